@@ -1,0 +1,29 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "common/pattern.hpp"
+
+namespace gsofa {
+
+/// Hash of the position (i, j) (the finalizer of splitmix64, Steele, Lea & Flood 2014).
+constexpr std::uint64_t entry_hash(index_t i, index_t j) {
+  std::uint64_t x = (static_cast<std::uint64_t>(static_cast<std::uint32_t>(i)) << 32) |
+                    static_cast<std::uint32_t>(j);
+  x += 0x9e3779b97f4a7c15ULL;
+  x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9ULL;
+  x = (x ^ (x >> 27)) * 0x94d049bb133111ebULL;
+  return x ^ (x >> 31);
+}
+
+/// Order-independent digest of row i: the sum modulo 2^64 of the hashes of its entries. A
+/// repeated entry changes it. The digest of a pattern is the sum over its rows, so that L, U and
+/// parts computed by different threads add up.
+std::uint64_t row_digest(index_t i, std::span<const index_t> columns);
+
+/// Sum of row_digest over all rows.
+std::uint64_t pattern_digest(const pattern_view& a);
+
+}  // namespace gsofa

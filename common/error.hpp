@@ -1,0 +1,51 @@
+#pragma once
+
+#include <stdexcept>
+#include <string>
+
+namespace gsofa {
+
+/// Exit statuses of the `gsofa` program.
+enum class exit_code : int {
+  ok = 0,
+  verification_failed = 1,  ///< at least one result was refuted
+  bad_input = 2,            ///< bad option, unreadable or unusable matrix, unknown variant
+  unavailable = 3,          ///< something asked for by name that this build or machine lacks
+  run_failed = 4,           ///< at least one case ended in timeout, oom or error
+};
+
+/// Base of every error that is reported to the user as one line on stderr.
+class error : public std::runtime_error {
+ public:
+  error(exit_code code, const std::string& message) : std::runtime_error(message), code_(code) {}
+  [[nodiscard]] exit_code code() const { return code_; }
+
+ private:
+  exit_code code_;
+};
+
+/// The input (file, option, matrix) is wrong; the message names the file, line and reason.
+class input_error : public error {
+ public:
+  explicit input_error(const std::string& message) : error(exit_code::bad_input, message) {}
+};
+
+/// A library, device or file that the request needs is absent; the message says how to get it.
+class unavailable_error : public error {
+ public:
+  explicit unavailable_error(const std::string& message) : error(exit_code::unavailable, message) {}
+};
+
+/// A run passed its deadline (status `timeout`).
+class timeout_error : public error {
+ public:
+  explicit timeout_error(const std::string& message) : error(exit_code::run_failed, message) {}
+};
+
+/// A memory budget cannot be met (status `oom`).
+class budget_error : public error {
+ public:
+  explicit budget_error(const std::string& message) : error(exit_code::run_failed, message) {}
+};
+
+}  // namespace gsofa

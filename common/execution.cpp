@@ -1,0 +1,28 @@
+#include "common/execution.hpp"
+
+namespace gsofa {
+
+const char* phase_name(phase_id id) {
+  static constexpr std::array<const char*, static_cast<std::size_t>(phase_id::count_)> names{
+      "h2d", "init", "schedule", "traverse", "spill", "compact", "supernode", "comm", "d2h"};
+  return names.at(static_cast<std::size_t>(id));
+}
+
+std::map<std::string, double> phase_clock::seconds() const {
+  std::map<std::string, double> out;
+  for (std::size_t i = 0; i < spent_.size(); ++i) {
+    if (spent_[i] > 0) out[phase_name(static_cast<phase_id>(i))] = spent_[i];
+  }
+  return out;
+}
+
+void execution::set_timeout(double seconds) {
+  limited_ = seconds > 0;
+  if (limited_) {
+    deadline_ =
+        phase_clock::clock::now() + std::chrono::duration_cast<phase_clock::clock::duration>(
+                                        std::chrono::duration<double>(seconds));
+  }
+}
+
+}  // namespace gsofa

@@ -1,0 +1,97 @@
+#pragma once
+
+#include <array>
+#include <chrono>
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "common/error.hpp"
+#include "common/types.hpp"
+
+namespace gsofa {
+
+/// The parts of a timed run. Phases are exclusive: entering one suspends the enclosing one.
+enum class phase_id { h2d, init, schedule, traverse, spill, compact, supernode, comm, d2h, count_ };
+
+/// Name of a phase as written in records.
+const char* phase_name(phase_id id);
+
+/// Splits the wall time between start() and stop() over the phases without gap or overlap.
+class phase_clock {
+ public:
+  using clock = std::chrono::steady_clock;
+
+  /// Clears all times and charges from now on to `base`.
+  void start(phase_id base) {
+    spent_.fill(0.0);
+    current_ = base;
+    begin_ = since_ = clock::now();
+  }
+  /// Charges the time since the last switch to the current phase and makes `next` current.
+  phase_id switch_to(phase_id next) {
+    const auto now = clock::now();
+    spent_[static_cast<std::size_t>(current_)] +=
+        std::chrono::duration<double>(now - since_).count();
+    since_ = now;
+    const phase_id previous = current_;
+    current_ = next;
+    return previous;
+  }
+  /// Ends the run; returns its wall time in seconds.
+  double stop() {
+    switch_to(current_);
+    return std::chrono::duration<double>(since_ - begin_).count();
+  }
+  /// Seconds charged to each phase that took any time.
+  [[nodiscard]] std::map<std::string, double> seconds() const;
+
+ private:
+  std::array<double, static_cast<std::size_t>(phase_id::count_)> spent_{};
+  phase_id current_ = phase_id::traverse;
+  clock::time_point begin_{}, since_{};
+};
+
+/// Work counters filled only by the counting build (see variants/detail/counting.hpp).
+struct work_counters {
+  std::map<std::string, std::int64_t> totals;         ///< e.g. edges_traversed, revisits
+  std::map<std::string, std::vector<double>> series;  ///< per source, e.g. frontier_size
+};
+
+/// What a variant reports to while it runs; owned by the harness, one per case.
+class execution {
+ public:
+  phase_clock phases;
+  work_counters counters;
+  /// Bytes that the variant expects to allocate, by data structure; set in prepare().
+  std::map<std::string, std::int64_t> predicted_bytes;
+
+  /// Sets the time limit of the coming run, in seconds from now; 0: none.
+  void set_timeout(double seconds);
+  /// Throws timeout_error once the limit has passed. Cheap enough to call once per source;
+  /// callable from any thread.
+  void check_deadline() const {
+    if (limited_ && phase_clock::clock::now() > deadline_)
+      throw timeout_error("time limit reached");
+  }
+
+ private:
+  bool limited_ = false;
+  phase_clock::clock::time_point deadline_{};
+};
+
+/// RAII: charges the enclosing scope to one phase. For the thread that drives the run only.
+class phase {
+ public:
+  phase(execution& exec, phase_id id) : clock_(exec.phases), previous_(clock_.switch_to(id)) {}
+  ~phase() { clock_.switch_to(previous_); }
+  phase(const phase&) = delete;
+  phase& operator=(const phase&) = delete;
+
+ private:
+  phase_clock& clock_;
+  phase_id previous_;
+};
+
+}  // namespace gsofa

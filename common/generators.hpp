@@ -1,0 +1,24 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "common/pattern.hpp"
+
+namespace gsofa {
+
+/// One family of generated matrices, for `gsofa info --help` and the docs.
+struct generator_info {
+  std::string name;        ///< the word after `gen:`
+  std::string summary;     ///< what it models, in one line
+  std::string parameters;  ///< "nx=.. ny=.. drop=.." with defaults
+};
+const std::vector<generator_info>& generators();
+
+/// Generates the pattern described by `spec`: `NAME:key=value,key=value` (without the leading
+/// "gen:"). Deterministic for a given spec on every platform. Throws input_error that names the
+/// fault and lists what is known on an unknown family or key, a value out of range, or a size
+/// that would overflow index_t.
+pattern generate(const std::string& spec);
+
+}  // namespace gsofa

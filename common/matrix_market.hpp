@@ -1,0 +1,32 @@
+#pragma once
+
+#include <filesystem>
+#include <string>
+
+#include "common/pattern.hpp"
+
+namespace gsofa {
+
+/// What the banner of a Matrix Market file says.
+struct matrix_market_header {
+  std::string field;     ///< real, complex, integer or pattern
+  std::string symmetry;  ///< general, symmetric, skew-symmetric or hermitian
+  offset_t stored_entries = 0;
+};
+
+/// Reads the pattern of a Matrix Market coordinate file, plain or gzip'd (told by its magic
+/// bytes). Symmetric, skew-symmetric and hermitian storage is expanded; explicit zeros are kept as
+/// structural entries; values are parsed only as far as needed to check them (NaN and infinity
+/// are refused). Throws input_error naming file, line and reason on any fault: not Matrix Market,
+/// array format, wrong counts, truncated, indices 0-based, negative or out of range, duplicates,
+/// dimensions beyond 2^31 - 1.
+/// Source: Boisvert, Pozo & Remington, The Matrix Market Exchange Formats, NISTIR 5935 (1996).
+pattern read_matrix_market(const std::filesystem::path& file,
+                           matrix_market_header* header = nullptr);
+
+/// Writes a as `matrix coordinate pattern general`, 1-based, rows ascending. The file appears
+/// whole or not at all (written beside its place and renamed).
+void write_matrix_market(const std::filesystem::path& file, const pattern_view& a,
+                         const std::string& comment);
+
+}  // namespace gsofa

@@ -1,0 +1,64 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "common/prepared.hpp"
+
+namespace gsofa {
+
+enum class match_mode {
+  automatic,  ///< permute rows so that the diagonal is zero-free, if it is not already
+  none,       ///< leave rows where they are; missing diagonal entries are added
+};
+
+/// How to prepare a matrix.
+struct prepare_options {
+  match_mode match = match_mode::automatic;
+  std::string order = "metis";  ///< metis, amd, colamd, natural, or the path of a permutation file
+  std::int64_t seed = -1;       ///< seed of METIS; -1: its default
+};
+
+/// Structural rank of A and, if it is full, for each column j the row row_of_col[j] with
+/// A(row_of_col[j], j) != 0, distinct (a maximum transversal: Duff 1981, as in SuiteSparse BTF).
+struct transversal {
+  index_t structural_rank = 0;
+  std::vector<index_t> row_of_col;  ///< -1 where the column is unmatched
+};
+transversal maximum_transversal(const pattern_view& a);
+
+/// Number of diagonal blocks of the block triangular form of a square A of full structural rank
+/// (strongly connected components after matching), and the order of the largest.
+struct block_structure {
+  index_t blocks = 0;
+  index_t largest = 0;
+};
+block_structure block_triangular_form(const pattern_view& a);
+
+/// Elimination tree of the symmetric pattern `s` (diagonal ignored): parent of each vertex, -1 for
+/// roots. Liu 1990 with path compression; O(nnz log n).
+std::vector<index_t> elimination_tree(const pattern_view& s);
+
+/// Postorder of a forest: vertices by new position, children before parents, subtrees contiguous.
+std::vector<index_t> postorder(std::span<const index_t> parent);
+
+/// A fill-reducing symmetric order of a square pattern (old index by new position).
+struct ordering {
+  std::vector<index_t> order;
+  std::string method;   ///< metis, amd, colamd, natural or file
+  std::string library;  ///< name and version
+};
+ordering compute_order(const pattern_view& a, const std::string& spec, std::int64_t seed);
+
+/// file -> pattern -> prepared pattern: matching, ordering, and, except for natural order, a
+/// postorder of the etree of A + A^T as in SuperLU_DIST. Throws input_error for an empty or
+/// non-square matrix and, under match_mode::automatic, for a structurally singular one (with its
+/// structural rank).
+prepared_pattern prepare(const pattern& raw, const prepare_options& options, provenance origin);
+
+/// Orderings compiled into this build.
+std::vector<std::string> available_orders();
+
+}  // namespace gsofa

@@ -1,0 +1,149 @@
+#include "common/variant.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <cstdio>
+#include <cstdlib>
+#include <numeric>
+
+namespace gsofa {
+
+std::vector<std::string> want_set::names() const {
+  std::vector<std::string> out;
+  if (has(want::counts)) out.emplace_back("counts");
+  if (has(want::digest)) out.emplace_back("digest");
+  if (has(want::pattern)) out.emplace_back("pattern");
+  if (has(want::supernodes)) out.emplace_back("supernodes");
+  return out;
+}
+
+want want_set::parse(const std::string& name) {
+  if (name == "counts") return want::counts;
+  if (name == "digest") return want::digest;
+  if (name == "pattern") return want::pattern;
+  if (name == "supernodes") return want::supernodes;
+  throw input_error("unknown result '" + name + "': one of counts, digest, pattern, supernodes");
+}
+
+std::string option_spec::type_name() const {
+  static constexpr const char* names[] = {"bool", "int", "choice"};
+  return names[default_value.index()];
+}
+
+std::string to_string(const option_value& value) {
+  if (const auto* b = std::get_if<bool>(&value)) return *b ? "true" : "false";
+  if (const auto* i = std::get_if<std::int64_t>(&value)) return std::to_string(*i);
+  return std::get<std::string>(value);
+}
+
+namespace {
+
+option_value parse_option(const option_spec& spec, const std::string& text) {
+  const std::string where = "option " + spec.name + ": ";
+  if (std::holds_alternative<bool>(spec.default_value)) {
+    if (text == "true" || text == "on" || text == "1" || text == "yes") return true;
+    if (text == "false" || text == "off" || text == "0" || text == "no") return false;
+    throw input_error(where + "'" + text + "' is not true or false");
+  }
+  if (std::holds_alternative<std::int64_t>(spec.default_value)) {
+    std::int64_t v = 0;
+    const auto [end, ec] = std::from_chars(text.data(), text.data() + text.size(), v);
+    if (ec != std::errc{} || end != text.data() + text.size()) {
+      throw input_error(where + "'" + text + "' is not an integer");
+    }
+    if (v < spec.minimum || v > spec.maximum) {
+      throw input_error(where + text + " is outside [" + std::to_string(spec.minimum) + ", " +
+                        std::to_string(spec.maximum) + "]");
+    }
+    return v;
+  }
+  if (std::ranges::find(spec.choices, text) == spec.choices.end()) {
+    std::string list;
+    for (const auto& c : spec.choices) list += (list.empty() ? "" : ", ") + c;
+    throw input_error(where + "'" + text + "' is none of " + list);
+  }
+  return text;
+}
+
+std::size_t edit_distance(std::string_view a, std::string_view b) {
+  std::vector<std::size_t> row(b.size() + 1);
+  std::iota(row.begin(), row.end(), std::size_t{0});
+  for (std::size_t i = 1; i <= a.size(); ++i) {
+    std::size_t diagonal = row[0];
+    row[0] = i;
+    for (std::size_t j = 1; j <= b.size(); ++j) {
+      const std::size_t up = row[j];
+      row[j] = std::min({up + 1, row[j - 1] + 1, diagonal + (a[i - 1] == b[j - 1] ? 0U : 1U)});
+      diagonal = up;
+    }
+  }
+  return row[b.size()];
+}
+
+std::vector<variant_info>& registry() {
+  static std::vector<variant_info> variants;
+  return variants;
+}
+
+}  // namespace
+
+option_set::option_set(const std::vector<option_spec>& specs) {
+  for (const auto& s : specs) values_[s.name] = s.default_value;
+}
+
+void option_set::set(const std::vector<option_spec>& specs, const std::string& name,
+                     const std::string& value) {
+  const auto spec = std::ranges::find(specs, name, &option_spec::name);
+  if (spec == specs.end()) {
+    std::string list;
+    for (const auto& s : specs) list += (list.empty() ? "" : ", ") + s.name;
+    throw input_error("unknown option '" + name + "'" +
+                      (list.empty() ? ": the variant has none" : ": the variant has " + list));
+  }
+  values_[name] = parse_option(*spec, value);
+}
+
+bool option_set::flag(const std::string& name) const { return std::get<bool>(values_.at(name)); }
+std::int64_t option_set::integer(const std::string& name) const {
+  return std::get<std::int64_t>(values_.at(name));
+}
+const std::string& option_set::choice(const std::string& name) const {
+  return std::get<std::string>(values_.at(name));
+}
+
+const std::vector<variant_info>& all_variants() { return registry(); }
+
+const variant_info& find_variant(const std::string& name) {
+  const auto& variants = registry();
+  const auto hit = std::ranges::find(variants, name, &variant_info::name);
+  if (hit != variants.end()) return *hit;
+  std::string hint;
+  std::size_t best = name.size() / 2 + 1;
+  for (const auto& v : variants) {
+    const std::size_t d = edit_distance(name, v.name);
+    if (v.planted.empty() && d < best) {
+      best = d;
+      hint = v.name;
+    }
+  }
+  throw input_error("unknown variant '" + name + "'" +
+                    (hint.empty() ? "" : "; did you mean '" + hint + "'?") +
+                    " (`gsofa list` shows all)");
+}
+
+namespace detail {
+
+bool register_variant(variant_info info) {
+  auto& variants = registry();
+  const auto at = std::ranges::lower_bound(variants, info.name, {}, &variant_info::name);
+  if (at != variants.end() && at->name == info.name) {
+    std::fprintf(stderr, "gsofa: two variants are named '%s'\n", info.name.c_str());
+    std::abort();
+  }
+  variants.insert(at, std::move(info));
+  return true;
+}
+
+}  // namespace detail
+
+}  // namespace gsofa

@@ -1,0 +1,160 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "common/execution.hpp"
+#include "common/pattern.hpp"
+
+namespace gsofa {
+
+/// What a caller can ask a variant for.
+enum class want : unsigned {
+  counts = 1,      ///< row counts of L and of U
+  digest = 2,      ///< per-row digests of L+U and their sum
+  pattern = 4,     ///< CSR of L and of U, columns ascending
+  supernodes = 8,  ///< first rows of the T3 supernodes
+};
+
+/// A set of `want`s.
+class want_set {
+ public:
+  constexpr want_set() = default;
+  constexpr want_set(want w) : bits_(static_cast<unsigned>(w)) {}  // NOLINT
+  static constexpr want_set all() {
+    return want_set(want::counts) | want::digest | want::pattern | want::supernodes;
+  }
+  [[nodiscard]] constexpr bool has(want w) const { return (bits_ & static_cast<unsigned>(w)) != 0; }
+  [[nodiscard]] constexpr bool contains(want_set other) const {
+    return (bits_ & other.bits_) == other.bits_;
+  }
+  constexpr want_set operator|(want_set other) const {
+    want_set r;
+    r.bits_ = bits_ | other.bits_;
+    return r;
+  }
+  constexpr want_set& operator|=(want_set other) { return *this = *this | other; }
+  constexpr bool operator==(const want_set&) const = default;
+  /// Names in the order counts, digest, pattern, supernodes.
+  [[nodiscard]] std::vector<std::string> names() const;
+  /// Parses one name; throws input_error on anything else.
+  static want parse(const std::string& name);
+
+ private:
+  unsigned bits_ = 0;
+};
+
+/// Value of an option: a switch, an integer, or one of a list of words.
+using option_value = std::variant<bool, std::int64_t, std::string>;
+
+/// A typed option that a variant declares at its registration. The type is that of
+/// `default_value`; integers are limited to [minimum, maximum], words to `choices`.
+struct option_spec {
+  std::string name;
+  option_value default_value;
+  std::string help;
+  std::int64_t minimum = 0;
+  std::int64_t maximum = std::int64_t{1} << 62;
+  std::vector<std::string> choices{};
+
+  [[nodiscard]] std::string type_name() const;  ///< "bool", "int" or "choice"
+};
+
+std::string to_string(const option_value& value);
+
+/// Values of all options of one variant, defaults included.
+class option_set {
+ public:
+  /// Starts from the defaults of `specs`.
+  explicit option_set(const std::vector<option_spec>& specs = {});
+  /// Parses `value` for option `name`; throws input_error with the type and range on any fault.
+  void set(const std::vector<option_spec>& specs, const std::string& name,
+           const std::string& value);
+
+  [[nodiscard]] bool flag(const std::string& name) const;
+  [[nodiscard]] std::int64_t integer(const std::string& name) const;
+  [[nodiscard]] const std::string& choice(const std::string& name) const;
+  [[nodiscard]] const std::map<std::string, option_value>& values() const { return values_; }
+
+ private:
+  std::map<std::string, option_value> values_;
+};
+
+/// Everything besides the matrix that determines a run.
+struct run_settings {
+  option_set options;
+  want_set wants = want::counts;
+  int threads = 1;           ///< host threads the variant may use
+  index_t chunk_size = 128;  ///< supernodes never cross a multiple of it; 0: unlimited
+};
+
+/// What collect() hands over; only what was wanted is filled.
+struct result {
+  offset_t nnz_l = 0;  ///< strictly lower part of L+U; always filled
+  offset_t nnz_u = 0;  ///< upper part including the diagonal; always filled
+  std::vector<index_t> l_row_counts, u_row_counts;  ///< want::counts, n entries each
+  std::vector<std::uint64_t> row_digests;           ///< want::digest, n entries
+  std::uint64_t digest = 0;                         ///< want::digest, sum of row_digests
+  pattern l, u;                                     ///< want::pattern; u includes the diagonal
+  std::vector<index_t> supernode_starts;            ///< want::supernodes, ascending, begins with 0
+};
+
+/// One symbolic factorization algorithm at work on one matrix. Life cycle:
+/// prepare (allocate, upload) -> run (the only timed part, may be repeated) -> collect (copy out).
+class variant {
+ public:
+  variant() = default;
+  variant(const variant&) = delete;
+  variant& operator=(const variant&) = delete;
+  virtual ~variant() = default;
+
+  /// Takes a square pattern with sorted rows and structurally nonzero diagonal; it outlives this.
+  virtual void prepare(const pattern_view& a, const run_settings& settings, execution& exec) = 0;
+  /// Factorizes symbolically. Calling it again starts afresh.
+  virtual void run(execution& exec) = 0;
+  /// Returns what of `wants` (a subset of what prepare() was told) the last run found.
+  virtual result collect(want_set wants) = 0;
+};
+
+/// What the registry knows about a variant.
+struct variant_info {
+  std::string name;      ///< <device>_<algorithm>[_<twist>]
+  std::string device;    ///< "cpu", "gpu", "mpi" or "peer"
+  std::string summary;   ///< one line
+  std::string citation;  ///< paper section or reference
+  want_set gives = want_set::all();
+  std::vector<option_spec> options{};
+  bool multithreaded = false;  ///< uses run_settings::threads
+  bool exact = true;           ///< false: may report a superset of the fill (peers)
+  std::string planted{};       ///< non-empty: deliberately wrong; names the fault to be found
+  /// Why the variant cannot run in this build or on this machine; nullopt if it can.
+  std::function<std::optional<std::string>()> unavailable = [] {
+    return std::optional<std::string>{};
+  };
+  std::function<std::unique_ptr<variant>()> create;
+};
+
+/// All registered variants in order of name. Planted ones are included.
+const std::vector<variant_info>& all_variants();
+
+/// Looks a variant up by name; throws input_error that suggests the nearest names.
+const variant_info& find_variant(const std::string& name);
+
+namespace detail {
+/// Adds a variant while static objects are initialised; a repeated name ends the program.
+bool register_variant(variant_info info);
+}  // namespace detail
+
+}  // namespace gsofa
+
+/// Registers the variant described by a variant_info expression; the last line of a variant file.
+#define GSOFA_REGISTER_VARIANT(...)                     \
+  [[maybe_unused]] static const bool gsofa_registered = \
+      ::gsofa::detail::register_variant(__VA_ARGS__)
