@@ -1,0 +1,308 @@
+#include "common/preprocess.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <chrono>
+#include <fstream>
+#include <memory>
+#include <numeric>
+#include <sstream>
+
+// Eigen's headers are written for fewer warnings than this project's.
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wconversion"
+#pragma GCC diagnostic ignored "-Wshadow"
+#include <Eigen/OrderingMethods>
+#include <Eigen/SparseCore>
+#pragma GCC diagnostic pop
+
+#ifdef GSOFA_HAVE_METIS
+#include <metis.h>
+#endif
+#ifdef GSOFA_HAVE_BTF
+#include <btf.h>
+#endif
+
+namespace gsofa {
+
+namespace {
+
+std::size_t at(offset_t i) { return static_cast<std::size_t>(i); }
+
+std::vector<int> narrow_offsets(const pattern_view& a, const char* what) {
+  narrow<int>(a.nnz(), what);
+  return {a.row_ptr.begin(), a.row_ptr.end()};
+}
+
+std::vector<index_t> identity_order(index_t n) {
+  std::vector<index_t> order(at(n));
+  std::iota(order.begin(), order.end(), 0);
+  return order;
+}
+
+[[maybe_unused]] unavailable_error needs(const char* task, const char* library,
+                                         const char* debian) {
+  return unavailable_error(std::string(task) + " needs " + library +
+                           ", which this build lacks (apt-get install " + debian +
+                           " and configure again)");
+}
+
+std::vector<index_t> metis_order([[maybe_unused]] const pattern_view& a,
+                                 [[maybe_unused]] std::int64_t seed) {
+#ifdef GSOFA_HAVE_METIS
+  static_assert(sizeof(idx_t) == sizeof(index_t), "METIS with 32-bit indices");
+  const pattern s = symmetrized(a, diagonal::drop);
+  if (s.nnz() == 0) return identity_order(a.n_rows);  // METIS rejects a graph without edges
+  std::vector<idx_t> xadj = narrow_offsets(s, "edges of A + A^T for METIS");
+  std::vector<idx_t> adjncy = s.col_idx;
+  std::vector<idx_t> perm(at(a.n_rows));
+  std::vector<idx_t> iperm(at(a.n_rows));
+  idx_t n = a.n_rows;
+  idx_t options[METIS_NOPTIONS];
+  METIS_SetDefaultOptions(options);
+  options[METIS_OPTION_NUMBERING] = 0;
+  if (seed >= 0) options[METIS_OPTION_SEED] = narrow<idx_t>(seed, "METIS seed");
+  if (METIS_NodeND(&n, xadj.data(), adjncy.data(), nullptr, options, perm.data(), iperm.data()) !=
+      METIS_OK) {
+    throw error(exit_code::run_failed, "METIS_NodeND failed");
+  }
+  return perm;  // perm[k] is the old number of the vertex at position k
+#else
+  throw needs("--order metis", "METIS", "libmetis-dev");
+#endif
+}
+
+// AMD and COLAMD as shipped with Eigen. Eigen is column-major: a row-major pattern of A is handed
+// over as A^T, which leaves A + A^T unchanged.
+std::vector<index_t> eigen_order(const pattern_view& a, bool column_order) {
+  const pattern s = column_order ? transpose(a) : symmetrized(a, diagonal::keep);
+  std::vector<int> outer = narrow_offsets(s, "nonzeros for the ordering");
+  std::vector<int> inner = s.col_idx;
+  std::vector<char> values(inner.size(), 1);
+  using sparse = Eigen::SparseMatrix<char, Eigen::ColMajor, int>;
+  const Eigen::Map<const sparse> view(a.n_cols, a.n_rows, static_cast<int>(s.nnz()), outer.data(),
+                                      inner.data(), values.data());
+  Eigen::PermutationMatrix<Eigen::Dynamic, Eigen::Dynamic, int> perm;
+  if (column_order) {
+    // s = A^T in rows, so that its compressed columns are the columns of A
+    Eigen::COLAMDOrdering<int>()(sparse(view), perm);
+    // indices()(j) is the position of column j
+    const std::vector<index_t> position(perm.indices().data(),
+                                        perm.indices().data() + perm.indices().size());
+    return inverse_permutation(position);
+  }
+  Eigen::AMDOrdering<int>()(sparse(view), perm);
+  return {perm.indices().data(), perm.indices().data() + perm.indices().size()};
+}
+
+std::vector<index_t> read_permutation(const std::string& file, index_t n) {
+  std::ifstream in(file);
+  if (!in) throw input_error(file + ": cannot open permutation file");
+  std::vector<index_t> order;
+  order.reserve(at(n));
+  std::string line;
+  for (offset_t number = 1; std::getline(in, line); ++number) {
+    std::istringstream words(line);
+    for (std::string word; words >> word;) {
+      if (word[0] == '#' || word[0] == '%') break;
+      index_t v = 0;
+      const auto [end, ec] = std::from_chars(word.data(), word.data() + word.size(), v);
+      if (ec != std::errc{} || end != word.data() + word.size()) {
+        throw input_error(file + ":" + std::to_string(number) + ": '" + word +
+                          "' is not a row number");
+      }
+      if (order.size() == at(n)) {
+        throw input_error(file + ":" + std::to_string(number) + ": more than " + std::to_string(n) +
+                          " entries");
+      }
+      order.push_back(v);
+    }
+  }
+  validate_permutation(order, n, file);
+  return order;
+}
+
+}  // namespace
+
+std::vector<std::string> available_orders() {
+  std::vector<std::string> out{"amd", "colamd", "natural"};
+#ifdef GSOFA_HAVE_METIS
+  out.insert(out.begin(), "metis");
+#endif
+  return out;
+}
+
+transversal maximum_transversal([[maybe_unused]] const pattern_view& a) {
+#ifdef GSOFA_HAVE_BTF
+  const int n_rows = a.n_rows;
+  const int n_cols = a.n_cols;
+  // BTF reads compressed columns; the rows of A are the columns of A^T, so that it returns for
+  // each row of A the column matched to it.
+  std::vector<int> ptr = narrow_offsets(a, "nonzeros for the matching");
+  std::vector<int> idx(a.col_idx.begin(), a.col_idx.end());
+  std::vector<int> match(at(n_cols), -1);
+  std::vector<int> work(5 * at(n_rows) + 1);
+  double operations = 0;
+  transversal t;
+  t.structural_rank = btf_maxtrans(n_cols, n_rows, ptr.data(), idx.data(), 0.0, &operations,
+                                   match.data(), work.data());
+  // match[j] is the row of A matched to column j
+  t.row_of_col.assign(match.begin(), match.end());
+  return t;
+#else
+  throw needs("matching", "SuiteSparse BTF", "libsuitesparse-dev");
+#endif
+}
+
+block_structure block_triangular_form([[maybe_unused]] const pattern_view& a) {
+#ifdef GSOFA_HAVE_BTF
+  const transversal t = maximum_transversal(a);
+  if (t.structural_rank < a.n_rows) return {};
+  const pattern matched = permute(a, t.row_of_col, identity_order(a.n_cols));
+  std::vector<int> ptr = narrow_offsets(matched, "nonzeros for the block triangular form");
+  std::vector<int> idx = matched.col_idx;
+  std::vector<int> p(at(a.n_rows) + 1);
+  std::vector<int> r(at(a.n_rows) + 1);
+  std::vector<int> work(4 * at(a.n_rows) + 1);
+  block_structure b;
+  b.blocks =
+      btf_strongcomp(a.n_rows, ptr.data(), idx.data(), nullptr, p.data(), r.data(), work.data());
+  for (index_t k = 0; k < b.blocks; ++k) {
+    b.largest = std::max(b.largest, r[at(k) + 1] - r[at(k)]);
+  }
+  return b;
+#else
+  throw needs("the block triangular form", "SuiteSparse BTF", "libsuitesparse-dev");
+#endif
+}
+
+std::vector<index_t> elimination_tree(const pattern_view& s) {
+  std::vector<index_t> parent(at(s.n_rows), -1);
+  std::vector<index_t> ancestor(at(s.n_rows), -1);
+  for (index_t i = 0; i < s.n_rows; ++i) {
+    for (index_t k : s.row(i)) {
+      // Climb from k towards i; every vertex passed gets i as its ancestor.
+      while (k != -1 && k < i) {
+        const index_t next = ancestor[at(k)];
+        ancestor[at(k)] = i;
+        if (next == -1) parent[at(k)] = i;
+        k = next;
+      }
+    }
+  }
+  return parent;
+}
+
+std::vector<index_t> postorder(std::span<const index_t> parent) {
+  const auto n = static_cast<index_t>(parent.size());
+  std::vector<index_t> first_child(at(n), -1);
+  std::vector<index_t> sibling(at(n), -1);
+  std::vector<index_t> order;
+  order.reserve(at(n));
+  for (index_t v = n - 1; v >= 0; --v) {
+    if (parent[at(v)] == -1) continue;
+    sibling[at(v)] = first_child[at(parent[at(v)])];
+    first_child[at(parent[at(v)])] = v;
+  }
+  std::vector<index_t> stack;
+  for (index_t root = 0; root < n; ++root) {
+    if (parent[at(root)] != -1) continue;
+    stack.push_back(root);
+    while (!stack.empty()) {
+      const index_t v = stack.back();
+      const index_t child = first_child[at(v)];
+      if (child == -1) {
+        order.push_back(v);
+        stack.pop_back();
+      } else {
+        first_child[at(v)] = sibling[at(child)];
+        stack.push_back(child);
+      }
+    }
+  }
+  return order;
+}
+
+ordering compute_order(const pattern_view& a, const std::string& spec, std::int64_t seed) {
+  if (spec == "natural") return {identity_order(a.n_rows), "natural", ""};
+  const std::string eigen = "Eigen " + std::to_string(EIGEN_WORLD_VERSION) + "." +
+                            std::to_string(EIGEN_MAJOR_VERSION) + "." +
+                            std::to_string(EIGEN_MINOR_VERSION);
+  ordering o;
+  if (spec == "metis") {
+    o = {metis_order(a, seed), "metis", ""};
+#ifdef GSOFA_HAVE_METIS
+    o.library = "METIS " + std::to_string(METIS_VER_MAJOR) + "." + std::to_string(METIS_VER_MINOR) +
+                "." + std::to_string(METIS_VER_SUBMINOR);
+#endif
+  } else if (spec == "amd") {
+    o = {eigen_order(a, false), "amd", eigen};
+  } else if (spec == "colamd") {
+    o = {eigen_order(a, true), "colamd", eigen};
+  } else if (spec.find('/') == std::string::npos && spec.find('.') == std::string::npos) {
+    throw input_error("unknown order '" + spec +
+                      "': one of metis, amd, colamd, natural, or the path of a .perm file");
+  } else {
+    o = {read_permutation(spec, a.n_rows), "file", spec};
+  }
+  validate_permutation(o.order, a.n_rows, "order " + o.method);
+  return o;
+}
+
+prepared_pattern prepare(const pattern& raw, const prepare_options& options, provenance origin) {
+  const auto begin = std::chrono::steady_clock::now();
+  const std::string& name = origin.source;
+  if (raw.n_rows != raw.n_cols) {
+    throw input_error(name + ": the matrix is " + std::to_string(raw.n_rows) + " x " +
+                      std::to_string(raw.n_cols) + ", not square");
+  }
+  if (raw.n_rows == 0) throw input_error(name + ": the matrix is empty (order 0)");
+  const index_t n = raw.n_rows;
+  origin.nnz_input = raw.nnz();
+
+  std::vector<index_t> row_order = identity_order(n);
+  std::vector<index_t> col_order = identity_order(n);
+  pattern a;
+  const index_t missing = count_missing_diagonal(raw);
+  if (options.match == match_mode::none) {
+    origin.match = "none";
+    origin.diagonal_added = missing;
+    a = missing == 0 ? raw : with_diagonal(raw);
+  } else if (missing == 0) {
+    origin.match = "kept";
+    a = raw;
+  } else {
+    origin.match = "maximum";
+    const transversal t = maximum_transversal(raw);
+    if (t.structural_rank < n) {
+      throw input_error(name + ": structurally singular: structural rank " +
+                        std::to_string(t.structural_rank) + " of " + std::to_string(n) +
+                        " (--match none adds the missing diagonal entries instead)");
+    }
+    row_order = t.row_of_col;
+    a = permute(raw, row_order, col_order);
+  }
+
+  ordering o = compute_order(a, options.order, options.seed);
+  origin.order = o.method;
+  origin.order_library = o.library;
+  origin.seed = options.seed;
+  if (o.method != "natural") {
+    const pattern ordered = permute(a, o.order, o.order);
+    const std::vector<index_t> post =
+        postorder(elimination_tree(symmetrized(ordered, diagonal::drop)));
+    a = permute(ordered, post, post);
+    std::vector<index_t> rows(at(n));
+    for (std::size_t k = 0; k < rows.size(); ++k) {
+      col_order[k] = o.order[at(post[k])];
+      rows[k] = row_order[at(col_order[k])];
+    }
+    row_order = std::move(rows);
+    origin.postordered = true;
+  }
+  origin.prepare_seconds =
+      std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  return {std::move(a), std::move(row_order), std::move(col_order), std::move(origin)};
+}
+
+}  // namespace gsofa
