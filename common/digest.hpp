@@ -5,17 +5,15 @@
 #include <vector>
 
 #include "common/pattern.hpp"
+#include "common/random.hpp"
 
 namespace gsofa {
 
-/// Hash of the position (i, j) (the finalizer of splitmix64, Steele, Lea & Flood 2014).
+/// Hash of the position (i, j): the word that splitmix64 yields for i * 2^32 + j.
 constexpr std::uint64_t entry_hash(index_t i, index_t j) {
-  std::uint64_t x = (static_cast<std::uint64_t>(static_cast<std::uint32_t>(i)) << 32) |
-                    static_cast<std::uint32_t>(j);
-  x += 0x9e3779b97f4a7c15ULL;
-  x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9ULL;
-  x = (x ^ (x >> 27)) * 0x94d049bb133111ebULL;
-  return x ^ (x >> 31);
+  const std::uint64_t position = (static_cast<std::uint64_t>(static_cast<std::uint32_t>(i)) << 32) |
+                                 static_cast<std::uint32_t>(j);
+  return mix64(position + 0x9e3779b97f4a7c15ULL);
 }
 
 /// Order-independent digest of row i: the sum modulo 2^64 of the hashes of its entries. A

@@ -1,0 +1,36 @@
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "common/pattern.hpp"
+#include "common/variant.hpp"
+#include "reference/certificate.hpp"
+
+namespace gsofa::reference {
+
+/// Everything that a variant can be asked for, derived from a known L+U.
+struct truth {
+  pattern l, u;                                     ///< strictly lower; upper with the diagonal
+  std::vector<index_t> l_row_counts, u_row_counts;  ///< n entries each
+  std::vector<std::uint64_t> row_digests;           ///< of L+U, n entries
+  std::uint64_t digest = 0;                         ///< sum of row_digests modulo 2^64
+  offset_t nnz_l = 0, nnz_u = 0;
+};
+
+/// Splits L+U (square, rows sorted, with the diagonal). Throws input_error if it is not that.
+truth make_truth(const pattern_view& filled);
+
+/// Compares what was wanted of `got` with the truth: the patterns first (their structure, then
+/// their entries), then counts, digests, supernodes (against t3_supernodes of the truth with
+/// `chunk_size`) and the totals, which are always compared. The reason names the first difference:
+/// what, which row, and both values.
+verdict compare(const truth& expected, const result& got, want_set wants, index_t chunk_size);
+
+/// Checks `got` against itself, for matrices of order n whose truth is unknown: sizes and ranges,
+/// counts against totals, pattern against counts, digests and totals, digests against their sum;
+/// supernodes ascending from 0, within chunks, their row counts of U falling by one, and equal to
+/// t3_supernodes when the pattern is there too.
+verdict check_consistency(const result& got, want_set wants, index_t n, index_t chunk_size);
+
+}  // namespace gsofa::reference
