@@ -1,0 +1,28 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace gsofa {
+
+/// One CUDA device as the runtime reports it.
+struct cuda_device {
+  int index = 0;
+  std::string name;
+  std::int64_t memory_bytes = 0;
+  std::string compute_capability;  ///< "9.0"
+};
+
+/// What the CUDA runtime finds on this machine.
+struct cuda_devices {
+  std::vector<cuda_device> devices;
+  std::string driver;   ///< CUDA version of the driver, "13.0"; empty if there is none
+  std::string runtime;  ///< version of the runtime this was built with; empty without CUDA
+  std::string reason;   ///< why `devices` is empty
+};
+
+/// Asks once and remembers. Never throws; creates no context.
+const cuda_devices& find_cuda_devices();
+
+}  // namespace gsofa

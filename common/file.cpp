@@ -1,0 +1,293 @@
+#include "common/file.hpp"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <zlib.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cerrno>
+#include <charconv>
+#include <cstdlib>
+#include <cstring>
+#include <fstream>
+#include <limits>
+#include <new>
+#include <system_error>
+
+#include "common/error.hpp"
+
+namespace gsofa {
+
+namespace {
+
+std::string reason(int error_number) { return std::generic_category().message(error_number); }
+
+int open_for_reading(const std::filesystem::path& file) {
+  const int descriptor = ::open(file.c_str(), O_RDONLY | O_CLOEXEC);
+  if (descriptor < 0) throw input_error(file.string() + ": cannot open: " + reason(errno));
+  return descriptor;
+}
+
+// Reads until `size` bytes are there or the file ends.
+std::size_t read_fully(int descriptor, char* out, std::size_t size,
+                       const std::filesystem::path& file) {
+  std::size_t done = 0;
+  while (done < size) {
+    const ssize_t got = ::read(descriptor, out + done, size - done);
+    if (got < 0) {
+      if (errno == EINTR) continue;
+      throw input_error(file.string() + ": cannot read: " + reason(errno));
+    }
+    if (got == 0) break;
+    done += static_cast<std::size_t>(got);
+  }
+  return done;
+}
+
+struct closing_descriptor {
+  explicit closing_descriptor(int d) : descriptor(d) {}
+  ~closing_descriptor() { ::close(descriptor); }
+  closing_descriptor(const closing_descriptor&) = delete;
+  closing_descriptor& operator=(const closing_descriptor&) = delete;
+  int descriptor;
+};
+
+// The number in the first line of `file` that begins with `key`; -1 if there is none.
+std::int64_t number_after(const char* file, std::string_view key) {
+  std::ifstream in(file);
+  for (std::string line; std::getline(in, line);) {
+    if (!line.starts_with(key)) continue;
+    const std::size_t digit = line.find_first_of("0123456789", key.size());
+    if (digit == std::string::npos) return -1;
+    std::int64_t value = -1;
+    const auto parsed = std::from_chars(line.data() + digit, line.data() + line.size(), value);
+    return parsed.ec == std::errc{} ? value : -1;
+  }
+  return -1;
+}
+
+}  // namespace
+
+struct byte_source::state {
+  static constexpr std::size_t block = std::size_t{1} << 18;
+
+  explicit state(const std::filesystem::path& path) : file(path), input(open_for_reading(path)) {
+    struct stat info {};
+    if (::fstat(input.descriptor, &info) == 0 && S_ISREG(info.st_mode)) bytes = info.st_size;
+    raw.resize(block);
+    refill();
+    gzip = raw_end >= 2 && raw[0] == '\x1f' && raw[1] == '\x8b';
+    if (gzip) {
+      // 16: a gzip header is expected
+      if (::inflateInit2(&stream, MAX_WBITS + 16) != Z_OK) throw std::bad_alloc();
+      stream_ready = true;
+    }
+  }
+  ~state() {
+    if (stream_ready) ::inflateEnd(&stream);
+  }
+  state(const state&) = delete;
+  state& operator=(const state&) = delete;
+
+  bool refill() {
+    raw_begin = 0;
+    raw_end = read_fully(input.descriptor, raw.data(), raw.size(), file);
+    return raw_end > 0;
+  }
+
+  std::size_t read_plain(std::span<char> out) {
+    const std::size_t held = std::min(out.size(), raw_end - raw_begin);
+    std::copy_n(raw.data() + raw_begin, held, out.data());
+    raw_begin += held;
+    return held + read_fully(input.descriptor, out.data() + held, out.size() - held, file);
+  }
+
+  std::size_t inflate_into(std::span<char> out) {
+    std::size_t done = 0;
+    while (done < out.size() && !ended) {
+      if (raw_begin == raw_end && !refill()) {
+        throw input_error(file.string() + ": truncated gzip data");
+      }
+      const std::size_t room =
+          std::min(out.size() - done, std::size_t{std::numeric_limits<uInt>::max()});
+      stream.next_in = reinterpret_cast<Bytef*>(raw.data() + raw_begin);
+      stream.avail_in = static_cast<uInt>(raw_end - raw_begin);
+      stream.next_out = reinterpret_cast<Bytef*>(out.data() + done);
+      stream.avail_out = static_cast<uInt>(room);
+      const int status = ::inflate(&stream, Z_NO_FLUSH);
+      raw_begin = raw_end - stream.avail_in;
+      done += room - stream.avail_out;
+      if (status == Z_STREAM_END) {
+        next_member();
+      } else if (status == Z_MEM_ERROR) {
+        throw std::bad_alloc();
+      } else if (status != Z_OK && status != Z_BUF_ERROR) {
+        throw input_error(file.string() + ": corrupt gzip data" +
+                          (stream.msg != nullptr ? std::string(" (") + stream.msg + ")" : ""));
+      }
+    }
+    return done;
+  }
+
+  // A member ended: the file ends here, or is padded with zero bytes, or another member follows.
+  void next_member() {
+    bool padded = false;
+    for (;; padded = true) {
+      if (raw_begin == raw_end && !refill()) {
+        ended = true;
+        return;
+      }
+      if (raw[raw_begin] != '\0') break;
+      ++raw_begin;
+    }
+    if (padded || raw[raw_begin] != '\x1f') {
+      throw input_error(file.string() + ": data that are not gzip follow the gzip data");
+    }
+    ::inflateReset(&stream);
+  }
+
+  std::filesystem::path file;
+  closing_descriptor input;
+  std::int64_t bytes = 0;
+  std::vector<char> raw;
+  std::size_t raw_begin = 0, raw_end = 0;
+  bool gzip = false, stream_ready = false, ended = false;
+  z_stream stream{};
+};
+
+byte_source::byte_source(const std::filesystem::path& file)
+    : state_(std::make_unique<state>(file)) {}
+byte_source::~byte_source() = default;
+
+std::size_t byte_source::read(std::span<char> out) {
+  return state_->gzip ? state_->inflate_into(out) : state_->read_plain(out);
+}
+std::int64_t byte_source::file_bytes() const { return state_->bytes; }
+bool byte_source::compressed() const { return state_->gzip; }
+
+mapped_file::mapped_file(const std::filesystem::path& file) {
+  const closing_descriptor input(open_for_reading(file));
+  struct stat info {};
+  if (::fstat(input.descriptor, &info) != 0) {
+    throw input_error(file.string() + ": cannot open: " + reason(errno));
+  }
+  if (!S_ISREG(info.st_mode)) throw input_error(file.string() + ": not a regular file");
+  const auto size = static_cast<std::size_t>(info.st_size);
+  if (size == 0) return;  // an empty range cannot be mapped
+  void* address = ::mmap(nullptr, size, PROT_READ, MAP_PRIVATE, input.descriptor, 0);
+  if (address == MAP_FAILED) {
+    throw input_error(file.string() + ": cannot map into memory: " + reason(errno));
+  }
+  bytes_ = {static_cast<const std::byte*>(address), size};
+}
+
+mapped_file::~mapped_file() {
+  if (!bytes_.empty()) ::munmap(const_cast<std::byte*>(bytes_.data()), bytes_.size());
+}
+
+atomic_file::atomic_file(const std::filesystem::path& file) : target_(file) {
+  static std::atomic<unsigned> serial{0};
+  std::error_code ignored;
+  if (std::filesystem::exists(target_, ignored)) {
+    if (!std::filesystem::is_regular_file(target_, ignored)) {
+      throw input_error(file.string() + ": cannot write: not a regular file");
+    }
+    const auto resolved = std::filesystem::canonical(target_, ignored);
+    if (!ignored) target_ = resolved;
+  }
+  do {
+    std::string name = ".";
+    name += target_.filename().string();
+    name += ".part-" + std::to_string(::getpid()) + "-" + std::to_string(serial++);
+    temporary_ = target_;
+    temporary_.replace_filename(name);
+    descriptor_ = ::open(temporary_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+  } while (descriptor_ < 0 && errno == EEXIST);
+  if (descriptor_ < 0) fail(errno);
+  buffer_.reserve(std::size_t{1} << 18);
+}
+
+atomic_file::~atomic_file() {
+  if (descriptor_ >= 0) {
+    ::close(descriptor_);
+    ::unlink(temporary_.c_str());
+  }
+}
+
+void atomic_file::fail(int error_number) const {
+  throw input_error(target_.string() + ": cannot write: " + reason(error_number));
+}
+
+void atomic_file::write_all(const char* data, std::size_t size) {
+  while (size > 0) {
+    const ssize_t put = ::write(descriptor_, data, size);
+    if (put < 0) {
+      if (errno == EINTR) continue;
+      fail(errno);
+    }
+    data += put;
+    size -= static_cast<std::size_t>(put);
+  }
+}
+
+void atomic_file::flush() {
+  write_all(buffer_.data(), buffer_.size());
+  buffer_.clear();
+}
+
+void atomic_file::write(std::string_view text) {
+  if (buffer_.size() + text.size() > buffer_.capacity()) flush();
+  if (text.size() > buffer_.capacity()) {
+    write_all(text.data(), text.size());
+  } else {
+    buffer_.insert(buffer_.end(), text.begin(), text.end());
+  }
+}
+
+void atomic_file::write(std::span<const std::byte> bytes) {
+  write(std::string_view(reinterpret_cast<const char*>(bytes.data()), bytes.size()));
+}
+
+void atomic_file::commit() {
+  flush();
+  const int descriptor = descriptor_;
+  descriptor_ = -1;
+  if (::close(descriptor) != 0 || ::rename(temporary_.c_str(), target_.c_str()) != 0) {
+    const int error_number = errno;
+    ::unlink(temporary_.c_str());
+    fail(error_number);
+  }
+}
+
+temporary_directory::temporary_directory() {
+  std::string name = (std::filesystem::temp_directory_path() / "gsofa-XXXXXX").string();
+  if (::mkdtemp(name.data()) == nullptr) {
+    throw input_error(name + ": cannot create a temporary directory: " + reason(errno));
+  }
+  path_ = name;
+}
+
+temporary_directory::~temporary_directory() {
+  std::error_code ignored;
+  std::filesystem::remove_all(path_, ignored);
+}
+
+std::int64_t available_memory() {
+  std::int64_t bytes = std::numeric_limits<std::int64_t>::max();
+  const std::int64_t kib = number_after("/proc/meminfo", "MemAvailable:");
+  const long pages = ::sysconf(_SC_PHYS_PAGES);
+  const long page = ::sysconf(_SC_PAGESIZE);
+  if (kib >= 0) {
+    bytes = kib * 1024;
+  } else if (pages > 0 && page > 0) {
+    bytes = std::int64_t{pages} * page;
+  }
+  // "max" instead of a number: no limit
+  const std::int64_t group = number_after("/sys/fs/cgroup/memory.max", "");
+  return group >= 0 ? std::min(bytes, group) : bytes;
+}
+
+}  // namespace gsofa

@@ -1,0 +1,365 @@
+#include <zlib.h>
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <cctype>
+#include <fstream>
+#include <iterator>
+#include <random>
+#include <set>
+#include <sstream>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "common/digest.hpp"
+#include "common/file.hpp"
+#include "common/matrix_market.hpp"
+#include "common/prepared.hpp"
+
+namespace {
+
+using namespace gsofa;
+
+constexpr std::int64_t memory_limit = std::int64_t{8} << 20;
+
+const std::vector<std::string> seeds{
+    "%%MatrixMarket matrix coordinate real general\n% comment\n4 5 6\n1 1 1.0\n2 1 -2.5e3\n"
+    "3 2 0\n1 3 7\n4 4 1E-10\n2 5 .5\n",
+    "%%MatrixMarket matrix coordinate pattern symmetric\n5 5 6\n1 1\n3 1\n2 2\n5 2\n4 4\n5 4\n",
+    "%%MatrixMarket matrix coordinate integer skew-symmetric\r\n4 4 3\r\n2 1 5\r\n4 1 -6\r\n"
+    "3 2 7\r\n",
+    "%%MatrixMarket matrix coordinate complex hermitian\n3 3 4\n3 3 1 0\n2 1 1 -1\n1 1 2 0\n"
+    "3 2 0 1",
+    "%%MatrixMarket matrix coordinate pattern general\n0 0 0\n",
+};
+
+const std::vector<std::string> nasty_words{"-1",
+                                           "0",
+                                           "1",
+                                           "2",
+                                           "2147483647",
+                                           "2147483648",
+                                           "4294967295",
+                                           "4294967297",
+                                           "1000000000000000000",
+                                           "9223372036854775807",
+                                           "9223372036854775808",
+                                           "18446744073709551617",
+                                           "99999999999999999999999999999999",
+                                           "1e5",
+                                           "1.5",
+                                           "nan",
+                                           "-NaN",
+                                           "inf",
+                                           "-Infinity",
+                                           "1e999",
+                                           "0x10",
+                                           "+3",
+                                           "%",
+                                           "%%MatrixMarket",
+                                           "array",
+                                           "general",
+                                           "symmetric",
+                                           "pattern",
+                                           "vector",
+                                           "",
+                                           "\n",
+                                           "\r",
+                                           "\t",
+                                           std::string(1, '\0'),
+                                           "\xff\xfe",
+                                           "1 1 1\n1 1 1\n"};
+
+class mutator {
+ public:
+  explicit mutator(unsigned seed) : random_(seed) {}
+
+  std::size_t below(std::size_t n) { return n == 0 ? 0 : random_() % n; }
+
+  std::string text(std::string t) {
+    for (std::size_t rounds = 1 + below(4); rounds > 0; --rounds) t = text_once(t);
+    return t;
+  }
+
+  std::string bytes(std::string t) {
+    for (std::size_t rounds = 1 + below(3); rounds > 0; --rounds) bytes_once(t);
+    return t;
+  }
+
+ private:
+  static std::vector<std::string> lines_of(const std::string& t) {
+    std::vector<std::string> lines;
+    std::istringstream in(t);
+    for (std::string line; std::getline(in, line);) lines.push_back(line);
+    return lines;
+  }
+  static std::string joined(const std::vector<std::string>& lines, const std::string& end) {
+    std::string t;
+    for (const std::string& line : lines) {
+      t += line;
+      t += end;
+    }
+    return t;
+  }
+
+  std::string text_once(std::string t) {
+    std::vector<std::string> lines = lines_of(t);
+    switch (below(9)) {
+      case 0:  // a word replaced
+      case 1:
+      case 2: {
+        const std::size_t begin = t.find_first_not_of(" \r\n\t", below(t.size()));
+        if (begin == std::string::npos) return t;
+        const std::size_t end = std::min(t.find_first_of(" \r\n\t", begin), t.size());
+        return t.replace(begin, end - begin, nasty_words[below(nasty_words.size())]);
+      }
+      case 3: {  // a word inserted
+        const std::size_t where = below(t.size() + 1);
+        return t.insert(where, nasty_words[below(nasty_words.size())]);
+      }
+      case 4:  // a line repeated elsewhere
+        if (!lines.empty()) {
+          const std::string line = lines[below(lines.size())];
+          lines.insert(lines.begin() + static_cast<std::ptrdiff_t>(below(lines.size() + 1)), line);
+        }
+        return joined(lines, "\n");
+      case 5:  // a line lost
+        if (!lines.empty()) {
+          lines.erase(lines.begin() + static_cast<std::ptrdiff_t>(below(lines.size())));
+        }
+        return joined(lines, "\n");
+      case 6:  // entries in another order
+        if (lines.size() > 3) std::shuffle(lines.begin() + 3, lines.end(), random_);
+        return joined(lines, "\n");
+      case 7:  // other line ends
+        return joined(lines, below(2) == 0 ? "\r\n" : " \t\n\n");
+      default:
+        bytes_once(t);
+        return t;
+    }
+  }
+
+  void bytes_once(std::string& t) {
+    const std::size_t k = below(t.size());
+    switch (below(6)) {
+      case 0:
+        t.resize(k);
+        break;
+      case 1:
+        if (!t.empty()) t[k] = static_cast<char>(t[k] ^ (1 << below(8)));
+        break;
+      case 2:
+        if (!t.empty()) t[k] = static_cast<char>(below(256));
+        break;
+      case 3:
+        t.erase(k, below(16));
+        break;
+      case 4:
+        for (std::size_t n = below(16); n > 0; --n) t.insert(k, 1, static_cast<char>(below(256)));
+        break;
+      default:
+        // A word of the machine replaced by an extreme one.
+        if (t.size() >= 8) {
+          const std::vector<std::uint64_t> extremes{0,
+                                                    1,
+                                                    0xffffffffffffffff,
+                                                    0x7fffffffffffffff,
+                                                    0x8000000000000000,
+                                                    0x7fffffff,
+                                                    0x80000000,
+                                                    0xffffffff,
+                                                    std::uint64_t{1} << 61,
+                                                    t.size()};
+          const std::uint64_t word = extremes[below(extremes.size())];
+          const std::size_t size = below(2) == 0 ? 4 : 8;
+          t.replace(k / size * size, size, std::string(reinterpret_cast<const char*>(&word), size));
+        }
+        break;
+    }
+  }
+
+  std::mt19937 random_;
+};
+
+void put(const std::filesystem::path& file, const std::string& text) {
+  std::filesystem::remove(file);  // some file systems flush a file that is truncated and rewritten
+  std::ofstream(file, std::ios::binary) << text;
+}
+
+std::string content(const std::filesystem::path& file) {
+  std::ifstream in(file, std::ios::binary);
+  return {std::istreambuf_iterator<char>(in), {}};
+}
+
+std::string gzip(const std::string& text) {
+  z_stream stream{};
+  REQUIRE(deflateInit2(&stream, Z_DEFAULT_COMPRESSION, Z_DEFLATED, MAX_WBITS + 16, 8,
+                       Z_DEFAULT_STRATEGY) == Z_OK);
+  std::string input = text;
+  std::string output(deflateBound(&stream, static_cast<uLong>(text.size())), '\0');
+  stream.next_in = reinterpret_cast<Bytef*>(input.data());
+  stream.avail_in = static_cast<uInt>(input.size());
+  stream.next_out = reinterpret_cast<Bytef*>(output.data());
+  stream.avail_out = static_cast<uInt>(output.size());
+  REQUIRE(deflate(&stream, Z_FINISH) == Z_STREAM_END);
+  output.resize(stream.total_out);
+  deflateEnd(&stream);
+  return output;
+}
+
+// What a file that was accepted must mean, read word by word with the standard library.
+std::set<std::pair<long, long>> positions_of(const std::string& text) {
+  std::set<std::pair<long, long>> positions;
+  std::istringstream in(text);
+  std::string line;
+  std::getline(in, line);
+  std::transform(line.begin(), line.end(), line.begin(),
+                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  const bool mirrored = line.find("general") == std::string::npos;
+  bool sizes_seen = false;
+  while (std::getline(in, line)) {
+    const std::size_t first = line.find_first_not_of(" \t\r");
+    if (first == std::string::npos || line[first] == '%') continue;
+    long i = 0, j = 0;
+    std::istringstream words(line);
+    words >> i >> j;
+    if (std::exchange(sizes_seen, true)) {
+      positions.insert({i - 1, j - 1});
+      if (mirrored) positions.insert({j - 1, i - 1});
+    }
+  }
+  return positions;
+}
+
+std::set<std::pair<long, long>> positions_of(const pattern_view& a) {
+  std::set<std::pair<long, long>> positions;
+  for (index_t i = 0; i < a.n_rows; ++i) {
+    for (const index_t j : a.row(i)) positions.insert({i, j});
+  }
+  return positions;
+}
+
+void check_message(const input_error& e, const std::filesystem::path& file) {
+  const std::string message = e.what();
+  CHECK(message.starts_with(file.string() + ":"));
+  CHECK(std::ranges::all_of(message, [](char c) { return c >= ' ' && c <= '~'; }));
+  CHECK(message.size() < file.string().size() + 200);
+}
+
+// Reads the file: either a valid pattern, returned, or an error of one line that names the file.
+bool accepted(const std::filesystem::path& file, pattern& a) {
+  try {
+    matrix_market_header header;
+    a = read_matrix_market(file, &header, memory_limit);
+  } catch (const input_error& e) {
+    check_message(e, file);
+    return false;
+  }
+  validate(a, "accepted file");
+  return true;
+}
+
+TEST_CASE("fuzz: mutated Matrix Market text is refused in one line or read right") {
+  const temporary_directory directory;
+  const auto file = directory.path() / "m.mtx";
+  mutator mutate(20240601);
+  int read = 0, refused = 0;
+  for (int trial = 0; trial < 12000; ++trial) {
+    const std::string text = mutate.text(seeds[mutate.below(seeds.size())]);
+    INFO("text: " << text);
+    put(file, text);
+    pattern a;
+    if (accepted(file, a)) {
+      ++read;
+      CHECK(positions_of(a) == positions_of(text));
+    } else {
+      ++refused;
+    }
+  }
+  CHECK(read > 1000);
+  CHECK(refused > 1000);
+}
+
+TEST_CASE("fuzz: gzip'd text, mutated before or after compression") {
+  const temporary_directory directory;
+  const auto file = directory.path() / "m.mtx.gz";
+  mutator mutate(20240602);
+  int read = 0, refused = 0;
+  for (int trial = 0; trial < 3000; ++trial) {
+    std::string text = seeds[mutate.below(seeds.size())];
+    if (mutate.below(4) == 0) text = mutate.text(text);
+    std::string zipped = gzip(text);
+    const bool corrupted = mutate.below(8) != 0;
+    if (corrupted) zipped = mutate.bytes(zipped);
+    put(file, zipped);
+    pattern a;
+    if (accepted(file, a)) {
+      ++read;
+      // A changed byte of the gzip header, or text that was not compressed at all, may be read.
+      if (!corrupted) CHECK(positions_of(a) == positions_of(text));
+    } else {
+      ++refused;
+    }
+  }
+  CHECK(read > 100);
+  CHECK(refused > 1000);
+}
+
+TEST_CASE("fuzz: text that is not Matrix Market") {
+  const temporary_directory directory;
+  const auto file = directory.path() / "m.mtx";
+  mutator mutate(20240603);
+  pattern a;
+  for (int trial = 0; trial < 500; ++trial) {
+    std::string garbage(mutate.below(3000), '\0');
+    for (char& c : garbage) c = static_cast<char>(mutate.below(256));
+    put(file, garbage);
+    CHECK_FALSE(accepted(file, a));
+    put(file, "%%MatrixMarket matrix coordinate real general\n" + garbage);
+    CHECK_FALSE(accepted(file, a));
+    put(file, "\x1f\x8b\x08" + garbage);
+    CHECK_FALSE(accepted(file, a));
+  }
+  for (std::size_t size = 0; size < 4; ++size) {
+    put(file, std::string("\x1f\x8b\x08").substr(0, size));
+    CHECK_FALSE(accepted(file, a));
+  }
+}
+
+TEST_CASE("fuzz: mutated prepared files are refused in one line or hold a valid pattern") {
+  const temporary_directory directory;
+  const auto file = directory.path() / "p";
+  const pattern tridiagonal{
+      6, 6, {0, 2, 5, 8, 11, 14, 16}, {0, 1, 0, 1, 2, 1, 2, 3, 2, 3, 4, 3, 4, 5, 4, 5}};
+  provenance origin;
+  origin.name = "tridiagonal";
+  prepared_pattern(tridiagonal, {5, 4, 3, 2, 1, 0}, {0, 2, 4, 1, 3, 5}, origin).save(file);
+  const std::string good = content(file);
+  mutator mutate(20240604);
+  int loaded = 0, refused = 0;
+  for (int trial = 0; trial < 12000; ++trial) {
+    put(file, mutate.bytes(good));
+    const bool verify = mutate.below(2) == 0;
+    try {
+      const prepared_pattern p = prepared_pattern::load(file, verify);
+      ++loaded;
+      validate(p.view(), "loaded file");
+      validate_permutation(p.row_order(), p.view().n_rows, "row order");
+      validate_permutation(p.col_order(), p.view().n_rows, "column order");
+      CHECK(count_missing_diagonal(p.view()) == 0);
+      if (verify) {
+        CHECK(pattern_digest(p.view()) == p.digest());
+        CHECK(p.digest() == pattern_digest(tridiagonal));
+      }
+    } catch (const input_error& e) {
+      check_message(e, file);
+      ++refused;
+    }
+  }
+  CHECK(loaded > 10);
+  CHECK(refused > 1000);
+}
+
+}  // namespace

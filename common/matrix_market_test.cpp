@@ -1,0 +1,344 @@
+#include "common/matrix_market.hpp"
+
+#include <zlib.h>
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <fstream>
+#include <iterator>
+#include <random>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "common/file.hpp"
+#include "common/sha256.hpp"
+
+namespace {
+
+using namespace gsofa;
+namespace fs = std::filesystem;
+
+class scratch {
+ public:
+  pattern read(const std::string& text, matrix_market_header* header = nullptr) const {
+    std::ofstream(file(), std::ios::binary) << text;
+    return read_matrix_market(file(), header);
+  }
+  // The message of the input_error that reading `text` ends in, from "m.mtx" on.
+  std::string refusal(const std::string& text, std::int64_t memory_limit = 0) const {
+    std::ofstream(file(), std::ios::binary) << text;
+    try {
+      read_matrix_market(file(), nullptr, memory_limit);
+    } catch (const input_error& e) {
+      const std::string message = e.what();
+      const std::string path = file().string();
+      REQUIRE(message.starts_with(path));
+      CHECK(message.find('\n') == std::string::npos);
+      return "m.mtx" + message.substr(path.size());
+    }
+    return "accepted";
+  }
+  fs::path file() const { return directory_.path() / "m.mtx"; }
+
+ private:
+  temporary_directory directory_;
+};
+
+pattern from_positions(index_t n_rows, index_t n_cols,
+                       const std::vector<std::pair<index_t, index_t>>& positions) {
+  triplets t{n_rows, n_cols, {}, {}};
+  for (const auto& [i, j] : positions) {
+    t.rows.push_back(i);
+    t.cols.push_back(j);
+  }
+  return from_triplets(t, duplicates::reject);
+}
+
+const std::string real = "%%MatrixMarket matrix coordinate real general\n";
+
+TEST_CASE("matrix market: every field") {
+  const scratch s;
+  const pattern expected = from_positions(3, 2, {{0, 0}, {2, 1}, {1, 0}});
+  matrix_market_header h;
+  CHECK(s.read(real + "3 2 3\n1 1 0\n3 2 -1.5e-300\n2 1 +.5\n", &h) == expected);
+  CHECK(h.field == "real");
+  CHECK(h.symmetry == "general");
+  CHECK(h.stored_entries == 3);
+  CHECK(h.sha256 == sha256_of_matrix_file(s.file()));
+  CHECK(s.read("%%MatrixMarket matrix coordinate double general\n"
+               "3 2 3\n1 1 1d0\n3 2 1.D+5\n2 1 123456789012345678901234567890\n",
+               &h) == expected);
+  CHECK(h.field == "real");
+  CHECK(s.read("%%MatrixMarket matrix coordinate complex general\n"
+               "3 2 3\n1 1 1 0\n3 2 1E-5 -2.\n2 1 0 0\n",
+               &h) == expected);
+  CHECK(h.field == "complex");
+  CHECK(s.read("%%MatrixMarket matrix coordinate integer general\n"
+               "3 2 3\n1 1 1\n3 2 -2\n2 1 +3\n",
+               &h) == expected);
+  CHECK(h.field == "integer");
+  CHECK(s.read("%%MatrixMarket matrix coordinate pattern general\n3 2 3\n1 1\n3 2\n2 1\n", &h) ==
+        expected);
+  CHECK(h.field == "pattern");
+}
+
+TEST_CASE("matrix market: every symmetry, from either triangle and in any order") {
+  const scratch s;
+  const std::string banner = "%%MatrixMarket matrix coordinate ";
+  const pattern full = from_positions(3, 3, {{0, 0}, {1, 0}, {0, 1}, {2, 1}, {1, 2}, {2, 2}});
+  const std::string sizes = "3 3 4\n";
+  matrix_market_header h;
+  for (const char* body : {"1 1\n2 1\n3 2\n3 3\n", "1 1\n1 2\n2 3\n3 3\n", "3 3\n2 3\n2 1\n1 1\n",
+                           "1 2\n3 3\n1 1\n3 2\n"}) {
+    CHECK(s.read(banner + "pattern symmetric\n" + sizes + body, &h) == full);
+    CHECK(h.symmetry == "symmetric");
+    CHECK(h.stored_entries == 4);
+  }
+  CHECK(s.read(banner + "complex hermitian\n3 3 4\n1 1 1 0\n2 1 1 1\n3 2 0 1\n3 3 1 0\n") == full);
+  CHECK(s.read(banner + "real skew-symmetric\n3 3 2\n2 1 1\n3 2 -1\n") ==
+        from_positions(3, 3, {{1, 0}, {0, 1}, {2, 1}, {1, 2}}));
+}
+
+TEST_CASE("matrix market: layout that is accepted") {
+  const scratch s;
+  const pattern expected = from_positions(2, 2, {{0, 0}, {1, 1}});
+  CHECK(s.read("%%matrixmarket MATRIX Coordinate REAL General \r\n%\r\n\r\n2 2 2\r\n1 1 1\r\n"
+               "2 2 1\r\n\r\n") == expected);
+  CHECK(s.read(real + "  2\t2  2 \n\n \t 1  1\t1.0 \n% a comment\n2 2 1\t\n\n% end\n") == expected);
+  CHECK(s.read(real + "2 2 2\n1 1 1\n2 2 1") == expected);
+  CHECK(s.read(real + "002 2 2\n000000000000000001 1 1\n2 2 1") == expected);
+  CHECK(s.read(real + "%" + std::string(900000, 'x') + "\n2 2 2\n1 1 1\n2 2 1") == expected);
+}
+
+TEST_CASE("matrix market: extreme shapes") {
+  const scratch s;
+  CHECK(s.read(real + "0 0 0\n") == from_positions(0, 0, {}));
+  CHECK(s.read(real + "1 1 0\n") == from_positions(1, 1, {}));
+  CHECK(s.read(real + "1 1 1\n1 1 0\n") == from_positions(1, 1, {{0, 0}}));
+  CHECK(s.read(real + "0 5 0\n") == from_positions(0, 5, {}));
+  const pattern wide = s.read(real + "1 2147483647 1\n1 2147483647 1\n");
+  CHECK(wide.n_cols == 2147483647);
+  CHECK(wide.col_idx == std::vector<index_t>{2147483646});
+}
+
+TEST_CASE("matrix market: faults are named with file, line and reason") {
+  const scratch s;
+  const std::string banner = "%%MatrixMarket matrix coordinate ";
+  CHECK(s.refusal("") == "m.mtx: empty file");
+  CHECK(s.refusal("\n") == "m.mtx:1: not a Matrix Market file (no %%MatrixMarket banner)");
+  CHECK(s.refusal("hello world\n1 1 1\n") ==
+        "m.mtx:1: not a Matrix Market file (no %%MatrixMarket banner)");
+  CHECK(s.refusal(std::string(3000000, '\0')) == "m.mtx:1: the line is longer than 1 MiB");
+  CHECK(s.refusal("%%MatrixMarket matrix array real general\n1 1\n1\n") ==
+        "m.mtx:1: array (dense) format is not supported; expected coordinate");
+  CHECK(s.refusal("%%MatrixMarket vector coordinate real general\n") ==
+        "m.mtx:1: object 'vector' is not supported; expected matrix");
+  CHECK(s.refusal(banner + "quaternion general\n") ==
+        "m.mtx:1: field 'quaternion' is not supported; expected real, double, complex, integer or "
+        "pattern");
+  CHECK(s.refusal(banner + "real\n") ==
+        "m.mtx:1: symmetry '' is not supported; expected general, symmetric, skew-symmetric or "
+        "hermitian");
+  CHECK(s.refusal(banner + "real hermitian\n") ==
+        "m.mtx:1: a matrix cannot be both real and hermitian");
+  CHECK(s.refusal(banner + "pattern skew-symmetric\n") ==
+        "m.mtx:1: a matrix cannot be both pattern and skew-symmetric");
+  CHECK(s.refusal(banner + "real general extra\n") ==
+        "m.mtx:1: the banner has more than five words");
+
+  CHECK(s.refusal(real) == "m.mtx:1: the file ends before the size line");
+  CHECK(s.refusal(real + "%\n%\n") == "m.mtx:3: the file ends before the size line");
+  CHECK(s.refusal(real + "2 2\n") ==
+        "m.mtx:2: expected the size line 'rows columns entries', found ''");
+  CHECK(s.refusal(real + "2 2 x\n") ==
+        "m.mtx:2: expected the size line 'rows columns entries', found 'x'");
+  CHECK(s.refusal(real + "2 2 1 1\n") == "m.mtx:2: unexpected '1' after the sizes");
+  CHECK(s.refusal(real + "-2 2 1\n") == "m.mtx:2: size '-2' is negative");
+  CHECK(s.refusal(real + "2147483648 1 1\n") == "m.mtx:2: dimension 2147483648 exceeds 2^31 - 1");
+  CHECK(s.refusal(real + "1 4294967297 1\n") == "m.mtx:2: dimension 4294967297 exceeds 2^31 - 1");
+  CHECK(s.refusal(real + "1 1 99999999999999999999\n") ==
+        "m.mtx:2: size '99999999999999999999' does not fit in 64 bits");
+  CHECK(s.refusal(real + "2 2 5\n") == "m.mtx:2: declares 5 entries for 4 positions");
+  CHECK(s.refusal(banner + "real symmetric\n2 2 4\n") ==
+        "m.mtx:2: declares 4 entries for 3 positions");
+  CHECK(s.refusal(banner + "real skew-symmetric\n2 2 2\n") ==
+        "m.mtx:2: declares 2 entries for 1 positions");
+  CHECK(s.refusal(banner + "real symmetric\n2 3 1\n") ==
+        "m.mtx:2: symmetric but not square: 2 x 3");
+
+  auto body = [&](const std::string& line) { return s.refusal(real + "% c\n3 3 1\n" + line); };
+  CHECK(body("0 1 1\n") == "m.mtx:4: row index '0' is outside 1..3 (indices are 1-based)");
+  CHECK(body("1 0 1\n") == "m.mtx:4: column index '0' is outside 1..3 (indices are 1-based)");
+  CHECK(body("-1 1 1\n") == "m.mtx:4: row index '-1' is outside 1..3");
+  CHECK(body("4 1 1\n") == "m.mtx:4: row index '4' is outside 1..3");
+  CHECK(body("1 2147483648 1\n") == "m.mtx:4: column index '2147483648' is outside 1..3");
+  CHECK(body("4294967297 1 1\n") == "m.mtx:4: row index '4294967297' is outside 1..3");
+  CHECK(body("18446744073709551617 1 1\n") ==
+        "m.mtx:4: row index '18446744073709551617' is outside 1..3");
+  CHECK(body("184467440737095516170000001 1 1\n") ==
+        "m.mtx:4: row index '184467440737095516170000...' is outside 1..3");
+  CHECK(body("1.0 1 1\n") == "m.mtx:4: row index '1.0' is not an integer");
+  CHECK(body("x 1 1\n") == "m.mtx:4: row index 'x' is not an integer");
+  CHECK(body("1 2e0 1\n") == "m.mtx:4: column index '2e0' is not an integer");
+  CHECK(body("1\n") == "m.mtx:4: the column index is missing");
+  CHECK(body("1 1\n") == "m.mtx:4: the value is missing");
+  CHECK(body("1 1 nan\n") == "m.mtx:4: value 'nan' is not a finite number");
+  CHECK(body("1 1 -Inf\n") == "m.mtx:4: value '-Inf' is not a finite number");
+  CHECK(body("1 1 1.2.3\n") == "m.mtx:4: value '1.2.3' is not a finite number");
+  CHECK(body("1 1 0x1p3\n") == "m.mtx:4: value '0x1p3' is not a finite number");
+  CHECK(body("1 1 1e\n") == "m.mtx:4: value '1e' is not a finite number");
+  CHECK(body("1 1 .\n") == "m.mtx:4: value '.' is not a finite number");
+  CHECK(body("1 1 1 2\n") == "m.mtx:4: unexpected '2' after the entry");
+  CHECK(body("1 1 1\r2\n") == "m.mtx:4: value '1?2' is not a finite number");
+  CHECK(body("") == "m.mtx:3: the file ends after 0 of the 1 entries declared");
+  CHECK(body("1 1 1\n2 2 1\n") == "m.mtx:5: more entries than the 1 declared");
+  CHECK(s.refusal(banner + "pattern general\n3 3 1\n1 1 5\n") ==
+        "m.mtx:3: unexpected '5' after the entry");
+  CHECK(s.refusal(banner + "integer general\n3 3 1\n1 1 5.5\n") ==
+        "m.mtx:3: value '5.5' is not a finite integer");
+  CHECK(s.refusal(banner + "complex general\n3 3 1\n1 1 5\n") == "m.mtx:3: the value is missing");
+  CHECK(s.refusal(banner + "real skew-symmetric\n3 3 1\n2 2 5\n") ==
+        "m.mtx:3: a skew-symmetric matrix has no entries on its diagonal");
+}
+
+TEST_CASE("matrix market: a position given twice is refused") {
+  const scratch s;
+  CHECK(s.refusal(real + "3 3 3\n3 2 1\n1 1 1\n3 2 1\n") ==
+        "m.mtx: duplicate entry at row 3, column 2");
+  CHECK(s.refusal(real + "3 3 2\n3 2 1\n3 2 1\n") == "m.mtx: duplicate entry at row 3, column 2");
+  CHECK(s.refusal("%%MatrixMarket matrix coordinate real symmetric\n3 3 2\n3 2 1\n2 3 1\n") ==
+        "m.mtx: duplicate entry at row 3, column 2 (in symmetric storage, or its mirror image)");
+}
+
+TEST_CASE("matrix market: claimed sizes take no memory before the entries are seen") {
+  const scratch s;
+  constexpr std::int64_t mebibyte = std::int64_t{1} << 20;
+  CHECK(s.refusal(real + "2147483647 2147483647 1000000000000000000\n1 1 1\n", 64 * mebibyte) ==
+        "m.mtx: not enough memory for 2147483647 x 2147483647: 16384 MiB needed, 64 MiB available");
+  CHECK(s.refusal(real + "1000000 1000000 1000000000000\n1 1 1\n", 64 * mebibyte) ==
+        "m.mtx:3: the file ends after 1 of the 1000000000000 entries declared");
+  CHECK(s.refusal(real + "3 2147483647 2\n2 1 1\n1 2 1\n", 64 * mebibyte) == "accepted");
+  CHECK(s.refusal(real + "3 2147483647 3\n2 3 1\n1 2 1\n2 1 1\n", 64 * mebibyte) ==
+        "m.mtx: not enough memory for 3 x 2147483647: 16384 MiB needed, 64 MiB available");
+}
+
+std::string gzipped(const std::string& text) {
+  const temporary_directory directory;
+  const auto file = directory.path() / "z";
+  gzFile out = gzopen(file.c_str(), "wb");
+  gzwrite(out, text.data(), static_cast<unsigned>(text.size()));
+  gzclose(out);
+  std::ifstream in(file, std::ios::binary);
+  return {std::istreambuf_iterator<char>(in), {}};
+}
+
+TEST_CASE("matrix market: random files of all kinds, plain and gzip'd, in any order") {
+  const scratch s;
+  std::mt19937 random(7);
+  auto below = [&](unsigned n) { return static_cast<index_t>(random() % n); };
+  for (int trial = 0; trial < 300; ++trial) {
+    const std::string field =
+        std::vector<std::string>{"real", "complex", "integer", "pattern"}[random() % 4];
+    std::string symmetry =
+        std::vector<std::string>{"general", "symmetric", "skew-symmetric"}[random() % 3];
+    if (field == "complex" && random() % 2 == 0) symmetry = "hermitian";
+    if (field == "pattern" && symmetry == "skew-symmetric") symmetry = "general";
+    const bool general = symmetry == "general";
+    const index_t n_rows = 1 + below(30);
+    const index_t n_cols = general ? 1 + below(30) : n_rows;
+    std::set<std::pair<index_t, index_t>> stored, expanded;
+    const int tries = below(2 * 30 * 30);
+    for (int k = 0; k < tries; ++k) {
+      const index_t i = below(static_cast<unsigned>(n_rows));
+      const index_t j = below(static_cast<unsigned>(n_cols));
+      if (symmetry == "skew-symmetric" && i == j) continue;
+      if (!general && expanded.contains({i, j})) continue;
+      stored.insert({i, j});
+      expanded.insert({i, j});
+      if (!general) expanded.insert({j, i});
+    }
+    std::vector<std::pair<index_t, index_t>> order(stored.begin(), stored.end());
+    switch (random() % 3) {
+      case 0:
+        std::shuffle(order.begin(), order.end(), random);
+        break;
+      case 1:
+        std::ranges::sort(order, {}, [](const auto& e) { return std::pair(e.second, e.first); });
+        break;
+      default:
+        break;
+    }
+    std::string text = "%%MatrixMarket matrix coordinate ";
+    text += field + " " + symmetry + "\n";
+    text += std::to_string(n_rows) + " " + std::to_string(n_cols) + " " +
+            std::to_string(order.size()) + "\n";
+    for (const auto& [i, j] : order) {
+      text += std::to_string(i + 1) + " " + std::to_string(j + 1);
+      const int values = field == "pattern" ? 0 : (field == "complex" ? 2 : 1);
+      for (int v = 0; v < values; ++v) {
+        text += " " + (field == "integer" ? std::to_string(below(100) - 50)
+                                          : std::to_string(1e-3 * (below(2000000) - 1000000)));
+      }
+      text += random() % 8 == 0 ? "\r\n" : "\n";
+    }
+    const pattern expected = from_positions(n_rows, n_cols, {expanded.begin(), expanded.end()});
+    matrix_market_header plain, zipped;
+    CHECK(s.read(text, &plain) == expected);
+    CHECK(s.read(gzipped(text), &zipped) == expected);
+    CHECK(plain.sha256 == sha256_hex(text));
+    CHECK(zipped.sha256 == plain.sha256);
+    CHECK(plain.symmetry == symmetry);
+  }
+}
+
+TEST_CASE("matrix market: files much longer than the reader's buffer round trip") {
+  const scratch s;
+  const index_t n = 40000;
+  std::mt19937 random(3);
+  triplets t{n, n, {}, {}};
+  for (index_t i = 0; i < n; ++i) {
+    for (int k = 0; k < 5; ++k) {
+      t.rows.push_back(i);
+      t.cols.push_back(static_cast<index_t>(random() % static_cast<unsigned>(n)));
+    }
+  }
+  const pattern a = from_triplets(t, duplicates::merge);
+  write_matrix_market(s.file(), a, "first line\nsecond line");
+  matrix_market_header h;
+  CHECK(read_matrix_market(s.file(), &h) == a);
+  CHECK(h.stored_entries == a.nnz());
+  std::ifstream in(s.file());
+  std::string line;
+  std::getline(in, line);
+  CHECK(line == "%%MatrixMarket matrix coordinate pattern general");
+  std::getline(in, line);
+  CHECK(line == "% first line");
+  std::getline(in, line);
+  CHECK(line == "% second line");
+  // A fault in the last line is reported with its number: banner, 2 comments, sizes, entries.
+  std::string text = "%%MatrixMarket matrix coordinate pattern general\n";
+  text += "40000 40000 " + std::to_string(a.nnz()) + "\n";
+  for (offset_t k = 0; k < a.nnz() - 1; ++k) {
+    text += std::to_string(k % n + 1) + " " + std::to_string(k / n + 1) + "\n";
+  }
+  CHECK(s.refusal(text + "1 x\n") ==
+        "m.mtx:" + std::to_string(a.nnz() + 2) + ": column index 'x' is not an integer");
+}
+
+TEST_CASE("matrix market: writing small and empty patterns") {
+  const scratch s;
+  for (const pattern& a : {from_positions(0, 0, {}), from_positions(1, 1, {}),
+                           from_positions(2, 5, {{0, 4}, {1, 0}, {1, 1}})}) {
+    write_matrix_market(s.file(), a, "");
+    CHECK(read_matrix_market(s.file()) == a);
+  }
+  CHECK_THROWS_AS(write_matrix_market(s.file() / "absent" / "x", from_positions(1, 1, {}), ""),
+                  input_error);
+  CHECK_THROWS_AS(read_matrix_market(s.file().parent_path() / "absent"), input_error);
+  CHECK_THROWS_AS(read_matrix_market(s.file().parent_path()), input_error);
+}
+
+}  // namespace

@@ -1,0 +1,35 @@
+#include "common/parallel.hpp"
+
+#include <doctest/doctest.h>
+
+#include <cstdint>
+#include <stdexcept>
+
+using namespace gsofa;
+
+TEST_CASE("ranges cover every index once, also next to the largest index") {
+  for (int threads : {1, 2, 5}) {
+    for (int n : {0, 1, 7, 100}) {
+      std::vector<std::atomic<int>> hits(static_cast<std::size_t>(n));
+      parallel_ranges<int>(threads, n, 3, [&](int, int begin, int end) {
+        for (int i = begin; i < end; ++i) ++hits[static_cast<std::size_t>(i)];
+      });
+      for (const auto& h : hits) CHECK(h == 1);
+    }
+  }
+  constexpr std::int32_t huge = 2147483647;
+  std::atomic<std::int64_t> covered{0};
+  parallel_ranges<std::int32_t>(
+      2, huge, 1 << 30, [&](int, std::int32_t begin, std::int32_t end) { covered += end - begin; });
+  CHECK(covered == huge);
+}
+
+TEST_CASE("an exception on any thread reaches the caller") {
+  for (int threads : {1, 3}) {
+    CHECK_THROWS_AS(parallel_ranges<int>(threads, 100, 1,
+                                         [](int, int begin, int) {
+                                           if (begin == 50) throw std::runtime_error("x");
+                                         }),
+                    std::runtime_error);
+  }
+}

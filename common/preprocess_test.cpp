@@ -1,0 +1,159 @@
+#include "common/preprocess.hpp"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+
+#include "common/digest.hpp"
+#include "common/generators.hpp"
+#include "common/matrix_market.hpp"
+#include "common/random.hpp"
+
+using namespace gsofa;
+
+namespace {
+
+const std::filesystem::path bundled =
+    std::filesystem::path(GSOFA_SOURCE_DIR) / "experiments/matrices";
+
+pattern from_rows(const std::vector<std::vector<index_t>>& rows) {
+  triplets t{static_cast<index_t>(rows.size()), static_cast<index_t>(rows.size()), {}, {}};
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    for (const index_t j : rows[i]) {
+      t.rows.push_back(static_cast<index_t>(i));
+      t.cols.push_back(j);
+    }
+  }
+  return from_triplets(t, duplicates::reject);
+}
+
+}  // namespace
+
+TEST_CASE("elimination tree of Liu's definition") {
+  // parent(j) = min { i > j : chol(i, j) != 0 }, by explicit elimination.
+  random_source random(3);
+  for (int trial = 0; trial < 200; ++trial) {
+    const index_t n = static_cast<index_t>(random.between(1, 12));
+    std::vector<std::vector<char>> m(static_cast<std::size_t>(n),
+                                     std::vector<char>(static_cast<std::size_t>(n), 0));
+    triplets t{n, n, {}, {}};
+    for (std::size_t i = 0; i < m.size(); ++i) {
+      for (std::size_t j = 0; j < i; ++j) {
+        if (!random.chance(probability(0.25))) continue;
+        m[i][j] = m[j][i] = 1;
+        t.rows.insert(t.rows.end(), {static_cast<index_t>(i), static_cast<index_t>(j)});
+        t.cols.insert(t.cols.end(), {static_cast<index_t>(j), static_cast<index_t>(i)});
+      }
+    }
+    for (std::size_t k = 0; k < m.size(); ++k) {
+      for (std::size_t i = k + 1; i < m.size(); ++i) {
+        for (std::size_t j = k + 1; j < m.size(); ++j) {
+          m[i][j] = static_cast<char>(m[i][j] | (m[i][k] & m[k][j]));
+        }
+      }
+    }
+    const auto parent = elimination_tree(from_triplets(t, duplicates::reject));
+    for (std::size_t j = 0; j < m.size(); ++j) {
+      index_t expected = -1;
+      for (std::size_t i = m.size() - 1; i > j; --i) {
+        if (m[i][j] != 0) expected = static_cast<index_t>(i);
+      }
+      CHECK(parent[j] == expected);
+    }
+    const auto post = postorder(parent);
+    validate_permutation(post, n, "postorder");
+    const auto place = inverse_permutation(post);
+    for (std::size_t j = 0; j < m.size(); ++j) {
+      if (parent[j] >= 0) CHECK(place[j] < place[static_cast<std::size_t>(parent[j])]);
+    }
+  }
+}
+
+TEST_CASE("matching gives a zero-free diagonal and natural order changes nothing else") {
+  const pattern shifted = from_rows({{1}, {2}, {0, 2}});
+  const auto matched = prepare(shifted, {match_mode::automatic, "natural", -1}, {});
+  CHECK(count_missing_diagonal(matched.view()) == 0);
+  CHECK(matched.view().nnz() == shifted.nnz());
+  CHECK(matched.origin().match == "maximum");
+  CHECK(matched.origin().diagonal_added == 0);
+  const pattern again = permute(shifted, matched.row_order(), matched.col_order());
+  CHECK(pattern_digest(again) == matched.digest());
+
+  const auto plain = prepare(shifted, {match_mode::none, "natural", -1}, {});
+  CHECK(plain.origin().diagonal_added == 2);
+  CHECK(plain.origin().nnz_input == 4);
+  CHECK(plain.view().nnz() == 6);
+  CHECK_FALSE(plain.origin().postordered);
+  CHECK(std::ranges::equal(plain.view().col_idx, with_diagonal(shifted).col_idx));
+}
+
+TEST_CASE("unusable matrices are refused in one line") {
+  provenance named;
+  named.source = "m.mtx";
+  CHECK_THROWS_WITH_AS(
+      prepare(from_rows({{0}, {0}}), {match_mode::automatic, "natural", -1}, named),
+      "m.mtx: structurally singular: structural rank 1 of 2 (--match none adds "
+      "the missing diagonal entries instead)",
+      input_error);
+  CHECK_THROWS_WITH_AS(prepare(pattern{2, 3, {0, 0, 0}, {}}, {}, named),
+                       "m.mtx: the matrix is 2 x 3, not square", input_error);
+  CHECK_THROWS_WITH_AS(prepare(pattern{}, {}, named), "m.mtx: the matrix is empty (order 0)",
+                       input_error);
+  CHECK_THROWS_AS(prepare(from_rows({{0}}), {match_mode::none, "best", -1}, named), input_error);
+  CHECK_THROWS_WITH_AS(prepare(from_rows({{0}}), {match_mode::none, "no/such.perm", -1}, named),
+                       "no/such.perm: cannot open permutation file", input_error);
+}
+
+TEST_CASE("orders are permutations; all but the natural one are postordered") {
+  const pattern a = read_matrix_market(bundled / "sherman5.mtx.gz");
+  for (const std::string& order : available_orders()) {
+    CAPTURE(order);
+    const auto p = prepare(a, {match_mode::automatic, order, -1}, {});
+    validate_permutation(p.row_order(), a.n_rows, "rows");
+    validate_permutation(p.col_order(), a.n_rows, "columns");
+    CHECK(pattern_digest(permute(a, p.row_order(), p.col_order())) == p.digest());
+    CHECK(p.origin().order == order);
+    if (order == "natural") continue;
+    const auto parent = elimination_tree(symmetrized(p.view(), diagonal::drop));
+    const auto post = postorder(parent);
+    CHECK(std::ranges::is_sorted(post));
+  }
+}
+
+TEST_CASE("order 1 and matrices without edges can be ordered") {
+  for (const std::string& order : available_orders()) {
+    for (index_t n : {1, 3}) {
+      const pattern diagonal = generate("diagonal:n=" + std::to_string(n));
+      CHECK(prepare(diagonal, {match_mode::automatic, order, -1}, {}).view().nnz() == n);
+    }
+  }
+}
+
+TEST_CASE("an order can come from a file") {
+  const auto file = std::filesystem::temp_directory_path() / "gsofa_preprocess_test.perm";
+  auto with = [&](const std::string& text) {
+    std::ofstream(file) << text;
+    return prepare(from_rows({{0, 2}, {1}, {2}}), {match_mode::none, file.string(), -1}, {});
+  };
+  const auto p = with("# reverse\n2 1\n0\n");
+  CHECK(p.origin().order == "file");
+  CHECK_THROWS_AS(with("2 1\n"), input_error);
+  CHECK_THROWS_AS(with("2 1 1\n"), input_error);
+  CHECK_THROWS_AS(with("2 1 x\n"), input_error);
+  CHECK_THROWS_AS(with("2 1 0 0\n"), input_error);
+  std::filesystem::remove(file);
+}
+
+TEST_CASE("block triangular form") {
+  const block_structure one = block_triangular_form(from_rows({{0, 1}, {1, 2}, {0, 2}}));
+  CHECK(one.blocks == 1);
+  CHECK(one.largest == 3);
+  const block_structure two = block_triangular_form(from_rows({{0, 1}, {0, 1, 2}, {2}}));
+  CHECK(two.blocks == 2);
+  CHECK(two.largest == 2);
+  // INDEX of the collection: west2021 has 522 blocks, epb0 is irreducible.
+  CHECK(block_triangular_form(read_matrix_market(bundled / "west2021.mtx.gz")).blocks > 500);
+  CHECK(block_triangular_form(read_matrix_market(bundled / "epb0.mtx.gz")).blocks == 1);
+}
