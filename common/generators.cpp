@@ -709,7 +709,7 @@ pattern make_economy(const arguments& args) {
     index_t shift;  // period relative to the equation's
   };
   std::vector<std::vector<term>> model(at(equations));
-  // Variables that cross periods: every state_step-th, so that they are spread over countries.
+  // Variables that cross periods are spread evenly over the countries.
   const auto pool = [&](const std::string& key) {
     const auto count = static_cast<index_t>(args.real(key) * equations);
     return std::max<index_t>(1, count);
@@ -721,8 +721,7 @@ pattern make_economy(const arguments& args) {
     const offset_t a = (offset_t{low} * count + equations - 1) / equations;
     const offset_t b = (offset_t{high} * count + equations - 1) / equations;
     if (a >= b) return index_t{-1};
-    const offset_t k = random.between(a, b - 1);
-    return static_cast<index_t>((k * equations + count - 1) / count);
+    return static_cast<index_t>(random.between(a, b - 1) * equations / count);
   };
   for (index_t c = 0; c < countries; ++c) {
     const index_t low = first_of(c);
