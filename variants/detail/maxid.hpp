@@ -97,11 +97,11 @@ class maxid_engine {
   struct item {
     index_t vertex;
     index_t slot;
+    bool operator==(const item&) const = default;
   };
 
   // Lowers `cell` to `value` if that is less; true if it was (atomicMin returning old > value).
   bool lower_to(std::uint32_t& cell, std::uint32_t value) const {
-    if (!settings_.atomic_minimum) return false;
     if (threads_ == 1) {
       if (cell <= value) return false;
       cell = value;
@@ -253,6 +253,12 @@ class maxid_engine {
     for (auto& part : next_) {
       queue_.insert(queue_.end(), part.begin(), part.end());
       part.clear();
+    }
+    if (!settings_.atomic_minimum) {
+      // Every writer of a level believes it won; without this their copies multiply per level.
+      std::ranges::sort(queue_, {}, [](const item& f) { return std::pair(f.slot, f.vertex); });
+      const auto copies = std::ranges::unique(queue_);
+      queue_.erase(copies.begin(), copies.end());
     }
     queue_peak_ = std::max(queue_peak_, static_cast<offset_t>(queue_.size()));
   }

@@ -1,0 +1,21 @@
+// What the GPU variants answer in a build without GPU code.
+#if !defined(GSOFA_EMULATE_GPU) && !defined(GSOFA_BUILD_CUDA)
+
+#include "variants/detail/gpu/gpu_variants.hpp"
+
+namespace gsofa::gpu {
+
+std::optional<std::string> unavailable() { return "built without CUDA (nvcc was not found)"; }
+
+namespace {
+
+std::unique_ptr<variant> refuse() { throw unavailable_error("GPU variant: " + *unavailable()); }
+
+}  // namespace
+
+std::unique_ptr<variant> make_maxid(const maxid_config&) { return refuse(); }
+std::unique_ptr<variant> make_fill2_naive() { return refuse(); }
+
+}  // namespace gsofa::gpu
+
+#endif

@@ -1,0 +1,288 @@
+#pragma once
+
+/// The few services of a GPU runtime that the variants use, on CUDA or on the emulator of simt.hpp:
+/// budgeted device memory, copies, pinned host memory, launches, limits of the device.
+
+#include <cstring>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "common/error.hpp"
+#include "common/types.hpp"
+#include "variants/detail/gpu/simt.hpp"
+
+namespace gsofa::gpu {
+
+#if defined(__CUDACC__)
+
+inline void check(cudaError_t status, const char* what) {
+  if (status == cudaSuccess) return;
+  if (status == cudaErrorMemoryAllocation) {
+    cudaGetLastError();
+    throw budget_error(std::string(what) + ": the device is out of memory");
+  }
+  throw error(exit_code::run_failed, std::string(what) + ": " + cudaGetErrorString(status));
+}
+
+#endif
+
+/// What the kernels need to know of the device.
+struct device_limits {
+  int multiprocessors = 0;
+  std::size_t shared_bytes_per_block = 0;  ///< the most a block can opt in to
+  offset_t free_bytes = 0;
+};
+
+inline device_limits current_limits() {
+  device_limits l;
+#if defined(__CUDACC__)
+  int device = 0;
+  check(cudaGetDevice(&device), "cudaGetDevice");
+  int shared = 0;
+  check(cudaDeviceGetAttribute(&l.multiprocessors, cudaDevAttrMultiProcessorCount, device),
+        "device attributes");
+  check(cudaDeviceGetAttribute(&shared, cudaDevAttrMaxSharedMemoryPerBlockOptin, device),
+        "device attributes");
+  l.shared_bytes_per_block = static_cast<std::size_t>(shared);
+  std::size_t free = 0;
+  std::size_t total = 0;
+  check(cudaMemGetInfo(&free, &total), "cudaMemGetInfo");
+  l.free_bytes = static_cast<offset_t>(free);
+#else
+  l = {2, 64 * 1024, offset_t{256} << 20};
+#endif
+  return l;
+}
+
+/// Every device allocation of a variant, by data structure, against one limit.
+class memory_budget {
+ public:
+  /// Limit in bytes.
+  void set_limit(offset_t limit) { limit_ = limit; }
+  [[nodiscard]] offset_t limit() const { return limit_; }
+  [[nodiscard]] offset_t used() const { return used_; }
+  [[nodiscard]] offset_t peak() const { return peak_; }
+  [[nodiscard]] const std::map<std::string, offset_t>& by_structure() const { return largest_; }
+
+  void take(const char* structure, offset_t bytes) {
+    if (used_ + bytes > limit_) {
+      throw budget_error("memory budget of " + std::to_string(limit_) + " bytes: " + structure +
+                         " needs " + std::to_string(bytes) + " beside " + std::to_string(used_));
+    }
+    used_ += bytes;
+    if (used_ > peak_) peak_ = used_;
+    offset_t& most = largest_[structure];
+    if (bytes > most) most = bytes;
+  }
+  void give(offset_t bytes) { used_ -= bytes; }
+
+ private:
+  offset_t limit_ = 0, used_ = 0, peak_ = 0;
+  std::map<std::string, offset_t> largest_;
+};
+
+/// An array in device memory; not initialised.
+template <class T>
+class device_array {
+ public:
+  device_array() = default;
+  device_array(memory_budget& budget, const char* structure, offset_t size)
+      : budget_(&budget), size_(size) {
+    const offset_t bytes = size * static_cast<offset_t>(sizeof(T));
+    budget.take(structure, bytes);
+    try {
+      allocate(bytes);
+    } catch (...) {
+      budget.give(bytes);
+      throw;
+    }
+  }
+  device_array(device_array&& o) noexcept { swap(o); }
+  device_array& operator=(device_array&& o) noexcept {
+    device_array moved(std::move(o));
+    swap(moved);
+    return *this;
+  }
+  ~device_array() { release(); }
+
+  [[nodiscard]] T* data() const { return data_; }
+  [[nodiscard]] offset_t size() const { return size_; }
+
+ private:
+  void swap(device_array& o) noexcept {
+    std::swap(budget_, o.budget_);
+    std::swap(data_, o.data_);
+    std::swap(size_, o.size_);
+  }
+  void allocate(offset_t bytes) {
+    if (bytes == 0) return;
+#if defined(__CUDACC__)
+    void* p = nullptr;
+    check(cudaMalloc(&p, static_cast<std::size_t>(bytes)), "device memory");
+    data_ = static_cast<T*>(p);
+#else
+    data_ = static_cast<T*>(::operator new(static_cast<std::size_t>(bytes)));
+    std::memset(static_cast<void*>(data_), 0xa5, static_cast<std::size_t>(bytes));
+#endif
+  }
+  void release() {
+    if (data_ != nullptr) {
+#if defined(__CUDACC__)
+      cudaFree(data_);
+#else
+      ::operator delete(data_);
+#endif
+    }
+    if (budget_ != nullptr) budget_->give(size_ * static_cast<offset_t>(sizeof(T)));
+    data_ = nullptr;
+    budget_ = nullptr;
+  }
+
+  memory_budget* budget_ = nullptr;
+  T* data_ = nullptr;
+  offset_t size_ = 0;
+};
+
+/// An array in page-locked host memory.
+template <class T>
+class pinned_array {
+ public:
+  explicit pinned_array(std::size_t size) : size_(size) {
+    if (size == 0) return;
+#if defined(__CUDACC__)
+    void* p = nullptr;
+    check(cudaMallocHost(&p, size * sizeof(T)), "pinned host memory");
+    data_ = static_cast<T*>(p);
+#else
+    data_ = static_cast<T*>(::operator new(size * sizeof(T)));
+#endif
+  }
+  pinned_array(const pinned_array&) = delete;
+  pinned_array& operator=(const pinned_array&) = delete;
+  ~pinned_array() {
+    if (data_ == nullptr) return;
+#if defined(__CUDACC__)
+    cudaFreeHost(data_);
+#else
+    ::operator delete(data_);
+#endif
+  }
+  [[nodiscard]] T* data() const { return data_; }
+  [[nodiscard]] std::size_t size() const { return size_; }
+
+ private:
+  T* data_ = nullptr;
+  std::size_t size_ = 0;
+};
+
+template <class T>
+void copy_to_device(T* device, const T* host, offset_t count) {
+  if (count == 0) return;
+  const auto bytes = static_cast<std::size_t>(count) * sizeof(T);
+#if defined(__CUDACC__)
+  check(cudaMemcpy(device, host, bytes, cudaMemcpyHostToDevice), "copy to the device");
+#else
+  std::memcpy(device, host, bytes);
+#endif
+}
+
+template <class T>
+void copy_to_host(T* host, const T* device, offset_t count) {
+  if (count == 0) return;
+  const auto bytes = static_cast<std::size_t>(count) * sizeof(T);
+#if defined(__CUDACC__)
+  check(cudaMemcpy(host, device, bytes, cudaMemcpyDeviceToHost), "copy to the host");
+#else
+  std::memcpy(host, device, bytes);
+#endif
+}
+
+/// Sets every byte of `count` elements; asynchronous.
+template <class T>
+void fill_bytes(T* device, int byte, offset_t count) {
+  if (count == 0) return;
+  const auto bytes = static_cast<std::size_t>(count) * sizeof(T);
+#if defined(__CUDACC__)
+  check(cudaMemsetAsync(device, byte, bytes), "memset");
+#else
+  std::memset(static_cast<void*>(device), byte, bytes);
+#endif
+}
+
+/// Waits for the device; reports the errors of all launches before.
+inline void synchronize() {
+#if defined(__CUDACC__)
+  check(cudaDeviceSynchronize(), "kernel");
+#endif
+}
+
+/// Lets a kernel use up to `shared_bytes` of dynamic shared memory.
+template <class... P>
+void allow_shared(void (*kernel)(P...), std::size_t shared_bytes) {
+#if defined(__CUDACC__)
+  if (shared_bytes <= 48 * 1024) return;
+  check(cudaFuncSetAttribute(reinterpret_cast<const void*>(kernel),
+                             cudaFuncAttributeMaxDynamicSharedMemorySize,
+                             static_cast<int>(shared_bytes)),
+        "shared memory");
+#else
+  (void)kernel;
+  (void)shared_bytes;
+#endif
+}
+
+/// Blocks of a kernel that can be resident on the whole device at once.
+template <class... P>
+int resident_blocks(void (*kernel)(P...), int threads, std::size_t shared_bytes) {
+#if defined(__CUDACC__)
+  int per_multiprocessor = 0;
+  check(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&per_multiprocessor, kernel, threads,
+                                                      shared_bytes),
+        "occupancy");
+  return per_multiprocessor * current_limits().multiprocessors;
+#else
+  (void)kernel;
+  (void)threads;
+  (void)shared_bytes;
+  return 4;
+#endif
+}
+
+/// Launches a kernel; asynchronous.
+template <class... P, class... A>
+void launch(void (*kernel)(P...), int blocks, int threads, std::size_t shared_bytes, A... a) {
+  if (blocks <= 0) return;
+#if defined(__CUDACC__)
+  kernel<<<static_cast<unsigned>(blocks), static_cast<unsigned>(threads), shared_bytes>>>(
+      static_cast<P>(a)...);
+  check(cudaGetLastError(), "launch");
+#else
+  simt::emulator::run_grid(static_cast<unsigned>(blocks), static_cast<unsigned>(threads),
+                           shared_bytes, false, [&] { kernel(static_cast<P>(a)...); });
+#endif
+}
+
+/// Launches a kernel whose blocks are guaranteed to be resident together; asynchronous.
+template <class... P, class... A>
+void launch_cooperative(void (*kernel)(P...), int blocks, int threads, std::size_t shared_bytes,
+                        A... a) {
+#if defined(__CUDACC__)
+  std::tuple<P...> values(static_cast<P>(a)...);
+  std::apply(
+      [&](auto&... v) {
+        void* pointers[] = {static_cast<void*>(&v)...};
+        check(cudaLaunchCooperativeKernel(
+                  reinterpret_cast<const void*>(kernel), dim3(static_cast<unsigned>(blocks)),
+                  dim3(static_cast<unsigned>(threads)), pointers, shared_bytes, nullptr),
+              "cooperative launch");
+      },
+      values);
+#else
+  simt::emulator::run_grid(static_cast<unsigned>(blocks), static_cast<unsigned>(threads),
+                           shared_bytes, true, [&] { kernel(static_cast<P>(a)...); });
+#endif
+}
+
+}  // namespace gsofa::gpu

@@ -1,0 +1,218 @@
+#pragma once
+
+/// One source for kernels, two compilers. Under nvcc this is CUDA. Under a host compiler with
+/// GSOFA_EMULATE_GPU the same kernels run on the CPU: every thread of a grid is a fiber, all on one
+/// operating-system thread, switched at barriers, warp collectives, atomics and yields in an order
+/// that a seed shuffles. That finds missing barriers, stale reads and wrong index arithmetic where
+/// no GPU is, and makes every GPU variant testable in continuous integration. It does not model
+/// weak memory: a switch happens only at the points named, and writes are seen at once.
+///
+/// Kernels are one-dimensional, take their dynamic shared memory through shared_memory<T>(), and
+/// use only the operations declared here.
+
+#include <cstddef>
+#include <cstdint>
+
+#if defined(__CUDACC__)
+
+#include <cooperative_groups.h>
+#include <cuda_runtime.h>
+
+#define GSOFA_DEVICE __device__ __forceinline__
+#define GSOFA_KERNEL static __global__
+#define GSOFA_GPU 1
+
+namespace gsofa::simt {
+
+GSOFA_DEVICE unsigned thread_index() { return threadIdx.x; }
+GSOFA_DEVICE unsigned block_index() { return blockIdx.x; }
+GSOFA_DEVICE unsigned block_size() { return blockDim.x; }
+GSOFA_DEVICE unsigned grid_size() { return gridDim.x; }
+GSOFA_DEVICE void sync_block() { __syncthreads(); }
+GSOFA_DEVICE void sync_warp() { __syncwarp(); }
+GSOFA_DEVICE void sync_grid() { cooperative_groups::this_grid().sync(); }
+
+GSOFA_DEVICE unsigned ballot(bool predicate) { return __ballot_sync(0xffffffffU, predicate); }
+template <class T>
+GSOFA_DEVICE T shuffle(T value, unsigned lane) {
+  return __shfl_sync(0xffffffffU, value, static_cast<int>(lane));
+}
+template <class T>
+GSOFA_DEVICE T shuffle_xor(T value, unsigned mask) {
+  return __shfl_xor_sync(0xffffffffU, value, static_cast<int>(mask));
+}
+template <class T>
+GSOFA_DEVICE T shuffle_up(T value, unsigned delta) {
+  return __shfl_up_sync(0xffffffffU, value, delta);
+}
+
+template <class T>
+GSOFA_DEVICE T* shared_memory() {
+  extern __shared__ __align__(16) unsigned char gsofa_shared_bytes[];
+  return reinterpret_cast<T*>(gsofa_shared_bytes);
+}
+
+GSOFA_DEVICE std::uint32_t atomic_add(std::uint32_t* p, std::uint32_t v) { return atomicAdd(p, v); }
+GSOFA_DEVICE unsigned long long atomic_add(unsigned long long* p, unsigned long long v) {
+  return atomicAdd(p, v);
+}
+GSOFA_DEVICE std::uint32_t atomic_min(std::uint32_t* p, std::uint32_t v) { return atomicMin(p, v); }
+GSOFA_DEVICE std::uint32_t atomic_max(std::uint32_t* p, std::uint32_t v) { return atomicMax(p, v); }
+GSOFA_DEVICE std::uint32_t atomic_or(std::uint32_t* p, std::uint32_t v) { return atomicOr(p, v); }
+GSOFA_DEVICE std::uint32_t atomic_exchange(std::uint32_t* p, std::uint32_t v) {
+  return atomicExch(p, v);
+}
+GSOFA_DEVICE unsigned short atomic_cas(unsigned short* p, unsigned short expected,
+                                       unsigned short desired) {
+  return atomicCAS(p, expected, desired);
+}
+
+/// A load that other threads of the grid may be racing with; never cached in a register or in L1.
+template <class T>
+GSOFA_DEVICE T load_shared_state(const T* p) {
+  return *static_cast<const volatile T*>(p);
+}
+/// A load of data that no thread of the launch writes.
+template <class T>
+GSOFA_DEVICE T load_constant(const T* p) {
+  return __ldg(p);
+}
+
+GSOFA_DEVICE unsigned population(std::uint32_t x) { return static_cast<unsigned>(__popc(x)); }
+GSOFA_DEVICE unsigned population(std::uint64_t x) { return static_cast<unsigned>(__popcll(x)); }
+/// Number of the lowest set bit; x != 0.
+GSOFA_DEVICE unsigned lowest_bit(std::uint32_t x) { return static_cast<unsigned>(__ffs(x)) - 1; }
+GSOFA_DEVICE void memory_fence() { __threadfence(); }
+
+}  // namespace gsofa::simt
+
+#elif defined(GSOFA_EMULATE_GPU)
+
+#include <bit>
+#include <functional>
+
+#define GSOFA_DEVICE inline
+#define GSOFA_KERNEL static
+#define GSOFA_GPU 1
+
+namespace gsofa::simt {
+
+namespace emulator {
+
+/// Runs `body` once per thread of `blocks` blocks of `threads` threads (a multiple of 32), each
+/// block with `shared_bytes` of shared memory (filled with a pattern, as on a GPU it is not
+/// cleared). Blocks run some at a time in shuffled order, or all at once if `cooperative`.
+/// Throws std::logic_error on a deadlock: threads of a warp or block at different barriers.
+void run_grid(unsigned blocks, unsigned threads, std::size_t shared_bytes, bool cooperative,
+              const std::function<void()>& body);
+
+/// Reseeds the order in which fibers run.
+void set_seed(std::uint64_t seed);
+
+unsigned thread_index();
+unsigned block_index();
+unsigned block_size();
+unsigned grid_size();
+void* shared_bytes();
+void barrier_block();
+void barrier_grid();
+/// All 32 lanes hand in a word; each gets the array of all.
+const std::uint64_t* exchange_warp(std::uint64_t mine);
+/// Perhaps lets other fibers run.
+void maybe_yield();
+
+}  // namespace emulator
+
+inline unsigned thread_index() { return emulator::thread_index(); }
+inline unsigned block_index() { return emulator::block_index(); }
+inline unsigned block_size() { return emulator::block_size(); }
+inline unsigned grid_size() { return emulator::grid_size(); }
+inline void sync_block() { emulator::barrier_block(); }
+inline void sync_warp() { emulator::exchange_warp(0); }
+inline void sync_grid() { emulator::barrier_grid(); }
+
+inline unsigned ballot(bool predicate) {
+  const std::uint64_t* all = emulator::exchange_warp(predicate ? 1 : 0);
+  unsigned bits = 0;
+  for (unsigned lane = 0; lane < 32; ++lane) bits |= static_cast<unsigned>(all[lane]) << lane;
+  return bits;
+}
+template <class T>
+T shuffle(T value, unsigned lane) {
+  static_assert(sizeof(T) <= 8);
+  return static_cast<T>(emulator::exchange_warp(static_cast<std::uint64_t>(value))[lane & 31U]);
+}
+template <class T>
+T shuffle_xor(T value, unsigned mask) {
+  return shuffle(value, (thread_index() & 31U) ^ mask);
+}
+template <class T>
+T shuffle_up(T value, unsigned delta) {
+  const unsigned lane = thread_index() & 31U;
+  return shuffle(value, lane >= delta ? lane - delta : lane);
+}
+
+template <class T>
+T* shared_memory() {
+  return static_cast<T*>(emulator::shared_bytes());
+}
+
+template <class T>
+T atomic_add(T* p, T v) {
+  emulator::maybe_yield();
+  const T old = *p;
+  *p = static_cast<T>(old + v);
+  return old;
+}
+template <class T>
+T atomic_min(T* p, T v) {
+  emulator::maybe_yield();
+  const T old = *p;
+  if (v < old) *p = v;
+  return old;
+}
+template <class T>
+T atomic_max(T* p, T v) {
+  emulator::maybe_yield();
+  const T old = *p;
+  if (v > old) *p = v;
+  return old;
+}
+template <class T>
+T atomic_or(T* p, T v) {
+  emulator::maybe_yield();
+  const T old = *p;
+  *p = old | v;
+  return old;
+}
+template <class T>
+T atomic_exchange(T* p, T v) {
+  emulator::maybe_yield();
+  const T old = *p;
+  *p = v;
+  return old;
+}
+template <class T>
+T atomic_cas(T* p, T expected, T desired) {
+  emulator::maybe_yield();
+  const T old = *p;
+  if (old == expected) *p = desired;
+  return old;
+}
+template <class T>
+T load_shared_state(const T* p) {
+  emulator::maybe_yield();
+  return *p;
+}
+template <class T>
+T load_constant(const T* p) {
+  return *p;
+}
+inline unsigned population(std::uint32_t x) { return static_cast<unsigned>(std::popcount(x)); }
+inline unsigned population(std::uint64_t x) { return static_cast<unsigned>(std::popcount(x)); }
+inline unsigned lowest_bit(std::uint32_t x) { return static_cast<unsigned>(std::countr_zero(x)); }
+inline void memory_fence() {}
+
+}  // namespace gsofa::simt
+
+#endif
