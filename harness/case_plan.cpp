@@ -1,0 +1,130 @@
+#include "harness/case_plan.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+
+#include "harness/machine.hpp"
+
+namespace gsofa {
+
+namespace {
+
+struct assignment {
+  std::string variant;  // empty: every variant that has the option
+  std::string key, value, text;
+  bool used = false;
+};
+
+assignment parse_assignment(const std::string& text) {
+  const auto equal = text.find('=');
+  if (equal == std::string::npos || equal == 0) {
+    throw input_error("--set " + text + ": expected key=value or variant.key=value");
+  }
+  assignment a;
+  a.text = text;
+  a.key = text.substr(0, equal);
+  a.value = text.substr(equal + 1);
+  if (const auto dot = a.key.find('.'); dot != std::string::npos) {
+    a.variant = a.key.substr(0, dot);
+    a.key = a.key.substr(dot + 1);
+  }
+  return a;
+}
+
+bool has_option(const variant_info& info, const std::string& key) {
+  return std::ranges::find(info.options, key, &option_spec::name) != info.options.end();
+}
+
+std::vector<const variant_info*> choose(const std::vector<std::string>& names) {
+  std::vector<const variant_info*> chosen;
+  if (names.empty()) {
+    for (const auto& v : all_variants()) {
+      if (v.planted.empty()) chosen.push_back(&v);
+    }
+  }
+  for (const auto& name : names) {
+    const variant_info* v = &find_variant(name);
+    if (std::ranges::find(chosen, v) == chosen.end()) chosen.push_back(v);
+  }
+  return chosen;
+}
+
+void apply(std::vector<assignment>& assignments, const variant_info& info, option_set& options) {
+  for (auto& a : assignments) {
+    if (!a.variant.empty() && a.variant != info.name) continue;
+    if (a.variant.empty() && !has_option(info, a.key)) continue;
+    try {
+      options.set(info.options, a.key, a.value);
+    } catch (const input_error& e) {
+      throw input_error(info.name + ": " + e.what());
+    }
+    a.used = true;
+  }
+}
+
+void check_all_used(const std::vector<assignment>& assignments,
+                    const std::vector<const variant_info*>& chosen) {
+  for (const auto& a : assignments) {
+    if (a.used) continue;
+    if (!a.variant.empty()) {
+      find_variant(a.variant);
+      throw input_error("--set " + a.text + ": " + a.variant + " is not among the variants to run");
+    }
+    std::vector<std::string> known;
+    for (const auto* v : chosen) {
+      for (const auto& o : v->options) known.push_back(v->name + "." + o.name);
+    }
+    throw input_error(fmt::format("--set {}: unknown option '{}'; {}", a.text, a.key,
+                                  known.empty()
+                                      ? "the chosen variants have none"
+                                      : fmt::format("known are {}", fmt::join(known, ", "))));
+  }
+}
+
+}  // namespace
+
+std::vector<planned_case> plan_cases(const case_options& options) {
+  want_set asked;
+  for (const auto& w : options.wants) asked |= want_set::parse(w);
+  std::vector<assignment> assignments;
+  for (const auto& s : options.sets) assignments.push_back(parse_assignment(s));
+  const auto chosen = choose(options.variants);
+  const bool named = !options.variants.empty();
+
+  std::vector<planned_case> cases;
+  for (const variant_info* info : chosen) {
+    planned_case c;
+    c.request.info = info;
+    c.request.trials = options.trials;
+    run_settings& s = c.request.settings;
+    s.options = option_set(info->options);
+    apply(assignments, *info, s.options);
+    s.chunk_size = options.chunk_size;
+    s.threads = options.threads > 0 ? options.threads : this_machine().hardware_threads;
+    if (!info->multithreaded) s.threads = 1;
+    s.wants = asked;
+    if (options.wants.empty()) {
+      for (const want w : {want::counts, want::digest, want::supernodes}) {
+        if (info->gives.has(w)) s.wants |= w;
+      }
+    }
+    if (!info->gives.contains(s.wants)) {
+      const std::string why =
+          fmt::format("{} gives only {}, not all of {}", info->name,
+                      fmt::join(info->gives.names(), ", "), fmt::join(s.wants.names(), ", "));
+      if (named) throw input_error(why);
+      c.skip_reason = why;
+    }
+    if (const auto why = info->unavailable()) {
+      if (named) throw unavailable_error(info->name + " is unavailable: " + *why);
+      c.skip_reason = *why;
+    }
+    cases.push_back(std::move(c));
+  }
+  check_all_used(assignments, chosen);
+  return cases;
+}
+
+}  // namespace gsofa

@@ -1,0 +1,32 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "harness/runner.hpp"
+
+namespace gsofa {
+
+/// What the user asks of `run`, or a [[case]] of an experiment says, beside the matrix.
+struct case_options {
+  std::vector<std::string> variants{};  ///< empty: all but planted ones
+  std::vector<std::string> wants{};     ///< empty: what each can give of counts, digest, supernodes
+  std::vector<std::string> sets{};      ///< "key=value" or "variant.key=value"
+  int threads = 0;                      ///< 0: as many as this process may use
+  index_t chunk_size = 128;
+  trial_plan trials{};
+};
+
+/// A case to run, or to report as skipped.
+struct planned_case {
+  case_request request;
+  std::string skip_reason;  ///< empty: to be run
+};
+
+/// Resolves names and options before anything runs. Variants of the default set that are
+/// unavailable or cannot give what is wanted become skipped cases; named ones are errors:
+/// input_error for an unknown variant, option or value and for a want that the variant cannot give,
+/// unavailable_error for one that this machine lacks.
+std::vector<planned_case> plan_cases(const case_options& options);
+
+}  // namespace gsofa

@@ -1,0 +1,62 @@
+#pragma once
+
+#include <filesystem>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "harness/case_plan.hpp"
+#include "harness/record_file.hpp"
+#include "harness/table.hpp"
+
+namespace gsofa {
+
+/// Where results of a process go.
+struct output_options {
+  bool json = false;                  ///< records on stdout, and nothing else
+  bool series = false;                ///< write per-source counters into records
+  bool resume = false;                ///< leave out cases that `out` already has
+  bool matrix_column = false;         ///< the table covers several matrices
+  std::filesystem::path out;          ///< append records; empty: do not
+  std::filesystem::path pattern_out;  ///< folder for L and U; empty: do not
+};
+
+/// Runs cases, prints progress on stderr and results on stdout, appends records, and remembers how
+/// it all ended.
+class case_session {
+ public:
+  case_session(session_info session, output_options output);
+
+  /// Runs all cases on one matrix, sharing the truth that verification computes.
+  void run(const prepared_pattern& a, const std::vector<planned_case>& cases, verify_mode verify);
+  /// Prints the table, unless records were asked for on stdout.
+  void print_table() const;
+  /// 1 after any fail, else 4 after any timeout, oom or error, else 0.
+  [[nodiscard]] exit_code code() const;
+  /// Cases by status.
+  [[nodiscard]] const std::map<run_status, int>& totals() const { return totals_; }
+  /// Cases left out because `out` already has them.
+  [[nodiscard]] int resumed() const { return resumed_; }
+  /// For progress lines "[3/90]"; 0: not known.
+  void expect_cases(std::size_t count) { expected_ = count; }
+
+ private:
+  void report(const prepared_pattern& a, const planned_case& c, const case_outcome& outcome);
+  void write_pattern(const prepared_pattern& a, const case_request& request,
+                     const case_outcome& outcome) const;
+  [[nodiscard]] bool already_recorded(const prepared_pattern& a, const case_request& request) const;
+
+  session_info session_;
+  output_options output_;
+  std::optional<record_file> file_;
+  std::set<std::string> known_;
+  text_table table_;
+  std::map<run_status, int> totals_;
+  int resumed_ = 0;
+  std::size_t expected_ = 0;
+  std::size_t done_ = 0;
+};
+
+}  // namespace gsofa

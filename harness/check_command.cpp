@@ -1,0 +1,289 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <iostream>
+#include <map>
+#include <memory>
+
+#include "common/matrix_market.hpp"
+#include "harness/commands.hpp"
+#include "harness/cross_check.hpp"
+#include "harness/datasets.hpp"
+#include "harness/machine.hpp"
+#include "harness/matrix_source.hpp"
+#include "harness/shrink.hpp"
+#include "harness/table.hpp"
+#include "harness/test_patterns.hpp"
+#include "harness/watchdog.hpp"
+
+namespace gsofa {
+
+namespace {
+
+constexpr double time_limit = 20;            // seconds for a run on a small pattern
+constexpr double planted_time_limit = 0.25;  // the same for a planted variant
+
+struct check_suite {
+  std::uint64_t random_patterns;
+  index_t largest_bundled;          ///< order up to which bundled matrices are run
+  std::vector<std::string> orders;  ///< of bundled matrices
+  double timeout;                   ///< seconds for a run on a bundled matrix
+};
+
+check_suite find_suite(const std::string& name) {
+  if (name == "small") return {500, 5000, {"metis"}, 2};
+  if (name == "full") return {5000, max_index, {"metis", "natural"}, 20};
+  throw input_error("unknown suite '" + name + "': one of small, full");
+}
+
+struct check_options {
+  std::string suite = "small";
+  std::vector<std::string> variants;
+  std::int64_t seed = 1;
+  std::filesystem::path save = "counterexamples";
+};
+
+// What became of one variant.
+struct tally {
+  const variant_info* info = nullptr;
+  std::vector<check_setting> settings;
+  std::string unavailable;
+  std::int64_t runs = 0;
+  std::int64_t bundled_passed = 0, bundled_unverified = 0, bundled_timeouts = 0;
+  std::string failure;  // of the first one; empty: none
+};
+
+class checker {
+ public:
+  explicit checker(const check_options& options)
+      : options_(options), suite_(find_suite(options.suite)) {
+    choose();
+  }
+
+  exit_code run() {
+    check_patterns();
+    check_bundled();
+    for (const auto& t : tallies_) {
+      if (planted(t) && t.unavailable.empty() && t.failure.empty()) failed_ = true;
+    }
+    print_summary();
+    return failed_ ? exit_code::verification_failed : exit_code::ok;
+  }
+
+ private:
+  void choose();
+  void check_patterns();
+  void check_pattern(const named_pattern& p);
+  void check_bundled();
+  void report_failure(tally& t, const check_setting& s, const named_pattern& p,
+                      const std::string& why);
+  void print_summary() const;
+
+  [[nodiscard]] static bool planted(const tally& t) { return !t.info->planted.empty(); }
+
+  check_options options_;
+  check_suite suite_;
+  std::vector<tally> tallies_;
+  std::uint64_t patterns_ = 0;
+  bool failed_ = false;
+};
+
+void checker::choose() {
+  std::vector<const variant_info*> chosen;
+  if (options_.variants.empty()) {
+    for (const auto& v : all_variants()) chosen.push_back(&v);
+  }
+  for (const auto& name : options_.variants) chosen.push_back(&find_variant(name));
+  for (const auto* v : chosen) {
+    tally t;
+    t.info = v;
+    t.settings = settings_to_check(*v);
+    if (const auto why = v->unavailable()) {
+      if (!options_.variants.empty()) {
+        throw unavailable_error(v->name + " is unavailable: " + *why);
+      }
+      t.unavailable = *why;
+    }
+    tallies_.push_back(std::move(t));
+  }
+}
+
+void checker::report_failure(tally& t, const check_setting& s, const named_pattern& p,
+                             const std::string& why) {
+  t.failure = fmt::format("{} ({}, {})", why, p.name, s.text);
+  if (planted(t)) return;
+  failed_ = true;
+  std::fprintf(stderr, "%s FAILS: %s; shrinking\n", t.info->name.c_str(), t.failure.c_str());
+  auto reason = [&](const pattern& a) -> std::optional<std::string> {
+    const auto expected = small_truth(a);
+    // Three times, so that a race has a chance to show again.
+    for (int k = 0; k < 3; ++k) {
+      if (auto found = refute(*t.info, s.settings, a, expected)) return found->reason;
+    }
+    return std::nullopt;
+  };
+  const pattern least = shrink(p.a, [&](const pattern& a) { return reason(a).has_value(); });
+  std::error_code failure;
+  std::filesystem::create_directories(options_.save, failure);
+  const auto file = options_.save / (t.info->name + ".mtx");
+  write_matrix_market(file, least,
+                      fmt::format("counterexample to {} with {}", t.info->name, s.text));
+  std::cout << fmt::format("{} fails with {}: {}\nminimal counterexample, order {}, saved as {}:\n",
+                           t.info->name, s.text, reason(least).value_or(why), least.n_rows,
+                           file.string())
+            << picture(least);
+}
+
+void checker::check_pattern(const named_pattern& p) {
+  const auto expected = small_truth(p.a);
+  if (const auto why = refute_oracles(p.a, expected)) {
+    failed_ = true;
+    std::cout << fmt::format("oracles: {} on {}\n", *why, p.name) << picture(p.a);
+  }
+  for (auto& t : tallies_) {
+    if (!t.unavailable.empty() || !t.failure.empty()) continue;
+    const watchdog guard(std::chrono::seconds(300), [&] {
+      std::fprintf(stderr, "gsofa: error: %s does not return on %s\n%s", t.info->name.c_str(),
+                   p.name.c_str(), picture(p.a).c_str());
+      std::_Exit(static_cast<int>(exit_code::verification_failed));
+    });
+    // A planted fault may keep a traversal from ending; only a wrong answer rejects it.
+    const double limit = planted(t) ? planted_time_limit : time_limit;
+    for (const auto& s : t.settings) {
+      ++t.runs;
+      const auto why = refute(*t.info, s.settings, p.a, expected, limit);
+      if (!why) continue;
+      if (!(planted(t) && why->timed_out)) report_failure(t, s, p, why->reason);
+      break;
+    }
+  }
+  ++patterns_;
+}
+
+void checker::check_patterns() {
+  for (const auto& p : special_patterns()) check_pattern(p);
+  std::fprintf(stderr, "special shapes: %llu patterns done\n",
+               static_cast<unsigned long long>(patterns_));
+  for (std::uint64_t k = 0; k < suite_.random_patterns; ++k) {
+    named_pattern p = random_pattern(static_cast<std::uint64_t>(options_.seed), k);
+    p.name = fmt::format("random pattern {} of seed {}, {}", k, options_.seed, p.name);
+    check_pattern(p);
+    if ((k + 1) % 500 == 0) {
+      std::fprintf(stderr, "random patterns: %llu of %llu done\n",
+                   static_cast<unsigned long long>(k + 1),
+                   static_cast<unsigned long long>(suite_.random_patterns));
+    }
+  }
+}
+
+void checker::check_bundled() {
+  std::vector<std::string> names;
+  try {
+    names = dataset_catalog::repository().bundled();
+  } catch (const error& e) {
+    std::fprintf(stderr, "bundled matrices left out: %s\n", e.what());
+    return;
+  }
+  for (const auto& name : names) {
+    const raw_matrix raw = read_matrix(name);
+    if (raw.a.n_rows > suite_.largest_bundled) continue;
+    for (const auto& order : suite_.orders) {
+      prepare_options how;
+      how.order = order;
+      const prepared_pattern a = prepare(raw.a, how, raw.origin);
+      const int threads = std::min(2, this_machine().hardware_threads);
+      verifier check(a, verify_mode::automatic, run_settings().chunk_size, threads);
+      for (auto& t : tallies_) {
+        if (planted(t) || !t.unavailable.empty() || !t.failure.empty()) continue;
+        case_request request{.info = t.info,
+                             .settings = t.settings.front().settings,
+                             .trials = {.repeat = 1, .warmup = 0, .timeout = suite_.timeout}};
+        request.settings.threads = t.info->multithreaded ? threads : 1;
+        const auto outcome = run_case(a, request, check, [&](const case_outcome& stuck) {
+          std::fprintf(stderr, "gsofa: error: %s on %s: %s\n", t.info->name.c_str(), name.c_str(),
+                       stuck.judged.reason.c_str());
+        });
+        ++t.runs;
+        const run_status status = outcome.judged.status;
+        t.bundled_passed += status == run_status::pass ? 1 : 0;
+        t.bundled_unverified += status == run_status::unverified ? 1 : 0;
+        t.bundled_timeouts += status == run_status::timeout ? 1 : 0;
+        if (status == run_status::fail || status == run_status::error ||
+            status == run_status::oom) {
+          t.failure = fmt::format("{}, order {}: {}", name, order, outcome.judged.reason);
+          failed_ = true;
+        }
+        std::fprintf(stderr, "%s, order %s, %s: %s%s%s\n", name.c_str(), order.c_str(),
+                     t.info->name.c_str(), to_string(status),
+                     outcome.judged.reason.empty() ? "" : ": ", outcome.judged.reason.c_str());
+      }
+    }
+  }
+}
+
+void checker::print_summary() const {
+  using align = text_table::align;
+  text_table table({{.title = "variant"},
+                    {.title = "result"},
+                    {.title = "settings", .side = align::right},
+                    {.title = "runs", .side = align::right},
+                    {.title = "bundled", .side = align::right},
+                    {.title = "note"}});
+  std::vector<std::string> not_rejected;
+  for (const auto& t : tallies_) {
+    if (planted(t)) continue;
+    std::string note = t.failure;
+    if (!t.unavailable.empty()) note = t.unavailable;
+    if (note.empty()) {
+      if (t.bundled_unverified > 0) note = fmt::format("{} unverified", t.bundled_unverified);
+      if (t.bundled_timeouts > 0) {
+        note += fmt::format("{}{} past {:g} s", note.empty() ? "" : ", ", t.bundled_timeouts,
+                            suite_.timeout);
+      }
+    }
+    const char* outcome = !t.unavailable.empty() ? "skipped" : t.failure.empty() ? "pass" : "FAIL";
+    table.add({t.info->name, outcome, std::to_string(t.settings.size()), with_commas(t.runs),
+               std::to_string(t.bundled_passed), note});
+  }
+  if (!table.empty()) table.print(std::cout);
+  for (const auto& t : tallies_) {
+    if (!planted(t)) continue;
+    std::cout << fmt::format(
+        "{}: {}\n", t.info->name,
+        t.failure.empty() ? "NOT REJECTED: " + t.info->planted : "rejected: " + t.failure);
+  }
+  std::cout << fmt::format("{} small patterns, seed {}: {}\n",
+                           with_commas(static_cast<long long>(patterns_)), options_.seed,
+                           failed_ ? "FAIL" : "all well");
+}
+
+}  // namespace
+
+void add_check_command(CLI::App& app, command_action& action) {
+  auto o = std::make_shared<check_options>();
+  CLI::App* c = app.add_subcommand(
+      "check", "Cross-check every variant, with all its options, against the oracles");
+  c->add_option("--suite", o->suite,
+                "small: 500 random patterns, small bundled matrices; full: 5000 and all of them")
+      ->type_name("small|full")
+      ->capture_default_str();
+  c->add_option("-v,--variant", o->variants, "Variant to check, repeatable; default: all")
+      ->type_name("V")
+      ->take_all();
+  c->add_option("--seed", o->seed, "Seed of the random patterns")
+      ->type_name("S")
+      ->capture_default_str();
+  c->add_option("--save", o->save, "Folder for minimal counterexamples, made when there is one")
+      ->type_name("DIR")
+      ->capture_default_str();
+  c->footer(
+      "A failing pattern is shrunk to a minimal counterexample. Planted variants are wrong on "
+      "purpose: each must be rejected.\nExit status: 0 all well, 1 otherwise.\n");
+  c->callback([o, &action] { action = [o](const session_info&) { return checker(*o).run(); }; });
+}
+
+}  // namespace gsofa

@@ -1,0 +1,346 @@
+"""Tests of the built programs as a user meets them. $GSOFA and $GSOFA_COUNTING name them."""
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import unittest
+from pathlib import Path
+
+GSOFA = os.environ.get("GSOFA", "gsofa")
+GSOFA_COUNTING = os.environ.get("GSOFA_COUNTING", "gsofa_counting")
+
+OK, FAILED, BAD_INPUT, UNAVAILABLE, RUN_FAILED = 0, 1, 2, 3, 4
+
+# Rows {0,2}, {0,1}, {1,2}: eliminating 0 fills (1,2).
+SMALL = "%%MatrixMarket matrix coordinate pattern general\n3 3 6\n1 1\n1 3\n2 1\n2 2\n3 2\n3 3\n"
+NO_DIAGONAL = "%%MatrixMarket matrix coordinate pattern general\n3 3 4\n1 2\n2 3\n3 1\n1 1\n"
+SINGULAR = "%%MatrixMarket matrix coordinate pattern general\n3 3 3\n1 1\n2 1\n3 1\n"
+RECTANGULAR = "%%MatrixMarket matrix coordinate pattern general\n2 3 2\n1 1\n2 2\n"
+TRUNCATED = "%%MatrixMarket matrix coordinate pattern general\n3 3 6\n1 1\n1 3\n"
+OUT_OF_RANGE = "%%MatrixMarket matrix coordinate pattern general\n3 3 1\n4 1\n"
+DUPLICATE = "%%MatrixMarket matrix coordinate pattern general\n3 3 2\n1 1\n1 1\n"
+
+
+def call(*args, program=GSOFA, cwd=None):
+    return subprocess.run([program, *args], capture_output=True, text=True, timeout=300, cwd=cwd)
+
+
+def worked_example():
+    """The file that holds the pattern of reference/worked_example."""
+    root = os.environ.get("GSOFA_ROOT") or Path(__file__).resolve().parent.parent
+    return Path(root) / "experiments" / "matrices" / "worked_example.mtx"
+
+
+class CliTest(unittest.TestCase):
+    def setUp(self):
+        self._folder = tempfile.TemporaryDirectory()
+        self.addCleanup(self._folder.cleanup)
+        self.folder = Path(self._folder.name)
+        self.small = self.write("small.mtx", SMALL)
+
+    def write(self, name, text):
+        path = self.folder / name
+        path.write_text(text)
+        return str(path)
+
+    def records(self, *args, code=OK, program=GSOFA):
+        done = call("run", "--json", *args, program=program)
+        self.assertEqual(done.returncode, code, done.stderr)
+        return [json.loads(line) for line in done.stdout.splitlines()]
+
+    def assert_refused(self, code, *args, mention=()):
+        done = call(*args)
+        self.assertEqual(done.returncode, code, done.stderr)
+        self.assertEqual(done.stdout, "")
+        lines = done.stderr.splitlines()
+        self.assertEqual(len(lines), 1, done.stderr)
+        self.assertTrue(lines[0].startswith("gsofa: error: "), lines[0])
+        for text in mention:
+            self.assertIn(text, lines[0])
+
+
+class ListTest(CliTest):
+    def test_json_is_an_array_of_objects_with_names(self):
+        done = call("list", "--json")
+        self.assertEqual(done.returncode, OK)
+        variants = json.loads(done.stdout)
+        names = [v["name"] for v in variants]
+        self.assertIn("cpu_gilbert_peierls", names)
+        self.assertFalse([n for n in names if n.startswith("planted_")])
+        for v in variants:
+            for key in ("device", "summary", "citation", "gives", "options", "available", "reason"):
+                self.assertIn(key, v)
+            self.assertEqual(v["available"], v["reason"] == "")
+            for o in v["options"]:
+                self.assertIn(o["type"], ("bool", "int", "choice"))
+                self.assertIn("default", o)
+
+    def test_planted_ones_are_listed_on_request(self):
+        planted = [v for v in json.loads(call("list", "--json", "--planted").stdout) if v["planted"]]
+        self.assertGreaterEqual(len(planted), 7)
+
+    def test_text_shows_options(self):
+        done = call("list")
+        self.assertEqual(done.returncode, OK)
+        self.assertIn("cpu_maxid", done.stdout)
+        self.assertIn("--set ", done.stdout)
+
+
+class HelpTest(CliTest):
+    def test_help_of_every_subcommand(self):
+        done = call("--help")
+        self.assertEqual(done.returncode, OK)
+        for name in ("list", "run", "check", "prepare", "info", "experiment"):
+            self.assertIn(name, done.stdout)
+            part = call(name, "--help")
+            self.assertEqual((part.returncode, part.stderr), (OK, ""))
+            self.assertIn("Usage", part.stdout)
+
+    def test_run_help_names_the_variants(self):
+        text = call("run", "--help").stdout
+        for v in json.loads(call("list", "--json").stdout):
+            self.assertIn(v["name"], text)
+
+    def test_version(self):
+        done = call("--version")
+        self.assertEqual(done.returncode, OK)
+        self.assertTrue(done.stdout.startswith("gsofa "))
+        self.assertIn("counting", call("--version", program=GSOFA_COUNTING).stdout)
+
+
+class RunTest(CliTest):
+    def test_worked_example_as_it_is(self):
+        path = worked_example()
+        if not path.exists():
+            self.skipTest(f"{path} is absent")
+        records = self.records("--matrix", str(path), "--match", "none", "--order", "natural")
+        judged = [r for r in records if r["status"] != "skipped"]
+        self.assertGreaterEqual(len(judged), 6)
+        for r in judged:
+            self.assertEqual(r["status"], "pass", r["variant"])
+            self.assertEqual(r["verify"]["mode"], "oracle")
+        self.assertEqual(len({r["result"]["digest"] for r in judged if "digest" in r["result"]}), 1)
+
+    def test_counts_of_a_known_matrix(self):
+        for r in self.records("--matrix", self.small, "--match", "none", "--order", "natural"):
+            if r["status"] == "skipped":
+                continue
+            self.assertEqual(r["result"]["nnz_l"], 2)
+            self.assertEqual(r["result"]["nnz_u"], 5)
+            self.assertEqual(r["result"]["fill"], 1)
+            self.assertEqual(r["matrix"]["n"], 3)
+            self.assertEqual(r["matrix"]["nnz"], 6)
+            self.assertEqual(len(r["samples_s"]), 3)
+            self.assertAlmostEqual(sum(r["phases_s"].values()), sorted(r["samples_s"])[1], delta=1e-6)
+
+    def test_no_matching_adds_the_diagonal_and_says_so(self):
+        path = self.write("open.mtx", NO_DIAGONAL)
+        (r,) = self.records("--matrix", path, "--match", "none", "--order", "natural",
+                            "--variant", "cpu_fill2")
+        self.assertEqual(r["matrix"]["diagonal_added"], 2)
+        self.assertEqual(r["matrix"]["nnz"], 4)
+        self.assertEqual(r["matrix"]["nnz_prepared"], 6)
+        self.assertEqual(r["ordering"]["row"], "none")
+        self.assertEqual(r["result"]["fill"], 1)
+
+    def test_a_singular_matrix_runs_without_matching(self):
+        path = self.write("singular.mtx", SINGULAR)
+        for r in self.records("--matrix", path, "--match", "none"):
+            self.assertIn(r["status"], ("pass", "skipped", "unverified"))
+
+    def test_table_on_stdout_progress_on_stderr(self):
+        done = call("run", "--matrix", self.small, "--variant", "cpu_fill1")
+        self.assertEqual(done.returncode, OK)
+        lines = done.stdout.splitlines()
+        self.assertEqual(len(lines), 2)
+        self.assertTrue(lines[0].startswith("variant"))
+        self.assertIn("pass", lines[1])
+        self.assertIn("[1/1]", done.stderr)
+
+    def test_options_of_variants(self):
+        (r,) = self.records("--matrix", self.small, "--variant", "cpu_maxid",
+                            "--set", "line_9_5=true", "--set", "cpu_maxid.range_reuse=false")
+        self.assertIs(r["options"]["line_9_5"], True)
+        self.assertIs(r["options"]["range_reuse"], False)
+        self.assertIs(r["options"]["bubble_removal"], True)
+
+    def test_out_appends_whole_lines(self):
+        out = self.folder / "deep" / "records.jsonl"
+        args = ("--matrix", self.small, "--variant", "cpu_fill1", "--out", str(out))
+        first = self.records(*args)
+        self.records(*args)
+        lines = out.read_text().splitlines()
+        self.assertEqual(len(lines), 2)
+        self.assertEqual(json.loads(lines[0]), first[0])
+
+    def test_resume_leaves_out_what_is_recorded(self):
+        out = str(self.folder / "records.jsonl")
+        args = ("--matrix", self.small, "--variant", "cpu_fill1", "--out", out, "--resume")
+        self.assertEqual(len(self.records(*args)), 1)
+        self.assertEqual(len(self.records(*args)), 0)
+        self.assertEqual(len(self.records(*args, "--chunk-size", "2")), 1)
+
+    def test_patterns_are_written(self):
+        out = self.folder / "patterns"
+        self.records("--matrix", self.small, "--match", "none", "--order", "natural", "--variant",
+                     "cpu_fill2", "--pattern-out", str(out))
+        upper = [l for l in (out / "small.cpu_fill2.U.mtx").read_text().splitlines() if l[0] != "%"]
+        lower = [l for l in (out / "small.cpu_fill2.L.mtx").read_text().splitlines() if l[0] != "%"]
+        self.assertEqual(upper, ["3 3 5", "1 1", "1 3", "2 2", "2 3", "3 3"])
+        self.assertEqual(lower, ["3 3 2", "2 1", "3 2"])
+
+    def test_generated_matrix(self):
+        for r in self.records("--matrix", "gen:grid5:nx=5,ny=4", "--variant", "cpu_fill1"):
+            self.assertEqual(r["status"], "pass")
+            self.assertEqual(r["matrix"]["n"], 20)
+
+    def test_planted_variants_fail(self):
+        matrix = "gen:grid5:nx=6,ny=5"
+        planted = [v["name"] for v in json.loads(call("list", "--json", "--planted").stdout)
+                   if v["planted"]]
+        self.assertTrue(planted)
+        for name in ("planted_duplicate", "planted_lost_diagonal", "planted_missing_fill",
+                     "planted_over_fill", "planted_unsorted_row"):
+            self.assertIn(name, planted)
+            for mode in ("oracle", "certificate"):
+                (r,) = self.records("--matrix", matrix, "--match", "none", "--order", "natural",
+                                    "--variant", name, "--verify", mode, "--want", "pattern",
+                                    code=FAILED)
+                self.assertEqual(r["status"], "fail", name)
+                self.assertNotEqual(r["reason"], "")
+
+    def test_unverified_says_so(self):
+        (r,) = self.records("--matrix", self.small, "--variant", "cpu_fill1", "--verify", "none")
+        self.assertEqual(r["status"], "unverified")
+
+    def test_timeout(self):
+        (r,) = self.records("--matrix", "gen:grid5:nx=300,ny=300", "--order", "natural", "--variant",
+                            "cpu_fill2", "--timeout", "0.01", "--verify", "none", code=RUN_FAILED)
+        self.assertEqual(r["status"], "timeout")
+        self.assertEqual(r["samples_s"], [])
+
+    def test_json_is_nothing_but_records(self):
+        done = call("run", "--json", "--matrix", self.small, "--repeat", "1")
+        self.assertEqual(done.returncode, OK)
+        for line in done.stdout.splitlines():
+            self.assertEqual(json.loads(line)["schema"], 1)
+
+
+class CountingTest(CliTest):
+    def test_counters_without_times(self):
+        (r,) = self.records("--matrix", self.small, "--variant", "cpu_maxid", "--series",
+                            program=GSOFA_COUNTING)
+        self.assertIs(r["counting"], True)
+        self.assertEqual(r["samples_s"], [])
+        self.assertTrue(r["counters"])
+        self.assertEqual(len(r["series"]["frontier_size"]), 3)
+        self.assertTrue(all(isinstance(v, int) for v in r["counters"].values()))
+
+    def test_the_timed_build_counts_nothing(self):
+        (r,) = self.records("--matrix", self.small, "--variant", "cpu_maxid", "--series")
+        self.assertIs(r["counting"], False)
+        self.assertEqual(r["counters"], {})
+
+
+class PrepareTest(CliTest):
+    def test_prepared_file_gives_the_same_result(self):
+        binary = str(self.folder / "small.bin")
+        done = call("prepare", "--matrix", self.small, "--out", binary)
+        self.assertEqual(done.returncode, OK, done.stderr)
+        (direct,) = self.records("--matrix", self.small, "--variant", "cpu_fill1")
+        (cached,) = self.records("--matrix", binary, "--variant", "cpu_fill1")
+        for key in ("matrix", "ordering", "result"):
+            self.assertEqual(direct[key] | {"seconds": 0}, cached[key] | {"seconds": 0})
+
+    def test_prepared_file_refuses_another_order(self):
+        binary = str(self.folder / "small.bin")
+        call("prepare", "--matrix", self.small, "--out", binary)
+        self.assert_refused(BAD_INPUT, "run", "--matrix", binary, "--order", "amd",
+                            mention=[binary, "prepared"])
+
+    def test_info(self):
+        done = call("info", "--matrix", self.small, "--json", "--order", "natural")
+        self.assertEqual(done.returncode, OK, done.stderr)
+        info = json.loads(done.stdout)
+        self.assertEqual((info["n_rows"], info["nnz"], info["structural_rank"]), (3, 6, 3))
+        self.assertEqual(info["structural_symmetry"], 0)
+        self.assertEqual((info["btf_blocks"], info["btf_largest"]), (1, 3))
+        self.assertEqual(info["fill"], 1)
+        self.assertIn("structural rank", call("info", "--matrix", self.small).stdout)
+
+    def test_info_of_a_singular_matrix(self):
+        done = call("info", "--matrix", self.write("singular.mtx", SINGULAR))
+        self.assertEqual(done.returncode, OK, done.stderr)
+        self.assertIn("singular", done.stdout)
+
+
+class BadInputTest(CliTest):
+    def test_matrices(self):
+        for name, text, mention in (
+            ("rectangular.mtx", RECTANGULAR, ("square",)),
+            ("truncated.mtx", TRUNCATED, ()),
+            ("range.mtx", OUT_OF_RANGE, (":3",)),
+            ("duplicate.mtx", DUPLICATE, ()),
+            ("text.mtx", "hello\n", (":1",)),
+            ("empty.mtx", "", ()),
+            ("singular.mtx", SINGULAR, ("rank",)),
+        ):
+            with self.subTest(name):
+                self.assert_refused(BAD_INPUT, "run", "--matrix", self.write(name, text),
+                                    mention=[name, *mention])
+
+    def test_files(self):
+        missing = str(self.folder / "missing.mtx")
+        self.assert_refused(BAD_INPUT, "run", "--matrix", missing, mention=[missing])
+        self.assert_refused(BAD_INPUT, "run", "--matrix", str(self.folder))
+        self.assert_refused(BAD_INPUT, "info", "--matrix", missing, mention=[missing])
+        self.assert_refused(BAD_INPUT, "prepare", "--matrix", missing, "--out", "x")
+        self.assert_refused(BAD_INPUT, "experiment", str(self.folder / "spec.toml"))
+        self.assert_refused(BAD_INPUT, "run", "--matrix", "gen:no_such_family",
+                            mention=["no_such_family"])
+        self.assert_refused(BAD_INPUT, "run", "--matrix", self.small, "--order",
+                            str(self.folder / "no.perm"))
+        self.assert_refused(BAD_INPUT, "run", "--matrix", self.small, "--out", "/proc/no/file")
+
+    def test_options(self):
+        run = ("run", "--matrix", self.small)
+        self.assert_refused(BAD_INPUT, *run, "--variant", "cpu_fil1", mention=["cpu_fill1"])
+        self.assert_refused(BAD_INPUT, *run, "--set", "no_such=1", mention=["no_such"])
+        self.assert_refused(BAD_INPUT, *run, "--variant", "cpu_maxid", "--set", "line_9_5=perhaps",
+                            mention=["line_9_5", "perhaps"])
+        self.assert_refused(BAD_INPUT, *run, "--want", "everything")
+        self.assert_refused(BAD_INPUT, *run, "--verify", "maybe")
+        self.assert_refused(BAD_INPUT, *run, "--match", "maybe")
+        self.assert_refused(BAD_INPUT, *run, "--order", "alphabetical")
+        self.assert_refused(BAD_INPUT, *run, "--repeat", "0")
+        self.assert_refused(BAD_INPUT, *run, "--threads", "0")
+        self.assert_refused(BAD_INPUT, *run, "--chunk-size", "-1")
+        self.assert_refused(BAD_INPUT, *run, "--no-such-option")
+        self.assert_refused(BAD_INPUT, *run, "--resume", mention=["--out"])
+        self.assert_refused(BAD_INPUT, "run")
+        self.assert_refused(BAD_INPUT)
+        self.assert_refused(BAD_INPUT, "no_such_command")
+        self.assert_refused(BAD_INPUT, "check", "--suite", "huge")
+        self.assert_refused(BAD_INPUT, "check", "--variant", "cpu_fil1")
+
+    def test_unavailable_variant(self):
+        for v in json.loads(call("list", "--json").stdout):
+            if not v["available"]:
+                self.assert_refused(UNAVAILABLE, "run", "--matrix", self.small, "--variant",
+                                    v["name"], mention=[v["name"]])
+
+
+class CheckTest(CliTest):
+    def test_one_variant(self):
+        done = call("check", "--variant", "cpu_fill2", "--variant", "planted_over_fill", "--save",
+                    str(self.folder / "save"))
+        self.assertEqual(done.returncode, OK, done.stderr)
+        self.assertIn("cpu_fill2", done.stdout)
+        self.assertIn("planted_over_fill: rejected", done.stdout)
+        self.assertFalse((self.folder / "save").exists())
+
+
+if __name__ == "__main__":
+    sys.exit(unittest.main())

@@ -1,0 +1,43 @@
+#pragma once
+
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "common/types.hpp"
+
+namespace gsofa {
+
+/// A matrix known by name: an entry of experiments/datasets.toml.
+struct dataset {
+  std::string name;
+  std::string abbr;      ///< short name in the paper's figures; may be empty
+  std::string group;     ///< SuiteSparse group; may be empty
+  std::string file;      ///< relative to experiments/; empty if it is not in the repository
+  std::string sha256;    ///< of the uncompressed file; may be empty
+  std::string stand_in;  ///< gen: spec that replaces an original that is absent; may be empty
+  bool bundled = false;  ///< in the repository
+};
+
+/// The tables [[bundled]] and [[matrix]] of a datasets.toml, in the order of the file.
+class dataset_catalog {
+ public:
+  /// Throws input_error naming file and line on a fault, unavailable_error in a build without TOML.
+  static dataset_catalog load(const std::filesystem::path& file);
+  /// The catalog of the repository, read once.
+  static const dataset_catalog& repository();
+
+  [[nodiscard]] const std::vector<dataset>& entries() const { return entries_; }
+  [[nodiscard]] std::vector<std::string> bundled() const;
+  /// By name or abbreviation; nullptr if there is none.
+  [[nodiscard]] const dataset* find(const std::string& name) const;
+  /// The file of an entry (in the repository, or fetched into .cache/matrices), if it is there.
+  [[nodiscard]] std::optional<std::filesystem::path> file_of(const dataset& entry) const;
+
+ private:
+  std::filesystem::path folder_;
+  std::vector<dataset> entries_;
+};
+
+}  // namespace gsofa

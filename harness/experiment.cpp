@@ -1,0 +1,164 @@
+#include "harness/experiment.hpp"
+
+#include <fmt/format.h>
+
+#include <set>
+
+#include "harness/build_info.hpp"
+#include "harness/datasets.hpp"
+#include "harness/toml_reader.hpp"
+
+namespace gsofa {
+
+#ifdef GSOFA_HAVE_TOMLPLUSPLUS
+
+namespace {
+
+// Reads the keys of one table, each at most once, and complains of those that nobody asked for.
+class table_reader {
+ public:
+  table_reader(const toml::table& table, std::string file)
+      : table_(table), file_(std::move(file)) {}
+
+  template <class T>
+  void get(const char* key, T& into) {
+    known_.insert(key);
+    const toml::node* node = table_.get(key);
+    if (node == nullptr) return;
+    if constexpr (std::is_same_v<T, double>) {
+      if (!node->is_number()) wrong(*node, key, "a number");
+      into = *node->value<double>();
+    } else if constexpr (std::is_integral_v<T> && !std::is_same_v<T, bool>) {
+      if (!node->is_integer()) wrong(*node, key, "an integer");
+      into = narrow<T>(*node->value<std::int64_t>(), key);
+    } else {
+      const auto value = node->value_exact<T>();
+      if (!value) wrong(*node, key, std::is_same_v<T, bool> ? "true or false" : "a string");
+      into = *value;
+    }
+  }
+
+  void get(const char* key, std::vector<std::string>& into) {
+    known_.insert(key);
+    const toml::node* node = table_.get(key);
+    if (node == nullptr) return;
+    if (!node->is_array()) wrong(*node, key, "an array of strings");
+    into.clear();
+    for (const toml::node& item : *node->as_array()) {
+      const auto text = item.value_exact<std::string>();
+      if (!text) wrong(item, key, "an array of strings");
+      into.push_back(*text);
+    }
+  }
+
+  void allow(const char* key) { known_.insert(key); }
+
+  void finish() const {
+    for (const auto& [key, node] : table_) {
+      const std::string name(key.str());
+      if (!known_.contains(name)) fail(node, "unknown key '" + name + "'");
+    }
+  }
+
+  [[noreturn]] void fail(const toml::node& at, const std::string& why) const {
+    throw input_error(fmt::format("{}:{}: {}", file_, at.source().begin.line, why));
+  }
+  [[noreturn]] void fail(const std::string& why) const { fail(table_, why); }
+
+ private:
+  [[noreturn]] void wrong(const toml::node& node, const char* key, const char* expected) const {
+    fail(node, fmt::format("'{}' is not {}", key, expected));
+  }
+
+  const toml::table& table_;
+  std::string file_;
+  std::set<std::string> known_;
+};
+
+std::vector<std::string> expand(const std::vector<std::string>& matrices) {
+  std::vector<std::string> out;
+  for (const auto& m : matrices) {
+    if (m == "@bundled") {
+      const auto names = dataset_catalog::repository().bundled();
+      out.insert(out.end(), names.begin(), names.end());
+    } else if (m.find('/') != std::string::npos && !m.starts_with("gen:")) {
+      out.push_back((repository_root() / m).string());
+    } else {
+      out.push_back(m);
+    }
+  }
+  return out;
+}
+
+experiment_case read_case(const toml::table& table, const std::string& file) {
+  table_reader t(table, file);
+  experiment_case c;
+  std::string match = "auto";
+  std::string verify = "auto";
+  t.get("groups", c.groups);
+  t.get("matrices", c.matrices);
+  t.get("orders", c.orders);
+  t.get("match", match);
+  t.get("seed", c.seed);
+  t.get("variants", c.cases.variants);
+  t.get("options", c.cases.sets);
+  t.get("want", c.cases.wants);
+  t.get("repeat", c.cases.trials.repeat);
+  t.get("warmup", c.cases.trials.warmup);
+  t.get("timeout", c.cases.trials.timeout);
+  t.get("threads", c.cases.threads);
+  t.get("chunk_size", c.cases.chunk_size);
+  t.get("verify", verify);
+  t.get("counting", c.counting);
+  t.get("series", c.series);
+  t.finish();
+  if (c.groups.empty()) t.fail("[[case]] without groups");
+  if (c.matrices.empty()) t.fail("[[case]] without matrices");
+  if (c.orders.empty()) t.fail("[[case]] with an empty list of orders");
+  if (c.cases.trials.repeat < 1 || c.cases.trials.warmup < 0 || c.cases.trials.timeout < 0 ||
+      c.cases.threads < 0 || c.cases.chunk_size < 0) {
+    t.fail("[[case]] with repeat < 1 or a negative number");
+  }
+  try {
+    if (match != "auto" && match != "none") throw input_error("match is neither auto nor none");
+    c.match = match == "none" ? match_mode::none : match_mode::automatic;
+    c.verify = parse_verify_mode(verify);
+  } catch (const input_error& e) {
+    t.fail(e.what());
+  }
+  c.matrices = expand(c.matrices);
+  return c;
+}
+
+}  // namespace
+
+experiment_spec read_experiment(const std::filesystem::path& file) {
+  const toml::table root = read_toml(file);
+  table_reader t(root, file.string());
+  experiment_spec spec;
+  std::string text;
+  t.get("name", spec.name);
+  t.get("title", text);
+  t.get("claim", text);
+  t.allow("case");
+  t.finish();
+  if (spec.name.empty()) spec.name = file.parent_path().filename().string();
+  const toml::array* cases = root["case"].as_array();
+  if (cases == nullptr || cases->empty()) t.fail("no [[case]]");
+  for (const toml::node& node : *cases) {
+    if (!node.is_table()) t.fail(node, "[[case]] is not a table");
+    spec.cases.push_back(read_case(*node.as_table(), file.string()));
+  }
+  return spec;
+}
+
+#else
+
+experiment_spec read_experiment(const std::filesystem::path& file) {
+  throw unavailable_error(file.string() +
+                          ": this build cannot read TOML: apt-get install libtomlplusplus-dev");
+}
+
+#endif
+
+}  // namespace gsofa

@@ -1,0 +1,89 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <memory>
+
+#include "harness/case_session.hpp"
+#include "harness/commands.hpp"
+#include "harness/experiment.hpp"
+#include "harness/matrix_source.hpp"
+#include "variants/detail/build_kind.hpp"
+
+namespace gsofa {
+
+namespace {
+
+struct experiment_options {
+  std::filesystem::path spec;
+  std::string group = "smoke";
+  output_options output;
+};
+
+exit_code run(const experiment_options& o, session_info session) {
+  const experiment_spec spec = read_experiment(o.spec);
+  session.experiment = spec.name;
+  // Every name and option is resolved before the first case runs.
+  struct planned {
+    const experiment_case* source;
+    std::vector<planned_case> cases;
+  };
+  std::vector<planned> plan;
+  std::size_t total = 0;
+  bool series = false;
+  bool in_group = false;
+  for (const auto& c : spec.cases) {
+    if (std::ranges::find(c.groups, o.group) == c.groups.end()) continue;
+    in_group = true;
+    if (c.counting != is_counting_build()) continue;
+    plan.push_back({&c, plan_cases(c.cases)});
+    total += c.matrices.size() * c.orders.size() * plan.back().cases.size();
+    series = series || c.series;
+  }
+  if (!in_group) {
+    throw input_error(fmt::format("{}: no [[case]] in group '{}'", o.spec.string(), o.group));
+  }
+  if (plan.empty()) {
+    std::fprintf(stderr, "%s: nothing for the %s build in group %s\n", spec.name.c_str(),
+                 is_counting_build() ? "counting" : "timed", o.group.c_str());
+  }
+  output_options output = o.output;
+  output.matrix_column = true;
+  output.series = series;
+  case_session out(std::move(session), output);
+  out.expect_cases(total);
+  for (const auto& p : plan) {
+    for (const auto& name : p.source->matrices) {
+      for (const auto& order : p.source->orders) {
+        const prepare_options how{.match = p.source->match, .order = order, .seed = p.source->seed};
+        out.run(load_matrix(name, how), p.cases, p.source->verify);
+      }
+    }
+  }
+  out.print_table();
+  std::string summary;
+  for (const auto& [status, count] : out.totals()) {
+    summary += fmt::format("{}{} {}", summary.empty() ? "" : ", ", count, to_string(status));
+  }
+  if (out.resumed() > 0) summary += fmt::format("; {} already recorded", out.resumed());
+  std::fprintf(stderr, "%s: %s\n", spec.name.c_str(), summary.c_str());
+  return out.code();
+}
+
+}  // namespace
+
+void add_experiment_command(CLI::App& app, command_action& action) {
+  auto o = std::make_shared<experiment_options>();
+  CLI::App* c = app.add_subcommand("experiment", "Run the cases of an experiments/*/spec.toml");
+  c->add_option("spec", o->spec, "The spec.toml")->required()->type_name("SPEC.toml");
+  c->add_option("--group", o->group, "Which cases: paper or smoke")
+      ->type_name("GROUP")
+      ->capture_default_str();
+  c->add_option("--out", o->output.out, "Append the records to this file")->type_name("FILE.jsonl");
+  c->add_flag("--json", o->output.json, "Records on stdout, one line each and nothing else");
+  c->add_flag("--resume", o->output.resume, "Leave out cases that --out already has");
+  c->callback(
+      [o, &action] { action = [o](const session_info& session) { return run(*o, session); }; });
+}
+
+}  // namespace gsofa

@@ -1,0 +1,139 @@
+#include "harness/record.hpp"
+
+#include <doctest/doctest.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+
+#include "harness/fake_variant.hpp"
+#include "harness/record_file.hpp"
+#include "reference/worked_example.hpp"
+
+using namespace gsofa;
+
+namespace {
+
+json sample_record(run_status status = run_status::pass) {
+  static const auto info = testing::fake_info();
+  const auto a = testing::as_it_is(reference::worked_example());
+  const char* argv[] = {"gsofa", "run"};
+  case_request request{.info = &info, .settings = run_settings(), .trials = {}};
+  case_outcome out;
+  out.judged.status = status;
+  out.wants = want_set::all();
+  out.last = testing::right_result(a.view());
+  out.samples_s = {0.5, 0.25};
+  out.phases_s = {{"traverse", 0.25}};
+  out.counters.totals["revisits"] = 7;
+  out.counters.series["frontier_size"] = {1, 2.5};
+  return make_record(make_session(2, argv), a, request, out, true);
+}
+
+class temporary_file {
+ public:
+  temporary_file()
+      : path_(std::filesystem::temp_directory_path() /
+              ("gsofa_record_test_" + std::to_string(getpid()) + ".jsonl")) {
+    std::filesystem::remove(path_);
+  }
+  ~temporary_file() { std::filesystem::remove(path_); }
+  [[nodiscard]] const std::filesystem::path& path() const { return path_; }
+
+ private:
+  std::filesystem::path path_;
+};
+
+}  // namespace
+
+TEST_CASE("a record has every field of the schema") {
+  const json r = sample_record();
+  for (const char* key :
+       {"schema",   "run_id",     "time_utc", "argv",    "git",      "build",   "host",
+        "cpu",      "gpus",       "mpi",      "matrix",  "ordering", "variant", "options",
+        "threads",  "chunk_size", "wants",    "verify",  "status",   "reason",  "samples_s",
+        "phases_s", "result",     "mem",      "counters"}) {
+    CAPTURE(key);
+    CHECK(r.contains(key));
+  }
+  CHECK(r.at("schema") == record_schema);
+  for (const char* key : {"name", "n", "nnz", "sha256", "source", "stand_in"}) {
+    CHECK(r.at("matrix").contains(key));
+  }
+  for (const char* key : {"row", "col", "library", "seed", "digest"}) {
+    CHECK(r.at("ordering").contains(key));
+  }
+  for (const char* key : {"compiler", "nvcc", "flags", "arch", "type"}) {
+    CHECK(r.at("build").contains(key));
+  }
+  const pattern a = reference::worked_example();
+  const auto& result = r.at("result");
+  CHECK(result.at("fill").get<offset_t>() ==
+        result.at("nnz_l").get<offset_t>() + result.at("nnz_u").get<offset_t>() - a.nnz());
+  CHECK(result.at("digest").get<std::string>().size() == 16);
+  CHECK(r.at("counters").at("revisits") == 7);
+  CHECK(r.at("series").at("frontier_size").size() == 2);
+  CHECK(r.at("status") == "pass");
+}
+
+TEST_CASE("options keep their types") {
+  const std::vector<option_spec> specs{
+      {.name = "flag", .default_value = true, .help = ""},
+      {.name = "number", .default_value = std::int64_t{3}, .help = ""},
+      {.name = "word", .default_value = std::string("a"), .help = "", .choices = {"a", "b"}}};
+  const json j = options_json(option_set(specs));
+  CHECK(j.at("flag").is_boolean());
+  CHECK(j.at("number").is_number_integer());
+  CHECK(j.at("word").is_string());
+}
+
+TEST_CASE("digests are 16 hexadecimal digits") {
+  CHECK(hex(0) == "0000000000000000");
+  CHECK(hex(0xabcULL) == "0000000000000abc");
+}
+
+TEST_CASE("records are appended as whole lines and found again by key") {
+  const temporary_file file;
+  CHECK(recorded_keys(file.path()).empty());
+  const record_file out(file.path());
+  const json r = sample_record();
+  out.append(r);
+  out.append(sample_record(run_status::skipped));
+  std::ifstream in(file.path());
+  int lines = 0;
+  for (std::string line; std::getline(in, line); ++lines) CHECK(json::parse(line).is_object());
+  CHECK(lines == 2);
+  const auto keys = recorded_keys(file.path());
+  CHECK(keys.size() == 1);
+  CHECK(keys.contains(record_key(r)));
+
+  json other = r;
+  other["threads"] = 2;
+  CHECK_FALSE(keys.contains(record_key(other)));
+  other = r;
+  other["git"]["sha"] = "0";
+  CHECK_FALSE(keys.contains(record_key(other)));
+  other = r;
+  other["time_utc"] = "later";
+  CHECK(keys.contains(record_key(other)));
+}
+
+TEST_CASE("a file that holds no records is refused by line") {
+  const temporary_file file;
+  std::ofstream(file.path()) << "{}\n";
+  CHECK_THROWS_WITH_AS(recorded_keys(file.path()),
+                       (file.path().string() + ":1: not a record").c_str(), input_error);
+}
+
+TEST_CASE("a skipped record has no result but its reason") {
+  const auto info = testing::fake_info();
+  const auto a = testing::as_it_is(reference::worked_example());
+  const char* argv[] = {"gsofa"};
+  const json r = make_record(make_session(1, argv), a,
+                             {.info = &info, .settings = run_settings(), .trials = {}},
+                             skipped_case("no device"), false);
+  CHECK(r.at("status") == "skipped");
+  CHECK(r.at("reason") == "no device");
+  CHECK(r.at("result").empty());
+  CHECK(r.at("samples_s").empty());
+}

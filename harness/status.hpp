@@ -1,0 +1,22 @@
+#pragma once
+
+#include <string>
+
+namespace gsofa {
+
+/// How a case ended; the words of the `status` field of a record.
+enum class run_status { pass, fail, unverified, skipped, timeout, oom, error };
+
+/// "pass", "fail", ...
+const char* to_string(run_status status);
+
+/// A status with its reason; the reason is one line and empty for pass.
+struct judgement {
+  run_status status = run_status::pass;
+  std::string reason{};
+};
+
+/// `text` on one line: line breaks and tabs become spaces.
+std::string one_line(std::string text);
+
+}  // namespace gsofa

@@ -1,0 +1,29 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "common/pattern.hpp"
+
+namespace gsofa {
+
+/// A pattern with a name for messages.
+struct named_pattern {
+  std::string name;
+  pattern a;  ///< square, diagonal structurally nonzero
+};
+
+/// Shapes at which symbolic factorization goes wrong first: order 1, diagonal, dense, arrows,
+/// tridiagonal, triangular, cyclic, blocks, word and chunk boundaries, the worked example.
+std::vector<named_pattern> special_patterns();
+
+/// Pattern number `k` of the stream of `seed`: order 1 to 40, sometimes up to 200, of changing
+/// structure (uniform, banded, hubs, blocks, triangular with few entries opposite, symmetric,
+/// relabelled chains). Depends on (seed, k) only, on every platform.
+named_pattern random_pattern(std::uint64_t seed, std::uint64_t k);
+
+/// Rows of 0 and 1, for a message.
+std::string picture(const pattern_view& a);
+
+}  // namespace gsofa
