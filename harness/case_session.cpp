@@ -101,7 +101,9 @@ void case_session::run(const prepared_pattern& a, const std::vector<planned_case
     };
     case_outcome outcome = c.skip_reason.empty() ? run_case(a, c.request, *check, on_hang)
                                                  : skipped_case(c.skip_reason);
-    if (!output_.pattern_out.empty() && outcome.judged.status == run_status::pass) {
+    const run_status status = outcome.judged.status;
+    if (!output_.pattern_out.empty() &&
+        (status == run_status::pass || status == run_status::unverified)) {
       write_pattern(a, c.request, outcome);
     }
     report(a, c, outcome);

@@ -116,7 +116,10 @@ class RunTest(CliTest):
         if not path.exists():
             self.skipTest(f"{path} is absent")
         records = self.records("--matrix", str(path), "--match", "none", "--order", "natural")
-        judged = [r for r in records if r["status"] != "skipped"]
+        # SuperLU_DIST stores the diagonal blocks of its supernodes whole: a superset here.
+        peer = [r for r in records if r["variant"] == "peer_superlu_dist"]
+        self.assertIn(peer[0]["status"], ("unverified", "skipped"))
+        judged = [r for r in records if r["status"] != "skipped" and r not in peer]
         self.assertGreaterEqual(len(judged), 6)
         for r in judged:
             self.assertEqual(r["status"], "pass", r["variant"])
