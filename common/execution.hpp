@@ -66,6 +66,9 @@ class execution {
   work_counters counters;
   /// Bytes that the variant expects to allocate, by data structure; set in prepare().
   std::map<std::string, std::int64_t> predicted_bytes;
+  /// Most bytes of device memory held at once, and the largest allocation by data structure.
+  std::int64_t device_peak_bytes = 0;
+  std::map<std::string, std::int64_t> device_bytes;
 
   /// Sets the time limit of the coming run, in seconds from now; 0: none.
   void set_timeout(double seconds);

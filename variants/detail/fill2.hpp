@@ -13,7 +13,9 @@ namespace gsofa::detail {
 /// every unreached w > t next to it is a fill-in: all intermediates are at most t < min(src, w).
 /// fill[v] == src: v was reached from src. Each vertex is expanded at most once per source, so
 /// the work is O(|E|) per source and O(|V||E|) in all. Sources are independent.
-class fill2_row {
+/// Aligned to cache lines (two of 64 bytes are fetched together): one object per thread, side by
+/// side in an array, and every push_back writes to it.
+class alignas(128) fill2_row {
  public:
   explicit fill2_row(index_t n) : fill_(static_cast<std::size_t>(n), -1) {}
 

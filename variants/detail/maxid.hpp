@@ -49,10 +49,7 @@ class maxid_engine {
     const auto n = static_cast<std::size_t>(a.n_rows);
     fill_.assign(n * static_cast<std::size_t>(settings.concurrent), 0);
     windows_ = std::numeric_limits<std::uint32_t>::max() / (static_cast<std::uint32_t>(n) + 1);
-    found_.resize(static_cast<std::size_t>(threads));
-    next_.resize(static_cast<std::size_t>(threads));
-    edges_.assign(static_cast<std::size_t>(threads), 0);
-    found_again_.assign(static_cast<std::size_t>(threads), 0);
+    threads_state_.resize(static_cast<std::size_t>(threads));
   }
 
   /// Entries of the largest maxId arena that any batch needs.
@@ -80,8 +77,10 @@ class maxid_engine {
   void report(work_counters& counters) const {
     offset_t edges = 0;
     offset_t again = 0;
-    for (const offset_t e : edges_) edges += e;
-    for (const offset_t f : found_again_) again += f;
+    for (const auto& t : threads_state_) {
+      edges += t.edges;
+      again += t.found_again;
+    }
     counters.totals["edges_traversed"] = edges;
     counters.totals["fills_found_again"] = again;
     counters.totals["frontiers"] = frontiers_;
@@ -181,10 +180,10 @@ class maxid_engine {
   void start(index_t slot) {
     const index_t src = begin_ + slot;
     const std::uint32_t stamp_value = static_cast<std::uint32_t>(src) + 1;
-    edges_[0] += static_cast<offset_t>(a_.row(src).size());
+    threads_state_[0].edges += static_cast<offset_t>(a_.row(src).size());
     for (const index_t w : a_.row(src)) {
       fill(slot, w) = stamp_value;
-      found_[0].push_back({w, slot});
+      threads_state_[0].found.push_back({w, slot});
       if (w < src) {
         maxid(slot, w) = base_;
         queue_.push_back({w, slot});
@@ -194,8 +193,9 @@ class maxid_engine {
 
   // The paper's lines 9 to 15 for the frontiers queue_[begin, end).
   void expand(int thread, std::size_t begin, std::size_t end) {
-    auto& found = found_[static_cast<std::size_t>(thread)];
-    auto& next = next_[static_cast<std::size_t>(thread)];
+    auto& mine = threads_state_[static_cast<std::size_t>(thread)];
+    auto& found = mine.found;
+    auto& next = mine.next;
     offset_t edges = 0;
     offset_t again = 0;
     for (std::size_t q = begin; q < end; ++q) {
@@ -233,8 +233,8 @@ class maxid_engine {
       }
     }
     if constexpr (counting) {
-      edges_[static_cast<std::size_t>(thread)] += edges;
-      found_again_[static_cast<std::size_t>(thread)] += again;
+      mine.edges += edges;
+      mine.found_again += again;
     }
   }
 
@@ -250,9 +250,9 @@ class maxid_engine {
     for (const auto& [cell, value] : lost_) *cell = value;
     lost_.clear();
     queue_.clear();
-    for (auto& part : next_) {
-      queue_.insert(queue_.end(), part.begin(), part.end());
-      part.clear();
+    for (auto& t : threads_state_) {
+      queue_.insert(queue_.end(), t.next.begin(), t.next.end());
+      t.next.clear();
     }
     if (!settings_.atomic_minimum) {
       // Every writer of a level believes it won; without this their copies multiply per level.
@@ -290,8 +290,8 @@ class maxid_engine {
   void compact(row_store& rows) {
     std::vector<std::size_t> lower_at(static_cast<std::size_t>(sources_) + 1, 0);
     std::vector<std::size_t> upper_at(static_cast<std::size_t>(sources_) + 1, 0);
-    for (const auto& part : found_) {
-      for (const item& f : part) {
+    for (const auto& t : threads_state_) {
+      for (const item& f : t.found) {
         ++(f.vertex < begin_ + f.slot ? lower_at : upper_at)[static_cast<std::size_t>(f.slot) + 1];
       }
     }
@@ -303,8 +303,8 @@ class maxid_engine {
     upper_.resize(upper_at.back());
     auto lower_next = lower_at;
     auto upper_next = upper_at;
-    for (auto& part : found_) {
-      for (const item& f : part) {
+    for (auto& t : threads_state_) {
+      for (const item& f : t.found) {
         const auto k = static_cast<std::size_t>(f.slot);
         if (f.vertex < begin_ + f.slot) {
           lower_[lower_next[k]++] = f.vertex;
@@ -312,7 +312,7 @@ class maxid_engine {
           upper_[upper_next[k]++] = f.vertex;
         }
       }
-      part.clear();
+      t.found.clear();
     }
     for (index_t slot = 0; slot < sources_; ++slot) {
       const auto k = static_cast<std::size_t>(slot);
@@ -364,10 +364,14 @@ class maxid_engine {
   index_t begin_ = 0;    // first source of the batch
   index_t sources_ = 0;  // sources in the batch
   std::vector<item> queue_;
-  std::vector<std::vector<item>> next_, found_;  // per thread
+  // What one thread writes, on its own cache lines.
+  struct alignas(128) thread_state {
+    std::vector<item> next, found;
+    offset_t edges = 0, found_again = 0;
+  };
+  std::vector<thread_state> threads_state_;
   std::vector<index_t> lower_, upper_;
   std::vector<std::pair<std::uint32_t*, std::uint32_t>> lost_;  // planted fault only
-  std::vector<offset_t> edges_, found_again_;
   std::vector<std::uint16_t> expanded_;
   offset_t frontiers_ = 0, revisits_ = 0, levels_ = 0, reinitialisations_ = 0, queue_peak_ = 0;
   std::vector<offset_t> level_frontiers_, level_count_;

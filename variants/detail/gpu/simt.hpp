@@ -59,6 +59,7 @@ GSOFA_DEVICE unsigned long long atomic_add(unsigned long long* p, unsigned long 
 GSOFA_DEVICE std::uint32_t atomic_min(std::uint32_t* p, std::uint32_t v) { return atomicMin(p, v); }
 GSOFA_DEVICE std::uint32_t atomic_max(std::uint32_t* p, std::uint32_t v) { return atomicMax(p, v); }
 GSOFA_DEVICE std::uint32_t atomic_or(std::uint32_t* p, std::uint32_t v) { return atomicOr(p, v); }
+GSOFA_DEVICE std::uint32_t atomic_and(std::uint32_t* p, std::uint32_t v) { return atomicAnd(p, v); }
 GSOFA_DEVICE std::uint32_t atomic_exchange(std::uint32_t* p, std::uint32_t v) {
   return atomicExch(p, v);
 }
@@ -183,6 +184,13 @@ T atomic_or(T* p, T v) {
   emulator::maybe_yield();
   const T old = *p;
   *p = old | v;
+  return old;
+}
+template <class T>
+T atomic_and(T* p, T v) {
+  emulator::maybe_yield();
+  const T old = *p;
+  *p = old & v;
   return old;
 }
 template <class T>
