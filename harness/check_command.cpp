@@ -44,6 +44,8 @@ struct check_options {
   std::string suite = "small";
   std::vector<std::string> variants;
   std::int64_t seed = 1;
+  std::int64_t patterns = -1;      // special and random patterns each; -1: those of the suite
+  std::filesystem::path prepared;  // folder of prepared files; empty: the bundled matrices
   std::filesystem::path save = "counterexamples";
 };
 
@@ -61,12 +63,19 @@ class checker {
  public:
   explicit checker(const check_options& options)
       : options_(options), suite_(find_suite(options.suite)) {
+    if (options_.patterns >= 0) {
+      suite_.random_patterns = static_cast<std::uint64_t>(options_.patterns);
+    }
     choose();
   }
 
   exit_code run() {
     check_patterns();
-    check_bundled();
+    if (options_.prepared.empty()) {
+      check_bundled();
+    } else {
+      check_prepared();
+    }
     for (const auto& t : tallies_) {
       if (planted(t) && t.unavailable.empty() && t.failure.empty()) failed_ = true;
     }
@@ -79,6 +88,8 @@ class checker {
   void check_patterns();
   void check_pattern(const named_pattern& p);
   void check_bundled();
+  void check_prepared();
+  void check_matrix(const std::string& name, const prepared_pattern& a);
   void report_failure(tally& t, const check_setting& s, const named_pattern& p,
                       const std::string& why);
   void print_summary() const;
@@ -165,7 +176,12 @@ void checker::check_pattern(const named_pattern& p) {
 }
 
 void checker::check_patterns() {
-  for (const auto& p : special_patterns()) check_pattern(p);
+  // A limited number of special shapes is taken at equal distances.
+  const auto special = special_patterns();
+  const auto all = special.size();
+  const auto count =
+      options_.patterns < 0 ? all : std::min(all, static_cast<std::size_t>(options_.patterns));
+  for (std::size_t k = 0; k < count; ++k) check_pattern(special[k * all / count]);
   std::fprintf(stderr, "special shapes: %llu patterns done\n",
                static_cast<unsigned long long>(patterns_));
   for (std::uint64_t k = 0; k < suite_.random_patterns; ++k) {
@@ -194,34 +210,51 @@ void checker::check_bundled() {
     for (const auto& order : suite_.orders) {
       prepare_options how;
       how.order = order;
-      const prepared_pattern a = prepare(raw.a, how, raw.origin);
-      const int threads = std::min(2, this_machine().hardware_threads);
-      verifier check(a, verify_mode::automatic, run_settings().chunk_size, threads);
-      for (auto& t : tallies_) {
-        if (planted(t) || !t.unavailable.empty() || !t.failure.empty()) continue;
-        case_request request{.info = t.info,
-                             .settings = t.settings.front().settings,
-                             .trials = {.repeat = 1, .warmup = 0, .timeout = suite_.timeout}};
-        request.settings.threads = t.info->multithreaded ? threads : 1;
-        const auto outcome = run_case(a, request, check, [&](const case_outcome& stuck) {
-          std::fprintf(stderr, "gsofa: error: %s on %s: %s\n", t.info->name.c_str(), name.c_str(),
-                       stuck.judged.reason.c_str());
-        });
-        ++t.runs;
-        const run_status status = outcome.judged.status;
-        t.bundled_passed += status == run_status::pass ? 1 : 0;
-        t.bundled_unverified += status == run_status::unverified ? 1 : 0;
-        t.bundled_timeouts += status == run_status::timeout ? 1 : 0;
-        if (status == run_status::fail || status == run_status::error ||
-            status == run_status::oom) {
-          t.failure = fmt::format("{}, order {}: {}", name, order, outcome.judged.reason);
-          failed_ = true;
-        }
-        std::fprintf(stderr, "%s, order %s, %s: %s%s%s\n", name.c_str(), order.c_str(),
-                     t.info->name.c_str(), to_string(status),
-                     outcome.judged.reason.empty() ? "" : ": ", outcome.judged.reason.c_str());
-      }
+      check_matrix(name, prepare(raw.a, how, raw.origin));
     }
+  }
+}
+
+void checker::check_prepared() {
+  std::vector<std::filesystem::path> files;
+  std::error_code failure;
+  for (const auto& entry : std::filesystem::directory_iterator(options_.prepared, failure)) {
+    if (entry.is_regular_file()) files.push_back(entry.path());
+  }
+  if (failure) throw input_error(options_.prepared.string() + ": " + failure.message());
+  std::ranges::sort(files);
+  for (const auto& file : files) {
+    const auto a = prepared_pattern::load(file);
+    if (a.view().n_rows <= suite_.largest_bundled) check_matrix(a.origin().name, a);
+  }
+}
+
+void checker::check_matrix(const std::string& name, const prepared_pattern& a) {
+  const std::string& order = a.origin().order;
+  const int threads = std::min(2, this_machine().hardware_threads);
+  verifier check(a, verify_mode::automatic, run_settings().chunk_size, threads);
+  for (auto& t : tallies_) {
+    if (planted(t) || !t.unavailable.empty() || !t.failure.empty()) continue;
+    case_request request{.info = t.info,
+                         .settings = t.settings.front().settings,
+                         .trials = {.repeat = 1, .warmup = 0, .timeout = suite_.timeout}};
+    request.settings.threads = t.info->multithreaded ? threads : 1;
+    const auto outcome = run_case(a, request, check, [&](const case_outcome& stuck) {
+      std::fprintf(stderr, "gsofa: error: %s on %s: %s\n", t.info->name.c_str(), name.c_str(),
+                   stuck.judged.reason.c_str());
+    });
+    ++t.runs;
+    const run_status status = outcome.judged.status;
+    t.bundled_passed += status == run_status::pass ? 1 : 0;
+    t.bundled_unverified += status == run_status::unverified ? 1 : 0;
+    t.bundled_timeouts += status == run_status::timeout ? 1 : 0;
+    if (status == run_status::fail || status == run_status::error || status == run_status::oom) {
+      t.failure = fmt::format("{}, order {}: {}", name, order, outcome.judged.reason);
+      failed_ = true;
+    }
+    std::fprintf(stderr, "%s, order %s, %s: %s%s%s\n", name.c_str(), order.c_str(),
+                 t.info->name.c_str(), to_string(status), outcome.judged.reason.empty() ? "" : ": ",
+                 outcome.judged.reason.c_str());
   }
 }
 
@@ -277,6 +310,13 @@ void add_check_command(CLI::App& app, command_action& action) {
   c->add_option("--seed", o->seed, "Seed of the random patterns")
       ->type_name("S")
       ->capture_default_str();
+  c->add_option("--patterns", o->patterns,
+                "Special shapes and random patterns, so many of each; default: those of the suite")
+      ->check(CLI::Range(std::int64_t{0}, std::int64_t{1} << 40))
+      ->type_name("N");
+  c->add_option("--prepared", o->prepared,
+                "Folder of files of `gsofa prepare` to check in place of the bundled matrices")
+      ->type_name("DIR");
   c->add_option("--save", o->save, "Folder for minimal counterexamples, made when there is one")
       ->type_name("DIR")
       ->capture_default_str();

@@ -33,7 +33,7 @@ json gpus_json() {
 
 json build_json() {
   const auto& b = this_build();
-  return {{"version", b.version}, {"compiler", b.compiler}, {"nvcc", b.nvcc},
+  return {{"version", b.version}, {"compiler", b.compiler}, {"gpu", gpu_build()}, {"nvcc", b.nvcc},
           {"flags", b.flags},     {"arch", b.arch},         {"type", b.type}};
 }
 
@@ -133,8 +133,11 @@ json make_record(const session_info& session, const prepared_pattern& a,
   r["samples_s"] = outcome.samples_s;
   r["phases_s"] = outcome.phases_s;
   r["result"] = result_json(a, outcome);
-  json memory = {{"device_peak", 0}, {"predicted", json::object()}};
+  json memory = {{"device_peak", outcome.device_peak_bytes},
+                 {"device", json::object()},
+                 {"predicted", json::object()}};
   if (outcome.host_peak_bytes) memory["host_peak"] = *outcome.host_peak_bytes;
+  for (const auto& [name, bytes] : outcome.device_bytes) memory["device"][name] = bytes;
   for (const auto& [name, bytes] : outcome.predicted_bytes) memory["predicted"][name] = bytes;
   r["mem"] = memory;
   json counters = json::object();

@@ -100,6 +100,8 @@ case_outcome run_case(const prepared_pattern& a, const case_request& request, ve
     std::vector<std::map<std::string, double>> phases;
     for (int k = 0; k < repeat; ++k) {
       const double wall = timed_run(*v, exec, request.trials.timeout, hang);
+      out.device_bytes = exec.device_bytes;
+      out.device_peak_bytes = exec.device_peak_bytes;
       out.last = v->collect(settings.wants);
       note_peak();
       if (counting) {

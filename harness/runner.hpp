@@ -37,6 +37,8 @@ struct case_outcome {
   std::vector<double> samples_s;  ///< wall time of each timed run, in order
   std::map<std::string, double> phases_s;  ///< of the median sample
   std::map<std::string, std::int64_t> predicted_bytes;
+  std::map<std::string, std::int64_t> device_bytes;  ///< largest allocation by data structure
+  std::int64_t device_peak_bytes = 0;
   std::optional<std::int64_t> host_peak_bytes;  ///< growth during prepare, run and collect
   work_counters counters;
   std::optional<result> last;  ///< of the last run that returned

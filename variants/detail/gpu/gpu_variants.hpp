@@ -39,4 +39,12 @@ std::unique_ptr<variant> make_maxid(const maxid_config& config);
 std::unique_ptr<variant> make_fill2_naive();
 std::vector<option_spec> fill2_naive_options();
 
+/// maxId with windows of thresholds and a block per source in shared memory.
+std::unique_ptr<variant> make_maxid_tuned();
+std::vector<option_spec> maxid_tuned_options();
+
+/// fill2 on many consecutive sources at once, a bit each.
+std::unique_ptr<variant> make_fill2_bitparallel();
+std::vector<option_spec> fill2_bitparallel_options();
+
 }  // namespace gsofa::gpu

@@ -81,17 +81,17 @@ struct batch_view {
   std::uint32_t* maxid;
   std::uint32_t* fill;
   std::uint64_t* queue[2];
-  std::uint32_t capacity;          // places of a queue (of one source's part with separate queues)
-  std::uint32_t* redo;             // one bit per frontier of the level: incomplete
+  std::uint32_t capacity;  // places of a queue (of one source's part with separate queues)
+  std::uint32_t* redo;     // one bit per frontier of the level: incomplete
   std::uint32_t* control;
-  std::uint32_t* slot_tails;       // separate queues: level_slots x sources
-  std::uint32_t* l_counts;         // by source
+  std::uint32_t* slot_tails;  // separate queues: level_slots x sources
+  std::uint32_t* l_counts;    // by source
   std::uint32_t* u_counts;
-  unsigned long long* counters;    // counting build
-  std::uint32_t* visits;           // counting build: by (slot, vertex), or null
+  unsigned long long* counters;          // counting build
+  std::uint32_t* visits;                 // counting build: by (slot, vertex), or null
   unsigned long long* source_frontiers;  // counting build: by source
   std::uint32_t* source_levels;
-  std::uint32_t* source_seen;      // counting build: last level + 1 in which the source took part
+  std::uint32_t* source_seen;  // counting build: last level + 1 in which the source took part
 
   GSOFA_DEVICE std::uint32_t* maxid_of(index_t slot) const {
     const auto k = static_cast<std::size_t>(slot);
@@ -108,7 +108,7 @@ GSOFA_DEVICE std::uint32_t lower(std::uint32_t* cell, std::uint32_t value) {
   if constexpr (Lossy) {
     // Planted fault: another thread's minimum may be overwritten between load and store.
     const std::uint32_t old = simt::load_shared_state(cell);
-    simt::sync_warp();
+    simt::pause();
     if (value < old) *static_cast<volatile std::uint32_t*>(cell) = value;
     return old;
   } else {
@@ -220,9 +220,8 @@ GSOFA_DEVICE bool expand(const batch_view& b, bool active, index_t v, index_t sl
                        static_cast<unsigned long long>(b.row_ptr[v + 1] - b.row_ptr[v]));
       if (!direct) {
         simt::atomic_add(b.counters + frontiers_word, 1ULL);
-        const std::size_t cell =
-            static_cast<std::size_t>(slot) * static_cast<std::size_t>(b.n) +
-            static_cast<std::size_t>(v);
+        const std::size_t cell = static_cast<std::size_t>(slot) * static_cast<std::size_t>(b.n) +
+                                 static_cast<std::size_t>(v);
         if (simt::atomic_add(b.visits + cell, std::uint32_t{1}) != 0) {
           simt::atomic_add(b.counters + revisits_word, 1ULL);
         }
@@ -380,8 +379,7 @@ template <bool Line95>
 GSOFA_KERNEL void scatter_kernel(batch_view b, const std::uint64_t* queue, std::uint32_t first,
                                  std::uint32_t count, std::uint32_t seeds,
                                  const std::uint32_t* offsets, std::uint64_t* edges) {
-  const std::uint32_t warp =
-      (simt::block_index() * simt::block_size() + simt::thread_index()) / 32;
+  const std::uint32_t warp = (simt::block_index() * simt::block_size() + simt::thread_index()) / 32;
   const std::uint32_t warps = simt::grid_size() * simt::block_size() / 32;
   for (std::uint32_t k = warp; k < count; k += warps) {
     const std::uint64_t item =
@@ -460,8 +458,7 @@ class maxid_variant final : public variant {
     const std::int64_t megabytes = o.integer("memory_budget_mb");
     budget_.set_limit(std::numeric_limits<offset_t>::max());
     matrix_.upload(a, budget_);
-    const offset_t limit =
-        megabytes > 0 ? megabytes << 20 : current_limits().free_bytes / 4 * 3;
+    const offset_t limit = megabytes > 0 ? megabytes << 20 : current_limits().free_bytes / 4 * 3;
     budget_.set_limit(limit + budget_.used());
     rows_.prepare(n_, settings, budget_);
     threads_ = static_cast<int>(o.integer("warps_per_block")) * 32;
@@ -480,7 +477,10 @@ class maxid_variant final : public variant {
       max_degree_ = std::max<offset_t>(max_degree_, static_cast<offset_t>(a.row(i).size()));
     }
     if (config_.scan_enqueue) {
-      edge_capacity_ = std::max<offset_t>(max_degree_, offset_t{1} << 22);
+      // At most an eighth of what the arena left, and room for the longest row.
+      edge_capacity_ = std::clamp<offset_t>((budget_.limit() - budget_.used()) / 128, max_degree_,
+                                            std::max(max_degree_, offset_t{1} << 24));
+      segment_ = std::min<offset_t>(edge_capacity_, offset_t{1} << 20);
       edges_ = {budget_, "scan_buffer", edge_capacity_};
       selected_ = {budget_, "scan_buffer", edge_capacity_};
       degrees_ = {budget_, "scan_buffer", segment_ + 1};
@@ -542,7 +542,9 @@ class maxid_variant final : public variant {
       const offset_t usual = std::max<offset_t>(offset_t{1} << 20, whole / 8);
       return config_.separate_queues ? std::max(usual, 64 * sources) : usual;
     };
-    auto redo_words = [&](offset_t sources, offset_t q) { return (std::max(sources, q) + 31) / 32; };
+    auto redo_words = [&](offset_t sources, offset_t q) {
+      return (std::max(sources, q) + 31) / 32;
+    };
     auto bytes_without_queues = [&](offset_t sources) {
       return sources * row + 4 * maxid_entries(sources) +
              (config_.separate_queues ? 12 * sources : 0) + 64;
@@ -578,9 +580,8 @@ class maxid_variant final : public variant {
     arena_ = {budget_, "arena", arena_words_};
     fill_ = arena_.data();
     maxid_ = fill_ + c * n_;
-    redo_ = {budget_, "redo", redo_words(c, config_.dynamic_allocation
-                                                ? std::max(q, arena_words_ / 4)
-                                                : q)};
+    redo_ = {budget_, "redo",
+             redo_words(c, config_.dynamic_allocation ? std::max(q, arena_words_ / 4) : q)};
     if (config_.separate_queues) slot_tails_ = {budget_, "control", level_slots * c};
     predicted_["fill"] = c * row;
     predicted_["maxid"] = 4 * maxid_limit_;
@@ -593,7 +594,8 @@ class maxid_variant final : public variant {
     return 0;
   }
   [[nodiscard]] offset_t matrix_bytes() const {
-    return static_cast<offset_t>(a_.row_ptr.size()) * 8 + static_cast<offset_t>(a_.col_idx.size()) * 4;
+    return static_cast<offset_t>(a_.row_ptr.size()) * 8 +
+           static_cast<offset_t>(a_.col_idx.size()) * 4;
   }
 
   batch_view begin_batch(index_t begin, index_t sources, execution& exec) {
@@ -618,8 +620,8 @@ class maxid_variant final : public variant {
     b.n = n_;
     b.begin = begin;
     b.sources = sources;
-    b.base = std::numeric_limits<std::uint32_t>::max() -
-             window_ * (static_cast<std::uint32_t>(n_) + 1);
+    b.base =
+        std::numeric_limits<std::uint32_t>::max() - window_ * (static_cast<std::uint32_t>(n_) + 1);
     b.bubble_removal = config_.bubble_removal;
     b.maxid = maxid_;
     b.fill = fill_;
@@ -758,8 +760,8 @@ class maxid_variant final : public variant {
       spilled_ = std::move(rest);
       return level;
     }
-    const auto count = static_cast<std::uint32_t>(
-        std::min<std::size_t>(spilled_.size(), b.capacity));
+    const auto count =
+        static_cast<std::uint32_t>(std::min<std::size_t>(spilled_.size(), b.capacity));
     copy_to_device(b.queue[0], spilled_.data() + (spilled_.size() - count), count);
     copy_to_device(b.control + tail_0, &count, 1);
     spilled_.resize(spilled_.size() - count);
@@ -838,9 +840,9 @@ class maxid_variant final : public variant {
       copy_to_host(levels.data(), source_levels_.data(), n_);
       auto& series = exec.counters.series["frontier_size"];
       for (std::size_t i = 0; i < frontiers.size(); ++i) {
-        series.push_back(levels[i] == 0 ? 0.0
-                                        : static_cast<double>(frontiers[i]) /
-                                              static_cast<double>(levels[i]));
+        series.push_back(levels[i] == 0
+                             ? 0.0
+                             : static_cast<double>(frontiers[i]) / static_cast<double>(levels[i]));
       }
       t["spills"] = spills_;
       t["spilled_bytes"] = spilled_bytes_;
@@ -857,7 +859,7 @@ class maxid_variant final : public variant {
   offset_t queue_entries_ = 0, per_source_ = 0, maxid_limit_ = 0, arena_words_ = 0;
   offset_t initialised_ = 0;  // maxId entries of the arena that hold values of some window
   offset_t max_degree_ = 1, edge_capacity_ = 0;
-  static constexpr offset_t segment_ = offset_t{1} << 20;  // frontiers scanned at a time
+  offset_t segment_ = 0;  // frontiers scanned at a time
   std::uint32_t windows_ = 0, window_ = 0;
   std::int64_t reinitialisations_ = 0, spills_ = 0, spilled_bytes_ = 0;
   int threads_ = 256, blocks_ = 0;

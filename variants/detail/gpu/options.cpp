@@ -42,4 +42,37 @@ std::vector<option_spec> fill2_naive_options() {
           budget_option()};
 }
 
+std::vector<option_spec> maxid_tuned_options() {
+  return {{.name = "window",
+           .default_value = std::int64_t{65534},
+           .help = "thresholds whose paths are followed together; 1 is fill2",
+           .minimum = 1,
+           .maximum = 65534},
+          {.name = "queue_entries",
+           .default_value = std::int64_t{1024},
+           .help = "entries of each of a block's two frontier queues",
+           .minimum = 1,
+           .maximum = 8192},
+          {.name = "warps_per_block",
+           .default_value = std::int64_t{0},
+           .help = "warps of a block; 0: by the size of its state",
+           .minimum = 0,
+           .maximum = 32},
+          budget_option()};
+}
+
+std::vector<option_spec> fill2_bitparallel_options() {
+  return {{.name = "warps_per_block",
+           .default_value = std::int64_t{8},
+           .help = "warps of a block",
+           .minimum = 1,
+           .maximum = 32},
+          {.name = "queue_entries",
+           .default_value = std::int64_t{1024},
+           .help = "entries of each of a block's two search queues",
+           .minimum = 1,
+           .maximum = 8192},
+          budget_option()};
+}
+
 }  // namespace gsofa::gpu

@@ -83,7 +83,10 @@ GSOFA_DEVICE unsigned population(std::uint32_t x) { return static_cast<unsigned>
 GSOFA_DEVICE unsigned population(std::uint64_t x) { return static_cast<unsigned>(__popcll(x)); }
 /// Number of the lowest set bit; x != 0.
 GSOFA_DEVICE unsigned lowest_bit(std::uint32_t x) { return static_cast<unsigned>(__ffs(x)) - 1; }
-GSOFA_DEVICE void memory_fence() { __threadfence(); }
+/// Orders this thread's accesses before it against those after it, for its block.
+GSOFA_DEVICE void fence_block() { __threadfence_block(); }
+/// Gives other threads time; no ordering.
+GSOFA_DEVICE void pause() { __nanosleep(100); }
 
 }  // namespace gsofa::simt
 
@@ -219,7 +222,10 @@ T load_constant(const T* p) {
 inline unsigned population(std::uint32_t x) { return static_cast<unsigned>(std::popcount(x)); }
 inline unsigned population(std::uint64_t x) { return static_cast<unsigned>(std::popcount(x)); }
 inline unsigned lowest_bit(std::uint32_t x) { return static_cast<unsigned>(std::countr_zero(x)); }
-inline void memory_fence() {}
+inline void fence_block() {}
+inline void pause() {
+  for (int k = 0; k < 8; ++k) emulator::maybe_yield();
+}
 
 }  // namespace gsofa::simt
 

@@ -1,0 +1,134 @@
+"""Tests of summarize.py and tools.py on made-up records."""
+
+import json
+import lzma
+import os
+import subprocess
+import sys
+import tempfile
+import unittest
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+
+
+def record(matrix, variant, ms, **other):
+    made = {
+        "matrix": {"name": matrix}, "variant": variant, "device": variant[:3], "counting": False,
+        "wants": ["counts", "digest"], "samples_s": [1e-3 * t for t in ms], "status": "pass",
+        "reason": "", "gpus": [{"name": "NVIDIA H200"}], "cpu": "cpu", "host": "host",
+        "git": {"sha": "a" * 40, "dirty": False}, "phases_s": {"traverse": 1e-3 * sum(ms[:1])},
+        "mem": {"device_peak": 3 << 20}} | other
+    return json.dumps(made) + "\n"
+
+
+class SessionTest(unittest.TestCase):
+    def setUp(self):
+        self._folder = tempfile.TemporaryDirectory()
+        self.addCleanup(self._folder.cleanup)
+        self.folder = Path(self._folder.name)
+
+    def call(self, script, *args):
+        return subprocess.run([sys.executable, HERE / script, *map(str, args)], capture_output=True,
+                              text=True)
+
+    def summary(self, *lines, code=0, args=()):
+        (self.folder / "records.jsonl").write_text("".join(lines))
+        done = self.call("summarize.py", self.folder, *args)
+        self.assertEqual(done.returncode, code, done.stdout + done.stderr)
+        return done
+
+    def row(self, text, label):
+        return [line.split() for line in text.splitlines() if line.startswith(label)]
+
+    def test_medians_and_ratios(self):
+        text = self.summary(
+            record("bcsstk18", "gpu_maxid", [7.9, 1, 100]),
+            record("g7jac040sc", "gpu_maxid", [14.65]),
+            record("bcsstk18", "gpu_fill2_naive", [31.6]),
+            record("bcsstk18", "cpu_fill2_parallel", [79]),
+            record("g7jac040sc", "gpu_fill2_naive", [], status="timeout"),
+        ).stdout
+        times, ratios = self.row(text, "gpu_maxid ")[:2]
+        self.assertEqual(times, ["gpu_maxid", "7.90", "14.7", "1.00"])
+        self.assertEqual(ratios, ["gpu_maxid", "2.00", "2.00", "-", "-", "-", "-", "-", "2.00", "of",
+                                  "2"])
+        self.assertIn("gpu_maxid 2x missed", text)  # five matrices were not run
+        self.assertEqual(self.row(text, "gpu_fill2_naive ")[0][2], "timeout")
+        self.assertIn(["gpu_fill2_naive", "/", "gpu_maxid", "4.00"],
+                      [r[:4] for r in self.row(text, "gpu_fill2_naive /")])
+        self.assertIn("10.0", self.row(text, "cpu_fill2_parallel /")[0])
+        self.assertIn("device peak 3.00 MiB", text)
+        self.assertIn("4 pass, 1 timeout", text)
+
+    def test_targets(self):
+        given = {"bcsstk18": 15.8, "g7jac040sc": 29.3, "onetone1": 67.8, "epb3": 112.5,
+                 "wang3": 128.1, "cage11": 570, "gen:grid7:nx=40,drop=0.3,seed=1": 595}
+        faster = [record(m, "gpu_maxid", [t / 4]) for m, t in given.items()]
+        self.assertIn("gpu_maxid 2x reached", self.summary(*faster).stdout)
+        # Faster in the mean, but not on every matrix.
+        faster[0] = record("bcsstk18", "gpu_maxid", [16])
+        self.assertIn("gpu_maxid 2x missed", self.summary(*faster).stdout)
+
+    def test_what_counts(self):
+        text = self.summary(record("bcsstk18", "gpu_maxid", [5]),
+                            record("bcsstk18", "gpu_maxid", [9], wants=["pattern"]),
+                            record("bcsstk18", "gpu_maxid", [], counting=True)).stdout
+        self.assertEqual(self.row(text, "gpu_maxid ")[0][1], "5.00")
+
+    def test_refuted_results_have_no_time(self):
+        done = self.summary(record("bcsstk18", "gpu_maxid", [5], status="fail", reason="row 3"),
+                            code=1)
+        self.assertEqual(self.row(done.stdout, "gpu_maxid ")[0][1], "fail")
+        self.assertIn("bcsstk18 gpu_maxid: fail: row 3", done.stdout)
+        self.assertNotIn("reached", done.stdout)
+
+    def test_mixed_machines(self):
+        lines = (record("bcsstk18", "gpu_maxid", [5]), record("bcsstk18", "gpu_fill2_naive", [9],
+                                                              host="other"))
+        self.assertIn("--mixed", self.summary(*lines, code=2).stderr)
+        self.assertIn("1.80", self.summary(*lines, args=["--mixed"]).stdout)
+
+    def test_throughput(self):
+        log = self.folder / "ncu.log"
+        head = '"ID","Kernel Name","Metric Name","Metric Unit","Metric Value"\n'
+        log.write_text("==PROF== text\n" + head + "".join(
+            f'"{k}","traverse_kernel(int, int)","{name}","unit","{value}"\n'
+            for k in (0, 1) for name, value in (("dram__bytes.sum", "1,000,000"),
+                                                ("gpu__time_duration.sum", "1,000"),
+                                                ("lts__t_bytes.sum", "3,000,000"))))
+        done = self.call("tools.py", "ncu", "bcsstk18", "gpu_maxid", log)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        (self.folder / "ncu.csv").write_text("matrix,variant,launch,kernel,metric,unit,value\n" +
+                                             done.stdout)
+        (self.folder / "bandwidth.json").write_text('{"gpu": "GPU", "bytes_per_s": 4e12}')
+        text = self.summary(record("bcsstk18", "gpu_maxid", [5])).stdout
+        # 2 MB of DRAM and 6 MB of L2 in 2 us
+        self.assertEqual(self.row(text, "bcsstk18 gpu_maxid")[0][2:],
+                         ["2", "0.002", "1000", "25.0", "%", "3000"])
+        log.write_text("==ERROR== no kernel\n")
+        self.assertNotEqual(self.call("tools.py", "ncu", "m", "v", log).returncode, 0)
+
+    def test_judge(self):
+        path = self.folder / "r.jsonl"
+        for status, variant, code in (("pass", "gpu_maxid", 0), ("timeout", "gpu_maxid", 0),
+                                      ("unverified", "gpu_maxid", 1), ("fail", "gpu_maxid", 1),
+                                      ("unverified", "cpu_gilbert_peierls", 0)):
+            path.write_text(record("m", variant, [1], status=status))
+            self.assertEqual(self.call("tools.py", "judge", path).returncode, code, status)
+        path.write_text("")
+        self.assertEqual(self.call("tools.py", "judge", path).returncode, 1)
+
+    def test_unpack(self):
+        packed = self.folder / "in" / "check" / "a.bin.xz"
+        packed.parent.mkdir(parents=True)
+        packed.write_bytes(lzma.compress(b"content"))
+        for count in (1, 0):
+            done = self.call("tools.py", "unpack", self.folder / "in", self.folder / "out")
+            self.assertIn(f"unpacked {count} files", done.stdout)
+        self.assertEqual((self.folder / "out" / "check" / "a.bin").read_bytes(), b"content")
+        self.assertEqual(os.listdir(self.folder / "out" / "check"), ["a.bin"])
+
+
+if __name__ == "__main__":
+    sys.exit(unittest.main())

@@ -1,0 +1,161 @@
+// labels: oracle
+// The GPU engines on the emulator (detail/gpu/simt.hpp), in its own program: gsofa_emulated_tests.
+#include <doctest/doctest.h>
+
+#include "common/variant.hpp"
+#include "harness/test_patterns.hpp"
+#include "reference/row_union.hpp"
+#include "reference/verify_result.hpp"
+#include "variants/detail/gpu/gpu_variants.hpp"
+#include "variants/detail/gpu/simt.hpp"
+
+using namespace gsofa;
+
+namespace {
+
+struct subject {
+  pattern a;
+  std::string name;
+  reference::truth truth;
+};
+
+std::vector<subject> subjects(std::uint64_t random_patterns, index_t largest) {
+  std::vector<named_pattern> all = special_patterns();
+  for (std::uint64_t k = 0; k < random_patterns; ++k) all.push_back(random_pattern(7, k));
+  std::vector<subject> out;
+  for (auto& p : all) {
+    if (p.a.n_rows > largest) continue;
+    auto truth = reference::make_truth(reference::row_union(p.a));
+    out.push_back({std::move(p.a), p.name, std::move(truth)});
+  }
+  return out;
+}
+
+// Runs twice; what differs from the truth, or "".
+std::string fault(variant& v, const subject& s, const run_settings& settings, execution& exec) {
+  v.prepare(s.a, settings, exec);
+  for (int repeat = 0; repeat < 2; ++repeat) {
+    exec.phases.start(phase_id::traverse);
+    v.run(exec);
+    exec.phases.stop();
+    const auto compared =
+        reference::compare(s.truth, v.collect(settings.wants), settings.wants, settings.chunk_size);
+    if (!compared.ok) return compared.reason;
+  }
+  return "";
+}
+
+// Settings number k of a variant: each option takes a value from a list that goes with its name.
+run_settings settings_for(const variant_info& info, std::uint64_t k) {
+  static const std::map<std::string, std::vector<std::string>> values{
+      {"concurrent_sources", {"0", "1", "3", "7"}},
+      {"queue_entries", {"1", "2", "3", "31", "32", "33", "64"}},
+      {"warps_per_block", {"1", "2", "3"}},
+      {"window", {"65534", "1", "2", "7", "20"}},
+      {"memory_budget_mb", {"40"}}};
+  run_settings settings;
+  settings.options = option_set(info.options);
+  settings.wants = info.gives;
+  settings.chunk_size = static_cast<index_t>(k % 5);
+  for (const auto& option : info.options) {
+    const auto& list = values.at(option.name);
+    settings.options.set(info.options, option.name, list[k % list.size()]);
+    k = k * 7 + 3;
+  }
+  return settings;
+}
+
+}  // namespace
+
+TEST_CASE("GPU variants agree with the row union on the emulator, whatever their queues hold") {
+  const auto patterns = subjects(30, 60);
+  int variants = 0;
+  for (const variant_info& info : all_variants()) {
+    if (info.device != "gpu" || !info.planted.empty()) continue;
+    ++variants;
+    CAPTURE(info.name);
+    for (std::size_t k = 0; k < patterns.size(); ++k) {
+      CAPTURE(patterns[k].name);
+      CAPTURE(k);
+      simt::emulator::set_seed(k);
+      execution exec;
+      const auto v = info.create();
+      CHECK(fault(*v, patterns[k], settings_for(info, k), exec) == "");
+    }
+  }
+  CHECK(variants >= 12);
+}
+
+TEST_CASE("planted GPU faults are found out on the emulator") {
+  const auto patterns = subjects(150, 80);
+  int variants = 0;
+  for (const variant_info& info : all_variants()) {
+    if (info.device != "gpu" || info.planted.empty()) continue;
+    ++variants;
+    CAPTURE(info.name);
+    int found = 0;
+    for (std::size_t k = 0; k < patterns.size() && found == 0; ++k) {
+      simt::emulator::set_seed(k);
+      run_settings settings;
+      settings.options = option_set(info.options);
+      settings.options.set(info.options, "memory_budget_mb", "40");
+      settings.wants = info.gives;
+      execution exec;
+      const auto v = info.create();
+      found += fault(*v, patterns[k], settings, exec).empty() ? 0 : 1;
+    }
+    CHECK(found > 0);
+  }
+  CHECK(variants == 3);
+}
+
+TEST_CASE("a budget too small for one source is refused in one line") {
+  const subject s = subjects(0, 60).front();
+  for (const variant_info& info : all_variants()) {
+    if (info.device != "gpu" || !info.planted.empty()) continue;
+    CAPTURE(info.name);
+    pattern wide;  // a diagonal of order 400,000: one source takes more than 1 MiB
+    wide.n_rows = wide.n_cols = 400000;
+    for (index_t i = 0; i < wide.n_rows; ++i) {
+      wide.col_idx.push_back(i);
+      wide.row_ptr.push_back(i + 1);
+    }
+    run_settings settings;
+    settings.options = option_set(info.options);
+    settings.options.set(info.options, "memory_budget_mb", "1");
+    settings.wants = want_set::all();
+    execution exec;
+    const auto v = info.create();
+    CHECK_THROWS_AS(v->prepare(wide, settings, exec), budget_error);
+  }
+}
+
+TEST_CASE("the emulator finds threads that wait at different barriers") {
+  CHECK_THROWS_AS(simt::emulator::run_grid(1, 64, 0, false,
+                                           [] {
+                                             if (simt::thread_index() < 32) simt::sync_block();
+                                           }),
+                  std::logic_error);
+}
+
+TEST_CASE("warp collectives and grid barriers of the emulator") {
+  std::vector<unsigned> seen(128, 0);
+  unsigned counter = 0;
+  bool ordered = true;
+  simt::emulator::run_grid(2, 64, 64, true, [&] {
+    const unsigned lane = simt::thread_index() % 32;
+    const unsigned odd = simt::ballot(lane % 2 == 1);
+    const unsigned next = simt::shuffle(lane, (lane + 1) % 32);
+    auto* const shared = simt::shared_memory<std::uint32_t>();
+    if (simt::thread_index() == 0) shared[0] = simt::block_index() + 7;
+    simt::sync_block();
+    const bool right =
+        odd == 0xaaaaaaaaU && next == (lane + 1) % 32 && shared[0] == simt::block_index() + 7;
+    seen[simt::block_index() * 64 + simt::thread_index()] = right ? 1 : 0;
+    simt::atomic_add(&counter, 1U);
+    simt::sync_grid();
+    ordered = ordered && counter == 128;
+  });
+  CHECK(ordered);
+  for (const unsigned s : seen) CHECK(s == 1);
+}
