@@ -18,7 +18,7 @@ const variant_info* variant_with(const std::string& type) {
   return nullptr;
 }
 
-const option_spec& option_of(const variant_info& v, const std::string& type) {
+const option_spec& option_of(const variant_info& v, std::string_view type) {
   return *std::ranges::find_if(v.options,
                                [&](const option_spec& o) { return o.type_name() == type; });
 }

@@ -49,9 +49,18 @@ GSOFA_KERNEL void digest_kernel(Rows rows, std::uint64_t* digests) {
        slot += simt::grid_size()) {
     const index_t src = rows.begin + static_cast<index_t>(slot);
     std::uint64_t sum = 0;
-    for (index_t v = static_cast<index_t>(simt::thread_index()); v < rows.n;
-         v += static_cast<index_t>(simt::block_size())) {
-      if (rows.has(static_cast<index_t>(slot), v)) sum += device_entry_hash(src, v);
+    if constexpr (requires { rows.word(index_t{0}, std::size_t{0}); }) {
+      for (std::size_t k = simt::thread_index(); k < rows.words; k += simt::block_size()) {
+        for (std::uint32_t bits = rows.word(static_cast<index_t>(slot), k); bits != 0;
+             bits &= bits - 1) {
+          sum += device_entry_hash(src, static_cast<index_t>(k * 32 + simt::lowest_bit(bits)));
+        }
+      }
+    } else {
+      for (index_t v = static_cast<index_t>(simt::thread_index()); v < rows.n;
+           v += static_cast<index_t>(simt::block_size())) {
+        if (rows.has(static_cast<index_t>(slot), v)) sum += device_entry_hash(src, v);
+      }
     }
     for (unsigned step = 16; step > 0; step /= 2) sum += simt::shuffle_xor(sum, step);
     if (lane_index() == 0) partial[simt::thread_index() / 32] = sum;
@@ -186,16 +195,20 @@ class row_results {
     fill_bytes(l_counts_.data(), 0, n_);
     fill_bytes(u_counts_.data(), 0, n_);
     fill_bytes(is_start_.data(), 0, is_start_.size());
+    fill_bytes(digests_.data(), 0, digests_.size());
     fill_bytes(carry_.data(), 0, 2);
     batch_ = 0;
     l_ = u_ = pattern{};
     l_.n_rows = l_.n_cols = u_.n_rows = u_.n_cols = n_;
   }
 
+  /// Where an engine that computes digests itself puts them, zero at first; null if not wanted.
+  [[nodiscard]] std::uint64_t* digests() const { return digests_.data(); }
+
   /// Takes over a finished batch; batches come in ascending order and their counts are set.
   template <class Rows>
-  void add(const Rows& rows, execution& exec) {
-    if (wants_.has(want::digest)) {
+  void add(const Rows& rows, execution& exec, bool has_digests = false) {
+    if (wants_.has(want::digest) && !has_digests) {
       const phase timed(exec, phase_id::compact);
       launch(digest_kernel<Rows>, std::min(rows.sources, 1 << 16), threads, threads / 32 * 8, rows,
              digests_.data());

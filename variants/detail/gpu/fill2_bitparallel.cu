@@ -47,11 +47,11 @@ struct bitparallel_view {
 
 enum shared_word : unsigned {
   ticket_word,
-  tail_even,
-  tail_odd,
   overflow_word,
   next_word,
-  shared_words = 8
+  tail_0,                ///< and two behind it: places taken in the queue of level k, at k mod 3
+  round_0 = tail_0 + 3,  ///< and two behind it: a threshold changed in round r, at r mod 3
+  shared_words = 10
 };
 
 /// reach[v] |= mask; returns the bits that were not there before.
@@ -74,10 +74,12 @@ GSOFA_DEVICE std::uint32_t set_bits(Mask* reach, index_t v, std::uint32_t mask) 
 /// a search runs from t through vertices below t: a bit that is new at w > t is a fill-in; new at
 /// w < t it travels on (Rose & Tarjan's fill2 for B sources in one).
 ///
-/// Most thresholds are barren: all their neighbours have their active bits already. A tile of
-/// vertices, one per thread, is therefore examined at once; only a fruitful threshold, or one that
-/// gained bits since it was examined, is searched, in ascending order. reach only grows, so that a
-/// barren threshold whose own bits did not change stays barren.
+/// Order matters for searches downwards only: a bit that t > q brings to w between q and t, where
+/// it travels on, must not come before the fill-in that q < w would find there. A bit brought
+/// upwards, from t to w > t, is a fill-in whenever it is brought. So a tile of thresholds, one per
+/// thread, first passes its bits upwards, all at once, until nothing changes; then the first
+/// threshold with a fresh bit for a smaller vertex is searched by the whole block; and so on. All
+/// thresholds below it are quiet then: their own bits are final and all their neighbours have them.
 ///
 /// Queue entries are bits << 32 | vertex. A vertex that finds the queue full leaves its bits in
 /// late[v] (global memory) and the search goes over all of late when the queue has run dry.
@@ -111,7 +113,10 @@ GSOFA_KERNEL void bitparallel_kernel(bitparallel_view b) {
     for (std::size_t k = thread; k < (n * sizeof(Mask) + 3) / 4; k += threads) {
       reinterpret_cast<std::uint32_t*>(reach)[k] = 0;
     }
-    if (thread == 0) shared[tail_even] = shared[tail_odd] = shared[overflow_word] = 0;
+    if (thread == 0) {
+      shared[overflow_word] = 0;
+      shared[round_0] = shared[round_0 + 1] = shared[round_0 + 2] = 0;
+    }
     simt::sync_block();
     for (index_t k = static_cast<index_t>(thread / 32); k < members;
          k += static_cast<index_t>(threads / 32)) {
@@ -132,28 +137,58 @@ GSOFA_KERNEL void bitparallel_kernel(bitparallel_view b) {
 
     for (index_t base = 0; base < last_threshold; base += static_cast<index_t>(threads)) {
       const index_t t = base + static_cast<index_t>(thread);
+      const bool is_threshold = t < last_threshold;
+      const offset_t row_begin = is_threshold ? simt::load_constant(b.row_ptr + t) : 0;
+      const offset_t row_end = is_threshold ? simt::load_constant(b.row_ptr + t + 1) : 0;
       std::uint32_t mine = 0;  // bits of reach[t] when t was last examined
-      bool wanted = false;     // t must be searched
-      if (t < last_threshold) {
-        mine = simt::load_shared_state(reach + t);
-        const std::uint32_t active = mine & larger(t);
-        if (active != 0) {
-          const offset_t end = b.row_ptr[t + 1];
-          for (offset_t e = b.row_ptr[t]; e < end && !wanted; ++e) {
-            const index_t w = simt::load_constant(b.col_idx + e);
-            wanted =
-                (active & ~static_cast<std::uint32_t>(simt::load_shared_state(reach + w))) != 0;
-            if constexpr (detail::counting) ++edges;
-          }
-        }
-      }
+      bool dirty = is_threshold;
+      bool downward = false;    // t has fresh bits for a smaller vertex
       index_t done = base - 1;  // thresholds up to here are passed
       for (;;) {
+        // Upward edges until nothing changes.
+        for (unsigned round = 0;; ++round) {
+          if (dirty) {
+            mine = simt::load_shared_state(reach + t);
+            const std::uint32_t active = mine & larger(t);
+            downward = false;
+            if (active != 0) {
+              for (offset_t e = row_begin; e < row_end; e += 4) {
+                index_t to[4];
+                for (int k = 0; k < 4; ++k) {
+                  to[k] = e + k < row_end ? simt::load_constant(b.col_idx + e + k) : t;
+                }
+                for (int k = 0; k < 4; ++k) {
+                  const std::uint32_t fresh =
+                      active & ~static_cast<std::uint32_t>(simt::load_shared_state(reach + to[k]));
+                  if (fresh == 0) continue;
+                  if (to[k] > t) {
+                    set_bits(reach, to[k], fresh);
+                  } else {
+                    downward = true;
+                  }
+                }
+              }
+              if constexpr (detail::counting) {
+                edges += static_cast<unsigned long long>(row_end - row_begin);
+              }
+            }
+          }
+          if (thread == 0) shared[round_0 + (round + 1) % 3] = 0;
+          simt::sync_block();
+          dirty = is_threshold && t > done && simt::load_shared_state(reach + t) != mine;
+          if (simt::ballot(dirty) != 0 && lane_index() == 0) shared[round_0 + round % 3] = 1;
+          simt::sync_block();
+          if (shared[round_0 + round % 3] == 0) break;
+        }
         if (thread == 0) shared[next_word] = 0xffffffffU;
         simt::sync_block();
-        const unsigned candidates = simt::ballot(wanted && t > done);
+        const unsigned candidates = simt::ballot(downward && t > done);
         if (candidates != 0 && lane_index() == 0) {
           simt::atomic_min(shared + next_word, thread + simt::lowest_bit(candidates));
+        }
+        if (thread == 0) {
+          shared[round_0] = shared[round_0 + 1] = shared[round_0 + 2] = 0;
+          shared[tail_0] = 0;
         }
         simt::sync_block();
         const std::uint32_t chosen = shared[next_word];
@@ -183,15 +218,18 @@ GSOFA_KERNEL void bitparallel_kernel(bitparallel_view b) {
           if constexpr (detail::counting) expanded += lane_index() == 0 ? 1 : 0;
         };
 
+        if (thread == 0) shared[tail_0 + 1] = 0;
         if (thread / 32 == 0) {
           const std::uint32_t active =
               static_cast<std::uint32_t>(simt::load_shared_state(reach + threshold)) &
               larger(threshold);
-          expand(threshold, active, queues, shared + tail_even);
+          expand(threshold, active, queues, shared + tail_0);
         }
         simt::sync_block();
+        unsigned at = 0;  // level mod 3
         for (unsigned level = 0;; level ^= 1U) {
-          const std::uint32_t tail = shared[tail_even + level];
+          const unsigned after = at == 2 ? 0 : at + 1;
+          const std::uint32_t tail = shared[tail_0 + at];
           const std::uint32_t count = tail < b.queue_entries ? tail : b.queue_entries;
           if (count == 0) {
             if (shared[overflow_word] == 0) break;
@@ -207,8 +245,7 @@ GSOFA_KERNEL void bitparallel_kernel(bitparallel_view b) {
               }
               bits = simt::shuffle(bits, 0);
               if (bits != 0) {
-                expand(v, bits, queues + (level ^ 1U) * b.queue_entries,
-                       shared + tail_even + (level ^ 1U));
+                expand(v, bits, queues + (level ^ 1U) * b.queue_entries, shared + tail_0 + after);
               }
             }
           } else {
@@ -217,25 +254,19 @@ GSOFA_KERNEL void bitparallel_kernel(bitparallel_view b) {
               const std::uint64_t entry = now[i];
               expand(static_cast<index_t>(entry & 0xffffffffU),
                      static_cast<std::uint32_t>(entry >> 32),
-                     queues + (level ^ 1U) * b.queue_entries, shared + tail_even + (level ^ 1U));
+                     queues + (level ^ 1U) * b.queue_entries, shared + tail_0 + after);
             }
           }
+          if (thread == 0) shared[tail_0 + (after == 2 ? 0 : after + 1)] = 0;
           simt::sync_block();
-          if (thread == 0) shared[tail_even + level] = 0;
-          simt::sync_block();
+          at = after;
         }
         done = threshold;
-        if (t > done && t < last_threshold) {
-          const std::uint32_t now = simt::load_shared_state(reach + t);
-          if (now != mine) {
-            mine = now;
-            wanted = (mine & larger(t)) != 0;
-          }
-        }
+        dirty = is_threshold && t > done && simt::load_shared_state(reach + t) != mine;
         simt::sync_block();
       }
       // All thresholds up to the end of the tile are passed: their rows are final.
-      if (t < last_threshold) out[t] = static_cast<Mask>(mine);
+      if (is_threshold) out[t] = static_cast<Mask>(mine);
     }
     simt::sync_block();
     for (index_t v = last_threshold + static_cast<index_t>(thread); v < b.n;
@@ -250,16 +281,17 @@ GSOFA_KERNEL void bitparallel_kernel(bitparallel_view b) {
   }
 }
 
-/// Row counts from masks: a warp per (group, tile of vertices) turns the bits of 32 vertices into
-/// one count per source by ballots.
+/// Row counts and digests (if not null) from masks: ballots turn the bits of 32 vertices into one
+/// word per source, a lane each.
 template <class Mask>
 GSOFA_KERNEL void count_kernel(mask_rows<Mask> rows, std::uint32_t* l_counts,
-                               std::uint32_t* u_counts) {
+                               std::uint32_t* u_counts, unsigned long long* digests) {
   constexpr index_t group_size = mask_rows<Mask>::bits;
   const index_t group = static_cast<index_t>(simt::block_index());
   const index_t source = rows.begin + group * group_size + static_cast<index_t>(lane_index());
   std::uint32_t l = 0;
   std::uint32_t u = 0;
+  unsigned long long digest = 0;
   for (offset_t tile = 32 * offset_t{simt::thread_index() / 32}; tile < rows.n;
        tile += simt::block_size()) {
     const auto v = static_cast<index_t>(tile) + static_cast<index_t>(lane_index());
@@ -278,10 +310,17 @@ GSOFA_KERNEL void count_kernel(mask_rows<Mask> rows, std::uint32_t* l_counts,
     const std::uint32_t low = below <= 0 ? 0U : (below >= 32 ? 0xffffffffU : (1U << below) - 1U);
     l += simt::population(column & low);
     u += simt::population(column & ~low);
+    if (digests != nullptr) {
+      for (; column != 0; column &= column - 1) {
+        digest += device_entry_hash(
+            source, static_cast<index_t>(tile) + static_cast<index_t>(simt::lowest_bit(column)));
+      }
+    }
   }
   if (lane_index() < static_cast<unsigned>(group_size) && source < rows.begin + rows.sources) {
     if (l != 0) simt::atomic_add(l_counts + source, l);
     if (u != 0) simt::atomic_add(u_counts + source, u);
+    if (digest != 0) simt::atomic_add(digests + source, digest);
   }
 }
 
@@ -303,9 +342,11 @@ class fill2_bitparallel final : public variant {
     const std::size_t even = (static_cast<std::size_t>(n_) + 1) / 2 * 2;
     const std::size_t room = device.shared_bytes_per_block;
     // The widest masks that still fit in shared memory; else 32 bits in global memory.
-    narrow_ = head + 4 * even > room && head + 2 * even <= room;
-    const bool in_shared = head + 2 * even <= room;
+    const std::string& group_option = o.choice("sources_per_group");
+    narrow_ = group_option == "16" ||
+              (group_option == "auto" && head + 4 * even > room && head + 2 * even <= room);
     const std::size_t reach_bytes = (narrow_ ? 2 : 4) * even;
+    const bool in_shared = head + reach_bytes <= room;
     shared_bytes_ = head + (in_shared ? reach_bytes : 0);
     const auto kernel =
         narrow_ ? bitparallel_kernel<std::uint16_t> : bitparallel_kernel<std::uint32_t>;
@@ -377,10 +418,11 @@ class fill2_bitparallel final : public variant {
     {
       const phase timed(exec, phase_id::compact);
       const index_t groups = (sources - 1) / mask_rows<Mask>::bits + 1;
-      launch(count_kernel<Mask>, groups, 256, 0, rows, rows_.l_counts(), rows_.u_counts());
+      launch(count_kernel<Mask>, groups, 256, 0, rows, rows_.l_counts(), rows_.u_counts(),
+             reinterpret_cast<unsigned long long*>(rows_.digests()));
       synchronize();
     }
-    rows_.add(rows, exec);
+    rows_.add(rows, exec, true);
   }
 
   index_t n_ = 0;

@@ -123,10 +123,10 @@ struct reservation {
   std::uint32_t capacity;
 };
 
-/// Expands one frontier per lane (thread-centric: stride 1, each lane its own) or one per warp
-/// (stride 32, all lanes the same). `active` is false for lanes without a frontier. Returns true if
-/// a lane found no place for a new frontier. All lanes of the warp call it together.
-template <bool Line95, bool WarpPerFrontier, bool Lossy>
+/// Expands one frontier per group of Group lanes: 32 is a warp per frontier, 1 a thread. `active`
+/// is false for lanes without a frontier. Returns true if this lane found no place for a new
+/// frontier. All lanes of the warp call it together.
+template <bool Line95, unsigned Group, bool Lossy>
 GSOFA_DEVICE bool expand(const batch_view& b, bool active, index_t v, index_t slot,
                          const reservation& to) {
   const index_t src = b.begin + slot;
@@ -138,7 +138,7 @@ GSOFA_DEVICE bool expand(const batch_view& b, bool active, index_t v, index_t sl
   offset_t e = 0;
   offset_t end = 0;
   if (active) {
-    e = simt::load_constant(b.row_ptr + v) + (WarpPerFrontier ? lane_index() : 0);
+    e = simt::load_constant(b.row_ptr + v) + lane_index() % Group;
     end = simt::load_constant(b.row_ptr + v + 1);
     if (!direct) {
       const std::uint32_t own = b.base + static_cast<std::uint32_t>(v);
@@ -153,7 +153,7 @@ GSOFA_DEVICE bool expand(const batch_view& b, bool active, index_t v, index_t sl
   while (simt::ballot(e < end) != 0) {
     const bool has = e < end;
     const index_t w = has ? simt::load_constant(b.col_idx + e) : 0;
-    e += WarpPerFrontier ? 32 : 1;
+    e += Group;
     bool improves = false;
     bool filled = false;
     if (has) {
@@ -173,13 +173,10 @@ GSOFA_DEVICE bool expand(const batch_view& b, bool active, index_t v, index_t sl
     const unsigned takers = simt::ballot(wants_place);
     std::uint32_t place = 0;
     if (takers != 0) {
-      if constexpr (WarpPerFrontier) {
-        const unsigned leader = simt::lowest_bit(takers);
-        if (lane_index() == leader) place = simt::atomic_add(to.tail, simt::population(takers));
-        place = simt::shuffle(place, leader) + simt::population(takers & lower_lanes());
-      } else if (wants_place) {
-        place = simt::atomic_add(to.tail, std::uint32_t{1});
-      }
+      // One atomic per warp, whatever frontiers its lanes expand.
+      const unsigned leader = simt::lowest_bit(takers);
+      if (lane_index() == leader) place = simt::atomic_add(to.tail, simt::population(takers));
+      place = simt::shuffle(place, leader) + simt::population(takers & lower_lanes());
     }
     if (improves && filled) {
       lower<Lossy>(maxid + w, proposal);
@@ -202,20 +199,18 @@ GSOFA_DEVICE bool expand(const batch_view& b, bool active, index_t v, index_t sl
       to.queue[place] = entry;
     }
   }
-  if constexpr (WarpPerFrontier) {
-    for (unsigned step = 16; step > 0; step /= 2) {
-      new_l += simt::shuffle_xor(new_l, step);
-      new_u += simt::shuffle_xor(new_u, step);
-    }
-    if (lane_index() != 0) new_l = new_u = 0;
+  for (unsigned step = Group / 2; step > 0; step /= 2) {
+    new_l += simt::shuffle_xor(new_l, step);
+    new_u += simt::shuffle_xor(new_u, step);
   }
+  if (lane_index() % Group != 0) new_l = new_u = 0;
   if (new_l != 0) simt::atomic_add(b.l_counts + src, new_l);
   if (new_u != 0) simt::atomic_add(b.u_counts + src, new_u);
   if constexpr (detail::counting) {
     if (again != 0) {
       simt::atomic_add(b.counters + again_word, static_cast<unsigned long long>(again));
     }
-    if (active && (!WarpPerFrontier || lane_index() == 0)) {
+    if (active && lane_index() % Group == 0) {
       simt::atomic_add(b.counters + edges_word,
                        static_cast<unsigned long long>(b.row_ptr[v + 1] - b.row_ptr[v]));
       if (!direct) {
@@ -247,7 +242,7 @@ GSOFA_DEVICE void count_frontier(const batch_view& b, index_t slot, std::uint32_
 
 /// Levels of one batch until no frontier is left or one could not be finished. `seeds` > 0: level
 /// `level` consists of the sources themselves. `redo_only`: only frontiers marked in `redo`.
-template <bool Line95, bool WarpPerFrontier, bool Separate, bool Lossy>
+template <bool Line95, unsigned Group, bool Separate, bool Lossy>
 GSOFA_KERNEL void traverse_kernel(batch_view b, std::uint32_t level, std::uint32_t seeds,
                                   bool redo_only) {
   const unsigned warps_per_block = simt::block_size() / 32;
@@ -287,7 +282,7 @@ GSOFA_KERNEL void traverse_kernel(batch_view b, std::uint32_t level, std::uint32
           if (lane_index() == 0 && seeds == 0) {
             count_frontier(b, static_cast<index_t>(s), level);
           }
-          const bool failed = expand<Line95, true, Lossy>(
+          const bool failed = expand<Line95, 32, Lossy>(
               b, true, static_cast<index_t>(entry & 0xffffffffU), static_cast<index_t>(s), to);
           simt::sync_warp();
           if (simt::ballot(failed) != 0) {
@@ -306,10 +301,10 @@ GSOFA_KERNEL void traverse_kernel(batch_view b, std::uint32_t level, std::uint32
       const std::uint32_t tail = b.control[tail_0 + level % level_slots];
       const std::uint32_t count = seeds > 0 ? seeds : (tail < b.capacity ? tail : b.capacity);
       const reservation to{b.queue[(level + 1) & 1U], b.control + tail_0 + next, b.capacity};
-      const std::uint32_t first = WarpPerFrontier ? thread / 32 : thread;
-      const std::uint32_t stride = WarpPerFrontier ? threads / 32 : threads;
-      for (std::uint32_t i = first; WarpPerFrontier ? i < count : i - lane_index() < count;
-           i += stride) {
+      const std::uint32_t first = thread / Group;
+      const std::uint32_t stride = threads / Group;
+      // All groups of a warp make the same number of turns.
+      for (std::uint32_t i = first; i - lane_index() / Group < count; i += stride) {
         bool active = i < count;
         const std::uint32_t bit = std::uint32_t{1} << (i % 32);
         if (active && redo_only) {
@@ -323,21 +318,16 @@ GSOFA_KERNEL void traverse_kernel(batch_view b, std::uint32_t level, std::uint32
         }
         active = entry != empty_entry;
         const auto slot = active ? static_cast<index_t>(entry >> 32) : 0;
-        if (active && seeds == 0 && (!WarpPerFrontier || lane_index() == 0)) {
-          count_frontier(b, slot, level);
-        }
-        if (WarpPerFrontier && !active) continue;
-        bool failed = expand<Line95, WarpPerFrontier, Lossy>(
+        if (active && seeds == 0 && lane_index() % Group == 0) count_frontier(b, slot, level);
+        const bool failed = expand<Line95, Group, Lossy>(
             b, active, active ? static_cast<index_t>(entry & 0xffffffffU) : 0, slot, to);
-        if constexpr (WarpPerFrontier) failed = simt::ballot(failed) != 0;
-        if (WarpPerFrontier && lane_index() != 0) {
-          denied |= failed;
-          continue;
-        }
-        if (failed) {
+        const unsigned failures = simt::ballot(failed);
+        const unsigned group_lanes = Group == 32 ? 0xffffffffU : (1U << (Group % 32)) - 1U;
+        const unsigned mine = failures >> (lane_index() / Group * Group) & group_lanes;
+        if (lane_index() % Group == 0 && mine != 0) {
           denied = true;
           simt::atomic_or(b.redo + i / 32, bit);
-        } else if (redo_only && active) {
+        } else if (lane_index() % Group == 0 && redo_only && active) {
           simt::atomic_and(b.redo + i / 32, ~bit);
         }
       }
@@ -462,6 +452,14 @@ class maxid_variant final : public variant {
     budget_.set_limit(limit + budget_.used());
     rows_.prepare(n_, settings, budget_);
     threads_ = static_cast<int>(o.integer("warps_per_block")) * 32;
+    // The paper gives every frontier a warp; rows of five entries leave most of it idle.
+    const std::string& lanes = o.choice("lanes_per_frontier");
+    const double degree = static_cast<double>(a.nnz()) / n_;
+    lanes_ = lanes != "auto" ? std::stoi(lanes)
+             : degree <= 6   ? 4
+             : degree <= 12  ? 8
+             : degree <= 24  ? 16
+                             : 32;
     plan(o, limit);
     control_ = {budget_, "control", control_words};
     if constexpr (detail::counting) {
@@ -532,14 +530,15 @@ class maxid_variant final : public variant {
     auto maxid_entries = [&](offset_t c) {
       return config_.bubble_removal ? c * n_ - c * (c + 1) / 2 : c * n_;
     };
-    offset_t c = wanted > 0 ? wanted : std::clamp<offset_t>((offset_t{1} << 28) / row, 256, 8192);
+    // All sources at once where fill and maxId take less than a quarter of what is left.
+    offset_t c = wanted > 0 ? wanted : std::max<offset_t>(256, left / 4 / (2 * row));
     c = std::min<offset_t>(c, n_);
     auto queue_entries = [&](offset_t sources) -> offset_t {
       if (queue_option > 0) return config_.separate_queues ? queue_option * sources : queue_option;
       // Without external frontiers the queues must hold every vertex of every source.
       const offset_t whole = sources * n_;
       if (!config_.external_frontier) return whole;
-      const offset_t usual = std::max<offset_t>(offset_t{1} << 20, whole / 8);
+      const offset_t usual = std::max<offset_t>(offset_t{1} << 20, whole / 4);
       return config_.separate_queues ? std::max(usual, 64 * sources) : usual;
     };
     auto redo_words = [&](offset_t sources, offset_t q) {
@@ -666,11 +665,23 @@ class maxid_variant final : public variant {
 
   using kernel = void (*)(batch_view, std::uint32_t, std::uint32_t, bool);
   [[nodiscard]] kernel chosen() const {
-    if (config_.lose_updates) return traverse_kernel<false, true, false, true>;
-    if (config_.separate_queues) return traverse_kernel<false, true, true, false>;
-    if (config_.thread_centric) return traverse_kernel<false, false, false, false>;
-    if (config_.line_9_5) return traverse_kernel<true, true, false, false>;
-    return traverse_kernel<false, true, false, false>;
+    if (config_.lose_updates) return traverse_kernel<false, 32, false, true>;
+    if (config_.separate_queues) return traverse_kernel<false, 32, true, false>;
+    if (config_.thread_centric) return traverse_kernel<false, 1, false, false>;
+    return config_.line_9_5 ? by_lanes<true>() : by_lanes<false>();
+  }
+  template <bool Line95>
+  [[nodiscard]] kernel by_lanes() const {
+    switch (lanes_) {
+      case 4:
+        return traverse_kernel<Line95, 4, false, false>;
+      case 8:
+        return traverse_kernel<Line95, 8, false, false>;
+      case 16:
+        return traverse_kernel<Line95, 16, false, false>;
+      default:
+        return traverse_kernel<Line95, 32, false, false>;
+    }
   }
 
   void traverse(batch_view& b, execution& exec) {
@@ -862,7 +873,7 @@ class maxid_variant final : public variant {
   offset_t segment_ = 0;  // frontiers scanned at a time
   std::uint32_t windows_ = 0, window_ = 0;
   std::int64_t reinitialisations_ = 0, spills_ = 0, spilled_bytes_ = 0;
-  int threads_ = 256, blocks_ = 0;
+  int threads_ = 256, blocks_ = 0, lanes_ = 32;
   std::map<std::string, std::int64_t> predicted_;
   memory_budget budget_;
   device_matrix matrix_;

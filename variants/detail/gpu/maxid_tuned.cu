@@ -28,6 +28,10 @@ struct bitmap_rows {
     const auto k = static_cast<std::size_t>(static_cast<std::uint32_t>(v));
     return (bits[static_cast<std::size_t>(slot) * words + k / 32] >> (k % 32) & 1U) != 0;
   }
+  /// Bits of the vertices 32 k .. 32 k + 31.
+  GSOFA_DEVICE std::uint32_t word(index_t slot, std::size_t k) const {
+    return bits[static_cast<std::size_t>(slot) * words + k];
+  }
 };
 
 struct tuned_view {
@@ -49,17 +53,16 @@ struct tuned_view {
 
 constexpr std::uint16_t closed = 0;
 constexpr std::uint16_t infinite = 0xffff;
+constexpr std::uint32_t most_values = 65534;  // values 1 .. 65534 beside closed and infinite
 
 /// Words that the threads of a block share besides the state.
 enum shared_word : unsigned {
   ticket_word,
-  tail_even,
-  tail_odd,
-  over_even,
-  over_odd,
   count_l,
   count_u,
-  shared_words = 8
+  tail_0,               ///< and two behind it: places taken in the queue of level k, at k mod 3
+  over_0 = tail_0 + 3,  ///< and two behind it: that queue overflowed
+  shared_words = 12
 };
 
 #if defined(__CUDACC__)
@@ -91,11 +94,12 @@ GSOFA_DEVICE std::uint16_t lower_value(std::uint16_t* cell, std::uint16_t value)
 ///
 /// Thresholds come in windows of W vertices, ascending: window [lo, hi) follows the paths whose
 /// largest intermediate lies in it. All smaller ones were followed before, so that what they
-/// reached is final ("closed"). W >= |V| is the paper's maxId algorithm, W = 1 is fill2; between
-/// them a window bounds both the number of revisits and the range of maxId, which is kept in 16
-/// bits relative to lo:
-///   value[v] = 0: closed, or a direct neighbour; 1 + (max - lo): least largest intermediate seen
-///   in this window; 65535: not reached.
+/// reached is final. W >= |V| is the paper's maxId algorithm, W = 1 is fill2; between them a window
+/// bounds the number of revisits. maxId is kept in 16 bits relative to a base <= lo:
+///   value[v] = 0: final before base, or a direct neighbour; 1 + (max - base): least largest
+///   intermediate seen; 65535: not reached.
+/// Values of earlier windows are smaller than any of this one, hence final without a sweep; base
+/// moves, with a sweep, only when hi - base would exceed 65534.
 /// fill bit w: (src, w) is in L+U. pending bit v: v must be expanded; an entry of a queue whose
 /// pending bit is clear is void. A queue that is full sets its `over` word instead of storing, and
 /// the next level takes its frontiers from the pending bits.
@@ -149,17 +153,17 @@ GSOFA_KERNEL void windowed_kernel(tuned_view b) {
     }
     simt::sync_block();
 
+    std::uint32_t base = 0;
     for (std::uint32_t lo = 0; lo < static_cast<std::uint32_t>(src); lo += b.window) {
       const std::uint32_t left = static_cast<std::uint32_t>(src) - lo;
       const std::uint32_t hi = lo + (left < b.window ? left : b.window);
-      if (thread == 0) {
-        shared[tail_even] = shared[tail_odd] = shared[over_even] = shared[over_odd] = 0;
-      }
-      if (lo > 0) {
-        // What the window before reached is final.
+      if (thread < 6) shared[tail_0 + thread] = 0;
+      if (hi - base > most_values) {
+        // Values would leave 16 bits: all that was reached so far is final anyway.
         for (std::uint32_t v = thread; v < static_cast<std::uint32_t>(src); v += threads) {
           if (value[v] != infinite) value[v] = closed;
         }
+        base = lo;
       }
       simt::sync_block();
       for (std::uint32_t k = lo / 32 + thread; k < (hi + 31) / 32; k += threads) {
@@ -168,25 +172,29 @@ GSOFA_KERNEL void windowed_kernel(tuned_view b) {
         if (k == hi / 32 && hi % 32 != 0) bits &= ~(0xffffffffU << (hi % 32));
         if (bits == 0) continue;
         simt::atomic_or(pending + k, bits);
-        std::uint32_t place = simt::atomic_add(shared + tail_even, simt::population(bits));
+        std::uint32_t place = simt::atomic_add(shared + tail_0, simt::population(bits));
         for (; bits != 0; bits &= bits - 1, ++place) {
           if (place < b.queue_entries) {
             queues[place] = k * 32 + simt::lowest_bit(bits);
           } else {
-            shared[over_even] = 1;
+            shared[over_0] = 1;
           }
         }
       }
       simt::sync_block();
 
+      unsigned at = 0;  // level mod 3
       for (unsigned level = 0;; level ^= 1U) {
+        const unsigned after = at == 2 ? 0 : at + 1;
+        const unsigned clear = after == 2 ? 0 : after + 1;
         const std::uint32_t* const now = queues + level * b.queue_entries;
         std::uint32_t* const next = queues + (level ^ 1U) * b.queue_entries;
-        std::uint32_t* const next_tail = shared + tail_even + (level ^ 1U);
-        const std::uint32_t tail = shared[tail_even + level];
-        const bool over = shared[over_even + level] != 0;
+        std::uint32_t* const next_tail = shared + tail_0 + after;
+        const std::uint32_t tail = shared[tail_0 + at];
+        const bool over = shared[over_0 + at] != 0;
         const std::uint32_t count = over ? 0 : tail;
         if (tail == 0) break;
+        if (thread == 0) shared[tail_0 + clear] = shared[over_0 + clear] = 0;
 
         // Relaxes one edge v -> w with proposal p.
         auto relax = [&](index_t w, std::uint32_t p) {
@@ -201,7 +209,7 @@ GSOFA_KERNEL void windowed_kernel(tuned_view b) {
           if (lower_value(value + w, static_cast<std::uint16_t>(p)) <= p) return;
           if ((simt::load_shared_state(fill + w / 32) & bit) != 0) return;
           const auto u = static_cast<std::uint32_t>(w);
-          if (u >= lo && 1 + u - lo > p) {
+          if (u >= base && 1 + u - base > p) {
             if ((simt::atomic_or(fill + w / 32, bit) & bit) != 0) return;
             if (u >= hi) return;  // expanded in its own window
           }
@@ -211,13 +219,13 @@ GSOFA_KERNEL void windowed_kernel(tuned_view b) {
           if (place < b.queue_entries) {
             next[place] = u;
           } else {
-            shared[over_even + (level ^ 1U)] = 1;
+            shared[over_0 + after] = 1;
           }
         };
         // Proposal of v, whose pending bit is clear.
         auto proposal = [&](std::uint32_t v) {
           simt::fence_block();
-          const std::uint32_t own = v >= lo ? 1 + v - lo : 0;
+          const std::uint32_t own = v >= base ? 1 + v - base : 0;
           const std::uint32_t seen = simt::load_shared_state(value + v);
           return own > seen ? own : seen;
         };
@@ -264,8 +272,7 @@ GSOFA_KERNEL void windowed_kernel(tuned_view b) {
           }
         }
         simt::sync_block();
-        if (thread == 0) shared[tail_even + level] = shared[over_even + level] = 0;
-        simt::sync_block();
+        at = after;
       }
       simt::sync_block();
     }
@@ -320,19 +327,22 @@ class maxid_tuned final : public variant {
     in_shared_ = head + state_bytes_ <= device.shared_bytes_per_block;
     shared_bytes_ = head + (in_shared_ ? state_bytes_ : 0);
     const double degree = static_cast<double>(a.nnz()) / n_;
-    kernel_ = degree <= 6    ? windowed_kernel<4>
-              : degree <= 12 ? windowed_kernel<8>
-              : degree <= 24 ? windowed_kernel<16>
+    const std::string& lanes = o.choice("lanes_per_frontier");
+    const int wanted = lanes != "auto" ? std::stoi(lanes) : degree <= 6 ? 4 : degree <= 24 ? 8 : 16;
+    kernel_ = wanted == 2    ? windowed_kernel<2>
+              : wanted == 4  ? windowed_kernel<4>
+              : wanted == 8  ? windowed_kernel<8>
+              : wanted == 16 ? windowed_kernel<16>
                              : windowed_kernel<32>;
     allow_shared(kernel_, shared_bytes_);
-    // As many blocks as the state allows, and then as many threads as the multiprocessor holds.
+    // Two blocks of 512 threads hide each other's barriers better than one of 1024.
     const std::int64_t warps = o.integer("warps_per_block");
     if (warps > 0) {
       threads_ = static_cast<int>(warps) * 32;
     } else {
       const std::size_t fit =
           in_shared_ ? std::max<std::size_t>(1, device.shared_bytes_per_block / shared_bytes_) : 8;
-      threads_ = static_cast<int>(std::clamp<std::size_t>(std::bit_floor(1536 / fit), 64, 1024));
+      threads_ = fit >= 2 ? 512 : 1024;
     }
     blocks_ = std::max(1, resident_blocks(kernel_, threads_, shared_bytes_));
     control_ = {budget_, "control", 1};

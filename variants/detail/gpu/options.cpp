@@ -30,6 +30,10 @@ std::vector<option_spec> maxid_options() {
            .help = "warps of a block",
            .minimum = 1,
            .maximum = 32},
+          {.name = "lanes_per_frontier",
+           .default_value = std::string("auto"),
+           .help = "lanes that expand a frontier; 32 is the paper's warp, auto goes by mean degree",
+           .choices = {"auto", "4", "8", "16", "32"}},
           budget_option()};
 }
 
@@ -44,7 +48,7 @@ std::vector<option_spec> fill2_naive_options() {
 
 std::vector<option_spec> maxid_tuned_options() {
   return {{.name = "window",
-           .default_value = std::int64_t{65534},
+           .default_value = std::int64_t{2048},
            .help = "thresholds whose paths are followed together; 1 is fill2",
            .minimum = 1,
            .maximum = 65534},
@@ -58,12 +62,16 @@ std::vector<option_spec> maxid_tuned_options() {
            .help = "warps of a block; 0: by the size of its state",
            .minimum = 0,
            .maximum = 32},
+          {.name = "lanes_per_frontier",
+           .default_value = std::string("auto"),
+           .help = "lanes that expand a frontier; auto goes by mean degree",
+           .choices = {"auto", "2", "4", "8", "16", "32"}},
           budget_option()};
 }
 
 std::vector<option_spec> fill2_bitparallel_options() {
   return {{.name = "warps_per_block",
-           .default_value = std::int64_t{8},
+           .default_value = std::int64_t{32},
            .help = "warps of a block",
            .minimum = 1,
            .maximum = 32},
@@ -72,6 +80,10 @@ std::vector<option_spec> fill2_bitparallel_options() {
            .help = "entries of each of a block's two search queues",
            .minimum = 1,
            .maximum = 8192},
+          {.name = "sources_per_group",
+           .default_value = std::string("auto"),
+           .help = "sources searched together; auto: the most whose masks fit in shared memory",
+           .choices = {"auto", "16", "32"}},
           budget_option()};
 }
 
