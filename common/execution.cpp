@@ -17,7 +17,8 @@ std::map<std::string, double> phase_clock::seconds() const {
 }
 
 void execution::set_timeout(double seconds) {
-  limited_ = seconds > 0;
+  // Beyond this a point in time overflows the clock; nobody waits 30 years.
+  limited_ = seconds > 0 && seconds < 1e9;
   if (limited_) {
     deadline_ =
         phase_clock::clock::now() + std::chrono::duration_cast<phase_clock::clock::duration>(

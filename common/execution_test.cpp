@@ -2,6 +2,7 @@
 
 #include <doctest/doctest.h>
 
+#include <limits>
 #include <thread>
 
 using namespace gsofa;
@@ -35,6 +36,15 @@ TEST_CASE("a deadline is noticed and can be lifted") {
   CHECK_THROWS_AS(exec.check_deadline(), timeout_error);
   exec.set_timeout(0);
   CHECK_NOTHROW(exec.check_deadline());
+}
+
+TEST_CASE("a limit beyond what the clock can count is none") {
+  execution exec;
+  for (const double seconds : {1e10, 1e300, std::numeric_limits<double>::infinity(),
+                               std::numeric_limits<double>::quiet_NaN()}) {
+    exec.set_timeout(seconds);
+    CHECK_NOTHROW(exec.check_deadline());
+  }
 }
 
 TEST_CASE("every phase has its own name") {

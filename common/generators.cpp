@@ -11,6 +11,7 @@
 #include <string_view>
 #include <utility>
 
+#include "common/file.hpp"
 #include "common/random.hpp"
 
 namespace gsofa {
@@ -175,6 +176,8 @@ class arguments {
 class row_writer {
  public:
   row_writer(index_t n, offset_t expected_entries) : n_(n) {
+    const offset_t bytes = 4 * expected_entries + 8 * (offset_t{n} + 1);
+    if (bytes > available_memory()) throw std::bad_alloc();
     out_.n_rows = out_.n_cols = n;
     out_.row_ptr.clear();
     out_.row_ptr.reserve(at(n) + 1);

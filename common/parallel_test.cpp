@@ -24,6 +24,54 @@ TEST_CASE("ranges cover every index once, also next to the largest index") {
   CHECK(covered == huge);
 }
 
+TEST_CASE("no thread begins before all exist") {
+  // Each waits for all others: a body that began early would wait for ever.
+  for (int threads : {1, 2, 9}) {
+    std::atomic<int> arrived{0};
+    on_threads(threads, [&](int) {
+      ++arrived;
+      while (arrived != threads) std::this_thread::yield();
+    });
+    CHECK(arrived == threads);
+  }
+}
+
+TEST_CASE("levels end when there is none left, and at the first exception of either side") {
+  for (int threads : {1, 2, 5}) {
+    CAPTURE(threads);
+    std::atomic<int> visits{0};
+    int levels = 0;
+    parallel_levels(
+        threads, [&](int) { ++visits; }, [&] { return ++levels < 7; });
+    CHECK(levels == 7);
+    CHECK(visits == 7 * threads);
+
+    levels = 0;
+    const auto work_fails = [&] {
+      parallel_levels(
+          threads,
+          [&](int t) {
+            if (levels == 3 && t == threads - 1) throw std::runtime_error("work");
+          },
+          [&] { return ++levels < 7; });
+    };
+    CHECK_THROWS_WITH_AS(work_fails(), "work", std::runtime_error);
+    CHECK(levels == 3);
+
+    levels = 0;
+    const auto step_fails = [&] {
+      parallel_levels(
+          threads, [](int) {},
+          [&]() -> bool {
+            if (++levels == 4) throw std::runtime_error("step");
+            return true;
+          });
+    };
+    CHECK_THROWS_WITH_AS(step_fails(), "step", std::runtime_error);
+    CHECK(levels == 4);
+  }
+}
+
 TEST_CASE("an exception on any thread reaches the caller") {
   for (int threads : {1, 3}) {
     CHECK_THROWS_AS(parallel_ranges<int>(threads, 100, 1,

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <charconv>
 #include <chrono>
+#include <filesystem>
 #include <fstream>
 #include <memory>
 #include <numeric>
@@ -239,9 +240,10 @@ ordering compute_order(const pattern_view& a, const std::string& spec, std::int6
     o = {eigen_order(a, false), "amd", eigen};
   } else if (spec == "colamd") {
     o = {eigen_order(a, true), "colamd", eigen};
-  } else if (spec.find('/') == std::string::npos && spec.find('.') == std::string::npos) {
+  } else if (spec.find('/') == std::string::npos && spec.find('.') == std::string::npos &&
+             !std::filesystem::is_regular_file(spec)) {
     throw input_error("unknown order '" + spec +
-                      "': one of metis, amd, colamd, natural, or the path of a .perm file");
+                      "': one of metis, amd, colamd, natural, or the path of a permutation file");
   } else {
     o = {read_permutation(spec, a.n_rows), "file", spec};
   }

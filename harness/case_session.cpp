@@ -115,7 +115,7 @@ void case_session::report(const prepared_pattern& a, const planned_case& c,
   ++totals_[outcome.judged.status];
   const json record = make_record(session_, a, c.request, outcome, output_.series);
   if (file_) file_->append(record);
-  if (output_.json) std::cout << record.dump() << std::endl;
+  if (output_.json) std::cout << json_line(record) << std::endl;
   table_.add(table_row(a, c, outcome, output_.matrix_column));
   std::string line;
   if (expected_ > 0) line += fmt::format("[{}/{}] ", done_, expected_);

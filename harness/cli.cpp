@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <cstdio>
+#include <iostream>
 #include <new>
 
 #include "harness/build_info.hpp"
@@ -43,7 +44,10 @@ int run_program(int argc, char** argv) {
       if (e.get_exit_code() == 0) return app.exit(e);
       return report(e.what(), exit_code::bad_input);
     }
-    return static_cast<int>(action(make_session(argc, argv)));
+    const exit_code code = action(make_session(argc, argv));
+    // Results that were lost on their way out are no success.
+    if (!std::cout.flush()) return report("standard output: cannot write", exit_code::run_failed);
+    return static_cast<int>(code);
   } catch (const error& e) {
     return report(e.what(), e.code());
   } catch (const std::bad_alloc&) {

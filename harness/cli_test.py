@@ -24,7 +24,8 @@ DUPLICATE = "%%MatrixMarket matrix coordinate pattern general\n3 3 2\n1 1\n1 1\n
 
 
 def call(*args, program=GSOFA, cwd=None):
-    return subprocess.run([program, *args], capture_output=True, text=True, timeout=300, cwd=cwd)
+    return subprocess.run([program, *args], capture_output=True, text=True, errors="replace",
+                          timeout=300, cwd=cwd)
 
 
 def worked_example():
@@ -97,6 +98,11 @@ class HelpTest(CliTest):
             part = call(name, "--help")
             self.assertEqual((part.returncode, part.stderr), (OK, ""))
             self.assertIn("Usage", part.stdout)
+
+    def test_info_help_names_the_generators(self):
+        text = call("info", "--help").stdout
+        for name in ("grid7", "elasticity3d", "circuit", "nx=.."):
+            self.assertIn(name, text)
 
     def test_run_help_names_the_variants(self):
         text = call("run", "--help").stdout
@@ -233,7 +239,39 @@ class RunTest(CliTest):
             self.assertEqual(json.loads(line)["schema"], 1)
 
 
+    def test_a_name_that_is_not_utf8(self):
+        path = os.fsencode(self.folder) + b"/w\xff.mtx"
+        with open(path, "w") as out:
+            out.write(SMALL)
+        (r,) = self.records("--matrix", path, "--variant", "cpu_fill1")
+        self.assertEqual(r["matrix"]["name"], "w\ufffd")
+        self.assertEqual(json.loads(call("info", "--json", "--matrix", path).stdout)["nnz"], 6)
+
+    def test_results_that_cannot_be_printed_are_no_success(self):
+        if not os.path.exists("/dev/full"):
+            self.skipTest("no /dev/full")
+        with open("/dev/full", "w") as full:
+            done = subprocess.run([GSOFA, "list"], stdout=full, stderr=subprocess.PIPE, text=True)
+        self.assertEqual(done.returncode, RUN_FAILED)
+        self.assertEqual(done.stderr, "gsofa: error: standard output: cannot write\n")
+
+    def test_an_order_file_needs_no_suffix(self):
+        (self.folder / "order").write_text("2\n1\n0\n")
+        done = call("run", "--json", "--matrix", self.small, "--order", "order", "--variant",
+                    "cpu_fill1", cwd=self.folder)
+        self.assertEqual(json.loads(done.stdout)["ordering"]["col"], "file", done.stderr)
+
+
 class CountingTest(CliTest):
+    def test_work_does_not_depend_on_threads(self):
+        # Within a level the order of updates may save or cost a few visits, no more.
+        counters = [self.records("--matrix", "gen:grid5:nx=20", "--variant", "cpu_maxid",
+                                 "--threads", threads, program=GSOFA_COUNTING)[0]["counters"]
+                    for threads in ("1", "3")]
+        self.assertGreater(counters[0]["revisits"], 100)
+        for key in ("revisits", "frontiers", "edges_traversed"):
+            self.assertAlmostEqual(counters[1][key], counters[0][key], delta=counters[0][key] / 5)
+
     def test_counters_without_times(self):
         (r,) = self.records("--matrix", self.small, "--variant", "cpu_maxid", "--series",
                             program=GSOFA_COUNTING)

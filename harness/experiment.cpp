@@ -115,9 +115,10 @@ experiment_case read_case(const toml::table& table, const std::string& file) {
   if (c.groups.empty()) t.fail("[[case]] without groups");
   if (c.matrices.empty()) t.fail("[[case]] without matrices");
   if (c.orders.empty()) t.fail("[[case]] with an empty list of orders");
-  if (c.cases.trials.repeat < 1 || c.cases.trials.warmup < 0 || c.cases.trials.timeout < 0 ||
-      c.cases.threads < 0 || c.cases.chunk_size < 0) {
-    t.fail("[[case]] with repeat < 1 or a negative number");
+  if (c.cases.trials.repeat < 1 || c.cases.trials.warmup < 0 ||
+      !(c.cases.trials.timeout >= 0 && c.cases.trials.timeout <= 1e9) || c.cases.threads < 0 ||
+      c.cases.chunk_size < 0) {
+    t.fail("[[case]] with repeat < 1, a negative number or a timeout above 1e9 s");
   }
   try {
     if (match != "auto" && match != "none") throw input_error("match is neither auto nor none");

@@ -89,6 +89,8 @@ TEST_CASE("faults are named with their line") {
   CHECK(contains(spec_file(head + "repeats = 3\n").error(), ":4: unknown key 'repeats'"));
   CHECK(contains(spec_file(head + "repeat = \"3\"\n").error(), ":4: 'repeat' is not an integer"));
   CHECK(contains(spec_file(head + "repeat = 0\n").error(), "repeat < 1"));
+  CHECK(contains(spec_file(head + "timeout = 1e300\n").error(), "timeout above"));
+  CHECK(contains(spec_file(head + "timeout = nan\n").error(), "timeout above"));
   CHECK(contains(spec_file(head + "variants = [1]\n").error(), ":4: 'variants' is not an array"));
   CHECK(contains(spec_file(head + "verify = \"maybe\"\n").error(), "unknown verification"));
   CHECK(contains(spec_file("[[case]]\nmatrices = [\"a\"]\n").error(), "without groups"));

@@ -4,6 +4,7 @@
 #include <iostream>
 #include <memory>
 
+#include "common/generators.hpp"
 #include "harness/commands.hpp"
 #include "harness/matrix_source.hpp"
 #include "harness/table.hpp"
@@ -93,12 +94,17 @@ json info_json(const matrix_options& options, bool with_fill) {
   if (a.n_rows != a.n_cols) return j;
   j["structural_symmetry"] = structural_symmetry(a);
   j["zero_diagonal"] = count_missing_diagonal(a);
-  const index_t rank = maximum_transversal(a).structural_rank;
-  j["structural_rank"] = rank;
-  if (rank == a.n_rows && a.n_rows > 0) {
-    const auto blocks = block_triangular_form(a);
-    j["btf_blocks"] = blocks.blocks;
-    j["btf_largest"] = blocks.largest;
+  index_t rank = a.n_rows;
+  try {
+    rank = maximum_transversal(a).structural_rank;
+    j["structural_rank"] = rank;
+    if (rank == a.n_rows && a.n_rows > 0) {
+      const auto blocks = block_triangular_form(a);
+      j["btf_blocks"] = blocks.blocks;
+      j["btf_largest"] = blocks.largest;
+    }
+  } catch (const unavailable_error& e) {
+    j["left_out"] = e.what();
   }
   const bool singular = rank < a.n_rows && parse_match(options.match) == match_mode::automatic;
   if (!with_fill || a.n_rows == 0 || (singular && !ready)) return j;
@@ -135,18 +141,22 @@ void print_info(std::ostream& out, const json& j) {
   line("nonzeros", whole("nnz"));
   line("row degree", degrees("row_degree") + "  (min / mean / max)");
   line("column degree", degrees("col_degree") + "  (min / mean / max)");
-  if (!j.contains("structural_rank")) return;
+  if (!j.contains("structural_symmetry")) return;
   line("structural symmetry", fmt::format("{:.3f}", j.at("structural_symmetry").get<double>()));
-  line("structural rank",
-       whole("structural_rank") + (j.at("structural_rank") == j.at("n_rows") ? "" : " (singular)"));
+  if (j.contains("structural_rank")) {
+    line("structural rank", whole("structural_rank") +
+                                (j.at("structural_rank") == j.at("n_rows") ? "" : " (singular)"));
+  }
+  if (j.contains("left_out")) line("left out", j.at("left_out").get<std::string>());
   line("zero diagonal", whole("zero_diagonal"));
   if (j.contains("btf_blocks")) {
     line("BTF blocks", fmt::format("{}, largest {}", whole("btf_blocks"), whole("btf_largest")));
   }
   if (!j.contains("order")) return;
+  const auto library = j.at("order_library").get<std::string>();
   line("match, order",
-       fmt::format("{}, {} ({})", j.at("match").get<std::string>(),
-                   j.at("order").get<std::string>(), j.at("order_library").get<std::string>()));
+       fmt::format("{}, {}{}", j.at("match").get<std::string>(), j.at("order").get<std::string>(),
+                   library.empty() ? "" : " (" + library + ")"));
   if (!j.contains("fill")) return;
   line("nnz_l, nnz_u", whole("nnz_l") + ", " + whole("nnz_u"));
   line("fill", fmt::format("{} ({:.2f} times the nonzeros)", whole("fill"),
@@ -167,12 +177,17 @@ void add_info_command(CLI::App& app, command_action& action) {
   o->matrix.add_to(*c);
   c->add_flag("--json", o->json, "One JSON object on stdout");
   c->add_flag("--no-fill", o->no_fill, "Neither order the matrix nor compute its fill");
+  std::string families = "Generated matrices, gen:NAME:key=value,key=value (keys with defaults):\n";
+  for (const auto& g : generators()) {
+    families += fmt::format("  {:<14}{}\n{:16}{}\n", g.name, g.summary, "", g.parameters);
+  }
+  c->footer(families);
   c->callback([o, c, &action] {
     o->matrix.note_given(*c);
     action = [o](const session_info&) {
       const json j = info_json(o->matrix, !o->no_fill);
       if (o->json) {
-        std::cout << j.dump(2) << '\n';
+        std::cout << j.dump(2, ' ', false, json::error_handler_t::replace) << '\n';
       } else {
         print_info(std::cout, j);
       }

@@ -31,7 +31,7 @@ raw_matrix from_file(const fs::path& file, const std::string& name, const std::s
   m.header = header;
   m.origin.name = name;
   m.origin.source = source;
-  m.origin.sha256 = sha256_of_matrix_file(file);
+  m.origin.sha256 = header.sha256;
   return m;
 }
 

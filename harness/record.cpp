@@ -93,6 +93,10 @@ std::string utc_now() {
   return text.data();
 }
 
+std::string json_line(const json& value) {
+  return value.dump(-1, ' ', false, json::error_handler_t::replace);
+}
+
 std::string hex(std::uint64_t value) { return fmt::format("{:016x}", value); }
 
 json options_json(const option_set& options) {
@@ -125,6 +129,7 @@ json make_record(const session_info& session, const prepared_pattern& a,
   r["options"] = options_json(request.settings.options);
   r["threads"] = request.settings.threads;
   r["chunk_size"] = request.settings.chunk_size;
+  r["asked"] = request.settings.wants.names();
   r["wants"] = outcome.wants.names();
   r["counting"] = is_counting_build();
   r["verify"] = {{"mode", outcome.verify_mode}, {"seconds", outcome.verify_seconds}};
@@ -158,10 +163,11 @@ std::string record_key(const json& record) {
   key.push_back(record.at("host"));
   key.push_back(record.at("matrix").at("name"));
   key.push_back(record.at("ordering").at("digest"));
-  for (const char* name : {"variant", "options", "threads", "chunk_size", "counting"}) {
+  for (const char* name : {"variant", "options", "threads", "chunk_size", "asked", "counting"}) {
     key.push_back(record.at(name));
   }
-  return key.dump();
+  key.push_back(record.at("mpi").at("ranks"));
+  return json_line(key);
 }
 
 }  // namespace gsofa

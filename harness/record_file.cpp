@@ -26,7 +26,7 @@ record_file::record_file(std::filesystem::path file) : file_(std::move(file)) {
 }
 
 void record_file::append(const json& record) const {
-  const std::string line = record.dump() + "\n";
+  const std::string line = json_line(record) + "\n";
   const int fd = open_for_append(file_);
   const ssize_t written = ::write(fd, line.data(), line.size());
   const int code = errno;

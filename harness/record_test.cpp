@@ -25,6 +25,8 @@ json sample_record(run_status status = run_status::pass) {
   out.last = testing::right_result(a.view());
   out.samples_s = {0.5, 0.25};
   out.phases_s = {{"traverse", 0.25}};
+  out.device_peak_bytes = 4096;
+  out.device_bytes = {{"fill", 1024}};
   out.counters.totals["revisits"] = 7;
   out.counters.series["frontier_size"] = {1, 2.5};
   return make_record(make_session(2, argv), a, request, out, true);
@@ -49,10 +51,10 @@ class temporary_file {
 TEST_CASE("a record has every field of the schema") {
   const json r = sample_record();
   for (const char* key :
-       {"schema",   "run_id",     "time_utc", "argv",    "git",      "build",   "host",
-        "cpu",      "gpus",       "mpi",      "matrix",  "ordering", "variant", "options",
-        "threads",  "chunk_size", "wants",    "verify",  "status",   "reason",  "samples_s",
-        "phases_s", "result",     "mem",      "counters"}) {
+       {"schema",    "run_id",     "time_utc", "argv",   "git",      "build",   "host",
+        "cpu",       "gpus",       "mpi",      "matrix", "ordering", "variant", "options",
+        "threads",   "chunk_size", "asked",    "wants",  "verify",   "status",  "reason",
+        "samples_s", "phases_s",   "result",   "mem",    "counters"}) {
     CAPTURE(key);
     CHECK(r.contains(key));
   }
@@ -74,6 +76,20 @@ TEST_CASE("a record has every field of the schema") {
   CHECK(r.at("counters").at("revisits") == 7);
   CHECK(r.at("series").at("frontier_size").size() == 2);
   CHECK(r.at("status") == "pass");
+  CHECK(r.at("mem").at("device_peak") == 4096);
+  CHECK(r.at("mem").at("device").at("fill") == 1024);
+}
+
+TEST_CASE("names that are not UTF-8 do not cost the record") {
+  const temporary_file file;
+  json r = sample_record();
+  r["matrix"]["name"] = "w\xff";
+  record_file(file.path()).append(r);
+  std::ifstream in(file.path());
+  std::string line;
+  REQUIRE(std::getline(in, line));
+  CHECK(json::parse(line).at("matrix").at("name") == "w\xef\xbf\xbd");
+  CHECK(recorded_keys(file.path()).contains(record_key(json::parse(line))));
 }
 
 TEST_CASE("options keep their types") {
@@ -109,6 +125,12 @@ TEST_CASE("records are appended as whole lines and found again by key") {
 
   json other = r;
   other["threads"] = 2;
+  CHECK_FALSE(keys.contains(record_key(other)));
+  other = r;
+  other["asked"] = {"digest"};
+  CHECK_FALSE(keys.contains(record_key(other)));
+  other = r;
+  other["mpi"]["ranks"] = 2;
   CHECK_FALSE(keys.contains(record_key(other)));
   other = r;
   other["git"]["sha"] = "0";

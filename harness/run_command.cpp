@@ -83,7 +83,7 @@ void add_run_command(CLI::App& app, command_action& action) {
       ->take_all();
   c->add_option("--threads", o->cases.threads,
                 "Host threads of variants that use several; default: all of this process")
-      ->check(CLI::Range(1, 65536))
+      ->check(CLI::Range(1, 4096))
       ->type_name("T");
   c->add_option("--timeout", o->cases.trials.timeout, "Seconds for each run; 0: no limit")
       ->check(CLI::Range(0.0, 1e9))

@@ -58,7 +58,7 @@ class verifier {
   void find_trusted();
   method method_for(const variant_info& info);
   judgement compare_with_truth(const variant_info& info, want_set wants, const result& r) const;
-  judgement certify(want_set wants, const result& r);
+  judgement certify(const variant_info& info, want_set wants, const result& r);
   judgement compare_digests(const variant_info& info, want_set wants, const result& r) const;
 
   const prepared_pattern& a_;

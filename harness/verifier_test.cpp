@@ -3,6 +3,7 @@
 
 #include <doctest/doctest.h>
 
+#include "common/digest.hpp"
 #include "harness/fake_variant.hpp"
 #include "reference/worked_example.hpp"
 
@@ -83,7 +84,29 @@ TEST_CASE("a superset of the fill is unverified for peers only") {
   const auto j = judge(verify_mode::oracle, over_fill, peer);
   CHECK(j.status == run_status::unverified);
   CHECK(j.reason.find("superset") != std::string::npos);
+  CHECK(judge(verify_mode::certificate, over_fill, peer).status == run_status::unverified);
   CHECK(judge(verify_mode::oracle, {}, peer).status == run_status::pass);
+  CHECK(judge(verify_mode::certificate, {}, peer).status == run_status::pass);
+  // More entries in all, but the last row lacks one.
+  const auto lacking = [&](result& r) {
+    const index_t needed = r.l_row_counts.back();
+    over_fill(r);
+    while (r.l_row_counts.back() >= needed) {
+      const std::uint64_t lost = entry_hash(9, r.l.col_idx.back());
+      r.l.col_idx.pop_back();
+      --r.l.row_ptr.back();
+      --r.l_row_counts.back();
+      --r.nnz_l;
+      r.row_digests.back() -= lost;
+      r.digest -= lost;
+    }
+    r.supernode_starts = reference::t3_supernodes(r.l, r.u, 128);
+  };
+  for (const auto mode : {verify_mode::oracle, verify_mode::certificate}) {
+    const auto lack = judge(mode, lacking, peer);
+    CHECK_MESSAGE(lack.status == run_status::fail, lack.reason);
+    CHECK(lack.reason.find("inconsistent") == std::string::npos);
+  }
 }
 
 TEST_CASE("plans ask for what their method compares") {

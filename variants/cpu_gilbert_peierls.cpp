@@ -18,7 +18,8 @@
 // supernode is that of its first row, columns > first. in_open[c] == K: c is in the open list.
 // L part of row i: the first row reached in each supernode, `segments`; row k stands for k..last.
 // Cost: sum over rows of the searched list entries; memory 4 bytes per list entry and segment,
-// 20|V| bytes beside. The supernodes here (L(i,i-1) instead of L(i,b)) may join several T3 ones.
+// 36|V| bytes beside, and 40 per supernode. The supernodes here (L(i,i-1) instead of L(i,b)) may
+// join several T3 ones.
 
 #include <algorithm>
 
@@ -35,7 +36,7 @@ class cpu_gilbert_peierls final : public variant {
   void prepare(const pattern_view& a, const run_settings& settings, execution& exec) override {
     a_ = a;
     settings_ = settings;
-    exec.predicted_bytes["vertex_arrays"] = offset_t{a.n_rows} * 20;
+    exec.predicted_bytes["vertex_arrays"] = offset_t{a.n_rows} * 36;
   }
 
   void run(execution& exec) override {

@@ -8,6 +8,8 @@
 // Cost: every improvement of maxId of a vertex that is no fill-in yet costs a visit of its
 // neighbours; memory 4|V|#C for fill, at most 4|V|#C for maxId, 8 bytes per queued frontier.
 
+#include <optional>
+
 #include "variants/detail/maxid.hpp"
 #include "variants/detail/row_variant.hpp"
 
@@ -29,22 +31,23 @@ class cpu_maxid final : public detail::row_variant {
     setup_.concurrent = static_cast<index_t>(std::min<std::int64_t>(chosen, a.n_rows));
     exec.predicted_bytes["fill"] = offset_t{4} * a.n_rows * setup_.concurrent;
     exec.predicted_bytes["maxid"] = 4 * detail::maxid_engine::maxid_entries(a.n_rows, setup_);
+    engine_.emplace(a, setup_, settings.threads);
   }
 
   void run(execution& exec) override {
     rows_.reset(a_.n_rows, settings_.threads, detail::needs_entries(settings_.wants));
-    detail::maxid_engine engine(a_, setup_, settings_.threads);
-    engine.run(rows_, exec);
+    engine_->run(rows_, exec);
     if (settings_.wants.has(want::supernodes)) {
       const phase timed(exec, phase_id::supernode);
       supernodes_ = detail::t3_two_phase(rows_.u_counts(), settings_.chunk_size, settings_.threads,
                                          [&](index_t s, index_t r) { return rows_.has_l(s, r); });
     }
-    if constexpr (detail::counting) engine.report(exec.counters);
+    if constexpr (detail::counting) engine_->report(exec.counters);
   }
 
  private:
   detail::maxid_settings setup_;
+  std::optional<detail::maxid_engine> engine_;
 };
 
 }  // namespace

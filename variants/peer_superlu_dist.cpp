@@ -62,8 +62,7 @@ class peer_superlu_dist final : public variant {
 
   void run(execution&) override {
     release();
-    persist_.xsup = new_array(at(n_) + 1);
-    persist_.supno = new_array(at(n_) + 1);
+    // symbfact allocates all arrays of persist_ and lists_.
     held_ = true;
     const int_t status =
         symbfact(&options_, 0, &matrix_, identity_.data(), etree_.data(), &persist_, &lists_);
@@ -106,11 +105,6 @@ class peer_superlu_dist final : public variant {
   }
 
  private:
-  static int_t* new_array(std::size_t entries) {
-    auto* const array = static_cast<int_t*>(superlu_malloc_dist(entries * sizeof(int_t)));
-    if (array == nullptr) throw std::bad_alloc();
-    return array;
-  }
   static void append(pattern& u, int_t begin, int_t end) {
     for (int_t i = begin; i < end; ++i) u.col_idx.push_back(static_cast<index_t>(i));
   }

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <atomic>
-#include <barrier>
 #include <cstdint>
 #include <limits>
 #include <span>
@@ -48,6 +47,7 @@ class maxid_engine {
       : a_(a), settings_(settings), threads_(threads) {
     const auto n = static_cast<std::size_t>(a.n_rows);
     fill_.assign(n * static_cast<std::size_t>(settings.concurrent), 0);
+    maxid_.assign(static_cast<std::size_t>(maxid_entries(a.n_rows, settings)), infinity);
     windows_ = std::numeric_limits<std::uint32_t>::max() / (static_cast<std::uint32_t>(n) + 1);
     threads_state_.resize(static_cast<std::size_t>(threads));
   }
@@ -63,13 +63,17 @@ class maxid_engine {
     const index_t n = a_.n_rows;
     {
       const phase timed(exec, phase_id::init);
-      maxid_.assign(static_cast<std::size_t>(maxid_entries(n, settings_)), infinity);
+      std::ranges::fill(maxid_, infinity);
       std::ranges::fill(fill_, 0U);
+      for (auto& t : threads_state_) t.clear();
       window_ = 0;
+      frontiers_ = levels_ = reinitialisations_ = queue_peak_ = 0;
+      frontier_size_.clear();
     }
-    for (index_t begin = 0; begin < n; begin += settings_.concurrent) {
-      exec.check_deadline();
-      batch(begin, std::min(n - begin, settings_.concurrent), rows, exec);
+    for (index_t begin = 0; begin < n;) {
+      const index_t sources = std::min(n - begin, settings_.concurrent);
+      batch(begin, sources, rows, exec);
+      begin += sources;
     }
   }
 
@@ -77,14 +81,16 @@ class maxid_engine {
   void report(work_counters& counters) const {
     offset_t edges = 0;
     offset_t again = 0;
+    offset_t revisits = 0;
     for (const auto& t : threads_state_) {
       edges += t.edges;
       again += t.found_again;
+      revisits += t.revisits;
     }
     counters.totals["edges_traversed"] = edges;
     counters.totals["fills_found_again"] = again;
     counters.totals["frontiers"] = frontiers_;
-    counters.totals["revisits"] = revisits_;
+    counters.totals["revisits"] = revisits;
     counters.totals["levels"] = levels_;
     counters.totals["reinitialisations"] = reinitialisations_;
     counters.totals["queue_peak"] = queue_peak_;
@@ -159,15 +165,8 @@ class maxid_engine {
     for (index_t k = 0; k < sources; ++k) start(k);
     if constexpr (counting) expanded_.assign(fill_.size(), 0);
 
-    if (threads_ == 1) {
-      while (!queue_.empty()) {
-        count_level();
-        expand(0, 0, queue_.size());
-        finish_level();
-      }
-    } else {
-      traverse_in_parallel();
-    }
+    exec.check_deadline();
+    if (!queue_.empty()) traverse(exec);
     {
       const phase timed(exec, phase_id::compact);
       compact(rows);
@@ -206,10 +205,11 @@ class maxid_engine {
           std::max(base_ + static_cast<std::uint32_t>(v), read(maxid(slot, v)));
       if constexpr (counting) {
         edges += static_cast<offset_t>(a_.row(v).size());
-        auto& visits =
+        // Two copies of (v, slot) in one level may belong to two threads.
+        const std::atomic_ref<std::uint8_t> expanded(
             expanded_[static_cast<std::size_t>(slot) * static_cast<std::size_t>(a_.n_rows) +
-                      static_cast<std::size_t>(v)];
-        if (threads_ == 1 && visits++ > 0) ++revisits_;
+                      static_cast<std::size_t>(v)]);
+        if (expanded.exchange(1, std::memory_order_relaxed) != 0) ++mine.revisits;
       }
       for (const index_t w : a_.row(v)) {
         if (w >= src) {
@@ -263,27 +263,26 @@ class maxid_engine {
     queue_peak_ = std::max(queue_peak_, static_cast<offset_t>(queue_.size()));
   }
 
-  void traverse_in_parallel() {
-    if (queue_.empty()) return;
+  // Level by level until the queue is empty; frontiers are handed out in small ranges.
+  void traverse(const execution& exec) {
+    const std::size_t grain = threads_ == 1 ? std::numeric_limits<std::size_t>::max() / 2 : 256;
     std::atomic<std::size_t> cursor{0};
-    bool done = false;
-    if constexpr (counting) count_level();
-    std::barrier level(threads_, [&]() noexcept {
-      finish_level();
-      cursor.store(0, std::memory_order_relaxed);
-      done = queue_.empty();
-      if constexpr (counting) count_level();
-    });
-    on_threads(threads_, [&](int t) {
-      constexpr std::size_t grain = 256;
-      while (!done) {
-        const std::size_t size = queue_.size();
-        for (std::size_t q = cursor.fetch_add(grain); q < size; q = cursor.fetch_add(grain)) {
-          expand(t, q, std::min(size, q + grain));
-        }
-        level.arrive_and_wait();
-      }
-    });
+    count_level();
+    parallel_levels(
+        threads_,
+        [&](int t) {
+          const std::size_t size = queue_.size();
+          for (std::size_t q = cursor.fetch_add(grain); q < size; q = cursor.fetch_add(grain)) {
+            expand(t, q, std::min(size, q + grain));
+          }
+        },
+        [&] {
+          exec.check_deadline();
+          finish_level();
+          cursor.store(0, std::memory_order_relaxed);
+          count_level();
+          return !queue_.empty();
+        });
   }
 
   // Sorts what the threads found by source and hands the rows over.
@@ -367,13 +366,18 @@ class maxid_engine {
   // What one thread writes, on its own cache lines.
   struct alignas(128) thread_state {
     std::vector<item> next, found;
-    offset_t edges = 0, found_again = 0;
+    offset_t edges = 0, found_again = 0, revisits = 0;
+    void clear() {
+      next.clear();
+      found.clear();
+      edges = found_again = revisits = 0;
+    }
   };
   std::vector<thread_state> threads_state_;
   std::vector<index_t> lower_, upper_;
   std::vector<std::pair<std::uint32_t*, std::uint32_t>> lost_;  // planted fault only
-  std::vector<std::uint16_t> expanded_;
-  offset_t frontiers_ = 0, revisits_ = 0, levels_ = 0, reinitialisations_ = 0, queue_peak_ = 0;
+  std::vector<std::uint8_t> expanded_;  // counting only; 1: (slot, vertex) was expanded
+  offset_t frontiers_ = 0, levels_ = 0, reinitialisations_ = 0, queue_peak_ = 0;
   std::vector<offset_t> level_frontiers_, level_count_;
   std::vector<double> frontier_size_;
 };
