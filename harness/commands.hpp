@@ -26,7 +26,7 @@ void add_experiment_command(CLI::App& app, command_action& action);
 struct matrix_options {
   std::string matrix;
   std::string match = "auto";
-  std::string order = "metis";
+  std::string order = available_orders().front();  ///< metis, in a build without it amd
   std::int64_t seed = -1;
   bool preprocessing_given = false;  ///< any of the last three was on the command line
 

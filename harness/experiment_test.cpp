@@ -118,4 +118,10 @@ TEST_CASE("the specs of the repository can be read") {
   CHECK(specs >= 2);
 }
 
+#else
+
+TEST_CASE("a build that cannot read TOML says so") {
+  CHECK_THROWS_AS(read_experiment("spec.toml"), unavailable_error);
+}
+
 #endif

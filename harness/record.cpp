@@ -163,9 +163,11 @@ std::string record_key(const json& record) {
   key.push_back(record.at("host"));
   key.push_back(record.at("matrix").at("name"));
   key.push_back(record.at("ordering").at("digest"));
-  for (const char* name : {"variant", "options", "threads", "chunk_size", "asked", "counting"}) {
+  for (const char* name : {"variant", "options", "threads", "chunk_size", "counting"}) {
     key.push_back(record.at(name));
   }
+  // Absent from the oldest records, which then match nothing.
+  key.push_back(record.value("asked", json()));
   key.push_back(record.at("mpi").at("ranks"));
   return json_line(key);
 }

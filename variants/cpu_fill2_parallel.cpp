@@ -19,6 +19,7 @@ class cpu_fill2_parallel final : public detail::row_variant {
     const int threads = settings_.threads;
     rows_.reset(n, threads, detail::needs_entries(settings_.wants));
     std::vector<detail::fill2_row> find;
+    find.reserve(static_cast<std::size_t>(threads));
     for (int t = 0; t < threads; ++t) find.emplace_back(n);
     const auto grain = static_cast<index_t>(settings_.options.integer("sources_per_range"));
     parallel_ranges<index_t>(threads, n, grain, [&](int t, index_t begin, index_t end) {

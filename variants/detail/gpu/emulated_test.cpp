@@ -53,7 +53,7 @@ run_settings settings_for(const variant_info& info, std::uint64_t k) {
       {"warps_per_block", {"1", "2", "3"}},
       {"window", {"65534", "1", "2", "7", "20"}},
       {"lanes_per_frontier", {"auto", "4", "8", "16", "32"}},
-      {"sources_per_group", {"auto", "16", "32"}},
+      {"sources_per_group", {"auto", "8", "16", "32"}},
       {"memory_budget_mb", {"40"}}};
   run_settings settings;
   settings.options = option_set(info.options);

@@ -1,4 +1,4 @@
-// fill2 on 16 or 32 consecutive sources at once, one bit each: see bitparallel_kernel.
+// fill2 on 8, 16 or 32 consecutive sources at once, one bit each: see bitparallel_kernel.
 
 #include "variants/detail/gpu/simt.hpp"
 
@@ -60,14 +60,15 @@ GSOFA_DEVICE std::uint32_t set_bits(Mask* reach, index_t v, std::uint32_t mask) 
   if constexpr (sizeof(Mask) == 4) {
     return mask & ~simt::atomic_or(reach + v, mask);
   } else {
-    auto* const pair = reinterpret_cast<std::uint32_t*>(reach) + v / 2;
-    const unsigned shift = v % 2 == 0 ? 0 : 16;
-    return mask & ~(simt::atomic_or(pair, mask << shift) >> shift);
+    constexpr index_t per_word = 4 / static_cast<index_t>(sizeof(Mask));
+    auto* const word = reinterpret_cast<std::uint32_t*>(reach) + v / per_word;
+    const auto shift = static_cast<unsigned>(v % per_word * 8 * static_cast<index_t>(sizeof(Mask)));
+    return mask & ~(simt::atomic_or(word, mask << shift) >> shift);
   }
 }
 
-/// A block takes groups of B = 16 or 32 consecutive sources, last group first; reach[v] has a bit
-/// per source that reached v. Thresholds ascend over all vertices. At threshold t the bits of t
+/// A block takes groups of B = 8, 16 or 32 consecutive sources, last group first; reach[v] has a
+/// bit per source that reached v. Thresholds ascend over all vertices. At threshold t the bits of t
 /// that belong to sources > t are active; every one of them found t as a fill-in (or in A), since
 /// it was reached from a smaller threshold, and reach[t] is final as far as the fill goes: no later
 /// threshold can create a fill-in at or below t. So the row bits of t are written out here. Then
@@ -93,7 +94,7 @@ GSOFA_KERNEL void bitparallel_kernel(bitparallel_view b) {
   const auto n = static_cast<std::size_t>(b.n);
   Mask* const reach =
       b.global_reach != nullptr
-          ? static_cast<Mask*>(b.global_reach) + simt::block_index() * ((n + 1) / 2 * 2)
+          ? static_cast<Mask*>(b.global_reach) + simt::block_index() * ((n + 3) / 4 * 4)
           : reinterpret_cast<Mask*>(queues + 2 * b.queue_entries);
   std::uint32_t* const late = b.late + simt::block_index() * n;
   unsigned long long edges = 0;
@@ -339,26 +340,24 @@ class fill2_bitparallel final : public variant {
     queue_entries_ = static_cast<std::uint32_t>(o.integer("queue_entries"));
     threads_ = static_cast<int>(o.integer("warps_per_block")) * 32;
     const std::size_t head = shared_words * 4 + std::size_t{16} * queue_entries_;
-    const std::size_t even = (static_cast<std::size_t>(n_) + 1) / 2 * 2;
-    const std::size_t room = device.shared_bytes_per_block;
-    // The widest masks that still fit in shared memory; else 32 bits in global memory.
-    const std::string& group_option = o.choice("sources_per_group");
-    narrow_ = group_option == "16" ||
-              (group_option == "auto" && head + 4 * even > room && head + 2 * even <= room);
-    const std::size_t reach_bytes = (narrow_ ? 2 : 4) * even;
-    const bool in_shared = head + reach_bytes <= room;
+    const std::size_t padded = (static_cast<std::size_t>(n_) + 3) / 4 * 4;
+    // Narrow groups have the shorter chains of thresholds, wide ones less work in all.
+    const std::string& wanted = o.choice("sources_per_group");
+    group_ = wanted != "auto" ? std::stoi(wanted) : 16;
+    const std::size_t reach_bytes = static_cast<std::size_t>(group_) / 8 * padded;
+    const bool in_shared = head + reach_bytes <= device.shared_bytes_per_block;
     shared_bytes_ = head + (in_shared ? reach_bytes : 0);
-    const auto kernel =
-        narrow_ ? bitparallel_kernel<std::uint16_t> : bitparallel_kernel<std::uint32_t>;
+    const auto kernel = group_ == 8    ? bitparallel_kernel<std::uint8_t>
+                        : group_ == 16 ? bitparallel_kernel<std::uint16_t>
+                                       : bitparallel_kernel<std::uint32_t>;
     allow_shared(kernel, shared_bytes_);
     blocks_ = std::max(1, resident_blocks(kernel, threads_, shared_bytes_));
-    const index_t group = narrow_ ? 16 : 32;
-    blocks_ = std::min(blocks_, (n_ - 1) / group + 1);
+    blocks_ = std::min(blocks_, (n_ - 1) / group_ + 1);
     control_ = {budget_, "control", 1};
     counters_ = {budget_, "counters", 2};
     const offset_t per_block =
         4 * offset_t{n_} + (in_shared ? 0 : static_cast<offset_t>(reach_bytes));
-    const offset_t per_group = static_cast<offset_t>(narrow_ ? 2 : 4) * n_;
+    const offset_t per_group = offset_t{group_} / 8 * n_;
     const offset_t left = budget_.limit() - budget_.used();
     if (left < per_block + per_group) {
       throw budget_error("memory budget of " + std::to_string(limit) +
@@ -371,8 +370,8 @@ class fill2_bitparallel final : public variant {
       global_reach_ = {budget_, "reach", static_cast<offset_t>(reach_bytes) * blocks_};
     }
     const offset_t groups =
-        std::min<offset_t>((budget_.limit() - budget_.used()) / per_group, (n_ - 1) / group + 1);
-    batch_ = static_cast<index_t>(std::min<offset_t>(groups * group, n_));
+        std::min<offset_t>((budget_.limit() - budget_.used()) / per_group, (n_ - 1) / group_ + 1);
+    batch_ = static_cast<index_t>(std::min<offset_t>(groups * group_, n_));
     masks_ = {budget_, "row_masks", groups * per_group};
     exec.predicted_bytes["reach"] = static_cast<offset_t>(reach_bytes) * blocks_;
     exec.predicted_bytes["row_masks"] = groups * per_group;
@@ -388,8 +387,9 @@ class fill2_bitparallel final : public variant {
     for (index_t begin = 0; begin < n_;) {
       exec.check_deadline();
       const index_t sources = std::min(n_ - begin, batch_);
-      narrow_ ? batch<std::uint16_t>(begin, sources, exec)
-              : batch<std::uint32_t>(begin, sources, exec);
+      group_ == 8    ? batch<std::uint8_t>(begin, sources, exec)
+      : group_ == 16 ? batch<std::uint16_t>(begin, sources, exec)
+                     : batch<std::uint32_t>(begin, sources, exec);
       begin += sources;
     }
     exec.device_peak_bytes = budget_.peak();
@@ -429,7 +429,7 @@ class fill2_bitparallel final : public variant {
   index_t batch_ = 0;
   std::uint32_t queue_entries_ = 0;
   std::size_t shared_bytes_ = 0;
-  bool narrow_ = false;
+  index_t group_ = 16;  // sources searched together
   int threads_ = 0, blocks_ = 0;
   memory_budget budget_;
   device_matrix matrix_;

@@ -539,7 +539,8 @@ class maxid_variant final : public variant {
       const offset_t whole = sources * n_;
       if (!config_.external_frontier) return whole;
       const offset_t usual = std::max<offset_t>(offset_t{1} << 20, whole / 4);
-      return config_.separate_queues ? std::max(usual, 64 * sources) : usual;
+      // What one source's queue lacks no other can lend.
+      return config_.separate_queues ? std::max(whole, 64 * sources) : usual;
     };
     auto redo_words = [&](offset_t sources, offset_t q) {
       return (std::max(sources, q) + 31) / 32;
@@ -722,12 +723,16 @@ class maxid_variant final : public variant {
                    b.sources);
       for (index_t s = 0; s < b.sources; ++s) {
         const auto count = std::min(tails[static_cast<std::size_t>(s)], b.capacity);
-        take(queue + static_cast<std::size_t>(s) * b.capacity, count);
+        if (count > 0) take(queue + static_cast<std::size_t>(s) * b.capacity, count);
       }
+      std::erase(spilled_, empty_entry);
+      if (config_.drop_spills) spilled_.clear();
     } else {
       std::uint32_t tail = 0;
       copy_to_host(&tail, b.control + tail_0 + level % level_slots, 1);
       take(queue, std::min(tail, b.capacity));
+      std::erase(spilled_, empty_entry);
+      if (config_.drop_spills) spilled_.clear();
     }
     ++spills_;
   }
@@ -736,8 +741,6 @@ class maxid_variant final : public variant {
     spilled_.resize(size + count);
     copy_to_host(spilled_.data() + size, from, count);
     spilled_bytes_ += 8 * offset_t{count};
-    std::erase(spilled_, empty_entry);
-    if (config_.drop_spills) spilled_.clear();
   }
   // Empties the queue of `level` and clears the incomplete flag; redo bits stay.
   void reset(const batch_view& b, std::uint32_t level) {
@@ -756,15 +759,18 @@ class maxid_variant final : public variant {
     fill_bytes(control_.data(), 0, control_words);
     if (config_.separate_queues) {
       std::vector<std::uint32_t> tails(static_cast<std::size_t>(level_slots * b.sources), 0);
+      std::ranges::sort(spilled_);  // by slot
       std::vector<std::uint64_t> rest;
-      for (const std::uint64_t entry : spilled_) {
-        const auto s = static_cast<std::size_t>(entry >> 32);
-        if (tails[s] == b.capacity) {
-          rest.push_back(entry);
-          continue;
-        }
-        copy_to_device(b.queue[0] + s * b.capacity + tails[s], &entry, 1);
-        ++tails[s];
+      for (std::size_t k = 0; k < spilled_.size();) {
+        const auto slot = static_cast<std::size_t>(spilled_[k] >> 32);
+        std::size_t end = k;
+        while (end < spilled_.size() && spilled_[end] >> 32 == slot) ++end;
+        const auto count = static_cast<std::uint32_t>(std::min<std::size_t>(end - k, b.capacity));
+        copy_to_device(b.queue[0] + slot * b.capacity, spilled_.data() + k, count);
+        tails[slot] = count;
+        rest.insert(rest.end(), spilled_.begin() + static_cast<std::ptrdiff_t>(k + count),
+                    spilled_.begin() + static_cast<std::ptrdiff_t>(end));
+        k = end;
       }
       copy_to_device(b.slot_tails, tails.data(), static_cast<offset_t>(tails.size()));
       spilled_bytes_ += 8 * static_cast<offset_t>(spilled_.size() - rest.size());

@@ -82,8 +82,8 @@ std::vector<option_spec> fill2_bitparallel_options() {
            .maximum = 8192},
           {.name = "sources_per_group",
            .default_value = std::string("auto"),
-           .help = "sources searched together; auto: the most whose masks fit in shared memory",
-           .choices = {"auto", "16", "32"}},
+           .help = "sources searched together, a bit each",
+           .choices = {"auto", "8", "16", "32"}},
           budget_option()};
 }
 
