@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <iostream>
 #include <memory>
 
 #include "harness/case_session.hpp"
@@ -61,6 +62,7 @@ exit_code run(const experiment_options& o, session_info session) {
     }
   }
   out.print_table();
+  std::cout.flush();  // the table stands before the summary line also where both go to one file
   std::string summary;
   for (const auto& [status, count] : out.totals()) {
     summary += fmt::format("{}{} {}", summary.empty() ? "" : ", ", count, to_string(status));
