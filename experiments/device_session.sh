@@ -47,12 +47,14 @@ TEXT
 
 all_stages="build unit check check_full sanitize race100 limits time counting pattern ncu"
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+# Commands go into the records: paths relative to the tree, which mean something elsewhere too.
+cd "$root" || exit 2
 self=$root/experiments/device_session.sh
 tools=$root/experiments/gpu_single/tools.py
 say() { printf '%s\n' "$*"; }
 die() { printf 'device_session: error: %s\n' "$1" >&2; exit "${2:-1}"; }
 
-build=${GSOFA_BUILD:-$root/build/device}
+build=${GSOFA_BUILD:-build/device}
 gsofa=$build/gsofa
 counting=$build/gsofa_counting
 inputs=$build/inputs

@@ -82,7 +82,7 @@ std::vector<option_spec> fill2_bitparallel_options() {
            .maximum = 8192},
           {.name = "sources_per_group",
            .default_value = std::string("auto"),
-           .help = "sources searched together, a bit each",
+           .help = "sources searched together, a bit each; auto: by order and mean degree",
            .choices = {"auto", "8", "16", "32"}},
           budget_option()};
 }
