@@ -116,7 +116,11 @@ void case_session::report(const prepared_pattern& a, const planned_case& c,
   const json record = make_record(session_, a, c.request, outcome, output_.series);
   if (file_) file_->append(record);
   if (output_.json) std::cout << json_line(record) << std::endl;
-  table_.add(table_row(a, c, outcome, output_.matrix_column));
+  if (output_.matrix_column && outcome.judged.status == run_status::skipped) {
+    skipped_[c.request.info->name] = outcome.judged.reason;
+  } else {
+    table_.add(table_row(a, c, outcome, output_.matrix_column));
+  }
   std::string line;
   if (expected_ > 0) line += fmt::format("[{}/{}] ", done_, expected_);
   line += fmt::format("{} {}: {}", a.origin().name, c.request.info->name,
@@ -141,7 +145,9 @@ void case_session::write_pattern(const prepared_pattern& a, const case_request& 
 }
 
 void case_session::print_table() const {
-  if (!output_.json && !table_.empty()) table_.print(std::cout);
+  if (output_.json) return;
+  if (!table_.empty()) table_.print(std::cout);
+  for (const auto& [name, reason] : skipped_) std::cout << name << ": skipped: " << reason << "\n";
 }
 
 exit_code case_session::code() const {

@@ -53,6 +53,7 @@ class case_session {
   std::optional<record_file> file_;
   std::set<std::string> known_;
   text_table table_;
+  std::map<std::string, std::string> skipped_;  // of several matrices: variant and why, once
   std::map<run_status, int> totals_;
   int resumed_ = 0;
   std::size_t expected_ = 0;
