@@ -8,6 +8,7 @@
 #include <iostream>
 #include <map>
 #include <memory>
+#include <optional>
 
 #include "common/matrix_market.hpp"
 #include "harness/commands.hpp"
@@ -45,6 +46,7 @@ struct check_options {
   std::vector<std::string> variants;
   std::int64_t seed = 1;
   std::int64_t patterns = -1;      // special and random patterns each; -1: those of the suite
+  bool rotate = false;             // random patterns: not every setting on every one
   std::filesystem::path prepared;  // folder of prepared files; empty: the bundled matrices
   std::filesystem::path save = "counterexamples";
 };
@@ -86,7 +88,7 @@ class checker {
  private:
   void choose();
   void check_patterns();
-  void check_pattern(const named_pattern& p);
+  void check_pattern(const named_pattern& p, std::optional<std::size_t> turn = {});
   void check_bundled();
   void check_prepared();
   void check_matrix(const std::string& name, const prepared_pattern& a);
@@ -149,7 +151,14 @@ void checker::report_failure(tally& t, const check_setting& s, const named_patte
             << picture(least);
 }
 
-void checker::check_pattern(const named_pattern& p) {
+// Settings of a list of `count` that pattern `turn` of the random ones is run with when they
+// take turns: the defaults and three others, so that all of them come round.
+bool has_turn(std::optional<std::size_t> turn, std::size_t k, std::size_t count) {
+  if (!turn || k == 0) return true;
+  return (k - 1 + count - 1 - 3 * *turn % (count - 1)) % (count - 1) < 3;
+}
+
+void checker::check_pattern(const named_pattern& p, std::optional<std::size_t> turn) {
   const auto expected = small_truth(p.a);
   if (const auto why = refute_oracles(p.a, expected)) {
     failed_ = true;
@@ -164,7 +173,9 @@ void checker::check_pattern(const named_pattern& p) {
     });
     // A planted fault may keep a traversal from ending; only a wrong answer rejects it.
     const double limit = planted(t) ? planted_time_limit : time_limit;
-    for (const auto& s : t.settings) {
+    for (std::size_t k = 0; k < t.settings.size(); ++k) {
+      if (!has_turn(turn, k, t.settings.size())) continue;
+      const auto& s = t.settings[k];
       ++t.runs;
       const auto why = refute(*t.info, s.settings, p.a, expected, limit);
       if (!why) continue;
@@ -187,7 +198,7 @@ void checker::check_patterns() {
   for (std::uint64_t k = 0; k < suite_.random_patterns; ++k) {
     named_pattern p = random_pattern(static_cast<std::uint64_t>(options_.seed), k);
     p.name = fmt::format("random pattern {} of seed {}, {}", k, options_.seed, p.name);
-    check_pattern(p);
+    check_pattern(p, options_.rotate ? std::optional<std::size_t>(k) : std::nullopt);
     if ((k + 1) % 500 == 0) {
       std::fprintf(stderr, "random patterns: %llu of %llu done\n",
                    static_cast<unsigned long long>(k + 1),
@@ -314,6 +325,9 @@ void add_check_command(CLI::App& app, command_action& action) {
                 "Special shapes and random patterns, so many of each; default: those of the suite")
       ->check(CLI::Range(std::int64_t{0}, std::int64_t{1} << 40))
       ->type_name("N");
+  c->add_flag(
+      "--rotate", o->rotate,
+      "Random patterns run with the defaults and three other settings in turn, not with all");
   c->add_option("--prepared", o->prepared,
                 "Folder of files of `gsofa prepare` to check in place of the bundled matrices")
       ->type_name("DIR");

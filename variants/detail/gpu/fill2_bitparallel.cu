@@ -48,11 +48,13 @@ struct bitparallel_view {
 enum shared_word : unsigned {
   ticket_word,
   overflow_word,
-  next_word,
-  tail_0,                ///< and two behind it: places taken in the queue of level k, at k mod 3
-  round_0 = tail_0 + 3,  ///< and two behind it: a threshold changed in round r, at r mod 3
-  shared_words = 10
+  tail_0,  ///< and two behind it: places taken in the queue of level k, at k mod 3
+  candidate_0 =
+      tail_0 + 3,  ///< and two behind it: least thread of round r with a search, at r mod 3
+  shared_words = candidate_0 + 3
 };
+
+constexpr std::uint32_t no_candidate = 0xffffffffU;
 
 /// reach[v] |= mask; returns the bits that were not there before.
 template <class Mask>
@@ -116,7 +118,10 @@ GSOFA_KERNEL void bitparallel_kernel(bitparallel_view b) {
     }
     if (thread == 0) {
       shared[overflow_word] = 0;
-      shared[round_0] = shared[round_0 + 1] = shared[round_0 + 2] = 0;
+      for (unsigned k = 0; k < 3; ++k) {
+        shared[tail_0 + k] = 0;
+        shared[candidate_0 + k] = no_candidate;
+      }
     }
     simt::sync_block();
     for (index_t k = static_cast<index_t>(thread / 32); k < members;
@@ -136,7 +141,10 @@ GSOFA_KERNEL void bitparallel_kernel(bitparallel_view b) {
       return drop <= 0 ? 0xffffffffU : (drop >= 32 ? 0U : 0xffffffffU << drop);
     };
 
+    unsigned round = 0;  // mod 3
+    unsigned at = 0;     // level mod 3
     for (index_t base = 0; base < last_threshold; base += static_cast<index_t>(threads)) {
+      const index_t tile_end = base + static_cast<index_t>(threads);
       const index_t t = base + static_cast<index_t>(thread);
       const bool is_threshold = t < last_threshold;
       const offset_t row_begin = is_threshold ? simt::load_constant(b.row_ptr + t) : 0;
@@ -146,8 +154,10 @@ GSOFA_KERNEL void bitparallel_kernel(bitparallel_view b) {
       bool downward = false;    // t has fresh bits for a smaller vertex
       index_t done = base - 1;  // thresholds up to here are passed
       for (;;) {
-        // Upward edges until nothing changes.
-        for (unsigned round = 0;; ++round) {
+        // Upward edges until no threshold of the tile gets a new bit.
+        std::uint32_t chosen = no_candidate;
+        for (bool moved = true; moved;) {
+          bool raised = false;
           if (dirty) {
             mine = simt::load_shared_state(reach + t);
             const std::uint32_t active = mine & larger(t);
@@ -163,7 +173,7 @@ GSOFA_KERNEL void bitparallel_kernel(bitparallel_view b) {
                       active & ~static_cast<std::uint32_t>(simt::load_shared_state(reach + to[k]));
                   if (fresh == 0) continue;
                   if (to[k] > t) {
-                    set_bits(reach, to[k], fresh);
+                    if (set_bits(reach, to[k], fresh) != 0 && to[k] < tile_end) raised = true;
                   } else {
                     downward = true;
                   }
@@ -174,26 +184,20 @@ GSOFA_KERNEL void bitparallel_kernel(bitparallel_view b) {
               }
             }
           }
-          if (thread == 0) shared[round_0 + (round + 1) % 3] = 0;
-          simt::sync_block();
+          const unsigned candidates = simt::ballot(downward && t > done);
+          if (candidates != 0 && lane_index() == 0) {
+            simt::atomic_min(shared + candidate_0 + round, thread + simt::lowest_bit(candidates));
+          }
+          // The word of the next round was last read before the barrier of the round before this.
+          const unsigned next_round = round == 2 ? 0 : round + 1;
+          if (thread == 0) shared[candidate_0 + next_round] = no_candidate;
+          moved = simt::sync_block_or(raised);
+          chosen = shared[candidate_0 + round];
+          round = next_round;
+          // Who misses a bit that is being set meanwhile hears of it at the next barrier.
           dirty = is_threshold && t > done && simt::load_shared_state(reach + t) != mine;
-          if (simt::ballot(dirty) != 0 && lane_index() == 0) shared[round_0 + round % 3] = 1;
-          simt::sync_block();
-          if (shared[round_0 + round % 3] == 0) break;
         }
-        if (thread == 0) shared[next_word] = 0xffffffffU;
-        simt::sync_block();
-        const unsigned candidates = simt::ballot(downward && t > done);
-        if (candidates != 0 && lane_index() == 0) {
-          simt::atomic_min(shared + next_word, thread + simt::lowest_bit(candidates));
-        }
-        if (thread == 0) {
-          shared[round_0] = shared[round_0 + 1] = shared[round_0 + 2] = 0;
-          shared[tail_0] = 0;
-        }
-        simt::sync_block();
-        const std::uint32_t chosen = shared[next_word];
-        if (chosen == 0xffffffffU) break;
+        if (chosen == no_candidate) break;
         const index_t threshold = base + static_cast<index_t>(chosen);
 
         // Spreads `bits` from v to its neighbours; a warp per vertex.
@@ -219,15 +223,14 @@ GSOFA_KERNEL void bitparallel_kernel(bitparallel_view b) {
           if constexpr (detail::counting) expanded += lane_index() == 0 ? 1 : 0;
         };
 
-        if (thread == 0) shared[tail_0 + 1] = 0;
+        // The search before left the tails of this level and of the next at zero.
         if (thread / 32 == 0) {
           const std::uint32_t active =
               static_cast<std::uint32_t>(simt::load_shared_state(reach + threshold)) &
               larger(threshold);
-          expand(threshold, active, queues, shared + tail_0);
+          expand(threshold, active, queues, shared + tail_0 + at);
         }
         simt::sync_block();
-        unsigned at = 0;  // level mod 3
         for (unsigned level = 0;; level ^= 1U) {
           const unsigned after = at == 2 ? 0 : at + 1;
           const std::uint32_t tail = shared[tail_0 + at];
@@ -264,7 +267,6 @@ GSOFA_KERNEL void bitparallel_kernel(bitparallel_view b) {
         }
         done = threshold;
         dirty = is_threshold && t > done && simt::load_shared_state(reach + t) != mine;
-        simt::sync_block();
       }
       // All thresholds up to the end of the tile are passed: their rows are final.
       if (is_threshold) out[t] = static_cast<Mask>(mine);

@@ -538,7 +538,7 @@ class maxid_variant final : public variant {
       // Without external frontiers the queues must hold every vertex of every source.
       const offset_t whole = sources * n_;
       if (!config_.external_frontier) return whole;
-      const offset_t usual = std::max<offset_t>(offset_t{1} << 20, whole / 4);
+      const offset_t usual = std::max(std::min(whole, offset_t{1} << 20), whole / 4);
       // What one source's queue lacks no other can lend.
       return config_.separate_queues ? std::max(whole, 64 * sources) : usual;
     };
@@ -686,11 +686,16 @@ class maxid_variant final : public variant {
   }
 
   void traverse(batch_view& b, execution& exec) {
-    if (blocks_ == 0) blocks_ = std::max(1, resident_blocks(chosen(), threads_, 0));
+    if (blocks_ == 0) {
+      // A small matrix never has work for the whole device, and every level waits for all blocks.
+      const offset_t lanes = offset_t{concurrent_} * n_ / 8 * lanes_;
+      blocks_ = static_cast<int>(std::clamp<offset_t>(
+          lanes / threads_, 1, std::max(1, resident_blocks(chosen(), threads_, 0))));
+    }
     std::uint32_t level = 0;
     auto seeds = static_cast<std::uint32_t>(b.sources);
     bool redo = false;
-    std::array<std::uint32_t, control_words> control{};
+    control_block control{};
     for (;;) {
       exec.check_deadline();
       launch_cooperative(chosen(), blocks_, threads_, 0, b, level, seeds, redo);
@@ -701,8 +706,7 @@ class maxid_variant final : public variant {
         // consists of the sources.
         if (level != 0) seeds = 0;
         const phase timed(exec, phase_id::spill);
-        spill(b, level + 1);
-        reset(b, level + 1);
+        spill(b, level + 1, control);
         redo = true;
         continue;
       }
@@ -714,42 +718,39 @@ class maxid_variant final : public variant {
     }
   }
 
-  // Moves the frontiers found for `level` to host memory.
-  void spill(const batch_view& b, std::uint32_t level) {
+  using control_block = std::array<std::uint32_t, control_words>;
+
+  // Moves the frontiers found for `level` to host memory and empties that queue; `control` is the
+  // device's. Clears the incomplete flag; redo bits stay.
+  void spill(const batch_view& b, std::uint32_t level, control_block& control) {
     const std::uint64_t* const queue = b.queue[level & 1U];
+    std::uint32_t& tail = control[tail_0 + level % level_slots];
+    const auto before = static_cast<std::ptrdiff_t>(spilled_.size());
     if (config_.separate_queues) {
       std::vector<std::uint32_t> tails(static_cast<std::size_t>(b.sources));
-      copy_to_host(tails.data(), b.slot_tails + offset_t{level % level_slots} * b.sources,
-                   b.sources);
+      std::uint32_t* const device_tails = b.slot_tails + offset_t{level % level_slots} * b.sources;
+      copy_to_host(tails.data(), device_tails, b.sources);
       for (index_t s = 0; s < b.sources; ++s) {
         const auto count = std::min(tails[static_cast<std::size_t>(s)], b.capacity);
         if (count > 0) take(queue + static_cast<std::size_t>(s) * b.capacity, count);
       }
-      std::erase(spilled_, empty_entry);
-      if (config_.drop_spills) spilled_.clear();
+      fill_bytes(device_tails, 0, b.sources);
     } else {
-      std::uint32_t tail = 0;
-      copy_to_host(&tail, b.control + tail_0 + level % level_slots, 1);
       take(queue, std::min(tail, b.capacity));
-      std::erase(spilled_, empty_entry);
-      if (config_.drop_spills) spilled_.clear();
     }
+    spilled_.erase(std::remove(spilled_.begin() + before, spilled_.end(), empty_entry),
+                   spilled_.end());
+    if (config_.drop_spills) spilled_.clear();
     ++spills_;
+    tail = 0;
+    control[incomplete] = 0;
+    copy_to_device(control_.data(), control.data(), control_words);
   }
   void take(const std::uint64_t* from, std::uint32_t count) {
     const std::size_t size = spilled_.size();
     spilled_.resize(size + count);
     copy_to_host(spilled_.data() + size, from, count);
     spilled_bytes_ += 8 * offset_t{count};
-  }
-  // Empties the queue of `level` and clears the incomplete flag; redo bits stay.
-  void reset(const batch_view& b, std::uint32_t level) {
-    const std::uint32_t zero = 0;
-    copy_to_device(b.control + tail_0 + level % level_slots, &zero, 1);
-    copy_to_device(b.control + incomplete, &zero, 1);
-    if (config_.separate_queues) {
-      fill_bytes(b.slot_tails + offset_t{level % level_slots} * b.sources, 0, b.sources);
-    }
   }
   // Loads as many spilled frontiers as the queue of a fresh level holds; returns that level.
   std::uint32_t reload(const batch_view& b) {

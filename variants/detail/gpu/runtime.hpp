@@ -28,6 +28,26 @@ inline void check(cudaError_t status, const char* what) {
 
 #endif
 
+#if defined(__CUDACC__)
+
+/// The current device's memory pool, told to keep what is freed: mapping memory anew would take
+/// longer than many small runs. Null where the device has no pools.
+inline cudaMemPool_t memory_pool() {
+  int device = 0;
+  check(cudaGetDevice(&device), "cudaGetDevice");
+  int supported = 0;
+  check(cudaDeviceGetAttribute(&supported, cudaDevAttrMemoryPoolsSupported, device),
+        "device attributes");
+  if (supported == 0) return nullptr;
+  cudaMemPool_t pool = nullptr;
+  check(cudaDeviceGetDefaultMemPool(&pool, device), "memory pool");
+  std::uint64_t keep = ~std::uint64_t{0};
+  check(cudaMemPoolSetAttribute(pool, cudaMemPoolAttrReleaseThreshold, &keep), "memory pool");
+  return pool;
+}
+
+#endif
+
 /// What the kernels need to know of the device.
 struct device_limits {
   int multiprocessors = 0;
@@ -50,6 +70,14 @@ inline device_limits current_limits() {
   std::size_t total = 0;
   check(cudaMemGetInfo(&free, &total), "cudaMemGetInfo");
   l.free_bytes = static_cast<offset_t>(free);
+  if (const auto pool = memory_pool()) {
+    std::uint64_t reserved = 0;
+    std::uint64_t used = 0;
+    check(cudaMemPoolGetAttribute(pool, cudaMemPoolAttrReservedMemCurrent, &reserved),
+          "memory pool");
+    check(cudaMemPoolGetAttribute(pool, cudaMemPoolAttrUsedMemCurrent, &used), "memory pool");
+    l.free_bytes += static_cast<offset_t>(reserved - used);
+  }
 #else
   l = {2, 64 * 1024, offset_t{256} << 20};
 #endif
@@ -115,12 +143,15 @@ class device_array {
     std::swap(budget_, o.budget_);
     std::swap(data_, o.data_);
     std::swap(size_, o.size_);
+    std::swap(pooled_, o.pooled_);
   }
   void allocate(offset_t bytes) {
     if (bytes == 0) return;
 #if defined(__CUDACC__)
     void* p = nullptr;
-    check(cudaMalloc(&p, static_cast<std::size_t>(bytes)), "device memory");
+    pooled_ = memory_pool() != nullptr;
+    const auto size = static_cast<std::size_t>(bytes);
+    check(pooled_ ? cudaMallocAsync(&p, size, nullptr) : cudaMalloc(&p, size), "device memory");
     data_ = static_cast<T*>(p);
 #else
     data_ = static_cast<T*>(::operator new(static_cast<std::size_t>(bytes)));
@@ -130,7 +161,7 @@ class device_array {
   void release() {
     if (data_ != nullptr) {
 #if defined(__CUDACC__)
-      cudaFree(data_);
+      pooled_ ? cudaFreeAsync(data_, nullptr) : cudaFree(data_);
 #else
       ::operator delete(data_);
 #endif
@@ -143,6 +174,7 @@ class device_array {
   memory_budget* budget_ = nullptr;
   T* data_ = nullptr;
   offset_t size_ = 0;
+  bool pooled_ = false;
 };
 
 /// An array in page-locked host memory.

@@ -29,6 +29,8 @@ GSOFA_DEVICE unsigned block_index() { return blockIdx.x; }
 GSOFA_DEVICE unsigned block_size() { return blockDim.x; }
 GSOFA_DEVICE unsigned grid_size() { return gridDim.x; }
 GSOFA_DEVICE void sync_block() { __syncthreads(); }
+/// A barrier of the block that tells whether any of its threads came with `predicate`.
+GSOFA_DEVICE bool sync_block_or(bool predicate) { return __syncthreads_or(predicate ? 1 : 0) != 0; }
 GSOFA_DEVICE void sync_warp() { __syncwarp(); }
 GSOFA_DEVICE void sync_grid() { cooperative_groups::this_grid().sync(); }
 
@@ -119,6 +121,8 @@ unsigned block_size();
 unsigned grid_size();
 void* shared_bytes();
 void barrier_block();
+/// A barrier of the block; true if any thread came with true.
+bool barrier_block_or(bool predicate);
 void barrier_grid();
 /// All 32 lanes hand in a word; each gets the array of all.
 const std::uint64_t* exchange_warp(std::uint64_t mine);
@@ -132,6 +136,7 @@ inline unsigned block_index() { return emulator::block_index(); }
 inline unsigned block_size() { return emulator::block_size(); }
 inline unsigned grid_size() { return emulator::grid_size(); }
 inline void sync_block() { emulator::barrier_block(); }
+inline bool sync_block_or(bool predicate) { return emulator::barrier_block_or(predicate); }
 inline void sync_warp() { emulator::exchange_warp(0); }
 inline void sync_grid() { emulator::barrier_grid(); }
 

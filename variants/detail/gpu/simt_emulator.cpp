@@ -70,6 +70,14 @@ struct warp {
   unsigned turn = 0;
 };
 
+// Threads of a block at its barrier, and what they came with.
+struct block_vote {
+  unsigned arrived = 0;
+  bool any = false;
+  std::array<bool, 2> outcome{};  // of the last two barriers
+  unsigned turn = 0;
+};
+
 struct machine {
   unsigned blocks = 0;
   unsigned threads = 0;
@@ -77,7 +85,7 @@ struct machine {
   std::vector<fiber> fibers;                       // resident blocks x threads
   std::vector<warp> warps;                         // resident blocks x threads / 32
   std::vector<std::vector<std::uint64_t>> shared;  // by resident block
-  std::vector<unsigned> arrived_block;             // by resident block
+  std::vector<block_vote> votes;                   // by resident block
   unsigned arrived_grid = 0;
   std::vector<std::size_t> ready;
   fiber* current = nullptr;
@@ -149,7 +157,7 @@ void make_ready(machine& m, std::size_t first, std::size_t count, state from) {
 
 void load_block(machine& m, unsigned slot, unsigned block) {
   std::ranges::fill(m.shared[slot], 0xdeadbeefdeadbeefULL);
-  m.arrived_block[slot] = 0;
+  m.votes[slot] = {};
   for (unsigned t = 0; t < m.threads; ++t) {
     const std::size_t k = std::size_t{slot} * m.threads + t;
     fiber& f = m.fibers[k];
@@ -199,16 +207,25 @@ const std::uint64_t* exchange_warp(std::uint64_t mine) {
   return m.warps[w].out[turn].data();
 }
 
-void barrier_block() {
+void barrier_block() { barrier_block_or(false); }
+
+bool barrier_block_or(bool predicate) {
   machine& m = the_machine();
   const unsigned slot = m.current->slot;
-  if (++m.arrived_block[slot] == m.threads) {
-    m.arrived_block[slot] = 0;
+  block_vote& vote = m.votes[slot];
+  vote.any = vote.any || predicate;
+  const unsigned turn = vote.turn;
+  if (++vote.arrived == m.threads) {
+    vote.outcome[turn] = vote.any;
+    vote.arrived = 0;
+    vote.any = false;
+    vote.turn ^= 1U;
     make_ready(m, std::size_t{slot} * m.threads, m.threads, state::at_block);
     maybe_yield();
-    return;
+  } else {
+    block_on(state::at_block);
   }
-  block_on(state::at_block);
+  return m.votes[slot].outcome[turn];
 }
 
 void barrier_grid() {
@@ -238,7 +255,7 @@ void run_grid(unsigned blocks, unsigned threads, std::size_t shared_size, bool c
   m.fibers.resize(std::size_t{resident} * threads);
   m.warps.assign(std::size_t{resident} * threads / 32, {});
   m.shared.assign(resident, std::vector<std::uint64_t>(shared_size / 8 + 1));
-  m.arrived_block.assign(resident, 0);
+  m.votes.assign(resident, {});
   std::vector<unsigned> order(blocks);
   for (unsigned b = 0; b < blocks; ++b) order[b] = b;
   for (std::size_t b = blocks; b > 1; --b) std::swap(order[b - 1], order[m.random.below(b)]);
