@@ -31,15 +31,6 @@ struct stamped_rows {
 GSOFA_DEVICE unsigned lane_index() { return simt::thread_index() & 31U; }
 GSOFA_DEVICE unsigned lower_lanes() { return (1U << lane_index()) - 1U; }
 
-GSOFA_DEVICE std::uint64_t device_entry_hash(index_t i, index_t j) {
-  std::uint64_t x = (static_cast<std::uint64_t>(static_cast<std::uint32_t>(i)) << 32) |
-                    static_cast<std::uint32_t>(j);
-  x += 0x9e3779b97f4a7c15ULL;
-  x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9ULL;
-  x = (x ^ (x >> 27)) * 0x94d049bb133111ebULL;
-  return x ^ (x >> 31);
-}
-
 /// One block per source: the digest of its row.
 template <class Rows>
 GSOFA_KERNEL void digest_kernel(Rows rows, std::uint64_t* digests) {
@@ -53,13 +44,13 @@ GSOFA_KERNEL void digest_kernel(Rows rows, std::uint64_t* digests) {
       for (std::size_t k = simt::thread_index(); k < rows.words; k += simt::block_size()) {
         for (std::uint32_t bits = rows.word(static_cast<index_t>(slot), k); bits != 0;
              bits &= bits - 1) {
-          sum += device_entry_hash(src, static_cast<index_t>(k * 32 + simt::lowest_bit(bits)));
+          sum += entry_hash(src, static_cast<index_t>(k * 32 + simt::lowest_bit(bits)));
         }
       }
     } else {
       for (index_t v = static_cast<index_t>(simt::thread_index()); v < rows.n;
            v += static_cast<index_t>(simt::block_size())) {
-        if (rows.has(static_cast<index_t>(slot), v)) sum += device_entry_hash(src, v);
+        if (rows.has(static_cast<index_t>(slot), v)) sum += entry_hash(src, v);
       }
     }
     for (unsigned step = 16; step > 0; step /= 2) sum += simt::shuffle_xor(sum, step);

@@ -315,7 +315,7 @@ GSOFA_KERNEL void count_kernel(mask_rows<Mask> rows, std::uint32_t* l_counts,
     u += simt::population(column & ~low);
     if (digests != nullptr) {
       for (; column != 0; column &= column - 1) {
-        digest += device_entry_hash(
+        digest += entry_hash(
             source, static_cast<index_t>(tile) + static_cast<index_t>(simt::lowest_bit(column)));
       }
     }

@@ -574,6 +574,8 @@ class maxid_variant final : public variant {
     if (config_.separate_queues) q = per_source_ * c;
     q = std::min<offset_t>(q, offset_t{1} << 31);
     queue_entries_ = q;
+    // Queues that hold every vertex of every source rarely overflow; smaller ones will.
+    if (q < c * n_) spilled_.reserve(static_cast<std::size_t>(std::min<offset_t>(2 * q, 1 << 16)));
     // One arena: fill first, then maxId growing upwards, then the two queues.
     maxid_limit_ = maxid_entries(c);
     arena_words_ = c * n_ + maxid_limit_ + 4 * q + 2;
@@ -761,7 +763,7 @@ class maxid_variant final : public variant {
     if (config_.separate_queues) {
       std::vector<std::uint32_t> tails(static_cast<std::size_t>(level_slots * b.sources), 0);
       std::ranges::sort(spilled_);  // by slot
-      std::vector<std::uint64_t> rest;
+      unloaded_.clear();
       for (std::size_t k = 0; k < spilled_.size();) {
         const auto slot = static_cast<std::size_t>(spilled_[k] >> 32);
         std::size_t end = k;
@@ -769,13 +771,13 @@ class maxid_variant final : public variant {
         const auto count = static_cast<std::uint32_t>(std::min<std::size_t>(end - k, b.capacity));
         copy_to_device(b.queue[0] + slot * b.capacity, spilled_.data() + k, count);
         tails[slot] = count;
-        rest.insert(rest.end(), spilled_.begin() + static_cast<std::ptrdiff_t>(k + count),
-                    spilled_.begin() + static_cast<std::ptrdiff_t>(end));
+        unloaded_.insert(unloaded_.end(), spilled_.begin() + static_cast<std::ptrdiff_t>(k + count),
+                         spilled_.begin() + static_cast<std::ptrdiff_t>(end));
         k = end;
       }
       copy_to_device(b.slot_tails, tails.data(), static_cast<offset_t>(tails.size()));
-      spilled_bytes_ += 8 * static_cast<offset_t>(spilled_.size() - rest.size());
-      spilled_ = std::move(rest);
+      spilled_bytes_ += 8 * static_cast<offset_t>(spilled_.size() - unloaded_.size());
+      spilled_.swap(unloaded_);
       return level;
     }
     const auto count =
@@ -890,7 +892,8 @@ class maxid_variant final : public variant {
   std::uint32_t* fill_ = nullptr;
   std::uint32_t* maxid_ = nullptr;
   scanner scan_;
-  std::vector<std::uint64_t> spilled_;
+  pinned_vector<std::uint64_t> spilled_;   // frontiers in host memory
+  pinned_vector<std::uint64_t> unloaded_;  // separate queues: those that a reload leaves
   device_array<unsigned long long> counters_, source_frontiers_;
   device_array<std::uint32_t> visits_, source_levels_, source_seen_;
 };

@@ -177,37 +177,38 @@ class device_array {
   bool pooled_ = false;
 };
 
-/// An array in page-locked host memory.
+/// Allocates page-locked host memory, which the device copies to and from at full speed.
 template <class T>
-class pinned_array {
- public:
-  explicit pinned_array(std::size_t size) : size_(size) {
-    if (size == 0) return;
+struct pinned_allocator {
+  using value_type = T;
+  pinned_allocator() = default;
+  template <class U>
+  explicit pinned_allocator(const pinned_allocator<U>&) {}
+
+  T* allocate(std::size_t count) {
 #if defined(__CUDACC__)
     void* p = nullptr;
-    check(cudaMallocHost(&p, size * sizeof(T)), "pinned host memory");
-    data_ = static_cast<T*>(p);
+    check(cudaMallocHost(&p, count * sizeof(T)), "pinned host memory");
+    return static_cast<T*>(p);
 #else
-    data_ = static_cast<T*>(::operator new(size * sizeof(T)));
+    return static_cast<T*>(::operator new(count * sizeof(T)));
 #endif
   }
-  pinned_array(const pinned_array&) = delete;
-  pinned_array& operator=(const pinned_array&) = delete;
-  ~pinned_array() {
-    if (data_ == nullptr) return;
+  void deallocate(T* p, std::size_t) {
 #if defined(__CUDACC__)
-    cudaFreeHost(data_);
+    cudaFreeHost(p);
 #else
-    ::operator delete(data_);
+    ::operator delete(p);
 #endif
   }
-  [[nodiscard]] T* data() const { return data_; }
-  [[nodiscard]] std::size_t size() const { return size_; }
-
- private:
-  T* data_ = nullptr;
-  std::size_t size_ = 0;
+  template <class U>
+  bool operator==(const pinned_allocator<U>&) const {
+    return true;
+  }
 };
+
+template <class T>
+using pinned_vector = std::vector<T, pinned_allocator<T>>;
 
 template <class T>
 void copy_to_device(T* device, const T* host, offset_t count) {
