@@ -37,6 +37,11 @@ REFERENCES = ["gpu_fill2_naive", "cpu_fill2_parallel"]
 FIRST = ["gpu_maxid", "gpu_maxid_tuned", "gpu_fill2_bitparallel", "gpu_fill2_naive"]
 
 
+# What the memory table shows: everything on, and without each of the space optimizations.
+MEMORY = ["gpu_maxid", "gpu_maxid_no_bubble_removal", "gpu_maxid_no_dynamic_allocation",
+          "gpu_maxid_no_external_frontier"]
+
+
 def short_name(record):
     name = record["matrix"]["name"]
     return SHORT.get(name, name)
@@ -184,6 +189,57 @@ def phases(table):
               f"; device peak {number(peak / 2**20)} MiB")
 
 
+def memory(table):
+    """Predicted and allocated bytes against the paper's six arrays of |V| x #C words."""
+    rows = []
+    for (m, v), r in sorted(table.items()):
+        if v not in MEMORY:
+            continue
+        predicted, device = r["mem"].get("predicted", {}), r["mem"].get("device", {})
+        paper = predicted.get("paper_6VC")
+        if not paper or "arena" not in device:
+            continue
+        mib = [predicted[k] / 2**20 for k in ("fill", "maxid", "queues_and_trackers")]
+        rows.append([f"{m} {v}", number(paper / 2**20), *(number(b) for b in mib),
+                     number(sum(mib)), number(device["arena"] / 2**20),
+                     f"{100 * device['arena'] / paper:.1f} %"])
+    if rows:
+        print("\nmemory, MiB: the paper's 6|V|#C words, predicted by structure, the arena allocated")
+        print_table(["", "6|V|#C", "fill", "maxId", "queues", "sum", "arena", "of 6|V|#C"], rows)
+
+
+def work(counting, table):
+    """Work of the counting build; edges per second with the time of the plain build."""
+    rows, usage = [], []
+    for r in counting:
+        c, m, v = r["counters"], short_name(r), r["variant"]
+        if r["status"] != "pass" or "edges_traversed" not in c:
+            continue
+        edges, ms = c["edges_traversed"], milliseconds(table.get((m, v)))
+        found = r["result"]["nnz_l"] + r["result"]["nnz_u"]
+        frontiers = c.get("frontiers")
+
+        def share(key):
+            return f"{100 * c[key] / frontiers:.1f} %" if frontiers and key in c else "-"
+
+        rows.append([f"{m} {v}", number(edges / 1e6), number(edges / found),
+                     number(edges / ms / 1e6 if ms else None), share("revisits"),
+                     number(c["fills_found_again"] / found) if "fills_found_again" in c else "-",
+                     str(c.get("spills", "-"))])
+        room = c.get("queue_capacity_VC")
+        if room and c.get("levels"):
+            usage.append([f"{m} {v}", str(c["concurrent_sources"]), str(c["levels"]),
+                          f"{100 * c['queue_entries_sum'] / c['levels'] / room:.3f} %",
+                          f"{100 * c['queue_peak'] / room:.2f} %"])
+    if rows:
+        print("\nwork (counting build), 10^6 edges; per entry of L+U; 10^9 edges per second (plain build);"
+              " revisits of frontiers; fill-ins found again per entry; spills")
+        print_table(["", "edges", "/ entry", "GTEPS", "revisits", "again", "spills"], rows)
+    if usage:
+        print("\nusage of a frontier queue, in percent of |V| x #C entries")
+        print_table(["", "#C", "levels", "average", "peak"], usage)
+
+
 def throughput(ncu, bandwidth):
     """Bytes moved over time, summed over the profiled launches of each variant and matrix."""
     copy = None
@@ -257,7 +313,11 @@ def main():
                    "\nmedian ms, other matrices")
     speed_ratios(table, variants, all(AUTHORS_GPU in m[0] for m in machines))
     phases(table)
+    memory({key: r for key, r in table.items() if key[0] in ("bcsstk18", "cage11")})
     if folder:
+        path = os.path.join(folder, "counting.jsonl")
+        if os.path.exists(path):
+            work(read([path]), table)
         throughput(os.path.join(folder, "ncu.csv"), os.path.join(folder, "bandwidth.json"))
     counts = collections.Counter(r["status"] for r in records)
     print("\n" + ", ".join(f"{n} {status}" for status, n in sorted(counts.items())))

@@ -1,0 +1,71 @@
+"""Times of the GPU variants and their ablations on one GPU, one row of points per matrix."""
+
+import statistics
+import sys
+
+import style
+from style import plt
+
+MAIN = ("gpu_fill2_naive", "gpu_maxid", "gpu_maxid_tuned", "gpu_fill2_bitparallel",
+        "cpu_fill2_parallel", "cpu_gilbert_peierls")
+TRUSTED = "cpu_gilbert_peierls"  # its digests are what the others are compared with
+
+
+def draw(args):
+    records = [r for r in style.read_records(args.records)
+               if r["samples_s"] and "pattern" not in r["wants"]]
+    if not any(r["device"] == "gpu" for r in records):
+        raise style.Absent(f"{args.records} has no timed runs of GPU variants")
+    trusted = [r for r in records if r["variant"] == TRUSTED]
+    last = {}
+    for r in style.accept([r for r in records if r["variant"] != TRUSTED], args) + trusted:
+        last[(r["matrix"]["name"], r["variant"])] = r
+    matrices = list(dict.fromkeys(m for m, _ in last))
+    by_time = {m: statistics.median(last[(m, "gpu_maxid")]["samples_s"])
+               for m in matrices if (m, "gpu_maxid") in last}
+    matrices = sorted(by_time, key=by_time.get)
+
+    figure, (left, right) = plt.subplots(1, 2, figsize=(9.6, 3.4), layout="constrained",
+                                         width_ratios=(3, 2))
+    rows = []
+    for k, v in enumerate(MAIN):
+        points = [(x, 1e3 * statistics.median(last[(m, v)]["samples_s"]))
+                  for x, m in enumerate(matrices) if (m, v) in last]
+        if not points:
+            continue
+        hollow = v.startswith("cpu_")
+        left.plot([x for x, _ in points], [ms for _, ms in points], linestyle=":", linewidth=0.6,
+                  marker=style.MARKERS[k], color=style.GREYS[k % 3],
+                  markerfacecolor="white" if hollow else style.GREYS[k % 3], label=v)
+        rows += [("time_ms", matrices[x], v, f"{ms:.6g}") for x, ms in points]
+    left.set_yscale("log")
+    left.set_ylabel("ms, median")
+    labels = [m.removeprefix("gen:").split(",seed")[0].replace(",drop", ",\ndrop") for m in matrices]
+    left.set_xticks(range(len(matrices)), labels, rotation=60, fontsize=7)
+    left.legend(fontsize=7, ncols=3, loc="lower left", bbox_to_anchor=(0, 1))
+
+    ablations = sorted({v for _, v in last if v.startswith("gpu_maxid_") and v not in MAIN})
+    for y, v in enumerate(ablations):
+        ratios = []
+        for m in matrices:
+            if (m, v) in last:
+                ratio = statistics.median(last[(m, v)]["samples_s"]) / by_time[m]
+                ratios.append(ratio)
+                rows.append(("over_gpu_maxid", m, v, f"{ratio:.6g}"))
+        right.plot(ratios, [y] * len(ratios), "o", color=style.GREYS[2], markersize=4)
+        mean = statistics.geometric_mean(ratios)
+        right.plot([mean], [y], "D", color=style.GREYS[0], markersize=5)
+        right.annotate(f"{mean:.2f}", (mean, y), xytext=(0, 5), textcoords="offset points",
+                       fontsize=7, ha="center")
+    right.axvline(1, color="black", linewidth=0.8)
+    right.set_xscale("log")
+    right.set_xticks((1, 1.5, 2, 3), ("1", "1.5", "2", "3"))
+    right.minorticks_off()
+    right.set_yticks(range(len(ablations)), [v.removeprefix("gpu_maxid_") for v in ablations])
+    right.set_xlabel("time over gpu_maxid (diamond: geometric mean)")
+    right.invert_yaxis()
+    style.save(figure, args.out, "gpu_single_times", ("panel", "matrix", "variant", "value"), rows)
+
+
+if __name__ == "__main__":
+    sys.exit(style.main(draw, __doc__))
