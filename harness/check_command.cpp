@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
@@ -8,9 +9,11 @@
 #include <iostream>
 #include <map>
 #include <memory>
+#include <mutex>
 #include <optional>
 
 #include "common/matrix_market.hpp"
+#include "common/parallel.hpp"
 #include "harness/commands.hpp"
 #include "harness/cross_check.hpp"
 #include "harness/datasets.hpp"
@@ -29,7 +32,7 @@ constexpr double time_limit = 20;            // seconds for a run on a small pat
 constexpr double planted_time_limit = 0.25;  // the same for a planted variant
 
 struct check_suite {
-  std::uint64_t random_patterns;
+  std::size_t random_patterns;
   index_t largest_bundled;          ///< order up to which bundled matrices are run
   std::vector<std::string> orders;  ///< of bundled matrices
   double timeout;                   ///< seconds for a run on a bundled matrix
@@ -46,6 +49,7 @@ struct check_options {
   std::vector<std::string> variants;
   std::int64_t seed = 1;
   std::int64_t patterns = -1;      // special and random patterns each; -1: those of the suite
+  int jobs = 1;                    // host threads that check small patterns
   bool rotate = false;             // random patterns: not every setting on every one
   std::filesystem::path prepared;  // folder of prepared files; empty: the bundled matrices
   std::filesystem::path save = "counterexamples";
@@ -66,7 +70,7 @@ class checker {
   explicit checker(const check_options& options)
       : options_(options), suite_(find_suite(options.suite)) {
     if (options_.patterns >= 0) {
-      suite_.random_patterns = static_cast<std::uint64_t>(options_.patterns);
+      suite_.random_patterns = static_cast<std::size_t>(options_.patterns);
     }
     choose();
   }
@@ -103,6 +107,7 @@ class checker {
   std::vector<tally> tallies_;
   std::uint64_t patterns_ = 0;
   bool failed_ = false;
+  std::mutex lock_;  // of all of the above while small patterns are checked
 };
 
 void checker::choose() {
@@ -160,12 +165,13 @@ bool has_turn(std::optional<std::size_t> turn, std::size_t k, std::size_t count)
 
 void checker::check_pattern(const named_pattern& p, std::optional<std::size_t> turn) {
   const auto expected = small_truth(p.a);
-  if (const auto why = refute_oracles(p.a, expected)) {
+  const auto refuted = refute_oracles(p.a, expected);
+  if (refuted) {
+    const std::scoped_lock holding(lock_);
     failed_ = true;
-    std::cout << fmt::format("oracles: {} on {}\n", *why, p.name) << picture(p.a);
+    std::cout << fmt::format("oracles: {} on {}\n", *refuted, p.name) << picture(p.a);
   }
   for (auto& t : tallies_) {
-    if (!t.unavailable.empty() || !t.failure.empty()) continue;
     const watchdog guard(std::chrono::seconds(300), [&] {
       std::fprintf(stderr, "gsofa: error: %s does not return on %s\n%s", t.info->name.c_str(),
                    p.name.c_str(), picture(p.a).c_str());
@@ -175,36 +181,49 @@ void checker::check_pattern(const named_pattern& p, std::optional<std::size_t> t
     const double limit = planted(t) ? planted_time_limit : time_limit;
     for (std::size_t k = 0; k < t.settings.size(); ++k) {
       if (!has_turn(turn, k, t.settings.size())) continue;
+      {
+        const std::scoped_lock holding(lock_);
+        if (!t.unavailable.empty() || !t.failure.empty()) break;
+        ++t.runs;
+      }
       const auto& s = t.settings[k];
-      ++t.runs;
       const auto why = refute(*t.info, s.settings, p.a, expected, limit);
       if (!why) continue;
-      if (!(planted(t) && why->timed_out)) report_failure(t, s, p, why->reason);
+      const std::scoped_lock holding(lock_);
+      if (!(planted(t) && why->timed_out) && t.failure.empty())
+        report_failure(t, s, p, why->reason);
       break;
     }
   }
+  const std::scoped_lock holding(lock_);
   ++patterns_;
 }
 
 void checker::check_patterns() {
+  // Patterns are handed out one by one to the threads.
+  auto check_all = [&](std::size_t count, const auto& check) {
+    std::atomic<std::size_t> next{0};
+    on_threads(options_.jobs, [&](int) {
+      for (std::size_t k = next++; k < count; k = next++) check(k);
+    });
+  };
   // A limited number of special shapes is taken at equal distances.
   const auto special = special_patterns();
   const auto all = special.size();
   const auto count =
       options_.patterns < 0 ? all : std::min(all, static_cast<std::size_t>(options_.patterns));
-  for (std::size_t k = 0; k < count; ++k) check_pattern(special[k * all / count]);
+  check_all(count, [&](std::size_t k) { check_pattern(special[k * all / count]); });
   std::fprintf(stderr, "special shapes: %llu patterns done\n",
                static_cast<unsigned long long>(patterns_));
-  for (std::uint64_t k = 0; k < suite_.random_patterns; ++k) {
+  check_all(suite_.random_patterns, [&](std::size_t k) {
     named_pattern p = random_pattern(static_cast<std::uint64_t>(options_.seed), k);
     p.name = fmt::format("random pattern {} of seed {}, {}", k, options_.seed, p.name);
     check_pattern(p, options_.rotate ? std::optional<std::size_t>(k) : std::nullopt);
     if ((k + 1) % 500 == 0) {
-      std::fprintf(stderr, "random patterns: %llu of %llu done\n",
-                   static_cast<unsigned long long>(k + 1),
+      std::fprintf(stderr, "random patterns: %zu of %llu done\n", k + 1,
                    static_cast<unsigned long long>(suite_.random_patterns));
     }
-  }
+  });
 }
 
 void checker::check_bundled() {
@@ -325,6 +344,11 @@ void add_check_command(CLI::App& app, command_action& action) {
                 "Special shapes and random patterns, so many of each; default: those of the suite")
       ->check(CLI::Range(std::int64_t{0}, std::int64_t{1} << 40))
       ->type_name("N");
+  c->add_option("--jobs", o->jobs,
+                "Host threads that check small patterns; 1 for the build that emulates a GPU")
+      ->check(CLI::Range(1, 256))
+      ->type_name("N")
+      ->capture_default_str();
   c->add_flag(
       "--rotate", o->rotate,
       "Random patterns run with the defaults and three other settings in turn, not with all");

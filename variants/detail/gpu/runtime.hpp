@@ -1,7 +1,9 @@
 #pragma once
 
 /// The few services of a GPU runtime that the variants use, on CUDA or on the emulator of simt.hpp:
-/// budgeted device memory, copies, pinned host memory, launches, limits of the device.
+/// budgeted device memory, copies, pinned host memory, launches, limits of the device. Every host
+/// thread has a stream of its own (nvcc --default-stream=per-thread): threads do not wait for each
+/// other, and who hands memory to another thread calls synchronize() first.
 
 #include <cstring>
 #include <map>
@@ -244,10 +246,10 @@ void fill_bytes(T* device, int byte, offset_t count) {
 #endif
 }
 
-/// Waits for the device; reports the errors of all launches before.
+/// Waits for what this host thread has given the device; reports the errors of all launches before.
 inline void synchronize() {
 #if defined(__CUDACC__)
-  check(cudaDeviceSynchronize(), "kernel");
+  check(cudaStreamSynchronize(cudaStreamPerThread), "kernel");
 #endif
 }
 
