@@ -66,12 +66,22 @@ class execution {
   work_counters counters;
   /// Bytes that the variant expects to allocate, by data structure; set in prepare().
   std::map<std::string, std::int64_t> predicted_bytes;
+  /// Quantities that the variant derived from its options and the matrix, e.g. #C; set in prepare()
+  /// and run(). Not measurements of work: see `counters`.
+  std::map<std::string, std::int64_t> derived;
+  /// One line for the user on how the work is laid out; empty: nothing to say.
+  std::string layout;
   /// Most bytes of device memory held at once, and the largest allocation by data structure.
   std::int64_t device_peak_bytes = 0;
   std::map<std::string, std::int64_t> device_bytes;
 
   /// Sets the time limit of the coming run, in seconds from now; 0: none.
   void set_timeout(double seconds);
+  /// Takes over the time limit of `other`, for a thread that keeps phases of its own.
+  void share_deadline(const execution& other) {
+    limited_ = other.limited_;
+    deadline_ = other.deadline_;
+  }
   /// Throws timeout_error once the limit has passed. Cheap enough to call once per source;
   /// callable from any thread.
   void check_deadline() const {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <filesystem>
 #include <functional>
 #include <map>
 #include <memory>
@@ -87,12 +88,19 @@ class option_set {
   std::map<std::string, option_value> values_;
 };
 
+/// Where a distributed variant records the chunks that it has finished.
+struct checkpoint_settings {
+  std::filesystem::path folder;  ///< empty: nowhere
+  bool resume = false;           ///< do only what the folder does not have yet
+};
+
 /// Everything besides the matrix that determines a run.
 struct run_settings {
   option_set options;
   want_set wants = want::counts;
   int threads = 1;           ///< host threads the variant may use
   index_t chunk_size = 128;  ///< supernodes never cross a multiple of it; 0: unlimited
+  checkpoint_settings checkpoint{};
 };
 
 /// What collect() hands over; only what was wanted is filled.
@@ -104,6 +112,9 @@ struct result {
   std::uint64_t digest = 0;                         ///< want::digest, sum of row_digests
   pattern l, u;                                     ///< want::pattern; u includes the diagonal
   std::vector<index_t> supernode_starts;            ///< want::supernodes, ascending, begins with 0
+  /// In a job of several ranks the pattern is never on one of them: l and u (n rows) then hold the
+  /// rows listed here, ascending, and no others. All else is complete on rank 0, absent elsewhere.
+  std::optional<std::vector<index_t>> pattern_rows{};
 };
 
 /// One symbolic factorization algorithm at work on one matrix. Life cycle:
@@ -133,7 +144,10 @@ struct variant_info {
   std::vector<option_spec> options{};
   bool multithreaded = false;  ///< uses run_settings::threads
   bool exact = true;           ///< false: may report a superset of the fill (peers)
-  std::string planted{};       ///< non-empty: deliberately wrong; names the fault to be found
+  /// prepare, run and collect are collective over the ranks of the MPI job; others run in jobs of
+  /// one rank only.
+  bool distributed = false;
+  std::string planted{};  ///< non-empty: deliberately wrong; names the fault to be found
   /// Why the variant cannot run in this build or on this machine; nullopt if it can.
   std::function<std::optional<std::string>()> unavailable = [] {
     return std::optional<std::string>{};

@@ -4,6 +4,7 @@
 #include <atomic>
 #include <cstdint>
 #include <limits>
+#include <numeric>
 #include <span>
 #include <vector>
 
@@ -61,20 +62,59 @@ class maxid_engine {
   /// Finds all rows and adds them to `rows` (reset by the caller for `threads` threads).
   void run(row_store& rows, execution& exec) {
     const index_t n = a_.n_rows;
-    {
-      const phase timed(exec, phase_id::init);
-      std::ranges::fill(maxid_, infinity);
-      std::ranges::fill(fill_, 0U);
-      for (auto& t : threads_state_) t.clear();
-      window_ = 0;
-      frontiers_ = levels_ = reinitialisations_ = queue_peak_ = 0;
-      frontier_size_.clear();
-    }
+    begin_run(exec);
+    std::vector<index_t> batch;
     for (index_t begin = 0; begin < n;) {
       const index_t sources = std::min(n - begin, settings_.concurrent);
-      batch(begin, sources, rows, exec);
+      batch.resize(static_cast<std::size_t>(sources));
+      std::iota(batch.begin(), batch.end(), begin);
+      find(batch, rows, exec);
       begin += sources;
     }
+  }
+
+  /// Forgets everything, before the first find() of a run.
+  void begin_run(execution& exec) {
+    const phase timed(exec, phase_id::init);
+    std::ranges::fill(maxid_, infinity);
+    std::ranges::fill(fill_, 0U);
+    for (auto& t : threads_state_) t.clear();
+    window_ = 0;
+    frontiers_ = levels_ = reinitialisations_ = queue_peak_ = 0;
+    frontier_size_.clear();
+    edges_.clear();
+  }
+
+  /// Finds the rows of one batch: at most settings.concurrent sources, ascending, none of which was
+  /// in a batch of this run before. Calls rows.add(0, source, lower, upper) for each, in order.
+  template <class Rows>
+  void find(std::span<const index_t> sources, Rows& rows, execution& exec) {
+    source_.assign(sources.begin(), sources.end());
+    sources_ = static_cast<index_t>(source_.size());
+    next_window(exec);
+    offset_.assign(source_.size() + 1, 0);
+    for (std::size_t k = 0; k < source_.size(); ++k) {
+      offset_[k + 1] = offset_[k] + (settings_.bubble_removal ? source_[k] : a_.n_rows);
+    }
+    queue_.clear();
+    if constexpr (counting) {
+      expanded_.assign(fill_.size(), 0);
+      for (auto& t : threads_state_) t.slot_edges.assign(source_.size(), 0);
+    }
+    for (index_t k = 0; k < sources_; ++k) start(k);
+
+    exec.check_deadline();
+    if (!queue_.empty()) traverse(exec);
+    {
+      const phase timed(exec, phase_id::compact);
+      compact(rows);
+    }
+    if constexpr (counting) count_sources();
+  }
+
+  /// Counting build: edges traversed for the sources of the last batch, in their order.
+  [[nodiscard]] std::span<const double> edges_of_batch() const {
+    return std::span<const double>(edges_).last(source_.size());
   }
 
   /// Work of the counting build.
@@ -95,6 +135,7 @@ class maxid_engine {
     counters.totals["reinitialisations"] = reinitialisations_;
     counters.totals["queue_peak"] = queue_peak_;
     counters.series["frontier_size"] = frontier_size_;
+    counters.series["edges"] = edges_;
   }
 
  private:
@@ -136,6 +177,9 @@ class maxid_engine {
   std::uint32_t& maxid(index_t slot, index_t v) {
     return maxid_[static_cast<std::size_t>(offset_[static_cast<std::size_t>(slot)] + v)];
   }
+  [[nodiscard]] index_t source(index_t slot) const {
+    return source_[static_cast<std::size_t>(slot)];
+  }
   std::uint32_t& fill(index_t slot, index_t v) {
     return fill_[static_cast<std::size_t>(slot) * static_cast<std::size_t>(a_.n_rows) +
                  static_cast<std::size_t>(v)];
@@ -152,34 +196,16 @@ class maxid_engine {
     base_ = infinity - window_ * (static_cast<std::uint32_t>(a_.n_rows) + 1);
   }
 
-  void batch(index_t begin, index_t sources, row_store& rows, execution& exec) {
-    begin_ = begin;
-    sources_ = sources;
-    next_window(exec);
-    offset_.assign(static_cast<std::size_t>(sources) + 1, 0);
-    for (index_t k = 0; k < sources; ++k) {
-      offset_[static_cast<std::size_t>(k) + 1] =
-          offset_[static_cast<std::size_t>(k)] + (settings_.bubble_removal ? begin + k : a_.n_rows);
-    }
-    queue_.clear();
-    for (index_t k = 0; k < sources; ++k) start(k);
-    if constexpr (counting) expanded_.assign(fill_.size(), 0);
-
-    exec.check_deadline();
-    if (!queue_.empty()) traverse(exec);
-    {
-      const phase timed(exec, phase_id::compact);
-      compact(rows);
-    }
-    if constexpr (counting) count_sources();
-  }
-
   // The paper's lines 3 to 8: direct neighbours get maxId 0 and enter L or U; those below the
   // source are the first frontier.
   void start(index_t slot) {
-    const index_t src = begin_ + slot;
+    const index_t src = source(slot);
     const std::uint32_t stamp_value = static_cast<std::uint32_t>(src) + 1;
     threads_state_[0].edges += static_cast<offset_t>(a_.row(src).size());
+    if constexpr (counting) {
+      threads_state_[0].slot_edges[static_cast<std::size_t>(slot)] +=
+          static_cast<offset_t>(a_.row(src).size());
+    }
     for (const index_t w : a_.row(src)) {
       fill(slot, w) = stamp_value;
       threads_state_[0].found.push_back({w, slot});
@@ -199,12 +225,13 @@ class maxid_engine {
     offset_t again = 0;
     for (std::size_t q = begin; q < end; ++q) {
       const auto [v, slot] = queue_[q];
-      const index_t src = begin_ + slot;
+      const index_t src = source(slot);
       const std::uint32_t stamp_value = static_cast<std::uint32_t>(src) + 1;
       const std::uint32_t proposal =
           std::max(base_ + static_cast<std::uint32_t>(v), read(maxid(slot, v)));
       if constexpr (counting) {
         edges += static_cast<offset_t>(a_.row(v).size());
+        mine.slot_edges[static_cast<std::size_t>(slot)] += static_cast<offset_t>(a_.row(v).size());
         // Two copies of (v, slot) in one level may belong to two threads.
         const std::atomic_ref<std::uint8_t> expanded(
             expanded_[static_cast<std::size_t>(slot) * static_cast<std::size_t>(a_.n_rows) +
@@ -286,12 +313,13 @@ class maxid_engine {
   }
 
   // Sorts what the threads found by source and hands the rows over.
-  void compact(row_store& rows) {
+  template <class Rows>
+  void compact(Rows& rows) {
     std::vector<std::size_t> lower_at(static_cast<std::size_t>(sources_) + 1, 0);
     std::vector<std::size_t> upper_at(static_cast<std::size_t>(sources_) + 1, 0);
     for (const auto& t : threads_state_) {
       for (const item& f : t.found) {
-        ++(f.vertex < begin_ + f.slot ? lower_at : upper_at)[static_cast<std::size_t>(f.slot) + 1];
+        ++(f.vertex < source(f.slot) ? lower_at : upper_at)[static_cast<std::size_t>(f.slot) + 1];
       }
     }
     for (std::size_t k = 1; k < lower_at.size(); ++k) {
@@ -305,7 +333,7 @@ class maxid_engine {
     for (auto& t : threads_state_) {
       for (const item& f : t.found) {
         const auto k = static_cast<std::size_t>(f.slot);
-        if (f.vertex < begin_ + f.slot) {
+        if (f.vertex < source(f.slot)) {
           lower_[lower_next[k]++] = f.vertex;
         } else {
           upper_[upper_next[k]++] = f.vertex;
@@ -316,7 +344,7 @@ class maxid_engine {
     for (index_t slot = 0; slot < sources_; ++slot) {
       const auto k = static_cast<std::size_t>(slot);
       rows.add(
-          0, begin_ + slot,
+          0, source(slot),
           std::span<const index_t>(lower_).subspan(lower_at[k], lower_at[k + 1] - lower_at[k]),
           std::span<const index_t>(upper_).subspan(upper_at[k], upper_at[k + 1] - upper_at[k]));
     }
@@ -339,8 +367,14 @@ class maxid_engine {
       }
     }
   }
-  // frontier_size of a source: the mean, over the levels it takes part in, of its frontiers.
+  // Edges of a source; its frontier_size: the mean, over the levels it takes part in, of its
+  // frontiers.
   void count_sources() {
+    for (std::size_t k = 0; k < static_cast<std::size_t>(sources_); ++k) {
+      offset_t edges = 0;
+      for (const auto& t : threads_state_) edges += t.slot_edges[k];
+      edges_.push_back(static_cast<double>(edges));
+    }
     level_frontiers_.resize(static_cast<std::size_t>(sources_), 0);
     level_count_.resize(static_cast<std::size_t>(sources_), 0);
     for (std::size_t k = 0; k < static_cast<std::size_t>(sources_); ++k) {
@@ -360,12 +394,13 @@ class maxid_engine {
   std::uint32_t windows_ = 0;     // value windows between two initialisations
   std::uint32_t window_ = 0;
   std::uint32_t base_ = 0;
-  index_t begin_ = 0;    // first source of the batch
-  index_t sources_ = 0;  // sources in the batch
+  std::vector<index_t> source_;  // of the batch, by slot
+  index_t sources_ = 0;          // their number
   std::vector<item> queue_;
   // What one thread writes, on its own cache lines.
   struct alignas(128) thread_state {
     std::vector<item> next, found;
+    std::vector<offset_t> slot_edges;  // counting only
     offset_t edges = 0, found_again = 0, revisits = 0;
     void clear() {
       next.clear();
@@ -379,7 +414,7 @@ class maxid_engine {
   std::vector<std::uint8_t> expanded_;  // counting only; 1: (slot, vertex) was expanded
   offset_t frontiers_ = 0, levels_ = 0, reinitialisations_ = 0, queue_peak_ = 0;
   std::vector<offset_t> level_frontiers_, level_count_;
-  std::vector<double> frontier_size_;
+  std::vector<double> frontier_size_, edges_;
 };
 
 }  // namespace gsofa::detail

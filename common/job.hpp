@@ -1,0 +1,205 @@
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <exception>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "common/error.hpp"
+
+namespace gsofa {
+
+/// Mixed into exceptions that all ranks of a job throw alike: one of them reports it.
+class thrown_by_all_ranks {
+ public:
+  virtual ~thrown_by_all_ranks() = default;
+};
+
+/// An error that every rank of the job knows.
+class collective_error : public error, public thrown_by_all_ranks {
+ public:
+  using error::error;
+};
+
+/// The MPI job that this process belongs to. A build without MPI, or a process that no MPI launcher
+/// started, is a job of one rank: no MPI routine is then called.
+///
+/// Members marked collective must be called by all ranks in the same order, from the thread that
+/// called world() first, and never while another thread of the process uses the job.
+class job {
+ public:
+  /// The job of this process. The first call initialises MPI if a launcher started the process
+  /// (mpirun, mpiexec, srun with PMI or PMIx); thread support MPI_THREAD_SERIALIZED is asked for.
+  /// Throws unavailable_error if the launcher started several ranks that this build cannot join.
+  static job& world();
+
+  job(const job&) = delete;
+  job& operator=(const job&) = delete;
+
+  [[nodiscard]] int rank() const { return rank_; }
+  [[nodiscard]] int ranks() const { return ranks_; }
+  [[nodiscard]] bool root() const { return rank_ == 0; }
+  /// Nodes are sets of ranks that share memory (MPI_Comm_split_type), numbered by least rank.
+  [[nodiscard]] int node() const { return node_; }
+  [[nodiscard]] int nodes() const { return static_cast<int>(ranks_per_node_.size()); }
+  [[nodiscard]] int node_rank() const { return node_rank_; }
+  [[nodiscard]] const std::vector<int>& ranks_per_node() const { return ranks_per_node_; }
+  /// True if MPI is in use (possibly with one rank only).
+  [[nodiscard]] bool uses_mpi() const { return uses_mpi_; }
+  /// Name and version of the MPI library in use; empty without.
+  [[nodiscard]] const std::string& library() const { return library_; }
+
+  /// Seconds on a clock of this rank: MPI_Wtime, or a steady clock without MPI.
+  [[nodiscard]] double wtime() const;
+
+  void barrier();                                      ///< collective
+  void broadcast_bytes(void* data, std::size_t size);  ///< collective, from rank 0, any size
+  [[nodiscard]] std::int64_t sum(std::int64_t value);  ///< collective, on all ranks
+  [[nodiscard]] std::int64_t max(std::int64_t value);  ///< collective, on all ranks
+  [[nodiscard]] std::int64_t min(std::int64_t value);  ///< collective, on all ranks
+  [[nodiscard]] double max(double value);              ///< collective, on all ranks
+  void sum_to_root(std::span<double> values);          ///< collective, element by element
+
+  /// Collective: rank 0's value of a trivially copyable object, vector of such, or string.
+  template <class T>
+  void broadcast(T& value) {
+    if constexpr (std::is_trivially_copyable_v<T>) {
+      broadcast_bytes(&value, sizeof value);
+    } else {
+      std::uint64_t size = value.size();
+      broadcast(size);
+      value.resize(size);
+      broadcast_bytes(value.data(), size * sizeof(typename T::value_type));
+    }
+  }
+
+  /// Collective: on rank 0 the parts of all ranks in order of rank, elsewhere nothing. Parts are
+  /// sent one after the other, so that rank 0 holds what it returns and nothing more.
+  template <class T>
+  [[nodiscard]] std::vector<std::vector<T>> gather(const std::vector<T>& mine) {
+    static_assert(std::is_trivially_copyable_v<T>);
+    std::vector<std::vector<T>> parts;
+    if (!root()) {
+      const std::uint64_t size = mine.size();
+      send_to_root(&size, sizeof size);
+      send_to_root(mine.data(), mine.size() * sizeof(T));
+      return parts;
+    }
+    parts.resize(static_cast<std::size_t>(ranks_));
+    parts[0] = mine;
+    for (int r = 1; r < ranks_; ++r) {
+      std::uint64_t size = 0;
+      receive(r, &size, sizeof size);
+      auto& part = parts[static_cast<std::size_t>(r)];
+      part.resize(size);
+      receive(r, part.data(), part.size() * sizeof(T));
+    }
+    return parts;
+  }
+
+  /// Collective: all ranks learn whether any of them failed. `mine` is what this rank caught, or
+  /// null. If any rank failed, all throw alike: the least failing rank's error, its message
+  /// preceded by "rank R: " unless it is rank 0. timeout_error and budget_error keep their type,
+  /// std::bad_alloc becomes budget_error, all else collective_error; in a job of several ranks each
+  /// is also thrown_by_all_ranks.
+  void agree(const std::exception_ptr& mine);
+
+  /// Collective: action() on every rank, then agree().
+  template <class Action>
+  void together(Action&& action) {
+    std::exception_ptr caught;
+    try {
+      action();
+    } catch (...) {
+      caught = std::current_exception();
+      if (ranks_ == 1) throw;
+    }
+    agree(caught);
+  }
+  /// Collective: action() on rank 0 only, then agree().
+  template <class Action>
+  void on_root(Action&& action) {
+    together([&] {
+      if (root()) action();
+    });
+  }
+
+  /// Ends all ranks at once with `status`, for errors that the others do not know of. The caller
+  /// prints its one line before.
+  [[noreturn]] void abort(int status);
+  /// Collective: ends MPI. Nothing but rank() and its like may be called afterwards.
+  void finish();
+
+ private:
+  friend class shared_counter;
+  job();
+  ~job();
+  void send_to_root(const void* data, std::size_t size);
+  void receive(int from, void* data, std::size_t size);
+
+  int rank_ = 0, ranks_ = 1, node_ = 0, node_rank_ = 0;
+  std::vector<int> ranks_per_node_{1};
+  bool uses_mpi_ = false;
+  std::string library_;
+};
+
+/// True if this build can use MPI.
+bool built_with_mpi();
+
+/// This process's rank as its launcher tells it, 0 without one; no MPI routine is called.
+int launched_rank();
+
+/// A counter and a flag shared by all ranks: words in a window of rank 0 that are read and changed
+/// by one-sided MPI_Fetch_and_op in a passive epoch, so that rank 0 need not answer. In a job of
+/// one rank they are atomics.
+///
+/// MPI promises completion of passive-target operations without a call by the target only where
+/// the network has atomics or the memory is shared (Open MPI's osc/sm inside a node); elsewhere the
+/// target must enter the library. While `progress` objects live, a thread of rank 0 does so every
+/// half millisecond.
+class shared_counter {
+ public:
+  explicit shared_counter(job& j);  ///< collective
+  ~shared_counter();                ///< collective
+  shared_counter(const shared_counter&) = delete;
+  shared_counter& operator=(const shared_counter&) = delete;
+
+  /// Collective: both words become 0, before any rank returns.
+  void reset();
+  /// Adds `step`, returns the value before. From any thread.
+  std::int64_t fetch_add(std::int64_t step);
+  /// Raises the flag; it stays up until reset(). From any thread.
+  void raise();
+  /// True once any rank has raised the flag. From any thread.
+  [[nodiscard]] bool raised();
+
+  /// Keeps one-sided operations on this rank going while it lives; collectives of the job must not
+  /// be called meanwhile.
+  class progress {
+   public:
+    explicit progress(shared_counter& counter);
+    ~progress();
+    progress(const progress&) = delete;
+    progress& operator=(const progress&) = delete;
+
+   private:
+    struct state;
+    std::unique_ptr<state> state_;
+  };
+
+ private:
+  struct window;
+  std::int64_t fetch_and_op(int word, std::int64_t operand, bool replace);
+  job& job_;
+  std::atomic<std::int64_t> local_[2] = {0, 0};
+  std::unique_ptr<window> window_;
+};
+
+}  // namespace gsofa

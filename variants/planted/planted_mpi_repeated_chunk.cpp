@@ -1,0 +1,22 @@
+// planted_mpi_repeated_chunk: deliberately wrong;
+// the last chunk of a node is counted twice.
+//
+// The distributed driver with its own check of chunks turned off, so that the verification of
+// results must find the fault, with any number of ranks, one included.
+
+#include "variants/detail/distributed/maxid_cpu_variant.hpp"
+
+GSOFA_REGISTER_VARIANT({
+    .name = "planted_mpi_repeated_chunk",
+    .device = "mpi",
+    .summary = "deliberately wrong: the last chunk of a node is counted twice",
+    .citation = "DESIGN: every oracle must be able to fail",
+    .options = gsofa::detail::planted_distribution_options(),
+    .distributed = true,
+    .planted = "the last chunk of a node is counted twice",
+    .create =
+        [] {
+          return std::make_unique<gsofa::detail::maxid_cpu_variant>(
+              gsofa::detail::distribution_fault::repeated_chunk);
+        },
+});
