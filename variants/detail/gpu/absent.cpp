@@ -14,6 +14,7 @@ std::unique_ptr<variant> refuse() { throw unavailable_error("GPU variant: " + *u
 }  // namespace
 
 std::unique_ptr<variant> make_maxid(const maxid_config&) { return refuse(); }
+std::unique_ptr<variant> make_distributed_maxid() { return refuse(); }
 std::unique_ptr<variant> make_fill2_naive() { return refuse(); }
 std::unique_ptr<variant> make_maxid_tuned() { return refuse(); }
 std::unique_ptr<variant> make_fill2_bitparallel() { return refuse(); }

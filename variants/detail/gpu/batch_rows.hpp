@@ -31,14 +31,24 @@ struct stamped_rows {
 GSOFA_DEVICE unsigned lane_index() { return simt::thread_index() & 31U; }
 GSOFA_DEVICE unsigned lower_lanes() { return (1U << lane_index()) - 1U; }
 
-/// One block per source: the digest of its row.
+/// Source of a slot: rows.source(slot) where sources are listed, else consecutive.
+template <class Rows>
+GSOFA_DEVICE index_t source_of(const Rows& rows, index_t slot) {
+  if constexpr (requires { rows.source(slot); }) {
+    return rows.source(slot);
+  } else {
+    return rows.begin + slot;
+  }
+}
+
+/// One block per source: the digest of its row, by source.
 template <class Rows>
 GSOFA_KERNEL void digest_kernel(Rows rows, std::uint64_t* digests) {
   auto* const partial = simt::shared_memory<std::uint64_t>();
   const unsigned warps = simt::block_size() / 32;
   for (unsigned slot = simt::block_index(); slot < static_cast<unsigned>(rows.sources);
        slot += simt::grid_size()) {
-    const index_t src = rows.begin + static_cast<index_t>(slot);
+    const index_t src = source_of(rows, static_cast<index_t>(slot));
     std::uint64_t sum = 0;
     if constexpr (requires { rows.word(index_t{0}, std::size_t{0}); }) {
       for (std::size_t k = simt::thread_index(); k < rows.words; k += simt::block_size()) {
@@ -103,10 +113,11 @@ GSOFA_KERNEL void rows_kernel(Rows rows, index_t first, index_t count, const off
 /// each leader follows the set bits and tests L(s, r); where the test fails s leads a supernode of
 /// its own. A walk may leave its piece (bits beyond are recomputed) and ends with the chunk.
 /// carry: start of the supernode that the last row of the batch before belongs to; the walk that
-/// reaches the end of this batch leaves its own there.
-template <class Rows>
-GSOFA_KERNEL void supernode_kernel(Rows rows, const index_t* u_counts, index_t chunk,
-                                   unsigned piece, const index_t* carry_in, index_t* carry_out,
+/// reaches the end of this batch leaves its own there. u_counts: by row, an array or what indexes
+/// like one.
+template <class Rows, class Counts>
+GSOFA_KERNEL void supernode_kernel(Rows rows, Counts u_counts, index_t chunk, unsigned piece,
+                                   const index_t* carry_in, index_t* carry_out,
                                    unsigned char* is_start) {
   auto* const bitmap = simt::shared_memory<std::uint32_t>();
   auto* const queue = bitmap + (piece + 31) / 32;
@@ -209,7 +220,8 @@ class row_results {
       const phase timed(exec, phase_id::supernode);
       const unsigned piece = chunk_ == 0 || chunk_ > 1024 ? 1024U : static_cast<unsigned>(chunk_);
       const int blocks = static_cast<int>((static_cast<unsigned>(rows.sources) - 1) / piece + 1);
-      launch(supernode_kernel<Rows>, blocks, 128, ((piece + 31) / 32 + piece + 1) * 4, rows,
+      launch(supernode_kernel<Rows, const index_t*>, blocks, 128,
+             ((piece + 31) / 32 + piece + 1) * 4, rows,
              static_cast<const index_t*>(u_counts_.data()), chunk_, piece,
              static_cast<const index_t*>(carry_.data() + batch_ % 2),
              carry_.data() + (batch_ + 1) % 2, is_start_.data());

@@ -35,6 +35,10 @@ std::vector<option_spec> maxid_options();
 /// The relaxed algorithm on a GPU; throws unavailable_error in a build without GPU code.
 std::unique_ptr<variant> make_maxid(const maxid_config& config);
 
+/// The relaxed algorithm on all GPUs of all ranks of the job.
+std::unique_ptr<variant> make_distributed_maxid();
+std::vector<option_spec> distributed_maxid_options();
+
 /// fill2 with one source per thread.
 std::unique_ptr<variant> make_fill2_naive();
 std::vector<option_spec> fill2_naive_options();

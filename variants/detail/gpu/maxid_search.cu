@@ -93,6 +93,7 @@ struct batch_view {
   unsigned long long* counters;          // counting build
   std::uint32_t* visits;                 // counting build: by (slot, vertex), or null
   unsigned long long* source_frontiers;  // counting build: by source
+  unsigned long long* source_edges;
   std::uint32_t* source_levels;
   std::uint32_t* source_seen;  // counting build: last level + 1 in which the source took part
 
@@ -218,8 +219,9 @@ GSOFA_DEVICE bool expand(const batch_view& b, bool active, index_t v, index_t sl
       simt::atomic_add(b.counters + again_word, static_cast<unsigned long long>(again));
     }
     if (active && lane_index() % Group == 0) {
-      simt::atomic_add(b.counters + edges_word,
-                       static_cast<unsigned long long>(b.row_ptr[v + 1] - b.row_ptr[v]));
+      const auto degree = static_cast<unsigned long long>(b.row_ptr[v + 1] - b.row_ptr[v]);
+      simt::atomic_add(b.counters + edges_word, degree);
+      simt::atomic_add(b.source_edges + src, degree);
       if (!direct) {
         simt::atomic_add(b.counters + frontiers_word, 1ULL);
         const std::size_t cell = static_cast<std::size_t>(slot) * static_cast<std::size_t>(b.n) +
@@ -438,6 +440,7 @@ GSOFA_KERNEL void scatter_kernel(batch_view b, const std::uint64_t* queue, std::
       if (new_u != 0) simt::atomic_add(b.u_counts + src, new_u);
       if constexpr (detail::counting) {
         simt::atomic_add(b.counters + edges_word, static_cast<unsigned long long>(degree));
+        simt::atomic_add(b.source_edges + src, static_cast<unsigned long long>(degree));
         if (!direct) simt::atomic_add(b.counters + frontiers_word, 1ULL);
       }
     }
@@ -471,6 +474,7 @@ class maxid_search::engine {
       counters_ = {budget, "counters", counter_words};
       visits_ = {budget, "counters", offset_t{concurrent_} * n_};
       source_frontiers_ = {budget, "counters", n_};
+      source_edges_ = {budget, "counters", n_};
       source_levels_ = {budget, "counters", n_};
       source_seen_ = {budget, "counters", concurrent_};
     }
@@ -504,6 +508,7 @@ class maxid_search::engine {
     if constexpr (detail::counting) {
       fill_bytes(counters_.data(), 0, counters_.size());
       fill_bytes(source_frontiers_.data(), 0, n_);
+      fill_bytes(source_edges_.data(), 0, n_);
       fill_bytes(source_levels_.data(), 0, n_);
     }
   }
@@ -521,6 +526,9 @@ class maxid_search::engine {
   [[nodiscard]] const std::map<std::string, std::int64_t>& predicted() const { return predicted_; }
   [[nodiscard]] index_t concurrent() const { return concurrent_; }
   [[nodiscard]] const std::uint32_t* fill() const { return fill_; }
+  [[nodiscard]] const std::uint64_t* source_edges() const {
+    return reinterpret_cast<const std::uint64_t*>(source_edges_.data());
+  }
 
   void report(execution& exec) const;
 
@@ -598,7 +606,7 @@ class maxid_search::engine {
   }
   // Per-vertex visit counts of the counting build.
   [[nodiscard]] offset_t counting_bytes([[maybe_unused]] offset_t c) const {
-    if constexpr (detail::counting) return 4 * c * n_ + 4 * c + 24 * offset_t{n_};
+    if constexpr (detail::counting) return 4 * c * n_ + 4 * c + 32 * offset_t{n_};
     return 0;
   }
   batch_view begin_batch(const source_batch& sources, execution& exec) {
@@ -659,6 +667,7 @@ class maxid_search::engine {
       b.counters = counters_.data();
       b.visits = visits_.data();
       b.source_frontiers = source_frontiers_.data();
+      b.source_edges = source_edges_.data();
       b.source_levels = source_levels_.data();
       b.source_seen = source_seen_.data();
       fill_bytes(visits_.data(), 0, visits_.size());
@@ -879,7 +888,7 @@ class maxid_search::engine {
   scanner scan_;
   pinned_vector<std::uint64_t> spilled_;   // frontiers in host memory
   pinned_vector<std::uint64_t> unloaded_;  // separate queues: those that a reload leaves
-  device_array<unsigned long long> counters_, source_frontiers_;
+  device_array<unsigned long long> counters_, source_frontiers_, source_edges_;
   device_array<std::uint32_t> visits_, source_levels_, source_seen_;
 };
 
@@ -934,6 +943,7 @@ void maxid_search::run(const source_batch& sources, std::uint32_t* l_counts,
   engine_->run(sources, l_counts, u_counts, exec);
 }
 const std::uint32_t* maxid_search::fill() const { return engine_->fill(); }
+const std::uint64_t* maxid_search::source_edges() const { return engine_->source_edges(); }
 void maxid_search::report(execution& exec) const { engine_->report(exec); }
 
 }  // namespace gsofa::gpu

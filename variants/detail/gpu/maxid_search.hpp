@@ -52,6 +52,8 @@ class maxid_search {
            execution& exec);
   /// fill()[slot * n + v] == source + 1 iff (source, v) is in L+U; until the next run().
   [[nodiscard]] const std::uint32_t* fill() const;
+  /// Counting build: edges traversed, by source, on the device; null otherwise.
+  [[nodiscard]] const std::uint64_t* source_edges() const;
   /// Counting build: adds this run's work to exec.counters.
   void report(execution& exec) const;
 

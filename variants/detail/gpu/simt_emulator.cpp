@@ -4,6 +4,7 @@
 #include <array>
 #include <cstring>
 #include <memory>
+#include <mutex>
 #include <stdexcept>
 #include <vector>
 
@@ -244,6 +245,9 @@ void run_grid(unsigned blocks, unsigned threads, std::size_t shared_size, bool c
   if (threads == 0 || threads % 32 != 0 || blocks == 0) {
     throw std::logic_error("a grid needs whole warps and at least one block");
   }
+  // Host threads take turns: one grid at a time.
+  static std::mutex one_grid;
+  const std::scoped_lock turn(one_grid);
   machine& m = the_machine();
   const unsigned resident = cooperative ? blocks : std::min(blocks, 3U);
   m.blocks = blocks;

@@ -1,0 +1,24 @@
+#pragma once
+
+/// GPU page faults and migrations of managed memory, from CUPTI's unified-memory counters.
+
+#include <cstdint>
+#include <map>
+#include <string>
+
+namespace gsofa::gpu {
+
+/// Counts from construction to stop(); one at a time in a process.
+class page_fault_counter {
+ public:
+  page_fault_counter();
+  ~page_fault_counter();
+  page_fault_counter(const page_fault_counter&) = delete;
+  page_fault_counter& operator=(const page_fault_counter&) = delete;
+  /// Sums over all devices by name: gpu_page_faults (groups of faults handled together count
+  /// once each in gpu_page_fault_groups), remote_maps, bytes_migrated. Empty where the driver or
+  /// the build does not count.
+  std::map<std::string, std::int64_t> stop();
+};
+
+}  // namespace gsofa::gpu
