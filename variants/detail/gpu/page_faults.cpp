@@ -2,12 +2,9 @@
 
 #include "variants/detail/gpu/page_faults.hpp"
 
-#include "variants/detail/gpu/simt.hpp"
+#if defined(GSOFA_HAVE_CUPTI)
 
-#if defined(GSOFA_GPU)
-
-#if defined(__CUDACC__) && defined(GSOFA_HAVE_CUPTI)
-
+#include <cuda_runtime_api.h>
 #include <cupti.h>
 
 #include <array>
@@ -111,7 +108,5 @@ page_fault_counter::~page_fault_counter() = default;
 std::map<std::string, std::int64_t> page_fault_counter::stop() { return {}; }
 
 }  // namespace gsofa::gpu
-
-#endif
 
 #endif
