@@ -5,6 +5,7 @@
 #include <memory>
 
 #include "harness/commands.hpp"
+#include "harness/distribute.hpp"
 #include "harness/table.hpp"
 
 namespace gsofa {
@@ -22,13 +23,15 @@ void add_prepare_command(CLI::App& app, command_action& action) {
   c->callback([o, c, &action] {
     o->matrix.note_given(*c);
     action = [o](const session_info&) {
-      const prepared_pattern a = o->matrix.load();
-      a.save(o->out);
-      std::cout << fmt::format("{}: {}, n = {}, nnz = {}, match {}, order {}, digest {}\n",
-                               o->out.string(), a.origin().name, with_commas(a.view().n_rows),
-                               with_commas(a.view().nnz()), a.origin().match, a.origin().order,
-                               hex(a.digest()));
-      return exit_code::ok;
+      return root_only([&] {
+        const prepared_pattern a = o->matrix.load();
+        a.save(o->out);
+        std::cout << fmt::format("{}: {}, n = {}, nnz = {}, match {}, order {}, digest {}\n",
+                                 o->out.string(), a.origin().name, with_commas(a.view().n_rows),
+                                 with_commas(a.view().nnz()), a.origin().match, a.origin().order,
+                                 hex(a.digest()));
+        return exit_code::ok;
+      });
     };
   });
 }
