@@ -41,6 +41,11 @@ class want_set {
     r.bits_ = bits_ | other.bits_;
     return r;
   }
+  [[nodiscard]] constexpr want_set without(want_set other) const {
+    want_set r;
+    r.bits_ = bits_ & ~other.bits_;
+    return r;
+  }
   constexpr want_set& operator|=(want_set other) { return *this = *this | other; }
   constexpr bool operator==(const want_set&) const = default;
   /// Names in the order counts, digest, pattern, supernodes.

@@ -38,7 +38,7 @@ FIELDS = {
     "host": TEXT,
     "cpu": TEXT,
     "gpus": list,
-    "mpi": {"ranks": int, "map": str},
+    "mpi": {"ranks": int, "map": str, "nodes?": int, "library?": str, "rank_phases_s?": list},
     "matrix": {"name": TEXT, "n": int, "nnz": int, "nnz_prepared": int,
                "sha256": {"type": str, "match": "[0-9a-f]{64}"}, "source": TEXT, "stand_in": bool},
     "ordering": {"row": TEXT, "col": TEXT, "library": str, "seed": int,
@@ -58,6 +58,7 @@ FIELDS = {
                "digest?": {"type": str, "match": "[0-9a-f]{16}"}},
     "mem": {"device_peak": int, "host_peak?": int, "predicted": dict},
     "counters": dict,
+    "derived?": dict,  # absent before distributed variants
 }
 GPU = {"index": int, "name": TEXT, "memory_bytes": int, "compute_capability": TEXT, "driver": TEXT,
        "runtime": TEXT}
@@ -119,6 +120,14 @@ def problems(record, known):
         found.append("argv is not a list of words")
     for k, g in enumerate(record["gpus"]):
         found += type_problems(g, GPU, f"gpus[{k}]")
+    mpi = record["mpi"]
+    if mpi["ranks"] > 1:
+        if not record["counting"] and len(mpi.get("rank_phases_s", [])) != mpi["ranks"]:
+            found.append("mpi.rank_phases_s does not have the phases of every rank")
+        if not mpi.get("library"):
+            found.append("mpi.library is empty in a job of several ranks")
+        if sum(int(r) for r in mpi["map"].split(",") if r.isdigit()) != mpi["ranks"]:
+            found.append("mpi.map does not add up to mpi.ranks")
     on_gpu = record["device"] == "gpu"
     if on_gpu and not record["gpus"]:
         found.append("gpus is empty, but the variant ran on a GPU")
@@ -371,6 +380,21 @@ class TheTestItself(unittest.TestCase):
                 ("samples_s of the counting build", "counting", True)):
             with self.subTest(path=path, value=value):
                 self.assert_rejected(mention, changed(path, value))
+
+    def test_jobs_of_several_ranks(self):
+        job = changed("mpi", {"ranks": 3, "map": "2,1", "nodes": 2, "library": "Open MPI v4.1.4",
+                              "rank_phases_s": [{"traverse": 0.002}] * 3},
+                      changed("device", "mpi", changed("variant", "mpi_maxid_cpu")))
+        self.assert_accepted(changed("derived", {"chunks": 3}, job))
+        for mention, path, value in (
+                ("rank_phases_s", "mpi.rank_phases_s", [{}]),
+                ("rank_phases_s", "mpi.rank_phases_s", None),
+                ("library", "mpi.library", ""),
+                ("map", "mpi.map", "2"),
+                ("mpi.nodes", "mpi.nodes", "2"),
+                ("derived", "derived", [1])):
+            with self.subTest(path=path, value=value):
+                self.assert_rejected(mention, changed(path, value, job))
 
     def test_known_matrix_with_another_file(self):
         self.assert_rejected("matrix.sha256", changed("matrix.name", "bcsstk18"))

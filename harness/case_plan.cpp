@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "common/job.hpp"
 #include "harness/machine.hpp"
 
 namespace gsofa {
@@ -120,6 +121,19 @@ std::vector<planned_case> plan_cases(const case_options& options) {
     if (const auto why = info->unavailable()) {
       if (named) throw unavailable_error(info->name + " is unavailable: " + *why);
       c.skip_reason = *why;
+    }
+    if (const int ranks = job::world().ranks(); ranks > 1 && !info->distributed) {
+      const std::string why = fmt::format("runs in one process; this job has {} ranks", ranks);
+      if (named) throw unavailable_error(info->name + " " + why);
+      c.skip_reason = why;
+    }
+    if (!options.checkpoint.folder.empty()) {
+      if (!info->distributed) {
+        throw input_error(info->name +
+                          " keeps no checkpoints; name a variant that does: --variant");
+      }
+      s.checkpoint = options.checkpoint;
+      s.checkpoint.folder /= info->name;
     }
     cases.push_back(std::move(c));
   }

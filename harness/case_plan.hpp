@@ -15,6 +15,7 @@ struct case_options {
   int threads = 0;                      ///< 0: as many as this process may use
   index_t chunk_size = 128;
   trial_plan trials{};
+  checkpoint_settings checkpoint{};  ///< each variant gets a folder of its own inside
 };
 
 /// A case to run, or to report as skipped.
@@ -26,7 +27,8 @@ struct planned_case {
 /// Resolves names and options before anything runs. Variants of the default set that are
 /// unavailable or cannot give what is wanted become skipped cases; named ones are errors:
 /// input_error for an unknown variant, option or value and for a want that the variant cannot give,
-/// unavailable_error for one that this machine lacks.
+/// unavailable_error for one that this machine lacks, or that runs in one process only while the
+/// job has several ranks.
 std::vector<planned_case> plan_cases(const case_options& options);
 
 }  // namespace gsofa

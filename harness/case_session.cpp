@@ -4,9 +4,11 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <fstream>
 #include <iostream>
 #include <memory>
 
+#include "common/job.hpp"
 #include "common/matrix_market.hpp"
 #include "harness/matrix_source.hpp"
 #include "variants/detail/build_kind.hpp"
@@ -63,18 +65,17 @@ case_session::case_session(session_info session, output_options output)
     : session_(std::move(session)),
       output_(std::move(output)),
       table_(columns(output_.matrix_column)) {
-  if (output_.resume) {
-    if (output_.out.empty()) throw input_error("--resume needs --out");
-    known_ = recorded_keys(output_.out);
-  }
-  if (!output_.out.empty()) file_.emplace(output_.out);
-  if (!output_.pattern_out.empty()) {
-    std::error_code failure;
-    std::filesystem::create_directories(output_.pattern_out, failure);
-    if (!std::filesystem::is_directory(output_.pattern_out)) {
-      throw input_error(output_.pattern_out.string() + ": cannot be created");
+  job::world().on_root([&] {
+    if (output_.resume && !output_.out.empty()) known_ = recorded_keys(output_.out);
+    if (!output_.out.empty()) file_.emplace(output_.out);
+    if (!output_.pattern_out.empty()) {
+      std::error_code failure;
+      std::filesystem::create_directories(output_.pattern_out, failure);
+      if (!std::filesystem::is_directory(output_.pattern_out)) {
+        throw input_error(output_.pattern_out.string() + ": cannot be created");
+      }
     }
-  }
+  });
 }
 
 bool case_session::already_recorded(const prepared_pattern& a, const case_request& request) const {
@@ -87,7 +88,9 @@ void case_session::run(const prepared_pattern& a, const std::vector<planned_case
   std::map<index_t, std::unique_ptr<verifier>> verifiers;
   for (const auto& c : cases) {
     ++done_;
-    if (already_recorded(a, c.request)) {
+    bool known = already_recorded(a, c.request);
+    job::world().broadcast(known);
+    if (known) {
       ++resumed_;
       continue;
     }
@@ -95,6 +98,7 @@ void case_session::run(const prepared_pattern& a, const std::vector<planned_case
     auto& check = verifiers[chunk];
     if (!check) check = std::make_unique<verifier>(a, verify, chunk, c.request.settings.threads);
     auto on_hang = [&](const case_outcome& stuck) {
+      if (!job::world().root()) return;
       report(a, c, stuck);
       print_table();
       std::cout.flush();
@@ -104,7 +108,7 @@ void case_session::run(const prepared_pattern& a, const std::vector<planned_case
     const run_status status = outcome.judged.status;
     if (!output_.pattern_out.empty() &&
         (status == run_status::pass || status == run_status::unverified)) {
-      write_pattern(a, c.request, outcome);
+      job::world().together([&] { write_pattern(a, c.request, outcome); });
     }
     report(a, c, outcome);
   }
@@ -113,6 +117,10 @@ void case_session::run(const prepared_pattern& a, const std::vector<planned_case
 void case_session::report(const prepared_pattern& a, const planned_case& c,
                           const case_outcome& outcome) {
   ++totals_[outcome.judged.status];
+  if (!job::world().root()) return;
+  if (!outcome.layout.empty()) {
+    std::fprintf(stderr, "%s: %s\n", c.request.info->name.c_str(), outcome.layout.c_str());
+  }
   const json record = make_record(session_, a, c.request, outcome, output_.series);
   if (file_) file_->append(record);
   if (output_.json) std::cout << json_line(record) << std::endl;
@@ -135,7 +143,18 @@ void case_session::report(const prepared_pattern& a, const planned_case& c,
 void case_session::write_pattern(const prepared_pattern& a, const case_request& request,
                                  const case_outcome& outcome) const {
   if (!outcome.last || !outcome.wants.has(want::pattern)) return;
-  const std::string base = file_name_of(a.origin().name) + "." + request.info->name;
+  std::string base = file_name_of(a.origin().name) + "." + request.info->name;
+  const job& j = job::world();
+  if (outcome.last->pattern_rows) {
+    // Every rank writes the rows that it has; their union is the pattern.
+    base += fmt::format(".part{:05}of{:05}", j.rank(), j.ranks());
+    std::ofstream rows(output_.pattern_out / (base + ".rows.txt"));
+    for (const index_t i : *outcome.last->pattern_rows) rows << i + 1 << '\n';
+    if (!rows.flush()) {
+      throw error(exit_code::run_failed,
+                  (output_.pattern_out / (base + ".rows.txt")).string() + ": cannot write");
+    }
+  }
   const std::string comment = a.origin().name + ", row " + a.origin().match + ", col " +
                               a.origin().order + ", by " + request.info->name;
   write_matrix_market(output_.pattern_out / (base + ".L.mtx"), outcome.last->l,
@@ -145,7 +164,7 @@ void case_session::write_pattern(const prepared_pattern& a, const case_request& 
 }
 
 void case_session::print_table() const {
-  if (output_.json) return;
+  if (output_.json || !job::world().root()) return;
   if (!table_.empty()) table_.print(std::cout);
   for (const auto& [name, reason] : skipped_) std::cout << name << ": skipped: " << reason << "\n";
 }

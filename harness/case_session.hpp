@@ -24,7 +24,8 @@ struct output_options {
 };
 
 /// Runs cases, prints progress on stderr and results on stdout, appends records, and remembers how
-/// it all ended.
+/// it all ended. In a job of several ranks every rank has one and calls it alike; rank 0's prints
+/// and records.
 class case_session {
  public:
   case_session(session_info session, output_options output);

@@ -12,11 +12,13 @@
 #include <mutex>
 #include <optional>
 
+#include "common/job.hpp"
 #include "common/matrix_market.hpp"
 #include "common/parallel.hpp"
 #include "harness/commands.hpp"
 #include "harness/cross_check.hpp"
 #include "harness/datasets.hpp"
+#include "harness/distribute.hpp"
 #include "harness/machine.hpp"
 #include "harness/matrix_source.hpp"
 #include "harness/shrink.hpp"
@@ -107,10 +109,14 @@ class checker {
   std::vector<tally> tallies_;
   std::uint64_t patterns_ = 0;
   bool failed_ = false;
+  bool root_ = job::world().root();
   std::mutex lock_;  // of all of the above while small patterns are checked
 };
 
 void checker::choose() {
+  if (options_.jobs > 1 && job::world().ranks() > 1) {
+    throw input_error("--jobs: the ranks of an MPI job check together, one pattern at a time");
+  }
   std::vector<const variant_info*> chosen;
   if (options_.variants.empty()) {
     for (const auto& v : all_variants()) chosen.push_back(&v);
@@ -126,6 +132,13 @@ void checker::choose() {
       }
       t.unavailable = *why;
     }
+    if (const int ranks = job::world().ranks(); ranks > 1 && !v->distributed) {
+      const std::string why = fmt::format("runs in one process; this job has {} ranks", ranks);
+      if (!options_.variants.empty()) {
+        throw collective_error(exit_code::unavailable, v->name + " " + why);
+      }
+      t.unavailable = why;
+    }
     tallies_.push_back(std::move(t));
   }
 }
@@ -135,7 +148,9 @@ void checker::report_failure(tally& t, const check_setting& s, const named_patte
   t.failure = fmt::format("{} ({}, {})", why, p.name, s.text);
   if (planted(t)) return;
   failed_ = true;
-  std::fprintf(stderr, "%s FAILS: %s; shrinking\n", t.info->name.c_str(), t.failure.c_str());
+  if (root_) {
+    std::fprintf(stderr, "%s FAILS: %s; shrinking\n", t.info->name.c_str(), t.failure.c_str());
+  }
   auto reason = [&](const pattern& a) -> std::optional<std::string> {
     const auto expected = small_truth(a);
     // Three times, so that a race has a chance to show again.
@@ -145,14 +160,15 @@ void checker::report_failure(tally& t, const check_setting& s, const named_patte
     return std::nullopt;
   };
   const pattern least = shrink(p.a, [&](const pattern& a) { return reason(a).has_value(); });
+  const std::string text = reason(least).value_or(why);
+  if (!root_) return;
   std::error_code failure;
   std::filesystem::create_directories(options_.save, failure);
   const auto file = options_.save / (t.info->name + ".mtx");
   write_matrix_market(file, least,
                       fmt::format("counterexample to {} with {}", t.info->name, s.text));
   std::cout << fmt::format("{} fails with {}: {}\nminimal counterexample, order {}, saved as {}:\n",
-                           t.info->name, s.text, reason(least).value_or(why), least.n_rows,
-                           file.string())
+                           t.info->name, s.text, text, least.n_rows, file.string())
             << picture(least);
 }
 
@@ -169,13 +185,13 @@ void checker::check_pattern(const named_pattern& p, std::optional<std::size_t> t
   if (refuted) {
     const std::scoped_lock holding(lock_);
     failed_ = true;
-    std::cout << fmt::format("oracles: {} on {}\n", *refuted, p.name) << picture(p.a);
+    if (root_) std::cout << fmt::format("oracles: {} on {}\n", *refuted, p.name) << picture(p.a);
   }
   for (auto& t : tallies_) {
     const watchdog guard(std::chrono::seconds(300), [&] {
       std::fprintf(stderr, "gsofa: error: %s does not return on %s\n%s", t.info->name.c_str(),
                    p.name.c_str(), picture(p.a).c_str());
-      std::_Exit(static_cast<int>(exit_code::verification_failed));
+      job::world().abort(static_cast<int>(exit_code::verification_failed));
     });
     // A planted fault may keep a traversal from ending; only a wrong answer rejects it.
     const double limit = planted(t) ? planted_time_limit : time_limit;
@@ -213,13 +229,15 @@ void checker::check_patterns() {
   const auto count =
       options_.patterns < 0 ? all : std::min(all, static_cast<std::size_t>(options_.patterns));
   check_all(count, [&](std::size_t k) { check_pattern(special[k * all / count]); });
-  std::fprintf(stderr, "special shapes: %llu patterns done\n",
-               static_cast<unsigned long long>(patterns_));
+  if (root_) {
+    std::fprintf(stderr, "special shapes: %llu patterns done\n",
+                 static_cast<unsigned long long>(patterns_));
+  }
   check_all(suite_.random_patterns, [&](std::size_t k) {
     named_pattern p = random_pattern(static_cast<std::uint64_t>(options_.seed), k);
     p.name = fmt::format("random pattern {} of seed {}, {}", k, options_.seed, p.name);
     check_pattern(p, options_.rotate ? std::optional<std::size_t>(k) : std::nullopt);
-    if ((k + 1) % 500 == 0) {
+    if ((k + 1) % 500 == 0 && root_) {
       std::fprintf(stderr, "random patterns: %zu of %llu done\n", k + 1,
                    static_cast<unsigned long long>(suite_.random_patterns));
     }
@@ -240,7 +258,8 @@ void checker::check_bundled() {
     for (const auto& order : suite_.orders) {
       prepare_options how;
       how.order = order;
-      check_matrix(name, prepare(raw.a, how, raw.origin));
+      check_matrix(name,
+                   load_on_root(job::world(), [&] { return prepare(raw.a, how, raw.origin); }));
     }
   }
 }
@@ -282,6 +301,7 @@ void checker::check_matrix(const std::string& name, const prepared_pattern& a) {
       t.failure = fmt::format("{}, order {}: {}", name, order, outcome.judged.reason);
       failed_ = true;
     }
+    if (!root_) continue;
     std::fprintf(stderr, "%s, order %s, %s: %s%s%s\n", name.c_str(), order.c_str(),
                  t.info->name.c_str(), to_string(status), outcome.judged.reason.empty() ? "" : ": ",
                  outcome.judged.reason.c_str());
@@ -289,6 +309,7 @@ void checker::check_matrix(const std::string& name, const prepared_pattern& a) {
 }
 
 void checker::print_summary() const {
+  if (!root_) return;
   using align = text_table::align;
   text_table table({{.title = "variant"},
                     {.title = "result"},

@@ -6,8 +6,10 @@
 #include <iostream>
 #include <new>
 
+#include "common/job.hpp"
 #include "harness/build_info.hpp"
 #include "harness/commands.hpp"
+#include "harness/distribute.hpp"
 #include "variants/detail/build_kind.hpp"
 
 namespace gsofa {
@@ -22,6 +24,24 @@ int report(const std::string& message, exit_code code) {
 }  // namespace
 
 int run_program(int argc, char** argv) {
+  job* joined = nullptr;
+  try {
+    joined = &job::world();
+  } catch (const error& e) {
+    // No rank could join the others: the first one speaks for all.
+    if (launched_rank() == 0) report(e.what(), e.code());
+    return static_cast<int>(e.code());
+  }
+  job& j = *joined;
+  // An error that all ranks throw is reported by rank 0; one that the others do not know of ends
+  // them.
+  auto failed = [&](const std::exception& e, const std::string& message, exit_code code) {
+    const bool known_to_all = dynamic_cast<const thrown_by_all_ranks*>(&e) != nullptr;
+    if (j.ranks() > 1 && !known_to_all) abort_job(message, code);
+    if (j.root()) report(message, code);
+    j.finish();
+    return static_cast<int>(code);
+  };
   try {
     CLI::App app("Testbed for sparse LU symbolic factorization with static pivoting",
                  is_counting_build() ? "gsofa_counting" : "gsofa");
@@ -41,19 +61,28 @@ int run_program(int argc, char** argv) {
     try {
       app.parse(argc, argv);
     } catch (const CLI::ParseError& e) {
-      if (e.get_exit_code() == 0) return app.exit(e);
-      return report(e.what(), exit_code::bad_input);
+      // All ranks have the same command line.
+      int code = static_cast<int>(e.get_exit_code() == 0 ? exit_code::ok : exit_code::bad_input);
+      if (j.root())
+        code = e.get_exit_code() == 0 ? app.exit(e) : report(e.what(), exit_code::bad_input);
+      j.finish();
+      return code;
     }
     const exit_code code = action(make_session(argc, argv));
     // Results that were lost on their way out are no success.
-    if (!std::cout.flush()) return report("standard output: cannot write", exit_code::run_failed);
+    j.on_root([&] {
+      if (!std::cout.flush()) {
+        throw error(exit_code::run_failed, "standard output: cannot write");
+      }
+    });
+    j.finish();
     return static_cast<int>(code);
   } catch (const error& e) {
-    return report(e.what(), e.code());
-  } catch (const std::bad_alloc&) {
-    return report("out of host memory", exit_code::run_failed);
+    return failed(e, e.what(), e.code());
+  } catch (const std::bad_alloc& e) {
+    return failed(e, "out of host memory", exit_code::run_failed);
   } catch (const std::exception& e) {
-    return report(e.what(), exit_code::run_failed);
+    return failed(e, e.what(), exit_code::run_failed);
   }
 }
 

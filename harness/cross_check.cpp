@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <set>
 
+#include "common/job.hpp"
 #include "reference/gaussian_elimination.hpp"
 #include "reference/row_union.hpp"
 
@@ -82,10 +83,13 @@ std::vector<check_setting> settings_to_check(const variant_info& info) {
   return all;
 }
 
-std::optional<refutation> refute(const variant_info& info, const run_settings& settings,
+std::optional<refutation> refute(const variant_info& info, const run_settings& asked,
                                  const pattern& a, const reference::truth& expected,
                                  double time_limit) {
   try {
+    job& j = job::world();
+    run_settings settings = asked;
+    if (j.ranks() > 1) settings.wants = settings.wants.without(want::pattern);
     execution exec;
     const auto v = info.create();
     v->prepare(a.view(), settings, exec);
@@ -94,9 +98,11 @@ std::optional<refutation> refute(const variant_info& info, const run_settings& s
       exec.phases.start(phase_id::traverse);
       v->run(exec);
       exec.phases.stop();
-      if (auto why = refute_one(info, settings, a, expected, v->collect(settings.wants))) {
-        return refutation{.reason = k == 0 ? *why : "second run: " + *why};
-      }
+      const result r = v->collect(settings.wants);
+      std::string why;
+      if (j.root()) why = refute_one(info, settings, a, expected, r).value_or("");
+      if (j.ranks() > 1) j.broadcast(why);
+      if (!why.empty()) return refutation{.reason = k == 0 ? why : "second run: " + why};
     }
   } catch (const timeout_error&) {
     return refutation{.reason = fmt::format("no answer within {:g} s", time_limit),

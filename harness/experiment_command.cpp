@@ -7,6 +7,7 @@
 
 #include "harness/case_session.hpp"
 #include "harness/commands.hpp"
+#include "harness/distribute.hpp"
 #include "harness/experiment.hpp"
 #include "harness/matrix_source.hpp"
 #include "variants/detail/build_kind.hpp"
@@ -22,7 +23,9 @@ struct experiment_options {
 };
 
 exit_code run(const experiment_options& o, session_info session) {
-  const experiment_spec spec = read_experiment(o.spec);
+  job& j = job::world();
+  experiment_spec spec;
+  j.together([&] { spec = read_experiment(o.spec); });
   session.experiment = spec.name;
   // Every name and option is resolved before the first case runs.
   struct planned {
@@ -37,14 +40,16 @@ exit_code run(const experiment_options& o, session_info session) {
     if (std::ranges::find(c.groups, o.group) == c.groups.end()) continue;
     in_group = true;
     if (c.counting != is_counting_build()) continue;
-    plan.push_back({&c, plan_cases(c.cases)});
+    plan.push_back({&c, {}});
+    j.together([&] { plan.back().cases = plan_cases(c.cases); });
     total += c.matrices.size() * c.orders.size() * plan.back().cases.size();
     series = series || c.series;
   }
   if (!in_group) {
-    throw input_error(fmt::format("{}: no [[case]] in group '{}'", o.spec.string(), o.group));
+    throw collective_error(exit_code::bad_input,
+                           fmt::format("{}: no [[case]] in group '{}'", o.spec.string(), o.group));
   }
-  if (plan.empty()) {
+  if (plan.empty() && j.root()) {
     std::fprintf(stderr, "%s: nothing for the %s build in group %s\n", spec.name.c_str(),
                  is_counting_build() ? "counting" : "timed", o.group.c_str());
   }
@@ -57,7 +62,8 @@ exit_code run(const experiment_options& o, session_info session) {
     for (const auto& name : p.source->matrices) {
       for (const auto& order : p.source->orders) {
         const prepare_options how{.match = p.source->match, .order = order, .seed = p.source->seed};
-        out.run(load_matrix(name, how), p.cases, p.source->verify);
+        const auto a = load_on_root(j, [&] { return load_matrix(name, how); });
+        out.run(a, p.cases, p.source->verify);
       }
     }
   }
@@ -68,7 +74,7 @@ exit_code run(const experiment_options& o, session_info session) {
     summary += fmt::format("{}{} {}", summary.empty() ? "" : ", ", count, to_string(status));
   }
   if (out.resumed() > 0) summary += fmt::format("; {} already recorded", out.resumed());
-  std::fprintf(stderr, "%s: %s\n", spec.name.c_str(), summary.c_str());
+  if (j.root()) std::fprintf(stderr, "%s: %s\n", spec.name.c_str(), summary.c_str());
   return out.code();
 }
 
@@ -84,8 +90,12 @@ void add_experiment_command(CLI::App& app, command_action& action) {
   c->add_option("--out", o->output.out, "Append the records to this file")->type_name("FILE.jsonl");
   c->add_flag("--json", o->output.json, "Records on stdout, one line each and nothing else");
   c->add_flag("--resume", o->output.resume, "Leave out cases that --out already has");
-  c->callback(
-      [o, &action] { action = [o](const session_info& session) { return run(*o, session); }; });
+  c->callback([o, &action] {
+    if (o->output.resume && o->output.out.empty()) {
+      throw CLI::ValidationError("--resume", "needs --out");
+    }
+    action = [o](const session_info& session) { return run(*o, session); };
+  });
 }
 
 }  // namespace gsofa

@@ -6,6 +6,7 @@
 
 #include "common/generators.hpp"
 #include "harness/commands.hpp"
+#include "harness/distribute.hpp"
 #include "harness/matrix_source.hpp"
 #include "harness/table.hpp"
 #include "harness/verifier.hpp"
@@ -185,13 +186,15 @@ void add_info_command(CLI::App& app, command_action& action) {
   c->callback([o, c, &action] {
     o->matrix.note_given(*c);
     action = [o](const session_info&) {
-      const json j = info_json(o->matrix, !o->no_fill);
-      if (o->json) {
-        std::cout << j.dump(2, ' ', false, json::error_handler_t::replace) << '\n';
-      } else {
-        print_info(std::cout, j);
-      }
-      return exit_code::ok;
+      return root_only([&] {
+        const json j = info_json(o->matrix, !o->no_fill);
+        if (o->json) {
+          std::cout << j.dump(2, ' ', false, json::error_handler_t::replace) << '\n';
+        } else {
+          print_info(std::cout, j);
+        }
+        return exit_code::ok;
+      });
     };
   });
 }

@@ -7,6 +7,7 @@
 #include <memory>
 
 #include "harness/commands.hpp"
+#include "harness/distribute.hpp"
 
 namespace gsofa {
 
@@ -89,12 +90,14 @@ void add_list_command(CLI::App& app, command_action& action) {
   c->add_flag("--planted", o->planted, "Include the deliberately wrong variants of the self-test");
   c->callback([o, &action] {
     action = [o](const session_info&) {
-      if (o->json) {
-        std::cout << list_json(o->planted).dump(2) << '\n';
-      } else {
-        print_list(std::cout, o->planted);
-      }
-      return exit_code::ok;
+      return root_only([&] {
+        if (o->json) {
+          std::cout << list_json(o->planted).dump(2) << '\n';
+        } else {
+          print_list(std::cout, o->planted);
+        }
+        return exit_code::ok;
+      });
     };
   });
 }

@@ -34,13 +34,6 @@ int usable_threads() {
   return static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
 }
 
-int job_size() {
-  for (const char* name : {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE"}) {
-    if (const char* text = std::getenv(name)) return std::max(1, std::atoi(text));
-  }
-  return 1;
-}
-
 // /proc/self/status gives kibibytes.
 std::optional<std::int64_t> status_bytes(const std::string& key) {
   const std::string text = first_value("/proc/self/status", key);
@@ -57,7 +50,6 @@ const machine_info& this_machine() {
     if (gethostname(name.data(), name.size() - 1) == 0) m.host = name.data();
     m.cpu = first_value("/proc/cpuinfo", "model name");
     m.hardware_threads = usable_threads();
-    m.mpi_ranks = job_size();
     return m;
   }();
   return info;

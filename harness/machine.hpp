@@ -11,7 +11,6 @@ struct machine_info {
   std::string host;
   std::string cpu;
   int hardware_threads = 1;  ///< those this process may use (affinity mask)
-  int mpi_ranks = 1;         ///< size of the MPI job that this process belongs to
 };
 const machine_info& this_machine();
 

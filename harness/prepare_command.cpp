@@ -5,7 +5,11 @@
 #include <memory>
 
 #include "harness/commands.hpp"
+#include "harness/distribute.hpp"
+#include "harness/record.hpp"
+#include "harness/record_file.hpp"
 #include "harness/table.hpp"
+#include "variants/detail/distributed/schedule.hpp"
 
 namespace gsofa {
 
@@ -13,22 +17,41 @@ void add_prepare_command(CLI::App& app, command_action& action) {
   struct options {
     matrix_options matrix;
     std::filesystem::path out;
+    std::filesystem::path predicted_work;
   };
   auto o = std::make_shared<options>();
   CLI::App* c = app.add_subcommand(
       "prepare", "Match and order a matrix once; the file written is then read fast");
   o->matrix.add_to(*c);
   c->add_option("-o,--out", o->out, "File to write")->required()->type_name("F");
+  c->add_option(
+       "--predicted-work", o->predicted_work,
+       "Append to this file, as one JSON line, the edges that the search of each source is "
+       "predicted to traverse (what the dynamic schedule orders chunks by)")
+      ->type_name("FILE.jsonl");
   c->callback([o, c, &action] {
     o->matrix.note_given(*c);
     action = [o](const session_info&) {
-      const prepared_pattern a = o->matrix.load();
-      a.save(o->out);
-      std::cout << fmt::format("{}: {}, n = {}, nnz = {}, match {}, order {}, digest {}\n",
-                               o->out.string(), a.origin().name, with_commas(a.view().n_rows),
-                               with_commas(a.view().nnz()), a.origin().match, a.origin().order,
-                               hex(a.digest()));
-      return exit_code::ok;
+      return root_only([&] {
+        const prepared_pattern a = o->matrix.load();
+        a.save(o->out);
+        if (!o->predicted_work.empty()) {
+          record_file(o->predicted_work)
+              .append({{"kind", "predicted"},
+                       {"matrix",
+                        {{"name", a.origin().name},
+                         {"n", a.view().n_rows},
+                         {"nnz_prepared", a.view().nnz()},
+                         {"stand_in", a.origin().stand_in}}},
+                       {"ordering", {{"col", a.origin().order}, {"digest", hex(a.digest())}}},
+                       {"predicted_work", detail::predicted_work(a.view())}});
+        }
+        std::cout << fmt::format("{}: {}, n = {}, nnz = {}, match {}, order {}, digest {}\n",
+                                 o->out.string(), a.origin().name, with_commas(a.view().n_rows),
+                                 with_commas(a.view().nnz()), a.origin().match, a.origin().order,
+                                 hex(a.digest()));
+        return exit_code::ok;
+      });
     };
   });
 }

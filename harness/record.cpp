@@ -9,7 +9,9 @@
 #include <random>
 
 #include "common/cuda_device.hpp"
+#include "common/job.hpp"
 #include "harness/build_info.hpp"
+#include "harness/distribute.hpp"
 #include "harness/machine.hpp"
 #include "variants/detail/build_kind.hpp"
 
@@ -58,6 +60,18 @@ json ordering_json(const prepared_pattern& a) {
           {"postordered", p.postordered},
           {"digest", hex(a.digest())},
           {"seconds", p.prepare_seconds}};
+}
+
+json mpi_json(const case_outcome& outcome) {
+  const job& j = job::world();
+  json m = {{"ranks", j.ranks()},
+            {"map", j.uses_mpi() ? rank_map(j) : ""},
+            {"nodes", j.nodes()},
+            {"library", j.library()}};
+  json phases = json::array();
+  for (const auto& rank : outcome.rank_phases_s) phases.push_back(rank);
+  m["rank_phases_s"] = phases;
+  return m;
 }
 
 json result_json(const prepared_pattern& a, const case_outcome& outcome) {
@@ -121,7 +135,7 @@ json make_record(const session_info& session, const prepared_pattern& a,
   r["host"] = host.host;
   r["cpu"] = host.cpu;
   r["gpus"] = gpus_json();
-  r["mpi"] = {{"ranks", host.mpi_ranks}, {"map", ""}};
+  r["mpi"] = mpi_json(outcome);
   r["matrix"] = matrix_json(a);
   r["ordering"] = ordering_json(a);
   r["variant"] = request.info->name;
@@ -145,6 +159,9 @@ json make_record(const session_info& session, const prepared_pattern& a,
   for (const auto& [name, bytes] : outcome.device_bytes) memory["device"][name] = bytes;
   for (const auto& [name, bytes] : outcome.predicted_bytes) memory["predicted"][name] = bytes;
   r["mem"] = memory;
+  json derived = json::object();
+  for (const auto& [name, value] : outcome.derived) derived[name] = value;
+  r["derived"] = derived;
   json counters = json::object();
   for (const auto& [name, total] : outcome.counters.totals) counters[name] = total;
   r["counters"] = counters;

@@ -5,6 +5,7 @@
 
 #include "harness/case_session.hpp"
 #include "harness/commands.hpp"
+#include "harness/distribute.hpp"
 #include "variants/detail/build_kind.hpp"
 
 namespace gsofa {
@@ -32,9 +33,15 @@ exit_code run(run_options& o, const session_info& session) {
     if (wants.empty()) wants = {"counts", "digest", "supernodes"};
     wants.emplace_back("pattern");
   }
-  const verify_mode verify = parse_verify_mode(o.verify);
-  const auto cases = plan_cases(o.cases);
-  const prepared_pattern a = o.matrix.load();
+  verify_mode verify = verify_mode::automatic;
+  std::vector<planned_case> cases;
+  job& j = job::world();
+  j.together([&] {
+    verify = parse_verify_mode(o.verify);
+    o.cases.checkpoint.resume = o.output.resume;
+    cases = plan_cases(o.cases);
+  });
+  const prepared_pattern a = load_on_root(j, [&] { return o.matrix.load(); });
   case_session out(session, o.output);
   out.expect_cases(cases.size());
   out.run(a, cases, verify);
@@ -95,7 +102,11 @@ void add_run_command(CLI::App& app, command_action& action) {
   c->add_option("--pattern-out", o->output.pattern_out,
                 "Write L and U as Matrix Market patterns into this folder; implies --want pattern")
       ->type_name("DIR");
-  c->add_flag("--resume", o->output.resume, "Leave out cases that --out already has");
+  c->add_option("--checkpoint", o->cases.checkpoint.folder,
+                "Distributed variants: record finished chunks in this folder; one run, no warm-up")
+      ->type_name("DIR");
+  c->add_flag("--resume", o->output.resume,
+              "Leave out cases that --out already has, and chunks that --checkpoint already has");
   c->add_flag("--series", o->output.series,
               "Counting build: write per-source counters into the records");
   c->footer("Variants: " + known_variants() +
@@ -104,6 +115,16 @@ void add_run_command(CLI::App& app, command_action& action) {
             "for is unavailable, 4 timeout, out of memory or error.\n");
   c->callback([o, c, &action] {
     o->matrix.note_given(*c);
+    if (o->output.resume && o->output.out.empty() && o->cases.checkpoint.folder.empty()) {
+      throw CLI::ValidationError("--resume", "needs --out or --checkpoint");
+    }
+    if (!o->cases.checkpoint.folder.empty()) {
+      if (c->count("--repeat") > 0 && o->cases.trials.repeat != 1) {
+        throw CLI::ValidationError("--checkpoint", "is of one run: --repeat 1");
+      }
+      o->cases.trials.repeat = 1;
+      o->cases.trials.warmup = 0;
+    }
     action = [o](const session_info& session) { return run(*o, session); };
   });
 }

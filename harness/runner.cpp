@@ -9,6 +9,8 @@
 #include <new>
 #include <numeric>
 
+#include "common/job.hpp"
+#include "harness/distribute.hpp"
 #include "harness/machine.hpp"
 #include "harness/watchdog.hpp"
 #include "variants/detail/build_kind.hpp"
@@ -29,7 +31,9 @@ void check_phase_sum(const std::map<std::string, double>& phases, double wall) {
   }
 }
 
-double timed_run(variant& v, execution& exec, double timeout, const std::function<void()>& hang) {
+// Seconds from before run() to after it, on all ranks that take part.
+double timed_run(variant& v, execution& exec, double timeout, job* several,
+                 const std::function<void()>& hang) {
   exec.counters = {};
   exec.set_timeout(timeout);
   std::unique_ptr<watchdog> guard;
@@ -37,9 +41,39 @@ double timed_run(variant& v, execution& exec, double timeout, const std::functio
     guard = std::make_unique<watchdog>(
         std::chrono::duration<double>(timeout + std::max(hang_margin, timeout)), hang);
   }
+  if (several == nullptr) {
+    exec.phases.start(phase_id::traverse);
+    v.run(exec);
+    return exec.phases.stop();
+  }
+  several->barrier();
+  const double begin = several->wtime();
   exec.phases.start(phase_id::traverse);
   v.run(exec);
-  return exec.phases.stop();
+  {
+    const phase timed(exec, phase_id::comm);
+    several->barrier();
+  }
+  exec.phases.stop();
+  return several->wtime() - begin;
+}
+
+// The phases of all ranks, on rank 0.
+std::vector<std::map<std::string, double>> gather_phases(job& j, const execution& exec) {
+  std::vector<double> mine;
+  const auto seconds = exec.phases.seconds();
+  for (int k = 0; k < static_cast<int>(phase_id::count_); ++k) {
+    const auto hit = seconds.find(phase_name(static_cast<phase_id>(k)));
+    mine.push_back(hit == seconds.end() ? 0.0 : hit->second);
+  }
+  std::vector<std::map<std::string, double>> all;
+  for (const auto& rank : j.gather(mine)) {
+    auto& phases = all.emplace_back();
+    for (std::size_t k = 0; k < rank.size(); ++k) {
+      if (rank[k] > 0) phases[phase_name(static_cast<phase_id>(k))] = rank[k];
+    }
+  }
+  return all;
 }
 
 }  // namespace
@@ -77,31 +111,58 @@ case_outcome run_case(const prepared_pattern& a, const case_request& request, ve
                     .reason = fmt::format("ignored its limit of {:g} s; the program was ended",
                                           request.trials.timeout)};
     on_hang(stuck);
-    std::_Exit(static_cast<int>(exit_code::run_failed));
+    job::world().abort(static_cast<int>(exit_code::run_failed));
   };
+  job& j = job::world();
+  const bool several = j.ranks() > 1 && request.info->distributed;
+  job* const all_ranks = several ? &j : nullptr;
+  // Nobody has the whole pattern of a distributed run: the verifier sees the rest.
+  variant_info info = *request.info;
+  if (several) info.gives = info.gives.without(want::pattern);
+  // Other ranks wait for this one: what they do not throw too must end them.
+  auto end_all_unless_known = [&](const std::exception& e) {
+    if (several && dynamic_cast<const thrown_by_all_ranks*>(&e) == nullptr) {
+      abort_job(e.what(), exit_code::run_failed);
+    }
+  };
+  auto judged_part = [&](want_set wants) { return several ? wants.without(want::pattern) : wants; };
   try {
-    const auto plan = check.plan_for(*request.info, request.settings.wants);
+    verifier::plan plan;
+    auto find_plan = [&] { plan = check.plan_for(info, judged_part(request.settings.wants)); };
+    if (several) {
+      j.on_root(find_plan);
+      j.broadcast(plan.extra);
+    } else {
+      find_plan();
+    }
     out.verify_mode = plan.mode;
     run_settings settings = request.settings;
     settings.wants |= plan.extra;
+    if (several && settings.wants.has(want::pattern)) {
+      settings.wants |= want_set(want::counts) | want::digest;
+    }
     out.wants = settings.wants;
 
     memory_meter meter;
     meter.start();
     auto note_peak = [&] {
       if (const auto peak = meter.peak()) {
-        out.host_peak_bytes = std::max(out.host_peak_bytes.value_or(0), *peak);
+        const std::int64_t most = several ? j.max(*peak) : *peak;
+        out.host_peak_bytes = std::max(out.host_peak_bytes.value_or(0), most);
       }
     };
     const auto v = request.info->create();
     v->prepare(a.view(), settings, exec);
     out.predicted_bytes = exec.predicted_bytes;
-    for (int k = 0; k < warmup; ++k) timed_run(*v, exec, request.trials.timeout, hang);
+    for (int k = 0; k < warmup; ++k) timed_run(*v, exec, request.trials.timeout, all_ranks, hang);
     std::vector<std::map<std::string, double>> phases;
+    std::vector<std::vector<std::map<std::string, double>>> rank_phases;
     for (int k = 0; k < repeat; ++k) {
-      const double wall = timed_run(*v, exec, request.trials.timeout, hang);
+      const double wall = timed_run(*v, exec, request.trials.timeout, all_ranks, hang);
       out.device_bytes = exec.device_bytes;
-      out.device_peak_bytes = exec.device_peak_bytes;
+      out.device_peak_bytes = several ? j.max(exec.device_peak_bytes) : exec.device_peak_bytes;
+      out.derived = exec.derived;
+      out.layout = exec.layout;
       out.last = v->collect(settings.wants);
       note_peak();
       if (counting) {
@@ -111,9 +172,28 @@ case_outcome run_case(const prepared_pattern& a, const case_request& request, ve
         phases.push_back(exec.phases.seconds());
         check_phase_sum(phases.back(), wall);
         out.phases_s = phases[median_index(out.samples_s)];
+        if (several) {
+          rank_phases.push_back(gather_phases(j, exec));
+          // Another rank's median may be another sample; rank 0's is the one that is recorded.
+          out.rank_phases_s = rank_phases[median_index(out.samples_s)];
+        }
       }
       const auto begin = phase_clock::clock::now();
-      const judgement judged = check.judge(*request.info, settings.wants, *out.last);
+      judgement judged;
+      auto judge = [&] { judged = check.judge(info, judged_part(settings.wants), *out.last); };
+      if (several) {
+        j.on_root(judge);
+        if (settings.wants.has(want::pattern)) {
+          const std::string fault = distributed_pattern_fault(j, *out.last);
+          if (!fault.empty()) {
+            judged = {.status = run_status::fail, .reason = one_line("pattern: " + fault)};
+          }
+        }
+        j.broadcast(judged.status);
+        j.broadcast(judged.reason);
+      } else {
+        judge();
+      }
       out.verify_seconds +=
           std::chrono::duration<double>(phase_clock::clock::now() - begin).count();
       meter.rearm();
@@ -123,13 +203,17 @@ case_outcome run_case(const prepared_pattern& a, const case_request& request, ve
         break;
       }
     }
-  } catch (const timeout_error&) {
+  } catch (const timeout_error& e) {
+    end_all_unless_known(e);
     ended(run_status::timeout, fmt::format("passed its limit of {:g} s", request.trials.timeout));
   } catch (const budget_error& e) {
+    end_all_unless_known(e);
     ended(run_status::oom, e.what());
-  } catch (const std::bad_alloc&) {
+  } catch (const std::bad_alloc& e) {
+    end_all_unless_known(e);
     ended(run_status::oom, "out of host memory");
   } catch (const std::exception& e) {
+    end_all_unless_known(e);
     ended(run_status::error, e.what());
   }
   return out;

@@ -41,6 +41,10 @@ struct case_outcome {
   std::int64_t device_peak_bytes = 0;
   std::optional<std::int64_t> host_peak_bytes;  ///< growth during prepare, run and collect
   work_counters counters;
+  std::map<std::string, std::int64_t> derived;  ///< execution::derived
+  std::string layout;                           ///< execution::layout
+  /// Several ranks: phases of the median sample by rank, on rank 0.
+  std::vector<std::map<std::string, double>> rank_phases_s;
   std::optional<result> last;  ///< of the last run that returned
 };
 
@@ -49,6 +53,11 @@ std::size_t median_index(const std::vector<double>& samples);
 
 /// Runs prepare -> warm-ups -> repeats, verifies every result off the clock, and turns exceptions
 /// into a status. In the counting build the case runs once and its time is dropped.
+///
+/// Collective for distributed variants in a job of several ranks: rank 0 verifies and knows the
+/// times, from a barrier before run() to one after it by MPI_Wtime; status and reason are the same
+/// on all ranks. The pattern, which no rank has whole, is verified row by row on the rank that has
+/// the row, against the counts and digests that rank 0 has verified.
 ///
 /// A run that does not return max(5 s, timeout) after its deadline cannot be stopped: `on_hang` is
 /// then called, from another thread, with what is known, and the process ends with status 4.

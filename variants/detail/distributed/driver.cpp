@@ -97,6 +97,9 @@ void distributed_driver::state::open_checkpoint() {
   recorded.assign(static_cast<std::size_t>(chunks.count()), 0);
   const auto& folder = settings.checkpoint.folder;
   if (folder.empty()) return;
+  if (counting) {
+    throw collective_error(exit_code::bad_input, "the counting build keeps no checkpoints");
+  }
   if (wants(want::pattern)) {
     throw input_error(
         "a checkpoint keeps counts, digests and supernodes; it cannot resume a run "

@@ -1,0 +1,48 @@
+"""The schedules of variants/detail/distributed/schedule.cpp, once more, for the simulator.
+
+A node is one rank, a worker one of its GPUs (or host threads). The hand-computed cases of
+simulator_test.py are those of schedule_test.cpp, so that the two cannot drift apart unnoticed.
+"""
+
+BLOCK, INTER_NODE, INTRA_NODE, DYNAMIC = SCHEDULES = ("block", "inter_node", "intra_node", "dynamic")
+
+
+def chunk_ranges(n, chunk_size):
+    """[(begin, end)] of the chunks of n rows; chunk_size 0: one chunk."""
+    size = max(1, min(chunk_size or n, n))
+    return [(b, min(n, b + size)) for b in range(0, n, size)]
+
+
+def part(count, k, parts):
+    """(begin, end) of part k of `count` things in `parts` parts, the first ones one larger."""
+    each, more = divmod(count, parts)
+    begin = k * each + min(k, more)
+    return begin, begin + each + (1 if k < more else 0)
+
+
+def chunks_per_node(chunk_size, sources, workers):
+    """numConcurrChunksPerNode of chunkSize x numConcurrChunksPerNode = #C x numGPUsPerNode."""
+    return max(1, sources * workers // max(1, chunk_size))
+
+
+def chunks_of_rank(schedule, chunks, rank, ranks):
+    """Numbers of the chunks of a node under a static schedule."""
+    if schedule == BLOCK:
+        return range(*part(chunks, rank, ranks))
+    return range(rank, chunks, ranks)
+
+
+def guided_takes(chunks, largest, workers_in_all):
+    """[(begin, end)] of the dynamic order that a worker takes at a time."""
+    takes, begin, share = [], 0, 2 * max(1, workers_in_all)
+    while begin < chunks:
+        size = min(max((chunks - begin) // share, 1), max(1, largest))
+        takes.append((begin, begin + size))
+        begin += size
+    return takes
+
+
+def chunks_by_work(ranges, predicted):
+    """Chunk numbers by falling sum of the predicted work of their rows; ties by number."""
+    sums = [sum(predicted[b:e]) for b, e in ranges]
+    return sorted(range(len(ranges)), key=lambda c: -sums[c])

@@ -1,0 +1,236 @@
+"""Simulated strong scaling from measured per-source work.
+
+  simulate.py --work counting.jsonl --scales paper --out simulated.jsonl
+  simulate.py --work counting.jsonl --validate timed.jsonl
+
+--work: records of the counting build with the series `edges` (gsofa_counting run --series), or files of
+`gsofa prepare --predicted-work` (then the work itself is a prediction, and every line says so).
+--validate: timed records of the same matrices; the 1 x 1 run of each (matrix, schedule-free) sets the rate,
+every other is simulated and set beside its measured median.
+Every line of output has "simulated": true. Exit status 2 on bad input, 3 if nothing matches.
+"""
+
+import argparse
+import json
+import statistics
+import sys
+from pathlib import Path
+
+from simulator import SCHEDULES, Layout, Machine, fit_rate, simulate
+
+OVERHEADS = ("overhead", "source_rate", "chunk_time")
+
+
+class BadInput(Exception):
+    pass
+
+
+def read_lines(path):
+    try:
+        lines = Path(path).read_text(encoding="utf-8").splitlines()
+    except OSError as e:
+        raise BadInput(f"{path}: {e.strerror}") from e
+    for number, line in enumerate(lines, 1):
+        if not line.strip():
+            continue
+        try:
+            yield number, json.loads(line)
+        except json.JSONDecodeError as e:
+            raise BadInput(f"{path}:{number}: not JSON: {e}") from e
+
+
+def read_work(paths):
+    """{(matrix, ordering digest): {"edges", "predicted", "kind", "name"}}"""
+    found = {}
+    for path in paths:
+        for _, r in read_lines(path):
+            if r.get("kind") == "predicted":
+                series, kind = {"predicted_work": r["predicted_work"]}, "predicted"
+            else:
+                series, kind = r.get("series", {}), "measured"
+            predicted = series.get("predicted_work")
+            edges = series.get("edges") if kind == "measured" else predicted
+            if edges is None:
+                continue
+            key = (r["matrix"]["name"], r["ordering"]["digest"])
+            if len(edges) != r["matrix"]["n"]:
+                raise BadInput(f"{path}: {key[0]} has {len(edges)} sources for order {r['matrix']['n']}")
+            if kind == "measured" or key not in found:
+                found[key] = {"edges": edges, "predicted": predicted, "kind": kind,
+                              "stand_in": r["matrix"].get("stand_in", False)}
+    if not found:
+        raise BadInput("no per-source work: run gsofa_counting with --series")
+    return found
+
+
+def read_timed(path):
+    """Timed, verified records of distributed runs, with their layout and median seconds."""
+    runs = []
+    for _, r in read_lines(path):
+        derived = r.get("derived", {})
+        if r.get("counting") or not r.get("samples_s") or "workers_per_node" not in derived:
+            continue
+        if r["status"] != "pass":
+            continue
+        layout = Layout(nodes=r["mpi"]["ranks"], workers=derived["workers_per_node"],
+                        schedule=r["options"]["schedule"], chunk_size=r["chunk_size"],
+                        sources=derived["concurrent_sources"])
+        runs.append({"key": (r["matrix"]["name"], r["ordering"]["digest"]), "variant": r["variant"],
+                     "host": r["host"], "layout": layout,
+                     "seconds": statistics.median_low(r["samples_s"])})
+    return runs
+
+
+def scales(name, gpus_per_node):
+    """[(nodes, workers)] by name or as "1x1,2x6,..."."""
+    if name == "measurable":
+        return [(1, g) for g in range(1, 9)] + [(g, 1) for g in range(2, 9)]
+    if name == "paper":
+        return [(1, 1)] + [(n, gpus_per_node) for n in (1, 2, 4, 6, 8, 11, 16, 22, 33, 44)]
+    if name == "beyond":
+        return [(1, 1), (125, 8), (1250, 8)]
+    try:
+        return [tuple(int(x) for x in pair.split("x")) for pair in name.split(",")]
+    except ValueError as e:
+        raise BadInput(f"--scales {name}: measurable, paper, beyond, or NODESxGPUS,...") from e
+
+
+def machine_from(args, rate):
+    return Machine(rate=rate, overhead=args.overhead * 1e-6,
+                   source_rate=args.source_rate or float("inf"), chunk_time=args.chunk_time * 1e-6)
+
+
+def line(key, work, layout, outcome, alone, machine):
+    return {"simulated": True, "work": work["kind"], "matrix": key[0], "ordering_digest": key[1],
+            "stand_in": work["stand_in"], "n": len(work["edges"]), "nodes": layout.nodes,
+            "gpus_per_node": layout.workers, "gpus": layout.nodes * layout.workers,
+            "schedule": layout.schedule, "chunk_size": layout.chunk_size,
+            "concurrent_sources": layout.sources, "batch_barrier": layout.batch_barrier,
+            "rate_edges_per_s": machine.rate, "overhead_s": machine.overhead,
+            "makespan_s": outcome.makespan, "speedup": alone / outcome.makespan,
+            "imbalance": outcome.imbalance}
+
+
+def extrapolate(args, works):
+    rows = []
+    for key, work in works.items():
+        machine = machine_from(args, args.rate)
+        sources = args.sources
+        if args.full_order:
+            # A smaller member of a family: as many batches as the full-sized one would have.
+            sources = max(1, round(sources * len(work["edges"]) / args.full_order))
+        for chunk_size in args.chunk_size:
+            chunk = chunk_size
+            if args.full_order:
+                chunk = max(1, round(chunk_size * len(work["edges"]) / args.full_order))
+            for schedule in args.schedule:
+                def run(nodes, workers, schedule=schedule, chunk=chunk):
+                    layout = Layout(nodes, workers, schedule, chunk, sources, args.batch_barrier)
+                    return layout, simulate(work["edges"], machine, layout, work["predicted"])
+                alone = run(1, 1)[1].makespan
+                for nodes, workers in scales(args.scales, args.gpus):
+                    layout, outcome = run(nodes, workers)
+                    rows.append(line(key, work, layout, outcome, alone, machine))
+    return rows
+
+
+def print_table(rows, out):
+    print("SIMULATED (replayed per-source work; nothing here was timed)", file=out)
+    print(f"{'matrix':<28} {'n':>8} {'work':<9} {'schedule':<11} {'chunk':>5} {'#C':>5} {'nodes':>5} "
+          f"{'GPUs':>6} {'speedup':>8} {'imbalance':>9}", file=out)
+    for r in rows:
+        print(f"{r['matrix'][:28]:<28} {r['n']:>8} {r['work']:<9} {r['schedule']:<11} "
+              f"{r['chunk_size']:>5} {r['concurrent_sources']:>5} {r['nodes']:>5} {r['gpus']:>6} "
+              f"{r['speedup']:>8.2f} {r['imbalance']:>9.2f}", file=out)
+
+
+def validate(args, works):
+    """Simulated beside measured, for every timed run of a matrix that has a 1 x 1 run."""
+    rows = []
+    runs = read_timed(args.validate)
+    for key, work in works.items():
+        mine = [r for r in runs if r["key"] == key]
+        for variant in sorted({r["variant"] for r in mine}):
+            group = [r for r in mine if r["variant"] == variant]
+            alone = [r for r in group if (r["layout"].nodes, r["layout"].workers) == (1, 1)]
+            if not alone:
+                continue
+            first = alone[0]
+            try:
+                rate = fit_rate(work["edges"], machine_from(args, 1.0), first["layout"],
+                                first["seconds"], work["predicted"])
+            except ValueError as e:
+                raise BadInput(f"{key[0]}: {e}") from e
+            machine = machine_from(args, rate)
+            for r in group:
+                outcome = simulate(work["edges"], machine, r["layout"], work["predicted"])
+                row = line(key, work, r["layout"], outcome, first["seconds"], machine)
+                row.update(variant=variant, host=r["host"], measured_s=r["seconds"],
+                           measured_speedup=first["seconds"] / r["seconds"],
+                           error=outcome.makespan / r["seconds"] - 1, fitted=r is first)
+                rows.append(row)
+    return rows
+
+
+def print_validation(rows, out):
+    print("SIMULATED beside measured; error = simulated / measured - 1", file=out)
+    print(f"{'matrix':<28} {'schedule':<11} {'chunk':>5} {'nodes':>5} {'GPUs':>5} {'simulated ms':>12} "
+          f"{'measured ms':>11} {'error':>7}", file=out)
+    for r in rows:
+        print(f"{r['matrix'][:28]:<28} {r['schedule']:<11} {r['chunk_size']:>5} {r['nodes']:>5} "
+              f"{r['gpus']:>5} {1e3 * r['makespan_s']:>12.2f} {1e3 * r['measured_s']:>11.2f} "
+              f"{100 * r['error']:>6.1f}%{' (sets the rate)' if r['fitted'] else ''}", file=out)
+    errors = [abs(r["error"]) for r in rows if not r["fitted"]]
+    if errors:
+        print(f"absolute error of {len(errors)} runs: median {100 * statistics.median(errors):.1f} %, "
+              f"largest {100 * max(errors):.1f} %", file=out)
+
+
+def arguments():
+    p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    p.add_argument("--work", required=True, action="append", metavar="FILE")
+    p.add_argument("--validate", metavar="TIMED.jsonl")
+    p.add_argument("--scales", default="paper", help="measurable, paper, beyond, or NODESxGPUS,...")
+    p.add_argument("--gpus", type=int, default=6, help="GPUs on a node of --scales paper")
+    p.add_argument("--schedule", action="append", choices=SCHEDULES)
+    p.add_argument("--chunk-size", action="append", type=int)
+    p.add_argument("--sources", type=int, default=1024, help="#C of a GPU")
+    p.add_argument("--full-order", type=int, metavar="N",
+                   help="order of the full-sized matrix that --work is a smaller member of: #C and the\n"
+                        "chunk size are scaled by n/N")
+    p.add_argument("--rate", type=float, default=1e9, help="edges per second of a GPU")
+    p.add_argument("--overhead", type=float, default=0.0, help="microseconds for each batch of a GPU")
+    p.add_argument("--source-rate", type=float, default=0.0,
+                   help="edges per second of one source alone; 0: no limit")
+    p.add_argument("--chunk-time", type=float, default=0.0,
+                   help="microseconds for the supernodes of a chunk")
+    p.add_argument("--batch-barrier", action="store_true",
+                   help="GPUs of a node wait for each other after each batch under every schedule")
+    p.add_argument("--out", metavar="FILE.jsonl", help="append the lines to this file")
+    args = p.parse_args()
+    args.schedule = args.schedule or list(SCHEDULES)
+    args.chunk_size = args.chunk_size or [128]
+    return args
+
+
+def main():
+    args = arguments()
+    try:
+        works = read_work(args.work)
+        rows = validate(args, works) if args.validate else extrapolate(args, works)
+    except BadInput as e:
+        print(f"simulate.py: error: {e}", file=sys.stderr)
+        return 2
+    if not rows:
+        print("simulate.py: error: no timed record of these matrices with a 1 x 1 run", file=sys.stderr)
+        return 3
+    (print_validation if args.validate else print_table)(rows, sys.stdout)
+    if args.out:
+        with open(args.out, "a", encoding="utf-8") as f:
+            for r in rows:
+                f.write(json.dumps(r) + "\n")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

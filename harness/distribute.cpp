@@ -1,0 +1,165 @@
+#include "harness/distribute.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <nlohmann/json.hpp>
+
+#include "common/digest.hpp"
+#include "harness/status.hpp"
+
+namespace gsofa {
+
+namespace {
+
+using nlohmann::json;
+
+std::string to_text(const provenance& p) {
+  return json{{"name", p.name},
+              {"source", p.source},
+              {"sha256", p.sha256},
+              {"stand_in", p.stand_in},
+              {"nnz_input", p.nnz_input},
+              {"diagonal_added", p.diagonal_added},
+              {"match", p.match},
+              {"order", p.order},
+              {"order_library", p.order_library},
+              {"seed", p.seed},
+              {"postordered", p.postordered},
+              {"prepare_seconds", p.prepare_seconds}}
+      .dump(-1, ' ', false, json::error_handler_t::replace);
+}
+
+provenance from_text(const std::string& text) {
+  const json j = json::parse(text);
+  provenance p;
+  j.at("name").get_to(p.name);
+  j.at("source").get_to(p.source);
+  j.at("sha256").get_to(p.sha256);
+  j.at("stand_in").get_to(p.stand_in);
+  j.at("nnz_input").get_to(p.nnz_input);
+  j.at("diagonal_added").get_to(p.diagonal_added);
+  j.at("match").get_to(p.match);
+  j.at("order").get_to(p.order);
+  j.at("order_library").get_to(p.order_library);
+  j.at("seed").get_to(p.seed);
+  j.at("postordered").get_to(p.postordered);
+  j.at("prepare_seconds").get_to(p.prepare_seconds);
+  return p;
+}
+
+}  // namespace
+
+prepared_pattern load_on_root(job& j, const std::function<prepared_pattern()>& load) {
+  prepared_pattern on_root;
+  j.on_root([&] { on_root = load(); });
+  if (j.ranks() == 1) return on_root;
+  std::string origin = j.root() ? to_text(on_root.origin()) : "";
+  j.broadcast(origin);
+  std::int64_t sizes[2] = {on_root.view().n_rows, on_root.view().nnz()};
+  j.broadcast_bytes(sizes, sizeof sizes);
+  pattern a;
+  std::vector<index_t> row_order, col_order;
+  j.together([&] {
+    if (j.root()) return;
+    const auto n = static_cast<std::size_t>(sizes[0]);
+    a.n_rows = a.n_cols = static_cast<index_t>(sizes[0]);
+    a.row_ptr.resize(n + 1);
+    a.col_idx.resize(static_cast<std::size_t>(sizes[1]));
+    row_order.resize(n);
+    col_order.resize(n);
+  });
+  // Rank 0 sends from where the arrays are, perhaps a mapped file; MPI only reads there.
+  auto send = [&](auto from, auto& to) {
+    using value = typename std::decay_t<decltype(to)>::value_type;
+    void* const data = j.root() ? const_cast<value*>(from.data()) : to.data();
+    j.broadcast_bytes(data, (j.root() ? from.size() : to.size()) * sizeof(value));
+  };
+  send(on_root.view().row_ptr, a.row_ptr);
+  send(on_root.view().col_idx, a.col_idx);
+  send(on_root.row_order(), row_order);
+  send(on_root.col_order(), col_order);
+  if (j.root()) return on_root;
+  return {std::move(a), std::move(row_order), std::move(col_order), from_text(origin)};
+}
+
+std::string rank_pattern_fault(const result& mine, const std::vector<index_t>& l_row_counts,
+                               const std::vector<index_t>& u_row_counts,
+                               const std::vector<std::uint64_t>& row_digests) {
+  const auto& rows = mine.pattern_rows.value();
+  const index_t n = mine.u.n_rows;
+  if (mine.l.n_rows != n || static_cast<std::size_t>(n) != row_digests.size()) {
+    return "the parts of the pattern have another order";
+  }
+  auto ascending = [](std::span<const index_t> columns) {
+    return std::ranges::adjacent_find(columns, std::ranges::greater_equal()) == columns.end();
+  };
+  offset_t listed = 0;
+  for (const index_t i : rows) {
+    const auto at = static_cast<std::size_t>(i);
+    const auto lower = mine.l.row(i);
+    const auto upper = mine.u.row(i);
+    listed += std::ssize(lower) + std::ssize(upper);
+    if (!ascending(lower) || !ascending(upper)) return fmt::format("row {} is not sorted", i);
+    if (!lower.empty() && (lower.front() < 0 || lower.back() >= i)) {
+      return fmt::format("row {} of L has a column outside [0, {})", i, i);
+    }
+    if (upper.empty() || upper.front() != i || upper.back() >= n) {
+      return fmt::format("row {} of U does not lie between the diagonal and column {}", i, n);
+    }
+    if (std::ssize(lower) != l_row_counts[at] || std::ssize(upper) != u_row_counts[at]) {
+      return fmt::format("row {} of the pattern has {} + {} entries, its counts are {} + {}", i,
+                         lower.size(), upper.size(), l_row_counts[at], u_row_counts[at]);
+    }
+    if (row_digest(i, lower) + row_digest(i, upper) != row_digests[at]) {
+      return fmt::format("row {} of the pattern has another digest than its row", i);
+    }
+  }
+  if (listed != mine.l.nnz() + mine.u.nnz()) return "entries in rows that are not listed";
+  return "";
+}
+
+std::string distributed_pattern_fault(job& j, const result& mine) {
+  auto l_counts = mine.l_row_counts;
+  auto u_counts = mine.u_row_counts;
+  auto digests = mine.row_digests;
+  j.broadcast(l_counts);
+  j.broadcast(u_counts);
+  j.broadcast(digests);
+  const std::string here = rank_pattern_fault(mine, l_counts, u_counts, digests);
+  const auto faults = j.gather(std::vector<char>(here.begin(), here.end()));
+  const auto lists = j.gather(mine.pattern_rows.value());
+  if (!j.root()) return "";
+  for (std::size_t r = 0; r < faults.size(); ++r) {
+    if (!faults[r].empty()) {
+      return fmt::format("rank {}: {}", r, std::string(faults[r].begin(), faults[r].end()));
+    }
+  }
+  std::vector<int> times(digests.size(), 0);
+  for (const auto& list : lists) {
+    for (const index_t i : list) ++times[static_cast<std::size_t>(i)];
+  }
+  const auto wrong = std::ranges::find_if(times, [](int t) { return t != 1; });
+  if (wrong == times.end()) return "";
+  return fmt::format("row {} of the pattern is on {} ranks", wrong - times.begin(), *wrong);
+}
+
+std::string rank_map(const job& j) { return fmt::format("{}", fmt::join(j.ranks_per_node(), ",")); }
+
+exit_code root_only(const std::function<exit_code()>& action) {
+  job& j = job::world();
+  exit_code code = exit_code::ok;
+  j.on_root([&] { code = action(); });
+  j.broadcast(code);
+  return code;
+}
+
+void abort_job(const std::string& message, exit_code code) {
+  const job& j = job::world();
+  std::fprintf(stderr, "gsofa: error: rank %d: %s\n", j.rank(), one_line(message).c_str());
+  job::world().abort(static_cast<int>(code));
+}
+
+}  // namespace gsofa
