@@ -14,7 +14,8 @@ namespace {
 
 struct assignment {
   std::string variant;  // empty: every variant that has the option
-  std::string key, value, text;
+  std::string key, text;
+  std::vector<std::string> values;  // a case for each
   bool used = false;
 };
 
@@ -26,7 +27,12 @@ assignment parse_assignment(const std::string& text) {
   assignment a;
   a.text = text;
   a.key = text.substr(0, equal);
-  a.value = text.substr(equal + 1);
+  for (std::size_t at = equal + 1;;) {
+    const auto comma = text.find(',', at);
+    a.values.push_back(text.substr(at, comma - at));
+    if (comma == std::string::npos) break;
+    at = comma + 1;
+  }
   if (const auto dot = a.key.find('.'); dot != std::string::npos) {
     a.variant = a.key.substr(0, dot);
     a.key = a.key.substr(dot + 1);
@@ -52,12 +58,23 @@ std::vector<const variant_info*> choose(const std::vector<std::string>& names) {
   return chosen;
 }
 
-void apply(std::vector<assignment>& assignments, const variant_info& info, option_set& options) {
+std::size_t combinations(const std::vector<assignment>& assignments) {
+  std::size_t count = 1;
+  for (const auto& a : assignments) count *= a.values.size();
+  return count;
+}
+
+// Sets every option to its value in the given combination; the last assignment varies fastest.
+void apply(std::vector<assignment>& assignments, std::size_t combination, const variant_info& info,
+           option_set& options) {
+  std::size_t rest = combinations(assignments);
   for (auto& a : assignments) {
+    rest /= a.values.size();
+    const std::string& value = a.values[combination / rest % a.values.size()];
     if (!a.variant.empty() && a.variant != info.name) continue;
     if (a.variant.empty() && !has_option(info, a.key)) continue;
     try {
-      options.set(info.options, a.key, a.value);
+      options.set(info.options, a.key, value);
     } catch (const input_error& e) {
       throw input_error(info.name + ": " + e.what());
     }
@@ -95,13 +112,19 @@ std::vector<planned_case> plan_cases(const case_options& options) {
   const bool named = !options.variants.empty();
 
   std::vector<planned_case> cases;
-  for (const variant_info* info : chosen) {
+  auto plan = [&](const variant_info* info, std::size_t combination) {
     planned_case c;
     c.request.info = info;
     c.request.trials = options.trials;
     run_settings& s = c.request.settings;
     s.options = option_set(info->options);
-    apply(assignments, *info, s.options);
+    apply(assignments, combination, *info, s.options);
+    // An option that this variant lacks makes no difference to it.
+    const bool known = std::ranges::any_of(cases, [&](const planned_case& other) {
+      return other.request.info == info &&
+             other.request.settings.options.values() == s.options.values();
+    });
+    if (known) return;
     s.chunk_size = options.chunk_size;
     s.threads = options.threads > 0 ? options.threads : this_machine().hardware_threads;
     if (!info->multithreaded) s.threads = 1;
@@ -132,10 +155,16 @@ std::vector<planned_case> plan_cases(const case_options& options) {
         throw input_error(info->name +
                           " keeps no checkpoints; name a variant that does: --variant");
       }
+      if (combinations(assignments) > 1) {
+        throw input_error("a checkpoint belongs to one case: give each option one value");
+      }
       s.checkpoint = options.checkpoint;
       s.checkpoint.folder /= info->name;
     }
     cases.push_back(std::move(c));
+  };
+  for (const variant_info* info : chosen) {
+    for (std::size_t k = 0; k < combinations(assignments); ++k) plan(info, k);
   }
   check_all_used(assignments, chosen);
   return cases;

@@ -11,7 +11,7 @@ namespace gsofa {
 struct case_options {
   std::vector<std::string> variants{};  ///< empty: all but planted ones
   std::vector<std::string> wants{};     ///< empty: what each can give of counts, digest, supernodes
-  std::vector<std::string> sets{};      ///< "key=value" or "variant.key=value"
+  std::vector<std::string> sets{};      ///< "key=value" or "variant.key=value"; "key=a,b": each
   int threads = 0;                      ///< 0: as many as this process may use
   index_t chunk_size = 128;
   trial_plan trials{};

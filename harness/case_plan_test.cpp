@@ -60,6 +60,26 @@ TEST_CASE("an option is set on the variants that have it") {
   }
 }
 
+TEST_CASE(
+    "several values of options make a case for each combination, of variants that have them") {
+  const auto cases = plan_cases({.variants = {"cpu_fill2", "cpu_maxid"},
+                                 .sets = {"line_9_5=true,false", "concurrent_sources=1,2,3"}});
+  std::vector<std::string> seen;
+  for (const auto& c : cases) {
+    if (c.request.info->name == "cpu_fill2") {
+      seen.emplace_back("fill2");
+      continue;
+    }
+    const auto& o = c.request.settings.options;
+    seen.push_back((o.flag("line_9_5") ? "on " : "off ") +
+                   std::to_string(o.integer("concurrent_sources")));
+  }
+  CHECK(seen ==
+        std::vector<std::string>{"fill2", "on 1", "on 2", "on 3", "off 1", "off 2", "off 3"});
+  CHECK_THROWS_AS(plan_cases({.variants = {"cpu_maxid"}, .sets = {"line_9_5=true,perhaps"}}),
+                  input_error);
+}
+
 TEST_CASE("wrong requests are input errors") {
   const variant_info* v = variant_with("bool");
   REQUIRE(v != nullptr);

@@ -85,7 +85,8 @@ void add_run_command(CLI::App& app, command_action& action) {
       ->capture_default_str();
   c->add_option("--set", o->cases.sets,
                 "Option of a variant, repeatable: key=value for every variant that has it, or "
-                "variant.key=value")
+                "variant.key=value; key=a,b,c runs a case for each value, several such for each "
+                "combination")
       ->type_name("KEY=VALUE")
       ->take_all();
   c->add_option("--threads", o->cases.threads,
