@@ -32,17 +32,24 @@ def chunks_of_rank(schedule, chunks, rank, ranks):
     return range(rank, chunks, ranks)
 
 
-def guided_takes(chunks, largest, workers_in_all):
-    """[(begin, end)] of the dynamic order that a worker takes at a time."""
-    takes, begin, share = [], 0, 2 * max(1, workers_in_all)
-    while begin < chunks:
-        size = min(max((chunks - begin) // share, 1), max(1, largest))
-        takes.append((begin, begin + size))
-        begin += size
+def work_of_chunks(ranges, predicted):
+    return [sum(predicted[b:e]) for b, e in ranges]
+
+
+def chunks_by_work(works):
+    """Chunk numbers by falling work; ties by number."""
+    return sorted(range(len(works)), key=lambda c: -works[c])
+
+
+def guided_takes(works, largest, workers_in_all):
+    """[(begin, end)] of the dynamic order that a worker takes at a time; `works` in that order."""
+    takes, begin, left, share = [], 0, sum(works), 2 * max(1, workers_in_all)
+    while begin < len(works):
+        end, taken = begin + 1, works[begin]
+        while end < len(works) and end - begin < largest and taken + works[end] <= left / share:
+            taken += works[end]
+            end += 1
+        takes.append((begin, end))
+        left -= taken
+        begin = end
     return takes
-
-
-def chunks_by_work(ranges, predicted):
-    """Chunk numbers by falling sum of the predicted work of their rows; ties by number."""
-    sums = [sum(predicted[b:e]) for b, e in ranges]
-    return sorted(range(len(ranges)), key=lambda c: -sums[c])

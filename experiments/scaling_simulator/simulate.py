@@ -122,7 +122,9 @@ def extrapolate(args, works):
         for chunk_size in args.chunk_size:
             chunk = chunk_size
             if args.full_order:
-                chunk = max(1, round(chunk_size * len(work["edges"]) / args.full_order))
+                # A few rows do not divide evenly among the GPUs of a node as a full-sized chunk does.
+                scaled = chunk_size * len(work["edges"]) / args.full_order
+                chunk = args.gpus * max(1, round(scaled / args.gpus))
             for schedule in args.schedule:
                 def run(nodes, workers, schedule=schedule, chunk=chunk):
                     layout = Layout(nodes, workers, schedule, chunk, sources, args.batch_barrier)
@@ -197,7 +199,7 @@ def arguments():
     p.add_argument("--sources", type=int, default=1024, help="#C of a GPU")
     p.add_argument("--full-order", type=int, metavar="N",
                    help="order of the full-sized matrix that --work is a smaller member of: #C and the\n"
-                        "chunk size are scaled by n/N")
+                        "chunk size (to a multiple of --gpus) are scaled by n/N")
     p.add_argument("--rate", type=float, default=1e9, help="edges per second of a GPU")
     p.add_argument("--overhead", type=float, default=0.0, help="microseconds for each batch of a GPU")
     p.add_argument("--source-rate", type=float, default=0.0,

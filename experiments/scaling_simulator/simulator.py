@@ -11,7 +11,7 @@ import heapq
 from dataclasses import dataclass
 
 from schedule import (BLOCK, DYNAMIC, INTRA_NODE, SCHEDULES, chunk_ranges, chunks_by_work,
-                      chunks_of_rank, chunks_per_node, guided_takes, part)
+                      chunks_of_rank, chunks_per_node, guided_takes, part, work_of_chunks)
 
 
 @dataclass(frozen=True)
@@ -102,10 +102,12 @@ def simulate_dynamic(edges, predicted, machine, layout):
     ranges = chunk_ranges(len(edges), layout.chunk_size)
     size = ranges[0][1] - ranges[0][0] if ranges else 1
     total = layout.nodes * layout.workers
-    order = chunks_by_work(ranges, predicted)
+    works = work_of_chunks(ranges, predicted)
+    order = chunks_by_work(works)
+    takes = guided_takes([works[c] for c in order], max(1, layout.sources // size), total)
     busy = [0.0] * total
     free = [(0.0, k) for k in range(total)]
-    for begin, end in guided_takes(len(ranges), max(1, layout.sources // size), total):
+    for begin, end in takes:
         rows = [x for c in sorted(order[begin:end]) for x in edges[ranges[c][0]:ranges[c][1]]]
         seconds = (sub_batches(machine, rows, layout.sources)
                    + machine.chunk_time * (end - begin))

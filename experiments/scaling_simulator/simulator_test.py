@@ -11,7 +11,7 @@ HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE))
 
 from schedule import (chunk_ranges, chunks_by_work, chunks_of_rank, chunks_per_node,  # noqa: E402
-                      guided_takes)
+                      guided_takes, work_of_chunks)
 from simulator import SCHEDULES, Layout, Machine, fit_rate, simulate  # noqa: E402
 
 UNIT = Machine(rate=1.0)
@@ -41,9 +41,13 @@ class ScheduleTest(unittest.TestCase):
         self.assertEqual([*chunks_of_rank("intra_node", 2, 2, 3)], [])
 
     def test_order_and_takes(self):
-        self.assertEqual(chunks_by_work(chunk_ranges(9, 2), [1, 1, 5, 5, 2, 8, 1, 1, 3]),
-                         [1, 2, 4, 0, 3])
-        self.assertEqual(guided_takes(10, 4, 1), [(0, 4), (4, 7), (7, 8), (8, 9), (9, 10)])
+        works = work_of_chunks(chunk_ranges(9, 2), [1, 1, 5, 5, 2, 8, 1, 1, 3])
+        self.assertEqual(works, [2, 10, 10, 2, 3])
+        self.assertEqual(chunks_by_work(works), [1, 2, 4, 0, 3])
+        self.assertEqual(guided_takes([1.0] * 10, 4, 1), [(0, 4), (4, 7), (7, 8), (8, 9), (9, 10)])
+        self.assertEqual(guided_takes([20, 11, 6, 2, 1], 4, 1), [(k, k + 1) for k in range(5)])
+        self.assertEqual(guided_takes([8, 4, 4, 2, 2, 2, 2], 4, 1),
+                         [(0, 2), (2, 4), (4, 5), (5, 6), (6, 7)])
 
 
 class SimulatorTest(unittest.TestCase):

@@ -173,9 +173,7 @@ void check_failing_worker(job& j) {
   }
 }
 
-}  // namespace
-
-int main() {
+int run() {
   job& j = job::world();
   check_collectives(j);
   check_counter(j);
@@ -185,4 +183,16 @@ int main() {
   if (j.root()) std::printf("%d ranks: %s\n", j.ranks(), all == 0 ? "all well" : "FAILED");
   j.finish();
   return all == 0 ? 0 : 1;
+}
+
+}  // namespace
+
+int main() {
+  try {
+    return run();
+  } catch (const unavailable_error& e) {
+    // The ranks make no job: another launcher, or a build without MPI.
+    std::fprintf(stderr, "%s\n", e.what());
+    return static_cast<int>(exit_code::unavailable);
+  }
 }

@@ -145,12 +145,14 @@ void distributed_driver::state::plan(execution& exec) {
   if (kind == schedule_kind::dynamic) {
     const double begin = j.wtime();
     predicted = predicted_work(a);
-    order = chunks_by_work(chunks, predicted);
+    const auto chunk_work = work_of_chunks(chunks, predicted);
+    order = chunks_by_work(chunk_work);
     std::erase_if(order, [&](index_t c) { return recorded[static_cast<std::size_t>(c)] != 0; });
     exec.derived["prediction_us"] = static_cast<std::int64_t>((j.wtime() - begin) * 1e6);
     const auto all_workers = static_cast<int>(j.sum(std::int64_t{workers}));
-    takes = guided_takes(static_cast<index_t>(order.size()), static_cast<index_t>(j.min(whole)),
-                         all_workers);
+    std::vector<double> works;
+    for (const index_t c : order) works.push_back(chunk_work[static_cast<std::size_t>(c)]);
+    takes = guided_takes(works, static_cast<index_t>(j.min(std::int64_t{whole})), all_workers);
     exec.derived["takes"] = static_cast<std::int64_t>(takes.size());
   } else {
     mine = chunks_of_rank(kind, chunks.count(), j.rank(), j.ranks());

@@ -124,29 +124,39 @@ std::vector<double> predicted_work(const pattern_view& a) {
   return work;
 }
 
-std::vector<index_t> chunks_by_work(const chunking& chunks, std::span<const double> work) {
+std::vector<double> work_of_chunks(const chunking& chunks, std::span<const double> work) {
   std::vector<double> sum(static_cast<std::size_t>(chunks.count()), 0.0);
   for (index_t c = 0; c < chunks.count(); ++c) {
     for (index_t i = chunks.begin(c); i < chunks.end(c); ++i) {
       sum[static_cast<std::size_t>(c)] += work[static_cast<std::size_t>(i)];
     }
   }
-  std::vector<index_t> order(sum.size());
+  return sum;
+}
+
+std::vector<index_t> chunks_by_work(std::span<const double> chunk_work) {
+  std::vector<index_t> order(chunk_work.size());
   std::iota(order.begin(), order.end(), index_t{0});
   std::ranges::stable_sort(order, std::ranges::greater(),
-                           [&](index_t c) { return sum[static_cast<std::size_t>(c)]; });
+                           [&](index_t c) { return chunk_work[static_cast<std::size_t>(c)]; });
   return order;
 }
 
-std::vector<std::pair<index_t, index_t>> guided_takes(index_t chunks, index_t largest,
-                                                      int workers_in_all) {
+std::vector<std::pair<index_t, index_t>> guided_takes(std::span<const double> works,
+                                                      index_t largest, int workers_in_all) {
   std::vector<std::pair<index_t, index_t>> takes;
-  const offset_t share = offset_t{2} * std::max(1, workers_in_all);
-  for (index_t begin = 0; begin < chunks;) {
-    const auto guided = static_cast<index_t>((chunks - begin) / share);
-    const index_t size = std::clamp<index_t>(guided, 1, std::max<index_t>(1, largest));
-    takes.emplace_back(begin, begin + size);
-    begin += size;
+  const double share = 2.0 * std::max(1, workers_in_all);
+  double left = std::accumulate(works.begin(), works.end(), 0.0);
+  for (std::size_t begin = 0; begin < works.size();) {
+    std::size_t end = begin + 1;
+    double taken = works[begin];
+    while (end < works.size() && end - begin < static_cast<std::size_t>(largest) &&
+           taken + works[end] <= left / share) {
+      taken += works[end++];
+    }
+    takes.emplace_back(static_cast<index_t>(begin), static_cast<index_t>(end));
+    left -= taken;
+    begin = end;
   }
   return takes;
 }

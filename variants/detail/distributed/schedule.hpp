@@ -80,14 +80,19 @@ int worker_of_row(schedule_kind kind, const chunking& chunks, std::span<const in
 /// the search traverses no more; for symmetric patterns it is exact. O(nnz log n) time.
 std::vector<double> predicted_work(const pattern_view& a);
 
-/// Chunks by falling sum of `work` over their rows; ties by number.
-std::vector<index_t> chunks_by_work(const chunking& chunks, std::span<const double> work);
+/// Sum of `work` over the rows of each chunk.
+std::vector<double> work_of_chunks(const chunking& chunks, std::span<const double> work);
+
+/// Numbers of chunks by falling work; ties by number.
+std::vector<index_t> chunks_by_work(std::span<const double> chunk_work);
 
 /// Ranges [first, second) of the dynamic order that a worker takes at a time: up to `largest`
-/// chunks, never more than half of an even share of what is left, at least one (guided
-/// self-scheduling: Polychronopoulos & Kuck 1987). Computed alike by all ranks, so that one shared
+/// chunks, of no more than half of an even share of the work that is left, at least one chunk
+/// (guided self-scheduling, Polychronopoulos & Kuck 1987, by work instead of by number: the first
+/// chunks are so much heavier than the others that an even number of them is no even share).
+/// `works` is the work of the chunks in that order. Computed alike by all ranks, so that one shared
 /// counter suffices.
-std::vector<std::pair<index_t, index_t>> guided_takes(index_t chunks, index_t largest,
-                                                      int workers_in_all);
+std::vector<std::pair<index_t, index_t>> guided_takes(std::span<const double> works,
+                                                      index_t largest, int workers_in_all);
 
 }  // namespace gsofa::detail

@@ -134,30 +134,44 @@ TEST_CASE("predicted work of the worked example and of a path") {
 
 TEST_CASE("chunks by falling work") {
   const std::vector<double> work{1, 1, 5, 5, 2, 8, 1, 1, 3};
-  const chunking chunks(9, 2);
-  CHECK(chunks_by_work(chunks, work) == std::vector<index_t>{1, 2, 4, 0, 3});
+  const auto sums = work_of_chunks(chunking(9, 2), work);
+  CHECK(sums == std::vector<double>{2, 10, 10, 2, 3});
+  CHECK(chunks_by_work(sums) == std::vector<index_t>{1, 2, 4, 0, 3});
 }
 
-TEST_CASE("guided takes cover the order and shrink") {
+TEST_CASE("guided takes cover the order and are shares of the work that is left") {
   for (const int workers : {1, 3, 264}) {
     for (const index_t largest : {1, 4, 48}) {
-      for (const index_t chunks : {0, 1, 7, 1000}) {
-        const auto takes = guided_takes(chunks, largest, workers);
+      for (const std::size_t chunks : {0U, 1U, 7U, 1000U}) {
+        std::vector<double> works(chunks);
+        for (std::size_t k = 0; k < chunks; ++k) works[k] = 1e6 / static_cast<double>(k * k + 1);
+        double left = 0;
+        for (const double w : works) left += w;
         index_t next = 0;
-        index_t before = largest;
-        for (const auto& [begin, end] : takes) {
+        for (const auto& [begin, end] : guided_takes(works, largest, workers)) {
           CHECK(begin == next);
           CHECK(end > begin);
-          CHECK(end - begin <= before);
-          before = end - begin;
+          CHECK(end - begin <= largest);
+          double taken = 0;
+          for (index_t k = begin; k < end; ++k) taken += works[static_cast<std::size_t>(k)];
+          if (end - begin > 1) CHECK(taken <= left / (2 * workers) + 1e-6);
+          left -= taken;
           next = end;
         }
-        CHECK(next == chunks);
+        CHECK(next == static_cast<index_t>(chunks));
       }
     }
   }
   using list = std::vector<std::pair<index_t, index_t>>;
-  CHECK(guided_takes(10, 4, 1) == list{{0, 4}, {4, 7}, {7, 8}, {8, 9}, {9, 10}});
+  // Halves of 10, 6, 3, 2 and 1 equal chunks.
+  const std::vector<double> equal(10, 1.0);
+  CHECK(guided_takes(equal, 4, 1) == list{{0, 4}, {4, 7}, {7, 8}, {8, 9}, {9, 10}});
+  // Nothing fits beside 20, half of 40; beside 11 of 20; beside 6 of 9; beside 2 of 3.
+  const std::vector<double> uneven{20, 11, 6, 2, 1};
+  CHECK(guided_takes(uneven, 4, 1) == list{{0, 1}, {1, 2}, {2, 3}, {3, 4}, {4, 5}});
+  // 8 + 4 is half of 24, 4 + 2 of 12, 2 less than half of 6.
+  const std::vector<double> falling{8, 4, 4, 2, 2, 2, 2};
+  CHECK(guided_takes(falling, 4, 1) == list{{0, 2}, {2, 4}, {4, 5}, {5, 6}, {6, 7}});
 }
 
 TEST_CASE("schedule names") {
