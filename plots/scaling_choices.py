@@ -1,0 +1,80 @@
+"""What the distributed variant can choose, on all GPUs of one host: schedule, sharing, chunk size."""
+
+import statistics
+import sys
+
+import style
+from style import plt
+
+VARIANT = "mpi_maxid"
+SCHEDULES = ("block", "inter_node", "intra_node", "dynamic")
+SHARINGS = ("peer", "managed_advised", "managed_shared_fill", "managed")
+
+
+def median_ms(record):
+    return 1e3 * statistics.median(record["samples_s"])
+
+
+def gpus(record):
+    return record["mpi"]["ranks"] * record["derived"]["workers_per_node"]
+
+
+def bars(axis, groups, choices, value, base):
+    """Grouped bars of value / value of the base choice; returns the rows drawn."""
+    rows = []
+    shown = [g for g in groups if base in groups[g]]
+    for k, choice in enumerate(choices):
+        for x, g in enumerate(shown):
+            if choice not in groups[g]:
+                continue
+            ratio = value(groups[g][choice]) / value(groups[g][base])
+            axis.bar(x + (k - (len(choices) - 1) / 2) * 0.8 / len(choices), ratio,
+                     0.8 / len(choices), edgecolor="black", linewidth=0.5,
+                     color=("white", *style.GREYS[::-1])[k], hatch=style.HATCHES[k],
+                     label=str(choice) if x == 0 else None)
+            rows.append((g, str(choice), f"{value(groups[g][choice]):.6g}", f"{ratio:.4g}"))
+    axis.set_xticks(range(len(shown)), shown, rotation=30, ha="right", fontsize=7)
+    axis.legend(fontsize=6)
+    return rows
+
+
+def draw(args):
+    records = [r for r in style.read_records(args.records)
+               if r["variant"] == VARIANT and r["samples_s"] and not r["counting"]]
+    if not records:
+        raise style.Absent(f"{args.records} has no timed runs of {VARIANT}")
+    records = style.accept(records, args)
+    most = max(gpus(r) for r in records)
+    schedules, sharings, chunks = {}, {}, {}
+    for r in records:
+        if gpus(r) != most:
+            continue
+        o, name = r["options"], style.matrix_label(r).removeprefix("gen:").split(",seed")[0]
+        ranks = r["mpi"]["ranks"]
+        if o["concurrent_sources"] != 0:
+            sharings.setdefault(name, {})[o["sharing"]] = r
+            continue
+        if r["chunk_size"] == 128:
+            schedules.setdefault(f"{name}, {ranks} x {most // ranks}", {})[o["schedule"]] = r
+        if ranks == 1:
+            chunks.setdefault(f"{name}, {o['schedule']}", {})[r["chunk_size"]] = r
+    chunks = {k: v for k, v in chunks.items() if len(v) > 1}
+
+    figure, axes = plt.subplots(1, 3, figsize=(11, 3.4), layout="constrained",
+                                width_ratios=(5, 3, 3))
+    rows = []
+    for axis, what, groups, choices, base in (
+            (axes[0], "schedule", schedules, SCHEDULES, "dynamic"),
+            (axes[1], "sharing", sharings, SHARINGS, "peer"),
+            (axes[2], "chunk size", chunks, (64, 128, 256, 512), 128)):
+        rows += [(what, *row) for row in bars(axis, groups, choices, median_ms, base)]
+        axis.set_ylabel(f"time over that of {base}")
+        axis.set_title(f"{what}, {most} GPUs" +
+                       (" (ranks x GPUs of a rank)" if what == "schedule" else ""))
+        axis.axhline(1, color="black", linewidth=0.6)
+    style.save(figure, args.out, "scaling_choices",
+               ("panel", "matrix", "choice", "ms", "ratio"), rows)
+
+
+if __name__ == "__main__":
+    sys.exit(style.main(draw, __doc__))
