@@ -27,20 +27,24 @@ void panel_eliminator::close(index_t j) {
   const index_t length = s_->length(j);
   mask_pair* const masks = s_->masks.data() + s_->position_begin[at(j)];
 
-  bit_matrix block{};
-  for (int z = 0; z < w; ++z) block[at(z)] = masks[z].upper;
+  bit_matrix block;
+  for (int z = 0; z < w; ++z) block[z] = masks[z].upper;
+  for (int z = w; z < mask_bits; ++z) block[z] = 0;
   transpose(block);  // now row r holds the columns of U(r, :)
-  for (int z = 0; z < w; ++z) block[at(z)] |= masks[z].lower;
+  for (int z = 0; z < w; ++z) block[z] |= masks[z].lower;
   eliminate(block, w);
   bit_matrix columns = block;
   transpose(columns);
-  mask_t pruned = 0;
   for (int k = 0; k < w; ++k) {
-    masks[k].lower = block[at(k)] & below(k);
-    masks[k].upper = columns[at(k)] & below(k);
-    d_.u_reach[at(k)] = block[at(k)] & above(k);
-    d_.l_reach[at(k)] = columns[at(k)] & above(k);
-    if ((d_.u_reach[at(k)] & d_.l_reach[at(k)]) != 0) pruned |= bit(k);
+    masks[k].lower = block[k] & below(k);
+    masks[k].upper = columns[k] & below(k);
+  }
+  if (length == w) return;
+  mask_t pruned = 0;
+  for (int k = 0; k < mask_bits; ++k) {
+    d_.u_reach[k] = block[k] & above(k);
+    d_.l_reach[k] = columns[k] & above(k);
+    pruned |= mask_t{(d_.u_reach[k] & d_.l_reach[k]) != 0} << k;
   }
   d_.unpruned = ~pruned;
   close_ascending(d_.u_reach, w);
@@ -49,13 +53,6 @@ void panel_eliminator::close(index_t j) {
     masks[z].upper = closure(masks[z].upper, d_.l_reach);
     masks[z].lower = closure(masks[z].lower, d_.u_reach);
   }
-  if (length > w) {
-    for (int k = w; k < mask_bits; ++k) d_.u_reach[at(k)] = d_.l_reach[at(k)] = 0;
-    d_.u_covers = d_.u_reach;
-    d_.l_covers = d_.l_reach;
-    transpose(d_.u_covers);
-    transpose(d_.l_covers);
-  }
 }
 
 void panel_eliminator::routes::add(mask_t sources, mask_t target) {
@@ -63,9 +60,9 @@ void panel_eliminator::routes::add(mask_t sources, mask_t target) {
     const int r = lowest(sources);
     if ((active & bit(r)) == 0) {
       active |= bit(r);
-      targets[at(r)] = 0;
+      targets[r] = 0;
     }
-    targets[at(r)] |= target;
+    targets[r] |= target;
   }
 }
 
@@ -78,7 +75,7 @@ void panel_eliminator::routes::apply(const mask_pair* masks, index_t from, index
   }
   if (std::has_single_bit(active)) {
     const int r = lowest(active);
-    const mask_t all = targets[at(r)];
+    const mask_t all = targets[r];
     for (index_t z = from; z < to; ++z) {
       words[z - from] = (mask_t{0} - (masks[z].*Side >> r & 1U)) & all;
     }
@@ -86,7 +83,7 @@ void panel_eliminator::routes::apply(const mask_pair* masks, index_t from, index
   }
   for (index_t z = from; z < to; ++z) {
     mask_t found = 0;
-    for (mask_t m = masks[z].*Side & active; m != 0; m &= m - 1) found |= targets[at(lowest(m))];
+    for (mask_t m = masks[z].*Side & active; m != 0; m &= m - 1) found |= targets[lowest(m)];
     words[z - from] = found;
   }
 }
@@ -132,10 +129,10 @@ void panel_eliminator::push(index_t j) {
       const mask_pair m = masks[end];
       const mask_t own = bit(list[end] - target_begin);
       if ((m.lower & unpruned) != 0) {
-        upper_.add(uncovered(m.lower, d_.l_covers) & unpruned, own);
+        upper_.add(uncovered(m.lower & unpruned, m.lower, d_.l_reach), own);
       }
       if ((m.upper & unpruned) != 0) {
-        lower_.add(uncovered(m.upper, d_.u_covers) & unpruned, own);
+        lower_.add(uncovered(m.upper & unpruned, m.upper, d_.u_reach), own);
       }
       unpruned &= ~(m.lower & m.upper);
     }

@@ -8,11 +8,9 @@ namespace gsofa::detail {
 
 /// The diagonal block of a closed panel, as sets of the panel's columns.
 struct diagonal_block {
-  bit_matrix l_reach;   ///< of column k: rows i > k reached by edges k -> i with L(i, k) != 0
-  bit_matrix u_reach;   ///< of row k: columns j > k reached by edges k -> j with U(k, j) != 0
-  bit_matrix l_covers;  ///< transpose of l_reach: of i, the j < i with i in l_reach[j]
-  bit_matrix u_covers;  ///< transpose of u_reach
-  mask_t unpruned;      ///< k without any s in the panel with L(s, k) != 0 and U(k, s) != 0
+  bit_matrix l_reach;  ///< of column k: rows i > k reached by edges k -> i with L(i, k) != 0
+  bit_matrix u_reach;  ///< of row k: columns j > k reached by edges k -> j with U(k, j) != 0
+  mask_t unpruned;     ///< k without any s in the panel with L(s, k) != 0 and U(k, s) != 0
 };
 
 /// Work done, for the counting build.

@@ -37,10 +37,10 @@ void count_panel(const ordered_graph& g, const panel_set& s, index_t j,
   bit_matrix block;
   for (index_t z = 0; z < length; z += mask_bits) {
     const index_t size = std::min<index_t>(mask_bits, length - z);
-    for (index_t k = 0; k < size; ++k) block[at(k)] = masks[z + k].upper;
-    for (index_t k = size; k < mask_bits; ++k) block[at(k)] = 0;
+    for (index_t k = 0; k < size; ++k) block[k] = masks[z + k].upper;
+    for (index_t k = size; k < mask_bits; ++k) block[k] = 0;
     transpose(block);
-    for (index_t c = 0; c < mask_bits; ++c) u_counts[at(c)] += std::popcount(block[at(c)]);
+    for (index_t c = 0; c < mask_bits; ++c) u_counts[at(c)] += std::popcount(block[c]);
   }
   for (index_t c = 0; c < w; ++c) u_row_counts[at(g.caller(begin + c))] = u_counts[at(c)] + 1;
 }

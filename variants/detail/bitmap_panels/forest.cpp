@@ -29,31 +29,35 @@ bool is_postordered(std::span<const index_t> parent) {
 
 void ordered_graph::build(const pattern_view& a) {
   n = a.n_rows;
-  row_ptr = a.row_ptr;
-  row_idx = a.col_idx;
+  row_ptr_ = a.row_ptr;
+  row_idx_ = a.col_idx;
   order.clear();
+  diagonal_.resize(at(n));
+  for (index_t i = 0; i < n; ++i) {
+    offset_t p = row_ptr_[at(i)];
+    while (row_idx_[at(p)] < i) ++p;
+    diagonal_[at(i)] = p;
+  }
   build_columns();
   build_tree();
   if (!is_postordered(parent)) relabel();
 }
 
 void ordered_graph::build_columns() {
-  col_ptr.assign(at(n) + 1, 0);
+  // col_ptr_[j + 2] counts column j, then col_ptr_[j + 1] is where its next row goes
+  col_ptr_.assign(at(n) + 2, 0);
+  col_split_.resize(at(n));
   for (index_t i = 0; i < n; ++i) {
-    for (const index_t j : row(i)) {
-      if (j != i) ++col_ptr[at(j) + 1];
-    }
+    for (const index_t j : row_below(i)) ++col_ptr_[at(j) + 2];
+    for (const index_t j : row_above(i)) ++col_ptr_[at(j) + 2];
   }
-  for (index_t j = 0; j < n; ++j) col_ptr[at(j) + 1] += col_ptr[at(j)];
-  col_idx.resize(at(col_ptr[at(n)]));
-  // col_ptr[j] runs from the beginning of column j to its end, which is the beginning of the next
+  for (index_t j = 0; j < n; ++j) col_ptr_[at(j) + 2] += col_ptr_[at(j) + 1];
+  col_idx_.resize(at(col_ptr_.back()));
   for (index_t i = 0; i < n; ++i) {
-    for (const index_t j : row(i)) {
-      if (j != i) col_idx[at(col_ptr[at(j)]++)] = i;
-    }
+    col_split_[at(i)] = col_ptr_[at(i) + 1];  // rows < i are in
+    for (const index_t j : row_below(i)) col_idx_[at(col_ptr_[at(j) + 1]++)] = i;
+    for (const index_t j : row_above(i)) col_idx_[at(col_ptr_[at(j) + 1]++)] = i;
   }
-  for (index_t j = n; j > 0; --j) col_ptr[at(j)] = col_ptr[at(j) - 1];
-  col_ptr[0] = 0;
 }
 
 // Liu 1990 with path compression.
@@ -61,16 +65,23 @@ void ordered_graph::build_tree() {
   parent.assign(at(n), -1);
   work_.assign(at(n), -1);
   const auto climb = [&](index_t k, index_t i) {
-    while (k != -1 && k < i) {
+    for (;;) {
       const index_t next = work_[at(k)];
+      if (next == i) return;
       work_[at(k)] = i;
-      if (next == -1) parent[at(k)] = i;
+      if (next < 0) {
+        parent[at(k)] = i;
+        return;
+      }
       k = next;
     }
   };
   for (index_t i = 0; i < n; ++i) {
-    for (const index_t k : row(i)) climb(k, i);
-    for (const index_t k : column(i)) climb(k, i);
+    // marks i as its own ancestor, so that every climb ends there
+    work_[at(i)] = i;
+    for (const index_t k : row_below(i)) climb(k, i);
+    for (const index_t k : column_below(i)) climb(k, i);
+    work_[at(i)] = -1;
   }
 }
 
@@ -79,24 +90,33 @@ void ordered_graph::relabel() {
   std::vector<index_t>& label = work_;
   for (index_t v = 0; v < n; ++v) label[at(order[at(v)])] = v;
 
-  std::vector<index_t> old_parent = std::move(parent);
+  const std::vector<index_t> old_parent = std::move(parent);
   parent.assign(at(n), -1);
+  std::vector<offset_t> ptr{0};
+  std::vector<offset_t> diagonal(at(n));
+  std::vector<index_t> idx(row_idx_.size());
+  ptr.reserve(at(n) + 1);
   for (index_t v = 0; v < n; ++v) {
-    const index_t p = old_parent[at(order[at(v)])];
-    parent[at(v)] = p < 0 ? -1 : label[at(p)];
+    const index_t old = order[at(v)];
+    if (const index_t p = old_parent[at(old)]; p >= 0) parent[at(v)] = label[at(p)];
+    // smaller labels from the front, larger ones from the back: the diagonal's place is left
+    offset_t front = ptr.back();
+    const offset_t end = front + (row_ptr_[at(old) + 1] - row_ptr_[at(old)]);
+    offset_t back = end;
+    const auto place = [&](index_t j) {
+      idx[at(label[at(j)] < v ? front++ : --back)] = label[at(j)];
+    };
+    for (const index_t j : row_below(old)) place(j);
+    for (const index_t j : row_above(old)) place(j);
+    idx[at(front)] = v;
+    diagonal[at(v)] = front;
+    ptr.push_back(end);
   }
-  std::vector<offset_t> new_row_ptr{0};
-  std::vector<index_t> new_row_idx;
-  new_row_ptr.reserve(at(n) + 1);
-  new_row_idx.reserve(row_idx.size());
-  for (index_t v = 0; v < n; ++v) {
-    for (const index_t j : row(order[at(v)])) new_row_idx.push_back(label[at(j)]);
-    new_row_ptr.push_back(static_cast<offset_t>(new_row_idx.size()));
-  }
-  own_row_ptr_ = std::move(new_row_ptr);
-  own_row_idx_ = std::move(new_row_idx);
-  row_ptr = own_row_ptr_;
-  row_idx = own_row_idx_;
+  own_row_ptr_ = std::move(ptr);
+  own_row_idx_ = std::move(idx);
+  diagonal_ = std::move(diagonal);
+  row_ptr_ = own_row_ptr_;
+  row_idx_ = own_row_idx_;
   build_columns();
 }
 

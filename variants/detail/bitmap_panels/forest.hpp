@@ -18,34 +18,45 @@ namespace gsofa::detail {
 /// caller's numbering with rows and columns relabelled.
 struct ordered_graph {
   index_t n = 0;
-  std::span<const offset_t> row_ptr;  ///< n + 1; rows may hold their diagonal
-  std::span<const index_t> row_idx;   ///< columns of each row, in any order
-  std::vector<offset_t> col_ptr;      ///< n + 1; off-diagonal entries only
-  std::vector<index_t> col_idx;       ///< rows of each column, in any order
-  std::vector<index_t> parent;        ///< etree of A + A^T; -1: root
-  std::vector<index_t> order;         ///< caller's number of each vertex; empty: the same
+  std::vector<index_t> parent;  ///< etree of A + A^T; -1: root
+  std::vector<index_t> order;   ///< caller's number of each vertex; empty: the same
 
-  [[nodiscard]] index_t caller(index_t v) const {
-    return order.empty() ? v : order[static_cast<std::size_t>(v)];
+  [[nodiscard]] index_t caller(index_t v) const { return order.empty() ? v : order[at(v)]; }
+  /// The j < i with A(i, j) != 0, and the j > i.
+  [[nodiscard]] std::span<const index_t> row_below(index_t i) const {
+    return slice(row_idx_, row_ptr_[at(i)], diagonal_[at(i)]);
   }
-  [[nodiscard]] std::span<const index_t> row(index_t i) const { return slice(row_ptr, row_idx, i); }
-  [[nodiscard]] std::span<const index_t> column(index_t j) const {
-    return slice(col_ptr, col_idx, j);
+  [[nodiscard]] std::span<const index_t> row_above(index_t i) const {
+    return slice(row_idx_, diagonal_[at(i)] + 1, row_ptr_[at(i) + 1]);
   }
-  /// Computes all of it from `a`, which must outlive this object. O(nnz log n).
+  /// The i < j with A(i, j) != 0, and the i > j.
+  [[nodiscard]] std::span<const index_t> column_below(index_t j) const {
+    return slice(col_idx_, col_ptr_[at(j)], col_split_[at(j)]);
+  }
+  [[nodiscard]] std::span<const index_t> column_above(index_t j) const {
+    return slice(col_idx_, col_split_[at(j)], col_ptr_[at(j) + 1]);
+  }
+  /// Computes all of it from `a`: rows sorted, no zero on the diagonal. `a` must outlive this
+  /// object. O(nnz log n).
   void build(const pattern_view& a);
 
  private:
-  static std::span<const index_t> slice(std::span<const offset_t> ptr, std::span<const index_t> idx,
-                                        index_t i) {
-    const auto k = static_cast<std::size_t>(i);
-    return idx.subspan(static_cast<std::size_t>(ptr[k]),
-                       static_cast<std::size_t>(ptr[k + 1] - ptr[k]));
+  static std::size_t at(offset_t i) { return static_cast<std::size_t>(i); }
+  static std::span<const index_t> slice(std::span<const index_t> idx, offset_t begin,
+                                        offset_t end) {
+    return {idx.data() + begin, at(end - begin)};
   }
   void build_columns();
   void build_tree();
   void relabel();
 
+  // Row i: columns < i, the diagonal at diagonal_[i], columns > i.
+  std::span<const offset_t> row_ptr_;
+  std::span<const index_t> row_idx_;
+  std::vector<offset_t> diagonal_;
+  // Column j without its diagonal: rows < j, from col_split_[j] on rows > j.
+  std::vector<offset_t> col_ptr_, col_split_;
+  std::vector<index_t> col_idx_;
   std::vector<offset_t> own_row_ptr_;  // of the relabelled rows
   std::vector<index_t> own_row_idx_, work_;
 };

@@ -38,37 +38,49 @@ void cut_panels(const ordered_graph& g, int width, panel_set& s) {
   for (index_t& q : s.parent) q = q < 0 ? -1 : s.panel_of[at(q)];
 }
 
-void position_builder::insert(index_t v) {
-  const auto w = static_cast<std::size_t>(v) / 64;
+void position_builder::insert(index_t word, mask_t members) {
+  const auto w = at(word);
   if (word_[w] == 0) {
     if (summary_[w / 64] == 0) top_[w / 4096] |= bit(static_cast<int>(w / 64 % 64));
     summary_[w / 64] |= bit(static_cast<int>(w % 64));
   }
-  word_[w] |= bit(v % 64);
+  word_[w] |= members;
 }
 
-// Visits the members in ascending order and sets rank_; clears the two levels above the words.
-template <class Visit>
-void position_builder::scan(Visit&& visit) {
+void position_builder::insert_list(std::span<const index_t> list, index_t end) {
+  index_t word = 0;
+  mask_t members = 0;
+  for (const index_t v : list) {
+    if (v < end) continue;
+    if (v / 64 != word) {
+      if (members != 0) insert(word, members);
+      word = v / 64;
+      members = 0;
+    }
+    members |= bit(v % 64);
+  }
+  if (members != 0) insert(word, members);
+}
+
+index_t position_builder::scan() {
   nonzero_.clear();
   index_t count = 0;
   for (std::size_t t = 0; t < top_.size(); ++t) {
     for (; top_[t] != 0; top_[t] &= top_[t] - 1) {
-      const std::size_t u = t * 64 + static_cast<std::size_t>(lowest(top_[t]));
+      const std::size_t u = t * 64 + at(lowest(top_[t]));
       for (; summary_[u] != 0; summary_[u] &= summary_[u] - 1) {
-        const std::size_t w = u * 64 + static_cast<std::size_t>(lowest(summary_[u]));
+        const std::size_t w = u * 64 + at(lowest(summary_[u]));
         rank_[w] = count;
+        count += std::popcount(word_[w]);
         nonzero_.push_back(static_cast<index_t>(w));
-        for (mask_t m = word_[w]; m != 0; m &= m - 1) {
-          visit(count++, static_cast<index_t>(w * 64) + lowest(m));
-        }
       }
     }
   }
+  return count;
 }
 
 index_t position_builder::rank(index_t v) const {
-  const auto w = static_cast<std::size_t>(v) / 64;
+  const auto w = at(v / 64);
   return rank_[w] + static_cast<index_t>(std::popcount(word_[w] & below(v % 64)));
 }
 
@@ -92,39 +104,25 @@ bool position_builder::build(const ordered_graph& g, panel_set& s, offset_t limi
     const index_t width = end - begin;
     // A boundary vertex of a child is in this panel or in its boundary; so is each neighbour in A.
     for (index_t child = first_child_[at(j)]; child >= 0; child = sibling_[at(child)]) {
-      for (const index_t v : s.list(child).subspan(at(s.width(child)))) {
-        if (v >= end) insert(v);
-      }
+      insert_list(s.list(child).subspan(at(s.width(child))), end);
     }
     for (index_t c = begin; c < end; ++c) {
-      for (const index_t v : g.row(c)) {
-        if (v >= end) insert(v);
-      }
-      for (const index_t v : g.column(c)) {
-        if (v >= end) insert(v);
-      }
+      insert_list(g.row_above(c), end);
+      insert_list(g.column_above(c), end);
     }
     const offset_t first = s.position_begin.back();
-    index_t boundary = 0;
-    bool fits = true;
-    s.columns.resize(at(first + width));
-    for (index_t c = begin; c < end; ++c) s.columns[at(first + c - begin)] = c;
-    scan([&](index_t k, index_t v) {
-      boundary = k + 1;
-      if (k % 1024 == 0) {
-        fits = fits && first + width + k <= limit;
-        if (fits) s.columns.resize(at(first + width + k) + 1024);
-      }
-      if (fits) s.columns[at(first + width + k)] = v;
-    });
-    const offset_t last = first + width + boundary;
-    if (!fits || last > limit) return false;
+    const offset_t last = first + width + scan();
+    if (last > limit) return false;
     s.columns.resize(at(last));
     s.in_parent.resize(at(last));
     s.masks.resize(at(last));
     s.position_begin.push_back(last);
-    std::fill(&s.masks[at(first)], &s.masks[at(first)] + (last - first), mask_pair{0, 0});
 
+    index_t* next = s.columns.data() + first;
+    for (index_t c = begin; c < end; ++c) *next++ = c;
+    for (const index_t w : nonzero_) {
+      for (mask_t m = word_[at(w)]; m != 0; m &= m - 1) *next++ = w * 64 + lowest(m);
+    }
     const auto position = [&](index_t v) { return v < end ? v - begin : width + rank(v); };
     for (index_t child = first_child_[at(j)]; child >= 0; child = sibling_[at(child)]) {
       const offset_t from = s.position_begin[at(child)];
@@ -133,14 +131,12 @@ bool position_builder::build(const ordered_graph& g, panel_set& s, offset_t limi
         s.in_parent[at(p)] = position(s.columns[at(p)]);
       }
     }
+    mask_pair* const masks = s.masks.data() + first;
+    std::fill(masks, masks + (last - first), mask_pair{0, 0});
     for (index_t c = begin; c < end; ++c) {
       const mask_t mine = bit(c - begin);
-      for (const index_t v : g.row(c)) {
-        if (v > c) s.masks[at(first + position(v))].upper |= mine;
-      }
-      for (const index_t v : g.column(c)) {
-        if (v > c) s.masks[at(first + position(v))].lower |= mine;
-      }
+      for (const index_t v : g.row_above(c)) masks[position(v)].upper |= mine;
+      for (const index_t v : g.column_above(c)) masks[position(v)].lower |= mine;
     }
     for (const index_t w : nonzero_) word_[at(w)] = 0;
     if (const index_t p = s.parent[at(j)]; p >= 0) {
