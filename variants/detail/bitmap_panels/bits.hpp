@@ -101,6 +101,7 @@ inline void eliminate(bit_matrix& m, int w) {
 inline void close_ascending(bit_matrix& m, int w) {
   using namespace bits_impl;
   for (int k = w - 1; k > 0; --k) {
+    if (m[k] == 0) continue;
     const mask_vector add = all(m[k]);
     // only rows < k have bit k
     for (int q = 0; q <= k / 8; ++q) vector(m, q) = join_where(vector(m, q), k, add);
@@ -119,7 +120,19 @@ inline mask_t closure(mask_t m, const bit_matrix& reach) {
   return m;
 }
 
-/// Members of `candidates`, a subset of m, that reach no other member of m.
+/// The same from edges that are not closed: next[k] holds the bits > k that k has an edge to. Looks
+/// at every member, ascending.
+inline mask_t closure_by_edges(mask_t m, const bit_matrix& next) {
+  for (mask_t todo = m; todo != 0;) {
+    const int k = lowest(todo);
+    m |= next[k];
+    todo = m & above(k);
+  }
+  return m;
+}
+
+/// Members of `candidates`, a subset of m, from which `reach` (closed or only edges) leads to no
+/// member of m.
 inline mask_t uncovered(mask_t candidates, mask_t m, const bit_matrix& reach) {
   mask_t kept = 0;
   for (; candidates != 0; candidates &= candidates - 1) {

@@ -10,6 +10,9 @@ namespace gsofa::detail {
 namespace {
 std::size_t at(offset_t i) { return static_cast<std::size_t>(i); }
 
+// Boundaries shorter than this do not repay the closure of the diagonal block.
+constexpr index_t few_positions = 16;
+
 // relaxed: a set bit is never cleared and no bit is read before its panel is closed; the thread
 // that closes it has acquired the counter that every pushing thread released after its pushes.
 template <bool Shared>
@@ -47,6 +50,13 @@ void panel_eliminator::close(index_t j) {
     pruned |= mask_t{(d_.u_reach[k] & d_.l_reach[k]) != 0} << k;
   }
   d_.unpruned = ~pruned;
+  if (length - w < few_positions) {
+    for (index_t z = w; z < length; ++z) {
+      masks[z].upper = closure_by_edges(masks[z].upper, d_.l_reach);
+      masks[z].lower = closure_by_edges(masks[z].lower, d_.u_reach);
+    }
+    return;
+  }
   close_ascending(d_.u_reach, w);
   close_ascending(d_.l_reach, w);
   for (index_t z = w; z < length; ++z) {

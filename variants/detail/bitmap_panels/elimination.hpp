@@ -6,7 +6,8 @@
 
 namespace gsofa::detail {
 
-/// The diagonal block of a closed panel, as sets of the panel's columns.
+/// The diagonal block of a closed panel, as sets of the panel's columns. Where the boundary is
+/// short, the two graphs are left as they are: edges in place of what is reached.
 struct diagonal_block {
   bit_matrix l_reach;  ///< of column k: rows i > k reached by edges k -> i with L(i, k) != 0
   bit_matrix u_reach;  ///< of row k: columns j > k reached by edges k -> j with U(k, j) != 0

@@ -11,20 +11,15 @@ std::size_t at(offset_t i) { return static_cast<std::size_t>(i); }
 }  // namespace
 
 bool is_postordered(std::span<const index_t> parent) {
-  // In a postorder v-1 is a leaf's predecessor or the last child of v, and the first vertex of a
-  // subtree follows the previous one. Equivalent: the ranges [v - size + 1, v] nest by parent.
-  const auto n = static_cast<index_t>(parent.size());
-  std::vector<index_t> size(parent.size(), 1), first(parent.size());
-  for (index_t v = 0; v < n; ++v) first[at(v)] = v;
-  for (index_t v = 0; v < n; ++v) {
-    // all children of v are smaller, so that size and first of v are complete
-    if (first[at(v)] != v - size[at(v)] + 1) return false;
-    const index_t p = parent[at(v)];
-    if (p < 0) continue;
-    size[at(p)] += size[at(v)];
-    first[at(p)] = std::min(first[at(p)], first[at(v)]);
+  // Open roots of the vertices so far. In a postorder the children of v are the last of them; one
+  // that is not stays open for ever.
+  std::vector<index_t> open;
+  open.reserve(parent.size());
+  for (index_t v = 0; v < static_cast<index_t>(parent.size()); ++v) {
+    while (!open.empty() && parent[at(open.back())] == v) open.pop_back();
+    open.push_back(v);
   }
-  return true;
+  return std::ranges::all_of(open, [&](index_t v) { return parent[at(v)] < 0; });
 }
 
 void ordered_graph::build(const pattern_view& a) {
@@ -38,9 +33,27 @@ void ordered_graph::build(const pattern_view& a) {
     while (row_idx_[at(p)] < i) ++p;
     diagonal_[at(i)] = p;
   }
-  build_columns();
+  symmetric_ = is_symmetric();
+  if (!symmetric_) build_columns();
   build_tree();
   if (!is_postordered(parent)) relabel();
+}
+
+bool ordered_graph::is_symmetric() {
+  // next_[j]: the entries of row_above(j) before it are those matched by rows < i
+  std::vector<offset_t>& next = col_split_;
+  next.resize(at(n));
+  for (index_t i = 0; i < n; ++i) {
+    next[at(i)] = diagonal_[at(i)] + 1;
+    for (const index_t j : row_below(i)) {
+      const offset_t p = next[at(j)]++;
+      if (p == row_ptr_[at(j) + 1] || row_idx_[at(p)] != i) return false;
+    }
+  }
+  for (index_t j = 0; j < n; ++j) {
+    if (next[at(j)] != row_ptr_[at(j) + 1]) return false;
+  }
+  return true;
 }
 
 void ordered_graph::build_columns() {
@@ -80,7 +93,9 @@ void ordered_graph::build_tree() {
     // marks i as its own ancestor, so that every climb ends there
     work_[at(i)] = i;
     for (const index_t k : row_below(i)) climb(k, i);
-    for (const index_t k : column_below(i)) climb(k, i);
+    if (!symmetric_) {
+      for (const index_t k : column_below(i)) climb(k, i);
+    }
     work_[at(i)] = -1;
   }
 }
@@ -117,7 +132,7 @@ void ordered_graph::relabel() {
   diagonal_ = std::move(diagonal);
   row_ptr_ = own_row_ptr_;
   row_idx_ = own_row_idx_;
-  build_columns();
+  if (!symmetric_) build_columns();
 }
 
 }  // namespace gsofa::detail

@@ -31,11 +31,15 @@ struct ordered_graph {
   }
   /// The i < j with A(i, j) != 0, and the i > j.
   [[nodiscard]] std::span<const index_t> column_below(index_t j) const {
+    if (symmetric_) return row_below(j);
     return slice(col_idx_, col_ptr_[at(j)], col_split_[at(j)]);
   }
   [[nodiscard]] std::span<const index_t> column_above(index_t j) const {
+    if (symmetric_) return row_above(j);
     return slice(col_idx_, col_split_[at(j)], col_ptr_[at(j) + 1]);
   }
+  /// True if the pattern is symmetric: columns are rows.
+  [[nodiscard]] bool symmetric() const { return symmetric_; }
   /// Computes all of it from `a`: rows sorted, no zero on the diagonal. `a` must outlive this
   /// object. O(nnz log n).
   void build(const pattern_view& a);
@@ -46,15 +50,17 @@ struct ordered_graph {
                                         offset_t end) {
     return {idx.data() + begin, at(end - begin)};
   }
+  bool is_symmetric();
   void build_columns();
   void build_tree();
   void relabel();
 
+  bool symmetric_ = false;
   // Row i: columns < i, the diagonal at diagonal_[i], columns > i.
   std::span<const offset_t> row_ptr_;
   std::span<const index_t> row_idx_;
   std::vector<offset_t> diagonal_;
-  // Column j without its diagonal: rows < j, from col_split_[j] on rows > j.
+  // Unless symmetric_, column j without its diagonal: rows < j, from col_split_[j] on rows > j.
   std::vector<offset_t> col_ptr_, col_split_;
   std::vector<index_t> col_idx_;
   std::vector<offset_t> own_row_ptr_;  // of the relabelled rows

@@ -108,7 +108,7 @@ bool position_builder::build(const ordered_graph& g, panel_set& s, offset_t limi
     }
     for (index_t c = begin; c < end; ++c) {
       insert_list(g.row_above(c), end);
-      insert_list(g.column_above(c), end);
+      if (!g.symmetric()) insert_list(g.column_above(c), end);
     }
     const offset_t first = s.position_begin.back();
     const offset_t last = first + width + scan();
@@ -135,6 +135,13 @@ bool position_builder::build(const ordered_graph& g, panel_set& s, offset_t limi
     std::fill(masks, masks + (last - first), mask_pair{0, 0});
     for (index_t c = begin; c < end; ++c) {
       const mask_t mine = bit(c - begin);
+      if (g.symmetric()) {
+        for (const index_t v : g.row_above(c)) {
+          mask_pair& m = masks[position(v)];
+          m = {m.upper | mine, m.lower | mine};
+        }
+        continue;
+      }
       for (const index_t v : g.row_above(c)) masks[position(v)].upper |= mine;
       for (const index_t v : g.column_above(c)) masks[position(v)].lower |= mine;
     }
