@@ -24,53 +24,55 @@ bool is_postordered(std::span<const index_t> parent) {
 
 void ordered_graph::build(const pattern_view& a) {
   n = a.n_rows;
-  row_ptr_ = a.row_ptr;
-  row_idx_ = a.col_idx;
+  rows_.ptr = a.row_ptr;
+  rows_.idx = a.col_idx;
   order.clear();
-  diagonal_.resize(at(n));
-  for (index_t i = 0; i < n; ++i) {
-    offset_t p = row_ptr_[at(i)];
-    while (row_idx_[at(p)] < i) ++p;
-    diagonal_[at(i)] = p;
-  }
-  symmetric_ = is_symmetric();
+  rows_.diagonal.resize(at(n));
+  symmetric_ = find_symmetry();
   if (!symmetric_) build_columns();
   build_tree();
   if (!is_postordered(parent)) relabel();
 }
 
-bool ordered_graph::is_symmetric() {
+bool ordered_graph::find_symmetry() {
+  // Finds the diagonals too, as far as it comes.
   // next_[j]: the entries of row_above(j) before it are those matched by rows < i
-  std::vector<offset_t>& next = col_split_;
-  next.resize(at(n));
+  next_.resize(at(n));
   for (index_t i = 0; i < n; ++i) {
-    next[at(i)] = diagonal_[at(i)] + 1;
-    for (const index_t j : row_below(i)) {
-      const offset_t p = next[at(j)]++;
-      if (p == row_ptr_[at(j) + 1] || row_idx_[at(p)] != i) return false;
+    offset_t q = rows_.ptr[at(i)];
+    for (; rows_.idx[at(q)] < i; ++q) {
+      const index_t j = rows_.idx[at(q)];
+      const offset_t p = next_[at(j)]++;
+      if (p == rows_.ptr[at(j) + 1] || rows_.idx[at(p)] != i) return false;
     }
+    rows_.diagonal[at(i)] = q;
+    next_[at(i)] = q + 1;
   }
   for (index_t j = 0; j < n; ++j) {
-    if (next[at(j)] != row_ptr_[at(j) + 1]) return false;
+    if (next_[at(j)] != rows_.ptr[at(j) + 1]) return false;
   }
   return true;
 }
 
 void ordered_graph::build_columns() {
-  // col_ptr_[j + 2] counts column j, then col_ptr_[j + 1] is where its next row goes
-  col_ptr_.assign(at(n) + 2, 0);
-  col_split_.resize(at(n));
+  const std::size_t nnz = rows_.idx.size();
+  col_ptr_.assign(at(n) + 1, 0);
+  for (const index_t j : rows_.idx) ++col_ptr_[at(j) + 1];
+  for (index_t j = 0; j < n; ++j) col_ptr_[at(j) + 1] += col_ptr_[at(j)];
+  next_.assign(col_ptr_.begin(), col_ptr_.end() - 1);
+  col_idx_.resize(nnz);
+  columns_.diagonal.resize(at(n));
   for (index_t i = 0; i < n; ++i) {
-    for (const index_t j : row_below(i)) ++col_ptr_[at(j) + 2];
-    for (const index_t j : row_above(i)) ++col_ptr_[at(j) + 2];
+    columns_.diagonal[at(i)] = next_[at(i)];  // rows < i are in
+    offset_t before = rows_.ptr[at(i)];
+    for (const index_t j : rows(i, i + 1)) {
+      col_idx_[at(next_[at(j)]++)] = i;
+      before += j < i ? 1 : 0;
+    }
+    rows_.diagonal[at(i)] = before;
   }
-  for (index_t j = 0; j < n; ++j) col_ptr_[at(j) + 2] += col_ptr_[at(j) + 1];
-  col_idx_.resize(at(col_ptr_.back()));
-  for (index_t i = 0; i < n; ++i) {
-    col_split_[at(i)] = col_ptr_[at(i) + 1];  // rows < i are in
-    for (const index_t j : row_below(i)) col_idx_[at(col_ptr_[at(j) + 1]++)] = i;
-    for (const index_t j : row_above(i)) col_idx_[at(col_ptr_[at(j) + 1]++)] = i;
-  }
+  columns_.ptr = col_ptr_;
+  columns_.idx = col_idx_;
 }
 
 // Liu 1990 with path compression.
@@ -109,29 +111,27 @@ void ordered_graph::relabel() {
   parent.assign(at(n), -1);
   std::vector<offset_t> ptr{0};
   std::vector<offset_t> diagonal(at(n));
-  std::vector<index_t> idx(row_idx_.size());
+  std::vector<index_t> idx(rows_.idx.size());
   ptr.reserve(at(n) + 1);
   for (index_t v = 0; v < n; ++v) {
     const index_t old = order[at(v)];
     if (const index_t p = old_parent[at(old)]; p >= 0) parent[at(v)] = label[at(p)];
     // smaller labels from the front, larger ones from the back: the diagonal's place is left
     offset_t front = ptr.back();
-    const offset_t end = front + (row_ptr_[at(old) + 1] - row_ptr_[at(old)]);
-    offset_t back = end;
+    offset_t back = front + static_cast<offset_t>(rows(old, old + 1).size());
+    ptr.push_back(back);
     const auto place = [&](index_t j) {
-      idx[at(label[at(j)] < v ? front++ : --back)] = label[at(j)];
+      const index_t u = label[at(j)];
+      idx[at(u < v ? front++ : --back)] = u;
     };
     for (const index_t j : row_below(old)) place(j);
     for (const index_t j : row_above(old)) place(j);
     idx[at(front)] = v;
     diagonal[at(v)] = front;
-    ptr.push_back(end);
   }
-  own_row_ptr_ = std::move(ptr);
-  own_row_idx_ = std::move(idx);
-  diagonal_ = std::move(diagonal);
-  row_ptr_ = own_row_ptr_;
-  row_idx_ = own_row_idx_;
+  row_ptr_ = std::move(ptr);
+  row_idx_ = std::move(idx);
+  rows_ = {row_ptr_, row_idx_, std::move(diagonal)};
   if (!symmetric_) build_columns();
 }
 

@@ -23,20 +23,21 @@ struct ordered_graph {
 
   [[nodiscard]] index_t caller(index_t v) const { return order.empty() ? v : order[at(v)]; }
   /// The j < i with A(i, j) != 0, and the j > i.
-  [[nodiscard]] std::span<const index_t> row_below(index_t i) const {
-    return slice(row_idx_, row_ptr_[at(i)], diagonal_[at(i)]);
-  }
-  [[nodiscard]] std::span<const index_t> row_above(index_t i) const {
-    return slice(row_idx_, diagonal_[at(i)] + 1, row_ptr_[at(i) + 1]);
-  }
+  [[nodiscard]] std::span<const index_t> row_below(index_t i) const { return rows_.before(i); }
+  [[nodiscard]] std::span<const index_t> row_above(index_t i) const { return rows_.after(i); }
   /// The i < j with A(i, j) != 0, and the i > j.
   [[nodiscard]] std::span<const index_t> column_below(index_t j) const {
-    if (symmetric_) return row_below(j);
-    return slice(col_idx_, col_ptr_[at(j)], col_split_[at(j)]);
+    return symmetric_ ? rows_.before(j) : columns_.before(j);
   }
   [[nodiscard]] std::span<const index_t> column_above(index_t j) const {
-    if (symmetric_) return row_above(j);
-    return slice(col_idx_, col_split_[at(j)], col_ptr_[at(j) + 1]);
+    return symmetric_ ? rows_.after(j) : columns_.after(j);
+  }
+  /// All entries of rows (columns) begin .. end-1, diagonals too.
+  [[nodiscard]] std::span<const index_t> rows(index_t begin, index_t end) const {
+    return rows_.range(begin, end);
+  }
+  [[nodiscard]] std::span<const index_t> columns(index_t begin, index_t end) const {
+    return symmetric_ ? rows_.range(begin, end) : columns_.range(begin, end);
   }
   /// True if the pattern is symmetric: columns are rows.
   [[nodiscard]] bool symmetric() const { return symmetric_; }
@@ -46,25 +47,35 @@ struct ordered_graph {
 
  private:
   static std::size_t at(offset_t i) { return static_cast<std::size_t>(i); }
-  static std::span<const index_t> slice(std::span<const index_t> idx, offset_t begin,
-                                        offset_t end) {
-    return {idx.data() + begin, at(end - begin)};
-  }
-  bool is_symmetric();
+  // List i: [ptr[i], diagonal[i]) numbers < i, then i itself, then numbers > i up to ptr[i + 1].
+  struct adjacency {
+    std::span<const offset_t> ptr;
+    std::span<const index_t> idx;
+    std::vector<offset_t> diagonal;
+
+    [[nodiscard]] std::span<const index_t> slice(offset_t begin, offset_t end) const {
+      return {idx.data() + begin, at(end - begin)};
+    }
+    [[nodiscard]] std::span<const index_t> before(index_t i) const {
+      return slice(ptr[at(i)], diagonal[at(i)]);
+    }
+    [[nodiscard]] std::span<const index_t> after(index_t i) const {
+      return slice(diagonal[at(i)] + 1, ptr[at(i) + 1]);
+    }
+    [[nodiscard]] std::span<const index_t> range(index_t begin, index_t end) const {
+      return slice(ptr[at(begin)], ptr[at(end)]);
+    }
+  };
+  bool find_symmetry();
   void build_columns();
   void build_tree();
   void relabel();
 
   bool symmetric_ = false;
-  // Row i: columns < i, the diagonal at diagonal_[i], columns > i.
-  std::span<const offset_t> row_ptr_;
-  std::span<const index_t> row_idx_;
-  std::vector<offset_t> diagonal_;
-  // Unless symmetric_, column j without its diagonal: rows < j, from col_split_[j] on rows > j.
-  std::vector<offset_t> col_ptr_, col_split_;
-  std::vector<index_t> col_idx_;
-  std::vector<offset_t> own_row_ptr_;  // of the relabelled rows
-  std::vector<index_t> own_row_idx_, work_;
+  adjacency rows_, columns_;                 // columns_ only unless symmetric_
+  std::vector<offset_t> row_ptr_, col_ptr_;  // of relabelled rows; of columns
+  std::vector<index_t> row_idx_, col_idx_, work_;
+  std::vector<offset_t> next_;
 };
 
 /// True if every subtree of the forest is a range of vertices that ends at its root.

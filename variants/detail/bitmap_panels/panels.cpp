@@ -123,7 +123,11 @@ bool position_builder::build(const ordered_graph& g, panel_set& s, offset_t limi
     for (const index_t w : nonzero_) {
       for (mask_t m = word_[at(w)]; m != 0; m &= m - 1) *next++ = w * 64 + lowest(m);
     }
-    const auto position = [&](index_t v) { return v < end ? v - begin : width + rank(v); };
+    const auto position = [&](index_t v) {
+      const index_t inside = v - begin;
+      const index_t outside = width + rank(v);
+      return v < end ? inside : outside;
+    };
     for (index_t child = first_child_[at(j)]; child >= 0; child = sibling_[at(child)]) {
       const offset_t from = s.position_begin[at(child)];
       const offset_t to = s.position_begin[at(child) + 1];

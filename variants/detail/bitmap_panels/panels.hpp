@@ -65,8 +65,7 @@ class position_builder {
   // A set of vertices in three levels: bit v of level 0, and one bit for each nonzero word of the
   // level below. rank_[w] is the number of members before word w, once scanned.
   void insert(index_t word, mask_t members);
-  // Inserts the elements of a list from the first that is >= `end` on, if it ascends; each that is
-  // >= `end` in any case. Runs within one word are one update.
+  // Inserts the elements of a list that are >= `end`; runs within one word are one update.
   void insert_list(std::span<const index_t> list, index_t end);
   // Sets rank_ and nonzero_ from the levels above, which it clears; returns the number of members.
   index_t scan();
