@@ -1,6 +1,7 @@
 #pragma once
 
 #include <algorithm>
+#include <limits>
 #include <string>
 
 #include "common/digest.hpp"
@@ -36,11 +37,13 @@ class gilbert_peierls {
     settings_ = settings;
   }
 
-  void run(execution& exec) {
+  /// Factorizes; gives up and returns false once more than `edge_limit` list entries are searched.
+  bool run(execution& exec, offset_t edge_limit = std::numeric_limits<offset_t>::max()) {
     reset();
     for (index_t i = 0; i < a_.n_rows; ++i) {
       if ((i & 255) == 0) exec.check_deadline();
       search(i);
+      if (edges_ > edge_limit) return false;
     }
     if (!supernodes_.empty()) close_open();
     if (settings_.wants.has(want::supernodes)) {
@@ -53,6 +56,7 @@ class gilbert_peierls {
       exec.counters.totals["segments"] = static_cast<offset_t>(segments_.size());
       exec.counters.totals["list_entries"] = static_cast<offset_t>(lists_.size());
     }
+    return true;
   }
 
   result collect(want_set wants) {
@@ -152,7 +156,7 @@ class gilbert_peierls {
       if (k == open) continue;
       supernode& node = supernodes_[at(k)];
       bool symmetric = false;
-      if constexpr (counting) edges_ += node.search_end - node.list_begin;
+      edges_ += node.search_end - node.list_begin;
       for (offset_t p = node.list_begin; p < node.search_end; ++p) {
         const index_t c = lists_[at(p)];
         symmetric |= c == i;
