@@ -11,7 +11,7 @@ namespace {
 std::size_t at(offset_t i) { return static_cast<std::size_t>(i); }
 
 // Boundaries shorter than this do not repay the closure of the diagonal block.
-constexpr index_t few_positions = 16;
+constexpr index_t few_positions = 32;
 
 // relaxed: a set bit is never cleared and no bit is read before its panel is closed; the thread
 // that closes it has acquired the counter that every pushing thread released after its pushes.
