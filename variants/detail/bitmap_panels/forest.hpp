@@ -1,0 +1,84 @@
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "common/pattern.hpp"
+
+namespace gsofa::detail {
+
+/// Off-diagonal entries of a square pattern by rows and by columns, in a numbering in which the
+/// elimination tree of A + A^T is postordered: every subtree is a range that ends at its root.
+///
+/// Such a renumbering is exact. Let c be an intermediate vertex of a fill path between i and j, or
+/// one of its ends smaller than the other; all of the path below min(i, j) and min(i, j) itself
+/// lie in one subtree of the etree of A + A^T whose root is min(i, j), and max(i, j) is an ancestor
+/// of it. A topological renumbering of that tree keeps descendants before ancestors, hence the same
+/// paths are fill paths, and the same end is the smaller one. So L and U are L and U of the
+/// caller's numbering with rows and columns relabelled.
+struct ordered_graph {
+  index_t n = 0;
+  std::vector<index_t> parent;  ///< etree of A + A^T; -1: root
+  std::vector<index_t> order;   ///< caller's number of each vertex; empty: the same
+
+  [[nodiscard]] index_t caller(index_t v) const { return order.empty() ? v : order[at(v)]; }
+  /// The j < i with A(i, j) != 0, and the j > i.
+  [[nodiscard]] std::span<const index_t> row_below(index_t i) const { return rows_.before(i); }
+  [[nodiscard]] std::span<const index_t> row_above(index_t i) const { return rows_.after(i); }
+  /// The i < j with A(i, j) != 0, and the i > j.
+  [[nodiscard]] std::span<const index_t> column_below(index_t j) const {
+    return symmetric_ ? rows_.before(j) : columns_.before(j);
+  }
+  [[nodiscard]] std::span<const index_t> column_above(index_t j) const {
+    return symmetric_ ? rows_.after(j) : columns_.after(j);
+  }
+  /// All entries of rows (columns) begin .. end-1, diagonals too.
+  [[nodiscard]] std::span<const index_t> rows(index_t begin, index_t end) const {
+    return rows_.range(begin, end);
+  }
+  [[nodiscard]] std::span<const index_t> columns(index_t begin, index_t end) const {
+    return symmetric_ ? rows_.range(begin, end) : columns_.range(begin, end);
+  }
+  /// True if the pattern is symmetric: columns are rows.
+  [[nodiscard]] bool symmetric() const { return symmetric_; }
+  /// Computes all of it from `a`: rows sorted, no zero on the diagonal. `a` must outlive this
+  /// object. O(nnz log n).
+  void build(const pattern_view& a);
+
+ private:
+  static std::size_t at(offset_t i) { return static_cast<std::size_t>(i); }
+  // List i: [ptr[i], diagonal[i]) numbers < i, then i itself, then numbers > i up to ptr[i + 1].
+  struct adjacency {
+    std::span<const offset_t> ptr;
+    std::span<const index_t> idx;
+    std::vector<offset_t> diagonal;
+
+    [[nodiscard]] std::span<const index_t> slice(offset_t begin, offset_t end) const {
+      return {idx.data() + begin, at(end - begin)};
+    }
+    [[nodiscard]] std::span<const index_t> before(index_t i) const {
+      return slice(ptr[at(i)], diagonal[at(i)]);
+    }
+    [[nodiscard]] std::span<const index_t> after(index_t i) const {
+      return slice(diagonal[at(i)] + 1, ptr[at(i) + 1]);
+    }
+    [[nodiscard]] std::span<const index_t> range(index_t begin, index_t end) const {
+      return slice(ptr[at(begin)], ptr[at(end)]);
+    }
+  };
+  bool find_symmetry();
+  void build_columns();
+  void build_tree();
+  void relabel();
+
+  bool symmetric_ = false;
+  adjacency rows_, columns_;                 // columns_ only unless symmetric_
+  std::vector<offset_t> row_ptr_, col_ptr_;  // of relabelled rows; of columns
+  std::vector<index_t> row_idx_, col_idx_, work_;
+  std::vector<offset_t> next_;
+};
+
+/// True if every subtree of the forest is a range of vertices that ends at its root.
+bool is_postordered(std::span<const index_t> parent);
+
+}  // namespace gsofa::detail
