@@ -164,8 +164,8 @@ TEST_CASE("warp collectives and grid barriers of the emulator") {
 
 TEST_CASE("the distributed engine finds the same on 1 to 5 GPUs, however rows are shared out") {
   const auto patterns = subjects(12, 60);
-  const std::string name = "mpi_maxid";
-  const variant_info& info = find_variant(name);
+  const std::string variant_name = "mpi_maxid";
+  const variant_info& info = find_variant(variant_name);
   const std::vector<std::string> schedules{"block", "inter_node", "intra_node", "dynamic"};
   const std::vector<std::string> sharings{"peer", "managed_advised", "managed",
                                           "managed_shared_fill"};
