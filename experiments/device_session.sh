@@ -39,7 +39,7 @@ Environment:
   GSOFA_JOBS          compile and test jobs (default: one for each processor)
   CHECK_JOBS          variants checked at a time (default 4), each in a process of its own;
                       CHECK_THREADS: host threads of each (default 1); CHECK_PATTERNS: patterns of each kind;
-                      CHECK_ROTATE=1: random patterns with some settings in turn, not with all
+                      CHECK_ROTATE: random patterns with so many settings in turn (default 0: with all)
   SANITIZE_PATTERNS   patterns of each kind under the sanitizer (default 4)
   NCU_VARIANTS, NCU_MATRICES, NCU_KERNEL, NCU_LAUNCHES   (default: the three main ones, bcsstk18 and grid7_40,
                       the traversal kernels, the first 32 launches)
@@ -179,7 +179,7 @@ check_one() {
   local begin=$SECONDS
   local log=$logs/check.$suite.$1.txt code=0
   "$gsofa" check --suite "$suite" --variant "$1" --prepared "$inputs/check" \
-    ${CHECK_PATTERNS:+--patterns "$CHECK_PATTERNS"} ${CHECK_ROTATE:+--rotate} --jobs "${CHECK_THREADS:-1}" --save "$logs/counterexamples" >"$log" 2>&1 ||
+    ${CHECK_PATTERNS:+--patterns "$CHECK_PATTERNS"} --rotate "${CHECK_ROTATE:-0}" --jobs "${CHECK_THREADS:-1}" --save "$logs/counterexamples" >"$log" 2>&1 ||
     code=$?
   say "== $1, suite $suite: exit status $code, $((SECONDS - begin)) s"
   tail -n "$([[ $code == 0 ]] && echo 3 || echo 30)" "$log"

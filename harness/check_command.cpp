@@ -10,7 +10,6 @@
 #include <map>
 #include <memory>
 #include <mutex>
-#include <optional>
 
 #include "common/job.hpp"
 #include "common/matrix_market.hpp"
@@ -52,7 +51,7 @@ struct check_options {
   std::int64_t seed = 1;
   std::int64_t patterns = -1;      // special and random patterns each; -1: those of the suite
   int jobs = 1;                    // host threads that check small patterns
-  bool rotate = false;             // random patterns: not every setting on every one
+  int rotate = 0;                  // random patterns: so many settings in turn; 0: all of them
   std::filesystem::path prepared;  // folder of prepared files; empty: the bundled matrices
   std::filesystem::path save = "counterexamples";
 };
@@ -65,6 +64,19 @@ struct tally {
   std::int64_t runs = 0;
   std::int64_t bundled_passed = 0, bundled_unverified = 0, bundled_timeouts = 0;
   std::string failure;  // of the first one; empty: none
+};
+
+// Which settings of a list of `count` a random pattern is run with: the defaults and, where they
+// take turns, the `each` that come after those of the pattern before, so that all come round.
+struct setting_turns {
+  std::size_t pattern = 0;
+  std::size_t each = 0;  // 0: all of them
+
+  [[nodiscard]] bool include(std::size_t k, std::size_t count) const {
+    if (each == 0 || k == 0) return true;
+    const std::size_t others = count - 1;
+    return (k - 1 + others - each * pattern % others) % others < each;
+  }
 };
 
 class checker {
@@ -94,7 +106,7 @@ class checker {
  private:
   void choose();
   void check_patterns();
-  void check_pattern(const named_pattern& p, std::optional<std::size_t> turn = {});
+  void check_pattern(const named_pattern& p, const setting_turns& turns);
   void check_bundled();
   void check_prepared();
   void check_matrix(const std::string& name, const prepared_pattern& a);
@@ -172,14 +184,7 @@ void checker::report_failure(tally& t, const check_setting& s, const named_patte
             << picture(least);
 }
 
-// Settings of a list of `count` that pattern `turn` of the random ones is run with when they
-// take turns: the defaults and three others, so that all of them come round.
-bool has_turn(std::optional<std::size_t> turn, std::size_t k, std::size_t count) {
-  if (!turn || k == 0) return true;
-  return (k - 1 + count - 1 - 3 * *turn % (count - 1)) % (count - 1) < 3;
-}
-
-void checker::check_pattern(const named_pattern& p, std::optional<std::size_t> turn) {
+void checker::check_pattern(const named_pattern& p, const setting_turns& turns) {
   const auto expected = small_truth(p.a);
   const auto refuted = refute_oracles(p.a, expected);
   if (refuted) {
@@ -196,7 +201,7 @@ void checker::check_pattern(const named_pattern& p, std::optional<std::size_t> t
     // A planted fault may keep a traversal from ending; only a wrong answer rejects it.
     const double limit = planted(t) ? planted_time_limit : time_limit;
     for (std::size_t k = 0; k < t.settings.size(); ++k) {
-      if (!has_turn(turn, k, t.settings.size())) continue;
+      if (!turns.include(k, t.settings.size())) continue;
       {
         const std::scoped_lock holding(lock_);
         if (!t.unavailable.empty() || !t.failure.empty()) break;
@@ -228,7 +233,7 @@ void checker::check_patterns() {
   const auto all = special.size();
   const auto count =
       options_.patterns < 0 ? all : std::min(all, static_cast<std::size_t>(options_.patterns));
-  check_all(count, [&](std::size_t k) { check_pattern(special[k * all / count]); });
+  check_all(count, [&](std::size_t k) { check_pattern(special[k * all / count], {}); });
   if (root_) {
     std::fprintf(stderr, "special shapes: %llu patterns done\n",
                  static_cast<unsigned long long>(patterns_));
@@ -236,7 +241,7 @@ void checker::check_patterns() {
   check_all(suite_.random_patterns, [&](std::size_t k) {
     named_pattern p = random_pattern(static_cast<std::uint64_t>(options_.seed), k);
     p.name = fmt::format("random pattern {} of seed {}, {}", k, options_.seed, p.name);
-    check_pattern(p, options_.rotate ? std::optional<std::size_t>(k) : std::nullopt);
+    check_pattern(p, {.pattern = k, .each = static_cast<std::size_t>(options_.rotate)});
     if ((k + 1) % 500 == 0 && root_) {
       std::fprintf(stderr, "random patterns: %zu of %llu done\n", k + 1,
                    static_cast<unsigned long long>(suite_.random_patterns));
@@ -370,9 +375,11 @@ void add_check_command(CLI::App& app, command_action& action) {
       ->check(CLI::Range(1, 256))
       ->type_name("N")
       ->capture_default_str();
-  c->add_flag(
-      "--rotate", o->rotate,
-      "Random patterns run with the defaults and three other settings in turn, not with all");
+  c->add_option("--rotate", o->rotate,
+                "Random patterns run with the defaults and K other settings in turn; 0: with all")
+      ->check(CLI::Range(0, 1000))
+      ->type_name("K")
+      ->capture_default_str();
   c->add_option("--prepared", o->prepared,
                 "Folder of files of `gsofa prepare` to check in place of the bundled matrices")
       ->type_name("DIR");
