@@ -50,13 +50,14 @@ def draw(args):
                           label=name if y == 0 else None)
                 at += ms
                 rows.append((m, v, name, f"{ms:.6g}"))
-            axis.text(at, y, f" {at:.3g} ms, {spent.get('traverse', 0.0) / at:.0%} traverse",
+            axis.text(at, y, f" {style.short(at)} ms, {spent.get('traverse', 0.0) / at:.0%} traverse",
                       va="center", fontsize=8)
         axis.set_yticks(range(len(names)), names)
         axis.invert_yaxis()
-        axis.set_title(f"{style.matrix_label(solved[m][names[0]])}, {size[m]:,} entries in L+U")
+        label = style.matrix_label(solved[m][names[0]]).removeprefix("gen:").split(",seed")[0]
+        axis.set_title(f"{label}, {size[m]:,} entries in L+U")
         axis.set_xlabel("ms, median run")
-        axis.set_xlim(0, 1.35 * axis.get_xlim()[1])
+        axis.set_xlim(0, 1.75 * axis.get_xlim()[1])
     handles, labels = axes[0][0].get_legend_handles_labels()
     figure.legend(handles, labels, loc="upper center", bbox_to_anchor=(0.5, 0),
                   ncols=len(PHASES))

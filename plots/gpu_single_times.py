@@ -13,8 +13,9 @@ TRUSTED = "cpu_gilbert_peierls"  # its digests are what the others are compared 
 
 def draw(args):
     records = [r for r in style.read_records(args.records)
-               if r["samples_s"] and "pattern" not in r["wants"]]
-    if not any(r["device"] == "gpu" for r in records):
+               if r["samples_s"] and "pattern" not in r["wants"] and
+               (r["variant"] in MAIN or r["variant"].startswith("gpu_maxid_"))]
+    if not any(r["variant"] == "gpu_maxid" for r in records):
         raise style.Absent(f"{args.records} has no timed runs of GPU variants")
     trusted = [r for r in records if r["variant"] == TRUSTED]
     last = {}

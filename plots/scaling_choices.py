@@ -44,7 +44,9 @@ def draw(args):
     if not records:
         raise style.Absent(f"{args.records} has no timed runs of {VARIANT}")
     records = style.accept(records, args)
-    most = max(gpus(r) for r in records)
+    most = max((gpus(r) for r in records), default=1)
+    if most == 1:
+        raise style.Absent(f"{args.records} has no verified run on several GPUs")
     schedules, sharings, chunks = {}, {}, {}
     for r in records:
         if gpus(r) != most:

@@ -112,6 +112,11 @@ def matrix_label(record):
     return f"{name} ({', '.join(marks)})" if marks else name
 
 
+def short(value):
+    """Three digits, without an exponent."""
+    return f"{value:,.0f}" if value >= 100 else f"{value:.3g}"
+
+
 def save(figure, folder, name, header, rows):
     """Writes name.pdf, name.png and name.csv (the plotted points) into folder."""
     folder.mkdir(parents=True, exist_ok=True)

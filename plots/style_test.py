@@ -8,7 +8,10 @@ import tempfile
 import unittest
 from pathlib import Path
 
-SCRIPT = Path(__file__).resolve().parent / "fig04_frontier_size.py"
+PLOTS = Path(__file__).resolve().parent
+SCRIPT = PLOTS / "fig04_frontier_size.py"
+RECORDS = PLOTS.parent / "experiments" / "records"
+SIMULATED = PLOTS.parent / "experiments" / "scaling_simulator" / "simulated.jsonl"
 SKIPPED = 77
 
 
@@ -88,6 +91,35 @@ class FigureTest(unittest.TestCase):
     def test_refuses_what_is_not_a_record(self):
         self.assertEqual(self.draw("{not json\n").returncode, 2)
         self.assertEqual(self.draw(record(schema=99)).returncode, 2)
+
+
+class CommittedRecords(unittest.TestCase):
+    """Every figure of committed records is drawn from them, with points in its CSV."""
+
+    def draw(self, name, records):
+        with tempfile.TemporaryDirectory() as folder:
+            done = subprocess.run(
+                [PYTHON, str(PLOTS / f"{name}.py"), "--records", str(records), "--out", folder],
+                capture_output=True, text=True)
+            self.assertEqual(done.returncode, 0, done.stderr)
+            rows = (Path(folder) / f"{name}.csv").read_text().splitlines()
+            self.assertGreater(len(rows), 1)
+            self.assertGreater((Path(folder) / f"{name}.png").stat().st_size, 10000)
+
+    def test_one_gpu(self):
+        for session in sorted(RECORDS.glob("*/records.jsonl")):
+            with self.subTest(session=session.parent.name):
+                self.draw("gpu_single_times", session)
+                self.draw("gpu_single_phases", session)
+
+    def test_scaling(self):
+        for session in sorted(RECORDS.glob("*/scaling.jsonl")):
+            with self.subTest(session=session.parent.name):
+                self.draw("scaling_measured", session)
+                self.draw("scaling_choices", session)
+
+    def test_simulated_scaling(self):
+        self.draw("scaling_simulated", SIMULATED)
 
 
 if __name__ == "__main__":
