@@ -62,13 +62,14 @@ def draw(args):
             chunks.setdefault(f"{name}, {o['schedule']}", {})[r["chunk_size"]] = r
     chunks = {k: v for k, v in chunks.items() if len(v) > 1}
 
-    figure, axes = plt.subplots(1, 3, figsize=(11, 3.4), layout="constrained",
-                                width_ratios=(5, 3, 3))
+    panels = [p for p in (("schedule", schedules, SCHEDULES, "dynamic"),
+                          ("sharing", sharings, SHARINGS, "peer"),
+                          ("chunk size", chunks, (64, 128, 256, 512), 128))
+              if any(p[3] in g for g in p[1].values())]
+    figure, axes = plt.subplots(1, len(panels), figsize=(3 + 2.7 * len(panels), 3.4),
+                                squeeze=False, layout="constrained")
     rows = []
-    for axis, what, groups, choices, base in (
-            (axes[0], "schedule", schedules, SCHEDULES, "dynamic"),
-            (axes[1], "sharing", sharings, SHARINGS, "peer"),
-            (axes[2], "chunk size", chunks, (64, 128, 256, 512), 128)):
+    for axis, (what, groups, choices, base) in zip(axes[0], panels):
         rows += [(what, *row) for row in bars(axis, groups, choices, median_ms, base)]
         axis.set_ylabel(f"time over that of {base}")
         axis.set_title(f"{what}, {most} GPUs" +
