@@ -21,9 +21,10 @@
 //
 // External frontier management. A place in the queue is reserved before maxId is lowered. Where
 // none is left the edge is not relaxed and its frontier is marked incomplete; the launch ends with
-// the level. The host moves the full queue to its own memory and launches the level again for the
-// incomplete frontiers; what was spilled is loaded when the queue has run dry. With a queue of one
-// entry every launch still relaxes at least one edge for good, so that it ends.
+// the level. The host takes the full queue over into page-locked memory and launches the level
+// again for the incomplete frontiers; once the queue has run dry a launch reads what was spilled
+// from there. With a queue of one entry every launch still relaxes at least one edge for good, so
+// that it ends.
 //
 // Ordering. Levels are separated by grid barriers (cooperative launch: all blocks are resident).
 // Within a level maxid and fill are changed by relaxed atomics and read by volatile loads; both are
@@ -59,6 +60,21 @@ enum control_word : unsigned {
   control_words
 };
 
+/// What a launch leaves in page-locked host memory: the control words and, if they are few, the
+/// frontiers of the level after its last.
+struct launch_report {
+  static constexpr std::uint32_t inline_entries = 60;
+  std::uint32_t control[control_words];
+  std::uint64_t entries[inline_entries];
+};
+
+/// The frontiers of a launch's first level where they are not in the queue: `count` > 0 of the
+/// list, or of the sources themselves (no memory) if there is none.
+struct first_frontiers {
+  std::uint32_t count;
+  const std::uint64_t* list;  // page-locked host memory
+};
+
 /// Work of the counting build, 64-bit.
 enum counter_word : unsigned {
   edges_word,
@@ -87,6 +103,7 @@ struct batch_view {
   std::uint32_t capacity;  // places of a queue (of one source's part with separate queues)
   std::uint32_t* redo;     // one bit per frontier of the level: incomplete
   std::uint32_t* control;
+  launch_report* report;
   std::uint32_t* slot_tails;  // separate queues: level_slots x sources
   std::uint32_t* l_counts;    // by source
   std::uint32_t* u_counts;
@@ -250,71 +267,108 @@ GSOFA_DEVICE void count_frontier(const batch_view& b, index_t slot, std::uint32_
   }
 }
 
-/// Levels of one batch until no frontier is left or one could not be finished. `seeds` > 0: level
-/// `level` consists of the sources themselves. `redo_only`: only frontiers marked in `redo`.
+/// Empties what the first level of a launch writes: after a spill the queue of the level after it,
+/// for a list of frontiers all queues and the redo bits.
+template <bool Separate>
+GSOFA_DEVICE void clear_queues(const batch_view& b, std::uint32_t level, std::uint32_t listed,
+                               bool redo_only) {
+  const std::uint32_t thread = simt::block_index() * simt::block_size() + simt::thread_index();
+  const std::uint32_t threads = simt::grid_size() * simt::block_size();
+  const auto sources = static_cast<std::size_t>(b.sources);
+  if (thread == 0) b.control[incomplete] = 0;
+  if (redo_only) {
+    const unsigned next = (level + 1) % level_slots;
+    if (thread == 0) b.control[tail_0 + next] = 0;
+    if constexpr (Separate) {
+      for (std::size_t s = thread; s < sources; s += threads) b.slot_tails[next * sources + s] = 0;
+    }
+  } else {
+    if (thread < level_slots) b.control[tail_0 + thread] = 0;
+    for (std::uint32_t w = thread; w < (listed + 31) / 32; w += threads) b.redo[w] = 0;
+    if constexpr (Separate) {
+      for (std::size_t s = thread; s < level_slots * sources; s += threads) b.slot_tails[s] = 0;
+    }
+  }
+  simt::sync_grid();
+}
+
+/// Levels of one batch until no frontier is left or one could not be finished. `redo_only`: of the
+/// first level only the frontiers marked in `redo`.
 template <bool Line95, unsigned Group, bool Separate, bool Lossy>
-GSOFA_KERNEL void traverse_kernel(batch_view b, std::uint32_t level, std::uint32_t seeds,
+GSOFA_KERNEL void traverse_kernel(batch_view b, std::uint32_t level, first_frontiers first,
                                   bool redo_only) {
   const unsigned warps_per_block = simt::block_size() / 32;
   const unsigned warp_in_block = simt::thread_index() / 32;
   const std::uint32_t thread = simt::block_index() * simt::block_size() + simt::thread_index();
   const std::uint32_t threads = simt::grid_size() * simt::block_size();
+  if (redo_only || first.list != nullptr) {
+    clear_queues<Separate>(b, level, first.count, redo_only);
+  }
   for (;; ++level) {
     const std::uint64_t* const now = b.queue[level & 1U];
     const unsigned next = (level + 1) % level_slots;
     const unsigned clear = (level + 2) % level_slots;
+    const bool listed = first.list != nullptr;
+    const bool seeds = first.count > 0 && !listed;
     if (thread == 0) b.control[tail_0 + clear] = 0;
     bool denied = false;
     if constexpr (Separate) {
-      for (std::uint32_t s = thread; s < static_cast<std::uint32_t>(b.sources); s += threads) {
-        b.slot_tails[clear * static_cast<std::uint32_t>(b.sources) + s] = 0;
+      const auto sources = static_cast<std::uint32_t>(b.sources);
+      for (std::uint32_t s = thread; s < sources; s += threads) {
+        b.slot_tails[clear * sources + s] = 0;
       }
-      // A block per source: its warps share that source's queue.
-      for (std::uint32_t s = simt::block_index(); s < static_cast<std::uint32_t>(b.sources);
-           s += simt::grid_size()) {
-        const std::uint32_t tail =
-            b.slot_tails[(level % level_slots) * static_cast<std::uint32_t>(b.sources) + s];
-        const std::uint32_t count = seeds > 0 ? 1 : (tail < b.capacity ? tail : b.capacity);
-        const std::size_t part = static_cast<std::size_t>(s) * b.capacity;
-        const reservation to{b.queue[(level + 1) & 1U] + part,
-                             b.slot_tails + next * static_cast<std::uint32_t>(b.sources) + s,
-                             b.capacity};
-        for (std::uint32_t i = warp_in_block; i < count; i += warps_per_block) {
-          // One redo bit per place; sources have one bit each in the first level.
-          const std::size_t mark = seeds > 0 ? s : part + i;
-          const std::uint32_t bit = std::uint32_t{1} << (mark % 32);
-          if (redo_only && (simt::load_shared_state(b.redo + mark / 32) & bit) == 0) continue;
-          const std::uint64_t entry =
-              seeds > 0 ? (static_cast<std::uint64_t>(s) << 32) |
-                              static_cast<std::uint32_t>(b.source(static_cast<index_t>(s)))
-                        : now[part + i];
-          if (entry == empty_entry) continue;
-          if (lane_index() == 0 && seeds == 0) {
-            count_frontier(b, static_cast<index_t>(s), level);
-          }
-          const bool failed = expand<Line95, 32, Lossy>(
-              b, true, static_cast<index_t>(entry & 0xffffffffU), static_cast<index_t>(s), to);
-          simt::sync_warp();
-          if (simt::ballot(failed) != 0) {
-            denied = true;
-            if (lane_index() == 0) simt::atomic_or(b.redo + mark / 32, bit);
-          } else if (redo_only && lane_index() == 0) {
-            simt::atomic_and(b.redo + mark / 32, ~bit);
-          }
+      // One redo bit per frontier: by place in the list, by source, or by place in the queues.
+      auto search = [&](std::uint64_t entry, std::size_t mark) {
+        const std::uint32_t bit = std::uint32_t{1} << (mark % 32);
+        if (redo_only && (simt::load_shared_state(b.redo + mark / 32) & bit) == 0) return;
+        if (entry == empty_entry) return;
+        const auto slot = static_cast<std::uint32_t>(entry >> 32);
+        const reservation to{
+            b.queue[(level + 1) & 1U] + static_cast<std::size_t>(slot) * b.capacity,
+            b.slot_tails + next * sources + slot, b.capacity};
+        if (lane_index() == 0 && !seeds) count_frontier(b, static_cast<index_t>(slot), level);
+        const bool failed = expand<Line95, 32, Lossy>(
+            b, true, static_cast<index_t>(entry & 0xffffffffU), static_cast<index_t>(slot), to);
+        simt::sync_warp();
+        if (simt::ballot(failed) != 0) {
+          denied = true;
+          if (lane_index() == 0) simt::atomic_or(b.redo + mark / 32, bit);
+        } else if (redo_only && lane_index() == 0) {
+          simt::atomic_and(b.redo + mark / 32, ~bit);
         }
-        if (simt::thread_index() == 0 && count != 0) {
-          // Any source with frontiers keeps the level alive; a number is not needed.
-          simt::atomic_max(b.control + tail_0 + next, std::uint32_t{1});
+      };
+      if (listed) {
+        for (std::uint32_t i = thread / 32; i < first.count; i += threads / 32) {
+          search(first.list[i], i);
+        }
+        if (thread == 0) simt::atomic_max(b.control + tail_0 + next, std::uint32_t{1});
+      } else {
+        // A block per source: its warps share that source's queue.
+        for (std::uint32_t s = simt::block_index(); s < sources; s += simt::grid_size()) {
+          const std::uint32_t tail = b.slot_tails[(level % level_slots) * sources + s];
+          const std::uint32_t count = seeds ? 1 : (tail < b.capacity ? tail : b.capacity);
+          const std::size_t part = static_cast<std::size_t>(s) * b.capacity;
+          for (std::uint32_t i = warp_in_block; i < count; i += warps_per_block) {
+            search(seeds ? (static_cast<std::uint64_t>(s) << 32) |
+                               static_cast<std::uint32_t>(b.source(static_cast<index_t>(s)))
+                         : now[part + i],
+                   seeds ? s : part + i);
+          }
+          if (simt::thread_index() == 0 && count != 0) {
+            // Any source with frontiers keeps the level alive; a number is not needed.
+            simt::atomic_max(b.control + tail_0 + next, std::uint32_t{1});
+          }
         }
       }
     } else {
       const std::uint32_t tail = b.control[tail_0 + level % level_slots];
-      const std::uint32_t count = seeds > 0 ? seeds : (tail < b.capacity ? tail : b.capacity);
+      const std::uint32_t count =
+          first.count > 0 ? first.count : (tail < b.capacity ? tail : b.capacity);
       const reservation to{b.queue[(level + 1) & 1U], b.control + tail_0 + next, b.capacity};
-      const std::uint32_t first = thread / Group;
+      const std::uint32_t begin = thread / Group;
       const std::uint32_t stride = threads / Group;
       // All groups of a warp make the same number of turns.
-      for (std::uint32_t i = first; i - lane_index() / Group < count; i += stride) {
+      for (std::uint32_t i = begin; i - lane_index() / Group < count; i += stride) {
         bool active = i < count;
         const std::uint32_t bit = std::uint32_t{1} << (i % 32);
         if (active && redo_only) {
@@ -322,13 +376,13 @@ GSOFA_KERNEL void traverse_kernel(batch_view b, std::uint32_t level, std::uint32
         }
         std::uint64_t entry = empty_entry;
         if (active) {
-          entry = seeds > 0 ? (static_cast<std::uint64_t>(i) << 32) |
-                                  static_cast<std::uint32_t>(b.source(static_cast<index_t>(i)))
-                            : now[i];
+          entry = seeds ? (static_cast<std::uint64_t>(i) << 32) |
+                              static_cast<std::uint32_t>(b.source(static_cast<index_t>(i)))
+                        : (listed ? first.list[i] : now[i]);
         }
         active = entry != empty_entry;
         const auto slot = active ? static_cast<index_t>(entry >> 32) : 0;
-        if (active && seeds == 0 && lane_index() % Group == 0) count_frontier(b, slot, level);
+        if (active && !seeds && lane_index() % Group == 0) count_frontier(b, slot, level);
         const bool failed = expand<Line95, Group, Lossy>(
             b, active, active ? static_cast<index_t>(entry & 0xffffffffU) : 0, slot, to);
         const unsigned failures = simt::ballot(failed);
@@ -353,13 +407,35 @@ GSOFA_KERNEL void traverse_kernel(batch_view b, std::uint32_t level, std::uint32
         if (most > b.counters[peak_word]) b.counters[peak_word] = most;
       }
     }
-    if (simt::load_shared_state(b.control + incomplete) != 0 ||
-        simt::load_shared_state(b.control + tail_0 + next) == 0) {
-      if (thread == 0) b.control[last_level] = level;
+    const std::uint32_t found = simt::load_shared_state(b.control + tail_0 + next);
+    if (simt::load_shared_state(b.control + incomplete) != 0 || found == 0) {
+      if (thread < control_words) {
+        b.report->control[thread] = thread == last_level ? level : b.control[thread];
+      }
+      if (!Separate && found <= launch_report::inline_entries) {
+        const std::uint32_t kept = found < b.capacity ? found : b.capacity;
+        for (std::uint32_t i = thread; i < kept; i += threads) {
+          b.report->entries[i] = b.queue[(level + 1) & 1U][i];
+        }
+      }
       return;
     }
-    seeds = 0;
+    first = {0, nullptr};
     redo_only = false;
+  }
+}
+
+/// The queues of all sources, one after the other: source s has offsets[s + 1] - offsets[s]
+/// entries.
+GSOFA_KERNEL void pack_queues_kernel(const std::uint64_t* queue, std::uint32_t capacity,
+                                     index_t sources, const offset_t* offsets, std::uint64_t* out) {
+  for (std::uint32_t s = simt::block_index(); s < static_cast<std::uint32_t>(sources);
+       s += simt::grid_size()) {
+    const offset_t begin = offsets[s];
+    const offset_t count = offsets[s + 1] - begin;
+    for (offset_t k = simt::thread_index(); k < count; k += simt::block_size()) {
+      out[begin + k] = queue[static_cast<std::size_t>(s) * capacity + static_cast<std::size_t>(k)];
+    }
   }
 }
 
@@ -470,6 +546,7 @@ class maxid_search::engine {
                              : 32;
     plan(o, most_sources, own_fill);
     control_ = {budget, "control", control_words};
+    report_.resize(1);
     if constexpr (detail::counting) {
       counters_ = {budget, "counters", counter_words};
       visits_ = {budget, "counters", offset_t{concurrent_} * n_};
@@ -559,7 +636,7 @@ class maxid_search::engine {
     };
     auto bytes_without_queues = [&](offset_t sources) {
       return sources * row + 4 * maxid_entries(sources) +
-             (config_.separate_queues ? 12 * sources : 0) + 64;
+             (config_.separate_queues ? 20 * sources + 8 : 0) + 64;
     };
     // A budget first takes from the queues, then from the number of concurrent sources.
     offset_t q = 0;
@@ -598,7 +675,10 @@ class maxid_search::engine {
     maxid_ = arena_.data() + fill_words_;
     redo_ = {*budget_, "redo",
              redo_words(c, config_.dynamic_allocation ? std::max(q, arena_words_ / 4) : q)};
-    if (config_.separate_queues) slot_tails_ = {*budget_, "control", level_slots * c};
+    if (config_.separate_queues) {
+      slot_tails_ = {*budget_, "control", level_slots * c};
+      pack_offsets_ = {*budget_, "control", c + 1};
+    }
     predicted_["fill"] = c * row;
     predicted_["maxid"] = 4 * maxid_limit_;
     predicted_["queues_and_trackers"] = 16 * q;
@@ -662,6 +742,7 @@ class maxid_search::engine {
     b.queue[1] = b.queue[0] + places;
     b.redo = redo_.data();
     b.control = control_.data();
+    b.report = report_.data();
     b.slot_tails = slot_tails_.data();
     if constexpr (detail::counting) {
       b.counters = counters_.data();
@@ -694,7 +775,7 @@ class maxid_search::engine {
     b.maxid_offsets = maxid_offsets_.data();
   }
 
-  using kernel = void (*)(batch_view, std::uint32_t, std::uint32_t, bool);
+  using kernel = void (*)(batch_view, std::uint32_t, first_frontiers, bool);
   [[nodiscard]] kernel chosen() const {
     if (config_.lose_updates) return traverse_kernel<false, 32, false, true>;
     if (config_.separate_queues) return traverse_kernel<false, 32, true, false>;
@@ -723,98 +804,78 @@ class maxid_search::engine {
           lanes / threads_, 1, std::max(1, resident_blocks(chosen(), threads_, 0))));
     }
     std::uint32_t level = 0;
-    auto seeds = static_cast<std::uint32_t>(b.sources);
+    first_frontiers first{static_cast<std::uint32_t>(b.sources), nullptr};
     bool redo = false;
-    control_block control{};
+    loading_.clear();
+    std::size_t taken = 0;  // from the end of loading_, by the launches since
     for (;;) {
       exec.check_deadline();
-      launch_cooperative(chosen(), blocks_, threads_, 0, b, level, seeds, redo);
-      copy_to_host(control.data(), control_.data(), control_words);
-      level = control[last_level];
-      if (control[incomplete] != 0) {
-        // The level goes on with an empty queue for what it finds. Only a batch's first level
-        // consists of the sources.
-        if (level != 0) seeds = 0;
-        const phase timed(exec, phase_id::spill);
-        spill(b, level + 1, control);
+      launch_cooperative(chosen(), blocks_, threads_, 0, b, level, first, redo);
+      synchronize();
+      const launch_report& report = report_.front();
+      level = report.control[last_level];
+      const bool unfinished = report.control[incomplete] != 0;
+      if (!unfinished && loading_.size() == taken && spilled_.empty()) break;
+      const phase timed(exec, phase_id::spill);
+      if (unfinished) {
+        // The level goes on with an empty queue for what it finds.
+        if (level != 0) first = {0, nullptr};
+        spill(b, level + 1);
         redo = true;
         continue;
       }
-      seeds = 0;
+      loading_.resize(loading_.size() - taken);
+      if (loading_.empty()) loading_.swap(spilled_);
+      taken = static_cast<std::size_t>(
+          std::min({static_cast<offset_t>(loading_.size()), 32 * redo_.size(), offset_t{1} << 31}));
+      spilled_bytes_ += 8 * static_cast<offset_t>(taken);
+      first = {static_cast<std::uint32_t>(taken), loading_.data() + (loading_.size() - taken)};
+      level = 0;
       redo = false;
-      if (spilled_.empty()) break;
-      const phase timed(exec, phase_id::spill);
-      level = reload(b);
     }
   }
 
-  using control_block = std::array<std::uint32_t, control_words>;
-
-  // Moves the frontiers found for `level` to host memory and empties that queue; `control` is the
-  // device's. Clears the incomplete flag; redo bits stay.
-  void spill(const batch_view& b, std::uint32_t level, control_block& control) {
+  // Takes the frontiers found for `level` over into host memory.
+  void spill(const batch_view& b, std::uint32_t level) {
     const std::uint64_t* const queue = b.queue[level & 1U];
-    std::uint32_t& tail = control[tail_0 + level % level_slots];
-    const auto before = static_cast<std::ptrdiff_t>(spilled_.size());
+    const std::size_t before = spilled_.size();
     if (config_.separate_queues) {
-      std::vector<std::uint32_t> tails(static_cast<std::size_t>(b.sources));
-      std::uint32_t* const device_tails = b.slot_tails + offset_t{level % level_slots} * b.sources;
-      copy_to_host(tails.data(), device_tails, b.sources);
-      for (index_t s = 0; s < b.sources; ++s) {
-        const auto count = std::min(tails[static_cast<std::size_t>(s)], b.capacity);
-        if (count > 0) take(queue + static_cast<std::size_t>(s) * b.capacity, count);
+      const auto sources = static_cast<std::size_t>(b.sources);
+      std::vector<std::uint32_t> tails(sources);
+      copy_to_host(tails.data(), b.slot_tails + offset_t{level % level_slots} * b.sources,
+                   b.sources);
+      std::vector<offset_t> offsets(sources + 1, 0);
+      for (std::size_t s = 0; s < sources; ++s) {
+        offsets[s + 1] = offsets[s] + std::min(tails[s], b.capacity);
       }
-      fill_bytes(device_tails, 0, b.sources);
+      copy_to_device(pack_offsets_.data(), offsets.data(), static_cast<offset_t>(offsets.size()));
+      spilled_.resize(before + static_cast<std::size_t>(offsets.back()));
+      launch(pack_queues_kernel, std::min(b.sources, 4096), 128, 0, queue, b.capacity, b.sources,
+             static_cast<const offset_t*>(pack_offsets_.data()), spilled_.data() + before);
+      synchronize();
+      spilled_bytes_ += 8 * offsets.back();
     } else {
-      take(queue, std::min(tail, b.capacity));
+      const launch_report& report = report_.front();
+      const std::uint32_t found = report.control[tail_0 + level % level_slots];
+      const std::uint32_t count = std::min(found, b.capacity);
+      if (found <= launch_report::inline_entries) {
+        spilled_.insert(spilled_.end(), report.entries, report.entries + count);
+        spilled_bytes_ += 8 * offset_t{count};
+      } else {
+        take(queue, count);
+      }
     }
-    spilled_.erase(std::remove(spilled_.begin() + before, spilled_.end(), empty_entry),
+    spilled_.erase(std::remove(spilled_.begin() + static_cast<std::ptrdiff_t>(before),
+                               spilled_.end(), empty_entry),
                    spilled_.end());
     if (config_.drop_spills) spilled_.clear();
     ++spills_;
-    tail = 0;
-    control[incomplete] = 0;
-    copy_to_device(control_.data(), control.data(), control_words);
   }
   void take(const std::uint64_t* from, std::uint32_t count) {
     const std::size_t size = spilled_.size();
     spilled_.resize(size + count);
     copy_to_host(spilled_.data() + size, from, count);
     spilled_bytes_ += 8 * offset_t{count};
-  }
-  // Loads as many spilled frontiers as the queue of a fresh level holds; returns that level.
-  std::uint32_t reload(const batch_view& b) {
-    const std::uint32_t level = 0;
-    const offset_t redo_words = redo_.size();
-    fill_bytes(redo_.data(), 0, redo_words);
-    fill_bytes(control_.data(), 0, control_words);
-    if (config_.separate_queues) {
-      std::vector<std::uint32_t> tails(static_cast<std::size_t>(level_slots * b.sources), 0);
-      std::ranges::sort(spilled_);  // by slot
-      unloaded_.clear();
-      for (std::size_t k = 0; k < spilled_.size();) {
-        const auto slot = static_cast<std::size_t>(spilled_[k] >> 32);
-        std::size_t end = k;
-        while (end < spilled_.size() && spilled_[end] >> 32 == slot) ++end;
-        const auto count = static_cast<std::uint32_t>(std::min<std::size_t>(end - k, b.capacity));
-        copy_to_device(b.queue[0] + slot * b.capacity, spilled_.data() + k, count);
-        tails[slot] = count;
-        unloaded_.insert(unloaded_.end(), spilled_.begin() + static_cast<std::ptrdiff_t>(k + count),
-                         spilled_.begin() + static_cast<std::ptrdiff_t>(end));
-        k = end;
-      }
-      copy_to_device(b.slot_tails, tails.data(), static_cast<offset_t>(tails.size()));
-      spilled_bytes_ += 8 * static_cast<offset_t>(spilled_.size() - unloaded_.size());
-      spilled_.swap(unloaded_);
-      return level;
-    }
-    const auto count =
-        static_cast<std::uint32_t>(std::min<std::size_t>(spilled_.size(), b.capacity));
-    copy_to_device(b.queue[0], spilled_.data() + (spilled_.size() - count), count);
-    copy_to_device(b.control + tail_0, &count, 1);
-    spilled_.resize(spilled_.size() - count);
-    spilled_bytes_ += 8 * offset_t{count};
-    return level;
   }
 
   // The ablation without atomics on the queue: per level a scan of the frontiers' degrees gives
@@ -882,12 +943,13 @@ class maxid_search::engine {
   device_array<std::uint32_t> arena_, redo_, control_, slot_tails_, degrees_, offsets_;
   device_array<std::uint64_t> edges_, selected_;
   device_array<index_t> list_;
-  device_array<offset_t> maxid_offsets_;
+  device_array<offset_t> maxid_offsets_, pack_offsets_;
   std::uint32_t* fill_ = nullptr;
   std::uint32_t* maxid_ = nullptr;
   scanner scan_;
-  pinned_vector<std::uint64_t> spilled_;   // frontiers in host memory
-  pinned_vector<std::uint64_t> unloaded_;  // separate queues: those that a reload leaves
+  pinned_vector<std::uint64_t> spilled_;  // frontiers in host memory
+  pinned_vector<std::uint64_t> loading_;  // those that launches read again
+  pinned_vector<launch_report> report_;
   device_array<unsigned long long> counters_, source_frontiers_, source_edges_;
   device_array<std::uint32_t> visits_, source_levels_, source_seen_;
 };
