@@ -269,24 +269,24 @@ void distributed_driver::state::work(int worker, execution& exec) {
       if (!sets.empty()) mine_engine.find(sets, rows, exec);
     });
     if (interleaved()) node_barrier->arrive_and_wait();
+    std::vector<found_chunk> own;  // chunks whose supernodes this worker finds
     for (std::size_t k = 0; k < now.size(); ++k) {
       const index_t c = now[k];
       const int owner = interleaved()
                             ? static_cast<int>(k % static_cast<std::size_t>(workers))
                             : worker_of_row(kind, chunks, now, k, chunks.begin(c), workers);
       if (owner != worker) continue;
-      if (wants(want::supernodes)) {
-        guarded([&] {
-          const worker_phase timed(worker, exec, phase_id::supernode);
-          engine.find_supernodes(worker,
-                                 {.begin = chunks.begin(c),
-                                  .end = chunks.end(c),
-                                  .owner = owner,
-                                  .interleaved = interleaved(),
-                                  .workers = workers},
-                                 rows);
-        });
-      }
+      own.push_back({.begin = chunks.begin(c),
+                     .end = chunks.end(c),
+                     .owner = owner,
+                     .interleaved = interleaved(),
+                     .workers = workers});
+    }
+    if (wants(want::supernodes) && !own.empty()) {
+      guarded([&] {
+        const worker_phase timed(worker, exec, phase_id::supernode);
+        engine.find_supernodes(worker, own, rows);
+      });
     }
     if (wants(want::pattern) && !sets.empty()) {
       guarded([&] {
@@ -296,11 +296,8 @@ void distributed_driver::state::work(int worker, execution& exec) {
     }
     if (interleaved()) node_barrier->arrive_and_wait();
     guarded([&] { mine_engine.release(); });
-    for (std::size_t k = 0; k < now.size(); ++k) {
-      const int owner = interleaved()
-                            ? static_cast<int>(k % static_cast<std::size_t>(workers))
-                            : worker_of_row(kind, chunks, now, k, chunks.begin(now[k]), workers);
-      if (owner == worker) guarded([&] { finish_chunk(worker, now[k]); });
+    for (const found_chunk& c : own) {
+      guarded([&] { finish_chunk(worker, c.begin / chunks.size()); });
     }
   }
   failure.rethrow();
@@ -310,6 +307,7 @@ void distributed_driver::state::work(int worker, execution& exec) {
 void distributed_driver::state::work_dynamically(int worker, execution& exec) {
   row_engine& mine_engine = engine.worker(worker);
   std::vector<index_t> now;
+  std::vector<found_chunk> own;
   try {
     for (;;) {
       if (stop.load(std::memory_order_relaxed) || counter.raised()) return;
@@ -326,12 +324,12 @@ void distributed_driver::state::work_dynamically(int worker, execution& exec) {
       }
       if (wants(want::supernodes)) {
         const worker_phase timed(worker, exec, phase_id::supernode);
+        own.clear();
         for (const index_t c : now) {
-          engine.find_supernodes(
-              worker,
-              {.begin = chunks.begin(c), .end = chunks.end(c), .owner = worker, .workers = 1},
-              rows);
+          own.push_back(
+              {.begin = chunks.begin(c), .end = chunks.end(c), .owner = worker, .workers = 1});
         }
+        engine.find_supernodes(worker, own, rows);
       }
       if (wants(want::pattern)) {
         const worker_phase timed(worker, exec, phase_id::compact);

@@ -79,12 +79,13 @@ class node_engine {
   /// After the last find() of every run: device memory, counters.
   virtual void end_run(execution&) {}
 
-  /// T3 supernodes of one chunk, whose rows the workers of this process have all found: sets starts
-  /// of its rows. Called by `worker`'s thread, the chunks of a batch being shared out among the
-  /// workers (worker = position mod workers where rows are interleaved, else the owner), with
-  /// barriers of the node before and after where rows are interleaved. The default is the two-phase
-  /// detection on the host, through has_l().
-  virtual void find_supernodes(int worker, const found_chunk& chunk, const row_results& rows);
+  /// T3 supernodes of some chunks, whose rows the workers of this process have all found: sets
+  /// starts of their rows. Called by `worker`'s thread, the chunks of a batch being shared out
+  /// among the workers (worker = position mod workers where rows are interleaved, else the owner),
+  /// with barriers of the node before and after where rows are interleaved. The default is the
+  /// two-phase detection on the host, through has_l().
+  virtual void find_supernodes(int worker, std::span<const found_chunk> chunks,
+                               const row_results& rows);
 };
 
 }  // namespace gsofa::detail

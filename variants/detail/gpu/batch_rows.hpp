@@ -107,22 +107,22 @@ GSOFA_KERNEL void rows_kernel(Rows rows, index_t first, index_t count, const off
   }
 }
 
-/// The paper's two-phase supernode detection (Section 5, Figure 7) for the rows of a batch, one
-/// block per piece of `piece` rows. Phase I: a bitmap of the rows whose U count is one less than
-/// their predecessor's, and a queue of the others, the leaders, both in shared memory. Phase II:
-/// each leader follows the set bits and tests L(s, r); where the test fails s leads a supernode of
-/// its own. A walk may leave its piece (bits beyond are recomputed) and ends with the chunk.
-/// carry: start of the supernode that the last row of the batch before belongs to; the walk that
-/// reaches the end of this batch leaves its own there. u_counts: by row, an array or what indexes
-/// like one.
-template <class Rows, class Counts>
-GSOFA_KERNEL void supernode_kernel(Rows rows, Counts u_counts, index_t chunk, unsigned piece,
-                                   const index_t* carry_in, index_t* carry_out,
-                                   unsigned char* is_start) {
+/// The paper's two-phase supernode detection (Section 5, Figure 7) for the rows of a batch, the
+/// calling block's piece being the `number`-th of `piece` rows. Phase I: a bitmap of the rows whose
+/// U count is one less than their predecessor's, and a queue of the others, the leaders, both in
+/// shared memory. Phase II: each leader follows the set bits and tests L(s, r); where the test
+/// fails s leads a supernode of its own. A walk may leave its piece (bits beyond are recomputed)
+/// and ends with the chunk. carry: start of the supernode that the last row of the batch before
+/// belongs to; the walk that reaches the end of this batch leaves its own there. u_counts: by row,
+/// an array or what indexes like one; is_start: the same, zero before.
+template <class Rows, class Counts, class Starts>
+GSOFA_DEVICE void detect_supernodes(const Rows& rows, const Counts& u_counts, index_t chunk,
+                                    unsigned piece, unsigned number, const index_t* carry_in,
+                                    index_t* carry_out, const Starts& is_start) {
   auto* const bitmap = simt::shared_memory<std::uint32_t>();
   auto* const queue = bitmap + (piece + 31) / 32;
   std::uint32_t* const leaders = queue + piece;
-  const index_t begin = rows.begin + static_cast<index_t>(simt::block_index() * piece);
+  const index_t begin = rows.begin + static_cast<index_t>(number * piece);
   const index_t end_of_batch = rows.begin + rows.sources;
   const index_t rest = end_of_batch - begin;
   const unsigned size = rest < static_cast<index_t>(piece) ? static_cast<unsigned>(rest) : piece;
@@ -164,6 +164,20 @@ GSOFA_KERNEL void supernode_kernel(Rows rows, Counts u_counts, index_t chunk, un
   if (begin == rows.begin && simt::thread_index() == 0 && size > 0 && (bitmap[0] & 1U) != 0) {
     walk(*carry_in, begin);
   }
+}
+
+/// Shared memory of detect_supernodes, bytes.
+constexpr std::size_t supernode_shared_bytes(unsigned piece) {
+  return ((piece + 31) / 32 + piece + 1) * 4;
+}
+
+/// detect_supernodes for a batch: a block for each piece.
+template <class Rows>
+GSOFA_KERNEL void supernode_kernel(Rows rows, const index_t* u_counts, index_t chunk,
+                                   unsigned piece, const index_t* carry_in, index_t* carry_out,
+                                   unsigned char* is_start) {
+  detect_supernodes(rows, u_counts, chunk, piece, simt::block_index(), carry_in, carry_out,
+                    is_start);
 }
 
 /// Per-row results on the device, filled batch by batch, and the rows themselves on the host.
@@ -220,8 +234,7 @@ class row_results {
       const phase timed(exec, phase_id::supernode);
       const unsigned piece = chunk_ == 0 || chunk_ > 1024 ? 1024U : static_cast<unsigned>(chunk_);
       const int blocks = static_cast<int>((static_cast<unsigned>(rows.sources) - 1) / piece + 1);
-      launch(supernode_kernel<Rows, const index_t*>, blocks, 128,
-             ((piece + 31) / 32 + piece + 1) * 4, rows,
+      launch(supernode_kernel<Rows>, blocks, 128, supernode_shared_bytes(piece), rows,
              static_cast<const index_t*>(u_counts_.data()), chunk_, piece,
              static_cast<const index_t*>(carry_.data() + batch_ % 2),
              carry_.data() + (batch_ + 1) % 2, is_start_.data());

@@ -44,32 +44,62 @@ struct listed_rows {
   }
 };
 
-/// The rows begin .. begin + sources - 1 of one chunk, spread over the workers of a process: row
-/// begin + k is slot slot_begin[w] + k / stride of worker w = first + k mod stride.
-struct chunk_rows {
+/// What the GPUs of a process show each other.
+struct shared_rows {
   const std::uint32_t* fill[max_workers];
   const index_t* u_counts[max_workers];
+};
+
+/// Part of a chunk, the rows begin .. begin + sources - 1, for one block. Row begin + k is slot
+/// slot_begin[w] + k / stride of worker w = first + k mod stride.
+struct chunk_piece {
+  index_t begin;
+  index_t sources;
+  unsigned number;  // of the piece in its chunk
+  offset_t out;     // of row begin in the array of starts
+  int first;
+  int stride;
   index_t slot_begin[max_workers];
+};
+
+struct chunk_rows {
+  const shared_rows* shared;
+  const chunk_piece* where;
   index_t n;
   index_t begin;
   index_t sources;
-  int first;
-  int stride;
 
   GSOFA_DEVICE bool has(index_t k, index_t v) const {
-    const int w = first + static_cast<int>(k) % stride;
-    const auto slot = static_cast<std::size_t>(slot_begin[w] + k / stride);
-    return fill[w][slot * static_cast<std::size_t>(n) + static_cast<std::size_t>(v)] ==
+    const int w = where->first + static_cast<int>(k) % where->stride;
+    const auto slot = static_cast<std::size_t>(where->slot_begin[w] + k / where->stride);
+    return shared->fill[w][slot * static_cast<std::size_t>(n) + static_cast<std::size_t>(v)] ==
            static_cast<std::uint32_t>(begin + k) + 1;
   }
 };
 
 struct chunk_counts {
-  chunk_rows rows;
+  const chunk_rows& rows;
   GSOFA_DEVICE index_t operator[](index_t s) const {
-    return rows.u_counts[rows.first + static_cast<int>(s - rows.begin) % rows.stride][s];
+    const chunk_piece& p = *rows.where;
+    return rows.shared->u_counts[p.first + static_cast<int>(s - p.begin) % p.stride][s];
   }
 };
+
+struct chunk_starts {
+  unsigned char* starts;
+  offset_t shift;
+  GSOFA_DEVICE unsigned char& operator[](index_t s) const { return starts[s + shift]; }
+};
+
+/// The supernodes of many chunks, a block for each piece.
+GSOFA_KERNEL void chunk_supernodes_kernel(const shared_rows* shared, const chunk_piece* pieces,
+                                          index_t n, index_t chunk, unsigned piece, index_t* carry,
+                                          unsigned char* starts) {
+  const chunk_piece* const p = pieces + simt::block_index();
+  const chunk_rows rows{shared, p, n, p->begin, p->sources};
+  detect_supernodes(rows, chunk_counts{rows}, chunk, piece, p->number, carry, carry + 1,
+                    chunk_starts{starts, p->out - p->begin});
+}
 
 /// What the host wants of each slot, side by side.
 GSOFA_KERNEL void pack_kernel(const index_t* list, index_t count, const std::uint32_t* l_counts,
@@ -118,8 +148,10 @@ class gpu_worker final : public detail::row_engine {
   /// Rows of the last find() are on the GPU, not in host memory.
   [[nodiscard]] bool resident() const { return kept_.empty(); }
   [[nodiscard]] index_t slot_of(index_t row) const;
-  /// Marks the first rows of the supernodes of a chunk in `starts` (host, by row).
-  void find_supernodes(const chunk_rows& rows, index_t chunk_size, std::span<std::uint8_t> starts);
+  /// Marks the first rows of the supernodes of whole chunks, cut into pieces of `piece` rows, in
+  /// `starts` (host, by row).
+  void find_supernodes(const shared_rows& shared, const std::vector<chunk_piece>& pieces,
+                       unsigned piece, index_t chunk_size, std::span<std::uint8_t> starts);
 
  private:
   struct kept_row {
@@ -141,6 +173,9 @@ class gpu_worker final : public detail::row_engine {
   device_array<index_t> device_list_, entries_, carry_;
   device_array<offset_t> offsets_;
   device_array<unsigned char> starts_;
+  device_array<shared_rows> shared_;
+  device_array<chunk_piece> pieces_;
+  std::vector<unsigned char> starts_host_;
   managed_memory managed_fill_, managed_counts_;
   index_t* u_counts_ = nullptr;
   offset_t row_entries_ = 0;
@@ -185,6 +220,11 @@ void gpu_worker::prepare(const pattern_view& a, const run_settings& settings, sh
   if (wants_.has(want::supernodes)) {
     starts_ = {budget_, "supernodes", n_};
     carry_ = {budget_, "supernodes", 2};
+    shared_ = {budget_, "supernodes", 1};
+    // Pieces at a time: all of them, unless chunks are tiny.
+    const index_t rows =
+        settings.chunk_size == 0 ? index_t{1024} : std::min(settings.chunk_size, index_t{1024});
+    pieces_ = {budget_, "supernodes", std::min<offset_t>(n_ / rows + 2, 1 << 16)};
   }
   // One row always fits; more make fewer copies.
   row_entries_ = std::max<offset_t>(n_, std::min<offset_t>(offset_t{1} << 22, offset_t{n_} * 64));
@@ -233,7 +273,6 @@ void gpu_worker::begin_run() {
   search_.start();
   fill_bytes(l_counts_.data(), 0, n_);
   fill_bytes(u_counts_, 0, n_);
-  fill_bytes(starts_.data(), 0, starts_.size());
   sets_.clear();
   kept_.clear();
 }
@@ -379,15 +418,27 @@ bool gpu_worker::has_l(index_t s, index_t r) const {
   return stamp == static_cast<std::uint32_t>(s) + 1;
 }
 
-void gpu_worker::find_supernodes(const chunk_rows& rows, index_t chunk_size,
+void gpu_worker::find_supernodes(const shared_rows& shared, const std::vector<chunk_piece>& pieces,
+                                 unsigned piece, index_t chunk_size,
                                  std::span<std::uint8_t> starts) {
   use_device(device_);
-  const unsigned piece = static_cast<unsigned>(std::min<index_t>(rows.sources, 1024));
-  const int blocks = static_cast<int>((static_cast<unsigned>(rows.sources) - 1) / piece + 1);
-  launch(supernode_kernel<chunk_rows, chunk_counts>, blocks, 128,
-         ((piece + 31) / 32 + piece + 1) * 4, rows, chunk_counts{rows}, chunk_size, piece,
-         static_cast<const index_t*>(carry_.data()), carry_.data() + 1, starts_.data());
-  copy_to_host(starts.data() + rows.begin, starts_.data() + rows.begin, rows.sources);
+  copy_to_device(shared_.data(), &shared, 1);
+  const offset_t rows = pieces.back().out + pieces.back().sources;
+  fill_bytes(starts_.data(), 0, rows);
+  const auto all = static_cast<offset_t>(pieces.size());
+  for (offset_t first = 0; first < all; first += pieces_.size()) {
+    const offset_t count = std::min(all - first, pieces_.size());
+    copy_to_device(pieces_.data(), pieces.data() + first, count);
+    launch(chunk_supernodes_kernel, static_cast<int>(count), 128, supernode_shared_bytes(piece),
+           static_cast<const shared_rows*>(shared_.data()),
+           static_cast<const chunk_piece*>(pieces_.data()), n_, chunk_size, piece, carry_.data(),
+           starts_.data());
+  }
+  starts_host_.resize(static_cast<std::size_t>(rows));
+  copy_to_host(starts_host_.data(), starts_.data(), rows);
+  for (const chunk_piece& p : pieces) {
+    if (p.number == 0) std::copy_n(starts_host_.data() + p.out, p.sources, &starts[p.begin]);
+  }
 }
 
 /// All GPUs of this process.
@@ -457,31 +508,48 @@ class gpu_node final : public detail::node_engine {
     }
   }
 
-  void find_supernodes(int worker, const detail::found_chunk& chunk,
+  void find_supernodes(int worker, std::span<const detail::found_chunk> chunks,
                        const detail::row_results& rows) override {
-    const int first = chunk.interleaved ? 0 : chunk.owner;
-    const int stride = chunk.interleaved ? chunk.workers : 1;
-    chunk_rows view{};
-    view.n = n_;
-    view.begin = chunk.begin;
-    view.sources = chunk.end - chunk.begin;
-    view.first = first;
-    view.stride = stride;
-    for (int w = first; w < first + stride; ++w) {
-      const gpu_worker& engine = *workers_[static_cast<std::size_t>(w)];
-      if (!engine.resident()) {
-        node_engine::find_supernodes(worker, chunk, rows);
-        return;
+    shared_rows shared{};
+    index_t largest = 0;
+    for (const auto& c : chunks) {
+      for (int w = first_worker(c); w < first_worker(c) + stride(c); ++w) {
+        const gpu_worker& engine = *workers_[static_cast<std::size_t>(w)];
+        if (!engine.resident()) {
+          node_engine::find_supernodes(worker, chunks, rows);
+          return;
+        }
+        shared.fill[w] = engine.fill();
+        shared.u_counts[w] = engine.u_counts();
       }
-      view.fill[w] = engine.fill();
-      view.u_counts[w] = engine.u_counts();
-      // A chunk with fewer rows than workers leaves some of them without any.
-      if (w - first < view.sources) view.slot_begin[w] = engine.slot_of(chunk.begin + w - first);
+      largest = std::max(largest, c.end - c.begin);
     }
-    workers_[static_cast<std::size_t>(worker)]->find_supernodes(view, chunk_size_, rows.starts);
+    const auto piece = static_cast<unsigned>(std::min<index_t>(largest, 1024));
+    std::vector<chunk_piece> pieces;
+    offset_t out = 0;
+    for (const auto& c : chunks) {
+      chunk_piece p{};
+      p.begin = c.begin;
+      p.sources = c.end - c.begin;
+      p.out = out;
+      p.first = first_worker(c);
+      p.stride = stride(c);
+      // A chunk with fewer rows than workers leaves some of them without any.
+      for (int k = 0; k < std::min<int>(p.stride, p.sources); ++k) {
+        const gpu_worker& engine = *workers_[static_cast<std::size_t>(p.first + k)];
+        p.slot_begin[p.first + k] = engine.slot_of(c.begin + k);
+      }
+      for (; p.number * piece < static_cast<unsigned>(p.sources); ++p.number) pieces.push_back(p);
+      out += p.sources;
+    }
+    workers_[static_cast<std::size_t>(worker)]->find_supernodes(shared, pieces, piece, chunk_size_,
+                                                                rows.starts);
   }
 
  private:
+  static int first_worker(const detail::found_chunk& c) { return c.interleaved ? 0 : c.owner; }
+  static int stride(const detail::found_chunk& c) { return c.interleaved ? c.workers : 1; }
+
   index_t n_ = 0;
   index_t chunk_size_ = 0;
   index_t concurrent_ = 1;
