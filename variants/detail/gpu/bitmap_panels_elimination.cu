@@ -41,21 +41,33 @@ namespace {
 /// Boundaries shorter than this do not repay the closure of the diagonal block.
 constexpr index_t few_positions = 32;
 
-/// Shared memory of a worker.
-struct worker_state {
-  mask_t rows[mask_bits];   ///< diagonal block: [r]: columns of row r; later u_reach
-  mask_t cols[mask_bits];   ///< its transpose; later l_reach
-  mask_t upper[mask_bits];  ///< [r]: targets of the present panel that take row r of U
-  mask_t lower[mask_bits];  ///< [r]: those that take column r of L
+/// What one target panel takes of the panel at hand; shared memory, one per warp.
+struct target_routes {
+  mask_t upper[mask_bits];  ///< [r]: its columns t that take row r of U; valid once r is active
+  mask_t lower[mask_bits];  ///< [r]: its rows that take column r of L
   mask_t upper_active;      ///< r with upper[r] != 0
   mask_t lower_active;
-  mask_t unpruned;  ///< k without any s in the panel with L(s, k) != 0 and U(k, s) != 0
-  offset_t word;    ///< the present target's word; -1: none left
-  index_t panel;    ///< the worker's next; -1: none
+  mask_t both;  ///< k with L(t, k) != 0 and U(k, t) != 0 for some target t
 };
 
+/// Shared memory of a worker, before the routes of its warps.
+struct worker_state {
+  mask_t rows[mask_bits];  ///< diagonal block: [r]: columns of row r; later u_reach
+  mask_t cols[mask_bits];  ///< its transpose; later l_reach
+  mask_t unpruned;         ///< k without any s in the panel with L(s, k) != 0 and U(k, s) != 0
+  mask_t any_upper;        ///< k with an entry of U(k, :) in the boundary
+  mask_t any_lower;        ///< k with an entry of L(:, k) in the boundary
+  offset_t panel;          ///< the worker's next; -1: none
+
+  GSOFA_DEVICE target_routes* routes() { return reinterpret_cast<target_routes*>(this + 1); }
+};
+
+/// Shared memory of a worker of so many warps.
+constexpr std::size_t state_bytes(int warps) {
+  return sizeof(worker_state) + static_cast<std::size_t>(warps) * sizeof(target_routes);
+}
+
 constexpr int warp_threads = 128;  // of a block of the first launch
-constexpr std::size_t state_bytes = sizeof(worker_state);
 
 struct elimination_view {
   panel_view p;
@@ -205,7 +217,10 @@ GSOFA_DEVICE void close(const panel_view& p, index_t j, worker_state& s) {
     const unsigned lane = lane_index();
     const unsigned low = simt::ballot((s.rows[lane] & s.cols[lane]) != 0);
     const unsigned high = simt::ballot((s.rows[lane + 32] & s.cols[lane + 32]) != 0);
-    if (lane == 0) s.unpruned = ~(static_cast<mask_t>(high) << 32 | low);
+    if (lane == 0) {
+      s.unpruned = ~(static_cast<mask_t>(high) << 32 | low);
+      s.any_upper = s.any_lower = 0;
+    }
     simt::sync_warp();
   }
   // The pruned ones are read off edges and reach alike: both tell whether a common s is there, but
@@ -217,6 +232,7 @@ GSOFA_DEVICE void close(const panel_view& p, index_t j, worker_state& s) {
     if (team::warp() == team::warps() - 1) close_ascending(s.cols, w);
     team::sync();
   }
+  mask_pair any{0, 0};
   for (index_t z = w + rank; z < length; z += team::size()) {
     mask_pair m = masks[z];
     if (closed) {
@@ -225,106 +241,128 @@ GSOFA_DEVICE void close(const panel_view& p, index_t j, worker_state& s) {
       m = {closure_by_edges(m.upper, s.cols), closure_by_edges(m.lower, s.rows)};
     }
     masks[z] = m;
+    any = {any.upper | m.upper, any.lower | m.lower};
+  }
+  any = {or_over_warp(any.upper), or_over_warp(any.lower)};
+  if (lane_index() == 0) {
+    simt::atomic_or(&s.any_upper, any.upper);
+    simt::atomic_or(&s.any_lower, any.lower);
   }
   team::sync();
 }
 
-/// Finds the next target panel, from word q on, that takes anything from panel j, and the routes to
-/// it. One warp. The value returned is the word behind it.
-GSOFA_DEVICE offset_t find_target(const panel_view& p, index_t j, offset_t q, mask_t& unpruned,
-                                  worker_state& s) {
-  const unsigned lane = lane_index();
-  const offset_t end = p.word_begin[j + 1];
-  const offset_t first = p.position_begin[j];
-  for (; q < end && unpruned != 0; ++q) {
-    const auto count = static_cast<unsigned>(simt::population(p.word_mask[q]));
-    const offset_t at = first + p.word_first[q];
-    const index_t target_begin = p.begin[p.word_panel[q]];
-    s.upper[lane] = s.upper[lane + 32] = 0;
-    s.lower[lane] = s.lower[lane + 32] = 0;
-    simt::sync_warp();
-    mask_t upper_active = 0;
-    mask_t lower_active = 0;
-    for (unsigned half = 0; half < count; half += 32) {
-      const bool mine = half + lane < count;
-      const offset_t z = at + half + lane;
-      const mask_pair m = mine ? p.masks[z] : mask_pair{0, 0};
-      const mask_t both = m.upper & m.lower;
-      const mask_t candidates = unpruned & ~or_of_lower_lanes(both);
-      const mask_t own = mine ? bit(p.columns[z] - target_begin) : 0;
-      const mask_t u = uncovered(m.lower & candidates, m.lower, s.cols);
-      const mask_t l = uncovered(m.upper & candidates, m.upper, s.rows);
-      for (mask_t r = u; r != 0; r &= r - 1) simt::atomic_or(s.upper + simt::lowest_bit(r), own);
-      for (mask_t r = l; r != 0; r &= r - 1) simt::atomic_or(s.lower + simt::lowest_bit(r), own);
-      upper_active |= u;
-      lower_active |= l;
-      unpruned &= ~or_over_warp(both);
-    }
-    upper_active = or_over_warp(upper_active);
-    lower_active = or_over_warp(lower_active);
-    if ((upper_active | lower_active) != 0) {
-      if (lane == 0) {
-        s.upper_active = upper_active;
-        s.lower_active = lower_active;
-        s.word = q;
-      }
-      simt::sync_warp();
-      return q + 1;
-    }
-    simt::sync_warp();
-  }
-  if (lane == 0) s.word = -1;
-  simt::sync_warp();
-  return end;
-}
-
+/// Union of the targets of the members of m.
 GSOFA_DEVICE mask_t routed(mask_t m, const mask_t* targets) {
   mask_t found = 0;
   for (; m != 0; m &= m - 1) found |= targets[simt::lowest_bit(m)];
   return found;
 }
 
+/// OR of the rows of U and columns of L that the panel of a word takes into its masks.
+template <bool Block>
+GSOFA_DEVICE void push_to(const panel_view& p, offset_t word, index_t parent, offset_t first,
+                          index_t length, const target_routes& routes) {
+  using team = worker<Block>;
+  const index_t target = p.word_panel[word];
+  const index_t target_begin = p.begin[target];
+  const index_t begin = p.word_first[word];
+  const index_t inner_end = begin + static_cast<index_t>(simt::population(p.word_mask[word]));
+  mask_pair* const out = p.masks + p.position_begin[target];
+  const mask_t upper_active = routes.upper_active;
+  const mask_t lower_active = routes.lower_active;
+  for (index_t z = begin + team::rank(); z < length; z += team::size()) {
+    const mask_pair m = p.masks[first + z];
+    mask_t upper = routed(m.upper & upper_active, routes.upper);
+    mask_t lower = routed(m.lower & lower_active, routes.lower);
+    if ((upper | lower) == 0) continue;
+    index_t to = 0;
+    if (z < inner_end) {
+      // Among the targets themselves: U(t, f) and L(f, t) with t < f only.
+      to = p.columns[first + z] - target_begin;
+      upper &= below(to);
+      lower &= below(to);
+    } else if (target == parent) {
+      to = p.in_parent[first + z];
+    } else {
+      to = p.position(target, p.columns[first + z]);
+    }
+    if (upper != 0) simt::atomic_or(&out[to].upper, upper);
+    if (lower != 0) simt::atomic_or(&out[to].lower, lower);
+  }
+}
+
 /// Passes what panel j, the one closed last, changes in its ancestors on to their masks. Ends with
-/// a barrier.
+/// a barrier. In rounds of one target panel per warp, ascending: whether row k goes to a target
+/// depends on the targets before it only through `unpruned`.
 template <bool Block>
 GSOFA_DEVICE void push(const panel_view& p, index_t j, worker_state& s) {
   using team = worker<Block>;
   const index_t length = p.length(j);
   if (length == p.width(j)) return;
+  const unsigned lane = lane_index();
+  const unsigned warp = team::warp();
+  const unsigned warps = team::warps();
   const offset_t first = p.position_begin[j];
+  const offset_t end = p.word_begin[j + 1];
   const index_t parent = p.parent[j];
-  offset_t next = p.word_begin[j];
-  mask_t unpruned = s.unpruned;
-  for (;;) {
-    if (team::warp() == 0) next = find_target(p, j, next, unpruned, s);
-    team::sync();
-    const offset_t word = s.word;
-    if (word < 0) break;
-    const index_t target = p.word_panel[word];
-    const index_t target_begin = p.begin[target];
-    const index_t inner_end =
-        p.word_first[word] + static_cast<index_t>(simt::population(p.word_mask[word]));
-    mask_pair* const out = p.masks + p.position_begin[target];
-    const mask_t upper_active = s.upper_active;
-    const mask_t lower_active = s.lower_active;
-    for (index_t z = p.word_first[word] + team::rank(); z < length; z += team::size()) {
-      const mask_pair m = p.masks[first + z];
-      mask_t upper = routed(m.upper & upper_active, s.upper);
-      mask_t lower = routed(m.lower & lower_active, s.lower);
-      if ((upper | lower) == 0) continue;
-      index_t to = 0;
-      if (z < inner_end) {
-        // Among the targets themselves: U(t, f) and L(f, t) with t < f only.
-        to = p.columns[first + z] - target_begin;
-        upper &= below(to);
-        lower &= below(to);
-      } else if (target == parent) {
-        to = p.in_parent[first + z];
-      } else {
-        to = p.position(target, p.columns[first + z]);
+  target_routes* const routes = s.routes();
+  target_routes& mine = routes[warp];
+  // Row k is pushed along entries of column k and the other way round: both must be there.
+  mask_t unpruned = s.unpruned & s.any_upper & s.any_lower;
+  for (offset_t word = p.word_begin[j]; word < end && unpruned != 0; word += warps) {
+    const offset_t q = word + warp;
+    mask_pair m[2]{};  // of positions lane and lane + 32 of my word
+    mask_t own[2]{};   // their vertices as bits of the target panel
+    if (q < end) {
+      const auto count = static_cast<unsigned>(simt::population(p.word_mask[q]));
+      const offset_t at = first + p.word_first[q];
+      const index_t target_begin = p.begin[p.word_panel[q]];
+      for (unsigned half = 0; half < 2; ++half) {
+        if (half * 32 + lane >= count) continue;
+        m[half] = p.masks[at + half * 32 + lane];
+        own[half] = bit(p.columns[at + half * 32 + lane] - target_begin);
       }
-      if (upper != 0) simt::atomic_or(&out[to].upper, upper);
-      if (lower != 0) simt::atomic_or(&out[to].lower, lower);
+      mine.upper[lane] = mine.upper[lane + 32] = 0;
+      mine.lower[lane] = mine.lower[lane + 32] = 0;
+    }
+    const mask_t both_low = m[0].upper & m[0].lower;
+    const mask_t both_high = m[1].upper & m[1].lower;
+    const mask_t all_low = or_over_warp(both_low);
+    const mask_t all_high = or_over_warp(both_high);
+    if (lane == 0) mine.both = all_low | all_high;
+    team::sync();
+    mask_t before = unpruned;
+    for (unsigned v = 0; v < warp; ++v) before &= ~routes[v].both;
+    for (unsigned v = 0; v < warps; ++v) unpruned &= ~routes[v].both;
+    mask_t upper_active = 0;
+    mask_t lower_active = 0;
+    if (before != 0) {
+      const mask_t candidates[2] = {before & ~or_of_lower_lanes(both_low),
+                                    before & ~all_low & ~or_of_lower_lanes(both_high)};
+      for (unsigned half = 0; half < 2; ++half) {
+        const mask_t u = uncovered(m[half].lower & candidates[half], m[half].lower, s.cols);
+        const mask_t l = uncovered(m[half].upper & candidates[half], m[half].upper, s.rows);
+        for (mask_t r = u; r != 0; r &= r - 1) {
+          simt::atomic_or(mine.upper + simt::lowest_bit(r), own[half]);
+        }
+        for (mask_t r = l; r != 0; r &= r - 1) {
+          simt::atomic_or(mine.lower + simt::lowest_bit(r), own[half]);
+        }
+        upper_active |= u;
+        lower_active |= l;
+      }
+      upper_active = or_over_warp(upper_active);
+      lower_active = or_over_warp(lower_active);
+    }
+    if (lane == 0) {
+      mine.upper_active = upper_active;
+      mine.lower_active = lower_active;
+    }
+    team::sync();
+    for (unsigned v = 0; v < warps; ++v) {
+      const target_routes& to = routes[v];
+      if ((to.upper_active | to.lower_active) == 0) continue;
+      push_to<Block>(p, word + v, parent, first, length, to);
     }
     team::sync();
   }
@@ -351,14 +389,15 @@ GSOFA_DEVICE void follow(const elimination_view& e, index_t j, worker_state& s) 
       s.panel = last ? parent : -1;
     }
     team::sync();
-    j = s.panel;
+    j = static_cast<index_t>(s.panel);
     if (j < 0) return;
   }
 }
 
 /// First launch: a warp per leaf and what follows it.
 GSOFA_KERNEL void warp_panels_kernel(elimination_view e) {
-  worker_state& s = simt::shared_memory<worker_state>()[simt::thread_index() / 32];
+  worker_state& s = *reinterpret_cast<worker_state*>(simt::shared_memory<unsigned char>() +
+                                                     simt::thread_index() / 32 * state_bytes(1));
   for (;;) {
     std::uint32_t ticket = 0;
     if (lane_index() == 0) ticket = simt::atomic_add(e.ticket, std::uint32_t{1});
@@ -379,7 +418,7 @@ GSOFA_KERNEL void block_panels_kernel(elimination_view e) {
       s.panel = ticket < *e.ready_count ? e.ready[ticket] : -1;
     }
     simt::sync_block();
-    const index_t j = s.panel;
+    const auto j = static_cast<index_t>(s.panel);
     simt::sync_block();
     if (j < 0) return;
     follow<true>(e, j, s);
@@ -397,8 +436,9 @@ void panel_elimination::prepare(index_t n, const elimination_settings& settings,
   control_ = {budget, "control", 3};
   const int threads = settings_.warps_per_block * 32;
   warp_blocks_ = std::max(
-      1, resident_blocks(warp_panels_kernel, warp_threads, warp_threads / 32 * state_bytes));
-  block_blocks_ = std::max(1, resident_blocks(block_panels_kernel, threads, state_bytes));
+      1, resident_blocks(warp_panels_kernel, warp_threads, warp_threads / 32 * state_bytes(1)));
+  block_blocks_ = std::max(
+      1, resident_blocks(block_panels_kernel, threads, state_bytes(settings_.warps_per_block)));
 }
 
 void panel_elimination::run(const panel_view& panels, const std::uint32_t* children) {
@@ -411,9 +451,10 @@ void panel_elimination::run(const panel_view& panels, const std::uint32_t* child
                      control_.data() + 2,
                      ready_.data(),
                      settings_.warp_positions};
-  launch(warp_panels_kernel, warp_blocks_, warp_threads, warp_threads / 32 * state_bytes, e);
+  launch(warp_panels_kernel, warp_blocks_, warp_threads, warp_threads / 32 * state_bytes(1), e);
   e.ticket = control_.data() + 1;
-  launch(block_panels_kernel, block_blocks_, settings_.warps_per_block * 32, state_bytes, e);
+  launch(block_panels_kernel, block_blocks_, settings_.warps_per_block * 32,
+         state_bytes(settings_.warps_per_block), e);
 }
 
 }  // namespace gsofa::gpu
