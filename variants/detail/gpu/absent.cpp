@@ -18,6 +18,7 @@ std::unique_ptr<variant> make_distributed_maxid() { return refuse(); }
 std::unique_ptr<variant> make_fill2_naive() { return refuse(); }
 std::unique_ptr<variant> make_maxid_tuned() { return refuse(); }
 std::unique_ptr<variant> make_fill2_bitparallel() { return refuse(); }
+std::unique_ptr<variant> make_bitmap_panels() { return refuse(); }
 
 }  // namespace gsofa::gpu
 

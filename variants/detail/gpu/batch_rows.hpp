@@ -28,6 +28,24 @@ struct stamped_rows {
   }
 };
 
+/// Rows as bits: bit v of the row of `slot` is set iff (begin + slot, v) is in L+U.
+struct bitmap_rows {
+  const std::uint32_t* bits;
+  std::size_t words;  // of a row
+  index_t n;
+  index_t begin;
+  index_t sources;
+
+  GSOFA_DEVICE bool has(index_t slot, index_t v) const {
+    const auto k = static_cast<std::size_t>(static_cast<std::uint32_t>(v));
+    return (bits[static_cast<std::size_t>(slot) * words + k / 32] >> (k % 32) & 1U) != 0;
+  }
+  /// Bits of the vertices 32 k .. 32 k + 31.
+  GSOFA_DEVICE std::uint32_t word(index_t slot, std::size_t k) const {
+    return bits[static_cast<std::size_t>(slot) * words + k];
+  }
+};
+
 GSOFA_DEVICE unsigned lane_index() { return simt::thread_index() & 31U; }
 GSOFA_DEVICE unsigned lower_lanes() { return (1U << lane_index()) - 1U; }
 

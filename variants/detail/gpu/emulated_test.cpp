@@ -2,6 +2,8 @@
 // The GPU engines on the emulator (detail/gpu/simt.hpp), in its own program: gsofa_emulated_tests.
 #include <doctest/doctest.h>
 
+#include <map>
+
 #include "common/variant.hpp"
 #include "harness/test_patterns.hpp"
 #include "reference/row_union.hpp"
@@ -54,6 +56,9 @@ run_settings settings_for(const variant_info& info, std::uint64_t k) {
       {"window", {"65534", "1", "2", "7", "20"}},
       {"lanes_per_frontier", {"auto", "4", "8", "16", "32"}},
       {"sources_per_group", {"auto", "8", "16", "32"}},
+      {"panel_width", {"64", "8", "1", "3", "16", "33", "2", "5"}},
+      {"warp_positions", {"256", "0", "6", "15"}},
+      {"most_positions", {"0", "0", "0", "9"}},
       {"memory_budget_mb", {"40"}}};
   run_settings settings;
   settings.options = option_set(info.options);
@@ -86,6 +91,64 @@ TEST_CASE("GPU variants agree with the row union on the emulator, whatever their
     }
   }
   CHECK(variants >= 12);
+}
+
+TEST_CASE("panels of all widths, shared out to warps and blocks, in many orders of the threads") {
+  const auto patterns = subjects(60, 120);
+  const variant_info& info = find_variant("gpu_bitmap_panels");
+  const std::vector<std::string> widths{"8", "64", "1", "2", "3", "5", "16", "33"};
+  const std::vector<std::string> warp_positions{"0", "12", "256"};
+  std::map<std::string, int> seen;
+  std::uint64_t runs = 0;
+  for (const subject& s : patterns) {
+    CAPTURE(s.name);
+    for (std::size_t k = 0; k < 24; ++k) {
+      CAPTURE(k);
+      run_settings settings;
+      settings.options = option_set(info.options);
+      settings.options.set(info.options, "panel_width", widths[k % 8]);
+      settings.options.set(info.options, "warp_positions", warp_positions[k / 8]);
+      settings.options.set(info.options, "warps_per_block", std::to_string(1 + runs % 3));
+      settings.options.set(info.options, "memory_budget_mb", "40");
+      // Sorted rows take another way to the supernodes than the masks.
+      settings.wants = k % 2 == 0 ? info.gives : info.gives.without(want::pattern);
+      settings.chunk_size = static_cast<index_t>(k % 5);
+      simt::emulator::set_seed(++runs);
+      execution exec;
+      const auto v = info.create();
+      CHECK(fault(*v, s, settings, exec) == "");
+      seen["several panels"] += exec.derived["panels"] > 3 ? 1 : 0;
+      seen["boundaries"] += exec.derived["words"] > 3 ? 1 : 0;
+      seen["relabelled"] += exec.derived["relabelled"] != 0 ? 1 : 0;
+      seen["as they are"] += exec.derived["relabelled"] == 0 ? 1 : 0;
+      seen["searched"] += exec.derived["searched"] != 0 ? 1 : 0;
+    }
+  }
+  CHECK(seen["several panels"] > 1000);
+  CHECK(seen["boundaries"] > 1000);
+  CHECK(seen["relabelled"] > 200);
+  CHECK(seen["as they are"] > 200);
+  CHECK(seen["searched"] == 0);
+}
+
+TEST_CASE("where the positions are not admitted, rows are searched, and every run begins anew") {
+  const variant_info& info = find_variant("gpu_bitmap_panels");
+  int searched = 0;
+  for (const subject& s : subjects(60, 60)) {
+    CAPTURE(s.name);
+    run_settings settings;
+    settings.options = option_set(info.options);
+    settings.options.set(info.options, "most_positions", "12");
+    settings.options.set(info.options, "panel_width", "4");
+    settings.options.set(info.options, "memory_budget_mb", "40");
+    settings.wants = info.gives;
+    execution exec;
+    const auto v = info.create();
+    CHECK(fault(*v, s, settings, exec) == "");
+    CHECK((exec.derived["searched"] != 0 || exec.derived["positions"] <= 12));
+    searched += exec.derived["searched"] != 0 ? 1 : 0;
+  }
+  CHECK(searched > 20);
 }
 
 TEST_CASE("planted GPU faults are found out on the emulator") {

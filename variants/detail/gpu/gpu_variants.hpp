@@ -51,4 +51,8 @@ std::vector<option_spec> maxid_tuned_options();
 std::unique_ptr<variant> make_fill2_bitparallel();
 std::vector<option_spec> fill2_bitparallel_options();
 
+/// Elimination over panels of the elimination tree, as bit masks.
+std::unique_ptr<variant> make_bitmap_panels();
+std::vector<option_spec> bitmap_panels_options();
+
 }  // namespace gsofa::gpu

@@ -104,4 +104,28 @@ std::vector<option_spec> fill2_bitparallel_options() {
           budget_option()};
 }
 
+std::vector<option_spec> bitmap_panels_options() {
+  return {{.name = "panel_width",
+           .default_value = std::int64_t{64},
+           .help = "most columns of a panel",
+           .minimum = 1,
+           .maximum = 64},
+          {.name = "warp_positions",
+           .default_value = std::int64_t{256},
+           .help = "panels up to this many positions are eliminated by a warp, others by a block",
+           .minimum = 0,
+           .maximum = max_index},
+          {.name = "warps_per_block",
+           .default_value = std::int64_t{16},
+           .help = "warps of the block that eliminates a panel",
+           .minimum = 1,
+           .maximum = 32},
+          {.name = "most_positions",
+           .default_value = std::int64_t{0},
+           .help = "most positions of all panels, 24 bytes each; 0: what the memory holds. Where "
+                   "chol(A + A^T) needs more, rows are searched as in gpu_fill2_bitparallel",
+           .minimum = 0},
+          budget_option()};
+}
+
 }  // namespace gsofa::gpu

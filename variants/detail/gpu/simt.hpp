@@ -18,6 +18,8 @@
 #include <cooperative_groups.h>
 #include <cuda_runtime.h>
 
+#include <cuda/atomic>
+
 #define GSOFA_DEVICE __device__ __forceinline__
 #define GSOFA_KERNEL static __global__
 #define GSOFA_GPU 1
@@ -61,6 +63,10 @@ GSOFA_DEVICE unsigned long long atomic_add(unsigned long long* p, unsigned long 
 GSOFA_DEVICE std::uint32_t atomic_min(std::uint32_t* p, std::uint32_t v) { return atomicMin(p, v); }
 GSOFA_DEVICE std::uint32_t atomic_max(std::uint32_t* p, std::uint32_t v) { return atomicMax(p, v); }
 GSOFA_DEVICE std::uint32_t atomic_or(std::uint32_t* p, std::uint32_t v) { return atomicOr(p, v); }
+GSOFA_DEVICE std::uint64_t atomic_or(std::uint64_t* p, std::uint64_t v) {
+  static_assert(sizeof(unsigned long long) == 8);
+  return atomicOr(reinterpret_cast<unsigned long long*>(p), static_cast<unsigned long long>(v));
+}
 GSOFA_DEVICE std::uint32_t atomic_and(std::uint32_t* p, std::uint32_t v) { return atomicAnd(p, v); }
 GSOFA_DEVICE std::uint32_t atomic_exchange(std::uint32_t* p, std::uint32_t v) {
   return atomicExch(p, v);
@@ -68,6 +74,20 @@ GSOFA_DEVICE std::uint32_t atomic_exchange(std::uint32_t* p, std::uint32_t v) {
 GSOFA_DEVICE unsigned short atomic_cas(unsigned short* p, unsigned short expected,
                                        unsigned short desired) {
   return atomicCAS(p, expected, desired);
+}
+GSOFA_DEVICE std::uint64_t atomic_cas(std::uint64_t* p, std::uint64_t expected,
+                                      std::uint64_t desired) {
+  return atomicCAS(reinterpret_cast<unsigned long long*>(p),
+                   static_cast<unsigned long long>(expected),
+                   static_cast<unsigned long long>(desired));
+}
+/// *p -= 1; returns the old value. Releases what this thread did before it, and what others of its
+/// block or warp did before a barrier that this thread passed, to the device; acquires likewise.
+/// All calls on one word form a release sequence: who gets the last value sees what every earlier
+/// caller released.
+GSOFA_DEVICE std::uint32_t atomic_decrement_acq_rel(std::uint32_t* p) {
+  return cuda::atomic_ref<std::uint32_t, cuda::thread_scope_device>(*p).fetch_sub(
+      1, cuda::std::memory_order_acq_rel);
 }
 
 /// A load that other threads of the grid may be racing with; never cached in a register or in L1.
@@ -85,6 +105,9 @@ GSOFA_DEVICE unsigned population(std::uint32_t x) { return static_cast<unsigned>
 GSOFA_DEVICE unsigned population(std::uint64_t x) { return static_cast<unsigned>(__popcll(x)); }
 /// Number of the lowest set bit; x != 0.
 GSOFA_DEVICE unsigned lowest_bit(std::uint32_t x) { return static_cast<unsigned>(__ffs(x)) - 1; }
+GSOFA_DEVICE unsigned lowest_bit(std::uint64_t x) {
+  return static_cast<unsigned>(__ffsll(static_cast<long long>(x))) - 1;
+}
 /// Orders this thread's accesses before it against those after it, for its block.
 GSOFA_DEVICE void fence_block() { __threadfence_block(); }
 /// Gives other threads time; no ordering.
@@ -215,6 +238,10 @@ T atomic_cas(T* p, T expected, T desired) {
   if (old == expected) *p = desired;
   return old;
 }
+inline std::uint32_t atomic_decrement_acq_rel(std::uint32_t* p) {
+  emulator::maybe_yield();
+  return (*p)--;
+}
 template <class T>
 T load_shared_state(const T* p) {
   emulator::maybe_yield();
@@ -227,6 +254,7 @@ T load_constant(const T* p) {
 inline unsigned population(std::uint32_t x) { return static_cast<unsigned>(std::popcount(x)); }
 inline unsigned population(std::uint64_t x) { return static_cast<unsigned>(std::popcount(x)); }
 inline unsigned lowest_bit(std::uint32_t x) { return static_cast<unsigned>(std::countr_zero(x)); }
+inline unsigned lowest_bit(std::uint64_t x) { return static_cast<unsigned>(std::countr_zero(x)); }
 inline void fence_block() {}
 inline void pause() {
   for (int k = 0; k < 8; ++k) emulator::maybe_yield();

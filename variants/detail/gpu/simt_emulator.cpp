@@ -124,7 +124,7 @@ void fiber_main() {
 }
 
 void start(fiber& f) {
-  if (!f.stack) f.stack = std::make_unique<char[]>(stack_bytes);
+  if (!f.stack) f.stack = std::make_unique_for_overwrite<char[]>(stack_bytes);
 #ifdef GSOFA_FIBER_UCONTEXT
   getcontext(&f.context);
   f.context.uc_stack.ss_sp = f.stack.get();
@@ -233,7 +233,7 @@ void barrier_grid() {
   machine& m = the_machine();
   if (++m.arrived_grid == m.threads * m.blocks) {
     m.arrived_grid = 0;
-    make_ready(m, 0, m.fibers.size(), state::at_grid);
+    make_ready(m, 0, std::size_t{m.threads} * m.blocks, state::at_grid);
     maybe_yield();
     return;
   }
@@ -256,7 +256,10 @@ void run_grid(unsigned blocks, unsigned threads, std::size_t shared_size, bool c
   m.failure = nullptr;
   m.arrived_grid = 0;
   m.ready.clear();
-  m.fibers.resize(std::size_t{resident} * threads);
+  // Stacks are kept: new ones cost more than the threads of a small kernel.
+  if (m.fibers.size() < std::size_t{resident} * threads) {
+    m.fibers.resize(std::size_t{resident} * threads);
+  }
   m.warps.assign(std::size_t{resident} * threads / 32, {});
   m.shared.assign(resident, std::vector<std::uint64_t>(shared_size / 8 + 1));
   m.votes.assign(resident, {});

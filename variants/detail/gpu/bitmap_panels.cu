@@ -1,0 +1,259 @@
+// gpu_bitmap_panels: the variant, and what it reads off the closed masks.
+
+#include "variants/detail/gpu/bitmap_panels.hpp"
+
+#include "variants/detail/gpu/gpu_variants.hpp"
+
+#if defined(GSOFA_GPU)
+
+#include <algorithm>
+#include <limits>
+#include <memory>
+
+namespace gsofa::gpu {
+
+namespace {
+
+#if defined(__CUDACC__)
+constexpr int threads = 256;
+#else
+constexpr int threads = 64;
+#endif
+
+/// Row counts, and digests if not null. A block per panel, a warp per 32 positions: ballots turn
+/// the masks of U into a word per row of the panel.
+GSOFA_KERNEL void count_kernel(panel_view p, std::uint32_t* l_counts, std::uint32_t* u_counts,
+                               unsigned long long* digests) {
+  const unsigned lane = lane_index();
+  const unsigned warp = simt::thread_index() / 32;
+  const auto stride = static_cast<index_t>(simt::block_size());
+  for (unsigned panel = simt::block_index(); panel < static_cast<unsigned>(p.panels);
+       panel += simt::grid_size()) {
+    const auto j = static_cast<index_t>(panel);
+    const index_t begin = p.begin[j];
+    const index_t w = p.width(j);
+    const index_t length = p.length(j);
+    const offset_t first = p.position_begin[j];
+    for (index_t half = 0; half < w; half += 32) {
+      // Row begin + half + lane of U: its own column now, the rest below.
+      const index_t row = half + static_cast<index_t>(lane);
+      const index_t source = row < w ? p.caller(begin + row) : 0;
+      std::uint32_t u = 0;
+      unsigned long long digest = 0;
+      if (warp == 0 && row < w) {
+        u = 1;
+        if (digests != nullptr) digest = entry_hash(source, source);
+      }
+      for (index_t tile = static_cast<index_t>(warp) * 32; tile < length; tile += stride) {
+        const index_t z = tile + static_cast<index_t>(lane);
+        const mask_pair m = z < length ? p.masks[first + z] : mask_pair{0, 0};
+        const auto upper = static_cast<std::uint32_t>(m.upper >> half);
+        std::uint32_t mine = 0;
+        for (unsigned c = 0; c < 32; ++c) {
+          const unsigned bits = simt::ballot((upper >> c & 1U) != 0);
+          if (lane == c) mine = bits;
+        }
+        u += simt::population(mine);
+        if (digests != nullptr) {
+          for (; mine != 0; mine &= mine - 1) {
+            const index_t at = tile + static_cast<index_t>(simt::lowest_bit(mine));
+            digest += entry_hash(source, p.caller(p.columns[first + at]));
+          }
+        }
+        if (half > 0 || m.lower == 0) continue;
+        const index_t target = p.caller(p.columns[first + z]);
+        simt::atomic_add(l_counts + target, static_cast<std::uint32_t>(simt::population(m.lower)));
+        if (digests != nullptr) {
+          unsigned long long sum = 0;
+          for (mask_t bits = m.lower; bits != 0; bits &= bits - 1) {
+            sum +=
+                entry_hash(target, p.caller(begin + static_cast<index_t>(simt::lowest_bit(bits))));
+          }
+          simt::atomic_add(digests + target, sum);
+        }
+      }
+      if (u != 0) simt::atomic_add(u_counts + source, u);
+      if (digest != 0) simt::atomic_add(digests + source, digest);
+    }
+  }
+}
+
+/// All rows, read off the masks.
+struct panel_rows {
+  panel_view p;
+  index_t n;
+  index_t begin = 0;
+  index_t sources;
+
+  GSOFA_DEVICE bool has(index_t slot, index_t v) const {
+    const index_t i = p.vertex(begin + slot);
+    const index_t k = p.vertex(v);
+    if (i == k) return true;
+    const index_t low = i < k ? i : k;
+    const index_t j = p.panel_of[low];
+    const index_t z = p.position(j, i < k ? k : i);
+    if (z < 0) return false;
+    const mask_pair m = p.masks[p.position_begin[j] + z];
+    return ((i < k ? m.upper : m.lower) >> (low - p.begin[j]) & 1U) != 0;
+  }
+};
+
+/// Sets the bits of the rows begin .. begin + sources - 1 in a zeroed bitmap.
+GSOFA_KERNEL void rows_of_panels_kernel(panel_view p, index_t begin, index_t sources,
+                                        std::size_t words, std::uint32_t* bits) {
+  const auto set = [&](index_t row, index_t column) {
+    if (row < begin || row - begin >= sources) return;
+    simt::atomic_or(bits + static_cast<std::size_t>(row - begin) * words +
+                        static_cast<std::size_t>(column / 32),
+                    std::uint32_t{1} << (column % 32));
+  };
+  for (unsigned panel = simt::block_index(); panel < static_cast<unsigned>(p.panels);
+       panel += simt::grid_size()) {
+    const auto j = static_cast<index_t>(panel);
+    const index_t length = p.length(j);
+    for (index_t z = static_cast<index_t>(simt::thread_index()); z < length;
+         z += static_cast<index_t>(simt::block_size())) {
+      const mask_pair m = p.masks[p.position_begin[j] + z];
+      const index_t f = p.caller(p.columns[p.position_begin[j] + z]);
+      for (mask_t r = m.lower; r != 0; r &= r - 1) {
+        set(f, p.caller(p.begin[j] + static_cast<index_t>(simt::lowest_bit(r))));
+      }
+      for (mask_t r = m.upper; r != 0; r &= r - 1) {
+        set(p.caller(p.begin[j] + static_cast<index_t>(simt::lowest_bit(r))), f);
+      }
+      if (z < p.width(j)) set(f, f);
+    }
+  }
+}
+
+class bitmap_panels final : public variant {
+ public:
+  void prepare(const pattern_view& a, const run_settings& settings, execution& exec) override {
+    a_ = a;
+    settings_ = settings;
+    const option_set& o = settings.options;
+    const std::int64_t megabytes = o.integer("memory_budget_mb");
+    budget_.set_limit(std::numeric_limits<offset_t>::max());
+    matrix_.upload(a, budget_);
+    const offset_t limit = megabytes > 0 ? megabytes << 20 : current_limits().free_bytes / 4 * 3;
+    budget_.set_limit(limit + budget_.used());
+    rows_.prepare(a.n_rows, settings, budget_);
+    structure_.prepare(a.n_rows, budget_);
+    elimination_.prepare(a.n_rows,
+                         {.warps_per_block = static_cast<int>(o.integer("warps_per_block")),
+                          .warp_positions = static_cast<index_t>(o.integer("warp_positions"))},
+                         budget_);
+    exec.predicted_bytes["vertex_arrays"] = budget_.used() - matrix_bytes();
+  }
+
+  void run(execution& exec) override {
+    searched_ = nullptr;
+    bits_ = {};
+    bool built = false;
+    {
+      const phase timed(exec, phase_id::schedule);
+      const panel_limits limits{
+          .width = static_cast<index_t>(settings_.options.integer("panel_width")),
+          .most_positions = settings_.options.integer("most_positions"),
+          .reserve = settings_.wants.has(want::pattern) ? row_bytes() : 0};
+      built = structure_.build(matrix_, a_.nnz(), limits, budget_, exec);
+      synchronize();
+    }
+    if (!built) {
+      search(exec);
+      return;
+    }
+    const panel_view panels = structure_.view();
+    elimination_.run(panels, structure_.children());
+    synchronize();
+    exec.check_deadline();
+    const bool digests = settings_.wants.has(want::digest);
+    {
+      const phase timed(exec, phase_id::compact);
+      rows_.start();
+      launch(count_kernel, std::min(panels.panels, 1 << 16), threads, 0, panels, rows_.l_counts(),
+             rows_.u_counts(),
+             digests ? reinterpret_cast<unsigned long long*>(rows_.digests()) : nullptr);
+      synchronize();
+    }
+    if (settings_.wants.has(want::pattern)) {
+      explicit_rows(panels, exec);
+    } else if (settings_.wants.has(want::supernodes)) {
+      rows_.add(panel_rows{.p = panels, .n = a_.n_rows, .sources = a_.n_rows}, exec, true);
+    }
+    exec.derived["panels"] = panels.panels;
+    exec.derived["positions"] = structure_.positions();
+    exec.derived["words"] = structure_.words();
+    exec.derived["relabelled"] = structure_.relabelled() ? 1 : 0;
+    exec.device_peak_bytes = budget_.peak();
+    exec.device_bytes = budget_.by_structure();
+  }
+
+  result collect(want_set wants) override {
+    return searched_ != nullptr ? searched_->collect(wants) : rows_.collect(wants);
+  }
+
+ private:
+  [[nodiscard]] offset_t matrix_bytes() const {
+    return static_cast<offset_t>(a_.row_ptr.size_bytes() + a_.col_idx.size_bytes());
+  }
+  [[nodiscard]] offset_t row_words() const { return (offset_t{a_.n_rows} + 31) / 32; }
+  [[nodiscard]] offset_t row_bytes() const { return 4 * row_words(); }
+
+  // Sorted rows by way of bitmaps, as many at a time as the budget holds.
+  void explicit_rows(const panel_view& panels, execution& exec) {
+    const index_t n = a_.n_rows;
+    const offset_t fit = (budget_.limit() - budget_.used()) / row_bytes();
+    const auto batch = static_cast<index_t>(std::clamp<offset_t>(fit, 1, n));
+    bits_ = {budget_, "row_bitmaps", row_words() * batch};
+    for (index_t begin = 0; begin < n;) {
+      exec.check_deadline();
+      const index_t sources = std::min(n - begin, batch);
+      const auto words = static_cast<std::size_t>(row_words());
+      {
+        const phase timed(exec, phase_id::compact);
+        fill_bytes(bits_.data(), 0, row_words() * sources);
+        launch(rows_of_panels_kernel, std::min(panels.panels, 1 << 16), threads, 0, panels, begin,
+               sources, words, bits_.data());
+        synchronize();
+      }
+      rows_.add(bitmap_rows{bits_.data(), words, n, begin, sources}, exec, true);
+      begin += sources;
+    }
+  }
+
+  // chol(A + A^T) does not fit: rows of L+U by search, whose memory does not depend on it.
+  void search(execution& exec) {
+    const auto specs = fill2_bitparallel_options();
+    run_settings settings = settings_;
+    settings.options = option_set(specs);
+    const offset_t megabytes = (budget_.limit() - budget_.used() - matrix_bytes()) >> 20;
+    settings.options.set(specs, "memory_budget_mb",
+                         std::to_string(std::clamp<offset_t>(megabytes, 1, 1 << 20)));
+    searched_ = make_fill2_bitparallel();
+    {
+      const phase timed(exec, phase_id::init);
+      searched_->prepare(a_, settings, exec);
+    }
+    searched_->run(exec);
+    exec.derived["searched"] = 1;
+  }
+
+  pattern_view a_;
+  run_settings settings_;
+  memory_budget budget_;
+  device_matrix matrix_;
+  row_results rows_;
+  panel_structure structure_;
+  panel_elimination elimination_;
+  device_array<std::uint32_t> bits_;
+  std::unique_ptr<variant> searched_;
+};
+
+}  // namespace
+
+std::unique_ptr<variant> make_bitmap_panels() { return std::make_unique<bitmap_panels>(); }
+
+}  // namespace gsofa::gpu
+
+#endif

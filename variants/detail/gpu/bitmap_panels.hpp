@@ -1,0 +1,153 @@
+#pragma once
+
+/// Panels of the elimination tree of A + A^T as bit masks on the device: see gpu_bitmap_panels.cpp.
+
+#include <optional>
+
+#include "common/execution.hpp"
+#include "variants/detail/gpu/batch_rows.hpp"
+#include "variants/detail/gpu/runtime.hpp"
+
+namespace gsofa::gpu {
+
+#if defined(GSOFA_GPU)
+
+/// A set of columns (or rows) of one panel: bit c is vertex begin + c.
+using mask_t = std::uint64_t;
+inline constexpr index_t mask_bits = 64;
+
+GSOFA_DEVICE mask_t bit(index_t c) { return mask_t{1} << c; }
+/// Bits 0 .. c-1, for 0 <= c <= 63.
+GSOFA_DEVICE mask_t below(index_t c) { return bit(c) - 1; }
+/// Bits c+1 .. 63, for 0 <= c <= 63.
+GSOFA_DEVICE mask_t above(index_t c) { return ~mask_t{0} << 1 << c; }
+
+/// What one position z of a panel with vertices b .. b+w-1 says of f = F[z].
+struct alignas(16) mask_pair {
+  mask_t upper;  ///< bit c: U(b+c, f) != 0, f > b+c
+  mask_t lower;  ///< bit c: L(f, b+c) != 0, f > b+c
+};
+
+/// The panels as kernels see them. The position list F_J of panel J is its own vertices, then its
+/// boundary, ascending. The boundary is also held as words: for every panel T that it meets, in
+/// ascending order, the mask of its vertices in T. Element position_begin[J] + z of the last three
+/// arrays belongs to position z of J, element word_begin[J] + q of the word arrays to word q.
+struct panel_view {
+  index_t n;
+  index_t panels;
+  const index_t* order;            ///< caller's number of each vertex; null: the same
+  const index_t* label;            ///< its inverse
+  const index_t* begin;            ///< panels + 1: first vertex of each
+  const index_t* panel_of;         ///< n
+  const index_t* parent;           ///< panel of q(J); -1: none
+  const offset_t* word_begin;      ///< panels + 1
+  const offset_t* position_begin;  ///< panels + 1
+  const index_t* word_panel;
+  const mask_t* word_mask;
+  const index_t* word_first;  ///< position of the lowest vertex of the word
+  const index_t* columns;     ///< F lists
+  const index_t* in_parent;   ///< of a boundary position: its position in the parent panel
+  mask_pair* masks;
+
+  GSOFA_DEVICE index_t width(index_t j) const { return begin[j + 1] - begin[j]; }
+  GSOFA_DEVICE index_t length(index_t j) const {
+    return static_cast<index_t>(position_begin[j + 1] - position_begin[j]);
+  }
+  GSOFA_DEVICE index_t caller(index_t v) const { return order == nullptr ? v : order[v]; }
+  GSOFA_DEVICE index_t vertex(index_t row) const { return label == nullptr ? row : label[row]; }
+
+  /// Position of vertex f in the list of panel j; -1 if it is not there. O(log words).
+  GSOFA_DEVICE index_t position(index_t j, index_t f) const {
+    const index_t t = panel_of[f];
+    const index_t inside = f - begin[t];
+    if (t == j) return inside;
+    offset_t low = word_begin[j];
+    const offset_t end = word_begin[j + 1];
+    for (offset_t high = end; low < high;) {
+      const offset_t middle = low + (high - low) / 2;
+      if (word_panel[middle] < t) {
+        low = middle + 1;
+      } else {
+        high = middle;
+      }
+    }
+    if (low == end || word_panel[low] != t) return -1;
+    const mask_t mask = word_mask[low];
+    if ((mask >> inside & 1U) == 0) return -1;
+    return word_first[low] + static_cast<index_t>(simt::population(mask & below(inside)));
+  }
+};
+
+/// What limits a structure.
+struct panel_limits {
+  index_t width = mask_bits;    ///< most vertices of a panel, 1..64
+  offset_t most_positions = 0;  ///< 0: what the budget leaves
+  offset_t reserve = 0;         ///< bytes of the budget to leave for others
+};
+
+/// Bytes of the three arrays per position.
+inline constexpr offset_t bytes_per_position = sizeof(mask_pair) + 2 * sizeof(index_t);
+
+/// Elimination tree, panels, position lists, and masks set to A.
+class panel_structure {
+ public:
+  /// Takes the arrays over vertices. Throws budget_error if they do not fit.
+  void prepare(index_t n, memory_budget& budget);
+  /// Computes all of it from the matrix on the device (square, rows in any order). Returns false,
+  /// with nothing but the arrays of prepare() held, where the limits do not admit the positions.
+  /// Asynchronous at its end.
+  bool build(const device_matrix& a, offset_t nnz, const panel_limits& limits,
+             memory_budget& budget, execution& exec);
+  /// Valid after build() has returned true, until the next call of build().
+  [[nodiscard]] panel_view view() const;
+  [[nodiscard]] offset_t positions() const { return positions_; }
+  [[nodiscard]] offset_t words() const { return words_; }
+  [[nodiscard]] bool relabelled() const { return relabelled_; }
+  /// Number of children of each panel.
+  [[nodiscard]] const std::uint32_t* children() const { return panel_children_.data(); }
+
+ private:
+  void release();
+  void cut(index_t width);
+  void relabel(memory_budget& budget);
+  bool try_build(const device_matrix& a, offset_t nnz, const panel_limits& limits,
+                 memory_budget& budget, execution& exec);
+
+  index_t n_ = 0;
+  index_t panels_ = 0;
+  offset_t positions_ = 0, words_ = 0;
+  bool relabelled_ = false;
+  device_array<std::uint32_t> tree_parent_, hint_, children_, big_children_, control_;
+  device_array<index_t> low_, depth_, panel_of_, begin_, panel_parent_, order_, label_;
+  device_array<std::uint32_t> panel_children_, word_count_, cursor_;
+  device_array<unsigned long long> length_;
+  device_array<unsigned char> partial_;  // of a scan
+  device_array<offset_t> word_begin_, position_begin_;
+  device_array<index_t> word_panel_, word_first_, columns_, in_parent_;
+  device_array<mask_t> word_mask_;
+  device_array<mask_pair> masks_;
+};
+
+/// How panels are shared out.
+struct elimination_settings {
+  int warps_per_block = 8;
+  index_t warp_positions = 256;  ///< panels up to this many positions are one warp's
+};
+
+/// Closes all panels of a structure whose masks hold A.
+class panel_elimination {
+ public:
+  void prepare(index_t n, const elimination_settings& settings, memory_budget& budget);
+  /// Two launches; asynchronous.
+  void run(const panel_view& panels, const std::uint32_t* children);
+
+ private:
+  elimination_settings settings_;
+  int warp_blocks_ = 0, block_blocks_ = 0;
+  device_array<std::uint32_t> unfinished_, control_;
+  device_array<index_t> ready_;
+};
+
+#endif
+
+}  // namespace gsofa::gpu
