@@ -45,10 +45,8 @@
 
 namespace gsofa::gpu {
 
-namespace {
-
-constexpr std::uint64_t empty_entry = ~std::uint64_t{0};
-constexpr int level_slots = 3;
+// Named, since maxid_search::engine has a member of it.
+namespace maxid_launch {
 
 /// Words at the head of the control block.
 enum control_word : unsigned {
@@ -67,6 +65,15 @@ struct launch_report {
   std::uint32_t control[control_words];
   std::uint64_t entries[inline_entries];
 };
+
+}  // namespace maxid_launch
+
+using namespace maxid_launch;
+
+namespace {
+
+constexpr std::uint64_t empty_entry = ~std::uint64_t{0};
+constexpr int level_slots = 3;
 
 /// The frontiers of a launch's first level where they are not in the queue: `count` > 0 of the
 /// list, or of the sources themselves (no memory) if there is none.
