@@ -32,6 +32,7 @@
 
 #include <algorithm>
 
+#include "variants/detail/counting.hpp"
 #include "variants/detail/gpu/bitmap_panels.hpp"
 
 namespace gsofa::gpu {
@@ -66,6 +67,14 @@ constexpr std::size_t state_bytes(int warps) {
   return sizeof(worker_state) + static_cast<std::size_t>(warps) * sizeof(target_routes);
 }
 
+enum elimination_counter : int {
+  count_block_panels,    ///< panels eliminated by a block
+  count_rounds,          ///< rounds of one target panel per warp
+  count_pushes,          ///< (panel, target panel) pairs
+  count_push_positions,  ///< positions read by pushes
+  elimination_counters
+};
+
 constexpr int warp_threads = 128;  // of a block of the first launch
 
 struct elimination_view {
@@ -76,6 +85,7 @@ struct elimination_view {
   std::uint32_t* ready_count;
   index_t* ready;
   index_t warp_positions;
+  unsigned long long* counters;  // counting build, by elimination_counter
 };
 
 /// The threads that work on one panel: a warp, or a block.
@@ -278,7 +288,8 @@ GSOFA_DEVICE void push_to(const panel_view& p, offset_t word, index_t parent, of
 /// a barrier. In rounds of one target panel per warp, ascending: whether row k goes to a target
 /// depends on the targets before it only through `unpruned`.
 template <bool Block>
-GSOFA_DEVICE void push(const panel_view& p, index_t j, worker_state& s) {
+GSOFA_DEVICE void push(const panel_view& p, index_t j, worker_state& s,
+                       [[maybe_unused]] unsigned long long* counters) {
   using team = worker<Block>;
   const index_t length = p.length(j);
   if (length == p.width(j)) return;
@@ -293,6 +304,9 @@ GSOFA_DEVICE void push(const panel_view& p, index_t j, worker_state& s) {
   // Row k is pushed along entries of column k and the other way round: both must be there.
   mask_t unpruned = s.unpruned & s.any_upper & s.any_lower;
   for (offset_t word = p.word_begin[j]; word < end && unpruned != 0; word += warps) {
+    if constexpr (detail::counting) {
+      if (team::rank() == 0) simt::atomic_add(counters + count_rounds, 1ULL);
+    }
     const offset_t q = word + warp;
     mask_pair m[2]{};  // of positions lane and lane + 32 of my word
     mask_t own[2]{};   // their vertices as bits of the target panel
@@ -345,6 +359,13 @@ GSOFA_DEVICE void push(const panel_view& p, index_t j, worker_state& s) {
     for (unsigned v = 0; v < warps; ++v) {
       const target_routes& to = routes[v];
       if ((to.upper_active | to.lower_active) == 0) continue;
+      if constexpr (detail::counting) {
+        if (team::rank() == 0) {
+          simt::atomic_add(counters + count_pushes, 1ULL);
+          simt::atomic_add(counters + count_push_positions,
+                           static_cast<unsigned long long>(length - p.word_first[word + v]));
+        }
+      }
       push_to<Block>(p, word + v, parent, first, length, to);
     }
     team::sync();
@@ -363,8 +384,11 @@ GSOFA_DEVICE void follow(const elimination_view& e, index_t j, worker_state& s) 
       }
       return;
     }
+    if constexpr (detail::counting) {
+      if (team::rank() == 0 && Block) simt::atomic_add(e.counters + count_block_panels, 1ULL);
+    }
     close<Block>(e.p, j, s);
-    push<Block>(e.p, j, s);
+    push<Block>(e.p, j, s, e.counters);
     team::sync();
     if (team::rank() == 0) {
       const index_t parent = e.p.parent[j];
@@ -417,6 +441,7 @@ void panel_elimination::prepare(index_t n, const elimination_settings& settings,
   unfinished_ = {budget, "schedule", n};
   ready_ = {budget, "schedule", n};
   control_ = {budget, "control", 3};
+  counters_ = {budget, "control", elimination_counters};
   const int threads = settings_.warps_per_block * 32;
   warp_blocks_ = std::max(
       1, resident_blocks(warp_panels_kernel, warp_threads, warp_threads / 32 * state_bytes(1)));
@@ -426,6 +451,7 @@ void panel_elimination::prepare(index_t n, const elimination_settings& settings,
 
 void panel_elimination::run(const panel_view& panels, const std::uint32_t* children) {
   fill_bytes(control_.data(), 0, 3);
+  fill_bytes(counters_.data(), 0, elimination_counters);
   copy_on_device(unfinished_.data(), children, panels.panels);
   elimination_view e{panels,
                      children,
@@ -433,11 +459,25 @@ void panel_elimination::run(const panel_view& panels, const std::uint32_t* child
                      control_.data(),
                      control_.data() + 2,
                      ready_.data(),
-                     settings_.warp_positions};
+                     settings_.warp_positions,
+                     counters_.data()};
   launch(warp_panels_kernel, warp_blocks_, warp_threads, warp_threads / 32 * state_bytes(1), e);
   e.ticket = control_.data() + 1;
   launch(block_panels_kernel, block_blocks_, settings_.warps_per_block * 32,
          state_bytes(settings_.warps_per_block), e);
+}
+
+void panel_elimination::report([[maybe_unused]] execution& exec) const {
+  if constexpr (detail::counting) {
+    unsigned long long work[elimination_counters] = {};
+    copy_to_host(work, static_cast<const unsigned long long*>(counters_.data()),
+                 elimination_counters);
+    const char* const names[elimination_counters] = {"block_panels", "push_rounds", "pushes",
+                                                     "push_positions"};
+    for (int k = 0; k < elimination_counters; ++k) {
+      exec.counters.totals[names[k]] = static_cast<std::int64_t>(work[k]);
+    }
+  }
 }
 
 }  // namespace gsofa::gpu
