@@ -239,9 +239,10 @@ class row_results {
   /// Where an engine that computes digests itself puts them, zero at first; null if not wanted.
   [[nodiscard]] std::uint64_t* digests() const { return digests_.data(); }
 
-  /// Takes over a finished batch; batches come in ascending order and their counts are set.
+  /// Takes over a finished batch; batches come in ascending order and their counts are set. What
+  /// the engine delivers itself is left out.
   template <class Rows>
-  void add(const Rows& rows, execution& exec, bool has_digests = false) {
+  void add(const Rows& rows, execution& exec, bool has_digests = false, bool has_pattern = false) {
     if (wants_.has(want::digest) && !has_digests) {
       const phase timed(exec, phase_id::compact);
       launch(digest_kernel<Rows>, std::min(rows.sources, 1 << 16), threads, threads / 32 * 8, rows,
@@ -258,8 +259,14 @@ class row_results {
              carry_.data() + (batch_ + 1) % 2, is_start_.data());
       synchronize();
     }
-    if (wants_.has(want::pattern)) copy_rows(rows, exec);
+    if (wants_.has(want::pattern) && !has_pattern) copy_rows(rows, exec);
     ++batch_;
+  }
+
+  /// The rows themselves from an engine that has all of them.
+  void set_pattern(pattern l, pattern u) {
+    l_ = std::move(l);
+    u_ = std::move(u);
   }
 
   result collect(want_set wants) {

@@ -149,6 +149,7 @@ class bitmap_panels final : public variant {
   void run(execution& exec) override {
     searched_ = nullptr;
     bits_ = {};
+    expansion_.release();
     bool built = false;
     {
       const phase timed(exec, phase_id::schedule);
@@ -176,11 +177,12 @@ class bitmap_panels final : public variant {
              digests ? reinterpret_cast<unsigned long long*>(rows_.digests()) : nullptr);
       synchronize();
     }
-    if (settings_.wants.has(want::pattern)) {
-      explicit_rows(panels, exec);
-    } else if (settings_.wants.has(want::supernodes)) {
-      rows_.add(panel_rows{.p = panels, .n = a_.n_rows, .sources = a_.n_rows}, exec, true);
+    if (settings_.wants.has(want::pattern) && !expand(panels, exec)) {
+      rows_by_bitmaps(panels, exec);
+    } else {
+      rows_.add(panel_rows{.p = panels, .n = a_.n_rows, .sources = a_.n_rows}, exec, true, true);
     }
+    elimination_.report(exec);
     exec.derived["panels"] = panels.panels;
     exec.derived["positions"] = structure_.positions();
     exec.derived["words"] = structure_.words();
@@ -200,8 +202,25 @@ class bitmap_panels final : public variant {
   [[nodiscard]] offset_t row_words() const { return (offset_t{a_.n_rows} + 31) / 32; }
   [[nodiscard]] offset_t row_bytes() const { return 4 * row_words(); }
 
+  // Sorted rows, all at once; false where they do not fit or are numbered otherwise.
+  bool expand(const panel_view& panels, execution& exec) {
+    if (structure_.relabelled()) return false;
+    {
+      const phase timed(exec, phase_id::compact);
+      if (!expansion_.run(panels, rows_.l_counts(), rows_.u_counts(), structure_.positions(),
+                          budget_)) {
+        return false;
+      }
+      synchronize();
+    }
+    const phase timed(exec, phase_id::d2h);
+    rows_.set_pattern(expansion_.l(a_.n_rows), expansion_.u(a_.n_rows));
+    exec.derived["expanded"] = 1;
+    return true;
+  }
+
   // Sorted rows by way of bitmaps, as many at a time as the budget holds.
-  void explicit_rows(const panel_view& panels, execution& exec) {
+  void rows_by_bitmaps(const panel_view& panels, execution& exec) {
     const index_t n = a_.n_rows;
     const offset_t fit = (budget_.limit() - budget_.used()) / row_bytes();
     const auto batch = static_cast<index_t>(std::clamp<offset_t>(fit, 1, n));
@@ -246,6 +265,7 @@ class bitmap_panels final : public variant {
   row_results rows_;
   panel_structure structure_;
   panel_elimination elimination_;
+  panel_expansion expansion_;
   device_array<std::uint32_t> bits_;
   std::unique_ptr<variant> searched_;
 };

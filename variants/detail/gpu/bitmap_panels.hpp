@@ -140,12 +140,34 @@ class panel_elimination {
   void prepare(index_t n, const elimination_settings& settings, memory_budget& budget);
   /// Two launches; asynchronous.
   void run(const panel_view& panels, const std::uint32_t* children);
+  /// Work counters of the last run; counting build only.
+  void report(execution& exec) const;
 
  private:
   elimination_settings settings_;
   int warp_blocks_ = 0, block_blocks_ = 0;
   device_array<std::uint32_t> unfinished_, control_;
+  device_array<unsigned long long> counters_;
   device_array<index_t> ready_;
+};
+
+/// L and U by sorted rows on the device, in the caller's numbering.
+class panel_expansion {
+ public:
+  /// Expands closed panels that were not relabelled (a row's columns ascend with panels and
+  /// positions then). The counts are those of all rows, u_counts with the diagonal. Returns false,
+  /// with nothing held, if the budget does not admit the result. Asynchronous at its end.
+  bool run(const panel_view& panels, const std::uint32_t* l_counts, const std::uint32_t* u_counts,
+           offset_t positions, memory_budget& budget);
+  void release();
+  [[nodiscard]] pattern l(index_t n) const { return to_host(n, l_ptr_, l_idx_); }
+  [[nodiscard]] pattern u(index_t n) const { return to_host(n, u_ptr_, u_idx_); }
+
+ private:
+  static pattern to_host(index_t n, const device_array<offset_t>& ptr,
+                         const device_array<index_t>& idx);
+  device_array<offset_t> l_ptr_, u_ptr_;
+  device_array<index_t> l_idx_, u_idx_;
 };
 
 #endif

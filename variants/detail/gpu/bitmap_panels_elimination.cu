@@ -32,14 +32,12 @@
 
 #include <algorithm>
 
+#include "variants/detail/counting.hpp"
 #include "variants/detail/gpu/bitmap_panels.hpp"
 
 namespace gsofa::gpu {
 
 namespace {
-
-/// Boundaries shorter than this do not repay the closure of the diagonal block.
-constexpr index_t few_positions = 32;
 
 /// What one target panel takes of the panel at hand; shared memory, one per warp.
 struct target_routes {
@@ -52,12 +50,14 @@ struct target_routes {
 
 /// Shared memory of a worker, before the routes of its warps.
 struct worker_state {
-  mask_t rows[mask_bits];  ///< diagonal block: [r]: columns of row r; later u_reach
-  mask_t cols[mask_bits];  ///< its transpose; later l_reach
-  mask_t unpruned;         ///< k without any s in the panel with L(s, k) != 0 and U(k, s) != 0
-  mask_t any_upper;        ///< k with an entry of U(k, :) in the boundary
-  mask_t any_lower;        ///< k with an entry of L(:, k) in the boundary
-  offset_t panel;          ///< the worker's next; -1: none
+  mask_t rows[mask_bits];     ///< diagonal block: [r]: columns of row r
+  mask_t cols[mask_bits];     ///< its transpose
+  mask_t l_reach[mask_bits];  ///< [k]: rows > k reached by edges k -> i with L(i, k) != 0
+  mask_t u_reach[mask_bits];  ///< [k]: columns > k reached by edges k -> i with U(k, i) != 0
+  mask_t unpruned;            ///< k without any s in the panel with L(s, k) != 0 and U(k, s) != 0
+  mask_t any_upper;           ///< k with an entry of U(k, :) in the boundary
+  mask_t any_lower;           ///< k with an entry of L(:, k) in the boundary
+  offset_t panel;             ///< the worker's next; -1: none
 
   GSOFA_DEVICE target_routes* routes() { return reinterpret_cast<target_routes*>(this + 1); }
 };
@@ -66,6 +66,14 @@ struct worker_state {
 constexpr std::size_t state_bytes(int warps) {
   return sizeof(worker_state) + static_cast<std::size_t>(warps) * sizeof(target_routes);
 }
+
+enum elimination_counter : int {
+  count_block_panels,    ///< panels eliminated by a block
+  count_rounds,          ///< rounds of one target panel per warp
+  count_pushes,          ///< (panel, target panel) pairs
+  count_push_positions,  ///< positions read by pushes
+  elimination_counters
+};
 
 constexpr int warp_threads = 128;  // of a block of the first launch
 
@@ -77,6 +85,7 @@ struct elimination_view {
   std::uint32_t* ready_count;
   index_t* ready;
   index_t warp_positions;
+  unsigned long long* counters;  // counting build, by elimination_counter
 };
 
 /// The threads that work on one panel: a warp, or a block.
@@ -101,34 +110,40 @@ struct worker {
 };
 
 /// Gaussian elimination without cancellation on the leading w x w block, by one warp: lane l holds
-/// rows l and l + 32. Step k: rows i > k with bit k take in the bits > k of row k.
-GSOFA_DEVICE void eliminate_block(mask_t* rows, index_t w) {
+/// rows l and l + 32. Step k: rows i > k with bit k take in the bits > k of row k. Beside it,
+/// reaching[i]: the k from which i is reached by edges k -> i with bit k in row i, k < i. Bit k of
+/// row i is final at step k, and so is reaching[k]. On the transpose the same steps yield the
+/// transposed result.
+GSOFA_DEVICE void eliminate_block(mask_t* rows, mask_t* reaching, index_t w) {
   const auto lane = static_cast<index_t>(lane_index());
   mask_t low = rows[lane];
   mask_t high = rows[lane + 32];
+  mask_t to_low = 0;
+  mask_t to_high = 0;
   for (index_t k = 0; k + 1 < w; ++k) {
-    const mask_t add =
-        simt::shuffle(k < 32 ? low : high, static_cast<unsigned>(k) & 31U) & above(k);
-    if (lane > k && (low >> k & 1U) != 0) low |= add;
-    if (lane + 32 > k && (high >> k & 1U) != 0) high |= add;
+    const auto from = static_cast<unsigned>(k) & 31U;
+    const mask_t add = simt::shuffle(k < 32 ? low : high, from) & above(k);
+    const mask_t to = simt::shuffle(k < 32 ? to_low : to_high, from) | bit(k);
+    if (lane > k && (low >> k & 1U) != 0) {
+      low |= add;
+      to_low |= to;
+    }
+    if (lane + 32 > k && (high >> k & 1U) != 0) {
+      high |= add;
+      to_high |= to;
+    }
   }
   rows[lane] = low;
   rows[lane + 32] = high;
+  reaching[lane] = to_low;
+  reaching[lane + 32] = to_high;
 }
 
-/// Rows of a graph whose edges ascend become what each vertex reaches, by one warp. Descending k:
-/// row k is complete when the rows before it take it in.
-GSOFA_DEVICE void close_ascending(mask_t* rows, index_t w) {
-  const auto lane = static_cast<index_t>(lane_index());
-  mask_t low = rows[lane];
-  mask_t high = rows[lane + 32];
-  for (index_t k = w - 1; k > 0; --k) {
-    const mask_t add = simt::shuffle(k < 32 ? low : high, static_cast<unsigned>(k) & 31U);
-    if ((low >> k & 1U) != 0) low |= add;
-    if ((high >> k & 1U) != 0) high |= add;
-  }
-  rows[lane] = low;
-  rows[lane + 32] = high;
+/// Column c of the w x w block in `rows`.
+GSOFA_DEVICE mask_t column_of(const mask_t* rows, index_t c, index_t w) {
+  mask_t column = 0;
+  for (index_t r = 0; r < w; ++r) column |= (rows[r] >> c & 1U) << r;
+  return column;
 }
 
 /// m with all that its members reach; reach[k] holds bits > k only and is closed.
@@ -141,18 +156,7 @@ GSOFA_DEVICE mask_t closure(mask_t m, const mask_t* reach) {
   return m;
 }
 
-/// The same from edges that are not closed.
-GSOFA_DEVICE mask_t closure_by_edges(mask_t m, const mask_t* next) {
-  for (mask_t todo = m; todo != 0;) {
-    const auto k = static_cast<index_t>(simt::lowest_bit(todo));
-    m |= next[k];
-    todo = m & above(k);
-  }
-  return m;
-}
-
-/// Members of `candidates`, a subset of m, from which `reach` (closed or only edges) leads to no
-/// member of m.
+/// Members of `candidates`, a subset of m, from which `reach` leads to no member of m.
 GSOFA_DEVICE mask_t uncovered(mask_t candidates, mask_t m, const mask_t* reach) {
   mask_t kept = 0;
   for (; candidates != 0; candidates &= candidates - 1) {
@@ -178,7 +182,7 @@ GSOFA_DEVICE mask_t or_of_lower_lanes(mask_t m) {
 }
 
 /// Completes the masks of panel j. Ends with a barrier. The state holds the reach of the diagonal
-/// block then, if there is a boundary.
+/// block then.
 template <bool Block>
 GSOFA_DEVICE void close(const panel_view& p, index_t j, worker_state& s) {
   using team = worker<Block>;
@@ -186,60 +190,49 @@ GSOFA_DEVICE void close(const panel_view& p, index_t j, worker_state& s) {
   const index_t w = p.width(j);
   const index_t length = p.length(j);
   mask_pair* const masks = p.masks + p.position_begin[j];
+  mask_t* const scratch = s.routes()->upper;  // no routes yet
+  mask_t* const other_scratch = s.routes()->lower;
   for (index_t z = rank; z < mask_bits; z += team::size()) {
-    s.cols[z] = z < w ? masks[z].upper : 0;
-    s.rows[z] = z < w ? masks[z].lower : 0;
+    scratch[z] = z < w ? masks[z].lower : 0;        // of row z, the columns below the diagonal
+    other_scratch[z] = z < w ? masks[z].upper : 0;  // of column z, the rows above it
   }
   team::sync();
-  // cols[c] holds the rows of column c above the diagonal, rows[r] the columns of row r below it.
-  for (index_t r = rank; r < w; r += team::size()) {
-    mask_t row = s.rows[r];
-    for (index_t c = r + 1; c < w; ++c) row |= (s.cols[c] >> r & 1U) << c;
-    s.rows[r] = row;
+  for (index_t k = rank; k < 2 * mask_bits; k += team::size()) {
+    if (k < mask_bits) {
+      s.rows[k] = k < w ? scratch[k] | column_of(other_scratch, k, w) : 0;
+    } else {
+      const index_t c = k - mask_bits;
+      s.cols[c] = c < w ? other_scratch[c] | column_of(scratch, c, w) : 0;
+    }
   }
   team::sync();
-  if (team::warp() == 0) eliminate_block(s.rows, w);
+  if (team::warp() == 0) eliminate_block(s.rows, scratch, w);
+  if (team::warp() == team::warps() - 1) eliminate_block(s.cols, other_scratch, w);
   team::sync();
-  for (index_t c = rank; c < w; c += team::size()) {
-    mask_t column = 0;
-    for (index_t r = 0; r < w; ++r) column |= (s.rows[r] >> c & 1U) << r;
-    s.cols[c] = column;
+  for (index_t k = rank; k < 2 * mask_bits; k += team::size()) {
+    if (k < mask_bits) {
+      if (k < w) masks[k] = {s.cols[k] & below(k), s.rows[k] & below(k)};
+      s.l_reach[k] = column_of(scratch, k, w);
+    } else {
+      s.u_reach[k - mask_bits] = column_of(other_scratch, k - mask_bits, w);
+    }
   }
-  team::sync();
-  for (index_t k = rank; k < mask_bits; k += team::size()) {
-    if (k < w) masks[k] = {s.cols[k] & below(k), s.rows[k] & below(k)};
-    s.rows[k] &= above(k);
-    s.cols[k] &= above(k);
-  }
-  team::sync();
-  if (length == w) return;
   if (team::warp() == 0) {
-    const unsigned lane = lane_index();
-    const unsigned low = simt::ballot((s.rows[lane] & s.cols[lane]) != 0);
-    const unsigned high = simt::ballot((s.rows[lane + 32] & s.cols[lane + 32]) != 0);
+    const auto lane = static_cast<index_t>(lane_index());
+    const unsigned low = simt::ballot((s.rows[lane] & s.cols[lane] & above(lane)) != 0);
+    const unsigned high =
+        simt::ballot((s.rows[lane + 32] & s.cols[lane + 32] & above(lane + 32)) != 0);
     if (lane == 0) {
       s.unpruned = ~(static_cast<mask_t>(high) << 32 | low);
       s.any_upper = s.any_lower = 0;
     }
-    simt::sync_warp();
   }
-  // The pruned ones are read off edges and reach alike: both tell whether a common s is there, but
-  // the warp that closes must not overtake the one that reads.
   team::sync();
-  const bool closed = length - w >= few_positions;
-  if (closed) {
-    if (team::warp() == 0) close_ascending(s.rows, w);
-    if (team::warp() == team::warps() - 1) close_ascending(s.cols, w);
-    team::sync();
-  }
+  if (length == w) return;
   mask_pair any{0, 0};
   for (index_t z = w + rank; z < length; z += team::size()) {
     mask_pair m = masks[z];
-    if (closed) {
-      m = {closure(m.upper, s.cols), closure(m.lower, s.rows)};
-    } else {
-      m = {closure_by_edges(m.upper, s.cols), closure_by_edges(m.lower, s.rows)};
-    }
+    m = {closure(m.upper, s.l_reach), closure(m.lower, s.u_reach)};
     masks[z] = m;
     any = {any.upper | m.upper, any.lower | m.lower};
   }
@@ -295,7 +288,8 @@ GSOFA_DEVICE void push_to(const panel_view& p, offset_t word, index_t parent, of
 /// a barrier. In rounds of one target panel per warp, ascending: whether row k goes to a target
 /// depends on the targets before it only through `unpruned`.
 template <bool Block>
-GSOFA_DEVICE void push(const panel_view& p, index_t j, worker_state& s) {
+GSOFA_DEVICE void push(const panel_view& p, index_t j, worker_state& s,
+                       [[maybe_unused]] unsigned long long* counters) {
   using team = worker<Block>;
   const index_t length = p.length(j);
   if (length == p.width(j)) return;
@@ -310,6 +304,9 @@ GSOFA_DEVICE void push(const panel_view& p, index_t j, worker_state& s) {
   // Row k is pushed along entries of column k and the other way round: both must be there.
   mask_t unpruned = s.unpruned & s.any_upper & s.any_lower;
   for (offset_t word = p.word_begin[j]; word < end && unpruned != 0; word += warps) {
+    if constexpr (detail::counting) {
+      if (team::rank() == 0) simt::atomic_add(counters + count_rounds, 1ULL);
+    }
     const offset_t q = word + warp;
     mask_pair m[2]{};  // of positions lane and lane + 32 of my word
     mask_t own[2]{};   // their vertices as bits of the target panel
@@ -340,8 +337,8 @@ GSOFA_DEVICE void push(const panel_view& p, index_t j, worker_state& s) {
       const mask_t candidates[2] = {before & ~or_of_lower_lanes(both_low),
                                     before & ~all_low & ~or_of_lower_lanes(both_high)};
       for (unsigned half = 0; half < 2; ++half) {
-        const mask_t u = uncovered(m[half].lower & candidates[half], m[half].lower, s.cols);
-        const mask_t l = uncovered(m[half].upper & candidates[half], m[half].upper, s.rows);
+        const mask_t u = uncovered(m[half].lower & candidates[half], m[half].lower, s.l_reach);
+        const mask_t l = uncovered(m[half].upper & candidates[half], m[half].upper, s.u_reach);
         for (mask_t r = u; r != 0; r &= r - 1) {
           simt::atomic_or(mine.upper + simt::lowest_bit(r), own[half]);
         }
@@ -362,6 +359,13 @@ GSOFA_DEVICE void push(const panel_view& p, index_t j, worker_state& s) {
     for (unsigned v = 0; v < warps; ++v) {
       const target_routes& to = routes[v];
       if ((to.upper_active | to.lower_active) == 0) continue;
+      if constexpr (detail::counting) {
+        if (team::rank() == 0) {
+          simt::atomic_add(counters + count_pushes, 1ULL);
+          simt::atomic_add(counters + count_push_positions,
+                           static_cast<unsigned long long>(length - p.word_first[word + v]));
+        }
+      }
       push_to<Block>(p, word + v, parent, first, length, to);
     }
     team::sync();
@@ -380,8 +384,11 @@ GSOFA_DEVICE void follow(const elimination_view& e, index_t j, worker_state& s) 
       }
       return;
     }
+    if constexpr (detail::counting) {
+      if (team::rank() == 0 && Block) simt::atomic_add(e.counters + count_block_panels, 1ULL);
+    }
     close<Block>(e.p, j, s);
-    push<Block>(e.p, j, s);
+    push<Block>(e.p, j, s, e.counters);
     team::sync();
     if (team::rank() == 0) {
       const index_t parent = e.p.parent[j];
@@ -434,6 +441,7 @@ void panel_elimination::prepare(index_t n, const elimination_settings& settings,
   unfinished_ = {budget, "schedule", n};
   ready_ = {budget, "schedule", n};
   control_ = {budget, "control", 3};
+  counters_ = {budget, "control", elimination_counters};
   const int threads = settings_.warps_per_block * 32;
   warp_blocks_ = std::max(
       1, resident_blocks(warp_panels_kernel, warp_threads, warp_threads / 32 * state_bytes(1)));
@@ -443,6 +451,7 @@ void panel_elimination::prepare(index_t n, const elimination_settings& settings,
 
 void panel_elimination::run(const panel_view& panels, const std::uint32_t* children) {
   fill_bytes(control_.data(), 0, 3);
+  fill_bytes(counters_.data(), 0, elimination_counters);
   copy_on_device(unfinished_.data(), children, panels.panels);
   elimination_view e{panels,
                      children,
@@ -450,11 +459,25 @@ void panel_elimination::run(const panel_view& panels, const std::uint32_t* child
                      control_.data(),
                      control_.data() + 2,
                      ready_.data(),
-                     settings_.warp_positions};
+                     settings_.warp_positions,
+                     counters_.data()};
   launch(warp_panels_kernel, warp_blocks_, warp_threads, warp_threads / 32 * state_bytes(1), e);
   e.ticket = control_.data() + 1;
   launch(block_panels_kernel, block_blocks_, settings_.warps_per_block * 32,
          state_bytes(settings_.warps_per_block), e);
+}
+
+void panel_elimination::report([[maybe_unused]] execution& exec) const {
+  if constexpr (detail::counting) {
+    unsigned long long work[elimination_counters] = {};
+    copy_to_host(work, static_cast<const unsigned long long*>(counters_.data()),
+                 elimination_counters);
+    const char* const names[elimination_counters] = {"block_panels", "push_rounds", "pushes",
+                                                     "push_positions"};
+    for (int k = 0; k < elimination_counters; ++k) {
+      exec.counters.totals[names[k]] = static_cast<std::int64_t>(work[k]);
+    }
+  }
 }
 
 }  // namespace gsofa::gpu

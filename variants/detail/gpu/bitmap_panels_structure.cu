@@ -10,6 +10,7 @@
 #include "common/preprocess.hpp"
 #include "common/random.hpp"
 #include "variants/detail/gpu/bitmap_panels.hpp"
+#include "variants/detail/gpu/tile_scan.hpp"
 
 namespace gsofa::gpu {
 
@@ -17,15 +18,12 @@ namespace {
 
 constexpr std::uint32_t no_parent = 0xffffffffU;
 constexpr std::uint64_t no_key = ~std::uint64_t{0};
-// On the emulator small patterns must have several tiles and chunks and tables that are too small,
-// and fibers cost time.
+// On the emulator small patterns must have tables that are too small.
 #if defined(__CUDACC__)
-constexpr int threads_per_block = 256;
 // Most inputs have fewer words than vertices.
 constexpr offset_t least_capacity = 1024;
 constexpr offset_t first_words_per_vertex = 2;
 #else
-constexpr int threads_per_block = 32;
 constexpr offset_t least_capacity = 8;
 constexpr offset_t first_words_per_vertex = 0;
 #endif
@@ -144,91 +142,6 @@ GSOFA_KERNEL void subtree_kernel(index_t n, index_t width, const std::uint32_t* 
     simt::atomic_add(children + p, std::uint32_t{1});
     if (!small) simt::atomic_add(big_children + p, std::uint32_t{1});
   }
-}
-
-// ---------------------------------------------------------------------------------------- scans
-
-/// Inclusive scan of one value per thread, in order; `values` has two places per thread.
-template <class Op>
-GSOFA_DEVICE typename Op::value block_scan(const Op& op, typename Op::value mine,
-                                           typename Op::value* values) {
-  const unsigned thread = simt::thread_index();
-  const unsigned threads = simt::block_size();
-  unsigned side = 0;
-  values[thread] = mine;
-  simt::sync_block();
-  for (unsigned step = 1; step < threads; step *= 2, side ^= 1U) {
-    const typename Op::value* const from = values + side * threads;
-    if (thread >= step) mine = op.combine(from[thread - step], mine);
-    values[(side ^ 1U) * threads + thread] = mine;
-    simt::sync_block();
-  }
-  return mine;
-}
-
-/// Shared memory of the scans.
-template <class Op>
-constexpr std::size_t scan_bytes(int threads) {
-  return 2 * static_cast<std::size_t>(threads) * sizeof(typename Op::value);
-}
-
-/// Scans the items of one tile of consecutive items from `carry` on; emits if asked.
-template <class Op, bool Emit>
-GSOFA_DEVICE typename Op::value scan_tile(const Op& op, typename Op::value carry) {
-  auto* const values = simt::shared_memory<typename Op::value>();
-  const unsigned threads = simt::block_size();
-  const offset_t count = op.count();
-  const offset_t per_tile = (count - 1) / simt::grid_size() + 1;
-  const offset_t begin = per_tile * simt::block_index();
-  const offset_t end = begin + per_tile < count ? begin + per_tile : count;
-  for (offset_t base = begin; base < end; base += threads) {
-    const offset_t k = base + simt::thread_index();
-    const auto mine =
-        block_scan(op, k < end ? op.item(static_cast<index_t>(k)) : Op::identity(), values);
-    if constexpr (Emit) {
-      if (k < end) op.emit(static_cast<index_t>(k), op.combine(carry, mine));
-    }
-    // Behind the scan the values of all threads stand in one of the two halves.
-    unsigned side = 0;
-    for (unsigned step = 1; step < threads; step *= 2) side ^= 1U;
-    carry = op.combine(carry, values[side * threads + threads - 1]);
-    simt::sync_block();
-  }
-  return carry;
-}
-
-/// Combines the items of each tile: partial[tile].
-template <class Op>
-GSOFA_KERNEL void reduce_kernel(Op op, typename Op::value* partial) {
-  const auto sum = scan_tile<Op, false>(op, Op::identity());
-  if (simt::thread_index() == 0) partial[simt::block_index()] = sum;
-}
-
-/// Emits the inclusive scan; at most as many tiles as threads in a block.
-template <class Op>
-GSOFA_KERNEL void scan_kernel(Op op, const typename Op::value* partial) {
-  auto* const values = simt::shared_memory<typename Op::value>();
-  const unsigned threads = simt::block_size();
-  block_scan(
-      op,
-      simt::thread_index() < simt::block_index() ? partial[simt::thread_index()] : Op::identity(),
-      values);
-  unsigned side = 0;
-  for (unsigned step = 1; step < threads; step *= 2) side ^= 1U;
-  const auto before = values[side * threads + threads - 1];
-  simt::sync_block();
-  scan_tile<Op, true>(op, before);
-}
-
-/// Two launches. `partial` has threads_per_block places.
-template <class Op>
-void scan(const Op& op, offset_t most_items, typename Op::value* partial) {
-  const auto tiles = static_cast<int>(
-      std::min<offset_t>(threads_per_block, (most_items - 1) / threads_per_block + 1));
-  constexpr std::size_t bytes = scan_bytes<Op>(threads_per_block);
-  launch(reduce_kernel<Op>, tiles, threads_per_block, bytes, op, partial);
-  launch(scan_kernel<Op>, tiles, threads_per_block, bytes, op,
-         static_cast<const typename Op::value*>(partial));
 }
 
 // --------------------------------------------------------------------------------------- panels
@@ -567,11 +480,6 @@ GSOFA_KERNEL void scatter_kernel(matrix_view a, panel_view p) {
     mask_pair& m = p.masks[p.position_begin[panel] + p.position(panel, i < j ? j : i)];
     simt::atomic_or(i < j ? &m.upper : &m.lower, bit(k - p.begin[panel]));
   });
-}
-
-int blocks_for(offset_t items) {
-  const offset_t most = offset_t{current_limits().multiprocessors} * 16;
-  return static_cast<int>(std::clamp<offset_t>((items - 1) / threads_per_block + 1, 1, most));
 }
 
 }  // namespace

@@ -2,12 +2,16 @@
 // The GPU engines on the emulator (detail/gpu/simt.hpp), in its own program: gsofa_emulated_tests.
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <map>
+#include <set>
 
 #include "common/variant.hpp"
 #include "harness/test_patterns.hpp"
 #include "reference/row_union.hpp"
 #include "reference/verify_result.hpp"
+#include "variants/detail/bitmap_panels/forest.hpp"
+#include "variants/detail/gpu/bitmap_panels.hpp"
 #include "variants/detail/gpu/gpu_variants.hpp"
 #include "variants/detail/gpu/simt.hpp"
 
@@ -122,13 +126,96 @@ TEST_CASE("panels of all widths, shared out to warps and blocks, in many orders 
       seen["relabelled"] += exec.derived["relabelled"] != 0 ? 1 : 0;
       seen["as they are"] += exec.derived["relabelled"] == 0 ? 1 : 0;
       seen["searched"] += exec.derived["searched"] != 0 ? 1 : 0;
+      seen["expanded"] += exec.derived["expanded"] != 0 ? 1 : 0;
     }
   }
+  CHECK(seen["expanded"] > 200);
   CHECK(seen["several panels"] > 1000);
   CHECK(seen["boundaries"] > 1000);
   CHECK(seen["relabelled"] > 200);
   CHECK(seen["as they are"] > 200);
   CHECK(seen["searched"] == 0);
+}
+
+TEST_CASE("panels, position lists, relative places and first masks are what they are said to be") {
+  const auto patterns = subjects(60, 150);
+  int several = 0;
+  for (const subject& s : patterns) {
+    CAPTURE(s.name);
+    for (const index_t width : {1, 2, 5, 16, 64}) {
+      CAPTURE(width);
+      simt::emulator::set_seed(static_cast<std::uint64_t>(width) + 100);
+      gpu::memory_budget budget;
+      budget.set_limit(offset_t{1} << 28);
+      gpu::device_matrix matrix;
+      matrix.upload(s.a, budget);
+      gpu::panel_structure structure;
+      const index_t n = s.a.n_rows;
+      structure.prepare(n, budget);
+      execution exec;
+      REQUIRE(structure.build(matrix, s.a.nnz(), {.width = width}, budget, exec));
+      // Device memory is host memory here.
+      const gpu::panel_view p = structure.view();
+      detail::ordered_graph g;
+      g.build(s.a);
+      CHECK(structure.relabelled() == !g.order.empty());
+      bool right = true;
+      const auto require = [&](bool fact) { right = right && fact; };
+      std::vector<std::set<index_t>> boundary(static_cast<std::size_t>(p.panels));
+      require(p.begin[0] == 0 && p.begin[p.panels] == n);
+      std::vector<std::uint32_t> children(static_cast<std::size_t>(p.panels), 0);
+      for (index_t j = 0; j < p.panels; ++j) {
+        std::set<index_t>& mine = boundary[static_cast<std::size_t>(j)];
+        const index_t end = p.begin[j + 1];
+        require(p.width(j) >= 1 && p.width(j) <= width);
+        std::set<index_t> outside;
+        for (index_t v = p.begin[j]; v < end; ++v) {
+          require(p.panel_of[v] == j && p.caller(v) == g.caller(v));
+          if (const index_t q = g.parent[static_cast<std::size_t>(v)]; q < 0 || q >= end) {
+            outside.insert(q);
+          }
+          for (const index_t f : g.row_above(v)) mine.insert(f);
+          for (const index_t f : g.column_above(v)) mine.insert(f);
+        }
+        require(outside.size() == 1);
+        const index_t q = *outside.begin();
+        require(p.parent[j] == (q < 0 ? -1 : p.panel_of[q]));
+        if (q >= 0) ++children[static_cast<std::size_t>(p.parent[j])];
+        mine.erase(mine.begin(), mine.lower_bound(end));
+        std::vector<index_t> list;
+        for (index_t v = p.begin[j]; v < end; ++v) list.push_back(v);
+        list.insert(list.end(), mine.begin(), mine.end());
+        require(p.length(j) == static_cast<index_t>(list.size()));
+        if (!right) break;
+        for (index_t z = 0; z < p.length(j); ++z) {
+          const offset_t at = p.position_begin[j] + z;
+          const index_t f = p.columns[at];
+          require(f == list[static_cast<std::size_t>(z)] && p.position(j, f) == z);
+          gpu::mask_pair expected{0, 0};
+          for (index_t v = p.begin[j]; v < end && v < f; ++v) {
+            const auto has = [&](index_t row, index_t column) {
+              return std::ranges::binary_search(s.a.row(p.caller(row)), p.caller(column));
+            };
+            expected.upper |= has(v, f) ? gpu::bit(v - p.begin[j]) : 0;
+            expected.lower |= has(f, v) ? gpu::bit(v - p.begin[j]) : 0;
+          }
+          require(p.masks[at].upper == expected.upper && p.masks[at].lower == expected.lower);
+        }
+        if (q >= 0) boundary[static_cast<std::size_t>(p.parent[j])].merge(std::set(mine));
+      }
+      for (index_t j = 0; right && j < p.panels; ++j) {
+        require(structure.children()[j] == children[static_cast<std::size_t>(j)]);
+        for (index_t z = p.width(j); z < p.length(j); ++z) {
+          const offset_t at = p.position_begin[j] + z;
+          const index_t parent = p.parent[j];
+          require(p.columns[p.position_begin[parent] + p.in_parent[at]] == p.columns[at]);
+        }
+      }
+      CHECK(right);
+      several += p.panels > 3 ? 1 : 0;
+    }
+  }
+  CHECK(several > 200);
 }
 
 TEST_CASE("where the positions are not admitted, rows are searched, and every run begins anew") {

@@ -57,6 +57,20 @@ struct device_limits {
   offset_t free_bytes = 0;
 };
 
+/// Multiprocessors of the current device; cheap.
+inline int multiprocessors() {
+#if defined(__CUDACC__)
+  int device = 0;
+  int count = 0;
+  check(cudaGetDevice(&device), "cudaGetDevice");
+  check(cudaDeviceGetAttribute(&count, cudaDevAttrMultiProcessorCount, device),
+        "device attributes");
+  return count;
+#else
+  return 2;
+#endif
+}
+
 inline device_limits current_limits() {
   device_limits l;
 #if defined(__CUDACC__)
@@ -288,7 +302,7 @@ int resident_blocks(void (*kernel)(P...), int threads, std::size_t shared_bytes)
   check(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&per_multiprocessor, kernel, threads,
                                                       shared_bytes),
         "occupancy");
-  return per_multiprocessor * current_limits().multiprocessors;
+  return per_multiprocessor * multiprocessors();
 #else
   (void)kernel;
   (void)threads;
