@@ -45,7 +45,10 @@ struct target_routes {
   mask_t lower[mask_bits];  ///< [r]: its rows that take column r of L
   mask_t upper_active;      ///< r with upper[r] != 0
   mask_t lower_active;
-  mask_t both;  ///< k with L(t, k) != 0 and U(k, t) != 0 for some target t
+  mask_t both;    ///< k with L(t, k) != 0 and U(k, t) != 0 for some target t
+  index_t panel;  ///< the target
+  index_t begin;  ///< positions of the panel at hand that are vertices of the target
+  index_t end;
 };
 
 /// Shared memory of a worker, before the routes of its warps.
@@ -251,37 +254,26 @@ GSOFA_DEVICE mask_t routed(mask_t m, const mask_t* targets) {
   return found;
 }
 
-/// OR of the rows of U and columns of L that the panel of a word takes into its masks.
-template <bool Block>
-GSOFA_DEVICE void push_to(const panel_view& p, offset_t word, index_t parent, offset_t first,
-                          index_t length, const target_routes& routes) {
-  using team = worker<Block>;
-  const index_t target = p.word_panel[word];
-  const index_t target_begin = p.begin[target];
-  const index_t begin = p.word_first[word];
-  const index_t inner_end = begin + static_cast<index_t>(simt::population(p.word_mask[word]));
-  mask_pair* const out = p.masks + p.position_begin[target];
-  const mask_t upper_active = routes.upper_active;
-  const mask_t lower_active = routes.lower_active;
-  for (index_t z = begin + team::rank(); z < length; z += team::size()) {
-    const mask_pair m = p.masks[first + z];
-    mask_t upper = routed(m.upper & upper_active, routes.upper);
-    mask_t lower = routed(m.lower & lower_active, routes.lower);
-    if ((upper | lower) == 0) continue;
-    index_t to = 0;
-    if (z < inner_end) {
-      // Among the targets themselves: U(t, f) and L(f, t) with t < f only.
-      to = p.columns[first + z] - target_begin;
-      upper &= below(to);
-      lower &= below(to);
-    } else if (target == parent) {
-      to = p.in_parent[first + z];
-    } else {
-      to = p.position(target, p.columns[first + z]);
-    }
-    if (upper != 0) simt::atomic_or(&out[to].upper, upper);
-    if (lower != 0) simt::atomic_or(&out[to].lower, lower);
+/// ORs what position z of a panel, vertex f, has for the target of `routes`. in_parent: its place
+/// in the parent panel.
+GSOFA_DEVICE void push_to(const panel_view& p, const target_routes& routes, const mask_pair& m,
+                          index_t z, index_t f, index_t parent, index_t in_parent) {
+  mask_t upper = routed(m.upper & routes.upper_active, routes.upper);
+  mask_t lower = routed(m.lower & routes.lower_active, routes.lower);
+  if ((upper | lower) == 0) return;
+  const index_t target = routes.panel;
+  index_t to = 0;
+  if (z < routes.end) {
+    // Among the targets themselves: U(t, f) and L(f, t) with t < f only.
+    to = f - p.begin[target];
+    upper &= below(to);
+    lower &= below(to);
+  } else {
+    to = target == parent ? in_parent : p.position(target, f);
   }
+  mask_pair& out = p.masks[p.position_begin[target] + to];
+  if (upper != 0) simt::atomic_or(&out.upper, upper);
+  if (lower != 0) simt::atomic_or(&out.lower, lower);
 }
 
 /// Passes what panel j, the one closed last, changes in its ancestors on to their masks. Ends with
@@ -318,6 +310,11 @@ GSOFA_DEVICE void push(const panel_view& p, index_t j, worker_state& s,
         if (half * 32 + lane >= count) continue;
         m[half] = p.masks[at + half * 32 + lane];
         own[half] = bit(p.columns[at + half * 32 + lane] - target_begin);
+      }
+      if (lane == 0) {
+        mine.panel = p.word_panel[q];
+        mine.begin = p.word_first[q];
+        mine.end = mine.begin + static_cast<index_t>(count);
       }
       mine.upper[lane] = mine.upper[lane + 32] = 0;
       mine.lower[lane] = mine.lower[lane + 32] = 0;
@@ -356,17 +353,31 @@ GSOFA_DEVICE void push(const panel_view& p, index_t j, worker_state& s,
       mine.lower_active = lower_active;
     }
     team::sync();
+    std::uint32_t active = 0;
     for (unsigned v = 0; v < warps; ++v) {
-      const target_routes& to = routes[v];
-      if ((to.upper_active | to.lower_active) == 0) continue;
+      if ((routes[v].upper_active | routes[v].lower_active) == 0) continue;
+      active |= std::uint32_t{1} << v;
       if constexpr (detail::counting) {
         if (team::rank() == 0) {
           simt::atomic_add(counters + count_pushes, 1ULL);
           simt::atomic_add(counters + count_push_positions,
-                           static_cast<unsigned long long>(length - p.word_first[word + v]));
+                           static_cast<unsigned long long>(length - routes[v].begin));
         }
       }
-      push_to<Block>(p, word + v, parent, first, length, to);
+    }
+    if (active != 0) {
+      for (index_t z = routes[simt::lowest_bit(active)].begin + team::rank(); z < length;
+           z += team::size()) {
+        const mask_pair here = p.masks[first + z];
+        const index_t f = p.columns[first + z];
+        const index_t in_parent = p.in_parent[first + z];
+        // Targets ascend: those behind the first that begins behind z do so too.
+        for (std::uint32_t rest = active; rest != 0; rest &= rest - 1) {
+          const target_routes& to = routes[simt::lowest_bit(rest)];
+          if (z < to.begin) break;
+          push_to(p, to, here, z, f, parent, in_parent);
+        }
+      }
     }
     team::sync();
   }
