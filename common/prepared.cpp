@@ -69,6 +69,8 @@ std::uint64_t checksum(std::string_view json, std::span<const index_t> row_order
   return sum;
 }
 
+}  // namespace
+
 std::string to_json(const provenance& p) {
   const nlohmann::json json{
       {"name", p.name},
@@ -135,6 +137,8 @@ provenance from_json(std::string_view text, const std::string& file) {
       field("prepare_seconds", [](const auto& v) { return v.is_number(); }).template get<double>();
   return p;
 }
+
+namespace {
 
 // The conditions that every variant relies on.
 void check(const pattern_view& a, std::span<const index_t> row_order,

@@ -5,6 +5,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "common/pattern.hpp"
@@ -26,6 +27,11 @@ struct provenance {
   bool postordered = false;    ///< followed by a postorder of the etree of A + A^T
   double prepare_seconds = 0;  ///< matching + ordering + permutation
 };
+
+/// One JSON object; text that is not UTF-8 is replaced.
+std::string to_json(const provenance& p);
+/// Reads what to_json() wrote; throws input_error that names `origin` and the field on any fault.
+provenance from_json(std::string_view text, const std::string& origin);
 
 /// A square pattern with structurally nonzero diagonal, permuted and ready for any variant.
 class prepared_pattern {

@@ -192,7 +192,12 @@ void checker::check_pattern(const named_pattern& p, const setting_turns& turns) 
     failed_ = true;
     if (root_) std::cout << fmt::format("oracles: {} on {}\n", *refuted, p.name) << picture(p.a);
   }
+  auto is_out = [&](const tally& t) {
+    const std::scoped_lock holding(lock_);
+    return !t.unavailable.empty() || !t.failure.empty();
+  };
   for (auto& t : tallies_) {
+    if (is_out(t)) continue;
     const watchdog guard(std::chrono::seconds(300), [&] {
       std::fprintf(stderr, "gsofa: error: %s does not return on %s\n%s", t.info->name.c_str(),
                    p.name.c_str(), picture(p.a).c_str());
@@ -202,9 +207,9 @@ void checker::check_pattern(const named_pattern& p, const setting_turns& turns) 
     const double limit = planted(t) ? planted_time_limit : time_limit;
     for (std::size_t k = 0; k < t.settings.size(); ++k) {
       if (!turns.include(k, t.settings.size())) continue;
+      if (is_out(t)) break;  // by another thread
       {
         const std::scoped_lock holding(lock_);
-        if (!t.unavailable.empty() || !t.failure.empty()) break;
         ++t.runs;
       }
       const auto& s = t.settings[k];

@@ -5,58 +5,17 @@
 
 #include <algorithm>
 #include <cstdio>
-#include <nlohmann/json.hpp>
 
 #include "common/digest.hpp"
 #include "harness/status.hpp"
 
 namespace gsofa {
 
-namespace {
-
-using nlohmann::json;
-
-std::string to_text(const provenance& p) {
-  return json{{"name", p.name},
-              {"source", p.source},
-              {"sha256", p.sha256},
-              {"stand_in", p.stand_in},
-              {"nnz_input", p.nnz_input},
-              {"diagonal_added", p.diagonal_added},
-              {"match", p.match},
-              {"order", p.order},
-              {"order_library", p.order_library},
-              {"seed", p.seed},
-              {"postordered", p.postordered},
-              {"prepare_seconds", p.prepare_seconds}}
-      .dump(-1, ' ', false, json::error_handler_t::replace);
-}
-
-provenance from_text(const std::string& text) {
-  const json j = json::parse(text);
-  provenance p;
-  j.at("name").get_to(p.name);
-  j.at("source").get_to(p.source);
-  j.at("sha256").get_to(p.sha256);
-  j.at("stand_in").get_to(p.stand_in);
-  j.at("nnz_input").get_to(p.nnz_input);
-  j.at("diagonal_added").get_to(p.diagonal_added);
-  j.at("match").get_to(p.match);
-  j.at("order").get_to(p.order);
-  j.at("order_library").get_to(p.order_library);
-  j.at("seed").get_to(p.seed);
-  j.at("postordered").get_to(p.postordered);
-  j.at("prepare_seconds").get_to(p.prepare_seconds);
-  return p;
-}
-
-}  // namespace
-
 prepared_pattern load_on_root(job& j, const std::function<prepared_pattern()>& load) {
   prepared_pattern on_root;
   j.on_root([&] { on_root = load(); });
   if (j.ranks() == 1) return on_root;
-  std::string origin = j.root() ? to_text(on_root.origin()) : "";
+  std::string origin = j.root() ? to_json(on_root.origin()) : "";
   j.broadcast(origin);
   std::int64_t sizes[2] = {on_root.view().n_rows, on_root.view().nnz()};
   j.broadcast_bytes(sizes, sizeof sizes);
@@ -82,7 +41,8 @@ prepared_pattern load_on_root(job& j, const std::function<prepared_pattern()>& l
   send(on_root.row_order(), row_order);
   send(on_root.col_order(), col_order);
   if (j.root()) return on_root;
-  return {std::move(a), std::move(row_order), std::move(col_order), from_text(origin)};
+  return {std::move(a), std::move(row_order), std::move(col_order),
+          from_json(origin, "the prepared matrix of rank 0")};
 }
 
 std::string rank_pattern_fault(const result& mine, const std::vector<index_t>& l_row_counts,

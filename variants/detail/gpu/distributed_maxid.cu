@@ -117,8 +117,6 @@ GSOFA_KERNEL void pack_kernel(const index_t* list, index_t count, const std::uin
   }
 }
 
-class gpu_node;
-
 /// One GPU, driven by one host thread.
 class gpu_worker final : public detail::row_engine {
  public:
