@@ -8,6 +8,7 @@
 
 #include "common/digest.hpp"
 #include "common/variant.hpp"
+#include "variants/detail/counting.hpp"
 #include "variants/detail/gpu/runtime.hpp"
 
 namespace gsofa::gpu {
@@ -376,6 +377,20 @@ class device_matrix {
   device_array<offset_t> row_ptr_;
   device_array<index_t> col_idx_;
 };
+
+/// Memory of a run and, in the counting build, its work: edges traversed, and what `second` names.
+inline void report_search(execution& exec, const memory_budget& budget,
+                          [[maybe_unused]] const unsigned long long* work,
+                          [[maybe_unused]] const char* second) {
+  exec.device_peak_bytes = budget.peak();
+  exec.device_bytes = budget.by_structure();
+  if constexpr (detail::counting) {
+    unsigned long long totals[2] = {};
+    copy_to_host(totals, work, 2);
+    exec.counters.totals["edges_traversed"] = static_cast<std::int64_t>(totals[0]);
+    exec.counters.totals[second] = static_cast<std::int64_t>(totals[1]);
+  }
+}
 
 #endif
 

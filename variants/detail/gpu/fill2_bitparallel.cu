@@ -397,14 +397,7 @@ class fill2_bitparallel final : public variant {
                      : batch<std::uint32_t>(begin, sources, exec);
       begin += sources;
     }
-    exec.device_peak_bytes = budget_.peak();
-    exec.device_bytes = budget_.by_structure();
-    if constexpr (detail::counting) {
-      unsigned long long work[2] = {};
-      copy_to_host(work, counters_.data(), 2);
-      exec.counters.totals["edges_traversed"] = static_cast<std::int64_t>(work[0]);
-      exec.counters.totals["vertices_expanded"] = static_cast<std::int64_t>(work[1]);
-    }
+    report_search(exec, budget_, counters_.data(), "vertices_expanded");
   }
 
   result collect(want_set wants) override { return rows_.collect(wants); }

@@ -30,7 +30,7 @@ struct tuned_view {
   std::uint32_t* l_counts;
   std::uint32_t* u_counts;
   std::uint32_t* rows;           // bitmaps of the batch, or null: not wanted
-  unsigned long long* counters;  // counting build: edges, frontiers, revisits unused
+  unsigned long long* counters;  // counting build: edges, frontiers
 };
 
 constexpr std::uint16_t closed = 0;
@@ -378,14 +378,7 @@ class maxid_tuned final : public variant {
       rows_.add(bitmap_rows{bitmaps_.data(), words_of(n_), n_, begin, sources}, exec);
       begin += sources;
     }
-    exec.device_peak_bytes = budget_.peak();
-    exec.device_bytes = budget_.by_structure();
-    if constexpr (detail::counting) {
-      unsigned long long work[2] = {};
-      copy_to_host(work, counters_.data(), 2);
-      exec.counters.totals["edges_traversed"] = static_cast<std::int64_t>(work[0]);
-      exec.counters.totals["frontiers"] = static_cast<std::int64_t>(work[1]);
-    }
+    report_search(exec, budget_, counters_.data(), "frontiers");
   }
 
   result collect(want_set wants) override { return rows_.collect(wants); }
