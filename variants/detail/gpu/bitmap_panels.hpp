@@ -108,8 +108,9 @@ class panel_structure {
 
  private:
   void release();
-  void cut(index_t width);
-  void relabel(memory_budget& budget);
+  void nearest_parents(const device_matrix& a, offset_t nnz);
+  void cut(index_t width, bool is_etree);
+  void relabel(const device_matrix& a, offset_t nnz, memory_budget& budget);
   bool try_build(const device_matrix& a, offset_t nnz, const panel_limits& limits,
                  memory_budget& budget, execution& exec);
 
@@ -117,8 +118,8 @@ class panel_structure {
   index_t panels_ = 0;
   offset_t positions_ = 0, words_ = 0;
   bool relabelled_ = false;
-  device_array<std::uint32_t> tree_parent_, hint_, children_, big_children_, control_;
-  device_array<index_t> low_, depth_, panel_of_, begin_, panel_parent_, order_, label_;
+  device_array<std::uint32_t> tree_parent_, hint_, minima_, children_, big_children_, control_;
+  device_array<index_t> low_, depth_, siblings_, panel_of_, begin_, panel_parent_, order_, label_;
   device_array<std::uint32_t> panel_children_, word_count_, cursor_;
   device_array<unsigned long long> length_;
   device_array<unsigned char> partial_;  // of a scan

@@ -47,12 +47,19 @@ constexpr index_t most_steps = 4;
 /// Positions that a thread works on at a time, so that their loads overlap.
 constexpr int unroll = 4;
 
-/// What one target panel takes of the panel at hand; shared memory, one per warp.
+/// What the targets of one target panel take of the rows of U (or columns of L) of the panel at
+/// hand.
+struct route {
+  mask_t targets[mask_bits];  ///< [r]: the targets that take r; valid once r is active
+  mask_t active;              ///< r with targets
+  mask_t all;                 ///< targets that take any r
+  mask_t several;             ///< targets that take more than one
+};
+
+/// The routes to one target panel; shared memory, one per warp.
 struct target_routes {
-  mask_t upper[mask_bits];  ///< [r]: its columns t that take row r of U; valid once r is active
-  mask_t lower[mask_bits];  ///< [r]: its rows that take column r of L
-  mask_t upper_active;      ///< r with upper[r] != 0
-  mask_t lower_active;
+  route upper;    ///< of rows of U, to columns
+  route lower;    ///< of columns of L, to rows
   mask_t both;    ///< k with L(t, k) != 0 and U(k, t) != 0 for some target t
   index_t panel;  ///< the target
   index_t begin;  ///< positions of the panel at hand that are vertices of the target
@@ -60,14 +67,20 @@ struct target_routes {
   index_t steps;  ///< the target's place on the way up from the panel at hand, from 1; 0: far
 };
 
+/// Vertices that vertices of a panel reach inside it; closed.
+struct reach {
+  mask_t from[mask_bits];  ///< [k]: those > k that k reaches
+  mask_t to[mask_bits];    ///< [k]: those < k that reach k
+};
+
 /// Shared memory of a worker, before the routes of its warps.
 struct worker_state {
-  mask_t rows[mask_bits];     ///< diagonal block: [r]: columns of row r
-  mask_t cols[mask_bits];     ///< its transpose
-  mask_t l_reach[mask_bits];  ///< [k]: rows > k reached by edges k -> i with L(i, k) != 0
-  mask_t u_reach[mask_bits];  ///< [k]: columns > k reached by edges k -> i with U(k, i) != 0
-  mask_t any_upper;           ///< k with an entry of U(k, :) in the boundary
-  mask_t any_lower;           ///< k with an entry of L(:, k) in the boundary
+  mask_t rows[mask_bits];            ///< diagonal block: [r]: columns of row r
+  mask_t cols[mask_bits];            ///< its transpose
+  reach l;                           ///< by edges k -> i with L(i, k) != 0
+  reach u;                           ///< by edges k -> i with U(k, i) != 0
+  mask_t any_upper;                  ///< k with an entry of U(k, :) in the boundary
+  mask_t any_lower;                  ///< k with an entry of L(:, k) in the boundary
   offset_t above_begin[most_steps];  ///< [s]: where positions of the panel s + 1 steps above begin
   index_t panel;                     ///< the worker's next; -1: none
 
@@ -101,6 +114,7 @@ enum panel_stamp : int {
 };
 
 constexpr int warp_threads = 128;  // of a block of the first launch
+constexpr int most_warps = 16;     // of a block of the second
 
 struct elimination_view {
   panel_view p;
@@ -170,43 +184,67 @@ GSOFA_DEVICE row_pair transposed(const row_pair& m) {
   return {(a & half) | b << 32, a >> 32 | (b & ~half)};
 }
 
-/// Gaussian elimination without cancellation on the leading w x w block, by one warp. Step k: rows
-/// i > k with bit k take in the bits > k of row k. Returns reaching[i]: the k from which i is
-/// reached by edges k -> i with bit k in row i, k < i. Bit k of row i is final at step k, and so is
-/// reaching[k]. On the transpose the same steps yield the transposed result. Two steps at a time:
-/// every lane makes the first one on row k + 1 by itself.
-GSOFA_DEVICE row_pair eliminate_block(row_pair& rows, index_t w) {
-  const auto lane = static_cast<index_t>(lane_index());
-  row_pair to{0, 0};
-  const auto take = [](mask_t& row, mask_t& reaching, index_t i, index_t k, mask_t add, mask_t from) {
-    if (i > k && (row >> k & 1U) != 0) {
-      row |= add;
-      reaching |= from;
-    }
-  };
-  for (index_t k = 0; k + 1 < w; k += 2) {
-    const auto lane_of_k = static_cast<unsigned>(k) & 31U;
-    mask_t add[2];
-    mask_t from[2];
-    for (unsigned q = 0; q < 2; ++q) {
-      add[q] = simt::shuffle(k < 32 ? rows.low : rows.high, lane_of_k + q);
-      from[q] = simt::shuffle(k < 32 ? to.low : to.high, lane_of_k + q);
-    }
-    add[0] &= above(k);
-    from[0] |= bit(k);
-    take(add[1], from[1], k + 1, k, add[0], from[0]);
-    add[1] &= above(k + 1);
-    from[1] |= bit(k + 1);
-    for (index_t q = 0; q < 2; ++q) {
-      take(rows.low, to.low, lane, k + q, add[q], from[q]);
-      take(rows.high, to.high, lane + 32, k + q, add[q], from[q]);
-    }
-  }
-  return to;
+GSOFA_DEVICE std::uint32_t low_half(mask_t m) { return static_cast<std::uint32_t>(m); }
+GSOFA_DEVICE std::uint32_t high_half(mask_t m) { return static_cast<std::uint32_t>(m >> 32); }
+GSOFA_DEVICE mask_t joined(std::uint32_t low, std::uint32_t high) {
+  return static_cast<mask_t>(high) << 32 | low;
 }
 
-/// Closes the diagonal block of a panel: the state's rows and l_reach, cols and u_reach. Needs a
-/// barrier behind it.
+/// Gaussian elimination without cancellation on the leading w x w block, by one warp. Step k: rows
+/// i > k with bit k take in the bits > k of row k. Returns `to` of a reach by edges k -> i with bit
+/// k in row i, k < i: bit k of row i is final at step k, and so is to[k]. On the transpose the same
+/// steps yield the transposed result.
+///
+/// In halves of 32 bits and with constant k: rows up to 31 take nothing from rows behind them and
+/// are reached from the lower half only.
+GSOFA_DEVICE row_pair eliminate_block(row_pair& rows, index_t w) {
+  const std::uint32_t left = lower_lanes();  // of the diagonal, in row lane and, shifted, lane + 32
+  std::uint32_t low[2] = {low_half(rows.low), high_half(rows.low)};
+  std::uint32_t high[2] = {low_half(rows.high), high_half(rows.high)};
+  std::uint32_t to_low = 0;
+  std::uint32_t to_high[2] = {0, 0};
+  constexpr int piece = 8;
+  GSOFA_UNROLL for (int begin = 0; begin < 32; begin += piece) {
+    if (begin + 1 >= w) break;
+    GSOFA_UNROLL for (int k = begin; k < begin + piece; ++k) {
+      const auto source = static_cast<unsigned>(k);
+      const std::uint32_t here = 1U << source;
+      const std::uint32_t add_low = simt::shuffle(low[0], source) & (0xfffffffeU << source);
+      const std::uint32_t add_high = simt::shuffle(low[1], source);
+      const std::uint32_t from = simt::shuffle(to_low, source) | here;
+      if ((low[0] & left & here) != 0) {
+        low[0] |= add_low;
+        low[1] |= add_high;
+        to_low |= from;
+      }
+      if ((high[0] & here) != 0) {
+        high[0] |= add_low;
+        high[1] |= add_high;
+        to_high[0] |= from;
+      }
+    }
+  }
+  GSOFA_UNROLL for (int begin = 0; begin < 32; begin += piece) {
+    if (begin + 33 >= w) break;
+    GSOFA_UNROLL for (int k = begin; k < begin + piece; ++k) {
+      const auto source = static_cast<unsigned>(k);
+      const std::uint32_t here = 1U << source;
+      const std::uint32_t add = simt::shuffle(high[1], source) & (0xfffffffeU << source);
+      const std::uint32_t from_low = simt::shuffle(to_high[0], source);
+      const std::uint32_t from_high = simt::shuffle(to_high[1], source) | here;
+      if ((high[1] & left & here) != 0) {
+        high[1] |= add;
+        to_high[0] |= from_low;
+        to_high[1] |= from_high;
+      }
+    }
+  }
+  rows = {joined(low[0], low[1]), joined(high[0], high[1])};
+  return {to_low, joined(to_high[0], to_high[1])};
+}
+
+/// Closes the diagonal block of a panel: the state's rows and l, cols and u. Needs a barrier behind
+/// it.
 GSOFA_DEVICE void close_diagonal(const mask_pair* masks, index_t w, worker_state& s, bool of_rows,
                                  bool of_columns) {
   const auto lane = static_cast<index_t>(lane_index());
@@ -219,34 +257,38 @@ GSOFA_DEVICE void close_diagonal(const mask_pair* masks, index_t w, worker_state
     row_pair m = transposed(side == 0 ? upper : lower);
     m.low |= side == 0 ? lower.low : upper.low;
     m.high |= side == 0 ? lower.high : upper.high;
-    const row_pair reach = transposed(eliminate_block(m, w));
+    const row_pair to = eliminate_block(m, w);
+    const row_pair from = transposed(to);
     mask_t* const block = side == 0 ? s.rows : s.cols;
-    mask_t* const reaches = side == 0 ? s.l_reach : s.u_reach;
+    reach& r = side == 0 ? s.l : s.u;
     block[lane] = m.low;
     block[lane + 32] = m.high;
-    reaches[lane] = reach.low;
-    reaches[lane + 32] = reach.high;
+    r.to[lane] = to.low;
+    r.to[lane + 32] = to.high;
+    r.from[lane] = from.low;
+    r.from[lane + 32] = from.high;
   }
 }
 
-/// m with all that its members reach; reach[k] holds bits > k only and is closed.
-GSOFA_DEVICE mask_t closure(mask_t m, const mask_t* reach) {
+/// m with all that its members reach.
+GSOFA_DEVICE mask_t closure(mask_t m, const reach& r) {
   for (mask_t todo = m; todo != 0;) {
-    const mask_t r = reach[simt::lowest_bit(todo)];
-    m |= r;
-    todo &= (todo - 1) & ~r;
+    const mask_t reached = r.from[simt::lowest_bit(todo)];
+    m |= reached;
+    todo &= (todo - 1) & ~reached;
   }
   return m;
 }
 
-/// Members of `candidates`, a subset of m, from which `reach` leads to no member of m.
-GSOFA_DEVICE mask_t uncovered(mask_t candidates, mask_t m, const mask_t* reach) {
-  mask_t kept = 0;
-  for (; candidates != 0; candidates &= candidates - 1) {
-    const unsigned j = simt::lowest_bit(candidates);
-    if ((reach[j] & m) == 0) kept |= bit(static_cast<index_t>(j));
+/// Members of m that reach no other member.
+GSOFA_DEVICE mask_t last_members(mask_t m, const reach& r) {
+  mask_t last = 0;
+  while (m != 0) {
+    const unsigned k = simt::highest_bit(m);
+    last |= bit(static_cast<index_t>(k));
+    m &= ~(bit(static_cast<index_t>(k)) | r.to[k]);
   }
-  return kept;
+  return last;
 }
 
 GSOFA_DEVICE mask_t or_over_warp(mask_t m) {
@@ -264,11 +306,44 @@ GSOFA_DEVICE mask_t or_of_lower_lanes(mask_t m) {
   return lane_index() == 0 ? 0 : before;
 }
 
-/// Union of the targets of the members of m.
-GSOFA_DEVICE mask_t routed(mask_t m, const mask_t* targets) {
-  mask_t found = 0;
-  for (; m != 0; m &= m - 1) found |= targets[simt::lowest_bit(m)];
+/// Union of the targets of the members of m. Nearly all targets take one r only: these are also
+/// all but those of the active that are no members, and the fewer of both are gone through.
+GSOFA_DEVICE mask_t routed(mask_t m, const route& r) {
+  mask_t members = m & r.active;
+  mask_t others = r.active & ~m;
+  if (simt::population(others) >= simt::population(members)) {
+    mask_t found = 0;
+    for (; members != 0; members &= members - 1) found |= r.targets[simt::lowest_bit(members)];
+    return found;
+  }
+  mask_t found = r.all & ~r.several;
+  for (; others != 0; others &= others - 1) found &= ~r.targets[simt::lowest_bit(others)];
+  mask_t unclear = r.several;
+  for (; unclear != 0 && members != 0; members &= members - 1) {
+    const mask_t taken = r.targets[simt::lowest_bit(members)] & unclear;
+    found |= taken;
+    unclear &= ~taken;
+  }
   return found;
+}
+
+/// Sets the route by one warp: lane l holds what targets l and l + 32 take.
+GSOFA_DEVICE void set_route(route& r, mask_t low, mask_t high) {
+  const unsigned lane = lane_index();
+  const row_pair by_source = transposed({low, high});
+  r.targets[lane] = by_source.low;
+  r.targets[lane + 32] = by_source.high;
+  const unsigned active_low = simt::ballot(by_source.low != 0);
+  const unsigned active_high = simt::ballot(by_source.high != 0);
+  const unsigned all_low = simt::ballot(low != 0);
+  const unsigned all_high = simt::ballot(high != 0);
+  const unsigned several_low = simt::ballot((low & (low - 1)) != 0);
+  const unsigned several_high = simt::ballot((high & (high - 1)) != 0);
+  if (lane == 0) {
+    r.active = joined(active_low, active_high);
+    r.all = joined(all_low, all_high);
+    r.several = joined(several_low, several_high);
+  }
 }
 
 /// One position of the panel at hand.
@@ -288,8 +363,8 @@ GSOFA_DEVICE void push_position(const panel_view& p, const position& here,
   for (; active != 0; active &= active - 1) {
     const target_routes& routes = s.routes()[simt::lowest_bit(active)];
     if (here.z < routes.begin) return;
-    mask_t upper = routed(here.masks.upper & routes.upper_active, routes.upper);
-    mask_t lower = routed(here.masks.lower & routes.lower_active, routes.lower);
+    mask_t upper = routed(here.masks.upper, routes.upper);
+    mask_t lower = routed(here.masks.lower, routes.lower);
     if ((upper | lower) == 0) continue;
     const index_t target = routes.panel;
     index_t to = 0;
@@ -335,6 +410,33 @@ GSOFA_DEVICE void close_and_push(const panel_view& p, index_t j, worker_state& s
   target_routes* const routes = s.routes();
   target_routes& mine = routes[warp];
 
+  // A word by one warp: lane l has what its vertices l and l + 32 have, if they are in the boundary.
+  struct loaded_word {
+    mask_pair low, high;
+  };
+  const auto load = [&](offset_t q) {
+    loaded_word m{{0, 0}, {0, 0}};
+    if (q >= end) return m;
+    const mask_t members = p.word_mask[q];
+    const index_t at = p.word_first[q];
+    const std::uint32_t before = low_half(members);
+    const std::uint32_t behind = high_half(members);
+    const std::uint32_t here = 1U << lane;
+    if ((before & here) != 0) {
+      m.low = masks[at + static_cast<index_t>(simt::population(before & lower_lanes()))];
+    }
+    if ((behind & here) != 0) {
+      m.high = masks[at + static_cast<index_t>(simt::population(before) +
+                                               simt::population(behind & lower_lanes()))];
+    }
+    if (lane == 0) {
+      mine.panel = p.word_panel[q];
+      mine.begin = at;
+      mine.end = at + static_cast<index_t>(simt::population(members));
+    }
+    return m;
+  };
+  loaded_word m = load(p.word_begin[j] + warp);
   if (warp == 0 || warp == warps - 1) {
     close_diagonal(masks, w, s, warp == 0, warp == warps - 1);
   }
@@ -362,81 +464,54 @@ GSOFA_DEVICE void close_and_push(const panel_view& p, index_t j, worker_state& s
     const auto k = static_cast<index_t>(lane);
     const unsigned low = simt::ballot((s.rows[k] & s.cols[k] & above(k)) != 0);
     const unsigned high = simt::ballot((s.rows[k + 32] & s.cols[k + 32] & above(k + 32)) != 0);
-    unpruned = ~(static_cast<mask_t>(high) << 32 | low) & (w < mask_bits ? below(w) : ~mask_t{0});
+    unpruned = ~joined(low, high) & (w < mask_bits ? below(w) : ~mask_t{0});
   }
   bool closed = false;
   for (offset_t word = p.word_begin[j]; word < end; word += warps) {
     if constexpr (detail::counting) {
       if (rank == 0) simt::atomic_add(counters + count_rounds, 1ULL);
     }
-    const offset_t q = word + warp;
-    mask_pair m[2]{};  // of positions lane and lane + 32 of my word
-    mask_t own[2]{};   // their vertices as bits of the target panel
-    if (q < end) {
-      const auto count = static_cast<unsigned>(simt::population(p.word_mask[q]));
-      const index_t at = p.word_first[q];
-      const index_t target = p.word_panel[q];
-      const index_t target_begin = p.begin[target];
-      for (unsigned half = 0; half < 2; ++half) {
-        if (half * 32 + lane >= count) continue;
-        const index_t z = at + static_cast<index_t>(half * 32 + lane);
-        m[half] = masks[z];
-        own[half] = bit(p.columns[first + z] - target_begin);
-        if (!closed) {
-          m[half] = {closure(m[half].upper, s.l_reach), closure(m[half].lower, s.u_reach)};
-        }
-      }
-      // Lane l: is the target the ancestor l + 1 steps above?
-      const bool there =
-          lane < static_cast<unsigned>(most_steps) && s.above_begin[lane] == p.position_begin[target];
-      const unsigned step = simt::ballot(there);
-      if (lane == 0) {
-        mine.panel = target;
-        mine.begin = at;
-        mine.end = at + static_cast<index_t>(count);
-        mine.steps = step == 0 ? 0 : static_cast<index_t>(simt::lowest_bit(step)) + 1;
-      }
-      mine.upper[lane] = mine.upper[lane + 32] = 0;
-      mine.lower[lane] = mine.lower[lane + 32] = 0;
+    if (closed) {
+      m = load(word + warp);
+    } else {
+      m = {{closure(m.low.upper, s.l), closure(m.low.lower, s.u)},
+           {closure(m.high.upper, s.l), closure(m.high.lower, s.u)}};
     }
-    const mask_t both_low = m[0].upper & m[0].lower;
-    const mask_t both_high = m[1].upper & m[1].lower;
+    const mask_t both_low = m.low.upper & m.low.lower;
+    const mask_t both_high = m.high.upper & m.high.lower;
     const mask_t all_low = or_over_warp(both_low);
     const mask_t all_high = or_over_warp(both_high);
     if (lane == 0) mine.both = all_low | all_high;
     team::sync();
     mask_t before = unpruned;
-    for (unsigned v = 0; v < warp; ++v) before &= ~routes[v].both;
-    for (unsigned v = 0; v < warps; ++v) unpruned &= ~routes[v].both;
-    mask_t upper_active = 0;
-    mask_t lower_active = 0;
-    if (before != 0) {
-      const mask_t candidates[2] = {before & ~or_of_lower_lanes(both_low),
-                                    before & ~all_low & ~or_of_lower_lanes(both_high)};
-      for (unsigned half = 0; half < 2; ++half) {
-        const mask_t u = uncovered(m[half].lower & candidates[half], m[half].lower, s.l_reach);
-        const mask_t l = uncovered(m[half].upper & candidates[half], m[half].upper, s.u_reach);
-        for (mask_t r = u; r != 0; r &= r - 1) {
-          simt::atomic_or(mine.upper + simt::lowest_bit(r), own[half]);
-        }
-        for (mask_t r = l; r != 0; r &= r - 1) {
-          simt::atomic_or(mine.lower + simt::lowest_bit(r), own[half]);
-        }
-        upper_active |= u;
-        lower_active |= l;
-      }
-      upper_active = or_over_warp(upper_active);
-      lower_active = or_over_warp(lower_active);
+    for (unsigned v = 0; v < warps; ++v) {
+      const mask_t both = routes[v].both;
+      if (v < warp) before &= ~both;
+      unpruned &= ~both;
     }
-    if (lane == 0) {
-      mine.upper_active = upper_active;
-      mine.lower_active = lower_active;
+    if (before != 0 && word + warp < end) {
+      const mask_t low = before & ~or_of_lower_lanes(both_low);
+      const mask_t high = before & ~all_low & ~or_of_lower_lanes(both_high);
+      // Row k goes to target t for the k of L(t, :) that reach no other, and the other way round.
+      set_route(mine.upper, (m.low.lower & low) != 0 ? low & last_members(m.low.lower, s.l) : 0,
+                (m.high.lower & high) != 0 ? high & last_members(m.high.lower, s.l) : 0);
+      set_route(mine.lower, (m.low.upper & low) != 0 ? low & last_members(m.low.upper, s.u) : 0,
+                (m.high.upper & high) != 0 ? high & last_members(m.high.upper, s.u) : 0);
+      // Is the target one of the next ancestors?
+      const bool there = lane < static_cast<unsigned>(most_steps) &&
+                         s.above_begin[lane] == p.position_begin[mine.panel];
+      const unsigned step = simt::ballot(there);
+      if (lane == 0) {
+        mine.steps = step == 0 ? 0 : static_cast<index_t>(simt::lowest_bit(step)) + 1;
+      }
+    } else if (lane == 0) {
+      mine.upper.active = mine.lower.active = 0;
     }
     team::sync();
     if (!closed) note(stamps, j, stamp_routed, rank == 0);
     std::uint32_t active = 0;
     for (unsigned v = 0; v < warps; ++v) {
-      if ((routes[v].upper_active | routes[v].lower_active) == 0) continue;
+      if ((routes[v].upper.active | routes[v].lower.active) == 0) continue;
       active |= std::uint32_t{1} << v;
       if constexpr (detail::counting) {
         if (rank == 0) {
@@ -451,18 +526,18 @@ GSOFA_DEVICE void close_and_push(const panel_view& p, index_t j, worker_state& s
     if (closed) from = active == 0 ? length : routes[simt::lowest_bit(active)].begin;
     for (index_t z = from + rank; z < length; z += unroll * team::size()) {
       position here[unroll];
-      for (int u = 0; u < unroll; ++u) {
+      GSOFA_UNROLL for (int u = 0; u < unroll; ++u) {
         const index_t at = z + u * team::size();
         here[u] = {{0, 0}, at, 0, 0};
         if (at < length) {
           here[u] = {masks[at], at, p.columns[first + at], p.in_parent[first + at]};
         }
       }
-      for (int u = 0; u < unroll; ++u) {
+      GSOFA_UNROLL for (int u = 0; u < unroll; ++u) {
         if (here[u].z >= length) break;
         mask_pair& m_here = here[u].masks;
         if (!closed) {
-          m_here = {closure(m_here.upper, s.l_reach), closure(m_here.lower, s.u_reach)};
+          m_here = {closure(m_here.upper, s.l), closure(m_here.lower, s.u)};
           masks[here[u].z] = m_here;
           any = {any.upper | m_here.upper, any.lower | m_here.lower};
         }
@@ -525,7 +600,7 @@ GSOFA_DEVICE void follow(const elimination_view& e, index_t j, worker_state& s) 
 }
 
 /// First launch: a warp per leaf and what follows it.
-GSOFA_KERNEL void warp_panels_kernel(elimination_view e) {
+GSOFA_BOUNDED_KERNEL(warp_threads) void warp_panels_kernel(elimination_view e) {
   worker_state& s = *reinterpret_cast<worker_state*>(simt::shared_memory<unsigned char>() +
                                                      simt::thread_index() / 32 * state_bytes(1));
   for (;;) {
@@ -540,7 +615,7 @@ GSOFA_KERNEL void warp_panels_kernel(elimination_view e) {
 }
 
 /// Second launch: a block per listed panel and what follows it.
-GSOFA_KERNEL void block_panels_kernel(elimination_view e) {
+GSOFA_BOUNDED_KERNEL(most_warps * 32) void block_panels_kernel(elimination_view e) {
   worker_state& s = *simt::shared_memory<worker_state>();
   for (;;) {
     if (simt::thread_index() == 0) {

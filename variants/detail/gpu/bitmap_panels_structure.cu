@@ -17,7 +17,7 @@ namespace gsofa::gpu {
 namespace {
 
 constexpr std::uint32_t no_parent = 0xffffffffU;
-constexpr std::uint64_t no_key = ~std::uint64_t{0};
+constexpr std::uint64_t no_key = 0;
 // On the emulator small patterns must have tables that are too small.
 #if defined(__CUDACC__)
 // Most inputs have fewer words than vertices.
@@ -35,9 +35,12 @@ struct structure_totals {
   offset_t words;
   offset_t positions;
   std::uint32_t panels;
-  std::uint32_t crossing;  ///< the numbering is no postorder
-  std::uint32_t overflow;  ///< the table of words was too small
-  std::uint32_t unused;
+  std::uint32_t overflow;   ///< the table of words was too small
+  std::uint32_t siblings;   ///< vertices with siblings in the forest of nearest parents
+  std::uint32_t justified;  ///< those of them whose parent has a neighbour in their subtree
+
+  /// Is that forest the elimination tree?
+  GSOFA_DEVICE bool is_etree() const { return siblings == justified; }
 };
 
 // ------------------------------------------------------------------------------- entries of A
@@ -47,6 +50,7 @@ struct matrix_view {
   const index_t* col_idx;
   index_t n;
   offset_t nnz;
+  int per_thread;  ///< entries of a thread at a time
 };
 
 /// Largest row in [low, high] that begins at or before entry e.
@@ -69,20 +73,113 @@ GSOFA_DEVICE void for_each_entry(const matrix_view& a, Visit&& visit) {
   auto* const rows = simt::shared_memory<index_t>();
   const auto threads = static_cast<offset_t>(simt::block_size());
   const auto thread = static_cast<offset_t>(simt::thread_index());
-  for (offset_t first = simt::block_index() * threads; first < a.nnz;
-       first += simt::grid_size() * threads) {
-    if (thread < 2) {
-      const offset_t last = first + threads < a.nnz ? first + threads - 1 : a.nnz - 1;
-      rows[thread] = row_of(a.row_ptr, thread == 0 ? first : last, 0, a.n - 1);
-    }
+  const offset_t chunk = threads * a.per_thread;
+  for (offset_t first = simt::block_index() * chunk; first < a.nnz;
+       first += simt::grid_size() * chunk) {
+    const offset_t end = first + chunk < a.nnz ? first + chunk : a.nnz;
+    if (thread < 2) rows[thread] = row_of(a.row_ptr, thread == 0 ? first : end - 1, 0, a.n - 1);
     simt::sync_block();
-    const offset_t e = first + thread;
-    if (e < a.nnz) visit(row_of(a.row_ptr, e, rows[0], rows[1]), a.col_idx[e]);
+    for (offset_t e = first + thread; e < end; e += threads) {
+      visit(row_of(a.row_ptr, e, rows[0], rows[1]), a.col_idx[e]);
+    }
     simt::sync_block();
   }
 }
 
+/// Adds up one number of each thread.
+GSOFA_DEVICE void add_to(std::uint32_t* total, std::uint32_t mine) {
+  for (unsigned step = 16; step > 0; step /= 2) mine += simt::shuffle_xor(mine, step);
+  if (lane_index() == 0 && mine != 0) simt::atomic_add(total, mine);
+}
+
 // ------------------------------------------------------------------------------ elimination tree
+
+// Where the numbering is a postorder of the elimination tree, as prepared inputs have it, the tree
+// follows from one number per vertex: f(u), the least neighbour of u in A + A^T. Let the nearest
+// parent of v be P(v) = min{ u > v : f(u) <= v }.
+//  * P is a forest that has the numbering as a postorder: for v < w < u = P(v) also f(u) <= v < w, so
+//    that the way up from w does not pass u by: w is below u.
+//  * For every edge (i, j) of A + A^T, i < j, j is above i in P: f(j) <= i, so that the way up from i
+//    does not pass j by.
+//  * P is the elimination tree if every v with a parent has an edge from P(v) into its subtree. By
+//    induction on v the subtrees of v agree, and the parent of v in the elimination tree is the
+//    least u > v with a neighbour w in it: f(u) <= w <= v, so that u >= P(v).
+//    An only child v of u has such an edge: f(u) <= v is below u, hence below v.
+//  * If the numbering is a postorder of the elimination tree, that is P: in a postorder all of
+//    f(u) .. u are below u, so that P(v) is the parent of v or below it; and f(parent) <= v.
+// So only vertices with siblings are looked at, and where one is not justified, the tree is found
+// by etree_kernel and the vertices are relabelled.
+
+/// least[u]: f(u), if it is less than u.
+GSOFA_KERNEL void leftmost_kernel(matrix_view a, std::uint32_t* least) {
+  for_each_entry(a, [&](index_t i, index_t j) {
+    if (i == j) return;
+    std::uint32_t* const of = least + (i < j ? j : i);
+    const auto neighbour = static_cast<std::uint32_t>(i < j ? i : j);
+    if (simt::load_shared_state(of) > neighbour) simt::atomic_min(of, neighbour);
+  });
+}
+
+/// Minima of groups of 64, of groups of groups, and so on; level 0 is the array itself.
+struct minima {
+  static constexpr int group_bits = 6;
+  static constexpr index_t group = 1 << group_bits;
+  static constexpr int most_levels = 6;  // 64^5 < 2^31 <= 64^6
+  const std::uint32_t* level[most_levels];
+  index_t size[most_levels];
+  int levels;
+
+  /// The first u > v with a value up to v; -1: there is none.
+  GSOFA_DEVICE index_t nearest(index_t v) const {
+    const auto bound = static_cast<std::uint32_t>(v);
+    index_t at = v + 1;
+    int k = 0;
+    for (;; ++k, at >>= group_bits) {
+      index_t end = size[k];
+      if (k + 1 < levels) {
+        const index_t next = (at + group - 1) / group * group;
+        end = next < end ? next : end;
+      }
+      while (at < end && level[k][at] > bound) ++at;
+      if (at < end) break;
+      if (at == size[k]) return -1;
+    }
+    while (k > 0) {
+      --k;
+      at <<= group_bits;
+      while (level[k][at] > bound) ++at;
+    }
+    return at;
+  }
+};
+
+/// A warp for each group.
+GSOFA_KERNEL void minima_kernel(const std::uint32_t* in, index_t size, std::uint32_t* out) {
+  const auto lane = static_cast<index_t>(lane_index());
+  const index_t groups = (size - 1) / minima::group + 1;
+  const auto warps = static_cast<index_t>(simt::grid_size() * (simt::block_size() / 32));
+  for (auto k = static_cast<index_t>(simt::block_index() * (simt::block_size() / 32) +
+                                     simt::thread_index() / 32);
+       k < groups; k += warps) {
+    const index_t at = k * minima::group + lane;
+    std::uint32_t least = at < size ? in[at] : no_parent;
+    const std::uint32_t second = size - at > 32 ? in[at + 32] : no_parent;
+    least = second < least ? second : least;
+    for (unsigned step = 16; step > 0; step /= 2) {
+      const std::uint32_t other = simt::shuffle_xor(least, step);
+      least = other < least ? other : least;
+    }
+    if (lane == 0) out[k] = least;
+  }
+}
+
+GSOFA_KERNEL void nearest_parent_kernel(minima m, index_t n, std::uint32_t* parent) {
+  for (offset_t k = offset_t{simt::block_index()} * simt::block_size() + simt::thread_index();
+       k < n; k += offset_t{simt::grid_size()} * simt::block_size()) {
+    // no_parent is -1 in as many bits.
+    parent[k] = static_cast<std::uint32_t>(m.nearest(static_cast<index_t>(k)));
+  }
+}
 
 /// Elimination tree of A + A^T without locks. At any time M is the multiset of the edges
 /// (v, parent[v]) and of those that threads hold, each with its smaller end first; at first the
@@ -224,34 +321,34 @@ struct cut_scan {
   }
 };
 
-/// Panel tree, and whether the numbering is a postorder of the forest `parent`.
-///
-/// The second: put vertices on a stack one by one, each taking the place of as many as it has
-/// children; depth[v] is the place of v. The forest R in which v's parent is the vertex that takes
-/// v away has the numbering as a postorder. It is `parent` if for every p with c children these
-/// have the places depth[p] .. depth[p] + c - 1, each once. For let v be the least vertex whose
-/// parent p is not its parent p' in R (or that has none in one of the two). p' is the first vertex
-/// behind v with depth[p'] <= depth[v]; so p, if there is one, comes behind p', and there is a p'.
-/// One child u of p' has the place of v. At p' that place is v's, so that u < v, and v or an
-/// earlier vertex took u away: a vertex less than v differs.
-GSOFA_KERNEL void panel_tree_kernel(index_t n, const std::uint32_t* parent,
-                                    const std::uint32_t* children, const index_t* depth,
-                                    const index_t* panel_of, const index_t* begin,
+/// Panel tree, and the children of vertices that have several, ascending, those of vertex p from
+/// first_child(p) on. depth[v] is the number of vertices up to v whose parents are behind v: on a
+/// stack where each vertex takes the place of its children, the place of v.
+struct sibling_lists {
+  const std::uint32_t* children;
+  const index_t* depth;
+  index_t* list;
+
+  /// Vertices up to p less depth[p] - 1 are the children of p and of all before it.
+  GSOFA_DEVICE offset_t first_child(index_t p) const {
+    return offset_t{p} + 1 - depth[p] - children[p];
+  }
+};
+
+GSOFA_KERNEL void panel_tree_kernel(index_t n, const std::uint32_t* parent, sibling_lists siblings,
+                                    bool is_etree, const index_t* panel_of, const index_t* begin,
                                     index_t* panel_parent, std::uint32_t* panel_children,
-                                    std::uint32_t* places, structure_totals* totals) {
+                                    structure_totals* totals) {
   const std::uint32_t panels = totals->panels;
+  std::uint32_t with_siblings = 0;
   for (offset_t k = offset_t{simt::block_index()} * simt::block_size() + simt::thread_index();
        k < n; k += offset_t{simt::grid_size()} * simt::block_size()) {
     const auto v = static_cast<index_t>(k);
-    if (const std::uint32_t p = parent[v]; p != no_parent) {
-      const index_t place = depth[v] - depth[p];
-      const auto count = static_cast<index_t>(children[p]);
-      // Children of vertices before p: p + 1 - depth[p] are those of p and of all before it.
-      const index_t first = static_cast<index_t>(p) + 1 - depth[p] - count;
-      if (place < 0 || place >= count ||
-          simt::atomic_exchange(places + first + place, std::uint32_t{1}) != 0) {
-        simt::atomic_exchange(&totals->crossing, std::uint32_t{1});
-      }
+    const std::uint32_t p = parent[v];
+    if (!is_etree && p != no_parent && siblings.children[p] > 1) {
+      const auto above = static_cast<index_t>(p);
+      siblings.list[siblings.first_child(above) + siblings.depth[v] - siblings.depth[above]] = v;
+      ++with_siblings;
     }
     if (k < panels) {
       const std::uint32_t q = parent[begin[k + 1] - 1];
@@ -259,16 +356,51 @@ GSOFA_KERNEL void panel_tree_kernel(index_t n, const std::uint32_t* parent,
       if (q != no_parent) simt::atomic_add(panel_children + panel_of[q], std::uint32_t{1});
     }
   }
+  add_to(&totals->siblings, with_siblings);
+}
+
+/// Counts the vertices with siblings that have an edge from their parent into their subtree;
+/// marks: n zeros. The child of j above its neighbour i < j is the first that is not before i.
+GSOFA_KERNEL void justify_kernel(matrix_view a, sibling_lists siblings, std::uint32_t* marks,
+                                 structure_totals* totals) {
+  std::uint32_t justified = 0;
+  for_each_entry(a, [&](index_t row, index_t column) {
+    const index_t i = row < column ? row : column;
+    const index_t j = row < column ? column : row;
+    if (i == j || siblings.children[j] < 2) return;
+    offset_t low = siblings.first_child(j);
+    for (offset_t high = low + siblings.children[j] - 1; low < high;) {
+      const offset_t middle = (low + high) / 2;
+      if (siblings.list[middle] < i) {
+        low = middle + 1;
+      } else {
+        high = middle;
+      }
+    }
+    std::uint32_t* const mark = marks + siblings.list[low];
+    if (simt::load_shared_state(mark) == 0 && simt::atomic_exchange(mark, std::uint32_t{1}) == 0) {
+      ++justified;
+    }
+  });
+  add_to(&totals->justified, justified);
 }
 
 // ---------------------------------------------------------------------------------------- words
 
-/// An open-addressing hash table of words: key J << 32 | T, and the mask of the vertices of panel T
-/// in the boundary of panel J. A key never changes once set, and a mask belongs to its place, so
-/// that relaxed accesses to either suffice.
+/// Key (J + 1) << 32 | T, and the mask of the vertices of panel T in the boundary of panel J. An
+/// unused slot is zero.
+struct alignas(16) word_slot {
+  std::uint64_t key;
+  mask_t mask;
+
+  GSOFA_DEVICE index_t panel() const { return static_cast<index_t>((key >> 32) - 1); }
+  GSOFA_DEVICE index_t target() const { return static_cast<index_t>(key & 0xffffffffU); }
+};
+
+/// An open-addressing hash table of words. A key never changes once set, a mask belongs to its slot
+/// and only grows, so that relaxed accesses to either suffice.
 struct word_table {
-  std::uint64_t* keys;
-  mask_t* masks;
+  word_slot* slots;
   std::uint32_t capacity;  // a power of 2
 };
 
@@ -279,29 +411,38 @@ enum class insertion { added, present, overflow };
 template <int Batch>
 GSOFA_DEVICE insertion insert(const word_table& table, const index_t* path, int count, index_t t,
                               mask_t member) {
+  word_slot found[Batch];
   std::uint64_t key[Batch];
-  std::uint64_t found[Batch];
-  std::uint32_t place[Batch];
-  for (int b = 0; b < Batch; ++b) {
-    key[b] = (static_cast<std::uint64_t>(static_cast<std::uint32_t>(path[b])) << 32) |
+  std::uint32_t place[Batch]{};
+  const auto look = [&](int b) {
+    found[b] = {simt::load_shared_state(&table.slots[place[b]].key),
+                simt::load_shared_state(&table.slots[place[b]].mask)};
+  };
+  GSOFA_UNROLL for (int b = 0; b < Batch; ++b) {
+    key[b] = (static_cast<std::uint64_t>(static_cast<std::uint32_t>(path[b]) + 1) << 32) |
              static_cast<std::uint32_t>(t);
     place[b] = static_cast<std::uint32_t>(mix64(key[b])) & (table.capacity - 1);
-    found[b] = no_key;
-    if (b < count) found[b] = simt::atomic_cas(table.keys + place[b], no_key, key[b]);
+    found[b] = {key[b], member};
+    if (b < count) look(b);
   }
-  for (int b = 0; b < Batch; ++b) {
-    if (b >= count) break;
-    for (std::uint32_t probe = 1; found[b] != no_key && found[b] != key[b]; ++probe) {
+  GSOFA_UNROLL for (int b = 0; b < Batch; ++b) {
+    for (std::uint32_t probe = 1; found[b].key != key[b]; ++probe) {
+      if (found[b].key == no_key) {
+        found[b] = {simt::atomic_cas(&table.slots[place[b]].key, no_key, key[b]), 0};
+        if (found[b].key == no_key || found[b].key == key[b]) break;
+      }
       if (probe >= most_probes || probe >= table.capacity) return insertion::overflow;
       place[b] = (place[b] + 1) & (table.capacity - 1);
-      found[b] = simt::atomic_cas(table.keys + place[b], no_key, key[b]);
+      look(b);
     }
   }
-  mask_t old = 0;
-  for (int b = 0; b < Batch; ++b) {
-    if (b < count) old = simt::atomic_or(table.masks + place[b], member);
+  mask_t last = member;
+  GSOFA_UNROLL for (int b = 0; b < Batch; ++b) {
+    if (b >= count) break;
+    last = found[b].mask;
+    if ((last & member) == 0) last = simt::atomic_or(&table.slots[place[b]].mask, member);
   }
-  return (old & member) != 0 ? insertion::present : insertion::added;
+  return (last & member) != 0 ? insertion::present : insertion::added;
 }
 
 struct cut_view {
@@ -322,6 +463,7 @@ struct cut_view {
 /// is added everywhere above.
 GSOFA_KERNEL void boundary_kernel(matrix_view a, cut_view c, word_table table,
                                   structure_totals* totals) {
+  if (!totals->is_etree()) return;
   for_each_entry(a, [&](index_t row, index_t column) {
     if (row == column) return;
     const index_t i = c.label == nullptr ? row : c.label[row];
@@ -355,10 +497,11 @@ GSOFA_KERNEL void length_kernel(word_table table, std::uint32_t* word_count,
   for (std::uint64_t k =
            std::uint64_t{simt::block_index()} * simt::block_size() + simt::thread_index();
        k < table.capacity; k += std::uint64_t{simt::grid_size()} * simt::block_size()) {
-    if (table.keys[k] == no_key) continue;
-    const auto j = static_cast<std::uint32_t>(table.keys[k] >> 32);
-    simt::atomic_add(word_count + j, std::uint32_t{1});
-    simt::atomic_add(length + j, static_cast<unsigned long long>(simt::population(table.masks[k])));
+    const word_slot word = table.slots[k];
+    if (word.key == no_key) continue;
+    simt::atomic_add(word_count + word.panel(), std::uint32_t{1});
+    simt::atomic_add(length + word.panel(),
+                     static_cast<unsigned long long>(simt::population(word.mask)));
   }
 }
 
@@ -393,10 +536,10 @@ struct length_scan {
   }
 };
 
-/// Words of each panel side by side, in no order.
+/// Words of each panel side by side, in no order, and the place of each one's first position.
 struct loose_words {
-  std::uint64_t* keys;
-  mask_t* masks;
+  word_slot* words;
+  index_t* first;
 };
 
 GSOFA_KERNEL void collect_kernel(word_table table, const offset_t* word_begin,
@@ -404,90 +547,95 @@ GSOFA_KERNEL void collect_kernel(word_table table, const offset_t* word_begin,
   for (std::uint64_t k =
            std::uint64_t{simt::block_index()} * simt::block_size() + simt::thread_index();
        k < table.capacity; k += std::uint64_t{simt::grid_size()} * simt::block_size()) {
-    const std::uint64_t key = table.keys[k];
-    if (key == no_key) continue;
-    const auto j = static_cast<std::uint32_t>(key >> 32);
-    const offset_t to = word_begin[j] + simt::atomic_add(cursor + j, std::uint32_t{1});
-    out.keys[to] = key;
-    out.masks[to] = table.masks[k];
+    const word_slot word = table.slots[k];
+    if (word.key == no_key) continue;
+    const index_t j = word.panel();
+    out.words[word_begin[j] + simt::atomic_add(cursor + j, std::uint32_t{1})] = word;
   }
 }
 
 /// Sorts the words of each panel by their target: a word's place is the number of words with a
 /// smaller one, its first position the number of their members behind the panel's own vertices.
-GSOFA_KERNEL void sort_kernel(offset_t words, loose_words in, const index_t* begin,
+GSOFA_KERNEL void sort_kernel(offset_t words, loose_words loose, const index_t* begin,
                               const offset_t* word_begin, index_t* word_panel, mask_t* word_mask,
                               index_t* word_first) {
   for (offset_t k = offset_t{simt::block_index()} * simt::block_size() + simt::thread_index();
        k < words; k += offset_t{simt::grid_size()} * simt::block_size()) {
-    const std::uint64_t key = in.keys[k];
-    const auto j = static_cast<index_t>(key >> 32);
+    const word_slot word = loose.words[k];
+    const index_t j = word.panel();
     offset_t place = word_begin[j];
     index_t first = begin[j + 1] - begin[j];
     for (offset_t q = word_begin[j]; q < word_begin[j + 1]; ++q) {
-      if (in.keys[q] >= key) continue;
+      const word_slot other = loose.words[q];
+      if (other.key >= word.key) continue;
       ++place;
-      first += static_cast<index_t>(simt::population(in.masks[q]));
+      first += static_cast<index_t>(simt::population(other.mask));
     }
-    word_panel[place] = static_cast<index_t>(key & 0xffffffffU);
-    word_mask[place] = in.masks[k];
+    word_panel[place] = word.target();
+    word_mask[place] = word.mask;
     word_first[place] = first;
+    loose.first[k] = first;
   }
 }
 
-/// The panel that word w belongs to.
-GSOFA_DEVICE index_t owner_of(const offset_t* word_begin, index_t panels, offset_t w) {
-  index_t low = 0;
-  for (index_t high = panels - 1; low < high;) {
-    const index_t middle = high - (high - low) / 2;
-    if (word_begin[middle] <= w) {
-      low = middle;
-    } else {
-      high = middle - 1;
-    }
-  }
-  return low;
-}
-
-/// Writes the position lists and the places in the parent's: a thread per word, then one per
-/// vertex.
-GSOFA_KERNEL void positions_kernel(panel_view p, offset_t words, index_t* columns,
-                                   index_t* in_parent) {
-  for (offset_t k = offset_t{simt::block_index()} * simt::block_size() + simt::thread_index();
-       k < words + p.n; k += offset_t{simt::grid_size()} * simt::block_size()) {
-    if (k >= words) {
-      const auto v = static_cast<index_t>(k - words);
-      const index_t j = p.panel_of[v];
-      const offset_t to = p.position_begin[j] + (v - p.begin[j]);
-      columns[to] = v;
-      in_parent[to] = -1;
-      continue;
-    }
-    const index_t j = owner_of(p.word_begin, p.panels, k);
-    const index_t target = p.word_panel[k];
-    const index_t parent = p.parent[j];
-    // A panel with a boundary has a parent; a word of the parent's own vertices is full there.
-    mask_t there = ~mask_t{0};
-    index_t first = 0;
-    if (target != parent) {
-      offset_t low = p.word_begin[parent];
-      for (offset_t high = p.word_begin[parent + 1]; low < high;) {
-        const offset_t middle = low + (high - low) / 2;
-        if (p.word_panel[middle] < target) {
-          low = middle + 1;
-        } else {
-          high = middle;
+/// Writes the position lists and the places in the parent's: a warp looks for the words of 32 words
+/// in their parents, then writes word by word; then a thread per vertex.
+GSOFA_KERNEL void positions_kernel(panel_view p, offset_t words, loose_words loose,
+                                   index_t* columns, index_t* in_parent) {
+  const unsigned lane = lane_index();
+  const offset_t threads = offset_t{simt::grid_size()} * simt::block_size();
+  const offset_t thread = offset_t{simt::block_index()} * simt::block_size() + simt::thread_index();
+  for (offset_t base = thread - lane; base < words; base += threads) {
+    const offset_t k = base + lane;
+    mask_t members = 0;
+    mask_t there = ~mask_t{0};  // those of the parent's word; all, if they are its own vertices
+    index_t vertices = 0;       // the first of the target
+    index_t first = 0;          // of the parent's word
+    offset_t to = 0;
+    if (k < words) {
+      const word_slot word = loose.words[k];
+      const index_t j = word.panel();
+      const index_t target = word.target();
+      // A panel with a boundary has a parent.
+      const index_t parent = p.parent[j];
+      members = word.mask;
+      vertices = p.begin[target];
+      to = p.position_begin[j] + loose.first[k];
+      if (target != parent) {
+        offset_t low = p.word_begin[parent];
+        for (offset_t high = p.word_begin[parent + 1]; low < high;) {
+          const offset_t middle = low + (high - low) / 2;
+          if (p.word_panel[middle] < target) {
+            low = middle + 1;
+          } else {
+            high = middle;
+          }
         }
+        there = p.word_mask[low];
+        first = p.word_first[low];
       }
-      there = p.word_mask[low];
-      first = p.word_first[low];
     }
-    offset_t to = p.position_begin[j] + p.word_first[k];
-    for (mask_t m = p.word_mask[k]; m != 0; m &= m - 1, ++to) {
-      const auto inside = static_cast<index_t>(simt::lowest_bit(m));
-      columns[to] = p.begin[target] + inside;
-      in_parent[to] = first + static_cast<index_t>(simt::population(there & below(inside)));
+    for (unsigned word = 0; word < 32; ++word) {
+      const mask_t m = simt::shuffle(members, word);
+      const mask_t t = simt::shuffle(there, word);
+      const index_t begin = simt::shuffle(vertices, word);
+      const index_t above = simt::shuffle(first, word);
+      const offset_t out = simt::shuffle(to, word);
+      for (unsigned half = 0; half < 2; ++half) {
+        const auto inside = static_cast<index_t>(half * 32 + lane);
+        if ((m >> inside & 1U) == 0) continue;
+        const offset_t at = out + static_cast<offset_t>(simt::population(m & below(inside)));
+        columns[at] = begin + inside;
+        in_parent[at] = above + static_cast<index_t>(simt::population(t & below(inside)));
+      }
     }
+  }
+  for (offset_t k = thread; k < p.n; k += threads) {
+    const auto v = static_cast<index_t>(k);
+    const index_t j = p.panel_of[v];
+    const offset_t to = p.position_begin[j] + (v - p.begin[j]);
+    columns[to] = v;
+    in_parent[to] = -1;
   }
 }
 
@@ -512,9 +660,10 @@ void panel_structure::prepare(index_t n, memory_budget& budget) {
                       &word_count_, &cursor_}) {
     *words = {budget, "tree", n};
   }
-  for (auto* indices : {&low_, &depth_, &panel_of_, &panel_parent_}) {
+  for (auto* indices : {&low_, &depth_, &panel_of_, &panel_parent_, &siblings_}) {
     *indices = {budget, "tree", n};
   }
+  minima_ = {budget, "tree", offset_t{n} / (minima::group - 1) + minima::most_levels};
   begin_ = {budget, "tree", offset_t{n} + 1};
   length_ = {budget, "tree", n};
   word_begin_ = {budget, "tree", offset_t{n} + 1};
@@ -536,7 +685,43 @@ void panel_structure::release() {
   masks_ = {};
 }
 
-void panel_structure::cut(index_t width) {
+namespace {
+
+matrix_view view_of(const device_matrix& a, index_t n, offset_t nnz) {
+  // Enough threads to fill the device, then more entries for each.
+  const offset_t threads = offset_t{multiprocessors()} * 16 * threads_per_block;
+  return {a.row_ptr(), a.col_idx(), n, nnz,
+          static_cast<int>(std::clamp<offset_t>(nnz / threads, 1, 8))};
+}
+
+template <class... P, class... A>
+void launch_on_entries(void (*kernel)(matrix_view, P...), const matrix_view& a, A... arguments) {
+  launch(kernel, blocks_for((a.nnz - 1) / a.per_thread + 1), threads_per_block, 8, a, arguments...);
+}
+
+}  // namespace
+
+void panel_structure::nearest_parents(const device_matrix& a, offset_t nnz) {
+  // hint_ has the least neighbours.
+  fill_bytes(hint_.data(), 0xff, n_);
+  launch_on_entries(leftmost_kernel, view_of(a, n_, nnz), hint_.data());
+  minima m{{hint_.data()}, {n_}, 1};
+  std::uint32_t* next = minima_.data();
+  while (m.size[m.levels - 1] > minima::group) {
+    const std::uint32_t* const from = m.level[m.levels - 1];
+    const index_t size = m.size[m.levels - 1];
+    const index_t groups = (size - 1) / minima::group + 1;
+    launch(minima_kernel, blocks_for(offset_t{groups} * 32), threads_per_block, 0, from, size,
+           next);
+    m.level[m.levels] = next;
+    m.size[m.levels] = groups;
+    ++m.levels;
+    next += groups;
+  }
+  launch(nearest_parent_kernel, blocks_for(n_), threads_per_block, 0, m, n_, tree_parent_.data());
+}
+
+void panel_structure::cut(index_t width, bool is_etree) {
   auto* const totals = reinterpret_cast<structure_totals*>(control_.data());
   const std::uint32_t* const parent = tree_parent_.data();
   const std::uint32_t* const children = children_.data();
@@ -549,15 +734,17 @@ void panel_structure::cut(index_t width) {
   scan(cut_scan{n_, width, parent, children, big_children_.data(), low_.data(), panel_of_.data(),
                 begin_.data(), depth_.data(), totals},
        n_, reinterpret_cast<cut_scan::value*>(partial_.data()));
-  fill_bytes(hint_.data(), 0, n_);
-  launch(panel_tree_kernel, blocks_for(n_), threads_per_block, 0, n_, parent, children,
-         static_cast<const index_t*>(depth_.data()), static_cast<const index_t*>(panel_of_.data()),
-         static_cast<const index_t*>(begin_.data()), panel_parent_.data(), panel_children_.data(),
-         hint_.data(), totals);
+  launch(panel_tree_kernel, blocks_for(n_), threads_per_block, 0, n_, parent,
+         sibling_lists{children, depth_.data(), siblings_.data()}, is_etree,
+         static_cast<const index_t*>(panel_of_.data()), static_cast<const index_t*>(begin_.data()),
+         panel_parent_.data(), panel_children_.data(), totals);
 }
 
 // On the host: such inputs are the exception. Vertices are labels from here on.
-void panel_structure::relabel(memory_budget& budget) {
+void panel_structure::relabel(const device_matrix& a, offset_t nnz, memory_budget& budget) {
+  fill_bytes(tree_parent_.data(), 0xff, n_);
+  fill_bytes(hint_.data(), 0, n_);
+  launch_on_entries(etree_kernel, view_of(a, n_, nnz), tree_parent_.data(), hint_.data());
   std::vector<index_t> parent(static_cast<std::size_t>(n_));
   copy_to_host(parent.data(), reinterpret_cast<const index_t*>(tree_parent_.data()), n_);
   const std::vector<index_t> order = postorder(parent);
@@ -585,35 +772,34 @@ bool panel_structure::build(const device_matrix& a, offset_t nnz, const panel_li
 
 bool panel_structure::try_build(const device_matrix& a, offset_t nnz, const panel_limits& limits,
                                 memory_budget& budget, execution& exec) {
-  const matrix_view matrix{a.row_ptr(), a.col_idx(), n_, nnz};
+  const matrix_view matrix = view_of(a, n_, nnz);
   auto* const totals = reinterpret_cast<structure_totals*>(control_.data());
   const auto left = [&] { return budget.limit() - budget.used() - limits.reserve; };
   const offset_t most =
       limits.most_positions > 0 ? limits.most_positions : std::numeric_limits<offset_t>::max();
-  fill_bytes(tree_parent_.data(), 0xff, n_);
+  nearest_parents(a, nnz);
+  cut(limits.width, false);
   fill_bytes(hint_.data(), 0, n_);
-  launch(etree_kernel, blocks_for(nnz), threads_per_block, 8, matrix, tree_parent_.data(),
-         hint_.data());
-  cut(limits.width);
+  launch_on_entries(justify_kernel, matrix,
+                    sibling_lists{children_.data(), depth_.data(), siblings_.data()}, hint_.data(),
+                    totals);
 
   structure_totals found{};
   word_table table{};
-  device_array<std::uint64_t> keys;
-  device_array<mask_t> masks;
+  device_array<word_slot> slots;
   offset_t capacity = 1;
   while (capacity < least_capacity + first_words_per_vertex * n_) capacity *= 2;
   for (;;) {
     if (capacity > offset_t{1} << 31 || left() / bytes_per_word < capacity) return false;
-    keys = {budget, "word_table", capacity};
-    masks = {budget, "word_table", capacity};
-    table = {keys.data(), masks.data(), static_cast<std::uint32_t>(capacity)};
-    fill_bytes(keys.data(), 0xff, capacity);
-    fill_bytes(masks.data(), 0, capacity);
+    slots = {budget, "word_table", capacity};
+    table = {slots.data(), static_cast<std::uint32_t>(capacity)};
+    fill_bytes(slots.data(), 0, capacity);
     fill_bytes(word_count_.data(), 0, n_);
     fill_bytes(length_.data(), 0, n_);
-    launch(boundary_kernel, blocks_for(nnz), threads_per_block, 8, matrix,
-           cut_view{label_.data(), begin_.data(), panel_of_.data(), panel_parent_.data()}, table,
-           totals);
+    launch_on_entries(
+        boundary_kernel, matrix,
+        cut_view{label_.data(), begin_.data(), panel_of_.data(), panel_parent_.data()}, table,
+        totals);
     launch(length_kernel, blocks_for(capacity), threads_per_block, 0, table, word_count_.data(),
            length_.data());
     scan(length_scan{begin_.data(), word_count_.data(), length_.data(), word_begin_.data(),
@@ -621,13 +807,13 @@ bool panel_structure::try_build(const device_matrix& a, offset_t nnz, const pane
          n_, reinterpret_cast<length_scan::value*>(partial_.data()));
     copy_to_host(&found, static_cast<const structure_totals*>(totals), 1);
     exec.check_deadline();
-    if (found.crossing == 0 && found.overflow == 0) break;
-    keys = {};
-    masks = {};
-    if (found.crossing != 0) {
+    const bool is_etree = found.siblings == found.justified;
+    if (is_etree && found.overflow == 0) break;
+    slots = {};
+    if (!is_etree) {
       if (left() < 8 * offset_t{n_}) return false;
-      relabel(budget);
-      cut(limits.width);
+      relabel(a, nnz, budget);
+      cut(limits.width, true);
     } else {
       // The positions found so far are a part of all.
       if (found.positions > most) return false;
@@ -638,35 +824,33 @@ bool panel_structure::try_build(const device_matrix& a, offset_t nnz, const pane
   panels_ = static_cast<index_t>(found.panels);
   words_ = found.words;
   positions_ = found.positions;
-  if (positions_ > most || left() / bytes_per_word < words_) return false;
-  {
-    const device_array<std::uint64_t> loose_keys(budget, "loose_words", words_);
-    const device_array<mask_t> loose_masks(budget, "loose_words", words_);
-    const loose_words loose{loose_keys.data(), loose_masks.data()};
-    fill_bytes(cursor_.data(), 0, n_);
-    launch(collect_kernel, blocks_for(capacity), threads_per_block, 0, table,
-           static_cast<const offset_t*>(word_begin_.data()), cursor_.data(), loose);
-    keys = {};
-    masks = {};
-    const offset_t word_bytes = words_ * bytes_per_word;
-    if ((left() - word_bytes) / bytes_per_position < positions_) return false;
-    word_panel_ = {budget, "words", words_};
-    word_first_ = {budget, "words", words_};
-    word_mask_ = {budget, "words", words_};
-    columns_ = {budget, "positions", positions_};
-    in_parent_ = {budget, "positions", positions_};
-    masks_ = {budget, "masks", positions_};
-    fill_bytes(masks_.data(), 0, positions_);
-    if (words_ > 0) {
-      launch(sort_kernel, blocks_for(words_), threads_per_block, 0, words_, loose,
-             static_cast<const index_t*>(begin_.data()),
-             static_cast<const offset_t*>(word_begin_.data()), word_panel_.data(),
-             word_mask_.data(), word_first_.data());
-    }
+  constexpr offset_t bytes_per_loose_word = sizeof(word_slot) + sizeof(index_t);
+  if (positions_ > most || left() / bytes_per_loose_word < words_) return false;
+  const device_array<word_slot> loose_slots(budget, "loose_words", words_);
+  const device_array<index_t> loose_first(budget, "loose_words", words_);
+  const loose_words loose{loose_slots.data(), loose_first.data()};
+  fill_bytes(cursor_.data(), 0, n_);
+  launch(collect_kernel, blocks_for(capacity), threads_per_block, 0, table,
+         static_cast<const offset_t*>(word_begin_.data()), cursor_.data(), loose);
+  slots = {};
+  const offset_t word_bytes = words_ * bytes_per_word;
+  if ((left() - word_bytes) / bytes_per_position < positions_) return false;
+  word_panel_ = {budget, "words", words_};
+  word_first_ = {budget, "words", words_};
+  word_mask_ = {budget, "words", words_};
+  columns_ = {budget, "positions", positions_};
+  in_parent_ = {budget, "positions", positions_};
+  masks_ = {budget, "masks", positions_};
+  fill_bytes(masks_.data(), 0, positions_);
+  if (words_ > 0) {
+    launch(sort_kernel, blocks_for(words_), threads_per_block, 0, words_, loose,
+           static_cast<const index_t*>(begin_.data()),
+           static_cast<const offset_t*>(word_begin_.data()), word_panel_.data(), word_mask_.data(),
+           word_first_.data());
   }
-  launch(positions_kernel, blocks_for(words_ + n_), threads_per_block, 0, view(), words_,
+  launch(positions_kernel, blocks_for(words_ + n_), threads_per_block, 0, view(), words_, loose,
          columns_.data(), in_parent_.data());
-  launch(scatter_kernel, blocks_for(nnz), threads_per_block, 8, matrix, view());
+  launch_on_entries(scatter_kernel, matrix, view());
   return true;
 }
 

@@ -119,7 +119,7 @@ std::vector<option_spec> bitmap_panels_options() {
            .default_value = std::int64_t{16},
            .help = "warps of the block that eliminates a panel",
            .minimum = 1,
-           .maximum = 32},
+           .maximum = 16},
           {.name = "most_positions",
            .default_value = std::int64_t{0},
            .help = "most positions of all panels, 24 bytes each; 0: what the memory holds. Where "

@@ -22,6 +22,10 @@
 
 #define GSOFA_DEVICE __device__ __forceinline__
 #define GSOFA_KERNEL static __global__
+/// A kernel of at most so many threads per block.
+#define GSOFA_BOUNDED_KERNEL(threads) static __global__ __launch_bounds__(threads, 1)
+/// The next loop has a constant number of steps: its counter becomes a constant in each.
+#define GSOFA_UNROLL _Pragma("unroll")
 #define GSOFA_GPU 1
 
 namespace gsofa::simt {
@@ -103,6 +107,10 @@ GSOFA_DEVICE T load_constant(const T* p) {
 
 GSOFA_DEVICE unsigned population(std::uint32_t x) { return static_cast<unsigned>(__popc(x)); }
 GSOFA_DEVICE unsigned population(std::uint64_t x) { return static_cast<unsigned>(__popcll(x)); }
+/// Number of the highest set bit; x != 0.
+GSOFA_DEVICE unsigned highest_bit(std::uint64_t x) {
+  return 63U - static_cast<unsigned>(__clzll(static_cast<long long>(x)));
+}
 /// Number of the lowest set bit; x != 0.
 GSOFA_DEVICE unsigned lowest_bit(std::uint32_t x) { return static_cast<unsigned>(__ffs(x)) - 1; }
 GSOFA_DEVICE unsigned lowest_bit(std::uint64_t x) {
@@ -130,6 +138,8 @@ GSOFA_DEVICE unsigned long long cycles() { return static_cast<unsigned long long
 
 #define GSOFA_DEVICE inline
 #define GSOFA_KERNEL static
+#define GSOFA_BOUNDED_KERNEL(threads) static
+#define GSOFA_UNROLL
 #define GSOFA_GPU 1
 
 namespace gsofa::simt {
@@ -261,6 +271,9 @@ T load_constant(const T* p) {
 }
 inline unsigned population(std::uint32_t x) { return static_cast<unsigned>(std::popcount(x)); }
 inline unsigned population(std::uint64_t x) { return static_cast<unsigned>(std::popcount(x)); }
+inline unsigned highest_bit(std::uint64_t x) {
+  return 63U - static_cast<unsigned>(std::countl_zero(x));
+}
 inline unsigned lowest_bit(std::uint32_t x) { return static_cast<unsigned>(std::countr_zero(x)); }
 inline unsigned lowest_bit(std::uint64_t x) { return static_cast<unsigned>(std::countr_zero(x)); }
 inline void fence_block() {}
