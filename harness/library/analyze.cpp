@@ -83,8 +83,7 @@ const char* order_name(order_method order) {
     case order_method::given:
       return "given";
   }
-  throw invalid_input("order: " + std::to_string(static_cast<int>(order)) +
-                      " is no order_method");
+  throw invalid_input("order: " + std::to_string(static_cast<int>(order)) + " is no order_method");
 }
 
 void check_options(const analysis_options& o, index_t n) {

@@ -95,9 +95,9 @@ gsofa_status gsofa_analyze(int32_t n, const int64_t* row_ptr, const int32_t* col
   gsofa_options_init(&defaults);
   const gsofa_options& asked = options != nullptr ? *options : defaults;
   try {
-    *out = new gsofa_analysis{  // NOLINT(cppcoreguidelines-owning-memory)
-        gsofa::analyze(view_of(n, row_ptr, col_idx), options_of(asked, n)), asked.factors != 0,
-        asked.supernodes != 0};
+    *out = new gsofa_analysis{// NOLINT(cppcoreguidelines-owning-memory)
+                              gsofa::analyze(view_of(n, row_ptr, col_idx), options_of(asked, n)),
+                              asked.factors != 0, asked.supernodes != 0};
     return GSOFA_OK;
   } catch (const gsofa::analysis_error& e) {
     return fail(static_cast<gsofa_status>(e.kind()), e.what());
