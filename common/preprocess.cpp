@@ -277,8 +277,7 @@ void reorder(permuted_pattern& p, std::span<const index_t> order, bool postorder
   std::vector<index_t> total(order.begin(), order.end());
   p.a = permute(p.a, order, order);
   if (postordered) {
-    const std::vector<index_t> post =
-        postorder(elimination_tree(symmetrized(p.a, diagonal::drop)));
+    const std::vector<index_t> post = postorder(elimination_tree(symmetrized(p.a, diagonal::drop)));
     p.a = permute(p.a, post, post);
     for (std::size_t k = 0; k < total.size(); ++k) total[k] = order[at(post[k])];
   }

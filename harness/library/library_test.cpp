@@ -59,8 +59,8 @@ void check(const pattern& a, const analysis& found, const analysis_options& opti
     REQUIRE(found.l_row_counts[k] == static_cast<index_t>(l.row(i).size()));
     REQUIRE(found.u_row_counts[k] == static_cast<index_t>(u.row(i).size()));
   }
-  CHECK(options.factors ? same(found.l, l) : found.l.n == 0);
-  CHECK(options.factors ? same(found.u, u) : found.u.n == 0);
+  CHECK((options.factors ? same(found.l, l) : found.l.n == 0));
+  CHECK((options.factors ? same(found.u, u) : found.u.n == 0));
   const auto starts = options.supernodes ? reference::t3_supernodes(filled, options.chunk_size)
                                          : std::vector<index_t>{};
   CHECK(found.supernode_starts == starts);
@@ -247,6 +247,7 @@ TEST_CASE("several threads may analyze at the same time") {
   std::vector<analysis> found(4);
   {
     std::vector<std::jthread> threads;
+    threads.reserve(found.size());
     for (auto& mine : found) {
       threads.emplace_back([&] { mine = analyze(view_of(a), options); });
     }
