@@ -30,12 +30,15 @@ bool same(const csr_pattern& a, const pattern& b) {
   return a.n == b.n_rows && a.row_ptr == b.row_ptr && a.col_idx == b.col_idx;
 }
 
-// The variants that run here: of the shared library those of the machine, of the emulated build
-// those of the host and of the device.
+// What the shared library holds; the emulated build holds all variants of the testbed.
+constexpr const char* held[] = {"cpu_bitmap_panels", "gpu_bitmap_panels", "gpu_fill2_bitparallel"};
+
+// Those of them that run here: of the shared library those of the machine, of the emulated build
+// all.
 std::vector<variant_description> runnable() {
   std::vector<variant_description> out;
   for (const auto& v : variants()) {
-    if (v.unavailable.empty()) out.push_back(v);
+    if (v.unavailable.empty() && std::ranges::count(held, v.name) != 0) out.push_back(v);
   }
   return out;
 }
@@ -271,7 +274,7 @@ TEST_CASE("a small budget changes how and where, not what") {
 }
 
 TEST_CASE("several threads may analyze at the same time") {
-  const pattern a = reference::testing::five_point_grid(20);
+  const pattern a = reference::testing::five_point_grid(12);
   analysis_options options{.threads = 2, .order = order_method::amd, .factors = true};
   const analysis expected = analyze(view_of(a), options);
   for (const auto& v : runnable()) {
@@ -302,9 +305,7 @@ TEST_CASE("device and variant are chosen as asked") {
     names.push_back(v.name);
     if (v.name == "gpu_bitmap_panels") no_gpu = v.unavailable;
   }
-  for (const char* name : {"cpu_bitmap_panels", "gpu_bitmap_panels", "gpu_fill2_bitparallel"}) {
-    CHECK(std::ranges::count(names, name) == 1);
-  }
+  for (const char* name : held) CHECK(std::ranges::count(names, name) == 1);
   const analysis automatic = analyze(view_of(a));
   CHECK(automatic.variant == (no_gpu.empty() ? "gpu_bitmap_panels" : "cpu_bitmap_panels"));
   CHECK(automatic.fallback.empty());
