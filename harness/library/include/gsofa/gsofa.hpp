@@ -52,7 +52,8 @@ enum class compute_device {
   gpu,  ///< on the first CUDA device that CUDA_VISIBLE_DEVICES admits, or not at all
 };
 
-/// A fill-reducing order of rows and columns alike.
+/// A fill-reducing order of rows and columns alike. The libraries that compute metis, amd and
+/// colamd take up to 2^31 - 1 entries of A + A^T.
 enum class order_method {
   automatic,  ///< metis; amd in a build without METIS
   metis,      ///< nested dissection of A + A^T (METIS)
