@@ -23,6 +23,7 @@ def bars(axis, groups, choices, value, base):
     """Grouped bars of value / value of the base choice; returns the rows drawn."""
     rows = []
     shown = [g for g in groups if base in groups[g]]
+    named = set()
     for k, choice in enumerate(choices):
         for x, g in enumerate(shown):
             if choice not in groups[g]:
@@ -31,10 +32,12 @@ def bars(axis, groups, choices, value, base):
             axis.bar(x + (k - (len(choices) - 1) / 2) * 0.8 / len(choices), ratio,
                      0.8 / len(choices), edgecolor="black", linewidth=0.5,
                      color=("white", *style.GREYS[::-1])[k], hatch=style.HATCHES[k],
-                     label=str(choice) if x == 0 else None)
+                     label=None if choice in named else str(choice))
+            named.add(choice)
             rows.append((g, str(choice), f"{value(groups[g][choice]):.6g}", f"{ratio:.4g}"))
     axis.set_xticks(range(len(shown)), shown, rotation=30, ha="right", fontsize=7)
-    axis.legend(fontsize=6)
+    axis.legend(fontsize=6, ncols=2)
+    axis.set_ylim(top=1.25 * axis.get_ylim()[1])
     return rows
 
 
@@ -60,6 +63,8 @@ def draw(args):
             schedules.setdefault(f"{name}, {ranks} x {most // ranks}", {})[o["schedule"]] = r
         if ranks == 1:
             chunks.setdefault(f"{name}, {o['schedule']}", {})[r["chunk_size"]] = r
+    # With one rank, block is inter_node: layouts where little was compared are left out.
+    schedules = {k: v for k, v in schedules.items() if len(v) > 2} or schedules
     chunks = {k: v for k, v in chunks.items() if len(v) > 1}
 
     panels = [p for p in (("schedule", schedules, SCHEDULES, "dynamic"),

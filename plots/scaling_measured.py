@@ -1,4 +1,4 @@
-"""Strong scaling of mpi_maxid on the GPUs of one host: one rank with g GPUs, and g ranks with one."""
+"""Strong scaling of mpi_maxid on the GPUs of one host: one rank with g GPUs, and all GPUs shared out among ranks."""
 
 import statistics
 import sys
@@ -38,27 +38,37 @@ def draw(args):
         raise style.Refused(f"{args.records}: no run on one GPU to compare with")
     most = max(ranks * gpus for _, ranks, gpus in best)
 
-    figure, axes = plt.subplots(1, 2, figsize=(7.4, 3.2), sharey=True, layout="constrained")
+    figure, axes = plt.subplots(1, 2, figsize=(7.4, 3.8), sharey=True, layout="constrained")
     rows = []
-    for axis, title, is_shown in ((axes[0], "one rank, g GPUs", lambda n, g: n == 1),
-                                  (axes[1], "g ranks, one GPU each", lambda n, g: g == 1)):
-        axis.plot([1, most], [1, most], color=style.GREYS[3], linewidth=0.8)
-        for k, m in enumerate(matrices):
-            points = sorted((n * g, best[m, 1, 1][0] / best[name, n, g][0], best[name, n, g])
-                            for name, n, g in best if name == m and is_shown(n, g))
-            record = points[0][2][1]
-            axis.plot([p[0] for p in points], [p[1] for p in points], color=style.GREYS[k % 4],
-                      marker=style.MARKERS[k], markersize=4,
-                      label=f"{style.matrix_label(record)}, {best[m, 1, 1][0] / 1e3:.3g} s on one GPU")
-            rows += [(title, m, gpus, r["options"]["schedule"], f"{ms:.6g}", f"{speedup:.4g}")
-                     for gpus, speedup, (ms, r) in points]
-        axis.set_xticks([g for g in (1, 2, 4, 8, 16) if g <= most])
-        axis.set_xlabel(f"GPUs ({title})")
-        axis.set_ylim(bottom=0)
+    axes[0].plot([1, most], [1, most], color=style.GREYS[3], linewidth=0.8)
+    layouts = sorted({(n, g) for _, n, g in best if n * g == most})
+    for k, m in enumerate(matrices):
+        alone = best[m, 1, 1][0]
+
+        def row(n, g, m=m, alone=alone):
+            ms, record = best[m, n, g]
+            rows.append((m, n, g, record["options"]["schedule"], f"{ms:.6g}", f"{alone / ms:.4g}"))
+            return alone / ms
+
+        lines = [(g, row(1, g)) for g in sorted(g for name, n, g in best if name == m and n == 1)]
+        axes[0].plot(*zip(*lines), color=style.GREYS[k % 4], marker=style.MARKERS[k], markersize=4,
+                     label=f"{style.matrix_label(best[m, 1, 1][1])}, {alone / 1e3:.3g} s on one GPU")
+        for x, (n, g) in enumerate(layouts):
+            if (m, n, g) in best:
+                axes[1].plot(x, lines[-1][1] if n == 1 else row(n, g), color=style.GREYS[k % 4],
+                             marker=style.MARKERS[k], markersize=5, linestyle="none")
+    axes[0].set_xticks([g for g in (1, 2, 4, 8, 16) if g <= most])
+    axes[0].set_xlabel("GPUs of one rank")
+    axes[0].set_ylim(bottom=0)
     axes[0].set_ylabel("speedup over one GPU, best schedule")
-    axes[0].legend(fontsize=7, loc="upper left")
+    axes[1].set_xticks(range(len(layouts)), [f"{n} x {g}" for n, g in layouts])
+    axes[1].set_xlim(-0.5, len(layouts) - 0.5)
+    axes[1].axhline(most, color=style.GREYS[3], linewidth=0.8)
+    axes[1].set_xlabel(f"ranks x GPUs of a rank, {most} GPUs in all")
+    handles, labels = axes[0].get_legend_handles_labels()
+    axes[1].legend(handles, labels, fontsize=7, loc="lower left")
     style.save(figure, args.out, "scaling_measured",
-               ("layout", "matrix", "gpus", "schedule", "ms", "speedup"), rows)
+               ("matrix", "ranks", "gpus_per_rank", "schedule", "ms", "speedup"), rows)
 
 
 if __name__ == "__main__":

@@ -79,8 +79,8 @@ def read_records(path):
 
 
 def machine(record):
-    """What must agree for two records to be from the same machine."""
-    return (record["host"], record["cpu"], tuple(g["name"] for g in record["gpus"]))
+    """What must agree for two records to be from the same machine; a run may see some of its GPUs only."""
+    return (record["host"], record["cpu"], frozenset(g["name"] for g in record["gpus"]))
 
 
 def accept(records, args):

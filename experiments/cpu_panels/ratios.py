@@ -8,33 +8,19 @@ measurement of it on so many threads. Inputs are files of `gsofa prepare`, or wh
 --matrix` takes. Standard library only.
 """
 import argparse
-import json
 import math
 import os
 import statistics
-import subprocess
 import sys
 
-ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+from verified_runs import ROOT, records  # noqa: E402
+
 PANELS, PEER, ROWS = "cpu_bitmap_panels", "peer_superlu_dist", "cpu_gilbert_peierls"
 DEFAULT = ["bcsstk18", "g7jac040sc", "gen:grid5:nx=500", "gen:grid7:nx=40,drop=0.3,seed=1",
            "gen:grid7:nx=64,drop=0.3,seed=1", "gen:grid27:nx=40,drop=0.3,seed=1",
            "gen:circuit:n=300000,hubs=30", "gen:grid7:nx=56,drop=0.3,oneway=0.8,seed=1",
            "gen:grid7:nx=100,drop=0.3,seed=1"]
-
-
-def records(program, matrix, variants, extra):
-    """The records of one call of `gsofa run`, by variant; ends the program if one is refuted."""
-    command = [program, "run", "--json", "--matrix", matrix]
-    for v in variants:
-        command += ["--variant", v]
-    done = subprocess.run(command + extra, stdout=subprocess.PIPE, text=True, check=False)
-    rows = [json.loads(line) for line in done.stdout.splitlines()]
-    bad = [r for r in rows if r["status"] not in ("pass", "unverified")]
-    if done.returncode not in (0, 3) or bad or len(rows) != len(variants):
-        reasons = "; ".join(f"{r['variant']}: {r['status']} {r['reason']}" for r in bad)
-        sys.exit(f"{' '.join(command + extra)}: exit {done.returncode} {reasons}")
-    return {r["variant"]: r for r in rows}
 
 
 def least(record):

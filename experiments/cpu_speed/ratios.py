@@ -6,31 +6,17 @@ several threads, and the edge visits of cpu_maxid against cpu_fill2. Every resul
 script stops if one is refuted. Standard library only.
 """
 import argparse
-import json
 import os
 import statistics
-import subprocess
 import sys
 
-ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+from verified_runs import ROOT, records  # noqa: E402
+
 # order above 10,000 in the bundle, and the 7-point grid of 64^3 whole and with 30 % dropped
 LARGE = ["bcsstk18", "g7jac040sc", "gen:grid7:nx=64", "gen:grid7:nx=64,drop=0.3,seed=1"]
 BUNDLED = ["bcsstk18", "g7jac040sc", "west2021", "sherman5", "add32", "epb0", "rajat19",
            "circuit_2", "orani678", "lhr02"]
-
-
-def records(program, matrix, variants, extra):
-    """The records of one call of `gsofa run`, by variant."""
-    command = [program, "run", "--json", "--matrix", matrix]
-    for v in variants:
-        command += ["--variant", v]
-    done = subprocess.run(command + extra, stdout=subprocess.PIPE, text=True, check=False)
-    rows = [json.loads(line) for line in done.stdout.splitlines()]
-    bad = [r for r in rows if r["status"] not in ("pass", "unverified")]
-    if done.returncode not in (0, 3) or bad or len(rows) != len(variants):
-        reasons = "; ".join(f"{r['variant']}: {r['status']} {r['reason']}" for r in bad)
-        sys.exit(f"{' '.join(command + extra)}: exit {done.returncode} {reasons}")
-    return {r["variant"]: r for r in rows}
 
 
 def milliseconds(record):

@@ -182,7 +182,7 @@ class bitmap_panels final : public variant {
     } else {
       rows_.add(panel_rows{.p = panels, .n = a_.n_rows, .sources = a_.n_rows}, exec, true, true);
     }
-    elimination_.report(exec);
+    elimination_.report(panels, exec);
     exec.derived["panels"] = panels.panels;
     exec.derived["positions"] = structure_.positions();
     exec.derived["words"] = structure_.words();

@@ -140,14 +140,15 @@ class panel_elimination {
   void prepare(index_t n, const elimination_settings& settings, memory_budget& budget);
   /// Two launches; asynchronous.
   void run(const panel_view& panels, const std::uint32_t* children);
-  /// Work counters of the last run; counting build only.
-  void report(execution& exec) const;
+  /// Of the last run, counting build only: work; cycles and time of all panels together and of those
+  /// on the realised critical path, by part.
+  void report(const panel_view& panels, execution& exec) const;
 
  private:
   elimination_settings settings_;
   int warp_blocks_ = 0, block_blocks_ = 0;
   device_array<std::uint32_t> unfinished_, control_;
-  device_array<unsigned long long> counters_;
+  device_array<unsigned long long> counters_, stamps_;
   device_array<index_t> ready_;
 };
 

@@ -274,24 +274,34 @@ struct word_table {
 
 enum class insertion { added, present, overflow };
 
-GSOFA_DEVICE insertion insert(const word_table& table, index_t j, index_t t, mask_t member) {
-  const std::uint64_t key = (static_cast<std::uint64_t>(static_cast<std::uint32_t>(j)) << 32) |
-                            static_cast<std::uint32_t>(t);
-  auto place = static_cast<std::uint32_t>(mix64(key)) & (table.capacity - 1);
-  for (std::uint32_t probe = 0; probe < most_probes && probe < table.capacity; ++probe) {
-    std::uint64_t found = simt::load_shared_state(table.keys + place);
-    if (found == no_key) {
-      found = simt::atomic_cas(table.keys + place, no_key, key);
-      if (found == no_key) found = key;
-    }
-    if (found == key) {
-      if ((simt::load_shared_state(table.masks + place) & member) != 0) return insertion::present;
-      const mask_t old = simt::atomic_or(table.masks + place, member);
-      return (old & member) != 0 ? insertion::present : insertion::added;
-    }
-    place = (place + 1) & (table.capacity - 1);
+/// Adds a member to the words (path[b], t), b < count, all at once, so that the round trips to
+/// memory overlap. Tells whether the last one had it.
+template <int Batch>
+GSOFA_DEVICE insertion insert(const word_table& table, const index_t* path, int count, index_t t,
+                              mask_t member) {
+  std::uint64_t key[Batch];
+  std::uint64_t found[Batch];
+  std::uint32_t place[Batch];
+  for (int b = 0; b < Batch; ++b) {
+    key[b] = (static_cast<std::uint64_t>(static_cast<std::uint32_t>(path[b])) << 32) |
+             static_cast<std::uint32_t>(t);
+    place[b] = static_cast<std::uint32_t>(mix64(key[b])) & (table.capacity - 1);
+    found[b] = no_key;
+    if (b < count) found[b] = simt::atomic_cas(table.keys + place[b], no_key, key[b]);
   }
-  return insertion::overflow;
+  for (int b = 0; b < Batch; ++b) {
+    if (b >= count) break;
+    for (std::uint32_t probe = 1; found[b] != no_key && found[b] != key[b]; ++probe) {
+      if (probe >= most_probes || probe >= table.capacity) return insertion::overflow;
+      place[b] = (place[b] + 1) & (table.capacity - 1);
+      found[b] = simt::atomic_cas(table.keys + place[b], no_key, key[b]);
+    }
+  }
+  mask_t old = 0;
+  for (int b = 0; b < Batch; ++b) {
+    if (b < count) old = simt::atomic_or(table.masks + place[b], member);
+  }
+  return (old & member) != 0 ? insertion::present : insertion::added;
 }
 
 struct cut_view {
@@ -306,6 +316,10 @@ struct cut_view {
 /// panel or in its boundary. A thread per entry of A goes up from K as long as it adds i; who finds
 /// i there leaves the rest to the one who added it. Panels ascend along the way, which ends at
 /// panel(i), an ancestor of K.
+///
+/// Several panels of the way are one step, which adds i to all of them whatever it finds. Who adds
+/// i to the last of a step goes on; so, by induction down from panel(i), where i has been added it
+/// is added everywhere above.
 GSOFA_KERNEL void boundary_kernel(matrix_view a, cut_view c, word_table table,
                                   structure_totals* totals) {
   for_each_entry(a, [&](index_t row, index_t column) {
@@ -316,13 +330,21 @@ GSOFA_KERNEL void boundary_kernel(matrix_view a, cut_view c, word_table table,
     const index_t target = c.panel_of[high];
     const mask_t member = bit(high - c.begin[target]);
     index_t k = c.panel_of[i < j ? i : j];
-    while (k >= 0 && k < target) {
-      const insertion outcome = insert(table, k, target, member);
-      if (outcome == insertion::overflow) {
-        simt::atomic_exchange(&totals->overflow, std::uint32_t{1});
+    // Most ways end at their first panel.
+    if (k >= target) return;
+    insertion outcome = insert<1>(table, &k, 1, target, member);
+    k = c.panel_parent[k];
+    while (outcome == insertion::added && k >= 0 && k < target) {
+      constexpr int batch = 4;
+      index_t path[batch]{};
+      int count = 0;
+      for (; count < batch && k >= 0 && k < target; ++count, k = c.panel_parent[k]) {
+        path[count] = k;
       }
-      if (outcome != insertion::added) break;
-      k = c.panel_parent[k];
+      outcome = insert<batch>(table, path, count, target, member);
+    }
+    if (outcome == insertion::overflow) {
+      simt::atomic_exchange(&totals->overflow, std::uint32_t{1});
     }
   });
 }

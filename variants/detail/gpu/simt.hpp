@@ -112,6 +112,14 @@ GSOFA_DEVICE unsigned lowest_bit(std::uint64_t x) {
 GSOFA_DEVICE void fence_block() { __threadfence_block(); }
 /// Gives other threads time; no ordering.
 GSOFA_DEVICE void pause() { __nanosleep(100); }
+/// Nanoseconds by a clock that all multiprocessors share; steps of some tens of them or more.
+GSOFA_DEVICE unsigned long long device_time() {
+  unsigned long long t = 0;
+  asm volatile("mov.u64 %0, %globaltimer;" : "=l"(t));
+  return t;
+}
+/// Cycles of this multiprocessor.
+GSOFA_DEVICE unsigned long long cycles() { return static_cast<unsigned long long>(clock64()); }
 
 }  // namespace gsofa::simt
 
@@ -259,6 +267,12 @@ inline void fence_block() {}
 inline void pause() {
   for (int k = 0; k < 8; ++k) emulator::maybe_yield();
 }
+/// A step for each call.
+inline unsigned long long device_time() {
+  static unsigned long long steps = 0;
+  return ++steps;
+}
+inline unsigned long long cycles() { return device_time(); }
 
 }  // namespace gsofa::simt
 

@@ -1,0 +1,21 @@
+"""Runs of gsofa whose results were verified, for the scripts that print ratios. Standard library only."""
+import json
+import os
+import subprocess
+import sys
+
+ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+
+
+def records(program, matrix, variants, extra):
+    """The records of one call of `gsofa run`, by variant; ends the program if one is refuted."""
+    command = [program, "run", "--json", "--matrix", matrix]
+    for v in variants:
+        command += ["--variant", v]
+    done = subprocess.run(command + extra, stdout=subprocess.PIPE, text=True, check=False)
+    rows = [json.loads(line) for line in done.stdout.splitlines()]
+    bad = [r for r in rows if r["status"] not in ("pass", "unverified")]
+    if done.returncode not in (0, 3) or bad or len(rows) != len(variants):
+        reasons = "; ".join(f"{r['variant']}: {r['status']} {r['reason']}" for r in bad)
+        sys.exit(f"{' '.join(command + extra)}: exit {done.returncode} {reasons}")
+    return {r["variant"]: r for r in rows}
