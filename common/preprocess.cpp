@@ -2,12 +2,12 @@
 
 #include <algorithm>
 #include <charconv>
-#include <chrono>
 #include <filesystem>
 #include <fstream>
 #include <memory>
 #include <numeric>
 #include <sstream>
+#include <utility>
 
 // Eigen's headers are written for fewer warnings than this project's.
 #pragma GCC diagnostic push
@@ -251,60 +251,44 @@ ordering compute_order(const pattern_view& a, const std::string& spec, std::int6
   return o;
 }
 
-prepared_pattern prepare(const pattern& raw, const prepare_options& options, provenance origin) {
-  const auto begin = std::chrono::steady_clock::now();
-  const std::string& name = origin.source;
-  if (raw.n_rows != raw.n_cols) {
-    throw input_error(name + ": the matrix is " + std::to_string(raw.n_rows) + " x " +
-                      std::to_string(raw.n_cols) + ", not square");
-  }
-  if (raw.n_rows == 0) throw input_error(name + ": the matrix is empty (order 0)");
-  const index_t n = raw.n_rows;
-  origin.nnz_input = raw.nnz();
-
-  std::vector<index_t> row_order = identity_order(n);
-  std::vector<index_t> col_order = identity_order(n);
-  pattern a;
-  const index_t missing = count_missing_diagonal(raw);
-  if (options.match == match_mode::none) {
-    origin.match = "none";
-    origin.diagonal_added = missing;
-    a = missing == 0 ? raw : with_diagonal(raw);
+matched_pattern match_diagonal(pattern a, match_mode mode) {
+  const index_t missing = count_missing_diagonal(a);
+  matched_pattern m{.structural_rank = a.n_rows};
+  std::vector<index_t> rows = identity_order(a.n_rows);
+  if (mode == match_mode::none) {
+    m.how = "none";
+    m.diagonal_added = missing;
+    if (missing != 0) a = with_diagonal(a);
   } else if (missing == 0) {
-    origin.match = "kept";
-    a = raw;
+    m.how = "kept";
   } else {
-    origin.match = "maximum";
-    const transversal t = maximum_transversal(raw);
-    if (t.structural_rank < n) {
-      throw input_error(name + ": structurally singular: structural rank " +
-                        std::to_string(t.structural_rank) + " of " + std::to_string(n) +
-                        " (--match none adds the missing diagonal entries instead)");
-    }
-    row_order = t.row_of_col;
-    a = permute(raw, row_order, col_order);
+    m.how = "maximum";
+    transversal t = maximum_transversal(a);
+    m.structural_rank = t.structural_rank;
+    if (t.structural_rank < a.n_rows) return m;
+    rows = std::move(t.row_of_col);
+    a = permute(a, rows, identity_order(a.n_cols));
   }
+  m.matched = {std::move(a), std::move(rows), identity_order(m.structural_rank)};
+  return m;
+}
 
-  ordering o = compute_order(a, options.order, options.seed);
-  origin.order = o.method;
-  origin.order_library = o.library;
-  origin.seed = options.seed;
-  if (o.method != "natural") {
-    const pattern ordered = permute(a, o.order, o.order);
-    const std::vector<index_t> post =
-        postorder(elimination_tree(symmetrized(ordered, diagonal::drop)));
-    a = permute(ordered, post, post);
-    std::vector<index_t> rows(at(n));
-    for (std::size_t k = 0; k < rows.size(); ++k) {
-      col_order[k] = o.order[at(post[k])];
-      rows[k] = row_order[at(col_order[k])];
-    }
-    row_order = std::move(rows);
-    origin.postordered = true;
+void reorder(permuted_pattern& p, std::span<const index_t> order, bool postordered) {
+  std::vector<index_t> total(order.begin(), order.end());
+  p.a = permute(p.a, order, order);
+  if (postordered) {
+    const std::vector<index_t> post = postorder(elimination_tree(symmetrized(p.a, diagonal::drop)));
+    p.a = permute(p.a, post, post);
+    for (std::size_t k = 0; k < total.size(); ++k) total[k] = order[at(post[k])];
   }
-  origin.prepare_seconds =
-      std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
-  return {std::move(a), std::move(row_order), std::move(col_order), std::move(origin)};
+  std::vector<index_t> rows(total.size());
+  std::vector<index_t> columns(total.size());
+  for (std::size_t k = 0; k < total.size(); ++k) {
+    rows[k] = p.row_order[at(total[k])];
+    columns[k] = p.col_order[at(total[k])];
+  }
+  p.row_order = std::move(rows);
+  p.col_order = std::move(columns);
 }
 
 }  // namespace gsofa

@@ -52,6 +52,28 @@ struct ordering {
 };
 ordering compute_order(const pattern_view& a, const std::string& spec, std::int64_t seed);
 
+/// A square pattern and its permutations: entry (i, j) of `a` is entry (row_order[i], col_order[j])
+/// of the original.
+struct permuted_pattern {
+  pattern a;
+  std::vector<index_t> row_order, col_order;
+};
+
+/// Outcome of match_diagonal().
+struct matched_pattern {
+  permuted_pattern matched{};  ///< no zero on the diagonal; empty if structural_rank < n
+  std::string how{};           ///< as provenance::match: "none", "kept" or "maximum"
+  index_t diagonal_added = 0;
+  index_t structural_rank = 0;  ///< n unless a matching was asked for, needed and not found
+};
+
+/// Gives a square pattern a zero-free diagonal as `mode` says.
+matched_pattern match_diagonal(pattern a, match_mode mode);
+
+/// Permutes rows and columns of `p` alike by `order` (old index by new position), then, if
+/// `postordered`, by a postorder of the etree of A + A^T.
+void reorder(permuted_pattern& p, std::span<const index_t> order, bool postordered);
+
 /// file -> pattern -> prepared pattern: matching, ordering, and, except for natural order, a
 /// postorder of the etree of A + A^T as in SuperLU_DIST. Throws input_error for an empty or
 /// non-square matrix and, under match_mode::automatic, for a structurally singular one (with its

@@ -1,0 +1,300 @@
+#include <algorithm>
+#include <chrono>
+#include <new>
+#include <optional>
+#include <thread>
+#include <utility>
+
+#include "common/preprocess.hpp"
+#include "common/variant.hpp"
+#include "gsofa/gsofa.hpp"
+
+namespace gsofa {
+
+namespace {
+
+using clock = std::chrono::steady_clock;
+
+std::size_t at(offset_t i) { return static_cast<std::size_t>(i); }
+
+// Seconds since `since`, which becomes now.
+double lap(clock::time_point& since) {
+  const auto now = clock::now();
+  return std::chrono::duration<double>(now - std::exchange(since, now)).count();
+}
+
+// The caller's pattern with rows sorted and duplicates merged.
+pattern sorted_pattern(const csr_view& a) {
+  auto fail = [](const std::string& why) { throw invalid_input("pattern: " + why); };
+  if (a.n < 1) fail("order " + std::to_string(a.n) + "; at least 1 is needed");
+  if (a.row_ptr.size() != at(a.n) + 1) {
+    fail("row_ptr has " + std::to_string(a.row_ptr.size()) + " entries; order " +
+         std::to_string(a.n) + " needs " + std::to_string(at(a.n) + 1));
+  }
+  if (a.row_ptr[0] != 0) fail("row_ptr begins with " + std::to_string(a.row_ptr[0]) + ", not 0");
+  for (index_t i = 0; i < a.n; ++i) {
+    if (a.row_ptr[at(i) + 1] < a.row_ptr[at(i)]) {
+      fail("row_ptr decreases from " + std::to_string(a.row_ptr[at(i)]) + " to " +
+           std::to_string(a.row_ptr[at(i) + 1]) + " at row " + std::to_string(i));
+    }
+  }
+  if (a.row_ptr.back() != static_cast<offset_t>(a.col_idx.size())) {
+    fail("row_ptr ends with " + std::to_string(a.row_ptr.back()) + "; col_idx has " +
+         std::to_string(a.col_idx.size()) + " entries");
+  }
+  pattern out;
+  out.n_rows = out.n_cols = a.n;
+  out.row_ptr.reserve(a.row_ptr.size());
+  out.col_idx.reserve(a.col_idx.size());
+  for (index_t i = 0; i < a.n; ++i) {
+    bool ascending = true;
+    index_t previous = -1;
+    for (const index_t j : a.row(i)) {
+      if (j < 0 || j >= a.n) {
+        fail("row " + std::to_string(i) + ": column " + std::to_string(j) + " is outside [0, " +
+             std::to_string(a.n) + ")");
+      }
+      ascending = ascending && j > previous;
+      previous = j;
+      out.col_idx.push_back(j);
+    }
+    if (!ascending) {
+      const auto begin = out.col_idx.begin() + out.row_ptr.back();
+      std::sort(begin, out.col_idx.end());
+      out.col_idx.erase(std::unique(begin, out.col_idx.end()), out.col_idx.end());
+    }
+    out.row_ptr.push_back(static_cast<offset_t>(out.col_idx.size()));
+  }
+  return out;
+}
+
+const char* order_name(order_method order) {
+  switch (order) {
+    case order_method::automatic:
+      return has_metis() ? "metis" : "amd";
+    case order_method::metis:
+      return "metis";
+    case order_method::amd:
+      return "amd";
+    case order_method::colamd:
+      return "colamd";
+    case order_method::natural:
+      return "natural";
+    case order_method::given:
+      return "given";
+  }
+  throw invalid_input("order: " + std::to_string(static_cast<int>(order)) + " is no order_method");
+}
+
+void check_options(const analysis_options& o, index_t n) {
+  auto fail = [](const std::string& option, offset_t value, const std::string& range) {
+    throw invalid_input(option + ": " + std::to_string(value) + " is not " + range);
+  };
+  if (o.threads < 0) fail("threads", o.threads, "0 or more");
+  if (o.chunk_size < 0) fail("chunk_size", o.chunk_size, "0 or more");
+  if (o.memory_budget_mb < 1 && o.memory_budget_mb != -1) {
+    fail("memory_budget_mb", o.memory_budget_mb, "-1 or at least 1");
+  }
+  if (o.device != compute_device::automatic && o.device != compute_device::cpu &&
+      o.device != compute_device::gpu) {
+    fail("device", static_cast<int>(o.device), "a compute_device");
+  }
+  const std::string order = order_name(o.order);
+  if (order == "given") {
+    validate_permutation(o.permutation, n, "permutation");
+  } else if (!o.permutation.empty()) {
+    throw invalid_input("permutation: set, but the order is " + order + ", not given");
+  }
+  if (order == "metis" && !has_metis()) {
+    throw analysis_error(failure::unavailable, "order: this build has no METIS");
+  }
+}
+
+permuted_pattern permute_for_elimination(pattern a, const analysis_options& options,
+                                         analysis& out) {
+  matched_pattern m =
+      match_diagonal(std::move(a), options.match ? match_mode::automatic : match_mode::none);
+  if (m.structural_rank < out.n) {
+    throw invalid_input("pattern: structurally singular: structural rank " +
+                        std::to_string(m.structural_rank) + " of " + std::to_string(out.n) +
+                        " (match = false adds the missing diagonal entries instead)");
+  }
+  out.diagonal_added = m.diagonal_added;
+  permuted_pattern& p = m.matched;
+  out.order = order_name(options.order);
+  if (out.order == "given") {
+    reorder(p, options.permutation, false);
+  } else if (out.order != "natural") {
+    reorder(p, compute_order(p.a, out.order, -1).order, true);
+  }
+  out.nnz_a = p.a.nnz();
+  return std::move(p);
+}
+
+// Variants that any caller may name: right, exact, in one process.
+bool is_public(const variant_info& v) {
+  return v.planted.empty() && v.exact && !v.distributed && v.gives == want_set::all();
+}
+
+const variant_info& public_variant(const std::string& name) {
+  std::string names;
+  for (const variant_info& v : all_variants()) {
+    if (!is_public(v)) continue;
+    if (v.name == name) return v;
+    names += (names.empty() ? "" : ", ") + v.name;
+  }
+  throw invalid_input("unknown variant '" + name + "': one of " + names);
+}
+
+// Candidates in the order in which they are tried.
+std::vector<const variant_info*> choose_variants(const analysis_options& options) {
+  const bool automatic = options.device == compute_device::automatic;
+  if (!options.variant.empty()) {
+    const variant_info& named = public_variant(options.variant);
+    const std::string device = options.device == compute_device::cpu ? "cpu" : "gpu";
+    if (!automatic && named.device != device) {
+      throw invalid_input("variant " + named.name + " does not run on device " + device);
+    }
+    if (const auto reason = named.unavailable()) {
+      throw analysis_error(failure::unavailable, named.name + ": " + *reason);
+    }
+    return {&named};
+  }
+  std::vector<const variant_info*> chosen;
+  if (options.device != compute_device::cpu) {
+    const variant_info& gpu = public_variant("gpu_bitmap_panels");
+    const auto reason = gpu.unavailable();
+    if (!reason) chosen.push_back(&gpu);
+    if (reason && !automatic) {
+      throw analysis_error(failure::unavailable, gpu.name + ": " + *reason);
+    }
+  }
+  if (options.device != compute_device::gpu) {
+    chosen.push_back(&public_variant("cpu_bitmap_panels"));
+  }
+  return chosen;
+}
+
+run_settings settings_for(const variant_info& info, const analysis_options& options) {
+  run_settings s;
+  s.options = option_set(info.options);
+  const auto budget = std::ranges::find(info.options, "memory_budget_mb", &option_spec::name);
+  if (options.memory_budget_mb != -1 && budget != info.options.end()) {
+    s.options.set(info.options, budget->name, std::to_string(options.memory_budget_mb));
+  }
+  s.wants = want::counts;
+  if (options.factors) s.wants |= want::pattern;
+  if (options.supernodes) s.wants |= want::supernodes;
+  s.threads = options.threads > 0
+                  ? options.threads
+                  : std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
+  s.chunk_size = options.chunk_size;
+  return s;
+}
+
+csr_pattern moved(pattern& p) { return {p.n_rows, std::move(p.row_ptr), std::move(p.col_idx)}; }
+
+void factorize(const variant_info& info, const pattern_view& a, const analysis_options& options,
+               analysis& out) {
+  auto since = clock::now();
+  const run_settings settings = settings_for(info, options);
+  execution exec;
+  const std::unique_ptr<variant> v = info.create();
+  v->prepare(a, settings, exec);
+  out.setup_seconds = lap(since);
+  exec.phases.start(phase_id::traverse);
+  v->run(exec);
+  out.analysis_seconds = lap(since);
+  result r = v->collect(settings.wants);
+  out.nnz_l = r.nnz_l;
+  out.nnz_u = r.nnz_u;
+  out.l_row_counts = std::move(r.l_row_counts);
+  out.u_row_counts = std::move(r.u_row_counts);
+  if (options.factors) {
+    out.l = moved(r.l);
+    out.u = moved(r.u);
+  }
+  out.supernode_starts = std::move(r.supernode_starts);
+  out.output_seconds = lap(since);
+  out.variant = info.name;
+}
+
+// What a host may still do that a device could not.
+std::optional<std::string> failure_of_device(const variant_info& info, const pattern_view& a,
+                                             const analysis_options& options, analysis& out) {
+  try {
+    factorize(info, a, options, out);
+    return std::nullopt;
+  } catch (const input_error&) {
+    throw;
+  } catch (const error& e) {
+    return info.name + ": " + e.what();
+  }
+}
+
+analysis analyze_checked(const csr_view& a, const analysis_options& options) {
+  auto since = clock::now();
+  pattern sorted = sorted_pattern(a);
+  check_options(options, a.n);
+  const std::vector<const variant_info*> candidates = choose_variants(options);
+  analysis out;
+  out.n = a.n;
+  permuted_pattern p = permute_for_elimination(std::move(sorted), options, out);
+  out.row_order = std::move(p.row_order);
+  out.col_order = std::move(p.col_order);
+  out.order_seconds = lap(since);
+  if (candidates.size() > 1) {
+    const auto reason = failure_of_device(*candidates.front(), p.a, options, out);
+    if (!reason) return out;
+    out.fallback = *reason;
+  }
+  factorize(*candidates.back(), p.a, options, out);
+  return out;
+}
+
+}  // namespace
+
+analysis_error::analysis_error(failure kind, const std::string& message)
+    : std::runtime_error(message), kind_(kind) {}
+analysis_error::~analysis_error() = default;
+invalid_input::invalid_input(const std::string& message)
+    : analysis_error(failure::invalid_input, message) {}
+invalid_input::~invalid_input() = default;
+
+analysis analyze(const csr_view& a, const analysis_options& options) {
+  try {
+    return analyze_checked(a, options);
+  } catch (const analysis_error&) {
+    throw;
+  } catch (const input_error& e) {
+    throw invalid_input(e.what());
+  } catch (const unavailable_error& e) {
+    throw analysis_error(failure::unavailable, e.what());
+  } catch (const budget_error& e) {
+    throw analysis_error(failure::out_of_memory, e.what());
+  } catch (const std::bad_alloc&) {
+    throw analysis_error(failure::out_of_memory, "the host is out of memory");
+  } catch (const std::exception& e) {
+    throw analysis_error(failure::internal, e.what());
+  }
+}
+
+std::vector<variant_description> variants() {
+  std::vector<variant_description> out;
+  for (const variant_info& v : all_variants()) {
+    if (is_public(v)) out.push_back({v.name, v.device, v.summary, v.unavailable().value_or("")});
+  }
+  return out;
+}
+
+bool has_metis() noexcept {
+#ifdef GSOFA_HAVE_METIS
+  return true;
+#else
+  return false;
+#endif
+}
+
+const char* version() noexcept { return GSOFA_VERSION; }
+
+}  // namespace gsofa

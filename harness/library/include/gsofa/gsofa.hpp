@@ -1,0 +1,171 @@
+#pragma once
+
+/// Exact symbolic LU factorization of sparse nonsymmetric patterns with static pivoting.
+///
+/// Given the pattern of a square matrix A, analyze() permutes its rows for a zero-free diagonal,
+/// orders rows and columns alike, and finds the patterns of L and U of Gaussian elimination without
+/// pivoting and without numerical cancellation: (i, j) is in L+U iff it is in the permuted A or
+/// there is a path i -> ... -> j in its graph whose intermediate vertices are all smaller than
+/// min(i, j) (Rose & Tarjan 1978). Nothing is missing and nothing is more than that.
+///
+/// Indices are 0-based. Needs C++20.
+
+#include <cstdint>
+#include <span>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "gsofa/export.h"
+
+namespace gsofa {
+
+/// Pattern of a square matrix in compressed sparse rows, owned by the caller: row i holds the
+/// columns col_idx[row_ptr[i] .. row_ptr[i+1]).
+struct csr_view {
+  std::int32_t n = 0;                     ///< order
+  std::span<const std::int64_t> row_ptr;  ///< n + 1 entries, from 0 to the size of col_idx
+  std::span<const std::int32_t> col_idx;  ///< in [0, n)
+
+  /// Columns of row i.
+  [[nodiscard]] std::span<const std::int32_t> row(std::int32_t i) const {
+    const auto k = static_cast<std::size_t>(i);
+    return col_idx.subspan(static_cast<std::size_t>(row_ptr[k]),
+                           static_cast<std::size_t>(row_ptr[k + 1] - row_ptr[k]));
+  }
+};
+
+/// The same, owning; columns are strictly ascending within a row.
+struct csr_pattern {
+  std::int32_t n = 0;
+  std::vector<std::int64_t> row_ptr{0};
+  std::vector<std::int32_t> col_idx;
+
+  [[nodiscard]] csr_view view() const { return {n, row_ptr, col_idx}; }
+  [[nodiscard]] std::span<const std::int32_t> row(std::int32_t i) const { return view().row(i); }
+};
+
+/// Where the analysis runs. Ordering is always done on the host.
+enum class compute_device {
+  automatic,  ///< on a CUDA device if there is one; on the host if there is none or it fails
+  cpu,
+  gpu,  ///< on the first CUDA device that CUDA_VISIBLE_DEVICES admits, or not at all
+};
+
+/// A fill-reducing order of rows and columns alike. The libraries that compute metis, amd and
+/// colamd take up to 2^31 - 1 entries of A + A^T.
+enum class order_method {
+  automatic,  ///< metis; amd in a build without METIS
+  metis,      ///< nested dissection of A + A^T (METIS)
+  amd,        ///< approximate minimum degree of A + A^T (Eigen)
+  colamd,     ///< column approximate minimum degree of A (Eigen)
+  natural,    ///< as it is
+  given,      ///< analysis_options::permutation
+};
+
+/// What analyze() is asked for.
+struct analysis_options {
+  compute_device device = compute_device::automatic;
+  /// Name of a variant of variants(), which then alone is tried; empty: the one that `device`
+  /// means, gpu_bitmap_panels or cpu_bitmap_panels.
+  std::string variant{};
+  int threads = 1;  ///< host threads of the analysis; 0: as many as the machine runs at once
+  /// Most MiB for working storage, of the device if the variant runs there; where bit masks need
+  /// more, rows are searched instead, which takes longer. -1: 4096 on the host, 3/4 of what is free
+  /// on a device.
+  std::int64_t memory_budget_mb = -1;
+  /// true: where a diagonal entry is structurally zero, rows are permuted by a maximum matching so
+  /// that none is. false: rows stay, and missing diagonal entries are added to the pattern.
+  bool match = true;
+  /// metis, amd and colamd are followed by a postorder of the elimination tree of A + A^T, which
+  /// changes no fill; natural and given are taken as they are.
+  order_method order = order_method::automatic;
+  /// For order_method::given, n entries: old index by new position, of columns, and of rows as they
+  /// are after the matching. Else empty.
+  std::span<const std::int32_t> permutation{};
+  bool factors = false;         ///< fill analysis::l and analysis::u
+  bool supernodes = false;      ///< fill analysis::supernode_starts
+  std::int32_t chunk_size = 0;  ///< supernodes never cross a multiple of it; 0: unlimited
+};
+
+/// What analyze() finds, all of it in the new numbering: entry (i, j) of the permuted matrix is
+/// entry (row_order[i], col_order[j]) of A.
+struct analysis {
+  std::int32_t n = 0;
+  std::vector<std::int32_t> row_order;  ///< n; old row by new position
+  std::vector<std::int32_t> col_order;  ///< n; old column by new position
+  std::int64_t nnz_a = 0;               ///< entries of A, repeated ones once, and diagonal_added
+  std::int32_t diagonal_added = 0;      ///< diagonal entries added; 0 if analysis_options::match
+
+  std::int64_t nnz_l = 0;                  ///< entries of L below the diagonal
+  std::int64_t nnz_u = 0;                  ///< entries of U with the diagonal
+  std::vector<std::int32_t> l_row_counts;  ///< n; sum to nnz_l
+  std::vector<std::int32_t> u_row_counts;  ///< n; sum to nnz_u
+
+  csr_pattern l;  ///< strictly lower part; order 0 unless analysis_options::factors
+  csr_pattern u;  ///< upper part with the diagonal; order 0 unless analysis_options::factors
+  /// First rows of the T3 supernodes (Demmel et al. 1999), ascending, the first is 0: row s joins
+  /// the supernode that begins at row r iff |U(s,:)| = |U(s-1,:)| - 1 and L(s, r) is structurally
+  /// nonzero. Empty unless analysis_options::supernodes.
+  std::vector<std::int32_t> supernode_starts;
+
+  std::string variant;   ///< name of the variant that found it
+  std::string order;     ///< metis, amd, colamd, natural or given
+  std::string fallback;  ///< why a device that is there was given up for the host; else empty
+
+  double order_seconds = 0;     ///< checking, sorting, matching, ordering, permuting
+  double setup_seconds = 0;     ///< allocation, copies to the device, its first use
+  double analysis_seconds = 0;  ///< the symbolic factorization, with supernodes
+  double output_seconds = 0;    ///< counts, explicit L and U
+};
+
+/// Why analyze() failed.
+enum class failure {
+  invalid_input = 1,  ///< the pattern or an option is wrong
+  unavailable = 2,    ///< this build or machine lacks what was asked for by name
+  out_of_memory = 3,  ///< of the host, of the device or of the budget
+  internal = 4,       ///< the device or a library failed
+};
+
+/// Every exception of this library; what() is one line.
+class GSOFA_API analysis_error : public std::runtime_error {
+ public:
+  analysis_error(failure kind, const std::string& message);
+  ~analysis_error() override;
+  [[nodiscard]] failure kind() const noexcept { return kind_; }
+
+ private:
+  failure kind_;
+};
+
+/// analysis_error of kind invalid_input: names the row, the entry or the option, and what is wrong.
+class GSOFA_API invalid_input : public analysis_error {
+ public:
+  explicit invalid_input(const std::string& message);
+  ~invalid_input() override;
+};
+
+/// Symbolic LU factorization of a square pattern of order n >= 1. Rows may be unsorted and hold
+/// duplicates, which count once. Throws invalid_input for a fault of `a` or `options`, a
+/// structurally singular pattern under analysis_options::match among them, and analysis_error.
+/// Threads may call it at the same time; METIS draws from rand(), so that orders may differ then.
+GSOFA_API analysis analyze(const csr_view& a, const analysis_options& options = {});
+
+/// An algorithm that this build of the library holds.
+struct variant_description {
+  std::string name;
+  std::string device;       ///< "cpu" or "gpu"
+  std::string summary;      ///< one line
+  std::string unavailable;  ///< why it cannot run on this machine; empty if it can
+};
+
+/// All of them, by name.
+GSOFA_API std::vector<variant_description> variants();
+
+/// True in a build with METIS.
+GSOFA_API bool has_metis() noexcept;
+
+/// Version of the library, "major.minor.patch".
+GSOFA_API const char* version() noexcept;
+
+}  // namespace gsofa

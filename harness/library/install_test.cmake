@@ -1,0 +1,82 @@
+# cmake -D BUILD_DIR=... -D WORK_DIR=... -D SOURCE_DIR=... -D LIBDIR=... -D CXX_COMPILER=...
+#       -D SANITIZE=... -D MATCHING=0|1 -P install_test.cmake
+# Installs the library into WORK_DIR, builds the examples as a project of their own against that, and
+# runs them on bundled matrices.
+cmake_minimum_required(VERSION 3.22)
+
+# Runs a command; stops unless it ends with `status`. Its output goes to the variable `out`.
+function(expect status out)
+  execute_process(COMMAND ${ARGN} RESULT_VARIABLE result OUTPUT_VARIABLE text ERROR_VARIABLE errors)
+  if(NOT result EQUAL status)
+    message(FATAL_ERROR "exit status ${result}, not ${status}: ${ARGN}\n${text}${errors}")
+  endif()
+  set(${out} "${text}${errors}" PARENT_SCOPE)
+endfunction()
+
+set(prefix ${WORK_DIR}/prefix)
+set(build ${WORK_DIR}/build)
+file(REMOVE_RECURSE ${WORK_DIR})
+expect(0 out ${CMAKE_COMMAND} --install ${BUILD_DIR} --prefix ${prefix})
+
+# Headers are whole: they name no file that is not installed with them.
+file(GLOB headers ${prefix}/include/gsofa/*)
+foreach(header IN LISTS headers)
+  file(STRINGS ${header} includes REGEX "^#include \"")
+  foreach(line IN LISTS includes)
+    string(REGEX REPLACE "^#include \"([^\"]*)\".*" "\\1" name "${line}")
+    if(NOT EXISTS ${prefix}/include/${name})
+      message(FATAL_ERROR "${header} includes ${name}, which is not installed")
+    endif()
+  endforeach()
+endforeach()
+
+set(flags "")
+if(SANITIZE)
+  set(flags -D CMAKE_C_FLAGS=-fsanitize=${SANITIZE} -D CMAKE_CXX_FLAGS=-fsanitize=${SANITIZE})
+endif()
+expect(0 out ${CMAKE_COMMAND} -S ${SOURCE_DIR}/harness/library/example -B ${build}
+  -D CMAKE_PREFIX_PATH=${prefix} -D CMAKE_BUILD_TYPE=Release -D CMAKE_CXX_COMPILER=${CXX_COMPILER}
+  ${flags})
+expect(0 out ${CMAKE_COMMAND} --build ${build})
+
+# A structural and a circuit matrix, one with convection, and one with zeros on its diagonal.
+set(matrices bcsstk18 add32 sherman5)
+if(MATCHING)
+  list(APPEND matrices west2021)
+endif()
+foreach(matrix IN LISTS matrices)
+  expect(0 out ${build}/solve ${SOURCE_DIR}/experiments/matrices/${matrix}.mtx.gz cpu)
+  if(NOT out MATCHES "values outside +0\n" OR NOT out MATCHES "cpu_bitmap_panels")
+    message(FATAL_ERROR "solve ${matrix}:\n${out}")
+  endif()
+  message("${matrix}\n${out}")
+endforeach()
+foreach(matrix add32.mtx.gz sherman5.mtx.gz worked_example.mtx)
+  expect(0 out ${build}/fill ${SOURCE_DIR}/experiments/matrices/${matrix})
+  message("${matrix}: ${out}")
+endforeach()
+
+# Errors are one line and exit status 2.
+file(WRITE ${WORK_DIR}/singular.mtx
+  "%%MatrixMarket matrix coordinate real general\n2 2 2\n1 1 1.0\n2 1 1.0\n")
+foreach(program solve fill)
+  expect(2 out ${build}/${program} ${WORK_DIR}/singular.mtx)
+  if(MATCHING)
+    set(reason "pattern: structurally singular: structural rank 1 of 2")
+  else()
+    set(reason "matching needs SuiteSparse BTF")
+  endif()
+  if(NOT out MATCHES "^${program}: ${reason}[^\n]*\n$")
+    message(FATAL_ERROR "${program} on a singular matrix: ${out}")
+  endif()
+endforeach()
+
+find_program(PKG_CONFIG pkg-config)
+if(PKG_CONFIG)
+  set(ENV{PKG_CONFIG_PATH} ${prefix}/${LIBDIR}/pkgconfig)
+  expect(0 folder ${PKG_CONFIG} --variable=includedir gsofa)
+  string(STRIP "${folder}" folder)
+  if(NOT EXISTS ${folder}/gsofa/gsofa.h)
+    message(FATAL_ERROR "the pkg-config file says that headers are in ${folder}")
+  endif()
+endif()

@@ -1,0 +1,506 @@
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <limits>
+#include <random>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "common/pattern.hpp"
+#include "gsofa/gsofa.h"
+#include "gsofa/gsofa.hpp"
+#include "reference/row_union.hpp"
+#include "reference/supernodes.hpp"
+#include "reference/test_patterns.hpp"
+#include "reference/worked_example.hpp"
+
+namespace gsofa {
+namespace {
+
+using reference::testing::from_predicate;
+using reference::testing::lower;
+using reference::testing::random_pattern;
+using reference::testing::upper;
+
+csr_view view_of(const pattern& a) { return {a.n_rows, a.row_ptr, a.col_idx}; }
+
+bool same(const csr_pattern& a, const pattern& b) {
+  return a.n == b.n_rows && a.row_ptr == b.row_ptr && a.col_idx == b.col_idx;
+}
+
+// What the shared library holds; the emulated build holds all variants of the testbed.
+constexpr const char* held[] = {"cpu_bitmap_panels", "gpu_bitmap_panels", "gpu_fill2_bitparallel"};
+
+// Those of them that run here: of the shared library those of the machine, of the emulated build
+// all.
+std::vector<variant_description> runnable() {
+  std::vector<variant_description> out;
+  for (const auto& v : variants()) {
+    if (v.unavailable.empty() && std::ranges::count(held, v.name) != 0) out.push_back(v);
+  }
+  return out;
+}
+
+// Everything that analyze() said of `a` against the row-union oracle.
+void check(const pattern& a, const analysis& found, const analysis_options& options) {
+  REQUIRE(found.n == a.n_rows);
+  validate_permutation(found.row_order, a.n_rows, "row order");
+  validate_permutation(found.col_order, a.n_rows, "column order");
+  pattern p = permute(a, found.row_order, found.col_order);
+  CHECK(found.diagonal_added == count_missing_diagonal(p));
+  p = with_diagonal(p);
+  CHECK(found.nnz_a == p.nnz());
+  const pattern filled = reference::row_union(p);
+  const pattern l = lower(filled);
+  const pattern u = upper(filled);
+  CHECK(found.nnz_l == l.nnz());
+  CHECK(found.nnz_u == u.nnz());
+  for (index_t i = 0; i < a.n_rows; ++i) {
+    const auto k = static_cast<std::size_t>(i);
+    REQUIRE(found.l_row_counts[k] == static_cast<index_t>(l.row(i).size()));
+    REQUIRE(found.u_row_counts[k] == static_cast<index_t>(u.row(i).size()));
+  }
+  CHECK((options.factors ? same(found.l, l) : found.l.n == 0));
+  CHECK((options.factors ? same(found.u, u) : found.u.n == 0));
+  const auto starts = options.supernodes ? reference::t3_supernodes(filled, options.chunk_size)
+                                         : std::vector<index_t>{};
+  CHECK(found.supernode_starts == starts);
+  CHECK(found.fallback.empty());
+  CHECK(std::min({found.order_seconds, found.setup_seconds, found.analysis_seconds,
+                  found.output_seconds}) >= 0);
+}
+
+void check_all(const pattern& a, analysis_options options) {
+  for (const auto& v : runnable()) {
+    CAPTURE(v.name);
+    options.variant = v.name;
+    const analysis found = analyze(view_of(a), options);
+    CHECK(found.variant == v.name);
+    check(a, found, options);
+  }
+}
+
+// The message of the invalid_input that the call throws.
+template <class Call>
+std::string refusal(Call&& call) {
+  try {
+    call();
+  } catch (const invalid_input& e) {
+    CHECK(e.kind() == failure::invalid_input);
+    return e.what();
+  }
+  return "nothing was thrown";
+}
+
+std::string refused_pattern(std::int32_t n, const std::vector<std::int64_t>& row_ptr,
+                            const std::vector<std::int32_t>& col_idx) {
+  return refusal([&] { analyze({n, row_ptr, col_idx}); });
+}
+
+std::string refused_options(const analysis_options& options) {
+  const pattern a = from_predicate(3, [](index_t i, index_t j) { return i == j + 1; });
+  return refusal([&] { analyze(view_of(a), options); });
+}
+
+TEST_CASE("analyze() agrees with the oracle on random patterns, in every order") {
+  std::mt19937_64 engine(7);
+  const std::vector<order_method> orders{order_method::automatic, order_method::amd,
+                                         order_method::colamd, order_method::natural,
+                                         order_method::given};
+  for (index_t round = 0; round < 30; ++round) {
+    const index_t n = 1 + reference::testing::draw(engine, 90);
+    const pattern a = random_pattern(engine, n, 1 + reference::testing::draw(engine, 12));
+    std::vector<std::int32_t> given(static_cast<std::size_t>(n));
+    for (std::size_t k = 0; k < given.size(); ++k) given[k] = static_cast<std::int32_t>(k);
+    std::shuffle(given.begin(), given.end(), engine);
+    analysis_options options;
+    options.order = orders[static_cast<std::size_t>(round) % orders.size()];
+    if (options.order == order_method::given) options.permutation = given;
+    options.factors = round % 2 == 0;
+    options.supernodes = round % 3 != 0;
+    options.chunk_size = round % 4 == 0 ? 0 : 1 + round % 7;
+    options.threads = 1 + round % 3;
+    CAPTURE(round);
+    check_all(a, options);
+  }
+}
+
+#ifdef GSOFA_HAVE_BTF
+
+TEST_CASE("zeros on the diagonal: rows are matched, or diagonal entries added") {
+  std::mt19937_64 engine(11);
+  for (int round = 0; round < 10; ++round) {
+    // A cyclic shift of the rows moves a full diagonal away.
+    const pattern a = random_pattern(engine, 40, 3);
+    std::vector<index_t> shifted(40);
+    for (std::size_t k = 0; k < 40; ++k) shifted[k] = static_cast<index_t>((k + 1) % 40);
+    std::vector<index_t> kept(40);
+    for (std::size_t k = 0; k < 40; ++k) kept[k] = static_cast<index_t>(k);
+    const pattern b = permute(a, shifted, kept);
+    analysis_options options{.factors = true, .supernodes = true};
+    check_all(b, options);
+    CHECK(analyze(view_of(b), options).diagonal_added == 0);
+    options.match = false;
+    check_all(b, options);
+    CHECK(analyze(view_of(b), options).diagonal_added > 0);
+  }
+}
+
+TEST_CASE("a structurally singular pattern is refused with its rank") {
+  CHECK(refused_pattern(3, {0, 1, 2, 4}, {0, 0, 1, 2}) ==
+        "pattern: structurally singular: structural rank 2 of 3 (match = false adds the missing "
+        "diagonal entries instead)");
+  const std::vector<std::int64_t> row_ptr{0, 1, 2};
+  const std::vector<std::int32_t> col_idx{0, 0};
+  gsofa_analysis* a = nullptr;
+  CHECK(gsofa_analyze(2, row_ptr.data(), col_idx.data(), nullptr, &a) == GSOFA_INVALID_INPUT);
+  CHECK(a == nullptr);
+  CHECK(std::string(gsofa_last_error())
+            .starts_with("pattern: structurally singular: structural rank 1 of 2"));
+}
+
+#else
+
+TEST_CASE("a build without matching refuses zeros on the diagonal, or adds entries") {
+  const std::vector<std::int64_t> row_ptr{0, 1, 2};
+  const std::vector<std::int32_t> col_idx{1, 0};
+  try {
+    analyze({2, row_ptr, col_idx});
+    FAIL("nothing was thrown");
+  } catch (const analysis_error& e) {
+    CHECK(e.kind() == failure::unavailable);
+  }
+  CHECK(analyze({2, row_ptr, col_idx}, {.match = false}).nnz_a == 4);
+}
+
+#endif
+
+TEST_CASE("a full diagonal is kept, natural and given orders are taken as they are") {
+  const pattern a = reference::worked_example();
+  const analysis natural = analyze(view_of(a), {.order = order_method::natural, .factors = true});
+  std::vector<std::int32_t> identity(static_cast<std::size_t>(a.n_rows));
+  for (std::size_t k = 0; k < identity.size(); ++k) identity[k] = static_cast<std::int32_t>(k);
+  CHECK(natural.row_order == identity);
+  CHECK(natural.col_order == identity);
+  CHECK(natural.order == "natural");
+  CHECK(natural.nnz_a == a.nnz());
+  std::vector<std::int32_t> reversed(identity.rbegin(), identity.rend());
+  const analysis given =
+      analyze(view_of(a), {.order = order_method::given, .permutation = reversed});
+  CHECK(given.row_order == reversed);
+  CHECK(given.col_order == reversed);
+  CHECK(given.order == "given");
+  CHECK(analyze(view_of(a)).order == (has_metis() ? "metis" : "amd"));
+}
+
+TEST_CASE("unsorted rows and duplicates are sorted and merged") {
+  std::mt19937_64 engine(3);
+  const pattern a = random_pattern(engine, 50, 6);
+  csr_pattern messy;
+  messy.n = a.n_rows;
+  for (index_t i = 0; i < a.n_rows; ++i) {
+    const auto row = a.row(i);
+    std::vector<std::int32_t> columns(row.begin(), row.end());
+    columns.push_back(row[static_cast<std::size_t>(i) % row.size()]);
+    columns.push_back(row.front());
+    std::shuffle(columns.begin(), columns.end(), engine);
+    messy.col_idx.insert(messy.col_idx.end(), columns.begin(), columns.end());
+    messy.row_ptr.push_back(static_cast<std::int64_t>(messy.col_idx.size()));
+  }
+  const analysis_options options{.factors = true, .supernodes = true};
+  const analysis found = analyze(messy.view(), options);
+  check(a, found, options);
+  CHECK(found.nnz_a == a.nnz());
+}
+
+TEST_CASE("order 1, diagonal, dense and triangular patterns") {
+  const analysis_options options{.factors = true, .supernodes = true};
+  const auto none = [](index_t, index_t) { return false; };
+  check_all(from_predicate(1, none), options);
+  check_all(from_predicate(70, none), options);
+  check_all(from_predicate(70, [](index_t, index_t) { return true; }), options);
+  check_all(from_predicate(70, [](index_t i, index_t j) { return j < i; }), options);
+  check_all(from_predicate(70, [](index_t i, index_t j) { return j > i; }), options);
+  check_all(reference::testing::five_point_grid(15), options);
+
+  const analysis one = analyze(view_of(from_predicate(1, none)), options);
+  CHECK(one.nnz_l == 0);
+  CHECK(one.nnz_u == 1);
+  CHECK(one.supernode_starts == std::vector<std::int32_t>{0});
+
+  // No entry at all: only added diagonal entries.
+  const std::vector<std::int64_t> row_ptr{0, 0, 0};
+  const analysis empty = analyze({2, row_ptr, {}}, {.match = false, .factors = true});
+  CHECK(empty.diagonal_added == 2);
+  CHECK(empty.nnz_u == 2);
+  CHECK(empty.u.col_idx == std::vector<std::int32_t>{0, 1});
+}
+
+TEST_CASE("a small budget changes how and where, not what") {
+  // Positions of bit masks are at least as many as vertices; 1 MiB holds fewer.
+  const index_t n = 50000;
+  csr_pattern a;
+  a.n = n;
+  for (index_t i = 0; i < n; ++i) {
+    for (index_t j = std::max(0, i - 1); j <= std::min(n - 1, i + 1); ++j) a.col_idx.push_back(j);
+    a.row_ptr.push_back(static_cast<std::int64_t>(a.col_idx.size()));
+  }
+  const auto with = [&](const std::string& variant) {
+    return analyze(a.view(), {.variant = variant,
+                              .memory_budget_mb = 1,
+                              .order = order_method::natural,
+                              .factors = true});
+  };
+  const analysis searched = with("cpu_bitmap_panels");
+  CHECK(searched.nnz_l == n - 1);
+  CHECK(searched.u.col_idx.size() == static_cast<std::size_t>(2 * n - 1));
+  const analysis automatic = with("");
+  CHECK(automatic.variant == "cpu_bitmap_panels");
+  CHECK(automatic.l.col_idx == searched.l.col_idx);
+  CHECK(automatic.u.col_idx == searched.u.col_idx);
+  const auto all = variants();
+  const auto gpu = std::ranges::find(all, "gpu_bitmap_panels", &variant_description::name);
+  REQUIRE(gpu != all.end());
+  CHECK(automatic.fallback.empty() == !gpu->unavailable.empty());
+  if (!gpu->unavailable.empty()) return;
+  try {
+    with("gpu_bitmap_panels");
+    FAIL("nothing was thrown");
+  } catch (const analysis_error& e) {
+    CHECK(e.kind() == failure::out_of_memory);
+  }
+}
+
+TEST_CASE("several threads may analyze at the same time") {
+  const pattern a = reference::testing::five_point_grid(12);
+  analysis_options options{.threads = 2, .order = order_method::amd, .factors = true};
+  const analysis expected = analyze(view_of(a), options);
+  for (const auto& v : runnable()) {
+    CAPTURE(v.name);
+    options.variant = v.name;
+    std::vector<analysis> found(4);
+    {
+      std::vector<std::jthread> threads;
+      threads.reserve(found.size());
+      for (auto& mine : found) {
+        threads.emplace_back([&] { mine = analyze(view_of(a), options); });
+      }
+    }
+    for (const auto& mine : found) {
+      CHECK(mine.l.col_idx == expected.l.col_idx);
+      CHECK(mine.u.col_idx == expected.u.col_idx);
+    }
+  }
+}
+
+TEST_CASE("device and variant are chosen as asked") {
+  const pattern a = reference::worked_example();
+  CHECK(analyze(view_of(a), {.device = compute_device::cpu}).variant == "cpu_bitmap_panels");
+  CHECK(analyze(view_of(a), {.threads = 0}).n == a.n_rows);
+  std::vector<std::string> names;
+  std::string no_gpu;
+  for (const auto& v : variants()) {
+    names.push_back(v.name);
+    if (v.name == "gpu_bitmap_panels") no_gpu = v.unavailable;
+  }
+  for (const char* name : held) CHECK(std::ranges::count(names, name) == 1);
+  const analysis automatic = analyze(view_of(a));
+  CHECK(automatic.variant == (no_gpu.empty() ? "gpu_bitmap_panels" : "cpu_bitmap_panels"));
+  CHECK(automatic.fallback.empty());
+  const analysis_options gpu{.device = compute_device::gpu};
+  const analysis_options named{.variant = "gpu_bitmap_panels"};
+  if (no_gpu.empty()) {
+    CHECK(analyze(view_of(a), gpu).variant == "gpu_bitmap_panels");
+    return;
+  }
+  for (const auto& options : {gpu, named}) {
+    try {
+      analyze(view_of(a), options);
+      FAIL("nothing was thrown");
+    } catch (const analysis_error& e) {
+      CHECK(e.kind() == failure::unavailable);
+      CHECK(std::string(e.what()) == "gpu_bitmap_panels: " + no_gpu);
+    }
+  }
+}
+
+TEST_CASE("a faulty pattern is refused with one line that says where") {
+  CHECK(refused_pattern(0, {0}, {}) == "pattern: order 0; at least 1 is needed");
+  CHECK(refused_pattern(-3, {}, {}) == "pattern: order -3; at least 1 is needed");
+  CHECK(refused_pattern(3, {0, 1, 2}, {0, 1}) == "pattern: row_ptr has 3 entries; order 3 needs 4");
+  CHECK(refused_pattern(std::numeric_limits<std::int32_t>::max(), {0, 1}, {0}) ==
+        "pattern: row_ptr has 2 entries; order 2147483647 needs 2147483648");
+  CHECK(refused_pattern(2, {1, 1, 2}, {0, 1}) == "pattern: row_ptr begins with 1, not 0");
+  CHECK(refused_pattern(2, {0, 2, 1}, {0}) == "pattern: row_ptr decreases from 2 to 1 at row 1");
+  CHECK(refused_pattern(2, {0, 1, 3}, {0, 1}) ==
+        "pattern: row_ptr ends with 3; col_idx has 2 entries");
+  CHECK(refused_pattern(2, {0, 1, 2}, {0, 2}) == "pattern: row 1: column 2 is outside [0, 2)");
+  CHECK(refused_pattern(2, {0, 1, 2}, {-1, 1}) == "pattern: row 0: column -1 is outside [0, 2)");
+}
+
+TEST_CASE("faulty options are refused by name") {
+  const std::vector<std::int32_t> twice{0, 1, 1};
+  const std::vector<std::int32_t> two{0, 1};
+  const std::vector<std::int32_t> good{2, 1, 0};
+  CHECK(refused_options({.threads = -1}) == "threads: -1 is not 0 or more");
+  CHECK(refused_options({.chunk_size = -4}) == "chunk_size: -4 is not 0 or more");
+  CHECK(refused_options({.memory_budget_mb = 0}) == "memory_budget_mb: 0 is not -1 or at least 1");
+  CHECK(refused_options({.order = order_method::given}) == "permutation: 0 entries for order 3");
+  CHECK(refused_options({.order = order_method::given, .permutation = two}) ==
+        "permutation: 2 entries for order 3");
+  CHECK(refused_options({.order = order_method::given, .permutation = twice}) ==
+        "permutation: 1 occurs twice");
+  CHECK(refused_options({.order = order_method::amd, .permutation = good}) ==
+        "permutation: set, but the order is amd, not given");
+  CHECK(refused_options({.variant = "gpu_panels"})
+            .starts_with("unknown variant 'gpu_panels': one of "));
+  CHECK(refused_options({.device = compute_device::gpu, .variant = "cpu_bitmap_panels"}) ==
+        "variant cpu_bitmap_panels does not run on device gpu");
+}
+
+// A handle that is released at the end of a test.
+struct handle {
+  gsofa_analysis* a = nullptr;
+  handle() = default;
+  handle(const handle&) = delete;
+  handle& operator=(const handle&) = delete;
+  ~handle() { gsofa_free(a); }
+};
+
+TEST_CASE("the C interface gives what the C++ interface gives") {
+  const pattern a = reference::testing::five_point_grid(12);
+  std::vector<std::int32_t> reversed(static_cast<std::size_t>(a.n_rows));
+  for (std::size_t k = 0; k < reversed.size(); ++k) {
+    reversed[k] = a.n_rows - 1 - static_cast<std::int32_t>(k);
+  }
+  gsofa_options o;
+  gsofa_options_init(&o);
+  o.order = GSOFA_ORDER_GIVEN;
+  o.permutation = reversed.data();
+  o.factors = 1;
+  o.supernodes = 1;
+  o.chunk_size = 10;
+  handle h;
+  REQUIRE(gsofa_analyze(a.n_rows, a.row_ptr.data(), a.col_idx.data(), &o, &h.a) == GSOFA_OK);
+  const analysis expected = analyze(view_of(a), {.order = order_method::given,
+                                                 .permutation = reversed,
+                                                 .factors = true,
+                                                 .supernodes = true,
+                                                 .chunk_size = 10});
+  const auto n = static_cast<std::size_t>(a.n_rows);
+  const auto copied = [](const auto* data, std::size_t size) {
+    return std::vector(data, data + size);
+  };
+  CHECK(gsofa_n(h.a) == a.n_rows);
+  CHECK(gsofa_nnz_a(h.a) == expected.nnz_a);
+  CHECK(gsofa_diagonal_added(h.a) == 0);
+  CHECK(gsofa_nnz_l(h.a) == expected.nnz_l);
+  CHECK(gsofa_nnz_u(h.a) == expected.nnz_u);
+  CHECK(copied(gsofa_row_order(h.a), n) == expected.row_order);
+  CHECK(copied(gsofa_col_order(h.a), n) == expected.col_order);
+  CHECK(copied(gsofa_l_row_counts(h.a), n) == expected.l_row_counts);
+  CHECK(copied(gsofa_u_row_counts(h.a), n) == expected.u_row_counts);
+  const std::int64_t* row_ptr = nullptr;
+  const std::int32_t* col_idx = nullptr;
+  REQUIRE(gsofa_l(h.a, &row_ptr, &col_idx) == GSOFA_OK);
+  CHECK(copied(row_ptr, n + 1) == expected.l.row_ptr);
+  CHECK(copied(col_idx, static_cast<std::size_t>(expected.nnz_l)) == expected.l.col_idx);
+  REQUIRE(gsofa_u(h.a, &row_ptr, &col_idx) == GSOFA_OK);
+  CHECK(copied(row_ptr, n + 1) == expected.u.row_ptr);
+  CHECK(copied(col_idx, static_cast<std::size_t>(expected.nnz_u)) == expected.u.col_idx);
+  const std::int32_t* starts = nullptr;
+  std::int32_t count = 0;
+  REQUIRE(gsofa_supernodes(h.a, &starts, &count) == GSOFA_OK);
+  CHECK(copied(starts, static_cast<std::size_t>(count)) == expected.supernode_starts);
+  CHECK(gsofa_variant_name(h.a) == expected.variant);
+  CHECK(gsofa_order_name(h.a) == expected.order);
+  CHECK(std::string(gsofa_fallback(h.a)).empty());
+  CHECK(gsofa_order_seconds(h.a) >= 0);
+  CHECK(gsofa_setup_seconds(h.a) >= 0);
+  CHECK(gsofa_analysis_seconds(h.a) >= 0);
+  CHECK(gsofa_output_seconds(h.a) >= 0);
+  CHECK(std::string(gsofa_version()) == version());
+}
+
+TEST_CASE("the C interface reports errors by status and text, and throws nothing") {
+  const std::vector<std::int64_t> row_ptr{0, 1, 2};
+  const std::vector<std::int32_t> outside{0, 5};
+  const std::vector<std::int32_t> good{0, 1};
+  handle h;
+  const auto run = [&](std::int32_t n, const std::int64_t* ptr, const std::int32_t* idx,
+                       const gsofa_options* o) {
+    gsofa_free(h.a);
+    h.a = nullptr;
+    const gsofa_status status = gsofa_analyze(n, ptr, idx, o, &h.a);
+    CHECK((h.a == nullptr) == (status != GSOFA_OK));
+    return status;
+  };
+  const auto text = [] { return std::string(gsofa_last_error()); };
+
+  CHECK(gsofa_analyze(2, row_ptr.data(), good.data(), nullptr, nullptr) == GSOFA_INVALID_INPUT);
+  CHECK(text() == "out is NULL");
+  CHECK(run(2, nullptr, good.data(), nullptr) == GSOFA_INVALID_INPUT);
+  CHECK(text() == "row_ptr is NULL");
+  CHECK(run(2, row_ptr.data(), nullptr, nullptr) == GSOFA_INVALID_INPUT);
+  CHECK(text() == "col_idx is NULL");
+  CHECK(run(0, nullptr, nullptr, nullptr) == GSOFA_INVALID_INPUT);
+  CHECK(text() == "pattern: order 0; at least 1 is needed");
+  CHECK(run(2, row_ptr.data(), outside.data(), nullptr) == GSOFA_INVALID_INPUT);
+  CHECK(text() == "pattern: row 1: column 5 is outside [0, 2)");
+  const std::vector<std::int64_t> negative{0, 1, -1};
+  CHECK(run(2, negative.data(), good.data(), nullptr) == GSOFA_INVALID_INPUT);
+  CHECK(text() == "pattern: row_ptr decreases from 1 to -1 at row 1");
+  const std::vector<std::int64_t> hump{0, 7, 2};
+  CHECK(run(2, hump.data(), good.data(), nullptr) == GSOFA_INVALID_INPUT);
+  CHECK(text() == "pattern: row_ptr decreases from 7 to 2 at row 1");
+
+  gsofa_options o;
+  gsofa_options_init(&o);
+  gsofa_options_init(nullptr);
+  o.device = 17;
+  CHECK(run(2, row_ptr.data(), good.data(), &o) == GSOFA_INVALID_INPUT);
+  CHECK(text() == "device: 17 is not a compute_device");
+  gsofa_options_init(&o);
+  o.order = -2;
+  CHECK(run(2, row_ptr.data(), good.data(), &o) == GSOFA_INVALID_INPUT);
+  CHECK(text() == "order: -2 is no order_method");
+  gsofa_options_init(&o);
+  const std::string long_name(2000, 'x');
+  o.variant = long_name.c_str();
+  CHECK(run(2, row_ptr.data(), good.data(), &o) == GSOFA_INVALID_INPUT);
+  CHECK(text().starts_with("unknown variant 'xxx"));
+
+  // What was not asked for.
+  CHECK(run(2, row_ptr.data(), good.data(), nullptr) == GSOFA_OK);
+  const std::int64_t* ptr = nullptr;
+  const std::int32_t* idx = nullptr;
+  std::int32_t count = 0;
+  CHECK(gsofa_l(h.a, &ptr, &idx) == GSOFA_INVALID_INPUT);
+  CHECK(text() == "factors were not asked for");
+  CHECK(gsofa_u(h.a, nullptr, &idx) == GSOFA_INVALID_INPUT);
+  CHECK(text() == "an argument is NULL");
+  CHECK(gsofa_supernodes(h.a, &idx, &count) == GSOFA_INVALID_INPUT);
+  CHECK(text() == "supernodes were not asked for");
+  CHECK(gsofa_supernodes(nullptr, &idx, &count) == GSOFA_INVALID_INPUT);
+
+  // No handle: zero and null.
+  CHECK(gsofa_n(nullptr) == 0);
+  CHECK(gsofa_nnz_l(nullptr) == 0);
+  CHECK(gsofa_nnz_u(nullptr) == 0);
+  CHECK(gsofa_row_order(nullptr) == nullptr);
+  CHECK(gsofa_variant_name(nullptr) == nullptr);
+  CHECK(gsofa_analysis_seconds(nullptr) == 0);
+  gsofa_free(nullptr);
+
+  // The text belongs to the thread.
+  CHECK(run(2, row_ptr.data(), outside.data(), nullptr) == GSOFA_INVALID_INPUT);
+  std::string elsewhere = "?";
+  std::jthread([&] { elsewhere = gsofa_last_error(); }).join();
+  CHECK(elsewhere.empty());
+  CHECK_FALSE(text().empty());
+}
+
+}  // namespace
+}  // namespace gsofa
