@@ -39,6 +39,11 @@ class phase_clock {
     current_ = next;
     return previous;
   }
+  /// Charges seconds of the current phase to another one: for what a device did meanwhile.
+  void charge(phase_id id, double seconds) {
+    spent_[static_cast<std::size_t>(id)] += seconds;
+    spent_[static_cast<std::size_t>(current_)] -= seconds;
+  }
   /// Ends the run; returns its wall time in seconds.
   double stop() {
     switch_to(current_);

@@ -252,16 +252,23 @@ class row_results {
     }
     if (wants_.has(want::supernodes)) {
       const phase timed(exec, phase_id::supernode);
-      const unsigned piece = chunk_ == 0 || chunk_ > 1024 ? 1024U : static_cast<unsigned>(chunk_);
-      const int blocks = static_cast<int>((static_cast<unsigned>(rows.sources) - 1) / piece + 1);
-      launch(supernode_kernel<Rows>, blocks, 128, supernode_shared_bytes(piece), rows,
-             static_cast<const index_t*>(u_counts_.data()), chunk_, piece,
-             static_cast<const index_t*>(carry_.data() + batch_ % 2),
-             carry_.data() + (batch_ + 1) % 2, is_start_.data());
+      find_supernodes(rows);
       synchronize();
     }
     if (wants_.has(want::pattern) && !has_pattern) copy_rows(rows, exec);
     ++batch_;
+  }
+
+  /// Finds the supernodes that begin in a finished batch, if they are wanted; asynchronous.
+  template <class Rows>
+  void find_supernodes(const Rows& rows) {
+    if (!wants_.has(want::supernodes)) return;
+    const unsigned piece = chunk_ == 0 || chunk_ > 1024 ? 1024U : static_cast<unsigned>(chunk_);
+    const int blocks = static_cast<int>((static_cast<unsigned>(rows.sources) - 1) / piece + 1);
+    launch(supernode_kernel<Rows>, blocks, 128, supernode_shared_bytes(piece), rows,
+           static_cast<const index_t*>(u_counts_.data()), chunk_, piece,
+           static_cast<const index_t*>(carry_.data() + batch_ % 2),
+           carry_.data() + (batch_ + 1) % 2, is_start_.data());
   }
 
   /// The rows themselves from an engine that has all of them.

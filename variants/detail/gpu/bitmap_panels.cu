@@ -150,38 +150,38 @@ class bitmap_panels final : public variant {
     searched_ = nullptr;
     bits_ = {};
     expansion_.release();
-    bool built = false;
-    {
-      const phase timed(exec, phase_id::schedule);
-      const panel_limits limits{
-          .width = static_cast<index_t>(settings_.options.integer("panel_width")),
-          .most_positions = settings_.options.integer("most_positions"),
-          .reserve = settings_.wants.has(want::pattern) ? row_bytes() : 0};
-      built = structure_.build(matrix_, a_.nnz(), limits, budget_, exec);
-      synchronize();
-    }
-    if (!built) {
+    phases_.start(exec, phase_id::schedule);
+    const panel_limits limits{
+        .width = static_cast<index_t>(settings_.options.integer("panel_width")),
+        .most_positions = settings_.options.integer("most_positions"),
+        .reserve = settings_.wants.has(want::pattern) ? row_bytes() : 0};
+    if (!structure_.build(matrix_, a_.nnz(), limits, budget_, exec)) {
+      phases_.finish(exec);
       search(exec);
       return;
     }
     const panel_view panels = structure_.view();
-    elimination_.run(panels, structure_.children());
-    synchronize();
-    exec.check_deadline();
+    phases_.mark(exec, phase_id::traverse);
+    elimination_.run(structure_);
+    phases_.mark(exec, phase_id::compact);
     const bool digests = settings_.wants.has(want::digest);
-    {
-      const phase timed(exec, phase_id::compact);
-      rows_.start();
-      launch(count_kernel, std::min(panels.panels, 1 << 16), threads, 0, panels, rows_.l_counts(),
-             rows_.u_counts(),
-             digests ? reinterpret_cast<unsigned long long*>(rows_.digests()) : nullptr);
-      synchronize();
-    }
-    if (settings_.wants.has(want::pattern) && !expand(panels, exec)) {
-      rows_by_bitmaps(panels, exec);
+    rows_.start();
+    launch(count_kernel, std::min(panels.panels, 1 << 16), threads, 0, panels, rows_.l_counts(),
+           rows_.u_counts(),
+           digests ? reinterpret_cast<unsigned long long*>(rows_.digests()) : nullptr);
+    phases_.mark(exec, phase_id::supernode);
+    if (!settings_.wants.has(want::pattern)) {
+      rows_.find_supernodes(panel_rows{.p = panels, .n = a_.n_rows, .sources = a_.n_rows});
+      phases_.finish(exec);
     } else {
-      rows_.add(panel_rows{.p = panels, .n = a_.n_rows, .sources = a_.n_rows}, exec, true, true);
+      phases_.finish(exec);
+      if (!expand(panels, exec)) {
+        rows_by_bitmaps(panels, exec);
+      } else {
+        rows_.add(panel_rows{.p = panels, .n = a_.n_rows, .sources = a_.n_rows}, exec, true, true);
+      }
     }
+    exec.check_deadline();
     elimination_.report(panels, exec);
     exec.derived["panels"] = panels.panels;
     exec.derived["positions"] = structure_.positions();
@@ -266,6 +266,7 @@ class bitmap_panels final : public variant {
   panel_structure structure_;
   panel_elimination elimination_;
   panel_expansion expansion_;
+  device_phases phases_;
   device_array<std::uint32_t> bits_;
   std::unique_ptr<variant> searched_;
 };

@@ -22,6 +22,9 @@ GSOFA_DEVICE mask_t below(index_t c) { return bit(c) - 1; }
 /// Bits c+1 .. 63, for 0 <= c <= 63.
 GSOFA_DEVICE mask_t above(index_t c) { return ~mask_t{0} << 1 << c; }
 
+/// Ancestors of a panel that are known to it.
+inline constexpr index_t most_steps = 8;
+
 /// What one position z of a panel with vertices b .. b+w-1 says of f = F[z].
 struct alignas(16) mask_pair {
   mask_t upper;  ///< bit c: U(b+c, f) != 0, f > b+c
@@ -40,6 +43,8 @@ struct panel_view {
   const index_t* begin;            ///< panels + 1: first vertex of each
   const index_t* panel_of;         ///< n
   const index_t* parent;           ///< panel of q(J); -1: none
+  const index_t* above;            ///< most_steps each: the next panels on the way up; -1: none
+  const index_t* lone;             ///< how many of these, from the first on, have one child
   const offset_t* word_begin;      ///< panels + 1
   const offset_t* position_begin;  ///< panels + 1
   const index_t* word_panel;
@@ -88,6 +93,8 @@ struct panel_limits {
 /// Bytes of the three arrays per position.
 inline constexpr offset_t bytes_per_position = sizeof(mask_pair) + 2 * sizeof(index_t);
 
+struct structure_totals;
+
 /// Elimination tree, panels, position lists, and masks set to A.
 class panel_structure {
  public:
@@ -104,7 +111,11 @@ class panel_structure {
   [[nodiscard]] offset_t words() const { return words_; }
   [[nodiscard]] bool relabelled() const { return relabelled_; }
   /// Number of children of each panel.
-  [[nodiscard]] const std::uint32_t* children() const { return panel_children_.data(); }
+  [[nodiscard]] const std::uint32_t* children() const;
+  /// A zero for each panel, and control_words more, after build().
+  [[nodiscard]] std::uint32_t* finished() const;
+  [[nodiscard]] std::uint32_t* control() const;
+  static constexpr offset_t control_words = 4;
 
  private:
   void release();
@@ -114,17 +125,32 @@ class panel_structure {
   bool try_build(const device_matrix& a, offset_t nnz, const panel_limits& limits,
                  memory_budget& budget, execution& exec);
 
+  /// What is zero at first lies in one array: totals, control words, then arrays of n words.
+  enum zero_array : int {
+    in_length = 0,  ///< n words of 8 bytes
+    in_word_count = 2,
+    in_cursor,
+    in_children,
+    in_big_children,
+    in_panel_children,
+    in_marks,
+    in_finished,
+    zero_arrays
+  };
+  [[nodiscard]] std::uint32_t* zeros(zero_array which) const;
+  [[nodiscard]] unsigned long long* length() const;
+  [[nodiscard]] structure_totals* totals() const;
+
   index_t n_ = 0;
   index_t panels_ = 0;
   offset_t positions_ = 0, words_ = 0;
   bool relabelled_ = false;
-  device_array<std::uint32_t> tree_parent_, hint_, minima_, children_, big_children_, control_;
+  device_array<std::uint32_t> zeroed_, tree_parent_, hint_, minima_;
   device_array<index_t> low_, depth_, siblings_, panel_of_, begin_, panel_parent_, order_, label_;
-  device_array<std::uint32_t> panel_children_, word_count_, cursor_;
-  device_array<unsigned long long> length_;
   device_array<unsigned char> partial_;  // of a scan
   device_array<offset_t> word_begin_, position_begin_;
-  device_array<index_t> word_panel_, word_first_, columns_, in_parent_;
+  pinned_vector<unsigned char> found_;  // totals, on the host
+  device_array<index_t> above_, lone_, word_panel_, word_first_, columns_, in_parent_;
   device_array<mask_t> word_mask_;
   device_array<mask_pair> masks_;
 };
@@ -139,8 +165,8 @@ struct elimination_settings {
 class panel_elimination {
  public:
   void prepare(index_t n, const elimination_settings& settings, memory_budget& budget);
-  /// Two launches; asynchronous.
-  void run(const panel_view& panels, const std::uint32_t* children);
+  /// Two launches; asynchronous. Uses up finished() and control() of the structure.
+  void run(const panel_structure& structure);
   /// Of the last run, counting build only: work; cycles and time of all panels together and of those
   /// on the realised critical path, by part.
   void report(const panel_view& panels, execution& exec) const;
@@ -148,7 +174,6 @@ class panel_elimination {
  private:
   elimination_settings settings_;
   int warp_blocks_ = 0, block_blocks_ = 0;
-  device_array<std::uint32_t> unfinished_, control_;
   device_array<unsigned long long> counters_, stamps_;
   device_array<index_t> ready_;
 };

@@ -2,7 +2,7 @@
 //
 // The rule and the two reductions are those of cpu_bitmap_panels.cpp, where they are proved.
 //
-// Schedule. Every panel counts its unfinished children. A worker (a warp, or a block) takes leaves
+// Schedule. Every panel counts its finished children. A worker (a warp, or a block) takes leaves
 // by ticket; who finishes the last child of a panel goes on with that panel, others take the next
 // leaf. No worker ever waits for another outside a barrier of its own threads: any worker that
 // runs makes progress, whatever the others do, and whether or not they are resident.
@@ -16,17 +16,19 @@
 // Memory order. Masks of a panel P are written by atomic ORs of workers of panels below P, then by
 // plain loads and stores of P's worker. Let W be a worker that has pushed C, any panel below P.
 //  * The ORs of W's threads happen before the barrier at the end of push(), and this before the
-//    decrement of C's parent's counter by W's thread 0, which is a release (device scope; the
+//    increment of C's parent's counter by W's thread 0, which is a release (device scope; the
 //    barrier orders its own threads at block scope, and causality order is transitive).
-//  * Decrements of one counter are read-modify-writes: they form one release sequence. Who reads 1
-//    is last and acquires from all before. The same thread then passes a barrier with the other
+//  * Increments of one counter are read-modify-writes: they form one release sequence. Who completes
+//    the count is last and acquires from all before. The same thread then passes a barrier with the other
 //    threads of its worker, and only behind it they load masks. By induction along the tree, this
 //    includes what all panels below the children did.
 //  * A panel with one child needs no counter: what panels below the child did happens before the
 //    child's masks were read, and what was done for the child is by threads of the same worker,
 //    before a barrier of theirs.
+//  * Where all panels on the way up to a target have one child each, no other worker pushes to it:
+//    what is below has been done. Plain loads and stores serve then.
 //  * ORs among workers race only with each other: relaxed is enough, since OR commutes and no bit
-//    is read before the counter of its panel is zero.
+//    is read before the count of its panel is complete.
 // The list of the first launch is read in the second: ordered by the end of the grid.
 
 #include "variants/detail/gpu/simt.hpp"
@@ -42,8 +44,6 @@ namespace gsofa::gpu {
 
 namespace {
 
-/// Places in an ancestor up to so many steps above are found by in_parent, step by step.
-constexpr index_t most_steps = 4;
 /// Positions that a thread works on at a time, so that their loads overlap.
 constexpr int unroll = 4;
 
@@ -61,10 +61,13 @@ struct target_routes {
   route upper;    ///< of rows of U, to columns
   route lower;    ///< of columns of L, to rows
   mask_t both;    ///< k with L(t, k) != 0 and U(k, t) != 0 for some target t
-  index_t panel;  ///< the target
-  index_t begin;  ///< positions of the panel at hand that are vertices of the target
+  offset_t first;    ///< the target's first position in the masks
+  index_t panel;     ///< the target
+  index_t vertices;  ///< its first vertex
+  index_t begin;     ///< positions of the panel at hand that are vertices of the target
   index_t end;
   index_t steps;  ///< the target's place on the way up from the panel at hand, from 1; 0: far
+  bool alone;     ///< no other worker pushes to the target now
 };
 
 /// Vertices that vertices of a panel reach inside it; closed.
@@ -82,6 +85,7 @@ struct worker_state {
   mask_t any_upper;                  ///< k with an entry of U(k, :) in the boundary
   mask_t any_lower;                  ///< k with an entry of L(:, k) in the boundary
   offset_t above_begin[most_steps];  ///< [s]: where positions of the panel s + 1 steps above begin
+  index_t alone_steps;               ///< so many of these have one child each
   index_t panel;                     ///< the worker's next; -1: none
 
   GSOFA_DEVICE target_routes* routes() { return reinterpret_cast<target_routes*>(this + 1); }
@@ -119,7 +123,7 @@ constexpr int most_warps = 16;     // of a block of the second
 struct elimination_view {
   panel_view p;
   const std::uint32_t* children;
-  std::uint32_t* unfinished;
+  std::uint32_t* finished;
   std::uint32_t* ticket;
   std::uint32_t* ready_count;
   index_t* ready;
@@ -351,37 +355,63 @@ struct position {
   mask_pair masks;
   index_t z;
   index_t vertex;
-  index_t in_parent;  ///< its place in the parent panel
+  index_t place;  ///< in the panel one step above, then in those further up
 };
 
-/// ORs into the masks of the active targets what a position has for them.
-GSOFA_DEVICE void push_position(const panel_view& p, const position& here,
-                                std::uint32_t active, worker_state& s) {
-  index_t place = here.in_parent;
+/// ORs into the masks of the active targets what some positions have for them.
+GSOFA_DEVICE void push_positions(const panel_view& p, position (&here)[unroll], index_t length,
+                                 std::uint32_t active, worker_state& s) {
   index_t steps = 1;
-  // Targets ascend: those behind the first that begins behind z do so too.
   for (; active != 0; active &= active - 1) {
     const target_routes& routes = s.routes()[simt::lowest_bit(active)];
-    if (here.z < routes.begin) return;
-    mask_t upper = routed(here.masks.upper, routes.upper);
-    mask_t lower = routed(here.masks.lower, routes.lower);
-    if ((upper | lower) == 0) continue;
-    const index_t target = routes.panel;
-    index_t to = 0;
-    if (here.z < routes.end) {
-      // Among the targets themselves: U(t, f) and L(f, t) with t < f only.
-      to = here.vertex - p.begin[target];
-      upper &= below(to);
-      lower &= below(to);
-    } else if (routes.steps > 0) {
-      for (; steps < routes.steps; ++steps) place = p.in_parent[s.above_begin[steps - 1] + place];
-      to = place;
-    } else {
-      to = p.position(target, here.vertex);
+    // Targets ascend: positions before the end of one are none of the later ones.
+    for (; steps < routes.steps; ++steps) {
+      const offset_t base = s.above_begin[steps - 1];
+      GSOFA_UNROLL for (int u = 0; u < unroll; ++u) {
+        position& at = here[u];
+        if (at.z >= routes.end && at.z < length) at.place = p.in_parent[base + at.place];
+      }
     }
-    mask_pair& out = p.masks[p.position_begin[target] + to];
-    if (upper != 0) simt::atomic_or(&out.upper, upper);
-    if (lower != 0) simt::atomic_or(&out.lower, lower);
+    mask_pair add[unroll];
+    mask_pair old[unroll];
+    mask_pair* out[unroll];
+    GSOFA_UNROLL for (int u = 0; u < unroll; ++u) {
+      const position& at = here[u];
+      add[u] = old[u] = {0, 0};
+      out[u] = p.masks;
+      if (at.z < routes.begin || at.z >= length) continue;
+      add[u] = {routed(at.masks.upper, routes.upper), routed(at.masks.lower, routes.lower)};
+      if ((add[u].upper | add[u].lower) == 0) continue;
+      index_t to = at.place;
+      if (at.z < routes.end) {
+        // Among the targets themselves: U(t, f) and L(f, t) with t < f only.
+        to = at.vertex - routes.vertices;
+        add[u] = {add[u].upper & below(to), add[u].lower & below(to)};
+      } else if (routes.steps == 0) {
+        to = p.position(routes.panel, at.vertex);
+      }
+      out[u] = p.masks + routes.first + to;
+    }
+    if (routes.alone) {
+      GSOFA_UNROLL for (int u = 0; u < unroll; ++u) {
+        if ((add[u].upper | add[u].lower) != 0) old[u] = *out[u];
+      }
+      GSOFA_UNROLL for (int u = 0; u < unroll; ++u) {
+        if ((add[u].upper | add[u].lower) == 0) continue;
+        *out[u] = {old[u].upper | add[u].upper, old[u].lower | add[u].lower};
+      }
+      continue;
+    }
+    // Bits are never cleared: what is there already need not be added.
+    GSOFA_UNROLL for (int u = 0; u < unroll; ++u) {
+      if ((add[u].upper | add[u].lower) == 0) continue;
+      old[u] = {simt::load_shared_state(&out[u]->upper), simt::load_shared_state(&out[u]->lower)};
+    }
+    GSOFA_UNROLL for (int u = 0; u < unroll; ++u) {
+      if ((add[u].upper | add[u].lower) == 0) continue;
+      if ((add[u].upper & ~old[u].upper) != 0) simt::atomic_or(&out[u]->upper, add[u].upper);
+      if ((add[u].lower & ~old[u].lower) != 0) simt::atomic_or(&out[u]->lower, add[u].lower);
+    }
   }
 }
 
@@ -405,7 +435,6 @@ GSOFA_DEVICE void close_and_push(const panel_view& p, index_t j, worker_state& s
   const unsigned warps = team::warps();
   const offset_t first = p.position_begin[j];
   const offset_t end = p.word_begin[j + 1];
-  const index_t parent = p.parent[j];
   mask_pair* const masks = p.masks + first;
   target_routes* const routes = s.routes();
   target_routes& mine = routes[warp];
@@ -430,22 +459,32 @@ GSOFA_DEVICE void close_and_push(const panel_view& p, index_t j, worker_state& s
                                                simt::population(behind & lower_lanes()))];
     }
     if (lane == 0) {
-      mine.panel = p.word_panel[q];
+      const index_t target = p.word_panel[q];
+      mine.panel = target;
+      mine.vertices = p.begin[target];
+      mine.first = p.position_begin[target];
       mine.begin = at;
       mine.end = at + static_cast<index_t>(simt::population(members));
     }
     return m;
   };
   loaded_word m = load(p.word_begin[j] + warp);
+  GSOFA_UNROLL for (int u = 0; u < unroll; ++u) {
+    const index_t z = w + rank + u * team::size();
+    if (z >= length) break;
+    simt::prefetch(masks + z);
+    simt::prefetch(p.columns + first + z);
+    simt::prefetch(p.in_parent + first + z);
+  }
   if (warp == 0 || warp == warps - 1) {
     close_diagonal(masks, w, s, warp == 0, warp == warps - 1);
   }
-  if (warp == warps / 2 && lane == 0) {
-    s.any_upper = s.any_lower = 0;
-    index_t above = parent;
-    for (index_t step = 0; step < most_steps; ++step) {
-      s.above_begin[step] = above < 0 ? -1 : p.position_begin[above];
-      if (above >= 0) above = p.parent[above];
+  if (warp == warps / 2 && lane < static_cast<unsigned>(most_steps)) {
+    const index_t above = p.above[offset_t{j} * most_steps + lane];
+    s.above_begin[lane] = above < 0 ? -1 : p.position_begin[above];
+    if (lane == 0) {
+      s.alone_steps = p.lone[j];
+      s.any_upper = s.any_lower = 0;
     }
   }
   team::sync();
@@ -498,11 +537,12 @@ GSOFA_DEVICE void close_and_push(const panel_view& p, index_t j, worker_state& s
       set_route(mine.lower, (m.low.upper & low) != 0 ? low & last_members(m.low.upper, s.u) : 0,
                 (m.high.upper & high) != 0 ? high & last_members(m.high.upper, s.u) : 0);
       // Is the target one of the next ancestors?
-      const bool there = lane < static_cast<unsigned>(most_steps) &&
-                         s.above_begin[lane] == p.position_begin[mine.panel];
+      const bool there =
+          lane < static_cast<unsigned>(most_steps) && s.above_begin[lane] == mine.first;
       const unsigned step = simt::ballot(there);
       if (lane == 0) {
         mine.steps = step == 0 ? 0 : static_cast<index_t>(simt::lowest_bit(step)) + 1;
+        mine.alone = step != 0 && mine.steps <= s.alone_steps;
       }
     } else if (lane == 0) {
       mine.upper.active = mine.lower.active = 0;
@@ -533,16 +573,15 @@ GSOFA_DEVICE void close_and_push(const panel_view& p, index_t j, worker_state& s
           here[u] = {masks[at], at, p.columns[first + at], p.in_parent[first + at]};
         }
       }
-      GSOFA_UNROLL for (int u = 0; u < unroll; ++u) {
-        if (here[u].z >= length) break;
-        mask_pair& m_here = here[u].masks;
-        if (!closed) {
+      if (!closed) {
+        GSOFA_UNROLL for (int u = 0; u < unroll; ++u) {
+          mask_pair& m_here = here[u].masks;
           m_here = {closure(m_here.upper, s.l), closure(m_here.lower, s.u)};
-          masks[here[u].z] = m_here;
+          if (here[u].z < length) masks[here[u].z] = m_here;
           any = {any.upper | m_here.upper, any.lower | m_here.lower};
         }
-        push_position(p, here[u], active, s);
       }
+      push_positions(p, here, length, active, s);
     }
     if (!closed) {
       closed = true;
@@ -588,7 +627,8 @@ GSOFA_DEVICE void follow(const elimination_view& e, index_t j, worker_state& s) 
       const index_t parent = e.p.parent[j];
       const bool last =
           parent >= 0 && (e.children[parent] == 1 ||
-                          simt::atomic_decrement_acq_rel(e.unfinished + parent) == 1);
+                          simt::atomic_increment_acq_rel(e.finished + parent) + 1 ==
+                              e.children[parent]);
       s.panel = last ? parent : -1;
     }
     note(e.stamps, j, stamp_handed, first);
@@ -636,9 +676,7 @@ GSOFA_BOUNDED_KERNEL(most_warps * 32) void block_panels_kernel(elimination_view 
 void panel_elimination::prepare(index_t n, const elimination_settings& settings,
                                 memory_budget& budget) {
   settings_ = settings;
-  unfinished_ = {budget, "schedule", n};
   ready_ = {budget, "schedule", n};
-  control_ = {budget, "control", 3};
   counters_ = {budget, "control", elimination_counters};
   if (detail::counting) stamps_ = {budget, "stamps", offset_t{n} * panel_stamps};
   const int threads = settings_.warps_per_block * 32;
@@ -648,22 +686,23 @@ void panel_elimination::prepare(index_t n, const elimination_settings& settings,
       1, resident_blocks(block_panels_kernel, threads, state_bytes(settings_.warps_per_block)));
 }
 
-void panel_elimination::run(const panel_view& panels, const std::uint32_t* children) {
-  fill_bytes(control_.data(), 0, 3);
-  fill_bytes(counters_.data(), 0, elimination_counters);
-  fill_bytes(stamps_.data(), 0, stamps_.size());
-  copy_on_device(unfinished_.data(), children, panels.panels);
-  elimination_view e{panels,
-                     children,
-                     unfinished_.data(),
-                     control_.data(),
-                     control_.data() + 2,
+void panel_elimination::run(const panel_structure& structure) {
+  if constexpr (detail::counting) {
+    fill_bytes(counters_.data(), 0, elimination_counters);
+    fill_bytes(stamps_.data(), 0, stamps_.size());
+  }
+  std::uint32_t* const control = structure.control();
+  elimination_view e{structure.view(),
+                     structure.children(),
+                     structure.finished(),
+                     control,
+                     control + 2,
                      ready_.data(),
                      settings_.warp_positions,
                      counters_.data(),
                      stamps_.data()};
   launch(warp_panels_kernel, warp_blocks_, warp_threads, warp_threads / 32 * state_bytes(1), e);
-  e.ticket = control_.data() + 1;
+  e.ticket = control + 1;
   launch(block_panels_kernel, block_blocks_, settings_.warps_per_block * 32,
          state_bytes(settings_.warps_per_block), e);
 }

@@ -5,6 +5,7 @@
 #if defined(GSOFA_GPU)
 
 #include <algorithm>
+#include <cstring>
 #include <limits>
 
 #include "common/preprocess.hpp"
@@ -13,6 +14,19 @@
 #include "variants/detail/gpu/tile_scan.hpp"
 
 namespace gsofa::gpu {
+
+/// What the host reads back; one copy.
+struct structure_totals {
+  offset_t words;
+  offset_t positions;
+  std::uint32_t panels;
+  std::uint32_t overflow;   ///< the table of words was too small
+  std::uint32_t siblings;   ///< vertices with siblings in the forest of nearest parents
+  std::uint32_t justified;  ///< those of them whose parent has a neighbour in their subtree
+
+  /// Is that forest the elimination tree?
+  GSOFA_DEVICE bool is_etree() const { return siblings == justified; }
+};
 
 namespace {
 
@@ -29,19 +43,6 @@ constexpr offset_t first_words_per_vertex = 0;
 #endif
 constexpr std::uint32_t most_probes = 128;
 constexpr offset_t bytes_per_word = 16;  // in the table, loose, or sorted
-
-/// What the host reads back; one copy.
-struct structure_totals {
-  offset_t words;
-  offset_t positions;
-  std::uint32_t panels;
-  std::uint32_t overflow;   ///< the table of words was too small
-  std::uint32_t siblings;   ///< vertices with siblings in the forest of nearest parents
-  std::uint32_t justified;  ///< those of them whose parent has a neighbour in their subtree
-
-  /// Is that forest the elimination tree?
-  GSOFA_DEVICE bool is_etree() const { return siblings == justified; }
-};
 
 // ------------------------------------------------------------------------------- entries of A
 
@@ -639,6 +640,23 @@ GSOFA_KERNEL void positions_kernel(panel_view p, offset_t words, loose_words loo
   }
 }
 
+/// The next panels above each.
+GSOFA_KERNEL void ancestors_kernel(index_t panels, const index_t* parent,
+                                   const std::uint32_t* children, index_t* above, index_t* lone) {
+  for (offset_t k = offset_t{simt::block_index()} * simt::block_size() + simt::thread_index();
+       k < panels; k += offset_t{simt::grid_size()} * simt::block_size()) {
+    index_t alone = 0;
+    index_t at = parent[k];
+    for (index_t step = 0; step < most_steps; ++step) {
+      above[k * most_steps + step] = at;
+      if (at < 0) continue;
+      if (alone == step && children[at] == 1) ++alone;
+      at = parent[at];
+    }
+    lone[k] = alone;
+  }
+}
+
 /// Sets the bits of A: entry (i, j) in the panel of the smaller of the two.
 GSOFA_KERNEL void scatter_kernel(matrix_view a, panel_view p) {
   for_each_entry(a, [&](index_t row, index_t column) {
@@ -654,29 +672,46 @@ GSOFA_KERNEL void scatter_kernel(matrix_view a, panel_view p) {
 
 }  // namespace
 
+constexpr offset_t totals_words = sizeof(structure_totals) / 4;
+constexpr offset_t header_words = totals_words + panel_structure::control_words;
+static_assert(header_words % 2 == 0);
+
 void panel_structure::prepare(index_t n, memory_budget& budget) {
   n_ = n;
-  for (auto* words : {&tree_parent_, &hint_, &children_, &big_children_, &panel_children_,
-                      &word_count_, &cursor_}) {
-    *words = {budget, "tree", n};
-  }
+  zeroed_ = {budget, "tree", header_words + offset_t{zero_arrays} * n};
+  tree_parent_ = {budget, "tree", n};
+  hint_ = {budget, "tree", n};
+  found_.resize(sizeof(structure_totals));
   for (auto* indices : {&low_, &depth_, &panel_of_, &panel_parent_, &siblings_}) {
     *indices = {budget, "tree", n};
   }
   minima_ = {budget, "tree", offset_t{n} / (minima::group - 1) + minima::most_levels};
   begin_ = {budget, "tree", offset_t{n} + 1};
-  length_ = {budget, "tree", n};
   word_begin_ = {budget, "tree", offset_t{n} + 1};
   position_begin_ = {budget, "tree", offset_t{n} + 1};
-  control_ = {budget, "control", sizeof(structure_totals) / 4};
   constexpr std::size_t most = std::max(sizeof(cut_scan::value), sizeof(length_scan::value));
   partial_ = {budget, "control", static_cast<offset_t>(most) * threads_per_block};
 }
+
+structure_totals* panel_structure::totals() const {
+  return reinterpret_cast<structure_totals*>(zeroed_.data());
+}
+std::uint32_t* panel_structure::control() const { return zeroed_.data() + totals_words; }
+std::uint32_t* panel_structure::zeros(zero_array which) const {
+  return zeroed_.data() + header_words + offset_t{which} * n_;
+}
+unsigned long long* panel_structure::length() const {
+  return reinterpret_cast<unsigned long long*>(zeros(in_length));
+}
+const std::uint32_t* panel_structure::children() const { return zeros(in_panel_children); }
+std::uint32_t* panel_structure::finished() const { return zeros(in_finished); }
 
 void panel_structure::release() {
   relabelled_ = false;
   order_ = {};
   label_ = {};
+  above_ = {};
+  lone_ = {};
   word_panel_ = {};
   word_first_ = {};
   word_mask_ = {};
@@ -722,22 +757,17 @@ void panel_structure::nearest_parents(const device_matrix& a, offset_t nnz) {
 }
 
 void panel_structure::cut(index_t width, bool is_etree) {
-  auto* const totals = reinterpret_cast<structure_totals*>(control_.data());
   const std::uint32_t* const parent = tree_parent_.data();
-  const std::uint32_t* const children = children_.data();
-  fill_bytes(totals, 0, 1);
-  fill_bytes(children_.data(), 0, n_);
-  fill_bytes(big_children_.data(), 0, n_);
-  fill_bytes(panel_children_.data(), 0, n_);
-  launch(subtree_kernel, blocks_for(n_), threads_per_block, 0, n_, width, parent, children_.data(),
-         big_children_.data(), low_.data());
-  scan(cut_scan{n_, width, parent, children, big_children_.data(), low_.data(), panel_of_.data(),
-                begin_.data(), depth_.data(), totals},
+  const std::uint32_t* const children = zeros(in_children);
+  launch(subtree_kernel, blocks_for(n_), threads_per_block, 0, n_, width, parent,
+         zeros(in_children), zeros(in_big_children), low_.data());
+  scan(cut_scan{n_, width, parent, children, zeros(in_big_children), low_.data(), panel_of_.data(),
+                begin_.data(), depth_.data(), totals()},
        n_, reinterpret_cast<cut_scan::value*>(partial_.data()));
   launch(panel_tree_kernel, blocks_for(n_), threads_per_block, 0, n_, parent,
          sibling_lists{children, depth_.data(), siblings_.data()}, is_etree,
          static_cast<const index_t*>(panel_of_.data()), static_cast<const index_t*>(begin_.data()),
-         panel_parent_.data(), panel_children_.data(), totals);
+         panel_parent_.data(), zeros(in_panel_children), totals());
 }
 
 // On the host: such inputs are the exception. Vertices are labels from here on.
@@ -773,16 +803,15 @@ bool panel_structure::build(const device_matrix& a, offset_t nnz, const panel_li
 bool panel_structure::try_build(const device_matrix& a, offset_t nnz, const panel_limits& limits,
                                 memory_budget& budget, execution& exec) {
   const matrix_view matrix = view_of(a, n_, nnz);
-  auto* const totals = reinterpret_cast<structure_totals*>(control_.data());
   const auto left = [&] { return budget.limit() - budget.used() - limits.reserve; };
   const offset_t most =
       limits.most_positions > 0 ? limits.most_positions : std::numeric_limits<offset_t>::max();
+  fill_bytes(zeroed_.data(), 0, zeroed_.size());
   nearest_parents(a, nnz);
   cut(limits.width, false);
-  fill_bytes(hint_.data(), 0, n_);
   launch_on_entries(justify_kernel, matrix,
-                    sibling_lists{children_.data(), depth_.data(), siblings_.data()}, hint_.data(),
-                    totals);
+                    sibling_lists{zeros(in_children), depth_.data(), siblings_.data()},
+                    zeros(in_marks), totals());
 
   structure_totals found{};
   word_table table{};
@@ -794,18 +823,18 @@ bool panel_structure::try_build(const device_matrix& a, offset_t nnz, const pane
     slots = {budget, "word_table", capacity};
     table = {slots.data(), static_cast<std::uint32_t>(capacity)};
     fill_bytes(slots.data(), 0, capacity);
-    fill_bytes(word_count_.data(), 0, n_);
-    fill_bytes(length_.data(), 0, n_);
     launch_on_entries(
         boundary_kernel, matrix,
         cut_view{label_.data(), begin_.data(), panel_of_.data(), panel_parent_.data()}, table,
-        totals);
-    launch(length_kernel, blocks_for(capacity), threads_per_block, 0, table, word_count_.data(),
-           length_.data());
-    scan(length_scan{begin_.data(), word_count_.data(), length_.data(), word_begin_.data(),
-                     position_begin_.data(), totals},
+        totals());
+    launch(length_kernel, blocks_for(capacity), threads_per_block, 0, table, zeros(in_word_count),
+           length());
+    scan(length_scan{begin_.data(), zeros(in_word_count), length(), word_begin_.data(),
+                     position_begin_.data(), totals()},
          n_, reinterpret_cast<length_scan::value*>(partial_.data()));
-    copy_to_host(&found, static_cast<const structure_totals*>(totals), 1);
+    copy_to_host(found_.data(), reinterpret_cast<const unsigned char*>(totals()),
+                 static_cast<offset_t>(sizeof found));
+    std::memcpy(&found, found_.data(), sizeof found);
     exec.check_deadline();
     const bool is_etree = found.siblings == found.justified;
     if (is_etree && found.overflow == 0) break;
@@ -813,12 +842,14 @@ bool panel_structure::try_build(const device_matrix& a, offset_t nnz, const pane
     if (!is_etree) {
       if (left() < 8 * offset_t{n_}) return false;
       relabel(a, nnz, budget);
+      fill_bytes(zeroed_.data(), 0, zeroed_.size());
       cut(limits.width, true);
     } else {
       // The positions found so far are a part of all.
       if (found.positions > most) return false;
       capacity *= 4;
-      fill_bytes(&totals->overflow, 0, 1);
+      fill_bytes(&totals()->overflow, 0, 1);
+      fill_bytes(zeros(in_length), 0, 3 * offset_t{n_});
     }
   }
   panels_ = static_cast<index_t>(found.panels);
@@ -829,12 +860,17 @@ bool panel_structure::try_build(const device_matrix& a, offset_t nnz, const pane
   const device_array<word_slot> loose_slots(budget, "loose_words", words_);
   const device_array<index_t> loose_first(budget, "loose_words", words_);
   const loose_words loose{loose_slots.data(), loose_first.data()};
-  fill_bytes(cursor_.data(), 0, n_);
   launch(collect_kernel, blocks_for(capacity), threads_per_block, 0, table,
-         static_cast<const offset_t*>(word_begin_.data()), cursor_.data(), loose);
+         static_cast<const offset_t*>(word_begin_.data()), zeros(in_cursor), loose);
   slots = {};
   const offset_t word_bytes = words_ * bytes_per_word;
-  if ((left() - word_bytes) / bytes_per_position < positions_) return false;
+  const offset_t panel_bytes = offset_t{panels_} * (most_steps + 1) * 4;
+  if ((left() - word_bytes - panel_bytes) / bytes_per_position < positions_) return false;
+  above_ = {budget, "tree", offset_t{panels_} * most_steps};
+  lone_ = {budget, "tree", panels_};
+  launch(ancestors_kernel, blocks_for(panels_), threads_per_block, 0, panels_,
+         static_cast<const index_t*>(panel_parent_.data()), children(), above_.data(),
+         lone_.data());
   word_panel_ = {budget, "words", words_};
   word_first_ = {budget, "words", words_};
   word_mask_ = {budget, "words", words_};
@@ -862,6 +898,8 @@ panel_view panel_structure::view() const {
           begin_.data(),
           panel_of_.data(),
           panel_parent_.data(),
+          above_.data(),
+          lone_.data(),
           word_begin_.data(),
           position_begin_.data(),
           word_panel_.data(),

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "common/error.hpp"
+#include "common/execution.hpp"
 #include "common/types.hpp"
 #include "variants/detail/gpu/simt.hpp"
 
@@ -37,14 +38,19 @@ inline void check(cudaError_t status, const char* what) {
 inline cudaMemPool_t memory_pool() {
   int device = 0;
   check(cudaGetDevice(&device), "cudaGetDevice");
+  thread_local int known = -1;
+  thread_local cudaMemPool_t pool = nullptr;
+  if (device == known) return pool;
+  pool = nullptr;
   int supported = 0;
   check(cudaDeviceGetAttribute(&supported, cudaDevAttrMemoryPoolsSupported, device),
         "device attributes");
-  if (supported == 0) return nullptr;
-  cudaMemPool_t pool = nullptr;
-  check(cudaDeviceGetDefaultMemPool(&pool, device), "memory pool");
-  std::uint64_t keep = ~std::uint64_t{0};
-  check(cudaMemPoolSetAttribute(pool, cudaMemPoolAttrReleaseThreshold, &keep), "memory pool");
+  if (supported != 0) {
+    check(cudaDeviceGetDefaultMemPool(&pool, device), "memory pool");
+    std::uint64_t keep = ~std::uint64_t{0};
+    check(cudaMemPoolSetAttribute(pool, cudaMemPoolAttrReleaseThreshold, &keep), "memory pool");
+  }
+  known = device;
   return pool;
 }
 
@@ -345,5 +351,57 @@ void launch_cooperative(void (*kernel)(P...), int blocks, int threads, std::size
                            shared_bytes, true, [&] { kernel(static_cast<P>(a)...); });
 #endif
 }
+
+/// Splits the time of a run among phases without waiting between them: a mark is an event among the
+/// launches of this host thread.
+class device_phases {
+ public:
+  device_phases() = default;
+  device_phases(const device_phases&) = delete;
+  device_phases& operator=(const device_phases&) = delete;
+#if defined(__CUDACC__)
+  ~device_phases() {
+    for (const cudaEvent_t e : events_) cudaEventDestroy(e);
+  }
+#endif
+
+  /// Begins the first phase.
+  void start(execution& exec, phase_id first) {
+    marks_.clear();
+    mark(exec, first);
+  }
+  /// What is launched from here on belongs to `next`.
+  void mark([[maybe_unused]] execution& exec, phase_id next) {
+#if defined(__CUDACC__)
+    if (marks_.size() == events_.size()) {
+      events_.push_back(nullptr);
+      check(cudaEventCreate(&events_.back()), "event");
+    }
+    check(cudaEventRecord(events_[marks_.size()], cudaStreamPerThread), "event");
+#else
+    exec.phases.switch_to(next);
+#endif
+    marks_.push_back(next);
+  }
+  /// Waits for all and charges the phases; the rest stays with the phase of the host.
+  void finish(execution& exec) {
+    const phase_id last = marks_.back();
+    mark(exec, last);
+    synchronize();
+#if defined(__CUDACC__)
+    for (std::size_t k = 0; k + 1 < marks_.size(); ++k) {
+      float ms = 0;
+      check(cudaEventElapsedTime(&ms, events_[k], events_[k + 1]), "event");
+      exec.phases.charge(marks_[k], 1e-3 * static_cast<double>(ms));
+    }
+#endif
+  }
+
+ private:
+  std::vector<phase_id> marks_;
+#if defined(__CUDACC__)
+  std::vector<cudaEvent_t> events_;
+#endif
+};
 
 }  // namespace gsofa::gpu

@@ -85,12 +85,12 @@ GSOFA_DEVICE std::uint64_t atomic_cas(std::uint64_t* p, std::uint64_t expected,
                    static_cast<unsigned long long>(expected),
                    static_cast<unsigned long long>(desired));
 }
-/// *p -= 1; returns the old value. Releases what this thread did before it, and what others of its
+/// *p += 1; returns the old value. Releases what this thread did before it, and what others of its
 /// block or warp did before a barrier that this thread passed, to the device; acquires likewise.
 /// All calls on one word form a release sequence: who gets the last value sees what every earlier
 /// caller released.
-GSOFA_DEVICE std::uint32_t atomic_decrement_acq_rel(std::uint32_t* p) {
-  return cuda::atomic_ref<std::uint32_t, cuda::thread_scope_device>(*p).fetch_sub(
+GSOFA_DEVICE std::uint32_t atomic_increment_acq_rel(std::uint32_t* p) {
+  return cuda::atomic_ref<std::uint32_t, cuda::thread_scope_device>(*p).fetch_add(
       1, cuda::std::memory_order_acq_rel);
 }
 
@@ -104,6 +104,9 @@ template <class T>
 GSOFA_DEVICE T load_constant(const T* p) {
   return __ldg(p);
 }
+
+/// Brings what is at p nearer, for a plain load soon.
+GSOFA_DEVICE void prefetch(const void* p) { asm volatile("prefetch.global.L1 [%0];" ::"l"(p)); }
 
 GSOFA_DEVICE unsigned population(std::uint32_t x) { return static_cast<unsigned>(__popc(x)); }
 GSOFA_DEVICE unsigned population(std::uint64_t x) { return static_cast<unsigned>(__popcll(x)); }
@@ -256,9 +259,9 @@ T atomic_cas(T* p, T expected, T desired) {
   if (old == expected) *p = desired;
   return old;
 }
-inline std::uint32_t atomic_decrement_acq_rel(std::uint32_t* p) {
+inline std::uint32_t atomic_increment_acq_rel(std::uint32_t* p) {
   emulator::maybe_yield();
-  return (*p)--;
+  return (*p)++;
 }
 template <class T>
 T load_shared_state(const T* p) {
@@ -269,6 +272,7 @@ template <class T>
 T load_constant(const T* p) {
   return *p;
 }
+inline void prefetch(const void*) {}
 inline unsigned population(std::uint32_t x) { return static_cast<unsigned>(std::popcount(x)); }
 inline unsigned population(std::uint64_t x) { return static_cast<unsigned>(std::popcount(x)); }
 inline unsigned highest_bit(std::uint64_t x) {
