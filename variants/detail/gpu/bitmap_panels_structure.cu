@@ -67,10 +67,11 @@ GSOFA_DEVICE index_t row_of(const offset_t* row_ptr, offset_t e, index_t low, in
   return low;
 }
 
-/// Calls visit(i, j) for all entries of A, a thread each, however long the rows are. Needs 8 bytes
-/// of shared memory.
+/// Calls visit(is_entry, i, j) for all entries of A, a lane each, however long the rows are: whole
+/// warps of consecutive entries, the last ones with lanes that have none. Needs 8 bytes of shared
+/// memory.
 template <class Visit>
-GSOFA_DEVICE void for_each_entry(const matrix_view& a, Visit&& visit) {
+GSOFA_DEVICE void for_each_lane(const matrix_view& a, Visit&& visit) {
   auto* const rows = simt::shared_memory<index_t>();
   const auto threads = static_cast<offset_t>(simt::block_size());
   const auto thread = static_cast<offset_t>(simt::thread_index());
@@ -80,11 +81,34 @@ GSOFA_DEVICE void for_each_entry(const matrix_view& a, Visit&& visit) {
     const offset_t end = first + chunk < a.nnz ? first + chunk : a.nnz;
     if (thread < 2) rows[thread] = row_of(a.row_ptr, thread == 0 ? first : end - 1, 0, a.n - 1);
     simt::sync_block();
-    for (offset_t e = first + thread; e < end; e += threads) {
-      visit(row_of(a.row_ptr, e, rows[0], rows[1]), a.col_idx[e]);
+    for (offset_t base = first; base < end; base += threads) {
+      const offset_t e = base + thread;
+      const bool is_entry = e < end;
+      visit(is_entry, is_entry ? row_of(a.row_ptr, e, rows[0], rows[1]) : 0,
+            is_entry ? a.col_idx[e] : 0);
     }
     simt::sync_block();
   }
+}
+
+/// Calls visit(i, j) for all entries of A.
+template <class Visit>
+GSOFA_DEVICE void for_each_entry(const matrix_view& a, Visit&& visit) {
+  for_each_lane(a, [&](bool is_entry, index_t i, index_t j) {
+    if (is_entry) visit(i, j);
+  });
+}
+
+/// In the first lane of each run of equal keys: the OR over the run. In the others: 0.
+GSOFA_DEVICE mask_t or_of_run(std::uint64_t key, mask_t mask) {
+  const unsigned lane = lane_index();
+  const std::uint64_t before = simt::shuffle_up(key, 1);
+  for (unsigned step = 1; step < 32; step *= 2) {
+    const std::uint64_t other_key = simt::shuffle_down(key, step);
+    const mask_t other = simt::shuffle_down(mask, step);
+    if (lane + step < 32 && other_key == key) mask |= other;
+  }
+  return lane == 0 || before != key ? mask : 0;
 }
 
 /// Adds up one number of each thread.
@@ -405,13 +429,11 @@ struct word_table {
   std::uint32_t capacity;  // a power of 2
 };
 
-enum class insertion { added, present, overflow };
-
-/// Adds a member to the words (path[b], t), b < count, all at once, so that the round trips to
-/// memory overlap. Tells whether the last one had it.
+/// Adds members to the words (path[b], t), b < count, all at once, so that the round trips to
+/// memory overlap. Returns those that the last one did not have.
 template <int Batch>
-GSOFA_DEVICE insertion insert(const word_table& table, const index_t* path, int count, index_t t,
-                              mask_t member) {
+GSOFA_DEVICE mask_t insert(const word_table& table, const index_t* path, int count, index_t t,
+                           mask_t members, structure_totals* totals) {
   word_slot found[Batch];
   std::uint64_t key[Batch];
   std::uint32_t place[Batch]{};
@@ -423,7 +445,7 @@ GSOFA_DEVICE insertion insert(const word_table& table, const index_t* path, int 
     key[b] = (static_cast<std::uint64_t>(static_cast<std::uint32_t>(path[b]) + 1) << 32) |
              static_cast<std::uint32_t>(t);
     place[b] = static_cast<std::uint32_t>(mix64(key[b])) & (table.capacity - 1);
-    found[b] = {key[b], member};
+    found[b] = {key[b], members};
     if (b < count) look(b);
   }
   GSOFA_UNROLL for (int b = 0; b < Batch; ++b) {
@@ -432,18 +454,21 @@ GSOFA_DEVICE insertion insert(const word_table& table, const index_t* path, int 
         found[b] = {simt::atomic_cas(&table.slots[place[b]].key, no_key, key[b]), 0};
         if (found[b].key == no_key || found[b].key == key[b]) break;
       }
-      if (probe >= most_probes || probe >= table.capacity) return insertion::overflow;
+      if (probe >= most_probes || probe >= table.capacity) {
+        simt::atomic_exchange(&totals->overflow, std::uint32_t{1});
+        return 0;
+      }
       place[b] = (place[b] + 1) & (table.capacity - 1);
       look(b);
     }
   }
-  mask_t last = member;
+  mask_t before = members;
   GSOFA_UNROLL for (int b = 0; b < Batch; ++b) {
     if (b >= count) break;
-    last = found[b].mask;
-    if ((last & member) == 0) last = simt::atomic_or(&table.slots[place[b]].mask, member);
+    before = found[b].mask;
+    if ((members & ~before) != 0) before = simt::atomic_or(&table.slots[place[b]].mask, members);
   }
-  return (last & member) != 0 ? insertion::present : insertion::added;
+  return members & ~before;
 }
 
 struct cut_view {
@@ -455,9 +480,10 @@ struct cut_view {
 
 /// Boundaries of all panels. i is in the boundary of J iff J lies below panel(i) on the way up from
 /// a panel K that holds a neighbour of i in A + A^T: every boundary vertex of a child is in the
-/// panel or in its boundary. A thread per entry of A goes up from K as long as it adds i; who finds
+/// panel or in its boundary. A lane per entry of A goes up from K as long as it adds i; who finds
 /// i there leaves the rest to the one who added it. Panels ascend along the way, which ends at
-/// panel(i), an ancestor of K.
+/// panel(i), an ancestor of K. Entries of one row often share K and panel(i): one lane goes for all
+/// of a run.
 ///
 /// Several panels of the way are one step, which adds i to all of them whatever it finds. Who adds
 /// i to the last of a step goes on; so, by induction down from panel(i), where i has been added it
@@ -465,29 +491,33 @@ struct cut_view {
 GSOFA_KERNEL void boundary_kernel(matrix_view a, cut_view c, word_table table,
                                   structure_totals* totals) {
   if (!totals->is_etree()) return;
-  for_each_entry(a, [&](index_t row, index_t column) {
-    if (row == column) return;
-    const index_t i = c.label == nullptr ? row : c.label[row];
-    const index_t j = c.label == nullptr ? column : c.label[column];
-    const index_t high = i < j ? j : i;
-    const index_t target = c.panel_of[high];
-    const mask_t member = bit(high - c.begin[target]);
-    index_t k = c.panel_of[i < j ? i : j];
+  for_each_lane(a, [&](bool is_entry, index_t row, index_t column) {
+    index_t k = 0;
+    index_t target = 0;
+    mask_t members = 0;
+    if (is_entry && row != column) {
+      const index_t i = c.label == nullptr ? row : c.label[row];
+      const index_t j = c.label == nullptr ? column : c.label[column];
+      const index_t high = i < j ? j : i;
+      k = c.panel_of[i < j ? i : j];
+      target = c.panel_of[high];
+      if (k != target) members = bit(high - c.begin[target]);
+    }
+    const auto key = static_cast<std::uint64_t>(static_cast<std::uint32_t>(k)) << 32 |
+                     static_cast<std::uint32_t>(target);
+    members = or_of_run(key, members);
+    if (members == 0) return;
     // Most ways end at their first panel.
-    if (k >= target) return;
-    insertion outcome = insert<1>(table, &k, 1, target, member);
+    members = insert<1>(table, &k, 1, target, members, totals);
     k = c.panel_parent[k];
-    while (outcome == insertion::added && k >= 0 && k < target) {
+    while (members != 0 && k >= 0 && k < target) {
       constexpr int batch = 4;
       index_t path[batch]{};
       int count = 0;
       for (; count < batch && k >= 0 && k < target; ++count, k = c.panel_parent[k]) {
         path[count] = k;
       }
-      outcome = insert<batch>(table, path, count, target, member);
-    }
-    if (outcome == insertion::overflow) {
-      simt::atomic_exchange(&totals->overflow, std::uint32_t{1});
+      members = insert<batch>(table, path, count, target, members, totals);
     }
   });
 }
@@ -657,16 +687,24 @@ GSOFA_KERNEL void ancestors_kernel(index_t panels, const index_t* parent,
   }
 }
 
-/// Sets the bits of A: entry (i, j) in the panel of the smaller of the two.
+/// Sets the bits of A: entry (i, j) in the panel of the smaller of the two. Entries of one row left
+/// of the diagonal that lie in one panel share a mask: one lane sets them all.
 GSOFA_KERNEL void scatter_kernel(matrix_view a, panel_view p) {
-  for_each_entry(a, [&](index_t row, index_t column) {
-    if (row == column) return;
+  for_each_lane(a, [&](bool is_entry, index_t row, index_t column) {
     const index_t i = p.vertex(row);
     const index_t j = p.vertex(column);
-    const index_t k = i < j ? i : j;
+    const bool upper = i < j;
+    const index_t k = upper ? i : j;
+    const index_t f = upper ? j : i;
     const index_t panel = p.panel_of[k];
-    mask_pair& m = p.masks[p.position_begin[panel] + p.position(panel, i < j ? j : i)];
-    simt::atomic_or(i < j ? &m.upper : &m.lower, bit(k - p.begin[panel]));
+    const auto key = static_cast<std::uint64_t>(static_cast<std::uint32_t>(panel)) << 33 |
+                     static_cast<std::uint64_t>(static_cast<std::uint32_t>(f)) << 1 |
+                     (upper ? 1U : 0U);
+    const mask_t set =
+        or_of_run(key, is_entry && row != column ? bit(k - p.begin[panel]) : mask_t{0});
+    if (set == 0) return;
+    mask_pair& m = p.masks[p.position_begin[panel] + p.position(panel, f)];
+    simt::atomic_or(upper ? &m.upper : &m.lower, set);
   });
 }
 

@@ -53,6 +53,10 @@ template <class T>
 GSOFA_DEVICE T shuffle_up(T value, unsigned delta) {
   return __shfl_up_sync(0xffffffffU, value, delta);
 }
+template <class T>
+GSOFA_DEVICE T shuffle_down(T value, unsigned delta) {
+  return __shfl_down_sync(0xffffffffU, value, delta);
+}
 
 template <class T>
 GSOFA_DEVICE T* shared_memory() {
@@ -203,6 +207,11 @@ template <class T>
 T shuffle_up(T value, unsigned delta) {
   const unsigned lane = thread_index() & 31U;
   return shuffle(value, lane >= delta ? lane - delta : lane);
+}
+template <class T>
+T shuffle_down(T value, unsigned delta) {
+  const unsigned lane = thread_index() & 31U;
+  return shuffle(value, lane + delta < 32 ? lane + delta : lane);
 }
 
 template <class T>
