@@ -44,9 +44,6 @@ namespace gsofa::gpu {
 
 namespace {
 
-/// Positions that a thread works on at a time, so that their loads overlap.
-constexpr int unroll = 4;
-
 /// What the targets of one target panel take of the rows of U (or columns of L) of the panel at
 /// hand.
 struct route {
@@ -76,6 +73,19 @@ struct reach {
   mask_t to[mask_bits];    ///< [k]: those < k that reach k
 };
 
+/// Where a panel lies.
+struct panel_place {
+  offset_t first;       ///< position
+  offset_t word_begin;  ///< its words
+  offset_t word_end;
+  index_t width;
+  index_t length;
+};
+
+GSOFA_DEVICE panel_place place_of(const panel_view& p, index_t j) {
+  return {p.position_begin[j], p.word_begin[j], p.word_begin[j + 1], p.width(j), p.length(j)};
+}
+
 /// Shared memory of a worker, before the routes of its warps.
 struct worker_state {
   mask_t rows[mask_bits];            ///< diagonal block: [r]: columns of row r
@@ -87,6 +97,7 @@ struct worker_state {
   offset_t above_begin[most_steps];  ///< [s]: where positions of the panel s + 1 steps above begin
   index_t alone_steps;               ///< so many of these have one child each
   index_t panel;                     ///< the worker's next; -1: none
+  panel_place parent[2];             ///< of the panel at hand, and of the one before or after
 
   GSOFA_DEVICE target_routes* routes() { return reinterpret_cast<target_routes*>(this + 1); }
 };
@@ -158,6 +169,8 @@ struct worker {
       simt::sync_warp();
     }
   }
+  /// Positions that a thread works on at a time, so that their loads and steps overlap.
+  static constexpr int unroll = Block ? 4 : 2;
   /// Warps of the worker, and this thread's.
   static GSOFA_DEVICE unsigned warps() { return Block ? simt::block_size() / 32 : 1; }
   static GSOFA_DEVICE unsigned warp() { return Block ? simt::thread_index() / 32 : 0; }
@@ -274,30 +287,49 @@ GSOFA_DEVICE void close_diagonal(const mask_pair* masks, index_t w, worker_state
   }
 }
 
-/// m with all that its members reach.
-GSOFA_DEVICE mask_t closure(mask_t m, const reach& r) {
-  for (mask_t todo = m; todo != 0;) {
-    const mask_t reached = r.from[simt::lowest_bit(todo)];
-    m |= reached;
-    todo &= (todo - 1) & ~reached;
+/// Adds to each m[q] what its members reach by `r` of it; all at once, so that the steps of one hide
+/// the latency of the others.
+template <int Count>
+GSOFA_DEVICE void close_all(mask_t (&m)[Count], const reach* const (&r)[Count]) {
+  mask_t todo[Count];
+  GSOFA_UNROLL for (int q = 0; q < Count; ++q) todo[q] = m[q];
+  for (;;) {
+    mask_t left = 0;
+    GSOFA_UNROLL for (int q = 0; q < Count; ++q) {
+      if (todo[q] != 0) {
+        const mask_t reached = r[q]->from[simt::lowest_bit(todo[q])];
+        m[q] |= reached;
+        todo[q] &= (todo[q] - 1) & ~reached;
+      }
+      left |= todo[q];
+    }
+    if (left == 0) return;
   }
-  return m;
 }
 
-/// Members of m that reach no other member.
-GSOFA_DEVICE mask_t last_members(mask_t m, const reach& r) {
-  mask_t last = 0;
-  while (m != 0) {
-    const unsigned k = simt::highest_bit(m);
-    last |= bit(static_cast<index_t>(k));
-    m &= ~(bit(static_cast<index_t>(k)) | r.to[k]);
+/// Of each m[q] those members that reach no other member.
+template <int Count>
+GSOFA_DEVICE void keep_last(mask_t (&m)[Count], const reach* const (&r)[Count]) {
+  mask_t last[Count];
+  GSOFA_UNROLL for (int q = 0; q < Count; ++q) last[q] = 0;
+  for (;;) {
+    mask_t left = 0;
+    GSOFA_UNROLL for (int q = 0; q < Count; ++q) {
+      if (m[q] != 0) {
+        const unsigned k = simt::highest_bit(m[q]);
+        const mask_t here = bit(static_cast<index_t>(k));
+        last[q] |= here;
+        m[q] &= ~(here | r[q]->to[k]);
+      }
+      left |= m[q];
+    }
+    if (left == 0) break;
   }
-  return last;
+  GSOFA_UNROLL for (int q = 0; q < Count; ++q) m[q] = last[q];
 }
 
 GSOFA_DEVICE mask_t or_over_warp(mask_t m) {
-  for (unsigned step = 16; step > 0; step /= 2) m |= simt::shuffle_xor(m, step);
-  return m;
+  return joined(simt::or_of_warp(low_half(m)), simt::or_of_warp(high_half(m)));
 }
 
 /// OR over the lanes before this one.
@@ -310,25 +342,46 @@ GSOFA_DEVICE mask_t or_of_lower_lanes(mask_t m) {
   return lane_index() == 0 ? 0 : before;
 }
 
-/// Union of the targets of the members of m. Nearly all targets take one r only: these are also
-/// all but those of the active that are no members, and the fewer of both are gone through.
-GSOFA_DEVICE mask_t routed(mask_t m, const route& r) {
-  mask_t members = m & r.active;
-  mask_t others = r.active & ~m;
-  if (simt::population(others) >= simt::population(members)) {
-    mask_t found = 0;
-    for (; members != 0; members &= members - 1) found |= r.targets[simt::lowest_bit(members)];
-    return found;
+/// Replaces each m[q] by the union of the targets of its members by `r` of it. Nearly all targets
+/// take one source only: these are also all but those of the active that are no members, and the
+/// fewer of both are gone through. All at once, as above.
+template <int Count>
+GSOFA_DEVICE void route_all(mask_t (&m)[Count], const route* const (&r)[Count]) {
+  mask_t todo[Count];
+  mask_t found[Count];
+  unsigned others = 0;  // bit q: the others are gone through
+  GSOFA_UNROLL for (int q = 0; q < Count; ++q) {
+    const mask_t members = m[q] & r[q]->active;
+    const mask_t absent = r[q]->active & ~m[q];
+    const bool few = simt::population(absent) < simt::population(members);
+    todo[q] = few ? absent : members;
+    if (few) others |= 1U << q;
+    m[q] = members;
+    found[q] = 0;
   }
-  mask_t found = r.all & ~r.several;
-  for (; others != 0; others &= others - 1) found &= ~r.targets[simt::lowest_bit(others)];
-  mask_t unclear = r.several;
-  for (; unclear != 0 && members != 0; members &= members - 1) {
-    const mask_t taken = r.targets[simt::lowest_bit(members)] & unclear;
-    found |= taken;
-    unclear &= ~taken;
+  for (;;) {
+    mask_t left = 0;
+    GSOFA_UNROLL for (int q = 0; q < Count; ++q) {
+      if (todo[q] != 0) {
+        found[q] |= r[q]->targets[simt::lowest_bit(todo[q])];
+        todo[q] &= todo[q] - 1;
+      }
+      left |= todo[q];
+    }
+    if (left == 0) break;
   }
-  return found;
+  GSOFA_UNROLL for (int q = 0; q < Count; ++q) {
+    if ((others >> q & 1U) != 0) {
+      mask_t unclear = r[q]->several;
+      found[q] = r[q]->all & ~unclear & ~found[q];
+      for (mask_t members = m[q]; unclear != 0 && members != 0; members &= members - 1) {
+        const mask_t taken = r[q]->targets[simt::lowest_bit(members)] & unclear;
+        found[q] |= taken;
+        unclear &= ~taken;
+      }
+    }
+    m[q] = found[q];
+  }
 }
 
 /// Sets the route by one warp: lane l holds what targets l and l + 32 take.
@@ -359,6 +412,7 @@ struct position {
 };
 
 /// ORs into the masks of the active targets what some positions have for them.
+template <int unroll>
 GSOFA_DEVICE void push_positions(const panel_view& p, position (&here)[unroll], index_t length,
                                  std::uint32_t active, worker_state& s) {
   index_t steps = 1;
@@ -375,12 +429,22 @@ GSOFA_DEVICE void push_positions(const panel_view& p, position (&here)[unroll], 
     mask_pair add[unroll];
     mask_pair old[unroll];
     mask_pair* out[unroll];
+    mask_t m[2 * unroll];
+    const route* by[2 * unroll];
+    GSOFA_UNROLL for (int u = 0; u < unroll; ++u) {
+      const bool takes_part = here[u].z >= routes.begin && here[u].z < length;
+      m[2 * u] = takes_part ? here[u].masks.upper : 0;
+      m[2 * u + 1] = takes_part ? here[u].masks.lower : 0;
+      by[2 * u] = &routes.upper;
+      by[2 * u + 1] = &routes.lower;
+    }
+    route_all(m, by);
     GSOFA_UNROLL for (int u = 0; u < unroll; ++u) {
       const position& at = here[u];
       add[u] = old[u] = {0, 0};
       out[u] = p.masks;
       if (at.z < routes.begin || at.z >= length) continue;
-      add[u] = {routed(at.masks.upper, routes.upper), routed(at.masks.lower, routes.lower)};
+      add[u] = {m[2 * u], m[2 * u + 1]};
       if ((add[u].upper | add[u].lower) == 0) continue;
       index_t to = at.place;
       if (at.z < routes.end) {
@@ -423,18 +487,20 @@ GSOFA_DEVICE void push_positions(const panel_view& p, position (&here)[unroll], 
 /// for itself, then every position is closed, stored and pushed at once; masks are read once. Later
 /// rounds, for what is not pruned by then, read closed masks.
 template <bool Block>
-GSOFA_DEVICE void close_and_push(const panel_view& p, index_t j, worker_state& s,
+GSOFA_DEVICE void close_and_push(const panel_view& p, index_t j, const panel_place& place,
+                                 worker_state& s, panel_place& parent_place,
                                  [[maybe_unused]] unsigned long long* counters,
                                  unsigned long long* stamps) {
   using team = worker<Block>;
+  constexpr int unroll = team::unroll;
   const index_t rank = team::rank();
-  const index_t w = p.width(j);
-  const index_t length = p.length(j);
+  const index_t w = place.width;
+  const index_t length = place.length;
   const unsigned lane = lane_index();
   const unsigned warp = team::warp();
   const unsigned warps = team::warps();
-  const offset_t first = p.position_begin[j];
-  const offset_t end = p.word_begin[j + 1];
+  const offset_t first = place.first;
+  const offset_t end = place.word_end;
   mask_pair* const masks = p.masks + first;
   target_routes* const routes = s.routes();
   target_routes& mine = routes[warp];
@@ -468,7 +534,7 @@ GSOFA_DEVICE void close_and_push(const panel_view& p, index_t j, worker_state& s
     }
     return m;
   };
-  loaded_word m = load(p.word_begin[j] + warp);
+  loaded_word m = load(place.word_begin + warp);
   GSOFA_UNROLL for (int u = 0; u < unroll; ++u) {
     const index_t z = w + rank + u * team::size();
     if (z >= length) break;
@@ -483,6 +549,7 @@ GSOFA_DEVICE void close_and_push(const panel_view& p, index_t j, worker_state& s
     const index_t above = p.above[offset_t{j} * most_steps + lane];
     s.above_begin[lane] = above < 0 ? -1 : p.position_begin[above];
     if (lane == 0) {
+      if (above >= 0) parent_place = place_of(p, above);
       s.alone_steps = p.lone[j];
       s.any_upper = s.any_lower = 0;
     }
@@ -506,15 +573,17 @@ GSOFA_DEVICE void close_and_push(const panel_view& p, index_t j, worker_state& s
     unpruned = ~joined(low, high) & (w < mask_bits ? below(w) : ~mask_t{0});
   }
   bool closed = false;
-  for (offset_t word = p.word_begin[j]; word < end; word += warps) {
+  for (offset_t word = place.word_begin; word < end; word += warps) {
     if constexpr (detail::counting) {
       if (rank == 0) simt::atomic_add(counters + count_rounds, 1ULL);
     }
     if (closed) {
       m = load(word + warp);
     } else {
-      m = {{closure(m.low.upper, s.l), closure(m.low.lower, s.u)},
-           {closure(m.high.upper, s.l), closure(m.high.lower, s.u)}};
+      mask_t closing[] = {m.low.upper, m.low.lower, m.high.upper, m.high.lower};
+      const reach* const by[] = {&s.l, &s.u, &s.l, &s.u};
+      close_all(closing, by);
+      m = {{closing[0], closing[1]}, {closing[2], closing[3]}};
     }
     const mask_t both_low = m.low.upper & m.low.lower;
     const mask_t both_high = m.high.upper & m.high.lower;
@@ -532,10 +601,11 @@ GSOFA_DEVICE void close_and_push(const panel_view& p, index_t j, worker_state& s
       const mask_t low = before & ~or_of_lower_lanes(both_low);
       const mask_t high = before & ~all_low & ~or_of_lower_lanes(both_high);
       // Row k goes to target t for the k of L(t, :) that reach no other, and the other way round.
-      set_route(mine.upper, (m.low.lower & low) != 0 ? low & last_members(m.low.lower, s.l) : 0,
-                (m.high.lower & high) != 0 ? high & last_members(m.high.lower, s.l) : 0);
-      set_route(mine.lower, (m.low.upper & low) != 0 ? low & last_members(m.low.upper, s.u) : 0,
-                (m.high.upper & high) != 0 ? high & last_members(m.high.upper, s.u) : 0);
+      mask_t last[] = {m.low.lower, m.high.lower, m.low.upper, m.high.upper};
+      const reach* const by[] = {&s.l, &s.l, &s.u, &s.u};
+      keep_last(last, by);
+      set_route(mine.upper, low & last[0], high & last[1]);
+      set_route(mine.lower, low & last[2], high & last[3]);
       // Is the target one of the next ancestors?
       const bool there =
           lane < static_cast<unsigned>(most_steps) && s.above_begin[lane] == mine.first;
@@ -574,11 +644,19 @@ GSOFA_DEVICE void close_and_push(const panel_view& p, index_t j, worker_state& s
         }
       }
       if (!closed) {
+        mask_t closing[2 * unroll];
+        const reach* by[2 * unroll];
         GSOFA_UNROLL for (int u = 0; u < unroll; ++u) {
-          mask_pair& m_here = here[u].masks;
-          m_here = {closure(m_here.upper, s.l), closure(m_here.lower, s.u)};
-          if (here[u].z < length) masks[here[u].z] = m_here;
-          any = {any.upper | m_here.upper, any.lower | m_here.lower};
+          closing[2 * u] = here[u].masks.upper;
+          closing[2 * u + 1] = here[u].masks.lower;
+          by[2 * u] = &s.l;
+          by[2 * u + 1] = &s.u;
+        }
+        close_all(closing, by);
+        GSOFA_UNROLL for (int u = 0; u < unroll; ++u) {
+          here[u].masks = {closing[2 * u], closing[2 * u + 1]};
+          if (here[u].z < length) masks[here[u].z] = here[u].masks;
+          any = {any.upper | closing[2 * u], any.lower | closing[2 * u + 1]};
         }
       }
       push_positions(p, here, length, active, s);
@@ -608,34 +686,34 @@ GSOFA_DEVICE void close_and_push(const panel_view& p, index_t j, worker_state& s
 template <bool Block>
 GSOFA_DEVICE void follow(const elimination_view& e, index_t j, worker_state& s) {
   using team = worker<Block>;
-  for (;;) {
-    if (!Block && e.p.length(j) > e.warp_positions) {
-      if (team::rank() == 0) {
-        e.ready[simt::atomic_add(e.ready_count, std::uint32_t{1})] = j;
-      }
+  const bool first = team::rank() == 0;
+  panel_place place = place_of(e.p, j);
+  for (unsigned side = 0;; side ^= 1U) {
+    if (!Block && place.length > e.warp_positions) {
+      if (first) e.ready[simt::atomic_add(e.ready_count, std::uint32_t{1})] = j;
       return;
     }
     if constexpr (detail::counting) {
-      if (team::rank() == 0 && Block) simt::atomic_add(e.counters + count_block_panels, 1ULL);
+      if (first && Block) simt::atomic_add(e.counters + count_block_panels, 1ULL);
     }
-    const bool first = team::rank() == 0;
     note(e.stamps, j, stamp_begin, first);
     note(e.stamps, j, stamp_start, first);
-    close_and_push<Block>(e.p, j, s, e.counters, e.stamps);
+    close_and_push<Block>(e.p, j, place, s, s.parent[side], e.counters, e.stamps);
     note(e.stamps, j, stamp_pushed, first);
-    if (team::rank() == 0) {
+    if (first) {
       const index_t parent = e.p.parent[j];
       const bool last =
-          parent >= 0 && (e.children[parent] == 1 ||
-                          simt::atomic_increment_acq_rel(e.finished + parent) + 1 ==
-                              e.children[parent]);
+          parent >= 0 &&
+          (e.children[parent] == 1 ||
+           simt::atomic_increment_acq_rel(e.finished + parent) + 1 == e.children[parent]);
       s.panel = last ? parent : -1;
     }
     note(e.stamps, j, stamp_handed, first);
     note(e.stamps, j, stamp_end, first);
     team::sync();
-    j = static_cast<index_t>(s.panel);
+    j = s.panel;
     if (j < 0) return;
+    place = s.parent[side];
   }
 }
 

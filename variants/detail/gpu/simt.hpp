@@ -57,6 +57,15 @@ template <class T>
 GSOFA_DEVICE T shuffle_down(T value, unsigned delta) {
   return __shfl_down_sync(0xffffffffU, value, delta);
 }
+/// OR over the warp, in every lane.
+GSOFA_DEVICE std::uint32_t or_of_warp(std::uint32_t value) {
+#if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 800
+  return __reduce_or_sync(0xffffffffU, value);
+#else
+  for (unsigned step = 16; step > 0; step /= 2) value |= shuffle_xor(value, step);
+  return value;
+#endif
+}
 
 template <class T>
 GSOFA_DEVICE T* shared_memory() {
@@ -212,6 +221,12 @@ template <class T>
 T shuffle_down(T value, unsigned delta) {
   const unsigned lane = thread_index() & 31U;
   return shuffle(value, lane + delta < 32 ? lane + delta : lane);
+}
+inline std::uint32_t or_of_warp(std::uint32_t value) {
+  const std::uint64_t* all = emulator::exchange_warp(value);
+  std::uint64_t sum = 0;
+  for (unsigned lane = 0; lane < 32; ++lane) sum |= all[lane];
+  return static_cast<std::uint32_t>(sum);
 }
 
 template <class T>
