@@ -150,8 +150,15 @@ class panel_structure {
   device_array<unsigned char> partial_;  // of a scan
   device_array<offset_t> word_begin_, position_begin_;
   pinned_vector<unsigned char> found_;  // totals, on the host
-  device_array<index_t> above_, lone_, word_panel_, word_first_, columns_, in_parent_;
-  device_array<mask_t> word_mask_;
+  // Of the result: several arrays in each, see view().
+  [[nodiscard]] index_t* above() const;
+  [[nodiscard]] index_t* lone() const;
+  [[nodiscard]] index_t* word_panel() const;
+  [[nodiscard]] index_t* word_first() const;
+  [[nodiscard]] index_t* columns() const;
+  [[nodiscard]] index_t* in_parent() const;
+  device_array<index_t> by_panel_, by_position_;
+  device_array<mask_t> by_word_;
   device_array<mask_pair> masks_;
 };
 

@@ -145,11 +145,11 @@ GSOFA_KERNEL void leftmost_kernel(matrix_view a, std::uint32_t* least) {
   });
 }
 
-/// Minima of groups of 64, of groups of groups, and so on; level 0 is the array itself.
+/// Minima of groups of 32, of groups of groups, and so on; level 0 is the array itself.
 struct minima {
-  static constexpr int group_bits = 6;
+  static constexpr int group_bits = 5;
   static constexpr index_t group = 1 << group_bits;
-  static constexpr int most_levels = 6;  // 64^5 < 2^31 <= 64^6
+  static constexpr int most_levels = 7;  // 32^6 < 2^31 <= 32^7
   const std::uint32_t* level[most_levels];
   index_t size[most_levels];
   int levels;
@@ -188,8 +188,6 @@ GSOFA_KERNEL void minima_kernel(const std::uint32_t* in, index_t size, std::uint
        k < groups; k += warps) {
     const index_t at = k * minima::group + lane;
     std::uint32_t least = at < size ? in[at] : no_parent;
-    const std::uint32_t second = size - at > 32 ? in[at + 32] : no_parent;
-    least = second < least ? second : least;
     for (unsigned step = 16; step > 0; step /= 2) {
       const std::uint32_t other = simt::shuffle_xor(least, step);
       least = other < least ? other : least;
@@ -748,13 +746,9 @@ void panel_structure::release() {
   relabelled_ = false;
   order_ = {};
   label_ = {};
-  above_ = {};
-  lone_ = {};
-  word_panel_ = {};
-  word_first_ = {};
-  word_mask_ = {};
-  columns_ = {};
-  in_parent_ = {};
+  by_panel_ = {};
+  by_word_ = {};
+  by_position_ = {};
   masks_ = {};
 }
 
@@ -895,38 +889,46 @@ bool panel_structure::try_build(const device_matrix& a, offset_t nnz, const pane
   positions_ = found.positions;
   constexpr offset_t bytes_per_loose_word = sizeof(word_slot) + sizeof(index_t);
   if (positions_ > most || left() / bytes_per_loose_word < words_) return false;
-  const device_array<word_slot> loose_slots(budget, "loose_words", words_);
-  const device_array<index_t> loose_first(budget, "loose_words", words_);
-  const loose_words loose{loose_slots.data(), loose_first.data()};
+  // One allocation holds several arrays.
+  constexpr offset_t per_slot = sizeof(word_slot) / sizeof(index_t);
+  const device_array<word_slot> loose_block(budget, "loose_words", words_ + words_ / per_slot + 1);
+  const loose_words loose{loose_block.data(),
+                          reinterpret_cast<index_t*>(loose_block.data() + words_)};
   launch(collect_kernel, blocks_for(capacity), threads_per_block, 0, table,
          static_cast<const offset_t*>(word_begin_.data()), zeros(in_cursor), loose);
   slots = {};
   const offset_t word_bytes = words_ * bytes_per_word;
   const offset_t panel_bytes = offset_t{panels_} * (most_steps + 1) * 4;
   if ((left() - word_bytes - panel_bytes) / bytes_per_position < positions_) return false;
-  above_ = {budget, "tree", offset_t{panels_} * most_steps};
-  lone_ = {budget, "tree", panels_};
-  launch(ancestors_kernel, blocks_for(panels_), threads_per_block, 0, panels_,
-         static_cast<const index_t*>(panel_parent_.data()), children(), above_.data(),
-         lone_.data());
-  word_panel_ = {budget, "words", words_};
-  word_first_ = {budget, "words", words_};
-  word_mask_ = {budget, "words", words_};
-  columns_ = {budget, "positions", positions_};
-  in_parent_ = {budget, "positions", positions_};
+  by_panel_ = {budget, "tree", offset_t{panels_} * (most_steps + 1)};
+  by_word_ = {budget, "words", words_ * 2};
+  by_position_ = {budget, "positions", positions_ * 2};
   masks_ = {budget, "masks", positions_};
   fill_bytes(masks_.data(), 0, positions_);
+  launch(ancestors_kernel, blocks_for(panels_), threads_per_block, 0, panels_,
+         static_cast<const index_t*>(panel_parent_.data()), children(), above(), lone());
   if (words_ > 0) {
     launch(sort_kernel, blocks_for(words_), threads_per_block, 0, words_, loose,
            static_cast<const index_t*>(begin_.data()),
-           static_cast<const offset_t*>(word_begin_.data()), word_panel_.data(), word_mask_.data(),
-           word_first_.data());
+           static_cast<const offset_t*>(word_begin_.data()), word_panel(), by_word_.data(),
+           word_first());
   }
   launch(positions_kernel, blocks_for(words_ + n_), threads_per_block, 0, view(), words_, loose,
-         columns_.data(), in_parent_.data());
+         columns(), in_parent());
   launch_on_entries(scatter_kernel, matrix, view());
   return true;
 }
+
+index_t* panel_structure::above() const { return by_panel_.data(); }
+index_t* panel_structure::lone() const {
+  return by_panel_.data() + offset_t{panels_} * most_steps;
+}
+index_t* panel_structure::word_panel() const {
+  return reinterpret_cast<index_t*>(by_word_.data() + words_);
+}
+index_t* panel_structure::word_first() const { return word_panel() + words_; }
+index_t* panel_structure::columns() const { return by_position_.data(); }
+index_t* panel_structure::in_parent() const { return by_position_.data() + positions_; }
 
 panel_view panel_structure::view() const {
   return {n_,
@@ -936,15 +938,15 @@ panel_view panel_structure::view() const {
           begin_.data(),
           panel_of_.data(),
           panel_parent_.data(),
-          above_.data(),
-          lone_.data(),
+          above(),
+          lone(),
           word_begin_.data(),
           position_begin_.data(),
-          word_panel_.data(),
-          word_mask_.data(),
-          word_first_.data(),
-          columns_.data(),
-          in_parent_.data(),
+          word_panel(),
+          by_word_.data(),
+          word_first(),
+          columns(),
+          in_parent(),
           masks_.data()};
 }
 
