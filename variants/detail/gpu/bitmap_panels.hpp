@@ -165,7 +165,7 @@ class panel_structure {
 /// How panels are shared out.
 struct elimination_settings {
   int warps_per_block = 8;
-  index_t warp_positions = 256;  ///< panels up to this many positions are one warp's
+  index_t warp_positions = 128;  ///< panels up to this many positions are one warp's
 };
 
 /// Closes all panels of a structure whose masks hold A.

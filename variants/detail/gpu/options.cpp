@@ -94,7 +94,7 @@ std::vector<option_spec> bitmap_panels_options() {
            .minimum = 1,
            .maximum = 64},
           {.name = "warp_positions",
-           .default_value = std::int64_t{256},
+           .default_value = std::int64_t{128},
            .help = "panels up to this many positions are eliminated by a warp, others by a block",
            .minimum = 0,
            .maximum = max_index},
