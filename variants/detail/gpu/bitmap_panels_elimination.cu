@@ -287,24 +287,22 @@ GSOFA_DEVICE void close_diagonal(const mask_pair* masks, index_t w, worker_state
   }
 }
 
-/// Adds to each m[q] what its members reach by `r` of it; all at once, so that the steps of one hide
-/// the latency of the others.
-template <int Count>
-GSOFA_DEVICE void close_all(mask_t (&m)[Count], const reach* const (&r)[Count]) {
-  mask_t todo[Count];
-  GSOFA_UNROLL for (int q = 0; q < Count; ++q) todo[q] = m[q];
-  for (;;) {
-    mask_t left = 0;
-    GSOFA_UNROLL for (int q = 0; q < Count; ++q) {
-      if (todo[q] != 0) {
-        const mask_t reached = r[q]->from[simt::lowest_bit(todo[q])];
-        m[q] |= reached;
-        todo[q] &= (todo[q] - 1) & ~reached;
-      }
-      left |= todo[q];
-    }
-    if (left == 0) return;
+/// m with all that its members reach. By halves of 32 bits: what a member reaches is behind it.
+GSOFA_DEVICE mask_t closure(mask_t m, const reach& r) {
+  std::uint32_t low = low_half(m);
+  std::uint32_t high = high_half(m);
+  for (std::uint32_t todo = low; todo != 0;) {
+    const mask_t reached = r.from[simt::lowest_bit(todo)];
+    low |= low_half(reached);
+    high |= high_half(reached);
+    todo &= (todo - 1) & ~low_half(reached);
   }
+  for (std::uint32_t todo = high; todo != 0;) {
+    const std::uint32_t reached = high_half(r.from[32 + simt::lowest_bit(todo)]);
+    high |= reached;
+    todo &= (todo - 1) & ~reached;
+  }
+  return joined(low, high);
 }
 
 /// Of each m[q] those members that reach no other member.
@@ -342,46 +340,33 @@ GSOFA_DEVICE mask_t or_of_lower_lanes(mask_t m) {
   return lane_index() == 0 ? 0 : before;
 }
 
-/// Replaces each m[q] by the union of the targets of its members by `r` of it. Nearly all targets
-/// take one source only: these are also all but those of the active that are no members, and the
-/// fewer of both are gone through. All at once, as above.
-template <int Count>
-GSOFA_DEVICE void route_all(mask_t (&m)[Count], const route* const (&r)[Count]) {
-  mask_t todo[Count];
-  mask_t found[Count];
-  unsigned others = 0;  // bit q: the others are gone through
-  GSOFA_UNROLL for (int q = 0; q < Count; ++q) {
-    const mask_t members = m[q] & r[q]->active;
-    const mask_t absent = r[q]->active & ~m[q];
-    const bool few = simt::population(absent) < simt::population(members);
-    todo[q] = few ? absent : members;
-    if (few) others |= 1U << q;
-    m[q] = members;
-    found[q] = 0;
+/// Union of the targets of the members of m.
+GSOFA_DEVICE mask_t targets_of(mask_t m, const route& r) {
+  mask_t found = 0;
+  for (std::uint32_t todo = low_half(m); todo != 0; todo &= todo - 1) {
+    found |= r.targets[simt::lowest_bit(todo)];
   }
-  for (;;) {
-    mask_t left = 0;
-    GSOFA_UNROLL for (int q = 0; q < Count; ++q) {
-      if (todo[q] != 0) {
-        found[q] |= r[q]->targets[simt::lowest_bit(todo[q])];
-        todo[q] &= todo[q] - 1;
-      }
-      left |= todo[q];
-    }
-    if (left == 0) break;
+  for (std::uint32_t todo = high_half(m); todo != 0; todo &= todo - 1) {
+    found |= r.targets[32 + simt::lowest_bit(todo)];
   }
-  GSOFA_UNROLL for (int q = 0; q < Count; ++q) {
-    if ((others >> q & 1U) != 0) {
-      mask_t unclear = r[q]->several;
-      found[q] = r[q]->all & ~unclear & ~found[q];
-      for (mask_t members = m[q]; unclear != 0 && members != 0; members &= members - 1) {
-        const mask_t taken = r[q]->targets[simt::lowest_bit(members)] & unclear;
-        found[q] |= taken;
-        unclear &= ~taken;
-      }
-    }
-    m[q] = found[q];
+  return found;
+}
+
+/// Union of the targets of the active members of m. Nearly all targets take one source only: these
+/// are also all but those of the active that are no members, and the fewer of both are gone
+/// through.
+GSOFA_DEVICE mask_t routed(mask_t m, const route& r) {
+  const mask_t members = m & r.active;
+  const mask_t others = r.active & ~m;
+  if (simt::population(others) >= simt::population(members)) return targets_of(members, r);
+  mask_t found = r.all & ~r.several & ~targets_of(others, r);
+  mask_t unclear = r.several;
+  for (mask_t todo = members; unclear != 0 && todo != 0; todo &= todo - 1) {
+    const mask_t taken = r.targets[simt::lowest_bit(todo)] & unclear;
+    found |= taken;
+    unclear &= ~taken;
   }
+  return found;
 }
 
 /// Sets the route by one warp: lane l holds what targets l and l + 32 take.
@@ -429,22 +414,12 @@ GSOFA_DEVICE void push_positions(const panel_view& p, position (&here)[unroll], 
     mask_pair add[unroll];
     mask_pair old[unroll];
     mask_pair* out[unroll];
-    mask_t m[2 * unroll];
-    const route* by[2 * unroll];
-    GSOFA_UNROLL for (int u = 0; u < unroll; ++u) {
-      const bool takes_part = here[u].z >= routes.begin && here[u].z < length;
-      m[2 * u] = takes_part ? here[u].masks.upper : 0;
-      m[2 * u + 1] = takes_part ? here[u].masks.lower : 0;
-      by[2 * u] = &routes.upper;
-      by[2 * u + 1] = &routes.lower;
-    }
-    route_all(m, by);
     GSOFA_UNROLL for (int u = 0; u < unroll; ++u) {
       const position& at = here[u];
       add[u] = old[u] = {0, 0};
       out[u] = p.masks;
       if (at.z < routes.begin || at.z >= length) continue;
-      add[u] = {m[2 * u], m[2 * u + 1]};
+      add[u] = {routed(at.masks.upper, routes.upper), routed(at.masks.lower, routes.lower)};
       if ((add[u].upper | add[u].lower) == 0) continue;
       index_t to = at.place;
       if (at.z < routes.end) {
@@ -580,10 +555,8 @@ GSOFA_DEVICE void close_and_push(const panel_view& p, index_t j, const panel_pla
     if (closed) {
       m = load(word + warp);
     } else {
-      mask_t closing[] = {m.low.upper, m.low.lower, m.high.upper, m.high.lower};
-      const reach* const by[] = {&s.l, &s.u, &s.l, &s.u};
-      close_all(closing, by);
-      m = {{closing[0], closing[1]}, {closing[2], closing[3]}};
+      m = {{closure(m.low.upper, s.l), closure(m.low.lower, s.u)},
+           {closure(m.high.upper, s.l), closure(m.high.lower, s.u)}};
     }
     const mask_t both_low = m.low.upper & m.low.lower;
     const mask_t both_high = m.high.upper & m.high.lower;
@@ -644,19 +617,11 @@ GSOFA_DEVICE void close_and_push(const panel_view& p, index_t j, const panel_pla
         }
       }
       if (!closed) {
-        mask_t closing[2 * unroll];
-        const reach* by[2 * unroll];
         GSOFA_UNROLL for (int u = 0; u < unroll; ++u) {
-          closing[2 * u] = here[u].masks.upper;
-          closing[2 * u + 1] = here[u].masks.lower;
-          by[2 * u] = &s.l;
-          by[2 * u + 1] = &s.u;
-        }
-        close_all(closing, by);
-        GSOFA_UNROLL for (int u = 0; u < unroll; ++u) {
-          here[u].masks = {closing[2 * u], closing[2 * u + 1]};
-          if (here[u].z < length) masks[here[u].z] = here[u].masks;
-          any = {any.upper | closing[2 * u], any.lower | closing[2 * u + 1]};
+          mask_pair& m_here = here[u].masks;
+          m_here = {closure(m_here.upper, s.l), closure(m_here.lower, s.u)};
+          if (here[u].z < length) masks[here[u].z] = m_here;
+          any = {any.upper | m_here.upper, any.lower | m_here.lower};
         }
       }
       push_positions(p, here, length, active, s);

@@ -476,18 +476,15 @@ struct cut_view {
   const index_t* panel_parent;
 };
 
-/// Boundaries of all panels. i is in the boundary of J iff J lies below panel(i) on the way up from
-/// a panel K that holds a neighbour of i in A + A^T: every boundary vertex of a child is in the
-/// panel or in its boundary. A lane per entry of A goes up from K as long as it adds i; who finds
-/// i there leaves the rest to the one who added it. Panels ascend along the way, which ends at
-/// panel(i), an ancestor of K. Entries of one row often share K and panel(i): one lane goes for all
-/// of a run.
-///
-/// Several panels of the way are one step, which adds i to all of them whatever it finds. Who adds
-/// i to the last of a step goes on; so, by induction down from panel(i), where i has been added it
-/// is added everywhere above.
-GSOFA_KERNEL void boundary_kernel(matrix_view a, cut_view c, word_table table,
-                                  structure_totals* totals) {
+// Boundaries of all panels. i is in the boundary of J iff J lies below panel(i) on the way up from a
+// panel K that holds a neighbour of i in A + A^T: every boundary vertex of a child is in the panel
+// or in its boundary. First the words of the panels K, then every word goes up the panel tree with
+// all its members. Panels ascend along the way, which ends at panel(i), an ancestor of K.
+
+/// The words that entries of A begin. Entries of one row often share K and panel(i): one lane adds
+/// all of a run.
+GSOFA_KERNEL void first_words_kernel(matrix_view a, cut_view c, word_table table,
+                                     structure_totals* totals) {
   if (!totals->is_etree()) return;
   for_each_lane(a, [&](bool is_entry, index_t row, index_t column) {
     index_t k = 0;
@@ -504,11 +501,26 @@ GSOFA_KERNEL void boundary_kernel(matrix_view a, cut_view c, word_table table,
     const auto key = static_cast<std::uint64_t>(static_cast<std::uint32_t>(k)) << 32 |
                      static_cast<std::uint32_t>(target);
     members = or_of_run(key, members);
-    if (members == 0) return;
-    // Most ways end at their first panel.
-    members = insert<1>(table, &k, 1, target, members, totals);
-    k = c.panel_parent[k];
-    while (members != 0 && k >= 0 && k < target) {
+    if (members != 0) insert<1>(table, &k, 1, target, members, totals);
+  });
+}
+
+/// A thread per word goes up as long as it adds members. What it finds to be there already, others
+/// have added. Several panels are one step, which adds to all of them whatever it finds; who adds a
+/// member to the last of a step goes on with it. So, by induction down from the target, where a
+/// member has been added it is added everywhere above. Words that others add meanwhile may be met or
+/// not.
+GSOFA_KERNEL void boundary_kernel(cut_view c, word_table table, structure_totals* totals) {
+  if (!totals->is_etree()) return;
+  for (std::uint64_t slot =
+           std::uint64_t{simt::block_index()} * simt::block_size() + simt::thread_index();
+       slot < table.capacity; slot += std::uint64_t{simt::grid_size()} * simt::block_size()) {
+    const word_slot word{simt::load_shared_state(&table.slots[slot].key),
+                         simt::load_shared_state(&table.slots[slot].mask)};
+    if (word.key == no_key) continue;
+    const index_t target = word.target();
+    mask_t members = word.mask;
+    for (index_t k = c.panel_parent[word.panel()]; members != 0 && k >= 0 && k < target;) {
       constexpr int batch = 4;
       index_t path[batch]{};
       int count = 0;
@@ -517,7 +529,7 @@ GSOFA_KERNEL void boundary_kernel(matrix_view a, cut_view c, word_table table,
       }
       members = insert<batch>(table, path, count, target, members, totals);
     }
-  });
+  }
 }
 
 /// Words and boundary positions of each panel.
@@ -855,10 +867,11 @@ bool panel_structure::try_build(const device_matrix& a, offset_t nnz, const pane
     slots = {budget, "word_table", capacity};
     table = {slots.data(), static_cast<std::uint32_t>(capacity)};
     fill_bytes(slots.data(), 0, capacity);
-    launch_on_entries(
-        boundary_kernel, matrix,
-        cut_view{label_.data(), begin_.data(), panel_of_.data(), panel_parent_.data()}, table,
-        totals());
+    const cut_view cut_panels{label_.data(), begin_.data(), panel_of_.data(),
+                              panel_parent_.data()};
+    launch_on_entries(first_words_kernel, matrix, cut_panels, table, totals());
+    launch(boundary_kernel, blocks_for(capacity), threads_per_block, 0, cut_panels, table,
+           totals());
     launch(length_kernel, blocks_for(capacity), threads_per_block, 0, table, zeros(in_word_count),
            length());
     scan(length_scan{begin_.data(), zeros(in_word_count), length(), word_begin_.data(),
