@@ -141,7 +141,9 @@ class bitmap_panels final : public variant {
     structure_.prepare(a.n_rows, budget_);
     elimination_.prepare(a.n_rows,
                          {.warps_per_block = static_cast<int>(o.integer("warps_per_block")),
-                          .warp_positions = static_cast<index_t>(o.integer("warp_positions"))},
+                          .warp_positions = static_cast<index_t>(o.integer("warp_positions")),
+                          .cluster_positions = static_cast<index_t>(o.integer("cluster_positions")),
+                          .blocks_per_cluster = static_cast<int>(o.integer("blocks_per_cluster"))},
                          budget_);
     exec.predicted_bytes["vertex_arrays"] = budget_.used() - matrix_bytes();
   }
@@ -186,6 +188,7 @@ class bitmap_panels final : public variant {
     exec.derived["panels"] = panels.panels;
     exec.derived["positions"] = structure_.positions();
     exec.derived["words"] = structure_.words();
+    exec.derived["longest_panel"] = structure_.longest();
     exec.derived["relabelled"] = structure_.relabelled() ? 1 : 0;
     exec.device_peak_bytes = budget_.peak();
     exec.device_bytes = budget_.by_structure();

@@ -109,13 +109,15 @@ class panel_structure {
   [[nodiscard]] panel_view view() const;
   [[nodiscard]] offset_t positions() const { return positions_; }
   [[nodiscard]] offset_t words() const { return words_; }
+  /// Positions of the panel that has most.
+  [[nodiscard]] index_t longest() const { return longest_; }
   [[nodiscard]] bool relabelled() const { return relabelled_; }
   /// Number of children of each panel.
   [[nodiscard]] const std::uint32_t* children() const;
   /// A zero for each panel, and control_words more, after build().
   [[nodiscard]] std::uint32_t* finished() const;
   [[nodiscard]] std::uint32_t* control() const;
-  static constexpr offset_t control_words = 4;
+  static constexpr offset_t control_words = 6;
 
  private:
   void release();
@@ -144,6 +146,7 @@ class panel_structure {
   index_t n_ = 0;
   index_t panels_ = 0;
   offset_t positions_ = 0, words_ = 0;
+  index_t longest_ = 0;
   bool relabelled_ = false;
   device_array<std::uint32_t> zeroed_, tree_parent_, hint_, minima_;
   device_array<index_t> low_, depth_, siblings_, panel_of_, begin_, panel_parent_, order_, label_;
@@ -166,13 +169,15 @@ class panel_structure {
 struct elimination_settings {
   int warps_per_block = 8;
   index_t warp_positions = 128;  ///< panels up to this many positions are one warp's
+  index_t cluster_positions = 2048;  ///< panels of more are a cluster's
+  int blocks_per_cluster = 1;        ///< 1: no clusters
 };
 
 /// Closes all panels of a structure whose masks hold A.
 class panel_elimination {
  public:
   void prepare(index_t n, const elimination_settings& settings, memory_budget& budget);
-  /// Two launches; asynchronous. Uses up finished() and control() of the structure.
+  /// Up to three launches; asynchronous. Uses up finished() and control() of the structure.
   void run(const panel_structure& structure);
   /// Of the last run, counting build only: work; cycles and time of all panels together and of those
   /// on the realised critical path, by part.
@@ -180,9 +185,10 @@ class panel_elimination {
 
  private:
   elimination_settings settings_;
-  int warp_blocks_ = 0, block_blocks_ = 0;
+  int warp_blocks_ = 0, block_blocks_ = 0, clusters_ = 0;
   device_array<unsigned long long> counters_, stamps_;
-  device_array<index_t> ready_;
+  device_array<index_t> ready_, long_ready_;
+  device_array<std::uint64_t> cluster_states_;
 };
 
 /// L and U by sorted rows on the device, in the caller's numbering.

@@ -7,11 +7,12 @@
 // leaf. No worker ever waits for another outside a barrier of its own threads: any worker that
 // runs makes progress, whatever the others do, and whether or not they are resident.
 //
-// Two launches. In the first the workers are warps, and a panel of more than `warp_positions`
+// Three launches. In the first the workers are warps, and a panel of more than `warp_positions`
 // positions whose children are all done is put on a list instead. In the second they are blocks;
-// the tickets are the places of that list. Every panel not done in the first has one of the list in
-// its subtree, itself perhaps: if all its children are done, the worker that finished the last of
-// them (or drew its ticket) put it there; otherwise a child is not done, and so on down.
+// the tickets are the places of that list, and a panel of more than `cluster_positions` is put on
+// another list. In the third they are clusters of blocks. Every panel not done in one has one of its
+// list in its subtree, itself perhaps: if all its children are done, the worker that finished the
+// last of them (or drew its ticket) put it there; otherwise a child is not done, and so on down.
 //
 // Memory order. Masks of a panel P are written by atomic ORs of workers of panels below P, then by
 // plain loads and stores of P's worker. Let W be a worker that has pushed C, any panel below P.
@@ -29,7 +30,9 @@
 //    what is below has been done. Plain loads and stores serve then.
 //  * ORs among workers race only with each other: relaxed is enough, since OR commutes and no bit
 //    is read before the count of its panel is complete.
-// The list of the first launch is read in the second: ordered by the end of the grid.
+// What is said of barriers holds of a cluster with its own, which releases and acquires at the scope
+// of the cluster: causality order is transitive over scopes.
+// The list of a launch is read in the next: ordered by the end of the grid.
 
 #include "variants/detail/gpu/simt.hpp"
 
@@ -131,14 +134,24 @@ enum panel_stamp : int {
 constexpr int warp_threads = 128;  // of a block of the first launch
 constexpr int most_warps = 16;     // of a block of the second
 
+/// What the blocks of a cluster have in common beside the masks; in device memory.
+struct cluster_state {
+  mask_t any_upper[2];  ///< as in worker_state, of the panel at hand and of the one before or after
+  mask_t any_lower[2];
+  index_t panel;  ///< the cluster's next; -1: none
+};
+
 struct elimination_view {
   panel_view p;
   const std::uint32_t* children;
   std::uint32_t* finished;
   std::uint32_t* ticket;
-  std::uint32_t* ready_count;
-  index_t* ready;
-  index_t warp_positions;
+  const index_t* from;              ///< panels to begin with; the first launch looks for leaves
+  const std::uint32_t* from_count;  ///< how many
+  index_t* list;                    ///< panels of more positions, for the next launch
+  std::uint32_t* list_count;
+  index_t most;  ///< positions of a panel that this launch eliminates
+  cluster_state* clusters;
   unsigned long long* counters;  // counting build, by elimination_counter
   unsigned long long* stamps;    // counting build: panel_stamps for each panel
 };
@@ -153,27 +166,54 @@ GSOFA_DEVICE void note([[maybe_unused]] unsigned long long* stamps, [[maybe_unus
   }
 }
 
-/// The threads that work on one panel: a warp, or a block.
-template <bool Block>
+/// The threads that work on one panel.
+enum class tier { warp, block, cluster };
+
+/// Every block of a cluster closes the diagonal block and finds the routes for itself, in its own
+/// shared memory; positions are shared out.
+template <tier Tier>
 struct worker {
+  static constexpr bool is_warp = Tier == tier::warp;
+  static constexpr bool is_cluster = Tier == tier::cluster;
+  /// Of the threads with one shared memory.
   static GSOFA_DEVICE index_t rank() {
-    return static_cast<index_t>(Block ? simt::thread_index() : lane_index());
+    return static_cast<index_t>(is_warp ? lane_index() : simt::thread_index());
   }
   static GSOFA_DEVICE index_t size() {
-    return Block ? static_cast<index_t>(simt::block_size()) : 32;
+    return is_warp ? 32 : static_cast<index_t>(simt::block_size());
   }
   static GSOFA_DEVICE void sync() {
-    if constexpr (Block) {
-      simt::sync_block();
-    } else {
+    if constexpr (is_warp) {
       simt::sync_warp();
+    } else {
+      simt::sync_block();
     }
   }
-  /// Positions that a thread works on at a time, so that their loads and steps overlap.
-  static constexpr int unroll = Block ? 4 : 2;
-  /// Warps of the worker, and this thread's.
-  static GSOFA_DEVICE unsigned warps() { return Block ? simt::block_size() / 32 : 1; }
-  static GSOFA_DEVICE unsigned warp() { return Block ? simt::thread_index() / 32 : 0; }
+  /// Of all threads.
+  static GSOFA_DEVICE index_t wide_rank() {
+    if constexpr (is_cluster) {
+      return static_cast<index_t>(simt::cluster_rank() * simt::block_size() + simt::thread_index());
+    }
+    return rank();
+  }
+  static GSOFA_DEVICE index_t wide_size() {
+    if constexpr (is_cluster) {
+      return static_cast<index_t>(simt::cluster_size() * simt::block_size());
+    }
+    return size();
+  }
+  static GSOFA_DEVICE void sync_wide() {
+    if constexpr (is_cluster) {
+      simt::sync_cluster();
+    } else {
+      sync();
+    }
+  }
+  /// Positions that a thread works on at a time, so that their loads overlap.
+  static constexpr int unroll = is_warp ? 2 : 4;
+  /// Warps with one shared memory, and this thread's.
+  static GSOFA_DEVICE unsigned warps() { return is_warp ? 1 : simt::block_size() / 32; }
+  static GSOFA_DEVICE unsigned warp() { return is_warp ? 0 : simt::thread_index() / 32; }
 };
 
 /// Rows l and l + 32 of a 64 x 64 bit matrix, in lane l of a warp.
@@ -461,14 +501,14 @@ GSOFA_DEVICE void push_positions(const panel_view& p, position (&here)[unroll], 
 /// targets before it only through `unpruned`. The first round closes the positions of its targets
 /// for itself, then every position is closed, stored and pushed at once; masks are read once. Later
 /// rounds, for what is not pruned by then, read closed masks.
-template <bool Block>
-GSOFA_DEVICE void close_and_push(const panel_view& p, index_t j, const panel_place& place,
-                                 worker_state& s, panel_place& parent_place,
-                                 [[maybe_unused]] unsigned long long* counters,
-                                 unsigned long long* stamps) {
-  using team = worker<Block>;
+template <tier Tier>
+GSOFA_DEVICE void close_and_push(const elimination_view& e, index_t j, const panel_place& place,
+                                 worker_state& s, unsigned side) {
+  using team = worker<Tier>;
+  const panel_view& p = e.p;
   constexpr int unroll = team::unroll;
-  const index_t rank = team::rank();
+  const index_t wide_rank = team::wide_rank();
+  const bool leads = wide_rank == 0;
   const index_t w = place.width;
   const index_t length = place.length;
   const unsigned lane = lane_index();
@@ -511,7 +551,7 @@ GSOFA_DEVICE void close_and_push(const panel_view& p, index_t j, const panel_pla
   };
   loaded_word m = load(place.word_begin + warp);
   GSOFA_UNROLL for (int u = 0; u < unroll; ++u) {
-    const index_t z = w + rank + u * team::size();
+    const index_t z = w + wide_rank + u * team::wide_size();
     if (z >= length) break;
     simt::prefetch(masks + z);
     simt::prefetch(p.columns + first + z);
@@ -524,18 +564,25 @@ GSOFA_DEVICE void close_and_push(const panel_view& p, index_t j, const panel_pla
     const index_t above = p.above[offset_t{j} * most_steps + lane];
     s.above_begin[lane] = above < 0 ? -1 : p.position_begin[above];
     if (lane == 0) {
-      if (above >= 0) parent_place = place_of(p, above);
+      if (above >= 0) s.parent[side] = place_of(p, above);
       s.alone_steps = p.lone[j];
       s.any_upper = s.any_lower = 0;
     }
   }
-  team::sync();
-  note(stamps, j, stamp_diagonal, rank == 0);
-  for (index_t k = rank; k < w; k += team::size()) {
+  if constexpr (team::is_cluster) {
+    if (leads) {
+      cluster_state& c = e.clusters[simt::block_index() / simt::cluster_size()];
+      c.any_upper[side ^ 1U] = c.any_lower[side ^ 1U] = 0;
+    }
+  }
+  // Masks are written behind this barrier only, when all have read what they need.
+  team::sync_wide();
+  note(e.stamps, j, stamp_diagonal, leads);
+  for (index_t k = wide_rank; k < w; k += team::wide_size()) {
     masks[k] = {s.cols[k] & below(k), s.rows[k] & below(k)};
   }
   if (length == w) {
-    team::sync();
+    team::sync_wide();
     return;
   }
 
@@ -550,7 +597,7 @@ GSOFA_DEVICE void close_and_push(const panel_view& p, index_t j, const panel_pla
   bool closed = false;
   for (offset_t word = place.word_begin; word < end; word += warps) {
     if constexpr (detail::counting) {
-      if (rank == 0) simt::atomic_add(counters + count_rounds, 1ULL);
+      if (leads) simt::atomic_add(e.counters + count_rounds, 1ULL);
     }
     if (closed) {
       m = load(word + warp);
@@ -591,15 +638,15 @@ GSOFA_DEVICE void close_and_push(const panel_view& p, index_t j, const panel_pla
       mine.upper.active = mine.lower.active = 0;
     }
     team::sync();
-    if (!closed) note(stamps, j, stamp_routed, rank == 0);
+    if (!closed) note(e.stamps, j, stamp_routed, leads);
     std::uint32_t active = 0;
     for (unsigned v = 0; v < warps; ++v) {
       if ((routes[v].upper.active | routes[v].lower.active) == 0) continue;
       active |= std::uint32_t{1} << v;
       if constexpr (detail::counting) {
-        if (rank == 0) {
-          simt::atomic_add(counters + count_pushes, 1ULL);
-          simt::atomic_add(counters + count_push_positions,
+        if (leads) {
+          simt::atomic_add(e.counters + count_pushes, 1ULL);
+          simt::atomic_add(e.counters + count_push_positions,
                            static_cast<unsigned long long>(length - routes[v].begin));
         }
       }
@@ -607,10 +654,10 @@ GSOFA_DEVICE void close_and_push(const panel_view& p, index_t j, const panel_pla
     mask_pair any{0, 0};
     index_t from = w;
     if (closed) from = active == 0 ? length : routes[simt::lowest_bit(active)].begin;
-    for (index_t z = from + rank; z < length; z += unroll * team::size()) {
+    for (index_t z = from + wide_rank; z < length; z += unroll * team::wide_size()) {
       position here[unroll];
       GSOFA_UNROLL for (int u = 0; u < unroll; ++u) {
-        const index_t at = z + u * team::size();
+        const index_t at = z + u * team::wide_size();
         here[u] = {{0, 0}, at, 0, 0};
         if (at < length) {
           here[u] = {masks[at], at, p.columns[first + at], p.in_parent[first + at]};
@@ -628,7 +675,7 @@ GSOFA_DEVICE void close_and_push(const panel_view& p, index_t j, const panel_pla
     }
     if (!closed) {
       closed = true;
-      note(stamps, j, stamp_closed, rank == 0);
+      note(e.stamps, j, stamp_closed, leads);
       if (word + warps >= end) break;
       any = {or_over_warp(any.upper), or_over_warp(any.lower)};
       if (lane == 0) {
@@ -636,82 +683,118 @@ GSOFA_DEVICE void close_and_push(const panel_view& p, index_t j, const panel_pla
         simt::atomic_or(&s.any_lower, any.lower);
       }
       team::sync();
+      any = {s.any_upper, s.any_lower};
+      if constexpr (team::is_cluster) {
+        cluster_state& c = e.clusters[simt::block_index() / simt::cluster_size()];
+        if (team::rank() == 0) {
+          simt::atomic_or(&c.any_upper[side], any.upper);
+          simt::atomic_or(&c.any_lower[side], any.lower);
+        }
+        team::sync_wide();
+        any = {simt::load_shared_state(&c.any_upper[side]),
+               simt::load_shared_state(&c.any_lower[side])};
+      }
       // Row k is pushed along entries of column k and the other way round: both must be there.
-      unpruned &= s.any_upper & s.any_lower;
+      unpruned &= any.upper & any.lower;
     } else {
       team::sync();
     }
     if (unpruned == 0) break;
   }
-  team::sync();
+  team::sync_wide();
 }
 
-/// Eliminates panel j and all panels above it whose last child this worker finishes. In the first
-/// launch the large ones are listed instead.
-template <bool Block>
-GSOFA_DEVICE void follow(const elimination_view& e, index_t j, worker_state& s) {
-  using team = worker<Block>;
-  const bool first = team::rank() == 0;
+/// Eliminates panel j and all panels above it whose last child this worker finishes, but for those
+/// that are left to the next launch. `side` alternates from panel to panel.
+template <tier Tier>
+GSOFA_DEVICE void follow(const elimination_view& e, index_t j, worker_state& s, unsigned& side) {
+  using team = worker<Tier>;
+  const bool leads = team::wide_rank() == 0;
   panel_place place = place_of(e.p, j);
-  for (unsigned side = 0;; side ^= 1U) {
-    if (!Block && place.length > e.warp_positions) {
-      if (first) e.ready[simt::atomic_add(e.ready_count, std::uint32_t{1})] = j;
+  for (;; side ^= 1U) {
+    if (place.length > e.most) {
+      if (leads) e.list[simt::atomic_add(e.list_count, std::uint32_t{1})] = j;
       return;
     }
     if constexpr (detail::counting) {
-      if (first && Block) simt::atomic_add(e.counters + count_block_panels, 1ULL);
+      if (leads && !team::is_warp) simt::atomic_add(e.counters + count_block_panels, 1ULL);
     }
-    note(e.stamps, j, stamp_begin, first);
-    note(e.stamps, j, stamp_start, first);
-    close_and_push<Block>(e.p, j, place, s, s.parent[side], e.counters, e.stamps);
-    note(e.stamps, j, stamp_pushed, first);
-    if (first) {
-      const index_t parent = e.p.parent[j];
-      const bool last =
-          parent >= 0 &&
-          (e.children[parent] == 1 ||
-           simt::atomic_increment_acq_rel(e.finished + parent) + 1 == e.children[parent]);
-      s.panel = last ? parent : -1;
+    note(e.stamps, j, stamp_begin, leads);
+    note(e.stamps, j, stamp_start, leads);
+    close_and_push<Tier>(e, j, place, s, side);
+    note(e.stamps, j, stamp_pushed, leads);
+    const index_t parent = e.p.parent[j];
+    const index_t finished = j;
+    if (parent < 0) {
+      j = -1;
+    } else if (e.children[parent] == 1) {
+      j = parent;
+    } else {
+      index_t* next = &s.panel;
+      if constexpr (team::is_cluster) {
+        next = &e.clusters[simt::block_index() / simt::cluster_size()].panel;
+      }
+      if (leads) {
+        const bool last =
+            simt::atomic_increment_acq_rel(e.finished + parent) + 1 == e.children[parent];
+        *next = last ? parent : -1;
+      }
+      team::sync_wide();
+      j = simt::load_shared_state(next);
     }
-    note(e.stamps, j, stamp_handed, first);
-    note(e.stamps, j, stamp_end, first);
-    team::sync();
-    j = s.panel;
-    if (j < 0) return;
+    note(e.stamps, finished, stamp_handed, leads);
+    note(e.stamps, finished, stamp_end, leads);
+    if (j < 0) break;
     place = s.parent[side];
   }
+  side ^= 1U;
 }
 
 /// First launch: a warp per leaf and what follows it.
 GSOFA_BOUNDED_KERNEL(warp_threads) void warp_panels_kernel(elimination_view e) {
   worker_state& s = *reinterpret_cast<worker_state*>(simt::shared_memory<unsigned char>() +
                                                      simt::thread_index() / 32 * state_bytes(1));
+  unsigned side = 0;
   for (;;) {
     std::uint32_t ticket = 0;
     if (lane_index() == 0) ticket = simt::atomic_add(e.ticket, std::uint32_t{1});
     ticket = simt::shuffle(ticket, 0);
     if (ticket >= static_cast<std::uint32_t>(e.p.panels)) return;
     if (e.children[ticket] != 0) continue;
-    follow<false>(e, static_cast<index_t>(ticket), s);
+    follow<tier::warp>(e, static_cast<index_t>(ticket), s, side);
     simt::sync_warp();
+  }
+}
+
+/// Panels of the list in turn, by workers of one tier: `next` is where its leader tells the others.
+template <tier Tier>
+GSOFA_DEVICE void take_listed(const elimination_view& e, worker_state& s, index_t* next) {
+  using team = worker<Tier>;
+  unsigned side = 0;
+  for (;;) {
+    if (team::wide_rank() == 0) {
+      const std::uint32_t ticket = simt::atomic_add(e.ticket, std::uint32_t{1});
+      *next = ticket < *e.from_count ? e.from[ticket] : -1;
+    }
+    team::sync_wide();
+    const index_t j = simt::load_shared_state(next);
+    team::sync_wide();
+    if (j < 0) return;
+    follow<Tier>(e, j, s, side);
+    team::sync_wide();
   }
 }
 
 /// Second launch: a block per listed panel and what follows it.
 GSOFA_BOUNDED_KERNEL(most_warps * 32) void block_panels_kernel(elimination_view e) {
   worker_state& s = *simt::shared_memory<worker_state>();
-  for (;;) {
-    if (simt::thread_index() == 0) {
-      const std::uint32_t ticket = simt::atomic_add(e.ticket, std::uint32_t{1});
-      s.panel = ticket < *e.ready_count ? e.ready[ticket] : -1;
-    }
-    simt::sync_block();
-    const auto j = static_cast<index_t>(s.panel);
-    simt::sync_block();
-    if (j < 0) return;
-    follow<true>(e, j, s);
-    simt::sync_block();
-  }
+  take_listed<tier::block>(e, s, &s.panel);
+}
+
+/// Third launch: a cluster of blocks per panel that the second has listed and what follows it.
+GSOFA_BOUNDED_KERNEL(most_warps * 32) void cluster_panels_kernel(elimination_view e) {
+  worker_state& s = *simt::shared_memory<worker_state>();
+  take_listed<tier::cluster>(e, s, &e.clusters[simt::block_index() / simt::cluster_size()].panel);
 }
 
 }  // namespace
@@ -720,13 +803,20 @@ void panel_elimination::prepare(index_t n, const elimination_settings& settings,
                                 memory_budget& budget) {
   settings_ = settings;
   ready_ = {budget, "schedule", n};
+  long_ready_ = {budget, "schedule", n};
   counters_ = {budget, "control", elimination_counters};
   if (detail::counting) stamps_ = {budget, "stamps", offset_t{n} * panel_stamps};
   const int threads = settings_.warps_per_block * 32;
+  const std::size_t bytes = state_bytes(settings_.warps_per_block);
   warp_blocks_ = std::max(
       1, resident_blocks(warp_panels_kernel, warp_threads, warp_threads / 32 * state_bytes(1)));
-  block_blocks_ = std::max(
-      1, resident_blocks(block_panels_kernel, threads, state_bytes(settings_.warps_per_block)));
+  block_blocks_ = std::max(1, resident_blocks(block_panels_kernel, threads, bytes));
+  clusters_ = settings_.blocks_per_cluster > 1
+                  ? resident_clusters(cluster_panels_kernel, settings_.blocks_per_cluster, threads,
+                                      bytes)
+                  : 0;
+  constexpr auto words = static_cast<offset_t>(sizeof(cluster_state) / 8);
+  cluster_states_ = {budget, "control", clusters_ * words};
 }
 
 void panel_elimination::run(const panel_structure& structure) {
@@ -734,20 +824,42 @@ void panel_elimination::run(const panel_structure& structure) {
     fill_bytes(counters_.data(), 0, elimination_counters);
     fill_bytes(stamps_.data(), 0, stamps_.size());
   }
-  std::uint32_t* const control = structure.control();
-  elimination_view e{structure.view(),
-                     structure.children(),
-                     structure.finished(),
-                     control,
-                     control + 2,
-                     ready_.data(),
-                     settings_.warp_positions,
-                     counters_.data(),
-                     stamps_.data()};
+  const index_t longest = structure.longest();
+  const int threads = settings_.warps_per_block * 32;
+  const std::size_t bytes = state_bytes(settings_.warps_per_block);
+  std::uint32_t* const tickets = structure.control();
+  std::uint32_t* const counts = tickets + 3;
+  elimination_view e{};
+  e.p = structure.view();
+  e.children = structure.children();
+  e.finished = structure.finished();
+  e.clusters = reinterpret_cast<cluster_state*>(cluster_states_.data());
+  e.counters = counters_.data();
+  e.stamps = stamps_.data();
+
+  e.ticket = tickets;
+  e.list = ready_.data();
+  e.list_count = counts;
+  e.most = settings_.warp_positions;
   launch(warp_panels_kernel, warp_blocks_, warp_threads, warp_threads / 32 * state_bytes(1), e);
-  e.ticket = control + 1;
-  launch(block_panels_kernel, block_blocks_, settings_.warps_per_block * 32,
-         state_bytes(settings_.warps_per_block), e);
+  if (longest <= e.most) return;
+
+  e.ticket = tickets + 1;
+  e.from = ready_.data();
+  e.from_count = counts;
+  e.list = long_ready_.data();
+  e.list_count = counts + 1;
+  e.most = clusters_ > 0 ? settings_.cluster_positions : max_index;
+  launch(block_panels_kernel, block_blocks_, threads, bytes, e);
+  if (longest <= e.most) return;
+
+  fill_bytes(cluster_states_.data(), 0, cluster_states_.size());
+  e.ticket = tickets + 2;
+  e.from = long_ready_.data();
+  e.from_count = counts + 1;
+  e.most = max_index;
+  launch_clusters(cluster_panels_kernel, clusters_, settings_.blocks_per_cluster, threads, bytes,
+                  e);
 }
 
 void panel_elimination::report([[maybe_unused]] const panel_view& panels,

@@ -19,6 +19,7 @@ namespace gsofa::gpu {
 struct structure_totals {
   offset_t words;
   offset_t positions;
+  offset_t longest;  ///< positions of the panel that has most
   std::uint32_t panels;
   std::uint32_t overflow;   ///< the table of words was too small
   std::uint32_t siblings;   ///< vertices with siblings in the forest of nearest parents
@@ -549,7 +550,7 @@ GSOFA_KERNEL void length_kernel(word_table table, std::uint32_t* word_count,
 /// Where the words and positions of each panel begin.
 struct length_scan {
   struct value {
-    offset_t words, positions;
+    offset_t words, positions, longest;
   };
   const index_t* begin;
   const std::uint32_t* word_count;
@@ -559,12 +560,14 @@ struct length_scan {
   structure_totals* totals;
 
   GSOFA_DEVICE offset_t count() const { return totals->panels; }
-  GSOFA_DEVICE static value identity() { return {0, 0}; }
+  GSOFA_DEVICE static value identity() { return {0, 0, 0}; }
   GSOFA_DEVICE value combine(const value& a, const value& b) const {
-    return {a.words + b.words, a.positions + b.positions};
+    return {a.words + b.words, a.positions + b.positions,
+            a.longest < b.longest ? b.longest : a.longest};
   }
   GSOFA_DEVICE value item(index_t j) const {
-    return {word_count[j], begin[j + 1] - begin[j] + static_cast<offset_t>(length[j])};
+    const offset_t positions = begin[j + 1] - begin[j] + static_cast<offset_t>(length[j]);
+    return {word_count[j], positions, positions};
   }
   GSOFA_DEVICE void emit(index_t j, const value& upto) const {
     if (j == 0) word_begin[0] = position_begin[0] = 0;
@@ -573,6 +576,7 @@ struct length_scan {
     if (j + 1 == static_cast<index_t>(totals->panels)) {
       totals->words = upto.words;
       totals->positions = upto.positions;
+      totals->longest = upto.longest;
     }
   }
 };
@@ -900,6 +904,7 @@ bool panel_structure::try_build(const device_matrix& a, offset_t nnz, const pane
   panels_ = static_cast<index_t>(found.panels);
   words_ = found.words;
   positions_ = found.positions;
+  longest_ = static_cast<index_t>(found.longest);
   constexpr offset_t bytes_per_loose_word = sizeof(word_slot) + sizeof(index_t);
   if (positions_ > most || left() / bytes_per_loose_word < words_) return false;
   // One allocation holds several arrays.

@@ -97,7 +97,7 @@ TEST_CASE("GPU variants agree with the row union on the emulator, whatever their
   CHECK(variants >= 12);
 }
 
-TEST_CASE("panels of all widths, shared out to warps and blocks, in many orders of the threads") {
+TEST_CASE("panels of all widths, for warps, blocks and clusters, in many orders of the threads") {
   const auto patterns = subjects(60, 120);
   const variant_info& info = find_variant("gpu_bitmap_panels");
   const std::vector<std::string> widths{"8", "64", "1", "2", "3", "5", "16", "33"};
@@ -113,6 +113,10 @@ TEST_CASE("panels of all widths, shared out to warps and blocks, in many orders 
       settings.options.set(info.options, "panel_width", widths[k % 8]);
       settings.options.set(info.options, "warp_positions", warp_positions[k / 8]);
       settings.options.set(info.options, "warps_per_block", std::to_string(1 + runs % 3));
+      const std::int64_t cluster_positions = k % 3 == 0 ? 0 : 20;
+      const bool clusters = runs % 4 != 0;
+      settings.options.set(info.options, "cluster_positions", std::to_string(cluster_positions));
+      settings.options.set(info.options, "blocks_per_cluster", std::to_string(1 + runs % 4));
       settings.options.set(info.options, "memory_budget_mb", "40");
       // Sorted rows take another way to the supernodes than the masks.
       settings.wants = k % 2 == 0 ? info.gives : info.gives.without(want::pattern);
@@ -126,10 +130,14 @@ TEST_CASE("panels of all widths, shared out to warps and blocks, in many orders 
       seen["relabelled"] += exec.derived["relabelled"] != 0 ? 1 : 0;
       seen["as they are"] += exec.derived["relabelled"] == 0 ? 1 : 0;
       seen["searched"] += exec.derived["searched"] != 0 ? 1 : 0;
+      const std::int64_t others =
+          std::max(cluster_positions, settings.options.integer("warp_positions"));
+      seen["clusters"] += clusters && exec.derived["longest_panel"] > others ? 1 : 0;
       seen["expanded"] += exec.derived["expanded"] != 0 ? 1 : 0;
     }
   }
   CHECK(seen["expanded"] > 200);
+  CHECK(seen["clusters"] > 500);
   CHECK(seen["several panels"] > 1000);
   CHECK(seen["boundaries"] > 1000);
   CHECK(seen["relabelled"] > 200);

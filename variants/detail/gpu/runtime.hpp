@@ -352,6 +352,61 @@ void launch_cooperative(void (*kernel)(P...), int blocks, int threads, std::size
 #endif
 }
 
+#if defined(__CUDACC__)
+/// How to launch clusters of so many blocks.
+struct cluster_launch {
+  cudaLaunchAttribute attribute{};
+  cudaLaunchConfig_t config{};
+
+  cluster_launch(int clusters, int cluster, int threads, std::size_t shared_bytes) {
+    attribute.id = cudaLaunchAttributeClusterDimension;
+    attribute.val.clusterDim = {static_cast<unsigned>(cluster), 1, 1};
+    config.gridDim = dim3(static_cast<unsigned>(clusters * cluster));
+    config.blockDim = dim3(static_cast<unsigned>(threads));
+    config.dynamicSmemBytes = shared_bytes;
+    config.attrs = &attribute;
+    config.numAttrs = 1;
+  }
+  cluster_launch(const cluster_launch&) = delete;
+  cluster_launch& operator=(const cluster_launch&) = delete;
+};
+#endif
+
+/// Clusters of a kernel that can be resident on the whole device at once; 0 where it has none.
+template <class... P>
+int resident_clusters(void (*kernel)(P...), int cluster, int threads, std::size_t shared_bytes) {
+#if defined(__CUDACC__)
+  int device = 0;
+  int supported = 0;
+  check(cudaGetDevice(&device), "cudaGetDevice");
+  check(cudaDeviceGetAttribute(&supported, cudaDevAttrClusterLaunch, device), "device attributes");
+  if (supported == 0) return 0;
+  int count = 0;
+  cluster_launch how(1, cluster, threads, shared_bytes);
+  check(cudaOccupancyMaxActiveClusters(&count, reinterpret_cast<const void*>(kernel), &how.config),
+        "occupancy");
+  return count;
+#else
+  (void)kernel;
+  (void)threads;
+  (void)shared_bytes;
+  return cluster > 1 ? 2 : 0;
+#endif
+}
+
+template <class... P, class... A>
+void launch_clusters(void (*kernel)(P...), int clusters, int cluster, int threads,
+                     std::size_t shared_bytes, A... a) {
+#if defined(__CUDACC__)
+  cluster_launch how(clusters, cluster, threads, shared_bytes);
+  check(cudaLaunchKernelEx(&how.config, kernel, static_cast<P>(a)...), "cluster launch");
+#else
+  simt::emulator::run_grid(
+      static_cast<unsigned>(clusters * cluster), static_cast<unsigned>(threads), shared_bytes, true,
+      [&] { kernel(static_cast<P>(a)...); }, static_cast<unsigned>(cluster));
+#endif
+}
+
 /// Splits the time of a run among phases without waiting between them: a mark is an event among the
 /// launches of this host thread.
 class device_phases {

@@ -39,6 +39,18 @@ GSOFA_DEVICE void sync_block() { __syncthreads(); }
 GSOFA_DEVICE bool sync_block_or(bool predicate) { return __syncthreads_or(predicate ? 1 : 0) != 0; }
 GSOFA_DEVICE void sync_warp() { __syncwarp(); }
 GSOFA_DEVICE void sync_grid() { cooperative_groups::this_grid().sync(); }
+/// Blocks of a cluster run at the same time. Devices before compute capability 9.0 have none: there
+/// every block is one.
+#if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 900
+GSOFA_DEVICE unsigned cluster_size() { return cooperative_groups::this_cluster().num_blocks(); }
+GSOFA_DEVICE unsigned cluster_rank() { return cooperative_groups::this_cluster().block_rank(); }
+/// A barrier of all threads of the cluster; releases and acquires, to the cluster.
+GSOFA_DEVICE void sync_cluster() { cooperative_groups::this_cluster().sync(); }
+#else
+GSOFA_DEVICE unsigned cluster_size() { return 1; }
+GSOFA_DEVICE unsigned cluster_rank() { return 0; }
+GSOFA_DEVICE void sync_cluster() { __syncthreads(); }
+#endif
 
 GSOFA_DEVICE unsigned ballot(bool predicate) { return __ballot_sync(0xffffffffU, predicate); }
 template <class T>
@@ -164,10 +176,11 @@ namespace emulator {
 
 /// Runs `body` once per thread of `blocks` blocks of `threads` threads (a multiple of 32), each
 /// block with `shared_bytes` of shared memory (filled with a pattern, as on a GPU it is not
-/// cleared). Blocks run some at a time in shuffled order, or all at once if `cooperative`.
+/// cleared). Blocks run some at a time in shuffled order, or all at once if `cooperative`; `cluster`
+/// consecutive ones are a cluster, which needs the latter.
 /// Throws std::logic_error on a deadlock: threads of a warp or block at different barriers.
 void run_grid(unsigned blocks, unsigned threads, std::size_t shared_bytes, bool cooperative,
-              const std::function<void()>& body);
+              const std::function<void()>& body, unsigned cluster = 1);
 
 /// Reseeds the order in which fibers run.
 void set_seed(std::uint64_t seed);
@@ -181,6 +194,8 @@ void barrier_block();
 /// A barrier of the block; true if any thread came with true.
 bool barrier_block_or(bool predicate);
 void barrier_grid();
+void barrier_cluster();
+unsigned cluster_size();
 /// All 32 lanes hand in a word; each gets the array of all.
 const std::uint64_t* exchange_warp(std::uint64_t mine);
 /// Perhaps lets other fibers run.
@@ -196,6 +211,9 @@ inline void sync_block() { emulator::barrier_block(); }
 inline bool sync_block_or(bool predicate) { return emulator::barrier_block_or(predicate); }
 inline void sync_warp() { emulator::exchange_warp(0); }
 inline void sync_grid() { emulator::barrier_grid(); }
+inline unsigned cluster_size() { return emulator::cluster_size(); }
+inline unsigned cluster_rank() { return emulator::block_index() % emulator::cluster_size(); }
+inline void sync_cluster() { emulator::barrier_cluster(); }
 
 inline unsigned ballot(bool predicate) {
   const std::uint64_t* all = emulator::exchange_warp(predicate ? 1 : 0);

@@ -48,7 +48,7 @@ gsofa_fiber_switch:
 
 constexpr std::size_t stack_bytes = 64 * 1024;
 
-enum class state : char { ready, at_warp, at_block, at_grid, finished };
+enum class state : char { ready, at_warp, at_block, at_cluster, at_grid, finished };
 
 struct fiber {
 #ifdef GSOFA_FIBER_UCONTEXT
@@ -88,6 +88,8 @@ struct machine {
   std::vector<std::vector<std::uint64_t>> shared;  // by resident block
   std::vector<block_vote> votes;                   // by resident block
   unsigned arrived_grid = 0;
+  unsigned cluster = 1;                    // blocks
+  std::vector<unsigned> arrived_clusters;  // threads at the barrier of each
   std::vector<std::size_t> ready;
   fiber* current = nullptr;
   random_source random{1};
@@ -240,10 +242,29 @@ void barrier_grid() {
   block_on(state::at_grid);
 }
 
+unsigned cluster_size() { return the_machine().cluster; }
+
+void barrier_cluster() {
+  machine& m = the_machine();
+  const unsigned cluster = m.current->block / m.cluster;
+  if (++m.arrived_clusters[cluster] < m.threads * m.cluster) {
+    block_on(state::at_cluster);
+    return;
+  }
+  m.arrived_clusters[cluster] = 0;
+  for (std::size_t k = 0; k < std::size_t{m.threads} * m.blocks; ++k) {
+    if (m.fibers[k].block / m.cluster == cluster) make_ready(m, k, 1, state::at_cluster);
+  }
+  maybe_yield();
+}
+
 void run_grid(unsigned blocks, unsigned threads, std::size_t shared_size, bool cooperative,
-              const std::function<void()>& body) {
+              const std::function<void()>& body, unsigned cluster) {
   if (threads == 0 || threads % 32 != 0 || blocks == 0) {
     throw std::logic_error("a grid needs whole warps and at least one block");
+  }
+  if (cluster == 0 || blocks % cluster != 0 || (cluster > 1 && !cooperative)) {
+    throw std::logic_error("clusters are whole and their blocks run at once");
   }
   // Host threads take turns: one grid at a time.
   static std::mutex one_grid;
@@ -255,6 +276,8 @@ void run_grid(unsigned blocks, unsigned threads, std::size_t shared_size, bool c
   m.body = &body;
   m.failure = nullptr;
   m.arrived_grid = 0;
+  m.cluster = cluster;
+  m.arrived_clusters.assign(blocks / cluster, 0);
   m.ready.clear();
   // Stacks are kept: new ones cost more than the threads of a small kernel.
   if (m.fibers.size() < std::size_t{resident} * threads) {
