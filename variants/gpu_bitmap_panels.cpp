@@ -24,9 +24,9 @@
 //   5-6 cut             reduce and scan: runs, panels, depths
 //   7  panel tree       children of panels, lists of siblings
 //   8  justify          a lane per entry of A: do all siblings have an edge from their parent?
-//   9  boundary         a lane per run of entries of A in one panel climbs the panel tree, four panels
-//                       at a time, adding bits to a hash table of words until it meets what another
-//                       one added
+//   9  boundary         two launches: a lane per run of entries of A in one panel adds bits to a hash
+//                       table of words; every word climbs the panel tree, four panels at a time,
+//                       adding its bits until it meets what another one added
 //   10 lengths          words and positions of each panel
 //   11-12 offsets       reduce and scan [h: panels, words, positions, three flags]
 //   13 collect          words of each panel side by side
@@ -35,12 +35,14 @@
 //   16 positions        lists, and places in the parent's
 //   17 scatter          bits of A
 //   18 warp panels      elimination, from the leaves up to the first panel of > warp_positions
-//   19 block panels     elimination of the rest
+//   19 block panels     elimination of the rest, but for panels of > cluster_positions if there are
+//                       to be clusters: then a launch for these
 //   20 counts           and digests
 //   21 supernodes       if wanted
-//   22-27 sorted rows   if wanted: pieces of rows of L counted, scanned (two) and collected
-//                       [h: sizes], rows of L, rows of U. Where they do not fit, or vertices were
-//                       relabelled, batches of rows by way of bitmaps instead.
+//   22- sorted rows     if wanted: where rows begin, reduce and scan [h: sizes]; words listed and
+//                       sorted by target, a row of L reads the list of its panel; rows of U from
+//                       tiles of positions. Where they do not fit, or vertices were relabelled,
+//                       batches of rows by way of bitmaps instead.
 // Where 8 says no, edges are spliced into the elimination tree without locks, the host computes a
 // postorder of it, and 4 to 12 but for 8 run again on labels. Where the table of 9 is too small, 9
 // to 12 run again with four times the places.

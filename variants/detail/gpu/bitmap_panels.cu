@@ -210,7 +210,7 @@ class bitmap_panels final : public variant {
     if (structure_.relabelled()) return false;
     {
       const phase timed(exec, phase_id::compact);
-      if (!expansion_.run(panels, rows_.l_counts(), rows_.u_counts(), structure_.positions(),
+      if (!expansion_.run(panels, rows_.l_counts(), rows_.u_counts(), structure_.words(),
                           budget_)) {
         return false;
       }

@@ -198,7 +198,7 @@ class panel_expansion {
   /// positions then). The counts are those of all rows, u_counts with the diagonal. Returns false,
   /// with nothing held, if the budget does not admit the result. Asynchronous at its end.
   bool run(const panel_view& panels, const std::uint32_t* l_counts, const std::uint32_t* u_counts,
-           offset_t positions, memory_budget& budget);
+           offset_t words, memory_budget& budget);
   void release();
   [[nodiscard]] pattern l(index_t n) const { return to_host(n, l_ptr_, l_idx_); }
   [[nodiscard]] pattern u(index_t n) const { return to_host(n, u_ptr_, u_idx_); }

@@ -4,136 +4,206 @@
 
 #if defined(GSOFA_GPU)
 
+#include <limits>
+
 #include "variants/detail/gpu/bitmap_panels.hpp"
 #include "variants/detail/gpu/tile_scan.hpp"
+
+#if defined(__CUDACC__)
+#include <cub/device/device_radix_sort.cuh>
+#else
+#include <algorithm>
+#include <numeric>
+#endif
 
 namespace gsofa::gpu {
 
 namespace {
 
-/// A piece is what one position p, of vertex f, says of row f of L: the columns of its panel that
-/// are in `lower`, ascending. Positions ascend with panels, so that the pieces of a row in order of
-/// their positions are the row. Encoding: p << 7 | number of columns (1..64).
-using piece_t = std::uint64_t;
-constexpr unsigned piece_shift = 7;
-
-GSOFA_DEVICE unsigned columns_of(piece_t piece) {
-  return static_cast<unsigned>(piece) & ((1U << piece_shift) - 1U);
-}
-
-/// Number of pieces of each row.
-GSOFA_KERNEL void count_pieces_kernel(panel_view p, offset_t positions, std::uint32_t* pieces) {
-  for (offset_t k = offset_t{simt::block_index()} * simt::block_size() + simt::thread_index();
-       k < positions; k += offset_t{simt::grid_size()} * simt::block_size()) {
-    if (p.masks[k].lower != 0) simt::atomic_add(pieces + p.columns[k], std::uint32_t{1});
-  }
-}
-
-/// Where the rows of L and of U and the pieces of each row begin.
+/// Where the rows of L and of U begin.
 struct row_scan {
   struct value {
-    offset_t l, u, pieces;
+    offset_t l, u;
   };
   index_t n;
   const std::uint32_t* l_counts;
   const std::uint32_t* u_counts;
-  const std::uint32_t* piece_counts;
   offset_t* l_ptr;
   offset_t* u_ptr;
-  offset_t* piece_begin;
 
   GSOFA_DEVICE offset_t count() const { return n; }
-  GSOFA_DEVICE static value identity() { return {0, 0, 0}; }
+  GSOFA_DEVICE static value identity() { return {0, 0}; }
   GSOFA_DEVICE value combine(const value& a, const value& b) const {
-    return {a.l + b.l, a.u + b.u, a.pieces + b.pieces};
+    return {a.l + b.l, a.u + b.u};
   }
-  GSOFA_DEVICE value item(index_t i) const { return {l_counts[i], u_counts[i], piece_counts[i]}; }
+  GSOFA_DEVICE value item(index_t i) const { return {l_counts[i], u_counts[i]}; }
   GSOFA_DEVICE void emit(index_t i, const value& upto) const {
-    if (i == 0) l_ptr[0] = u_ptr[0] = piece_begin[0] = 0;
+    if (i == 0) l_ptr[0] = u_ptr[0] = 0;
     l_ptr[i + 1] = upto.l;
     u_ptr[i + 1] = upto.u;
-    piece_begin[i + 1] = upto.pieces;
   }
 };
 
-/// Pieces of each row side by side, in no order; `left` has their number and ends at zero.
-GSOFA_KERNEL void collect_pieces_kernel(panel_view p, offset_t positions,
-                                        const offset_t* piece_begin, std::uint32_t* left,
-                                        piece_t* pieces) {
-  for (offset_t k = offset_t{simt::block_index()} * simt::block_size() + simt::thread_index();
-       k < positions; k += offset_t{simt::grid_size()} * simt::block_size()) {
-    const mask_t lower = p.masks[k].lower;
-    if (lower == 0) continue;
-    const index_t f = p.columns[k];
-    const offset_t to = piece_begin[f] + (simt::atomic_add(left + f, 0xffffffffU) - 1);
-    pieces[to] = (static_cast<piece_t>(k) << piece_shift) | simt::population(lower);
+/// The words of all panels as keys (target) and values (number of the word), and the panel of each.
+GSOFA_KERNEL void list_words_kernel(panel_view p, index_t* targets, index_t* numbers,
+                                    index_t* owners) {
+  const unsigned lane = lane_index();
+  const offset_t warps = offset_t{simt::grid_size()} * (simt::block_size() / 32);
+  for (offset_t j =
+           offset_t{simt::block_index()} * (simt::block_size() / 32) + simt::thread_index() / 32;
+       j < p.panels; j += warps) {
+    for (offset_t q = p.word_begin[j] + lane; q < p.word_begin[j + 1]; q += 32) {
+      targets[q] = p.word_panel[q];
+      numbers[q] = static_cast<index_t>(q);
+      owners[q] = static_cast<index_t>(j);
+    }
   }
 }
 
-/// A warp per row of L at a time: of each piece, the number of columns in smaller ones, then the
-/// columns.
-GSOFA_KERNEL void l_rows_kernel(panel_view p, const offset_t* piece_begin, const piece_t* pieces,
-                                const offset_t* l_ptr, index_t* l_idx) {
+/// The words by target, those of one target by panel.
+struct word_lists {
+  const index_t* begin;    ///< panels + 1: where the list of each target begins
+  const index_t* numbers;  ///< of the words, list by list
+  const index_t* owners;   ///< panels of the words, by number
+};
+
+/// From the targets in order: a thread for each place and one for the end.
+GSOFA_KERNEL void list_begin_kernel(const index_t* targets, index_t words, index_t panels,
+                                    index_t* begin) {
+  for (offset_t k = offset_t{simt::block_index()} * simt::block_size() + simt::thread_index();
+       k <= words; k += offset_t{simt::grid_size()} * simt::block_size()) {
+    const index_t last = k == words ? panels : targets[k];
+    for (index_t t = k == 0 ? 0 : targets[k - 1] + 1; t <= last; ++t) {
+      begin[t] = static_cast<index_t>(k);
+    }
+  }
+}
+
+/// Writes the columns base + b for the bits b of a mask, ascending; by one warp.
+GSOFA_DEVICE void write_columns(index_t* out, mask_t bits, index_t base) {
+  for (unsigned half = 0; half < 2; ++half) {
+    const auto b = static_cast<index_t>(half * 32 + lane_index());
+    if ((bits >> b & 1U) != 0) out[simt::population(bits & below(b))] = base + b;
+  }
+}
+
+/// A warp per row f of L at a time: what the panels say whose boundary has f, in ascending order, 32
+/// words of the list of f's panel at a time, and then f's own panel.
+GSOFA_KERNEL void l_rows_kernel(panel_view p, word_lists lists, const offset_t* l_ptr,
+                                index_t* l_idx) {
   const unsigned lane = lane_index();
   const offset_t warps = offset_t{simt::grid_size()} * (simt::block_size() / 32);
   for (offset_t row =
            offset_t{simt::block_index()} * (simt::block_size() / 32) + simt::thread_index() / 32;
        row < p.n; row += warps) {
-    const offset_t begin = piece_begin[row];
-    const offset_t end = piece_begin[row + 1];
-    for (offset_t k = begin; k < end; ++k) {
-      const piece_t piece = pieces[k];
-      std::uint32_t before = 0;
-      for (offset_t q = begin + lane; q < end; q += 32) {
-        if (pieces[q] < piece) before += columns_of(pieces[q]);
-      }
-      for (unsigned step = 16; step > 0; step /= 2) before += simt::shuffle_xor(before, step);
-      const auto at = static_cast<offset_t>(piece >> piece_shift);
-      const mask_t lower = p.masks[at].lower;
-      // The panel of the position: the last that begins at or before it.
-      index_t j = 0;
-      for (index_t high = p.panels - 1; j < high;) {
-        const index_t middle = high - (high - j) / 2;
-        if (p.position_begin[middle] <= at) {
-          j = middle;
-        } else {
-          high = middle - 1;
+    const index_t panel = p.panel_of[row];
+    const auto inside = static_cast<index_t>(row - p.begin[panel]);
+    const offset_t end = lists.begin[panel + 1];
+    index_t* out = l_idx + l_ptr[row];
+    for (offset_t base = lists.begin[panel]; base < end; base += 32) {
+      mask_t columns = 0;
+      index_t first = 0;
+      if (base + lane < end) {
+        const index_t q = lists.numbers[base + lane];
+        const mask_t members = p.word_mask[q];
+        if ((members >> inside & 1U) != 0) {
+          const index_t j = lists.owners[q];
+          const offset_t at = p.position_begin[j] + p.word_first[q] +
+                              static_cast<offset_t>(simt::population(members & below(inside)));
+          columns = p.masks[at].lower;
+          first = p.begin[j];
         }
       }
-      index_t* const out = l_idx + l_ptr[row] + before;
-      for (unsigned c = lane; c < 64; c += 32) {
-        if ((lower >> c & 1U) == 0) continue;
-        out[simt::population(lower & below(static_cast<index_t>(c)))] =
-            p.begin[j] + static_cast<index_t>(c);
+      unsigned upto = simt::population(columns);
+      for (unsigned step = 1; step < 32; step *= 2) {
+        const unsigned before = simt::shuffle_up(upto, step);
+        if (lane >= step) upto += before;
       }
+      for (unsigned left = simt::ballot(columns != 0); left != 0; left &= left - 1) {
+        const unsigned source = simt::lowest_bit(left);
+        const mask_t bits = simt::shuffle(columns, source);
+        write_columns(out + simt::shuffle(upto, source) - simt::population(bits), bits,
+                      simt::shuffle(first, source));
+      }
+      out += simt::shuffle(upto, 31);
     }
+    write_columns(out, p.masks[p.position_begin[panel] + inside].lower, p.begin[panel]);
   }
 }
 
-/// A block per panel, a warp per row of U: the diagonal, then the positions in order, 32 a time.
-GSOFA_KERNEL void u_rows_kernel(panel_view p, const offset_t* u_ptr, index_t* u_idx) {
-  const auto warp = static_cast<index_t>(simt::thread_index() / 32);
-  const auto warps = static_cast<index_t>(simt::block_size() / 32);
-  const auto lane = static_cast<index_t>(lane_index());
+constexpr int row_warps = threads_per_block / 32;
+constexpr int rows_per_warp = (mask_bits + row_warps - 1) / row_warps;
+
+/// A block per panel, a tile of positions in shared memory at a time; every warp has a few rows of
+/// U: the diagonal, then the positions in order, 32 a time.
+GSOFA_BOUNDED_KERNEL(threads_per_block)
+void u_rows_kernel(panel_view p, const offset_t* u_ptr, index_t* u_idx) {
+  auto* const tile = simt::shared_memory<mask_t>();
+  auto* const tile_columns = reinterpret_cast<index_t*>(tile + threads_per_block);
+  const auto thread = static_cast<index_t>(simt::thread_index());
+  const index_t warp = thread / 32;
+  const unsigned lane = lane_index();
   for (unsigned panel = simt::block_index(); panel < static_cast<unsigned>(p.panels);
        panel += simt::grid_size()) {
     const auto j = static_cast<index_t>(panel);
     const offset_t first = p.position_begin[j];
     const index_t length = p.length(j);
     const index_t w = p.width(j);
-    for (index_t c = warp; c < w; c += warps) {
-      index_t* out = u_idx + u_ptr[p.begin[j] + c];
-      if (lane == 0) *out = p.begin[j] + c;
-      ++out;
-      for (index_t tile = c + 1; tile < length; tile += 32) {
-        const index_t z = tile + lane;
-        const bool hit = z < length && (p.masks[first + z].upper >> c & 1U) != 0;
-        const unsigned hits = simt::ballot(hit);
-        if (hit) out[simt::population(hits & lower_lanes())] = p.columns[first + z];
-        out += simt::population(hits);
+    index_t* out[rows_per_warp];
+    GSOFA_UNROLL for (int k = 0; k < rows_per_warp; ++k) {
+      const index_t c = warp + k * row_warps;
+      out[k] = u_idx;
+      if (c >= w) continue;
+      out[k] = u_idx + u_ptr[p.begin[j] + c];
+      if (lane == 0) *out[k] = p.begin[j] + c;
+      ++out[k];
+    }
+    for (index_t base = 0; base < length; base += threads_per_block) {
+      simt::sync_block();
+      const index_t z = base + thread;
+      tile[thread] = z < length ? p.masks[first + z].upper : 0;
+      tile_columns[thread] = z < length ? p.columns[first + z] : 0;
+      simt::sync_block();
+      for (index_t part = 0; part < threads_per_block && base + part < length; part += 32) {
+        const auto at = part + static_cast<index_t>(lane);
+        const mask_t upper = tile[at];
+        const index_t column = tile_columns[at];
+        GSOFA_UNROLL for (int k = 0; k < rows_per_warp; ++k) {
+          // Rows from w on have no bits.
+          const index_t c = warp + k * row_warps;
+          const bool hit = c < mask_bits && (upper >> c & 1U) != 0;
+          const unsigned hits = simt::ballot(hit);
+          if (hit) out[k][simt::population(hits & lower_lanes())] = column;
+          out[k] += simt::population(hits);
+        }
       }
     }
+    simt::sync_block();
   }
+}
+
+/// Sorts the words by target; stable, so that those of one target stay in the order of their panels.
+void sort_by_target(index_t* targets, index_t* sorted_targets, index_t* numbers,
+                    index_t* sorted_numbers, offset_t words, index_t panels,
+                    [[maybe_unused]] memory_budget& budget) {
+#if defined(__CUDACC__)
+  int bits = 1;
+  while ((panels - 1) >> bits > 0) ++bits;
+  std::size_t bytes = 0;
+  check(cub::DeviceRadixSort::SortPairs(nullptr, bytes, targets, sorted_targets, numbers,
+                                        sorted_numbers, words, 0, bits),
+        "sort");
+  const device_array<unsigned char> temporary(budget, "rows", static_cast<offset_t>(bytes));
+  check(cub::DeviceRadixSort::SortPairs(temporary.data(), bytes, targets, sorted_targets, numbers,
+                                        sorted_numbers, words, 0, bits),
+        "sort");
+#else
+  (void)panels;
+  std::copy(numbers, numbers + words, sorted_numbers);
+  std::stable_sort(sorted_numbers, sorted_numbers + words,
+                   [&](index_t a, index_t b) { return targets[a] < targets[b]; });
+  for (offset_t k = 0; k < words; ++k) sorted_targets[k] = targets[sorted_numbers[k]];
+#endif
 }
 
 }  // namespace
@@ -146,41 +216,47 @@ void panel_expansion::release() {
 }
 
 bool panel_expansion::run(const panel_view& panels, const std::uint32_t* l_counts,
-                          const std::uint32_t* u_counts, offset_t positions,
-                          memory_budget& budget) {
+                          const std::uint32_t* u_counts, offset_t words, memory_budget& budget) {
   release();
   const index_t n = panels.n;
   const auto left = [&] { return budget.limit() - budget.used(); };
-  const offset_t vertex_bytes = (offset_t{n} + 1) * (3 * 8 + 4);
-  if (left() < vertex_bytes + (offset_t{1} << 16)) return false;
+  constexpr offset_t spare = offset_t{1} << 16;  // of scans
+  if (words > max_index || left() < (offset_t{n} + 1) * 16 + spare) return false;
   l_ptr_ = {budget, "rows", offset_t{n} + 1};
   u_ptr_ = {budget, "rows", offset_t{n} + 1};
-  const device_array<offset_t> piece_begin(budget, "rows", offset_t{n} + 1);
-  const device_array<std::uint32_t> piece_counts(budget, "rows", n);
   const device_array<row_scan::value> partial(budget, "rows", threads_per_block);
-  fill_bytes(piece_counts.data(), 0, n);
-  launch(count_pieces_kernel, blocks_for(positions), threads_per_block, 0, panels, positions,
-         piece_counts.data());
-  scan(row_scan{n, l_counts, u_counts, piece_counts.data(), l_ptr_.data(), u_ptr_.data(),
-                piece_begin.data()},
-       n, partial.data());
-  offset_t l = 0, u = 0, pieces = 0;
+  scan(row_scan{n, l_counts, u_counts, l_ptr_.data(), u_ptr_.data()}, n, partial.data());
+  offset_t l = 0, u = 0;
   copy_to_host(&l, static_cast<const offset_t*>(l_ptr_.data() + n), 1);
   copy_to_host(&u, static_cast<const offset_t*>(u_ptr_.data() + n), 1);
-  copy_to_host(&pieces, static_cast<const offset_t*>(piece_begin.data() + n), 1);
-  if (left() / 8 < pieces || (left() - 8 * pieces) / 4 < l + u) {
+  try {
+    l_idx_ = {budget, "rows", l};
+    u_idx_ = {budget, "rows", u};
+    const device_array<index_t> lists(budget, "rows", 5 * words + panels.panels + 1);
+    index_t* const begin = lists.data();
+    index_t* const targets = begin + panels.panels + 1;
+    index_t* const numbers = targets + words;
+    index_t* const owners = numbers + words;
+    index_t* const sorted_targets = owners + words;
+    index_t* const sorted_numbers = sorted_targets + words;
+    if (words > 0) {
+      launch(list_words_kernel, blocks_for(offset_t{panels.panels} * 32), threads_per_block, 0,
+             panels, targets, numbers, owners);
+      sort_by_target(targets, sorted_targets, numbers, sorted_numbers, words, panels.panels,
+                     budget);
+    }
+    launch(list_begin_kernel, blocks_for(words + 1), threads_per_block, 0,
+           static_cast<const index_t*>(sorted_targets), static_cast<index_t>(words), panels.panels,
+           begin);
+    launch(l_rows_kernel, blocks_for(offset_t{n} * 32), threads_per_block, 0, panels,
+           word_lists{begin, sorted_numbers, owners}, static_cast<const offset_t*>(l_ptr_.data()),
+           l_idx_.data());
+  } catch (const budget_error&) {
     release();
     return false;
   }
-  l_idx_ = {budget, "rows", l};
-  u_idx_ = {budget, "rows", u};
-  const device_array<piece_t> list(budget, "pieces", pieces);
-  launch(collect_pieces_kernel, blocks_for(positions), threads_per_block, 0, panels, positions,
-         static_cast<const offset_t*>(piece_begin.data()), piece_counts.data(), list.data());
-  launch(l_rows_kernel, blocks_for(offset_t{n} * 32), threads_per_block, 0, panels,
-         static_cast<const offset_t*>(piece_begin.data()), static_cast<const piece_t*>(list.data()),
-         static_cast<const offset_t*>(l_ptr_.data()), l_idx_.data());
-  launch(u_rows_kernel, std::min(panels.panels, 1 << 16), threads_per_block, 0, panels,
+  launch(u_rows_kernel, std::min(panels.panels, 1 << 16), threads_per_block,
+         std::size_t{threads_per_block} * (sizeof(mask_t) + sizeof(index_t)), panels,
          static_cast<const offset_t*>(u_ptr_.data()), u_idx_.data());
   return true;
 }
