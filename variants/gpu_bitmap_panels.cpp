@@ -11,7 +11,7 @@
 //
 // Encoding (panel_view in detail/gpu/bitmap_panels.hpp). The boundary of a panel is held twice: as
 // words, (panel T, mask of its vertices in T), 16 bytes each with the place of the first; and as
-// positions, 24 bytes each: two masks, the vertex, its place in the parent panel. A vertex has 80
+// positions, 24 bytes each: two masks, the vertex, its place in the parent panel. A vertex has 92
 // bytes beside, and what is wanted of its row; a panel has 36 for its next eight ancestors. The
 // result is the masks with the position lists; rows are read off on demand.
 //

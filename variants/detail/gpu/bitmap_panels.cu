@@ -131,6 +131,7 @@ class bitmap_panels final : public variant {
   void prepare(const pattern_view& a, const run_settings& settings, execution& exec) override {
     a_ = a;
     settings_ = settings;
+    clear();
     const option_set& o = settings.options;
     const std::int64_t megabytes = o.integer("memory_budget_mb");
     budget_.set_limit(std::numeric_limits<offset_t>::max());
@@ -149,9 +150,7 @@ class bitmap_panels final : public variant {
   }
 
   void run(execution& exec) override {
-    searched_ = nullptr;
-    bits_ = {};
-    expansion_.release();
+    clear();
     phases_.start(exec, phase_id::schedule);
     const panel_limits limits{
         .width = static_cast<index_t>(settings_.options.integer("panel_width")),
@@ -199,6 +198,13 @@ class bitmap_panels final : public variant {
   }
 
  private:
+  // Gives back what a run has taken.
+  void clear() {
+    searched_ = nullptr;
+    bits_ = {};
+    expansion_.release();
+    structure_.release();
+  }
   [[nodiscard]] offset_t matrix_bytes() const {
     return static_cast<offset_t>(a_.row_ptr.size_bytes() + a_.col_idx.size_bytes());
   }
@@ -258,6 +264,11 @@ class bitmap_panels final : public variant {
       searched_->prepare(a_, settings, exec);
     }
     searched_->run(exec);
+    // The search counts its own memory only.
+    exec.device_peak_bytes = std::max(budget_.peak(), budget_.used() + exec.device_peak_bytes);
+    for (const auto& [structure, bytes] : budget_.by_structure()) {
+      exec.device_bytes[structure] += bytes;
+    }
     exec.derived["searched"] = 1;
   }
 

@@ -105,6 +105,8 @@ class panel_structure {
   /// Asynchronous at its end.
   bool build(const device_matrix& a, offset_t nnz, const panel_limits& limits,
              memory_budget& budget, execution& exec);
+  /// Gives back what build() has taken.
+  void release();
   /// Valid after build() has returned true, until the next call of build().
   [[nodiscard]] panel_view view() const;
   [[nodiscard]] offset_t positions() const { return positions_; }
@@ -120,7 +122,6 @@ class panel_structure {
   static constexpr offset_t control_words = 6;
 
  private:
-  void release();
   void nearest_parents(const device_matrix& a, offset_t nnz);
   void cut(index_t width, bool is_etree);
   void relabel(const device_matrix& a, offset_t nnz, memory_budget& budget);

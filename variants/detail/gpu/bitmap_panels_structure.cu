@@ -163,7 +163,7 @@ struct minima {
     for (;; ++k, at >>= group_bits) {
       index_t end = size[k];
       if (k + 1 < levels) {
-        const index_t next = (at + group - 1) / group * group;
+        const index_t next = at + (group - at % group) % group;
         end = next < end ? next : end;
       }
       while (at < end && level[k][at] > bound) ++at;
@@ -843,7 +843,12 @@ void panel_structure::relabel(const device_matrix& a, offset_t nnz, memory_budge
 bool panel_structure::build(const device_matrix& a, offset_t nnz, const panel_limits& limits,
                             memory_budget& budget, execution& exec) {
   release();
-  const bool built = try_build(a, nnz, limits, budget, exec);
+  bool built = false;
+  try {
+    built = try_build(a, nnz, limits, budget, exec);
+  } catch (const budget_error&) {
+    // The device itself may have less than the budget.
+  }
   if (!built) release();
   return built;
 }
@@ -896,7 +901,7 @@ bool panel_structure::try_build(const device_matrix& a, offset_t nnz, const pane
     } else {
       // The positions found so far are a part of all.
       if (found.positions > most) return false;
-      capacity *= 4;
+      capacity *= left() / bytes_per_word >= 4 * capacity ? 4 : 2;
       fill_bytes(&totals()->overflow, 0, 1);
       fill_bytes(zeros(in_length), 0, 3 * offset_t{n_});
     }

@@ -429,8 +429,9 @@ class device_phases {
   void mark([[maybe_unused]] execution& exec, phase_id next) {
 #if defined(__CUDACC__)
     if (marks_.size() == events_.size()) {
-      events_.push_back(nullptr);
-      check(cudaEventCreate(&events_.back()), "event");
+      cudaEvent_t event = nullptr;
+      check(cudaEventCreate(&event), "event");
+      events_.push_back(event);
     }
     check(cudaEventRecord(events_[marks_.size()], cudaStreamPerThread), "event");
 #else

@@ -45,7 +45,10 @@ GSOFA_DEVICE void sync_grid() { cooperative_groups::this_grid().sync(); }
 GSOFA_DEVICE unsigned cluster_size() { return cooperative_groups::this_cluster().num_blocks(); }
 GSOFA_DEVICE unsigned cluster_rank() { return cooperative_groups::this_cluster().block_rank(); }
 /// A barrier of all threads of the cluster; releases and acquires, to the cluster.
-GSOFA_DEVICE void sync_cluster() { cooperative_groups::this_cluster().sync(); }
+GSOFA_DEVICE void sync_cluster() {
+  __syncwarp();
+  cooperative_groups::this_cluster().sync();
+}
 #else
 GSOFA_DEVICE unsigned cluster_size() { return 1; }
 GSOFA_DEVICE unsigned cluster_rank() { return 0; }
@@ -131,7 +134,7 @@ GSOFA_DEVICE T load_constant(const T* p) {
 }
 
 /// Brings what is at p nearer, for a plain load soon.
-GSOFA_DEVICE void prefetch(const void* p) { asm volatile("prefetch.global.L1 [%0];" ::"l"(p)); }
+GSOFA_DEVICE void prefetch(const void* p) { asm volatile("prefetch.L1 [%0];" ::"l"(p)); }
 
 GSOFA_DEVICE unsigned population(std::uint32_t x) { return static_cast<unsigned>(__popc(x)); }
 GSOFA_DEVICE unsigned population(std::uint64_t x) { return static_cast<unsigned>(__popcll(x)); }
