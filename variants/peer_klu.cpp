@@ -1,10 +1,10 @@
 // peer_klu: the factorization of KLU, routines klu_analyze_given and klu_factor.
 //
 // Davis & Palamadai Natarajan 2010 (ACM TOMS 37). In a given order its analysis counts nothing: it
-// checks the input, and lnz and unz of its result are -1 (with AMD, and only then, they estimate
+// checks the input, and lnz and unz of its result are -1 (with AMD, not with COLAMD, they bound
 // the Cholesky factor of A + A^T in AMD's own order). The fill is found by the numeric phase, by
 // Gilbert-Peierls with symmetric pruning, column by column together with the numbers; so that is
-// what is timed here, and the time holds the arithmetic.
+// what is timed here, and the time holds the arithmetic. It does not heed a time limit.
 // Values: -1 off the diagonal, on it the entries of the column. Such an M-matrix dominated by its
 // columns, and every Schur complement of it, has its largest entry of a column on the diagonal and
 // no sums of opposite sign beside it: no pivot moves, nothing cancels. Block triangular form,

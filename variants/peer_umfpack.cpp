@@ -2,9 +2,9 @@
 //
 // Davis 2004 (ACM TOMS 30). It foresees partial pivoting: UMFPACK_LNZ_ESTIMATE and
 // UMFPACK_UNZ_ESTIMATE bound the entries of L and U (both with the diagonal) for every choice of
-// pivot rows, the diagonal among them, from the column elimination tree, i.e. the Cholesky factor
-// of A^T A (George & Ng 1985), rounded up to fronts. Hence never fewer than the fill, often many
-// times as many; totals only, no counts by row. Not exact.
+// pivot rows, the diagonal among them: U by the Cholesky factor of A^T A, L by the Householder
+// vectors of A = QR (George & Ng 1985, 1987). Hence never fewer than the fill, often many times as
+// many; totals only, no counts by row. Not exact.
 // The order is kept: Qinit is the identity, the symmetric strategy neither postorders nor refines
 // it, and singletons, which would go first, are off.
 // Timed: umfpack_dl_qsymbolic alone, without values; its memory is O(nnz(A) + n).
@@ -90,7 +90,7 @@ GSOFA_REGISTER_VARIANT({
     .name = "peer_umfpack",
     .device = "peer",
     .summary = "bounds of nnz(L) and nnz(U) under any row pivoting by UMFPACK's qsymbolic",
-    .citation = "Davis 2004; George & Ng 1985",
+    .citation = "Davis 2004; George & Ng 1985, 1987",
     .gives = {},
     .exact = false,
     .unavailable = gsofa::missing,
