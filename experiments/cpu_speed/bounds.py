@@ -46,10 +46,10 @@ def main():
         r = records(timed, m, EXACT, common + ["--want", "counts"])
         r |= records(timed, m, BOUNDS, common)  # peer_umfpack gives totals only
         exact = entries(r["cpu_gilbert_peierls"])
-        cells = [m, str(r["peer_klu"]["matrix"]["n"]), f"{exact:,}"]
+        cells = [m, f"{r['peer_klu']['matrix']['n']:,}", f"{exact:,}"]
         cells += [milliseconds(r[v]) for v in EXACT]
         for v in BOUNDS:
-            cells += [milliseconds(r[v]), f"{entries(r[v]) / exact:.2f}"]
+            cells += [milliseconds(r[v]), f"{entries(r[v]) / exact:.3f}"]
         print("| " + " | ".join(cells) + " |", flush=True)
 
 
