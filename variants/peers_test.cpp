@@ -14,7 +14,7 @@ using namespace gsofa;
 
 namespace {
 
-constexpr const char* suitesparse_peers[] = {"peer_cholmod", "peer_klu", "peer_umfpack"};
+constexpr const char* suitesparse_peers[] = {"peer_cholmod", "peer_umfpack"};
 
 result solve(const std::string& name, const pattern_view& a) {
   const variant_info& info = find_variant(name);
@@ -45,7 +45,6 @@ void check_bounds(const pattern_view& a) {
       CHECK(std::ranges::equal(r.l_row_counts, exact.l_row_counts, std::ranges::greater_equal()));
       CHECK(std::ranges::equal(r.u_row_counts, exact.u_row_counts, std::ranges::greater_equal()));
     }
-    if (info.exact) CHECK(r.digest == exact.digest);
   }
 }
 
