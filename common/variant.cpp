@@ -17,6 +17,12 @@ std::vector<std::string> want_set::names() const {
   return out;
 }
 
+std::string want_set::text() const {
+  std::string out;
+  for (const auto& name : names()) out += (out.empty() ? "" : ", ") + name;
+  return out.empty() ? "totals" : out;
+}
+
 want want_set::parse(const std::string& name) {
   if (name == "counts") return want::counts;
   if (name == "digest") return want::digest;

@@ -50,6 +50,8 @@ class want_set {
   constexpr bool operator==(const want_set&) const = default;
   /// Names in the order counts, digest, pattern, supernodes.
   [[nodiscard]] std::vector<std::string> names() const;
+  /// The names with commas, for a message; "totals" for none: those every result has.
+  [[nodiscard]] std::string text() const;
   /// Parses one name; throws input_error on anything else.
   static want parse(const std::string& name);
 
@@ -141,14 +143,14 @@ class variant {
 
 /// What the registry knows about a variant.
 struct variant_info {
-  std::string name;      ///< <device>_<algorithm>[_<twist>]
-  std::string device;    ///< "cpu", "gpu", "mpi" or "peer"
-  std::string summary;   ///< one line
-  std::string citation;  ///< paper section or reference
-  want_set gives = want_set::all();
+  std::string name;                  ///< <device>_<algorithm>[_<twist>]
+  std::string device;                ///< "cpu", "gpu", "mpi" or "peer"
+  std::string summary;               ///< one line
+  std::string citation;              ///< paper section or reference
+  want_set gives = want_set::all();  ///< empty: nothing but the totals nnz_l and nnz_u
   std::vector<option_spec> options{};
   bool multithreaded = false;  ///< uses run_settings::threads
-  bool exact = true;           ///< false: may report a superset of the fill (peers)
+  bool exact = true;           ///< false: may report a superset of the fill, or bounds (peers)
   /// prepare, run and collect are collective over the ranks of the MPI job; others run in jobs of
   /// one rank only.
   bool distributed = false;

@@ -57,6 +57,8 @@ TEST_CASE("want sets") {
   CHECK(want_set::all().contains(w));
   CHECK_FALSE(w.contains(want_set::all()));
   CHECK(w.names() == std::vector<std::string>{"counts", "digest"});
+  CHECK(w.text() == "counts, digest");
+  CHECK(want_set().text() == "totals");
   CHECK(want_set::parse("supernodes") == want::supernodes);
   CHECK_THROWS_AS(want_set::parse("fills"), input_error);
 }

@@ -135,9 +135,8 @@ std::vector<planned_case> plan_cases(const case_options& options) {
       }
     }
     if (!info->gives.contains(s.wants)) {
-      const std::string why =
-          fmt::format("{} gives only {}, not all of {}", info->name,
-                      fmt::join(info->gives.names(), ", "), fmt::join(s.wants.names(), ", "));
+      const std::string why = fmt::format("{} gives only {}, not all of {}", info->name,
+                                          info->gives.text(), s.wants.text());
       if (named) throw input_error(why);
       c.skip_reason = why;
     }

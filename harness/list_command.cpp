@@ -68,7 +68,7 @@ void print_list(std::ostream& out, bool planted) {
     out << "    " << v.summary << '\n';
     if (!v.planted.empty()) out << "    planted fault: " << v.planted << '\n';
     out << "    source: " << v.citation << '\n';
-    out << fmt::format("    gives: {}{}\n", fmt::join(v.gives.names(), ", "),
+    out << fmt::format("    gives: {}{}\n", v.gives.text(),
                        v.exact ? "" : " (possibly of a superset of the fill)");
     for (const auto& o : v.options) {
       out << fmt::format("    --set {}={}  ({}, {}) {}\n", o.name, to_string(o.default_value),

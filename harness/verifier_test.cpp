@@ -109,6 +109,28 @@ TEST_CASE("a superset of the fill is unverified for peers only") {
   }
 }
 
+TEST_CASE("totals alone are never a pass") {
+  const auto a = testing::as_it_is(reference::worked_example());
+  variant_info peer = testing::fake_info();
+  peer.gives = {};
+  peer.exact = false;
+  for (const auto mode : judging_modes) {
+    verifier v(a, mode, 128, 1);
+    CHECK(v.plan_for(peer, {}).extra == want_set());
+    result r;
+    const auto right = testing::right_result(a.view());
+    r.nnz_l = right.nnz_l;
+    r.nnz_u = right.nnz_u;
+    CHECK(v.judge(peer, {}, r).status == run_status::unverified);
+    if (mode == verify_mode::certificate) continue;  // which has no pattern to judge
+    CHECK(v.judge(peer, {}, r).reason.find("totals only") != std::string::npos);
+    ++r.nnz_u;
+    CHECK(v.judge(peer, {}, r).reason.find("superset: 1 entries") != std::string::npos);
+    r.nnz_l = right.nnz_l - 1;
+    CHECK(v.judge(peer, {}, r).status == run_status::fail);
+  }
+}
+
 TEST_CASE("plans ask for what their method compares") {
   const auto a = testing::as_it_is(reference::worked_example());
   const auto info = testing::fake_info();
