@@ -303,6 +303,20 @@ class PrepareTest(CliTest):
         for key in ("matrix", "ordering", "result"):
             self.assertEqual(direct[key] | {"seconds": 0}, cached[key] | {"seconds": 0})
 
+    def test_an_order_written_is_an_order_read(self):
+        order = str(self.folder / "small.perm")
+        binary = str(self.folder / "small.bin")
+        done = call("prepare", "--matrix", self.small, "--out", binary, "--order", "amd",
+                    "--order-out", order)
+        self.assertEqual(done.returncode, OK, done.stderr)
+        again = call("prepare", "--matrix", self.small, "--out", binary, "--order", order)
+        self.assertEqual(again.returncode, OK, again.stderr)
+        digest = done.stdout.split()[-1]
+        self.assertEqual(again.stdout.split()[-1], digest)
+        self.assert_refused(BAD_INPUT, "prepare", "--matrix", self.small, "--out", binary,
+                            "--order-out", str(self.folder / "none" / "small.perm"),
+                            mention=["small.perm"])
+
     def test_prepared_file_refuses_another_order(self):
         binary = str(self.folder / "small.bin")
         call("prepare", "--matrix", self.small, "--out", binary)

@@ -1,0 +1,110 @@
+#!/usr/bin/env bash
+# Checks and times gpu_bitmap_panels on all GPUs of a host, a job on each at a time: prepared inputs travel with the
+# tree (../make_inputs.sh and make_inputs.sh). Usage: experiments/gpu_panels/session.sh OUT [SECONDS]
+# OUT receives time.jsonl, counting.jsonl, pattern.jsonl and so on, kernels/ (ncu), a log of each job and jobs.txt, the verdicts.
+# No job starts after SECONDS (default 300). Environment: GSOFA_BUILD (default build/device, with gsofa and
+# gsofa_counting built), GSOFA_INPUTS (default inputs/), PANELS_SETTINGS ("--set KEY=A,B ...", timed one by one),
+# PANELS_JOBS (default: check time count kernels pattern sanitize), PANELS_MATRICES.
+# Exit status: 0 if every job passed.
+set -uo pipefail
+[[ $# -ge 1 && $# -le 2 ]] || { sed -n '2,9p' "$0" | sed 's/^# \?//'; exit 2; }
+root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
+cd "$root" || exit 2
+mkdir -p "$1" || exit 2
+out=$(cd "$1" && pwd)
+end=$((SECONDS + ${2:-300}))
+build=${GSOFA_BUILD:-build/device}
+from=${GSOFA_INPUTS:-inputs}
+inputs=$build/inputs
+gsofa=$build/gsofa
+variant=gpu_bitmap_panels
+read -ra settings <<<"${PANELS_SETTINGS:-}"
+matrices=${PANELS_MATRICES:-bcsstk18 g7jac040sc onetone1 epb3 wang3 cage11 grid7_40 grid7_64 G2_circuit memplus bayer10 FEM_3D_thermal1
+  circuit300k TT ST up56 HM PR g27_80 g7_100 DI AU}
+[[ -x $gsofa ]] || { echo "session: error: there is no $gsofa" >&2; exit 2; }
+mkdir -p "$inputs/check" "$out/kernels"
+
+# Unpacking and preparing goes on beside the first jobs.
+unpack() { # FILE TO
+  [[ -f $2 ]] || { xz -dc "$1" >"$2.part" && mv "$2.part" "$2"; }
+}
+for f in "$from"/*.bin.xz "$from"/panels/*.bin.xz; do
+  [[ -f $f ]] && unpack "$f" "$inputs/$(basename "$f" .xz)" &
+done
+for f in "$from"/check/*.bin.xz; do [[ -f $f ]] && unpack "$f" "$inputs/check/$(basename "$f" .xz)"; done
+if [[ -f $from/panels/generated ]]; then
+  while read -r name spec; do
+    [[ -f $inputs/$name.bin ]] && continue
+    (xz -dc "$from/panels/$name.perm.xz" >"$inputs/$name.perm" &&
+      "$gsofa" prepare --matrix "$spec" --order "$inputs/$name.perm" --out "$inputs/$name.bin") >/dev/null &
+  done <"$from/panels/generated"
+fi
+
+input() { # NAME: waits for its file; fails if there will be none
+  local f=$inputs/$1.bin
+  while [[ ! -f $f ]] && ((SECONDS < end)); do sleep 0.5; done
+  [[ -f $f ]] && echo "$f"
+}
+
+job() { # KIND NAME
+  local f
+  case $1 in
+    check) "$gsofa" check --suite full --variant $variant --rotate 1 --prepared "$inputs/check" --save "$out/counterexamples" ;;
+    repeat) f=$(input "$2") && "$gsofa" run --matrix "$f" --variant $variant --warmup 0 --repeat 100 --verify digest --out "$out/race100.jsonl" ;;
+    memcheck | racecheck)
+      mkdir -p "$out/nothing"
+      compute-sanitizer --tool "$1" --error-exitcode 86 "$gsofa" check --suite small --variant $variant --patterns 2 \
+        --prepared "$out/nothing" --save "$out/counterexamples" ;;
+    time) f=$(input "$2") && "$gsofa" run --matrix "$f" --variant $variant "${settings[@]}" --verify digest --warmup 3 --repeat 7 \
+      --timeout 30 --out "$out/time.$2.jsonl" ;;
+    counts) f=$(input "$2") && "$gsofa" run --matrix "$f" --variant $variant --want counts --verify none --warmup 3 --repeat 7 \
+      --timeout 30 --out "$out/counts.$2.jsonl" ;;
+    cpu) f=$(input "$2") && "$gsofa" run --matrix "$f" --variant cpu_bitmap_panels --variant cpu_gilbert_peierls --threads 1 \
+      --want counts --verify digest --warmup 1 --repeat 3 --timeout 60 --out "$out/cpu.$2.jsonl" ;;
+    count) f=$(input "$2") && "$build/gsofa_counting" run --matrix "$f" --variant $variant --verify none --timeout 30 \
+      --out "$out/counting.$2.jsonl" ;;
+    pattern) f=$(input "$2") && "$gsofa" run --matrix "$f" --variant $variant --want pattern --want digest --verify digest \
+      --warmup 2 --repeat 3 --timeout 60 --out "$out/pattern.$2.jsonl" ;;
+    kernels) f=$(input "$2") && ncu --clock-control none --cache-control none --replay-mode application --csv --print-units base \
+      --metrics gpu__time_duration.sum --log-file "$out/kernels/$2.csv" \
+      "$gsofa" run --matrix "$f" --variant $variant --want counts --warmup 1 --repeat 1 --verify none ;;
+  esac
+}
+
+queue=$(mktemp)
+trap 'rm -f "$queue" "$queue.lock"' EXIT
+for kind in ${PANELS_JOBS:-check time count kernels pattern sanitize}; do
+  case $kind in
+    check) echo "check all"; echo "repeat bcsstk18"; echo "repeat g7jac040sc" ;;
+    sanitize) echo "memcheck all"; echo "racecheck all" ;;
+    kernels) for m in bcsstk18 onetone1 cage11 up56 HM g27_80 AU; do echo "kernels $m"; done ;;
+    pattern) for m in bcsstk18 cage11 g27_80; do echo "pattern $m"; done ;;
+    time | counts | cpu | count) for m in $matrices; do echo "$kind $m"; done ;;
+    *) echo "session: error: unknown job '$kind'" >&2; exit 2 ;;
+  esac
+done >"$queue"
+: >"$out/jobs.txt"
+
+take() { flock "$queue.lock" sh -c 'head -n 1 "$1"; sed -i 1d "$1"' - "$queue"; }
+worker() { # GPU
+  local line begin code
+  export CUDA_VISIBLE_DEVICES=$1
+  while ((SECONDS < end)) && line=$(take) && [[ -n $line ]]; do
+    begin=$SECONDS code=0
+    # shellcheck disable=SC2086
+    job $line >"$out/${line// /.}.txt" 2>&1 || code=$?
+    printf '%-24s exit status %d, %d s\n' "$line" $code $((SECONDS - begin)) >>"$out/jobs.txt"
+  done
+}
+workers=()
+for ((g = 0; g < $(nvidia-smi --list-gpus | wc -l); ++g)); do
+  worker "$g" &
+  workers+=($!)
+done
+wait "${workers[@]}"
+for kind in time counts cpu counting pattern; do
+  compgen -G "$out/$kind.*.jsonl" >/dev/null && cat "$out/$kind".*.jsonl >"$out/$kind.jsonl"
+done
+[[ -s $queue ]] && sed 's/^/not begun: /' "$queue" >>"$out/jobs.txt"
+sort "$out/jobs.txt"
+! grep -qv 'exit status 0,' "$out/jobs.txt"
