@@ -118,6 +118,11 @@ class CommittedRecords(unittest.TestCase):
                 self.draw("scaling_measured", session)
                 self.draw("scaling_choices", session)
 
+    def test_panels(self):
+        for session in sorted(RECORDS.glob("*/panels.jsonl")):
+            with self.subTest(session=session.parent.name):
+                self.draw("panels", session)
+
     def test_simulated_scaling(self):
         self.draw("scaling_simulated", SIMULATED)
 

@@ -5,7 +5,7 @@
 # Environment: GSOFA names the built program.
 set -euo pipefail
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
-[[ $# -le 1 ]] || { sed -n '2,6p' "$0" | sed 's/^# \?//'; exit 2; }
+[[ $# -le 1 ]] || { sed -n '2,5p' "$0" | sed 's/^# \?//'; exit 2; }
 gsofa=$(realpath "${GSOFA:-$root/build/release/gsofa}")
 [[ -x $gsofa ]] || { echo "make_inputs: error: $gsofa: no such program; build it or set GSOFA" >&2; exit 2; }
 out=${1:-$root/inputs/panels}

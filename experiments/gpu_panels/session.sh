@@ -7,7 +7,7 @@
 # PANELS_JOBS (default: check time count kernels pattern sanitize), PANELS_MATRICES.
 # Exit status: 0 if every job passed.
 set -uo pipefail
-[[ $# -ge 1 && $# -le 2 ]] || { sed -n '2,9p' "$0" | sed 's/^# \?//'; exit 2; }
+[[ $# -ge 1 && $# -le 2 ]] || { sed -n '2,8p' "$0" | sed 's/^# \?//'; exit 2; }
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
 cd "$root" || exit 2
 mkdir -p "$1" || exit 2
