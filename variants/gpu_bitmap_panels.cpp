@@ -38,7 +38,7 @@
 //   19 block panels     elimination of the rest, but for panels of > cluster_positions if there are
 //                       to be clusters: then a launch for these
 //   20 counts           and digests
-//   21 supernodes       if wanted
+//   21 supernodes       if wanted: a thread per row gathers its L inside the chunk, one walks over them
 //   22- sorted rows     if wanted: where rows begin, reduce and scan [h: sizes]; words listed and
 //                       sorted by target, a row of L reads the list of its panel; rows of U from
 //                       tiles of positions. Where they do not fit, or vertices were relabelled,

@@ -237,6 +237,8 @@ class row_results {
     l_.n_rows = l_.n_cols = u_.n_rows = u_.n_cols = n_;
   }
 
+  /// Where an engine that finds supernodes itself marks their first rows, zero at first.
+  [[nodiscard]] unsigned char* supernode_starts() const { return is_start_.data(); }
   /// Where an engine that computes digests itself puts them, zero at first; null if not wanted.
   [[nodiscard]] std::uint64_t* digests() const { return digests_.data(); }
 

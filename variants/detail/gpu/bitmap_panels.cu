@@ -98,6 +98,53 @@ struct panel_rows {
   }
 };
 
+constexpr index_t supernode_rows = 128;  // of a chunk at most, and threads
+
+/// T3 supernodes of chunks of up to supernode_rows rows, a block for each: a thread gathers what its
+/// row of L has in the columns of the chunk, panel by panel; one thread then walks over the rows.
+/// Not for relabelled panels.
+GSOFA_KERNEL void panel_supernodes_kernel(panel_view p, const std::uint32_t* u_counts,
+                                          index_t chunk, unsigned char* is_start) {
+  auto* const low = simt::shared_memory<mask_t>();  // columns 0..63 of the chunk; zero: not flagged
+  auto* const high = low + supernode_rows;
+  const auto thread = static_cast<index_t>(simt::thread_index());
+  const auto begin = static_cast<offset_t>(simt::block_index()) * chunk;
+  const offset_t end = begin + chunk < p.n ? begin + chunk : p.n;
+  mask_t columns[2] = {0, 0};
+  if (begin + thread < end) {
+    const auto row = static_cast<index_t>(begin + thread);
+    if (thread > 0 && u_counts[row] + 1 == u_counts[row - 1]) {
+      const index_t last = p.panel_of[row];
+      for (index_t j = p.panel_of[begin]; j <= last; ++j) {
+        const index_t z = p.position(j, row);
+        if (z < 0) continue;
+        const mask_t lower = p.masks[p.position_begin[j] + z].lower;
+        const auto at = static_cast<index_t>(p.begin[j] - begin);  // of the panel in the chunk
+        if (at < 0) {
+          columns[0] |= lower >> -at;
+        } else if (at < mask_bits) {
+          columns[0] |= lower << at;
+          if (at > 0) columns[1] |= lower >> (mask_bits - at);
+        } else {
+          columns[1] |= lower << (at - mask_bits);
+        }
+      }
+    }
+  }
+  low[thread] = columns[0];
+  high[thread] = columns[1];
+  simt::sync_block();
+  if (thread != 0) return;
+  index_t first = 0;
+  is_start[begin] = 1;
+  for (index_t k = 1; begin + k < end; ++k) {
+    const mask_t word = first < mask_bits ? low[k] : high[k];
+    if ((word >> (first % mask_bits) & 1U) != 0) continue;
+    first = k;
+    is_start[begin + k] = 1;
+  }
+}
+
 /// Sets the bits of the rows begin .. begin + sources - 1 in a zeroed bitmap.
 GSOFA_KERNEL void rows_of_panels_kernel(panel_view p, index_t begin, index_t sources,
                                         std::size_t words, std::uint32_t* bits) {
@@ -172,7 +219,7 @@ class bitmap_panels final : public variant {
            digests ? reinterpret_cast<unsigned long long*>(rows_.digests()) : nullptr);
     phases_.mark(exec, phase_id::supernode);
     if (!settings_.wants.has(want::pattern)) {
-      rows_.find_supernodes(panel_rows{.p = panels, .n = a_.n_rows, .sources = a_.n_rows});
+      find_supernodes(panels);
       phases_.finish(exec);
     } else {
       phases_.finish(exec);
@@ -210,6 +257,18 @@ class bitmap_panels final : public variant {
   }
   [[nodiscard]] offset_t row_words() const { return (offset_t{a_.n_rows} + 31) / 32; }
   [[nodiscard]] offset_t row_bytes() const { return 4 * row_words(); }
+
+  void find_supernodes(const panel_view& panels) {
+    const index_t chunk = settings_.chunk_size;
+    if (!settings_.wants.has(want::supernodes)) return;
+    if (structure_.relabelled() || chunk < 1 || chunk > supernode_rows) {
+      rows_.find_supernodes(panel_rows{.p = panels, .n = a_.n_rows, .sources = a_.n_rows});
+      return;
+    }
+    launch(panel_supernodes_kernel, (a_.n_rows - 1) / chunk + 1, supernode_rows,
+           2 * supernode_rows * sizeof(mask_t), panels,
+           static_cast<const std::uint32_t*>(rows_.u_counts()), chunk, rows_.supernode_starts());
+  }
 
   // Sorted rows, all at once; false where they do not fit or are numbered otherwise.
   bool expand(const panel_view& panels, execution& exec) {
