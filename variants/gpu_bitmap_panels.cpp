@@ -18,15 +18,15 @@
 // Launches of a run, in order; [h]: the host waits for one small copy. Fills are not counted.
 //   1  leftmost         a lane per entry of A: the least neighbour of every vertex
 //   2  minima           of groups of 32, and of groups of these, and so on
-//   3  nearest parents  a thread per vertex: the forest that is the elimination tree if the numbering
-//                       is a postorder of it (proof in bitmap_panels_structure.cu)
+//   3  nearest parents  a thread per vertex: the forest that is the elimination tree if the
+//                       numbering is a postorder of it (proof in bitmap_panels_structure.cu)
 //   4  subtree          a thread per vertex: its subtree, up to panel_width
 //   5-6 cut             reduce and scan: runs, panels, depths
 //   7  panel tree       children of panels, lists of siblings
 //   8  justify          a lane per entry of A: do all siblings have an edge from their parent?
-//   9  boundary         two launches: a lane per run of entries of A in one panel adds bits to a hash
-//                       table of words; every word climbs the panel tree, four panels at a time,
-//                       adding its bits until it meets what another one added
+//   9  boundary         two launches: a lane per run of entries of A in one panel adds bits to a
+//                       hash table of words; every word climbs the panel tree, four panels at a
+//                       time, adding its bits until it meets what another one added
 //   10 lengths          words and positions of each panel
 //   11-12 offsets       reduce and scan [h: panels, words, positions, three flags]
 //   13 collect          words of each panel side by side
@@ -38,7 +38,8 @@
 //   19 block panels     elimination of the rest, but for panels of > cluster_positions if there are
 //                       to be clusters: then a launch for these
 //   20 counts           and digests
-//   21 supernodes       if wanted: a thread per row gathers its L inside the chunk, one walks over them
+//   21 supernodes       if wanted: a thread per row gathers its L inside the chunk, one then walks
+//                       over them
 //   22- sorted rows     if wanted: where rows begin, reduce and scan [h: sizes]; words listed and
 //                       sorted by target, a row of L reads the list of its panel; rows of U from
 //                       tiles of positions. Where they do not fit, or vertices were relabelled,
@@ -56,10 +57,10 @@
 // further rounds of routes and sweeps; seven barriers and one increment beside. One or two targets
 // per panel are usual; where structural symmetry is low there are many.
 //
-// Cost with P positions, W words: O(nnz) for 1; O(P + nnz) atomics in 9; sum of squares of words per
-// panel in 15; in 18-19 a closure of two words per position and about one OR of two words per
-// position for the pushes. Memory: 24 P + 16 W bytes; while it is built 16 W or twice to eight times
-// as much for the table. Where memory_budget_mb or most_positions do not admit that, rows are
+// Cost with P positions, W words: O(nnz) for 1; O(W + nnz) atomics in 9; sum of squares of words
+// per panel in 15; in 18-19 a closure of two words per position and about one OR of two words per
+// position for the pushes. Memory: 24 P + 16 W bytes; while it is built 16 W or twice to eight
+// times as much for the table. Where memory_budget_mb or most_positions do not admit that, rows are
 // searched for as in gpu_fill2_bitparallel, whose memory does not depend on the fill.
 
 #include "variants/detail/gpu/gpu_variants.hpp"
