@@ -39,8 +39,9 @@ void add_prepare_command(CLI::App& app, command_action& action) {
       "prepare", "Match and order a matrix once; the file written is then read fast");
   o->matrix.add_to(*c);
   c->add_option("-o,--out", o->out, "File to write")->required()->type_name("F");
-  c->add_option("--order-out", o->order_out,
-                "Write the order to this file, old column by new position, one per line, for --order")
+  c->add_option(
+       "--order-out", o->order_out,
+       "Write the order to this file, old column by new position, one per line, for --order")
       ->type_name("FILE.perm");
   c->add_option(
        "--predicted-work", o->predicted_work,

@@ -100,9 +100,9 @@ struct panel_rows {
 
 constexpr index_t supernode_rows = 128;  // of a chunk at most, and threads
 
-/// T3 supernodes of chunks of up to supernode_rows rows, a block for each: a thread gathers what its
-/// row of L has in the columns of the chunk, panel by panel; one thread then walks over the rows.
-/// Not for relabelled panels.
+/// T3 supernodes of chunks of up to supernode_rows rows, a block for each: a thread gathers what
+/// its row of L has in the columns of the chunk, panel by panel; one thread then walks over the
+/// rows. Not for relabelled panels.
 GSOFA_KERNEL void panel_supernodes_kernel(panel_view p, const std::uint32_t* u_counts,
                                           index_t chunk, unsigned char* is_start) {
   auto* const low = simt::shared_memory<mask_t>();  // columns 0..63 of the chunk; zero: not flagged

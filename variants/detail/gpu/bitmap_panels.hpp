@@ -169,7 +169,7 @@ class panel_structure {
 /// How panels are shared out.
 struct elimination_settings {
   int warps_per_block = 8;
-  index_t warp_positions = 128;  ///< panels up to this many positions are one warp's
+  index_t warp_positions = 128;      ///< panels up to this many positions are one warp's
   index_t cluster_positions = 2048;  ///< panels of more are a cluster's
   int blocks_per_cluster = 1;        ///< 1: no clusters
 };
@@ -180,8 +180,8 @@ class panel_elimination {
   void prepare(index_t n, const elimination_settings& settings, memory_budget& budget);
   /// Up to three launches; asynchronous. Uses up finished() and control() of the structure.
   void run(const panel_structure& structure);
-  /// Of the last run, counting build only: work; cycles and time of all panels together and of those
-  /// on the realised critical path, by part.
+  /// Of the last run, counting build only: work; cycles and time of all panels together and of
+  /// those on the realised critical path, by part.
   void report(const panel_view& panels, execution& exec) const;
 
  private:

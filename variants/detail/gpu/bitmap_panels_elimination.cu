@@ -10,19 +10,20 @@
 // Three launches. In the first the workers are warps, and a panel of more than `warp_positions`
 // positions whose children are all done is put on a list instead. In the second they are blocks;
 // the tickets are the places of that list, and a panel of more than `cluster_positions` is put on
-// another list. In the third they are clusters of blocks. Every panel not done in one has one of its
-// list in its subtree, itself perhaps: if all its children are done, the worker that finished the
-// last of them (or drew its ticket) put it there; otherwise a child is not done, and so on down.
+// another list. In the third they are clusters of blocks. Every panel not done in one has one of
+// its list in its subtree, itself perhaps: if all its children are done, the worker that finished
+// the last of them (or drew its ticket) put it there; otherwise a child is not done, and so on
+// down.
 //
 // Memory order. Masks of a panel P are written by atomic ORs of workers of panels below P, then by
 // plain loads and stores of P's worker. Let W be a worker that has pushed C, any panel below P.
 //  * The ORs of W's threads happen before the barrier at the end of push(), and this before the
 //    increment of C's parent's counter by W's thread 0, which is a release (device scope; the
 //    barrier orders its own threads at block scope, and causality order is transitive).
-//  * Increments of one counter are read-modify-writes: they form one release sequence. Who completes
-//    the count is last and acquires from all before. The same thread then passes a barrier with the other
-//    threads of its worker, and only behind it they load masks. By induction along the tree, this
-//    includes what all panels below the children did.
+//  * Increments of one counter are read-modify-writes: they form one release sequence. Who
+//    completes the count is last and acquires from all before. The same thread then passes a
+//    barrier with the other threads of its worker, and only behind it they load masks. By
+//    induction along the tree, this includes what all panels below the children did.
 //  * A panel with one child needs no counter: what panels below the child did happens before the
 //    child's masks were read, and what was done for the child is by threads of the same worker,
 //    before a barrier of theirs.
@@ -30,9 +31,9 @@
 //    what is below has been done. Plain loads and stores serve then.
 //  * ORs among workers race only with each other: relaxed is enough, since OR commutes and no bit
 //    is read before the count of its panel is complete.
-// What is said of barriers holds of a cluster with its own, which releases and acquires at the scope
-// of the cluster: causality order is transitive over scopes.
-// The list of a launch is read in the next: ordered by the end of the grid.
+// What is said of barriers holds of a cluster with its own, which releases and acquires at the
+// scope of the cluster: causality order is transitive over scopes. The list of a launch is read in
+// the next: ordered by the end of the grid.
 
 #include "variants/detail/gpu/simt.hpp"
 
@@ -58,9 +59,9 @@ struct route {
 
 /// The routes to one target panel; shared memory, one per warp.
 struct target_routes {
-  route upper;    ///< of rows of U, to columns
-  route lower;    ///< of columns of L, to rows
-  mask_t both;    ///< k with L(t, k) != 0 and U(k, t) != 0 for some target t
+  route upper;       ///< of rows of U, to columns
+  route lower;       ///< of columns of L, to rows
+  mask_t both;       ///< k with L(t, k) != 0 and U(k, t) != 0 for some target t
   offset_t first;    ///< the target's first position in the masks
   index_t panel;     ///< the target
   index_t vertices;  ///< its first vertex
@@ -127,7 +128,7 @@ enum panel_stamp : int {
   stamp_routed,    ///< routes of the first targets known
   stamp_closed,    ///< all closed, and pushed to them
   stamp_pushed,    ///< pushed to the others
-  stamp_handed,  ///< parent told
+  stamp_handed,    ///< parent told
   panel_stamps
 };
 
@@ -520,7 +521,8 @@ GSOFA_DEVICE void close_and_push(const elimination_view& e, index_t j, const pan
   target_routes* const routes = s.routes();
   target_routes& mine = routes[warp];
 
-  // A word by one warp: lane l has what its vertices l and l + 32 have, if they are in the boundary.
+  // A word by one warp: lane l has what its vertices l and l + 32 have, if they are in the
+  // boundary.
   struct loaded_word {
     mask_pair low, high;
   };
@@ -811,10 +813,10 @@ void panel_elimination::prepare(index_t n, const elimination_settings& settings,
   warp_blocks_ = std::max(
       1, resident_blocks(warp_panels_kernel, warp_threads, warp_threads / 32 * state_bytes(1)));
   block_blocks_ = std::max(1, resident_blocks(block_panels_kernel, threads, bytes));
-  clusters_ = settings_.blocks_per_cluster > 1
-                  ? resident_clusters(cluster_panels_kernel, settings_.blocks_per_cluster, threads,
-                                      bytes)
-                  : 0;
+  clusters_ =
+      settings_.blocks_per_cluster > 1
+          ? resident_clusters(cluster_panels_kernel, settings_.blocks_per_cluster, threads, bytes)
+          : 0;
   constexpr auto words = static_cast<offset_t>(sizeof(cluster_state) / 8);
   cluster_states_ = {budget, "control", clusters_ * words};
 }

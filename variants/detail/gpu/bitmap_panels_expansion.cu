@@ -87,8 +87,8 @@ GSOFA_DEVICE void write_columns(index_t* out, mask_t bits, index_t base) {
   }
 }
 
-/// A warp per row f of L at a time: what the panels say whose boundary has f, in ascending order, 32
-/// words of the list of f's panel at a time, and then f's own panel.
+/// A warp per row f of L at a time: what the panels say whose boundary has f, in ascending order,
+/// 32 words of the list of f's panel at a time, and then f's own panel.
 GSOFA_KERNEL void l_rows_kernel(panel_view p, word_lists lists, const offset_t* l_ptr,
                                 index_t* l_idx) {
   const unsigned lane = lane_index();
@@ -182,7 +182,8 @@ void u_rows_kernel(panel_view p, const offset_t* u_ptr, index_t* u_idx) {
   }
 }
 
-/// Sorts the words by target; stable, so that those of one target stay in the order of their panels.
+/// Sorts the words by target; stable, so that those of one target stay in the order of their
+/// panels.
 void sort_by_target(index_t* targets, index_t* sorted_targets, index_t* numbers,
                     index_t* sorted_numbers, offset_t words, index_t panels,
                     [[maybe_unused]] memory_budget& budget) {

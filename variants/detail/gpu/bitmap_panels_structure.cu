@@ -123,10 +123,10 @@ GSOFA_DEVICE void add_to(std::uint32_t* total, std::uint32_t mine) {
 // Where the numbering is a postorder of the elimination tree, as prepared inputs have it, the tree
 // follows from one number per vertex: f(u), the least neighbour of u in A + A^T. Let the nearest
 // parent of v be P(v) = min{ u > v : f(u) <= v }.
-//  * P is a forest that has the numbering as a postorder: for v < w < u = P(v) also f(u) <= v < w, so
-//    that the way up from w does not pass u by: w is below u.
-//  * For every edge (i, j) of A + A^T, i < j, j is above i in P: f(j) <= i, so that the way up from i
-//    does not pass j by.
+//  * P is a forest that has the numbering as a postorder: for v < w < u = P(v) also f(u) <= v < w,
+//    so that the way up from w does not pass u by: w is below u.
+//  * For every edge (i, j) of A + A^T, i < j, j is above i in P: f(j) <= i, so that the way up from
+//    i does not pass j by.
 //  * P is the elimination tree if every v with a parent has an edge from P(v) into its subtree. By
 //    induction on v the subtrees of v agree, and the parent of v in the elimination tree is the
 //    least u > v with a neighbour w in it: f(u) <= w <= v, so that u >= P(v).
@@ -477,10 +477,10 @@ struct cut_view {
   const index_t* panel_parent;
 };
 
-// Boundaries of all panels. i is in the boundary of J iff J lies below panel(i) on the way up from a
-// panel K that holds a neighbour of i in A + A^T: every boundary vertex of a child is in the panel
-// or in its boundary. First the words of the panels K, then every word goes up the panel tree with
-// all its members. Panels ascend along the way, which ends at panel(i), an ancestor of K.
+// Boundaries of all panels. i is in the boundary of J iff J lies below panel(i) on the way up from
+// a panel K that holds a neighbour of i in A + A^T: every boundary vertex of a child is in the
+// panel or in its boundary. First the words of the panels K, then every word goes up the panel tree
+// with all its members. Panels ascend along the way, which ends at panel(i), an ancestor of K.
 
 /// The words that entries of A begin. Entries of one row often share K and panel(i): one lane adds
 /// all of a run.
@@ -509,8 +509,8 @@ GSOFA_KERNEL void first_words_kernel(matrix_view a, cut_view c, word_table table
 /// A thread per word goes up as long as it adds members. What it finds to be there already, others
 /// have added. Several panels are one step, which adds to all of them whatever it finds; who adds a
 /// member to the last of a step goes on with it. So, by induction down from the target, where a
-/// member has been added it is added everywhere above. Words that others add meanwhile may be met or
-/// not.
+/// member has been added it is added everywhere above. Words that others add meanwhile may be met
+/// or not.
 GSOFA_KERNEL void boundary_kernel(cut_view c, word_table table, structure_totals* totals) {
   if (!totals->is_etree()) return;
   for (std::uint64_t slot =
@@ -876,8 +876,7 @@ bool panel_structure::try_build(const device_matrix& a, offset_t nnz, const pane
     slots = {budget, "word_table", capacity};
     table = {slots.data(), static_cast<std::uint32_t>(capacity)};
     fill_bytes(slots.data(), 0, capacity);
-    const cut_view cut_panels{label_.data(), begin_.data(), panel_of_.data(),
-                              panel_parent_.data()};
+    const cut_view cut_panels{label_.data(), begin_.data(), panel_of_.data(), panel_parent_.data()};
     launch_on_entries(first_words_kernel, matrix, cut_panels, table, totals());
     launch(boundary_kernel, blocks_for(capacity), threads_per_block, 0, cut_panels, table,
            totals());
@@ -943,9 +942,7 @@ bool panel_structure::try_build(const device_matrix& a, offset_t nnz, const pane
 }
 
 index_t* panel_structure::above() const { return by_panel_.data(); }
-index_t* panel_structure::lone() const {
-  return by_panel_.data() + offset_t{panels_} * most_steps;
-}
+index_t* panel_structure::lone() const { return by_panel_.data() + offset_t{panels_} * most_steps; }
 index_t* panel_structure::word_panel() const {
   return reinterpret_cast<index_t*>(by_word_.data() + words_);
 }

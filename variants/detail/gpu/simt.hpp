@@ -179,9 +179,9 @@ namespace emulator {
 
 /// Runs `body` once per thread of `blocks` blocks of `threads` threads (a multiple of 32), each
 /// block with `shared_bytes` of shared memory (filled with a pattern, as on a GPU it is not
-/// cleared). Blocks run some at a time in shuffled order, or all at once if `cooperative`; `cluster`
-/// consecutive ones are a cluster, which needs the latter.
-/// Throws std::logic_error on a deadlock: threads of a warp or block at different barriers.
+/// cleared). Blocks run some at a time in shuffled order, or all at once if `cooperative`;
+/// `cluster` consecutive ones are a cluster, which needs the latter. Throws std::logic_error on a
+/// deadlock: threads of a warp or block at different barriers.
 void run_grid(unsigned blocks, unsigned threads, std::size_t shared_bytes, bool cooperative,
               const std::function<void()>& body, unsigned cluster = 1);
 
