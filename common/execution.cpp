@@ -4,7 +4,8 @@ namespace gsofa {
 
 const char* phase_name(phase_id id) {
   static constexpr std::array<const char*, static_cast<std::size_t>(phase_id::count_)> names{
-      "h2d", "init", "schedule", "traverse", "spill", "compact", "supernode", "comm", "d2h"};
+      "h2d",     "init",   "schedule",  "traverse", "spill",
+      "compact", "expand", "supernode", "comm",     "d2h"};
   return names.at(static_cast<std::size_t>(id));
 }
 

@@ -13,7 +13,19 @@
 namespace gsofa {
 
 /// The parts of a timed run. Phases are exclusive: entering one suspends the enclosing one.
-enum class phase_id { h2d, init, schedule, traverse, spill, compact, supernode, comm, d2h, count_ };
+enum class phase_id {
+  h2d,
+  init,
+  schedule,
+  traverse,
+  spill,
+  compact,
+  expand,  ///< sorted rows from a compressed form
+  supernode,
+  comm,
+  d2h,
+  count_
+};
 
 /// Name of a phase as written in records.
 const char* phase_name(phase_id id);

@@ -110,6 +110,7 @@ std::vector<planned_case> plan_cases(const case_options& options) {
   for (const auto& s : options.sets) assignments.push_back(parse_assignment(s));
   const auto chosen = choose(options.variants);
   const bool named = !options.variants.empty();
+  const bool must_run = named && !options.skip_unavailable;
 
   std::vector<planned_case> cases;
   auto plan = [&](const variant_info* info, std::size_t combination) {
@@ -141,12 +142,12 @@ std::vector<planned_case> plan_cases(const case_options& options) {
       c.skip_reason = why;
     }
     if (const auto why = info->unavailable()) {
-      if (named) throw unavailable_error(info->name + " is unavailable: " + *why);
+      if (must_run) throw unavailable_error(info->name + " is unavailable: " + *why);
       c.skip_reason = *why;
     }
     if (const int ranks = job::world().ranks(); ranks > 1 && !info->distributed) {
       const std::string why = fmt::format("runs in one process; this job has {} ranks", ranks);
-      if (named) throw unavailable_error(info->name + " " + why);
+      if (must_run) throw unavailable_error(info->name + " " + why);
       c.skip_reason = why;
     }
     if (!options.checkpoint.folder.empty()) {

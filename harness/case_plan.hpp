@@ -16,6 +16,7 @@ struct case_options {
   index_t chunk_size = 128;
   trial_plan trials{};
   checkpoint_settings checkpoint{};  ///< each variant gets a folder of its own inside
+  bool skip_unavailable = false;     ///< named variants that this machine lacks are skipped too
 };
 
 /// A case to run, or to report as skipped.
@@ -27,8 +28,8 @@ struct planned_case {
 /// Resolves names and options before anything runs. Variants of the default set that are
 /// unavailable or cannot give what is wanted become skipped cases; named ones are errors:
 /// input_error for an unknown variant, option or value and for a want that the variant cannot give,
-/// unavailable_error for one that this machine lacks, or that runs in one process only while the
-/// job has several ranks.
+/// unavailable_error (without skip_unavailable) for one that this machine lacks, or that runs in
+/// one process only while the job has several ranks.
 std::vector<planned_case> plan_cases(const case_options& options);
 
 }  // namespace gsofa

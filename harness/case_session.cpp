@@ -130,7 +130,7 @@ void case_session::report(const prepared_pattern& a, const planned_case& c,
     table_.add(table_row(a, c, outcome, output_.matrix_column));
   }
   std::string line;
-  if (expected_ > 0) line += fmt::format("[{}/{}] ", done_, expected_);
+  if (expected_ > 0) line += progress();
   line += fmt::format("{} {}: {}", a.origin().name, c.request.info->name,
                       to_string(outcome.judged.status));
   if (!outcome.samples_s.empty()) {
@@ -138,6 +138,16 @@ void case_session::report(const prepared_pattern& a, const planned_case& c,
   }
   if (!outcome.judged.reason.empty()) line += " (" + outcome.judged.reason + ")";
   std::fprintf(stderr, "%s\n", line.c_str());
+}
+
+// "[3/90, 5 min left] ": cases still to come take as long as those that ran so far.
+std::string case_session::progress() const {
+  const auto ran = static_cast<double>(done_) - resumed_;
+  const std::chrono::duration<double> elapsed = std::chrono::steady_clock::now() - begin_;
+  const double left = elapsed.count() / ran * static_cast<double>(expected_ - done_);
+  if (done_ == expected_) return fmt::format("[{}/{}] ", done_, expected_);
+  if (left < 60) return fmt::format("[{}/{}, {:.0f} s left] ", done_, expected_, left);
+  return fmt::format("[{}/{}, {:.0f} min left] ", done_, expected_, left / 60);
 }
 
 void case_session::write_pattern(const prepared_pattern& a, const case_request& request,

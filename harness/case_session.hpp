@@ -1,5 +1,6 @@
 #pragma once
 
+#include <chrono>
 #include <filesystem>
 #include <map>
 #include <optional>
@@ -40,13 +41,14 @@ class case_session {
   [[nodiscard]] const std::map<run_status, int>& totals() const { return totals_; }
   /// Cases left out because `out` already has them.
   [[nodiscard]] int resumed() const { return resumed_; }
-  /// For progress lines "[3/90]"; 0: not known.
+  /// For progress lines "[3/90, 5 min left]"; 0: not known.
   void expect_cases(std::size_t count) { expected_ = count; }
 
  private:
   void report(const prepared_pattern& a, const planned_case& c, const case_outcome& outcome);
   void write_pattern(const prepared_pattern& a, const case_request& request,
                      const case_outcome& outcome) const;
+  [[nodiscard]] std::string progress() const;
   [[nodiscard]] bool already_recorded(const prepared_pattern& a, const case_request& request) const;
 
   session_info session_;
@@ -59,6 +61,7 @@ class case_session {
   int resumed_ = 0;
   std::size_t expected_ = 0;
   std::size_t done_ = 0;
+  std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();
 };
 
 }  // namespace gsofa

@@ -111,14 +111,17 @@ experiment_case read_case(const toml::table& table, const std::string& file) {
   t.get("verify", verify);
   t.get("counting", c.counting);
   t.get("series", c.series);
+  t.get("ranks", c.ranks);
+  t.get("gpus", c.gpus);
+  c.cases.skip_unavailable = true;
   t.finish();
   if (c.groups.empty()) t.fail("[[case]] without groups");
   if (c.matrices.empty()) t.fail("[[case]] without matrices");
   if (c.orders.empty()) t.fail("[[case]] with an empty list of orders");
   if (c.cases.trials.repeat < 1 || c.cases.trials.warmup < 0 ||
       !(c.cases.trials.timeout >= 0 && c.cases.trials.timeout <= 1e9) || c.cases.threads < 0 ||
-      c.cases.chunk_size < 0) {
-    t.fail("[[case]] with repeat < 1, a negative number or a timeout above 1e9 s");
+      c.cases.chunk_size < 0 || c.ranks < 1 || c.gpus < 0) {
+    t.fail("[[case]] with repeat or ranks < 1, a negative number or a timeout above 1e9 s");
   }
   try {
     if (match != "auto" && match != "none") throw input_error("match is neither auto nor none");

@@ -20,12 +20,15 @@ struct experiment_case {
   case_options cases;
   verify_mode verify = verify_mode::automatic;
   bool counting = false;  ///< for the counting build only; other cases for the timed build only
+  int ranks = 1;          ///< for jobs of so many MPI ranks only
+  int gpus = 0;           ///< skipped where a process sees fewer GPUs
   bool series = false;    ///< write per-source counters
 };
 
 /// A spec.toml: `name`, `title`, `claim`, and [[case]] tables with the keys groups, matrices,
 /// orders, match, seed, variants, options (["key=value"]), want, repeat, warmup, timeout, threads,
-/// chunk_size, verify, counting and series.
+/// chunk_size, verify, counting, series, ranks and gpus. Variants that the machine lacks are
+/// skipped.
 struct experiment_spec {
   std::string name;
   std::vector<experiment_case> cases;

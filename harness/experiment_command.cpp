@@ -5,6 +5,7 @@
 #include <iostream>
 #include <memory>
 
+#include "common/cuda_device.hpp"
 #include "harness/case_session.hpp"
 #include "harness/commands.hpp"
 #include "harness/distribute.hpp"
@@ -19,8 +20,32 @@ namespace {
 struct experiment_options {
   std::filesystem::path spec;
   std::string group = "smoke";
+  std::vector<std::string> matrices;  // empty: all
+  std::vector<std::string> devices;   // empty: all
+  std::filesystem::path prepared;     // empty: every matrix is prepared anew
   output_options output;
 };
+
+// The file that keeps a matrix prepared in this way.
+std::filesystem::path prepared_file(const std::filesystem::path& folder, const std::string& name,
+                                    const prepare_options& how) {
+  std::string file = file_name_of(name) + "." + file_name_of(how.order);
+  if (how.match == match_mode::none) file += ".unmatched";
+  if (how.seed >= 0) file += fmt::format(".seed{}", how.seed);
+  return folder / (file + ".bin");
+}
+
+prepared_pattern load_or_prepare(const std::filesystem::path& folder, const std::string& name,
+                                 const prepare_options& how) {
+  if (folder.empty()) return load_matrix(name, how);
+  const auto file = prepared_file(folder, name, how);
+  if (is_prepared(file.string())) return prepared_pattern::load(file);
+  prepared_pattern a = load_matrix(name, how);
+  std::error_code failure;
+  std::filesystem::create_directories(folder, failure);
+  a.save(file);
+  return a;
+}
 
 exit_code run(const experiment_options& o, session_info session) {
   job& j = job::world();
@@ -33,16 +58,29 @@ exit_code run(const experiment_options& o, session_info session) {
     std::vector<planned_case> cases;
   };
   std::vector<planned> plan;
+  const auto wanted = [&](const std::string& name) {
+    return o.matrices.empty() || std::ranges::find(o.matrices, name) != o.matrices.end();
+  };
   std::size_t total = 0;
   bool series = false;
   bool in_group = false;
   for (const auto& c : spec.cases) {
     if (std::ranges::find(c.groups, o.group) == c.groups.end()) continue;
     in_group = true;
-    if (c.counting != is_counting_build()) continue;
+    if (c.counting != is_counting_build() || c.ranks != j.ranks()) continue;
     plan.push_back({&c, {}});
     j.together([&] { plan.back().cases = plan_cases(c.cases); });
-    total += c.matrices.size() * c.orders.size() * plan.back().cases.size();
+    std::erase_if(plan.back().cases, [&](const planned_case& p) {
+      return !o.devices.empty() &&
+             std::ranges::find(o.devices, p.request.info->device) == o.devices.end();
+    });
+    if (const auto gpus = static_cast<int>(find_cuda_devices().devices.size()); gpus < c.gpus) {
+      for (auto& p : plan.back().cases) {
+        p.skip_reason = fmt::format("needs {} GPUs, this process sees {}", c.gpus, gpus);
+      }
+    }
+    const auto chosen = std::ranges::count_if(c.matrices, wanted);
+    total += static_cast<std::size_t>(chosen) * c.orders.size() * plan.back().cases.size();
     series = series || c.series;
   }
   if (!in_group) {
@@ -50,8 +88,9 @@ exit_code run(const experiment_options& o, session_info session) {
                            fmt::format("{}: no [[case]] in group '{}'", o.spec.string(), o.group));
   }
   if (plan.empty() && j.root()) {
-    std::fprintf(stderr, "%s: nothing for the %s build in group %s\n", spec.name.c_str(),
-                 is_counting_build() ? "counting" : "timed", o.group.c_str());
+    std::fprintf(stderr, "%s: nothing for the %s build with %d ranks in group %s\n",
+                 spec.name.c_str(), is_counting_build() ? "counting" : "timed", j.ranks(),
+                 o.group.c_str());
   }
   output_options output = o.output;
   output.matrix_column = true;
@@ -60,9 +99,10 @@ exit_code run(const experiment_options& o, session_info session) {
   out.expect_cases(total);
   for (const auto& p : plan) {
     for (const auto& name : p.source->matrices) {
+      if (!wanted(name)) continue;
       for (const auto& order : p.source->orders) {
         const prepare_options how{.match = p.source->match, .order = order, .seed = p.source->seed};
-        const auto a = load_on_root(j, [&] { return load_matrix(name, how); });
+        const auto a = load_on_root(j, [&] { return load_or_prepare(o.prepared, name, how); });
         out.run(a, p.cases, p.source->verify);
       }
     }
@@ -87,6 +127,13 @@ void add_experiment_command(CLI::App& app, command_action& action) {
   c->add_option("--group", o->group, "Which cases: paper or smoke")
       ->type_name("GROUP")
       ->capture_default_str();
+  c->add_option("--matrix", o->matrices, "Only these matrices of the spec; may be repeated")
+      ->type_name("NAME");
+  c->add_option("--device", o->devices, "Only variants of this kind; may be repeated")
+      ->check(CLI::IsMember({"cpu", "gpu", "mpi", "peer"}));
+  c->add_option("--prepared", o->prepared,
+                "Folder that keeps prepared matrices: read if there, else written")
+      ->type_name("FOLDER");
   c->add_option("--out", o->output.out, "Append the records to this file")->type_name("FILE.jsonl");
   c->add_flag("--json", o->output.json, "Records on stdout, one line each and nothing else");
   c->add_flag("--resume", o->output.resume, "Leave out cases that --out already has");

@@ -10,6 +10,8 @@ set -uo pipefail
 [[ $# -ge 1 && $# -le 2 ]] || { sed -n '2,8p' "$0" | sed 's/^# \?//'; exit 2; }
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
 cd "$root" || exit 2
+# shellcheck source=experiments/gpu_queue.sh
+source experiments/gpu_queue.sh
 mkdir -p "$1" || exit 2
 out=$(cd "$1" && pwd)
 end=$((SECONDS + ${2:-300}))
@@ -65,46 +67,32 @@ job() { # KIND NAME
       --out "$out/counting.$2.jsonl" ;;
     pattern) f=$(input "$2") && "$gsofa" run --matrix "$f" --variant $variant --want pattern --want digest --verify digest \
       --warmup 2 --repeat 3 --timeout 60 --out "$out/pattern.$2.jsonl" ;;
+    kernels_pattern) f=$(input "$2") && ncu --clock-control none --cache-control none --replay-mode application --csv --print-units base \
+      --metrics gpu__time_duration.sum --log-file "$out/kernels/$2.pattern.csv" \
+      "$gsofa" run --matrix "$f" --variant $variant --want counts --want pattern --warmup 1 --repeat 1 --verify none ;;
     kernels) f=$(input "$2") && ncu --clock-control none --cache-control none --replay-mode application --csv --print-units base \
       --metrics gpu__time_duration.sum --log-file "$out/kernels/$2.csv" \
       "$gsofa" run --matrix "$f" --variant $variant --want counts --warmup 1 --repeat 1 --verify none ;;
   esac
 }
 
-queue=$(mktemp)
-trap 'rm -f "$queue" "$queue.lock"' EXIT
 for kind in ${PANELS_JOBS:-check time count kernels pattern sanitize}; do
   case $kind in
     check) echo "check all"; echo "repeat bcsstk18"; echo "repeat g7jac040sc" ;;
     sanitize) echo "memcheck all"; echo "racecheck all" ;;
     kernels) for m in bcsstk18 onetone1 cage11 up56 HM g27_80 AU; do echo "kernels $m"; done ;;
+    kernels_pattern) for m in cage11 g27_80; do echo "kernels_pattern $m"; done ;;
     pattern) for m in bcsstk18 cage11 g27_80; do echo "pattern $m"; done ;;
     time | counts | cpu | count) for m in $matrices; do echo "$kind $m"; done ;;
     *) echo "session: error: unknown job '$kind'" >&2; exit 2 ;;
   esac
-done >"$queue"
+done >"$out/queue.txt"
 : >"$out/jobs.txt"
-
-take() { flock "$queue.lock" sh -c 'head -n 1 "$1"; sed -i 1d "$1"' - "$queue"; }
-worker() { # GPU
-  local line begin code
-  export CUDA_VISIBLE_DEVICES=$1
-  while ((SECONDS < end)) && line=$(take) && [[ -n $line ]]; do
-    begin=$SECONDS code=0
-    # shellcheck disable=SC2086
-    job $line >"$out/${line// /.}.txt" 2>&1 || code=$?
-    printf '%-24s exit status %d, %d s\n' "$line" $code $((SECONDS - begin)) >>"$out/jobs.txt"
-  done
-}
-workers=()
-for ((g = 0; g < $(nvidia-smi --list-gpus | wc -l); ++g)); do
-  worker "$g" &
-  workers+=($!)
-done
-wait "${workers[@]}"
+mapfile -t gpus < <(nvidia-smi --list-gpus | awk '{ print NR - 1 }')
+run_queue "$out" $end "${gpus[@]}" <"$out/queue.txt"
+rm -f "$out/queue.txt"
 for kind in time counts cpu counting pattern; do
   compgen -G "$out/$kind.*.jsonl" >/dev/null && cat "$out/$kind".*.jsonl >"$out/$kind.jsonl"
 done
-[[ -s $queue ]] && sed 's/^/not begun: /' "$queue" >>"$out/jobs.txt"
 sort "$out/jobs.txt"
 ! grep -qv 'exit status 0,' "$out/jobs.txt"

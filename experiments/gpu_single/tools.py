@@ -4,6 +4,8 @@
   tools.py unpack FROM TO          decompress FROM/**/*.bin.xz into TO, what is newer only
   tools.py variants GSOFA [planted]  names of the available GPU variants, the most important first
   tools.py judge FILE...           count the statuses of records; exit 1 if one is not acceptable
+  tools.py throughput MATRIX VARIANT LOG BANDWIDTH COMMIT  one JSON line: throughput over all launches of ncu's CSV log,
+                                   beside that of a copy (what copy_bandwidth printed)
   tools.py ncu MATRIX VARIANT LOG  rows of ncu's CSV log as matrix,variant,launch,kernel,metric,unit,value
 """
 import collections
@@ -100,6 +102,27 @@ def ncu(matrix, variant, log):
         sys.exit(f"{log}: no metrics")
 
 
+def throughput(matrix, variant, log, bandwidth, commit):
+    with open(log) as f:
+        lines = [line for line in f if line.startswith('"')]
+    sums = collections.Counter()
+    launches = set()
+    for row in csv.DictReader(lines):
+        sums[row["Metric Name"]] += float(row["Metric Value"].replace(",", ""))
+        launches.add(row["ID"])
+    seconds = sums["gpu__time_duration.sum"] * 1e-9
+    if seconds <= 0:
+        sys.exit(f"{log}: no metrics")
+    with open(bandwidth) as f:
+        copy = json.load(f)
+    print(json.dumps({
+        "matrix": matrix, "variant": variant, "gpu": copy["gpu"], "commit": commit,
+        "launches": len(launches), "seconds": seconds,
+        "dram_gb_per_s": sums["dram__bytes.sum"] / seconds / 1e9,
+        "l2_gb_per_s": sums["lts__t_bytes.sum"] / seconds / 1e9,
+        "copy_gb_per_s": copy["bytes_per_s"] / 1e9}))
+
+
 def main(arguments):
     match arguments:
         case ["unpack", source, target]:
@@ -110,6 +133,8 @@ def main(arguments):
             variants(program, True)
         case ["judge", *paths] if paths:
             judge(paths)
+        case ["throughput", matrix, variant, log, bandwidth, commit]:
+            throughput(matrix, variant, log, bandwidth, commit)
         case ["ncu", matrix, variant, log]:
             ncu(matrix, variant, log)
         case _:

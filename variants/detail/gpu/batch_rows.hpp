@@ -4,6 +4,7 @@
 /// what every GPU variant that finds rows by marking vertices shares.
 
 #include <algorithm>
+#include <utility>
 #include <vector>
 
 #include "common/digest.hpp"
@@ -279,6 +280,7 @@ class row_results {
     u_ = std::move(u);
   }
 
+  /// The pattern is handed over: what a second call gets has none.
   result collect(want_set wants) {
     result out;
     std::vector<index_t> l(static_cast<std::size_t>(n_));
@@ -304,8 +306,8 @@ class row_results {
       }
     }
     if (wants.has(want::pattern)) {
-      out.l = l_;
-      out.u = u_;
+      out.l = std::exchange(l_, {});
+      out.u = std::exchange(u_, {});
     }
     return out;
   }

@@ -274,7 +274,7 @@ class bitmap_panels final : public variant {
   bool expand(const panel_view& panels, execution& exec) {
     if (structure_.relabelled()) return false;
     {
-      const phase timed(exec, phase_id::compact);
+      const phase timed(exec, phase_id::expand);
       if (!expansion_.run(panels, rows_.l_counts(), rows_.u_counts(), structure_.words(),
                           budget_)) {
         return false;

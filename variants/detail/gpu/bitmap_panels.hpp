@@ -171,7 +171,7 @@ struct elimination_settings {
   int warps_per_block = 8;
   index_t warp_positions = 128;      ///< panels up to this many positions are one warp's
   index_t cluster_positions = 2048;  ///< panels of more are a cluster's
-  int blocks_per_cluster = 1;        ///< 1: no clusters
+  int blocks_per_cluster = 4;        ///< 1: no clusters
 };
 
 /// Closes all panels of a structure whose masks hold A.

@@ -6,6 +6,7 @@
 
 #include <limits>
 
+#include "common/large_pages.hpp"
 #include "variants/detail/gpu/bitmap_panels.hpp"
 #include "variants/detail/gpu/tile_scan.hpp"
 
@@ -266,8 +267,8 @@ pattern panel_expansion::to_host(index_t n, const device_array<offset_t>& ptr,
                                  const device_array<index_t>& idx) {
   pattern out;
   out.n_rows = out.n_cols = n;
-  out.row_ptr.resize(static_cast<std::size_t>(n) + 1);
-  out.col_idx.resize(static_cast<std::size_t>(idx.size()));
+  resize_in_large_pages(out.row_ptr, static_cast<std::size_t>(n) + 1);
+  resize_in_large_pages(out.col_idx, static_cast<std::size_t>(idx.size()));
   copy_to_host(out.row_ptr.data(), static_cast<const offset_t*>(ptr.data()), ptr.size());
   copy_to_host(out.col_idx.data(), static_cast<const index_t*>(idx.data()), idx.size());
   return out;

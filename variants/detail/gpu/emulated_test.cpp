@@ -63,7 +63,7 @@ run_settings settings_for(const variant_info& info, std::uint64_t k) {
       {"panel_width", {"64", "8", "1", "3", "16", "33", "2", "5"}},
       {"warp_positions", {"256", "0", "6", "15"}},
       {"cluster_positions", {"2048", "0", "20"}},
-      {"blocks_per_cluster", {"1", "2", "3"}},
+      {"blocks_per_cluster", {"4", "1", "3"}},
       {"most_positions", {"0", "0", "0", "9"}},
       {"memory_budget_mb", {"40"}}};
   run_settings settings;

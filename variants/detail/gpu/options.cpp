@@ -109,7 +109,7 @@ std::vector<option_spec> bitmap_panels_options() {
            .minimum = 0,
            .maximum = max_index},
           {.name = "blocks_per_cluster",
-           .default_value = std::int64_t{1},
+           .default_value = std::int64_t{4},
            .help = "blocks of a cluster, from 2 on where the device has them; 1: blocks eliminate all",
            .minimum = 1,
            .maximum = 8},
