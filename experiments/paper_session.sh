@@ -4,6 +4,7 @@
 # Steps, in the order given:
 #   small     the matrices that take up to a second: every comparison on one GPU
 #   pairs     the same with two GPUs: schedules, page faults, chunk sizes
+#   faults    page faults and repeated fill-ins alone (counting build)
 #   profile   memory throughput of the traversal (ncu), in profile.jsonl
 #   large     PR HM DI AU: one run of each
 #   budgets   PR HM DI AU within 1 GB and 5 GB of device memory, the shortest first
@@ -13,7 +14,7 @@
 # GSOFA_BUILD/prepared: NAME.metis.bin, e.g. AU.metis.bin, as `gsofa experiment --prepared` keeps them), PAPER_SMALL, PAPER_LARGE: matrices.
 # Exit status: 0 if every job passed. Calling it again with the same OUT goes on where it stopped.
 set -uo pipefail
-[[ $# -ge 2 && $# -le 3 ]] || { sed -n '2,15p' "$0" | sed 's/^# \?//'; exit 2; }
+[[ $# -ge 2 && $# -le 3 ]] || { sed -n '2,16p' "$0" | sed 's/^# \?//'; exit 2; }
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 cd "$root" || exit 2
 # shellcheck source=experiments/gpu_queue.sh
@@ -43,6 +44,9 @@ job() { # STEP MATRIX, or cpu SPEC MATRIX
         [[ $spec == fig1[56]* && $2 != ST && $2 != TT ]] || run gsofa timed gpu $spec "$2" || failed=$?
       done
       [[ $2 != ST && $2 != TT ]] || run gsofa_counting counting gpu table3_queues "$2" || failed=$? ;;
+    faults)
+      run gsofa_counting counting mpi fig18_page_faults "$2" || failed=$?
+      run gsofa_counting counting gpu fig20_line95 "$2" || failed=$? ;;
     pairs) for spec in fig12_superlu fig18_page_faults fig21_chunk_size; do run gsofa timed mpi $spec "$2" || failed=$?; done
       [[ $2 == ST ]] || run gsofa_counting counting mpi fig18_page_faults "$2" || failed=$? ;;
     profile)
@@ -80,7 +84,7 @@ for step in $2; do
       for m in $small; do echo "$step $m"; done | run_queue "$out" $end "${gpus[@]}"
       ;;
     large | budgets) for m in $large; do echo "$step $m"; done | run_queue "$out" $end "${gpus[@]}" ;;
-    pairs) for m in $small; do echo "pairs $m"; done | run_queue "$out" $end "$pair" ;;
+    pairs | faults) for m in $small; do echo "$step $m"; done | run_queue "$out" $end "$pair" ;;
     cpu)
       cpu_jobs | run_queue "$out" $end none none none & beside+=($!)
       for m in $small; do echo "cpu fig10_fill2 $m"; done | run_queue "$out" $end none & beside+=($!)

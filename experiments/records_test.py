@@ -60,6 +60,10 @@ FIELDS = {
     "counters": dict,
     "derived?": dict,  # absent before distributed variants
 }
+# Lines of profile.jsonl: throughput by ncu.
+PROFILE = {"matrix": TEXT, "variant": TEXT, "gpu": TEXT, "commit": {"type": str, "match": "[0-9a-f]{40}"},
+           "launches": int, "seconds": float, "dram_gb_per_s": float, "l2_gb_per_s": float,
+           "copy_gb_per_s": float}
 GPU = {"index": int, "name": TEXT, "memory_bytes": int, "compute_capability": TEXT, "driver": TEXT,
        "runtime": TEXT}
 
@@ -215,6 +219,11 @@ def read_folder(folder):
     """(records as (place, record), problems of reading) of every .jsonl file below a folder."""
     records, found = [], []
     for path in sorted(folder.rglob("*.jsonl")):
+        if path.name == "profile.jsonl":
+            for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
+                where = f"{path.relative_to(folder)}:{number}"
+                found += [f"{where}: {w}" for w in type_problems(json.loads(line), PROFILE, "")]
+            continue
         lines = path.read_text(encoding="utf-8").splitlines()
         if not lines:
             found.append(f"{path.name}: is empty")

@@ -26,6 +26,9 @@ void read_entries(const toml::table& root, const char* key, bool bundled, const 
               .sha256 = text("sha256"),
               .stand_in = text("stand_in"),
               .bundled = bundled};
+    for (const char* key_of_paper : {"order", "nnz", "symmetry", "fill_ratio"}) {
+      if (const auto value = (*t)[key_of_paper].value<double>()) d.paper[key_of_paper] = *value;
+    }
     if (d.name.empty()) {
       throw input_error(file + ":" + std::to_string(t->source().begin.line) + ": [[" + key +
                         "]] without a name");

@@ -564,6 +564,7 @@ class distributed_maxid final : public variant {
     engine_.reset();
   }
   void prepare(const pattern_view& a, const run_settings& settings, execution& exec) override {
+    if constexpr (detail::counting) watch_page_faults();
     const device_scope home;
     engine_.emplace();
     job::world().together([&] { engine_->prepare(a, settings, exec); });

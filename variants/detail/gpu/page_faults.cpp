@@ -19,6 +19,7 @@ namespace {
 constexpr std::size_t buffer_bytes = 1 << 20;
 
 std::atomic<std::int64_t> faults{0}, groups{0}, maps{0}, migrated{0};
+bool watching = false;
 bool counting_now = false;
 
 void CUPTIAPI give_buffer(std::uint8_t** buffer, std::size_t* size, std::size_t* records) {
@@ -54,9 +55,19 @@ void CUPTIAPI take_buffer(CUcontext, std::uint32_t, std::uint8_t* buffer, std::s
   std::free(buffer);
 }
 
+// All that happened so far has been added up.
+bool flush() {
+  cudaDeviceSynchronize();
+  return cuptiActivityFlushAll(CUPTI_ACTIVITY_FLAG_FLUSH_FORCED) == CUPTI_SUCCESS;
+}
+
 }  // namespace
 
-page_fault_counter::page_fault_counter() {
+// Enabled once and for all: faults on memory that was there before are not reported.
+void watch_page_faults() {
+  static bool tried = false;
+  if (tried) return;
+  tried = true;
   int devices = 0;
   if (cudaGetDeviceCount(&devices) != cudaSuccess || devices == 0) return;
   constexpr std::array kinds{CUPTI_ACTIVITY_UNIFIED_MEMORY_COUNTER_KIND_GPU_PAGE_FAULT,
@@ -75,11 +86,16 @@ page_fault_counter::page_fault_counter() {
       wanted.push_back(c);
     }
   }
+  watching = cuptiActivityRegisterCallbacks(give_buffer, take_buffer) == CUPTI_SUCCESS &&
+             cuptiActivityConfigureUnifiedMemoryCounter(
+                 wanted.data(), static_cast<std::uint32_t>(wanted.size())) == CUPTI_SUCCESS &&
+             cuptiActivityEnable(CUPTI_ACTIVITY_KIND_UNIFIED_MEMORY_COUNTER) == CUPTI_SUCCESS;
+}
+
+page_fault_counter::page_fault_counter() {
+  watch_page_faults();
+  counting_now = watching && flush();
   faults = groups = maps = migrated = 0;
-  counting_now = cuptiActivityRegisterCallbacks(give_buffer, take_buffer) == CUPTI_SUCCESS &&
-                 cuptiActivityConfigureUnifiedMemoryCounter(
-                     wanted.data(), static_cast<std::uint32_t>(wanted.size())) == CUPTI_SUCCESS &&
-                 cuptiActivityEnable(CUPTI_ACTIVITY_KIND_UNIFIED_MEMORY_COUNTER) == CUPTI_SUCCESS;
 }
 
 page_fault_counter::~page_fault_counter() { stop(); }
@@ -87,10 +103,7 @@ page_fault_counter::~page_fault_counter() { stop(); }
 std::map<std::string, std::int64_t> page_fault_counter::stop() {
   if (!counting_now) return {};
   counting_now = false;
-  cudaDeviceSynchronize();
-  const bool complete = cuptiActivityFlushAll(CUPTI_ACTIVITY_FLAG_FLUSH_FORCED) == CUPTI_SUCCESS;
-  cuptiActivityDisable(CUPTI_ACTIVITY_KIND_UNIFIED_MEMORY_COUNTER);
-  if (!complete) return {};
+  if (!flush()) return {};
   return {{"gpu_page_faults", faults},
           {"gpu_page_fault_groups", groups},
           {"remote_maps", maps},
@@ -103,6 +116,7 @@ std::map<std::string, std::int64_t> page_fault_counter::stop() {
 
 namespace gsofa::gpu {
 
+void watch_page_faults() {}
 page_fault_counter::page_fault_counter() = default;
 page_fault_counter::~page_fault_counter() = default;
 std::map<std::string, std::int64_t> page_fault_counter::stop() { return {}; }

@@ -8,6 +8,10 @@
 
 namespace gsofa::gpu {
 
+/// To be called before managed memory is made whose faults are to be counted, best before anything
+/// else that touches the GPU.
+void watch_page_faults();
+
 /// Counts from construction to stop(); one at a time in a process.
 class page_fault_counter {
  public:

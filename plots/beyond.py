@@ -1,0 +1,49 @@
+"""All variants and peers on the 13 matrices, with the time that the result alone needs."""
+
+import sys
+
+import style
+import style_paper as paper
+
+
+def draw(args):
+    m = paper.Measured(args)
+    kinds = (("cpu_fill2_parallel", "fill2, 16 cores"), ("gpu_fill2_naive", "fill2, GPU"),
+             ("cpu_set_union", "set union (GLU 3.0), 1 core"), ("gpu_maxid", "gpu_maxid (the paper)"),
+             ("gpu_maxid_tuned", "gpu_maxid_tuned"), ("gpu_fill2_bitparallel", "gpu_fill2_bitparallel"),
+             ("peer_superlu_dist", "SuperLU_DIST, 1 core"), ("cpu_gilbert_peierls", "Gilbert-Peierls, 1 core"),
+             ("cpu_bitmap_panels", "cpu_bitmap_panels, 1 core"), ("gpu_bitmap_panels", "gpu_bitmap_panels"))
+    fast = {n: m.find(n, "gpu_bitmap_panels") for n in paper.ALL}
+    names = sorted((n for n in fast if fast[n]),
+                   key=lambda n: fast[n]["result"]["nnz_l"] + fast[n]["result"]["nnz_u"])
+    m.need(names)
+    fig, (axis,) = paper.figure(height=4.4, width=7.2)
+    rows = []
+    for k, (variant, label) in enumerate(kinds):
+        points = [(x, 1e3 * m.time(n, variant)) for x, n in enumerate(names) if m.time(n, variant)]
+        if not points:
+            continue
+        cpu = not variant.startswith("gpu")
+        axis.plot([x for x, _ in points], [t for _, t in points], marker=style.MARKERS[k % 7],
+                  color=style.GREYS[k % 3], markerfacecolor="white" if cpu else style.GREYS[k % 3],
+                  linestyle=":" if cpu else "-", linewidth=0.8, markersize=5, label=label)
+        rows += [(variant, names[x], f"{t:.5g}") for x, t in points]
+    if m.profiles:
+        copy = next(iter(m.profiles.values()))["copy_gb_per_s"] * 1e9
+        limit = []
+        for n in names:
+            r = fast[n]
+            size = r["mem"]["device"].get("matrix", 0) + r["derived"].get("positions", 0) * 24
+            limit.append(1e3 * size / copy)
+        axis.plot(range(len(names)), limit, color="black", linewidth=1, linestyle="--",
+                  label="matrix and result at copy bandwidth")
+        rows += [("physical_limit", n, f"{t:.5g}") for n, t in zip(names, limit)]
+    axis.set_yscale("log")
+    axis.set_ylabel("ms")
+    axis.set_xticks(range(len(names)), [m.label(n) for n in names])
+    axis.legend(fontsize=6.5, ncols=3, loc="lower left", bbox_to_anchor=(0, 1))
+    style.save(fig, args.out, "beyond", ("variant", "matrix", "ms"), rows)
+
+
+if __name__ == "__main__":
+    sys.exit(paper.main(draw, __doc__))
