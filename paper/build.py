@@ -211,7 +211,7 @@ def render(source, content, writer):
         elif m := re.fullmatch(r"\{\{claims (\w+)\}\}", one):
             parts.append(writer.table(*content.claim_rows(m.group(1)), CLAIM_WIDTHS))
         elif m := re.fullmatch(r"\{\{csv (\w+)\}\}", one):
-            parts.append(writer.table(*content.points(content.figure(m.group(1)))))
+            parts.append(writer.table(*content.points(m.group(1))))
         elif one == "{{scoreboard}}":
             parts.append(writer.table(*content.scoreboard()))
         elif one == "{{findings}}":
