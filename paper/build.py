@@ -1,14 +1,17 @@
 """Builds the reproduction report from report.md, the figures that plots/ drew and what `gsofa claims` says.
 
-  build.py --claims CLAIMS.jsonl --figures FOLDER --out FOLDER [--no-pdf]
+  build.py --claims CLAIMS.jsonl --out FOLDER [--no-pdf] [--redraw]
 
-Writes report.html (figures beside it), report.tex and, where latexmk is, report.pdf. report.md is Markdown (headings,
+Draws the figures that are not in FOLDER yet (--redraw: all) from the records that claims.toml names, then writes report.html,
+report.tex and, where latexmk is, report.pdf. report.md is Markdown (headings,
 paragraphs, lists, tables, **bold**, `code`) with these in braces:
 
   {{value ID}}          the measured value of a claim of claims.toml; {{paper ID}}: the paper's
   {{figure NAME|TEXT}}  plots/NAME.py's figure with a caption
   {{claims ITEM}}       table of the item's claims: paper, here, verdict, why
-  {{scoreboard}}        verdicts by kind; {{machine}}: of the records; {{findings}}; {{csv NAME}}: a figure's points
+  {{csv NAME ROW...}}    the named rows of a table of numbers; {{rows NAME}}: how many it has, {{rows NAME|COLUMN<=X}}: of
+                        them with a number of at most X in a column
+  {{scoreboard}}        verdicts by kind; {{findings}}
 
 Exit status 2 if something that report.md names does not exist.
 """
@@ -26,6 +29,10 @@ import tomllib
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
+ROOT = HERE.parent
+# Figures whose records are not those of the claims of their item.
+RECORDS_OF = {"fig19_scaling": "scaling"}
+TABLES = {"supplement_numeric": "experiments/records/2026-11-21_cpu/supplement_numeric.csv"}
 VERDICTS = ("reproduced", "shape only", "not reproduced", "not testable here")
 
 
@@ -50,7 +57,10 @@ class Content:
         self.by_id = {c["id"]: c for c in self.claims}
         self.figures = figures
         with open(HERE / "claims.toml", "rb") as f:
-            self.findings = tomllib.load(f).get("finding", [])
+            stated = tomllib.load(f)
+        self.findings = stated.get("finding", [])
+        self.records = stated["records"]
+        self.records_of = {c["item"]: c.get("records", "paper") for c in stated["claim"]} | RECORDS_OF
 
     def claim(self, name):
         if name not in self.by_id:
@@ -63,10 +73,25 @@ class Content:
             raise Fault(f"claim '{name}' has no measured value")
         return number(c["measured"])
 
+    def draw(self, name, redraw):
+        """plots/NAME.py into the folder of figures."""
+        if not redraw and all((self.figures / f"{name}.{k}").exists() for k in ("png", "pdf", "csv")):
+            return
+        script = ROOT / "plots" / f"{name}.py"
+        if not script.exists():
+            raise Fault(f"there is no {script}")
+        files = []
+        for place in self.records[self.records_of.get(name, "paper")]:
+            path = ROOT / place
+            files += sorted(path.glob("*.jsonl")) if path.is_dir() else [path]
+        done = subprocess.run([sys.executable, script, "--records", *files, "--out", self.figures],
+                              capture_output=True, text=True)
+        if done.returncode != 0:
+            raise Fault(f"{name} cannot be drawn: {done.stderr.strip()}")
+
     def figure(self, name):
-        for kind in ("png", "pdf"):
-            if not (self.figures / f"{name}.{kind}").exists():
-                raise Fault(f"no figure {name}.{kind} in {self.figures}: draw it first")
+        if not (self.figures / f"{name}.png").exists():
+            raise Fault(f"no figure {name} in {self.figures}")
         return name
 
     def claim_rows(self, item):
@@ -103,9 +128,28 @@ class Content:
         return ("verdict", "claims", *columns), rows
 
     def points(self, name):
-        with open(self.figures / f"{name}.csv", encoding="utf-8") as f:
+        if name not in TABLES:
+            raise Fault(f"no table '{name}'")
+        with open(ROOT / TABLES[name], encoding="utf-8") as f:
             rows = list(csv.reader(f))
         return tuple(rows[0]), [tuple(r) for r in rows[1:]]
+
+    def chosen(self, name, keys):
+        header, rows = self.points(name)
+        found = [r for r in rows if r[0] in keys]
+        if len(found) != len(keys):
+            raise Fault(f"{name} does not have all of {', '.join(keys)}")
+        return header, found
+
+    def count(self, name, condition):
+        header, rows = self.points(name)
+        if not condition:
+            return str(len(rows))
+        column, bound = condition.rsplit("<=", 1)
+        if column.strip() not in header:
+            raise Fault(f"{name} has no column '{column}'")
+        k = header.index(column.strip())
+        return str(sum(1 for r in rows if r[k] != "-" and float(r[k]) <= float(bound)))
 
 
 class Html:
@@ -199,6 +243,7 @@ def render(source, content, writer):
 
     def fill(s):
         s = re.sub(r"\{\{value ([^}]+)\}\}", lambda m: content.value(m.group(1).strip()), s)
+        s = re.sub(r"\{\{rows (\w+)(?:\|([^}]*))?\}\}", lambda m: content.count(m.group(1), m.group(2)), s)
         return re.sub(r"\{\{paper ([^}]+)\}\}",
                       lambda m: number(content.claim(m.group(1).strip())["paper"]), s)
 
@@ -210,8 +255,8 @@ def render(source, content, writer):
             parts.append(writer.figure(content.figure(m.group(1)), fill(m.group(2).strip())))
         elif m := re.fullmatch(r"\{\{claims (\w+)\}\}", one):
             parts.append(writer.table(*content.claim_rows(m.group(1)), CLAIM_WIDTHS))
-        elif m := re.fullmatch(r"\{\{csv (\w+)\}\}", one):
-            parts.append(writer.table(*content.points(m.group(1))))
+        elif m := re.fullmatch(r"\{\{csv (\w+) (.*)\}\}", one):
+            parts.append(writer.table(*content.chosen(m.group(1), m.group(2).split())))
         elif one == "{{scoreboard}}":
             parts.append(writer.table(*content.scoreboard()))
         elif one == "{{findings}}":
@@ -235,14 +280,16 @@ def render(source, content, writer):
 def main():
     p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     p.add_argument("--claims", required=True, type=Path)
-    p.add_argument("--figures", required=True, type=Path)
     p.add_argument("--out", required=True, type=Path)
     p.add_argument("--no-pdf", action="store_true")
+    p.add_argument("--redraw", action="store_true")
     args = p.parse_args()
     source = (HERE / "report.md").read_text(encoding="utf-8")
     try:
-        content = Content(args.claims, args.figures)
         args.out.mkdir(parents=True, exist_ok=True)
+        content = Content(args.claims, args.out)
+        for name in re.findall(r"\{\{figure (\w+)", source):
+            content.draw(name, args.redraw)
         title = re.match(r"# (.*)", source).group(1)
         for writer in (Html(), Latex()):
             page = writer.page(title, render(source, content, writer))
@@ -250,11 +297,6 @@ def main():
     except (Fault, OSError, json.JSONDecodeError) as e:
         print(f"build.py: error: {e}", file=sys.stderr)
         return 2
-    for name in re.findall(r"\{\{figure (\w+)", source):
-        for kind in ("png", "pdf"):
-            target = args.out / f"{name}.{kind}"
-            if (args.figures / target.name).resolve() != target.resolve():
-                shutil.copyfile(args.figures / target.name, target)
     print(args.out / "report.html")
     if not args.no_pdf and shutil.which("latexmk"):
         done = subprocess.run(["latexmk", "-pdf", "-interaction=nonstopmode", "-halt-on-error", "report.tex"],

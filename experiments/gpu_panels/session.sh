@@ -4,7 +4,7 @@
 # OUT receives time.jsonl, counting.jsonl, pattern.jsonl and so on, kernels/ (ncu), a log of each job and jobs.txt, the verdicts.
 # No job starts after SECONDS (default 300). Environment: GSOFA_BUILD (default build/device, with gsofa and
 # gsofa_counting built), GSOFA_INPUTS (default inputs/), PANELS_SETTINGS ("--set KEY=A,B ...", timed one by one),
-# PANELS_JOBS (default: check time count kernels pattern sanitize), PANELS_MATRICES.
+# PANELS_JOBS (default: check time count kernels pattern sanitize; also cpu counts kernels_pattern growth), PANELS_MATRICES.
 # Exit status: 0 if every job passed.
 set -uo pipefail
 [[ $# -ge 1 && $# -le 2 ]] || { sed -n '2,8p' "$0" | sed 's/^# \?//'; exit 2; }
@@ -83,6 +83,7 @@ for kind in ${PANELS_JOBS:-check time count kernels pattern sanitize}; do
     kernels) for m in bcsstk18 onetone1 cage11 up56 HM g27_80 AU; do echo "kernels $m"; done ;;
     kernels_pattern) for m in cage11 g27_80; do echo "kernels_pattern $m"; done ;;
     pattern) for m in bcsstk18 cage11 g27_80; do echo "pattern $m"; done ;;
+    growth) while read -r m _; do [[ -n $m ]] && echo "time $m"; done <experiments/gpu_panels/growth.txt ;;
     time | counts | cpu | count) for m in $matrices; do echo "$kind $m"; done ;;
     *) echo "session: error: unknown job '$kind'" >&2; exit 2 ;;
   esac
