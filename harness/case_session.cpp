@@ -114,6 +114,15 @@ void case_session::run(const prepared_pattern& a, const std::vector<planned_case
   }
 }
 
+void case_session::skip(const std::vector<planned_case>& cases) {
+  for (const auto& c : cases) {
+    ++done_;
+    ++skipped_unseen_;
+    ++totals_[run_status::skipped];
+    skipped_[c.request.info->name] = c.skip_reason;
+  }
+}
+
 void case_session::report(const prepared_pattern& a, const planned_case& c,
                           const case_outcome& outcome) {
   ++totals_[outcome.judged.status];
@@ -142,7 +151,7 @@ void case_session::report(const prepared_pattern& a, const planned_case& c,
 
 // "[3/90, 5 min left] ": cases still to come take as long as those that ran so far.
 std::string case_session::progress() const {
-  const auto ran = static_cast<double>(done_) - resumed_;
+  const auto ran = static_cast<double>(done_) - resumed_ - skipped_unseen_;
   const std::chrono::duration<double> elapsed = std::chrono::steady_clock::now() - begin_;
   const double left = elapsed.count() / ran * static_cast<double>(expected_ - done_);
   if (done_ == expected_) return fmt::format("[{}/{}] ", done_, expected_);

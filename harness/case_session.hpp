@@ -33,6 +33,8 @@ class case_session {
 
   /// Runs all cases on one matrix, sharing the truth that verification computes.
   void run(const prepared_pattern& a, const std::vector<planned_case>& cases, verify_mode verify);
+  /// Counts cases that would all be skipped on a matrix, which then need not be prepared.
+  void skip(const std::vector<planned_case>& cases);
   /// Prints the table, unless records were asked for on stdout.
   void print_table() const;
   /// 1 after any fail, else 4 after any timeout, oom or error, else 0.
@@ -59,6 +61,7 @@ class case_session {
   std::map<std::string, std::string> skipped_;  // of several matrices: variant and why, once
   std::map<run_status, int> totals_;
   int resumed_ = 0;
+  int skipped_unseen_ = 0;
   std::size_t expected_ = 0;
   std::size_t done_ = 0;
   std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();

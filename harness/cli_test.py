@@ -99,7 +99,8 @@ class HelpTest(CliTest):
     def test_help_of_every_subcommand(self):
         done = call("--help")
         self.assertEqual(done.returncode, OK)
-        for name in ("list", "run", "check", "prepare", "info", "experiment"):
+        for name in ("list", "run", "check", "prepare", "info", "experiment",
+                     "claims"):
             self.assertIn(name, done.stdout)
             part = call(name, "--help")
             self.assertEqual((part.returncode, part.stderr), (OK, ""))
@@ -291,6 +292,71 @@ class CountingTest(CliTest):
         (r,) = self.records("--matrix", self.small, "--variant", "cpu_maxid", "--series")
         self.assertIs(r["counting"], False)
         self.assertEqual(r["counters"], {})
+
+
+class ExperimentTest(CliTest):
+    def setUp(self):
+        super().setUp()
+        if "cannot read TOML" in call("run", "--matrix", "no_such").stderr:
+            self.skipTest("built without toml++")
+
+    def spec(self, *cases):
+        text = 'name = "x"\n'
+        for c in cases:
+            text += '[[case]]\ngroups = ["paper"]\nrepeat = 1\nwarmup = 0\n' + "".join(
+                f"{k} = {json.dumps(v)}\n" for k, v in c.items())
+        return self.write("spec.toml", text)
+
+    def run_spec(self, spec, *args):
+        out = self.folder / "out.jsonl"
+        done = call("experiment", spec, "--group", "paper", "--out", str(out), *args)
+        records = [json.loads(line) for line in out.read_text().splitlines()] if out.exists() else []
+        return done, records
+
+    def test_a_matrix_is_prepared_once(self):
+        spec = self.spec({"matrices": ["gen:grid5:nx=9"], "orders": ["natural"],
+                          "variants": ["cpu_fill1"]})
+        kept = self.folder / "kept"
+        for _ in range(2):
+            done, records = self.run_spec(spec, "--prepared", str(kept))
+            self.assertEqual(done.returncode, OK, done.stderr)
+        self.assertEqual(len(list(kept.iterdir())), 1)
+        self.assertEqual(len({r["ordering"]["digest"] for r in records}), 1)
+        self.assertEqual(len(records), 2)
+
+    def test_what_the_machine_lacks_is_skipped(self):
+        spec = self.spec(
+            {"matrices": ["gen:grid5:nx=9"], "orders": ["natural"], "variants": ["cpu_fill1"]},
+            {"matrices": ["gen:grid5:nx=9"], "orders": ["natural"], "variants": ["cpu_fill2"],
+             "gpus": 1000},
+            {"matrices": ["gen:grid5:nx=9"], "orders": ["natural"], "variants": ["cpu_fill2"],
+             "ranks": 7})
+        done, records = self.run_spec(spec)
+        self.assertEqual(done.returncode, OK, done.stderr)
+        self.assertEqual([r["variant"] for r in records], ["cpu_fill1"])
+        self.assertIn("needs 1000 GPUs", done.stdout)
+        self.assertIn("1 pass, 1 skipped", done.stderr)
+
+    def test_parts_of_a_spec(self):
+        spec = self.spec({"matrices": ["gen:grid5:nx=8", "gen:grid5:nx=9"], "orders": ["natural"],
+                          "variants": ["cpu_fill1"]})
+        done, records = self.run_spec(spec, "--matrix", "gen:grid5:nx=9")
+        self.assertEqual([r["matrix"]["n"] for r in records], [81], done.stderr)
+        done, records = self.run_spec(spec, "--device", "gpu")
+        self.assertEqual(len(records), 1, done.stderr)
+        self.assert_refused(BAD_INPUT, "experiment", spec, "--device", "abacus")
+
+
+class ClaimsTest(CliTest):
+    def test_refusals(self):
+        if "cannot read TOML" in call("run", "--matrix", "no_such").stderr:
+            self.skipTest("built without toml++")
+        self.assert_refused(BAD_INPUT, "claims", "--claims", str(self.folder / "no.toml"), mention=["no.toml"])
+        self.assert_refused(BAD_INPUT, "claims", "--item", "no_such", mention=["no_such"])
+        self.assert_refused(BAD_INPUT, "claims", "--records", "no_such=x", mention=["no_such"])
+        self.assert_refused(BAD_INPUT, "claims", "--records", "paper=/no/such", mention=["/no/such"])
+        bad = self.write("bad.toml", '[records]\n[sets]\nall = ["A"]\n[define]\n[[claim]]\nid = "a"\n')
+        self.assert_refused(BAD_INPUT, "claims", "--claims", bad, mention=["bad.toml:5", "paper"])
 
 
 class PrepareTest(CliTest):

@@ -100,7 +100,13 @@ exit_code run(const experiment_options& o, session_info session) {
   for (const auto& p : plan) {
     for (const auto& name : p.source->matrices) {
       if (!wanted(name)) continue;
+      const bool idle = std::ranges::none_of(
+          p.cases, [](const planned_case& c) { return c.skip_reason.empty(); });
       for (const auto& order : p.source->orders) {
+        if (idle) {
+          out.skip(p.cases);
+          continue;
+        }
         const prepare_options how{.match = p.source->match, .order = order, .seed = p.source->seed};
         const auto a = load_on_root(j, [&] { return load_or_prepare(o.prepared, name, how); });
         out.run(a, p.cases, p.source->verify);
