@@ -212,6 +212,11 @@ claim_file read_claims(const std::filesystem::path& path) {
   for (const auto& [key, node] : *table_of("define")) {
     out.defined[std::string(key.str())] = text(file, *root["define"].as_table(), key.data());
   }
+  if (const toml::table* numbers = root["numbers"].as_table()) {
+    for (const auto& [key, node] : *numbers) {
+      out.numbers[std::string(key.str())] = text(file, *numbers, key.data());
+    }
+  }
   std::set<std::string> ids;
   if (const toml::array* claims = root["claim"].as_array()) {
     for (const toml::node& node : *claims) {

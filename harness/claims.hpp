@@ -45,6 +45,7 @@ struct claim_file {
   claim_expression::definitions defined;
   claim_expression::matrix_sets sets;
   std::map<std::string, std::vector<std::string>> records;  ///< folders and files, from the root
+  std::map<std::string, std::string> numbers;  ///< expressions over the records "paper" by name
 };
 
 /// Throws input_error naming file and line; unavailable_error in a build without TOML.

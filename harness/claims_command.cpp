@@ -148,6 +148,16 @@ exit_code run(const claims_options& o) {
   if (judged.empty()) throw input_error("no claim belongs to '" + o.item + "'");
   if (o.json_lines) {
     for (const auto& j : judged) std::cout << json_line(to_json(j)) << "\n";
+    for (const auto& [name, expression] : claims.numbers) {
+      const claim_records& from = records.at("paper");
+      const claim_value v = claim_expression::parse(expression, claims.defined, claims.sets)
+                                .evaluate([&](const claim_leaf& l, const std::string& m) {
+                                  return from.answer(l, m);
+                                });
+      json line{{"number", name}, {"matrices", v.measured.size()}};
+      if (const auto* value = std::get_if<double>(&v.value)) line["value"] = *value;
+      std::cout << json_line(line) << "\n";
+    }
   } else {
     print_board(judged);
     print_totals(judged);

@@ -7,6 +7,7 @@ report.tex and, where latexmk is, report.pdf. report.md is Markdown (headings,
 paragraphs, lists, tables, **bold**, `code`) with these in braces:
 
   {{value ID}}          the measured value of a claim of claims.toml; {{paper ID}}: the paper's
+  {{number NAME}}       an expression of [numbers] of claims.toml
   {{figure NAME|TEXT}}  plots/NAME.py's figure with a caption
   {{claims ITEM}}       table of the item's claims: paper, here, verdict, why
   {{csv NAME ROW...}}    the named rows of a table of numbers; {{rows NAME}}: how many it has, {{rows NAME|COLUMN<=X}}: of
@@ -31,7 +32,7 @@ from pathlib import Path
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent
 # Figures whose records are not those of the claims of their item.
-RECORDS_OF = {"fig19_scaling": "scaling"}
+RECORDS_OF = {"fig19_scaling": "scaling", "growth": "growth"}
 TABLES = {"supplement_numeric": "experiments/records/2026-11-21_cpu/supplement_numeric.csv"}
 VERDICTS = ("reproduced", "shape only", "not reproduced", "not testable here")
 
@@ -43,9 +44,9 @@ class Fault(Exception):
 def number(value):
     if isinstance(value, str):
         return value.replace(",", ", ")
-    if value == int(value) and abs(value) < 1e6:
+    if value == int(value) and abs(value) < 1e4:
         return str(int(value))
-    return f"{value:.3g}" if abs(value) < 1e4 else f"{value:,.0f}"
+    return f"{value:.3g}" if abs(value) < 100 else f"{value:,.0f}"
 
 
 class Content:
@@ -53,7 +54,9 @@ class Content:
 
     def __init__(self, claims, figures):
         with open(claims, encoding="utf-8") as lines:
-            self.claims = [json.loads(line) for line in lines if line.strip()]
+            read = [json.loads(line) for line in lines if line.strip()]
+        self.claims = [r for r in read if "number" not in r]
+        self.numbers = {r["number"]: r for r in read if "number" in r}
         self.by_id = {c["id"]: c for c in self.claims}
         self.figures = figures
         with open(HERE / "claims.toml", "rb") as f:
@@ -66,6 +69,11 @@ class Content:
         if name not in self.by_id:
             raise Fault(f"no claim '{name}'")
         return self.by_id[name]
+
+    def number(self, name):
+        if "value" not in self.numbers.get(name, {}):
+            raise Fault(f"no number '{name}'")
+        return number(self.numbers[name]["value"])
 
     def value(self, name):
         c = self.claim(name)
@@ -112,7 +120,21 @@ class Content:
                          c["verdict"] + basis, why))
         if not rows:
             raise Fault(f"no claims of '{item}'")
+        rows = self.together(rows)
         return ("the paper says", "paper", "here", "verdict", "why"), rows
+
+    @staticmethod
+    def together(rows):
+        """Neighbouring rows that cannot be tested for one reason become one."""
+        out = []
+        for r in rows:
+            last = out[-1] if out else None
+            if last and r[3].startswith("not testable") and r[3:] == last[3:]:
+                out[-1] = (f"{last[0]}; {r[0]}", f"{last[1]}; {r[1]}", f"{last[2]}; {r[2]}" if r[2] != "-" else last[2],
+                           *last[3:])
+            else:
+                out.append(r)
+        return out
 
     def scoreboard(self):
         kinds = collections.Counter()
@@ -204,7 +226,7 @@ class Latex:
 
     def heading(self, level, s):
         if level == 1:
-            return f"\\title{{{self.text(s)}}}\\date{{}}\\maketitle"
+            return f"\\begin{{center}}\\LARGE {self.text(s)}\\end{{center}}"
         return f"\\{'sub' * (level - 2)}section{{{self.text(s)}}}"
 
     def paragraph(self, s):
@@ -220,22 +242,22 @@ class Latex:
         columns = "".join(f">{{\\raggedright\\arraybackslash}}p{{{w:.3f}\\linewidth}}" for w in shares)
         lines = [" & ".join(f"\\textbf{{{self.text(c)}}}" for c in header) + r" \\ \hline \endhead"]
         lines += [" & ".join(self.text(c) for c in r) + r" \\" for r in rows]
-        return ("{\\scriptsize\\setlength{\\tabcolsep}{2pt}\\begin{longtable}{" + columns + "}\n" +
+        return ("{\\fontsize{6.3}{7.3}\\selectfont\\setlength{\\tabcolsep}{2pt}\\setlength{\\LTpre}{2pt}\\setlength{\\LTpost}{2pt}\\begin{longtable}{" + columns + "}\n" +
                 "\n".join(lines) + "\n\\end{longtable}}")
 
     def figure(self, name, caption):
         return ("\\begin{center}\\begin{minipage}{\\linewidth}\\centering\n"
-                f"\\includegraphics[width=0.82\\linewidth]{{{name}.pdf}}\\\\\n"
+                f"\\includegraphics[width=0.52\\linewidth]{{{name}.pdf}}\\\\\n"
                 f"{{\\small {self.text(caption)}}}\\end{{minipage}}\\end{{center}}\n")
 
     def page(self, title, parts):
         return ("\\documentclass[10pt,a4paper]{article}\n\\usepackage[T1]{fontenc}\\usepackage[utf8]{inputenc}\n"
-                "\\usepackage{graphicx,longtable,array}\\usepackage[margin=2cm]{geometry}\n"
+                "\\usepackage{graphicx,longtable,array}\\usepackage[margin=1.5cm]{geometry}\n"
                 "\\setlength{\\parindent}{0pt}\\setlength{\\parskip}{4pt}\n\\begin{document}\n" +
                 "\n\n".join(parts) + "\n\\end{document}\n")
 
 
-CLAIM_WIDTHS = (0.30, 0.11, 0.09, 0.17, 0.27)
+CLAIM_WIDTHS = (0.29, 0.09, 0.07, 0.16, 0.35)
 
 
 def render(source, content, writer):
@@ -243,6 +265,7 @@ def render(source, content, writer):
 
     def fill(s):
         s = re.sub(r"\{\{value ([^}]+)\}\}", lambda m: content.value(m.group(1).strip()), s)
+        s = re.sub(r"\{\{number (\w+)\}\}", lambda m: content.number(m.group(1)), s)
         s = re.sub(r"\{\{rows (\w+)(?:\|([^}]*))?\}\}", lambda m: content.count(m.group(1), m.group(2)), s)
         return re.sub(r"\{\{paper ([^}]+)\}\}",
                       lambda m: number(content.claim(m.group(1).strip())["paper"]), s)

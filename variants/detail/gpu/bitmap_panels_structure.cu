@@ -38,11 +38,9 @@ constexpr std::uint64_t no_key = 0;
 // Most inputs have fewer words than vertices.
 constexpr offset_t least_capacity = 1024;
 constexpr offset_t first_words_per_vertex = 2;
-constexpr offset_t nnz_in_parts = offset_t{1} << 22;  ///< from here on upper and lower part in turn
 #else
 constexpr offset_t least_capacity = 8;
 constexpr offset_t first_words_per_vertex = 0;
-constexpr offset_t nnz_in_parts = 100;
 #endif
 constexpr std::uint32_t most_probes = 128;
 constexpr offset_t bytes_per_word = 16;  // in the table, loose, or sorted
@@ -70,16 +68,6 @@ GSOFA_DEVICE index_t row_of(const offset_t* row_ptr, offset_t e, index_t low, in
   return low;
 }
 
-/// The same from a row that begins at or before e, probably a few rows ahead.
-GSOFA_DEVICE index_t next_row_of(const offset_t* row_ptr, offset_t e, index_t row, index_t high) {
-  index_t step = 1;
-  while (step <= high - row && simt::load_constant(row_ptr + row + step) <= e) {
-    row += step;
-    step *= 2;
-  }
-  return row_of(row_ptr, e, row, step <= high - row ? row + step - 1 : high);
-}
-
 /// Calls visit(is_entry, i, j) for all entries of A, a lane each, however long the rows are: whole
 /// warps of consecutive entries, the last ones with lanes that have none. Needs 8 bytes of shared
 /// memory.
@@ -94,12 +82,11 @@ GSOFA_DEVICE void for_each_lane(const matrix_view& a, Visit&& visit) {
     const offset_t end = first + chunk < a.nnz ? first + chunk : a.nnz;
     if (thread < 2) rows[thread] = row_of(a.row_ptr, thread == 0 ? first : end - 1, 0, a.n - 1);
     simt::sync_block();
-    index_t row = first + thread < end ? row_of(a.row_ptr, first + thread, rows[0], rows[1]) : 0;
     for (offset_t base = first; base < end; base += threads) {
       const offset_t e = base + thread;
       const bool is_entry = e < end;
-      if (is_entry && base > first) row = next_row_of(a.row_ptr, e, row, rows[1]);
-      visit(is_entry, is_entry ? row : 0, is_entry ? a.col_idx[e] : 0);
+      visit(is_entry, is_entry ? row_of(a.row_ptr, e, rows[0], rows[1]) : 0,
+            is_entry ? a.col_idx[e] : 0);
     }
     simt::sync_block();
   }
@@ -495,19 +482,16 @@ struct cut_view {
 // panel or in its boundary. First the words of the panels K, then every word goes up the panel tree
 // with all its members. Panels ascend along the way, which ends at panel(i), an ancestor of K.
 
-enum class entry_part { all, upper, lower };
-
 /// The words that entries of A begin. Entries of one row often share K and panel(i): one lane adds
 /// all of a run.
-GSOFA_KERNEL void first_words_kernel(matrix_view a, cut_view c, word_table table, entry_part part,
+GSOFA_KERNEL void first_words_kernel(matrix_view a, cut_view c, word_table table,
                                      structure_totals* totals) {
   if (!totals->is_etree()) return;
   for_each_lane(a, [&](bool is_entry, index_t row, index_t column) {
     index_t k = 0;
     index_t target = 0;
     mask_t members = 0;
-    const bool mine = part == entry_part::all || (row < column) == (part == entry_part::upper);
-    if (is_entry && mine && row != column) {
+    if (is_entry && row != column) {
       const index_t i = c.label == nullptr ? row : c.label[row];
       const index_t j = c.label == nullptr ? column : c.label[column];
       const index_t high = i < j ? j : i;
@@ -790,7 +774,7 @@ matrix_view view_of(const device_matrix& a, index_t n, offset_t nnz) {
   // Enough threads to fill the device, then more entries for each.
   const offset_t threads = offset_t{multiprocessors()} * 16 * threads_per_block;
   return {a.row_ptr(), a.col_idx(), n, nnz,
-          static_cast<int>(std::clamp<offset_t>(nnz / threads, 1, 32))};
+          static_cast<int>(std::clamp<offset_t>(nnz / threads, 1, 8))};
 }
 
 template <class... P, class... A>
@@ -893,13 +877,7 @@ bool panel_structure::try_build(const device_matrix& a, offset_t nnz, const pane
     table = {slots.data(), static_cast<std::uint32_t>(capacity)};
     fill_bytes(slots.data(), 0, capacity);
     const cut_view cut_panels{label_.data(), begin_.data(), panel_of_.data(), panel_parent_.data()};
-    if (nnz < nnz_in_parts) {
-      launch_on_entries(first_words_kernel, matrix, cut_panels, table, entry_part::all, totals());
-    } else {
-      // Where the pattern is symmetric, the lower part finds all that it has to say already there.
-      launch_on_entries(first_words_kernel, matrix, cut_panels, table, entry_part::upper, totals());
-      launch_on_entries(first_words_kernel, matrix, cut_panels, table, entry_part::lower, totals());
-    }
+    launch_on_entries(first_words_kernel, matrix, cut_panels, table, totals());
     launch(boundary_kernel, blocks_for(capacity), threads_per_block, 0, cut_panels, table,
            totals());
     launch(length_kernel, blocks_for(capacity), threads_per_block, 0, table, zeros(in_word_count),
