@@ -88,7 +88,9 @@ TEST_CASE("faults are named with their line") {
   const std::string head = "[[case]]\ngroups = [\"smoke\"]\nmatrices = [\"a\"]\n";
   CHECK(contains(spec_file(head + "repeats = 3\n").error(), ":4: unknown key 'repeats'"));
   CHECK(contains(spec_file(head + "repeat = \"3\"\n").error(), ":4: 'repeat' is not an integer"));
-  CHECK(contains(spec_file(head + "repeat = 0\n").error(), "repeat < 1"));
+  CHECK(contains(spec_file(head + "repeat = 0\n").error(), "repeat or ranks < 1"));
+  CHECK(contains(spec_file(head + "ranks = 0\n").error(), "repeat or ranks < 1"));
+  CHECK(contains(spec_file(head + "gpus = -1\n").error(), "negative"));
   CHECK(contains(spec_file(head + "timeout = 1e300\n").error(), "timeout above"));
   CHECK(contains(spec_file(head + "timeout = nan\n").error(), "timeout above"));
   CHECK(contains(spec_file(head + "variants = [1]\n").error(), ":4: 'variants' is not an array"));
