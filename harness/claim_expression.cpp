@@ -238,6 +238,9 @@ class evaluation {
     if (n.name.starts_with("arg") || n.name == "which") {
       throw input_error(n.name + "() stands alone: it gives matrices");
     }
+    if (n.name == "geomean" && std::ranges::any_of(values, [](double v) { return !(v > 0); })) {
+      throw input_error("geomean() of numbers that are not all positive");
+    }
     return aggregate_value(n.name, values);
   }
 

@@ -84,6 +84,13 @@ std::optional<double> number_at(const json& object, const std::string& key) {
   return it->get<double>();
 }
 
+bool is_phase(const std::string& name) {
+  for (int k = 0; k < static_cast<int>(phase_id::count_); ++k) {
+    if (name == phase_name(static_cast<phase_id>(k))) return true;
+  }
+  return false;
+}
+
 const std::string& argument(const claim_leaf& leaf, std::size_t k) {
   if (leaf.arguments.size() <= k) {
     throw input_error(fmt::format("{}() needs {} arguments", leaf.name, k + 1));
@@ -149,6 +156,9 @@ const json* claim_records::find(const claim_leaf& leaf, const std::string& matri
   std::map<std::string, std::string> fixed;
   for (const auto& [key, value] : leaf.settings) {
     if (key == "ranks" || key == "threads" || key == "chunk_size") {
+      if (value.find_first_not_of("0123456789") != std::string::npos) {
+        throw input_error(key + "=" + value + ": not a number");
+      }
       fixed[key] = value;
     } else {
       options.set(info.options, key, value);
@@ -171,23 +181,30 @@ const json* claim_records::find(const claim_leaf& leaf, const std::string& matri
       return it != r.at("options").end() && text_of(*it) == to_string(o.second);
     });
     if (!same) continue;
-    if (best == nullptr || r.at("threads") >= best->at("threads")) best = &r;
+    if (best != nullptr && r.at("threads") != best->at("threads")) {
+      throw input_error(leaf.name + "(" + variant + "): records differ in threads; name threads=");
+    }
+    best = &r;
   }
   return best;
 }
 
 const json* claim_records::find_simulated(const claim_leaf& leaf, const std::string& matrix) const {
   const dataset* known = dataset_catalog::repository().find(matrix);
+  const json* largest = nullptr;
   for (const auto& r : simulated_) {
-    if (known == nullptr || family(r.at("matrix")) != family(known->stand_in)) continue;
+    if (known == nullptr ||
+        (r.at("matrix") != known->name && family(r.at("matrix")) != family(known->stand_in))) {
+      continue;
+    }
     if (r.at("batch_barrier") != false) continue;
     const bool same = std::ranges::all_of(leaf.settings, [&](const auto& s) {
       const auto it = r.find(s.first);
       return it != r.end() && text_of(*it) == s.second;
     });
-    if (same) return &r;
+    if (same && (largest == nullptr || r.at("n") > largest->at("n"))) largest = &r;
   }
-  return nullptr;
+  return largest;
 }
 
 std::optional<double> claim_records::answer(const claim_leaf& leaf,
@@ -217,20 +234,32 @@ std::optional<double> claim_records::answer(const claim_leaf& leaf,
     }
     return std::nullopt;
   }
-  const bool timed = leaf.name == "time";
+  const bool timed = leaf.name == "time" || leaf.name == "bare";
   const std::string& variant = argument(leaf, timed ? 0 : 1);
   const bool series = leaf.name.starts_with("series_");
   const json* r = find(leaf, matrix, variant, series || leaf.name == "counter", series);
   if (r == nullptr) return std::nullopt;
-  if (timed) return median_of(r->at("samples_s"));
+  if (timed) {
+    const double digests =
+        leaf.name == "bare"
+            ? number_at(r->at("phases_s"), phase_name(phase_id::compact)).value_or(0)
+            : 0;
+    return median_of(r->at("samples_s")) - digests;
+  }
   const std::string& what = argument(leaf, 0);
-  if (leaf.name == "phase") return number_at(r->at("phases_s"), what).value_or(0);
+  if (leaf.name == "phase") {
+    if (!is_phase(what)) throw input_error("there is no phase '" + what + "'");
+    return number_at(r->at("phases_s"), what).value_or(0);
+  }
   if (leaf.name == "result") return number_at(r->at("result"), what);
   if (leaf.name == "counter") return number_at(r->at("counters"), what);
   if (leaf.name == "mem") {
     const auto dot = what.find('.');
     if (dot == std::string::npos) return number_at(r->at("mem"), what);
-    return number_at(r->at("mem").at(what.substr(0, dot)), what.substr(dot + 1));
+    const json& memory = r->at("mem");
+    const auto group = memory.find(what.substr(0, dot));
+    if (group == memory.end()) throw input_error("there is no '" + what + "' in mem");
+    return number_at(*group, what.substr(dot + 1));
   }
   if (!series) throw input_error("there is no " + leaf.name + "()");
   const std::vector<double> values = r->at("series").value(what, std::vector<double>());

@@ -12,10 +12,12 @@ namespace gsofa {
 
 /// Records of one machine, as what expressions of claims are computed from.
 ///
-/// Leaves (V a variant; options that are not named have their defaults; also ranks=, threads= and
-/// chunk_size=, by default 1, the most there are, and 128):
+/// Leaves (V a variant; options that are not named have their defaults; also ranks= and
+/// chunk_size=, by default 1 and 128, and threads=, to be named where records differ in it; of
+/// several records of a case the last counts):
 ///   time(V)            lower median of the samples, seconds
-///   phase(NAME, V)     seconds of a phase in the median run; 0 if it was not entered
+///   bare(V)            the same without the phase compact, the digests that only verification
+///   needs phase(NAME, V)     seconds of a phase in the median run; 0 if it was not entered
 ///   mem(NAME, V)       bytes: device_peak, host_peak, device.NAME, predicted.NAME
 ///   result(NAME, V)    nnz_l, nnz_u, fill, supernodes
 ///   counter(NAME, V)   of the counting build
@@ -25,7 +27,7 @@ namespace gsofa {
 ///   profile(NAME, V)   throughput by ncu, from profile.jsonl
 ///   simulated(...)     seconds of the scheduling simulator, from simulated.jsonl, for the member
 ///   of
-///                      the family of the matrix's stand-in; gpus=, schedule=
+///                      the family of the matrix's stand-in that is largest; gpus=, schedule=
 class claim_records {
  public:
   /// Reads every *.jsonl of the folders and files. Records that neither passed nor are of a peer or

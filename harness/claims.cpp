@@ -6,7 +6,6 @@
 #include <array>
 #include <cmath>
 #include <set>
-#include <sstream>
 
 #include "harness/toml_reader.hpp"
 
@@ -40,13 +39,6 @@ bool has_shape(double value, const std::string& shape) {
 
 namespace {
 
-std::vector<std::string> split(const std::string& list) {
-  std::vector<std::string> out;
-  std::stringstream in(list);
-  for (std::string part; std::getline(in, part, ',');) out.push_back(part);
-  return out;
-}
-
 bool contains(const std::vector<std::string>& list, const std::string& item) {
   return std::ranges::find(list, item) != list.end();
 }
@@ -56,12 +48,12 @@ void judge_text(judged_claim& j, const std::string& measured) {
   if (paper == nullptr)
     throw input_error(j.what.id + ": the measure gives matrices, paper a number");
   std::string missing;
-  for (const auto& m : split(*paper)) {
-    if (contains(j.measured.asked, m) && !contains(j.measured.measured, m)) missing += " " + m;
+  for (const auto& m : j.measured.asked) {
+    if (!contains(j.measured.measured, m)) missing += (missing.empty() ? "" : ", ") + m;
   }
   if (!missing.empty()) {
     j.found = verdict::not_testable;
-    j.reason = "not measured:" + missing;
+    j.reason = "not measured on " + missing;
     return;
   }
   j.found = measured == *paper ? verdict::reproduced : verdict::not_reproduced;
@@ -71,7 +63,7 @@ void judge_number(judged_claim& j, double measured) {
   const bool shaped = j.what.shape.empty() || has_shape(measured, j.what.shape);
   if (const auto* paper = std::get_if<double>(&j.what.paper)) {
     const double distance = std::abs(measured - *paper);
-    const bool close = distance <= j.what.tolerance * std::abs(*paper) + 1e-12;
+    const bool close = distance <= j.what.tolerance * std::abs(*paper - j.what.baseline) + 1e-12;
     j.found = !shaped ? verdict::not_reproduced : close ? verdict::reproduced : verdict::shape_only;
   } else {
     if (j.what.shape.empty()) throw input_error(j.what.id + ": neither a number nor a shape");
@@ -103,6 +95,9 @@ judged_claim judge(const claim& c, const claim_file& file, const claim_source& s
     j.stand_ins = static_cast<std::size_t>(std::ranges::count_if(j.measured.measured, is_stand_in));
     if (j.measured.empty()) {
       j.reason = "no records";
+    } else if (!c.not_comparable.empty()) {
+      j.found = verdict::not_testable;
+      j.reason = c.not_comparable;
     } else if (c.by_construction && j.stand_ins > 0) {
       j.found = verdict::not_testable;
       j.reason = "the stand-in was made to have this value";
@@ -135,6 +130,13 @@ std::string text(const std::string& file, const toml::table& t, const char* key)
   return first == std::string::npos ? "" : value->substr(first);
 }
 
+double number(const std::string& file, const toml::table& t, const char* key) {
+  const toml::node* node = t.get(key);
+  if (node == nullptr) return 0;
+  if (!node->is_number()) fail(file, *node, fmt::format("'{}' is not a number", key));
+  return *node->value<double>();
+}
+
 std::vector<std::string> texts(const std::string& file, const toml::node& node) {
   std::vector<std::string> out;
   if (!node.is_array()) fail(file, node, "not an array of strings");
@@ -148,9 +150,10 @@ std::vector<std::string> texts(const std::string& file, const toml::node& node) 
 
 claim read_claim(const std::string& file, const toml::table& t) {
   static const std::set<std::string> known{
-      "id",   "item",         "where",   "says",      "paper",   "unit", "matrix",
-      "test", "not_testable", "shape",   "tolerance", "verdict", "why",  "by_construction",
-      "note", "series",       "measure", "records"};
+      "id",   "item",         "where",           "says",      "paper",
+      "unit", "matrix",       "series",          "records",   "measure",
+      "test", "not_testable", "shape",           "tolerance", "verdict",
+      "why",  "note",         "by_construction", "baseline",  "not_comparable"};
   for (const auto& [key, node] : t) {
     if (!known.contains(std::string(key.str()))) {
       fail(file, node, fmt::format("unknown key '{}'", key.str()));
@@ -172,8 +175,13 @@ claim read_claim(const std::string& file, const toml::table& t) {
   c.stated = text(file, t, "verdict");
   c.why = text(file, t, "why");
   c.note = text(file, t, "note");
-  c.tolerance = t["tolerance"].value_or(0.0);
-  c.by_construction = t["by_construction"].value_or(false);
+  c.not_comparable = text(file, t, "not_comparable");
+  c.tolerance = number(file, t, "tolerance");
+  c.baseline = number(file, t, "baseline");
+  if (const toml::node* node = t.get("by_construction")) {
+    if (!node->is_boolean()) fail(file, *node, "'by_construction' is neither true nor false");
+    c.by_construction = *node->value<bool>();
+  }
   const toml::node* paper = t.get("paper");
   if (paper == nullptr) fail(file, t, "[[claim]] without 'paper'");
   if (paper->is_number()) {

@@ -25,8 +25,10 @@ struct claim {
   std::variant<double, std::string> paper;  ///< a word where only the direction is stated
   /// One of three: an expression, the name of a test case, or why it cannot be tested.
   std::string measure, test, not_testable;
-  std::string shape;             ///< "> 1": what must hold of the measured value
-  double tolerance = 0;          ///< relative; within it the value is reproduced
+  std::string shape;     ///< "> 1": what must hold of the measured value
+  double tolerance = 0;  ///< relative; within it the value is reproduced
+  double baseline = 0;   ///< what no effect would be: the tolerance is relative to paper - baseline
+  std::string not_comparable;  ///< why the measured value, though shown, says nothing on the claim
   bool by_construction = false;  ///< a stand-in was made to have this value: only originals count
   std::string stated;            ///< the verdict that the file states
   std::string why;               ///< why the measurement differs

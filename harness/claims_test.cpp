@@ -77,6 +77,7 @@ TEST_CASE("claim expressions: faults are named") {
   CHECK(refused("1 + argmax(all: time(x))").find("stands alone") != std::string::npos);
   CHECK(refused("$nothing").find("'nothing'") != std::string::npos);
   CHECK(refused("$loop").find("each other") != std::string::npos);
+  CHECK(refused("geomean(small: time(x) - time(y))").find("positive") != std::string::npos);
   CHECK(refused("1 1").find("unexpected") != std::string::npos);
   CHECK(refused("").find("expected a name") != std::string::npos);
 }
@@ -122,15 +123,28 @@ TEST_CASE("verdicts") {
   c.measure = "at(C: time(x))";
   CHECK(of(c).found == verdict::unjudged);
 
+  // Within 25 % of the effect, not of the ratio.
+  claim gain = c;
+  gain.by_construction = false;
+  gain.measure = "at(A: time(x))";
+  gain.shape = ">= 1";
+  gain.paper = 1.2;
+  CHECK(of(gain).found == verdict::reproduced);
+  gain.baseline = 1;
+  CHECK(of(gain).found == verdict::shape_only);
+  gain.not_comparable = "other machines";
+  CHECK(of(gain).found == verdict::not_testable);
+  CHECK_FALSE(of(gain).measured.empty());
+
   claim which;
   which.id = "y";
   which.measure = "argmax(all: time(x))";
   which.paper = "B";
+  CHECK(of(which).found == verdict::not_testable);  // C was not measured, it might be the largest
+  which.measure = "argmax(small: time(x))";
   CHECK(of(which).found == verdict::reproduced);
   which.paper = "A";
   CHECK(of(which).found == verdict::not_reproduced);
-  which.paper = "C";
-  CHECK(of(which).found == verdict::not_testable);  // nothing was measured on C
   which.paper = 3.0;
   CHECK_THROWS_AS(of(which), input_error);
 
@@ -162,7 +176,7 @@ json record(const std::string& matrix, const std::string& variant, double second
       {"counting", false},
       {"status", "pass"},
       {"samples_s", {seconds, seconds + 2, seconds + 1}},
-      {"phases_s", {{"traverse", 1.5}}},
+      {"phases_s", {{"traverse", 1.5}, {"compact", 0.25}}},
       {"mem", {{"device_peak", 5}, {"device", {{"arena", 6}}}, {"predicted", {}}}},
       {"result", {{"fill", 20}}},
       {"counters", {{"levels", 3}}}};
@@ -204,6 +218,10 @@ TEST_CASE("claim records: leaves") {
   const std::string v = "cpu_fill2_parallel";
   CHECK(leaf("time", {v}) == 4);
   CHECK(leaf("time", {v}, {{"sources_per_range", "1"}}) == 101);
+  CHECK(leaf("bare", {v}) == 3.75);
+  CHECK_THROWS_AS(leaf("time", {v}, {{"ranks", "two"}}), input_error);
+  CHECK_THROWS_AS(leaf("phase", {"travers", v}), input_error);
+  CHECK_THROWS_AS(leaf("mem", {"nothing.arena", v}), input_error);
   CHECK_FALSE(leaf("time", {v}, {{"ranks", "2"}}));
   CHECK_FALSE(leaf("time", {v}, {{"chunk_size", "64"}}));
   CHECK_FALSE(leaf("time", {"cpu_fill2"}));
@@ -224,6 +242,16 @@ TEST_CASE("claim records: leaves") {
   CHECK_FALSE(r.answer({"time", {v}, {}}, "TT"));  // its record failed
   CHECK_FALSE(r.is_stand_in("BC"));
   CHECK(r.is_stand_in("TT"));
+}
+
+TEST_CASE("claim records: threads must be named where records differ in them") {
+  json more = record("bcsstk18", "cpu_fill2_parallel", 3);
+  more["threads"] = 8;
+  const claim_records r = record_file({record("bcsstk18", "cpu_fill2_parallel", 1), more}).read();
+  CHECK_THROWS_AS(static_cast<void>(r.answer({"time", {"cpu_fill2_parallel"}, {}}, "BC")),
+                  input_error);
+  CHECK(r.answer({"time", {"cpu_fill2_parallel"}, {{"threads", "8"}}}, "BC") == 4);
+  CHECK(r.answer({"time", {"cpu_fill2_parallel"}, {{"threads", "1"}}}, "BC") == 2);
 }
 
 TEST_CASE("claim records: several machines are refused") {

@@ -8,7 +8,7 @@ import style_paper as paper
 
 def draw(args):
     m = paper.Measured(args)
-    kinds = (("cpu_fill2_parallel", "fill2, 16 cores"), ("gpu_fill2_naive", "fill2, GPU"),
+    kinds = (("cpu_fill2_parallel", "fill2, 16 threads"), ("gpu_fill2_naive", "fill2, GPU"),
              ("cpu_set_union", "set union (GLU 3.0), 1 core"), ("gpu_maxid", "gpu_maxid (the paper)"),
              ("gpu_maxid_tuned", "gpu_maxid_tuned"), ("gpu_fill2_bitparallel", "gpu_fill2_bitparallel"),
              ("peer_superlu_dist", "SuperLU_DIST, 1 core"), ("cpu_gilbert_peierls", "Gilbert-Peierls, 1 core"),

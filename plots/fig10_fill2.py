@@ -12,14 +12,14 @@ def draw(args):
     series, told = [], []
     maxid = ("gpu_maxid", {})
     series = [("fill2 on the GPU", m.ratio(paper.ALL, ("gpu_fill2_naive", {}), maxid)),
-              ("fill2 on 16 cores", m.ratio(paper.ALL, ("cpu_fill2_parallel", {}), maxid))]
+              ("fill2 on 16 threads", m.ratio(paper.ALL, ("cpu_fill2_parallel", {}), maxid))]
     told = [{"RM": p.value("fig10.naive.max"), "ST": p.value("fig10.naive.min")},
             {"RM": p.value("fig10.cpu.max"), "G7": p.value("fig10.cpu.min")}]
     m.need(any(values for _, values in series))
     fig, (axis,) = paper.figure()
     rows = paper.bars(axis, m, paper.ALL, series, told, log=True, line=1, label="time over gpu_maxid")
-    paper.mean_line(axis, p.value("fig10.naive.mean"), "paper,\nmean", len(paper.ALL) + -0.1)
-    paper.mean_line(axis, p.value("fig10.cpu.mean"), "paper,\nmean", len(paper.ALL) + 0.8)
+    paper.mean_line(axis, p.value("fig10.naive.mean"), "paper, GPU,\nmean", len(paper.ALL) + -0.1)
+    paper.mean_line(axis, p.value("fig10.cpu.mean"), "paper, CPU,\nmean", len(paper.ALL) + 1.3)
     paper.legend(axis)
     style.save(fig, args.out, "fig10_fill2", paper.HEADER, rows)
 

@@ -16,7 +16,7 @@ def draw(args):
     p = paper.Paper()
     rows = paper.bars(axis, m, names, [("DRAM", share["dram_gb_per_s"]), ("L2", share["l2_gb_per_s"])],
                       label="% of the copy bandwidth")
-    paper.mean_line(axis, p.value("fig13.mean_percent"), "paper, DRAM\n% of peak", len(names) - 0.1)
+    paper.mean_line(axis, p.value("fig13.mean_percent"), "paper, DRAM,\n% of V100 peak", len(names) - 0.1)
     paper.legend(axis)
     style.save(fig, args.out, "fig13_throughput", paper.HEADER, rows)
 

@@ -9,7 +9,6 @@ import style_paper as paper
 def draw(args):
     m = paper.Measured(args)
     budgets = (16384, 5120, 1024)
-    phases = ("init", "traverse", "spill", "compact", "supernode")
     fig, (left, right) = paper.figure(2)
     times = {b: {} for b in budgets}
     rows = []
@@ -26,13 +25,12 @@ def draw(args):
             bottom = 0
             for part, (label, seconds) in enumerate((("fill-in detection", search),
                                                      ("supernode detection", supernodes),
-                                                     ("others", total - search - supernodes))):
+                                                     ("others", max(0, total - search - supernodes)))):
                 right.bar(x + (k - 1) * 0.27, seconds / base, 0.25, bottom=bottom, edgecolor="black",
                           color=style.GREYS[3 - part], hatch=style.HATCHES[part], linewidth=0.5,
                           label=label if not rows else None)
                 bottom += seconds / base
-                right.plot([], [])
-            rows.append((b, name, f"{total:.6g}", f"{total / base:.5g}", f"{search:.6g}", f"{supernodes:.6g}"))
+                rows.append((b, name, f"{total:.6g}", f"{total / base:.5g}", f"{search:.6g}", f"{supernodes:.6g}"))
     m.need(rows)
     told = paper.Paper().series("fig16_memory_budget", "slowdown")
     paper.bars(left, m, paper.LARGE, [("5 GB", times[5120]), ("1 GB", times[1024])], [None, told],

@@ -18,8 +18,8 @@ def draw(args):
     m.need(any(values for _, values in series))
     fig, (axis,) = paper.figure()
     rows = paper.bars(axis, m, paper.ALL, series, told, log=False, line=1, label="speedup, 4 GPUs")
-    paper.mean_line(axis, p.value("fig17.inter.mean"), "paper,\nmean", len(paper.ALL) + -0.1)
-    paper.mean_line(axis, p.value("fig17.intra.mean"), "paper,\nmean", len(paper.ALL) + 0.8)
+    paper.mean_line(axis, p.value("fig17.inter.mean"), "paper, inter,\nmean", len(paper.ALL) + -0.1)
+    paper.mean_line(axis, p.value("fig17.intra.mean"), "paper, intra,\nmean", len(paper.ALL) + 1.3)
     paper.legend(axis)
     style.save(fig, args.out, "fig17_schedules", paper.HEADER, rows)
 

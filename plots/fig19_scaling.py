@@ -8,19 +8,21 @@ import style_paper as paper
 
 
 def read_simulated():
-    """Speedup over one node by matrix and GPUs, intra_node, from the simulator's lines."""
+    """Speedup over one node by matrix and GPUs, intra_node, of the largest member of the family of its stand-in."""
     entries = paper.read_toml(paper.ROOT / "experiments" / "datasets.toml")["matrix"]
     family = {":".join(e["stand_in"].split(":")[:2]): e["abbr"] for e in entries
               if e["abbr"] in ("AU", "DI", "HM", "PR")}
-    out = {}
-    path = paper.ROOT / "experiments" / "scaling_simulator" / "simulated.jsonl"
-    for line in path.read_text(encoding="utf-8").splitlines():
-        r = json.loads(line)
-        name = family.get(":".join(r["matrix"].split(":")[:2]))
-        if name and r["schedule"] == "intra_node" and not r["batch_barrier"] and r["gpus_per_node"] == 6:
-            out.setdefault(name, {})[r["gpus"]] = r["makespan_s"]
-    return {n: {g: t[6] / s for g, s in t.items()} for n, t in out.items() if 6 in t}
-
+    family |= {e["name"]: e["abbr"] for e in entries}
+    makespan = {}
+    for file in ("simulated.jsonl", "simulated_full.jsonl"):
+        path = paper.ROOT / "experiments" / "scaling_simulator" / file
+        for line in path.read_text(encoding="utf-8").splitlines():
+            r = json.loads(line)
+            name = family.get(":".join(r["matrix"].split(":")[:2]))
+            if name and r["schedule"] == "intra_node" and not r["batch_barrier"] and r["gpus_per_node"] == 6:
+                makespan.setdefault(name, {}).setdefault(r["n"], {})[r["gpus"]] = r["makespan_s"]
+    largest = {name: sizes[max(sizes)] for name, sizes in makespan.items()}
+    return {n: {g: t[6] / s for g, s in t.items()} for n, t in largest.items() if 6 in t}
 
 
 def draw(args):
@@ -52,7 +54,7 @@ def draw(args):
         points = simulated.get(name, {})
         xs = sorted(points)
         right.plot(xs, [points[x] for x in xs], marker=style.MARKERS[k], color=style.GREYS[k % 3],
-                   linestyle="--", markersize=4, label=f"{name} family, simulated")
+                   linestyle="--", markersize=4, label=f"{name}{'' if name == 'PR' else ' family'}, simulated")
         rows += [("simulated", name, x, f"{points[x]:.5g}", told[name] if x == 264 else "") for x in xs]
         right.plot([264 * (1 + 0.02 * k)], [told[name]], marker=style.MARKERS[k], color="black",
                    markerfacecolor="white", markersize=6, linestyle="none",

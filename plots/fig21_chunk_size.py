@@ -17,8 +17,8 @@ def draw(args):
     m.need(any(values for _, values in series))
     fig, (axis,) = paper.figure()
     rows = paper.bars(axis, m, paper.ALL, series, told, log=False, line=1, label="time over chunk size 64")
-    paper.mean_line(axis, p.value("fig21.128"), "paper,\nmean", len(paper.ALL) + -0.1)
-    paper.mean_line(axis, p.value("fig21.256"), "paper,\nmean", len(paper.ALL) + 0.8)
+    paper.mean_line(axis, p.value("fig21.128"), "paper, 128,\nmean", len(paper.ALL) + -0.1)
+    paper.mean_line(axis, p.value("fig21.256"), "paper, 256,\nmean", len(paper.ALL) + 1.3)
     paper.legend(axis)
     style.save(fig, args.out, "fig21_chunk_size", paper.HEADER, rows)
 
