@@ -30,6 +30,7 @@ void ordered_graph::build(const pattern_view& a) {
   rows_.diagonal.resize(at(n));
   symmetric_ = find_symmetry();
   if (!symmetric_) build_columns();
+  if (build_postordered_tree()) return;
   build_tree();
   if (!is_postordered(parent)) relabel();
 }
@@ -73,6 +74,45 @@ void ordered_graph::build_columns() {
   }
   columns_.ptr = col_ptr_;
   columns_.idx = col_idx_;
+}
+
+// If the numbering is a postorder of the elimination tree, the parent of v is the nearest one, P(v)
+// = min{ u > v : f(u) <= v }, f(u) the least neighbour of u in A + A^T: in a postorder all of f(u)
+// .. u are below u, so that P(v) is the parent of v or below it, and f(parent) <= v. Conversely P
+// is a forest that has the numbering as a postorder (for v < w < u = P(v) also f(u) <= v < w), and
+// it is the elimination tree if every v has an edge from P(v) into its subtree: by induction the
+// subtrees of v agree, and the parent of v in the elimination tree is the least u > v with a
+// neighbour w in it, f(u) <= w <= v, so that u >= P(v). The child of u above f(u) has one; the
+// others are looked at. False: P is not the elimination tree, or the numbering no postorder of it.
+bool ordered_graph::build_postordered_tree() {
+  parent.assign(at(n), -1);
+  // Vertices without a parent so far, ascending; children of u are the last of them.
+  std::vector<index_t>& open = work_;
+  open.resize(at(n));
+  index_t count = 0;
+  for (index_t u = 0; u < n; ++u) {
+    const auto row = row_below(u);
+    const auto column = symmetric_ ? std::span<const index_t>() : column_below(u);
+    index_t least = u;
+    if (!row.empty()) least = row.front();
+    if (!column.empty()) least = std::min(least, column.front());
+    const index_t end = count;
+    while (count > 0 && open[at(count) - 1] >= least) parent[at(open[at(--count)])] = u;
+    if (end - count > 1) {
+      const std::span<const index_t> children(open.data() + count, at(end - count));
+      justified_.assign(children.size(), 0);
+      for (const auto neighbours : {row, column}) {
+        std::size_t k = 0;
+        for (const index_t i : neighbours) {
+          while (children[k] < i) ++k;
+          justified_[k] = 1;
+        }
+      }
+      if (std::ranges::find(justified_, 0) != justified_.end()) return false;
+    }
+    open[at(count++)] = u;
+  }
+  return true;
 }
 
 // Liu 1990 with path compression.

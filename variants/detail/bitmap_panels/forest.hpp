@@ -68,6 +68,7 @@ struct ordered_graph {
   };
   bool find_symmetry();
   void build_columns();
+  bool build_postordered_tree();
   void build_tree();
   void relabel();
 
@@ -75,6 +76,7 @@ struct ordered_graph {
   adjacency rows_, columns_;                 // columns_ only unless symmetric_
   std::vector<offset_t> row_ptr_, col_ptr_;  // of relabelled rows; of columns
   std::vector<index_t> row_idx_, col_idx_, work_;
+  std::vector<char> justified_;
   std::vector<offset_t> next_;
 };
 

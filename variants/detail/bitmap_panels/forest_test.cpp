@@ -93,3 +93,24 @@ TEST_CASE("the graph is A relabelled by a postorder, with its elimination tree")
   CHECK(relabelled > 100);
   CHECK(symmetric > 50);
 }
+
+TEST_CASE("a pattern in postorder is left as it is") {
+  std::vector<named_pattern> patterns = special_patterns();
+  for (std::uint64_t k = 0; k < 400; ++k) patterns.push_back(random_pattern(8, k));
+  detail::ordered_graph g;
+  int branching = 0;
+  for (const auto& [name, a] : patterns) {
+    CAPTURE(name);
+    const auto order = postorder(elimination_tree(symmetrized(a, diagonal::drop)));
+    const pattern b = permute(a, order, order);
+    g.build(b);
+    CHECK(g.order.empty());
+    CHECK(g.parent == elimination_tree(symmetrized(b, diagonal::drop)));
+    std::vector<int> children(g.parent.size(), 0);
+    for (const index_t p : g.parent) {
+      if (p >= 0) ++children[at(p)];
+    }
+    branching += std::ranges::any_of(children, [](int c) { return c > 1; }) ? 1 : 0;
+  }
+  CHECK(branching > 100);
+}
