@@ -240,14 +240,14 @@ class Latex:
         count = len(header)
         shares = widths or [0.94 / count] * count
         columns = "".join(f">{{\\raggedright\\arraybackslash}}p{{{w:.3f}\\linewidth}}" for w in shares)
-        lines = [" & ".join(f"\\textbf{{{self.text(c)}}}" for c in header) + r" \\ \hline \endhead"]
+        lines = [" & ".join(f"\\textbf{{{self.text(c)}}}" for c in header) + r" \\ \hline\noalign{\vskip 2pt} \endhead"]
         lines += [" & ".join(self.text(c) for c in r) + r" \\" for r in rows]
         return ("{\\fontsize{6.3}{7.3}\\selectfont\\setlength{\\tabcolsep}{2pt}\\setlength{\\LTpre}{2pt}\\setlength{\\LTpost}{2pt}\\begin{longtable}{" + columns + "}\n" +
                 "\n".join(lines) + "\n\\end{longtable}}")
 
     def figure(self, name, caption):
         return ("\\begin{center}\\begin{minipage}{\\linewidth}\\centering\n"
-                f"\\includegraphics[width=0.52\\linewidth]{{{name}.pdf}}\\\\\n"
+                f"\\includegraphics[width=0.49\\linewidth]{{{name}.pdf}}\\\\\n"
                 f"{{\\small {self.text(caption)}}}\\end{{minipage}}\\end{{center}}\n")
 
     def page(self, title, parts):
