@@ -32,7 +32,7 @@ from pathlib import Path
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent
 # Figures whose records are not those of the claims of their item.
-RECORDS_OF = {"fig19_scaling": "scaling", "growth": "growth"}
+RECORDS_OF = {"fig19_scaling": "scaling", "growth": "growth", "growth_fits": "families"}
 TABLES = {"supplement_numeric": "experiments/records/2026-11-21_cpu/supplement_numeric.csv"}
 VERDICTS = ("reproduced", "shape only", "not reproduced", "not testable here")
 

@@ -1,0 +1,67 @@
+"""Growth of the maxId search's edges, of the entries of L+U and of times on one core with the order, and fitted exponents."""
+
+import math
+import statistics
+import sys
+
+import style
+import style_paper as paper
+from growth import FAMILIES, family
+
+UNVERIFIABLE = ("cpu_gilbert_peierls",)  # its digests are what the others are compared with
+QUANTITIES = ("edges of the maxId search", "entries of L+U", "cpu_bitmap_panels", "cpu_gilbert_peierls",
+              "peer_superlu_dist")
+
+
+def exponent(points):
+    """Least squares of log value over log n; None for fewer than three sizes."""
+    if len(points) < 3:
+        return None
+    xs, ys = [math.log(n) for n, _ in points], [math.log(v) for _, v in points]
+    mx, my = statistics.mean(xs), statistics.mean(ys)
+    return sum((x - mx) * (y - my) for x, y in zip(xs, ys)) / sum((x - mx) ** 2 for x in xs)
+
+
+def draw(args):
+    sources = args.records if isinstance(args.records, list) else [args.records]
+    records = [r for path in sources for r in style.read_records(path)
+               if r["experiment"] == "growth" and r["status"] != "skipped" and family(r["matrix"]["name"]) is not None]
+    open_ones = [r for r in records if r["variant"] in UNVERIFIABLE or r["device"] == "peer"]
+    usable = style.accept([r for r in records if r not in open_ones], args) + open_ones
+    if len({style.machine(r) for r in usable}) > 1 and not args.allow_mixed:
+        raise style.Refused("the records are from several machines; --allow-mixed draws them")
+    series = {}
+    for r in usable:
+        k, n = family(r["matrix"]["name"]), r["matrix"]["n"]
+        if r["counting"]:
+            series.setdefault((k, QUANTITIES[0]), {})[n] = r["counters"]["edges_traversed"]
+        elif r["samples_s"]:
+            series.setdefault((k, r["variant"]), {})[n] = 1e3 * statistics.median_low(r["samples_s"])
+            if r["variant"] == "cpu_bitmap_panels":
+                series.setdefault((k, QUANTITIES[1]), {})[n] = r["result"]["nnz_l"] + r["result"]["nnz_u"]
+    fits = {key: exponent(sorted(points.items())) for key, points in series.items()}
+    if not any(fits.values()):
+        raise style.Absent("no family in three sizes")
+    fig, (left, right) = paper.figure(2, height=3.2)
+    rows = []
+    for k, (_, name) in enumerate(FAMILIES):
+        for axis, quantity in ((left, QUANTITIES[0]), (right, QUANTITIES[2])):
+            points = sorted(series.get((k, quantity), {}).items())
+            if not points:
+                continue
+            fit = fits[(k, quantity)]
+            axis.plot([n for n, _ in points], [v for _, v in points], marker=style.MARKERS[k], color=style.GREYS[k % 3],
+                      markersize=4, label=f"{name}: {fit:.2f}" if fit else name)
+        rows.append((name, *(f"{fits[(k, q)]:.2f}" if fits.get((k, q)) else "-" for q in QUANTITIES)))
+    for axis, label in ((left, "edges traversed by the maxId search"), (right, "ms, cpu_bitmap_panels, one core")):
+        axis.set_xscale("log")
+        axis.set_yscale("log")
+        axis.set_xlabel("order n")
+        axis.set_ylabel(label)
+        if axis.get_legend_handles_labels()[0]:
+            paper.legend(axis, ncols=2, fontsize=6.5, title="fitted exponent", title_fontsize=6.5)
+    style.save(fig, args.out, "growth_fits", ("family", *QUANTITIES), rows)
+
+
+if __name__ == "__main__":
+    sys.exit(paper.main(draw, __doc__))
