@@ -13,7 +13,8 @@ cd "$root" || exit 2
 # shellcheck source=experiments/gpu_queue.sh
 source experiments/gpu_queue.sh
 mkdir -p "$1" || exit 2
-out=$(cd "$1" && pwd)
+# Commands go into the records: paths relative to the tree, which mean something elsewhere too.
+out=$(realpath --relative-to="$root" "$1")
 end=$((SECONDS + ${2:-300}))
 build=${GSOFA_BUILD:-build/device}
 from=${GSOFA_INPUTS:-inputs}
