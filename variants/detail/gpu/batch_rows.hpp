@@ -207,11 +207,15 @@ class row_results {
     n_ = n;
     wants_ = settings.wants;
     chunk_ = settings.chunk_size;
-    l_counts_ = {budget, "counts", n};
-    u_counts_ = {budget, "counts", n};
-    carry_ = {budget, "counts", 2};
-    if (wants_.has(want::digest)) digests_ = {budget, "digests", n};
-    if (wants_.has(want::supernodes)) is_start_ = {budget, "supernodes", n};
+    const bool digests = wants_.has(want::digest);
+    const bool starts = wants_.has(want::supernodes);
+    // One array, which one launch clears: digests, counts of L and of U, two words, starts.
+    zeroed_ = {budget, "row_results", offset_t{n} * (8 + (digests ? 8 : 0) + (starts ? 1 : 0)) + 8};
+    digests_ = digests ? reinterpret_cast<std::uint64_t*>(zeroed_.data()) : nullptr;
+    l_counts_ = reinterpret_cast<index_t*>(zeroed_.data() + (digests ? offset_t{n} * 8 : 0));
+    u_counts_ = l_counts_ + n;
+    carry_ = u_counts_ + n;
+    is_start_ = starts ? reinterpret_cast<unsigned char*>(carry_ + 2) : nullptr;
     if (wants_.has(want::pattern)) {
       // One row always fits; more make fewer copies.
       row_entries_ = std::max<offset_t>(n, std::min<offset_t>(offset_t{1} << 24, offset_t{n} * 64));
@@ -221,27 +225,23 @@ class row_results {
   }
 
   [[nodiscard]] std::uint32_t* l_counts() const {
-    return reinterpret_cast<std::uint32_t*>(l_counts_.data());
+    return reinterpret_cast<std::uint32_t*>(l_counts_);
   }
   [[nodiscard]] std::uint32_t* u_counts() const {
-    return reinterpret_cast<std::uint32_t*>(u_counts_.data());
+    return reinterpret_cast<std::uint32_t*>(u_counts_);
   }
 
   void start() {
-    fill_bytes(l_counts_.data(), 0, n_);
-    fill_bytes(u_counts_.data(), 0, n_);
-    fill_bytes(is_start_.data(), 0, is_start_.size());
-    fill_bytes(digests_.data(), 0, digests_.size());
-    fill_bytes(carry_.data(), 0, 2);
+    fill_bytes(zeroed_.data(), 0, zeroed_.size());
     batch_ = 0;
     l_ = u_ = pattern{};
     l_.n_rows = l_.n_cols = u_.n_rows = u_.n_cols = n_;
   }
 
   /// Where an engine that finds supernodes itself marks their first rows, zero at first.
-  [[nodiscard]] unsigned char* supernode_starts() const { return is_start_.data(); }
+  [[nodiscard]] unsigned char* supernode_starts() const { return is_start_; }
   /// Where an engine that computes digests itself puts them, zero at first; null if not wanted.
-  [[nodiscard]] std::uint64_t* digests() const { return digests_.data(); }
+  [[nodiscard]] std::uint64_t* digests() const { return digests_; }
 
   /// Takes over a finished batch; batches come in ascending order and their counts are set. What
   /// the engine delivers itself is left out.
@@ -250,7 +250,7 @@ class row_results {
     if (wants_.has(want::digest) && !has_digests) {
       const phase timed(exec, phase_id::compact);
       launch(digest_kernel<Rows>, std::min(rows.sources, 1 << 16), threads, threads / 32 * 8, rows,
-             digests_.data());
+             digests_);
       synchronize();
     }
     if (wants_.has(want::supernodes)) {
@@ -269,9 +269,8 @@ class row_results {
     const unsigned piece = chunk_ == 0 || chunk_ > 1024 ? 1024U : static_cast<unsigned>(chunk_);
     const int blocks = static_cast<int>((static_cast<unsigned>(rows.sources) - 1) / piece + 1);
     launch(supernode_kernel<Rows>, blocks, 128, supernode_shared_bytes(piece), rows,
-           static_cast<const index_t*>(u_counts_.data()), chunk_, piece,
-           static_cast<const index_t*>(carry_.data() + batch_ % 2),
-           carry_.data() + (batch_ + 1) % 2, is_start_.data());
+           static_cast<const index_t*>(u_counts_), chunk_, piece,
+           static_cast<const index_t*>(carry_ + batch_ % 2), carry_ + (batch_ + 1) % 2, is_start_);
   }
 
   /// The rows themselves from an engine that has all of them.
@@ -285,8 +284,8 @@ class row_results {
     result out;
     std::vector<index_t> l(static_cast<std::size_t>(n_));
     std::vector<index_t> u(static_cast<std::size_t>(n_));
-    copy_to_host(l.data(), l_counts_.data(), n_);
-    copy_to_host(u.data(), u_counts_.data(), n_);
+    copy_to_host(l.data(), l_counts_, n_);
+    copy_to_host(u.data(), u_counts_, n_);
     for (const index_t c : l) out.nnz_l += c;
     for (const index_t c : u) out.nnz_u += c;
     if (wants.has(want::counts)) {
@@ -295,12 +294,12 @@ class row_results {
     }
     if (wants.has(want::digest)) {
       out.row_digests.resize(static_cast<std::size_t>(n_));
-      copy_to_host(out.row_digests.data(), digests_.data(), n_);
+      copy_to_host(out.row_digests.data(), digests_, n_);
       for (const std::uint64_t d : out.row_digests) out.digest += d;
     }
     if (wants.has(want::supernodes)) {
       std::vector<unsigned char> starts(static_cast<std::size_t>(n_));
-      copy_to_host(starts.data(), is_start_.data(), n_);
+      copy_to_host(starts.data(), is_start_, n_);
       for (index_t i = 0; i < n_; ++i) {
         if (starts[static_cast<std::size_t>(i)] != 0) out.supernode_starts.push_back(i);
       }
@@ -323,8 +322,8 @@ class row_results {
     std::vector<index_t> l(sources), u(sources), buffer;
     {
       const phase timed(exec, phase_id::d2h);
-      copy_to_host(l.data(), l_counts_.data() + rows.begin, rows.sources);
-      copy_to_host(u.data(), u_counts_.data() + rows.begin, rows.sources);
+      copy_to_host(l.data(), l_counts_ + rows.begin, rows.sources);
+      copy_to_host(u.data(), u_counts_ + rows.begin, rows.sources);
     }
     std::size_t slot = 0;
     while (slot < sources) {
@@ -365,9 +364,13 @@ class row_results {
   index_t chunk_ = 0;
   offset_t row_entries_ = 0;
   unsigned batch_ = 0;
-  device_array<index_t> l_counts_, u_counts_, carry_, entries_;
-  device_array<std::uint64_t> digests_;
-  device_array<unsigned char> is_start_;
+  device_array<unsigned char> zeroed_;  // holds the next five
+  std::uint64_t* digests_ = nullptr;
+  index_t* l_counts_ = nullptr;
+  index_t* u_counts_ = nullptr;
+  index_t* carry_ = nullptr;
+  unsigned char* is_start_ = nullptr;
+  device_array<index_t> entries_;
   device_array<offset_t> offsets_;
   pattern l_, u_;
 };

@@ -24,6 +24,7 @@ constexpr int threads = 64;
 /// the masks of U into a word per row of the panel.
 GSOFA_KERNEL void count_kernel(panel_view p, std::uint32_t* l_counts, std::uint32_t* u_counts,
                                unsigned long long* digests) {
+  simt::after_earlier_launches();
   const unsigned lane = lane_index();
   const unsigned warp = simt::thread_index() / 32;
   const auto stride = static_cast<index_t>(simt::block_size());
@@ -105,6 +106,7 @@ constexpr index_t supernode_rows = 128;  // of a chunk at most, and threads
 /// rows. Not for relabelled panels.
 GSOFA_KERNEL void panel_supernodes_kernel(panel_view p, const std::uint32_t* u_counts,
                                           index_t chunk, unsigned char* is_start) {
+  simt::after_earlier_launches();
   auto* const low = simt::shared_memory<mask_t>();  // columns 0..63 of the chunk; zero: not flagged
   auto* const high = low + supernode_rows;
   const auto thread = static_cast<index_t>(simt::thread_index());
@@ -148,6 +150,7 @@ GSOFA_KERNEL void panel_supernodes_kernel(panel_view p, const std::uint32_t* u_c
 /// Sets the bits of the rows begin .. begin + sources - 1 in a zeroed bitmap.
 GSOFA_KERNEL void rows_of_panels_kernel(panel_view p, index_t begin, index_t sources,
                                         std::size_t words, std::uint32_t* bits) {
+  simt::after_earlier_launches();
   const auto set = [&](index_t row, index_t column) {
     if (row < begin || row - begin >= sources) return;
     simt::atomic_or(bits + static_cast<std::size_t>(row - begin) * words +
@@ -199,6 +202,7 @@ class bitmap_panels final : public variant {
   void run(execution& exec) override {
     clear();
     phases_.start(exec, phase_id::schedule);
+    rows_.start();
     const panel_limits limits{
         .width = static_cast<index_t>(settings_.options.integer("panel_width")),
         .most_positions = settings_.options.integer("most_positions"),
@@ -213,10 +217,9 @@ class bitmap_panels final : public variant {
     elimination_.run(structure_);
     phases_.mark(exec, phase_id::compact);
     const bool digests = settings_.wants.has(want::digest);
-    rows_.start();
-    launch(count_kernel, std::min(panels.panels, 1 << 16), threads, 0, panels, rows_.l_counts(),
-           rows_.u_counts(),
-           digests ? reinterpret_cast<unsigned long long*>(rows_.digests()) : nullptr);
+    launch_overlapping(count_kernel, std::min(panels.panels, 1 << 16), threads, 0, panels,
+                       rows_.l_counts(), rows_.u_counts(),
+                       digests ? reinterpret_cast<unsigned long long*>(rows_.digests()) : nullptr);
     phases_.mark(exec, phase_id::supernode);
     if (!settings_.wants.has(want::pattern)) {
       find_supernodes(panels);
@@ -265,9 +268,10 @@ class bitmap_panels final : public variant {
       rows_.find_supernodes(panel_rows{.p = panels, .n = a_.n_rows, .sources = a_.n_rows});
       return;
     }
-    launch(panel_supernodes_kernel, (a_.n_rows - 1) / chunk + 1, supernode_rows,
-           2 * supernode_rows * sizeof(mask_t), panels,
-           static_cast<const std::uint32_t*>(rows_.u_counts()), chunk, rows_.supernode_starts());
+    launch_overlapping(panel_supernodes_kernel, (a_.n_rows - 1) / chunk + 1, supernode_rows,
+                       2 * supernode_rows * sizeof(mask_t), panels,
+                       static_cast<const std::uint32_t*>(rows_.u_counts()), chunk,
+                       rows_.supernode_starts());
   }
 
   // Sorted rows, all at once; false where they do not fit or are numbered otherwise.

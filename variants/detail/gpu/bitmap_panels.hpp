@@ -137,6 +137,7 @@ class panel_structure {
     in_big_children,
     in_panel_children,
     in_marks,
+    in_root,
     in_finished,
     zero_arrays
   };
@@ -153,7 +154,8 @@ class panel_structure {
   device_array<index_t> low_, depth_, siblings_, panel_of_, begin_, panel_parent_, order_, label_;
   device_array<unsigned char> partial_;  // of a scan
   device_array<offset_t> word_begin_, position_begin_;
-  pinned_vector<unsigned char> found_;  // totals, on the host
+  pinned_vector<unsigned char> note_;  // totals, on the host
+  std::uint32_t notes_ = 0;            // copies of them
   // Of the result: several arrays in each, see view().
   [[nodiscard]] index_t* above() const;
   [[nodiscard]] index_t* lone() const;

@@ -17,7 +17,8 @@
 //
 // Memory order. Masks of a panel P are written by atomic ORs of workers of panels below P, then by
 // plain loads and stores of P's worker. Let W be a worker that has pushed C, any panel below P.
-//  * The ORs of W's threads happen before the barrier that ends close_and_push(), and this before the
+//  * The ORs of W's threads happen before the barrier that ends close_and_push(), and this before
+//  the
 //    increment of C's parent's counter by W's thread 0, which is a release (device scope; the
 //    barrier orders its own threads at block scope, and causality order is transitive).
 //  * Increments of one counter are read-modify-writes: they form one release sequence. Who
@@ -58,7 +59,7 @@ struct route {
 };
 
 /// The routes to one target panel; shared memory, one per warp.
-struct target_routes {
+struct alignas(16) target_routes {
   route upper;       ///< of rows of U, to columns
   route lower;       ///< of columns of L, to rows
   mask_t both;       ///< k with L(t, k) != 0 and U(k, t) != 0 for some target t
@@ -75,6 +76,7 @@ struct target_routes {
 struct reach {
   mask_t from[mask_bits];  ///< [k]: those > k that k reaches
   mask_t to[mask_bits];    ///< [k]: those < k that reach k
+  bool is_chain;           ///< every vertex reaches all behind it
 };
 
 /// Where a panel lies.
@@ -90,18 +92,32 @@ GSOFA_DEVICE panel_place place_of(const panel_view& p, index_t j) {
   return {p.position_begin[j], p.word_begin[j], p.word_begin[j + 1], p.width(j), p.length(j)};
 }
 
-/// Shared memory of a worker, before the routes of its warps.
+/// A closed diagonal block.
+struct diagonal_block {
+  mask_t rows[mask_bits];  ///< [r]: columns of row r
+  mask_t cols[mask_bits];  ///< its transpose
+  reach l;                 ///< by edges k -> i with L(i, k) != 0
+  reach u;                 ///< by edges k -> i with U(k, i) != 0
+};
+
+/// The panel above the one at hand.
+struct next_panel {
+  index_t panel;  ///< -1: none
+  std::uint32_t children;
+  panel_place place;
+};
+
+/// Shared memory of a worker, before the routes of its warps. Of two of a kind one belongs to the
+/// panel at hand, the other to the one before or after.
 struct worker_state {
-  mask_t rows[mask_bits];            ///< diagonal block: [r]: columns of row r
-  mask_t cols[mask_bits];            ///< its transpose
-  reach l;                           ///< by edges k -> i with L(i, k) != 0
-  reach u;                           ///< by edges k -> i with U(k, i) != 0
+  diagonal_block block[2];
+  mask_pair first_word[mask_bits];   ///< closed masks of the vertices of the panel above
   mask_t any_upper;                  ///< k with an entry of U(k, :) in the boundary
   mask_t any_lower;                  ///< k with an entry of L(:, k) in the boundary
   offset_t above_begin[most_steps];  ///< [s]: where positions of the panel s + 1 steps above begin
   index_t alone_steps;               ///< so many of these have one child each
   index_t panel;                     ///< the worker's next; -1: none
-  panel_place parent[2];             ///< of the panel at hand, and of the one before or after
+  next_panel next[2];
 
   GSOFA_DEVICE target_routes* routes() { return reinterpret_cast<target_routes*>(this + 1); }
 };
@@ -222,24 +238,28 @@ struct row_pair {
   mask_t low, high;
 };
 
-/// Transposes each of the two 32 x 32 blocks of a word per lane.
-GSOFA_DEVICE mask_t transposed_halves(mask_t m) {
+/// Transposes matrices side by side, so that the shuffles of one wait for those of no other.
+template <int Count>
+GSOFA_DEVICE void transpose(row_pair (&m)[Count]) {
   constexpr mask_t keep[] = {0x0000ffff0000ffffU, 0x00ff00ff00ff00ffU, 0x0f0f0f0f0f0f0f0fU,
                              0x3333333333333333U, 0x5555555555555555U};
+  // The two 32 x 32 blocks of each half, then the two blocks off the diagonal change places.
   unsigned step = 16;
-  for (int k = 0; k < 5; ++k, step /= 2) {
-    const mask_t other = simt::shuffle_xor(m, step);
-    m = (lane_index() & step) == 0 ? (m & keep[k]) | (other & keep[k]) << step
-                                   : (m & ~keep[k]) | (other >> step & keep[k]);
+  GSOFA_UNROLL for (int k = 0; k < 5; ++k, step /= 2) {
+    const bool upper = (lane_index() & step) == 0;
+    const auto exchanged = [&](mask_t mine) {
+      const mask_t other = simt::shuffle_xor(mine, step);
+      return upper ? (mine & keep[k]) | (other & keep[k]) << step
+                   : (mine & ~keep[k]) | (other >> step & keep[k]);
+    };
+    GSOFA_UNROLL for (int q = 0; q < Count; ++q) {
+      m[q] = {exchanged(m[q].low), exchanged(m[q].high)};
+    }
   }
-  return m;
-}
-
-GSOFA_DEVICE row_pair transposed(const row_pair& m) {
-  const mask_t a = transposed_halves(m.low);
-  const mask_t b = transposed_halves(m.high);
   constexpr mask_t half = 0xffffffffU;
-  return {(a & half) | b << 32, a >> 32 | (b & ~half)};
+  GSOFA_UNROLL for (int q = 0; q < Count; ++q) {
+    m[q] = {(m[q].low & half) | m[q].high << 32, m[q].low >> 32 | (m[q].high & ~half)};
+  }
 }
 
 GSOFA_DEVICE std::uint32_t low_half(mask_t m) { return static_cast<std::uint32_t>(m); }
@@ -249,36 +269,46 @@ GSOFA_DEVICE mask_t joined(std::uint32_t low, std::uint32_t high) {
 }
 
 /// Gaussian elimination without cancellation on the leading w x w block, by one warp. Step k: rows
-/// i > k with bit k take in the bits > k of row k. Returns `to` of a reach by edges k -> i with bit
+/// i > k with bit k take in the bits > k of row k. Yields `to` of a reach by edges k -> i with bit
 /// k in row i, k < i: bit k of row i is final at step k, and so is to[k]. On the transpose the same
-/// steps yield the transposed result.
+/// steps yield the transposed result. Several blocks side by side.
 ///
 /// In halves of 32 bits and with constant k: rows up to 31 take nothing from rows behind them and
 /// are reached from the lower half only.
-GSOFA_DEVICE row_pair eliminate_block(row_pair& rows, index_t w) {
+template <int Count>
+GSOFA_DEVICE void eliminate_blocks(row_pair (&rows)[Count], row_pair (&to)[Count], index_t w) {
   const std::uint32_t left = lower_lanes();  // of the diagonal, in row lane and, shifted, lane + 32
-  std::uint32_t low[2] = {low_half(rows.low), high_half(rows.low)};
-  std::uint32_t high[2] = {low_half(rows.high), high_half(rows.high)};
-  std::uint32_t to_low = 0;
-  std::uint32_t to_high[2] = {0, 0};
+  struct state {
+    std::uint32_t low[2], high[2], to_low, to_high[2];
+  };
+  state b[Count];
+  GSOFA_UNROLL for (int q = 0; q < Count; ++q) {
+    b[q] = {{low_half(rows[q].low), high_half(rows[q].low)},
+            {low_half(rows[q].high), high_half(rows[q].high)},
+            0,
+            {0, 0}};
+  }
   constexpr int piece = 8;
   GSOFA_UNROLL for (int begin = 0; begin < 32; begin += piece) {
     if (begin + 1 >= w) break;
     GSOFA_UNROLL for (int k = begin; k < begin + piece; ++k) {
       const auto source = static_cast<unsigned>(k);
       const std::uint32_t here = 1U << source;
-      const std::uint32_t add_low = simt::shuffle(low[0], source) & (0xfffffffeU << source);
-      const std::uint32_t add_high = simt::shuffle(low[1], source);
-      const std::uint32_t from = simt::shuffle(to_low, source) | here;
-      if ((low[0] & left & here) != 0) {
-        low[0] |= add_low;
-        low[1] |= add_high;
-        to_low |= from;
-      }
-      if ((high[0] & here) != 0) {
-        high[0] |= add_low;
-        high[1] |= add_high;
-        to_high[0] |= from;
+      GSOFA_UNROLL for (int q = 0; q < Count; ++q) {
+        state& m = b[q];
+        const std::uint32_t add_low = simt::shuffle(m.low[0], source) & (0xfffffffeU << source);
+        const std::uint32_t add_high = simt::shuffle(m.low[1], source);
+        const std::uint32_t from = simt::shuffle(m.to_low, source) | here;
+        if ((m.low[0] & left & here) != 0) {
+          m.low[0] |= add_low;
+          m.low[1] |= add_high;
+          m.to_low |= from;
+        }
+        if ((m.high[0] & here) != 0) {
+          m.high[0] |= add_low;
+          m.high[1] |= add_high;
+          m.to_high[0] |= from;
+        }
       }
     }
   }
@@ -287,63 +317,128 @@ GSOFA_DEVICE row_pair eliminate_block(row_pair& rows, index_t w) {
     GSOFA_UNROLL for (int k = begin; k < begin + piece; ++k) {
       const auto source = static_cast<unsigned>(k);
       const std::uint32_t here = 1U << source;
-      const std::uint32_t add = simt::shuffle(high[1], source) & (0xfffffffeU << source);
-      const std::uint32_t from_low = simt::shuffle(to_high[0], source);
-      const std::uint32_t from_high = simt::shuffle(to_high[1], source) | here;
-      if ((high[1] & left & here) != 0) {
-        high[1] |= add;
-        to_high[0] |= from_low;
-        to_high[1] |= from_high;
+      GSOFA_UNROLL for (int q = 0; q < Count; ++q) {
+        state& m = b[q];
+        const std::uint32_t add = simt::shuffle(m.high[1], source) & (0xfffffffeU << source);
+        const std::uint32_t from_low = simt::shuffle(m.to_high[0], source);
+        const std::uint32_t from_high = simt::shuffle(m.to_high[1], source) | here;
+        if ((m.high[1] & left & here) != 0) {
+          m.high[1] |= add;
+          m.to_high[0] |= from_low;
+          m.to_high[1] |= from_high;
+        }
       }
     }
   }
-  rows = {joined(low[0], low[1]), joined(high[0], high[1])};
-  return {to_low, joined(to_high[0], to_high[1])};
+  GSOFA_UNROLL for (int q = 0; q < Count; ++q) {
+    rows[q] = {joined(b[q].low[0], b[q].low[1]), joined(b[q].high[0], b[q].high[1])};
+    to[q] = {b[q].to_low, joined(b[q].to_high[0], b[q].to_high[1])};
+  }
 }
 
-/// Closes the diagonal block of a panel: the state's rows and l, cols and u. Needs a barrier behind
-/// it.
-GSOFA_DEVICE void close_diagonal(const mask_pair* masks, index_t w, worker_state& s, bool of_rows,
+/// What vertices z, in lanes z and z - 32, have of the diagonal block.
+struct diagonal_masks {
+  mask_pair low, high;
+};
+
+/// All vertices of a panel of width w.
+GSOFA_DEVICE mask_t all_of(index_t w) { return w < mask_bits ? below(w) : ~mask_t{0}; }
+
+/// Closes the diagonal block of a panel of width w by one warp: Count = 1: rows and l, or, if
+/// asked, cols and u; 2: all. Needs a barrier behind it.
+template <int Count>
+GSOFA_DEVICE void close_diagonal(const diagonal_masks& m, index_t w, diagonal_block& closed,
                                  bool of_columns) {
   const auto lane = static_cast<index_t>(lane_index());
-  const mask_pair low = lane < w ? masks[lane] : mask_pair{0, 0};
-  const mask_pair high = lane + 32 < w ? masks[lane + 32] : mask_pair{0, 0};
-  const row_pair upper{low.upper, high.upper};  // of column z, the rows above the diagonal
-  const row_pair lower{low.lower, high.lower};  // of row z, the columns left of it
-  for (int side = 0; side < 2; ++side) {
-    if (!(side == 0 ? of_rows : of_columns)) continue;
-    row_pair m = transposed(side == 0 ? upper : lower);
-    m.low |= side == 0 ? lower.low : upper.low;
-    m.high |= side == 0 ? lower.high : upper.high;
-    const row_pair to = eliminate_block(m, w);
-    const row_pair from = transposed(to);
-    mask_t* const block = side == 0 ? s.rows : s.cols;
-    reach& r = side == 0 ? s.l : s.u;
-    block[lane] = m.low;
-    block[lane + 32] = m.high;
-    r.to[lane] = to.low;
-    r.to[lane + 32] = to.high;
-    r.from[lane] = from.low;
-    r.from[lane + 32] = from.high;
+  const row_pair upper{m.low.upper, m.high.upper};  // of column z, the rows above the diagonal
+  const row_pair lower{m.low.lower, m.high.lower};  // of row z, the columns left of it
+  row_pair block[Count];
+  row_pair to[Count];
+  GSOFA_UNROLL for (int q = 0; q < Count; ++q) block[q] = of_columns || q > 0 ? lower : upper;
+  transpose(block);
+  GSOFA_UNROLL for (int q = 0; q < Count; ++q) {
+    const bool columns = of_columns || q > 0;
+    block[q].low |= columns ? upper.low : lower.low;
+    block[q].high |= columns ? upper.high : lower.high;
+  }
+  eliminate_blocks(block, to, w);
+  row_pair from[Count];
+  GSOFA_UNROLL for (int q = 0; q < Count; ++q) from[q] = to[q];
+  transpose(from);
+  const mask_t all = all_of(w);
+  GSOFA_UNROLL for (int q = 0; q < Count; ++q) {
+    const bool columns = of_columns || q > 0;
+    mask_t* const out = columns ? closed.cols : closed.rows;
+    reach& r = columns ? closed.u : closed.l;
+    out[lane] = block[q].low;
+    out[lane + 32] = block[q].high;
+    r.to[lane] = to[q].low;
+    r.to[lane + 32] = to[q].high;
+    r.from[lane] = from[q].low;
+    r.from[lane + 32] = from[q].high;
+    const bool reaches_all = (from[q].low == (above(lane) & all) || lane >= w) &&
+                             (from[q].high == (above(lane + 32) & all) || lane + 32 >= w);
+    const bool is_chain = simt::ballot(!reaches_all) == 0;
+    if (lane == 0) r.is_chain = is_chain;
   }
 }
 
-/// m with all that its members reach. By halves of 32 bits: what a member reaches is behind it.
-GSOFA_DEVICE mask_t closure(mask_t m, const reach& r) {
-  std::uint32_t low = low_half(m);
-  std::uint32_t high = high_half(m);
-  for (std::uint32_t todo = low; todo != 0;) {
-    const mask_t reached = r.from[simt::lowest_bit(todo)];
-    low |= low_half(reached);
-    high |= high_half(reached);
-    todo &= (todo - 1) & ~low_half(reached);
+/// The closure of a panel's masks under a reach.
+struct closure {
+  const reach& r;
+  mask_t all;  ///< vertices of the panel
+  bool is_chain;
+
+  GSOFA_DEVICE closure(const reach& by, mask_t vertices)
+      : r(by), all(vertices), is_chain(by.is_chain) {}
+
+  /// m with all that its members reach.
+  GSOFA_DEVICE mask_t operator()(mask_t m) const {
+    return is_chain ? behind_lowest(m) : searched(m);
   }
-  for (std::uint32_t todo = high; todo != 0;) {
-    const std::uint32_t reached = high_half(r.from[32 + simt::lowest_bit(todo)]);
-    high |= reached;
-    todo &= (todo - 1) & ~reached;
+  /// In a chain: the lowest member and all behind it.
+  GSOFA_DEVICE mask_t behind_lowest(mask_t m) const {
+    return (mask_t{0} - (m & (mask_t{0} - m))) & all;
   }
-  return joined(low, high);
+  /// By halves of 32 bits: what a member reaches is behind it.
+  GSOFA_DEVICE mask_t searched(mask_t m) const {
+    std::uint32_t low = low_half(m);
+    std::uint32_t high = high_half(m);
+    for (std::uint32_t todo = low; todo != 0;) {
+      const mask_t reached = r.from[simt::lowest_bit(todo)];
+      low |= low_half(reached);
+      high |= high_half(reached);
+      todo &= (todo - 1) & ~low_half(reached);
+    }
+    for (std::uint32_t todo = high; todo != 0;) {
+      const std::uint32_t reached = high_half(r.from[32 + simt::lowest_bit(todo)]);
+      high |= reached;
+      todo &= (todo - 1) & ~reached;
+    }
+    return joined(low, high);
+  }
+};
+
+/// Closes m[q] by by[q], side by side.
+template <int Count>
+GSOFA_DEVICE void close_all(mask_t (&m)[Count], const closure* const (&by)[Count]) {
+  mask_t todo[Count];
+  GSOFA_UNROLL for (int q = 0; q < Count; ++q) {
+    todo[q] = by[q]->is_chain ? 0 : m[q];
+    if (by[q]->is_chain) m[q] = by[q]->behind_lowest(m[q]);
+  }
+  for (;;) {
+    mask_t left = 0;
+    GSOFA_UNROLL for (int q = 0; q < Count; ++q) {
+      if (todo[q] != 0) {
+        const mask_t reached = by[q]->r.from[simt::lowest_bit(todo[q])];
+        m[q] |= reached;
+        todo[q] &= (todo[q] - 1) & ~reached;
+      }
+      left |= todo[q];
+    }
+    if (left == 0) break;
+  }
 }
 
 /// Of each m[q] those members that reach no other member.
@@ -371,14 +466,14 @@ GSOFA_DEVICE mask_t or_over_warp(mask_t m) {
   return joined(simt::or_of_warp(low_half(m)), simt::or_of_warp(high_half(m)));
 }
 
-/// OR over the lanes before this one.
-GSOFA_DEVICE mask_t or_of_lower_lanes(mask_t m) {
+/// OR over the lanes before this one, of each of two words.
+GSOFA_DEVICE row_pair or_of_lower_lanes(row_pair m) {
   for (unsigned step = 1; step < 32; step *= 2) {
-    const mask_t before = simt::shuffle_up(m, step);
-    if (lane_index() >= step) m |= before;
+    const row_pair before{simt::shuffle_up(m.low, step), simt::shuffle_up(m.high, step)};
+    if (lane_index() >= step) m = {m.low | before.low, m.high | before.high};
   }
-  const mask_t before = simt::shuffle_up(m, 1);
-  return lane_index() == 0 ? 0 : before;
+  const row_pair before{simt::shuffle_up(m.low, 1), simt::shuffle_up(m.high, 1)};
+  return lane_index() == 0 ? row_pair{0, 0} : before;
 }
 
 /// Union of the targets of the members of m.
@@ -398,6 +493,7 @@ GSOFA_DEVICE mask_t targets_of(mask_t m, const route& r) {
 /// through.
 GSOFA_DEVICE mask_t routed(mask_t m, const route& r) {
   const mask_t members = m & r.active;
+  if ((r.active & (r.active - 1)) == 0) return members != 0 ? r.all : 0;
   const mask_t others = r.active & ~m;
   if (simt::population(others) >= simt::population(members)) return targets_of(members, r);
   mask_t found = r.all & ~r.several & ~targets_of(others, r);
@@ -410,22 +506,29 @@ GSOFA_DEVICE mask_t routed(mask_t m, const route& r) {
   return found;
 }
 
-/// Sets the route by one warp: lane l holds what targets l and l + 32 take.
-GSOFA_DEVICE void set_route(route& r, mask_t low, mask_t high) {
+/// Sets both routes by one warp: lane l holds what targets l and l + 32 take.
+GSOFA_DEVICE void set_routes(target_routes& out, const row_pair& upper, const row_pair& lower) {
   const unsigned lane = lane_index();
-  const row_pair by_source = transposed({low, high});
-  r.targets[lane] = by_source.low;
-  r.targets[lane + 32] = by_source.high;
-  const unsigned active_low = simt::ballot(by_source.low != 0);
-  const unsigned active_high = simt::ballot(by_source.high != 0);
-  const unsigned all_low = simt::ballot(low != 0);
-  const unsigned all_high = simt::ballot(high != 0);
-  const unsigned several_low = simt::ballot((low & (low - 1)) != 0);
-  const unsigned several_high = simt::ballot((high & (high - 1)) != 0);
-  if (lane == 0) {
-    r.active = joined(active_low, active_high);
-    r.all = joined(all_low, all_high);
-    r.several = joined(several_low, several_high);
+  const row_pair taken[] = {upper, lower};
+  row_pair by_source[] = {upper, lower};
+  transpose(by_source);
+  GSOFA_UNROLL for (int side = 0; side < 2; ++side) {
+    route& r = side == 0 ? out.upper : out.lower;
+    const mask_t low = taken[side].low;
+    const mask_t high = taken[side].high;
+    r.targets[lane] = by_source[side].low;
+    r.targets[lane + 32] = by_source[side].high;
+    const unsigned active_low = simt::ballot(by_source[side].low != 0);
+    const unsigned active_high = simt::ballot(by_source[side].high != 0);
+    const unsigned all_low = simt::ballot(low != 0);
+    const unsigned all_high = simt::ballot(high != 0);
+    const unsigned several_low = simt::ballot((low & (low - 1)) != 0);
+    const unsigned several_high = simt::ballot((high & (high - 1)) != 0);
+    if (lane == 0) {
+      r.active = joined(active_low, active_high);
+      r.all = joined(all_low, all_high);
+      r.several = joined(several_low, several_high);
+    }
   }
 }
 
@@ -437,10 +540,10 @@ struct position {
   index_t place;  ///< in the panel one step above, then in those further up
 };
 
-/// ORs into the masks of the active targets what some positions have for them.
+/// ORs into the masks of the active targets what some positions from `least` on have for them.
 template <int unroll>
-GSOFA_DEVICE void push_positions(const panel_view& p, position (&here)[unroll], index_t length,
-                                 std::uint32_t active, worker_state& s) {
+GSOFA_DEVICE void push_positions(const panel_view& p, position (&here)[unroll], index_t least,
+                                 index_t length, std::uint32_t active, worker_state& s) {
   index_t steps = 1;
   for (; active != 0; active &= active - 1) {
     const target_routes& routes = s.routes()[simt::lowest_bit(active)];
@@ -459,7 +562,7 @@ GSOFA_DEVICE void push_positions(const panel_view& p, position (&here)[unroll], 
       const position& at = here[u];
       add[u] = old[u] = {0, 0};
       out[u] = p.masks;
-      if (at.z < routes.begin || at.z >= length) continue;
+      if (at.z < routes.begin || at.z < least || at.z >= length) continue;
       add[u] = {routed(at.masks.upper, routes.upper), routed(at.masks.lower, routes.lower)};
       if ((add[u].upper | add[u].lower) == 0) continue;
       index_t to = at.place;
@@ -495,16 +598,37 @@ GSOFA_DEVICE void push_positions(const panel_view& p, position (&here)[unroll], 
   }
 }
 
+/// The diagonal block of the panel above, by the last two warps, while the others sweep. That panel
+/// has one child, the one at hand: what its masks lack is what the vertices of the first word pass
+/// on to each other. Nobody writes these masks meanwhile: the sweep leaves them out, and where the
+/// block is used they are set to it.
+GSOFA_DEVICE void close_next_diagonal(const panel_view& p, const panel_place& next,
+                                      const target_routes& routes, bool takes, worker_state& s,
+                                      diagonal_block& closed, bool of_columns) {
+  diagonal_masks m{{0, 0}, {0, 0}};
+  GSOFA_UNROLL for (int half = 0; half < 2; ++half) {
+    const auto v = static_cast<index_t>(lane_index()) + half * 32;
+    mask_pair& here = half == 0 ? m.low : m.high;
+    if (v < next.width) here = p.masks[next.first + v];
+    if (!takes) continue;
+    const mask_pair from = s.first_word[v];
+    here.upper |= routed(from.upper, routes.upper) & below(v);
+    here.lower |= routed(from.lower, routes.lower) & below(v);
+  }
+  close_diagonal<1>(m, next.width, closed, of_columns);
+}
+
 /// Completes the masks of panel j and passes what it changes in its ancestors on to theirs. Ends
-/// with a barrier.
+/// with a barrier. `ready`: the diagonal block is closed. Returns whether that of the panel above
+/// is now; the worker goes on with it then.
 ///
 /// In rounds of one target panel per warp, ascending: whether row k goes to a target depends on the
 /// targets before it only through `unpruned`. The first round closes the positions of its targets
 /// for itself, then every position is closed, stored and pushed at once; masks are read once. Later
 /// rounds, for what is not pruned by then, read closed masks.
 template <tier Tier>
-GSOFA_DEVICE void close_and_push(const elimination_view& e, index_t j, const panel_place& place,
-                                 worker_state& s, unsigned side) {
+GSOFA_DEVICE bool close_and_push(const elimination_view& e, index_t j, const panel_place& place,
+                                 worker_state& s, unsigned side, bool ready) {
   using team = worker<Tier>;
   const panel_view& p = e.p;
   constexpr int unroll = team::unroll;
@@ -518,6 +642,8 @@ GSOFA_DEVICE void close_and_push(const elimination_view& e, index_t j, const pan
   const offset_t first = place.first;
   const offset_t end = place.word_end;
   mask_pair* const masks = p.masks + first;
+  diagonal_block& block = s.block[side];
+  next_panel& next = s.next[side];
   target_routes* const routes = s.routes();
   target_routes& mine = routes[warp];
 
@@ -525,32 +651,43 @@ GSOFA_DEVICE void close_and_push(const elimination_view& e, index_t j, const pan
   // boundary.
   struct loaded_word {
     mask_pair low, high;
+    index_t panel, begin, end;
   };
   const auto load = [&](offset_t q) {
-    loaded_word m{{0, 0}, {0, 0}};
+    loaded_word m{{0, 0}, {0, 0}, -1, 0, 0};
     if (q >= end) return m;
     const mask_t members = p.word_mask[q];
-    const index_t at = p.word_first[q];
+    m.panel = p.word_panel[q];
+    m.begin = p.word_first[q];
+    m.end = m.begin + static_cast<index_t>(simt::population(members));
     const std::uint32_t before = low_half(members);
     const std::uint32_t behind = high_half(members);
     const std::uint32_t here = 1U << lane;
     if ((before & here) != 0) {
-      m.low = masks[at + static_cast<index_t>(simt::population(before & lower_lanes()))];
+      m.low = masks[m.begin + static_cast<index_t>(simt::population(before & lower_lanes()))];
     }
     if ((behind & here) != 0) {
-      m.high = masks[at + static_cast<index_t>(simt::population(before) +
-                                               simt::population(behind & lower_lanes()))];
-    }
-    if (lane == 0) {
-      const index_t target = p.word_panel[q];
-      mine.panel = target;
-      mine.vertices = p.begin[target];
-      mine.first = p.position_begin[target];
-      mine.begin = at;
-      mine.end = at + static_cast<index_t>(simt::population(members));
+      m.high = masks[m.begin + static_cast<index_t>(simt::population(before) +
+                                                    simt::population(behind & lower_lanes()))];
     }
     return m;
   };
+  const auto tell = [&](const loaded_word& m) {
+    if (lane != 0 || m.panel < 0) return;
+    mine.panel = m.panel;
+    mine.vertices = p.begin[m.panel];
+    mine.first = p.position_begin[m.panel];
+    mine.begin = m.begin;
+    mine.end = m.end;
+  };
+  // The last two warps, which seldom have a word, close the diagonal block.
+  const bool has_diagonal = warp + 2 >= warps;
+  diagonal_masks diagonal{{0, 0}, {0, 0}};
+  if (has_diagonal && !ready) {
+    const auto row = static_cast<index_t>(lane);
+    if (row < w) diagonal.low = masks[row];
+    if (row + 32 < w) diagonal.high = masks[row + 32];
+  }
   loaded_word m = load(place.word_begin + warp);
   GSOFA_UNROLL for (int u = 0; u < unroll; ++u) {
     const index_t z = w + wide_rank + u * team::wide_size();
@@ -559,14 +696,23 @@ GSOFA_DEVICE void close_and_push(const elimination_view& e, index_t j, const pan
     simt::prefetch(p.columns + first + z);
     simt::prefetch(p.in_parent + first + z);
   }
-  if (warp == 0 || warp == warps - 1) {
-    close_diagonal(masks, w, s, warp == 0, warp == warps - 1);
+  if (ready) {
+    // The barrier behind it was that of the panel before.
+  } else if constexpr (team::is_warp) {
+    close_diagonal<2>(diagonal, w, block, false);
+  } else if (has_diagonal) {
+    if (warp + 1 == warps) close_diagonal<1>(diagonal, w, block, true);
+    if (warp + 2 == warps || warps == 1) close_diagonal<1>(diagonal, w, block, false);
   }
-  if (warp == warps / 2 && lane < static_cast<unsigned>(most_steps)) {
+  if (warp == warps / 4 && lane < static_cast<unsigned>(most_steps)) {
     const index_t above = p.above[offset_t{j} * most_steps + lane];
     s.above_begin[lane] = above < 0 ? -1 : p.position_begin[above];
     if (lane == 0) {
-      if (above >= 0) s.parent[side] = place_of(p, above);
+      next.panel = above;
+      if (above >= 0) {
+        next.children = e.children[above];
+        next.place = place_of(p, above);
+      }
       s.alone_steps = p.lone[j];
       s.any_upper = s.any_lower = 0;
     }
@@ -577,26 +723,31 @@ GSOFA_DEVICE void close_and_push(const elimination_view& e, index_t j, const pan
       c.any_upper[side ^ 1U] = c.any_lower[side ^ 1U] = 0;
     }
   }
-  // Masks are written behind this barrier only, when all have read what they need.
-  team::sync_wide();
+  // Masks are written behind this barrier only, when all have read what they need. If the block is
+  // ready, nobody reads what it sets.
+  if (!ready) team::sync_wide();
   note(e.stamps, j, stamp_diagonal, leads);
   for (index_t k = wide_rank; k < w; k += team::wide_size()) {
-    masks[k] = {s.cols[k] & below(k), s.rows[k] & below(k)};
+    masks[k] = {block.cols[k] & below(k), block.rows[k] & below(k)};
   }
   if (length == w) {
     team::sync_wide();
-    return;
+    return false;
   }
 
   // k without any s in the panel with L(s, k) != 0 and U(k, s) != 0
   mask_t unpruned = 0;
   {
     const auto k = static_cast<index_t>(lane);
-    const unsigned low = simt::ballot((s.rows[k] & s.cols[k] & above(k)) != 0);
-    const unsigned high = simt::ballot((s.rows[k + 32] & s.cols[k + 32] & above(k + 32)) != 0);
-    unpruned = ~joined(low, high) & (w < mask_bits ? below(w) : ~mask_t{0});
+    const unsigned low = simt::ballot((block.rows[k] & block.cols[k] & above(k)) != 0);
+    const unsigned high =
+        simt::ballot((block.rows[k + 32] & block.cols[k + 32] & above(k + 32)) != 0);
+    unpruned = ~joined(low, high) & all_of(w);
   }
+  const closure by_l(block.l, all_of(w));
+  const closure by_u(block.u, all_of(w));
   bool closed = false;
+  bool ahead = false;
   for (offset_t word = place.word_begin; word < end; word += warps) {
     if constexpr (detail::counting) {
       if (leads) simt::atomic_add(e.counters + count_rounds, 1ULL);
@@ -604,30 +755,34 @@ GSOFA_DEVICE void close_and_push(const elimination_view& e, index_t j, const pan
     if (closed) {
       m = load(word + warp);
     } else {
-      m = {{closure(m.low.upper, s.l), closure(m.low.lower, s.u)},
-           {closure(m.high.upper, s.l), closure(m.high.lower, s.u)}};
+      mask_t all[] = {m.low.upper, m.high.upper, m.low.lower, m.high.lower};
+      const closure* const by[] = {&by_l, &by_l, &by_u, &by_u};
+      close_all(all, by);
+      m.low = {all[0], all[2]};
+      m.high = {all[1], all[3]};
+      if (!team::is_warp && warp == 0) {
+        s.first_word[lane] = m.low;
+        s.first_word[lane + 32] = m.high;
+      }
     }
-    const mask_t both_low = m.low.upper & m.low.lower;
-    const mask_t both_high = m.high.upper & m.high.lower;
-    const mask_t all_low = or_over_warp(both_low);
-    const mask_t all_high = or_over_warp(both_high);
+    tell(m);
+    const row_pair both{m.low.upper & m.low.lower, m.high.upper & m.high.lower};
+    const mask_t all_low = or_over_warp(both.low);
+    const mask_t all_high = or_over_warp(both.high);
     if (lane == 0) mine.both = all_low | all_high;
     team::sync();
-    mask_t before = unpruned;
-    for (unsigned v = 0; v < warps; ++v) {
-      const mask_t both = routes[v].both;
-      if (v < warp) before &= ~both;
-      unpruned &= ~both;
-    }
+    const mask_t seen = lane < warps ? routes[lane].both : 0;
+    const mask_t before = unpruned & ~or_over_warp(lane < warp ? seen : 0);
+    unpruned &= ~or_over_warp(seen);
     if (before != 0 && word + warp < end) {
-      const mask_t low = before & ~or_of_lower_lanes(both_low);
-      const mask_t high = before & ~all_low & ~or_of_lower_lanes(both_high);
+      const row_pair earlier = or_of_lower_lanes(both);
+      const mask_t low = before & ~earlier.low;
+      const mask_t high = before & ~all_low & ~earlier.high;
       // Row k goes to target t for the k of L(t, :) that reach no other, and the other way round.
       mask_t last[] = {m.low.lower, m.high.lower, m.low.upper, m.high.upper};
-      const reach* const by[] = {&s.l, &s.l, &s.u, &s.u};
+      const reach* const by[] = {&block.l, &block.l, &block.u, &block.u};
       keep_last(last, by);
-      set_route(mine.upper, low & last[0], high & last[1]);
-      set_route(mine.lower, low & last[2], high & last[3]);
+      set_routes(mine, {low & last[0], high & last[1]}, {low & last[2], high & last[3]});
       // Is the target one of the next ancestors?
       const bool there =
           lane < static_cast<unsigned>(most_steps) && s.above_begin[lane] == mine.first;
@@ -641,25 +796,41 @@ GSOFA_DEVICE void close_and_push(const elimination_view& e, index_t j, const pan
     }
     team::sync();
     if (!closed) note(e.stamps, j, stamp_routed, leads);
-    std::uint32_t active = 0;
-    for (unsigned v = 0; v < warps; ++v) {
-      if ((routes[v].upper.active | routes[v].lower.active) == 0) continue;
-      active |= std::uint32_t{1} << v;
-      if constexpr (detail::counting) {
-        if (leads) {
-          simt::atomic_add(e.counters + count_pushes, 1ULL);
-          simt::atomic_add(e.counters + count_push_positions,
-                           static_cast<unsigned long long>(length - routes[v].begin));
-        }
+    const bool has_targets =
+        lane < warps && (routes[lane].upper.active | routes[lane].lower.active) != 0;
+    const std::uint32_t active = simt::ballot(has_targets);
+    if constexpr (detail::counting) {
+      for (std::uint32_t left = leads ? active : 0; left != 0; left &= left - 1) {
+        simt::atomic_add(e.counters + count_pushes, 1ULL);
+        simt::atomic_add(
+            e.counters + count_push_positions,
+            static_cast<unsigned long long>(length - routes[simt::lowest_bit(left)].begin));
       }
     }
     mask_pair any{0, 0};
     index_t from = w;
     if (closed) from = active == 0 ? length : routes[simt::lowest_bit(active)].begin;
-    for (index_t z = from + wide_rank; z < length; z += unroll * team::wide_size()) {
+    index_t least = 0;
+    index_t rank = wide_rank;
+    index_t size = team::wide_size();
+    if constexpr (!team::is_warp) {
+      const bool alone = s.alone_steps > 0 && next.place.length <= e.most && warps >= 4;
+      if (!closed && alone) {
+        ahead = true;
+        least = routes[0].end;
+        size -= size / static_cast<index_t>(warps) * 2;
+        if constexpr (team::is_cluster) rank -= static_cast<index_t>(simt::cluster_rank()) * 64;
+        if (has_diagonal) {
+          close_next_diagonal(p, next.place, routes[0], (active & 1U) != 0, s, s.block[side ^ 1U],
+                              warp + 1 == warps);
+          rank = length;  // the others sweep
+        }
+      }
+    }
+    for (index_t z = from + rank; z < length; z += unroll * size) {
       position here[unroll];
       GSOFA_UNROLL for (int u = 0; u < unroll; ++u) {
-        const index_t at = z + u * team::wide_size();
+        const index_t at = z + u * size;
         here[u] = {{0, 0}, at, 0, 0};
         if (at < length) {
           here[u] = {masks[at], at, p.columns[first + at], p.in_parent[first + at]};
@@ -668,12 +839,12 @@ GSOFA_DEVICE void close_and_push(const elimination_view& e, index_t j, const pan
       if (!closed) {
         GSOFA_UNROLL for (int u = 0; u < unroll; ++u) {
           mask_pair& m_here = here[u].masks;
-          m_here = {closure(m_here.upper, s.l), closure(m_here.lower, s.u)};
+          m_here = {by_l(m_here.upper), by_u(m_here.lower)};
           if (here[u].z < length) masks[here[u].z] = m_here;
           any = {any.upper | m_here.upper, any.lower | m_here.lower};
         }
       }
-      push_positions(p, here, length, active, s);
+      push_positions(p, here, least, length, active, s);
     }
     if (!closed) {
       closed = true;
@@ -704,6 +875,7 @@ GSOFA_DEVICE void close_and_push(const elimination_view& e, index_t j, const pan
     if (unpruned == 0) break;
   }
   team::sync_wide();
+  return ahead;
 }
 
 /// Eliminates panel j and all panels above it whose last child this worker finishes, but for those
@@ -713,6 +885,7 @@ GSOFA_DEVICE void follow(const elimination_view& e, index_t j, worker_state& s, 
   using team = worker<Tier>;
   const bool leads = team::wide_rank() == 0;
   panel_place place = place_of(e.p, j);
+  bool ready = false;
   for (;; side ^= 1U) {
     if (place.length > e.most) {
       if (leads) e.list[simt::atomic_add(e.list_count, std::uint32_t{1})] = j;
@@ -723,23 +896,19 @@ GSOFA_DEVICE void follow(const elimination_view& e, index_t j, worker_state& s, 
     }
     note(e.stamps, j, stamp_begin, leads);
     note(e.stamps, j, stamp_start, leads);
-    close_and_push<Tier>(e, j, place, s, side);
+    ready = close_and_push<Tier>(e, j, place, s, side, ready);
     note(e.stamps, j, stamp_pushed, leads);
-    const index_t parent = e.p.parent[j];
+    const next_panel& above = s.next[side];
     const index_t finished = j;
-    if (parent < 0) {
-      j = -1;
-    } else if (e.children[parent] == 1) {
-      j = parent;
-    } else {
+    j = above.panel;
+    if (j >= 0 && above.children > 1) {
       index_t* next = &s.panel;
       if constexpr (team::is_cluster) {
         next = &e.clusters[simt::block_index() / simt::cluster_size()].panel;
       }
       if (leads) {
-        const bool last =
-            simt::atomic_increment_acq_rel(e.finished + parent) + 1 == e.children[parent];
-        *next = last ? parent : -1;
+        const bool last = simt::atomic_increment_acq_rel(e.finished + j) + 1 == above.children;
+        *next = last ? j : -1;
       }
       team::sync_wide();
       j = simt::load_shared_state(next);
@@ -747,13 +916,14 @@ GSOFA_DEVICE void follow(const elimination_view& e, index_t j, worker_state& s, 
     note(e.stamps, finished, stamp_handed, leads);
     note(e.stamps, finished, stamp_end, leads);
     if (j < 0) break;
-    place = s.parent[side];
+    place = above.place;
   }
   side ^= 1U;
 }
 
 /// First launch: a warp per leaf and what follows it.
 GSOFA_BOUNDED_KERNEL(warp_threads) void warp_panels_kernel(elimination_view e) {
+  simt::after_earlier_launches();
   worker_state& s = *reinterpret_cast<worker_state*>(simt::shared_memory<unsigned char>() +
                                                      simt::thread_index() / 32 * state_bytes(1));
   unsigned side = 0;
@@ -789,12 +959,14 @@ GSOFA_DEVICE void take_listed(const elimination_view& e, worker_state& s, index_
 
 /// Second launch: a block per listed panel and what follows it.
 GSOFA_BOUNDED_KERNEL(most_warps * 32) void block_panels_kernel(elimination_view e) {
+  simt::after_earlier_launches();
   worker_state& s = *simt::shared_memory<worker_state>();
   take_listed<tier::block>(e, s, &s.panel);
 }
 
 /// Third launch: a cluster of blocks per panel that the second has listed and what follows it.
 GSOFA_BOUNDED_KERNEL(most_warps * 32) void cluster_panels_kernel(elimination_view e) {
+  simt::after_earlier_launches();
   worker_state& s = *simt::shared_memory<worker_state>();
   take_listed<tier::cluster>(e, s, &e.clusters[simt::block_index() / simt::cluster_size()].panel);
 }
@@ -843,7 +1015,8 @@ void panel_elimination::run(const panel_structure& structure) {
   e.list = ready_.data();
   e.list_count = counts;
   e.most = settings_.warp_positions;
-  launch(warp_panels_kernel, warp_blocks_, warp_threads, warp_threads / 32 * state_bytes(1), e);
+  launch_overlapping(warp_panels_kernel, warp_blocks_, warp_threads,
+                     warp_threads / 32 * state_bytes(1), e);
   if (longest <= e.most) return;
 
   e.ticket = tickets + 1;
@@ -852,7 +1025,7 @@ void panel_elimination::run(const panel_structure& structure) {
   e.list = long_ready_.data();
   e.list_count = counts + 1;
   e.most = clusters_ > 0 ? settings_.cluster_positions : max_index;
-  launch(block_panels_kernel, block_blocks_, threads, bytes, e);
+  launch_overlapping(block_panels_kernel, block_blocks_, threads, bytes, e);
   if (longest <= e.most) return;
 
   fill_bytes(cluster_states_.data(), 0, cluster_states_.size());

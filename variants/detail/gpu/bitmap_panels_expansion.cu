@@ -48,6 +48,7 @@ struct row_scan {
 /// The words of all panels as keys (target) and values (number of the word), and the panel of each.
 GSOFA_KERNEL void list_words_kernel(panel_view p, index_t* targets, index_t* numbers,
                                     index_t* owners) {
+  simt::after_earlier_launches();
   const unsigned lane = lane_index();
   const offset_t warps = offset_t{simt::grid_size()} * (simt::block_size() / 32);
   for (offset_t j =
@@ -71,6 +72,7 @@ struct word_lists {
 /// From the targets in order: a thread for each place and one for the end.
 GSOFA_KERNEL void list_begin_kernel(const index_t* targets, index_t words, index_t panels,
                                     index_t* begin) {
+  simt::after_earlier_launches();
   for (offset_t k = offset_t{simt::block_index()} * simt::block_size() + simt::thread_index();
        k <= words; k += offset_t{simt::grid_size()} * simt::block_size()) {
     const index_t last = k == words ? panels : targets[k];
@@ -92,6 +94,7 @@ GSOFA_DEVICE void write_columns(index_t* out, mask_t bits, index_t base) {
 /// 32 words of the list of f's panel at a time, and then f's own panel.
 GSOFA_KERNEL void l_rows_kernel(panel_view p, word_lists lists, const offset_t* l_ptr,
                                 index_t* l_idx) {
+  simt::after_earlier_launches();
   const unsigned lane = lane_index();
   const offset_t warps = offset_t{simt::grid_size()} * (simt::block_size() / 32);
   for (offset_t row =
@@ -139,6 +142,7 @@ constexpr int rows_per_warp = (mask_bits + row_warps - 1) / row_warps;
 /// U: the diagonal, then the positions in order, 32 a time.
 GSOFA_BOUNDED_KERNEL(threads_per_block)
 void u_rows_kernel(panel_view p, const offset_t* u_ptr, index_t* u_idx) {
+  simt::after_earlier_launches();
   auto* const tile = simt::shared_memory<mask_t>();
   auto* const tile_columns = reinterpret_cast<index_t*>(tile + threads_per_block);
   const auto thread = static_cast<index_t>(simt::thread_index());
@@ -242,24 +246,24 @@ bool panel_expansion::run(const panel_view& panels, const std::uint32_t* l_count
     index_t* const sorted_targets = owners + words;
     index_t* const sorted_numbers = sorted_targets + words;
     if (words > 0) {
-      launch(list_words_kernel, blocks_for(offset_t{panels.panels} * 32), threads_per_block, 0,
-             panels, targets, numbers, owners);
+      launch_overlapping(list_words_kernel, blocks_for(offset_t{panels.panels} * 32),
+                         threads_per_block, 0, panels, targets, numbers, owners);
       sort_by_target(targets, sorted_targets, numbers, sorted_numbers, words, panels.panels,
                      budget);
     }
-    launch(list_begin_kernel, blocks_for(words + 1), threads_per_block, 0,
-           static_cast<const index_t*>(sorted_targets), static_cast<index_t>(words), panels.panels,
-           begin);
-    launch(l_rows_kernel, blocks_for(offset_t{n} * 32), threads_per_block, 0, panels,
-           word_lists{begin, sorted_numbers, owners}, static_cast<const offset_t*>(l_ptr_.data()),
-           l_idx_.data());
+    launch_overlapping(list_begin_kernel, blocks_for(words + 1), threads_per_block, 0,
+                       static_cast<const index_t*>(sorted_targets), static_cast<index_t>(words),
+                       panels.panels, begin);
+    launch_overlapping(l_rows_kernel, blocks_for(offset_t{n} * 32), threads_per_block, 0, panels,
+                       word_lists{begin, sorted_numbers, owners},
+                       static_cast<const offset_t*>(l_ptr_.data()), l_idx_.data());
   } catch (const budget_error&) {
     release();
     return false;
   }
-  launch(u_rows_kernel, std::min(panels.panels, 1 << 16), threads_per_block,
-         std::size_t{threads_per_block} * (sizeof(mask_t) + sizeof(index_t)), panels,
-         static_cast<const offset_t*>(u_ptr_.data()), u_idx_.data());
+  launch_overlapping(u_rows_kernel, std::min(panels.panels, 1 << 16), threads_per_block,
+                     std::size_t{threads_per_block} * (sizeof(mask_t) + sizeof(index_t)), panels,
+                     static_cast<const offset_t*>(u_ptr_.data()), u_idx_.data());
   return true;
 }
 

@@ -5,7 +5,6 @@
 #if defined(GSOFA_GPU)
 
 #include <algorithm>
-#include <cstring>
 #include <limits>
 
 #include "common/preprocess.hpp"
@@ -15,7 +14,7 @@
 
 namespace gsofa::gpu {
 
-/// What the host reads back; one copy.
+/// What the host is to know.
 struct structure_totals {
   offset_t words;
   offset_t positions;
@@ -27,6 +26,12 @@ struct structure_totals {
 
   /// Is that forest the elimination tree?
   GSOFA_DEVICE bool is_etree() const { return siblings == justified; }
+};
+
+/// A copy of it in memory of the host.
+struct structure_note {
+  structure_totals totals;
+  std::uint32_t number;  ///< of the copy, counted from 1; stored last
 };
 
 namespace {
@@ -68,19 +73,38 @@ GSOFA_DEVICE index_t row_of(const offset_t* row_ptr, offset_t e, index_t low, in
   return low;
 }
 
+/// Largest row that begins at or before entry e, by one warp: 32 rows in a step.
+GSOFA_DEVICE index_t row_by_warp(const offset_t* row_ptr, offset_t e, index_t n) {
+  const auto lane = static_cast<offset_t>(lane_index());
+  offset_t low = 0;
+  for (offset_t count = n; count > 1;) {
+    const offset_t step = (count - 1) / 32 + 1;
+    const bool begun = lane * step < count && simt::load_constant(row_ptr + low + lane * step) <= e;
+    // Row 0 begins at entry 0.
+    const offset_t passed = (simt::population(simt::ballot(begun)) - 1) * step;
+    low += passed;
+    count = step < count - passed ? step : count - passed;
+  }
+  return static_cast<index_t>(low);
+}
+
 /// Calls visit(is_entry, i, j) for all entries of A, a lane each, however long the rows are: whole
-/// warps of consecutive entries, the last ones with lanes that have none. Needs 8 bytes of shared
-/// memory.
-template <class Visit>
-GSOFA_DEVICE void for_each_lane(const matrix_view& a, Visit&& visit) {
+/// warps of consecutive entries, the last ones with lanes that have none; and, after every chunk of
+/// entries, finish(), by all threads of the block behind a barrier. Needs 8 bytes of shared memory.
+template <class Visit, class Finish>
+GSOFA_DEVICE void for_each_lane(const matrix_view& a, Visit&& visit, Finish&& finish) {
   auto* const rows = simt::shared_memory<index_t>();
   const auto threads = static_cast<offset_t>(simt::block_size());
   const auto thread = static_cast<offset_t>(simt::thread_index());
+  const offset_t warp = thread / 32;
   const offset_t chunk = threads * a.per_thread;
   for (offset_t first = simt::block_index() * chunk; first < a.nnz;
        first += simt::grid_size() * chunk) {
     const offset_t end = first + chunk < a.nnz ? first + chunk : a.nnz;
-    if (thread < 2) rows[thread] = row_of(a.row_ptr, thread == 0 ? first : end - 1, 0, a.n - 1);
+    for (offset_t side = warp; side < 2; side += threads / 32) {
+      const index_t row = row_by_warp(a.row_ptr, side == 0 ? first : end - 1, a.n);
+      if (lane_index() == 0) rows[side] = row;
+    }
     simt::sync_block();
     for (offset_t base = first; base < end; base += threads) {
       const offset_t e = base + thread;
@@ -89,7 +113,13 @@ GSOFA_DEVICE void for_each_lane(const matrix_view& a, Visit&& visit) {
             is_entry ? a.col_idx[e] : 0);
     }
     simt::sync_block();
+    finish();
   }
+}
+
+template <class Visit>
+GSOFA_DEVICE void for_each_lane(const matrix_view& a, Visit&& visit) {
+  for_each_lane(a, visit, [] {});
 }
 
 /// Calls visit(i, j) for all entries of A.
@@ -138,6 +168,7 @@ GSOFA_DEVICE void add_to(std::uint32_t* total, std::uint32_t mine) {
 
 /// least[u]: f(u), if it is less than u.
 GSOFA_KERNEL void leftmost_kernel(matrix_view a, std::uint32_t* least) {
+  simt::after_earlier_launches();
   for_each_entry(a, [&](index_t i, index_t j) {
     if (i == j) return;
     std::uint32_t* const of = least + (i < j ? j : i);
@@ -155,6 +186,21 @@ struct minima {
   index_t size[most_levels];
   int levels;
 
+  /// The first place from `at` on, before `end`, with a value up to `bound`; `end`: there is none.
+  GSOFA_DEVICE static index_t first_up_to(const std::uint32_t* values, index_t at, index_t end,
+                                          std::uint32_t bound) {
+    constexpr index_t batch = 8;  // loads that overlap
+    for (; at < end; at += batch) {
+      std::uint32_t found = 0;
+      GSOFA_UNROLL for (index_t q = 0; q < batch; ++q) {
+        const std::uint32_t value = q < end - at ? values[at + q] : no_parent;
+        found |= (value <= bound ? std::uint32_t{1} : 0) << q;
+      }
+      if (found != 0) return at + static_cast<index_t>(simt::lowest_bit(found));
+    }
+    return end;
+  }
+
   /// The first u > v with a value up to v; -1: there is none.
   GSOFA_DEVICE index_t nearest(index_t v) const {
     const auto bound = static_cast<std::uint32_t>(v);
@@ -166,14 +212,13 @@ struct minima {
         const index_t next = at + (group - at % group) % group;
         end = next < end ? next : end;
       }
-      while (at < end && level[k][at] > bound) ++at;
+      at = first_up_to(level[k], at, end, bound);
       if (at < end) break;
       if (at == size[k]) return -1;
     }
     while (k > 0) {
       --k;
-      at <<= group_bits;
-      while (level[k][at] > bound) ++at;
+      at = first_up_to(level[k], at << group_bits, size[k], bound);
     }
     return at;
   }
@@ -181,6 +226,7 @@ struct minima {
 
 /// A warp for each group.
 GSOFA_KERNEL void minima_kernel(const std::uint32_t* in, index_t size, std::uint32_t* out) {
+  simt::after_earlier_launches();
   const auto lane = static_cast<index_t>(lane_index());
   const index_t groups = (size - 1) / minima::group + 1;
   const auto warps = static_cast<index_t>(simt::grid_size() * (simt::block_size() / 32));
@@ -198,6 +244,7 @@ GSOFA_KERNEL void minima_kernel(const std::uint32_t* in, index_t size, std::uint
 }
 
 GSOFA_KERNEL void nearest_parent_kernel(minima m, index_t n, std::uint32_t* parent) {
+  simt::after_earlier_launches();
   for (offset_t k = offset_t{simt::block_index()} * simt::block_size() + simt::thread_index();
        k < n; k += offset_t{simt::grid_size()} * simt::block_size()) {
     // no_parent is -1 in as many bits.
@@ -223,6 +270,7 @@ GSOFA_KERNEL void nearest_parent_kernel(minima m, index_t n, std::uint32_t* pare
 ///
 /// All accesses are single words, relaxed; what holds of M holds in the modification order of each.
 GSOFA_KERNEL void etree_kernel(matrix_view a, std::uint32_t* parent, std::uint32_t* hint) {
+  simt::after_earlier_launches();
   for_each_entry(a, [&](index_t i, index_t j) {
     if (i == j) return;
     auto r = static_cast<std::uint32_t>(i < j ? i : j);
@@ -244,21 +292,31 @@ GSOFA_KERNEL void etree_kernel(matrix_view a, std::uint32_t* parent, std::uint32
 }
 
 /// Number of children of every vertex; low[v]: first vertex of v's subtree if it has at most
-/// `width` vertices, else -1; of larger subtrees, how many each parent has. In a postorder the
-/// subtree of v begins behind the last u < v with parent[u] > v.
+/// `width` vertices, else -1; of larger subtrees, how many each parent has; root[u], if such small
+/// subtrees begin at u, the root of the largest (zero before). In a postorder the subtree of v
+/// begins behind the last u < v with parent[u] > v.
 GSOFA_KERNEL void subtree_kernel(index_t n, index_t width, const std::uint32_t* parent,
-                                 std::uint32_t* children, std::uint32_t* big_children,
-                                 index_t* low) {
+                                 std::uint32_t* children, std::uint32_t* big_children, index_t* low,
+                                 std::uint32_t* root) {
+  simt::after_earlier_launches();
   for (offset_t k = offset_t{simt::block_index()} * simt::block_size() + simt::thread_index();
        k < n; k += offset_t{simt::grid_size()} * simt::block_size()) {
     const auto v = static_cast<index_t>(k);
     const std::uint32_t p = parent[v];
     index_t first = v;
-    while (first > 0 && v - first < width && parent[first - 1] <= static_cast<std::uint32_t>(v)) {
-      --first;
+    for (bool ends = false; !ends && first > 0 && v - first < width;) {
+      constexpr index_t batch = 8;  // loads that overlap
+      std::uint32_t others = 0;
+      GSOFA_UNROLL for (index_t q = 0; q < batch; ++q) {
+        const bool inside = q < first && parent[first - 1 - q] <= static_cast<std::uint32_t>(v);
+        others |= (inside ? 0 : std::uint32_t{1}) << q;
+      }
+      ends = others != 0;
+      first -= ends ? static_cast<index_t>(simt::lowest_bit(others)) : batch;
     }
     const bool small = v - first < width;
     low[v] = small ? first : -1;
+    if (small) simt::atomic_max(root + first, static_cast<std::uint32_t>(v));
     if (p == no_parent) continue;
     simt::atomic_add(children + p, std::uint32_t{1});
     if (!small) simt::atomic_add(big_children + p, std::uint32_t{1});
@@ -291,6 +349,7 @@ struct cut_scan {
   const std::uint32_t* children;
   const std::uint32_t* big_children;
   const index_t* low;
+  const std::uint32_t* root;
   index_t* panel_of;
   index_t* begin;
   index_t* depth;  ///< open vertices
@@ -317,14 +376,11 @@ struct cut_scan {
     }
     if (low[u] < 0) return true;
     if (small(p)) return false;
-    // u is the root of a largest small subtree; the next one begins at v, its root is:
-    index_t root = v;
-    for (index_t step = 0; step < width && small(parent[root]); ++step) {
-      root = static_cast<index_t>(parent[root]);
-    }
+    // u is the root of a largest small subtree; the next one begins at v.
+    const auto next = static_cast<index_t>(root[v]);
     const index_t half = width / 2;
-    const bool join = half > 0 && parent[root] == p && u - low[u] < half &&
-                      root - low[root] < half && u / half == root / half;
+    const bool join = half > 0 && parent[next] == p && u - low[u] < half && next - v < half &&
+                      u / half == next / half;
     return !join;
   }
   GSOFA_DEVICE value item(index_t v) const {
@@ -363,6 +419,7 @@ GSOFA_KERNEL void panel_tree_kernel(index_t n, const std::uint32_t* parent, sibl
                                     bool is_etree, const index_t* panel_of, const index_t* begin,
                                     index_t* panel_parent, std::uint32_t* panel_children,
                                     structure_totals* totals) {
+  simt::after_earlier_launches();
   const std::uint32_t panels = totals->panels;
   std::uint32_t with_siblings = 0;
   for (offset_t k = offset_t{simt::block_index()} * simt::block_size() + simt::thread_index();
@@ -387,6 +444,7 @@ GSOFA_KERNEL void panel_tree_kernel(index_t n, const std::uint32_t* parent, sibl
 /// marks: n zeros. The child of j above its neighbour i < j is the first that is not before i.
 GSOFA_KERNEL void justify_kernel(matrix_view a, sibling_lists siblings, std::uint32_t* marks,
                                  structure_totals* totals) {
+  simt::after_earlier_launches();
   std::uint32_t justified = 0;
   for_each_entry(a, [&](index_t row, index_t column) {
     const index_t i = row < column ? row : column;
@@ -421,6 +479,11 @@ struct alignas(16) word_slot {
   GSOFA_DEVICE index_t target() const { return static_cast<index_t>(key & 0xffffffffU); }
 };
 
+GSOFA_DEVICE std::uint64_t word_key(index_t panel, index_t target) {
+  return (static_cast<std::uint64_t>(static_cast<std::uint32_t>(panel) + 1) << 32) |
+         static_cast<std::uint32_t>(target);
+}
+
 /// An open-addressing hash table of words. A key never changes once set, a mask belongs to its slot
 /// and only grows, so that relaxed accesses to either suffice.
 struct word_table {
@@ -441,8 +504,7 @@ GSOFA_DEVICE mask_t insert(const word_table& table, const index_t* path, int cou
                 simt::load_shared_state(&table.slots[place[b]].mask)};
   };
   GSOFA_UNROLL for (int b = 0; b < Batch; ++b) {
-    key[b] = (static_cast<std::uint64_t>(static_cast<std::uint32_t>(path[b]) + 1) << 32) |
-             static_cast<std::uint32_t>(t);
+    key[b] = word_key(path[b], t);
     place[b] = static_cast<std::uint32_t>(mix64(key[b])) & (table.capacity - 1);
     found[b] = {key[b], members};
     if (b < count) look(b);
@@ -482,27 +544,78 @@ struct cut_view {
 // panel or in its boundary. First the words of the panels K, then every word goes up the panel tree
 // with all its members. Panels ascend along the way, which ends at panel(i), an ancestor of K.
 
-/// The words that entries of A begin. Entries of one row often share K and panel(i): one lane adds
-/// all of a run.
+// On the emulator small patterns must have more words than fit.
+#if defined(__CUDACC__)
+constexpr std::uint32_t near_words = 512;
+#else
+constexpr std::uint32_t near_words = 4;
+#endif
+
+/// The words of some entries, in shared memory: their panels are few where rows lie near each
+/// other.
+struct near_table {
+  std::uint64_t key[near_words];
+  std::uint32_t mask[near_words][2];
+
+  GSOFA_DEVICE void clear() {
+    for (unsigned k = simt::thread_index(); k < near_words; k += simt::block_size()) {
+      key[k] = no_key;
+      mask[k][0] = mask[k][1] = 0;
+    }
+  }
+  /// False if there is no place near where the key belongs.
+  GSOFA_DEVICE bool insert(std::uint64_t word, index_t member) {
+    constexpr unsigned most = 4;
+    auto place = static_cast<std::uint32_t>(word >> 32) * 0x9e3779b1U +
+                 static_cast<std::uint32_t>(word) * 0x85ebca6bU;
+    place = place >> 16;
+    for (unsigned probe = 0; probe < most; ++probe, ++place) {
+      place %= near_words;
+      std::uint64_t found = simt::load_shared_state(key + place);
+      if (found == no_key) found = simt::atomic_cas(key + place, no_key, word);
+      if (found != no_key && found != word) continue;
+      std::uint32_t* const half = mask[place] + member / 32;
+      const std::uint32_t here = 1U << (member % 32);
+      if ((simt::load_shared_state(half) & here) == 0) simt::atomic_or(half, here);
+      return true;
+    }
+    return false;
+  }
+};
+
+/// The words that entries of A begin. Those of a chunk of entries are gathered in shared memory
+/// first. Needs sizeof(near_table) bytes of it behind what for_each_lane() does.
 GSOFA_KERNEL void first_words_kernel(matrix_view a, cut_view c, word_table table,
                                      structure_totals* totals) {
+  simt::after_earlier_launches();
   if (!totals->is_etree()) return;
-  for_each_lane(a, [&](bool is_entry, index_t row, index_t column) {
-    index_t k = 0;
-    index_t target = 0;
-    mask_t members = 0;
-    if (is_entry && row != column) {
-      const index_t i = c.label == nullptr ? row : c.label[row];
-      const index_t j = c.label == nullptr ? column : c.label[column];
-      const index_t high = i < j ? j : i;
-      k = c.panel_of[i < j ? i : j];
-      target = c.panel_of[high];
-      if (k != target) members = bit(high - c.begin[target]);
+  near_table& near = *reinterpret_cast<near_table*>(simt::shared_memory<std::uint64_t>() + 1);
+  near.clear();
+  simt::sync_block();
+  const auto visit = [&](bool is_entry, index_t row, index_t column) {
+    if (!is_entry || row == column) return;
+    const index_t i = c.label == nullptr ? row : c.label[row];
+    const index_t j = c.label == nullptr ? column : c.label[column];
+    const index_t high = i < j ? j : i;
+    const index_t k = c.panel_of[i < j ? i : j];
+    const index_t target = c.panel_of[high];
+    if (k == target) return;
+    const index_t member = high - c.begin[target];
+    if (!near.insert(word_key(k, target), member)) {
+      insert<1>(table, &k, 1, target, bit(member), totals);
     }
-    const auto key = static_cast<std::uint64_t>(static_cast<std::uint32_t>(k)) << 32 |
-                     static_cast<std::uint32_t>(target);
-    members = or_of_run(key, members);
-    if (members != 0) insert<1>(table, &k, 1, target, members, totals);
+  };
+  for_each_lane(a, visit, [&] {
+    for (unsigned q = simt::thread_index(); q < near_words; q += simt::block_size()) {
+      const word_slot word{near.key[q],
+                           static_cast<mask_t>(near.mask[q][1]) << 32 | near.mask[q][0]};
+      if (word.key == no_key) continue;
+      const index_t k = word.panel();
+      insert<1>(table, &k, 1, word.target(), word.mask, totals);
+    }
+    simt::sync_block();
+    near.clear();
+    simt::sync_block();
   });
 }
 
@@ -512,6 +625,7 @@ GSOFA_KERNEL void first_words_kernel(matrix_view a, cut_view c, word_table table
 /// member has been added it is added everywhere above. Words that others add meanwhile may be met
 /// or not.
 GSOFA_KERNEL void boundary_kernel(cut_view c, word_table table, structure_totals* totals) {
+  simt::after_earlier_launches();
   if (!totals->is_etree()) return;
   for (std::uint64_t slot =
            std::uint64_t{simt::block_index()} * simt::block_size() + simt::thread_index();
@@ -536,6 +650,7 @@ GSOFA_KERNEL void boundary_kernel(cut_view c, word_table table, structure_totals
 /// Words and boundary positions of each panel.
 GSOFA_KERNEL void length_kernel(word_table table, std::uint32_t* word_count,
                                 unsigned long long* length) {
+  simt::after_earlier_launches();
   for (std::uint64_t k =
            std::uint64_t{simt::block_index()} * simt::block_size() + simt::thread_index();
        k < table.capacity; k += std::uint64_t{simt::grid_size()} * simt::block_size()) {
@@ -558,6 +673,8 @@ struct length_scan {
   offset_t* word_begin;
   offset_t* position_begin;
   structure_totals* totals;
+  structure_note* note;
+  std::uint32_t number;
 
   GSOFA_DEVICE offset_t count() const { return totals->panels; }
   GSOFA_DEVICE static value identity() { return {0, 0, 0}; }
@@ -577,6 +694,9 @@ struct length_scan {
       totals->words = upto.words;
       totals->positions = upto.positions;
       totals->longest = upto.longest;
+      // The others are of earlier launches.
+      note->totals = *totals;
+      simt::store_to_host(&note->number, number);
     }
   }
 };
@@ -589,6 +709,7 @@ struct loose_words {
 
 GSOFA_KERNEL void collect_kernel(word_table table, const offset_t* word_begin,
                                  std::uint32_t* cursor, loose_words out) {
+  simt::after_earlier_launches();
   for (std::uint64_t k =
            std::uint64_t{simt::block_index()} * simt::block_size() + simt::thread_index();
        k < table.capacity; k += std::uint64_t{simt::grid_size()} * simt::block_size()) {
@@ -604,6 +725,7 @@ GSOFA_KERNEL void collect_kernel(word_table table, const offset_t* word_begin,
 GSOFA_KERNEL void sort_kernel(offset_t words, loose_words loose, const index_t* begin,
                               const offset_t* word_begin, index_t* word_panel, mask_t* word_mask,
                               index_t* word_first) {
+  simt::after_earlier_launches();
   for (offset_t k = offset_t{simt::block_index()} * simt::block_size() + simt::thread_index();
        k < words; k += offset_t{simt::grid_size()} * simt::block_size()) {
     const word_slot word = loose.words[k];
@@ -623,10 +745,11 @@ GSOFA_KERNEL void sort_kernel(offset_t words, loose_words loose, const index_t* 
   }
 }
 
-/// Writes the position lists and the places in the parent's: a warp looks for the words of 32 words
-/// in their parents, then writes word by word; then a thread per vertex.
+/// Writes the position lists, the places in the parent's, and empty masks: a warp looks for the
+/// words of 32 words in their parents, then writes word by word; then a thread per vertex.
 GSOFA_KERNEL void positions_kernel(panel_view p, offset_t words, loose_words loose,
-                                   index_t* columns, index_t* in_parent) {
+                                   index_t* columns, index_t* in_parent, mask_pair* masks) {
+  simt::after_earlier_launches();
   const unsigned lane = lane_index();
   const offset_t threads = offset_t{simt::grid_size()} * simt::block_size();
   const offset_t thread = offset_t{simt::block_index()} * simt::block_size() + simt::thread_index();
@@ -672,6 +795,7 @@ GSOFA_KERNEL void positions_kernel(panel_view p, offset_t words, loose_words loo
         const offset_t at = out + static_cast<offset_t>(simt::population(m & below(inside)));
         columns[at] = begin + inside;
         in_parent[at] = above + static_cast<index_t>(simt::population(t & below(inside)));
+        masks[at] = {0, 0};
       }
     }
   }
@@ -681,12 +805,14 @@ GSOFA_KERNEL void positions_kernel(panel_view p, offset_t words, loose_words loo
     const offset_t to = p.position_begin[j] + (v - p.begin[j]);
     columns[to] = v;
     in_parent[to] = -1;
+    masks[to] = {0, 0};
   }
 }
 
 /// The next panels above each.
 GSOFA_KERNEL void ancestors_kernel(index_t panels, const index_t* parent,
                                    const std::uint32_t* children, index_t* above, index_t* lone) {
+  simt::after_earlier_launches();
   for (offset_t k = offset_t{simt::block_index()} * simt::block_size() + simt::thread_index();
        k < panels; k += offset_t{simt::grid_size()} * simt::block_size()) {
     index_t alone = 0;
@@ -704,6 +830,7 @@ GSOFA_KERNEL void ancestors_kernel(index_t panels, const index_t* parent,
 /// Sets the bits of A: entry (i, j) in the panel of the smaller of the two. Entries of one row left
 /// of the diagonal that lie in one panel share a mask: one lane sets them all.
 GSOFA_KERNEL void scatter_kernel(matrix_view a, panel_view p) {
+  simt::after_earlier_launches();
   for_each_lane(a, [&](bool is_entry, index_t row, index_t column) {
     const index_t i = p.vertex(row);
     const index_t j = p.vertex(column);
@@ -733,7 +860,8 @@ void panel_structure::prepare(index_t n, memory_budget& budget) {
   zeroed_ = {budget, "tree", header_words + offset_t{zero_arrays} * n};
   tree_parent_ = {budget, "tree", n};
   hint_ = {budget, "tree", n};
-  found_.resize(sizeof(structure_totals));
+  note_.assign(sizeof(structure_note), 0);
+  notes_ = 0;
   for (auto* indices : {&low_, &depth_, &panel_of_, &panel_parent_, &siblings_}) {
     *indices = {budget, "tree", n};
   }
@@ -779,14 +907,21 @@ matrix_view view_of(const device_matrix& a, index_t n, offset_t nnz) {
 
 template <class... P, class... A>
 void launch_on_entries(void (*kernel)(matrix_view, P...), const matrix_view& a, A... arguments) {
-  launch(kernel, blocks_for((a.nnz - 1) / a.per_thread + 1), threads_per_block, 8, a, arguments...);
+  launch_overlapping(kernel, blocks_for((a.nnz - 1) / a.per_thread + 1), threads_per_block, 8, a,
+                     arguments...);
+}
+
+/// The same with words gathered in shared memory.
+template <class... P, class... A>
+void launch_gathering(void (*kernel)(matrix_view, P...), const matrix_view& a, A... arguments) {
+  launch_overlapping(kernel, blocks_for((a.nnz - 1) / a.per_thread + 1), threads_per_block,
+                     8 + sizeof(near_table), a, arguments...);
 }
 
 }  // namespace
 
 void panel_structure::nearest_parents(const device_matrix& a, offset_t nnz) {
   // hint_ has the least neighbours.
-  fill_bytes(hint_.data(), 0xff, n_);
   launch_on_entries(leftmost_kernel, view_of(a, n_, nnz), hint_.data());
   minima m{{hint_.data()}, {n_}, 1};
   std::uint32_t* next = minima_.data();
@@ -794,28 +929,30 @@ void panel_structure::nearest_parents(const device_matrix& a, offset_t nnz) {
     const std::uint32_t* const from = m.level[m.levels - 1];
     const index_t size = m.size[m.levels - 1];
     const index_t groups = (size - 1) / minima::group + 1;
-    launch(minima_kernel, blocks_for(offset_t{groups} * 32), threads_per_block, 0, from, size,
-           next);
+    launch_overlapping(minima_kernel, blocks_for(offset_t{groups} * 32), threads_per_block, 0, from,
+                       size, next);
     m.level[m.levels] = next;
     m.size[m.levels] = groups;
     ++m.levels;
     next += groups;
   }
-  launch(nearest_parent_kernel, blocks_for(n_), threads_per_block, 0, m, n_, tree_parent_.data());
+  launch_overlapping(nearest_parent_kernel, blocks_for(n_), threads_per_block, 0, m, n_,
+                     tree_parent_.data());
 }
 
 void panel_structure::cut(index_t width, bool is_etree) {
   const std::uint32_t* const parent = tree_parent_.data();
   const std::uint32_t* const children = zeros(in_children);
-  launch(subtree_kernel, blocks_for(n_), threads_per_block, 0, n_, width, parent,
-         zeros(in_children), zeros(in_big_children), low_.data());
-  scan(cut_scan{n_, width, parent, children, zeros(in_big_children), low_.data(), panel_of_.data(),
-                begin_.data(), depth_.data(), totals()},
+  launch_overlapping(subtree_kernel, blocks_for(n_), threads_per_block, 0, n_, width, parent,
+                     zeros(in_children), zeros(in_big_children), low_.data(), zeros(in_root));
+  scan(cut_scan{n_, width, parent, children, zeros(in_big_children), low_.data(), zeros(in_root),
+                panel_of_.data(), begin_.data(), depth_.data(), totals()},
        n_, reinterpret_cast<cut_scan::value*>(partial_.data()));
-  launch(panel_tree_kernel, blocks_for(n_), threads_per_block, 0, n_, parent,
-         sibling_lists{children, depth_.data(), siblings_.data()}, is_etree,
-         static_cast<const index_t*>(panel_of_.data()), static_cast<const index_t*>(begin_.data()),
-         panel_parent_.data(), zeros(in_panel_children), totals());
+  launch_overlapping(panel_tree_kernel, blocks_for(n_), threads_per_block, 0, n_, parent,
+                     sibling_lists{children, depth_.data(), siblings_.data()}, is_etree,
+                     static_cast<const index_t*>(panel_of_.data()),
+                     static_cast<const index_t*>(begin_.data()), panel_parent_.data(),
+                     zeros(in_panel_children), totals());
 }
 
 // On the host: such inputs are the exception. Vertices are labels from here on.
@@ -859,7 +996,19 @@ bool panel_structure::try_build(const device_matrix& a, offset_t nnz, const pane
   const auto left = [&] { return budget.limit() - budget.used() - limits.reserve; };
   const offset_t most =
       limits.most_positions > 0 ? limits.most_positions : std::numeric_limits<offset_t>::max();
+  offset_t capacity = 1;
+  while (capacity < least_capacity + first_words_per_vertex * n_) capacity *= 2;
+  device_array<word_slot> slots;
+  const auto make_table = [&] {
+    if (capacity > offset_t{1} << 31 || left() / bytes_per_word < capacity) return false;
+    slots = {budget, "word_table", capacity};
+    fill_bytes(slots.data(), 0, capacity);
+    return true;
+  };
+  // What is filled is filled before the first launch, so that launches overlap.
   fill_bytes(zeroed_.data(), 0, zeroed_.size());
+  fill_bytes(hint_.data(), 0xff, n_);
+  if (!make_table()) return false;
   nearest_parents(a, nnz);
   cut(limits.width, false);
   launch_on_entries(justify_kernel, matrix,
@@ -867,27 +1016,21 @@ bool panel_structure::try_build(const device_matrix& a, offset_t nnz, const pane
                     zeros(in_marks), totals());
 
   structure_totals found{};
+  auto* const note = reinterpret_cast<structure_note*>(note_.data());
   word_table table{};
-  device_array<word_slot> slots;
-  offset_t capacity = 1;
-  while (capacity < least_capacity + first_words_per_vertex * n_) capacity *= 2;
   for (;;) {
-    if (capacity > offset_t{1} << 31 || left() / bytes_per_word < capacity) return false;
-    slots = {budget, "word_table", capacity};
     table = {slots.data(), static_cast<std::uint32_t>(capacity)};
-    fill_bytes(slots.data(), 0, capacity);
     const cut_view cut_panels{label_.data(), begin_.data(), panel_of_.data(), panel_parent_.data()};
-    launch_on_entries(first_words_kernel, matrix, cut_panels, table, totals());
-    launch(boundary_kernel, blocks_for(capacity), threads_per_block, 0, cut_panels, table,
-           totals());
-    launch(length_kernel, blocks_for(capacity), threads_per_block, 0, table, zeros(in_word_count),
-           length());
+    launch_gathering(first_words_kernel, matrix, cut_panels, table, totals());
+    launch_overlapping(boundary_kernel, blocks_for(capacity), threads_per_block, 0, cut_panels,
+                       table, totals());
+    launch_overlapping(length_kernel, blocks_for(capacity), threads_per_block, 0, table,
+                       zeros(in_word_count), length());
     scan(length_scan{begin_.data(), zeros(in_word_count), length(), word_begin_.data(),
-                     position_begin_.data(), totals()},
+                     position_begin_.data(), totals(), note, ++notes_},
          n_, reinterpret_cast<length_scan::value*>(partial_.data()));
-    copy_to_host(found_.data(), reinterpret_cast<const unsigned char*>(totals()),
-                 static_cast<offset_t>(sizeof found));
-    std::memcpy(&found, found_.data(), sizeof found);
+    wait_for_note(&note->number, notes_);
+    found = note->totals;
     exec.check_deadline();
     const bool is_etree = found.siblings == found.justified;
     if (is_etree && found.overflow == 0) break;
@@ -904,6 +1047,7 @@ bool panel_structure::try_build(const device_matrix& a, offset_t nnz, const pane
       fill_bytes(&totals()->overflow, 0, 1);
       fill_bytes(zeros(in_length), 0, 3 * offset_t{n_});
     }
+    if (!make_table()) return false;
   }
   panels_ = static_cast<index_t>(found.panels);
   words_ = found.words;
@@ -916,8 +1060,8 @@ bool panel_structure::try_build(const device_matrix& a, offset_t nnz, const pane
   const device_array<word_slot> loose_block(budget, "loose_words", words_ + words_ / per_slot + 1);
   const loose_words loose{loose_block.data(),
                           reinterpret_cast<index_t*>(loose_block.data() + words_)};
-  launch(collect_kernel, blocks_for(capacity), threads_per_block, 0, table,
-         static_cast<const offset_t*>(word_begin_.data()), zeros(in_cursor), loose);
+  launch_overlapping(collect_kernel, blocks_for(capacity), threads_per_block, 0, table,
+                     static_cast<const offset_t*>(word_begin_.data()), zeros(in_cursor), loose);
   slots = {};
   const offset_t word_bytes = words_ * bytes_per_word;
   const offset_t panel_bytes = offset_t{panels_} * (most_steps + 1) * 4;
@@ -926,17 +1070,17 @@ bool panel_structure::try_build(const device_matrix& a, offset_t nnz, const pane
   by_word_ = {budget, "words", words_ * 2};
   by_position_ = {budget, "positions", positions_ * 2};
   masks_ = {budget, "masks", positions_};
-  fill_bytes(masks_.data(), 0, positions_);
-  launch(ancestors_kernel, blocks_for(panels_), threads_per_block, 0, panels_,
-         static_cast<const index_t*>(panel_parent_.data()), children(), above(), lone());
+  launch_overlapping(ancestors_kernel, blocks_for(panels_), threads_per_block, 0, panels_,
+                     static_cast<const index_t*>(panel_parent_.data()), children(), above(),
+                     lone());
   if (words_ > 0) {
-    launch(sort_kernel, blocks_for(words_), threads_per_block, 0, words_, loose,
-           static_cast<const index_t*>(begin_.data()),
-           static_cast<const offset_t*>(word_begin_.data()), word_panel(), by_word_.data(),
-           word_first());
+    launch_overlapping(sort_kernel, blocks_for(words_), threads_per_block, 0, words_, loose,
+                       static_cast<const index_t*>(begin_.data()),
+                       static_cast<const offset_t*>(word_begin_.data()), word_panel(),
+                       by_word_.data(), word_first());
   }
-  launch(positions_kernel, blocks_for(words_ + n_), threads_per_block, 0, view(), words_, loose,
-         columns(), in_parent());
+  launch_overlapping(positions_kernel, blocks_for(words_ + n_), threads_per_block, 0, view(),
+                     words_, loose, columns(), in_parent(), masks_.data());
   launch_on_entries(scatter_kernel, matrix, view());
   return true;
 }

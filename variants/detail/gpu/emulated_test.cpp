@@ -114,7 +114,7 @@ TEST_CASE("panels of all widths, for warps, blocks and clusters, in many orders 
       settings.options = option_set(info.options);
       settings.options.set(info.options, "panel_width", widths[k % 8]);
       settings.options.set(info.options, "warp_positions", warp_positions[k / 8]);
-      settings.options.set(info.options, "warps_per_block", std::to_string(1 + runs % 3));
+      settings.options.set(info.options, "warps_per_block", std::to_string(1 + runs % 5));
       const std::int64_t cluster_positions = k % 3 == 0 ? 0 : 20;
       const bool clusters = runs % 4 != 0;
       settings.options.set(info.options, "cluster_positions", std::to_string(cluster_positions));

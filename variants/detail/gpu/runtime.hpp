@@ -5,6 +5,7 @@
 /// thread has a stream of its own (nvcc --default-stream=per-thread): threads do not wait for each
 /// other, and who hands memory to another thread calls synchronize() first.
 
+#include <atomic>
 #include <cstring>
 #include <map>
 #include <string>
@@ -328,6 +329,68 @@ void launch(void (*kernel)(P...), int blocks, int threads, std::size_t shared_by
 #else
   simt::emulator::run_grid(static_cast<unsigned>(blocks), static_cast<unsigned>(threads),
                            shared_bytes, false, [&] { kernel(static_cast<P>(a)...); });
+#endif
+}
+
+#if defined(__CUDACC__)
+/// Whether a launch may overlap the one before it (programmatic dependent launch).
+inline bool launches_overlap() {
+  int device = 0;
+  check(cudaGetDevice(&device), "cudaGetDevice");
+  thread_local int known = -1;
+  thread_local bool overlap = false;
+  if (device == known) return overlap;
+  int major = 0;
+  check(cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, device),
+        "device attributes");
+  overlap = major >= 9;
+  known = device;
+  return overlap;
+}
+#endif
+
+/// Launches a kernel that begins with simt::after_earlier_launches(); asynchronous. Its blocks take
+/// their places while the launch before it ends, which saves most of the time between two launches.
+template <class... P, class... A>
+void launch_overlapping(void (*kernel)(P...), int blocks, int threads, std::size_t shared_bytes,
+                        A... a) {
+#if defined(__CUDACC__)
+  if (blocks <= 0) return;
+  cudaLaunchAttribute attribute{};
+  attribute.id = cudaLaunchAttributeProgrammaticStreamSerialization;
+  attribute.val.programmaticStreamSerializationAllowed = 1;
+  cudaLaunchConfig_t config{};
+  config.gridDim = dim3(static_cast<unsigned>(blocks));
+  config.blockDim = dim3(static_cast<unsigned>(threads));
+  config.dynamicSmemBytes = shared_bytes;
+  config.attrs = &attribute;
+  config.numAttrs = launches_overlap() ? 1 : 0;
+  check(cudaLaunchKernelEx(&config, kernel, static_cast<P>(a)...), "launch");
+#else
+  launch(kernel, blocks, threads, shared_bytes, a...);
+#endif
+}
+
+/// Waits until a kernel of this host thread has stored `value` there (simt::store_to_host) and sees
+/// what it wrote before; `flag` is in pinned memory. Reports the errors of launches before.
+inline void wait_for_note(const std::uint32_t* flag, std::uint32_t value) {
+#if defined(__CUDACC__)
+  constexpr unsigned looks = 1 << 12;  // between two questions whether the device has failed
+  auto* const word = const_cast<std::uint32_t*>(flag);
+  const auto arrived = [&] {
+    return std::atomic_ref<std::uint32_t>(*word).load(std::memory_order_acquire) == value;
+  };
+  for (unsigned k = 1;; ++k) {
+    if (arrived()) return;
+    if (k % looks != 0) continue;
+    const cudaError_t status = cudaStreamQuery(cudaStreamPerThread);
+    if (status == cudaErrorNotReady) continue;
+    check(status, "kernel");
+    if (arrived()) return;
+    throw error(exit_code::run_failed, "kernel: it ended without what the host waits for");
+  }
+#else
+  if (*flag != value) throw error(exit_code::run_failed, "kernel: no note for the host");
 #endif
 }
 

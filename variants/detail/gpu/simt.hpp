@@ -55,6 +55,15 @@ GSOFA_DEVICE unsigned cluster_rank() { return 0; }
 GSOFA_DEVICE void sync_cluster() { __syncthreads(); }
 #endif
 
+/// First of all in a kernel that launch_overlapping() launches: the next launch may begin, and this
+/// one goes on when those before have ended and what they wrote is seen.
+GSOFA_DEVICE void after_earlier_launches() {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+  asm volatile("griddepcontrol.launch_dependents;");
+  asm volatile("griddepcontrol.wait;" ::: "memory");
+#endif
+}
+
 GSOFA_DEVICE unsigned ballot(bool predicate) { return __ballot_sync(0xffffffffU, predicate); }
 template <class T>
 GSOFA_DEVICE T shuffle(T value, unsigned lane) {
@@ -120,6 +129,12 @@ GSOFA_DEVICE std::uint64_t atomic_cas(std::uint64_t* p, std::uint64_t expected,
 GSOFA_DEVICE std::uint32_t atomic_increment_acq_rel(std::uint32_t* p) {
   return cuda::atomic_ref<std::uint32_t, cuda::thread_scope_device>(*p).fetch_add(
       1, cuda::std::memory_order_acq_rel);
+}
+
+/// Stores to memory that the host reads while the kernel runs; releases what this thread wrote.
+GSOFA_DEVICE void store_to_host(std::uint32_t* p, std::uint32_t v) {
+  cuda::atomic_ref<std::uint32_t, cuda::thread_scope_system>(*p).store(
+      v, cuda::std::memory_order_release);
 }
 
 /// A load that other threads of the grid may be racing with; never cached in a register or in L1.
@@ -217,6 +232,7 @@ inline void sync_grid() { emulator::barrier_grid(); }
 inline unsigned cluster_size() { return emulator::cluster_size(); }
 inline unsigned cluster_rank() { return emulator::block_index() % emulator::cluster_size(); }
 inline void sync_cluster() { emulator::barrier_cluster(); }
+inline void after_earlier_launches() {}
 
 inline unsigned ballot(bool predicate) {
   const std::uint64_t* all = emulator::exchange_warp(predicate ? 1 : 0);
@@ -308,6 +324,7 @@ inline std::uint32_t atomic_increment_acq_rel(std::uint32_t* p) {
   emulator::maybe_yield();
   return (*p)++;
 }
+inline void store_to_host(std::uint32_t* p, std::uint32_t v) { *p = v; }
 template <class T>
 T load_shared_state(const T* p) {
   emulator::maybe_yield();

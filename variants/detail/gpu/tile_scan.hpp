@@ -79,6 +79,7 @@ GSOFA_DEVICE typename Op::value scan_tile(const Op& op, typename Op::value carry
 /// Combines the items of each tile: partial[tile].
 template <class Op>
 GSOFA_KERNEL void reduce_kernel(Op op, typename Op::value* partial) {
+  simt::after_earlier_launches();
   const auto sum = scan_tile<Op, false>(op, Op::identity());
   if (simt::thread_index() == 0) partial[simt::block_index()] = sum;
 }
@@ -86,6 +87,7 @@ GSOFA_KERNEL void reduce_kernel(Op op, typename Op::value* partial) {
 /// Emits the inclusive scan; at most as many tiles as threads in a block.
 template <class Op>
 GSOFA_KERNEL void scan_kernel(Op op, const typename Op::value* partial) {
+  simt::after_earlier_launches();
   auto* const values = simt::shared_memory<typename Op::value>();
   const unsigned threads = simt::block_size();
   block_scan(
@@ -105,9 +107,9 @@ void scan(const Op& op, offset_t most_items, typename Op::value* partial) {
   const auto tiles = static_cast<int>(
       std::min<offset_t>(threads_per_block, (most_items - 1) / threads_per_block + 1));
   constexpr std::size_t bytes = scan_bytes<Op>(threads_per_block);
-  launch(reduce_kernel<Op>, tiles, threads_per_block, bytes, op, partial);
-  launch(scan_kernel<Op>, tiles, threads_per_block, bytes, op,
-         static_cast<const typename Op::value*>(partial));
+  launch_overlapping(reduce_kernel<Op>, tiles, threads_per_block, bytes, op, partial);
+  launch_overlapping(scan_kernel<Op>, tiles, threads_per_block, bytes, op,
+                     static_cast<const typename Op::value*>(partial));
 }
 
 #endif
