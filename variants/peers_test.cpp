@@ -15,6 +15,7 @@ using namespace gsofa;
 namespace {
 
 constexpr const char* suitesparse_peers[] = {"peer_cholmod", "peer_umfpack"};
+constexpr const char* bundled_matrices[] = {"add32", "west2021", "sherman5", "orani678"};
 
 result solve(const std::string& name, const pattern_view& a) {
   const variant_info& info = find_variant(name);
@@ -57,6 +58,18 @@ prepared_pattern bundled(const std::string& name) {
 
 bool available(const char* peer) { return !find_variant(peer).unavailable(); }
 
+// Entries of L+U.
+offset_t entries(const result& r) { return r.nnz_l + r.nnz_u; }
+
+// cuDSS analyses A + A^T: its count is that of this pattern or more.
+void check_cudss(const pattern_view& a) {
+  const result r = solve("peer_cudss", a);
+  const result exact = solve("cpu_gilbert_peierls", a);
+  CHECK(r.nnz_l >= exact.nnz_l);
+  CHECK(r.nnz_u >= exact.nnz_u);
+  CHECK(entries(r) >= entries(solve("cpu_gilbert_peierls", symmetrized(a, diagonal::keep))));
+}
+
 }  // namespace
 
 TEST_CASE("peers of SuiteSparse are listed, with the reason where they are absent") {
@@ -87,7 +100,7 @@ TEST_CASE("peers of SuiteSparse are never below the fill of small patterns") {
 }
 
 TEST_CASE("peers of SuiteSparse are never below the fill of bundled matrices") {
-  for (const char* name : {"add32", "west2021", "sherman5", "orani678"}) {
+  for (const char* name : bundled_matrices) {
     CAPTURE(name);
     try {
       check_bounds(bundled(name).view());
@@ -125,5 +138,57 @@ TEST_CASE("peers of SuiteSparse at order 1") {
     const result r = solve(peer, one);
     CHECK(r.nnz_l == 0);
     CHECK(r.nnz_u == 1);
+  }
+}
+
+TEST_CASE("cuDSS is listed, with the reason where it or a GPU is absent") {
+  std::ostringstream list;
+  print_list(list, false);
+  CHECK(list.str().find("peer_cudss  [peer]") != std::string::npos);
+  const variant_info& info = find_variant("peer_cudss");
+  CHECK(info.device == "peer");
+  CHECK_FALSE(info.exact);
+  CHECK(info.gives == want_set());
+  if (const auto why = info.unavailable()) {
+    CAPTURE(*why);
+    CHECK((why->find("built without cuDSS") != std::string::npos ||
+           why->find("no CUDA device") != std::string::npos));
+    CHECK_THROWS_AS(info.create(), unavailable_error);
+  }
+}
+
+TEST_CASE("cuDSS counts the diagonal once") {
+  if (!available("peer_cudss")) return;
+  for (const index_t n : {1, 2, 7, 100}) {
+    CAPTURE(n);
+    triplets diagonal_only{.n_rows = n, .n_cols = n, .rows = {}, .cols = {}};
+    for (index_t i = 0; i < n; ++i) {
+      diagonal_only.rows.push_back(i);
+      diagonal_only.cols.push_back(i);
+    }
+    const result r = solve("peer_cudss", from_triplets(diagonal_only, duplicates::reject));
+    CHECK(r.nnz_l == 0);
+    CHECK(r.nnz_u == n);
+  }
+}
+
+TEST_CASE("cuDSS is never below the fill of A + A^T") {
+  if (!available("peer_cudss")) return;
+  for (const auto& p : special_patterns()) {
+    CAPTURE(p.name);
+    check_cudss(p.a);
+  }
+  for (std::uint64_t k = 0; k < 40; ++k) {
+    const auto p = random_pattern(7, k);
+    CAPTURE(p.name);
+    check_cudss(p.a);
+  }
+  for (const char* name : bundled_matrices) {
+    CAPTURE(name);
+    try {
+      check_cudss(bundled(name).view());
+    } catch (const unavailable_error& e) {
+      MESSAGE(e.what());  // no BTF to match rows with
+    }
   }
 }
