@@ -20,14 +20,14 @@ constexpr int threads = 256;
 constexpr int threads = 64;
 #endif
 
-/// Row counts, and digests if not null. A block per panel, a warp per 32 positions: ballots turn
-/// the masks of U into a word per row of the panel.
+/// Row counts, and digests if not null. A block per panel, a warp per 64 positions: transposed, the
+/// masks of U are a word per row of the panel.
 GSOFA_KERNEL void count_kernel(panel_view p, std::uint32_t* l_counts, std::uint32_t* u_counts,
                                unsigned long long* digests) {
   simt::after_earlier_launches();
-  const unsigned lane = lane_index();
-  const unsigned warp = simt::thread_index() / 32;
-  const auto stride = static_cast<index_t>(simt::block_size());
+  const auto lane = static_cast<index_t>(lane_index());
+  const auto warp = static_cast<index_t>(simt::thread_index() / 32);
+  const auto stride = static_cast<index_t>(simt::block_size()) * 2;
   for (unsigned panel = simt::block_index(); panel < static_cast<unsigned>(p.panels);
        panel += simt::grid_size()) {
     const auto j = static_cast<index_t>(panel);
@@ -35,46 +35,50 @@ GSOFA_KERNEL void count_kernel(panel_view p, std::uint32_t* l_counts, std::uint3
     const index_t w = p.width(j);
     const index_t length = p.length(j);
     const offset_t first = p.position_begin[j];
-    for (index_t half = 0; half < w; half += 32) {
-      // Row begin + half + lane of U: its own column now, the rest below.
-      const index_t row = half + static_cast<index_t>(lane);
-      const index_t source = row < w ? p.caller(begin + row) : 0;
-      std::uint32_t u = 0;
-      unsigned long long digest = 0;
-      if (warp == 0 && row < w) {
-        u = 1;
-        if (digests != nullptr) digest = entry_hash(source, source);
-      }
-      for (index_t tile = static_cast<index_t>(warp) * 32; tile < length; tile += stride) {
-        const index_t z = tile + static_cast<index_t>(lane);
-        const mask_pair m = z < length ? p.masks[first + z] : mask_pair{0, 0};
-        const auto upper = static_cast<std::uint32_t>(m.upper >> half);
-        std::uint32_t mine = 0;
-        for (unsigned c = 0; c < 32; ++c) {
-          const unsigned bits = simt::ballot((upper >> c & 1U) != 0);
-          if (lane == c) mine = bits;
-        }
-        u += simt::population(mine);
-        if (digests != nullptr) {
-          for (; mine != 0; mine &= mine - 1) {
-            const index_t at = tile + static_cast<index_t>(simt::lowest_bit(mine));
-            digest += entry_hash(source, p.caller(p.columns[first + at]));
-          }
-        }
-        if (half > 0 || m.lower == 0) continue;
+    // Of the rows lane and lane + 32 of the panel.
+    std::uint32_t u[2] = {0, 0};
+    unsigned long long digest[2] = {0, 0};
+    for (index_t tile = warp * 64; tile < length; tile += stride) {
+      row_pair by_row[1] = {{0, 0}};
+      for (index_t half = 0; half < 2; ++half) {
+        const index_t z = tile + half * 32 + lane;
+        if (z >= length) continue;
+        const mask_pair m = p.masks[first + z];
+        (half == 0 ? by_row[0].low : by_row[0].high) = m.upper;
+        if (m.lower == 0) continue;
         const index_t target = p.caller(p.columns[first + z]);
         simt::atomic_add(l_counts + target, static_cast<std::uint32_t>(simt::population(m.lower)));
-        if (digests != nullptr) {
-          unsigned long long sum = 0;
-          for (mask_t bits = m.lower; bits != 0; bits &= bits - 1) {
-            sum +=
-                entry_hash(target, p.caller(begin + static_cast<index_t>(simt::lowest_bit(bits))));
-          }
-          simt::atomic_add(digests + target, sum);
+        if (digests == nullptr) continue;
+        unsigned long long sum = 0;
+        for (mask_t bits = m.lower; bits != 0; bits &= bits - 1) {
+          sum += entry_hash(target, p.caller(begin + static_cast<index_t>(simt::lowest_bit(bits))));
+        }
+        simt::atomic_add(digests + target, sum);
+      }
+      transpose(by_row);
+      for (index_t half = 0; half < 2; ++half) {
+        const index_t row = half * 32 + lane;
+        mask_t mine = half == 0 ? by_row[0].low : by_row[0].high;
+        u[half] += static_cast<std::uint32_t>(simt::population(mine));
+        if (digests == nullptr || mine == 0) continue;
+        const index_t source = p.caller(begin + row);
+        for (; mine != 0; mine &= mine - 1) {
+          const index_t z = tile + static_cast<index_t>(simt::lowest_bit(mine));
+          digest[half] += entry_hash(source, p.caller(p.columns[first + z]));
         }
       }
-      if (u != 0) simt::atomic_add(u_counts + source, u);
-      if (digest != 0) simt::atomic_add(digests + source, digest);
+    }
+    for (index_t half = 0; half < 2; ++half) {
+      const index_t row = half * 32 + lane;
+      if (row >= w) continue;
+      const index_t source = p.caller(begin + row);
+      if (warp == 0) {
+        // Its own column.
+        ++u[half];
+        if (digests != nullptr) digest[half] += entry_hash(source, source);
+      }
+      if (u[half] != 0) simt::atomic_add(u_counts + source, u[half]);
+      if (digest[half] != 0) simt::atomic_add(digests + source, digest[half]);
     }
   }
 }

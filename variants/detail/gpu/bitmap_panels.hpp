@@ -22,6 +22,35 @@ GSOFA_DEVICE mask_t below(index_t c) { return bit(c) - 1; }
 /// Bits c+1 .. 63, for 0 <= c <= 63.
 GSOFA_DEVICE mask_t above(index_t c) { return ~mask_t{0} << 1 << c; }
 
+/// Rows l and l + 32 of a 64 x 64 bit matrix, in lane l of a warp.
+struct row_pair {
+  mask_t low, high;
+};
+
+/// Transposes matrices side by side, so that the shuffles of one wait for those of no other.
+template <int Count>
+GSOFA_DEVICE void transpose(row_pair (&m)[Count]) {
+  constexpr mask_t keep[] = {0x0000ffff0000ffffU, 0x00ff00ff00ff00ffU, 0x0f0f0f0f0f0f0f0fU,
+                             0x3333333333333333U, 0x5555555555555555U};
+  // The two 32 x 32 blocks of each half, then the two blocks off the diagonal change places.
+  unsigned step = 16;
+  GSOFA_UNROLL for (int k = 0; k < 5; ++k, step /= 2) {
+    const bool upper = (lane_index() & step) == 0;
+    const auto exchanged = [&](mask_t mine) {
+      const mask_t other = simt::shuffle_xor(mine, step);
+      return upper ? (mine & keep[k]) | (other & keep[k]) << step
+                   : (mine & ~keep[k]) | (other >> step & keep[k]);
+    };
+    GSOFA_UNROLL for (int q = 0; q < Count; ++q) {
+      m[q] = {exchanged(m[q].low), exchanged(m[q].high)};
+    }
+  }
+  constexpr mask_t half = 0xffffffffU;
+  GSOFA_UNROLL for (int q = 0; q < Count; ++q) {
+    m[q] = {(m[q].low & half) | m[q].high << 32, m[q].low >> 32 | (m[q].high & ~half)};
+  }
+}
+
 /// Ancestors of a panel that are known to it.
 inline constexpr index_t most_steps = 8;
 

@@ -62,12 +62,29 @@ GSOFA_KERNEL void list_words_kernel(panel_view p, index_t* targets, index_t* num
   }
 }
 
+/// A word as the rows of its target see it.
+struct target_word {
+  mask_t members;   ///< vertices of the target
+  offset_t first;   ///< where the position of the lowest is
+  index_t columns;  ///< first vertex of the panel that has the word
+};
+
 /// The words by target, those of one target by panel.
 struct word_lists {
-  const index_t* begin;    ///< panels + 1: where the list of each target begins
-  const index_t* numbers;  ///< of the words, list by list
-  const index_t* owners;   ///< panels of the words, by number
+  const index_t* begin;  ///< panels + 1: where the list of each target begins
+  const target_word* words;
 };
+
+GSOFA_KERNEL void target_words_kernel(panel_view p, offset_t words, const index_t* numbers,
+                                      const index_t* owners, target_word* out) {
+  simt::after_earlier_launches();
+  for (offset_t k = offset_t{simt::block_index()} * simt::block_size() + simt::thread_index();
+       k < words; k += offset_t{simt::grid_size()} * simt::block_size()) {
+    const index_t q = numbers[k];
+    const index_t j = owners[q];
+    out[k] = {p.word_mask[q], p.position_begin[j] + p.word_first[q], p.begin[j]};
+  }
+}
 
 /// From the targets in order: a thread for each place and one for the end.
 GSOFA_KERNEL void list_begin_kernel(const index_t* targets, index_t words, index_t panels,
@@ -90,15 +107,14 @@ GSOFA_DEVICE void write_columns(index_t* out, mask_t bits, index_t base) {
   }
 }
 
-/// A warp per row f of L at a time: what the panels say whose boundary has f, in ascending order,
-/// 32 words of the list of f's panel at a time, and then f's own panel.
-GSOFA_KERNEL void l_rows_kernel(panel_view p, word_lists lists, const offset_t* l_ptr,
-                                index_t* l_idx) {
-  simt::after_earlier_launches();
+/// The rows of L by the block number `block` of `blocks`, a warp per row f at a time: what the
+/// panels say whose boundary has f, in ascending order, 32 words of the list of f's panel at a
+/// time, and then f's own panel.
+GSOFA_DEVICE void write_l_rows(const panel_view& p, const word_lists& lists, const offset_t* l_ptr,
+                               index_t* l_idx, unsigned block, unsigned blocks) {
   const unsigned lane = lane_index();
-  const offset_t warps = offset_t{simt::grid_size()} * (simt::block_size() / 32);
-  for (offset_t row =
-           offset_t{simt::block_index()} * (simt::block_size() / 32) + simt::thread_index() / 32;
+  const offset_t warps = offset_t{blocks} * (simt::block_size() / 32);
+  for (offset_t row = offset_t{block} * (simt::block_size() / 32) + simt::thread_index() / 32;
        row < p.n; row += warps) {
     const index_t panel = p.panel_of[row];
     const auto inside = static_cast<index_t>(row - p.begin[panel]);
@@ -108,14 +124,12 @@ GSOFA_KERNEL void l_rows_kernel(panel_view p, word_lists lists, const offset_t* 
       mask_t columns = 0;
       index_t first = 0;
       if (base + lane < end) {
-        const index_t q = lists.numbers[base + lane];
-        const mask_t members = p.word_mask[q];
-        if ((members >> inside & 1U) != 0) {
-          const index_t j = lists.owners[q];
-          const offset_t at = p.position_begin[j] + p.word_first[q] +
-                              static_cast<offset_t>(simt::population(members & below(inside)));
-          columns = p.masks[at].lower;
-          first = p.begin[j];
+        const target_word word = lists.words[base + lane];
+        if ((word.members >> inside & 1U) != 0) {
+          columns = p.masks[word.first +
+                            static_cast<offset_t>(simt::population(word.members & below(inside)))]
+                        .lower;
+          first = word.columns;
         }
       }
       unsigned upto = simt::population(columns);
@@ -137,19 +151,22 @@ GSOFA_KERNEL void l_rows_kernel(panel_view p, word_lists lists, const offset_t* 
 
 constexpr int row_warps = threads_per_block / 32;
 constexpr int rows_per_warp = (mask_bits + row_warps - 1) / row_warps;
+constexpr int per_thread = 4;  // positions of a tile
+constexpr int tile_positions = per_thread * threads_per_block;
 
-/// A block per panel, a tile of positions in shared memory at a time; every warp has a few rows of
-/// U: the diagonal, then the positions in order, 32 a time.
-GSOFA_BOUNDED_KERNEL(threads_per_block)
-void u_rows_kernel(panel_view p, const offset_t* u_ptr, index_t* u_idx) {
-  simt::after_earlier_launches();
-  auto* const tile = simt::shared_memory<mask_t>();
-  auto* const tile_columns = reinterpret_cast<index_t*>(tile + threads_per_block);
+/// A tile of positions in shared memory.
+struct position_tile {
+  mask_t upper[tile_positions];
+  index_t column[tile_positions];
+};
+
+/// The rows of U of the panels of block number `block` of `blocks`: a tile of positions at a time;
+/// every warp has a few rows: the diagonal, then the positions in order, 32 at a time.
+GSOFA_DEVICE void write_u_rows(const panel_view& p, const offset_t* u_ptr, index_t* u_idx,
+                               position_tile& tile, unsigned block, unsigned blocks) {
   const auto thread = static_cast<index_t>(simt::thread_index());
   const index_t warp = thread / 32;
-  const unsigned lane = lane_index();
-  for (unsigned panel = simt::block_index(); panel < static_cast<unsigned>(p.panels);
-       panel += simt::grid_size()) {
+  for (unsigned panel = block; panel < static_cast<unsigned>(p.panels); panel += blocks) {
     const auto j = static_cast<index_t>(panel);
     const offset_t first = p.position_begin[j];
     const index_t length = p.length(j);
@@ -160,30 +177,59 @@ void u_rows_kernel(panel_view p, const offset_t* u_ptr, index_t* u_idx) {
       out[k] = u_idx;
       if (c >= w) continue;
       out[k] = u_idx + u_ptr[p.begin[j] + c];
-      if (lane == 0) *out[k] = p.begin[j] + c;
+      if (lane_index() == 0) *out[k] = p.begin[j] + c;
       ++out[k];
     }
-    for (index_t base = 0; base < length; base += threads_per_block) {
+    for (index_t base = 0; base < length; base += tile_positions) {
+      mask_t upper[per_thread];
+      index_t column[per_thread];
+      GSOFA_UNROLL for (int q = 0; q < per_thread; ++q) {
+        const index_t z = base + q * threads_per_block + thread;
+        upper[q] = z < length ? p.masks[first + z].upper : 0;
+        column[q] = z < length ? p.columns[first + z] : 0;
+      }
       simt::sync_block();
-      const index_t z = base + thread;
-      tile[thread] = z < length ? p.masks[first + z].upper : 0;
-      tile_columns[thread] = z < length ? p.columns[first + z] : 0;
+      GSOFA_UNROLL for (int q = 0; q < per_thread; ++q) {
+        tile.upper[q * threads_per_block + thread] = upper[q];
+        tile.column[q * threads_per_block + thread] = column[q];
+      }
       simt::sync_block();
-      for (index_t part = 0; part < threads_per_block && base + part < length; part += 32) {
-        const auto at = part + static_cast<index_t>(lane);
-        const mask_t upper = tile[at];
-        const index_t column = tile_columns[at];
+      for (index_t part = 0; part < tile_positions && base + part < length; part += 32) {
+        const auto at = part + static_cast<index_t>(lane_index());
+        const mask_t masks = tile.upper[at];
+        const index_t here = tile.column[at];
         GSOFA_UNROLL for (int k = 0; k < rows_per_warp; ++k) {
           // Rows from w on have no bits.
           const index_t c = warp + k * row_warps;
-          const bool hit = c < mask_bits && (upper >> c & 1U) != 0;
+          const bool hit = c < mask_bits && (masks >> c & 1U) != 0;
           const unsigned hits = simt::ballot(hit);
-          if (hit) out[k][simt::population(hits & lower_lanes())] = column;
+          if (hit) out[k][simt::population(hits & lower_lanes())] = here;
           out[k] += simt::population(hits);
         }
       }
     }
-    simt::sync_block();
+  }
+}
+
+/// Where rows begin, and the rows.
+struct row_arrays {
+  const offset_t* l_ptr;
+  const offset_t* u_ptr;
+  index_t* l_idx;
+  index_t* u_idx;
+};
+
+/// All rows: those of L by every other block, those of U by the rest, so that the one's waiting is
+/// the other's work.
+GSOFA_BOUNDED_KERNEL(threads_per_block)
+void all_rows_kernel(panel_view p, word_lists lists, row_arrays rows) {
+  simt::after_earlier_launches();
+  const unsigned block = simt::block_index() / 2;
+  if (simt::block_index() % 2 == 0) {
+    const unsigned blocks = (simt::grid_size() + 1) / 2;
+    write_u_rows(p, rows.u_ptr, rows.u_idx, *simt::shared_memory<position_tile>(), block, blocks);
+  } else {
+    write_l_rows(p, lists, rows.l_ptr, rows.l_idx, block, simt::grid_size() / 2);
   }
 }
 
@@ -238,32 +284,35 @@ bool panel_expansion::run(const panel_view& panels, const std::uint32_t* l_count
   try {
     l_idx_ = {budget, "rows", l};
     u_idx_ = {budget, "rows", u};
-    const device_array<index_t> lists(budget, "rows", 5 * words + panels.panels + 1);
-    index_t* const begin = lists.data();
-    index_t* const targets = begin + panels.panels + 1;
-    index_t* const numbers = targets + words;
-    index_t* const owners = numbers + words;
-    index_t* const sorted_targets = owners + words;
-    index_t* const sorted_numbers = sorted_targets + words;
-    if (words > 0) {
-      launch_overlapping(list_words_kernel, blocks_for(offset_t{panels.panels} * 32),
-                         threads_per_block, 0, panels, targets, numbers, owners);
-      sort_by_target(targets, sorted_targets, numbers, sorted_numbers, words, panels.panels,
-                     budget);
+    device_array<target_word> by_target(budget, "rows", words);
+    device_array<index_t> begin(budget, "rows", offset_t{panels.panels} + 1);
+    {
+      const device_array<index_t> lists(budget, "rows", 5 * words);
+      index_t* const targets = lists.data();
+      index_t* const numbers = targets + words;
+      index_t* const owners = numbers + words;
+      index_t* const sorted_targets = owners + words;
+      index_t* const sorted_numbers = sorted_targets + words;
+      if (words > 0) {
+        launch_overlapping(list_words_kernel, blocks_for(offset_t{panels.panels} * 32),
+                           threads_per_block, 0, panels, targets, numbers, owners);
+        sort_by_target(targets, sorted_targets, numbers, sorted_numbers, words, panels.panels,
+                       budget);
+        launch_overlapping(target_words_kernel, blocks_for(words), threads_per_block, 0, panels,
+                           words, static_cast<const index_t*>(sorted_numbers),
+                           static_cast<const index_t*>(owners), by_target.data());
+      }
+      launch_overlapping(list_begin_kernel, blocks_for(words + 1), threads_per_block, 0,
+                         static_cast<const index_t*>(sorted_targets), static_cast<index_t>(words),
+                         panels.panels, begin.data());
     }
-    launch_overlapping(list_begin_kernel, blocks_for(words + 1), threads_per_block, 0,
-                       static_cast<const index_t*>(sorted_targets), static_cast<index_t>(words),
-                       panels.panels, begin);
-    launch_overlapping(l_rows_kernel, blocks_for(offset_t{n} * 32), threads_per_block, 0, panels,
-                       word_lists{begin, sorted_numbers, owners},
-                       static_cast<const offset_t*>(l_ptr_.data()), l_idx_.data());
+    launch_overlapping(all_rows_kernel, blocks_for(offset_t{n} * 32) + 1, threads_per_block,
+                       sizeof(position_tile), panels, word_lists{begin.data(), by_target.data()},
+                       row_arrays{l_ptr_.data(), u_ptr_.data(), l_idx_.data(), u_idx_.data()});
   } catch (const budget_error&) {
     release();
     return false;
   }
-  launch_overlapping(u_rows_kernel, std::min(panels.panels, 1 << 16), threads_per_block,
-                     std::size_t{threads_per_block} * (sizeof(mask_t) + sizeof(index_t)), panels,
-                     static_cast<const offset_t*>(u_ptr_.data()), u_idx_.data());
   return true;
 }
 
