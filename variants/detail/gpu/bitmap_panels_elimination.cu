@@ -107,17 +107,33 @@ struct next_panel {
   panel_place place;
 };
 
+constexpr int warp_threads = 128;  // of a block of the first launch
+constexpr int most_warps = 16;     // of a block of the second
+
+/// Where a word of a panel lies and whom it concerns.
+struct word_head {
+  mask_t members;
+  index_t panel;  ///< the target; -1: there is no such word
+  index_t begin;  ///< position of the lowest
+};
+
+/// What is known of a panel before its masks are.
+struct panel_head {
+  offset_t above_begin[most_steps];  ///< [s]: where positions of the panel s + 1 steps above begin
+  index_t alone_steps;               ///< so many of these have one child each
+  next_panel next;
+  word_head words[most_warps];  ///< the first ones
+};
+
 /// Shared memory of a worker, before the routes of its warps. Of two of a kind one belongs to the
 /// panel at hand, the other to the one before or after.
 struct worker_state {
   diagonal_block block[2];
-  mask_pair first_word[mask_bits];   ///< closed masks of the vertices of the panel above
-  mask_t any_upper;                  ///< k with an entry of U(k, :) in the boundary
-  mask_t any_lower;                  ///< k with an entry of L(:, k) in the boundary
-  offset_t above_begin[most_steps];  ///< [s]: where positions of the panel s + 1 steps above begin
-  index_t alone_steps;               ///< so many of these have one child each
-  index_t panel;                     ///< the worker's next; -1: none
-  next_panel next[2];
+  panel_head head[2];
+  mask_pair first_word[mask_bits];  ///< closed masks of the vertices of the panel above
+  mask_t any_upper;                 ///< k with an entry of U(k, :) in the boundary
+  mask_t any_lower;                 ///< k with an entry of L(:, k) in the boundary
+  index_t panel;                    ///< the worker's next; -1: none
 
   GSOFA_DEVICE target_routes* routes() { return reinterpret_cast<target_routes*>(this + 1); }
 };
@@ -147,9 +163,6 @@ enum panel_stamp : int {
   stamp_handed,    ///< parent told
   panel_stamps
 };
-
-constexpr int warp_threads = 128;  // of a block of the first launch
-constexpr int most_warps = 16;     // of a block of the second
 
 /// What the blocks of a cluster have in common beside the masks; in device memory.
 struct cluster_state {
@@ -514,13 +527,14 @@ struct position {
 /// ORs into the masks of the active targets what some positions from `least` on have for them.
 template <int unroll>
 GSOFA_DEVICE void push_positions(const panel_view& p, position (&here)[unroll], index_t least,
-                                 index_t length, std::uint32_t active, worker_state& s) {
+                                 index_t length, std::uint32_t active, worker_state& s,
+                                 const panel_head& head) {
   index_t steps = 1;
   for (; active != 0; active &= active - 1) {
     const target_routes& routes = s.routes()[simt::lowest_bit(active)];
     // Targets ascend: positions before the end of one are none of the later ones.
     for (; steps < routes.steps; ++steps) {
-      const offset_t base = s.above_begin[steps - 1];
+      const offset_t base = head.above_begin[steps - 1];
       GSOFA_UNROLL for (int u = 0; u < unroll; ++u) {
         position& at = here[u];
         if (at.z >= routes.end && at.z < length) at.place = p.in_parent[base + at.place];
@@ -569,6 +583,26 @@ GSOFA_DEVICE void push_positions(const panel_view& p, position (&here)[unroll], 
   }
 }
 
+/// Word q of a panel.
+GSOFA_DEVICE word_head head_of_word(const panel_view& p, offset_t q, offset_t end) {
+  if (q >= end) return {0, -1, 0};
+  return {p.word_mask[q], p.word_panel[q], p.word_first[q]};
+}
+
+/// The head of panel j but for its words, by one warp.
+GSOFA_DEVICE void read_head(const elimination_view& e, index_t j, panel_head& head) {
+  const panel_view& p = e.p;
+  if (lane_index() >= static_cast<unsigned>(most_steps)) return;
+  const index_t above = p.above[offset_t{j} * most_steps + lane_index()];
+  head.above_begin[lane_index()] = above < 0 ? -1 : p.position_begin[above];
+  if (lane_index() > 0) return;
+  head.alone_steps = p.lone[j];
+  head.next.panel = above;
+  if (above < 0) return;
+  head.next.children = e.children[above];
+  head.next.place = place_of(p, above);
+}
+
 /// The diagonal block of the panel above, by the last two warps, while the others sweep. That panel
 /// has one child, the one at hand: what its masks lack is what the vertices of the first word pass
 /// on to each other. Nobody writes these masks meanwhile: the sweep leaves them out, and where the
@@ -614,7 +648,8 @@ GSOFA_DEVICE bool close_and_push(const elimination_view& e, index_t j, const pan
   const offset_t end = place.word_end;
   mask_pair* const masks = p.masks + first;
   diagonal_block& block = s.block[side];
-  next_panel& next = s.next[side];
+  panel_head& head = s.head[side];
+  next_panel& next = head.next;
   target_routes* const routes = s.routes();
   target_routes& mine = routes[warp];
 
@@ -622,34 +657,28 @@ GSOFA_DEVICE bool close_and_push(const elimination_view& e, index_t j, const pan
   // boundary.
   struct loaded_word {
     mask_pair low, high;
-    index_t panel, begin, end;
   };
-  const auto load = [&](offset_t q) {
-    loaded_word m{{0, 0}, {0, 0}, -1, 0, 0};
-    if (q >= end) return m;
-    const mask_t members = p.word_mask[q];
-    m.panel = p.word_panel[q];
-    m.begin = p.word_first[q];
-    m.end = m.begin + static_cast<index_t>(simt::population(members));
-    const std::uint32_t before = low_half(members);
-    const std::uint32_t behind = high_half(members);
+  const auto load = [&](const word_head& word) {
+    loaded_word m{{0, 0}, {0, 0}};
+    if (word.panel < 0) return m;
+    const std::uint32_t before = low_half(word.members);
+    const std::uint32_t behind = high_half(word.members);
     const std::uint32_t here = 1U << lane;
     if ((before & here) != 0) {
-      m.low = masks[m.begin + static_cast<index_t>(simt::population(before & lower_lanes()))];
+      m.low = masks[word.begin + static_cast<index_t>(simt::population(before & lower_lanes()))];
     }
     if ((behind & here) != 0) {
-      m.high = masks[m.begin + static_cast<index_t>(simt::population(before) +
-                                                    simt::population(behind & lower_lanes()))];
+      m.high = masks[word.begin + static_cast<index_t>(simt::population(before) +
+                                                       simt::population(behind & lower_lanes()))];
+    }
+    if (lane == 0) {
+      mine.panel = word.panel;
+      mine.vertices = p.begin[word.panel];
+      mine.first = p.position_begin[word.panel];
+      mine.begin = word.begin;
+      mine.end = word.begin + static_cast<index_t>(simt::population(word.members));
     }
     return m;
-  };
-  const auto tell = [&](const loaded_word& m) {
-    if (lane != 0 || m.panel < 0) return;
-    mine.panel = m.panel;
-    mine.vertices = p.begin[m.panel];
-    mine.first = p.position_begin[m.panel];
-    mine.begin = m.begin;
-    mine.end = m.end;
   };
   // The last two warps, which seldom have a word, close the diagonal block.
   const bool has_diagonal = warp + 2 >= warps;
@@ -659,7 +688,7 @@ GSOFA_DEVICE bool close_and_push(const elimination_view& e, index_t j, const pan
     if (row < w) diagonal.low = masks[row];
     if (row + 32 < w) diagonal.high = masks[row + 32];
   }
-  loaded_word m = load(place.word_begin + warp);
+  loaded_word m = load(ready ? head.words[warp] : head_of_word(p, place.word_begin + warp, end));
   GSOFA_UNROLL for (int u = 0; u < unroll; ++u) {
     const index_t z = w + wide_rank + u * team::wide_size();
     if (z >= length) break;
@@ -675,18 +704,9 @@ GSOFA_DEVICE bool close_and_push(const elimination_view& e, index_t j, const pan
     if (warp + 1 == warps) close_diagonal<1>(diagonal, w, block, true);
     if (warp + 2 == warps || warps == 1) close_diagonal<1>(diagonal, w, block, false);
   }
-  if (warp == warps / 4 && lane < static_cast<unsigned>(most_steps)) {
-    const index_t above = p.above[offset_t{j} * most_steps + lane];
-    s.above_begin[lane] = above < 0 ? -1 : p.position_begin[above];
-    if (lane == 0) {
-      next.panel = above;
-      if (above >= 0) {
-        next.children = e.children[above];
-        next.place = place_of(p, above);
-      }
-      s.alone_steps = p.lone[j];
-      s.any_upper = s.any_lower = 0;
-    }
+  if (warp == warps / 4) {
+    if (!ready) read_head(e, j, head);
+    if (lane == 0) s.any_upper = s.any_lower = 0;
   }
   if constexpr (team::is_cluster) {
     if (leads) {
@@ -724,7 +744,7 @@ GSOFA_DEVICE bool close_and_push(const elimination_view& e, index_t j, const pan
       if (leads) simt::atomic_add(e.counters + count_rounds, 1ULL);
     }
     if (closed) {
-      m = load(word + warp);
+      m = load(head_of_word(p, word + warp, end));
     } else {
       mask_t all[] = {m.low.upper, m.high.upper, m.low.lower, m.high.lower};
       const closure* const by[] = {&by_l, &by_l, &by_u, &by_u};
@@ -736,12 +756,16 @@ GSOFA_DEVICE bool close_and_push(const elimination_view& e, index_t j, const pan
         s.first_word[lane + 32] = m.high;
       }
     }
-    tell(m);
     const row_pair both{m.low.upper & m.low.lower, m.high.upper & m.high.lower};
     const mask_t all_low = or_over_warp(both.low);
     const mask_t all_high = or_over_warp(both.high);
     if (lane == 0) mine.both = all_low | all_high;
-    team::sync();
+    // Behind the first of these barriers, or the one before it, positions are stored.
+    if (ready && !closed) {
+      team::sync_wide();
+    } else {
+      team::sync();
+    }
     const mask_t seen = lane < warps ? routes[lane].both : 0;
     const mask_t before = unpruned & ~or_over_warp(lane < warp ? seen : 0);
     unpruned &= ~or_over_warp(seen);
@@ -756,11 +780,11 @@ GSOFA_DEVICE bool close_and_push(const elimination_view& e, index_t j, const pan
       set_routes(mine, {low & last[0], high & last[1]}, {low & last[2], high & last[3]});
       // Is the target one of the next ancestors?
       const bool there =
-          lane < static_cast<unsigned>(most_steps) && s.above_begin[lane] == mine.first;
+          lane < static_cast<unsigned>(most_steps) && head.above_begin[lane] == mine.first;
       const unsigned step = simt::ballot(there);
       if (lane == 0) {
         mine.steps = step == 0 ? 0 : static_cast<index_t>(simt::lowest_bit(step)) + 1;
-        mine.alone = step != 0 && mine.steps <= s.alone_steps;
+        mine.alone = step != 0 && mine.steps <= head.alone_steps;
       }
     } else if (lane == 0) {
       mine.upper.active = mine.lower.active = 0;
@@ -785,17 +809,28 @@ GSOFA_DEVICE bool close_and_push(const elimination_view& e, index_t j, const pan
     index_t rank = wide_rank;
     index_t size = team::wide_size();
     if constexpr (!team::is_warp) {
-      const bool alone = s.alone_steps > 0 && next.place.length <= e.most && warps >= 4;
+      const bool alone = head.alone_steps > 0 && next.place.length <= e.most && warps >= 4;
       if (!closed && alone) {
+        // Two warps close its diagonal block, one reads its head.
+        constexpr unsigned others = 3;
         ahead = true;
         least = routes[0].end;
-        size -= size / static_cast<index_t>(warps) * 2;
-        if constexpr (team::is_cluster) rank -= static_cast<index_t>(simt::cluster_rank()) * 64;
+        size -= size / static_cast<index_t>(warps) * static_cast<index_t>(others);
+        if constexpr (team::is_cluster) {
+          rank -= static_cast<index_t>(simt::cluster_rank() * others * 32);
+        }
+        panel_head& head_above = s.head[side ^ 1U];
         if (has_diagonal) {
           close_next_diagonal(p, next.place, routes[0], (active & 1U) != 0, s, s.block[side ^ 1U],
                               warp + 1 == warps);
-          rank = length;  // the others sweep
+        } else if (warp + others == warps) {
+          read_head(e, next.panel, head_above);
+          if (lane < warps) {
+            head_above.words[lane] =
+                head_of_word(p, next.place.word_begin + lane, next.place.word_end);
+          }
         }
+        if (warp + others >= warps) rank = length;  // these do not sweep
       }
     }
     for (index_t z = from + rank; z < length; z += unroll * size) {
@@ -815,12 +850,12 @@ GSOFA_DEVICE bool close_and_push(const elimination_view& e, index_t j, const pan
           any = {any.upper | m_here.upper, any.lower | m_here.lower};
         }
       }
-      push_positions(p, here, least, length, active, s);
+      push_positions(p, here, least, length, active, s, head);
     }
     if (!closed) {
       closed = true;
       note(e.stamps, j, stamp_closed, leads);
-      if (word + warps >= end) break;
+      if (word + warps >= end || unpruned == 0) break;
       any = {or_over_warp(any.upper), or_over_warp(any.lower)};
       if (lane == 0) {
         simt::atomic_or(&s.any_upper, any.upper);
@@ -869,7 +904,7 @@ GSOFA_DEVICE void follow(const elimination_view& e, index_t j, worker_state& s, 
     note(e.stamps, j, stamp_start, leads);
     ready = close_and_push<Tier>(e, j, place, s, side, ready);
     note(e.stamps, j, stamp_pushed, leads);
-    const next_panel& above = s.next[side];
+    const next_panel& above = s.head[side].next;
     const index_t finished = j;
     j = above.panel;
     if (j >= 0 && above.children > 1) {
