@@ -4,12 +4,18 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdio>
+#include <span>
 
 #include "common/digest.hpp"
 #include "harness/status.hpp"
 
 namespace gsofa {
+
+namespace {
+constexpr std::size_t broadcast_piece = std::size_t{1} << 22;  // bytes
+}  // namespace
 
 prepared_pattern load_on_root(job& j, const std::function<prepared_pattern()>& load) {
   prepared_pattern on_root;
@@ -30,11 +36,21 @@ prepared_pattern load_on_root(job& j, const std::function<prepared_pattern()>& l
     row_order.resize(n);
     col_order.resize(n);
   });
-  // Rank 0 sends from where the arrays are, perhaps a mapped file; MPI only reads there.
+  // The arrays of rank 0 may lie in a mapped file, where nothing can be written; a broadcast may
+  // write to its root's buffer (Open MPI's by scatter and allgather does). Hence copies, by pieces.
+  std::vector<std::byte> copy;
   auto send = [&](auto from, auto& to) {
-    using value = typename std::decay_t<decltype(to)>::value_type;
-    void* const data = j.root() ? const_cast<value*>(from.data()) : to.data();
-    j.broadcast_bytes(data, (j.root() ? from.size() : to.size()) * sizeof(value));
+    const auto source = std::as_bytes(std::span(from));
+    const auto target = std::as_writable_bytes(std::span(to));
+    const std::size_t size = j.root() ? source.size() : target.size();
+    for (std::size_t at = 0, now = 0; at < size; at += now) {
+      now = std::min(broadcast_piece, size - at);
+      if (j.root()) {
+        const auto piece = source.subspan(at, now);
+        copy.assign(piece.begin(), piece.end());
+      }
+      j.broadcast_bytes(j.root() ? copy.data() : target.data() + at, now);
+    }
   };
   send(on_root.view().row_ptr, a.row_ptr);
   send(on_root.view().col_idx, a.col_idx);

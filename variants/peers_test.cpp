@@ -129,6 +129,34 @@ TEST_CASE("CHOLMOD is exact on a symmetric pattern, and only there") {
   CHECK(bound.u_row_counts == std::vector<index_t>{4, 3, 2, 1});
 }
 
+TEST_CASE("one rank of SuperLU_DIST's parallel routine: between the fill and what symbfact says") {
+  const variant_info& info = find_variant("peer_superlu_dist_parallel");
+  CHECK(info.distributed);
+  if (const auto why = info.unavailable()) {
+    CHECK(why->find("built without") == 0);
+    CHECK_THROWS_AS(info.create(), unavailable_error);
+    return;
+  }
+  auto check = [](const pattern_view& a) {
+    const result exact = solve("cpu_gilbert_peierls", a);
+    const result sequential = solve("peer_superlu_dist", a);
+    const result r = solve("peer_superlu_dist_parallel", a);
+    CHECK(r.nnz_l >= exact.nnz_l);
+    CHECK(r.nnz_u >= exact.nnz_u);
+    CHECK(r.nnz_l <= sequential.nnz_l);
+    CHECK(r.nnz_u <= sequential.nnz_u);
+  };
+  for (const auto& p : special_patterns()) {
+    CAPTURE(p.name);
+    check(p.a);
+  }
+  for (std::uint64_t k = 0; k < 200; ++k) {
+    const auto p = random_pattern(7, k);
+    CAPTURE(p.name);
+    check(p.a);
+  }
+}
+
 TEST_CASE("peers of SuiteSparse at order 1") {
   const pattern one =
       from_triplets({.n_rows = 1, .n_cols = 1, .rows = {0}, .cols = {0}}, duplicates::reject);
