@@ -30,24 +30,32 @@ struct row_pair {
 /// Transposes matrices side by side, so that the shuffles of one wait for those of no other.
 template <int Count>
 GSOFA_DEVICE void transpose(row_pair (&m)[Count]) {
-  constexpr mask_t keep[] = {0x0000ffff0000ffffU, 0x00ff00ff00ff00ffU, 0x0f0f0f0f0f0f0f0fU,
-                             0x3333333333333333U, 0x5555555555555555U};
-  // The two 32 x 32 blocks of each half, then the two blocks off the diagonal change places.
-  unsigned step = 16;
-  GSOFA_UNROLL for (int k = 0; k < 5; ++k, step /= 2) {
-    const bool upper = (lane_index() & step) == 0;
-    const auto exchanged = [&](mask_t mine) {
-      const mask_t other = simt::shuffle_xor(mine, step);
-      return upper ? (mine & keep[k]) | (other & keep[k]) << step
-                   : (mine & ~keep[k]) | (other >> step & keep[k]);
-    };
+  // The 32 x 32 blocks by themselves, those off the diagonal changing places. In a step the lanes
+  // l and l + step exchange halves of groups of 2 step bits.
+  std::uint32_t words[Count][4];
+  GSOFA_UNROLL for (int q = 0; q < Count; ++q) {
+    words[q][0] = static_cast<std::uint32_t>(m[q].low);
+    words[q][1] = static_cast<std::uint32_t>(m[q].high);
+    words[q][2] = static_cast<std::uint32_t>(m[q].low >> 32);
+    words[q][3] = static_cast<std::uint32_t>(m[q].high >> 32);
+  }
+  constexpr std::uint32_t lower_bits[] = {0x0000ffffU, 0x00ff00ffU, 0x0f0f0f0fU, 0x33333333U,
+                                          0x55555555U};
+  GSOFA_UNROLL for (int k = 0; k < 5; ++k) {
+    const unsigned step = 16U >> k;
+    const bool first = (lane_index() & step) == 0;
+    const std::uint32_t keep = first ? lower_bits[k] : ~lower_bits[k];
+    const unsigned turn = first ? step : 32 - step;
     GSOFA_UNROLL for (int q = 0; q < Count; ++q) {
-      m[q] = {exchanged(m[q].low), exchanged(m[q].high)};
+      GSOFA_UNROLL for (std::uint32_t& mine : words[q]) {
+        const std::uint32_t other = simt::rotate_left(simt::shuffle_xor(mine, step), turn);
+        mine = (mine & keep) | (other & ~keep);
+      }
     }
   }
-  constexpr mask_t half = 0xffffffffU;
   GSOFA_UNROLL for (int q = 0; q < Count; ++q) {
-    m[q] = {(m[q].low & half) | m[q].high << 32, m[q].low >> 32 | (m[q].high & ~half)};
+    m[q] = {static_cast<mask_t>(words[q][1]) << 32 | words[q][0],
+            static_cast<mask_t>(words[q][3]) << 32 | words[q][2]};
   }
 }
 
@@ -200,7 +208,7 @@ class panel_structure {
 /// How panels are shared out.
 struct elimination_settings {
   int warps_per_block = 8;
-  index_t warp_positions = 128;      ///< panels up to this many positions are one warp's
+  index_t warp_positions = -1;  ///< panels up to this many positions are one warp's; -1: by number
   index_t cluster_positions = 2048;  ///< panels of more are a cluster's
   int blocks_per_cluster = 4;        ///< 1: no clusters
 };

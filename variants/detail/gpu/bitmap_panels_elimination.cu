@@ -257,8 +257,9 @@ GSOFA_DEVICE mask_t joined(std::uint32_t low, std::uint32_t high) {
 /// k in row i, k < i: bit k of row i is final at step k, and so is to[k]. On the transpose the same
 /// steps yield the transposed result. Several blocks side by side.
 ///
-/// In halves of 32 bits and with constant k: rows up to 31 take nothing from rows behind them and
-/// are reached from the lower half only.
+/// In halves of 32 bits: rows up to 31 take nothing from rows behind them and are reached from the
+/// lower half only. Eight steps are one step of a loop: unrolled altogether, the steps pass through
+/// the instruction cache at each panel.
 template <int Count>
 GSOFA_DEVICE void eliminate_blocks(row_pair (&rows)[Count], row_pair (&to)[Count], index_t w) {
   const std::uint32_t left = lower_lanes();  // of the diagonal, in row lane and, shifted, lane + 32
@@ -272,15 +273,15 @@ GSOFA_DEVICE void eliminate_blocks(row_pair (&rows)[Count], row_pair (&to)[Count
             0,
             {0, 0}};
   }
-  constexpr int piece = 8;
-  GSOFA_UNROLL for (int begin = 0; begin < 32; begin += piece) {
-    if (begin + 1 >= w) break;
-    GSOFA_UNROLL for (int k = begin; k < begin + piece; ++k) {
-      const auto source = static_cast<unsigned>(k);
-      const std::uint32_t here = 1U << source;
+  constexpr index_t piece = 8;
+  std::uint32_t here = 1;
+  GSOFA_KEEP_LOOP for (index_t begin = 0; begin < 32 && begin + 1 < w; begin += piece) {
+    GSOFA_UNROLL for (index_t step = 0; step < piece; ++step, here <<= 1) {
+      const auto source = static_cast<unsigned>(begin + step);
+      const std::uint32_t behind = ~(here | (here - 1));
       GSOFA_UNROLL for (int q = 0; q < Count; ++q) {
         state& m = b[q];
-        const std::uint32_t add_low = simt::shuffle(m.low[0], source) & (0xfffffffeU << source);
+        const std::uint32_t add_low = simt::shuffle(m.low[0], source) & behind;
         const std::uint32_t add_high = simt::shuffle(m.low[1], source);
         const std::uint32_t from = simt::shuffle(m.to_low, source) | here;
         if ((m.low[0] & left & here) != 0) {
@@ -296,14 +297,14 @@ GSOFA_DEVICE void eliminate_blocks(row_pair (&rows)[Count], row_pair (&to)[Count
       }
     }
   }
-  GSOFA_UNROLL for (int begin = 0; begin < 32; begin += piece) {
-    if (begin + 33 >= w) break;
-    GSOFA_UNROLL for (int k = begin; k < begin + piece; ++k) {
-      const auto source = static_cast<unsigned>(k);
-      const std::uint32_t here = 1U << source;
+  here = 1;
+  GSOFA_KEEP_LOOP for (index_t begin = 0; begin < 32 && begin + 33 < w; begin += piece) {
+    GSOFA_UNROLL for (index_t step = 0; step < piece; ++step, here <<= 1) {
+      const auto source = static_cast<unsigned>(begin + step);
+      const std::uint32_t behind = ~(here | (here - 1));
       GSOFA_UNROLL for (int q = 0; q < Count; ++q) {
         state& m = b[q];
-        const std::uint32_t add = simt::shuffle(m.high[1], source) & (0xfffffffeU << source);
+        const std::uint32_t add = simt::shuffle(m.high[1], source) & behind;
         const std::uint32_t from_low = simt::shuffle(m.to_high[0], source);
         const std::uint32_t from_high = simt::shuffle(m.to_high[1], source) | here;
         if ((m.high[1] & left & here) != 0) {
@@ -365,6 +366,12 @@ GSOFA_DEVICE void close_diagonal(const diagonal_masks& m, index_t w, diagonal_bl
     const bool is_chain = simt::ballot(!reaches_all) == 0;
     if (lane == 0) r.is_chain = is_chain;
   }
+}
+
+/// close_diagonal<1>, of which a kernel has one copy.
+GSOFA_SHARED_CODE void close_diagonal_side(diagonal_masks m, index_t w, diagonal_block& closed,
+                                           bool of_columns) {
+  close_diagonal<1>(m, w, closed, of_columns);
 }
 
 /// The closure of a panel's masks under a reach.
@@ -476,12 +483,15 @@ GSOFA_DEVICE mask_t targets_of(mask_t m, const route& r) {
 /// are also all but those of the active that are no members, and the fewer of both are gone
 /// through.
 GSOFA_DEVICE mask_t routed(mask_t m, const route& r) {
-  const mask_t members = m & r.active;
-  if ((r.active & (r.active - 1)) == 0) return members != 0 ? r.all : 0;
-  const mask_t others = r.active & ~m;
-  if (simt::population(others) >= simt::population(members)) return targets_of(members, r);
-  mask_t found = r.all & ~r.several & ~targets_of(others, r);
+  const mask_t active = r.active;
+  const mask_t members = m & active;
+  if ((active & (active - 1)) == 0) return members != 0 ? r.all : 0;
+  const mask_t others = active & ~m;
+  const bool by_others = simt::population(others) < simt::population(members);
+  mask_t found = targets_of(by_others ? others : members, r);
+  if (!by_others) return found;
   mask_t unclear = r.several;
+  found = r.all & ~unclear & ~found;
   for (mask_t todo = members; unclear != 0 && todo != 0; todo &= todo - 1) {
     const mask_t taken = r.targets[simt::lowest_bit(todo)] & unclear;
     found |= taken;
@@ -620,7 +630,7 @@ GSOFA_DEVICE void close_next_diagonal(const panel_view& p, const panel_place& ne
     here.upper |= routed(from.upper, routes.upper) & below(v);
     here.lower |= routed(from.lower, routes.lower) & below(v);
   }
-  close_diagonal<1>(m, next.width, closed, of_columns);
+  close_diagonal_side(m, next.width, closed, of_columns);
 }
 
 /// Completes the masks of panel j and passes what it changes in its ancestors on to theirs. Ends
@@ -701,8 +711,8 @@ GSOFA_DEVICE bool close_and_push(const elimination_view& e, index_t j, const pan
   } else if constexpr (team::is_warp) {
     close_diagonal<2>(diagonal, w, block, false);
   } else if (has_diagonal) {
-    if (warp + 1 == warps) close_diagonal<1>(diagonal, w, block, true);
-    if (warp + 2 == warps || warps == 1) close_diagonal<1>(diagonal, w, block, false);
+    if (warp + 1 == warps) close_diagonal_side(diagonal, w, block, true);
+    if (warp + 2 == warps || warps == 1) close_diagonal_side(diagonal, w, block, false);
   }
   if (warp == warps / 4) {
     if (!ready) read_head(e, j, head);
@@ -1020,7 +1030,10 @@ void panel_elimination::run(const panel_structure& structure) {
   e.ticket = tickets;
   e.list = ready_.data();
   e.list_count = counts;
-  e.most = settings_.warp_positions;
+  // Blocks are the faster workers, warps the more.
+  constexpr index_t few = 16;  // panels for each multiprocessor
+  const bool by_blocks = e.p.panels <= few * multiprocessors();
+  e.most = settings_.warp_positions >= 0 ? settings_.warp_positions : by_blocks ? 0 : 128;
   launch_overlapping(warp_panels_kernel, warp_blocks_, warp_threads,
                      warp_threads / 32 * state_bytes(1), e);
   if (longest <= e.most) return;

@@ -551,6 +551,12 @@ constexpr std::uint32_t near_words = 512;
 constexpr std::uint32_t near_words = 4;
 #endif
 
+GSOFA_DEVICE std::uint32_t near_slot(std::uint64_t word) {
+  const std::uint32_t mixed = static_cast<std::uint32_t>(word >> 32) * 0x9e3779b1U +
+                              static_cast<std::uint32_t>(word) * 0x85ebca6bU;
+  return (mixed >> 16) % near_words;
+}
+
 /// The words of some entries, in shared memory: their panels are few where rows lie near each
 /// other.
 struct near_table {
@@ -566,11 +572,8 @@ struct near_table {
   /// False if there is no place near where the key belongs.
   GSOFA_DEVICE bool insert(std::uint64_t word, index_t member) {
     constexpr unsigned most = 4;
-    auto place = static_cast<std::uint32_t>(word >> 32) * 0x9e3779b1U +
-                 static_cast<std::uint32_t>(word) * 0x85ebca6bU;
-    place = place >> 16;
-    for (unsigned probe = 0; probe < most; ++probe, ++place) {
-      place %= near_words;
+    std::uint32_t place = near_slot(word);
+    for (unsigned probe = 0; probe < most; ++probe, place = (place + 1) % near_words) {
       std::uint64_t found = simt::load_shared_state(key + place);
       if (found == no_key) found = simt::atomic_cas(key + place, no_key, word);
       if (found != no_key && found != word) continue;
@@ -827,11 +830,72 @@ GSOFA_KERNEL void ancestors_kernel(index_t panels, const index_t* parent,
   }
 }
 
+/// Words of some entries, with the place of the first position of each, in shared memory. A key
+/// is set when the rest of its slot has been; no slot changes then.
+struct place_table {
+  static constexpr std::uint64_t taken = ~std::uint64_t{0};  // being set; no key
+  std::uint64_t key[near_words];
+  mask_t members[near_words];
+  offset_t first[near_words];
+
+  GSOFA_DEVICE void clear() {
+    for (unsigned k = simt::thread_index(); k < near_words; k += simt::block_size()) {
+      key[k] = no_key;
+    }
+  }
+  /// Where the position of f in the list of panel j is; it is there.
+  GSOFA_DEVICE offset_t place(const panel_view& p, index_t j, index_t f) {
+    const index_t t = p.panel_of[f];
+    const index_t inside = f - p.begin[t];
+    if (t == j) return p.position_begin[j] + inside;
+    const std::uint64_t word = word_key(j, t);
+    const std::uint32_t slot = near_slot(word);
+    const std::uint64_t found = simt::load_shared_state(key + slot);
+    word_place here{};
+    if (found == word) {
+      // Pairs with the fence before the key was set.
+      simt::fence_block();
+      here = {simt::load_shared_state(members + slot), simt::load_shared_state(first + slot)};
+    } else {
+      here = sought(p, j, t);
+      if (found == no_key && simt::atomic_cas(key + slot, no_key, taken) == no_key) {
+        members[slot] = here.members;
+        first[slot] = here.first;
+        simt::fence_block();
+        simt::atomic_cas(key + slot, taken, word);
+      }
+    }
+    return here.first + static_cast<offset_t>(simt::population(here.members & below(inside)));
+  }
+
+ private:
+  struct word_place {
+    mask_t members;
+    offset_t first;
+  };
+  static GSOFA_DEVICE word_place sought(const panel_view& p, index_t j, index_t t) {
+    offset_t low = p.word_begin[j];
+    for (offset_t high = p.word_begin[j + 1]; low < high;) {
+      const offset_t middle = low + (high - low) / 2;
+      if (p.word_panel[middle] < t) {
+        low = middle + 1;
+      } else {
+        high = middle;
+      }
+    }
+    return {p.word_mask[low], p.position_begin[j] + p.word_first[low]};
+  }
+};
+
 /// Sets the bits of A: entry (i, j) in the panel of the smaller of the two. Entries of one row left
-/// of the diagonal that lie in one panel share a mask: one lane sets them all.
+/// of the diagonal that lie in one panel share a mask: one lane sets them all. Needs
+/// sizeof(place_table) bytes of shared memory behind what for_each_lane() does.
 GSOFA_KERNEL void scatter_kernel(matrix_view a, panel_view p) {
   simt::after_earlier_launches();
-  for_each_lane(a, [&](bool is_entry, index_t row, index_t column) {
+  place_table& places = *reinterpret_cast<place_table*>(simt::shared_memory<std::uint64_t>() + 1);
+  places.clear();
+  simt::sync_block();
+  const auto visit = [&](bool is_entry, index_t row, index_t column) {
     const index_t i = p.vertex(row);
     const index_t j = p.vertex(column);
     const bool upper = i < j;
@@ -844,8 +908,12 @@ GSOFA_KERNEL void scatter_kernel(matrix_view a, panel_view p) {
     const mask_t set =
         or_of_run(key, is_entry && row != column ? bit(k - p.begin[panel]) : mask_t{0});
     if (set == 0) return;
-    mask_pair& m = p.masks[p.position_begin[panel] + p.position(panel, f)];
+    mask_pair& m = p.masks[places.place(p, panel, f)];
     simt::atomic_or(upper ? &m.upper : &m.lower, set);
+  };
+  for_each_lane(a, visit, [&] {
+    places.clear();
+    simt::sync_block();
   });
 }
 
@@ -911,11 +979,11 @@ void launch_on_entries(void (*kernel)(matrix_view, P...), const matrix_view& a, 
                      arguments...);
 }
 
-/// The same with words gathered in shared memory.
-template <class... P, class... A>
-void launch_gathering(void (*kernel)(matrix_view, P...), const matrix_view& a, A... arguments) {
+/// The same with a table in shared memory.
+template <class Table, class... P, class... A>
+void launch_with_table(void (*kernel)(matrix_view, P...), const matrix_view& a, A... arguments) {
   launch_overlapping(kernel, blocks_for((a.nnz - 1) / a.per_thread + 1), threads_per_block,
-                     8 + sizeof(near_table), a, arguments...);
+                     8 + sizeof(Table), a, arguments...);
 }
 
 }  // namespace
@@ -1021,7 +1089,7 @@ bool panel_structure::try_build(const device_matrix& a, offset_t nnz, const pane
   for (;;) {
     table = {slots.data(), static_cast<std::uint32_t>(capacity)};
     const cut_view cut_panels{label_.data(), begin_.data(), panel_of_.data(), panel_parent_.data()};
-    launch_gathering(first_words_kernel, matrix, cut_panels, table, totals());
+    launch_with_table<near_table>(first_words_kernel, matrix, cut_panels, table, totals());
     launch_overlapping(boundary_kernel, blocks_for(capacity), threads_per_block, 0, cut_panels,
                        table, totals());
     launch_overlapping(length_kernel, blocks_for(capacity), threads_per_block, 0, table,
@@ -1081,7 +1149,7 @@ bool panel_structure::try_build(const device_matrix& a, offset_t nnz, const pane
   }
   launch_overlapping(positions_kernel, blocks_for(words_ + n_), threads_per_block, 0, view(),
                      words_, loose, columns(), in_parent(), masks_.data());
-  launch_on_entries(scatter_kernel, matrix, view());
+  launch_with_table<place_table>(scatter_kernel, matrix, view());
   return true;
 }
 

@@ -26,6 +26,10 @@
 #define GSOFA_BOUNDED_KERNEL(threads) static __global__ __launch_bounds__(threads, 1)
 /// The next loop has a constant number of steps: its counter becomes a constant in each.
 #define GSOFA_UNROLL _Pragma("unroll")
+/// The next loop stays one: code that does not fit the instruction cache is slower than a counter.
+#define GSOFA_KEEP_LOOP _Pragma("unroll 1")
+/// A function of its own, with one copy of its code in a kernel.
+#define GSOFA_SHARED_CODE static __device__ __noinline__
 #define GSOFA_GPU 1
 
 namespace gsofa::simt {
@@ -153,6 +157,10 @@ GSOFA_DEVICE void prefetch(const void* p) { asm volatile("prefetch.L1 [%0];" ::"
 
 GSOFA_DEVICE unsigned population(std::uint32_t x) { return static_cast<unsigned>(__popc(x)); }
 GSOFA_DEVICE unsigned population(std::uint64_t x) { return static_cast<unsigned>(__popcll(x)); }
+/// x, its bits moved up by `count` places, those at the top to the bottom.
+GSOFA_DEVICE std::uint32_t rotate_left(std::uint32_t x, unsigned count) {
+  return __funnelshift_l(x, x, count);
+}
 /// Number of the highest set bit; x != 0.
 GSOFA_DEVICE unsigned highest_bit(std::uint64_t x) {
   return 63U - static_cast<unsigned>(__clzll(static_cast<long long>(x)));
@@ -186,6 +194,8 @@ GSOFA_DEVICE unsigned long long cycles() { return static_cast<unsigned long long
 #define GSOFA_KERNEL static
 #define GSOFA_BOUNDED_KERNEL(threads) static
 #define GSOFA_UNROLL
+#define GSOFA_KEEP_LOOP
+#define GSOFA_SHARED_CODE static
 #define GSOFA_GPU 1
 
 namespace gsofa::simt {
@@ -337,6 +347,9 @@ T load_constant(const T* p) {
 inline void prefetch(const void*) {}
 inline unsigned population(std::uint32_t x) { return static_cast<unsigned>(std::popcount(x)); }
 inline unsigned population(std::uint64_t x) { return static_cast<unsigned>(std::popcount(x)); }
+inline std::uint32_t rotate_left(std::uint32_t x, unsigned count) {
+  return std::rotl(x, static_cast<int>(count));
+}
 inline unsigned highest_bit(std::uint64_t x) {
   return 63U - static_cast<unsigned>(std::countl_zero(x));
 }
