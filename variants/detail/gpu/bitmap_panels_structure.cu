@@ -88,12 +88,41 @@ GSOFA_DEVICE index_t row_by_warp(const offset_t* row_ptr, offset_t e, index_t n)
   return static_cast<index_t>(low);
 }
 
+// On the emulator small patterns must have more rows than fit.
+#if defined(__CUDACC__)
+constexpr index_t most_rows = 254;
+#else
+constexpr index_t most_rows = 6;
+#endif
+
+/// Shared memory of for_each_lane().
+struct alignas(16) row_window {
+  static constexpr index_t most = most_rows;
+  index_t rows[2];                     ///< of the first and the last entry of a chunk
+  std::uint32_t entries_before[most];  ///< of the rows behind the first: entries of the chunk
+
+  /// Row of entry number k of the chunk.
+  GSOFA_DEVICE index_t row(std::uint32_t k) const {
+    index_t low = 0;
+    for (index_t high = rows[1] - rows[0]; low < high;) {
+      const index_t middle = high - (high - low) / 2;
+      if (entries_before[middle - 1] <= k) {
+        low = middle;
+      } else {
+        high = middle - 1;
+      }
+    }
+    return rows[0] + low;
+  }
+};
+
 /// Calls visit(is_entry, i, j) for all entries of A, a lane each, however long the rows are: whole
 /// warps of consecutive entries, the last ones with lanes that have none; and, after every chunk of
-/// entries, finish(), by all threads of the block behind a barrier. Needs 8 bytes of shared memory.
+/// entries, finish(), by all threads of the block behind a barrier. Needs a row_window in shared
+/// memory.
 template <class Visit, class Finish>
 GSOFA_DEVICE void for_each_lane(const matrix_view& a, Visit&& visit, Finish&& finish) {
-  auto* const rows = simt::shared_memory<index_t>();
+  row_window& window = *simt::shared_memory<row_window>();
   const auto threads = static_cast<offset_t>(simt::block_size());
   const auto thread = static_cast<offset_t>(simt::thread_index());
   const offset_t warp = thread / 32;
@@ -103,14 +132,27 @@ GSOFA_DEVICE void for_each_lane(const matrix_view& a, Visit&& visit, Finish&& fi
     const offset_t end = first + chunk < a.nnz ? first + chunk : a.nnz;
     for (offset_t side = warp; side < 2; side += threads / 32) {
       const index_t row = row_by_warp(a.row_ptr, side == 0 ? first : end - 1, a.n);
-      if (lane_index() == 0) rows[side] = row;
+      if (lane_index() == 0) window.rows[side] = row;
     }
     simt::sync_block();
+    const index_t rows = window.rows[1] - window.rows[0];
+    const bool fits = rows <= row_window::most;
+    if (fits) {
+      for (auto k = static_cast<index_t>(thread); k < rows; k += static_cast<index_t>(threads)) {
+        const offset_t before = simt::load_constant(a.row_ptr + window.rows[0] + 1 + k) - first;
+        window.entries_before[k] = static_cast<std::uint32_t>(before);
+      }
+      simt::sync_block();
+    }
     for (offset_t base = first; base < end; base += threads) {
       const offset_t e = base + thread;
       const bool is_entry = e < end;
-      visit(is_entry, is_entry ? row_of(a.row_ptr, e, rows[0], rows[1]) : 0,
-            is_entry ? a.col_idx[e] : 0);
+      index_t row = 0;
+      if (is_entry) {
+        row = fits ? window.row(static_cast<std::uint32_t>(e - first))
+                   : row_of(a.row_ptr, e, window.rows[0], window.rows[1]);
+      }
+      visit(is_entry, row, is_entry ? a.col_idx[e] : 0);
     }
     simt::sync_block();
     finish();
@@ -592,7 +634,7 @@ GSOFA_KERNEL void first_words_kernel(matrix_view a, cut_view c, word_table table
                                      structure_totals* totals) {
   simt::after_earlier_launches();
   if (!totals->is_etree()) return;
-  near_table& near = *reinterpret_cast<near_table*>(simt::shared_memory<std::uint64_t>() + 1);
+  near_table& near = *reinterpret_cast<near_table*>(simt::shared_memory<row_window>() + 1);
   near.clear();
   simt::sync_block();
   const auto visit = [&](bool is_entry, index_t row, index_t column) {
@@ -723,12 +765,34 @@ GSOFA_KERNEL void collect_kernel(word_table table, const offset_t* word_begin,
   }
 }
 
-/// Sorts the words of each panel by their target: a word's place is the number of words with a
-/// smaller one, its first position the number of their members behind the panel's own vertices.
-GSOFA_KERNEL void sort_kernel(offset_t words, loose_words loose, const index_t* begin,
-                              const offset_t* word_begin, index_t* word_panel, mask_t* word_mask,
-                              index_t* word_first) {
+/// The next panels above each of `panels`.
+struct ancestor_lists {
+  index_t panels;
+  const index_t* parent;
+  const std::uint32_t* children;
+  index_t* above;
+  index_t* lone;
+};
+
+/// Finds the next panels above each, and sorts the words of each by their target: a word's place is
+/// the number of words with a smaller one, its first position the number of their members behind
+/// the panel's own vertices.
+GSOFA_KERNEL void sort_kernel(ancestor_lists a, offset_t words, loose_words loose,
+                              const index_t* begin, const offset_t* word_begin, index_t* word_panel,
+                              mask_t* word_mask, index_t* word_first) {
   simt::after_earlier_launches();
+  for (offset_t k = offset_t{simt::block_index()} * simt::block_size() + simt::thread_index();
+       k < a.panels; k += offset_t{simt::grid_size()} * simt::block_size()) {
+    index_t alone = 0;
+    index_t at = a.parent[k];
+    for (index_t step = 0; step < most_steps; ++step) {
+      a.above[k * most_steps + step] = at;
+      if (at < 0) continue;
+      if (alone == step && a.children[at] == 1) ++alone;
+      at = a.parent[at];
+    }
+    a.lone[k] = alone;
+  }
   for (offset_t k = offset_t{simt::block_index()} * simt::block_size() + simt::thread_index();
        k < words; k += offset_t{simt::grid_size()} * simt::block_size()) {
     const word_slot word = loose.words[k];
@@ -749,21 +813,22 @@ GSOFA_KERNEL void sort_kernel(offset_t words, loose_words loose, const index_t* 
 }
 
 /// Writes the position lists, the places in the parent's, and empty masks: a warp looks for the
-/// words of 32 words in their parents, then writes word by word; then a thread per vertex.
-GSOFA_KERNEL void positions_kernel(panel_view p, offset_t words, loose_words loose,
-                                   index_t* columns, index_t* in_parent, mask_pair* masks) {
+/// words of up to 32 words in their parents, then writes word by word; then a thread per vertex.
+GSOFA_KERNEL void positions_kernel(panel_view p, offset_t words, unsigned per_warp,
+                                   loose_words loose, index_t* columns, index_t* in_parent,
+                                   mask_pair* masks) {
   simt::after_earlier_launches();
   const unsigned lane = lane_index();
   const offset_t threads = offset_t{simt::grid_size()} * simt::block_size();
   const offset_t thread = offset_t{simt::block_index()} * simt::block_size() + simt::thread_index();
-  for (offset_t base = thread - lane; base < words; base += threads) {
+  for (offset_t base = thread / 32 * per_warp; base < words; base += threads / 32 * per_warp) {
     const offset_t k = base + lane;
     mask_t members = 0;
     mask_t there = ~mask_t{0};  // those of the parent's word; all, if they are its own vertices
     index_t vertices = 0;       // the first of the target
     index_t first = 0;          // of the parent's word
     offset_t to = 0;
-    if (k < words) {
+    if (lane < per_warp && k < words) {
       const word_slot word = loose.words[k];
       const index_t j = word.panel();
       const index_t target = word.target();
@@ -786,7 +851,7 @@ GSOFA_KERNEL void positions_kernel(panel_view p, offset_t words, loose_words loo
         first = p.word_first[low];
       }
     }
-    for (unsigned word = 0; word < 32; ++word) {
+    for (unsigned word = 0; word < per_warp; ++word) {
       const mask_t m = simt::shuffle(members, word);
       const mask_t t = simt::shuffle(there, word);
       const index_t begin = simt::shuffle(vertices, word);
@@ -809,24 +874,6 @@ GSOFA_KERNEL void positions_kernel(panel_view p, offset_t words, loose_words loo
     columns[to] = v;
     in_parent[to] = -1;
     masks[to] = {0, 0};
-  }
-}
-
-/// The next panels above each.
-GSOFA_KERNEL void ancestors_kernel(index_t panels, const index_t* parent,
-                                   const std::uint32_t* children, index_t* above, index_t* lone) {
-  simt::after_earlier_launches();
-  for (offset_t k = offset_t{simt::block_index()} * simt::block_size() + simt::thread_index();
-       k < panels; k += offset_t{simt::grid_size()} * simt::block_size()) {
-    index_t alone = 0;
-    index_t at = parent[k];
-    for (index_t step = 0; step < most_steps; ++step) {
-      above[k * most_steps + step] = at;
-      if (at < 0) continue;
-      if (alone == step && children[at] == 1) ++alone;
-      at = parent[at];
-    }
-    lone[k] = alone;
   }
 }
 
@@ -892,7 +939,7 @@ struct place_table {
 /// sizeof(place_table) bytes of shared memory behind what for_each_lane() does.
 GSOFA_KERNEL void scatter_kernel(matrix_view a, panel_view p) {
   simt::after_earlier_launches();
-  place_table& places = *reinterpret_cast<place_table*>(simt::shared_memory<std::uint64_t>() + 1);
+  place_table& places = *reinterpret_cast<place_table*>(simt::shared_memory<row_window>() + 1);
   places.clear();
   simt::sync_block();
   const auto visit = [&](bool is_entry, index_t row, index_t column) {
@@ -975,15 +1022,15 @@ matrix_view view_of(const device_matrix& a, index_t n, offset_t nnz) {
 
 template <class... P, class... A>
 void launch_on_entries(void (*kernel)(matrix_view, P...), const matrix_view& a, A... arguments) {
-  launch_overlapping(kernel, blocks_for((a.nnz - 1) / a.per_thread + 1), threads_per_block, 8, a,
-                     arguments...);
+  launch_overlapping(kernel, blocks_for((a.nnz - 1) / a.per_thread + 1), threads_per_block,
+                     sizeof(row_window), a, arguments...);
 }
 
 /// The same with a table in shared memory.
 template <class Table, class... P, class... A>
 void launch_with_table(void (*kernel)(matrix_view, P...), const matrix_view& a, A... arguments) {
   launch_overlapping(kernel, blocks_for((a.nnz - 1) / a.per_thread + 1), threads_per_block,
-                     8 + sizeof(Table), a, arguments...);
+                     sizeof(row_window) + sizeof(Table), a, arguments...);
 }
 
 }  // namespace
@@ -1138,17 +1185,16 @@ bool panel_structure::try_build(const device_matrix& a, offset_t nnz, const pane
   by_word_ = {budget, "words", words_ * 2};
   by_position_ = {budget, "positions", positions_ * 2};
   masks_ = {budget, "masks", positions_};
-  launch_overlapping(ancestors_kernel, blocks_for(panels_), threads_per_block, 0, panels_,
-                     static_cast<const index_t*>(panel_parent_.data()), children(), above(),
-                     lone());
-  if (words_ > 0) {
-    launch_overlapping(sort_kernel, blocks_for(words_), threads_per_block, 0, words_, loose,
-                       static_cast<const index_t*>(begin_.data()),
-                       static_cast<const offset_t*>(word_begin_.data()), word_panel(),
-                       by_word_.data(), word_first());
-  }
-  launch_overlapping(positions_kernel, blocks_for(words_ + n_), threads_per_block, 0, view(),
-                     words_, loose, columns(), in_parent(), masks_.data());
+  launch_overlapping(sort_kernel, blocks_for(words_ + panels_), threads_per_block, 0,
+                     ancestor_lists{panels_, panel_parent_.data(), children(), above(), lone()},
+                     words_, loose, static_cast<const index_t*>(begin_.data()),
+                     static_cast<const offset_t*>(word_begin_.data()), word_panel(),
+                     by_word_.data(), word_first());
+  // Words one after another: as few as leave every warp some.
+  const offset_t warps = offset_t{multiprocessors()} * 64;
+  const auto per_warp = static_cast<unsigned>(std::clamp<offset_t>(words_ / warps, 4, 32));
+  launch_overlapping(positions_kernel, blocks_for(words_ / per_warp * 32 + n_), threads_per_block,
+                     0, view(), words_, per_warp, loose, columns(), in_parent(), masks_.data());
   launch_with_table<place_table>(scatter_kernel, matrix, view());
   return true;
 }
