@@ -225,17 +225,16 @@ class bitmap_panels final : public variant {
                           .blocks_per_cluster = static_cast<int>(o.integer("blocks_per_cluster"))},
                          budget_);
     exec.predicted_bytes["vertex_arrays"] = budget_.used() - matrix_bytes();
+    if (o.flag("recorded_launches")) {
+      structure_.record(matrix_, a.nnz(), limits(), budget_);
+    }
   }
 
   void run(execution& exec) override {
     clear();
     phases_.start(exec, phase_id::schedule);
     rows_.start();
-    const panel_limits limits{
-        .width = static_cast<index_t>(settings_.options.integer("panel_width")),
-        .most_positions = settings_.options.integer("most_positions"),
-        .reserve = settings_.wants.has(want::pattern) ? row_bytes() : 0};
-    if (!structure_.build(matrix_, a_.nnz(), limits, budget_, exec)) {
+    if (!structure_.build(matrix_, a_.nnz(), limits(), budget_, exec)) {
       phases_.finish(exec);
       search(exec);
       return;
@@ -282,6 +281,11 @@ class bitmap_panels final : public variant {
     bits_ = {};
     expansion_.release();
     structure_.release();
+  }
+  [[nodiscard]] panel_limits limits() const {
+    return {.width = static_cast<index_t>(settings_.options.integer("panel_width")),
+            .most_positions = settings_.options.integer("most_positions"),
+            .reserve = settings_.wants.has(want::pattern) ? row_bytes() : 0};
   }
   [[nodiscard]] offset_t matrix_bytes() const {
     return static_cast<offset_t>(a_.row_ptr.size_bytes() + a_.col_idx.size_bytes());

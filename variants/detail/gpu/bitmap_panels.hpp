@@ -131,12 +131,25 @@ struct panel_limits {
 inline constexpr offset_t bytes_per_position = sizeof(mask_pair) + 2 * sizeof(index_t);
 
 struct structure_totals;
+/// Key (J + 1) << 32 | T, and the mask of the vertices of panel T in the boundary of panel J. An
+/// unused slot is zero.
+struct alignas(16) word_slot {
+  std::uint64_t key;
+  mask_t mask;
+
+  GSOFA_DEVICE index_t panel() const { return static_cast<index_t>((key >> 32) - 1); }
+  GSOFA_DEVICE index_t target() const { return static_cast<index_t>(key & 0xffffffffU); }
+};
 
 /// Elimination tree, panels, position lists, and masks set to A.
 class panel_structure {
  public:
   /// Takes the arrays over vertices. Throws budget_error if they do not fit.
   void prepare(index_t n, memory_budget& budget);
+  /// Records the launches with which every run on this matrix and panel width begins; holds the
+  /// table of words, 32 to 64 bytes a vertex, from here on. Optional.
+  void record(const device_matrix& a, offset_t nnz, const panel_limits& limits,
+              memory_budget& budget);
   /// Computes all of it from the matrix on the device (square, rows in any order). Returns false,
   /// with nothing but the arrays of prepare() held, where the limits do not admit the positions.
   /// Asynchronous at its end.
@@ -159,6 +172,8 @@ class panel_structure {
   static constexpr offset_t control_words = 6;
 
  private:
+  void first_pass(const device_matrix& a, offset_t nnz, index_t width);
+  void find_words(const device_matrix& a, offset_t nnz);
   void nearest_parents(const device_matrix& a, offset_t nnz);
   void cut(index_t width, bool is_etree);
   void relabel(const device_matrix& a, offset_t nnz, memory_budget& budget);
@@ -192,7 +207,9 @@ class panel_structure {
   device_array<unsigned char> partial_;  // of a scan
   device_array<offset_t> word_begin_, position_begin_;
   pinned_vector<unsigned char> note_;  // totals, on the host
-  std::uint32_t notes_ = 0;            // copies of them
+  launch_sequence first_pass_;
+  device_array<word_slot> slots_;  // the table of words
+  offset_t capacity_ = 0;          // of it
   // Of the result: several arrays in each, see view().
   [[nodiscard]] index_t* above() const;
   [[nodiscard]] index_t* lone() const;

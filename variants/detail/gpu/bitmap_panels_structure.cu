@@ -31,7 +31,7 @@ struct structure_totals {
 /// A copy of it in memory of the host.
 struct structure_note {
   structure_totals totals;
-  std::uint32_t number;  ///< of the copy, counted from 1; stored last
+  std::uint32_t number;  ///< 1 as soon as they are there
 };
 
 namespace {
@@ -511,16 +511,6 @@ GSOFA_KERNEL void justify_kernel(matrix_view a, sibling_lists siblings, std::uin
 
 // ---------------------------------------------------------------------------------------- words
 
-/// Key (J + 1) << 32 | T, and the mask of the vertices of panel T in the boundary of panel J. An
-/// unused slot is zero.
-struct alignas(16) word_slot {
-  std::uint64_t key;
-  mask_t mask;
-
-  GSOFA_DEVICE index_t panel() const { return static_cast<index_t>((key >> 32) - 1); }
-  GSOFA_DEVICE index_t target() const { return static_cast<index_t>(key & 0xffffffffU); }
-};
-
 GSOFA_DEVICE std::uint64_t word_key(index_t panel, index_t target) {
   return (static_cast<std::uint64_t>(static_cast<std::uint32_t>(panel) + 1) << 32) |
          static_cast<std::uint32_t>(target);
@@ -719,7 +709,6 @@ struct length_scan {
   offset_t* position_begin;
   structure_totals* totals;
   structure_note* note;
-  std::uint32_t number;
 
   GSOFA_DEVICE offset_t count() const { return totals->panels; }
   GSOFA_DEVICE static value identity() { return {0, 0, 0}; }
@@ -741,7 +730,7 @@ struct length_scan {
       totals->longest = upto.longest;
       // The others are of earlier launches.
       note->totals = *totals;
-      simt::store_to_host(&note->number, number);
+      simt::store_to_host(&note->number, 1);
     }
   }
 };
@@ -976,7 +965,10 @@ void panel_structure::prepare(index_t n, memory_budget& budget) {
   tree_parent_ = {budget, "tree", n};
   hint_ = {budget, "tree", n};
   note_.assign(sizeof(structure_note), 0);
-  notes_ = 0;
+  first_pass_.clear();
+  slots_ = {};
+  capacity_ = 1;
+  while (capacity_ < least_capacity + first_words_per_vertex * n) capacity_ *= 2;
   for (auto* indices : {&low_, &depth_, &panel_of_, &panel_parent_, &siblings_}) {
     *indices = {budget, "tree", n};
   }
@@ -1092,6 +1084,46 @@ void panel_structure::relabel(const device_matrix& a, offset_t nnz, memory_budge
   relabelled_ = true;
 }
 
+// All up to the lengths of the position lists, if the numbering is a postorder. Nothing here
+// depends on what is found.
+void panel_structure::first_pass(const device_matrix& a, offset_t nnz, index_t width) {
+  // What is filled is filled before the first launch, so that launches overlap.
+  fill_bytes(zeroed_.data(), 0, zeroed_.size());
+  fill_bytes(hint_.data(), 0xff, n_);
+  fill_bytes(slots_.data(), 0, capacity_);
+  nearest_parents(a, nnz);
+  cut(width, false);
+  launch_on_entries(justify_kernel, view_of(a, n_, nnz),
+                    sibling_lists{zeros(in_children), depth_.data(), siblings_.data()},
+                    zeros(in_marks), totals());
+  find_words(a, nnz);
+}
+
+void panel_structure::find_words(const device_matrix& a, offset_t nnz) {
+  const word_table table{slots_.data(), static_cast<std::uint32_t>(capacity_)};
+  const cut_view cut_panels{label_.data(), begin_.data(), panel_of_.data(), panel_parent_.data()};
+  launch_with_table<near_table>(first_words_kernel, view_of(a, n_, nnz), cut_panels, table,
+                                totals());
+  launch_overlapping(boundary_kernel, blocks_for(capacity_), threads_per_block, 0, cut_panels,
+                     table, totals());
+  launch_overlapping(length_kernel, blocks_for(capacity_), threads_per_block, 0, table,
+                     zeros(in_word_count), length());
+  scan(length_scan{begin_.data(), zeros(in_word_count), length(), word_begin_.data(),
+                   position_begin_.data(), totals(),
+                   reinterpret_cast<structure_note*>(note_.data())},
+       n_, reinterpret_cast<length_scan::value*>(partial_.data()));
+}
+
+void panel_structure::record(const device_matrix& a, offset_t nnz, const panel_limits& limits,
+                             memory_budget& budget) {
+  if ((budget.limit() - budget.used() - limits.reserve) / bytes_per_word < capacity_) return;
+  slots_ = {budget, "word_table", capacity_};
+  first_pass(a, nnz, limits.width);
+  synchronize();
+  first_pass_.record([&] { first_pass(a, nnz, limits.width); });
+  if (!first_pass_.recorded()) slots_ = {};
+}
+
 bool panel_structure::build(const device_matrix& a, offset_t nnz, const panel_limits& limits,
                             memory_budget& budget, execution& exec) {
   release();
@@ -1107,49 +1139,32 @@ bool panel_structure::build(const device_matrix& a, offset_t nnz, const panel_li
 
 bool panel_structure::try_build(const device_matrix& a, offset_t nnz, const panel_limits& limits,
                                 memory_budget& budget, execution& exec) {
-  const matrix_view matrix = view_of(a, n_, nnz);
   const auto left = [&] { return budget.limit() - budget.used() - limits.reserve; };
   const offset_t most =
       limits.most_positions > 0 ? limits.most_positions : std::numeric_limits<offset_t>::max();
-  offset_t capacity = 1;
-  while (capacity < least_capacity + first_words_per_vertex * n_) capacity *= 2;
-  device_array<word_slot> slots;
   const auto make_table = [&] {
-    if (capacity > offset_t{1} << 31 || left() / bytes_per_word < capacity) return false;
-    slots = {budget, "word_table", capacity};
-    fill_bytes(slots.data(), 0, capacity);
+    if (capacity_ > offset_t{1} << 31 || left() / bytes_per_word < capacity_) return false;
+    slots_ = {budget, "word_table", capacity_};
     return true;
   };
-  // What is filled is filled before the first launch, so that launches overlap.
-  fill_bytes(zeroed_.data(), 0, zeroed_.size());
-  fill_bytes(hint_.data(), 0xff, n_);
-  if (!make_table()) return false;
-  nearest_parents(a, nnz);
-  cut(limits.width, false);
-  launch_on_entries(justify_kernel, matrix,
-                    sibling_lists{zeros(in_children), depth_.data(), siblings_.data()},
-                    zeros(in_marks), totals());
-
-  structure_totals found{};
   auto* const note = reinterpret_cast<structure_note*>(note_.data());
-  word_table table{};
+  note->number = 0;
+  if (first_pass_.recorded()) {
+    first_pass_.launch();
+  } else {
+    if (!make_table()) return false;
+    first_pass(a, nnz, limits.width);
+  }
+  structure_totals found{};
   for (;;) {
-    table = {slots.data(), static_cast<std::uint32_t>(capacity)};
-    const cut_view cut_panels{label_.data(), begin_.data(), panel_of_.data(), panel_parent_.data()};
-    launch_with_table<near_table>(first_words_kernel, matrix, cut_panels, table, totals());
-    launch_overlapping(boundary_kernel, blocks_for(capacity), threads_per_block, 0, cut_panels,
-                       table, totals());
-    launch_overlapping(length_kernel, blocks_for(capacity), threads_per_block, 0, table,
-                       zeros(in_word_count), length());
-    scan(length_scan{begin_.data(), zeros(in_word_count), length(), word_begin_.data(),
-                     position_begin_.data(), totals(), note, ++notes_},
-         n_, reinterpret_cast<length_scan::value*>(partial_.data()));
-    wait_for_note(&note->number, notes_);
+    wait_for_note(&note->number, 1);
     found = note->totals;
     exec.check_deadline();
     const bool is_etree = found.siblings == found.justified;
     if (is_etree && found.overflow == 0) break;
-    slots = {};
+    // The next run begins with what this one comes to.
+    first_pass_.clear();
+    slots_ = {};
     if (!is_etree) {
       if (left() < 8 * offset_t{n_}) return false;
       relabel(a, nnz, budget);
@@ -1158,12 +1173,16 @@ bool panel_structure::try_build(const device_matrix& a, offset_t nnz, const pane
     } else {
       // The positions found so far are a part of all.
       if (found.positions > most) return false;
-      capacity *= left() / bytes_per_word >= 4 * capacity ? 4 : 2;
+      capacity_ *= left() / bytes_per_word >= 4 * capacity_ ? 4 : 2;
       fill_bytes(&totals()->overflow, 0, 1);
       fill_bytes(zeros(in_length), 0, 3 * offset_t{n_});
     }
     if (!make_table()) return false;
+    note->number = 0;
+    fill_bytes(slots_.data(), 0, capacity_);
+    find_words(a, nnz);
   }
+  const word_table table{slots_.data(), static_cast<std::uint32_t>(capacity_)};
   panels_ = static_cast<index_t>(found.panels);
   words_ = found.words;
   positions_ = found.positions;
@@ -1175,9 +1194,9 @@ bool panel_structure::try_build(const device_matrix& a, offset_t nnz, const pane
   const device_array<word_slot> loose_block(budget, "loose_words", words_ + words_ / per_slot + 1);
   const loose_words loose{loose_block.data(),
                           reinterpret_cast<index_t*>(loose_block.data() + words_)};
-  launch_overlapping(collect_kernel, blocks_for(capacity), threads_per_block, 0, table,
+  launch_overlapping(collect_kernel, blocks_for(capacity_), threads_per_block, 0, table,
                      static_cast<const offset_t*>(word_begin_.data()), zeros(in_cursor), loose);
-  slots = {};
+  if (!first_pass_.recorded()) slots_ = {};
   const offset_t word_bytes = words_ * bytes_per_word;
   const offset_t panel_bytes = offset_t{panels_} * (most_steps + 1) * 4;
   if ((left() - word_bytes - panel_bytes) / bytes_per_position < positions_) return false;
@@ -1195,7 +1214,7 @@ bool panel_structure::try_build(const device_matrix& a, offset_t nnz, const pane
   const auto per_warp = static_cast<unsigned>(std::clamp<offset_t>(words_ / warps, 4, 32));
   launch_overlapping(positions_kernel, blocks_for(words_ / per_warp * 32 + n_), threads_per_block,
                      0, view(), words_, per_warp, loose, columns(), in_parent(), masks_.data());
-  launch_with_table<place_table>(scatter_kernel, matrix, view());
+  launch_with_table<place_table>(scatter_kernel, view_of(a, n_, nnz), view());
   return true;
 }
 

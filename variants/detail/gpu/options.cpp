@@ -115,6 +115,10 @@ std::vector<option_spec> bitmap_panels_options() {
        .help = "blocks of a cluster, from 2 on where the device has them; 1: blocks eliminate all",
        .minimum = 1,
        .maximum = 8},
+      {.name = "recorded_launches",
+       .default_value = true,
+       .help = "record the launches that depend on no result when a matrix is prepared, and "
+               "repeat them in every run; false: launch them one by one"},
       {.name = "most_positions",
        .default_value = std::int64_t{0},
        .help = "most positions of all panels, 24 bytes each; 0: what the memory holds. Where "

@@ -394,6 +394,63 @@ inline void wait_for_note(const std::uint32_t* flag, std::uint32_t value) {
 #endif
 }
 
+/// Launches of one host thread recorded once and repeated: one call in place of many. The launches
+/// must not depend on anything but what they are given.
+class launch_sequence {
+ public:
+  launch_sequence() = default;
+  launch_sequence(const launch_sequence&) = delete;
+  launch_sequence& operator=(const launch_sequence&) = delete;
+  ~launch_sequence() { clear(); }
+
+  /// Records what `launches` launches, which must have been launched before: kernels are loaded by
+  /// their first launch. Nothing is recorded where the device cannot.
+  template <class Launches>
+  void record([[maybe_unused]] Launches&& launches) {
+    clear();
+#if defined(__CUDACC__)
+    cudaGraph_t graph = nullptr;
+    check(cudaStreamBeginCapture(cudaStreamPerThread, cudaStreamCaptureModeThreadLocal), "capture");
+    try {
+      launches();
+    } catch (...) {
+      cudaStreamEndCapture(cudaStreamPerThread, &graph);
+      if (graph != nullptr) cudaGraphDestroy(graph);
+      throw;
+    }
+    check(cudaStreamEndCapture(cudaStreamPerThread, &graph), "capture");
+    const cudaError_t made = cudaGraphInstantiate(&graph_, graph, 0);
+    cudaGraphDestroy(graph);
+    check(made, "graph");
+    check(cudaGraphUpload(graph_, cudaStreamPerThread), "graph");
+#endif
+  }
+  [[nodiscard]] bool recorded() const {
+#if defined(__CUDACC__)
+    return graph_ != nullptr;
+#else
+    return false;
+#endif
+  }
+  /// Asynchronous.
+  void launch() const {
+#if defined(__CUDACC__)
+    check(cudaGraphLaunch(graph_, cudaStreamPerThread), "graph launch");
+#endif
+  }
+  void clear() {
+#if defined(__CUDACC__)
+    if (graph_ != nullptr) cudaGraphExecDestroy(graph_);
+    graph_ = nullptr;
+#endif
+  }
+
+ private:
+#if defined(__CUDACC__)
+  cudaGraphExec_t graph_ = nullptr;
+#endif
+};
+
 /// Launches a kernel whose blocks are guaranteed to be resident together; asynchronous.
 template <class... P, class... A>
 void launch_cooperative(void (*kernel)(P...), int blocks, int threads, std::size_t shared_bytes,
