@@ -4,10 +4,11 @@
 # OUT receives time.jsonl, counting.jsonl, pattern.jsonl and so on, kernels/ (ncu), a log of each job and jobs.txt, the verdicts.
 # No job starts after SECONDS (default 300). Environment: GSOFA_BUILD (default build/device, with gsofa and
 # gsofa_counting built), GSOFA_INPUTS (default inputs/), PANELS_SETTINGS ("--set KEY=A,B ...", timed one by one),
-# PANELS_JOBS (default: check time count kernels pattern sanitize; also cpu counts kernels_pattern growth), PANELS_MATRICES.
+# PANELS_JOBS (default: check time count kernels pattern sanitize; also cpu counts kernels_pattern growth real natural tuned
+# cudss; without a GPU: symbfact parallel allcores), PANELS_MATRICES, PANELS_DEVICES (default: every GPU; none: no GPU).
 # Exit status: 0 if every job passed.
 set -uo pipefail
-[[ $# -ge 1 && $# -le 2 ]] || { sed -n '2,8p' "$0" | sed 's/^# \?//'; exit 2; }
+[[ $# -ge 1 && $# -le 2 ]] || { sed -n '2,9p' "$0" | sed 's/^# \?//'; exit 2; }
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
 cd "$root" || exit 2
 # shellcheck source=experiments/gpu_queue.sh
@@ -25,16 +26,18 @@ read -ra settings <<<"${PANELS_SETTINGS:-}"
 matrices=${PANELS_MATRICES:-bcsstk18 g7jac040sc onetone1 epb3 wang3 cage11 grid7_40 grid7_64 G2_circuit memplus bayer10 FEM_3D_thermal1
   circuit300k TT ST up56 HM PR g27_80 g7_100 DI AU}
 [[ -x $gsofa ]] || { echo "session: error: there is no $gsofa" >&2; exit 2; }
-mkdir -p "$inputs/check" "$out/kernels"
+mkdir -p "$inputs/check" "$inputs/real" "$out/kernels"
 
 # Unpacking and preparing goes on beside the first jobs.
 unpack() { # FILE TO
   [[ -f $2 ]] || { xz -dc "$1" >"$2.part" && mv "$2.part" "$2"; }
 }
-for f in "$from"/*.bin.xz "$from"/panels/*.bin.xz; do
+for f in "$from"/*.bin.xz "$from"/panels/*.bin.xz "$from"/paper/*.bin.xz; do
   [[ -f $f ]] && unpack "$f" "$inputs/$(basename "$f" .xz)" &
 done
-for f in "$from"/check/*.bin.xz; do [[ -f $f ]] && unpack "$f" "$inputs/check/$(basename "$f" .xz)"; done
+for part in check real; do
+  for f in "$from/$part"/*.bin.xz; do [[ -f $f ]] && unpack "$f" "$inputs/$part/$(basename "$f" .xz)"; done
+done
 if [[ -f $from/panels/generated ]]; then
   while read -r name spec; do
     [[ -f $inputs/$name.bin ]] && continue
@@ -62,6 +65,24 @@ job() { # KIND NAME
       --timeout 30 --out "$out/time.$2.jsonl" ;;
     counts) f=$(input "$2") && "$gsofa" run --matrix "$f" --variant $variant --want counts --verify none --warmup 3 --repeat 7 \
       --timeout 30 --out "$out/counts.$2.jsonl" ;;
+    real) export gsofa variant out
+      find "$inputs/real" -name '*.bin' -print0 | xargs -0 -P 8 -I F sh -c '"$gsofa" run --matrix F --variant $variant --verify digest \
+        --warmup 0 --repeat 2 --timeout 60 --out "$out/real.$(basename F .bin).jsonl"' ;;
+    natural) find "$inputs/check" -name '*.natural.bin' -exec "$gsofa" run --matrix {} --variant $variant --variant gpu_fill2_bitparallel \
+      --want counts --verify digest --warmup 2 --repeat 5 --timeout 30 --out "$out/natural.jsonl" \; ;;
+    tuned) f=$(input "$2") && "$gsofa" run --matrix "$f" --variant gpu_maxid_tuned --want counts --verify none --warmup 2 --repeat 5 \
+      --timeout 60 --out "$out/tuned.$2.jsonl" ;;
+    cudss) f=$(input "$2") && "$gsofa" run --matrix "$f" --variant peer_cudss --verify none --warmup 2 --repeat 5 --timeout 30 \
+      --out "$out/cudss.$2.jsonl" ;;
+    symbfact) f=$(input "$2") && "$gsofa" run --matrix "$f" --variant peer_superlu_dist --threads 1 --want counts --verify none \
+      --warmup 1 --repeat 3 --timeout 90 --out "$out/symbfact.$2.jsonl" ;;
+    parallel) f=$(input "$2") || return 1
+      for ranks in 1 2 4 8 16; do
+        mpirun --allow-run-as-root --bind-to none -np $ranks "$gsofa" run --matrix "$f" --variant peer_superlu_dist_parallel \
+          --verify none --warmup 1 --repeat 3 --timeout 60 --out "$out/parallel.$2.jsonl" || return 1
+      done ;;
+    allcores) f=$(input "$2") && "$gsofa" run --matrix "$f" --variant cpu_bitmap_panels --threads 16 --want counts --verify none \
+      --warmup 2 --repeat 5 --timeout 60 --out "$out/allcores.$2.jsonl" ;;
     cpu) f=$(input "$2") && "$gsofa" run --matrix "$f" --variant cpu_bitmap_panels --variant cpu_gilbert_peierls --threads 1 \
       --want counts --verify digest --warmup 1 --repeat 3 --timeout 60 --out "$out/cpu.$2.jsonl" ;;
     count) f=$(input "$2") && "$build/gsofa_counting" run --matrix "$f" --variant $variant --verify none --timeout 30 \
@@ -85,15 +106,20 @@ for kind in ${PANELS_JOBS:-check time count kernels pattern sanitize}; do
     kernels_pattern) for m in cage11 g27_80; do echo "kernels_pattern $m"; done ;;
     pattern) for m in bcsstk18 cage11 g27_80; do echo "pattern $m"; done ;;
     growth) while read -r m _; do [[ -n $m ]] && echo "time $m"; done <experiments/gpu_panels/growth.txt ;;
-    time | counts | cpu | count) for m in $matrices; do echo "$kind $m"; done ;;
+    real | natural) echo "$kind all" ;;
+    time | counts | cpu | count | tuned | cudss | symbfact | parallel | allcores) for m in $matrices; do echo "$kind $m"; done ;;
     *) echo "session: error: unknown job '$kind'" >&2; exit 2 ;;
   esac
 done >"$out/queue.txt"
 : >"$out/jobs.txt"
-mapfile -t gpus < <(nvidia-smi --list-gpus | awk '{ print NR - 1 }')
+if [[ -n ${PANELS_DEVICES:-} ]]; then
+  read -ra gpus <<<"$PANELS_DEVICES"
+else
+  mapfile -t gpus < <(nvidia-smi --list-gpus | awk '{ print NR - 1 }')
+fi
 run_queue "$out" $end "${gpus[@]}" <"$out/queue.txt"
 rm -f "$out/queue.txt"
-for kind in time counts cpu counting pattern; do
+for kind in time counts cpu counting pattern real tuned cudss symbfact parallel allcores; do
   compgen -G "$out/$kind.*.jsonl" >/dev/null && cat "$out/$kind".*.jsonl >"$out/$kind.jsonl"
 done
 sort "$out/jobs.txt"

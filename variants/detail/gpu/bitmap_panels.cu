@@ -22,9 +22,15 @@ constexpr int threads = 64;
 
 /// Row counts, and digests if not null. A block per panel, a warp per 64 positions: transposed, the
 /// masks of U are a word per row of the panel.
+///
+/// Also tells the host whether later rounds of the elimination passed their limit: 1, or 0.
 GSOFA_KERNEL void count_kernel(panel_view p, std::uint32_t* l_counts, std::uint32_t* u_counts,
-                               unsigned long long* digests) {
+                               unsigned long long* digests, const unsigned long long* later_cycles,
+                               unsigned long long most_later_cycles, std::uint32_t* gave_up) {
   simt::after_earlier_launches();
+  if (simt::block_index() == 0 && simt::thread_index() == 0) {
+    simt::store_to_host(gave_up, *later_cycles > most_later_cycles ? 1 : 0);
+  }
   const auto lane = static_cast<index_t>(lane_index());
   const auto warp = static_cast<index_t>(simt::thread_index() / 32);
   const auto stride = static_cast<index_t>(simt::block_size()) * 2;
@@ -216,13 +222,15 @@ class bitmap_panels final : public variant {
     matrix_.upload(a, budget_);
     const offset_t limit = megabytes > 0 ? megabytes << 20 : current_limits().free_bytes / 4 * 3;
     budget_.set_limit(limit + budget_.used());
+    gave_up_.assign(1, 0);
     rows_.prepare(a.n_rows, settings, budget_);
     structure_.prepare(a.n_rows, budget_);
     elimination_.prepare(a.n_rows,
                          {.warps_per_block = static_cast<int>(o.integer("warps_per_block")),
                           .warp_positions = static_cast<index_t>(o.integer("warp_positions")),
                           .cluster_positions = static_cast<index_t>(o.integer("cluster_positions")),
-                          .blocks_per_cluster = static_cast<int>(o.integer("blocks_per_cluster"))},
+                          .blocks_per_cluster = static_cast<int>(o.integer("blocks_per_cluster")),
+                          .most_later_cycles = most_later_cycles()},
                          budget_);
     exec.predicted_bytes["vertex_arrays"] = budget_.used() - matrix_bytes();
     if (o.flag("recorded_launches")) {
@@ -246,13 +254,19 @@ class bitmap_panels final : public variant {
     const bool digests = settings_.wants.has(want::digest);
     launch_overlapping(count_kernel, std::min(panels.panels, 1 << 16), threads, 0, panels,
                        rows_.l_counts(), rows_.u_counts(),
-                       digests ? reinterpret_cast<unsigned long long*>(rows_.digests()) : nullptr);
+                       digests ? reinterpret_cast<unsigned long long*>(rows_.digests()) : nullptr,
+                       elimination_.later_cycles(structure_), elimination_.most_later_cycles(),
+                       gave_up_.data());
     phases_.mark(exec, phase_id::supernode);
-    if (!settings_.wants.has(want::pattern)) {
-      find_supernodes(panels);
-      phases_.finish(exec);
-    } else {
-      phases_.finish(exec);
+    if (!settings_.wants.has(want::pattern)) find_supernodes(panels);
+    phases_.finish(exec);
+    if (gave_up_[0] != 0) {
+      structure_.release();
+      search(exec);
+      exec.derived["gave_up"] = 1;
+      return;
+    }
+    if (settings_.wants.has(want::pattern)) {
       if (!expand(panels, exec)) {
         rows_by_bitmaps(panels, exec);
       } else {
@@ -281,6 +295,19 @@ class bitmap_panels final : public variant {
     bits_ = {};
     expansion_.release();
     structure_.release();
+  }
+  // A search of all rows takes about a millisecond and 5 ps |V| nnz(A) (measured on small inputs in
+  // their natural order). Where the elimination passes on from panel to panel for longer than that,
+  // which no symmetric pattern makes it do, rows are searched: at most twice the time of the
+  // search.
+  [[nodiscard]] std::int64_t most_later_cycles() const {
+    constexpr double hertz = 1.9e9;
+    const std::int64_t microseconds = settings_.options.integer("search_after_us");
+    if (microseconds < 0) return -1;
+    if (microseconds > 0) return static_cast<std::int64_t>(hertz * 1e-6) * microseconds;
+    const double search =
+        1e-3 + 5e-12 * static_cast<double>(a_.n_rows) * static_cast<double>(a_.nnz());
+    return static_cast<std::int64_t>(std::min(search * hertz, 9e18));
   }
   [[nodiscard]] panel_limits limits() const {
     return {.width = static_cast<index_t>(settings_.options.integer("panel_width")),
@@ -376,6 +403,7 @@ class bitmap_panels final : public variant {
   panel_elimination elimination_;
   panel_expansion expansion_;
   device_phases phases_;
+  pinned_vector<std::uint32_t> gave_up_;
   device_array<std::uint32_t> bits_;
   std::unique_ptr<variant> searched_;
 };

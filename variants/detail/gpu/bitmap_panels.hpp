@@ -169,7 +169,7 @@ class panel_structure {
   /// A zero for each panel, and control_words more, after build().
   [[nodiscard]] std::uint32_t* finished() const;
   [[nodiscard]] std::uint32_t* control() const;
-  static constexpr offset_t control_words = 6;
+  static constexpr offset_t control_words = 8;
 
  private:
   void first_pass(const device_matrix& a, offset_t nnz, index_t width);
@@ -228,14 +228,21 @@ struct elimination_settings {
   index_t warp_positions = -1;  ///< panels up to this many positions are one warp's; -1: by number
   index_t cluster_positions = 2048;  ///< panels of more are a cluster's
   int blocks_per_cluster = 4;        ///< 1: no clusters
+  std::int64_t most_later_cycles =
+      -1;  ///< predicted, of all rounds of targets but the first; -1: any
 };
 
 /// Closes all panels of a structure whose masks hold A.
 class panel_elimination {
  public:
   void prepare(index_t n, const elimination_settings& settings, memory_budget& budget);
-  /// Up to three launches; asynchronous. Uses up finished() and control() of the structure.
+  /// Up to three launches; asynchronous. Uses up finished() and control() of the structure. Where
+  /// later rounds pass most_later_cycles, panels are left as they are.
   void run(const panel_structure& structure);
+  /// For a kernel launched behind run(): predicted cycles of later rounds, and the most there may
+  /// be.
+  [[nodiscard]] const unsigned long long* later_cycles(const panel_structure& structure) const;
+  [[nodiscard]] unsigned long long most_later_cycles() const;
   /// Of the last run, counting build only: work; cycles and time of all panels together and of
   /// those on the realised critical path, by part.
   void report(const panel_view& panels, execution& exec) const;

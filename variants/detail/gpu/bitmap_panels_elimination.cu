@@ -134,6 +134,7 @@ struct worker_state {
   mask_t any_upper;                 ///< k with an entry of U(k, :) in the boundary
   mask_t any_lower;                 ///< k with an entry of L(:, k) in the boundary
   index_t panel;                    ///< the worker's next; -1: none
+  bool gives_up;                    ///< later rounds have cost too much
 
   GSOFA_DEVICE target_routes* routes() { return reinterpret_cast<target_routes*>(this + 1); }
 };
@@ -168,7 +169,8 @@ enum panel_stamp : int {
 struct cluster_state {
   mask_t any_upper[2];  ///< as in worker_state, of the panel at hand and of the one before or after
   mask_t any_lower[2];
-  index_t panel;  ///< the cluster's next; -1: none
+  index_t panel;           ///< the cluster's next; -1: none
+  std::uint32_t gives_up;  ///< as in worker_state
 };
 
 struct elimination_view {
@@ -181,6 +183,8 @@ struct elimination_view {
   index_t* list;                    ///< panels of more positions, for the next launch
   std::uint32_t* list_count;
   index_t most;  ///< positions of a panel that this launch eliminates
+  unsigned long long* later_cycles;
+  unsigned long long most_later_cycles;
   cluster_state* clusters;
   unsigned long long* counters;  // counting build, by elimination_counter
   unsigned long long* stamps;    // counting build: panel_stamps for each panel
@@ -633,17 +637,32 @@ GSOFA_DEVICE void close_next_diagonal(const panel_view& p, const panel_place& ne
   close_diagonal_side(m, next.width, closed, of_columns);
 }
 
+// What later rounds cost, in cycles: each by itself, and each target for the steps of its sweep.
+// One round of up56 or g7jac040sc takes about so long.
+constexpr unsigned long long cycles_of_round = 8000;
+constexpr unsigned long long cycles_of_step = 3000;
+
+/// Adds to what later rounds have cost, and tells whether it is too much.
+GSOFA_DEVICE bool spends(const elimination_view& e, unsigned long long cycles) {
+  return simt::atomic_add(e.later_cycles, cycles) + cycles > e.most_later_cycles;
+}
+
+/// What a worker is to do next.
+struct outcome {
+  bool ready;     ///< go on with the panel above, whose diagonal block is closed
+  bool gives_up;  ///< nothing
+};
+
 /// Completes the masks of panel j and passes what it changes in its ancestors on to theirs. Ends
-/// with a barrier. `ready`: the diagonal block is closed. Returns whether that of the panel above
-/// is now; the worker goes on with it then.
+/// with a barrier. `ready`: the diagonal block is closed.
 ///
 /// In rounds of one target panel per warp, ascending: whether row k goes to a target depends on the
 /// targets before it only through `unpruned`. The first round closes the positions of its targets
 /// for itself, then every position is closed, stored and pushed at once; masks are read once. Later
 /// rounds, for what is not pruned by then, read closed masks.
 template <tier Tier>
-GSOFA_DEVICE bool close_and_push(const elimination_view& e, index_t j, const panel_place& place,
-                                 worker_state& s, unsigned side, bool ready) {
+GSOFA_DEVICE outcome close_and_push(const elimination_view& e, index_t j, const panel_place& place,
+                                    worker_state& s, unsigned side, bool ready) {
   using team = worker<Tier>;
   const panel_view& p = e.p;
   constexpr int unroll = team::unroll;
@@ -733,7 +752,7 @@ GSOFA_DEVICE bool close_and_push(const elimination_view& e, index_t j, const pan
   }
   if (length == w) {
     team::sync_wide();
-    return false;
+    return {false, false};
   }
 
   // k without any s in the panel with L(s, k) != 0 and U(k, s) != 0
@@ -749,6 +768,7 @@ GSOFA_DEVICE bool close_and_push(const elimination_view& e, index_t j, const pan
   const closure by_u(block.u, all_of(w));
   bool closed = false;
   bool ahead = false;
+  unsigned long long later_cycles = 0;
   for (offset_t word = place.word_begin; word < end; word += warps) {
     if constexpr (detail::counting) {
       if (leads) simt::atomic_add(e.counters + count_rounds, 1ULL);
@@ -814,7 +834,13 @@ GSOFA_DEVICE bool close_and_push(const elimination_view& e, index_t j, const pan
     }
     mask_pair any{0, 0};
     index_t from = w;
-    if (closed) from = active == 0 ? length : routes[simt::lowest_bit(active)].begin;
+    if (closed) {
+      from = active == 0 ? length : routes[simt::lowest_bit(active)].begin;
+      const index_t steps =
+          (length - from + unroll * team::wide_size() - 1) / (unroll * team::wide_size());
+      later_cycles += cycles_of_round +
+                      cycles_of_step * static_cast<unsigned>(steps) * simt::population(active);
+    }
     index_t least = 0;
     index_t rank = wide_rank;
     index_t size = team::wide_size();
@@ -890,8 +916,20 @@ GSOFA_DEVICE bool close_and_push(const elimination_view& e, index_t j, const pan
     }
     if (unpruned == 0) break;
   }
-  team::sync_wide();
-  return ahead;
+  if (later_cycles == 0) {
+    team::sync_wide();
+    return {ahead, false};
+  }
+  if constexpr (team::is_cluster) {
+    cluster_state& c = e.clusters[simt::block_index() / simt::cluster_size()];
+    if (leads) c.gives_up = spends(e, later_cycles) ? 1 : 0;
+    team::sync_wide();
+    return {ahead, simt::load_shared_state(&c.gives_up) != 0};
+  } else {
+    if (leads) s.gives_up = spends(e, later_cycles);
+    team::sync_wide();
+    return {ahead, s.gives_up};
+  }
 }
 
 /// Eliminates panel j and all panels above it whose last child this worker finishes, but for those
@@ -901,7 +939,7 @@ GSOFA_DEVICE void follow(const elimination_view& e, index_t j, worker_state& s, 
   using team = worker<Tier>;
   const bool leads = team::wide_rank() == 0;
   panel_place place = place_of(e.p, j);
-  bool ready = false;
+  outcome last{false, false};
   for (;; side ^= 1U) {
     if (place.length > e.most) {
       if (leads) e.list[simt::atomic_add(e.list_count, std::uint32_t{1})] = j;
@@ -912,8 +950,9 @@ GSOFA_DEVICE void follow(const elimination_view& e, index_t j, worker_state& s, 
     }
     note(e.stamps, j, stamp_begin, leads);
     note(e.stamps, j, stamp_start, leads);
-    ready = close_and_push<Tier>(e, j, place, s, side, ready);
+    last = close_and_push<Tier>(e, j, place, s, side, last.ready);
     note(e.stamps, j, stamp_pushed, leads);
+    if (last.gives_up) break;
     const next_panel& above = s.head[side].next;
     const index_t finished = j;
     j = above.panel;
@@ -923,8 +962,8 @@ GSOFA_DEVICE void follow(const elimination_view& e, index_t j, worker_state& s, 
         next = &e.clusters[simt::block_index() / simt::cluster_size()].panel;
       }
       if (leads) {
-        const bool last = simt::atomic_increment_acq_rel(e.finished + j) + 1 == above.children;
-        *next = last ? j : -1;
+        const bool is_last = simt::atomic_increment_acq_rel(e.finished + j) + 1 == above.children;
+        *next = is_last ? j : -1;
       }
       team::sync_wide();
       j = simt::load_shared_state(next);
@@ -962,7 +1001,8 @@ GSOFA_DEVICE void take_listed(const elimination_view& e, worker_state& s, index_
   for (;;) {
     if (team::wide_rank() == 0) {
       const std::uint32_t ticket = simt::atomic_add(e.ticket, std::uint32_t{1});
-      *next = ticket < *e.from_count ? e.from[ticket] : -1;
+      const bool goes_on = simt::load_shared_state(e.later_cycles) <= e.most_later_cycles;
+      *next = goes_on && ticket < *e.from_count ? e.from[ticket] : -1;
     }
     team::sync_wide();
     const index_t j = simt::load_shared_state(next);
@@ -1009,6 +1049,16 @@ void panel_elimination::prepare(index_t n, const elimination_settings& settings,
   cluster_states_ = {budget, "control", clusters_ * words};
 }
 
+const unsigned long long* panel_elimination::later_cycles(const panel_structure& structure) const {
+  return reinterpret_cast<const unsigned long long*>(structure.control() + 6);
+}
+
+unsigned long long panel_elimination::most_later_cycles() const {
+  return settings_.most_later_cycles < 0
+             ? ~0ULL
+             : static_cast<unsigned long long>(settings_.most_later_cycles);
+}
+
 void panel_elimination::run(const panel_structure& structure) {
   if constexpr (detail::counting) {
     fill_bytes(counters_.data(), 0, elimination_counters);
@@ -1026,6 +1076,8 @@ void panel_elimination::run(const panel_structure& structure) {
   e.clusters = reinterpret_cast<cluster_state*>(cluster_states_.data());
   e.counters = counters_.data();
   e.stamps = stamps_.data();
+  e.later_cycles = reinterpret_cast<unsigned long long*>(tickets + 6);
+  e.most_later_cycles = most_later_cycles();
 
   e.ticket = tickets;
   e.list = ready_.data();

@@ -120,6 +120,7 @@ TEST_CASE("panels of all widths, for warps, blocks and clusters, in many orders 
       settings.options.set(info.options, "cluster_positions", std::to_string(cluster_positions));
       settings.options.set(info.options, "blocks_per_cluster", std::to_string(1 + runs % 4));
       settings.options.set(info.options, "memory_budget_mb", "40");
+      settings.options.set(info.options, "search_after_us", runs % 8 == 0 ? "1" : "0");
       // Sorted rows take another way to the supernodes than the masks.
       settings.wants = k % 2 == 0 ? info.gives : info.gives.without(want::pattern);
       settings.chunk_size = static_cast<index_t>(k % 5);
@@ -132,6 +133,7 @@ TEST_CASE("panels of all widths, for warps, blocks and clusters, in many orders 
       seen["relabelled"] += exec.derived["relabelled"] != 0 ? 1 : 0;
       seen["as they are"] += exec.derived["relabelled"] == 0 ? 1 : 0;
       seen["searched"] += exec.derived["searched"] != 0 ? 1 : 0;
+      seen["gave up"] += exec.derived["gave_up"] != 0 ? 1 : 0;
       const std::int64_t others =
           std::max(cluster_positions, settings.options.integer("warp_positions"));
       seen["clusters"] += clusters && exec.derived["longest_panel"] > others ? 1 : 0;
@@ -144,7 +146,8 @@ TEST_CASE("panels of all widths, for warps, blocks and clusters, in many orders 
   CHECK(seen["boundaries"] > 1000);
   CHECK(seen["relabelled"] > 200);
   CHECK(seen["as they are"] > 200);
-  CHECK(seen["searched"] == 0);
+  CHECK(seen["gave up"] > 10);
+  CHECK(seen["searched"] == seen["gave up"]);
 }
 
 TEST_CASE("panels, position lists, relative places and first masks are what they are said to be") {

@@ -115,6 +115,13 @@ std::vector<option_spec> bitmap_panels_options() {
        .help = "blocks of a cluster, from 2 on where the device has them; 1: blocks eliminate all",
        .minimum = 1,
        .maximum = 8},
+      {.name = "search_after_us",
+       .default_value = std::int64_t{0},
+       .help = "microseconds (predicted) that passing on beyond the first panels of a boundary may "
+               "take before rows are searched instead; 0: as long as the search is predicted to "
+               "take; -1: any",
+       .minimum = -1,
+       .maximum = std::int64_t{1} << 40},
       {.name = "recorded_launches",
        .default_value = true,
        .help = "record the launches that depend on no result when a matrix is prepared, and "
