@@ -78,7 +78,7 @@ job() { # KIND NAME
       --warmup 1 --repeat 3 --timeout 90 --out "$out/symbfact.$2.jsonl" ;;
     parallel) f=$(input "$2") || return 1
       for ranks in 1 2 4 8 16; do
-        mpirun --allow-run-as-root --bind-to none -np $ranks "$gsofa" run --matrix "$f" --variant peer_superlu_dist_parallel \
+        mpirun --allow-run-as-root --bind-to none --oversubscribe -np $ranks "$gsofa" run --matrix "$f" --variant peer_superlu_dist_parallel \
           --verify none --warmup 1 --repeat 3 --timeout 60 --out "$out/parallel.$2.jsonl" || return 1
       done ;;
     allcores) f=$(input "$2") && "$gsofa" run --matrix "$f" --variant cpu_bitmap_panels --threads 16 --want counts --verify none \
