@@ -102,7 +102,7 @@ for kind in ${PANELS_JOBS:-check time count kernels pattern sanitize}; do
   case $kind in
     check) echo "check all"; echo "repeat bcsstk18"; echo "repeat g7jac040sc" ;;
     sanitize) echo "memcheck all"; echo "racecheck all" ;;
-    kernels) for m in bcsstk18 onetone1 cage11 up56 HM g27_80 AU; do echo "kernels $m"; done ;;
+    kernels) for m in bcsstk18 onetone1 cage11 up56 PR g27_80 AU; do echo "kernels $m"; done ;;
     kernels_pattern) for m in cage11 g27_80; do echo "kernels_pattern $m"; done ;;
     pattern) for m in bcsstk18 cage11 g27_80; do echo "pattern $m"; done ;;
     growth) while read -r m _; do [[ -n $m ]] && echo "time $m"; done <experiments/gpu_panels/growth.txt ;;
