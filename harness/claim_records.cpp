@@ -176,9 +176,11 @@ const json* claim_records::find(const claim_leaf& leaf, const std::string& matri
     if (std::ranges::find(wants, json("pattern")) != wants.end()) continue;
     if (text_of(r.at("mpi").at("ranks")) != ranks || text_of(r.at("chunk_size")) != chunk) continue;
     if (fixed.contains("threads") && text_of(r.at("threads")) != fixed["threads"]) continue;
+    // An option that came later has its default in the records before it.
     const bool same = std::ranges::all_of(options.values(), [&](const auto& o) {
       const auto it = r.at("options").find(o.first);
-      return it != r.at("options").end() && text_of(*it) == to_string(o.second);
+      return it == r.at("options").end() ? !leaf.settings.contains(o.first)
+                                         : text_of(*it) == to_string(o.second);
     });
     if (!same) continue;
     if (best != nullptr && r.at("threads") != best->at("threads")) {

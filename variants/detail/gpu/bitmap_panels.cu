@@ -228,6 +228,7 @@ class bitmap_panels final : public variant {
     elimination_.prepare(a.n_rows,
                          {.warps_per_block = static_cast<int>(o.integer("warps_per_block")),
                           .warp_positions = static_cast<index_t>(o.integer("warp_positions")),
+                          .few_panels = static_cast<index_t>(o.integer("few_panels")),
                           .cluster_positions = static_cast<index_t>(o.integer("cluster_positions")),
                           .blocks_per_cluster = static_cast<int>(o.integer("blocks_per_cluster")),
                           .most_later_cycles = most_later_cycles()},

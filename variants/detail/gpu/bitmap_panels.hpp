@@ -225,7 +225,8 @@ class panel_structure {
 /// How panels are shared out.
 struct elimination_settings {
   int warps_per_block = 8;
-  index_t warp_positions = -1;  ///< panels up to this many positions are one warp's; -1: by number
+  index_t warp_positions = 128;      ///< panels up to this many positions are one warp's
+  index_t few_panels = -1;           ///< up to so many, blocks have all; -1: 16 a multiprocessor
   index_t cluster_positions = 2048;  ///< panels of more are a cluster's
   int blocks_per_cluster = 4;        ///< 1: no clusters
   std::int64_t most_later_cycles =

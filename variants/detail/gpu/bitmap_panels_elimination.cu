@@ -32,6 +32,16 @@
 //    what is below has been done. Plain loads and stores serve then.
 //  * ORs among workers race only with each other: relaxed is enough, since OR commutes and no bit
 //    is read before the count of its panel is complete.
+//  * Where the panel P above J has one child, two warps close the diagonal block of P while the
+//    others sweep J. They read the masks of P's own vertices: all pushes to them but J's are of
+//    panels below J and happened before J's masks were read; what J adds they compute themselves,
+//    from the closed masks of the first word, which are in shared memory behind a barrier. The
+//    sweep leaves these masks out; they are written behind the barrier that ends J, from the block.
+//  * A round closes the masks of its words for itself. In a cluster, blocks read these masks while
+//    others may be through with their routes: a barrier of the cluster stands between these reads
+//    and the first store of a sweep.
+//  * Giving up: the cycles of later rounds are added up by relaxed atomics. A worker that sees too
+//    many leaves, at a barrier with all its threads; nobody waits for it. Masks are not read then.
 // What is said of barriers holds of a cluster with its own, which releases and acquires at the
 // scope of the cluster: causality order is transitive over scopes. The list of a launch is read in
 // the next: ordered by the end of the grid.
@@ -1083,9 +1093,8 @@ void panel_elimination::run(const panel_structure& structure) {
   e.list = ready_.data();
   e.list_count = counts;
   // Blocks are the faster workers, warps the more.
-  constexpr index_t few = 16;  // panels for each multiprocessor
-  const bool by_blocks = e.p.panels <= few * multiprocessors();
-  e.most = settings_.warp_positions >= 0 ? settings_.warp_positions : by_blocks ? 0 : 128;
+  const index_t few = settings_.few_panels >= 0 ? settings_.few_panels : 16 * multiprocessors();
+  e.most = e.p.panels <= few ? 0 : settings_.warp_positions;
   launch_overlapping(warp_panels_kernel, warp_blocks_, warp_threads,
                      warp_threads / 32 * state_bytes(1), e);
   if (longest <= e.most) return;

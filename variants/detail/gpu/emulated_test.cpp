@@ -119,6 +119,7 @@ TEST_CASE("panels of all widths, for warps, blocks and clusters, in many orders 
       const bool clusters = runs % 4 != 0;
       settings.options.set(info.options, "cluster_positions", std::to_string(cluster_positions));
       settings.options.set(info.options, "blocks_per_cluster", std::to_string(1 + runs % 4));
+      settings.options.set(info.options, "few_panels", runs % 5 == 0 ? "-1" : "0");
       settings.options.set(info.options, "memory_budget_mb", "40");
       settings.options.set(info.options, "search_after_us", runs % 8 == 0 ? "1" : "0");
       // Sorted rows take another way to the supernodes than the masks.
