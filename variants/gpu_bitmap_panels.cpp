@@ -41,8 +41,8 @@
 //   18 block panels     elimination of the rest, but for panels of > cluster_positions if there are
 //                       to be clusters: then a launch for these
 //   19 counts           and digests
-//   20 supernodes       if wanted: a warp per panel gathers the L of a chunk, one then walks over
-//                       its rows
+//   20 supernodes       if wanted: a thread per row gathers its L inside the chunk, one then walks
+//                       over them
 //   21- sorted rows     if wanted: where rows begin, reduce and scan [h: sizes]; words listed and
 //                       sorted by target, a row of L reads the list of its panel; rows of U from
 //                       tiles of positions, by other blocks of the same launch. Where they do not

@@ -29,7 +29,8 @@ GSOFA_KERNEL void count_kernel(panel_view p, std::uint32_t* l_counts, std::uint3
                                unsigned long long most_later_cycles, std::uint32_t* gave_up) {
   simt::after_earlier_launches();
   if (simt::block_index() == 0 && simt::thread_index() == 0) {
-    simt::store_to_host(gave_up, *later_cycles > most_later_cycles ? 1 : 0);
+    // The host waits for the end of the launch.
+    *gave_up = *later_cycles > most_later_cycles ? 1 : 0;
   }
   const auto lane = static_cast<index_t>(lane_index());
   const auto warp = static_cast<index_t>(simt::thread_index() / 32);
@@ -109,75 +110,51 @@ struct panel_rows {
   }
 };
 
-constexpr index_t supernode_rows = 128;  // of a chunk at most
+constexpr index_t supernode_rows = 128;  // of a chunk at most, and threads
 
-/// What the rows of a chunk of L have in its columns, in shared memory, by quarters of 32 columns.
-struct chunk_rows {
-  std::uint32_t columns[supernode_rows][4];
-
-  GSOFA_DEVICE void add(index_t row, mask_t lower, index_t at) {
-    // Columns at .. at + 63 of the chunk, those before 0 and behind its end left out.
-    for (index_t quarter = 0; quarter < 4; ++quarter) {
-      const index_t by = at - quarter * 32;
-      if (by <= -mask_bits || by >= 32) continue;
-      const auto part = static_cast<std::uint32_t>(by < 0 ? lower >> -by : lower << by);
-      if (part != 0) simt::atomic_or(&columns[row][quarter], part);
-    }
-  }
-};
-
-/// T3 supernodes of chunks of up to supernode_rows rows, a block for each. A warp per panel: its
-/// positions ascend, those with a row of the chunk follow each other. Then one warp finds the end
-/// of one supernode after the other: the first row behind its first row r that does not follow its
-/// predecessor or has no L(., r). Not for relabelled panels.
+/// T3 supernodes of chunks of up to supernode_rows rows, a block for each: a thread gathers what
+/// its row of L has in the columns of the chunk, panel by panel; one thread then walks over the
+/// rows. Not for relabelled panels.
 GSOFA_KERNEL void panel_supernodes_kernel(panel_view p, const std::uint32_t* u_counts,
                                           index_t chunk, unsigned char* is_start) {
   simt::after_earlier_launches();
-  auto& rows = *simt::shared_memory<chunk_rows>();
-  const auto lane = static_cast<index_t>(lane_index());
-  const auto warp = static_cast<index_t>(simt::thread_index() / 32);
-  const auto warps = static_cast<index_t>(simt::block_size() / 32);
-  const auto begin = static_cast<index_t>(simt::block_index()) * chunk;
-  const index_t size = chunk < p.n - begin ? chunk : p.n - begin;
-  for (auto k = static_cast<index_t>(simt::thread_index()); k < supernode_rows * 4;
-       k += static_cast<index_t>(simt::block_size())) {
-    rows.columns[k / 4][k % 4] = 0;
+  auto* const low = simt::shared_memory<mask_t>();  // columns 0..63 of the chunk; zero: not flagged
+  auto* const high = low + supernode_rows;
+  const auto thread = static_cast<index_t>(simt::thread_index());
+  const auto begin = static_cast<offset_t>(simt::block_index()) * chunk;
+  const offset_t end = begin + chunk < p.n ? begin + chunk : p.n;
+  mask_t columns[2] = {0, 0};
+  if (begin + thread < end) {
+    const auto row = static_cast<index_t>(begin + thread);
+    if (thread > 0 && u_counts[row] + 1 == u_counts[row - 1]) {
+      const index_t last = p.panel_of[row];
+      for (index_t j = p.panel_of[begin]; j <= last; ++j) {
+        const index_t z = p.position(j, row);
+        if (z < 0) continue;
+        const mask_t lower = p.masks[p.position_begin[j] + z].lower;
+        const auto at = static_cast<index_t>(p.begin[j] - begin);  // of the panel in the chunk
+        if (at < 0) {
+          columns[0] |= lower >> -at;
+        } else if (at < mask_bits) {
+          columns[0] |= lower << at;
+          if (at > 0) columns[1] |= lower >> (mask_bits - at);
+        } else {
+          columns[1] |= lower << (at - mask_bits);
+        }
+      }
+    }
   }
+  low[thread] = columns[0];
+  high[thread] = columns[1];
   simt::sync_block();
-  const index_t last = p.panel_of[begin + size - 1];
-  for (index_t j = p.panel_of[begin] + warp; j <= last; j += warps) {
-    const index_t at = p.begin[j] - begin;
-    const offset_t first = p.position_begin[j];
-    const index_t length = p.length(j);
-    for (index_t z = (at < 0 ? -at : 0) + lane; z < length; z += 32) {
-      const index_t row = p.columns[first + z] - begin;
-      if (row >= size) break;
-      rows.add(row, p.masks[first + z].lower, at);
-    }
-  }
-  simt::sync_block();
-  if (warp > 0) return;
-  // Rows lane + 32 q that follow their predecessor.
-  std::uint32_t columns[4][4];
-  GSOFA_UNROLL for (index_t q = 0; q < 4; ++q) {
-    const index_t k = q * 32 + lane;
-    const bool follows = k > 0 && k < size && u_counts[begin + k] + 1 == u_counts[begin + k - 1];
-    GSOFA_UNROLL for (index_t part = 0; part < 4; ++part) {
-      columns[q][part] = follows ? rows.columns[k][part] : 0;
-    }
-  }
-  if (lane == 0) is_start[begin] = 1;
-  for (index_t r = 0; r < size;) {
-    index_t next = size;
-    GSOFA_UNROLL for (index_t q = 3; q >= 0; --q) {
-      std::uint32_t part = columns[q][0];
-      GSOFA_UNROLL for (index_t k = 1; k < 4; ++k) part = r / 32 == k ? columns[q][k] : part;
-      const index_t k = q * 32 + lane;
-      const unsigned ends = simt::ballot(k > r && k < size && (part >> (r % 32) & 1U) == 0);
-      if (ends != 0) next = q * 32 + static_cast<index_t>(simt::lowest_bit(ends));
-    }
-    r = next;
-    if (lane == 0 && r < size) is_start[begin + r] = 1;
+  if (thread != 0) return;
+  index_t first = 0;
+  is_start[begin] = 1;
+  for (index_t k = 1; begin + k < end; ++k) {
+    const mask_t word = first < mask_bits ? low[k] : high[k];
+    if ((word >> (first % mask_bits) & 1U) != 0) continue;
+    first = k;
+    is_start[begin + k] = 1;
   }
 }
 
@@ -329,7 +306,7 @@ class bitmap_panels final : public variant {
       return;
     }
     launch_overlapping(panel_supernodes_kernel, (a_.n_rows - 1) / chunk + 1, supernode_rows,
-                       sizeof(chunk_rows), panels,
+                       2 * supernode_rows * sizeof(mask_t), panels,
                        static_cast<const std::uint32_t*>(rows_.u_counts()), chunk,
                        rows_.supernode_starts());
   }

@@ -250,7 +250,7 @@ class panel_elimination {
 
  private:
   elimination_settings settings_;
-  int warp_blocks_ = 0, block_blocks_ = 0, clusters_ = 0;
+  int warp_blocks_ = 0, block_blocks_ = 0, half_blocks_ = 0, clusters_ = 0;
   device_array<unsigned long long> counters_, stamps_;
   device_array<index_t> ready_, long_ready_;
   device_array<std::uint64_t> cluster_states_;

@@ -119,6 +119,8 @@ struct next_panel {
 
 constexpr int warp_threads = 128;  // of a block of the first launch
 constexpr int most_warps = 16;     // of a block of the second
+constexpr int half_warps = 8;      // where all panels are short
+constexpr index_t short_positions = 512;
 
 /// Where a word of a panel lies and whom it concerns.
 struct word_head {
@@ -1051,6 +1053,8 @@ void panel_elimination::prepare(index_t n, const elimination_settings& settings,
   warp_blocks_ = std::max(
       1, resident_blocks(warp_panels_kernel, warp_threads, warp_threads / 32 * state_bytes(1)));
   block_blocks_ = std::max(1, resident_blocks(block_panels_kernel, threads, bytes));
+  half_blocks_ =
+      std::max(1, resident_blocks(block_panels_kernel, half_warps * 32, state_bytes(half_warps)));
   clusters_ =
       settings_.blocks_per_cluster > 1
           ? resident_clusters(cluster_panels_kernel, settings_.blocks_per_cluster, threads, bytes)
@@ -1075,8 +1079,15 @@ void panel_elimination::run(const panel_structure& structure) {
     fill_bytes(stamps_.data(), 0, stamps_.size());
   }
   const index_t longest = structure.longest();
-  const int threads = settings_.warps_per_block * 32;
-  const std::size_t bytes = state_bytes(settings_.warps_per_block);
+  // Blocks are the faster workers, warps the more; of short panels, half as many threads finish as
+  // soon, and two blocks share a multiprocessor.
+  const index_t few = settings_.few_panels >= 0 ? settings_.few_panels : 16 * multiprocessors();
+  const bool by_blocks = structure.view().panels <= few;
+  const bool half =
+      by_blocks && longest <= short_positions && settings_.warps_per_block > half_warps;
+  const int warps = half ? half_warps : settings_.warps_per_block;
+  const int threads = warps * 32;
+  const std::size_t bytes = state_bytes(warps);
   std::uint32_t* const tickets = structure.control();
   std::uint32_t* const counts = tickets + 3;
   elimination_view e{};
@@ -1092,9 +1103,7 @@ void panel_elimination::run(const panel_structure& structure) {
   e.ticket = tickets;
   e.list = ready_.data();
   e.list_count = counts;
-  // Blocks are the faster workers, warps the more.
-  const index_t few = settings_.few_panels >= 0 ? settings_.few_panels : 16 * multiprocessors();
-  e.most = e.p.panels <= few ? 0 : settings_.warp_positions;
+  e.most = by_blocks ? 0 : settings_.warp_positions;
   launch_overlapping(warp_panels_kernel, warp_blocks_, warp_threads,
                      warp_threads / 32 * state_bytes(1), e);
   if (longest <= e.most) return;
@@ -1105,7 +1114,7 @@ void panel_elimination::run(const panel_structure& structure) {
   e.list = long_ready_.data();
   e.list_count = counts + 1;
   e.most = clusters_ > 0 ? settings_.cluster_positions : max_index;
-  launch_overlapping(block_panels_kernel, block_blocks_, threads, bytes, e);
+  launch_overlapping(block_panels_kernel, half ? half_blocks_ : block_blocks_, threads, bytes, e);
   if (longest <= e.most) return;
 
   fill_bytes(cluster_states_.data(), 0, cluster_states_.size());

@@ -101,7 +101,9 @@ std::vector<option_spec> bitmap_panels_options() {
        .maximum = max_index},
       {.name = "few_panels",
        .default_value = std::int64_t{-1},
-       .help = "up to this many panels, blocks eliminate all; -1: 16 for each multiprocessor",
+       .help = "up to this many panels, blocks eliminate all, of up to 8 warps if no panel has "
+               "over 512 "
+               "positions; -1: 16 for each multiprocessor",
        .minimum = -1,
        .maximum = max_index},
       {.name = "warps_per_block",
