@@ -22,16 +22,9 @@ constexpr int threads = 64;
 
 /// Row counts, and digests if not null. A block per panel, a warp per 64 positions: transposed, the
 /// masks of U are a word per row of the panel.
-///
-/// Also tells the host whether later rounds of the elimination passed their limit: 1, or 0.
 GSOFA_KERNEL void count_kernel(panel_view p, std::uint32_t* l_counts, std::uint32_t* u_counts,
-                               unsigned long long* digests, const unsigned long long* later_cycles,
-                               unsigned long long most_later_cycles, std::uint32_t* gave_up) {
+                               unsigned long long* digests) {
   simt::after_earlier_launches();
-  if (simt::block_index() == 0 && simt::thread_index() == 0) {
-    // The host waits for the end of the launch.
-    *gave_up = *later_cycles > most_later_cycles ? 1 : 0;
-  }
   const auto lane = static_cast<index_t>(lane_index());
   const auto warp = static_cast<index_t>(simt::thread_index() / 32);
   const auto stride = static_cast<index_t>(simt::block_size()) * 2;
@@ -199,7 +192,6 @@ class bitmap_panels final : public variant {
     matrix_.upload(a, budget_);
     const offset_t limit = megabytes > 0 ? megabytes << 20 : current_limits().free_bytes / 4 * 3;
     budget_.set_limit(limit + budget_.used());
-    gave_up_.assign(1, 0);
     rows_.prepare(a.n_rows, settings, budget_);
     structure_.prepare(a.n_rows, budget_);
     elimination_.prepare(a.n_rows,
@@ -232,13 +224,11 @@ class bitmap_panels final : public variant {
     const bool digests = settings_.wants.has(want::digest);
     launch_overlapping(count_kernel, std::min(panels.panels, 1 << 16), threads, 0, panels,
                        rows_.l_counts(), rows_.u_counts(),
-                       digests ? reinterpret_cast<unsigned long long*>(rows_.digests()) : nullptr,
-                       elimination_.later_cycles(structure_), elimination_.most_later_cycles(),
-                       gave_up_.data());
+                       digests ? reinterpret_cast<unsigned long long*>(rows_.digests()) : nullptr);
     phases_.mark(exec, phase_id::supernode);
     if (!settings_.wants.has(want::pattern)) find_supernodes(panels);
     phases_.finish(exec);
-    if (gave_up_[0] != 0) {
+    if (elimination_.gave_up()) {
       structure_.release();
       search(exec);
       exec.derived["gave_up"] = 1;
@@ -381,7 +371,6 @@ class bitmap_panels final : public variant {
   panel_elimination elimination_;
   panel_expansion expansion_;
   device_phases phases_;
-  pinned_vector<std::uint32_t> gave_up_;
   device_array<std::uint32_t> bits_;
   std::unique_ptr<variant> searched_;
 };

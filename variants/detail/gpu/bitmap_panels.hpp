@@ -240,10 +240,8 @@ class panel_elimination {
   /// Up to three launches; asynchronous. Uses up finished() and control() of the structure. Where
   /// later rounds pass most_later_cycles, panels are left as they are.
   void run(const panel_structure& structure);
-  /// For a kernel launched behind run(): predicted cycles of later rounds, and the most there may
-  /// be.
-  [[nodiscard]] const unsigned long long* later_cycles(const panel_structure& structure) const;
-  [[nodiscard]] unsigned long long most_later_cycles() const;
+  /// Whether they were, once the device has done what the last run() launched.
+  [[nodiscard]] bool gave_up() const { return gave_up_[0] != 0; }
   /// Of the last run, counting build only: work; cycles and time of all panels together and of
   /// those on the realised critical path, by part.
   void report(const panel_view& panels, execution& exec) const;
@@ -254,6 +252,7 @@ class panel_elimination {
   device_array<unsigned long long> counters_, stamps_;
   device_array<index_t> ready_, long_ready_;
   device_array<std::uint64_t> cluster_states_;
+  pinned_vector<std::uint32_t> gave_up_;
 };
 
 /// L and U by sorted rows on the device, in the caller's numbering.

@@ -197,6 +197,7 @@ struct elimination_view {
   index_t most;  ///< positions of a panel that this launch eliminates
   unsigned long long* later_cycles;
   unsigned long long most_later_cycles;
+  std::uint32_t* gave_up;  ///< memory of the host: set to 1 where that is passed
   cluster_state* clusters;
   unsigned long long* counters;  // counting build, by elimination_counter
   unsigned long long* stamps;    // counting build: panel_stamps for each panel
@@ -654,9 +655,12 @@ GSOFA_DEVICE void close_next_diagonal(const panel_view& p, const panel_place& ne
 constexpr unsigned long long cycles_of_round = 8000;
 constexpr unsigned long long cycles_of_step = 3000;
 
-/// Adds to what later rounds have cost, and tells whether it is too much.
+/// Adds to what later rounds have cost, and tells whether it is too much; then also the host, which
+/// looks when the launches have ended.
 GSOFA_DEVICE bool spends(const elimination_view& e, unsigned long long cycles) {
-  return simt::atomic_add(e.later_cycles, cycles) + cycles > e.most_later_cycles;
+  const bool too_much = simt::atomic_add(e.later_cycles, cycles) + cycles > e.most_later_cycles;
+  if (too_much) simt::store_to_host(e.gave_up, 1);
+  return too_much;
 }
 
 /// What a worker is to do next.
@@ -1046,6 +1050,7 @@ void panel_elimination::prepare(index_t n, const elimination_settings& settings,
   settings_ = settings;
   ready_ = {budget, "schedule", n};
   long_ready_ = {budget, "schedule", n};
+  gave_up_.assign(1, 0);
   counters_ = {budget, "control", elimination_counters};
   if (detail::counting) stamps_ = {budget, "stamps", offset_t{n} * panel_stamps};
   const int threads = settings_.warps_per_block * 32;
@@ -1061,16 +1066,6 @@ void panel_elimination::prepare(index_t n, const elimination_settings& settings,
           : 0;
   constexpr auto words = static_cast<offset_t>(sizeof(cluster_state) / 8);
   cluster_states_ = {budget, "control", clusters_ * words};
-}
-
-const unsigned long long* panel_elimination::later_cycles(const panel_structure& structure) const {
-  return reinterpret_cast<const unsigned long long*>(structure.control() + 6);
-}
-
-unsigned long long panel_elimination::most_later_cycles() const {
-  return settings_.most_later_cycles < 0
-             ? ~0ULL
-             : static_cast<unsigned long long>(settings_.most_later_cycles);
 }
 
 void panel_elimination::run(const panel_structure& structure) {
@@ -1098,7 +1093,11 @@ void panel_elimination::run(const panel_structure& structure) {
   e.counters = counters_.data();
   e.stamps = stamps_.data();
   e.later_cycles = reinterpret_cast<unsigned long long*>(tickets + 6);
-  e.most_later_cycles = most_later_cycles();
+  e.most_later_cycles = settings_.most_later_cycles < 0
+                            ? ~0ULL
+                            : static_cast<unsigned long long>(settings_.most_later_cycles);
+  gave_up_[0] = 0;
+  e.gave_up = gave_up_.data();
 
   e.ticket = tickets;
   e.list = ready_.data();
