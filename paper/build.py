@@ -10,7 +10,8 @@ paragraphs, lists, tables, **bold**, `code`) with these in braces:
   {{number NAME}}       an expression of [numbers] of claims.toml
   {{figure NAME|TEXT}}  plots/NAME.py's figure with a caption
   {{claims ITEM}}       table of the item's claims: paper, here, verdict, why
-  {{csv NAME ROW...}}    the named rows of a table of numbers; {{rows NAME}}: how many it has, {{rows NAME|COLUMN<=X}}: of
+  {{csv NAME ROW...}}    the named rows of a table of numbers, or of a figure's points; all, if none is named;
+                         {{rows NAME}}: how many it has, {{rows NAME|COLUMN<=X}}: of
                         them with a number of at most X in a column
   {{scoreboard}}        verdicts by kind; {{findings}}
 
@@ -32,7 +33,7 @@ from pathlib import Path
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent
 # Figures whose records are not those of the claims of their item.
-RECORDS_OF = {"fig19_scaling": "scaling", "growth": "growth", "growth_fits": "families"}
+RECORDS_OF = {"fig19_scaling": "scaling", "growth": "growth", "growth_fits": "families", "peers": "peers"}
 TABLES = {"supplement_numeric": "experiments/records/2026-11-21_cpu/supplement_numeric.csv"}
 VERDICTS = ("reproduced", "shape only", "not reproduced", "not testable here")
 
@@ -150,14 +151,17 @@ class Content:
         return ("verdict", "claims", *columns), rows
 
     def points(self, name):
-        if name not in TABLES:
+        path = ROOT / TABLES[name] if name in TABLES else self.figures / f"{name}.csv"
+        if not path.exists():
             raise Fault(f"no table '{name}'")
-        with open(ROOT / TABLES[name], encoding="utf-8") as f:
+        with open(path, encoding="utf-8") as f:
             rows = list(csv.reader(f))
         return tuple(rows[0]), [tuple(r) for r in rows[1:]]
 
     def chosen(self, name, keys):
         header, rows = self.points(name)
+        if not keys:
+            return header, rows
         found = [r for r in rows if r[0] in keys]
         if len(found) != len(keys):
             raise Fault(f"{name} does not have all of {', '.join(keys)}")
@@ -278,7 +282,7 @@ def render(source, content, writer):
             parts.append(writer.figure(content.figure(m.group(1)), fill(m.group(2).strip())))
         elif m := re.fullmatch(r"\{\{claims (\w+)\}\}", one):
             parts.append(writer.table(*content.claim_rows(m.group(1)), CLAIM_WIDTHS))
-        elif m := re.fullmatch(r"\{\{csv (\w+) (.*)\}\}", one):
+        elif m := re.fullmatch(r"\{\{csv (\w+)(.*)\}\}", one):
             parts.append(writer.table(*content.chosen(m.group(1), m.group(2).split())))
         elif one == "{{scoreboard}}":
             parts.append(writer.table(*content.scoreboard()))
