@@ -34,6 +34,8 @@ HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent
 # Figures whose records are not those of the claims of their item.
 RECORDS_OF = {"fig19_scaling": "scaling", "growth": "growth", "growth_fits": "families", "peers": "peers"}
+# Tables that a figure is drawn from beside its records.
+BESIDE = {"peers": ["experiments/records/2026-11-22_h200_x2_panels/counts.csv"]}
 TABLES = {"supplement_numeric": "experiments/records/2026-11-21_cpu/supplement_numeric.csv"}
 VERDICTS = ("reproduced", "shape only", "not reproduced", "not testable here")
 
@@ -93,6 +95,7 @@ class Content:
         for place in self.records[self.records_of.get(name, "paper")]:
             path = ROOT / place
             files += sorted(path.glob("*.jsonl")) if path.is_dir() else [path]
+        files += [ROOT / place for place in BESIDE.get(name, [])]
         done = subprocess.run([sys.executable, script, "--records", *files, "--out", self.figures],
                               capture_output=True, text=True)
         if done.returncode != 0:
