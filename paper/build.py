@@ -286,7 +286,10 @@ def render(source, content, writer):
         elif m := re.fullmatch(r"\{\{claims (\w+)\}\}", one):
             parts.append(writer.table(*content.claim_rows(m.group(1)), CLAIM_WIDTHS))
         elif m := re.fullmatch(r"\{\{csv (\w+)(.*)\}\}", one):
-            parts.append(writer.table(*content.chosen(m.group(1), m.group(2).split())))
+            header, rows = content.chosen(m.group(1), m.group(2).split())
+            wide = len(header) > 9
+            widths = (0.15, *[0.85 / (len(header) - 1) * 0.75] * (len(header) - 1)) if wide else None
+            parts.append(writer.table(header, rows, widths))
         elif one == "{{scoreboard}}":
             parts.append(writer.table(*content.scoreboard()))
         elif one == "{{findings}}":

@@ -16,7 +16,8 @@ SERIES = ((OURS, "gpu_bitmap_panels"), ("gpu_maxid_tuned", "gpu_maxid_tuned"), (
           ("peer_superlu_dist", "SuperLU_DIST, 1 core"),
           ("peer_superlu_dist_parallel", "SuperLU_DIST, best of 1 to 16 ranks"),
           ("cpu_bitmap_panels", "cpu_bitmap_panels, 16 threads"))
-COLUMNS = ("matrix", "n", "nnz(L+U)", "panels", "panels, digests", "maxid_tuned", "cuDSS", "1 core", "parallel", "ranks",
+FAMILIES = {"grid7": "7-point", "grid27": "27-point", "circuit": "circuit"}
+COLUMNS = ("matrix", "n", "nnz (L+U)", "panels", "with digests", "maxid tuned", "cuDSS", "1 core", "on ranks", "ranks",
            "16 threads", "1 core / ours", "best CPU / ours")
 
 
@@ -28,7 +29,17 @@ def seconds(record):
 
 
 def label_of(name, stand_in):
-    return name.removeprefix("gen:").split(",seed")[0] + ("*" if stand_in else "")
+    """A name for an axis and a narrow column; generated inputs by family and size."""
+    if name.startswith("gen:"):
+        family, _, given = name.removeprefix("gen:").partition(":")
+        sizes = dict(part.split("=") for part in given.split(","))
+        size = f"{sizes['nx']}^3" if "nx" in sizes else sizes["n"]
+        return f"{FAMILIES[family]} {size}" + (" one-way" if "oneway" in sizes else "")
+    return name + ("*" if stand_in else "")
+
+
+def digits(value):
+    return f"{value:.0f}" if value >= 100 else f"{value:.3g}"
 
 
 def name_of(record):
@@ -79,7 +90,7 @@ def draw(args):
     axis.legend(fontsize=6.5, ncols=2, loc="lower left", bbox_to_anchor=(0, 1))
 
     def ms(variant, m):
-        return f"{1e3 * times[variant, m]:.3g}" if (variant, m) in times else ""
+        return digits(1e3 * times[variant, m]) if (variant, m) in times else ""
 
     rows = []
     one_core, best = {}, {}
@@ -91,10 +102,10 @@ def draw(args):
             one_core[m] = times["peer_superlu_dist", m] / ours
         if cpus:
             best[m] = min(cpus) / ours
-        rows.append((m, exact[m][0], f"{exact[m][1]:.3g}", ms(OURS, m), f"{1e3 * full[m]:.3g}", ms("gpu_maxid_tuned", m),
+        rows.append((m, exact[m][0], f"{exact[m][1]:.3g}", ms(OURS, m), digits(1e3 * full[m]), ms("gpu_maxid_tuned", m),
                      ms("peer_cudss", m), ms("peer_superlu_dist", m), ms("peer_superlu_dist_parallel", m),
                      ranks.get(("peer_superlu_dist_parallel", m), ""), ms("cpu_bitmap_panels", m),
-                     f"{one_core[m]:.3g}" if m in one_core else "", f"{best[m]:.3g}" if m in best else ""))
+                     digits(one_core[m]) if m in one_core else "", digits(best[m]) if m in best else ""))
     means = [f"{math.exp(statistics.fmean(map(math.log, found.values()))):.3g}" if found else "" for found in (one_core, best)]
     rows.append(("geometric mean", *[""] * (len(COLUMNS) - 3), *means))
     style.save(fig, args.out, "peers", COLUMNS, rows)
