@@ -18,8 +18,7 @@
 // Memory order. Masks of a panel P are written by atomic ORs of workers of panels below P, then by
 // plain loads and stores of P's worker. Let W be a worker that has pushed C, any panel below P.
 //  * The ORs of W's threads happen before the barrier that ends close_and_push(), and this before
-//  the
-//    increment of C's parent's counter by W's thread 0, which is a release (device scope; the
+//    the increment of C's parent's counter by W's thread 0, which is a release (device scope; the
 //    barrier orders its own threads at block scope, and causality order is transitive).
 //  * Increments of one counter are read-modify-writes: they form one release sequence. Who
 //    completes the count is last and acquires from all before. The same thread then passes a
