@@ -37,6 +37,8 @@ def draw(args):
     for variant, where, marker, face in SERIES:
         points = sorted((size(r), 1e3 * statistics.median(r["samples_s"]), m)
                         for (v, m), r in first.items() if v == variant)
+        if not points:
+            continue
         left.plot([p[0] for p in points], [p[1] for p in points], linestyle="none", marker=marker,
                   color="black", markerfacecolor=face, markersize=5, label=f"{variant}, {where}")
         rows += [("ms", m, variant, str(n), f"{ms:.6g}") for n, ms, m in points]
