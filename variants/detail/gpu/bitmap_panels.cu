@@ -229,7 +229,7 @@ class bitmap_panels final : public variant {
     if (!settings_.wants.has(want::pattern)) find_supernodes(panels);
     phases_.finish(exec);
     if (elimination_.gave_up()) {
-      structure_.release();
+      structure_.drop();
       search(exec);
       exec.derived["gave_up"] = 1;
       return;

@@ -157,6 +157,8 @@ class panel_structure {
              memory_budget& budget, execution& exec);
   /// Gives back what build() has taken.
   void release();
+  /// And what record() has: nothing but the arrays of prepare() is held then.
+  void drop();
   /// Valid after build() has returned true, until the next call of build().
   [[nodiscard]] panel_view view() const;
   [[nodiscard]] offset_t positions() const { return positions_; }

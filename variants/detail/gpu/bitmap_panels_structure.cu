@@ -1116,12 +1116,24 @@ void panel_structure::find_words(const device_matrix& a, offset_t nnz) {
 
 void panel_structure::record(const device_matrix& a, offset_t nnz, const panel_limits& limits,
                              memory_budget& budget) {
-  if ((budget.limit() - budget.used() - limits.reserve) / bytes_per_word < capacity_) return;
-  slots_ = {budget, "word_table", capacity_};
+  const offset_t left = budget.limit() - budget.used() - limits.reserve;
+  if (capacity_ > offset_t{1} << 31 || left / bytes_per_word < capacity_) return;
+  try {
+    slots_ = {budget, "word_table", capacity_};
+  } catch (const budget_error&) {
+    // The device itself may have less than the budget: build() sees what can be done.
+    return;
+  }
   first_pass(a, nnz, limits.width);
   synchronize();
   first_pass_.record([&] { first_pass(a, nnz, limits.width); });
   if (!first_pass_.recorded()) slots_ = {};
+}
+
+void panel_structure::drop() {
+  release();
+  first_pass_.clear();
+  slots_ = {};
 }
 
 bool panel_structure::build(const device_matrix& a, offset_t nnz, const panel_limits& limits,
@@ -1133,7 +1145,7 @@ bool panel_structure::build(const device_matrix& a, offset_t nnz, const panel_li
   } catch (const budget_error&) {
     // The device itself may have less than the budget.
   }
-  if (!built) release();
+  if (!built) drop();
   return built;
 }
 
@@ -1143,6 +1155,7 @@ bool panel_structure::try_build(const device_matrix& a, offset_t nnz, const pane
   const offset_t most =
       limits.most_positions > 0 ? limits.most_positions : std::numeric_limits<offset_t>::max();
   const auto make_table = [&] {
+    slots_ = {};
     if (capacity_ > offset_t{1} << 31 || left() / bytes_per_word < capacity_) return false;
     slots_ = {budget, "word_table", capacity_};
     return true;
@@ -1196,9 +1209,11 @@ bool panel_structure::try_build(const device_matrix& a, offset_t nnz, const pane
                           reinterpret_cast<index_t*>(loose_block.data() + words_)};
   launch_overlapping(collect_kernel, blocks_for(capacity_), threads_per_block, 0, table,
                      static_cast<const offset_t*>(word_begin_.data()), zeros(in_cursor), loose);
-  if (!first_pass_.recorded()) slots_ = {};
   const offset_t word_bytes = words_ * bytes_per_word;
   const offset_t panel_bytes = offset_t{panels_} * (most_steps + 1) * 4;
+  // Where the result does not fit beside the table, the next run allocates a table again.
+  if ((left() - word_bytes - panel_bytes) / bytes_per_position < positions_) first_pass_.clear();
+  if (!first_pass_.recorded()) slots_ = {};
   if ((left() - word_bytes - panel_bytes) / bytes_per_position < positions_) return false;
   by_panel_ = {budget, "tree", offset_t{panels_} * (most_steps + 1)};
   by_word_ = {budget, "words", words_ * 2};

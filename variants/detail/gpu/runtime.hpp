@@ -384,7 +384,11 @@ inline void wait_for_note(const std::uint32_t* flag, std::uint32_t value) {
     if (arrived()) return;
     if (k % looks != 0) continue;
     const cudaError_t status = cudaStreamQuery(cudaStreamPerThread);
-    if (status == cudaErrorNotReady) continue;
+    if (status == cudaErrorNotReady) {
+      // Some runtimes remember it as the last error.
+      (void)cudaGetLastError();
+      continue;
+    }
     check(status, "kernel");
     if (arrived()) return;
     throw error(exit_code::run_failed, "kernel: it ended without what the host waits for");
@@ -421,7 +425,11 @@ class launch_sequence {
     check(cudaStreamEndCapture(cudaStreamPerThread, &graph), "capture");
     const cudaError_t made = cudaGraphInstantiate(&graph_, graph, 0);
     cudaGraphDestroy(graph);
-    check(made, "graph");
+    if (made != cudaSuccess) {
+      (void)cudaGetLastError();
+      graph_ = nullptr;
+      return;
+    }
     check(cudaGraphUpload(graph_, cudaStreamPerThread), "graph");
 #endif
   }
