@@ -1,6 +1,7 @@
 #include "harness/shrink.hpp"
 
 #include <algorithm>
+#include <chrono>
 
 namespace gsofa {
 
@@ -42,8 +43,11 @@ pattern without_entries(const pattern& a, offset_t first, offset_t count) {
 
 }  // namespace
 
-pattern shrink(pattern a, const std::function<bool(const pattern&)>& fails) {
-  for (bool changed = true; changed;) {
+pattern shrink(pattern a, const std::function<bool(const pattern&)>& fails, double seconds) {
+  using clock = std::chrono::steady_clock;
+  const auto begin = clock::now();
+  auto late = [&] { return std::chrono::duration<double>(clock::now() - begin).count() > seconds; };
+  for (bool changed = true; changed && !late();) {
     changed = false;
     auto keep_if_fails = [&](pattern candidate) {
       if (!fails(candidate)) return false;
@@ -51,13 +55,13 @@ pattern shrink(pattern a, const std::function<bool(const pattern&)>& fails) {
       return changed = true;
     };
     for (index_t count = std::max<index_t>(1, a.n_rows / 2); count >= 1; count /= 2) {
-      for (index_t first = 0; first + count <= a.n_rows && count < a.n_rows;) {
+      for (index_t first = 0; first + count <= a.n_rows && count < a.n_rows && !late();) {
         if (!keep_if_fails(without_vertices(a, first, count))) first += count;
       }
     }
     auto entries = [&] { return a.nnz() - a.n_rows; };
     for (offset_t count = std::max<offset_t>(1, entries() / 2); count >= 1; count /= 2) {
-      for (offset_t first = 0; first < entries();) {
+      for (offset_t first = 0; first < entries() && !late();) {
         if (!keep_if_fails(without_entries(a, first, count))) first += count;
       }
     }

@@ -42,3 +42,12 @@ TEST_CASE("a pattern that cannot be reduced stays") {
   CHECK(shrink(dense, always_whole) == dense);
   CHECK(shrink(all.front().a, [](const pattern&) { return true; }).n_rows == 1);
 }
+
+TEST_CASE("shrinking ends when its time is over, with what it has reached") {
+  int calls = 0;
+  const pattern a = random_pattern(5, 3).a;
+  const pattern least = shrink(
+      a, [&](const pattern&) { return ++calls, true; }, 0);
+  CHECK(calls <= 1);
+  CHECK(least.n_rows >= a.n_rows / 2);
+}
