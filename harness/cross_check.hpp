@@ -32,11 +32,14 @@ std::optional<refutation> refute(const variant_info& info, const run_settings& s
                                  const pattern& a, const reference::truth& expected,
                                  double time_limit = 20);
 
-/// The truth of a small pattern, by Boolean elimination.
+/// The truth of a pattern: by Boolean elimination up to order 300, else sparse_truth.
 reference::truth small_truth(const pattern& a);
+/// The truth by row unions.
+reference::truth sparse_truth(const pattern& a);
 
-/// Compares the oracles with each other on `a`: prime-field elimination (small orders only), row
-/// unions, and the certificate. Returns the first disagreement.
+/// Compares the oracles with each other on `a`: `expected` (of small_truth), prime-field
+/// elimination (small orders only), row unions, and the certificate. Returns the first
+/// disagreement.
 std::optional<std::string> refute_oracles(const pattern& a, const reference::truth& expected);
 
 }  // namespace gsofa

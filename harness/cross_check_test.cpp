@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <set>
 
+#include "common/pattern.hpp"
 #include "harness/fake_variant.hpp"
 #include "harness/test_patterns.hpp"
 
@@ -37,6 +38,24 @@ TEST_CASE("random patterns are valid, with full diagonal, and depend on seed and
   }
   CHECK(kinds.size() >= 9);
   CHECK(largest > 128);
+}
+
+TEST_CASE("patterns of large order stand next to 2^15 and 2^16, fill, and stay sparse") {
+  std::set<index_t> orders;
+  for (std::size_t k = 0; k < large_pattern_count(); ++k) {
+    const auto p = large_pattern(k);
+    CAPTURE(p.name);
+    orders.insert(p.a.n_rows);
+    validate(p.a.view(), p.name);
+    CHECK(count_missing_diagonal(p.a.view()) == 0);
+    const auto truth = small_truth(p.a);
+    CHECK_FALSE(refute_oracles(p.a, truth).has_value());
+    CHECK(truth.nnz_l + truth.nnz_u > p.a.nnz() + p.a.n_rows / 2);
+    CHECK(truth.nnz_l + truth.nnz_u < 8 * offset_t{p.a.n_rows});
+    // Counts and columns beyond 16 bits.
+    CHECK(truth.l_row_counts.back() == p.a.n_rows - 1);
+  }
+  CHECK(orders == std::set<index_t>{32767, 32768, 32769, 65535, 65536, 65537, 70001});
 }
 
 TEST_CASE("refute() accepts a right variant and names what a wrong one does") {

@@ -1,5 +1,6 @@
 #include "harness/test_patterns.hpp"
 
+#include <algorithm>
 #include <array>
 #include <functional>
 #include <numeric>
@@ -137,6 +138,33 @@ named_pattern random_pattern(std::uint64_t seed, std::uint64_t k) {
     default:
       return {"uniform", where(n, chance)};
   }
+}
+
+namespace {
+
+constexpr std::array<index_t, 7> large_orders{32767, 32768, 32769, 65535, 65536, 65537, 70001};
+
+}  // namespace
+
+std::size_t large_pattern_count() { return large_orders.size(); }
+
+named_pattern large_pattern(std::size_t k) {
+  const index_t n = large_orders.at(k);
+  pattern a;
+  a.n_rows = a.n_cols = n;
+  auto add = [&](index_t j) { a.col_idx.push_back(j); };
+  for (index_t i = 0; i < n; ++i) {
+    const index_t block = i - i % 3;
+    const index_t end = std::min<index_t>(block + 4, n);
+    if (i == n - 1 && block > 0) add(0);
+    // The last vertex of a block leads to the first one of the next.
+    for (index_t j = block; j < end; ++j) {
+      if (j < block + 3 || i == block + 2) add(j);
+    }
+    if (i % 1000 == 0 && end < n) add(n - 1);
+    a.row_ptr.push_back(static_cast<offset_t>(a.col_idx.size()));
+  }
+  return {"linked blocks with a full last row of order " + std::to_string(n), std::move(a)};
 }
 
 std::string picture(const pattern_view& a) {

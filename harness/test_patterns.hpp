@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -22,6 +23,13 @@ std::vector<named_pattern> special_patterns();
 /// structure (uniform, banded, hubs, blocks, triangular with few entries opposite, symmetric,
 /// relabelled chains). Depends on (seed, k) only, on every platform.
 named_pattern random_pattern(std::uint64_t seed, std::uint64_t k);
+
+/// Orders next to 2^15 and 2^16, and one beyond, at which narrow integers fail first: blocks of
+/// three, each linked to the next one above the diagonal; entry (n-1, 0), by which the last row
+/// fills; a sparse last column. L+U has about 7 n entries, and a search from any row but the last
+/// ends after a few steps.
+std::size_t large_pattern_count();
+named_pattern large_pattern(std::size_t k);
 
 /// Rows of 0 and 1, for a message.
 std::string picture(const pattern_view& a);
