@@ -155,6 +155,8 @@ struct variant_info {
   /// one rank only.
   bool distributed = false;
   std::string planted{};  ///< non-empty: deliberately wrong; names the fault to be found
+  /// The planted fault ends or blocks the process: the variant is run in processes of its own only.
+  bool fatal = false;
   /// Why the variant cannot run in this build or on this machine; nullopt if it can.
   std::function<std::optional<std::string>()> unavailable = [] {
     return std::optional<std::string>{};

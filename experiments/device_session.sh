@@ -202,8 +202,8 @@ stage_check_full() { check_suite full; }
 sanitize_one() { # TOOL:VARIANT
   local tool=${1%%:*} variant=${1#*:} code=0
   local log=$logs/sanitize.$tool.$variant.txt
-  compute-sanitizer --tool "$tool" --error-exitcode 86 "$gsofa" check --suite small \
-    --variant "$variant" --patterns "${SANITIZE_PATTERNS:-4}" --prepared "$logs/nothing" \
+  compute-sanitizer --tool "$tool" --error-exitcode 86 "$gsofa" check --in-process \
+    --suite small --variant "$variant" --patterns "${SANITIZE_PATTERNS:-4}" --prepared "$logs/nothing" \
     --save "$logs/counterexamples" >"$log" 2>&1 || code=$?
   say "$tool $variant: exit status $code, $(grep -E 'ERROR SUMMARY|RACECHECK SUMMARY' "$log" | tail -n 1)"
   [[ $code == 0 ]] || tail -n 20 "$log"

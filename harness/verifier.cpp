@@ -65,6 +65,11 @@ verifier::verifier(const prepared_pattern& a, verify_mode mode, index_t chunk_si
     : a_(a), mode_(mode), chunk_size_(chunk_size), threads_(threads) {}
 verifier::~verifier() = default;
 
+void verifier::assume_fill(const pattern_view& fill, std::string mode) {
+  truth_ = reference::make_truth(fill);
+  truth_mode_ = std::move(mode);
+}
+
 void verifier::find_trusted() {
   if (tried_trusted_) return;
   tried_trusted_ = true;

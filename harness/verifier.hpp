@@ -49,6 +49,9 @@ class verifier {
   };
   plan plan_for(const variant_info& info, want_set wants);
 
+  /// Takes L+U over from elsewhere; `mode` is how it was found, "oracle" or "certificate".
+  void assume_fill(const pattern_view& fill, std::string mode);
+
   /// Judges one result, for which `wants` (with the plan's extra) were asked.
   judgement judge(const variant_info& info, want_set wants, const result& r);
 

@@ -59,7 +59,7 @@ job() { # KIND NAME
     repeat) f=$(input "$2") && "$gsofa" run --matrix "$f" --variant $variant --warmup 0 --repeat 100 --verify digest --out "$out/race100.jsonl" ;;
     memcheck | racecheck)
       mkdir -p "$out/nothing"
-      compute-sanitizer --tool "$1" --error-exitcode 86 "$gsofa" check --suite small --variant $variant --patterns 2 \
+      compute-sanitizer --tool "$1" --error-exitcode 86 "$gsofa" check --in-process --suite small --variant $variant --patterns 2 \
         --prepared "$out/nothing" --save "$out/counterexamples" ;;
     time) f=$(input "$2") && "$gsofa" run --matrix "$f" --variant $variant "${settings[@]}" --verify digest --warmup 3 --repeat 7 \
       --timeout 30 --out "$out/time.$2.jsonl" ;;

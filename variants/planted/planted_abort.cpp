@@ -1,0 +1,35 @@
+// planted_abort: deliberately wrong; it aborts.
+//
+// The run of an order above 2 calls abort(), as a failed assertion does.
+// Only a process of its own survives it: `gsofa check` must reject it and go on.
+
+#include <cstdlib>
+
+#include "variants/detail/planted.hpp"
+
+namespace gsofa {
+namespace {
+
+class planted_abort final : public detail::planted_row_variant {
+ public:
+  void run(execution& exec) override {
+    if (a_.n_rows > 2) std::abort();
+    planted_row_variant::run(exec);
+  }
+
+ protected:
+  void spoil(pattern&, pattern&) override {}
+};
+
+}  // namespace
+}  // namespace gsofa
+
+GSOFA_REGISTER_VARIANT({
+    .name = "planted_abort",
+    .device = "cpu",
+    .summary = "deliberately wrong: it aborts",
+    .citation = "DESIGN: every oracle must be able to fail",
+    .planted = "it aborts",
+    .fatal = true,
+    .create = [] { return std::make_unique<gsofa::planted_abort>(); },
+});

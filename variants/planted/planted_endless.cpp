@@ -1,0 +1,37 @@
+// planted_endless: deliberately wrong; it never returns.
+//
+// The run of an order above 2 never looks at its deadline. It sleeps, so that others can work.
+// Only a process of its own survives it: `gsofa check` must reject it and go on.
+
+#include <chrono>
+#include <thread>
+
+#include "variants/detail/planted.hpp"
+
+namespace gsofa {
+namespace {
+
+class planted_endless final : public detail::planted_row_variant {
+ public:
+  void run(execution& exec) override {
+    if (a_.n_rows > 2)
+      for (;;) std::this_thread::sleep_for(std::chrono::seconds(1));
+    planted_row_variant::run(exec);
+  }
+
+ protected:
+  void spoil(pattern&, pattern&) override {}
+};
+
+}  // namespace
+}  // namespace gsofa
+
+GSOFA_REGISTER_VARIANT({
+    .name = "planted_endless",
+    .device = "cpu",
+    .summary = "deliberately wrong: it never returns",
+    .citation = "DESIGN: every oracle must be able to fail",
+    .planted = "it never returns",
+    .fatal = true,
+    .create = [] { return std::make_unique<gsofa::planted_endless>(); },
+});

@@ -1,0 +1,35 @@
+// planted_exit: deliberately wrong; it ends the program as if all were well.
+//
+// The run of an order above 2 ends the program with the status of success.
+// Only a process of its own survives it: `gsofa check` must reject it and go on.
+
+#include <cstdlib>
+
+#include "variants/detail/planted.hpp"
+
+namespace gsofa {
+namespace {
+
+class planted_exit final : public detail::planted_row_variant {
+ public:
+  void run(execution& exec) override {
+    if (a_.n_rows > 2) std::exit(0);
+    planted_row_variant::run(exec);
+  }
+
+ protected:
+  void spoil(pattern&, pattern&) override {}
+};
+
+}  // namespace
+}  // namespace gsofa
+
+GSOFA_REGISTER_VARIANT({
+    .name = "planted_exit",
+    .device = "cpu",
+    .summary = "deliberately wrong: it ends the program as if all were well",
+    .citation = "DESIGN: every oracle must be able to fail",
+    .planted = "it ends the program as if all were well",
+    .fatal = true,
+    .create = [] { return std::make_unique<gsofa::planted_exit>(); },
+});
