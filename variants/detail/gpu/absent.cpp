@@ -6,6 +6,7 @@
 namespace gsofa::gpu {
 
 std::optional<std::string> unavailable() { return "built without CUDA (nvcc was not found)"; }
+std::optional<std::string> unavailable_to_races() { return unavailable(); }
 
 namespace {
 
@@ -15,7 +16,7 @@ std::unique_ptr<variant> refuse() { throw unavailable_error("GPU variant: " + *u
 
 std::unique_ptr<variant> make_maxid(const maxid_config&) { return refuse(); }
 std::unique_ptr<variant> make_distributed_maxid() { return refuse(); }
-std::unique_ptr<variant> make_fill2_naive() { return refuse(); }
+std::unique_ptr<variant> make_fill2_naive(const fill2_naive_config&) { return refuse(); }
 std::unique_ptr<variant> make_maxid_tuned() { return refuse(); }
 std::unique_ptr<variant> make_fill2_bitparallel() { return refuse(); }
 std::unique_ptr<variant> make_bitmap_panels() { return refuse(); }

@@ -23,6 +23,15 @@ std::optional<std::string> unavailable() {
 #endif
 }
 
+std::optional<std::string> unavailable_to_races() {
+#if !defined(__CUDACC__)
+  if (!simt::emulator::switches_at_accesses()) {
+    return "the emulator does not switch threads at loads and stores here";
+  }
+#endif
+  return unavailable();
+}
+
 }  // namespace gsofa::gpu
 
 #endif

@@ -35,6 +35,7 @@ struct naive_view {
   std::uint32_t* l_counts;
   std::uint32_t* u_counts;
   unsigned long long* edges;  // counting build
+  bool shared_stack;          // planted fault: threads 2k and 2k + 1 have one stack
 };
 
 GSOFA_KERNEL void fill2_kernel(naive_view b) {
@@ -45,7 +46,8 @@ GSOFA_KERNEL void fill2_kernel(naive_view b) {
   const std::size_t first = static_cast<std::size_t>(slot) * static_cast<std::size_t>(b.n);
   std::uint32_t* const reached = b.reached + first;
   std::uint32_t* const fill = b.fill + first;
-  index_t* const stack = b.stack + first;
+  index_t* const stack =
+      b.stack + (b.shared_stack && slot % 2 != 0 ? first - static_cast<std::size_t>(b.n) : first);
   std::uint32_t l = 0;
   std::uint32_t u = 0;
   unsigned long long edges = 0;
@@ -84,6 +86,8 @@ GSOFA_KERNEL void fill2_kernel(naive_view b) {
 
 class fill2_naive final : public variant {
  public:
+  explicit fill2_naive(const fill2_naive_config& config) : config_(config) {}
+
   void prepare(const pattern_view& a, const run_settings& settings, execution& exec) override {
     n_ = a.n_rows;
     const std::int64_t megabytes = settings.options.integer("memory_budget_mb");
@@ -128,7 +132,8 @@ class fill2_naive final : public variant {
                          reinterpret_cast<index_t*>(work_.data() + 2 * part),
                          rows_.l_counts(),
                          rows_.u_counts(),
-                         edges_.data()};
+                         edges_.data(),
+                         config_.shared_stack};
       constexpr int threads = 64;
       launch(fill2_kernel, (sources - 1) / threads + 1, threads, 0, b);
       synchronize();
@@ -148,6 +153,7 @@ class fill2_naive final : public variant {
   result collect(want_set wants) override { return rows_.collect(wants); }
 
  private:
+  fill2_naive_config config_;
   index_t n_ = 0;
   index_t concurrent_ = 0;
   memory_budget budget_;
@@ -159,7 +165,9 @@ class fill2_naive final : public variant {
 
 }  // namespace
 
-std::unique_ptr<variant> make_fill2_naive() { return std::make_unique<fill2_naive>(); }
+std::unique_ptr<variant> make_fill2_naive(const fill2_naive_config& config) {
+  return std::make_unique<fill2_naive>(config);
+}
 
 }  // namespace gsofa::gpu
 

@@ -11,6 +11,9 @@ namespace gsofa::gpu {
 
 /// Why GPU variants cannot run in this build or on this machine; nullopt if they can.
 std::optional<std::string> unavailable();
+/// The same for a planted race of plain loads and stores, which the emulator shows only while it
+/// switches threads at them.
+std::optional<std::string> unavailable_to_races();
 
 /// What of the relaxed algorithm a registered variant switches off or exchanges. The defaults are
 /// the paper's: gpu_maxid.
@@ -39,8 +42,12 @@ std::unique_ptr<variant> make_maxid(const maxid_config& config);
 std::unique_ptr<variant> make_distributed_maxid();
 std::vector<option_spec> distributed_maxid_options();
 
+struct fill2_naive_config {
+  bool shared_stack = false;  ///< planted fault: two neighbouring threads share a stack
+};
+
 /// fill2 with one source per thread.
-std::unique_ptr<variant> make_fill2_naive();
+std::unique_ptr<variant> make_fill2_naive(const fill2_naive_config& config = {});
 std::vector<option_spec> fill2_naive_options();
 
 /// maxId with windows of thresholds and a block per source in shared memory.

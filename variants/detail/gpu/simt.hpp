@@ -4,8 +4,10 @@
 /// GSOFA_EMULATE_GPU the same kernels run on the CPU: every thread of a grid is a fiber, all on one
 /// operating-system thread, switched at barriers, warp collectives, atomics and yields in an order
 /// that a seed shuffles. That finds missing barriers, stale reads and wrong index arithmetic where
-/// no GPU is, and makes every GPU variant testable in continuous integration. It does not model
-/// weak memory: a switch happens only at the points named, and writes are seen at once.
+/// no GPU is, and makes every GPU variant testable in continuous integration. Kernels compiled with
+/// -fsanitize=thread, whose callbacks interleaving/accesses.cpp defines, are switched before loads
+/// and stores too, which finds what threads share without an atomic or a barrier between them.
+/// Weak memory is not modelled: writes are seen at once.
 ///
 /// Kernels are one-dimensional, take their dynamic shared memory through shared_memory<T>(), and
 /// use only the operations declared here.
@@ -197,6 +199,8 @@ GSOFA_DEVICE unsigned long long cycles() { return static_cast<unsigned long long
 #define GSOFA_KEEP_LOOP
 #define GSOFA_SHARED_CODE static
 #define GSOFA_GPU 1
+/// A function that is one step for the other threads: without switches at its loads and stores.
+#define GSOFA_ONE_STEP __attribute__((no_sanitize("thread")))
 
 namespace gsofa::simt {
 
@@ -212,6 +216,13 @@ void run_grid(unsigned blocks, unsigned threads, std::size_t shared_bytes, bool 
 
 /// Reseeds the order in which fibers run.
 void set_seed(std::uint64_t seed);
+
+/// Lets other fibers run before one in `accesses` loads and stores of instrumented kernels; 0, the
+/// initial value: before none.
+void switch_at_accesses(unsigned accesses);
+[[nodiscard]] bool switches_at_accesses();
+/// An instrumented kernel is about to load from or store to this address.
+void before_access(const void* address);
 
 unsigned thread_index();
 unsigned block_index();
@@ -244,14 +255,14 @@ inline unsigned cluster_rank() { return emulator::block_index() % emulator::clus
 inline void sync_cluster() { emulator::barrier_cluster(); }
 inline void after_earlier_launches() {}
 
-inline unsigned ballot(bool predicate) {
+GSOFA_ONE_STEP inline unsigned ballot(bool predicate) {
   const std::uint64_t* all = emulator::exchange_warp(predicate ? 1 : 0);
   unsigned bits = 0;
   for (unsigned lane = 0; lane < 32; ++lane) bits |= static_cast<unsigned>(all[lane]) << lane;
   return bits;
 }
 template <class T>
-T shuffle(T value, unsigned lane) {
+GSOFA_ONE_STEP T shuffle(T value, unsigned lane) {
   static_assert(sizeof(T) <= 8);
   return static_cast<T>(emulator::exchange_warp(static_cast<std::uint64_t>(value))[lane & 31U]);
 }
@@ -269,7 +280,7 @@ T shuffle_down(T value, unsigned delta) {
   const unsigned lane = thread_index() & 31U;
   return shuffle(value, lane + delta < 32 ? lane + delta : lane);
 }
-inline std::uint32_t or_of_warp(std::uint32_t value) {
+GSOFA_ONE_STEP inline std::uint32_t or_of_warp(std::uint32_t value) {
   const std::uint64_t* all = emulator::exchange_warp(value);
   std::uint64_t sum = 0;
   for (unsigned lane = 0; lane < 32; ++lane) sum |= all[lane];
@@ -282,66 +293,66 @@ T* shared_memory() {
 }
 
 template <class T>
-T atomic_add(T* p, T v) {
+GSOFA_ONE_STEP T atomic_add(T* p, T v) {
   emulator::maybe_yield();
   const T old = *p;
   *p = static_cast<T>(old + v);
   return old;
 }
 template <class T>
-T atomic_min(T* p, T v) {
+GSOFA_ONE_STEP T atomic_min(T* p, T v) {
   emulator::maybe_yield();
   const T old = *p;
   if (v < old) *p = v;
   return old;
 }
 template <class T>
-T atomic_max(T* p, T v) {
+GSOFA_ONE_STEP T atomic_max(T* p, T v) {
   emulator::maybe_yield();
   const T old = *p;
   if (v > old) *p = v;
   return old;
 }
 template <class T>
-T atomic_or(T* p, T v) {
+GSOFA_ONE_STEP T atomic_or(T* p, T v) {
   emulator::maybe_yield();
   const T old = *p;
   *p = old | v;
   return old;
 }
 template <class T>
-T atomic_and(T* p, T v) {
+GSOFA_ONE_STEP T atomic_and(T* p, T v) {
   emulator::maybe_yield();
   const T old = *p;
   *p = old & v;
   return old;
 }
 template <class T>
-T atomic_exchange(T* p, T v) {
+GSOFA_ONE_STEP T atomic_exchange(T* p, T v) {
   emulator::maybe_yield();
   const T old = *p;
   *p = v;
   return old;
 }
 template <class T>
-T atomic_cas(T* p, T expected, T desired) {
+GSOFA_ONE_STEP T atomic_cas(T* p, T expected, T desired) {
   emulator::maybe_yield();
   const T old = *p;
   if (old == expected) *p = desired;
   return old;
 }
-inline std::uint32_t atomic_increment_acq_rel(std::uint32_t* p) {
+GSOFA_ONE_STEP inline std::uint32_t atomic_increment_acq_rel(std::uint32_t* p) {
   emulator::maybe_yield();
   return (*p)++;
 }
-inline void store_to_host(std::uint32_t* p, std::uint32_t v) { *p = v; }
+GSOFA_ONE_STEP inline void store_to_host(std::uint32_t* p, std::uint32_t v) { *p = v; }
 template <class T>
-T load_shared_state(const T* p) {
+GSOFA_ONE_STEP T load_shared_state(const T* p) {
   emulator::maybe_yield();
   return *p;
 }
 template <class T>
-T load_constant(const T* p) {
+GSOFA_ONE_STEP T load_constant(const T* p) {
   return *p;
 }
 inline void prefetch(const void*) {}

@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <cstring>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <stdexcept>
@@ -47,6 +49,7 @@ gsofa_fiber_switch:
 #endif
 
 constexpr std::size_t stack_bytes = 64 * 1024;
+constexpr unsigned usual_calls = 8;  // for one switch at collectives and atomics
 
 enum class state : char { ready, at_warp, at_block, at_cluster, at_grid, finished };
 
@@ -106,6 +109,21 @@ machine& the_machine() {
   return m;
 }
 
+// This host thread executes a kernel, not the emulator or the host's part of a variant.
+thread_local bool in_kernel = false;
+
+// The emulator at work for a fiber: none of its own accesses, which may be instrumented where they
+// are those of inline functions, switches fibers.
+class emulator_scope {
+ public:
+  emulator_scope() { in_kernel = false; }
+  ~emulator_scope() { in_kernel = true; }
+  emulator_scope(const emulator_scope&) = delete;
+  emulator_scope& operator=(const emulator_scope&) = delete;
+};
+
+std::atomic<unsigned> accesses_per_switch{0};
+
 void to_home(machine& m) {
 #ifdef GSOFA_FIBER_UCONTEXT
   swapcontext(&m.current->context, &m.home);
@@ -117,10 +135,12 @@ void to_home(machine& m) {
 void fiber_main() {
   machine& m = the_machine();
   try {
+    in_kernel = true;
     (*m.body)();
   } catch (...) {
     if (!m.failure) m.failure = std::current_exception();
   }
+  in_kernel = false;
   m.current->at = state::finished;
   to_home(m);
 }
@@ -183,14 +203,41 @@ unsigned block_size() { return the_machine().threads; }
 unsigned grid_size() { return the_machine().blocks; }
 void* shared_bytes() { return the_machine().shared[the_machine().current->slot].data(); }
 
-void maybe_yield() {
+namespace {
+
+// Lets other fibers run once in so many calls.
+void yield_once_in(unsigned calls) {
   machine& m = the_machine();
-  if (m.random.below(8) != 0) return;
+  if (m.random.below(calls) != 0) return;
   m.ready.push_back(static_cast<std::size_t>(m.current - m.fibers.data()));
   block_on(state::ready);
 }
 
+}  // namespace
+
+void maybe_yield() {
+  const emulator_scope here;
+  yield_once_in(usual_calls);
+}
+
+void switch_at_accesses(unsigned accesses) { accesses_per_switch = accesses; }
+bool switches_at_accesses() { return accesses_per_switch != 0; }
+
+void before_access(const void* address) {
+  if (!in_kernel) return;
+  const unsigned accesses = accesses_per_switch.load(std::memory_order_relaxed);
+  if (accesses == 0) return;
+  const emulator_scope here;
+  // What lies on its own stack is seen by no other thread.
+  const auto* const place = static_cast<const char*>(address);
+  const char* const stack = the_machine().current->stack.get();
+  if (std::less<>{}(place, stack) || !std::less<>{}(place, stack + stack_bytes)) {
+    yield_once_in(accesses);
+  }
+}
+
 const std::uint64_t* exchange_warp(std::uint64_t mine) {
+  const emulator_scope here;
   machine& m = the_machine();
   fiber& me = *m.current;
   const std::size_t w = std::size_t{me.slot} * (m.threads / 32) + me.thread / 32;
@@ -202,7 +249,7 @@ const std::uint64_t* exchange_warp(std::uint64_t mine) {
     mates.out[mates.turn] = mates.in;
     make_ready(m, w * 32, 32, state::at_warp);
     const auto* result = mates.out[mates.turn].data();
-    maybe_yield();
+    yield_once_in(usual_calls);
     return result;
   }
   const unsigned turn = mates.turn ^ 1U;
@@ -213,6 +260,7 @@ const std::uint64_t* exchange_warp(std::uint64_t mine) {
 void barrier_block() { barrier_block_or(false); }
 
 bool barrier_block_or(bool predicate) {
+  const emulator_scope here;
   machine& m = the_machine();
   const unsigned slot = m.current->slot;
   block_vote& vote = m.votes[slot];
@@ -224,7 +272,7 @@ bool barrier_block_or(bool predicate) {
     vote.any = false;
     vote.turn ^= 1U;
     make_ready(m, std::size_t{slot} * m.threads, m.threads, state::at_block);
-    maybe_yield();
+    yield_once_in(usual_calls);
   } else {
     block_on(state::at_block);
   }
@@ -232,11 +280,12 @@ bool barrier_block_or(bool predicate) {
 }
 
 void barrier_grid() {
+  const emulator_scope here;
   machine& m = the_machine();
   if (++m.arrived_grid == m.threads * m.blocks) {
     m.arrived_grid = 0;
     make_ready(m, 0, std::size_t{m.threads} * m.blocks, state::at_grid);
-    maybe_yield();
+    yield_once_in(usual_calls);
     return;
   }
   block_on(state::at_grid);
@@ -245,6 +294,7 @@ void barrier_grid() {
 unsigned cluster_size() { return the_machine().cluster; }
 
 void barrier_cluster() {
+  const emulator_scope here;
   machine& m = the_machine();
   const unsigned cluster = m.current->block / m.cluster;
   if (++m.arrived_clusters[cluster] < m.threads * m.cluster) {
@@ -255,7 +305,7 @@ void barrier_cluster() {
   for (std::size_t k = 0; k < std::size_t{m.threads} * m.blocks; ++k) {
     if (m.fibers[k].block / m.cluster == cluster) make_ready(m, k, 1, state::at_cluster);
   }
-  maybe_yield();
+  yield_once_in(usual_calls);
 }
 
 void run_grid(unsigned blocks, unsigned threads, std::size_t shared_size, bool cooperative,
