@@ -31,13 +31,15 @@ int run_program(int argc, char** argv) {
     // No rank could join the others: the first one speaks for all.
     if (launched_rank() == 0) report(e.what(), e.code());
     return static_cast<int>(e.code());
+  } catch (const std::bad_alloc&) {
+    return report("out of host memory", exit_code::run_failed);
   }
   job& j = *joined;
   // An error that all ranks throw is reported by rank 0; one that the others do not know of ends
-  // them.
+  // them, with status 4 whatever it is.
   auto failed = [&](const std::exception& e, const std::string& message, exit_code code) {
     const bool known_to_all = dynamic_cast<const thrown_by_all_ranks*>(&e) != nullptr;
-    if (j.ranks() > 1 && !known_to_all) abort_job(message, code);
+    if (j.ranks() > 1 && !known_to_all) abort_job(message.c_str());
     if (j.root()) report(message, code);
     j.finish();
     return static_cast<int>(code);
