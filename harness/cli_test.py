@@ -5,6 +5,7 @@ import os
 import subprocess
 import sys
 import tempfile
+import time
 import unittest
 from pathlib import Path
 
@@ -261,6 +262,30 @@ class RunTest(CliTest):
             done = subprocess.run([GSOFA, "list"], stdout=full, stderr=subprocess.PIPE, text=True)
         self.assertEqual(done.returncode, RUN_FAILED)
         self.assertEqual(done.stderr, "gsofa: error: standard output: cannot write\n")
+
+    def test_closed_standard_descriptors_are_no_files(self):
+        if not os.path.isdir("/proc/self/fd"):
+            self.skipTest("no /proc")
+        words = [GSOFA, "run", "--matrix", "gen:grid5:nx=300", "--order", "natural", "--variant", "cpu_fill2",
+                 "--verify", "none", "--repeat", "1000", "--timeout", "60"]
+        running = subprocess.Popen(["sh", "-c", 'exec "$0" "$@" <&- >&- 2>&-', *words])
+        self.addCleanup(running.wait)
+        self.addCleanup(running.kill)
+
+        def open_at(descriptor):
+            try:
+                return os.readlink(f"/proc/{running.pid}/fd/{descriptor}")
+            except OSError:
+                return ""
+
+        deadline = time.monotonic() + 30
+        while [open_at(d) for d in range(3)] != ["/dev/null"] * 3 and time.monotonic() < deadline:
+            self.assertIsNone(running.poll())
+            time.sleep(0.01)
+        self.assertEqual([open_at(d) for d in range(3)], ["/dev/null"] * 3)
+        # What is written to a closed standard output is lost, which is no success.
+        done = subprocess.run(["sh", "-c", 'exec "$0" "$@" >&-', GSOFA, "list"], stderr=subprocess.PIPE, text=True)
+        self.assertEqual((done.returncode, done.stderr), (RUN_FAILED, "gsofa: error: standard output: cannot write\n"))
 
     def test_an_order_file_needs_no_suffix(self):
         (self.folder / "order").write_text("2\n1\n0\n")
