@@ -2,6 +2,7 @@
 
 import json
 import os
+import resource
 import subprocess
 import sys
 import tempfile
@@ -27,6 +28,11 @@ DUPLICATE = "%%MatrixMarket matrix coordinate pattern general\n3 3 2\n1 1\n1 1\n
 def call(*args, program=GSOFA, cwd=None):
     return subprocess.run([program, *args], capture_output=True, text=True, errors="replace",
                           timeout=300, cwd=cwd)
+
+
+def file_size_limit(size):
+    """To be run in a child: files of its program cannot grow past `size` bytes, as on a full disk."""
+    return lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (size, resource.RLIM_INFINITY))
 
 
 def worked_example():
@@ -407,6 +413,21 @@ class PrepareTest(CliTest):
         self.assert_refused(BAD_INPUT, "prepare", "--matrix", self.small, "--out", binary,
                             "--order-out", str(self.folder / "none" / "small.perm"),
                             mention=["small.perm"])
+
+    def test_a_killed_run_leaves_no_part_for_ever(self):
+        binary = str(self.folder / "small.bin")
+        args = ("prepare", "--matrix", "gen:grid5:nx=600", "--order", "natural", "--out", binary)
+
+        def parts():
+            return [f.name for f in self.folder.iterdir() if "part" in f.name]
+
+        done = subprocess.run([GSOFA, *args], capture_output=True, text=True, preexec_fn=file_size_limit(1 << 20))
+        self.assertEqual(done.returncode, BAD_INPUT, done.stderr)
+        self.assertEqual(parts(), [])
+        (self.folder / ".small.bin.gsofa-part-1-0").write_text("of a process that was killed")
+        done = call(*args)
+        self.assertEqual(done.returncode, OK, done.stderr)
+        self.assertEqual(parts(), [])
 
     def test_prepared_file_refuses_another_order(self):
         binary = str(self.folder / "small.bin")
