@@ -269,6 +269,43 @@ class RunTest(CliTest):
         self.assertEqual(done.returncode, RUN_FAILED)
         self.assertEqual(done.stderr, "gsofa: error: standard output: cannot write\n")
 
+    def test_a_full_disk_leaves_whole_records(self):
+        out = self.folder / "records.jsonl"
+        args = ("run", "--json", "--matrix", self.small, "--variant", "cpu_fill1", "--out", str(out))
+        self.assertEqual(call(*args).returncode, OK)
+        whole = out.read_text()
+        done = subprocess.run([GSOFA, *args], capture_output=True, text=True,
+                              preexec_fn=file_size_limit(len(whole) + 100))
+        self.assertEqual(done.returncode, RUN_FAILED, done.stderr)
+        errors = [line for line in done.stderr.splitlines() if "error" in line]
+        self.assertEqual(len(errors), 1, done.stderr)
+        self.assertTrue(errors[0].startswith(f"gsofa: error: {out}: the record cannot be written: "), errors)
+        self.assertEqual(out.read_text(), whole)
+        if os.path.exists("/dev/full"):
+            done = call(*args[:-1], "/dev/full")
+            self.assertEqual(done.returncode, RUN_FAILED, done.stderr)
+            self.assertIn("/dev/full", done.stderr)
+
+    def test_a_record_that_is_cut_off_is_dropped_by_resume_only(self):
+        out = self.folder / "records.jsonl"
+        args = ("--matrix", self.small, "--variant", "cpu_fill1", "--out", str(out))
+        self.records(*args)
+        whole = out.read_text()
+        torn = whole + whole[:300]
+        out.write_text(torn)
+        self.assert_refused(BAD_INPUT, "run", *args, mention=[str(out), "cut off", "--resume"])
+        self.assertEqual(out.read_text(), torn)
+        done = call("run", *args, "--variant", "cpu_fill2", "--resume")
+        self.assertEqual(done.returncode, OK, done.stderr)
+        self.assertIn(f"{out}: its last line was cut off and is dropped, 300 bytes\n", done.stderr)
+        lines = out.read_text().splitlines(keepends=True)
+        self.assertEqual(lines[0], whole)
+        self.assertEqual([json.loads(line)["variant"] for line in lines], ["cpu_fill1", "cpu_fill2"])
+        # A file that is not of records stays as it is.
+        out.write_text("notes")
+        self.assert_refused(BAD_INPUT, "run", *args, "--resume", mention=[str(out)])
+        self.assertEqual(out.read_text(), "notes")
+
     def test_closed_standard_descriptors_are_no_files(self):
         if not os.path.isdir("/proc/self/fd"):
             self.skipTest("no /proc")
