@@ -537,6 +537,10 @@ class BadInputTest(CliTest):
         self.assert_refused(BAD_INPUT, "run", "--matrix", self.small, "--order",
                             str(self.folder / "no.perm"))
         self.assert_refused(BAD_INPUT, "run", "--matrix", self.small, "--out", "/proc/no/file")
+        for order, mention in ((str(self.folder), "is a directory"), ("/dev/zero", "longer than"),
+                               ("/proc/self/mem", "cannot read")):
+            self.assert_refused(BAD_INPUT, "run", "--matrix", self.small, "--match", "none", "--order", order,
+                                mention=[order, mention])
 
     def test_options(self):
         run = ("run", "--matrix", self.small)
