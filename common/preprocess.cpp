@@ -260,22 +260,30 @@ std::vector<index_t> postorder(std::span<const index_t> parent) {
   return order;
 }
 
+bool is_order_method(const std::string& spec) {
+  return spec == "metis" || spec == "amd" || spec == "colamd" || spec == "natural";
+}
+
+std::string order_library(const std::string& method) {
+  if (method == "metis") {
+#ifdef GSOFA_HAVE_METIS
+    return "METIS " + std::to_string(METIS_VER_MAJOR) + "." + std::to_string(METIS_VER_MINOR) +
+           "." + std::to_string(METIS_VER_SUBMINOR);
+#endif
+  } else if (method == "amd" || method == "colamd") {
+    return "Eigen " + std::to_string(EIGEN_WORLD_VERSION) + "." +
+           std::to_string(EIGEN_MAJOR_VERSION) + "." + std::to_string(EIGEN_MINOR_VERSION);
+  }
+  return "";
+}
+
 ordering compute_order(const pattern_view& a, const std::string& spec, std::int64_t seed) {
   if (spec == "natural") return {identity_order(a.n_rows), "natural", ""};
-  const std::string eigen = "Eigen " + std::to_string(EIGEN_WORLD_VERSION) + "." +
-                            std::to_string(EIGEN_MAJOR_VERSION) + "." +
-                            std::to_string(EIGEN_MINOR_VERSION);
   ordering o;
   if (spec == "metis") {
-    o = {metis_order(a, seed), "metis", ""};
-#ifdef GSOFA_HAVE_METIS
-    o.library = "METIS " + std::to_string(METIS_VER_MAJOR) + "." + std::to_string(METIS_VER_MINOR) +
-                "." + std::to_string(METIS_VER_SUBMINOR);
-#endif
-  } else if (spec == "amd") {
-    o = {eigen_order(a, false), "amd", eigen};
-  } else if (spec == "colamd") {
-    o = {eigen_order(a, true), "colamd", eigen};
+    o = {metis_order(a, seed), "metis", order_library(spec)};
+  } else if (spec == "amd" || spec == "colamd") {
+    o = {eigen_order(a, spec == "colamd"), spec, order_library(spec)};
   } else if (spec.find('/') == std::string::npos && spec.find('.') == std::string::npos &&
              !std::filesystem::is_regular_file(spec)) {
     throw input_error("unknown order '" + spec +

@@ -406,6 +406,40 @@ class ExperimentTest(CliTest):
         self.assertEqual(len({r["ordering"]["digest"] for r in records}), 1)
         self.assertEqual(len(records), 2)
 
+    def kept_run(self, *cases):
+        done, records = self.run_spec(self.spec(*cases), "--prepared", str(self.folder / "kept"))
+        self.assertEqual(done.returncode, OK, done.stderr)
+        return done.stderr, records
+
+    def test_a_matrix_is_prepared_again_when_its_source_changed(self):
+        case = {"matrices": [self.small], "orders": ["natural"], "variants": ["cpu_fill1"]}
+        self.kept_run(case)
+        self.write("small.mtx", SMALL.replace("3 3 6\n", "3 3 7\n") + "1 2\n")
+        said, records = self.kept_run(case)
+        self.assertEqual([r["matrix"]["nnz"] for r in records], [6, 7])
+        self.assertEqual(len({r["matrix"]["sha256"] for r in records}), 2)
+        self.assertIn("made from another source: prepared again\n", said)
+        said, records = self.kept_run(case)
+        self.assertEqual(records[2]["matrix"]["nnz"], 7)
+        self.assertNotIn("prepared again", said)
+        # An order file is a source too.
+        order = self.write("x.perm", "0 1 2\n")
+        case["orders"] = [order]
+        self.kept_run(case)
+        self.write("x.perm", "2 1 0\n")
+        said, records = self.kept_run(case)
+        self.assertIn("made from another permutation: prepared again\n", said)
+        self.assertNotEqual(*[r["ordering"]["digest"] for r in records[-2:]])
+
+    def test_names_that_are_alike_are_kept_apart(self):
+        (self.folder / "a").mkdir()
+        places = [self.write("a/b.mtx", SMALL), self.write("a_b.mtx", NO_DIAGONAL)]
+        case = {"matrices": places, "orders": ["natural"], "variants": ["cpu_fill1"], "match": "none"}
+        for _ in range(2):
+            said, records = self.kept_run(case)
+            self.assertNotIn("prepared again", said)
+        self.assertEqual([r["matrix"]["nnz"] for r in records], [6, 4, 6, 4])
+
     def test_what_the_machine_lacks_is_skipped(self):
         spec = self.spec(
             {"matrices": ["gen:grid5:nx=9"], "orders": ["natural"], "variants": ["cpu_fill1"]},
