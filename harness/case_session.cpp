@@ -67,7 +67,11 @@ case_session::case_session(session_info session, output_options output)
       output_(std::move(output)),
       table_(columns(output_.matrix_column)) {
   job::world().on_root([&] {
-    if (output_.resume && !output_.out.empty()) known_ = recorded_keys(output_.out);
+    if (output_.resume && !output_.out.empty()) {
+      known_ = recorded_keys(output_.out);
+      const std::string mended = mend_last_line(output_.out);
+      if (!mended.empty()) std::fprintf(stderr, "%s\n", mended.c_str());
+    }
     if (!output_.out.empty()) file_.emplace(output_.out);
     if (!output_.pattern_out.empty()) {
       std::error_code failure;

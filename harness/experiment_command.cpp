@@ -10,7 +10,7 @@
 #include "harness/commands.hpp"
 #include "harness/distribute.hpp"
 #include "harness/experiment.hpp"
-#include "harness/matrix_source.hpp"
+#include "harness/kept_matrix.hpp"
 #include "harness/status.hpp"
 #include "variants/detail/build_kind.hpp"
 
@@ -26,27 +26,6 @@ struct experiment_options {
   std::filesystem::path prepared;     // empty: every matrix is prepared anew
   output_options output;
 };
-
-// The file that keeps a matrix prepared in this way.
-std::filesystem::path prepared_file(const std::filesystem::path& folder, const std::string& name,
-                                    const prepare_options& how) {
-  std::string file = file_name_of(name) + "." + file_name_of(how.order);
-  if (how.match == match_mode::none) file += ".unmatched";
-  if (how.seed >= 0) file += fmt::format(".seed{}", how.seed);
-  return folder / (file + ".bin");
-}
-
-prepared_pattern load_or_prepare(const std::filesystem::path& folder, const std::string& name,
-                                 const prepare_options& how) {
-  if (folder.empty()) return load_matrix(name, how);
-  const auto file = prepared_file(folder, name, how);
-  if (is_prepared(file.string())) return prepared_pattern::load(file);
-  prepared_pattern a = load_matrix(name, how);
-  std::error_code failure;
-  std::filesystem::create_directories(folder, failure);
-  a.save(file);
-  return a;
-}
 
 exit_code run(const experiment_options& o, session_info session) {
   job& j = job::world();
@@ -115,7 +94,7 @@ exit_code run(const experiment_options& o, session_info session) {
           continue;
         }
         const prepare_options how{.match = p.source->match, .order = order, .seed = p.source->seed};
-        const auto a = load_on_root(j, [&] { return load_or_prepare(o.prepared, name, how); });
+        const auto a = load_on_root(j, [&] { return load_kept_matrix(o.prepared, name, how); });
         out.run(a, p.cases, p.source->verify);
       }
     }
@@ -144,8 +123,10 @@ void add_experiment_command(CLI::App& app, command_action& action) {
       ->type_name("NAME");
   c->add_option("--device", o->devices, "Only variants of this kind; may be repeated")
       ->check(CLI::IsMember({"cpu", "gpu", "mpi", "peer"}));
-  c->add_option("--prepared", o->prepared,
-                "Folder that keeps prepared matrices: read if there, else written")
+  c->add_option(
+       "--prepared", o->prepared,
+       "Folder that keeps prepared matrices: read if they are of the same source, generator, "
+       "matching, order, seed and code, else written")
       ->type_name("FOLDER");
   c->add_option("--out", o->output.out, "Append the records to this file")->type_name("FILE.jsonl");
   c->add_flag("--json", o->output.json, "Records on stdout, one line each and nothing else");

@@ -1,10 +1,13 @@
 #include "harness/record.hpp"
 
 #include <doctest/doctest.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
+#include <csignal>
 #include <filesystem>
 #include <fstream>
+#include <iterator>
 
 #include "harness/fake_variant.hpp"
 #include "harness/record_file.hpp"
@@ -44,6 +47,36 @@ class temporary_file {
 
  private:
   std::filesystem::path path_;
+};
+
+std::string content(const std::filesystem::path& file) {
+  std::ifstream in(file, std::ios::binary);
+  return {std::istreambuf_iterator<char>(in), {}};
+}
+
+void put(const std::filesystem::path& file, const std::string& text) {
+  std::ofstream(file, std::ios::binary) << text;
+}
+
+// Files of this process may have no more than so many bytes: a write that would pass them is cut
+// short, as on a full disk.
+class file_size_limit {
+ public:
+  explicit file_size_limit(rlim_t bytes) : signal_(std::signal(SIGXFSZ, SIG_IGN)) {
+    ::getrlimit(RLIMIT_FSIZE, &before_);
+    const rlimit now{bytes, before_.rlim_max};
+    ::setrlimit(RLIMIT_FSIZE, &now);
+  }
+  ~file_size_limit() {
+    ::setrlimit(RLIMIT_FSIZE, &before_);
+    std::signal(SIGXFSZ, signal_);
+  }
+  file_size_limit(const file_size_limit&) = delete;
+  file_size_limit& operator=(const file_size_limit&) = delete;
+
+ private:
+  rlimit before_{};
+  void (*signal_)(int);
 };
 
 }  // namespace
@@ -180,6 +213,61 @@ TEST_CASE("a line with a wrong type or a missing key is refused by line and key"
     CHECK(fault(json_line(other)).starts_with(":3: not a record: '" + std::string(key)));
     other.erase(key);
     CHECK((fault(json_line(other)) == "none") == (key == std::string("asked")));
+  }
+}
+
+TEST_CASE("a record that the disk does not take whole leaves the file as it was") {
+  const temporary_file file;
+  const json r = sample_record();
+  const record_file out(file.path());
+  out.append(r);
+  const std::string before = content(file.path());
+  {
+    const file_size_limit full(before.size() + 100);
+    CHECK_THROWS_AS(out.append(r), error);
+  }
+  CHECK(content(file.path()) == before);
+  out.append(r);
+  CHECK(content(file.path()) == before + before);
+}
+
+TEST_CASE("a last line that is cut off is never appended to") {
+  const temporary_file file;
+  const json r = sample_record();
+  const record_file out(file.path());
+  out.append(r);
+  const std::string whole = content(file.path());
+  const std::string torn = whole + whole.substr(0, 200);
+  put(file.path(), torn);
+  CHECK_THROWS_AS(out.append(r), error);
+  CHECK_THROWS_AS(record_file{file.path()}, input_error);
+  CHECK(content(file.path()) == torn);
+}
+
+TEST_CASE("what is left of a record that is cut off is dropped") {
+  const temporary_file file;
+  CHECK(mend_last_line(file.path()).empty());
+  const json r = sample_record();
+  record_file(file.path()).append(r);
+  const std::string whole = content(file.path());
+  CHECK(mend_last_line(file.path()).empty());
+  for (const std::string& before : {std::string(), whole, std::string(200000, '\n')}) {
+    for (const std::size_t size : {std::size_t{1}, std::size_t{200}, whole.size() - 2}) {
+      put(file.path(), before + whole.substr(0, size));
+      CHECK(recorded_keys(file.path()).size() == (before == whole ? 1 : 0));
+      CHECK(mend_last_line(file.path()).find("dropped") != std::string::npos);
+      CHECK(content(file.path()) == before);
+    }
+    // Only the end of the line is missing: the record is kept.
+    put(file.path(), before + whole.substr(0, whole.size() - 1));
+    CHECK(recorded_keys(file.path()).size() == 1);
+    CHECK(mend_last_line(file.path()).find("added") != std::string::npos);
+    CHECK(content(file.path()) == before + whole);
+  }
+  for (const char* other : {"some text", "{}", "[1, 2"}) {
+    put(file.path(), whole + other);
+    CHECK_THROWS_AS(mend_last_line(file.path()), input_error);
+    CHECK(content(file.path()) == whole + other);
   }
 }
 
