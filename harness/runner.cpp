@@ -120,9 +120,8 @@ case_outcome run_case(const prepared_pattern& a, const case_request& request, ve
   if (several) info.gives = info.gives.without(want::pattern);
   // Other ranks wait for this one: what they do not throw too must end them.
   auto end_all_unless_known = [&](const std::exception& e) {
-    if (several && dynamic_cast<const thrown_by_all_ranks*>(&e) == nullptr) {
-      abort_job(e.what());
-    }
+    if (!several || dynamic_cast<const thrown_by_all_ranks*>(&e) != nullptr) return;
+    abort_job(dynamic_cast<const std::bad_alloc*>(&e) != nullptr ? "out of host memory" : e.what());
   };
   // Outside the try: an exception is reported, or ends the other ranks, before anything that a
   // variant's destructor does.
