@@ -11,6 +11,7 @@
 #include "common/job.hpp"
 #include "common/matrix_market.hpp"
 #include "harness/matrix_source.hpp"
+#include "harness/status.hpp"
 #include "variants/detail/build_kind.hpp"
 
 namespace gsofa {
@@ -128,7 +129,8 @@ void case_session::report(const prepared_pattern& a, const planned_case& c,
   ++totals_[outcome.judged.status];
   if (!job::world().root()) return;
   if (!outcome.layout.empty()) {
-    std::fprintf(stderr, "%s: %s\n", c.request.info->name.c_str(), outcome.layout.c_str());
+    std::fprintf(stderr, "%s: %s\n", c.request.info->name.c_str(),
+                 one_line(outcome.layout).c_str());
   }
   const json record = make_record(session_, a, c.request, outcome, output_.series);
   if (file_) file_->append(record);
@@ -146,7 +148,7 @@ void case_session::report(const prepared_pattern& a, const planned_case& c,
     line += fmt::format(" {} ms", milliseconds(outcome.samples_s[median_index(outcome.samples_s)]));
   }
   if (!outcome.judged.reason.empty()) line += " (" + outcome.judged.reason + ")";
-  std::fprintf(stderr, "%s\n", line.c_str());
+  std::fprintf(stderr, "%s\n", one_line(std::move(line)).c_str());
 }
 
 // "[3/90, 5 min left] ": cases still to come take as long as those that ran so far.
@@ -185,7 +187,9 @@ void case_session::write_pattern(const prepared_pattern& a, const case_request& 
 void case_session::print_table() const {
   if (output_.json || !job::world().root()) return;
   if (!table_.empty()) table_.print(std::cout);
-  for (const auto& [name, reason] : skipped_) std::cout << name << ": skipped: " << reason << "\n";
+  for (const auto& [name, reason] : skipped_) {
+    std::cout << name << ": skipped: " << one_line(reason) << "\n";
+  }
 }
 
 exit_code case_session::code() const {

@@ -289,7 +289,9 @@ class CountingTest(CliTest):
         self.assertTrue(all(isinstance(v, int) for v in r["counters"].values()))
 
     def test_the_timed_build_counts_nothing(self):
-        (r,) = self.records("--matrix", self.small, "--variant", "cpu_maxid", "--series")
+        self.assert_refused(BAD_INPUT, "run", "--matrix", self.small, "--series",
+                            mention=["--series", "gsofa_counting"])
+        (r,) = self.records("--matrix", self.small, "--variant", "cpu_maxid")
         self.assertIs(r["counting"], False)
         self.assertEqual(r["counters"], {})
 
@@ -455,10 +457,18 @@ class BadInputTest(CliTest):
         self.assert_refused(BAD_INPUT, *run, "--threads", "0")
         self.assert_refused(BAD_INPUT, *run, "--chunk-size", "-1")
         self.assert_refused(BAD_INPUT, *run, "--no-such-option")
+        for seconds in ("nan", "-nan", "inf", "-1", "1e300", "soon", ""):
+            self.assert_refused(BAD_INPUT, *run, "--timeout", seconds, mention=["--timeout"])
+        maxid = (*run, "--variant", "cpu_maxid")
+        self.assert_refused(BAD_INPUT, *maxid, *64 * ("--set", "line_9_5=true,false"),
+                            mention=["more than 10000 cases"])
+        self.assert_refused(BAD_INPUT, *maxid, *64 * ("--set", "k=a,b"), mention=["'k'"])
         self.assert_refused(BAD_INPUT, *run, "--resume", mention=["--out"])
         self.assert_refused(BAD_INPUT, "run")
-        self.assert_refused(BAD_INPUT)
-        self.assert_refused(BAD_INPUT, "no_such_command")
+        self.assert_refused(BAD_INPUT, mention=["a command is missing", "list, run, "])
+        self.assert_refused(BAD_INPUT, "nosuch", mention=["unknown command 'nosuch'", "list, run, "])
+        self.assert_refused(BAD_INPUT, "chek", mention=["'chek' (did you mean 'check'?); "])
+        self.assert_refused(BAD_INPUT, "--nosuch", mention=["'--nosuch'", "list, run, "])
         self.assert_refused(BAD_INPUT, "check", "--suite", "huge")
         self.assert_refused(BAD_INPUT, "check", "--variant", "cpu_fil1")
 
@@ -467,6 +477,67 @@ class BadInputTest(CliTest):
             if not v["available"]:
                 self.assert_refused(UNAVAILABLE, "run", "--matrix", self.small, "--variant",
                                     v["name"], mention=[v["name"]])
+
+
+    def test_specs(self):
+        if "cannot read TOML" in call("run", "--matrix", "no_such").stderr:
+            self.skipTest("built without toml++")
+        head = '[[case]]\ngroups = ["smoke"]\nmatrices = '
+        for text, mention in ((head + "[}\n", ":3: "),
+                              (head + '["a"]\nvariants = ["cpu_fil1"]\n', ":1: unknown variant"),
+                              (head + '["a"]\noptions = ["no_such=1"]\n', ":1: --set no_such=1"),
+                              (head + "3\n", ":3: 'matrices' is not an array")):
+            self.assert_refused(BAD_INPUT, "experiment", self.write("spec.toml", text),
+                                mention=["spec.toml" + mention])
+
+    def test_records(self):
+        out = self.write("records.jsonl", '\n{"schema": 1, "status": "pass"}\n')
+        resume = ("run", "--matrix", self.small, "--out", out, "--resume")
+        self.assert_refused(BAD_INPUT, *resume, mention=["records.jsonl:2: not a record: 'git.sha'"])
+        for line in ("{", "[]", "null", "3", '{"schema": "1"}', "[" * 100000):
+            self.write("records.jsonl", line)
+            self.assert_refused(BAD_INPUT, *resume, mention=["records.jsonl:1: not "])
+
+
+class TerminalTest(CliTest):
+    """Escapes for a terminal in what a user or a file gives are not passed on."""
+
+    BELL = "\x1b]0;title\x07\x1b[31mred\x9b0m"
+
+    def printed(self, *args):
+        done = subprocess.run([GSOFA, *args], capture_output=True, timeout=300)
+        text = (done.stdout + done.stderr).decode()
+        self.assertFalse([c for c in text if not c.isprintable() and c != "\n"], repr(text))
+        self.assertIn("\\x1b[31mred", text)
+        return done.returncode
+
+    def test_bad_options(self):
+        for args in (["run", "--matrix", self.BELL], ["run", "--matrix", "a.mtx" + self.BELL],
+                     ["run", "--matrix", self.small, "--variant", self.BELL],
+                     ["run", "--matrix", self.small, "--set", self.BELL + "=1"],
+                     ["run", "--matrix", self.small, "--order", self.BELL],
+                     ["run", "--matrix", self.small, "--timeout", self.BELL],
+                     ["experiment", "no" + self.BELL], [self.BELL], ["--" + self.BELL]):
+            self.assertEqual(self.printed(*args), BAD_INPUT)
+
+    def test_names_of_matrices(self):
+        path = self.write(f"x{self.BELL.replace('/', '')}.mtx", SMALL)
+        self.assertEqual(self.printed("run", "--matrix", path, "--variant", "cpu_fill1"), OK)
+        self.assertEqual(self.printed("info", "--matrix", path), OK)
+        binary = str(self.folder / "small.bin")
+        self.assertEqual(self.printed("prepare", "--matrix", path, "--out", binary), OK)
+        self.assertEqual(self.printed("run", "--matrix", binary, "--variant", "cpu_fill1"), OK)
+
+    def test_specs_and_records(self):
+        name = json.dumps(self.BELL)
+        spec = self.write("spec.toml", f"name = {name}\n[[case]]\ngroups = [{name}]\n"
+                          f"matrices = [{json.dumps('gen:grid5:nx=3')}]\nvariants = ['cpu_fill1']\n")
+        if "cannot read TOML" in call("experiment", spec).stderr:
+            self.skipTest("built without toml++")
+        self.assertEqual(self.printed("experiment", spec, "--group", self.BELL), OK)
+        self.assertEqual(self.printed("experiment", spec, "--group", self.BELL + "x"), BAD_INPUT)
+        spec = self.write("spec.toml", f"{name} = 1\n")
+        self.assertEqual(self.printed("experiment", spec), BAD_INPUT)
 
 
 class CheckTest(CliTest):

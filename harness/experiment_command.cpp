@@ -11,6 +11,7 @@
 #include "harness/distribute.hpp"
 #include "harness/experiment.hpp"
 #include "harness/matrix_source.hpp"
+#include "harness/status.hpp"
 #include "variants/detail/build_kind.hpp"
 
 namespace gsofa {
@@ -69,7 +70,13 @@ exit_code run(const experiment_options& o, session_info session) {
     in_group = true;
     if (c.counting != is_counting_build() || c.ranks != j.ranks()) continue;
     plan.push_back({&c, {}});
-    j.together([&] { plan.back().cases = plan_cases(c.cases); });
+    j.together([&] {
+      try {
+        plan.back().cases = plan_cases(c.cases);
+      } catch (const input_error& e) {
+        throw input_error(c.where + ": " + e.what());
+      }
+    });
     std::erase_if(plan.back().cases, [&](const planned_case& p) {
       return !o.devices.empty() &&
              std::ranges::find(o.devices, p.request.info->device) == o.devices.end();
@@ -89,8 +96,8 @@ exit_code run(const experiment_options& o, session_info session) {
   }
   if (plan.empty() && j.root()) {
     std::fprintf(stderr, "%s: nothing for the %s build with %d ranks in group %s\n",
-                 spec.name.c_str(), is_counting_build() ? "counting" : "timed", j.ranks(),
-                 o.group.c_str());
+                 one_line(spec.name).c_str(), is_counting_build() ? "counting" : "timed", j.ranks(),
+                 one_line(o.group).c_str());
   }
   output_options output = o.output;
   output.matrix_column = true;
@@ -120,7 +127,7 @@ exit_code run(const experiment_options& o, session_info session) {
     summary += fmt::format("{}{} {}", summary.empty() ? "" : ", ", count, to_string(status));
   }
   if (out.resumed() > 0) summary += fmt::format("; {} already recorded", out.resumed());
-  if (j.root()) std::fprintf(stderr, "%s: %s\n", spec.name.c_str(), summary.c_str());
+  if (j.root()) std::fprintf(stderr, "%s: %s\n", one_line(spec.name).c_str(), summary.c_str());
   return out.code();
 }
 

@@ -1,11 +1,13 @@
 #include "harness/record_file.hpp"
 
 #include <fcntl.h>
+#include <fmt/format.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <cstring>
-#include <fstream>
+
+#include "harness/json_lines.hpp"
 
 namespace gsofa {
 
@@ -40,18 +42,29 @@ void record_file::append(const json& record) const {
 
 std::set<std::string> recorded_keys(const std::filesystem::path& file) {
   std::set<std::string> keys;
-  std::ifstream in(file);
-  if (!in) return keys;
-  std::string line;
-  for (long number = 1; std::getline(in, line); ++number) {
-    if (line.empty()) continue;
-    try {
-      const json record = json::parse(line);
-      if (record.at("status") != "skipped") keys.insert(record_key(record));
-    } catch (const json::exception&) {
-      throw input_error(file.string() + ":" + std::to_string(number) + ": not a record");
+  std::error_code ignored;
+  if (!std::filesystem::exists(file, ignored)) return keys;
+  read_json_lines(file, [&](const json& record) {
+    require_fields(record, {{"/schema", json_type::integer},
+                            {"/status", json_type::text},
+                            {"/git/sha", json_type::text},
+                            {"/git/dirty", json_type::flag},
+                            {"/host", json_type::text},
+                            {"/matrix/name", json_type::text},
+                            {"/ordering/digest", json_type::text},
+                            {"/variant", json_type::text},
+                            {"/options", json_type::object},
+                            {"/threads", json_type::integer},
+                            {"/chunk_size", json_type::integer},
+                            {"/counting", json_type::flag},
+                            {"/asked", json_type::array, true},
+                            {"/mpi/ranks", json_type::integer}});
+    if (record.at("schema") != record_schema) {
+      throw input_error(fmt::format("schema {}, this program reads {}", record.at("schema").dump(),
+                                    record_schema));
     }
-  }
+    if (record.at("status") != "skipped") keys.insert(record_key(record));
+  });
   return keys;
 }
 

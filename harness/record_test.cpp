@@ -144,7 +144,43 @@ TEST_CASE("a file that holds no records is refused by line") {
   const temporary_file file;
   std::ofstream(file.path()) << "{}\n";
   CHECK_THROWS_WITH_AS(recorded_keys(file.path()),
-                       (file.path().string() + ":1: not a record").c_str(), input_error);
+                       (file.path().string() + ":1: not a record: 'schema' is missing").c_str(),
+                       input_error);
+}
+
+TEST_CASE("a line with a wrong type or a missing key is refused by line and key") {
+  const temporary_file file;
+  const json good = sample_record();
+  const auto fault = [&](const std::string& line) {
+    std::ofstream(file.path()) << json_line(good) << "\n\n" << line << "\n";
+    try {
+      recorded_keys(file.path());
+    } catch (const input_error& e) {
+      return std::string(e.what()).erase(0, file.path().string().size());
+    }
+    return std::string("none");
+  };
+  CHECK(fault(json_line(good)) == "none");
+  CHECK(fault("{\"schema\": 1,") == ":3: not JSON from column 14 on");
+  CHECK(fault("{\"schema\": 1e999}") == ":3: not a record: number overflow parsing '1e999'");
+  CHECK(fault("\xff").starts_with(":3: not JSON from column 1 on"));
+  CHECK(fault("[]") == ":3: not a record: not a JSON object");
+  CHECK(fault("null") == ":3: not a record: not a JSON object");
+  CHECK(fault(std::string(1000000, '[')) == ":3: not a record: more than 64 levels deep");
+  json other = good;
+  other["schema"] = record_schema + 1;
+  CHECK(fault(json_line(other)).starts_with(":3: schema "));
+  for (const char* key : {"schema", "git", "host", "matrix", "ordering", "variant", "options",
+                          "threads", "chunk_size", "counting", "asked", "mpi", "status"}) {
+    CAPTURE(key);
+    other = good;
+    other[key] = json::array({json::object()});
+    if (key != std::string("asked")) CHECK(fault(json_line(other)).find(key) != std::string::npos);
+    other[key] = nullptr;
+    CHECK(fault(json_line(other)).starts_with(":3: not a record: '" + std::string(key)));
+    other.erase(key);
+    CHECK((fault(json_line(other)) == "none") == (key == std::string("asked")));
+  }
 }
 
 TEST_CASE("a skipped record has no result but its reason") {
