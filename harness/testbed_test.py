@@ -96,6 +96,27 @@ class TestbedTest(unittest.TestCase):
             for command in ("claims", "report"):
                 self.assertEqual(self.call(command, PYTHON_CODE=str(code)).returncode, code)
 
+    def test_reproduce_ends_with_a_page_of_its_results(self):
+        spec = self.root / "experiments" / "x" / "spec.toml"
+        spec.parent.mkdir(parents=True)
+        spec.write_text('name = "x"\n')
+        for code, status in ((0, 0), (3, 0), (1, 1)):
+            done = self.call("reproduce", "--only", "x", PYTHON_CODE=str(code))
+            self.assertEqual(done.returncode, status, done.stderr)
+            out = Path(done.stdout.splitlines()[-1].removeprefix("page: ")).parent
+            self.assertEqual(out.parent, self.root / "results")
+            self.assertEqual(done.stdout, f"\nrecords: {out}/records.jsonl\nfigures: {out}/figures\npage: {out}/index.html\n")
+            self.assertEqual(self.called()[-1], f"python {self.root}/paper/results.py --records {out}/records.jsonl "
+                                                f"--figures {out}/figures --page {out}/index.html")
+        self.assertIn("some figures could not be drawn", done.stderr)
+
+    def test_figures_of_records(self):
+        page = "x/records.jsonl --figures x/figures"
+        for code, status in ((0, 0), (1, 1), (2, 2), (3, 1)):
+            done = self.call("plots", "x/records.jsonl", PYTHON_CODE=str(code))
+            self.assertEqual(done.returncode, status, done.stderr)
+            self.assertEqual(self.called()[-1], f"python {self.root}/paper/results.py --records {page}")
+
 
 if __name__ == "__main__":
     unittest.main()
