@@ -28,7 +28,6 @@ import argparse
 import collections
 import csv
 import html
-import json
 import re
 import shutil
 import subprocess

@@ -25,9 +25,6 @@ OK, DIFFERS, BAD_INPUT, FAILED = 0, 1, 2, 4
 DEEPEST = 20  # definitions within definitions
 
 
-# --- the language ------------------------------------------------------------------------------
-
-
 class Aggregate:
     """AGGREGATE(SET, E): one number from the values of E on the matrices of SET where E was measured."""
 
@@ -354,9 +351,6 @@ class Expression:
         return lambda measured, value, matrix: function(measured, matrix, *words, **settings)
 
 
-# --- claims.toml -------------------------------------------------------------------------------
-
-
 @dataclasses.dataclass
 class Claim:
     """A statement of the paper with the measurement that answers it; the head of claims.toml says what each key is."""
@@ -498,9 +492,6 @@ class ClaimFile:
         return c
 
 
-# --- verdicts ----------------------------------------------------------------------------------
-
-
 REPRODUCED, SHAPE_ONLY, NOT_REPRODUCED, NOT_TESTABLE, NOT_RUN, UNJUDGED = VERDICTS = (
     "reproduced", "shape only", "not reproduced", "not testable here", "not run here", "unjudged")
 
@@ -608,9 +599,6 @@ def check_stated(judged):
         elif not j.claim.why and j.verdict in (SHAPE_ONLY, NOT_REPRODUCED):
             problems.append(f"{j.claim.id} has no reason why it differs")
     return problems
-
-
-# --- the command -------------------------------------------------------------------------------
 
 
 class Board:
