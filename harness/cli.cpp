@@ -82,7 +82,6 @@ int run_program(int argc, char** argv) {
     add_prepare_command(app, action);
     add_info_command(app, action);
     add_experiment_command(app, action);
-    add_claims_command(app, action);
     try {
       app.parse(argc, argv);
     } catch (const CLI::ParseError& e) {

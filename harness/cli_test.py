@@ -106,8 +106,7 @@ class HelpTest(CliTest):
     def test_help_of_every_subcommand(self):
         done = call("--help")
         self.assertEqual(done.returncode, OK)
-        for name in ("list", "run", "check", "prepare", "info", "experiment",
-                     "claims"):
+        for name in ("list", "run", "check", "prepare", "info", "experiment"):
             self.assertIn(name, done.stdout)
             part = call(name, "--help")
             self.assertEqual((part.returncode, part.stderr), (OK, ""))
@@ -463,18 +462,6 @@ class ExperimentTest(CliTest):
         done, records = self.run_spec(spec, "--device", "gpu")
         self.assertEqual(len(records), 1, done.stderr)
         self.assert_refused(BAD_INPUT, "experiment", spec, "--device", "abacus")
-
-
-class ClaimsTest(CliTest):
-    def test_refusals(self):
-        if "cannot read TOML" in call("run", "--matrix", "no_such").stderr:
-            self.skipTest("built without toml++")
-        self.assert_refused(BAD_INPUT, "claims", "--claims", str(self.folder / "no.toml"), mention=["no.toml"])
-        self.assert_refused(BAD_INPUT, "claims", "--item", "no_such", mention=["no_such"])
-        self.assert_refused(BAD_INPUT, "claims", "--records", "no_such=x", mention=["no_such"])
-        self.assert_refused(BAD_INPUT, "claims", "--records", "paper=/no/such", mention=["/no/such"])
-        bad = self.write("bad.toml", '[records]\n[sets]\nall = ["A"]\n[define]\n[[claim]]\nid = "a"\n')
-        self.assert_refused(BAD_INPUT, "claims", "--claims", bad, mention=["bad.toml:5", "paper"])
 
 
 class PrepareTest(CliTest):

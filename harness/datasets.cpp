@@ -23,9 +23,6 @@ void read_entries(toml_table_reader& root, const char* key, bool bundled, const 
     t.get("file", d.file);
     t.get("sha256", d.sha256);
     t.get("stand_in", d.stand_in);
-    for (const char* key_of_paper : {"order", "nnz", "symmetry", "fill_ratio"}) {
-      if (const auto value = t.number(key_of_paper)) d.paper[key_of_paper] = *value;
-    }
     if (d.name.empty()) t.fail(std::string("[[") + key + "]] without a name");
     out.push_back(std::move(d));
   }

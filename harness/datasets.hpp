@@ -1,7 +1,6 @@
 #pragma once
 
 #include <filesystem>
-#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -19,8 +18,6 @@ struct dataset {
   std::string sha256;    ///< of the uncompressed file, by the catalog or its lock; may be empty
   std::string stand_in;  ///< gen: spec that replaces an original that is absent; may be empty
   bool bundled = false;  ///< in the repository
-  /// What the paper's table says of it: order, nnz, symmetry, fill_ratio; may be empty.
-  std::map<std::string, double> paper{};
 };
 
 /// The tables [[bundled]] and [[matrix]] of a datasets.toml, in the order of the file. Digests that

@@ -17,10 +17,11 @@ esac
 """
 GSOFA = """#!/bin/sh
 echo "gsofa $*" >>"$CALLS"
-exit ${CLAIMS_CODE:-0}
 """
 PYTHON = """#!/bin/sh
-[ "$1" = -c ] || echo "python $*" >>"$CALLS"
+[ "$1" = -c ] && exit
+echo "python $*" >>"$CALLS"
+exit ${PYTHON_CODE:-0}
 """
 
 
@@ -68,7 +69,7 @@ class TestbedTest(unittest.TestCase):
     def test_help_of_the_program_is_its_own(self):
         self.assertEqual(self.call("gsofa", "--help").returncode, 0)
         self.assertEqual(self.call("claims", "-h").returncode, 0)
-        self.assertEqual(self.called(), ["built", "gsofa --help", "built", "gsofa claims -h"])
+        self.assertEqual(self.called(), ["built", "gsofa --help", f"python {self.root}/paper/claims.py -h"])
 
     def test_unknown_arguments(self):
         for command in ("report", "build", "plots", "reproduce"):
@@ -88,15 +89,33 @@ class TestbedTest(unittest.TestCase):
     def test_report(self):
         done = self.call("report")
         self.assertEqual(done.returncode, 0, done.stderr)
-        self.assertEqual(self.called()[1], "gsofa claims --json --check")
-        self.assertTrue(self.called()[2].startswith("python "), self.called())
+        self.assertEqual(self.called(), [f"python {self.root}/paper/build.py --out {self.root}/results/report"])
 
-    def test_a_report_that_fails_says_why(self):
-        self.refused(1, "a verdict in paper/claims.toml is not what", "report", CLAIMS_CODE="1")
-        for code in (2, 4, 139):
-            self.refused(code, f"gsofa claims failed to run (exit status {code})", "report",
-                         CLAIMS_CODE=str(code))
-        self.assertFalse([c for c in self.called() if c.startswith("python")])
+    def test_the_status_of_claims_and_report_is_handed_on(self):
+        for code in (1, 2, 4):
+            for command in ("claims", "report"):
+                self.assertEqual(self.call(command, PYTHON_CODE=str(code)).returncode, code)
+
+    def test_reproduce_ends_with_a_page_of_its_results(self):
+        spec = self.root / "experiments" / "x" / "spec.toml"
+        spec.parent.mkdir(parents=True)
+        spec.write_text('name = "x"\n')
+        for code, status in ((0, 0), (3, 0), (1, 1)):
+            done = self.call("reproduce", "--only", "x", PYTHON_CODE=str(code))
+            self.assertEqual(done.returncode, status, done.stderr)
+            out = Path(done.stdout.splitlines()[-1].removeprefix("page: ")).parent
+            self.assertEqual(out.parent, self.root / "results")
+            self.assertEqual(done.stdout, f"\nrecords: {out}/records.jsonl\nfigures: {out}/figures\npage: {out}/index.html\n")
+            self.assertEqual(self.called()[-1], f"python {self.root}/paper/results.py --records {out}/records.jsonl "
+                                                f"--figures {out}/figures --page {out}/index.html")
+        self.assertIn("some figures could not be drawn", done.stderr)
+
+    def test_figures_of_records(self):
+        page = "x/records.jsonl --figures x/figures"
+        for code, status in ((0, 0), (1, 1), (2, 2), (3, 1)):
+            done = self.call("plots", "x/records.jsonl", PYTHON_CODE=str(code))
+            self.assertEqual(done.returncode, status, done.stderr)
+            self.assertEqual(self.called()[-1], f"python {self.root}/paper/results.py --records {page}")
 
 
 if __name__ == "__main__":
