@@ -335,6 +335,18 @@ TEST_CASE("the caller's rand() goes on as if nothing had been analyzed") {
   CHECK(drawn == expected);
 }
 
+TEST_CASE("threads beyond the work there is are not started") {
+  const pattern a = reference::worked_example();
+  const analysis expected = analyze(view_of(a), {.factors = true, .supernodes = true});
+  for (const auto& v : runnable()) {
+    CAPTURE(v.name);
+    const analysis found =
+        analyze(view_of(a), {.variant = v.name, .threads = 100000, .factors = true});
+    CHECK(found.l.col_idx == expected.l.col_idx);
+    CHECK(found.u.col_idx == expected.u.col_idx);
+  }
+}
+
 TEST_CASE("device and variant are chosen as asked") {
   const pattern a = reference::worked_example();
   CHECK(analyze(view_of(a), {.device = compute_device::cpu}).variant == "cpu_bitmap_panels");
