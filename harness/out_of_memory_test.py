@@ -37,6 +37,8 @@ class OutOfMemoryTest(unittest.TestCase):
     def sweep(self, *args, first=1, after=lambda done: None):
         """Lets allocations fail, one by one and all from one on, until those are too many for the
         program to get there."""
+        if Path("/dev/nvidiactl").exists():
+            self.skipTest("allocations of the CUDA driver would be among those that fail")
         done = self.call(*args)
         self.assertEqual(done.returncode, OK, done.stderr)
         after(done)
