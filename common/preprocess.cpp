@@ -17,9 +17,8 @@
 #include <Eigen/SparseCore>
 #pragma GCC diagnostic pop
 
-#ifdef GSOFA_HAVE_METIS
-#include <metis.h>
-#endif
+#include "common/metis_guard.hpp"
+
 #ifdef GSOFA_HAVE_BTF
 #include <btf.h>
 #endif
@@ -58,15 +57,11 @@ std::vector<index_t> metis_order([[maybe_unused]] const pattern_view& a,
   std::vector<idx_t> adjncy = s.col_idx;
   std::vector<idx_t> perm(at(a.n_rows));
   std::vector<idx_t> iperm(at(a.n_rows));
-  idx_t n = a.n_rows;
   idx_t options[METIS_NOPTIONS];
   METIS_SetDefaultOptions(options);
   options[METIS_OPTION_NUMBERING] = 0;
   if (seed >= 0) options[METIS_OPTION_SEED] = narrow<idx_t>(seed, "METIS seed");
-  if (METIS_NodeND(&n, xadj.data(), adjncy.data(), nullptr, options, perm.data(), iperm.data()) !=
-      METIS_OK) {
-    throw error(exit_code::run_failed, "METIS_NodeND failed");
-  }
+  metis_node_nd(a.n_rows, xadj.data(), adjncy.data(), options, perm.data(), iperm.data());
   return perm;  // perm[k] is the old number of the vertex at position k
 #else
   throw needs("--order metis", "METIS", "libmetis-dev");

@@ -2,8 +2,7 @@
 
 #include <algorithm>
 #include <charconv>
-#include <cstdio>
-#include <cstdlib>
+#include <utility>
 
 #include "common/text.hpp"
 
@@ -72,8 +71,21 @@ option_value parse_option(const option_spec& spec, const std::string& text) {
   return text;
 }
 
-std::vector<variant_info>& registry() {
-  static std::vector<variant_info> variants;
+constinit const detail::registration* registrations = nullptr;
+
+std::vector<variant_info> describe_all() {
+  std::vector<variant_info> variants;
+  for (const auto* r = registrations; r != nullptr; r = r->next) variants.push_back(r->describe());
+  std::ranges::sort(variants, {}, &variant_info::name);
+  const auto twice = std::ranges::adjacent_find(variants, {}, &variant_info::name);
+  if (twice != variants.end()) {
+    throw error(exit_code::run_failed, "two variants are named '" + twice->name + "'");
+  }
+  return variants;
+}
+
+const std::vector<variant_info>& registry() {
+  static const std::vector<variant_info> variants = describe_all();
   return variants;
 }
 
@@ -121,14 +133,8 @@ const variant_info& find_variant(const std::string& name) {
 
 namespace detail {
 
-bool register_variant(variant_info info) {
-  auto& variants = registry();
-  const auto at = std::ranges::lower_bound(variants, info.name, {}, &variant_info::name);
-  if (at != variants.end() && at->name == info.name) {
-    std::fprintf(stderr, "gsofa: two variants are named '%s'\n", info.name.c_str());
-    std::abort();
-  }
-  variants.insert(at, std::move(info));
+bool register_variant(registration& variant) noexcept {
+  variant.next = std::exchange(registrations, &variant);
   return true;
 }
 

@@ -230,7 +230,7 @@ void checker::check_patterns() {
   // Patterns are handed out one by one to the threads.
   auto check_all = [&](std::size_t count, const auto& check) {
     std::atomic<std::size_t> next{0};
-    on_threads(options_.jobs, [&](int) {
+    on_threads(useful_threads(options_.jobs, count), [&](int) {
       for (std::size_t k = next++; k < count; k = next++) check(k);
     });
   };

@@ -4,6 +4,8 @@
 #include <fmt/ranges.h>
 
 #include <cstdio>
+#include <cstdlib>
+#include <exception>
 #include <iostream>
 #include <new>
 #include <string>
@@ -43,9 +45,33 @@ int report(const std::string& message, exit_code code) {
   return static_cast<int>(code);
 }
 
-}  // namespace
+int report_no_memory() noexcept {
+  std::fputs("gsofa: error: out of host memory\n", stderr);
+  return static_cast<int>(exit_code::run_failed);
+}
 
-int run_program(int argc, char** argv) {
+std::terminate_handler usual_end = nullptr;
+
+// Static objects take memory before main() begins, CLI11's validators in each file that includes
+// it: nothing can catch what they throw.
+[[noreturn]] void end_of_program() {
+  try {
+    if (const auto thrown = std::current_exception()) std::rethrow_exception(thrown);
+  } catch (const std::bad_alloc&) {
+    std::_Exit(report_no_memory());
+  } catch (...) {
+    usual_end();
+  }
+  usual_end();
+  std::abort();
+}
+
+[[gnu::constructor(101)]] void before_static_objects() {
+  usual_end = std::set_terminate(end_of_program);
+}
+
+// The program, with every error reported, unless memory for that lacks too.
+int run_reporting(int argc, char** argv) {
   job* joined = nullptr;
   try {
     joined = &job::world();
@@ -111,6 +137,16 @@ int run_program(int argc, char** argv) {
     return failed(e, "out of host memory", exit_code::run_failed);
   } catch (const std::exception& e) {
     return failed(e, e.what(), exit_code::run_failed);
+  }
+}
+
+}  // namespace
+
+int run_program(int argc, char** argv) {
+  try {
+    return run_reporting(argc, argv);
+  } catch (...) {
+    return report_no_memory();
   }
 }
 
