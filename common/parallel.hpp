@@ -9,6 +9,7 @@
 #include <string>
 #include <system_error>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "common/error.hpp"
@@ -44,6 +45,12 @@ class first_exception {
 };
 
 }  // namespace detail
+
+/// Threads that can have work if there are `pieces` of it: at most `threads`, at least one.
+template <class Count>
+int useful_threads(int threads, Count pieces) {
+  return std::max(1, std::cmp_less(pieces, threads) ? static_cast<int>(pieces) : threads);
+}
 
 /// Calls body(thread) on `threads` host threads (the caller's among them) and waits for all.
 /// None begins before all exist, so that they may wait for each other; throws error if the system
@@ -111,11 +118,13 @@ void parallel_levels(int threads, Work&& work, NextLevel&& next_level) {
 }
 
 /// Calls body(thread, begin, end) for the ranges of `grain` indices that partition [0, n), taken
-/// from a shared counter, so that uneven rows balance. No further range starts after an exception.
+/// from a shared counter, so that uneven rows balance, by at most one thread per range. No further
+/// range starts after an exception.
 template <class Index, class Body>
 void parallel_ranges(int threads, Index n, Index grain, Body&& body) {
+  const Index ranges = n / grain + (n % grain == 0 ? 0 : 1);
   std::atomic<Index> next{0};
-  on_threads(threads, [&](int t) {
+  on_threads(useful_threads(threads, ranges), [&](int t) {
     for (;;) {
       Index begin = next.load(std::memory_order_relaxed);
       do {

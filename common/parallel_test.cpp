@@ -24,6 +24,24 @@ TEST_CASE("ranges cover every index once, also next to the largest index") {
   CHECK(covered == huge);
 }
 
+TEST_CASE("no thread starts that can have no work") {
+  CHECK(useful_threads(4, 100) == 4);
+  CHECK(useful_threads(4, std::size_t{3}) == 3);
+  CHECK(useful_threads(4, std::int64_t{1} << 40) == 4);
+  CHECK(useful_threads(4, 0) == 1);
+  CHECK(useful_threads(0, 5) == 1);
+  // The ranges [0, 2) and [2, 3) wait for each other, so that two threads take them.
+  for (int round = 0; round < 20; ++round) {
+    std::atomic<int> arrived{0}, largest{0};
+    parallel_ranges<int>(50, 3, 2, [&](int t, int, int) {
+      ++arrived;
+      while (arrived != 2) std::this_thread::yield();
+      for (int seen = largest; seen < t && !largest.compare_exchange_weak(seen, t);) continue;
+    });
+    CHECK(largest == 1);
+  }
+}
+
 TEST_CASE("no thread begins before all exist") {
   // Each waits for all others: a body that began early would wait for ever.
   for (int threads : {1, 2, 9}) {

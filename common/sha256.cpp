@@ -8,7 +8,10 @@
 #include "common/file.hpp"
 
 #ifdef GSOFA_HAVE_OPENSSL
+#include <openssl/crypto.h>
 #include <openssl/evp.h>
+
+#include <new>
 #endif
 
 namespace gsofa {
@@ -111,8 +114,21 @@ std::string hex_digits(std::span<const std::uint8_t> bytes) {
 
 #ifdef GSOFA_HAVE_OPENSSL
 
+namespace {
+
+// OpenSSL 3 that lacked memory for its context reads through a null pointer later.
+bool library_is_there() {
+#if OPENSSL_VERSION_MAJOR >= 3
+  return OSSL_LIB_CTX_get0_global_default() != nullptr;
+#else
+  return true;
+#endif
+}
+
+}  // namespace
+
 struct sha256_hasher::state {
-  state() : context(EVP_MD_CTX_new()) {
+  state() : context(library_is_there() ? EVP_MD_CTX_new() : nullptr) {
     // Where the library's configuration withholds the algorithm, the portable one takes over.
     use_library = context != nullptr && EVP_DigestInit_ex(context, EVP_sha256(), nullptr) == 1;
   }
@@ -121,16 +137,13 @@ struct sha256_hasher::state {
   state& operator=(const state&) = delete;
 
   void update(std::span<const std::byte> bytes) {
-    if (use_library) {
-      EVP_DigestUpdate(context, bytes.data(), bytes.size());
-    } else {
-      portable.update(bytes);
-    }
+    if (!use_library) return portable.update(bytes);
+    if (EVP_DigestUpdate(context, bytes.data(), bytes.size()) != 1) throw std::bad_alloc();
   }
   std::array<std::uint8_t, 32> finish() {
     if (!use_library) return portable.finish();
     std::array<std::uint8_t, 32> out{};
-    EVP_DigestFinal_ex(context, out.data(), nullptr);
+    if (EVP_DigestFinal_ex(context, out.data(), nullptr) != 1) throw std::bad_alloc();
     return out;
   }
 

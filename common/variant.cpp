@@ -2,9 +2,9 @@
 
 #include <algorithm>
 #include <charconv>
-#include <cstdio>
-#include <cstdlib>
-#include <numeric>
+#include <utility>
+
+#include "common/text.hpp"
 
 namespace gsofa {
 
@@ -71,23 +71,21 @@ option_value parse_option(const option_spec& spec, const std::string& text) {
   return text;
 }
 
-std::size_t edit_distance(std::string_view a, std::string_view b) {
-  std::vector<std::size_t> row(b.size() + 1);
-  std::iota(row.begin(), row.end(), std::size_t{0});
-  for (std::size_t i = 1; i <= a.size(); ++i) {
-    std::size_t diagonal = row[0];
-    row[0] = i;
-    for (std::size_t j = 1; j <= b.size(); ++j) {
-      const std::size_t up = row[j];
-      row[j] = std::min({up + 1, row[j - 1] + 1, diagonal + (a[i - 1] == b[j - 1] ? 0U : 1U)});
-      diagonal = up;
-    }
+constinit const detail::registration* registrations = nullptr;
+
+std::vector<variant_info> describe_all() {
+  std::vector<variant_info> variants;
+  for (const auto* r = registrations; r != nullptr; r = r->next) variants.push_back(r->describe());
+  std::ranges::sort(variants, {}, &variant_info::name);
+  const auto twice = std::ranges::adjacent_find(variants, {}, &variant_info::name);
+  if (twice != variants.end()) {
+    throw error(exit_code::run_failed, "two variants are named '" + twice->name + "'");
   }
-  return row[b.size()];
+  return variants;
 }
 
-std::vector<variant_info>& registry() {
-  static std::vector<variant_info> variants;
+const std::vector<variant_info>& registry() {
+  static const std::vector<variant_info> variants = describe_all();
   return variants;
 }
 
@@ -123,15 +121,11 @@ const variant_info& find_variant(const std::string& name) {
   const auto& variants = registry();
   const auto hit = std::ranges::find(variants, name, &variant_info::name);
   if (hit != variants.end()) return *hit;
-  std::string hint;
-  std::size_t best = name.size() / 2 + 1;
+  std::vector<std::string> names;
   for (const auto& v : variants) {
-    const std::size_t d = edit_distance(name, v.name);
-    if (v.planted.empty() && d < best) {
-      best = d;
-      hint = v.name;
-    }
+    if (v.planted.empty()) names.push_back(v.name);
   }
+  const std::string hint = nearest(name, names);
   throw input_error("unknown variant '" + name + "'" +
                     (hint.empty() ? "" : "; did you mean '" + hint + "'?") +
                     " (`gsofa list` shows all)");
@@ -139,14 +133,8 @@ const variant_info& find_variant(const std::string& name) {
 
 namespace detail {
 
-bool register_variant(variant_info info) {
-  auto& variants = registry();
-  const auto at = std::ranges::lower_bound(variants, info.name, {}, &variant_info::name);
-  if (at != variants.end() && at->name == info.name) {
-    std::fprintf(stderr, "gsofa: two variants are named '%s'\n", info.name.c_str());
-    std::abort();
-  }
-  variants.insert(at, std::move(info));
+bool register_variant(registration& variant) noexcept {
+  variant.next = std::exchange(registrations, &variant);
   return true;
 }
 

@@ -164,20 +164,29 @@ struct variant_info {
   std::function<std::unique_ptr<variant>()> create;
 };
 
-/// All registered variants in order of name. Planted ones are included.
+/// All registered variants in order of name. Planted ones are included. Throws std::bad_alloc,
+/// error if two have one name.
 const std::vector<variant_info>& all_variants();
 
 /// Looks a variant up by name; throws input_error that suggests the nearest names.
 const variant_info& find_variant(const std::string& name);
 
 namespace detail {
-/// Adds a variant while static objects are initialised; a repeated name ends the program.
-bool register_variant(variant_info info);
+/// A registered variant, in static storage. Descriptions take memory, the lack of which cannot be
+/// reported before main() begins: they are made when the registry is first asked.
+struct registration {
+  variant_info (*describe)();
+  const registration* next = nullptr;
+};
+/// Adds a variant while static objects are initialised.
+bool register_variant(registration& variant) noexcept;
 }  // namespace detail
 
 }  // namespace gsofa
 
 /// Registers the variant described by a variant_info expression; the last line of a variant file.
-#define GSOFA_REGISTER_VARIANT(...)                     \
-  [[maybe_unused]] static const bool gsofa_registered = \
-      ::gsofa::detail::register_variant(__VA_ARGS__)
+#define GSOFA_REGISTER_VARIANT(...)                                  \
+  static constinit ::gsofa::detail::registration gsofa_registration{ \
+      []() -> ::gsofa::variant_info { return __VA_ARGS__; }};        \
+  [[maybe_unused]] static const bool gsofa_registered =              \
+      ::gsofa::detail::register_variant(gsofa_registration)

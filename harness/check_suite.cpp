@@ -11,6 +11,7 @@
 #include "harness/distribute.hpp"
 #include "harness/machine.hpp"
 #include "harness/matrix_source.hpp"
+#include "harness/status.hpp"
 #include "harness/verifier.hpp"
 #include "reference/gaussian_elimination.hpp"
 #include "reference/row_union.hpp"
@@ -52,7 +53,7 @@ std::vector<std::string> bundled_names() {
   try {
     return dataset_catalog::repository().bundled();
   } catch (const error& e) {
-    std::fprintf(stderr, "bundled matrices left out: %s\n", e.what());
+    std::fprintf(stderr, "bundled matrices left out: %s\n", one_line(e.what()).c_str());
     return {};
   }
 }

@@ -17,6 +17,7 @@
 #include "common/matrix_market.hpp"
 #include "harness/machine.hpp"
 #include "harness/shrink.hpp"
+#include "harness/status.hpp"
 #include "harness/worker_process.hpp"
 #include "variants/detail/build_kind.hpp"
 
@@ -261,7 +262,8 @@ void supervisor::look_into(const crash& c) {
     return;
   }
   const check_setting& s = t.settings[c.setting];
-  t.failure = c.refuted ? c.reason : fmt::format("{} ({}, {})", c.reason, p->name, s.text);
+  t.failure =
+      c.refuted ? c.reason : one_line(fmt::format("{} ({}, {})", c.reason, p->name, s.text));
   if (t.planted()) return;
   failed_ = true;
   std::fprintf(stderr, "%s FAILS: %s\n", t.info->name.c_str(), t.failure.c_str());

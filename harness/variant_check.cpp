@@ -18,6 +18,7 @@
 #include "harness/machine.hpp"
 #include "harness/runner.hpp"
 #include "harness/shrink.hpp"
+#include "harness/status.hpp"
 #include "harness/verifier.hpp"
 #include "harness/watchdog.hpp"
 #include "harness/worker_process.hpp"
@@ -61,7 +62,7 @@ bool oracles_agree_on(const named_pattern& p, const reference::truth& expected) 
 void for_all(int threads, std::size_t first, std::size_t count,
              const std::function<void(std::size_t)>& check) {
   std::atomic<std::size_t> next{first};
-  on_threads(threads, [&](int) {
+  on_threads(useful_threads(threads, count - first), [&](int) {
     for (std::size_t k = next++; k < count; k = next++) check(k);
   });
 }
@@ -189,7 +190,7 @@ bool variant_checker::is_out(const check_tally& t) {
 void variant_checker::fail(check_tally& t, std::size_t item, std::size_t setting,
                            const named_pattern& p, const std::string& why) {
   const check_setting& s = t.settings[setting];
-  t.failure = fmt::format("{} ({}, {})", why, p.name, s.text);
+  t.failure = one_line(fmt::format("{} ({}, {})", why, p.name, s.text));
   if (t.planted()) return;
   failed_ = true;
   if (hooks_.failed) hooks_.failed(t);
@@ -293,7 +294,7 @@ void variant_checker::check_matrix_with_all(const check_matrix& m) {
     request.settings.threads = t.info->multithreaded ? threads : 1;
     if (hooks_.begins) hooks_.begins(plan_.size() + m.number, 0, matrix_seconds);
     auto explain = [&](const case_outcome& outcome) {
-      t.failure = fmt::format("{}, order {}: {}", m.name, order, outcome.judged.reason);
+      t.failure = one_line(fmt::format("{}, order {}: {}", m.name, order, outcome.judged.reason));
     };
     ++t.runs;
     const auto outcome = run_case(m.a, request, check, [&](const case_outcome& stuck) {
@@ -310,9 +311,9 @@ void variant_checker::check_matrix_with_all(const check_matrix& m) {
       failed_ = true;
     }
     if (!root_) continue;
-    std::fprintf(stderr, "%s, order %s, %s: %s%s%s\n", m.name.c_str(), order.c_str(),
-                 t.info->name.c_str(), to_string(status), outcome.judged.reason.empty() ? "" : ": ",
-                 outcome.judged.reason.c_str());
+    std::fprintf(stderr, "%s, order %s, %s: %s%s%s\n", one_line(m.name).c_str(),
+                 one_line(order).c_str(), t.info->name.c_str(), to_string(status),
+                 outcome.judged.reason.empty() ? "" : ": ", outcome.judged.reason.c_str());
   }
 }
 

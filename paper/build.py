@@ -1,43 +1,58 @@
-"""Builds the reproduction report from report.md, the figures that plots/ drew and what `gsofa claims` says.
+#!/usr/bin/env python3
+"""Builds the reproduction report: report.md, a Jinja2 template in Markdown, with the figures that plots/ draws and the
+verdicts of claims.py.
 
-  build.py --claims CLAIMS.jsonl --out FOLDER [--no-pdf] [--redraw]
+  build.py --out FOLDER [--no-pdf]
 
-Draws the figures that are not in FOLDER yet (--redraw: all) from the records that claims.toml names, then writes report.html,
-report.tex and, where latexmk is, report.pdf. report.md is Markdown (headings,
-paragraphs, lists, tables, **bold**, `code`) with these in braces:
+Judges every claim (claims.jsonl), draws the figures from the records that claims.toml names, then writes report.html,
+report.tex and, where latexmk is, report.pdf, by the templates report.html.j2 and report.tex.j2. report.md has headings,
+paragraphs, lists, tables, **bold**, `code`, figures of plots/ as ![CAPTION](NAME), and these calls:
 
-  {{value ID}}          the measured value of a claim of claims.toml; {{paper ID}}: the paper's
-  {{number NAME}}       an expression of [numbers] of claims.toml
-  {{figure NAME|TEXT}}  plots/NAME.py's figure with a caption
-  {{claims ITEM}}       table of the item's claims: paper, here, verdict, why
-  {{csv NAME ROW...}}    the named rows of a table of numbers, or of a figure's points; all, if none is named;
-                         {{rows NAME}}: how many it has, {{rows NAME|COLUMN<=X}}: of
-                        them with a number of at most X in a column
-  {{scoreboard}}        verdicts by kind; {{findings}}
+  {{ value("ID") }}       the measured value of a claim of claims.toml; {{ paper("ID") }}: the paper's
+  {{ number("NAME") }}    an expression of [numbers] of claims.toml
+  {{ tested() }}          the runs of the tests that claims rest on
+  {{ rows("NAME") }}      how many rows a table of numbers, or of a figure's points, has; {{ rows("NAME", "COLUMN", X) }}: of
+                          them with a number of at most X in a column
 
-Exit status 2 if something that report.md names does not exist.
+and, as paragraphs of their own:
+
+  {{ claims("ITEM") }}    table of the item's claims: paper, here, verdict, why
+  {{ table("NAME", ROW, ...) }}  the named rows of such a table; all, if none is named
+  {{ scoreboard() }}      verdicts by kind; {{ findings() }}
+
+Exit status 1 if a verdict that claims.toml states is not what the records say, 2 if something that report.md names does
+not exist.
 """
 
 import argparse
 import collections
 import csv
 import html
-import json
 import re
 import shutil
 import subprocess
 import sys
-import tomllib
+import traceback
 from pathlib import Path
+
+import jinja2
+import markupsafe
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent
+sys.path[:0] = [str(HERE), str(ROOT / "plots")]
+
+import claims  # noqa: E402
+import records  # noqa: E402
+import style  # noqa: E402
+
 # Figures whose records are not those of the claims of their item.
 RECORDS_OF = {"fig19_scaling": "scaling", "growth": "growth", "growth_fits": "families", "peers": "peers"}
 # Tables that a figure is drawn from beside its records.
 BESIDE = {"peers": ["experiments/records/2026-11-22_h200_x2_panels/counts.csv"]}
 TABLES = {"supplement_numeric": "experiments/records/2026-11-21_cpu/supplement_numeric.csv"}
-VERDICTS = ("reproduced", "shape only", "not reproduced", "not testable here")
+CLAIM_WIDTHS = (0.29, 0.09, 0.07, 0.16, 0.35)
+FIGURE = re.compile(r"!\[(.*)\]\((\w+)\)")
 
 
 class Fault(Exception):
@@ -53,65 +68,67 @@ def number(value):
 
 
 class Content:
-    """What the placeholders stand for."""
+    """What report.md can call. Tables become blocks of their own: a call returns the mark of its place."""
 
-    def __init__(self, claims, figures):
-        with open(claims, encoding="utf-8") as lines:
-            read = [json.loads(line) for line in lines if line.strip()]
-        self.claims = [r for r in read if "number" not in r]
-        self.numbers = {r["number"]: r for r in read if "number" in r}
+    def __init__(self, board, figures):
+        self.board = board
+        self.claims = [j.as_json() for j in board.judged]
+        self.numbers = {n["number"]: n for n in board.numbers()}
         self.by_id = {c["id"]: c for c in self.claims}
         self.figures = figures
-        with open(HERE / "claims.toml", "rb") as f:
-            stated = tomllib.load(f)
-        self.findings = stated.get("finding", [])
-        self.records = stated["records"]
-        self.records_of = {c["item"]: c.get("records", "paper") for c in stated["claim"]} | RECORDS_OF
+        self.records_of = {c.item: c.records for c in board.file.claims} | RECORDS_OF
+        self.blocks = []
+
+    def calls(self):
+        return {name: getattr(self, "call_" + name) for name in
+                ("value", "paper", "number", "tested", "rows", "claims", "table", "scoreboard", "findings")}
+
+    def put(self, header, rows, widths=()):
+        self.blocks.append({"kind": "table", "header": header, "rows": rows, "widths": widths})
+        return f"@@{len(self.blocks) - 1}@@"
 
     def claim(self, name):
         if name not in self.by_id:
             raise Fault(f"no claim '{name}'")
         return self.by_id[name]
 
-    def number(self, name):
-        if "value" not in self.numbers.get(name, {}):
-            raise Fault(f"no number '{name}'")
-        return number(self.numbers[name]["value"])
-
-    def value(self, name):
+    def call_value(self, name):
         c = self.claim(name)
         if "measured" not in c:
             raise Fault(f"claim '{name}' has no measured value")
         return number(c["measured"])
 
-    def draw(self, name, redraw):
+    def call_paper(self, name):
+        return number(self.claim(name)["paper"])
+
+    def call_number(self, name):
+        if "value" not in self.numbers.get(name, {}):
+            raise Fault(f"no number '{name}'")
+        return number(self.numbers[name]["value"])
+
+    def call_tested(self):
+        return "; ".join(dict.fromkeys(c["tested"] for c in self.claims if c["tested"])) or "no run"
+
+    def sources(self, name):
+        """The files that a figure is drawn from."""
+        return (records.files_of(self.board.sources[self.records_of.get(name, "paper")]) +
+                [ROOT / place for place in BESIDE.get(name, [])])
+
+    def draw(self, name):
         """plots/NAME.py into the folder of figures."""
-        if not redraw and all((self.figures / f"{name}.{k}").exists() for k in ("png", "pdf", "csv")):
-            return
-        script = ROOT / "plots" / f"{name}.py"
-        if not script.exists():
-            raise Fault(f"there is no {script}")
-        files = []
-        for place in self.records[self.records_of.get(name, "paper")]:
-            path = ROOT / place
-            files += sorted(path.glob("*.jsonl")) if path.is_dir() else [path]
-        files += [ROOT / place for place in BESIDE.get(name, [])]
-        done = subprocess.run([sys.executable, script, "--records", *files, "--out", self.figures],
-                              capture_output=True, text=True)
-        if done.returncode != 0:
-            raise Fault(f"{name} cannot be drawn: {done.stderr.strip()}")
+        if name not in style.figures():
+            raise Fault(f"there is no plots/{name}.py")
+        try:
+            style.draw_figure(name, self.sources(name), self.figures)
+        except (records.Absent, records.Refused) as e:
+            raise Fault(f"{name} cannot be drawn: {e}") from e
 
-    def figure(self, name):
-        if not (self.figures / f"{name}.png").exists():
-            raise Fault(f"no figure {name} in {self.figures}")
-        return name
-
-    def claim_rows(self, item):
+    def call_claims(self, item):
         rows = []
         for c in self.claims:
             if c["item"] != item:
                 continue
-            here = number(c["measured"]) if "measured" in c else ("test" if c["test"] else "-")
+            here = number(c["measured"]) if "measured" in c else ("test" if c["tested"] else "-")
             basis = ""
             if c["matrices"] and len(c["asked"]) > 1:
                 basis = f" on {len(c['matrices'])} of {len(c['asked'])}"
@@ -124,34 +141,25 @@ class Content:
                          c["verdict"] + basis, why))
         if not rows:
             raise Fault(f"no claims of '{item}'")
-        rows = self.together(rows)
-        return ("the paper says", "paper", "here", "verdict", "why"), rows
+        return self.put(("the paper says", "paper", "here", "verdict", "why"), together(rows), CLAIM_WIDTHS)
 
-    @staticmethod
-    def together(rows):
-        """Neighbouring rows that cannot be tested for one reason become one."""
-        out = []
-        for r in rows:
-            last = out[-1] if out else None
-            if last and r[3].startswith("not testable") and r[3:] == last[3:]:
-                out[-1] = (f"{last[0]}; {r[0]}", f"{last[1]}; {r[1]}", f"{last[2]}; {r[2]}" if r[2] != "-" else last[2],
-                           *last[3:])
-            else:
-                out.append(r)
-        return out
-
-    def scoreboard(self):
+    def call_scoreboard(self):
         kinds = collections.Counter()
         for c in self.claims:
-            kind = ("simulated" if c["simulated"] else "test" if c["test"] else
+            kind = ("simulated" if c["simulated"] else "test" if c["tested"] else
                     "with stand-ins" if c["stand_ins"] else "originals only" if c["matrices"] else "no measurement")
             kinds[(c["verdict"], kind)] += 1
         columns = ("test", "originals only", "with stand-ins", "simulated", "no measurement")
         rows = []
-        for v in VERDICTS + tuple({c["verdict"] for c in self.claims} - set(VERDICTS)):
+        for v in claims.VERDICTS:
             counts = [kinds[(v, k)] for k in columns]
-            rows.append((v, str(sum(counts)), *(str(n) if n else "" for n in counts)))
-        return ("verdict", "claims", *columns), rows
+            if sum(counts):
+                rows.append((v, str(sum(counts)), *(str(n) if n else "" for n in counts)))
+        return self.put(("verdict", "claims", *columns), rows)
+
+    def call_findings(self):
+        return self.put(("where", "finding"), [(f["where"], " ".join(f["says"].split())) for f in self.board.file.findings],
+                        (0.22, 0.72))
 
     def points(self, name):
         path = ROOT / TABLES[name] if name in TABLES else self.figures / f"{name}.csv"
@@ -161,173 +169,133 @@ class Content:
             rows = list(csv.reader(f))
         return tuple(rows[0]), [tuple(r) for r in rows[1:]]
 
-    def chosen(self, name, keys):
+    def call_table(self, name, *keys):
         header, rows = self.points(name)
-        if not keys:
-            return header, rows
-        found = [r for r in rows if r[0] in keys]
-        if len(found) != len(keys):
+        found = [r for r in rows if not keys or r[0] in keys]
+        if keys and len(found) != len(keys):
             raise Fault(f"{name} does not have all of {', '.join(keys)}")
-        return header, found
+        wide = len(header) > 9
+        return self.put(header, found, (0.15, *[0.85 / (len(header) - 1) * 0.75] * (len(header) - 1)) if wide else ())
 
-    def count(self, name, condition):
+    def call_rows(self, name, column=None, most=None):
         header, rows = self.points(name)
-        if not condition:
+        if column is None:
             return str(len(rows))
-        column, bound = condition.rsplit("<=", 1)
-        if column.strip() not in header:
+        if column not in header:
             raise Fault(f"{name} has no column '{column}'")
-        k = header.index(column.strip())
-        return str(sum(1 for r in rows if r[k] != "-" and float(r[k]) <= float(bound)))
+        k = header.index(column)
+        return str(sum(1 for r in rows if r[k] != "-" and float(r[k]) <= most))
 
 
-class Html:
-    """Writes one page."""
-
-    suffix = "html"
-
-    def text(self, s):
-        s = html.escape(s, quote=False)
-        s = re.sub(r"`([^`]+)`", r"<code>\1</code>", s)
-        return re.sub(r"\*\*([^*]+)\*\*", r"<b>\1</b>", s)
-
-    def heading(self, level, s):
-        return f"<h{level}>{self.text(s)}</h{level}>"
-
-    def paragraph(self, s):
-        return f"<p>{self.text(s)}</p>"
-
-    def items(self, items):
-        return "<ul>" + "".join(f"<li>{self.text(i)}</li>" for i in items) + "</ul>"
-
-    def table(self, header, rows, widths=None):
-        head = "".join(f"<th>{self.text(c)}</th>" for c in header)
-        body = "".join("<tr>" + "".join(f"<td>{self.text(c)}</td>" for c in r) + "</tr>" for r in rows)
-        return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
-
-    def figure(self, name, caption):
-        return (f'<figure><a href="{name}.pdf"><img src="{name}.png" alt="{html.escape(caption)}"></a>'
-                f"<figcaption>{self.text(caption)}</figcaption></figure>")
-
-    def page(self, title, parts):
-        style = ("body{font:15px/1.5 Georgia,serif;max-width:52em;margin:2em auto;padding:0 1em;color:#111}"
-                 "table{border-collapse:collapse;font-size:12px;margin:1em 0}td,th{border-bottom:1px solid #ccc;"
-                 "padding:2px 6px;text-align:left;vertical-align:top}th{border-bottom:1px solid #000}"
-                 "img{max-width:100%}figure{margin:1.5em 0}figcaption{font-size:13px;color:#333}code{font-size:90%}")
-        return (f'<!DOCTYPE html><html lang="en"><head><meta charset="utf-8"><title>{html.escape(title)}</title>'
-                f"<style>{style}</style></head><body>" + "\n".join(parts) + "</body></html>\n")
+def together(rows):
+    """Neighbouring rows that cannot be tested for one reason become one."""
+    out = []
+    for r in rows:
+        last = out[-1] if out else None
+        if last and r[3].startswith("not testable") and r[3:] == last[3:]:
+            out[-1] = (f"{last[0]}; {r[0]}", f"{last[1]}; {r[1]}", f"{last[2]}; {r[2]}" if r[2] != "-" else last[2],
+                       *last[3:])
+        else:
+            out.append(r)
+    return out
 
 
-class Latex:
-    """Writes one document."""
-
-    suffix = "tex"
-    ESCAPES = {"\\": r"\textbackslash{}", "&": r"\&", "%": r"\%", "$": r"\$", "#": r"\#", "_": r"\_",
-               "{": r"\{", "}": r"\}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}",
-               "<": r"\textless{}", ">": r"\textgreater{}", "|": r"\textbar{}"}
-
-    def text(self, s):
-        s = "".join(self.ESCAPES.get(c, c) for c in s)
-        s = re.sub(r"`([^`]+)`", r"\\texttt{\1}", s)
-        return re.sub(r"\*\*([^*]+)\*\*", r"\\textbf{\1}", s)
-
-    def heading(self, level, s):
-        if level == 1:
-            return f"\\begin{{center}}\\LARGE {self.text(s)}\\end{{center}}"
-        return f"\\{'sub' * (level - 2)}section{{{self.text(s)}}}"
-
-    def paragraph(self, s):
-        return self.text(s) + "\n"
-
-    def items(self, items):
-        return "\\begin{itemize}\\setlength{\\itemsep}{0pt}" + "".join(
-            f"\\item {self.text(i)}\n" for i in items) + "\\end{itemize}"
-
-    def table(self, header, rows, widths=None):
-        count = len(header)
-        shares = widths or [0.94 / count] * count
-        columns = "".join(f">{{\\raggedright\\arraybackslash}}p{{{w:.3f}\\linewidth}}" for w in shares)
-        lines = [" & ".join(f"\\textbf{{{self.text(c)}}}" for c in header) + r" \\ \hline\noalign{\vskip 2pt} \endhead"]
-        lines += [" & ".join(self.text(c) for c in r) + r" \\" for r in rows]
-        return ("{\\fontsize{6.3}{7.3}\\selectfont\\setlength{\\tabcolsep}{2pt}\\setlength{\\LTpre}{2pt}\\setlength{\\LTpost}{2pt}\\begin{longtable}{" + columns + "}\n" +
-                "\n".join(lines) + "\n\\end{longtable}}")
-
-    def figure(self, name, caption):
-        return ("\\begin{center}\\begin{minipage}{\\linewidth}\\centering\n"
-                f"\\includegraphics[width=0.49\\linewidth]{{{name}.pdf}}\\\\\n"
-                f"{{\\small {self.text(caption)}}}\\end{{minipage}}\\end{{center}}\n")
-
-    def page(self, title, parts):
-        return ("\\documentclass[10pt,a4paper]{article}\n\\usepackage[T1]{fontenc}\\usepackage[utf8]{inputenc}\n"
-                "\\usepackage{graphicx,longtable,array}\\usepackage[margin=1.5cm]{geometry}\n"
-                "\\setlength{\\parindent}{0pt}\\setlength{\\parskip}{4pt}\n\\begin{document}\n" +
-                "\n\n".join(parts) + "\n\\end{document}\n")
-
-
-CLAIM_WIDTHS = (0.29, 0.09, 0.07, 0.16, 0.35)
-
-
-def render(source, content, writer):
-    """The parts of report.md in the writer's language."""
-
-    def fill(s):
-        s = re.sub(r"\{\{value ([^}]+)\}\}", lambda m: content.value(m.group(1).strip()), s)
-        s = re.sub(r"\{\{number (\w+)\}\}", lambda m: content.number(m.group(1)), s)
-        s = re.sub(r"\{\{rows (\w+)(?:\|([^}]*))?\}\}", lambda m: content.count(m.group(1), m.group(2)), s)
-        return re.sub(r"\{\{paper ([^}]+)\}\}",
-                      lambda m: number(content.claim(m.group(1).strip())["paper"]), s)
-
-    parts = []
-    for block in re.split(r"\n\s*\n", source.strip()):
+def blocks(markdown, placed):
+    """Headings, paragraphs, lists, tables and figures of a text, for the templates; placed: those that calls put."""
+    out = []
+    for block in re.split(r"\n\s*\n", markdown.strip()):
         lines = block.strip().split("\n")
         one = " ".join(line.strip() for line in lines)
-        if m := re.fullmatch(r"\{\{figure (\w+)\s*\|(.*)\}\}", one):
-            parts.append(writer.figure(content.figure(m.group(1)), fill(m.group(2).strip())))
-        elif m := re.fullmatch(r"\{\{claims (\w+)\}\}", one):
-            parts.append(writer.table(*content.claim_rows(m.group(1)), CLAIM_WIDTHS))
-        elif m := re.fullmatch(r"\{\{csv (\w+)(.*)\}\}", one):
-            header, rows = content.chosen(m.group(1), m.group(2).split())
-            wide = len(header) > 9
-            widths = (0.15, *[0.85 / (len(header) - 1) * 0.75] * (len(header) - 1)) if wide else None
-            parts.append(writer.table(header, rows, widths))
-        elif one == "{{scoreboard}}":
-            parts.append(writer.table(*content.scoreboard()))
-        elif one == "{{findings}}":
-            parts.append(writer.table(("where", "finding"), [(f["where"], " ".join(f["says"].split()))
-                                                             for f in content.findings], (0.22, 0.72)))
+        if m := re.fullmatch(r"@@(\d+)@@", one):
+            out.append(placed[int(m[1])])
+        elif m := FIGURE.fullmatch(one):
+            out.append({"kind": "figure", "caption": m[1].strip(), "name": m[2]})
         elif m := re.match(r"(#+) (.*)", one):
-            parts.append(writer.heading(len(m.group(1)), fill(m.group(2))))
+            out.append({"kind": "heading", "level": len(m[1]), "text": m[2]})
         elif all(line.startswith("- ") or line.startswith("  ") for line in lines):
-            parts.append(writer.items([fill(i.strip()) for i in re.split(r"(?:^|\n)- ", block.strip()) if i.strip()]))
+            items = [i.strip() for i in re.split(r"(?:^|\n)- ", block.strip()) if i.strip()]
+            out.append({"kind": "items", "items": items})
         elif lines[0].startswith("|"):
-            cells = [[fill(c.strip()) for c in line.strip().strip("|").split("|")] for line in lines]
-            parts.append(writer.table(cells[0], cells[2:]))
+            cells = [[c.strip() for c in line.strip().strip("|").split("|")] for line in lines]
+            out.append({"kind": "table", "header": cells[0], "rows": cells[2:], "widths": ()})
         else:
-            parts.append(writer.paragraph(fill(one)))
-    left = [p for p in parts if "{{" in p]
-    if left:
-        raise Fault(f"not understood: {left[0][:80]}")
-    return parts
+            out.append({"kind": "paragraph", "text": one})
+    return out
+
+
+def in_html(s):
+    """Text with **bold** and `code` as HTML."""
+    s = re.sub(r"`([^`]+)`", r"<code>\1</code>", html.escape(s, quote=False))
+    return markupsafe.Markup(re.sub(r"\*\*([^*]+)\*\*", r"<b>\1</b>", s))
+
+
+ESCAPES = {"\\": r"\textbackslash{}", "&": r"\&", "%": r"\%", "$": r"\$", "#": r"\#", "_": r"\_",
+           "{": r"\{", "}": r"\}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}",
+           "<": r"\textless{}", ">": r"\textgreater{}", "|": r"\textbar{}"}
+
+
+def in_latex(s):
+    """Text with **bold** and `code` as LaTeX."""
+    s = re.sub(r"`([^`]+)`", r"\\texttt{\1}", "".join(ESCAPES.get(c, c) for c in s))
+    return re.sub(r"\*\*([^*]+)\*\*", r"\\textbf{\1}", s)
+
+
+def environment(**how):
+    """Jinja2 on the templates of this folder; a name that does not exist is an error."""
+    return jinja2.Environment(loader=jinja2.FileSystemLoader(HERE), undefined=jinja2.StrictUndefined, trim_blocks=True,
+                              lstrip_blocks=True, keep_trailing_newline=True, **how)
+
+
+def html_environment():
+    env = environment(autoescape=True)
+    env.filters["text"] = in_html
+    return env
+
+
+def latex_environment():
+    env = environment(block_start_string="<%", block_end_string="%>", variable_start_string="<<",
+                      variable_end_string=">>", comment_start_string="<#", comment_end_string="#>")
+    env.filters["text"] = in_latex
+    return env
+
+
+def filled(template, calls):
+    """A Markdown template of this folder with its calls answered; Fault names the line."""
+    try:
+        return environment().get_template(template).render(calls)
+    except jinja2.TemplateSyntaxError as e:
+        raise Fault(f"{HERE / template}:{e.lineno}: {e.message}") from e
+    except (Fault, jinja2.UndefinedError, TypeError, ValueError) as e:
+        lines = [f.lineno for f in traceback.extract_tb(e.__traceback__) if f.filename.endswith(template)]
+        raise Fault(f"{HERE / template}:{lines[-1] if lines else '?'}: {e}") from e
+
+
+def build(board, out):
+    """report.html and report.tex with their figures in a folder."""
+    content = Content(board, out)
+    for _, name in FIGURE.findall((HERE / "report.md").read_text(encoding="utf-8")):
+        content.draw(name)
+    parts = blocks(filled("report.md", content.calls()), content.blocks)
+    for env, template in ((html_environment(), "report.html.j2"), (latex_environment(), "report.tex.j2")):
+        page = env.get_template(template).render(title=parts[0]["text"], blocks=parts)
+        (out / template.removesuffix(".j2")).write_text(page, encoding="utf-8")
 
 
 def main():
     p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    p.add_argument("--claims", required=True, type=Path)
     p.add_argument("--out", required=True, type=Path)
     p.add_argument("--no-pdf", action="store_true")
-    p.add_argument("--redraw", action="store_true")
     args = p.parse_args()
-    source = (HERE / "report.md").read_text(encoding="utf-8")
     try:
         args.out.mkdir(parents=True, exist_ok=True)
-        content = Content(args.claims, args.out)
-        for name in re.findall(r"\{\{figure (\w+)", source):
-            content.draw(name, args.redraw)
-        title = re.match(r"# (.*)", source).group(1)
-        for writer in (Html(), Latex()):
-            page = writer.page(title, render(source, content, writer))
-            (args.out / f"report.{writer.suffix}").write_text(page, encoding="utf-8")
-    except (Fault, OSError, json.JSONDecodeError) as e:
+        board = claims.Board()
+        (args.out / "claims.jsonl").write_text(claims.json_text(board), encoding="utf-8")
+        if problems := claims.check_stated(board.judged):
+            print(*problems, sep="\n", file=sys.stderr)
+            print("build.py: error: a verdict in paper/claims.toml is not what the records say", file=sys.stderr)
+            return 1
+        build(board, args.out)
+    except (Fault, records.Refused, OSError) as e:
         print(f"build.py: error: {e}", file=sys.stderr)
         return 2
     print(args.out / "report.html")

@@ -1,72 +1,61 @@
-"""Builds the report from the committed records and looks at what came out. Exit status 77 without matplotlib.
+"""Builds the report from the committed records and looks at what came out. Exit status 77 without matplotlib and Jinja2."""
 
-$GSOFA names the built program.
-"""
-
+import contextlib
+import io
 import json
-import os
 import re
-import shutil
-import subprocess
 import sys
 import tempfile
 import unittest
 from pathlib import Path
+from unittest import mock
 
 HERE = Path(__file__).resolve().parent
-ROOT = HERE.parent
-GSOFA = os.environ.get("GSOFA", "gsofa")
 SKIPPED = 77
+sys.path[:0] = [str(HERE), str(HERE.parent / "plots")]
 
+try:
+    import build
+except ImportError as e:
+    print(f"skipped: {e}")
+    sys.exit(SKIPPED)
 
-def find_python():
-    for python in (sys.executable, "python3", "/usr/bin/python3"):
-        if shutil.which(python) and subprocess.run(
-            [python, "-c", "import matplotlib, tomllib"], capture_output=True
-        ).returncode == 0:
-            return python
-    return None
-
-
-PYTHON = find_python()
+import claims
 
 
 class ReportTest(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
-        cls.folder = tempfile.TemporaryDirectory()
-        out = Path(cls.folder.name)
-        claims = subprocess.run([GSOFA, "claims", "--json", "--check"], capture_output=True, text=True)
-        cls.verdicts = claims
-        (out / "claims.jsonl").write_text(claims.stdout)
-        cls.built = subprocess.run(
-            [PYTHON, HERE / "build.py", "--claims", out / "claims.jsonl", "--out", out, "--no-pdf"],
-            capture_output=True, text=True)
-        cls.out = out
+        folder = tempfile.TemporaryDirectory()
+        cls.addClassCleanup(folder.cleanup)
+        cls.out = Path(folder.name)
+        cls.code, cls.said, cls.errors = cls.build(cls.out)
+        cls.source = (HERE / "report.md").read_text()
 
-    @classmethod
-    def tearDownClass(cls):
-        cls.folder.cleanup()
+    @staticmethod
+    def build(folder):
+        out, err = io.StringIO(), io.StringIO()
+        with (mock.patch.object(sys, "argv", ["build.py", "--out", str(folder), "--no-pdf"]),
+              contextlib.redirect_stdout(out), contextlib.redirect_stderr(err)):
+            return build.main(), out.getvalue(), err.getvalue()
 
-    def claims(self):
-        return [r for r in map(json.loads, self.verdicts.stdout.splitlines()) if "number" not in r]
+    def test_it_is_built(self):
+        self.assertEqual(self.code, 0, self.errors)
+        self.assertEqual(self.said, f"{self.out / 'report.html'}\n")
 
-    def test_stated_verdicts_are_those_of_the_records(self):
-        self.assertEqual(self.verdicts.returncode, 0, self.verdicts.stderr)
-
-    def test_every_claim_is_judged_and_stands_in_the_report(self):
+    def test_every_claim_stands_in_it(self):
         page = (self.out / "report.html").read_text()
-        claims = self.claims()
-        self.assertGreater(len(claims), 60)
-        items = set(re.findall(r"\{\{claims (\w+)\}\}", (HERE / "report.md").read_text()))
-        for c in claims:
-            self.assertNotEqual(c["verdict"], "unjudged", c["id"])
+        items = set(re.findall(r'\{\{ claims\("(\w+)"\) \}\}', self.source))
+        judged = [c for c in map(json.loads, (self.out / "claims.jsonl").open()) if "number" not in c]
+        self.assertGreater(len(judged), 60)
+        for c in judged:
             self.assertIn(c["item"], items, c["id"])
-        self.assertNotIn("{{", page)
+            self.assertIn(str(build.in_html(c["says"])), page, c["id"])
+        for left in ("{{", "}}", "@@", "]("):
+            self.assertNotIn(left, page)
 
     def test_both_forms_have_every_figure(self):
-        self.assertEqual(self.built.returncode, 0, self.built.stderr)
-        names = re.findall(r"\{\{figure (\w+)", (HERE / "report.md").read_text())
+        names = [name for _, name in build.FIGURE.findall(self.source)]
         self.assertGreater(len(names), 15)
         html, tex = (self.out / "report.html").read_text(), (self.out / "report.tex").read_text()
         for name in names:
@@ -75,31 +64,53 @@ class ReportTest(unittest.TestCase):
             for kind in ("png", "pdf", "csv"):
                 self.assertGreater((self.out / f"{name}.{kind}").stat().st_size, 50, f"{name}.{kind}")
 
-    def test_tests_that_claims_name_exist(self):
-        sources = "".join(p.read_text(errors="replace") for d in ("reference", "variants", "common", "harness")
-                          for p in (ROOT / d).rglob("*_test.cpp"))
-        sources += "".join(p.read_text() for p in (ROOT / "variants").rglob("emulated_test.cpp"))
-        for c in self.claims():
-            if c["test"]:
-                self.assertIn(f'TEST_CASE("{c["test"]}"', sources, c["id"])
+    def test_what_is_not_there_is_named_with_its_line(self):
+        content = build.Content(claims.Board(item="worked_example"), self.out)
+        for text, mention in (('{{ value("no.such") }}', "no claim 'no.such'"), ('{{ number("no") }}', "no number 'no'"),
+                              ('{{ claims("no") }}', "no claims of 'no'"), ('{{ table("no") }}', "no table 'no'"),
+                              ('{{ table("peers", "no") }}', "peers does not have all"), ("{{ no_such() }}", "'no_such'"),
+                              ('{{ rows("peers", "no", 1) }}', "no column 'no'"), ("{{ value( }}", "unexpected"),
+                              ("{{ value() }}", "value")):
+            with self.subTest(text), tempfile.TemporaryDirectory() as folder:
+                (Path(folder) / "bad.md").write_text("# a\n\n" + text + "\n")
+                with mock.patch.object(build, "HERE", Path(folder)), self.assertRaises(build.Fault) as raised:
+                    build.filled("bad.md", content.calls())
+                self.assertIn("bad.md:3: ", str(raised.exception))
+                self.assertIn(mention, str(raised.exception))
+        with self.assertRaisesRegex(build.Fault, "no plots/no_such.py"):
+            content.draw("no_such")
 
-    def test_a_false_verdict_is_noticed(self):
-        text = (HERE / "claims.toml").read_text()
-        changed = text.replace('verdict = "not reproduced"', 'verdict = "reproduced"', 1)
-        self.assertNotEqual(text, changed)
-        file = self.out / "changed.toml"
-        file.write_text(changed)
-        done = subprocess.run([GSOFA, "claims", "--check", "--claims", file], capture_output=True, text=True)
-        self.assertEqual(done.returncode, 1)
-        self.assertIn("is stated as 'reproduced'", done.stderr)
+    def test_a_false_verdict_ends_it(self):
+        board = claims.Board(item="worked_example")
+        board.judged[0].verdict = claims.NOT_RUN
+        with mock.patch.object(claims, "Board", lambda: board), tempfile.TemporaryDirectory() as folder:
+            code, _, errors = self.build(Path(folder))
+        self.assertEqual(code, 1)
+        self.assertIn("'not run here'", errors)
+
+
+class Templates(unittest.TestCase):
+    BLOCKS = ("# T & 1\n\nA **b** `c_d` <e>.\n\n- one\n- two\n  more\n\n| a | b |\n|---|---|\n| 1 | 50 % |\n\n![x_y](fig)\n\n"
+              "@@0@@\n\n## S")
+
+    def render(self, env, template):
+        parts = build.blocks(self.BLOCKS, [{"kind": "table", "header": ("h",), "rows": [("r",)], "widths": (0.5,)}])
+        return env.get_template(template).render(title="T", blocks=parts)
+
+    def test_html(self):
+        page = self.render(build.html_environment(), "report.html.j2")
+        for part in ("<h1>T &amp; 1</h1>", "<p>A <b>b</b> <code>c_d</code> &lt;e&gt;.</p>", "<h2>S</h2>",
+                     "<ul><li>one</li><li>two\n  more</li></ul>", "<th>a</th><th>b</th>", "<td>1</td><td>50 %</td>",
+                     '<img src="fig.png" alt="x_y">', "<th>h</th></tr></thead><tbody><tr><td>r</td>"):
+            self.assertIn(part, page)
+
+    def test_latex(self):
+        page = self.render(build.latex_environment(), "report.tex.j2")
+        for part in (r"\LARGE T \& 1\end{center}", r"A \textbf{b} \texttt{c\_d} \textless{}e\textgreater{}.",
+                     r"\section{S}", r"\item one", r"\textbf{a} & \textbf{b} \\ \hline", r"1 & 50 \% \\",
+                     r"\includegraphics[width=0.49\linewidth]{fig.pdf}", r"p{0.500\linewidth}}", r"p{0.470\linewidth}"):
+            self.assertIn(part, page)
 
 
 if __name__ == "__main__":
-    if PYTHON is None:
-        print("skipped: no Python with matplotlib and tomllib")
-        sys.exit(SKIPPED)
-    no_toml = subprocess.run([GSOFA, "claims"], capture_output=True, text=True)
-    if "cannot read TOML" in no_toml.stderr:
-        print("skipped: the program was built without toml++")
-        sys.exit(SKIPPED)
     unittest.main()

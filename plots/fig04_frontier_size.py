@@ -2,6 +2,7 @@
 
 import sys
 
+import records
 import style
 from style import plt
 
@@ -23,18 +24,18 @@ def moving_average(values, half):
 
 
 def draw(args):
-    records = [
-        r for r in style.read_records(args.records)
+    runs = [
+        r for r in records.read_runs(args.records)
         if r["experiment"] == EXPERIMENT and r.get("series", {}).get("frontier_size")
     ]
-    if not records:
-        raise style.Absent(f"{args.records} has no frontier sizes of {EXPERIMENT}")
+    if not runs:
+        raise records.Absent(f"{records.named(args.records)} has no frontier sizes of {EXPERIMENT}")
     panels = {}
-    for r in style.accept(records, args):
+    for r in style.accept(runs, args):
         # The last record of a matrix counts.
         panels[(r["matrix"]["name"], r["variant"])] = r
     if not panels:
-        raise style.Refused(f"{args.records}: no record of {EXPERIMENT} was verified")
+        raise records.Refused(f"{records.named(args.records)}: no record of {EXPERIMENT} was verified")
 
     figure, axes = plt.subplots(
         1, len(panels), figsize=(4.2 * len(panels), 2.9), squeeze=False, layout="constrained"

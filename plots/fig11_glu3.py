@@ -9,18 +9,16 @@ import style_paper as paper
 def draw(args):
     m = paper.Measured(args)
     p = paper.Paper()
-    series, told = [], []
-    maxid = ("gpu_maxid", {})
-    series = [("set union (GLU 3.0's method), one core", m.ratio(paper.ALL, ("cpu_set_union", {}), maxid)),
-              ("Gilbert-Peierls with pruning, one core", m.ratio(paper.ALL, ("cpu_gilbert_peierls", {}), maxid))]
-    told = [{"BB": p.value("fig11.max"), "BC": p.value("fig11.min")}]
+    series = [("set union (GLU 3.0's method), one core", m.ratio(paper.ALL, ("cpu_set_union", {}), paper.MAXID)),
+              ("Gilbert-Peierls with pruning, one core", m.ratio(paper.ALL, ("cpu_gilbert_peierls", {}), paper.MAXID))]
+    stated = [{"BB": p.value("fig11.max"), "BC": p.value("fig11.min")}]
     m.need(any(values for _, values in series))
     fig, (axis,) = paper.figure()
-    rows = paper.bars(axis, m, paper.ALL, series, told, log=True, line=1, label="time over gpu_maxid")
+    rows = paper.bars(axis, m, paper.ALL, series, stated, log=True, line=1, label="time over gpu_maxid")
     paper.mean_line(axis, p.value("fig11.mean"), "paper,\nmean", len(paper.ALL) + -0.1)
     paper.legend(axis)
     style.save(fig, args.out, "fig11_glu3", paper.HEADER, rows)
 
 
 if __name__ == "__main__":
-    sys.exit(paper.main(draw, __doc__))
+    sys.exit(style.main(draw, __doc__))

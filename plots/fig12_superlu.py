@@ -9,18 +9,17 @@ import style_paper as paper
 def draw(args):
     m = paper.Measured(args)
     p = paper.Paper()
-    series, told = [], []
     peer = ("peer_superlu_dist", {})
-    series = [("one GPU", m.ratio(paper.ALL, ("gpu_maxid", {}), peer)),
-              ("two GPUs", m.ratio(paper.ALL, ("mpi_maxid", {"gpus_per_rank": 2, "schedule": "dynamic"}), peer)),
+    series = [("one GPU", m.ratio(paper.ALL, paper.MAXID, peer)),
+              ("two GPUs", m.ratio(paper.ALL, ("mpi_maxid", paper.DISTRIBUTED | {"gpus_per_rank": 2, "schedule": "dynamic"}), peer)),
               ("gpu_bitmap_panels", m.ratio(paper.ALL, ("gpu_bitmap_panels", {}), peer))]
-    told = [p.series("fig12_superlu", "one_node")]
+    stated = [p.series("fig12_superlu", "one_node")]
     m.need(any(values for _, values in series))
     fig, (axis,) = paper.figure()
-    rows = paper.bars(axis, m, paper.ALL, series, told, log=True, line=1, label="time over symbfact, one core")
+    rows = paper.bars(axis, m, paper.ALL, series, stated, log=True, line=1, label="time over symbfact, one core")
     paper.legend(axis)
     style.save(fig, args.out, "fig12_superlu", paper.HEADER, rows)
 
 
 if __name__ == "__main__":
-    sys.exit(paper.main(draw, __doc__))
+    sys.exit(style.main(draw, __doc__))

@@ -8,10 +8,11 @@ import style_paper as paper
 
 def draw(args):
     m = paper.Measured(args)
-    m.need(m.profiles)
-    names = [n for n in paper.ALL if n in m.profiles]
+    profiles = {n: p for (n, variant), p in m.profiles.items() if variant == "gpu_maxid"}
+    m.need(profiles)
+    names = [n for n in paper.ALL if n in profiles]
     fig, (axis,) = paper.figure()
-    share = {kind: {n: 100 * m.profiles[n][kind] / m.profiles[n]["copy_gb_per_s"] for n in names}
+    share = {kind: {n: 100 * profiles[n][kind] / profiles[n]["copy_gb_per_s"] for n in names}
              for kind in ("dram_gb_per_s", "l2_gb_per_s")}
     p = paper.Paper()
     rows = paper.bars(axis, m, names, [("DRAM", share["dram_gb_per_s"]), ("L2", share["l2_gb_per_s"])],
@@ -22,4 +23,4 @@ def draw(args):
 
 
 if __name__ == "__main__":
-    sys.exit(paper.main(draw, __doc__))
+    sys.exit(style.main(draw, __doc__))

@@ -9,17 +9,16 @@ import style_paper as paper
 def draw(args):
     m = paper.Measured(args)
     p = paper.Paper()
-    series, told = [], []
-    how = {"memory_budget_mb": 1024}
+    how = {"concurrent_sources": 0, "memory_budget_mb": 1024}
     series = [("fixed over dynamic",
                m.ratio(paper.LARGE, ("gpu_maxid_no_dynamic_allocation", how), ("gpu_maxid", how)))]
-    told = [p.series("fig15_dynamic_allocation", "gain")]
+    stated = [p.series("fig15_dynamic_allocation", "gain")]
     m.need(any(values for _, values in series))
     fig, (axis,) = paper.figure()
-    rows = paper.bars(axis, m, paper.LARGE, series, told, log=False, line=1, label="time, 1 GB")
+    rows = paper.bars(axis, m, paper.LARGE, series, stated, log=False, line=1, label="time, 1 GB")
     paper.legend(axis)
     style.save(fig, args.out, "fig15_dynamic_allocation", paper.HEADER, rows)
 
 
 if __name__ == "__main__":
-    sys.exit(paper.main(draw, __doc__))
+    sys.exit(style.main(draw, __doc__))

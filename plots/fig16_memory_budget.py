@@ -14,11 +14,11 @@ def draw(args):
     rows = []
     for x, name in enumerate(paper.LARGE):
         for k, b in enumerate(budgets):
-            r = m.find(name, "gpu_maxid", memory_budget_mb=b)
-            base = m.time(name, "gpu_maxid", memory_budget_mb=16384)
+            r = m.find(name, "gpu_maxid", concurrent_sources=0, memory_budget_mb=b)
+            base = m.time(name, "gpu_maxid", concurrent_sources=0, memory_budget_mb=16384)
             if not r or not base:
                 continue
-            total = m.time(name, "gpu_maxid", memory_budget_mb=b)
+            total = m.time(name, "gpu_maxid", concurrent_sources=0, memory_budget_mb=b)
             times[b][name] = total / base
             search = r["phases_s"].get("traverse", 0)
             supernodes = r["phases_s"].get("supernode", 0)
@@ -32,8 +32,8 @@ def draw(args):
                 bottom += seconds / base
                 rows.append((b, name, f"{total:.6g}", f"{total / base:.5g}", f"{search:.6g}", f"{supernodes:.6g}"))
     m.need(rows)
-    told = paper.Paper().series("fig16_memory_budget", "slowdown")
-    paper.bars(left, m, paper.LARGE, [("5 GB", times[5120]), ("1 GB", times[1024])], [None, told],
+    stated = paper.Paper().series("fig16_memory_budget", "slowdown")
+    paper.bars(left, m, paper.LARGE, [("5 GB", times[5120]), ("1 GB", times[1024])], [None, stated],
                line=1, label="time over that within 16 GB")
     paper.legend(left)
     handles = [style.plt.Rectangle((0, 0), 1, 1, facecolor=style.GREYS[3 - k], edgecolor="black",
@@ -47,4 +47,4 @@ def draw(args):
 
 
 if __name__ == "__main__":
-    sys.exit(paper.main(draw, __doc__))
+    sys.exit(style.main(draw, __doc__))

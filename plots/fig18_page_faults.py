@@ -14,8 +14,8 @@ def draw(args):
     for sharing, label in kinds:
         values = {}
         for name in paper.ALL:
-            r = m.find(name, "mpi_maxid", concurrent_sources=256, gpus_per_rank=2,
-                       schedule="intra_node", sharing=sharing)
+            r = m.find(name, "mpi_maxid", counting=True, ranks=1, gpus_per_rank=2, chunk_size=128,
+                       concurrent_sources=256, schedule="intra_node", sharing=sharing)
             if r:
                 values[name] = r["counters"]["gpu_page_faults"]
         series.append((label, values))
@@ -29,4 +29,4 @@ def draw(args):
 
 
 if __name__ == "__main__":
-    sys.exit(paper.main(draw, __doc__))
+    sys.exit(style.main(draw, __doc__))

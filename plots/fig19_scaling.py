@@ -1,28 +1,26 @@
 """Figure 19 of the paper: speedup over the GPUs, measured on one host and simulated beyond."""
 
-import json
 import sys
 
+import records
 import style
 import style_paper as paper
+
+FOUR = ("AU", "DI", "HM", "PR")
+SIMULATED = [records.ROOT / "experiments" / "scaling_simulator" / f for f in ("simulated.jsonl", "simulated_full.jsonl")]
 
 
 def read_simulated():
     """Speedup over one node by matrix and GPUs, intra_node, of the largest member of the family of its stand-in."""
-    entries = paper.read_toml(paper.ROOT / "experiments" / "datasets.toml")["matrix"]
-    family = {":".join(e["stand_in"].split(":")[:2]): e["abbr"] for e in entries
-              if e["abbr"] in ("AU", "DI", "HM", "PR")}
-    family |= {e["name"]: e["abbr"] for e in entries}
-    makespan = {}
-    for file in ("simulated.jsonl", "simulated_full.jsonl"):
-        path = paper.ROOT / "experiments" / "scaling_simulator" / file
-        for line in path.read_text(encoding="utf-8").splitlines():
-            r = json.loads(line)
-            name = family.get(":".join(r["matrix"].split(":")[:2]))
-            if name and r["schedule"] == "intra_node" and not r["batch_barrier"] and r["gpus_per_node"] == 6:
-                makespan.setdefault(name, {}).setdefault(r["n"], {})[r["gpus"]] = r["makespan_s"]
-    largest = {name: sizes[max(sizes)] for name, sizes in makespan.items()}
-    return {n: {g: t[6] / s for g, s in t.items()} for n, t in largest.items() if 6 in t}
+    lines = records.Measured(SIMULATED)
+    speedup = {}
+    for m in FOUR:
+        node = lines.simulated(m, gpus=6, gpus_per_node=6, schedule="intra_node")
+        for gpus in sorted({line["gpus"] for line in lines.simulated_lines}) if node else ():
+            r = lines.simulated(m, gpus=gpus, gpus_per_node=6, schedule="intra_node")
+            if r and r["n"] == node["n"]:
+                speedup.setdefault(m, {})[gpus] = node["makespan_s"] / r["makespan_s"]
+    return speedup
 
 
 def draw(args):
@@ -30,11 +28,10 @@ def draw(args):
     names = paper.LARGE
     measured = {}
     for name in names:
-        for ranks in (1, 2, 4):
-            for gpus in (1, 2, 4):
-                t = m.time(name, "mpi_maxid", ranks=ranks, gpus_per_rank=gpus, schedule="dynamic")
-                if t and (ranks, gpus) in ((1, 1), (1, 2), (1, 4)):
-                    measured.setdefault(name, {})[gpus] = t
+        for gpus in (1, 2, 4):
+            t = m.time(name, "mpi_maxid", gpus_per_rank=gpus, schedule="dynamic", **paper.DISTRIBUTED)
+            if t:
+                measured.setdefault(name, {})[gpus] = t
     speedup = {n: {g: t[1] / s for g, s in t.items()} for n, t in measured.items() if 1 in t}
     m.need([n for n, s in speedup.items() if len(s) > 1])
     simulated = read_simulated()
@@ -49,14 +46,14 @@ def draw(args):
     left.set_xlabel("GPUs of one host, measured")
     left.set_ylabel("speedup over one GPU")
     paper.legend(left, ncols=3)
-    told = paper.Paper().series("fig19_scaling", "speedup")
-    for k, name in enumerate(("AU", "DI", "HM", "PR")):
+    stated = paper.Paper().series("fig19_scaling", "speedup")
+    for k, name in enumerate(FOUR):
         points = simulated.get(name, {})
         xs = sorted(points)
         right.plot(xs, [points[x] for x in xs], marker=style.MARKERS[k], color=style.GREYS[k % 3],
                    linestyle="--", markersize=4, label=f"{name}{'' if name == 'PR' else ' family'}, simulated")
-        rows += [("simulated", name, x, f"{points[x]:.5g}", told[name] if x == 264 else "") for x in xs]
-        right.plot([264 * (1 + 0.02 * k)], [told[name]], marker=style.MARKERS[k], color="black",
+        rows += [("simulated", name, x, f"{points[x]:.5g}", stated[name] if x == 264 else "") for x in xs]
+        right.plot([264 * (1 + 0.02 * k)], [stated[name]], marker=style.MARKERS[k], color="black",
                    markerfacecolor="white", markersize=6, linestyle="none",
                    label="paper (same marker)" if k == 0 else None)
     right.plot([6, 264], [1, 44], color=style.GREYS[3], linewidth=0.8)
@@ -69,4 +66,4 @@ def draw(args):
 
 
 if __name__ == "__main__":
-    sys.exit(paper.main(draw, __doc__))
+    sys.exit(style.main(draw, __doc__))

@@ -9,16 +9,15 @@ import style_paper as paper
 def draw(args):
     m = paper.Measured(args)
     p = paper.Paper()
-    series, told = [], []
-    gain = m.ratio(paper.ALL, ("gpu_maxid", {}), ("gpu_maxid_line95", {}))
+    gain = m.ratio(paper.ALL, paper.MAXID, ("gpu_maxid_line95", {}))
     series = [("gain by line 9.5", {k: 100 * (v - 1) for k, v in gain.items()})]
-    told = [{"BB": p.value("fig20.max"), "LH": p.value("fig20.min")}]
+    stated = [{"BB": p.value("fig20.max"), "LH": p.value("fig20.min")}]
     m.need(any(values for _, values in series))
     fig, (axis,) = paper.figure()
-    rows = paper.bars(axis, m, paper.ALL, series, told, log=False, line=0, label="%")
+    rows = paper.bars(axis, m, paper.ALL, series, stated, log=False, line=0, label="%")
     paper.legend(axis)
     style.save(fig, args.out, "fig20_line95", paper.HEADER, rows)
 
 
 if __name__ == "__main__":
-    sys.exit(paper.main(draw, __doc__))
+    sys.exit(style.main(draw, __doc__))

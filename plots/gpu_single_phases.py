@@ -2,6 +2,7 @@
 
 import sys
 
+import records
 import style
 from style import plt
 
@@ -16,12 +17,12 @@ def median_run(record):
 
 
 def draw(args):
-    records = [r for r in style.read_records(args.records)
+    runs = [r for r in records.read_runs(args.records)
                if r["variant"] in VARIANTS and r["phases_s"] and "pattern" not in r["wants"]]
-    if not records:
-        raise style.Absent(f"{args.records} has no timed runs of GPU variants")
+    if not runs:
+        raise records.Absent(f"{records.named(args.records)} has no timed runs of GPU variants")
     last = {}
-    for r in style.accept(records, args):
+    for r in style.accept(runs, args):
         last[(r["matrix"]["name"], r["variant"])] = r
     solved = {}
     for (m, v), r in last.items():
@@ -29,7 +30,7 @@ def draw(args):
     # The largest input: most entries in L+U among those that gpu_maxid solved.
     candidates = [m for m in solved if VARIANTS[0] in solved[m]]
     if not candidates:
-        raise style.Refused(f"{args.records}: no verified run of {VARIANTS[0]}")
+        raise records.Refused(f"{records.named(args.records)}: no verified run of {VARIANTS[0]}")
     size = {m: sum(solved[m][VARIANTS[0]]["result"][k] for k in ("nnz_l", "nnz_u"))
             for m in candidates}
     largest = max(candidates, key=size.get)

@@ -3,23 +3,22 @@
 import statistics
 import sys
 
+import records
 import style
 from style import plt
 
 MAIN = ("gpu_fill2_naive", "gpu_maxid", "gpu_maxid_tuned", "gpu_fill2_bitparallel",
         "cpu_fill2_parallel", "cpu_gilbert_peierls")
-TRUSTED = "cpu_gilbert_peierls"  # its digests are what the others are compared with
 
 
 def draw(args):
-    records = [r for r in style.read_records(args.records)
+    runs = [r for r in records.read_runs(args.records)
                if r["samples_s"] and "pattern" not in r["wants"] and
                (r["variant"] in MAIN or r["variant"].startswith("gpu_maxid_"))]
-    if not any(r["variant"] == "gpu_maxid" for r in records):
-        raise style.Absent(f"{args.records} has no timed runs of GPU variants")
-    trusted = [r for r in records if r["variant"] == TRUSTED]
+    if not any(r["variant"] == "gpu_maxid" for r in runs):
+        raise records.Absent(f"{records.named(args.records)} has no timed runs of GPU variants")
     last = {}
-    for r in style.accept([r for r in records if r["variant"] != TRUSTED], args) + trusted:
+    for r in style.accept(runs, args):
         last[(r["matrix"]["name"], r["variant"])] = r
     matrices = list(dict.fromkeys(m for m, _ in last))
     by_time = {m: statistics.median(last[(m, "gpu_maxid")]["samples_s"])

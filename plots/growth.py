@@ -1,8 +1,8 @@
 """Time of gpu_bitmap_panels per entry of L+U, over the order, for generated families of growing size."""
 
-import statistics
 import sys
 
+import records
 import style
 import style_paper as paper
 
@@ -21,18 +21,17 @@ def family(name):
 
 
 def draw(args):
-    sources = args.records if isinstance(args.records, list) else [args.records]
-    records = [r for path in sources for r in style.read_records(path)
-               if r["variant"] == "gpu_bitmap_panels" and r["samples_s"] and "pattern" not in r["wants"]]
+    runs = [r for r in records.read_runs(args.records)
+            if r["variant"] == "gpu_bitmap_panels" and r["samples_s"] and "pattern" not in r["wants"]]
     points = {}
-    for r in style.accept(records, args):
+    for r in style.accept(runs, args):
         k = family(r["matrix"]["name"])
         if k is not None:
             entries = r["result"]["nnz_l"] + r["result"]["nnz_u"]
-            points.setdefault(k, {})[r["matrix"]["n"]] = (statistics.median_low(r["samples_s"]), entries)
+            points.setdefault(k, {})[r["matrix"]["n"]] = (records.seconds(r), entries)
     points = {k: v for k, v in points.items() if len(v) > 2}
     if not points:
-        raise style.Absent("no family in several sizes")
+        raise records.Absent("no family in several sizes")
     fig, (axis,) = paper.figure(height=3.2)
     rows = []
     for k in sorted(points):
@@ -50,4 +49,4 @@ def draw(args):
 
 
 if __name__ == "__main__":
-    sys.exit(paper.main(draw, __doc__))
+    sys.exit(style.main(draw, __doc__))

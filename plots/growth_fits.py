@@ -4,11 +4,11 @@ import math
 import statistics
 import sys
 
+import records
 import style
 import style_paper as paper
 from growth import FAMILIES, family
 
-UNVERIFIABLE = ("cpu_gilbert_peierls",)  # its digests are what the others are compared with
 QUANTITIES = ("edges of the maxId search", "entries of L+U", "cpu_bitmap_panels", "cpu_gilbert_peierls",
               "peer_superlu_dist")
 
@@ -23,25 +23,21 @@ def exponent(points):
 
 
 def draw(args):
-    sources = args.records if isinstance(args.records, list) else [args.records]
-    records = [r for path in sources for r in style.read_records(path)
-               if r["experiment"] == "growth" and r["status"] != "skipped" and family(r["matrix"]["name"]) is not None]
-    open_ones = [r for r in records if r["variant"] in UNVERIFIABLE or r["device"] == "peer"]
-    usable = style.accept([r for r in records if r not in open_ones], args) + open_ones
-    if len({style.machine(r) for r in usable}) > 1 and not args.allow_mixed:
-        raise style.Refused("the records are from several machines; --allow-mixed draws them")
+    runs = [r for r in records.read_runs(args.records)
+            if r["experiment"] == "growth" and family(r["matrix"]["name"]) is not None]
+    usable = style.accept(runs, args)
     series = {}
     for r in usable:
         k, n = family(r["matrix"]["name"]), r["matrix"]["n"]
         if r["counting"]:
             series.setdefault((k, QUANTITIES[0]), {})[n] = r["counters"]["edges_traversed"]
         elif r["samples_s"]:
-            series.setdefault((k, r["variant"]), {})[n] = 1e3 * statistics.median_low(r["samples_s"])
+            series.setdefault((k, r["variant"]), {})[n] = 1e3 * records.seconds(r)
             if r["variant"] == "cpu_bitmap_panels":
                 series.setdefault((k, QUANTITIES[1]), {})[n] = r["result"]["nnz_l"] + r["result"]["nnz_u"]
     fits = {key: exponent(sorted(points.items())) for key, points in series.items()}
     if not any(fits.values()):
-        raise style.Absent("no family in three sizes")
+        raise records.Absent("no family in three sizes")
     fig, (left, right) = paper.figure(2, height=3.2)
     rows = []
     for k, (_, name) in enumerate(FAMILIES):
@@ -64,4 +60,4 @@ def draw(args):
 
 
 if __name__ == "__main__":
-    sys.exit(paper.main(draw, __doc__))
+    sys.exit(style.main(draw, __doc__))

@@ -3,13 +3,13 @@
 import statistics
 import sys
 
+import records
 import style
 from style import plt
 
 PANELS = "gpu_bitmap_panels"
-TRUSTED = "cpu_gilbert_peierls"  # its digests are what the others are compared with
 SERIES = ((PANELS, "one H200", "o", "#000000"), ("cpu_bitmap_panels", "one core", "s", "white"),
-          (TRUSTED, "one core", "^", "white"))
+          (records.TRUSTED, "one core", "^", "white"))
 PHASES = ("schedule", "traverse", "compact", "supernode")
 COPY = 4.267e12  # bytes per second, read and written: experiments/records/2026-11-21_h200_x4/bandwidth.json
 
@@ -19,17 +19,15 @@ def size(record):
 
 
 def draw(args):
-    records = [r for r in style.read_records(args.records)
+    runs = [r for r in records.read_runs(args.records)
                if r["samples_s"] and "pattern" not in r["wants"] and not r["counting"]
                and r["variant"] in [v for v, *_ in SERIES]]
-    trusted = [r for r in records if r["variant"] == TRUSTED]
-    records = style.accept([r for r in records if r["variant"] != TRUSTED], args) + trusted
     first = {}
-    for r in records:
+    for r in style.accept(runs, args):
         first.setdefault((r["variant"], r["matrix"]["name"]), r)
     panels = sorted((r for (v, _), r in first.items() if v == PANELS), key=size)
     if not panels:
-        raise style.Absent(f"{args.records} has no timed runs of {PANELS}")
+        raise records.Absent(f"{records.named(args.records)} has no timed runs of {PANELS}")
 
     figure, (left, right) = plt.subplots(1, 2, figsize=(9.6, 4.4), layout="constrained",
                                          width_ratios=(1, 1))

@@ -7,6 +7,7 @@ import math
 import statistics
 import sys
 
+import records
 import style
 import style_paper as paper
 
@@ -25,7 +26,7 @@ def seconds(record):
     """Lower median; of cuDSS the symbolic phase, its reordering phase left out; of the maxId search without digests."""
     if record["variant"] == "peer_cudss":
         return record["phases_s"]["traverse"]
-    return statistics.median_low(record["samples_s"])
+    return records.seconds(record)
 
 
 def label_of(name, stand_in):
@@ -47,8 +48,8 @@ def name_of(record):
 
 
 def draw(args):
-    sources = args.records if isinstance(args.records, list) else [args.records]
-    read = [r for path in sources if path.suffix == ".jsonl" for r in style.read_records(path) if r["samples_s"]]
+    tables = [path for path in args.records if path.suffix == ".csv"]
+    read = [r for r in records.read_runs(path for path in args.records if path not in tables) if r["samples_s"]]
     times, full, exact, ranks, size = {}, {}, {}, {}, {}
     for r in style.accept([r for r in read if r["variant"] == OURS and "pattern" not in r["wants"]], args):
         m = name_of(r)
@@ -60,18 +61,16 @@ def draw(args):
         if r["device"] == "peer" and seconds(r) < times.get(key, math.inf):
             times[key] = seconds(r)
             ranks[key] = r["mpi"]["ranks"]
-    for path in sources:
-        if path.suffix != ".csv":
-            continue
+    for path in tables:
         with open(path, encoding="utf-8") as f:
             for row in csv.DictReader(f):
                 m = label_of(row["matrix"], row["stand_in"] == "1")
                 if m in exact and int(row["nnz_lu"]) != exact[m][1]:
-                    raise style.Refused(f"{m}: {row['variant']} found {row['nnz_lu']} entries, {OURS} {exact[m][1]}")
+                    raise records.Refused(f"{m}: {row['variant']} found {row['nnz_lu']} entries, {OURS} {exact[m][1]}")
                 times[row["variant"], m] = float(row["ms"]) / 1e3
     matrices = sorted((m for m in exact if (OURS, m) in times), key=lambda m: exact[m][1])
     if not matrices:
-        raise style.Absent(f"no runs of {OURS}")
+        raise records.Absent(f"no runs of {OURS}")
 
     fig, (axis,) = paper.figure(height=4.6, width=7.2)
     for k, (variant, label) in enumerate(SERIES):
@@ -112,4 +111,4 @@ def draw(args):
 
 
 if __name__ == "__main__":
-    sys.exit(paper.main(draw, __doc__))
+    sys.exit(style.main(draw, __doc__))

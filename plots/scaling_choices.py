@@ -3,6 +3,7 @@
 import statistics
 import sys
 
+import records
 import style
 from style import plt
 
@@ -42,16 +43,16 @@ def bars(axis, groups, choices, value, base):
 
 
 def draw(args):
-    records = [r for r in style.read_records(args.records)
+    runs = [r for r in records.read_runs(args.records)
                if r["variant"] == VARIANT and r["samples_s"] and not r["counting"]]
-    if not records:
-        raise style.Absent(f"{args.records} has no timed runs of {VARIANT}")
-    records = style.accept(records, args)
-    most = max((gpus(r) for r in records), default=1)
+    if not runs:
+        raise records.Absent(f"{records.named(args.records)} has no timed runs of {VARIANT}")
+    runs = style.accept(runs, args)
+    most = max((gpus(r) for r in runs), default=1)
     if most == 1:
-        raise style.Absent(f"{args.records} has no verified run on several GPUs")
+        raise records.Absent(f"{records.named(args.records)} has no verified run on several GPUs")
     schedules, sharings, chunks = {}, {}, {}
-    for r in records:
+    for r in runs:
         if gpus(r) != most:
             continue
         o, name = r["options"], style.matrix_label(r).removeprefix("gen:").split(",seed")[0]

@@ -3,6 +3,7 @@
 import statistics
 import sys
 
+import records
 import style
 from style import plt
 
@@ -13,10 +14,10 @@ def layout(record):
     return record["mpi"]["ranks"], record["derived"]["workers_per_node"]
 
 
-def times(records):
+def times(runs):
     """{(matrix, ranks, GPUs of a rank): least median over the schedules, with its record}"""
     best = {}
-    for r in records:
+    for r in runs:
         ms = 1e3 * statistics.median(r["samples_s"])
         key = (r["matrix"]["name"], *layout(r))
         if key not in best or ms < best[key][0]:
@@ -25,17 +26,17 @@ def times(records):
 
 
 def draw(args):
-    records = [r for r in style.read_records(args.records)
+    runs = [r for r in records.read_runs(args.records)
                if r["variant"] == VARIANT and r["samples_s"] and not r["counting"]
                and r["chunk_size"] == 128 and r["options"]["sharing"] == "peer"
                and r["options"]["concurrent_sources"] == 0]
-    if not records:
-        raise style.Absent(f"{args.records} has no timed runs of {VARIANT}")
-    best = times(style.accept(records, args))
+    if not runs:
+        raise records.Absent(f"{records.named(args.records)} has no timed runs of {VARIANT}")
+    best = times(style.accept(runs, args))
     matrices = sorted({m for m, ranks, gpus in best if ranks * gpus == 1},
                       key=lambda m: best[m, 1, 1][0])
     if not matrices:
-        raise style.Refused(f"{args.records}: no run on one GPU to compare with")
+        raise records.Refused(f"{records.named(args.records)}: no run on one GPU to compare with")
     most = max(ranks * gpus for _, ranks, gpus in best)
 
     figure, axes = plt.subplots(1, 2, figsize=(7.4, 3.8), sharey=True, layout="constrained")

@@ -1,28 +1,18 @@
 """SIMULATED strong scaling: per-source work replayed on nodes of GPUs, by schedule."""
 
-import json
 import sys
 
+import records
 import style
 from style import plt
 
 SCHEDULES = ("block", "inter_node", "intra_node", "dynamic")
 
 
-def read(path):
-    """Lines of simulate.py without the batch barrier."""
-    try:
-        with open(path, encoding="utf-8") as lines:
-            rows = [json.loads(line) for line in lines if line.strip()]
-    except (OSError, json.JSONDecodeError) as e:
-        raise style.Refused(f"{path}: {e}") from e
-    return [r for r in rows if r.get("simulated")]
-
-
 def draw(args):
-    rows = [r for r in read(args.records) if not r["batch_barrier"]]
+    rows = [r for r in records.read(args.records)[2] if not r["batch_barrier"]]
     if not rows:
-        raise style.Absent(f"{args.records} has no simulated lines")
+        raise records.Absent(f"{records.named(args.records)} has no simulated lines")
     matrices = list(dict.fromkeys(r["matrix"] for r in rows))
     figure, axes = plt.subplots(1, len(matrices), figsize=(2.9 * len(matrices), 3.1), sharey=True,
                                 squeeze=False, layout="constrained")

@@ -2,7 +2,7 @@
 
 import argparse
 import csv
-import json
+import importlib
 import sys
 from pathlib import Path
 
@@ -11,12 +11,12 @@ import matplotlib
 matplotlib.use("Agg")
 import matplotlib.pyplot as plt
 
+import records
+
 # Told apart by lightness alone, darkest first.
 GREYS = ("#000000", "#595959", "#8c8c8c", "#bfbfbf")
 HATCHES = ("", "///", "...", "xxx", "\\\\\\", "+++")
 MARKERS = ("o", "s", "^", "D", "v", "P", "X")
-
-SCHEMA = 1
 
 plt.rcParams.update(
     {
@@ -38,65 +38,19 @@ plt.rcParams.update(
 )
 
 
-class Refused(Exception):
-    """The records do not allow the figure; the text says why."""
-
-
-class Absent(Exception):
-    """There are no records for the figure at all."""
-
-
 def parser(description):
     """Options that every figure has."""
     p = argparse.ArgumentParser(description=description)
-    p.add_argument("--records", required=True, type=Path, help="records, JSON Lines")
+    p.add_argument("--records", required=True, type=Path, nargs="+", help="files and folders of records, JSON Lines")
     p.add_argument("--out", required=True, type=Path, help="folder for the PDF, PNG and CSV")
     p.add_argument("--allow-unverified", action="store_true", help="draw unverified results too")
     p.add_argument("--allow-mixed", action="store_true", help="draw several machines in one figure")
     return p
 
 
-def read_records(path):
-    """All records of a file."""
-    records = []
-    try:
-        with open(path, encoding="utf-8") as lines:
-            for number, line in enumerate(lines, 1):
-                if not line.strip():
-                    continue
-                try:
-                    record = json.loads(line)
-                except json.JSONDecodeError as e:
-                    raise Refused(f"{path}:{number}: not JSON: {e.msg}") from e
-                if record.get("schema") != SCHEMA:
-                    raise Refused(
-                        f"{path}:{number}: schema {record.get('schema')!r}, this reads {SCHEMA}"
-                    )
-                records.append(record)
-    except OSError as e:
-        raise Refused(f"{path}: {e.strerror}") from e
-    return records
-
-
-def machine(record):
-    """What must agree for two records to be from the same machine; a run may see some of its GPUs only."""
-    return (record["host"], record["cpu"], frozenset(g["name"] for g in record["gpus"]))
-
-
-def accept(records, args):
-    """The records that may be drawn; Refused if they are unverified or from several machines."""
-    usable = []
-    for r in records:
-        if r["status"] == "pass" or (r["status"] == "unverified" and args.allow_unverified):
-            usable.append(r)
-        elif r["status"] == "unverified":
-            raise Refused(
-                f"{r['variant']} on {r['matrix']['name']} is unverified ({r['reason']}); "
-                "--allow-unverified draws it"
-            )
-    if len({machine(r) for r in usable}) > 1 and not args.allow_mixed:
-        raise Refused("the records are from several machines; --allow-mixed draws them")
-    return usable
+def accept(runs, args):
+    """The runs that may be drawn; Refused if they are unverified or from several machines."""
+    return records.accept(runs, "take" if args.allow_unverified else "refuse", args.allow_mixed)
 
 
 def matrix_label(record):
@@ -130,16 +84,33 @@ def save(figure, folder, name, header, rows):
     print(f"{folder / name}.pdf, .png, .csv", file=sys.stderr)
 
 
+def figures():
+    """Names of all figures: the scripts beside this one."""
+    return sorted(p.stem for p in Path(__file__).resolve().parent.glob("*.py")
+                  if not p.stem.startswith(("style", "records")))
+
+
+def draw_figure(name, sources, out):
+    """Draws the figure plots/NAME.py from files of records into a folder, in this process, and returns its description;
+    raises Absent, Refused or what the script itself raises."""
+    script = importlib.import_module(name)
+    try:
+        script.draw(parser("").parse_args(["--records", *map(str, sources), "--out", str(out)]))
+    finally:
+        plt.close("all")
+    return " ".join(script.__doc__.split())
+
+
 def main(draw, description):
     """Runs draw(args) and reports a refusal as one line. Returns the exit status: 0 drawn, 2
     refused, 3 nothing to draw."""
     args = parser(description).parse_args()
     try:
         draw(args)
-    except Absent as e:
+    except records.Absent as e:
         print(f"{Path(sys.argv[0]).name}: nothing to draw: {e}", file=sys.stderr)
         return 3
-    except Refused as e:
+    except records.Refused as e:
         print(f"{Path(sys.argv[0]).name}: error: {e}", file=sys.stderr)
         return 2
     return 0

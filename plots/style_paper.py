@@ -1,36 +1,25 @@
 """What the figures of the paper's items share: measurements by matrix, the paper's own values, bars with both."""
 
-import json
-import statistics
-import sys
-import tomllib
-from pathlib import Path
-
+import records
 import style
 from style import plt
 
-ROOT = Path(__file__).resolve().parent.parent
 SMALL = ("BB", "BC", "EP", "G7", "LH", "MK", "RM")
 LARGE = ("AU", "DI", "HM", "PR", "ST", "TT")
 ALL = SMALL + LARGE
-# An option that a figure does not name has this value; others may have any.
-DEFAULTS = {"concurrent_sources": 0, "memory_budget_mb": 0, "queue_entries": 0,
-            "blocks_per_cluster": 4, "cluster_positions": 2048, "warp_positions": 128}
-DEFAULTS_OF = {"cpu_bitmap_panels": {"memory_budget_mb": 4096}, "gpu_maxid_tuned": {"queue_entries": 1024},
-               "gpu_fill2_bitparallel": {"queue_entries": 1024}}
-UNVERIFIABLE = ("cpu_gilbert_peierls",)  # its digests are what the others are compared with
-
-
-def read_toml(path):
-    with open(path, "rb") as f:
-        return tomllib.load(f)
+# Cases that several figures show. All sources that fit in all memory of the GPU:
+MAXID = ("gpu_maxid", {"concurrent_sources": 0, "memory_budget_mb": 0})
+# One process; how many GPUs and which schedule is named where it is drawn:
+DISTRIBUTED = {"ranks": 1, "chunk_size": 128, "concurrent_sources": 0, "sharing": "peer"}
+# The digests of rows are a large part of their time, and only verification needs them.
+WITHOUT_DIGESTS = ("gpu_maxid", "gpu_fill2_naive")
 
 
 class Paper:
     """Statements of the paper, from paper/claims.toml."""
 
     def __init__(self):
-        self.claims = read_toml(ROOT / "paper" / "claims.toml")["claim"]
+        self.claims = records.read_toml(records.ROOT / "paper" / "claims.toml")["claim"]
 
     def series(self, item, name):
         """Values by matrix."""
@@ -42,60 +31,23 @@ class Paper:
         return next(c["paper"] for c in self.claims if c["id"] == claim)
 
 
-class Measured:
-    """Records of the 13 matrices by abbreviation; Refused if they are of several machines."""
+class Measured(records.Measured):
+    """Runs of one build on the 13 matrices, verified unless told otherwise."""
 
     def __init__(self, args, counting=False):
-        known = {m["name"]: m["abbr"]
-                 for m in read_toml(ROOT / "experiments" / "datasets.toml")["matrix"]}
-        self.profiles = {}
-        self.records = []
-        self.source = args.records
-        usable = []
-        for path in args.records if isinstance(args.records, list) else [args.records]:
-            try:
-                lines = path.read_text(encoding="utf-8").splitlines()
-            except OSError as e:
-                raise style.Refused(f"{path}: {e.strerror}") from e
-            for number, line in enumerate(lines, 1):
-                try:
-                    r = json.loads(line)
-                except json.JSONDecodeError as e:
-                    raise style.Refused(f"{path}:{number}: not JSON: {e.msg}") from e
-                if "dram_gb_per_s" in r:
-                    self.profiles[r["matrix"]] = r
-                elif r.get("schema") == style.SCHEMA and r["matrix"]["name"] in known:
-                    if r["counting"] != counting or r["status"] == "skipped":
-                        continue
-                    if r["variant"] in UNVERIFIABLE or r["device"] == "peer":
-                        self.records.append((known[r["matrix"]["name"]], r))
-                    elif "pattern" not in r["wants"]:
-                        usable.append(r)
-        for r in style.accept(usable, args):
-            self.records.append((known[r["matrix"]["name"]], r))
-
-    def find(self, matrix, variant, chunk_size=128, ranks=1, **options):
-        """The last record of a case, or None."""
-        wanted = DEFAULTS | DEFAULTS_OF.get(variant, {}) | options
-        found = None
-        for m, r in self.records:
-            if (m == matrix and r["variant"] == variant and r["chunk_size"] == chunk_size and
-                    r["mpi"]["ranks"] == ranks and (r["samples_s"] or r["counting"]) and
-                    all(v == wanted.get(k, v) for k, v in r["options"].items())):
-                found = r
-        return found
+        super().__init__(args.records, counting=counting, unverified="take" if args.allow_unverified else "refuse",
+                         mixed=args.allow_mixed)
 
     def time(self, matrix, variant, **how):
-        """Lower median in seconds, or None; of the maxId search and fill2 on the GPU without the digests of rows, which
-        verification alone needs (bare() of the claims)."""
+        """Lower median in seconds, or None; of the maxId search and fill2 on the GPU without the digests of rows
+        (bare() of the claims)."""
         r = self.find(matrix, variant, **how)
         if not r:
             return None
-        digests = r["phases_s"].get("compact", 0) if variant.startswith(("gpu_maxid", "gpu_fill2_naive")) else 0
-        return statistics.median_low(r["samples_s"]) - digests
+        return records.bare_seconds(r) if variant.startswith(WITHOUT_DIGESTS) else records.seconds(r)
 
     def ratio(self, matrices, over, under):
-        """{matrix: time(over) / time(under)} where both were measured; over, under: (variant, options)."""
+        """{matrix: time(over) / time(under)} where both were measured; over, under: (variant, settings)."""
         out = {}
         for m in matrices:
             a, b = self.time(m, over[0], **over[1]), self.time(m, under[0], **under[1])
@@ -105,15 +57,12 @@ class Measured:
 
     def label(self, matrix):
         """Abbreviation, with an asterisk for a stand-in."""
-        for m, r in self.records:
-            if m == matrix:
-                return matrix + ("*" if r["matrix"]["stand_in"] else "")
-        return matrix
+        return matrix + ("*" if any(m == matrix for m, _ in self.runs) and self.is_stand_in(matrix) else "")
 
     def need(self, something):
         """Absent, if there is nothing to draw."""
         if not something:
-            raise style.Absent(f"{self.source} has no records for it")
+            raise records.Absent(f"{records.named(self.sources)}: no records for it")
 
 
 def bars(axis, measured, matrices, series, paper=(), log=False, line=None, label=""):
@@ -128,17 +77,17 @@ def bars(axis, measured, matrices, series, paper=(), log=False, line=None, label
         axis.bar(xs, [values[m] for m in matrices if m in values], width * 0.92,
                  color=style.GREYS[(k + 1) % 4] if k else "#d9d9d9", edgecolor="black",
                  linewidth=0.6, hatch=style.HATCHES[k % len(style.HATCHES)], label=name)
-        told = (paper[k] if k < len(paper) else None) or {}
-        points = [(x, told[m]) for x, m in zip(at, matrices) if m in told]
+        stated = (paper[k] if k < len(paper) else None) or {}
+        points = [(x, stated[m]) for x, m in zip(at, matrices) if m in stated]
         if points:
             axis.plot([x for x, _ in points], [v for _, v in points], "D", color="black",
                       markerfacecolor="white", markersize=5, linestyle="none",
                       label=None if labelled else "paper")
             labelled = True
         for m in matrices:
-            if m in values or m in told:
+            if m in values or m in stated:
                 rows.append((name, m, f"{values[m]:.6g}" if m in values else "",
-                             told.get(m, "")))
+                             stated.get(m, "")))
     for x, m in enumerate(matrices):
         if not any(m in values for _, values in series):
             axis.annotate("not run", (x, 0.02), xycoords=("data", "axes fraction"), rotation=90, fontsize=6,
@@ -175,21 +124,3 @@ def figure(columns=1, height=2.9, width=6.6):
 
 
 HEADER = ("series", "matrix", "measured", "paper")
-
-
-def main(draw, description):
-    """As style.main, with any number of record files."""
-    p = style.parser(description)
-    for action in p._actions:
-        if action.dest == "records":
-            action.nargs = "+"
-    args = p.parse_args()
-    try:
-        draw(args)
-    except style.Absent as e:
-        print(f"{Path(sys.argv[0]).name}: nothing to draw: {e}", file=sys.stderr)
-        return 3
-    except style.Refused as e:
-        print(f"{Path(sys.argv[0]).name}: error: {e}", file=sys.stderr)
-        return 2
-    return 0

@@ -1,107 +1,121 @@
 """Tests of what figures refuse and write. Exit status 77 without matplotlib."""
 
-import json
-import shutil
+import contextlib
+import io
+import re
 import subprocess
 import sys
 import tempfile
 import unittest
 from pathlib import Path
+from unittest import mock
 
 PLOTS = Path(__file__).resolve().parent
-SCRIPT = PLOTS / "fig04_frontier_size.py"
 RECORDS = PLOTS.parent / "experiments" / "records"
 SIMULATED = PLOTS.parent / "experiments" / "scaling_simulator" / "simulated.jsonl"
 SKIPPED = 77
+sys.path.insert(0, str(PLOTS))
 
+try:
+    import fig04_frontier_size
+    import style
+except ImportError as e:
+    print(f"skipped: {e}")
+    sys.exit(SKIPPED)
 
-def find_python():
-    for python in (sys.executable, "python3", "/usr/bin/python3"):
-        if shutil.which(python) and subprocess.run(
-            [python, "-c", "import matplotlib"], capture_output=True
-        ).returncode == 0:
-            return python
-    return None
-
-
-PYTHON = find_python()
+import records
+import records_example as example
 
 
 def record(**changes):
-    r = {
-        "schema": 1,
-        "experiment": "fig04_frontier_size",
-        "host": "a",
-        "cpu": "b",
-        "gpus": [],
-        "variant": "cpu_maxid",
-        "status": "pass",
-        "reason": "",
-        "matrix": {"name": "m", "stand_in": False},
-        "ordering": {"col": "metis"},
-        "series": {"frontier_size": [0, 1, 2.5, 4]},
-    }
-    return r | changes
+    return example.run(**{"experiment": "fig04_frontier_size", "variant": "cpu_maxid", "counting": True,
+                          "series": {"frontier_size": [0, 1, 2.5, 4]}} | changes)
 
 
 class FigureTest(unittest.TestCase):
     def setUp(self):
         folder = tempfile.TemporaryDirectory()
         self.addCleanup(folder.cleanup)
+        self.addCleanup(style.plt.close, "all")
         self.folder = Path(folder.name)
 
-    def draw(self, *records, args=()):
-        path = self.folder / "records.jsonl"
-        path.write_text("".join(r if isinstance(r, str) else json.dumps(r) + "\n" for r in records))
-        return subprocess.run(
-            [PYTHON, str(SCRIPT), "--records", str(path), "--out", str(self.folder / "out"), *args],
-            capture_output=True, text=True)
+    def draw(self, *lines, args=()):
+        """Exit status and standard error of the script of Figure 4."""
+        path = example.write(self.folder / "records.jsonl", *lines)
+        command = ["fig04_frontier_size.py", "--records", str(path), "--out", str(self.folder / "out"), *args]
+        err = io.StringIO()
+        with mock.patch.object(sys, "argv", command), contextlib.redirect_stderr(err):
+            return style.main(fig04_frontier_size.draw, ""), err.getvalue()
 
     def test_writes_pdf_png_and_csv(self):
-        done = self.draw(record())
-        self.assertEqual(done.returncode, 0, done.stderr)
+        code, err = self.draw(record())
+        self.assertEqual(code, 0, err)
         names = sorted(p.suffix for p in (self.folder / "out").iterdir())
         self.assertEqual(names, [".csv", ".pdf", ".png"])
         rows = (self.folder / "out" / "fig04_frontier_size.csv").read_text().splitlines()
         self.assertEqual(len(rows), 5)
-        self.assertEqual(rows[3].split(",")[:4], ["m", "cpu_maxid", "2", "2.5"])
+        self.assertEqual(rows[3].split(",")[:4], ["bcsstk18", "cpu_maxid", "2", "2.5"])
 
     def test_refuses_unverified_rows_unless_told(self):
-        done = self.draw(record(status="unverified", reason="no truth"))
-        self.assertEqual(done.returncode, 2)
-        self.assertIn("no truth", done.stderr)
+        code, err = self.draw(record(status="unverified", reason="no truth"))
+        self.assertEqual(code, 2)
+        self.assertIn("no truth", err)
         self.assertFalse((self.folder / "out").exists())
-        done = self.draw(record(status="unverified"), args=["--allow-unverified"])
-        self.assertEqual(done.returncode, 0, done.stderr)
+        code, err = self.draw(record(status="unverified"), args=["--allow-unverified"])
+        self.assertEqual(code, 0, err)
 
     def test_refuses_failed_rows_always(self):
-        self.assertEqual(self.draw(record(status="fail"), args=["--allow-unverified"]).returncode, 2)
+        self.assertEqual(self.draw(record(status="fail"), args=["--allow-unverified"])[0], 2)
 
     def test_refuses_mixed_machines_unless_told(self):
-        other = record(host="c", matrix={"name": "n", "stand_in": True})
-        done = self.draw(record(), other)
-        self.assertEqual(done.returncode, 2)
-        self.assertIn("several machines", done.stderr)
-        self.assertEqual(self.draw(record(), other, args=["--allow-mixed"]).returncode, 0)
+        other = record(host="c", matrix="twotone")
+        code, err = self.draw(record(), other)
+        self.assertEqual(code, 2)
+        self.assertIn("several machines", err)
+        self.assertEqual(self.draw(record(), other, args=["--allow-mixed"])[0], 0)
 
     def test_nothing_to_draw(self):
-        self.assertEqual(self.draw(record(experiment="other")).returncode, 3)
-        self.assertEqual(self.draw().returncode, 3)
+        self.assertEqual(self.draw(record(experiment="other"))[0], 3)
+        self.assertEqual(self.draw()[0], 3)
 
     def test_refuses_what_is_not_a_record(self):
-        self.assertEqual(self.draw("{not json\n").returncode, 2)
-        self.assertEqual(self.draw(record(schema=99)).returncode, 2)
+        lacking = record()
+        del lacking["matrix"]["stand_in"]
+        for bad in ("{not json", "[]", "{}", record(schema=99), record(status=1), record(series=[1]), lacking):
+            code, err = self.draw(record(), bad)
+            self.assertEqual(code, 2)
+            self.assertRegex(err, r"\A[^\n]*records\.jsonl:2: [^\n]*\n\Z")
+
+    def test_as_a_program(self):
+        done = subprocess.run([sys.executable, PLOTS / "fig04_frontier_size.py", "--records", "/no/such", "--out",
+                               self.folder / "out"], capture_output=True, text=True)
+        self.assertEqual(done.returncode, 2)
+        self.assertEqual(done.stderr, "fig04_frontier_size.py: error: /no/such: no such file or folder\n")
+
+
+class Settings(unittest.TestCase):
+    def test_runs_that_differ_in_a_setting_that_no_figure_names(self):
+        """They are refused, never averaged or chosen from."""
+        with tempfile.TemporaryDirectory() as folder:
+            lines = [example.run(matrix="twotone", variant=v, options={"concurrent_sources": 0, "memory_budget_mb": b, "x": x})
+                     for v, b, x in (("gpu_maxid", 1024, 1), ("gpu_maxid_no_dynamic_allocation", 1024, 1),
+                                     ("gpu_maxid", 0, 1), ("gpu_maxid", 1024, 2))]
+            path = example.write(Path(folder) / "records.jsonl", *lines)
+            with self.assertRaisesRegex(records.Refused, r"differ in x \(1, 2\)"):
+                style.draw_figure("fig15_dynamic_allocation", [path], Path(folder))
+            example.write(path, *lines[:3])
+            with contextlib.redirect_stderr(io.StringIO()):
+                style.draw_figure("fig15_dynamic_allocation", [path], Path(folder))
+            rows = (Path(folder) / "fig15_dynamic_allocation.csv").read_text()
+            self.assertIn("fixed over dynamic,TT,1,", rows)
 
 
 class CommittedRecords(unittest.TestCase):
-    """Every figure of committed records is drawn from them, with points in its CSV."""
+    """Every figure of committed records is drawn from them, with points in its CSV. Those of the report: paper/report_test."""
 
     def draw(self, name, records):
-        with tempfile.TemporaryDirectory() as folder:
-            done = subprocess.run(
-                [PYTHON, str(PLOTS / f"{name}.py"), "--records", str(records), "--out", folder],
-                capture_output=True, text=True)
-            self.assertEqual(done.returncode, 0, done.stderr)
+        with tempfile.TemporaryDirectory() as folder, contextlib.redirect_stderr(io.StringIO()):
+            self.assertTrue(style.draw_figure(name, [records], Path(folder)))
             rows = (Path(folder) / f"{name}.csv").read_text().splitlines()
             self.assertGreater(len(rows), 1)
             self.assertGreater((Path(folder) / f"{name}.png").stat().st_size, 10000)
@@ -126,9 +140,10 @@ class CommittedRecords(unittest.TestCase):
     def test_simulated_scaling(self):
         self.draw("scaling_simulated", SIMULATED)
 
+    def test_every_script_is_a_figure_or_says_that_it_is_none(self):
+        for path in PLOTS.glob("*.py"):
+            self.assertEqual(path.stem in style.figures(), bool(re.search(r"^def draw\(", path.read_text(), re.M)), path)
+
 
 if __name__ == "__main__":
-    if PYTHON is None:
-        print("skipped: no Python with matplotlib")
-        sys.exit(SKIPPED)
-    sys.exit(unittest.main())
+    unittest.main()

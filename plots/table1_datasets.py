@@ -11,20 +11,20 @@ def draw(args):
     exact = {}
     rows = []
     for name in paper.ALL:
-        r = m.find(name, "cpu_bitmap_panels")
+        r = m.find(name, "cpu_bitmap_panels", alike=False)
         if r:
             exact[name] = r["result"]["fill"] / r["matrix"]["nnz"]
             rows.append((name, r["matrix"]["name"], r["matrix"]["stand_in"], r["matrix"]["n"],
                          r["matrix"]["nnz"], r["result"]["fill"], f"{exact[name]:.4g}"))
     m.need(rows)
-    told = paper.Paper().series("table1_datasets", "fill_ratio")
+    stated = paper.Paper().series("table1_datasets", "fill_ratio")
     fig, (axis,) = paper.figure()
-    paper.bars(axis, m, paper.ALL, [("measured, METIS", exact)], [told], label="fill-ins / nnz(A)")
+    paper.bars(axis, m, paper.ALL, [("measured, METIS", exact)], [stated], label="fill-ins / nnz(A)")
     paper.legend(axis)
     style.save(fig, args.out, "table1_datasets",
                ("abbr", "matrix", "stand_in", "n", "nnz", "fill", "fill_over_nnz", "paper"),
-               [r + (told.get(r[0], ""),) for r in rows])
+               [r + (stated.get(r[0], ""),) for r in rows])
 
 
 if __name__ == "__main__":
-    sys.exit(paper.main(draw, __doc__))
+    sys.exit(style.main(draw, __doc__))

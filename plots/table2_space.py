@@ -14,7 +14,7 @@ def draw(args):
     sizes = {}
     for label, variant, measured in kinds:
         for name in paper.ALL:
-            r = m.find(name, variant, concurrent_sources=1024)
+            r = m.find(name, variant, concurrent_sources=1024, memory_budget_mb=0)
             if not r:
                 continue
             unit = r["mem"]["predicted"]["fill"]
@@ -44,4 +44,4 @@ def draw(args):
 
 
 if __name__ == "__main__":
-    sys.exit(paper.main(draw, __doc__))
+    sys.exit(style.main(draw, __doc__))

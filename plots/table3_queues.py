@@ -10,7 +10,7 @@ def draw(args):
     m = paper.Measured(args, counting=True)
     average, peak = {}, {}
     for name in paper.LARGE:
-        r = m.find(name, "gpu_maxid", concurrent_sources=1024)
+        r = m.find(name, "gpu_maxid", counting=True, concurrent_sources=1024, memory_budget_mb=0)
         if r:
             c = r["counters"]
             average[name] = 100 * c["queue_entries_sum"] / c["levels"] / c["queue_capacity_VC"]
@@ -26,4 +26,4 @@ def draw(args):
 
 
 if __name__ == "__main__":
-    sys.exit(paper.main(draw, __doc__))
+    sys.exit(style.main(draw, __doc__))

@@ -145,7 +145,8 @@ verdict check_certificate(const pattern_view& a, const pattern_view& l, const pa
 
   // Ranges are handed out in ascending order and only rows beyond a known fault are skipped, so
   // the smallest faulty row is always examined.
-  std::vector<std::vector<std::uint8_t>> marks(static_cast<std::size_t>(std::max(threads, 1)));
+  threads = useful_threads(threads, n);
+  std::vector<std::vector<std::uint8_t>> marks(static_cast<std::size_t>(threads));
   std::atomic<index_t> first{n};
   std::mutex guard;
   verdict out;

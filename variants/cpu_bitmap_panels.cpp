@@ -136,9 +136,10 @@ class cpu_bitmap_panels final : public variant {
   template <bool Shared>
   void factor(execution& exec) {
     const auto n = static_cast<std::size_t>(a_.n_rows);
-    std::vector<detail::panel_eliminator> workers(static_cast<std::size_t>(settings_.threads),
+    const int threads = useful_threads(settings_.threads, panels_.panels());
+    std::vector<detail::panel_eliminator> workers(static_cast<std::size_t>(threads),
                                                   detail::panel_eliminator(panels_));
-    detail::for_each_panel(settings_.threads, panels_.parent, [&](int thread, index_t j) {
+    detail::for_each_panel(threads, panels_.parent, [&](int thread, index_t j) {
       if ((j & 15) == 0) exec.check_deadline();
       detail::panel_eliminator& mine = workers[static_cast<std::size_t>(thread)];
       mine.close(j);
@@ -147,12 +148,11 @@ class cpu_bitmap_panels final : public variant {
     const phase timed(exec, phase_id::compact);
     l_counts_.assign(n, 0);
     u_counts_.assign(n, 0);
-    parallel_ranges<index_t>(
-        settings_.threads, panels_.panels(), 16, [&](int, index_t begin, index_t end) {
-          for (index_t j = begin; j < end; ++j) {
-            detail::count_panel<Shared>(graph_, panels_, j, l_counts_, u_counts_);
-          }
-        });
+    parallel_ranges<index_t>(threads, panels_.panels(), 16, [&](int, index_t begin, index_t end) {
+      for (index_t j = begin; j < end; ++j) {
+        detail::count_panel<Shared>(graph_, panels_, j, l_counts_, u_counts_);
+      }
+    });
     if constexpr (detail::counting) {
       auto& totals = exec.counters.totals;
       totals["panels"] = panels_.panels();

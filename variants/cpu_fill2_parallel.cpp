@@ -16,12 +16,12 @@ class cpu_fill2_parallel final : public detail::row_variant {
  public:
   void run(execution& exec) override {
     const index_t n = a_.n_rows;
-    const int threads = settings_.threads;
+    const auto grain = static_cast<index_t>(settings_.options.integer("sources_per_range"));
+    const int threads = useful_threads(settings_.threads, n / grain + 1);
     rows_.reset(n, threads, detail::needs_entries(settings_.wants));
     std::vector<detail::fill2_row> find;
     find.reserve(static_cast<std::size_t>(threads));
     for (int t = 0; t < threads; ++t) find.emplace_back(n);
-    const auto grain = static_cast<index_t>(settings_.options.integer("sources_per_range"));
     parallel_ranges<index_t>(threads, n, grain, [&](int t, index_t begin, index_t end) {
       detail::fill2_row& mine = find[static_cast<std::size_t>(t)];
       for (index_t k = begin; k < end; ++k) {

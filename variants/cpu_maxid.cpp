@@ -31,7 +31,7 @@ class cpu_maxid final : public detail::row_variant {
     setup_.concurrent = static_cast<index_t>(std::min<std::int64_t>(chosen, a.n_rows));
     exec.predicted_bytes["fill"] = offset_t{4} * a.n_rows * setup_.concurrent;
     exec.predicted_bytes["maxid"] = 4 * detail::maxid_engine::maxid_entries(a.n_rows, setup_);
-    engine_.emplace(a, setup_, settings.threads);
+    engine_.emplace(a, setup_, settings_.threads);
   }
 
   void run(execution& exec) override {

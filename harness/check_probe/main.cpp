@@ -5,7 +5,6 @@
 #include <chrono>
 #include <csignal>
 #include <cstdlib>
-#include <functional>
 #include <memory>
 #include <thread>
 
@@ -37,22 +36,31 @@ class faulty_variant final : public variant {
   bool struck_ = false;
 };
 
-bool add(const char* name, void (*fault)()) {
+variant_info describe(const char* name, void (*fault)()) {
   variant_info info;
   info.name = name;
   info.device = "cpu";
   info.summary = "for tests";
   info.citation = "none";
   info.create = [fault] { return std::make_unique<faulty_variant>(fault); };
-  return detail::register_variant(std::move(info));
+  return info;
 }
 
-const bool registered = add("cpu_segfault", [] { std::raise(SIGSEGV); }) &&
-                        add("cpu_abort", [] { std::abort(); }) &&
-                        add("cpu_exit", [] { std::exit(0); }) && add("cpu_endless", [] {
-                          for (;;) std::this_thread::sleep_for(std::chrono::seconds(1));
-                        });
+namespace segfault {
+GSOFA_REGISTER_VARIANT(describe("cpu_segfault", [] { std::raise(SIGSEGV); }));
+}
+namespace abort {
+GSOFA_REGISTER_VARIANT(describe("cpu_abort", [] { std::abort(); }));
+}
+namespace exit {
+GSOFA_REGISTER_VARIANT(describe("cpu_exit", [] { std::exit(0); }));
+}
+namespace endless {
+GSOFA_REGISTER_VARIANT(describe("cpu_endless", [] {
+  for (;;) std::this_thread::sleep_for(std::chrono::seconds(1));
+}));
+}
 
 }  // namespace
 
-int main(int argc, char** argv) { return registered ? run_program(argc, argv) : 1; }
+int main(int argc, char** argv) { return run_program(argc, argv); }

@@ -257,16 +257,14 @@ analysis analyze_checked(const csr_view& a, const analysis_options& options) {
   return out;
 }
 
-}  // namespace
+// Takes no memory of its own: an empty string has none.
+class host_out_of_memory final : public analysis_error {
+ public:
+  host_out_of_memory() : analysis_error(failure::out_of_memory, "") {}
+  [[nodiscard]] const char* what() const noexcept override { return "the host is out of memory"; }
+};
 
-analysis_error::analysis_error(failure kind, const std::string& message)
-    : std::runtime_error(message), kind_(kind) {}
-analysis_error::~analysis_error() = default;
-invalid_input::invalid_input(const std::string& message)
-    : analysis_error(failure::invalid_input, message) {}
-invalid_input::~invalid_input() = default;
-
-analysis analyze(const csr_view& a, const analysis_options& options) {
+analysis analyze_reporting(const csr_view& a, const analysis_options& options) {
   try {
     return analyze_checked(a, options);
   } catch (const analysis_error&) {
@@ -278,9 +276,26 @@ analysis analyze(const csr_view& a, const analysis_options& options) {
   } catch (const budget_error& e) {
     throw analysis_error(failure::out_of_memory, e.what());
   } catch (const std::bad_alloc&) {
-    throw analysis_error(failure::out_of_memory, "the host is out of memory");
+    throw;
   } catch (const std::exception& e) {
     throw analysis_error(failure::internal, e.what());
+  }
+}
+
+}  // namespace
+
+analysis_error::analysis_error(failure kind, const std::string& message)
+    : std::runtime_error(message), kind_(kind) {}
+analysis_error::~analysis_error() = default;
+invalid_input::invalid_input(const std::string& message)
+    : analysis_error(failure::invalid_input, message) {}
+invalid_input::~invalid_input() = default;
+
+analysis analyze(const csr_view& a, const analysis_options& options) {
+  try {
+    return analyze_reporting(a, options);
+  } catch (const std::bad_alloc&) {
+    throw host_out_of_memory();
   }
 }
 

@@ -1,7 +1,9 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cstdint>
+#include <cstdlib>
 #include <limits>
 #include <random>
 #include <string>
@@ -292,6 +294,56 @@ TEST_CASE("several threads may analyze at the same time") {
       CHECK(mine.l.col_idx == expected.l.col_idx);
       CHECK(mine.u.col_idx == expected.u.col_idx);
     }
+  }
+}
+
+TEST_CASE("threads find the same order, also while another draws from rand() and seeds it") {
+  const pattern a = reference::testing::five_point_grid(24);
+  const analysis_options options{.variant = "cpu_bitmap_panels"};
+  const analysis expected = analyze(view_of(a), options);
+  std::atomic<int> different{0};
+  {
+    const std::jthread caller([](const std::stop_token& stop) {
+      for (unsigned k = 0; !stop.stop_requested(); ++k) {
+        std::srand(k);
+        for (int draw = 0; draw < 50; ++draw) static_cast<void>(std::rand());
+      }
+    });
+    std::vector<std::jthread> threads;
+    for (int t = 0; t < 8; ++t) {
+      threads.emplace_back([&] {
+        for (int k = 0; k < 10; ++k) {
+          const analysis mine = analyze(view_of(a), options);
+          const bool equal = mine.row_order == expected.row_order && mine.nnz_l == expected.nnz_l;
+          different += equal ? 0 : 1;
+        }
+      });
+    }
+    threads.clear();
+  }
+  CHECK(different == 0);
+}
+
+TEST_CASE("the caller's rand() goes on as if nothing had been analyzed") {
+  const pattern a = reference::testing::five_point_grid(24);
+  std::srand(11);
+  const std::vector<int> expected{std::rand(), std::rand()};
+  std::srand(11);
+  std::vector<int> drawn{std::rand()};
+  analyze(view_of(a));
+  drawn.push_back(std::rand());
+  CHECK(drawn == expected);
+}
+
+TEST_CASE("threads beyond the work there is are not started") {
+  const pattern a = reference::worked_example();
+  const analysis expected = analyze(view_of(a), {.factors = true, .supernodes = true});
+  for (const auto& v : runnable()) {
+    CAPTURE(v.name);
+    const analysis found =
+        analyze(view_of(a), {.variant = v.name, .threads = 100000, .factors = true});
+    CHECK(found.l.col_idx == expected.l.col_idx);
+    CHECK(found.u.col_idx == expected.u.col_idx);
   }
 }
 

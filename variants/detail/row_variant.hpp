@@ -1,5 +1,6 @@
 #pragma once
 
+#include "common/parallel.hpp"
 #include "common/variant.hpp"
 #include "variants/detail/row_store.hpp"
 
@@ -11,7 +12,8 @@ class row_variant : public variant {
   void prepare(const pattern_view& a, const run_settings& settings, execution& exec) override {
     a_ = a;
     settings_ = settings;
-    exec.predicted_bytes["fill"] = offset_t{a.n_rows} * 4 * settings.threads;
+    settings_.threads = useful_threads(settings.threads, a.n_rows);
+    exec.predicted_bytes["fill"] = offset_t{a.n_rows} * 4 * settings_.threads;
   }
   result collect(want_set wants) override {
     result out = rows_.collect(wants);

@@ -11,7 +11,7 @@ namespace gsofa::detail {
 /// Calls work(thread, panel) once for every panel, after all its children in the forest `parent`
 /// (children have smaller numbers) and everything that their calls did. Tickets: a thread takes the
 /// next leaf; whoever finishes the last child of a panel goes on with that panel. Nobody waits, so
-/// that no schedule of the threads can stop the others. O(panels).
+/// that no schedule of the threads can stop the others. At most one thread per leaf. O(panels).
 ///
 /// Orders: a leaf's ticket carries no data, relaxed. `unfinished[p]` is decremented acq_rel after
 /// the work on a child: all decrements are read-modify-writes, hence one release sequence, and the
@@ -33,7 +33,7 @@ void for_each_panel(int threads, const std::vector<index_t>& parent, Work&& work
   }
   std::atomic<std::size_t> ticket{0};
   std::atomic<bool> stopped{false};  // relaxed: a hint; the exception itself travels by join
-  on_threads(threads, [&](int t) {
+  on_threads(useful_threads(threads, leaves.size()), [&](int t) {
     try {
       for (;;) {
         const std::size_t mine = ticket.fetch_add(1, std::memory_order_relaxed);

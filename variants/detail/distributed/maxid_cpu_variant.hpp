@@ -17,7 +17,7 @@ class maxid_cpu_variant : public variant {
     job::world().together([&] {
       const option_set& o = settings.options;
       const auto given = static_cast<int>(o.integer("workers_per_rank"));
-      const int workers = given > 0 ? given : settings.threads;
+      const int workers = given > 0 ? given : useful_threads(settings.threads, a.n_rows);
       setup.emplace();
       setup->concurrent =
           concurrent_sources_for(a.n_rows, workers, o.integer("concurrent_sources"));

@@ -148,7 +148,9 @@ class GSOFA_API invalid_input : public analysis_error {
 /// Symbolic LU factorization of a square pattern of order n >= 1. Rows may be unsorted and hold
 /// duplicates, which count once. Throws invalid_input for a fault of `a` or `options`, a
 /// structurally singular pattern under analysis_options::match among them, and analysis_error.
-/// Threads may call it at the same time; METIS draws from rand(), so that orders may differ then.
+/// Threads may call it at the same time. The same input and options give the same result, and the
+/// caller's rand() and signal handlers are left alone; but where METIS is not a shared library on
+/// Linux with glibc, orders of METIS require that no other thread calls rand() meanwhile.
 GSOFA_API analysis analyze(const csr_view& a, const analysis_options& options = {});
 
 /// An algorithm that this build of the library holds.

@@ -1,0 +1,26 @@
+#pragma once
+
+#ifdef GSOFA_HAVE_METIS
+
+#include <metis.h>
+
+namespace gsofa {
+
+/// How a call of METIS was kept apart from the rest of the process.
+enum class metis_isolation {
+  bound,   ///< METIS drew from a generator of the call: any number of calls run at a time
+  locked,  ///< one call at a time, on rand() with its state saved and restored
+};
+
+/// METIS_NodeND on the graph of order n in xadj and adjncy: old number by new position into perm,
+/// its inverse into iperm. The same arguments give the same order, that of METIS on the rand() of
+/// the C library, whatever other threads do; rand() of the caller and signal handlers are as if
+/// nothing had been called (if `locked`, as long as no other thread calls rand() meanwhile).
+/// `most`: locked forces the fall-back. Returns which it was. Throws std::bad_alloc where METIS
+/// lacks memory, error where it fails otherwise.
+metis_isolation metis_node_nd(idx_t n, idx_t* xadj, idx_t* adjncy, idx_t* options, idx_t* perm,
+                              idx_t* iperm, metis_isolation most = metis_isolation::bound);
+
+}  // namespace gsofa
+
+#endif

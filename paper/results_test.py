@@ -1,0 +1,83 @@
+"""Tests of the page of results. Exit status 77 without matplotlib and Jinja2."""
+
+import contextlib
+import io
+import re
+import sys
+import tempfile
+import unittest
+from pathlib import Path
+from unittest import mock
+
+HERE = Path(__file__).resolve().parent
+SKIPPED = 77
+sys.path[:0] = [str(HERE), str(HERE.parent / "plots")]
+
+try:
+    import results
+except ImportError as e:
+    print(f"skipped: {e}")
+    sys.exit(SKIPPED)
+
+import records_example as example
+
+FRONTIER = {"experiment": "fig04_frontier_size", "variant": "cpu_maxid", "counting": True, "samples_s": [],
+            "series": {"frontier_size": [0, 1, 2.5, 4]}}
+
+
+class ResultsTest(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = Path(folder.name)
+
+    def make(self, *lines):
+        """Exit status, standard error and the page."""
+        path = example.write(self.folder / "records.jsonl", *lines)
+        page, err = self.folder / "index.html", io.StringIO()
+        command = ["results.py", "--records", path, "--figures", self.folder / "figures", "--page", page]
+        with mock.patch.object(sys, "argv", list(map(str, command))), contextlib.redirect_stderr(err):
+            code = results.main()
+        return code, err.getvalue(), page.read_text() if page.exists() else None
+
+    def test_page_with_figures_and_cases(self):
+        code, err, page = self.make(
+            example.run(**FRONTIER), example.run(matrix="twotone", options={"sources_per_range": 1}), example.run(),
+            example.run(status="fail", reason="<wrong>"),
+            example.run(status="skipped", variant="gpu_maxid", samples_s=[], phases_s={}, result={},
+                        reason="no CUDA device"))
+        self.assertEqual(code, 0, err)
+        self.assertIn("figures drawn: fig04_frontier_size\n", err)
+        self.assertIn("not drawn, for want of records: beyond, fig05_memory,", err)
+        self.assertIn("<b>fig04_frontier_size.</b> Figure 4 of the paper: average frontier size", page)
+        self.assertEqual(len(re.findall(r'<img src="data:image/png;base64,[A-Za-z0-9+/=]{1000,}"', page)), 1)
+        self.assertNotRegex(page, r'(src|href)="(?!data:)')
+        self.assertIn("1 fail, 3 pass, 1 skipped", page)
+        self.assertIn("<td>twotone*</td><td>10</td><td>cpu_fill2_parallel</td><td>sources_per_range=1</td><td>4000</td>"
+                      "<td>20</td><td>pass</td>", page)
+        self.assertIn("<td>fail</td><td>&lt;wrong&gt;</td>", page)
+        self.assertIn("<td>counters</td>", page)
+        self.assertIn("<tr><td>gpu_maxid</td><td>no CUDA device</td></tr>", page)
+
+    def test_nothing_to_draw_still_gives_a_page(self):
+        code, err, page = self.make()
+        self.assertEqual(code, 3)
+        self.assertIn("figures drawn: none", err)
+        self.assertIn("None could be drawn", page)
+
+    def test_a_refused_figure_does_not_keep_the_others(self):
+        lines = [example.run(**FRONTIER), example.run(variant="gpu_bitmap_panels", status="unverified", reason="no truth")]
+        code, err, page = self.make(*lines)
+        self.assertEqual(code, 1)
+        self.assertIn("figures drawn: fig04_frontier_size\n", err)
+        self.assertRegex(err, "error: panels cannot be drawn: .*no truth")
+        self.assertIn("no truth", page)
+
+    def test_bad_records_are_one_line(self):
+        code, err, page = self.make("no record")
+        self.assertEqual((code, page), (2, None))
+        self.assertRegex(err, r"\Aresults\.py: error: [^\n]*records\.jsonl:1: [^\n]*\n\Z")
+
+
+if __name__ == "__main__":
+    unittest.main()

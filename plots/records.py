@@ -1,0 +1,240 @@
+"""Records as figures and claims read them: JSON Lines in, runs by matrix, variant and settings out.
+
+A line is a run (README, Records), a throughput profile by ncu (it has dram_gb_per_s) or a simulated schedule (it has
+`simulated`). Nothing here knows a default of an option: the settings that an expression or a figure names select runs,
+and runs selected together that differ in a setting that was not named are refused. The program's defaults may change;
+the meaning of a committed record does not.
+"""
+
+import functools
+import re
+import statistics
+import sys
+import tomllib
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+sys.path.append(str(ROOT / "experiments"))
+
+import json_lines  # noqa: E402
+
+DATASETS = ROOT / "experiments" / "datasets.toml"
+SCHEMA = 1
+# Its digests are what the others are compared with, so that beyond the oracles it cannot pass by itself.
+TRUSTED = "cpu_gilbert_peierls"
+
+# The records cannot be read, or do not allow what is asked of them; one line says why. A key that a line lacks is one.
+Refused = json_lines.BadLine
+
+
+class Absent(Exception):
+    """There are no records for it at all."""
+
+
+def files_of(sources):
+    """The files themselves, and every *.jsonl of the folders, by name. Refused if one does not exist."""
+    files = []
+    for source in map(Path, sources):
+        if not source.exists():
+            raise Refused(f"{source}: no such file or folder")
+        files += sorted(source.glob("*.jsonl")) if source.is_dir() else [source]
+    return files
+
+
+def read(sources):
+    """(runs, profiles, simulated schedules) of files and folders; each has its place, "file:line". Refused names the place
+    of the first fault."""
+    runs, profiles, simulated = [], [], []
+    for path in files_of(sources):
+        for line in json_lines.read(path):
+            if "simulated" in line:
+                simulated.append(line)
+            elif "dram_gb_per_s" in line:
+                profiles.append(line)
+            elif line.get("schema") != SCHEMA:
+                raise Refused(f"{line.place}: schema {line.get('schema')!r}, this reads {SCHEMA}")
+            else:
+                runs.append(line)
+    return runs, profiles, simulated
+
+
+def read_runs(sources):
+    """All runs of files and folders."""
+    return read(sources)[0]
+
+
+def named(sources):
+    """Files for a message."""
+    return ", ".join(map(str, sources))
+
+
+def machine(run):
+    """What must agree for two runs to be of one machine; a run may see some of its GPUs only."""
+    return run["host"], run["cpu"], frozenset(g["name"] for g in run["gpus"])
+
+
+def is_open(run):
+    """True of runs that nothing verifies: peers, which may report supersets, and the variant that others are compared with."""
+    return run["device"] == "peer" or run["variant"] == TRUSTED
+
+
+def is_usable(run):
+    """True of a run that passed, or that nothing could verify."""
+    return run["status"] == "pass" or (run["status"] == "unverified" and is_open(run))
+
+
+def accept(runs, unverified="refuse", mixed=False):
+    """The usable ones. Other runs that are unverified are refused, left out ("leave out") or taken ("take"); runs of
+    several machines are refused unless `mixed`."""
+    usable = []
+    for run in runs:
+        if is_usable(run) or (run["status"] == "unverified" and unverified == "take"):
+            usable.append(run)
+        elif run["status"] == "unverified" and unverified == "refuse":
+            raise Refused(f"{run['variant']} on {run['matrix']['name']} is unverified ({run['reason']}); "
+                          "--allow-unverified draws it")
+    for run in usable:
+        if not mixed and machine(run) != machine(usable[0]):
+            raise Refused(f"{run.place}: the records are from several machines")
+    return usable
+
+
+def seconds(run):
+    """Lower median of the samples: a run that took place."""
+    return statistics.median_low(run["samples_s"])
+
+
+def bare_seconds(run):
+    """The same without the phase compact: the digests of rows, which only verification needs."""
+    return seconds(run) - run["phases_s"].get("compact", 0)
+
+
+def settings(run):
+    """Everything that can be named to select a run: its options, threads, chunk_size and ranks."""
+    return {**run["options"], "threads": run["threads"], "chunk_size": run["chunk_size"], "ranks": run["mpi"]["ranks"]}
+
+
+def as_text(value):
+    """A setting as it is written: true, 128, dynamic."""
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def read_toml(path):
+    """A TOML file; Refused names the file, and the line of a fault."""
+    try:
+        text = Path(path).read_text(encoding="utf-8")
+    except OSError as e:
+        raise Refused(f"{path}: {e.strerror}") from e
+    except UnicodeDecodeError as e:
+        raise Refused(f"{path}: not UTF-8") from e
+    try:
+        return tomllib.loads(text)
+    except (tomllib.TOMLDecodeError, RecursionError) as e:
+        why, _, place = str(e).partition(" (at ")
+        line = re.match(r"line (\d+)", place)
+        raise Refused(f"{path}:{line[1] if line else len(text.splitlines())}: {why}") from e
+
+
+@functools.cache
+def datasets():
+    """Entries of the 13 matrices in experiments/datasets.toml by abbreviation."""
+    return {entry["abbr"]: entry for entry in read_toml(DATASETS).get("matrix", []) if "abbr" in entry}
+
+
+@functools.cache
+def abbreviation(name):
+    """Abbreviation of a matrix of the paper by its name or abbreviation; "" of any other."""
+    return next((abbr for abbr, entry in datasets().items() if name in (abbr, entry.get("name"))), "")
+
+
+def family(spec):
+    """"gen:harmonic:nodes=..." -> "gen:harmonic"; a name is its own family."""
+    return ":".join(spec.split(":")[:2])
+
+
+class Measured:
+    """What was measured on the 13 matrices, by abbreviation. Runs that hand over the pattern are left out.
+
+    counting: True or False takes runs of that build only. unverified, mixed: as of accept().
+    """
+
+    def __init__(self, sources, counting=None, unverified="leave out", mixed=False):
+        self.sources = sources
+        runs, profiles, self.simulated_lines = read(sources)
+        # By abbreviation and variant; the first line counts.
+        self.profiles = {}
+        for p in profiles:
+            self.profiles.setdefault((abbreviation(p["matrix"]), p["variant"]), p)
+        taken = [r for r in runs if abbreviation(r["matrix"]["name"]) and "pattern" not in r["wants"] and
+                 (counting is None or r["counting"] == counting)]
+        self.runs = [(abbreviation(r["matrix"]["name"]), r) for r in accept(taken, unverified, mixed)]
+        self.selected = {}
+
+    def select(self, variant, counting=False, series=False, alike=True, **case):
+        """{matrix: last run} of a variant with the settings that `case` names, of the timed or the counting build,
+        with counters by source if `series`. Refused if the variant has no such setting, or if `alike` and the runs
+        differ in one that is not named; alike=False is for what no setting changes, the fill."""
+        key = (variant, counting, series, alike, tuple(sorted((k, as_text(v)) for k, v in case.items())))
+        if key in self.selected:
+            return self.selected[key]
+        mine = [(m, r) for m, r in self.runs
+                if r["variant"] == variant and r["counting"] == counting and (r["samples_s"] or counting) and
+                ("series" in r or not series)]
+        for name in case:
+            if mine and not any(name in settings(r) for _, r in mine):
+                raise Refused(f"no run of {variant} has a setting '{name}'")
+        found, values = {}, {}
+        for m, r in mine:
+            of_run = settings(r)
+            if all(as_text(of_run.get(k)) == as_text(v) for k, v in case.items()):
+                found[m] = r
+                for name, value in of_run.items():
+                    values.setdefault(name, {})[as_text(value)] = None
+        differ = [f"{name} ({', '.join(several)})" for name, several in values.items() if len(several) > 1]
+        if differ and alike:
+            raise Refused(f"the selected runs of {variant} differ in {' and '.join(differ)}: name it")
+        self.selected[key] = found
+        return found
+
+    def find(self, matrix, variant, **how):
+        """The last run of a case, or None; arguments as of select()."""
+        return self.select(variant, **how).get(matrix)
+
+    def has_variant(self, variant):
+        """True if there is any run of it."""
+        return any(r["variant"] == variant for _, r in self.runs)
+
+    def has_phase(self, phase):
+        """True if any run entered the phase."""
+        return any(phase in r["phases_s"] for _, r in self.runs)
+
+    def simulated(self, matrix, **case):
+        """The schedule with these settings and no batch barrier of the largest member of the family that the matrix's
+        stand-in belongs to (or of the matrix itself), or None."""
+        entry = datasets().get(matrix)
+        found = None
+        for line in self.simulated_lines:
+            if entry is None or (line["matrix"] != entry.get("name") and
+                                 family(line["matrix"]) != family(entry.get("stand_in", ""))):
+                continue
+            if line["batch_barrier"] or any(as_text(line.get(k)) != as_text(v) for k, v in case.items()):
+                continue
+            if found is None or line["n"] > found["n"]:
+                found = line
+        return found
+
+    def is_stand_in(self, matrix):
+        """True if what was measured under this abbreviation is a stand-in; where no run says it, if the repository does
+        not have the original."""
+        for m, r in self.runs:
+            if m == matrix:
+                return r["matrix"]["stand_in"]
+        return "file" not in datasets().get(matrix, {})
+
+    def machine(self):
+        """"4 x NVIDIA H200, Intel(R) Xeon(R) Processor": the most GPUs that a run saw."""
+        if not self.runs:
+            return "no machine"
+        run = max((r for _, r in self.runs), key=lambda r: len(r["gpus"]))
+        gpus = f"{len(run['gpus'])} x {run['gpus'][0]['name']}, " if run["gpus"] else ""
+        return gpus + run["cpu"]

@@ -1,0 +1,163 @@
+"""Tests of how records are read and selected."""
+
+import sys
+import tempfile
+import unittest
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parent))
+
+import records  # noqa: E402
+import records_example as example  # noqa: E402
+
+V = "cpu_fill2_parallel"
+PROFILE = {"matrix": "BC", "variant": "gpu_maxid", "dram_gb_per_s": 1, "l2_gb_per_s": 2.5, "copy_gb_per_s": 4}
+SIMULATED = {"simulated": True, "matrix": "gen:harmonic:nodes=9", "n": 9, "gpus": 6, "gpus_per_node": 6,
+             "schedule": "block", "batch_barrier": False, "makespan_s": 2.0, "speedup": 1.0}
+
+
+class RecordsTest(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.file = Path(folder.name) / "x.jsonl"
+
+    def measured(self, *lines, **how):
+        return records.Measured([example.write(self.file, *lines)], **how)
+
+    def assert_refused(self, *mention, lines=(), call=None):
+        with self.assertRaises(records.Refused) as raised:
+            call() if call else self.measured(*lines)
+        for text in mention:
+            self.assertIn(text, str(raised.exception))
+        self.assertNotIn("\n", str(raised.exception))
+
+
+class Reading(RecordsTest):
+    def test_three_kinds_of_lines(self):
+        runs, profiles, simulated = records.read([example.write(self.file, example.run(), "", PROFILE, SIMULATED)])
+        self.assertEqual((len(runs), len(profiles), len(simulated)), (1, 1, 1))
+        self.assertEqual(runs[0].place, f"{self.file}:1")
+        self.assertEqual(records.read([self.file.parent])[0], runs)
+
+    def test_faults_name_file_and_line(self):
+        """Beyond those that experiments/json_lines_test.py has."""
+        good = example.run()
+        lacking = [{k: v for k, v in good.items() if k != key} for key in
+                   ("host", "cpu", "gpus", "matrix", "variant", "status", "samples_s", "wants", "counting")]
+        for bad in ("{not json", "[1]", example.run(schema=99), example.run(schema=None), example.run(matrix={"n": 1}),
+                    example.run(gpus=[{}]), *lacking):
+            with self.subTest(str(bad)[:60]):
+                self.assert_refused(f"{self.file}:2: ", call=lambda: self.measured(good, bad).find("BC", V))
+        for key in ("threads", "chunk_size", "mpi", "options"):
+            bad = {k: v for k, v in good.items() if k != key}
+            self.assert_refused(f"{self.file}:2: '{key}' is missing", call=lambda: self.measured(good, bad).find("BC", V))
+        for bad in (PROFILE | {"copy_gb_per_s": "4"}, SIMULATED | {"n": None}):
+            self.assert_refused(f"{self.file}:1: ", lines=(bad,))
+        self.assert_refused("/no/such/folder", call=lambda: records.read(["/no/such/folder"]))
+
+    def test_toml_faults_name_file_and_line(self):
+        for text, mention in (("a = 1\nb = [", ":2: "), ("a = 1\na = 2\n", ":2: ")):
+            self.file.write_text(text)
+            self.assert_refused(f"{self.file}{mention}", call=lambda: records.read_toml(self.file))
+        self.file.write_bytes(b"a = '\xff'")
+        self.assert_refused("not UTF-8", call=lambda: records.read_toml(self.file))
+        self.assert_refused("/no/such", call=lambda: records.read_toml("/no/such"))
+
+
+class Accepting(RecordsTest):
+    def test_unverified_runs(self):
+        unverified = example.run(status="unverified", reason="no truth")
+        self.assertEqual(self.measured(unverified).runs, [])
+        self.assertEqual(len(self.measured(unverified, unverified="take").runs), 1)
+        self.assert_refused("no truth", call=lambda: self.measured(unverified, unverified="refuse"))
+        for what in ({"device": "peer"}, {"variant": records.TRUSTED}):
+            self.assertEqual(len(self.measured(unverified | what, unverified="refuse").runs), 1)
+
+    def test_failed_runs_never(self):
+        for status in ("fail", "timeout", "oom", "error", "skipped"):
+            lines = (example.run(status=status), example.run(status=status, device="peer"))
+            self.assertEqual(self.measured(*lines, unverified="take").runs, [])
+
+    def test_several_machines(self):
+        for other in ({"host": "other"}, {"cpu": "other"}, {"gpus": [{"name": "H200"}]}):
+            lines = (example.run(), example.run(**other))
+            self.assert_refused(f"{self.file}:2: ", "several machines", lines=lines)
+            self.assertEqual(len(self.measured(*lines, mixed=True).runs), 2)
+        gpu = {"name": "H200"}
+        m = self.measured(example.run(gpus=[gpu]), example.run(gpus=[gpu, gpu]))
+        self.assertEqual(m.machine(), "2 x H200, c")
+        self.assertEqual(self.measured().machine(), "no machine")
+
+    def test_only_the_matrices_of_the_paper(self):
+        m = self.measured(example.run(matrix="unknown"), example.run(matrix="TT"), example.run(matrix="twotone"))
+        self.assertEqual([abbr for abbr, _ in m.runs], ["TT", "TT"])
+
+
+class Selecting(RecordsTest):
+    def test_the_last_run_counts(self):
+        m = self.measured(example.run(), example.run(samples_s=[9]))
+        self.assertEqual(m.find("BC", V)["samples_s"], [9])
+        self.assertIsNone(m.find("TT", V))
+        self.assertIsNone(m.find("BC", "other"))
+
+    def test_settings_that_differ_must_be_named(self):
+        m = self.measured(example.run(), example.run(matrix="twotone", options={"sources_per_range": 1}))
+        self.assert_refused("sources_per_range (16, 1)", V, call=lambda: m.find("BC", V))
+        self.assertIsNotNone(m.find("BC", V, sources_per_range="16"))
+        self.assertIsNone(m.find("BC", V, sources_per_range=1))
+        self.assertIsNotNone(m.find("TT", V, sources_per_range=1))
+        self.assertIsNotNone(m.find("BC", V, alike=False))
+        for name in ("threads", "chunk_size"):
+            m = self.measured(example.run(), example.run(**{name: 8}))
+            self.assert_refused(name, call=lambda: m.find("BC", V))
+            self.assertEqual(m.find("BC", V, **{name: 8})[name], 8)
+        m = self.measured(example.run(), example.run(mpi={"ranks": 2}))
+        self.assert_refused("ranks", call=lambda: m.find("BC", V))
+        self.assertIsNone(m.find("BC", V, ranks="two"))
+
+    def test_an_option_that_came_later(self):
+        m = self.measured(example.run(), example.run(options={"later": True}))
+        self.assertIn("later", m.find("BC", V)["options"])
+        self.assertIn("later", m.find("BC", V, later="true")["options"])
+        self.assert_refused("no run of cpu_fill2_parallel has a setting 'latter'", call=lambda: m.find("BC", V, latter=1))
+
+    def test_builds_and_series_are_apart(self):
+        counted = example.run(counting=True, samples_s=[], threads=2)
+        with_series = counted | {"series": {"x": [1]}, "threads": 3}
+        m = self.measured(example.run(), counted, with_series, example.run(wants=["pattern"], threads=4))
+        self.assertEqual(m.find("BC", V)["threads"], 1)
+        self.assert_refused("threads (2, 3)", call=lambda: m.find("BC", V, counting=True))
+        self.assertEqual(m.find("BC", V, counting=True, series=True)["threads"], 3)
+        self.assertEqual(len(self.measured(example.run(), counted, counting=True).runs), 1)
+        self.assertIsNone(self.measured(example.run(samples_s=[])).find("BC", V))
+
+    def test_medians(self):
+        run = example.run(samples_s=[4, 1, 3, 2])
+        self.assertEqual(records.seconds(run), 2)
+        self.assertEqual(records.bare_seconds(run), 1.75)
+
+    def test_stand_ins(self):
+        m = self.measured(example.run(), example.run(matrix="twotone"))
+        self.assertFalse(m.is_stand_in("BC"))
+        self.assertTrue(m.is_stand_in("TT"))
+        nothing = self.measured()
+        self.assertFalse(nothing.is_stand_in("BC"))
+        self.assertTrue(nothing.is_stand_in("TT"))
+
+    def test_simulated_schedules(self):
+        larger = SIMULATED | {"matrix": "gen:harmonic:nodes=99", "n": 99, "makespan_s": 7.0}
+        m = self.measured(SIMULATED, larger, larger | {"n": 100, "batch_barrier": True}, larger | {"gpus": 12, "n": 101},
+                          larger | {"matrix": "gen:circuit:n=200", "n": 200})
+        self.assertEqual(m.simulated("PR", gpus=6, schedule="block")["makespan_s"], 7.0)
+        self.assertIsNone(m.simulated("PR", gpus=6, schedule="dynamic"))
+        self.assertIsNone(m.simulated("BB", gpus=6))
+        self.assertIsNone(m.simulated("no_such", gpus=6))
+
+    def test_profiles(self):
+        m = self.measured(PROFILE, PROFILE | {"matrix": "twotone"})
+        self.assertEqual(sorted(m.profiles), [("BC", "gpu_maxid"), ("TT", "gpu_maxid")])
+
+
+if __name__ == "__main__":
+    unittest.main()
