@@ -54,7 +54,9 @@ fuzz_settings parse(int argc, char** argv) {
       return word.starts_with(name) ? argv[k] + name.size() : nullptr;
     };
     if (word == "--list") {
-      for (const fuzz_target& t : fuzz_targets()) std::printf("%s\n", t.name.c_str());
+      for (const fuzz_target& t : fuzz_targets()) {
+        if (!t.name.starts_with("planted_")) std::printf("%s\n", t.name.c_str());
+      }
       std::exit(0);
     } else if (const char* name = value("--target=")) {
       for (const fuzz_target& t : fuzz_targets()) {

@@ -690,6 +690,17 @@ texts case_option_seeds() {
   return seeds;
 }
 
+// A fault for the tests of the fuzzer: texts with two words and a third that begins with 4.
+std::string read_planted(std::string_view bytes) {
+  std::istringstream in{std::string(bytes)};
+  std::string a, b, c;
+  in >> a >> b >> c;
+  require(!c.starts_with('4'), "the planted property");
+  return a.empty() ? "no word" : "";
+}
+
+texts planted_seeds() { return {"one two three"}; }
+
 }  // namespace
 
 const std::vector<fuzz_target>& fuzz_targets() {
@@ -708,6 +719,7 @@ const std::vector<fuzz_target>& fuzz_targets() {
       {"records", " \n,:{}\"[]", record_seeds, read_records},
       {"command_line", "\n=", command_line_seeds, read_command_line},
       {"case_options", " \n,=.", case_option_seeds, read_case_options},
+      {"planted_fault", " ", planted_seeds, read_planted},
   };
   return all;
 }

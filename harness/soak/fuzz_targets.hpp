@@ -17,6 +17,7 @@ struct fuzz_target {
   std::string (*read)(std::string_view bytes);
 };
 
+/// All of them; one whose name begins with "planted_" has a fault that must be found.
 const std::vector<fuzz_target>& fuzz_targets();
 
 /// No allocation of more bytes succeeds while a target reads, so that what a few bytes of input can

@@ -455,10 +455,15 @@ void check_answer(const call& c, const answer& found, const abilities& can) {
   check_filled(c, a, found);
 }
 
+// A fault for the tests of this program: one row of U counts too many.
+bool planted = false;
+
 answer answer_to(const call& c) {
   handle h;
   const gsofa_status status = analyze(c, h);
-  return copy(c, status, h);
+  answer out = copy(c, status, h);
+  if (planted && out.u_counts.size() > 20) ++out.u_counts[7];
+  return out;
 }
 
 void run_case(std::uint64_t seed, std::uint64_t number, const abilities& can) {
@@ -592,6 +597,8 @@ int main(int argc, char** argv) {
       s.seconds = std::strtod(argv[k] + word.find('=') + 1, nullptr);
     } else if (word.starts_with("--threads=")) {
       s.threads = static_cast<int>(number());
+    } else if (word == "--planted") {
+      gsofa::soak::planted = true;
     } else if (word == "--starved") {
       s.starved = true;
     } else {
