@@ -1,6 +1,7 @@
 #include "common/file.hpp"
 
 #include <fcntl.h>
+#include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -67,6 +68,44 @@ std::int64_t number_after(const char* file, std::string_view key) {
     return parsed.ec == std::errc{} ? value : -1;
   }
   return -1;
+}
+
+constexpr std::string_view part_mark = ".gsofa-part-";
+
+// True for .NAME.gsofa-part-PROCESS-SERIAL.
+bool is_part_name(std::string_view name) {
+  const std::size_t mark = name.rfind(part_mark);
+  if (!name.starts_with('.') || mark == std::string_view::npos) return false;
+  const std::string_view numbers = name.substr(mark + part_mark.size());
+  const std::size_t dash = numbers.find('-');
+  auto is_number = [](std::string_view text) {
+    return !text.empty() && text.find_first_not_of("0123456789") == std::string_view::npos;
+  };
+  return dash != std::string_view::npos && is_number(numbers.substr(0, dash)) &&
+         is_number(numbers.substr(dash + 1));
+}
+
+// The writer of a part holds its lock for as long as it lives and the part has its name.
+void remove_if_abandoned(const std::filesystem::path& part) {
+  const int descriptor = ::open(part.c_str(), O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+  if (descriptor < 0) return;
+  const closing_descriptor opened(descriptor);
+  struct stat locked {};
+  struct stat named {};
+  if (::fstat(descriptor, &locked) == 0 && S_ISREG(locked.st_mode) &&
+      ::flock(descriptor, LOCK_EX | LOCK_NB) == 0 && ::lstat(part.c_str(), &named) == 0 &&
+      named.st_dev == locked.st_dev && named.st_ino == locked.st_ino) {
+    ::unlink(part.c_str());
+  }
+}
+
+void remove_abandoned_parts(const std::filesystem::path& folder) {
+  std::error_code failure;
+  const std::filesystem::directory_iterator end;
+  for (std::filesystem::directory_iterator at(folder.empty() ? "." : folder, failure);
+       !failure && at != end; at.increment(failure)) {
+    if (is_part_name(at->path().filename().native())) remove_if_abandoned(at->path());
+  }
 }
 
 }  // namespace
@@ -198,23 +237,48 @@ atomic_file::atomic_file(const std::filesystem::path& file) : target_(file) {
     const auto resolved = std::filesystem::canonical(target_, ignored);
     if (!ignored) target_ = resolved;
   }
+  remove_abandoned_parts(target_.parent_path());
   do {
     std::string name = ".";
     name += target_.filename().string();
-    name += ".part-" + std::to_string(::getpid()) + "-" + std::to_string(serial++);
+    name += part_mark;
+    name += std::to_string(::getpid()) + "-" + std::to_string(serial++);
     temporary_ = target_;
     temporary_.replace_filename(name);
-    descriptor_ = ::open(temporary_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-  } while (descriptor_ < 0 && errno == EEXIST);
-  if (descriptor_ < 0) fail(errno);
+  } while (!create_part());
   buffer_.reserve(std::size_t{1} << 18);
 }
 
-atomic_file::~atomic_file() {
-  if (descriptor_ >= 0) {
-    ::close(descriptor_);
-    ::unlink(temporary_.c_str());
+// False if the name is taken, or another process took the part for abandoned before it was locked.
+bool atomic_file::create_part() {
+  descriptor_ = ::open(temporary_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+  if (descriptor_ < 0) {
+    if (errno == EEXIST) return false;
+    fail(errno);
   }
+  lock_ = ::fcntl(descriptor_, F_DUPFD_CLOEXEC, 0);
+  struct stat info {};
+  const bool taken = (::flock(descriptor_, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) ||
+                     (::fstat(descriptor_, &info) == 0 && info.st_nlink == 0);
+  if (taken || lock_ < 0) {
+    const int error_number = errno;
+    ::unlink(temporary_.c_str());
+    release();
+    if (!taken) fail(error_number);
+  }
+  return !taken;
+}
+
+void atomic_file::release() {
+  for (int* d : {&descriptor_, &lock_}) {
+    if (*d >= 0) ::close(*d);
+    *d = -1;
+  }
+}
+
+atomic_file::~atomic_file() {
+  if (lock_ >= 0) ::unlink(temporary_.c_str());
+  release();
 }
 
 void atomic_file::fail(int error_number) const {
@@ -253,13 +317,13 @@ void atomic_file::write(std::span<const std::byte> bytes) {
 
 void atomic_file::commit() {
   flush();
+  // The lock outlives the closing, which reports writes that failed late, until the part has its
+  // final name.
   const int descriptor = descriptor_;
   descriptor_ = -1;
-  if (::close(descriptor) != 0 || ::rename(temporary_.c_str(), target_.c_str()) != 0) {
-    const int error_number = errno;
-    ::unlink(temporary_.c_str());
-    fail(error_number);
-  }
+  if (::close(descriptor) != 0 || ::rename(temporary_.c_str(), target_.c_str()) != 0) fail(errno);
+  ::close(lock_);
+  lock_ = -1;
 }
 
 temporary_directory::temporary_directory() {

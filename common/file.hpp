@@ -50,7 +50,10 @@ class mapped_file {
   std::span<const std::byte> bytes_;
 };
 
-/// A file that appears whole or not at all: written beside its place and renamed by commit().
+/// A file that appears whole or not at all: written beside its place, as .NAME.gsofa-part-P-K, and
+/// renamed by commit(). A process that is killed leaves such a part; the next one that writes into
+/// the folder removes it. Parts of live processes are told by a lock (flock) that they hold, also
+/// on other hosts where the file system has such locks, and stay where it has none.
 class atomic_file {
  public:
   /// Throws input_error if nothing can be created there or the place is taken by something else
@@ -71,10 +74,13 @@ class atomic_file {
   void flush();
   void write_all(const char* data, std::size_t size);
   [[noreturn]] void fail(int error_number) const;
+  bool create_part();
+  void release();
 
   std::filesystem::path target_, temporary_;
   std::vector<char> buffer_;
   int descriptor_ = -1;
+  int lock_ = -1;  // the same open file: holds the lock until the part is renamed or removed
 };
 
 /// A new empty directory, removed with its content at the end of the scope.

@@ -1,10 +1,13 @@
 #include "common/file.hpp"
 
+#include <sys/wait.h>
+#include <unistd.h>
 #include <zlib.h>
 
 #include <doctest/doctest.h>
 
 #include <array>
+#include <csignal>
 #include <fstream>
 #include <iterator>
 #include <string>
@@ -88,6 +91,43 @@ TEST_CASE("atomic_file: follows links and refuses other kinds of files") {
   CHECK_THROWS_AS(atomic_file("/dev/null"), input_error);
   CHECK_THROWS_AS(atomic_file{directory.path()}, input_error);
   CHECK_THROWS_AS(atomic_file{directory.path() / "absent" / "out"}, input_error);
+}
+
+TEST_CASE("atomic_file: the next writer removes what a killed one left, and nothing else") {
+  const temporary_directory directory;
+  const auto file = directory.path() / "out";
+  const pid_t child = ::fork();
+  REQUIRE(child >= 0);
+  if (child == 0) {
+    atomic_file out(file);
+    out.write(std::string(1000000, 'a'));
+    ::raise(SIGKILL);
+  }
+  int status = 0;
+  REQUIRE(::waitpid(child, &status, 0) == child);
+  REQUIRE(WIFSIGNALED(status));
+  REQUIRE(files_in(directory.path()) == 1);
+  for (const char* name : {".out.gsofa-part-x-1", ".out.gsofa-part-1", "out.gsofa-part-1-2"}) {
+    put(directory.path() / name, "something else");
+  }
+  {
+    atomic_file alive(file);
+    CHECK(files_in(directory.path()) == 4);
+    alive.write("alive");
+    // Both another process and another file of this one find the part of a live writer.
+    const pid_t other = ::fork();
+    REQUIRE(other >= 0);
+    if (other == 0) {
+      atomic_file(directory.path() / "third").commit();
+      ::_exit(0);
+    }
+    REQUIRE(::waitpid(other, &status, 0) == other);
+    atomic_file second(directory.path() / "second");
+    second.commit();
+    alive.commit();
+  }
+  CHECK(content(file) == "alive");
+  CHECK(files_in(directory.path()) == 6);
 }
 
 TEST_CASE("byte_source: plain, gzip'd, in several members, empty, padded") {

@@ -1,7 +1,10 @@
 #include "common/job.hpp"
 
 #include <algorithm>
+#include <array>
+#include <charconv>
 #include <chrono>
+#include <cmath>
 #include <condition_variable>
 #include <cstdio>
 #include <cstdlib>
@@ -85,6 +88,20 @@ int launched_rank() {
   return number_in({"OMPI_COMM_WORLD_RANK", "PMI_RANK", "PMIX_RANK"}).value_or(0);
 }
 
+double collective_limit() {
+  constexpr double usual = 7200;
+  const char* text = std::getenv("GSOFA_MPI_LIMIT");
+  if (text == nullptr || *text == '\0') return usual;
+  double seconds = 0;
+  const char* const end = text + std::strlen(text);
+  const auto parsed = std::from_chars(text, end, seconds);
+  if (parsed.ec != std::errc() || parsed.ptr != end || !(seconds >= 0) || seconds > 1e9) {
+    throw input_error("GSOFA_MPI_LIMIT is '" + std::string(text) +
+                      "', not a number of seconds from 0 to 1e9");
+  }
+  return seconds;
+}
+
 bool built_with_mpi() {
 #ifdef GSOFA_HAVE_MPI
   return true;
@@ -105,23 +122,216 @@ std::mutex& mpi_lock() {
 
 constexpr std::size_t piece = std::size_t{1} << 30;  // counts of MPI-3 are int
 
+constexpr int counter_words = 2;      // of shared_counter: the number and the flag
+constexpr int deadlock_seconds = 60;  // without progress where all ranks wait
+
+// What a rank waits in. The order is that of the names.
+enum class wait_kind : std::uint32_t {
+  none,
+  barrier,
+  broadcast,
+  reduction,
+  send,
+  gather,
+  errors,
+  end
+};
+constexpr const char* wait_names[] = {
+    "none",      "barrier",          "broadcast",         "reduction", "sending to rank 0",
+    "gathering", "comparing errors", "the end of the job"};
+
+// A rank's line of the board that the ranks of a node share.
+struct alignas(64) board_line {
+  std::atomic<std::uint64_t> moves;  // begun and ended waits
+  std::atomic<std::uint32_t> what;   // wait_kind
+};
+static_assert(std::atomic<std::uint64_t>::is_always_lock_free);
+
 }  // namespace
+
+// The window of shared_counter's words, on rank 0.
+struct job::window {
+  MPI_Win win = MPI_WIN_NULL;
+  std::int64_t* base = nullptr;
+
+  explicit window(bool root) {
+    const MPI_Aint bytes = root ? MPI_Aint{counter_words * sizeof(std::int64_t)} : 0;
+    MPI_Win_allocate(bytes, sizeof(std::int64_t), MPI_INFO_NULL, MPI_COMM_WORLD, &base, &win);
+    MPI_Win_lock_all(MPI_MODE_NOCHECK, win);
+  }
+  // Collective.
+  void free() {
+    MPI_Win_unlock_all(win);
+    MPI_Win_free(&win);
+  }
+};
+
+// Watches the collectives of the ranks of this node from a thread of its own, which calls no MPI
+// routine but MPI_Abort. Time is counted in wake-ups: a process that was stopped has not waited.
+class job::watch {
+ public:
+  // Collective on `node`, the communicator of this node's ranks.
+  watch(job& j, MPI_Comm node, double limit)
+      : job_(j), limit_(limit), ranks_(static_cast<std::size_t>(j.ranks_per_node()[at(j.node())])) {
+    void* memory = nullptr;
+    MPI_Win_allocate_shared(sizeof(board_line), sizeof(board_line), MPI_INFO_NULL, node, &memory,
+                            &board_);
+    for (std::size_t r = 0; r < ranks_.size(); ++r) {
+      MPI_Aint bytes = 0;
+      int unit = 0;
+      MPI_Win_shared_query(board_, static_cast<int>(r), &bytes, &unit, &memory);
+      ranks_[r].line = static_cast<board_line*>(memory);
+    }
+    mine_ = new (ranks_[at(j.node_rank())].line) board_line{};
+    std::vector<int> world(ranks_.size());
+    const int rank = j.rank();
+    MPI_Allgather(&rank, 1, MPI_INT, world.data(), 1, MPI_INT, node);  // no line is read before it
+    for (std::size_t r = 0; r < ranks_.size(); ++r) ranks_[r].world = world[r];
+    thread_ = std::thread([this] { run(); });
+  }
+  ~watch() { stop(); }
+  watch(const watch&) = delete;
+  watch& operator=(const watch&) = delete;
+
+  // Collective on the node: after stop() nobody reads the board.
+  void free() {
+    stop();
+    MPI_Win_free(&board_);
+  }
+
+  void begin(wait_kind what) {
+    if (depth_++ == 0) mine_->what.store(static_cast<std::uint32_t>(what));
+    mine_->moves.fetch_add(1);
+  }
+  void end() {
+    mine_->moves.fetch_add(1);
+    if (--depth_ == 0) mine_->what.store(static_cast<std::uint32_t>(wait_kind::none));
+  }
+
+ private:
+  struct watched {
+    board_line* line = nullptr;
+    int world = 0;            // its rank in the job
+    std::uint64_t moves = 0;  // as last seen
+    int still = 0;            // seconds that it has waited in one place
+  };
+
+  static std::size_t at(int k) { return static_cast<std::size_t>(k); }
+
+  void stop() {
+    if (!thread_.joinable()) return;
+    {
+      const std::scoped_lock lock(guard_);
+      done_ = true;
+    }
+    wake_.notify_all();
+    thread_.join();
+  }
+
+  void run() {
+    std::unique_lock lock(guard_);
+    while (!wake_.wait_for(lock, std::chrono::seconds(1), [this] { return done_; })) {
+      int least = std::numeric_limits<int>::max();
+      for (watched& r : ranks_) {
+        const std::uint64_t moves = r.line->moves.load();
+        const bool waits = r.line->what.load() != static_cast<std::uint32_t>(wait_kind::none);
+        r.still = waits && moves == r.moves ? r.still + 1 : 0;
+        r.moves = moves;
+        least = std::min(least, r.still);
+      }
+      const int mine = ranks_[at(job_.node_rank())].still;
+      const bool deadlock = job_.nodes() == 1 && least >= deadlock_seconds;
+      if (deadlock || (limit_ > 0 && mine >= limit_)) expire(mine);
+    }
+  }
+
+  // The first waiting rank of each node speaks for it; the others leave it the time to do so.
+  void expire(int seconds) {
+    const auto first = std::ranges::find_if(ranks_, [](const watched& r) { return r.still > 0; });
+    if (first == ranks_.end() || first->world == job_.rank()) {
+      std::array<char, 8192> text{};
+      std::size_t used = 0;
+      auto add = [&](const char* format, auto... values) {
+        if (used >= text.size()) return;
+        const int more = std::snprintf(text.data() + used, text.size() - used, format, values...);
+        used += at(std::max(0, more));
+      };
+      add("gsofa: error: the ranks have waited for each other for %d s:", seconds);
+      const char* separator = " ";
+      for (const watched& r : ranks_) {
+        const auto what = r.line->what.load();
+        if (what == static_cast<std::uint32_t>(wait_kind::none)) {
+          add("%srank %d is at work", separator, r.world);
+        } else {
+          add("%srank %d waits in %s", separator, r.world,
+              wait_names[what % std::size(wait_names)]);
+        }
+        separator = ", ";
+      }
+      std::fprintf(stderr, "%s\n", text.data());
+      std::this_thread::sleep_for(std::chrono::milliseconds(500));
+    } else {
+      std::this_thread::sleep_for(std::chrono::seconds(5));
+    }
+    job_.abort(static_cast<int>(exit_code::run_failed));
+  }
+
+  job& job_;
+  double limit_;
+  std::vector<watched> ranks_;  // of this node, in order of rank
+  MPI_Win board_ = MPI_WIN_NULL;
+  board_line* mine_ = nullptr;
+  int depth_ = 0;
+  std::mutex guard_;
+  std::condition_variable wake_;
+  bool done_ = false;
+  std::thread thread_;
+};
+
+// RAII: this rank waits for others while it lives.
+class job::waiting {
+ public:
+  waiting(job& j, wait_kind what) : watch_(j.watch_.get()) {
+    if (watch_ != nullptr) watch_->begin(what);
+  }
+  ~waiting() {
+    if (watch_ != nullptr) watch_->end();
+  }
+  waiting(const waiting&) = delete;
+  waiting& operator=(const waiting&) = delete;
+
+ private:
+  watch* watch_;
+};
 
 job::job() {
   const auto launched = launched_ranks();
   if (!launched) return;
+  const double limit = collective_limit();
   int provided = MPI_THREAD_SINGLE;
   MPI_Init_thread(nullptr, nullptr, MPI_THREAD_SERIALIZED, &provided);
   uses_mpi_ = true;
+  if (provided < MPI_THREAD_SERIALIZED) {
+    throw unavailable_error("the MPI library gives less than MPI_THREAD_SERIALIZED");
+  }
+  try {
+    join(*launched, limit);
+  } catch (const error&) {  // of all ranks alike
+    throw;
+  } catch (const std::exception&) {
+    std::fputs("gsofa: error: out of host memory while the ranks of the job meet\n", stderr);
+    abort(static_cast<int>(exit_code::run_failed));
+  }
+}
+
+// Collective: who is where, the window and the board.
+void job::join(int launched, double limit) {
   MPI_Comm_rank(MPI_COMM_WORLD, &rank_);
   MPI_Comm_size(MPI_COMM_WORLD, &ranks_);
-  if (ranks_ == 1 && *launched > 1) {
-    throw unavailable_error("started as one of " + std::to_string(*launched) +
+  if (ranks_ == 1 && launched > 1) {
+    throw unavailable_error("started as one of " + std::to_string(launched) +
                             " ranks, but by the launcher of another MPI library than the one in "
                             "this build");
-  }
-  if (provided < MPI_THREAD_SERIALIZED && ranks_ > 1) {
-    throw unavailable_error("the MPI library gives less than MPI_THREAD_SERIALIZED");
   }
   char text[MPI_MAX_LIBRARY_VERSION_STRING] = {};
   int length = 0;
@@ -134,7 +344,6 @@ job::job() {
   MPI_Comm_rank(here, &node_rank_);
   int first = rank_;
   MPI_Bcast(&first, 1, MPI_INT, 0, here);
-  MPI_Comm_free(&here);
   std::vector<int> firsts(static_cast<std::size_t>(ranks_));
   MPI_Allgather(&first, 1, MPI_INT, firsts.data(), 1, MPI_INT, MPI_COMM_WORLD);
   std::vector<int> nodes = firsts;
@@ -146,6 +355,11 @@ job::job() {
     if (f == first) node_ = static_cast<int>(ranks_per_node_.size());
     ranks_per_node_.push_back(static_cast<int>(std::ranges::count(firsts, f)));
   }
+  if (ranks_ > 1) {
+    watch_ = std::make_unique<watch>(*this, here, limit);
+    window_ = std::make_unique<window>(root());
+  }
+  MPI_Comm_free(&here);
 }
 
 job::~job() = default;
@@ -156,45 +370,50 @@ double job::wtime() const {
 }
 
 void job::barrier() {
-  if (ranks_ > 1) MPI_Barrier(MPI_COMM_WORLD);
+  if (ranks_ == 1) return;
+  const waiting here(*this, wait_kind::barrier);
+  MPI_Barrier(MPI_COMM_WORLD);
 }
 
 void job::broadcast_bytes(void* data, std::size_t size) {
   if (ranks_ == 1) return;
   auto* at = static_cast<char*>(data);
   for (; size > 0; at += std::min(size, piece), size -= std::min(size, piece)) {
+    const waiting here(*this, wait_kind::broadcast);
     MPI_Bcast(at, static_cast<int>(std::min(size, piece)), MPI_BYTE, 0, MPI_COMM_WORLD);
   }
 }
 
-namespace {
-std::int64_t reduce(std::int64_t value, MPI_Op op, int ranks) {
-  if (ranks > 1) MPI_Allreduce(MPI_IN_PLACE, &value, 1, MPI_INT64_T, op, MPI_COMM_WORLD);
+template <class T>
+T job::reduce(T value, reduction how) {
+  if (ranks_ == 1) return value;
+  const waiting here(*this, wait_kind::reduction);
+  const MPI_Datatype type = std::is_same_v<T, double> ? MPI_DOUBLE : MPI_INT64_T;
+  const MPI_Op op = how == reduction::sum ? MPI_SUM : how == reduction::max ? MPI_MAX : MPI_MIN;
+  MPI_Allreduce(MPI_IN_PLACE, &value, 1, type, op, MPI_COMM_WORLD);
   return value;
 }
-}  // namespace
 
-std::int64_t job::sum(std::int64_t value) { return reduce(value, MPI_SUM, ranks_); }
-std::int64_t job::max(std::int64_t value) { return reduce(value, MPI_MAX, ranks_); }
-std::int64_t job::min(std::int64_t value) { return reduce(value, MPI_MIN, ranks_); }
-double job::max(double value) {
-  if (ranks_ > 1) MPI_Allreduce(MPI_IN_PLACE, &value, 1, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
-  return value;
-}
+std::int64_t job::sum(std::int64_t value) { return reduce(value, reduction::sum); }
+std::int64_t job::max(std::int64_t value) { return reduce(value, reduction::max); }
+std::int64_t job::min(std::int64_t value) { return reduce(value, reduction::min); }
+double job::max(double value) { return reduce(value, reduction::max); }
 
 void job::sum_to_root(std::span<double> values) {
   if (ranks_ == 1) return;
   constexpr std::size_t most = piece / sizeof(double);
   for (std::size_t at = 0; at < values.size(); at += most) {
     const int count = static_cast<int>(std::min(most, values.size() - at));
-    double* const here = values.data() + at;
-    MPI_Reduce(root() ? MPI_IN_PLACE : here, here, count, MPI_DOUBLE, MPI_SUM, 0, MPI_COMM_WORLD);
+    double* const from = values.data() + at;
+    const waiting here(*this, wait_kind::reduction);
+    MPI_Reduce(root() ? MPI_IN_PLACE : from, from, count, MPI_DOUBLE, MPI_SUM, 0, MPI_COMM_WORLD);
   }
 }
 
 void job::send_to_root(const void* data, std::size_t size) {
   const auto* at = static_cast<const char*>(data);
   for (; size > 0; at += std::min(size, piece), size -= std::min(size, piece)) {
+    const waiting here(*this, wait_kind::send);
     MPI_Send(at, static_cast<int>(std::min(size, piece)), MPI_BYTE, 0, 0, MPI_COMM_WORLD);
   }
 }
@@ -202,14 +421,17 @@ void job::send_to_root(const void* data, std::size_t size) {
 void job::receive(int from, void* data, std::size_t size) {
   auto* at = static_cast<char*>(data);
   for (; size > 0; at += std::min(size, piece), size -= std::min(size, piece)) {
+    const waiting here(*this, wait_kind::gather);
     MPI_Recv(at, static_cast<int>(std::min(size, piece)), MPI_BYTE, from, 0, MPI_COMM_WORLD,
              MPI_STATUS_IGNORE);
   }
 }
 
-void job::abort(int status) {
+void job::abort(int status) noexcept {
   std::fflush(nullptr);
-  if (uses_mpi_) MPI_Abort(MPI_COMM_WORLD, status);
+  int finalized = 0;
+  if (uses_mpi_) MPI_Finalized(&finalized);
+  if (uses_mpi_ && finalized == 0) MPI_Abort(MPI_COMM_WORLD, status);
   std::_Exit(status);
 }
 
@@ -217,44 +439,21 @@ void job::finish() {
   if (!uses_mpi_) return;
   int finalized = 0;
   MPI_Finalized(&finalized);
-  if (finalized == 0) MPI_Finalize();
-}
-
-// base is allocated by MPI, on rank 0 only.
-struct shared_counter::window {
-  MPI_Win win = MPI_WIN_NULL;
-  std::int64_t* base = nullptr;
-};
-
-shared_counter::shared_counter(job& j) : job_(j) {
-  if (job_.ranks() == 1) return;
-  window_ = std::make_unique<window>();
-  const MPI_Aint bytes = job_.root() ? static_cast<MPI_Aint>(2 * sizeof(std::int64_t)) : 0;
-  // Allocated by MPI: inside one node Open MPI then uses shared memory with real atomics.
-  MPI_Win_allocate(bytes, sizeof(std::int64_t), MPI_INFO_NULL, MPI_COMM_WORLD, &window_->base,
-                   &window_->win);
-  MPI_Win_lock_all(MPI_MODE_NOCHECK, window_->win);
-  reset();
-}
-
-shared_counter::~shared_counter() {
-  if (!window_) return;
-  MPI_Win_unlock_all(window_->win);
-  MPI_Win_free(&window_->win);
-}
-
-void shared_counter::reset() {
-  for (auto& word : local_) word.store(0);
-  if (!window_) return;
-  job_.barrier();
-  if (job_.root()) {
-    fetch_and_op(0, 0, true);
-    fetch_and_op(1, 0, true);
+  if (finalized != 0) return;
+  if (ranks_ > 1) {
+    {
+      const waiting here(*this, wait_kind::end);
+      MPI_Barrier(MPI_COMM_WORLD);
+      window_->free();
+    }
+    watch_->free();
+    window_.reset();
+    watch_.reset();
   }
-  job_.barrier();
+  MPI_Finalize();
 }
 
-std::int64_t shared_counter::fetch_and_op(int word, std::int64_t operand, bool replace) {
+std::int64_t job::fetch_and_op(int word, std::int64_t operand, bool replace) {
   std::int64_t before = 0;
   const std::scoped_lock lock(mpi_lock());
   MPI_Fetch_and_op(&operand, &before, MPI_INT64_T, 0, word, replace ? MPI_REPLACE : MPI_SUM,
@@ -263,18 +462,28 @@ std::int64_t shared_counter::fetch_and_op(int word, std::int64_t operand, bool r
   return before;
 }
 
+void shared_counter::reset() {
+  for (auto& word : local_) word.store(0);
+  if (job_.ranks() == 1) return;
+  job_.barrier();
+  if (job_.root()) {
+    for (int word = 0; word < counter_words; ++word) job_.fetch_and_op(word, 0, true);
+  }
+  job_.barrier();
+}
+
 std::int64_t shared_counter::fetch_add(std::int64_t step) {
-  return window_ ? fetch_and_op(0, step, false) : local_[0].fetch_add(step);
+  return job_.ranks() > 1 ? job_.fetch_and_op(0, step, false) : local_[0].fetch_add(step);
 }
 void shared_counter::raise() {
-  if (window_) {
-    fetch_and_op(1, 1, false);
+  if (job_.ranks() > 1) {
+    job_.fetch_and_op(1, 1, false);
   } else {
     local_[1].store(1);
   }
 }
 bool shared_counter::raised() {
-  return (window_ ? fetch_and_op(1, 0, false) : local_[1].load()) != 0;
+  return (job_.ranks() > 1 ? job_.fetch_and_op(1, 0, false) : local_[1].load()) != 0;
 }
 
 struct shared_counter::progress::state {
@@ -285,7 +494,7 @@ struct shared_counter::progress::state {
 };
 
 shared_counter::progress::progress(shared_counter& counter) {
-  if (!counter.window_ || !counter.job_.root()) return;
+  if (counter.job_.ranks() == 1 || !counter.job_.root()) return;
   state_ = std::make_unique<state>();
   state_->thread = std::thread([s = state_.get()] {
     std::unique_lock lock(s->guard);
@@ -330,22 +539,21 @@ double job::max(double value) { return value; }
 void job::sum_to_root(std::span<double>) {}
 void job::send_to_root(const void*, std::size_t) {}
 void job::receive(int, void*, std::size_t) {}
-void job::abort(int status) {
+void job::abort(int status) noexcept {
   std::fflush(nullptr);
   std::_Exit(status);
 }
 void job::finish() {}
+std::int64_t job::fetch_and_op(int, std::int64_t, bool) { return 0; }
 
-struct shared_counter::window {};
-shared_counter::shared_counter(job& j) : job_(j) {}
-shared_counter::~shared_counter() = default;
+struct job::window {};
+class job::watch {};
+class job::waiting {};
+
 void shared_counter::reset() {
   for (auto& word : local_) word.store(0);
 }
-std::int64_t shared_counter::fetch_and_op(int word, std::int64_t operand, bool) {
-  return local_[word].fetch_add(operand);
-}
-std::int64_t shared_counter::fetch_add(std::int64_t step) { return fetch_and_op(0, step, false); }
+std::int64_t shared_counter::fetch_add(std::int64_t step) { return local_[0].fetch_add(step); }
 void shared_counter::raise() { local_[1].store(1); }
 bool shared_counter::raised() { return local_[1].load() != 0; }
 
@@ -360,6 +568,9 @@ void job::agree(const std::exception_ptr& mine) {
     if (mine) std::rethrow_exception(mine);
     return;
   }
+#ifdef GSOFA_HAVE_MPI
+  const waiting here(*this, wait_kind::errors);
+#endif
   const std::int64_t first = min(mine ? rank_ : ranks_);
   if (first == ranks_) return;
   failure_text f;

@@ -32,7 +32,13 @@ class collective_error : public error, public thrown_by_all_ranks {
 /// started, is a job of one rank: no MPI routine is then called.
 ///
 /// Members marked collective must be called by all ranks in the same order, from the thread that
-/// called world() first, and never while another thread of the process uses the job.
+/// called world() first, and never while another thread of the process uses the job. No destructor
+/// is collective: an exception that unwinds on one rank waits for no other.
+///
+/// In a job of several ranks a thread watches the collectives. Where every rank of a job on one
+/// node waits in one and none of them gets on for a minute, or one collective lasts beyond the
+/// limit of collective_limit(), it prints what each rank of the node waits for, as one line, and
+/// ends the job with status 4.
 class job {
  public:
   /// The job of this process. The first call initialises MPI if a launcher started the process
@@ -132,22 +138,32 @@ class job {
   }
 
   /// Ends all ranks at once with `status`, for errors that the others do not know of. The caller
-  /// prints its one line before.
-  [[noreturn]] void abort(int status);
+  /// prints its one line before. Allocates nothing; may be called from any thread.
+  [[noreturn]] void abort(int status) noexcept;
   /// Collective: ends MPI. Nothing but rank() and its like may be called afterwards.
   void finish();
 
  private:
   friend class shared_counter;
+  struct window;
+  class waiting;
+  class watch;
   job();
   ~job();
+  void join(int launched, double limit);
   void send_to_root(const void* data, std::size_t size);
   void receive(int from, void* data, std::size_t size);
+  std::int64_t fetch_and_op(int word, std::int64_t operand, bool replace);
+  enum class reduction { sum, max, min };
+  template <class T>
+  T reduce(T value, reduction how);
 
   int rank_ = 0, ranks_ = 1, node_ = 0, node_rank_ = 0;
   std::vector<int> ranks_per_node_{1};
   bool uses_mpi_ = false;
   std::string library_;
+  std::unique_ptr<window> window_;
+  std::unique_ptr<watch> watch_;
 };
 
 /// True if this build can use MPI.
@@ -156,18 +172,25 @@ bool built_with_mpi();
 /// This process's rank as its launcher tells it, 0 without one; no MPI routine is called.
 int launched_rank();
 
-/// A counter and a flag shared by all ranks: words in a window of rank 0 that are read and changed
-/// by one-sided MPI_Fetch_and_op in a passive epoch, so that rank 0 need not answer. In a job of
-/// one rank they are atomics.
+/// Seconds after which a collective that has not ended is taken to hang, though some rank is still
+/// at work: GSOFA_MPI_LIMIT of the environment, 7,200 by default; 0: no limit. Throws input_error
+/// if the variable is no number of seconds.
+double collective_limit();
+
+/// A counter and a flag shared by all ranks: words in the one window of the job, on rank 0, that
+/// are read and changed by MPI_Fetch_and_op in a passive epoch. In a job of one rank they are
+/// atomics.
+///
+/// All objects of a job share the two words: from reset() on they belong to the object that was
+/// reset, until another one is.
 ///
 /// MPI promises completion of passive-target operations without a call by the target only where
-/// the network has atomics or the memory is shared (Open MPI's osc/sm inside a node); elsewhere the
-/// target must enter the library. While `progress` objects live, a thread of rank 0 does so every
-/// half millisecond.
+/// the network has atomics. Open MPI 4.1 serves windows of MPI_Win_allocate by osc/rdma, inside a
+/// node too, whose operations can need the target to enter the library. While `progress` objects
+/// live, a thread of rank 0 does so every half millisecond.
 class shared_counter {
  public:
-  explicit shared_counter(job& j);  ///< collective
-  ~shared_counter();                ///< collective
+  explicit shared_counter(job& j) : job_(j) {}
   shared_counter(const shared_counter&) = delete;
   shared_counter& operator=(const shared_counter&) = delete;
 
@@ -195,11 +218,8 @@ class shared_counter {
   };
 
  private:
-  struct window;
-  std::int64_t fetch_and_op(int word, std::int64_t operand, bool replace);
   job& job_;
   std::atomic<std::int64_t> local_[2] = {0, 0};
-  std::unique_ptr<window> window_;
 };
 
 }  // namespace gsofa

@@ -72,7 +72,7 @@ std::uint64_t checksum(std::string_view json, std::span<const index_t> row_order
 }  // namespace
 
 std::string to_json(const provenance& p) {
-  const nlohmann::json json{
+  nlohmann::json json{
       {"name", p.name},
       {"source", p.source},
       {"sha256", p.sha256},
@@ -85,6 +85,7 @@ std::string to_json(const provenance& p) {
       {"seed", p.seed},
       {"postordered", p.postordered},
       {"prepare_seconds", std::isfinite(p.prepare_seconds) ? p.prepare_seconds : 0.0}};
+  if (!p.made_from.empty()) json["made_from"] = p.made_from;
   // Names that are not UTF-8 keep what is.
   return json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
@@ -135,6 +136,12 @@ provenance from_json(std::string_view text, const std::string& file) {
   p.postordered = flag("postordered");
   p.prepare_seconds =
       field("prepare_seconds", [](const auto& v) { return v.is_number(); }).template get<double>();
+  if (!json.contains("made_from")) return p;
+  const auto& made_from = field("made_from", [](const auto& v) {
+    return v.is_object() &&
+           std::ranges::all_of(v, [](const auto& part) { return part.is_string(); });
+  });
+  p.made_from = made_from.template get<std::map<std::string, std::string>>();
   return p;
 }
 

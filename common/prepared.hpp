@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -26,6 +27,9 @@ struct provenance {
   std::int64_t seed = 0;       ///< seed given to the ordering library
   bool postordered = false;    ///< followed by a postorder of the etree of A + A^T
   double prepare_seconds = 0;  ///< matching + ordering + permutation
+  /// What the pattern was made from (preparation_key.hpp); empty if that was not noted. It is kept
+  /// in files of prepared patterns and in no record.
+  std::map<std::string, std::string> made_from{};
 };
 
 /// One JSON object; text that is not UTF-8 is replaced.

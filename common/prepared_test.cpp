@@ -54,6 +54,7 @@ provenance some_origin() {
   p.seed = -1;
   p.postordered = true;
   p.prepare_seconds = 0.125;
+  p.made_from = {{"source", "00ff"}, {"seed", "-1"}};
   return p;
 }
 
@@ -152,6 +153,7 @@ TEST_CASE("prepared pattern: save and load give the same, aligned, for every ord
       CHECK(q.origin().seed == -1);
       CHECK(q.origin().postordered);
       CHECK(q.origin().prepare_seconds == 0.125);
+      CHECK(q.origin().made_from == p.origin().made_from);
       for (const void* p_array : {static_cast<const void*>(q.view().row_ptr.data()),
                                   static_cast<const void*>(q.view().col_idx.data()),
                                   static_cast<const void*>(q.row_order().data())}) {
@@ -246,6 +248,21 @@ TEST_CASE("prepared pattern: refusals give the reason") {
   CHECK_FALSE(prepared_pattern::is_prepared_file(directory.path()));
   std::ofstream(file, std::ios::binary) << "gSoFa";
   CHECK_FALSE(prepared_pattern::is_prepared_file(file));
+}
+
+TEST_CASE("prepared pattern: a provenance may lack what it was made from") {
+  provenance origin = some_origin();
+  const auto with = [&](const std::string& made_from) {
+    std::string text = to_json(origin);
+    const std::string whole = R"("made_from":{"seed":"-1","source":"00ff"},)";
+    REQUIRE(text.find(whole) != std::string::npos);
+    return from_json(text.replace(text.find(whole), whole.size(), made_from), "p").made_from;
+  };
+  CHECK(with("").empty());
+  CHECK(with(R"("made_from":{"seed":"1"},)").at("seed") == "1");
+  for (const char* wrong : {R"("made_from":{"seed":1},)", R"("made_from":["seed"],)"}) {
+    CHECK_THROWS_WITH_AS(with(wrong), "p: its provenance lacks a valid 'made_from'", input_error);
+  }
 }
 
 }  // namespace

@@ -6,7 +6,7 @@
 #include <fstream>
 #include <memory>
 #include <numeric>
-#include <sstream>
+#include <string_view>
 #include <utility>
 
 // Eigen's headers are written for fewer warnings than this project's.
@@ -96,28 +96,64 @@ std::vector<index_t> eigen_order(const pattern_view& a, bool column_order) {
   return {perm.indices().data(), perm.indices().data() + perm.indices().size()};
 }
 
-std::vector<index_t> read_permutation(const std::string& file, index_t n) {
-  std::ifstream in(file);
+// The whole of `file`; it may be a pipe or a device, of which there need not be an end.
+std::string read_bounded(const std::string& file, std::size_t most_bytes) {
+  std::error_code failure;
+  if (std::filesystem::is_directory(file, failure)) throw input_error(file + ": is a directory");
+  std::ifstream in(file, std::ios::binary);
   if (!in) throw input_error(file + ": cannot open permutation file");
+  std::string text;
+  constexpr std::size_t block = std::size_t{1} << 16;
+  while (in) {
+    const std::size_t size = text.size();
+    text.resize(size + block);
+    in.read(text.data() + size, block);
+    text.resize(size + at(in.gcount()));
+    if (text.size() > most_bytes) {
+      throw input_error(file + ": longer than " + std::to_string(most_bytes) +
+                        " bytes, too long for a permutation of the matrix");
+    }
+  }
+  if (in.bad()) throw input_error(file + ": cannot read");
+  return text;
+}
+
+// A word of a file as it may stand in a message.
+std::string quoted(std::string_view word) {
+  constexpr std::size_t most = 20;
+  std::string text(word.substr(0, most));
+  std::ranges::replace_if(
+      text, [](unsigned char c) { return c < ' ' || c == 127; }, '?');
+  return "'" + text + (word.size() > most ? "...'" : "'");
+}
+
+std::vector<index_t> read_permutation(const std::string& file, index_t n) {
+  // Comments beside 64 bytes for each number, of which the number takes at most 11.
+  const std::string text = read_bounded(file, (std::size_t{1} << 20) + 64 * at(n));
+  auto fail = [&](std::size_t where, const std::string& why) {
+    const auto lines =
+        std::count(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(where), '\n');
+    throw input_error(file + ":" + std::to_string(lines + 1) + ": " + why);
+  };
+  constexpr std::string_view blanks = " \t\n\v\f\r";
+  const std::string_view all = text;
   std::vector<index_t> order;
   order.reserve(at(n));
-  std::string line;
-  for (offset_t number = 1; std::getline(in, line); ++number) {
-    std::istringstream words(line);
-    for (std::string word; words >> word;) {
-      if (word[0] == '#' || word[0] == '%') break;
-      index_t v = 0;
-      const auto [end, ec] = std::from_chars(word.data(), word.data() + word.size(), v);
-      if (ec != std::errc{} || end != word.data() + word.size()) {
-        throw input_error(file + ":" + std::to_string(number) + ": '" + word +
-                          "' is not a row number");
-      }
-      if (order.size() == at(n)) {
-        throw input_error(file + ":" + std::to_string(number) + ": more than " + std::to_string(n) +
-                          " entries");
-      }
-      order.push_back(v);
+  for (std::size_t begin = 0; (begin = all.find_first_not_of(blanks, begin)) != all.npos;) {
+    const std::size_t end = std::min(all.find_first_of(blanks, begin), all.size());
+    const std::string_view word = all.substr(begin, end - begin);
+    if (word[0] == '#' || word[0] == '%') {
+      begin = std::min(all.find('\n', begin), all.size());
+      continue;
     }
+    index_t v = 0;
+    const auto [stop, ec] = std::from_chars(word.data(), word.data() + word.size(), v);
+    if (ec != std::errc{} || stop != word.data() + word.size()) {
+      fail(begin, quoted(word) + " is not a row number");
+    }
+    if (order.size() == at(n)) fail(begin, "more than " + std::to_string(n) + " entries");
+    order.push_back(v);
+    begin = end;
   }
   validate_permutation(order, n, file);
   return order;
@@ -224,22 +260,30 @@ std::vector<index_t> postorder(std::span<const index_t> parent) {
   return order;
 }
 
+bool is_order_method(const std::string& spec) {
+  return spec == "metis" || spec == "amd" || spec == "colamd" || spec == "natural";
+}
+
+std::string order_library(const std::string& method) {
+  if (method == "metis") {
+#ifdef GSOFA_HAVE_METIS
+    return "METIS " + std::to_string(METIS_VER_MAJOR) + "." + std::to_string(METIS_VER_MINOR) +
+           "." + std::to_string(METIS_VER_SUBMINOR);
+#endif
+  } else if (method == "amd" || method == "colamd") {
+    return "Eigen " + std::to_string(EIGEN_WORLD_VERSION) + "." +
+           std::to_string(EIGEN_MAJOR_VERSION) + "." + std::to_string(EIGEN_MINOR_VERSION);
+  }
+  return "";
+}
+
 ordering compute_order(const pattern_view& a, const std::string& spec, std::int64_t seed) {
   if (spec == "natural") return {identity_order(a.n_rows), "natural", ""};
-  const std::string eigen = "Eigen " + std::to_string(EIGEN_WORLD_VERSION) + "." +
-                            std::to_string(EIGEN_MAJOR_VERSION) + "." +
-                            std::to_string(EIGEN_MINOR_VERSION);
   ordering o;
   if (spec == "metis") {
-    o = {metis_order(a, seed), "metis", ""};
-#ifdef GSOFA_HAVE_METIS
-    o.library = "METIS " + std::to_string(METIS_VER_MAJOR) + "." + std::to_string(METIS_VER_MINOR) +
-                "." + std::to_string(METIS_VER_SUBMINOR);
-#endif
-  } else if (spec == "amd") {
-    o = {eigen_order(a, false), "amd", eigen};
-  } else if (spec == "colamd") {
-    o = {eigen_order(a, true), "colamd", eigen};
+    o = {metis_order(a, seed), "metis", order_library(spec)};
+  } else if (spec == "amd" || spec == "colamd") {
+    o = {eigen_order(a, spec == "colamd"), spec, order_library(spec)};
   } else if (spec.find('/') == std::string::npos && spec.find('.') == std::string::npos &&
              !std::filesystem::is_regular_file(spec)) {
     throw input_error("unknown order '" + spec +

@@ -52,6 +52,12 @@ struct ordering {
 };
 ordering compute_order(const pattern_view& a, const std::string& spec, std::int64_t seed);
 
+/// True for metis, amd, colamd and natural; every other `spec` is the path of a permutation file.
+bool is_order_method(const std::string& spec);
+/// Name and version of the library that computes an order; empty for natural, for a file, and where
+/// this build lacks the library.
+std::string order_library(const std::string& method);
+
 /// A square pattern and its permutations: entry (i, j) of `a` is entry (row_order[i], col_order[j])
 /// of the original.
 struct permuted_pattern {

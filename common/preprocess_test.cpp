@@ -7,6 +7,7 @@
 #include <fstream>
 
 #include "common/digest.hpp"
+#include "common/file.hpp"
 #include "common/generators.hpp"
 #include "common/matrix_market.hpp"
 #include "common/random.hpp"
@@ -179,4 +180,37 @@ TEST_CASE("an order can come from a file") {
   CHECK_THROWS_AS(with("2 1 x\n"), input_error);
   CHECK_THROWS_AS(with("2 1 0 0\n"), input_error);
   std::filesystem::remove(file);
+}
+
+TEST_CASE("a file that holds no order is refused in one line") {
+  const temporary_directory directory;
+  const auto file = directory.path() / "order.perm";
+  const pattern a = from_rows({{0, 2}, {1}, {2}});
+  auto refusal = [&](const std::string& order) -> std::string {
+    try {
+      prepare(a, {match_mode::none, order, -1}, {});
+    } catch (const input_error& e) {
+      return e.what();
+    }
+    return "accepted";
+  };
+  auto with = [&](const std::string& text) {
+    std::ofstream(file, std::ios::binary) << text;
+    const std::string what = refusal(file.string());
+    return what.starts_with(file.string()) ? what.substr(file.string().size()) : what;
+  };
+  CHECK(refusal(directory.path().string()) == directory.path().string() + ": is a directory");
+  // A file whose first byte cannot be read.
+  CHECK(refusal("/proc/self/mem") == "/proc/self/mem: cannot read");
+  const std::string endless =
+      ": longer than 1048768 bytes, too long for a permutation of the matrix";
+  CHECK(refusal("/dev/zero") == "/dev/zero" + endless);
+  CHECK(with(std::string(30, '\0')) == ":1: '" + std::string(20, '?') + "...' is not a row number");
+  CHECK(with("# reverse\r\n2 1\n\n% end\n x") == ":5: 'x' is not a row number");
+  CHECK(with("2\n1\n0\n0\n") == ":4: more than 3 entries");
+  CHECK(with("2\n1\n") == ": 2 entries for order 3");
+  CHECK(with("2\n1\n99999999999") == ":3: '99999999999' is not a row number");
+  CHECK(with("2 1 0 #" + std::string(1000000, 'x')) == "accepted");
+  CHECK(with("2 1 0" + std::string(2000000, '\n')) == endless);
+  CHECK(with("2 1 0\n#" + std::string(2000000, 'x')) == endless);
 }

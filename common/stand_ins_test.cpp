@@ -6,9 +6,9 @@
 #include <string>
 
 #include "common/generators.hpp"
+#include "common/toml.hpp"
 
 #if defined(GSOFA_HAVE_TOMLPLUSPLUS)
-#include <toml++/toml.h>
 
 using namespace gsofa;
 

@@ -4,7 +4,8 @@
 #include <charconv>
 #include <cstdio>
 #include <cstdlib>
-#include <numeric>
+
+#include "common/text.hpp"
 
 namespace gsofa {
 
@@ -71,21 +72,6 @@ option_value parse_option(const option_spec& spec, const std::string& text) {
   return text;
 }
 
-std::size_t edit_distance(std::string_view a, std::string_view b) {
-  std::vector<std::size_t> row(b.size() + 1);
-  std::iota(row.begin(), row.end(), std::size_t{0});
-  for (std::size_t i = 1; i <= a.size(); ++i) {
-    std::size_t diagonal = row[0];
-    row[0] = i;
-    for (std::size_t j = 1; j <= b.size(); ++j) {
-      const std::size_t up = row[j];
-      row[j] = std::min({up + 1, row[j - 1] + 1, diagonal + (a[i - 1] == b[j - 1] ? 0U : 1U)});
-      diagonal = up;
-    }
-  }
-  return row[b.size()];
-}
-
 std::vector<variant_info>& registry() {
   static std::vector<variant_info> variants;
   return variants;
@@ -123,15 +109,11 @@ const variant_info& find_variant(const std::string& name) {
   const auto& variants = registry();
   const auto hit = std::ranges::find(variants, name, &variant_info::name);
   if (hit != variants.end()) return *hit;
-  std::string hint;
-  std::size_t best = name.size() / 2 + 1;
+  std::vector<std::string> names;
   for (const auto& v : variants) {
-    const std::size_t d = edit_distance(name, v.name);
-    if (v.planted.empty() && d < best) {
-      best = d;
-      hint = v.name;
-    }
+    if (v.planted.empty()) names.push_back(v.name);
   }
+  const std::string hint = nearest(name, names);
   throw input_error("unknown variant '" + name + "'" +
                     (hint.empty() ? "" : "; did you mean '" + hint + "'?") +
                     " (`gsofa list` shows all)");

@@ -1,12 +1,17 @@
 #!/usr/bin/env python3
-"""Tests of fetch.py on archives made here, reached by file:// addresses; no network."""
+"""Tests of fetch.py on archives made here, by file:// addresses and servers on this machine; no network."""
 import gzip
+import hashlib
+import http.server
 import io
+import itertools
 import pathlib
 import subprocess
 import sys
 import tarfile
 import tempfile
+import threading
+import tomllib
 import unittest
 
 FETCH = pathlib.Path(__file__).resolve().parent / "fetch.py"
@@ -19,6 +24,8 @@ SMALL = """%%MatrixMarket matrix coordinate real symmetric
 2 2 1e3
 3 3 -1
 """
+SHA256 = hashlib.sha256(SMALL.encode()).hexdigest()
+LOCKED = f'[[matrix]]\nname = "small"\nurl = "x"\nsha256 = "{SHA256}"\nbytes = 1\n'
 
 
 class Fetch(unittest.TestCase):
@@ -42,6 +49,16 @@ class Fetch(unittest.TestCase):
         file.write_text(f'[[matrix]]\nname = "small"\nabbr = "SM"\noriginal = "Small"\n'
                         f'order = {order}\nnnz = {nnz}\nurl = "{url}"\n{extra}\n')
         return file
+
+    def lock_file(self):
+        return self.root / "table.lock.toml"
+
+    def locked(self):
+        """The digests of the lock file by name."""
+        if not self.lock_file().exists():
+            return {}
+        return {m["name"]: m["sha256"]
+                for m in tomllib.loads(self.lock_file().read_text()).get("matrix", [])}
 
     def run_fetch(self, table, *options):
         return subprocess.run(
@@ -68,11 +85,164 @@ class Fetch(unittest.TestCase):
 
     def test_cached_file_is_kept(self):
         self.cache.mkdir()
-        (self.cache / "small.mtx.gz").write_bytes(b"kept")
-        done = self.run_fetch(self.table("file:///nonexistent.tar.gz"))
+        packed = gzip.compress(SMALL.encode(), 1)
+        (self.cache / "small.mtx.gz").write_bytes(packed)
+        for _ in range(2):  # the first time its digest is recorded, the second time compared
+            done = self.run_fetch(self.table("file:///nonexistent.tar.gz"))
+            self.assertEqual(done.returncode, 0, done.stderr)
+            self.assertIn("already there", done.stdout)
+            self.assertEqual((self.cache / "small.mtx.gz").read_bytes(), packed)
+            self.assertEqual(self.locked(), {"small": SHA256})
+
+    def test_cached_file_that_is_another_is_moved_away(self):
+        self.cache.mkdir()
+        other = SMALL.replace("2.5", "3.5")
+        for lock, data, reason in [
+                (False, b"not gzip", "damaged"), (False, gzip.compress(SMALL.encode())[:40], "damaged"),
+                (False, gzip.compress(b"hello\n"), "not a Matrix Market"),
+                (True, gzip.compress(other.encode()), f"expected {SHA256} by "),
+                (True, gzip.compress(b"\0" * (3 << 20)), "bytes uncompressed")]:
+            with self.subTest(reason):
+                if lock:
+                    self.lock_file().write_text(LOCKED)
+                (self.cache / "small.mtx.gz").write_bytes(data)
+                done = self.run_fetch(self.table("file:///nonexistent.tar.gz"))
+                self.assertEqual(done.returncode, 1)
+                self.assertIn(reason, done.stderr)
+                self.assertEqual(done.stderr.count("\n"), 1, done.stderr)
+                self.assertEqual([p.name for p in self.cache.iterdir()], ["small.mtx.gz.refused"])
+                self.assertEqual((self.cache / "small.mtx.gz.refused").read_bytes(), data)
+                self.assertEqual(self.locked(), {"small": SHA256} if lock else {})
+
+    def test_first_fetch_is_recorded_and_later_ones_compared(self):
+        url = self.archive([("Small/Small.mtx", SMALL)]).as_uri()
+        self.lock_file().write_text(LOCKED.replace("small", "another").replace(SHA256, "ab" * 32))
+        before = self.locked()
+        done = self.run_fetch(self.table(url))
         self.assertEqual(done.returncode, 0, done.stderr)
-        self.assertIn("already there", done.stdout)
-        self.assertEqual((self.cache / "small.mtx.gz").read_bytes(), b"kept")
+        self.assertEqual(self.locked(), before | {"small": SHA256})
+        self.assertEqual(sorted(p.name for p in self.root.iterdir()),
+                         ["cache", "small.tar.gz", "table.lock.toml", "table.toml"])
+        lock = self.lock_file().read_bytes()
+        self.assertEqual(self.run_fetch(self.table(url), "--force").returncode, 0)
+        (self.cache / "small.mtx.gz").unlink()
+        self.archive([("Small/Small.mtx", SMALL.replace("2.5", "3.5"))])
+        self.refused(self.table(url), f"expected {SHA256} by {self.lock_file()}")
+        self.assertEqual(self.lock_file().read_bytes(), lock)
+
+    def test_table_goes_before_the_lock(self):
+        url = self.archive([("Small/Small.mtx", SMALL)]).as_uri()
+        done = self.run_fetch(self.table(url, extra=f'sha256 = "{SHA256}"'))
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual(self.locked(), {})
+
+    def test_bad_lock_and_bad_table(self):
+        url = self.archive([("Small/Small.mtx", SMALL)]).as_uri()
+        for text in ("[[matrix", '[[matrix]]\nname = "small"\n', LOCKED.replace(SHA256, SHA256.upper()),
+                     LOCKED.replace("bytes = 1", 'bytes = "1"'), "matrix = 3\n"):
+            self.lock_file().write_text(text)
+            self.refused(self.table(url), "table.lock.toml: ")
+            self.assertEqual(self.lock_file().read_text(), text)
+        self.lock_file().unlink()
+        self.refused(self.table(url, nnz='"3"'), "table.toml: [[matrix]] 1 has no 'nnz' of type int")
+        self.refused(self.table(url, extra="sha256 = 1"), "sha256 is not a string")
+        self.lock_file().mkdir()  # cannot be read
+        self.refused(self.table(url), "table.lock.toml: ")
+
+    def test_bombs(self):
+        zeros = "%" + "0" * 78 + "\n"
+        bombs = {
+            "Small/Small.mtx:": [("Small/Small.mtx", SMALL.replace("% a comment\n", zeros * 20000))],
+            "bytes uncompressed": [("Small/zeros", "\0" * (6 << 20)), ("Small/Small.mtx", SMALL)],
+            "the line is too long": [("Small/Small.mtx", "%" * (1 << 17))],
+        }
+        for reason, members in bombs.items():
+            with self.subTest(reason):
+                self.refused(self.table(self.archive(members).as_uri()), reason)
+        with self.subTest("header"):
+            file = self.root / "small.tar.gz"
+            with tarfile.open(file, "w:gz", format=tarfile.PAX_FORMAT) as tar:
+                info = tarfile.TarInfo("Small/Small.mtx")
+                info.pax_headers = {"comment": "0" * (2 << 20)}
+                tar.addfile(info)
+            self.refused(self.table(file.as_uri()), "a header of ")
+        with self.subTest("archive"):
+            file.write_bytes(b"\0" * (3 << 20))
+            self.refused(self.table(file.as_uri()), "more than the ")
+        self.assertEqual(self.locked(), {})
+
+    def serve(self, answer):
+        """The address of a server on this machine that answers every GET by answer(handler)."""
+        class Handler(http.server.BaseHTTPRequestHandler):
+            def do_GET(self):
+                answer(self)
+
+            def log_message(self, *_):
+                pass
+        server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        server.daemon_threads = True
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        self.addCleanup(server.server_close)
+        self.addCleanup(server.shutdown)
+        return f"http://127.0.0.1:{server.server_port}/small.tar.gz"
+
+    def test_servers(self):
+        good = self.archive([("Small/Small.mtx", SMALL)]).read_bytes()
+
+        def send(length, blocks, status=200, reason=None):
+            def answer(handler):
+                handler.send_response(status, reason)
+                if length is not None:
+                    handler.send_header("Content-Length", str(length))
+                handler.end_headers()
+                try:
+                    for block in blocks:
+                        handler.wfile.write(block)
+                except OSError:
+                    pass  # the client has gone
+            return self.table(self.serve(answer))
+        self.refused(send(len(good), [good[:-9]]), f"{len(good) - 9} of {len(good)} bytes arrived")
+        self.refused(send(1 << 40, []), "1099511627776 bytes, more than the ")
+        self.refused(send(None, itertools.repeat(b"0" * 65536)), "more than the ")
+        self.refused(send("many", [good]), "small: ")
+        self.refused(send(0, [], 404, "Gone \x1b[31mred"), "HTTP status 404 Gone \\x1b[31mred")
+        self.assertEqual(self.locked(), {})
+        done = self.run_fetch(send(len(good), [good]))
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual(self.locked(), {"small": SHA256})
+
+    def test_interrupted_download_leaves_nothing(self):
+        begun, ended = threading.Event(), threading.Event()
+
+        def answer(handler):
+            handler.send_response(200)
+            handler.send_header("Content-Length", "1000")
+            handler.end_headers()
+            handler.wfile.write(b"half")
+            handler.wfile.flush()
+            begun.set()
+            ended.wait(60)
+        table = self.table(self.serve(answer))
+        with subprocess.Popen([sys.executable, str(FETCH), "--table", str(table), "--dir",
+                               str(self.cache)], stderr=subprocess.DEVNULL) as child:
+            self.assertTrue(begun.wait(60))
+            child.terminate()
+            self.assertNotEqual(child.wait(60), 0)
+        ended.set()
+        self.assertEqual(list(self.cache.iterdir()), [])
+        self.assertEqual(self.locked(), {})
+
+    def test_fetches_at_one_time_all_record(self):
+        url = self.archive([("Small/Small.mtx", SMALL)]).as_uri()
+        one = self.table(url).read_text()
+        names = [f"small{k}" for k in range(6)]
+        table = self.root / "table.toml"
+        table.write_text("".join(one.replace('"small"', f'"{n}"') for n in names))
+        children = [subprocess.Popen([sys.executable, str(FETCH), "--table", str(table), "--dir",
+                                      str(self.cache), "--only", n], stdout=subprocess.DEVNULL)
+                    for n in names]
+        self.assertEqual([c.wait(60) for c in children], [0] * 6)
+        self.assertEqual(self.locked(), {n: SHA256 for n in names})
 
     def test_failed_download_leaves_the_old_file(self):
         self.cache.mkdir()

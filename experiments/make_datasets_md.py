@@ -71,6 +71,8 @@ TAIL = """
 Notes:
 - The paper's DIELFILTER has the order and nonzeros of dielFilterV2real. It says MARK3JAC without a size; mark3jac140 is
   meant by its order. `fetch.py` refuses an original whose order or nonzeros are not those of the table.
+- `fetch.py` keeps the sha256 of each original's first fetch in `datasets.lock.toml`, to be committed; it and the program
+  refuse another file from then on.
 - The paper's fill ratio of PRE2 (20.70) is not that of the log which its authors released (74,747,357 fill-ins, a ratio
   of 12.8). Orderings differ from run to run and from version to version; compare variants on one ordering only.
 

@@ -15,6 +15,8 @@ import tempfile
 import unittest
 from pathlib import Path
 
+import json_lines
+
 HERE = Path(__file__).resolve().parent
 RECORDS = Path(os.environ.get("GSOFA_RECORDS") or HERE / "records")
 INPUTS = HERE / "gpu_single" / "inputs.tsv"
@@ -215,24 +217,28 @@ def disagreement(matrix, what, members, key):
             f"{key(first)} ({where})" for other, r in members[1:] if key(r) != key(first)]
 
 
+def read_lines(path, folder, found):
+    """(place, object) of every line of a file; what is no JSON object joins `found`."""
+    for number, line in enumerate(path.read_bytes().splitlines(), 1):
+        where = f"{path.relative_to(folder)}:{number}"
+        try:
+            yield where, json_lines.parse(line, where)
+        except json_lines.BadLine as e:
+            found.append(str(e))
+
+
 def read_folder(folder):
     """(records as (place, record), problems of reading) of every .jsonl file below a folder."""
     records, found = [], []
     for path in sorted(folder.rglob("*.jsonl")):
         if path.name == "profile.jsonl":
-            for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
-                where = f"{path.relative_to(folder)}:{number}"
-                found += [f"{where}: {w}" for w in type_problems(json.loads(line), PROFILE, "")]
+            for where, line in read_lines(path, folder, found):
+                found += [f"{where}: {w}" for w in type_problems(line, PROFILE, "")]
             continue
-        lines = path.read_text(encoding="utf-8").splitlines()
-        if not lines:
+        lines = list(read_lines(path, folder, found))
+        if not path.stat().st_size:
             found.append(f"{path.name}: is empty")
-        for number, line in enumerate(lines, 1):
-            where = f"{path.relative_to(folder)}:{number}"
-            try:
-                records.append((where, json.loads(line)))
-            except json.JSONDecodeError as e:
-                found.append(f"{where}: not JSON: {e}")
+        records += lines
     return records, found
 
 
@@ -427,7 +433,7 @@ class TheTestItself(unittest.TestCase):
     def test_unreadable_lines(self):
         self.assert_rejected("not JSON", GOOD, json.dumps(GOOD)[:-5])
         self.assert_rejected("not JSON", GOOD, "")
-        self.assert_rejected("not an object", "[]")
+        self.assert_rejected("not a JSON object", "[]")
         self.assert_rejected("is empty")
 
     def test_no_records_is_no_pass(self):

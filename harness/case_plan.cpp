@@ -4,6 +4,9 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <map>
+#include <set>
+#include <utility>
 
 #include "common/job.hpp"
 #include "harness/machine.hpp"
@@ -11,6 +14,8 @@
 namespace gsofa {
 
 namespace {
+
+constexpr std::size_t most_combinations = 10000;  // of the values of one variant's options
 
 struct assignment {
   std::string variant;  // empty: every variant that has the option
@@ -58,27 +63,42 @@ std::vector<const variant_info*> choose(const std::vector<std::string>& names) {
   return chosen;
 }
 
-std::size_t combinations(const std::vector<assignment>& assignments) {
+// The assignments that concern a variant.
+std::vector<assignment*> concerning(const variant_info& info,
+                                    std::vector<assignment>& assignments) {
+  std::vector<assignment*> mine;
+  for (auto& a : assignments) {
+    const bool concerns = a.variant.empty() ? has_option(info, a.key) : a.variant == info.name;
+    if (concerns) mine.push_back(&a);
+  }
+  return mine;
+}
+
+// At most most_combinations: the product never overflows.
+std::size_t combinations(const std::vector<assignment*>& assignments, const variant_info& info) {
   std::size_t count = 1;
-  for (const auto& a : assignments) count *= a.values.size();
+  for (const auto* a : assignments) {
+    if (a->values.size() > most_combinations / count) {
+      throw input_error(fmt::format("--set asks for more than {} cases of {}: give fewer values",
+                                    most_combinations, info.name));
+    }
+    count *= a->values.size();
+  }
   return count;
 }
 
-// Sets every option to its value in the given combination; the last assignment varies fastest.
-void apply(std::vector<assignment>& assignments, std::size_t combination, const variant_info& info,
-           option_set& options) {
-  std::size_t rest = combinations(assignments);
-  for (auto& a : assignments) {
-    rest /= a.values.size();
-    const std::string& value = a.values[combination / rest % a.values.size()];
-    if (!a.variant.empty() && a.variant != info.name) continue;
-    if (a.variant.empty() && !has_option(info, a.key)) continue;
+// Sets every option to its value in the given one of `count` combinations; the last assignment
+// varies fastest.
+void apply(const std::vector<assignment*>& assignments, std::size_t combination, std::size_t count,
+           const variant_info& info, option_set& options) {
+  for (auto* a : assignments) {
+    count /= a->values.size();
     try {
-      options.set(info.options, a.key, value);
+      options.set(info.options, a->key, a->values[combination / count % a->values.size()]);
     } catch (const input_error& e) {
       throw input_error(info.name + ": " + e.what());
     }
-    a.used = true;
+    a->used = true;
   }
 }
 
@@ -113,19 +133,12 @@ std::vector<planned_case> plan_cases(const case_options& options) {
   const bool must_run = named && !options.skip_unavailable;
 
   std::vector<planned_case> cases;
-  auto plan = [&](const variant_info* info, std::size_t combination) {
+  auto plan = [&](const variant_info* info, option_set values, bool only_one) {
     planned_case c;
     c.request.info = info;
     c.request.trials = options.trials;
     run_settings& s = c.request.settings;
-    s.options = option_set(info->options);
-    apply(assignments, combination, *info, s.options);
-    // An option that this variant lacks makes no difference to it.
-    const bool known = std::ranges::any_of(cases, [&](const planned_case& other) {
-      return other.request.info == info &&
-             other.request.settings.options.values() == s.options.values();
-    });
-    if (known) return;
+    s.options = std::move(values);
     s.chunk_size = options.chunk_size;
     s.threads = options.threads > 0 ? options.threads : this_machine().hardware_threads;
     if (!info->multithreaded) s.threads = 1;
@@ -155,7 +168,7 @@ std::vector<planned_case> plan_cases(const case_options& options) {
         throw input_error(info->name +
                           " keeps no checkpoints; name a variant that does: --variant");
       }
-      if (combinations(assignments) > 1) {
+      if (!only_one) {
         throw input_error("a checkpoint belongs to one case: give each option one value");
       }
       s.checkpoint = options.checkpoint;
@@ -164,7 +177,14 @@ std::vector<planned_case> plan_cases(const case_options& options) {
     cases.push_back(std::move(c));
   };
   for (const variant_info* info : chosen) {
-    for (std::size_t k = 0; k < combinations(assignments); ++k) plan(info, k);
+    const auto mine = concerning(*info, assignments);
+    const std::size_t count = combinations(mine, *info);
+    std::set<std::map<std::string, option_value>> seen;  // a value may be named twice
+    for (std::size_t k = 0; k < count; ++k) {
+      option_set values(info->options);
+      apply(mine, k, count, *info, values);
+      if (seen.insert(values.values()).second) plan(info, std::move(values), count == 1);
+    }
   }
   check_all_used(assignments, chosen);
   return cases;

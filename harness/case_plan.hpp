@@ -28,6 +28,7 @@ struct planned_case {
 /// Resolves names and options before anything runs. Variants of the default set that are
 /// unavailable or cannot give what is wanted become skipped cases; named ones are errors:
 /// input_error for an unknown variant, option or value and for a want that the variant cannot give,
+/// and for more than 10,000 combinations of values of one variant's options,
 /// unavailable_error (without skip_unavailable) for one that this machine lacks, or that runs in
 /// one process only while the job has several ranks.
 std::vector<planned_case> plan_cases(const case_options& options);

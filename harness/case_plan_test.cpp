@@ -80,6 +80,23 @@ TEST_CASE(
                   input_error);
 }
 
+TEST_CASE("too many combinations are refused, whatever their number") {
+  const variant_info* v = variant_with("bool");
+  REQUIRE(v != nullptr);
+  const std::string set = v->name + "." + option_of(*v, "bool").name + "=true,false";
+  CHECK(plan_cases({.variants = {v->name}, .sets = std::vector<std::string>(13, set)}).size() == 2);
+  for (const std::size_t times : {14U, 63U, 64U, 65U, 200U}) {
+    CAPTURE(times);
+    CHECK_THROWS_WITH_AS(
+        plan_cases({.variants = {v->name}, .sets = std::vector<std::string>(times, set)}),
+        ("--set asks for more than 10000 cases of " + v->name + ": give fewer values").c_str(),
+        input_error);
+  }
+  // Values for one variant make no cases of another.
+  const std::string other = "cpu_fill1." + option_of(*v, "bool").name + "=true";
+  CHECK_THROWS_AS(plan_cases({.variants = {"cpu_fill1"}, .sets = {other}}), input_error);
+}
+
 TEST_CASE("wrong requests are input errors") {
   const variant_info* v = variant_with("bool");
   REQUIRE(v != nullptr);

@@ -11,6 +11,7 @@
 #include "common/job.hpp"
 #include "common/matrix_market.hpp"
 #include "harness/matrix_source.hpp"
+#include "harness/status.hpp"
 #include "variants/detail/build_kind.hpp"
 
 namespace gsofa {
@@ -66,7 +67,11 @@ case_session::case_session(session_info session, output_options output)
       output_(std::move(output)),
       table_(columns(output_.matrix_column)) {
   job::world().on_root([&] {
-    if (output_.resume && !output_.out.empty()) known_ = recorded_keys(output_.out);
+    if (output_.resume && !output_.out.empty()) {
+      known_ = recorded_keys(output_.out);
+      const std::string mended = mend_last_line(output_.out);
+      if (!mended.empty()) std::fprintf(stderr, "%s\n", mended.c_str());
+    }
     if (!output_.out.empty()) file_.emplace(output_.out);
     if (!output_.pattern_out.empty()) {
       std::error_code failure;
@@ -128,7 +133,8 @@ void case_session::report(const prepared_pattern& a, const planned_case& c,
   ++totals_[outcome.judged.status];
   if (!job::world().root()) return;
   if (!outcome.layout.empty()) {
-    std::fprintf(stderr, "%s: %s\n", c.request.info->name.c_str(), outcome.layout.c_str());
+    std::fprintf(stderr, "%s: %s\n", c.request.info->name.c_str(),
+                 one_line(outcome.layout).c_str());
   }
   const json record = make_record(session_, a, c.request, outcome, output_.series);
   if (file_) file_->append(record);
@@ -146,7 +152,7 @@ void case_session::report(const prepared_pattern& a, const planned_case& c,
     line += fmt::format(" {} ms", milliseconds(outcome.samples_s[median_index(outcome.samples_s)]));
   }
   if (!outcome.judged.reason.empty()) line += " (" + outcome.judged.reason + ")";
-  std::fprintf(stderr, "%s\n", line.c_str());
+  std::fprintf(stderr, "%s\n", one_line(std::move(line)).c_str());
 }
 
 // "[3/90, 5 min left] ": cases still to come take as long as those that ran so far.
@@ -185,7 +191,9 @@ void case_session::write_pattern(const prepared_pattern& a, const case_request& 
 void case_session::print_table() const {
   if (output_.json || !job::world().root()) return;
   if (!table_.empty()) table_.print(std::cout);
-  for (const auto& [name, reason] : skipped_) std::cout << name << ": skipped: " << reason << "\n";
+  for (const auto& [name, reason] : skipped_) {
+    std::cout << name << ": skipped: " << one_line(reason) << "\n";
+  }
 }
 
 exit_code case_session::code() const {

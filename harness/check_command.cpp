@@ -21,6 +21,7 @@
 #include "harness/machine.hpp"
 #include "harness/matrix_source.hpp"
 #include "harness/shrink.hpp"
+#include "harness/status.hpp"
 #include "harness/table.hpp"
 #include "harness/test_patterns.hpp"
 #include "harness/watchdog.hpp"
@@ -259,7 +260,7 @@ void checker::check_bundled() {
   try {
     names = dataset_catalog::repository().bundled();
   } catch (const error& e) {
-    std::fprintf(stderr, "bundled matrices left out: %s\n", e.what());
+    std::fprintf(stderr, "bundled matrices left out: %s\n", one_line(e.what()).c_str());
     return;
   }
   for (const auto& name : names) {
@@ -299,8 +300,8 @@ void checker::check_matrix(const std::string& name, const prepared_pattern& a) {
                          .trials = {.repeat = 1, .warmup = 0, .timeout = suite_.timeout}};
     request.settings.threads = t.info->multithreaded ? threads : 1;
     const auto outcome = run_case(a, request, check, [&](const case_outcome& stuck) {
-      std::fprintf(stderr, "gsofa: error: %s on %s: %s\n", t.info->name.c_str(), name.c_str(),
-                   stuck.judged.reason.c_str());
+      std::fprintf(stderr, "gsofa: error: %s on %s: %s\n", t.info->name.c_str(),
+                   one_line(name).c_str(), stuck.judged.reason.c_str());
     });
     ++t.runs;
     const run_status status = outcome.judged.status;
@@ -312,9 +313,9 @@ void checker::check_matrix(const std::string& name, const prepared_pattern& a) {
       failed_ = true;
     }
     if (!root_) continue;
-    std::fprintf(stderr, "%s, order %s, %s: %s%s%s\n", name.c_str(), order.c_str(),
-                 t.info->name.c_str(), to_string(status), outcome.judged.reason.empty() ? "" : ": ",
-                 outcome.judged.reason.c_str());
+    std::fprintf(stderr, "%s, order %s, %s: %s%s%s\n", one_line(name).c_str(),
+                 one_line(order).c_str(), t.info->name.c_str(), to_string(status),
+                 outcome.judged.reason.empty() ? "" : ": ", outcome.judged.reason.c_str());
   }
 }
 
@@ -346,9 +347,9 @@ void checker::print_summary() const {
   if (!table.empty()) table.print(std::cout);
   for (const auto& t : tallies_) {
     if (!planted(t)) continue;
-    std::cout << fmt::format(
-        "{}: {}\n", t.info->name,
-        t.failure.empty() ? "NOT REJECTED: " + t.info->planted : "rejected: " + t.failure);
+    std::cout << fmt::format("{}: {}\n", t.info->name,
+                             t.failure.empty() ? "NOT REJECTED: " + t.info->planted
+                                               : "rejected: " + one_line(t.failure));
   }
   std::cout << fmt::format("{} small patterns, seed {}: {}\n",
                            with_commas(static_cast<long long>(patterns_)), options_.seed,

@@ -4,12 +4,12 @@
 
 #include <algorithm>
 #include <cmath>
-#include <fstream>
 #include <numeric>
 #include <set>
 
 #include "common/variant.hpp"
 #include "harness/datasets.hpp"
+#include "harness/json_lines.hpp"
 
 namespace gsofa {
 
@@ -116,35 +116,48 @@ claim_records::claim_records(const std::vector<fs::path>& sources) {
     files.insert(files.end(), inside.begin(), inside.end());
   }
   for (const auto& file : files) {
-    std::ifstream in(file);
-    if (!in) throw input_error(file.string() + ": cannot be read");
-    std::string line;
-    for (long number = 1; std::getline(in, line); ++number) {
-      if (line.empty()) continue;
-      const std::string where = fmt::format("{}:{}", file.string(), number);
-      try {
-        add(json::parse(line), where);
-      } catch (const json::exception&) {
-        throw input_error(where + ": not a record");
-      }
-    }
+    read_json_lines(file, [&](json line) { add(std::move(line)); });
   }
 }
 
-void claim_records::add(json line, const std::string& where) {
+void claim_records::add(json line) {
   if (line.contains("simulated")) {
+    require_fields(line, {{"/matrix", json_type::text},
+                          {"/batch_barrier", json_type::flag},
+                          {"/n", json_type::integer},
+                          {"/makespan_s", json_type::number}});
     simulated_.push_back(std::move(line));
     return;
   }
   if (line.contains("dram_gb_per_s")) {
+    require_fields(line, {{"/matrix", json_type::text}, {"/variant", json_type::text}});
     profiles_.push_back({abbreviation(line.at("matrix")), std::move(line)});
     return;
+  }
+  require_fields(line, {{"/matrix/name", json_type::text},   {"/matrix/stand_in", json_type::flag},
+                        {"/variant", json_type::text},       {"/device", json_type::text},
+                        {"/status", json_type::text},        {"/host", json_type::text},
+                        {"/cpu", json_type::text},           {"/gpus", json_type::array},
+                        {"/git/sha", json_type::text},       {"/mpi/ranks", json_type::integer},
+                        {"/options", json_type::object},     {"/threads", json_type::integer},
+                        {"/chunk_size", json_type::integer}, {"/wants", json_type::array},
+                        {"/counting", json_type::flag},      {"/samples_s", json_type::numbers},
+                        {"/phases_s", json_type::object},    {"/result", json_type::object},
+                        {"/counters", json_type::object},    {"/mem", json_type::object},
+                        {"/series", json_type::object, true}});
+  for (const auto& gpu : line.at("gpus")) require_fields(gpu, {{"/name", json_type::text}});
+  if (line.contains("series")) {
+    for (const auto& [name, values] : line.at("series").items()) {
+      if (!values.is_array() || !std::ranges::all_of(values, &json::is_number)) {
+        throw input_error("not a record: 'series." + name + "' is not an array of numbers");
+      }
+    }
   }
   const std::string matrix = abbreviation(line.at("matrix").at("name"));
   if (matrix.empty() || !usable(line)) return;
   if (!entries_.empty() && (line.at("host") != entries_.front().record.at("host") ||
                             line.at("cpu") != entries_.front().record.at("cpu"))) {
-    throw input_error(where + ": of another machine than the records before it");
+    throw input_error("of another machine than the records before it");
   }
   entries_.push_back({matrix, std::move(line)});
 }

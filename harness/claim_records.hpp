@@ -47,7 +47,7 @@ class claim_records {
     std::string matrix;  // abbreviation
     json record;
   };
-  void add(json line, const std::string& where);
+  void add(json line);
   [[nodiscard]] const json* find(const claim_leaf& leaf, const std::string& matrix,
                                  const std::string& variant, bool counting, bool with_series) const;
   [[nodiscard]] const json* find_simulated(const claim_leaf& leaf, const std::string& matrix) const;

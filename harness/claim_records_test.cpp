@@ -53,6 +53,36 @@ class record_file {
 
 }  // namespace
 
+TEST_CASE("claim records: a field of a wrong type is named with its file and line") {
+  const json good = record("bcsstk18", "cpu_fill2_parallel", 3);
+  const auto fault = [&](const json& bad) {
+    try {
+      static_cast<void>(record_file(std::vector<json>{good, bad}).read());
+    } catch (const input_error& e) {
+      return std::string(e.what());
+    }
+    return std::string("none");
+  };
+  for (const char* key :
+       {"matrix",    "variant",  "device",  "status",   "host",       "cpu",   "gpus",
+        "git",       "mpi",      "options", "threads",  "chunk_size", "wants", "counting",
+        "samples_s", "phases_s", "result",  "counters", "mem",        "series"}) {
+    CAPTURE(key);
+    json bad = good;
+    bad[key] = 1.5;
+    CHECK(fault(bad).find(".jsonl:2: not a record: '" + std::string(key)) != std::string::npos);
+  }
+  json bad = good;
+  bad["samples_s"] = {1, "2"};
+  CHECK(fault(bad).find(".jsonl:2: ") != std::string::npos);
+  bad = good;
+  bad["series"] = {{"frontier_size", "long"}};
+  CHECK(fault(bad).find(".jsonl:2: ") != std::string::npos);
+  bad = good;
+  bad["gpus"] = {"H200"};
+  CHECK(fault(bad).find(".jsonl:2: ") != std::string::npos);
+}
+
 TEST_CASE("claim records: leaves") {
   json counted = record("bcsstk18", "cpu_fill2_parallel", 0);
   counted["counting"] = true;

@@ -9,6 +9,7 @@
 #include "harness/claim_records.hpp"
 #include "harness/claims.hpp"
 #include "harness/commands.hpp"
+#include "harness/status.hpp"
 #include "harness/table.hpp"
 
 namespace gsofa {
@@ -112,7 +113,7 @@ exit_code check_stated(const std::vector<judged_claim>& judged) {
     }
     if (problem.empty()) continue;
     ++wrong;
-    std::fprintf(stderr, "%s %s\n", j.what.id.c_str(), problem.c_str());
+    std::fprintf(stderr, "%s %s\n", one_line(j.what.id).c_str(), one_line(problem).c_str());
   }
   return wrong == 0 ? exit_code::ok : exit_code::verification_failed;
 }
@@ -162,7 +163,7 @@ exit_code run(const claims_options& o) {
     print_board(judged);
     print_totals(judged);
     for (const auto& [name, from] : records) {
-      std::cout << fmt::format("records '{}': {}\n", name, from.machine());
+      std::cout << one_line(fmt::format("records '{}': {}", name, from.machine())) << "\n";
     }
   }
   std::cout.flush();

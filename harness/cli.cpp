@@ -1,12 +1,16 @@
 #include "harness/cli.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <cstdio>
 #include <iostream>
 #include <new>
+#include <string>
+#include <vector>
 
 #include "common/job.hpp"
+#include "common/text.hpp"
 #include "harness/build_info.hpp"
 #include "harness/commands.hpp"
 #include "harness/distribute.hpp"
@@ -15,6 +19,24 @@
 namespace gsofa {
 
 namespace {
+
+// What is wrong with a command line that names no subcommand.
+std::string without_command(const CLI::App& app) {
+  std::vector<std::string> names;
+  for (const CLI::App* c : app.get_subcommands([](const CLI::App*) { return true; })) {
+    names.push_back(c->get_name());
+  }
+  const std::string known = fmt::format("the commands are {}", fmt::join(names, ", "));
+  const std::vector<std::string> given = app.remaining();
+  if (given.empty()) return "a command is missing; " + known;
+  const std::string& first = given.front();
+  if (first.starts_with('-')) {
+    return fmt::format("unknown option '{}' before the command; {}", first, known);
+  }
+  const std::string hint = nearest(first, names);
+  return fmt::format("unknown command '{}'{}; {}", first,
+                     hint.empty() ? "" : fmt::format(" (did you mean '{}'?)", hint), known);
+}
 
 int report(const std::string& message, exit_code code) {
   std::fprintf(stderr, "gsofa: error: %s\n", one_line(message).c_str());
@@ -31,13 +53,15 @@ int run_program(int argc, char** argv) {
     // No rank could join the others: the first one speaks for all.
     if (launched_rank() == 0) report(e.what(), e.code());
     return static_cast<int>(e.code());
+  } catch (const std::bad_alloc&) {
+    return report("out of host memory", exit_code::run_failed);
   }
   job& j = *joined;
   // An error that all ranks throw is reported by rank 0; one that the others do not know of ends
-  // them.
+  // them, with status 4 whatever it is.
   auto failed = [&](const std::exception& e, const std::string& message, exit_code code) {
     const bool known_to_all = dynamic_cast<const thrown_by_all_ranks*>(&e) != nullptr;
-    if (j.ranks() > 1 && !known_to_all) abort_job(message, code);
+    if (j.ranks() > 1 && !known_to_all) abort_job(message.c_str());
     if (j.root()) report(message, code);
     j.finish();
     return static_cast<int>(code);
@@ -63,9 +87,13 @@ int run_program(int argc, char** argv) {
       app.parse(argc, argv);
     } catch (const CLI::ParseError& e) {
       // All ranks have the same command line.
-      int code = static_cast<int>(e.get_exit_code() == 0 ? exit_code::ok : exit_code::bad_input);
-      if (j.root())
-        code = e.get_exit_code() == 0 ? app.exit(e) : report(e.what(), exit_code::bad_input);
+      const bool helped = e.get_exit_code() == static_cast<int>(CLI::ExitCodes::Success);
+      int code = static_cast<int>(helped ? exit_code::ok : exit_code::bad_input);
+      if (j.root() && helped) code = app.exit(e);
+      if (j.root() && !helped) {
+        const bool named = !app.get_subcommands().empty();
+        report(named ? e.what() : without_command(app), exit_code::bad_input);
+      }
       j.finish();
       return code;
     }

@@ -2,9 +2,11 @@
 
 import json
 import os
+import resource
 import subprocess
 import sys
 import tempfile
+import time
 import unittest
 from pathlib import Path
 
@@ -26,6 +28,11 @@ DUPLICATE = "%%MatrixMarket matrix coordinate pattern general\n3 3 2\n1 1\n1 1\n
 def call(*args, program=GSOFA, cwd=None):
     return subprocess.run([program, *args], capture_output=True, text=True, errors="replace",
                           timeout=300, cwd=cwd)
+
+
+def file_size_limit(size):
+    """To be run in a child: files of its program cannot grow past `size` bytes, as on a full disk."""
+    return lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (size, resource.RLIM_INFINITY))
 
 
 def worked_example():
@@ -262,6 +269,81 @@ class RunTest(CliTest):
         self.assertEqual(done.returncode, RUN_FAILED)
         self.assertEqual(done.stderr, "gsofa: error: standard output: cannot write\n")
 
+    def test_a_full_disk_leaves_whole_records(self):
+        out = self.folder / "records.jsonl"
+        args = ("run", "--json", "--matrix", self.small, "--variant", "cpu_fill1", "--out", str(out))
+        self.assertEqual(call(*args).returncode, OK)
+        whole = out.read_text()
+        done = subprocess.run([GSOFA, *args], capture_output=True, text=True,
+                              preexec_fn=file_size_limit(len(whole) + 100))
+        self.assertEqual(done.returncode, RUN_FAILED, done.stderr)
+        errors = [line for line in done.stderr.splitlines() if "error" in line]
+        self.assertEqual(len(errors), 1, done.stderr)
+        self.assertTrue(errors[0].startswith(f"gsofa: error: {out}: the record cannot be written: "), errors)
+        self.assertEqual(out.read_text(), whole)
+        if os.path.exists("/dev/full"):
+            done = call(*args[:-1], "/dev/full")
+            self.assertEqual(done.returncode, RUN_FAILED, done.stderr)
+            self.assertIn("/dev/full", done.stderr)
+
+    def test_a_record_that_is_cut_off_is_dropped_by_resume_only(self):
+        out = self.folder / "records.jsonl"
+        args = ("--matrix", self.small, "--variant", "cpu_fill1", "--out", str(out))
+        self.records(*args)
+        whole = out.read_text()
+        torn = whole + whole[:300]
+        out.write_text(torn)
+        self.assert_refused(BAD_INPUT, "run", *args, mention=[str(out), "cut off", "--resume"])
+        self.assertEqual(out.read_text(), torn)
+        done = call("run", *args, "--variant", "cpu_fill2", "--resume")
+        self.assertEqual(done.returncode, OK, done.stderr)
+        self.assertIn(f"{out}: its last line was cut off and is dropped, 300 bytes\n", done.stderr)
+        lines = out.read_text().splitlines(keepends=True)
+        self.assertEqual(lines[0], whole)
+        self.assertEqual([json.loads(line)["variant"] for line in lines], ["cpu_fill1", "cpu_fill2"])
+        # A file that is not of records stays as it is.
+        out.write_text("notes")
+        self.assert_refused(BAD_INPUT, "run", *args, "--resume", mention=[str(out)])
+        self.assertEqual(out.read_text(), "notes")
+
+    def test_closed_standard_descriptors_are_no_files(self):
+        if not os.path.isdir("/proc/self/fd"):
+            self.skipTest("no /proc")
+        words = [GSOFA, "run", "--matrix", "gen:grid5:nx=300", "--order", "natural", "--variant", "cpu_fill2",
+                 "--verify", "none", "--repeat", "1000", "--timeout", "60"]
+        running = subprocess.Popen(["sh", "-c", 'exec "$0" "$@" <&- >&- 2>&-', *words])
+        self.addCleanup(running.wait)
+        self.addCleanup(running.kill)
+
+        def open_at(descriptor):
+            try:
+                return os.readlink(f"/proc/{running.pid}/fd/{descriptor}")
+            except OSError:
+                return ""
+
+        deadline = time.monotonic() + 30
+        while [open_at(d) for d in range(3)] != ["/dev/null"] * 3 and time.monotonic() < deadline:
+            self.assertIsNone(running.poll())
+            time.sleep(0.01)
+        self.assertEqual([open_at(d) for d in range(3)], ["/dev/null"] * 3)
+        # What is written to a closed standard output is lost, which is no success.
+        done = subprocess.run(["sh", "-c", 'exec "$0" "$@" >&-', GSOFA, "list"], stderr=subprocess.PIPE, text=True)
+        self.assertEqual((done.returncode, done.stderr), (RUN_FAILED, "gsofa: error: standard output: cannot write\n"))
+
+    def test_a_checkpoint_folder_keeps_the_files_of_others(self):
+        args = ("--matrix", self.small, "--variant", "mpi_maxid_cpu", "--repeat", "1", "--checkpoint",
+                str(self.folder / "checkpoint"))
+        place = self.folder / "checkpoint" / "mpi_maxid_cpu"
+        place.mkdir(parents=True)
+        (place / "notes.chunks").write_text("notes")
+        self.records(*args)
+        (place / "rank00000.chunks").write_text("notes")
+        for more in ([], ["--resume"]):
+            (record,) = self.records(*args, *more, code=RUN_FAILED)
+            self.assertIn(f"{place / 'rank00000.chunks'}: is no checkpoint", record["reason"])
+        self.assertEqual({f.name: f.read_text() for f in place.iterdir()},
+                         {"notes.chunks": "notes", "rank00000.chunks": "notes"})
+
     def test_an_order_file_needs_no_suffix(self):
         (self.folder / "order").write_text("2\n1\n0\n")
         done = call("run", "--json", "--matrix", self.small, "--order", "order", "--variant",
@@ -289,7 +371,9 @@ class CountingTest(CliTest):
         self.assertTrue(all(isinstance(v, int) for v in r["counters"].values()))
 
     def test_the_timed_build_counts_nothing(self):
-        (r,) = self.records("--matrix", self.small, "--variant", "cpu_maxid", "--series")
+        self.assert_refused(BAD_INPUT, "run", "--matrix", self.small, "--series",
+                            mention=["--series", "gsofa_counting"])
+        (r,) = self.records("--matrix", self.small, "--variant", "cpu_maxid")
         self.assertIs(r["counting"], False)
         self.assertEqual(r["counters"], {})
 
@@ -323,6 +407,40 @@ class ExperimentTest(CliTest):
         self.assertEqual(len(list(kept.iterdir())), 1)
         self.assertEqual(len({r["ordering"]["digest"] for r in records}), 1)
         self.assertEqual(len(records), 2)
+
+    def kept_run(self, *cases):
+        done, records = self.run_spec(self.spec(*cases), "--prepared", str(self.folder / "kept"))
+        self.assertEqual(done.returncode, OK, done.stderr)
+        return done.stderr, records
+
+    def test_a_matrix_is_prepared_again_when_its_source_changed(self):
+        case = {"matrices": [self.small], "orders": ["natural"], "variants": ["cpu_fill1"]}
+        self.kept_run(case)
+        self.write("small.mtx", SMALL.replace("3 3 6\n", "3 3 7\n") + "1 2\n")
+        said, records = self.kept_run(case)
+        self.assertEqual([r["matrix"]["nnz"] for r in records], [6, 7])
+        self.assertEqual(len({r["matrix"]["sha256"] for r in records}), 2)
+        self.assertIn("made from another source: prepared again\n", said)
+        said, records = self.kept_run(case)
+        self.assertEqual(records[2]["matrix"]["nnz"], 7)
+        self.assertNotIn("prepared again", said)
+        # An order file is a source too.
+        order = self.write("x.perm", "0 1 2\n")
+        case["orders"] = [order]
+        self.kept_run(case)
+        self.write("x.perm", "2 1 0\n")
+        said, records = self.kept_run(case)
+        self.assertIn("made from another permutation: prepared again\n", said)
+        self.assertNotEqual(*[r["ordering"]["digest"] for r in records[-2:]])
+
+    def test_names_that_are_alike_are_kept_apart(self):
+        (self.folder / "a").mkdir()
+        places = [self.write("a/b.mtx", SMALL), self.write("a_b.mtx", NO_DIAGONAL)]
+        case = {"matrices": places, "orders": ["natural"], "variants": ["cpu_fill1"], "match": "none"}
+        for _ in range(2):
+            said, records = self.kept_run(case)
+            self.assertNotIn("prepared again", said)
+        self.assertEqual([r["matrix"]["nnz"] for r in records], [6, 4, 6, 4])
 
     def test_what_the_machine_lacks_is_skipped(self):
         spec = self.spec(
@@ -383,6 +501,21 @@ class PrepareTest(CliTest):
                             "--order-out", str(self.folder / "none" / "small.perm"),
                             mention=["small.perm"])
 
+    def test_a_killed_run_leaves_no_part_for_ever(self):
+        binary = str(self.folder / "small.bin")
+        args = ("prepare", "--matrix", "gen:grid5:nx=600", "--order", "natural", "--out", binary)
+
+        def parts():
+            return [f.name for f in self.folder.iterdir() if "part" in f.name]
+
+        done = subprocess.run([GSOFA, *args], capture_output=True, text=True, preexec_fn=file_size_limit(1 << 20))
+        self.assertEqual(done.returncode, BAD_INPUT, done.stderr)
+        self.assertEqual(parts(), [])
+        (self.folder / ".small.bin.gsofa-part-1-0").write_text("of a process that was killed")
+        done = call(*args)
+        self.assertEqual(done.returncode, OK, done.stderr)
+        self.assertEqual(parts(), [])
+
     def test_prepared_file_refuses_another_order(self):
         binary = str(self.folder / "small.bin")
         call("prepare", "--matrix", self.small, "--out", binary)
@@ -440,6 +573,10 @@ class BadInputTest(CliTest):
         self.assert_refused(BAD_INPUT, "run", "--matrix", self.small, "--order",
                             str(self.folder / "no.perm"))
         self.assert_refused(BAD_INPUT, "run", "--matrix", self.small, "--out", "/proc/no/file")
+        for order, mention in ((str(self.folder), "is a directory"), ("/dev/zero", "longer than"),
+                               ("/proc/self/mem", "cannot read")):
+            self.assert_refused(BAD_INPUT, "run", "--matrix", self.small, "--match", "none", "--order", order,
+                                mention=[order, mention])
 
     def test_options(self):
         run = ("run", "--matrix", self.small)
@@ -455,10 +592,18 @@ class BadInputTest(CliTest):
         self.assert_refused(BAD_INPUT, *run, "--threads", "0")
         self.assert_refused(BAD_INPUT, *run, "--chunk-size", "-1")
         self.assert_refused(BAD_INPUT, *run, "--no-such-option")
+        for seconds in ("nan", "-nan", "inf", "-1", "1e300", "soon", ""):
+            self.assert_refused(BAD_INPUT, *run, "--timeout", seconds, mention=["--timeout"])
+        maxid = (*run, "--variant", "cpu_maxid")
+        self.assert_refused(BAD_INPUT, *maxid, *64 * ("--set", "line_9_5=true,false"),
+                            mention=["more than 10000 cases"])
+        self.assert_refused(BAD_INPUT, *maxid, *64 * ("--set", "k=a,b"), mention=["'k'"])
         self.assert_refused(BAD_INPUT, *run, "--resume", mention=["--out"])
         self.assert_refused(BAD_INPUT, "run")
-        self.assert_refused(BAD_INPUT)
-        self.assert_refused(BAD_INPUT, "no_such_command")
+        self.assert_refused(BAD_INPUT, mention=["a command is missing", "list, run, "])
+        self.assert_refused(BAD_INPUT, "nosuch", mention=["unknown command 'nosuch'", "list, run, "])
+        self.assert_refused(BAD_INPUT, "chek", mention=["'chek' (did you mean 'check'?); "])
+        self.assert_refused(BAD_INPUT, "--nosuch", mention=["'--nosuch'", "list, run, "])
         self.assert_refused(BAD_INPUT, "check", "--suite", "huge")
         self.assert_refused(BAD_INPUT, "check", "--variant", "cpu_fil1")
 
@@ -467,6 +612,67 @@ class BadInputTest(CliTest):
             if not v["available"]:
                 self.assert_refused(UNAVAILABLE, "run", "--matrix", self.small, "--variant",
                                     v["name"], mention=[v["name"]])
+
+
+    def test_specs(self):
+        if "cannot read TOML" in call("run", "--matrix", "no_such").stderr:
+            self.skipTest("built without toml++")
+        head = '[[case]]\ngroups = ["smoke"]\nmatrices = '
+        for text, mention in ((head + "[}\n", ":3: "),
+                              (head + '["a"]\nvariants = ["cpu_fil1"]\n', ":1: unknown variant"),
+                              (head + '["a"]\noptions = ["no_such=1"]\n', ":1: --set no_such=1"),
+                              (head + "3\n", ":3: 'matrices' is not an array")):
+            self.assert_refused(BAD_INPUT, "experiment", self.write("spec.toml", text),
+                                mention=["spec.toml" + mention])
+
+    def test_records(self):
+        out = self.write("records.jsonl", '\n{"schema": 1, "status": "pass"}\n')
+        resume = ("run", "--matrix", self.small, "--out", out, "--resume")
+        self.assert_refused(BAD_INPUT, *resume, mention=["records.jsonl:2: not a record: 'git.sha'"])
+        for line in ("{", "[]", "null", "3", '{"schema": "1"}', "[" * 100000):
+            self.write("records.jsonl", line)
+            self.assert_refused(BAD_INPUT, *resume, mention=["records.jsonl:1: not "])
+
+
+class TerminalTest(CliTest):
+    """Escapes for a terminal in what a user or a file gives are not passed on."""
+
+    BELL = "\x1b]0;title\x07\x1b[31mred\x9b0m"
+
+    def printed(self, *args):
+        done = subprocess.run([GSOFA, *args], capture_output=True, timeout=300)
+        text = (done.stdout + done.stderr).decode()
+        self.assertFalse([c for c in text if not c.isprintable() and c != "\n"], repr(text))
+        self.assertIn("\\x1b[31mred", text)
+        return done.returncode
+
+    def test_bad_options(self):
+        for args in (["run", "--matrix", self.BELL], ["run", "--matrix", "a.mtx" + self.BELL],
+                     ["run", "--matrix", self.small, "--variant", self.BELL],
+                     ["run", "--matrix", self.small, "--set", self.BELL + "=1"],
+                     ["run", "--matrix", self.small, "--order", self.BELL],
+                     ["run", "--matrix", self.small, "--timeout", self.BELL],
+                     ["experiment", "no" + self.BELL], [self.BELL], ["--" + self.BELL]):
+            self.assertEqual(self.printed(*args), BAD_INPUT)
+
+    def test_names_of_matrices(self):
+        path = self.write(f"x{self.BELL.replace('/', '')}.mtx", SMALL)
+        self.assertEqual(self.printed("run", "--matrix", path, "--variant", "cpu_fill1"), OK)
+        self.assertEqual(self.printed("info", "--matrix", path), OK)
+        binary = str(self.folder / "small.bin")
+        self.assertEqual(self.printed("prepare", "--matrix", path, "--out", binary), OK)
+        self.assertEqual(self.printed("run", "--matrix", binary, "--variant", "cpu_fill1"), OK)
+
+    def test_specs_and_records(self):
+        name = json.dumps(self.BELL)
+        spec = self.write("spec.toml", f"name = {name}\n[[case]]\ngroups = [{name}]\n"
+                          f"matrices = [{json.dumps('gen:grid5:nx=3')}]\nvariants = ['cpu_fill1']\n")
+        if "cannot read TOML" in call("experiment", spec).stderr:
+            self.skipTest("built without toml++")
+        self.assertEqual(self.printed("experiment", spec, "--group", self.BELL), OK)
+        self.assertEqual(self.printed("experiment", spec, "--group", self.BELL + "x"), BAD_INPUT)
+        spec = self.write("spec.toml", f"{name} = 1\n")
+        self.assertEqual(self.printed("experiment", spec), BAD_INPUT)
 
 
 class CheckTest(CliTest):

@@ -11,40 +11,54 @@ namespace gsofa {
 
 namespace {
 
-void read_entries(const toml::table& root, const char* key, bool bundled, const std::string& file,
+void read_entries(toml_table_reader& root, const char* key, bool bundled, const std::string& file,
                   std::vector<dataset>& out) {
-  const toml::array* tables = root[key].as_array();
-  if (tables == nullptr) return;
-  for (const toml::node& node : *tables) {
-    const toml::table* t = node.as_table();
-    if (t == nullptr) throw input_error(file + ": [[" + key + "]] is not a table");
-    auto text = [&](const char* name) { return (*t)[name].value_or(std::string()); };
-    dataset d{.name = text("name"),
-              .abbr = text("abbr"),
-              .group = text("group"),
-              .file = text("file"),
-              .sha256 = text("sha256"),
-              .stand_in = text("stand_in"),
-              .bundled = bundled};
+  for (const toml::table* table : root.tables(key)) {
+    toml_table_reader t(*table, file);
+    dataset d;
+    d.bundled = bundled;
+    t.get("name", d.name);
+    t.get("abbr", d.abbr);
+    t.get("group", d.group);
+    t.get("file", d.file);
+    t.get("sha256", d.sha256);
+    t.get("stand_in", d.stand_in);
     for (const char* key_of_paper : {"order", "nnz", "symmetry", "fill_ratio"}) {
-      if (const auto value = (*t)[key_of_paper].value<double>()) d.paper[key_of_paper] = *value;
+      if (const auto value = t.number(key_of_paper)) d.paper[key_of_paper] = *value;
     }
-    if (d.name.empty()) {
-      throw input_error(file + ":" + std::to_string(t->source().begin.line) + ": [[" + key +
-                        "]] without a name");
-    }
+    if (d.name.empty()) t.fail(std::string("[[") + key + "]] without a name");
     out.push_back(std::move(d));
+  }
+}
+
+// The digests of the lock file that experiments/fetch.py keeps beside the catalog.
+void read_lock(const std::filesystem::path& file, std::vector<dataset>& entries) {
+  std::error_code ignored;
+  if (!std::filesystem::exists(file, ignored)) return;
+  const toml::table table = read_toml(file);
+  toml_table_reader root(table, file.string());
+  for (const toml::table* one : root.tables("matrix")) {
+    toml_table_reader t(*one, file.string());
+    std::string name, sha256;
+    t.get("name", name);
+    t.get("sha256", sha256);
+    if (name.empty() || sha256.empty()) t.fail("[[matrix]] without a name or a sha256");
+    for (auto& d : entries) {
+      if (d.name == name && !d.bundled && d.sha256.empty()) d.sha256 = sha256;
+    }
   }
 }
 
 }  // namespace
 
 dataset_catalog dataset_catalog::load(const std::filesystem::path& file) {
-  const toml::table root = read_toml(file);
+  const toml::table table = read_toml(file);
+  toml_table_reader root(table, file.string());
   dataset_catalog catalog;
   catalog.folder_ = file.parent_path();
   read_entries(root, "bundled", true, file.string(), catalog.entries_);
   read_entries(root, "matrix", false, file.string(), catalog.entries_);
+  read_lock(std::filesystem::path(file).replace_extension(".lock.toml"), catalog.entries_);
   return catalog;
 }
 

@@ -16,14 +16,15 @@ struct dataset {
   std::string abbr;      ///< short name in the paper's figures; may be empty
   std::string group;     ///< SuiteSparse group; may be empty
   std::string file;      ///< relative to experiments/; empty if it is not in the repository
-  std::string sha256;    ///< of the uncompressed file; may be empty
+  std::string sha256;    ///< of the uncompressed file, by the catalog or its lock; may be empty
   std::string stand_in;  ///< gen: spec that replaces an original that is absent; may be empty
   bool bundled = false;  ///< in the repository
   /// What the paper's table says of it: order, nnz, symmetry, fill_ratio; may be empty.
   std::map<std::string, double> paper{};
 };
 
-/// The tables [[bundled]] and [[matrix]] of a datasets.toml, in the order of the file.
+/// The tables [[bundled]] and [[matrix]] of a datasets.toml, in the order of the file. Digests that
+/// it does not have come from the datasets.lock.toml beside it, if that is there.
 class dataset_catalog {
  public:
   /// Throws input_error naming file and line on a fault, unavailable_error in a build without TOML.

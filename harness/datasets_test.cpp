@@ -1,11 +1,13 @@
 #include "harness/datasets.hpp"
 
 #include <doctest/doctest.h>
-#include <unistd.h>
 
 #include <fstream>
 #include <set>
+#include <string>
+#include <vector>
 
+#include "common/file.hpp"
 #include "harness/matrix_source.hpp"
 
 using namespace gsofa;
@@ -13,8 +15,9 @@ using namespace gsofa;
 #ifdef GSOFA_HAVE_TOMLPLUSPLUS
 
 TEST_CASE("a catalog finds entries by name and by abbreviation") {
-  const auto folder =
-      std::filesystem::temp_directory_path() / ("gsofa_datasets_test_" + std::to_string(getpid()));
+  // The folder above is searched too.
+  const temporary_directory scratch;
+  const auto folder = scratch.path() / "experiments";
   std::filesystem::create_directories(folder);
   const auto file = folder / "datasets.toml";
   std::ofstream(file)
@@ -31,12 +34,42 @@ TEST_CASE("a catalog finds entries by name and by abbreviation") {
   std::ofstream(folder / "small.mtx") << "x";
   CHECK(catalog.file_of(*catalog.find("small")).value() == folder / "small.mtx");
 
-  std::ofstream(file) << "[[bundled]]\nfile = \"x\"\n";
-  CHECK_THROWS_AS(dataset_catalog::load(file), input_error);
+  const auto fault = [&](const std::string& text) {
+    std::ofstream(file) << text;
+    try {
+      dataset_catalog::load(file);
+    } catch (const input_error& e) {
+      return std::string(e.what()).erase(0, file.string().size());
+    }
+    return std::string("none");
+  };
+  CHECK(fault("[[bundled]]\nfile = \"x\"\n") == ":1: [[bundled]] without a name");
+  CHECK(fault("[[matrix]]\nname = 5\n") == ":2: 'name' is not a string");
+  CHECK(fault("[[matrix]]\nname = \"a\"\nsha256 = [1]\n") == ":3: 'sha256' is not a string");
+  CHECK(fault("[[matrix]]\nname = \"a\"\nnnz = \"1\"\n") == ":3: 'nnz' is not a number");
+  CHECK(fault("[matrix]\nname = \"a\"\n") == ":1: [[matrix]] is not an array of tables");
+  CHECK(fault("matrix = [}\n") == ":1: not TOML");
   std::ofstream(file) << "[[bundled\n";
   CHECK_THROWS_AS(dataset_catalog::load(file), input_error);
   std::filesystem::remove_all(folder);
   CHECK_THROWS_AS(dataset_catalog::load(file), input_error);
+}
+
+TEST_CASE("a catalog takes digests that it lacks from the lock file beside it") {
+  const temporary_directory folder;
+  const auto file = folder.path() / "datasets.toml";
+  const auto lock = folder.path() / "datasets.lock.toml";
+  std::ofstream(file) << "[[bundled]]\nname = \"a\"\n[[matrix]]\nname = \"a\"\n"
+                         "[[matrix]]\nname = \"b\"\nsha256 = \"22\"\n[[matrix]]\nname = \"c\"\n";
+  std::ofstream(lock) << "[[matrix]]\nname = \"a\"\nurl = \"x\"\nsha256 = \"11\"\n"
+                         "[[matrix]]\nname = \"b\"\nsha256 = \"33\"\n";
+  const auto catalog = dataset_catalog::load(file);
+  std::vector<std::string> digests;
+  for (const auto& d : catalog.entries()) digests.push_back(d.sha256);
+  CHECK(digests == std::vector<std::string>{"", "11", "22", ""});
+  std::ofstream(lock) << "[[matrix]]\nname = \"a\"\nsha256 = 1\n";
+  CHECK_THROWS_WITH_AS(dataset_catalog::load(file),
+                       (lock.string() + ":3: 'sha256' is not a string").c_str(), input_error);
 }
 
 TEST_CASE("every bundled matrix of the repository is there, is what it claims, and is square") {

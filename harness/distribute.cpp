@@ -132,10 +132,18 @@ exit_code root_only(const std::function<exit_code()>& action) {
   return code;
 }
 
-void abort_job(const std::string& message, exit_code code) {
-  const job& j = job::world();
-  std::fprintf(stderr, "gsofa: error: rank %d: %s\n", j.rank(), one_line(message).c_str());
-  job::world().abort(static_cast<int>(code));
+void abort_job(const char* message) noexcept {
+  job& j = job::world();
+  // The message may be of any length and of several lines, and there may be no memory left.
+  char line[2048];
+  std::size_t used = 0;
+  for (; message[used] != '\0' && used + 1 < sizeof line; ++used) {
+    const char c = message[used];
+    line[used] = c == '\n' || c == '\r' ? ' ' : c;
+  }
+  line[used] = '\0';
+  std::fprintf(stderr, "gsofa: error: rank %d: %s\n", j.rank(), line);
+  j.abort(static_cast<int>(exit_code::run_failed));
 }
 
 }  // namespace gsofa

@@ -31,7 +31,7 @@ std::string rank_map(const job& j);
 /// Runs `action` on rank 0 of the job, with what it returns or throws on all ranks.
 exit_code root_only(const std::function<exit_code()>& action);
 
-/// Reports an error that other ranks do not know of, as one line, and ends all of them.
-[[noreturn]] void abort_job(const std::string& message, exit_code code);
+/// Reports an error that other ranks do not know of, as one line, and ends all of them with status 4.
+[[noreturn]] void abort_job(const char* message) noexcept;
 
 }  // namespace gsofa

@@ -1,9 +1,5 @@
 #include "harness/experiment.hpp"
 
-#include <fmt/format.h>
-
-#include <set>
-
 #include "harness/build_info.hpp"
 #include "harness/datasets.hpp"
 #include "harness/toml_reader.hpp"
@@ -13,67 +9,6 @@ namespace gsofa {
 #ifdef GSOFA_HAVE_TOMLPLUSPLUS
 
 namespace {
-
-// Reads the keys of one table, each at most once, and complains of those that nobody asked for.
-class table_reader {
- public:
-  table_reader(const toml::table& table, std::string file)
-      : table_(table), file_(std::move(file)) {}
-
-  template <class T>
-  void get(const char* key, T& into) {
-    known_.insert(key);
-    const toml::node* node = table_.get(key);
-    if (node == nullptr) return;
-    if constexpr (std::is_same_v<T, double>) {
-      if (!node->is_number()) wrong(*node, key, "a number");
-      into = *node->value<double>();
-    } else if constexpr (std::is_integral_v<T> && !std::is_same_v<T, bool>) {
-      if (!node->is_integer()) wrong(*node, key, "an integer");
-      into = narrow<T>(*node->value<std::int64_t>(), key);
-    } else {
-      const auto value = node->value_exact<T>();
-      if (!value) wrong(*node, key, std::is_same_v<T, bool> ? "true or false" : "a string");
-      into = *value;
-    }
-  }
-
-  void get(const char* key, std::vector<std::string>& into) {
-    known_.insert(key);
-    const toml::node* node = table_.get(key);
-    if (node == nullptr) return;
-    if (!node->is_array()) wrong(*node, key, "an array of strings");
-    into.clear();
-    for (const toml::node& item : *node->as_array()) {
-      const auto text = item.value_exact<std::string>();
-      if (!text) wrong(item, key, "an array of strings");
-      into.push_back(*text);
-    }
-  }
-
-  void allow(const char* key) { known_.insert(key); }
-
-  void finish() const {
-    for (const auto& [key, node] : table_) {
-      const std::string name(key.str());
-      if (!known_.contains(name)) fail(node, "unknown key '" + name + "'");
-    }
-  }
-
-  [[noreturn]] void fail(const toml::node& at, const std::string& why) const {
-    throw input_error(fmt::format("{}:{}: {}", file_, at.source().begin.line, why));
-  }
-  [[noreturn]] void fail(const std::string& why) const { fail(table_, why); }
-
- private:
-  [[noreturn]] void wrong(const toml::node& node, const char* key, const char* expected) const {
-    fail(node, fmt::format("'{}' is not {}", key, expected));
-  }
-
-  const toml::table& table_;
-  std::string file_;
-  std::set<std::string> known_;
-};
 
 std::vector<std::string> expand(const std::vector<std::string>& matrices) {
   std::vector<std::string> out;
@@ -91,8 +26,9 @@ std::vector<std::string> expand(const std::vector<std::string>& matrices) {
 }
 
 experiment_case read_case(const toml::table& table, const std::string& file) {
-  table_reader t(table, file);
+  toml_table_reader t(table, file);
   experiment_case c;
+  c.where = t.where();
   std::string match = "auto";
   std::string verify = "auto";
   t.get("groups", c.groups);
@@ -123,6 +59,7 @@ experiment_case read_case(const toml::table& table, const std::string& file) {
       c.cases.chunk_size < 0 || c.ranks < 1 || c.gpus < 0) {
     t.fail("[[case]] with repeat or ranks < 1, a negative number or a timeout above 1e9 s");
   }
+  if (c.series && !c.counting) t.fail("[[case]] with series, which needs counting = true");
   try {
     if (match != "auto" && match != "none") throw input_error("match is neither auto nor none");
     c.match = match == "none" ? match_mode::none : match_mode::automatic;
@@ -138,21 +75,17 @@ experiment_case read_case(const toml::table& table, const std::string& file) {
 
 experiment_spec read_experiment(const std::filesystem::path& file) {
   const toml::table root = read_toml(file);
-  table_reader t(root, file.string());
+  toml_table_reader t(root, file.string());
   experiment_spec spec;
   std::string text;
   t.get("name", spec.name);
   t.get("title", text);
   t.get("claim", text);
-  t.allow("case");
+  const auto cases = t.tables("case");
   t.finish();
   if (spec.name.empty()) spec.name = file.parent_path().filename().string();
-  const toml::array* cases = root["case"].as_array();
-  if (cases == nullptr || cases->empty()) t.fail("no [[case]]");
-  for (const toml::node& node : *cases) {
-    if (!node.is_table()) t.fail(node, "[[case]] is not a table");
-    spec.cases.push_back(read_case(*node.as_table(), file.string()));
-  }
+  if (cases.empty()) t.fail("no [[case]]");
+  for (const toml::table* table : cases) spec.cases.push_back(read_case(*table, file.string()));
   return spec;
 }
 

@@ -11,6 +11,7 @@ namespace gsofa {
 
 /// One [[case]] of an experiment: every matrix with every order, with all variants.
 struct experiment_case {
+  std::string where;                ///< "file:line" of the [[case]]
   std::vector<std::string> groups;  ///< "paper", "smoke"
   /// As --matrix; paths are relative to the repository; "@bundled" stands for all bundled ones.
   std::vector<std::string> matrices;
@@ -22,7 +23,7 @@ struct experiment_case {
   bool counting = false;  ///< for the counting build only; other cases for the timed build only
   int ranks = 1;          ///< for jobs of so many MPI ranks only
   int gpus = 0;           ///< skipped where a process sees fewer GPUs
-  bool series = false;    ///< write per-source counters
+  bool series = false;    ///< write per-source counters; only with counting
 };
 
 /// A spec.toml: `name`, `title`, `claim`, and [[case]] tables with the keys groups, matrices,

@@ -10,7 +10,8 @@
 #include "harness/commands.hpp"
 #include "harness/distribute.hpp"
 #include "harness/experiment.hpp"
-#include "harness/matrix_source.hpp"
+#include "harness/kept_matrix.hpp"
+#include "harness/status.hpp"
 #include "variants/detail/build_kind.hpp"
 
 namespace gsofa {
@@ -25,27 +26,6 @@ struct experiment_options {
   std::filesystem::path prepared;     // empty: every matrix is prepared anew
   output_options output;
 };
-
-// The file that keeps a matrix prepared in this way.
-std::filesystem::path prepared_file(const std::filesystem::path& folder, const std::string& name,
-                                    const prepare_options& how) {
-  std::string file = file_name_of(name) + "." + file_name_of(how.order);
-  if (how.match == match_mode::none) file += ".unmatched";
-  if (how.seed >= 0) file += fmt::format(".seed{}", how.seed);
-  return folder / (file + ".bin");
-}
-
-prepared_pattern load_or_prepare(const std::filesystem::path& folder, const std::string& name,
-                                 const prepare_options& how) {
-  if (folder.empty()) return load_matrix(name, how);
-  const auto file = prepared_file(folder, name, how);
-  if (is_prepared(file.string())) return prepared_pattern::load(file);
-  prepared_pattern a = load_matrix(name, how);
-  std::error_code failure;
-  std::filesystem::create_directories(folder, failure);
-  a.save(file);
-  return a;
-}
 
 exit_code run(const experiment_options& o, session_info session) {
   job& j = job::world();
@@ -69,7 +49,13 @@ exit_code run(const experiment_options& o, session_info session) {
     in_group = true;
     if (c.counting != is_counting_build() || c.ranks != j.ranks()) continue;
     plan.push_back({&c, {}});
-    j.together([&] { plan.back().cases = plan_cases(c.cases); });
+    j.together([&] {
+      try {
+        plan.back().cases = plan_cases(c.cases);
+      } catch (const input_error& e) {
+        throw input_error(c.where + ": " + e.what());
+      }
+    });
     std::erase_if(plan.back().cases, [&](const planned_case& p) {
       return !o.devices.empty() &&
              std::ranges::find(o.devices, p.request.info->device) == o.devices.end();
@@ -89,8 +75,8 @@ exit_code run(const experiment_options& o, session_info session) {
   }
   if (plan.empty() && j.root()) {
     std::fprintf(stderr, "%s: nothing for the %s build with %d ranks in group %s\n",
-                 spec.name.c_str(), is_counting_build() ? "counting" : "timed", j.ranks(),
-                 o.group.c_str());
+                 one_line(spec.name).c_str(), is_counting_build() ? "counting" : "timed", j.ranks(),
+                 one_line(o.group).c_str());
   }
   output_options output = o.output;
   output.matrix_column = true;
@@ -108,7 +94,7 @@ exit_code run(const experiment_options& o, session_info session) {
           continue;
         }
         const prepare_options how{.match = p.source->match, .order = order, .seed = p.source->seed};
-        const auto a = load_on_root(j, [&] { return load_or_prepare(o.prepared, name, how); });
+        const auto a = load_on_root(j, [&] { return load_kept_matrix(o.prepared, name, how); });
         out.run(a, p.cases, p.source->verify);
       }
     }
@@ -120,7 +106,7 @@ exit_code run(const experiment_options& o, session_info session) {
     summary += fmt::format("{}{} {}", summary.empty() ? "" : ", ", count, to_string(status));
   }
   if (out.resumed() > 0) summary += fmt::format("; {} already recorded", out.resumed());
-  if (j.root()) std::fprintf(stderr, "%s: %s\n", spec.name.c_str(), summary.c_str());
+  if (j.root()) std::fprintf(stderr, "%s: %s\n", one_line(spec.name).c_str(), summary.c_str());
   return out.code();
 }
 
@@ -137,8 +123,10 @@ void add_experiment_command(CLI::App& app, command_action& action) {
       ->type_name("NAME");
   c->add_option("--device", o->devices, "Only variants of this kind; may be repeated")
       ->check(CLI::IsMember({"cpu", "gpu", "mpi", "peer"}));
-  c->add_option("--prepared", o->prepared,
-                "Folder that keeps prepared matrices: read if there, else written")
+  c->add_option(
+       "--prepared", o->prepared,
+       "Folder that keeps prepared matrices: read if they are of the same source, generator, "
+       "matching, order, seed and code, else written")
       ->type_name("FOLDER");
   c->add_option("--out", o->output.out, "Append the records to this file")->type_name("FILE.jsonl");
   c->add_flag("--json", o->output.json, "Records on stdout, one line each and nothing else");

@@ -3,7 +3,10 @@
 #include <doctest/doctest.h>
 #include <unistd.h>
 
+#include <cctype>
 #include <fstream>
+#include <iterator>
+#include <random>
 
 #include "harness/build_info.hpp"
 
@@ -100,6 +103,66 @@ TEST_CASE("faults are named with their line") {
   CHECK(contains(spec_file("name = \"x\"\n").error(), "no [[case]]"));
   CHECK(contains(spec_file("name = \n").error(), ":1: "));
   CHECK_THROWS_AS(read_experiment("/nonexistent/spec.toml"), input_error);
+}
+
+TEST_CASE("what is no TOML is named with its line") {
+  const std::string head = "[[case]]\ngroups = [\"smoke\"]\n";
+  CHECK(contains(spec_file(head + "matrices = [}\n").error(), ".toml:3: "));
+  CHECK(contains(spec_file(head + "matrices = [\n}\n").error(), ".toml:4: "));
+  CHECK(contains(spec_file("a = [,]\n" + head).error(), ".toml:1: "));
+  CHECK(contains(spec_file("a = 1\n\xff = 2\n").error(), ".toml:2: "));
+  CHECK(contains(spec_file(head + "timeout = 9223372036854775807\n").error(), ".toml:3: "));
+  CHECK(contains(spec_file(head + "repeat = 4294967296\n").error(),
+                 ".toml:3: 'repeat' is not an integer that fits"));
+  CHECK(contains(spec_file("case = 3\n").error(), ".toml:1: [[case]] is not an array of tables"));
+  CHECK(contains(spec_file(head + "matrices = [\"a\"]\nseries = true\n").error(), "counting"));
+  const std::string deep(100000, '[');
+  CHECK(contains(spec_file("a = " + deep).error(), ".toml:1: "));
+  CHECK_THROWS_WITH_AS(read_experiment("/"), "/: is a directory", input_error);
+}
+
+TEST_CASE("a spec with faults here and there is read, or refused by file and line") {
+  std::ifstream in(std::filesystem::path(GSOFA_SOURCE_DIR) / "experiments/reproduce/spec.toml");
+  const std::string whole{std::istreambuf_iterator<char>(in), {}};
+  REQUIRE(whole.size() > 100);
+  const std::string text = whole.substr(0, 1500);
+  const std::string marks("[]{}\"'=,.#_-+:0e\n\t\0\x1b\xff", 21);
+  std::mt19937 random(1);
+  const auto below = [&](std::size_t n) { return random() % n; };
+  int refused = 0;
+  for (int k = 0; k < 400; ++k) {
+    std::string bad = text;
+    for (std::size_t faults = 1 + below(3); faults > 0; --faults) {
+      const std::size_t at = below(bad.size());
+      switch (below(4)) {
+        case 0:
+          bad[at] = marks[below(marks.size())];
+          break;
+        case 1:
+          bad.insert(at, 1, marks[below(marks.size())]);
+          break;
+        case 2:
+          bad.erase(at, 1 + below(5));
+          break;
+        default:
+          bad.insert(at, bad.substr(below(bad.size()), below(20)));
+      }
+    }
+    CAPTURE(bad);
+    const spec_file file(bad);
+    try {
+      static_cast<void>(file.read());
+    } catch (const input_error& e) {
+      ++refused;
+      const std::string what = e.what();
+      CAPTURE(what);
+      const auto place = what.find(".toml:");
+      REQUIRE(place != std::string::npos);
+      CHECK(std::isdigit(static_cast<unsigned char>(what.at(place + 6))) != 0);
+      CHECK(what.at(place + 6) != '0');
+    }
+  }
+  CHECK(refused > 100);
 }
 
 TEST_CASE("the specs of the repository can be read") {

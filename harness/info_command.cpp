@@ -8,6 +8,7 @@
 #include "harness/commands.hpp"
 #include "harness/distribute.hpp"
 #include "harness/matrix_source.hpp"
+#include "harness/status.hpp"
 #include "harness/table.hpp"
 #include "harness/verifier.hpp"
 
@@ -122,7 +123,7 @@ json info_json(const matrix_options& options, bool with_fill) {
 
 void print_info(std::ostream& out, const json& j) {
   auto line = [&](const char* label, const std::string& value) {
-    out << fmt::format("{:<22}{}\n", label, value);
+    out << fmt::format("{:<22}{}\n", label, one_line(value));
   };
   auto whole = [&](const char* key) { return with_commas(j.at(key).get<long long>()); };
   auto degrees = [&](const char* key) {

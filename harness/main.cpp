@@ -1,3 +1,7 @@
+#include "common/process.hpp"
 #include "harness/cli.hpp"
 
-int main(int argc, char** argv) { return gsofa::run_program(argc, argv); }
+int main(int argc, char** argv) {
+  gsofa::guard_descriptors();
+  return gsofa::run_program(argc, argv);
+}

@@ -24,32 +24,11 @@ std::string stem(const fs::path& file) {
   return name;
 }
 
-raw_matrix from_file(const fs::path& file, const std::string& name, const std::string& source) {
-  raw_matrix m;
-  matrix_market_header header;
-  m.a = read_matrix_market(file, &header);
-  m.header = header;
-  m.origin.name = name;
-  m.origin.source = source;
-  m.origin.sha256 = header.sha256;
-  return m;
-}
-
-raw_matrix from_generator(const std::string& spec, const std::string& name,
-                          const std::string& source) {
-  raw_matrix m;
-  m.a = generate(spec.substr(std::string(generator_prefix).size()));
-  m.origin.name = name;
-  m.origin.source = source;
-  m.origin.sha256 = sha256_hex(spec);
-  return m;
-}
-
 bool looks_like_path(const std::string& spec) {
   return spec.find('/') != std::string::npos || spec.ends_with(".mtx") || spec.ends_with(".gz");
 }
 
-raw_matrix from_catalog(const std::string& spec) {
+matrix_location in_catalog(const std::string& spec) {
   const auto& catalog = dataset_catalog::repository();
   const dataset* entry = catalog.find(spec);
   if (entry == nullptr) {
@@ -58,19 +37,15 @@ raw_matrix from_catalog(const std::string& spec) {
     throw input_error("no file and no dataset is named '" + spec + "'; the datasets are " + known);
   }
   if (const auto file = catalog.file_of(*entry)) {
-    raw_matrix m = from_file(*file, entry->name, spec);
-    if (!entry->sha256.empty() && m.origin.sha256 != entry->sha256) {
-      throw input_error(file->string() + ": sha256 is " + m.origin.sha256 + ", expected " +
-                        entry->sha256);
-    }
-    return m;
+    return {.name = entry->name, .source = spec, .file = *file, .sha256 = entry->sha256};
   }
   if (entry->stand_in.empty()) {
     throw unavailable_error("the file of dataset '" + spec + "' is absent and it has no stand-in");
   }
-  raw_matrix m = from_generator(entry->stand_in, entry->name, entry->stand_in);
-  m.origin.stand_in = true;
-  return m;
+  return {.name = entry->name,
+          .source = entry->stand_in,
+          .generator = entry->stand_in,
+          .stand_in = true};
 }
 
 }  // namespace
@@ -81,20 +56,57 @@ bool is_prepared(const std::string& spec) {
          prepared_pattern::is_prepared_file(spec);
 }
 
-raw_matrix read_matrix(const std::string& spec) {
+matrix_location locate_matrix(const std::string& spec) {
   if (spec.empty()) throw input_error("the name of the matrix is empty");
-  if (spec.starts_with(generator_prefix)) return from_generator(spec, spec, spec);
+  if (spec.starts_with(generator_prefix)) {
+    return {.name = spec, .source = spec, .generator = spec};
+  }
   std::error_code ignored;
   if (fs::is_directory(spec, ignored)) throw input_error(spec + ": is a directory");
-  if (fs::exists(spec, ignored)) return from_file(spec, stem(spec), spec);
+  if (fs::exists(spec, ignored)) return {.name = stem(spec), .source = spec, .file = spec};
   if (looks_like_path(spec)) throw input_error(spec + ": no such file");
-  return from_catalog(spec);
+  return in_catalog(spec);
+}
+
+raw_matrix read_matrix(const matrix_location& from) {
+  raw_matrix m;
+  if (from.generator.empty()) {
+    matrix_market_header header;
+    m.a = read_matrix_market(from.file, &header);
+    m.header = header;
+    m.origin.sha256 = header.sha256;
+    if (!from.sha256.empty() && m.origin.sha256 != from.sha256) {
+      throw input_error(from.file.string() + ": sha256 is " + m.origin.sha256 + ", expected " +
+                        from.sha256);
+    }
+  } else {
+    m.a = generate(from.generator.substr(std::string(generator_prefix).size()));
+    m.origin.sha256 = sha256_hex(from.generator);
+  }
+  m.origin.name = from.name;
+  m.origin.source = from.source;
+  m.origin.stand_in = from.stand_in;
+  return m;
+}
+
+raw_matrix read_matrix(const std::string& spec) { return read_matrix(locate_matrix(spec)); }
+
+preparation_key key_of(const matrix_location& from, const std::string& sha256,
+                       const prepare_options& how) {
+  preparation_key key = key_of(how);
+  if (key.empty()) return key;
+  key["name"] = from.name;
+  key["source"] = sha256;
+  if (!from.generator.empty()) key["generator"] = generator_version();
+  return key;
 }
 
 prepared_pattern load_matrix(const std::string& spec, const prepare_options& options) {
   if (is_prepared(spec)) return prepared_pattern::load(spec);
-  raw_matrix m = read_matrix(spec);
+  const matrix_location from = locate_matrix(spec);
+  raw_matrix m = read_matrix(from);
   try {
+    m.origin.made_from = key_of(from, m.origin.sha256, options);
     return prepare(m.a, options, std::move(m.origin));
   } catch (const input_error& e) {
     const std::string what = e.what();

@@ -1,9 +1,11 @@
 #pragma once
 
+#include <filesystem>
 #include <optional>
 #include <string>
 
 #include "common/matrix_market.hpp"
+#include "common/preparation_key.hpp"
 #include "common/preprocess.hpp"
 
 namespace gsofa {
@@ -15,6 +17,19 @@ struct raw_matrix {
   std::optional<matrix_market_header> header;  ///< if it came from a Matrix Market file
 };
 
+/// Where the matrix that a spec names comes from: a file or a generator.
+struct matrix_location {
+  std::string name{};            ///< short name of the matrix
+  std::string source{};          ///< as provenance::source
+  std::filesystem::path file{};  ///< empty if it is generated
+  std::string generator{};       ///< gen:SPEC; empty if it is in a file
+  std::string sha256{};          ///< that the file must have; empty: any
+  bool stand_in = false;         ///< generated in place of an original of the paper
+};
+
+/// Finds what `spec` names, as read_matrix() does, and reads nothing of it.
+matrix_location locate_matrix(const std::string& spec);
+
 /// True if `spec` is the path of a file that `gsofa prepare` wrote.
 bool is_prepared(const std::string& spec);
 
@@ -23,7 +38,15 @@ bool is_prepared(const std::string& spec);
 /// Throws input_error that says what is wrong with it.
 raw_matrix read_matrix(const std::string& spec);
 
-/// The same, prepared. A path may also be that of a prepared file, which is used as it is.
+raw_matrix read_matrix(const matrix_location& from);
+
+/// The key of a matrix of this sha256 (of the file, or of the generator's spec) that is prepared as
+/// `how` says; empty as key_of(how).
+preparation_key key_of(const matrix_location& from, const std::string& sha256,
+                       const prepare_options& how);
+
+/// The same as read_matrix(), prepared, with the key in provenance::made_from. A path may also be
+/// that of a prepared file, which is used as it is.
 prepared_pattern load_matrix(const std::string& spec, const prepare_options& options);
 
 /// `name` with everything that does not belong into a file name replaced by '_'.

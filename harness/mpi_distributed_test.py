@@ -1,6 +1,8 @@
 """Tests of distributed runs under mpirun, all ranks on this machine. Exit status 77 where that is impossible.
 
-$GSOFA, $GSOFA_COUNTING and $GSOFA_MPI_PROBE name the programs.
+$GSOFA, $GSOFA_COUNTING and $GSOFA_MPI_PROBE name the programs, $GSOFA_MPI_SHIM the library that
+makes a rank late, stuck or short of memory. With $GSOFA_MPI_FAILURES=all every one of the first 60
+allocations of a rank and of 60 spread over its run fails once, otherwise a sample of them.
 """
 
 import json
@@ -17,6 +19,7 @@ from pathlib import Path
 GSOFA = os.environ.get("GSOFA", "gsofa")
 GSOFA_COUNTING = os.environ.get("GSOFA_COUNTING", "gsofa_counting")
 PROBE = os.environ.get("GSOFA_MPI_PROBE", "gsofa_mpi_probe")
+SHIM = os.environ.get("GSOFA_MPI_SHIM")
 VARIANT = "mpi_maxid_cpu"
 PARALLEL_PEER = "peer_superlu_dist_parallel"
 SCHEDULES = ("block", "inter_node", "intra_node", "dynamic")
@@ -47,9 +50,20 @@ def launcher(ranks, extra=()):
     return [*command, *extra, "-np", str(ranks)]
 
 
-def on_ranks(ranks, *args, extra=()):
-    return subprocess.run([*launcher(ranks, extra), *args], capture_output=True, text=True,
-                          timeout=LIMIT)
+def on_ranks(ranks, *args, extra=(), env=None, limit=LIMIT):
+    """The finished job; subprocess.TimeoutExpired, and no rank left, where it hangs."""
+    launched = subprocess.Popen([*launcher(ranks, extra), *args], stdout=subprocess.PIPE,
+                                stderr=subprocess.PIPE, text=True, start_new_session=True,
+                                env=None if env is None else {**os.environ, **env})
+    try:
+        out, err = launched.communicate(timeout=limit)
+    except subprocess.TimeoutExpired:
+        os.killpg(launched.pid, signal.SIGKILL)
+        for pid in ranks_of(launched):
+            os.kill(pid, signal.SIGKILL)
+        launched.communicate()
+        raise
+    return subprocess.CompletedProcess(launched.args, launched.returncode, out, err)
 
 
 def run_args(matrix, *more, variant=VARIANT, threads=1, repeat=1):
@@ -257,6 +271,71 @@ class RefusalTest(DistributedTest):
         self.assertIn(VARIANT, [v["name"] for v in json.loads(done.stdout)])
 
 
+@unittest.skipUnless(SHIM, "no library to preload: a build without MPI, or with sanitizers")
+class OneRankTest(DistributedTest):
+    """Something goes wrong on one rank of three, anywhere: the job ends, within a limit."""
+
+    ARGS = run_args("gen:grid5:nx=4", "--set", "schedule=dynamic", "--chunk-size", "16", repeat=3)
+    HANGS = 60  # seconds
+
+    def job(self, args=ARGS, **settings):
+        env = {f"GSOFA_SHIM_{key}": str(value) for key, value in settings.items()}
+        env |= {"LD_PRELOAD": SHIM, "GSOFA_SHIM_RANK": str(settings.get("RANK", 2))}
+        return on_ranks(3, GSOFA, *args, env=env, limit=self.HANGS)
+
+    def test_late_ranks_change_nothing(self):
+        for call in ("MPI_Wtime", "MPI_Barrier", "MPI_Allreduce"):
+            for at in (3, 7):
+                with self.subTest(call=call, at=at):
+                    record = self.record(self.job(SLEEP=f"{call}:{at}:20"))
+                    self.assertEqual(record["status"], "pass", record["reason"])
+
+    def test_failed_allocation(self):
+        counted = self.job(COUNT=1)
+        self.assertEqual(counted.returncode, OK, counted.stderr)
+        (count,) = [int(line.split()[1]) for line in counted.stderr.splitlines()
+                    if line.startswith("allocations: ")]
+        every = os.environ.get("GSOFA_MPI_FAILURES") == "all"
+        first = range(1, 61) if every else (1, 7, 33)
+        spread = [1 + (count - 1) * k // 60 for k in range(60)]
+        chosen = sorted({*first, *(spread if every else spread[5::8])})
+        tried = {"ends": 0, "record": 0}
+        for at in chosen:
+            rank = at % 3
+            with self.subTest(at=at, rank=rank):
+                done = self.job(FAIL=at, RANK=rank)
+                if done.returncode == OK:  # a library did without
+                    self.assertEqual(self.record(done)["status"], "pass")
+                    continue
+                self.assertEqual(done.returncode, RUN_FAILED, done.stderr)
+                lines = own_lines(done)
+                if lines:
+                    self.assertEqual(len(lines), 1, done.stderr)
+                    self.assertIn("memory", lines[0])
+                    tried["ends"] += 1
+                else:
+                    self.assertEqual(self.record(done, code=RUN_FAILED)["status"], "oom")
+                    tried["record"] += 1
+        self.assertGreater(tried["ends"] + tried["record"], len(chosen) // 2)
+
+    def test_ranks_that_wait_for_ever_are_named(self):
+        os.environ["GSOFA_MPI_LIMIT"] = "2"
+        self.addCleanup(os.environ.pop, "GSOFA_MPI_LIMIT")
+        done = self.job(SLEEP="new:1500:-1", RANK=1)
+        self.assertEqual(done.returncode, RUN_FAILED, done.stderr)
+        (line,) = own_lines(done)
+        self.assertIn("waited for each other", line)
+        self.assertIn("rank 0 waits in", line)
+        self.assertIn("rank 1 is at work", line)
+
+    def test_limit_of_waiting_is_a_number(self):
+        for text in ("soon", "-1", "nan", "inf"):
+            done = on_ranks(2, GSOFA, *self.ARGS, env={"GSOFA_MPI_LIMIT": text})
+            self.assertEqual(done.returncode, BAD_INPUT, done.stderr)
+            (line,) = own_lines(done)
+            self.assertIn(text, line)
+
+
 class FailureTest(DistributedTest):
     def test_one_rank_out_of_memory(self):
         args = run_args("bcsstk18", "--verify", "none", "--set", "concurrent_sources=6000")
@@ -344,6 +423,9 @@ def main():
     if mpirun() is None:
         print("skipped: no mpirun")
         return SKIPPED
+    # Launchers keep files of their own there, and names of sockets have a limit: a short path.
+    own = tempfile.TemporaryDirectory(prefix="mpi", dir="/tmp")
+    os.environ["TMPDIR"] = own.name
     probe = on_ranks(2, PROBE)
     if probe.returncode == UNAVAILABLE or "1 ranks" in probe.stdout:
         print(f"skipped: mpirun does not start ranks of one job: {probe.stderr.strip()[:200]}")

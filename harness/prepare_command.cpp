@@ -12,6 +12,7 @@
 #include "harness/distribute.hpp"
 #include "harness/record.hpp"
 #include "harness/record_file.hpp"
+#include "harness/status.hpp"
 #include "harness/table.hpp"
 #include "variants/detail/distributed/schedule.hpp"
 
@@ -71,10 +72,11 @@ void add_prepare_command(CLI::App& app, command_action& action) {
                        {"ordering", {{"col", a.origin().order}, {"digest", hex(a.digest())}}},
                        {"predicted_work", detail::predicted_work(a.view())}});
         }
-        std::cout << fmt::format("{}: {}, n = {}, nnz = {}, match {}, order {}, digest {}\n",
-                                 o->out.string(), a.origin().name, with_commas(a.view().n_rows),
-                                 with_commas(a.view().nnz()), a.origin().match, a.origin().order,
-                                 hex(a.digest()));
+        std::cout << one_line(fmt::format("{}: {}, n = {}, nnz = {}, match {}, order {}, digest {}",
+                                          o->out.string(), a.origin().name,
+                                          with_commas(a.view().n_rows), with_commas(a.view().nnz()),
+                                          a.origin().match, a.origin().order, hex(a.digest())))
+                  << '\n';
         return exit_code::ok;
       });
     };

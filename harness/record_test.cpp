@@ -1,10 +1,13 @@
 #include "harness/record.hpp"
 
 #include <doctest/doctest.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
+#include <csignal>
 #include <filesystem>
 #include <fstream>
+#include <iterator>
 
 #include "harness/fake_variant.hpp"
 #include "harness/record_file.hpp"
@@ -44,6 +47,36 @@ class temporary_file {
 
  private:
   std::filesystem::path path_;
+};
+
+std::string content(const std::filesystem::path& file) {
+  std::ifstream in(file, std::ios::binary);
+  return {std::istreambuf_iterator<char>(in), {}};
+}
+
+void put(const std::filesystem::path& file, const std::string& text) {
+  std::ofstream(file, std::ios::binary) << text;
+}
+
+// Files of this process may have no more than so many bytes: a write that would pass them is cut
+// short, as on a full disk.
+class file_size_limit {
+ public:
+  explicit file_size_limit(rlim_t bytes) : signal_(std::signal(SIGXFSZ, SIG_IGN)) {
+    ::getrlimit(RLIMIT_FSIZE, &before_);
+    const rlimit now{bytes, before_.rlim_max};
+    ::setrlimit(RLIMIT_FSIZE, &now);
+  }
+  ~file_size_limit() {
+    ::setrlimit(RLIMIT_FSIZE, &before_);
+    std::signal(SIGXFSZ, signal_);
+  }
+  file_size_limit(const file_size_limit&) = delete;
+  file_size_limit& operator=(const file_size_limit&) = delete;
+
+ private:
+  rlimit before_{};
+  void (*signal_)(int);
 };
 
 }  // namespace
@@ -144,7 +177,98 @@ TEST_CASE("a file that holds no records is refused by line") {
   const temporary_file file;
   std::ofstream(file.path()) << "{}\n";
   CHECK_THROWS_WITH_AS(recorded_keys(file.path()),
-                       (file.path().string() + ":1: not a record").c_str(), input_error);
+                       (file.path().string() + ":1: not a record: 'schema' is missing").c_str(),
+                       input_error);
+}
+
+TEST_CASE("a line with a wrong type or a missing key is refused by line and key") {
+  const temporary_file file;
+  const json good = sample_record();
+  const auto fault = [&](const std::string& line) {
+    std::ofstream(file.path()) << json_line(good) << "\n\n" << line << "\n";
+    try {
+      recorded_keys(file.path());
+    } catch (const input_error& e) {
+      return std::string(e.what()).erase(0, file.path().string().size());
+    }
+    return std::string("none");
+  };
+  CHECK(fault(json_line(good)) == "none");
+  CHECK(fault("{\"schema\": 1,") == ":3: not JSON from column 14 on");
+  CHECK(fault("{\"schema\": 1e999}") == ":3: not a record: number overflow parsing '1e999'");
+  CHECK(fault("\xff").starts_with(":3: not JSON from column 1 on"));
+  CHECK(fault("[]") == ":3: not a record: not a JSON object");
+  CHECK(fault("null") == ":3: not a record: not a JSON object");
+  CHECK(fault(std::string(1000000, '[')) == ":3: not a record: more than 64 levels deep");
+  json other = good;
+  other["schema"] = record_schema + 1;
+  CHECK(fault(json_line(other)).starts_with(":3: schema "));
+  for (const char* key : {"schema", "git", "host", "matrix", "ordering", "variant", "options",
+                          "threads", "chunk_size", "counting", "asked", "mpi", "status"}) {
+    CAPTURE(key);
+    other = good;
+    other[key] = json::array({json::object()});
+    if (key != std::string("asked")) CHECK(fault(json_line(other)).find(key) != std::string::npos);
+    other[key] = nullptr;
+    CHECK(fault(json_line(other)).starts_with(":3: not a record: '" + std::string(key)));
+    other.erase(key);
+    CHECK((fault(json_line(other)) == "none") == (key == std::string("asked")));
+  }
+}
+
+TEST_CASE("a record that the disk does not take whole leaves the file as it was") {
+  const temporary_file file;
+  const json r = sample_record();
+  const record_file out(file.path());
+  out.append(r);
+  const std::string before = content(file.path());
+  {
+    const file_size_limit full(before.size() + 100);
+    CHECK_THROWS_AS(out.append(r), error);
+  }
+  CHECK(content(file.path()) == before);
+  out.append(r);
+  CHECK(content(file.path()) == before + before);
+}
+
+TEST_CASE("a last line that is cut off is never appended to") {
+  const temporary_file file;
+  const json r = sample_record();
+  const record_file out(file.path());
+  out.append(r);
+  const std::string whole = content(file.path());
+  const std::string torn = whole + whole.substr(0, 200);
+  put(file.path(), torn);
+  CHECK_THROWS_AS(out.append(r), error);
+  CHECK_THROWS_AS(record_file{file.path()}, input_error);
+  CHECK(content(file.path()) == torn);
+}
+
+TEST_CASE("what is left of a record that is cut off is dropped") {
+  const temporary_file file;
+  CHECK(mend_last_line(file.path()).empty());
+  const json r = sample_record();
+  record_file(file.path()).append(r);
+  const std::string whole = content(file.path());
+  CHECK(mend_last_line(file.path()).empty());
+  for (const std::string& before : {std::string(), whole, std::string(200000, '\n')}) {
+    for (const std::size_t size : {std::size_t{1}, std::size_t{200}, whole.size() - 2}) {
+      put(file.path(), before + whole.substr(0, size));
+      CHECK(recorded_keys(file.path()).size() == (before == whole ? 1 : 0));
+      CHECK(mend_last_line(file.path()).find("dropped") != std::string::npos);
+      CHECK(content(file.path()) == before);
+    }
+    // Only the end of the line is missing: the record is kept.
+    put(file.path(), before + whole.substr(0, whole.size() - 1));
+    CHECK(recorded_keys(file.path()).size() == 1);
+    CHECK(mend_last_line(file.path()).find("added") != std::string::npos);
+    CHECK(content(file.path()) == before + whole);
+  }
+  for (const char* other : {"some text", "{}", "[1, 2"}) {
+    put(file.path(), whole + other);
+    CHECK_THROWS_AS(mend_last_line(file.path()), input_error);
+    CHECK(content(file.path()) == whole + other);
+  }
 }
 
 TEST_CASE("a skipped record has no result but its reason") {

@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <cmath>
 #include <memory>
 
 #include "harness/case_session.hpp"
@@ -25,6 +26,16 @@ std::string known_variants() {
     if (v.planted.empty()) names.push_back(v.name);
   }
   return fmt::format("{}", fmt::join(names, ", "));
+}
+
+// CLI::Range lets NaN pass, which is neither below nor above a bound.
+CLI::Validator is_a_number() {
+  return {[](std::string& text) {
+            double value = 0;
+            const bool valid = CLI::detail::lexical_cast(text, value) && !std::isnan(value);
+            return valid ? std::string() : "'" + text + "' is not a number";
+          },
+          ""};
 }
 
 exit_code run(run_options& o, const session_info& session) {
@@ -95,6 +106,7 @@ void add_run_command(CLI::App& app, command_action& action) {
       ->type_name("T");
   c->add_option("--timeout", o->cases.trials.timeout, "Seconds for each run; 0: no limit")
       ->check(CLI::Range(0.0, 1e9))
+      ->check(is_a_number())
       ->type_name("S")
       ->capture_default_str();
   c->add_option("--out", o->output.out, "Append the records to this file, one line each")
@@ -116,6 +128,10 @@ void add_run_command(CLI::App& app, command_action& action) {
             "for is unavailable, 4 timeout, out of memory or error.\n");
   c->callback([o, c, &action] {
     o->matrix.note_given(*c);
+    if (o->output.series && !is_counting_build()) {
+      throw CLI::ValidationError("--series",
+                                 "only the counting build, gsofa_counting, has counters");
+    }
     if (o->output.resume && o->output.out.empty() && o->cases.checkpoint.folder.empty()) {
       throw CLI::ValidationError("--resume", "needs --out or --checkpoint");
     }

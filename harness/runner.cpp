@@ -31,7 +31,8 @@ void check_phase_sum(const std::map<std::string, double>& phases, double wall) {
   }
 }
 
-// Seconds from before run() to after it, on all ranks that take part.
+// Seconds from before run() to after it, on the clock that the phases divide. On several ranks from
+// a barrier before run() to the return from one after it, on this rank.
 double timed_run(variant& v, execution& exec, double timeout, job* several,
                  const std::function<void()>& hang) {
   exec.counters = {};
@@ -47,15 +48,13 @@ double timed_run(variant& v, execution& exec, double timeout, job* several,
     return exec.phases.stop();
   }
   several->barrier();
-  const double begin = several->wtime();
   exec.phases.start(phase_id::traverse);
   v.run(exec);
   {
     const phase timed(exec, phase_id::comm);
     several->barrier();
   }
-  exec.phases.stop();
-  return several->wtime() - begin;
+  return exec.phases.stop();
 }
 
 // The phases of all ranks, on rank 0.
@@ -122,9 +121,12 @@ case_outcome run_case(const prepared_pattern& a, const case_request& request, ve
   // Other ranks wait for this one: what they do not throw too must end them.
   auto end_all_unless_known = [&](const std::exception& e) {
     if (several && dynamic_cast<const thrown_by_all_ranks*>(&e) == nullptr) {
-      abort_job(e.what(), exit_code::run_failed);
+      abort_job(e.what());
     }
   };
+  // Outside the try: an exception is reported, or ends the other ranks, before anything that a
+  // variant's destructor does.
+  std::unique_ptr<variant> v;
   auto judged_part = [&](want_set wants) { return several ? wants.without(want::pattern) : wants; };
   try {
     verifier::plan plan;
@@ -151,7 +153,7 @@ case_outcome run_case(const prepared_pattern& a, const case_request& request, ve
         out.host_peak_bytes = std::max(out.host_peak_bytes.value_or(0), most);
       }
     };
-    const auto v = request.info->create();
+    v = request.info->create();
     v->prepare(a.view(), settings, exec);
     out.predicted_bytes = exec.predicted_bytes;
     for (int k = 0; k < warmup; ++k) timed_run(*v, exec, request.trials.timeout, all_ranks, hang);
@@ -170,7 +172,12 @@ case_outcome run_case(const prepared_pattern& a, const case_request& request, ve
       } else {
         out.samples_s.push_back(wall);
         phases.push_back(exec.phases.seconds());
-        check_phase_sum(phases.back(), wall);
+        auto check_phases = [&] { check_phase_sum(phases.back(), wall); };
+        if (several) {
+          j.together(check_phases);
+        } else {
+          check_phases();
+        }
         out.phases_s = phases[median_index(out.samples_s)];
         if (several) {
           rank_phases.push_back(gather_phases(j, exec));

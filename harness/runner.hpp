@@ -55,7 +55,7 @@ std::size_t median_index(const std::vector<double>& samples);
 /// into a status. In the counting build the case runs once and its time is dropped.
 ///
 /// Collective for distributed variants in a job of several ranks: rank 0 verifies and knows the
-/// times, from a barrier before run() to one after it by MPI_Wtime; status and reason are the same
+/// times, from a barrier before run() to one after it on its clock; status and reason are the same
 /// on all ranks. The pattern, which no rank has whole, is verified row by row on the rank that has
 /// the row, against the counts and digests that rank 0 has verified.
 ///

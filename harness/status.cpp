@@ -4,6 +4,8 @@
 #include <array>
 #include <cstddef>
 
+#include "common/text.hpp"
+
 namespace gsofa {
 
 const char* to_string(run_status status) {
@@ -15,7 +17,7 @@ const char* to_string(run_status status) {
 std::string one_line(std::string text) {
   std::ranges::replace_if(
       text, [](char c) { return c == '\n' || c == '\r' || c == '\t'; }, ' ');
-  return text;
+  return printable(text);
 }
 
 }  // namespace gsofa

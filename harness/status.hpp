@@ -16,7 +16,7 @@ struct judgement {
   std::string reason{};
 };
 
-/// `text` on one line: line breaks and tabs become spaces.
+/// `text` on one line of a terminal: line breaks and tabs become spaces, the rest is printable().
 std::string one_line(std::string text);
 
 }  // namespace gsofa

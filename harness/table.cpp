@@ -4,10 +4,13 @@
 
 #include <algorithm>
 
+#include "harness/status.hpp"
+
 namespace gsofa {
 
 void text_table::add(std::vector<std::string> cells) {
   cells.resize(columns_.size());
+  for (auto& cell : cells) cell = one_line(std::move(cell));
   rows_.push_back(std::move(cells));
 }
 

@@ -16,7 +16,7 @@ class text_table {
   };
 
   explicit text_table(std::vector<column> columns) : columns_(std::move(columns)) {}
-  /// Adds a row of as many cells as there are columns.
+  /// Adds a row of as many cells as there are columns; each is shown by one_line().
   void add(std::vector<std::string> cells);
   void print(std::ostream& out) const;
   [[nodiscard]] bool empty() const { return rows_.empty(); }

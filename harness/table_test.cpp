@@ -7,6 +7,14 @@
 
 using namespace gsofa;
 
+TEST_CASE("cells show control characters escaped and take their place") {
+  text_table table({{.title = "name"}, {.title = "note"}});
+  table.add({"a\x1b[2J", "b\nc"});
+  std::ostringstream out;
+  table.print(out);
+  CHECK(out.str() == "name      note\na\\x1b[2J  b c\n");
+}
+
 TEST_CASE("columns are aligned and lines end without blanks") {
   text_table t(
       {{.title = "name"}, {.title = "n", .side = text_table::align::right}, {.title = "x"}});

@@ -1,6 +1,5 @@
 """Figure 19 of the paper: speedup over the GPUs, measured on one host and simulated beyond."""
 
-import json
 import sys
 
 import style
@@ -16,8 +15,7 @@ def read_simulated():
     makespan = {}
     for file in ("simulated.jsonl", "simulated_full.jsonl"):
         path = paper.ROOT / "experiments" / "scaling_simulator" / file
-        for line in path.read_text(encoding="utf-8").splitlines():
-            r = json.loads(line)
+        for r in json_lines.read(path):
             name = family.get(":".join(r["matrix"].split(":")[:2]))
             if name and r["schedule"] == "intra_node" and not r["batch_barrier"] and r["gpus_per_node"] == 6:
                 makespan.setdefault(name, {}).setdefault(r["n"], {})[r["gpus"]] = r["makespan_s"]

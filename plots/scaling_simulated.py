@@ -1,22 +1,16 @@
 """SIMULATED strong scaling: per-source work replayed on nodes of GPUs, by schedule."""
 
-import json
 import sys
 
 import style
-from style import plt
+from style import json_lines, plt
 
 SCHEDULES = ("block", "inter_node", "intra_node", "dynamic")
 
 
 def read(path):
     """Lines of simulate.py without the batch barrier."""
-    try:
-        with open(path, encoding="utf-8") as lines:
-            rows = [json.loads(line) for line in lines if line.strip()]
-    except (OSError, json.JSONDecodeError) as e:
-        raise style.Refused(f"{path}: {e}") from e
-    return [r for r in rows if r.get("simulated")]
+    return [r for r in json_lines.read(path) if r.get("simulated")]
 
 
 def draw(args):

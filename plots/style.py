@@ -2,7 +2,6 @@
 
 import argparse
 import csv
-import json
 import sys
 from pathlib import Path
 
@@ -10,6 +9,9 @@ import matplotlib
 
 matplotlib.use("Agg")
 import matplotlib.pyplot as plt
+
+sys.path.append(str(Path(__file__).resolve().parent.parent / "experiments"))
+import json_lines
 
 # Told apart by lightness alone, darkest first.
 GREYS = ("#000000", "#595959", "#8c8c8c", "#bfbfbf")
@@ -58,23 +60,10 @@ def parser(description):
 
 def read_records(path):
     """All records of a file."""
-    records = []
-    try:
-        with open(path, encoding="utf-8") as lines:
-            for number, line in enumerate(lines, 1):
-                if not line.strip():
-                    continue
-                try:
-                    record = json.loads(line)
-                except json.JSONDecodeError as e:
-                    raise Refused(f"{path}:{number}: not JSON: {e.msg}") from e
-                if record.get("schema") != SCHEMA:
-                    raise Refused(
-                        f"{path}:{number}: schema {record.get('schema')!r}, this reads {SCHEMA}"
-                    )
-                records.append(record)
-    except OSError as e:
-        raise Refused(f"{path}: {e.strerror}") from e
+    records = list(json_lines.read(path))
+    for record in records:
+        if record.get("schema") != SCHEMA:
+            raise Refused(f"{record.place}: schema {record.get('schema')!r}, this reads {SCHEMA}")
     return records
 
 
@@ -139,7 +128,7 @@ def main(draw, description):
     except Absent as e:
         print(f"{Path(sys.argv[0]).name}: nothing to draw: {e}", file=sys.stderr)
         return 3
-    except Refused as e:
+    except (Refused, json_lines.BadLine) as e:
         print(f"{Path(sys.argv[0]).name}: error: {e}", file=sys.stderr)
         return 2
     return 0

@@ -1,13 +1,12 @@
 """What the figures of the paper's items share: measurements by matrix, the paper's own values, bars with both."""
 
-import json
 import statistics
 import sys
 import tomllib
 from pathlib import Path
 
 import style
-from style import plt
+from style import json_lines, plt
 
 ROOT = Path(__file__).resolve().parent.parent
 SMALL = ("BB", "BC", "EP", "G7", "LH", "MK", "RM")
@@ -53,15 +52,7 @@ class Measured:
         self.source = args.records
         usable = []
         for path in args.records if isinstance(args.records, list) else [args.records]:
-            try:
-                lines = path.read_text(encoding="utf-8").splitlines()
-            except OSError as e:
-                raise style.Refused(f"{path}: {e.strerror}") from e
-            for number, line in enumerate(lines, 1):
-                try:
-                    r = json.loads(line)
-                except json.JSONDecodeError as e:
-                    raise style.Refused(f"{path}:{number}: not JSON: {e.msg}") from e
+            for r in json_lines.read(path):
                 if "dram_gb_per_s" in r:
                     self.profiles[r["matrix"]] = r
                 elif r.get("schema") == style.SCHEMA and r["matrix"]["name"] in known:

@@ -89,8 +89,14 @@ class FigureTest(unittest.TestCase):
         self.assertEqual(self.draw().returncode, 3)
 
     def test_refuses_what_is_not_a_record(self):
-        self.assertEqual(self.draw("{not json\n").returncode, 2)
-        self.assertEqual(self.draw(record(schema=99)).returncode, 2)
+        lacking = record()
+        del lacking["matrix"]["stand_in"]
+        for bad in ("{not json\n", "[]\n", record(schema=99), record(status=1), record(series=[1]),
+                    lacking):
+            done = self.draw(record(), bad)
+            self.assertEqual(done.returncode, 2, done.stderr)
+            self.assertIn("records.jsonl:2: ", done.stderr)
+            self.assertEqual(done.stderr.count("\n"), 1)
 
 
 class CommittedRecords(unittest.TestCase):

@@ -36,6 +36,7 @@
 #pragma GCC diagnostic pop
 
 #include <bit>
+#include <map>
 #include <mutex>
 #include <numeric>
 #include <span>
@@ -81,13 +82,20 @@ job& job_with_mpi() {
   return j;
 }
 
+// Collective: the communicator of the first `count` ranks of the job, MPI_COMM_NULL on the others.
+// It is made at the first call and lives until MPI ends, so that no destructor need be collective.
+MPI_Comm first_ranks(const job& j, int count) {
+  static std::map<int, MPI_Comm> made;
+  const auto [hit, absent] = made.try_emplace(count, MPI_COMM_NULL);
+  if (absent) {
+    MPI_Comm_split(MPI_COMM_WORLD, j.rank() < count ? 0 : MPI_UNDEFINED, j.rank(), &hit->second);
+  }
+  return hit->second;
+}
+
 class peer_superlu_dist_parallel final : public variant {
  public:
-  ~peer_superlu_dist_parallel() override {
-    release();
-    const std::scoped_lock lock(one_at_a_time());
-    if (comm_ != MPI_COMM_NULL) MPI_Comm_free(&comm_);
-  }
+  ~peer_superlu_dist_parallel() override { release(); }
 
   void prepare(const pattern_view& a, const run_settings&, execution& exec) override {
     const std::scoped_lock lock(one_at_a_time());
@@ -111,7 +119,7 @@ class peer_superlu_dist_parallel final : public variant {
       tree = detail::cut_etree(postordered, ranks_);
     }
     const bool takes_part = j.rank() < ranks_;
-    MPI_Comm_split(MPI_COMM_WORLD, takes_part ? 0 : MPI_UNDEFINED, j.rank(), &comm_);
+    comm_ = first_ranks(j, ranks_);
     sizes_.assign(tree.size.begin(), tree.size.end());
     first_.assign(tree.first.begin(), tree.first.end());
     // As get_perm_c_parmetis allocates them: one entry more than there are nodes.

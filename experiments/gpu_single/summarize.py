@@ -9,11 +9,13 @@ Records of different machines or commits are refused unless --mixed is given. St
 import argparse
 import collections
 import csv
-import json
 import math
 import os
 import statistics
 import sys
+
+sys.path.append(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+import json_lines
 
 # Milliseconds of the paper authors' released code on one H200 (METIS and postorder). These are values given
 # to the project, not measured by it; everything else printed here comes from the records.
@@ -48,20 +50,7 @@ def short_name(record):
 
 
 def read(paths):
-    records = []
-    for path in paths:
-        try:
-            with open(path) as f:
-                for number, line in enumerate(f, 1):
-                    if not line.strip():
-                        continue
-                    try:
-                        records.append(json.loads(line))
-                    except json.JSONDecodeError:
-                        sys.exit(f"{path}:{number}: not a record")
-        except OSError as e:
-            sys.exit(f"{path}: {e.strerror}")
-    return records
+    return [r for path in paths for r in json_lines.read(path)]
 
 
 def machine(record):
@@ -244,8 +233,7 @@ def throughput(ncu, bandwidth):
     """Bytes moved over time, summed over the profiled launches of each variant and matrix."""
     copy = None
     if os.path.exists(bandwidth):
-        with open(bandwidth) as f:
-            measured = json.load(f)
+        measured = json_lines.load(bandwidth)
         copy = measured["bytes_per_s"]
         print(f"\ndevice copy, read + write: {number(copy / 1e9, 4)} GB/s ({measured['gpu']})")
     if not os.path.exists(ncu):
@@ -329,4 +317,8 @@ def main():
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    try:
+        sys.exit(main())
+    except json_lines.BadLine as fault:
+        print(fault, file=sys.stderr)
+        sys.exit(2)

@@ -119,6 +119,17 @@ class SessionTest(unittest.TestCase):
         path.write_text("")
         self.assertEqual(self.call("tools.py", "judge", path).returncode, 1)
 
+    def test_lines_that_are_no_records(self):
+        path = self.folder / "records.jsonl"
+        good = record("m", "gpu_maxid", [1])
+        for bad in ("{", "[]", '{"status": 3}', '{"schema": 1}', good.replace('"pass"', "1")):
+            path.write_text(good + bad + "\n")
+            for program in (["summarize.py"], ["tools.py", "judge"]):
+                done = self.call(*program, path)
+                self.assertEqual(done.returncode, 2, done.stderr)
+                self.assertTrue(done.stderr.startswith(f"{path}:2: "), done.stderr)
+                self.assertEqual(done.stderr.count("\n"), 1)
+
     def test_unpack(self):
         packed = self.folder / "in" / "check" / "a.bin.xz"
         packed.parent.mkdir(parents=True)

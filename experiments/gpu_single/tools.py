@@ -16,6 +16,9 @@ import os
 import subprocess
 import sys
 
+sys.path.append(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+import json_lines
+
 # Timed first, so that a session cut short has measured what matters most.
 FIRST = ["gpu_maxid", "gpu_maxid_tuned", "gpu_fill2_bitparallel", "gpu_fill2_naive"]
 # Its own digests are what results are compared with, so that it cannot pass by digest.
@@ -62,12 +65,7 @@ def variants(program, planted):
 
 def read_records(paths):
     for path in paths:
-        if not os.path.exists(path):
-            sys.exit(f"{path}: no such file")
-        with open(path) as f:
-            for line in f:
-                if line.strip():
-                    yield json.loads(line)
+        yield from json_lines.read(path)
 
 
 def acceptable(record):
@@ -113,8 +111,7 @@ def throughput(matrix, variant, log, bandwidth, commit):
     seconds = sums["gpu__time_duration.sum"] * 1e-9
     if seconds <= 0:
         sys.exit(f"{log}: no metrics")
-    with open(bandwidth) as f:
-        copy = json.load(f)
+    copy = json_lines.load(bandwidth)
     print(json.dumps({
         "matrix": matrix, "variant": variant, "gpu": copy["gpu"], "commit": commit,
         "launches": len(launches), "seconds": seconds,
@@ -142,4 +139,8 @@ def main(arguments):
 
 
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    try:
+        main(sys.argv[1:])
+    except json_lines.BadLine as fault:
+        print(fault, file=sys.stderr)
+        sys.exit(2)

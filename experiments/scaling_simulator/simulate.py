@@ -16,6 +16,8 @@ import statistics
 import sys
 from pathlib import Path
 
+sys.path.append(str(Path(__file__).resolve().parent.parent))
+import json_lines
 from simulator import SCHEDULES, Layout, Machine, fit_rate, simulate
 
 OVERHEADS = ("overhead", "source_rate", "chunk_time")
@@ -25,25 +27,11 @@ class BadInput(Exception):
     pass
 
 
-def read_lines(path):
-    try:
-        lines = Path(path).read_text(encoding="utf-8").splitlines()
-    except OSError as e:
-        raise BadInput(f"{path}: {e.strerror}") from e
-    for number, line in enumerate(lines, 1):
-        if not line.strip():
-            continue
-        try:
-            yield number, json.loads(line)
-        except json.JSONDecodeError as e:
-            raise BadInput(f"{path}:{number}: not JSON: {e}") from e
-
-
 def read_work(paths):
     """{(matrix, ordering digest): {"edges", "predicted", "kind", "name"}}"""
     found = {}
     for path in paths:
-        for _, r in read_lines(path):
+        for r in json_lines.read(path):
             if r.get("kind") == "predicted":
                 series, kind = {"predicted_work": r["predicted_work"]}, "predicted"
             else:
@@ -54,7 +42,7 @@ def read_work(paths):
                 continue
             key = (r["matrix"]["name"], r["ordering"]["digest"])
             if len(edges) != r["matrix"]["n"]:
-                raise BadInput(f"{path}: {key[0]} has {len(edges)} sources for order {r['matrix']['n']}")
+                raise BadInput(f"{r.place}: {key[0]} has {len(edges)} sources for order {r['matrix']['n']}")
             if kind == "measured" or key not in found:
                 found[key] = {"edges": edges, "predicted": predicted, "kind": kind,
                               "stand_in": r["matrix"].get("stand_in", False)}
@@ -66,7 +54,7 @@ def read_work(paths):
 def read_timed(path):
     """Timed, verified records of distributed runs, with their layout and median seconds."""
     runs = []
-    for _, r in read_lines(path):
+    for r in json_lines.read(path):
         derived = r.get("derived", {})
         if r.get("counting") or not r.get("samples_s") or "workers_per_node" not in derived:
             continue
@@ -220,7 +208,7 @@ def main():
     try:
         works = read_work(args.work)
         rows = validate(args, works) if args.validate else extrapolate(args, works)
-    except BadInput as e:
+    except (BadInput, json_lines.BadLine) as e:
         print(f"simulate.py: error: {e}", file=sys.stderr)
         return 2
     if not rows:

@@ -211,6 +211,9 @@ class ProgramTest(unittest.TestCase):
         empty = self.write("empty.jsonl")
         for args in (("--work", empty), ("--work", "/absent"),
                      ("--work", self.work, "--scales", "threexone"),
+                     ("--work", self.write("series.jsonl", record(series=[1]))),
+                     ("--work", self.write("named.jsonl", record(matrix={"n": 3}))),
+                     ("--work", self.work, "--validate", self.write("list.jsonl", [1])),
                      ("--work", self.write("short.jsonl", record(counting=True,
                                                                  series={"edges": [1]})))):
             done = self.call(*args)

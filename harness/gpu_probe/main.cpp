@@ -6,8 +6,10 @@
 #include <cstring>
 
 #include "common/cuda_device.hpp"
+#include "common/process.hpp"
 
 int main(int argc, char** argv) {
+  gsofa::guard_descriptors();
   const auto& found = gsofa::find_cuda_devices();
   if (found.devices.empty()) {
     std::printf("skipped: %s\n", found.reason.c_str());

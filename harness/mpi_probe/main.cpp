@@ -9,6 +9,7 @@
 
 #include "common/generators.hpp"
 #include "common/parallel.hpp"
+#include "common/process.hpp"
 #include "harness/distribute.hpp"
 #include "variants/detail/distributed/driver.hpp"
 
@@ -188,6 +189,7 @@ int run() {
 }  // namespace
 
 int main() {
+  guard_descriptors();
   try {
     return run();
   } catch (const unavailable_error& e) {

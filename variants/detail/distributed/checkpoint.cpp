@@ -74,23 +74,49 @@ struct reader {
   throw input_error(file.string() + ": " + why);
 }
 
+constexpr const char* foreign = "is no checkpoint";
+
+// What there is of the magic bytes, in a file that may be cut off within them.
+bool begins_with_magic(std::span<const char> bytes) {
+  const std::size_t size = std::min(bytes.size(), magic.size());
+  return std::equal(magic.begin(), magic.begin() + static_cast<std::ptrdiff_t>(size),
+                    bytes.begin());
+}
+
+bool is_checkpoint(const std::filesystem::path& file) {
+  std::error_code failure;
+  if (!std::filesystem::is_regular_file(file, failure)) return false;
+  std::ifstream in(file, std::ios::binary);
+  std::array<char, magic.size()> begin{};
+  in.read(begin.data(), begin.size());
+  const auto got = static_cast<std::size_t>(in.gcount());
+  if (in.bad() || (!in && !in.eof()) || !begins_with_magic(std::span(begin).first(got))) {
+    return false;
+  }
+  // A process that died within its first write left a name of ours and less than the magic bytes.
+  const std::string name = file.stem().string();
+  return got == magic.size() || (name.size() > 4 && name.starts_with("rank") &&
+                                 name.find_first_not_of("0123456789", 4) == std::string::npos);
+}
+
 }  // namespace
 
 std::vector<chunk_record> checkpoint_file::read(const std::filesystem::path& file,
                                                 const checkpoint_key& key,
                                                 std::uint64_t* whole_bytes) {
+  std::error_code failure;
+  if (!std::filesystem::is_regular_file(file, failure)) fail(file, foreign);
   std::ifstream in(file, std::ios::binary);
   if (!in) fail(file, "cannot be read");
   const std::vector<char> bytes{std::istreambuf_iterator<char>(in), {}};
+  if (!begins_with_magic(bytes)) fail(file, foreign);
   std::vector<chunk_record> records;
   const std::vector<char> expected = header(key);
   std::size_t whole = 0;
   // A file cut off within its header holds nothing.
   if (bytes.size() >= expected.size()) {
     if (!std::equal(expected.begin(), expected.end(), bytes.begin())) {
-      fail(file, std::equal(magic.begin(), magic.end(), bytes.begin())
-                     ? "is the checkpoint of another matrix, order, chunk size or result"
-                     : "is no checkpoint");
+      fail(file, "is the checkpoint of another matrix, order, chunk size or result");
     }
     whole = expected.size();
     reader r{std::span(bytes).subspan(whole)};
@@ -166,10 +192,25 @@ std::vector<std::filesystem::path> checkpoint_file::all(const std::filesystem::p
   std::vector<std::filesystem::path> files;
   std::error_code failure;
   for (const auto& entry : std::filesystem::directory_iterator(folder, failure)) {
-    if (entry.path().extension() == suffix) files.push_back(entry.path());
+    if (entry.path().extension() == suffix && is_checkpoint(entry.path())) {
+      files.push_back(entry.path());
+    }
   }
   std::ranges::sort(files);
   return files;
+}
+
+void checkpoint_file::remove_all(const std::filesystem::path& folder, int ranks) {
+  std::error_code failure;
+  for (int r = 0; r < ranks; ++r) {
+    const auto file = name(folder, r);
+    if (std::filesystem::exists(file, failure) && !is_checkpoint(file)) {
+      fail(file, std::string(foreign) + " and would be overwritten");
+    }
+  }
+  for (const auto& file : all(folder)) {
+    if (!std::filesystem::remove(file, failure) && failure) fail(file, failure.message());
+  }
 }
 
 }  // namespace gsofa::detail

@@ -53,7 +53,12 @@ class checkpoint_file {
   /// Name of rank `rank`'s file in a folder.
   static std::filesystem::path name(const std::filesystem::path& folder, int rank);
   /// The files of all ranks of earlier runs in a folder, in order of name; empty if it is absent.
+  /// Only regular files that begin with the magic bytes are taken for such, and files cut off
+  /// within these that have the name of a rank's.
   static std::vector<std::filesystem::path> all(const std::filesystem::path& folder);
+  /// Removes all() of a folder. Throws input_error, and removes nothing, if something else has the
+  /// name of the file of one of `ranks` ranks.
+  static void remove_all(const std::filesystem::path& folder, int ranks);
 
  private:
   std::filesystem::path file_;

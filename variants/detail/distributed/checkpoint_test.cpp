@@ -129,3 +129,39 @@ TEST_CASE("the checkpoint of something else is refused") {
   CHECK_THROWS_AS(checkpoint_file::read(file, key), input_error);
   CHECK_THROWS_AS(checkpoint_file("/nonexistent/folder/x.chunks", key), input_error);
 }
+
+TEST_CASE("only checkpoints are removed") {
+  const temporary_folder folder;
+  const auto mine = checkpoint_file::name(folder.path(), 0);
+  const auto cut_off = checkpoint_file::name(folder.path(), 7);
+  const auto notes = folder.path() / "notes.chunks";
+  const auto empty = folder.path() / "empty.chunks";
+  { checkpoint_file(mine, key).append(record(1)); }
+  write_bytes(cut_off, bytes_of(mine).substr(0, 5));
+  write_bytes(notes, "of chunks of another kind");
+  write_bytes(empty, "");
+  std::filesystem::create_directory(folder.path() / "folder.chunks");
+  CHECK(checkpoint_file::all(folder.path()) == std::vector{mine, cut_off});
+
+  // What is in the place of a rank's file, whatever its length, keeps everything as it is.
+  for (const char* text : {"x", "notes of somebody who likes the name of rank 1"}) {
+    const auto taken = checkpoint_file::name(folder.path(), 1);
+    write_bytes(taken, text);
+    CHECK_THROWS_WITH_AS(checkpoint_file::remove_all(folder.path(), 2),
+                         (taken.string() + ": is no checkpoint and would be overwritten").c_str(),
+                         input_error);
+    CHECK_THROWS_AS(checkpoint_file(taken, key), input_error);
+    CHECK_THROWS_AS(checkpoint_file::read(taken, key), input_error);
+    CHECK(bytes_of(taken) == text);
+    CHECK(std::filesystem::exists(mine));
+  }
+  checkpoint_file::remove_all(folder.path(), 1);
+  CHECK_FALSE(std::filesystem::exists(mine));
+  CHECK_FALSE(std::filesystem::exists(cut_off));
+  CHECK(std::filesystem::exists(checkpoint_file::name(folder.path(), 1)));
+  CHECK(std::filesystem::exists(notes));
+  CHECK(std::filesystem::exists(empty));
+  std::filesystem::create_directory(mine);
+  CHECK_THROWS_AS(checkpoint_file::remove_all(folder.path(), 1), input_error);
+  CHECK_THROWS_AS(checkpoint_file(mine, key), input_error);
+}

@@ -113,11 +113,8 @@ void distributed_driver::state::open_checkpoint() {
   j.on_root([&] {
     std::error_code failure;
     std::filesystem::create_directories(folder, failure);
+    if (!settings.checkpoint.resume) checkpoint_file::remove_all(folder, j.ranks());
     for (const auto& file : checkpoint_file::all(folder)) {
-      if (!settings.checkpoint.resume) {
-        std::filesystem::remove(file);
-        continue;
-      }
       for (auto& c : checkpoint_file::read(file, key)) {
         char& known = recorded[static_cast<std::size_t>(c.chunk)];
         if (known != 0) continue;

@@ -1,0 +1,55 @@
+#include "common/preparation_key.hpp"
+
+#include <filesystem>
+#include <system_error>
+
+#include "common/sha256.hpp"
+
+#ifdef GSOFA_HAVE_BTF
+#include <btf.h>
+#endif
+
+namespace gsofa {
+
+namespace {
+
+std::string matching_library() {
+#ifdef GSOFA_HAVE_BTF
+  return "BTF " + std::to_string(BTF_MAIN_VERSION) + "." + std::to_string(BTF_SUB_VERSION) + "." +
+         std::to_string(BTF_SUBSUB_VERSION);
+#else
+  return "";
+#endif
+}
+
+}  // namespace
+
+preparation_key key_of(const prepare_options& options) {
+  const bool by_file = !is_order_method(options.order);
+  std::error_code failure;
+  if (by_file && !std::filesystem::is_regular_file(options.order, failure)) return {};
+  preparation_key key{{"match", options.match == match_mode::none ? "none" : "auto"},
+                      {"order", options.order},
+                      {"seed", std::to_string(options.seed)},
+                      {"code", GSOFA_PREPARATION_VERSION}};
+  auto add = [&key](const char* name, const std::string& value) {
+    if (!value.empty()) key[name] = value;
+  };
+  if (options.match != match_mode::none) add("match_library", matching_library());
+  add("order_library", order_library(options.order));
+  if (by_file) key["permutation"] = sha256_of_matrix_file(options.order);
+  return key;
+}
+
+std::string generator_version() { return GSOFA_GENERATOR_VERSION; }
+
+std::string difference(const preparation_key& wanted, const preparation_key& found) {
+  std::string names;
+  for (const auto& [name, value] : wanted) {
+    const auto at = found.find(name);
+    if (at == found.end() || at->second != value) names += (names.empty() ? "" : ", ") + name;
+  }
+  return names;
+}
+
+}  // namespace gsofa

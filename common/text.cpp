@@ -1,0 +1,96 @@
+#include "common/text.hpp"
+
+#include <algorithm>
+#include <cstddef>
+#include <numeric>
+
+namespace gsofa {
+
+namespace {
+
+constexpr std::string_view hex_digits = "0123456789abcdef";
+
+unsigned byte_at(std::string_view text, std::size_t at) {
+  return at < text.size() ? static_cast<unsigned char>(text[at]) : 0;
+}
+
+// Bytes of the UTF-8 character at the front of `text`; 0 if there is none (Unicode 15, table 3-7).
+std::size_t utf8_length(std::string_view text) {
+  const unsigned first = byte_at(text, 0);
+  const unsigned second = byte_at(text, 1);
+  if (first < 0x80) return text.empty() ? 0 : 1;
+  const auto follows = [&](std::size_t at) { return (byte_at(text, at) & 0xc0U) == 0x80U; };
+  if (first >= 0xc2 && first <= 0xdf) return follows(1) ? 2 : 0;
+  if (first >= 0xe0 && first <= 0xef) {
+    const bool in_range =
+        second >= (first == 0xe0 ? 0xa0U : 0x80U) && second <= (first == 0xed ? 0x9fU : 0xbfU);
+    return in_range && follows(2) ? 3 : 0;
+  }
+  if (first >= 0xf0 && first <= 0xf4) {
+    const bool in_range =
+        second >= (first == 0xf0 ? 0x90U : 0x80U) && second <= (first == 0xf4 ? 0x8fU : 0xbfU);
+    return in_range && follows(2) && follows(3) ? 4 : 0;
+  }
+  return 0;
+}
+
+std::size_t edit_distance(std::string_view a, std::string_view b) {
+  std::vector<std::size_t> row(b.size() + 1);
+  std::iota(row.begin(), row.end(), std::size_t{0});
+  for (std::size_t i = 1; i <= a.size(); ++i) {
+    std::size_t diagonal = row[0];
+    row[0] = i;
+    for (std::size_t j = 1; j <= b.size(); ++j) {
+      const std::size_t up = row[j];
+      row[j] = std::min({up + 1, row[j - 1] + 1, diagonal + (a[i - 1] == b[j - 1] ? 0U : 1U)});
+      diagonal = up;
+    }
+  }
+  return row[b.size()];
+}
+
+}  // namespace
+
+std::string printable(std::string_view text) {
+  std::string out;
+  out.reserve(text.size());
+  for (std::size_t at = 0; at < text.size();) {
+    const unsigned c = byte_at(text, at);
+    const std::size_t valid = utf8_length(text.substr(at));
+    const bool c0_or_delete = (c < 0x20 && c != '\n') || c == 0x7f;
+    const bool c1 = c == 0xc2 && byte_at(text, at + 1) < 0xa0;
+    const bool shown = valid > 0 && !c0_or_delete && !c1;
+    const std::size_t length = std::max<std::size_t>(valid, 1);
+    for (std::size_t k = at; k < at + length; ++k) {
+      if (shown) {
+        out.push_back(text[k]);
+      } else {
+        const unsigned byte = byte_at(text, k);
+        out += {'\\', 'x', hex_digits[byte / 16], hex_digits[byte % 16]};
+      }
+    }
+    at += length;
+  }
+  return out;
+}
+
+std::size_t utf8_prefix(std::string_view text) {
+  std::size_t at = 0;
+  while (const std::size_t length = utf8_length(text.substr(at))) at += length;
+  return at;
+}
+
+std::string nearest(std::string_view name, const std::vector<std::string>& names) {
+  std::string hint;
+  std::size_t best = name.size() / 2 + 1;
+  for (const auto& candidate : names) {
+    const std::size_t distance = edit_distance(name, candidate);
+    if (distance < best) {
+      best = distance;
+      hint = candidate;
+    }
+  }
+  return hint;
+}
+
+}  // namespace gsofa

@@ -1,0 +1,45 @@
+#include "common/text.hpp"
+
+#include <doctest/doctest.h>
+
+using namespace gsofa;
+
+TEST_CASE("what a terminal would act on is escaped") {
+  CHECK(printable("") == "");
+  CHECK(printable("a b~") == "a b~");
+  CHECK(printable("two\nlines") == "two\nlines");
+  CHECK(printable("\x1b[31mred\x1b[0m") == "\\x1b[31mred\\x1b[0m");
+  CHECK(printable(std::string("a\0b\t\r\x7f", 6)) == "a\\x00b\\x09\\x0d\\x7f");
+  CHECK(printable("\xc2\x9b"
+                  "31m") == "\\xc2\\x9b31m");
+}
+
+TEST_CASE("characters of several bytes stay, other bytes above 127 are escaped") {
+  const std::string kept = "\xc3\xa9 \xe2\x82\xac \xf0\x9f\x98\x80 \xc2\xa0 \xed\x9f\xbf";
+  CHECK(printable(kept) == kept);
+  CHECK(printable("\x9b") == "\\x9b");  // C1 in Latin-1
+  CHECK(printable("a\xff") == "a\\xff");
+  CHECK(printable("\xc0\x9b") == "\\xc0\\x9b");           // overlong
+  CHECK(printable("\xe0\x82\x9b") == "\\xe0\\x82\\x9b");  // overlong
+  CHECK(printable("\xed\xa0\x80") == "\\xed\\xa0\\x80");  // a surrogate
+  CHECK(printable("\xf4\x90\x80\x80") == "\\xf4\\x90\\x80\\x80");
+  CHECK(printable("\xe2\x82") == "\\xe2\\x82");  // cut off
+}
+
+TEST_CASE("the part of a text that is UTF-8") {
+  CHECK(utf8_prefix("") == 0);
+  CHECK(utf8_prefix("a\xc3\xa9\n") == 4);
+  CHECK(utf8_prefix(std::string("a\0b", 3)) == 3);
+  CHECK(utf8_prefix("ab\xff"
+                    "cd") == 2);
+  CHECK(utf8_prefix("ab\xe2\x82") == 2);
+}
+
+TEST_CASE("the nearest name") {
+  const std::vector<std::string> names{"run", "check", "claims"};
+  CHECK(nearest("chek", names) == "check");
+  CHECK(nearest("claim", names) == "claims");
+  CHECK(nearest("experiment", names) == "");
+  CHECK(nearest("", names) == "");
+  CHECK(nearest("x", {}) == "");
+}

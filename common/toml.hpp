@@ -1,0 +1,29 @@
+#pragma once
+
+#ifdef GSOFA_HAVE_TOMLPLUSPLUS
+
+#include <stdexcept>
+
+namespace gsofa {
+
+/// An assertion of toml++ does not hold, as `matrices = [}` brings about. The text is the
+/// condition.
+class toml_assertion : public std::logic_error {
+ public:
+  using std::logic_error::logic_error;
+  [[noreturn]] static void fail(const char* condition) { throw toml_assertion(condition); }
+};
+
+}  // namespace gsofa
+
+// toml++ asserts what a malformed file need not fulfil. Its assertions throw, and do so in every
+// build: with NDEBUG it would promise the conditions to the compiler. Every file that uses toml++
+// includes it by this header, so that all have the same.
+#pragma push_macro("NDEBUG")
+#undef NDEBUG
+#define TOML_ASSERT(condition) \
+  ((condition) ? static_cast<void>(0) : ::gsofa::toml_assertion::fail(#condition))
+#include <toml++/toml.h>
+#pragma pop_macro("NDEBUG")
+
+#endif

@@ -1,0 +1,112 @@
+"""Records and other JSON Lines, read so that every fault names its file and line. Standard library only."""
+import json
+import math
+
+NUMBER = (int, float)
+NUMBERS = [NUMBER]
+# What a field must be if a line has it; a list is of one type.
+TYPES = {
+    "schema": int, "experiment": str, "host": str, "cpu": str, "gpus": [dict], "variant": str,
+    "device": str, "threads": int, "chunk_size": int, "wants": [str], "counting": bool, "status": str,
+    "reason": str, "samples_s": NUMBERS, "kind": str, "simulated": bool, "git.sha": str,
+    "git.dirty": bool, "mpi.ranks": int, "matrix.name": str, "matrix.n": int, "matrix.nnz": int,
+    "matrix.stand_in": bool, "ordering.col": str, "ordering.digest": str, "result.nnz_l": int,
+    "result.nnz_u": int, "result.fill": int, "schedule": str, "batch_barrier": bool, "nodes": int,
+    "gpus_per_node": int, "n": int, "makespan_s": NUMBER, "speedup": NUMBER, "dram_gb_per_s": NUMBER,
+    "predicted_work": NUMBERS, "series": {"*": NUMBERS}, "phases_s": {"*": NUMBER},
+    "counters": {"*": NUMBER}, "derived": {"*": NUMBER}, "options": {"*": (bool, int, str)},
+    "bytes_per_s": NUMBER, "gpu": str, "mem.device": {"*": NUMBER}, "mem.predicted": {"*": NUMBER},
+}
+# A line of simulate.py and one of profile.jsonl name their matrix; a simulated one counts its GPUs.
+TYPES_OF_NAMED = {"matrix": str, "gpus": int}
+WORDS = {str: "a string", bool: "true or false", int: "an integer", NUMBER: "a number", dict: "an object"}
+
+
+class BadLine(Exception):
+    """A file or one of its lines cannot be used; the message is one line."""
+
+
+class Object(dict):
+    """A JSON object that knows its place: a key that it lacks is a BadLine."""
+
+    def __init__(self, pairs, place):
+        super().__init__(pairs)
+        self.place = place
+
+    def __missing__(self, key):
+        raise BadLine(f"{self.place}: '{key}' is missing")
+
+
+def is_a(value, kind):
+    if isinstance(kind, list):
+        return isinstance(value, list) and all(is_a(v, kind[0]) for v in value)
+    if isinstance(kind, dict):
+        return isinstance(value, dict) and all(is_a(v, kind["*"]) for v in value.values())
+    if isinstance(value, bool):  # no number
+        return kind is bool or (isinstance(kind, tuple) and bool in kind)
+    return isinstance(value, kind)
+
+
+def words(kind):
+    if isinstance(kind, list):
+        return "an array, each item " + words(kind[0])
+    if isinstance(kind, dict):
+        return "an object, each value " + words(kind["*"])
+    return WORDS.get(kind, "a plain value")
+
+
+def check_types(line):
+    named = isinstance(line.get("matrix"), str) and "schema" not in line
+    for name, kind in (TYPES | TYPES_OF_NAMED if named else TYPES).items():
+        *outer, key = name.split(".")
+        value = line
+        for part in outer:
+            if named and part == "matrix":
+                value = {}
+            value = value.get(part, {})
+            if not isinstance(value, dict):
+                raise BadLine(f"{line.place}: '{part}' is not an object")
+        if key in value and not is_a(value[key], kind):
+            raise BadLine(f"{line.place}: '{name}' is not {words(kind)}")
+
+
+def finite(text):
+    value = float(text)
+    if not math.isfinite(value):
+        raise ValueError(f"{text} is no number of JSON")
+    return value
+
+
+def parse(data, place):
+    """The object that the bytes of a line hold."""
+    try:
+        value = json.loads(data.decode("utf-8"), object_pairs_hook=lambda pairs: Object(pairs, place),
+                           parse_float=finite, parse_constant=finite)
+    except json.JSONDecodeError as e:
+        raise BadLine(f"{place}: not JSON from column {e.colno} on: {e.msg}") from e
+    except (ValueError, RecursionError) as e:
+        raise BadLine(f"{place}: not JSON: {e}") from e
+    if not isinstance(value, Object):
+        raise BadLine(f"{place}: not a JSON object")
+    check_types(value)
+    return value
+
+
+def load(path):
+    """The object that is the whole of a file."""
+    try:
+        with open(path, "rb") as f:
+            return parse(f.read(), str(path))
+    except OSError as e:
+        raise BadLine(f"{path}: {e.strerror}") from e
+
+
+def read(path):
+    """The objects of a file, in order; each has its place, "file:line"."""
+    try:
+        with open(path, "rb") as lines:
+            for number, line in enumerate(lines, 1):
+                if line.strip():
+                    yield parse(line, f"{path}:{number}")
+    except OSError as e:
+        raise BadLine(f"{path}: {e.strerror}") from e

@@ -1,0 +1,80 @@
+#!/usr/bin/env python3
+"""Tests of json_lines.py, and of the committed files that it must read."""
+import copy
+import pathlib
+import sys
+import tempfile
+import unittest
+
+import json_lines
+
+HERE = pathlib.Path(__file__).resolve().parent
+
+
+class Read(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.file = pathlib.Path(folder.name) / "lines.jsonl"
+
+    def refused(self, line, reason):
+        self.file.write_bytes(b'{"schema": 1}\n\n' + line + b"\n")
+        with self.assertRaises(json_lines.BadLine) as caught:
+            list(json_lines.read(self.file))
+        text = str(caught.exception)
+        self.assertTrue(text.startswith(f"{self.file}:3: "), text)
+        self.assertIn(reason, text)
+        self.assertNotIn("\n", text)
+
+    def test_lines_that_are_no_json(self):
+        self.refused(b"{not json", "not JSON from column 2 on")
+        self.refused(b'{"a": "\xff"}', "not JSON")
+        self.refused(b'{"a": NaN}', "not JSON")
+        self.refused(b'{"a": -Infinity}', "not JSON")
+        self.refused(b'{"a": 1e999}', "not JSON")
+        self.refused(b"[" * 100000, "not JSON")
+        for other in (b"[1]", b"null", b"3", b'"text"'):
+            self.refused(other, "not a JSON object")
+
+    def test_values_of_a_wrong_type(self):
+        for line, reason in ((b'{"status": 3}', "'status' is not a string"),
+                             (b'{"counting": 1}', "'counting' is not true or false"),
+                             (b'{"threads": true}', "'threads' is not an integer"),
+                             (b'{"samples_s": 1}', "'samples_s' is not an array, each item a number"),
+                             (b'{"samples_s": ["1"]}', "'samples_s' is not an array"),
+                             (b'{"git": "sha"}', "'git' is not an object"),
+                             (b'{"matrix": {"name": 1}}', "'matrix.name' is not a string"),
+                             (b'{"schema": 1, "matrix": "m"}', "'matrix' is not an object"),
+                             (b'{"matrix": 1}', "'matrix' is not an object"),
+                             (b'{"gpus": ["H200"]}', "'gpus' is not an array, each item an object"),
+                             (b'{"matrix": "m", "gpus": []}', "'gpus' is not an integer"),
+                             (b'{"series": {"a": [null]}}', "'series' is not an object, each value")):
+            self.refused(line, reason)
+
+    def test_a_key_that_is_missing(self):
+        self.file.write_text('\n{"a": {"b": 1}}\n')
+        (line,) = json_lines.read(self.file)
+        for read in (lambda: line["c"], lambda: line["a"]["c"]):
+            with self.assertRaises(json_lines.BadLine) as caught:
+                read()
+            self.assertEqual(str(caught.exception), f"{self.file}:2: 'c' is missing")
+        self.assertEqual(copy.deepcopy(dict(line)), {"a": {"b": 1}})
+
+    def test_files(self):
+        for path in (self.file, self.file.parent):
+            for read in (lambda p: list(json_lines.read(p)), json_lines.load):
+                with self.assertRaises(json_lines.BadLine) as caught:
+                    read(path)
+                self.assertTrue(str(caught.exception).startswith(f"{path}: "))
+        self.file.write_text('{\n"a": 1\n}\n')
+        self.assertEqual(json_lines.load(self.file), {"a": 1})
+
+    def test_committed_files(self):
+        files = [f for f in HERE.rglob("*.jsonl")]
+        self.assertGreater(len(files), 10)
+        for file in files:
+            self.assertTrue(list(json_lines.read(file)), file)
+
+
+if __name__ == "__main__":
+    sys.exit(unittest.main())

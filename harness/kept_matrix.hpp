@@ -1,0 +1,23 @@
+#pragma once
+
+#include <filesystem>
+#include <string>
+
+#include "common/preparation_key.hpp"
+
+namespace gsofa {
+
+/// As load_matrix(), but kept in `folder`, if that is not empty: a file that was made from the same
+/// source (its sha256, or the spec and version of its generator) in the same way (key_of()) is
+/// read, any other is made again, which stderr is told. Throws input_error as load_matrix() does,
+/// if `folder` cannot be written, and if something else than a prepared matrix is in the file's
+/// place.
+prepared_pattern load_kept_matrix(const std::filesystem::path& folder, const std::string& spec,
+                                  const prepare_options& how);
+
+/// The file in `folder` that keeps a matrix prepared in this way: SPEC.ORDER.bin, and other names
+/// for other specs and orders.
+std::filesystem::path kept_file(const std::filesystem::path& folder, const std::string& spec,
+                                const prepare_options& how);
+
+}  // namespace gsofa

@@ -1,0 +1,103 @@
+"""Tests of the driver script ./testbed on a copy whose build is made of stand-ins; nothing is built."""
+
+import os
+import shutil
+import subprocess
+import tempfile
+import unittest
+from pathlib import Path
+
+TESTBED = Path(__file__).resolve().parent.parent / "testbed"
+
+CMAKE = """#!/bin/sh
+case $1 in
+  --version) echo cmake version 3.25.1 ;;
+  *) echo built >>"$CALLS" ;;
+esac
+"""
+GSOFA = """#!/bin/sh
+echo "gsofa $*" >>"$CALLS"
+exit ${CLAIMS_CODE:-0}
+"""
+PYTHON = """#!/bin/sh
+[ "$1" = -c ] || echo "python $*" >>"$CALLS"
+"""
+
+
+class TestbedTest(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.root = Path(folder.name)
+        shutil.copy(TESTBED, self.root / "testbed")
+        self.calls = self.root / "calls.txt"
+        for name, text in (("bin/cmake", CMAKE), ("bin/ninja", "#!/bin/sh\n"), ("bin/python", PYTHON),
+                           ("build/release/gsofa", GSOFA), ("build/release/build.ninja", "")):
+            path = self.root / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text)
+            path.chmod(0o755)
+
+    def call(self, *args, **variables):
+        env = {k: v for k, v in os.environ.items() if k not in ("CI", "GSOFA_PRESET")}
+        env |= {"PATH": f"{self.root}/bin:{env['PATH']}", "GSOFA_NO_INSTALL": "1", "GSOFA_JOBS": "1",
+                "PYTHON": str(self.root / "bin/python"), "CALLS": str(self.calls)} | variables
+        return subprocess.run([str(self.root / "testbed"), *args], capture_output=True, text=True,
+                              env=env, timeout=60)
+
+    def called(self):
+        return self.calls.read_text().splitlines() if self.calls.exists() else []
+
+    def refused(self, code, reason, *args, **variables):
+        done = self.call(*args, **variables)
+        self.assertEqual(done.returncode, code, done.stderr)
+        self.assertIn(reason, done.stderr)
+        self.assertEqual(done.stderr.count("\n"), 1, done.stderr)
+
+    def test_help_of_every_command_does_nothing_else(self):
+        listed = self.call("help").stdout
+        for command in ("reproduce", "test", "plots", "report", "build", "help"):
+            self.assertIn(f"\n  {command} ", listed)
+            for option in ("--help", "-h"):
+                for args in ([option], ["x", option]):
+                    done = self.call(command, *args)
+                    self.assertEqual((done.returncode, done.stderr), (0, ""), command)
+                    self.assertTrue(done.stdout.startswith(f"Usage: ./testbed {command} "), done.stdout)
+        self.assertEqual(self.called(), [])
+
+    def test_help_of_the_program_is_its_own(self):
+        self.assertEqual(self.call("gsofa", "--help").returncode, 0)
+        self.assertEqual(self.call("claims", "-h").returncode, 0)
+        self.assertEqual(self.called(), ["built", "gsofa --help", "built", "gsofa claims -h"])
+
+    def test_unknown_arguments(self):
+        for command in ("report", "build", "plots", "reproduce"):
+            self.refused(2, "--nosuch", command, "--nosuch")
+        self.refused(2, "too many arguments", "build", "x")
+        self.refused(2, "too many arguments", "report", "x", "y")
+        self.refused(2, "too many arguments", "plots", "x", "y", "z")
+        self.assertEqual(self.call("nosuch").returncode, 2)
+        self.assertEqual(self.called(), [])
+
+    def test_control_characters_are_not_printed(self):
+        for args in (["no\x1b[31msuch"], ["build", "-\x1b[31m"], ["reproduce", "--only", "\x1b[31m"]):
+            done = self.call(*args)
+            self.assertEqual(done.returncode, 2)
+            self.assertNotIn("\x1b", done.stdout + done.stderr)
+
+    def test_report(self):
+        done = self.call("report")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual(self.called()[1], "gsofa claims --json --check")
+        self.assertTrue(self.called()[2].startswith("python "), self.called())
+
+    def test_a_report_that_fails_says_why(self):
+        self.refused(1, "a verdict in paper/claims.toml is not what", "report", CLAIMS_CODE="1")
+        for code in (2, 4, 139):
+            self.refused(code, f"gsofa claims failed to run (exit status {code})", "report",
+                         CLAIMS_CODE=str(code))
+        self.assertFalse([c for c in self.called() if c.startswith("python")])
+
+
+if __name__ == "__main__":
+    unittest.main()
