@@ -21,6 +21,7 @@ exit ${CLAIMS_CODE:-0}
 """
 PYTHON = """#!/bin/sh
 [ "$1" = -c ] || echo "python $*" >>"$CALLS"
+[ "$2" != --parse-only ] || exit ${PARSE_CODE:-0}
 """
 
 
@@ -97,6 +98,16 @@ class TestbedTest(unittest.TestCase):
             self.refused(code, f"gsofa claims failed to run (exit status {code})", "report",
                          CLAIMS_CODE=str(code))
         self.assertFalse([c for c in self.called() if c.startswith("python")])
+
+    def test_soak_builds_its_programs_and_passes_its_arguments_on(self):
+        self.assertEqual(self.call("soak", "1", "--seed", "3", GSOFA_PRESET="release").returncode, 0)
+        script = f"python {self.root}/harness/soak/soak.py"
+        self.assertEqual(self.called(), [f"{script} --parse-only 1 --seed 3", "built",
+                                         f"{script} --build {self.root}/build/release 1 --seed 3"])
+
+    def test_soak_refuses_arguments_before_it_builds(self):
+        self.assertEqual(self.call("soak", "--nosuch", PARSE_CODE="2").returncode, 2)
+        self.assertEqual(len(self.called()), 1)
 
 
 if __name__ == "__main__":
