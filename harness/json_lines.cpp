@@ -86,7 +86,8 @@ std::string dotted(const char* pointer) {
 
 }  // namespace
 
-void read_json_lines(const std::filesystem::path& file, const std::function<void(json)>& use) {
+void read_json_lines(const std::filesystem::path& file, const std::function<void(json)>& use,
+                     cut_off_line last) {
   std::error_code ignored;
   if (std::filesystem::is_directory(file, ignored)) {
     throw input_error(file.string() + ": is a directory");
@@ -96,6 +97,7 @@ void read_json_lines(const std::filesystem::path& file, const std::function<void
   std::string line;
   for (long number = 1; std::getline(in, line); ++number) {
     if (line.empty()) continue;
+    if (last == cut_off_line::pass_over && in.eof() && !json::accept(line)) break;
     try {
       use(parse_object(line));
     } catch (const json::exception& e) {

@@ -122,7 +122,7 @@ std::set<std::string> recorded_keys(const std::filesystem::path& file) {
   std::set<std::string> keys;
   std::error_code ignored;
   if (!std::filesystem::exists(file, ignored)) return keys;
-  read_json_lines(file, [&](const json& record) {
+  const auto use = [&](const json& record) {
     require_fields(record, {{"/schema", json_type::integer},
                             {"/status", json_type::text},
                             {"/git/sha", json_type::text},
@@ -142,7 +142,8 @@ std::set<std::string> recorded_keys(const std::filesystem::path& file) {
                                     record_schema));
     }
     if (record.at("status") != "skipped") keys.insert(record_key(record));
-  });
+  };
+  read_json_lines(file, use, cut_off_line::pass_over);
   return keys;
 }
 
