@@ -322,7 +322,10 @@ class Soak:
                 if line.startswith("failed: case "):
                     number = int(line.split()[2].rstrip(":"))
                     numbers.append(number)
-                    again = (f"{self.oracle} --seed={self.seed} --first={number} --cases=1 "
+                    # Threads that meet need company.
+                    begin, cases = ((number, 1) if "--threads=8" not in more
+                                    else (max(0, number - 200), 400))
+                    again = (f"{self.oracle} --seed={self.seed} --first={begin} --cases={cases} "
                              f"{' '.join(more)}")
                     cause = next((w.strip() for w in done.err.splitlines()
                                   if any(d in w for d in DIED)), "")
