@@ -170,7 +170,7 @@ class Soak:
         self.alike[kind] = self.alike.get(kind, 0) + 1
         if self.alike[kind] > MOST_SAVED:
             return
-        place = self.saved / f"{len(self.failures) + 1:02d}-{part}-{what}"
+        place = self.saved / f"{len(self.failures) + 1:02d}-{part}-{what}".replace(" ", "_")
         place.mkdir(parents=True, exist_ok=True)
         for path in keep:
             if path.is_dir():
