@@ -138,7 +138,7 @@ class Soak:
         self.seed = options.seed
         self.case = options.case
         self.jobs = options.jobs
-        self.libfuzzer = options.libfuzzer
+        self.libfuzzer = options.libfuzzer and options.libfuzzer.resolve()
         self.targets = options.target
         self.gsofa = self.build / "gsofa"
         self.fuzzer = self.build / "harness/soak/gsofa_fuzz"
