@@ -27,8 +27,6 @@
 #include "common/preprocess.hpp"
 #include "common/random.hpp"
 #include "harness/case_plan.hpp"
-#include "harness/claim_records.hpp"
-#include "harness/claims.hpp"
 #include "harness/commands.hpp"
 #include "harness/datasets.hpp"
 #include "harness/experiment.hpp"
@@ -440,7 +438,7 @@ texts checkpoint_seeds() {
   return seeds;
 }
 
-// --- specs, claims, records, options -----------------------------------------------------------
+// --- specs, records, options -------------------------------------------------------------------
 
 std::string read_experiment_spec(std::string_view bytes) {
   try {
@@ -488,90 +486,11 @@ texts dataset_seeds() {
           "\"gen:diagonal:n=3\"\npaper = {order = 4, nnz = 7, symmetry = 0.5, fill_ratio = 2.5}\n"};
 }
 
-// Answers every leaf with a number of its own.
-std::optional<double> fake_measurement(const claim_leaf& leaf, const std::string& matrix) {
-  const std::size_t h =
-      chance(leaf.name + matrix + (leaf.arguments.empty() ? "" : leaf.arguments[0]));
-  if (h % 5 == 0) return std::nullopt;
-  return static_cast<double>(h % 1000) / 10;
-}
-
-std::string read_claim_file(std::string_view bytes) {
-  try {
-    const claim_file file = read_claims(scratch().put(bytes));
-    std::string refusal;
-    for (const claim& c : file.claims) {
-      try {
-        judge(c, file, fake_measurement, [](const std::string& m) { return m == "HM"; });
-      } catch (const input_error& e) {
-        refusal = checked(e);
-      }
-    }
-    return refusal;
-  } catch (const error& e) {
-    return checked(e);
-  }
-}
-
-texts claim_seeds() {
-  return {
-      "[sets]\nall = [\"AU\", \"HM\"]\nsmall = [\"HM\"]\n\n[records]\npaper = [\"r\"]\n\n[define]\n"
-      "ratio = \"time(a) / time(b, x=1)\"\n\n[[claim]]\nid = \"c1\"\nitem = \"fig10\"\nwhere = "
-      "\"6.1\"\nsays = \"faster\"\npaper = 2.5\nunit = \"x\"\nmeasure = \"geomean(all: $ratio)\"\n"
-      "shape = \"> 1\"\ntolerance = 0.2\nverdict = \"reproduced\"\n",
-      "[[claim]]\nid = \"c2\"\nitem = \"i\"\nsays = \"s\"\npaper = \"AU\"\nmeasure = "
-      "\"argmax({AU,HM}: mem(device_peak, v))\"\nby_construction = true\n"};
-}
-
-std::string read_expression(std::string_view bytes) {
-  const claim_expression::definitions defined{{"d", "time(a) / 2"}, {"loop", "$loop + 1"}};
-  const claim_expression::matrix_sets sets{{"all", {"AU", "HM"}}, {"none", {}}};
-  try {
-    const claim_value v =
-        claim_expression::parse(std::string(bytes), defined, sets).evaluate(fake_measurement);
-    require(v.measured.size() <= v.asked.size(), "nothing is measured that was not asked for");
-    return "";
-  } catch (const input_error& e) {
-    return checked(e);
-  }
-}
-
-texts expression_seeds() {
-  return {"geomean(all: time(a) / $d)",
-          "which({AU,HM}: phase(traverse, v, k=1) >= 2.5e-1 * (1 + 2))",
-          "at(AU: result(fill, v)) - 1",
-          "fraction(none: 1 < 2)",
-          "max(all: $loop)",
-          "argmin(all: matrix(paper.order))",
-          "median(all: mean(all: 3))"};
-}
-
 std::string read_records(std::string_view bytes) {
   const fs::path& file = scratch().put(bytes);
-  std::string refusal;
   try {
     recorded_keys(file);
-  } catch (const input_error& e) {
-    refusal = checked(e);
-  }
-  try {
-    const claim_records records({file});
-    for (const auto& [name, arguments] :
-         std::vector<std::pair<std::string, texts>>{{"time", {"cpu_maxid"}},
-                                                    {"mem", {"device_peak", "cpu_maxid"}},
-                                                    {"phase", {"traverse", "cpu_maxid"}},
-                                                    {"result", {"fill", "cpu_maxid"}},
-                                                    {"series_max", {"edges", "cpu_maxid"}},
-                                                    {"counter", {"edges", "cpu_maxid"}},
-                                                    {"bare", {"cpu_maxid"}},
-                                                    {"matrix", {"n"}},
-                                                    {"profile", {"throughput", "cpu_maxid"}}}) {
-      std::ignore = records.answer({name, arguments, {}}, "AU");
-    }
-    std::ignore = records.is_stand_in("AU");
-    std::ignore = records.machine();
-    std::ignore = records.commits();
-    return refusal;
+    return "";
   } catch (const input_error& e) {
     return checked(e);
   }
@@ -622,7 +541,6 @@ std::string read_command_line(std::string_view bytes) {
   add_prepare_command(app, action);
   add_info_command(app, action);
   add_experiment_command(app, action);
-  add_claims_command(app, action);
   try {
     app.parse(static_cast<int>(argv.size()), argv.data());
     require(static_cast<bool>(action), "a command line that parses says what to do");
@@ -644,7 +562,6 @@ texts command_line_seeds() {
       "check\n--suite\nfull\n--seed\n2\n--patterns\n6\n--variant\ncpu_maxid\n--save\nd",
       "info\n--matrix\ngen:grid5:nx=4\n--json\n--no-fill",
       "list\n--json\n--planted",
-      "claims\n--item\nfig10\n--records\npaper=x\n--check\n--json",
       "--version",
       "--help"};
 }
@@ -714,8 +631,6 @@ const std::vector<fuzz_target>& fuzz_targets() {
       {"generator", " ,:=", generator_seeds, read_generator},
       {"experiment", " \n,=\"[]", experiment_seeds, read_experiment_spec},
       {"datasets", " \n,=\"[]", dataset_seeds, read_datasets},
-      {"claims", " \n,=\"[]", claim_seeds, read_claim_file},
-      {"claim_expression", " ,:=(){}$", expression_seeds, read_expression},
       {"records", " \n,:{}\"[]", record_seeds, read_records},
       {"command_line", "\n=", command_line_seeds, read_command_line},
       {"case_options", " \n,=.", case_option_seeds, read_case_options},
