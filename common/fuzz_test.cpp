@@ -6,7 +6,6 @@
 #include <cctype>
 #include <fstream>
 #include <iterator>
-#include <random>
 #include <set>
 #include <sstream>
 #include <string>
@@ -15,173 +14,17 @@
 
 #include "common/digest.hpp"
 #include "common/file.hpp"
+#include "common/fuzz_mutator.hpp"
 #include "common/matrix_market.hpp"
 #include "common/prepared.hpp"
 
 namespace {
 
 using namespace gsofa;
+using fuzz::mutator;
+const std::vector<std::string>& seeds = fuzz::matrix_market_seeds;
 
 constexpr std::int64_t memory_limit = std::int64_t{8} << 20;
-
-const std::vector<std::string> seeds{
-    "%%MatrixMarket matrix coordinate real general\n% comment\n4 5 6\n1 1 1.0\n2 1 -2.5e3\n"
-    "3 2 0\n1 3 7\n4 4 1E-10\n2 5 .5\n",
-    "%%MatrixMarket matrix coordinate pattern symmetric\n5 5 6\n1 1\n3 1\n2 2\n5 2\n4 4\n5 4\n",
-    "%%MatrixMarket matrix coordinate integer skew-symmetric\r\n4 4 3\r\n2 1 5\r\n4 1 -6\r\n"
-    "3 2 7\r\n",
-    "%%MatrixMarket matrix coordinate complex hermitian\n3 3 4\n3 3 1 0\n2 1 1 -1\n1 1 2 0\n"
-    "3 2 0 1",
-    "%%MatrixMarket matrix coordinate pattern general\n0 0 0\n",
-};
-
-const std::vector<std::string> nasty_words{"-1",
-                                           "0",
-                                           "1",
-                                           "2",
-                                           "2147483647",
-                                           "2147483648",
-                                           "4294967295",
-                                           "4294967297",
-                                           "1000000000000000000",
-                                           "9223372036854775807",
-                                           "9223372036854775808",
-                                           "18446744073709551617",
-                                           "99999999999999999999999999999999",
-                                           "1e5",
-                                           "1.5",
-                                           "nan",
-                                           "-NaN",
-                                           "inf",
-                                           "-Infinity",
-                                           "1e999",
-                                           "0x10",
-                                           "+3",
-                                           "%",
-                                           "%%MatrixMarket",
-                                           "array",
-                                           "general",
-                                           "symmetric",
-                                           "pattern",
-                                           "vector",
-                                           "",
-                                           "\n",
-                                           "\r",
-                                           "\t",
-                                           std::string(1, '\0'),
-                                           "\xff\xfe",
-                                           "1 1 1\n1 1 1\n"};
-
-class mutator {
- public:
-  explicit mutator(unsigned seed) : random_(seed) {}
-
-  std::size_t below(std::size_t n) { return n == 0 ? 0 : random_() % n; }
-
-  std::string text(std::string t) {
-    for (std::size_t rounds = 1 + below(4); rounds > 0; --rounds) t = text_once(t);
-    return t;
-  }
-
-  std::string bytes(std::string t) {
-    for (std::size_t rounds = 1 + below(3); rounds > 0; --rounds) bytes_once(t);
-    return t;
-  }
-
- private:
-  static std::vector<std::string> lines_of(const std::string& t) {
-    std::vector<std::string> lines;
-    std::istringstream in(t);
-    for (std::string line; std::getline(in, line);) lines.push_back(line);
-    return lines;
-  }
-  static std::string joined(const std::vector<std::string>& lines, const std::string& end) {
-    std::string t;
-    for (const std::string& line : lines) {
-      t += line;
-      t += end;
-    }
-    return t;
-  }
-
-  std::string text_once(std::string t) {
-    std::vector<std::string> lines = lines_of(t);
-    switch (below(9)) {
-      case 0:  // a word replaced
-      case 1:
-      case 2: {
-        const std::size_t begin = t.find_first_not_of(" \r\n\t", below(t.size()));
-        if (begin == std::string::npos) return t;
-        const std::size_t end = std::min(t.find_first_of(" \r\n\t", begin), t.size());
-        return t.replace(begin, end - begin, nasty_words[below(nasty_words.size())]);
-      }
-      case 3: {  // a word inserted
-        const std::size_t where = below(t.size() + 1);
-        return t.insert(where, nasty_words[below(nasty_words.size())]);
-      }
-      case 4:  // a line repeated elsewhere
-        if (!lines.empty()) {
-          const std::string line = lines[below(lines.size())];
-          lines.insert(lines.begin() + static_cast<std::ptrdiff_t>(below(lines.size() + 1)), line);
-        }
-        return joined(lines, "\n");
-      case 5:  // a line lost
-        if (!lines.empty()) {
-          lines.erase(lines.begin() + static_cast<std::ptrdiff_t>(below(lines.size())));
-        }
-        return joined(lines, "\n");
-      case 6:  // entries in another order
-        if (lines.size() > 3) std::shuffle(lines.begin() + 3, lines.end(), random_);
-        return joined(lines, "\n");
-      case 7:  // other line ends
-        return joined(lines, below(2) == 0 ? "\r\n" : " \t\n\n");
-      default:
-        bytes_once(t);
-        return t;
-    }
-  }
-
-  void bytes_once(std::string& t) {
-    const std::size_t k = below(t.size());
-    switch (below(6)) {
-      case 0:
-        t.resize(k);
-        break;
-      case 1:
-        if (!t.empty()) t[k] = static_cast<char>(t[k] ^ (1 << below(8)));
-        break;
-      case 2:
-        if (!t.empty()) t[k] = static_cast<char>(below(256));
-        break;
-      case 3:
-        t.erase(k, below(16));
-        break;
-      case 4:
-        for (std::size_t n = below(16); n > 0; --n) t.insert(k, 1, static_cast<char>(below(256)));
-        break;
-      default:
-        // A word of the machine replaced by an extreme one.
-        if (t.size() >= 8) {
-          const std::vector<std::uint64_t> extremes{0,
-                                                    1,
-                                                    0xffffffffffffffff,
-                                                    0x7fffffffffffffff,
-                                                    0x8000000000000000,
-                                                    0x7fffffff,
-                                                    0x80000000,
-                                                    0xffffffff,
-                                                    std::uint64_t{1} << 61,
-                                                    t.size()};
-          const std::uint64_t word = extremes[below(extremes.size())];
-          const std::size_t size = below(2) == 0 ? 4 : 8;
-          t.replace(k / size * size, size, std::string(reinterpret_cast<const char*>(&word), size));
-        }
-        break;
-    }
-  }
-
-  std::mt19937 random_;
-};
 
 void put(const std::filesystem::path& file, const std::string& text) {
   std::filesystem::remove(file);  // some file systems flush a file that is truncated and rewritten

@@ -348,8 +348,7 @@ void job::join(int launched, double limit) {
   MPI_Allgather(&first, 1, MPI_INT, firsts.data(), 1, MPI_INT, MPI_COMM_WORLD);
   std::vector<int> nodes = firsts;
   std::ranges::sort(nodes);
-  const auto repeated = std::ranges::unique(nodes);
-  nodes.erase(repeated.begin(), repeated.end());
+  nodes.erase(std::unique(nodes.begin(), nodes.end()), nodes.end());
   ranks_per_node_.clear();
   for (const int f : nodes) {
     if (f == first) node_ = static_cast<int>(ranks_per_node_.size());

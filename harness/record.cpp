@@ -179,7 +179,7 @@ std::string record_key(const json& record) {
   key.push_back(record.at("git").at("dirty"));
   key.push_back(record.at("host"));
   key.push_back(record.at("matrix").at("name"));
-  key.push_back(record.at("ordering").at("digest"));
+  for (const char* name : {"row", "col", "digest"}) key.push_back(record.at("ordering").at(name));
   for (const char* name : {"variant", "options", "threads", "chunk_size", "counting"}) {
     key.push_back(record.at(name));
   }

@@ -129,6 +129,8 @@ std::set<std::string> recorded_keys(const std::filesystem::path& file) {
                             {"/git/dirty", json_type::flag},
                             {"/host", json_type::text},
                             {"/matrix/name", json_type::text},
+                            {"/ordering/row", json_type::text},
+                            {"/ordering/col", json_type::text},
                             {"/ordering/digest", json_type::text},
                             {"/variant", json_type::text},
                             {"/options", json_type::object},

@@ -21,6 +21,7 @@ echo "gsofa $*" >>"$CALLS"
 PYTHON = """#!/bin/sh
 [ "$1" = -c ] && exit
 echo "python $*" >>"$CALLS"
+[ "$2" != --parse-only ] || exit ${PARSE_CODE:-0}
 exit ${PYTHON_CODE:-0}
 """
 
@@ -116,6 +117,16 @@ class TestbedTest(unittest.TestCase):
             done = self.call("plots", "x/records.jsonl", PYTHON_CODE=str(code))
             self.assertEqual(done.returncode, status, done.stderr)
             self.assertEqual(self.called()[-1], f"python {self.root}/paper/results.py --records {page}")
+
+    def test_soak_builds_its_programs_and_passes_its_arguments_on(self):
+        self.assertEqual(self.call("soak", "1", "--seed", "3", GSOFA_PRESET="release").returncode, 0)
+        script = f"python {self.root}/harness/soak/soak.py"
+        self.assertEqual(self.called(), [f"{script} --parse-only 1 --seed 3", "built",
+                                         f"{script} --build {self.root}/build/release 1 --seed 3"])
+
+    def test_soak_refuses_arguments_before_it_builds(self):
+        self.assertEqual(self.call("soak", "--nosuch", PARSE_CODE="2").returncode, 2)
+        self.assertEqual(len(self.called()), 1)
 
 
 if __name__ == "__main__":

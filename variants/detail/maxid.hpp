@@ -284,8 +284,7 @@ class maxid_engine {
     if (!settings_.atomic_minimum) {
       // Every writer of a level believes it won; without this their copies multiply per level.
       std::ranges::sort(queue_, {}, [](const item& f) { return std::pair(f.slot, f.vertex); });
-      const auto copies = std::ranges::unique(queue_);
-      queue_.erase(copies.begin(), copies.end());
+      queue_.erase(std::unique(queue_.begin(), queue_.end()), queue_.end());
     }
     queue_peak_ = std::max(queue_peak_, static_cast<offset_t>(queue_.size()));
   }

@@ -1,0 +1,59 @@
+#include <execinfo.h>
+#include <unistd.h>
+
+#include <array>
+#include <csignal>
+#include <cstdlib>
+#include <exception>
+#include <fstream>
+#include <string>
+
+#include "harness/cli.hpp"
+#include "harness/soak/allocations.hpp"
+
+namespace {
+
+// The call stack on stderr, by which soak.py tells a library's crash from one of the program.
+void print_stack() {
+  std::array<void*, 48> frames{};
+  ::backtrace_symbols_fd(frames.data(), ::backtrace(frames.data(), static_cast<int>(frames.size())),
+                         STDERR_FILENO);
+}
+
+[[noreturn]] void terminated() {
+  gsofa::soak::unwatch_allocations();
+  print_stack();
+  std::abort();
+}
+
+extern "C" void crashed(int signal) {
+  gsofa::soak::unwatch_allocations();
+  print_stack();
+  std::signal(signal, SIG_DFL);
+  std::raise(signal);
+}
+
+}  // namespace
+
+// The program with allocations that fail. $GSOFA_FAIL_ALLOCATION is the number of the one that does
+// ("17"; "17+": it and all after it), counted from the beginning of main(); the number of them all
+// is written to the file that $GSOFA_COUNT_ALLOCATIONS names.
+int main(int argc, char** argv) {
+  std::array<void*, 1> loads_what_it_needs{};
+  ::backtrace(loads_what_it_needs.data(), 1);
+  std::set_terminate(terminated);
+  std::signal(SIGSEGV, crashed);
+  gsofa::soak::allocation_rule rule;
+  if (const char* text = std::getenv("GSOFA_FAIL_ALLOCATION")) {
+    char* end = nullptr;
+    rule.first = std::strtoll(text, &end, 10);
+    rule.all_after = *end == '+';
+  }
+  gsofa::soak::watch_allocations(rule);
+  const int code = gsofa::run_program(argc, argv);
+  const std::int64_t count = gsofa::soak::unwatch_allocations();
+  if (const char* file = std::getenv("GSOFA_COUNT_ALLOCATIONS")) {
+    std::ofstream(file) << count << '\n';
+  }
+  return code;
+}

@@ -1,0 +1,27 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace gsofa::soak {
+
+/// A reader of bytes that nobody vouches for.
+struct fuzz_target {
+  std::string name;
+  std::string delimiters;               ///< between the words of its text; empty: it reads no text
+  std::vector<std::string> (*seeds)();  ///< inputs to begin from
+  /// Reads `bytes` and checks what must then hold. Returns the message of the refusal, or "" if
+  /// they were accepted. Ends the process where something does not hold; an exception that escapes
+  /// is a fault too.
+  std::string (*read)(std::string_view bytes);
+};
+
+/// All of them; one whose name begins with "planted_" has a fault that must be found.
+const std::vector<fuzz_target>& fuzz_targets();
+
+/// No allocation of more bytes succeeds while a target reads, so that what a few bytes of input can
+/// ask for stays small.
+inline constexpr std::size_t largest_allocation = std::size_t{4} << 20;
+
+}  // namespace gsofa::soak

@@ -1,0 +1,104 @@
+"""Tests of soak.py: what it must notice, it notices. $GSOFA_BUILD is the folder of the build."""
+
+import json
+import os
+import re
+import subprocess
+import sys
+import tempfile
+import unittest
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE))
+import soak  # noqa: E402
+
+BUILD = Path(os.environ.get("GSOFA_BUILD", "build/ci"))
+
+
+class NoticeTest(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = Path(folder.name)
+
+    def write(self, name, text):
+        path = self.folder / name
+        path.write_text(text)
+        return path
+
+    def record(self, **changes):
+        return {"matrix": {"name": "m"}, "ordering": {"col": "amd"}, "variant": "v", "options": {},
+                "chunk_size": 1, "counting": False, "status": "pass", "result": {"fill": 1}, **changes}
+
+    def test_torn_and_broken_records(self):
+        line = json.dumps(self.record())
+        self.assertEqual(soak.json_lines(self.folder / "absent"), [])
+        self.assertEqual(len(soak.json_lines(self.write("whole", line + "\n" + line + "\n"))), 2)
+        for text in (line, line + "\n" + line[:20], line[:20] + line + "\n", "x\n"):
+            with self.assertRaises(soak.Failed):
+                soak.json_lines(self.write("broken", text))
+
+    def test_a_case_that_is_recorded_twice(self):
+        self.assertEqual(len(soak.results([self.record(), self.record(variant="w")])), 2)
+        with self.assertRaises(soak.Failed):
+            soak.results([self.record(), self.record(status="fail")])
+
+    def test_part_files(self):
+        self.write("m.part00000of00002.L.mtx", "")
+        soak.require_no_parts(self.folder)
+        self.write(".p.part-12-0", "")
+        with self.assertRaises(soak.Failed):
+            soak.require_no_parts(self.folder)
+
+    def test_how_a_program_may_end(self):
+        def done(code, err=""):
+            return soak.Done(["p"], code, "", err)
+
+        done(4, "note\ngsofa: error: x\n").require_refused()
+        for code, err in ((0, ""), (4, ""), (4, "gsofa: error: x\ngsofa: error: y\n"),
+                          (1, "gsofa: error: x\n"), (-6, "gsofa: error: x\n"),
+                          (4, "gsofa: error: x\nx.cpp:1:2: runtime error: overflow\n")):
+            with self.assertRaises(soak.Failed):
+                done(code, err).require_refused()
+        for code, err in ((-9, ""), (99, ""), (0, "==1==ERROR: LeakSanitizer: 1 byte\n")):
+            with self.assertRaises(soak.Failed):
+                done(code, err).require_alive()
+
+    def test_crashes_of_libraries(self):
+        own = "/b/gsofa_failing"
+        runtime = "/lib/libc.so.6(abort+0x10)[0x1]\n/lib/libstdc++.so.6(+0x22)[0x2]\n"
+        self.assertTrue(soak.died_outside(own, runtime + "/lib/libmetis.so.5(f+0x3)[0x3]\n"))
+        self.assertFalse(soak.died_outside(own, runtime))
+        names = {"0x1": "gsofa::f()", "0x2": "nlohmann::g()", "0x3": "crashed"}
+        before = soak.names_of
+        self.addCleanup(setattr, soak, "names_of", before)
+        soak.names_of = lambda program, offsets: {at: names[at] for at in offsets}
+        stack = [f"{own}(+{at})[0x7]\n" for at in ("0x3", "0x2", "0x1")]
+        self.assertTrue(soak.died_outside(own, stack[0] + runtime + stack[1] + stack[2]))
+        self.assertFalse(soak.died_outside(own, stack[0] + stack[2] + stack[1]))
+
+    def test_a_planted_fault_is_found_saved_and_found_again(self):
+        done = subprocess.run(
+            [sys.executable, HERE / "soak.py", "--build", BUILD, "--seconds", "3", "--seed", "1",
+             "--only", "fuzz", "--target", "planted_fault", "--out", self.folder / "saved"],
+            capture_output=True, text=True, timeout=300)
+        self.assertEqual(done.returncode, 1, done.stdout + done.stderr)
+        self.assertRegex(done.stdout, r"fuzz +planted_fault +[0-9]+ +[1-9]")
+        again = re.search(r"again by (.*)", done.stdout).group(1).split()
+        self.assertTrue(again[-1].startswith(str(self.folder / "saved")))
+        repeated = subprocess.run(again, capture_output=True, text=True, timeout=300)
+        self.assertNotEqual(repeated.returncode, 0)
+        self.assertIn("the planted property", repeated.stderr)
+
+    def test_the_oracle_finds_a_planted_fault(self):
+        oracle = BUILD / "harness/soak/gsofa_soak_oracle"
+        for planted, code in ((["--planted"], 1), ([], 0)):
+            done = subprocess.run([oracle, "--seed=1", "--cases=40", *planted], capture_output=True,
+                                  text=True, timeout=300)
+            self.assertEqual(done.returncode, code, done.stdout + done.stderr)
+            self.assertEqual("counts of row 7 differ" in done.stdout, code == 1)
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)
