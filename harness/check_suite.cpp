@@ -74,6 +74,8 @@ check_suite find_suite(const std::string& name) {
 
 check_plan::check_plan(const check_options& options)
     : options_(options), suite_(find_suite(options.suite)) {
+  // A folder that is not there is refused before anything runs.
+  if (!options_.prepared.empty()) static_cast<void>(files_of(options_.prepared));
   if (!options_.matrix.empty()) {
     specials_.push_back(read_alone(options_.matrix));
     special_ = 1;

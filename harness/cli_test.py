@@ -551,6 +551,7 @@ class BadInputTest(CliTest):
         self.assert_refused(BAD_INPUT, "run", "--matrix", missing, mention=[missing])
         self.assert_refused(BAD_INPUT, "run", "--matrix", str(self.folder))
         self.assert_refused(BAD_INPUT, "info", "--matrix", missing, mention=[missing])
+        self.assert_refused(BAD_INPUT, "check", "--prepared", missing, mention=[missing])
         self.assert_refused(BAD_INPUT, "prepare", "--matrix", missing, "--out", "x")
         no_toml = "cannot read TOML" in call("run", "--matrix", "no_such").stderr
         self.assert_refused(UNAVAILABLE if no_toml else BAD_INPUT, "experiment",
