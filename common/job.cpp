@@ -140,11 +140,14 @@ constexpr const char* wait_names[] = {
     "none",      "barrier",          "broadcast",         "reduction", "sending to rank 0",
     "gathering", "comparing errors", "the end of the job"};
 
-// A rank's line of the board that the ranks of a node share.
-struct alignas(64) board_line {
+// A rank's line of the board that the ranks of a node share. MPI aligns a window for any basic type,
+// not for a cache line; the lines are that long, so that at most two ranks share one.
+struct board_line {
   std::atomic<std::uint64_t> moves;  // begun and ended waits
   std::atomic<std::uint32_t> what;   // wait_kind
+  std::array<char, 52> unused;
 };
+static_assert(sizeof(board_line) == 64);
 static_assert(std::atomic<std::uint64_t>::is_always_lock_free);
 
 }  // namespace

@@ -70,6 +70,8 @@ class NoticeTest(unittest.TestCase):
         runtime = "/lib/libc.so.6(abort+0x10)[0x1]\n/lib/libstdc++.so.6(+0x22)[0x2]\n"
         self.assertTrue(soak.died_outside(own, runtime + "/lib/libmetis.so.5(f+0x3)[0x3]\n"))
         self.assertFalse(soak.died_outside(own, runtime))
+        self.assertTrue(soak.died_outside(
+            own, runtime + "/lib/libstdc++.so.6(_ZNSt10filesystem7__cxx114path9_M_appendEv+0x1)[0x4]\n"))
         names = {"0x1": "gsofa::f()", "0x2": "nlohmann::g()", "0x3": "crashed"}
         before = soak.names_of
         self.addCleanup(setattr, soak, "names_of", before)
