@@ -601,7 +601,6 @@ class BadInputTest(CliTest):
                 self.assert_refused(UNAVAILABLE, "run", "--matrix", self.small, "--variant",
                                     v["name"], mention=[v["name"]])
 
-
     def test_specs(self):
         if "cannot read TOML" in call("run", "--matrix", "no_such").stderr:
             self.skipTest("built without toml++")
@@ -618,7 +617,7 @@ class BadInputTest(CliTest):
         resume = ("run", "--matrix", self.small, "--out", out, "--resume")
         self.assert_refused(BAD_INPUT, *resume, mention=["records.jsonl:2: not a record: 'git.sha'"])
         for line in ("{", "[]", "null", "3", '{"schema": "1"}', "[" * 100000):
-            self.write("records.jsonl", line)
+            self.write("records.jsonl", line + "\n")
             self.assert_refused(BAD_INPUT, *resume, mention=["records.jsonl:1: not "])
 
 
