@@ -143,7 +143,8 @@ std::set<std::string> recorded_keys(const std::filesystem::path& file) {
       throw input_error(fmt::format("schema {}, this program reads {}", record.at("schema").dump(),
                                     record_schema));
     }
-    if (record.at("status") != "skipped") keys.insert(record_key(record));
+    const json& status = record.at("status");
+    if (status != "skipped" && status != "error") keys.insert(record_key(record));
   };
   read_json_lines(file, use, cut_off_line::pass_over);
   return keys;

@@ -23,7 +23,7 @@ class record_file {
   std::filesystem::path file_;
 };
 
-/// Keys of the records in `file` that need no repetition (all but skipped ones); empty if the file
+/// Keys of the records in `file` that need no repetition (not skipped, no error); empty if the file
 /// is absent. A last line that is cut off is passed over. Throws input_error naming the line that
 /// is not a record.
 std::set<std::string> recorded_keys(const std::filesystem::path& file);

@@ -141,6 +141,17 @@ TEST_CASE("digests are 16 hexadecimal digits") {
   CHECK(hex(0xabcULL) == "0000000000000abc");
 }
 
+TEST_CASE("cases that were skipped or ended in an error are to be run again") {
+  for (const auto& [status, keys] : {std::pair{run_status::skipped, 0},
+                                     {run_status::error, 0},
+                                     {run_status::timeout, 1},
+                                     {run_status::fail, 1}}) {
+    const temporary_file file;
+    record_file(file.path()).append(sample_record(status));
+    CHECK(recorded_keys(file.path()).size() == static_cast<std::size_t>(keys));
+  }
+}
+
 TEST_CASE("records are appended as whole lines and found again by key") {
   const temporary_file file;
   CHECK(recorded_keys(file.path()).empty());
