@@ -140,8 +140,8 @@ constexpr const char* wait_names[] = {
     "none",      "barrier",          "broadcast",         "reduction", "sending to rank 0",
     "gathering", "comparing errors", "the end of the job"};
 
-// A rank's line of the board that the ranks of a node share. MPI aligns a window for any basic type,
-// not for a cache line; the lines are that long, so that at most two ranks share one.
+// A rank's line of the board that the ranks of a node share. MPI aligns a window for any basic
+// type, not for a cache line; the lines are that long, so that at most two ranks share one.
 struct board_line {
   std::atomic<std::uint64_t> moves;  // begun and ended waits
   std::atomic<std::uint32_t> what;   // wait_kind
@@ -173,12 +173,16 @@ struct job::window {
 // routine but MPI_Abort. Time is counted in wake-ups: a process that was stopped has not waited.
 class job::watch {
  public:
-  // Collective on `node`, the communicator of this node's ranks.
+  // Collective on `node`, the communicator of this node's ranks, which must return errors: where
+  // MPI has no shared windows nothing is watched.
   watch(job& j, MPI_Comm node, double limit)
       : job_(j), limit_(limit), ranks_(static_cast<std::size_t>(j.ranks_per_node()[at(j.node())])) {
     void* memory = nullptr;
-    MPI_Win_allocate_shared(sizeof(board_line), sizeof(board_line), MPI_INFO_NULL, node, &memory,
-                            &board_);
+    const int made = MPI_Win_allocate_shared(sizeof(board_line), sizeof(board_line), MPI_INFO_NULL,
+                                             node, &memory, &board_);
+    int watches = made == MPI_SUCCESS ? 1 : 0;
+    MPI_Allreduce(MPI_IN_PLACE, &watches, 1, MPI_INT, MPI_MIN, node);
+    if (watches == 0) return;
     for (std::size_t r = 0; r < ranks_.size(); ++r) {
       MPI_Aint bytes = 0;
       int unit = 0;
@@ -199,14 +203,16 @@ class job::watch {
   // Collective on the node: after stop() nobody reads the board.
   void free() {
     stop();
-    MPI_Win_free(&board_);
+    if (mine_ != nullptr) MPI_Win_free(&board_);
   }
 
   void begin(wait_kind what) {
+    if (mine_ == nullptr) return;
     if (depth_++ == 0) mine_->what.store(static_cast<std::uint32_t>(what));
     mine_->moves.fetch_add(1);
   }
   void end() {
+    if (mine_ == nullptr) return;
     mine_->moves.fetch_add(1);
     if (--depth_ == 0) mine_->what.store(static_cast<std::uint32_t>(wait_kind::none));
   }
@@ -358,6 +364,7 @@ void job::join(int launched, double limit) {
     ranks_per_node_.push_back(static_cast<int>(std::ranges::count(firsts, f)));
   }
   if (ranks_ > 1) {
+    MPI_Comm_set_errhandler(here, MPI_ERRORS_RETURN);
     watch_ = std::make_unique<watch>(*this, here, limit);
     window_ = std::make_unique<window>(root());
   }

@@ -1,5 +1,8 @@
 """The program where memory or threads run out. $GSOFA names it, $GSOFA_FAILING_MALLOC a library
-whose malloc fails on demand (harness/failing_malloc)."""
+whose malloc fails on demand (harness/failing_malloc).
+
+CUDA's runtime crashes where one of its first allocations fails, or one while kernels are registered:
+a build that links it tries the program of the emulator, from allocation $GSOFA_FIRST_FAILURE on."""
 
 import json
 import os
@@ -13,6 +16,7 @@ from pathlib import Path
 
 GSOFA = os.environ.get("GSOFA", "gsofa")
 FAILING_MALLOC = os.environ["GSOFA_FAILING_MALLOC"]
+FIRST = int(os.environ.get("GSOFA_FIRST_FAILURE", "1"))
 
 OK, RUN_FAILED = 0, 4
 
@@ -34,7 +38,7 @@ class OutOfMemoryTest(unittest.TestCase):
                               env=os.environ | {"LD_PRELOAD": FAILING_MALLOC,
                                                 "GSOFA_FAIL_ALLOCATION": failing})
 
-    def sweep(self, *args, first=1, after=lambda done: None):
+    def sweep(self, *args, first=FIRST, after=lambda done: None):
         """Lets allocations fail, one by one and all from one on, until those are too many for the
         program to get there."""
         if Path("/dev/nvidiactl").exists():
