@@ -4,7 +4,6 @@
 #include <array>
 #include <charconv>
 #include <chrono>
-#include <cmath>
 #include <condition_variable>
 #include <cstdio>
 #include <cstdlib>
@@ -320,27 +319,30 @@ job::job() {
   int provided = MPI_THREAD_SINGLE;
   MPI_Init_thread(nullptr, nullptr, MPI_THREAD_SERIALIZED, &provided);
   uses_mpi_ = true;
-  if (provided < MPI_THREAD_SERIALIZED) {
-    throw unavailable_error("the MPI library gives less than MPI_THREAD_SERIALIZED");
-  }
   try {
-    join(*launched, limit);
+    join(*launched, provided, limit);
   } catch (const error&) {  // of all ranks alike
     throw;
-  } catch (const std::exception&) {
+  } catch (const std::bad_alloc&) {
     std::fputs("gsofa: error: out of host memory while the ranks of the job meet\n", stderr);
+    abort(static_cast<int>(exit_code::run_failed));
+  } catch (const std::exception& e) {
+    std::fprintf(stderr, "gsofa: error: the ranks of the job cannot meet: %s\n", e.what());
     abort(static_cast<int>(exit_code::run_failed));
   }
 }
 
 // Collective: who is where, the window and the board.
-void job::join(int launched, double limit) {
+void job::join(int launched, int provided, double limit) {
   MPI_Comm_rank(MPI_COMM_WORLD, &rank_);
   MPI_Comm_size(MPI_COMM_WORLD, &ranks_);
   if (ranks_ == 1 && launched > 1) {
     throw unavailable_error("started as one of " + std::to_string(launched) +
                             " ranks, but by the launcher of another MPI library than the one in "
                             "this build");
+  }
+  if (provided < MPI_THREAD_SERIALIZED && ranks_ > 1) {
+    throw unavailable_error("the MPI library gives less than MPI_THREAD_SERIALIZED");
   }
   char text[MPI_MAX_LIBRARY_VERSION_STRING] = {};
   int length = 0;

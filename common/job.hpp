@@ -150,7 +150,7 @@ class job {
   class watch;
   job();
   ~job();
-  void join(int launched, double limit);
+  void join(int launched, int provided, double limit);
   void send_to_root(const void* data, std::size_t size);
   void receive(int from, void* data, std::size_t size);
   std::int64_t fetch_and_op(int word, std::int64_t operand, bool replace);
