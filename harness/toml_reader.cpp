@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <fstream>
 #include <iterator>
+#include <new>
 #include <string>
 #include <string_view>
 
@@ -16,15 +17,17 @@ namespace gsofa {
 
 namespace {
 
-bool asserts(std::string_view text) {
+enum class verdict { well, malformed, asserts };
+
+verdict parse(std::string_view text) {
   try {
     static_cast<void>(toml::parse(text));
   } catch (const toml_assertion&) {
-    return true;
+    return verdict::asserts;
   } catch (const toml::parse_error&) {
-    return false;
+    return verdict::malformed;
   }
-  return false;
+  return verdict::well;
 }
 
 // The parser reads from left to right: a text that begins with a faulty one is faulty.
@@ -35,7 +38,7 @@ std::size_t line_of_assertion(std::string_view text) {
     ends.push_back(end == std::string_view::npos ? text.size() : end + 1);
   }
   const auto first = std::ranges::partition_point(
-      ends, [&](std::size_t end) { return !asserts(text.substr(0, end)); });
+      ends, [&](std::size_t end) { return parse(text.substr(0, end)) != verdict::asserts; });
   return static_cast<std::size_t>(first - ends.begin()) + 1;
 }
 
@@ -57,6 +60,8 @@ toml::table read_toml(const std::filesystem::path& file) {
   try {
     return toml::parse(std::string_view(text), std::string_view(name));
   } catch (const toml::parse_error& e) {
+    // toml++ takes a lack of memory while it reads a number for a malformed number.
+    if (parse(text) == verdict::well) throw std::bad_alloc();
     const auto line = std::max<toml::source_index>(1, e.source().begin.line);
     throw input_error(fmt::format("{}:{}: {}", name, line, e.description()));
   } catch (const toml_assertion&) {
