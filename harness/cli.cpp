@@ -79,8 +79,6 @@ int run_reporting(int argc, char** argv) {
     // No rank could join the others: the first one speaks for all.
     if (launched_rank() == 0) report(e.what(), e.code());
     return static_cast<int>(e.code());
-  } catch (const std::bad_alloc&) {
-    return report("out of host memory", exit_code::run_failed);
   }
   job& j = *joined;
   // An error that all ranks throw is reported by rank 0; one that the others do not know of ends
@@ -102,12 +100,7 @@ int run_reporting(int argc, char** argv) {
                     this_build().git_dirty ? ", changed" : "", this_build().compiler,
                     this_build().type, is_counting_build() ? ", counting" : ""));
     command_action action;
-    add_list_command(app, action);
-    add_run_command(app, action);
-    add_check_command(app, action);
-    add_prepare_command(app, action);
-    add_info_command(app, action);
-    add_experiment_command(app, action);
+    add_commands(app, action);
     try {
       app.parse(argc, argv);
     } catch (const CLI::ParseError& e) {
@@ -141,6 +134,15 @@ int run_reporting(int argc, char** argv) {
 }
 
 }  // namespace
+
+void add_commands(CLI::App& app, command_action& action) {
+  add_list_command(app, action);
+  add_run_command(app, action);
+  add_check_command(app, action);
+  add_prepare_command(app, action);
+  add_info_command(app, action);
+  add_experiment_command(app, action);
+}
 
 int run_program(int argc, char** argv) {
   try {

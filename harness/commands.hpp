@@ -21,6 +21,8 @@ void add_check_command(CLI::App& app, command_action& action);
 void add_prepare_command(CLI::App& app, command_action& action);
 void add_info_command(CLI::App& app, command_action& action);
 void add_experiment_command(CLI::App& app, command_action& action);
+/// All of them.
+void add_commands(CLI::App& app, command_action& action);
 
 /// --matrix, --match, --order and --seed, common to run, prepare and info.
 struct matrix_options {

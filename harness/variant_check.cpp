@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <atomic>
 #include <chrono>
 #include <cstdio>
 #include <filesystem>
@@ -56,15 +55,6 @@ bool oracles_agree_on(const named_pattern& p, const reference::truth& expected) 
     if (p.a.n_rows <= largest_picture) std::cout << picture(p.a);
   }
   return !refuted;
-}
-
-// Calls check(k) for k of [first, count), handed out one by one to the threads.
-void for_all(int threads, std::size_t first, std::size_t count,
-             const std::function<void(std::size_t)>& check) {
-  std::atomic<std::size_t> next{first};
-  on_threads(useful_threads(threads, count - first), [&](int) {
-    for (std::size_t k = next++; k < count; k = next++) check(k);
-  });
 }
 
 }  // namespace
@@ -167,7 +157,8 @@ variant_checker::variant_checker(const check_options& options, const check_plan&
 bool variant_checker::run(std::size_t first) {
   const int threads = std::max(1, options_.jobs);
   if (first < plan_.size()) {
-    for_all(threads, first, plan_.size(), [&](std::size_t k) { check_pattern(k); });
+    parallel_ranges(threads, plan_.size() - first, std::size_t{1},
+                    [&](int, std::size_t k, std::size_t) { check_pattern(first + k); });
   }
   check_matrices(first > plan_.size() ? first - plan_.size() : 0);
   return !failed_;

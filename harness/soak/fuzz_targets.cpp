@@ -535,12 +535,7 @@ std::string read_command_line(std::string_view bytes) {
   app.require_subcommand(1);
   app.set_version_flag("--version", "0");
   command_action action;
-  add_list_command(app, action);
-  add_run_command(app, action);
-  add_check_command(app, action);
-  add_prepare_command(app, action);
-  add_info_command(app, action);
-  add_experiment_command(app, action);
+  add_commands(app, action);
   try {
     app.parse(static_cast<int>(argv.size()), argv.data());
     require(static_cast<bool>(action), "a command line that parses says what to do");

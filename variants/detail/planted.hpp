@@ -62,6 +62,19 @@ class planted_row_variant : public row_variant {
   }
 };
 
+/// A correct fill1 run that ends or blocks its process on orders above 2: strike() does.
+class planted_fatal_variant : public planted_row_variant {
+ public:
+  void run(execution& exec) override {
+    if (a_.n_rows > 2) strike();
+    planted_row_variant::run(exec);
+  }
+
+ protected:
+  virtual void strike() = 0;
+  void spoil(pattern&, pattern&) override {}
+};
+
 /// The relaxed algorithm with a fault planted in its settings, in small batches.
 class planted_maxid_variant : public row_variant {
  public:

@@ -10,15 +10,9 @@
 namespace gsofa {
 namespace {
 
-class planted_abort final : public detail::planted_row_variant {
- public:
-  void run(execution& exec) override {
-    if (a_.n_rows > 2) std::abort();
-    planted_row_variant::run(exec);
-  }
-
+class planted_abort final : public detail::planted_fatal_variant {
  protected:
-  void spoil(pattern&, pattern&) override {}
+  void strike() override { std::abort(); }
 };
 
 }  // namespace

@@ -11,16 +11,11 @@
 namespace gsofa {
 namespace {
 
-class planted_endless final : public detail::planted_row_variant {
- public:
-  void run(execution& exec) override {
-    if (a_.n_rows > 2)
-      for (;;) std::this_thread::sleep_for(std::chrono::seconds(1));
-    planted_row_variant::run(exec);
-  }
-
+class planted_endless final : public detail::planted_fatal_variant {
  protected:
-  void spoil(pattern&, pattern&) override {}
+  void strike() override {
+    for (;;) std::this_thread::sleep_for(std::chrono::seconds(1));
+  }
 };
 
 }  // namespace

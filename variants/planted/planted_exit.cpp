@@ -10,15 +10,9 @@
 namespace gsofa {
 namespace {
 
-class planted_exit final : public detail::planted_row_variant {
- public:
-  void run(execution& exec) override {
-    if (a_.n_rows > 2) std::exit(0);
-    planted_row_variant::run(exec);
-  }
-
+class planted_exit final : public detail::planted_fatal_variant {
  protected:
-  void spoil(pattern&, pattern&) override {}
+  void strike() override { std::exit(0); }
 };
 
 }  // namespace

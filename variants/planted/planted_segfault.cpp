@@ -10,15 +10,9 @@
 namespace gsofa {
 namespace {
 
-class planted_segfault final : public detail::planted_row_variant {
- public:
-  void run(execution& exec) override {
-    if (a_.n_rows > 2) *nowhere_ = 1;
-    planted_row_variant::run(exec);
-  }
-
+class planted_segfault final : public detail::planted_fatal_variant {
  protected:
-  void spoil(pattern&, pattern&) override {}
+  void strike() override { *nowhere_ = 1; }
 
  private:
   int* volatile nowhere_ = reinterpret_cast<int*>(std::uintptr_t{64});  // in no page

@@ -2,6 +2,8 @@
 
 /// Inputs and settings for tests of the GPU variants on the emulator.
 
+#include <doctest/doctest.h>
+
 #include <map>
 #include <string>
 #include <utility>
@@ -11,6 +13,7 @@
 #include "harness/test_patterns.hpp"
 #include "reference/row_union.hpp"
 #include "reference/verify_result.hpp"
+#include "variants/detail/gpu/simt.hpp"
 
 namespace gsofa::testing {
 
@@ -77,6 +80,28 @@ inline run_settings settings_for(const variant_info& info, std::uint64_t k) {
     k = k * 7 + 3;
   }
   return settings;
+}
+
+/// Checks every GPU variant but the planted ones on every pattern, in settings that change from
+/// pattern to pattern; begin(k) is called before pattern k, what it returns lives until after it.
+template <class Begin>
+void check_gpu_variants(const std::vector<subject>& patterns, Begin&& begin) {
+  int variants = 0;
+  for (const variant_info& info : all_variants()) {
+    if (info.device != "gpu" || !info.planted.empty()) continue;
+    ++variants;
+    CAPTURE(info.name);
+    for (std::size_t k = 0; k < patterns.size(); ++k) {
+      CAPTURE(patterns[k].name);
+      CAPTURE(k);
+      simt::emulator::set_seed(k);
+      [[maybe_unused]] const auto alive = begin(k);
+      execution exec;
+      const auto v = info.create();
+      CHECK(fault(*v, patterns[k], settings_for(info, k), exec) == "");
+    }
+  }
+  CHECK(variants >= 12);
 }
 
 }  // namespace gsofa::testing

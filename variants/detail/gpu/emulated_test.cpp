@@ -18,21 +18,7 @@ using namespace gsofa::testing;
 
 TEST_CASE("GPU variants agree with the row union on the emulator, whatever their queues hold") {
   const auto patterns = subjects(30, 60);
-  int variants = 0;
-  for (const variant_info& info : all_variants()) {
-    if (info.device != "gpu" || !info.planted.empty()) continue;
-    ++variants;
-    CAPTURE(info.name);
-    for (std::size_t k = 0; k < patterns.size(); ++k) {
-      CAPTURE(patterns[k].name);
-      CAPTURE(k);
-      simt::emulator::set_seed(k);
-      execution exec;
-      const auto v = info.create();
-      CHECK(fault(*v, patterns[k], settings_for(info, k), exec) == "");
-    }
-  }
-  CHECK(variants >= 12);
+  check_gpu_variants(patterns, [](std::size_t) { return 0; });
 }
 
 TEST_CASE("panels of all widths, for warps, blocks and clusters, in many orders of the threads") {

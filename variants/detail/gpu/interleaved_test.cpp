@@ -3,6 +3,7 @@
 #include <doctest/doctest.h>
 
 #include <cstdlib>
+#include <memory>
 
 #include "variants/detail/gpu/emulated_cases.hpp"
 #include "variants/detail/gpu/simt.hpp"
@@ -72,23 +73,10 @@ TEST_CASE("a race of plain loads and stores shows only where threads are switche
 TEST_CASE("GPU variants agree with the row union when threads are switched at loads and stores") {
   const char* const asked = std::getenv("GSOFA_INTERLEAVED_PATTERNS");
   const std::uint64_t count = asked != nullptr ? std::strtoull(asked, nullptr, 10) : 8;
-  auto patterns = subjects(count, count > 8 ? 60 : 10);
-  int variants = 0;
-  for (const variant_info& info : all_variants()) {
-    if (info.device != "gpu" || !info.planted.empty()) continue;
-    ++variants;
-    CAPTURE(info.name);
-    for (std::size_t k = 0; k < patterns.size(); ++k) {
-      CAPTURE(patterns[k].name);
-      CAPTURE(k);
-      simt::emulator::set_seed(k);
-      const interleaving on(2 + static_cast<unsigned>(k % 3) * 7);
-      execution exec;
-      const auto v = info.create();
-      CHECK(fault(*v, patterns[k], settings_for(info, k), exec) == "");
-    }
-  }
-  CHECK(variants >= 12);
+  const auto patterns = subjects(count, count > 8 ? 60 : 10);
+  check_gpu_variants(patterns, [](std::size_t k) {
+    return std::make_unique<interleaving>(2 + static_cast<unsigned>(k % 3) * 7);
+  });
 }
 
 TEST_CASE("the distributed engine agrees with it too") {
