@@ -70,7 +70,7 @@ class phase_clock {
   clock::time_point begin_{}, since_{};
 };
 
-/// Work counters filled only by the counting build (see variants/detail/counting.hpp).
+/// Work counters filled only by the counting build (see variants/support/counting.hpp).
 struct work_counters {
   std::map<std::string, std::int64_t> totals;         ///< e.g. edges_traversed, revisits
   std::map<std::string, std::vector<double>> series;  ///< per source, e.g. frontier_size

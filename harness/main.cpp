@@ -1,5 +1,5 @@
 #include "common/process.hpp"
-#include "harness/cli.hpp"
+#include "harness/commands/cli.hpp"
 
 int main(int argc, char** argv) {
   gsofa::guard_descriptors();

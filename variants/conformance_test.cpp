@@ -2,7 +2,7 @@
 #include <doctest/doctest.h>
 
 #include "common/variant.hpp"
-#include "harness/test_patterns.hpp"
+#include "harness/check/test_patterns.hpp"
 #include "reference/certificate.hpp"
 #include "reference/gaussian_elimination.hpp"
 #include "reference/verify_result.hpp"

@@ -1,4 +1,4 @@
-"""The schedules of variants/detail/distributed/schedule.cpp, once more, for the simulator.
+"""The schedules of variants/maxid/distributed/schedule.cpp, once more, for the simulator.
 
 A node is one rank, a worker one of its GPUs (or host threads). The hand-computed cases of
 simulator_test.py are those of schedule_test.cpp, so that the two cannot drift apart unnoticed.

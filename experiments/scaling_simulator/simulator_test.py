@@ -22,7 +22,7 @@ def run(edges, nodes, workers, schedule, machine=UNIT, predicted=None, **more):
 
 
 class ScheduleTest(unittest.TestCase):
-    """The cases of variants/detail/distributed/schedule_test.cpp."""
+    """The cases of variants/maxid/distributed/schedule_test.cpp."""
 
     def test_chunks(self):
         self.assertEqual(len(chunk_ranges(257, 64)), 5)

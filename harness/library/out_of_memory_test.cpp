@@ -11,7 +11,7 @@
 
 #include "gsofa/gsofa.h"
 #include "gsofa/gsofa.hpp"
-#include "harness/failing_malloc/failing_malloc.hpp"
+#include "harness/testing/failing_malloc.hpp"
 
 namespace gsofa {
 namespace {

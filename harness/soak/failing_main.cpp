@@ -8,7 +8,7 @@
 #include <fstream>
 #include <string>
 
-#include "harness/cli.hpp"
+#include "harness/commands/cli.hpp"
 #include "harness/soak/allocations.hpp"
 
 namespace {

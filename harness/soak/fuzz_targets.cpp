@@ -26,12 +26,12 @@
 #include "common/matrix_market.hpp"
 #include "common/preprocess.hpp"
 #include "common/random.hpp"
-#include "harness/case_plan.hpp"
-#include "harness/commands.hpp"
-#include "harness/datasets.hpp"
-#include "harness/experiment.hpp"
-#include "harness/record_file.hpp"
-#include "variants/detail/distributed/checkpoint.hpp"
+#include "harness/commands/commands.hpp"
+#include "harness/commands/experiment.hpp"
+#include "harness/matrices/datasets.hpp"
+#include "harness/record/record_file.hpp"
+#include "harness/run/case_plan.hpp"
+#include "variants/maxid/distributed/checkpoint.hpp"
 
 namespace gsofa::soak {
 

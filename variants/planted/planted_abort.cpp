@@ -5,7 +5,7 @@
 
 #include <cstdlib>
 
-#include "variants/detail/planted.hpp"
+#include "variants/planted/planted.hpp"
 
 namespace gsofa {
 namespace {

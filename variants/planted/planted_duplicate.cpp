@@ -3,7 +3,7 @@
 // The first diagonal entry of U stands twice in its row.
 // Every verification must reject it on some matrix of the small suite.
 
-#include "variants/detail/planted.hpp"
+#include "variants/planted/planted.hpp"
 
 namespace gsofa {
 namespace {

@@ -6,7 +6,7 @@
 #include <chrono>
 #include <thread>
 
-#include "variants/detail/planted.hpp"
+#include "variants/planted/planted.hpp"
 
 namespace gsofa {
 namespace {

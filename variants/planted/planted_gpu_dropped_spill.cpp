@@ -2,9 +2,9 @@
 //
 // What the queues could not hold is not searched. The queues have two entries.
 // Every verification must reject it on some matrix of the small suite.
-// Kernels, invariants and the encoding of every array: detail/gpu/maxid.cu.
+// Kernels, invariants and the encoding of every array: variants/maxid/gpu_maxid.cu.
 
-#include "variants/detail/gpu/gpu_variants.hpp"
+#include "variants/device/gpu_variants.hpp"
 
 GSOFA_REGISTER_VARIANT({
     .name = "planted_gpu_dropped_spill",

@@ -2,9 +2,9 @@
 //
 // maxId is lowered by a load and a store, between which another thread's minimum can be
 // overwritten. Every verification must reject it on some matrix of the small suite. Kernels,
-// invariants and the encoding of every array: detail/gpu/maxid.cu.
+// invariants and the encoding of every array: variants/maxid/gpu_maxid.cu.
 
-#include "variants/detail/gpu/gpu_variants.hpp"
+#include "variants/device/gpu_variants.hpp"
 
 GSOFA_REGISTER_VARIANT({
     .name = "planted_gpu_lost_update",

@@ -3,9 +3,9 @@
 // fill2 with one source per thread, where the threads 2k and 2k + 1 have one stack between them and
 // nothing that keeps them apart. Right as long as one runs at a time from its begin to its end, as
 // between two barriers of the emulator that switches threads at barriers only.
-// Kernels, invariants and the encoding of every array: detail/gpu/fill2_naive.cu.
+// Kernels, invariants and the encoding of every array: variants/fill/gpu_fill2_naive.cu.
 
-#include "variants/detail/gpu/gpu_variants.hpp"
+#include "variants/device/gpu_variants.hpp"
 
 GSOFA_REGISTER_VARIANT({
     .name = "planted_gpu_shared_stack",

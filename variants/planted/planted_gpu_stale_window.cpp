@@ -3,9 +3,9 @@
 //
 // All batches share one value window. Batches are of four sources.
 // Every verification must reject it on some matrix of the small suite.
-// Kernels, invariants and the encoding of every array: detail/gpu/maxid.cu.
+// Kernels, invariants and the encoding of every array: variants/maxid/gpu_maxid.cu.
 
-#include "variants/detail/gpu/gpu_variants.hpp"
+#include "variants/device/gpu_variants.hpp"
 
 GSOFA_REGISTER_VARIANT({
     .name = "planted_gpu_stale_window",

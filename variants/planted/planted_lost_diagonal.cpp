@@ -3,7 +3,7 @@
 // U(n-1,n-1) is dropped.
 // Every verification must reject it on some matrix of the small suite.
 
-#include "variants/detail/planted.hpp"
+#include "variants/planted/planted.hpp"
 
 namespace gsofa {
 namespace {

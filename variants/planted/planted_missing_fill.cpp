@@ -3,7 +3,7 @@
 // The last entry of L that is not in A is dropped; a matrix without fill-in in L stays right.
 // Every verification must reject it on some matrix of the small suite.
 
-#include "variants/detail/planted.hpp"
+#include "variants/planted/planted.hpp"
 
 namespace gsofa {
 namespace {

@@ -4,7 +4,7 @@
 // The distributed driver with its own check of chunks turned off, so that the verification of
 // results must find the fault, with any number of ranks, one included.
 
-#include "variants/detail/distributed/maxid_cpu_variant.hpp"
+#include "variants/maxid/distributed/maxid_cpu_variant.hpp"
 
 GSOFA_REGISTER_VARIANT({
     .name = "planted_mpi_repeated_chunk",

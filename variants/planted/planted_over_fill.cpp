@@ -4,7 +4,7 @@
 // for a nonzero. Closed under elimination, but that entry is justified by nothing.
 // Every verification must reject it on some matrix of the small suite.
 
-#include "variants/detail/planted.hpp"
+#include "variants/planted/planted.hpp"
 
 namespace gsofa {
 namespace {

@@ -4,7 +4,7 @@
 // compare with the value at its begin, and the last store wins.
 // Every verification must reject it on some matrix of the small suite.
 
-#include "variants/detail/planted.hpp"
+#include "variants/planted/planted.hpp"
 
 namespace gsofa {
 namespace {

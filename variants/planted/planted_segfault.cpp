@@ -5,7 +5,7 @@
 
 #include <cstdint>
 
-#include "variants/detail/planted.hpp"
+#include "variants/planted/planted.hpp"
 
 namespace gsofa {
 namespace {

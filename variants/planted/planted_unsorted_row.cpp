@@ -4,7 +4,7 @@
 // right, since they do not depend on the order.
 // Every verification must reject it on some matrix of the small suite.
 
-#include "variants/detail/planted.hpp"
+#include "variants/planted/planted.hpp"
 
 namespace gsofa {
 namespace {

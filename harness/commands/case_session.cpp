@@ -1,0 +1,208 @@
+#include "harness/commands/case_session.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <fstream>
+#include <iostream>
+#include <memory>
+
+#include "common/job.hpp"
+#include "common/matrix_market.hpp"
+#include "harness/matrices/matrix_source.hpp"
+#include "harness/run/status.hpp"
+#include "variants/support/build_kind.hpp"
+
+namespace gsofa {
+
+namespace {
+
+using align = text_table::align;
+
+std::vector<text_table::column> columns(bool with_matrix) {
+  std::vector<text_table::column> c;
+  if (with_matrix) c.push_back({.title = "matrix"});
+  c.push_back({.title = "variant"});
+  c.push_back({.title = "status"});
+  for (const char* title : {"median ms", "min ms", "nnz_l", "nnz_u", "fill", "supernodes"}) {
+    c.push_back({.title = title, .side = align::right});
+  }
+  c.push_back({.title = "note"});
+  return c;
+}
+
+std::vector<std::string> table_row(const prepared_pattern& a, const planned_case& c,
+                                   const case_outcome& o, bool with_matrix) {
+  std::vector<std::string> cells;
+  if (with_matrix) cells.push_back(a.origin().name + (a.origin().stand_in ? " (stand-in)" : ""));
+  cells.push_back(c.request.info->name);
+  cells.emplace_back(to_string(o.judged.status));
+  if (o.samples_s.empty()) {
+    cells.insert(cells.end(), {"-", "-"});
+  } else {
+    cells.push_back(milliseconds(o.samples_s[median_index(o.samples_s)]));
+    cells.push_back(milliseconds(*std::ranges::min_element(o.samples_s)));
+  }
+  if (o.last) {
+    cells.push_back(with_commas(o.last->nnz_l));
+    cells.push_back(with_commas(o.last->nnz_u));
+    cells.push_back(with_commas(o.last->nnz_l + o.last->nnz_u - a.view().nnz()));
+  } else {
+    cells.insert(cells.end(), {"-", "-", "-"});
+  }
+  const bool supernodes = o.last && o.wants.has(want::supernodes);
+  cells.push_back(supernodes ? with_commas(static_cast<long long>(o.last->supernode_starts.size()))
+                             : "-");
+  std::string note = o.judged.reason;
+  if (note.empty() && o.verify_mode != "none") note = "by " + o.verify_mode;
+  cells.push_back(note);
+  return cells;
+}
+
+}  // namespace
+
+case_session::case_session(session_info session, output_options output)
+    : session_(std::move(session)),
+      output_(std::move(output)),
+      table_(columns(output_.matrix_column)) {
+  job::world().on_root([&] {
+    if (output_.resume && !output_.out.empty()) {
+      known_ = recorded_keys(output_.out);
+      const std::string mended = mend_last_line(output_.out);
+      if (!mended.empty()) std::fprintf(stderr, "%s\n", mended.c_str());
+    }
+    if (!output_.out.empty()) file_.emplace(output_.out);
+    if (!output_.pattern_out.empty()) {
+      std::error_code failure;
+      std::filesystem::create_directories(output_.pattern_out, failure);
+      if (!std::filesystem::is_directory(output_.pattern_out)) {
+        throw input_error(output_.pattern_out.string() + ": cannot be created");
+      }
+    }
+  });
+}
+
+bool case_session::already_recorded(const prepared_pattern& a, const case_request& request) const {
+  if (known_.empty()) return false;
+  return known_.contains(record_key(make_record(session_, a, request, case_outcome(), false)));
+}
+
+void case_session::run(const prepared_pattern& a, const std::vector<planned_case>& cases,
+                       verify_mode verify) {
+  std::map<index_t, std::unique_ptr<verifier>> verifiers;
+  for (const auto& c : cases) {
+    ++done_;
+    bool known = already_recorded(a, c.request);
+    job::world().broadcast(known);
+    if (known) {
+      ++resumed_;
+      continue;
+    }
+    const index_t chunk = c.request.settings.chunk_size;
+    auto& check = verifiers[chunk];
+    if (!check) check = std::make_unique<verifier>(a, verify, chunk, c.request.settings.threads);
+    auto on_hang = [&](const case_outcome& stuck) {
+      if (!job::world().root()) return;
+      report(a, c, stuck);
+      print_table();
+      std::cout.flush();
+    };
+    case_outcome outcome = c.skip_reason.empty() ? run_case(a, c.request, *check, on_hang)
+                                                 : skipped_case(c.skip_reason);
+    const run_status status = outcome.judged.status;
+    if (!output_.pattern_out.empty() &&
+        (status == run_status::pass || status == run_status::unverified)) {
+      job::world().together([&] { write_pattern(a, c.request, outcome); });
+    }
+    report(a, c, outcome);
+  }
+}
+
+void case_session::skip(const std::vector<planned_case>& cases) {
+  for (const auto& c : cases) {
+    ++done_;
+    ++skipped_unseen_;
+    ++totals_[run_status::skipped];
+    skipped_[c.request.info->name] = c.skip_reason;
+  }
+}
+
+void case_session::report(const prepared_pattern& a, const planned_case& c,
+                          const case_outcome& outcome) {
+  ++totals_[outcome.judged.status];
+  if (!job::world().root()) return;
+  if (!outcome.layout.empty()) {
+    std::fprintf(stderr, "%s: %s\n", c.request.info->name.c_str(),
+                 one_line(outcome.layout).c_str());
+  }
+  const json record = make_record(session_, a, c.request, outcome, output_.series);
+  if (file_) file_->append(record);
+  if (output_.json) std::cout << json_line(record) << std::endl;
+  if (output_.matrix_column && outcome.judged.status == run_status::skipped) {
+    skipped_[c.request.info->name] = outcome.judged.reason;
+  } else {
+    table_.add(table_row(a, c, outcome, output_.matrix_column));
+  }
+  std::string line;
+  if (expected_ > 0) line += progress();
+  line += fmt::format("{} {}: {}", a.origin().name, c.request.info->name,
+                      to_string(outcome.judged.status));
+  if (!outcome.samples_s.empty()) {
+    line += fmt::format(" {} ms", milliseconds(outcome.samples_s[median_index(outcome.samples_s)]));
+  }
+  if (!outcome.judged.reason.empty()) line += " (" + outcome.judged.reason + ")";
+  std::fprintf(stderr, "%s\n", one_line(std::move(line)).c_str());
+}
+
+// "[3/90, 5 min left] ": cases still to come take as long as those that ran so far.
+std::string case_session::progress() const {
+  const auto ran = static_cast<double>(done_) - resumed_ - skipped_unseen_;
+  const std::chrono::duration<double> elapsed = std::chrono::steady_clock::now() - begin_;
+  const double left = elapsed.count() / ran * static_cast<double>(expected_ - done_);
+  if (done_ == expected_) return fmt::format("[{}/{}] ", done_, expected_);
+  if (left < 60) return fmt::format("[{}/{}, {:.0f} s left] ", done_, expected_, left);
+  return fmt::format("[{}/{}, {:.0f} min left] ", done_, expected_, left / 60);
+}
+
+void case_session::write_pattern(const prepared_pattern& a, const case_request& request,
+                                 const case_outcome& outcome) const {
+  if (!outcome.last || !outcome.wants.has(want::pattern)) return;
+  std::string base = file_name_of(a.origin().name) + "." + request.info->name;
+  const job& j = job::world();
+  if (outcome.last->pattern_rows) {
+    // Every rank writes the rows that it has; their union is the pattern.
+    base += fmt::format(".part{:05}of{:05}", j.rank(), j.ranks());
+    std::ofstream rows(output_.pattern_out / (base + ".rows.txt"));
+    for (const index_t i : *outcome.last->pattern_rows) rows << i + 1 << '\n';
+    if (!rows.flush()) {
+      throw error(exit_code::run_failed,
+                  (output_.pattern_out / (base + ".rows.txt")).string() + ": cannot write");
+    }
+  }
+  const std::string comment = a.origin().name + ", row " + a.origin().match + ", col " +
+                              a.origin().order + ", by " + request.info->name;
+  write_matrix_market(output_.pattern_out / (base + ".L.mtx"), outcome.last->l,
+                      "strictly lower part of L+U of " + comment);
+  write_matrix_market(output_.pattern_out / (base + ".U.mtx"), outcome.last->u,
+                      "upper part with the diagonal of L+U of " + comment);
+}
+
+void case_session::print_table() const {
+  if (output_.json || !job::world().root()) return;
+  if (!table_.empty()) table_.print(std::cout);
+  for (const auto& [name, reason] : skipped_) {
+    std::cout << name << ": skipped: " << one_line(reason) << "\n";
+  }
+}
+
+exit_code case_session::code() const {
+  auto any = [&](run_status s) { return totals_.contains(s); };
+  if (any(run_status::fail)) return exit_code::verification_failed;
+  if (any(run_status::timeout) || any(run_status::oom) || any(run_status::error)) {
+    return exit_code::run_failed;
+  }
+  return exit_code::ok;
+}
+
+}  // namespace gsofa

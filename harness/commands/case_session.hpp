@@ -1,0 +1,70 @@
+#pragma once
+
+#include <chrono>
+#include <filesystem>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "harness/record/record_file.hpp"
+#include "harness/record/table.hpp"
+#include "harness/run/case_plan.hpp"
+
+namespace gsofa {
+
+/// Where results of a process go.
+struct output_options {
+  bool json = false;                  ///< records on stdout, and nothing else
+  bool series = false;                ///< write per-source counters into records
+  bool resume = false;                ///< leave out cases that `out` already has
+  bool matrix_column = false;         ///< the table covers several matrices
+  std::filesystem::path out;          ///< append records; empty: do not
+  std::filesystem::path pattern_out;  ///< folder for L and U; empty: do not
+};
+
+/// Runs cases, prints progress on stderr and results on stdout, appends records, and remembers how
+/// it all ended. In a job of several ranks every rank has one and calls it alike; rank 0's prints
+/// and records.
+class case_session {
+ public:
+  case_session(session_info session, output_options output);
+
+  /// Runs all cases on one matrix, sharing the truth that verification computes.
+  void run(const prepared_pattern& a, const std::vector<planned_case>& cases, verify_mode verify);
+  /// Counts cases that would all be skipped on a matrix, which then need not be prepared.
+  void skip(const std::vector<planned_case>& cases);
+  /// Prints the table, unless records were asked for on stdout.
+  void print_table() const;
+  /// 1 after any fail, else 4 after any timeout, oom or error, else 0.
+  [[nodiscard]] exit_code code() const;
+  /// Cases by status.
+  [[nodiscard]] const std::map<run_status, int>& totals() const { return totals_; }
+  /// Cases left out because `out` already has them.
+  [[nodiscard]] int resumed() const { return resumed_; }
+  /// For progress lines "[3/90, 5 min left]"; 0: not known.
+  void expect_cases(std::size_t count) { expected_ = count; }
+
+ private:
+  void report(const prepared_pattern& a, const planned_case& c, const case_outcome& outcome);
+  void write_pattern(const prepared_pattern& a, const case_request& request,
+                     const case_outcome& outcome) const;
+  [[nodiscard]] std::string progress() const;
+  [[nodiscard]] bool already_recorded(const prepared_pattern& a, const case_request& request) const;
+
+  session_info session_;
+  output_options output_;
+  std::optional<record_file> file_;
+  std::set<std::string> known_;
+  text_table table_;
+  std::map<std::string, std::string> skipped_;  // of several matrices: variant and why, once
+  std::map<run_status, int> totals_;
+  int resumed_ = 0;
+  int skipped_unseen_ = 0;
+  std::size_t expected_ = 0;
+  std::size_t done_ = 0;
+  std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();
+};
+
+}  // namespace gsofa

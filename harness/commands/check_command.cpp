@@ -1,0 +1,150 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <iostream>
+#include <memory>
+#include <optional>
+
+#include "common/job.hpp"
+#include "harness/check/check_supervisor.hpp"
+#include "harness/check/variant_check.hpp"
+#include "harness/commands/commands.hpp"
+#include "harness/record/table.hpp"
+
+namespace gsofa {
+
+namespace {
+
+void print_summary(const check_options& options, const check_plan& plan,
+                   const std::vector<check_tally>& tallies, bool failed) {
+  if (!job::world().root()) return;
+  using align = text_table::align;
+  text_table table({{.title = "variant"},
+                    {.title = "result"},
+                    {.title = "settings", .side = align::right},
+                    {.title = "runs", .side = align::right},
+                    {.title = "bundled", .side = align::right},
+                    {.title = "note"}});
+  for (const auto& t : tallies) {
+    if (t.planted()) continue;
+    std::string note = t.failure;
+    if (!t.unavailable.empty()) note = t.unavailable;
+    if (note.empty()) {
+      if (t.bundled_unverified > 0) note = fmt::format("{} unverified", t.bundled_unverified);
+      if (t.bundled_timeouts > 0) {
+        note += fmt::format("{}{} past {:g} s", note.empty() ? "" : ", ", t.bundled_timeouts,
+                            find_suite(options.suite).timeout);
+      }
+      if (t.large_timeouts > 0) {
+        note += fmt::format("{}too slow for large orders", note.empty() ? "" : ", ");
+      }
+    }
+    const char* outcome = !t.unavailable.empty() ? "skipped" : t.failure.empty() ? "pass" : "FAIL";
+    table.add({t.info->name, outcome, std::to_string(t.settings.size()), with_commas(t.runs),
+               std::to_string(t.bundled_passed), note});
+  }
+  if (!table.empty()) table.print(std::cout);
+  for (const auto& t : tallies) {
+    if (!t.planted()) continue;
+    const std::string verdict = !t.unavailable.empty() ? "skipped: " + t.unavailable
+                                : t.failure.empty()    ? "NOT REJECTED: " + t.info->planted
+                                                       : "rejected: " + t.failure;
+    std::cout << fmt::format("{}: {}\n", t.info->name, verdict);
+  }
+  std::cout << fmt::format("{} small patterns, seed {}: {}\n",
+                           with_commas(static_cast<long long>(plan.size())), options.seed,
+                           failed ? "FAIL" : "all well");
+}
+
+exit_code check(check_options options, const std::optional<std::size_t>& worker) {
+  if (worker) {
+    check_as_worker(options, *worker);
+    return exit_code::ok;
+  }
+  if (options.jobs > 1 && job::world().ranks() > 1) {
+    throw input_error("--jobs: the ranks of an MPI job check together, one pattern at a time");
+  }
+  // A process that MPI knows cannot stand for another one.
+  options.in_process = options.in_process || job::world().uses_mpi();
+  const check_plan plan(options);
+  auto tallies = choose_variants(options);
+  bool well = options.in_process ? variant_checker(options, plan, tallies).run()
+                                 : supervise_check(options, plan, tallies);
+  for (const auto& t : tallies) {
+    if (t.planted() && t.unavailable.empty() && t.failure.empty()) well = false;
+  }
+  print_summary(options, plan, tallies, !well);
+  return well ? exit_code::ok : exit_code::verification_failed;
+}
+
+}  // namespace
+
+void add_check_command(CLI::App& app, command_action& action) {
+  auto o = std::make_shared<check_options>();
+  CLI::App* c = app.add_subcommand(
+      "check", "Cross-check every variant, with all its options, against the oracles");
+  c->add_option("--suite", o->suite,
+                "small: 500 random patterns, small bundled matrices; full: 5000 and all of them")
+      ->type_name("small|full")
+      ->capture_default_str();
+  c->add_option("-v,--variant", o->variants, "Variant to check, repeatable; default: all")
+      ->type_name("V")
+      ->take_all();
+  c->add_option("--seed", o->seed, "Seed of the random patterns")
+      ->type_name("S")
+      ->capture_default_str();
+  c->add_option("--patterns", o->patterns,
+                "Special shapes and random patterns, so many of each, and none of large order; "
+                "default: those of the suite")
+      ->check(CLI::Range(std::int64_t{0}, std::int64_t{1} << 40))
+      ->type_name("N");
+  auto* const matrix =
+      c->add_option("--matrix", o->matrix,
+                    "This pattern alone, as it is: a counterexample, a name or gen:SPEC")
+          ->type_name("M");
+  c->add_option("--setting", o->setting, "This setting alone, as messages name it, e.g. defaults")
+      ->type_name("TEXT");
+  c->add_option("--jobs", o->jobs,
+                "Variants that are checked at the same time, those on a GPU one by one; with "
+                "--in-process: threads that check patterns; default: by the processors")
+      ->check(CLI::Range(1, 256))
+      ->type_name("N");
+  c->add_option("--timeout", o->timeout,
+                "Seconds for a run on a small pattern; a process that takes three times as long "
+                "is ended")
+      ->check(CLI::Range(0.01, 1e6))
+      ->type_name("S")
+      ->capture_default_str();
+  c->add_flag("--in-process", o->in_process,
+              "All variants in this process, for debuggers and sanitizers; so under MPI");
+  c->add_option("--rotate", o->rotate,
+                "Random patterns run with the defaults and K other settings in turn; 0: with all")
+      ->check(CLI::Range(0, 1000))
+      ->type_name("K")
+      ->capture_default_str();
+  auto* const prepared =
+      c->add_option("--prepared", o->prepared,
+                    "Folder of files of `gsofa prepare` to check in place of the bundled matrices")
+          ->type_name("DIR");
+  matrix->excludes(prepared);
+  c->add_option("--save", o->save, "Folder for counterexamples, made when there is one")
+      ->type_name("DIR")
+      ->capture_default_str();
+  auto worker = std::make_shared<std::optional<std::size_t>>();
+  // Between this program and its workers.
+  c->add_option("--worker", *worker)->group("");
+  c->add_option("--shared", o->shared)->group("");
+  c->footer(
+      "Every variant runs in a process of its own: one that crashes or does not return fails, and "
+      "the others go on.\nA failing pattern is shrunk to a minimal counterexample. Planted "
+      "variants "
+      "are wrong on purpose: each must be rejected.\nExit status: 0 all well, 1 otherwise.\n");
+  c->callback([o, worker, &action] {
+    action = [o, worker](const session_info& session) {
+      o->program = session.argv.empty() ? "gsofa" : session.argv.front();
+      return check(*o, *worker);
+    };
+  });
+}
+
+}  // namespace gsofa

@@ -1,0 +1,155 @@
+#include "harness/commands/cli.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <exception>
+#include <iostream>
+#include <new>
+#include <string>
+#include <vector>
+
+#include "common/job.hpp"
+#include "common/text.hpp"
+#include "harness/commands/commands.hpp"
+#include "harness/run/build_info.hpp"
+#include "harness/run/distribute.hpp"
+#include "variants/support/build_kind.hpp"
+
+namespace gsofa {
+
+namespace {
+
+// What is wrong with a command line that names no subcommand.
+std::string without_command(const CLI::App& app) {
+  std::vector<std::string> names;
+  for (const CLI::App* c : app.get_subcommands([](const CLI::App*) { return true; })) {
+    names.push_back(c->get_name());
+  }
+  const std::string known = fmt::format("the commands are {}", fmt::join(names, ", "));
+  const std::vector<std::string> given = app.remaining();
+  if (given.empty()) return "a command is missing; " + known;
+  const std::string& first = given.front();
+  if (first.starts_with('-')) {
+    return fmt::format("unknown option '{}' before the command; {}", first, known);
+  }
+  const std::string hint = nearest(first, names);
+  return fmt::format("unknown command '{}'{}; {}", first,
+                     hint.empty() ? "" : fmt::format(" (did you mean '{}'?)", hint), known);
+}
+
+int report(const std::string& message, exit_code code) {
+  std::fprintf(stderr, "gsofa: error: %s\n", one_line(message).c_str());
+  return static_cast<int>(code);
+}
+
+int report_no_memory() noexcept {
+  std::fputs("gsofa: error: out of host memory\n", stderr);
+  return static_cast<int>(exit_code::run_failed);
+}
+
+std::terminate_handler usual_end = nullptr;
+
+// Static objects take memory before main() begins, CLI11's validators in each file that includes
+// it: nothing can catch what they throw.
+[[noreturn]] void end_of_program() {
+  try {
+    if (const auto thrown = std::current_exception()) std::rethrow_exception(thrown);
+  } catch (const std::bad_alloc&) {
+    std::_Exit(report_no_memory());
+  } catch (...) {
+    usual_end();
+  }
+  usual_end();
+  std::abort();
+}
+
+[[gnu::constructor(101)]] void before_static_objects() {
+  usual_end = std::set_terminate(end_of_program);
+}
+
+// The program, with every error reported, unless memory for that lacks too.
+int run_reporting(int argc, char** argv) {
+  job* joined = nullptr;
+  try {
+    joined = &job::world();
+  } catch (const error& e) {
+    // No rank could join the others: the first one speaks for all.
+    if (launched_rank() == 0) report(e.what(), e.code());
+    return static_cast<int>(e.code());
+  }
+  job& j = *joined;
+  // An error that all ranks throw is reported by rank 0; one that the others do not know of ends
+  // them, with status 4 whatever it is.
+  auto failed = [&](const std::exception& e, const std::string& message, exit_code code) {
+    const bool known_to_all = dynamic_cast<const thrown_by_all_ranks*>(&e) != nullptr;
+    if (j.ranks() > 1 && !known_to_all) abort_job(message.c_str());
+    if (j.root()) report(message, code);
+    j.finish();
+    return static_cast<int>(code);
+  };
+  try {
+    CLI::App app("Testbed for sparse LU symbolic factorization with static pivoting",
+                 is_counting_build() ? "gsofa_counting" : "gsofa");
+    app.require_subcommand(1);
+    app.set_version_flag(
+        "--version",
+        fmt::format("gsofa {} ({}{}, {}, {}{})", this_build().version, this_build().git_sha,
+                    this_build().git_dirty ? ", changed" : "", this_build().compiler,
+                    this_build().type, is_counting_build() ? ", counting" : ""));
+    command_action action;
+    add_commands(app, action);
+    try {
+      app.parse(argc, argv);
+    } catch (const CLI::ParseError& e) {
+      // All ranks have the same command line.
+      const bool helped = e.get_exit_code() == static_cast<int>(CLI::ExitCodes::Success);
+      int code = static_cast<int>(helped ? exit_code::ok : exit_code::bad_input);
+      if (j.root() && helped) code = app.exit(e);
+      if (j.root() && !helped) {
+        const bool named = !app.get_subcommands().empty();
+        report(named ? e.what() : without_command(app), exit_code::bad_input);
+      }
+      j.finish();
+      return code;
+    }
+    const exit_code code = action(make_session(argc, argv));
+    // Results that were lost on their way out are no success.
+    j.on_root([&] {
+      if (!std::cout.flush()) {
+        throw error(exit_code::run_failed, "standard output: cannot write");
+      }
+    });
+    j.finish();
+    return static_cast<int>(code);
+  } catch (const error& e) {
+    return failed(e, e.what(), e.code());
+  } catch (const std::bad_alloc& e) {
+    return failed(e, "out of host memory", exit_code::run_failed);
+  } catch (const std::exception& e) {
+    return failed(e, e.what(), exit_code::run_failed);
+  }
+}
+
+}  // namespace
+
+void add_commands(CLI::App& app, command_action& action) {
+  add_list_command(app, action);
+  add_run_command(app, action);
+  add_check_command(app, action);
+  add_prepare_command(app, action);
+  add_info_command(app, action);
+  add_experiment_command(app, action);
+}
+
+int run_program(int argc, char** argv) {
+  try {
+    return run_reporting(argc, argv);
+  } catch (...) {
+    return report_no_memory();
+  }
+}
+
+}  // namespace gsofa

@@ -1,0 +1,45 @@
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "common/preprocess.hpp"
+#include "harness/record/record.hpp"
+
+namespace gsofa {
+
+/// What the chosen subcommand does; returns the exit status. Set by its CLI callback.
+using command_action = std::function<exit_code(const session_info&)>;
+
+/// Each adds one subcommand to the program.
+void add_list_command(CLI::App& app, command_action& action);
+void add_run_command(CLI::App& app, command_action& action);
+void add_check_command(CLI::App& app, command_action& action);
+void add_prepare_command(CLI::App& app, command_action& action);
+void add_info_command(CLI::App& app, command_action& action);
+void add_experiment_command(CLI::App& app, command_action& action);
+/// All of them.
+void add_commands(CLI::App& app, command_action& action);
+
+/// --matrix, --match, --order and --seed, common to run, prepare and info.
+struct matrix_options {
+  std::string matrix;
+  std::string match = "auto";
+  std::string order = available_orders().front();  ///< metis, in a build without it amd
+  std::int64_t seed = -1;
+  bool preprocessing_given = false;  ///< any of the last three was on the command line
+
+  void add_to(CLI::App& command);
+  /// Call once the command line was parsed.
+  void note_given(const CLI::App& command);
+  [[nodiscard]] prepare_options preparation() const;
+  /// Reads and prepares; throws input_error if a prepared file meets preprocessing options.
+  [[nodiscard]] prepared_pattern load() const;
+};
+
+match_mode parse_match(const std::string& text);
+
+}  // namespace gsofa

@@ -1,0 +1,142 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <iostream>
+#include <memory>
+
+#include "common/cuda_device.hpp"
+#include "harness/commands/case_session.hpp"
+#include "harness/commands/commands.hpp"
+#include "harness/commands/experiment.hpp"
+#include "harness/matrices/kept_matrix.hpp"
+#include "harness/run/distribute.hpp"
+#include "harness/run/status.hpp"
+#include "variants/support/build_kind.hpp"
+
+namespace gsofa {
+
+namespace {
+
+struct experiment_options {
+  std::filesystem::path spec;
+  std::string group = "smoke";
+  std::vector<std::string> matrices;  // empty: all
+  std::vector<std::string> devices;   // empty: all
+  std::filesystem::path prepared;     // empty: every matrix is prepared anew
+  output_options output;
+};
+
+exit_code run(const experiment_options& o, session_info session) {
+  job& j = job::world();
+  experiment_spec spec;
+  j.together([&] { spec = read_experiment(o.spec); });
+  session.experiment = spec.name;
+  // Every name and option is resolved before the first case runs.
+  struct planned {
+    const experiment_case* source;
+    std::vector<planned_case> cases;
+  };
+  std::vector<planned> plan;
+  const auto wanted = [&](const std::string& name) {
+    return o.matrices.empty() || std::ranges::find(o.matrices, name) != o.matrices.end();
+  };
+  std::size_t total = 0;
+  bool series = false;
+  bool in_group = false;
+  for (const auto& c : spec.cases) {
+    if (std::ranges::find(c.groups, o.group) == c.groups.end()) continue;
+    in_group = true;
+    if (c.counting != is_counting_build() || c.ranks != j.ranks()) continue;
+    plan.push_back({&c, {}});
+    j.together([&] {
+      try {
+        plan.back().cases = plan_cases(c.cases);
+      } catch (const input_error& e) {
+        throw input_error(c.where + ": " + e.what());
+      }
+    });
+    std::erase_if(plan.back().cases, [&](const planned_case& p) {
+      return !o.devices.empty() &&
+             std::ranges::find(o.devices, p.request.info->device) == o.devices.end();
+    });
+    if (const auto gpus = static_cast<int>(find_cuda_devices().devices.size()); gpus < c.gpus) {
+      for (auto& p : plan.back().cases) {
+        p.skip_reason = fmt::format("needs {} GPUs, this process sees {}", c.gpus, gpus);
+      }
+    }
+    const auto chosen = std::ranges::count_if(c.matrices, wanted);
+    total += static_cast<std::size_t>(chosen) * c.orders.size() * plan.back().cases.size();
+    series = series || c.series;
+  }
+  if (!in_group) {
+    throw collective_error(exit_code::bad_input,
+                           fmt::format("{}: no [[case]] in group '{}'", o.spec.string(), o.group));
+  }
+  if (plan.empty() && j.root()) {
+    std::fprintf(stderr, "%s: nothing for the %s build with %d ranks in group %s\n",
+                 one_line(spec.name).c_str(), is_counting_build() ? "counting" : "timed", j.ranks(),
+                 one_line(o.group).c_str());
+  }
+  output_options output = o.output;
+  output.matrix_column = true;
+  output.series = series;
+  case_session out(std::move(session), output);
+  out.expect_cases(total);
+  for (const auto& p : plan) {
+    for (const auto& name : p.source->matrices) {
+      if (!wanted(name)) continue;
+      const bool idle = std::ranges::none_of(
+          p.cases, [](const planned_case& c) { return c.skip_reason.empty(); });
+      for (const auto& order : p.source->orders) {
+        if (idle) {
+          out.skip(p.cases);
+          continue;
+        }
+        const prepare_options how{.match = p.source->match, .order = order, .seed = p.source->seed};
+        const auto a = load_on_root(j, [&] { return load_kept_matrix(o.prepared, name, how); });
+        out.run(a, p.cases, p.source->verify);
+      }
+    }
+  }
+  out.print_table();
+  std::cout.flush();  // the table stands before the summary line also where both go to one file
+  std::string summary;
+  for (const auto& [status, count] : out.totals()) {
+    summary += fmt::format("{}{} {}", summary.empty() ? "" : ", ", count, to_string(status));
+  }
+  if (out.resumed() > 0) summary += fmt::format("; {} already recorded", out.resumed());
+  if (j.root()) std::fprintf(stderr, "%s: %s\n", one_line(spec.name).c_str(), summary.c_str());
+  return out.code();
+}
+
+}  // namespace
+
+void add_experiment_command(CLI::App& app, command_action& action) {
+  auto o = std::make_shared<experiment_options>();
+  CLI::App* c = app.add_subcommand("experiment", "Run the cases of an experiments/*/spec.toml");
+  c->add_option("spec", o->spec, "The spec.toml")->required()->type_name("SPEC.toml");
+  c->add_option("--group", o->group, "Which cases: paper or smoke")
+      ->type_name("GROUP")
+      ->capture_default_str();
+  c->add_option("--matrix", o->matrices, "Only these matrices of the spec; may be repeated")
+      ->type_name("NAME");
+  c->add_option("--device", o->devices, "Only variants of this kind; may be repeated")
+      ->check(CLI::IsMember({"cpu", "gpu", "mpi", "peer"}));
+  c->add_option(
+       "--prepared", o->prepared,
+       "Folder that keeps prepared matrices: read if they are of the same source, generator, "
+       "matching, order, seed and code, else written")
+      ->type_name("FOLDER");
+  c->add_option("--out", o->output.out, "Append the records to this file")->type_name("FILE.jsonl");
+  c->add_flag("--json", o->output.json, "Records on stdout, one line each and nothing else");
+  c->add_flag("--resume", o->output.resume, "Leave out cases that --out already has");
+  c->callback([o, &action] {
+    if (o->output.resume && o->output.out.empty()) {
+      throw CLI::ValidationError("--resume", "needs --out");
+    }
+    action = [o](const session_info& session) { return run(*o, session); };
+  });
+}
+
+}  // namespace gsofa

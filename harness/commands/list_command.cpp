@@ -1,0 +1,105 @@
+#include "harness/commands/list_command.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <iostream>
+#include <memory>
+
+#include "harness/commands/commands.hpp"
+#include "harness/run/distribute.hpp"
+
+namespace gsofa {
+
+namespace {
+
+// No practical limit: the default maximum of option_spec.
+constexpr std::int64_t unlimited = std::int64_t{1} << 62;
+
+json option_json(const option_spec& o) {
+  json j = {{"name", o.name}, {"type", o.type_name()}};
+  std::visit([&](const auto& v) { j["default"] = v; }, o.default_value);
+  j["help"] = o.help;
+  if (o.type_name() == "int") {
+    j["minimum"] = o.minimum;
+    j["maximum"] = o.maximum;
+  }
+  if (o.type_name() == "choice") j["choices"] = o.choices;
+  return j;
+}
+
+std::string option_range(const option_spec& o) {
+  if (o.type_name() == "bool") return "true|false";
+  if (o.type_name() == "choice") return fmt::format("{}", fmt::join(o.choices, "|"));
+  return o.maximum == unlimited ? fmt::format("{}..", o.minimum)
+                                : fmt::format("{}..{}", o.minimum, o.maximum);
+}
+
+bool listed(const variant_info& v, bool planted) { return v.planted.empty() || planted; }
+
+}  // namespace
+
+json list_json(bool planted) {
+  json list = json::array();
+  for (const auto& v : all_variants()) {
+    if (!listed(v, planted)) continue;
+    json options = json::array();
+    for (const auto& o : v.options) options.push_back(option_json(o));
+    const auto why = v.unavailable();
+    list.push_back({{"name", v.name},
+                    {"device", v.device},
+                    {"summary", v.summary},
+                    {"citation", v.citation},
+                    {"gives", v.gives.names()},
+                    {"options", options},
+                    {"multithreaded", v.multithreaded},
+                    {"exact", v.exact},
+                    {"planted", v.planted},
+                    {"available", !why.has_value()},
+                    {"reason", why.value_or("")}});
+  }
+  return list;
+}
+
+void print_list(std::ostream& out, bool planted) {
+  for (const auto& v : all_variants()) {
+    if (!listed(v, planted)) continue;
+    out << fmt::format("{}  [{}{}]\n", v.name, v.device, v.multithreaded ? ", threads" : "");
+    out << "    " << v.summary << '\n';
+    if (!v.planted.empty()) out << "    planted fault: " << v.planted << '\n';
+    out << "    source: " << v.citation << '\n';
+    out << fmt::format("    gives: {}{}\n", v.gives.text(),
+                       v.exact ? "" : " (possibly of a superset of the fill)");
+    for (const auto& o : v.options) {
+      out << fmt::format("    --set {}={}  ({}, {}) {}\n", o.name, to_string(o.default_value),
+                         o.type_name(), option_range(o), o.help);
+    }
+    if (const auto why = v.unavailable()) out << "    unavailable here: " << *why << '\n';
+  }
+}
+
+void add_list_command(CLI::App& app, command_action& action) {
+  struct options {
+    bool json = false;
+    bool planted = false;
+  };
+  auto o = std::make_shared<options>();
+  CLI::App* c = app.add_subcommand(
+      "list", "Variants: device, source, what they give, options, why one is unavailable here");
+  c->add_flag("--json", o->json, "One JSON array of objects on stdout");
+  c->add_flag("--planted", o->planted, "Include the deliberately wrong variants of the self-test");
+  c->callback([o, &action] {
+    action = [o](const session_info&) {
+      return root_only([&] {
+        if (o->json) {
+          std::cout << list_json(o->planted).dump(2) << '\n';
+        } else {
+          print_list(std::cout, o->planted);
+        }
+        return exit_code::ok;
+      });
+    };
+  });
+}
+
+}  // namespace gsofa

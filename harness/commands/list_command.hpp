@@ -1,0 +1,17 @@
+#pragma once
+
+#include <ostream>
+
+#include "harness/record/record.hpp"
+
+namespace gsofa {
+
+/// One array of objects, a variant each: name, device, summary, citation, gives, options (name,
+/// type, default, help, and minimum and maximum or choices), multithreaded, exact, planted,
+/// available and reason. Planted variants only if asked for.
+json list_json(bool planted);
+
+/// The same for reading.
+void print_list(std::ostream& out, bool planted);
+
+}  // namespace gsofa

@@ -1,0 +1,56 @@
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "harness/commands/commands.hpp"
+#include "harness/matrices/matrix_source.hpp"
+
+namespace gsofa {
+
+match_mode parse_match(const std::string& text) {
+  if (text == "auto") return match_mode::automatic;
+  if (text == "none") return match_mode::none;
+  throw input_error("unknown matching '" + text + "': one of auto, none");
+}
+
+void matrix_options::add_to(CLI::App& command) {
+  command
+      .add_option("-m,--matrix", matrix,
+                  "Path (.mtx, .mtx.gz, or a file of `gsofa prepare`), a name of "
+                  "experiments/datasets.toml, or gen:SPEC")
+      ->required()
+      ->type_name("M");
+  command
+      .add_option("--match", match,
+                  "auto: permute rows to a zero-free diagonal; none: leave the rows and add the "
+                  "missing diagonal entries")
+      ->type_name("auto|none")
+      ->capture_default_str();
+  command
+      .add_option("--order", order,
+                  fmt::format("Fill-reducing order: {}, or the file of a permutation",
+                              fmt::join(available_orders(), ", ")))
+      ->type_name("NAME|FILE.perm")
+      ->capture_default_str();
+  command.add_option("--seed", seed, "Seed of METIS; -1: its default")
+      ->type_name("S")
+      ->capture_default_str();
+}
+
+void matrix_options::note_given(const CLI::App& command) {
+  preprocessing_given =
+      command.count("--match") + command.count("--order") + command.count("--seed") > 0;
+}
+
+prepare_options matrix_options::preparation() const {
+  return {.match = parse_match(match), .order = order, .seed = seed};
+}
+
+prepared_pattern matrix_options::load() const {
+  const prepare_options options = preparation();
+  if (preprocessing_given && is_prepared(matrix)) {
+    throw input_error(matrix + ": is prepared already; --match, --order and --seed do not apply");
+  }
+  return load_matrix(matrix, options);
+}
+
+}  // namespace gsofa

@@ -1,0 +1,149 @@
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <cmath>
+#include <memory>
+
+#include "harness/commands/case_session.hpp"
+#include "harness/commands/commands.hpp"
+#include "harness/run/distribute.hpp"
+#include "variants/support/build_kind.hpp"
+
+namespace gsofa {
+
+namespace {
+
+struct run_options {
+  matrix_options matrix;
+  case_options cases;
+  output_options output;
+  std::string verify = "auto";
+};
+
+std::string known_variants() {
+  std::vector<std::string> names;
+  for (const auto& v : all_variants()) {
+    if (v.planted.empty()) names.push_back(v.name);
+  }
+  return fmt::format("{}", fmt::join(names, ", "));
+}
+
+// CLI::Range lets NaN pass, which is neither below nor above a bound.
+CLI::Validator is_a_number() {
+  return {[](std::string& text) {
+            double value = 0;
+            const bool valid = CLI::detail::lexical_cast(text, value) && !std::isnan(value);
+            return valid ? std::string() : "'" + text + "' is not a number";
+          },
+          ""};
+}
+
+exit_code run(run_options& o, const session_info& session) {
+  if (!o.output.pattern_out.empty()) {
+    auto& wants = o.cases.wants;
+    if (wants.empty()) wants = {"counts", "digest", "supernodes"};
+    wants.emplace_back("pattern");
+  }
+  verify_mode verify = verify_mode::automatic;
+  std::vector<planned_case> cases;
+  job& j = job::world();
+  j.together([&] {
+    verify = parse_verify_mode(o.verify);
+    o.cases.checkpoint.resume = o.output.resume;
+    cases = plan_cases(o.cases);
+  });
+  const prepared_pattern a = load_on_root(j, [&] { return o.matrix.load(); });
+  case_session out(session, o.output);
+  out.expect_cases(cases.size());
+  out.run(a, cases, verify);
+  out.print_table();
+  return out.code();
+}
+
+}  // namespace
+
+void add_run_command(CLI::App& app, command_action& action) {
+  auto o = std::make_shared<run_options>();
+  CLI::App* c = app.add_subcommand("run", "Run variants on one matrix; verify, time and record");
+  o->matrix.add_to(*c);
+  c->add_option("-v,--variant", o->cases.variants,
+                "Variant to run, repeatable; default: all but planted ones")
+      ->type_name("V")
+      ->take_all();
+  c->add_option("--repeat", o->cases.trials.repeat, "Timed runs of each case, each verified")
+      ->check(CLI::Range(1, 1000000))
+      ->type_name("K")
+      ->capture_default_str();
+  c->add_option("--warmup", o->cases.trials.warmup, "Runs before them that are not timed")
+      ->check(CLI::Range(0, 1000000))
+      ->type_name("W")
+      ->capture_default_str();
+  c->add_option("--want", o->cases.wants,
+                "What to ask for, repeatable: counts, digest, pattern, supernodes; default: all "
+                "that the variant gives but pattern")
+      ->type_name("WHAT")
+      ->take_all();
+  c->add_option("--chunk-size", o->cases.chunk_size,
+                "Supernodes never cross a multiple of it; 0: unlimited")
+      ->check(CLI::Range(0, 2147483647))
+      ->type_name("C")
+      ->capture_default_str();
+  c->add_option("--verify", o->verify,
+                fmt::format("auto: oracle up to n = {}, else the certificate up to {:g} steps, "
+                            "else digests",
+                            oracle_order, certificate_budget))
+      ->type_name("none|digest|oracle|certificate|auto")
+      ->capture_default_str();
+  c->add_option("--set", o->cases.sets,
+                "Option of a variant, repeatable: key=value for every variant that has it, or "
+                "variant.key=value; key=a,b,c runs a case for each value, several such for each "
+                "combination")
+      ->type_name("KEY=VALUE")
+      ->take_all();
+  c->add_option("--threads", o->cases.threads,
+                "Host threads of variants that use several; default: all of this process")
+      ->check(CLI::Range(1, 4096))
+      ->type_name("T");
+  c->add_option("--timeout", o->cases.trials.timeout, "Seconds for each run; 0: no limit")
+      ->check(CLI::Range(0.0, 1e9))
+      ->check(is_a_number())
+      ->type_name("S")
+      ->capture_default_str();
+  c->add_option("--out", o->output.out, "Append the records to this file, one line each")
+      ->type_name("FILE.jsonl");
+  c->add_flag("--json", o->output.json, "Records on stdout, one line each and nothing else");
+  c->add_option("--pattern-out", o->output.pattern_out,
+                "Write L and U as Matrix Market patterns into this folder; implies --want pattern")
+      ->type_name("DIR");
+  c->add_option("--checkpoint", o->cases.checkpoint.folder,
+                "Distributed variants: record finished chunks in this folder; one run, no warm-up")
+      ->type_name("DIR");
+  c->add_flag("--resume", o->output.resume,
+              "Leave out cases that --out already has, and chunks that --checkpoint already has");
+  c->add_flag("--series", o->output.series,
+              "Counting build: write per-source counters into the records");
+  c->footer("Variants: " + known_variants() +
+            "\n`gsofa list` describes them and their options."
+            "\nExit status: 0 all well, 1 a result was refuted, 2 bad input, 3 something asked "
+            "for is unavailable, 4 timeout, out of memory or error.\n");
+  c->callback([o, c, &action] {
+    o->matrix.note_given(*c);
+    if (o->output.series && !is_counting_build()) {
+      throw CLI::ValidationError("--series",
+                                 "only the counting build, gsofa_counting, has counters");
+    }
+    if (o->output.resume && o->output.out.empty() && o->cases.checkpoint.folder.empty()) {
+      throw CLI::ValidationError("--resume", "needs --out or --checkpoint");
+    }
+    if (!o->cases.checkpoint.folder.empty()) {
+      if (c->count("--repeat") > 0 && o->cases.trials.repeat != 1) {
+        throw CLI::ValidationError("--checkpoint", "is of one run: --repeat 1");
+      }
+      o->cases.trials.repeat = 1;
+      o->cases.trials.warmup = 0;
+    }
+    action = [o](const session_info& session) { return run(*o, session); };
+  });
+}
+
+}  // namespace gsofa

@@ -1,0 +1,101 @@
+#include "harness/matrices/datasets.hpp"
+
+#include <doctest/doctest.h>
+
+#include <fstream>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "common/file.hpp"
+#include "harness/matrices/matrix_source.hpp"
+
+using namespace gsofa;
+
+#ifdef GSOFA_HAVE_TOMLPLUSPLUS
+
+TEST_CASE("a catalog finds entries by name and by abbreviation") {
+  // The folder above is searched too.
+  const temporary_directory scratch;
+  const auto folder = scratch.path() / "experiments";
+  std::filesystem::create_directories(folder);
+  const auto file = folder / "datasets.toml";
+  std::ofstream(file)
+      << "[[bundled]]\nname = \"small\"\nfile = \"small.mtx\"\n"
+         "[[matrix]]\nname = \"large\"\nabbr = \"LG\"\nstand_in = \"gen:dense:n=3\"\n";
+  const auto catalog = dataset_catalog::load(file);
+  REQUIRE(catalog.entries().size() == 2);
+  CHECK(catalog.bundled() == std::vector<std::string>{"small"});
+  REQUIRE(catalog.find("LG") != nullptr);
+  CHECK(catalog.find("LG") == catalog.find("large"));
+  CHECK(catalog.find("") == nullptr);
+  CHECK(catalog.find("other") == nullptr);
+  CHECK_FALSE(catalog.file_of(*catalog.find("small")).has_value());
+  std::ofstream(folder / "small.mtx") << "x";
+  CHECK(catalog.file_of(*catalog.find("small")).value() == folder / "small.mtx");
+
+  const auto fault = [&](const std::string& text) {
+    std::ofstream(file) << text;
+    try {
+      dataset_catalog::load(file);
+    } catch (const input_error& e) {
+      return std::string(e.what()).erase(0, file.string().size());
+    }
+    return std::string("none");
+  };
+  CHECK(fault("[[bundled]]\nfile = \"x\"\n") == ":1: [[bundled]] without a name");
+  CHECK(fault("[[matrix]]\nname = 5\n") == ":2: 'name' is not a string");
+  CHECK(fault("[[matrix]]\nname = \"a\"\nsha256 = [1]\n") == ":3: 'sha256' is not a string");
+  CHECK(fault("[matrix]\nname = \"a\"\n") == ":1: [[matrix]] is not an array of tables");
+  CHECK(fault("matrix = [}\n") == ":1: not TOML");
+  std::ofstream(file) << "[[bundled\n";
+  CHECK_THROWS_AS(dataset_catalog::load(file), input_error);
+  std::filesystem::remove_all(folder);
+  CHECK_THROWS_AS(dataset_catalog::load(file), input_error);
+}
+
+TEST_CASE("a catalog takes digests that it lacks from the lock file beside it") {
+  const temporary_directory folder;
+  const auto file = folder.path() / "datasets.toml";
+  const auto lock = folder.path() / "datasets.lock.toml";
+  std::ofstream(file) << "[[bundled]]\nname = \"a\"\n[[matrix]]\nname = \"a\"\n"
+                         "[[matrix]]\nname = \"b\"\nsha256 = \"22\"\n[[matrix]]\nname = \"c\"\n";
+  std::ofstream(lock) << "[[matrix]]\nname = \"a\"\nurl = \"x\"\nsha256 = \"11\"\n"
+                         "[[matrix]]\nname = \"b\"\nsha256 = \"33\"\n";
+  const auto catalog = dataset_catalog::load(file);
+  std::vector<std::string> digests;
+  for (const auto& d : catalog.entries()) digests.push_back(d.sha256);
+  CHECK(digests == std::vector<std::string>{"", "11", "22", ""});
+  std::ofstream(lock) << "[[matrix]]\nname = \"a\"\nsha256 = 1\n";
+  CHECK_THROWS_WITH_AS(dataset_catalog::load(file),
+                       (lock.string() + ":3: 'sha256' is not a string").c_str(), input_error);
+}
+
+TEST_CASE("every bundled matrix of the repository is there, is what it claims, and is square") {
+  const auto names = dataset_catalog::repository().bundled();
+  CHECK(names.size() >= 10);
+  CHECK(std::set<std::string>(names.begin(), names.end()).size() == names.size());
+  for (const auto& name : names) {
+    CAPTURE(name);
+    raw_matrix m;
+    REQUIRE_NOTHROW(m = read_matrix(name));  // compares the sha256
+    CHECK(m.origin.name == name);
+    CHECK_FALSE(m.origin.stand_in);
+    CHECK(m.a.n_rows == m.a.n_cols);
+  }
+}
+
+#endif
+
+TEST_CASE("what does not name a matrix is an input error") {
+  CHECK_THROWS_AS(read_matrix(""), input_error);
+  CHECK_THROWS_AS(read_matrix("/no/such/file.mtx"), input_error);
+  CHECK_THROWS_AS(read_matrix("no_such.mtx"), input_error);
+  CHECK_THROWS_AS(read_matrix("gen:"), input_error);
+  CHECK_THROWS_AS(read_matrix("."), input_error);
+}
+
+TEST_CASE("names become file names") {
+  CHECK(file_name_of("gen:grid7:nx=3,ny=2") == "gen_grid7_nx=3_ny=2");
+  CHECK(file_name_of("west2021") == "west2021");
+}

@@ -1,0 +1,129 @@
+#include "harness/matrices/matrix_source.hpp"
+
+#include <algorithm>
+#include <cctype>
+#include <filesystem>
+
+#include "common/generators.hpp"
+#include "common/sha256.hpp"
+#include "harness/matrices/datasets.hpp"
+
+namespace gsofa {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char* generator_prefix = "gen:";
+
+std::string stem(const fs::path& file) {
+  std::string name = file.filename().string();
+  for (const char* suffix : {".gz", ".mtx"}) {
+    if (name.ends_with(suffix)) name.resize(name.size() - std::string(suffix).size());
+  }
+  return name;
+}
+
+bool looks_like_path(const std::string& spec) {
+  return spec.find('/') != std::string::npos || spec.ends_with(".mtx") || spec.ends_with(".gz");
+}
+
+matrix_location in_catalog(const std::string& spec) {
+  const auto& catalog = dataset_catalog::repository();
+  const dataset* entry = catalog.find(spec);
+  if (entry == nullptr) {
+    std::string known;
+    for (const auto& d : catalog.entries()) known += (known.empty() ? "" : ", ") + d.name;
+    throw input_error("no file and no dataset is named '" + spec + "'; the datasets are " + known);
+  }
+  if (const auto file = catalog.file_of(*entry)) {
+    return {.name = entry->name, .source = spec, .file = *file, .sha256 = entry->sha256};
+  }
+  if (entry->stand_in.empty()) {
+    throw unavailable_error("the file of dataset '" + spec + "' is absent and it has no stand-in");
+  }
+  return {.name = entry->name,
+          .source = entry->stand_in,
+          .generator = entry->stand_in,
+          .stand_in = true};
+}
+
+}  // namespace
+
+bool is_prepared(const std::string& spec) {
+  std::error_code ignored;
+  return !spec.starts_with(generator_prefix) && fs::is_regular_file(spec, ignored) &&
+         prepared_pattern::is_prepared_file(spec);
+}
+
+matrix_location locate_matrix(const std::string& spec) {
+  if (spec.empty()) throw input_error("the name of the matrix is empty");
+  if (spec.starts_with(generator_prefix)) {
+    return {.name = spec, .source = spec, .generator = spec};
+  }
+  std::error_code ignored;
+  if (fs::is_directory(spec, ignored)) throw input_error(spec + ": is a directory");
+  if (fs::exists(spec, ignored)) return {.name = stem(spec), .source = spec, .file = spec};
+  if (looks_like_path(spec)) throw input_error(spec + ": no such file");
+  return in_catalog(spec);
+}
+
+raw_matrix read_matrix(const matrix_location& from) {
+  raw_matrix m;
+  if (from.generator.empty()) {
+    matrix_market_header header;
+    m.a = read_matrix_market(from.file, &header);
+    m.header = header;
+    m.origin.sha256 = header.sha256;
+    if (!from.sha256.empty() && m.origin.sha256 != from.sha256) {
+      throw input_error(from.file.string() + ": sha256 is " + m.origin.sha256 + ", expected " +
+                        from.sha256);
+    }
+  } else {
+    m.a = generate(from.generator.substr(std::string(generator_prefix).size()));
+    m.origin.sha256 = sha256_hex(from.generator);
+  }
+  m.origin.name = from.name;
+  m.origin.source = from.source;
+  m.origin.stand_in = from.stand_in;
+  return m;
+}
+
+raw_matrix read_matrix(const std::string& spec) { return read_matrix(locate_matrix(spec)); }
+
+preparation_key key_of(const matrix_location& from, const std::string& sha256,
+                       const prepare_options& how) {
+  preparation_key key = key_of(how);
+  if (key.empty()) return key;
+  key["name"] = from.name;
+  key["source"] = sha256;
+  if (!from.generator.empty()) key["generator"] = generator_version();
+  return key;
+}
+
+prepared_pattern load_matrix(const std::string& spec, const prepare_options& options) {
+  if (is_prepared(spec)) return prepared_pattern::load(spec);
+  const matrix_location from = locate_matrix(spec);
+  raw_matrix m = read_matrix(from);
+  try {
+    m.origin.made_from = key_of(from, m.origin.sha256, options);
+    return prepare(m.a, options, std::move(m.origin));
+  } catch (const input_error& e) {
+    const std::string what = e.what();
+    if (what.find(spec) != std::string::npos) throw;
+    throw input_error(spec + ": " + what);
+  }
+}
+
+std::string file_name_of(const std::string& name) {
+  std::string out = name;
+  std::ranges::replace_if(
+      out,
+      [](unsigned char c) {
+        return std::isalnum(c) == 0 && c != '-' && c != '_' && c != '.' && c != '=';
+      },
+      '_');
+  return out;
+}
+
+}  // namespace gsofa

@@ -1,0 +1,192 @@
+#include "harness/record/record.hpp"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <array>
+#include <chrono>
+#include <ctime>
+#include <random>
+
+#include "common/cuda_device.hpp"
+#include "common/job.hpp"
+#include "harness/run/build_info.hpp"
+#include "harness/run/distribute.hpp"
+#include "harness/run/machine.hpp"
+#include "variants/support/build_kind.hpp"
+
+namespace gsofa {
+
+namespace {
+
+json gpus_json() {
+  json list = json::array();
+  const auto& found = find_cuda_devices();
+  for (const auto& d : found.devices) {
+    list.push_back({{"index", d.index},
+                    {"name", d.name},
+                    {"memory_bytes", d.memory_bytes},
+                    {"compute_capability", d.compute_capability},
+                    {"driver", found.driver},
+                    {"runtime", found.runtime}});
+  }
+  return list;
+}
+
+json build_json() {
+  const auto& b = this_build();
+  return {{"version", b.version}, {"compiler", b.compiler}, {"gpu", gpu_build()}, {"nvcc", b.nvcc},
+          {"flags", b.flags},     {"arch", b.arch},         {"type", b.type}};
+}
+
+json matrix_json(const prepared_pattern& a) {
+  const provenance& p = a.origin();
+  return {{"name", p.name},
+          {"n", a.view().n_rows},
+          {"nnz", p.nnz_input},
+          {"nnz_prepared", a.view().nnz()},
+          {"diagonal_added", p.diagonal_added},
+          {"sha256", p.sha256},
+          {"source", p.source},
+          {"stand_in", p.stand_in}};
+}
+
+json ordering_json(const prepared_pattern& a) {
+  const provenance& p = a.origin();
+  return {{"row", p.match},
+          {"col", p.order},
+          {"library", p.order_library},
+          {"seed", p.seed},
+          {"postordered", p.postordered},
+          {"digest", hex(a.digest())},
+          {"seconds", p.prepare_seconds}};
+}
+
+json mpi_json(const case_outcome& outcome) {
+  const job& j = job::world();
+  json m = {{"ranks", j.ranks()},
+            {"map", j.uses_mpi() ? rank_map(j) : ""},
+            {"nodes", j.nodes()},
+            {"library", j.library()}};
+  json phases = json::array();
+  for (const auto& rank : outcome.rank_phases_s) phases.push_back(rank);
+  m["rank_phases_s"] = phases;
+  return m;
+}
+
+json result_json(const prepared_pattern& a, const case_outcome& outcome) {
+  json r = json::object();
+  if (!outcome.last) return r;
+  const result& last = *outcome.last;
+  r["nnz_l"] = last.nnz_l;
+  r["nnz_u"] = last.nnz_u;
+  r["fill"] = last.nnz_l + last.nnz_u - a.view().nnz();
+  if (outcome.wants.has(want::supernodes)) r["supernodes"] = last.supernode_starts.size();
+  if (outcome.wants.has(want::digest)) r["digest"] = hex(last.digest);
+  return r;
+}
+
+}  // namespace
+
+session_info make_session(int argc, const char* const* argv) {
+  session_info s;
+  std::random_device entropy;
+  std::string stamp = utc_now();
+  std::erase_if(stamp, [](char c) { return c == '-' || c == ':'; });
+  s.run_id = fmt::format("{}-{:08x}", stamp, entropy());
+  s.argv.assign(argv, argv + argc);
+  return s;
+}
+
+std::string utc_now() {
+  const std::time_t now = std::chrono::system_clock::to_time_t(std::chrono::system_clock::now());
+  std::tm parts{};
+  gmtime_r(&now, &parts);
+  std::array<char, 32> text{};
+  std::strftime(text.data(), text.size(), "%Y-%m-%dT%H:%M:%SZ", &parts);
+  return text.data();
+}
+
+std::string json_line(const json& value) {
+  return value.dump(-1, ' ', false, json::error_handler_t::replace);
+}
+
+std::string hex(std::uint64_t value) { return fmt::format("{:016x}", value); }
+
+json options_json(const option_set& options) {
+  json out = json::object();
+  for (const auto& [name, value] : options.values()) {
+    std::visit([&, key = name](const auto& v) { out[key] = v; }, value);
+  }
+  return out;
+}
+
+json make_record(const session_info& session, const prepared_pattern& a,
+                 const case_request& request, const case_outcome& outcome, bool series) {
+  const auto& host = this_machine();
+  json r;
+  r["schema"] = record_schema;
+  r["run_id"] = session.run_id;
+  r["time_utc"] = utc_now();
+  r["argv"] = session.argv;
+  r["experiment"] = session.experiment;
+  r["git"] = {{"sha", this_build().git_sha}, {"dirty", this_build().git_dirty}};
+  r["build"] = build_json();
+  r["host"] = host.host;
+  r["cpu"] = host.cpu;
+  r["gpus"] = gpus_json();
+  r["mpi"] = mpi_json(outcome);
+  r["matrix"] = matrix_json(a);
+  r["ordering"] = ordering_json(a);
+  r["variant"] = request.info->name;
+  r["device"] = request.info->device;
+  r["options"] = options_json(request.settings.options);
+  r["threads"] = request.settings.threads;
+  r["chunk_size"] = request.settings.chunk_size;
+  r["asked"] = request.settings.wants.names();
+  r["wants"] = outcome.wants.names();
+  r["counting"] = is_counting_build();
+  r["verify"] = {{"mode", outcome.verify_mode}, {"seconds", outcome.verify_seconds}};
+  r["status"] = to_string(outcome.judged.status);
+  r["reason"] = outcome.judged.reason;
+  r["samples_s"] = outcome.samples_s;
+  r["phases_s"] = outcome.phases_s;
+  r["result"] = result_json(a, outcome);
+  json memory = {{"device_peak", outcome.device_peak_bytes},
+                 {"device", json::object()},
+                 {"predicted", json::object()}};
+  if (outcome.host_peak_bytes) memory["host_peak"] = *outcome.host_peak_bytes;
+  for (const auto& [name, bytes] : outcome.device_bytes) memory["device"][name] = bytes;
+  for (const auto& [name, bytes] : outcome.predicted_bytes) memory["predicted"][name] = bytes;
+  r["mem"] = memory;
+  json derived = json::object();
+  for (const auto& [name, value] : outcome.derived) derived[name] = value;
+  r["derived"] = derived;
+  json counters = json::object();
+  for (const auto& [name, total] : outcome.counters.totals) counters[name] = total;
+  r["counters"] = counters;
+  if (series) {
+    json lists = json::object();
+    for (const auto& [name, values] : outcome.counters.series) lists[name] = values;
+    r["series"] = lists;
+  }
+  return r;
+}
+
+std::string record_key(const json& record) {
+  json key = json::array();
+  key.push_back(record.at("git").at("sha"));
+  key.push_back(record.at("git").at("dirty"));
+  key.push_back(record.at("host"));
+  key.push_back(record.at("matrix").at("name"));
+  for (const char* name : {"row", "col", "digest"}) key.push_back(record.at("ordering").at(name));
+  for (const char* name : {"variant", "options", "threads", "chunk_size", "counting"}) {
+    key.push_back(record.at(name));
+  }
+  // Absent from the oldest records, which then match nothing.
+  key.push_back(record.value("asked", json()));
+  key.push_back(record.at("mpi").at("ranks"));
+  return json_line(key);
+}
+
+}  // namespace gsofa

@@ -1,0 +1,172 @@
+#include "harness/record/record_file.hpp"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <string_view>
+
+#include "harness/record/json_lines.hpp"
+
+namespace gsofa {
+
+namespace {
+
+// A file of records opened for appending, locked against other processes until it is closed.
+class locked_file {
+ public:
+  explicit locked_file(const std::filesystem::path& file) : name_(file.string()) {
+    // Of a device or a pipe nothing can be read back.
+    struct stat info {};
+    const bool readable = ::stat(file.c_str(), &info) != 0 || S_ISREG(info.st_mode);
+    fd_ =
+        ::open(file.c_str(), (readable ? O_RDWR : O_WRONLY) | O_APPEND | O_CREAT | O_CLOEXEC, 0644);
+    if (fd_ < 0) throw input_error(name_ + ": " + std::strerror(errno));
+    // File systems without locks are used by one process at a time.
+    while (readable && ::flock(fd_, LOCK_EX) != 0 && errno == EINTR) {
+    }
+    if (readable && ::fstat(fd_, &info) == 0) size_ = info.st_size;
+  }
+  ~locked_file() {
+    if (fd_ >= 0) ::close(fd_);
+  }
+  locked_file(const locked_file&) = delete;
+  locked_file& operator=(const locked_file&) = delete;
+
+  // What follows the last line end.
+  [[nodiscard]] std::string unterminated() const {
+    constexpr off_t block = 1 << 16;
+    std::string tail;
+    for (off_t end = size_; end > 0;) {
+      const off_t begin = std::max<off_t>(0, end - block);
+      std::string piece(static_cast<std::size_t>(end - begin), '\0');
+      if (::pread(fd_, piece.data(), piece.size(), begin) != end - begin) {
+        throw input_error(name_ + ": cannot be read");
+      }
+      const std::size_t line = piece.rfind('\n') + 1;  // npos + 1 is 0
+      tail.insert(0, piece, line, std::string::npos);
+      if (line > 0) break;
+      end = begin;
+    }
+    return tail;
+  }
+
+  // All of `text` or, as far as the device lets go of it, nothing.
+  void append(std::string_view text) {
+    int code = 0;
+    while (!text.empty() && code == 0) {
+      const ssize_t written = ::write(fd_, text.data(), text.size());
+      if (written >= 0) {
+        text.remove_prefix(static_cast<std::size_t>(written));
+      } else if (errno != EINTR) {
+        code = errno;
+      }
+    }
+    if (code != 0 && size_ >= 0 && ::ftruncate(fd_, size_) != 0) code = errno;
+    const int fd = fd_;
+    fd_ = -1;
+    if (::close(fd) != 0 && code == 0) code = errno;
+    if (code != 0) {
+      throw error(exit_code::run_failed,
+                  name_ + ": the record cannot be written: " + std::strerror(code));
+    }
+  }
+
+  void drop(std::size_t bytes) {
+    if (::ftruncate(fd_, size_ - static_cast<off_t>(bytes)) != 0) {
+      throw input_error(name_ + ": " + std::strerror(errno));
+    }
+  }
+
+ private:
+  std::string name_;
+  int fd_ = -1;
+  off_t size_ = -1;  // -1: not a regular file
+};
+
+std::string cut_off(const std::filesystem::path& file) {
+  return file.string() +
+         ": its last line is cut off: remove it, or go on with --resume, which drops it";
+}
+
+bool is_record(const std::string& line) {
+  try {
+    record_key(json::parse(line));
+    return true;
+  } catch (const json::exception&) {
+    return false;
+  }
+}
+
+}  // namespace
+
+record_file::record_file(std::filesystem::path file) : file_(std::move(file)) {
+  std::error_code failure;
+  if (file_.has_parent_path()) std::filesystem::create_directories(file_.parent_path(), failure);
+  if (!locked_file(file_).unterminated().empty()) throw input_error(cut_off(file_));
+}
+
+void record_file::append(const json& record) const {
+  locked_file out(file_);
+  // Another process that shares the file may have died since it was opened.
+  if (!out.unterminated().empty()) throw error(exit_code::run_failed, cut_off(file_));
+  out.append(json_line(record) + "\n");
+}
+
+std::set<std::string> recorded_keys(const std::filesystem::path& file) {
+  std::set<std::string> keys;
+  std::error_code ignored;
+  if (!std::filesystem::exists(file, ignored)) return keys;
+  const auto use = [&](const json& record) {
+    require_fields(record, {{"/schema", json_type::integer},
+                            {"/status", json_type::text},
+                            {"/git/sha", json_type::text},
+                            {"/git/dirty", json_type::flag},
+                            {"/host", json_type::text},
+                            {"/matrix/name", json_type::text},
+                            {"/ordering/row", json_type::text},
+                            {"/ordering/col", json_type::text},
+                            {"/ordering/digest", json_type::text},
+                            {"/variant", json_type::text},
+                            {"/options", json_type::object},
+                            {"/threads", json_type::integer},
+                            {"/chunk_size", json_type::integer},
+                            {"/counting", json_type::flag},
+                            {"/asked", json_type::array, true},
+                            {"/mpi/ranks", json_type::integer}});
+    if (record.at("schema") != record_schema) {
+      throw input_error(fmt::format("schema {}, this program reads {}", record.at("schema").dump(),
+                                    record_schema));
+    }
+    const json& status = record.at("status");
+    if (status != "skipped" && status != "error") keys.insert(record_key(record));
+  };
+  read_json_lines(file, use, cut_off_line::pass_over);
+  return keys;
+}
+
+std::string mend_last_line(const std::filesystem::path& file) {
+  std::error_code failure;
+  if (!std::filesystem::is_regular_file(file, failure)) return "";
+  locked_file out(file);
+  const std::string tail = out.unterminated();
+  if (tail.empty()) return "";
+  if (is_record(tail)) {
+    out.append("\n");
+    return file.string() + ": its last line lacked its end, which was added";
+  }
+  static constexpr std::string_view begin = R"({"schema":)";
+  if (!begin.starts_with(std::string_view(tail).substr(0, begin.size()))) {
+    throw input_error(file.string() + ": its last line is neither terminated nor of a record");
+  }
+  out.drop(tail.size());
+  return file.string() + ": its last line was cut off and is dropped, " +
+         std::to_string(tail.size()) + " bytes";
+}
+
+}  // namespace gsofa

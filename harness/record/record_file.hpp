@@ -1,0 +1,37 @@
+#pragma once
+
+#include <filesystem>
+#include <set>
+#include <string>
+
+#include "harness/record/record.hpp"
+
+namespace gsofa {
+
+/// An append-only JSON Lines file of records.
+class record_file {
+ public:
+  /// Creates the file and its folder if absent; throws input_error if it cannot be written or its
+  /// last line is not terminated.
+  explicit record_file(std::filesystem::path file);
+  /// Appends one line whole or not at all, under a lock, so that processes may share the file.
+  /// Throws error (run_failed) if the device does not take it, or after an unterminated line.
+  void append(const json& record) const;
+  [[nodiscard]] const std::filesystem::path& path() const { return file_; }
+
+ private:
+  std::filesystem::path file_;
+};
+
+/// Keys of the records in `file` that need no repetition (not skipped, no error); empty if the file
+/// is absent. A last line that is cut off is passed over. Throws input_error naming the line that
+/// is not a record.
+std::set<std::string> recorded_keys(const std::filesystem::path& file);
+
+/// What a process leaves that is killed while it appends: drops the part of a record that ends
+/// `file`, or ends the line where only its end is missing. Returns what was done, in one line;
+/// empty if the file is absent or every line is terminated. Throws input_error if the last line is
+/// not of a record.
+std::string mend_last_line(const std::filesystem::path& file);
+
+}  // namespace gsofa

@@ -1,0 +1,303 @@
+#include "harness/record/record.hpp"
+
+#include <doctest/doctest.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+
+#include "harness/record/record_file.hpp"
+#include "harness/testing/fake_variant.hpp"
+#include "reference/worked_example.hpp"
+
+using namespace gsofa;
+
+namespace {
+
+json sample_record(run_status status = run_status::pass) {
+  static const auto info = testing::fake_info();
+  const auto a = testing::as_it_is(reference::worked_example());
+  const char* argv[] = {"gsofa", "run"};
+  case_request request{.info = &info, .settings = run_settings(), .trials = {}};
+  case_outcome out;
+  out.judged.status = status;
+  out.wants = want_set::all();
+  out.last = testing::right_result(a.view());
+  out.samples_s = {0.5, 0.25};
+  out.phases_s = {{"traverse", 0.25}};
+  out.device_peak_bytes = 4096;
+  out.device_bytes = {{"fill", 1024}};
+  out.counters.totals["revisits"] = 7;
+  out.counters.series["frontier_size"] = {1, 2.5};
+  return make_record(make_session(2, argv), a, request, out, true);
+}
+
+class temporary_file {
+ public:
+  temporary_file()
+      : path_(std::filesystem::temp_directory_path() /
+              ("gsofa_record_test_" + std::to_string(getpid()) + ".jsonl")) {
+    std::filesystem::remove(path_);
+  }
+  ~temporary_file() { std::filesystem::remove(path_); }
+  [[nodiscard]] const std::filesystem::path& path() const { return path_; }
+
+ private:
+  std::filesystem::path path_;
+};
+
+std::string content(const std::filesystem::path& file) {
+  std::ifstream in(file, std::ios::binary);
+  return {std::istreambuf_iterator<char>(in), {}};
+}
+
+void put(const std::filesystem::path& file, const std::string& text) {
+  std::ofstream(file, std::ios::binary) << text;
+}
+
+// Files of this process may have no more than so many bytes: a write that would pass them is cut
+// short, as on a full disk.
+class file_size_limit {
+ public:
+  explicit file_size_limit(rlim_t bytes) : signal_(std::signal(SIGXFSZ, SIG_IGN)) {
+    ::getrlimit(RLIMIT_FSIZE, &before_);
+    const rlimit now{bytes, before_.rlim_max};
+    ::setrlimit(RLIMIT_FSIZE, &now);
+  }
+  ~file_size_limit() {
+    ::setrlimit(RLIMIT_FSIZE, &before_);
+    std::signal(SIGXFSZ, signal_);
+  }
+  file_size_limit(const file_size_limit&) = delete;
+  file_size_limit& operator=(const file_size_limit&) = delete;
+
+ private:
+  rlimit before_{};
+  void (*signal_)(int);
+};
+
+}  // namespace
+
+TEST_CASE("a record has every field of the schema") {
+  const json r = sample_record();
+  for (const char* key :
+       {"schema",    "run_id",     "time_utc", "argv",   "git",      "build",   "host",
+        "cpu",       "gpus",       "mpi",      "matrix", "ordering", "variant", "options",
+        "threads",   "chunk_size", "asked",    "wants",  "verify",   "status",  "reason",
+        "samples_s", "phases_s",   "result",   "mem",    "counters"}) {
+    CAPTURE(key);
+    CHECK(r.contains(key));
+  }
+  CHECK(r.at("schema") == record_schema);
+  for (const char* key : {"name", "n", "nnz", "sha256", "source", "stand_in"}) {
+    CHECK(r.at("matrix").contains(key));
+  }
+  for (const char* key : {"row", "col", "library", "seed", "digest"}) {
+    CHECK(r.at("ordering").contains(key));
+  }
+  for (const char* key : {"compiler", "nvcc", "flags", "arch", "type"}) {
+    CHECK(r.at("build").contains(key));
+  }
+  const pattern a = reference::worked_example();
+  const auto& result = r.at("result");
+  CHECK(result.at("fill").get<offset_t>() ==
+        result.at("nnz_l").get<offset_t>() + result.at("nnz_u").get<offset_t>() - a.nnz());
+  CHECK(result.at("digest").get<std::string>().size() == 16);
+  CHECK(r.at("counters").at("revisits") == 7);
+  CHECK(r.at("series").at("frontier_size").size() == 2);
+  CHECK(r.at("status") == "pass");
+  CHECK(r.at("mem").at("device_peak") == 4096);
+  CHECK(r.at("mem").at("device").at("fill") == 1024);
+}
+
+TEST_CASE("names that are not UTF-8 do not cost the record") {
+  const temporary_file file;
+  json r = sample_record();
+  r["matrix"]["name"] = "w\xff";
+  record_file(file.path()).append(r);
+  std::ifstream in(file.path());
+  std::string line;
+  REQUIRE(std::getline(in, line));
+  CHECK(json::parse(line).at("matrix").at("name") == "w\xef\xbf\xbd");
+  CHECK(recorded_keys(file.path()).contains(record_key(json::parse(line))));
+}
+
+TEST_CASE("options keep their types") {
+  const std::vector<option_spec> specs{
+      {.name = "flag", .default_value = true, .help = ""},
+      {.name = "number", .default_value = std::int64_t{3}, .help = ""},
+      {.name = "word", .default_value = std::string("a"), .help = "", .choices = {"a", "b"}}};
+  const json j = options_json(option_set(specs));
+  CHECK(j.at("flag").is_boolean());
+  CHECK(j.at("number").is_number_integer());
+  CHECK(j.at("word").is_string());
+}
+
+TEST_CASE("digests are 16 hexadecimal digits") {
+  CHECK(hex(0) == "0000000000000000");
+  CHECK(hex(0xabcULL) == "0000000000000abc");
+}
+
+TEST_CASE("cases that were skipped or ended in an error are to be run again") {
+  for (const auto& [status, keys] : {std::pair{run_status::skipped, 0},
+                                     {run_status::error, 0},
+                                     {run_status::timeout, 1},
+                                     {run_status::fail, 1}}) {
+    const temporary_file file;
+    record_file(file.path()).append(sample_record(status));
+    CHECK(recorded_keys(file.path()).size() == static_cast<std::size_t>(keys));
+  }
+}
+
+TEST_CASE("records are appended as whole lines and found again by key") {
+  const temporary_file file;
+  CHECK(recorded_keys(file.path()).empty());
+  const record_file out(file.path());
+  const json r = sample_record();
+  out.append(r);
+  out.append(sample_record(run_status::skipped));
+  std::ifstream in(file.path());
+  int lines = 0;
+  for (std::string line; std::getline(in, line); ++lines) CHECK(json::parse(line).is_object());
+  CHECK(lines == 2);
+  const auto keys = recorded_keys(file.path());
+  CHECK(keys.size() == 1);
+  CHECK(keys.contains(record_key(r)));
+
+  json other = r;
+  other["threads"] = 2;
+  CHECK_FALSE(keys.contains(record_key(other)));
+  other = r;
+  other["asked"] = {"digest"};
+  CHECK_FALSE(keys.contains(record_key(other)));
+  other = r;
+  other["mpi"]["ranks"] = 2;
+  CHECK_FALSE(keys.contains(record_key(other)));
+  other = r;
+  other["git"]["sha"] = "0";
+  CHECK_FALSE(keys.contains(record_key(other)));
+  // Two orders may give one and the same pattern; the other one is still to be recorded.
+  other = r;
+  other["ordering"]["col"] = "another";
+  CHECK_FALSE(keys.contains(record_key(other)));
+  other = r;
+  other["ordering"]["row"] = "another";
+  CHECK_FALSE(keys.contains(record_key(other)));
+  other = r;
+  other["time_utc"] = "later";
+  CHECK(keys.contains(record_key(other)));
+}
+
+TEST_CASE("a file that holds no records is refused by line") {
+  const temporary_file file;
+  std::ofstream(file.path()) << "{}\n";
+  CHECK_THROWS_WITH_AS(recorded_keys(file.path()),
+                       (file.path().string() + ":1: not a record: 'schema' is missing").c_str(),
+                       input_error);
+}
+
+TEST_CASE("a line with a wrong type or a missing key is refused by line and key") {
+  const temporary_file file;
+  const json good = sample_record();
+  const auto fault = [&](const std::string& line) {
+    std::ofstream(file.path()) << json_line(good) << "\n\n" << line << "\n";
+    try {
+      recorded_keys(file.path());
+    } catch (const input_error& e) {
+      return std::string(e.what()).erase(0, file.path().string().size());
+    }
+    return std::string("none");
+  };
+  CHECK(fault(json_line(good)) == "none");
+  CHECK(fault("{\"schema\": 1,") == ":3: not JSON from column 14 on");
+  CHECK(fault("{\"schema\": 1e999}") == ":3: not a record: number overflow parsing '1e999'");
+  CHECK(fault("\xff").starts_with(":3: not JSON from column 1 on"));
+  CHECK(fault("[]") == ":3: not a record: not a JSON object");
+  CHECK(fault("null") == ":3: not a record: not a JSON object");
+  CHECK(fault(std::string(1000000, '[')) == ":3: not a record: more than 64 levels deep");
+  json other = good;
+  other["schema"] = record_schema + 1;
+  CHECK(fault(json_line(other)).starts_with(":3: schema "));
+  for (const char* key : {"schema", "git", "host", "matrix", "ordering", "variant", "options",
+                          "threads", "chunk_size", "counting", "asked", "mpi", "status"}) {
+    CAPTURE(key);
+    other = good;
+    other[key] = json::array({json::object()});
+    if (key != std::string("asked")) CHECK(fault(json_line(other)).find(key) != std::string::npos);
+    other[key] = nullptr;
+    CHECK(fault(json_line(other)).starts_with(":3: not a record: '" + std::string(key)));
+    other.erase(key);
+    CHECK((fault(json_line(other)) == "none") == (key == std::string("asked")));
+  }
+}
+
+TEST_CASE("a record that the disk does not take whole leaves the file as it was") {
+  const temporary_file file;
+  const json r = sample_record();
+  const record_file out(file.path());
+  out.append(r);
+  const std::string before = content(file.path());
+  {
+    const file_size_limit full(before.size() + 100);
+    CHECK_THROWS_AS(out.append(r), error);
+  }
+  CHECK(content(file.path()) == before);
+  out.append(r);
+  CHECK(content(file.path()) == before + before);
+}
+
+TEST_CASE("a last line that is cut off is never appended to") {
+  const temporary_file file;
+  const json r = sample_record();
+  const record_file out(file.path());
+  out.append(r);
+  const std::string whole = content(file.path());
+  const std::string torn = whole + whole.substr(0, 200);
+  put(file.path(), torn);
+  CHECK_THROWS_AS(out.append(r), error);
+  CHECK_THROWS_AS(record_file{file.path()}, input_error);
+  CHECK(content(file.path()) == torn);
+}
+
+TEST_CASE("what is left of a record that is cut off is dropped") {
+  const temporary_file file;
+  CHECK(mend_last_line(file.path()).empty());
+  const json r = sample_record();
+  record_file(file.path()).append(r);
+  const std::string whole = content(file.path());
+  CHECK(mend_last_line(file.path()).empty());
+  for (const std::string& before : {std::string(), whole, std::string(200000, '\n')}) {
+    for (const std::size_t size : {std::size_t{1}, std::size_t{200}, whole.size() - 2}) {
+      put(file.path(), before + whole.substr(0, size));
+      CHECK(recorded_keys(file.path()).size() == (before == whole ? 1 : 0));
+      CHECK(mend_last_line(file.path()).find("dropped") != std::string::npos);
+      CHECK(content(file.path()) == before);
+    }
+    // Only the end of the line is missing: the record is kept.
+    put(file.path(), before + whole.substr(0, whole.size() - 1));
+    CHECK(recorded_keys(file.path()).size() == 1);
+    CHECK(mend_last_line(file.path()).find("added") != std::string::npos);
+    CHECK(content(file.path()) == before + whole);
+  }
+  for (const char* other : {"some text", "{}", "[1, 2"}) {
+    put(file.path(), whole + other);
+    CHECK_THROWS_AS(mend_last_line(file.path()), input_error);
+    CHECK(content(file.path()) == whole + other);
+  }
+}
+
+TEST_CASE("a skipped record has no result but its reason") {
+  const auto info = testing::fake_info();
+  const auto a = testing::as_it_is(reference::worked_example());
+  const char* argv[] = {"gsofa"};
+  const json r = make_record(make_session(1, argv), a,
+                             {.info = &info, .settings = run_settings(), .trials = {}},
+                             skipped_case("no device"), false);
+  CHECK(r.at("status") == "skipped");
+  CHECK(r.at("reason") == "no device");
+  CHECK(r.at("result").empty());
+  CHECK(r.at("samples_s").empty());
+}

@@ -1,0 +1,193 @@
+#include "harness/run/case_plan.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <utility>
+
+#include "common/job.hpp"
+#include "harness/run/machine.hpp"
+
+namespace gsofa {
+
+namespace {
+
+constexpr std::size_t most_combinations = 10000;  // of the values of one variant's options
+
+struct assignment {
+  std::string variant;  // empty: every variant that has the option
+  std::string key, text;
+  std::vector<std::string> values;  // a case for each
+  bool used = false;
+};
+
+assignment parse_assignment(const std::string& text) {
+  const auto equal = text.find('=');
+  if (equal == std::string::npos || equal == 0) {
+    throw input_error("--set " + text + ": expected key=value or variant.key=value");
+  }
+  assignment a;
+  a.text = text;
+  a.key = text.substr(0, equal);
+  for (std::size_t at = equal + 1;;) {
+    const auto comma = text.find(',', at);
+    a.values.push_back(text.substr(at, comma - at));
+    if (comma == std::string::npos) break;
+    at = comma + 1;
+  }
+  if (const auto dot = a.key.find('.'); dot != std::string::npos) {
+    a.variant = a.key.substr(0, dot);
+    a.key = a.key.substr(dot + 1);
+  }
+  return a;
+}
+
+bool has_option(const variant_info& info, const std::string& key) {
+  return std::ranges::find(info.options, key, &option_spec::name) != info.options.end();
+}
+
+std::vector<const variant_info*> choose(const std::vector<std::string>& names) {
+  std::vector<const variant_info*> chosen;
+  if (names.empty()) {
+    for (const auto& v : all_variants()) {
+      if (v.planted.empty()) chosen.push_back(&v);
+    }
+  }
+  for (const auto& name : names) {
+    const variant_info* v = &find_variant(name);
+    if (std::ranges::find(chosen, v) == chosen.end()) chosen.push_back(v);
+  }
+  return chosen;
+}
+
+// The assignments that concern a variant.
+std::vector<assignment*> concerning(const variant_info& info,
+                                    std::vector<assignment>& assignments) {
+  std::vector<assignment*> mine;
+  for (auto& a : assignments) {
+    const bool concerns = a.variant.empty() ? has_option(info, a.key) : a.variant == info.name;
+    if (concerns) mine.push_back(&a);
+  }
+  return mine;
+}
+
+// At most most_combinations: the product never overflows.
+std::size_t combinations(const std::vector<assignment*>& assignments, const variant_info& info) {
+  std::size_t count = 1;
+  for (const auto* a : assignments) {
+    if (a->values.size() > most_combinations / count) {
+      throw input_error(fmt::format("--set asks for more than {} cases of {}: give fewer values",
+                                    most_combinations, info.name));
+    }
+    count *= a->values.size();
+  }
+  return count;
+}
+
+// Sets every option to its value in the given one of `count` combinations; the last assignment
+// varies fastest.
+void apply(const std::vector<assignment*>& assignments, std::size_t combination, std::size_t count,
+           const variant_info& info, option_set& options) {
+  for (auto* a : assignments) {
+    count /= a->values.size();
+    try {
+      options.set(info.options, a->key, a->values[combination / count % a->values.size()]);
+    } catch (const input_error& e) {
+      throw input_error(info.name + ": " + e.what());
+    }
+    a->used = true;
+  }
+}
+
+void check_all_used(const std::vector<assignment>& assignments,
+                    const std::vector<const variant_info*>& chosen) {
+  for (const auto& a : assignments) {
+    if (a.used) continue;
+    if (!a.variant.empty()) {
+      find_variant(a.variant);
+      throw input_error("--set " + a.text + ": " + a.variant + " is not among the variants to run");
+    }
+    std::vector<std::string> known;
+    for (const auto* v : chosen) {
+      for (const auto& o : v->options) known.push_back(v->name + "." + o.name);
+    }
+    throw input_error(fmt::format("--set {}: unknown option '{}'; {}", a.text, a.key,
+                                  known.empty()
+                                      ? "the chosen variants have none"
+                                      : fmt::format("known are {}", fmt::join(known, ", "))));
+  }
+}
+
+}  // namespace
+
+std::vector<planned_case> plan_cases(const case_options& options) {
+  want_set asked;
+  for (const auto& w : options.wants) asked |= want_set::parse(w);
+  std::vector<assignment> assignments;
+  for (const auto& s : options.sets) assignments.push_back(parse_assignment(s));
+  const auto chosen = choose(options.variants);
+  const bool named = !options.variants.empty();
+  const bool must_run = named && !options.skip_unavailable;
+
+  std::vector<planned_case> cases;
+  auto plan = [&](const variant_info* info, option_set values, bool only_one) {
+    planned_case c;
+    c.request.info = info;
+    c.request.trials = options.trials;
+    run_settings& s = c.request.settings;
+    s.options = std::move(values);
+    s.chunk_size = options.chunk_size;
+    s.threads = options.threads > 0 ? options.threads : this_machine().hardware_threads;
+    if (!info->multithreaded) s.threads = 1;
+    s.wants = asked;
+    if (options.wants.empty()) {
+      for (const want w : {want::counts, want::digest, want::supernodes}) {
+        if (info->gives.has(w)) s.wants |= w;
+      }
+    }
+    if (!info->gives.contains(s.wants)) {
+      const std::string why = fmt::format("{} gives only {}, not all of {}", info->name,
+                                          info->gives.text(), s.wants.text());
+      if (named) throw input_error(why);
+      c.skip_reason = why;
+    }
+    if (const auto why = info->unavailable()) {
+      if (must_run) throw unavailable_error(info->name + " is unavailable: " + *why);
+      c.skip_reason = *why;
+    }
+    if (const int ranks = job::world().ranks(); ranks > 1 && !info->distributed) {
+      const std::string why = fmt::format("runs in one process; this job has {} ranks", ranks);
+      if (must_run) throw unavailable_error(info->name + " " + why);
+      c.skip_reason = why;
+    }
+    if (!options.checkpoint.folder.empty()) {
+      if (!info->distributed) {
+        throw input_error(info->name +
+                          " keeps no checkpoints; name a variant that does: --variant");
+      }
+      if (!only_one) {
+        throw input_error("a checkpoint belongs to one case: give each option one value");
+      }
+      s.checkpoint = options.checkpoint;
+      s.checkpoint.folder /= info->name;
+    }
+    cases.push_back(std::move(c));
+  };
+  for (const variant_info* info : chosen) {
+    const auto mine = concerning(*info, assignments);
+    const std::size_t count = combinations(mine, *info);
+    std::set<std::map<std::string, option_value>> seen;  // a value may be named twice
+    for (std::size_t k = 0; k < count; ++k) {
+      option_set values(info->options);
+      apply(mine, k, count, *info, values);
+      if (seen.insert(values.values()).second) plan(info, std::move(values), count == 1);
+    }
+  }
+  check_all_used(assignments, chosen);
+  return cases;
+}
+
+}  // namespace gsofa

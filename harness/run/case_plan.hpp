@@ -1,0 +1,36 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "harness/run/runner.hpp"
+
+namespace gsofa {
+
+/// What the user asks of `run`, or a [[case]] of an experiment says, beside the matrix.
+struct case_options {
+  std::vector<std::string> variants{};  ///< empty: all but planted ones
+  std::vector<std::string> wants{};     ///< empty: what each can give of counts, digest, supernodes
+  std::vector<std::string> sets{};      ///< "key=value" or "variant.key=value"; "key=a,b": each
+  int threads = 0;                      ///< 0: as many as this process may use
+  index_t chunk_size = 128;
+  trial_plan trials{};
+  checkpoint_settings checkpoint{};  ///< each variant gets a folder of its own inside
+  bool skip_unavailable = false;     ///< named variants that this machine lacks are skipped too
+};
+
+/// A case to run, or to report as skipped.
+struct planned_case {
+  case_request request;
+  std::string skip_reason;  ///< empty: to be run
+};
+
+/// Resolves names and options before anything runs. Variants of the default set that are
+/// unavailable or cannot give what is wanted become skipped cases; named ones are errors:
+/// input_error for an unknown variant, option or value and for a want that the variant cannot give,
+/// and for more than 10,000 combinations of values of one variant's options,
+/// unavailable_error (without skip_unavailable) for one that this machine lacks, or that runs in
+/// one process only while the job has several ranks.
+std::vector<planned_case> plan_cases(const case_options& options);
+
+}  // namespace gsofa

@@ -1,0 +1,77 @@
+#include "harness/run/machine.hpp"
+
+#include <malloc.h>
+#include <sched.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdlib>
+#include <fstream>
+#include <thread>
+
+namespace gsofa {
+
+namespace {
+
+std::string first_value(const char* file, const std::string& key) {
+  std::ifstream in(file);
+  for (std::string line; std::getline(in, line);) {
+    if (!line.starts_with(key)) continue;
+    const auto colon = line.find(':');
+    if (colon == std::string::npos) continue;
+    const auto begin = line.find_first_not_of(" \t", colon + 1);
+    return begin == std::string::npos ? "" : line.substr(begin);
+  }
+  return "";
+}
+
+int usable_threads() {
+  cpu_set_t mask;
+  CPU_ZERO(&mask);
+  if (sched_getaffinity(0, sizeof mask, &mask) == 0 && CPU_COUNT(&mask) > 0)
+    return CPU_COUNT(&mask);
+  return static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
+}
+
+// /proc/self/status gives kibibytes.
+std::optional<std::int64_t> status_bytes(const std::string& key) {
+  const std::string text = first_value("/proc/self/status", key);
+  if (text.empty()) return std::nullopt;
+  return std::int64_t{1024} * std::strtoll(text.c_str(), nullptr, 10);
+}
+
+}  // namespace
+
+const machine_info& this_machine() {
+  static const machine_info info = [] {
+    machine_info m;
+    std::array<char, 256> name{};
+    if (gethostname(name.data(), name.size() - 1) == 0) m.host = name.data();
+    m.cpu = first_value("/proc/cpuinfo", "model name");
+    m.hardware_threads = usable_threads();
+    return m;
+  }();
+  return info;
+}
+
+void memory_meter::start() {
+#ifdef __GLIBC__
+  malloc_trim(0);
+#endif
+  base_ = status_bytes("VmRSS:");
+  rearm();
+}
+
+void memory_meter::rearm() {
+  std::ofstream out("/proc/self/clear_refs");
+  out << "5";  // sets the high-water mark VmHWM to the present size
+}
+
+std::optional<std::int64_t> memory_meter::peak() const {
+  const auto high = status_bytes("VmHWM:");
+  if (!base_ || !high) return std::nullopt;
+  return std::max<std::int64_t>(0, *high - *base_);
+}
+
+}  // namespace gsofa

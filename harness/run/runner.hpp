@@ -1,0 +1,70 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "common/prepared.hpp"
+#include "common/variant.hpp"
+#include "harness/run/status.hpp"
+#include "harness/run/verifier.hpp"
+
+namespace gsofa {
+
+/// How often a case is run.
+struct trial_plan {
+  int repeat = 3;      ///< timed runs, each verified
+  int warmup = 1;      ///< runs before them that are neither timed nor verified
+  double timeout = 0;  ///< seconds for each run; 0: none
+};
+
+/// One variant with all its settings, ready to run on one matrix.
+struct case_request {
+  const variant_info* info = nullptr;
+  run_settings settings;  ///< wants as the user asked for
+  trial_plan trials;
+};
+
+/// What became of a case.
+struct case_outcome {
+  judgement judged;
+  std::string verify_mode = "none";
+  double verify_seconds = 0;
+  want_set wants;                 ///< what prepare() was told, verification's needs included
+  std::vector<double> samples_s;  ///< wall time of each timed run, in order
+  std::map<std::string, double> phases_s;  ///< of the median sample
+  std::map<std::string, std::int64_t> predicted_bytes;
+  std::map<std::string, std::int64_t> device_bytes;  ///< largest allocation by data structure
+  std::int64_t device_peak_bytes = 0;
+  std::optional<std::int64_t> host_peak_bytes;  ///< growth during prepare, run and collect
+  work_counters counters;
+  std::map<std::string, std::int64_t> derived;  ///< execution::derived
+  std::string layout;                           ///< execution::layout
+  /// Several ranks: phases of the median sample by rank, on rank 0.
+  std::vector<std::map<std::string, double>> rank_phases_s;
+  std::optional<result> last;  ///< of the last run that returned
+};
+
+/// Number of the (lower) median sample; samples must not be empty.
+std::size_t median_index(const std::vector<double>& samples);
+
+/// Runs prepare -> warm-ups -> repeats, verifies every result off the clock, and turns exceptions
+/// into a status. In the counting build the case runs once and its time is dropped.
+///
+/// Collective for distributed variants in a job of several ranks: rank 0 verifies and knows the
+/// times, from a barrier before run() to one after it on its clock; status and reason are the same
+/// on all ranks. The pattern, which no rank has whole, is verified row by row on the rank that has
+/// the row, against the counts and digests that rank 0 has verified.
+///
+/// A run that does not return max(5 s, timeout) after its deadline cannot be stopped: `on_hang` is
+/// then called, from another thread, with what is known, and the process ends with status 4.
+case_outcome run_case(const prepared_pattern& a, const case_request& request, verifier& check,
+                      const std::function<void(const case_outcome&)>& on_hang);
+
+/// A case that is not run.
+case_outcome skipped_case(const std::string& reason);
+
+}  // namespace gsofa

@@ -1,0 +1,22 @@
+#include "harness/run/watchdog.hpp"
+
+#include <utility>
+
+namespace gsofa {
+
+watchdog::watchdog(std::chrono::duration<double> limit, std::function<void()> expired)
+    : thread_([this, limit, action = std::move(expired)] {
+        std::unique_lock lock(guard_);
+        if (!wake_.wait_for(lock, limit, [this] { return done_; })) action();
+      }) {}
+
+watchdog::~watchdog() {
+  {
+    const std::scoped_lock lock(guard_);
+    done_ = true;
+  }
+  wake_.notify_all();
+  thread_.join();
+}
+
+}  // namespace gsofa

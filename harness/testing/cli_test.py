@@ -1,0 +1,676 @@
+"""Tests of the built programs as a user meets them. $GSOFA and $GSOFA_COUNTING name them."""
+
+import json
+import os
+import resource
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+from pathlib import Path
+
+GSOFA = os.environ.get("GSOFA", "gsofa")
+GSOFA_COUNTING = os.environ.get("GSOFA_COUNTING", "gsofa_counting")
+
+OK, FAILED, BAD_INPUT, UNAVAILABLE, RUN_FAILED = 0, 1, 2, 3, 4
+
+# Rows {0,2}, {0,1}, {1,2}: eliminating 0 fills (1,2).
+SMALL = "%%MatrixMarket matrix coordinate pattern general\n3 3 6\n1 1\n1 3\n2 1\n2 2\n3 2\n3 3\n"
+NO_DIAGONAL = "%%MatrixMarket matrix coordinate pattern general\n3 3 4\n1 2\n2 3\n3 1\n1 1\n"
+SINGULAR = "%%MatrixMarket matrix coordinate pattern general\n3 3 3\n1 1\n2 1\n3 1\n"
+RECTANGULAR = "%%MatrixMarket matrix coordinate pattern general\n2 3 2\n1 1\n2 2\n"
+TRUNCATED = "%%MatrixMarket matrix coordinate pattern general\n3 3 6\n1 1\n1 3\n"
+OUT_OF_RANGE = "%%MatrixMarket matrix coordinate pattern general\n3 3 1\n4 1\n"
+DUPLICATE = "%%MatrixMarket matrix coordinate pattern general\n3 3 2\n1 1\n1 1\n"
+
+
+def call(*args, program=GSOFA, cwd=None):
+    return subprocess.run([program, *args], capture_output=True, text=True, errors="replace",
+                          timeout=300, cwd=cwd)
+
+
+def file_size_limit(size):
+    """To be run in a child: files of its program cannot grow past `size` bytes, as on a full disk."""
+    return lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (size, resource.RLIM_INFINITY))
+
+
+def worked_example():
+    """The file that holds the pattern of reference/worked_example."""
+    root = os.environ.get("GSOFA_ROOT") or Path(__file__).resolve().parents[2]
+    return Path(root) / "experiments" / "matrices" / "worked_example.mtx"
+
+
+class CliTest(unittest.TestCase):
+    def need_matching(self):
+        """Skips a test that needs a build with SuiteSparse BTF."""
+        info = json.loads(call("info", "--json", "--no-fill", "--matrix", self.small).stdout)
+        if "left_out" in info:
+            self.skipTest(info["left_out"])
+
+    def setUp(self):
+        self._folder = tempfile.TemporaryDirectory()
+        self.addCleanup(self._folder.cleanup)
+        self.folder = Path(self._folder.name)
+        self.small = self.write("small.mtx", SMALL)
+
+    def write(self, name, text):
+        path = self.folder / name
+        path.write_text(text)
+        return str(path)
+
+    def records(self, *args, code=OK, program=GSOFA):
+        done = call("run", "--json", *args, program=program)
+        self.assertEqual(done.returncode, code, done.stderr)
+        return [json.loads(line) for line in done.stdout.splitlines()]
+
+    def assert_refused(self, code, *args, mention=()):
+        done = call(*args)
+        self.assertEqual(done.returncode, code, done.stderr)
+        self.assertEqual(done.stdout, "")
+        lines = done.stderr.splitlines()
+        self.assertEqual(len(lines), 1, done.stderr)
+        self.assertTrue(lines[0].startswith("gsofa: error: "), lines[0])
+        for text in mention:
+            self.assertIn(text, lines[0])
+
+
+class ListTest(CliTest):
+    def test_json_is_an_array_of_objects_with_names(self):
+        done = call("list", "--json")
+        self.assertEqual(done.returncode, OK)
+        variants = json.loads(done.stdout)
+        names = [v["name"] for v in variants]
+        self.assertIn("cpu_gilbert_peierls", names)
+        self.assertFalse([n for n in names if n.startswith("planted_")])
+        for v in variants:
+            for key in ("device", "summary", "citation", "gives", "options", "available", "reason"):
+                self.assertIn(key, v)
+            self.assertEqual(v["available"], v["reason"] == "")
+            for o in v["options"]:
+                self.assertIn(o["type"], ("bool", "int", "choice"))
+                self.assertIn("default", o)
+
+    def test_planted_ones_are_listed_on_request(self):
+        planted = [v for v in json.loads(call("list", "--json", "--planted").stdout) if v["planted"]]
+        self.assertGreaterEqual(len(planted), 7)
+
+    def test_text_shows_options(self):
+        done = call("list")
+        self.assertEqual(done.returncode, OK)
+        self.assertIn("cpu_maxid", done.stdout)
+        self.assertIn("--set ", done.stdout)
+
+
+class HelpTest(CliTest):
+    def test_help_of_every_subcommand(self):
+        done = call("--help")
+        self.assertEqual(done.returncode, OK)
+        for name in ("list", "run", "check", "prepare", "info", "experiment"):
+            self.assertIn(name, done.stdout)
+            part = call(name, "--help")
+            self.assertEqual((part.returncode, part.stderr), (OK, ""))
+            self.assertIn("Usage", part.stdout)
+
+    def test_info_help_names_the_generators(self):
+        text = call("info", "--help").stdout
+        for name in ("grid7", "elasticity3d", "circuit", "nx=.."):
+            self.assertIn(name, text)
+
+    def test_run_help_names_the_variants(self):
+        text = call("run", "--help").stdout
+        for v in json.loads(call("list", "--json").stdout):
+            self.assertIn(v["name"], text)
+
+    def test_version(self):
+        done = call("--version")
+        self.assertEqual(done.returncode, OK)
+        self.assertTrue(done.stdout.startswith("gsofa "))
+        self.assertIn("counting", call("--version", program=GSOFA_COUNTING).stdout)
+
+
+class RunTest(CliTest):
+    def test_worked_example_as_it_is(self):
+        path = worked_example()
+        if not path.exists():
+            self.skipTest(f"{path} is absent")
+        records = self.records("--matrix", str(path), "--match", "none", "--order", "natural")
+        judged = [r for r in records if r["status"] != "skipped"]
+        self.assertGreaterEqual(len(judged), 6)
+        exact = {v["name"] for v in json.loads(call("list", "--json").stdout) if v["exact"]}
+        for r in judged:
+            self.assertEqual(r["verify"]["mode"], "oracle")
+            if r["variant"] in exact or r["status"] != "unverified":
+                self.assertEqual(r["status"], "pass", r["variant"])
+            else:
+                self.assertRegex(r["reason"], "superset|totals only")
+        digests = {r["result"]["digest"] for r in judged if r["status"] == "pass"}
+        self.assertEqual(len(digests), 1)
+
+    def test_counts_of_a_known_matrix(self):
+        for r in self.records("--matrix", self.small, "--match", "none", "--order", "natural"):
+            if r["status"] in ("skipped", "unverified"):  # a peer that reports a superset
+                continue
+            self.assertEqual(r["result"]["nnz_l"], 2)
+            self.assertEqual(r["result"]["nnz_u"], 5)
+            self.assertEqual(r["result"]["fill"], 1)
+            self.assertEqual(r["matrix"]["n"], 3)
+            self.assertEqual(r["matrix"]["nnz"], 6)
+            self.assertEqual(len(r["samples_s"]), 3)
+            self.assertAlmostEqual(sum(r["phases_s"].values()), sorted(r["samples_s"])[1], delta=1e-6)
+
+    def test_no_matching_adds_the_diagonal_and_says_so(self):
+        path = self.write("open.mtx", NO_DIAGONAL)
+        (r,) = self.records("--matrix", path, "--match", "none", "--order", "natural",
+                            "--variant", "cpu_fill2")
+        self.assertEqual(r["matrix"]["diagonal_added"], 2)
+        self.assertEqual(r["matrix"]["nnz"], 4)
+        self.assertEqual(r["matrix"]["nnz_prepared"], 6)
+        self.assertEqual(r["ordering"]["row"], "none")
+        self.assertEqual(r["result"]["fill"], 1)
+
+    def test_a_singular_matrix_runs_without_matching(self):
+        path = self.write("singular.mtx", SINGULAR)
+        for r in self.records("--matrix", path, "--match", "none"):
+            self.assertIn(r["status"], ("pass", "skipped", "unverified"))
+
+    def test_table_on_stdout_progress_on_stderr(self):
+        done = call("run", "--matrix", self.small, "--variant", "cpu_fill1")
+        self.assertEqual(done.returncode, OK)
+        lines = done.stdout.splitlines()
+        self.assertEqual(len(lines), 2)
+        self.assertTrue(lines[0].startswith("variant"))
+        self.assertIn("pass", lines[1])
+        self.assertIn("[1/1]", done.stderr)
+
+    def test_options_of_variants(self):
+        (r,) = self.records("--matrix", self.small, "--variant", "cpu_maxid",
+                            "--set", "line_9_5=true", "--set", "cpu_maxid.range_reuse=false")
+        self.assertIs(r["options"]["line_9_5"], True)
+        self.assertIs(r["options"]["range_reuse"], False)
+        self.assertIs(r["options"]["bubble_removal"], True)
+
+    def test_out_appends_whole_lines(self):
+        out = self.folder / "deep" / "records.jsonl"
+        args = ("--matrix", self.small, "--variant", "cpu_fill1", "--out", str(out))
+        first = self.records(*args)
+        self.records(*args)
+        lines = out.read_text().splitlines()
+        self.assertEqual(len(lines), 2)
+        self.assertEqual(json.loads(lines[0]), first[0])
+
+    def test_resume_leaves_out_what_is_recorded(self):
+        out = str(self.folder / "records.jsonl")
+        args = ("--matrix", self.small, "--variant", "cpu_fill1", "--out", out, "--resume")
+        self.assertEqual(len(self.records(*args)), 1)
+        self.assertEqual(len(self.records(*args)), 0)
+        self.assertEqual(len(self.records(*args, "--chunk-size", "2")), 1)
+
+    def test_patterns_are_written(self):
+        out = self.folder / "patterns"
+        self.records("--matrix", self.small, "--match", "none", "--order", "natural", "--variant",
+                     "cpu_fill2", "--pattern-out", str(out))
+        upper = [l for l in (out / "small.cpu_fill2.U.mtx").read_text().splitlines() if l[0] != "%"]
+        lower = [l for l in (out / "small.cpu_fill2.L.mtx").read_text().splitlines() if l[0] != "%"]
+        self.assertEqual(upper, ["3 3 5", "1 1", "1 3", "2 2", "2 3", "3 3"])
+        self.assertEqual(lower, ["3 3 2", "2 1", "3 2"])
+
+    def test_generated_matrix(self):
+        for r in self.records("--matrix", "gen:grid5:nx=5,ny=4", "--variant", "cpu_fill1"):
+            self.assertEqual(r["status"], "pass")
+            self.assertEqual(r["matrix"]["n"], 20)
+
+    def test_planted_variants_fail(self):
+        matrix = "gen:grid5:nx=6,ny=5"
+        planted = [v["name"] for v in json.loads(call("list", "--json", "--planted").stdout)
+                   if v["planted"]]
+        self.assertTrue(planted)
+        for name in ("planted_duplicate", "planted_lost_diagonal", "planted_missing_fill",
+                     "planted_over_fill", "planted_unsorted_row"):
+            self.assertIn(name, planted)
+            for mode in ("oracle", "certificate"):
+                (r,) = self.records("--matrix", matrix, "--match", "none", "--order", "natural",
+                                    "--variant", name, "--verify", mode, "--want", "pattern",
+                                    code=FAILED)
+                self.assertEqual(r["status"], "fail", name)
+                self.assertNotEqual(r["reason"], "")
+
+    def test_unverified_says_so(self):
+        (r,) = self.records("--matrix", self.small, "--variant", "cpu_fill1", "--verify", "none")
+        self.assertEqual(r["status"], "unverified")
+
+    def test_timeout(self):
+        (r,) = self.records("--matrix", "gen:grid5:nx=300,ny=300", "--order", "natural", "--variant",
+                            "cpu_fill2", "--timeout", "0.01", "--verify", "none", code=RUN_FAILED)
+        self.assertEqual(r["status"], "timeout")
+        self.assertEqual(r["samples_s"], [])
+
+    def test_json_is_nothing_but_records(self):
+        done = call("run", "--json", "--matrix", self.small, "--repeat", "1")
+        self.assertEqual(done.returncode, OK)
+        for line in done.stdout.splitlines():
+            self.assertEqual(json.loads(line)["schema"], 1)
+
+
+    def test_a_name_that_is_not_utf8(self):
+        path = os.fsencode(self.folder) + b"/w\xff.mtx"
+        with open(path, "w") as out:
+            out.write(SMALL)
+        (r,) = self.records("--matrix", path, "--variant", "cpu_fill1")
+        self.assertEqual(r["matrix"]["name"], "w\ufffd")
+        self.assertEqual(json.loads(call("info", "--json", "--matrix", path).stdout)["nnz"], 6)
+
+    def test_results_that_cannot_be_printed_are_no_success(self):
+        if not os.path.exists("/dev/full"):
+            self.skipTest("no /dev/full")
+        with open("/dev/full", "w") as full:
+            done = subprocess.run([GSOFA, "list"], stdout=full, stderr=subprocess.PIPE, text=True)
+        self.assertEqual(done.returncode, RUN_FAILED)
+        self.assertEqual(done.stderr, "gsofa: error: standard output: cannot write\n")
+
+    def test_a_full_disk_leaves_whole_records(self):
+        out = self.folder / "records.jsonl"
+        args = ("run", "--json", "--matrix", self.small, "--variant", "cpu_fill1", "--out", str(out))
+        self.assertEqual(call(*args).returncode, OK)
+        whole = out.read_text()
+        done = subprocess.run([GSOFA, *args], capture_output=True, text=True,
+                              preexec_fn=file_size_limit(len(whole) + 100))
+        self.assertEqual(done.returncode, RUN_FAILED, done.stderr)
+        errors = [line for line in done.stderr.splitlines() if "error" in line]
+        self.assertEqual(len(errors), 1, done.stderr)
+        self.assertTrue(errors[0].startswith(f"gsofa: error: {out}: the record cannot be written: "), errors)
+        self.assertEqual(out.read_text(), whole)
+        if os.path.exists("/dev/full"):
+            done = call(*args[:-1], "/dev/full")
+            self.assertEqual(done.returncode, RUN_FAILED, done.stderr)
+            self.assertIn("/dev/full", done.stderr)
+
+    def test_a_record_that_is_cut_off_is_dropped_by_resume_only(self):
+        out = self.folder / "records.jsonl"
+        args = ("--matrix", self.small, "--variant", "cpu_fill1", "--out", str(out))
+        self.records(*args)
+        whole = out.read_text()
+        torn = whole + whole[:300]
+        out.write_text(torn)
+        self.assert_refused(BAD_INPUT, "run", *args, mention=[str(out), "cut off", "--resume"])
+        self.assertEqual(out.read_text(), torn)
+        done = call("run", *args, "--variant", "cpu_fill2", "--resume")
+        self.assertEqual(done.returncode, OK, done.stderr)
+        self.assertIn(f"{out}: its last line was cut off and is dropped, 300 bytes\n", done.stderr)
+        lines = out.read_text().splitlines(keepends=True)
+        self.assertEqual(lines[0], whole)
+        self.assertEqual([json.loads(line)["variant"] for line in lines], ["cpu_fill1", "cpu_fill2"])
+        # A file that is not of records stays as it is.
+        out.write_text("notes")
+        self.assert_refused(BAD_INPUT, "run", *args, "--resume", mention=[str(out)])
+        self.assertEqual(out.read_text(), "notes")
+
+    def test_closed_standard_descriptors_are_no_files(self):
+        if not os.path.isdir("/proc/self/fd"):
+            self.skipTest("no /proc")
+        words = [GSOFA, "run", "--matrix", "gen:grid5:nx=300", "--order", "natural", "--variant", "cpu_fill2",
+                 "--verify", "none", "--repeat", "1000", "--timeout", "60"]
+        running = subprocess.Popen(["sh", "-c", 'exec "$0" "$@" <&- >&- 2>&-', *words])
+        self.addCleanup(running.wait)
+        self.addCleanup(running.kill)
+
+        def open_at(descriptor):
+            try:
+                return os.readlink(f"/proc/{running.pid}/fd/{descriptor}")
+            except OSError:
+                return ""
+
+        deadline = time.monotonic() + 30
+        while [open_at(d) for d in range(3)] != ["/dev/null"] * 3 and time.monotonic() < deadline:
+            self.assertIsNone(running.poll())
+            time.sleep(0.01)
+        self.assertEqual([open_at(d) for d in range(3)], ["/dev/null"] * 3)
+        # What is written to a closed standard output is lost, which is no success.
+        done = subprocess.run(["sh", "-c", 'exec "$0" "$@" >&-', GSOFA, "list"], stderr=subprocess.PIPE, text=True)
+        self.assertEqual((done.returncode, done.stderr), (RUN_FAILED, "gsofa: error: standard output: cannot write\n"))
+
+    def test_a_checkpoint_folder_keeps_the_files_of_others(self):
+        args = ("--matrix", self.small, "--variant", "mpi_maxid_cpu", "--repeat", "1", "--checkpoint",
+                str(self.folder / "checkpoint"))
+        place = self.folder / "checkpoint" / "mpi_maxid_cpu"
+        place.mkdir(parents=True)
+        (place / "notes.chunks").write_text("notes")
+        self.records(*args)
+        (place / "rank00000.chunks").write_text("notes")
+        for more in ([], ["--resume"]):
+            (record,) = self.records(*args, *more, code=RUN_FAILED)
+            self.assertIn(f"{place / 'rank00000.chunks'}: is no checkpoint", record["reason"])
+        self.assertEqual({f.name: f.read_text() for f in place.iterdir()},
+                         {"notes.chunks": "notes", "rank00000.chunks": "notes"})
+
+    def test_an_order_file_needs_no_suffix(self):
+        (self.folder / "order").write_text("2\n1\n0\n")
+        done = call("run", "--json", "--matrix", self.small, "--order", "order", "--variant",
+                    "cpu_fill1", cwd=self.folder)
+        self.assertEqual(json.loads(done.stdout)["ordering"]["col"], "file", done.stderr)
+
+
+class CountingTest(CliTest):
+    def test_work_does_not_depend_on_threads(self):
+        # Within a level the order of updates may save or cost a few visits, no more.
+        counters = [self.records("--matrix", "gen:grid5:nx=20", "--variant", "cpu_maxid",
+                                 "--threads", threads, program=GSOFA_COUNTING)[0]["counters"]
+                    for threads in ("1", "3")]
+        self.assertGreater(counters[0]["revisits"], 100)
+        for key in ("revisits", "frontiers", "edges_traversed"):
+            self.assertAlmostEqual(counters[1][key], counters[0][key], delta=counters[0][key] / 5)
+
+    def test_counters_without_times(self):
+        (r,) = self.records("--matrix", self.small, "--variant", "cpu_maxid", "--series",
+                            program=GSOFA_COUNTING)
+        self.assertIs(r["counting"], True)
+        self.assertEqual(r["samples_s"], [])
+        self.assertTrue(r["counters"])
+        self.assertEqual(len(r["series"]["frontier_size"]), 3)
+        self.assertTrue(all(isinstance(v, int) for v in r["counters"].values()))
+
+    def test_the_timed_build_counts_nothing(self):
+        self.assert_refused(BAD_INPUT, "run", "--matrix", self.small, "--series",
+                            mention=["--series", "gsofa_counting"])
+        (r,) = self.records("--matrix", self.small, "--variant", "cpu_maxid")
+        self.assertIs(r["counting"], False)
+        self.assertEqual(r["counters"], {})
+
+
+class ExperimentTest(CliTest):
+    def setUp(self):
+        super().setUp()
+        if "cannot read TOML" in call("run", "--matrix", "no_such").stderr:
+            self.skipTest("built without toml++")
+
+    def spec(self, *cases):
+        text = 'name = "x"\n'
+        for c in cases:
+            text += '[[case]]\ngroups = ["paper"]\nrepeat = 1\nwarmup = 0\n' + "".join(
+                f"{k} = {json.dumps(v)}\n" for k, v in c.items())
+        return self.write("spec.toml", text)
+
+    def run_spec(self, spec, *args):
+        out = self.folder / "out.jsonl"
+        done = call("experiment", spec, "--group", "paper", "--out", str(out), *args)
+        records = [json.loads(line) for line in out.read_text().splitlines()] if out.exists() else []
+        return done, records
+
+    def test_a_matrix_is_prepared_once(self):
+        spec = self.spec({"matrices": ["gen:grid5:nx=9"], "orders": ["natural"],
+                          "variants": ["cpu_fill1"]})
+        kept = self.folder / "kept"
+        for _ in range(2):
+            done, records = self.run_spec(spec, "--prepared", str(kept))
+            self.assertEqual(done.returncode, OK, done.stderr)
+        self.assertEqual(len(list(kept.iterdir())), 1)
+        self.assertEqual(len({r["ordering"]["digest"] for r in records}), 1)
+        self.assertEqual(len(records), 2)
+
+    def kept_run(self, *cases):
+        done, records = self.run_spec(self.spec(*cases), "--prepared", str(self.folder / "kept"))
+        self.assertEqual(done.returncode, OK, done.stderr)
+        return done.stderr, records
+
+    def test_a_matrix_is_prepared_again_when_its_source_changed(self):
+        case = {"matrices": [self.small], "orders": ["natural"], "variants": ["cpu_fill1"]}
+        self.kept_run(case)
+        self.write("small.mtx", SMALL.replace("3 3 6\n", "3 3 7\n") + "1 2\n")
+        said, records = self.kept_run(case)
+        self.assertEqual([r["matrix"]["nnz"] for r in records], [6, 7])
+        self.assertEqual(len({r["matrix"]["sha256"] for r in records}), 2)
+        self.assertIn("made from another source: prepared again\n", said)
+        said, records = self.kept_run(case)
+        self.assertEqual(records[2]["matrix"]["nnz"], 7)
+        self.assertNotIn("prepared again", said)
+        # An order file is a source too.
+        order = self.write("x.perm", "0 1 2\n")
+        case["orders"] = [order]
+        self.kept_run(case)
+        self.write("x.perm", "2 1 0\n")
+        said, records = self.kept_run(case)
+        self.assertIn("made from another permutation: prepared again\n", said)
+        self.assertNotEqual(*[r["ordering"]["digest"] for r in records[-2:]])
+
+    def test_names_that_are_alike_are_kept_apart(self):
+        (self.folder / "a").mkdir()
+        places = [self.write("a/b.mtx", SMALL), self.write("a_b.mtx", NO_DIAGONAL)]
+        case = {"matrices": places, "orders": ["natural"], "variants": ["cpu_fill1"], "match": "none"}
+        for _ in range(2):
+            said, records = self.kept_run(case)
+            self.assertNotIn("prepared again", said)
+        self.assertEqual([r["matrix"]["nnz"] for r in records], [6, 4, 6, 4])
+
+    def test_what_the_machine_lacks_is_skipped(self):
+        spec = self.spec(
+            {"matrices": ["gen:grid5:nx=9"], "orders": ["natural"], "variants": ["cpu_fill1"]},
+            {"matrices": ["gen:grid5:nx=9"], "orders": ["natural"], "variants": ["cpu_fill2"],
+             "gpus": 1000},
+            {"matrices": ["gen:grid5:nx=9"], "orders": ["natural"], "variants": ["cpu_fill2"],
+             "ranks": 7})
+        done, records = self.run_spec(spec)
+        self.assertEqual(done.returncode, OK, done.stderr)
+        self.assertEqual([r["variant"] for r in records], ["cpu_fill1"])
+        self.assertIn("needs 1000 GPUs", done.stdout)
+        self.assertIn("1 pass, 1 skipped", done.stderr)
+
+    def test_parts_of_a_spec(self):
+        spec = self.spec({"matrices": ["gen:grid5:nx=8", "gen:grid5:nx=9"], "orders": ["natural"],
+                          "variants": ["cpu_fill1"]})
+        done, records = self.run_spec(spec, "--matrix", "gen:grid5:nx=9")
+        self.assertEqual([r["matrix"]["n"] for r in records], [81], done.stderr)
+        done, records = self.run_spec(spec, "--device", "gpu")
+        self.assertEqual(len(records), 1, done.stderr)
+        self.assert_refused(BAD_INPUT, "experiment", spec, "--device", "abacus")
+
+
+class PrepareTest(CliTest):
+    def test_prepared_file_gives_the_same_result(self):
+        binary = str(self.folder / "small.bin")
+        done = call("prepare", "--matrix", self.small, "--out", binary)
+        self.assertEqual(done.returncode, OK, done.stderr)
+        (direct,) = self.records("--matrix", self.small, "--variant", "cpu_fill1")
+        (cached,) = self.records("--matrix", binary, "--variant", "cpu_fill1")
+        for key in ("matrix", "ordering", "result"):
+            self.assertEqual(direct[key] | {"seconds": 0}, cached[key] | {"seconds": 0})
+
+    def test_an_order_written_is_an_order_read(self):
+        order = str(self.folder / "small.perm")
+        binary = str(self.folder / "small.bin")
+        done = call("prepare", "--matrix", self.small, "--out", binary, "--order", "amd",
+                    "--order-out", order)
+        self.assertEqual(done.returncode, OK, done.stderr)
+        again = call("prepare", "--matrix", self.small, "--out", binary, "--order", order)
+        self.assertEqual(again.returncode, OK, again.stderr)
+        digest = done.stdout.split()[-1]
+        self.assertEqual(again.stdout.split()[-1], digest)
+        self.assert_refused(BAD_INPUT, "prepare", "--matrix", self.small, "--out", binary,
+                            "--order-out", str(self.folder / "none" / "small.perm"),
+                            mention=["small.perm"])
+
+    def test_a_killed_run_leaves_no_part_for_ever(self):
+        binary = str(self.folder / "small.bin")
+        args = ("prepare", "--matrix", "gen:grid5:nx=600", "--order", "natural", "--out", binary)
+
+        def parts():
+            return [f.name for f in self.folder.iterdir() if "part" in f.name]
+
+        done = subprocess.run([GSOFA, *args], capture_output=True, text=True, preexec_fn=file_size_limit(1 << 20))
+        self.assertEqual(done.returncode, BAD_INPUT, done.stderr)
+        self.assertEqual(parts(), [])
+        (self.folder / ".small.bin.gsofa-part-1-0").write_text("of a process that was killed")
+        done = call(*args)
+        self.assertEqual(done.returncode, OK, done.stderr)
+        self.assertEqual(parts(), [])
+
+    def test_prepared_file_refuses_another_order(self):
+        binary = str(self.folder / "small.bin")
+        call("prepare", "--matrix", self.small, "--out", binary)
+        self.assert_refused(BAD_INPUT, "run", "--matrix", binary, "--order", "amd",
+                            mention=[binary, "prepared"])
+
+    def test_info(self):
+        done = call("info", "--matrix", self.small, "--json", "--order", "natural")
+        self.assertEqual(done.returncode, OK, done.stderr)
+        info = json.loads(done.stdout)
+        self.assertEqual((info["n_rows"], info["nnz"], info["fill"]), (3, 6, 1))
+        self.assertEqual(info["structural_symmetry"], 0)
+        self.need_matching()
+        self.assertEqual(info["structural_rank"], 3)
+        self.assertEqual((info["btf_blocks"], info["btf_largest"]), (1, 3))
+        self.assertIn("structural rank", call("info", "--matrix", self.small).stdout)
+
+    def test_info_of_a_singular_matrix(self):
+        self.need_matching()
+        done = call("info", "--matrix", self.write("singular.mtx", SINGULAR))
+        self.assertEqual(done.returncode, OK, done.stderr)
+        self.assertIn("singular", done.stdout)
+
+
+class BadInputTest(CliTest):
+    def test_matrices(self):
+        for name, text, mention in (
+            ("rectangular.mtx", RECTANGULAR, ("square",)),
+            ("truncated.mtx", TRUNCATED, ()),
+            ("range.mtx", OUT_OF_RANGE, (":3",)),
+            ("duplicate.mtx", DUPLICATE, ()),
+            ("text.mtx", "hello\n", (":1",)),
+            ("empty.mtx", "", ()),
+        ):
+            with self.subTest(name):
+                self.assert_refused(BAD_INPUT, "run", "--matrix", self.write(name, text),
+                                    mention=[name, *mention])
+
+    def test_a_singular_matrix(self):
+        self.need_matching()
+        self.assert_refused(BAD_INPUT, "run", "--matrix", self.write("singular.mtx", SINGULAR),
+                            mention=["singular.mtx", "rank"])
+
+    def test_files(self):
+        missing = str(self.folder / "missing.mtx")
+        self.assert_refused(BAD_INPUT, "run", "--matrix", missing, mention=[missing])
+        self.assert_refused(BAD_INPUT, "run", "--matrix", str(self.folder))
+        self.assert_refused(BAD_INPUT, "info", "--matrix", missing, mention=[missing])
+        self.assert_refused(BAD_INPUT, "check", "--prepared", missing, mention=[missing])
+        self.assert_refused(BAD_INPUT, "prepare", "--matrix", missing, "--out", "x")
+        no_toml = "cannot read TOML" in call("run", "--matrix", "no_such").stderr
+        self.assert_refused(UNAVAILABLE if no_toml else BAD_INPUT, "experiment",
+                            str(self.folder / "spec.toml"), mention=["spec.toml"])
+        self.assert_refused(BAD_INPUT, "run", "--matrix", "gen:no_such_family",
+                            mention=["no_such_family"])
+        self.assert_refused(BAD_INPUT, "run", "--matrix", self.small, "--order",
+                            str(self.folder / "no.perm"))
+        self.assert_refused(BAD_INPUT, "run", "--matrix", self.small, "--out", "/proc/no/file")
+        for order, mention in ((str(self.folder), "is a directory"), ("/dev/zero", "longer than"),
+                               ("/proc/self/mem", "cannot read")):
+            self.assert_refused(BAD_INPUT, "run", "--matrix", self.small, "--match", "none", "--order", order,
+                                mention=[order, mention])
+
+    def test_options(self):
+        run = ("run", "--matrix", self.small)
+        self.assert_refused(BAD_INPUT, *run, "--variant", "cpu_fil1", mention=["cpu_fill1"])
+        self.assert_refused(BAD_INPUT, *run, "--set", "no_such=1", mention=["no_such"])
+        self.assert_refused(BAD_INPUT, *run, "--variant", "cpu_maxid", "--set", "line_9_5=perhaps",
+                            mention=["line_9_5", "perhaps"])
+        self.assert_refused(BAD_INPUT, *run, "--want", "everything")
+        self.assert_refused(BAD_INPUT, *run, "--verify", "maybe")
+        self.assert_refused(BAD_INPUT, *run, "--match", "maybe")
+        self.assert_refused(BAD_INPUT, *run, "--order", "alphabetical")
+        self.assert_refused(BAD_INPUT, *run, "--repeat", "0")
+        self.assert_refused(BAD_INPUT, *run, "--threads", "0")
+        self.assert_refused(BAD_INPUT, *run, "--chunk-size", "-1")
+        self.assert_refused(BAD_INPUT, *run, "--no-such-option")
+        for seconds in ("nan", "-nan", "inf", "-1", "1e300", "soon", ""):
+            self.assert_refused(BAD_INPUT, *run, "--timeout", seconds, mention=["--timeout"])
+        maxid = (*run, "--variant", "cpu_maxid")
+        self.assert_refused(BAD_INPUT, *maxid, *64 * ("--set", "line_9_5=true,false"),
+                            mention=["more than 10000 cases"])
+        self.assert_refused(BAD_INPUT, *maxid, *64 * ("--set", "k=a,b"), mention=["'k'"])
+        self.assert_refused(BAD_INPUT, *run, "--resume", mention=["--out"])
+        self.assert_refused(BAD_INPUT, "run")
+        self.assert_refused(BAD_INPUT, mention=["a command is missing", "list, run, "])
+        self.assert_refused(BAD_INPUT, "nosuch", mention=["unknown command 'nosuch'", "list, run, "])
+        self.assert_refused(BAD_INPUT, "chek", mention=["'chek' (did you mean 'check'?); "])
+        self.assert_refused(BAD_INPUT, "--nosuch", mention=["'--nosuch'", "list, run, "])
+        self.assert_refused(BAD_INPUT, "check", "--suite", "huge")
+        self.assert_refused(BAD_INPUT, "check", "--variant", "cpu_fil1")
+
+    def test_unavailable_variant(self):
+        for v in json.loads(call("list", "--json").stdout):
+            if not v["available"]:
+                self.assert_refused(UNAVAILABLE, "run", "--matrix", self.small, "--variant",
+                                    v["name"], mention=[v["name"]])
+
+    def test_specs(self):
+        if "cannot read TOML" in call("run", "--matrix", "no_such").stderr:
+            self.skipTest("built without toml++")
+        head = '[[case]]\ngroups = ["smoke"]\nmatrices = '
+        for text, mention in ((head + "[}\n", ":3: "),
+                              (head + '["a"]\nvariants = ["cpu_fil1"]\n', ":1: unknown variant"),
+                              (head + '["a"]\noptions = ["no_such=1"]\n', ":1: --set no_such=1"),
+                              (head + "3\n", ":3: 'matrices' is not an array")):
+            self.assert_refused(BAD_INPUT, "experiment", self.write("spec.toml", text),
+                                mention=["spec.toml" + mention])
+
+    def test_records(self):
+        out = self.write("records.jsonl", '\n{"schema": 1, "status": "pass"}\n')
+        resume = ("run", "--matrix", self.small, "--out", out, "--resume")
+        self.assert_refused(BAD_INPUT, *resume, mention=["records.jsonl:2: not a record: 'git.sha'"])
+        for line in ("{", "[]", "null", "3", '{"schema": "1"}', "[" * 100000):
+            self.write("records.jsonl", line + "\n")
+            self.assert_refused(BAD_INPUT, *resume, mention=["records.jsonl:1: not "])
+
+
+class TerminalTest(CliTest):
+    """Escapes for a terminal in what a user or a file gives are not passed on."""
+
+    BELL = "\x1b]0;title\x07\x1b[31mred\x9b0m"
+
+    def printed(self, *args):
+        done = subprocess.run([GSOFA, *args], capture_output=True, timeout=300)
+        text = (done.stdout + done.stderr).decode()
+        self.assertFalse([c for c in text if not c.isprintable() and c != "\n"], repr(text))
+        self.assertIn("\\x1b[31mred", text)
+        return done.returncode
+
+    def test_bad_options(self):
+        for args in (["run", "--matrix", self.BELL], ["run", "--matrix", "a.mtx" + self.BELL],
+                     ["run", "--matrix", self.small, "--variant", self.BELL],
+                     ["run", "--matrix", self.small, "--set", self.BELL + "=1"],
+                     ["run", "--matrix", self.small, "--order", self.BELL],
+                     ["run", "--matrix", self.small, "--timeout", self.BELL],
+                     ["experiment", "no" + self.BELL], [self.BELL], ["--" + self.BELL]):
+            self.assertEqual(self.printed(*args), BAD_INPUT)
+
+    def test_names_of_matrices(self):
+        path = self.write(f"x{self.BELL.replace('/', '')}.mtx", SMALL)
+        self.assertEqual(self.printed("run", "--matrix", path, "--variant", "cpu_fill1"), OK)
+        self.assertEqual(self.printed("info", "--matrix", path), OK)
+        binary = str(self.folder / "small.bin")
+        self.assertEqual(self.printed("prepare", "--matrix", path, "--out", binary), OK)
+        self.assertEqual(self.printed("run", "--matrix", binary, "--variant", "cpu_fill1"), OK)
+
+    def test_specs_and_records(self):
+        name = json.dumps(self.BELL)
+        spec = self.write("spec.toml", f"name = {name}\n[[case]]\ngroups = [{name}]\n"
+                          f"matrices = [{json.dumps('gen:grid5:nx=3')}]\nvariants = ['cpu_fill1']\n")
+        if "cannot read TOML" in call("experiment", spec).stderr:
+            self.skipTest("built without toml++")
+        self.assertEqual(self.printed("experiment", spec, "--group", self.BELL), OK)
+        self.assertEqual(self.printed("experiment", spec, "--group", self.BELL + "x"), BAD_INPUT)
+        spec = self.write("spec.toml", f"{name} = 1\n")
+        self.assertEqual(self.printed("experiment", spec), BAD_INPUT)
+
+
+class CheckTest(CliTest):
+    def test_one_variant(self):
+        done = call("check", "--variant", "cpu_fill2", "--variant", "planted_over_fill", "--save",
+                    str(self.folder / "save"))
+        self.assertEqual(done.returncode, OK, done.stderr)
+        self.assertIn("cpu_fill2", done.stdout)
+        self.assertIn("planted_over_fill: rejected", done.stdout)
+        self.assertFalse((self.folder / "save").exists())
+
+
+if __name__ == "__main__":
+    sys.exit(unittest.main())

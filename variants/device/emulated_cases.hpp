@@ -1,0 +1,107 @@
+#pragma once
+
+/// Inputs and settings for tests of the GPU variants on the emulator.
+
+#include <doctest/doctest.h>
+
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "common/variant.hpp"
+#include "harness/check/test_patterns.hpp"
+#include "reference/row_union.hpp"
+#include "reference/verify_result.hpp"
+#include "variants/device/simt.hpp"
+
+namespace gsofa::testing {
+
+/// A pattern with its L+U.
+struct subject {
+  pattern a;
+  std::string name;
+  reference::truth truth;
+};
+
+/// Special shapes and random patterns up to an order.
+inline std::vector<subject> subjects(std::uint64_t random_patterns, index_t largest) {
+  std::vector<named_pattern> all = special_patterns();
+  for (std::uint64_t k = 0; k < random_patterns; ++k) all.push_back(random_pattern(7, k));
+  std::vector<subject> out;
+  for (auto& p : all) {
+    if (p.a.n_rows > largest) continue;
+    auto truth = reference::make_truth(reference::row_union(p.a));
+    out.push_back({std::move(p.a), p.name, std::move(truth)});
+  }
+  return out;
+}
+
+/// Runs twice; what differs from the truth, or "".
+inline std::string fault(variant& v, const subject& s, const run_settings& settings,
+                         execution& exec) {
+  v.prepare(s.a, settings, exec);
+  for (int repeat = 0; repeat < 2; ++repeat) {
+    exec.phases.start(phase_id::traverse);
+    v.run(exec);
+    exec.phases.stop();
+    const auto compared =
+        reference::compare(s.truth, v.collect(settings.wants), settings.wants, settings.chunk_size);
+    if (!compared.ok) return compared.reason;
+  }
+  return "";
+}
+
+/// Settings number k of a variant: each option takes a value from a list that goes with its name.
+inline run_settings settings_for(const variant_info& info, std::uint64_t k) {
+  static const std::map<std::string, std::vector<std::string>> values{
+      {"concurrent_sources", {"0", "1", "3", "7"}},
+      {"queue_entries", {"1", "2", "3", "31", "32", "33", "64"}},
+      {"warps_per_block", {"1", "2", "3", "5"}},
+      {"window", {"65534", "1", "2", "7", "20"}},
+      {"lanes_per_frontier", {"auto", "4", "8", "16", "32"}},
+      {"sources_per_group", {"auto", "8", "16", "32"}},
+      {"panel_width", {"64", "8", "1", "3", "16", "33", "2", "5"}},
+      {"warp_positions", {"256", "0", "6", "15"}},
+      {"few_panels", {"0", "-1", "3"}},
+      {"search_after_us", {"0", "1", "-1"}},
+      {"recorded_launches", {"true", "false"}},
+      {"cluster_positions", {"2048", "0", "20"}},
+      {"blocks_per_cluster", {"4", "1", "3"}},
+      {"most_positions", {"0", "0", "0", "9"}},
+      {"memory_budget_mb", {"40"}}};
+  run_settings settings;
+  settings.options = option_set(info.options);
+  settings.wants = info.gives;
+  settings.chunk_size = static_cast<index_t>(k % 5);
+  for (const auto& option : info.options) {
+    const auto& list = values.at(option.name);
+    settings.options.set(info.options, option.name, list[k % list.size()]);
+    k = k * 7 + 3;
+  }
+  return settings;
+}
+
+/// Checks every GPU variant but the planted ones on every pattern, in settings that change from
+/// pattern to pattern; begin(k) is called before pattern k, what it returns lives until after it.
+template <class Begin>
+void check_gpu_variants(const std::vector<subject>& patterns, Begin&& begin) {
+  int variants = 0;
+  for (const variant_info& info : all_variants()) {
+    if (info.device != "gpu" || !info.planted.empty()) continue;
+    ++variants;
+    CAPTURE(info.name);
+    for (std::size_t k = 0; k < patterns.size(); ++k) {
+      CAPTURE(patterns[k].name);
+      CAPTURE(k);
+      simt::emulator::set_seed(k);
+      [[maybe_unused]] const auto alive = begin(k);
+      execution exec;
+      const auto v = info.create();
+      CHECK(fault(*v, patterns[k], settings_for(info, k), exec) == "");
+    }
+  }
+  CHECK(variants >= 12);
+}
+
+}  // namespace gsofa::testing

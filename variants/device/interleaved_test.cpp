@@ -1,0 +1,99 @@
+// The GPU variants on the emulator with threads switched at loads and stores, in a program of its
+// own: gsofa_interleaved_tests. $GSOFA_INTERLEAVED_PATTERNS: random patterns for each variant.
+#include <doctest/doctest.h>
+
+#include <cstdlib>
+#include <memory>
+
+#include "variants/device/emulated_cases.hpp"
+#include "variants/device/simt.hpp"
+
+using namespace gsofa;
+using namespace gsofa::testing;
+
+namespace {
+
+// Switches at accesses for as long as this lives.
+class interleaving {
+ public:
+  explicit interleaving(unsigned accesses) { simt::emulator::switch_at_accesses(accesses); }
+  ~interleaving() { simt::emulator::switch_at_accesses(0); }
+  interleaving(const interleaving&) = delete;
+  interleaving& operator=(const interleaving&) = delete;
+};
+
+// What 64 threads add up to, each 20 times 1.
+template <class Add>
+unsigned sum_of(Add add) {
+  unsigned sum = 0;
+  simt::emulator::run_grid(2, 32, 0, false, [&] {
+    for (int k = 0; k < 20; ++k) add(&sum);
+  });
+  return sum;
+}
+const auto atomic = [](unsigned* sum) { simt::atomic_add(sum, 1U); };
+const auto plain = [](unsigned* sum) {
+  auto* const cell = static_cast<volatile unsigned*>(sum);
+  *cell = *cell + 1;
+};
+
+}  // namespace
+
+TEST_CASE("threads are switched between a load and a store, and not within an atomic") {
+  CHECK(sum_of(plain) == 1280);
+  const interleaving on(4);
+  CHECK(sum_of(plain) < 1280);
+  CHECK(sum_of(atomic) == 1280);
+}
+
+TEST_CASE("a race of plain loads and stores shows only where threads are switched at them") {
+  const variant_info& info = find_variant("planted_gpu_shared_stack");
+  CHECK(info.unavailable());
+  const auto patterns = subjects(40, 60);
+  auto wrong = [&] {
+    int count = 0;
+    for (std::size_t k = 0; k < patterns.size(); ++k) {
+      simt::emulator::set_seed(k);
+      run_settings settings;
+      settings.options = option_set(info.options);
+      settings.options.set(info.options, "memory_budget_mb", "40");
+      settings.wants = info.gives;
+      execution exec;
+      const auto v = info.create();
+      count += fault(*v, patterns[k], settings, exec).empty() ? 0 : 1;
+    }
+    return count;
+  };
+  CHECK(wrong() == 0);
+  const interleaving on(4);
+  CHECK_FALSE(info.unavailable());
+  CHECK(wrong() > 0);
+}
+
+TEST_CASE("GPU variants agree with the row union when threads are switched at loads and stores") {
+  const char* const asked = std::getenv("GSOFA_INTERLEAVED_PATTERNS");
+  const std::uint64_t count = asked != nullptr ? std::strtoull(asked, nullptr, 10) : 8;
+  const auto patterns = subjects(count, count > 8 ? 60 : 10);
+  check_gpu_variants(patterns, [](std::size_t k) {
+    return std::make_unique<interleaving>(2 + static_cast<unsigned>(k % 3) * 7);
+  });
+}
+
+TEST_CASE("the distributed engine agrees with it too") {
+  const auto patterns = subjects(6, 30);
+  const variant_info& info = find_variant("mpi_maxid");
+  for (std::size_t k = 0; k < patterns.size(); k += 3) {
+    CAPTURE(patterns[k].name);
+    simt::emulator::set_seed(k);
+    run_settings settings;
+    settings.options = option_set(info.options);
+    settings.wants = info.gives;
+    settings.chunk_size = static_cast<index_t>(3 + k % 7);
+    settings.options.set(info.options, "gpus_per_rank", std::to_string(1 + k / 3 % 3));
+    settings.options.set(info.options, "memory_budget_mb", "40");
+    const interleaving on(4);
+    execution exec;
+    const auto v = info.create();
+    CHECK(fault(*v, patterns[k], settings, exec) == "");
+  }
+}

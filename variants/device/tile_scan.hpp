@@ -1,0 +1,117 @@
+#pragma once
+
+/// Scans in two launches with any associative operation on items computed in place, and launches of
+/// one thread per item.
+
+#include <algorithm>
+
+#include "variants/device/runtime.hpp"
+
+namespace gsofa::gpu {
+
+#if defined(GSOFA_GPU)
+
+// On the emulator small patterns must have several tiles, and fibers cost time.
+#if defined(__CUDACC__)
+inline constexpr int threads_per_block = 256;
+#else
+inline constexpr int threads_per_block = 32;
+#endif
+
+/// Blocks for grid-stride loops over so many items.
+inline int blocks_for(offset_t items) {
+  const offset_t most = offset_t{multiprocessors()} * 16;
+  return static_cast<int>(std::clamp<offset_t>((items - 1) / threads_per_block + 1, 1, most));
+}
+
+// An operation Op has a trivial type `value`, identity(), combine(earlier, later), the number of
+// items count(), item(k), and emit(k, inclusive).
+
+/// Inclusive scan of one value per thread, in order; `values` has two places per thread.
+template <class Op>
+GSOFA_DEVICE typename Op::value block_scan(const Op& op, typename Op::value mine,
+                                           typename Op::value* values) {
+  const unsigned thread = simt::thread_index();
+  const unsigned threads = simt::block_size();
+  unsigned side = 0;
+  values[thread] = mine;
+  simt::sync_block();
+  for (unsigned step = 1; step < threads; step *= 2, side ^= 1U) {
+    const typename Op::value* const from = values + side * threads;
+    if (thread >= step) mine = op.combine(from[thread - step], mine);
+    values[(side ^ 1U) * threads + thread] = mine;
+    simt::sync_block();
+  }
+  return mine;
+}
+
+/// Shared memory of the scans.
+template <class Op>
+constexpr std::size_t scan_bytes(int threads) {
+  return 2 * static_cast<std::size_t>(threads) * sizeof(typename Op::value);
+}
+
+/// Scans the items of one tile of consecutive items from `carry` on; emits if asked.
+template <class Op, bool Emit>
+GSOFA_DEVICE typename Op::value scan_tile(const Op& op, typename Op::value carry) {
+  auto* const values = simt::shared_memory<typename Op::value>();
+  const unsigned threads = simt::block_size();
+  const offset_t count = op.count();
+  const offset_t per_tile = (count - 1) / simt::grid_size() + 1;
+  const offset_t begin = per_tile * simt::block_index();
+  const offset_t end = begin + per_tile < count ? begin + per_tile : count;
+  for (offset_t base = begin; base < end; base += threads) {
+    const offset_t k = base + simt::thread_index();
+    const auto mine =
+        block_scan(op, k < end ? op.item(static_cast<index_t>(k)) : Op::identity(), values);
+    if constexpr (Emit) {
+      if (k < end) op.emit(static_cast<index_t>(k), op.combine(carry, mine));
+    }
+    // Behind the scan the values of all threads stand in one of the two halves.
+    unsigned side = 0;
+    for (unsigned step = 1; step < threads; step *= 2) side ^= 1U;
+    carry = op.combine(carry, values[side * threads + threads - 1]);
+    simt::sync_block();
+  }
+  return carry;
+}
+
+/// Combines the items of each tile: partial[tile].
+template <class Op>
+GSOFA_KERNEL void reduce_kernel(Op op, typename Op::value* partial) {
+  simt::after_earlier_launches();
+  const auto sum = scan_tile<Op, false>(op, Op::identity());
+  if (simt::thread_index() == 0) partial[simt::block_index()] = sum;
+}
+
+/// Emits the inclusive scan; at most as many tiles as threads in a block.
+template <class Op>
+GSOFA_KERNEL void scan_kernel(Op op, const typename Op::value* partial) {
+  simt::after_earlier_launches();
+  auto* const values = simt::shared_memory<typename Op::value>();
+  const unsigned threads = simt::block_size();
+  block_scan(
+      op,
+      simt::thread_index() < simt::block_index() ? partial[simt::thread_index()] : Op::identity(),
+      values);
+  unsigned side = 0;
+  for (unsigned step = 1; step < threads; step *= 2) side ^= 1U;
+  const auto before = values[side * threads + threads - 1];
+  simt::sync_block();
+  scan_tile<Op, true>(op, before);
+}
+
+/// Two launches. `partial` has threads_per_block places.
+template <class Op>
+void scan(const Op& op, offset_t most_items, typename Op::value* partial) {
+  const auto tiles = static_cast<int>(
+      std::min<offset_t>(threads_per_block, (most_items - 1) / threads_per_block + 1));
+  constexpr std::size_t bytes = scan_bytes<Op>(threads_per_block);
+  launch_overlapping(reduce_kernel<Op>, tiles, threads_per_block, bytes, op, partial);
+  launch_overlapping(scan_kernel<Op>, tiles, threads_per_block, bytes, op,
+                     static_cast<const typename Op::value*>(partial));
+}
+
+#endif
+
+}  // namespace gsofa::gpu

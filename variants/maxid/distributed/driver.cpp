@@ -1,0 +1,464 @@
+#include "variants/maxid/distributed/driver.hpp"
+
+#include <algorithm>
+#include <atomic>
+#include <barrier>
+#include <mutex>
+#include <optional>
+
+#include "common/digest.hpp"
+#include "common/parallel.hpp"
+#include "variants/maxid/distributed/checkpoint.hpp"
+#include "variants/support/counting.hpp"
+
+namespace gsofa::detail {
+
+std::vector<option_spec> distribution_options() {
+  return {{.name = "schedule",
+           .default_value = std::string("dynamic"),
+           .help = "which node and worker finds which rows (paper Section 5; dynamic is not in it)",
+           .choices = schedule_names()}};
+}
+
+struct distributed_driver::state {
+  state(const pattern_view& matrix, const run_settings& s, node_engine& e, distribution_fault f)
+      : a(matrix),
+        settings(s),
+        engine(e),
+        fault(f),
+        kind(parse_schedule(s.options.choice("schedule"))),
+        chunks(matrix.n_rows, s.chunk_size),
+        counter(j),
+        finished(static_cast<std::size_t>(e.workers())) {}
+
+  [[nodiscard]] bool wants(want w) const { return settings.wants.has(w); }
+  // Rows of a chunk interleaved over the workers: the only schedule in which they wait for another.
+  [[nodiscard]] bool interleaved() const { return kind == schedule_kind::intra_node; }
+  [[nodiscard]] std::span<const index_t> batch(std::size_t at) const {
+    return std::span<const index_t>(mine).subspan(
+        at, std::min(static_cast<std::size_t>(batch_chunks), mine.size() - at));
+  }
+
+  void open_checkpoint();
+  void plan(execution& exec);
+  void clear(execution& exec);
+  void work(int worker, execution& exec);
+  void work_dynamically(int worker, execution& exec);
+  void finish_chunk(int worker, index_t chunk);
+  void gather(execution& exec);
+
+  job& j = job::world();
+  pattern_view a;
+  run_settings settings;
+  node_engine& engine;
+  distribution_fault fault;
+  schedule_kind kind;
+  chunking chunks;
+  concurrency shape;
+  index_t batch_chunks = 1;  // chunks that this node has at work at once under a static schedule
+
+  // Of n entries; rows of this rank are filled.
+  std::vector<index_t> l_counts, u_counts;
+  std::vector<std::uint64_t> digests;
+  std::vector<double> edges, predicted;
+  std::vector<std::uint8_t> starts;
+  row_results rows;
+  row_store entries;
+
+  std::vector<index_t> mine;                       // chunks of this rank, static schedules
+  std::vector<index_t> order;                      // all chunks, dynamic schedule
+  std::vector<std::pair<index_t, index_t>> takes;  // ranges of `order`
+  shared_counter counter;                          // the next take; the flag: stop
+  std::optional<std::barrier<>> node_barrier;      // of the workers of this rank
+  std::atomic<bool> stop{false};                   // a worker of this rank has thrown
+  std::vector<std::vector<index_t>> finished;      // chunks, by worker
+  std::vector<char> recorded;                      // chunks that the checkpoint has
+  std::vector<chunk_record> resumed;               // the same, on rank 0
+  std::unique_ptr<checkpoint_file> checkpoint;
+  std::mutex checkpoint_lock;
+
+  result total;  // on rank 0
+};
+
+distributed_driver::distributed_driver(const pattern_view& a, const run_settings& settings,
+                                       node_engine& engine, execution& exec,
+                                       distribution_fault fault)
+    : state_(std::make_unique<state>(a, settings, engine, fault)) {
+  state_->open_checkpoint();
+  state_->plan(exec);
+  const auto n = offset_t{a.n_rows};
+  exec.predicted_bytes["row_results"] = n * (8 + (settings.wants.has(want::digest) ? 8 : 0) +
+                                             (settings.wants.has(want::supernodes) ? 1 : 0));
+}
+
+distributed_driver::~distributed_driver() = default;
+
+void distributed_driver::state::open_checkpoint() {
+  recorded.assign(static_cast<std::size_t>(chunks.count()), 0);
+  const auto& folder = settings.checkpoint.folder;
+  if (folder.empty()) return;
+  if (counting) {
+    throw collective_error(exit_code::bad_input, "the counting build keeps no checkpoints");
+  }
+  if (wants(want::pattern)) {
+    throw input_error(
+        "a checkpoint keeps counts, digests and supernodes; it cannot resume a run "
+        "that wants the pattern");
+  }
+  const checkpoint_key key{.pattern_digest = pattern_digest(a),
+                           .n = a.n_rows,
+                           .chunk_size = settings.chunk_size,
+                           .digests = wants(want::digest),
+                           .supernodes = wants(want::supernodes)};
+  j.on_root([&] {
+    std::error_code failure;
+    std::filesystem::create_directories(folder, failure);
+    if (!settings.checkpoint.resume) checkpoint_file::remove_all(folder, j.ranks());
+    for (const auto& file : checkpoint_file::all(folder)) {
+      for (auto& c : checkpoint_file::read(file, key)) {
+        char& known = recorded[static_cast<std::size_t>(c.chunk)];
+        if (known != 0) continue;
+        known = 1;
+        resumed.push_back(std::move(c));
+      }
+    }
+  });
+  j.broadcast(recorded);
+  j.together([&] {
+    checkpoint = std::make_unique<checkpoint_file>(checkpoint_file::name(folder, j.rank()), key);
+  });
+}
+
+void distributed_driver::state::plan(execution& exec) {
+  const int workers = engine.workers();
+  const index_t sources = engine.concurrent_sources();
+  shape = derive_concurrency(chunks.size(), sources, workers);
+  // Whole chunks: as many for each worker as it can search at once, at least one.
+  const index_t whole = std::max<index_t>(1, sources / chunks.size());
+  batch_chunks = interleaved()
+                     ? shape.chunks_per_node
+                     : narrow<index_t>(std::min<offset_t>(offset_t{whole} * workers, max_index),
+                                       "chunks of a batch");
+  if (kind == schedule_kind::dynamic) {
+    const double begin = j.wtime();
+    predicted = predicted_work(a);
+    const auto chunk_work = work_of_chunks(chunks, predicted);
+    order = chunks_by_work(chunk_work);
+    std::erase_if(order, [&](index_t c) { return recorded[static_cast<std::size_t>(c)] != 0; });
+    exec.derived["prediction_us"] = static_cast<std::int64_t>((j.wtime() - begin) * 1e6);
+    const auto all_workers = static_cast<int>(j.sum(std::int64_t{workers}));
+    std::vector<double> works;
+    for (const index_t c : order) works.push_back(chunk_work[static_cast<std::size_t>(c)]);
+    takes = guided_takes(works, static_cast<index_t>(j.min(std::int64_t{whole})), all_workers);
+    exec.derived["takes"] = static_cast<std::int64_t>(takes.size());
+  } else {
+    mine = chunks_of_rank(kind, chunks.count(), j.rank(), j.ranks());
+    std::erase_if(mine, [&](index_t c) { return recorded[static_cast<std::size_t>(c)] != 0; });
+  }
+  exec.derived["chunk_size"] = shape.chunk_size;
+  exec.derived["chunks"] = chunks.count();
+  exec.derived["concurrent_chunks_per_node"] = shape.chunks_per_node;
+  exec.derived["concurrent_sources"] = shape.concurrent_sources;
+  exec.derived["workers_per_node"] = shape.workers;
+  exec.derived["chunks_resumed"] = std::ranges::count(recorded, 1);
+  exec.layout =
+      "chunk size x concurrent chunks per node = #C x workers per node: " + shape.equation() +
+      "; " + std::to_string(chunks.count()) + " chunks on " + std::to_string(j.ranks()) +
+      (j.ranks() == 1 ? " rank" : " ranks");
+  if (const auto done = exec.derived["chunks_resumed"]; done > 0) {
+    exec.layout += ", " + std::to_string(done) + " of them done before";
+  }
+}
+
+void distributed_driver::state::clear(execution& exec) {
+  const phase timed(exec, phase_id::init);
+  const auto n = static_cast<std::size_t>(a.n_rows);
+  l_counts.assign(n, 0);
+  u_counts.assign(n, 0);
+  digests.assign(wants(want::digest) ? n : 0, 0);
+  starts.assign(wants(want::supernodes) ? n : 0, 0);
+  edges.assign(counting ? n : 0, 0.0);
+  rows = {l_counts, u_counts, digests, edges, starts};
+  if (wants(want::pattern)) entries.reset(a.n_rows, engine.workers(), true);
+  for (auto& f : finished) f.clear();
+  stop.store(false);
+  node_barrier.emplace(engine.workers());
+  total = {};
+  engine.begin_run(exec);
+}
+
+void distributed_driver::run(execution& exec) {
+  state& s = *state_;
+  std::exception_ptr caught;
+  try {
+    s.clear(exec);
+  } catch (...) {
+    caught = std::current_exception();
+  }
+  {
+    const phase timed(exec, phase_id::comm);
+    s.j.agree(caught);
+    s.counter.reset();
+  }
+  try {
+    // What worker 0 is not busy with is waiting for work or for the other workers.
+    const phase timed(exec, phase_id::schedule);
+    const shared_counter::progress answering(s.counter);
+    on_threads(s.engine.workers(), [&](int w) {
+      if (s.kind == schedule_kind::dynamic) {
+        s.work_dynamically(w, exec);
+      } else {
+        s.work(w, exec);
+      }
+    });
+    s.engine.end_run(exec);
+  } catch (...) {
+    caught = std::current_exception();
+  }
+  const phase timed(exec, phase_id::comm);
+  s.j.agree(caught);
+  s.gather(exec);
+}
+
+namespace {
+
+// The phases belong to worker 0's thread.
+class worker_phase {
+ public:
+  worker_phase(int worker, execution& exec, phase_id id) {
+    if (worker == 0) phase_.emplace(exec, id);
+  }
+
+ private:
+  std::optional<phase> phase_;
+};
+
+}  // namespace
+
+// Static schedules. Where workers wait for each other every one of them goes through all batches,
+// with nothing to do once one has failed.
+void distributed_driver::state::work(int worker, execution& exec) {
+  const int workers = engine.workers();
+  row_engine& mine_engine = engine.worker(worker);
+  first_exception failure;
+  auto guarded = [&](auto&& action) {
+    if (stop.load(std::memory_order_relaxed)) return;
+    failure.guard(action);
+    if (failure.any()) {
+      stop.store(true, std::memory_order_relaxed);
+      counter.raise();
+    }
+  };
+  for (std::size_t at = 0; at < mine.size(); at += static_cast<std::size_t>(batch_chunks)) {
+    if (!interleaved() && stop.load(std::memory_order_relaxed)) break;
+    auto now = batch(at);
+    // Planted fault: what is left of the division among the workers is forgotten.
+    if (fault == distribution_fault::lost_chunk) {
+      now = now.first(now.size() - now.size() % static_cast<std::size_t>(workers));
+    }
+    guarded([&] {
+      if (worker == 0 && counter.raised()) stop.store(true, std::memory_order_relaxed);
+    });
+    const auto sets = rows_of_worker(kind, chunks, now, worker, workers);
+    guarded([&] {
+      const worker_phase timed(worker, exec, phase_id::traverse);
+      exec.check_deadline();
+      if (!sets.empty()) mine_engine.find(sets, rows, exec);
+    });
+    if (interleaved()) node_barrier->arrive_and_wait();
+    std::vector<found_chunk> own;  // chunks whose supernodes this worker finds
+    for (std::size_t k = 0; k < now.size(); ++k) {
+      const index_t c = now[k];
+      const int owner = interleaved()
+                            ? static_cast<int>(k % static_cast<std::size_t>(workers))
+                            : worker_of_row(kind, chunks, now, k, chunks.begin(c), workers);
+      if (owner != worker) continue;
+      own.push_back({.begin = chunks.begin(c),
+                     .end = chunks.end(c),
+                     .owner = owner,
+                     .interleaved = interleaved(),
+                     .workers = workers});
+    }
+    if (wants(want::supernodes) && !own.empty()) {
+      guarded([&] {
+        const worker_phase timed(worker, exec, phase_id::supernode);
+        engine.find_supernodes(worker, own, rows);
+      });
+    }
+    if (wants(want::pattern) && !sets.empty()) {
+      guarded([&] {
+        const worker_phase timed(worker, exec, phase_id::compact);
+        mine_engine.deliver(entries, worker);
+      });
+    }
+    if (interleaved()) node_barrier->arrive_and_wait();
+    guarded([&] { mine_engine.release(); });
+    for (const found_chunk& c : own) {
+      guarded([&] { finish_chunk(worker, c.begin / chunks.size()); });
+    }
+  }
+  failure.rethrow();
+}
+
+// Every worker takes the next range of chunks as soon as it is free.
+void distributed_driver::state::work_dynamically(int worker, execution& exec) {
+  row_engine& mine_engine = engine.worker(worker);
+  std::vector<index_t> now;
+  std::vector<found_chunk> own;
+  try {
+    for (;;) {
+      if (stop.load(std::memory_order_relaxed) || counter.raised()) return;
+      const std::int64_t take = counter.fetch_add(1);
+      if (take >= std::ssize(takes)) return;
+      const auto [begin, end] = takes[static_cast<std::size_t>(take)];
+      now.assign(order.begin() + begin, order.begin() + end);
+      std::ranges::sort(now);
+      const auto sets = rows_of_worker(schedule_kind::block, chunks, now, 0, 1);
+      {
+        const worker_phase timed(worker, exec, phase_id::traverse);
+        exec.check_deadline();
+        mine_engine.find(sets, rows, exec);
+      }
+      if (wants(want::supernodes)) {
+        const worker_phase timed(worker, exec, phase_id::supernode);
+        own.clear();
+        for (const index_t c : now) {
+          own.push_back(
+              {.begin = chunks.begin(c), .end = chunks.end(c), .owner = worker, .workers = 1});
+        }
+        engine.find_supernodes(worker, own, rows);
+      }
+      if (wants(want::pattern)) {
+        const worker_phase timed(worker, exec, phase_id::compact);
+        mine_engine.deliver(entries, worker);
+      }
+      mine_engine.release();
+      for (const index_t c : now) finish_chunk(worker, c);
+    }
+  } catch (...) {
+    stop.store(true, std::memory_order_relaxed);
+    counter.raise();
+    throw;
+  }
+}
+
+void distributed_driver::state::finish_chunk(int worker, index_t chunk) {
+  finished[static_cast<std::size_t>(worker)].push_back(chunk);
+  if (!checkpoint) return;
+  const auto at = chunks.begin(chunk);
+  const auto end = chunks.end(chunk);
+  auto part = [&](const auto& all) {
+    return all.empty() ? std::decay_t<decltype(all)>{}
+                       : std::decay_t<decltype(all)>(all.begin() + at, all.begin() + end);
+  };
+  const chunk_record record{.chunk = chunk,
+                            .l_counts = part(l_counts),
+                            .u_counts = part(u_counts),
+                            .digests = part(digests),
+                            .starts = part(starts)};
+  const std::scoped_lock lock(checkpoint_lock);
+  checkpoint->append(record);
+}
+
+// Phase comm: rank 0 gets the O(n) arrays of all chunks. Contributions are added to zeroes and
+// every chunk must come exactly once, so that neither a lost nor a repeated chunk goes unnoticed.
+void distributed_driver::state::gather(execution& exec) {
+  std::vector<index_t> done;
+  for (const auto& f : finished) done.insert(done.end(), f.begin(), f.end());
+  if (fault == distribution_fault::repeated_chunk && !done.empty()) done.push_back(done.back());
+  auto pack = [&](const auto& all) {
+    std::decay_t<decltype(all)> out;
+    if (all.empty()) return out;
+    for (const index_t c : done) {
+      out.insert(out.end(), all.begin() + chunks.begin(c), all.begin() + chunks.end(c));
+    }
+    return out;
+  };
+  const auto lists = j.gather(done);
+  j.on_root([&] {
+    std::vector<int> times(static_cast<std::size_t>(chunks.count()), 0);
+    for (const auto& list : lists) {
+      for (const index_t c : list) ++times[static_cast<std::size_t>(c)];
+    }
+    for (const auto& r : resumed) ++times[static_cast<std::size_t>(r.chunk)];
+    const auto wrong = std::ranges::find_if(times, [](int t) { return t != 1; });
+    if (wrong != times.end() && fault == distribution_fault::none) {
+      throw error(exit_code::run_failed, "chunk " + std::to_string(wrong - times.begin()) +
+                                             " was found " + std::to_string(*wrong) +
+                                             " times, not once");
+    }
+  });
+
+  const auto n = static_cast<std::size_t>(a.n_rows);
+  auto collect = [&](const auto& local, auto member) {
+    const auto parts = j.gather(pack(local));
+    std::decay_t<decltype(local)> all;
+    if (!j.root() || local.empty()) return all;
+    all.assign(n, 0);
+    auto add = [&](index_t chunk, auto from) {
+      for (index_t i = chunks.begin(chunk); i < chunks.end(chunk); ++i, ++from) {
+        auto& to = all[static_cast<std::size_t>(i)];
+        to = static_cast<std::decay_t<decltype(to)>>(to + *from);
+      }
+    };
+    for (std::size_t r = 0; r < lists.size(); ++r) {
+      auto from = parts[r].begin();
+      for (const index_t c : lists[r]) {
+        add(c, from);
+        from += chunks.end(c) - chunks.begin(c);
+      }
+    }
+    for (const auto& r : resumed) add(r.chunk, (r.*member).begin());
+    return all;
+  };
+  total.l_row_counts = collect(l_counts, &chunk_record::l_counts);
+  total.u_row_counts = collect(u_counts, &chunk_record::u_counts);
+  total.row_digests = collect(digests, &chunk_record::digests);
+  const auto marks = collect(starts, &chunk_record::starts);
+  for (std::size_t i = 0; i < marks.size(); ++i) {
+    if (marks[i] != 0) total.supernode_starts.push_back(static_cast<index_t>(i));
+  }
+  for (const index_t c : total.l_row_counts) total.nnz_l += c;
+  for (const index_t c : total.u_row_counts) total.nnz_u += c;
+  for (const std::uint64_t d : total.row_digests) total.digest += d;
+
+  if constexpr (counting) {
+    j.sum_to_root(edges);
+    double sum = 0;
+    for (const double e : edges) sum += e;
+    exec.counters.totals["edges_traversed"] = static_cast<std::int64_t>(sum);
+    exec.counters.series["edges"] = edges;
+    exec.counters.series["predicted_work"] = predicted.empty() ? predicted_work(a) : predicted;
+  }
+}
+
+result distributed_driver::collect(want_set wants) {
+  const state& s = *state_;
+  result out;
+  if (wants.has(want::pattern)) {
+    out = s.entries.collect(want::pattern);
+    if (s.j.ranks() > 1) {
+      auto& rows = out.pattern_rows.emplace();
+      for (const auto& f : s.finished) {
+        for (const index_t c : f) {
+          for (index_t i = s.chunks.begin(c); i < s.chunks.end(c); ++i) rows.push_back(i);
+        }
+      }
+      std::ranges::sort(rows);
+    }
+  }
+  out.nnz_l = s.total.nnz_l;
+  out.nnz_u = s.total.nnz_u;
+  if (wants.has(want::counts)) {
+    out.l_row_counts = s.total.l_row_counts;
+    out.u_row_counts = s.total.u_row_counts;
+  }
+  if (wants.has(want::digest)) {
+    out.row_digests = s.total.row_digests;
+    out.digest = s.total.digest;
+  }
+  if (wants.has(want::supernodes)) out.supernode_starts = s.total.supernode_starts;
+  return out;
+}
+
+}  // namespace gsofa::detail

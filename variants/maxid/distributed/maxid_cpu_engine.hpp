@@ -1,0 +1,36 @@
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "variants/maxid/distributed/engine.hpp"
+#include "variants/maxid/maxid.hpp"
+
+namespace gsofa::detail {
+
+/// The paper's relaxed algorithm on one host thread for each worker: the stand-in for the GPUs of a
+/// node. Every worker has a maxid_engine of its own (4|V|#C bytes of fill and at most as many of
+/// maxId) and keeps the rows of its last find(), L part first, if somebody will ask for them.
+class maxid_cpu_engine final : public node_engine {
+ public:
+  /// `setup.concurrent` is #C of each worker.
+  maxid_cpu_engine(const pattern_view& a, const maxid_settings& setup, int workers,
+                   bool keep_entries);
+  ~maxid_cpu_engine() override;
+
+  [[nodiscard]] int workers() const override;
+  [[nodiscard]] index_t concurrent_sources() const override { return concurrent_; }
+  [[nodiscard]] row_engine& worker(int k) override;
+  void begin_run(execution& exec) override;
+
+ private:
+  class thread_engine;
+  index_t concurrent_;
+  std::vector<std::unique_ptr<thread_engine>> workers_;
+};
+
+/// #C for a worker: `wanted`, or if that is 0 what 128 MB of fill arrays of all `workers` hold,
+/// from 16 to 1024; never more than n.
+index_t concurrent_sources_for(index_t n, int workers, std::int64_t wanted);
+
+}  // namespace gsofa::detail

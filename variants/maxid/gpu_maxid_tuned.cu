@@ -1,0 +1,418 @@
+// The maxId idea of the paper, rebuilt around a block per source whose whole state lies in shared
+// memory; see the comment at windowed_kernel.
+
+#include "variants/device/simt.hpp"
+
+#if defined(GSOFA_GPU)
+
+#include <bit>
+#include <limits>
+
+#include "variants/device/batch_rows.hpp"
+#include "variants/device/gpu_variants.hpp"
+#include "variants/support/counting.hpp"
+
+namespace gsofa::gpu {
+
+namespace {
+
+struct tuned_view {
+  const offset_t* row_ptr;
+  const index_t* col_idx;
+  index_t n;
+  index_t begin;
+  index_t sources;
+  std::uint32_t window;         // width W of a window of vertices
+  std::uint32_t queue_entries;  // of each of the two queues
+  unsigned char* global_state;  // state of all blocks, or null: it is in shared memory
+  std::size_t state_bytes;      // of one block
+  std::uint32_t* ticket;
+  std::uint32_t* l_counts;
+  std::uint32_t* u_counts;
+  std::uint32_t* rows;           // bitmaps of the batch, or null: not wanted
+  unsigned long long* counters;  // counting build: edges, frontiers
+};
+
+constexpr std::uint16_t closed = 0;
+constexpr std::uint16_t infinite = 0xffff;
+constexpr std::uint32_t most_values = 65534;  // values 1 .. 65534 beside closed and infinite
+
+/// Words that the threads of a block share besides the state.
+enum shared_word : unsigned {
+  ticket_word,
+  count_l,
+  count_u,
+  tail_0,               ///< and two behind it: places taken in the queue of level k, at k mod 3
+  over_0 = tail_0 + 3,  ///< and two behind it: that queue overflowed
+  shared_words = 12
+};
+
+#if defined(__CUDACC__)
+__host__ __device__
+#endif
+    constexpr std::size_t
+    words_of(index_t n) {
+  return (static_cast<std::size_t>(n) + 31) / 32;
+}
+/// Bytes of the state of one source: value, fill bits, pending bits, two queues.
+constexpr std::size_t tuned_state_bytes(index_t n, std::uint32_t queue_entries) {
+  const std::size_t values = (static_cast<std::size_t>(n) + 1) / 2 * 4;
+  return values + 2 * 4 * words_of(n) + 2 * 4 * static_cast<std::size_t>(queue_entries);
+}
+
+GSOFA_DEVICE std::uint16_t lower_value(std::uint16_t* cell, std::uint16_t value) {
+  std::uint16_t old = simt::load_shared_state(cell);
+  while (value < old) {
+    const std::uint16_t seen =
+        simt::atomic_cas(reinterpret_cast<unsigned short*>(cell), old, value);
+    if (seen == old) return old;
+    old = seen;
+  }
+  return old;
+}
+
+/// One block per source at a time, largest first; all that a source needs is in shared memory (in
+/// global memory for orders beyond about 100,000).
+///
+/// Thresholds come in windows of W vertices, ascending: window [lo, hi) follows the paths whose
+/// largest intermediate lies in it. All smaller ones were followed before, so that what they
+/// reached is final. W >= |V| is the paper's maxId algorithm, W = 1 is fill2; between them a window
+/// bounds the number of revisits. maxId is kept in 16 bits relative to a base <= lo:
+///   value[v] = 0: final before base, or a direct neighbour; 1 + (max - base): least largest
+///   intermediate seen; 65535: not reached.
+/// Values of earlier windows are smaller than any of this one, hence final without a sweep; base
+/// moves, with a sweep, only when hi - base would exceed 65534.
+/// fill bit w: (src, w) is in L+U. pending bit v: v must be expanded; an entry of a queue whose
+/// pending bit is clear is void. A queue that is full sets its `over` word instead of storing, and
+/// the next level takes its frontiers from the pending bits.
+///
+/// A window begins with the vertices of the row in [lo, hi). Expanding v proposes p = the larger
+/// of its own number and its value. A vertex w < src whose value falls to p becomes a fill-in if
+/// w > p and was none before; then it is pending now if w < hi, else in its own window. If w < p
+/// it is pending: a revisit may follow. A fill-in's value never matters again.
+///
+/// Ordering: an improver lowers value[v], then sets pending[v]; whoever takes v clears pending[v]
+/// before it reads value[v], with a block-scope fence between the two on either side. So either
+/// the taker reads the improvement, or the improver finds the bit clear and enqueues v again.
+/// Levels are separated by block barriers.
+template <unsigned Group>
+GSOFA_KERNEL void windowed_kernel(tuned_view b) {
+  auto* const shared = simt::shared_memory<std::uint32_t>();
+  const unsigned threads = simt::block_size();
+  const unsigned thread = simt::thread_index();
+  const std::size_t words = words_of(b.n);
+  unsigned char* const state =
+      b.global_state != nullptr
+          ? b.global_state + static_cast<std::size_t>(simt::block_index()) * b.state_bytes
+          : reinterpret_cast<unsigned char*>(shared + shared_words);
+  auto* const fill = reinterpret_cast<std::uint32_t*>(state);
+  std::uint32_t* const pending = fill + words;
+  std::uint32_t* const queues = pending + words;
+  auto* const value = reinterpret_cast<std::uint16_t*>(queues + 2 * b.queue_entries);
+  auto* const value_pairs = reinterpret_cast<std::uint32_t*>(value);
+  const unsigned lane_in_group = thread % Group;
+  unsigned long long edges = 0;
+  unsigned long long frontiers = 0;
+
+  for (;;) {
+    if (thread == 0) shared[ticket_word] = simt::atomic_add(b.ticket, std::uint32_t{1});
+    simt::sync_block();
+    const std::uint32_t ticket = shared[ticket_word];
+    if (ticket >= static_cast<std::uint32_t>(b.sources)) break;
+    const index_t slot = b.sources - 1 - static_cast<index_t>(ticket);
+    const index_t src = b.begin + slot;
+    for (std::size_t k = thread; k < words; k += threads) fill[k] = pending[k] = 0;
+    for (std::size_t k = thread; k < (static_cast<std::size_t>(src) + 1) / 2; k += threads) {
+      value_pairs[k] = 0xffffffffU;
+    }
+    if (thread == 0) shared[count_l] = shared[count_u] = 0;
+    simt::sync_block();
+    for (offset_t e = b.row_ptr[src] + thread; e < b.row_ptr[src + 1]; e += threads) {
+      const index_t w = simt::load_constant(b.col_idx + e);
+      simt::atomic_or(fill + w / 32, std::uint32_t{1} << (w % 32));
+      if (w < src) value[w] = closed;
+      if constexpr (detail::counting) ++edges;
+    }
+    simt::sync_block();
+
+    std::uint32_t base = 0;
+    for (std::uint32_t lo = 0; lo < static_cast<std::uint32_t>(src); lo += b.window) {
+      const std::uint32_t left = static_cast<std::uint32_t>(src) - lo;
+      const std::uint32_t hi = lo + (left < b.window ? left : b.window);
+      if (thread < 6) shared[tail_0 + thread] = 0;
+      if (hi - base > most_values) {
+        // Values would leave 16 bits: all that was reached so far is final anyway.
+        for (std::uint32_t v = thread; v < static_cast<std::uint32_t>(src); v += threads) {
+          if (value[v] != infinite) value[v] = closed;
+        }
+        base = lo;
+      }
+      simt::sync_block();
+      for (std::uint32_t k = lo / 32 + thread; k < (hi + 31) / 32; k += threads) {
+        std::uint32_t bits = simt::load_shared_state(fill + k);
+        if (k == lo / 32) bits &= 0xffffffffU << (lo % 32);
+        if (k == hi / 32 && hi % 32 != 0) bits &= ~(0xffffffffU << (hi % 32));
+        if (bits == 0) continue;
+        simt::atomic_or(pending + k, bits);
+        std::uint32_t place = simt::atomic_add(shared + tail_0, simt::population(bits));
+        for (; bits != 0; bits &= bits - 1, ++place) {
+          if (place < b.queue_entries) {
+            queues[place] = k * 32 + simt::lowest_bit(bits);
+          } else {
+            shared[over_0] = 1;
+          }
+        }
+      }
+      simt::sync_block();
+
+      unsigned at = 0;  // level mod 3
+      for (unsigned level = 0;; level ^= 1U) {
+        const unsigned after = at == 2 ? 0 : at + 1;
+        const unsigned clear = after == 2 ? 0 : after + 1;
+        const std::uint32_t* const now = queues + level * b.queue_entries;
+        std::uint32_t* const next = queues + (level ^ 1U) * b.queue_entries;
+        std::uint32_t* const next_tail = shared + tail_0 + after;
+        const std::uint32_t tail = shared[tail_0 + at];
+        const bool over = shared[over_0 + at] != 0;
+        const std::uint32_t count = over ? 0 : tail;
+        if (tail == 0) break;
+        if (thread == 0) shared[tail_0 + clear] = shared[over_0 + clear] = 0;
+
+        // Relaxes one edge v -> w with proposal p.
+        auto relax = [&](index_t w, std::uint32_t p) {
+          const std::uint32_t bit = std::uint32_t{1} << (w % 32);
+          if (w >= src) {
+            if ((simt::load_shared_state(fill + w / 32) & bit) == 0) {
+              simt::atomic_or(fill + w / 32, bit);
+            }
+            return;
+          }
+          if (p >= simt::load_shared_state(value + w)) return;
+          if (lower_value(value + w, static_cast<std::uint16_t>(p)) <= p) return;
+          if ((simt::load_shared_state(fill + w / 32) & bit) != 0) return;
+          const auto u = static_cast<std::uint32_t>(w);
+          if (u >= base && 1 + u - base > p) {
+            if ((simt::atomic_or(fill + w / 32, bit) & bit) != 0) return;
+            if (u >= hi) return;  // expanded in its own window
+          }
+          simt::fence_block();
+          if ((simt::atomic_or(pending + w / 32, bit) & bit) != 0) return;
+          const std::uint32_t place = simt::atomic_add(next_tail, std::uint32_t{1});
+          if (place < b.queue_entries) {
+            next[place] = u;
+          } else {
+            shared[over_0 + after] = 1;
+          }
+        };
+        // Proposal of v, whose pending bit is clear.
+        auto proposal = [&](std::uint32_t v) {
+          simt::fence_block();
+          const std::uint32_t own = v >= base ? 1 + v - base : 0;
+          const std::uint32_t seen = simt::load_shared_state(value + v);
+          return own > seen ? own : seen;
+        };
+
+        for (std::uint32_t i = thread / Group; i - (thread % 32) / Group < count;
+             i += threads / Group) {
+          std::uint32_t v = 0;
+          bool taken = false;
+          if (i < count) {
+            v = now[i];
+            if (lane_in_group == 0) {
+              const std::uint32_t bit = std::uint32_t{1} << (v % 32);
+              taken = (simt::atomic_and(pending + v / 32, ~bit) & bit) != 0;
+            }
+          }
+          taken = simt::shuffle(static_cast<unsigned>(taken), lane_index() - lane_in_group) != 0;
+          if (!taken) continue;
+          const std::uint32_t p = proposal(v);
+          const offset_t end = simt::load_constant(b.row_ptr + v + 1);
+          for (offset_t e = simt::load_constant(b.row_ptr + v) + lane_in_group; e < end;
+               e += Group) {
+            relax(simt::load_constant(b.col_idx + e), p);
+            if constexpr (detail::counting) ++edges;
+          }
+          if constexpr (detail::counting) frontiers += lane_in_group == 0 ? 1 : 0;
+        }
+        if (over) {
+          // The queue overflowed: every pending vertex, a warp each.
+          for (std::size_t k = thread / 32; k < words; k += threads / 32) {
+            std::uint32_t bits = 0;
+            if (lane_index() == 0) bits = simt::atomic_exchange(pending + k, std::uint32_t{0});
+            bits = simt::shuffle(bits, 0);
+            for (; bits != 0; bits &= bits - 1) {
+              const std::uint32_t v = static_cast<std::uint32_t>(k) * 32 + simt::lowest_bit(bits);
+              const std::uint32_t p = proposal(v);
+              const offset_t end = simt::load_constant(b.row_ptr + v + 1);
+              for (offset_t e = simt::load_constant(b.row_ptr + v) + lane_index(); e < end;
+                   e += 32) {
+                relax(simt::load_constant(b.col_idx + e), p);
+                if constexpr (detail::counting) ++edges;
+              }
+              if constexpr (detail::counting) frontiers += lane_index() == 0 ? 1 : 0;
+            }
+          }
+        }
+        simt::sync_block();
+        at = after;
+      }
+      simt::sync_block();
+    }
+
+    std::uint32_t l = 0;
+    std::uint32_t u = 0;
+    for (std::size_t k = thread; k < words; k += threads) {
+      const std::uint32_t bits = simt::load_shared_state(fill + k);
+      const auto first = static_cast<index_t>(k * 32);
+      if (first + 32 <= src) {
+        l += simt::population(bits);
+      } else if (first >= src) {
+        u += simt::population(bits);
+      } else {
+        const std::uint32_t below = ~(0xffffffffU << (src % 32));
+        l += simt::population(bits & below);
+        u += simt::population(bits & ~below);
+      }
+      if (b.rows != nullptr) b.rows[static_cast<std::size_t>(slot) * words + k] = bits;
+    }
+    if (l != 0) simt::atomic_add(shared + count_l, l);
+    if (u != 0) simt::atomic_add(shared + count_u, u);
+    simt::sync_block();
+    if (thread == 0) {
+      b.l_counts[src] = shared[count_l];
+      b.u_counts[src] = shared[count_u];
+    }
+    simt::sync_block();
+  }
+  if constexpr (detail::counting) {
+    simt::atomic_add(b.counters, edges);
+    simt::atomic_add(b.counters + 1, frontiers);
+  }
+}
+
+class maxid_tuned final : public variant {
+ public:
+  void prepare(const pattern_view& a, const run_settings& settings, execution& exec) override {
+    settings_ = settings;
+    n_ = a.n_rows;
+    const option_set& o = settings.options;
+    const std::int64_t megabytes = o.integer("memory_budget_mb");
+    budget_.set_limit(std::numeric_limits<offset_t>::max());
+    matrix_.upload(a, budget_);
+    const device_limits device = current_limits();
+    const offset_t limit = megabytes > 0 ? megabytes << 20 : device.free_bytes / 4 * 3;
+    budget_.set_limit(limit + budget_.used());
+    rows_.prepare(n_, settings, budget_);
+    queue_entries_ = static_cast<std::uint32_t>(o.integer("queue_entries"));
+    state_bytes_ = (tuned_state_bytes(n_, queue_entries_) + 15) / 16 * 16;
+    const std::size_t head = shared_words * 4;
+    in_shared_ = head + state_bytes_ <= device.shared_bytes_per_block;
+    shared_bytes_ = head + (in_shared_ ? state_bytes_ : 0);
+    const double degree = static_cast<double>(a.nnz()) / n_;
+    const std::string& lanes = o.choice("lanes_per_frontier");
+    const int wanted = lanes != "auto" ? std::stoi(lanes) : degree <= 6 ? 4 : degree <= 24 ? 8 : 16;
+    kernel_ = wanted == 2    ? windowed_kernel<2>
+              : wanted == 4  ? windowed_kernel<4>
+              : wanted == 8  ? windowed_kernel<8>
+              : wanted == 16 ? windowed_kernel<16>
+                             : windowed_kernel<32>;
+    allow_shared(kernel_, shared_bytes_);
+    // Two blocks of 512 threads hide each other's barriers better than one of 1024.
+    const std::int64_t warps = o.integer("warps_per_block");
+    if (warps > 0) {
+      threads_ = static_cast<int>(warps) * 32;
+    } else {
+      const std::size_t fit =
+          in_shared_ ? std::max<std::size_t>(1, device.shared_bytes_per_block / shared_bytes_) : 8;
+      threads_ = fit >= 2 ? 512 : 1024;
+    }
+    blocks_ = std::max(1, resident_blocks(kernel_, threads_, shared_bytes_));
+    control_ = {budget_, "control", 1};
+    counters_ = {budget_, "counters", 2};
+    if (!in_shared_) {
+      const offset_t most =
+          (budget_.limit() - budget_.used()) / 2 / static_cast<offset_t>(state_bytes_);
+      if (most < 1) throw too_small(limit);
+      blocks_ = static_cast<int>(std::min<offset_t>(blocks_, most));
+      global_state_ = {budget_, "state", static_cast<offset_t>(state_bytes_) * blocks_};
+    }
+    batch_ = n_;
+    if (detail_needed()) {
+      const auto row = static_cast<offset_t>(4 * words_of(n_));
+      const offset_t fit = (budget_.limit() - budget_.used()) / row;
+      if (fit < 1) throw too_small(limit);
+      batch_ = static_cast<index_t>(std::min<offset_t>(fit, n_));
+      bitmaps_ = {budget_, "row_bitmaps", static_cast<offset_t>(words_of(n_)) * batch_};
+    }
+    exec.predicted_bytes["state"] = static_cast<offset_t>(state_bytes_) * blocks_;
+    exec.predicted_bytes["row_bitmaps"] = bitmaps_.size() * 4;
+  }
+
+  void run(execution& exec) override {
+    {
+      const phase timed(exec, phase_id::init);
+      rows_.start();
+      fill_bytes(counters_.data(), 0, 2);
+    }
+    for (index_t begin = 0; begin < n_;) {
+      exec.check_deadline();
+      const index_t sources = std::min(n_ - begin, batch_);
+      fill_bytes(control_.data(), 0, 1);
+      tuned_view b{};
+      b.row_ptr = matrix_.row_ptr();
+      b.col_idx = matrix_.col_idx();
+      b.n = n_;
+      b.begin = begin;
+      b.sources = sources;
+      b.window = static_cast<std::uint32_t>(settings_.options.integer("window"));
+      b.queue_entries = queue_entries_;
+      b.global_state = in_shared_ ? nullptr : global_state_.data();
+      b.state_bytes = state_bytes_;
+      b.ticket = control_.data();
+      b.l_counts = rows_.l_counts();
+      b.u_counts = rows_.u_counts();
+      b.rows = bitmaps_.data();
+      b.counters = counters_.data();
+      launch(kernel_, std::min<int>(blocks_, sources), threads_, shared_bytes_, b);
+      synchronize();
+      rows_.add(bitmap_rows{bitmaps_.data(), words_of(n_), n_, begin, sources}, exec);
+      begin += sources;
+    }
+    report_search(exec, budget_, counters_.data(), "frontiers");
+  }
+
+  result collect(want_set wants) override { return rows_.collect(wants); }
+
+ private:
+  [[nodiscard]] bool detail_needed() const {
+    return settings_.wants.has(want::digest) || settings_.wants.has(want::pattern) ||
+           settings_.wants.has(want::supernodes);
+  }
+  [[nodiscard]] budget_error too_small(offset_t limit) const {
+    return budget_error("memory budget of " + std::to_string(limit) +
+                        " bytes is too small for one source of order " + std::to_string(n_));
+  }
+
+  run_settings settings_;
+  index_t n_ = 0;
+  index_t batch_ = 0;
+  std::uint32_t queue_entries_ = 0;
+  std::size_t state_bytes_ = 0, shared_bytes_ = 0;
+  bool in_shared_ = true;
+  int threads_ = 0, blocks_ = 0;
+  void (*kernel_)(tuned_view) = nullptr;
+  memory_budget budget_;
+  device_matrix matrix_;
+  row_results rows_;
+  device_array<std::uint32_t> control_, bitmaps_;
+  device_array<unsigned char> global_state_;
+  device_array<unsigned long long> counters_;
+};
+
+}  // namespace
+
+std::unique_ptr<variant> make_maxid_tuned() { return std::make_unique<maxid_tuned>(); }
+
+}  // namespace gsofa::gpu
+
+#endif

@@ -1,0 +1,67 @@
+#pragma once
+
+/// The paper's search on one GPU without what is around it: many sources at once on the current
+/// device. The variants of the maxId family and the distributed engine are built on it.
+
+#include <functional>
+#include <memory>
+#include <span>
+
+#include "common/execution.hpp"
+#include "common/pattern.hpp"
+#include "variants/device/batch_rows.hpp"
+#include "variants/device/gpu_variants.hpp"
+
+namespace gsofa::gpu {
+
+#if defined(GSOFA_GPU)
+
+/// Sources of one batch, ascending: slot k searches begin + k, or list[k] if the list is not empty.
+struct source_batch {
+  index_t begin = 0;
+  index_t count = 0;
+  std::span<const index_t> list{};
+};
+
+/// Kernels, invariants and the encoding of every array: maxid_search.cu.
+class maxid_search {
+ public:
+  explicit maxid_search(const maxid_config& config);
+  ~maxid_search();
+  maxid_search(const maxid_search&) = delete;
+  maxid_search& operator=(const maxid_search&) = delete;
+
+  /// Takes so many words of memory for fill stamps and returns them.
+  using fill_memory = std::function<std::uint32_t*(offset_t words)>;
+
+  /// Divides what `budget` has left; `a`, `matrix` (its copy on the device) and `budget` outlive
+  /// this. At most `most_sources` sources at a time; 0: any number. Fill stamps lie in the arena,
+  /// or where `own_fill` says. Throws budget_error if one source does not fit.
+  void prepare(const pattern_view& a, const device_matrix& matrix, const option_set& options,
+               memory_budget& budget, index_t most_sources = 0, const fill_memory& own_fill = {});
+  /// Bytes by data structure, as planned.
+  [[nodiscard]] const std::map<std::string, std::int64_t>& predicted_bytes() const;
+  /// #C: sources at a time.
+  [[nodiscard]] index_t concurrent_sources() const;
+
+  /// Before the first batch of a run.
+  void start();
+  /// Searches at most concurrent_sources() sources. Adds the sizes of their rows to l_counts and
+  /// u_counts (device, by source). Charges phases init, traverse and spill.
+  void run(const source_batch& sources, std::uint32_t* l_counts, std::uint32_t* u_counts,
+           execution& exec);
+  /// fill()[slot * n + v] == source + 1 iff (source, v) is in L+U; until the next run().
+  [[nodiscard]] const std::uint32_t* fill() const;
+  /// Counting build: edges traversed, by source, on the device; null otherwise.
+  [[nodiscard]] const std::uint64_t* source_edges() const;
+  /// Counting build: adds this run's work to exec.counters.
+  void report(execution& exec) const;
+
+ private:
+  class engine;
+  std::unique_ptr<engine> engine_;
+};
+
+#endif
+
+}  // namespace gsofa::gpu

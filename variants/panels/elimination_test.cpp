@@ -1,0 +1,132 @@
+// labels: oracle
+#include "variants/panels/elimination.hpp"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+
+#include "common/digest.hpp"
+#include "harness/check/test_patterns.hpp"
+#include "reference/gaussian_elimination.hpp"
+#include "variants/panels/expansion.hpp"
+#include "variants/panels/schedule.hpp"
+
+using namespace gsofa;
+
+namespace {
+
+struct factored {
+  detail::ordered_graph g;
+  detail::panel_set s;
+  detail::position_builder builder;
+  std::vector<index_t> l_counts, u_counts;
+
+  template <bool Shared>
+  pattern operator()(const pattern& a, int width, int threads) {
+    g.build(a);
+    detail::cut_panels(g, width, s);
+    REQUIRE(builder.build(g, s, max_index));
+    std::vector<detail::panel_eliminator> workers(static_cast<std::size_t>(threads),
+                                                  detail::panel_eliminator(s));
+    detail::for_each_panel(threads, s.parent, [&](int t, index_t j) {
+      workers[static_cast<std::size_t>(t)].close(j);
+      workers[static_cast<std::size_t>(t)].push<Shared>(j);
+    });
+    l_counts.assign(static_cast<std::size_t>(a.n_rows), 0);
+    u_counts = l_counts;
+    for (index_t j = 0; j < s.panels(); ++j) {
+      detail::count_panel<Shared>(g, s, j, l_counts, u_counts);
+    }
+    result out;
+    detail::expand(g, s, l_counts, u_counts, want_set(want::pattern) | want::digest, out);
+    // L and U side by side are the rows of L+U, sorted
+    pattern f;
+    f.n_rows = f.n_cols = a.n_rows;
+    for (index_t i = 0; i < a.n_rows; ++i) {
+      const auto l = out.l.row(i);
+      const auto u = out.u.row(i);
+      CHECK(std::ranges::equal(
+          std::vector<index_t>{l_counts[static_cast<std::size_t>(i)],
+                               u_counts[static_cast<std::size_t>(i)]},
+          std::vector<index_t>{static_cast<index_t>(l.size()), static_cast<index_t>(u.size())}));
+      f.col_idx.insert(f.col_idx.end(), l.begin(), l.end());
+      f.col_idx.insert(f.col_idx.end(), u.begin(), u.end());
+      f.row_ptr.push_back(static_cast<offset_t>(f.col_idx.size()));
+    }
+    CHECK(out.digest == pattern_digest(f));
+    return f;
+  }
+};
+
+}  // namespace
+
+TEST_CASE("masks are L and U by Gaussian elimination: thousands of patterns, narrow panels") {
+  std::vector<named_pattern> patterns = special_patterns();
+  for (std::uint64_t k = 0; k < 2500; ++k) patterns.push_back(random_pattern(13, k));
+  factored factor;
+  for (const auto& [name, a] : patterns) {
+    CAPTURE(name);
+    const pattern expected = reference::eliminate_boolean(a);
+    for (const int width : {1, 2, 3, 4, 8, 16, 32, 64}) {
+      CAPTURE(width);
+      CHECK(factor.operator()<false>(a, width, 1) == expected);
+    }
+    CHECK(factor.operator()<true>(a, 3, 3) == expected);
+  }
+}
+
+TEST_CASE("single entries of L are found in the masks") {
+  factored factor;
+  for (std::uint64_t k = 0; k < 60; ++k) {
+    const auto [name, a] = random_pattern(17, k);
+    CAPTURE(name);
+    const pattern expected = reference::eliminate_boolean(a);
+    factor.operator()<false>(a, 4, 1);
+    for (index_t i = 0; i < a.n_rows; ++i) {
+      for (index_t j = 0; j < i; ++j) {
+        // both in the panels' numbering; a descendant keeps the smaller number
+        const bool found = detail::has_l(factor.s, i, j);
+        CHECK(found ==
+              (std::ranges::binary_search(expected.row(factor.g.caller(i)), factor.g.caller(j)) &&
+               factor.g.caller(j) < factor.g.caller(i)));
+      }
+    }
+  }
+}
+
+TEST_CASE("few entries are pushed twice: pruned and covered rows stay behind") {
+  // A dense matrix in panels of 8: only the last row of each panel goes on, to the next panel.
+  pattern a;
+  a.n_rows = a.n_cols = 64;
+  for (index_t i = 0; i < 64; ++i) {
+    for (index_t j = 0; j < 64; ++j) a.col_idx.push_back(j);
+    a.row_ptr.push_back(static_cast<offset_t>(a.col_idx.size()));
+  }
+  detail::ordered_graph g;
+  detail::panel_set s;
+  detail::position_builder builder;
+  g.build(a);
+  detail::cut_panels(g, 8, s);
+  REQUIRE(builder.build(g, s, max_index));
+  REQUIRE(s.panels() == 8);
+  detail::panel_eliminator worker(s);
+  // All of A but its first row and column is fill that the pushes have to carry on.
+  for (std::size_t p = static_cast<std::size_t>(s.position_begin[1]); p < s.masks.size(); ++p) {
+    s.masks[p] = {0, 0};
+  }
+  for (index_t j = 0; j < 8; ++j) {
+    worker.close(j);
+    worker.push<false>(j);
+    // the first target after the panel takes the row and the column over; later ones get nothing
+    if (j + 1 < 8) {
+      const auto first =
+          static_cast<std::size_t>(s.position_begin[static_cast<std::size_t>(j) + 1]);
+      CHECK(s.masks[first + 1].upper == 1);
+      CHECK(s.masks[first + 1].lower == 1);
+    }
+    if (j + 2 < 8) {
+      const auto far = static_cast<std::size_t>(s.position_begin[static_cast<std::size_t>(j) + 2]);
+      CHECK(s.masks[far + 1].upper == 0);
+    }
+  }
+}

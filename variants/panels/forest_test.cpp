@@ -1,0 +1,116 @@
+#include "variants/panels/forest.hpp"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <numeric>
+
+#include "common/preprocess.hpp"
+#include "common/random.hpp"
+#include "harness/check/test_patterns.hpp"
+
+using namespace gsofa;
+
+namespace {
+
+std::size_t at(index_t i) { return static_cast<std::size_t>(i); }
+
+// By definition: the descendants of every vertex, itself with them, are consecutive and end at it.
+bool is_postorder_by_definition(const std::vector<index_t>& parent) {
+  const auto n = static_cast<index_t>(parent.size());
+  for (index_t root = 0; root < n; ++root) {
+    index_t descendants = 0;
+    index_t first = root;
+    for (index_t v = 0; v <= root; ++v) {
+      index_t u = v;
+      while (u >= 0 && u < root) u = parent[at(u)];
+      if (u != root) continue;
+      ++descendants;
+      first = std::min(first, v);
+    }
+    if (first != root - descendants + 1) return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+TEST_CASE("postordered forests are told from others") {
+  random_source random(3);
+  int yes = 0;
+  int no = 0;
+  for (int trial = 0; trial < 3000; ++trial) {
+    const auto n = static_cast<index_t>(random.between(0, 9));
+    std::vector<index_t> parent(at(n), -1);
+    for (index_t v = 0; v < n; ++v) {
+      const auto p = static_cast<index_t>(random.between(v + 1, v + 4));
+      if (p < n) parent[at(v)] = p;
+    }
+    const bool expected = is_postorder_by_definition(parent);
+    CHECK(detail::is_postordered(parent) == expected);
+    ++(expected ? yes : no);
+  }
+  CHECK(yes > 200);
+  CHECK(no > 200);
+}
+
+TEST_CASE("the graph is A relabelled by a postorder, with its elimination tree") {
+  std::vector<named_pattern> patterns = special_patterns();
+  for (std::uint64_t k = 0; k < 400; ++k) patterns.push_back(random_pattern(7, k));
+  int relabelled = 0;
+  int symmetric = 0;
+  detail::ordered_graph g;  // one object for all: nothing is left over from the pattern before
+  for (const auto& [name, a] : patterns) {
+    CAPTURE(name);
+    g.build(a);
+    REQUIRE(g.n == a.n_rows);
+    pattern b = a;
+    if (!g.order.empty()) {
+      ++relabelled;
+      validate_permutation(g.order, a.n_rows, "order");
+      b = permute(a, g.order, g.order);
+    }
+    CHECK(g.parent == elimination_tree(symmetrized(b, diagonal::drop)));
+    CHECK(is_postorder_by_definition(g.parent));
+    CHECK(g.symmetric() == (transpose(a) == a));
+    symmetric += g.symmetric() ? 1 : 0;
+    const pattern t = transpose(b);
+    for (index_t i = 0; i < g.n; ++i) {
+      const auto compare = [&](std::span<const index_t> low, std::span<const index_t> high,
+                               std::span<const index_t> expected) {
+        std::vector<index_t> all(low.begin(), low.end());
+        CHECK(std::ranges::all_of(low, [&](index_t v) { return v < i; }));
+        CHECK(std::ranges::all_of(high, [&](index_t v) { return v > i; }));
+        all.push_back(i);
+        all.insert(all.end(), high.begin(), high.end());
+        std::ranges::sort(all);
+        CHECK(std::ranges::equal(all, expected));
+      };
+      compare(g.row_below(i), g.row_above(i), b.row(i));
+      compare(g.column_below(i), g.column_above(i), t.row(i));
+    }
+  }
+  CHECK(relabelled > 100);
+  CHECK(symmetric > 50);
+}
+
+TEST_CASE("a pattern in postorder is left as it is") {
+  std::vector<named_pattern> patterns = special_patterns();
+  for (std::uint64_t k = 0; k < 400; ++k) patterns.push_back(random_pattern(8, k));
+  detail::ordered_graph g;
+  int branching = 0;
+  for (const auto& [name, a] : patterns) {
+    CAPTURE(name);
+    const auto order = postorder(elimination_tree(symmetrized(a, diagonal::drop)));
+    const pattern b = permute(a, order, order);
+    g.build(b);
+    CHECK(g.order.empty());
+    CHECK(g.parent == elimination_tree(symmetrized(b, diagonal::drop)));
+    std::vector<int> children(g.parent.size(), 0);
+    for (const index_t p : g.parent) {
+      if (p >= 0) ++children[at(p)];
+    }
+    branching += std::ranges::any_of(children, [](int c) { return c > 1; }) ? 1 : 0;
+  }
+  CHECK(branching > 100);
+}

@@ -1,0 +1,384 @@
+// gpu_bitmap_panels: the variant, and what it reads off the closed masks.
+
+#include "variants/panels/gpu_panels.hpp"
+
+#include "variants/device/gpu_variants.hpp"
+
+#if defined(GSOFA_GPU)
+
+#include <algorithm>
+#include <limits>
+#include <memory>
+
+namespace gsofa::gpu {
+
+namespace {
+
+#if defined(__CUDACC__)
+constexpr int threads = 256;
+#else
+constexpr int threads = 64;
+#endif
+
+/// Row counts, and digests if not null. A block per panel, a warp per 64 positions: transposed, the
+/// masks of U are a word per row of the panel.
+GSOFA_KERNEL void count_kernel(panel_view p, std::uint32_t* l_counts, std::uint32_t* u_counts,
+                               unsigned long long* digests) {
+  simt::after_earlier_launches();
+  const auto lane = static_cast<index_t>(lane_index());
+  const auto warp = static_cast<index_t>(simt::thread_index() / 32);
+  const auto stride = static_cast<index_t>(simt::block_size()) * 2;
+  for (unsigned panel = simt::block_index(); panel < static_cast<unsigned>(p.panels);
+       panel += simt::grid_size()) {
+    const auto j = static_cast<index_t>(panel);
+    const index_t begin = p.begin[j];
+    const index_t w = p.width(j);
+    const index_t length = p.length(j);
+    const offset_t first = p.position_begin[j];
+    // Of the rows lane and lane + 32 of the panel.
+    std::uint32_t u[2] = {0, 0};
+    unsigned long long digest[2] = {0, 0};
+    for (index_t tile = warp * 64; tile < length; tile += stride) {
+      row_pair by_row[1] = {{0, 0}};
+      for (index_t half = 0; half < 2; ++half) {
+        const index_t z = tile + half * 32 + lane;
+        if (z >= length) continue;
+        const mask_pair m = p.masks[first + z];
+        (half == 0 ? by_row[0].low : by_row[0].high) = m.upper;
+        if (m.lower == 0) continue;
+        const index_t target = p.caller(p.columns[first + z]);
+        simt::atomic_add(l_counts + target, static_cast<std::uint32_t>(simt::population(m.lower)));
+        if (digests == nullptr) continue;
+        unsigned long long sum = 0;
+        for (mask_t bits = m.lower; bits != 0; bits &= bits - 1) {
+          sum += entry_hash(target, p.caller(begin + static_cast<index_t>(simt::lowest_bit(bits))));
+        }
+        simt::atomic_add(digests + target, sum);
+      }
+      transpose(by_row);
+      for (index_t half = 0; half < 2; ++half) {
+        const index_t row = half * 32 + lane;
+        mask_t mine = half == 0 ? by_row[0].low : by_row[0].high;
+        u[half] += static_cast<std::uint32_t>(simt::population(mine));
+        if (digests == nullptr || mine == 0) continue;
+        const index_t source = p.caller(begin + row);
+        for (; mine != 0; mine &= mine - 1) {
+          const index_t z = tile + static_cast<index_t>(simt::lowest_bit(mine));
+          digest[half] += entry_hash(source, p.caller(p.columns[first + z]));
+        }
+      }
+    }
+    for (index_t half = 0; half < 2; ++half) {
+      const index_t row = half * 32 + lane;
+      if (row >= w) continue;
+      const index_t source = p.caller(begin + row);
+      if (warp == 0) {
+        // Its own column.
+        ++u[half];
+        if (digests != nullptr) digest[half] += entry_hash(source, source);
+      }
+      if (u[half] != 0) simt::atomic_add(u_counts + source, u[half]);
+      if (digest[half] != 0) simt::atomic_add(digests + source, digest[half]);
+    }
+  }
+}
+
+/// All rows, read off the masks.
+struct panel_rows {
+  panel_view p;
+  index_t n;
+  index_t begin = 0;
+  index_t sources;
+
+  GSOFA_DEVICE bool has(index_t slot, index_t v) const {
+    const index_t i = p.vertex(begin + slot);
+    const index_t k = p.vertex(v);
+    if (i == k) return true;
+    const index_t low = i < k ? i : k;
+    const index_t j = p.panel_of[low];
+    const index_t z = p.position(j, i < k ? k : i);
+    if (z < 0) return false;
+    const mask_pair m = p.masks[p.position_begin[j] + z];
+    return ((i < k ? m.upper : m.lower) >> (low - p.begin[j]) & 1U) != 0;
+  }
+};
+
+constexpr index_t supernode_rows = 128;  // of a chunk at most, and threads
+
+/// T3 supernodes of chunks of up to supernode_rows rows, a block for each: a thread gathers what
+/// its row of L has in the columns of the chunk, panel by panel; one thread then walks over the
+/// rows. Not for relabelled panels.
+GSOFA_KERNEL void panel_supernodes_kernel(panel_view p, const std::uint32_t* u_counts,
+                                          index_t chunk, unsigned char* is_start) {
+  simt::after_earlier_launches();
+  auto* const low = simt::shared_memory<mask_t>();  // columns 0..63 of the chunk; zero: not flagged
+  auto* const high = low + supernode_rows;
+  const auto thread = static_cast<index_t>(simt::thread_index());
+  const auto begin = static_cast<offset_t>(simt::block_index()) * chunk;
+  const offset_t end = begin + chunk < p.n ? begin + chunk : p.n;
+  mask_t columns[2] = {0, 0};
+  if (begin + thread < end) {
+    const auto row = static_cast<index_t>(begin + thread);
+    if (thread > 0 && u_counts[row] + 1 == u_counts[row - 1]) {
+      const index_t last = p.panel_of[row];
+      for (index_t j = p.panel_of[begin]; j <= last; ++j) {
+        const index_t z = p.position(j, row);
+        if (z < 0) continue;
+        const mask_t lower = p.masks[p.position_begin[j] + z].lower;
+        const auto at = static_cast<index_t>(p.begin[j] - begin);  // of the panel in the chunk
+        if (at < 0) {
+          columns[0] |= lower >> -at;
+        } else if (at < mask_bits) {
+          columns[0] |= lower << at;
+          if (at > 0) columns[1] |= lower >> (mask_bits - at);
+        } else {
+          columns[1] |= lower << (at - mask_bits);
+        }
+      }
+    }
+  }
+  low[thread] = columns[0];
+  high[thread] = columns[1];
+  simt::sync_block();
+  if (thread != 0) return;
+  index_t first = 0;
+  is_start[begin] = 1;
+  for (index_t k = 1; begin + k < end; ++k) {
+    const mask_t word = first < mask_bits ? low[k] : high[k];
+    if ((word >> (first % mask_bits) & 1U) != 0) continue;
+    first = k;
+    is_start[begin + k] = 1;
+  }
+}
+
+/// Sets the bits of the rows begin .. begin + sources - 1 in a zeroed bitmap.
+GSOFA_KERNEL void rows_of_panels_kernel(panel_view p, index_t begin, index_t sources,
+                                        std::size_t words, std::uint32_t* bits) {
+  simt::after_earlier_launches();
+  const auto set = [&](index_t row, index_t column) {
+    if (row < begin || row - begin >= sources) return;
+    simt::atomic_or(bits + static_cast<std::size_t>(row - begin) * words +
+                        static_cast<std::size_t>(column / 32),
+                    std::uint32_t{1} << (column % 32));
+  };
+  for (unsigned panel = simt::block_index(); panel < static_cast<unsigned>(p.panels);
+       panel += simt::grid_size()) {
+    const auto j = static_cast<index_t>(panel);
+    const index_t length = p.length(j);
+    for (index_t z = static_cast<index_t>(simt::thread_index()); z < length;
+         z += static_cast<index_t>(simt::block_size())) {
+      const mask_pair m = p.masks[p.position_begin[j] + z];
+      const index_t f = p.caller(p.columns[p.position_begin[j] + z]);
+      for (mask_t r = m.lower; r != 0; r &= r - 1) {
+        set(f, p.caller(p.begin[j] + static_cast<index_t>(simt::lowest_bit(r))));
+      }
+      for (mask_t r = m.upper; r != 0; r &= r - 1) {
+        set(p.caller(p.begin[j] + static_cast<index_t>(simt::lowest_bit(r))), f);
+      }
+      if (z < p.width(j)) set(f, f);
+    }
+  }
+}
+
+class bitmap_panels final : public variant {
+ public:
+  void prepare(const pattern_view& a, const run_settings& settings, execution& exec) override {
+    a_ = a;
+    settings_ = settings;
+    clear();
+    const option_set& o = settings.options;
+    const std::int64_t megabytes = o.integer("memory_budget_mb");
+    budget_.set_limit(std::numeric_limits<offset_t>::max());
+    matrix_.upload(a, budget_);
+    const offset_t limit = megabytes > 0 ? megabytes << 20 : current_limits().free_bytes / 4 * 3;
+    budget_.set_limit(limit + budget_.used());
+    rows_.prepare(a.n_rows, settings, budget_);
+    structure_.prepare(a.n_rows, budget_);
+    elimination_.prepare(a.n_rows,
+                         {.warps_per_block = static_cast<int>(o.integer("warps_per_block")),
+                          .warp_positions = static_cast<index_t>(o.integer("warp_positions")),
+                          .few_panels = static_cast<index_t>(o.integer("few_panels")),
+                          .cluster_positions = static_cast<index_t>(o.integer("cluster_positions")),
+                          .blocks_per_cluster = static_cast<int>(o.integer("blocks_per_cluster")),
+                          .most_later_cycles = most_later_cycles()},
+                         budget_);
+    exec.predicted_bytes["vertex_arrays"] = budget_.used() - matrix_bytes();
+    if (o.flag("recorded_launches")) {
+      structure_.record(matrix_, a.nnz(), limits(), budget_);
+    }
+  }
+
+  void run(execution& exec) override {
+    clear();
+    phases_.start(exec, phase_id::schedule);
+    rows_.start();
+    if (!structure_.build(matrix_, a_.nnz(), limits(), budget_, exec)) {
+      phases_.finish(exec);
+      search(exec);
+      return;
+    }
+    const panel_view panels = structure_.view();
+    phases_.mark(exec, phase_id::traverse);
+    elimination_.run(structure_);
+    phases_.mark(exec, phase_id::compact);
+    const bool digests = settings_.wants.has(want::digest);
+    launch_overlapping(count_kernel, std::min(panels.panels, 1 << 16), threads, 0, panels,
+                       rows_.l_counts(), rows_.u_counts(),
+                       digests ? reinterpret_cast<unsigned long long*>(rows_.digests()) : nullptr);
+    phases_.mark(exec, phase_id::supernode);
+    if (!settings_.wants.has(want::pattern)) find_supernodes(panels);
+    phases_.finish(exec);
+    if (elimination_.gave_up()) {
+      structure_.drop();
+      search(exec);
+      exec.derived["gave_up"] = 1;
+      return;
+    }
+    if (settings_.wants.has(want::pattern)) {
+      if (!expand(panels, exec)) {
+        rows_by_bitmaps(panels, exec);
+      } else {
+        rows_.add(panel_rows{.p = panels, .n = a_.n_rows, .sources = a_.n_rows}, exec, true, true);
+      }
+    }
+    exec.check_deadline();
+    elimination_.report(panels, exec);
+    exec.derived["panels"] = panels.panels;
+    exec.derived["positions"] = structure_.positions();
+    exec.derived["words"] = structure_.words();
+    exec.derived["longest_panel"] = structure_.longest();
+    exec.derived["relabelled"] = structure_.relabelled() ? 1 : 0;
+    exec.device_peak_bytes = budget_.peak();
+    exec.device_bytes = budget_.by_structure();
+  }
+
+  result collect(want_set wants) override {
+    return searched_ != nullptr ? searched_->collect(wants) : rows_.collect(wants);
+  }
+
+ private:
+  // Gives back what a run has taken.
+  void clear() {
+    searched_ = nullptr;
+    bits_ = {};
+    expansion_.release();
+    structure_.release();
+  }
+  // A search of all rows takes about a millisecond and 5 ps |V| nnz(A) (measured on small inputs in
+  // their natural order). Where the elimination passes on from panel to panel for longer than that,
+  // which no symmetric pattern makes it do, rows are searched: at most twice the time of the
+  // search.
+  [[nodiscard]] std::int64_t most_later_cycles() const {
+    constexpr double hertz = 1.9e9;
+    const std::int64_t microseconds = settings_.options.integer("search_after_us");
+    if (microseconds < 0) return -1;
+    if (microseconds > 0) return static_cast<std::int64_t>(hertz * 1e-6) * microseconds;
+    const double search =
+        1e-3 + 5e-12 * static_cast<double>(a_.n_rows) * static_cast<double>(a_.nnz());
+    return static_cast<std::int64_t>(std::min(search * hertz, 9e18));
+  }
+  [[nodiscard]] panel_limits limits() const {
+    return {.width = static_cast<index_t>(settings_.options.integer("panel_width")),
+            .most_positions = settings_.options.integer("most_positions"),
+            .reserve = settings_.wants.has(want::pattern) ? row_bytes() : 0};
+  }
+  [[nodiscard]] offset_t matrix_bytes() const {
+    return static_cast<offset_t>(a_.row_ptr.size_bytes() + a_.col_idx.size_bytes());
+  }
+  [[nodiscard]] offset_t row_words() const { return (offset_t{a_.n_rows} + 31) / 32; }
+  [[nodiscard]] offset_t row_bytes() const { return 4 * row_words(); }
+
+  void find_supernodes(const panel_view& panels) {
+    const index_t chunk = settings_.chunk_size;
+    if (!settings_.wants.has(want::supernodes)) return;
+    if (structure_.relabelled() || chunk < 1 || chunk > supernode_rows) {
+      rows_.find_supernodes(panel_rows{.p = panels, .n = a_.n_rows, .sources = a_.n_rows});
+      return;
+    }
+    launch_overlapping(panel_supernodes_kernel, (a_.n_rows - 1) / chunk + 1, supernode_rows,
+                       2 * supernode_rows * sizeof(mask_t), panels,
+                       static_cast<const std::uint32_t*>(rows_.u_counts()), chunk,
+                       rows_.supernode_starts());
+  }
+
+  // Sorted rows, all at once; false where they do not fit or are numbered otherwise.
+  bool expand(const panel_view& panels, execution& exec) {
+    if (structure_.relabelled()) return false;
+    {
+      const phase timed(exec, phase_id::expand);
+      if (!expansion_.run(panels, rows_.l_counts(), rows_.u_counts(), structure_.words(),
+                          budget_)) {
+        return false;
+      }
+      synchronize();
+    }
+    const phase timed(exec, phase_id::d2h);
+    rows_.set_pattern(expansion_.l(a_.n_rows), expansion_.u(a_.n_rows));
+    exec.derived["expanded"] = 1;
+    return true;
+  }
+
+  // Sorted rows by way of bitmaps, as many at a time as the budget holds.
+  void rows_by_bitmaps(const panel_view& panels, execution& exec) {
+    const index_t n = a_.n_rows;
+    const offset_t fit = (budget_.limit() - budget_.used()) / row_bytes();
+    const auto batch = static_cast<index_t>(std::clamp<offset_t>(fit, 1, n));
+    bits_ = {budget_, "row_bitmaps", row_words() * batch};
+    for (index_t begin = 0; begin < n;) {
+      exec.check_deadline();
+      const index_t sources = std::min(n - begin, batch);
+      const auto words = static_cast<std::size_t>(row_words());
+      {
+        const phase timed(exec, phase_id::compact);
+        fill_bytes(bits_.data(), 0, row_words() * sources);
+        launch(rows_of_panels_kernel, std::min(panels.panels, 1 << 16), threads, 0, panels, begin,
+               sources, words, bits_.data());
+        synchronize();
+      }
+      rows_.add(bitmap_rows{bits_.data(), words, n, begin, sources}, exec, true);
+      begin += sources;
+    }
+  }
+
+  // chol(A + A^T) does not fit: rows of L+U by search, whose memory does not depend on it.
+  void search(execution& exec) {
+    const auto specs = fill2_bitparallel_options();
+    run_settings settings = settings_;
+    settings.options = option_set(specs);
+    const offset_t megabytes = (budget_.limit() - budget_.used() - matrix_bytes()) >> 20;
+    settings.options.set(specs, "memory_budget_mb",
+                         std::to_string(std::clamp<offset_t>(megabytes, 1, 1 << 20)));
+    searched_ = make_fill2_bitparallel();
+    {
+      const phase timed(exec, phase_id::init);
+      searched_->prepare(a_, settings, exec);
+    }
+    searched_->run(exec);
+    // The search counts its own memory only.
+    exec.device_peak_bytes = std::max(budget_.peak(), budget_.used() + exec.device_peak_bytes);
+    for (const auto& [structure, bytes] : budget_.by_structure()) {
+      exec.device_bytes[structure] += bytes;
+    }
+    exec.derived["searched"] = 1;
+  }
+
+  pattern_view a_;
+  run_settings settings_;
+  memory_budget budget_;
+  device_matrix matrix_;
+  row_results rows_;
+  panel_structure structure_;
+  panel_elimination elimination_;
+  panel_expansion expansion_;
+  device_phases phases_;
+  device_array<std::uint32_t> bits_;
+  std::unique_ptr<variant> searched_;
+};
+
+}  // namespace
+
+std::unique_ptr<variant> make_bitmap_panels() { return std::make_unique<bitmap_panels>(); }
+
+}  // namespace gsofa::gpu
+
+#endif

@@ -1,0 +1,1183 @@
+// Elimination over panels: closes each panel once all below it have been pushed, then pushes it.
+//
+// The rule and the two reductions are those of cpu_bitmap_panels.cpp, where they are proved.
+//
+// Schedule. Every panel counts its finished children. A worker (a warp, or a block) takes leaves
+// by ticket; who finishes the last child of a panel goes on with that panel, others take the next
+// leaf. No worker ever waits for another outside a barrier of its own threads: any worker that
+// runs makes progress, whatever the others do, and whether or not they are resident.
+//
+// Three launches. In the first the workers are warps, and a panel of more than `warp_positions`
+// positions whose children are all done is put on a list instead. In the second they are blocks;
+// the tickets are the places of that list, and a panel of more than `cluster_positions` is put on
+// another list. In the third they are clusters of blocks. Every panel not done in one has one of
+// its list in its subtree, itself perhaps: if all its children are done, the worker that finished
+// the last of them (or drew its ticket) put it there; otherwise a child is not done, and so on
+// down.
+//
+// Memory order. Masks of a panel P are written by atomic ORs of workers of panels below P, then by
+// plain loads and stores of P's worker. Let W be a worker that has pushed C, any panel below P.
+//  * The ORs of W's threads happen before the barrier that ends close_and_push(), and this before
+//    the increment of C's parent's counter by W's thread 0, which is a release (device scope; the
+//    barrier orders its own threads at block scope, and causality order is transitive).
+//  * Increments of one counter are read-modify-writes: they form one release sequence. Who
+//    completes the count is last and acquires from all before. The same thread then passes a
+//    barrier with the other threads of its worker, and only behind it they load masks. By
+//    induction along the tree, this includes what all panels below the children did.
+//  * A panel with one child needs no counter: what panels below the child did happens before the
+//    child's masks were read, and what was done for the child is by threads of the same worker,
+//    before a barrier of theirs.
+//  * Where all panels on the way up to a target have one child each, no other worker pushes to it:
+//    what is below has been done. Plain loads and stores serve then.
+//  * ORs among workers race only with each other: relaxed is enough, since OR commutes and no bit
+//    is read before the count of its panel is complete.
+//  * Where the panel P above J has one child, two warps close the diagonal block of P while the
+//    others sweep J. They read the masks of P's own vertices: all pushes to them but J's are of
+//    panels below J and happened before J's masks were read; what J adds they compute themselves,
+//    from the closed masks of the first word, which are in shared memory behind a barrier. The
+//    sweep leaves these masks out; they are written behind the barrier that ends J, from the block.
+//  * A round closes the masks of its words for itself. In a cluster, blocks read these masks while
+//    others may be through with their routes: a barrier of the cluster stands between these reads
+//    and the first store of a sweep.
+//  * Giving up: the cycles of later rounds are added up by relaxed atomics. A worker that sees too
+//    many leaves, at a barrier with all its threads; nobody waits for it. Masks are not read then.
+// What is said of barriers holds of a cluster with its own, which releases and acquires at the
+// scope of the cluster: causality order is transitive over scopes. The list of a launch is read in
+// the next: ordered by the end of the grid.
+
+#include "variants/device/simt.hpp"
+
+#if defined(GSOFA_GPU)
+
+#include <algorithm>
+
+#include "variants/panels/gpu_panels.hpp"
+#include "variants/support/counting.hpp"
+
+namespace gsofa::gpu {
+
+namespace {
+
+/// What the targets of one target panel take of the rows of U (or columns of L) of the panel at
+/// hand.
+struct route {
+  mask_t targets[mask_bits];  ///< [r]: the targets that take r; valid once r is active
+  mask_t active;              ///< r with targets
+  mask_t all;                 ///< targets that take any r
+  mask_t several;             ///< targets that take more than one
+};
+
+/// The routes to one target panel; shared memory, one per warp.
+struct alignas(16) target_routes {
+  route upper;       ///< of rows of U, to columns
+  route lower;       ///< of columns of L, to rows
+  mask_t both;       ///< k with L(t, k) != 0 and U(k, t) != 0 for some target t
+  offset_t first;    ///< the target's first position in the masks
+  index_t panel;     ///< the target
+  index_t vertices;  ///< its first vertex
+  index_t begin;     ///< positions of the panel at hand that are vertices of the target
+  index_t end;
+  index_t steps;  ///< the target's place on the way up from the panel at hand, from 1; 0: far
+  bool alone;     ///< no other worker pushes to the target now
+};
+
+/// Vertices that vertices of a panel reach inside it; closed.
+struct reach {
+  mask_t from[mask_bits];  ///< [k]: those > k that k reaches
+  mask_t to[mask_bits];    ///< [k]: those < k that reach k
+  bool is_chain;           ///< every vertex reaches all behind it
+};
+
+/// Where a panel lies.
+struct panel_place {
+  offset_t first;       ///< position
+  offset_t word_begin;  ///< its words
+  offset_t word_end;
+  index_t width;
+  index_t length;
+};
+
+GSOFA_DEVICE panel_place place_of(const panel_view& p, index_t j) {
+  return {p.position_begin[j], p.word_begin[j], p.word_begin[j + 1], p.width(j), p.length(j)};
+}
+
+/// A closed diagonal block.
+struct diagonal_block {
+  mask_t rows[mask_bits];  ///< [r]: columns of row r
+  mask_t cols[mask_bits];  ///< its transpose
+  reach l;                 ///< by edges k -> i with L(i, k) != 0
+  reach u;                 ///< by edges k -> i with U(k, i) != 0
+};
+
+/// The panel above the one at hand.
+struct next_panel {
+  index_t panel;  ///< -1: none
+  std::uint32_t children;
+  panel_place place;
+};
+
+constexpr int warp_threads = 128;  // of a block of the first launch
+constexpr int most_warps = 16;     // of a block of the second
+constexpr int half_warps = 8;      // where all panels are short
+constexpr index_t short_positions = 512;
+
+/// Where a word of a panel lies and whom it concerns.
+struct word_head {
+  mask_t members;
+  index_t panel;  ///< the target; -1: there is no such word
+  index_t begin;  ///< position of the lowest
+};
+
+/// What is known of a panel before its masks are.
+struct panel_head {
+  offset_t above_begin[most_steps];  ///< [s]: where positions of the panel s + 1 steps above begin
+  index_t alone_steps;               ///< so many of these have one child each
+  next_panel next;
+  word_head words[most_warps];  ///< the first ones
+};
+
+/// Shared memory of a worker, before the routes of its warps. Of two of a kind one belongs to the
+/// panel at hand, the other to the one before or after.
+struct worker_state {
+  diagonal_block block[2];
+  panel_head head[2];
+  mask_pair first_word[mask_bits];  ///< closed masks of the vertices of the panel above
+  mask_t any_upper;                 ///< k with an entry of U(k, :) in the boundary
+  mask_t any_lower;                 ///< k with an entry of L(:, k) in the boundary
+  index_t panel;                    ///< the worker's next; -1: none
+  bool gives_up;                    ///< later rounds have cost too much
+
+  GSOFA_DEVICE target_routes* routes() { return reinterpret_cast<target_routes*>(this + 1); }
+};
+
+/// Shared memory of a worker of so many warps.
+constexpr std::size_t state_bytes(int warps) {
+  return sizeof(worker_state) + static_cast<std::size_t>(warps) * sizeof(target_routes);
+}
+
+enum elimination_counter : int {
+  count_block_panels,    ///< panels eliminated by a block
+  count_rounds,          ///< rounds of one target panel per warp
+  count_pushes,          ///< (panel, target panel) pairs
+  count_push_positions,  ///< positions read by pushes
+  elimination_counters
+};
+
+/// What the counting build notes of every panel.
+enum panel_stamp : int {
+  stamp_begin,     ///< device time
+  stamp_end,       ///< device time
+  stamp_start,     ///< cycles: taken up
+  stamp_diagonal,  ///< diagonal block closed
+  stamp_routed,    ///< routes of the first targets known
+  stamp_closed,    ///< all closed, and pushed to them
+  stamp_pushed,    ///< pushed to the others
+  stamp_handed,    ///< parent told
+  panel_stamps
+};
+
+/// What the blocks of a cluster have in common beside the masks; in device memory.
+struct cluster_state {
+  mask_t any_upper[2];  ///< as in worker_state, of the panel at hand and of the one before or after
+  mask_t any_lower[2];
+  index_t panel;           ///< the cluster's next; -1: none
+  std::uint32_t gives_up;  ///< as in worker_state
+};
+
+struct elimination_view {
+  panel_view p;
+  const std::uint32_t* children;
+  std::uint32_t* finished;
+  std::uint32_t* ticket;
+  const index_t* from;              ///< panels to begin with; the first launch looks for leaves
+  const std::uint32_t* from_count;  ///< how many
+  index_t* list;                    ///< panels of more positions, for the next launch
+  std::uint32_t* list_count;
+  index_t most;  ///< positions of a panel that this launch eliminates
+  unsigned long long* later_cycles;
+  unsigned long long most_later_cycles;
+  std::uint32_t* gave_up;  ///< memory of the host: set to 1 where that is passed
+  cluster_state* clusters;
+  unsigned long long* counters;  // counting build, by elimination_counter
+  unsigned long long* stamps;    // counting build: panel_stamps for each panel
+};
+
+/// Notes when the worker whose thread of rank 0 this is came to a point of panel j.
+GSOFA_DEVICE void note([[maybe_unused]] unsigned long long* stamps, [[maybe_unused]] index_t j,
+                       [[maybe_unused]] panel_stamp point, [[maybe_unused]] bool first) {
+  if constexpr (detail::counting) {
+    if (!first) return;
+    stamps[offset_t{j} * panel_stamps + point] =
+        point <= stamp_end ? simt::device_time() : simt::cycles();
+  }
+}
+
+/// The threads that work on one panel.
+enum class tier { warp, block, cluster };
+
+/// Every block of a cluster closes the diagonal block and finds the routes for itself, in its own
+/// shared memory; positions are shared out.
+template <tier Tier>
+struct worker {
+  static constexpr bool is_warp = Tier == tier::warp;
+  static constexpr bool is_cluster = Tier == tier::cluster;
+  /// Of the threads with one shared memory.
+  static GSOFA_DEVICE index_t rank() {
+    return static_cast<index_t>(is_warp ? lane_index() : simt::thread_index());
+  }
+  static GSOFA_DEVICE index_t size() {
+    return is_warp ? 32 : static_cast<index_t>(simt::block_size());
+  }
+  static GSOFA_DEVICE void sync() {
+    if constexpr (is_warp) {
+      simt::sync_warp();
+    } else {
+      simt::sync_block();
+    }
+  }
+  /// Of all threads.
+  static GSOFA_DEVICE index_t wide_rank() {
+    if constexpr (is_cluster) {
+      return static_cast<index_t>(simt::cluster_rank() * simt::block_size() + simt::thread_index());
+    }
+    return rank();
+  }
+  static GSOFA_DEVICE index_t wide_size() {
+    if constexpr (is_cluster) {
+      return static_cast<index_t>(simt::cluster_size() * simt::block_size());
+    }
+    return size();
+  }
+  static GSOFA_DEVICE void sync_wide() {
+    if constexpr (is_cluster) {
+      simt::sync_cluster();
+    } else {
+      sync();
+    }
+  }
+  /// Positions that a thread works on at a time, so that their loads overlap.
+  static constexpr int unroll = is_warp ? 2 : 4;
+  /// Warps with one shared memory, and this thread's.
+  static GSOFA_DEVICE unsigned warps() { return is_warp ? 1 : simt::block_size() / 32; }
+  static GSOFA_DEVICE unsigned warp() { return is_warp ? 0 : simt::thread_index() / 32; }
+};
+
+GSOFA_DEVICE std::uint32_t low_half(mask_t m) { return static_cast<std::uint32_t>(m); }
+GSOFA_DEVICE std::uint32_t high_half(mask_t m) { return static_cast<std::uint32_t>(m >> 32); }
+GSOFA_DEVICE mask_t joined(std::uint32_t low, std::uint32_t high) {
+  return static_cast<mask_t>(high) << 32 | low;
+}
+
+/// Gaussian elimination without cancellation on the leading w x w block, by one warp. Step k: rows
+/// i > k with bit k take in the bits > k of row k. Yields `to` of a reach by edges k -> i with bit
+/// k in row i, k < i: bit k of row i is final at step k, and so is to[k]. On the transpose the same
+/// steps yield the transposed result. Several blocks side by side.
+///
+/// In halves of 32 bits: rows up to 31 take nothing from rows behind them and are reached from the
+/// lower half only. Eight steps are one step of a loop: unrolled altogether, the steps pass through
+/// the instruction cache at each panel.
+template <int Count>
+GSOFA_DEVICE void eliminate_blocks(row_pair (&rows)[Count], row_pair (&to)[Count], index_t w) {
+  const std::uint32_t left = lower_lanes();  // of the diagonal, in row lane and, shifted, lane + 32
+  struct state {
+    std::uint32_t low[2], high[2], to_low, to_high[2];
+  };
+  state b[Count];
+  GSOFA_UNROLL for (int q = 0; q < Count; ++q) {
+    b[q] = {{low_half(rows[q].low), high_half(rows[q].low)},
+            {low_half(rows[q].high), high_half(rows[q].high)},
+            0,
+            {0, 0}};
+  }
+  constexpr index_t piece = 8;
+  std::uint32_t here = 1;
+  GSOFA_KEEP_LOOP for (index_t begin = 0; begin < 32 && begin + 1 < w; begin += piece) {
+    GSOFA_UNROLL for (index_t step = 0; step < piece; ++step, here <<= 1) {
+      const auto source = static_cast<unsigned>(begin + step);
+      const std::uint32_t behind = ~(here | (here - 1));
+      GSOFA_UNROLL for (int q = 0; q < Count; ++q) {
+        state& m = b[q];
+        const std::uint32_t add_low = simt::shuffle(m.low[0], source) & behind;
+        const std::uint32_t add_high = simt::shuffle(m.low[1], source);
+        const std::uint32_t from = simt::shuffle(m.to_low, source) | here;
+        if ((m.low[0] & left & here) != 0) {
+          m.low[0] |= add_low;
+          m.low[1] |= add_high;
+          m.to_low |= from;
+        }
+        if ((m.high[0] & here) != 0) {
+          m.high[0] |= add_low;
+          m.high[1] |= add_high;
+          m.to_high[0] |= from;
+        }
+      }
+    }
+  }
+  here = 1;
+  GSOFA_KEEP_LOOP for (index_t begin = 0; begin < 32 && begin + 33 < w; begin += piece) {
+    GSOFA_UNROLL for (index_t step = 0; step < piece; ++step, here <<= 1) {
+      const auto source = static_cast<unsigned>(begin + step);
+      const std::uint32_t behind = ~(here | (here - 1));
+      GSOFA_UNROLL for (int q = 0; q < Count; ++q) {
+        state& m = b[q];
+        const std::uint32_t add = simt::shuffle(m.high[1], source) & behind;
+        const std::uint32_t from_low = simt::shuffle(m.to_high[0], source);
+        const std::uint32_t from_high = simt::shuffle(m.to_high[1], source) | here;
+        if ((m.high[1] & left & here) != 0) {
+          m.high[1] |= add;
+          m.to_high[0] |= from_low;
+          m.to_high[1] |= from_high;
+        }
+      }
+    }
+  }
+  GSOFA_UNROLL for (int q = 0; q < Count; ++q) {
+    rows[q] = {joined(b[q].low[0], b[q].low[1]), joined(b[q].high[0], b[q].high[1])};
+    to[q] = {b[q].to_low, joined(b[q].to_high[0], b[q].to_high[1])};
+  }
+}
+
+/// What vertices z, in lanes z and z - 32, have of the diagonal block.
+struct diagonal_masks {
+  mask_pair low, high;
+};
+
+/// All vertices of a panel of width w.
+GSOFA_DEVICE mask_t all_of(index_t w) { return w < mask_bits ? below(w) : ~mask_t{0}; }
+
+/// Closes the diagonal block of a panel of width w by one warp: Count = 1: rows and l, or, if
+/// asked, cols and u; 2: all. Needs a barrier behind it.
+template <int Count>
+GSOFA_DEVICE void close_diagonal(const diagonal_masks& m, index_t w, diagonal_block& closed,
+                                 bool of_columns) {
+  const auto lane = static_cast<index_t>(lane_index());
+  const row_pair upper{m.low.upper, m.high.upper};  // of column z, the rows above the diagonal
+  const row_pair lower{m.low.lower, m.high.lower};  // of row z, the columns left of it
+  row_pair block[Count];
+  row_pair to[Count];
+  GSOFA_UNROLL for (int q = 0; q < Count; ++q) block[q] = of_columns || q > 0 ? lower : upper;
+  transpose(block);
+  GSOFA_UNROLL for (int q = 0; q < Count; ++q) {
+    const bool columns = of_columns || q > 0;
+    block[q].low |= columns ? upper.low : lower.low;
+    block[q].high |= columns ? upper.high : lower.high;
+  }
+  eliminate_blocks(block, to, w);
+  row_pair from[Count];
+  GSOFA_UNROLL for (int q = 0; q < Count; ++q) from[q] = to[q];
+  transpose(from);
+  const mask_t all = all_of(w);
+  GSOFA_UNROLL for (int q = 0; q < Count; ++q) {
+    const bool columns = of_columns || q > 0;
+    mask_t* const out = columns ? closed.cols : closed.rows;
+    reach& r = columns ? closed.u : closed.l;
+    out[lane] = block[q].low;
+    out[lane + 32] = block[q].high;
+    r.to[lane] = to[q].low;
+    r.to[lane + 32] = to[q].high;
+    r.from[lane] = from[q].low;
+    r.from[lane + 32] = from[q].high;
+    const bool reaches_all = (from[q].low == (above(lane) & all) || lane >= w) &&
+                             (from[q].high == (above(lane + 32) & all) || lane + 32 >= w);
+    const bool is_chain = simt::ballot(!reaches_all) == 0;
+    if (lane == 0) r.is_chain = is_chain;
+  }
+}
+
+/// close_diagonal<1>, of which a kernel has one copy.
+GSOFA_SHARED_CODE void close_diagonal_side(diagonal_masks m, index_t w, diagonal_block& closed,
+                                           bool of_columns) {
+  close_diagonal<1>(m, w, closed, of_columns);
+}
+
+/// The closure of a panel's masks under a reach.
+struct closure {
+  const reach& r;
+  mask_t all;  ///< vertices of the panel
+  bool is_chain;
+
+  GSOFA_DEVICE closure(const reach& by, mask_t vertices)
+      : r(by), all(vertices), is_chain(by.is_chain) {}
+
+  /// m with all that its members reach.
+  GSOFA_DEVICE mask_t operator()(mask_t m) const {
+    return is_chain ? behind_lowest(m) : searched(m);
+  }
+  /// In a chain: the lowest member and all behind it.
+  GSOFA_DEVICE mask_t behind_lowest(mask_t m) const {
+    return (mask_t{0} - (m & (mask_t{0} - m))) & all;
+  }
+  /// By halves of 32 bits: what a member reaches is behind it.
+  GSOFA_DEVICE mask_t searched(mask_t m) const {
+    std::uint32_t low = low_half(m);
+    std::uint32_t high = high_half(m);
+    for (std::uint32_t todo = low; todo != 0;) {
+      const mask_t reached = r.from[simt::lowest_bit(todo)];
+      low |= low_half(reached);
+      high |= high_half(reached);
+      todo &= (todo - 1) & ~low_half(reached);
+    }
+    for (std::uint32_t todo = high; todo != 0;) {
+      const std::uint32_t reached = high_half(r.from[32 + simt::lowest_bit(todo)]);
+      high |= reached;
+      todo &= (todo - 1) & ~reached;
+    }
+    return joined(low, high);
+  }
+};
+
+/// Closes m[q] by by[q], side by side.
+template <int Count>
+GSOFA_DEVICE void close_all(mask_t (&m)[Count], const closure* const (&by)[Count]) {
+  mask_t todo[Count];
+  GSOFA_UNROLL for (int q = 0; q < Count; ++q) {
+    todo[q] = by[q]->is_chain ? 0 : m[q];
+    if (by[q]->is_chain) m[q] = by[q]->behind_lowest(m[q]);
+  }
+  for (;;) {
+    mask_t left = 0;
+    GSOFA_UNROLL for (int q = 0; q < Count; ++q) {
+      if (todo[q] != 0) {
+        const mask_t reached = by[q]->r.from[simt::lowest_bit(todo[q])];
+        m[q] |= reached;
+        todo[q] &= (todo[q] - 1) & ~reached;
+      }
+      left |= todo[q];
+    }
+    if (left == 0) break;
+  }
+}
+
+/// Of each m[q] those members that reach no other member.
+template <int Count>
+GSOFA_DEVICE void keep_last(mask_t (&m)[Count], const reach* const (&r)[Count]) {
+  mask_t last[Count];
+  GSOFA_UNROLL for (int q = 0; q < Count; ++q) last[q] = 0;
+  for (;;) {
+    mask_t left = 0;
+    GSOFA_UNROLL for (int q = 0; q < Count; ++q) {
+      if (m[q] != 0) {
+        const unsigned k = simt::highest_bit(m[q]);
+        const mask_t here = bit(static_cast<index_t>(k));
+        last[q] |= here;
+        m[q] &= ~(here | r[q]->to[k]);
+      }
+      left |= m[q];
+    }
+    if (left == 0) break;
+  }
+  GSOFA_UNROLL for (int q = 0; q < Count; ++q) m[q] = last[q];
+}
+
+GSOFA_DEVICE mask_t or_over_warp(mask_t m) {
+  return joined(simt::or_of_warp(low_half(m)), simt::or_of_warp(high_half(m)));
+}
+
+/// OR over the lanes before this one, of each of two words.
+GSOFA_DEVICE row_pair or_of_lower_lanes(row_pair m) {
+  for (unsigned step = 1; step < 32; step *= 2) {
+    const row_pair before{simt::shuffle_up(m.low, step), simt::shuffle_up(m.high, step)};
+    if (lane_index() >= step) m = {m.low | before.low, m.high | before.high};
+  }
+  const row_pair before{simt::shuffle_up(m.low, 1), simt::shuffle_up(m.high, 1)};
+  return lane_index() == 0 ? row_pair{0, 0} : before;
+}
+
+/// Union of the targets of the members of m.
+GSOFA_DEVICE mask_t targets_of(mask_t m, const route& r) {
+  mask_t found = 0;
+  for (std::uint32_t todo = low_half(m); todo != 0; todo &= todo - 1) {
+    found |= r.targets[simt::lowest_bit(todo)];
+  }
+  for (std::uint32_t todo = high_half(m); todo != 0; todo &= todo - 1) {
+    found |= r.targets[32 + simt::lowest_bit(todo)];
+  }
+  return found;
+}
+
+/// Union of the targets of the active members of m. Nearly all targets take one source only: these
+/// are also all but those of the active that are no members, and the fewer of both are gone
+/// through.
+GSOFA_DEVICE mask_t routed(mask_t m, const route& r) {
+  const mask_t active = r.active;
+  const mask_t members = m & active;
+  if ((active & (active - 1)) == 0) return members != 0 ? r.all : 0;
+  const mask_t others = active & ~m;
+  const bool by_others = simt::population(others) < simt::population(members);
+  mask_t found = targets_of(by_others ? others : members, r);
+  if (!by_others) return found;
+  mask_t unclear = r.several;
+  found = r.all & ~unclear & ~found;
+  for (mask_t todo = members; unclear != 0 && todo != 0; todo &= todo - 1) {
+    const mask_t taken = r.targets[simt::lowest_bit(todo)] & unclear;
+    found |= taken;
+    unclear &= ~taken;
+  }
+  return found;
+}
+
+/// Sets both routes by one warp: lane l holds what targets l and l + 32 take.
+GSOFA_DEVICE void set_routes(target_routes& out, const row_pair& upper, const row_pair& lower) {
+  const unsigned lane = lane_index();
+  const row_pair taken[] = {upper, lower};
+  row_pair by_source[] = {upper, lower};
+  transpose(by_source);
+  GSOFA_UNROLL for (int side = 0; side < 2; ++side) {
+    route& r = side == 0 ? out.upper : out.lower;
+    const mask_t low = taken[side].low;
+    const mask_t high = taken[side].high;
+    r.targets[lane] = by_source[side].low;
+    r.targets[lane + 32] = by_source[side].high;
+    const unsigned active_low = simt::ballot(by_source[side].low != 0);
+    const unsigned active_high = simt::ballot(by_source[side].high != 0);
+    const unsigned all_low = simt::ballot(low != 0);
+    const unsigned all_high = simt::ballot(high != 0);
+    const unsigned several_low = simt::ballot((low & (low - 1)) != 0);
+    const unsigned several_high = simt::ballot((high & (high - 1)) != 0);
+    if (lane == 0) {
+      r.active = joined(active_low, active_high);
+      r.all = joined(all_low, all_high);
+      r.several = joined(several_low, several_high);
+    }
+  }
+}
+
+/// One position of the panel at hand.
+struct position {
+  mask_pair masks;
+  index_t z;
+  index_t vertex;
+  index_t place;  ///< in the panel one step above, then in those further up
+};
+
+/// ORs into the masks of the active targets what some positions from `least` on have for them.
+template <int unroll>
+GSOFA_DEVICE void push_positions(const panel_view& p, position (&here)[unroll], index_t least,
+                                 index_t length, std::uint32_t active, worker_state& s,
+                                 const panel_head& head) {
+  index_t steps = 1;
+  for (; active != 0; active &= active - 1) {
+    const target_routes& routes = s.routes()[simt::lowest_bit(active)];
+    // Targets ascend: positions before the end of one are none of the later ones.
+    for (; steps < routes.steps; ++steps) {
+      const offset_t base = head.above_begin[steps - 1];
+      GSOFA_UNROLL for (int u = 0; u < unroll; ++u) {
+        position& at = here[u];
+        if (at.z >= routes.end && at.z < length) at.place = p.in_parent[base + at.place];
+      }
+    }
+    mask_pair add[unroll];
+    mask_pair old[unroll];
+    mask_pair* out[unroll];
+    GSOFA_UNROLL for (int u = 0; u < unroll; ++u) {
+      const position& at = here[u];
+      add[u] = old[u] = {0, 0};
+      out[u] = p.masks;
+      if (at.z < routes.begin || at.z < least || at.z >= length) continue;
+      add[u] = {routed(at.masks.upper, routes.upper), routed(at.masks.lower, routes.lower)};
+      if ((add[u].upper | add[u].lower) == 0) continue;
+      index_t to = at.place;
+      if (at.z < routes.end) {
+        // Among the targets themselves: U(t, f) and L(f, t) with t < f only.
+        to = at.vertex - routes.vertices;
+        add[u] = {add[u].upper & below(to), add[u].lower & below(to)};
+      } else if (routes.steps == 0) {
+        to = p.position(routes.panel, at.vertex);
+      }
+      out[u] = p.masks + routes.first + to;
+    }
+    if (routes.alone) {
+      GSOFA_UNROLL for (int u = 0; u < unroll; ++u) {
+        if ((add[u].upper | add[u].lower) != 0) old[u] = *out[u];
+      }
+      GSOFA_UNROLL for (int u = 0; u < unroll; ++u) {
+        if ((add[u].upper | add[u].lower) == 0) continue;
+        *out[u] = {old[u].upper | add[u].upper, old[u].lower | add[u].lower};
+      }
+      continue;
+    }
+    // Bits are never cleared: what is there already need not be added.
+    GSOFA_UNROLL for (int u = 0; u < unroll; ++u) {
+      if ((add[u].upper | add[u].lower) == 0) continue;
+      old[u] = {simt::load_shared_state(&out[u]->upper), simt::load_shared_state(&out[u]->lower)};
+    }
+    GSOFA_UNROLL for (int u = 0; u < unroll; ++u) {
+      if ((add[u].upper | add[u].lower) == 0) continue;
+      if ((add[u].upper & ~old[u].upper) != 0) simt::atomic_or(&out[u]->upper, add[u].upper);
+      if ((add[u].lower & ~old[u].lower) != 0) simt::atomic_or(&out[u]->lower, add[u].lower);
+    }
+  }
+}
+
+/// Word q of a panel.
+GSOFA_DEVICE word_head head_of_word(const panel_view& p, offset_t q, offset_t end) {
+  if (q >= end) return {0, -1, 0};
+  return {p.word_mask[q], p.word_panel[q], p.word_first[q]};
+}
+
+/// The head of panel j but for its words, by one warp.
+GSOFA_DEVICE void read_head(const elimination_view& e, index_t j, panel_head& head) {
+  const panel_view& p = e.p;
+  if (lane_index() >= static_cast<unsigned>(most_steps)) return;
+  const index_t above = p.above[offset_t{j} * most_steps + lane_index()];
+  head.above_begin[lane_index()] = above < 0 ? -1 : p.position_begin[above];
+  if (lane_index() > 0) return;
+  head.alone_steps = p.lone[j];
+  head.next.panel = above;
+  if (above < 0) return;
+  head.next.children = e.children[above];
+  head.next.place = place_of(p, above);
+}
+
+/// The diagonal block of the panel above, by the last two warps, while the others sweep. That panel
+/// has one child, the one at hand: what its masks lack is what the vertices of the first word pass
+/// on to each other. Nobody writes these masks meanwhile: the sweep leaves them out, and where the
+/// block is used they are set to it.
+GSOFA_DEVICE void close_next_diagonal(const panel_view& p, const panel_place& next,
+                                      const target_routes& routes, bool takes, worker_state& s,
+                                      diagonal_block& closed, bool of_columns) {
+  diagonal_masks m{{0, 0}, {0, 0}};
+  GSOFA_UNROLL for (int half = 0; half < 2; ++half) {
+    const auto v = static_cast<index_t>(lane_index()) + half * 32;
+    mask_pair& here = half == 0 ? m.low : m.high;
+    if (v < next.width) here = p.masks[next.first + v];
+    if (!takes) continue;
+    const mask_pair from = s.first_word[v];
+    here.upper |= routed(from.upper, routes.upper) & below(v);
+    here.lower |= routed(from.lower, routes.lower) & below(v);
+  }
+  close_diagonal_side(m, next.width, closed, of_columns);
+}
+
+// What later rounds cost, in cycles: each by itself, and each target for the steps of its sweep.
+// One round of up56 or g7jac040sc takes about so long.
+constexpr unsigned long long cycles_of_round = 8000;
+constexpr unsigned long long cycles_of_step = 3000;
+
+/// Adds to what later rounds have cost, and tells whether it is too much; then also the host, which
+/// looks when the launches have ended.
+GSOFA_DEVICE bool spends(const elimination_view& e, unsigned long long cycles) {
+  const bool too_much = simt::atomic_add(e.later_cycles, cycles) + cycles > e.most_later_cycles;
+  if (too_much) simt::store_to_host(e.gave_up, 1);
+  return too_much;
+}
+
+/// What a worker is to do next.
+struct outcome {
+  bool ready;     ///< go on with the panel above, whose diagonal block is closed
+  bool gives_up;  ///< nothing
+};
+
+/// Completes the masks of panel j and passes what it changes in its ancestors on to theirs. Ends
+/// with a barrier. `ready`: the diagonal block is closed.
+///
+/// In rounds of one target panel per warp, ascending: whether row k goes to a target depends on the
+/// targets before it only through `unpruned`. The first round closes the positions of its targets
+/// for itself, then every position is closed, stored and pushed at once; masks are read once. Later
+/// rounds, for what is not pruned by then, read closed masks.
+template <tier Tier>
+GSOFA_DEVICE outcome close_and_push(const elimination_view& e, index_t j, const panel_place& place,
+                                    worker_state& s, unsigned side, bool ready) {
+  using team = worker<Tier>;
+  const panel_view& p = e.p;
+  constexpr int unroll = team::unroll;
+  const index_t wide_rank = team::wide_rank();
+  const bool leads = wide_rank == 0;
+  const index_t w = place.width;
+  const index_t length = place.length;
+  const unsigned lane = lane_index();
+  const unsigned warp = team::warp();
+  const unsigned warps = team::warps();
+  const offset_t first = place.first;
+  const offset_t end = place.word_end;
+  mask_pair* const masks = p.masks + first;
+  diagonal_block& block = s.block[side];
+  panel_head& head = s.head[side];
+  next_panel& next = head.next;
+  target_routes* const routes = s.routes();
+  target_routes& mine = routes[warp];
+
+  // A word by one warp: lane l has what its vertices l and l + 32 have, if they are in the
+  // boundary.
+  struct loaded_word {
+    mask_pair low, high;
+  };
+  const auto load = [&](const word_head& word) {
+    loaded_word m{{0, 0}, {0, 0}};
+    if (word.panel < 0) return m;
+    const std::uint32_t before = low_half(word.members);
+    const std::uint32_t behind = high_half(word.members);
+    const std::uint32_t here = 1U << lane;
+    if ((before & here) != 0) {
+      m.low = masks[word.begin + static_cast<index_t>(simt::population(before & lower_lanes()))];
+    }
+    if ((behind & here) != 0) {
+      m.high = masks[word.begin + static_cast<index_t>(simt::population(before) +
+                                                       simt::population(behind & lower_lanes()))];
+    }
+    if (lane == 0) {
+      mine.panel = word.panel;
+      mine.vertices = p.begin[word.panel];
+      mine.first = p.position_begin[word.panel];
+      mine.begin = word.begin;
+      mine.end = word.begin + static_cast<index_t>(simt::population(word.members));
+    }
+    return m;
+  };
+  // The last two warps, which seldom have a word, close the diagonal block.
+  const bool has_diagonal = warp + 2 >= warps;
+  diagonal_masks diagonal{{0, 0}, {0, 0}};
+  if (has_diagonal && !ready) {
+    const auto row = static_cast<index_t>(lane);
+    if (row < w) diagonal.low = masks[row];
+    if (row + 32 < w) diagonal.high = masks[row + 32];
+  }
+  loaded_word m = load(ready ? head.words[warp] : head_of_word(p, place.word_begin + warp, end));
+  GSOFA_UNROLL for (int u = 0; u < unroll; ++u) {
+    const index_t z = w + wide_rank + u * team::wide_size();
+    if (z >= length) break;
+    simt::prefetch(masks + z);
+    simt::prefetch(p.columns + first + z);
+    simt::prefetch(p.in_parent + first + z);
+  }
+  if (ready) {
+    // The barrier behind it was that of the panel before.
+  } else if constexpr (team::is_warp) {
+    close_diagonal<2>(diagonal, w, block, false);
+  } else if (has_diagonal) {
+    if (warp + 1 == warps) close_diagonal_side(diagonal, w, block, true);
+    if (warp + 2 == warps || warps == 1) close_diagonal_side(diagonal, w, block, false);
+  }
+  if (warp == warps / 4) {
+    if (!ready) read_head(e, j, head);
+    if (lane == 0) s.any_upper = s.any_lower = 0;
+  }
+  if constexpr (team::is_cluster) {
+    if (leads) {
+      cluster_state& c = e.clusters[simt::block_index() / simt::cluster_size()];
+      c.any_upper[side ^ 1U] = c.any_lower[side ^ 1U] = 0;
+    }
+  }
+  // Masks are written behind this barrier only, when all have read what they need. If the block is
+  // ready, nobody reads what it sets.
+  if (!ready) team::sync_wide();
+  note(e.stamps, j, stamp_diagonal, leads);
+  for (index_t k = wide_rank; k < w; k += team::wide_size()) {
+    masks[k] = {block.cols[k] & below(k), block.rows[k] & below(k)};
+  }
+  if (length == w) {
+    team::sync_wide();
+    return {false, false};
+  }
+
+  // k without any s in the panel with L(s, k) != 0 and U(k, s) != 0
+  mask_t unpruned = 0;
+  {
+    const auto k = static_cast<index_t>(lane);
+    const unsigned low = simt::ballot((block.rows[k] & block.cols[k] & above(k)) != 0);
+    const unsigned high =
+        simt::ballot((block.rows[k + 32] & block.cols[k + 32] & above(k + 32)) != 0);
+    unpruned = ~joined(low, high) & all_of(w);
+  }
+  const closure by_l(block.l, all_of(w));
+  const closure by_u(block.u, all_of(w));
+  bool closed = false;
+  bool ahead = false;
+  unsigned long long later_cycles = 0;
+  for (offset_t word = place.word_begin; word < end; word += warps) {
+    if constexpr (detail::counting) {
+      if (leads) simt::atomic_add(e.counters + count_rounds, 1ULL);
+    }
+    if (closed) {
+      m = load(head_of_word(p, word + warp, end));
+    } else {
+      mask_t all[] = {m.low.upper, m.high.upper, m.low.lower, m.high.lower};
+      const closure* const by[] = {&by_l, &by_l, &by_u, &by_u};
+      close_all(all, by);
+      m.low = {all[0], all[2]};
+      m.high = {all[1], all[3]};
+      if (!team::is_warp && warp == 0) {
+        s.first_word[lane] = m.low;
+        s.first_word[lane + 32] = m.high;
+      }
+    }
+    const row_pair both{m.low.upper & m.low.lower, m.high.upper & m.high.lower};
+    const mask_t all_low = or_over_warp(both.low);
+    const mask_t all_high = or_over_warp(both.high);
+    if (lane == 0) mine.both = all_low | all_high;
+    // Behind the first of these barriers, or the one before it, positions are stored.
+    if (ready && !closed) {
+      team::sync_wide();
+    } else {
+      team::sync();
+    }
+    const mask_t seen = lane < warps ? routes[lane].both : 0;
+    const mask_t before = unpruned & ~or_over_warp(lane < warp ? seen : 0);
+    unpruned &= ~or_over_warp(seen);
+    if (before != 0 && word + warp < end) {
+      const row_pair earlier = or_of_lower_lanes(both);
+      const mask_t low = before & ~earlier.low;
+      const mask_t high = before & ~all_low & ~earlier.high;
+      // Row k goes to target t for the k of L(t, :) that reach no other, and the other way round.
+      mask_t last[] = {m.low.lower, m.high.lower, m.low.upper, m.high.upper};
+      const reach* const by[] = {&block.l, &block.l, &block.u, &block.u};
+      keep_last(last, by);
+      set_routes(mine, {low & last[0], high & last[1]}, {low & last[2], high & last[3]});
+      // Is the target one of the next ancestors?
+      const bool there =
+          lane < static_cast<unsigned>(most_steps) && head.above_begin[lane] == mine.first;
+      const unsigned step = simt::ballot(there);
+      if (lane == 0) {
+        mine.steps = step == 0 ? 0 : static_cast<index_t>(simt::lowest_bit(step)) + 1;
+        mine.alone = step != 0 && mine.steps <= head.alone_steps;
+      }
+    } else if (lane == 0) {
+      mine.upper.active = mine.lower.active = 0;
+    }
+    team::sync();
+    if (!closed) note(e.stamps, j, stamp_routed, leads);
+    const bool has_targets =
+        lane < warps && (routes[lane].upper.active | routes[lane].lower.active) != 0;
+    const std::uint32_t active = simt::ballot(has_targets);
+    if constexpr (detail::counting) {
+      for (std::uint32_t left = leads ? active : 0; left != 0; left &= left - 1) {
+        simt::atomic_add(e.counters + count_pushes, 1ULL);
+        simt::atomic_add(
+            e.counters + count_push_positions,
+            static_cast<unsigned long long>(length - routes[simt::lowest_bit(left)].begin));
+      }
+    }
+    mask_pair any{0, 0};
+    index_t from = w;
+    if (closed) {
+      from = active == 0 ? length : routes[simt::lowest_bit(active)].begin;
+      const index_t steps =
+          (length - from + unroll * team::wide_size() - 1) / (unroll * team::wide_size());
+      later_cycles += cycles_of_round +
+                      cycles_of_step * static_cast<unsigned>(steps) * simt::population(active);
+    }
+    index_t least = 0;
+    index_t rank = wide_rank;
+    index_t size = team::wide_size();
+    if constexpr (!team::is_warp) {
+      const bool alone = head.alone_steps > 0 && next.place.length <= e.most && warps >= 4;
+      if (!closed && alone) {
+        // Two warps close its diagonal block, one reads its head.
+        constexpr unsigned others = 3;
+        ahead = true;
+        least = routes[0].end;
+        size -= size / static_cast<index_t>(warps) * static_cast<index_t>(others);
+        if constexpr (team::is_cluster) {
+          rank -= static_cast<index_t>(simt::cluster_rank() * others * 32);
+        }
+        panel_head& head_above = s.head[side ^ 1U];
+        if (has_diagonal) {
+          close_next_diagonal(p, next.place, routes[0], (active & 1U) != 0, s, s.block[side ^ 1U],
+                              warp + 1 == warps);
+        } else if (warp + others == warps) {
+          read_head(e, next.panel, head_above);
+          if (lane < warps) {
+            head_above.words[lane] =
+                head_of_word(p, next.place.word_begin + lane, next.place.word_end);
+          }
+        }
+        if (warp + others >= warps) rank = length;  // these do not sweep
+      }
+    }
+    for (index_t z = from + rank; z < length; z += unroll * size) {
+      position here[unroll];
+      GSOFA_UNROLL for (int u = 0; u < unroll; ++u) {
+        const index_t at = z + u * size;
+        here[u] = {{0, 0}, at, 0, 0};
+        if (at < length) {
+          here[u] = {masks[at], at, p.columns[first + at], p.in_parent[first + at]};
+        }
+      }
+      if (!closed) {
+        GSOFA_UNROLL for (int u = 0; u < unroll; ++u) {
+          mask_pair& m_here = here[u].masks;
+          m_here = {by_l(m_here.upper), by_u(m_here.lower)};
+          if (here[u].z < length) masks[here[u].z] = m_here;
+          any = {any.upper | m_here.upper, any.lower | m_here.lower};
+        }
+      }
+      push_positions(p, here, least, length, active, s, head);
+    }
+    if (!closed) {
+      closed = true;
+      note(e.stamps, j, stamp_closed, leads);
+      if (word + warps >= end || unpruned == 0) break;
+      any = {or_over_warp(any.upper), or_over_warp(any.lower)};
+      if (lane == 0) {
+        simt::atomic_or(&s.any_upper, any.upper);
+        simt::atomic_or(&s.any_lower, any.lower);
+      }
+      team::sync();
+      any = {s.any_upper, s.any_lower};
+      if constexpr (team::is_cluster) {
+        cluster_state& c = e.clusters[simt::block_index() / simt::cluster_size()];
+        if (team::rank() == 0) {
+          simt::atomic_or(&c.any_upper[side], any.upper);
+          simt::atomic_or(&c.any_lower[side], any.lower);
+        }
+        team::sync_wide();
+        any = {simt::load_shared_state(&c.any_upper[side]),
+               simt::load_shared_state(&c.any_lower[side])};
+      }
+      // Row k is pushed along entries of column k and the other way round: both must be there.
+      unpruned &= any.upper & any.lower;
+    } else {
+      team::sync();
+    }
+    if (unpruned == 0) break;
+  }
+  if (later_cycles == 0) {
+    team::sync_wide();
+    return {ahead, false};
+  }
+  if constexpr (team::is_cluster) {
+    cluster_state& c = e.clusters[simt::block_index() / simt::cluster_size()];
+    if (leads) c.gives_up = spends(e, later_cycles) ? 1 : 0;
+    team::sync_wide();
+    return {ahead, simt::load_shared_state(&c.gives_up) != 0};
+  } else {
+    if (leads) s.gives_up = spends(e, later_cycles);
+    team::sync_wide();
+    return {ahead, s.gives_up};
+  }
+}
+
+/// Eliminates panel j and all panels above it whose last child this worker finishes, but for those
+/// that are left to the next launch. `side` alternates from panel to panel.
+template <tier Tier>
+GSOFA_DEVICE void follow(const elimination_view& e, index_t j, worker_state& s, unsigned& side) {
+  using team = worker<Tier>;
+  const bool leads = team::wide_rank() == 0;
+  panel_place place = place_of(e.p, j);
+  outcome last{false, false};
+  for (;; side ^= 1U) {
+    if (place.length > e.most) {
+      if (leads) e.list[simt::atomic_add(e.list_count, std::uint32_t{1})] = j;
+      return;
+    }
+    if constexpr (detail::counting) {
+      if (leads && !team::is_warp) simt::atomic_add(e.counters + count_block_panels, 1ULL);
+    }
+    note(e.stamps, j, stamp_begin, leads);
+    note(e.stamps, j, stamp_start, leads);
+    last = close_and_push<Tier>(e, j, place, s, side, last.ready);
+    note(e.stamps, j, stamp_pushed, leads);
+    if (last.gives_up) break;
+    const next_panel& above = s.head[side].next;
+    const index_t finished = j;
+    j = above.panel;
+    if (j >= 0 && above.children > 1) {
+      index_t* next = &s.panel;
+      if constexpr (team::is_cluster) {
+        next = &e.clusters[simt::block_index() / simt::cluster_size()].panel;
+      }
+      if (leads) {
+        const bool is_last = simt::atomic_increment_acq_rel(e.finished + j) + 1 == above.children;
+        *next = is_last ? j : -1;
+      }
+      team::sync_wide();
+      j = simt::load_shared_state(next);
+    }
+    note(e.stamps, finished, stamp_handed, leads);
+    note(e.stamps, finished, stamp_end, leads);
+    if (j < 0) break;
+    place = above.place;
+  }
+  side ^= 1U;
+}
+
+/// First launch: a warp per leaf and what follows it.
+GSOFA_BOUNDED_KERNEL(warp_threads) void warp_panels_kernel(elimination_view e) {
+  simt::after_earlier_launches();
+  worker_state& s = *reinterpret_cast<worker_state*>(simt::shared_memory<unsigned char>() +
+                                                     simt::thread_index() / 32 * state_bytes(1));
+  unsigned side = 0;
+  for (;;) {
+    std::uint32_t ticket = 0;
+    if (lane_index() == 0) ticket = simt::atomic_add(e.ticket, std::uint32_t{1});
+    ticket = simt::shuffle(ticket, 0);
+    if (ticket >= static_cast<std::uint32_t>(e.p.panels)) return;
+    if (e.children[ticket] != 0) continue;
+    follow<tier::warp>(e, static_cast<index_t>(ticket), s, side);
+    simt::sync_warp();
+  }
+}
+
+/// Panels of the list in turn, by workers of one tier: `next` is where its leader tells the others.
+template <tier Tier>
+GSOFA_DEVICE void take_listed(const elimination_view& e, worker_state& s, index_t* next) {
+  using team = worker<Tier>;
+  unsigned side = 0;
+  for (;;) {
+    if (team::wide_rank() == 0) {
+      const std::uint32_t ticket = simt::atomic_add(e.ticket, std::uint32_t{1});
+      const bool goes_on = simt::load_shared_state(e.later_cycles) <= e.most_later_cycles;
+      *next = goes_on && ticket < *e.from_count ? e.from[ticket] : -1;
+    }
+    team::sync_wide();
+    const index_t j = simt::load_shared_state(next);
+    team::sync_wide();
+    if (j < 0) return;
+    follow<Tier>(e, j, s, side);
+    team::sync_wide();
+  }
+}
+
+/// Second launch: a block per listed panel and what follows it.
+GSOFA_BOUNDED_KERNEL(most_warps * 32) void block_panels_kernel(elimination_view e) {
+  simt::after_earlier_launches();
+  worker_state& s = *simt::shared_memory<worker_state>();
+  take_listed<tier::block>(e, s, &s.panel);
+}
+
+/// Third launch: a cluster of blocks per panel that the second has listed and what follows it.
+GSOFA_BOUNDED_KERNEL(most_warps * 32) void cluster_panels_kernel(elimination_view e) {
+  simt::after_earlier_launches();
+  worker_state& s = *simt::shared_memory<worker_state>();
+  take_listed<tier::cluster>(e, s, &e.clusters[simt::block_index() / simt::cluster_size()].panel);
+}
+
+}  // namespace
+
+void panel_elimination::prepare(index_t n, const elimination_settings& settings,
+                                memory_budget& budget) {
+  settings_ = settings;
+  ready_ = {budget, "schedule", n};
+  long_ready_ = {budget, "schedule", n};
+  gave_up_.assign(1, 0);
+  counters_ = {budget, "control", elimination_counters};
+  if (detail::counting) stamps_ = {budget, "stamps", offset_t{n} * panel_stamps};
+  const int threads = settings_.warps_per_block * 32;
+  const std::size_t bytes = state_bytes(settings_.warps_per_block);
+  warp_blocks_ = std::max(
+      1, resident_blocks(warp_panels_kernel, warp_threads, warp_threads / 32 * state_bytes(1)));
+  block_blocks_ = std::max(1, resident_blocks(block_panels_kernel, threads, bytes));
+  half_blocks_ =
+      std::max(1, resident_blocks(block_panels_kernel, half_warps * 32, state_bytes(half_warps)));
+  clusters_ =
+      settings_.blocks_per_cluster > 1
+          ? resident_clusters(cluster_panels_kernel, settings_.blocks_per_cluster, threads, bytes)
+          : 0;
+  constexpr auto words = static_cast<offset_t>(sizeof(cluster_state) / 8);
+  cluster_states_ = {budget, "control", clusters_ * words};
+}
+
+void panel_elimination::run(const panel_structure& structure) {
+  if constexpr (detail::counting) {
+    fill_bytes(counters_.data(), 0, elimination_counters);
+    fill_bytes(stamps_.data(), 0, stamps_.size());
+  }
+  const index_t longest = structure.longest();
+  // Blocks are the faster workers, warps the more; of short panels, half as many threads finish as
+  // soon, and two blocks share a multiprocessor.
+  const index_t few = settings_.few_panels >= 0 ? settings_.few_panels : 16 * multiprocessors();
+  const bool by_blocks = structure.view().panels <= few;
+  const bool half =
+      by_blocks && longest <= short_positions && settings_.warps_per_block > half_warps;
+  const int warps = half ? half_warps : settings_.warps_per_block;
+  const int threads = warps * 32;
+  const std::size_t bytes = state_bytes(warps);
+  std::uint32_t* const tickets = structure.control();
+  std::uint32_t* const counts = tickets + 3;
+  elimination_view e{};
+  e.p = structure.view();
+  e.children = structure.children();
+  e.finished = structure.finished();
+  e.clusters = reinterpret_cast<cluster_state*>(cluster_states_.data());
+  e.counters = counters_.data();
+  e.stamps = stamps_.data();
+  e.later_cycles = reinterpret_cast<unsigned long long*>(tickets + 6);
+  e.most_later_cycles = settings_.most_later_cycles < 0
+                            ? ~0ULL
+                            : static_cast<unsigned long long>(settings_.most_later_cycles);
+  gave_up_[0] = 0;
+  e.gave_up = gave_up_.data();
+
+  e.ticket = tickets;
+  e.list = ready_.data();
+  e.list_count = counts;
+  e.most = by_blocks ? 0 : settings_.warp_positions;
+  launch_overlapping(warp_panels_kernel, warp_blocks_, warp_threads,
+                     warp_threads / 32 * state_bytes(1), e);
+  if (longest <= e.most) return;
+
+  e.ticket = tickets + 1;
+  e.from = ready_.data();
+  e.from_count = counts;
+  e.list = long_ready_.data();
+  e.list_count = counts + 1;
+  e.most = clusters_ > 0 ? settings_.cluster_positions : max_index;
+  launch_overlapping(block_panels_kernel, half ? half_blocks_ : block_blocks_, threads, bytes, e);
+  if (longest <= e.most) return;
+
+  fill_bytes(cluster_states_.data(), 0, cluster_states_.size());
+  e.ticket = tickets + 2;
+  e.from = long_ready_.data();
+  e.from_count = counts + 1;
+  e.most = max_index;
+  launch_clusters(cluster_panels_kernel, clusters_, settings_.blocks_per_cluster, threads, bytes,
+                  e);
+}
+
+void panel_elimination::report([[maybe_unused]] const panel_view& panels,
+                               [[maybe_unused]] execution& exec) const {
+  if constexpr (detail::counting) {
+    auto& totals = exec.counters.totals;
+    unsigned long long work[elimination_counters] = {};
+    copy_to_host(work, static_cast<const unsigned long long*>(counters_.data()),
+                 elimination_counters);
+    const char* const names[elimination_counters] = {"block_panels", "push_rounds", "pushes",
+                                                     "push_positions"};
+    for (int k = 0; k < elimination_counters; ++k) {
+      totals[names[k]] = static_cast<std::int64_t>(work[k]);
+    }
+    const auto count = static_cast<std::size_t>(panels.panels);
+    std::vector<unsigned long long> stamps(count * panel_stamps);
+    std::vector<index_t> parent(count);
+    copy_to_host(stamps.data(), static_cast<const unsigned long long*>(stamps_.data()),
+                 static_cast<offset_t>(stamps.size()));
+    copy_to_host(parent.data(), panels.parent, panels.panels);
+    const auto at = [&](std::size_t j, panel_stamp point) {
+      return stamps[j * panel_stamps + static_cast<std::size_t>(point)];
+    };
+    // The realised critical path: from the panel finished last down to the child finished last.
+    std::vector<index_t> last_child(count, -1);
+    std::size_t last = 0;
+    unsigned long long begin = at(0, stamp_begin);
+    for (std::size_t j = 0; j < count; ++j) {
+      begin = std::min(begin, at(j, stamp_begin));
+      if (at(j, stamp_end) > at(last, stamp_end)) last = j;
+      if (parent[j] < 0) continue;
+      index_t& best = last_child[static_cast<std::size_t>(parent[j])];
+      if (best < 0 || at(j, stamp_end) > at(static_cast<std::size_t>(best), stamp_end)) {
+        best = static_cast<index_t>(j);
+      }
+    }
+    const auto add = [&](const std::string& what, std::size_t j) {
+      // Panels without a boundary end with their diagonal block.
+      const char* const parts[] = {"diagonal", "routes", "sweep", "more_pushes", "hand_over"};
+      auto before = at(j, stamp_start);
+      for (int k = 0; k < 5; ++k) {
+        const auto now = std::max(before, at(j, static_cast<panel_stamp>(stamp_diagonal + k)));
+        totals[what + "_" + parts[k] + "_cycles"] += static_cast<std::int64_t>(now - before);
+        before = now;
+      }
+      totals[what + "_ns"] += static_cast<std::int64_t>(at(j, stamp_end) - at(j, stamp_begin));
+    };
+    for (std::size_t j = 0; j < count; ++j) add("all", j);
+    for (auto j = static_cast<index_t>(last); j >= 0; j = last_child[static_cast<std::size_t>(j)]) {
+      add("path", static_cast<std::size_t>(j));
+      ++totals["path_panels"];
+    }
+    totals["elimination_ns"] = static_cast<std::int64_t>(at(last, stamp_end) - begin);
+  }
+}
+
+}  // namespace gsofa::gpu
+
+#endif

@@ -1,0 +1,281 @@
+#pragma once
+
+/// Panels of the elimination tree of A + A^T as bit masks on the device: see gpu_bitmap_panels.cpp.
+
+#include <optional>
+
+#include "common/execution.hpp"
+#include "variants/device/batch_rows.hpp"
+#include "variants/device/runtime.hpp"
+
+namespace gsofa::gpu {
+
+#if defined(GSOFA_GPU)
+
+/// A set of columns (or rows) of one panel: bit c is vertex begin + c.
+using mask_t = std::uint64_t;
+inline constexpr index_t mask_bits = 64;
+
+GSOFA_DEVICE mask_t bit(index_t c) { return mask_t{1} << c; }
+/// Bits 0 .. c-1, for 0 <= c <= 63.
+GSOFA_DEVICE mask_t below(index_t c) { return bit(c) - 1; }
+/// Bits c+1 .. 63, for 0 <= c <= 63.
+GSOFA_DEVICE mask_t above(index_t c) { return ~mask_t{0} << 1 << c; }
+
+/// Rows l and l + 32 of a 64 x 64 bit matrix, in lane l of a warp.
+struct row_pair {
+  mask_t low, high;
+};
+
+/// Transposes matrices side by side, so that the shuffles of one wait for those of no other.
+template <int Count>
+GSOFA_DEVICE void transpose(row_pair (&m)[Count]) {
+  // The 32 x 32 blocks by themselves, those off the diagonal changing places. In a step the lanes
+  // l and l + step exchange halves of groups of 2 step bits.
+  std::uint32_t words[Count][4];
+  GSOFA_UNROLL for (int q = 0; q < Count; ++q) {
+    words[q][0] = static_cast<std::uint32_t>(m[q].low);
+    words[q][1] = static_cast<std::uint32_t>(m[q].high);
+    words[q][2] = static_cast<std::uint32_t>(m[q].low >> 32);
+    words[q][3] = static_cast<std::uint32_t>(m[q].high >> 32);
+  }
+  constexpr std::uint32_t lower_bits[] = {0x0000ffffU, 0x00ff00ffU, 0x0f0f0f0fU, 0x33333333U,
+                                          0x55555555U};
+  GSOFA_UNROLL for (int k = 0; k < 5; ++k) {
+    const unsigned step = 16U >> k;
+    const bool first = (lane_index() & step) == 0;
+    const std::uint32_t keep = first ? lower_bits[k] : ~lower_bits[k];
+    const unsigned turn = first ? step : 32 - step;
+    GSOFA_UNROLL for (int q = 0; q < Count; ++q) {
+      GSOFA_UNROLL for (std::uint32_t& mine : words[q]) {
+        const std::uint32_t other = simt::rotate_left(simt::shuffle_xor(mine, step), turn);
+        mine = (mine & keep) | (other & ~keep);
+      }
+    }
+  }
+  GSOFA_UNROLL for (int q = 0; q < Count; ++q) {
+    m[q] = {static_cast<mask_t>(words[q][1]) << 32 | words[q][0],
+            static_cast<mask_t>(words[q][3]) << 32 | words[q][2]};
+  }
+}
+
+/// Ancestors of a panel that are known to it.
+inline constexpr index_t most_steps = 8;
+
+/// What one position z of a panel with vertices b .. b+w-1 says of f = F[z].
+struct alignas(16) mask_pair {
+  mask_t upper;  ///< bit c: U(b+c, f) != 0, f > b+c
+  mask_t lower;  ///< bit c: L(f, b+c) != 0, f > b+c
+};
+
+/// The panels as kernels see them. The position list F_J of panel J is its own vertices, then its
+/// boundary, ascending. The boundary is also held as words: for every panel T that it meets, in
+/// ascending order, the mask of its vertices in T. Element position_begin[J] + z of the last three
+/// arrays belongs to position z of J, element word_begin[J] + q of the word arrays to word q.
+struct panel_view {
+  index_t n;
+  index_t panels;
+  const index_t* order;            ///< caller's number of each vertex; null: the same
+  const index_t* label;            ///< its inverse
+  const index_t* begin;            ///< panels + 1: first vertex of each
+  const index_t* panel_of;         ///< n
+  const index_t* parent;           ///< panel of q(J); -1: none
+  const index_t* above;            ///< most_steps each: the next panels on the way up; -1: none
+  const index_t* lone;             ///< how many of these, from the first on, have one child
+  const offset_t* word_begin;      ///< panels + 1
+  const offset_t* position_begin;  ///< panels + 1
+  const index_t* word_panel;
+  const mask_t* word_mask;
+  const index_t* word_first;  ///< position of the lowest vertex of the word
+  const index_t* columns;     ///< F lists
+  const index_t* in_parent;   ///< of a boundary position: its position in the parent panel
+  mask_pair* masks;
+
+  GSOFA_DEVICE index_t width(index_t j) const { return begin[j + 1] - begin[j]; }
+  GSOFA_DEVICE index_t length(index_t j) const {
+    return static_cast<index_t>(position_begin[j + 1] - position_begin[j]);
+  }
+  GSOFA_DEVICE index_t caller(index_t v) const { return order == nullptr ? v : order[v]; }
+  GSOFA_DEVICE index_t vertex(index_t row) const { return label == nullptr ? row : label[row]; }
+
+  /// Position of vertex f in the list of panel j; -1 if it is not there. O(log words).
+  GSOFA_DEVICE index_t position(index_t j, index_t f) const {
+    const index_t t = panel_of[f];
+    const index_t inside = f - begin[t];
+    if (t == j) return inside;
+    offset_t low = word_begin[j];
+    const offset_t end = word_begin[j + 1];
+    for (offset_t high = end; low < high;) {
+      const offset_t middle = low + (high - low) / 2;
+      if (word_panel[middle] < t) {
+        low = middle + 1;
+      } else {
+        high = middle;
+      }
+    }
+    if (low == end || word_panel[low] != t) return -1;
+    const mask_t mask = word_mask[low];
+    if ((mask >> inside & 1U) == 0) return -1;
+    return word_first[low] + static_cast<index_t>(simt::population(mask & below(inside)));
+  }
+};
+
+/// What limits a structure.
+struct panel_limits {
+  index_t width = mask_bits;    ///< most vertices of a panel, 1..64
+  offset_t most_positions = 0;  ///< 0: what the budget leaves
+  offset_t reserve = 0;         ///< bytes of the budget to leave for others
+};
+
+/// Bytes of the three arrays per position.
+inline constexpr offset_t bytes_per_position = sizeof(mask_pair) + 2 * sizeof(index_t);
+
+struct structure_totals;
+/// Key (J + 1) << 32 | T, and the mask of the vertices of panel T in the boundary of panel J. An
+/// unused slot is zero.
+struct alignas(16) word_slot {
+  std::uint64_t key;
+  mask_t mask;
+
+  GSOFA_DEVICE index_t panel() const { return static_cast<index_t>((key >> 32) - 1); }
+  GSOFA_DEVICE index_t target() const { return static_cast<index_t>(key & 0xffffffffU); }
+};
+
+/// Elimination tree, panels, position lists, and masks set to A.
+class panel_structure {
+ public:
+  /// Takes the arrays over vertices. Throws budget_error if they do not fit.
+  void prepare(index_t n, memory_budget& budget);
+  /// Records the launches with which every run on this matrix and panel width begins; holds the
+  /// table of words, 32 to 64 bytes a vertex, from here on. Optional.
+  void record(const device_matrix& a, offset_t nnz, const panel_limits& limits,
+              memory_budget& budget);
+  /// Computes all of it from the matrix on the device (square, rows in any order). Returns false,
+  /// with nothing but the arrays of prepare() held, where the limits do not admit the positions.
+  /// Asynchronous at its end.
+  bool build(const device_matrix& a, offset_t nnz, const panel_limits& limits,
+             memory_budget& budget, execution& exec);
+  /// Gives back what build() has taken.
+  void release();
+  /// And what record() has: nothing but the arrays of prepare() is held then.
+  void drop();
+  /// Valid after build() has returned true, until the next call of build().
+  [[nodiscard]] panel_view view() const;
+  [[nodiscard]] offset_t positions() const { return positions_; }
+  [[nodiscard]] offset_t words() const { return words_; }
+  /// Positions of the panel that has most.
+  [[nodiscard]] index_t longest() const { return longest_; }
+  [[nodiscard]] bool relabelled() const { return relabelled_; }
+  /// Number of children of each panel.
+  [[nodiscard]] const std::uint32_t* children() const;
+  /// A zero for each panel, and control_words more, after build().
+  [[nodiscard]] std::uint32_t* finished() const;
+  [[nodiscard]] std::uint32_t* control() const;
+  static constexpr offset_t control_words = 8;
+
+ private:
+  void first_pass(const device_matrix& a, offset_t nnz, index_t width);
+  void find_words(const device_matrix& a, offset_t nnz);
+  void nearest_parents(const device_matrix& a, offset_t nnz);
+  void cut(index_t width, bool is_etree);
+  void relabel(const device_matrix& a, offset_t nnz, memory_budget& budget);
+  bool try_build(const device_matrix& a, offset_t nnz, const panel_limits& limits,
+                 memory_budget& budget, execution& exec);
+
+  /// What is zero at first lies in one array: totals, control words, then arrays of n words.
+  enum zero_array : int {
+    in_length = 0,  ///< n words of 8 bytes
+    in_word_count = 2,
+    in_cursor,
+    in_children,
+    in_big_children,
+    in_panel_children,
+    in_marks,
+    in_root,
+    in_finished,
+    zero_arrays
+  };
+  [[nodiscard]] std::uint32_t* zeros(zero_array which) const;
+  [[nodiscard]] unsigned long long* length() const;
+  [[nodiscard]] structure_totals* totals() const;
+
+  index_t n_ = 0;
+  index_t panels_ = 0;
+  offset_t positions_ = 0, words_ = 0;
+  index_t longest_ = 0;
+  bool relabelled_ = false;
+  device_array<std::uint32_t> zeroed_, tree_parent_, hint_, minima_;
+  device_array<index_t> low_, depth_, siblings_, panel_of_, begin_, panel_parent_, order_, label_;
+  device_array<unsigned char> partial_;  // of a scan
+  device_array<offset_t> word_begin_, position_begin_;
+  pinned_vector<unsigned char> note_;  // totals, on the host
+  launch_sequence first_pass_;
+  device_array<word_slot> slots_;  // the table of words
+  offset_t capacity_ = 0;          // of it
+  // Of the result: several arrays in each, see view().
+  [[nodiscard]] index_t* above() const;
+  [[nodiscard]] index_t* lone() const;
+  [[nodiscard]] index_t* word_panel() const;
+  [[nodiscard]] index_t* word_first() const;
+  [[nodiscard]] index_t* columns() const;
+  [[nodiscard]] index_t* in_parent() const;
+  device_array<index_t> by_panel_, by_position_;
+  device_array<mask_t> by_word_;
+  device_array<mask_pair> masks_;
+};
+
+/// How panels are shared out.
+struct elimination_settings {
+  int warps_per_block = 8;
+  index_t warp_positions = 128;      ///< panels up to this many positions are one warp's
+  index_t few_panels = -1;           ///< up to so many, blocks have all; -1: 16 a multiprocessor
+  index_t cluster_positions = 2048;  ///< panels of more are a cluster's
+  int blocks_per_cluster = 4;        ///< 1: no clusters
+  std::int64_t most_later_cycles =
+      -1;  ///< predicted, of all rounds of targets but the first; -1: any
+};
+
+/// Closes all panels of a structure whose masks hold A.
+class panel_elimination {
+ public:
+  void prepare(index_t n, const elimination_settings& settings, memory_budget& budget);
+  /// Up to three launches; asynchronous. Uses up finished() and control() of the structure. Where
+  /// later rounds pass most_later_cycles, panels are left as they are.
+  void run(const panel_structure& structure);
+  /// Whether they were, once the device has done what the last run() launched.
+  [[nodiscard]] bool gave_up() const { return gave_up_[0] != 0; }
+  /// Of the last run, counting build only: work; cycles and time of all panels together and of
+  /// those on the realised critical path, by part.
+  void report(const panel_view& panels, execution& exec) const;
+
+ private:
+  elimination_settings settings_;
+  int warp_blocks_ = 0, block_blocks_ = 0, half_blocks_ = 0, clusters_ = 0;
+  device_array<unsigned long long> counters_, stamps_;
+  device_array<index_t> ready_, long_ready_;
+  device_array<std::uint64_t> cluster_states_;
+  pinned_vector<std::uint32_t> gave_up_;
+};
+
+/// L and U by sorted rows on the device, in the caller's numbering.
+class panel_expansion {
+ public:
+  /// Expands closed panels that were not relabelled (a row's columns ascend with panels and
+  /// positions then). The counts are those of all rows, u_counts with the diagonal. Returns false,
+  /// with nothing held, if the budget does not admit the result. Asynchronous at its end.
+  bool run(const panel_view& panels, const std::uint32_t* l_counts, const std::uint32_t* u_counts,
+           offset_t words, memory_budget& budget);
+  void release();
+  [[nodiscard]] pattern l(index_t n) const { return to_host(n, l_ptr_, l_idx_); }
+  [[nodiscard]] pattern u(index_t n) const { return to_host(n, u_ptr_, u_idx_); }
+
+ private:
+  static pattern to_host(index_t n, const device_array<offset_t>& ptr,
+                         const device_array<index_t>& idx);
+  device_array<offset_t> l_ptr_, u_ptr_;
+  device_array<index_t> l_idx_, u_idx_;
+};
+
+#endif
+
+}  // namespace gsofa::gpu

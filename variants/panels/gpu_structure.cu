@@ -1,0 +1,1267 @@
+// From the matrix to panels, position lists and masks set to A, on the device.
+
+#include "variants/device/simt.hpp"
+
+#if defined(GSOFA_GPU)
+
+#include <algorithm>
+#include <limits>
+
+#include "common/preprocess.hpp"
+#include "common/random.hpp"
+#include "variants/device/tile_scan.hpp"
+#include "variants/panels/gpu_panels.hpp"
+
+namespace gsofa::gpu {
+
+/// What the host is to know.
+struct structure_totals {
+  offset_t words;
+  offset_t positions;
+  offset_t longest;  ///< positions of the panel that has most
+  std::uint32_t panels;
+  std::uint32_t overflow;   ///< the table of words was too small
+  std::uint32_t siblings;   ///< vertices with siblings in the forest of nearest parents
+  std::uint32_t justified;  ///< those of them whose parent has a neighbour in their subtree
+
+  /// Is that forest the elimination tree?
+  GSOFA_DEVICE bool is_etree() const { return siblings == justified; }
+};
+
+/// A copy of it in memory of the host.
+struct structure_note {
+  structure_totals totals;
+  std::uint32_t number;  ///< 1 as soon as they are there
+};
+
+namespace {
+
+constexpr std::uint32_t no_parent = 0xffffffffU;
+constexpr std::uint64_t no_key = 0;
+// On the emulator small patterns must have tables that are too small.
+#if defined(__CUDACC__)
+// Most inputs have fewer words than vertices.
+constexpr offset_t least_capacity = 1024;
+constexpr offset_t first_words_per_vertex = 2;
+#else
+constexpr offset_t least_capacity = 8;
+constexpr offset_t first_words_per_vertex = 0;
+#endif
+constexpr std::uint32_t most_probes = 128;
+constexpr offset_t bytes_per_word = 16;  // in the table, loose, or sorted
+
+// ------------------------------------------------------------------------------- entries of A
+
+struct matrix_view {
+  const offset_t* row_ptr;
+  const index_t* col_idx;
+  index_t n;
+  offset_t nnz;
+  int per_thread;  ///< entries of a thread at a time
+};
+
+/// Largest row in [low, high] that begins at or before entry e.
+GSOFA_DEVICE index_t row_of(const offset_t* row_ptr, offset_t e, index_t low, index_t high) {
+  while (low < high) {
+    const index_t middle = high - (high - low) / 2;
+    if (simt::load_constant(row_ptr + middle) <= e) {
+      low = middle;
+    } else {
+      high = middle - 1;
+    }
+  }
+  return low;
+}
+
+/// Largest row that begins at or before entry e, by one warp: 32 rows in a step.
+GSOFA_DEVICE index_t row_by_warp(const offset_t* row_ptr, offset_t e, index_t n) {
+  const auto lane = static_cast<offset_t>(lane_index());
+  offset_t low = 0;
+  for (offset_t count = n; count > 1;) {
+    const offset_t step = (count - 1) / 32 + 1;
+    const bool begun = lane * step < count && simt::load_constant(row_ptr + low + lane * step) <= e;
+    // Row 0 begins at entry 0.
+    const offset_t passed = (simt::population(simt::ballot(begun)) - 1) * step;
+    low += passed;
+    count = step < count - passed ? step : count - passed;
+  }
+  return static_cast<index_t>(low);
+}
+
+// On the emulator small patterns must have more rows than fit.
+#if defined(__CUDACC__)
+constexpr index_t most_rows = 254;
+#else
+constexpr index_t most_rows = 6;
+#endif
+
+/// Shared memory of for_each_lane().
+struct alignas(16) row_window {
+  static constexpr index_t most = most_rows;
+  index_t rows[2];                     ///< of the first and the last entry of a chunk
+  std::uint32_t entries_before[most];  ///< of the rows behind the first: entries of the chunk
+
+  /// Row of entry number k of the chunk.
+  GSOFA_DEVICE index_t row(std::uint32_t k) const {
+    index_t low = 0;
+    for (index_t high = rows[1] - rows[0]; low < high;) {
+      const index_t middle = high - (high - low) / 2;
+      if (entries_before[middle - 1] <= k) {
+        low = middle;
+      } else {
+        high = middle - 1;
+      }
+    }
+    return rows[0] + low;
+  }
+};
+
+/// Calls visit(is_entry, i, j) for all entries of A, a lane each, however long the rows are: whole
+/// warps of consecutive entries, the last ones with lanes that have none; and, after every chunk of
+/// entries, finish(), by all threads of the block behind a barrier. Needs a row_window in shared
+/// memory.
+template <class Visit, class Finish>
+GSOFA_DEVICE void for_each_lane(const matrix_view& a, Visit&& visit, Finish&& finish) {
+  row_window& window = *simt::shared_memory<row_window>();
+  const auto threads = static_cast<offset_t>(simt::block_size());
+  const auto thread = static_cast<offset_t>(simt::thread_index());
+  const offset_t warp = thread / 32;
+  const offset_t chunk = threads * a.per_thread;
+  for (offset_t first = simt::block_index() * chunk; first < a.nnz;
+       first += simt::grid_size() * chunk) {
+    const offset_t end = first + chunk < a.nnz ? first + chunk : a.nnz;
+    for (offset_t side = warp; side < 2; side += threads / 32) {
+      const index_t row = row_by_warp(a.row_ptr, side == 0 ? first : end - 1, a.n);
+      if (lane_index() == 0) window.rows[side] = row;
+    }
+    simt::sync_block();
+    const index_t rows = window.rows[1] - window.rows[0];
+    const bool fits = rows <= row_window::most;
+    if (fits) {
+      for (auto k = static_cast<index_t>(thread); k < rows; k += static_cast<index_t>(threads)) {
+        const offset_t before = simt::load_constant(a.row_ptr + window.rows[0] + 1 + k) - first;
+        window.entries_before[k] = static_cast<std::uint32_t>(before);
+      }
+      simt::sync_block();
+    }
+    for (offset_t base = first; base < end; base += threads) {
+      const offset_t e = base + thread;
+      const bool is_entry = e < end;
+      index_t row = 0;
+      if (is_entry) {
+        row = fits ? window.row(static_cast<std::uint32_t>(e - first))
+                   : row_of(a.row_ptr, e, window.rows[0], window.rows[1]);
+      }
+      visit(is_entry, row, is_entry ? a.col_idx[e] : 0);
+    }
+    simt::sync_block();
+    finish();
+  }
+}
+
+template <class Visit>
+GSOFA_DEVICE void for_each_lane(const matrix_view& a, Visit&& visit) {
+  for_each_lane(a, visit, [] {});
+}
+
+/// Calls visit(i, j) for all entries of A.
+template <class Visit>
+GSOFA_DEVICE void for_each_entry(const matrix_view& a, Visit&& visit) {
+  for_each_lane(a, [&](bool is_entry, index_t i, index_t j) {
+    if (is_entry) visit(i, j);
+  });
+}
+
+/// In the first lane of each run of equal keys: the OR over the run. In the others: 0.
+GSOFA_DEVICE mask_t or_of_run(std::uint64_t key, mask_t mask) {
+  const unsigned lane = lane_index();
+  const std::uint64_t before = simt::shuffle_up(key, 1);
+  for (unsigned step = 1; step < 32; step *= 2) {
+    const std::uint64_t other_key = simt::shuffle_down(key, step);
+    const mask_t other = simt::shuffle_down(mask, step);
+    if (lane + step < 32 && other_key == key) mask |= other;
+  }
+  return lane == 0 || before != key ? mask : 0;
+}
+
+/// Adds up one number of each thread.
+GSOFA_DEVICE void add_to(std::uint32_t* total, std::uint32_t mine) {
+  for (unsigned step = 16; step > 0; step /= 2) mine += simt::shuffle_xor(mine, step);
+  if (lane_index() == 0 && mine != 0) simt::atomic_add(total, mine);
+}
+
+// ------------------------------------------------------------------------------ elimination tree
+
+// Where the numbering is a postorder of the elimination tree, as prepared inputs have it, the tree
+// follows from one number per vertex: f(u), the least neighbour of u in A + A^T. Let the nearest
+// parent of v be P(v) = min{ u > v : f(u) <= v }.
+//  * P is a forest that has the numbering as a postorder: for v < w < u = P(v) also f(u) <= v < w,
+//    so that the way up from w does not pass u by: w is below u.
+//  * For every edge (i, j) of A + A^T, i < j, j is above i in P: f(j) <= i, so that the way up from
+//    i does not pass j by.
+//  * P is the elimination tree if every v with a parent has an edge from P(v) into its subtree. By
+//    induction on v the subtrees of v agree, and the parent of v in the elimination tree is the
+//    least u > v with a neighbour w in it: f(u) <= w <= v, so that u >= P(v).
+//    An only child v of u has such an edge: f(u) <= v is below u, hence below v.
+//  * If the numbering is a postorder of the elimination tree, that is P: in a postorder all of
+//    f(u) .. u are below u, so that P(v) is the parent of v or below it; and f(parent) <= v.
+// So only vertices with siblings are looked at, and where one is not justified, the tree is found
+// by etree_kernel and the vertices are relabelled.
+
+/// least[u]: f(u), if it is less than u.
+GSOFA_KERNEL void leftmost_kernel(matrix_view a, std::uint32_t* least) {
+  simt::after_earlier_launches();
+  for_each_entry(a, [&](index_t i, index_t j) {
+    if (i == j) return;
+    std::uint32_t* const of = least + (i < j ? j : i);
+    const auto neighbour = static_cast<std::uint32_t>(i < j ? i : j);
+    if (simt::load_shared_state(of) > neighbour) simt::atomic_min(of, neighbour);
+  });
+}
+
+/// Minima of groups of 32, of groups of groups, and so on; level 0 is the array itself.
+struct minima {
+  static constexpr int group_bits = 5;
+  static constexpr index_t group = 1 << group_bits;
+  static constexpr int most_levels = 7;  // 32^6 < 2^31 <= 32^7
+  const std::uint32_t* level[most_levels];
+  index_t size[most_levels];
+  int levels;
+
+  /// The first place from `at` on, before `end`, with a value up to `bound`; `end`: there is none.
+  GSOFA_DEVICE static index_t first_up_to(const std::uint32_t* values, index_t at, index_t end,
+                                          std::uint32_t bound) {
+    constexpr index_t batch = 8;  // loads that overlap
+    for (; at < end; at += batch) {
+      std::uint32_t found = 0;
+      GSOFA_UNROLL for (index_t q = 0; q < batch; ++q) {
+        const std::uint32_t value = q < end - at ? values[at + q] : no_parent;
+        found |= (value <= bound ? std::uint32_t{1} : 0) << q;
+      }
+      if (found != 0) return at + static_cast<index_t>(simt::lowest_bit(found));
+    }
+    return end;
+  }
+
+  /// The first u > v with a value up to v; -1: there is none.
+  GSOFA_DEVICE index_t nearest(index_t v) const {
+    const auto bound = static_cast<std::uint32_t>(v);
+    index_t at = v + 1;
+    int k = 0;
+    for (;; ++k, at >>= group_bits) {
+      index_t end = size[k];
+      if (k + 1 < levels) {
+        const index_t next = at + (group - at % group) % group;
+        end = next < end ? next : end;
+      }
+      at = first_up_to(level[k], at, end, bound);
+      if (at < end) break;
+      if (at == size[k]) return -1;
+    }
+    while (k > 0) {
+      --k;
+      at = first_up_to(level[k], at << group_bits, size[k], bound);
+    }
+    return at;
+  }
+};
+
+/// A warp for each group.
+GSOFA_KERNEL void minima_kernel(const std::uint32_t* in, index_t size, std::uint32_t* out) {
+  simt::after_earlier_launches();
+  const auto lane = static_cast<index_t>(lane_index());
+  const index_t groups = (size - 1) / minima::group + 1;
+  const auto warps = static_cast<index_t>(simt::grid_size() * (simt::block_size() / 32));
+  for (auto k = static_cast<index_t>(simt::block_index() * (simt::block_size() / 32) +
+                                     simt::thread_index() / 32);
+       k < groups; k += warps) {
+    const index_t at = k * minima::group + lane;
+    std::uint32_t least = at < size ? in[at] : no_parent;
+    for (unsigned step = 16; step > 0; step /= 2) {
+      const std::uint32_t other = simt::shuffle_xor(least, step);
+      least = other < least ? other : least;
+    }
+    if (lane == 0) out[k] = least;
+  }
+}
+
+GSOFA_KERNEL void nearest_parent_kernel(minima m, index_t n, std::uint32_t* parent) {
+  simt::after_earlier_launches();
+  for (offset_t k = offset_t{simt::block_index()} * simt::block_size() + simt::thread_index();
+       k < n; k += offset_t{simt::grid_size()} * simt::block_size()) {
+    // no_parent is -1 in as many bits.
+    parent[k] = static_cast<std::uint32_t>(m.nearest(static_cast<index_t>(k)));
+  }
+}
+
+/// Elimination tree of A + A^T without locks. At any time M is the multiset of the edges
+/// (v, parent[v]) and of those that threads hold, each with its smaller end first; at first the
+/// edges of A. One step of a thread with edge (r, t):
+///   parent[r] empty: the edge moves there;         parent[r] == t: a repeated edge is dropped;
+///   parent[r] == s < t: (r, t) becomes (s, t);     parent[r] == s > t: (r, t) stays, the thread
+///                                                  goes on with (t, s).
+/// With a < b the last two replace (r, a), (r, b) by (r, a), (a, b). For no u does that change what
+/// is connected in M restricted to 0..u: b <= u has a and r inside. The etree depends on nothing
+/// else: parent(v) is the least u > v adjacent to v's component of 0..v. At the end every v has at
+/// most one larger neighbour, and of such a graph the etree is the graph. Each step raises the
+/// smaller end of the thread's edge: it ends, and the outcome depends on no order.
+///
+/// hint[r] = h > 0: h is an ancestor of r in the etree, that is, connected to r within 0..h; a
+/// fact about M that no step changes. Where h < t, the edge (r, t), no part of 0..h, may become
+/// (h, t). Hints are halved paths, as in union-find.
+///
+/// All accesses are single words, relaxed; what holds of M holds in the modification order of each.
+GSOFA_KERNEL void etree_kernel(matrix_view a, std::uint32_t* parent, std::uint32_t* hint) {
+  simt::after_earlier_launches();
+  for_each_entry(a, [&](index_t i, index_t j) {
+    if (i == j) return;
+    auto r = static_cast<std::uint32_t>(i < j ? i : j);
+    auto t = static_cast<std::uint32_t>(i < j ? j : i);
+    std::uint32_t before = r;  // a descendant of r, or r
+    for (;;) {
+      std::uint32_t next = simt::load_shared_state(hint + r);
+      if (next <= r || next >= t) {
+        const std::uint32_t old = simt::atomic_min(parent + r, t);
+        if (old == no_parent || old == t) break;
+        next = old < t ? old : t;
+        t = old < t ? t : old;
+      }
+      if (before != r) simt::atomic_max(hint + before, next);
+      before = r;
+      r = next;
+    }
+  });
+}
+
+/// Number of children of every vertex; low[v]: first vertex of v's subtree if it has at most
+/// `width` vertices, else -1; of larger subtrees, how many each parent has; root[u], if such small
+/// subtrees begin at u, the root of the largest (zero before). In a postorder the subtree of v
+/// begins behind the last u < v with parent[u] > v.
+GSOFA_KERNEL void subtree_kernel(index_t n, index_t width, const std::uint32_t* parent,
+                                 std::uint32_t* children, std::uint32_t* big_children, index_t* low,
+                                 std::uint32_t* root) {
+  simt::after_earlier_launches();
+  for (offset_t k = offset_t{simt::block_index()} * simt::block_size() + simt::thread_index();
+       k < n; k += offset_t{simt::grid_size()} * simt::block_size()) {
+    const auto v = static_cast<index_t>(k);
+    const std::uint32_t p = parent[v];
+    index_t first = v;
+    for (bool ends = false; !ends && first > 0 && v - first < width;) {
+      constexpr index_t batch = 8;  // loads that overlap
+      std::uint32_t others = 0;
+      GSOFA_UNROLL for (index_t q = 0; q < batch; ++q) {
+        const bool inside = q < first && parent[first - 1 - q] <= static_cast<std::uint32_t>(v);
+        others |= (inside ? 0 : std::uint32_t{1}) << q;
+      }
+      ends = others != 0;
+      first -= ends ? static_cast<index_t>(simt::lowest_bit(others)) : batch;
+    }
+    const bool small = v - first < width;
+    low[v] = small ? first : -1;
+    if (small) simt::atomic_max(root + first, static_cast<std::uint32_t>(v));
+    if (p == no_parent) continue;
+    simt::atomic_add(children + p, std::uint32_t{1});
+    if (!small) simt::atomic_add(big_children + p, std::uint32_t{1});
+  }
+}
+
+// --------------------------------------------------------------------------------------- panels
+
+/// Cuts a postordered forest into panels of at most `width` vertices. Subtrees of at most `width`
+/// vertices that no other such subtree holds are panels; neighbours of them under one parent (or
+/// two roots) are joined if both have at most width/2 vertices and their roots lie in one of the
+/// windows [k width/2, (k+1) width/2): so a joint panel has less than width/2 + width/2 vertices.
+/// Of the other vertices, v goes on with the run of v-1 if parent[v-1] == v and v has no other
+/// child with a subtree so large; runs are cut every `width` vertices. Of each panel all parents
+/// outside are one vertex, or none: the parent of its last vertex.
+///
+/// Every v needs only its neighbourhood to know whether it begins a run; the scan counts the panels
+/// before it. Value of a piece of vertices: `head` vertices before its first run begins, panels of
+/// the runs that begin and end inside, `tail` vertices of the last one; `open`: vertices of the
+/// piece less children of its vertices. Up to v, `open` is the number of vertices up to v whose
+/// parent is beyond v.
+struct cut_scan {
+  struct value {
+    std::uint32_t runs, head, panels, tail;
+    index_t open;
+  };
+  index_t n;
+  index_t width;
+  const std::uint32_t* parent;
+  const std::uint32_t* children;
+  const std::uint32_t* big_children;
+  const index_t* low;
+  const std::uint32_t* root;
+  index_t* panel_of;
+  index_t* begin;
+  index_t* depth;  ///< open vertices
+  structure_totals* totals;
+
+  GSOFA_DEVICE offset_t count() const { return n; }
+  GSOFA_DEVICE static value identity() { return {0, 0, 0, 0, 0}; }
+  GSOFA_DEVICE std::uint32_t panels_of(std::uint32_t vertices) const {
+    return (vertices - 1) / static_cast<std::uint32_t>(width) + 1;
+  }
+  GSOFA_DEVICE value combine(const value& a, const value& b) const {
+    const index_t open = a.open + b.open;
+    if (a.runs == 0) return {b.runs, a.head + b.head, b.panels, b.tail, open};
+    if (b.runs == 0) return {a.runs, a.head, a.panels, a.tail + b.head, open};
+    return {1, a.head, a.panels + panels_of(a.tail + b.head) + b.panels, b.tail, open};
+  }
+  GSOFA_DEVICE bool small(std::uint32_t v) const { return v != no_parent && low[v] >= 0; }
+  GSOFA_DEVICE bool begins_run(index_t v) const {
+    if (v == 0) return true;
+    const index_t u = v - 1;
+    const std::uint32_t p = parent[u];
+    if (low[v] < 0) {
+      return low[u] >= 0 || p != static_cast<std::uint32_t>(v) || big_children[v] != 1;
+    }
+    if (low[u] < 0) return true;
+    if (small(p)) return false;
+    // u is the root of a largest small subtree; the next one begins at v.
+    const auto next = static_cast<index_t>(root[v]);
+    const index_t half = width / 2;
+    const bool join = half > 0 && parent[next] == p && u - low[u] < half && next - v < half &&
+                      u / half == next / half;
+    return !join;
+  }
+  GSOFA_DEVICE value item(index_t v) const {
+    const index_t open = 1 - static_cast<index_t>(children[v]);
+    return begins_run(v) ? value{1, 0, 0, 1, open} : value{0, 1, 0, 0, open};
+  }
+  GSOFA_DEVICE void emit(index_t v, const value& upto) const {
+    const std::uint32_t in_run = upto.tail - 1;
+    const auto panel =
+        static_cast<index_t>(upto.panels + in_run / static_cast<std::uint32_t>(width));
+    panel_of[v] = panel;
+    depth[v] = upto.open;
+    if (in_run % static_cast<std::uint32_t>(width) == 0) begin[panel] = v;
+    if (v == n - 1) {
+      begin[panel + 1] = n;
+      totals->panels = static_cast<std::uint32_t>(panel) + 1;
+    }
+  }
+};
+
+/// Panel tree, and the children of vertices that have several, ascending, those of vertex p from
+/// first_child(p) on. depth[v] is the number of vertices up to v whose parents are behind v: on a
+/// stack where each vertex takes the place of its children, the place of v.
+struct sibling_lists {
+  const std::uint32_t* children;
+  const index_t* depth;
+  index_t* list;
+
+  /// Vertices up to p less depth[p] - 1 are the children of p and of all before it.
+  GSOFA_DEVICE offset_t first_child(index_t p) const {
+    return offset_t{p} + 1 - depth[p] - children[p];
+  }
+};
+
+GSOFA_KERNEL void panel_tree_kernel(index_t n, const std::uint32_t* parent, sibling_lists siblings,
+                                    bool is_etree, const index_t* panel_of, const index_t* begin,
+                                    index_t* panel_parent, std::uint32_t* panel_children,
+                                    structure_totals* totals) {
+  simt::after_earlier_launches();
+  const std::uint32_t panels = totals->panels;
+  std::uint32_t with_siblings = 0;
+  for (offset_t k = offset_t{simt::block_index()} * simt::block_size() + simt::thread_index();
+       k < n; k += offset_t{simt::grid_size()} * simt::block_size()) {
+    const auto v = static_cast<index_t>(k);
+    const std::uint32_t p = parent[v];
+    if (!is_etree && p != no_parent && siblings.children[p] > 1) {
+      const auto above = static_cast<index_t>(p);
+      siblings.list[siblings.first_child(above) + siblings.depth[v] - siblings.depth[above]] = v;
+      ++with_siblings;
+    }
+    if (k < panels) {
+      const std::uint32_t q = parent[begin[k + 1] - 1];
+      panel_parent[k] = q == no_parent ? -1 : panel_of[q];
+      if (q != no_parent) simt::atomic_add(panel_children + panel_of[q], std::uint32_t{1});
+    }
+  }
+  add_to(&totals->siblings, with_siblings);
+}
+
+/// Counts the vertices with siblings that have an edge from their parent into their subtree;
+/// marks: n zeros. The child of j above its neighbour i < j is the first that is not before i.
+GSOFA_KERNEL void justify_kernel(matrix_view a, sibling_lists siblings, std::uint32_t* marks,
+                                 structure_totals* totals) {
+  simt::after_earlier_launches();
+  std::uint32_t justified = 0;
+  for_each_entry(a, [&](index_t row, index_t column) {
+    const index_t i = row < column ? row : column;
+    const index_t j = row < column ? column : row;
+    if (i == j || siblings.children[j] < 2) return;
+    offset_t low = siblings.first_child(j);
+    for (offset_t high = low + siblings.children[j] - 1; low < high;) {
+      const offset_t middle = (low + high) / 2;
+      if (siblings.list[middle] < i) {
+        low = middle + 1;
+      } else {
+        high = middle;
+      }
+    }
+    std::uint32_t* const mark = marks + siblings.list[low];
+    if (simt::load_shared_state(mark) == 0 && simt::atomic_exchange(mark, std::uint32_t{1}) == 0) {
+      ++justified;
+    }
+  });
+  add_to(&totals->justified, justified);
+}
+
+// ---------------------------------------------------------------------------------------- words
+
+GSOFA_DEVICE std::uint64_t word_key(index_t panel, index_t target) {
+  return (static_cast<std::uint64_t>(static_cast<std::uint32_t>(panel) + 1) << 32) |
+         static_cast<std::uint32_t>(target);
+}
+
+/// An open-addressing hash table of words. A key never changes once set, a mask belongs to its slot
+/// and only grows, so that relaxed accesses to either suffice.
+struct word_table {
+  word_slot* slots;
+  std::uint32_t capacity;  // a power of 2
+};
+
+/// Adds members to the words (path[b], t), b < count, all at once, so that the round trips to
+/// memory overlap. Returns those that the last one did not have.
+template <int Batch>
+GSOFA_DEVICE mask_t insert(const word_table& table, const index_t* path, int count, index_t t,
+                           mask_t members, structure_totals* totals) {
+  word_slot found[Batch];
+  std::uint64_t key[Batch];
+  std::uint32_t place[Batch]{};
+  const auto look = [&](int b) {
+    found[b] = {simt::load_shared_state(&table.slots[place[b]].key),
+                simt::load_shared_state(&table.slots[place[b]].mask)};
+  };
+  GSOFA_UNROLL for (int b = 0; b < Batch; ++b) {
+    key[b] = word_key(path[b], t);
+    place[b] = static_cast<std::uint32_t>(mix64(key[b])) & (table.capacity - 1);
+    found[b] = {key[b], members};
+    if (b < count) look(b);
+  }
+  GSOFA_UNROLL for (int b = 0; b < Batch; ++b) {
+    for (std::uint32_t probe = 1; found[b].key != key[b]; ++probe) {
+      if (found[b].key == no_key) {
+        found[b] = {simt::atomic_cas(&table.slots[place[b]].key, no_key, key[b]), 0};
+        if (found[b].key == no_key || found[b].key == key[b]) break;
+      }
+      if (probe >= most_probes || probe >= table.capacity) {
+        simt::atomic_exchange(&totals->overflow, std::uint32_t{1});
+        return 0;
+      }
+      place[b] = (place[b] + 1) & (table.capacity - 1);
+      look(b);
+    }
+  }
+  mask_t before = members;
+  GSOFA_UNROLL for (int b = 0; b < Batch; ++b) {
+    if (b >= count) break;
+    before = found[b].mask;
+    if ((members & ~before) != 0) before = simt::atomic_or(&table.slots[place[b]].mask, members);
+  }
+  return members & ~before;
+}
+
+struct cut_view {
+  const index_t* label;  // null: vertices are rows
+  const index_t* begin;
+  const index_t* panel_of;
+  const index_t* panel_parent;
+};
+
+// Boundaries of all panels. i is in the boundary of J iff J lies below panel(i) on the way up from
+// a panel K that holds a neighbour of i in A + A^T: every boundary vertex of a child is in the
+// panel or in its boundary. First the words of the panels K, then every word goes up the panel tree
+// with all its members. Panels ascend along the way, which ends at panel(i), an ancestor of K.
+
+// On the emulator small patterns must have more words than fit.
+#if defined(__CUDACC__)
+constexpr std::uint32_t near_words = 512;
+#else
+constexpr std::uint32_t near_words = 4;
+#endif
+
+GSOFA_DEVICE std::uint32_t near_slot(std::uint64_t word) {
+  const std::uint32_t mixed = static_cast<std::uint32_t>(word >> 32) * 0x9e3779b1U +
+                              static_cast<std::uint32_t>(word) * 0x85ebca6bU;
+  return (mixed >> 16) % near_words;
+}
+
+/// The words of some entries, in shared memory: their panels are few where rows lie near each
+/// other.
+struct near_table {
+  std::uint64_t key[near_words];
+  std::uint32_t mask[near_words][2];
+
+  GSOFA_DEVICE void clear() {
+    for (unsigned k = simt::thread_index(); k < near_words; k += simt::block_size()) {
+      key[k] = no_key;
+      mask[k][0] = mask[k][1] = 0;
+    }
+  }
+  /// False if there is no place near where the key belongs.
+  GSOFA_DEVICE bool insert(std::uint64_t word, index_t member) {
+    constexpr unsigned most = 4;
+    std::uint32_t place = near_slot(word);
+    for (unsigned probe = 0; probe < most; ++probe, place = (place + 1) % near_words) {
+      std::uint64_t found = simt::load_shared_state(key + place);
+      if (found == no_key) found = simt::atomic_cas(key + place, no_key, word);
+      if (found != no_key && found != word) continue;
+      std::uint32_t* const half = mask[place] + member / 32;
+      const std::uint32_t here = 1U << (member % 32);
+      if ((simt::load_shared_state(half) & here) == 0) simt::atomic_or(half, here);
+      return true;
+    }
+    return false;
+  }
+};
+
+/// The words that entries of A begin. Those of a chunk of entries are gathered in shared memory
+/// first. Needs sizeof(near_table) bytes of it behind what for_each_lane() does.
+GSOFA_KERNEL void first_words_kernel(matrix_view a, cut_view c, word_table table,
+                                     structure_totals* totals) {
+  simt::after_earlier_launches();
+  if (!totals->is_etree()) return;
+  near_table& near = *reinterpret_cast<near_table*>(simt::shared_memory<row_window>() + 1);
+  near.clear();
+  simt::sync_block();
+  const auto visit = [&](bool is_entry, index_t row, index_t column) {
+    if (!is_entry || row == column) return;
+    const index_t i = c.label == nullptr ? row : c.label[row];
+    const index_t j = c.label == nullptr ? column : c.label[column];
+    const index_t high = i < j ? j : i;
+    const index_t k = c.panel_of[i < j ? i : j];
+    const index_t target = c.panel_of[high];
+    if (k == target) return;
+    const index_t member = high - c.begin[target];
+    if (!near.insert(word_key(k, target), member)) {
+      insert<1>(table, &k, 1, target, bit(member), totals);
+    }
+  };
+  for_each_lane(a, visit, [&] {
+    for (unsigned q = simt::thread_index(); q < near_words; q += simt::block_size()) {
+      const word_slot word{near.key[q],
+                           static_cast<mask_t>(near.mask[q][1]) << 32 | near.mask[q][0]};
+      if (word.key == no_key) continue;
+      const index_t k = word.panel();
+      insert<1>(table, &k, 1, word.target(), word.mask, totals);
+    }
+    simt::sync_block();
+    near.clear();
+    simt::sync_block();
+  });
+}
+
+/// A thread per word goes up as long as it adds members. What it finds to be there already, others
+/// have added. Several panels are one step, which adds to all of them whatever it finds; who adds a
+/// member to the last of a step goes on with it. So, by induction down from the target, where a
+/// member has been added it is added everywhere above. Words that others add meanwhile may be met
+/// or not.
+GSOFA_KERNEL void boundary_kernel(cut_view c, word_table table, structure_totals* totals) {
+  simt::after_earlier_launches();
+  if (!totals->is_etree()) return;
+  for (std::uint64_t slot =
+           std::uint64_t{simt::block_index()} * simt::block_size() + simt::thread_index();
+       slot < table.capacity; slot += std::uint64_t{simt::grid_size()} * simt::block_size()) {
+    const word_slot word{simt::load_shared_state(&table.slots[slot].key),
+                         simt::load_shared_state(&table.slots[slot].mask)};
+    if (word.key == no_key) continue;
+    const index_t target = word.target();
+    mask_t members = word.mask;
+    for (index_t k = c.panel_parent[word.panel()]; members != 0 && k >= 0 && k < target;) {
+      constexpr int batch = 4;
+      index_t path[batch]{};
+      int count = 0;
+      for (; count < batch && k >= 0 && k < target; ++count, k = c.panel_parent[k]) {
+        path[count] = k;
+      }
+      members = insert<batch>(table, path, count, target, members, totals);
+    }
+  }
+}
+
+/// Words and boundary positions of each panel.
+GSOFA_KERNEL void length_kernel(word_table table, std::uint32_t* word_count,
+                                unsigned long long* length) {
+  simt::after_earlier_launches();
+  for (std::uint64_t k =
+           std::uint64_t{simt::block_index()} * simt::block_size() + simt::thread_index();
+       k < table.capacity; k += std::uint64_t{simt::grid_size()} * simt::block_size()) {
+    const word_slot word = table.slots[k];
+    if (word.key == no_key) continue;
+    simt::atomic_add(word_count + word.panel(), std::uint32_t{1});
+    simt::atomic_add(length + word.panel(),
+                     static_cast<unsigned long long>(simt::population(word.mask)));
+  }
+}
+
+/// Where the words and positions of each panel begin.
+struct length_scan {
+  struct value {
+    offset_t words, positions, longest;
+  };
+  const index_t* begin;
+  const std::uint32_t* word_count;
+  const unsigned long long* length;
+  offset_t* word_begin;
+  offset_t* position_begin;
+  structure_totals* totals;
+  structure_note* note;
+
+  GSOFA_DEVICE offset_t count() const { return totals->panels; }
+  GSOFA_DEVICE static value identity() { return {0, 0, 0}; }
+  GSOFA_DEVICE value combine(const value& a, const value& b) const {
+    return {a.words + b.words, a.positions + b.positions,
+            a.longest < b.longest ? b.longest : a.longest};
+  }
+  GSOFA_DEVICE value item(index_t j) const {
+    const offset_t positions = begin[j + 1] - begin[j] + static_cast<offset_t>(length[j]);
+    return {word_count[j], positions, positions};
+  }
+  GSOFA_DEVICE void emit(index_t j, const value& upto) const {
+    if (j == 0) word_begin[0] = position_begin[0] = 0;
+    word_begin[j + 1] = upto.words;
+    position_begin[j + 1] = upto.positions;
+    if (j + 1 == static_cast<index_t>(totals->panels)) {
+      totals->words = upto.words;
+      totals->positions = upto.positions;
+      totals->longest = upto.longest;
+      // The others are of earlier launches.
+      note->totals = *totals;
+      simt::store_to_host(&note->number, 1);
+    }
+  }
+};
+
+/// Words of each panel side by side, in no order, and the place of each one's first position.
+struct loose_words {
+  word_slot* words;
+  index_t* first;
+};
+
+GSOFA_KERNEL void collect_kernel(word_table table, const offset_t* word_begin,
+                                 std::uint32_t* cursor, loose_words out) {
+  simt::after_earlier_launches();
+  for (std::uint64_t k =
+           std::uint64_t{simt::block_index()} * simt::block_size() + simt::thread_index();
+       k < table.capacity; k += std::uint64_t{simt::grid_size()} * simt::block_size()) {
+    const word_slot word = table.slots[k];
+    if (word.key == no_key) continue;
+    const index_t j = word.panel();
+    out.words[word_begin[j] + simt::atomic_add(cursor + j, std::uint32_t{1})] = word;
+  }
+}
+
+/// The next panels above each of `panels`.
+struct ancestor_lists {
+  index_t panels;
+  const index_t* parent;
+  const std::uint32_t* children;
+  index_t* above;
+  index_t* lone;
+};
+
+/// Finds the next panels above each, and sorts the words of each by their target: a word's place is
+/// the number of words with a smaller one, its first position the number of their members behind
+/// the panel's own vertices.
+GSOFA_KERNEL void sort_kernel(ancestor_lists a, offset_t words, loose_words loose,
+                              const index_t* begin, const offset_t* word_begin, index_t* word_panel,
+                              mask_t* word_mask, index_t* word_first) {
+  simt::after_earlier_launches();
+  for (offset_t k = offset_t{simt::block_index()} * simt::block_size() + simt::thread_index();
+       k < a.panels; k += offset_t{simt::grid_size()} * simt::block_size()) {
+    index_t alone = 0;
+    index_t at = a.parent[k];
+    for (index_t step = 0; step < most_steps; ++step) {
+      a.above[k * most_steps + step] = at;
+      if (at < 0) continue;
+      if (alone == step && a.children[at] == 1) ++alone;
+      at = a.parent[at];
+    }
+    a.lone[k] = alone;
+  }
+  for (offset_t k = offset_t{simt::block_index()} * simt::block_size() + simt::thread_index();
+       k < words; k += offset_t{simt::grid_size()} * simt::block_size()) {
+    const word_slot word = loose.words[k];
+    const index_t j = word.panel();
+    offset_t place = word_begin[j];
+    index_t first = begin[j + 1] - begin[j];
+    for (offset_t q = word_begin[j]; q < word_begin[j + 1]; ++q) {
+      const word_slot other = loose.words[q];
+      if (other.key >= word.key) continue;
+      ++place;
+      first += static_cast<index_t>(simt::population(other.mask));
+    }
+    word_panel[place] = word.target();
+    word_mask[place] = word.mask;
+    word_first[place] = first;
+    loose.first[k] = first;
+  }
+}
+
+/// Writes the position lists, the places in the parent's, and empty masks: a warp looks for the
+/// words of up to 32 words in their parents, then writes word by word; then a thread per vertex.
+GSOFA_KERNEL void positions_kernel(panel_view p, offset_t words, unsigned per_warp,
+                                   loose_words loose, index_t* columns, index_t* in_parent,
+                                   mask_pair* masks) {
+  simt::after_earlier_launches();
+  const unsigned lane = lane_index();
+  const offset_t threads = offset_t{simt::grid_size()} * simt::block_size();
+  const offset_t thread = offset_t{simt::block_index()} * simt::block_size() + simt::thread_index();
+  for (offset_t base = thread / 32 * per_warp; base < words; base += threads / 32 * per_warp) {
+    const offset_t k = base + lane;
+    mask_t members = 0;
+    mask_t there = ~mask_t{0};  // those of the parent's word; all, if they are its own vertices
+    index_t vertices = 0;       // the first of the target
+    index_t first = 0;          // of the parent's word
+    offset_t to = 0;
+    if (lane < per_warp && k < words) {
+      const word_slot word = loose.words[k];
+      const index_t j = word.panel();
+      const index_t target = word.target();
+      // A panel with a boundary has a parent.
+      const index_t parent = p.parent[j];
+      members = word.mask;
+      vertices = p.begin[target];
+      to = p.position_begin[j] + loose.first[k];
+      if (target != parent) {
+        offset_t low = p.word_begin[parent];
+        for (offset_t high = p.word_begin[parent + 1]; low < high;) {
+          const offset_t middle = low + (high - low) / 2;
+          if (p.word_panel[middle] < target) {
+            low = middle + 1;
+          } else {
+            high = middle;
+          }
+        }
+        there = p.word_mask[low];
+        first = p.word_first[low];
+      }
+    }
+    for (unsigned word = 0; word < per_warp; ++word) {
+      const mask_t m = simt::shuffle(members, word);
+      const mask_t t = simt::shuffle(there, word);
+      const index_t begin = simt::shuffle(vertices, word);
+      const index_t above = simt::shuffle(first, word);
+      const offset_t out = simt::shuffle(to, word);
+      for (unsigned half = 0; half < 2; ++half) {
+        const auto inside = static_cast<index_t>(half * 32 + lane);
+        if ((m >> inside & 1U) == 0) continue;
+        const offset_t at = out + static_cast<offset_t>(simt::population(m & below(inside)));
+        columns[at] = begin + inside;
+        in_parent[at] = above + static_cast<index_t>(simt::population(t & below(inside)));
+        masks[at] = {0, 0};
+      }
+    }
+  }
+  for (offset_t k = thread; k < p.n; k += threads) {
+    const auto v = static_cast<index_t>(k);
+    const index_t j = p.panel_of[v];
+    const offset_t to = p.position_begin[j] + (v - p.begin[j]);
+    columns[to] = v;
+    in_parent[to] = -1;
+    masks[to] = {0, 0};
+  }
+}
+
+/// Words of some entries, with the place of the first position of each, in shared memory. A key
+/// is set when the rest of its slot has been; no slot changes then.
+struct place_table {
+  static constexpr std::uint64_t taken = ~std::uint64_t{0};  // being set; no key
+  std::uint64_t key[near_words];
+  mask_t members[near_words];
+  offset_t first[near_words];
+
+  GSOFA_DEVICE void clear() {
+    for (unsigned k = simt::thread_index(); k < near_words; k += simt::block_size()) {
+      key[k] = no_key;
+    }
+  }
+  /// Where the position of f in the list of panel j is; it is there.
+  GSOFA_DEVICE offset_t place(const panel_view& p, index_t j, index_t f) {
+    const index_t t = p.panel_of[f];
+    const index_t inside = f - p.begin[t];
+    if (t == j) return p.position_begin[j] + inside;
+    const std::uint64_t word = word_key(j, t);
+    const std::uint32_t slot = near_slot(word);
+    const std::uint64_t found = simt::load_shared_state(key + slot);
+    word_place here{};
+    if (found == word) {
+      // Pairs with the fence before the key was set.
+      simt::fence_block();
+      here = {simt::load_shared_state(members + slot), simt::load_shared_state(first + slot)};
+    } else {
+      here = sought(p, j, t);
+      if (found == no_key && simt::atomic_cas(key + slot, no_key, taken) == no_key) {
+        members[slot] = here.members;
+        first[slot] = here.first;
+        simt::fence_block();
+        simt::atomic_cas(key + slot, taken, word);
+      }
+    }
+    return here.first + static_cast<offset_t>(simt::population(here.members & below(inside)));
+  }
+
+ private:
+  struct word_place {
+    mask_t members;
+    offset_t first;
+  };
+  static GSOFA_DEVICE word_place sought(const panel_view& p, index_t j, index_t t) {
+    offset_t low = p.word_begin[j];
+    for (offset_t high = p.word_begin[j + 1]; low < high;) {
+      const offset_t middle = low + (high - low) / 2;
+      if (p.word_panel[middle] < t) {
+        low = middle + 1;
+      } else {
+        high = middle;
+      }
+    }
+    return {p.word_mask[low], p.position_begin[j] + p.word_first[low]};
+  }
+};
+
+/// Sets the bits of A: entry (i, j) in the panel of the smaller of the two. Entries of one row left
+/// of the diagonal that lie in one panel share a mask: one lane sets them all. Needs
+/// sizeof(place_table) bytes of shared memory behind what for_each_lane() does.
+GSOFA_KERNEL void scatter_kernel(matrix_view a, panel_view p) {
+  simt::after_earlier_launches();
+  place_table& places = *reinterpret_cast<place_table*>(simt::shared_memory<row_window>() + 1);
+  places.clear();
+  simt::sync_block();
+  const auto visit = [&](bool is_entry, index_t row, index_t column) {
+    const index_t i = p.vertex(row);
+    const index_t j = p.vertex(column);
+    const bool upper = i < j;
+    const index_t k = upper ? i : j;
+    const index_t f = upper ? j : i;
+    const index_t panel = p.panel_of[k];
+    const auto key = static_cast<std::uint64_t>(static_cast<std::uint32_t>(panel)) << 33 |
+                     static_cast<std::uint64_t>(static_cast<std::uint32_t>(f)) << 1 |
+                     (upper ? 1U : 0U);
+    const mask_t set =
+        or_of_run(key, is_entry && row != column ? bit(k - p.begin[panel]) : mask_t{0});
+    if (set == 0) return;
+    mask_pair& m = p.masks[places.place(p, panel, f)];
+    simt::atomic_or(upper ? &m.upper : &m.lower, set);
+  };
+  for_each_lane(a, visit, [&] {
+    places.clear();
+    simt::sync_block();
+  });
+}
+
+}  // namespace
+
+constexpr offset_t totals_words = sizeof(structure_totals) / 4;
+constexpr offset_t header_words = totals_words + panel_structure::control_words;
+static_assert(header_words % 2 == 0);
+
+void panel_structure::prepare(index_t n, memory_budget& budget) {
+  n_ = n;
+  zeroed_ = {budget, "tree", header_words + offset_t{zero_arrays} * n};
+  tree_parent_ = {budget, "tree", n};
+  hint_ = {budget, "tree", n};
+  note_.assign(sizeof(structure_note), 0);
+  first_pass_.clear();
+  slots_ = {};
+  capacity_ = 1;
+  while (capacity_ < least_capacity + first_words_per_vertex * n) capacity_ *= 2;
+  for (auto* indices : {&low_, &depth_, &panel_of_, &panel_parent_, &siblings_}) {
+    *indices = {budget, "tree", n};
+  }
+  minima_ = {budget, "tree", offset_t{n} / (minima::group - 1) + minima::most_levels};
+  begin_ = {budget, "tree", offset_t{n} + 1};
+  word_begin_ = {budget, "tree", offset_t{n} + 1};
+  position_begin_ = {budget, "tree", offset_t{n} + 1};
+  constexpr std::size_t most = std::max(sizeof(cut_scan::value), sizeof(length_scan::value));
+  partial_ = {budget, "control", static_cast<offset_t>(most) * threads_per_block};
+}
+
+structure_totals* panel_structure::totals() const {
+  return reinterpret_cast<structure_totals*>(zeroed_.data());
+}
+std::uint32_t* panel_structure::control() const { return zeroed_.data() + totals_words; }
+std::uint32_t* panel_structure::zeros(zero_array which) const {
+  return zeroed_.data() + header_words + offset_t{which} * n_;
+}
+unsigned long long* panel_structure::length() const {
+  return reinterpret_cast<unsigned long long*>(zeros(in_length));
+}
+const std::uint32_t* panel_structure::children() const { return zeros(in_panel_children); }
+std::uint32_t* panel_structure::finished() const { return zeros(in_finished); }
+
+void panel_structure::release() {
+  relabelled_ = false;
+  order_ = {};
+  label_ = {};
+  by_panel_ = {};
+  by_word_ = {};
+  by_position_ = {};
+  masks_ = {};
+}
+
+namespace {
+
+matrix_view view_of(const device_matrix& a, index_t n, offset_t nnz) {
+  // Enough threads to fill the device, then more entries for each.
+  const offset_t threads = offset_t{multiprocessors()} * 16 * threads_per_block;
+  return {a.row_ptr(), a.col_idx(), n, nnz,
+          static_cast<int>(std::clamp<offset_t>(nnz / threads, 1, 8))};
+}
+
+template <class... P, class... A>
+void launch_on_entries(void (*kernel)(matrix_view, P...), const matrix_view& a, A... arguments) {
+  launch_overlapping(kernel, blocks_for((a.nnz - 1) / a.per_thread + 1), threads_per_block,
+                     sizeof(row_window), a, arguments...);
+}
+
+/// The same with a table in shared memory.
+template <class Table, class... P, class... A>
+void launch_with_table(void (*kernel)(matrix_view, P...), const matrix_view& a, A... arguments) {
+  launch_overlapping(kernel, blocks_for((a.nnz - 1) / a.per_thread + 1), threads_per_block,
+                     sizeof(row_window) + sizeof(Table), a, arguments...);
+}
+
+}  // namespace
+
+void panel_structure::nearest_parents(const device_matrix& a, offset_t nnz) {
+  // hint_ has the least neighbours.
+  launch_on_entries(leftmost_kernel, view_of(a, n_, nnz), hint_.data());
+  minima m{{hint_.data()}, {n_}, 1};
+  std::uint32_t* next = minima_.data();
+  while (m.size[m.levels - 1] > minima::group) {
+    const std::uint32_t* const from = m.level[m.levels - 1];
+    const index_t size = m.size[m.levels - 1];
+    const index_t groups = (size - 1) / minima::group + 1;
+    launch_overlapping(minima_kernel, blocks_for(offset_t{groups} * 32), threads_per_block, 0, from,
+                       size, next);
+    m.level[m.levels] = next;
+    m.size[m.levels] = groups;
+    ++m.levels;
+    next += groups;
+  }
+  launch_overlapping(nearest_parent_kernel, blocks_for(n_), threads_per_block, 0, m, n_,
+                     tree_parent_.data());
+}
+
+void panel_structure::cut(index_t width, bool is_etree) {
+  const std::uint32_t* const parent = tree_parent_.data();
+  const std::uint32_t* const children = zeros(in_children);
+  launch_overlapping(subtree_kernel, blocks_for(n_), threads_per_block, 0, n_, width, parent,
+                     zeros(in_children), zeros(in_big_children), low_.data(), zeros(in_root));
+  scan(cut_scan{n_, width, parent, children, zeros(in_big_children), low_.data(), zeros(in_root),
+                panel_of_.data(), begin_.data(), depth_.data(), totals()},
+       n_, reinterpret_cast<cut_scan::value*>(partial_.data()));
+  launch_overlapping(panel_tree_kernel, blocks_for(n_), threads_per_block, 0, n_, parent,
+                     sibling_lists{children, depth_.data(), siblings_.data()}, is_etree,
+                     static_cast<const index_t*>(panel_of_.data()),
+                     static_cast<const index_t*>(begin_.data()), panel_parent_.data(),
+                     zeros(in_panel_children), totals());
+}
+
+// On the host: such inputs are the exception. Vertices are labels from here on.
+void panel_structure::relabel(const device_matrix& a, offset_t nnz, memory_budget& budget) {
+  fill_bytes(tree_parent_.data(), 0xff, n_);
+  fill_bytes(hint_.data(), 0, n_);
+  launch_on_entries(etree_kernel, view_of(a, n_, nnz), tree_parent_.data(), hint_.data());
+  std::vector<index_t> parent(static_cast<std::size_t>(n_));
+  copy_to_host(parent.data(), reinterpret_cast<const index_t*>(tree_parent_.data()), n_);
+  const std::vector<index_t> order = postorder(parent);
+  const std::vector<index_t> label = inverse_permutation(order);
+  std::vector<index_t> renamed(parent.size());
+  for (std::size_t v = 0; v < order.size(); ++v) {
+    const index_t p = parent[static_cast<std::size_t>(order[v])];
+    renamed[v] = p < 0 ? -1 : label[static_cast<std::size_t>(p)];
+  }
+  order_ = {budget, "labels", n_};
+  label_ = {budget, "labels", n_};
+  copy_to_device(order_.data(), order.data(), n_);
+  copy_to_device(label_.data(), label.data(), n_);
+  copy_to_device(reinterpret_cast<index_t*>(tree_parent_.data()), renamed.data(), n_);
+  relabelled_ = true;
+}
+
+// All up to the lengths of the position lists, if the numbering is a postorder. Nothing here
+// depends on what is found.
+void panel_structure::first_pass(const device_matrix& a, offset_t nnz, index_t width) {
+  // What is filled is filled before the first launch, so that launches overlap.
+  fill_bytes(zeroed_.data(), 0, zeroed_.size());
+  fill_bytes(hint_.data(), 0xff, n_);
+  fill_bytes(slots_.data(), 0, capacity_);
+  nearest_parents(a, nnz);
+  cut(width, false);
+  launch_on_entries(justify_kernel, view_of(a, n_, nnz),
+                    sibling_lists{zeros(in_children), depth_.data(), siblings_.data()},
+                    zeros(in_marks), totals());
+  find_words(a, nnz);
+}
+
+void panel_structure::find_words(const device_matrix& a, offset_t nnz) {
+  const word_table table{slots_.data(), static_cast<std::uint32_t>(capacity_)};
+  const cut_view cut_panels{label_.data(), begin_.data(), panel_of_.data(), panel_parent_.data()};
+  launch_with_table<near_table>(first_words_kernel, view_of(a, n_, nnz), cut_panels, table,
+                                totals());
+  launch_overlapping(boundary_kernel, blocks_for(capacity_), threads_per_block, 0, cut_panels,
+                     table, totals());
+  launch_overlapping(length_kernel, blocks_for(capacity_), threads_per_block, 0, table,
+                     zeros(in_word_count), length());
+  scan(length_scan{begin_.data(), zeros(in_word_count), length(), word_begin_.data(),
+                   position_begin_.data(), totals(),
+                   reinterpret_cast<structure_note*>(note_.data())},
+       n_, reinterpret_cast<length_scan::value*>(partial_.data()));
+}
+
+void panel_structure::record(const device_matrix& a, offset_t nnz, const panel_limits& limits,
+                             memory_budget& budget) {
+  const offset_t left = budget.limit() - budget.used() - limits.reserve;
+  if (capacity_ > offset_t{1} << 31 || left / bytes_per_word < capacity_) return;
+  try {
+    slots_ = {budget, "word_table", capacity_};
+  } catch (const budget_error&) {
+    // The device itself may have less than the budget: build() sees what can be done.
+    return;
+  }
+  first_pass(a, nnz, limits.width);
+  synchronize();
+  first_pass_.record([&] { first_pass(a, nnz, limits.width); });
+  if (!first_pass_.recorded()) slots_ = {};
+}
+
+void panel_structure::drop() {
+  release();
+  first_pass_.clear();
+  slots_ = {};
+}
+
+bool panel_structure::build(const device_matrix& a, offset_t nnz, const panel_limits& limits,
+                            memory_budget& budget, execution& exec) {
+  release();
+  bool built = false;
+  try {
+    built = try_build(a, nnz, limits, budget, exec);
+  } catch (const budget_error&) {
+    // The device itself may have less than the budget.
+  }
+  if (!built) drop();
+  return built;
+}
+
+bool panel_structure::try_build(const device_matrix& a, offset_t nnz, const panel_limits& limits,
+                                memory_budget& budget, execution& exec) {
+  const auto left = [&] { return budget.limit() - budget.used() - limits.reserve; };
+  const offset_t most =
+      limits.most_positions > 0 ? limits.most_positions : std::numeric_limits<offset_t>::max();
+  const auto make_table = [&] {
+    slots_ = {};
+    if (capacity_ > offset_t{1} << 31 || left() / bytes_per_word < capacity_) return false;
+    slots_ = {budget, "word_table", capacity_};
+    return true;
+  };
+  auto* const note = reinterpret_cast<structure_note*>(note_.data());
+  note->number = 0;
+  if (first_pass_.recorded()) {
+    first_pass_.launch();
+  } else {
+    if (!make_table()) return false;
+    first_pass(a, nnz, limits.width);
+  }
+  structure_totals found{};
+  for (;;) {
+    wait_for_note(&note->number, 1);
+    found = note->totals;
+    exec.check_deadline();
+    const bool is_etree = found.siblings == found.justified;
+    if (is_etree && found.overflow == 0) break;
+    // The next run begins with what this one comes to.
+    first_pass_.clear();
+    slots_ = {};
+    if (!is_etree) {
+      if (left() < 8 * offset_t{n_}) return false;
+      relabel(a, nnz, budget);
+      fill_bytes(zeroed_.data(), 0, zeroed_.size());
+      cut(limits.width, true);
+    } else {
+      // The positions found so far are a part of all.
+      if (found.positions > most) return false;
+      capacity_ *= left() / bytes_per_word >= 4 * capacity_ ? 4 : 2;
+      fill_bytes(&totals()->overflow, 0, 1);
+      fill_bytes(zeros(in_length), 0, 3 * offset_t{n_});
+    }
+    if (!make_table()) return false;
+    note->number = 0;
+    fill_bytes(slots_.data(), 0, capacity_);
+    find_words(a, nnz);
+  }
+  const word_table table{slots_.data(), static_cast<std::uint32_t>(capacity_)};
+  panels_ = static_cast<index_t>(found.panels);
+  words_ = found.words;
+  positions_ = found.positions;
+  longest_ = static_cast<index_t>(found.longest);
+  constexpr offset_t bytes_per_loose_word = sizeof(word_slot) + sizeof(index_t);
+  if (positions_ > most || left() / bytes_per_loose_word < words_) return false;
+  // One allocation holds several arrays.
+  constexpr offset_t per_slot = sizeof(word_slot) / sizeof(index_t);
+  const device_array<word_slot> loose_block(budget, "loose_words", words_ + words_ / per_slot + 1);
+  const loose_words loose{loose_block.data(),
+                          reinterpret_cast<index_t*>(loose_block.data() + words_)};
+  launch_overlapping(collect_kernel, blocks_for(capacity_), threads_per_block, 0, table,
+                     static_cast<const offset_t*>(word_begin_.data()), zeros(in_cursor), loose);
+  const offset_t word_bytes = words_ * bytes_per_word;
+  const offset_t panel_bytes = offset_t{panels_} * (most_steps + 1) * 4;
+  // Where the result does not fit beside the table, the next run allocates a table again.
+  if ((left() - word_bytes - panel_bytes) / bytes_per_position < positions_) first_pass_.clear();
+  if (!first_pass_.recorded()) slots_ = {};
+  if ((left() - word_bytes - panel_bytes) / bytes_per_position < positions_) return false;
+  by_panel_ = {budget, "tree", offset_t{panels_} * (most_steps + 1)};
+  by_word_ = {budget, "words", words_ * 2};
+  by_position_ = {budget, "positions", positions_ * 2};
+  masks_ = {budget, "masks", positions_};
+  launch_overlapping(sort_kernel, blocks_for(words_ + panels_), threads_per_block, 0,
+                     ancestor_lists{panels_, panel_parent_.data(), children(), above(), lone()},
+                     words_, loose, static_cast<const index_t*>(begin_.data()),
+                     static_cast<const offset_t*>(word_begin_.data()), word_panel(),
+                     by_word_.data(), word_first());
+  // Words one after another: as few as leave every warp some.
+  const offset_t warps = offset_t{multiprocessors()} * 64;
+  const auto per_warp = static_cast<unsigned>(std::clamp<offset_t>(words_ / warps, 4, 32));
+  launch_overlapping(positions_kernel, blocks_for(words_ / per_warp * 32 + n_), threads_per_block,
+                     0, view(), words_, per_warp, loose, columns(), in_parent(), masks_.data());
+  launch_with_table<place_table>(scatter_kernel, view_of(a, n_, nnz), view());
+  return true;
+}
+
+index_t* panel_structure::above() const { return by_panel_.data(); }
+index_t* panel_structure::lone() const { return by_panel_.data() + offset_t{panels_} * most_steps; }
+index_t* panel_structure::word_panel() const {
+  return reinterpret_cast<index_t*>(by_word_.data() + words_);
+}
+index_t* panel_structure::word_first() const { return word_panel() + words_; }
+index_t* panel_structure::columns() const { return by_position_.data(); }
+index_t* panel_structure::in_parent() const { return by_position_.data() + positions_; }
+
+panel_view panel_structure::view() const {
+  return {n_,
+          panels_,
+          order_.data(),
+          label_.data(),
+          begin_.data(),
+          panel_of_.data(),
+          panel_parent_.data(),
+          above(),
+          lone(),
+          word_begin_.data(),
+          position_begin_.data(),
+          word_panel(),
+          by_word_.data(),
+          word_first(),
+          columns(),
+          in_parent(),
+          masks_.data()};
+}
+
+}  // namespace gsofa::gpu
+
+#endif

@@ -1,0 +1,78 @@
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "variants/panels/bits.hpp"
+#include "variants/panels/buffer.hpp"
+#include "variants/panels/forest.hpp"
+
+namespace gsofa::detail {
+
+/// What one position z of a panel says of the panel's columns b .. b+w-1 and of f = F[z].
+struct mask_pair {
+  mask_t upper;  ///< bit c: U(b+c, f) != 0, f > b+c
+  mask_t lower;  ///< bit c: L(f, b+c) != 0, f > b+c
+};
+
+/// The panels of a postordered elimination tree and their position lists.
+///
+/// Panel J is a range of at most `width` vertices such that all parents outside the range are one
+/// vertex q(J) (or none: roots). Its position list F_J is the range itself, then, ascending, its
+/// boundary: every vertex beyond the range that is in the chol(A + A^T) structure of one of its
+/// columns. Every boundary vertex is an ancestor of q(J) or q(J) itself, so that the boundary lies
+/// in the lists of all panels on the path from J to the root that begin before it.
+/// All arrays are flat; position p of panel J is element position_begin[J] + p of the last three.
+struct panel_set {
+  std::vector<index_t> begin;            ///< panels + 1: first vertex of each
+  std::vector<index_t> panel_of;         ///< n
+  std::vector<index_t> parent;           ///< panel of q(J); -1: none
+  std::vector<offset_t> position_begin;  ///< panels + 1
+  buffer<index_t> columns;               ///< F lists
+  buffer<index_t> in_parent;             ///< boundary position p: its position in the parent panel
+  buffer<mask_pair> masks;
+
+  [[nodiscard]] index_t panels() const { return static_cast<index_t>(parent.size()); }
+  [[nodiscard]] offset_t positions() const { return position_begin.back(); }
+  [[nodiscard]] index_t width(index_t j) const {
+    return begin[static_cast<std::size_t>(j) + 1] - begin[static_cast<std::size_t>(j)];
+  }
+  [[nodiscard]] index_t length(index_t j) const {
+    const auto k = static_cast<std::size_t>(j);
+    return static_cast<index_t>(position_begin[k + 1] - position_begin[k]);
+  }
+  [[nodiscard]] std::span<const index_t> list(index_t j) const {
+    return columns.view().subspan(
+        static_cast<std::size_t>(position_begin[static_cast<std::size_t>(j)]),
+        static_cast<std::size_t>(length(j)));
+  }
+};
+
+/// Bytes of the three position arrays per position.
+inline constexpr offset_t bytes_per_position = sizeof(mask_pair) + 2 * sizeof(index_t);
+
+/// Cuts the forest of `g` into panels of at most `width` (1..64) vertices: fills begin, panel_of
+/// and parent of `s`. O(n).
+void cut_panels(const ordered_graph& g, int width, panel_set& s);
+
+/// Fills the position lists and sets the masks to A. O(positions + nnz). Returns false, with `s`
+/// unusable, as soon as there would be more than `limit` positions.
+class position_builder {
+ public:
+  bool build(const ordered_graph& g, panel_set& s, offset_t limit);
+
+ private:
+  // A set of vertices in three levels: bit v of level 0, and one bit for each nonzero word of the
+  // level below. rank_[w] is the number of members before word w, once scanned.
+  void insert(index_t word, mask_t members);
+  // Inserts the elements of a list that are >= `end`; runs within one word are one update.
+  void insert_list(std::span<const index_t> list, index_t end);
+  // Sets rank_ and nonzero_ from the levels above, which it clears; returns the number of members.
+  index_t scan();
+  [[nodiscard]] index_t rank(index_t v) const;
+
+  std::vector<mask_t> word_, summary_, top_;
+  std::vector<index_t> rank_, nonzero_, first_child_, sibling_;
+};
+
+}  // namespace gsofa::detail

@@ -1,0 +1,281 @@
+// peer_cudss: the analysis of NVIDIA cuDSS on the GPU, of a general matrix in the order given.
+//
+// NVIDIA cuDSS 1.0: CUDSS_PHASE_REORDERING with the identity as user permutation, then
+// CUDSS_PHASE_SYMBOLIC_FACTORIZATION, which it refuses without the former. Matching, which its
+// default leaves to cuDSS, is off: the diagonal is there. Reported is CUDSS_DATA_LU_NNZ; it gives
+// no more.
+// Not documented is which pattern LU_NNZ counts. Release notes (0.5.0) and messages of the library
+// speak of the symmetrized pattern of the matrix, and supernodes may be padded: hence the entries
+// of L+U of A + A^T (as peer_cholmod) or more, a bound of the fill of A. Not exact.
+// Nor is it documented how often LU_NNZ counts the diagonal. It is taken to count it once: values
+// published for Jacobians of power grids, symmetric in pattern, are odd for odd orders (69,789 for
+// 5,725), which those with two diagonals could not be. peers_test.cpp asks on a GPU.
+// nnz_l and nnz_u are LU_NNZ shared out as for a symmetric pattern, nnz_u - nnz_l = n; only their
+// sum is from cuDSS.
+//
+// Encoding: CSR in device memory, 32 bits for offsets and columns, base 0. Values, right-hand side
+// and solution, which neither phase needs but the interface does, are doubles. 12 nnz(A) + 20 n
+// bytes; what cuDSS allocates besides is its own.
+// Timed: a new data object with the permutation in it (phase init), the reordering phase
+// (schedule), the symbolic phase (traverse), each until the device is idle. How much of them the
+// host does is not documented; it has one thread, since no threading layer is set. Context, handle
+// and copies to the device are made before.
+
+#include "common/variant.hpp"
+
+#ifdef GSOFA_HAVE_CUDSS
+#include <cuda_runtime_api.h>
+#include <cudss.h>
+
+#include <numeric>
+#include <type_traits>
+
+#include "common/cuda_device.hpp"
+#include "variants/support/counting.hpp"
+#endif
+
+namespace gsofa {
+namespace {
+
+#ifdef GSOFA_HAVE_CUDSS
+
+void check(cudaError_t status, const char* what) {
+  if (status == cudaSuccess) return;
+  if (status == cudaErrorMemoryAllocation) {
+    cudaGetLastError();
+    throw budget_error(std::string("cuDSS, ") + what + ": the device is out of memory");
+  }
+  throw error(exit_code::run_failed,
+              std::string("cuDSS, ") + what + ": " + cudaGetErrorString(status));
+}
+
+const char* status_name(cudssStatus_t status) {
+  switch (status) {
+    case CUDSS_STATUS_SUCCESS:
+      return "success";
+    case CUDSS_STATUS_NOT_INITIALIZED:
+      return "not initialized";
+    case CUDSS_STATUS_ALLOC_FAILED:
+      return "allocation failed";
+    case CUDSS_STATUS_INVALID_VALUE:
+      return "invalid value";
+    case CUDSS_STATUS_NOT_SUPPORTED:
+      return "not supported";
+    case CUDSS_STATUS_EXECUTION_FAILED:
+      return "execution failed";
+    case CUDSS_STATUS_INTERNAL_ERROR:
+      return "internal error";
+    default:
+      return "unknown status";
+  }
+}
+
+void check(cudssStatus_t status, const char* what) {
+  if (status == CUDSS_STATUS_SUCCESS) return;
+  if (status == CUDSS_STATUS_ALLOC_FAILED) {
+    throw budget_error(std::string("cuDSS ran out of memory: ") + what);
+  }
+  throw error(exit_code::run_failed, std::string("cuDSS, ") + what + ": " + status_name(status) +
+                                         " (status " + std::to_string(status) +
+                                         "; CUDSS_LOG_LEVEL=5 tells more)");
+}
+
+template <auto Release>
+struct released_by {
+  template <class T>
+  void operator()(T* p) const {
+    Release(p);
+  }
+};
+struct data_released {
+  cudssHandle_t handle = nullptr;
+  void operator()(cudssData_t data) const { cudssDataDestroy(handle, data); }
+};
+using device_memory = std::unique_ptr<void, released_by<cudaFree>>;
+using cudss_handle = std::unique_ptr<cudssContext, released_by<cudssDestroy>>;
+using cudss_config = std::unique_ptr<cudssConfig, released_by<cudssConfigDestroy>>;
+using cudss_matrix = std::unique_ptr<cudssMatrix, released_by<cudssMatrixDestroy>>;
+using cudss_data = std::unique_ptr<cudssData, data_released>;
+
+/// A copy in device memory.
+template <class T>
+device_memory upload(const std::vector<T>& host) {
+  const std::size_t bytes = host.size() * sizeof(T);
+  void* device = nullptr;
+  check(cudaMalloc(&device, bytes), "device memory");
+  device_memory owned(device);
+  check(cudaMemcpy(device, host.data(), bytes, cudaMemcpyHostToDevice), "copy to the device");
+  return owned;
+}
+
+class peer_cudss final : public variant {
+ public:
+  void prepare(const pattern_view& a, const run_settings& settings, execution&) override {
+    n_ = a.n_rows;
+    user_permutation_ = settings.options.choice("order") == "user_permutation";
+    identity_.resize(static_cast<std::size_t>(n_));
+    std::iota(identity_.begin(), identity_.end(), 0);
+
+    narrow<std::int32_t>(a.nnz(), "nonzeros for cuDSS");
+    row_start_ = upload(std::vector<std::int32_t>(a.row_ptr.begin(), a.row_ptr.end()));
+    column_ = upload(std::vector<std::int32_t>(a.col_idx.begin(), a.col_idx.end()));
+    value_ = upload(std::vector<double>(a.col_idx.size(), 1.0));
+    right_side_ = upload(std::vector<double>(identity_.size()));
+    solution_ = upload(std::vector<double>(identity_.size()));
+
+    // What a failing cudssCreate hands out must be destroyed all the same.
+    cudssHandle_t handle = nullptr;
+    const cudssStatus_t created = cudssCreate(&handle);
+    handle_.reset(handle);
+    check(created, "handle");
+    cudssConfig_t config = nullptr;
+    check(cudssConfigCreate(&config), "configuration");
+    config_.reset(config);
+    configure(CUDSS_CONFIG_MATCHING_ALG, CUDSS_MATCHING_ALG_NONE, "matching");
+    if (!user_permutation_) {
+      configure(CUDSS_CONFIG_REORDERING_ALG, CUDSS_REORDERING_ALG_NONE, "reordering algorithm");
+    }
+    configure(CUDSS_CONFIG_USE_SUPERPANELS, settings.options.flag("superpanels") ? 1 : 0,
+              "superpanels");
+
+    cudssMatrix_t matrix = nullptr;
+    check(cudssMatrixCreateCsr(&matrix, n_, n_, a.nnz(), row_start_.get(), nullptr, column_.get(),
+                               value_.get(), CUDA_R_32I, CUDA_R_32I, CUDA_R_64F,
+                               CUDSS_MTYPE_GENERAL, CUDSS_MVIEW_FULL, CUDSS_BASE_ZERO),
+          "matrix");
+    matrix_.reset(matrix);
+    dense_[0] = column_vector(right_side_.get());
+    dense_[1] = column_vector(solution_.get());
+    check(cudaDeviceSynchronize(), "preparation");
+  }
+
+  void run(execution& exec) override {
+    {
+      const phase timed(exec, phase_id::init);
+      data_.reset();
+      cudssData_t data = nullptr;
+      check(cudssDataCreate(handle_.get(), &data), "data object");
+      data_ = cudss_data(data, {handle_.get()});
+      if (user_permutation_) {
+        check(cudssDataSet(handle_.get(), data_.get(), CUDSS_DATA_USER_PERM, identity_.data(),
+                           identity_.size() * sizeof(std::int32_t)),
+              "user permutation");
+      }
+      check(cudaDeviceSynchronize(), "data object");
+    }
+    exec.check_deadline();
+    {
+      const phase timed(exec, phase_id::schedule);
+      execute(CUDSS_PHASE_REORDERING, "reordering");
+    }
+    exec.check_deadline();
+    execute(CUDSS_PHASE_SYMBOLIC_FACTORIZATION, "symbolic factorization");
+    if constexpr (detail::counting) {
+      std::vector<std::int32_t> order(identity_.size());
+      get(CUDSS_DATA_PERM_REORDER_ROW, order.data(), order.size() * sizeof(std::int32_t), "order");
+      std::int64_t moved = 0;
+      for (std::size_t i = 0; i < order.size(); ++i) moved += order[i] != identity_[i] ? 1 : 0;
+      exec.counters.totals["rows_moved"] = moved;
+    }
+  }
+
+  result collect(want_set) override {
+    std::int64_t entries = 0;
+    get(CUDSS_DATA_LU_NNZ, &entries, sizeof(entries), "entries of the factors");
+    if (entries < n_) {
+      throw error(exit_code::run_failed, "cuDSS reports " + std::to_string(entries) +
+                                             " entries of L+U at order " + std::to_string(n_));
+    }
+    result out;
+    out.nnz_l = (entries - n_) / 2;
+    out.nnz_u = entries - out.nnz_l;
+    return out;
+  }
+
+ private:
+  /// `value` has the type that the library reads: its own enumerations or int.
+  template <class T>
+  void configure(cudssConfigParam_t parameter, T value, const char* what) {
+    static_assert(std::is_enum_v<T> || std::is_same_v<T, int>);
+    check(cudssConfigSet(config_.get(), parameter, &value, sizeof(value)), what);
+  }
+
+  cudss_matrix column_vector(void* values) const {
+    cudssMatrix_t vector = nullptr;
+    check(cudssMatrixCreateDn(&vector, n_, 1, n_, values, CUDA_R_64F, CUDSS_LAYOUT_COL_MAJOR),
+          "vector");
+    return cudss_matrix(vector);
+  }
+
+  void execute(cudssPhase_t phases, const char* what) {
+    check(cudssExecute(handle_.get(), phases, config_.get(), data_.get(), matrix_.get(),
+                       dense_[1].get(), dense_[0].get()),
+          what);
+    check(cudaDeviceSynchronize(), what);
+  }
+
+  void get(cudssDataParam_t parameter, void* value, std::size_t bytes, const char* what) const {
+    std::size_t written = 0;
+    check(cudssDataGet(handle_.get(), data_.get(), parameter, value, bytes, &written), what);
+    if (written != bytes) {
+      throw error(exit_code::run_failed, std::string("cuDSS, ") + what + ": " +
+                                             std::to_string(written) + " bytes for " +
+                                             std::to_string(bytes));
+    }
+  }
+
+  index_t n_ = 0;
+  bool user_permutation_ = true;
+  std::vector<std::int32_t> identity_;
+  device_memory row_start_, column_, value_, right_side_, solution_;
+  // Released from the last to the first: a data object needs its handle.
+  cudss_handle handle_;
+  cudss_config config_;
+  cudss_matrix matrix_;
+  cudss_matrix dense_[2];  ///< right-hand side, solution
+  cudss_data data_;
+};
+
+#endif
+
+std::optional<std::string> missing() {
+#ifdef GSOFA_HAVE_CUDSS
+  const cuda_devices& found = find_cuda_devices();
+  if (found.devices.empty()) return found.reason;
+  return std::nullopt;
+#else
+  return "built without cuDSS (NVIDIA's package cudss or wheel nvidia-cudss-cu13; CMake: "
+         "CUDSS_ROOT)";
+#endif
+}
+
+std::unique_ptr<variant> create() {
+  if (const auto why = missing()) throw unavailable_error("peer_cudss: " + *why);
+#ifdef GSOFA_HAVE_CUDSS
+  return std::make_unique<peer_cudss>();
+#else
+  return nullptr;
+#endif
+}
+
+}  // namespace
+}  // namespace gsofa
+
+GSOFA_REGISTER_VARIANT({
+    .name = "peer_cudss",
+    .device = "peer",
+    .summary = "analysis of NVIDIA cuDSS on the GPU in the order given: entries of L+U, a bound",
+    .citation = "NVIDIA cuDSS 1.0",
+    .gives = {},
+    .options = {{.name = "order",
+                 .default_value = std::string("user_permutation"),
+                 .help = "how cuDSS is told to keep the order: by the identity as user "
+                         "permutation, or by no reordering algorithm",
+                 .choices = {"user_permutation", "none"}},
+                {.name = "superpanels",
+                 .default_value = true,
+                 .help = "leave superpanels on, as cuDSS has them by default"}},
+    .exact = false,
+    .unavailable = gsofa::missing,
+    .create = gsofa::create,
+});

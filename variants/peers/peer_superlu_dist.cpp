@@ -1,0 +1,162 @@
+// peer_superlu_dist: the sequential symbolic factorization of SuperLU_DIST, routine symbfact.
+//
+// Li & Demmel 2003 (ACM TOMS 29): Gilbert-Peierls by columns with symmetric pruning and supernodal
+// traversal. Called as pdgssvx does, on a matrix that is already permuted, with relaxed supernodes
+// off (relax = 1): relaxation pads the lists and over-counts. Even so its U is a superset of the
+// fill on some nonsymmetric patterns: a supernode is a run of columns of L of equal structure, and
+// the upper triangle of its diagonal block is stored whole, whether U is full there or not
+// (g7jac040sc with METIS: 1,048,022 entries for 1,047,475). Hence not exact.
+// Encoding of its result: supernode k has columns xsup[k] .. xsup[k+1]-1, rows
+// lsub[xlsub[xsup[k]] ..xlsub[xsup[k]+1]) (with the diagonal block); column j of U has one segment
+// per entry of usub[xusub[j] .. xusub[j+1]), from that row to the last of its supernode.
+// Timed: symbfact alone. Its memory is its own.
+
+#include "common/variant.hpp"
+
+#ifdef GSOFA_HAVE_SUPERLU_DIST
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wpedantic"
+#pragma GCC diagnostic ignored "-Wconversion"
+#include <superlu_ddefs.h>
+#pragma GCC diagnostic pop
+
+#include "common/preprocess.hpp"
+#endif
+
+#include "variants/support/column_result.hpp"
+#include "variants/support/supernodes.hpp"
+
+namespace gsofa {
+namespace {
+
+#ifdef GSOFA_HAVE_SUPERLU_DIST
+
+std::size_t at(offset_t i) { return static_cast<std::size_t>(i); }
+
+class peer_superlu_dist final : public variant {
+ public:
+  ~peer_superlu_dist() override { release(); }
+
+  void prepare(const pattern_view& a, const run_settings& settings, execution&) override {
+    settings_ = settings;
+    n_ = a.n_rows;
+    const pattern columns = transpose(a);
+    narrow<int_t>(columns.nnz(), "nonzeros for SuperLU_DIST");
+    row_index_.assign(columns.col_idx.begin(), columns.col_idx.end());
+    begin_.assign(columns.row_ptr.begin(), columns.row_ptr.end() - 1);
+    end_.assign(columns.row_ptr.begin() + 1, columns.row_ptr.end());
+    values_.assign(columns.col_idx.size(), 1.0);
+    identity_.resize(at(n_));
+    for (index_t j = 0; j < n_; ++j) identity_[at(j)] = j;
+    const std::vector<index_t> parent = elimination_tree(symmetrized(a, diagonal::drop));
+    etree_.resize(at(n_));
+    for (index_t j = 0; j < n_; ++j) etree_[at(j)] = parent[at(j)] < 0 ? n_ : parent[at(j)];
+
+    set_default_options_dist(&options_);
+    options_.superlu_relax = 1;
+    options_.PrintStat = NO;
+    store_ = {static_cast<int_t>(row_index_.size()), values_.data(), row_index_.data(),
+              begin_.data(), end_.data()};
+    matrix_ = {SLU_NCP, SLU_D, SLU_GE, n_, n_, &store_};
+  }
+
+  void run(execution&) override {
+    release();
+    // symbfact allocates all arrays of persist_ and lists_.
+    held_ = true;
+    const int_t status =
+        symbfact(&options_, 0, &matrix_, identity_.data(), etree_.data(), &persist_, &lists_);
+    // symbfact returns minus the bytes it used; a positive number is what it could not get.
+    if (status > 0) throw budget_error("symbfact of SuperLU_DIST ran out of memory");
+  }
+
+  result collect(want_set wants) override {
+    pattern l;
+    pattern u;
+    l.n_rows = l.n_cols = u.n_rows = u.n_cols = n_;
+    const int_t supernodes = persist_.supno[n_ - 1] + 1;
+    for (int_t k = 0; k < supernodes; ++k) {
+      const int_t first = persist_.xsup[k];
+      for (int_t j = first; j < persist_.xsup[k + 1]; ++j) {
+        for (int_t p = lists_.xlsub[first]; p < lists_.xlsub[first + 1]; ++p) {
+          if (lists_.lsub[p] > j) l.col_idx.push_back(static_cast<index_t>(lists_.lsub[p]));
+        }
+        l.row_ptr.push_back(static_cast<offset_t>(l.col_idx.size()));
+        for (int_t p = lists_.xusub[j]; p < lists_.xusub[j + 1]; ++p) {
+          const int_t top = lists_.usub[p];
+          append(u, top, persist_.xsup[persist_.supno[top] + 1]);
+        }
+        append(u, first, j);
+        u.row_ptr.push_back(static_cast<offset_t>(u.col_idx.size()));
+      }
+    }
+    want_set found = wants;
+    if (wants.has(want::supernodes)) found |= want_set(want::counts) | want::pattern;
+    result out = detail::collect_columns(l, u, found);
+    if (wants.has(want::supernodes)) {
+      // Supernodes of U rows are not SuperLU_DIST's own, which are of L columns.
+      out.supernode_starts = detail::t3_post_pass(
+          out.u_row_counts, settings_.chunk_size,
+          [&](index_t s, index_t r) { return std::ranges::binary_search(out.l.row(s), r); });
+    }
+    if (!wants.has(want::pattern)) out.l = out.u = {};
+    if (!wants.has(want::counts)) out.l_row_counts = out.u_row_counts = {};
+    return out;
+  }
+
+ private:
+  static void append(pattern& u, int_t begin, int_t end) {
+    for (int_t i = begin; i < end; ++i) u.col_idx.push_back(static_cast<index_t>(i));
+  }
+  void release() {
+    if (!held_) return;
+    superlu_free_dist(persist_.xsup);
+    superlu_free_dist(persist_.supno);
+    symbfact_SubFree(&lists_);
+    persist_ = {};
+    lists_ = {};
+    held_ = false;
+  }
+
+  run_settings settings_;
+  index_t n_ = 0;
+  std::vector<int_t> row_index_, begin_, end_, identity_, etree_;
+  std::vector<double> values_;
+  superlu_dist_options_t options_{};
+  NCPformat store_{};
+  SuperMatrix matrix_{};
+  Glu_persist_t persist_{};
+  Glu_freeable_t lists_{};
+  bool held_ = false;
+};
+
+#endif
+
+std::optional<std::string> missing() {
+#ifdef GSOFA_HAVE_SUPERLU_DIST
+  return std::nullopt;
+#else
+  return "built without SuperLU_DIST (Debian: libsuperlu-dist-dev)";
+#endif
+}
+
+std::unique_ptr<variant> create() {
+#ifdef GSOFA_HAVE_SUPERLU_DIST
+  return std::make_unique<peer_superlu_dist>();
+#else
+  throw unavailable_error("peer_superlu_dist: " + *missing());
+#endif
+}
+
+}  // namespace
+}  // namespace gsofa
+
+GSOFA_REGISTER_VARIANT({
+    .name = "peer_superlu_dist",
+    .device = "peer",
+    .summary = "symbfact of SuperLU_DIST, sequential, without relaxed supernodes",
+    .citation = "Li & Demmel 2003; Grigori, Demmel & Li 2007; paper Figure 11",
+    .exact = false,
+    .unavailable = gsofa::missing,
+    .create = gsofa::create,
+});

@@ -1,0 +1,260 @@
+// peer_superlu_dist_parallel: the parallel symbolic factorization of SuperLU_DIST, symbfact_dist.
+//
+// Grigori, Demmel & Li 2007 (SIAM J. Sci. Comput. 29): domains and separators of a nested
+// dissection are mapped to processes by subtree to subcube; each finds the columns of L and rows of
+// U of its domain, then the processes below a separator share its vertices in blocks, mixing left-
+// and right-looking updates. It is meant to follow ParMETIS's nested dissection, whose separator
+// tree it takes as `sizes` and `fstVtxSep`. Here it gets the prepared order that all variants get
+// and a separator tree cut from the etree of A + A^T of that order
+// (variants/peers/separator_tree.hpp), so that fill and times compare with the other variants'.
+// Where the order is not a postorder of that etree (natural order), a postorder goes in as perm_c:
+// intermediate vertices of a fill path i -> ... -> j descend from min(i, j) in the etree, so a
+// postorder has the same fill paths, and the same totals. One rank is one process. The largest
+// power of two of ranks takes part for which no domain is empty; the others wait. With an empty
+// domain symbfact_dist 8.1.2 loses entries (order 9 on 8 ranks: 7 of 8 entries of L). Rows of A are
+// on the ranks in equal blocks before the run, as pdgssvx has them; the routine sends them to where
+// they belong. It has no relaxed supernodes, and its totals have been those of the fill wherever
+// they were compared, also where symbfact's are above. But they are totals only, and dense
+// separators are found by estimates: not exact. They are counted in Pslu_freeable_t: local
+// supernode s has columns xsup_beg_loc[s] .. xsup_end_loc[s]-1 and, at the local index globToLoc
+// mod maxNvtcsPProc of its first column, the rows lsub[xlsub[.] ..] of L with the diagonal block
+// and the columns usub[xusub[.] ..] of U right of the diagonal. Timed: symbfact_dist alone, from a
+// barrier to a barrier of all ranks; neither the separator tree nor the distribution of rows to
+// ranks. Its memory is its own.
+
+#include "common/variant.hpp"
+
+#ifdef GSOFA_HAVE_SUPERLU_DIST
+#define OMPI_SKIP_MPICXX 1
+#define MPICH_SKIP_MPICXX 1
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wpedantic"
+#pragma GCC diagnostic ignored "-Wconversion"
+#include <superlu_ddefs.h>
+#pragma GCC diagnostic pop
+
+#include <bit>
+#include <map>
+#include <mutex>
+#include <numeric>
+#include <span>
+
+#include "common/preprocess.hpp"
+#include "variants/peers/separator_tree.hpp"
+#endif
+
+#include "common/job.hpp"
+
+namespace gsofa {
+namespace {
+
+#ifdef GSOFA_HAVE_SUPERLU_DIST
+
+std::size_t at(offset_t i) { return static_cast<std::size_t>(i); }
+
+// symbfact_dist calls MPI even on one process, and threads of one process may each have a variant.
+std::mutex& one_at_a_time() {
+  static std::mutex lock;
+  return lock;
+}
+
+// The job, and MPI also in a process that no launcher started, which job leaves without; until the
+// process ends. The job comes first: once Open MPI is initialised, the environment names a
+// launcher.
+job& job_with_mpi() {
+  struct session {
+    session() {
+      int provided = MPI_THREAD_SINGLE;
+      MPI_Init_thread(nullptr, nullptr, MPI_THREAD_SERIALIZED, &provided);
+    }
+    ~session() {
+      int finalized = 0;
+      MPI_Finalized(&finalized);
+      if (finalized == 0) MPI_Finalize();
+    }
+  };
+  job& j = job::world();
+  int initialized = 0;
+  MPI_Initialized(&initialized);
+  if (initialized == 0) static const session alone;
+  return j;
+}
+
+// Collective: the communicator of the first `count` ranks of the job, MPI_COMM_NULL on the others.
+// It is made at the first call and lives until MPI ends, so that no destructor need be collective.
+MPI_Comm first_ranks(const job& j, int count) {
+  static std::map<int, MPI_Comm> made;
+  const auto [hit, absent] = made.try_emplace(count, MPI_COMM_NULL);
+  if (absent) {
+    MPI_Comm_split(MPI_COMM_WORLD, j.rank() < count ? 0 : MPI_UNDEFINED, j.rank(), &hit->second);
+  }
+  return hit->second;
+}
+
+class peer_superlu_dist_parallel final : public variant {
+ public:
+  ~peer_superlu_dist_parallel() override { release(); }
+
+  void prepare(const pattern_view& a, const run_settings&, execution& exec) override {
+    const std::scoped_lock lock(one_at_a_time());
+    const job& j = job_with_mpi();
+    n_ = a.n_rows;
+    ranks_ = static_cast<int>(std::bit_floor(static_cast<unsigned>(j.ranks())));
+    const std::vector<index_t> parent = elimination_tree(symmetrized(a, diagonal::drop));
+    const std::vector<index_t> order = postorder(parent);
+    position_.resize(at(n_));
+    identity_.resize(at(n_));
+    std::iota(identity_.begin(), identity_.end(), 0);
+    for (index_t k = 0; k < n_; ++k) position_[at(order[at(k)])] = k;
+    std::vector<index_t> postordered(at(n_), -1);
+    for (index_t v = 0; v < n_; ++v) {
+      if (parent[at(v)] >= 0) postordered[at(position_[at(v)])] = position_[at(parent[at(v)])];
+    }
+    auto tree = detail::cut_etree(postordered, ranks_);
+    const auto domains = [&] { return std::span(tree.size).first(at(ranks_)); };
+    while (ranks_ > 1 && std::ranges::count(domains(), 0) > 0) {
+      ranks_ /= 2;
+      tree = detail::cut_etree(postordered, ranks_);
+    }
+    const bool takes_part = j.rank() < ranks_;
+    comm_ = first_ranks(j, ranks_);
+    sizes_.assign(tree.size.begin(), tree.size.end());
+    first_.assign(tree.first.begin(), tree.first.end());
+    // As get_perm_c_parmetis allocates them: one entry more than there are nodes.
+    sizes_.push_back(0);
+    first_.push_back(0);
+    exec.derived["symbolic_ranks"] = ranks_;
+    exec.derived["largest_domain"] = *std::ranges::max_element(domains());
+    exec.derived["separator_vertices"] =
+        n_ - std::reduce(domains().begin(), domains().end(), offset_t{0});
+
+    if (takes_part) take_rows(a, j.rank());
+    set_default_options_dist(&options_);
+    options_.superlu_relax = 1;
+    options_.PrintStat = NO;
+    options_.ParSymbFact = YES;
+  }
+
+  void run(execution&) override {
+    if (comm_ == MPI_COMM_NULL) return;
+    const std::scoped_lock lock(one_at_a_time());
+    release();
+    superlu_dist_mem_usage_t usage{};
+    // Negative: minus the bytes it used; positive: those it had when it could get no more.
+    const float status =
+        symbfact_dist(&options_, ranks_, ranks_, &matrix_, position_.data(), identity_.data(),
+                      sizes_.data(), first_.data(), &found_, &comm_, &comm_, &usage);
+    held_ = true;
+    if (status > 0) throw budget_error("symbfact_dist of SuperLU_DIST ran out of memory");
+  }
+
+  result collect(want_set) override {
+    if (held_) {
+      count();
+      release();
+    }
+    job& j = job::world();
+    result out;
+    out.nnz_l = j.sum(nnz_l_);
+    out.nnz_u = j.sum(nnz_u_);
+    return out;
+  }
+
+ private:
+  // The rows of this rank: equal blocks of the rows of a.
+  void take_rows(const pattern_view& a, int rank) {
+    const auto bound = [&](int r) { return static_cast<index_t>(offset_t{n_} * r / ranks_); };
+    const index_t begin = bound(rank);
+    const index_t end = bound(rank + 1);
+    for (index_t i = begin; i < end; ++i) {
+      const auto row = a.row(i);
+      columns_.insert(columns_.end(), row.begin(), row.end());
+      row_begin_.push_back(narrow<int_t>(static_cast<offset_t>(columns_.size()),
+                                         "nonzeros of a rank for SuperLU_DIST"));
+    }
+    values_.assign(columns_.size(), 1.0);
+    store_ = {.nnz_loc = row_begin_.back(),
+              .m_loc = end - begin,
+              .fst_row = begin,
+              .nzval = values_.data(),
+              .rowptr = row_begin_.data(),
+              .colind = columns_.data()};
+    matrix_ = {SLU_NR_loc, SLU_D, SLU_GE, n_, n_, &store_};
+  }
+
+  // Entries of L and U that this rank has found: those below and right of each diagonal entry.
+  void count() {
+    nnz_l_ = nnz_u_ = 0;
+    const int_t supernodes = found_.supno_loc[found_.nvtcs_loc];
+    for (int_t s = 0; s < supernodes; ++s) {
+      const int_t begin = found_.xsup_beg_loc[s];
+      const int_t end = found_.xsup_end_loc[s];
+      const int_t local = found_.globToLoc[begin] % found_.maxNvtcsPProc;
+      const auto beyond = [&](const int_t* list, const int_t* starts) {
+        offset_t entries = 0;
+        for (int_t p = starts[local]; p < starts[local + 1]; ++p) {
+          entries += std::clamp(list[p] - begin, int_t{0}, end - begin);
+        }
+        return entries;
+      };
+      nnz_l_ += beyond(found_.lsub, found_.xlsub);
+      nnz_u_ += beyond(found_.usub, found_.xusub) + (end - begin);
+    }
+  }
+
+  void release() {
+    if (!held_) return;
+    for (int_t* p : {found_.xlsub, found_.lsub, found_.xusub, found_.usub, found_.supno_loc,
+                     found_.xsup_beg_loc, found_.xsup_end_loc, found_.globToLoc}) {
+      if (p != nullptr) superlu_free_dist(p);
+    }
+    found_ = {};
+    held_ = false;
+  }
+
+  index_t n_ = 0;
+  int ranks_ = 1;
+  MPI_Comm comm_ = MPI_COMM_NULL;
+  std::vector<int_t> row_begin_{0}, columns_;
+  std::vector<double> values_;
+  std::vector<int_t> position_, identity_, sizes_, first_;
+  superlu_dist_options_t options_{};
+  NRformat_loc store_{};
+  SuperMatrix matrix_{};
+  Pslu_freeable_t found_{};
+  bool held_ = false;
+  offset_t nnz_l_ = 0, nnz_u_ = 0;
+};
+
+#endif
+
+std::optional<std::string> missing() {
+#ifdef GSOFA_HAVE_SUPERLU_DIST
+  if (built_with_mpi()) return std::nullopt;
+  return "built without MPI (Debian: libopenmpi-dev openmpi-bin)";
+#else
+  return "built without SuperLU_DIST (Debian: libsuperlu-dist-dev)";
+#endif
+}
+
+std::unique_ptr<variant> create() {
+#ifdef GSOFA_HAVE_SUPERLU_DIST
+  if (!missing()) return std::make_unique<peer_superlu_dist_parallel>();
+#endif
+  throw unavailable_error("peer_superlu_dist_parallel: " + *missing());
+}
+
+}  // namespace
+}  // namespace gsofa
+
+GSOFA_REGISTER_VARIANT({
+    .name = "peer_superlu_dist_parallel",
+    .device = "peer",
+    .summary = "symbfact_dist of SuperLU_DIST on a power of two of the ranks of an MPI job",
+    .citation = "Grigori, Demmel & Li 2007; paper Figure 12",
+    .gives = {},
+    .exact = false,
+    .distributed = true,
+    .unavailable = gsofa::missing,
+    .create = gsofa::create,
+});
