@@ -1,5 +1,7 @@
 #include "common/variant.hpp"
 
+#include <fnmatch.h>
+
 #include <algorithm>
 #include <charconv>
 #include <utility>
@@ -75,7 +77,9 @@ constinit const detail::registration* registrations = nullptr;
 
 std::vector<variant_info> describe_all() {
   std::vector<variant_info> variants;
-  for (const auto* r = registrations; r != nullptr; r = r->next) variants.push_back(r->describe());
+  for (const auto* r = registrations; r != nullptr; r = r->next) {
+    for (std::size_t k = 0; k < r->count; ++k) variants.push_back(r->describe(k));
+  }
   std::ranges::sort(variants, {}, &variant_info::name);
   const auto twice = std::ranges::adjacent_find(variants, {}, &variant_info::name);
   if (twice != variants.end()) {
@@ -131,10 +135,24 @@ const variant_info& find_variant(const std::string& name) {
                     " (`gsofa list` shows all)");
 }
 
+std::vector<const variant_info*> find_variants(const std::string& name_or_pattern) {
+  if (name_or_pattern.find_first_of("*?[") == std::string::npos) {
+    return {&find_variant(name_or_pattern)};
+  }
+  std::vector<const variant_info*> found;
+  for (const auto& v : registry()) {
+    if (fnmatch(name_or_pattern.c_str(), v.name.c_str(), 0) == 0) found.push_back(&v);
+  }
+  if (found.empty()) {
+    throw input_error("no variant matches '" + name_or_pattern + "' (`gsofa list` shows all)");
+  }
+  return found;
+}
+
 namespace detail {
 
-bool register_variant(registration& variant) noexcept {
-  variant.next = std::exchange(registrations, &variant);
+bool register_variants(registration& variants) noexcept {
+  variants.next = std::exchange(registrations, &variants);
   return true;
 }
 

@@ -71,6 +71,9 @@ struct option_spec {
   std::int64_t minimum = 0;
   std::int64_t maximum = std::int64_t{1} << 62;
   std::vector<std::string> choices{};
+  /// Values that tests take in turn, those among them that go by the rare ways through the code;
+  /// empty: the default.
+  std::vector<std::string> tested{};
 
   [[nodiscard]] std::string type_name() const;  ///< "bool", "int" or "choice"
 };
@@ -106,6 +109,7 @@ struct run_settings {
   option_set options;
   want_set wants = want::counts;
   int threads = 1;           ///< host threads the variant may use
+  bool runs_once = false;    ///< run() is called once: nothing is prepared that repays later
   index_t chunk_size = 128;  ///< supernodes never cross a multiple of it; 0: unlimited
   checkpoint_settings checkpoint{};
 };
@@ -171,22 +175,30 @@ const std::vector<variant_info>& all_variants();
 /// Looks a variant up by name; throws input_error that suggests the nearest names.
 const variant_info& find_variant(const std::string& name);
 
+/// The variants that a shell pattern such as gpu_maxid* matches, or the one of this name; throws
+/// input_error where there is none.
+std::vector<const variant_info*> find_variants(const std::string& name_or_pattern);
+
 namespace detail {
-/// A registered variant, in static storage. Descriptions take memory, the lack of which cannot be
-/// reported before main() begins: they are made when the registry is first asked.
+/// Registered variants 0 .. count - 1 of one file, in static storage. Descriptions take memory, the
+/// lack of which cannot be reported before main() begins: they are made when the registry is first
+/// asked.
 struct registration {
-  variant_info (*describe)();
+  variant_info (*describe)(std::size_t k);
+  std::size_t count = 1;
   const registration* next = nullptr;
 };
-/// Adds a variant while static objects are initialised.
-bool register_variant(registration& variant) noexcept;
+/// Adds variants while static objects are initialised.
+bool register_variants(registration& variants) noexcept;
 }  // namespace detail
 
 }  // namespace gsofa
 
 /// Registers the variant described by a variant_info expression; the last line of a variant file.
-#define GSOFA_REGISTER_VARIANT(...)                                  \
-  static constinit ::gsofa::detail::registration gsofa_registration{ \
-      []() -> ::gsofa::variant_info { return __VA_ARGS__; }};        \
-  [[maybe_unused]] static const bool gsofa_registered =              \
-      ::gsofa::detail::register_variant(gsofa_registration)
+#define GSOFA_REGISTER_VARIANT(...) \
+  GSOFA_REGISTER_VARIANTS(1, [](std::size_t) -> ::gsofa::variant_info { return __VA_ARGS__; })
+/// Registers the variants describe(0) .. describe(count - 1), rows of a table.
+#define GSOFA_REGISTER_VARIANTS(count, ...)                                                \
+  static constinit ::gsofa::detail::registration gsofa_registration{__VA_ARGS__, (count)}; \
+  [[maybe_unused]] static const bool gsofa_registered =                                    \
+      ::gsofa::detail::register_variants(gsofa_registration)

@@ -50,6 +50,20 @@ TEST_CASE("a mistyped variant name is answered with the nearest") {
                        input_error);
 }
 
+TEST_CASE("variants are found by shell patterns") {
+  const auto names = [](const std::string& pattern) {
+    std::vector<std::string> found;
+    for (const variant_info* v : find_variants(pattern)) found.push_back(v->name);
+    return found;
+  };
+  CHECK(names("cpu_fill?") == std::vector<std::string>{"cpu_fill1", "cpu_fill2"});
+  CHECK(names("cpu_fill1") == std::vector<std::string>{"cpu_fill1"});
+  CHECK(names("gpu_*").size() >= 12);
+  CHECK_THROWS_WITH_AS(names("tpu_*"), "no variant matches 'tpu_*' (`gsofa list` shows all)",
+                       input_error);
+  CHECK_THROWS_AS(names("tpu"), input_error);
+}
+
 TEST_CASE("want sets") {
   want_set w = want_set(want::counts) | want::digest;
   CHECK(w.has(want::counts));

@@ -86,7 +86,9 @@ std::vector<check_tally> choose_variants(const check_options& options) {
   if (options.variants.empty()) {
     for (const auto& v : all_variants()) chosen.push_back(&v);
   }
-  for (const auto& name : options.variants) chosen.push_back(&find_variant(name));
+  for (const auto& name : options.variants) {
+    for (const auto* v : find_variants(name)) chosen.push_back(v);
+  }
   std::vector<check_tally> tallies;
   bool known = options.setting.empty();
   for (const auto* v : chosen) {

@@ -183,11 +183,7 @@ run_settings settings_for(const variant_info& info, const analysis_options& opti
     s.options.set(info.options, budget->name, std::to_string(options.memory_budget_mb));
   }
   s.wants = want::counts;
-  // Recording launches repays from the second run on; here there is one.
-  if (std::ranges::find(info.options, "recorded_launches", &option_spec::name) !=
-      info.options.end()) {
-    s.options.set(info.options, "recorded_launches", "false");
-  }
+  s.runs_once = true;
   if (options.factors) s.wants |= want::pattern;
   if (options.supernodes) s.wants |= want::supernodes;
   s.threads = options.threads > 0

@@ -57,8 +57,9 @@ std::vector<const variant_info*> choose(const std::vector<std::string>& names) {
     }
   }
   for (const auto& name : names) {
-    const variant_info* v = &find_variant(name);
-    if (std::ranges::find(chosen, v) == chosen.end()) chosen.push_back(v);
+    for (const auto* v : find_variants(name)) {
+      if (std::ranges::find(chosen, v) == chosen.end()) chosen.push_back(v);
+    }
   }
   return chosen;
 }

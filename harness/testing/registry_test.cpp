@@ -1,7 +1,9 @@
 #include <doctest/doctest.h>
 
 #include <filesystem>
-#include <set>
+#include <fstream>
+#include <iterator>
+#include <map>
 #include <string>
 
 #include "common/variant.hpp"
@@ -10,24 +12,41 @@ using namespace gsofa;
 
 namespace {
 
-// Variant files of a folder, by name without suffix.
-std::set<std::string> variant_files(const std::string& folder) {
-  std::set<std::string> names;
-  const auto path = std::filesystem::path(GSOFA_SOURCE_DIR) / folder;
-  for (const auto& file : std::filesystem::directory_iterator(path)) {
-    const std::string name = file.path().filename().string();
-    if (name.ends_with(".cpp") && !name.ends_with("_test.cpp")) names.insert(file.path().stem());
+namespace fs = std::filesystem;
+
+std::string contents(const fs::path& file) {
+  std::ifstream in(file);
+  return {std::istreambuf_iterator<char>(in), {}};
+}
+
+// The tables of variants/README.md: file by name of the variant. Rows are `| name | ... |
+// [file](file) |`.
+std::map<std::string, std::string> table_of_variants() {
+  std::ifstream in(fs::path(GSOFA_SOURCE_DIR) / "variants/README.md");
+  std::map<std::string, std::string> files;
+  for (std::string line; std::getline(in, line);) {
+    if (!line.starts_with("| `")) continue;
+    const std::string name = line.substr(3, line.find('`', 3) - 3);
+    const std::size_t open = line.rfind('(');
+    CHECK_MESSAGE(files.emplace(name, line.substr(open + 1, line.rfind(')') - open - 1)).second,
+                  name);
   }
-  return names;
+  return files;
 }
 
 }  // namespace
 
-TEST_CASE("one file is one variant, named like it") {
-  std::set<std::string> honest, planted;
-  for (const auto& v : all_variants()) (v.planted.empty() ? honest : planted).insert(v.name);
-  CHECK(honest == variant_files("variants"));
-  CHECK(planted == variant_files("variants/planted"));
+TEST_CASE("variants/README.md has each variant and the file that registers it") {
+  std::map<std::string, std::string> files = table_of_variants();
+  for (const auto& v : all_variants()) {
+    CAPTURE(v.name);
+    REQUIRE_MESSAGE(files.contains(v.name), "variants/README.md lacks a row for it");
+    const std::string text = contents(fs::path(GSOFA_SOURCE_DIR) / "variants" / files[v.name]);
+    CHECK(text.find('"' + v.name + '"') != std::string::npos);
+    CHECK(text.find("GSOFA_REGISTER_VARIANT") != std::string::npos);
+    files.erase(v.name);
+  }
+  for (const auto& [name, file] : files) FAIL_CHECK("not a variant: " << name);
 }
 
 TEST_CASE("every variant describes itself") {

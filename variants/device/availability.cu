@@ -1,9 +1,7 @@
 // Whether there is a GPU to run on.
 
-#include "variants/device/gpu_variants.hpp"
-#include "variants/device/simt.hpp"
-
-#if defined(GSOFA_GPU)
+#include "common/error.hpp"
+#include "variants/device/gpu_variant.hpp"
 
 namespace gsofa::gpu {
 
@@ -18,13 +16,15 @@ std::optional<std::string> unavailable() {
     return std::string("no usable CUDA device: ") + cudaGetErrorString(status);
   }();
   return reason;
-#else
+#elif defined(GSOFA_EMULATE_GPU)
   return std::nullopt;
+#else
+  return "built without CUDA (nvcc was not found)";
 #endif
 }
 
 std::optional<std::string> unavailable_to_races() {
-#if !defined(__CUDACC__)
+#if defined(GSOFA_EMULATE_GPU)
   if (!simt::emulator::switches_at_accesses()) {
     return "the emulator does not switch threads at loads and stores here";
   }
@@ -32,6 +32,15 @@ std::optional<std::string> unavailable_to_races() {
   return unavailable();
 }
 
-}  // namespace gsofa::gpu
+option_spec memory_budget_option() {
+  return {.name = "memory_budget_mb",
+          .default_value = std::int64_t{0},
+          .help = "device memory for everything but the matrix, MiB; 0: 3/4 of what is free",
+          .minimum = 0,
+          .maximum = 1 << 20,
+          .tested = {"40"}};
+}
 
-#endif
+void refuse() { throw unavailable_error("GPU variant: " + unavailable().value_or("no GPU code")); }
+
+}  // namespace gsofa::gpu

@@ -127,7 +127,7 @@ GSOFA_KERNEL void rows_kernel(Rows rows, index_t first, index_t count, const off
   }
 }
 
-/// The paper's two-phase supernode detection (Section 5, Figure 7) for the rows of a batch, the
+/// The paper's two-phase supernode detection (Section 5, Figure 8) for the rows of a batch, the
 /// calling block's piece being the `number`-th of `piece` rows. Phase I: a bitmap of the rows whose
 /// U count is one less than their predecessor's, and a queue of the others, the leaders, both in
 /// shared memory. Phase II: each leader follows the set bits and tests L(s, r); where the test

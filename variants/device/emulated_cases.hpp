@@ -4,7 +4,6 @@
 
 #include <doctest/doctest.h>
 
-#include <map>
 #include <string>
 #include <utility>
 #include <vector>
@@ -52,31 +51,16 @@ inline std::string fault(variant& v, const subject& s, const run_settings& setti
   return "";
 }
 
-/// Settings number k of a variant: each option takes a value from a list that goes with its name.
+/// Settings number k of a variant: each option takes one of the values that its specification has
+/// for tests.
 inline run_settings settings_for(const variant_info& info, std::uint64_t k) {
-  static const std::map<std::string, std::vector<std::string>> values{
-      {"concurrent_sources", {"0", "1", "3", "7"}},
-      {"queue_entries", {"1", "2", "3", "31", "32", "33", "64"}},
-      {"warps_per_block", {"1", "2", "3", "5"}},
-      {"window", {"65534", "1", "2", "7", "20"}},
-      {"lanes_per_frontier", {"auto", "4", "8", "16", "32"}},
-      {"sources_per_group", {"auto", "8", "16", "32"}},
-      {"panel_width", {"64", "8", "1", "3", "16", "33", "2", "5"}},
-      {"warp_positions", {"256", "0", "6", "15"}},
-      {"few_panels", {"0", "-1", "3"}},
-      {"search_after_us", {"0", "1", "-1"}},
-      {"recorded_launches", {"true", "false"}},
-      {"cluster_positions", {"2048", "0", "20"}},
-      {"blocks_per_cluster", {"4", "1", "3"}},
-      {"most_positions", {"0", "0", "0", "9"}},
-      {"memory_budget_mb", {"40"}}};
   run_settings settings;
   settings.options = option_set(info.options);
   settings.wants = info.gives;
   settings.chunk_size = static_cast<index_t>(k % 5);
   for (const auto& option : info.options) {
-    const auto& list = values.at(option.name);
-    settings.options.set(info.options, option.name, list[k % list.size()]);
+    const auto& list = option.tested;
+    if (!list.empty()) settings.options.set(info.options, option.name, list[k % list.size()]);
     k = k * 7 + 3;
   }
   return settings;

@@ -1,5 +1,7 @@
-// The GPU variants on the emulator with threads switched at loads and stores, in a program of its
-// own: gsofa_interleaved_tests. $GSOFA_INTERLEAVED_PATTERNS: random patterns for each variant.
+// labels: oracle
+// program: interleaved
+// The GPU variants on the emulator with threads switched at loads and stores.
+// $GSOFA_INTERLEAVED_PATTERNS: random patterns for each variant.
 #include <doctest/doctest.h>
 
 #include <cstdlib>
@@ -7,6 +9,7 @@
 
 #include "variants/device/emulated_cases.hpp"
 #include "variants/device/simt.hpp"
+#include "variants/panels/gpu_panels.hpp"
 
 using namespace gsofa;
 using namespace gsofa::testing;
@@ -77,6 +80,24 @@ TEST_CASE("GPU variants agree with the row union when threads are switched at lo
   check_gpu_variants(patterns, [](std::size_t k) {
     return std::make_unique<interleaving>(2 + static_cast<unsigned>(k % 3) * 7);
   });
+}
+
+TEST_CASE("panels eliminated by warps, blocks and clusters agree with it too") {
+  const auto patterns = subjects(8, 40);
+  const variant_info& info = find_variant("gpu_bitmap_panels");
+  for (std::size_t k = 0; k < patterns.size(); ++k) {
+    CAPTURE(patterns[k].name);
+    simt::emulator::set_seed(k);
+    const interleaving on(2 + static_cast<unsigned>(k % 3) * 7);
+    gpu::panel_tuning tuning;
+    tuning.elimination.warp_positions = std::vector<index_t>{256, 0, 6, 15}[k % 4];
+    tuning.elimination.warps_per_block = static_cast<int>(1 + k % 5);
+    tuning.elimination.cluster_positions = k % 3 == 0 ? 0 : 20;
+    tuning.elimination.few_panels = 0;
+    execution exec;
+    const auto v = gpu::make_bitmap_panels(tuning);
+    CHECK(fault(*v, patterns[k], settings_for(info, k), exec) == "");
+  }
 }
 
 TEST_CASE("the distributed engine agrees with it too") {

@@ -1,6 +1,6 @@
 // cpu_fill2_parallel: fill2 with the sources spread over host threads.
 //
-// The paper's CPU baseline (Section 7, Figure 9: 42 cores of a Summit node): sources of fill2 are
+// The paper's CPU baseline (Section 7, Figure 10: 42 cores of a Summit node): sources of fill2 are
 // independent, so each thread takes the next few rows and searches them alone.
 // Arrays: as cpu_fill2, one set per thread. Late rows cost far more than early ones (the paper's
 // Figure 4), hence small ranges from a shared counter, the expensive end first.
@@ -47,7 +47,7 @@ GSOFA_REGISTER_VARIANT({
     .name = "cpu_fill2_parallel",
     .device = "cpu",
     .summary = "fill2 with one source per host thread at a time",
-    .citation = "paper Section 7, Figure 9 (the parallel CPU baseline)",
+    .citation = "paper Section 7, Figure 10 (the parallel CPU baseline)",
     .options = {{.name = "sources_per_range",
                  .default_value = std::int64_t{16},
                  .help = "consecutive sources that a thread takes at a time",

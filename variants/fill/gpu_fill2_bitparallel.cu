@@ -1,13 +1,15 @@
-// fill2 on 8, 16 or 32 consecutive sources at once, one bit each: see bitparallel_kernel.
+// gpu_fill2_bitparallel: fill2 on 8 to 32 consecutive sources at once, a bit each.
+//
+// A block per group of sources; thresholds ascend over the union of their rows; barren thresholds
+// are told apart a tile at a time. Cost: 1 to 4 bytes per vertex and block, |V|/8 bytes per source.
 
-#include "variants/device/simt.hpp"
+#include "variants/device/gpu_variant.hpp"
 
 #if defined(GSOFA_GPU)
 
 #include <limits>
 
 #include "variants/device/batch_rows.hpp"
-#include "variants/device/gpu_variants.hpp"
 #include "variants/support/counting.hpp"
 
 namespace gsofa::gpu {
@@ -439,8 +441,33 @@ class fill2_bitparallel final : public variant {
 
 }  // namespace
 
-std::unique_ptr<variant> make_fill2_bitparallel() { return std::make_unique<fill2_bitparallel>(); }
-
 }  // namespace gsofa::gpu
 
 #endif
+
+GSOFA_REGISTER_VARIANT({
+    .name = "gpu_fill2_bitparallel",
+    .device = "gpu",
+    .summary = "fill2 on 8 to 32 consecutive sources at once, one bit each",
+    .citation = "Rose & Tarjan 1978; bit-parallel search as in Then et al. 2014",
+    .options = {{.name = "warps_per_block",
+                 .default_value = std::int64_t{32},
+                 .help = "warps of a block",
+                 .minimum = 1,
+                 .maximum = 32,
+                 .tested = {"1", "2", "3", "5"}},
+                {.name = "queue_entries",
+                 .default_value = std::int64_t{1024},
+                 .help = "entries of each of a block's two search queues",
+                 .minimum = 1,
+                 .maximum = 8192,
+                 .tested = {"1", "2", "3", "31", "32", "33", "64"}},
+                {.name = "sources_per_group",
+                 .default_value = std::string("auto"),
+                 .help = "sources searched together, a bit each; auto: by order and mean degree",
+                 .choices = {"auto", "8", "16", "32"},
+                 .tested = {"auto", "8", "16", "32"}},
+                gsofa::gpu::memory_budget_option()},
+    .unavailable = gsofa::gpu::unavailable,
+    .create = GSOFA_GPU_CREATE(fill2_bitparallel),
+});

@@ -1,22 +1,28 @@
-// fill2 with one source per thread: the straightforward port that the paper compares with
-// (Section 7, Figure 9: "every allocated thread to work in a source as long as the GPU memory is
-// sufficient").
+// gpu_fill2_naive: fill2 with one source per thread.
 //
-// Each thread searches its source alone, with the strictly ascending thresholds of fill2 (Rose &
-// Tarjan 1978): from threshold t it runs through vertices below t that no earlier threshold
-// reached; every unreached w > t next to them is a fill-in.
+// The straightforward port that the paper compares with (Section 7, Figure 10: "every allocated
+// thread to work in a source as long as the GPU memory is sufficient"): as many sources as memory
+// allows, each searched by one thread with its own threshold scan.
+//
+// A thread searches its source with the strictly ascending thresholds of fill2 (Rose & Tarjan
+// 1978): from threshold t it runs through vertices below t that no earlier threshold reached; every
+// unreached w > t next to them is a fill-in.
 //
 // Encoding, per thread (slot of the batch): reached, |V| entries, source + 1 that last reached the
 // vertex; fill, |V| entries, source + 1 if (source, vertex) is in L+U; stack, |V| vertices.
+// Cost: 12|V| bytes per concurrent source.
+//
+// planted_gpu_shared_stack is deliberately wrong: the threads 2k and 2k + 1 have one stack between
+// them and nothing that keeps them apart. It is right as long as one runs at a time from its begin
+// to its end, as between two barriers of the emulator that switches threads at barriers only.
 
-#include "variants/device/simt.hpp"
+#include "variants/device/gpu_variant.hpp"
 
 #if defined(GSOFA_GPU)
 
 #include <limits>
 
 #include "variants/device/batch_rows.hpp"
-#include "variants/device/gpu_variants.hpp"
 #include "variants/support/counting.hpp"
 
 namespace gsofa::gpu {
@@ -86,7 +92,7 @@ GSOFA_KERNEL void fill2_kernel(naive_view b) {
 
 class fill2_naive final : public variant {
  public:
-  explicit fill2_naive(const fill2_naive_config& config) : config_(config) {}
+  explicit fill2_naive(bool shared_stack) : shared_stack_(shared_stack) {}
 
   void prepare(const pattern_view& a, const run_settings& settings, execution& exec) override {
     n_ = a.n_rows;
@@ -133,7 +139,7 @@ class fill2_naive final : public variant {
                          rows_.l_counts(),
                          rows_.u_counts(),
                          edges_.data(),
-                         config_.shared_stack};
+                         shared_stack_};
       constexpr int threads = 64;
       launch(fill2_kernel, (sources - 1) / threads + 1, threads, 0, b);
       synchronize();
@@ -153,7 +159,7 @@ class fill2_naive final : public variant {
   result collect(want_set wants) override { return rows_.collect(wants); }
 
  private:
-  fill2_naive_config config_;
+  bool shared_stack_;
   index_t n_ = 0;
   index_t concurrent_ = 0;
   memory_budget budget_;
@@ -165,10 +171,29 @@ class fill2_naive final : public variant {
 
 }  // namespace
 
-std::unique_ptr<variant> make_fill2_naive(const fill2_naive_config& config) {
-  return std::make_unique<fill2_naive>(config);
-}
-
 }  // namespace gsofa::gpu
 
 #endif
+
+GSOFA_REGISTER_VARIANTS(2, [](std::size_t k) -> gsofa::variant_info {
+  using namespace gsofa::gpu;
+  const bool planted = k == 1;
+  return {
+      .name = planted ? "planted_gpu_shared_stack" : "gpu_fill2_naive",
+      .device = "gpu",
+      .summary = planted ? "deliberately wrong: neighbouring threads share a stack on the GPU"
+                         : "fill2 with one source per thread",
+      .citation = "paper Section 7, Figure 10",
+      .options = {{.name = "concurrent_sources",
+                   .default_value = std::int64_t{0},
+                   .help = "sources (threads) at a time; 0: as many as the memory holds",
+                   .minimum = 0,
+                   .maximum = gsofa::max_index,
+                   .tested = {"0", "1", "3", "7"}},
+                  memory_budget_option()},
+      .planted = planted ? "neighbouring threads share a stack on the GPU" : "",
+      .unavailable = planted ? unavailable_to_races : unavailable,
+      .create =
+          planted ? GSOFA_GPU_CREATE(fill2_naive, true) : GSOFA_GPU_CREATE(fill2_naive, false),
+  };
+});

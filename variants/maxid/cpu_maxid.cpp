@@ -1,9 +1,9 @@
 // cpu_maxid: the paper's relaxed algorithm with maxId and revisits, on host threads.
 //
 // What the GPU variants do, runnable and checkable everywhere: batches of #C sources share one
-// frontier queue, levels are synchronous, maxId falls by atomic minima (paper Section 4, Figures 5
-// and 6, multi-source traversal with a combined queue). Supernodes by the paper's two-phase
-// detection (Section 5, Figure 7).
+// frontier queue, levels are synchronous, maxId falls by atomic minima (paper Section 4, Figures 6
+// and 7, multi-source traversal with a combined queue). Supernodes by the paper's two-phase
+// detection (Section 5, Figure 8).
 // Invariants and the encoding of maxId, fill and the queue: variants/maxid/maxid.hpp.
 // Cost: every improvement of maxId of a vertex that is no fill-in yet costs a visit of its
 // neighbours; memory 4|V|#C for fill, at most 4|V|#C for maxId, 8 bytes per queued frontier.
@@ -57,13 +57,13 @@ GSOFA_REGISTER_VARIANT({
     .name = "cpu_maxid",
     .device = "cpu",
     .summary = "the paper's maxId algorithm with revisits and a combined frontier queue",
-    .citation = "paper Sections 4 and 5, Figures 5 to 7",
+    .citation = "paper Sections 4 and 5, Figures 6 to 8",
     .options = {{.name = "line_9_5",
                  .default_value = false,
-                 .help = "test fill(w) before lowering maxId(w) (paper Figure 19)"},
+                 .help = "test fill(w) before lowering maxId(w) (paper Figure 20)"},
                 {.name = "range_reuse",
                  .default_value = true,
-                 .help = "value windows instead of re-initialising maxId (paper Figure 12)"},
+                 .help = "value windows instead of re-initialising maxId (paper Figure 14)"},
                 {.name = "bubble_removal",
                  .default_value = true,
                  .help = "maxId of source s has s entries instead of |V| (paper Section 6)"},

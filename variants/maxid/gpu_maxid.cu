@@ -1,12 +1,21 @@
-// gpu_maxid and its ablations: batches of consecutive sources, smallest first, on one GPU.
+// gpu_maxid: the paper's algorithm with all its optimisations, and its ablations, a row of a table
+// each: batches of consecutive sources, smallest first, on one GPU.
+//
+// Many sources at once share one frontier queue of (vertex, source slot); a warp expands a
+// frontier; maxId falls by atomicMin; value windows instead of re-initialisation; maxId arrays of
+// s entries; one arena for maxId, fill and the queues; queues spill to host memory; line 9.5 off.
+// Cost: 4|V|#C bytes of fill, at most 4|V|#C of maxId, 16 bytes per queue place.
+// The algorithm: relax.cuh; the encoding of every array: batch.cuh.
 
-#include "variants/device/simt.hpp"
+#include "variants/maxid/maxid_search.hpp"
+
+#include <array>
 
 #if defined(GSOFA_GPU)
 
 #include <limits>
 
-#include "variants/maxid/maxid_search.hpp"
+#include "variants/device/batch_rows.hpp"
 
 namespace gsofa::gpu {
 
@@ -57,10 +66,151 @@ class maxid_variant final : public variant {
 
 }  // namespace
 
-std::unique_ptr<variant> make_maxid(const maxid_config& config) {
-  return std::make_unique<maxid_variant>(config);
-}
-
 }  // namespace gsofa::gpu
 
 #endif
+
+namespace gsofa::gpu {
+
+std::vector<option_spec> maxid_options() {
+  return {{.name = "concurrent_sources",
+           .default_value = std::int64_t{0},
+           .help = "sources per batch (#C); 0: chosen by the order of the matrix",
+           .minimum = 0,
+           .maximum = max_index,
+           .tested = {"0", "1", "3", "7"}},
+          {.name = "queue_entries",
+           .default_value = std::int64_t{0},
+           .help = "entries of each frontier queue; 0: what the budget leaves",
+           .minimum = 0,
+           .maximum = std::int64_t{1} << 31,
+           .tested = {"1", "2", "3", "31", "32", "33", "64"}},
+          {.name = "warps_per_block",
+           .default_value = std::int64_t{8},
+           .help = "warps of a block",
+           .minimum = 1,
+           .maximum = 32,
+           .tested = {"1", "2", "3", "5"}},
+          {.name = "lanes_per_frontier",
+           .default_value = std::string("auto"),
+           .help = "lanes that expand a frontier; 32 is the paper's warp, auto goes by mean degree",
+           .choices = {"auto", "4", "8", "16", "32"},
+           .tested = {"auto", "4", "8", "16", "32"}},
+          memory_budget_option()};
+}
+
+namespace {
+
+struct ablation {
+  const char* name;
+  const char* summary;  // of a planted one: the fault
+  const char* citation;
+  maxid_config config;
+  const char* option = nullptr;  // one whose default differs
+  std::int64_t value = 0;
+};
+
+constexpr std::array ablations{
+    ablation{"gpu_maxid",
+             "the paper's maxId algorithm, all optimisations on, line 9.5 off",
+             "paper Sections 4 to 6, Figures 5 to 9",
+             {}},
+    // Saves atomics on vertices that are fill-ins already, costs a load on all others.
+    ablation{"gpu_maxid_line95",
+             "gpu_maxid with line 9.5: fill is tested before maxId",
+             "paper Section 4, Figure 20",
+             {.line_9_5 = true}},
+    // Without value windows every batch begins by setting its maxId arrays to infinity.
+    ablation{"gpu_maxid_no_range_reuse",
+             "gpu_maxid that re-initialises maxId for every batch",
+             "paper Section 4, Figure 14",
+             {.range_reuse = false}},
+    // Entries at and above the source are never used: the bubble.
+    ablation{"gpu_maxid_no_bubble_removal",
+             "gpu_maxid with |V| maxId entries per source",
+             "paper Section 6",
+             {.bubble_removal = false}},
+    // The queues never take what maxId does not need yet: they stay as small as the last batch
+    // needs.
+    ablation{"gpu_maxid_no_dynamic_allocation",
+             "gpu_maxid with a fixed division of memory",
+             "paper Section 6, Figure 15",
+             {.dynamic_allocation = false}},
+    // Nothing needs to be spilled; a budget is met by fewer concurrent sources alone.
+    ablation{"gpu_maxid_no_external_frontier",
+             "gpu_maxid with queues of |V|#C entries, none spilled",
+             "paper Section 6, Tables 2 and 3",
+             {.external_frontier = false}},
+    // A block serves one source at a time from its queue, instead of all warps a combined one.
+    ablation{"gpu_maxid_separate_queues",
+             "gpu_maxid with one frontier queue per source",
+             "paper Section 4 (combined frontierQueue)",
+             {.separate_queues = true}},
+    // Per level a scan of the frontiers' degrees gives every edge a place, a selection packs them.
+    ablation{"gpu_maxid_scan_enqueue",
+             "gpu_maxid with prefix sums (CUB) instead of atomic enqueues",
+             "paper Section 4 (atomic enqueue)",
+             {.scan_enqueue = true}},
+    // Each lane walks its own adjacency list; places in the queue are taken lane by lane.
+    ablation{"gpu_maxid_thread_centric",
+             "gpu_maxid with a thread instead of a warp per frontier",
+             "paper Section 4",
+             {.thread_centric = true}},
+    // Between a load and a store another thread's minimum can be overwritten.
+    ablation{"planted_gpu_lost_update",
+             "minima of maxId get lost on the GPU",
+             "paper Section 4 (atomicMin)",
+             {.lose_updates = true}},
+    // All batches share one value window. Batches are of four sources.
+    ablation{"planted_gpu_stale_window",
+             "maxId values of the batch before are taken for valid on the GPU",
+             "paper Section 4, Figure 14",
+             {.stale_windows = true},
+             "concurrent_sources",
+             4},
+    // What the queues could not hold is not searched. The queues have two entries.
+    ablation{"planted_gpu_dropped_spill",
+             "spilled frontiers are forgotten on the GPU",
+             "paper Section 6",
+             {.drop_spills = true},
+             "queue_entries",
+             2},
+};
+
+template <std::size_t K>
+std::unique_ptr<variant> create() {
+#if defined(GSOFA_GPU)
+  return std::make_unique<maxid_variant>(ablations[K].config);
+#else
+  refuse();
+#endif
+}
+
+template <std::size_t... K>
+constexpr auto creators(std::index_sequence<K...>) {
+  return std::array{&create<K>...};
+}
+
+variant_info describe(std::size_t k) {
+  const ablation& row = ablations[k];
+  const std::string name = row.name;
+  const bool planted = name.starts_with("planted_");
+  std::vector<option_spec> options = maxid_options();
+  for (option_spec& o : options) {
+    if (row.option != nullptr && o.name == row.option) o.default_value = row.value;
+  }
+  return {.name = name,
+          .device = "gpu",
+          .summary = (planted ? "deliberately wrong: " : "") + std::string(row.summary),
+          .citation = row.citation,
+          .options = std::move(options),
+          .planted = planted ? row.summary : "",
+          .unavailable = unavailable,
+          .create = creators(std::make_index_sequence<ablations.size()>())[k]};
+}
+
+}  // namespace
+
+}  // namespace gsofa::gpu
+
+GSOFA_REGISTER_VARIANTS(gsofa::gpu::ablations.size(), gsofa::gpu::describe);

@@ -1,7 +1,11 @@
-// The maxId idea of the paper, rebuilt around a block per source whose whole state lies in shared
-// memory; see the comment at windowed_kernel.
+// gpu_maxid_tuned: maxId in windows of thresholds, a block per source in shared memory.
+//
+// 16-bit maxId relative to the window, fill and pending bitmaps, groups of 4 to 32 lanes per
+// frontier by mean degree, largest sources first. Cost: 2.25|V| bytes of shared memory per block,
+// |V|/8 bytes per source for the rows.
+// Invariants and encoding: at windowed_kernel.
 
-#include "variants/device/simt.hpp"
+#include "variants/device/gpu_variant.hpp"
 
 #if defined(GSOFA_GPU)
 
@@ -9,7 +13,6 @@
 #include <limits>
 
 #include "variants/device/batch_rows.hpp"
-#include "variants/device/gpu_variants.hpp"
 #include "variants/support/counting.hpp"
 
 namespace gsofa::gpu {
@@ -411,8 +414,39 @@ class maxid_tuned final : public variant {
 
 }  // namespace
 
-std::unique_ptr<variant> make_maxid_tuned() { return std::make_unique<maxid_tuned>(); }
-
 }  // namespace gsofa::gpu
 
 #endif
+
+GSOFA_REGISTER_VARIANT({
+    .name = "gpu_maxid_tuned",
+    .device = "gpu",
+    .summary = "maxId in threshold windows, a block per source, state in shared memory",
+    .citation = "after the paper Section 4; windows as in Meyer & Sanders 2003",
+    .options = {{.name = "window",
+                 .default_value = std::int64_t{2048},
+                 .help = "thresholds whose paths are followed together; 1 is fill2",
+                 .minimum = 1,
+                 .maximum = 65534,
+                 .tested = {"65534", "1", "2", "7", "20"}},
+                {.name = "queue_entries",
+                 .default_value = std::int64_t{1024},
+                 .help = "entries of each of a block's two frontier queues",
+                 .minimum = 1,
+                 .maximum = 8192,
+                 .tested = {"1", "2", "3", "31", "32", "33", "64"}},
+                {.name = "warps_per_block",
+                 .default_value = std::int64_t{0},
+                 .help = "warps of a block; 0: by the size of its state",
+                 .minimum = 0,
+                 .maximum = 32,
+                 .tested = {"1", "2", "3", "5"}},
+                {.name = "lanes_per_frontier",
+                 .default_value = std::string("auto"),
+                 .help = "lanes that expand a frontier; auto goes by mean degree",
+                 .choices = {"auto", "2", "4", "8", "16", "32"},
+                 .tested = {"auto", "4", "8", "16", "32"}},
+                gsofa::gpu::memory_budget_option()},
+    .unavailable = gsofa::gpu::unavailable,
+    .create = GSOFA_GPU_CREATE(maxid_tuned),
+});

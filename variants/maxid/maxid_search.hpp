@@ -10,9 +10,29 @@
 #include "common/execution.hpp"
 #include "common/pattern.hpp"
 #include "variants/device/batch_rows.hpp"
-#include "variants/device/gpu_variants.hpp"
+#include "variants/device/gpu_variant.hpp"
 
 namespace gsofa::gpu {
+
+/// What of the relaxed algorithm a registered variant switches off or exchanges. The defaults are
+/// the paper's: gpu_maxid.
+struct maxid_config {
+  bool line_9_5 = false;
+  bool range_reuse = true;
+  bool bubble_removal = true;
+  bool dynamic_allocation = true;
+  bool external_frontier = true;
+  bool separate_queues = false;  ///< a queue per source instead of the combined one
+  bool scan_enqueue = false;     ///< prefix sums instead of atomics
+  bool thread_centric = false;   ///< a thread instead of a warp per frontier
+  // Planted faults.
+  bool lose_updates = false;   ///< maxId is lowered by load and store instead of atomicMin
+  bool stale_windows = false;  ///< batches share a value window
+  bool drop_spills = false;    ///< spilled frontiers are forgotten
+};
+
+/// Options of the variants of the maxId family.
+std::vector<option_spec> maxid_options();
 
 #if defined(GSOFA_GPU)
 
@@ -23,7 +43,7 @@ struct source_batch {
   std::span<const index_t> list{};
 };
 
-/// Kernels, invariants and the encoding of every array: maxid_search.cu.
+/// The algorithm: relax.cuh; the encoding of every array: batch.cuh.
 class maxid_search {
  public:
   explicit maxid_search(const maxid_config& config);

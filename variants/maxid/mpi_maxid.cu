@@ -1,4 +1,13 @@
-// mpi_maxid: one maxid_search per GPU behind the distributed driver.
+// mpi_maxid: the paper's algorithm on all GPUs of all nodes (Section 5).
+//
+// One process (rank) drives the GPUs of its node, a host thread each; chunks of chunk_size
+// consecutive sources go to nodes and GPUs by one of the paper's three static schedules, or are
+// taken from a shared counter in order of falling predicted work. A chunk stays on one node: where
+// its rows are interleaved over the node's GPUs, supernode detection reads the U counts and L(s, r)
+// of the other GPUs' rows through managed memory or peer access. Counts, digests and supernodes do
+// not depend on the number of ranks, GPUs or batches.
+// Cost: the work of gpu_maxid divided by the GPUs; per GPU the memory of gpu_maxid.
+// Search: maxid_search.cu; schedules: distributed/.
 //
 // Encoding. Worker k of a process has, on its GPU: fill stamps of the sources of its last find(),
 // slot by slot in ascending order of rows; l_counts and u_counts by row. Other GPUs of the process
@@ -9,7 +18,9 @@
 // A chunk with more rows for one worker than #C is searched in parts; its rows then go to host
 // memory after each part and supernode detection is done by the host.
 
-#include "variants/device/simt.hpp"
+#include "variants/device/gpu_variant.hpp"
+#include "variants/maxid/distributed/driver.hpp"
+#include "variants/maxid/maxid_search.hpp"
 
 #if defined(GSOFA_GPU)
 
@@ -17,10 +28,9 @@
 #include <optional>
 
 #include "common/job.hpp"
-#include "variants/maxid/distributed/driver.hpp"
+#include "variants/device/batch_rows.hpp"
 #include "variants/maxid/distributed/page_faults.hpp"
 #include "variants/maxid/distributed/sharing.hpp"
-#include "variants/maxid/maxid_search.hpp"
 #include "variants/support/counting.hpp"
 
 namespace gsofa::gpu {
@@ -583,8 +593,38 @@ class distributed_maxid final : public variant {
 
 }  // namespace
 
-std::unique_ptr<variant> make_distributed_maxid() { return std::make_unique<distributed_maxid>(); }
-
 }  // namespace gsofa::gpu
 
 #endif
+
+namespace gsofa::gpu {
+namespace {
+
+std::vector<option_spec> distributed_maxid_options() {
+  std::vector<option_spec> all = detail::distribution_options();
+  all.push_back({.name = "gpus_per_rank",
+                 .default_value = std::int64_t{0},
+                 .help = "GPUs that a rank drives; 0: those of its node shared out among its ranks",
+                 .minimum = 0,
+                 .maximum = 16});
+  all.push_back({.name = "sharing",
+                 .default_value = std::string("peer"),
+                 .help = "how GPUs of a rank read each other's rows (paper Section 5)",
+                 .choices = {"peer", "managed_advised", "managed", "managed_shared_fill"}});
+  for (auto& o : maxid_options()) all.push_back(std::move(o));
+  return all;
+}
+
+}  // namespace
+}  // namespace gsofa::gpu
+
+GSOFA_REGISTER_VARIANT({
+    .name = "mpi_maxid",
+    .device = "mpi",
+    .summary = "the maxId algorithm on all GPUs of all ranks of an MPI job",
+    .citation = "paper Section 5 (scheduling, sharing), Sections 4 and 6 (algorithm)",
+    .options = gsofa::gpu::distributed_maxid_options(),
+    .distributed = true,
+    .unavailable = gsofa::gpu::unavailable,
+    .create = GSOFA_GPU_CREATE(distributed_maxid),
+});

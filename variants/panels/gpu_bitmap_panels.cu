@@ -1,8 +1,79 @@
-// gpu_bitmap_panels: the variant, and what it reads off the closed masks.
+// gpu_bitmap_panels: cpu_bitmap_panels on the device. Symbolic LU by elimination over panels of the
+// elimination tree of A + A^T, every panel a list of positions with two bit masks each. Everything
+// behind the prepared CSR runs on the device, but for the postorder of an input that has none;
+// exact for every input order.
+//
+// The rule, the two reductions (symmetric pruning, and its counterpart inside a panel), the
+// relabelling and their proofs are in cpu_bitmap_panels.cpp and the files that it names. Panels are
+// cut by another rule, which looks at neighbourhoods instead of sweeping over the vertices:
+// cut_scan in variants/panels/gpu_structure.cu. Invariant: at most panel_width consecutive
+// vertices, whose parents outside are one vertex q(J), the parent of the last, or none.
+//
+// Encoding (panel_view in variants/panels/gpu_panels.hpp). The boundary of a panel is held twice:
+// as words, (panel T, mask of its vertices in T), 16 bytes each with the place of the first; and as
+// positions, 24 bytes each: two masks, the vertex, its place in the parent panel. A vertex has 92
+// bytes beside, and what is wanted of its row; a panel has 36 for its next eight ancestors. The
+// result is the masks with the position lists; rows are read off on demand.
+//
+// Launches of a run, in order; [h]: the host waits for what a kernel notes in its memory. Fills are
+// not counted. 1 to 12 depend on nothing that is found: they are recorded when a matrix is prepared
+// and repeated by one call. Nearly all begin while the one before ends
+// (simt::after_earlier_launches).
+//   1  leftmost         a lane per entry of A: the least neighbour of every vertex
+//   2  minima           of groups of 32, and of groups of these, and so on
+//   3  nearest parents  a thread per vertex: the forest that is the elimination tree if the
+//                       numbering is a postorder of it (proof in bitmap_panels_structure.cu)
+//   4  subtree          a thread per vertex: its subtree, up to panel_width
+//   5-6 cut             reduce and scan: runs, panels, depths
+//   7  panel tree       children of panels, lists of siblings
+//   8  justify          a lane per entry of A: do all siblings have an edge from their parent?
+//   9  boundary         two launches: words of entries of A are gathered in shared memory, then in
+//                       a hash table; every word climbs the panel tree, four panels at a time,
+//                       adding its bits until it meets what another one added
+//   10 lengths          words and positions of each panel
+//   11-12 offsets       reduce and scan [h: panels, words, positions, three flags]
+//   13 collect          words of each panel side by side
+//   14 sort             rank sort, the position where each word begins; the next eight panels above
+//   15 positions        lists, places in the parent's, empty masks
+//   16 scatter          bits of A
+//   17 warp panels      elimination, from the leaves up to the first panel of > warp_positions;
+//                       or, with few panels, none
+//   18 block panels     elimination of the rest, but for panels of > cluster_positions if there are
+//                       to be clusters: then a launch for these
+//   19 counts           and digests
+//   20 supernodes       if wanted: a thread per row gathers its L inside the chunk, one then walks
+//                       over them
+//   21- sorted rows     if wanted: where rows begin, reduce and scan [h: sizes]; words listed and
+//                       sorted by target, a row of L reads the list of its panel; rows of U from
+//                       tiles of positions, by other blocks of the same launch. Where they do not
+//                       fit, or vertices were relabelled, batches of rows by way of bitmaps
+//                       instead.
+// Where 8 says no, edges are spliced into the elimination tree without locks, the host computes a
+// postorder of it, and 4 to 12 but for 8 run again on labels. Where the table of 9 is too small, 9
+// to 12 run again with four times the places.
+//
+// Critical path: 16 launches with little work each, what the host needs to allocate; in 9 a quarter
+// of the height of the panel tree in steps of two dependent accesses. In 17-18, for each panel on
+// the longest path: the diagonal block, 63 dependent steps of one shuffle in registers, between two
+// transpositions; its routes, the closure of one word by each warp and the transposition of what
+// its targets take; ceil(boundary / (4 threads)) sweeps, each of which closes four positions of a
+// thread and passes them on to the targets of the first words; for targets behind those, further
+// rounds of routes and sweeps; barriers and one increment beside. Where the panel above has no
+// other child, two warps close its diagonal block and one reads what is known of it during the
+// sweep. One or two targets per panel are usual; where structural symmetry is low there are many.
+//
+// Choice: rows are searched for as in gpu_fill2_bitparallel, whose memory does not depend on the
+// fill, where memory_budget_mb does not admit the positions (known before any is written), and
+// where the work of the rounds behind the first, counted as they are made, passes that of the
+// search, |V| nnz(A) times a constant: never where the pattern is symmetric, and then about twice
+// the time of the search.
+//
+// Cost with P positions, W words: O(nnz) for 1; O(W + nnz) atomics in 9; sum of squares of words
+// per panel in 14; in 17-18 a closure of two words per position and about one OR of two words per
+// position for the pushes. Memory: 24 P + 16 W bytes; while it is built 16 W or twice to eight
+// times as much for the table.
 
 #include "variants/panels/gpu_panels.hpp"
-
-#include "variants/device/gpu_variants.hpp"
 
 #if defined(GSOFA_GPU)
 
@@ -182,6 +253,8 @@ GSOFA_KERNEL void rows_of_panels_kernel(panel_view p, index_t begin, index_t sou
 
 class bitmap_panels final : public variant {
  public:
+  explicit bitmap_panels(const panel_tuning& tuning = {}) : tuning_(tuning) {}
+
   void prepare(const pattern_view& a, const run_settings& settings, execution& exec) override {
     a_ = a;
     settings_ = settings;
@@ -194,18 +267,13 @@ class bitmap_panels final : public variant {
     budget_.set_limit(limit + budget_.used());
     rows_.prepare(a.n_rows, settings, budget_);
     structure_.prepare(a.n_rows, budget_);
-    elimination_.prepare(a.n_rows,
-                         {.warps_per_block = static_cast<int>(o.integer("warps_per_block")),
-                          .warp_positions = static_cast<index_t>(o.integer("warp_positions")),
-                          .few_panels = static_cast<index_t>(o.integer("few_panels")),
-                          .cluster_positions = static_cast<index_t>(o.integer("cluster_positions")),
-                          .blocks_per_cluster = static_cast<int>(o.integer("blocks_per_cluster")),
-                          .most_later_cycles = most_later_cycles()},
-                         budget_);
+    elimination_settings elimination = tuning_.elimination;
+    elimination.blocks_per_cluster = static_cast<int>(o.integer("blocks_per_cluster"));
+    if (tuning_.search) elimination.most_later_work = work_of_search();
+    elimination_.prepare(a.n_rows, elimination, budget_);
     exec.predicted_bytes["vertex_arrays"] = budget_.used() - matrix_bytes();
-    if (o.flag("recorded_launches")) {
-      structure_.record(matrix_, a.nnz(), limits(), budget_);
-    }
+    // Recording launches repays from the second run on.
+    if (!settings.runs_once) structure_.record(matrix_, a.nnz(), limits(), budget_);
   }
 
   void run(execution& exec) override {
@@ -264,22 +332,19 @@ class bitmap_panels final : public variant {
     expansion_.release();
     structure_.release();
   }
-  // A search of all rows takes about a millisecond and 5 ps |V| nnz(A) (measured on small inputs in
-  // their natural order). Where the elimination passes on from panel to panel for longer than that,
-  // which no symmetric pattern makes it do, rows are searched: at most twice the time of the
-  // search.
-  [[nodiscard]] std::int64_t most_later_cycles() const {
-    constexpr double hertz = 1.9e9;
-    const std::int64_t microseconds = settings_.options.integer("search_after_us");
-    if (microseconds < 0) return -1;
-    if (microseconds > 0) return static_cast<std::int64_t>(hertz * 1e-6) * microseconds;
-    const double search =
-        1e-3 + 5e-12 * static_cast<double>(a_.n_rows) * static_cast<double>(a_.nnz());
-    return static_cast<std::int64_t>(std::min(search * hertz, 9e18));
+  // The work of a search of all rows in the units of most_later_work: a unit takes about as long as
+  // 105,000 pairs of a row and an entry of A (measured on small inputs in their natural order), and
+  // a search has some work that does not depend on either. Where the elimination propagates updates
+  // from panel to panel for longer than that, which no symmetric pattern makes it do, rows are
+  // searched: at most twice the time of the search.
+  [[nodiscard]] std::int64_t work_of_search() const {
+    constexpr double pairs_per_unit = 105e3;
+    const double pairs = static_cast<double>(a_.n_rows) * static_cast<double>(a_.nnz());
+    return 1900 + static_cast<std::int64_t>(std::min(pairs / pairs_per_unit, 4e18));
   }
   [[nodiscard]] panel_limits limits() const {
     return {.width = static_cast<index_t>(settings_.options.integer("panel_width")),
-            .most_positions = settings_.options.integer("most_positions"),
+            .most_positions = tuning_.most_positions,
             .reserve = settings_.wants.has(want::pattern) ? row_bytes() : 0};
   }
   [[nodiscard]] offset_t matrix_bytes() const {
@@ -342,13 +407,14 @@ class bitmap_panels final : public variant {
 
   // chol(A + A^T) does not fit: rows of L+U by search, whose memory does not depend on it.
   void search(execution& exec) {
-    const auto specs = fill2_bitparallel_options();
+    const variant_info& by_rows = find_variant("gpu_fill2_bitparallel");
+    const auto& specs = by_rows.options;
     run_settings settings = settings_;
     settings.options = option_set(specs);
     const offset_t megabytes = (budget_.limit() - budget_.used() - matrix_bytes()) >> 20;
     settings.options.set(specs, "memory_budget_mb",
                          std::to_string(std::clamp<offset_t>(megabytes, 1, 1 << 20)));
-    searched_ = make_fill2_bitparallel();
+    searched_ = by_rows.create();
     {
       const phase timed(exec, phase_id::init);
       searched_->prepare(a_, settings, exec);
@@ -362,6 +428,7 @@ class bitmap_panels final : public variant {
     exec.derived["searched"] = 1;
   }
 
+  panel_tuning tuning_;
   pattern_view a_;
   run_settings settings_;
   memory_budget budget_;
@@ -377,8 +444,33 @@ class bitmap_panels final : public variant {
 
 }  // namespace
 
-std::unique_ptr<variant> make_bitmap_panels() { return std::make_unique<bitmap_panels>(); }
+std::unique_ptr<variant> make_bitmap_panels(const panel_tuning& tuning) {
+  return std::make_unique<bitmap_panels>(tuning);
+}
 
 }  // namespace gsofa::gpu
 
 #endif
+
+GSOFA_REGISTER_VARIANT({
+    .name = "gpu_bitmap_panels",
+    .device = "gpu",
+    .summary = "elimination over etree panels of up to 64 columns, held as bit masks",
+    .citation = "Rose & Tarjan 1978; Liu 1990; Eisenstat & Liu 1992",
+    .options = {{.name = "panel_width",
+                 .default_value = std::int64_t{64},
+                 .help = "most columns of a panel",
+                 .minimum = 1,
+                 .maximum = 64,
+                 .tested = {"64", "8", "1", "3", "16", "33", "2", "5"}},
+                {.name = "blocks_per_cluster",
+                 .default_value = std::int64_t{4},
+                 .help = "blocks of a cluster, from 2 on where the device has them; 1: blocks "
+                         "eliminate all",
+                 .minimum = 1,
+                 .maximum = 8,
+                 .tested = {"4", "1", "3"}},
+                gsofa::gpu::memory_budget_option()},
+    .unavailable = gsofa::gpu::unavailable,
+    .create = GSOFA_GPU_CREATE(bitmap_panels),
+});

@@ -39,7 +39,7 @@
 //  * A round closes the masks of its words for itself. In a cluster, blocks read these masks while
 //    others may be through with their routes: a barrier of the cluster stands between these reads
 //    and the first store of a sweep.
-//  * Giving up: the cycles of later rounds are added up by relaxed atomics. A worker that sees too
+//  * Giving up: the work of later rounds is added up by relaxed atomics. A worker that sees too
 //    many leaves, at a barrier with all its threads; nobody waits for it. Masks are not read then.
 // What is said of barriers holds of a cluster with its own, which releases and acquires at the
 // scope of the cluster: causality order is transitive over scopes. The list of a launch is read in
@@ -194,8 +194,8 @@ struct elimination_view {
   index_t* list;                    ///< panels of more positions, for the next launch
   std::uint32_t* list_count;
   index_t most;  ///< positions of a panel that this launch eliminates
-  unsigned long long* later_cycles;
-  unsigned long long most_later_cycles;
+  unsigned long long* later_work;
+  unsigned long long most_later_work;
   std::uint32_t* gave_up;  ///< memory of the host: set to 1 where that is passed
   cluster_state* clusters;
   unsigned long long* counters;  // counting build, by elimination_counter
@@ -649,15 +649,15 @@ GSOFA_DEVICE void close_next_diagonal(const panel_view& p, const panel_place& ne
   close_diagonal_side(m, next.width, closed, of_columns);
 }
 
-// What later rounds cost, in cycles: each by itself, and each target for the steps of its sweep.
-// One round of up56 or g7jac040sc takes about so long.
-constexpr unsigned long long cycles_of_round = 8000;
-constexpr unsigned long long cycles_of_step = 3000;
+// The work of later rounds: each by itself, and each target for the steps of its sweep, in the
+// ratio of their times in rounds of up56 and g7jac040sc.
+constexpr unsigned long long work_of_round = 8;
+constexpr unsigned long long work_of_step = 3;
 
 /// Adds to what later rounds have cost, and tells whether it is too much; then also the host, which
 /// looks when the launches have ended.
-GSOFA_DEVICE bool spends(const elimination_view& e, unsigned long long cycles) {
-  const bool too_much = simt::atomic_add(e.later_cycles, cycles) + cycles > e.most_later_cycles;
+GSOFA_DEVICE bool spends(const elimination_view& e, unsigned long long work) {
+  const bool too_much = simt::atomic_add(e.later_work, work) + work > e.most_later_work;
   if (too_much) simt::store_to_host(e.gave_up, 1);
   return too_much;
 }
@@ -783,7 +783,7 @@ GSOFA_DEVICE outcome close_and_push(const elimination_view& e, index_t j, const 
   const closure by_u(block.u, all_of(w));
   bool closed = false;
   bool ahead = false;
-  unsigned long long later_cycles = 0;
+  unsigned long long later_work = 0;
   for (offset_t word = place.word_begin; word < end; word += warps) {
     if constexpr (detail::counting) {
       if (leads) simt::atomic_add(e.counters + count_rounds, 1ULL);
@@ -853,8 +853,8 @@ GSOFA_DEVICE outcome close_and_push(const elimination_view& e, index_t j, const 
       from = active == 0 ? length : routes[simt::lowest_bit(active)].begin;
       const index_t steps =
           (length - from + unroll * team::wide_size() - 1) / (unroll * team::wide_size());
-      later_cycles += cycles_of_round +
-                      cycles_of_step * static_cast<unsigned>(steps) * simt::population(active);
+      later_work +=
+          work_of_round + work_of_step * static_cast<unsigned>(steps) * simt::population(active);
     }
     index_t least = 0;
     index_t rank = wide_rank;
@@ -931,17 +931,17 @@ GSOFA_DEVICE outcome close_and_push(const elimination_view& e, index_t j, const 
     }
     if (unpruned == 0) break;
   }
-  if (later_cycles == 0) {
+  if (later_work == 0) {
     team::sync_wide();
     return {ahead, false};
   }
   if constexpr (team::is_cluster) {
     cluster_state& c = e.clusters[simt::block_index() / simt::cluster_size()];
-    if (leads) c.gives_up = spends(e, later_cycles) ? 1 : 0;
+    if (leads) c.gives_up = spends(e, later_work) ? 1 : 0;
     team::sync_wide();
     return {ahead, simt::load_shared_state(&c.gives_up) != 0};
   } else {
-    if (leads) s.gives_up = spends(e, later_cycles);
+    if (leads) s.gives_up = spends(e, later_work);
     team::sync_wide();
     return {ahead, s.gives_up};
   }
@@ -1016,7 +1016,7 @@ GSOFA_DEVICE void take_listed(const elimination_view& e, worker_state& s, index_
   for (;;) {
     if (team::wide_rank() == 0) {
       const std::uint32_t ticket = simt::atomic_add(e.ticket, std::uint32_t{1});
-      const bool goes_on = simt::load_shared_state(e.later_cycles) <= e.most_later_cycles;
+      const bool goes_on = simt::load_shared_state(e.later_work) <= e.most_later_work;
       *next = goes_on && ticket < *e.from_count ? e.from[ticket] : -1;
     }
     team::sync_wide();
@@ -1091,10 +1091,10 @@ void panel_elimination::run(const panel_structure& structure) {
   e.clusters = reinterpret_cast<cluster_state*>(cluster_states_.data());
   e.counters = counters_.data();
   e.stamps = stamps_.data();
-  e.later_cycles = reinterpret_cast<unsigned long long*>(tickets + 6);
-  e.most_later_cycles = settings_.most_later_cycles < 0
-                            ? ~0ULL
-                            : static_cast<unsigned long long>(settings_.most_later_cycles);
+  e.later_work = reinterpret_cast<unsigned long long*>(tickets + 6);
+  e.most_later_work = settings_.most_later_work < 0
+                          ? ~0ULL
+                          : static_cast<unsigned long long>(settings_.most_later_work);
   gave_up_[0] = 0;
   e.gave_up = gave_up_.data();
 

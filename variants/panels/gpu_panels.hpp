@@ -1,11 +1,13 @@
 #pragma once
 
-/// Panels of the elimination tree of A + A^T as bit masks on the device: see gpu_bitmap_panels.cpp.
+/// Panels of the elimination tree of A + A^T as bit masks on the device: see gpu_bitmap_panels.cu.
 
+#include <memory>
 #include <optional>
 
 #include "common/execution.hpp"
 #include "variants/device/batch_rows.hpp"
+#include "variants/device/gpu_variant.hpp"
 #include "variants/device/runtime.hpp"
 
 namespace gsofa::gpu {
@@ -226,13 +228,13 @@ class panel_structure {
 
 /// How panels are shared out.
 struct elimination_settings {
-  int warps_per_block = 8;
+  int warps_per_block = 16;
   index_t warp_positions = 128;      ///< panels up to this many positions are one warp's
   index_t few_panels = -1;           ///< up to so many, blocks have all; -1: 16 a multiprocessor
   index_t cluster_positions = 2048;  ///< panels of more are a cluster's
   int blocks_per_cluster = 4;        ///< 1: no clusters
-  std::int64_t most_later_cycles =
-      -1;  ///< predicted, of all rounds of targets but the first; -1: any
+  /// Of all rounds of targets but the first: 8 for a round, 3 for a step of a sweep; -1: any.
+  std::int64_t most_later_work = -1;
 };
 
 /// Closes all panels of a structure whose masks hold A.
@@ -240,7 +242,7 @@ class panel_elimination {
  public:
   void prepare(index_t n, const elimination_settings& settings, memory_budget& budget);
   /// Up to three launches; asynchronous. Uses up finished() and control() of the structure. Where
-  /// later rounds pass most_later_cycles, panels are left as they are.
+  /// later rounds pass most_later_work, panels are left as they are.
   void run(const panel_structure& structure);
   /// Whether they were, once the device has done what the last run() launched.
   [[nodiscard]] bool gave_up() const { return gave_up_[0] != 0; }
@@ -275,6 +277,14 @@ class panel_expansion {
   device_array<offset_t> l_ptr_, u_ptr_;
   device_array<index_t> l_idx_, u_idx_;
 };
+
+/// What tests turn of gpu_bitmap_panels, and users need not.
+struct panel_tuning {
+  elimination_settings elimination{};
+  bool search = true;  ///< most_later_work is that of a search of rows, not that of `elimination`
+  offset_t most_positions = 0;  ///< as in panel_limits
+};
+std::unique_ptr<variant> make_bitmap_panels(const panel_tuning& tuning);
 
 #endif
 

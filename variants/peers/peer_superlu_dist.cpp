@@ -155,7 +155,7 @@ GSOFA_REGISTER_VARIANT({
     .name = "peer_superlu_dist",
     .device = "peer",
     .summary = "symbfact of SuperLU_DIST, sequential, without relaxed supernodes",
-    .citation = "Li & Demmel 2003; Grigori, Demmel & Li 2007; paper Figure 11",
+    .citation = "Li & Demmel 2003; Grigori, Demmel & Li 2007; paper Figure 12",
     .exact = false,
     .unavailable = gsofa::missing,
     .create = gsofa::create,

@@ -22,7 +22,7 @@ GSOFA_REGISTER_VARIANT({
     .name = "planted_abort",
     .device = "cpu",
     .summary = "deliberately wrong: it aborts",
-    .citation = "DESIGN: every oracle must be able to fail",
+    .citation = "variants/README.md: every oracle must be able to fail",
     .planted = "it aborts",
     .fatal = true,
     .create = [] { return std::make_unique<gsofa::planted_abort>(); },

@@ -20,7 +20,7 @@ GSOFA_REGISTER_VARIANT({
     .name = "planted_duplicate",
     .device = "cpu",
     .summary = "deliberately wrong: an entry is listed twice",
-    .citation = "DESIGN: every oracle must be able to fail",
+    .citation = "variants/README.md: every oracle must be able to fail",
     .planted = "an entry is listed twice",
     .create = [] { return std::make_unique<gsofa::planted_duplicate>(); },
 });

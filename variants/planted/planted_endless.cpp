@@ -25,7 +25,7 @@ GSOFA_REGISTER_VARIANT({
     .name = "planted_endless",
     .device = "cpu",
     .summary = "deliberately wrong: it never returns",
-    .citation = "DESIGN: every oracle must be able to fail",
+    .citation = "variants/README.md: every oracle must be able to fail",
     .planted = "it never returns",
     .fatal = true,
     .create = [] { return std::make_unique<gsofa::planted_endless>(); },

@@ -22,7 +22,7 @@ GSOFA_REGISTER_VARIANT({
     .name = "planted_exit",
     .device = "cpu",
     .summary = "deliberately wrong: it ends the program as if all were well",
-    .citation = "DESIGN: every oracle must be able to fail",
+    .citation = "variants/README.md: every oracle must be able to fail",
     .planted = "it ends the program as if all were well",
     .fatal = true,
     .create = [] { return std::make_unique<gsofa::planted_exit>(); },

@@ -23,7 +23,7 @@ GSOFA_REGISTER_VARIANT({
     .name = "planted_lost_diagonal",
     .device = "cpu",
     .summary = "deliberately wrong: the diagonal entry of the last row is missing from U",
-    .citation = "DESIGN: every oracle must be able to fail",
+    .citation = "variants/README.md: every oracle must be able to fail",
     .planted = "the diagonal entry of the last row is missing from U",
     .create = [] { return std::make_unique<gsofa::planted_lost_diagonal>(); },
 });

@@ -29,7 +29,7 @@ GSOFA_REGISTER_VARIANT({
     .name = "planted_missing_fill",
     .device = "cpu",
     .summary = "deliberately wrong: the last fill-in of L is lost",
-    .citation = "DESIGN: every oracle must be able to fail",
+    .citation = "variants/README.md: every oracle must be able to fail",
     .planted = "the last fill-in of L is lost",
     .create = [] { return std::make_unique<gsofa::planted_missing_fill>(); },
 });

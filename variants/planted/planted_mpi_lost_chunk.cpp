@@ -11,7 +11,7 @@ GSOFA_REGISTER_VARIANT({
     .device = "mpi",
     .summary =
         "deliberately wrong: chunks that do not divide evenly among the workers are done by nobody",
-    .citation = "DESIGN: every oracle must be able to fail",
+    .citation = "variants/README.md: every oracle must be able to fail",
     .options = gsofa::detail::planted_distribution_options(),
     .distributed = true,
     .planted = "chunks that do not divide evenly among the workers are done by nobody",

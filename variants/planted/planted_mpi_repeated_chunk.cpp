@@ -10,7 +10,7 @@ GSOFA_REGISTER_VARIANT({
     .name = "planted_mpi_repeated_chunk",
     .device = "mpi",
     .summary = "deliberately wrong: the last chunk of a node is counted twice",
-    .citation = "DESIGN: every oracle must be able to fail",
+    .citation = "variants/README.md: every oracle must be able to fail",
     .options = gsofa::detail::planted_distribution_options(),
     .distributed = true,
     .planted = "the last chunk of a node is counted twice",

@@ -37,7 +37,7 @@ GSOFA_REGISTER_VARIANT({
     .name = "planted_over_fill",
     .device = "cpu",
     .summary = "deliberately wrong: closed over-fill",
-    .citation = "DESIGN: every oracle must be able to fail",
+    .citation = "variants/README.md: every oracle must be able to fail",
     .planted = "closed over-fill",
     .create = [] { return std::make_unique<gsofa::planted_over_fill>(); },
 });

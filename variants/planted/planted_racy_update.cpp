@@ -25,7 +25,7 @@ GSOFA_REGISTER_VARIANT({
     .name = "planted_racy_update",
     .device = "cpu",
     .summary = "deliberately wrong: updates of maxId get lost",
-    .citation = "DESIGN: every oracle must be able to fail",
+    .citation = "variants/README.md: every oracle must be able to fail",
     .planted = "updates of maxId get lost",
     .create = [] { return std::make_unique<gsofa::planted_racy_update>(); },
 });

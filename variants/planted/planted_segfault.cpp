@@ -25,7 +25,7 @@ GSOFA_REGISTER_VARIANT({
     .name = "planted_segfault",
     .device = "cpu",
     .summary = "deliberately wrong: it stores to no memory",
-    .citation = "DESIGN: every oracle must be able to fail",
+    .citation = "variants/README.md: every oracle must be able to fail",
     .planted = "it stores to no memory",
     .fatal = true,
     .create = [] { return std::make_unique<gsofa::planted_segfault>(); },

@@ -26,7 +26,7 @@ GSOFA_REGISTER_VARIANT({
     .name = "planted_stale_maxid",
     .device = "cpu",
     .summary = "deliberately wrong: maxId values of the batch before are taken for valid",
-    .citation = "DESIGN: every oracle must be able to fail",
+    .citation = "variants/README.md: every oracle must be able to fail",
     .planted = "maxId values of the batch before are taken for valid",
     .create = [] { return std::make_unique<gsofa::planted_stale_maxid>(); },
 });

@@ -28,7 +28,7 @@ GSOFA_REGISTER_VARIANT({
     .name = "planted_unsorted_row",
     .device = "cpu",
     .summary = "deliberately wrong: two entries of a row are swapped",
-    .citation = "DESIGN: every oracle must be able to fail",
+    .citation = "variants/README.md: every oracle must be able to fail",
     .planted = "two entries of a row are swapped",
     .create = [] { return std::make_unique<gsofa::planted_unsorted_row>(); },
 });

@@ -94,6 +94,6 @@ GSOFA_REGISTER_VARIANT({
     .name = "cpu_set_union",
     .device = "cpu",
     .summary = "column by column as unions of columns of L (GLU 3.0's method), sequential",
-    .citation = "Peng & Tan 2020 (GLU 3.0); Gilbert & Peierls 1988; paper Figure 10",
+    .citation = "Peng & Tan 2020 (GLU 3.0); Gilbert & Peierls 1988; paper Figure 11",
     .create = [] { return std::make_unique<gsofa::cpu_set_union>(); },
 });

@@ -31,7 +31,7 @@ std::vector<index_t> t3_post_pass(std::span<const index_t> u_counts, index_t chu
   return starts;
 }
 
-/// The paper's two-phase detection (Section 5, Figure 7), chunk by chunk.
+/// The paper's two-phase detection (Section 5, Figure 8), chunk by chunk.
 /// Phase I: one bit per row, set iff its U count is one less than its predecessor's; rows with a
 /// clear bit are leaders and go to a queue. Phase II: every leader independently follows the set
 /// bits behind it and tests L(s, r). Where that test fails, s leads a new supernode and the walk

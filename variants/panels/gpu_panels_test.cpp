@@ -1,0 +1,187 @@
+// labels: oracle
+// program: emulated
+// gpu_bitmap_panels on the emulator.
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "variants/device/emulated_cases.hpp"
+#include "variants/panels/forest.hpp"
+#include "variants/panels/gpu_panels.hpp"
+
+using namespace gsofa;
+using namespace gsofa::testing;
+
+TEST_CASE("panels of all widths, for warps, blocks and clusters, in many orders of the threads") {
+  const auto patterns = subjects(60, 120);
+  const variant_info& info = find_variant("gpu_bitmap_panels");
+  const std::vector<std::string> widths{"8", "64", "1", "2", "3", "5", "16", "33"};
+  const std::vector<index_t> warp_positions{0, 12, 256};
+  std::map<std::string, int> seen;
+  std::uint64_t runs = 0;
+  for (const subject& s : patterns) {
+    CAPTURE(s.name);
+    for (std::size_t k = 0; k < 24; ++k) {
+      CAPTURE(k);
+      run_settings settings;
+      settings.options = option_set(info.options);
+      settings.options.set(info.options, "panel_width", widths[k % 8]);
+      gpu::panel_tuning tuning;
+      gpu::elimination_settings& elimination = tuning.elimination;
+      elimination.warp_positions = warp_positions[k / 8];
+      elimination.warps_per_block = static_cast<int>(1 + runs % 5);
+      elimination.cluster_positions = k % 3 == 0 ? 0 : 20;
+      elimination.few_panels = runs % 5 == 0 ? -1 : 0;
+      tuning.search = runs % 8 != 0;
+      elimination.most_later_work = 1;
+      const bool clusters = runs % 4 != 0;
+      settings.options.set(info.options, "blocks_per_cluster", std::to_string(1 + runs % 4));
+      settings.options.set(info.options, "memory_budget_mb", "40");
+      settings.runs_once = runs % 3 == 0;
+      // Sorted rows take another way to the supernodes than the masks.
+      settings.wants = k % 2 == 0 ? info.gives : info.gives.without(want::pattern);
+      settings.chunk_size = static_cast<index_t>(k % 5);
+      simt::emulator::set_seed(++runs);
+      execution exec;
+      const auto v = gpu::make_bitmap_panels(tuning);
+      CHECK(fault(*v, s, settings, exec) == "");
+      seen["several panels"] += exec.derived["panels"] > 3 ? 1 : 0;
+      seen["boundaries"] += exec.derived["words"] > 3 ? 1 : 0;
+      seen["relabelled"] += exec.derived["relabelled"] != 0 ? 1 : 0;
+      seen["as they are"] += exec.derived["relabelled"] == 0 ? 1 : 0;
+      seen["searched"] += exec.derived["searched"] != 0 ? 1 : 0;
+      seen["gave up"] += exec.derived["gave_up"] != 0 ? 1 : 0;
+      const index_t others = std::max(elimination.cluster_positions, elimination.warp_positions);
+      seen["clusters"] += clusters && exec.derived["longest_panel"] > others ? 1 : 0;
+      seen["expanded"] += exec.derived["expanded"] != 0 ? 1 : 0;
+    }
+  }
+  CHECK(seen["expanded"] > 200);
+  CHECK(seen["clusters"] > 500);
+  CHECK(seen["several panels"] > 1000);
+  CHECK(seen["boundaries"] > 1000);
+  CHECK(seen["relabelled"] > 200);
+  CHECK(seen["as they are"] > 200);
+  CHECK(seen["gave up"] > 10);
+  CHECK(seen["searched"] == seen["gave up"]);
+}
+
+TEST_CASE("panels, position lists, relative places and first masks are what they are said to be") {
+  const auto patterns = subjects(60, 150);
+  int several = 0;
+  for (const subject& s : patterns) {
+    CAPTURE(s.name);
+    for (const index_t width : {1, 2, 5, 16, 64}) {
+      CAPTURE(width);
+      simt::emulator::set_seed(static_cast<std::uint64_t>(width) + 100);
+      gpu::memory_budget budget;
+      budget.set_limit(offset_t{1} << 28);
+      gpu::device_matrix matrix;
+      matrix.upload(s.a, budget);
+      gpu::panel_structure structure;
+      const index_t n = s.a.n_rows;
+      structure.prepare(n, budget);
+      execution exec;
+      REQUIRE(structure.build(matrix, s.a.nnz(), {.width = width}, budget, exec));
+      // Device memory is host memory here.
+      const gpu::panel_view p = structure.view();
+      detail::ordered_graph g;
+      g.build(s.a);
+      CHECK(structure.relabelled() == !g.order.empty());
+      bool right = true;
+      const auto require = [&](bool fact) { right = right && fact; };
+      std::vector<std::set<index_t>> boundary(static_cast<std::size_t>(p.panels));
+      require(p.begin[0] == 0 && p.begin[p.panels] == n);
+      std::vector<std::uint32_t> children(static_cast<std::size_t>(p.panels), 0);
+      for (index_t j = 0; j < p.panels; ++j) {
+        std::set<index_t>& mine = boundary[static_cast<std::size_t>(j)];
+        const index_t end = p.begin[j + 1];
+        require(p.width(j) >= 1 && p.width(j) <= width);
+        std::set<index_t> outside;
+        for (index_t v = p.begin[j]; v < end; ++v) {
+          require(p.panel_of[v] == j && p.caller(v) == g.caller(v));
+          if (const index_t q = g.parent[static_cast<std::size_t>(v)]; q < 0 || q >= end) {
+            outside.insert(q);
+          }
+          for (const index_t f : g.row_above(v)) mine.insert(f);
+          for (const index_t f : g.column_above(v)) mine.insert(f);
+        }
+        require(outside.size() == 1);
+        const index_t q = *outside.begin();
+        require(p.parent[j] == (q < 0 ? -1 : p.panel_of[q]));
+        if (q >= 0) ++children[static_cast<std::size_t>(p.parent[j])];
+        mine.erase(mine.begin(), mine.lower_bound(end));
+        std::vector<index_t> list;
+        for (index_t v = p.begin[j]; v < end; ++v) list.push_back(v);
+        list.insert(list.end(), mine.begin(), mine.end());
+        require(p.length(j) == static_cast<index_t>(list.size()));
+        if (!right) break;
+        for (index_t z = 0; z < p.length(j); ++z) {
+          const offset_t at = p.position_begin[j] + z;
+          const index_t f = p.columns[at];
+          require(f == list[static_cast<std::size_t>(z)] && p.position(j, f) == z);
+          gpu::mask_pair expected{0, 0};
+          for (index_t v = p.begin[j]; v < end && v < f; ++v) {
+            const auto has = [&](index_t row, index_t column) {
+              return std::ranges::binary_search(s.a.row(p.caller(row)), p.caller(column));
+            };
+            expected.upper |= has(v, f) ? gpu::bit(v - p.begin[j]) : 0;
+            expected.lower |= has(f, v) ? gpu::bit(v - p.begin[j]) : 0;
+          }
+          require(p.masks[at].upper == expected.upper && p.masks[at].lower == expected.lower);
+        }
+        if (q >= 0) boundary[static_cast<std::size_t>(p.parent[j])].merge(std::set(mine));
+      }
+      for (index_t j = 0; right && j < p.panels; ++j) {
+        require(structure.children()[j] == children[static_cast<std::size_t>(j)]);
+        for (index_t z = p.width(j); z < p.length(j); ++z) {
+          const offset_t at = p.position_begin[j] + z;
+          const index_t parent = p.parent[j];
+          require(p.columns[p.position_begin[parent] + p.in_parent[at]] == p.columns[at]);
+        }
+      }
+      CHECK(right);
+      several += p.panels > 3 ? 1 : 0;
+    }
+  }
+  CHECK(several > 200);
+}
+
+TEST_CASE("where the positions are not admitted, rows are searched, and every run begins anew") {
+  const variant_info& info = find_variant("gpu_bitmap_panels");
+  int searched = 0;
+  for (const subject& s : subjects(60, 60)) {
+    CAPTURE(s.name);
+    run_settings settings;
+    settings.options = option_set(info.options);
+    settings.options.set(info.options, "panel_width", "4");
+    settings.options.set(info.options, "memory_budget_mb", "40");
+    settings.wants = info.gives;
+    execution exec;
+    const auto v = gpu::make_bitmap_panels({.most_positions = 12});
+    CHECK(fault(*v, s, settings, exec) == "");
+    CHECK((exec.derived["searched"] != 0 || exec.derived["positions"] <= 12));
+    searched += exec.derived["searched"] != 0 ? 1 : 0;
+  }
+  CHECK(searched > 20);
+}
+
+TEST_CASE("orders above 2^15 on the emulator, where the work is linear") {
+  const named_pattern p = large_pattern(2);
+  REQUIRE(p.a.n_rows == 32769);
+  const auto truth = reference::make_truth(reference::row_union(p.a));
+  const variant_info& info = find_variant("gpu_bitmap_panels");
+  run_settings settings;
+  settings.options = option_set(info.options);
+  settings.wants = info.gives;
+  execution exec;
+  const auto v = info.create();
+  v->prepare(p.a, settings, exec);
+  exec.phases.start(phase_id::traverse);
+  v->run(exec);
+  exec.phases.stop();
+  CHECK(reference::compare(truth, v->collect(settings.wants), settings.wants, settings.chunk_size)
+            .reason == "");
+}
