@@ -26,16 +26,11 @@ struct maxid_settings {
   bool atomic_minimum = true;  ///< false plants a fault: the last writer of a level wins
 };
 
-/// The paper's relaxed algorithm (Section 4, Figure 5) on host threads, with the semantics of the
+/// The paper's relaxed algorithm (Section 4, Figure 6) on host threads, with the semantics of the
 /// GPU: #C sources at once, one frontier queue of (vertex, slot) pairs for all of them, level by
 /// level, each level shared out among the threads.
 ///
-/// maxId(v) of source s is the least value, over the paths s -> v seen so far whose intermediates
-/// are all < s, of the largest intermediate; 0 for direct neighbours. Values only fall. w is a
-/// fill-in of s as soon as some path gives maxId(w) < w, i.e. all intermediates < min(s, w).
-/// A vertex v propagates max(v, maxId(v)); once v is a fill-in that is v itself and no later
-/// improvement of maxId(v) changes it, hence fill-ins found before are never enqueued again, while
-/// other vertices are revisited each time their maxId improves.
+/// The algorithm: README.md of this folder.
 ///
 /// Encoding. maxid: value window b holds base_b + m for m in [0, |V|), base_b =
 /// 2^32 - 1 - (b + 1)(|V| + 1); everything >= base_b + |V| reads as infinity, so values left by

@@ -1,0 +1,92 @@
+#pragma once
+
+/// The algorithm of the paper's Figure 6: what an edge v -> w does in the search from one source.
+/// Which lane has which edge, and where new frontiers go, is the business of the kernels.
+///
+/// maxId(v) of source s: the least value, over the paths s -> v seen so far whose intermediates are
+/// all < s, of the largest intermediate; 0 for direct neighbours. It only falls. w is a fill-in of
+/// s as soon as maxId(w) < w; then it proposes w itself, so that a vertex that is a fill-in already
+/// is not enqueued again. Every step is monotone: expanding a frontier twice is harmless, and a
+/// stale value only leads to work that an atomic then refuses or to a revisit.
+
+#include "common/types.hpp"
+#include "variants/device/simt.hpp"
+
+namespace gsofa::gpu {
+
+#if defined(GSOFA_GPU)
+
+/// State of the search from one source. maxId m is held as base + m, m in [0, |V|); everything
+/// >= base + |V| is infinity.
+struct source_search {
+  index_t source;
+  std::uint32_t base;    ///< of the value window
+  std::uint32_t* maxid;  ///< by vertex < source
+  std::uint32_t* fill;   ///< by vertex: stamp() where (source, vertex) is in L+U
+
+  GSOFA_DEVICE std::uint32_t stamp() const { return static_cast<std::uint32_t>(source) + 1; }
+  GSOFA_DEVICE std::uint32_t value(index_t v) const { return base + static_cast<std::uint32_t>(v); }
+};
+
+/// Lowers a maxId; returns the value before.
+template <bool Lossy>
+GSOFA_DEVICE std::uint32_t lower(std::uint32_t* cell, std::uint32_t value) {
+  if constexpr (Lossy) {
+    // Planted fault: another thread's minimum may be overwritten between load and store.
+    const std::uint32_t old = simt::load_shared_state(cell);
+    simt::pause();
+    if (value < old) *static_cast<volatile std::uint32_t*>(cell) = value;
+    return old;
+  } else {
+    return simt::atomic_min(cell, value);
+  }
+}
+
+/// The largest intermediate of the paths that go on through frontier v: max(v, maxId(v)), as of
+/// now. Of the source itself, which is no intermediate: 0.
+GSOFA_DEVICE std::uint32_t proposal_of(const source_search& s, index_t v) {
+  if (v == s.source) return s.base;
+  const std::uint32_t seen = simt::load_shared_state(s.maxid + v);
+  return seen > s.value(v) ? seen : s.value(v);
+}
+
+/// What reading the state of w says of an edge to it.
+struct edge_check {
+  bool improves;        ///< the proposal is below maxId(w)
+  bool filled;          ///< w is a fill-in or entry already; known where `improves`
+  std::uint32_t new_u;  ///< 1: (source, w) is a new entry of U
+};
+
+/// Line 9 to 12. A vertex at or above the source is an entry of U and goes no further. With line
+/// 9.5 fill is read before maxId, and improves nothing where it is set.
+template <bool Line95>
+GSOFA_DEVICE edge_check check_edge(const source_search& s, index_t w, std::uint32_t proposal) {
+  const std::uint32_t stamp = s.stamp();
+  if (w >= s.source) {
+    if (simt::load_shared_state(s.fill + w) == stamp) return {false, false, 0};
+    return {false, false, simt::atomic_exchange(s.fill + w, stamp) != stamp ? 1U : 0U};
+  }
+  if (Line95) {
+    const bool filled = simt::load_shared_state(s.fill + w) == stamp;
+    return {!filled && proposal < simt::load_shared_state(s.maxid + w), filled, 0};
+  }
+  const bool improves = proposal < simt::load_shared_state(s.maxid + w);
+  return {improves, improves && simt::load_shared_state(s.fill + w) == stamp, 0};
+}
+
+/// Lines 11 to 15, for an edge that improves a w that is not filled: lowers maxId(w), marks a
+/// fill-in, adds it to new_l. Returns whether w becomes a frontier: where no other path was as
+/// good, and no other lane has just marked it.
+template <bool Lossy>
+GSOFA_DEVICE bool relax(const source_search& s, index_t w, std::uint32_t proposal,
+                        std::uint32_t& new_l) {
+  if (lower<Lossy>(s.maxid + w, proposal) <= proposal) return false;
+  if (proposal > s.base && proposal >= s.value(w)) return true;
+  const bool marked = simt::atomic_exchange(s.fill + w, s.stamp()) != s.stamp();
+  new_l += marked ? 1 : 0;
+  return marked;
+}
+
+#endif
+
+}  // namespace gsofa::gpu
