@@ -13,16 +13,13 @@
 #include <string>
 
 #include "common/error.hpp"
+#include "common/test_files.hpp"
 
 namespace {
 
 using namespace gsofa;
+using namespace gsofa::testing;
 namespace fs = std::filesystem;
-
-std::string content(const fs::path& file) {
-  std::ifstream in(file, std::ios::binary);
-  return {std::istreambuf_iterator<char>(in), {}};
-}
 
 std::size_t files_in(const fs::path& directory) {
   return static_cast<std::size_t>(
@@ -38,20 +35,6 @@ std::string read_all(const fs::path& file) {
     text.append(block.data(), got);
     if (got < block.size()) return text;
   }
-}
-
-std::string gzip(const std::string& text) {
-  const temporary_directory directory;
-  const auto file = directory.path() / "z";
-  gzFile out = gzopen(file.c_str(), "wb");
-  REQUIRE(gzwrite(out, text.data(), static_cast<unsigned>(text.size())) ==
-          static_cast<int>(text.size()));
-  gzclose(out);
-  return content(file);
-}
-
-void put(const fs::path& file, const std::string& text) {
-  std::ofstream(file, std::ios::binary) << text;
 }
 
 TEST_CASE("atomic_file: appears only at commit and replaces what was there") {

@@ -17,40 +17,16 @@
 #include "common/fuzz_mutator.hpp"
 #include "common/matrix_market.hpp"
 #include "common/prepared.hpp"
+#include "common/test_files.hpp"
 
 namespace {
 
 using namespace gsofa;
+using namespace gsofa::testing;
 using fuzz::mutator;
 const std::vector<std::string>& seeds = fuzz::matrix_market_seeds;
 
-constexpr std::int64_t memory_limit = std::int64_t{8} << 20;
-
-void put(const std::filesystem::path& file, const std::string& text) {
-  std::filesystem::remove(file);  // some file systems flush a file that is truncated and rewritten
-  std::ofstream(file, std::ios::binary) << text;
-}
-
-std::string content(const std::filesystem::path& file) {
-  std::ifstream in(file, std::ios::binary);
-  return {std::istreambuf_iterator<char>(in), {}};
-}
-
-std::string gzip(const std::string& text) {
-  z_stream stream{};
-  REQUIRE(deflateInit2(&stream, Z_DEFAULT_COMPRESSION, Z_DEFLATED, MAX_WBITS + 16, 8,
-                       Z_DEFAULT_STRATEGY) == Z_OK);
-  std::string input = text;
-  std::string output(deflateBound(&stream, static_cast<uLong>(text.size())), '\0');
-  stream.next_in = reinterpret_cast<Bytef*>(input.data());
-  stream.avail_in = static_cast<uInt>(input.size());
-  stream.next_out = reinterpret_cast<Bytef*>(output.data());
-  stream.avail_out = static_cast<uInt>(output.size());
-  REQUIRE(deflate(&stream, Z_FINISH) == Z_STREAM_END);
-  output.resize(stream.total_out);
-  deflateEnd(&stream);
-  return output;
-}
+constexpr std::int64_t fuzzed_memory_limit = std::int64_t{8} << 20;
 
 // What a file that was accepted must mean, read word by word with the standard library.
 std::set<std::pair<long, long>> positions_of(const std::string& text) {
@@ -95,7 +71,7 @@ void check_message(const input_error& e, const std::filesystem::path& file) {
 bool accepted(const std::filesystem::path& file, pattern& a) {
   try {
     matrix_market_header header;
-    a = read_matrix_market(file, &header, memory_limit);
+    a = read_matrix_market(file, &header, fuzzed_memory_limit);
   } catch (const input_error& e) {
     check_message(e, file);
     return false;

@@ -15,10 +15,12 @@
 
 #include "common/digest.hpp"
 #include "common/file.hpp"
+#include "common/test_files.hpp"
 
 namespace {
 
 using namespace gsofa;
+using namespace gsofa::testing;
 
 pattern random_pattern(index_t n, int per_row, unsigned seed) {
   std::mt19937 random(seed);
@@ -66,11 +68,6 @@ std::string refusal(const pattern& a, const std::vector<index_t>& rows,
     return e.what();
   }
   return "accepted";
-}
-
-std::string content(const std::filesystem::path& file) {
-  std::ifstream in(file, std::ios::binary);
-  return {std::istreambuf_iterator<char>(in), {}};
 }
 
 // The reason why a file with this content cannot be loaded.

@@ -1,7 +1,6 @@
 #pragma once
 
 #include <cstdint>
-#include <filesystem>
 #include <functional>
 #include <map>
 #include <memory>
@@ -100,8 +99,8 @@ class option_set {
 
 /// Where a distributed variant records the chunks that it has finished.
 struct checkpoint_settings {
-  std::filesystem::path folder;  ///< empty: nowhere
-  bool resume = false;           ///< do only what the folder does not have yet
+  std::string folder;   ///< empty: nowhere
+  bool resume = false;  ///< do only what the folder does not have yet
 };
 
 /// Everything besides the matrix that determines a run.
@@ -198,7 +197,10 @@ bool register_variants(registration& variants) noexcept;
 #define GSOFA_REGISTER_VARIANT(...) \
   GSOFA_REGISTER_VARIANTS(1, [](std::size_t) -> ::gsofa::variant_info { return __VA_ARGS__; })
 /// Registers the variants describe(0) .. describe(count - 1), rows of a table.
-#define GSOFA_REGISTER_VARIANTS(count, ...)                                                \
-  static constinit ::gsofa::detail::registration gsofa_registration{__VA_ARGS__, (count)}; \
-  [[maybe_unused]] static const bool gsofa_registered =                                    \
-      ::gsofa::detail::register_variants(gsofa_registration)
+#define GSOFA_REGISTER_VARIANTS(count, ...) GSOFA_REGISTER_AS(__COUNTER__, count, __VA_ARGS__)
+#define GSOFA_REGISTER_AS(number, count, ...) GSOFA_REGISTER_NUMBERED(number, count, __VA_ARGS__)
+#define GSOFA_REGISTER_NUMBERED(number, count, ...) \
+  GSOFA_REGISTER_NAMED(gsofa_registration_##number, gsofa_registered_##number, count, __VA_ARGS__)
+#define GSOFA_REGISTER_NAMED(variants, done, count, ...)                         \
+  static constinit ::gsofa::detail::registration variants{__VA_ARGS__, (count)}; \
+  [[maybe_unused]] static const bool done = ::gsofa::detail::register_variants(variants)

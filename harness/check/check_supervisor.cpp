@@ -27,9 +27,9 @@ namespace {
 
 using clock_type = std::chrono::steady_clock;
 
-constexpr double start_seconds = 120;  // until a worker begins its first run
-constexpr double exit_seconds = 30;    // from a worker's last line to its end
-constexpr double shrink_seconds = 20;  // a process for each attempt
+constexpr double start_seconds = 120;             // until a worker begins its first run
+constexpr double exit_seconds = 30;               // from a worker's last line to its end
+constexpr double supervised_shrink_seconds = 20;  // a process for each attempt
 constexpr int poll_ms = 50;
 
 // A worker and the verdict on how it ended.
@@ -250,7 +250,7 @@ pattern supervisor::shrunk(const check_tally& t, const check_setting& s, const p
         }
         return attempt.done() == nullptr && !attempt.hung() && attempt.failure().empty();
       },
-      shrink_seconds);
+      supervised_shrink_seconds);
 }
 
 void supervisor::look_into(const crash& c) {

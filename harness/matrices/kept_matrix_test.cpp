@@ -7,18 +7,15 @@
 #include <iterator>
 
 #include "common/file.hpp"
+#include "common/test_files.hpp"
 #include "harness/matrices/matrix_source.hpp"
 
 using namespace gsofa;
+using namespace gsofa::testing;
 
 namespace {
 
 const prepare_options natural{.match = match_mode::none, .order = "natural", .seed = -1};
-
-void put(const std::filesystem::path& file, const std::string& text) {
-  std::filesystem::create_directories(file.parent_path());
-  std::ofstream(file, std::ios::binary) << text;
-}
 
 // A diagonal matrix.
 std::string market(int n) {

@@ -1,4 +1,5 @@
 #include "harness/record/record.hpp"
+#include "common/test_files.hpp"
 
 #include <doctest/doctest.h>
 #include <sys/resource.h>
@@ -14,6 +15,7 @@
 #include "reference/worked_example.hpp"
 
 using namespace gsofa;
+using namespace gsofa::testing;
 
 namespace {
 
@@ -48,15 +50,6 @@ class temporary_file {
  private:
   std::filesystem::path path_;
 };
-
-std::string content(const std::filesystem::path& file) {
-  std::ifstream in(file, std::ios::binary);
-  return {std::istreambuf_iterator<char>(in), {}};
-}
-
-void put(const std::filesystem::path& file, const std::string& text) {
-  std::ofstream(file, std::ios::binary) << text;
-}
 
 // Files of this process may have no more than so many bytes: a write that would pass them is cut
 // short, as on a full disk.

@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <map>
 #include <set>
 #include <utility>
@@ -173,7 +174,8 @@ std::vector<planned_case> plan_cases(const case_options& options) {
         throw input_error("a checkpoint belongs to one case: give each option one value");
       }
       s.checkpoint = options.checkpoint;
-      s.checkpoint.folder /= info->name;
+      s.checkpoint.folder =
+          (std::filesystem::path(options.checkpoint.folder) / info->name).string();
     }
     cases.push_back(std::move(c));
   };

@@ -19,6 +19,8 @@
 
 namespace gsofa::gpu {
 
+#if defined(GSOFA_GPU)
+
 #if defined(__CUDACC__)
 
 inline void check(cudaError_t status, const char* what) {
@@ -587,5 +589,7 @@ class device_phases {
   std::vector<cudaEvent_t> events_;
 #endif
 };
+
+#endif
 
 }  // namespace gsofa::gpu

@@ -17,10 +17,7 @@
 
 #if defined(__CUDACC__)
 
-#include <cooperative_groups.h>
 #include <cuda_runtime.h>
-
-#include <cuda/atomic>
 
 #define GSOFA_DEVICE __device__ __forceinline__
 #define GSOFA_KERNEL static __global__
@@ -44,16 +41,16 @@ GSOFA_DEVICE void sync_block() { __syncthreads(); }
 /// A barrier of the block that tells whether any of its threads came with `predicate`.
 GSOFA_DEVICE bool sync_block_or(bool predicate) { return __syncthreads_or(predicate ? 1 : 0) != 0; }
 GSOFA_DEVICE void sync_warp() { __syncwarp(); }
-GSOFA_DEVICE void sync_grid() { cooperative_groups::this_grid().sync(); }
 /// Blocks of a cluster run at the same time. Devices before compute capability 9.0 have none: there
 /// every block is one.
 #if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 900
-GSOFA_DEVICE unsigned cluster_size() { return cooperative_groups::this_cluster().num_blocks(); }
-GSOFA_DEVICE unsigned cluster_rank() { return cooperative_groups::this_cluster().block_rank(); }
+GSOFA_DEVICE unsigned cluster_size() { return __clusterSizeInBlocks(); }
+GSOFA_DEVICE unsigned cluster_rank() { return __clusterRelativeBlockRank(); }
 /// A barrier of all threads of the cluster; releases and acquires, to the cluster.
 GSOFA_DEVICE void sync_cluster() {
   __syncwarp();
-  cooperative_groups::this_cluster().sync();
+  __cluster_barrier_arrive();
+  __cluster_barrier_wait();
 }
 #else
 GSOFA_DEVICE unsigned cluster_size() { return 1; }
@@ -133,14 +130,14 @@ GSOFA_DEVICE std::uint64_t atomic_cas(std::uint64_t* p, std::uint64_t expected,
 /// All calls on one word form a release sequence: who gets the last value sees what every earlier
 /// caller released.
 GSOFA_DEVICE std::uint32_t atomic_increment_acq_rel(std::uint32_t* p) {
-  return cuda::atomic_ref<std::uint32_t, cuda::thread_scope_device>(*p).fetch_add(
-      1, cuda::std::memory_order_acq_rel);
+  std::uint32_t old;
+  asm volatile("atom.add.acq_rel.gpu.u32 %0, [%1], 1;" : "=r"(old) : "l"(p) : "memory");
+  return old;
 }
 
 /// Stores to memory that the host reads while the kernel runs; releases what this thread wrote.
 GSOFA_DEVICE void store_to_host(std::uint32_t* p, std::uint32_t v) {
-  cuda::atomic_ref<std::uint32_t, cuda::thread_scope_system>(*p).store(
-      v, cuda::std::memory_order_release);
+  asm volatile("st.release.sys.u32 [%0], %1;" ::"l"(p), "r"(v) : "memory");
 }
 
 /// A load that other threads of the grid may be racing with; never cached in a register or in L1.

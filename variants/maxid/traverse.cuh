@@ -13,6 +13,7 @@
 /// Within a level maxid and fill are changed by relaxed atomics and read by volatile loads.
 
 #include "variants/device/batch_rows.hpp"
+#include "variants/device/simt_grid.hpp"
 #include "variants/maxid/batch.cuh"
 
 namespace gsofa::gpu {

@@ -95,7 +95,7 @@ distributed_driver::~distributed_driver() = default;
 
 void distributed_driver::state::open_checkpoint() {
   recorded.assign(static_cast<std::size_t>(chunks.count()), 0);
-  const auto& folder = settings.checkpoint.folder;
+  const std::filesystem::path folder = settings.checkpoint.folder;
   if (folder.empty()) return;
   if (counting) {
     throw collective_error(exit_code::bad_input, "the counting build keeps no checkpoints");
