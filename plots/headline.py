@@ -1,6 +1,5 @@
-#!/usr/bin/env python3
 """Speed of the main variants by input, as a multiple of that of SuperLU_DIST's symbfact on one core. Both times of a ratio
-are of one session and one order of the matrix, the least where there are several; gpu_maxid without its digests. Of
+are from one folder of records and of one order of the matrix, the least where there are several; gpu_maxid without its digests. Of
 gpu_bitmap_panels and of cpu_bitmap_panels on threads, counts.csv has runs for counts alone, whose entries must be those of
 verified runs. Without --records: the picture of the README, headline.png beside this script, from committed records."""
 
@@ -40,7 +39,7 @@ def seconds(record):
 def draw(args):
     tables = [path for path in args.records if path.suffix == ".csv"]
     sources = [path for path in args.records if path not in tables]
-    # {session: {(matrix and its order): {what: seconds}}}; a session is a folder of records.
+    # {folder: {(matrix, its order): {what: seconds}}}
     times = collections.defaultdict(lambda: collections.defaultdict(dict))
     names, entries, order_of = {}, {}, {}
     for path in records.files_of(sources):
@@ -64,11 +63,11 @@ def draw(args):
                                           f"not {entries[key]}")
                 if key:
                     counted[path.parent, key, row["variant"], int(row["threads"]) > 1] = float(row["ms"]) / 1e3
-    for (session, key, *what), s in counted.items():
-        times[session][key][tuple(what)] = s
+    for (folder, key, *what), s in counted.items():
+        times[folder][key][tuple(what)] = s
     ratios = collections.defaultdict(dict)
-    for session in times.values():  # the last one that has both counts
-        for key, found in session.items():
+    for of_folder in times.values():  # the last one that has both times counts
+        for key, found in of_folder.items():
             for what, s in found.items():
                 if (BASE, False) in found and key in entries:
                     ratios[what][key] = found[BASE, False] / s
