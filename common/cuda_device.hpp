@@ -22,7 +22,7 @@ struct cuda_devices {
   std::string reason;   ///< why `devices` is empty
 };
 
-/// Asks once and remembers. Never throws; creates no context.
+/// The first call asks the runtime, later ones return the same. Never throws; creates no context.
 const cuda_devices& find_cuda_devices();
 
 }  // namespace gsofa

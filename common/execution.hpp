@@ -35,7 +35,7 @@ class phase_clock {
  public:
   using clock = std::chrono::steady_clock;
 
-  /// Clears all times and charges from now on to `base`.
+  /// Clears all times; from now on time is charged to `base`.
   void start(phase_id base) {
     spent_.fill(0.0);
     current_ = base;
@@ -51,7 +51,7 @@ class phase_clock {
     current_ = next;
     return previous;
   }
-  /// Charges seconds of the current phase to another one: for what a device did meanwhile.
+  /// Moves seconds from the current phase to another one: for what a device did meanwhile.
   void charge(phase_id id, double seconds) {
     spent_[static_cast<std::size_t>(id)] += seconds;
     spent_[static_cast<std::size_t>(current_)] -= seconds;
@@ -94,13 +94,13 @@ class execution {
 
   /// Sets the time limit of the coming run, in seconds from now; 0: none.
   void set_timeout(double seconds);
-  /// Takes over the time limit of `other`, for a thread that keeps phases of its own.
+  /// Adopts the time limit of `other`, for a thread that keeps phases of its own.
   void share_deadline(const execution& other) {
     limited_ = other.limited_;
     deadline_ = other.deadline_;
   }
-  /// Throws timeout_error once the limit has passed. Cheap enough to call once per source;
-  /// callable from any thread.
+  /// Throws timeout_error once the limit has passed. It is cheap enough to be called once per
+  /// source; any thread may call it.
   void check_deadline() const {
     if (limited_ && phase_clock::clock::now() > deadline_)
       throw timeout_error("time limit reached");
@@ -111,7 +111,7 @@ class execution {
   phase_clock::clock::time_point deadline_{};
 };
 
-/// RAII: charges the enclosing scope to one phase. For the thread that drives the run only.
+/// RAII: charges the enclosing scope to one phase. Only the thread that drives the run may use it.
 class phase {
  public:
   phase(execution& exec, phase_id id) : clock_(exec.phases), previous_(clock_.switch_to(id)) {}

@@ -120,7 +120,7 @@ struct byte_source::state {
     refill();
     gzip = raw_end >= 2 && raw[0] == '\x1f' && raw[1] == '\x8b';
     if (gzip) {
-      // 16: a gzip header is expected
+      // 16: zlib expects a gzip header
       if (::inflateInit2(&stream, MAX_WBITS + 16) != Z_OK) throw std::bad_alloc();
       stream_ready = true;
     }

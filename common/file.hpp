@@ -50,10 +50,11 @@ class mapped_file {
   std::span<const std::byte> bytes_;
 };
 
-/// A file that appears whole or not at all: written beside its place, as .NAME.gsofa-part-P-K, and
-/// renamed by commit(). A process that is killed leaves such a part; the next one that writes into
-/// the folder removes it. Parts of live processes are told by a lock (flock) that they hold, also
-/// on other hosts where the file system has such locks, and stay where it has none.
+/// A file that appears whole or not at all: it is written in the same folder, as
+/// .NAME.gsofa-part-P-K, and renamed by commit(). A process that is killed leaves such a part; the
+/// next process that writes into the folder removes it. A live process is recognised by the lock
+/// (flock) that it holds on its part, also from other hosts if the file system has such locks; if
+/// it has none, no part is removed.
 class atomic_file {
  public:
   /// Throws input_error if nothing can be created there or the place is taken by something else
@@ -67,7 +68,7 @@ class atomic_file {
   /// Appends; buffered. Throws input_error naming the file if the disk refuses.
   void write(std::string_view text);
   void write(std::span<const std::byte> bytes);
-  /// Flushes and puts the file in its place, replacing what was there.
+  /// Flushes and renames the file to its place, replacing what was there.
   void commit();
 
  private:

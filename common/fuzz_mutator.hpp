@@ -61,7 +61,7 @@ inline const std::vector<std::string> nasty_words{"-1",
                                                   "\xff\xfe",
                                                   "1 1 1\n1 1 1\n"};
 
-/// Changes text word by word and line by line, or any bytes; the same changes for the same seed.
+/// Mutates text word by word and line by line, or any bytes; the same seed makes the same changes.
 class mutator {
  public:
   /// Words are separated by `delimiters`.

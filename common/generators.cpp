@@ -785,7 +785,7 @@ pattern make_columns(const arguments& args) {
   args.check_entries(stage_count * per_stage);
 
   random_source random(args.seed());
-  // feed[s] lists the stages whose liquid enters stage s besides that from above.
+  // feed[s] lists the stages whose liquid enters stage s in addition to that from above.
   std::vector<std::vector<index_t>> feed(at(stage_count));
   for (index_t col = 0; col < columns; ++col) {
     for (index_t k = rounded_at_random(random, args.real("recycles")); k > 0; --k) {

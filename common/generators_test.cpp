@@ -212,7 +212,7 @@ TEST_CASE("upwind rows do not depend on what is downstream") {
     const bool has_previous = std::ranges::binary_search(a.row(i), i - 1);
     CHECK(has_previous == (i % 6 != 0));
   }
-  // The entries across the flow keep their partners: 2 * 6 * 4 of them beside 5 * 5 along it.
+  // The entries across the flow keep their partners: 2 * 6 * 4 of them, and 5 * 5 along it.
   CHECK(structural_symmetry(a) == doctest::Approx(48.0 / 73.0));
   const pattern triangular = generate("grid7:nx=4,upwind=all");
   CHECK(structural_symmetry(triangular) == 0.0);

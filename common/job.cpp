@@ -124,7 +124,7 @@ constexpr std::size_t piece = std::size_t{1} << 30;  // counts of MPI-3 are int
 constexpr int counter_words = 2;      // of shared_counter: the number and the flag
 constexpr int deadlock_seconds = 60;  // without progress where all ranks wait
 
-// What a rank waits in. The order is that of the names.
+// What a rank waits in, in the order of the names.
 enum class wait_kind : std::uint32_t {
   none,
   barrier,
@@ -253,7 +253,7 @@ class job::watch {
     }
   }
 
-  // The first waiting rank of each node speaks for it; the others leave it the time to do so.
+  // The first waiting rank of each node prints for it; the others leave it the time to do so.
   void expire(int seconds) {
     const auto first = std::ranges::find_if(ranks_, [](const watched& r) { return r.still > 0; });
     if (first == ranks_.end() || first->world == job_.rank()) {
@@ -321,7 +321,7 @@ job::job() {
   uses_mpi_ = true;
   try {
     join(*launched, provided, limit);
-  } catch (const error&) {  // of all ranks alike
+  } catch (const error&) {  // thrown by all ranks alike
     throw;
   } catch (const std::bad_alloc&) {
     std::fputs("gsofa: error: out of host memory while the ranks of the job meet\n", stderr);
@@ -332,7 +332,7 @@ job::job() {
   }
 }
 
-// Collective: who is where, the window and the board.
+// Collective: finds the nodes of the ranks, and makes the window and the board.
 void job::join(int launched, int provided, double limit) {
   MPI_Comm_rank(MPI_COMM_WORLD, &rank_);
   MPI_Comm_size(MPI_COMM_WORLD, &ranks_);
@@ -586,7 +586,7 @@ void job::agree(const std::exception_ptr& mine) {
   if (first == ranks_) return;
   failure_text f;
   if (mine) f = describe(mine);
-  // The failing rank's words travel through rank 0, which broadcasts.
+  // The message of the failing rank goes to rank 0, which broadcasts it.
   std::vector<char> words(f.text.begin(), f.text.end());
   words.push_back(static_cast<char>(f.kind));
   words.push_back(static_cast<char>(f.code));

@@ -37,8 +37,8 @@ class collective_error : public error, public thrown_by_all_ranks {
 ///
 /// In a job of several ranks a thread watches the collectives. Where every rank of a job on one
 /// node waits in one and none of them gets on for a minute, or one collective lasts beyond the
-/// limit of collective_limit(), it prints what each rank of the node waits for, as one line, and
-/// ends the job with status 4.
+/// limit of collective_limit(), the thread prints what each rank of the node waits for, as one
+/// line, and ends the job with status 4.
 class job {
  public:
   /// The job of this process. The first call initialises MPI if a launcher started the process
@@ -138,7 +138,7 @@ class job {
   }
 
   /// Ends all ranks at once with `status`, for errors that the others do not know of. The caller
-  /// prints its one line before. Allocates nothing; may be called from any thread.
+  /// prints its one line before. The function allocates nothing; any thread may call it.
   [[noreturn]] void abort(int status) noexcept;
   /// Collective: ends MPI. Nothing but rank() and its like may be called afterwards.
   void finish();
@@ -169,7 +169,7 @@ class job {
 /// True if this build can use MPI.
 bool built_with_mpi();
 
-/// This process's rank as its launcher tells it, 0 without one; no MPI routine is called.
+/// The rank of this process as its launcher states it, 0 without a launcher; calls no MPI routine.
 int launched_rank();
 
 /// Seconds after which a collective that has not ended is taken to hang, though some rank is still
@@ -196,15 +196,15 @@ class shared_counter {
 
   /// Collective: both words become 0, before any rank returns.
   void reset();
-  /// Adds `step`, returns the value before. From any thread.
+  /// Adds `step`, returns the value before. Any thread may call it.
   std::int64_t fetch_add(std::int64_t step);
-  /// Raises the flag; it stays up until reset(). From any thread.
+  /// Raises the flag; it stays up until reset(). Any thread may call it.
   void raise();
-  /// True once any rank has raised the flag. From any thread.
+  /// True once any rank has raised the flag. Any thread may call it.
   [[nodiscard]] bool raised();
 
-  /// Keeps one-sided operations on this rank going while it lives; collectives of the job must not
-  /// be called meanwhile.
+  /// While such an object lives, one-sided operations on this rank make progress; collectives of
+  /// the job must not be called meanwhile.
   class progress {
    public:
     explicit progress(shared_counter& counter);

@@ -9,8 +9,8 @@
 namespace gsofa {
 
 /// Resizes an empty vector of gigabytes: its memory is asked for in pages of 2 MiB before it is
-/// touched, which takes a fraction of the time of 4 KiB pages. Where the system has none, as
-/// resize().
+/// touched, which takes a fraction of the time of 4 KiB pages. Where the system has no such pages,
+/// it does what resize() does.
 template <class T>
 void resize_in_large_pages(std::vector<T>& v, std::size_t size) {
   v.reserve(size);

@@ -29,8 +29,9 @@ pattern read_matrix_market(const std::filesystem::path& file,
                            matrix_market_header* header = nullptr, std::int64_t memory_limit = 0);
 
 /// Writes a as `matrix coordinate pattern general`, 1-based, rows ascending; each line of `comment`
-/// becomes a comment line. The file appears whole or not at all (written beside its place and
-/// renamed). Throws input_error naming the file if it cannot be written.
+/// becomes a comment line. The file appears whole or not at all (it is written under another
+/// name in the same folder, then renamed). Throws input_error naming the file if it cannot be
+/// written.
 void write_matrix_market(const std::filesystem::path& file, const pattern_view& a,
                          const std::string& comment);
 

@@ -83,7 +83,7 @@ struct metis_call {
   metis_call(const metis_call&) = delete;
   metis_call& operator=(const metis_call&) = delete;
 
-  // Does not return if METIS has installed a handler: that jumps.
+  // Does not return if METIS has installed a handler, since the handler jumps.
   void handle(int signal) const {
     if (const handler action = handlers[static_cast<std::size_t>(signal)]) action(signal);
   }
@@ -202,7 +202,7 @@ struct metis_object {
   }
 };
 
-// Slots of one relocation table.
+// Finds the slots of one relocation table.
 void find_slots(std::uintptr_t base, const ElfW(Rela) * table, std::size_t bytes,
                 const ElfW(Sym) * symbols, const char* names, metis_object& found) {
 #ifdef __x86_64__
@@ -222,7 +222,7 @@ void find_slots(std::uintptr_t base, const ElfW(Rela) * table, std::size_t bytes
   }
 }
 
-// Begin of the page of an address.
+// The beginning of the page that holds an address.
 std::uintptr_t page_of(std::uintptr_t address) {
   const auto size = static_cast<std::uintptr_t>(sysconf(_SC_PAGESIZE));
   return address / size * size;
@@ -315,7 +315,7 @@ const metis_object& bind_metis() {
 
 #endif
 
-// rand() with a state of its own until the end of the scope. Whoever has the process lock.
+// rand() with a state of its own until the end of the scope. The caller must hold the lock.
 class own_rand {
  public:
 #ifdef __GLIBC__

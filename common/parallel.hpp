@@ -18,7 +18,7 @@ namespace gsofa {
 
 namespace detail {
 
-/// Keeps the first exception that any of several threads throws.
+/// Holds the first exception that any of several threads throws.
 class first_exception {
  public:
   /// Calls action(); never throws.
@@ -33,7 +33,7 @@ class first_exception {
     }
   }
   [[nodiscard]] bool any() const { return any_.load(std::memory_order_acquire); }
-  /// Only once all threads are done.
+  /// May be called only once all threads are done.
   void rethrow() const {
     if (held_) std::rethrow_exception(held_);
   }
@@ -53,8 +53,8 @@ int useful_threads(int threads, Count pieces) {
 }
 
 /// Calls body(thread) on `threads` host threads (the caller's among them) and waits for all.
-/// None begins before all exist, so that they may wait for each other; throws error if the system
-/// refuses one. The first exception thrown by any of them is rethrown here.
+/// No body begins before all threads exist, so that they may wait for each other; throws error if
+/// the system refuses a thread. The first exception thrown by any of them is rethrown here.
 template <class Body>
 void on_threads(int threads, Body&& body) {
   if (threads <= 1) {

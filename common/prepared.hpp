@@ -27,8 +27,8 @@ struct provenance {
   std::int64_t seed = 0;       ///< seed given to the ordering library
   bool postordered = false;    ///< followed by a postorder of the etree of A + A^T
   double prepare_seconds = 0;  ///< matching + ordering + permutation
-  /// What the pattern was made from (preparation_key.hpp); empty if that was not noted. It is kept
-  /// in files of prepared patterns and in no record.
+  /// What the pattern was made from (preparation_key.hpp); empty if that was not noted. Files of
+  /// prepared patterns hold it, records do not.
   std::map<std::string, std::string> made_from{};
 };
 

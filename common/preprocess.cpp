@@ -123,7 +123,7 @@ std::string quoted(std::string_view word) {
 }
 
 std::vector<index_t> read_permutation(const std::string& file, index_t n) {
-  // Comments beside 64 bytes for each number, of which the number takes at most 11.
+  // Room for comments, and 64 bytes for each number, of which the number takes at most 11.
   const std::string text = read_bounded(file, (std::size_t{1} << 20) + 64 * at(n));
   auto fail = [&](std::size_t where, const std::string& why) {
     const auto lines =

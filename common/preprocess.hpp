@@ -54,7 +54,7 @@ ordering compute_order(const pattern_view& a, const std::string& spec, std::int6
 
 /// True for metis, amd, colamd and natural; every other `spec` is the path of a permutation file.
 bool is_order_method(const std::string& spec);
-/// Name and version of the library that computes an order; empty for natural, for a file, and where
+/// Name and version of the library that computes an order; empty for natural, for a file, and if
 /// this build lacks the library.
 std::string order_library(const std::string& method);
 

@@ -116,7 +116,7 @@ std::string hex_digits(std::span<const std::uint8_t> bytes) {
 
 namespace {
 
-// OpenSSL 3 that lacked memory for its context reads through a null pointer later.
+// OpenSSL 3 reads through a null pointer later if it lacked memory for its context.
 bool library_is_there() {
 #if OPENSSL_VERSION_MAJOR >= 3
   return OSSL_LIB_CTX_get0_global_default() != nullptr;
@@ -129,7 +129,7 @@ bool library_is_there() {
 
 struct sha256_hasher::state {
   state() : context(library_is_there() ? EVP_MD_CTX_new() : nullptr) {
-    // Where the library's configuration withholds the algorithm, the portable one takes over.
+    // Falls back to the portable code where the library's configuration withholds the algorithm.
     use_library = context != nullptr && EVP_DigestInit_ex(context, EVP_sha256(), nullptr) == 1;
   }
   ~state() { EVP_MD_CTX_free(context); }

@@ -37,7 +37,7 @@ std::string sha256_of_matrix_file(const std::filesystem::path& file);
 
 namespace detail {
 
-/// The implementation used without OpenSSL; in every build so that it is always tested.
+/// The implementation used without OpenSSL; every build has it, so that it is always tested.
 class sha256_portable {
  public:
   void update(std::span<const std::byte> bytes);

@@ -16,9 +16,9 @@ class toml_assertion : public std::logic_error {
 
 }  // namespace gsofa
 
-// toml++ asserts what a malformed file need not fulfil. Its assertions throw, and do so in every
-// build: with NDEBUG it would promise the conditions to the compiler. Every file that uses toml++
-// includes it by this header, so that all have the same.
+// toml++ asserts conditions that a malformed file need not fulfil. Its assertions throw, in every
+// build: with NDEBUG toml++ would promise the conditions to the compiler. Every file that uses
+// toml++ includes it by this header, so that all have the same definition.
 #pragma push_macro("NDEBUG")
 #undef NDEBUG
 #define TOML_ASSERT(condition) \

@@ -70,8 +70,8 @@ struct option_spec {
   std::int64_t minimum = 0;
   std::int64_t maximum = std::int64_t{1} << 62;
   std::vector<std::string> choices{};
-  /// Values that tests take in turn, those among them that go by the rare ways through the code;
-  /// empty: the default.
+  /// Values that tests take in turn, among them those that lead through rare paths of the code;
+  /// empty: the default alone.
   std::vector<std::string> tested{};
 
   [[nodiscard]] std::string type_name() const;  ///< "bool", "int" or "choice"
@@ -103,7 +103,7 @@ struct checkpoint_settings {
   bool resume = false;  ///< do only what the folder does not have yet
 };
 
-/// Everything besides the matrix that determines a run.
+/// Everything that determines a run, in addition to the matrix.
 struct run_settings {
   option_set options;
   want_set wants = want::counts;
@@ -136,9 +136,10 @@ class variant {
   variant& operator=(const variant&) = delete;
   virtual ~variant() = default;
 
-  /// Takes a square pattern with sorted rows and structurally nonzero diagonal; it outlives this.
+  /// Takes a square pattern with sorted rows and structurally nonzero diagonal, which must outlive
+  /// this object.
   virtual void prepare(const pattern_view& a, const run_settings& settings, execution& exec) = 0;
-  /// Factorizes symbolically. Calling it again starts afresh.
+  /// Factorizes symbolically. A second call starts afresh.
   virtual void run(execution& exec) = 0;
   /// Returns what of `wants` (a subset of what prepare() was told) the last run found.
   virtual result collect(want_set wants) = 0;
@@ -179,9 +180,9 @@ const variant_info& find_variant(const std::string& name);
 std::vector<const variant_info*> find_variants(const std::string& name_or_pattern);
 
 namespace detail {
-/// Registered variants 0 .. count - 1 of one file, in static storage. Descriptions take memory, the
-/// lack of which cannot be reported before main() begins: they are made when the registry is first
-/// asked.
+/// Registered variants 0 .. count - 1 of one file, in static storage. Their descriptions are made
+/// when the registry is first asked: they take memory, and a lack of it cannot be reported before
+/// main() begins.
 struct registration {
   variant_info (*describe)(std::size_t k);
   std::size_t count = 1;

@@ -1,6 +1,6 @@
 """Records as figures and claims read them: JSON Lines in, runs by matrix, variant and settings out.
 
-A line is a run (README, Records), a throughput profile by ncu (it has dram_gb_per_s) or a simulated schedule (it has
+A line is a run (harness/record/README.md), a throughput profile by ncu (it has dram_gb_per_s) or a simulated schedule (it has
 `simulated`). Nothing here knows a default of an option: the settings that an expression or a figure names select runs,
 and runs selected together that differ in a setting that was not named are refused. The program's defaults may change;
 the meaning of a committed record does not.

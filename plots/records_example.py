@@ -6,7 +6,7 @@ import json
 RUN = {
     "schema": 1, "experiment": "", "git": {"sha": "0" * 40, "dirty": False}, "host": "h", "cpu": "c", "gpus": [],
     "mpi": {"ranks": 1}, "matrix": {"name": "bcsstk18", "n": 10, "nnz": 30, "stand_in": False},
-    "ordering": {"col": "metis"}, "variant": "cpu_fill2_parallel", "device": "cpu",
+    "ordering": {"col": "metis", "digest": "d"}, "variant": "cpu_fill2_parallel", "device": "cpu",
     "options": {"sources_per_range": 16}, "threads": 1, "chunk_size": 128, "wants": ["counts"], "counting": False,
     "status": "pass", "reason": "", "samples_s": [3, 5, 4], "phases_s": {"traverse": 1.5, "compact": 0.25},
     "mem": {"device_peak": 5, "device": {"arena": 6}, "predicted": {}}, "result": {"fill": 20, "nnz_l": 20, "nnz_u": 30},

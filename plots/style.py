@@ -38,11 +38,12 @@ plt.rcParams.update(
 )
 
 
-def parser(description):
-    """Options that every figure has."""
+def parser(description, records=None, out=None):
+    """Options that every figure has; records, out: their defaults, without which they must be given."""
     p = argparse.ArgumentParser(description=description)
-    p.add_argument("--records", required=True, type=Path, nargs="+", help="files and folders of records, JSON Lines")
-    p.add_argument("--out", required=True, type=Path, help="folder for the PDF, PNG and CSV")
+    p.add_argument("--records", required=not records, default=records, type=Path, nargs="+",
+                   help="files and folders of records, JSON Lines")
+    p.add_argument("--out", required=not out, default=out, type=Path, help="folder for the PDF, PNG and CSV")
     p.add_argument("--allow-unverified", action="store_true", help="draw unverified results too")
     p.add_argument("--allow-mixed", action="store_true", help="draw several machines in one figure")
     return p
@@ -101,10 +102,10 @@ def draw_figure(name, sources, out):
     return " ".join(script.__doc__.split())
 
 
-def main(draw, description):
+def main(draw, description, **defaults):
     """Runs draw(args) and reports a refusal as one line. Returns the exit status: 0 drawn, 2
-    refused, 3 nothing to draw."""
-    args = parser(description).parse_args()
+    refused, 3 nothing to draw. defaults: of parser()."""
+    args = parser(description, **defaults).parse_args()
     try:
         draw(args)
     except records.Absent as e:

@@ -18,6 +18,7 @@ sys.path.insert(0, str(PLOTS))
 
 try:
     import fig04_frontier_size
+    import headline
     import style
 except ImportError as e:
     print(f"skipped: {e}")
@@ -136,6 +137,12 @@ class CommittedRecords(unittest.TestCase):
         for session in sorted(RECORDS.glob("*/panels.jsonl")):
             with self.subTest(session=session.parent.name):
                 self.draw("panels", session)
+
+    def test_headline_is_that_of_the_committed_records(self):
+        with tempfile.TemporaryDirectory() as folder, contextlib.redirect_stderr(io.StringIO()):
+            style.draw_figure("headline", headline.COMMITTED, Path(folder))
+            self.assertEqual((Path(folder) / "headline.csv").read_text(), (PLOTS / "headline.csv").read_text())
+            self.assertLess((Path(folder) / "headline.png").stat().st_size, 100000)
 
     def test_simulated_scaling(self):
         self.draw("scaling_simulated", SIMULATED)

@@ -187,7 +187,7 @@ void share_matrices(const check_options& options, const std::filesystem::path& f
   for_each_matrix(options, 0, [&](check_matrix& m) {
     auto file = folder / fmt::format("{:06}.matrix", m.number);
     m.a.save(file);
-    // By reference/ alone: a variant could end this process.
+    // The fill is found by reference/ alone: a variant could end this process.
     const index_t n = m.a.view().n_rows;
     pattern fill = n <= oracle_order ? reference::eliminate_boolean(m.a.view())
                                      : reference::row_union(m.a.view());

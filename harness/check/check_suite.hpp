@@ -22,7 +22,7 @@ struct check_options {
   std::int64_t patterns =
       -1;               ///< special and random ones each, none of large order; -1: the suite's
   int jobs = 0;         ///< variants at the same time, in process: patterns; 0: by the machine
-  int rotate = 0;       ///< random patterns: so many settings in turn; 0: all of them
+  int rotate = 0;       ///< random patterns: settings in addition to the defaults, in turn; 0: all
   double timeout = 20;  ///< seconds for a run on a small pattern
   std::filesystem::path prepared;  ///< folder of prepared files; empty: the bundled matrices
   std::string matrix;              ///< this one alone, as it is; empty: the suite
@@ -48,15 +48,15 @@ class check_plan {
  public:
   enum class kind { special, random, large, given };
 
-  /// Reads the matrix, if one was named; throws input_error.
+  /// Reads the matrix if one was named; throws input_error if it cannot.
   explicit check_plan(const check_options& options);
 
   [[nodiscard]] std::size_t size() const { return special_ + random_ + large_; }
   [[nodiscard]] kind kind_of(std::size_t k) const;
   [[nodiscard]] named_pattern at(std::size_t k) const;
-  /// Whether setting number `s` of `count` is run on pattern k. Random patterns: the defaults and,
-  /// where settings take turns, those that come after the ones of the pattern before. Large orders:
-  /// the defaults.
+  /// Whether setting number `s` of `count` is run on pattern k. Random patterns are run with the
+  /// defaults and, where settings take turns, with those that follow the settings of the previous
+  /// pattern; patterns of large order with the defaults.
   [[nodiscard]] bool includes(std::size_t k, std::size_t s, std::size_t count) const;
   /// Seconds for a run on pattern k.
   [[nodiscard]] double time_limit(std::size_t k) const;

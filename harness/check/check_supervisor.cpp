@@ -142,7 +142,7 @@ class supervisor {
     job_at what;
     std::unique_ptr<watched_worker> worker;
   };
-  // A worker that ended too early, to be looked into when the others are done.
+  // A worker that ended too early; it is examined when the others are done.
   struct crash {
     std::size_t tally;
     std::uint64_t item, setting;
@@ -231,7 +231,7 @@ std::optional<named_pattern> supervisor::pattern_of(std::uint64_t item) {
   return found;
 }
 
-// The least pattern on which the variant ends its process, as far as the time allows.
+// The smallest pattern found in the time allowed on which the variant ends its process.
 pattern supervisor::shrunk(const check_tally& t, const check_setting& s, const pattern& a) {
   const temporary_directory folder;
   const auto file = folder.path() / "candidate.mtx";

@@ -9,12 +9,14 @@ namespace gsofa {
 /// Checks each variant in a worker process of its own, several at a time, and fills the tallies. A
 /// worker that crashes, ends too early or does not return fails its variant: the pattern is shrunk
 /// (after a crash), saved, and the command that checks it again is printed; the others go on. Of a
-/// planted variant that is not `fatal`, a hang alone is no verdict: it goes on with the next
-/// pattern. Meanwhile the oracles are compared here. True: nothing failed, planted faults apart.
+/// planted variant that is not `fatal`, a hang alone is no verdict: its worker goes on with the
+/// next pattern. Meanwhile this process compares the oracles. Returns true if nothing failed but
+/// planted variants.
 bool supervise_check(const check_options& options, const check_plan& plan,
                      std::vector<check_tally>& tallies);
 
-/// The worker: checks options.variants, one, from pattern or matrix number `first` on.
+/// Runs in the worker: checks the one variant of options.variants, from pattern or matrix number
+/// `first` on.
 void check_as_worker(const check_options& options, std::size_t first);
 
 }  // namespace gsofa

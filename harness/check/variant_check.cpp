@@ -42,7 +42,7 @@ std::string quoted(const std::string& text) {
   return out + "'";
 }
 
-// Minutes for a launch on a pattern of large order.
+// An emulated launch on a pattern of large order takes minutes.
 bool is_emulated(const variant_info& info) {
   return std::string_view(gpu_build()) == "emulated" &&
          (info.device == "gpu" || info.device == "mpi");
@@ -193,7 +193,7 @@ void variant_checker::fail(check_tally& t, std::size_t item, std::size_t setting
   const double limit = run_limit(t, plan_, item);
   auto reason = [&](const pattern& a) -> std::optional<std::string> {
     const auto expected = small_truth(a);
-    // Three times, so that a race has a chance to show again.
+    // Run three times, so that a race has a chance to show again.
     for (int k = 0; k < 3; ++k) {
       if (hooks_.begins) hooks_.begins(item, setting, hang_limit(limit));
       if (auto found = refute(*t.info, s.settings, a, expected, limit)) return found->reason;
@@ -213,12 +213,12 @@ void variant_checker::check_setting_on(check_tally& t, std::size_t k, std::size_
   const bool large = plan_.kind_of(k) == check_plan::kind::large;
   {
     const std::scoped_lock holding(lock_);
-    // One that is too slow for the first is too slow for the others.
+    // A variant that is too slow for the first large pattern is too slow for the others.
     if (t.is_out() || (large && (t.large_timeouts > 0 || is_emulated(*t.info)))) return;
     ++t.runs;
   }
   const double limit = run_limit(t, plan_, k);
-  // Beside the runs there are the preparation and the comparison.
+  // The limit covers the preparation and the comparison in addition to the runs.
   if (hooks_.begins) hooks_.begins(k, s, hang_limit(limit) + (large ? large_seconds : 0));
   const auto why = refute(*t.info, t.settings[s].settings, p.a, expected, limit);
   const std::scoped_lock holding(lock_);
@@ -227,7 +227,7 @@ void variant_checker::check_setting_on(check_tally& t, std::size_t k, std::size_
   } else if (why->timed_out && large) {
     ++t.large_timeouts;
   } else if (!(t.planted() && why->timed_out) && t.failure.empty()) {
-    // Of a planted variant only a wrong answer counts.
+    // For a planted variant only a wrong answer counts.
     fail(t, k, s, p, why->reason);
     if (!hooks_.begins) std::cout << t.report << std::flush;
   }

@@ -25,7 +25,7 @@ struct check_tally {
 
   [[nodiscard]] bool planted() const { return !info->planted.empty(); }
   [[nodiscard]] bool is_out() const { return !unavailable.empty() || !failure.empty(); }
-  /// The numbers and texts, not what they belong to.
+  /// As JSON: the numbers and texts, not what they belong to.
   [[nodiscard]] json to_json() const;
   void add(const json& part);
 };
@@ -45,13 +45,13 @@ std::string report_counterexample(const check_options& options, const check_tall
                                   const check_setting& s, const pattern& least,
                                   const std::string& what);
 
-/// What a checker tells while it checks.
+/// What a checker reports while it checks.
 struct check_hooks {
   /// Before a variant runs: number of the pattern (beyond the plan: the matrix), of the setting,
   /// and the seconds after which it hangs; worker_page::none for a matrix that is loaded. Null: a
   /// watchdog ends the process.
   std::function<void(std::size_t item, std::size_t setting, double seconds)> begins{};
-  /// A failure, before it is shrunk.
+  /// Called on a failure, before its pattern is shrunk.
   std::function<void(const check_tally&)> failed{};
   /// Each oracle is compared with the others; else row_union is the truth.
   bool compare_oracles = true;
@@ -64,7 +64,8 @@ class variant_checker {
   variant_checker(const check_options& options, const check_plan& plan,
                   std::vector<check_tally>& tallies, check_hooks hooks = {});
 
-  /// All from pattern or matrix number `first` on. True: nothing failed, planted faults apart.
+  /// Checks all patterns and matrices from number `first` on. Returns true if nothing failed but
+  /// planted variants.
   bool run(std::size_t first = 0);
   /// Compares the oracles on all patterns; true if they agree.
   static bool oracles_agree(const check_plan& plan);

@@ -10,14 +10,14 @@
 
 namespace gsofa {
 
-/// Where a worker is, in memory that it shares with the process that started it. The worker writes;
-/// what it wrote last outlives it.
+/// The position of a worker, in memory that it shares with the process that started it. Only the
+/// worker writes; what it wrote last outlives it.
 struct worker_page {
   static constexpr std::uint64_t none = ~std::uint64_t{0};
   std::atomic<std::uint64_t> step{0};        ///< raised with every change of the others
   std::atomic<std::uint64_t> item{none};     ///< number of the pattern, of the caller's choice
   std::atomic<std::uint64_t> setting{none};  ///< number of the setting
-  std::atomic<std::int64_t> runs{0};         ///< begun so far
+  std::atomic<std::int64_t> runs{0};         ///< runs begun so far
   std::atomic<std::int64_t> limit_ms{0};     ///< time that the step may take
 };
 static_assert(std::atomic<std::uint64_t>::is_always_lock_free);
@@ -60,7 +60,7 @@ class worker_process {
   std::optional<process_end> end_;
 };
 
-/// The other end, in the worker.
+/// The end of the connection that the worker has.
 class worker_channel {
  public:
   /// Throws input_error in a process that worker_process did not start.

@@ -155,7 +155,7 @@ void case_session::report(const prepared_pattern& a, const planned_case& c,
   std::fprintf(stderr, "%s\n", one_line(std::move(line)).c_str());
 }
 
-// "[3/90, 5 min left] ": cases still to come take as long as those that ran so far.
+// "[3/90, 5 min left] ", if the remaining cases take as long as those that ran so far.
 std::string case_session::progress() const {
   const auto ran = static_cast<double>(done_) - resumed_ - skipped_unseen_;
   const std::chrono::duration<double> elapsed = std::chrono::steady_clock::now() - begin_;

@@ -64,7 +64,7 @@ exit_code check(check_options options, const std::optional<std::size_t>& worker)
   if (options.jobs > 1 && job::world().ranks() > 1) {
     throw input_error("--jobs: the ranks of an MPI job check together, one pattern at a time");
   }
-  // A process that MPI knows cannot stand for another one.
+  // A process that MPI has initialised cannot be replaced by a worker.
   options.in_process = options.in_process || job::world().uses_mpi();
   const check_plan plan(options);
   auto tallies = choose_variants(options);
@@ -131,7 +131,7 @@ void add_check_command(CLI::App& app, command_action& action) {
       ->type_name("DIR")
       ->capture_default_str();
   auto worker = std::make_shared<std::optional<std::size_t>>();
-  // Between this program and its workers.
+  // Options that this program gives its workers.
   c->add_option("--worker", *worker)->group("");
   c->add_option("--shared", o->shared)->group("");
   c->footer(

@@ -70,18 +70,18 @@ std::terminate_handler usual_end = nullptr;
   usual_end = std::set_terminate(end_of_program);
 }
 
-// The program, with every error reported, unless memory for that lacks too.
+// Runs the program and reports every error, unless there is no memory for that either.
 int run_reporting(int argc, char** argv) {
   job* joined = nullptr;
   try {
     joined = &job::world();
   } catch (const error& e) {
-    // No rank could join the others: the first one speaks for all.
+    // No rank could join the others: rank 0 reports for all.
     if (launched_rank() == 0) report(e.what(), e.code());
     return static_cast<int>(e.code());
   }
   job& j = *joined;
-  // An error that all ranks throw is reported by rank 0; one that the others do not know of ends
+  // Rank 0 reports an error that all ranks throw; an error that the others do not know of ends
   // them, with status 4 whatever it is.
   auto failed = [&](const std::exception& e, const std::string& message, exit_code code) {
     const bool known_to_all = dynamic_cast<const thrown_by_all_ranks*>(&e) != nullptr;
@@ -116,7 +116,7 @@ int run_reporting(int argc, char** argv) {
       return code;
     }
     const exit_code code = action(make_session(argc, argv));
-    // Results that were lost on their way out are no success.
+    // A run whose output was lost is no success.
     j.on_root([&] {
       if (!std::cout.flush()) {
         throw error(exit_code::run_failed, "standard output: cannot write");

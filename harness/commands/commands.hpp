@@ -21,7 +21,7 @@ void add_check_command(CLI::App& app, command_action& action);
 void add_prepare_command(CLI::App& app, command_action& action);
 void add_info_command(CLI::App& app, command_action& action);
 void add_experiment_command(CLI::App& app, command_action& action);
-/// All of them.
+/// Adds all subcommands.
 void add_commands(CLI::App& app, command_action& action);
 
 /// --matrix, --match, --order and --seed, common to run, prepare and info.
@@ -33,7 +33,7 @@ struct matrix_options {
   bool preprocessing_given = false;  ///< any of the last three was on the command line
 
   void add_to(CLI::App& command);
-  /// Call once the command line was parsed.
+  /// To be called once the command line has been parsed.
   void note_given(const CLI::App& command);
   [[nodiscard]] prepare_options preparation() const;
   /// Reads and prepares; throws input_error if a prepared file meets preprocessing options.

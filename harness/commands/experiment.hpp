@@ -21,7 +21,7 @@ struct experiment_case {
   case_options cases;
   verify_mode verify = verify_mode::automatic;
   bool counting = false;  ///< for the counting build only; other cases for the timed build only
-  int ranks = 1;          ///< for jobs of so many MPI ranks only
+  int ranks = 1;          ///< for jobs of exactly this number of MPI ranks
   int gpus = 0;           ///< skipped where a process sees fewer GPUs
   bool series = false;    ///< write per-source counters; only with counting
 };

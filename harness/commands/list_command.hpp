@@ -11,7 +11,7 @@ namespace gsofa {
 /// available and reason. Planted variants only if asked for.
 json list_json(bool planted);
 
-/// The same for reading.
+/// The same as text for people.
 void print_list(std::ostream& out, bool planted);
 
 }  // namespace gsofa

@@ -220,7 +220,7 @@ void factorize(const variant_info& info, const pattern_view& a, const analysis_o
   out.variant = info.name;
 }
 
-// What a host may still do that a device could not.
+// Runs the variant on the device; returns why it failed if the host may still succeed.
 std::optional<std::string> failure_of_device(const variant_info& info, const pattern_view& a,
                                              const analysis_options& options, analysis& out) {
   try {
@@ -253,7 +253,7 @@ analysis analyze_checked(const csr_view& a, const analysis_options& options) {
   return out;
 }
 
-// Takes no memory of its own: an empty string has none.
+// It takes no memory of its own: an empty string has none.
 class host_out_of_memory final : public analysis_error {
  public:
   host_out_of_memory() : analysis_error(failure::out_of_memory, "") {}

@@ -35,7 +35,7 @@ gsofa_status fail(gsofa_status status, const char* message) {
   return status;
 }
 
-// col_idx is as long as the last row pointer says; that no other is larger is for analyze() to see.
+// col_idx is as long as the last row pointer says; analyze() checks that no other is larger.
 gsofa::csr_view view_of(std::int32_t n, const std::int64_t* row_ptr, const std::int32_t* col_idx) {
   if (n < 1) return {n, {}, {}};
   const auto rows = static_cast<std::size_t>(n);

@@ -45,7 +45,7 @@ std::vector<variant_description> runnable() {
   return out;
 }
 
-// Everything that analyze() said of `a` against the row-union oracle.
+// Compares everything that analyze() said of `a` with the row-union oracle.
 void check(const pattern& a, const analysis& found, const analysis_options& options) {
   REQUIRE(found.n == a.n_rows);
   validate_permutation(found.row_order, a.n_rows, "row order");
@@ -84,7 +84,7 @@ void check_all(const pattern& a, analysis_options options) {
   }
 }
 
-// The message of the invalid_input that the call throws.
+// Returns the message of the invalid_input that the call throws.
 template <class Call>
 std::string refusal(Call&& call) {
   try {
@@ -546,7 +546,7 @@ TEST_CASE("the C interface reports errors by status and text, and throws nothing
   CHECK(gsofa_analysis_seconds(nullptr) == 0);
   gsofa_free(nullptr);
 
-  // The text belongs to the thread.
+  // Each thread has a text of its own.
   CHECK(run(2, row_ptr.data(), outside.data(), nullptr) == GSOFA_INVALID_INPUT);
   std::string elsewhere = "?";
   std::jthread([&] { elsewhere = gsofa_last_error(); }).join();

@@ -31,7 +31,7 @@ csr_pattern grid(std::int32_t side) {
   return a;
 }
 
-// Standard error into a file, until the end of the scope.
+// Redirects standard error into a file until the end of the scope.
 class captured_stderr {
  public:
   captured_stderr() : kept_(dup(STDERR_FILENO)), file_(std::tmpfile()) {
@@ -100,7 +100,7 @@ void sweep(const csr_pattern& a, const analysis_options& options) {
         if (options.threads == 1) CHECK(found.kind != outcome::no_threads);
         refused += found.kind != outcome::same ? 1 : 0;
       }
-      // Threads keep what they have for the next one.
+      // Threads keep the memory that they have for the next analysis.
       if (options.threads == 1) CHECK(live_allocations() == before);
     }
     CHECK(refused > 0);

@@ -28,7 +28,7 @@ void read_entries(toml_table_reader& root, const char* key, bool bundled, const 
   }
 }
 
-// The digests of the lock file that experiments/fetch.py keeps beside the catalog.
+// The digests of the lock file that experiments/fetch.py keeps in the folder of the catalog.
 void read_lock(const std::filesystem::path& file, std::vector<dataset>& entries) {
   std::error_code ignored;
   if (!std::filesystem::exists(file, ignored)) return;

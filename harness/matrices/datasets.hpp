@@ -21,7 +21,7 @@ struct dataset {
 };
 
 /// The tables [[bundled]] and [[matrix]] of a datasets.toml, in the order of the file. Digests that
-/// it does not have come from the datasets.lock.toml beside it, if that is there.
+/// it lacks come from the datasets.lock.toml in the same folder, if there is one.
 class dataset_catalog {
  public:
   /// Throws input_error naming file and line on a fault, unavailable_error in a build without TOML.

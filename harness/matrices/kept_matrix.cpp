@@ -14,7 +14,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// `text` itself if it is a short file name, else as much of it as may be and a digest of it.
+// `text` itself if it is a short file name, else its beginning and a digest of it.
 std::string distinct_name(const std::string& text) {
   constexpr std::size_t longest = 80;
   std::string name = file_name_of(text);
@@ -59,7 +59,7 @@ prepared_pattern load_kept_matrix(const fs::path& folder, const std::string& spe
   const std::string sha256 = sha256_of(from);
   const bool right = from.sha256.empty() || sha256 == from.sha256;
   const preparation_key wanted = key_of(from, sha256, how);
-  if (wanted.empty() || !right) return load_matrix(spec, how);  // which refuses a wrong file
+  if (wanted.empty() || !right) return load_matrix(spec, how);  // it refuses a wrong file
   const fs::path file = kept_file(folder, spec, how);
   if (fs::exists(file, failure)) {
     if (!prepared_pattern::is_prepared_file(file) && fs::file_size(file, failure) != 0) {

@@ -9,9 +9,8 @@ namespace gsofa {
 
 /// As load_matrix(), but kept in `folder`, if that is not empty: a file that was made from the same
 /// source (its sha256, or the spec and version of its generator) in the same way (key_of()) is
-/// read, any other is made again, which stderr is told. Throws input_error as load_matrix() does,
-/// if `folder` cannot be written, and if something else than a prepared matrix is in the file's
-/// place.
+/// read; any other is made again, with a line on stderr. Throws input_error as load_matrix() does,
+/// if `folder` cannot be written, and if the file exists and is no prepared matrix.
 prepared_pattern load_kept_matrix(const std::filesystem::path& folder, const std::string& spec,
                                   const prepare_options& how);
 

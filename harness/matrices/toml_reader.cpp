@@ -52,7 +52,7 @@ toml::table read_toml(const std::filesystem::path& file) {
   if (!in) throw input_error(name + ": cannot be opened");
   const std::string text{std::istreambuf_iterator<char>(in), {}};
   if (in.bad()) throw input_error(name + ": cannot be read");
-  // toml++ would name the line of the character before.
+  // toml++ would name the line of the previous character.
   if (const std::size_t valid = utf8_prefix(text); valid < text.size()) {
     const auto line = 1 + std::count(text.begin(), text.begin() + std::ptrdiff_t(valid), '\n');
     throw input_error(fmt::format("{}:{}: not UTF-8", name, line));
@@ -60,7 +60,7 @@ toml::table read_toml(const std::filesystem::path& file) {
   try {
     return toml::parse(std::string_view(text), std::string_view(name));
   } catch (const toml::parse_error& e) {
-    // toml++ takes a lack of memory while it reads a number for a malformed number.
+    // toml++ reports a lack of memory while it reads a number as a malformed number.
     if (parse(text) == verdict::well) throw std::bad_alloc();
     const auto line = std::max<toml::source_index>(1, e.source().begin.line);
     throw input_error(fmt::format("{}:{}: {}", name, line, e.description()));

@@ -44,7 +44,7 @@ class toml_table_reader {
   /// The tables of [[key]]; none if the table lacks the key.
   std::vector<const toml::table*> tables(const char* key);
 
-  /// Complains of keys that nobody asked for.
+  /// Throws input_error if the table has keys that nobody asked for.
   void finish() const;
 
   [[noreturn]] void fail(const toml::node& at, const std::string& why) const;

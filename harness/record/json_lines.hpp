@@ -28,7 +28,7 @@ struct json_field {
   bool optional = false;
 };
 
-/// Throws input_error naming the field, but no file, if one is absent or of another type.
+/// Throws input_error naming the field, but no file, if a field is absent or of another type.
 void require_fields(const json& value, std::initializer_list<json_field> fields);
 
 }  // namespace gsofa

@@ -183,7 +183,7 @@ std::string record_key(const json& record) {
   for (const char* name : {"variant", "options", "threads", "chunk_size", "counting"}) {
     key.push_back(record.at(name));
   }
-  // Absent from the oldest records, which then match nothing.
+  // The oldest records lack it, and then match nothing.
   key.push_back(record.value("asked", json()));
   key.push_back(record.at("mpi").at("ranks"));
   return json_line(key);

@@ -34,9 +34,8 @@ std::string hex(std::uint64_t value);
 /// All options of a run with defaults expanded, each with its own type.
 json options_json(const option_set& options);
 
-/// The record of one case (fields: README, "Records"). Per-source
-/// series of the counting build are written only if `series` is true. The result is written
-/// whenever a run returned one.
+/// The record of one case (fields: README.md of this folder). Per-source series of the counting
+/// build are written only if `series` is true. The result is written whenever a run returned one.
 json make_record(const session_info& session, const prepared_pattern& a,
                  const case_request& request, const case_outcome& outcome, bool series);
 

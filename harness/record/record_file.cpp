@@ -21,7 +21,7 @@ namespace {
 class locked_file {
  public:
   explicit locked_file(const std::filesystem::path& file) : name_(file.string()) {
-    // Of a device or a pipe nothing can be read back.
+    // A device or a pipe cannot be read back.
     struct stat info {};
     const bool readable = ::stat(file.c_str(), &info) != 0 || S_ISREG(info.st_mode);
     fd_ =
@@ -38,7 +38,7 @@ class locked_file {
   locked_file(const locked_file&) = delete;
   locked_file& operator=(const locked_file&) = delete;
 
-  // What follows the last line end.
+  // The text after the last line end.
   [[nodiscard]] std::string unterminated() const {
     constexpr off_t block = 1 << 16;
     std::string tail;
@@ -56,7 +56,7 @@ class locked_file {
     return tail;
   }
 
-  // All of `text` or, as far as the device lets go of it, nothing.
+  // Appends all of `text`; after an error it removes what was written, if the device allows it.
   void append(std::string_view text) {
     int code = 0;
     while (!text.empty() && code == 0) {

@@ -28,8 +28,8 @@ class record_file {
 /// is not a record.
 std::set<std::string> recorded_keys(const std::filesystem::path& file);
 
-/// What a process leaves that is killed while it appends: drops the part of a record that ends
-/// `file`, or ends the line where only its end is missing. Returns what was done, in one line;
+/// Repairs what a process leaves that is killed while it appends: drops the part of a record that
+/// ends `file`, or ends the line where only its end is missing. Returns what was done, in one line;
 /// empty if the file is absent or every line is terminated. Throws input_error if the last line is
 /// not of a record.
 std::string mend_last_line(const std::filesystem::path& file);

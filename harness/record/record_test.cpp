@@ -51,8 +51,8 @@ class temporary_file {
   std::filesystem::path path_;
 };
 
-// Files of this process may have no more than so many bytes: a write that would pass them is cut
-// short, as on a full disk.
+// Files of this process may have at most `bytes` bytes: a write beyond that is cut short, as on a
+// full disk.
 class file_size_limit {
  public:
   explicit file_size_limit(rlim_t bytes) : signal_(std::signal(SIGXFSZ, SIG_IGN)) {

@@ -76,7 +76,7 @@ std::vector<assignment*> concerning(const variant_info& info,
   return mine;
 }
 
-// At most most_combinations: the product never overflows.
+// The result is at most most_combinations, so that the product never overflows.
 std::size_t combinations(const std::vector<assignment*>& assignments, const variant_info& info) {
   std::size_t count = 1;
   for (const auto* a : assignments) {

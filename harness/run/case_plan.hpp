@@ -7,7 +7,7 @@
 
 namespace gsofa {
 
-/// What the user asks of `run`, or a [[case]] of an experiment says, beside the matrix.
+/// What the user asks of `run`, or a [[case]] of an experiment says, in addition to the matrix.
 struct case_options {
   std::vector<std::string> variants{};  ///< empty: all but planted ones
   std::vector<std::string> wants{};     ///< empty: what each can give of counts, digest, supernodes

@@ -21,8 +21,9 @@ std::string rank_pattern_fault(const result& mine, const std::vector<index_t>& l
                                const std::vector<index_t>& u_row_counts,
                                const std::vector<std::uint64_t>& row_digests);
 
-/// Collective: rank_pattern_fault on every rank against the counts and digests of rank 0's result,
-/// and whether every row is on exactly one rank. The first fault, on rank 0; "" elsewhere.
+/// Collective: checks rank_pattern_fault on every rank against the counts and digests of rank 0's
+/// result, and that every row is on exactly one rank. Returns the first fault on rank 0, ""
+/// elsewhere.
 std::string distributed_pattern_fault(job& j, const result& mine);
 
 /// "4,4": ranks on each node.

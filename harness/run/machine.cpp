@@ -65,7 +65,7 @@ void memory_meter::start() {
 
 void memory_meter::rearm() {
   std::ofstream out("/proc/self/clear_refs");
-  out << "5";  // sets the high-water mark VmHWM to the present size
+  out << "5";  // sets the high-water mark VmHWM to the current size
 }
 
 std::optional<std::int64_t> memory_meter::peak() const {

@@ -17,7 +17,7 @@ const machine_info& this_machine();
 /// Growth of the resident set of this process, from /proc; empty where that is missing.
 class memory_meter {
  public:
-  /// Gives freed heap back to the system and takes the present size as the base.
+  /// Returns freed heap to the system and takes the current size as the base.
   void start();
   /// Restarts the search for the peak, keeping the base.
   void rearm();

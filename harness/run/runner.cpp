@@ -115,16 +115,16 @@ case_outcome run_case(const prepared_pattern& a, const case_request& request, ve
   job& j = job::world();
   const bool several = j.ranks() > 1 && request.info->distributed;
   job* const all_ranks = several ? &j : nullptr;
-  // Nobody has the whole pattern of a distributed run: the verifier sees the rest.
+  // No rank has the whole pattern of a distributed run: the verifier sees everything else.
   variant_info info = *request.info;
   if (several) info.gives = info.gives.without(want::pattern);
-  // Other ranks wait for this one: what they do not throw too must end them.
+  // Other ranks wait for this one: an error that they do not throw too must end them.
   auto end_all_unless_known = [&](const std::exception& e) {
     if (!several || dynamic_cast<const thrown_by_all_ranks*>(&e) != nullptr) return;
     abort_job(dynamic_cast<const std::bad_alloc*>(&e) != nullptr ? "out of host memory" : e.what());
   };
-  // Outside the try: an exception is reported, or ends the other ranks, before anything that a
-  // variant's destructor does.
+  // Declared outside of the try block: an exception is reported, or ends the other ranks, before
+  // the destructor of the variant runs.
   std::unique_ptr<variant> v;
   auto judged_part = [&](want_set wants) { return several ? wants.without(want::pattern) : wants; };
   try {

@@ -12,7 +12,7 @@ namespace gsofa {
 
 namespace {
 
-// Seconds after which the trusted variant is given up.
+// Seconds after which the verifier does without the trusted variant.
 constexpr double trusted_timeout = 900;
 // reference::row_union handles up to 64 columns a step.
 constexpr double row_union_budget = 10 * certificate_budget;
@@ -37,7 +37,7 @@ pattern join(const pattern& l, const pattern& u) {
   return f;
 }
 
-// No row has fewer entries than it must have.
+// Whether no row has fewer entries than it must have.
 bool at_least(const std::vector<index_t>& counts, const std::vector<index_t>& needed) {
   return std::ranges::equal(counts, needed, std::ranges::greater_equal());
 }

@@ -42,14 +42,15 @@ class verifier {
   ~verifier();
 
   /// How results of `info` will be verified ("oracle", "certificate", "digest" or "none") and what
-  /// prepare() must be asked for beside `wants`. Computes the truth where needed: may take long.
+  /// prepare() must be asked for in addition to `wants`. Computes the truth where needed, which
+  /// may take long.
   struct plan {
     std::string mode;
     want_set extra;
   };
   plan plan_for(const variant_info& info, want_set wants);
 
-  /// Takes L+U over from elsewhere; `mode` is how it was found, "oracle" or "certificate".
+  /// Adopts L+U as found elsewhere; `mode` is how it was found, "oracle" or "certificate".
   void assume_fill(const pattern_view& fill, std::string mode);
 
   /// Judges one result, for which `wants` (with the plan's extra) were asked.

@@ -18,7 +18,7 @@ struct allocation_rule {
 /// Counts allocations of all threads from now on and applies the rule to them.
 void watch_allocations(const allocation_rule& rule);
 
-/// Ends what watch_allocations() began; returns how many allocations were asked for.
+/// Ends the watch of watch_allocations(); returns how many allocations were asked for.
 std::int64_t unwatch_allocations();
 
 /// True if malloc and its like are watched, false if operator new only.

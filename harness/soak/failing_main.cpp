@@ -13,7 +13,7 @@
 
 namespace {
 
-// The call stack on stderr, by which soak.py tells a library's crash from one of the program.
+// Prints the call stack on stderr, by which soak.py tells a library's crash from the program's.
 void print_stack() {
   std::array<void*, 48> frames{};
   ::backtrace_symbols_fd(frames.data(), ::backtrace(frames.data(), static_cast<int>(frames.size())),
@@ -35,9 +35,9 @@ extern "C" void crashed(int signal) {
 
 }  // namespace
 
-// The program with allocations that fail. $GSOFA_FAIL_ALLOCATION is the number of the one that does
-// ("17"; "17+": it and all after it), counted from the beginning of main(); the number of them all
-// is written to the file that $GSOFA_COUNT_ALLOCATIONS names.
+// The program with allocations that fail. $GSOFA_FAIL_ALLOCATION is the number of the allocation
+// that fails ("17"; "17+": this and all later ones), counted from the beginning of main(); the
+// number of all allocations is written to the file that $GSOFA_COUNT_ALLOCATIONS names.
 int main(int argc, char** argv) {
   std::array<void*, 1> loads_what_it_needs{};
   ::backtrace(loads_what_it_needs.data(), 1);

@@ -1,6 +1,6 @@
-// Feeds one fuzz target. Built with libFuzzer (GSOFA_FUZZ) that chooses the inputs, guided by
-// coverage; else they are mutations of the seeds, and of earlier inputs that got an answer not seen
-// before. Either way `gsofa_fuzz --target=NAME FILE` reads one input again.
+// Feeds one fuzz target. In a build with libFuzzer (GSOFA_FUZZ), libFuzzer chooses the inputs,
+// guided by coverage; else they are mutations of the seeds, and of earlier inputs that got an
+// answer not seen before. Either way `gsofa_fuzz --target=NAME FILE` reads one input again.
 
 #include <fcntl.h>
 #include <unistd.h>
@@ -84,7 +84,7 @@ void write(const std::filesystem::path& file, std::string_view bytes) {
   std::ofstream(file, std::ios::binary) << bytes;
 }
 
-// Each seed as a file, and the words that mutations draw on as a dictionary.
+// Writes each seed as a file, and the words that mutations draw on as a dictionary.
 void write_seeds(const fuzz_settings& s) {
   const std::filesystem::path folder = s.write_seeds;
   std::filesystem::create_directories(folder / "seeds");
@@ -146,7 +146,7 @@ std::string kind_of(const std::string& answer, std::string_view input) {
   return kind;
 }
 
-// A file that holds the input that is being read, should reading it end the process.
+// A file that holds the current input, in case that reading it ends the process.
 class artifact_file {
  public:
   explicit artifact_file(const std::string& name) {

@@ -179,7 +179,7 @@ std::string read_matrix_text(std::string_view bytes) {
   const std::size_t dice = chance(bytes);
   if (!compressed && !bytes.starts_with("\n") && dice % 8 == 0) check_shifted(bytes, o);
   if (!compressed && dice % 8 == 1) {
-    // In two members, cut anywhere.
+    // The same text in two gzip members, cut anywhere.
     const std::size_t cut = dice / 8 % (bytes.size() + 1);
     const outcome unzipped = read_text(gzip(bytes.substr(0, cut)) + gzip(bytes.substr(cut)));
     if (!o.about_memory() && !unzipped.about_memory()) {
@@ -216,7 +216,7 @@ texts compressed_seeds() {
   return seeds;
 }
 
-// zlib's own reader of files, as far as it gets.
+// What zlib's own reader of files returns before its first error.
 std::string inflated(std::string_view bytes) {
   const fs::path& file = scratch().put(bytes);
   gzFile in = gzopen(file.c_str(), "rb");
@@ -576,7 +576,7 @@ std::string read_case_options(std::string_view bytes) {
       asked.sets.push_back(word);
     }
   }
-  // Combinations multiply, as the user asked for.
+  // The user asks for combinations, whose number is a product.
   if (values > 64) return "more cases than one wants here";
   try {
     for (const planned_case& c : plan_cases(asked)) {

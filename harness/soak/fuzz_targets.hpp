@@ -6,7 +6,7 @@
 
 namespace gsofa::soak {
 
-/// A reader of bytes that nobody vouches for.
+/// A reader of untrusted bytes.
 struct fuzz_target {
   std::string name;
   std::string delimiters;               ///< between the words of its text; empty: it reads no text
@@ -20,8 +20,8 @@ struct fuzz_target {
 /// All of them; one whose name begins with "planted_" has a fault that must be found.
 const std::vector<fuzz_target>& fuzz_targets();
 
-/// No allocation of more bytes succeeds while a target reads, so that what a few bytes of input can
-/// ask for stays small.
+/// While a target reads, allocations of more bytes than this fail, so that a few bytes of input
+/// can ask for little memory only.
 inline constexpr std::size_t largest_allocation = std::size_t{4} << 20;
 
 }  // namespace gsofa::soak

@@ -156,7 +156,7 @@ void choose_options(dice& d, call& c) {
   o.chunk_size = d.one_in(2) ? 0 : 1 + d.below(std::max(c.n, 2));
 }
 
-// One thing wrong with the pattern or an option.
+// Makes one thing wrong with the pattern or an option.
 void damage(dice& d, call& c) {
   c.faulty = true;
   gsofa_options& o = c.options;
@@ -349,7 +349,7 @@ void check_row(const std::vector<std::int64_t>& ptr, const std::vector<std::int3
   require(found == expected, name + ": row " + std::to_string(i) + " differs");
 }
 
-// The answer against elimination in its own orders.
+// Compares the answer with elimination in the orders that it states.
 void check_filled(const call& c, const dense_matrix& a, const answer& found) {
   check_permutation(found.row_order, "row order");
   check_permutation(found.col_order, "column order");
@@ -401,7 +401,7 @@ void check_filled(const call& c, const dense_matrix& a, const answer& found) {
           "the given order was not taken");
 }
 
-/// What this build can do, found out by asking.
+/// What this build can do, as its answers show.
 struct abilities {
   bool matching = true, metis = true, gpu = true;
 };
@@ -448,7 +448,7 @@ void check_answer(const call& c, const answer& found, const abilities& can) {
     require(found.status == GSOFA_INVALID_INPUT, "a structurally singular pattern was taken");
     return;
   }
-  // A budget may be too small for anything.
+  // A budget may be too small for any analysis.
   if (c.options.memory_budget_mb > 0 && found.status == GSOFA_OUT_OF_MEMORY) return;
   require(found.status == GSOFA_OK,
           "status " + std::to_string(found.status) + ": " + found.message);
@@ -473,7 +473,7 @@ void run_case(std::uint64_t seed, std::uint64_t number, const abilities& can) {
   require(answer_to(c) == first, "the second analysis differs from the first");
 }
 
-// Allocations of one analysis fail one after the other: the answer is right, or says so.
+// Allocations of one analysis fail one after the other: the answer is right, or an error.
 void run_starved(std::uint64_t seed, std::uint64_t number, const abilities& can) {
   call c = make_call(seed, number);
   c.options.threads = 1;

@@ -1,6 +1,6 @@
-// Test aid, preloaded or linked: malloc and its kin, of which chosen calls fail as if memory had
-// run out. GSOFA_FAIL_ALLOCATION=K makes the K-th allocation of the process fail (from 1), K+ that
-// and all later ones; programs may choose for themselves by the functions of failing_malloc.hpp.
+// Test aid, preloaded or linked: malloc and the like, of which chosen calls fail as if memory had
+// run out. GSOFA_FAIL_ALLOCATION=K makes the K-th allocation of the process fail (from 1), K+ the
+// K-th and all later ones; programs may choose themselves by the functions of failing_malloc.hpp.
 
 #include "harness/testing/failing_malloc.hpp"
 

@@ -4,7 +4,7 @@ extern "C" {
 
 /// Counts allocations from now on and makes those numbered first to last fail; 0, 0: none.
 void fail_allocations(long first, long last);
-/// Blocks that are allocated and not yet freed, in all.
+/// Number of blocks that are allocated and not yet freed.
 long live_allocations();
 /// Allocations since fail_allocations(), failed ones among them.
 long allocations_made();

@@ -1,5 +1,5 @@
-// What of the MPI job can only be tested under mpirun: collectives, the shared counter, agreement
-// on errors, and workers that throw. Exit status 0 if all is well; each failed check is one line.
+// Tests what the MPI job shows under mpirun only: collectives, the shared counter, agreement on
+// errors, and workers that throw. Exit status 0 if all is well; each failed check is one line.
 
 #include <cstdio>
 #include <new>

@@ -55,7 +55,7 @@ TEST_CASE("every variant describes itself") {
     CHECK(v.name.starts_with(v.planted.empty() ? v.device + "_" : "planted_"));
     CHECK_FALSE(v.summary.empty());
     CHECK_FALSE(v.citation.empty());
-    // Totals alone, which cannot show that a result is right, are for bounds.
+    // A variant that gives totals alone, which cannot show that a result is right, is a bound.
     if (v.exact) CHECK(v.gives.has(want::counts));
     CHECK(v.create);
     for (const auto& o : v.options) {

@@ -247,7 +247,7 @@ class factorization {
   }
 
   matrix l_, u_;
-  std::vector<double*> place_;  // where column j of the row at hand is; null: not predicted
+  std::vector<double*> place_;  // where column j of the current row is; null: not predicted
   std::int64_t outside_ = 0;
   std::int64_t replaced_ = 0;
 };

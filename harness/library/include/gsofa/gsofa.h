@@ -93,8 +93,8 @@ GSOFA_API gsofa_status gsofa_u(const gsofa_analysis* a, const int64_t** row_ptr,
 GSOFA_API gsofa_status gsofa_supernodes(const gsofa_analysis* a, const int32_t** starts,
                                         int32_t* count);
 
-/// Name of the variant that ran, of the order; why a device was given up for the host, else "".
-/// NULL for NULL.
+/// Name of the variant that ran; name of the order; why the analysis fell back from a device to
+/// the host, else "". NULL for NULL.
 GSOFA_API const char* gsofa_variant_name(const gsofa_analysis* a);
 GSOFA_API const char* gsofa_order_name(const gsofa_analysis* a);
 GSOFA_API const char* gsofa_fallback(const gsofa_analysis* a);

@@ -111,7 +111,7 @@ struct analysis {
 
   std::string variant;   ///< name of the variant that found it
   std::string order;     ///< metis, amd, colamd, natural or given
-  std::string fallback;  ///< why a device that is there was given up for the host; else empty
+  std::string fallback;  ///< why the analysis fell back from a device to the host; else empty
 
   double order_seconds = 0;     ///< checking, sorting, matching, ordering, permuting
   double setup_seconds = 0;     ///< allocation, copies to the device, its first use
@@ -161,7 +161,7 @@ struct variant_description {
   std::string unavailable;  ///< why it cannot run on this machine; empty if it can
 };
 
-/// All of them, by name.
+/// All algorithms of this build, in order of name.
 GSOFA_API std::vector<variant_description> variants();
 
 /// True in a build with METIS.
