@@ -181,7 +181,7 @@ class Plan:
             enough = gpus <= len(self.machine.gpus) and (ranks == 1 or shutil.which("mpirun"))
             here = [v for v in named if v["available"] and enough]
             if named and not here and not self.preparing:
-                self.left_out.update({f"{study}: {v['name']}": None for v in named})
+                self.left_out.update({(study, v["name"]): None for v in named})
             if not (named if self.preparing else here):
                 continue
             most = len(self.machine.cores)
@@ -215,7 +215,7 @@ class Plan:
             raise ValueError(f"unknown key {min(set(command) - COMMAND_KEYS)}")
         gpus = command.get("gpus", 0)
         if gpus > len(self.machine.gpus) and not self.preparing:
-            self.left_out[f"{study}: {command['name']}"] = None
+            self.left_out[study, command["name"]] = None
             return
         each = {k: [f for v in map(str, values) for f in (sorted(glob.glob(v, root_dir=ROOT)) if "*" in v else [v])]
                 for k, values in command.get("each", {}).items()}
@@ -255,7 +255,11 @@ def print_table(plan, results, verdicts):
     if statuses:
         print("records: " + ", ".join(f"{statuses.count(s)} {s}" for s in sorted(set(statuses))))
     if plan.left_out:
-        print("left out, for lack of a device or library: " + ", ".join(plan.left_out))
+        names = {}
+        for study, name in plan.left_out:
+            names.setdefault(study, []).append(name)
+        listed = "; ".join(f"{study}: {', '.join(mine)}" for study, mine in names.items())
+        print(f"left out, for lack of a device or library: {listed}")
 
 
 def parse(words):
