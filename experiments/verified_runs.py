@@ -1,10 +1,24 @@
-"""Runs of gsofa whose results were verified, for the scripts that print ratios. Standard library only."""
+"""Runs of gsofa on ranks, and such whose results were verified, for the scripts beside. Standard library only."""
 import json
 import os
+import shutil
 import subprocess
 import sys
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+
+
+def launcher(ranks):
+    """The words before a command that start it on so many ranks of this host."""
+    if ranks == 1:
+        return []
+    mpirun = shutil.which("mpirun") or sys.exit("no mpirun (Debian: openmpi-bin)")
+    version = subprocess.run([mpirun, "--version"], capture_output=True, text=True, check=False).stdout
+    more = []
+    if "Open MPI" in version:
+        more = ["--oversubscribe", "--bind-to", "none"]
+        more += ["--allow-run-as-root"] if os.geteuid() == 0 else []
+    return ["mpirun", *more, "-np", str(ranks)]
 
 
 def records(program, matrix, variants, extra):

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Tables of a session of device_session.sh: times, ratios, statuses, memory throughput.
+"""Tables of what measure.py recorded of gpu_single: times, ratios, statuses, memory throughput.
 
   summarize.py FOLDER|FILE.jsonl... [--mixed]
 
@@ -267,7 +267,7 @@ def throughput(ncu, bandwidth):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("paths", nargs="+", help="folder of a session, or .jsonl files")
+    parser.add_argument("paths", nargs="+", help="folder of measure.py, or .jsonl files")
     parser.add_argument("--mixed", action="store_true",
                         help="accept records of different machines or commits")
     args = parser.parse_args()

@@ -7,25 +7,14 @@ the script stops if one is refuted. Standard library only.
 import argparse
 import json
 import os
-import shutil
 import statistics
 import subprocess
 import sys
 
-ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+from verified_runs import ROOT, launcher  # noqa: E402
+
 SCHEDULES = ["block", "inter_node", "intra_node", "dynamic"]
-
-
-def launcher(ranks):
-    if ranks == 1:
-        return []
-    mpirun = shutil.which("mpirun") or sys.exit("no mpirun (Debian: openmpi-bin)")
-    version = subprocess.run([mpirun, "--version"], capture_output=True, text=True).stdout
-    more = []
-    if "Open MPI" in version:
-        more = ["--oversubscribe", "--bind-to", "none"]
-        more += ["--allow-run-as-root"] if os.geteuid() == 0 else []
-    return [mpirun, *more, "-np", str(ranks)]
 
 
 def run(args, ranks, workers, schedule):
