@@ -14,7 +14,7 @@ prepared_pattern prepare(const pattern& raw, const prepare_options& options, pro
   if (raw.n_rows == 0) throw input_error(name + ": the matrix is empty (order 0)");
   origin.nnz_input = raw.nnz();
 
-  matched_pattern m = match_diagonal(raw, options.match);
+  auto [m, o, postordered] = match_and_order(raw, options);
   if (m.structural_rank < raw.n_rows) {
     throw input_error(name + ": structurally singular: structural rank " +
                       std::to_string(m.structural_rank) + " of " + std::to_string(raw.n_rows) +
@@ -23,13 +23,10 @@ prepared_pattern prepare(const pattern& raw, const prepare_options& options, pro
   origin.match = m.how;
   origin.diagonal_added = m.diagonal_added;
   permuted_pattern& p = m.matched;
-
-  const ordering o = compute_order(p.a, options.order, options.seed);
   origin.order = o.method;
   origin.order_library = o.library;
   origin.seed = options.seed;
-  origin.postordered = o.method != "natural";
-  if (origin.postordered) reorder(p, o.order, true);
+  origin.postordered = postordered;
   origin.prepare_seconds =
       std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
   return {std::move(p.a), std::move(p.row_order), std::move(p.col_order), std::move(origin)};

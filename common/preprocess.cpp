@@ -330,4 +330,17 @@ void reorder(permuted_pattern& p, std::span<const index_t> order, bool postorder
   p.col_order = std::move(columns);
 }
 
+ordered_pattern match_and_order(pattern a, const prepare_options& options) {
+  const index_t n = a.n_rows;
+  ordered_pattern out;
+  out.matching = match_diagonal(std::move(a), options.match);
+  if (out.matching.structural_rank < n) return out;
+  permuted_pattern& p = out.matching.matched;
+  out.order = compute_order(p.a, options.order, options.seed);
+  out.postordered = out.order.method != "natural";
+  if (out.postordered) reorder(p, out.order.order, true);
+  out.order.order.clear();
+  return out;
+}
+
 }  // namespace gsofa

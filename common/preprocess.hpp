@@ -80,6 +80,17 @@ matched_pattern match_diagonal(pattern a, match_mode mode);
 /// `postordered`, by a postorder of the etree of A + A^T.
 void reorder(permuted_pattern& p, std::span<const index_t> order, bool postordered);
 
+/// Outcome of match_and_order().
+struct ordered_pattern {
+  matched_pattern matching;  ///< `matched` is in the order below
+  ordering order;            ///< its permutation has been used up
+  bool postordered = false;
+};
+
+/// match_diagonal(), then compute_order() and, unless the order is natural, a postorder. Stops
+/// before the order where the structural rank is below n.
+ordered_pattern match_and_order(pattern a, const prepare_options& options);
+
 /// file -> pattern -> prepared pattern: matching, ordering, and, except for natural order, a
 /// postorder of the etree of A + A^T as in SuperLU_DIST. Throws input_error for an empty or
 /// non-square matrix and, under match_mode::automatic, for a structurally singular one (with its

@@ -8,8 +8,6 @@
 #include "common/generators.hpp"
 #include "common/toml.hpp"
 
-#if defined(GSOFA_HAVE_TOMLPLUSPLUS)
-
 using namespace gsofa;
 
 TEST_CASE(
@@ -41,11 +39,3 @@ TEST_CASE(
   CHECK(abbreviations == std::set<std::string>{"BB", "BC", "EP", "G7", "LH", "MK", "RM", "AU", "DI",
                                                "HM", "PR", "ST", "TT"});
 }
-
-#else
-
-TEST_CASE("stand-ins") {
-  MESSAGE("not checked: this build cannot read TOML (Debian: libtomlplusplus-dev)");
-}
-
-#endif

@@ -112,8 +112,12 @@ void check_options(const analysis_options& o, index_t n) {
 
 permuted_pattern permute_for_elimination(pattern a, const analysis_options& options,
                                          analysis& out) {
-  matched_pattern m =
-      match_diagonal(std::move(a), options.match ? match_mode::automatic : match_mode::none);
+  out.order = order_name(options.order);
+  const bool given = out.order == "given";
+  matched_pattern m = match_and_order(std::move(a), {.match = options.match ? match_mode::automatic
+                                                                            : match_mode::none,
+                                                     .order = given ? "natural" : out.order})
+                          .matching;
   if (m.structural_rank < out.n) {
     throw invalid_input("pattern: structurally singular: structural rank " +
                         std::to_string(m.structural_rank) + " of " + std::to_string(out.n) +
@@ -121,12 +125,7 @@ permuted_pattern permute_for_elimination(pattern a, const analysis_options& opti
   }
   out.diagonal_added = m.diagonal_added;
   permuted_pattern& p = m.matched;
-  out.order = order_name(options.order);
-  if (out.order == "given") {
-    reorder(p, options.permutation, false);
-  } else if (out.order != "natural") {
-    reorder(p, compute_order(p.a, out.order, -1).order, true);
-  }
+  if (given) reorder(p, options.permutation, false);
   out.nnz_a = p.a.nnz();
   return std::move(p);
 }
