@@ -22,6 +22,9 @@ TYPES = {
 TYPES_OF_NAMED = {"matrix": str, "gpus": int}
 WORDS = {str: "a string", bool: "true or false", int: "an integer", NUMBER: "a number", dict: "an object"}
 
+# The variant with whose digests other results are compared, so that beyond the oracles it cannot pass by itself.
+TRUSTED = "cpu_gilbert_peierls"
+
 
 class BadLine(Exception):
     """A file or one of its lines cannot be used; the message is one line."""

@@ -8,6 +8,7 @@
 
 #include "harness/commands/commands.hpp"
 #include "harness/run/distribute.hpp"
+#include "harness/run/verifier.hpp"
 
 namespace gsofa {
 
@@ -54,6 +55,7 @@ json list_json(bool planted) {
                     {"options", options},
                     {"multithreaded", v.multithreaded},
                     {"exact", v.exact},
+                    {"trusted", v.name == trusted_variant},
                     {"planted", v.planted},
                     {"available", !why.has_value()},
                     {"reason", why.value_or("")}});
