@@ -64,7 +64,6 @@ struct fiber {
   unsigned block = 0;
   unsigned slot = 0;  // of the block, among the resident ones
   state at = state::finished;
-  const std::uint64_t* exchanged = nullptr;
 };
 
 struct warp {

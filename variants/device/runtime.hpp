@@ -19,6 +19,8 @@
 
 namespace gsofa::gpu {
 
+#if defined(GSOFA_GPU)
+
 #if defined(__CUDACC__)
 
 inline void check(cudaError_t status, const char* what) {
@@ -252,18 +254,6 @@ void copy_to_host(T* host, const T* device, offset_t count) {
   check(cudaMemcpy(host, device, bytes, cudaMemcpyDeviceToHost), "copy to the host");
 #else
   std::memcpy(host, device, bytes);
-#endif
-}
-
-/// Copies within the device; asynchronous.
-template <class T>
-void copy_on_device(T* to, const T* from, offset_t count) {
-  if (count == 0) return;
-  const auto bytes = static_cast<std::size_t>(count) * sizeof(T);
-#if defined(__CUDACC__)
-  check(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToDevice), "copy on the device");
-#else
-  std::memcpy(to, from, bytes);
 #endif
 }
 
@@ -587,5 +577,7 @@ class device_phases {
   std::vector<cudaEvent_t> events_;
 #endif
 };
+
+#endif
 
 }  // namespace gsofa::gpu
