@@ -31,7 +31,7 @@ namespace {
 
 #ifdef GSOFA_HAVE_SUPERLU_DIST
 
-std::size_t at(offset_t i) { return static_cast<std::size_t>(i); }
+using subscripts::at;
 
 class peer_superlu_dist final : public variant {
  public:

@@ -50,7 +50,7 @@ namespace {
 
 #ifdef GSOFA_HAVE_SUPERLU_DIST
 
-std::size_t at(offset_t i) { return static_cast<std::size_t>(i); }
+using subscripts::at;
 
 // symbfact_dist calls MPI even on one process, and threads of one process may each have a variant.
 std::mutex& one_at_a_time() {

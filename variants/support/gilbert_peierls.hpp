@@ -11,6 +11,8 @@
 
 namespace gsofa::detail {
 
+using subscripts::at;
+
 /// Gilbert & Peierls 1988 (SIAM J. Sci. Stat. Comput. 9), applied to A^T: row i of L+U is what is
 /// reachable from A(i,:) in the graph of the rows of U before i. Two reductions, both exact:
 ///  * supernodes (Demmel et al. 1999): rows b..t with U(k,:) = U(k-1,:) \ {k-1} share one list,
@@ -108,7 +110,6 @@ class gilbert_peierls {
     offset_t search_end;
     bool pruned;
   };
-  static std::size_t at(offset_t i) { return static_cast<std::size_t>(i); }
 
   void reset() {
     const auto n = at(a_.n_rows);
