@@ -9,7 +9,7 @@
 // diagonal; row i of U is bounded by column i of C. No pattern is formed: O(nnz) memory.
 // Timed: these four routines; A + A^T is formed before. Almost O(nnz(A + A^T)) time.
 
-#include "common/variant.hpp"
+#include "variants/peers/peer.hpp"
 
 #ifdef GSOFA_HAVE_CHOLMOD
 #include <cholmod.h>
@@ -88,23 +88,16 @@ class peer_cholmod final : public variant {
   std::vector<std::int64_t> parent_, post_, row_count_, column_count_, first_, level_;
 };
 
+#else
+
+using peer_cholmod = peers::absent;
+
 #endif
 
 std::optional<std::string> missing() {
-#ifdef GSOFA_HAVE_CHOLMOD
-  return std::nullopt;
-#else
-  return "built without CHOLMOD (Debian: libsuitesparse-dev)";
-#endif
+  return peers::built_without<peer_cholmod>("CHOLMOD (Debian: libsuitesparse-dev)");
 }
-
-std::unique_ptr<variant> create() {
-#ifdef GSOFA_HAVE_CHOLMOD
-  return std::make_unique<peer_cholmod>();
-#else
-  throw unavailable_error("peer_cholmod: " + *missing());
-#endif
-}
+std::unique_ptr<variant> create() { return peers::create<peer_cholmod>("peer_cholmod", missing()); }
 
 }  // namespace
 }  // namespace gsofa

@@ -21,7 +21,8 @@
 // host does is not documented; it has one thread, since no threading layer is set. Context, handle
 // and copies to the device are made before.
 
-#include "common/variant.hpp"
+#include "common/cuda_device.hpp"
+#include "variants/peers/peer.hpp"
 
 #ifdef GSOFA_HAVE_CUDSS
 #include <cuda_runtime_api.h>
@@ -30,7 +31,6 @@
 #include <numeric>
 #include <type_traits>
 
-#include "common/cuda_device.hpp"
 #include "variants/support/counting.hpp"
 #endif
 
@@ -236,27 +236,21 @@ class peer_cudss final : public variant {
   cudss_data data_;
 };
 
+#else
+
+using peer_cudss = peers::absent;
+
 #endif
 
 std::optional<std::string> missing() {
-#ifdef GSOFA_HAVE_CUDSS
+  auto why = peers::built_without<peer_cudss>(
+      "cuDSS (NVIDIA's package cudss or wheel nvidia-cudss-cu13; CMake: CUDSS_ROOT)");
+  if (why) return why;
   const cuda_devices& found = find_cuda_devices();
   if (found.devices.empty()) return found.reason;
   return std::nullopt;
-#else
-  return "built without cuDSS (NVIDIA's package cudss or wheel nvidia-cudss-cu13; CMake: "
-         "CUDSS_ROOT)";
-#endif
 }
-
-std::unique_ptr<variant> create() {
-  if (const auto why = missing()) throw unavailable_error("peer_cudss: " + *why);
-#ifdef GSOFA_HAVE_CUDSS
-  return std::make_unique<peer_cudss>();
-#else
-  return nullptr;
-#endif
-}
+std::unique_ptr<variant> create() { return peers::create<peer_cudss>("peer_cudss", missing()); }
 
 }  // namespace
 }  // namespace gsofa

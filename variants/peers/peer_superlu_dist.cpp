@@ -11,7 +11,7 @@
 // per entry of usub[xusub[j] .. xusub[j+1]), from that row to the last of its supernode.
 // Timed: symbfact alone. Its memory is its own.
 
-#include "common/variant.hpp"
+#include "variants/peers/peer.hpp"
 
 #ifdef GSOFA_HAVE_SUPERLU_DIST
 #pragma GCC diagnostic push
@@ -130,22 +130,17 @@ class peer_superlu_dist final : public variant {
   bool held_ = false;
 };
 
+#else
+
+using peer_superlu_dist = peers::absent;
+
 #endif
 
 std::optional<std::string> missing() {
-#ifdef GSOFA_HAVE_SUPERLU_DIST
-  return std::nullopt;
-#else
-  return "built without SuperLU_DIST (Debian: libsuperlu-dist-dev)";
-#endif
+  return peers::built_without<peer_superlu_dist>("SuperLU_DIST (Debian: libsuperlu-dist-dev)");
 }
-
 std::unique_ptr<variant> create() {
-#ifdef GSOFA_HAVE_SUPERLU_DIST
-  return std::make_unique<peer_superlu_dist>();
-#else
-  throw unavailable_error("peer_superlu_dist: " + *missing());
-#endif
+  return peers::create<peer_superlu_dist>("peer_superlu_dist", missing());
 }
 
 }  // namespace

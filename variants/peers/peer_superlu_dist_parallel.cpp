@@ -22,8 +22,6 @@
 // barrier to a barrier of all ranks; neither the separator tree nor the distribution of rows to
 // ranks. Its memory is its own.
 
-#include "common/variant.hpp"
-
 #ifdef GSOFA_HAVE_SUPERLU_DIST
 #define OMPI_SKIP_MPICXX 1
 #define MPICH_SKIP_MPICXX 1
@@ -44,6 +42,7 @@
 #endif
 
 #include "common/job.hpp"
+#include "variants/peers/peer.hpp"
 
 namespace gsofa {
 namespace {
@@ -226,22 +225,20 @@ class peer_superlu_dist_parallel final : public variant {
   offset_t nnz_l_ = 0, nnz_u_ = 0;
 };
 
+#else
+
+using peer_superlu_dist_parallel = peers::absent;
+
 #endif
 
 std::optional<std::string> missing() {
-#ifdef GSOFA_HAVE_SUPERLU_DIST
-  if (built_with_mpi()) return std::nullopt;
+  auto why = peers::built_without<peer_superlu_dist_parallel>(
+      "SuperLU_DIST (Debian: libsuperlu-dist-dev)");
+  if (why || built_with_mpi()) return why;
   return "built without MPI (Debian: libopenmpi-dev openmpi-bin)";
-#else
-  return "built without SuperLU_DIST (Debian: libsuperlu-dist-dev)";
-#endif
 }
-
 std::unique_ptr<variant> create() {
-#ifdef GSOFA_HAVE_SUPERLU_DIST
-  if (!missing()) return std::make_unique<peer_superlu_dist_parallel>();
-#endif
-  throw unavailable_error("peer_superlu_dist_parallel: " + *missing());
+  return peers::create<peer_superlu_dist_parallel>("peer_superlu_dist_parallel", missing());
 }
 
 }  // namespace

@@ -9,7 +9,7 @@
 // it, and singletons, which would go first, are off.
 // Timed: umfpack_dl_qsymbolic alone, without values; its memory is O(nnz(A) + n).
 
-#include "common/variant.hpp"
+#include "variants/peers/peer.hpp"
 
 #ifdef GSOFA_HAVE_UMFPACK
 #include <umfpack.h>
@@ -65,23 +65,16 @@ class peer_umfpack final : public variant {
   std::array<double, UMFPACK_INFO> info_{};
 };
 
+#else
+
+using peer_umfpack = peers::absent;
+
 #endif
 
 std::optional<std::string> missing() {
-#ifdef GSOFA_HAVE_UMFPACK
-  return std::nullopt;
-#else
-  return "built without UMFPACK (Debian: libsuitesparse-dev)";
-#endif
+  return peers::built_without<peer_umfpack>("UMFPACK (Debian: libsuitesparse-dev)");
 }
-
-std::unique_ptr<variant> create() {
-#ifdef GSOFA_HAVE_UMFPACK
-  return std::make_unique<peer_umfpack>();
-#else
-  throw unavailable_error("peer_umfpack: " + *missing());
-#endif
-}
+std::unique_ptr<variant> create() { return peers::create<peer_umfpack>("peer_umfpack", missing()); }
 
 }  // namespace
 }  // namespace gsofa
