@@ -1,7 +1,8 @@
 // gpu_fill2_bitparallel: fill2 on 8 to 32 consecutive sources at once, a bit each.
 //
-// A block per group of sources; thresholds ascend over the union of their rows; barren thresholds
-// are told apart a tile at a time. Cost: 1 to 4 bytes per vertex and block, |V|/8 bytes per source.
+// A block searches a group of sources; thresholds ascend over the union of their rows; a tile of
+// thresholds at a time is tested for those that need a search. Cost: 1 to 4 bytes per vertex and
+// block, |V|/8 bytes per source.
 
 #include "variants/device/gpu_variant.hpp"
 
@@ -411,10 +412,10 @@ GSOFA_DEVICE void emit_rest(const bitparallel_view& b, const block_state<Mask>& 
 /// it was reached from a smaller threshold, and reach[t] is final as far as the fill goes: no later
 /// threshold can create a fill-in at or below t. So the row bits of t are written out here. Then
 /// a search runs from t through vertices below t: a bit that is new at w > t is a fill-in; a bit
-/// that is new at w < t travels on (Rose & Tarjan's fill2 for B sources in one).
+/// that is new at w < t propagates further (Rose & Tarjan's fill2 for B sources at once).
 ///
-/// Order matters for searches downwards only: a bit that t > q brings to w between q and t, where
-/// it travels on, must not come before the fill-in that q < w would find there. A bit brought
+/// Order matters for searches downwards only: a bit that t > q brings to w between q and t, from
+/// where it propagates, must not come before the fill-in that q < w would find there. A bit brought
 /// upwards, from t to w > t, is a fill-in whenever it is brought. So a tile of thresholds, one per
 /// thread, first passes its bits upwards, all at once, until nothing changes; then the block
 /// searches from the first threshold with a fresh bit for a smaller vertex; and so on. All
@@ -447,8 +448,8 @@ GSOFA_KERNEL void bitparallel_kernel(bitparallel_view b) {
   }
 }
 
-/// Row counts and digests (if not null) from masks: ballots turn the bits of 32 vertices into one
-/// word per source, a lane each.
+/// Computes row counts and digests (if not null) from masks: ballots turn the bits of 32 vertices
+/// into one word per source, which one lane holds.
 template <class Mask>
 GSOFA_KERNEL void count_kernel(mask_rows<Mask> rows, std::uint32_t* l_counts,
                                std::uint32_t* u_counts, unsigned long long* digests) {
@@ -506,8 +507,9 @@ class fill2_bitparallel final : public variant {
     threads_ = static_cast<int>(o.integer("warps_per_block")) * 32;
     const std::size_t head = shared_words * 4 + std::size_t{16} * queue_entries_;
     const std::size_t padded = (static_cast<std::size_t>(n_) + 3) / 4 * 4;
-    // Narrow groups have the shorter chains of thresholds and decide where sources are few; wide
-    // ones have less work in all and decide where rows are long. Measured on an H200.
+    // Narrow groups have the shorter chains of thresholds and are faster where sources are few;
+    // wide groups have less work in total and are faster where rows are long. The limits are
+    // measured on an H200.
     const std::string& wanted = o.choice("sources_per_group");
     const bool few = n_ < 16384;
     const bool long_rows = static_cast<double>(a.nnz()) / n_ > 12;

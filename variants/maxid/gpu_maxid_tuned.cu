@@ -1,8 +1,8 @@
 // gpu_maxid_tuned: maxId in windows of thresholds, a block per source in shared memory.
 //
-// 16-bit maxId relative to the window, fill and pending bitmaps, groups of 4 to 32 lanes per
-// frontier by mean degree, largest sources first. Cost: 2.25|V| bytes of shared memory per block,
-// |V|/8 bytes per source for the rows.
+// The variant keeps maxId in 16 bits relative to the window, fill and pending bits in bitmaps,
+// expands a frontier by 4 to 32 lanes according to the mean degree, and takes the largest sources
+// first. Cost: 2.25|V| bytes of shared memory per block, |V|/8 bytes per source for the rows.
 // Invariants and encoding: at windowed_kernel.
 
 #include "variants/device/gpu_variant.hpp"

@@ -1,15 +1,15 @@
 #pragma once
 
-/// What all peers share: how a build without a peer's package lists it. The file of a peer defines
-/// its class where the package is, and names `absent` in its place where it is not:
+/// The part that all peers share: how a build without a peer's package lists the peer. The file of
+/// a peer defines its class where the package is, and names `absent` in its place where it is not:
 ///
 ///     #ifdef GSOFA_HAVE_X
 ///     class peer_x final : public variant { ... };
 ///     #else
 ///     using peer_x = peers::absent;
 ///     #endif
-///     std::optional<std::string> missing() { return peers::built_without<peer_x>("X (Debian: x)");
-///     } std::unique_ptr<variant> create() { return peers::create<peer_x>("peer_x", missing()); }
+///     std::optional<std::string> missing() { return peers::built_without<peer_x>("X"); }
+///     std::unique_ptr<variant> create() { return peers::create<peer_x>("peer_x", missing()); }
 
 #include <memory>
 #include <optional>

@@ -1,13 +1,13 @@
 // peer_cholmod: row and column counts of the Cholesky factor of A + A^T by CHOLMOD.
 //
 // Gilbert, Ng & Peyton 1994 (SIAM J. Matrix Anal. Appl. 15); Chen, Davis, Hager & Rajamanickam 2008
-// (ACM TOMS 35). The fill of A + A^T holds that of A, so that the pattern C + C^T of its Cholesky
-// factor C bounds L+U row by row, with equality where A is structurally symmetric. Not exact.
-// The steps of cholmod_analyze_ordering for the natural order (transpose, etree, postorder,
-// rowcolcounts) are called one by one because it keeps the row counts to itself.
+// (ACM TOMS 35). The fill of A + A^T contains that of A, so that the pattern C + C^T of its
+// Cholesky factor C bounds L+U row by row, with equality where A is structurally symmetric. Not
+// exact. The steps of cholmod_analyze_ordering for the natural order (transpose, etree, postorder,
+// rowcolcounts) are called one by one because that routine does not return the row counts.
 // Encoding: row_count_[i] and column_count_[i] are the entries of row and column i of C with the
 // diagonal; row i of U is bounded by column i of C. No pattern is formed: O(nnz) memory.
-// Timed: these four routines; A + A^T is formed before. Almost O(nnz(A + A^T)) time.
+// Timed: these four routines; A + A^T is formed before. They take almost O(nnz(A + A^T)) time.
 
 #include "variants/peers/peer.hpp"
 

@@ -57,7 +57,7 @@ bool available(const std::string& peer) {
   return false;
 }
 
-// What a peer says is never below the fill, row by row where it gives rows.
+// The counts of a peer are never below the fill, row by row where it gives rows.
 void check_bounds(const pattern_view& a) {
   const result exact = solve("cpu_gilbert_peierls", a);
   for (const char* peer : suitesparse_peers) {
@@ -105,7 +105,7 @@ void for_bundled_matrices(Check&& check) {
 // Entries of L+U.
 offset_t entries(const result& r) { return r.nnz_l + r.nnz_u; }
 
-// cuDSS analyses A + A^T: its count is that of this pattern or more.
+// cuDSS analyses A + A^T: its count is at least that of this pattern.
 void check_cudss(const pattern_view& a) {
   const result r = solve("peer_cudss", a);
   const result exact = solve("cpu_gilbert_peierls", a);
@@ -155,7 +155,7 @@ TEST_CASE("CHOLMOD is exact on a symmetric pattern, and only there") {
   CHECK(r.l_row_counts == exact.l_row_counts);
   CHECK(r.u_row_counts == exact.u_row_counts);
 
-  // Column 0 full in A: no fill. A + A^T is full after the elimination of 0.
+  // Column 0 is full in A, which has no fill. A + A^T is full after the elimination of 0.
   const pattern arrow = from_triplets(
       {.n_rows = 4, .n_cols = 4, .rows = {0, 1, 2, 3, 1, 2, 3}, .cols = {0, 0, 0, 0, 1, 2, 3}},
       duplicates::reject);
