@@ -20,7 +20,7 @@ namespace gsofa::reference {
 
 namespace {
 
-std::size_t at(offset_t i) { return static_cast<std::size_t>(i); }
+using subscripts::at;
 
 std::string entry(index_t i, index_t j) {
   return std::string("(") + std::to_string(i) + "," + std::to_string(j) + ")";
@@ -143,8 +143,8 @@ verdict check_certificate(const pattern_view& a, const pattern_view& l, const pa
   const index_t n = a.n_rows;
   if (verdict structure = check_structure(l, u, n); !structure.ok) return structure;
 
-  // Ranges are handed out in ascending order and only rows beyond a known fault are skipped, so
-  // the smallest faulty row is always examined.
+  // parallel_ranges gives out ranges in ascending order, and a thread skips only rows beyond a
+  // known fault, so that some thread always examines the smallest faulty row.
   threads = useful_threads(threads, n);
   std::vector<std::vector<std::uint8_t>> marks(static_cast<std::size_t>(threads));
   std::atomic<index_t> first{n};

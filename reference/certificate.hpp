@@ -13,8 +13,8 @@ struct verdict {
 };
 
 /// Checks that l and u have the form of factors of order n: consistent row pointers, columns in
-/// range and strictly ascending, L strictly lower, U upper with its whole diagonal. Names the
-/// first fault, L before U, smallest row first.
+/// range and strictly ascending, L strictly lower, U upper with its whole diagonal. The reason
+/// names the first fault, L before U, smallest row first.
 verdict check_structure(const pattern_view& l, const pattern_view& u, index_t n);
 
 /// Decides whether F = L+U is exactly the fill closure of `a`, without computing it: after

@@ -72,7 +72,7 @@ TEST_CASE("certificate: random patterns with one entry less or closed over-fill"
     const pattern f = eliminate_boolean(a);
     CAPTURE(trial);
     REQUIRE(certify(a, f).ok);
-    // Any one off-diagonal entry less.
+    // F lacks any one off-diagonal entry.
     const index_t i = draw(engine, n);
     for (const index_t j : f.row(i)) {
       if (j == i) continue;
@@ -109,7 +109,7 @@ TEST_CASE("certificate: an entry cannot justify itself through the diagonal") {
   // k = i: (0,0) and (0,1) would be the reason of (0,1).
   CHECK(certify(identity, from_rows({{0, 1}, {1}, {2}})).reason ==
         "not justified: (0,1) is in F but not in A, and no k < 0 has (0,k) and (k,1) in F");
-  // A closed lower triangle on top of the diagonal alone.
+  // F is a closed lower triangle; A is the diagonal alone.
   CHECK_FALSE(certify(identity, from_rows({{0}, {0, 1}, {0, 1, 2}})).ok);
   // k between the two: (0,2) and (2,1) are a path over a larger vertex, which gives no fill.
   const pattern over = from_rows({{0, 2}, {1}, {1, 2}});

@@ -11,7 +11,7 @@ void check_input(index_t n_rows, index_t n_cols, index_t chunk_size) {
   if (chunk_size < 0) throw input_error("supernodes: the chunk size is negative");
 }
 
-// u_count(i) is |U(i,:)|; in_l(s, r) tells whether L(s,r) is structurally nonzero.
+// u_count(i) is |U(i,:)|; in_l(s, r) returns whether L(s,r) is structurally nonzero.
 template <class Count, class Lookup>
 std::vector<index_t> detect(index_t n, index_t chunk_size, Count u_count, Lookup in_l) {
   std::vector<index_t> starts;

@@ -85,10 +85,11 @@ TEST_CASE("T3 supernodes: both conditions are needed") {
 }
 
 TEST_CASE("T3 supernodes: L(s,r) is asked of the first row r, not of row s-1") {
-  // Counts of U: 4, 3, 2, 1. (2,1) is there but (2,0) is not, so 2 starts anew; (3,2) then joins.
+  // Counts of U: 4, 3, 2, 1. (2,1) is an entry but (2,0) is not, so that row 2 starts a supernode;
+  // row 3 then joins through (3,2).
   const pattern f = from_rows({{0, 1, 2, 3}, {0, 1, 2, 3}, {1, 2, 3}, {2, 3}});
   CHECK(t3_supernodes(f, 0) == rows_t{0, 2});
-  // With (2,0) in place of (2,1) row 2 joins; (3,0) is missing and row 3 starts anew.
+  // With (2,0) in place of (2,1) row 2 joins; (3,0) is missing, and row 3 starts a supernode.
   const pattern g = from_rows({{0, 1, 2, 3}, {0, 1, 2, 3}, {0, 2, 3}, {2, 3}});
   CHECK(t3_supernodes(g, 0) == rows_t{0, 3});
   // A chunk boundary moves r: with chunks of 2, row 2 leads and row 3 joins it through (3,2).

@@ -12,7 +12,7 @@ namespace gsofa::reference {
 
 namespace {
 
-std::size_t at(offset_t i) { return static_cast<std::size_t>(i); }
+using subscripts::at;
 
 std::string entry(index_t i, index_t j) {
   return std::string("(") + std::to_string(i) + "," + std::to_string(j) + ")";

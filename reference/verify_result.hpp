@@ -9,7 +9,7 @@
 
 namespace gsofa::reference {
 
-/// Everything that a variant can be asked for, derived from a known L+U.
+/// All results that a caller can want of a variant, derived from a known L+U.
 struct truth {
   pattern l, u;                                     ///< strictly lower; upper with the diagonal
   std::vector<index_t> l_row_counts, u_row_counts;  ///< n entries each
@@ -18,10 +18,11 @@ struct truth {
   offset_t nnz_l = 0, nnz_u = 0;
 };
 
-/// Splits L+U (square, rows sorted, with the diagonal). Throws input_error if it is not that.
+/// Splits L+U (square, rows sorted, with the diagonal). Throws input_error if `filled` is none
+/// such.
 truth make_truth(const pattern_view& filled);
 
-/// Compares what was wanted of `got` with the truth: the patterns first (their structure, then
+/// Compares the wanted parts of `got` with the truth: the patterns first (their structure, then
 /// their entries), then counts, digests, supernodes (against t3_supernodes of the truth with
 /// `chunk_size`) and the totals, which are always compared. The reason names the first difference:
 /// what, which row, and both values.

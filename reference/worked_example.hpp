@@ -13,7 +13,7 @@ namespace gsofa::reference {
 /// the others are one choice among several.
 pattern worked_example();
 
-/// What the text says of it, 0-based.
+/// The facts that the text states of it, 0-based.
 namespace worked {
 
 using edge = std::pair<index_t, index_t>;

@@ -18,7 +18,7 @@ namespace {
 using namespace testing;
 using vertices = std::vector<index_t>;
 
-std::size_t at(index_t v) { return static_cast<std::size_t>(v); }
+using subscripts::at;
 
 template <class Range>
 vertices list(const Range& range) {

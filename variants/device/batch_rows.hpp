@@ -1,7 +1,7 @@
 #pragma once
 
-/// From the fill stamps of a batch of sources to counts, digests, supernodes and sorted rows:
-/// what every GPU variant that finds rows by marking vertices shares.
+/// Counts, digests, supernodes and sorted rows from the fill stamps of a batch of sources: the part
+/// that all GPU variants share that find rows by marking vertices.
 
 #include <algorithm>
 #include <utility>
@@ -61,7 +61,7 @@ GSOFA_DEVICE index_t source_of(const Rows& rows, index_t slot) {
   }
 }
 
-/// One block per source: the digest of its row, by source.
+/// One block per source computes the digest of its row; `digests` is indexed by source.
 template <class Rows>
 GSOFA_KERNEL void digest_kernel(Rows rows, std::uint64_t* digests) {
   auto* const partial = simt::shared_memory<std::uint64_t>();
@@ -95,8 +95,8 @@ GSOFA_KERNEL void digest_kernel(Rows rows, std::uint64_t* digests) {
   }
 }
 
-/// One block per source of [first, first + count): its columns, ascending, at
-/// out[offsets[slot - first]].
+/// One block per source of [first, first + count) writes its columns, ascending, to
+/// out[offsets[slot - first]] and the places behind.
 template <class Rows>
 GSOFA_KERNEL void rows_kernel(Rows rows, index_t first, index_t count, const offset_t* offsets,
                               index_t* out) {
@@ -130,11 +130,12 @@ GSOFA_KERNEL void rows_kernel(Rows rows, index_t first, index_t count, const off
 /// The paper's two-phase supernode detection (Section 5, Figure 8) for the rows of a batch, the
 /// calling block's piece being the `number`-th of `piece` rows. Phase I: a bitmap of the rows whose
 /// U count is one less than their predecessor's, and a queue of the others, the leaders, both in
-/// shared memory. Phase II: each leader follows the set bits and tests L(s, r); where the test
-/// fails s leads a supernode of its own. A walk may leave its piece (bits beyond are recomputed)
-/// and ends with the chunk. carry: start of the supernode that the last row of the batch before
-/// belongs to; the walk that reaches the end of this batch leaves its own there. u_counts: by row,
-/// an array or what indexes like one; is_start: the same, zero before.
+/// shared memory. Phase II: a thread per leader follows the set bits and tests L(s, r); where the
+/// test fails s leads a supernode of its own. A walk may leave its piece (it recomputes the bits
+/// beyond) and ends with the chunk. carry_in: start of the supernode that the last row of the batch
+/// before belongs to; the walk that reaches the end of this batch stores the start of its own
+/// supernode in carry_out. u_counts is indexed by row, an array or an object that indexes like one;
+/// so is is_start, which is zero before the call.
 template <class Rows, class Counts, class Starts>
 GSOFA_DEVICE void detect_supernodes(const Rows& rows, const Counts& u_counts, index_t chunk,
                                     unsigned piece, unsigned number, const index_t* carry_in,
@@ -180,7 +181,7 @@ GSOFA_DEVICE void detect_supernodes(const Rows& rows, const Counts& u_counts, in
     is_start[leader] = 1;
     walk(leader, leader + 1);
   }
-  // The supernode that reaches into the batch from before.
+  // Thread 0 of the block of the first piece continues the supernode that reaches into the batch.
   if (begin == rows.begin && simt::thread_index() == 0 && size > 0 && (bitmap[0] & 1U) != 0) {
     walk(*carry_in, begin);
   }
@@ -191,7 +192,7 @@ constexpr std::size_t supernode_shared_bytes(unsigned piece) {
   return ((piece + 31) / 32 + piece + 1) * 4;
 }
 
-/// detect_supernodes for a batch: a block for each piece.
+/// detect_supernodes for a batch, one block for each piece.
 template <class Rows>
 GSOFA_KERNEL void supernode_kernel(Rows rows, const index_t* u_counts, index_t chunk,
                                    unsigned piece, const index_t* carry_in, index_t* carry_out,
@@ -209,7 +210,7 @@ class row_results {
     chunk_ = settings.chunk_size;
     const bool digests = wants_.has(want::digest);
     const bool starts = wants_.has(want::supernodes);
-    // One array, which one launch clears: digests, counts of L and of U, two words, starts.
+    // One array, which one launch clears, holds digests, counts of L and of U, two words, starts.
     zeroed_ = {budget, "row_results", offset_t{n} * (8 + (digests ? 8 : 0) + (starts ? 1 : 0)) + 8};
     digests_ = digests ? reinterpret_cast<std::uint64_t*>(zeroed_.data()) : nullptr;
     l_counts_ = reinterpret_cast<index_t*>(zeroed_.data() + (digests ? offset_t{n} * 8 : 0));
@@ -238,13 +239,16 @@ class row_results {
     l_.n_rows = l_.n_cols = u_.n_rows = u_.n_cols = n_;
   }
 
-  /// Where an engine that finds supernodes itself marks their first rows, zero at first.
+  /// The array in which an engine that finds supernodes itself marks their first rows; start()
+  /// zeroes it.
   [[nodiscard]] unsigned char* supernode_starts() const { return is_start_; }
-  /// Where an engine that computes digests itself puts them, zero at first; null if not wanted.
+  /// The array in which an engine that computes digests itself stores them; start() zeroes it. It
+  /// is null if digests are not wanted.
   [[nodiscard]] std::uint64_t* digests() const { return digests_; }
 
-  /// Takes over a finished batch; batches come in ascending order and their counts are set. What
-  /// the engine delivers itself is left out.
+  /// Takes over a finished batch; batches come in ascending order and their counts are set.
+  /// `has_digests` and `has_pattern` say which parts the engine delivers itself; those are not
+  /// computed here.
   template <class Rows>
   void add(const Rows& rows, execution& exec, bool has_digests = false, bool has_pattern = false) {
     if (wants_.has(want::digest) && !has_digests) {
@@ -273,13 +277,13 @@ class row_results {
            static_cast<const index_t*>(carry_ + batch_ % 2), carry_ + (batch_ + 1) % 2, is_start_);
   }
 
-  /// The rows themselves from an engine that has all of them.
+  /// Takes the rows of an engine that delivers them itself.
   void set_pattern(pattern l, pattern u) {
     l_ = std::move(l);
     u_ = std::move(u);
   }
 
-  /// The pattern is handed over: what a second call gets has none.
+  /// Returns the result. The pattern moves to the caller: a second call returns none.
   result collect(want_set wants) {
     result out;
     std::vector<index_t> l(static_cast<std::size_t>(n_));
@@ -315,7 +319,7 @@ class row_results {
   static constexpr int threads = 256;
   static constexpr offset_t max_rows = 1 << 16;
 
-  // Sorted rows to the host through a buffer of bounded size.
+  // Copies the sorted rows to the host through a buffer of bounded size.
   template <class Rows>
   void copy_rows(const Rows& rows, execution& exec) {
     const auto sources = static_cast<std::size_t>(rows.sources);
@@ -392,7 +396,8 @@ class device_matrix {
   device_array<index_t> col_idx_;
 };
 
-/// Memory of a run and, in the counting build, its work: edges traversed, and what `second` names.
+/// Reports the memory of a run and, in the counting build, its work: edges traversed, and the
+/// counter that `second` names.
 inline void report_search(execution& exec, const memory_budget& budget,
                           [[maybe_unused]] const unsigned long long* work,
                           [[maybe_unused]] const char* second) {

@@ -36,7 +36,7 @@ inline std::vector<subject> subjects(std::uint64_t random_patterns, index_t larg
   return out;
 }
 
-/// Runs twice; what differs from the truth, or "".
+/// Runs the variant twice; returns the first difference from the truth, or "".
 inline std::string fault(variant& v, const subject& s, const run_settings& settings,
                          execution& exec) {
   v.prepare(s.a, settings, exec);
@@ -67,7 +67,8 @@ inline run_settings settings_for(const variant_info& info, std::uint64_t k) {
 }
 
 /// Checks every GPU variant but the planted ones on every pattern, in settings that change from
-/// pattern to pattern; begin(k) is called before pattern k, what it returns lives until after it.
+/// pattern to pattern; begin(k) is called before pattern k, and its result lives until pattern k is
+/// done.
 template <class Begin>
 void check_gpu_variants(const std::vector<subject>& patterns, Begin&& begin) {
   int variants = 0;

@@ -49,7 +49,7 @@ gsofa_fiber_switch:
 #endif
 
 constexpr std::size_t stack_bytes = 64 * 1024;
-constexpr unsigned usual_calls = 8;  // for one switch at collectives and atomics
+constexpr unsigned usual_calls = 8;  // of collectives and atomics, on average, for one switch
 
 enum class state : char { ready, at_warp, at_block, at_cluster, at_grid, finished };
 
@@ -64,7 +64,6 @@ struct fiber {
   unsigned block = 0;
   unsigned slot = 0;  // of the block, among the resident ones
   state at = state::finished;
-  const std::uint64_t* exchanged = nullptr;
 };
 
 struct warp {
@@ -74,7 +73,7 @@ struct warp {
   unsigned turn = 0;
 };
 
-// Threads of a block at its barrier, and what they came with.
+// The threads of a block that are at its barrier, and the OR of their predicates.
 struct block_vote {
   unsigned arrived = 0;
   bool any = false;
@@ -205,7 +204,7 @@ void* shared_bytes() { return the_machine().shared[the_machine().current->slot].
 
 namespace {
 
-// Lets other fibers run once in so many calls.
+// Lets other fibers run, on average, in one of `calls` calls.
 void yield_once_in(unsigned calls) {
   machine& m = the_machine();
   if (m.random.below(calls) != 0) return;
@@ -228,7 +227,7 @@ void before_access(const void* address) {
   const unsigned accesses = accesses_per_switch.load(std::memory_order_relaxed);
   if (accesses == 0) return;
   const emulator_scope here;
-  // What lies on its own stack is seen by no other thread.
+  // No other thread sees the stack of this one.
   const auto* const place = static_cast<const char*>(address);
   const char* const stack = the_machine().current->stack.get();
   if (std::less<>{}(place, stack) || !std::less<>{}(place, stack + stack_bytes)) {
@@ -316,7 +315,7 @@ void run_grid(unsigned blocks, unsigned threads, std::size_t shared_size, bool c
   if (cluster == 0 || blocks % cluster != 0 || (cluster > 1 && !cooperative)) {
     throw std::logic_error("clusters are whole and their blocks run at once");
   }
-  // Host threads take turns: one grid at a time.
+  // Host threads take turns: one grid runs at a time.
   static std::mutex one_grid;
   const std::scoped_lock turn(one_grid);
   machine& m = the_machine();
@@ -329,7 +328,7 @@ void run_grid(unsigned blocks, unsigned threads, std::size_t shared_size, bool c
   m.cluster = cluster;
   m.arrived_clusters.assign(blocks / cluster, 0);
   m.ready.clear();
-  // Stacks are kept: new ones cost more than the threads of a small kernel.
+  // Stacks are kept between grids: new stacks cost more than the threads of a small kernel.
   if (m.fibers.size() < std::size_t{resident} * threads) {
     m.fibers.resize(std::size_t{resident} * threads);
   }

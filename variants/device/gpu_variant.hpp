@@ -1,8 +1,9 @@
 #pragma once
 
-/// What the file of a GPU variant begins with. The file, a .cu, is compiled by nvcc, by the host
-/// compiler with GSOFA_EMULATE_GPU (simt.hpp), and in builds without either as a host source that
-/// has the registration alone, so that the variant is listed with the reason why it cannot run:
+/// The header that the file of a GPU variant includes first. The file, a .cu, is compiled by nvcc,
+/// by the host compiler with GSOFA_EMULATE_GPU (simt.hpp), and in builds without either as a host
+/// source that has the registration alone, so that the variant is listed with the reason why it
+/// cannot run:
 ///
 ///     #include "variants/device/gpu_variant.hpp"
 ///     #if defined(GSOFA_GPU)
@@ -23,7 +24,7 @@ namespace gsofa::gpu {
 /// Why GPU variants cannot run in this build or on this machine; nullopt if they can.
 std::optional<std::string> unavailable();
 /// The same for a planted race of plain loads and stores, which the emulator shows only while it
-/// switches threads at them.
+/// switches threads at loads and stores.
 std::optional<std::string> unavailable_to_races();
 
 /// The option memory_budget_mb, with this name and meaning in all GPU variants.

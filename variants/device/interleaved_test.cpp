@@ -16,7 +16,7 @@ using namespace gsofa::testing;
 
 namespace {
 
-// Switches at accesses for as long as this lives.
+// The emulator switches threads at accesses while an object of this class lives.
 class interleaving {
  public:
   explicit interleaving(unsigned accesses) { simt::emulator::switch_at_accesses(accesses); }
@@ -25,7 +25,7 @@ class interleaving {
   interleaving& operator=(const interleaving&) = delete;
 };
 
-// What 64 threads add up to, each 20 times 1.
+// The sum of 64 threads that each add 1 20 times.
 template <class Add>
 unsigned sum_of(Add add) {
   unsigned sum = 0;

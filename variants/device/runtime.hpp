@@ -3,7 +3,7 @@
 /// The few services of a GPU runtime that the variants use, on CUDA or on the emulator of simt.hpp:
 /// budgeted device memory, copies, pinned host memory, launches, limits of the device. Every host
 /// thread has a stream of its own (nvcc --default-stream=per-thread): threads do not wait for each
-/// other, and who hands memory to another thread calls synchronize() first.
+/// other, and a thread that hands memory to another one calls synchronize() first.
 
 #include <atomic>
 #include <cstring>
@@ -36,8 +36,8 @@ inline void check(cudaError_t status, const char* what) {
 
 #if defined(__CUDACC__)
 
-/// The current device's memory pool, told to keep what is freed: mapping memory anew would take
-/// longer than many small runs. Null where the device has no pools.
+/// The current device's memory pool, set to keep freed memory: mapping memory again would take
+/// longer than many small runs. The pool is null where the device has none.
 inline cudaMemPool_t memory_pool() {
   int device = 0;
   check(cudaGetDevice(&device), "cudaGetDevice");
@@ -66,7 +66,7 @@ struct device_limits {
   offset_t free_bytes = 0;
 };
 
-/// Multiprocessors of the current device; cheap.
+/// Multiprocessors of the current device; the call is cheap.
 inline int multiprocessors() {
 #if defined(__CUDACC__)
   int device = 0;
@@ -109,7 +109,7 @@ inline device_limits current_limits() {
   return l;
 }
 
-/// Every device allocation of a variant, by data structure, against one limit.
+/// The budget of a variant: every device allocation, by data structure, counts against one limit.
 class memory_budget {
  public:
   /// Limit in bytes.
@@ -257,18 +257,6 @@ void copy_to_host(T* host, const T* device, offset_t count) {
 #endif
 }
 
-/// Copies within the device; asynchronous.
-template <class T>
-void copy_on_device(T* to, const T* from, offset_t count) {
-  if (count == 0) return;
-  const auto bytes = static_cast<std::size_t>(count) * sizeof(T);
-#if defined(__CUDACC__)
-  check(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToDevice), "copy on the device");
-#else
-  std::memcpy(to, from, bytes);
-#endif
-}
-
 /// Sets every byte of `count` elements; asynchronous.
 template <class T>
 void fill_bytes(T* device, int byte, offset_t count) {
@@ -281,7 +269,8 @@ void fill_bytes(T* device, int byte, offset_t count) {
 #endif
 }
 
-/// Waits for what this host thread has given the device; reports the errors of all launches before.
+/// Waits for all work that this host thread has given the device; reports the errors of all
+/// launches before.
 inline void synchronize() {
 #if defined(__CUDACC__)
   check(cudaStreamSynchronize(cudaStreamPerThread), "kernel");
@@ -351,8 +340,9 @@ inline bool launches_overlap() {
 }
 #endif
 
-/// Launches a kernel that begins with simt::after_earlier_launches(); asynchronous. Its blocks take
-/// their places while the launch before it ends, which saves most of the time between two launches.
+/// Launches a kernel that begins with simt::after_earlier_launches(); asynchronous. Its blocks
+/// become resident while the launch before it ends, which saves most of the time between two
+/// launches.
 template <class... P, class... A>
 void launch_overlapping(void (*kernel)(P...), int blocks, int threads, std::size_t shared_bytes,
                         A... a) {
@@ -373,11 +363,12 @@ void launch_overlapping(void (*kernel)(P...), int blocks, int threads, std::size
 #endif
 }
 
-/// Waits until a kernel of this host thread has stored `value` there (simt::store_to_host) and sees
-/// what it wrote before; `flag` is in pinned memory. Reports the errors of launches before.
+/// Waits until a kernel of this host thread has stored `value` in `flag` (simt::store_to_host); the
+/// caller then sees what the kernel wrote before. `flag` is in pinned memory. The call reports the
+/// errors of launches before.
 inline void wait_for_note(const std::uint32_t* flag, std::uint32_t value) {
 #if defined(__CUDACC__)
-  constexpr unsigned looks = 1 << 12;  // between two questions whether the device has failed
+  constexpr unsigned looks = 1 << 12;  // between two queries of the device's state
   auto* const word = const_cast<std::uint32_t*>(flag);
   const auto arrived = [&] {
     return std::atomic_ref<std::uint32_t>(*word).load(std::memory_order_acquire) == value;
@@ -387,7 +378,7 @@ inline void wait_for_note(const std::uint32_t* flag, std::uint32_t value) {
     if (k % looks != 0) continue;
     const cudaError_t status = cudaStreamQuery(cudaStreamPerThread);
     if (status == cudaErrorNotReady) {
-      // Some runtimes remember it as the last error.
+      // Some runtimes keep this status as the last error.
       (void)cudaGetLastError();
       continue;
     }
@@ -400,8 +391,8 @@ inline void wait_for_note(const std::uint32_t* flag, std::uint32_t value) {
 #endif
 }
 
-/// Launches of one host thread recorded once and repeated: one call in place of many. The launches
-/// must not depend on anything but what they are given.
+/// Launches of one host thread that are recorded once and repeated by one call. The launches must
+/// depend on nothing but their arguments.
 class launch_sequence {
  public:
   launch_sequence() = default;
@@ -409,8 +400,8 @@ class launch_sequence {
   launch_sequence& operator=(const launch_sequence&) = delete;
   ~launch_sequence() { clear(); }
 
-  /// Records what `launches` launches, which must have been launched before: kernels are loaded by
-  /// their first launch. Nothing is recorded where the device cannot.
+  /// Records the launches of `launches()`, which must have been launched before: kernels are loaded
+  /// by their first launch. Nothing is recorded where the device does not support it.
   template <class Launches>
   void record([[maybe_unused]] Launches&& launches) {
     clear();
@@ -483,7 +474,7 @@ void launch_cooperative(void (*kernel)(P...), int blocks, int threads, std::size
 }
 
 #if defined(__CUDACC__)
-/// How to launch clusters of so many blocks.
+/// The configuration of a launch of clusters of `cluster` blocks each.
 struct cluster_launch {
   cudaLaunchAttribute attribute{};
   cudaLaunchConfig_t config{};
@@ -502,7 +493,8 @@ struct cluster_launch {
 };
 #endif
 
-/// Clusters of a kernel that can be resident on the whole device at once; 0 where it has none.
+/// Clusters of a kernel that can be resident on the whole device at once; 0 where the device has no
+/// clusters.
 template <class... P>
 int resident_clusters(void (*kernel)(P...), int cluster, int threads, std::size_t shared_bytes) {
 #if defined(__CUDACC__)
@@ -537,8 +529,8 @@ void launch_clusters(void (*kernel)(P...), int clusters, int cluster, int thread
 #endif
 }
 
-/// Splits the time of a run among phases without waiting between them: a mark is an event among the
-/// launches of this host thread.
+/// Splits the time of a run among phases without waiting between them: each mark is an event among
+/// the launches of this host thread.
 class device_phases {
  public:
   device_phases() = default;
@@ -555,7 +547,7 @@ class device_phases {
     marks_.clear();
     mark(exec, first);
   }
-  /// What is launched from here on belongs to `next`.
+  /// Launches after this call belong to `next`.
   void mark([[maybe_unused]] execution& exec, phase_id next) {
 #if defined(__CUDACC__)
     if (marks_.size() == events_.size()) {
@@ -569,7 +561,8 @@ class device_phases {
 #endif
     marks_.push_back(next);
   }
-  /// Waits for all and charges the phases; the rest stays with the phase of the host.
+  /// Waits for all launches and charges their times to the phases; the rest of the time remains
+  /// with the phase of the host.
   void finish(execution& exec) {
     const phase_id last = marks_.back();
     mark(exec, last);

@@ -13,7 +13,7 @@ namespace gsofa::gpu {
 
 #if defined(GSOFA_GPU)
 
-/// Keeps what differs from `value`.
+/// Selects the entries that differ from `value`.
 struct differs_from {
   std::uint64_t value;
 #if defined(__CUDACC__)
@@ -27,7 +27,7 @@ struct differs_from {
 
 class scanner {
  public:
-  /// Takes the temporary storage for at most `items` items.
+  /// Allocates the temporary storage for at most `items` items.
   void prepare(offset_t items, memory_budget& budget) {
     selected_ = {budget, "scan_buffer", 1};
 #if defined(__CUDACC__)

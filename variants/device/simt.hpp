@@ -3,14 +3,14 @@
 /// One source for kernels, two compilers. Under nvcc this is CUDA. Under a host compiler with
 /// GSOFA_EMULATE_GPU the same kernels run on the CPU: every thread of a grid is a fiber, all on one
 /// operating-system thread, switched at barriers, warp collectives, atomics and yields in an order
-/// that a seed shuffles. That finds missing barriers, stale reads and wrong index arithmetic where
-/// no GPU is, and makes every GPU variant testable in continuous integration. Kernels compiled with
-/// -fsanitize=thread, whose callbacks interleaving/accesses.cpp defines, are switched before loads
-/// and stores too, which finds what threads share without an atomic or a barrier between them.
-/// Weak memory is not modelled: writes are seen at once.
+/// that a seed shuffles. The emulation finds missing barriers, stale reads and wrong index
+/// arithmetic where no GPU is, and makes every GPU variant testable in continuous integration.
+/// Kernels compiled with -fsanitize=thread, whose callbacks interleaving/accesses.cpp defines, are
+/// switched before loads and stores too, which finds what threads share without an atomic or a
+/// barrier between them. The emulator does not model weak memory: a write is visible at once.
 ///
 /// Kernels are one-dimensional, take their dynamic shared memory through shared_memory<T>(), and
-/// use only the operations declared here.
+/// use only the operations that this header declares.
 
 #include <cstddef>
 #include <cstdint>
@@ -21,11 +21,12 @@
 
 #define GSOFA_DEVICE __device__ __forceinline__
 #define GSOFA_KERNEL static __global__
-/// A kernel of at most so many threads per block.
+/// A kernel of at most `threads` threads per block.
 #define GSOFA_BOUNDED_KERNEL(threads) static __global__ __launch_bounds__(threads, 1)
-/// The next loop has a constant number of steps: its counter becomes a constant in each.
+/// The next loop has a constant number of steps; the compiler makes its counter a constant in each.
 #define GSOFA_UNROLL _Pragma("unroll")
-/// The next loop stays one: code that does not fit the instruction cache is slower than a counter.
+/// The next loop is not unrolled: code that does not fit the instruction cache is slower than a
+/// counter.
 #define GSOFA_KEEP_LOOP _Pragma("unroll 1")
 /// A function of its own, with one copy of its code in a kernel.
 #define GSOFA_SHARED_CODE static __device__ __noinline__
@@ -38,11 +39,11 @@ GSOFA_DEVICE unsigned block_index() { return blockIdx.x; }
 GSOFA_DEVICE unsigned block_size() { return blockDim.x; }
 GSOFA_DEVICE unsigned grid_size() { return gridDim.x; }
 GSOFA_DEVICE void sync_block() { __syncthreads(); }
-/// A barrier of the block that tells whether any of its threads came with `predicate`.
+/// A barrier of the block; returns whether `predicate` is true in any of its threads.
 GSOFA_DEVICE bool sync_block_or(bool predicate) { return __syncthreads_or(predicate ? 1 : 0) != 0; }
 GSOFA_DEVICE void sync_warp() { __syncwarp(); }
-/// Blocks of a cluster run at the same time. Devices before compute capability 9.0 have none: there
-/// every block is one.
+/// Blocks of a cluster run at the same time. Devices before compute capability 9.0 have no
+/// clusters: there every block is a cluster of its own.
 #if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 900
 GSOFA_DEVICE unsigned cluster_size() { return __clusterSizeInBlocks(); }
 GSOFA_DEVICE unsigned cluster_rank() { return __clusterRelativeBlockRank(); }
@@ -58,8 +59,8 @@ GSOFA_DEVICE unsigned cluster_rank() { return 0; }
 GSOFA_DEVICE void sync_cluster() { __syncthreads(); }
 #endif
 
-/// First of all in a kernel that launch_overlapping() launches: the next launch may begin, and this
-/// one goes on when those before have ended and what they wrote is seen.
+/// The first statement of a kernel that launch_overlapping() launches: it lets the next launch
+/// begin, and returns when the launches before have ended and what they wrote is visible.
 GSOFA_DEVICE void after_earlier_launches() {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
   asm volatile("griddepcontrol.launch_dependents;");
@@ -125,22 +126,24 @@ GSOFA_DEVICE std::uint64_t atomic_cas(std::uint64_t* p, std::uint64_t expected,
                    static_cast<unsigned long long>(expected),
                    static_cast<unsigned long long>(desired));
 }
-/// *p += 1; returns the old value. Releases what this thread did before it, and what others of its
-/// block or warp did before a barrier that this thread passed, to the device; acquires likewise.
-/// All calls on one word form a release sequence: who gets the last value sees what every earlier
-/// caller released.
+/// *p += 1; returns the old value. The call releases to the device what this thread did before it,
+/// and what other threads of its block or warp did before a barrier that this thread passed; it
+/// acquires likewise. All calls on one word form a release sequence: the caller that gets the last
+/// value sees what every earlier caller released.
 GSOFA_DEVICE std::uint32_t atomic_increment_acq_rel(std::uint32_t* p) {
   std::uint32_t old;
   asm volatile("atom.add.acq_rel.gpu.u32 %0, [%1], 1;" : "=r"(old) : "l"(p) : "memory");
   return old;
 }
 
-/// Stores to memory that the host reads while the kernel runs; releases what this thread wrote.
+/// Stores to memory that the host reads while the kernel runs; the store releases what this thread
+/// wrote.
 GSOFA_DEVICE void store_to_host(std::uint32_t* p, std::uint32_t v) {
   asm volatile("st.release.sys.u32 [%0], %1;" ::"l"(p), "r"(v) : "memory");
 }
 
-/// A load that other threads of the grid may be racing with; never cached in a register or in L1.
+/// A load of a word that other threads of the grid may be writing; its value is never cached in a
+/// register or in L1.
 template <class T>
 GSOFA_DEVICE T load_shared_state(const T* p) {
   return *static_cast<const volatile T*>(p);
@@ -151,12 +154,12 @@ GSOFA_DEVICE T load_constant(const T* p) {
   return __ldg(p);
 }
 
-/// Brings what is at p nearer, for a plain load soon.
+/// Fetches the cache line of p into L1 for a plain load that follows soon.
 GSOFA_DEVICE void prefetch(const void* p) { asm volatile("prefetch.L1 [%0];" ::"l"(p)); }
 
 GSOFA_DEVICE unsigned population(std::uint32_t x) { return static_cast<unsigned>(__popc(x)); }
 GSOFA_DEVICE unsigned population(std::uint64_t x) { return static_cast<unsigned>(__popcll(x)); }
-/// x, its bits moved up by `count` places, those at the top to the bottom.
+/// x rotated left by `count` bits.
 GSOFA_DEVICE std::uint32_t rotate_left(std::uint32_t x, unsigned count) {
   return __funnelshift_l(x, x, count);
 }
@@ -171,9 +174,10 @@ GSOFA_DEVICE unsigned lowest_bit(std::uint64_t x) {
 }
 /// Orders this thread's accesses before it against those after it, for its block.
 GSOFA_DEVICE void fence_block() { __threadfence_block(); }
-/// Gives other threads time; no ordering.
+/// Gives other threads time; it orders nothing.
 GSOFA_DEVICE void pause() { __nanosleep(100); }
-/// Nanoseconds by a clock that all multiprocessors share; steps of some tens of them or more.
+/// Nanoseconds by a clock that all multiprocessors share; the clock advances in steps of some tens
+/// of nanoseconds or more.
 GSOFA_DEVICE unsigned long long device_time() {
   unsigned long long t = 0;
   asm volatile("mov.u64 %0, %globaltimer;" : "=l"(t));
@@ -196,7 +200,8 @@ GSOFA_DEVICE unsigned long long cycles() { return static_cast<unsigned long long
 #define GSOFA_KEEP_LOOP
 #define GSOFA_SHARED_CODE static
 #define GSOFA_GPU 1
-/// A function that is one step for the other threads: without switches at its loads and stores.
+/// A function that is one step for the other threads: the emulator switches none at its loads and
+/// stores.
 #define GSOFA_ONE_STEP __attribute__((no_sanitize("thread")))
 
 namespace gsofa::simt {
@@ -204,9 +209,9 @@ namespace gsofa::simt {
 namespace emulator {
 
 /// Runs `body` once per thread of `blocks` blocks of `threads` threads (a multiple of 32), each
-/// block with `shared_bytes` of shared memory (filled with a pattern, as on a GPU it is not
-/// cleared). Blocks run some at a time in shuffled order, or all at once if `cooperative`;
-/// `cluster` consecutive ones are a cluster, which needs the latter. Throws std::logic_error on a
+/// block with `shared_bytes` of shared memory (filled with a pattern, because a GPU does not clear
+/// it). A few blocks at a time run in shuffled order, or all at once if `cooperative`; `cluster`
+/// consecutive blocks are a cluster, which needs `cooperative`. Throws std::logic_error on a
 /// deadlock: threads of a warp or block at different barriers.
 void run_grid(unsigned blocks, unsigned threads, std::size_t shared_bytes, bool cooperative,
               const std::function<void()>& body, unsigned cluster = 1);
@@ -214,8 +219,8 @@ void run_grid(unsigned blocks, unsigned threads, std::size_t shared_bytes, bool 
 /// Reseeds the order in which fibers run.
 void set_seed(std::uint64_t seed);
 
-/// Lets other fibers run before one in `accesses` loads and stores of instrumented kernels; 0, the
-/// initial value: before none.
+/// Lets other fibers run before one in `accesses` loads and stores of instrumented kernels; with 0,
+/// the initial value, before none.
 void switch_at_accesses(unsigned accesses);
 [[nodiscard]] bool switches_at_accesses();
 /// An instrumented kernel is about to load from or store to this address.
@@ -227,12 +232,12 @@ unsigned block_size();
 unsigned grid_size();
 void* shared_bytes();
 void barrier_block();
-/// A barrier of the block; true if any thread came with true.
+/// A barrier of the block; returns whether `predicate` is true in any of its threads.
 bool barrier_block_or(bool predicate);
 void barrier_grid();
 void barrier_cluster();
 unsigned cluster_size();
-/// All 32 lanes hand in a word; each gets the array of all.
+/// All 32 lanes contribute a word; each gets the array of all words.
 const std::uint64_t* exchange_warp(std::uint64_t mine);
 /// Perhaps lets other fibers run.
 void maybe_yield();
@@ -367,7 +372,7 @@ inline void fence_block() {}
 inline void pause() {
   for (int k = 0; k < 8; ++k) emulator::maybe_yield();
 }
-/// A step for each call.
+/// The clock of the emulator advances by one at each call.
 inline unsigned long long device_time() {
   static unsigned long long steps = 0;
   return ++steps;

@@ -18,7 +18,7 @@ inline constexpr int threads_per_block = 256;
 inline constexpr int threads_per_block = 32;
 #endif
 
-/// Blocks for grid-stride loops over so many items.
+/// Blocks for grid-stride loops over `items` items.
 inline int blocks_for(offset_t items) {
   const offset_t most = offset_t{multiprocessors()} * 16;
   return static_cast<int>(std::clamp<offset_t>((items - 1) / threads_per_block + 1, 1, most));
@@ -51,7 +51,8 @@ constexpr std::size_t scan_bytes(int threads) {
   return 2 * static_cast<std::size_t>(threads) * sizeof(typename Op::value);
 }
 
-/// Scans the items of one tile of consecutive items from `carry` on; emits if asked.
+/// Scans one tile of consecutive items, beginning with `carry`; emits the results if Emit. Returns
+/// the total.
 template <class Op, bool Emit>
 GSOFA_DEVICE typename Op::value scan_tile(const Op& op, typename Op::value carry) {
   auto* const values = simt::shared_memory<typename Op::value>();
@@ -67,7 +68,7 @@ GSOFA_DEVICE typename Op::value scan_tile(const Op& op, typename Op::value carry
     if constexpr (Emit) {
       if (k < end) op.emit(static_cast<index_t>(k), op.combine(carry, mine));
     }
-    // Behind the scan the values of all threads stand in one of the two halves.
+    // After the scan the values of all threads are in one of the two halves.
     unsigned side = 0;
     for (unsigned step = 1; step < threads; step *= 2) side ^= 1U;
     carry = op.combine(carry, values[side * threads + threads - 1]);
@@ -76,7 +77,7 @@ GSOFA_DEVICE typename Op::value scan_tile(const Op& op, typename Op::value carry
   return carry;
 }
 
-/// Combines the items of each tile: partial[tile].
+/// Combines the items of each tile into partial[tile].
 template <class Op>
 GSOFA_KERNEL void reduce_kernel(Op op, typename Op::value* partial) {
   simt::after_earlier_launches();
@@ -84,7 +85,7 @@ GSOFA_KERNEL void reduce_kernel(Op op, typename Op::value* partial) {
   if (simt::thread_index() == 0) partial[simt::block_index()] = sum;
 }
 
-/// Emits the inclusive scan; at most as many tiles as threads in a block.
+/// Emits the inclusive scan; there are at most as many tiles as threads in a block.
 template <class Op>
 GSOFA_KERNEL void scan_kernel(Op op, const typename Op::value* partial) {
   simt::after_earlier_launches();
@@ -101,7 +102,7 @@ GSOFA_KERNEL void scan_kernel(Op op, const typename Op::value* partial) {
   scan_tile<Op, true>(op, before);
 }
 
-/// Two launches. `partial` has threads_per_block places.
+/// Emits the inclusive scan of all items by two launches. `partial` has threads_per_block places.
 template <class Op>
 void scan(const Op& op, offset_t most_items, typename Op::value* partial) {
   const auto tiles = static_cast<int>(

@@ -1,9 +1,11 @@
 // cpu_fill2: symbolic LU row by row with the fill2 algorithm.
 //
-// Every row is found on its own from the original graph by searches with strictly ascending
-// thresholds (Rose & Tarjan 1978; the paper's Figure 3b). See variants/fill/fill2.hpp for the
-// invariant. Arrays: fill[v] = last source that reached v; a stack of vertices below the threshold.
-// Cost: O(|V||E|) time in the worst case plus |V|^2/2 threshold tests; 4|V| bytes beside the rows.
+// A row-by-row search finds every row independently, from the original graph, with strictly
+// ascending thresholds (Rose & Tarjan 1978; the paper's Figure 3b). See variants/fill/fill2.hpp for
+// the invariant. Arrays: fill[v] = last source that reached v; a stack of vertices below the
+// threshold.
+// Cost: O(|V||E|) time in the worst case plus |V|^2/2 threshold tests; 4|V| bytes in addition to
+// the rows.
 
 #include "variants/fill/fill2.hpp"
 #include "variants/support/row_variant.hpp"

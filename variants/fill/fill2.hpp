@@ -11,10 +11,10 @@ namespace gsofa::detail {
 /// graph. Thresholds ascend strictly through the vertices of row src that are smaller than src;
 /// from threshold t a search runs through vertices below t that no earlier threshold reached, and
 /// every unreached w > t next to it is a fill-in: all intermediates are at most t < min(src, w).
-/// fill[v] == src: v was reached from src. Each vertex is expanded at most once per source, so
-/// the work is O(|E|) per source and O(|V||E|) in all. Sources are independent.
-/// Aligned to cache lines (two of 64 bytes are fetched together): one object per thread, side by
-/// side in an array, and every push_back writes to it.
+/// fill[v] == src means that the search has reached v from src. Each vertex is expanded at most
+/// once per source, so the work is O(|E|) per source and O(|V||E|) in all. Sources are independent.
+/// Objects are aligned to pairs of cache lines (the processor fetches two of 64 bytes together): an
+/// array holds one object per thread, and every push_back writes to it.
 class alignas(128) fill2_row {
  public:
   explicit fill2_row(index_t n) : fill_(static_cast<std::size_t>(n), -1) {}

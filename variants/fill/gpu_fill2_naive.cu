@@ -12,9 +12,9 @@
 // vertex; fill, |V| entries, source + 1 if (source, vertex) is in L+U; stack, |V| vertices.
 // Cost: 12|V| bytes per concurrent source.
 //
-// planted_gpu_shared_stack is deliberately wrong: the threads 2k and 2k + 1 have one stack between
-// them and nothing that keeps them apart. It is right as long as one runs at a time from its begin
-// to its end, as between two barriers of the emulator that switches threads at barriers only.
+// planted_gpu_shared_stack is deliberately wrong: threads 2k and 2k + 1 share one stack without
+// synchronisation. Its result is right as long as each thread runs from begin to end without
+// interruption, as it does on the emulator that switches threads at barriers only.
 
 #include "variants/device/gpu_variant.hpp"
 

@@ -1,8 +1,8 @@
 // gpu_maxid_tuned: maxId in windows of thresholds, a block per source in shared memory.
 //
-// 16-bit maxId relative to the window, fill and pending bitmaps, groups of 4 to 32 lanes per
-// frontier by mean degree, largest sources first. Cost: 2.25|V| bytes of shared memory per block,
-// |V|/8 bytes per source for the rows.
+// The variant keeps maxId in 16 bits relative to the window, fill and pending bits in bitmaps,
+// expands a frontier by 4 to 32 lanes according to the mean degree, and takes the largest sources
+// first. Cost: 2.25|V| bytes of shared memory per block, |V|/8 bytes per source for the rows.
 // Invariants and encoding: at windowed_kernel.
 
 #include "variants/device/gpu_variant.hpp"
@@ -38,15 +38,15 @@ struct tuned_view {
 
 constexpr std::uint16_t closed = 0;
 constexpr std::uint16_t infinite = 0xffff;
-constexpr std::uint32_t most_values = 65534;  // values 1 .. 65534 beside closed and infinite
+constexpr std::uint32_t most_values = 65534;  // values 1 .. 65534 lie between closed and infinite
 
-/// Words that the threads of a block share besides the state.
+/// Words that the threads of a block share in addition to the state.
 enum shared_word : unsigned {
   ticket_word,
   count_l,
   count_u,
-  tail_0,               ///< and two behind it: places taken in the queue of level k, at k mod 3
-  over_0 = tail_0 + 3,  ///< and two behind it: that queue overflowed
+  tail_0,               ///< this and the next two: places taken in the queue of level k, at k mod 3
+  over_0 = tail_0 + 3,  ///< this and the next two: that queue overflowed
   shared_words = 12
 };
 
@@ -74,35 +74,18 @@ GSOFA_DEVICE std::uint16_t lower_value(std::uint16_t* cell, std::uint16_t value)
   return old;
 }
 
-/// One block per source at a time, largest first; all that a source needs is in shared memory (in
-/// global memory for orders beyond about 100,000).
-///
-/// Thresholds come in windows of W vertices, ascending: window [lo, hi) follows the paths whose
-/// largest intermediate lies in it. All smaller ones were followed before, so that what they
-/// reached is final. W >= |V| is the paper's maxId algorithm, W = 1 is fill2; between them a window
-/// bounds the number of revisits. maxId is kept in 16 bits relative to a base <= lo:
-///   value[v] = 0: final before base, or a direct neighbour; 1 + (max - base): least largest
-///   intermediate seen; 65535: not reached.
-/// Values of earlier windows are smaller than any of this one, hence final without a sweep; base
-/// moves, with a sweep, only when hi - base would exceed 65534.
-/// fill bit w: (src, w) is in L+U. pending bit v: v must be expanded; an entry of a queue whose
-/// pending bit is clear is void. A queue that is full sets its `over` word instead of storing, and
-/// the next level takes its frontiers from the pending bits.
-///
-/// A window begins with the vertices of the row in [lo, hi). Expanding v proposes p = the larger
-/// of its own number and its value. A vertex w < src whose value falls to p becomes a fill-in if
-/// w > p and was none before; then it is pending now if w < hi, else in its own window. If w < p
-/// it is pending: a revisit may follow. A fill-in's value never matters again.
-///
-/// Ordering: an improver lowers value[v], then sets pending[v]; whoever takes v clears pending[v]
-/// before it reads value[v], with a block-scope fence between the two on either side. So either
-/// the taker reads the improvement, or the improver finds the bit clear and enqueues v again.
-/// Levels are separated by block barriers.
-template <unsigned Group>
-GSOFA_KERNEL void windowed_kernel(tuned_view b) {
+/// What a block keeps for its current source; the encoding stands at windowed_kernel.
+struct block_state {
+  std::uint32_t* shared;   ///< by shared_word
+  std::size_t words;       ///< of a bitmap
+  std::uint32_t* fill;     ///< by vertex, a bit each
+  std::uint32_t* pending;  ///< by vertex, a bit each
+  std::uint32_t* queues;   ///< two, of queue_entries each
+  std::uint16_t* value;    ///< by vertex
+};
+
+GSOFA_DEVICE block_state state_of_block(const tuned_view& b) {
   auto* const shared = simt::shared_memory<std::uint32_t>();
-  const unsigned threads = simt::block_size();
-  const unsigned thread = simt::thread_index();
   const std::size_t words = words_of(b.n);
   unsigned char* const state =
       b.global_state != nullptr
@@ -111,185 +94,320 @@ GSOFA_KERNEL void windowed_kernel(tuned_view b) {
   auto* const fill = reinterpret_cast<std::uint32_t*>(state);
   std::uint32_t* const pending = fill + words;
   std::uint32_t* const queues = pending + words;
-  auto* const value = reinterpret_cast<std::uint16_t*>(queues + 2 * b.queue_entries);
-  auto* const value_pairs = reinterpret_cast<std::uint32_t*>(value);
-  const unsigned lane_in_group = thread % Group;
+  return {shared,  words,  fill,
+          pending, queues, reinterpret_cast<std::uint16_t*>(queues + 2 * b.queue_entries)};
+}
+
+/// What a thread has done, in the counting build.
+struct work_done {
   unsigned long long edges = 0;
   unsigned long long frontiers = 0;
+};
 
+/// The window of vertices below `hi` in the search from `src`.
+struct window_view {
+  index_t src;
+  std::uint32_t base;  ///< of the values
+  std::uint32_t hi;
+};
+
+/// A level of a window as all threads of the block see it.
+struct level_view {
+  const std::uint32_t* now;  ///< the queue of this level
+  std::uint32_t count;       ///< entries of it that count: none if it overflowed
+  bool over;                 ///< it overflowed: the frontiers are those with a pending bit
+  std::uint32_t* next;       ///< the queue of the next level
+  std::uint32_t* next_tail;
+  std::uint32_t* next_over;
+};
+
+/// Draws the slot of the block's next source, the largest first; -1 once none is left. All threads
+/// get the same slot: the barrier here orders their load after the store of thread 0, and the
+/// barriers of the search order it before the next draw.
+GSOFA_DEVICE index_t take_source(const tuned_view& b, const block_state& s) {
+  if (simt::thread_index() == 0) {
+    s.shared[ticket_word] = simt::atomic_add(b.ticket, std::uint32_t{1});
+  }
+  simt::sync_block();
+  const std::uint32_t ticket = s.shared[ticket_word];
+  if (ticket >= static_cast<std::uint32_t>(b.sources)) return -1;
+  return b.sources - 1 - static_cast<index_t>(ticket);
+}
+
+/// Makes the state that of row src of A. Afterwards the fill bits are the entries of the row, the
+/// value of its vertices below src is `closed` and that of all others there is `infinite`, and no
+/// vertex is pending. A barrier separates the clearing from the marking; the last barrier shows the
+/// state to all threads.
+GSOFA_DEVICE void load_row(const tuned_view& b, const block_state& s, index_t src,
+                           work_done& work) {
+  const unsigned threads = simt::block_size();
+  const unsigned thread = simt::thread_index();
+  auto* const value_pairs = reinterpret_cast<std::uint32_t*>(s.value);
+  for (std::size_t k = thread; k < s.words; k += threads) s.fill[k] = s.pending[k] = 0;
+  for (std::size_t k = thread; k < (static_cast<std::size_t>(src) + 1) / 2; k += threads) {
+    value_pairs[k] = 0xffffffffU;
+  }
+  if (thread == 0) s.shared[count_l] = s.shared[count_u] = 0;
+  simt::sync_block();
+  for (offset_t e = b.row_ptr[src] + thread; e < b.row_ptr[src + 1]; e += threads) {
+    const index_t w = simt::load_constant(b.col_idx + e);
+    simt::atomic_or(s.fill + w / 32, std::uint32_t{1} << (w % 32));
+    if (w < src) s.value[w] = closed;
+    if constexpr (detail::counting) ++work.edges;
+  }
+  simt::sync_block();
+}
+
+/// Prepares the window [lo, hi): empties the queues, and moves base to lo where the values of the
+/// window would leave 16 bits. All vertices that were reached are final then, and closing them
+/// loses nothing. Before the call no thread is in a level of the window before; the barrier here
+/// orders what the call stores before the first frontiers.
+GSOFA_DEVICE void open_window(const block_state& s, index_t src, std::uint32_t lo, std::uint32_t hi,
+                              std::uint32_t& base) {
+  const unsigned threads = simt::block_size();
+  const unsigned thread = simt::thread_index();
+  if (thread < 6) s.shared[tail_0 + thread] = 0;
+  if (hi - base > most_values) {
+    for (std::uint32_t v = thread; v < static_cast<std::uint32_t>(src); v += threads) {
+      if (s.value[v] != infinite) s.value[v] = closed;
+    }
+    base = lo;
+  }
+  simt::sync_block();
+}
+
+/// Makes the vertices of the row in [lo, hi) the frontiers of level 0. Afterwards each of them is
+/// pending, and is in queue 0 unless that overflowed; the barrier at the end shows both to the
+/// level.
+GSOFA_DEVICE void enqueue_row(const tuned_view& b, const block_state& s, std::uint32_t lo,
+                              std::uint32_t hi) {
+  const unsigned threads = simt::block_size();
+  for (std::uint32_t k = lo / 32 + simt::thread_index(); k < (hi + 31) / 32; k += threads) {
+    std::uint32_t bits = simt::load_shared_state(s.fill + k);
+    if (k == lo / 32) bits &= 0xffffffffU << (lo % 32);
+    if (k == hi / 32 && hi % 32 != 0) bits &= ~(0xffffffffU << (hi % 32));
+    if (bits == 0) continue;
+    simt::atomic_or(s.pending + k, bits);
+    std::uint32_t place = simt::atomic_add(s.shared + tail_0, simt::population(bits));
+    for (; bits != 0; bits &= bits - 1, ++place) {
+      if (place < b.queue_entries) {
+        s.queues[place] = k * 32 + simt::lowest_bit(bits);
+      } else {
+        s.shared[over_0] = 1;
+      }
+    }
+  }
+  simt::sync_block();
+}
+
+/// Proposal of v, whose pending bit the caller has cleared: the larger of the value of v and of v
+/// itself. The fence orders the clearing before the load of the value, so that an improvement that
+/// the load misses sets the bit anew.
+GSOFA_DEVICE std::uint32_t proposal_of(const block_state& s, const window_view& window,
+                                       std::uint32_t v) {
+  simt::fence_block();
+  const std::uint32_t own = v >= window.base ? 1 + v - window.base : 0;
+  const std::uint32_t seen = simt::load_shared_state(s.value + v);
+  return own > seen ? own : seen;
+}
+
+/// Relaxes one edge to w with proposal p. Afterwards value[w] <= p if w < src; w is in the row if
+/// the path makes it a fill-in; and a w that the window must expand (again) is pending. The thread
+/// that sets the pending bit, and no other, enqueues w. The fence orders the lowered value before
+/// that bit.
+GSOFA_DEVICE void relax(const tuned_view& b, const block_state& s, const window_view& window,
+                        const level_view& level, index_t w, std::uint32_t p) {
+  const std::uint32_t bit = std::uint32_t{1} << (w % 32);
+  if (w >= window.src) {
+    if ((simt::load_shared_state(s.fill + w / 32) & bit) == 0) {
+      simt::atomic_or(s.fill + w / 32, bit);
+    }
+    return;
+  }
+  if (p >= simt::load_shared_state(s.value + w)) return;
+  if (lower_value(s.value + w, static_cast<std::uint16_t>(p)) <= p) return;
+  if ((simt::load_shared_state(s.fill + w / 32) & bit) != 0) return;
+  const auto u = static_cast<std::uint32_t>(w);
+  if (u >= window.base && 1 + u - window.base > p) {
+    if ((simt::atomic_or(s.fill + w / 32, bit) & bit) != 0) return;
+    if (u >= window.hi) return;  // expanded in its own window
+  }
+  simt::fence_block();
+  if ((simt::atomic_or(s.pending + w / 32, bit) & bit) != 0) return;
+  const std::uint32_t place = simt::atomic_add(level.next_tail, std::uint32_t{1});
+  if (place < b.queue_entries) {
+    level.next[place] = u;
+  } else {
+    *level.next_over = 1;
+  }
+}
+
+/// Relaxes the edges of v, whose pending bit the caller has cleared, by `lanes` lanes; this thread
+/// is number `lane` of them.
+GSOFA_DEVICE void expand(const tuned_view& b, const block_state& s, const window_view& window,
+                         const level_view& level, std::uint32_t v, unsigned lane, unsigned lanes,
+                         work_done& work) {
+  const std::uint32_t p = proposal_of(s, window, v);
+  const offset_t end = simt::load_constant(b.row_ptr + v + 1);
+  for (offset_t e = simt::load_constant(b.row_ptr + v) + lane; e < end; e += lanes) {
+    relax(b, s, window, level, simt::load_constant(b.col_idx + e), p);
+    if constexpr (detail::counting) ++work.edges;
+  }
+  if constexpr (detail::counting) work.frontiers += lane == 0 ? 1 : 0;
+}
+
+/// Expands the entries of the queue of a level, `Group` lanes each. An entry counts only for the
+/// group whose first lane clears its pending bit, so that no improvement is expanded twice. All
+/// groups of a warp make the same number of turns, as the shuffle needs.
+template <unsigned Group>
+GSOFA_DEVICE void expand_queue(const tuned_view& b, const block_state& s, const window_view& window,
+                               const level_view& level, work_done& work) {
+  const unsigned threads = simt::block_size();
+  const unsigned thread = simt::thread_index();
+  const unsigned lane_in_group = thread % Group;
+  for (std::uint32_t i = thread / Group; i - (thread % 32) / Group < level.count;
+       i += threads / Group) {
+    std::uint32_t v = 0;
+    bool taken = false;
+    if (i < level.count) {
+      v = level.now[i];
+      if (lane_in_group == 0) {
+        const std::uint32_t bit = std::uint32_t{1} << (v % 32);
+        taken = (simt::atomic_and(s.pending + v / 32, ~bit) & bit) != 0;
+      }
+    }
+    taken = simt::shuffle(static_cast<unsigned>(taken), lane_index() - lane_in_group) != 0;
+    if (!taken) continue;
+    expand(b, s, window, level, v, lane_in_group, Group, work);
+  }
+}
+
+/// Expands every pending vertex, a warp each, in place of a queue that overflowed: the pending bits
+/// hold all of its entries. The warp that takes a word of the bits clears it by the same atomic.
+GSOFA_DEVICE void expand_pending(const tuned_view& b, const block_state& s,
+                                 const window_view& window, const level_view& level,
+                                 work_done& work) {
+  const unsigned threads = simt::block_size();
+  for (std::size_t k = simt::thread_index() / 32; k < s.words; k += threads / 32) {
+    std::uint32_t bits = 0;
+    if (lane_index() == 0) bits = simt::atomic_exchange(s.pending + k, std::uint32_t{0});
+    bits = simt::shuffle(bits, 0);
+    for (; bits != 0; bits &= bits - 1) {
+      const std::uint32_t v = static_cast<std::uint32_t>(k) * 32 + simt::lowest_bit(bits);
+      expand(b, s, window, level, v, lane_index(), 32, work);
+    }
+  }
+}
+
+/// Follows the paths of a window level by level until a level has no frontier. Afterwards no vertex
+/// below window.hi is pending, and what the paths through the window reach is in the row. The
+/// barrier after each level orders its stores, those to the next queue among them, before the next
+/// level. The words of the level after the next are cleared meanwhile: their last readers were in
+/// the level before this one, on the other side of that barrier.
+template <unsigned Group>
+GSOFA_DEVICE void follow_window(const tuned_view& b, const block_state& s,
+                                const window_view& window, work_done& work) {
+  unsigned at = 0;  // level mod 3
+  for (unsigned side = 0;; side ^= 1U) {
+    const unsigned after = at == 2 ? 0 : at + 1;
+    const unsigned clear = after == 2 ? 0 : after + 1;
+    const std::uint32_t tail = s.shared[tail_0 + at];
+    const bool over = s.shared[over_0 + at] != 0;
+    const level_view level{s.queues + side * b.queue_entries,
+                           over ? 0 : tail,
+                           over,
+                           s.queues + (side ^ 1U) * b.queue_entries,
+                           s.shared + tail_0 + after,
+                           s.shared + over_0 + after};
+    if (tail == 0) break;
+    if (simt::thread_index() == 0) s.shared[tail_0 + clear] = s.shared[over_0 + clear] = 0;
+    expand_queue<Group>(b, s, window, level, work);
+    if (over) expand_pending(b, s, window, level, work);
+    simt::sync_block();
+    at = after;
+  }
+  simt::sync_block();
+}
+
+/// Writes the finished row of src: its counts and, if the batch wants rows, its bitmap. Before the
+/// call the fill bits are final for all threads. The first barrier completes the sums before
+/// thread 0 reads them; the second ends the work on the source for all threads.
+GSOFA_DEVICE void emit_row(const tuned_view& b, const block_state& s, index_t slot, index_t src) {
+  const unsigned threads = simt::block_size();
+  const unsigned thread = simt::thread_index();
+  std::uint32_t l = 0;
+  std::uint32_t u = 0;
+  for (std::size_t k = thread; k < s.words; k += threads) {
+    const std::uint32_t bits = simt::load_shared_state(s.fill + k);
+    const auto first = static_cast<index_t>(k * 32);
+    if (first + 32 <= src) {
+      l += simt::population(bits);
+    } else if (first >= src) {
+      u += simt::population(bits);
+    } else {
+      const std::uint32_t below = ~(0xffffffffU << (src % 32));
+      l += simt::population(bits & below);
+      u += simt::population(bits & ~below);
+    }
+    if (b.rows != nullptr) b.rows[static_cast<std::size_t>(slot) * s.words + k] = bits;
+  }
+  if (l != 0) simt::atomic_add(s.shared + count_l, l);
+  if (u != 0) simt::atomic_add(s.shared + count_u, u);
+  simt::sync_block();
+  if (thread == 0) {
+    b.l_counts[src] = s.shared[count_l];
+    b.u_counts[src] = s.shared[count_u];
+  }
+  simt::sync_block();
+}
+
+/// One block per source at a time, largest first; all that a source needs is in shared memory (in
+/// global memory for orders beyond about 100,000).
+///
+/// Thresholds come in windows of W vertices, ascending: window [lo, hi) follows the paths whose
+/// largest intermediate lies in it. The windows before it followed all paths with a smaller one, so
+/// that what those reached is final. W >= |V| is the paper's maxId algorithm, W = 1 is fill2;
+/// between them a window bounds the number of revisits. maxId is kept in 16 bits relative to a
+/// base <= lo:
+///   value[v] = 0: v is final before base, or a direct neighbour; 1 + (max - base): the least
+///   largest intermediate seen; 65535: v is not reached.
+/// Values of earlier windows are smaller than any of this one, hence final without a sweep; base
+/// moves, with a sweep, only when hi - base would exceed 65534.
+/// fill bit w: (src, w) is in L+U. pending bit v: v must be expanded; an entry of a queue whose
+/// pending bit is clear is void. A thread that finds the queue full sets the queue's `over` word
+/// instead of storing, and the next level takes its frontiers from the pending bits.
+///
+/// A window begins with the vertices of the row in [lo, hi). Expanding v proposes p = the larger
+/// of its own number and its value. A vertex w < src whose value falls to p becomes a fill-in if
+/// w > p and w was none before; then it is pending now if w < hi, else in its own window. If w < p
+/// it is pending: a revisit may follow. A fill-in's value never matters again.
+///
+/// Ordering: an improver lowers value[v], then sets pending[v]; whoever takes v clears pending[v]
+/// before it reads value[v], with a block-scope fence between the two on either side. So either
+/// the taker reads the improvement, or the improver finds the bit clear and enqueues v again.
+/// Levels are separated by block barriers.
+template <unsigned Group>
+GSOFA_KERNEL void windowed_kernel(tuned_view b) {
+  const block_state s = state_of_block(b);
+  work_done work;
   for (;;) {
-    if (thread == 0) shared[ticket_word] = simt::atomic_add(b.ticket, std::uint32_t{1});
-    simt::sync_block();
-    const std::uint32_t ticket = shared[ticket_word];
-    if (ticket >= static_cast<std::uint32_t>(b.sources)) break;
-    const index_t slot = b.sources - 1 - static_cast<index_t>(ticket);
+    const index_t slot = take_source(b, s);
+    if (slot < 0) break;
     const index_t src = b.begin + slot;
-    for (std::size_t k = thread; k < words; k += threads) fill[k] = pending[k] = 0;
-    for (std::size_t k = thread; k < (static_cast<std::size_t>(src) + 1) / 2; k += threads) {
-      value_pairs[k] = 0xffffffffU;
-    }
-    if (thread == 0) shared[count_l] = shared[count_u] = 0;
-    simt::sync_block();
-    for (offset_t e = b.row_ptr[src] + thread; e < b.row_ptr[src + 1]; e += threads) {
-      const index_t w = simt::load_constant(b.col_idx + e);
-      simt::atomic_or(fill + w / 32, std::uint32_t{1} << (w % 32));
-      if (w < src) value[w] = closed;
-      if constexpr (detail::counting) ++edges;
-    }
-    simt::sync_block();
-
+    load_row(b, s, src, work);
     std::uint32_t base = 0;
     for (std::uint32_t lo = 0; lo < static_cast<std::uint32_t>(src); lo += b.window) {
       const std::uint32_t left = static_cast<std::uint32_t>(src) - lo;
       const std::uint32_t hi = lo + (left < b.window ? left : b.window);
-      if (thread < 6) shared[tail_0 + thread] = 0;
-      if (hi - base > most_values) {
-        // Values would leave 16 bits: all that was reached so far is final anyway.
-        for (std::uint32_t v = thread; v < static_cast<std::uint32_t>(src); v += threads) {
-          if (value[v] != infinite) value[v] = closed;
-        }
-        base = lo;
-      }
-      simt::sync_block();
-      for (std::uint32_t k = lo / 32 + thread; k < (hi + 31) / 32; k += threads) {
-        std::uint32_t bits = simt::load_shared_state(fill + k);
-        if (k == lo / 32) bits &= 0xffffffffU << (lo % 32);
-        if (k == hi / 32 && hi % 32 != 0) bits &= ~(0xffffffffU << (hi % 32));
-        if (bits == 0) continue;
-        simt::atomic_or(pending + k, bits);
-        std::uint32_t place = simt::atomic_add(shared + tail_0, simt::population(bits));
-        for (; bits != 0; bits &= bits - 1, ++place) {
-          if (place < b.queue_entries) {
-            queues[place] = k * 32 + simt::lowest_bit(bits);
-          } else {
-            shared[over_0] = 1;
-          }
-        }
-      }
-      simt::sync_block();
-
-      unsigned at = 0;  // level mod 3
-      for (unsigned level = 0;; level ^= 1U) {
-        const unsigned after = at == 2 ? 0 : at + 1;
-        const unsigned clear = after == 2 ? 0 : after + 1;
-        const std::uint32_t* const now = queues + level * b.queue_entries;
-        std::uint32_t* const next = queues + (level ^ 1U) * b.queue_entries;
-        std::uint32_t* const next_tail = shared + tail_0 + after;
-        const std::uint32_t tail = shared[tail_0 + at];
-        const bool over = shared[over_0 + at] != 0;
-        const std::uint32_t count = over ? 0 : tail;
-        if (tail == 0) break;
-        if (thread == 0) shared[tail_0 + clear] = shared[over_0 + clear] = 0;
-
-        // Relaxes one edge v -> w with proposal p.
-        auto relax = [&](index_t w, std::uint32_t p) {
-          const std::uint32_t bit = std::uint32_t{1} << (w % 32);
-          if (w >= src) {
-            if ((simt::load_shared_state(fill + w / 32) & bit) == 0) {
-              simt::atomic_or(fill + w / 32, bit);
-            }
-            return;
-          }
-          if (p >= simt::load_shared_state(value + w)) return;
-          if (lower_value(value + w, static_cast<std::uint16_t>(p)) <= p) return;
-          if ((simt::load_shared_state(fill + w / 32) & bit) != 0) return;
-          const auto u = static_cast<std::uint32_t>(w);
-          if (u >= base && 1 + u - base > p) {
-            if ((simt::atomic_or(fill + w / 32, bit) & bit) != 0) return;
-            if (u >= hi) return;  // expanded in its own window
-          }
-          simt::fence_block();
-          if ((simt::atomic_or(pending + w / 32, bit) & bit) != 0) return;
-          const std::uint32_t place = simt::atomic_add(next_tail, std::uint32_t{1});
-          if (place < b.queue_entries) {
-            next[place] = u;
-          } else {
-            shared[over_0 + after] = 1;
-          }
-        };
-        // Proposal of v, whose pending bit is clear.
-        auto proposal = [&](std::uint32_t v) {
-          simt::fence_block();
-          const std::uint32_t own = v >= base ? 1 + v - base : 0;
-          const std::uint32_t seen = simt::load_shared_state(value + v);
-          return own > seen ? own : seen;
-        };
-
-        for (std::uint32_t i = thread / Group; i - (thread % 32) / Group < count;
-             i += threads / Group) {
-          std::uint32_t v = 0;
-          bool taken = false;
-          if (i < count) {
-            v = now[i];
-            if (lane_in_group == 0) {
-              const std::uint32_t bit = std::uint32_t{1} << (v % 32);
-              taken = (simt::atomic_and(pending + v / 32, ~bit) & bit) != 0;
-            }
-          }
-          taken = simt::shuffle(static_cast<unsigned>(taken), lane_index() - lane_in_group) != 0;
-          if (!taken) continue;
-          const std::uint32_t p = proposal(v);
-          const offset_t end = simt::load_constant(b.row_ptr + v + 1);
-          for (offset_t e = simt::load_constant(b.row_ptr + v) + lane_in_group; e < end;
-               e += Group) {
-            relax(simt::load_constant(b.col_idx + e), p);
-            if constexpr (detail::counting) ++edges;
-          }
-          if constexpr (detail::counting) frontiers += lane_in_group == 0 ? 1 : 0;
-        }
-        if (over) {
-          // The queue overflowed: every pending vertex, a warp each.
-          for (std::size_t k = thread / 32; k < words; k += threads / 32) {
-            std::uint32_t bits = 0;
-            if (lane_index() == 0) bits = simt::atomic_exchange(pending + k, std::uint32_t{0});
-            bits = simt::shuffle(bits, 0);
-            for (; bits != 0; bits &= bits - 1) {
-              const std::uint32_t v = static_cast<std::uint32_t>(k) * 32 + simt::lowest_bit(bits);
-              const std::uint32_t p = proposal(v);
-              const offset_t end = simt::load_constant(b.row_ptr + v + 1);
-              for (offset_t e = simt::load_constant(b.row_ptr + v) + lane_index(); e < end;
-                   e += 32) {
-                relax(simt::load_constant(b.col_idx + e), p);
-                if constexpr (detail::counting) ++edges;
-              }
-              if constexpr (detail::counting) frontiers += lane_index() == 0 ? 1 : 0;
-            }
-          }
-        }
-        simt::sync_block();
-        at = after;
-      }
-      simt::sync_block();
+      open_window(s, src, lo, hi, base);
+      enqueue_row(b, s, lo, hi);
+      follow_window<Group>(b, s, {src, base, hi}, work);
     }
-
-    std::uint32_t l = 0;
-    std::uint32_t u = 0;
-    for (std::size_t k = thread; k < words; k += threads) {
-      const std::uint32_t bits = simt::load_shared_state(fill + k);
-      const auto first = static_cast<index_t>(k * 32);
-      if (first + 32 <= src) {
-        l += simt::population(bits);
-      } else if (first >= src) {
-        u += simt::population(bits);
-      } else {
-        const std::uint32_t below = ~(0xffffffffU << (src % 32));
-        l += simt::population(bits & below);
-        u += simt::population(bits & ~below);
-      }
-      if (b.rows != nullptr) b.rows[static_cast<std::size_t>(slot) * words + k] = bits;
-    }
-    if (l != 0) simt::atomic_add(shared + count_l, l);
-    if (u != 0) simt::atomic_add(shared + count_u, u);
-    simt::sync_block();
-    if (thread == 0) {
-      b.l_counts[src] = shared[count_l];
-      b.u_counts[src] = shared[count_u];
-    }
-    simt::sync_block();
+    emit_row(b, s, slot, src);
   }
   if constexpr (detail::counting) {
-    simt::atomic_add(b.counters, edges);
-    simt::atomic_add(b.counters + 1, frontiers);
+    simt::atomic_add(b.counters, work.edges);
+    simt::atomic_add(b.counters + 1, work.frontiers);
   }
 }
 

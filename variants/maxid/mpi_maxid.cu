@@ -1,11 +1,11 @@
 // mpi_maxid: the paper's algorithm on all GPUs of all nodes (Section 5).
 //
-// One process (rank) drives the GPUs of its node, a host thread each; chunks of chunk_size
-// consecutive sources go to nodes and GPUs by one of the paper's three static schedules, or are
-// taken from a shared counter in order of falling predicted work. A chunk stays on one node: where
-// its rows are interleaved over the node's GPUs, supernode detection reads the U counts and L(s, r)
-// of the other GPUs' rows through managed memory or peer access. Counts, digests and supernodes do
-// not depend on the number of ranks, GPUs or batches.
+// One process (rank) drives the GPUs of its node, a host thread each. Chunks of chunk_size
+// consecutive sources go to nodes and GPUs by one of the paper's three static schedules, or workers
+// take them from a shared counter in order of falling predicted work. A chunk stays on one node:
+// where its rows are interleaved over the node's GPUs, supernode detection reads the U counts and
+// L(s, r) of the other GPUs' rows through managed memory or peer access. Counts, digests and
+// supernodes do not depend on the number of ranks, GPUs or batches.
 // Cost: the work of gpu_maxid divided by the GPUs; per GPU the memory of gpu_maxid.
 // Search: maxid_search.cu; schedules: distributed/.
 //
@@ -15,8 +15,8 @@
 // returns from find() only when its GPU is done, and the driver has a barrier of the node between
 // find() and the supernode detection of interleaved chunks, and another before the next find().
 //
-// A chunk with more rows for one worker than #C is searched in parts; its rows then go to host
-// memory after each part and supernode detection is done by the host.
+// A worker searches a chunk with more than #C rows for it in parts; the rows then go to host memory
+// after each part, and the host detects the supernodes.
 
 #include "variants/device/gpu_variant.hpp"
 #include "variants/maxid/distributed/driver.hpp"
@@ -54,7 +54,7 @@ struct listed_rows {
   }
 };
 
-/// What the GPUs of a process show each other.
+/// The arrays of each GPU of a process that the other GPUs read.
 struct shared_rows {
   const std::uint32_t* fill[max_workers];
   const index_t* u_counts[max_workers];
@@ -101,7 +101,7 @@ struct chunk_starts {
   GSOFA_DEVICE unsigned char& operator[](index_t s) const { return starts[s + shift]; }
 };
 
-/// The supernodes of many chunks, a block for each piece.
+/// Finds the supernodes of many chunks, a block for each piece.
 GSOFA_KERNEL void chunk_supernodes_kernel(const shared_rows* shared, const chunk_piece* pieces,
                                           index_t n, index_t chunk, unsigned piece, index_t* carry,
                                           unsigned char* starts) {
@@ -111,7 +111,7 @@ GSOFA_KERNEL void chunk_supernodes_kernel(const shared_rows* shared, const chunk
                     chunk_starts{starts, p->out - p->begin});
 }
 
-/// What the host wants of each slot, side by side.
+/// Packs the results of each slot that the host wants into contiguous arrays.
 GSOFA_KERNEL void pack_kernel(const index_t* list, index_t count, const std::uint32_t* l_counts,
                               const std::uint32_t* u_counts, const std::uint64_t* digests,
                               const std::uint64_t* edges, std::uint32_t* packed_counts,
@@ -153,7 +153,7 @@ class gpu_worker final : public detail::row_engine {
   [[nodiscard]] const memory_budget& budget() const { return budget_; }
   [[nodiscard]] const std::uint32_t* fill() const { return search_.fill(); }
   [[nodiscard]] const index_t* u_counts() const { return u_counts_; }
-  /// Rows of the last find() are on the GPU, not in host memory.
+  /// Whether the rows of the last find() are on the GPU, not in host memory.
   [[nodiscard]] bool resident() const { return kept_.empty(); }
   [[nodiscard]] index_t slot_of(index_t row) const;
   /// Marks the first rows of the supernodes of whole chunks, cut into pieces of `piece` rows, in
@@ -207,7 +207,7 @@ void gpu_worker::prepare(const pattern_view& a, const run_settings& settings, sh
   budget_.set_limit(std::numeric_limits<offset_t>::max());
   matrix_.upload(a, budget_);
   if (limit <= 0) {
-    // Workers on one device share what is free.
+    // Workers on one device share its free memory.
     const auto mates = std::ranges::count(devices, device_);
     limit = current_limits().free_bytes / 4 * 3 / mates;
   }
@@ -229,7 +229,7 @@ void gpu_worker::prepare(const pattern_view& a, const run_settings& settings, sh
     starts_ = {budget_, "supernodes", n_};
     carry_ = {budget_, "supernodes", 2};
     shared_ = {budget_, "supernodes", 1};
-    // Pieces at a time: all of them, unless chunks are tiny.
+    // A launch takes all pieces, unless chunks are tiny.
     const index_t rows =
         settings.chunk_size == 0 ? index_t{1024} : std::min(settings.chunk_size, index_t{1024});
     pieces_ = {budget_, "supernodes", std::min<offset_t>(n_ / rows + 2, 1 << 16)};
@@ -250,7 +250,8 @@ void gpu_worker::prepare(const pattern_view& a, const run_settings& settings, sh
     own_fill = [&, this](offset_t words) {
       budget_.take("fill", 4 * words);
       if (sharing == sharing_kind::managed_shared_fill) {
-        // The first worker takes the memory of all; a boundary may lie inside a page.
+        // The first worker allocates the memory of all workers; a boundary between two may lie
+        // inside a page.
         if (common_fill->data() == nullptr) {
           *common_fill = managed_memory(4 * words * static_cast<offset_t>(devices.size()));
         }
@@ -542,7 +543,7 @@ class gpu_node final : public detail::node_engine {
       p.out = out;
       p.first = first_worker(c);
       p.stride = stride(c);
-      // A chunk with fewer rows than workers leaves some of them without any.
+      // A chunk with fewer rows than workers leaves some workers without a row.
       for (int k = 0; k < std::min<int>(p.stride, p.sources); ++k) {
         const gpu_worker& engine = *workers_[static_cast<std::size_t>(p.first + k)];
         p.slot_begin[p.first + k] = engine.slot_of(c.begin + k);

@@ -1,15 +1,15 @@
 // peer_cholmod: row and column counts of the Cholesky factor of A + A^T by CHOLMOD.
 //
 // Gilbert, Ng & Peyton 1994 (SIAM J. Matrix Anal. Appl. 15); Chen, Davis, Hager & Rajamanickam 2008
-// (ACM TOMS 35). The fill of A + A^T holds that of A, so that the pattern C + C^T of its Cholesky
-// factor C bounds L+U row by row, with equality where A is structurally symmetric. Not exact.
-// The steps of cholmod_analyze_ordering for the natural order (transpose, etree, postorder,
-// rowcolcounts) are called one by one because it keeps the row counts to itself.
+// (ACM TOMS 35). The fill of A + A^T contains that of A, so that the pattern C + C^T of its
+// Cholesky factor C bounds L+U row by row, with equality where A is structurally symmetric. Not
+// exact. The steps of cholmod_analyze_ordering for the natural order (transpose, etree, postorder,
+// rowcolcounts) are called one by one because that routine does not return the row counts.
 // Encoding: row_count_[i] and column_count_[i] are the entries of row and column i of C with the
 // diagonal; row i of U is bounded by column i of C. No pattern is formed: O(nnz) memory.
-// Timed: these four routines; A + A^T is formed before. Almost O(nnz(A + A^T)) time.
+// Timed: these four routines; A + A^T is formed before. They take almost O(nnz(A + A^T)) time.
 
-#include "common/variant.hpp"
+#include "variants/peers/peer.hpp"
 
 #ifdef GSOFA_HAVE_CHOLMOD
 #include <cholmod.h>
@@ -88,23 +88,16 @@ class peer_cholmod final : public variant {
   std::vector<std::int64_t> parent_, post_, row_count_, column_count_, first_, level_;
 };
 
+#else
+
+using peer_cholmod = peers::absent;
+
 #endif
 
 std::optional<std::string> missing() {
-#ifdef GSOFA_HAVE_CHOLMOD
-  return std::nullopt;
-#else
-  return "built without CHOLMOD (Debian: libsuitesparse-dev)";
-#endif
+  return peers::built_without<peer_cholmod>("CHOLMOD (Debian: libsuitesparse-dev)");
 }
-
-std::unique_ptr<variant> create() {
-#ifdef GSOFA_HAVE_CHOLMOD
-  return std::make_unique<peer_cholmod>();
-#else
-  throw unavailable_error("peer_cholmod: " + *missing());
-#endif
-}
+std::unique_ptr<variant> create() { return peers::create<peer_cholmod>("peer_cholmod", missing()); }
 
 }  // namespace
 }  // namespace gsofa

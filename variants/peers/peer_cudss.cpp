@@ -1,27 +1,27 @@
 // peer_cudss: the analysis of NVIDIA cuDSS on the GPU, of a general matrix in the order given.
 //
 // NVIDIA cuDSS 1.0: CUDSS_PHASE_REORDERING with the identity as user permutation, then
-// CUDSS_PHASE_SYMBOLIC_FACTORIZATION, which it refuses without the former. Matching, which its
-// default leaves to cuDSS, is off: the diagonal is there. Reported is CUDSS_DATA_LU_NNZ; it gives
-// no more.
-// Not documented is which pattern LU_NNZ counts. Release notes (0.5.0) and messages of the library
-// speak of the symmetrized pattern of the matrix, and supernodes may be padded: hence the entries
-// of L+U of A + A^T (as peer_cholmod) or more, a bound of the fill of A. Not exact.
-// Nor is it documented how often LU_NNZ counts the diagonal. It is taken to count it once: values
-// published for Jacobians of power grids, symmetric in pattern, are odd for odd orders (69,789 for
-// 5,725), which those with two diagonals could not be. peers_test.cpp asks on a GPU.
-// nnz_l and nnz_u are LU_NNZ shared out as for a symmetric pattern, nnz_u - nnz_l = n; only their
-// sum is from cuDSS.
+// CUDSS_PHASE_SYMBOLIC_FACTORIZATION, which cuDSS refuses without the former. Matching, which is
+// left to cuDSS by default, is off: the diagonal is structurally nonzero. The result is
+// CUDSS_DATA_LU_NNZ; cuDSS reports no more. NVIDIA does not document which pattern LU_NNZ counts.
+// Release notes (0.5.0) and messages of the library speak of the symmetrized pattern of the matrix,
+// and supernodes may be padded: LU_NNZ is therefore taken as the entries of L+U of A + A^T (as
+// peer_cholmod counts them) or more, a bound of the fill of A. The result is not exact. Nor does
+// NVIDIA document how often LU_NNZ counts the diagonal. This variant assumes once: values published
+// for Jacobians of power grids, symmetric in pattern, are odd for odd orders (69,789 for 5,725),
+// which counts with two diagonals could not be. peers_test.cpp checks it on a GPU. nnz_l and nnz_u
+// split LU_NNZ as for a symmetric pattern, nnz_u - nnz_l = n; only their sum is from cuDSS.
 //
 // Encoding: CSR in device memory, 32 bits for offsets and columns, base 0. Values, right-hand side
-// and solution, which neither phase needs but the interface does, are doubles. 12 nnz(A) + 20 n
-// bytes; what cuDSS allocates besides is its own.
+// and solution, which the interface needs although neither phase does, are doubles. These arrays
+// take 12 nnz(A) + 20 n bytes; cuDSS allocates more of its own.
 // Timed: a new data object with the permutation in it (phase init), the reordering phase
-// (schedule), the symbolic phase (traverse), each until the device is idle. How much of them the
-// host does is not documented; it has one thread, since no threading layer is set. Context, handle
-// and copies to the device are made before.
+// (schedule), the symbolic phase (traverse), each until the device is idle. NVIDIA does not
+// document how much of them the host does; the host part has one thread, since no threading layer
+// is set. Context, handle and copies to the device are made before.
 
-#include "common/variant.hpp"
+#include "common/cuda_device.hpp"
+#include "variants/peers/peer.hpp"
 
 #ifdef GSOFA_HAVE_CUDSS
 #include <cuda_runtime_api.h>
@@ -30,7 +30,6 @@
 #include <numeric>
 #include <type_traits>
 
-#include "common/cuda_device.hpp"
 #include "variants/support/counting.hpp"
 #endif
 
@@ -123,7 +122,7 @@ class peer_cudss final : public variant {
     right_side_ = upload(std::vector<double>(identity_.size()));
     solution_ = upload(std::vector<double>(identity_.size()));
 
-    // What a failing cudssCreate hands out must be destroyed all the same.
+    // A handle that a failing cudssCreate returns must be destroyed too.
     cudssHandle_t handle = nullptr;
     const cudssStatus_t created = cudssCreate(&handle);
     handle_.reset(handle);
@@ -193,7 +192,7 @@ class peer_cudss final : public variant {
   }
 
  private:
-  /// `value` has the type that the library reads: its own enumerations or int.
+  /// `value` has the type that the library reads: one of its own enumerations, or int.
   template <class T>
   void configure(cudssConfigParam_t parameter, T value, const char* what) {
     static_assert(std::is_enum_v<T> || std::is_same_v<T, int>);
@@ -228,7 +227,7 @@ class peer_cudss final : public variant {
   bool user_permutation_ = true;
   std::vector<std::int32_t> identity_;
   device_memory row_start_, column_, value_, right_side_, solution_;
-  // Released from the last to the first: a data object needs its handle.
+  // Members are released from the last to the first: a data object needs its handle.
   cudss_handle handle_;
   cudss_config config_;
   cudss_matrix matrix_;
@@ -236,27 +235,21 @@ class peer_cudss final : public variant {
   cudss_data data_;
 };
 
+#else
+
+using peer_cudss = peers::absent;
+
 #endif
 
 std::optional<std::string> missing() {
-#ifdef GSOFA_HAVE_CUDSS
+  auto why = peers::built_without<peer_cudss>(
+      "cuDSS (NVIDIA's package cudss or wheel nvidia-cudss-cu13; CMake: CUDSS_ROOT)");
+  if (why) return why;
   const cuda_devices& found = find_cuda_devices();
   if (found.devices.empty()) return found.reason;
   return std::nullopt;
-#else
-  return "built without cuDSS (NVIDIA's package cudss or wheel nvidia-cudss-cu13; CMake: "
-         "CUDSS_ROOT)";
-#endif
 }
-
-std::unique_ptr<variant> create() {
-  if (const auto why = missing()) throw unavailable_error("peer_cudss: " + *why);
-#ifdef GSOFA_HAVE_CUDSS
-  return std::make_unique<peer_cudss>();
-#else
-  return nullptr;
-#endif
-}
+std::unique_ptr<variant> create() { return peers::create<peer_cudss>("peer_cudss", missing()); }
 
 }  // namespace
 }  // namespace gsofa

@@ -1,17 +1,17 @@
 // peer_superlu_dist: the sequential symbolic factorization of SuperLU_DIST, routine symbfact.
 //
 // Li & Demmel 2003 (ACM TOMS 29): Gilbert-Peierls by columns with symmetric pruning and supernodal
-// traversal. Called as pdgssvx does, on a matrix that is already permuted, with relaxed supernodes
-// off (relax = 1): relaxation pads the lists and over-counts. Even so its U is a superset of the
-// fill on some nonsymmetric patterns: a supernode is a run of columns of L of equal structure, and
-// the upper triangle of its diagonal block is stored whole, whether U is full there or not
-// (g7jac040sc with METIS: 1,048,022 entries for 1,047,475). Hence not exact.
+// traversal. This variant calls symbfact as pdgssvx does, on a matrix that is already permuted,
+// with relaxed supernodes off (relax = 1): relaxation pads the lists and over-counts. Even so its U
+// is a superset of the fill on some nonsymmetric patterns: a supernode is a run of columns of L of
+// equal structure, and the upper triangle of its diagonal block is stored whole, whether U is full
+// there or not (g7jac040sc with METIS: 1,048,022 entries for 1,047,475). Hence not exact.
 // Encoding of its result: supernode k has columns xsup[k] .. xsup[k+1]-1, rows
 // lsub[xlsub[xsup[k]] ..xlsub[xsup[k]+1]) (with the diagonal block); column j of U has one segment
 // per entry of usub[xusub[j] .. xusub[j+1]), from that row to the last of its supernode.
-// Timed: symbfact alone. Its memory is its own.
+// Timed: symbfact alone. symbfact allocates its own memory.
 
-#include "common/variant.hpp"
+#include "variants/peers/peer.hpp"
 
 #ifdef GSOFA_HAVE_SUPERLU_DIST
 #pragma GCC diagnostic push
@@ -31,7 +31,7 @@ namespace {
 
 #ifdef GSOFA_HAVE_SUPERLU_DIST
 
-std::size_t at(offset_t i) { return static_cast<std::size_t>(i); }
+using subscripts::at;
 
 class peer_superlu_dist final : public variant {
  public:
@@ -130,22 +130,17 @@ class peer_superlu_dist final : public variant {
   bool held_ = false;
 };
 
+#else
+
+using peer_superlu_dist = peers::absent;
+
 #endif
 
 std::optional<std::string> missing() {
-#ifdef GSOFA_HAVE_SUPERLU_DIST
-  return std::nullopt;
-#else
-  return "built without SuperLU_DIST (Debian: libsuperlu-dist-dev)";
-#endif
+  return peers::built_without<peer_superlu_dist>("SuperLU_DIST (Debian: libsuperlu-dist-dev)");
 }
-
 std::unique_ptr<variant> create() {
-#ifdef GSOFA_HAVE_SUPERLU_DIST
-  return std::make_unique<peer_superlu_dist>();
-#else
-  throw unavailable_error("peer_superlu_dist: " + *missing());
-#endif
+  return peers::create<peer_superlu_dist>("peer_superlu_dist", missing());
 }
 
 }  // namespace

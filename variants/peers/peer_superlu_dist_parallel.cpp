@@ -1,28 +1,26 @@
 // peer_superlu_dist_parallel: the parallel symbolic factorization of SuperLU_DIST, symbfact_dist.
 //
 // Grigori, Demmel & Li 2007 (SIAM J. Sci. Comput. 29): domains and separators of a nested
-// dissection are mapped to processes by subtree to subcube; each finds the columns of L and rows of
-// U of its domain, then the processes below a separator share its vertices in blocks, mixing left-
-// and right-looking updates. It is meant to follow ParMETIS's nested dissection, whose separator
-// tree it takes as `sizes` and `fstVtxSep`. Here it gets the prepared order that all variants get
-// and a separator tree cut from the etree of A + A^T of that order
-// (variants/peers/separator_tree.hpp), so that fill and times compare with the other variants'.
-// Where the order is not a postorder of that etree (natural order), a postorder goes in as perm_c:
-// intermediate vertices of a fill path i -> ... -> j descend from min(i, j) in the etree, so a
-// postorder has the same fill paths, and the same totals. One rank is one process. The largest
-// power of two of ranks takes part for which no domain is empty; the others wait. With an empty
-// domain symbfact_dist 8.1.2 loses entries (order 9 on 8 ranks: 7 of 8 entries of L). Rows of A are
-// on the ranks in equal blocks before the run, as pdgssvx has them; the routine sends them to where
-// they belong. It has no relaxed supernodes, and its totals have been those of the fill wherever
-// they were compared, also where symbfact's are above. But they are totals only, and dense
-// separators are found by estimates: not exact. They are counted in Pslu_freeable_t: local
-// supernode s has columns xsup_beg_loc[s] .. xsup_end_loc[s]-1 and, at the local index globToLoc
-// mod maxNvtcsPProc of its first column, the rows lsub[xlsub[.] ..] of L with the diagonal block
-// and the columns usub[xusub[.] ..] of U right of the diagonal. Timed: symbfact_dist alone, from a
-// barrier to a barrier of all ranks; neither the separator tree nor the distribution of rows to
-// ranks. Its memory is its own.
-
-#include "common/variant.hpp"
+// dissection are mapped to processes by subtree to subcube; each process finds the columns of L and
+// rows of U of its domain, then the processes below a separator share its vertices in blocks,
+// mixing left- and right-looking updates. The routine is meant to follow ParMETIS's nested
+// dissection, whose separator tree it takes as `sizes` and `fstVtxSep`. Here it gets the prepared
+// order that all variants get and a separator tree cut from the etree of A + A^T of that order
+// (variants/peers/separator_tree.hpp), so that fill and times are comparable with those of the
+// other variants. Where the order is not a postorder of that etree (natural order), this variant
+// passes a postorder as perm_c: intermediate vertices of a fill path i -> ... -> j descend from
+// min(i, j) in the etree, so a postorder has the same fill paths, and the same totals. One rank is
+// one process. The largest power of two of ranks for which no domain is empty takes part; the other
+// ranks wait. With an empty domain symbfact_dist 8.1.2 loses entries (order 9 on 8 ranks: 7 of 8
+// entries of L). Rows of A are on the ranks in equal blocks before the run, as pdgssvx has them;
+// the routine sends them to where they belong. It has no relaxed supernodes, and its totals have
+// been those of the fill wherever they were compared, also where symbfact's are above. But the
+// routine gives totals only, and finds dense separators by estimates: the result is not exact. The
+// totals are counted in Pslu_freeable_t: local supernode s has columns xsup_beg_loc[s] ..
+// xsup_end_loc[s]-1 and, at the local index globToLoc mod maxNvtcsPProc of its first column, the
+// rows lsub[xlsub[.] ..] of L with the diagonal block and the columns usub[xusub[.] ..] of U right
+// of the diagonal. Timed: symbfact_dist alone, from a barrier to a barrier of all ranks; neither
+// the separator tree nor the distribution of rows to ranks. The routine allocates its own memory.
 
 #ifdef GSOFA_HAVE_SUPERLU_DIST
 #define OMPI_SKIP_MPICXX 1
@@ -44,13 +42,14 @@
 #endif
 
 #include "common/job.hpp"
+#include "variants/peers/peer.hpp"
 
 namespace gsofa {
 namespace {
 
 #ifdef GSOFA_HAVE_SUPERLU_DIST
 
-std::size_t at(offset_t i) { return static_cast<std::size_t>(i); }
+using subscripts::at;
 
 // symbfact_dist calls MPI even on one process, and threads of one process may each have a variant.
 std::mutex& one_at_a_time() {
@@ -58,9 +57,9 @@ std::mutex& one_at_a_time() {
   return lock;
 }
 
-// The job, and MPI also in a process that no launcher started, which job leaves without; until the
-// process ends. The job comes first: once Open MPI is initialised, the environment names a
-// launcher.
+// Returns the job. It initialises MPI also in a process that no launcher started, which
+// job::world() leaves without MPI; MPI then lives until the process ends. The job comes first: once
+// Open MPI is initialised, the environment names a launcher.
 job& job_with_mpi() {
   struct session {
     session() {
@@ -80,8 +79,9 @@ job& job_with_mpi() {
   return j;
 }
 
-// Collective: the communicator of the first `count` ranks of the job, MPI_COMM_NULL on the others.
-// It is made at the first call and lives until MPI ends, so that no destructor need be collective.
+// Collective: returns the communicator of the first `count` ranks of the job, MPI_COMM_NULL on the
+// others. The first call makes it, and it lives until MPI ends, so that no destructor need be
+// collective.
 MPI_Comm first_ranks(const job& j, int count) {
   static std::map<int, MPI_Comm> made;
   const auto [hit, absent] = made.try_emplace(count, MPI_COMM_NULL);
@@ -120,7 +120,8 @@ class peer_superlu_dist_parallel final : public variant {
     comm_ = first_ranks(j, ranks_);
     sizes_.assign(tree.size.begin(), tree.size.end());
     first_.assign(tree.first.begin(), tree.first.end());
-    // As get_perm_c_parmetis allocates them: one entry more than there are nodes.
+    // get_perm_c_parmetis allocates both arrays with one entry more than there are nodes; so does
+    // this variant.
     sizes_.push_back(0);
     first_.push_back(0);
     exec.derived["symbolic_ranks"] = ranks_;
@@ -140,7 +141,8 @@ class peer_superlu_dist_parallel final : public variant {
     const std::scoped_lock lock(one_at_a_time());
     release();
     superlu_dist_mem_usage_t usage{};
-    // Negative: minus the bytes it used; positive: those it had when it could get no more.
+    // A negative status is minus the bytes that the routine used; a positive one is the bytes that
+    // it had when it could allocate no more.
     const float status =
         symbfact_dist(&options_, ranks_, ranks_, &matrix_, position_.data(), identity_.data(),
                       sizes_.data(), first_.data(), &found_, &comm_, &comm_, &usage);
@@ -161,7 +163,7 @@ class peer_superlu_dist_parallel final : public variant {
   }
 
  private:
-  // The rows of this rank: equal blocks of the rows of a.
+  // Takes the rows of this rank: ranks have equal blocks of the rows of A.
   void take_rows(const pattern_view& a, int rank) {
     const auto bound = [&](int r) { return static_cast<index_t>(offset_t{n_} * r / ranks_); };
     const index_t begin = bound(rank);
@@ -182,7 +184,8 @@ class peer_superlu_dist_parallel final : public variant {
     matrix_ = {SLU_NR_loc, SLU_D, SLU_GE, n_, n_, &store_};
   }
 
-  // Entries of L and U that this rank has found: those below and right of each diagonal entry.
+  // Counts the entries of L and U that this rank has found: those below and right of each diagonal
+  // entry.
   void count() {
     nnz_l_ = nnz_u_ = 0;
     const int_t supernodes = found_.supno_loc[found_.nvtcs_loc];
@@ -226,22 +229,20 @@ class peer_superlu_dist_parallel final : public variant {
   offset_t nnz_l_ = 0, nnz_u_ = 0;
 };
 
+#else
+
+using peer_superlu_dist_parallel = peers::absent;
+
 #endif
 
 std::optional<std::string> missing() {
-#ifdef GSOFA_HAVE_SUPERLU_DIST
-  if (built_with_mpi()) return std::nullopt;
+  auto why = peers::built_without<peer_superlu_dist_parallel>(
+      "SuperLU_DIST (Debian: libsuperlu-dist-dev)");
+  if (why || built_with_mpi()) return why;
   return "built without MPI (Debian: libopenmpi-dev openmpi-bin)";
-#else
-  return "built without SuperLU_DIST (Debian: libsuperlu-dist-dev)";
-#endif
 }
-
 std::unique_ptr<variant> create() {
-#ifdef GSOFA_HAVE_SUPERLU_DIST
-  if (!missing()) return std::make_unique<peer_superlu_dist_parallel>();
-#endif
-  throw unavailable_error("peer_superlu_dist_parallel: " + *missing());
+  return peers::create<peer_superlu_dist_parallel>("peer_superlu_dist_parallel", missing());
 }
 
 }  // namespace

@@ -1,15 +1,15 @@
 // peer_umfpack: the symbolic analysis of UMFPACK, routine umfpack_dl_qsymbolic.
 //
-// Davis 2004 (ACM TOMS 30). It foresees partial pivoting: UMFPACK_LNZ_ESTIMATE and
+// Davis 2004 (ACM TOMS 30). The analysis allows for partial pivoting: UMFPACK_LNZ_ESTIMATE and
 // UMFPACK_UNZ_ESTIMATE bound the entries of L and U (both with the diagonal) for every choice of
 // pivot rows, the diagonal among them: U by the Cholesky factor of A^T A, L by the Householder
-// vectors of A = QR (George & Ng 1985, 1987). Hence never fewer than the fill, often many times as
-// many; totals only, no counts by row. Not exact.
-// The order is kept: Qinit is the identity, the symmetric strategy neither postorders nor refines
-// it, and singletons, which would go first, are off.
+// vectors of A = QR (George & Ng 1985, 1987). The bounds are never below the fill and often many
+// times as large; UMFPACK gives totals only, no counts by row. The result is not exact. The order
+// is kept: Qinit is the identity, the symmetric strategy neither postorders nor refines it, and
+// singletons, which would go first, are off.
 // Timed: umfpack_dl_qsymbolic alone, without values; its memory is O(nnz(A) + n).
 
-#include "common/variant.hpp"
+#include "variants/peers/peer.hpp"
 
 #ifdef GSOFA_HAVE_UMFPACK
 #include <umfpack.h>
@@ -65,23 +65,16 @@ class peer_umfpack final : public variant {
   std::array<double, UMFPACK_INFO> info_{};
 };
 
+#else
+
+using peer_umfpack = peers::absent;
+
 #endif
 
 std::optional<std::string> missing() {
-#ifdef GSOFA_HAVE_UMFPACK
-  return std::nullopt;
-#else
-  return "built without UMFPACK (Debian: libsuitesparse-dev)";
-#endif
+  return peers::built_without<peer_umfpack>("UMFPACK (Debian: libsuitesparse-dev)");
 }
-
-std::unique_ptr<variant> create() {
-#ifdef GSOFA_HAVE_UMFPACK
-  return std::make_unique<peer_umfpack>();
-#else
-  throw unavailable_error("peer_umfpack: " + *missing());
-#endif
-}
+std::unique_ptr<variant> create() { return peers::create<peer_umfpack>("peer_umfpack", missing()); }
 
 }  // namespace
 }  // namespace gsofa

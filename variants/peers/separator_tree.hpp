@@ -11,8 +11,8 @@ namespace gsofa::detail {
 
 /// A binary tree of separators over a postordered elimination tree: 2 * domains - 1 nodes, each a
 /// range of consecutive vertices, possibly empty. Nodes by level: the leaves, which are the
-/// domains, from left to right, then their parents, ..., the root last. The ranges part 0 .. n-1,
-/// and for each inner node no edge of A + A^T joins its left and its right subtree.
+/// domains, from left to right, then their parents, ..., the root last. The ranges partition 0 ..
+/// n-1, and for each inner node no edge of A + A^T joins its left and its right subtree.
 struct separator_tree {
   std::vector<index_t> first, size;
 };
@@ -20,12 +20,12 @@ struct separator_tree {
 /// Cuts the etree into `domains` (a power of 2) domains. `parent` (-1: root) is that of the etree
 /// of a symmetric pattern whose order is a postorder of it. O(n log(domains)).
 ///
-/// Fact: of a range [a, b) whose vertices have no neighbours among those before a, or only in
-/// ranges cut off already, any m parts off [a, m) and [m, s) with the separator [s, b), where
-/// s = min(parent[m-1], b): an ancestor w >= m of a vertex before m has m-1 in its subtree, as
-/// subtrees are consecutive, hence w >= parent[m-1]; and neighbours in A + A^T are ancestor and
-/// descendant. Taken is the m that makes the lesser of the two sides largest, among these the one
-/// with the least separator. A range without a branch is one domain beside an empty one.
+/// Fact: let the vertices of a range [a, b) have no neighbours before a, or only in ranges that
+/// were cut off already. Then any m splits it into [a, m) and [m, s) with the separator [s, b),
+/// where s = min(parent[m-1], b): an ancestor w >= m of a vertex before m has m-1 in its subtree,
+/// as subtrees are consecutive, hence w >= parent[m-1]; and neighbours in A + A^T are ancestor and
+/// descendant. The cut takes the m that makes the lesser of the two sides largest, and among these
+/// the one with the least separator. A range without a branch becomes one domain and an empty one.
 inline separator_tree cut_etree(std::span<const index_t> parent, int domains) {
   const auto nodes = static_cast<std::size_t>(2 * domains - 1);
   separator_tree tree{.first = std::vector<index_t>(nodes, 0),

@@ -3,7 +3,7 @@
 // The method of GLU 3.0 (Peng & Tan 2020, IEEE Design & Test 37), Gilbert & Peierls 1988 without
 // pruning: column j of L+U is A(:,j) united with L(:,k) for every k < j in it.
 // Arrays: mark[i] = last column that i entered; column lists of L (rows > j) and of U (rows <= j),
-// in order of discovery, U part = queue of columns still to be united.
+// in order of discovery; the U part is also the queue of columns still to be united.
 // Cost: O(sum over U(k,j) != 0 of |L(:,k)|), half the multiplications of the numeric
 // factorization; 4 bytes per entry of L+U plus 4|V|.
 

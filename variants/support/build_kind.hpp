@@ -5,7 +5,8 @@ namespace gsofa {
 /// True in the program whose variants fill the work counters (gsofa_counting).
 bool is_counting_build();
 
-/// What runs the GPU variants of this program: "cuda", "emulated" (on the host) or "none".
+/// The machinery that runs the GPU variants of this program: "cuda", "emulated" (on the host) or
+/// "none".
 const char* gpu_build();
 
 }  // namespace gsofa

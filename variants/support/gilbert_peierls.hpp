@@ -11,8 +11,11 @@
 
 namespace gsofa::detail {
 
-/// Gilbert & Peierls 1988 (SIAM J. Sci. Stat. Comput. 9), applied to A^T: row i of L+U is what is
-/// reachable from A(i,:) in the graph of the rows of U before i. Two reductions, both exact:
+using subscripts::at;
+
+/// Gilbert & Peierls 1988 (SIAM J. Sci. Stat. Comput. 9), applied to A^T: row i of L+U is the set
+/// of vertices reachable from A(i,:) in the graph of the rows of U before i. Two reductions, both
+/// exact, apply:
 ///  * supernodes (Demmel et al. 1999): rows b..t with U(k,:) = U(k-1,:) \ {k-1} share one list,
 ///    U(t, >t). Reaching k in it reaches k+1..t and that list, so that a supernode is one vertex.
 ///  * symmetric pruning (Eisenstat & Liu 1992, SIMAX 13): let s be the least row > t with L(s,t)
@@ -20,16 +23,16 @@ namespace gsofa::detail {
 ///    that later searches need no entry of the list beyond s.
 ///
 /// A row i that reaches row i-1, which has i in U(i-1,:), contains the open supernode's list
-/// already; it joins exactly if its search finds no column outside. Then nothing of length
-/// |U(i,:)| is touched: the work is that of the search below i alone.
+/// already; it joins exactly if its search finds no column outside. The search then touches nothing
+/// of length |U(i,:)|: its work is that below i alone.
 ///
 /// Arrays: supernode_of[k]; per supernode K: first, last row, list [list_begin, list_end) into
-/// `lists`, of which [list_begin, search_end) is what searches still need. The list of the open
-/// supernode is that of its first row, columns > first. in_open[c] == K: c is in the open list.
-/// L part of row i: the first row reached in each supernode, `segments`; row k stands for k..last.
+/// `lists`, of which searches still need [list_begin, search_end). The list of the open supernode
+/// is that of its first row, columns > first. in_open[c] == K: c is in the open list. L part of row
+/// i: the first row reached in each supernode, `segments`; row k stands for k..last.
 /// Cost: sum over rows of the searched list entries; memory 4 bytes per list entry and segment,
-/// 36|V| bytes beside, and 40 per supernode. The supernodes here (L(i,i-1) instead of L(i,b)) may
-/// join several T3 ones.
+/// and in addition 36|V| bytes, and 40 per supernode. The supernodes here (L(i,i-1) instead of
+/// L(i,b)) may join several T3 ones.
 class gilbert_peierls {
  public:
   void prepare(const pattern_view& a, const run_settings& settings) {
@@ -37,7 +40,7 @@ class gilbert_peierls {
     settings_ = settings;
   }
 
-  /// Factorizes; gives up and returns false once more than `edge_limit` list entries are searched.
+  /// Factorizes; stops and returns false once more than `edge_limit` list entries are searched.
   bool run(execution& exec, offset_t edge_limit = std::numeric_limits<offset_t>::max()) {
     reset();
     for (index_t i = 0; i < a_.n_rows; ++i) {
@@ -108,7 +111,6 @@ class gilbert_peierls {
     offset_t search_end;
     bool pruned;
   };
-  static std::size_t at(offset_t i) { return static_cast<std::size_t>(i); }
 
   void reset() {
     const auto n = at(a_.n_rows);

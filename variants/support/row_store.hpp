@@ -11,10 +11,10 @@
 
 namespace gsofa::detail {
 
-/// The filled rows that a run finds, kept as it finds them: for every row one contiguous list,
-/// L part first, then the U part with the diagonal, each in order of discovery. Rows may be added
-/// in any order and by several threads, each row by one. Memory: 4 bytes per entry of L+U if
-/// entries are kept, else only the counts.
+/// The filled rows of a run in the order in which the run finds their entries: for every row one
+/// contiguous list, L part first, then the U part with the diagonal, each in order of discovery.
+/// Rows may be added in any order and by several threads, each row by one. Memory: 4 bytes per
+/// entry of L+U if entries are kept, else only the counts.
 class row_store {
  public:
   /// Forgets everything. `keep_entries`: lists are stored, not only counted.
@@ -56,7 +56,7 @@ class row_store {
     return counts;
   }
 
-  /// Everything of `wants` except the supernodes, which are found while the clock runs.
+  /// Everything of `wants` except the supernodes, which a variant finds within the timed part.
   [[nodiscard]] result collect(want_set wants) const;
 
  private:
@@ -65,7 +65,8 @@ class row_store {
     index_t lower = 0;
     index_t upper = 0;
   };
-  // Hands out contiguous pieces of blocks that never move; one per thread, on its own cache lines.
+  // Allocates contiguous pieces of blocks that never move; each thread has an object of its own, on
+  // its own cache lines.
   class alignas(128) arena {
    public:
     index_t* allocate(std::size_t size) {

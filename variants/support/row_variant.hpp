@@ -6,7 +6,7 @@
 
 namespace gsofa::detail {
 
-/// What variants that deliver their result row by row have in common.
+/// The common part of all variants that deliver their result row by row.
 class row_variant : public variant {
  public:
   void prepare(const pattern_view& a, const run_settings& settings, execution& exec) override {

@@ -12,7 +12,7 @@ namespace gsofa::detail {
 /// First rows of the T3 supernodes (Demmel et al. 1999; the paper's Definition 1): row s joins the
 /// supernode that begins at r and ends at s - 1 iff |U(s,:)| = |U(s-1,:)| - 1 and L(s, r) != 0.
 /// A supernode never crosses a multiple of chunk_size (0: unlimited).
-/// has_l(s, r) tells whether L(s, r) != 0; it is asked only where the counts agree.
+/// has_l(s, r) returns whether L(s, r) != 0; it is called only where the counts agree.
 template <class HasL>
 std::vector<index_t> t3_post_pass(std::span<const index_t> u_counts, index_t chunk_size,
                                   HasL&& has_l) {
@@ -35,7 +35,7 @@ std::vector<index_t> t3_post_pass(std::span<const index_t> u_counts, index_t chu
 /// Phase I: one bit per row, set iff its U count is one less than its predecessor's; rows with a
 /// clear bit are leaders and go to a queue. Phase II: every leader independently follows the set
 /// bits behind it and tests L(s, r). Where that test fails, s leads a new supernode and the walk
-/// goes on with r = s: stopping there instead would lose or misplace the supernodes behind it.
+/// goes on with r = s: a walk that stopped there would lose or misplace the supernodes behind it.
 /// Encoding: bit k of `bitmap` is row (chunk begin + k); `queue` holds leaders relative to the
 /// chunk. Without a limit the whole matrix is one chunk.
 template <class HasL>

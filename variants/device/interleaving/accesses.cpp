@@ -1,7 +1,8 @@
-// What code compiled with -fsanitize=thread calls at every load and store, in a program that is
-// linked without that option and so without ThreadSanitizer: each lets the emulator switch fibers.
-// The names are those of the interface between compiler and runtime (LLVM, compiler-rt,
-// lib/tsan/rtl/tsan_interface.h); GCC calls a part of them. This file is compiled without it.
+// The functions that code compiled with -fsanitize=thread calls at every load and store, in a
+// program that is linked without that option and so without ThreadSanitizer: each lets the emulator
+// switch fibers. The names are those of the interface between compiler and runtime (LLVM,
+// compiler-rt, lib/tsan/rtl/tsan_interface.h); GCC calls a part of them. This file is compiled
+// without it.
 
 #include <cstddef>
 #include <cstring>
@@ -52,7 +53,7 @@ void __tsan_func_exit() {}
 void __tsan_vptr_read(void**) {}
 void __tsan_vptr_update(void**, void*) {}
 
-// Of the guards of static variables, the only atomics of the C++ library in kernels.
+// The guards of static variables, the only atomics of the C++ library in kernels, call this one.
 char __tsan_atomic8_load(const volatile char* address, int) {
   return __atomic_load_n(address, __ATOMIC_SEQ_CST);
 }

@@ -50,7 +50,7 @@ std::vector<char> header(const checkpoint_key& key) {
   return out;
 }
 
-// Reads from the front of a span; false once it is too short.
+// Reads from the front of a span; a read returns false once the span is too short.
 struct reader {
   std::span<const char> left;
   template <class T>
@@ -76,7 +76,7 @@ struct reader {
 
 constexpr const char* foreign = "is no checkpoint";
 
-// What there is of the magic bytes, in a file that may be cut off within them.
+// Reads the magic bytes, or as many of them as a file has that is cut off within them.
 bool begins_with_magic(std::span<const char> bytes) {
   const std::size_t size = std::min(bytes.size(), magic.size());
   return std::equal(magic.begin(), magic.begin() + static_cast<std::ptrdiff_t>(size),
@@ -93,7 +93,8 @@ bool is_checkpoint(const std::filesystem::path& file) {
   if (in.bad() || (!in && !in.eof()) || !begins_with_magic(std::span(begin).first(got))) {
     return false;
   }
-  // A process that died within its first write left a name of ours and less than the magic bytes.
+  // A process that died within its first write left a file with the name of a rank's and less than
+  // the magic bytes.
   const std::string name = file.stem().string();
   return got == magic.size() || (name.size() > 4 && name.starts_with("rank") &&
                                  name.find_first_not_of("0123456789", 4) == std::string::npos);

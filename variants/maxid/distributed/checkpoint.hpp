@@ -11,7 +11,7 @@
 
 namespace gsofa::detail {
 
-/// What a checkpoint belongs to; all must agree for it to be used again.
+/// The run that a checkpoint belongs to; all members must agree for it to be used again.
 struct checkpoint_key {
   std::uint64_t pattern_digest = 0;
   index_t n = 0;
@@ -30,8 +30,8 @@ struct chunk_record {
 
 /// Append-only file of finished chunks, one per rank: a header with the key, then one record per
 /// chunk: its number, its number of rows, the arrays, and a checksum of these bytes. A process that
-/// dies while it writes leaves a record that is cut off or whose checksum fails; it and what
-/// follows are ignored.
+/// dies while it writes leaves a record that is cut off or whose checksum fails; readers ignore
+/// that record and all bytes behind it.
 class checkpoint_file {
  public:
   /// Opens `file` for appending, after its last whole record; begins it with `key` if it is new.
@@ -53,8 +53,8 @@ class checkpoint_file {
   /// Name of rank `rank`'s file in a folder.
   static std::filesystem::path name(const std::filesystem::path& folder, int rank);
   /// The files of all ranks of earlier runs in a folder, in order of name; empty if it is absent.
-  /// Only regular files that begin with the magic bytes are taken for such, and files cut off
-  /// within these that have the name of a rank's.
+  /// Only regular files that begin with the magic bytes count, and files with the name of a rank's
+  /// that are cut off within these bytes.
   static std::vector<std::filesystem::path> all(const std::filesystem::path& folder);
   /// Removes all() of a folder. Throws input_error, and removes nothing, if something else has the
   /// name of the file of one of `ranks` ranks.

@@ -143,7 +143,7 @@ TEST_CASE("only checkpoints are removed") {
   std::filesystem::create_directory(folder.path() / "folder.chunks");
   CHECK(checkpoint_file::all(folder.path()) == std::vector{mine, cut_off});
 
-  // What is in the place of a rank's file, whatever its length, keeps everything as it is.
+  // Another file in the place of a rank's, whatever its length, leaves everything unchanged.
   for (const char* text : {"x", "notes of somebody who likes the name of rank 1"}) {
     const auto taken = checkpoint_file::name(folder.path(), 1);
     write_bytes(taken, text);

@@ -32,7 +32,8 @@ struct distributed_driver::state {
         finished(static_cast<std::size_t>(e.workers())) {}
 
   [[nodiscard]] bool wants(want w) const { return settings.wants.has(w); }
-  // Rows of a chunk interleaved over the workers: the only schedule in which they wait for another.
+  // Whether the rows of a chunk are interleaved over the workers: only under this schedule do
+  // workers wait for each other.
   [[nodiscard]] bool interleaved() const { return kind == schedule_kind::intra_node; }
   [[nodiscard]] std::span<const index_t> batch(std::size_t at) const {
     return std::span<const index_t>(mine).subspan(
@@ -55,9 +56,9 @@ struct distributed_driver::state {
   schedule_kind kind;
   chunking chunks;
   concurrency shape;
-  index_t batch_chunks = 1;  // chunks that this node has at work at once under a static schedule
+  index_t batch_chunks = 1;  // chunks that this node searches at once under a static schedule
 
-  // Of n entries; rows of this rank are filled.
+  // These arrays have n entries; the rows of this rank are filled.
   std::vector<index_t> l_counts, u_counts;
   std::vector<std::uint64_t> digests;
   std::vector<double> edges, predicted;
@@ -133,7 +134,7 @@ void distributed_driver::state::plan(execution& exec) {
   const int workers = engine.workers();
   const index_t sources = engine.concurrent_sources();
   shape = derive_concurrency(chunks.size(), sources, workers);
-  // Whole chunks: as many for each worker as it can search at once, at least one.
+  // A batch has whole chunks: as many for each worker as it can search at once, at least one.
   const index_t whole = std::max<index_t>(1, sources / chunks.size());
   batch_chunks = interleaved()
                      ? shape.chunks_per_node
@@ -201,7 +202,7 @@ void distributed_driver::run(execution& exec) {
     s.counter.reset();
   }
   try {
-    // What worker 0 is not busy with is waiting for work or for the other workers.
+    // Worker 0 spends the rest of the time waiting for work or for the other workers.
     const phase timed(exec, phase_id::schedule);
     const shared_counter::progress answering(s.counter);
     on_threads(s.engine.workers(), [&](int w) {
@@ -235,8 +236,8 @@ class worker_phase {
 
 }  // namespace
 
-// Static schedules. Where workers wait for each other every one of them goes through all batches,
-// with nothing to do once one has failed.
+// Runs a static schedule. Where workers wait for each other every one of them goes through all
+// batches, without work once one has failed.
 void distributed_driver::state::work(int worker, execution& exec) {
   const int workers = engine.workers();
   row_engine& mine_engine = engine.worker(worker);
@@ -252,7 +253,7 @@ void distributed_driver::state::work(int worker, execution& exec) {
   for (std::size_t at = 0; at < mine.size(); at += static_cast<std::size_t>(batch_chunks)) {
     if (!interleaved() && stop.load(std::memory_order_relaxed)) break;
     auto now = batch(at);
-    // Planted fault: what is left of the division among the workers is forgotten.
+    // Planted fault: the remainder of the division among the workers is lost.
     if (fault == distribution_fault::lost_chunk) {
       now = now.first(now.size() - now.size() % static_cast<std::size_t>(workers));
     }
@@ -360,8 +361,9 @@ void distributed_driver::state::finish_chunk(int worker, index_t chunk) {
   checkpoint->append(record);
 }
 
-// Phase comm: rank 0 gets the O(n) arrays of all chunks. Contributions are added to zeroes and
-// every chunk must come exactly once, so that neither a lost nor a repeated chunk goes unnoticed.
+// Phase comm: rank 0 gets the O(n) arrays of all chunks. Rank 0 adds the contributions to zeroes
+// and requires every chunk exactly once, so that neither a lost nor a repeated chunk goes
+// unnoticed.
 void distributed_driver::state::gather(execution& exec) {
   std::vector<index_t> done;
   for (const auto& f : finished) done.insert(done.end(), f.begin(), f.end());

@@ -13,11 +13,11 @@ namespace gsofa::detail {
 /// A fault for the self-test of verification to find; never set by an honest variant.
 enum class distribution_fault {
   none,
-  lost_chunk,      ///< the chunk that begins a worker's second batch share is done by nobody
-  repeated_chunk,  ///< the last chunk of a node is done twice and counted twice
+  lost_chunk,      ///< no worker finds the chunk that begins a worker's second batch share
+  repeated_chunk,  ///< a node finds and counts its last chunk twice
 };
 
-/// Options that all variants on this driver have: schedule.
+/// The options that all variants on this driver have: schedule.
 std::vector<option_spec> distribution_options();
 
 /// Runs the rows of a matrix on the workers of all ranks of the job (paper Section 5). Collective:
@@ -29,8 +29,8 @@ std::vector<option_spec> distribution_options();
 /// marks, and the entries of its own rows if the pattern is wanted.
 class distributed_driver {
  public:
-  /// `a` and `engine` outlive this. Options read: schedule. Adds the quantities of the paper's
-  /// equation to exec.derived.
+  /// `a` and `engine` outlive this. The driver reads the option schedule. Adds the quantities of
+  /// the paper's equation to exec.derived.
   distributed_driver(const pattern_view& a, const run_settings& settings, node_engine& engine,
                      execution& exec, distribution_fault fault = distribution_fault::none);
   ~distributed_driver();
@@ -40,7 +40,7 @@ class distributed_driver {
   void run(execution& exec);
   /// Rank 0: counts, digests and supernodes of all rows; another rank: empty arrays. Every rank:
   /// its own rows of the pattern, listed in result::pattern_rows if there are several ranks. Throws
-  /// error if some row was found by nobody or by two ranks.
+  /// error if no rank or several found some row.
   result collect(want_set wants);
 
  private:

@@ -9,8 +9,8 @@
 
 namespace gsofa::detail {
 
-/// Where the workers of one process put what they find of each row: host arrays of n entries,
-/// indexed by row. Each row is written by one worker.
+/// The results of the workers of one process: host arrays of n entries, indexed by row. One worker
+/// writes each row.
 struct row_results {
   std::span<index_t> l_counts;       ///< |L(i,:)|, strictly lower
   std::span<index_t> u_counts;       ///< |U(i,:)|, with the diagonal
@@ -19,8 +19,8 @@ struct row_results {
   std::span<std::uint8_t> starts;    ///< 1: row i is the first of a supernode; empty unless wanted
 };
 
-/// One chunk of a batch and who found its rows: worker_of(s) = owner, or (s - begin) % workers
-/// where the rows are interleaved.
+/// One chunk of a batch and the workers that found its rows: worker_of(s) = owner, or (s - begin) %
+/// workers where the rows are interleaved.
 struct found_chunk {
   index_t begin = 0, end = 0;
   int owner = 0;
@@ -31,8 +31,8 @@ struct found_chunk {
   }
 };
 
-/// One worker of a process: a GPU, or a host thread in the CPU variant. Called from one host thread
-/// of its own, except has_l(); workers of a process run at the same time.
+/// One worker of a process: a GPU, or a host thread in the CPU variant. Each worker is called from
+/// one host thread of its own, except has_l(); the workers of a process run at the same time.
 class row_engine {
  public:
   row_engine() = default;
@@ -43,21 +43,21 @@ class row_engine {
   /// Finds the rows and writes l_counts, u_counts and, where they are not empty, digests and edges.
   /// Returns once these are in host memory. `rows` is disjoint and in ascending order; it has at
   /// most max(#C, rows of one chunk) rows, #C = node_engine::concurrent_sources(). Throws
-  /// timeout_error through exec.check_deadline(); touches nothing else of `exec` (its phases belong
-  /// to worker 0's thread, which calls this inside phase traverse).
+  /// timeout_error through exec.check_deadline(); the worker uses nothing else of `exec` (its
+  /// phases belong to worker 0's thread, which calls this inside phase traverse).
   virtual void find(std::span<const row_set> rows, const row_results& out,
                     const execution& exec) = 0;
 
-  /// Adds the entries of every row of the last find() to `store`, as thread `thread` of it. Called
-  /// only if the pattern is wanted, after find() and before release().
+  /// Adds the entries of every row of the last find() to `store`, as its thread `thread`. The
+  /// driver calls this only if the pattern is wanted, after find() and before release().
   virtual void deliver(row_store& store, int thread) = 0;
 
-  /// L(s, r) != 0, for s among the rows of the last find(). Called only if supernodes are wanted
-  /// and node_engine::find_supernodes() is not overridden; from any thread of the process, between
-  /// find() and release() of the whole node.
+  /// Whether L(s, r) != 0, for s among the rows of the last find(). The default of
+  /// node_engine::find_supernodes() calls this, from any thread of the process, between find() and
+  /// release() of the whole node.
   [[nodiscard]] virtual bool has_l(index_t s, index_t r) const = 0;
 
-  /// The rows of the last find() are needed no longer.
+  /// Frees the rows of the last find(), which nobody needs any longer.
   virtual void release() {}
 };
 
@@ -74,16 +74,16 @@ class node_engine {
   [[nodiscard]] virtual index_t concurrent_sources() const = 0;
   [[nodiscard]] virtual row_engine& worker(int k) = 0;
 
-  /// Before the first find() of every run: forget what earlier runs left.
+  /// Called before the first find() of every run: discards what earlier runs left.
   virtual void begin_run(execution&) {}
-  /// After the last find() of every run: device memory, counters.
+  /// Called after the last find() of every run: reports device memory and counters.
   virtual void end_run(execution&) {}
 
-  /// T3 supernodes of some chunks, whose rows the workers of this process have all found: sets
-  /// starts of their rows. Called by `worker`'s thread, the chunks of a batch being shared out
-  /// among the workers (worker = position mod workers where rows are interleaved, else the owner),
-  /// with barriers of the node before and after where rows are interleaved. The default is the
-  /// two-phase detection on the host, through has_l().
+  /// Finds the T3 supernodes of some chunks, whose rows the workers of this process have all found:
+  /// sets starts of their rows. The thread of `worker` calls this; the chunks of a batch are
+  /// divided among the workers (worker = position mod workers where rows are interleaved, else the
+  /// owner), with barriers of the node before and after where rows are interleaved. The default is
+  /// the two-phase detection on the host, through has_l().
   virtual void find_supernodes(int worker, std::span<const found_chunk> chunks,
                                const row_results& rows);
 };

@@ -50,7 +50,7 @@ class maxid_cpu_engine::thread_engine final : public row_engine {
     index_t number = 0;
     std::size_t begin = 0, diagonal = 0, end = 0;  // L part, then U part
   };
-  // What maxid_engine::find hands its rows to.
+  // The receiver of the rows of maxid_engine::find.
   struct collector {
     thread_engine& mine;
     const row_results& out;
@@ -93,7 +93,7 @@ class maxid_cpu_engine::thread_engine final : public row_engine {
   maxid_engine maxid_;
   index_t concurrent_;
   bool keep_;
-  execution own_;  // phases of this thread, which nobody reads
+  execution own_;  // phases of this thread; no record has them
   std::vector<index_t> batch_;
   std::vector<row> rows_;  // of the last find(), ascending
   std::vector<index_t> entries_;

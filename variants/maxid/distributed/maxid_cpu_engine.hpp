@@ -10,7 +10,7 @@ namespace gsofa::detail {
 
 /// The paper's relaxed algorithm on one host thread for each worker: the stand-in for the GPUs of a
 /// node. Every worker has a maxid_engine of its own (4|V|#C bytes of fill and at most as many of
-/// maxId) and keeps the rows of its last find(), L part first, if somebody will ask for them.
+/// maxId) and keeps the rows of its last find(), L part first, if `keep_entries`.
 class maxid_cpu_engine final : public node_engine {
  public:
   /// `setup.concurrent` is #C of each worker.
@@ -29,8 +29,8 @@ class maxid_cpu_engine final : public node_engine {
   std::vector<std::unique_ptr<thread_engine>> workers_;
 };
 
-/// #C for a worker: `wanted`, or if that is 0 what 128 MB of fill arrays of all `workers` hold,
-/// from 16 to 1024; never more than n.
+/// #C for a worker: `wanted`, or if that is 0 the number of sources for which the fill arrays of
+/// all `workers` take 128 MB, from 16 to 1024; at most n.
 index_t concurrent_sources_for(index_t n, int workers, std::int64_t wanted);
 
 }  // namespace gsofa::detail

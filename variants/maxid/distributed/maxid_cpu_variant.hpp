@@ -7,7 +7,7 @@
 
 namespace gsofa::detail {
 
-/// The driver with host threads as workers; the honest variant and its planted kin.
+/// The driver with host threads as workers; the honest variant and its planted ones.
 class maxid_cpu_variant : public variant {
  public:
   explicit maxid_cpu_variant(distribution_fault fault = distribution_fault::none) : fault_(fault) {}
@@ -53,7 +53,7 @@ class maxid_cpu_variant : public variant {
   std::optional<distributed_driver> driver_;
 };
 
-/// Options of the planted kin: a static schedule and three workers, where the faults show.
+/// Options of the planted variants: a static schedule and three workers, where the faults show.
 inline std::vector<option_spec> planted_distribution_options() {
   std::vector<option_spec> all = maxid_cpu_variant::options();
   for (auto& o : all) {

@@ -55,7 +55,7 @@ void CUPTIAPI take_buffer(CUcontext, std::uint32_t, std::uint8_t* buffer, std::s
   std::free(buffer);
 }
 
-// All that happened so far has been added up.
+// Adds up all events before the call; returns whether CUPTI delivered them.
 bool flush() {
   cudaDeviceSynchronize();
   return cuptiActivityFlushAll(CUPTI_ACTIVITY_FLAG_FLUSH_FORCED) == CUPTI_SUCCESS;
@@ -63,7 +63,8 @@ bool flush() {
 
 }  // namespace
 
-// Enabled once and for all: faults on memory that was there before are not reported.
+// CUPTI stays enabled from the first call on: it does not report faults on memory that was
+// allocated before.
 void watch_page_faults() {
   static bool tried = false;
   if (tried) return;

@@ -8,11 +8,11 @@
 
 namespace gsofa::gpu {
 
-/// To be called before managed memory is made whose faults are to be counted, best before anything
-/// else that touches the GPU.
+/// A caller calls this before it allocates managed memory whose faults are to be counted, best
+/// before anything else that uses the GPU.
 void watch_page_faults();
 
-/// Counts from construction to stop(); one at a time in a process.
+/// Counts from construction to stop(); a process has at most one such object at a time.
 class page_fault_counter {
  public:
   page_fault_counter();

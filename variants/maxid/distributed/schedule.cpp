@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::array<const char*, 4> names{"block", "inter_node", "intra_node", "dynamic"};
 
-// [begin, end) of part `k` of `count` things in `parts` parts, the first ones one larger.
+// [begin, end) of part `k` of `count` items in `parts` parts, the first ones one larger.
 struct range {
   index_t begin, end;
 };
@@ -88,7 +88,7 @@ std::vector<row_set> rows_of_worker(schedule_kind kind, const chunking& chunks,
     const index_t c = batch[static_cast<std::size_t>(k)];
     const index_t begin = chunks.begin(c);
     const index_t count = chunks.end(c) - begin;
-    // Neighbouring chunks make one set.
+    // Neighbouring chunks form one set.
     if (!rows.empty() && rows.back().begin + rows.back().count == begin) {
       rows.back().count += count;
     } else {

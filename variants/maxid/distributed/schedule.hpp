@@ -23,7 +23,7 @@ enum class schedule_kind {
   block,       ///< each node a block of consecutive chunks; whole chunks to a worker (baseline)
   inter_node,  ///< chunk c to node c mod nodes; whole chunks to a worker
   intra_node,  ///< as inter_node; rows of a chunk interleaved over the workers of its node
-  dynamic,     ///< chunks by falling predicted work, taken by workers as they become free
+  dynamic,     ///< workers take chunks by falling predicted work as they become free
 };
 /// Throws input_error on an unknown name.
 schedule_kind parse_schedule(const std::string& name);
@@ -47,8 +47,8 @@ class chunking {
 };
 
 /// The paper's equation chunkSize x numConcurrChunksPerNode = #C x numGPUsPerNode. The number of
-/// chunks is rounded down, and is at least 1; then fewer (more) than #C sources are at work on a
-/// GPU at once.
+/// chunks is rounded down, and is at least 1; a GPU then searches fewer (more) than #C sources at
+/// once.
 struct concurrency {
   index_t chunk_size = 0;
   index_t chunks_per_node = 1;     ///< numConcurrChunksPerNode
@@ -66,11 +66,11 @@ std::vector<index_t> chunks_of_rank(schedule_kind kind, index_t chunks, int rank
 /// The rows of worker `worker` in a batch of chunks of its node, under a static schedule. block and
 /// inter_node: consecutive whole chunks of the batch, the first (batch mod workers) workers one
 /// more. intra_node: rows worker, worker + workers, ... of each chunk. Over all workers each row of
-/// the batch occurs once; sets without rows are left out.
+/// the batch occurs once; the result has no set without rows.
 std::vector<row_set> rows_of_worker(schedule_kind kind, const chunking& chunks,
                                     std::span<const index_t> batch, int worker, int workers);
 
-/// Worker that rows_of_worker() gives row `row` of chunk batch[position] to.
+/// The worker to which rows_of_worker() gives row `row` of chunk batch[position].
 int worker_of_row(schedule_kind kind, const chunking& chunks, std::span<const index_t> batch,
                   std::size_t position, index_t row, int workers);
 
@@ -90,8 +90,8 @@ std::vector<index_t> chunks_by_work(std::span<const double> chunk_work);
 /// chunks, of no more than half of an even share of the work that is left, at least one chunk
 /// (guided self-scheduling, Polychronopoulos & Kuck 1987, by work instead of by number: the first
 /// chunks are so much heavier than the others that an even number of them is no even share).
-/// `works` is the work of the chunks in that order. Computed alike by all ranks, so that one shared
-/// counter suffices.
+/// `works` is the work of the chunks in that order. All ranks compute the same ranges, so that one
+/// shared counter suffices.
 std::vector<std::pair<index_t, index_t>> guided_takes(std::span<const double> works,
                                                       index_t largest, int workers_in_all);
 

@@ -166,7 +166,7 @@ TEST_CASE("guided takes cover the order and are shares of the work that is left"
   // Halves of 10, 6, 3, 2 and 1 equal chunks.
   const std::vector<double> equal(10, 1.0);
   CHECK(guided_takes(equal, 4, 1) == list{{0, 4}, {4, 7}, {7, 8}, {8, 9}, {9, 10}});
-  // Nothing fits beside 20, half of 40; beside 11 of 20; beside 6 of 9; beside 2 of 3.
+  // No chunk fits next to 20, which is half of 40, to 11 of 20, to 6 of 9, or to 2 of 3.
   const std::vector<double> uneven{20, 11, 6, 2, 1};
   CHECK(guided_takes(uneven, 4, 1) == list{{0, 1}, {1, 2}, {2, 3}, {3, 4}, {4, 5}});
   // 8 + 4 is half of 24, 4 + 2 of 12, 2 less than half of 6.

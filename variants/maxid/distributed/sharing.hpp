@@ -1,7 +1,7 @@
 #pragma once
 
-/// Memory that the GPUs of one process read of each other: the paper's managed memory (Section 5)
-/// and plain device memory with peer access. One owner writes, the others read.
+/// Memory of one GPU that the other GPUs of the process read: the paper's managed memory (Section
+/// 5) and plain device memory with peer access. One owner writes, the others read.
 
 #include <algorithm>
 #include <string>
@@ -67,7 +67,7 @@ class device_scope {
   int device_ = 0;
 };
 
-/// Lets every device of the list read what device_array takes on the others. Throws
+/// Lets every device of the list read what device_array allocates on the others. Throws
 /// unavailable_error where the hardware cannot.
 inline void share_device_memory(std::vector<int> devices) {
   std::ranges::sort(devices);
