@@ -17,7 +17,8 @@
 //
 // Memory order. Masks of a panel P are written by atomic ORs of workers of panels below P, then by
 // plain loads and stores of P's worker. Let W be a worker that has pushed C, any panel below P.
-//  * The ORs of W's threads happen before the barrier that ends close_and_push(), and this before
+//  * The ORs of W's threads happen before the barrier that ends factor_and_update(), and this
+//  before
 //    the increment of C's parent's counter by W's thread 0, which is a release (device scope; the
 //    barrier orders its own threads at block scope, and causality order is transitive).
 //  * Increments of one counter are read-modify-writes: they form one release sequence. Who
@@ -202,6 +203,11 @@ struct elimination_view {
   unsigned long long* stamps;    // counting build: panel_stamps for each panel
 };
 
+/// The state of this block's cluster.
+GSOFA_DEVICE cluster_state& state_of_cluster(const elimination_view& e) {
+  return e.clusters[simt::block_index() / simt::cluster_size()];
+}
+
 /// Notes when the worker whose thread of rank 0 this is came to a point of panel j.
 GSOFA_DEVICE void note([[maybe_unused]] unsigned long long* stamps, [[maybe_unused]] index_t j,
                        [[maybe_unused]] panel_stamp point, [[maybe_unused]] bool first) {
@@ -337,8 +343,9 @@ GSOFA_DEVICE void eliminate_blocks(row_pair (&rows)[Count], row_pair (&to)[Count
   }
 }
 
-/// What vertices z, in lanes z and z - 32, have of the diagonal block.
-struct diagonal_masks {
+/// Masks of the vertices of one panel as a warp holds them: lane l has those of vertices l and
+/// l + 32, zero where there is none.
+struct lane_masks {
   mask_pair low, high;
 };
 
@@ -348,8 +355,8 @@ GSOFA_DEVICE mask_t all_of(index_t w) { return w < mask_bits ? below(w) : ~mask_
 /// Closes the diagonal block of a panel of width w by one warp: Count = 1: rows and l, or, if
 /// asked, cols and u; 2: all. Needs a barrier behind it.
 template <int Count>
-GSOFA_DEVICE void close_diagonal(const diagonal_masks& m, index_t w, diagonal_block& closed,
-                                 bool of_columns) {
+GSOFA_DEVICE void factor_block(const lane_masks& m, index_t w, diagonal_block& closed,
+                               bool of_columns) {
   const auto lane = static_cast<index_t>(lane_index());
   const row_pair upper{m.low.upper, m.high.upper};  // of column z, the rows above the diagonal
   const row_pair lower{m.low.lower, m.high.lower};  // of row z, the columns left of it
@@ -384,10 +391,10 @@ GSOFA_DEVICE void close_diagonal(const diagonal_masks& m, index_t w, diagonal_bl
   }
 }
 
-/// close_diagonal<1>, of which a kernel has one copy.
-GSOFA_SHARED_CODE void close_diagonal_side(diagonal_masks m, index_t w, diagonal_block& closed,
-                                           bool of_columns) {
-  close_diagonal<1>(m, w, closed, of_columns);
+/// factor_block<1>, of which a kernel has one copy.
+GSOFA_SHARED_CODE void factor_block_side(lane_masks m, index_t w, diagonal_block& closed,
+                                         bool of_columns) {
+  factor_block<1>(m, w, closed, of_columns);
 }
 
 /// The closure of a panel's masks under a reach.
@@ -552,7 +559,7 @@ struct position {
 
 /// ORs into the masks of the active targets what some positions from `least` on have for them.
 template <int unroll>
-GSOFA_DEVICE void push_positions(const panel_view& p, position (&here)[unroll], index_t least,
+GSOFA_DEVICE void update_targets(const panel_view& p, position (&here)[unroll], index_t least,
                                  index_t length, std::uint32_t active, worker_state& s,
                                  const panel_head& head) {
   index_t steps = 1;
@@ -633,10 +640,10 @@ GSOFA_DEVICE void read_head(const elimination_view& e, index_t j, panel_head& he
 /// has one child, the one at hand: what its masks lack is what the vertices of the first word pass
 /// on to each other. Nobody writes these masks meanwhile: the sweep leaves them out, and where the
 /// block is used they are set to it.
-GSOFA_DEVICE void close_next_diagonal(const panel_view& p, const panel_place& next,
-                                      const target_routes& routes, bool takes, worker_state& s,
-                                      diagonal_block& closed, bool of_columns) {
-  diagonal_masks m{{0, 0}, {0, 0}};
+GSOFA_DEVICE void factor_next_diagonal(const panel_view& p, const panel_place& next,
+                                       const target_routes& routes, bool takes, worker_state& s,
+                                       diagonal_block& closed, bool of_columns) {
+  lane_masks m{{0, 0}, {0, 0}};
   GSOFA_UNROLL for (int half = 0; half < 2; ++half) {
     const auto v = static_cast<index_t>(lane_index()) + half * 32;
     mask_pair& here = half == 0 ? m.low : m.high;
@@ -646,13 +653,22 @@ GSOFA_DEVICE void close_next_diagonal(const panel_view& p, const panel_place& ne
     here.upper |= routed(from.upper, routes.upper) & below(v);
     here.lower |= routed(from.lower, routes.lower) & below(v);
   }
-  close_diagonal_side(m, next.width, closed, of_columns);
+  factor_block_side(m, next.width, closed, of_columns);
 }
 
 // The work of later rounds: each by itself, and each target for the steps of its sweep, in the
 // ratio of their times in rounds of up56 and g7jac040sc.
 constexpr unsigned long long work_of_round = 8;
 constexpr unsigned long long work_of_step = 3;
+
+/// The work of an update round that sweeps so many positions for so many targets.
+template <tier Tier>
+GSOFA_DEVICE unsigned long long work_of_update_round(index_t positions, std::uint32_t active) {
+  constexpr int unroll = worker<Tier>::unroll;
+  const index_t size = unroll * worker<Tier>::wide_size();
+  const index_t steps = (positions + size - 1) / size;
+  return work_of_round + work_of_step * static_cast<unsigned>(steps) * simt::population(active);
+}
 
 /// Adds to what later rounds have cost, and tells whether it is too much; then also the host, which
 /// looks when the launches have ended.
@@ -662,289 +678,468 @@ GSOFA_DEVICE bool spends(const elimination_view& e, unsigned long long work) {
   return too_much;
 }
 
-/// What a worker is to do next.
+/// What a worker does next.
 struct outcome {
-  bool ready;     ///< go on with the panel above, whose diagonal block is closed
-  bool gives_up;  ///< nothing
+  bool ready;       ///< it goes on with the panel above, whose diagonal block is factored
+  bool falls_back;  ///< it stops: the update rounds of all panels have cost too much
 };
 
-/// Completes the masks of panel j and passes what it changes in its ancestors on to theirs. Ends
-/// with a barrier. `ready`: the diagonal block is closed.
-///
-/// In rounds of one target panel per warp, ascending: whether row k goes to a target depends on the
-/// targets before it only through `unpruned`. The first round closes the positions of its targets
-/// for itself, then every position is closed, stored and pushed at once; masks are read once. Later
-/// rounds, for what is not pruned by then, read closed masks.
+/// The panel that a worker factors, as one of its threads sees it.
+struct current_panel {
+  const elimination_view& e;
+  worker_state& s;
+  index_t j;
+  const panel_place& place;
+  unsigned side;  ///< which of the two of a kind in worker_state belong to this panel
+  bool ready;     ///< diagonal block and head were computed during the sweep of the panel before
+  diagonal_block& block;
+  panel_head& head;
+  mask_pair* masks;   ///< of position 0
+  index_t wide_rank;  ///< of this thread among all threads of the worker
+  bool leads;         ///< that rank is 0
+};
+
 template <tier Tier>
-GSOFA_DEVICE outcome close_and_push(const elimination_view& e, index_t j, const panel_place& place,
-                                    worker_state& s, unsigned side, bool ready) {
+GSOFA_DEVICE current_panel current_panel_of(const elimination_view& e, index_t j,
+                                            const panel_place& place, worker_state& s,
+                                            unsigned side, bool ready) {
+  const index_t rank = worker<Tier>::wide_rank();
+  return {
+      e,    s,        j, place, side, ready, s.block[side], s.head[side], e.p.masks + place.first,
+      rank, rank == 0};
+}
+
+/// Whether this thread's warp factors diagonal blocks: the last two of a worker do, since they
+/// seldom have a word.
+template <tier Tier>
+GSOFA_DEVICE bool has_diagonal() {
+  return worker<Tier>::warp() + 2 >= worker<Tier>::warps();
+}
+
+/// Loads the masks of one word by one warp, and notes in `mine` where the target panel lies.
+///
+/// Before: the masks are not being written. After: each lane holds its own two masks, zero where
+/// the vertex is not in the boundary; what lane 0 has written in `mine` is behind no barrier yet.
+GSOFA_DEVICE lane_masks load_targets(const current_panel& c, const word_head& word,
+                                     target_routes& mine) {
+  lane_masks m{{0, 0}, {0, 0}};
+  if (word.panel < 0) return m;
+  const panel_view& p = c.e.p;
+  const unsigned lane = lane_index();
+  const std::uint32_t before = low_half(word.members);
+  const std::uint32_t behind = high_half(word.members);
+  const std::uint32_t here = 1U << lane;
+  if ((before & here) != 0) {
+    m.low = c.masks[word.begin + static_cast<index_t>(simt::population(before & lower_lanes()))];
+  }
+  if ((behind & here) != 0) {
+    m.high = c.masks[word.begin + static_cast<index_t>(simt::population(before) +
+                                                       simt::population(behind & lower_lanes()))];
+  }
+  if (lane == 0) {
+    mine.panel = word.panel;
+    mine.vertices = p.begin[word.panel];
+    mine.first = p.position_begin[word.panel];
+    mine.begin = word.begin;
+    mine.end = word.begin + static_cast<index_t>(simt::population(word.members));
+  }
+  return m;
+}
+
+/// What a warp holds of a panel before the panel is factored.
+struct panel_input {
+  lane_masks diagonal;  ///< of the panel's own vertices; the warps of has_diagonal() only
+  lane_masks targets;   ///< of the warp's word of the first round
+};
+
+/// Reads what the first round needs and asks for the first positions of the sweep.
+///
+/// Before: all panels below have been factored and have updated this one, which the barrier that
+/// ended the panel before orders before these loads. After: nothing has been written but the
+/// places of the targets, and no barrier has been passed.
+template <tier Tier>
+GSOFA_DEVICE panel_input read_panel(const current_panel& c, target_routes& mine) {
   using team = worker<Tier>;
-  const panel_view& p = e.p;
-  constexpr int unroll = team::unroll;
-  const index_t wide_rank = team::wide_rank();
-  const bool leads = wide_rank == 0;
-  const index_t w = place.width;
-  const index_t length = place.length;
+  const panel_view& p = c.e.p;
+  const index_t w = c.place.width;
+  panel_input in{{{0, 0}, {0, 0}}, {}};
+  if (has_diagonal<Tier>() && !c.ready) {
+    const auto row = static_cast<index_t>(lane_index());
+    if (row < w) in.diagonal.low = c.masks[row];
+    if (row + 32 < w) in.diagonal.high = c.masks[row + 32];
+  }
+  in.targets =
+      load_targets(c,
+                   c.ready ? c.head.words[team::warp()]
+                           : head_of_word(p, c.place.word_begin + team::warp(), c.place.word_end),
+                   mine);
+  GSOFA_UNROLL for (int u = 0; u < team::unroll; ++u) {
+    const index_t z = w + c.wide_rank + u * team::wide_size();
+    if (z >= c.place.length) break;
+    simt::prefetch(c.masks + z);
+    simt::prefetch(p.columns + c.place.first + z);
+    simt::prefetch(p.in_parent + c.place.first + z);
+  }
+  return in;
+}
+
+/// Factors the diagonal block and reads the head, unless both are ready, and clears what the
+/// threads will add up.
+///
+/// After: block and head of the panel are in shared memory, valid for all threads of the worker,
+/// and every thread has read the masks that it wants to see as they were. The wide barrier at the
+/// end orders both before the first store to a mask of this panel. Where the panel is ready, the
+/// barrier that ended the panel before has ordered block and head, and what is cleared here is read
+/// behind later barriers only.
+template <tier Tier>
+GSOFA_DEVICE void factor_diagonal(const current_panel& c, const lane_masks& diagonal) {
+  using team = worker<Tier>;
+  const index_t w = c.place.width;
+  const unsigned warp = team::warp();
+  const unsigned warps = team::warps();
+  if (c.ready) {
+    // The panel before has done it.
+  } else if constexpr (team::is_warp) {
+    factor_block<2>(diagonal, w, c.block, false);
+  } else if (has_diagonal<Tier>()) {
+    if (warp + 1 == warps) factor_block_side(diagonal, w, c.block, true);
+    if (warp + 2 == warps || warps == 1) factor_block_side(diagonal, w, c.block, false);
+  }
+  if (warp == warps / 4) {
+    if (!c.ready) read_head(c.e, c.j, c.head);
+    if (lane_index() == 0) c.s.any_upper = c.s.any_lower = 0;
+  }
+  if constexpr (team::is_cluster) {
+    if (c.leads) {
+      cluster_state& shared = state_of_cluster(c.e);
+      shared.any_upper[c.side ^ 1U] = shared.any_lower[c.side ^ 1U] = 0;
+    }
+  }
+  if (!c.ready) team::sync_wide();
+}
+
+/// Writes the factored diagonal block to the masks of the panel's own vertices.
+///
+/// Before: the block is valid for all threads. Nobody reads these masks again before the wide
+/// barrier that ends the panel.
+template <tier Tier>
+GSOFA_DEVICE void store_diagonal(const current_panel& c) {
+  for (index_t k = c.wide_rank; k < c.place.width; k += worker<Tier>::wide_size()) {
+    c.masks[k] = {c.block.cols[k] & below(k), c.block.rows[k] & below(k)};
+  }
+}
+
+/// The vertices k of a panel of width w that the panel itself does not prune: no s in it has
+/// L(s, k) != 0 and U(k, s) != 0. By each warp.
+GSOFA_DEVICE mask_t unpruned_inside(const diagonal_block& block, index_t w) {
+  const auto k = static_cast<index_t>(lane_index());
+  const unsigned low = simt::ballot((block.rows[k] & block.cols[k] & above(k)) != 0);
+  const unsigned high =
+      simt::ballot((block.rows[k + 32] & block.cols[k + 32] & above(k + 32)) != 0);
+  return ~joined(low, high) & all_of(w);
+}
+
+/// The closures by which a panel's boundary is factored.
+struct panel_closures {
+  closure by_l;  ///< of `upper` masks
+  closure by_u;  ///< of `lower` masks
+
+  GSOFA_DEVICE explicit panel_closures(const current_panel& c)
+      : by_l(c.block.l, all_of(c.place.width)), by_u(c.block.u, all_of(c.place.width)) {}
+};
+
+/// Factors the masks of a warp's word of the first round for the warp itself: the sweep will factor
+/// and store the same positions again. Warp 0 leaves its own in shared memory for
+/// factor_next_diagonal().
+template <tier Tier>
+GSOFA_DEVICE void factor_targets(const current_panel& c, const panel_closures& by, lane_masks& m) {
+  mask_t masks[] = {m.low.upper, m.high.upper, m.low.lower, m.high.lower};
+  const closure* const closures[] = {&by.by_l, &by.by_l, &by.by_u, &by.by_u};
+  close_all(masks, closures);
+  m.low = {masks[0], masks[2]};
+  m.high = {masks[1], masks[3]};
+  if (!worker<Tier>::is_warp && worker<Tier>::warp() == 0) {
+    c.s.first_word[lane_index()] = m.low;
+    c.s.first_word[lane_index() + 32] = m.high;
+  }
+}
+
+/// Finds which rows of U and columns of L each target of a round takes, one target panel per warp,
+/// and removes from `unpruned` the vertices that these targets prune.
+///
+/// Before: `m` holds the factored masks of the warp's targets, zero where `has_targets` is false;
+/// `unpruned` holds the vertices that no target before this round prunes, the same in all warps.
+/// After: the routes of all warps are valid for all threads with the same shared memory, by the
+/// barrier at the end. The first barrier orders `both` of all warps; in the first round of a panel
+/// that was ready it is a wide one, since it is then the first behind which positions are stored,
+/// and all blocks must have read their targets by then.
+template <tier Tier>
+GSOFA_DEVICE void route_updates(const current_panel& c, const lane_masks& m, bool has_targets,
+                                bool is_first, target_routes& mine, mask_t& unpruned) {
+  using team = worker<Tier>;
+  const unsigned lane = lane_index();
+  const unsigned warp = team::warp();
+  const row_pair both{m.low.upper & m.low.lower, m.high.upper & m.high.lower};
+  const mask_t all_low = or_over_warp(both.low);
+  const mask_t all_high = or_over_warp(both.high);
+  if (lane == 0) mine.both = all_low | all_high;
+  if (c.ready && is_first) {
+    team::sync_wide();
+  } else {
+    team::sync();
+  }
+  const mask_t seen = lane < team::warps() ? c.s.routes()[lane].both : 0;
+  const mask_t before = unpruned & ~or_over_warp(lane < warp ? seen : 0);
+  unpruned &= ~or_over_warp(seen);
+  if (before != 0 && has_targets) {
+    const row_pair earlier = or_of_lower_lanes(both);
+    const mask_t low = before & ~earlier.low;
+    const mask_t high = before & ~all_low & ~earlier.high;
+    // Row k goes to target t for the k of L(t, :) that reach no other, and the other way round.
+    mask_t last[] = {m.low.lower, m.high.lower, m.low.upper, m.high.upper};
+    const reach* const by[] = {&c.block.l, &c.block.l, &c.block.u, &c.block.u};
+    keep_last(last, by);
+    set_routes(mine, {low & last[0], high & last[1]}, {low & last[2], high & last[3]});
+    // Is the target one of the next ancestors?
+    const bool there =
+        lane < static_cast<unsigned>(most_steps) && c.head.above_begin[lane] == mine.first;
+    const unsigned step = simt::ballot(there);
+    if (lane == 0) {
+      mine.steps = step == 0 ? 0 : static_cast<index_t>(simt::lowest_bit(step)) + 1;
+      mine.alone = step != 0 && mine.steps <= c.head.alone_steps;
+    }
+  } else if (lane == 0) {
+    mine.upper.active = mine.lower.active = 0;
+  }
+  team::sync();
+}
+
+/// The warps of this round, as bits, whose targets take anything. By each warp, behind
+/// route_updates().
+template <tier Tier>
+GSOFA_DEVICE std::uint32_t active_routes(const current_panel& c) {
+  const unsigned lane = lane_index();
+  const target_routes* const routes = c.s.routes();
+  const bool takes =
+      lane < worker<Tier>::warps() && (routes[lane].upper.active | routes[lane].lower.active) != 0;
+  const std::uint32_t active = simt::ballot(takes);
+  if constexpr (detail::counting) {
+    for (std::uint32_t left = c.leads ? active : 0; left != 0; left &= left - 1) {
+      simt::atomic_add(c.e.counters + count_pushes, 1ULL);
+      simt::atomic_add(
+          c.e.counters + count_push_positions,
+          static_cast<unsigned long long>(c.place.length - routes[simt::lowest_bit(left)].begin));
+    }
+  }
+  return active;
+}
+
+/// What of a round's positions a thread sweeps: begin + rank, and on by size.
+struct sweep_share {
+  index_t begin;
+  index_t rank;
+  index_t size;
+  index_t least;  ///< positions before this one update nothing
+};
+
+/// Whether the first round factors the next diagonal block during the sweep: the panel above has
+/// one child, this one, belongs to this launch, and enough warps are left for the sweep.
+template <tier Tier>
+GSOFA_DEVICE bool prepares_next_panel(const current_panel& c) {
+  return c.head.alone_steps > 0 && c.head.next.place.length <= c.e.most &&
+         worker<Tier>::warps() >= 4;
+}
+
+/// By the last three warps of each block, in place of their part of the sweep: two factor the
+/// diagonal block of the panel above, one reads its head. Takes these warps out of `share`.
+///
+/// Before: the factored masks of the first word and the routes are in shared memory, behind the
+/// barrier of route_updates(). After: the other side of worker_state belongs to the panel above;
+/// the barrier that ends this panel orders it before its use.
+template <tier Tier>
+GSOFA_DEVICE void prepare_next_panel(const current_panel& c, std::uint32_t active,
+                                     sweep_share& share) {
+  using team = worker<Tier>;
+  constexpr unsigned others = 3;
   const unsigned lane = lane_index();
   const unsigned warp = team::warp();
   const unsigned warps = team::warps();
-  const offset_t first = place.first;
-  const offset_t end = place.word_end;
-  mask_pair* const masks = p.masks + first;
-  diagonal_block& block = s.block[side];
-  panel_head& head = s.head[side];
-  next_panel& next = head.next;
-  target_routes* const routes = s.routes();
-  target_routes& mine = routes[warp];
+  const panel_view& p = c.e.p;
+  const next_panel& next = c.head.next;
+  const target_routes* const routes = c.s.routes();
+  share.least = routes[0].end;
+  share.size -= share.size / static_cast<index_t>(warps) * static_cast<index_t>(others);
+  if constexpr (team::is_cluster) {
+    share.rank -= static_cast<index_t>(simt::cluster_rank() * others * 32);
+  }
+  panel_head& head_above = c.s.head[c.side ^ 1U];
+  if (has_diagonal<Tier>()) {
+    factor_next_diagonal(p, next.place, routes[0], (active & 1U) != 0, c.s, c.s.block[c.side ^ 1U],
+                         warp + 1 == warps);
+  } else if (warp + others == warps) {
+    read_head(c.e, next.panel, head_above);
+    if (lane < warps) {
+      head_above.words[lane] = head_of_word(p, next.place.word_begin + lane, next.place.word_end);
+    }
+  }
+  if (warp + others >= warps) share.rank = c.place.length;  // these do not sweep
+}
 
-  // A word by one warp: lane l has what its vertices l and l + 32 have, if they are in the
-  // boundary.
-  struct loaded_word {
-    mask_pair low, high;
-  };
-  const auto load = [&](const word_head& word) {
-    loaded_word m{{0, 0}, {0, 0}};
-    if (word.panel < 0) return m;
-    const std::uint32_t before = low_half(word.members);
-    const std::uint32_t behind = high_half(word.members);
-    const std::uint32_t here = 1U << lane;
-    if ((before & here) != 0) {
-      m.low = masks[word.begin + static_cast<index_t>(simt::population(before & lower_lanes()))];
+/// Applies the updates of one round to its targets, position by position. In the first round every
+/// boundary position is factored and stored at once, so that masks are read once.
+///
+/// Before: the routes of the round are in shared memory; nobody reads masks of the boundary from
+/// device memory but the thread that has the position. Masks of targets are written by atomic ORs,
+/// or plainly where no other worker updates the target. Returns the OR of the masks that this
+/// thread has factored; zero but in the first round.
+template <tier Tier>
+GSOFA_DEVICE mask_pair sweep(const current_panel& c, const panel_closures& by,
+                             const sweep_share& share, std::uint32_t active, bool is_first) {
+  constexpr int unroll = worker<Tier>::unroll;
+  const panel_view& p = c.e.p;
+  const index_t length = c.place.length;
+  const offset_t first = c.place.first;
+  mask_pair any{0, 0};
+  for (index_t z = share.begin + share.rank; z < length; z += unroll * share.size) {
+    position here[unroll];
+    GSOFA_UNROLL for (int u = 0; u < unroll; ++u) {
+      const index_t at = z + u * share.size;
+      here[u] = {{0, 0}, at, 0, 0};
+      if (at < length) {
+        here[u] = {c.masks[at], at, p.columns[first + at], p.in_parent[first + at]};
+      }
     }
-    if ((behind & here) != 0) {
-      m.high = masks[word.begin + static_cast<index_t>(simt::population(before) +
-                                                       simt::population(behind & lower_lanes()))];
+    if (is_first) {
+      GSOFA_UNROLL for (int u = 0; u < unroll; ++u) {
+        mask_pair& m_here = here[u].masks;
+        m_here = {by.by_l(m_here.upper), by.by_u(m_here.lower)};
+        if (here[u].z < length) c.masks[here[u].z] = m_here;
+        any = {any.upper | m_here.upper, any.lower | m_here.lower};
+      }
     }
-    if (lane == 0) {
-      mine.panel = word.panel;
-      mine.vertices = p.begin[word.panel];
-      mine.first = p.position_begin[word.panel];
-      mine.begin = word.begin;
-      mine.end = word.begin + static_cast<index_t>(simt::population(word.members));
+    update_targets(p, here, share.least, length, active, c.s, c.head);
+  }
+  return any;
+}
+
+/// The vertices k of the panel with entries of U(k, :) and of L(:, k) in the boundary, from what
+/// each thread has met of them in the sweep.
+///
+/// The barrier in it, a wide one in a cluster, also ends the first round: behind it all factored
+/// masks are seen by all threads.
+template <tier Tier>
+GSOFA_DEVICE mask_t vertices_with_boundary(const current_panel& c, mask_pair any) {
+  using team = worker<Tier>;
+  any = {or_over_warp(any.upper), or_over_warp(any.lower)};
+  if (lane_index() == 0) {
+    simt::atomic_or(&c.s.any_upper, any.upper);
+    simt::atomic_or(&c.s.any_lower, any.lower);
+  }
+  team::sync();
+  any = {c.s.any_upper, c.s.any_lower};
+  if constexpr (team::is_cluster) {
+    cluster_state& shared = state_of_cluster(c.e);
+    if (team::rank() == 0) {
+      simt::atomic_or(&shared.any_upper[c.side], any.upper);
+      simt::atomic_or(&shared.any_lower[c.side], any.lower);
     }
-    return m;
-  };
-  // The last two warps, which seldom have a word, close the diagonal block.
-  const bool has_diagonal = warp + 2 >= warps;
-  diagonal_masks diagonal{{0, 0}, {0, 0}};
-  if (has_diagonal && !ready) {
-    const auto row = static_cast<index_t>(lane);
-    if (row < w) diagonal.low = masks[row];
-    if (row + 32 < w) diagonal.high = masks[row + 32];
+    team::sync_wide();
+    any = {simt::load_shared_state(&shared.any_upper[c.side]),
+           simt::load_shared_state(&shared.any_lower[c.side])};
   }
-  loaded_word m = load(ready ? head.words[warp] : head_of_word(p, place.word_begin + warp, end));
-  GSOFA_UNROLL for (int u = 0; u < unroll; ++u) {
-    const index_t z = w + wide_rank + u * team::wide_size();
-    if (z >= length) break;
-    simt::prefetch(masks + z);
-    simt::prefetch(p.columns + first + z);
-    simt::prefetch(p.in_parent + first + z);
-  }
-  if (ready) {
-    // The barrier behind it was that of the panel before.
-  } else if constexpr (team::is_warp) {
-    close_diagonal<2>(diagonal, w, block, false);
-  } else if (has_diagonal) {
-    if (warp + 1 == warps) close_diagonal_side(diagonal, w, block, true);
-    if (warp + 2 == warps || warps == 1) close_diagonal_side(diagonal, w, block, false);
-  }
-  if (warp == warps / 4) {
-    if (!ready) read_head(e, j, head);
-    if (lane == 0) s.any_upper = s.any_lower = 0;
+  return any.upper & any.lower;
+}
+
+/// Ends a panel: `later_work` is what its update rounds have cost.
+///
+/// After: a wide barrier has been passed, so that whoever goes on sees all masks of this panel and
+/// all its updates, and the leader may release them to other workers. All threads return the same.
+template <tier Tier>
+GSOFA_DEVICE outcome finish_panel(const current_panel& c, bool ready,
+                                  unsigned long long later_work) {
+  using team = worker<Tier>;
+  if (later_work == 0) {
+    team::sync_wide();
+    return {ready, false};
   }
   if constexpr (team::is_cluster) {
-    if (leads) {
-      cluster_state& c = e.clusters[simt::block_index() / simt::cluster_size()];
-      c.any_upper[side ^ 1U] = c.any_lower[side ^ 1U] = 0;
-    }
+    cluster_state& shared = state_of_cluster(c.e);
+    if (c.leads) shared.gives_up = spends(c.e, later_work) ? 1 : 0;
+    team::sync_wide();
+    return {ready, simt::load_shared_state(&shared.gives_up) != 0};
+  } else {
+    if (c.leads) c.s.gives_up = spends(c.e, later_work);
+    team::sync_wide();
+    return {ready, c.s.gives_up};
   }
-  // Masks are written behind this barrier only, when all have read what they need. If the block is
-  // ready, nobody reads what it sets.
-  if (!ready) team::sync_wide();
-  note(e.stamps, j, stamp_diagonal, leads);
-  for (index_t k = wide_rank; k < w; k += team::wide_size()) {
-    masks[k] = {block.cols[k] & below(k), block.rows[k] & below(k)};
-  }
-  if (length == w) {
+}
+
+/// Factors panel j and updates its ancestors. `ready`: its diagonal block is factored already.
+///
+/// Before: all panels below j have been factored and have updated j. After: the masks of j are
+/// those of L and U, and what j changes in its ancestors has been added to their masks; a wide
+/// barrier has been passed.
+///
+/// A round has one target panel per warp, ascending: whether row k goes to a target depends on the
+/// targets before it through `unpruned` alone. The first round factors the positions of its targets
+/// for itself, then every position is factored, stored and used for updates in one sweep. Update
+/// rounds, for what is not pruned by then, read factored masks.
+template <tier Tier>
+GSOFA_DEVICE outcome factor_and_update(const elimination_view& e, index_t j,
+                                       const panel_place& place, worker_state& s, unsigned side,
+                                       bool ready) {
+  using team = worker<Tier>;
+  const current_panel c = current_panel_of<Tier>(e, j, place, s, side, ready);
+  target_routes& mine = s.routes()[team::warp()];
+  const auto [diagonal, first_targets] = read_panel<Tier>(c, mine);
+  factor_diagonal<Tier>(c, diagonal);
+  note(e.stamps, j, stamp_diagonal, c.leads);
+  store_diagonal<Tier>(c);
+  if (place.length == place.width) {
     team::sync_wide();
     return {false, false};
   }
 
-  // k without any s in the panel with L(s, k) != 0 and U(k, s) != 0
-  mask_t unpruned = 0;
-  {
-    const auto k = static_cast<index_t>(lane);
-    const unsigned low = simt::ballot((block.rows[k] & block.cols[k] & above(k)) != 0);
-    const unsigned high =
-        simt::ballot((block.rows[k + 32] & block.cols[k + 32] & above(k + 32)) != 0);
-    unpruned = ~joined(low, high) & all_of(w);
-  }
-  const closure by_l(block.l, all_of(w));
-  const closure by_u(block.u, all_of(w));
-  bool closed = false;
-  bool ahead = false;
+  mask_t unpruned = unpruned_inside(c.block, place.width);
+  const panel_closures by(c);
+  lane_masks targets = first_targets;
+  bool next_ready = false;
+  bool is_first = true;
   unsigned long long later_work = 0;
-  for (offset_t word = place.word_begin; word < end; word += warps) {
+  for (offset_t word = place.word_begin; word < place.word_end; word += team::warps()) {
     if constexpr (detail::counting) {
-      if (leads) simt::atomic_add(e.counters + count_rounds, 1ULL);
+      if (c.leads) simt::atomic_add(e.counters + count_rounds, 1ULL);
     }
-    if (closed) {
-      m = load(head_of_word(p, word + warp, end));
+    const offset_t own = word + team::warp();
+    if (is_first) {
+      factor_targets<Tier>(c, by, targets);
     } else {
-      mask_t all[] = {m.low.upper, m.high.upper, m.low.lower, m.high.lower};
-      const closure* const by[] = {&by_l, &by_l, &by_u, &by_u};
-      close_all(all, by);
-      m.low = {all[0], all[2]};
-      m.high = {all[1], all[3]};
-      if (!team::is_warp && warp == 0) {
-        s.first_word[lane] = m.low;
-        s.first_word[lane + 32] = m.high;
-      }
+      targets = load_targets(c, head_of_word(e.p, own, place.word_end), mine);
     }
-    const row_pair both{m.low.upper & m.low.lower, m.high.upper & m.high.lower};
-    const mask_t all_low = or_over_warp(both.low);
-    const mask_t all_high = or_over_warp(both.high);
-    if (lane == 0) mine.both = all_low | all_high;
-    // Behind the first of these barriers, or the one before it, positions are stored.
-    if (ready && !closed) {
-      team::sync_wide();
-    } else {
-      team::sync();
+    route_updates<Tier>(c, targets, own < place.word_end, is_first, mine, unpruned);
+    if (is_first) note(e.stamps, j, stamp_routed, c.leads);
+    const std::uint32_t active = active_routes<Tier>(c);
+    sweep_share share{place.width, c.wide_rank, team::wide_size(), 0};
+    if (!is_first) {
+      share.begin = active == 0 ? place.length : s.routes()[simt::lowest_bit(active)].begin;
+      later_work += work_of_update_round<Tier>(place.length - share.begin, active);
+    } else if constexpr (!team::is_warp) {
+      next_ready = prepares_next_panel<Tier>(c);
+      if (next_ready) prepare_next_panel<Tier>(c, active, share);
     }
-    const mask_t seen = lane < warps ? routes[lane].both : 0;
-    const mask_t before = unpruned & ~or_over_warp(lane < warp ? seen : 0);
-    unpruned &= ~or_over_warp(seen);
-    if (before != 0 && word + warp < end) {
-      const row_pair earlier = or_of_lower_lanes(both);
-      const mask_t low = before & ~earlier.low;
-      const mask_t high = before & ~all_low & ~earlier.high;
-      // Row k goes to target t for the k of L(t, :) that reach no other, and the other way round.
-      mask_t last[] = {m.low.lower, m.high.lower, m.low.upper, m.high.upper};
-      const reach* const by[] = {&block.l, &block.l, &block.u, &block.u};
-      keep_last(last, by);
-      set_routes(mine, {low & last[0], high & last[1]}, {low & last[2], high & last[3]});
-      // Is the target one of the next ancestors?
-      const bool there =
-          lane < static_cast<unsigned>(most_steps) && head.above_begin[lane] == mine.first;
-      const unsigned step = simt::ballot(there);
-      if (lane == 0) {
-        mine.steps = step == 0 ? 0 : static_cast<index_t>(simt::lowest_bit(step)) + 1;
-        mine.alone = step != 0 && mine.steps <= head.alone_steps;
-      }
-    } else if (lane == 0) {
-      mine.upper.active = mine.lower.active = 0;
-    }
-    team::sync();
-    if (!closed) note(e.stamps, j, stamp_routed, leads);
-    const bool has_targets =
-        lane < warps && (routes[lane].upper.active | routes[lane].lower.active) != 0;
-    const std::uint32_t active = simt::ballot(has_targets);
-    if constexpr (detail::counting) {
-      for (std::uint32_t left = leads ? active : 0; left != 0; left &= left - 1) {
-        simt::atomic_add(e.counters + count_pushes, 1ULL);
-        simt::atomic_add(
-            e.counters + count_push_positions,
-            static_cast<unsigned long long>(length - routes[simt::lowest_bit(left)].begin));
-      }
-    }
-    mask_pair any{0, 0};
-    index_t from = w;
-    if (closed) {
-      from = active == 0 ? length : routes[simt::lowest_bit(active)].begin;
-      const index_t steps =
-          (length - from + unroll * team::wide_size() - 1) / (unroll * team::wide_size());
-      later_work +=
-          work_of_round + work_of_step * static_cast<unsigned>(steps) * simt::population(active);
-    }
-    index_t least = 0;
-    index_t rank = wide_rank;
-    index_t size = team::wide_size();
-    if constexpr (!team::is_warp) {
-      const bool alone = head.alone_steps > 0 && next.place.length <= e.most && warps >= 4;
-      if (!closed && alone) {
-        // Two warps close its diagonal block, one reads its head.
-        constexpr unsigned others = 3;
-        ahead = true;
-        least = routes[0].end;
-        size -= size / static_cast<index_t>(warps) * static_cast<index_t>(others);
-        if constexpr (team::is_cluster) {
-          rank -= static_cast<index_t>(simt::cluster_rank() * others * 32);
-        }
-        panel_head& head_above = s.head[side ^ 1U];
-        if (has_diagonal) {
-          close_next_diagonal(p, next.place, routes[0], (active & 1U) != 0, s, s.block[side ^ 1U],
-                              warp + 1 == warps);
-        } else if (warp + others == warps) {
-          read_head(e, next.panel, head_above);
-          if (lane < warps) {
-            head_above.words[lane] =
-                head_of_word(p, next.place.word_begin + lane, next.place.word_end);
-          }
-        }
-        if (warp + others >= warps) rank = length;  // these do not sweep
-      }
-    }
-    for (index_t z = from + rank; z < length; z += unroll * size) {
-      position here[unroll];
-      GSOFA_UNROLL for (int u = 0; u < unroll; ++u) {
-        const index_t at = z + u * size;
-        here[u] = {{0, 0}, at, 0, 0};
-        if (at < length) {
-          here[u] = {masks[at], at, p.columns[first + at], p.in_parent[first + at]};
-        }
-      }
-      if (!closed) {
-        GSOFA_UNROLL for (int u = 0; u < unroll; ++u) {
-          mask_pair& m_here = here[u].masks;
-          m_here = {by_l(m_here.upper), by_u(m_here.lower)};
-          if (here[u].z < length) masks[here[u].z] = m_here;
-          any = {any.upper | m_here.upper, any.lower | m_here.lower};
-        }
-      }
-      push_positions(p, here, least, length, active, s, head);
-    }
-    if (!closed) {
-      closed = true;
-      note(e.stamps, j, stamp_closed, leads);
-      if (word + warps >= end || unpruned == 0) break;
-      any = {or_over_warp(any.upper), or_over_warp(any.lower)};
-      if (lane == 0) {
-        simt::atomic_or(&s.any_upper, any.upper);
-        simt::atomic_or(&s.any_lower, any.lower);
-      }
-      team::sync();
-      any = {s.any_upper, s.any_lower};
-      if constexpr (team::is_cluster) {
-        cluster_state& c = e.clusters[simt::block_index() / simt::cluster_size()];
-        if (team::rank() == 0) {
-          simt::atomic_or(&c.any_upper[side], any.upper);
-          simt::atomic_or(&c.any_lower[side], any.lower);
-        }
-        team::sync_wide();
-        any = {simt::load_shared_state(&c.any_upper[side]),
-               simt::load_shared_state(&c.any_lower[side])};
-      }
-      // Row k is pushed along entries of column k and the other way round: both must be there.
-      unpruned &= any.upper & any.lower;
+    const mask_pair any = sweep<Tier>(c, by, share, active, is_first);
+    if (is_first) {
+      is_first = false;
+      note(e.stamps, j, stamp_closed, c.leads);
+      if (word + team::warps() >= place.word_end || unpruned == 0) break;
+      // Row k updates along entries of column k and the other way round: both must be there.
+      unpruned &= vertices_with_boundary<Tier>(c, any);
     } else {
       team::sync();
     }
     if (unpruned == 0) break;
   }
-  if (later_work == 0) {
-    team::sync_wide();
-    return {ahead, false};
-  }
-  if constexpr (team::is_cluster) {
-    cluster_state& c = e.clusters[simt::block_index() / simt::cluster_size()];
-    if (leads) c.gives_up = spends(e, later_work) ? 1 : 0;
-    team::sync_wide();
-    return {ahead, simt::load_shared_state(&c.gives_up) != 0};
-  } else {
-    if (leads) s.gives_up = spends(e, later_work);
-    team::sync_wide();
-    return {ahead, s.gives_up};
-  }
+  return finish_panel<Tier>(c, next_ready, later_work);
 }
 
 /// Eliminates panel j and all panels above it whose last child this worker finishes, but for those
@@ -965,16 +1160,16 @@ GSOFA_DEVICE void follow(const elimination_view& e, index_t j, worker_state& s, 
     }
     note(e.stamps, j, stamp_begin, leads);
     note(e.stamps, j, stamp_start, leads);
-    last = close_and_push<Tier>(e, j, place, s, side, last.ready);
+    last = factor_and_update<Tier>(e, j, place, s, side, last.ready);
     note(e.stamps, j, stamp_pushed, leads);
-    if (last.gives_up) break;
+    if (last.falls_back) break;
     const next_panel& above = s.head[side].next;
     const index_t finished = j;
     j = above.panel;
     if (j >= 0 && above.children > 1) {
       index_t* next = &s.panel;
       if constexpr (team::is_cluster) {
-        next = &e.clusters[simt::block_index() / simt::cluster_size()].panel;
+        next = &state_of_cluster(e).panel;
       }
       if (leads) {
         const bool is_last = simt::atomic_increment_acq_rel(e.finished + j) + 1 == above.children;
@@ -1039,7 +1234,7 @@ GSOFA_BOUNDED_KERNEL(most_warps * 32) void block_panels_kernel(elimination_view 
 GSOFA_BOUNDED_KERNEL(most_warps * 32) void cluster_panels_kernel(elimination_view e) {
   simt::after_earlier_launches();
   worker_state& s = *simt::shared_memory<worker_state>();
-  take_listed<tier::cluster>(e, s, &e.clusters[simt::block_index() / simt::cluster_size()].panel);
+  take_listed<tier::cluster>(e, s, &state_of_cluster(e).panel);
 }
 
 }  // namespace
