@@ -35,7 +35,7 @@ TEST_CASE("panels of all widths, for warps, blocks and clusters, in many orders 
       elimination.cluster_positions = k % 3 == 0 ? 0 : 20;
       elimination.few_panels = runs % 5 == 0 ? -1 : 0;
       tuning.search = runs % 8 != 0;
-      elimination.most_later_work = 1;
+      elimination.most_update_work = 1;
       const bool clusters = runs % 4 != 0;
       settings.options.set(info.options, "blocks_per_cluster", std::to_string(1 + runs % 4));
       settings.options.set(info.options, "memory_budget_mb", "40");
