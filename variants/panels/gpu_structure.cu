@@ -813,10 +813,9 @@ GSOFA_KERNEL void positions_kernel(panel_view p, offset_t column_blocks, unsigne
        base += threads / 32 * per_warp) {
     const offset_t k = base + lane;
     mask_t members = 0;
-    mask_t there =
-        ~mask_t{0};        // those of the parent's column block; all, if they are its own vertices
-    index_t vertices = 0;  // the first of the target
-    index_t first = 0;     // of the parent's column block
+    mask_t there = ~mask_t{0};  // the parent's column block; all, if its own vertices
+    index_t vertices = 0;       // the first of the target
+    index_t first = 0;          // of the parent's column block
     offset_t to = 0;
     if (lane < per_warp && k < column_blocks) {
       const column_block block = loose.column_blocks[k];
