@@ -54,6 +54,9 @@
 #if defined(GSOFA_GPU)
 
 #include <algorithm>
+#include <map>
+#include <string>
+#include <vector>
 
 #include "variants/panels/gpu_panels.hpp"
 #include "variants/support/counting.hpp"
@@ -799,15 +802,17 @@ GSOFA_DEVICE panel_input read_panel(const current_panel& c, target_routes& mine)
   return in;
 }
 
-/// Factors the diagonal block and reads the head, unless both are ready, and clears the sums of the
-/// first round.
+/// Factors the diagonal block and reads the head, unless both are ready. Clears the sums that
+/// vertices_with_boundary() makes: those in shared memory for this panel, those of a cluster for
+/// the next one.
 ///
 /// After: block and head of the panel are in shared memory, valid for all threads of the worker.
 /// Where the panel is not ready, a wide barrier ends this step: behind it all threads have read
 /// what they need of the panel's masks, and masks may be stored. Where the panel is ready, the
 /// barrier that ended the panel before has ordered block and head, and the first barrier of
-/// route_updates() is the one behind which boundary positions may be stored. What is cleared here
-/// is added to behind the barriers of route_updates().
+/// route_updates() is the one behind which boundary positions may be stored. The barriers of
+/// route_updates() order what is cleared before what is added, those of a cluster in the next
+/// panel.
 template <tier Tier>
 GSOFA_DEVICE void factor_diagonal(const current_panel& c, const lane_masks& diagonal) {
   using team = worker<Tier>;
@@ -1349,6 +1354,53 @@ void panel_elimination::run(const panel_structure& structure) {
                   e);
 }
 
+namespace {
+
+/// What the counting build has noted of the panels of a run, on the host.
+struct panel_times {
+  std::vector<unsigned long long> stamps;
+  std::vector<index_t> parent;
+
+  [[nodiscard]] std::size_t panels() const { return parent.size(); }
+  [[nodiscard]] unsigned long long at(std::size_t j, panel_stamp point) const {
+    return stamps[j * panel_stamps + static_cast<std::size_t>(point)];
+  }
+  [[nodiscard]] std::size_t finished_last() const {
+    std::size_t last = 0;
+    for (std::size_t j = 0; j < panels(); ++j) {
+      if (at(j, stamp_end) > at(last, stamp_end)) last = j;
+    }
+    return last;
+  }
+  /// The child of each panel that was finished last; -1: the panel is a leaf.
+  [[nodiscard]] std::vector<index_t> last_children() const {
+    std::vector<index_t> last(panels(), -1);
+    for (std::size_t j = 0; j < panels(); ++j) {
+      if (parent[j] < 0) continue;
+      index_t& best = last[static_cast<std::size_t>(parent[j])];
+      if (best < 0 || at(j, stamp_end) > at(static_cast<std::size_t>(best), stamp_end)) {
+        best = static_cast<index_t>(j);
+      }
+    }
+    return last;
+  }
+  /// Adds the cycles of panel j by part, and its time, to totals whose names begin with `what`.
+  void add(std::map<std::string, std::int64_t>& totals, const std::string& what,
+           std::size_t j) const {
+    // Panels without a boundary end with their diagonal block.
+    const char* const parts[] = {"diagonal", "routes", "sweep", "more_pushes", "hand_over"};
+    auto before = at(j, stamp_start);
+    for (int k = 0; k < 5; ++k) {
+      const auto now = std::max(before, at(j, static_cast<panel_stamp>(stamp_diagonal + k)));
+      totals[what + "_" + parts[k] + "_cycles"] += static_cast<std::int64_t>(now - before);
+      before = now;
+    }
+    totals[what + "_ns"] += static_cast<std::int64_t>(at(j, stamp_end) - at(j, stamp_begin));
+  }
+};
+
+}  // namespace
+
 void panel_elimination::report([[maybe_unused]] const panel_view& panels,
                                [[maybe_unused]] execution& exec) const {
   if constexpr (detail::counting) {
@@ -1362,45 +1414,25 @@ void panel_elimination::report([[maybe_unused]] const panel_view& panels,
       totals[names[k]] = static_cast<std::int64_t>(work[k]);
     }
     const auto count = static_cast<std::size_t>(panels.panels);
-    std::vector<unsigned long long> stamps(count * panel_stamps);
-    std::vector<index_t> parent(count);
-    copy_to_host(stamps.data(), static_cast<const unsigned long long*>(stamps_.data()),
-                 static_cast<offset_t>(stamps.size()));
-    copy_to_host(parent.data(), panels.parent, panels.panels);
-    const auto at = [&](std::size_t j, panel_stamp point) {
-      return stamps[j * panel_stamps + static_cast<std::size_t>(point)];
-    };
+    panel_times times{std::vector<unsigned long long>(count * panel_stamps),
+                      std::vector<index_t>(count)};
+    copy_to_host(times.stamps.data(), static_cast<const unsigned long long*>(stamps_.data()),
+                 static_cast<offset_t>(times.stamps.size()));
+    copy_to_host(times.parent.data(), panels.parent, panels.panels);
+    unsigned long long begin = times.at(0, stamp_begin);
+    for (std::size_t j = 0; j < count; ++j) {
+      begin = std::min(begin, times.at(j, stamp_begin));
+      times.add(totals, "all", j);
+    }
     // The realised critical path goes from the panel that was finished last down to its child that
     // was finished last, and so on.
-    std::vector<index_t> last_child(count, -1);
-    std::size_t last = 0;
-    unsigned long long begin = at(0, stamp_begin);
-    for (std::size_t j = 0; j < count; ++j) {
-      begin = std::min(begin, at(j, stamp_begin));
-      if (at(j, stamp_end) > at(last, stamp_end)) last = j;
-      if (parent[j] < 0) continue;
-      index_t& best = last_child[static_cast<std::size_t>(parent[j])];
-      if (best < 0 || at(j, stamp_end) > at(static_cast<std::size_t>(best), stamp_end)) {
-        best = static_cast<index_t>(j);
-      }
-    }
-    const auto add = [&](const std::string& what, std::size_t j) {
-      // Panels without a boundary end with their diagonal block.
-      const char* const parts[] = {"diagonal", "routes", "sweep", "more_pushes", "hand_over"};
-      auto before = at(j, stamp_start);
-      for (int k = 0; k < 5; ++k) {
-        const auto now = std::max(before, at(j, static_cast<panel_stamp>(stamp_diagonal + k)));
-        totals[what + "_" + parts[k] + "_cycles"] += static_cast<std::int64_t>(now - before);
-        before = now;
-      }
-      totals[what + "_ns"] += static_cast<std::int64_t>(at(j, stamp_end) - at(j, stamp_begin));
-    };
-    for (std::size_t j = 0; j < count; ++j) add("all", j);
+    const std::size_t last = times.finished_last();
+    const std::vector<index_t> last_child = times.last_children();
     for (auto j = static_cast<index_t>(last); j >= 0; j = last_child[static_cast<std::size_t>(j)]) {
-      add("path", static_cast<std::size_t>(j));
+      times.add(totals, "path", static_cast<std::size_t>(j));
       ++totals["path_panels"];
     }
-    totals["elimination_ns"] = static_cast<std::int64_t>(at(last, stamp_end) - begin);
+    totals["elimination_ns"] = static_cast<std::int64_t>(times.at(last, stamp_end) - begin);
   }
 }
 

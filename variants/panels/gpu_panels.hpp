@@ -186,6 +186,11 @@ class panel_structure {
   void relabel(const device_matrix& a, offset_t nnz, memory_budget& budget);
   bool try_build(const device_matrix& a, offset_t nnz, const panel_limits& limits,
                  memory_budget& budget, execution& exec);
+  bool make_table(const panel_limits& limits, memory_budget& budget);
+  bool find_structure(const device_matrix& a, offset_t nnz, const panel_limits& limits,
+                      memory_budget& budget, execution& exec);
+  bool fill_structure(const device_matrix& a, offset_t nnz, const panel_limits& limits,
+                      memory_budget& budget);
 
   /// One array holds all that is zero at first: totals, control words, then arrays of n words.
   enum zero_array : int {

@@ -1116,10 +1116,8 @@ void panel_structure::find_column_blocks(const device_matrix& a, offset_t nnz) {
 
 void panel_structure::record(const device_matrix& a, offset_t nnz, const panel_limits& limits,
                              memory_budget& budget) {
-  const offset_t left = budget.limit() - budget.used() - limits.reserve;
-  if (capacity_ > offset_t{1} << 31 || left / bytes_per_column_block < capacity_) return;
   try {
-    slots_ = {budget, "word_table", capacity_};
+    if (!make_table(limits, budget)) return;
   } catch (const budget_error&) {
     // The device itself may have less than the budget: build() sees what can be done.
     return;
@@ -1129,6 +1127,19 @@ void panel_structure::record(const device_matrix& a, offset_t nnz, const panel_l
   first_pass_.record([&] { first_pass(a, nnz, limits.width); });
   if (!first_pass_.recorded()) slots_ = {};
 }
+
+namespace {
+
+/// Bytes of the budget that a structure may take.
+offset_t bytes_left(const panel_limits& limits, const memory_budget& budget) {
+  return budget.limit() - budget.used() - limits.reserve;
+}
+
+offset_t most_positions(const panel_limits& limits) {
+  return limits.most_positions > 0 ? limits.most_positions : std::numeric_limits<offset_t>::max();
+}
+
+}  // namespace
 
 void panel_structure::drop() {
   release();
@@ -1151,21 +1162,29 @@ bool panel_structure::build(const device_matrix& a, offset_t nnz, const panel_li
 
 bool panel_structure::try_build(const device_matrix& a, offset_t nnz, const panel_limits& limits,
                                 memory_budget& budget, execution& exec) {
-  const auto left = [&] { return budget.limit() - budget.used() - limits.reserve; };
-  const offset_t most =
-      limits.most_positions > 0 ? limits.most_positions : std::numeric_limits<offset_t>::max();
-  const auto make_table = [&] {
-    slots_ = {};
-    if (capacity_ > offset_t{1} << 31 || left() / bytes_per_column_block < capacity_) return false;
-    slots_ = {budget, "word_table", capacity_};
-    return true;
-  };
+  return find_structure(a, nnz, limits, budget, exec) && fill_structure(a, nnz, limits, budget);
+}
+
+// The table of column blocks must be reached by 32-bit places.
+bool panel_structure::make_table(const panel_limits& limits, memory_budget& budget) {
+  slots_ = {};
+  if (capacity_ > offset_t{1} << 31) return false;
+  if (bytes_left(limits, budget) / bytes_per_column_block < capacity_) return false;
+  slots_ = {budget, "word_table", capacity_};
+  return true;
+}
+
+// Finds tree, panels, column blocks and lengths. After: the table holds all column blocks, the
+// totals are known. Returns false where the limits do not admit the table or the labels.
+bool panel_structure::find_structure(const device_matrix& a, offset_t nnz,
+                                     const panel_limits& limits, memory_budget& budget,
+                                     execution& exec) {
   auto* const note = reinterpret_cast<structure_note*>(note_.data());
   note->number = 0;
   if (first_pass_.recorded()) {
     first_pass_.launch();
   } else {
-    if (!make_table()) return false;
+    if (!make_table(limits, budget)) return false;
     first_pass(a, nnz, limits.width);
   }
   structure_totals found{};
@@ -1175,49 +1194,58 @@ bool panel_structure::try_build(const device_matrix& a, offset_t nnz, const pane
     exec.check_deadline();
     const bool is_etree = found.siblings == found.justified;
     if (is_etree && found.overflow == 0) break;
-    // The next run begins with what this one comes to.
+    // The next run begins with the capacity that this one comes to.
     first_pass_.clear();
     slots_ = {};
     if (!is_etree) {
-      if (left() < 8 * offset_t{n_}) return false;
+      if (bytes_left(limits, budget) < 8 * offset_t{n_}) return false;
       relabel(a, nnz, budget);
       fill_bytes(zeroed_.data(), 0, zeroed_.size());
       cut(limits.width, true);
     } else {
       // The positions found so far are a part of all positions.
-      if (found.positions > most) return false;
-      capacity_ *= left() / bytes_per_column_block >= 4 * capacity_ ? 4 : 2;
+      if (found.positions > most_positions(limits)) return false;
+      const offset_t fit = bytes_left(limits, budget) / bytes_per_column_block;
+      capacity_ *= fit >= 4 * capacity_ ? 4 : 2;
       fill_bytes(&totals()->overflow, 0, 1);
       fill_bytes(zeros(in_length), 0, 3 * offset_t{n_});
     }
-    if (!make_table()) return false;
+    if (!make_table(limits, budget)) return false;
     note->number = 0;
     fill_bytes(slots_.data(), 0, capacity_);
     find_column_blocks(a, nnz);
   }
-  const column_block_table table{slots_.data(), static_cast<std::uint32_t>(capacity_)};
   panels_ = static_cast<index_t>(found.panels);
   column_blocks_ = found.column_blocks;
   positions_ = found.positions;
   longest_ = static_cast<index_t>(found.longest);
+  return true;
+}
+
+// Sorts the column blocks of the table and writes the position lists and the masks of A. Returns
+// false where the limits do not admit them.
+bool panel_structure::fill_structure(const device_matrix& a, offset_t nnz,
+                                     const panel_limits& limits, memory_budget& budget) {
+  const auto left = [&] { return bytes_left(limits, budget); };
   constexpr offset_t bytes_per_loose_block = sizeof(column_block) + sizeof(index_t);
-  if (positions_ > most || left() / bytes_per_loose_block < column_blocks_) return false;
+  if (positions_ > most_positions(limits)) return false;
+  if (left() / bytes_per_loose_block < column_blocks_) return false;
   // One allocation holds several arrays.
   constexpr offset_t per_slot = sizeof(column_block) / sizeof(index_t);
   const device_array<column_block> loose_block(budget, "loose_words",
                                                column_blocks_ + column_blocks_ / per_slot + 1);
   const loose_column_blocks loose{loose_block.data(),
                                   reinterpret_cast<index_t*>(loose_block.data() + column_blocks_)};
+  const column_block_table table{slots_.data(), static_cast<std::uint32_t>(capacity_)};
   launch_overlapping(collect_kernel, blocks_for(capacity_), threads_per_block, 0, table,
                      static_cast<const offset_t*>(column_block_begin_.data()), zeros(in_cursor),
                      loose);
-  const offset_t column_block_bytes = column_blocks_ * bytes_per_column_block;
-  const offset_t panel_bytes = offset_t{panels_} * (most_steps + 1) * 4;
+  const offset_t other_bytes =
+      column_blocks_ * bytes_per_column_block + offset_t{panels_} * (most_steps + 1) * 4;
   // Where the result does not fit in addition to the table, the next run allocates a table again.
-  if ((left() - column_block_bytes - panel_bytes) / bytes_per_position < positions_)
-    first_pass_.clear();
+  if ((left() - other_bytes) / bytes_per_position < positions_) first_pass_.clear();
   if (!first_pass_.recorded()) slots_ = {};
-  if ((left() - column_block_bytes - panel_bytes) / bytes_per_position < positions_) return false;
+  if ((left() - other_bytes) / bytes_per_position < positions_) return false;
   by_panel_ = {budget, "tree", offset_t{panels_} * (most_steps + 1)};
   by_column_block_ = {budget, "words", column_blocks_ * 2};
   by_position_ = {budget, "positions", positions_ * 2};
