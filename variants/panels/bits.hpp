@@ -108,8 +108,9 @@ inline void close_ascending(bit_matrix& m, int w) {
   }
 }
 
-/// m with all that its members reach; reach[k] holds bits > k only and is closed. A member found
-/// in an earlier member's set adds nothing, so that each round takes a source not yet covered.
+/// m with all that its members reach; reach[k] holds bits > k only and is transitively closed. A
+/// member found in an earlier member's set adds nothing, so that each round takes a source not yet
+/// covered.
 inline mask_t closure(mask_t m, const bit_matrix& reach) {
   mask_t todo = m;
   while (todo != 0) {
@@ -120,8 +121,8 @@ inline mask_t closure(mask_t m, const bit_matrix& reach) {
   return m;
 }
 
-/// The same from edges that are not closed: next[k] holds the bits > k that k has an edge to. Looks
-/// at every member, ascending.
+/// The same from edges that are not transitively closed: next[k] holds the bits > k that k has an
+/// edge to. Looks at every member, ascending.
 inline mask_t closure_by_edges(mask_t m, const bit_matrix& next) {
   for (mask_t todo = m; todo != 0;) {
     const int k = lowest(todo);
@@ -131,8 +132,8 @@ inline mask_t closure_by_edges(mask_t m, const bit_matrix& next) {
   return m;
 }
 
-/// Members of `candidates`, a subset of m, from which `reach` (closed or only edges) leads to no
-/// member of m.
+/// Members of `candidates`, a subset of m, from which `reach` (transitively closed or only edges)
+/// leads to no member of m.
 inline mask_t uncovered(mask_t candidates, mask_t m, const bit_matrix& reach) {
   mask_t kept = 0;
   for (; candidates != 0; candidates &= candidates - 1) {

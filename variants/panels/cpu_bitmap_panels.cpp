@@ -1,54 +1,37 @@
 // cpu_bitmap_panels: symbolic LU by elimination over panels of the elimination tree of A + A^T,
 // every panel a list of positions with two bit masks each. One core or several; exact.
 //
-// Rule (Rose & Tarjan 1978): U(k, >k) is A(k, >k) and the U(j, >k) of all j < k with L(k, j) != 0;
-// L by columns likewise. Schedule: the etree of A + A^T (Liu 1990), because L(k, j) or U(j, k) != 0
-// only if k is an ancestor of j. Reduction: symmetric pruning (Eisenstat & Liu 1992), and its
-// counterpart inside a panel. Nothing is searched for: an entry's place is known beforehand, in the
-// structure of chol(A + A^T), and elimination is OR, AND and shifts of words.
+// Source: Rose & Tarjan 1978 (the rule), Liu 1990 (the elimination tree), Eisenstat & Liu 1992
+// (symmetric pruning). README.md has the algorithm, the proofs and the terms. Nothing is searched
+// for: an entry's place is known beforehand, in the structure of chol(A + A^T), and elimination is
+// OR, AND and shifts of words.
 //
 // Steps of a run, each in a file of this folder, each on flat arrays:
-//  1. forest    etree; if the numbering is no postorder, vertices are relabelled by one (exact:
-//               forest.hpp). Columns of A by transposition, unless A is symmetric.
-//  2. panels    cut_panels: ranges of at most panel_width vertices with one parent outside.
-//  3. panels    position_builder: F_J = columns of panel J, then its boundary, the union of the
-//               children's boundaries and of A's entries beyond J; every boundary position's place
-//               in the parent's F; masks set to A.
-//  4. elimination, for J ascending or, on threads, by tickets from the leaves (schedule.hpp):
-//       close(J): the diagonal block by Gaussian elimination on 64 words; then every boundary
-//         position z on its own: row k of the panel reaches rows i > k with L(i, k) != 0, so the
-//         mask of U(:, F[z]) becomes all rows that its members reach; L(F[z], :) likewise along U.
-//       push(J): for each run of boundary positions that are columns of one panel P (the targets),
-//         find which rows j of J each target t takes, and OR, for every later position z of J, the
-//         set of targets with such a j in the mask of z into the masks of P at the place of F[z].
-//  5. expansion counts: population counts of the masks (by columns of 64 x 64 blocks for U).
-//               Digests and sorted rows only when asked for, outside the run.
+//  1. forest       elimination tree; if the numbering is no postorder of it, vertices are
+//                  relabelled by one. Columns of A by transposition, unless A is symmetric.
+//  2. panels       cut_panels: ranges of at most panel_width vertices with one parent outside.
+//  3. panels       position_builder: position lists, every boundary position's place in the list
+//                  of the parent, masks set to A.
+//  4. elimination  factor and update of each panel, for panels ascending or, on threads, by tickets
+//                  from the leaves (schedule.hpp).
+//  5. expansion    counts: population counts of the masks (by columns of 64 x 64 blocks for U).
+//                  Digests and sorted rows only when asked for, outside the run.
 // Supernodes: variants/support/supernodes.hpp on the caller's rows; L(s, r) by binary search in F
 // and one bit.
 //
-// Row j of panel J (closed; b + j its vertex) need not go to target t, L(t, j) != 0, when a row i,
-// j < i < t, does whose U(i, >t) holds U(j, >t):
-//  a. i in J, L(t, i) != 0 and L(i, j) != 0, or a chain of such steps from j to i: U(j, >i) is in
-//     U(i, :) by the rule for k = i. (`uncovered`)
-//  b. s < t with L(s, j) != 0 and U(j, s) != 0: U(j, >s) is in U(s, :), and L(t, s) != 0 by the
-//     rule for L, so that s has or will have passed it on to t. (`unpruned`)
-// Both name a larger index below t; the largest of a chain of them is not dropped. By induction on
-// t no entry is lost, and nothing is ever added that the rule does not add. Columns of L: the same
-// with L and U exchanged; b is its own mirror image.
-//
 // Invariants: bit c of masks[p].upper (lower), p a position of panel J with vertex f = F_J[p], is
-// U(b + c, f) (L(f, b + c)), and only bits with b + c < f are ever set. Before close(J): bits of A
-// and of pushes, all of them entries of L+U; after it all bits that there are. Bits are never
-// cleared. Encoding: 16 bytes of masks, 4 of F and 4 of in_parent per position, panels in ascending
-// order.
+// U(b + c, f) (L(f, b + c)), and only bits with b + c < f are ever set. Before factor(J) the masks
+// hold bits of A and of updates, all of them entries of L+U; after it they hold all entries. Bits
+// are never cleared. Encoding: 16 bytes of masks, 4 of F and 4 of in_parent per position, panels in
+// ascending order.
 //
 // Cost: with P positions, O(nnz log n) for 1, O(P + nnz) words for 3 and 5, one closure of two
-// words per position in 4 (rounds: members not reached by smaller ones, mostly 1 to 3) and about
-// one OR of two words per position for the pushes. 24 P bytes + 4 to 28 per entry of A + 40 |V|. P
-// is the sum over panels of |F|, about 1/64 of |chol(A + A^T)| where that is dense. Where P passes
-// 2^18 + 16 nnz(A), a search of rows (gilbert_peierls.hpp) of bounded length is tried first, and
-// where it passes memory_budget_mb, rows are all there is: memory is that of L+U in supernodal
-// lists then.
+// words per position in 4 (its rounds are the members not reached by smaller ones, mostly 1 to 3)
+// and about one OR of two words per position for the updates. Memory: 24 P bytes, 4 to 28 per entry
+// of A and 40 |V|. P is the sum over panels of |F|, about 1/64 of |chol(A + A^T)| where that is
+// dense. Where P passes 2^18 + 16 nnz(A), a search of rows (gilbert_peierls.hpp) of bounded length
+// is tried first; where P passes the limit of memory_budget_mb, the run falls back to the search of
+// rows, whose memory is that of L+U in supernodal lists.
 
 #include <algorithm>
 #include <memory>
@@ -63,7 +46,7 @@
 namespace gsofa {
 namespace {
 
-// List entries that a search of rows passes in the time that one position takes, about.
+// A search of rows passes about this many list entries in the time that one position takes.
 constexpr offset_t edges_per_position = 8;
 
 class cpu_bitmap_panels final : public variant {
@@ -77,7 +60,7 @@ class cpu_bitmap_panels final : public variant {
   }
 
   void run(execution& exec) override {
-    // More positions than this: try rows first.
+    // With more positions than this, rows are tried first.
     const offset_t few = (offset_t{1} << 18) + 16 * a_.nnz();
     {
       const phase timed(exec, phase_id::schedule);
@@ -96,8 +79,8 @@ class cpu_bitmap_panels final : public variant {
         rows_.run(exec);
         return;
       }
-      // chol(A + A^T) is large, L+U perhaps not: whichever way is shorter costs at most a
-      // constant factor more than alone.
+      // chol(A + A^T) is large, L+U perhaps not: the shorter of the two ways costs at most a
+      // constant factor more than it costs alone.
       if (rows_.run(exec, edges_per_position * few)) return;
       const phase timed(exec, phase_id::init);
       by_rows_ = !builder_.build(graph_, panels_, limit_);
@@ -106,7 +89,7 @@ class cpu_bitmap_panels final : public variant {
       rows_.run(exec);
       return;
     }
-    settings_.threads > 1 ? factor<true>(exec) : factor<false>(exec);
+    settings_.threads > 1 ? eliminate<true>(exec) : eliminate<false>(exec);
     if (settings_.wants.has(want::supernodes)) {
       const phase timed(exec, phase_id::supernode);
       if (!graph_.order.empty()) label_ = inverse_permutation(graph_.order);
@@ -134,7 +117,7 @@ class cpu_bitmap_panels final : public variant {
 
  private:
   template <bool Shared>
-  void factor(execution& exec) {
+  void eliminate(execution& exec) {
     const auto n = static_cast<std::size_t>(a_.n_rows);
     const int threads = useful_threads(settings_.threads, panels_.panels());
     std::vector<detail::panel_eliminator> workers(static_cast<std::size_t>(threads),
@@ -142,8 +125,8 @@ class cpu_bitmap_panels final : public variant {
     detail::for_each_panel(threads, panels_.parent, [&](int thread, index_t j) {
       if ((j & 15) == 0) exec.check_deadline();
       detail::panel_eliminator& mine = workers[static_cast<std::size_t>(thread)];
-      mine.close(j);
-      mine.push<Shared>(j);
+      mine.factor(j);
+      mine.update<Shared>(j);
     });
     const phase timed(exec, phase_id::compact);
     l_counts_.assign(n, 0);
@@ -158,7 +141,7 @@ class cpu_bitmap_panels final : public variant {
       totals["panels"] = panels_.panels();
       totals["positions"] = panels_.positions();
       for (const auto& w : workers) {
-        totals["pushes"] += w.work().pushes;
+        totals["pushes"] += w.work().updates;
         totals["push_targets"] += w.work().targets;
         totals["push_positions"] += w.work().words_read;
         totals["push_words"] += w.work().words_or;

@@ -13,8 +13,8 @@ std::size_t at(offset_t i) { return static_cast<std::size_t>(i); }
 // Boundaries shorter than this do not repay the closure of the diagonal block.
 constexpr index_t few_positions = 32;
 
-// relaxed: a set bit is never cleared and no bit is read before its panel is closed; the thread
-// that closes it has acquired the counter that every pushing thread released after its pushes.
+// relaxed: a set bit is never cleared, and no bit is read before its panel is factored; the thread
+// that factors it has acquired the counter that every updating thread released after its updates.
 template <bool Shared>
 void join(mask_t& word, mask_t bits) {
   if constexpr (Shared) {
@@ -25,7 +25,7 @@ void join(mask_t& word, mask_t bits) {
 }
 }  // namespace
 
-void panel_eliminator::close(index_t j) {
+void panel_eliminator::factor(index_t j) {
   const int w = s_->width(j);
   const index_t length = s_->length(j);
   mask_pair* const masks = s_->masks.data() + s_->position_begin[at(j)];
@@ -109,7 +109,7 @@ void panel_eliminator::locate(index_t target_panel, index_t y, index_t length) {
 }
 
 template <bool Shared>
-void panel_eliminator::push(index_t j) {
+void panel_eliminator::update(index_t j) {
   const panel_set& s = *s_;
   const index_t w = s.width(j);
   const index_t length = s.length(j);
@@ -126,7 +126,7 @@ void panel_eliminator::push(index_t j) {
   std::copy(s.in_parent.data() + first + w, s.in_parent.data() + first + length,
             where_.begin() + w);
 
-  // Bit k: no s before the present target has L(s, k) != 0 and U(k, s) != 0.
+  // Bit k: no s before the current target has L(s, k) != 0 and U(k, s) != 0.
   mask_t unpruned = d_.unpruned;
   for (index_t y = w; y < length && unpruned != 0;) {
     const index_t target = s.panel_of[at(list[y])];
@@ -164,7 +164,7 @@ void panel_eliminator::push(index_t j) {
         join<Shared>(m.lower, lower_words_[at(z - y)]);
       }
       if constexpr (counting) {
-        ++work_.pushes;
+        ++work_.updates;
         work_.targets += end - y;
         work_.words_read += length - y;
         for (index_t z = y; z < length; ++z) {
@@ -176,7 +176,7 @@ void panel_eliminator::push(index_t j) {
   }
 }
 
-template void panel_eliminator::push<false>(index_t j);
-template void panel_eliminator::push<true>(index_t j);
+template void panel_eliminator::update<false>(index_t j);
+template void panel_eliminator::update<true>(index_t j);
 
 }  // namespace gsofa::detail

@@ -6,8 +6,8 @@
 
 namespace gsofa::detail {
 
-/// The diagonal block of a closed panel, as sets of the panel's columns. Where the boundary is
-/// short, the two graphs are left as they are: edges in place of what is reached.
+/// The diagonal block of a factored panel, as sets of the panel's columns. Where the boundary is
+/// short, the two graphs hold edges in place of what is reached.
 struct diagonal_block {
   bit_matrix l_reach;  ///< of column k: rows i > k reached by edges k -> i with L(i, k) != 0
   bit_matrix u_reach;  ///< of row k: columns j > k reached by edges k -> j with U(k, j) != 0
@@ -16,9 +16,9 @@ struct diagonal_block {
 
 /// Work done, for the counting build.
 struct panel_work {
-  offset_t pushes = 0;      ///< (panel, target panel) pairs
-  offset_t targets = 0;     ///< rows or columns that something was pushed into
-  offset_t words_read = 0;  ///< positions read by pushes
+  offset_t updates = 0;     ///< (panel, target panel) pairs
+  offset_t targets = 0;     ///< rows or columns that were updated
+  offset_t words_read = 0;  ///< positions read by updates
   offset_t words_or = 0;    ///< nonzero mask pairs that were OR-ed into a target
 };
 
@@ -27,18 +27,18 @@ class panel_eliminator {
  public:
   explicit panel_eliminator(panel_set& s) : s_(&s) {}
 
-  /// Completes the masks of panel j. All its descendants must have been pushed.
-  void close(index_t j);
-  /// Passes what panel j, the one closed last, changes in its ancestors on to their masks.
-  /// `Shared`: other threads push into the same masks at the same time.
+  /// Completes the masks of panel j. All panels below it must have updated it.
+  void factor(index_t j);
+  /// Updates the ancestors of panel j, the panel that was factored last. `Shared`: other threads
+  /// update the same masks at the same time.
   template <bool Shared>
-  void push(index_t j);
+  void update(index_t j);
 
   [[nodiscard]] const panel_work& work() const { return work_; }
 
  private:
-  // The rows of U (or columns of L) of this panel that go into each target of one target panel,
-  // turned round: for a row r, the set of targets that take it.
+  // Which rows of U (or columns of L) of this panel update each target of one target panel, by
+  // rows: for a row r, the set of targets that take it.
   struct routes {
     bit_matrix targets;  // [r], valid where `active` has r
     mask_t active;

@@ -29,8 +29,8 @@ struct factored {
     std::vector<detail::panel_eliminator> workers(static_cast<std::size_t>(threads),
                                                   detail::panel_eliminator(s));
     detail::for_each_panel(threads, s.parent, [&](int t, index_t j) {
-      workers[static_cast<std::size_t>(t)].close(j);
-      workers[static_cast<std::size_t>(t)].push<Shared>(j);
+      workers[static_cast<std::size_t>(t)].factor(j);
+      workers[static_cast<std::size_t>(t)].update<Shared>(j);
     });
     l_counts.assign(static_cast<std::size_t>(a.n_rows), 0);
     u_counts = l_counts;
@@ -94,8 +94,9 @@ TEST_CASE("single entries of L are found in the masks") {
   }
 }
 
-TEST_CASE("few entries are pushed twice: pruned and covered rows stay behind") {
-  // A dense matrix in panels of 8: only the last row of each panel goes on, to the next panel.
+TEST_CASE("few entries are updated twice: pruned and covered rows stay behind") {
+  // A dense matrix in panels of 8: only the last row of each panel updates, and only the next
+  // panel.
   pattern a;
   a.n_rows = a.n_cols = 64;
   for (index_t i = 0; i < 64; ++i) {
@@ -110,13 +111,13 @@ TEST_CASE("few entries are pushed twice: pruned and covered rows stay behind") {
   REQUIRE(builder.build(g, s, max_index));
   REQUIRE(s.panels() == 8);
   detail::panel_eliminator worker(s);
-  // All of A but its first row and column is fill that the pushes have to carry on.
+  // All of A but its first row and column is fill that the updates have to carry on.
   for (std::size_t p = static_cast<std::size_t>(s.position_begin[1]); p < s.masks.size(); ++p) {
     s.masks[p] = {0, 0};
   }
   for (index_t j = 0; j < 8; ++j) {
-    worker.close(j);
-    worker.push<false>(j);
+    worker.factor(j);
+    worker.update<false>(j);
     // the first target after the panel takes the row and the column over; later ones get nothing
     if (j + 1 < 8) {
       const auto first =

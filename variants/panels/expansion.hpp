@@ -16,9 +16,9 @@ void count_panel(const ordered_graph& g, const panel_set& s, index_t j,
 /// True if L(i, k) != 0, k < i in the numbering of `g`. O(log |F|).
 bool has_l(const panel_set& s, index_t i, index_t k);
 
-/// Digests and explicit rows of L and U, in the caller's numbering, of closed panels.
-/// The counts are those of count_panel over all panels. Adds to `out` what `wants` has of digest
-/// and pattern. O(positions + entries); rows are sorted where the numbering differs.
+/// Digests and explicit rows of L and U, in the caller's numbering, of factored panels.
+/// The counts are those of count_panel over all panels. Adds to `out` the digest and the pattern as
+/// far as `wants` has them. O(positions + entries); rows are sorted where the numbering differs.
 void expand(const ordered_graph& g, const panel_set& s, std::span<const index_t> l_row_counts,
             std::span<const index_t> u_row_counts, want_set wants, result& out);
 

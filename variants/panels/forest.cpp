@@ -11,8 +11,8 @@ std::size_t at(offset_t i) { return static_cast<std::size_t>(i); }
 }  // namespace
 
 bool is_postordered(std::span<const index_t> parent) {
-  // Open roots of the vertices so far. In a postorder the children of v are the last of them; one
-  // that is not stays open for ever.
+  // The open roots of the vertices so far. In a postorder the children of v are the last of them; a
+  // child that is not among these stays open for ever.
   std::vector<index_t> open;
   open.reserve(parent.size());
   for (index_t v = 0; v < static_cast<index_t>(parent.size()); ++v) {
@@ -36,8 +36,8 @@ void ordered_graph::build(const pattern_view& a) {
 }
 
 bool ordered_graph::find_symmetry() {
-  // Finds the diagonals too, as far as it comes.
-  // next_[j]: the entries of row_above(j) before it are those matched by rows < i
+  // The loop also finds the diagonals of the rows that it gets to.
+  // next_[j]: rows < i have matched the entries of row_above(j) before this one.
   next_.resize(at(n));
   for (index_t i = 0; i < n; ++i) {
     offset_t q = rows_.ptr[at(i)];
@@ -64,7 +64,7 @@ void ordered_graph::build_columns() {
   col_idx_.resize(nnz);
   columns_.diagonal.resize(at(n));
   for (index_t i = 0; i < n; ++i) {
-    columns_.diagonal[at(i)] = next_[at(i)];  // rows < i are in
+    columns_.diagonal[at(i)] = next_[at(i)];  // entries of rows < i are in
     offset_t before = rows_.ptr[at(i)];
     for (const index_t j : rows(i, i + 1)) {
       col_idx_[at(next_[at(j)]++)] = i;
@@ -76,14 +76,11 @@ void ordered_graph::build_columns() {
   columns_.idx = col_idx_;
 }
 
-// If the numbering is a postorder of the elimination tree, the parent of v is the nearest one, P(v)
-// = min{ u > v : f(u) <= v }, f(u) the least neighbour of u in A + A^T: in a postorder all of f(u)
-// .. u are below u, so that P(v) is the parent of v or below it, and f(parent) <= v. Conversely P
-// is a forest that has the numbering as a postorder (for v < w < u = P(v) also f(u) <= v < w), and
-// it is the elimination tree if every v has an edge from P(v) into its subtree: by induction the
-// subtrees of v agree, and the parent of v in the elimination tree is the least u > v with a
-// neighbour w in it, f(u) <= w <= v, so that u >= P(v). The child of u above f(u) has one; the
-// others are looked at. False: P is not the elimination tree, or the numbering no postorder of it.
+// Finds the nearest parents, P(v) = min{ u > v : f(u) <= v }, f(u) the least neighbour of u in
+// A + A^T (README.md, "Nearest parents"). P is the elimination tree, and the numbering a postorder
+// of it, if every v has an edge from P(v) into its subtree. The child of u above f(u) has one; the
+// others are looked at. Returns false if P is not the elimination tree, or the numbering no
+// postorder of it.
 bool ordered_graph::build_postordered_tree() {
   parent.assign(at(n), -1);
   // Vertices without a parent so far, ascending; children of u are the last of them.
@@ -132,7 +129,7 @@ void ordered_graph::build_tree() {
     }
   };
   for (index_t i = 0; i < n; ++i) {
-    // marks i as its own ancestor, so that every climb ends there
+    // i is marked as its own ancestor, so that every climb ends there.
     work_[at(i)] = i;
     for (const index_t k : row_below(i)) climb(k, i);
     if (!symmetric_) {
@@ -156,7 +153,8 @@ void ordered_graph::relabel() {
   for (index_t v = 0; v < n; ++v) {
     const index_t old = order[at(v)];
     if (const index_t p = old_parent[at(old)]; p >= 0) parent[at(v)] = label[at(p)];
-    // smaller labels from the front, larger ones from the back: the diagonal's place is left
+    // Smaller labels are placed from the front, larger ones from the back: the place of the
+    // diagonal is left.
     offset_t front = ptr.back();
     offset_t back = front + static_cast<offset_t>(rows(old, old + 1).size());
     ptr.push_back(back);

@@ -9,13 +9,8 @@ namespace gsofa::detail {
 
 /// Off-diagonal entries of a square pattern by rows and by columns, in a numbering in which the
 /// elimination tree of A + A^T is postordered: every subtree is a range that ends at its root.
-///
-/// Such a renumbering is exact. Let c be an intermediate vertex of a fill path between i and j, or
-/// one of its ends smaller than the other; all of the path below min(i, j) and min(i, j) itself
-/// lie in one subtree of the etree of A + A^T whose root is min(i, j), and max(i, j) is an ancestor
-/// of it. A topological renumbering of that tree keeps descendants before ancestors, hence the same
-/// paths are fill paths, and the same end is the smaller one. So L and U are L and U of the
-/// caller's numbering with rows and columns relabelled.
+/// L and U are then L and U of the caller's numbering with rows and columns relabelled (README.md,
+/// "Relabelling is exact").
 struct ordered_graph {
   index_t n = 0;
   std::vector<index_t> parent;  ///< etree of A + A^T; -1: root

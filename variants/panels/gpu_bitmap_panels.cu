@@ -1,77 +1,79 @@
-// gpu_bitmap_panels: cpu_bitmap_panels on the device. Symbolic LU by elimination over panels of the
-// elimination tree of A + A^T, every panel a list of positions with two bit masks each. Everything
-// behind the prepared CSR runs on the device, but for the postorder of an input that has none;
-// exact for every input order.
+// gpu_bitmap_panels: symbolic LU by elimination over panels of the elimination tree of A + A^T,
+// every panel a list of positions with two bit masks each, on one GPU. Everything behind the
+// prepared CSR runs on the device, except the postorder of an input that has none; exact for every
+// input order.
 //
-// The rule, the two reductions (symmetric pruning, and its counterpart inside a panel), the
-// relabelling and their proofs are in cpu_bitmap_panels.cpp and the files that it names. Panels are
-// cut by another rule, which looks at neighbourhoods instead of sweeping over the vertices:
-// cut_scan in variants/panels/gpu_structure.cu. Invariant: at most panel_width consecutive
-// vertices, whose parents outside are one vertex q(J), the parent of the last, or none.
+// Source: Rose & Tarjan 1978; Liu 1990; Eisenstat & Liu 1992. README.md has the algorithm, the
+// proofs and the terms; cpu_bitmap_panels.cpp is the same on host threads.
 //
-// Encoding (panel_view in variants/panels/gpu_panels.hpp). The boundary of a panel is held twice:
-// as words, (panel T, mask of its vertices in T), 16 bytes each with the place of the first; and as
-// positions, 24 bytes each: two masks, the vertex, its place in the parent panel. A vertex has 92
-// bytes beside, and what is wanted of its row; a panel has 36 for its next eight ancestors. The
-// result is the masks with the position lists; rows are read off on demand.
+// Invariant: a panel has at most panel_width consecutive vertices, whose parents outside are one
+// vertex q(J), the parent of the last, or none. The masks are as in cpu_bitmap_panels.cpp.
+//
+// Encoding (panel_view in gpu_panels.hpp). The boundary of a panel is held twice: as column blocks,
+// (panel T, mask of its vertices in T), 16 bytes each with the position of the first vertex; and as
+// positions, 24 bytes each: two masks, the vertex, its place in the parent panel. In addition, a
+// vertex has 92 bytes and what is wanted of its row, and a panel has 36 bytes for its next eight
+// ancestors. The result is the masks with the position lists; rows are read off on demand.
 //
 // Launches of a run, in order; [h]: the host waits for what a kernel notes in its memory. Fills are
 // not counted. 1 to 12 depend on nothing that is found: they are recorded when a matrix is prepared
-// and repeated by one call. Nearly all begin while the one before ends
+// and repeated by one call. Nearly every launch begins while the one before it ends
 // (simt::after_earlier_launches).
 //   1  leftmost         a lane per entry of A: the least neighbour of every vertex
-//   2  minima           of groups of 32, and of groups of these, and so on
+//   2  minima           of groups of 32, of groups of these, and so on
 //   3  nearest parents  a thread per vertex: the forest that is the elimination tree if the
-//                       numbering is a postorder of it (proof in bitmap_panels_structure.cu)
+//                       numbering is a postorder of it
 //   4  subtree          a thread per vertex: its subtree, up to panel_width
 //   5-6 cut             reduce and scan: runs, panels, depths
 //   7  panel tree       children of panels, lists of siblings
 //   8  justify          a lane per entry of A: do all siblings have an edge from their parent?
-//   9  boundary         two launches: words of entries of A are gathered in shared memory, then in
-//                       a hash table; every word climbs the panel tree, four panels at a time,
-//                       adding its bits until it meets what another one added
-//   10 lengths          words and positions of each panel
-//   11-12 offsets       reduce and scan [h: panels, words, positions, three flags]
-//   13 collect          words of each panel side by side
-//   14 sort             rank sort, the position where each word begins; the next eight panels above
-//   15 positions        lists, places in the parent's, empty masks
+//   9  boundary         two launches: column blocks of entries of A are gathered in shared memory,
+//                       then in a hash table; every column block climbs the panel tree, four panels
+//                       at a time, adding its bits until it meets what another one added
+//   10 lengths          column blocks and positions of each panel
+//   11-12 offsets       reduce and scan [h: panels, column blocks, positions, three flags]
+//   13 collect          column blocks of each panel side by side
+//   14 sort             rank sort, the position where each column block begins; the next eight
+//                       panels above each panel
+//   15 positions        lists, places in the parent's list, empty masks
 //   16 scatter          bits of A
 //   17 warp panels      elimination, from the leaves up to the first panel of > warp_positions;
-//                       or, with few panels, none
-//   18 block panels     elimination of the rest, but for panels of > cluster_positions if there are
+//                       with few panels, none
+//   18 block panels     elimination of the rest, except panels of > cluster_positions if there are
 //                       to be clusters: then a launch for these
 //   19 counts           and digests
-//   20 supernodes       if wanted: a thread per row gathers its L inside the chunk, one then walks
-//                       over them
-//   21- sorted rows     if wanted: where rows begin, reduce and scan [h: sizes]; words listed and
-//                       sorted by target, a row of L reads the list of its panel; rows of U from
-//                       tiles of positions, by other blocks of the same launch. Where they do not
-//                       fit, or vertices were relabelled, batches of rows by way of bitmaps
-//                       instead.
+//   20 supernodes       if wanted: a thread per row gathers its L inside the chunk, one thread then
+//                       walks over the rows
+//   21- sorted rows     if wanted: where rows begin, reduce and scan [h: sizes]; column blocks are
+//                       listed and sorted by target, a row of L reads the list of its panel; rows
+//                       of U come from tiles of positions, by other blocks of the same launch.
+//                       Where they do not fit, or vertices were relabelled, batches of rows by way
+//                       of bitmaps instead.
 // Where 8 says no, edges are spliced into the elimination tree without locks, the host computes a
-// postorder of it, and 4 to 12 but for 8 run again on labels. Where the table of 9 is too small, 9
+// postorder of it, and 4 to 12 except 8 run again on labels. Where the table of 9 is too small, 9
 // to 12 run again with four times the places.
 //
-// Critical path: 16 launches with little work each, what the host needs to allocate; in 9 a quarter
-// of the height of the panel tree in steps of two dependent accesses. In 17-18, for each panel on
-// the longest path: the diagonal block, 63 dependent steps of one shuffle in registers, between two
-// transpositions; its routes, the closure of one word by each warp and the transposition of what
-// its targets take; ceil(boundary / (4 threads)) sweeps, each of which closes four positions of a
-// thread and passes them on to the targets of the first words; for targets behind those, further
-// rounds of routes and sweeps; barriers and one increment beside. Where the panel above has no
-// other child, two warps close its diagonal block and one reads what is known of it during the
-// sweep. One or two targets per panel are usual; where structural symmetry is low there are many.
+// Critical path: 16 launches with little work each, and what the host needs to allocate; in 9 a
+// quarter of the height of the panel tree in steps of two dependent accesses. In 17-18, for each
+// panel on the longest path: the diagonal block, 63 dependent steps of one shuffle in registers,
+// between two transpositions; its routes, that is, the closure of one column block by each warp and
+// the transposition of what its targets take; ceil(boundary / (4 threads)) steps of the sweep, in
+// each of which a thread factors four positions and updates the targets of the first round by them;
+// update rounds of routes and sweeps for the targets behind these; in addition, barriers and one
+// increment. Where the panel above has no other child, two warps factor its diagonal block and one
+// reads its head during the sweep. One or two targets per panel are usual; where structural
+// symmetry is low there are many.
 //
-// Choice: rows are searched for as in gpu_fill2_bitparallel, whose memory does not depend on the
+// Fall back: rows are searched for as in gpu_fill2_bitparallel, whose memory does not depend on the
 // fill, where memory_budget_mb does not admit the positions (known before any is written), and
-// where the work of the rounds behind the first, counted as they are made, passes that of the
-// search, |V| nnz(A) times a constant: never where the pattern is symmetric, and then about twice
-// the time of the search.
+// where the work of the update rounds, counted as they are made, passes that of the search, |V|
+// nnz(A) times a constant: never where the pattern is symmetric, and then about twice the time of
+// the search.
 //
-// Cost with P positions, W words: O(nnz) for 1; O(W + nnz) atomics in 9; sum of squares of words
-// per panel in 14; in 17-18 a closure of two words per position and about one OR of two words per
-// position for the pushes. Memory: 24 P + 16 W bytes; while it is built 16 W or twice to eight
-// times as much for the table.
+// Cost with P positions, W column blocks: O(nnz) for 1; O(W + nnz) atomics in 9; the sum over
+// panels of the squares of their column blocks in 14; in 17-18 a closure of two words per position
+// and about one OR of two words per position for the updates. Memory: 24 P + 16 W bytes; while it
+// is built 16 W or twice to eight times as much for the table.
 
 #include "variants/panels/gpu_panels.hpp"
 
@@ -91,8 +93,8 @@ constexpr int threads = 256;
 constexpr int threads = 64;
 #endif
 
-/// Row counts, and digests if not null. A block per panel, a warp per 64 positions: transposed, the
-/// masks of U are a word per row of the panel.
+/// Counts rows, and sums up their digests if that array is not null. A block takes a panel, a warp
+/// 64 positions at a time: transposed, the masks of U are a word per row of the panel.
 GSOFA_KERNEL void count_kernel(panel_view p, std::uint32_t* l_counts, std::uint32_t* u_counts,
                                unsigned long long* digests) {
   simt::after_earlier_launches();
@@ -144,7 +146,7 @@ GSOFA_KERNEL void count_kernel(panel_view p, std::uint32_t* l_counts, std::uint3
       if (row >= w) continue;
       const index_t source = p.caller(begin + row);
       if (warp == 0) {
-        // Its own column.
+        // The diagonal.
         ++u[half];
         if (digests != nullptr) digest[half] += entry_hash(source, source);
       }
@@ -154,7 +156,7 @@ GSOFA_KERNEL void count_kernel(panel_view p, std::uint32_t* l_counts, std::uint3
   }
 }
 
-/// All rows, read off the masks.
+/// All rows as bits, read off the masks.
 struct panel_rows {
   panel_view p;
   index_t n;
@@ -176,9 +178,9 @@ struct panel_rows {
 
 constexpr index_t supernode_rows = 128;  // of a chunk at most, and threads
 
-/// T3 supernodes of chunks of up to supernode_rows rows, a block for each: a thread gathers what
-/// its row of L has in the columns of the chunk, panel by panel; one thread then walks over the
-/// rows. Not for relabelled panels.
+/// Finds T3 supernodes of chunks of up to supernode_rows rows, a block for each chunk. A thread
+/// gathers the entries of its row of L in the columns of the chunk, panel by panel; one thread then
+/// walks over the rows. Not for relabelled panels.
 GSOFA_KERNEL void panel_supernodes_kernel(panel_view p, const std::uint32_t* u_counts,
                                           index_t chunk, unsigned char* is_start) {
   simt::after_earlier_launches();
@@ -269,7 +271,7 @@ class bitmap_panels final : public variant {
     structure_.prepare(a.n_rows, budget_);
     elimination_settings elimination = tuning_.elimination;
     elimination.blocks_per_cluster = static_cast<int>(o.integer("blocks_per_cluster"));
-    if (tuning_.search) elimination.most_later_work = work_of_search();
+    if (tuning_.search) elimination.most_update_work = work_of_search();
     elimination_.prepare(a.n_rows, elimination, budget_);
     exec.predicted_bytes["vertex_arrays"] = budget_.used() - matrix_bytes();
     // Recording launches repays from the second run on.
@@ -296,7 +298,7 @@ class bitmap_panels final : public variant {
     phases_.mark(exec, phase_id::supernode);
     if (!settings_.wants.has(want::pattern)) find_supernodes(panels);
     phases_.finish(exec);
-    if (elimination_.gave_up()) {
+    if (elimination_.fell_back()) {
       structure_.drop();
       search(exec);
       exec.derived["gave_up"] = 1;
@@ -313,7 +315,7 @@ class bitmap_panels final : public variant {
     elimination_.report(panels, exec);
     exec.derived["panels"] = panels.panels;
     exec.derived["positions"] = structure_.positions();
-    exec.derived["words"] = structure_.words();
+    exec.derived["words"] = structure_.column_blocks();
     exec.derived["longest_panel"] = structure_.longest();
     exec.derived["relabelled"] = structure_.relabelled() ? 1 : 0;
     exec.device_peak_bytes = budget_.peak();
@@ -325,18 +327,18 @@ class bitmap_panels final : public variant {
   }
 
  private:
-  // Gives back what a run has taken.
+  // Gives back the memory that a run has taken.
   void clear() {
     searched_ = nullptr;
     bits_ = {};
     expansion_.release();
     structure_.release();
   }
-  // The work of a search of all rows in the units of most_later_work: a unit takes about as long as
-  // 105,000 pairs of a row and an entry of A (measured on small inputs in their natural order), and
-  // a search has some work that does not depend on either. Where the elimination propagates updates
-  // from panel to panel for longer than that, which no symmetric pattern makes it do, rows are
-  // searched: at most twice the time of the search.
+  // The work of a search of all rows in the units of most_update_work: a unit takes about as long
+  // as 105,000 pairs of a row and an entry of A (measured on small inputs in their natural order),
+  // and a search has some work that does not depend on either. Where the elimination propagates
+  // updates from panel to panel for longer than that, which no symmetric pattern makes it do, rows
+  // are searched: at most twice the time of the search.
   [[nodiscard]] std::int64_t work_of_search() const {
     constexpr double pairs_per_unit = 105e3;
     const double pairs = static_cast<double>(a_.n_rows) * static_cast<double>(a_.nnz());
@@ -366,12 +368,12 @@ class bitmap_panels final : public variant {
                        rows_.supernode_starts());
   }
 
-  // Sorted rows, all at once; false where they do not fit or are numbered otherwise.
+  // Finds all sorted rows at once; false where they do not fit or vertices were relabelled.
   bool expand(const panel_view& panels, execution& exec) {
     if (structure_.relabelled()) return false;
     {
       const phase timed(exec, phase_id::expand);
-      if (!expansion_.run(panels, rows_.l_counts(), rows_.u_counts(), structure_.words(),
+      if (!expansion_.run(panels, rows_.l_counts(), rows_.u_counts(), structure_.column_blocks(),
                           budget_)) {
         return false;
       }
@@ -383,7 +385,7 @@ class bitmap_panels final : public variant {
     return true;
   }
 
-  // Sorted rows by way of bitmaps, as many at a time as the budget holds.
+  // Finds sorted rows by way of bitmaps, as many at a time as the budget holds.
   void rows_by_bitmaps(const panel_view& panels, execution& exec) {
     const index_t n = a_.n_rows;
     const offset_t fit = (budget_.limit() - budget_.used()) / row_bytes();
@@ -405,7 +407,7 @@ class bitmap_panels final : public variant {
     }
   }
 
-  // chol(A + A^T) does not fit: rows of L+U by search, whose memory does not depend on it.
+  // Falls back to a search of the rows of L+U, whose memory does not depend on chol(A + A^T).
   void search(execution& exec) {
     const variant_info& by_rows = find_variant("gpu_fill2_bitparallel");
     const auto& specs = by_rows.options;

@@ -1,55 +1,62 @@
-// Elimination over panels: closes each panel once all below it have been pushed, then pushes it.
+// Elimination over panels: a worker factors each panel once all panels below it have updated it,
+// and then updates the panel's ancestors. README.md has the algorithm and its proofs.
 //
-// The rule and the two reductions are those of cpu_bitmap_panels.cpp, where they are proved.
-//
-// Schedule. Every panel counts its finished children. A worker (a warp, or a block) takes leaves
-// by ticket; who finishes the last child of a panel goes on with that panel, others take the next
-// leaf. No worker ever waits for another outside a barrier of its own threads: any worker that
-// runs makes progress, whatever the others do, and whether or not they are resident.
+// Schedule. Every panel counts its finished children. A worker (a warp, a block, or a cluster of
+// blocks) takes leaves by ticket; the worker that finishes the last child of a panel goes on with
+// that panel, the others take the next leaf. No worker ever waits for another outside a barrier of
+// its own threads: any worker that runs makes progress, whatever the others do, and whether or not
+// they are resident.
 //
 // Three launches. In the first the workers are warps, and a panel of more than `warp_positions`
 // positions whose children are all done is put on a list instead. In the second they are blocks;
 // the tickets are the places of that list, and a panel of more than `cluster_positions` is put on
-// another list. In the third they are clusters of blocks. Every panel not done in one has one of
-// its list in its subtree, itself perhaps: if all its children are done, the worker that finished
-// the last of them (or drew its ticket) put it there; otherwise a child is not done, and so on
-// down.
+// another list. In the third they are clusters of blocks. Every panel that a launch leaves has a
+// panel of the launch's list in its subtree, perhaps itself: if all its children are done, the
+// worker that finished the last of them (or drew its ticket) has put it on the list; otherwise a
+// child is not done, and the same holds of the child.
 //
 // Memory order. Masks of a panel P are written by atomic ORs of workers of panels below P, then by
-// plain loads and stores of P's worker. Let W be a worker that has pushed C, any panel below P.
-//  * The ORs of W's threads happen before the barrier that ends close_and_push(), and this before
-//    the increment of C's parent's counter by W's thread 0, which is a release (device scope; the
-//    barrier orders its own threads at block scope, and causality order is transitive).
-//  * Increments of one counter are read-modify-writes: they form one release sequence. Who
-//    completes the count is last and acquires from all before. The same thread then passes a
-//    barrier with the other threads of its worker, and only behind it they load masks. By
+// plain loads and stores of P's worker. Let W be a worker that has updated the ancestors of C, any
+// panel below P.
+//  * The ORs of W's threads happen before the barrier that ends factor_and_update(), and this
+//    barrier before the increment of the counter of C's parent by W's leader, which is a release
+//    (device scope; the barrier orders its own threads at block scope, and causality order is
+//    transitive).
+//  * Increments of one counter are read-modify-writes: they form one release sequence. The thread
+//    that completes the count is the last and acquires from all before it. The same thread then
+//    passes a barrier with the other threads of its worker, and only behind it they load masks. By
 //    induction along the tree, this includes what all panels below the children did.
 //  * A panel with one child needs no counter: what panels below the child did happens before the
-//    child's masks were read, and what was done for the child is by threads of the same worker,
-//    before a barrier of theirs.
-//  * Where all panels on the way up to a target have one child each, no other worker pushes to it:
-//    what is below has been done. Plain loads and stores serve then.
+//    child's masks were read, and what was done for the child was done by threads of the same
+//    worker, before a barrier of theirs.
+//  * Where all panels on the way up to a target have one child each, no other worker updates the
+//    target: all panels below have been done. Plain loads and stores serve then.
 //  * ORs among workers race only with each other: relaxed is enough, since OR commutes and no bit
 //    is read before the count of its panel is complete.
-//  * Where the panel P above J has one child, two warps close the diagonal block of P while the
-//    others sweep J. They read the masks of P's own vertices: all pushes to them but J's are of
-//    panels below J and happened before J's masks were read; what J adds they compute themselves,
-//    from the closed masks of the first word, which are in shared memory behind a barrier. The
-//    sweep leaves these masks out; they are written behind the barrier that ends J, from the block.
-//  * A round closes the masks of its words for itself. In a cluster, blocks read these masks while
-//    others may be through with their routes: a barrier of the cluster stands between these reads
-//    and the first store of a sweep.
-//  * Giving up: the work of later rounds is added up by relaxed atomics. A worker that sees too
-//    many leaves, at a barrier with all its threads; nobody waits for it. Masks are not read then.
-// What is said of barriers holds of a cluster with its own, which releases and acquires at the
-// scope of the cluster: causality order is transitive over scopes. The list of a launch is read in
-// the next: ordered by the end of the grid.
+//  * Where the panel P above J has one child, two warps factor the diagonal block of P while the
+//    others sweep J. They read the masks of P's own vertices: all updates of these but J's come
+//    from panels below J and happened before J's masks were read; what J adds they compute
+//    themselves, from the factored masks of the first column block, which are in shared memory
+//    behind a barrier. The sweep leaves these masks out; they are written behind the barrier that
+//    ends J, from the diagonal block.
+//  * The first round factors the masks of its column blocks for itself. In a cluster, blocks read
+//    these masks while others may be through with their routes: a barrier of the cluster stands
+//    between these reads and the first store of a sweep.
+//  * Falling back: the work of update rounds is added up by relaxed atomics. A worker that finds
+//    the sum too large stops, at a barrier with all its threads; no other worker waits for it.
+//    Masks are not read then.
+// What is said of barriers holds of a cluster with its own barrier, which releases and acquires at
+// the scope of the cluster: causality order is transitive over scopes. The list of a launch is read
+// in the next launch: the end of the grid orders the two.
 
 #include "variants/device/simt.hpp"
 
 #if defined(GSOFA_GPU)
 
 #include <algorithm>
+#include <map>
+#include <string>
+#include <vector>
 
 #include "variants/panels/gpu_panels.hpp"
 #include "variants/support/counting.hpp"
@@ -58,13 +65,12 @@ namespace gsofa::gpu {
 
 namespace {
 
-/// What the targets of one target panel take of the rows of U (or columns of L) of the panel at
-/// hand.
+/// Which rows of U (or columns of L) of the current panel the targets of one target panel take.
 struct route {
-  mask_t targets[mask_bits];  ///< [r]: the targets that take r; valid once r is active
-  mask_t active;              ///< r with targets
-  mask_t all;                 ///< targets that take any r
-  mask_t several;             ///< targets that take more than one
+  mask_t targets[mask_bits];  ///< [r]: the targets that take row r; valid if r is active
+  mask_t active;              ///< rows with targets
+  mask_t all;                 ///< targets that take any row
+  mask_t several;             ///< targets that take more than one row
 };
 
 /// The routes to one target panel; shared memory, one per warp.
@@ -75,33 +81,34 @@ struct alignas(16) target_routes {
   offset_t first;    ///< the target's first position in the masks
   index_t panel;     ///< the target
   index_t vertices;  ///< its first vertex
-  index_t begin;     ///< positions of the panel at hand that are vertices of the target
+  index_t begin;     ///< positions of the current panel that are vertices of the target
   index_t end;
-  index_t steps;  ///< the target's place on the way up from the panel at hand, from 1; 0: far
-  bool alone;     ///< no other worker pushes to the target now
+  index_t steps;   ///< of the target on the way up from the current panel, from 1; 0: far away
+  bool exclusive;  ///< no other worker updates the target now
 };
 
-/// Vertices that vertices of a panel reach inside it; closed.
+/// The vertices that each vertex of a panel reaches inside it; transitively closed.
 struct reach {
   mask_t from[mask_bits];  ///< [k]: those > k that k reaches
   mask_t to[mask_bits];    ///< [k]: those < k that reach k
-  bool is_chain;           ///< every vertex reaches all behind it
+  bool is_chain;           ///< every vertex reaches all vertices behind it
 };
 
 /// Where a panel lies.
 struct panel_place {
-  offset_t first;       ///< position
-  offset_t word_begin;  ///< its words
-  offset_t word_end;
+  offset_t first;               ///< position
+  offset_t column_block_begin;  ///< its column blocks
+  offset_t column_block_end;
   index_t width;
   index_t length;
 };
 
 GSOFA_DEVICE panel_place place_of(const panel_view& p, index_t j) {
-  return {p.position_begin[j], p.word_begin[j], p.word_begin[j + 1], p.width(j), p.length(j)};
+  return {p.position_begin[j], p.column_block_begin[j], p.column_block_begin[j + 1], p.width(j),
+          p.length(j)};
 }
 
-/// A closed diagonal block.
+/// A factored diagonal block.
 struct diagonal_block {
   mask_t rows[mask_bits];  ///< [r]: columns of row r
   mask_t cols[mask_bits];  ///< its transpose
@@ -109,7 +116,7 @@ struct diagonal_block {
   reach u;                 ///< by edges k -> i with U(k, i) != 0
 };
 
-/// The panel above the one at hand.
+/// The parent of the current panel.
 struct next_panel {
   index_t panel;  ///< -1: none
   std::uint32_t children;
@@ -121,67 +128,67 @@ constexpr int most_warps = 16;     // of a block of the second
 constexpr int half_warps = 8;      // where all panels are short
 constexpr index_t short_positions = 512;
 
-/// Where a word of a panel lies and whom it concerns.
-struct word_head {
+/// Where a column block of a panel lies, and its target panel.
+struct column_block_head {
   mask_t members;
-  index_t panel;  ///< the target; -1: there is no such word
-  index_t begin;  ///< position of the lowest
+  index_t panel;  ///< the target panel; -1: there is no such column block
+  index_t begin;  ///< position of the lowest member
 };
 
-/// What is known of a panel before its masks are.
+/// What a worker knows of a panel before it knows the masks.
 struct panel_head {
   offset_t above_begin[most_steps];  ///< [s]: where positions of the panel s + 1 steps above begin
-  index_t alone_steps;               ///< so many of these have one child each
+  index_t single_child_steps;        ///< how many of these, from the first on, have one child
   next_panel next;
-  word_head words[most_warps];  ///< the first ones
+  column_block_head column_blocks[most_warps];  ///< the first ones
 };
 
 /// Shared memory of a worker, before the routes of its warps. Of two of a kind one belongs to the
-/// panel at hand, the other to the one before or after.
+/// current panel, the other to the panel before or after it.
 struct worker_state {
   diagonal_block block[2];
   panel_head head[2];
-  mask_pair first_word[mask_bits];  ///< closed masks of the vertices of the panel above
-  mask_t any_upper;                 ///< k with an entry of U(k, :) in the boundary
-  mask_t any_lower;                 ///< k with an entry of L(:, k) in the boundary
-  index_t panel;                    ///< the worker's next; -1: none
-  bool gives_up;                    ///< later rounds have cost too much
+  mask_pair first_column_block[mask_bits];  ///< factored masks of the vertices of the panel above
+  mask_t any_upper;                         ///< k with an entry of U(k, :) in the boundary
+  mask_t any_lower;                         ///< k with an entry of L(:, k) in the boundary
+  index_t panel;                            ///< the worker's next panel; -1: none
+  bool falls_back;                          ///< update rounds have cost too much
 
   GSOFA_DEVICE target_routes* routes() { return reinterpret_cast<target_routes*>(this + 1); }
 };
 
-/// Shared memory of a worker of so many warps.
+/// Bytes of shared memory of a worker of `warps` warps.
 constexpr std::size_t state_bytes(int warps) {
   return sizeof(worker_state) + static_cast<std::size_t>(warps) * sizeof(target_routes);
 }
 
 enum elimination_counter : int {
-  count_block_panels,    ///< panels eliminated by a block
-  count_rounds,          ///< rounds of one target panel per warp
-  count_pushes,          ///< (panel, target panel) pairs
-  count_push_positions,  ///< positions read by pushes
+  count_block_panels,      ///< panels eliminated by a block
+  count_rounds,            ///< rounds of one target panel per warp
+  count_updates,           ///< (panel, target panel) pairs
+  count_update_positions,  ///< positions read by updates
   elimination_counters
 };
 
-/// What the counting build notes of every panel.
+/// The points of time that the counting build notes of every panel.
 enum panel_stamp : int {
   stamp_begin,     ///< device time
   stamp_end,       ///< device time
-  stamp_start,     ///< cycles: taken up
-  stamp_diagonal,  ///< diagonal block closed
-  stamp_routed,    ///< routes of the first targets known
-  stamp_closed,    ///< all closed, and pushed to them
-  stamp_pushed,    ///< pushed to the others
-  stamp_handed,    ///< parent told
+  stamp_start,     ///< cycles: the panel is taken up
+  stamp_diagonal,  ///< the diagonal block is factored
+  stamp_routed,    ///< the routes of the first round are known
+  stamp_factored,  ///< all positions are factored and have updated the targets of the first round
+  stamp_updated,   ///< the other targets are updated
+  stamp_handed,    ///< the parent has been notified
   panel_stamps
 };
 
-/// What the blocks of a cluster have in common beside the masks; in device memory.
+/// What the blocks of a cluster share in addition to the masks; in device memory.
 struct cluster_state {
-  mask_t any_upper[2];  ///< as in worker_state, of the panel at hand and of the one before or after
+  mask_t any_upper[2];  ///< as in worker_state, of the current panel and of the one before or after
   mask_t any_lower[2];
-  index_t panel;           ///< the cluster's next; -1: none
-  std::uint32_t gives_up;  ///< as in worker_state
+  index_t panel;             ///< the cluster's next panel; -1: none
+  std::uint32_t falls_back;  ///< as in worker_state
 };
 
 struct elimination_view {
@@ -190,19 +197,24 @@ struct elimination_view {
   std::uint32_t* finished;
   std::uint32_t* ticket;
   const index_t* from;              ///< panels to begin with; the first launch looks for leaves
-  const std::uint32_t* from_count;  ///< how many
+  const std::uint32_t* from_count;  ///< number of these
   index_t* list;                    ///< panels of more positions, for the next launch
   std::uint32_t* list_count;
-  index_t most;  ///< positions of a panel that this launch eliminates
-  unsigned long long* later_work;
-  unsigned long long most_later_work;
-  std::uint32_t* gave_up;  ///< memory of the host: set to 1 where that is passed
+  index_t most;  ///< most positions of a panel that this launch eliminates
+  unsigned long long* update_work;
+  unsigned long long most_update_work;
+  std::uint32_t* fell_back;  ///< memory of the host: set to 1 where the work passes that
   cluster_state* clusters;
   unsigned long long* counters;  // counting build, by elimination_counter
   unsigned long long* stamps;    // counting build: panel_stamps for each panel
 };
 
-/// Notes when the worker whose thread of rank 0 this is came to a point of panel j.
+/// The state of this block's cluster.
+GSOFA_DEVICE cluster_state& state_of_cluster(const elimination_view& e) {
+  return e.clusters[simt::block_index() / simt::cluster_size()];
+}
+
+/// Notes the time at which a worker comes to a point of panel j; `first`: this is its thread 0.
 GSOFA_DEVICE void note([[maybe_unused]] unsigned long long* stamps, [[maybe_unused]] index_t j,
                        [[maybe_unused]] panel_stamp point, [[maybe_unused]] bool first) {
   if constexpr (detail::counting) {
@@ -215,13 +227,13 @@ GSOFA_DEVICE void note([[maybe_unused]] unsigned long long* stamps, [[maybe_unus
 /// The threads that work on one panel.
 enum class tier { warp, block, cluster };
 
-/// Every block of a cluster closes the diagonal block and finds the routes for itself, in its own
-/// shared memory; positions are shared out.
+/// A worker of one tier. Every block of a cluster factors the diagonal block and finds the routes
+/// for itself, in its own shared memory; the positions of a panel are divided among the blocks.
 template <tier Tier>
 struct worker {
   static constexpr bool is_warp = Tier == tier::warp;
   static constexpr bool is_cluster = Tier == tier::cluster;
-  /// Of the threads with one shared memory.
+  /// Rank and number of the threads with one shared memory.
   static GSOFA_DEVICE index_t rank() {
     return static_cast<index_t>(is_warp ? lane_index() : simt::thread_index());
   }
@@ -235,7 +247,7 @@ struct worker {
       simt::sync_block();
     }
   }
-  /// Of all threads.
+  /// Rank and number of all threads of the worker.
   static GSOFA_DEVICE index_t wide_rank() {
     if constexpr (is_cluster) {
       return static_cast<index_t>(simt::cluster_rank() * simt::block_size() + simt::thread_index());
@@ -255,9 +267,9 @@ struct worker {
       sync();
     }
   }
-  /// Positions that a thread works on at a time, so that their loads overlap.
+  /// Positions that a thread works on at a time: their loads overlap.
   static constexpr int unroll = is_warp ? 2 : 4;
-  /// Warps with one shared memory, and this thread's.
+  /// Number of warps with one shared memory, and this thread's warp.
   static GSOFA_DEVICE unsigned warps() { return is_warp ? 1 : simt::block_size() / 32; }
   static GSOFA_DEVICE unsigned warp() { return is_warp ? 0 : simt::thread_index() / 32; }
 };
@@ -337,19 +349,20 @@ GSOFA_DEVICE void eliminate_blocks(row_pair (&rows)[Count], row_pair (&to)[Count
   }
 }
 
-/// What vertices z, in lanes z and z - 32, have of the diagonal block.
-struct diagonal_masks {
+/// Masks of the vertices of one panel as a warp holds them: lane l has those of vertices l and
+/// l + 32, zero where there is none.
+struct lane_masks {
   mask_pair low, high;
 };
 
 /// All vertices of a panel of width w.
 GSOFA_DEVICE mask_t all_of(index_t w) { return w < mask_bits ? below(w) : ~mask_t{0}; }
 
-/// Closes the diagonal block of a panel of width w by one warp: Count = 1: rows and l, or, if
-/// asked, cols and u; 2: all. Needs a barrier behind it.
+/// Factors the diagonal block of a panel of width w by one warp. Count = 1: sets rows and l, or,
+/// with `of_columns`, cols and u; Count = 2: sets all four. The caller passes a barrier behind it.
 template <int Count>
-GSOFA_DEVICE void close_diagonal(const diagonal_masks& m, index_t w, diagonal_block& closed,
-                                 bool of_columns) {
+GSOFA_DEVICE void factor_block(const lane_masks& m, index_t w, diagonal_block& factored,
+                               bool of_columns) {
   const auto lane = static_cast<index_t>(lane_index());
   const row_pair upper{m.low.upper, m.high.upper};  // of column z, the rows above the diagonal
   const row_pair lower{m.low.lower, m.high.lower};  // of row z, the columns left of it
@@ -369,8 +382,8 @@ GSOFA_DEVICE void close_diagonal(const diagonal_masks& m, index_t w, diagonal_bl
   const mask_t all = all_of(w);
   GSOFA_UNROLL for (int q = 0; q < Count; ++q) {
     const bool columns = of_columns || q > 0;
-    mask_t* const out = columns ? closed.cols : closed.rows;
-    reach& r = columns ? closed.u : closed.l;
+    mask_t* const out = columns ? factored.cols : factored.rows;
+    reach& r = columns ? factored.u : factored.l;
     out[lane] = block[q].low;
     out[lane + 32] = block[q].high;
     r.to[lane] = to[q].low;
@@ -384,10 +397,10 @@ GSOFA_DEVICE void close_diagonal(const diagonal_masks& m, index_t w, diagonal_bl
   }
 }
 
-/// close_diagonal<1>, of which a kernel has one copy.
-GSOFA_SHARED_CODE void close_diagonal_side(diagonal_masks m, index_t w, diagonal_block& closed,
-                                           bool of_columns) {
-  close_diagonal<1>(m, w, closed, of_columns);
+/// factor_block<1>, of which a kernel has one copy: its code is long.
+GSOFA_SHARED_CODE void factor_block_side(lane_masks m, index_t w, diagonal_block& factored,
+                                         bool of_columns) {
+  factor_block<1>(m, w, factored, of_columns);
 }
 
 /// The closure of a panel's masks under a reach.
@@ -426,9 +439,9 @@ struct closure {
   }
 };
 
-/// Closes m[q] by by[q], side by side.
+/// Replaces m[q] by its closure under by[q], for all q side by side.
 template <int Count>
-GSOFA_DEVICE void close_all(mask_t (&m)[Count], const closure* const (&by)[Count]) {
+GSOFA_DEVICE void apply_closures(mask_t (&m)[Count], const closure* const (&by)[Count]) {
   mask_t todo[Count];
   GSOFA_UNROLL for (int q = 0; q < Count; ++q) {
     todo[q] = by[q]->is_chain ? 0 : m[q];
@@ -448,7 +461,7 @@ GSOFA_DEVICE void close_all(mask_t (&m)[Count], const closure* const (&by)[Count
   }
 }
 
-/// Of each m[q] those members that reach no other member.
+/// Keeps of each m[q] the members that reach no other member.
 template <int Count>
 GSOFA_DEVICE void keep_last(mask_t (&m)[Count], const reach* const (&r)[Count]) {
   mask_t last[Count];
@@ -473,7 +486,7 @@ GSOFA_DEVICE mask_t or_over_warp(mask_t m) {
   return joined(simt::or_of_warp(low_half(m)), simt::or_of_warp(high_half(m)));
 }
 
-/// OR over the lanes before this one, of each of two words.
+/// The OR over the lanes before this one, of each of the two words.
 GSOFA_DEVICE row_pair or_of_lower_lanes(row_pair m) {
   for (unsigned step = 1; step < 32; step *= 2) {
     const row_pair before{simt::shuffle_up(m.low, step), simt::shuffle_up(m.high, step)};
@@ -483,7 +496,7 @@ GSOFA_DEVICE row_pair or_of_lower_lanes(row_pair m) {
   return lane_index() == 0 ? row_pair{0, 0} : before;
 }
 
-/// Union of the targets of the members of m.
+/// The union of the targets of the members of m.
 GSOFA_DEVICE mask_t targets_of(mask_t m, const route& r) {
   mask_t found = 0;
   for (std::uint32_t todo = low_half(m); todo != 0; todo &= todo - 1) {
@@ -495,9 +508,9 @@ GSOFA_DEVICE mask_t targets_of(mask_t m, const route& r) {
   return found;
 }
 
-/// Union of the targets of the active members of m. Nearly all targets take one source only: these
-/// are also all but those of the active that are no members, and the fewer of both are gone
-/// through.
+/// The union of the targets of the active members of m. Nearly all targets take one row only: those
+/// of the members are then all targets less those of the active rows that are no members. The loop
+/// goes through the fewer of both, members or others.
 GSOFA_DEVICE mask_t routed(mask_t m, const route& r) {
   const mask_t active = r.active;
   const mask_t members = m & active;
@@ -516,7 +529,7 @@ GSOFA_DEVICE mask_t routed(mask_t m, const route& r) {
   return found;
 }
 
-/// Sets both routes by one warp: lane l holds what targets l and l + 32 take.
+/// Sets both routes by one warp, of which lane l holds the rows that targets l and l + 32 take.
 GSOFA_DEVICE void set_routes(target_routes& out, const row_pair& upper, const row_pair& lower) {
   const unsigned lane = lane_index();
   const row_pair taken[] = {upper, lower};
@@ -542,23 +555,29 @@ GSOFA_DEVICE void set_routes(target_routes& out, const row_pair& upper, const ro
   }
 }
 
-/// One position of the panel at hand.
+/// One position of the current panel.
 struct position {
   mask_pair masks;
   index_t z;
   index_t vertex;
-  index_t place;  ///< in the panel one step above, then in those further up
+  index_t place;  ///< its position in the panel one step above, then in those further up
 };
 
-/// ORs into the masks of the active targets what some positions from `least` on have for them.
+/// Updates the active targets by some positions of the current panel: ORs into the masks of each
+/// target panel what the positions from `least` on have for it.
+///
+/// Before: the masks in `here` are factored, the routes of the active warps are in shared memory
+/// behind a barrier. After: the masks of the targets hold the updates, as seen by this thread;
+/// other workers see them behind the barrier that ends the panel and the release of its parent's
+/// counter.
 template <int unroll>
-GSOFA_DEVICE void push_positions(const panel_view& p, position (&here)[unroll], index_t least,
+GSOFA_DEVICE void update_targets(const panel_view& p, position (&here)[unroll], index_t least,
                                  index_t length, std::uint32_t active, worker_state& s,
                                  const panel_head& head) {
   index_t steps = 1;
   for (; active != 0; active &= active - 1) {
     const target_routes& routes = s.routes()[simt::lowest_bit(active)];
-    // Targets ascend: positions before the end of one are none of the later ones.
+    // Targets ascend: positions before the end of one do not matter to later ones.
     for (; steps < routes.steps; ++steps) {
       const offset_t base = head.above_begin[steps - 1];
       GSOFA_UNROLL for (int u = 0; u < unroll; ++u) {
@@ -586,7 +605,7 @@ GSOFA_DEVICE void push_positions(const panel_view& p, position (&here)[unroll], 
       }
       out[u] = p.masks + routes.first + to;
     }
-    if (routes.alone) {
+    if (routes.exclusive) {
       GSOFA_UNROLL for (int u = 0; u < unroll; ++u) {
         if ((add[u].upper | add[u].lower) != 0) old[u] = *out[u];
       }
@@ -596,7 +615,7 @@ GSOFA_DEVICE void push_positions(const panel_view& p, position (&here)[unroll], 
       }
       continue;
     }
-    // Bits are never cleared: what is there already need not be added.
+    // Bits are never cleared: bits that are there already need not be added.
     GSOFA_UNROLL for (int u = 0; u < unroll; ++u) {
       if ((add[u].upper | add[u].lower) == 0) continue;
       old[u] = {simt::load_shared_state(&out[u]->upper), simt::load_shared_state(&out[u]->lower)};
@@ -609,346 +628,555 @@ GSOFA_DEVICE void push_positions(const panel_view& p, position (&here)[unroll], 
   }
 }
 
-/// Word q of a panel.
-GSOFA_DEVICE word_head head_of_word(const panel_view& p, offset_t q, offset_t end) {
+/// Column block q of a panel whose column blocks end before `end`.
+GSOFA_DEVICE column_block_head head_of_column_block(const panel_view& p, offset_t q, offset_t end) {
   if (q >= end) return {0, -1, 0};
-  return {p.word_mask[q], p.word_panel[q], p.word_first[q]};
+  return {p.column_block_mask[q], p.column_block_panel[q], p.column_block_first[q]};
 }
 
-/// The head of panel j but for its words, by one warp.
+/// Reads the head of panel j without its column blocks, by one warp.
 GSOFA_DEVICE void read_head(const elimination_view& e, index_t j, panel_head& head) {
   const panel_view& p = e.p;
   if (lane_index() >= static_cast<unsigned>(most_steps)) return;
   const index_t above = p.above[offset_t{j} * most_steps + lane_index()];
   head.above_begin[lane_index()] = above < 0 ? -1 : p.position_begin[above];
   if (lane_index() > 0) return;
-  head.alone_steps = p.lone[j];
+  head.single_child_steps = p.single_child_steps[j];
   head.next.panel = above;
   if (above < 0) return;
   head.next.children = e.children[above];
   head.next.place = place_of(p, above);
 }
 
-/// The diagonal block of the panel above, by the last two warps, while the others sweep. That panel
-/// has one child, the one at hand: what its masks lack is what the vertices of the first word pass
-/// on to each other. Nobody writes these masks meanwhile: the sweep leaves them out, and where the
-/// block is used they are set to it.
-GSOFA_DEVICE void close_next_diagonal(const panel_view& p, const panel_place& next,
-                                      const target_routes& routes, bool takes, worker_state& s,
-                                      diagonal_block& closed, bool of_columns) {
-  diagonal_masks m{{0, 0}, {0, 0}};
+/// Factors the diagonal block of the panel above, by one of the last two warps, while the others
+/// sweep.
+///
+/// Before: that panel has one child, the current panel, whose first column block and routes are in
+/// shared memory behind a barrier. What the masks of its vertices lack is what these vertices
+/// receive from the current panel, which `takes` says they do. Nobody writes these masks
+/// meanwhile: the sweep leaves them out, and store_diagonal() sets them when the panel above is the
+/// current one. After: the block is complete; the barrier that ends the current panel orders it.
+GSOFA_DEVICE void factor_next_diagonal(const panel_view& p, const panel_place& next,
+                                       const target_routes& routes, bool takes, worker_state& s,
+                                       diagonal_block& factored, bool of_columns) {
+  lane_masks m{{0, 0}, {0, 0}};
   GSOFA_UNROLL for (int half = 0; half < 2; ++half) {
     const auto v = static_cast<index_t>(lane_index()) + half * 32;
     mask_pair& here = half == 0 ? m.low : m.high;
     if (v < next.width) here = p.masks[next.first + v];
     if (!takes) continue;
-    const mask_pair from = s.first_word[v];
+    const mask_pair from = s.first_column_block[v];
     here.upper |= routed(from.upper, routes.upper) & below(v);
     here.lower |= routed(from.lower, routes.lower) & below(v);
   }
-  close_diagonal_side(m, next.width, closed, of_columns);
+  factor_block_side(m, next.width, factored, of_columns);
 }
 
-// The work of later rounds: each by itself, and each target for the steps of its sweep, in the
-// ratio of their times in rounds of up56 and g7jac040sc.
+// The work of update rounds: one part for each round, one for each target and step of its sweep, in
+// the ratio of their times in rounds of up56 and g7jac040sc.
 constexpr unsigned long long work_of_round = 8;
 constexpr unsigned long long work_of_step = 3;
 
-/// Adds to what later rounds have cost, and tells whether it is too much; then also the host, which
-/// looks when the launches have ended.
-GSOFA_DEVICE bool spends(const elimination_view& e, unsigned long long work) {
-  const bool too_much = simt::atomic_add(e.later_work, work) + work > e.most_later_work;
-  if (too_much) simt::store_to_host(e.gave_up, 1);
+/// The work of an update round whose sweep passes over `positions` positions for the active
+/// targets.
+template <tier Tier>
+GSOFA_DEVICE unsigned long long work_of_update_round(index_t positions, std::uint32_t active) {
+  constexpr int unroll = worker<Tier>::unroll;
+  const index_t size = unroll * worker<Tier>::wide_size();
+  const index_t steps = (positions + size - 1) / size;
+  return work_of_round + work_of_step * static_cast<unsigned>(steps) * simt::population(active);
+}
+
+/// Adds to what update rounds have cost, and returns whether the sum is too large; if so, it also
+/// notifies the host, which looks when the launches have ended.
+GSOFA_DEVICE bool exceeds_update_work(const elimination_view& e, unsigned long long work) {
+  const bool too_much = simt::atomic_add(e.update_work, work) + work > e.most_update_work;
+  if (too_much) simt::store_to_host(e.fell_back, 1);
   return too_much;
 }
 
-/// What a worker is to do next.
+/// What a worker does next.
 struct outcome {
-  bool ready;     ///< go on with the panel above, whose diagonal block is closed
-  bool gives_up;  ///< nothing
+  bool ready;       ///< it goes on with the panel above, whose diagonal block is factored
+  bool falls_back;  ///< it stops: the update rounds of all panels have cost too much
 };
 
-/// Completes the masks of panel j and passes what it changes in its ancestors on to theirs. Ends
-/// with a barrier. `ready`: the diagonal block is closed.
-///
-/// In rounds of one target panel per warp, ascending: whether row k goes to a target depends on the
-/// targets before it only through `unpruned`. The first round closes the positions of its targets
-/// for itself, then every position is closed, stored and pushed at once; masks are read once. Later
-/// rounds, for what is not pruned by then, read closed masks.
+/// The panel that a worker factors, as one of its threads sees it.
+struct current_panel {
+  const elimination_view& e;
+  worker_state& s;
+  index_t j;
+  const panel_place& place;
+  unsigned side;  ///< which of the two of a kind in worker_state belong to this panel
+  bool ready;     ///< diagonal block and head were computed during the sweep of the panel before
+  diagonal_block& block;
+  panel_head& head;
+  mask_pair* masks;   ///< of position 0
+  index_t wide_rank;  ///< of this thread among all threads of the worker
+  bool leads;         ///< that rank is 0
+};
+
 template <tier Tier>
-GSOFA_DEVICE outcome close_and_push(const elimination_view& e, index_t j, const panel_place& place,
-                                    worker_state& s, unsigned side, bool ready) {
+GSOFA_DEVICE current_panel current_panel_of(const elimination_view& e, index_t j,
+                                            const panel_place& place, worker_state& s,
+                                            unsigned side, bool ready) {
+  const index_t rank = worker<Tier>::wide_rank();
+  return {
+      e,    s,        j, place, side, ready, s.block[side], s.head[side], e.p.masks + place.first,
+      rank, rank == 0};
+}
+
+/// Whether this thread's warp factors diagonal blocks. The last two warps of a worker do: they
+/// seldom have a column block.
+template <tier Tier>
+GSOFA_DEVICE bool has_diagonal() {
+  return worker<Tier>::warp() + 2 >= worker<Tier>::warps();
+}
+
+/// Loads the masks of one column block by one warp, and notes in `mine` where the target panel
+/// lies.
+///
+/// Before: no thread writes these masks. After: each lane holds two masks, zero where the vertex is
+/// not in the boundary; lane 0 has written `mine`, which the barriers of route_updates() order.
+GSOFA_DEVICE lane_masks load_targets(const current_panel& c, const column_block_head& block,
+                                     target_routes& mine) {
+  lane_masks m{{0, 0}, {0, 0}};
+  if (block.panel < 0) return m;
+  const panel_view& p = c.e.p;
+  const unsigned lane = lane_index();
+  const std::uint32_t before = low_half(block.members);
+  const std::uint32_t behind = high_half(block.members);
+  const std::uint32_t here = 1U << lane;
+  if ((before & here) != 0) {
+    m.low = c.masks[block.begin + static_cast<index_t>(simt::population(before & lower_lanes()))];
+  }
+  if ((behind & here) != 0) {
+    m.high = c.masks[block.begin + static_cast<index_t>(simt::population(before) +
+                                                        simt::population(behind & lower_lanes()))];
+  }
+  if (lane == 0) {
+    mine.panel = block.panel;
+    mine.vertices = p.begin[block.panel];
+    mine.first = p.position_begin[block.panel];
+    mine.begin = block.begin;
+    mine.end = block.begin + static_cast<index_t>(simt::population(block.members));
+  }
+  return m;
+}
+
+/// What a warp holds of a panel before the panel is factored.
+struct panel_input {
+  lane_masks diagonal;  ///< of the panel's own vertices; in the warps of has_diagonal()
+  lane_masks targets;   ///< of the warp's column block of the first round
+};
+
+/// Reads what the first round needs and asks for the first positions of the sweep.
+///
+/// Before: all panels below have updated this one, and the last barrier that the worker passed
+/// orders their updates before these loads. After: nothing has been written but the places of the
+/// targets, and no barrier has been passed.
+template <tier Tier>
+GSOFA_DEVICE panel_input read_panel(const current_panel& c, target_routes& mine) {
   using team = worker<Tier>;
-  const panel_view& p = e.p;
-  constexpr int unroll = team::unroll;
-  const index_t wide_rank = team::wide_rank();
-  const bool leads = wide_rank == 0;
-  const index_t w = place.width;
-  const index_t length = place.length;
+  const panel_view& p = c.e.p;
+  const index_t w = c.place.width;
+  panel_input in{{{0, 0}, {0, 0}}, {}};
+  if (has_diagonal<Tier>() && !c.ready) {
+    const auto row = static_cast<index_t>(lane_index());
+    if (row < w) in.diagonal.low = c.masks[row];
+    if (row + 32 < w) in.diagonal.high = c.masks[row + 32];
+  }
+  in.targets =
+      load_targets(c,
+                   c.ready ? c.head.column_blocks[team::warp()]
+                           : head_of_column_block(p, c.place.column_block_begin + team::warp(),
+                                                  c.place.column_block_end),
+                   mine);
+  GSOFA_UNROLL for (int u = 0; u < team::unroll; ++u) {
+    const index_t z = w + c.wide_rank + u * team::wide_size();
+    if (z >= c.place.length) break;
+    simt::prefetch(c.masks + z);
+    simt::prefetch(p.columns + c.place.first + z);
+    simt::prefetch(p.in_parent + c.place.first + z);
+  }
+  return in;
+}
+
+/// Factors the diagonal block and reads the head, unless both are ready. Clears the sums that
+/// vertices_with_boundary() makes: those in shared memory for this panel, those of a cluster for
+/// the next one.
+///
+/// After: block and head of the panel are in shared memory, valid for all threads of the worker.
+/// Where the panel is not ready, a wide barrier ends this step: behind it all threads have read
+/// what they need of the panel's masks, and masks may be stored. Where the panel is ready, the
+/// barrier that ended the panel before has ordered block and head, and the first barrier of
+/// route_updates() is the one behind which boundary positions may be stored. The barriers of
+/// route_updates() order what is cleared before what is added, those of a cluster in the next
+/// panel.
+template <tier Tier>
+GSOFA_DEVICE void factor_diagonal(const current_panel& c, const lane_masks& diagonal) {
+  using team = worker<Tier>;
+  const index_t w = c.place.width;
+  const unsigned warp = team::warp();
+  const unsigned warps = team::warps();
+  if (c.ready) {
+    // The warps of prepare_next_panel() have done it.
+  } else if constexpr (team::is_warp) {
+    factor_block<2>(diagonal, w, c.block, false);
+  } else if (has_diagonal<Tier>()) {
+    if (warp + 1 == warps) factor_block_side(diagonal, w, c.block, true);
+    if (warp + 2 == warps || warps == 1) factor_block_side(diagonal, w, c.block, false);
+  }
+  if (warp == warps / 4) {
+    if (!c.ready) read_head(c.e, c.j, c.head);
+    if (lane_index() == 0) c.s.any_upper = c.s.any_lower = 0;
+  }
+  if constexpr (team::is_cluster) {
+    if (c.leads) {
+      cluster_state& shared = state_of_cluster(c.e);
+      shared.any_upper[c.side ^ 1U] = shared.any_lower[c.side ^ 1U] = 0;
+    }
+  }
+  if (!c.ready) team::sync_wide();
+}
+
+/// Writes the factored diagonal block to the masks of the panel's own vertices.
+///
+/// Before: the block is valid for all threads, and nobody reads these masks any more: the warps
+/// that needed them have passed a barrier since. After: the masks are those of L and U.
+template <tier Tier>
+GSOFA_DEVICE void store_diagonal(const current_panel& c) {
+  for (index_t k = c.wide_rank; k < c.place.width; k += worker<Tier>::wide_size()) {
+    c.masks[k] = {c.block.cols[k] & below(k), c.block.rows[k] & below(k)};
+  }
+}
+
+/// The vertices k of a panel of width w that the panel itself does not prune: no s in the panel has
+/// L(s, k) != 0 and U(k, s) != 0. Each warp computes all of them.
+GSOFA_DEVICE mask_t unpruned_inside(const diagonal_block& block, index_t w) {
+  const auto k = static_cast<index_t>(lane_index());
+  const unsigned low = simt::ballot((block.rows[k] & block.cols[k] & above(k)) != 0);
+  const unsigned high =
+      simt::ballot((block.rows[k + 32] & block.cols[k + 32] & above(k + 32)) != 0);
+  return ~joined(low, high) & all_of(w);
+}
+
+/// The closures that factor a panel's boundary.
+struct panel_closures {
+  closure by_l;  ///< of `upper` masks
+  closure by_u;  ///< of `lower` masks
+
+  GSOFA_DEVICE explicit panel_closures(const current_panel& c)
+      : by_l(c.block.l, all_of(c.place.width)), by_u(c.block.u, all_of(c.place.width)) {}
+};
+
+/// Factors the masks of a warp's column block of the first round for the warp itself.
+///
+/// After: `m` is factored. The masks in device memory are as they were; the sweep will factor and
+/// store the same positions. Warp 0 has left its masks in shared memory for factor_next_diagonal();
+/// the barriers of route_updates() order them.
+template <tier Tier>
+GSOFA_DEVICE void factor_targets(const current_panel& c, const panel_closures& by, lane_masks& m) {
+  mask_t masks[] = {m.low.upper, m.high.upper, m.low.lower, m.high.lower};
+  const closure* const closures[] = {&by.by_l, &by.by_l, &by.by_u, &by.by_u};
+  apply_closures(masks, closures);
+  m.low = {masks[0], masks[2]};
+  m.high = {masks[1], masks[3]};
+  if (!worker<Tier>::is_warp && worker<Tier>::warp() == 0) {
+    c.s.first_column_block[lane_index()] = m.low;
+    c.s.first_column_block[lane_index() + 32] = m.high;
+  }
+}
+
+/// Finds which rows of U and columns of L each target of a round takes, one target panel per warp,
+/// and removes from `unpruned` the vertices that these targets prune.
+///
+/// Before: `m` holds the factored masks of the warp's targets, zero where `has_targets` is false;
+/// `unpruned` holds the vertices that no target before this round prunes, the same in all warps.
+/// After: the barrier at the end makes the routes of all warps valid for all threads with the same
+/// shared memory. The first barrier orders `both` of all warps. In the first round of a panel that
+/// was ready it is a wide one: no other barrier stands between the loads of targets by all blocks
+/// and the first store of a boundary position.
+template <tier Tier>
+GSOFA_DEVICE void route_updates(const current_panel& c, const lane_masks& m, bool has_targets,
+                                bool is_first, target_routes& mine, mask_t& unpruned) {
+  using team = worker<Tier>;
+  const unsigned lane = lane_index();
+  const unsigned warp = team::warp();
+  const row_pair both{m.low.upper & m.low.lower, m.high.upper & m.high.lower};
+  const mask_t all_low = or_over_warp(both.low);
+  const mask_t all_high = or_over_warp(both.high);
+  if (lane == 0) mine.both = all_low | all_high;
+  if (c.ready && is_first) {
+    team::sync_wide();
+  } else {
+    team::sync();
+  }
+  const mask_t seen = lane < team::warps() ? c.s.routes()[lane].both : 0;
+  const mask_t before = unpruned & ~or_over_warp(lane < warp ? seen : 0);
+  unpruned &= ~or_over_warp(seen);
+  if (before != 0 && has_targets) {
+    const row_pair earlier = or_of_lower_lanes(both);
+    const mask_t low = before & ~earlier.low;
+    const mask_t high = before & ~all_low & ~earlier.high;
+    // Row k goes to target t for the k of L(t, :) that reach no other, and the other way round.
+    mask_t last[] = {m.low.lower, m.high.lower, m.low.upper, m.high.upper};
+    const reach* const by[] = {&c.block.l, &c.block.l, &c.block.u, &c.block.u};
+    keep_last(last, by);
+    set_routes(mine, {low & last[0], high & last[1]}, {low & last[2], high & last[3]});
+    // Is the target one of the next ancestors?
+    const bool there =
+        lane < static_cast<unsigned>(most_steps) && c.head.above_begin[lane] == mine.first;
+    const unsigned step = simt::ballot(there);
+    if (lane == 0) {
+      mine.steps = step == 0 ? 0 : static_cast<index_t>(simt::lowest_bit(step)) + 1;
+      mine.exclusive = step != 0 && mine.steps <= c.head.single_child_steps;
+    }
+  } else if (lane == 0) {
+    mine.upper.active = mine.lower.active = 0;
+  }
+  team::sync();
+}
+
+/// The warps, as bits, whose targets take anything in this round. Each warp computes all of them.
+///
+/// Before: route_updates() has ended with its barrier.
+template <tier Tier>
+GSOFA_DEVICE std::uint32_t active_routes(const current_panel& c) {
+  const unsigned lane = lane_index();
+  const target_routes* const routes = c.s.routes();
+  const bool takes =
+      lane < worker<Tier>::warps() && (routes[lane].upper.active | routes[lane].lower.active) != 0;
+  const std::uint32_t active = simt::ballot(takes);
+  if constexpr (detail::counting) {
+    for (std::uint32_t left = c.leads ? active : 0; left != 0; left &= left - 1) {
+      simt::atomic_add(c.e.counters + count_updates, 1ULL);
+      simt::atomic_add(
+          c.e.counters + count_update_positions,
+          static_cast<unsigned long long>(c.place.length - routes[simt::lowest_bit(left)].begin));
+    }
+  }
+  return active;
+}
+
+/// The positions that a thread sweeps in a round: begin + rank, and every size-th from there.
+struct sweep_share {
+  index_t begin;
+  index_t rank;
+  index_t size;
+  index_t least;  ///< positions before this one update nothing
+};
+
+/// Whether the first round factors the next diagonal block during the sweep. It does if the panel
+/// above has one child, the current panel, and belongs to this launch, and if enough warps are left
+/// for the sweep.
+template <tier Tier>
+GSOFA_DEVICE bool prepares_next_panel(const current_panel& c) {
+  return c.head.single_child_steps > 0 && c.head.next.place.length <= c.e.most &&
+         worker<Tier>::warps() >= 4;
+}
+
+/// Prepares the panel above by the last three warps of each block, which do not sweep: two factor
+/// its diagonal block, one reads its head. Divides the sweep among the other warps.
+///
+/// Before: the factored masks of the first column block and the routes are in shared memory, behind
+/// the barriers of route_updates(). After: the other side of worker_state holds block and head of
+/// the panel above; the barrier that ends the current panel orders them before their use.
+template <tier Tier>
+GSOFA_DEVICE void prepare_next_panel(const current_panel& c, std::uint32_t active,
+                                     sweep_share& share) {
+  using team = worker<Tier>;
+  constexpr unsigned others = 3;
   const unsigned lane = lane_index();
   const unsigned warp = team::warp();
   const unsigned warps = team::warps();
-  const offset_t first = place.first;
-  const offset_t end = place.word_end;
-  mask_pair* const masks = p.masks + first;
-  diagonal_block& block = s.block[side];
-  panel_head& head = s.head[side];
-  next_panel& next = head.next;
-  target_routes* const routes = s.routes();
-  target_routes& mine = routes[warp];
+  const panel_view& p = c.e.p;
+  const next_panel& next = c.head.next;
+  const target_routes* const routes = c.s.routes();
+  share.least = routes[0].end;
+  share.size -= share.size / static_cast<index_t>(warps) * static_cast<index_t>(others);
+  if constexpr (team::is_cluster) {
+    share.rank -= static_cast<index_t>(simt::cluster_rank() * others * 32);
+  }
+  panel_head& head_above = c.s.head[c.side ^ 1U];
+  if (has_diagonal<Tier>()) {
+    factor_next_diagonal(p, next.place, routes[0], (active & 1U) != 0, c.s, c.s.block[c.side ^ 1U],
+                         warp + 1 == warps);
+  } else if (warp + others == warps) {
+    read_head(c.e, next.panel, head_above);
+    if (lane < warps) {
+      head_above.column_blocks[lane] = head_of_column_block(p, next.place.column_block_begin + lane,
+                                                            next.place.column_block_end);
+    }
+  }
+  if (warp + others >= warps) share.rank = c.place.length;  // these warps do not sweep
+}
 
-  // A word by one warp: lane l has what its vertices l and l + 32 have, if they are in the
-  // boundary.
-  struct loaded_word {
-    mask_pair low, high;
-  };
-  const auto load = [&](const word_head& word) {
-    loaded_word m{{0, 0}, {0, 0}};
-    if (word.panel < 0) return m;
-    const std::uint32_t before = low_half(word.members);
-    const std::uint32_t behind = high_half(word.members);
-    const std::uint32_t here = 1U << lane;
-    if ((before & here) != 0) {
-      m.low = masks[word.begin + static_cast<index_t>(simt::population(before & lower_lanes()))];
+/// Applies the updates of one round to its targets, position by position. In the first round every
+/// boundary position is factored and stored at once, so that masks are read once.
+///
+/// Before: the routes of the round are valid; in the first round, a wide barrier has been passed
+/// since the last thread loaded its targets, so that each boundary position is read and written by
+/// one thread. After: the targets have been updated as update_targets() says. Returns the OR of the
+/// masks that this thread has factored, zero in update rounds.
+template <tier Tier>
+GSOFA_DEVICE mask_pair sweep(const current_panel& c, const panel_closures& by,
+                             const sweep_share& share, std::uint32_t active, bool is_first) {
+  constexpr int unroll = worker<Tier>::unroll;
+  const panel_view& p = c.e.p;
+  const index_t length = c.place.length;
+  const offset_t first = c.place.first;
+  mask_pair any{0, 0};
+  for (index_t z = share.begin + share.rank; z < length; z += unroll * share.size) {
+    position here[unroll];
+    GSOFA_UNROLL for (int u = 0; u < unroll; ++u) {
+      const index_t at = z + u * share.size;
+      here[u] = {{0, 0}, at, 0, 0};
+      if (at < length) {
+        here[u] = {c.masks[at], at, p.columns[first + at], p.in_parent[first + at]};
+      }
     }
-    if ((behind & here) != 0) {
-      m.high = masks[word.begin + static_cast<index_t>(simt::population(before) +
-                                                       simt::population(behind & lower_lanes()))];
+    if (is_first) {
+      GSOFA_UNROLL for (int u = 0; u < unroll; ++u) {
+        mask_pair& m_here = here[u].masks;
+        m_here = {by.by_l(m_here.upper), by.by_u(m_here.lower)};
+        if (here[u].z < length) c.masks[here[u].z] = m_here;
+        any = {any.upper | m_here.upper, any.lower | m_here.lower};
+      }
     }
-    if (lane == 0) {
-      mine.panel = word.panel;
-      mine.vertices = p.begin[word.panel];
-      mine.first = p.position_begin[word.panel];
-      mine.begin = word.begin;
-      mine.end = word.begin + static_cast<index_t>(simt::population(word.members));
+    update_targets(p, here, share.least, length, active, c.s, c.head);
+  }
+  return any;
+}
+
+/// The vertices k of the panel that have entries of both U(k, :) and L(:, k) in the boundary; `any`
+/// is what this thread has met of them in the sweep of the first round.
+///
+/// The barrier in this step, a wide one in a cluster, also ends the first round: behind it all
+/// threads see all factored masks, which update rounds load.
+template <tier Tier>
+GSOFA_DEVICE mask_t vertices_with_boundary(const current_panel& c, mask_pair any) {
+  using team = worker<Tier>;
+  any = {or_over_warp(any.upper), or_over_warp(any.lower)};
+  if (lane_index() == 0) {
+    simt::atomic_or(&c.s.any_upper, any.upper);
+    simt::atomic_or(&c.s.any_lower, any.lower);
+  }
+  team::sync();
+  any = {c.s.any_upper, c.s.any_lower};
+  if constexpr (team::is_cluster) {
+    cluster_state& shared = state_of_cluster(c.e);
+    if (team::rank() == 0) {
+      simt::atomic_or(&shared.any_upper[c.side], any.upper);
+      simt::atomic_or(&shared.any_lower[c.side], any.lower);
     }
-    return m;
-  };
-  // The last two warps, which seldom have a word, close the diagonal block.
-  const bool has_diagonal = warp + 2 >= warps;
-  diagonal_masks diagonal{{0, 0}, {0, 0}};
-  if (has_diagonal && !ready) {
-    const auto row = static_cast<index_t>(lane);
-    if (row < w) diagonal.low = masks[row];
-    if (row + 32 < w) diagonal.high = masks[row + 32];
+    team::sync_wide();
+    any = {simt::load_shared_state(&shared.any_upper[c.side]),
+           simt::load_shared_state(&shared.any_lower[c.side])};
   }
-  loaded_word m = load(ready ? head.words[warp] : head_of_word(p, place.word_begin + warp, end));
-  GSOFA_UNROLL for (int u = 0; u < unroll; ++u) {
-    const index_t z = w + wide_rank + u * team::wide_size();
-    if (z >= length) break;
-    simt::prefetch(masks + z);
-    simt::prefetch(p.columns + first + z);
-    simt::prefetch(p.in_parent + first + z);
-  }
-  if (ready) {
-    // The barrier behind it was that of the panel before.
-  } else if constexpr (team::is_warp) {
-    close_diagonal<2>(diagonal, w, block, false);
-  } else if (has_diagonal) {
-    if (warp + 1 == warps) close_diagonal_side(diagonal, w, block, true);
-    if (warp + 2 == warps || warps == 1) close_diagonal_side(diagonal, w, block, false);
-  }
-  if (warp == warps / 4) {
-    if (!ready) read_head(e, j, head);
-    if (lane == 0) s.any_upper = s.any_lower = 0;
+  return any.upper & any.lower;
+}
+
+/// Ends a panel whose update rounds have cost `update_work`.
+///
+/// After: a wide barrier has been passed. Behind it all threads of the worker see all masks of the
+/// panel and all its updates, and the leader may release these to other workers. All threads return
+/// the same outcome.
+template <tier Tier>
+GSOFA_DEVICE outcome finish_panel(const current_panel& c, bool ready,
+                                  unsigned long long update_work) {
+  using team = worker<Tier>;
+  if (update_work == 0) {
+    team::sync_wide();
+    return {ready, false};
   }
   if constexpr (team::is_cluster) {
-    if (leads) {
-      cluster_state& c = e.clusters[simt::block_index() / simt::cluster_size()];
-      c.any_upper[side ^ 1U] = c.any_lower[side ^ 1U] = 0;
-    }
+    cluster_state& shared = state_of_cluster(c.e);
+    if (c.leads) shared.falls_back = exceeds_update_work(c.e, update_work) ? 1 : 0;
+    team::sync_wide();
+    return {ready, simt::load_shared_state(&shared.falls_back) != 0};
+  } else {
+    if (c.leads) c.s.falls_back = exceeds_update_work(c.e, update_work);
+    team::sync_wide();
+    return {ready, c.s.falls_back};
   }
-  // Masks are written behind this barrier only, when all have read what they need. If the block is
-  // ready, nobody reads what it sets.
-  if (!ready) team::sync_wide();
-  note(e.stamps, j, stamp_diagonal, leads);
-  for (index_t k = wide_rank; k < w; k += team::wide_size()) {
-    masks[k] = {block.cols[k] & below(k), block.rows[k] & below(k)};
-  }
-  if (length == w) {
+}
+
+/// Factors panel j and updates its ancestors. `ready`: its diagonal block is factored already.
+///
+/// Before: all panels below j have been factored and have updated j. After: the masks of j are
+/// those of L and U, and the masks of its ancestors hold the updates by j; the worker has passed a
+/// wide barrier.
+///
+/// A round has one target panel per warp, ascending: whether row k updates a target depends on the
+/// targets before it through `unpruned` alone. The first round factors the positions of its targets
+/// for itself; then one sweep factors and stores every position and updates these targets, so that
+/// masks are read once. Update rounds, for rows that are not pruned by then, read factored masks.
+template <tier Tier>
+GSOFA_DEVICE outcome factor_and_update(const elimination_view& e, index_t j,
+                                       const panel_place& place, worker_state& s, unsigned side,
+                                       bool ready) {
+  using team = worker<Tier>;
+  const current_panel c = current_panel_of<Tier>(e, j, place, s, side, ready);
+  target_routes& mine = s.routes()[team::warp()];
+  const auto [diagonal, first_targets] = read_panel<Tier>(c, mine);
+  factor_diagonal<Tier>(c, diagonal);
+  note(e.stamps, j, stamp_diagonal, c.leads);
+  store_diagonal<Tier>(c);
+  if (place.length == place.width) {
     team::sync_wide();
     return {false, false};
   }
 
-  // k without any s in the panel with L(s, k) != 0 and U(k, s) != 0
-  mask_t unpruned = 0;
-  {
-    const auto k = static_cast<index_t>(lane);
-    const unsigned low = simt::ballot((block.rows[k] & block.cols[k] & above(k)) != 0);
-    const unsigned high =
-        simt::ballot((block.rows[k + 32] & block.cols[k + 32] & above(k + 32)) != 0);
-    unpruned = ~joined(low, high) & all_of(w);
-  }
-  const closure by_l(block.l, all_of(w));
-  const closure by_u(block.u, all_of(w));
-  bool closed = false;
-  bool ahead = false;
-  unsigned long long later_work = 0;
-  for (offset_t word = place.word_begin; word < end; word += warps) {
+  mask_t unpruned = unpruned_inside(c.block, place.width);
+  const panel_closures by(c);
+  lane_masks targets = first_targets;
+  bool next_ready = false;
+  bool is_first = true;
+  unsigned long long update_work = 0;
+  for (offset_t block = place.column_block_begin; block < place.column_block_end;
+       block += team::warps()) {
     if constexpr (detail::counting) {
-      if (leads) simt::atomic_add(e.counters + count_rounds, 1ULL);
+      if (c.leads) simt::atomic_add(e.counters + count_rounds, 1ULL);
     }
-    if (closed) {
-      m = load(head_of_word(p, word + warp, end));
+    const offset_t own = block + team::warp();
+    if (is_first) {
+      factor_targets<Tier>(c, by, targets);
     } else {
-      mask_t all[] = {m.low.upper, m.high.upper, m.low.lower, m.high.lower};
-      const closure* const by[] = {&by_l, &by_l, &by_u, &by_u};
-      close_all(all, by);
-      m.low = {all[0], all[2]};
-      m.high = {all[1], all[3]};
-      if (!team::is_warp && warp == 0) {
-        s.first_word[lane] = m.low;
-        s.first_word[lane + 32] = m.high;
-      }
+      targets = load_targets(c, head_of_column_block(e.p, own, place.column_block_end), mine);
     }
-    const row_pair both{m.low.upper & m.low.lower, m.high.upper & m.high.lower};
-    const mask_t all_low = or_over_warp(both.low);
-    const mask_t all_high = or_over_warp(both.high);
-    if (lane == 0) mine.both = all_low | all_high;
-    // Behind the first of these barriers, or the one before it, positions are stored.
-    if (ready && !closed) {
-      team::sync_wide();
-    } else {
-      team::sync();
+    route_updates<Tier>(c, targets, own < place.column_block_end, is_first, mine, unpruned);
+    if (is_first) note(e.stamps, j, stamp_routed, c.leads);
+    const std::uint32_t active = active_routes<Tier>(c);
+    sweep_share share{place.width, c.wide_rank, team::wide_size(), 0};
+    if (!is_first) {
+      share.begin = active == 0 ? place.length : s.routes()[simt::lowest_bit(active)].begin;
+      update_work += work_of_update_round<Tier>(place.length - share.begin, active);
+    } else if constexpr (!team::is_warp) {
+      next_ready = prepares_next_panel<Tier>(c);
+      if (next_ready) prepare_next_panel<Tier>(c, active, share);
     }
-    const mask_t seen = lane < warps ? routes[lane].both : 0;
-    const mask_t before = unpruned & ~or_over_warp(lane < warp ? seen : 0);
-    unpruned &= ~or_over_warp(seen);
-    if (before != 0 && word + warp < end) {
-      const row_pair earlier = or_of_lower_lanes(both);
-      const mask_t low = before & ~earlier.low;
-      const mask_t high = before & ~all_low & ~earlier.high;
-      // Row k goes to target t for the k of L(t, :) that reach no other, and the other way round.
-      mask_t last[] = {m.low.lower, m.high.lower, m.low.upper, m.high.upper};
-      const reach* const by[] = {&block.l, &block.l, &block.u, &block.u};
-      keep_last(last, by);
-      set_routes(mine, {low & last[0], high & last[1]}, {low & last[2], high & last[3]});
-      // Is the target one of the next ancestors?
-      const bool there =
-          lane < static_cast<unsigned>(most_steps) && head.above_begin[lane] == mine.first;
-      const unsigned step = simt::ballot(there);
-      if (lane == 0) {
-        mine.steps = step == 0 ? 0 : static_cast<index_t>(simt::lowest_bit(step)) + 1;
-        mine.alone = step != 0 && mine.steps <= head.alone_steps;
-      }
-    } else if (lane == 0) {
-      mine.upper.active = mine.lower.active = 0;
-    }
-    team::sync();
-    if (!closed) note(e.stamps, j, stamp_routed, leads);
-    const bool has_targets =
-        lane < warps && (routes[lane].upper.active | routes[lane].lower.active) != 0;
-    const std::uint32_t active = simt::ballot(has_targets);
-    if constexpr (detail::counting) {
-      for (std::uint32_t left = leads ? active : 0; left != 0; left &= left - 1) {
-        simt::atomic_add(e.counters + count_pushes, 1ULL);
-        simt::atomic_add(
-            e.counters + count_push_positions,
-            static_cast<unsigned long long>(length - routes[simt::lowest_bit(left)].begin));
-      }
-    }
-    mask_pair any{0, 0};
-    index_t from = w;
-    if (closed) {
-      from = active == 0 ? length : routes[simt::lowest_bit(active)].begin;
-      const index_t steps =
-          (length - from + unroll * team::wide_size() - 1) / (unroll * team::wide_size());
-      later_work +=
-          work_of_round + work_of_step * static_cast<unsigned>(steps) * simt::population(active);
-    }
-    index_t least = 0;
-    index_t rank = wide_rank;
-    index_t size = team::wide_size();
-    if constexpr (!team::is_warp) {
-      const bool alone = head.alone_steps > 0 && next.place.length <= e.most && warps >= 4;
-      if (!closed && alone) {
-        // Two warps close its diagonal block, one reads its head.
-        constexpr unsigned others = 3;
-        ahead = true;
-        least = routes[0].end;
-        size -= size / static_cast<index_t>(warps) * static_cast<index_t>(others);
-        if constexpr (team::is_cluster) {
-          rank -= static_cast<index_t>(simt::cluster_rank() * others * 32);
-        }
-        panel_head& head_above = s.head[side ^ 1U];
-        if (has_diagonal) {
-          close_next_diagonal(p, next.place, routes[0], (active & 1U) != 0, s, s.block[side ^ 1U],
-                              warp + 1 == warps);
-        } else if (warp + others == warps) {
-          read_head(e, next.panel, head_above);
-          if (lane < warps) {
-            head_above.words[lane] =
-                head_of_word(p, next.place.word_begin + lane, next.place.word_end);
-          }
-        }
-        if (warp + others >= warps) rank = length;  // these do not sweep
-      }
-    }
-    for (index_t z = from + rank; z < length; z += unroll * size) {
-      position here[unroll];
-      GSOFA_UNROLL for (int u = 0; u < unroll; ++u) {
-        const index_t at = z + u * size;
-        here[u] = {{0, 0}, at, 0, 0};
-        if (at < length) {
-          here[u] = {masks[at], at, p.columns[first + at], p.in_parent[first + at]};
-        }
-      }
-      if (!closed) {
-        GSOFA_UNROLL for (int u = 0; u < unroll; ++u) {
-          mask_pair& m_here = here[u].masks;
-          m_here = {by_l(m_here.upper), by_u(m_here.lower)};
-          if (here[u].z < length) masks[here[u].z] = m_here;
-          any = {any.upper | m_here.upper, any.lower | m_here.lower};
-        }
-      }
-      push_positions(p, here, least, length, active, s, head);
-    }
-    if (!closed) {
-      closed = true;
-      note(e.stamps, j, stamp_closed, leads);
-      if (word + warps >= end || unpruned == 0) break;
-      any = {or_over_warp(any.upper), or_over_warp(any.lower)};
-      if (lane == 0) {
-        simt::atomic_or(&s.any_upper, any.upper);
-        simt::atomic_or(&s.any_lower, any.lower);
-      }
-      team::sync();
-      any = {s.any_upper, s.any_lower};
-      if constexpr (team::is_cluster) {
-        cluster_state& c = e.clusters[simt::block_index() / simt::cluster_size()];
-        if (team::rank() == 0) {
-          simt::atomic_or(&c.any_upper[side], any.upper);
-          simt::atomic_or(&c.any_lower[side], any.lower);
-        }
-        team::sync_wide();
-        any = {simt::load_shared_state(&c.any_upper[side]),
-               simt::load_shared_state(&c.any_lower[side])};
-      }
-      // Row k is pushed along entries of column k and the other way round: both must be there.
-      unpruned &= any.upper & any.lower;
+    const mask_pair any = sweep<Tier>(c, by, share, active, is_first);
+    if (is_first) {
+      is_first = false;
+      note(e.stamps, j, stamp_factored, c.leads);
+      if (block + team::warps() >= place.column_block_end || unpruned == 0) break;
+      // Row k updates along entries of column k and the other way round: both must have some.
+      unpruned &= vertices_with_boundary<Tier>(c, any);
     } else {
       team::sync();
     }
     if (unpruned == 0) break;
   }
-  if (later_work == 0) {
-    team::sync_wide();
-    return {ahead, false};
-  }
-  if constexpr (team::is_cluster) {
-    cluster_state& c = e.clusters[simt::block_index() / simt::cluster_size()];
-    if (leads) c.gives_up = spends(e, later_work) ? 1 : 0;
-    team::sync_wide();
-    return {ahead, simt::load_shared_state(&c.gives_up) != 0};
-  } else {
-    if (leads) s.gives_up = spends(e, later_work);
-    team::sync_wide();
-    return {ahead, s.gives_up};
-  }
+  return finish_panel<Tier>(c, next_ready, update_work);
 }
 
-/// Eliminates panel j and all panels above it whose last child this worker finishes, but for those
-/// that are left to the next launch. `side` alternates from panel to panel.
+/// Eliminates panel j and then each panel above it whose last child this worker has finished, up to
+/// the first that is left to the next launch. `side` alternates from panel to panel.
+///
+/// Before: all children of j are done, and a barrier of the worker orders what they did. The same
+/// holds of every panel that the loop goes on with: either the current panel is its only child, or
+/// the leader has acquired the count of its finished children before the wide barrier.
 template <tier Tier>
 GSOFA_DEVICE void follow(const elimination_view& e, index_t j, worker_state& s, unsigned& side) {
   using team = worker<Tier>;
@@ -965,16 +1193,16 @@ GSOFA_DEVICE void follow(const elimination_view& e, index_t j, worker_state& s, 
     }
     note(e.stamps, j, stamp_begin, leads);
     note(e.stamps, j, stamp_start, leads);
-    last = close_and_push<Tier>(e, j, place, s, side, last.ready);
-    note(e.stamps, j, stamp_pushed, leads);
-    if (last.gives_up) break;
+    last = factor_and_update<Tier>(e, j, place, s, side, last.ready);
+    note(e.stamps, j, stamp_updated, leads);
+    if (last.falls_back) break;
     const next_panel& above = s.head[side].next;
     const index_t finished = j;
     j = above.panel;
     if (j >= 0 && above.children > 1) {
       index_t* next = &s.panel;
       if constexpr (team::is_cluster) {
-        next = &e.clusters[simt::block_index() / simt::cluster_size()].panel;
+        next = &state_of_cluster(e).panel;
       }
       if (leads) {
         const bool is_last = simt::atomic_increment_acq_rel(e.finished + j) + 1 == above.children;
@@ -991,7 +1219,7 @@ GSOFA_DEVICE void follow(const elimination_view& e, index_t j, worker_state& s, 
   side ^= 1U;
 }
 
-/// First launch: a warp per leaf and what follows it.
+/// First launch: a warp takes each leaf and follows the path up from it.
 GSOFA_BOUNDED_KERNEL(warp_threads) void warp_panels_kernel(elimination_view e) {
   simt::after_earlier_launches();
   worker_state& s = *reinterpret_cast<worker_state*>(simt::shared_memory<unsigned char>() +
@@ -1008,7 +1236,8 @@ GSOFA_BOUNDED_KERNEL(warp_threads) void warp_panels_kernel(elimination_view e) {
   }
 }
 
-/// Panels of the list in turn, by workers of one tier: `next` is where its leader tells the others.
+/// Takes panels of the list in turn, by workers of one tier. The leader notifies the other threads
+/// of the next panel through `next`.
 template <tier Tier>
 GSOFA_DEVICE void take_listed(const elimination_view& e, worker_state& s, index_t* next) {
   using team = worker<Tier>;
@@ -1016,7 +1245,7 @@ GSOFA_DEVICE void take_listed(const elimination_view& e, worker_state& s, index_
   for (;;) {
     if (team::wide_rank() == 0) {
       const std::uint32_t ticket = simt::atomic_add(e.ticket, std::uint32_t{1});
-      const bool goes_on = simt::load_shared_state(e.later_work) <= e.most_later_work;
+      const bool goes_on = simt::load_shared_state(e.update_work) <= e.most_update_work;
       *next = goes_on && ticket < *e.from_count ? e.from[ticket] : -1;
     }
     team::sync_wide();
@@ -1028,18 +1257,19 @@ GSOFA_DEVICE void take_listed(const elimination_view& e, worker_state& s, index_
   }
 }
 
-/// Second launch: a block per listed panel and what follows it.
+/// Second launch: a block takes each listed panel and follows the path up from it.
 GSOFA_BOUNDED_KERNEL(most_warps * 32) void block_panels_kernel(elimination_view e) {
   simt::after_earlier_launches();
   worker_state& s = *simt::shared_memory<worker_state>();
   take_listed<tier::block>(e, s, &s.panel);
 }
 
-/// Third launch: a cluster of blocks per panel that the second has listed and what follows it.
+/// Third launch: a cluster of blocks takes each panel that the second launch has listed and follows
+/// the path up from it.
 GSOFA_BOUNDED_KERNEL(most_warps * 32) void cluster_panels_kernel(elimination_view e) {
   simt::after_earlier_launches();
   worker_state& s = *simt::shared_memory<worker_state>();
-  take_listed<tier::cluster>(e, s, &e.clusters[simt::block_index() / simt::cluster_size()].panel);
+  take_listed<tier::cluster>(e, s, &state_of_cluster(e).panel);
 }
 
 }  // namespace
@@ -1049,7 +1279,7 @@ void panel_elimination::prepare(index_t n, const elimination_settings& settings,
   settings_ = settings;
   ready_ = {budget, "schedule", n};
   long_ready_ = {budget, "schedule", n};
-  gave_up_.assign(1, 0);
+  fell_back_.assign(1, 0);
   counters_ = {budget, "control", elimination_counters};
   if (detail::counting) stamps_ = {budget, "stamps", offset_t{n} * panel_stamps};
   const int threads = settings_.warps_per_block * 32;
@@ -1073,8 +1303,8 @@ void panel_elimination::run(const panel_structure& structure) {
     fill_bytes(stamps_.data(), 0, stamps_.size());
   }
   const index_t longest = structure.longest();
-  // Blocks are the faster workers, warps the more; of short panels, half as many threads finish as
-  // soon, and two blocks share a multiprocessor.
+  // Blocks are faster than warps, but there are fewer of them. Where all panels are short, blocks
+  // of half as many threads finish as soon, and two of them share a multiprocessor.
   const index_t few = settings_.few_panels >= 0 ? settings_.few_panels : 16 * multiprocessors();
   const bool by_blocks = structure.view().panels <= few;
   const bool half =
@@ -1091,12 +1321,12 @@ void panel_elimination::run(const panel_structure& structure) {
   e.clusters = reinterpret_cast<cluster_state*>(cluster_states_.data());
   e.counters = counters_.data();
   e.stamps = stamps_.data();
-  e.later_work = reinterpret_cast<unsigned long long*>(tickets + 6);
-  e.most_later_work = settings_.most_later_work < 0
-                          ? ~0ULL
-                          : static_cast<unsigned long long>(settings_.most_later_work);
-  gave_up_[0] = 0;
-  e.gave_up = gave_up_.data();
+  e.update_work = reinterpret_cast<unsigned long long*>(tickets + 6);
+  e.most_update_work = settings_.most_update_work < 0
+                           ? ~0ULL
+                           : static_cast<unsigned long long>(settings_.most_update_work);
+  fell_back_[0] = 0;
+  e.fell_back = fell_back_.data();
 
   e.ticket = tickets;
   e.list = ready_.data();
@@ -1124,6 +1354,53 @@ void panel_elimination::run(const panel_structure& structure) {
                   e);
 }
 
+namespace {
+
+/// What the counting build has noted of the panels of a run, on the host.
+struct panel_times {
+  std::vector<unsigned long long> stamps;
+  std::vector<index_t> parent;
+
+  [[nodiscard]] std::size_t panels() const { return parent.size(); }
+  [[nodiscard]] unsigned long long at(std::size_t j, panel_stamp point) const {
+    return stamps[j * panel_stamps + static_cast<std::size_t>(point)];
+  }
+  [[nodiscard]] std::size_t finished_last() const {
+    std::size_t last = 0;
+    for (std::size_t j = 0; j < panels(); ++j) {
+      if (at(j, stamp_end) > at(last, stamp_end)) last = j;
+    }
+    return last;
+  }
+  /// The child of each panel that was finished last; -1: the panel is a leaf.
+  [[nodiscard]] std::vector<index_t> last_children() const {
+    std::vector<index_t> last(panels(), -1);
+    for (std::size_t j = 0; j < panels(); ++j) {
+      if (parent[j] < 0) continue;
+      index_t& best = last[static_cast<std::size_t>(parent[j])];
+      if (best < 0 || at(j, stamp_end) > at(static_cast<std::size_t>(best), stamp_end)) {
+        best = static_cast<index_t>(j);
+      }
+    }
+    return last;
+  }
+  /// Adds the cycles of panel j by part, and its time, to totals whose names begin with `what`.
+  void add(std::map<std::string, std::int64_t>& totals, const std::string& what,
+           std::size_t j) const {
+    // Panels without a boundary end with their diagonal block.
+    const char* const parts[] = {"diagonal", "routes", "sweep", "more_pushes", "hand_over"};
+    auto before = at(j, stamp_start);
+    for (int k = 0; k < 5; ++k) {
+      const auto now = std::max(before, at(j, static_cast<panel_stamp>(stamp_diagonal + k)));
+      totals[what + "_" + parts[k] + "_cycles"] += static_cast<std::int64_t>(now - before);
+      before = now;
+    }
+    totals[what + "_ns"] += static_cast<std::int64_t>(at(j, stamp_end) - at(j, stamp_begin));
+  }
+};
+
+}  // namespace
+
 void panel_elimination::report([[maybe_unused]] const panel_view& panels,
                                [[maybe_unused]] execution& exec) const {
   if constexpr (detail::counting) {
@@ -1137,44 +1414,25 @@ void panel_elimination::report([[maybe_unused]] const panel_view& panels,
       totals[names[k]] = static_cast<std::int64_t>(work[k]);
     }
     const auto count = static_cast<std::size_t>(panels.panels);
-    std::vector<unsigned long long> stamps(count * panel_stamps);
-    std::vector<index_t> parent(count);
-    copy_to_host(stamps.data(), static_cast<const unsigned long long*>(stamps_.data()),
-                 static_cast<offset_t>(stamps.size()));
-    copy_to_host(parent.data(), panels.parent, panels.panels);
-    const auto at = [&](std::size_t j, panel_stamp point) {
-      return stamps[j * panel_stamps + static_cast<std::size_t>(point)];
-    };
-    // The realised critical path: from the panel finished last down to the child finished last.
-    std::vector<index_t> last_child(count, -1);
-    std::size_t last = 0;
-    unsigned long long begin = at(0, stamp_begin);
+    panel_times times{std::vector<unsigned long long>(count * panel_stamps),
+                      std::vector<index_t>(count)};
+    copy_to_host(times.stamps.data(), static_cast<const unsigned long long*>(stamps_.data()),
+                 static_cast<offset_t>(times.stamps.size()));
+    copy_to_host(times.parent.data(), panels.parent, panels.panels);
+    unsigned long long begin = times.at(0, stamp_begin);
     for (std::size_t j = 0; j < count; ++j) {
-      begin = std::min(begin, at(j, stamp_begin));
-      if (at(j, stamp_end) > at(last, stamp_end)) last = j;
-      if (parent[j] < 0) continue;
-      index_t& best = last_child[static_cast<std::size_t>(parent[j])];
-      if (best < 0 || at(j, stamp_end) > at(static_cast<std::size_t>(best), stamp_end)) {
-        best = static_cast<index_t>(j);
-      }
+      begin = std::min(begin, times.at(j, stamp_begin));
+      times.add(totals, "all", j);
     }
-    const auto add = [&](const std::string& what, std::size_t j) {
-      // Panels without a boundary end with their diagonal block.
-      const char* const parts[] = {"diagonal", "routes", "sweep", "more_pushes", "hand_over"};
-      auto before = at(j, stamp_start);
-      for (int k = 0; k < 5; ++k) {
-        const auto now = std::max(before, at(j, static_cast<panel_stamp>(stamp_diagonal + k)));
-        totals[what + "_" + parts[k] + "_cycles"] += static_cast<std::int64_t>(now - before);
-        before = now;
-      }
-      totals[what + "_ns"] += static_cast<std::int64_t>(at(j, stamp_end) - at(j, stamp_begin));
-    };
-    for (std::size_t j = 0; j < count; ++j) add("all", j);
+    // The realised critical path goes from the panel that was finished last down to its child that
+    // was finished last, and so on.
+    const std::size_t last = times.finished_last();
+    const std::vector<index_t> last_child = times.last_children();
     for (auto j = static_cast<index_t>(last); j >= 0; j = last_child[static_cast<std::size_t>(j)]) {
-      add("path", static_cast<std::size_t>(j));
+      times.add(totals, "path", static_cast<std::size_t>(j));
       ++totals["path_panels"];
     }
-    totals["elimination_ns"] = static_cast<std::int64_t>(at(last, stamp_end) - begin);
+    totals["elimination_ns"] = static_cast<std::int64_t>(times.at(last, stamp_end) - begin);
   }
 }
 

@@ -45,54 +45,56 @@ struct row_scan {
   }
 };
 
-/// The words of all panels as keys (target) and values (number of the word), and the panel of each.
-GSOFA_KERNEL void list_words_kernel(panel_view p, index_t* targets, index_t* numbers,
-                                    index_t* owners) {
+/// Lists the column blocks of all panels as keys (target panel) and values (number of the column
+/// block), and the panel of each.
+GSOFA_KERNEL void list_column_blocks_kernel(panel_view p, index_t* targets, index_t* numbers,
+                                            index_t* owners) {
   simt::after_earlier_launches();
   const unsigned lane = lane_index();
   const offset_t warps = offset_t{simt::grid_size()} * (simt::block_size() / 32);
   for (offset_t j =
            offset_t{simt::block_index()} * (simt::block_size() / 32) + simt::thread_index() / 32;
        j < p.panels; j += warps) {
-    for (offset_t q = p.word_begin[j] + lane; q < p.word_begin[j + 1]; q += 32) {
-      targets[q] = p.word_panel[q];
+    for (offset_t q = p.column_block_begin[j] + lane; q < p.column_block_begin[j + 1]; q += 32) {
+      targets[q] = p.column_block_panel[q];
       numbers[q] = static_cast<index_t>(q);
       owners[q] = static_cast<index_t>(j);
     }
   }
 }
 
-/// A word as the rows of its target see it.
-struct target_word {
+/// A column block as the rows of its target panel see it.
+struct target_block {
   mask_t members;   ///< vertices of the target
-  offset_t first;   ///< where the position of the lowest is
-  index_t columns;  ///< first vertex of the panel that has the word
+  offset_t first;   ///< where the position of the lowest vertex is
+  index_t columns;  ///< first vertex of the panel that has the column block
 };
 
-/// The words by target, those of one target by panel.
-struct word_lists {
+/// The column blocks in the order of their targets, those of one target in the order of panels.
+struct target_lists {
   const index_t* begin;  ///< panels + 1: where the list of each target begins
-  const target_word* words;
+  const target_block* column_blocks;
 };
 
-GSOFA_KERNEL void target_words_kernel(panel_view p, offset_t words, const index_t* numbers,
-                                      const index_t* owners, target_word* out) {
+GSOFA_KERNEL void target_blocks_kernel(panel_view p, offset_t column_blocks, const index_t* numbers,
+                                       const index_t* owners, target_block* out) {
   simt::after_earlier_launches();
   for (offset_t k = offset_t{simt::block_index()} * simt::block_size() + simt::thread_index();
-       k < words; k += offset_t{simt::grid_size()} * simt::block_size()) {
+       k < column_blocks; k += offset_t{simt::grid_size()} * simt::block_size()) {
     const index_t q = numbers[k];
     const index_t j = owners[q];
-    out[k] = {p.word_mask[q], p.position_begin[j] + p.word_first[q], p.begin[j]};
+    out[k] = {p.column_block_mask[q], p.position_begin[j] + p.column_block_first[q], p.begin[j]};
   }
 }
 
-/// From the targets in order: a thread for each place and one for the end.
-GSOFA_KERNEL void list_begin_kernel(const index_t* targets, index_t words, index_t panels,
+/// Finds where the list of each target begins, from the sorted targets: a thread looks at each
+/// place, and one at the end.
+GSOFA_KERNEL void list_begin_kernel(const index_t* targets, index_t column_blocks, index_t panels,
                                     index_t* begin) {
   simt::after_earlier_launches();
   for (offset_t k = offset_t{simt::block_index()} * simt::block_size() + simt::thread_index();
-       k <= words; k += offset_t{simt::grid_size()} * simt::block_size()) {
-    const index_t last = k == words ? panels : targets[k];
+       k <= column_blocks; k += offset_t{simt::grid_size()} * simt::block_size()) {
+    const index_t last = k == column_blocks ? panels : targets[k];
     for (index_t t = k == 0 ? 0 : targets[k - 1] + 1; t <= last; ++t) {
       begin[t] = static_cast<index_t>(k);
     }
@@ -107,11 +109,12 @@ GSOFA_DEVICE void write_columns(index_t* out, mask_t bits, index_t base) {
   }
 }
 
-/// The rows of L by the block number `block` of `blocks`, a warp per row f at a time: what the
-/// panels say whose boundary has f, in ascending order, 32 words of the list of f's panel at a
-/// time, and then f's own panel.
-GSOFA_DEVICE void write_l_rows(const panel_view& p, const word_lists& lists, const offset_t* l_ptr,
-                               index_t* l_idx, unsigned block, unsigned blocks) {
+/// Writes the rows of L by block number `block` of `blocks`. A warp writes one row f at a time:
+/// first what the panels hold whose boundary has f, in ascending order, 32 column blocks of the
+/// list of f's panel at a time; then what f's own panel holds.
+GSOFA_DEVICE void write_l_rows(const panel_view& p, const target_lists& lists,
+                               const offset_t* l_ptr, index_t* l_idx, unsigned block,
+                               unsigned blocks) {
   const unsigned lane = lane_index();
   const offset_t warps = offset_t{blocks} * (simt::block_size() / 32);
   for (offset_t row = offset_t{block} * (simt::block_size() / 32) + simt::thread_index() / 32;
@@ -124,12 +127,12 @@ GSOFA_DEVICE void write_l_rows(const panel_view& p, const word_lists& lists, con
       mask_t columns = 0;
       index_t first = 0;
       if (base + lane < end) {
-        const target_word word = lists.words[base + lane];
-        if ((word.members >> inside & 1U) != 0) {
-          columns = p.masks[word.first +
-                            static_cast<offset_t>(simt::population(word.members & below(inside)))]
+        const target_block listed = lists.column_blocks[base + lane];
+        if ((listed.members >> inside & 1U) != 0) {
+          columns = p.masks[listed.first +
+                            static_cast<offset_t>(simt::population(listed.members & below(inside)))]
                         .lower;
-          first = word.columns;
+          first = listed.columns;
         }
       }
       unsigned upto = simt::population(columns);
@@ -160,8 +163,9 @@ struct position_tile {
   index_t column[tile_positions];
 };
 
-/// The rows of U of the panels of block number `block` of `blocks`: a tile of positions at a time;
-/// every warp has a few rows: the diagonal, then the positions in order, 32 at a time.
+/// Writes the rows of U by block number `block` of `blocks`. The block reads a tile of positions of
+/// a panel at a time; every warp writes a few rows of the panel: the diagonal, then the positions
+/// in order, 32 at a time.
 GSOFA_DEVICE void write_u_rows(const panel_view& p, const offset_t* u_ptr, index_t* u_idx,
                                position_tile& tile, unsigned block, unsigned blocks) {
   const auto thread = static_cast<index_t>(simt::thread_index());
@@ -211,7 +215,7 @@ GSOFA_DEVICE void write_u_rows(const panel_view& p, const offset_t* u_ptr, index
   }
 }
 
-/// Where rows begin, and the rows.
+/// The rows of L and U, and where they begin.
 struct row_arrays {
   const offset_t* l_ptr;
   const offset_t* u_ptr;
@@ -219,10 +223,10 @@ struct row_arrays {
   index_t* u_idx;
 };
 
-/// All rows: those of L by every other block, those of U by the rest, so that the one's waiting is
-/// the other's work.
+/// Writes all rows: every other block writes rows of L, the rest rows of U, so that some work while
+/// others wait for memory.
 GSOFA_BOUNDED_KERNEL(threads_per_block)
-void all_rows_kernel(panel_view p, word_lists lists, row_arrays rows) {
+void all_rows_kernel(panel_view p, target_lists lists, row_arrays rows) {
   simt::after_earlier_launches();
   const unsigned block = simt::block_index() / 2;
   if (simt::block_index() % 2 == 0) {
@@ -233,28 +237,28 @@ void all_rows_kernel(panel_view p, word_lists lists, row_arrays rows) {
   }
 }
 
-/// Sorts the words by target; stable, so that those of one target stay in the order of their
-/// panels.
+/// Sorts the column blocks by target. The sort is stable: those of one target stay in the order of
+/// their panels.
 void sort_by_target(index_t* targets, index_t* sorted_targets, index_t* numbers,
-                    index_t* sorted_numbers, offset_t words, index_t panels,
+                    index_t* sorted_numbers, offset_t column_blocks, index_t panels,
                     [[maybe_unused]] memory_budget& budget) {
 #if defined(__CUDACC__)
   int bits = 1;
   while ((panels - 1) >> bits > 0) ++bits;
   std::size_t bytes = 0;
   check(cub::DeviceRadixSort::SortPairs(nullptr, bytes, targets, sorted_targets, numbers,
-                                        sorted_numbers, words, 0, bits),
+                                        sorted_numbers, column_blocks, 0, bits),
         "sort");
   const device_array<unsigned char> temporary(budget, "rows", static_cast<offset_t>(bytes));
   check(cub::DeviceRadixSort::SortPairs(temporary.data(), bytes, targets, sorted_targets, numbers,
-                                        sorted_numbers, words, 0, bits),
+                                        sorted_numbers, column_blocks, 0, bits),
         "sort");
 #else
   (void)panels;
-  std::copy(numbers, numbers + words, sorted_numbers);
-  std::stable_sort(sorted_numbers, sorted_numbers + words,
+  std::copy(numbers, numbers + column_blocks, sorted_numbers);
+  std::stable_sort(sorted_numbers, sorted_numbers + column_blocks,
                    [&](index_t a, index_t b) { return targets[a] < targets[b]; });
-  for (offset_t k = 0; k < words; ++k) sorted_targets[k] = targets[sorted_numbers[k]];
+  for (offset_t k = 0; k < column_blocks; ++k) sorted_targets[k] = targets[sorted_numbers[k]];
 #endif
 }
 
@@ -268,12 +272,13 @@ void panel_expansion::release() {
 }
 
 bool panel_expansion::run(const panel_view& panels, const std::uint32_t* l_counts,
-                          const std::uint32_t* u_counts, offset_t words, memory_budget& budget) {
+                          const std::uint32_t* u_counts, offset_t column_blocks,
+                          memory_budget& budget) {
   release();
   const index_t n = panels.n;
   const auto left = [&] { return budget.limit() - budget.used(); };
-  constexpr offset_t spare = offset_t{1} << 16;  // of scans
-  if (words > max_index || left() < (offset_t{n} + 1) * 16 + spare) return false;
+  constexpr offset_t spare = offset_t{1} << 16;  // bytes for scans
+  if (column_blocks > max_index || left() < (offset_t{n} + 1) * 16 + spare) return false;
   l_ptr_ = {budget, "rows", offset_t{n} + 1};
   u_ptr_ = {budget, "rows", offset_t{n} + 1};
   const device_array<row_scan::value> partial(budget, "rows", threads_per_block);
@@ -284,30 +289,30 @@ bool panel_expansion::run(const panel_view& panels, const std::uint32_t* l_count
   try {
     l_idx_ = {budget, "rows", l};
     u_idx_ = {budget, "rows", u};
-    device_array<target_word> by_target(budget, "rows", words);
+    device_array<target_block> by_target(budget, "rows", column_blocks);
     device_array<index_t> begin(budget, "rows", offset_t{panels.panels} + 1);
     {
-      const device_array<index_t> lists(budget, "rows", 5 * words);
+      const device_array<index_t> lists(budget, "rows", 5 * column_blocks);
       index_t* const targets = lists.data();
-      index_t* const numbers = targets + words;
-      index_t* const owners = numbers + words;
-      index_t* const sorted_targets = owners + words;
-      index_t* const sorted_numbers = sorted_targets + words;
-      if (words > 0) {
-        launch_overlapping(list_words_kernel, blocks_for(offset_t{panels.panels} * 32),
+      index_t* const numbers = targets + column_blocks;
+      index_t* const owners = numbers + column_blocks;
+      index_t* const sorted_targets = owners + column_blocks;
+      index_t* const sorted_numbers = sorted_targets + column_blocks;
+      if (column_blocks > 0) {
+        launch_overlapping(list_column_blocks_kernel, blocks_for(offset_t{panels.panels} * 32),
                            threads_per_block, 0, panels, targets, numbers, owners);
-        sort_by_target(targets, sorted_targets, numbers, sorted_numbers, words, panels.panels,
-                       budget);
-        launch_overlapping(target_words_kernel, blocks_for(words), threads_per_block, 0, panels,
-                           words, static_cast<const index_t*>(sorted_numbers),
+        sort_by_target(targets, sorted_targets, numbers, sorted_numbers, column_blocks,
+                       panels.panels, budget);
+        launch_overlapping(target_blocks_kernel, blocks_for(column_blocks), threads_per_block, 0,
+                           panels, column_blocks, static_cast<const index_t*>(sorted_numbers),
                            static_cast<const index_t*>(owners), by_target.data());
       }
-      launch_overlapping(list_begin_kernel, blocks_for(words + 1), threads_per_block, 0,
-                         static_cast<const index_t*>(sorted_targets), static_cast<index_t>(words),
-                         panels.panels, begin.data());
+      launch_overlapping(list_begin_kernel, blocks_for(column_blocks + 1), threads_per_block, 0,
+                         static_cast<const index_t*>(sorted_targets),
+                         static_cast<index_t>(column_blocks), panels.panels, begin.data());
     }
     launch_overlapping(all_rows_kernel, blocks_for(offset_t{n} * 32) + 1, threads_per_block,
-                       sizeof(position_tile), panels, word_lists{begin.data(), by_target.data()},
+                       sizeof(position_tile), panels, target_lists{begin.data(), by_target.data()},
                        row_arrays{l_ptr_.data(), u_ptr_.data(), l_idx_.data(), u_idx_.data()});
   } catch (const budget_error&) {
     release();

@@ -1,6 +1,7 @@
 #pragma once
 
-/// Panels of the elimination tree of A + A^T as bit masks on the device: see gpu_bitmap_panels.cu.
+/// Panels of the elimination tree of A + A^T as bit masks on the device: see README.md and
+/// gpu_bitmap_panels.cu.
 
 #include <memory>
 #include <optional>
@@ -29,11 +30,12 @@ struct row_pair {
   mask_t low, high;
 };
 
-/// Transposes matrices side by side, so that the shuffles of one wait for those of no other.
+/// Transposes matrices side by side, so that the shuffles of one matrix do not wait for those of
+/// another.
 template <int Count>
 GSOFA_DEVICE void transpose(row_pair (&m)[Count]) {
-  // The 32 x 32 blocks by themselves, those off the diagonal changing places. In a step the lanes
-  // l and l + step exchange halves of groups of 2 step bits.
+  // Each 32 x 32 block is transposed by itself, and the two off the diagonal change places. In a
+  // step the lanes l and l + step exchange halves of groups of 2 step bits.
   std::uint32_t words[Count][4];
   GSOFA_UNROLL for (int q = 0; q < Count; ++q) {
     words[q][0] = static_cast<std::uint32_t>(m[q].low);
@@ -61,7 +63,7 @@ GSOFA_DEVICE void transpose(row_pair (&m)[Count]) {
   }
 }
 
-/// Ancestors of a panel that are known to it.
+/// The number of ancestors that a panel knows.
 inline constexpr index_t most_steps = 8;
 
 /// What one position z of a panel with vertices b .. b+w-1 says of f = F[z].
@@ -71,26 +73,27 @@ struct alignas(16) mask_pair {
 };
 
 /// The panels as kernels see them. The position list F_J of panel J is its own vertices, then its
-/// boundary, ascending. The boundary is also held as words: for every panel T that it meets, in
-/// ascending order, the mask of its vertices in T. Element position_begin[J] + z of the last three
-/// arrays belongs to position z of J, element word_begin[J] + q of the word arrays to word q.
+/// boundary, ascending. The boundary is also held as column blocks: for every panel T that it
+/// meets, in ascending order, the mask of its vertices in T. Element position_begin[J] + z of the
+/// last three arrays belongs to position z of J, element column_block_begin[J] + q of the column
+/// block arrays to column block q.
 struct panel_view {
   index_t n;
   index_t panels;
-  const index_t* order;            ///< caller's number of each vertex; null: the same
-  const index_t* label;            ///< its inverse
-  const index_t* begin;            ///< panels + 1: first vertex of each
-  const index_t* panel_of;         ///< n
-  const index_t* parent;           ///< panel of q(J); -1: none
-  const index_t* above;            ///< most_steps each: the next panels on the way up; -1: none
-  const index_t* lone;             ///< how many of these, from the first on, have one child
-  const offset_t* word_begin;      ///< panels + 1
-  const offset_t* position_begin;  ///< panels + 1
-  const index_t* word_panel;
-  const mask_t* word_mask;
-  const index_t* word_first;  ///< position of the lowest vertex of the word
-  const index_t* columns;     ///< F lists
-  const index_t* in_parent;   ///< of a boundary position: its position in the parent panel
+  const index_t* order;                ///< caller's number of each vertex; null: the same
+  const index_t* label;                ///< its inverse
+  const index_t* begin;                ///< panels + 1: first vertex of each
+  const index_t* panel_of;             ///< n
+  const index_t* parent;               ///< panel of q(J); -1: none
+  const index_t* above;                ///< most_steps each: the next panels on the way up; -1: none
+  const index_t* single_child_steps;   ///< how many of these, from the first on, have one child
+  const offset_t* column_block_begin;  ///< panels + 1
+  const offset_t* position_begin;      ///< panels + 1
+  const index_t* column_block_panel;
+  const mask_t* column_block_mask;
+  const index_t* column_block_first;  ///< position of the lowest vertex of the column block
+  const index_t* columns;             ///< F lists
+  const index_t* in_parent;           ///< of a boundary position: its position in the parent panel
   mask_pair* masks;
 
   GSOFA_DEVICE index_t width(index_t j) const { return begin[j + 1] - begin[j]; }
@@ -100,32 +103,32 @@ struct panel_view {
   GSOFA_DEVICE index_t caller(index_t v) const { return order == nullptr ? v : order[v]; }
   GSOFA_DEVICE index_t vertex(index_t row) const { return label == nullptr ? row : label[row]; }
 
-  /// Position of vertex f in the list of panel j; -1 if it is not there. O(log words).
+  /// Position of vertex f in the list of panel j; -1 if it is not there. O(log column blocks).
   GSOFA_DEVICE index_t position(index_t j, index_t f) const {
     const index_t t = panel_of[f];
     const index_t inside = f - begin[t];
     if (t == j) return inside;
-    offset_t low = word_begin[j];
-    const offset_t end = word_begin[j + 1];
+    offset_t low = column_block_begin[j];
+    const offset_t end = column_block_begin[j + 1];
     for (offset_t high = end; low < high;) {
       const offset_t middle = low + (high - low) / 2;
-      if (word_panel[middle] < t) {
+      if (column_block_panel[middle] < t) {
         low = middle + 1;
       } else {
         high = middle;
       }
     }
-    if (low == end || word_panel[low] != t) return -1;
-    const mask_t mask = word_mask[low];
+    if (low == end || column_block_panel[low] != t) return -1;
+    const mask_t mask = column_block_mask[low];
     if ((mask >> inside & 1U) == 0) return -1;
-    return word_first[low] + static_cast<index_t>(simt::population(mask & below(inside)));
+    return column_block_first[low] + static_cast<index_t>(simt::population(mask & below(inside)));
   }
 };
 
-/// What limits a structure.
+/// The limits of a structure.
 struct panel_limits {
   index_t width = mask_bits;    ///< most vertices of a panel, 1..64
-  offset_t most_positions = 0;  ///< 0: what the budget leaves
+  offset_t most_positions = 0;  ///< 0: as many as the budget admits
   offset_t reserve = 0;         ///< bytes of the budget to leave for others
 };
 
@@ -135,7 +138,7 @@ inline constexpr offset_t bytes_per_position = sizeof(mask_pair) + 2 * sizeof(in
 struct structure_totals;
 /// Key (J + 1) << 32 | T, and the mask of the vertices of panel T in the boundary of panel J. An
 /// unused slot is zero.
-struct alignas(16) word_slot {
+struct alignas(16) column_block {
   std::uint64_t key;
   mask_t mask;
 
@@ -149,7 +152,7 @@ class panel_structure {
   /// Takes the arrays over vertices. Throws budget_error if they do not fit.
   void prepare(index_t n, memory_budget& budget);
   /// Records the launches with which every run on this matrix and panel width begins; holds the
-  /// table of words, 32 to 64 bytes a vertex, from here on. Optional.
+  /// table of column blocks, 32 to 64 bytes a vertex, from here on. Optional.
   void record(const device_matrix& a, offset_t nnz, const panel_limits& limits,
               memory_budget& budget);
   /// Computes all of it from the matrix on the device (square, rows in any order). Returns false,
@@ -159,35 +162,40 @@ class panel_structure {
              memory_budget& budget, execution& exec);
   /// Gives back what build() has taken.
   void release();
-  /// And what record() has: nothing but the arrays of prepare() is held then.
+  /// Gives back what build() and record() have taken: only the arrays of prepare() are held then.
   void drop();
   /// Valid after build() has returned true, until the next call of build().
   [[nodiscard]] panel_view view() const;
   [[nodiscard]] offset_t positions() const { return positions_; }
-  [[nodiscard]] offset_t words() const { return words_; }
-  /// Positions of the panel that has most.
+  [[nodiscard]] offset_t column_blocks() const { return column_blocks_; }
+  /// Number of positions of the longest panel.
   [[nodiscard]] index_t longest() const { return longest_; }
   [[nodiscard]] bool relabelled() const { return relabelled_; }
   /// Number of children of each panel.
   [[nodiscard]] const std::uint32_t* children() const;
-  /// A zero for each panel, and control_words more, after build().
+  /// After build(): a zero for each panel, and control_words zeros more.
   [[nodiscard]] std::uint32_t* finished() const;
   [[nodiscard]] std::uint32_t* control() const;
   static constexpr offset_t control_words = 8;
 
  private:
   void first_pass(const device_matrix& a, offset_t nnz, index_t width);
-  void find_words(const device_matrix& a, offset_t nnz);
+  void find_column_blocks(const device_matrix& a, offset_t nnz);
   void nearest_parents(const device_matrix& a, offset_t nnz);
   void cut(index_t width, bool is_etree);
   void relabel(const device_matrix& a, offset_t nnz, memory_budget& budget);
   bool try_build(const device_matrix& a, offset_t nnz, const panel_limits& limits,
                  memory_budget& budget, execution& exec);
+  bool make_table(const panel_limits& limits, memory_budget& budget);
+  bool find_structure(const device_matrix& a, offset_t nnz, const panel_limits& limits,
+                      memory_budget& budget, execution& exec);
+  bool fill_structure(const device_matrix& a, offset_t nnz, const panel_limits& limits,
+                      memory_budget& budget);
 
-  /// What is zero at first lies in one array: totals, control words, then arrays of n words.
+  /// One array holds all that is zero at first: totals, control words, then arrays of n words.
   enum zero_array : int {
     in_length = 0,  ///< n words of 8 bytes
-    in_word_count = 2,
+    in_column_block_count = 2,
     in_cursor,
     in_children,
     in_big_children,
@@ -203,51 +211,51 @@ class panel_structure {
 
   index_t n_ = 0;
   index_t panels_ = 0;
-  offset_t positions_ = 0, words_ = 0;
+  offset_t positions_ = 0, column_blocks_ = 0;
   index_t longest_ = 0;
   bool relabelled_ = false;
   device_array<std::uint32_t> zeroed_, tree_parent_, hint_, minima_;
   device_array<index_t> low_, depth_, siblings_, panel_of_, begin_, panel_parent_, order_, label_;
   device_array<unsigned char> partial_;  // of a scan
-  device_array<offset_t> word_begin_, position_begin_;
+  device_array<offset_t> column_block_begin_, position_begin_;
   pinned_vector<unsigned char> note_;  // totals, on the host
   launch_sequence first_pass_;
-  device_array<word_slot> slots_;  // the table of words
-  offset_t capacity_ = 0;          // of it
+  device_array<column_block> slots_;  // the table of column blocks
+  offset_t capacity_ = 0;             // of it
   // Of the result: several arrays in each, see view().
   [[nodiscard]] index_t* above() const;
-  [[nodiscard]] index_t* lone() const;
-  [[nodiscard]] index_t* word_panel() const;
-  [[nodiscard]] index_t* word_first() const;
+  [[nodiscard]] index_t* single_child_steps() const;
+  [[nodiscard]] index_t* column_block_panel() const;
+  [[nodiscard]] index_t* column_block_first() const;
   [[nodiscard]] index_t* columns() const;
   [[nodiscard]] index_t* in_parent() const;
   device_array<index_t> by_panel_, by_position_;
-  device_array<mask_t> by_word_;
+  device_array<mask_t> by_column_block_;
   device_array<mask_pair> masks_;
 };
 
-/// How panels are shared out.
+/// How panels are divided among warps, blocks and clusters.
 struct elimination_settings {
   int warps_per_block = 16;
-  index_t warp_positions = 128;      ///< panels up to this many positions are one warp's
-  index_t few_panels = -1;           ///< up to so many, blocks have all; -1: 16 a multiprocessor
-  index_t cluster_positions = 2048;  ///< panels of more are a cluster's
+  index_t warp_positions = 128;  ///< a warp eliminates panels of at most this many positions
+  index_t few_panels = -1;       ///< at most this many: blocks take all; -1: 16 per multiprocessor
+  index_t cluster_positions = 2048;  ///< a cluster eliminates panels of more positions
   int blocks_per_cluster = 4;        ///< 1: no clusters
-  /// Of all rounds of targets but the first: 8 for a round, 3 for a step of a sweep; -1: any.
-  std::int64_t most_later_work = -1;
+  /// Limit of the work of all update rounds: 8 for a round, 3 for a step of a sweep; -1: none.
+  std::int64_t most_update_work = -1;
 };
 
-/// Closes all panels of a structure whose masks hold A.
+/// Factors all panels of a structure whose masks hold A.
 class panel_elimination {
  public:
   void prepare(index_t n, const elimination_settings& settings, memory_budget& budget);
-  /// Up to three launches; asynchronous. Uses up finished() and control() of the structure. Where
-  /// later rounds pass most_later_work, panels are left as they are.
+  /// Up to three launches; asynchronous. Uses up finished() and control() of the structure. Falls
+  /// back where the update rounds pass most_update_work: panels are then left as they are.
   void run(const panel_structure& structure);
-  /// Whether they were, once the device has done what the last run() launched.
-  [[nodiscard]] bool gave_up() const { return gave_up_[0] != 0; }
-  /// Of the last run, counting build only: work; cycles and time of all panels together and of
-  /// those on the realised critical path, by part.
+  /// Whether the last run() fell back; valid once the device has done what run() launched.
+  [[nodiscard]] bool fell_back() const { return fell_back_[0] != 0; }
+  /// Reports on the last run in the counting build: its work, and cycles and time by part, of all
+  /// panels together and of those on the realised critical path.
   void report(const panel_view& panels, execution& exec) const;
 
  private:
@@ -256,17 +264,17 @@ class panel_elimination {
   device_array<unsigned long long> counters_, stamps_;
   device_array<index_t> ready_, long_ready_;
   device_array<std::uint64_t> cluster_states_;
-  pinned_vector<std::uint32_t> gave_up_;
+  pinned_vector<std::uint32_t> fell_back_;
 };
 
 /// L and U by sorted rows on the device, in the caller's numbering.
 class panel_expansion {
  public:
-  /// Expands closed panels that were not relabelled (a row's columns ascend with panels and
+  /// Expands factored panels that were not relabelled (a row's columns ascend with panels and
   /// positions then). The counts are those of all rows, u_counts with the diagonal. Returns false,
   /// with nothing held, if the budget does not admit the result. Asynchronous at its end.
   bool run(const panel_view& panels, const std::uint32_t* l_counts, const std::uint32_t* u_counts,
-           offset_t words, memory_budget& budget);
+           offset_t column_blocks, memory_budget& budget);
   void release();
   [[nodiscard]] pattern l(index_t n) const { return to_host(n, l_ptr_, l_idx_); }
   [[nodiscard]] pattern u(index_t n) const { return to_host(n, u_ptr_, u_idx_); }
@@ -278,10 +286,10 @@ class panel_expansion {
   device_array<index_t> l_idx_, u_idx_;
 };
 
-/// What tests turn of gpu_bitmap_panels, and users need not.
+/// Settings of gpu_bitmap_panels that tests vary and users need not.
 struct panel_tuning {
   elimination_settings elimination{};
-  bool search = true;  ///< most_later_work is that of a search of rows, not that of `elimination`
+  bool search = true;  ///< most_update_work is that of a search of rows, not that of `elimination`
   offset_t most_positions = 0;  ///< as in panel_limits
 };
 std::unique_ptr<variant> make_bitmap_panels(const panel_tuning& tuning);

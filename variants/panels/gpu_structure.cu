@@ -1,4 +1,5 @@
-// From the matrix to panels, position lists and masks set to A, on the device.
+// From the matrix to panels, position lists and masks set to A, on the device. README.md has the
+// proofs.
 
 #include "variants/device/simt.hpp"
 
@@ -14,24 +15,24 @@
 
 namespace gsofa::gpu {
 
-/// What the host is to know.
+/// What the device reports to the host.
 struct structure_totals {
-  offset_t words;
+  offset_t column_blocks;
   offset_t positions;
-  offset_t longest;  ///< positions of the panel that has most
+  offset_t longest;  ///< positions of the longest panel
   std::uint32_t panels;
-  std::uint32_t overflow;   ///< the table of words was too small
+  std::uint32_t overflow;   ///< nonzero: the table of column blocks was too small
   std::uint32_t siblings;   ///< vertices with siblings in the forest of nearest parents
-  std::uint32_t justified;  ///< those of them whose parent has a neighbour in their subtree
+  std::uint32_t justified;  ///< those of them in whose subtree the parent has a neighbour
 
-  /// Is that forest the elimination tree?
+  /// Whether that forest is the elimination tree.
   GSOFA_DEVICE bool is_etree() const { return siblings == justified; }
 };
 
-/// A copy of it in memory of the host.
+/// A copy of the totals in memory of the host.
 struct structure_note {
   structure_totals totals;
-  std::uint32_t number;  ///< 1 as soon as they are there
+  std::uint32_t number;  ///< 1 as soon as the totals are there
 };
 
 namespace {
@@ -40,15 +41,15 @@ constexpr std::uint32_t no_parent = 0xffffffffU;
 constexpr std::uint64_t no_key = 0;
 // On the emulator small patterns must have tables that are too small.
 #if defined(__CUDACC__)
-// Most inputs have fewer words than vertices.
+// Most inputs have fewer column blocks than vertices.
 constexpr offset_t least_capacity = 1024;
-constexpr offset_t first_words_per_vertex = 2;
+constexpr offset_t first_blocks_per_vertex = 2;
 #else
 constexpr offset_t least_capacity = 8;
-constexpr offset_t first_words_per_vertex = 0;
+constexpr offset_t first_blocks_per_vertex = 0;
 #endif
 constexpr std::uint32_t most_probes = 128;
-constexpr offset_t bytes_per_word = 16;  // in the table, loose, or sorted
+constexpr offset_t bytes_per_column_block = 16;  // in the table, loose, or sorted
 
 // ------------------------------------------------------------------------------- entries of A
 
@@ -60,7 +61,7 @@ struct matrix_view {
   int per_thread;  ///< entries of a thread at a time
 };
 
-/// Largest row in [low, high] that begins at or before entry e.
+/// The largest row in [low, high] that begins at or before entry e.
 GSOFA_DEVICE index_t row_of(const offset_t* row_ptr, offset_t e, index_t low, index_t high) {
   while (low < high) {
     const index_t middle = high - (high - low) / 2;
@@ -73,7 +74,8 @@ GSOFA_DEVICE index_t row_of(const offset_t* row_ptr, offset_t e, index_t low, in
   return low;
 }
 
-/// Largest row that begins at or before entry e, by one warp: 32 rows in a step.
+/// The largest row that begins at or before entry e, found by one warp: it looks at 32 rows in a
+/// step.
 GSOFA_DEVICE index_t row_by_warp(const offset_t* row_ptr, offset_t e, index_t n) {
   const auto lane = static_cast<offset_t>(lane_index());
   offset_t low = 0;
@@ -99,7 +101,7 @@ constexpr index_t most_rows = 6;
 struct alignas(16) row_window {
   static constexpr index_t most = most_rows;
   index_t rows[2];                     ///< of the first and the last entry of a chunk
-  std::uint32_t entries_before[most];  ///< of the rows behind the first: entries of the chunk
+  std::uint32_t entries_before[most];  ///< [k]: entries of the chunk before row k + 1 of its rows
 
   /// Row of entry number k of the chunk.
   GSOFA_DEVICE index_t row(std::uint32_t k) const {
@@ -116,10 +118,10 @@ struct alignas(16) row_window {
   }
 };
 
-/// Calls visit(is_entry, i, j) for all entries of A, a lane each, however long the rows are: whole
-/// warps of consecutive entries, the last ones with lanes that have none; and, after every chunk of
-/// entries, finish(), by all threads of the block behind a barrier. Needs a row_window in shared
-/// memory.
+/// Calls visit(is_entry, i, j) for all entries of A, a lane for each, however long the rows are.
+/// Whole warps take consecutive entries; in the last ones, lanes without an entry call it too.
+/// After every chunk of entries all threads of the block call finish() behind a barrier. Needs a
+/// row_window in shared memory.
 template <class Visit, class Finish>
 GSOFA_DEVICE void for_each_lane(const matrix_view& a, Visit&& visit, Finish&& finish) {
   row_window& window = *simt::shared_memory<row_window>();
@@ -172,7 +174,7 @@ GSOFA_DEVICE void for_each_entry(const matrix_view& a, Visit&& visit) {
   });
 }
 
-/// In the first lane of each run of equal keys: the OR over the run. In the others: 0.
+/// Returns the OR over each run of equal keys in the first lane of the run, and 0 in the others.
 GSOFA_DEVICE mask_t or_of_run(std::uint64_t key, mask_t mask) {
   const unsigned lane = lane_index();
   const std::uint64_t before = simt::shuffle_up(key, 1);
@@ -184,7 +186,7 @@ GSOFA_DEVICE mask_t or_of_run(std::uint64_t key, mask_t mask) {
   return lane == 0 || before != key ? mask : 0;
 }
 
-/// Adds up one number of each thread.
+/// Adds one number of each thread to the total.
 GSOFA_DEVICE void add_to(std::uint32_t* total, std::uint32_t mine) {
   for (unsigned step = 16; step > 0; step /= 2) mine += simt::shuffle_xor(mine, step);
   if (lane_index() == 0 && mine != 0) simt::atomic_add(total, mine);
@@ -192,23 +194,14 @@ GSOFA_DEVICE void add_to(std::uint32_t* total, std::uint32_t mine) {
 
 // ------------------------------------------------------------------------------ elimination tree
 
-// Where the numbering is a postorder of the elimination tree, as prepared inputs have it, the tree
-// follows from one number per vertex: f(u), the least neighbour of u in A + A^T. Let the nearest
-// parent of v be P(v) = min{ u > v : f(u) <= v }.
-//  * P is a forest that has the numbering as a postorder: for v < w < u = P(v) also f(u) <= v < w,
-//    so that the way up from w does not pass u by: w is below u.
-//  * For every edge (i, j) of A + A^T, i < j, j is above i in P: f(j) <= i, so that the way up from
-//    i does not pass j by.
-//  * P is the elimination tree if every v with a parent has an edge from P(v) into its subtree. By
-//    induction on v the subtrees of v agree, and the parent of v in the elimination tree is the
-//    least u > v with a neighbour w in it: f(u) <= w <= v, so that u >= P(v).
-//    An only child v of u has such an edge: f(u) <= v is below u, hence below v.
-//  * If the numbering is a postorder of the elimination tree, that is P: in a postorder all of
-//    f(u) .. u are below u, so that P(v) is the parent of v or below it; and f(parent) <= v.
-// So only vertices with siblings are looked at, and where one is not justified, the tree is found
-// by etree_kernel and the vertices are relabelled.
+// Where the numbering is a postorder of the elimination tree, as in prepared inputs, the tree
+// follows from one number per vertex: f(u), the least neighbour of u in A + A^T. It is then the
+// forest of nearest parents, P(v) = min{ u > v : f(u) <= v }. P is the elimination tree if every v
+// with a parent has an edge from P(v) into its subtree (README.md, "Nearest parents", has the
+// proofs). An only child has one: only vertices with siblings are looked at. Where one of them is
+// not justified, etree_kernel finds the tree and the vertices are relabelled.
 
-/// least[u]: f(u), if it is less than u.
+/// Sets least[u] to f(u) if that is less than u.
 GSOFA_KERNEL void leftmost_kernel(matrix_view a, std::uint32_t* least) {
   simt::after_earlier_launches();
   for_each_entry(a, [&](index_t i, index_t j) {
@@ -219,7 +212,7 @@ GSOFA_KERNEL void leftmost_kernel(matrix_view a, std::uint32_t* least) {
   });
 }
 
-/// Minima of groups of 32, of groups of groups, and so on; level 0 is the array itself.
+/// The minima of groups of 32, of groups of these groups, and so on; level 0 is the array itself.
 struct minima {
   static constexpr int group_bits = 5;
   static constexpr index_t group = 1 << group_bits;
@@ -266,7 +259,7 @@ struct minima {
   }
 };
 
-/// A warp for each group.
+/// A warp computes the minimum of each group.
 GSOFA_KERNEL void minima_kernel(const std::uint32_t* in, index_t size, std::uint32_t* out) {
   simt::after_earlier_launches();
   const auto lane = static_cast<index_t>(lane_index());
@@ -333,10 +326,10 @@ GSOFA_KERNEL void etree_kernel(matrix_view a, std::uint32_t* parent, std::uint32
   });
 }
 
-/// Number of children of every vertex; low[v]: first vertex of v's subtree if it has at most
-/// `width` vertices, else -1; of larger subtrees, how many each parent has; root[u], if such small
-/// subtrees begin at u, the root of the largest (zero before). In a postorder the subtree of v
-/// begins behind the last u < v with parent[u] > v.
+/// Counts the children of every vertex, and those of them whose subtree has more than `width`
+/// vertices. Sets low[v] to the first vertex of v's subtree if it has at most `width` vertices,
+/// else to -1, and root[u], zero before, to the root of the largest such small subtree that begins
+/// at u. In a postorder the subtree of v begins behind the last u < v with parent[u] > v.
 GSOFA_KERNEL void subtree_kernel(index_t n, index_t width, const std::uint32_t* parent,
                                  std::uint32_t* children, std::uint32_t* big_children, index_t* low,
                                  std::uint32_t* root) {
@@ -394,7 +387,7 @@ struct cut_scan {
   const std::uint32_t* root;
   index_t* panel_of;
   index_t* begin;
-  index_t* depth;  ///< open vertices
+  index_t* depth;  ///< number of open vertices
   structure_totals* totals;
 
   GSOFA_DEVICE offset_t count() const { return n; }
@@ -443,9 +436,9 @@ struct cut_scan {
   }
 };
 
-/// Panel tree, and the children of vertices that have several, ascending, those of vertex p from
-/// first_child(p) on. depth[v] is the number of vertices up to v whose parents are behind v: on a
-/// stack where each vertex takes the place of its children, the place of v.
+/// Lists of the children of vertices that have several, ascending; the list of vertex p begins at
+/// first_child(p). depth[v] is the number of vertices up to v whose parents are behind v: the place
+/// of v on a stack where each vertex takes the place of its children.
 struct sibling_lists {
   const std::uint32_t* children;
   const index_t* depth;
@@ -509,26 +502,26 @@ GSOFA_KERNEL void justify_kernel(matrix_view a, sibling_lists siblings, std::uin
   add_to(&totals->justified, justified);
 }
 
-// ---------------------------------------------------------------------------------------- words
+// -------------------------------------------------------------------------------- column blocks
 
-GSOFA_DEVICE std::uint64_t word_key(index_t panel, index_t target) {
+GSOFA_DEVICE std::uint64_t column_block_key(index_t panel, index_t target) {
   return (static_cast<std::uint64_t>(static_cast<std::uint32_t>(panel) + 1) << 32) |
          static_cast<std::uint32_t>(target);
 }
 
-/// An open-addressing hash table of words. A key never changes once set, a mask belongs to its slot
-/// and only grows, so that relaxed accesses to either suffice.
-struct word_table {
-  word_slot* slots;
+/// An open-addressing hash table of column blocks. A key never changes once set, a mask belongs to
+/// its slot and only grows, so that relaxed accesses to either suffice.
+struct column_block_table {
+  column_block* slots;
   std::uint32_t capacity;  // a power of 2
 };
 
-/// Adds members to the words (path[b], t), b < count, all at once, so that the round trips to
-/// memory overlap. Returns those that the last one did not have.
+/// Adds members to the column blocks (path[b], t), b < count, all at once, so that the round trips
+/// to memory overlap. Returns the members that the last of these column blocks did not have.
 template <int Batch>
-GSOFA_DEVICE mask_t insert(const word_table& table, const index_t* path, int count, index_t t,
-                           mask_t members, structure_totals* totals) {
-  word_slot found[Batch];
+GSOFA_DEVICE mask_t insert(const column_block_table& table, const index_t* path, int count,
+                           index_t t, mask_t members, structure_totals* totals) {
+  column_block found[Batch];
   std::uint64_t key[Batch];
   std::uint32_t place[Batch]{};
   const auto look = [&](int b) {
@@ -536,7 +529,7 @@ GSOFA_DEVICE mask_t insert(const word_table& table, const index_t* path, int cou
                 simt::load_shared_state(&table.slots[place[b]].mask)};
   };
   GSOFA_UNROLL for (int b = 0; b < Batch; ++b) {
-    key[b] = word_key(path[b], t);
+    key[b] = column_block_key(path[b], t);
     place[b] = static_cast<std::uint32_t>(mix64(key[b])) & (table.capacity - 1);
     found[b] = {key[b], members};
     if (b < count) look(b);
@@ -571,44 +564,45 @@ struct cut_view {
   const index_t* panel_parent;
 };
 
-// Boundaries of all panels. i is in the boundary of J iff J lies below panel(i) on the way up from
-// a panel K that holds a neighbour of i in A + A^T: every boundary vertex of a child is in the
-// panel or in its boundary. First the words of the panels K, then every word goes up the panel tree
-// with all its members. Panels ascend along the way, which ends at panel(i), an ancestor of K.
+// Boundaries of all panels. A vertex i is in the boundary of J iff J lies below panel(i) on the way
+// up from a panel K that holds a neighbour of i in A + A^T: every boundary vertex of a child is in
+// the panel or in its boundary. The column blocks of the panels K are found first; then every
+// column block goes up the panel tree with all its members. Panels ascend along the way, which ends
+// at panel(i), an ancestor of K.
 
-// On the emulator small patterns must have more words than fit.
+// On the emulator small patterns must have more column blocks than fit.
 #if defined(__CUDACC__)
-constexpr std::uint32_t near_words = 512;
+constexpr std::uint32_t near_slots = 512;
 #else
-constexpr std::uint32_t near_words = 4;
+constexpr std::uint32_t near_slots = 4;
 #endif
 
-GSOFA_DEVICE std::uint32_t near_slot(std::uint64_t word) {
-  const std::uint32_t mixed = static_cast<std::uint32_t>(word >> 32) * 0x9e3779b1U +
-                              static_cast<std::uint32_t>(word) * 0x85ebca6bU;
-  return (mixed >> 16) % near_words;
+GSOFA_DEVICE std::uint32_t near_slot(std::uint64_t key) {
+  const std::uint32_t mixed = static_cast<std::uint32_t>(key >> 32) * 0x9e3779b1U +
+                              static_cast<std::uint32_t>(key) * 0x85ebca6bU;
+  return (mixed >> 16) % near_slots;
 }
 
-/// The words of some entries, in shared memory: their panels are few where rows lie near each
-/// other.
+/// A table of the column blocks of some entries in shared memory. Entries of rows that lie near
+/// each other have few column blocks.
 struct near_table {
-  std::uint64_t key[near_words];
-  std::uint32_t mask[near_words][2];
+  std::uint64_t key[near_slots];
+  std::uint32_t mask[near_slots][2];
 
   GSOFA_DEVICE void clear() {
-    for (unsigned k = simt::thread_index(); k < near_words; k += simt::block_size()) {
+    for (unsigned k = simt::thread_index(); k < near_slots; k += simt::block_size()) {
       key[k] = no_key;
       mask[k][0] = mask[k][1] = 0;
     }
   }
-  /// False if there is no place near where the key belongs.
-  GSOFA_DEVICE bool insert(std::uint64_t word, index_t member) {
+  /// Returns false if there is no free place near the place of the key.
+  GSOFA_DEVICE bool insert(std::uint64_t wanted, index_t member) {
     constexpr unsigned most = 4;
-    std::uint32_t place = near_slot(word);
-    for (unsigned probe = 0; probe < most; ++probe, place = (place + 1) % near_words) {
+    std::uint32_t place = near_slot(wanted);
+    for (unsigned probe = 0; probe < most; ++probe, place = (place + 1) % near_slots) {
       std::uint64_t found = simt::load_shared_state(key + place);
-      if (found == no_key) found = simt::atomic_cas(key + place, no_key, word);
-      if (found != no_key && found != word) continue;
+      if (found == no_key) found = simt::atomic_cas(key + place, no_key, wanted);
+      if (found != no_key && found != wanted) continue;
       std::uint32_t* const half = mask[place] + member / 32;
       const std::uint32_t here = 1U << (member % 32);
       if ((simt::load_shared_state(half) & here) == 0) simt::atomic_or(half, here);
@@ -618,10 +612,11 @@ struct near_table {
   }
 };
 
-/// The words that entries of A begin. Those of a chunk of entries are gathered in shared memory
-/// first. Needs sizeof(near_table) bytes of it behind what for_each_lane() does.
-GSOFA_KERNEL void first_words_kernel(matrix_view a, cut_view c, word_table table,
-                                     structure_totals* totals) {
+/// Enters the column blocks of the entries of A in the table. Those of a chunk of entries are
+/// gathered in shared memory first. Needs sizeof(near_table) bytes of it behind those of
+/// for_each_lane().
+GSOFA_KERNEL void first_column_blocks_kernel(matrix_view a, cut_view c, column_block_table table,
+                                             structure_totals* totals) {
   simt::after_earlier_launches();
   if (!totals->is_etree()) return;
   near_table& near = *reinterpret_cast<near_table*>(simt::shared_memory<row_window>() + 1);
@@ -636,17 +631,17 @@ GSOFA_KERNEL void first_words_kernel(matrix_view a, cut_view c, word_table table
     const index_t target = c.panel_of[high];
     if (k == target) return;
     const index_t member = high - c.begin[target];
-    if (!near.insert(word_key(k, target), member)) {
+    if (!near.insert(column_block_key(k, target), member)) {
       insert<1>(table, &k, 1, target, bit(member), totals);
     }
   };
   for_each_lane(a, visit, [&] {
-    for (unsigned q = simt::thread_index(); q < near_words; q += simt::block_size()) {
-      const word_slot word{near.key[q],
-                           static_cast<mask_t>(near.mask[q][1]) << 32 | near.mask[q][0]};
-      if (word.key == no_key) continue;
-      const index_t k = word.panel();
-      insert<1>(table, &k, 1, word.target(), word.mask, totals);
+    for (unsigned q = simt::thread_index(); q < near_slots; q += simt::block_size()) {
+      const column_block block{near.key[q],
+                               static_cast<mask_t>(near.mask[q][1]) << 32 | near.mask[q][0]};
+      if (block.key == no_key) continue;
+      const index_t k = block.panel();
+      insert<1>(table, &k, 1, block.target(), block.mask, totals);
     }
     simt::sync_block();
     near.clear();
@@ -654,23 +649,24 @@ GSOFA_KERNEL void first_words_kernel(matrix_view a, cut_view c, word_table table
   });
 }
 
-/// A thread per word goes up as long as it adds members. What it finds to be there already, others
-/// have added. Several panels are one step, which adds to all of them whatever it finds; who adds a
-/// member to the last of a step goes on with it. So, by induction down from the target, where a
-/// member has been added it is added everywhere above. Words that others add meanwhile may be met
-/// or not.
-GSOFA_KERNEL void boundary_kernel(cut_view c, word_table table, structure_totals* totals) {
+/// A thread per column block goes up the panel tree as long as it adds members; members that it
+/// finds there have been added by other threads. A step adds the members to several panels,
+/// whatever it finds in them, and the thread that adds a member to the last panel of a step goes on
+/// with that member. So, by induction down from the target, where a member has been added it will
+/// be added everywhere above. It does not matter whether a thread meets column blocks that are
+/// added meanwhile.
+GSOFA_KERNEL void boundary_kernel(cut_view c, column_block_table table, structure_totals* totals) {
   simt::after_earlier_launches();
   if (!totals->is_etree()) return;
   for (std::uint64_t slot =
            std::uint64_t{simt::block_index()} * simt::block_size() + simt::thread_index();
        slot < table.capacity; slot += std::uint64_t{simt::grid_size()} * simt::block_size()) {
-    const word_slot word{simt::load_shared_state(&table.slots[slot].key),
-                         simt::load_shared_state(&table.slots[slot].mask)};
-    if (word.key == no_key) continue;
-    const index_t target = word.target();
-    mask_t members = word.mask;
-    for (index_t k = c.panel_parent[word.panel()]; members != 0 && k >= 0 && k < target;) {
+    const column_block block{simt::load_shared_state(&table.slots[slot].key),
+                             simt::load_shared_state(&table.slots[slot].mask)};
+    if (block.key == no_key) continue;
+    const index_t target = block.target();
+    mask_t members = block.mask;
+    for (index_t k = c.panel_parent[block.panel()]; members != 0 && k >= 0 && k < target;) {
       constexpr int batch = 4;
       index_t path[batch]{};
       int count = 0;
@@ -682,30 +678,30 @@ GSOFA_KERNEL void boundary_kernel(cut_view c, word_table table, structure_totals
   }
 }
 
-/// Words and boundary positions of each panel.
-GSOFA_KERNEL void length_kernel(word_table table, std::uint32_t* word_count,
+/// Counts the column blocks and the boundary positions of each panel.
+GSOFA_KERNEL void length_kernel(column_block_table table, std::uint32_t* column_block_count,
                                 unsigned long long* length) {
   simt::after_earlier_launches();
   for (std::uint64_t k =
            std::uint64_t{simt::block_index()} * simt::block_size() + simt::thread_index();
        k < table.capacity; k += std::uint64_t{simt::grid_size()} * simt::block_size()) {
-    const word_slot word = table.slots[k];
-    if (word.key == no_key) continue;
-    simt::atomic_add(word_count + word.panel(), std::uint32_t{1});
-    simt::atomic_add(length + word.panel(),
-                     static_cast<unsigned long long>(simt::population(word.mask)));
+    const column_block block = table.slots[k];
+    if (block.key == no_key) continue;
+    simt::atomic_add(column_block_count + block.panel(), std::uint32_t{1});
+    simt::atomic_add(length + block.panel(),
+                     static_cast<unsigned long long>(simt::population(block.mask)));
   }
 }
 
-/// Where the words and positions of each panel begin.
+/// Computes where the column blocks and the positions of each panel begin.
 struct length_scan {
   struct value {
-    offset_t words, positions, longest;
+    offset_t column_blocks, positions, longest;
   };
   const index_t* begin;
-  const std::uint32_t* word_count;
+  const std::uint32_t* column_block_count;
   const unsigned long long* length;
-  offset_t* word_begin;
+  offset_t* column_block_begin;
   offset_t* position_begin;
   structure_totals* totals;
   structure_note* note;
@@ -713,62 +709,64 @@ struct length_scan {
   GSOFA_DEVICE offset_t count() const { return totals->panels; }
   GSOFA_DEVICE static value identity() { return {0, 0, 0}; }
   GSOFA_DEVICE value combine(const value& a, const value& b) const {
-    return {a.words + b.words, a.positions + b.positions,
+    return {a.column_blocks + b.column_blocks, a.positions + b.positions,
             a.longest < b.longest ? b.longest : a.longest};
   }
   GSOFA_DEVICE value item(index_t j) const {
     const offset_t positions = begin[j + 1] - begin[j] + static_cast<offset_t>(length[j]);
-    return {word_count[j], positions, positions};
+    return {column_block_count[j], positions, positions};
   }
   GSOFA_DEVICE void emit(index_t j, const value& upto) const {
-    if (j == 0) word_begin[0] = position_begin[0] = 0;
-    word_begin[j + 1] = upto.words;
+    if (j == 0) column_block_begin[0] = position_begin[0] = 0;
+    column_block_begin[j + 1] = upto.column_blocks;
     position_begin[j + 1] = upto.positions;
     if (j + 1 == static_cast<index_t>(totals->panels)) {
-      totals->words = upto.words;
+      totals->column_blocks = upto.column_blocks;
       totals->positions = upto.positions;
       totals->longest = upto.longest;
-      // The others are of earlier launches.
+      // Earlier launches have set the others.
       note->totals = *totals;
       simt::store_to_host(&note->number, 1);
     }
   }
 };
 
-/// Words of each panel side by side, in no order, and the place of each one's first position.
-struct loose_words {
-  word_slot* words;
+/// The column blocks of each panel side by side, in no order, and the first position of each.
+struct loose_column_blocks {
+  column_block* column_blocks;
   index_t* first;
 };
 
-GSOFA_KERNEL void collect_kernel(word_table table, const offset_t* word_begin,
-                                 std::uint32_t* cursor, loose_words out) {
+GSOFA_KERNEL void collect_kernel(column_block_table table, const offset_t* column_block_begin,
+                                 std::uint32_t* cursor, loose_column_blocks out) {
   simt::after_earlier_launches();
   for (std::uint64_t k =
            std::uint64_t{simt::block_index()} * simt::block_size() + simt::thread_index();
        k < table.capacity; k += std::uint64_t{simt::grid_size()} * simt::block_size()) {
-    const word_slot word = table.slots[k];
-    if (word.key == no_key) continue;
-    const index_t j = word.panel();
-    out.words[word_begin[j] + simt::atomic_add(cursor + j, std::uint32_t{1})] = word;
+    const column_block block = table.slots[k];
+    if (block.key == no_key) continue;
+    const index_t j = block.panel();
+    out.column_blocks[column_block_begin[j] + simt::atomic_add(cursor + j, std::uint32_t{1})] =
+        block;
   }
 }
 
-/// The next panels above each of `panels`.
+/// The next panels above each of `panels` panels.
 struct ancestor_lists {
   index_t panels;
   const index_t* parent;
   const std::uint32_t* children;
   index_t* above;
-  index_t* lone;
+  index_t* single_child_steps;
 };
 
-/// Finds the next panels above each, and sorts the words of each by their target: a word's place is
-/// the number of words with a smaller one, its first position the number of their members behind
-/// the panel's own vertices.
-GSOFA_KERNEL void sort_kernel(ancestor_lists a, offset_t words, loose_words loose,
-                              const index_t* begin, const offset_t* word_begin, index_t* word_panel,
-                              mask_t* word_mask, index_t* word_first) {
+/// Finds the next panels above each panel, and sorts the column blocks of each panel by their
+/// target. The place of a column block is the number of column blocks with a smaller target; its
+/// first position is the number of their members, behind the panel's own vertices.
+GSOFA_KERNEL void sort_kernel(ancestor_lists a, offset_t column_blocks, loose_column_blocks loose,
+                              const index_t* begin, const offset_t* column_block_begin,
+                              index_t* column_block_panel, mask_t* column_block_mask,
+                              index_t* column_block_first) {
   simt::after_earlier_launches();
   for (offset_t k = offset_t{simt::block_index()} * simt::block_size() + simt::thread_index();
        k < a.panels; k += offset_t{simt::grid_size()} * simt::block_size()) {
@@ -780,72 +778,74 @@ GSOFA_KERNEL void sort_kernel(ancestor_lists a, offset_t words, loose_words loos
       if (alone == step && a.children[at] == 1) ++alone;
       at = a.parent[at];
     }
-    a.lone[k] = alone;
+    a.single_child_steps[k] = alone;
   }
   for (offset_t k = offset_t{simt::block_index()} * simt::block_size() + simt::thread_index();
-       k < words; k += offset_t{simt::grid_size()} * simt::block_size()) {
-    const word_slot word = loose.words[k];
-    const index_t j = word.panel();
-    offset_t place = word_begin[j];
+       k < column_blocks; k += offset_t{simt::grid_size()} * simt::block_size()) {
+    const column_block block = loose.column_blocks[k];
+    const index_t j = block.panel();
+    offset_t place = column_block_begin[j];
     index_t first = begin[j + 1] - begin[j];
-    for (offset_t q = word_begin[j]; q < word_begin[j + 1]; ++q) {
-      const word_slot other = loose.words[q];
-      if (other.key >= word.key) continue;
+    for (offset_t q = column_block_begin[j]; q < column_block_begin[j + 1]; ++q) {
+      const column_block other = loose.column_blocks[q];
+      if (other.key >= block.key) continue;
       ++place;
       first += static_cast<index_t>(simt::population(other.mask));
     }
-    word_panel[place] = word.target();
-    word_mask[place] = word.mask;
-    word_first[place] = first;
+    column_block_panel[place] = block.target();
+    column_block_mask[place] = block.mask;
+    column_block_first[place] = first;
     loose.first[k] = first;
   }
 }
 
-/// Writes the position lists, the places in the parent's, and empty masks: a warp looks for the
-/// words of up to 32 words in their parents, then writes word by word; then a thread per vertex.
-GSOFA_KERNEL void positions_kernel(panel_view p, offset_t words, unsigned per_warp,
-                                   loose_words loose, index_t* columns, index_t* in_parent,
+/// Writes the position lists, the places in the parents' lists, and empty masks. A warp finds the
+/// place of up to 32 column blocks in the parents of their panels, then writes the positions of one
+/// after another; then a thread per vertex writes the position in its own panel.
+GSOFA_KERNEL void positions_kernel(panel_view p, offset_t column_blocks, unsigned per_warp,
+                                   loose_column_blocks loose, index_t* columns, index_t* in_parent,
                                    mask_pair* masks) {
   simt::after_earlier_launches();
   const unsigned lane = lane_index();
   const offset_t threads = offset_t{simt::grid_size()} * simt::block_size();
   const offset_t thread = offset_t{simt::block_index()} * simt::block_size() + simt::thread_index();
-  for (offset_t base = thread / 32 * per_warp; base < words; base += threads / 32 * per_warp) {
+  for (offset_t base = thread / 32 * per_warp; base < column_blocks;
+       base += threads / 32 * per_warp) {
     const offset_t k = base + lane;
     mask_t members = 0;
-    mask_t there = ~mask_t{0};  // those of the parent's word; all, if they are its own vertices
+    mask_t there = ~mask_t{0};  // the parent's column block; all, if its own vertices
     index_t vertices = 0;       // the first of the target
-    index_t first = 0;          // of the parent's word
+    index_t first = 0;          // of the parent's column block
     offset_t to = 0;
-    if (lane < per_warp && k < words) {
-      const word_slot word = loose.words[k];
-      const index_t j = word.panel();
-      const index_t target = word.target();
+    if (lane < per_warp && k < column_blocks) {
+      const column_block block = loose.column_blocks[k];
+      const index_t j = block.panel();
+      const index_t target = block.target();
       // A panel with a boundary has a parent.
       const index_t parent = p.parent[j];
-      members = word.mask;
+      members = block.mask;
       vertices = p.begin[target];
       to = p.position_begin[j] + loose.first[k];
       if (target != parent) {
-        offset_t low = p.word_begin[parent];
-        for (offset_t high = p.word_begin[parent + 1]; low < high;) {
+        offset_t low = p.column_block_begin[parent];
+        for (offset_t high = p.column_block_begin[parent + 1]; low < high;) {
           const offset_t middle = low + (high - low) / 2;
-          if (p.word_panel[middle] < target) {
+          if (p.column_block_panel[middle] < target) {
             low = middle + 1;
           } else {
             high = middle;
           }
         }
-        there = p.word_mask[low];
-        first = p.word_first[low];
+        there = p.column_block_mask[low];
+        first = p.column_block_first[low];
       }
     }
-    for (unsigned word = 0; word < per_warp; ++word) {
-      const mask_t m = simt::shuffle(members, word);
-      const mask_t t = simt::shuffle(there, word);
-      const index_t begin = simt::shuffle(vertices, word);
-      const index_t above = simt::shuffle(first, word);
-      const offset_t out = simt::shuffle(to, word);
+    for (unsigned block = 0; block < per_warp; ++block) {
+      const mask_t m = simt::shuffle(members, block);
+      const mask_t t = simt::shuffle(there, block);
+      const index_t begin = simt::shuffle(vertices, block);
+      const index_t above = simt::shuffle(first, block);
+      const offset_t out = simt::shuffle(to, block);
       for (unsigned half = 0; half < 2; ++half) {
         const auto inside = static_cast<index_t>(half * 32 + lane);
         if ((m >> inside & 1U) == 0) continue;
@@ -866,29 +866,29 @@ GSOFA_KERNEL void positions_kernel(panel_view p, offset_t words, unsigned per_wa
   }
 }
 
-/// Words of some entries, with the place of the first position of each, in shared memory. A key
-/// is set when the rest of its slot has been; no slot changes then.
+/// A table of the column blocks of some entries in shared memory, with the place of the first
+/// position of each. A key is set after the rest of its slot; no slot changes then.
 struct place_table {
-  static constexpr std::uint64_t taken = ~std::uint64_t{0};  // being set; no key
-  std::uint64_t key[near_words];
-  mask_t members[near_words];
-  offset_t first[near_words];
+  static constexpr std::uint64_t taken = ~std::uint64_t{0};  // a slot that is being set; no key
+  std::uint64_t key[near_slots];
+  mask_t members[near_slots];
+  offset_t first[near_slots];
 
   GSOFA_DEVICE void clear() {
-    for (unsigned k = simt::thread_index(); k < near_words; k += simt::block_size()) {
+    for (unsigned k = simt::thread_index(); k < near_slots; k += simt::block_size()) {
       key[k] = no_key;
     }
   }
-  /// Where the position of f in the list of panel j is; it is there.
+  /// The place of the position of f in the list of panel j, which has f.
   GSOFA_DEVICE offset_t place(const panel_view& p, index_t j, index_t f) {
     const index_t t = p.panel_of[f];
     const index_t inside = f - p.begin[t];
     if (t == j) return p.position_begin[j] + inside;
-    const std::uint64_t word = word_key(j, t);
-    const std::uint32_t slot = near_slot(word);
+    const std::uint64_t wanted = column_block_key(j, t);
+    const std::uint32_t slot = near_slot(wanted);
     const std::uint64_t found = simt::load_shared_state(key + slot);
-    word_place here{};
-    if (found == word) {
+    block_place here{};
+    if (found == wanted) {
       // Pairs with the fence before the key was set.
       simt::fence_block();
       here = {simt::load_shared_state(members + slot), simt::load_shared_state(first + slot)};
@@ -898,34 +898,34 @@ struct place_table {
         members[slot] = here.members;
         first[slot] = here.first;
         simt::fence_block();
-        simt::atomic_cas(key + slot, taken, word);
+        simt::atomic_cas(key + slot, taken, wanted);
       }
     }
     return here.first + static_cast<offset_t>(simt::population(here.members & below(inside)));
   }
 
  private:
-  struct word_place {
+  struct block_place {
     mask_t members;
     offset_t first;
   };
-  static GSOFA_DEVICE word_place sought(const panel_view& p, index_t j, index_t t) {
-    offset_t low = p.word_begin[j];
-    for (offset_t high = p.word_begin[j + 1]; low < high;) {
+  static GSOFA_DEVICE block_place sought(const panel_view& p, index_t j, index_t t) {
+    offset_t low = p.column_block_begin[j];
+    for (offset_t high = p.column_block_begin[j + 1]; low < high;) {
       const offset_t middle = low + (high - low) / 2;
-      if (p.word_panel[middle] < t) {
+      if (p.column_block_panel[middle] < t) {
         low = middle + 1;
       } else {
         high = middle;
       }
     }
-    return {p.word_mask[low], p.position_begin[j] + p.word_first[low]};
+    return {p.column_block_mask[low], p.position_begin[j] + p.column_block_first[low]};
   }
 };
 
-/// Sets the bits of A: entry (i, j) in the panel of the smaller of the two. Entries of one row left
-/// of the diagonal that lie in one panel share a mask: one lane sets them all. Needs
-/// sizeof(place_table) bytes of shared memory behind what for_each_lane() does.
+/// Sets the bits of A; entry (i, j) belongs to the panel of the smaller of the two. Entries of one
+/// row left of the diagonal that lie in one panel share a mask: one lane sets them all. Needs
+/// sizeof(place_table) bytes of shared memory behind those of for_each_lane().
 GSOFA_KERNEL void scatter_kernel(matrix_view a, panel_view p) {
   simt::after_earlier_launches();
   place_table& places = *reinterpret_cast<place_table*>(simt::shared_memory<row_window>() + 1);
@@ -968,13 +968,13 @@ void panel_structure::prepare(index_t n, memory_budget& budget) {
   first_pass_.clear();
   slots_ = {};
   capacity_ = 1;
-  while (capacity_ < least_capacity + first_words_per_vertex * n) capacity_ *= 2;
+  while (capacity_ < least_capacity + first_blocks_per_vertex * n) capacity_ *= 2;
   for (auto* indices : {&low_, &depth_, &panel_of_, &panel_parent_, &siblings_}) {
     *indices = {budget, "tree", n};
   }
   minima_ = {budget, "tree", offset_t{n} / (minima::group - 1) + minima::most_levels};
   begin_ = {budget, "tree", offset_t{n} + 1};
-  word_begin_ = {budget, "tree", offset_t{n} + 1};
+  column_block_begin_ = {budget, "tree", offset_t{n} + 1};
   position_begin_ = {budget, "tree", offset_t{n} + 1};
   constexpr std::size_t most = std::max(sizeof(cut_scan::value), sizeof(length_scan::value));
   partial_ = {budget, "control", static_cast<offset_t>(most) * threads_per_block};
@@ -998,7 +998,7 @@ void panel_structure::release() {
   order_ = {};
   label_ = {};
   by_panel_ = {};
-  by_word_ = {};
+  by_column_block_ = {};
   by_position_ = {};
   masks_ = {};
 }
@@ -1018,7 +1018,7 @@ void launch_on_entries(void (*kernel)(matrix_view, P...), const matrix_view& a, 
                      sizeof(row_window), a, arguments...);
 }
 
-/// The same with a table in shared memory.
+/// Launches a kernel on entries that has a table in shared memory.
 template <class Table, class... P, class... A>
 void launch_with_table(void (*kernel)(matrix_view, P...), const matrix_view& a, A... arguments) {
   launch_overlapping(kernel, blocks_for((a.nnz - 1) / a.per_thread + 1), threads_per_block,
@@ -1062,7 +1062,7 @@ void panel_structure::cut(index_t width, bool is_etree) {
                      zeros(in_panel_children), totals());
 }
 
-// On the host: such inputs are the exception. Vertices are labels from here on.
+// The host computes the postorder: such inputs are the exception. Vertices are labels from here on.
 void panel_structure::relabel(const device_matrix& a, offset_t nnz, memory_budget& budget) {
   fill_bytes(tree_parent_.data(), 0xff, n_);
   fill_bytes(hint_.data(), 0, n_);
@@ -1084,10 +1084,10 @@ void panel_structure::relabel(const device_matrix& a, offset_t nnz, memory_budge
   relabelled_ = true;
 }
 
-// All up to the lengths of the position lists, if the numbering is a postorder. Nothing here
-// depends on what is found.
+// Launches all steps up to the lengths of the position lists of a numbering that is a postorder.
+// The launches do not depend on what is found.
 void panel_structure::first_pass(const device_matrix& a, offset_t nnz, index_t width) {
-  // What is filled is filled before the first launch, so that launches overlap.
+  // All fills come before the first launch, so that launches overlap.
   fill_bytes(zeroed_.data(), 0, zeroed_.size());
   fill_bytes(hint_.data(), 0xff, n_);
   fill_bytes(slots_.data(), 0, capacity_);
@@ -1096,30 +1096,28 @@ void panel_structure::first_pass(const device_matrix& a, offset_t nnz, index_t w
   launch_on_entries(justify_kernel, view_of(a, n_, nnz),
                     sibling_lists{zeros(in_children), depth_.data(), siblings_.data()},
                     zeros(in_marks), totals());
-  find_words(a, nnz);
+  find_column_blocks(a, nnz);
 }
 
-void panel_structure::find_words(const device_matrix& a, offset_t nnz) {
-  const word_table table{slots_.data(), static_cast<std::uint32_t>(capacity_)};
+void panel_structure::find_column_blocks(const device_matrix& a, offset_t nnz) {
+  const column_block_table table{slots_.data(), static_cast<std::uint32_t>(capacity_)};
   const cut_view cut_panels{label_.data(), begin_.data(), panel_of_.data(), panel_parent_.data()};
-  launch_with_table<near_table>(first_words_kernel, view_of(a, n_, nnz), cut_panels, table,
+  launch_with_table<near_table>(first_column_blocks_kernel, view_of(a, n_, nnz), cut_panels, table,
                                 totals());
   launch_overlapping(boundary_kernel, blocks_for(capacity_), threads_per_block, 0, cut_panels,
                      table, totals());
   launch_overlapping(length_kernel, blocks_for(capacity_), threads_per_block, 0, table,
-                     zeros(in_word_count), length());
-  scan(length_scan{begin_.data(), zeros(in_word_count), length(), word_begin_.data(),
-                   position_begin_.data(), totals(),
+                     zeros(in_column_block_count), length());
+  scan(length_scan{begin_.data(), zeros(in_column_block_count), length(),
+                   column_block_begin_.data(), position_begin_.data(), totals(),
                    reinterpret_cast<structure_note*>(note_.data())},
        n_, reinterpret_cast<length_scan::value*>(partial_.data()));
 }
 
 void panel_structure::record(const device_matrix& a, offset_t nnz, const panel_limits& limits,
                              memory_budget& budget) {
-  const offset_t left = budget.limit() - budget.used() - limits.reserve;
-  if (capacity_ > offset_t{1} << 31 || left / bytes_per_word < capacity_) return;
   try {
-    slots_ = {budget, "word_table", capacity_};
+    if (!make_table(limits, budget)) return;
   } catch (const budget_error&) {
     // The device itself may have less than the budget: build() sees what can be done.
     return;
@@ -1129,6 +1127,19 @@ void panel_structure::record(const device_matrix& a, offset_t nnz, const panel_l
   first_pass_.record([&] { first_pass(a, nnz, limits.width); });
   if (!first_pass_.recorded()) slots_ = {};
 }
+
+namespace {
+
+/// Bytes of the budget that a structure may take.
+offset_t bytes_left(const panel_limits& limits, const memory_budget& budget) {
+  return budget.limit() - budget.used() - limits.reserve;
+}
+
+offset_t most_positions(const panel_limits& limits) {
+  return limits.most_positions > 0 ? limits.most_positions : std::numeric_limits<offset_t>::max();
+}
+
+}  // namespace
 
 void panel_structure::drop() {
   release();
@@ -1151,21 +1162,29 @@ bool panel_structure::build(const device_matrix& a, offset_t nnz, const panel_li
 
 bool panel_structure::try_build(const device_matrix& a, offset_t nnz, const panel_limits& limits,
                                 memory_budget& budget, execution& exec) {
-  const auto left = [&] { return budget.limit() - budget.used() - limits.reserve; };
-  const offset_t most =
-      limits.most_positions > 0 ? limits.most_positions : std::numeric_limits<offset_t>::max();
-  const auto make_table = [&] {
-    slots_ = {};
-    if (capacity_ > offset_t{1} << 31 || left() / bytes_per_word < capacity_) return false;
-    slots_ = {budget, "word_table", capacity_};
-    return true;
-  };
+  return find_structure(a, nnz, limits, budget, exec) && fill_structure(a, nnz, limits, budget);
+}
+
+// The table of column blocks must be reached by 32-bit places.
+bool panel_structure::make_table(const panel_limits& limits, memory_budget& budget) {
+  slots_ = {};
+  if (capacity_ > offset_t{1} << 31) return false;
+  if (bytes_left(limits, budget) / bytes_per_column_block < capacity_) return false;
+  slots_ = {budget, "word_table", capacity_};
+  return true;
+}
+
+// Finds tree, panels, column blocks and lengths. After: the table holds all column blocks, the
+// totals are known. Returns false where the limits do not admit the table or the labels.
+bool panel_structure::find_structure(const device_matrix& a, offset_t nnz,
+                                     const panel_limits& limits, memory_budget& budget,
+                                     execution& exec) {
   auto* const note = reinterpret_cast<structure_note*>(note_.data());
   note->number = 0;
   if (first_pass_.recorded()) {
     first_pass_.launch();
   } else {
-    if (!make_table()) return false;
+    if (!make_table(limits, budget)) return false;
     first_pass(a, nnz, limits.width);
   }
   structure_totals found{};
@@ -1175,70 +1194,88 @@ bool panel_structure::try_build(const device_matrix& a, offset_t nnz, const pane
     exec.check_deadline();
     const bool is_etree = found.siblings == found.justified;
     if (is_etree && found.overflow == 0) break;
-    // The next run begins with what this one comes to.
+    // The next run begins with the capacity that this one comes to.
     first_pass_.clear();
     slots_ = {};
     if (!is_etree) {
-      if (left() < 8 * offset_t{n_}) return false;
+      if (bytes_left(limits, budget) < 8 * offset_t{n_}) return false;
       relabel(a, nnz, budget);
       fill_bytes(zeroed_.data(), 0, zeroed_.size());
       cut(limits.width, true);
     } else {
-      // The positions found so far are a part of all.
-      if (found.positions > most) return false;
-      capacity_ *= left() / bytes_per_word >= 4 * capacity_ ? 4 : 2;
+      // The positions found so far are a part of all positions.
+      if (found.positions > most_positions(limits)) return false;
+      const offset_t fit = bytes_left(limits, budget) / bytes_per_column_block;
+      capacity_ *= fit >= 4 * capacity_ ? 4 : 2;
       fill_bytes(&totals()->overflow, 0, 1);
       fill_bytes(zeros(in_length), 0, 3 * offset_t{n_});
     }
-    if (!make_table()) return false;
+    if (!make_table(limits, budget)) return false;
     note->number = 0;
     fill_bytes(slots_.data(), 0, capacity_);
-    find_words(a, nnz);
+    find_column_blocks(a, nnz);
   }
-  const word_table table{slots_.data(), static_cast<std::uint32_t>(capacity_)};
   panels_ = static_cast<index_t>(found.panels);
-  words_ = found.words;
+  column_blocks_ = found.column_blocks;
   positions_ = found.positions;
   longest_ = static_cast<index_t>(found.longest);
-  constexpr offset_t bytes_per_loose_word = sizeof(word_slot) + sizeof(index_t);
-  if (positions_ > most || left() / bytes_per_loose_word < words_) return false;
+  return true;
+}
+
+// Sorts the column blocks of the table and writes the position lists and the masks of A. Returns
+// false where the limits do not admit them.
+bool panel_structure::fill_structure(const device_matrix& a, offset_t nnz,
+                                     const panel_limits& limits, memory_budget& budget) {
+  const auto left = [&] { return bytes_left(limits, budget); };
+  constexpr offset_t bytes_per_loose_block = sizeof(column_block) + sizeof(index_t);
+  if (positions_ > most_positions(limits)) return false;
+  if (left() / bytes_per_loose_block < column_blocks_) return false;
   // One allocation holds several arrays.
-  constexpr offset_t per_slot = sizeof(word_slot) / sizeof(index_t);
-  const device_array<word_slot> loose_block(budget, "loose_words", words_ + words_ / per_slot + 1);
-  const loose_words loose{loose_block.data(),
-                          reinterpret_cast<index_t*>(loose_block.data() + words_)};
+  constexpr offset_t per_slot = sizeof(column_block) / sizeof(index_t);
+  const device_array<column_block> loose_block(budget, "loose_words",
+                                               column_blocks_ + column_blocks_ / per_slot + 1);
+  const loose_column_blocks loose{loose_block.data(),
+                                  reinterpret_cast<index_t*>(loose_block.data() + column_blocks_)};
+  const column_block_table table{slots_.data(), static_cast<std::uint32_t>(capacity_)};
   launch_overlapping(collect_kernel, blocks_for(capacity_), threads_per_block, 0, table,
-                     static_cast<const offset_t*>(word_begin_.data()), zeros(in_cursor), loose);
-  const offset_t word_bytes = words_ * bytes_per_word;
-  const offset_t panel_bytes = offset_t{panels_} * (most_steps + 1) * 4;
-  // Where the result does not fit beside the table, the next run allocates a table again.
-  if ((left() - word_bytes - panel_bytes) / bytes_per_position < positions_) first_pass_.clear();
+                     static_cast<const offset_t*>(column_block_begin_.data()), zeros(in_cursor),
+                     loose);
+  const offset_t other_bytes =
+      column_blocks_ * bytes_per_column_block + offset_t{panels_} * (most_steps + 1) * 4;
+  // Where the result does not fit in addition to the table, the next run allocates a table again.
+  if ((left() - other_bytes) / bytes_per_position < positions_) first_pass_.clear();
   if (!first_pass_.recorded()) slots_ = {};
-  if ((left() - word_bytes - panel_bytes) / bytes_per_position < positions_) return false;
+  if ((left() - other_bytes) / bytes_per_position < positions_) return false;
   by_panel_ = {budget, "tree", offset_t{panels_} * (most_steps + 1)};
-  by_word_ = {budget, "words", words_ * 2};
+  by_column_block_ = {budget, "words", column_blocks_ * 2};
   by_position_ = {budget, "positions", positions_ * 2};
   masks_ = {budget, "masks", positions_};
-  launch_overlapping(sort_kernel, blocks_for(words_ + panels_), threads_per_block, 0,
-                     ancestor_lists{panels_, panel_parent_.data(), children(), above(), lone()},
-                     words_, loose, static_cast<const index_t*>(begin_.data()),
-                     static_cast<const offset_t*>(word_begin_.data()), word_panel(),
-                     by_word_.data(), word_first());
-  // Words one after another: as few as leave every warp some.
+  launch_overlapping(
+      sort_kernel, blocks_for(column_blocks_ + panels_), threads_per_block, 0,
+      ancestor_lists{panels_, panel_parent_.data(), children(), above(), single_child_steps()},
+      column_blocks_, loose, static_cast<const index_t*>(begin_.data()),
+      static_cast<const offset_t*>(column_block_begin_.data()), column_block_panel(),
+      by_column_block_.data(), column_block_first());
+  // A warp writes as few column blocks one after another as leave some for every warp.
   const offset_t warps = offset_t{multiprocessors()} * 64;
-  const auto per_warp = static_cast<unsigned>(std::clamp<offset_t>(words_ / warps, 4, 32));
-  launch_overlapping(positions_kernel, blocks_for(words_ / per_warp * 32 + n_), threads_per_block,
-                     0, view(), words_, per_warp, loose, columns(), in_parent(), masks_.data());
+  const auto per_warp = static_cast<unsigned>(std::clamp<offset_t>(column_blocks_ / warps, 4, 32));
+  launch_overlapping(positions_kernel, blocks_for(column_blocks_ / per_warp * 32 + n_),
+                     threads_per_block, 0, view(), column_blocks_, per_warp, loose, columns(),
+                     in_parent(), masks_.data());
   launch_with_table<place_table>(scatter_kernel, view_of(a, n_, nnz), view());
   return true;
 }
 
 index_t* panel_structure::above() const { return by_panel_.data(); }
-index_t* panel_structure::lone() const { return by_panel_.data() + offset_t{panels_} * most_steps; }
-index_t* panel_structure::word_panel() const {
-  return reinterpret_cast<index_t*>(by_word_.data() + words_);
+index_t* panel_structure::single_child_steps() const {
+  return by_panel_.data() + offset_t{panels_} * most_steps;
 }
-index_t* panel_structure::word_first() const { return word_panel() + words_; }
+index_t* panel_structure::column_block_panel() const {
+  return reinterpret_cast<index_t*>(by_column_block_.data() + column_blocks_);
+}
+index_t* panel_structure::column_block_first() const {
+  return column_block_panel() + column_blocks_;
+}
 index_t* panel_structure::columns() const { return by_position_.data(); }
 index_t* panel_structure::in_parent() const { return by_position_.data() + positions_; }
 
@@ -1251,12 +1288,12 @@ panel_view panel_structure::view() const {
           panel_of_.data(),
           panel_parent_.data(),
           above(),
-          lone(),
-          word_begin_.data(),
+          single_child_steps(),
+          column_block_begin_.data(),
           position_begin_.data(),
-          word_panel(),
-          by_word_.data(),
-          word_first(),
+          column_block_panel(),
+          by_column_block_.data(),
+          column_block_first(),
           columns(),
           in_parent(),
           masks_.data()};

@@ -10,8 +10,9 @@ namespace gsofa::detail {
 
 /// Calls work(thread, panel) once for every panel, after all its children in the forest `parent`
 /// (children have smaller numbers) and everything that their calls did. Tickets: a thread takes the
-/// next leaf; whoever finishes the last child of a panel goes on with that panel. Nobody waits, so
-/// that no schedule of the threads can stop the others. At most one thread per leaf. O(panels).
+/// next leaf; the thread that finishes the last child of a panel goes on with that panel. No thread
+/// waits, so that no schedule of the threads can stop the others. At most one thread per leaf.
+/// O(panels).
 ///
 /// Orders: a leaf's ticket carries no data, relaxed. `unfinished[p]` is decremented acq_rel after
 /// the work on a child: all decrements are read-modify-writes, hence one release sequence, and the
