@@ -18,8 +18,6 @@ namespace gsofa {
 
 namespace {
 
-std::size_t at(offset_t i) { return static_cast<std::size_t>(i); }
-
 /// More entries than this are refused before anything is allocated.
 constexpr offset_t max_entries = offset_t{1} << 32;
 

@@ -22,8 +22,6 @@ constexpr std::size_t max_line_bytes = std::size_t{1} << 20;
 
 enum class value_kind { none, integer, real, complex };
 
-std::size_t at(offset_t i) { return static_cast<std::size_t>(i); }
-
 bool is_blank(char c) { return c == ' ' || c == '\t'; }
 bool ends_line(const char* p) { return *p == '\n' || (*p == '\r' && p[1] == '\n'); }
 bool ends_token(const char* p) { return is_blank(*p) || ends_line(p); }

@@ -7,8 +7,6 @@ namespace gsofa {
 
 namespace {
 
-std::size_t at(offset_t i) { return static_cast<std::size_t>(i); }
-
 // Turns counts stored at ptr[k + 1] into offsets.
 void prefix_sum(std::vector<offset_t>& ptr) {
   std::partial_sum(ptr.begin(), ptr.end(), ptr.begin());

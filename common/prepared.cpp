@@ -43,8 +43,6 @@ struct owned_arrays {
   std::vector<index_t> row_order, col_order;
 };
 
-std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
-
 std::size_t aligned(std::size_t offset) { return (offset + alignment - 1) / alignment * alignment; }
 
 // Where the arrays lie; no overflow as long as order and entries are below 2^58.

@@ -27,8 +27,6 @@ namespace gsofa {
 
 namespace {
 
-std::size_t at(offset_t i) { return static_cast<std::size_t>(i); }
-
 std::vector<int> narrow_offsets(const pattern_view& a, const char* what) {
   narrow<int>(a.nnz(), what);
   return {a.row_ptr.begin(), a.row_ptr.end()};

@@ -28,10 +28,7 @@ To narrow(From value, const char* what) {
   return static_cast<To>(value);
 }
 
-/// For using-declarations: an unqualified `at` must not meet one that a source file defines itself.
-namespace subscripts {
 /// The subscript i >= 0 of an array or the size of one, as the standard library takes it.
 constexpr std::size_t at(offset_t i) { return static_cast<std::size_t>(i); }
-}  // namespace subscripts
 
 }  // namespace gsofa

@@ -119,6 +119,17 @@ const std::string& option_set::choice(const std::string& name) const {
   return std::get<std::string>(values_.at(name));
 }
 
+double run_timed(variant& v, run_context& context) {
+  context.phases.start(phase_id::traverse);
+  v.run(context);
+  return context.phases.stop();
+}
+
+result run_once(variant& v, want_set wants, run_context& context) {
+  run_timed(v, context);
+  return v.collect(wants);
+}
+
 const std::vector<variant_info>& all_variants() { return registry(); }
 
 const variant_info& find_variant(const std::string& name) {

@@ -10,8 +10,8 @@
 #include <variant>
 #include <vector>
 
-#include "common/execution.hpp"
 #include "common/pattern.hpp"
+#include "common/run_context.hpp"
 
 namespace gsofa {
 
@@ -138,12 +138,18 @@ class variant {
 
   /// Takes a square pattern with sorted rows and structurally nonzero diagonal, which must outlive
   /// this object.
-  virtual void prepare(const pattern_view& a, const run_settings& settings, execution& exec) = 0;
+  virtual void prepare(const pattern_view& a, const run_settings& settings,
+                       run_context& context) = 0;
   /// Factorizes symbolically. A second call starts afresh.
-  virtual void run(execution& exec) = 0;
+  virtual void run(run_context& context) = 0;
   /// Returns what of `wants` (a subset of what prepare() was told) the last run found.
   virtual result collect(want_set wants) = 0;
 };
+
+/// run() of a prepared variant, all of its time charged to phases; returns the seconds.
+double run_timed(variant& v, run_context& context);
+/// run() and collect() of a prepared variant.
+result run_once(variant& v, want_set wants, run_context& context);
 
 /// What the registry knows about a variant.
 struct variant_info {

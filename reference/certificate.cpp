@@ -20,8 +20,6 @@ namespace gsofa::reference {
 
 namespace {
 
-using subscripts::at;
-
 std::string entry(index_t i, index_t j) {
   return std::string("(") + std::to_string(i) + "," + std::to_string(j) + ")";
 }

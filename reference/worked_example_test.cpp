@@ -18,8 +18,6 @@ namespace {
 using namespace testing;
 using vertices = std::vector<index_t>;
 
-using subscripts::at;
-
 template <class Range>
 vertices list(const Range& range) {
   return {range.begin(), range.end()};

@@ -14,14 +14,11 @@ namespace {
 // What the oracles say of a variant's result on one pattern; "" if they agree.
 std::string fault(const variant_info& info, const pattern& a, const reference::truth& truth,
                   const run_settings& settings) {
-  execution exec;
+  run_context context;
   const auto instance = info.create();
-  instance->prepare(a, settings, exec);
+  instance->prepare(a, settings, context);
   for (int repeat = 0; repeat < 2; ++repeat) {
-    exec.phases.start(phase_id::traverse);
-    instance->run(exec);
-    exec.phases.stop();
-    const result got = instance->collect(settings.wants);
+    const result got = run_once(*instance, settings.wants, context);
     const auto compared = reference::compare(truth, got, settings.wants, settings.chunk_size);
     if (!compared.ok) return compared.reason;
     const auto certified = reference::check_certificate(a, got.l, got.u, 1);

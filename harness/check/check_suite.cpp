@@ -6,7 +6,7 @@
 #include <cstdio>
 #include <numeric>
 
-#include "common/job.hpp"
+#include "common/mpi_context.hpp"
 #include "harness/matrices/datasets.hpp"
 #include "harness/matrices/matrix_source.hpp"
 #include "harness/run/distribute.hpp"
@@ -176,7 +176,7 @@ void for_each_matrix(const check_options& options, std::size_t first,
       prepare_options how;
       how.order = order;
       hand_over([&] {
-        return load_on_root(job::world(), [&] { return prepare(raw.a, how, raw.origin); });
+        return load_on_root(mpi_context::world(), [&] { return prepare(raw.a, how, raw.origin); });
       });
     }
   }

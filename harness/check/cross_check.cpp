@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <set>
 
-#include "common/job.hpp"
+#include "common/mpi_context.hpp"
 #include "reference/gaussian_elimination.hpp"
 #include "reference/row_union.hpp"
 
@@ -88,18 +88,15 @@ std::optional<refutation> refute(const variant_info& info, const run_settings& a
                                  const pattern& a, const reference::truth& expected,
                                  double time_limit) {
   try {
-    job& j = job::world();
+    mpi_context& j = mpi_context::world();
     run_settings settings = asked;
     if (j.ranks() > 1) settings.wants = settings.wants.without(want::pattern);
-    execution exec;
+    run_context context;
     const auto v = info.create();
-    v->prepare(a.view(), settings, exec);
+    v->prepare(a.view(), settings, context);
     for (int k = 0; k < 2; ++k) {
-      exec.set_timeout(time_limit);
-      exec.phases.start(phase_id::traverse);
-      v->run(exec);
-      exec.phases.stop();
-      const result r = v->collect(settings.wants);
+      context.set_timeout(time_limit);
+      const result r = run_once(*v, settings.wants, context);
       std::string why;
       if (j.root()) why = refute_one(info, settings, a, expected, r).value_or("");
       if (j.ranks() > 1) j.broadcast(why);

@@ -66,10 +66,10 @@ TEST_CASE("refute() accepts a right variant and names what a wrong one does") {
   CHECK_FALSE(refute(testing::fake_info(), settings, a, truth).has_value());
   const auto wrong = testing::fake_info({}, [](result& r) { r.nnz_u -= 1; });
   CHECK(refute(wrong, settings, a, truth).has_value());
-  const auto thrower = testing::fake_info([](execution&) { throw std::runtime_error("boom"); });
+  const auto thrower = testing::fake_info([](run_context&) { throw std::runtime_error("boom"); });
   CHECK(refute(thrower, settings, a, truth).value().reason.find("boom") != std::string::npos);
-  const auto endless = testing::fake_info([](execution& exec) {
-    for (;;) exec.check_deadline();
+  const auto endless = testing::fake_info([](run_context& context) {
+    for (;;) context.check_deadline();
   });
   CHECK(refute(endless, settings, a, truth, 0.01).value().timed_out);
   // Only the second run is wrong.

@@ -11,8 +11,8 @@
 #include <memory>
 #include <string_view>
 
-#include "common/job.hpp"
 #include "common/matrix_market.hpp"
+#include "common/mpi_context.hpp"
 #include "common/parallel.hpp"
 #include "harness/check/shrink.hpp"
 #include "harness/check/worker_process.hpp"
@@ -50,7 +50,7 @@ bool is_emulated(const variant_info& info) {
 
 bool oracles_agree_on(const named_pattern& p, const reference::truth& expected) {
   const auto refuted = refute_oracles(p.a, expected);
-  if (refuted && job::world().root()) {
+  if (refuted && mpi_context::world().root()) {
     std::cout << fmt::format("oracles: {} on {}\n", *refuted, p.name);
     if (p.a.n_rows <= largest_picture) std::cout << picture(p.a);
   }
@@ -107,7 +107,7 @@ std::vector<check_tally> choose_variants(const check_options& options) {
       t.unavailable = *why;
     }
     std::string why;
-    if (const int ranks = job::world().ranks(); ranks > 1 && !v->distributed) {
+    if (const int ranks = mpi_context::world().ranks(); ranks > 1 && !v->distributed) {
       why = fmt::format("runs in one process; this job has {} ranks", ranks);
     } else if (v->fatal && options.in_process) {
       why = "ends or blocks its process, which must be one of its own";
@@ -154,7 +154,7 @@ variant_checker::variant_checker(const check_options& options, const check_plan&
       plan_(plan),
       tallies_(tallies),
       hooks_(std::move(hooks)),
-      root_(job::world().root()) {}
+      root_(mpi_context::world().root()) {}
 
 bool variant_checker::run(std::size_t first) {
   const int threads = std::max(1, options_.jobs);
@@ -200,7 +200,7 @@ void variant_checker::fail(check_tally& t, std::size_t item, std::size_t setting
     }
     return std::nullopt;
   };
-  const bool alone = job::world().ranks() == 1;
+  const bool alone = mpi_context::world().ranks() == 1;
   const pattern least = shrink(
       p.a, [&](const pattern& a) { return reason(a).has_value(); },
       alone ? shrink_seconds : std::numeric_limits<double>::infinity());
@@ -247,7 +247,7 @@ void variant_checker::check_pattern(std::size_t k) {
       guard = std::make_unique<watchdog>(std::chrono::seconds(300), [&] {
         std::fprintf(stderr, "gsofa: error: %s does not return on %s\n%s", t.info->name.c_str(),
                      p.name.c_str(), p.a.n_rows <= largest_picture ? picture(p.a).c_str() : "");
-        job::world().abort(static_cast<int>(exit_code::verification_failed));
+        mpi_context::world().abort(static_cast<int>(exit_code::verification_failed));
       });
     }
     for (std::size_t s = 0; s < t.settings.size(); ++s) {

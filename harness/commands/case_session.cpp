@@ -8,8 +8,8 @@
 #include <iostream>
 #include <memory>
 
-#include "common/job.hpp"
 #include "common/matrix_market.hpp"
+#include "common/mpi_context.hpp"
 #include "harness/matrices/matrix_source.hpp"
 #include "harness/run/status.hpp"
 #include "variants/support/build_kind.hpp"
@@ -66,7 +66,7 @@ case_session::case_session(session_info session, output_options output)
     : session_(std::move(session)),
       output_(std::move(output)),
       table_(columns(output_.matrix_column)) {
-  job::world().on_root([&] {
+  mpi_context::world().on_root([&] {
     if (output_.resume && !output_.out.empty()) {
       known_ = recorded_keys(output_.out);
       const std::string mended = mend_last_line(output_.out);
@@ -94,7 +94,7 @@ void case_session::run(const prepared_pattern& a, const std::vector<planned_case
   for (const auto& c : cases) {
     ++done_;
     bool known = already_recorded(a, c.request);
-    job::world().broadcast(known);
+    mpi_context::world().broadcast(known);
     if (known) {
       ++resumed_;
       continue;
@@ -103,7 +103,7 @@ void case_session::run(const prepared_pattern& a, const std::vector<planned_case
     auto& check = verifiers[chunk];
     if (!check) check = std::make_unique<verifier>(a, verify, chunk, c.request.settings.threads);
     auto on_hang = [&](const case_outcome& stuck) {
-      if (!job::world().root()) return;
+      if (!mpi_context::world().root()) return;
       report(a, c, stuck);
       print_table();
       std::cout.flush();
@@ -113,7 +113,7 @@ void case_session::run(const prepared_pattern& a, const std::vector<planned_case
     const run_status status = outcome.judged.status;
     if (!output_.pattern_out.empty() &&
         (status == run_status::pass || status == run_status::unverified)) {
-      job::world().together([&] { write_pattern(a, c.request, outcome); });
+      mpi_context::world().collective_try([&] { write_pattern(a, c.request, outcome); });
     }
     report(a, c, outcome);
   }
@@ -131,7 +131,7 @@ void case_session::skip(const std::vector<planned_case>& cases) {
 void case_session::report(const prepared_pattern& a, const planned_case& c,
                           const case_outcome& outcome) {
   ++totals_[outcome.judged.status];
-  if (!job::world().root()) return;
+  if (!mpi_context::world().root()) return;
   if (!outcome.layout.empty()) {
     std::fprintf(stderr, "%s: %s\n", c.request.info->name.c_str(),
                  one_line(outcome.layout).c_str());
@@ -169,7 +169,7 @@ void case_session::write_pattern(const prepared_pattern& a, const case_request& 
                                  const case_outcome& outcome) const {
   if (!outcome.last || !outcome.wants.has(want::pattern)) return;
   std::string base = file_name_of(a.origin().name) + "." + request.info->name;
-  const job& j = job::world();
+  const mpi_context& j = mpi_context::world();
   if (outcome.last->pattern_rows) {
     // Every rank writes the rows that it has; their union is the pattern.
     base += fmt::format(".part{:05}of{:05}", j.rank(), j.ranks());
@@ -189,7 +189,7 @@ void case_session::write_pattern(const prepared_pattern& a, const case_request& 
 }
 
 void case_session::print_table() const {
-  if (output_.json || !job::world().root()) return;
+  if (output_.json || !mpi_context::world().root()) return;
   if (!table_.empty()) table_.print(std::cout);
   for (const auto& [name, reason] : skipped_) {
     std::cout << name << ": skipped: " << one_line(reason) << "\n";

@@ -5,7 +5,7 @@
 #include <memory>
 #include <optional>
 
-#include "common/job.hpp"
+#include "common/mpi_context.hpp"
 #include "harness/check/check_supervisor.hpp"
 #include "harness/check/variant_check.hpp"
 #include "harness/commands/commands.hpp"
@@ -17,7 +17,7 @@ namespace {
 
 void print_summary(const check_options& options, const check_plan& plan,
                    const std::vector<check_tally>& tallies, bool failed) {
-  if (!job::world().root()) return;
+  if (!mpi_context::world().root()) return;
   using align = text_table::align;
   text_table table({{.title = "variant"},
                     {.title = "result"},
@@ -61,11 +61,11 @@ exit_code check(check_options options, const std::optional<std::size_t>& worker)
     check_as_worker(options, *worker);
     return exit_code::ok;
   }
-  if (options.jobs > 1 && job::world().ranks() > 1) {
+  if (options.jobs > 1 && mpi_context::world().ranks() > 1) {
     throw input_error("--jobs: the ranks of an MPI job check together, one pattern at a time");
   }
   // A process that MPI has initialised cannot be replaced by a worker.
-  options.in_process = options.in_process || job::world().uses_mpi();
+  options.in_process = options.in_process || mpi_context::world().uses_mpi();
   const check_plan plan(options);
   auto tallies = choose_variants(options);
   bool well = options.in_process ? variant_checker(options, plan, tallies).run()

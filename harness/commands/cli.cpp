@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "common/job.hpp"
+#include "common/mpi_context.hpp"
 #include "common/text.hpp"
 #include "harness/commands/commands.hpp"
 #include "harness/run/build_info.hpp"
@@ -72,15 +72,15 @@ std::terminate_handler usual_end = nullptr;
 
 // Runs the program and reports every error, unless there is no memory for that either.
 int run_reporting(int argc, char** argv) {
-  job* joined = nullptr;
+  mpi_context* joined = nullptr;
   try {
-    joined = &job::world();
+    joined = &mpi_context::world();
   } catch (const error& e) {
     // No rank could join the others: rank 0 reports for all.
     if (launched_rank() == 0) report(e.what(), e.code());
     return static_cast<int>(e.code());
   }
-  job& j = *joined;
+  mpi_context& j = *joined;
   // Rank 0 reports an error that all ranks throw; an error that the others do not know of ends
   // them, with status 4 whatever it is.
   auto failed = [&](const std::exception& e, const std::string& message, exit_code code) {

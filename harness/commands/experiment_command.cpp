@@ -28,9 +28,9 @@ struct experiment_options {
 };
 
 exit_code run(const experiment_options& o, session_info session) {
-  job& j = job::world();
+  mpi_context& j = mpi_context::world();
   experiment_spec spec;
-  j.together([&] { spec = read_experiment(o.spec); });
+  j.collective_try([&] { spec = read_experiment(o.spec); });
   session.experiment = spec.name;
   // Every name and option is resolved before the first case runs.
   struct planned {
@@ -49,7 +49,7 @@ exit_code run(const experiment_options& o, session_info session) {
     in_group = true;
     if (c.counting != is_counting_build() || c.ranks != j.ranks()) continue;
     plan.push_back({&c, {}});
-    j.together([&] {
+    j.collective_try([&] {
       try {
         plan.back().cases = plan_cases(c.cases);
       } catch (const input_error& e) {

@@ -44,15 +44,12 @@ json fill_json(const prepared_pattern& a) {
   const auto& variants = all_variants();
   const auto info = std::ranges::find(variants, trusted_variant, &variant_info::name);
   if (info == variants.end()) return j;
-  execution exec;
+  run_context context;
   const auto v = info->create();
   run_settings settings;
   settings.options = option_set(info->options);
-  v->prepare(a.view(), settings, exec);
-  exec.phases.start(phase_id::traverse);
-  v->run(exec);
-  exec.phases.stop();
-  const result r = v->collect(settings.wants);
+  v->prepare(a.view(), settings, context);
+  const result r = run_once(*v, settings.wants, context);
   const offset_t fill = r.nnz_l + r.nnz_u - a.view().nnz();
   j["nnz_l"] = r.nnz_l;
   j["nnz_u"] = r.nnz_u;

@@ -46,8 +46,8 @@ exit_code run(run_options& o, const session_info& session) {
   }
   verify_mode verify = verify_mode::automatic;
   std::vector<planned_case> cases;
-  job& j = job::world();
-  j.together([&] {
+  mpi_context& j = mpi_context::world();
+  j.collective_try([&] {
     verify = parse_verify_mode(o.verify);
     o.cases.checkpoint.resume = o.output.resume;
     cases = plan_cases(o.cases);

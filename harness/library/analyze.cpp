@@ -15,8 +15,6 @@ namespace {
 
 using clock = std::chrono::steady_clock;
 
-std::size_t at(offset_t i) { return static_cast<std::size_t>(i); }
-
 // Seconds since `since`, which becomes now.
 double lap(clock::time_point& since) {
   const auto now = clock::now();
@@ -198,12 +196,11 @@ void factorize(const variant_info& info, const pattern_view& a, const analysis_o
                analysis& out) {
   auto since = clock::now();
   const run_settings settings = settings_for(info, options);
-  execution exec;
+  run_context context;
   const std::unique_ptr<variant> v = info.create();
-  v->prepare(a, settings, exec);
+  v->prepare(a, settings, context);
   out.setup_seconds = lap(since);
-  exec.phases.start(phase_id::traverse);
-  v->run(exec);
+  run_timed(*v, context);
   out.analysis_seconds = lap(since);
   result r = v->collect(settings.wants);
   out.nnz_l = r.nnz_l;

@@ -9,7 +9,7 @@
 #include <random>
 
 #include "common/cuda_device.hpp"
-#include "common/job.hpp"
+#include "common/mpi_context.hpp"
 #include "harness/run/build_info.hpp"
 #include "harness/run/distribute.hpp"
 #include "harness/run/machine.hpp"
@@ -63,7 +63,7 @@ json ordering_json(const prepared_pattern& a) {
 }
 
 json mpi_json(const case_outcome& outcome) {
-  const job& j = job::world();
+  const mpi_context& j = mpi_context::world();
   json m = {{"ranks", j.ranks()},
             {"map", j.uses_mpi() ? rank_map(j) : ""},
             {"nodes", j.nodes()},

@@ -9,7 +9,7 @@
 #include <set>
 #include <utility>
 
-#include "common/job.hpp"
+#include "common/mpi_context.hpp"
 #include "harness/run/machine.hpp"
 
 namespace gsofa {
@@ -160,7 +160,7 @@ std::vector<planned_case> plan_cases(const case_options& options) {
       if (must_run) throw unavailable_error(info->name + " is unavailable: " + *why);
       c.skip_reason = *why;
     }
-    if (const int ranks = job::world().ranks(); ranks > 1 && !info->distributed) {
+    if (const int ranks = mpi_context::world().ranks(); ranks > 1 && !info->distributed) {
       const std::string why = fmt::format("runs in one process; this job has {} ranks", ranks);
       if (must_run) throw unavailable_error(info->name + " " + why);
       c.skip_reason = why;

@@ -17,7 +17,7 @@ namespace {
 constexpr std::size_t broadcast_piece = std::size_t{1} << 22;  // bytes
 }  // namespace
 
-prepared_pattern load_on_root(job& j, const std::function<prepared_pattern()>& load) {
+prepared_pattern load_on_root(mpi_context& j, const std::function<prepared_pattern()>& load) {
   prepared_pattern on_root;
   j.on_root([&] { on_root = load(); });
   if (j.ranks() == 1) return on_root;
@@ -27,7 +27,7 @@ prepared_pattern load_on_root(job& j, const std::function<prepared_pattern()>& l
   j.broadcast_bytes(sizes, sizeof sizes);
   pattern a;
   std::vector<index_t> row_order, col_order;
-  j.together([&] {
+  j.collective_try([&] {
     if (j.root()) return;
     const auto n = static_cast<std::size_t>(sizes[0]);
     a.n_rows = a.n_cols = static_cast<index_t>(sizes[0]);
@@ -97,7 +97,7 @@ std::string rank_pattern_fault(const result& mine, const std::vector<index_t>& l
   return "";
 }
 
-std::string distributed_pattern_fault(job& j, const result& mine) {
+std::string distributed_pattern_fault(mpi_context& j, const result& mine) {
   auto l_counts = mine.l_row_counts;
   auto u_counts = mine.u_row_counts;
   auto digests = mine.row_digests;
@@ -122,10 +122,12 @@ std::string distributed_pattern_fault(job& j, const result& mine) {
   return fmt::format("row {} of the pattern is on {} ranks", wrong - times.begin(), *wrong);
 }
 
-std::string rank_map(const job& j) { return fmt::format("{}", fmt::join(j.ranks_per_node(), ",")); }
+std::string rank_map(const mpi_context& j) {
+  return fmt::format("{}", fmt::join(j.ranks_per_node(), ","));
+}
 
 exit_code root_only(const std::function<exit_code()>& action) {
-  job& j = job::world();
+  mpi_context& j = mpi_context::world();
   exit_code code = exit_code::ok;
   j.on_root([&] { code = action(); });
   j.broadcast(code);
@@ -133,7 +135,7 @@ exit_code root_only(const std::function<exit_code()>& action) {
 }
 
 void abort_job(const char* message) noexcept {
-  job& j = job::world();
+  mpi_context& j = mpi_context::world();
   // The message may be of any length and of several lines, and there may be no memory left.
   char line[2048];
   std::size_t used = 0;

@@ -3,7 +3,7 @@
 #include <functional>
 #include <string>
 
-#include "common/job.hpp"
+#include "common/mpi_context.hpp"
 #include "common/prepared.hpp"
 #include "common/variant.hpp"
 
@@ -11,7 +11,7 @@ namespace gsofa {
 
 /// Collective: `load` is called on rank 0, and all ranks get what it returns. Its errors are thrown
 /// by all ranks alike.
-prepared_pattern load_on_root(job& j, const std::function<prepared_pattern()>& load);
+prepared_pattern load_on_root(mpi_context& j, const std::function<prepared_pattern()>& load);
 
 /// What is wrong with the rows of the pattern that one rank holds (result::pattern_rows), given the
 /// row counts and digests of the whole; empty if nothing is. Checked: the form of each listed row
@@ -24,10 +24,10 @@ std::string rank_pattern_fault(const result& mine, const std::vector<index_t>& l
 /// Collective: checks rank_pattern_fault on every rank against the counts and digests of rank 0's
 /// result, and that every row is on exactly one rank. Returns the first fault on rank 0, ""
 /// elsewhere.
-std::string distributed_pattern_fault(job& j, const result& mine);
+std::string distributed_pattern_fault(mpi_context& j, const result& mine);
 
 /// "4,4": ranks on each node.
-std::string rank_map(const job& j);
+std::string rank_map(const mpi_context& j);
 
 /// Runs `action` on rank 0 of the job, with what it returns or throws on all ranks.
 exit_code root_only(const std::function<exit_code()>& action);

@@ -64,12 +64,12 @@ TEST_CASE("the rows of one rank are verified against the counts and digests of t
 }
 
 TEST_CASE("a job of one rank needs no MPI") {
-  job& j = job::world();
+  mpi_context& j = mpi_context::world();
   CHECK(j.ranks() == 1);
   CHECK(j.root());
   CHECK(j.ranks_per_node() == std::vector<int>{1});
   CHECK(rank_map(j) == "1");
-  CHECK_THROWS_AS(j.together([] { throw input_error("bad"); }), input_error);
+  CHECK_THROWS_AS(j.collective_try([] { throw input_error("bad"); }), input_error);
   CHECK(root_only([] { return exit_code::unavailable; }) == exit_code::unavailable);
   const auto parts = j.gather(std::vector<int>{1, 2});
   CHECK(parts == std::vector<std::vector<int>>{{1, 2}});

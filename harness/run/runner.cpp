@@ -9,7 +9,7 @@
 #include <new>
 #include <numeric>
 
-#include "common/job.hpp"
+#include "common/mpi_context.hpp"
 #include "harness/run/distribute.hpp"
 #include "harness/run/machine.hpp"
 #include "harness/run/watchdog.hpp"
@@ -33,34 +33,31 @@ void check_phase_sum(const std::map<std::string, double>& phases, double wall) {
 
 // Seconds from before run() to after it, on the clock that the phases divide. On several ranks from
 // a barrier before run() to the return from one after it, on this rank.
-double timed_run(variant& v, execution& exec, double timeout, job* several,
+double timed_run(variant& v, run_context& context, double timeout, mpi_context* several,
                  const std::function<void()>& hang) {
-  exec.counters = {};
-  exec.set_timeout(timeout);
+  context.counters = {};
+  context.set_timeout(timeout);
   std::unique_ptr<watchdog> guard;
   if (timeout > 0) {
     guard = std::make_unique<watchdog>(
         std::chrono::duration<double>(timeout + std::max(hang_margin, timeout)), hang);
   }
-  if (several == nullptr) {
-    exec.phases.start(phase_id::traverse);
-    v.run(exec);
-    return exec.phases.stop();
-  }
+  if (several == nullptr) return run_timed(v, context);
   several->barrier();
-  exec.phases.start(phase_id::traverse);
-  v.run(exec);
+  context.phases.start(phase_id::traverse);
+  v.run(context);
   {
-    const phase timed(exec, phase_id::comm);
+    const phase timed(context, phase_id::comm);
     several->barrier();
   }
-  return exec.phases.stop();
+  return context.phases.stop();
 }
 
 // The phases of all ranks, on rank 0.
-std::vector<std::map<std::string, double>> gather_phases(job& j, const execution& exec) {
+std::vector<std::map<std::string, double>> gather_phases(mpi_context& j,
+                                                         const run_context& context) {
   std::vector<double> mine;
-  const auto seconds = exec.phases.seconds();
+  const auto seconds = context.phases.seconds();
   for (int k = 0; k < static_cast<int>(phase_id::count_); ++k) {
     const auto hit = seconds.find(phase_name(static_cast<phase_id>(k)));
     mine.push_back(hit == seconds.end() ? 0.0 : hit->second);
@@ -101,7 +98,7 @@ case_outcome run_case(const prepared_pattern& a, const case_request& request, ve
   const bool counting = is_counting_build();
   const int repeat = counting ? 1 : request.trials.repeat;
   const int warmup = counting ? 0 : request.trials.warmup;
-  execution exec;
+  run_context context;
   const auto hang = [&] {
     case_outcome stuck;
     stuck.wants = out.wants;
@@ -110,11 +107,11 @@ case_outcome run_case(const prepared_pattern& a, const case_request& request, ve
                     .reason = fmt::format("ignored its limit of {:g} s; the program was ended",
                                           request.trials.timeout)};
     on_hang(stuck);
-    job::world().abort(static_cast<int>(exit_code::run_failed));
+    mpi_context::world().abort(static_cast<int>(exit_code::run_failed));
   };
-  job& j = job::world();
+  mpi_context& j = mpi_context::world();
   const bool several = j.ranks() > 1 && request.info->distributed;
-  job* const all_ranks = several ? &j : nullptr;
+  mpi_context* const all_ranks = several ? &j : nullptr;
   // No rank has the whole pattern of a distributed run: the verifier sees everything else.
   variant_info info = *request.info;
   if (several) info.gives = info.gives.without(want::pattern);
@@ -153,33 +150,35 @@ case_outcome run_case(const prepared_pattern& a, const case_request& request, ve
       }
     };
     v = request.info->create();
-    v->prepare(a.view(), settings, exec);
-    out.predicted_bytes = exec.predicted_bytes;
-    for (int k = 0; k < warmup; ++k) timed_run(*v, exec, request.trials.timeout, all_ranks, hang);
+    v->prepare(a.view(), settings, context);
+    out.predicted_bytes = context.predicted_bytes;
+    for (int k = 0; k < warmup; ++k)
+      timed_run(*v, context, request.trials.timeout, all_ranks, hang);
     std::vector<std::map<std::string, double>> phases;
     std::vector<std::vector<std::map<std::string, double>>> rank_phases;
     for (int k = 0; k < repeat; ++k) {
-      const double wall = timed_run(*v, exec, request.trials.timeout, all_ranks, hang);
-      out.device_bytes = exec.device_bytes;
-      out.device_peak_bytes = several ? j.max(exec.device_peak_bytes) : exec.device_peak_bytes;
-      out.derived = exec.derived;
-      out.layout = exec.layout;
+      const double wall = timed_run(*v, context, request.trials.timeout, all_ranks, hang);
+      out.device_bytes = context.device_bytes;
+      out.device_peak_bytes =
+          several ? j.max(context.device_peak_bytes) : context.device_peak_bytes;
+      out.derived = context.derived;
+      out.layout = context.layout;
       out.last = v->collect(settings.wants);
       note_peak();
       if (counting) {
-        out.counters = exec.counters;
+        out.counters = context.counters;
       } else {
         out.samples_s.push_back(wall);
-        phases.push_back(exec.phases.seconds());
+        phases.push_back(context.phases.seconds());
         auto check_phases = [&] { check_phase_sum(phases.back(), wall); };
         if (several) {
-          j.together(check_phases);
+          j.collective_try(check_phases);
         } else {
           check_phases();
         }
         out.phases_s = phases[median_index(out.samples_s)];
         if (several) {
-          rank_phases.push_back(gather_phases(j, exec));
+          rank_phases.push_back(gather_phases(j, context));
           // Another rank's median may be another sample; rank 0's is the one that is recorded.
           out.rank_phases_s = rank_phases[median_index(out.samples_s)];
         }

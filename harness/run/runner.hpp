@@ -41,8 +41,8 @@ struct case_outcome {
   std::int64_t device_peak_bytes = 0;
   std::optional<std::int64_t> host_peak_bytes;  ///< growth during prepare, run and collect
   work_counters counters;
-  std::map<std::string, std::int64_t> derived;  ///< execution::derived
-  std::string layout;                           ///< execution::layout
+  std::map<std::string, std::int64_t> derived;  ///< run_context::derived
+  std::string layout;                           ///< run_context::layout
   /// Several ranks: phases of the median sample by rank, on rank 0.
   std::vector<std::map<std::string, double>> rank_phases_s;
   std::optional<result> last;  ///< of the last run that returned

@@ -20,7 +20,7 @@ case_outcome run_fake(const variant_info& info, trial_plan trials = {}) {
   return run_case(a, request, check, [](const case_outcome&) {});
 }
 
-case_outcome run_throwing(const std::function<void(execution&)>& action, double timeout = 0) {
+case_outcome run_throwing(const std::function<void(run_context&)>& action, double timeout = 0) {
   return run_fake(testing::fake_info(action), {.repeat = 1, .warmup = 0, .timeout = timeout});
 }
 
@@ -28,9 +28,9 @@ case_outcome run_throwing(const std::function<void(execution&)>& action, double 
 
 TEST_CASE("a right variant: samples, phases, wants") {
   int runs = 0;
-  const auto info = testing::fake_info([&](execution& exec) {
+  const auto info = testing::fake_info([&](run_context& context) {
     ++runs;
-    const phase init(exec, phase_id::init);
+    const phase init(context, phase_id::init);
     std::this_thread::sleep_for(std::chrono::milliseconds(2));
   });
   const auto out = run_fake(info, {.repeat = 3, .warmup = 2});
@@ -47,10 +47,11 @@ TEST_CASE("a right variant: samples, phases, wants") {
 }
 
 TEST_CASE("exceptions become statuses") {
-  CHECK(run_throwing([](execution&) { throw std::bad_alloc(); }).judged.status == run_status::oom);
-  CHECK(run_throwing([](execution&) { throw budget_error("too small"); }).judged.status ==
+  CHECK(run_throwing([](run_context&) { throw std::bad_alloc(); }).judged.status ==
         run_status::oom);
-  const auto error = run_throwing([](execution&) { throw std::runtime_error("two\nlines"); });
+  CHECK(run_throwing([](run_context&) { throw budget_error("too small"); }).judged.status ==
+        run_status::oom);
+  const auto error = run_throwing([](run_context&) { throw std::runtime_error("two\nlines"); });
   CHECK(error.judged.status == run_status::error);
   CHECK(error.judged.reason == "two lines");
   CHECK_FALSE(error.last.has_value());
@@ -58,8 +59,8 @@ TEST_CASE("exceptions become statuses") {
 
 TEST_CASE("a run that passes its limit is a timeout") {
   const auto out = run_throwing(
-      [](execution& exec) {
-        for (;;) exec.check_deadline();
+      [](run_context& context) {
+        for (;;) context.check_deadline();
       },
       0.01);
   CHECK(out.judged.status == run_status::timeout);

@@ -82,18 +82,15 @@ void verifier::find_trusted() {
   try {
     if (const auto why = info->unavailable()) throw unavailable_error(*why);
     auto solve = [&](want_set wants) {
-      execution exec;
+      run_context context;
       const auto v = info->create();
       const run_settings settings{.options = option_set(info->options),
                                   .wants = wants,
                                   .threads = threads_,
                                   .chunk_size = chunk_size_};
-      v->prepare(a_.view(), settings, exec);
-      exec.set_timeout(trusted_timeout);
-      exec.phases.start(phase_id::traverse);
-      v->run(exec);
-      exec.phases.stop();
-      return v->collect(wants);
+      v->prepare(a_.view(), settings, context);
+      context.set_timeout(trusted_timeout);
+      return run_once(*v, wants, context);
     };
     const want_set small = want_set(want::counts) | want::digest;
     result r = solve(small);

@@ -20,13 +20,13 @@ class faulty_variant final : public variant {
   explicit faulty_variant(void (*fault)()) : right_(inner().create()), fault_(fault) {}
   static const variant_info& inner() { return find_variant("cpu_fill1"); }
 
-  void prepare(const pattern_view& a, const run_settings& settings, execution& exec) override {
+  void prepare(const pattern_view& a, const run_settings& settings, run_context& context) override {
     struck_ = a.n_rows > 2 && std::ranges::binary_search(a.row(2), 0);
-    right_->prepare(a, settings, exec);
+    right_->prepare(a, settings, context);
   }
-  void run(execution& exec) override {
+  void run(run_context& context) override {
     if (struck_) fault_();
-    right_->run(exec);
+    right_->run(context);
   }
   result collect(want_set wants) override { return right_->collect(wants); }
 

@@ -32,13 +32,13 @@ inline result right_result(const pattern_view& a, index_t chunk_size = 128) {
 /// `during_run` is called inside run().
 class fake_variant : public variant {
  public:
-  fake_variant(std::function<void(execution&)> during_run, std::function<void(result&)> tamper)
+  fake_variant(std::function<void(run_context&)> during_run, std::function<void(result&)> tamper)
       : during_run_(std::move(during_run)), tamper_(std::move(tamper)) {}
-  void prepare(const pattern_view& a, const run_settings& settings, execution&) override {
+  void prepare(const pattern_view& a, const run_settings& settings, run_context&) override {
     result_ = right_result(a, settings.chunk_size);
   }
-  void run(execution& exec) override {
-    if (during_run_) during_run_(exec);
+  void run(run_context& context) override {
+    if (during_run_) during_run_(context);
   }
   result collect(want_set) override {
     result r = result_;
@@ -47,12 +47,12 @@ class fake_variant : public variant {
   }
 
  private:
-  std::function<void(execution&)> during_run_;
+  std::function<void(run_context&)> during_run_;
   std::function<void(result&)> tamper_;
   result result_;
 };
 
-inline variant_info fake_info(std::function<void(execution&)> during_run = {},
+inline variant_info fake_info(std::function<void(run_context&)> during_run = {},
                               std::function<void(result&)> tamper = {}) {
   variant_info info;
   info.name = "fake";

@@ -22,10 +22,10 @@ int failures = 0;
 void check(bool ok, const std::string& what) {
   if (ok) return;
   ++failures;
-  std::fprintf(stderr, "rank %d: failed: %s\n", job::world().rank(), what.c_str());
+  std::fprintf(stderr, "rank %d: failed: %s\n", mpi_context::world().rank(), what.c_str());
 }
 
-void check_collectives(job& j) {
+void check_collectives(mpi_context& j) {
   const std::int64_t ranks = j.ranks();
   check(j.sum(std::int64_t{j.rank()}) == ranks * (ranks - 1) / 2, "sum");
   check(j.max(std::int64_t{j.rank()}) == ranks - 1, "max");
@@ -56,7 +56,7 @@ void check_collectives(job& j) {
 }
 
 // Every number comes to one taker, over all ranks and threads.
-void check_counter(job& j) {
+void check_counter(mpi_context& j) {
   constexpr int threads = 2;
   constexpr std::int64_t each = 300;
   shared_counter counter(j);
@@ -89,10 +89,10 @@ void check_counter(job& j) {
 }
 
 template <class Thrown, class Expected>
-void check_agreement(job& j, const Thrown& thrown, int thrower, const std::string& text) {
+void check_agreement(mpi_context& j, const Thrown& thrown, int thrower, const std::string& text) {
   bool caught = false;
   try {
-    j.together([&] {
+    j.collective_try([&] {
       if (j.rank() >= thrower) throw Thrown(thrown);
     });
   } catch (const Expected& e) {
@@ -106,9 +106,9 @@ void check_agreement(job& j, const Thrown& thrown, int thrower, const std::strin
   check(caught, "every rank throws: " + text);
 }
 
-void check_agreements(job& j) {
+void check_agreements(mpi_context& j) {
   const int last = j.ranks() - 1;
-  j.together([] {});
+  j.collective_try([] {});
   check_agreement<input_error, error>(j, input_error("bad"), 0, "bad");
   check_agreement<timeout_error, timeout_error>(j, timeout_error("late"), last, "late");
   check_agreement<budget_error, budget_error>(j, budget_error("small"), last, "small");
@@ -127,8 +127,8 @@ class throwing_engine final : public detail::node_engine, public detail::row_eng
   [[nodiscard]] index_t concurrent_sources() const override { return 8; }
   [[nodiscard]] detail::row_engine& worker(int) override { return *this; }
   void find(std::span<const detail::row_set>, const detail::row_results&,
-            const execution&) override {
-    const job& j = job::world();
+            const run_context&) override {
+    const mpi_context& j = mpi_context::world();
     if (++finds_ == fatal_ && j.rank() == j.ranks() - 1) throw std::runtime_error("worker fails");
   }
   void deliver(detail::row_store&, int) override {}
@@ -139,7 +139,7 @@ class throwing_engine final : public detail::node_engine, public detail::row_eng
   std::atomic<int> finds_{0};
 };
 
-void check_failing_worker(job& j) {
+void check_failing_worker(mpi_context& j) {
   pattern a;
   a.n_rows = a.n_cols = 400;
   for (index_t i = 0; i < 400; ++i) {
@@ -157,11 +157,11 @@ void check_failing_worker(job& j) {
       settings.options.set(options, "schedule", schedule);
       settings.wants = want_set(want::counts) | want::supernodes;
       settings.chunk_size = 16;
-      execution exec;
-      detail::distributed_driver driver(a, settings, engine, exec);
+      run_context context;
+      detail::distributed_driver driver(a, settings, engine, context);
       std::string what = "none";
       try {
-        driver.run(exec);
+        driver.run(context);
       } catch (const std::exception& e) {
         what = e.what();
       }
@@ -175,7 +175,7 @@ void check_failing_worker(job& j) {
 }
 
 int run() {
-  job& j = job::world();
+  mpi_context& j = mpi_context::world();
   check_collectives(j);
   check_counter(j);
   check_agreements(j);

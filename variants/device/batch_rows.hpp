@@ -250,19 +250,20 @@ class row_results {
   /// `has_digests` and `has_pattern` say which parts the engine delivers itself; those are not
   /// computed here.
   template <class Rows>
-  void add(const Rows& rows, execution& exec, bool has_digests = false, bool has_pattern = false) {
+  void add(const Rows& rows, run_context& context, bool has_digests = false,
+           bool has_pattern = false) {
     if (wants_.has(want::digest) && !has_digests) {
-      const phase timed(exec, phase_id::compact);
+      const phase timed(context, phase_id::compact);
       launch(digest_kernel<Rows>, std::min(rows.sources, 1 << 16), threads, threads / 32 * 8, rows,
              digests_);
       synchronize();
     }
     if (wants_.has(want::supernodes)) {
-      const phase timed(exec, phase_id::supernode);
+      const phase timed(context, phase_id::supernode);
       find_supernodes(rows);
       synchronize();
     }
-    if (wants_.has(want::pattern) && !has_pattern) copy_rows(rows, exec);
+    if (wants_.has(want::pattern) && !has_pattern) copy_rows(rows, context);
     ++batch_;
   }
 
@@ -321,11 +322,11 @@ class row_results {
 
   // Copies the sorted rows to the host through a buffer of bounded size.
   template <class Rows>
-  void copy_rows(const Rows& rows, execution& exec) {
+  void copy_rows(const Rows& rows, run_context& context) {
     const auto sources = static_cast<std::size_t>(rows.sources);
     std::vector<index_t> l(sources), u(sources), buffer;
     {
-      const phase timed(exec, phase_id::d2h);
+      const phase timed(context, phase_id::d2h);
       copy_to_host(l.data(), l_counts_ + rows.begin, rows.sources);
       copy_to_host(u.data(), u_counts_ + rows.begin, rows.sources);
     }
@@ -341,14 +342,14 @@ class row_results {
         ++last;
       }
       {
-        const phase timed(exec, phase_id::compact);
+        const phase timed(context, phase_id::compact);
         copy_to_device(offsets_.data(), offsets.data(), static_cast<offset_t>(offsets.size()));
         launch(rows_kernel<Rows>, static_cast<int>(offsets.size()), threads, threads / 32 * 4, rows,
                static_cast<index_t>(slot), static_cast<index_t>(last - slot),
                static_cast<const offset_t*>(offsets_.data()), entries_.data());
         synchronize();
       }
-      const phase timed(exec, phase_id::d2h);
+      const phase timed(context, phase_id::d2h);
       buffer.resize(static_cast<std::size_t>(total));
       copy_to_host(buffer.data(), entries_.data(), total);
       auto from = buffer.begin();
@@ -398,16 +399,16 @@ class device_matrix {
 
 /// Reports the memory of a run and, in the counting build, its work: edges traversed, and the
 /// counter that `second` names.
-inline void report_search(execution& exec, const memory_budget& budget,
+inline void report_search(run_context& context, const memory_budget& budget,
                           [[maybe_unused]] const unsigned long long* work,
                           [[maybe_unused]] const char* second) {
-  exec.device_peak_bytes = budget.peak();
-  exec.device_bytes = budget.by_structure();
+  context.device_peak_bytes = budget.peak();
+  context.device_bytes = budget.by_structure();
   if constexpr (detail::counting) {
     unsigned long long totals[2] = {};
     copy_to_host(totals, work, 2);
-    exec.counters.totals["edges_traversed"] = static_cast<std::int64_t>(totals[0]);
-    exec.counters.totals[second] = static_cast<std::int64_t>(totals[1]);
+    context.counters.totals["edges_traversed"] = static_cast<std::int64_t>(totals[0]);
+    context.counters.totals[second] = static_cast<std::int64_t>(totals[1]);
   }
 }
 

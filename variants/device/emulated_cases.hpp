@@ -38,12 +38,12 @@ inline std::vector<subject> subjects(std::uint64_t random_patterns, index_t larg
 
 /// Runs the variant twice; returns the first difference from the truth, or "".
 inline std::string fault(variant& v, const subject& s, const run_settings& settings,
-                         execution& exec) {
-  v.prepare(s.a, settings, exec);
+                         run_context& context) {
+  v.prepare(s.a, settings, context);
   for (int repeat = 0; repeat < 2; ++repeat) {
-    exec.phases.start(phase_id::traverse);
-    v.run(exec);
-    exec.phases.stop();
+    context.phases.start(phase_id::traverse);
+    v.run(context);
+    context.phases.stop();
     const auto compared =
         reference::compare(s.truth, v.collect(settings.wants), settings.wants, settings.chunk_size);
     if (!compared.ok) return compared.reason;
@@ -81,9 +81,9 @@ void check_gpu_variants(const std::vector<subject>& patterns, Begin&& begin) {
       CAPTURE(k);
       simt::emulator::set_seed(k);
       [[maybe_unused]] const auto alive = begin(k);
-      execution exec;
+      run_context context;
       const auto v = info.create();
-      CHECK(fault(*v, patterns[k], settings_for(info, k), exec) == "");
+      CHECK(fault(*v, patterns[k], settings_for(info, k), context) == "");
     }
   }
   CHECK(variants >= 12);

@@ -27,9 +27,9 @@ TEST_CASE("planted GPU faults are found out on the emulator") {
       settings.options = option_set(info.options);
       settings.options.set(info.options, "memory_budget_mb", "40");
       settings.wants = info.gives;
-      execution exec;
+      run_context context;
       const auto v = info.create();
-      found += fault(*v, patterns[k], settings, exec).empty() ? 0 : 1;
+      found += fault(*v, patterns[k], settings, context).empty() ? 0 : 1;
     }
     CHECK(found > 0);
   }
@@ -51,8 +51,8 @@ TEST_CASE("a budget too small for one source is refused in one line") {
     settings.options = option_set(info.options);
     settings.options.set(info.options, "memory_budget_mb", "1");
     settings.wants = want_set::all();
-    execution exec;
+    run_context context;
     const auto v = info.create();
-    CHECK_THROWS_AS(v->prepare(wide, settings, exec), budget_error);
+    CHECK_THROWS_AS(v->prepare(wide, settings, context), budget_error);
   }
 }

@@ -61,9 +61,9 @@ TEST_CASE("a race of plain loads and stores shows only where threads are switche
       settings.options = option_set(info.options);
       settings.options.set(info.options, "memory_budget_mb", "40");
       settings.wants = info.gives;
-      execution exec;
+      run_context context;
       const auto v = info.create();
-      count += fault(*v, patterns[k], settings, exec).empty() ? 0 : 1;
+      count += fault(*v, patterns[k], settings, context).empty() ? 0 : 1;
     }
     return count;
   };
@@ -94,9 +94,9 @@ TEST_CASE("panels eliminated by warps, blocks and clusters agree with it too") {
     tuning.elimination.warps_per_block = static_cast<int>(1 + k % 5);
     tuning.elimination.cluster_positions = k % 3 == 0 ? 0 : 20;
     tuning.elimination.few_panels = 0;
-    execution exec;
+    run_context context;
     const auto v = gpu::make_bitmap_panels(tuning);
-    CHECK(fault(*v, patterns[k], settings_for(info, k), exec) == "");
+    CHECK(fault(*v, patterns[k], settings_for(info, k), context) == "");
   }
 }
 
@@ -113,8 +113,8 @@ TEST_CASE("the distributed engine agrees with it too") {
     settings.options.set(info.options, "gpus_per_rank", std::to_string(1 + k / 3 % 3));
     settings.options.set(info.options, "memory_budget_mb", "40");
     const interleaving on(4);
-    execution exec;
+    run_context context;
     const auto v = info.create();
-    CHECK(fault(*v, patterns[k], settings, exec) == "");
+    CHECK(fault(*v, patterns[k], settings, context) == "");
   }
 }

@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "common/error.hpp"
-#include "common/execution.hpp"
+#include "common/run_context.hpp"
 #include "common/types.hpp"
 #include "variants/device/simt.hpp"
 
@@ -543,12 +543,12 @@ class device_phases {
 #endif
 
   /// Begins the first phase.
-  void start(execution& exec, phase_id first) {
+  void start(run_context& context, phase_id first) {
     marks_.clear();
-    mark(exec, first);
+    mark(context, first);
   }
   /// Launches after this call belong to `next`.
-  void mark([[maybe_unused]] execution& exec, phase_id next) {
+  void mark([[maybe_unused]] run_context& context, phase_id next) {
 #if defined(__CUDACC__)
     if (marks_.size() == events_.size()) {
       cudaEvent_t event = nullptr;
@@ -557,21 +557,21 @@ class device_phases {
     }
     check(cudaEventRecord(events_[marks_.size()], cudaStreamPerThread), "event");
 #else
-    exec.phases.switch_to(next);
+    context.phases.switch_to(next);
 #endif
     marks_.push_back(next);
   }
   /// Waits for all launches and charges their times to the phases; the rest of the time remains
   /// with the phase of the host.
-  void finish(execution& exec) {
+  void finish(run_context& context) {
     const phase_id last = marks_.back();
-    mark(exec, last);
+    mark(context, last);
     synchronize();
 #if defined(__CUDACC__)
     for (std::size_t k = 0; k + 1 < marks_.size(); ++k) {
       float ms = 0;
       check(cudaEventElapsedTime(&ms, events_[k], events_[k + 1]), "event");
-      exec.phases.charge(marks_[k], 1e-3 * static_cast<double>(ms));
+      context.phases.charge(marks_[k], 1e-3 * static_cast<double>(ms));
     }
 #endif
   }

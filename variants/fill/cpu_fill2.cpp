@@ -15,16 +15,16 @@ namespace {
 
 class cpu_fill2 final : public detail::row_variant {
  public:
-  void run(execution& exec) override {
+  void run(run_context& context) override {
     rows_.reset(a_.n_rows, 1, detail::needs_entries(settings_.wants));
     detail::fill2_row find(a_.n_rows);
     for (index_t src = 0; src < a_.n_rows; ++src) {
-      exec.check_deadline();
+      context.check_deadline();
       find(a_, src);
       rows_.add(0, src, find.lower(), find.upper());
     }
-    find_supernodes(exec);
-    if constexpr (detail::counting) exec.counters.totals["edges_traversed"] = find.edges();
+    find_supernodes(context);
+    if constexpr (detail::counting) context.counters.totals["edges_traversed"] = find.edges();
   }
 };
 

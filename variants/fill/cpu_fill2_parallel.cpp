@@ -14,7 +14,7 @@ namespace {
 
 class cpu_fill2_parallel final : public detail::row_variant {
  public:
-  void run(execution& exec) override {
+  void run(run_context& context) override {
     const index_t n = a_.n_rows;
     const auto grain = static_cast<index_t>(settings_.options.integer("sources_per_range"));
     const int threads = useful_threads(settings_.threads, n / grain + 1);
@@ -25,17 +25,17 @@ class cpu_fill2_parallel final : public detail::row_variant {
     parallel_ranges<index_t>(threads, n, grain, [&](int t, index_t begin, index_t end) {
       detail::fill2_row& mine = find[static_cast<std::size_t>(t)];
       for (index_t k = begin; k < end; ++k) {
-        exec.check_deadline();
+        context.check_deadline();
         const index_t src = n - 1 - k;
         mine(a_, src);
         rows_.add(t, src, mine.lower(), mine.upper());
       }
     });
-    find_supernodes(exec);
+    find_supernodes(context);
     if constexpr (detail::counting) {
       offset_t edges = 0;
       for (const auto& f : find) edges += f.edges();
-      exec.counters.totals["edges_traversed"] = edges;
+      context.counters.totals["edges_traversed"] = edges;
     }
   }
 };

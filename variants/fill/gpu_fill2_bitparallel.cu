@@ -493,7 +493,7 @@ GSOFA_KERNEL void count_kernel(mask_rows<Mask> rows, std::uint32_t* l_counts,
 
 class fill2_bitparallel final : public variant {
  public:
-  void prepare(const pattern_view& a, const run_settings& settings, execution& exec) override {
+  void prepare(const pattern_view& a, const run_settings& settings, run_context& context) override {
     n_ = a.n_rows;
     const option_set& o = settings.options;
     const std::int64_t megabytes = o.integer("memory_budget_mb");
@@ -543,33 +543,33 @@ class fill2_bitparallel final : public variant {
         std::min<offset_t>((budget_.limit() - budget_.used()) / per_group, (n_ - 1) / group_ + 1);
     batch_ = static_cast<index_t>(std::min<offset_t>(groups * group_, n_));
     masks_ = {budget_, "row_masks", groups * per_group};
-    exec.predicted_bytes["reach"] = static_cast<offset_t>(reach_bytes) * blocks_;
-    exec.predicted_bytes["row_masks"] = groups * per_group;
+    context.predicted_bytes["reach"] = static_cast<offset_t>(reach_bytes) * blocks_;
+    context.predicted_bytes["row_masks"] = groups * per_group;
   }
 
-  void run(execution& exec) override {
+  void run(run_context& context) override {
     {
-      const phase timed(exec, phase_id::init);
+      const phase timed(context, phase_id::init);
       rows_.start();
       fill_bytes(late_.data(), 0, late_.size());
       fill_bytes(counters_.data(), 0, 2);
     }
     for (index_t begin = 0; begin < n_;) {
-      exec.check_deadline();
+      context.check_deadline();
       const index_t sources = std::min(n_ - begin, batch_);
-      group_ == 8    ? batch<std::uint8_t>(begin, sources, exec)
-      : group_ == 16 ? batch<std::uint16_t>(begin, sources, exec)
-                     : batch<std::uint32_t>(begin, sources, exec);
+      group_ == 8    ? batch<std::uint8_t>(begin, sources, context)
+      : group_ == 16 ? batch<std::uint16_t>(begin, sources, context)
+                     : batch<std::uint32_t>(begin, sources, context);
       begin += sources;
     }
-    report_search(exec, budget_, counters_.data(), "vertices_expanded");
+    report_search(context, budget_, counters_.data(), "vertices_expanded");
   }
 
   result collect(want_set wants) override { return rows_.collect(wants); }
 
  private:
   template <class Mask>
-  void batch(index_t begin, index_t sources, execution& exec) {
+  void batch(index_t begin, index_t sources, run_context& context) {
     fill_bytes(control_.data(), 0, 1);
     const bitparallel_view b{
         matrix_.row_ptr(), matrix_.col_idx(),    n_,           begin,         sources,
@@ -579,13 +579,13 @@ class fill2_bitparallel final : public variant {
     synchronize();
     const mask_rows<Mask> rows{reinterpret_cast<const Mask*>(masks_.data()), n_, begin, sources};
     {
-      const phase timed(exec, phase_id::compact);
+      const phase timed(context, phase_id::compact);
       const index_t groups = (sources - 1) / mask_rows<Mask>::bits + 1;
       launch(count_kernel<Mask>, groups, 256, 0, rows, rows_.l_counts(), rows_.u_counts(),
              reinterpret_cast<unsigned long long*>(rows_.digests()));
       synchronize();
     }
-    rows_.add(rows, exec, true);
+    rows_.add(rows, context, true);
   }
 
   index_t n_ = 0;

@@ -94,7 +94,7 @@ class fill2_naive final : public variant {
  public:
   explicit fill2_naive(bool shared_stack) : shared_stack_(shared_stack) {}
 
-  void prepare(const pattern_view& a, const run_settings& settings, execution& exec) override {
+  void prepare(const pattern_view& a, const run_settings& settings, run_context& context) override {
     n_ = a.n_rows;
     const std::int64_t megabytes = settings.options.integer("memory_budget_mb");
     budget_.set_limit(std::numeric_limits<offset_t>::max());
@@ -112,21 +112,21 @@ class fill2_naive final : public variant {
     concurrent_ = static_cast<index_t>(std::min<offset_t>({fit, n_, wanted > 0 ? wanted : n_}));
     work_ = {budget_, "reached_fill_stack", offset_t{3} * concurrent_ * n_};
     edges_ = {budget_, "counters", 1};
-    exec.predicted_bytes["reached"] = per_source / 3 * concurrent_;
-    exec.predicted_bytes["fill"] = per_source / 3 * concurrent_;
-    exec.predicted_bytes["stack"] = per_source / 3 * concurrent_;
+    context.predicted_bytes["reached"] = per_source / 3 * concurrent_;
+    context.predicted_bytes["fill"] = per_source / 3 * concurrent_;
+    context.predicted_bytes["stack"] = per_source / 3 * concurrent_;
   }
 
-  void run(execution& exec) override {
+  void run(run_context& context) override {
     const offset_t part = offset_t{concurrent_} * n_;
     {
-      const phase timed(exec, phase_id::init);
+      const phase timed(context, phase_id::init);
       rows_.start();
       fill_bytes(work_.data(), 0, 2 * part);
       fill_bytes(edges_.data(), 0, 1);
     }
     for (index_t begin = 0; begin < n_;) {
-      exec.check_deadline();
+      context.check_deadline();
       const index_t sources = std::min(n_ - begin, concurrent_);
       const naive_view b{matrix_.row_ptr(),
                          matrix_.col_idx(),
@@ -143,16 +143,16 @@ class fill2_naive final : public variant {
       constexpr int threads = 64;
       launch(fill2_kernel, (sources - 1) / threads + 1, threads, 0, b);
       synchronize();
-      rows_.add(stamped_rows{b.fill, n_, begin, sources}, exec);
+      rows_.add(stamped_rows{b.fill, n_, begin, sources}, context);
       begin += sources;
     }
-    exec.device_peak_bytes = budget_.peak();
-    exec.device_bytes = budget_.by_structure();
+    context.device_peak_bytes = budget_.peak();
+    context.device_bytes = budget_.by_structure();
     if constexpr (detail::counting) {
       unsigned long long edges = 0;
       copy_to_host(&edges, edges_.data(), 1);
-      exec.counters.totals["edges_traversed"] = static_cast<std::int64_t>(edges);
-      exec.counters.totals["concurrent_sources"] = concurrent_;
+      context.counters.totals["edges_traversed"] = static_cast<std::int64_t>(edges);
+      context.counters.totals["concurrent_sources"] = concurrent_;
     }
   }
 

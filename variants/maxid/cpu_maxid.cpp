@@ -18,8 +18,8 @@ namespace {
 
 class cpu_maxid final : public detail::row_variant {
  public:
-  void prepare(const pattern_view& a, const run_settings& settings, execution& exec) override {
-    row_variant::prepare(a, settings, exec);
+  void prepare(const pattern_view& a, const run_settings& settings, run_context& context) override {
+    row_variant::prepare(a, settings, context);
     const option_set& o = settings.options;
     setup_.line_9_5 = o.flag("line_9_5");
     setup_.range_reuse = o.flag("range_reuse");
@@ -29,20 +29,20 @@ class cpu_maxid final : public detail::row_variant {
     const std::int64_t chosen =
         wanted > 0 ? wanted : std::clamp<std::int64_t>(default_entries / a.n_rows, 16, 1024);
     setup_.concurrent = static_cast<index_t>(std::min<std::int64_t>(chosen, a.n_rows));
-    exec.predicted_bytes["fill"] = offset_t{4} * a.n_rows * setup_.concurrent;
-    exec.predicted_bytes["maxid"] = 4 * detail::maxid_engine::maxid_entries(a.n_rows, setup_);
+    context.predicted_bytes["fill"] = offset_t{4} * a.n_rows * setup_.concurrent;
+    context.predicted_bytes["maxid"] = 4 * detail::maxid_engine::maxid_entries(a.n_rows, setup_);
     engine_.emplace(a, setup_, settings_.threads);
   }
 
-  void run(execution& exec) override {
+  void run(run_context& context) override {
     rows_.reset(a_.n_rows, settings_.threads, detail::needs_entries(settings_.wants));
-    engine_->run(rows_, exec);
+    engine_->run(rows_, context);
     if (settings_.wants.has(want::supernodes)) {
-      const phase timed(exec, phase_id::supernode);
+      const phase timed(context, phase_id::supernode);
       supernodes_ = detail::t3_two_phase(rows_.u_counts(), settings_.chunk_size, settings_.threads,
                                          [&](index_t s, index_t r) { return rows_.has_l(s, r); });
     }
-    if constexpr (detail::counting) engine_->report(exec.counters);
+    if constexpr (detail::counting) engine_->report(context.counters);
   }
 
  private:

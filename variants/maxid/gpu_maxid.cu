@@ -25,7 +25,7 @@ class maxid_variant final : public variant {
  public:
   explicit maxid_variant(const maxid_config& config) : search_(config) {}
 
-  void prepare(const pattern_view& a, const run_settings& settings, execution& exec) override {
+  void prepare(const pattern_view& a, const run_settings& settings, run_context& context) override {
     n_ = a.n_rows;
     const std::int64_t megabytes = settings.options.integer("memory_budget_mb");
     budget_.set_limit(std::numeric_limits<offset_t>::max());
@@ -34,24 +34,24 @@ class maxid_variant final : public variant {
     budget_.set_limit(limit + budget_.used());
     rows_.prepare(n_, settings, budget_);
     search_.prepare(a, matrix_, settings.options, budget_);
-    exec.predicted_bytes = search_.predicted_bytes();
+    context.predicted_bytes = search_.predicted_bytes();
   }
 
-  void run(execution& exec) override {
+  void run(run_context& context) override {
     {
-      const phase timed(exec, phase_id::init);
+      const phase timed(context, phase_id::init);
       rows_.start();
       search_.start();
     }
     for (index_t begin = 0; begin < n_;) {
       const index_t sources = std::min(n_ - begin, search_.concurrent_sources());
-      search_.run({.begin = begin, .count = sources}, rows_.l_counts(), rows_.u_counts(), exec);
-      rows_.add(stamped_rows{search_.fill(), n_, begin, sources}, exec);
+      search_.run({.begin = begin, .count = sources}, rows_.l_counts(), rows_.u_counts(), context);
+      rows_.add(stamped_rows{search_.fill(), n_, begin, sources}, context);
       begin += sources;
     }
-    exec.device_peak_bytes = budget_.peak();
-    exec.device_bytes = budget_.by_structure();
-    search_.report(exec);
+    context.device_peak_bytes = budget_.peak();
+    context.device_bytes = budget_.by_structure();
+    search_.report(context);
   }
 
   result collect(want_set wants) override { return rows_.collect(wants); }

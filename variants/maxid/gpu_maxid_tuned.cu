@@ -413,7 +413,7 @@ GSOFA_KERNEL void windowed_kernel(tuned_view b) {
 
 class maxid_tuned final : public variant {
  public:
-  void prepare(const pattern_view& a, const run_settings& settings, execution& exec) override {
+  void prepare(const pattern_view& a, const run_settings& settings, run_context& context) override {
     settings_ = settings;
     n_ = a.n_rows;
     const option_set& o = settings.options;
@@ -465,18 +465,18 @@ class maxid_tuned final : public variant {
       batch_ = static_cast<index_t>(std::min<offset_t>(fit, n_));
       bitmaps_ = {budget_, "row_bitmaps", static_cast<offset_t>(words_of(n_)) * batch_};
     }
-    exec.predicted_bytes["state"] = static_cast<offset_t>(state_bytes_) * blocks_;
-    exec.predicted_bytes["row_bitmaps"] = bitmaps_.size() * 4;
+    context.predicted_bytes["state"] = static_cast<offset_t>(state_bytes_) * blocks_;
+    context.predicted_bytes["row_bitmaps"] = bitmaps_.size() * 4;
   }
 
-  void run(execution& exec) override {
+  void run(run_context& context) override {
     {
-      const phase timed(exec, phase_id::init);
+      const phase timed(context, phase_id::init);
       rows_.start();
       fill_bytes(counters_.data(), 0, 2);
     }
     for (index_t begin = 0; begin < n_;) {
-      exec.check_deadline();
+      context.check_deadline();
       const index_t sources = std::min(n_ - begin, batch_);
       fill_bytes(control_.data(), 0, 1);
       tuned_view b{};
@@ -496,10 +496,10 @@ class maxid_tuned final : public variant {
       b.counters = counters_.data();
       launch(kernel_, std::min<int>(blocks_, sources), threads_, shared_bytes_, b);
       synchronize();
-      rows_.add(bitmap_rows{bitmaps_.data(), words_of(n_), n_, begin, sources}, exec);
+      rows_.add(bitmap_rows{bitmaps_.data(), words_of(n_), n_, begin, sources}, context);
       begin += sources;
     }
-    report_search(exec, budget_, counters_.data(), "frontiers");
+    report_search(context, budget_, counters_.data(), "frontiers");
   }
 
   result collect(want_set wants) override { return rows_.collect(wants); }

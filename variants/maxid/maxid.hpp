@@ -8,9 +8,9 @@
 #include <span>
 #include <vector>
 
-#include "common/execution.hpp"
 #include "common/parallel.hpp"
 #include "common/pattern.hpp"
+#include "common/run_context.hpp"
 #include "variants/support/counting.hpp"
 #include "variants/support/row_store.hpp"
 
@@ -55,22 +55,22 @@ class maxid_engine {
   }
 
   /// Finds all rows and adds them to `rows` (reset by the caller for `threads` threads).
-  void run(row_store& rows, execution& exec) {
+  void run(row_store& rows, run_context& context) {
     const index_t n = a_.n_rows;
-    begin_run(exec);
+    begin_run(context);
     std::vector<index_t> batch;
     for (index_t begin = 0; begin < n;) {
       const index_t sources = std::min(n - begin, settings_.concurrent);
       batch.resize(static_cast<std::size_t>(sources));
       std::iota(batch.begin(), batch.end(), begin);
-      find(batch, rows, exec);
+      find(batch, rows, context);
       begin += sources;
     }
   }
 
   /// Forgets everything, before the first find() of a run.
-  void begin_run(execution& exec) {
-    const phase timed(exec, phase_id::init);
+  void begin_run(run_context& context) {
+    const phase timed(context, phase_id::init);
     std::ranges::fill(maxid_, infinity);
     std::ranges::fill(fill_, 0U);
     for (auto& t : threads_state_) t.clear();
@@ -83,10 +83,10 @@ class maxid_engine {
   /// Finds the rows of one batch: at most settings.concurrent sources, ascending, none of which was
   /// in a batch of this run before. Calls rows.add(0, source, lower, upper) for each, in order.
   template <class Rows>
-  void find(std::span<const index_t> sources, Rows& rows, execution& exec) {
+  void find(std::span<const index_t> sources, Rows& rows, run_context& context) {
     source_.assign(sources.begin(), sources.end());
     sources_ = static_cast<index_t>(source_.size());
-    next_window(exec);
+    next_window(context);
     offset_.assign(source_.size() + 1, 0);
     for (std::size_t k = 0; k < source_.size(); ++k) {
       offset_[k + 1] = offset_[k] + (settings_.bubble_removal ? source_[k] : a_.n_rows);
@@ -98,10 +98,10 @@ class maxid_engine {
     }
     for (index_t k = 0; k < sources_; ++k) start(k);
 
-    exec.check_deadline();
-    if (!queue_.empty()) traverse(exec);
+    context.check_deadline();
+    if (!queue_.empty()) traverse(context);
     {
-      const phase timed(exec, phase_id::compact);
+      const phase timed(context, phase_id::compact);
       compact(rows);
     }
     if constexpr (counting) count_sources();
@@ -180,10 +180,10 @@ class maxid_engine {
                  static_cast<std::size_t>(v)];
   }
 
-  void next_window(execution& exec) {
+  void next_window(run_context& context) {
     if (settings_.advance_window || window_ == 0) ++window_;
     if (!settings_.range_reuse || window_ > windows_) {
-      const phase timed(exec, phase_id::init);
+      const phase timed(context, phase_id::init);
       std::ranges::fill(maxid_, infinity);
       window_ = 1;
       ++reinitialisations_;
@@ -285,7 +285,7 @@ class maxid_engine {
   }
 
   // Level by level until the queue is empty; frontiers are handed out in small ranges.
-  void traverse(const execution& exec) {
+  void traverse(const run_context& context) {
     const std::size_t grain = threads_ == 1 ? std::numeric_limits<std::size_t>::max() / 2 : 256;
     std::atomic<std::size_t> cursor{0};
     count_level();
@@ -298,7 +298,7 @@ class maxid_engine {
           }
         },
         [&] {
-          exec.check_deadline();
+          context.check_deadline();
           finish_level();
           cursor.store(0, std::memory_order_relaxed);
           count_level();

@@ -84,12 +84,12 @@ class maxid_search::engine {
   }
 
   void run(const source_batch& sources, std::uint32_t* l_counts, std::uint32_t* u_counts,
-           execution& exec) {
-    exec.check_deadline();
-    batch_view b = begin_batch(sources, exec);
+           run_context& context) {
+    context.check_deadline();
+    batch_view b = begin_batch(sources, context);
     b.l_counts = l_counts;
     b.u_counts = u_counts;
-    config_.scan_enqueue ? traverse_by_scans(b, exec) : traverse(b, exec);
+    config_.scan_enqueue ? traverse_by_scans(b, context) : traverse(b, context);
     synchronize();
   }
 
@@ -100,7 +100,7 @@ class maxid_search::engine {
     return reinterpret_cast<const std::uint64_t*>(source_edges_.data());
   }
 
-  void report(execution& exec) const;
+  void report(run_context& context) const;
 
  private:
   // Divides the budget: fill and maxId of as many sources as wanted or fit, the rest to the queues.
@@ -182,8 +182,8 @@ class maxid_search::engine {
     if constexpr (detail::counting) return 4 * c * n_ + 4 * c + 32 * offset_t{n_};
     return 0;
   }
-  batch_view begin_batch(const source_batch& sources, execution& exec) {
-    const phase timed(exec, phase_id::init);
+  batch_view begin_batch(const source_batch& sources, run_context& context) {
+    const phase timed(context, phase_id::init);
     const auto c = static_cast<offset_t>(sources.count);
     const offset_t entries =
         !config_.bubble_removal ? c * n_
@@ -289,7 +289,7 @@ class maxid_search::engine {
     }
   }
 
-  void traverse(batch_view& b, execution& exec) {
+  void traverse(batch_view& b, run_context& context) {
     if (blocks_ == 0) {
       // A small matrix never has work for the whole device, and every level waits for all blocks.
       const offset_t lanes = offset_t{concurrent_} * n_ / 8 * lanes_;
@@ -302,14 +302,14 @@ class maxid_search::engine {
     loading_.clear();
     std::size_t taken = 0;  // from the end of loading_, by the launches since
     for (;;) {
-      exec.check_deadline();
+      context.check_deadline();
       launch_cooperative(chosen(), blocks_, threads_, 0, b, level, first, redo);
       synchronize();
       const launch_report& report = report_.front();
       level = report.control[last_level];
       const bool unfinished = report.control[incomplete] != 0;
       if (!unfinished && loading_.size() == taken && spilled_.empty()) break;
-      const phase timed(exec, phase_id::spill);
+      const phase timed(context, phase_id::spill);
       if (unfinished) {
         // The level goes on with an empty queue for what it finds.
         if (level != 0) first = {0, nullptr};
@@ -372,7 +372,7 @@ class maxid_search::engine {
     spilled_bytes_ += 8 * offset_t{count};
   }
 
-  void traverse_by_scans(batch_view& b, execution& exec) {
+  void traverse_by_scans(batch_view& b, run_context& context) {
     std::uint32_t count = static_cast<std::uint32_t>(b.sources);
     unsigned parity = 0;
     const auto segment = static_cast<std::uint32_t>(
@@ -380,9 +380,9 @@ class maxid_search::engine {
     constexpr int threads = 256;
     const int blocks = current_limits().multiprocessors * 8;
     for (std::uint32_t number = 0; count > 0 || !spilled_.empty(); ++number) {
-      exec.check_deadline();
+      context.check_deadline();
       if (count == 0) {
-        const phase timed(exec, phase_id::spill);
+        const phase timed(context, phase_id::spill);
         count = static_cast<std::uint32_t>(std::min<std::size_t>(spilled_.size(), b.capacity));
         copy_to_device(b.queue[parity], spilled_.data() + (spilled_.size() - count), count);
         spilled_.resize(spilled_.size() - count);
@@ -400,7 +400,7 @@ class maxid_search::engine {
         const std::uint32_t found =
             scan_.select_other_than(empty_entry, edges_.data(), selected_.data(), edges);
         if (found > b.capacity - filled) {
-          const phase timed(exec, phase_id::spill);
+          const phase timed(context, phase_id::spill);
           take(next, filled);
           take(selected_.data(), found);
           filled = 0;
@@ -445,11 +445,11 @@ class maxid_search::engine {
   device_array<std::uint32_t> visits_, source_levels_, source_seen_;
 };
 
-void maxid_search::engine::report([[maybe_unused]] execution& exec) const {
+void maxid_search::engine::report([[maybe_unused]] run_context& context) const {
   if constexpr (detail::counting) {
     std::array<std::uint64_t, counter_words> c{};
     copy_to_host(c.data(), reinterpret_cast<const std::uint64_t*>(counters_.data()), counter_words);
-    auto& t = exec.counters.totals;
+    auto& t = context.counters.totals;
     auto value = [&](counter_word w) { return static_cast<std::int64_t>(c[w]); };
     t["edges_traversed"] = value(edges_word);
     t["fills_found_again"] = value(again_word);
@@ -464,7 +464,7 @@ void maxid_search::engine::report([[maybe_unused]] execution& exec) const {
     copy_to_host(frontiers.data(), reinterpret_cast<const std::uint64_t*>(source_frontiers_.data()),
                  n_);
     copy_to_host(levels.data(), source_levels_.data(), n_);
-    auto& series = exec.counters.series["frontier_size"];
+    auto& series = context.counters.series["frontier_size"];
     for (std::size_t i = 0; i < frontiers.size(); ++i) {
       series.push_back(levels[i] == 0
                            ? 0.0
@@ -492,12 +492,12 @@ const std::map<std::string, std::int64_t>& maxid_search::predicted_bytes() const
 index_t maxid_search::concurrent_sources() const { return engine_->concurrent(); }
 void maxid_search::start() { engine_->start(); }
 void maxid_search::run(const source_batch& sources, std::uint32_t* l_counts,
-                       std::uint32_t* u_counts, execution& exec) {
-  engine_->run(sources, l_counts, u_counts, exec);
+                       std::uint32_t* u_counts, run_context& context) {
+  engine_->run(sources, l_counts, u_counts, context);
 }
 const std::uint32_t* maxid_search::fill() const { return engine_->fill(); }
 const std::uint64_t* maxid_search::source_edges() const { return engine_->source_edges(); }
-void maxid_search::report(execution& exec) const { engine_->report(exec); }
+void maxid_search::report(run_context& context) const { engine_->report(context); }
 
 }  // namespace gsofa::gpu
 

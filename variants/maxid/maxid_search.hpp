@@ -7,8 +7,8 @@
 #include <memory>
 #include <span>
 
-#include "common/execution.hpp"
 #include "common/pattern.hpp"
+#include "common/run_context.hpp"
 #include "variants/device/batch_rows.hpp"
 #include "variants/device/gpu_variant.hpp"
 
@@ -69,13 +69,13 @@ class maxid_search {
   /// Searches at most concurrent_sources() sources. Adds the sizes of their rows to l_counts and
   /// u_counts (device, by source). Charges phases init, traverse and spill.
   void run(const source_batch& sources, std::uint32_t* l_counts, std::uint32_t* u_counts,
-           execution& exec);
+           run_context& context);
   /// fill()[slot * n + v] == source + 1 iff (source, v) is in L+U; until the next run().
   [[nodiscard]] const std::uint32_t* fill() const;
   /// Counting build: edges traversed, by source, on the device; null otherwise.
   [[nodiscard]] const std::uint64_t* source_edges() const;
-  /// Counting build: adds this run's work to exec.counters.
-  void report(execution& exec) const;
+  /// Counting build: adds this run's work to context.counters.
+  void report(run_context& context) const;
 
  private:
   class engine;

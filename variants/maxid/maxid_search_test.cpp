@@ -22,19 +22,17 @@ pattern path(index_t n) {
   return a;
 }
 
-execution counted(const std::string& name, const pattern& a, const std::string& queue_entries) {
+run_context counted(const std::string& name, const pattern& a, const std::string& queue_entries) {
   const variant_info& info = find_variant(name);
   run_settings settings;
   settings.options = option_set(info.options);
   settings.options.set(info.options, "queue_entries", queue_entries);
   settings.options.set(info.options, "memory_budget_mb", "40");
-  execution exec;
+  run_context context;
   const auto v = info.create();
-  v->prepare(a, settings, exec);
-  exec.phases.start(phase_id::traverse);
-  v->run(exec);
-  exec.phases.stop();
-  return exec;
+  v->prepare(a, settings, context);
+  run_timed(*v, context);
+  return context;
 }
 
 }  // namespace
@@ -46,18 +44,18 @@ TEST_CASE("levels are counted, whatever spills") {
     CAPTURE(name);
     for (const char* queue_entries : {"0", "1", "3"}) {
       CAPTURE(queue_entries);
-      execution exec = counted(name, a, queue_entries);
+      run_context context = counted(name, a, queue_entries);
       const bool separate = std::string(name) == "gpu_maxid_separate_queues";
-      const bool spills = exec.counters.totals["spills"] > 0;
+      const bool spills = context.counters.totals["spills"] > 0;
       CHECK(spills == (std::string(queue_entries) != "0" && !separate));
       // One for the sources themselves, then one for each frontier of the last source. Separate
       // queues are found empty in one more.
       const index_t levels = separate ? n + 1 : n;
-      if (!spills) CHECK(exec.counters.totals["levels"] == levels);
-      CHECK(exec.counters.totals["levels"] >= levels);
-      CHECK(exec.counters.totals["frontiers"] == n * (n - 1) / 2);
-      CHECK(exec.counters.totals["revisits"] == 0);
-      const auto& sizes = exec.counters.series["frontier_size"];
+      if (!spills) CHECK(context.counters.totals["levels"] == levels);
+      CHECK(context.counters.totals["levels"] >= levels);
+      CHECK(context.counters.totals["frontiers"] == n * (n - 1) / 2);
+      CHECK(context.counters.totals["revisits"] == 0);
+      const auto& sizes = context.counters.series["frontier_size"];
       REQUIRE(sizes.size() == static_cast<std::size_t>(n));
       CHECK(sizes[0] == 0.0);
       for (std::size_t s = 1; s < sizes.size(); ++s) CHECK(sizes[s] == 1.0);
@@ -72,10 +70,10 @@ TEST_CASE("revisits and fill-ins found again are counted") {
     std::int64_t again = 0;
     std::int64_t frontiers = 0;
     for (const subject& s : subjects(20, 40)) {
-      execution exec = counted(name, s.a, "0");
-      revisits += exec.counters.totals["revisits"];
-      again += exec.counters.totals["fills_found_again"];
-      frontiers += exec.counters.totals["frontiers"];
+      run_context context = counted(name, s.a, "0");
+      revisits += context.counters.totals["revisits"];
+      again += context.counters.totals["fills_found_again"];
+      frontiers += context.counters.totals["frontiers"];
     }
     CHECK(revisits > 0);
     CHECK(again > 0);

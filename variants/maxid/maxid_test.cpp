@@ -11,12 +11,12 @@ using namespace gsofa;
 namespace {
 
 // nnz(L) + nnz(U) that `engine` finds.
-offset_t entries(detail::maxid_engine& engine, index_t n, int threads, execution& exec) {
+offset_t entries(detail::maxid_engine& engine, index_t n, int threads, run_context& context) {
   detail::row_store rows;
   rows.reset(n, threads, true);
-  exec.phases.start(phase_id::traverse);
-  engine.run(rows, exec);
-  exec.phases.stop();
+  context.phases.start(phase_id::traverse);
+  engine.run(rows, context);
+  context.phases.stop();
   const result found = rows.collect(want::digest);
   return found.nnz_l + found.nnz_u;
 }
@@ -31,11 +31,11 @@ TEST_CASE(
     CAPTURE(threads);
     // All sources in one batch: nothing but the levels can notice.
     detail::maxid_engine engine(a, {.concurrent = a.n_rows}, threads);
-    execution exec;
-    exec.set_timeout(1e-3);
-    CHECK_THROWS_AS(entries(engine, a.n_rows, threads, exec), timeout_error);
-    exec.set_timeout(0);
-    CHECK(entries(engine, a.n_rows, threads, exec) == expected);
-    CHECK(entries(engine, a.n_rows, threads, exec) == expected);
+    run_context context;
+    context.set_timeout(1e-3);
+    CHECK_THROWS_AS(entries(engine, a.n_rows, threads, context), timeout_error);
+    context.set_timeout(0);
+    CHECK(entries(engine, a.n_rows, threads, context) == expected);
+    CHECK(entries(engine, a.n_rows, threads, context) == expected);
   }
 }

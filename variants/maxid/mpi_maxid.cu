@@ -27,7 +27,7 @@
 #include <limits>
 #include <optional>
 
-#include "common/job.hpp"
+#include "common/mpi_context.hpp"
 #include "variants/device/batch_rows.hpp"
 #include "variants/maxid/distributed/page_faults.hpp"
 #include "variants/maxid/distributed/sharing.hpp"
@@ -139,7 +139,7 @@ class gpu_worker final : public detail::row_engine {
   void begin_run();
 
   void find(std::span<const detail::row_set> rows, const detail::row_results& out,
-            const execution& exec) override;
+            const run_context& context) override;
   void deliver(detail::row_store& store, int thread) override;
   [[nodiscard]] bool has_l(index_t s, index_t r) const override;
   void release() override {
@@ -167,7 +167,7 @@ class gpu_worker final : public detail::row_engine {
     std::vector<index_t> entries;
   };
   void search_part(std::size_t first, std::size_t count, const detail::row_results& out,
-                   execution& exec);
+                   run_context& context);
   template <class Take>
   void fetch_rows(std::size_t first, std::size_t count, const Take& take);
 
@@ -287,10 +287,10 @@ void gpu_worker::begin_run() {
 }
 
 void gpu_worker::find(std::span<const detail::row_set> rows, const detail::row_results& out,
-                      const execution& exec) {
+                      const run_context& context) {
   use_device(device_);
   // The driver's clock belongs to another thread.
-  execution own = exec;
+  run_context own = context;
   own.phases.start(phase_id::traverse);
   sets_.assign(rows.begin(), rows.end());
   set_slots_.clear();
@@ -322,7 +322,7 @@ void gpu_worker::find(std::span<const detail::row_set> rows, const detail::row_r
 }
 
 void gpu_worker::search_part(std::size_t first, std::size_t count, const detail::row_results& out,
-                             execution& exec) {
+                             run_context& context) {
   const auto sources = static_cast<index_t>(count);
   const std::span<const index_t> part(list_.data() + first, count);
   const bool consecutive = part.back() - part.front() == sources - 1;
@@ -330,7 +330,7 @@ void gpu_worker::search_part(std::size_t first, std::size_t count, const detail:
   search_.run({.begin = part.front(),
                .count = sources,
                .list = consecutive ? std::span<const index_t>{} : part},
-              l_counts_.data(), reinterpret_cast<std::uint32_t*>(u_counts_), exec);
+              l_counts_.data(), reinterpret_cast<std::uint32_t*>(u_counts_), context);
   const listed_rows rows{search_.fill(), device_list_.data(), n_, sources};
   if (!out.digests.empty()) {
     launch(digest_kernel<listed_rows>, std::min(sources, 1 << 16), 256, 256 / 32 * 8, rows,
@@ -453,8 +453,8 @@ void gpu_worker::find_supernodes(const shared_rows& shared, const std::vector<ch
 /// All GPUs of this process.
 class gpu_node final : public detail::node_engine {
  public:
-  void prepare(const pattern_view& a, const run_settings& settings, execution& exec) {
-    job& j = job::world();
+  void prepare(const pattern_view& a, const run_settings& settings, run_context& context) {
+    mpi_context& j = mpi_context::world();
     chunk_size_ = settings.chunk_size;
     n_ = a.n_rows;
     const int devices = device_count();
@@ -478,7 +478,7 @@ class gpu_node final : public detail::node_engine {
     concurrent_ = least;
     for (const auto& w : workers_) {
       for (const auto& [name, bytes] : w->search().predicted_bytes()) {
-        exec.predicted_bytes[name] += bytes;
+        context.predicted_bytes[name] += bytes;
       }
     }
   }
@@ -489,7 +489,7 @@ class gpu_node final : public detail::node_engine {
     return *workers_[static_cast<std::size_t>(k)];
   }
 
-  void begin_run(execution&) override {
+  void begin_run(run_context&) override {
     if constexpr (detail::counting) faults_.emplace();
     for (const auto& w : workers_) w->begin_run();
     for (const auto& w : workers_) {
@@ -498,21 +498,23 @@ class gpu_node final : public detail::node_engine {
     }
   }
 
-  void end_run(execution& exec) override {
-    exec.device_peak_bytes = 0;
-    exec.device_bytes.clear();
+  void end_run(run_context& context) override {
+    context.device_peak_bytes = 0;
+    context.device_bytes.clear();
     for (const auto& w : workers_) {
-      exec.device_peak_bytes += w->budget().peak();
-      for (const auto& [name, bytes] : w->budget().by_structure()) exec.device_bytes[name] += bytes;
+      context.device_peak_bytes += w->budget().peak();
+      for (const auto& [name, bytes] : w->budget().by_structure())
+        context.device_bytes[name] += bytes;
     }
     if constexpr (detail::counting) {
       for (const auto& w : workers_) {
         use_device(w->device());
-        execution own;
+        run_context own;
         w->search().report(own);
-        for (const auto& [name, value] : own.counters.totals) exec.counters.totals[name] += value;
+        for (const auto& [name, value] : own.counters.totals)
+          context.counters.totals[name] += value;
       }
-      for (const auto& [name, value] : faults_->stop()) exec.counters.totals[name] += value;
+      for (const auto& [name, value] : faults_->stop()) context.counters.totals[name] += value;
       faults_.reset();
     }
   }
@@ -574,16 +576,16 @@ class distributed_maxid final : public variant {
     driver_.reset();
     engine_.reset();
   }
-  void prepare(const pattern_view& a, const run_settings& settings, execution& exec) override {
+  void prepare(const pattern_view& a, const run_settings& settings, run_context& context) override {
     if constexpr (detail::counting) watch_page_faults();
     const device_scope home;
     engine_.emplace();
-    job::world().together([&] { engine_->prepare(a, settings, exec); });
-    driver_.emplace(a, settings, *engine_, exec);
+    mpi_context::world().collective_try([&] { engine_->prepare(a, settings, context); });
+    driver_.emplace(a, settings, *engine_, context);
   }
-  void run(execution& exec) override {
+  void run(run_context& context) override {
     const device_scope home;
-    driver_->run(exec);
+    driver_->run(context);
   }
   result collect(want_set wants) override { return driver_->collect(wants); }
 

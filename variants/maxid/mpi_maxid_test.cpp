@@ -32,8 +32,8 @@ TEST_CASE("the distributed engine finds the same on 1 to 5 GPUs, however rows ar
     set("concurrent_sources", std::vector<std::string>{"0", "1", "4", "9"}[(k / 3) % 4]);
     set("memory_budget_mb", "40");
     CAPTURE(schedules[schedule]);
-    execution exec;
+    run_context context;
     const auto v = info.create();
-    CHECK(fault(*v, patterns[k], settings, exec) == "");
+    CHECK(fault(*v, patterns[k], settings, context) == "");
   }
 }

@@ -51,47 +51,47 @@ constexpr offset_t edges_per_position = 8;
 
 class cpu_bitmap_panels final : public variant {
  public:
-  void prepare(const pattern_view& a, const run_settings& settings, execution& exec) override {
+  void prepare(const pattern_view& a, const run_settings& settings, run_context& context) override {
     a_ = a;
     settings_ = settings;
     rows_.prepare(a, settings);
     limit_ = settings.options.integer("memory_budget_mb") * (1 << 20) / detail::bytes_per_position;
-    exec.predicted_bytes["vertex_arrays"] = offset_t{a.n_rows} * 36 + a.nnz() * 4;
+    context.predicted_bytes["vertex_arrays"] = offset_t{a.n_rows} * 36 + a.nnz() * 4;
   }
 
-  void run(execution& exec) override {
+  void run(run_context& context) override {
     // With more positions than this, rows are tried first.
     const offset_t few = (offset_t{1} << 18) + 16 * a_.nnz();
     {
-      const phase timed(exec, phase_id::schedule);
+      const phase timed(context, phase_id::schedule);
       graph_.build(a_);
-      exec.check_deadline();
+      context.check_deadline();
       detail::cut_panels(graph_, static_cast<int>(settings_.options.integer("panel_width")),
                          panels_);
     }
     {
-      const phase timed(exec, phase_id::init);
+      const phase timed(context, phase_id::init);
       by_rows_ = !builder_.build(graph_, panels_, std::min(few, limit_));
     }
     if (by_rows_) {
-      exec.check_deadline();
+      context.check_deadline();
       if (limit_ <= few) {
-        rows_.run(exec);
+        rows_.run(context);
         return;
       }
       // chol(A + A^T) is large, L+U perhaps not: the shorter of the two ways costs at most a
       // constant factor more than it costs alone.
-      if (rows_.run(exec, edges_per_position * few)) return;
-      const phase timed(exec, phase_id::init);
+      if (rows_.run(context, edges_per_position * few)) return;
+      const phase timed(context, phase_id::init);
       by_rows_ = !builder_.build(graph_, panels_, limit_);
     }
     if (by_rows_) {
-      rows_.run(exec);
+      rows_.run(context);
       return;
     }
-    settings_.threads > 1 ? eliminate<true>(exec) : eliminate<false>(exec);
+    settings_.threads > 1 ? eliminate<true>(context) : eliminate<false>(context);
     if (settings_.wants.has(want::supernodes)) {
-      const phase timed(exec, phase_id::supernode);
+      const phase timed(context, phase_id::supernode);
       if (!graph_.order.empty()) label_ = inverse_permutation(graph_.order);
       t3_starts_ = detail::t3_post_pass(u_counts_, settings_.chunk_size, [&](index_t s, index_t r) {
         return detail::has_l(panels_, vertex(s), vertex(r));
@@ -117,18 +117,18 @@ class cpu_bitmap_panels final : public variant {
 
  private:
   template <bool Shared>
-  void eliminate(execution& exec) {
+  void eliminate(run_context& context) {
     const auto n = static_cast<std::size_t>(a_.n_rows);
     const int threads = useful_threads(settings_.threads, panels_.panels());
     std::vector<detail::panel_eliminator> workers(static_cast<std::size_t>(threads),
                                                   detail::panel_eliminator(panels_));
     detail::for_each_panel(threads, panels_.parent, [&](int thread, index_t j) {
-      if ((j & 15) == 0) exec.check_deadline();
+      if ((j & 15) == 0) context.check_deadline();
       detail::panel_eliminator& mine = workers[static_cast<std::size_t>(thread)];
       mine.factor(j);
       mine.update<Shared>(j);
     });
-    const phase timed(exec, phase_id::compact);
+    const phase timed(context, phase_id::compact);
     l_counts_.assign(n, 0);
     u_counts_.assign(n, 0);
     parallel_ranges<index_t>(threads, panels_.panels(), 16, [&](int, index_t begin, index_t end) {
@@ -137,7 +137,7 @@ class cpu_bitmap_panels final : public variant {
       }
     });
     if constexpr (detail::counting) {
-      auto& totals = exec.counters.totals;
+      auto& totals = context.counters.totals;
       totals["panels"] = panels_.panels();
       totals["positions"] = panels_.positions();
       for (const auto& w : workers) {

@@ -8,8 +8,6 @@
 namespace gsofa::detail {
 
 namespace {
-std::size_t at(offset_t i) { return static_cast<std::size_t>(i); }
-
 // Boundaries shorter than this do not repay the closure of the diagonal block.
 constexpr index_t few_positions = 32;
 

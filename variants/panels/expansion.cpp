@@ -8,8 +8,6 @@
 namespace gsofa::detail {
 
 namespace {
-std::size_t at(offset_t i) { return static_cast<std::size_t>(i); }
-
 // relaxed: sums are read after all threads have joined.
 template <bool Shared>
 void add(index_t& sum, index_t value) {

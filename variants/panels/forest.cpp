@@ -6,9 +6,7 @@
 
 namespace gsofa::detail {
 
-namespace {
-std::size_t at(offset_t i) { return static_cast<std::size_t>(i); }
-}  // namespace
+namespace {}  // namespace
 
 bool is_postordered(std::span<const index_t> parent) {
   // The open roots of the vertices so far. In a postorder the children of v are the last of them; a

@@ -41,7 +41,6 @@ struct ordered_graph {
   void build(const pattern_view& a);
 
  private:
-  static std::size_t at(offset_t i) { return static_cast<std::size_t>(i); }
   // List i: [ptr[i], diagonal[i]) numbers < i, then i itself, then numbers > i up to ptr[i + 1].
   struct adjacency {
     std::span<const offset_t> ptr;

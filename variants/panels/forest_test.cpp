@@ -13,8 +13,6 @@ using namespace gsofa;
 
 namespace {
 
-std::size_t at(index_t i) { return static_cast<std::size_t>(i); }
-
 // By definition: the descendants of every vertex, itself with them, are consecutive and end at it.
 bool is_postorder_by_definition(const std::vector<index_t>& parent) {
   const auto n = static_cast<index_t>(parent.size());

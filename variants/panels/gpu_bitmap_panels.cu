@@ -257,7 +257,7 @@ class bitmap_panels final : public variant {
  public:
   explicit bitmap_panels(const panel_tuning& tuning = {}) : tuning_(tuning) {}
 
-  void prepare(const pattern_view& a, const run_settings& settings, execution& exec) override {
+  void prepare(const pattern_view& a, const run_settings& settings, run_context& context) override {
     a_ = a;
     settings_ = settings;
     clear();
@@ -273,53 +273,54 @@ class bitmap_panels final : public variant {
     elimination.blocks_per_cluster = static_cast<int>(o.integer("blocks_per_cluster"));
     if (tuning_.search) elimination.most_update_work = work_of_search();
     elimination_.prepare(a.n_rows, elimination, budget_);
-    exec.predicted_bytes["vertex_arrays"] = budget_.used() - matrix_bytes();
+    context.predicted_bytes["vertex_arrays"] = budget_.used() - matrix_bytes();
     // Recording launches repays from the second run on.
     if (!settings.runs_once) structure_.record(matrix_, a.nnz(), limits(), budget_);
   }
 
-  void run(execution& exec) override {
+  void run(run_context& context) override {
     clear();
-    phases_.start(exec, phase_id::schedule);
+    phases_.start(context, phase_id::schedule);
     rows_.start();
-    if (!structure_.build(matrix_, a_.nnz(), limits(), budget_, exec)) {
-      phases_.finish(exec);
-      search(exec);
+    if (!structure_.build(matrix_, a_.nnz(), limits(), budget_, context)) {
+      phases_.finish(context);
+      search(context);
       return;
     }
     const panel_view panels = structure_.view();
-    phases_.mark(exec, phase_id::traverse);
+    phases_.mark(context, phase_id::traverse);
     elimination_.run(structure_);
-    phases_.mark(exec, phase_id::compact);
+    phases_.mark(context, phase_id::compact);
     const bool digests = settings_.wants.has(want::digest);
     launch_overlapping(count_kernel, std::min(panels.panels, 1 << 16), threads, 0, panels,
                        rows_.l_counts(), rows_.u_counts(),
                        digests ? reinterpret_cast<unsigned long long*>(rows_.digests()) : nullptr);
-    phases_.mark(exec, phase_id::supernode);
+    phases_.mark(context, phase_id::supernode);
     if (!settings_.wants.has(want::pattern)) find_supernodes(panels);
-    phases_.finish(exec);
+    phases_.finish(context);
     if (elimination_.fell_back()) {
       structure_.drop();
-      search(exec);
-      exec.derived["gave_up"] = 1;
+      search(context);
+      context.derived["gave_up"] = 1;
       return;
     }
     if (settings_.wants.has(want::pattern)) {
-      if (!expand(panels, exec)) {
-        rows_by_bitmaps(panels, exec);
+      if (!expand(panels, context)) {
+        rows_by_bitmaps(panels, context);
       } else {
-        rows_.add(panel_rows{.p = panels, .n = a_.n_rows, .sources = a_.n_rows}, exec, true, true);
+        rows_.add(panel_rows{.p = panels, .n = a_.n_rows, .sources = a_.n_rows}, context, true,
+                  true);
       }
     }
-    exec.check_deadline();
-    elimination_.report(panels, exec);
-    exec.derived["panels"] = panels.panels;
-    exec.derived["positions"] = structure_.positions();
-    exec.derived["words"] = structure_.column_blocks();
-    exec.derived["longest_panel"] = structure_.longest();
-    exec.derived["relabelled"] = structure_.relabelled() ? 1 : 0;
-    exec.device_peak_bytes = budget_.peak();
-    exec.device_bytes = budget_.by_structure();
+    context.check_deadline();
+    elimination_.report(panels, context);
+    context.derived["panels"] = panels.panels;
+    context.derived["positions"] = structure_.positions();
+    context.derived["words"] = structure_.column_blocks();
+    context.derived["longest_panel"] = structure_.longest();
+    context.derived["relabelled"] = structure_.relabelled() ? 1 : 0;
+    context.device_peak_bytes = budget_.peak();
+    context.device_bytes = budget_.by_structure();
   }
 
   result collect(want_set wants) override {
@@ -369,46 +370,46 @@ class bitmap_panels final : public variant {
   }
 
   // Finds all sorted rows at once; false where they do not fit or vertices were relabelled.
-  bool expand(const panel_view& panels, execution& exec) {
+  bool expand(const panel_view& panels, run_context& context) {
     if (structure_.relabelled()) return false;
     {
-      const phase timed(exec, phase_id::expand);
+      const phase timed(context, phase_id::expand);
       if (!expansion_.run(panels, rows_.l_counts(), rows_.u_counts(), structure_.column_blocks(),
                           budget_)) {
         return false;
       }
       synchronize();
     }
-    const phase timed(exec, phase_id::d2h);
+    const phase timed(context, phase_id::d2h);
     rows_.set_pattern(expansion_.l(a_.n_rows), expansion_.u(a_.n_rows));
-    exec.derived["expanded"] = 1;
+    context.derived["expanded"] = 1;
     return true;
   }
 
   // Finds sorted rows by way of bitmaps, as many at a time as the budget holds.
-  void rows_by_bitmaps(const panel_view& panels, execution& exec) {
+  void rows_by_bitmaps(const panel_view& panels, run_context& context) {
     const index_t n = a_.n_rows;
     const offset_t fit = (budget_.limit() - budget_.used()) / row_bytes();
     const auto batch = static_cast<index_t>(std::clamp<offset_t>(fit, 1, n));
     bits_ = {budget_, "row_bitmaps", row_words() * batch};
     for (index_t begin = 0; begin < n;) {
-      exec.check_deadline();
+      context.check_deadline();
       const index_t sources = std::min(n - begin, batch);
       const auto words = static_cast<std::size_t>(row_words());
       {
-        const phase timed(exec, phase_id::compact);
+        const phase timed(context, phase_id::compact);
         fill_bytes(bits_.data(), 0, row_words() * sources);
         launch(rows_of_panels_kernel, std::min(panels.panels, 1 << 16), threads, 0, panels, begin,
                sources, words, bits_.data());
         synchronize();
       }
-      rows_.add(bitmap_rows{bits_.data(), words, n, begin, sources}, exec, true);
+      rows_.add(bitmap_rows{bits_.data(), words, n, begin, sources}, context, true);
       begin += sources;
     }
   }
 
   // Falls back to a search of the rows of L+U, whose memory does not depend on chol(A + A^T).
-  void search(execution& exec) {
+  void search(run_context& context) {
     const variant_info& by_rows = find_variant("gpu_fill2_bitparallel");
     const auto& specs = by_rows.options;
     run_settings settings = settings_;
@@ -418,16 +419,17 @@ class bitmap_panels final : public variant {
                          std::to_string(std::clamp<offset_t>(megabytes, 1, 1 << 20)));
     searched_ = by_rows.create();
     {
-      const phase timed(exec, phase_id::init);
-      searched_->prepare(a_, settings, exec);
+      const phase timed(context, phase_id::init);
+      searched_->prepare(a_, settings, context);
     }
-    searched_->run(exec);
+    searched_->run(context);
     // The search counts its own memory only.
-    exec.device_peak_bytes = std::max(budget_.peak(), budget_.used() + exec.device_peak_bytes);
+    context.device_peak_bytes =
+        std::max(budget_.peak(), budget_.used() + context.device_peak_bytes);
     for (const auto& [structure, bytes] : budget_.by_structure()) {
-      exec.device_bytes[structure] += bytes;
+      context.device_bytes[structure] += bytes;
     }
-    exec.derived["searched"] = 1;
+    context.derived["searched"] = 1;
   }
 
   panel_tuning tuning_;

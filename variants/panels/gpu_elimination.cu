@@ -1402,9 +1402,9 @@ struct panel_times {
 }  // namespace
 
 void panel_elimination::report([[maybe_unused]] const panel_view& panels,
-                               [[maybe_unused]] execution& exec) const {
+                               [[maybe_unused]] run_context& context) const {
   if constexpr (detail::counting) {
-    auto& totals = exec.counters.totals;
+    auto& totals = context.counters.totals;
     unsigned long long work[elimination_counters] = {};
     copy_to_host(work, static_cast<const unsigned long long*>(counters_.data()),
                  elimination_counters);

@@ -6,7 +6,7 @@
 #include <memory>
 #include <optional>
 
-#include "common/execution.hpp"
+#include "common/run_context.hpp"
 #include "variants/device/batch_rows.hpp"
 #include "variants/device/gpu_variant.hpp"
 #include "variants/device/runtime.hpp"
@@ -159,7 +159,7 @@ class panel_structure {
   /// with nothing but the arrays of prepare() held, where the limits do not admit the positions.
   /// Asynchronous at its end.
   bool build(const device_matrix& a, offset_t nnz, const panel_limits& limits,
-             memory_budget& budget, execution& exec);
+             memory_budget& budget, run_context& context);
   /// Gives back what build() has taken.
   void release();
   /// Gives back what build() and record() have taken: only the arrays of prepare() are held then.
@@ -185,10 +185,10 @@ class panel_structure {
   void cut(index_t width, bool is_etree);
   void relabel(const device_matrix& a, offset_t nnz, memory_budget& budget);
   bool try_build(const device_matrix& a, offset_t nnz, const panel_limits& limits,
-                 memory_budget& budget, execution& exec);
+                 memory_budget& budget, run_context& context);
   bool make_table(const panel_limits& limits, memory_budget& budget);
   bool find_structure(const device_matrix& a, offset_t nnz, const panel_limits& limits,
-                      memory_budget& budget, execution& exec);
+                      memory_budget& budget, run_context& context);
   bool fill_structure(const device_matrix& a, offset_t nnz, const panel_limits& limits,
                       memory_budget& budget);
 
@@ -256,7 +256,7 @@ class panel_elimination {
   [[nodiscard]] bool fell_back() const { return fell_back_[0] != 0; }
   /// Reports on the last run in the counting build: its work, and cycles and time by part, of all
   /// panels together and of those on the realised critical path.
-  void report(const panel_view& panels, execution& exec) const;
+  void report(const panel_view& panels, run_context& context) const;
 
  private:
   elimination_settings settings_;

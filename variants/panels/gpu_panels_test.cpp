@@ -44,18 +44,18 @@ TEST_CASE("panels of all widths, for warps, blocks and clusters, in many orders 
       settings.wants = k % 2 == 0 ? info.gives : info.gives.without(want::pattern);
       settings.chunk_size = static_cast<index_t>(k % 5);
       simt::emulator::set_seed(++runs);
-      execution exec;
+      run_context context;
       const auto v = gpu::make_bitmap_panels(tuning);
-      CHECK(fault(*v, s, settings, exec) == "");
-      seen["several panels"] += exec.derived["panels"] > 3 ? 1 : 0;
-      seen["boundaries"] += exec.derived["words"] > 3 ? 1 : 0;
-      seen["relabelled"] += exec.derived["relabelled"] != 0 ? 1 : 0;
-      seen["as they are"] += exec.derived["relabelled"] == 0 ? 1 : 0;
-      seen["searched"] += exec.derived["searched"] != 0 ? 1 : 0;
-      seen["fell back"] += exec.derived["gave_up"] != 0 ? 1 : 0;
+      CHECK(fault(*v, s, settings, context) == "");
+      seen["several panels"] += context.derived["panels"] > 3 ? 1 : 0;
+      seen["boundaries"] += context.derived["words"] > 3 ? 1 : 0;
+      seen["relabelled"] += context.derived["relabelled"] != 0 ? 1 : 0;
+      seen["as they are"] += context.derived["relabelled"] == 0 ? 1 : 0;
+      seen["searched"] += context.derived["searched"] != 0 ? 1 : 0;
+      seen["fell back"] += context.derived["gave_up"] != 0 ? 1 : 0;
       const index_t others = std::max(elimination.cluster_positions, elimination.warp_positions);
-      seen["clusters"] += clusters && exec.derived["longest_panel"] > others ? 1 : 0;
-      seen["expanded"] += exec.derived["expanded"] != 0 ? 1 : 0;
+      seen["clusters"] += clusters && context.derived["longest_panel"] > others ? 1 : 0;
+      seen["expanded"] += context.derived["expanded"] != 0 ? 1 : 0;
     }
   }
   CHECK(seen["expanded"] > 200);
@@ -83,8 +83,8 @@ TEST_CASE("panels, position lists, relative places and first masks are what they
       gpu::panel_structure structure;
       const index_t n = s.a.n_rows;
       structure.prepare(n, budget);
-      execution exec;
-      REQUIRE(structure.build(matrix, s.a.nnz(), {.width = width}, budget, exec));
+      run_context context;
+      REQUIRE(structure.build(matrix, s.a.nnz(), {.width = width}, budget, context));
       // Device memory is host memory here.
       const gpu::panel_view p = structure.view();
       detail::ordered_graph g;
@@ -159,11 +159,11 @@ TEST_CASE("where the positions are not admitted, rows are searched, and every ru
     settings.options.set(info.options, "panel_width", "4");
     settings.options.set(info.options, "memory_budget_mb", "40");
     settings.wants = info.gives;
-    execution exec;
+    run_context context;
     const auto v = gpu::make_bitmap_panels({.most_positions = 12});
-    CHECK(fault(*v, s, settings, exec) == "");
-    CHECK((exec.derived["searched"] != 0 || exec.derived["positions"] <= 12));
-    searched += exec.derived["searched"] != 0 ? 1 : 0;
+    CHECK(fault(*v, s, settings, context) == "");
+    CHECK((context.derived["searched"] != 0 || context.derived["positions"] <= 12));
+    searched += context.derived["searched"] != 0 ? 1 : 0;
   }
   CHECK(searched > 20);
 }
@@ -176,12 +176,12 @@ TEST_CASE("orders above 2^15 on the emulator, where the work is linear") {
   run_settings settings;
   settings.options = option_set(info.options);
   settings.wants = info.gives;
-  execution exec;
+  run_context context;
   const auto v = info.create();
-  v->prepare(p.a, settings, exec);
-  exec.phases.start(phase_id::traverse);
-  v->run(exec);
-  exec.phases.stop();
+  v->prepare(p.a, settings, context);
+  context.phases.start(phase_id::traverse);
+  v->run(context);
+  context.phases.stop();
   CHECK(reference::compare(truth, v->collect(settings.wants), settings.wants, settings.chunk_size)
             .reason == "");
 }

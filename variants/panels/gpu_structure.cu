@@ -1148,11 +1148,11 @@ void panel_structure::drop() {
 }
 
 bool panel_structure::build(const device_matrix& a, offset_t nnz, const panel_limits& limits,
-                            memory_budget& budget, execution& exec) {
+                            memory_budget& budget, run_context& context) {
   release();
   bool built = false;
   try {
-    built = try_build(a, nnz, limits, budget, exec);
+    built = try_build(a, nnz, limits, budget, context);
   } catch (const budget_error&) {
     // The device itself may have less than the budget.
   }
@@ -1161,8 +1161,8 @@ bool panel_structure::build(const device_matrix& a, offset_t nnz, const panel_li
 }
 
 bool panel_structure::try_build(const device_matrix& a, offset_t nnz, const panel_limits& limits,
-                                memory_budget& budget, execution& exec) {
-  return find_structure(a, nnz, limits, budget, exec) && fill_structure(a, nnz, limits, budget);
+                                memory_budget& budget, run_context& context) {
+  return find_structure(a, nnz, limits, budget, context) && fill_structure(a, nnz, limits, budget);
 }
 
 // The table of column blocks must be reached by 32-bit places.
@@ -1178,7 +1178,7 @@ bool panel_structure::make_table(const panel_limits& limits, memory_budget& budg
 // totals are known. Returns false where the limits do not admit the table or the labels.
 bool panel_structure::find_structure(const device_matrix& a, offset_t nnz,
                                      const panel_limits& limits, memory_budget& budget,
-                                     execution& exec) {
+                                     run_context& context) {
   auto* const note = reinterpret_cast<structure_note*>(note_.data());
   note->number = 0;
   if (first_pass_.recorded()) {
@@ -1191,7 +1191,7 @@ bool panel_structure::find_structure(const device_matrix& a, offset_t nnz,
   for (;;) {
     wait_for_note(&note->number, 1);
     found = note->totals;
-    exec.check_deadline();
+    context.check_deadline();
     const bool is_etree = found.siblings == found.justified;
     if (is_etree && found.overflow == 0) break;
     // The next run begins with the capacity that this one comes to.

@@ -4,9 +4,7 @@
 
 namespace gsofa::detail {
 
-namespace {
-std::size_t at(offset_t i) { return static_cast<std::size_t>(i); }
-}  // namespace
+namespace {}  // namespace
 
 void cut_panels(const ordered_graph& g, int width, panel_set& s) {
   const index_t n = g.n;

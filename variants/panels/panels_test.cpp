@@ -10,9 +10,7 @@
 
 using namespace gsofa;
 
-namespace {
-std::size_t at(offset_t i) { return static_cast<std::size_t>(i); }
-}  // namespace
+namespace {}  // namespace
 
 TEST_CASE("panels, position lists, maps and masks against their definitions") {
   std::vector<named_pattern> patterns = special_patterns();

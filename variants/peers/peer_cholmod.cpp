@@ -31,7 +31,7 @@ class peer_cholmod final : public variant {
   }
   ~peer_cholmod() override { cholmod_l_finish(&common_); }
 
-  void prepare(const pattern_view& a, const run_settings&, execution&) override {
+  void prepare(const pattern_view& a, const run_settings&, run_context&) override {
     const pattern s = symmetrized(a, diagonal::keep);
     const auto n = static_cast<std::size_t>(a.n_rows);
     // Columns of the lower triangle; rows and columns of s are the same.
@@ -55,7 +55,7 @@ class peer_cholmod final : public variant {
     for (auto* v : {&parent_, &post_, &row_count_, &column_count_, &first_, &level_}) v->resize(n);
   }
 
-  void run(execution&) override {
+  void run(run_context&) override {
     cholmod_sparse* upper = cholmod_l_transpose(&lower_, 0, &common_);
     const bool done =
         upper != nullptr && cholmod_l_etree(upper, parent_.data(), &common_) != 0 &&

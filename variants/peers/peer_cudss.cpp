@@ -109,7 +109,7 @@ device_memory upload(const std::vector<T>& host) {
 
 class peer_cudss final : public variant {
  public:
-  void prepare(const pattern_view& a, const run_settings& settings, execution&) override {
+  void prepare(const pattern_view& a, const run_settings& settings, run_context&) override {
     n_ = a.n_rows;
     user_permutation_ = settings.options.choice("order") == "user_permutation";
     identity_.resize(static_cast<std::size_t>(n_));
@@ -148,9 +148,9 @@ class peer_cudss final : public variant {
     check(cudaDeviceSynchronize(), "preparation");
   }
 
-  void run(execution& exec) override {
+  void run(run_context& context) override {
     {
-      const phase timed(exec, phase_id::init);
+      const phase timed(context, phase_id::init);
       data_.reset();
       cudssData_t data = nullptr;
       check(cudssDataCreate(handle_.get(), &data), "data object");
@@ -162,19 +162,19 @@ class peer_cudss final : public variant {
       }
       check(cudaDeviceSynchronize(), "data object");
     }
-    exec.check_deadline();
+    context.check_deadline();
     {
-      const phase timed(exec, phase_id::schedule);
+      const phase timed(context, phase_id::schedule);
       execute(CUDSS_PHASE_REORDERING, "reordering");
     }
-    exec.check_deadline();
+    context.check_deadline();
     execute(CUDSS_PHASE_SYMBOLIC_FACTORIZATION, "symbolic factorization");
     if constexpr (detail::counting) {
       std::vector<std::int32_t> order(identity_.size());
       get(CUDSS_DATA_PERM_REORDER_ROW, order.data(), order.size() * sizeof(std::int32_t), "order");
       std::int64_t moved = 0;
       for (std::size_t i = 0; i < order.size(); ++i) moved += order[i] != identity_[i] ? 1 : 0;
-      exec.counters.totals["rows_moved"] = moved;
+      context.counters.totals["rows_moved"] = moved;
     }
   }
 

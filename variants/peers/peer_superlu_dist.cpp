@@ -31,13 +31,11 @@ namespace {
 
 #ifdef GSOFA_HAVE_SUPERLU_DIST
 
-using subscripts::at;
-
 class peer_superlu_dist final : public variant {
  public:
   ~peer_superlu_dist() override { release(); }
 
-  void prepare(const pattern_view& a, const run_settings& settings, execution&) override {
+  void prepare(const pattern_view& a, const run_settings& settings, run_context&) override {
     settings_ = settings;
     n_ = a.n_rows;
     const pattern columns = transpose(a);
@@ -60,7 +58,7 @@ class peer_superlu_dist final : public variant {
     matrix_ = {SLU_NCP, SLU_D, SLU_GE, n_, n_, &store_};
   }
 
-  void run(execution&) override {
+  void run(run_context&) override {
     release();
     // symbfact allocates all arrays of persist_ and lists_.
     held_ = true;

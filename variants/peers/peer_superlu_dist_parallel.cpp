@@ -41,15 +41,13 @@
 #include "variants/peers/separator_tree.hpp"
 #endif
 
-#include "common/job.hpp"
+#include "common/mpi_context.hpp"
 #include "variants/peers/peer.hpp"
 
 namespace gsofa {
 namespace {
 
 #ifdef GSOFA_HAVE_SUPERLU_DIST
-
-using subscripts::at;
 
 // symbfact_dist calls MPI even on one process, and threads of one process may each have a variant.
 std::mutex& one_at_a_time() {
@@ -58,9 +56,9 @@ std::mutex& one_at_a_time() {
 }
 
 // Returns the job. It initialises MPI also in a process that no launcher started, which
-// job::world() leaves without MPI; MPI then lives until the process ends. The job comes first: once
-// Open MPI is initialised, the environment names a launcher.
-job& job_with_mpi() {
+// mpi_context::world() leaves without MPI; MPI then lives until the process ends. The job comes
+// first: once Open MPI is initialised, the environment names a launcher.
+mpi_context& job_with_mpi() {
   struct session {
     session() {
       int provided = MPI_THREAD_SINGLE;
@@ -72,7 +70,7 @@ job& job_with_mpi() {
       if (finalized == 0) MPI_Finalize();
     }
   };
-  job& j = job::world();
+  mpi_context& j = mpi_context::world();
   int initialized = 0;
   MPI_Initialized(&initialized);
   if (initialized == 0) static const session alone;
@@ -82,7 +80,7 @@ job& job_with_mpi() {
 // Collective: returns the communicator of the first `count` ranks of the job, MPI_COMM_NULL on the
 // others. The first call makes it, and it lives until MPI ends, so that no destructor need be
 // collective.
-MPI_Comm first_ranks(const job& j, int count) {
+MPI_Comm first_ranks(const mpi_context& j, int count) {
   static std::map<int, MPI_Comm> made;
   const auto [hit, absent] = made.try_emplace(count, MPI_COMM_NULL);
   if (absent) {
@@ -95,9 +93,9 @@ class peer_superlu_dist_parallel final : public variant {
  public:
   ~peer_superlu_dist_parallel() override { release(); }
 
-  void prepare(const pattern_view& a, const run_settings&, execution& exec) override {
+  void prepare(const pattern_view& a, const run_settings&, run_context& context) override {
     const std::scoped_lock lock(one_at_a_time());
-    const job& j = job_with_mpi();
+    const mpi_context& j = job_with_mpi();
     n_ = a.n_rows;
     ranks_ = static_cast<int>(std::bit_floor(static_cast<unsigned>(j.ranks())));
     const std::vector<index_t> parent = elimination_tree(symmetrized(a, diagonal::drop));
@@ -124,9 +122,9 @@ class peer_superlu_dist_parallel final : public variant {
     // this variant.
     sizes_.push_back(0);
     first_.push_back(0);
-    exec.derived["symbolic_ranks"] = ranks_;
-    exec.derived["largest_domain"] = *std::ranges::max_element(domains());
-    exec.derived["separator_vertices"] =
+    context.derived["symbolic_ranks"] = ranks_;
+    context.derived["largest_domain"] = *std::ranges::max_element(domains());
+    context.derived["separator_vertices"] =
         n_ - std::reduce(domains().begin(), domains().end(), offset_t{0});
 
     if (takes_part) take_rows(a, j.rank());
@@ -136,7 +134,7 @@ class peer_superlu_dist_parallel final : public variant {
     options_.ParSymbFact = YES;
   }
 
-  void run(execution&) override {
+  void run(run_context&) override {
     if (comm_ == MPI_COMM_NULL) return;
     const std::scoped_lock lock(one_at_a_time());
     release();
@@ -155,7 +153,7 @@ class peer_superlu_dist_parallel final : public variant {
       count();
       release();
     }
-    job& j = job::world();
+    mpi_context& j = mpi_context::world();
     result out;
     out.nnz_l = j.sum(nnz_l_);
     out.nnz_u = j.sum(nnz_u_);

@@ -26,7 +26,7 @@ namespace {
 
 class peer_umfpack final : public variant {
  public:
-  void prepare(const pattern_view& a, const run_settings&, execution&) override {
+  void prepare(const pattern_view& a, const run_settings&, run_context&) override {
     n_ = a.n_rows;
     const pattern columns = transpose(a);
     begin_.assign(columns.row_ptr.begin(), columns.row_ptr.end());
@@ -39,7 +39,7 @@ class peer_umfpack final : public variant {
     control_[UMFPACK_SINGLETONS] = 0;
   }
 
-  void run(execution&) override {
+  void run(run_context&) override {
     void* symbolic = nullptr;
     const auto status =
         umfpack_dl_qsymbolic(n_, n_, begin_.data(), row_index_.data(), nullptr, identity_.data(),

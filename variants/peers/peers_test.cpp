@@ -29,15 +29,12 @@ constexpr bool matches_rows = false;
 
 result solve(const std::string& name, const pattern_view& a) {
   const variant_info& info = find_variant(name);
-  execution exec;
+  run_context context;
   const auto v = info.create();
-  v->prepare(a, {.options = option_set(info.options), .wants = info.gives}, exec);
+  v->prepare(a, {.options = option_set(info.options), .wants = info.gives}, context);
   result r;
   for (int repeat = 0; repeat < 2; ++repeat) {
-    exec.phases.start(phase_id::traverse);
-    v->run(exec);
-    exec.phases.stop();
-    r = v->collect(info.gives);
+    r = run_once(*v, info.gives, context);
   }
   return r;
 }

@@ -12,14 +12,14 @@ namespace gsofa::detail {
 /// comparison with the truth, or the certificate, can find it.
 class planted_row_variant : public row_variant {
  public:
-  void run(execution& exec) override {
+  void run(run_context& context) override {
     rows_.reset(a_.n_rows, 1, true);
     fill1_row find(a_.n_rows);
     for (index_t src = 0; src < a_.n_rows; ++src) {
-      exec.check_deadline();
+      context.check_deadline();
       find(a_, src, rows_);
     }
-    find_supernodes(exec);
+    find_supernodes(context);
   }
 
   result collect(want_set wants) override {
@@ -65,9 +65,9 @@ class planted_row_variant : public row_variant {
 /// A correct fill1 run that ends or blocks its process on orders above 2: strike() does.
 class planted_fatal_variant : public planted_row_variant {
  public:
-  void run(execution& exec) override {
+  void run(run_context& context) override {
     if (a_.n_rows > 2) strike();
-    planted_row_variant::run(exec);
+    planted_row_variant::run(context);
   }
 
  protected:
@@ -78,13 +78,13 @@ class planted_fatal_variant : public planted_row_variant {
 /// The relaxed algorithm with a fault planted in its settings, in small batches.
 class planted_maxid_variant : public row_variant {
  public:
-  void run(execution& exec) override {
+  void run(run_context& context) override {
     rows_.reset(a_.n_rows, 1, true);
     maxid_settings setup = fault();
     setup.concurrent = std::min(a_.n_rows, index_t{4});
     maxid_engine engine(a_, setup, 1);
-    engine.run(rows_, exec);
-    find_supernodes(exec);
+    engine.run(rows_, context);
+    find_supernodes(context);
   }
 
  protected:

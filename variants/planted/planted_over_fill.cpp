@@ -11,7 +11,7 @@ namespace {
 
 class planted_over_fill final : public detail::planted_row_variant {
  public:
-  void prepare(const pattern_view& a, const run_settings& settings, execution& exec) override {
+  void prepare(const pattern_view& a, const run_settings& settings, run_context& context) override {
     padded_ = pattern{a.n_rows,
                       a.n_cols,
                       {a.row_ptr.begin(), a.row_ptr.end()},
@@ -20,7 +20,7 @@ class planted_over_fill final : public detail::planted_row_variant {
     index_t j = 0;
     for (const index_t k : a.row(last)) j += k == j ? 1 : 0;
     if (j < last) insert(padded_, last, padded_.row_ptr[static_cast<std::size_t>(last)] + j, j);
-    row_variant::prepare(padded_, settings, exec);
+    row_variant::prepare(padded_, settings, context);
   }
 
  protected:

@@ -11,11 +11,11 @@ namespace {
 
 class cpu_gilbert_peierls final : public variant {
  public:
-  void prepare(const pattern_view& a, const run_settings& settings, execution& exec) override {
+  void prepare(const pattern_view& a, const run_settings& settings, run_context& context) override {
     engine_.prepare(a, settings);
-    exec.predicted_bytes["vertex_arrays"] = offset_t{a.n_rows} * 36;
+    context.predicted_bytes["vertex_arrays"] = offset_t{a.n_rows} * 36;
   }
-  void run(execution& exec) override { engine_.run(exec); }
+  void run(run_context& context) override { engine_.run(context); }
   result collect(want_set wants) override { return engine_.collect(wants); }
 
  private:

@@ -17,13 +17,13 @@ namespace {
 
 class cpu_set_union final : public variant {
  public:
-  void prepare(const pattern_view& a, const run_settings& settings, execution& exec) override {
+  void prepare(const pattern_view& a, const run_settings& settings, run_context& context) override {
     columns_of_a_ = transpose(a);
     settings_ = settings;
-    exec.predicted_bytes["mark"] = offset_t{a.n_rows} * 4;
+    context.predicted_bytes["mark"] = offset_t{a.n_rows} * 4;
   }
 
-  void run(execution& exec) override {
+  void run(run_context& context) override {
     const index_t n = columns_of_a_.n_rows;
     // In the transposed matrix a column of L is the upper part of a row.
     columns_.reset(n, 1, true);
@@ -33,7 +33,7 @@ class cpu_set_union final : public variant {
     u_counts_.assign(static_cast<std::size_t>(n), 0);
     offset_t edges = 0;
     for (index_t j = 0; j < n; ++j) {
-      exec.check_deadline();
+      context.check_deadline();
       u_part.clear();
       l_part.clear();
       auto enter = [&](std::span<const index_t> rows) {
@@ -51,14 +51,14 @@ class cpu_set_union final : public variant {
       ++u_counts_[static_cast<std::size_t>(j)];
     }
     if (settings_.wants.has(want::supernodes)) {
-      const phase timed(exec, phase_id::supernode);
+      const phase timed(context, phase_id::supernode);
       supernodes_ =
           detail::t3_post_pass(u_counts_, settings_.chunk_size, [&](index_t s, index_t r) {
             const auto l = columns_.upper(r);
             return std::ranges::find(l, s) != l.end();
           });
     }
-    if constexpr (detail::counting) exec.counters.totals["edges_traversed"] = edges;
+    if constexpr (detail::counting) context.counters.totals["edges_traversed"] = edges;
   }
 
   result collect(want_set wants) override {

@@ -11,8 +11,6 @@
 
 namespace gsofa::detail {
 
-using subscripts::at;
-
 /// Gilbert & Peierls 1988 (SIAM J. Sci. Stat. Comput. 9), applied to A^T: row i of L+U is the set
 /// of vertices reachable from A(i,:) in the graph of the rows of U before i. Two reductions, both
 /// exact, apply:
@@ -41,23 +39,23 @@ class gilbert_peierls {
   }
 
   /// Factorizes; stops and returns false once more than `edge_limit` list entries are searched.
-  bool run(execution& exec, offset_t edge_limit = std::numeric_limits<offset_t>::max()) {
+  bool run(run_context& context, offset_t edge_limit = std::numeric_limits<offset_t>::max()) {
     reset();
     for (index_t i = 0; i < a_.n_rows; ++i) {
-      if ((i & 255) == 0) exec.check_deadline();
+      if ((i & 255) == 0) context.check_deadline();
       search(i);
       if (edges_ > edge_limit) return false;
     }
     if (!supernodes_.empty()) close_open();
     if (settings_.wants.has(want::supernodes)) {
-      const phase timed(exec, phase_id::supernode);
+      const phase timed(context, phase_id::supernode);
       t3_starts_ = t3_post_pass(u_counts_, settings_.chunk_size,
                                 [&](index_t s, index_t r) { return has_l(s, r); });
     }
     if constexpr (counting) {
-      exec.counters.totals["edges_traversed"] = edges_;
-      exec.counters.totals["segments"] = static_cast<offset_t>(segments_.size());
-      exec.counters.totals["list_entries"] = static_cast<offset_t>(lists_.size());
+      context.counters.totals["edges_traversed"] = edges_;
+      context.counters.totals["segments"] = static_cast<offset_t>(segments_.size());
+      context.counters.totals["list_entries"] = static_cast<offset_t>(lists_.size());
     }
     return true;
   }

@@ -9,11 +9,11 @@ namespace gsofa::detail {
 /// The common part of all variants that deliver their result row by row.
 class row_variant : public variant {
  public:
-  void prepare(const pattern_view& a, const run_settings& settings, execution& exec) override {
+  void prepare(const pattern_view& a, const run_settings& settings, run_context& context) override {
     a_ = a;
     settings_ = settings;
     settings_.threads = useful_threads(settings.threads, a.n_rows);
-    exec.predicted_bytes["fill"] = offset_t{a.n_rows} * 4 * settings_.threads;
+    context.predicted_bytes["fill"] = offset_t{a.n_rows} * 4 * settings_.threads;
   }
   result collect(want_set wants) override {
     result out = rows_.collect(wants);
@@ -23,9 +23,9 @@ class row_variant : public variant {
 
  protected:
   /// Phase `supernode`: the shared post-pass, if supernodes are wanted.
-  void find_supernodes(execution& exec) {
+  void find_supernodes(run_context& context) {
     if (!settings_.wants.has(want::supernodes)) return;
-    const phase timed(exec, phase_id::supernode);
+    const phase timed(context, phase_id::supernode);
     supernodes_ = t3_post_pass(rows_.u_counts(), settings_.chunk_size,
                                [&](index_t s, index_t r) { return rows_.has_l(s, r); });
   }

@@ -41,14 +41,14 @@ struct distributed_driver::state {
   }
 
   void open_checkpoint();
-  void plan(execution& exec);
-  void clear(execution& exec);
-  void work(int worker, execution& exec);
-  void work_dynamically(int worker, execution& exec);
+  void plan(run_context& context);
+  void clear(run_context& context);
+  void work(int worker, run_context& context);
+  void work_dynamically(int worker, run_context& context);
   void finish_chunk(int worker, index_t chunk);
-  void gather(execution& exec);
+  void gather(run_context& context);
 
-  job& j = job::world();
+  mpi_context& j = mpi_context::world();
   pattern_view a;
   run_settings settings;
   node_engine& engine;
@@ -82,14 +82,14 @@ struct distributed_driver::state {
 };
 
 distributed_driver::distributed_driver(const pattern_view& a, const run_settings& settings,
-                                       node_engine& engine, execution& exec,
+                                       node_engine& engine, run_context& context,
                                        distribution_fault fault)
     : state_(std::make_unique<state>(a, settings, engine, fault)) {
   state_->open_checkpoint();
-  state_->plan(exec);
+  state_->plan(context);
   const auto n = offset_t{a.n_rows};
-  exec.predicted_bytes["row_results"] = n * (8 + (settings.wants.has(want::digest) ? 8 : 0) +
-                                             (settings.wants.has(want::supernodes) ? 1 : 0));
+  context.predicted_bytes["row_results"] = n * (8 + (settings.wants.has(want::digest) ? 8 : 0) +
+                                                (settings.wants.has(want::supernodes) ? 1 : 0));
 }
 
 distributed_driver::~distributed_driver() = default;
@@ -125,12 +125,12 @@ void distributed_driver::state::open_checkpoint() {
     }
   });
   j.broadcast(recorded);
-  j.together([&] {
+  j.collective_try([&] {
     checkpoint = std::make_unique<checkpoint_file>(checkpoint_file::name(folder, j.rank()), key);
   });
 }
 
-void distributed_driver::state::plan(execution& exec) {
+void distributed_driver::state::plan(run_context& context) {
   const int workers = engine.workers();
   const index_t sources = engine.concurrent_sources();
   shape = derive_concurrency(chunks.size(), sources, workers);
@@ -146,33 +146,33 @@ void distributed_driver::state::plan(execution& exec) {
     const auto chunk_work = work_of_chunks(chunks, predicted);
     order = chunks_by_work(chunk_work);
     std::erase_if(order, [&](index_t c) { return recorded[static_cast<std::size_t>(c)] != 0; });
-    exec.derived["prediction_us"] = static_cast<std::int64_t>((j.wtime() - begin) * 1e6);
+    context.derived["prediction_us"] = static_cast<std::int64_t>((j.wtime() - begin) * 1e6);
     const auto all_workers = static_cast<int>(j.sum(std::int64_t{workers}));
     std::vector<double> works;
     for (const index_t c : order) works.push_back(chunk_work[static_cast<std::size_t>(c)]);
     takes = guided_takes(works, static_cast<index_t>(j.min(std::int64_t{whole})), all_workers);
-    exec.derived["takes"] = static_cast<std::int64_t>(takes.size());
+    context.derived["takes"] = static_cast<std::int64_t>(takes.size());
   } else {
     mine = chunks_of_rank(kind, chunks.count(), j.rank(), j.ranks());
     std::erase_if(mine, [&](index_t c) { return recorded[static_cast<std::size_t>(c)] != 0; });
   }
-  exec.derived["chunk_size"] = shape.chunk_size;
-  exec.derived["chunks"] = chunks.count();
-  exec.derived["concurrent_chunks_per_node"] = shape.chunks_per_node;
-  exec.derived["concurrent_sources"] = shape.concurrent_sources;
-  exec.derived["workers_per_node"] = shape.workers;
-  exec.derived["chunks_resumed"] = std::ranges::count(recorded, 1);
-  exec.layout =
+  context.derived["chunk_size"] = shape.chunk_size;
+  context.derived["chunks"] = chunks.count();
+  context.derived["concurrent_chunks_per_node"] = shape.chunks_per_node;
+  context.derived["concurrent_sources"] = shape.concurrent_sources;
+  context.derived["workers_per_node"] = shape.workers;
+  context.derived["chunks_resumed"] = std::ranges::count(recorded, 1);
+  context.layout =
       "chunk size x concurrent chunks per node = #C x workers per node: " + shape.equation() +
       "; " + std::to_string(chunks.count()) + " chunks on " + std::to_string(j.ranks()) +
       (j.ranks() == 1 ? " rank" : " ranks");
-  if (const auto done = exec.derived["chunks_resumed"]; done > 0) {
-    exec.layout += ", " + std::to_string(done) + " of them done before";
+  if (const auto done = context.derived["chunks_resumed"]; done > 0) {
+    context.layout += ", " + std::to_string(done) + " of them done before";
   }
 }
 
-void distributed_driver::state::clear(execution& exec) {
-  const phase timed(exec, phase_id::init);
+void distributed_driver::state::clear(run_context& context) {
+  const phase timed(context, phase_id::init);
   const auto n = static_cast<std::size_t>(a.n_rows);
   l_counts.assign(n, 0);
   u_counts.assign(n, 0);
@@ -185,40 +185,40 @@ void distributed_driver::state::clear(execution& exec) {
   stop.store(false);
   node_barrier.emplace(engine.workers());
   total = {};
-  engine.begin_run(exec);
+  engine.begin_run(context);
 }
 
-void distributed_driver::run(execution& exec) {
+void distributed_driver::run(run_context& context) {
   state& s = *state_;
   std::exception_ptr caught;
   try {
-    s.clear(exec);
+    s.clear(context);
   } catch (...) {
     caught = std::current_exception();
   }
   {
-    const phase timed(exec, phase_id::comm);
-    s.j.agree(caught);
+    const phase timed(context, phase_id::comm);
+    s.j.sync_errors(caught);
     s.counter.reset();
   }
   try {
     // Worker 0 spends the rest of the time waiting for work or for the other workers.
-    const phase timed(exec, phase_id::schedule);
+    const phase timed(context, phase_id::schedule);
     const shared_counter::progress answering(s.counter);
     on_threads(s.engine.workers(), [&](int w) {
       if (s.kind == schedule_kind::dynamic) {
-        s.work_dynamically(w, exec);
+        s.work_dynamically(w, context);
       } else {
-        s.work(w, exec);
+        s.work(w, context);
       }
     });
-    s.engine.end_run(exec);
+    s.engine.end_run(context);
   } catch (...) {
     caught = std::current_exception();
   }
-  const phase timed(exec, phase_id::comm);
-  s.j.agree(caught);
-  s.gather(exec);
+  const phase timed(context, phase_id::comm);
+  s.j.sync_errors(caught);
+  s.gather(context);
 }
 
 namespace {
@@ -226,8 +226,8 @@ namespace {
 // The phases belong to worker 0's thread.
 class worker_phase {
  public:
-  worker_phase(int worker, execution& exec, phase_id id) {
-    if (worker == 0) phase_.emplace(exec, id);
+  worker_phase(int worker, run_context& context, phase_id id) {
+    if (worker == 0) phase_.emplace(context, id);
   }
 
  private:
@@ -238,7 +238,7 @@ class worker_phase {
 
 // Runs a static schedule. Where workers wait for each other every one of them goes through all
 // batches, without work once one has failed.
-void distributed_driver::state::work(int worker, execution& exec) {
+void distributed_driver::state::work(int worker, run_context& context) {
   const int workers = engine.workers();
   row_engine& mine_engine = engine.worker(worker);
   first_exception failure;
@@ -262,9 +262,9 @@ void distributed_driver::state::work(int worker, execution& exec) {
     });
     const auto sets = rows_of_worker(kind, chunks, now, worker, workers);
     guarded([&] {
-      const worker_phase timed(worker, exec, phase_id::traverse);
-      exec.check_deadline();
-      if (!sets.empty()) mine_engine.find(sets, rows, exec);
+      const worker_phase timed(worker, context, phase_id::traverse);
+      context.check_deadline();
+      if (!sets.empty()) mine_engine.find(sets, rows, context);
     });
     if (interleaved()) node_barrier->arrive_and_wait();
     std::vector<found_chunk> own;  // chunks whose supernodes this worker finds
@@ -282,13 +282,13 @@ void distributed_driver::state::work(int worker, execution& exec) {
     }
     if (wants(want::supernodes) && !own.empty()) {
       guarded([&] {
-        const worker_phase timed(worker, exec, phase_id::supernode);
+        const worker_phase timed(worker, context, phase_id::supernode);
         engine.find_supernodes(worker, own, rows);
       });
     }
     if (wants(want::pattern) && !sets.empty()) {
       guarded([&] {
-        const worker_phase timed(worker, exec, phase_id::compact);
+        const worker_phase timed(worker, context, phase_id::compact);
         mine_engine.deliver(entries, worker);
       });
     }
@@ -302,7 +302,7 @@ void distributed_driver::state::work(int worker, execution& exec) {
 }
 
 // Every worker takes the next range of chunks as soon as it is free.
-void distributed_driver::state::work_dynamically(int worker, execution& exec) {
+void distributed_driver::state::work_dynamically(int worker, run_context& context) {
   row_engine& mine_engine = engine.worker(worker);
   std::vector<index_t> now;
   std::vector<found_chunk> own;
@@ -316,12 +316,12 @@ void distributed_driver::state::work_dynamically(int worker, execution& exec) {
       std::ranges::sort(now);
       const auto sets = rows_of_worker(schedule_kind::block, chunks, now, 0, 1);
       {
-        const worker_phase timed(worker, exec, phase_id::traverse);
-        exec.check_deadline();
-        mine_engine.find(sets, rows, exec);
+        const worker_phase timed(worker, context, phase_id::traverse);
+        context.check_deadline();
+        mine_engine.find(sets, rows, context);
       }
       if (wants(want::supernodes)) {
-        const worker_phase timed(worker, exec, phase_id::supernode);
+        const worker_phase timed(worker, context, phase_id::supernode);
         own.clear();
         for (const index_t c : now) {
           own.push_back(
@@ -330,7 +330,7 @@ void distributed_driver::state::work_dynamically(int worker, execution& exec) {
         engine.find_supernodes(worker, own, rows);
       }
       if (wants(want::pattern)) {
-        const worker_phase timed(worker, exec, phase_id::compact);
+        const worker_phase timed(worker, context, phase_id::compact);
         mine_engine.deliver(entries, worker);
       }
       mine_engine.release();
@@ -364,7 +364,7 @@ void distributed_driver::state::finish_chunk(int worker, index_t chunk) {
 // Phase comm: rank 0 gets the O(n) arrays of all chunks. Rank 0 adds the contributions to zeroes
 // and requires every chunk exactly once, so that neither a lost nor a repeated chunk goes
 // unnoticed.
-void distributed_driver::state::gather(execution& exec) {
+void distributed_driver::state::gather(run_context& context) {
   std::vector<index_t> done;
   for (const auto& f : finished) done.insert(done.end(), f.begin(), f.end());
   if (fault == distribution_fault::repeated_chunk && !done.empty()) done.push_back(done.back());
@@ -428,9 +428,9 @@ void distributed_driver::state::gather(execution& exec) {
     j.sum_to_root(edges);
     double sum = 0;
     for (const double e : edges) sum += e;
-    exec.counters.totals["edges_traversed"] = static_cast<std::int64_t>(sum);
-    exec.counters.series["edges"] = edges;
-    exec.counters.series["predicted_work"] = predicted.empty() ? predicted_work(a) : predicted;
+    context.counters.totals["edges_traversed"] = static_cast<std::int64_t>(sum);
+    context.counters.series["edges"] = edges;
+    context.counters.series["predicted_work"] = predicted.empty() ? predicted_work(a) : predicted;
   }
 }
 

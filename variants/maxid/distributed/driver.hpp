@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "common/job.hpp"
+#include "common/mpi_context.hpp"
 #include "common/variant.hpp"
 #include "variants/maxid/distributed/engine.hpp"
 
@@ -30,14 +30,14 @@ std::vector<option_spec> distribution_options();
 class distributed_driver {
  public:
   /// `a` and `engine` outlive this. The driver reads the option schedule. Adds the quantities of
-  /// the paper's equation to exec.derived.
+  /// the paper's equation to context.derived.
   distributed_driver(const pattern_view& a, const run_settings& settings, node_engine& engine,
-                     execution& exec, distribution_fault fault = distribution_fault::none);
+                     run_context& context, distribution_fault fault = distribution_fault::none);
   ~distributed_driver();
 
   /// The timed part. If any worker of any rank throws, all workers stop at their next batch and all
   /// ranks throw alike.
-  void run(execution& exec);
+  void run(run_context& context);
   /// Rank 0: counts, digests and supernodes of all rows; another rank: empty arrays. Every rank:
   /// its own rows of the pattern, listed in result::pattern_rows if there are several ranks. Throws
   /// error if no rank or several found some row.

@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <span>
 
-#include "common/execution.hpp"
+#include "common/run_context.hpp"
 #include "variants/maxid/distributed/schedule.hpp"
 #include "variants/support/row_store.hpp"
 
@@ -43,10 +43,10 @@ class row_engine {
   /// Finds the rows and writes l_counts, u_counts and, where they are not empty, digests and edges.
   /// Returns once these are in host memory. `rows` is disjoint and in ascending order; it has at
   /// most max(#C, rows of one chunk) rows, #C = node_engine::concurrent_sources(). Throws
-  /// timeout_error through exec.check_deadline(); the worker uses nothing else of `exec` (its
+  /// timeout_error through context.check_deadline(); the worker uses nothing else of `context` (its
   /// phases belong to worker 0's thread, which calls this inside phase traverse).
   virtual void find(std::span<const row_set> rows, const row_results& out,
-                    const execution& exec) = 0;
+                    const run_context& context) = 0;
 
   /// Adds the entries of every row of the last find() to `store`, as its thread `thread`. The
   /// driver calls this only if the pattern is wanted, after find() and before release().
@@ -75,9 +75,9 @@ class node_engine {
   [[nodiscard]] virtual row_engine& worker(int k) = 0;
 
   /// Called before the first find() of every run: discards what earlier runs left.
-  virtual void begin_run(execution&) {}
+  virtual void begin_run(run_context&) {}
   /// Called after the last find() of every run: reports device memory and counters.
-  virtual void end_run(execution&) {}
+  virtual void end_run(run_context&) {}
 
   /// Finds the T3 supernodes of some chunks, whose rows the workers of this process have all found:
   /// sets starts of their rows. The thread of `worker` calls this; the chunks of a batch are

@@ -16,8 +16,9 @@ class maxid_cpu_engine::thread_engine final : public row_engine {
     release();
   }
 
-  void find(std::span<const row_set> rows, const row_results& out, const execution& exec) override {
-    own_.share_deadline(exec);
+  void find(std::span<const row_set> rows, const row_results& out,
+            const run_context& context) override {
+    own_.share_deadline(context);
     release();
     collector into{*this, out};
     batch_.clear();
@@ -93,7 +94,7 @@ class maxid_cpu_engine::thread_engine final : public row_engine {
   maxid_engine maxid_;
   index_t concurrent_;
   bool keep_;
-  execution own_;  // phases of this thread; no record has them
+  run_context own_;  // phases of this thread; no record has them
   std::vector<index_t> batch_;
   std::vector<row> rows_;  // of the last find(), ascending
   std::vector<index_t> entries_;
@@ -110,7 +111,7 @@ maxid_cpu_engine::~maxid_cpu_engine() = default;
 
 int maxid_cpu_engine::workers() const { return static_cast<int>(workers_.size()); }
 row_engine& maxid_cpu_engine::worker(int k) { return *workers_[static_cast<std::size_t>(k)]; }
-void maxid_cpu_engine::begin_run(execution&) {
+void maxid_cpu_engine::begin_run(run_context&) {
   for (auto& w : workers_) w->begin_run();
 }
 

@@ -21,7 +21,7 @@ class maxid_cpu_engine final : public node_engine {
   [[nodiscard]] int workers() const override;
   [[nodiscard]] index_t concurrent_sources() const override { return concurrent_; }
   [[nodiscard]] row_engine& worker(int k) override;
-  void begin_run(execution& exec) override;
+  void begin_run(run_context& context) override;
 
  private:
   class thread_engine;

@@ -12,23 +12,24 @@ class maxid_cpu_variant : public variant {
  public:
   explicit maxid_cpu_variant(distribution_fault fault = distribution_fault::none) : fault_(fault) {}
 
-  void prepare(const pattern_view& a, const run_settings& settings, execution& exec) override {
+  void prepare(const pattern_view& a, const run_settings& settings, run_context& context) override {
     std::optional<maxid_settings> setup;
-    job::world().together([&] {
+    mpi_context::world().collective_try([&] {
       const option_set& o = settings.options;
       const auto given = static_cast<int>(o.integer("workers_per_rank"));
       const int workers = given > 0 ? given : useful_threads(settings.threads, a.n_rows);
       setup.emplace();
       setup->concurrent =
           concurrent_sources_for(a.n_rows, workers, o.integer("concurrent_sources"));
-      exec.predicted_bytes["fill"] = offset_t{4} * a.n_rows * setup->concurrent * workers;
-      exec.predicted_bytes["maxid"] = 4 * maxid_engine::maxid_entries(a.n_rows, *setup) * workers;
+      context.predicted_bytes["fill"] = offset_t{4} * a.n_rows * setup->concurrent * workers;
+      context.predicted_bytes["maxid"] =
+          4 * maxid_engine::maxid_entries(a.n_rows, *setup) * workers;
       engine_.emplace(a, *setup, workers,
                       settings.wants.has(want::supernodes) || settings.wants.has(want::pattern));
     });
-    driver_.emplace(a, settings, *engine_, exec, fault_);
+    driver_.emplace(a, settings, *engine_, context, fault_);
   }
-  void run(execution& exec) override { driver_->run(exec); }
+  void run(run_context& context) override { driver_->run(context); }
   result collect(want_set wants) override { return driver_->collect(wants); }
 
   static std::vector<option_spec> options() {

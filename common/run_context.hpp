@@ -77,7 +77,7 @@ struct work_counters {
 };
 
 /// What a variant reports to while it runs; owned by the harness, one per case.
-class execution {
+class run_context {
  public:
   phase_clock phases;
   work_counters counters;
@@ -95,7 +95,7 @@ class execution {
   /// Sets the time limit of the coming run, in seconds from now; 0: none.
   void set_timeout(double seconds);
   /// Adopts the time limit of `other`, for a thread that keeps phases of its own.
-  void share_deadline(const execution& other) {
+  void share_deadline(const run_context& other) {
     limited_ = other.limited_;
     deadline_ = other.deadline_;
   }
@@ -114,7 +114,8 @@ class execution {
 /// RAII: charges the enclosing scope to one phase. Only the thread that drives the run may use it.
 class phase {
  public:
-  phase(execution& exec, phase_id id) : clock_(exec.phases), previous_(clock_.switch_to(id)) {}
+  phase(run_context& context, phase_id id)
+      : clock_(context.phases), previous_(clock_.switch_to(id)) {}
   ~phase() { clock_.switch_to(previous_); }
   phase(const phase&) = delete;
   phase& operator=(const phase&) = delete;

@@ -39,15 +39,15 @@ class collective_error : public error, public thrown_by_all_ranks {
 /// node waits in one and none of them gets on for a minute, or one collective lasts beyond the
 /// limit of collective_limit(), the thread prints what each rank of the node waits for, as one
 /// line, and ends the job with status 4.
-class job {
+class mpi_context {
  public:
   /// The job of this process. The first call initialises MPI if a launcher started the process
   /// (mpirun, mpiexec, srun with PMI or PMIx); thread support MPI_THREAD_SERIALIZED is asked for.
   /// Throws unavailable_error if the launcher started several ranks that this build cannot join.
-  static job& world();
+  static mpi_context& world();
 
-  job(const job&) = delete;
-  job& operator=(const job&) = delete;
+  mpi_context(const mpi_context&) = delete;
+  mpi_context& operator=(const mpi_context&) = delete;
 
   [[nodiscard]] int rank() const { return rank_; }
   [[nodiscard]] int ranks() const { return ranks_; }
@@ -115,11 +115,11 @@ class job {
   /// preceded by "rank R: " unless it is rank 0. timeout_error and budget_error keep their type,
   /// std::bad_alloc becomes budget_error, all else collective_error; in a job of several ranks each
   /// is also thrown_by_all_ranks.
-  void agree(const std::exception_ptr& mine);
+  void sync_errors(const std::exception_ptr& mine);
 
-  /// Collective: action() on every rank, then agree().
+  /// Collective: action() on every rank, then sync_errors().
   template <class Action>
-  void together(Action&& action) {
+  void collective_try(Action&& action) {
     std::exception_ptr caught;
     try {
       action();
@@ -127,12 +127,12 @@ class job {
       caught = std::current_exception();
       if (ranks_ == 1) throw;
     }
-    agree(caught);
+    sync_errors(caught);
   }
-  /// Collective: action() on rank 0 only, then agree().
+  /// Collective: action() on rank 0 only, then sync_errors().
   template <class Action>
   void on_root(Action&& action) {
-    together([&] {
+    collective_try([&] {
       if (root()) action();
     });
   }
@@ -148,8 +148,8 @@ class job {
   struct window;
   class waiting;
   class watch;
-  job();
-  ~job();
+  mpi_context();
+  ~mpi_context();
   void join(int launched, int provided, double limit);
   void send_to_root(const void* data, std::size_t size);
   void receive(int from, void* data, std::size_t size);
@@ -190,7 +190,7 @@ double collective_limit();
 /// live, a thread of rank 0 does so every half millisecond.
 class shared_counter {
  public:
-  explicit shared_counter(job& j) : job_(j) {}
+  explicit shared_counter(mpi_context& j) : job_(j) {}
   shared_counter(const shared_counter&) = delete;
   shared_counter& operator=(const shared_counter&) = delete;
 
@@ -218,7 +218,7 @@ class shared_counter {
   };
 
  private:
-  job& job_;
+  mpi_context& job_;
   std::atomic<std::int64_t> local_[2] = {0, 0};
 };
 

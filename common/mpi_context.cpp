@@ -1,4 +1,4 @@
-#include "common/job.hpp"
+#include "common/mpi_context.hpp"
 
 #include <algorithm>
 #include <array>
@@ -39,7 +39,7 @@ std::optional<int> launched_ranks() {
   return std::nullopt;
 }
 
-// What agree() throws on all ranks.
+// What sync_errors() throws on all ranks.
 class collective_timeout : public timeout_error, public thrown_by_all_ranks {
  public:
   using timeout_error::timeout_error;
@@ -78,8 +78,8 @@ failure_text describe(const std::exception_ptr& caught) {
 
 }  // namespace
 
-job& job::world() {
-  static job instance;
+mpi_context& mpi_context::world() {
+  static mpi_context instance;
   return instance;
 }
 
@@ -152,7 +152,7 @@ static_assert(std::atomic<std::uint64_t>::is_always_lock_free);
 }  // namespace
 
 // The window of shared_counter's words, on rank 0.
-struct job::window {
+struct mpi_context::window {
   MPI_Win win = MPI_WIN_NULL;
   std::int64_t* base = nullptr;
 
@@ -170,11 +170,11 @@ struct job::window {
 
 // Watches the collectives of the ranks of this node from a thread of its own, which calls no MPI
 // routine but MPI_Abort. Time is counted in wake-ups: a process that was stopped has not waited.
-class job::watch {
+class mpi_context::watch {
  public:
   // Collective on `node`, the communicator of this node's ranks, which must return errors: where
   // MPI has no shared windows nothing is watched.
-  watch(job& j, MPI_Comm node, double limit)
+  watch(mpi_context& j, MPI_Comm node, double limit)
       : job_(j), limit_(limit), ranks_(static_cast<std::size_t>(j.ranks_per_node()[at(j.node())])) {
     void* memory = nullptr;
     const int made = MPI_Win_allocate_shared(sizeof(board_line), sizeof(board_line), MPI_INFO_NULL,
@@ -284,7 +284,7 @@ class job::watch {
     job_.abort(static_cast<int>(exit_code::run_failed));
   }
 
-  job& job_;
+  mpi_context& job_;
   double limit_;
   std::vector<watched> ranks_;  // of this node, in order of rank
   MPI_Win board_ = MPI_WIN_NULL;
@@ -297,9 +297,9 @@ class job::watch {
 };
 
 // RAII: this rank waits for others while it lives.
-class job::waiting {
+class mpi_context::waiting {
  public:
-  waiting(job& j, wait_kind what) : watch_(j.watch_.get()) {
+  waiting(mpi_context& j, wait_kind what) : watch_(j.watch_.get()) {
     if (watch_ != nullptr) watch_->begin(what);
   }
   ~waiting() {
@@ -312,7 +312,7 @@ class job::waiting {
   watch* watch_;
 };
 
-job::job() {
+mpi_context::mpi_context() {
   const auto launched = launched_ranks();
   if (!launched) return;
   const double limit = collective_limit();
@@ -333,7 +333,7 @@ job::job() {
 }
 
 // Collective: finds the nodes of the ranks, and makes the window and the board.
-void job::join(int launched, int provided, double limit) {
+void mpi_context::join(int launched, int provided, double limit) {
   MPI_Comm_rank(MPI_COMM_WORLD, &rank_);
   MPI_Comm_size(MPI_COMM_WORLD, &ranks_);
   if (ranks_ == 1 && launched > 1) {
@@ -373,20 +373,20 @@ void job::join(int launched, int provided, double limit) {
   MPI_Comm_free(&here);
 }
 
-job::~job() = default;
+mpi_context::~mpi_context() = default;
 
-double job::wtime() const {
+double mpi_context::wtime() const {
   if (uses_mpi_) return MPI_Wtime();
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
 
-void job::barrier() {
+void mpi_context::barrier() {
   if (ranks_ == 1) return;
   const waiting here(*this, wait_kind::barrier);
   MPI_Barrier(MPI_COMM_WORLD);
 }
 
-void job::broadcast_bytes(void* data, std::size_t size) {
+void mpi_context::broadcast_bytes(void* data, std::size_t size) {
   if (ranks_ == 1) return;
   auto* at = static_cast<char*>(data);
   for (; size > 0; at += std::min(size, piece), size -= std::min(size, piece)) {
@@ -396,7 +396,7 @@ void job::broadcast_bytes(void* data, std::size_t size) {
 }
 
 template <class T>
-T job::reduce(T value, reduction how) {
+T mpi_context::reduce(T value, reduction how) {
   if (ranks_ == 1) return value;
   const waiting here(*this, wait_kind::reduction);
   const MPI_Datatype type = std::is_same_v<T, double> ? MPI_DOUBLE : MPI_INT64_T;
@@ -405,12 +405,12 @@ T job::reduce(T value, reduction how) {
   return value;
 }
 
-std::int64_t job::sum(std::int64_t value) { return reduce(value, reduction::sum); }
-std::int64_t job::max(std::int64_t value) { return reduce(value, reduction::max); }
-std::int64_t job::min(std::int64_t value) { return reduce(value, reduction::min); }
-double job::max(double value) { return reduce(value, reduction::max); }
+std::int64_t mpi_context::sum(std::int64_t value) { return reduce(value, reduction::sum); }
+std::int64_t mpi_context::max(std::int64_t value) { return reduce(value, reduction::max); }
+std::int64_t mpi_context::min(std::int64_t value) { return reduce(value, reduction::min); }
+double mpi_context::max(double value) { return reduce(value, reduction::max); }
 
-void job::sum_to_root(std::span<double> values) {
+void mpi_context::sum_to_root(std::span<double> values) {
   if (ranks_ == 1) return;
   constexpr std::size_t most = piece / sizeof(double);
   for (std::size_t at = 0; at < values.size(); at += most) {
@@ -421,7 +421,7 @@ void job::sum_to_root(std::span<double> values) {
   }
 }
 
-void job::send_to_root(const void* data, std::size_t size) {
+void mpi_context::send_to_root(const void* data, std::size_t size) {
   const auto* at = static_cast<const char*>(data);
   for (; size > 0; at += std::min(size, piece), size -= std::min(size, piece)) {
     const waiting here(*this, wait_kind::send);
@@ -429,7 +429,7 @@ void job::send_to_root(const void* data, std::size_t size) {
   }
 }
 
-void job::receive(int from, void* data, std::size_t size) {
+void mpi_context::receive(int from, void* data, std::size_t size) {
   auto* at = static_cast<char*>(data);
   for (; size > 0; at += std::min(size, piece), size -= std::min(size, piece)) {
     const waiting here(*this, wait_kind::gather);
@@ -438,7 +438,7 @@ void job::receive(int from, void* data, std::size_t size) {
   }
 }
 
-void job::abort(int status) noexcept {
+void mpi_context::abort(int status) noexcept {
   std::fflush(nullptr);
   int finalized = 0;
   if (uses_mpi_) MPI_Finalized(&finalized);
@@ -446,7 +446,7 @@ void job::abort(int status) noexcept {
   std::_Exit(status);
 }
 
-void job::finish() {
+void mpi_context::finish() {
   if (!uses_mpi_) return;
   int finalized = 0;
   MPI_Finalized(&finalized);
@@ -464,7 +464,7 @@ void job::finish() {
   MPI_Finalize();
 }
 
-std::int64_t job::fetch_and_op(int word, std::int64_t operand, bool replace) {
+std::int64_t mpi_context::fetch_and_op(int word, std::int64_t operand, bool replace) {
   std::int64_t before = 0;
   const std::scoped_lock lock(mpi_lock());
   MPI_Fetch_and_op(&operand, &before, MPI_INT64_T, 0, word, replace ? MPI_REPLACE : MPI_SUM,
@@ -529,37 +529,37 @@ shared_counter::progress::~progress() {
 
 #else  // without MPI: a job of one rank
 
-job::job() {
+mpi_context::mpi_context() {
   const auto launched = launched_ranks();
   if (launched && *launched > 1) {
     throw unavailable_error("started as one of " + std::to_string(*launched) +
                             " ranks, but built without MPI (Debian: libopenmpi-dev)");
   }
 }
-job::~job() = default;
+mpi_context::~mpi_context() = default;
 
-double job::wtime() const {
+double mpi_context::wtime() const {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
-void job::barrier() {}
-void job::broadcast_bytes(void*, std::size_t) {}
-std::int64_t job::sum(std::int64_t value) { return value; }
-std::int64_t job::max(std::int64_t value) { return value; }
-std::int64_t job::min(std::int64_t value) { return value; }
-double job::max(double value) { return value; }
-void job::sum_to_root(std::span<double>) {}
-void job::send_to_root(const void*, std::size_t) {}
-void job::receive(int, void*, std::size_t) {}
-void job::abort(int status) noexcept {
+void mpi_context::barrier() {}
+void mpi_context::broadcast_bytes(void*, std::size_t) {}
+std::int64_t mpi_context::sum(std::int64_t value) { return value; }
+std::int64_t mpi_context::max(std::int64_t value) { return value; }
+std::int64_t mpi_context::min(std::int64_t value) { return value; }
+double mpi_context::max(double value) { return value; }
+void mpi_context::sum_to_root(std::span<double>) {}
+void mpi_context::send_to_root(const void*, std::size_t) {}
+void mpi_context::receive(int, void*, std::size_t) {}
+void mpi_context::abort(int status) noexcept {
   std::fflush(nullptr);
   std::_Exit(status);
 }
-void job::finish() {}
-std::int64_t job::fetch_and_op(int, std::int64_t, bool) { return 0; }
+void mpi_context::finish() {}
+std::int64_t mpi_context::fetch_and_op(int, std::int64_t, bool) { return 0; }
 
-struct job::window {};
-class job::watch {};
-class job::waiting {};
+struct mpi_context::window {};
+class mpi_context::watch {};
+class mpi_context::waiting {};
 
 void shared_counter::reset() {
   for (auto& word : local_) word.store(0);
@@ -574,7 +574,7 @@ shared_counter::progress::~progress() = default;
 
 #endif
 
-void job::agree(const std::exception_ptr& mine) {
+void mpi_context::sync_errors(const std::exception_ptr& mine) {
   if (ranks_ == 1) {
     if (mine) std::rethrow_exception(mine);
     return;

@@ -1,4 +1,4 @@
-#include "common/execution.hpp"
+#include "common/run_context.hpp"
 
 namespace gsofa {
 
@@ -17,7 +17,7 @@ std::map<std::string, double> phase_clock::seconds() const {
   return out;
 }
 
-void execution::set_timeout(double seconds) {
+void run_context::set_timeout(double seconds) {
   // Beyond this a point in time overflows the clock; nobody waits 30 years.
   limited_ = seconds > 0 && seconds < 1e9;
   if (limited_) {
