@@ -177,7 +177,7 @@ TEST_CASE("the specs of the repository can be read") {
     CHECK_FALSE(spec.cases.empty());
     CHECK(spec.name == entry.path().filename().string());
     for (const auto& c : spec.cases) {
-      for (const auto& name : c.cases.variants) CHECK_NOTHROW(find_variant(name));
+      for (const auto& name : c.cases.variants) CHECK_NOTHROW(find_variants(name));
     }
   }
   CHECK(specs >= 2);
