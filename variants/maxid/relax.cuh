@@ -74,13 +74,13 @@ GSOFA_DEVICE edge_check check_edge(const source_search& s, index_t w, std::uint3
   return {improves, improves && simt::load_shared_state(s.fill + w) == stamp, 0};
 }
 
-/// Lines 11 to 15, for an edge that improves a w that is not filled: lowers maxId(w), marks a
-/// fill-in, adds it to new_l. Returns whether w becomes a frontier: where no other path was as
+/// Lines 11 to 15, for an edge that improves w: lowers maxId(w), marks a fill-in, adds it to new_l.
+/// Returns whether w becomes a frontier: where it is not `filled` already, no other path was as
 /// good, and no other lane has just marked it.
 template <bool Lossy>
-GSOFA_DEVICE bool relax(const source_search& s, index_t w, std::uint32_t proposal,
+GSOFA_DEVICE bool relax(const source_search& s, index_t w, std::uint32_t proposal, bool filled,
                         std::uint32_t& new_l) {
-  if (lower<Lossy>(s.maxid + w, proposal) <= proposal) return false;
+  if (lower<Lossy>(s.maxid + w, proposal) <= proposal || filled) return false;
   if (proposal > s.base && proposal >= s.value(w)) return true;
   const bool marked = simt::atomic_exchange(s.fill + w, s.stamp()) != s.stamp();
   new_l += marked ? 1 : 0;

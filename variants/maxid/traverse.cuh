@@ -94,7 +94,8 @@ GSOFA_DEVICE bool expand(const batch_view& b, bool active, index_t v, index_t sl
     } else if (wants_place && place >= to.capacity) {
       denied = true;
     } else if (wants_place) {
-      to.queue[place] = relax<Lossy>(s, w, proposal, new_l) ? entry_of(slot, w) : empty_entry;
+      to.queue[place] =
+          relax<Lossy>(s, w, proposal, false, new_l) ? entry_of(slot, w) : empty_entry;
     }
   }
   add_counts<Group>(b, s.source, new_l, new_u);
