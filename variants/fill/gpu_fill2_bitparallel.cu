@@ -147,8 +147,9 @@ GSOFA_DEVICE bool take_group(const bitparallel_view& b, std::uint32_t* shared, s
   }
   simt::sync_block();
   const std::uint32_t ticket = shared[ticket_word];
+  if (ticket >= groups) return false;
   group = groups - 1 - ticket;
-  return ticket < groups;
+  return true;
 }
 
 /// Makes reach the rows of A of the group, a warp per source. Afterwards bit k of reach[v] is set

@@ -53,34 +53,37 @@ GSOFA_DEVICE std::uint32_t proposal_of(const source_search& s, index_t v) {
 /// What reading the state of w says of an edge to it.
 struct edge_check {
   bool improves;        ///< the proposal is below maxId(w)
-  bool filled;          ///< w is a fill-in or entry already; known where `improves`
+  std::uint32_t fill;   ///< of w, read where `improves`; compared late, so that nobody waits for it
   std::uint32_t new_u;  ///< 1: (source, w) is a new entry of U
+
+  /// w is a fill-in or entry of L already; for an edge that improves it.
+  GSOFA_DEVICE bool filled(const source_search& s) const { return fill == s.stamp(); }
 };
 
 /// Line 9 to 12. A vertex at or above the source is an entry of U and goes no further. With line
-/// 9.5 fill is read before maxId, and improves nothing where it is set.
+/// 9.5 fill is read before maxId, and nothing improves where it is set.
 template <bool Line95>
 GSOFA_DEVICE edge_check check_edge(const source_search& s, index_t w, std::uint32_t proposal) {
   const std::uint32_t stamp = s.stamp();
   if (w >= s.source) {
-    if (simt::load_shared_state(s.fill + w) == stamp) return {false, false, 0};
-    return {false, false, simt::atomic_exchange(s.fill + w, stamp) != stamp ? 1U : 0U};
+    if (simt::load_shared_state(s.fill + w) == stamp) return {false, 0, 0};
+    return {false, 0, simt::atomic_exchange(s.fill + w, stamp) != stamp ? 1U : 0U};
   }
   if (Line95) {
-    const bool filled = simt::load_shared_state(s.fill + w) == stamp;
-    return {!filled && proposal < simt::load_shared_state(s.maxid + w), filled, 0};
+    const std::uint32_t fill = simt::load_shared_state(s.fill + w);
+    return {fill != stamp && proposal < simt::load_shared_state(s.maxid + w), fill, 0};
   }
-  const bool improves = proposal < simt::load_shared_state(s.maxid + w);
-  return {improves, improves && simt::load_shared_state(s.fill + w) == stamp, 0};
+  if (proposal >= simt::load_shared_state(s.maxid + w)) return {false, 0, 0};
+  return {true, simt::load_shared_state(s.fill + w), 0};
 }
 
 /// Lines 11 to 15, for an edge that improves w: lowers maxId(w), marks a fill-in, adds it to new_l.
-/// Returns whether w becomes a frontier: where it is not `filled` already, no other path was as
+/// Returns whether w becomes a frontier: where it is not filled already, no other path was as
 /// good, and no other lane has just marked it.
 template <bool Lossy>
-GSOFA_DEVICE bool relax(const source_search& s, index_t w, std::uint32_t proposal, bool filled,
-                        std::uint32_t& new_l) {
-  if (lower<Lossy>(s.maxid + w, proposal) <= proposal || filled) return false;
+GSOFA_DEVICE bool relax(const source_search& s, index_t w, std::uint32_t proposal,
+                        const edge_check& edge, std::uint32_t& new_l) {
+  if (lower<Lossy>(s.maxid + w, proposal) <= proposal || edge.filled(s)) return false;
   if (proposal > s.base && proposal >= s.value(w)) return true;
   const bool marked = simt::atomic_exchange(s.fill + w, s.stamp()) != s.stamp();
   new_l += marked ? 1 : 0;

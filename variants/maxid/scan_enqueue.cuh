@@ -55,8 +55,8 @@ GSOFA_KERNEL void scatter_kernel(batch_view b, scan_level level, const std::uint
       const index_t w = b.col_idx[row + e];
       const edge_check edge = check_edge<Line95>(s, w, proposal);
       new_u += edge.new_u;
-      const bool enqueue = edge.improves && relax<false>(s, w, proposal, edge.filled, new_l);
-      again += edge.improves && edge.filled ? 1 : 0;
+      const bool enqueue = edge.improves && relax<false>(s, w, proposal, edge, new_l);
+      again += edge.improves && edge.filled(s) ? 1 : 0;
       edges[offsets[k] + e] = enqueue ? entry_of(slot, w) : empty_entry;
     }
     simt::sync_warp();

@@ -83,19 +83,18 @@ GSOFA_DEVICE bool expand(const batch_view& b, bool active, index_t v, index_t sl
     const bool has = e < end;
     const index_t w = has ? simt::load_constant(b.col_idx + e) : 0;
     e += Group;
-    edge_check edge{false, false, 0};
+    edge_check edge{false, 0, 0};
     if (has) edge = check_edge<Line95>(s, w, proposal);
     new_u += edge.new_u;
-    const bool wants_place = edge.improves && !edge.filled;
+    const bool wants_place = edge.improves && !edge.filled(s);
     const std::uint32_t place = reserve(wants_place, to);
-    if (edge.improves && edge.filled) {
+    if (edge.improves && !wants_place) {
       lower<Lossy>(s.maxid + w, proposal);
       ++again;
     } else if (wants_place && place >= to.capacity) {
       denied = true;
     } else if (wants_place) {
-      to.queue[place] =
-          relax<Lossy>(s, w, proposal, false, new_l) ? entry_of(slot, w) : empty_entry;
+      to.queue[place] = relax<Lossy>(s, w, proposal, edge, new_l) ? entry_of(slot, w) : empty_entry;
     }
   }
   add_counts<Group>(b, s.source, new_l, new_u);
