@@ -31,7 +31,9 @@ struct sha256_hasher::state {
     if (context == nullptr) throw std::bad_alloc();
     if (EVP_DigestInit_ex(context, EVP_sha256(), nullptr) == 1) return;
     EVP_MD_CTX_free(context);
-    throw error(exit_code::run_failed, "OpenSSL does not give SHA-256 here");
+    throw error(exit_code::run_failed,
+                "OpenSSL gives no SHA-256: it lacks memory, or its "
+                "configuration withholds the algorithm");
   }
   ~state() { EVP_MD_CTX_free(context); }
   state(const state&) = delete;

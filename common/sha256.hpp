@@ -8,8 +8,9 @@
 
 namespace gsofa {
 
-/// SHA-256 (FIPS 180-4, by OpenSSL) of bytes that arrive in pieces. Throws std::bad_alloc, and
-/// error where the configuration of OpenSSL withholds the algorithm.
+/// SHA-256 (FIPS 180-4, by OpenSSL) of bytes that arrive in pieces. Throws
+/// std::bad_alloc, and error where OpenSSL lacks memory for the algorithm or its configuration
+/// withholds it.
 class sha256_hasher {
  public:
   sha256_hasher();

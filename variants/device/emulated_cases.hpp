@@ -41,14 +41,23 @@ inline std::string fault(variant& v, const subject& s, const run_settings& setti
                          run_context& context) {
   v.prepare(s.a, settings, context);
   for (int repeat = 0; repeat < 2; ++repeat) {
-    context.phases.start(phase_id::traverse);
-    v.run(context);
-    context.phases.stop();
-    const auto compared =
-        reference::compare(s.truth, v.collect(settings.wants), settings.wants, settings.chunk_size);
+    const auto compared = reference::compare(s.truth, run_once(v, settings.wants, context),
+                                             settings.wants, settings.chunk_size);
     if (!compared.ok) return compared.reason;
   }
   return "";
+}
+
+/// Whether a variant with its defaults is wrong on a pattern.
+inline bool is_wrong(const variant_info& info, const subject& s, std::uint64_t seed) {
+  simt::emulator::set_seed(seed);
+  run_settings settings;
+  settings.options = option_set(info.options);
+  settings.options.set(info.options, "memory_budget_mb", "40");
+  settings.wants = info.gives;
+  run_context context;
+  const auto v = info.create();
+  return !fault(*v, s, settings, context).empty();
 }
 
 /// Settings number k of a variant: each option takes one of the values that its specification has
