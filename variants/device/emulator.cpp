@@ -53,12 +53,16 @@ constexpr unsigned usual_calls = 8;  // of collectives and atomics, on average, 
 
 enum class state : char { ready, at_warp, at_block, at_cluster, at_grid, finished };
 
-struct fiber {
 #ifdef GSOFA_FIBER_UCONTEXT
-  ucontext_t context{};
+using fiber_context = ucontext_t;
+void switch_fibers(fiber_context& from, fiber_context& to) { swapcontext(&from, &to); }
 #else
-  void* stack_pointer = nullptr;
+using fiber_context = void*;
+void switch_fibers(fiber_context& from, fiber_context& to) { gsofa_fiber_switch(&from, to); }
 #endif
+
+struct fiber {
+  fiber_context context{};
   std::unique_ptr<char[]> stack;
   unsigned thread = 0;
   unsigned block = 0;
@@ -96,11 +100,7 @@ struct machine {
   fiber* current = nullptr;
   random_source random{1};
   std::exception_ptr failure;
-#ifdef GSOFA_FIBER_UCONTEXT
-  ucontext_t home{};
-#else
-  void* home = nullptr;
-#endif
+  fiber_context home{};
 };
 
 machine& the_machine() {
@@ -123,12 +123,23 @@ class emulator_scope {
 
 std::atomic<unsigned> accesses_per_switch{0};
 
-void to_home(machine& m) {
-#ifdef GSOFA_FIBER_UCONTEXT
-  swapcontext(&m.current->context, &m.home);
-#else
-  gsofa_fiber_switch(&m.current->stack_pointer, m.home);
-#endif
+// One of the fibers that are ready, now the current one.
+fiber& take_ready(machine& m) {
+  const auto pick = static_cast<std::size_t>(m.random.below(m.ready.size()));
+  m.current = &m.fibers[m.ready[pick]];
+  m.ready[pick] = m.ready.back();
+  m.ready.pop_back();
+  return *m.current;
+}
+
+// The current fiber lets another run: the way through run_grid() would take two switches.
+void leave(machine& m) {
+  fiber& from = *m.current;
+  if (m.ready.empty()) {
+    switch_fibers(from.context, m.home);  // the grid is in deadlock
+  } else if (fiber& to = take_ready(m); &to != &from) {
+    switch_fibers(from.context, to.context);
+  }
 }
 
 void fiber_main() {
@@ -141,7 +152,7 @@ void fiber_main() {
   }
   in_kernel = false;
   m.current->at = state::finished;
-  to_home(m);
+  switch_fibers(m.current->context, m.home);
 }
 
 void start(fiber& f) {
@@ -158,7 +169,7 @@ void start(fiber& f) {
   *--sp = nullptr;  // the ABI wants rsp = 8 mod 16 at function entry
   *--sp = reinterpret_cast<void*>(&fiber_main);
   for (int k = 0; k < 6; ++k) *--sp = nullptr;
-  f.stack_pointer = sp;
+  f.context = sp;
 #endif
   f.at = state::ready;
 }
@@ -166,7 +177,7 @@ void start(fiber& f) {
 void block_on(state where) {
   machine& m = the_machine();
   m.current->at = where;
-  to_home(m);
+  leave(m);
 }
 
 void make_ready(machine& m, std::size_t first, std::size_t count, state from) {
@@ -345,16 +356,7 @@ void run_grid(unsigned blocks, unsigned threads, std::size_t shared_size, bool c
   unsigned finished_blocks = 0;
   while (finished_blocks < blocks) {
     if (m.ready.empty()) throw std::logic_error("deadlock: threads wait at different barriers");
-    const auto pick = static_cast<std::size_t>(m.random.below(m.ready.size()));
-    const std::size_t k = m.ready[pick];
-    m.ready[pick] = m.ready.back();
-    m.ready.pop_back();
-    m.current = &m.fibers[k];
-#ifdef GSOFA_FIBER_UCONTEXT
-    swapcontext(&m.home, &m.current->context);
-#else
-    gsofa_fiber_switch(&m.home, m.current->stack_pointer);
-#endif
+    switch_fibers(m.home, take_ready(m).context);
     if (m.failure) std::rethrow_exception(m.failure);
     if (m.current->at == state::finished) {
       const unsigned slot = m.current->slot;
