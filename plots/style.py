@@ -75,9 +75,13 @@ def short(value):
 def save(figure, folder, name, header, rows):
     """Writes name.pdf, name.png and name.csv (the plotted points) into folder."""
     folder.mkdir(parents=True, exist_ok=True)
+    # The layout is found once: by itself each file would take it twice.
+    figure.draw_without_rendering()
+    figure.set_layout_engine("none")
+    box = figure.get_tightbbox().padded(plt.rcParams["savefig.pad_inches"])
     # A fixed date keeps the PDF the same for the same records.
-    figure.savefig(folder / f"{name}.pdf", metadata={"CreationDate": None})
-    figure.savefig(folder / f"{name}.png")
+    figure.savefig(folder / f"{name}.pdf", bbox_inches=box, metadata={"CreationDate": None})
+    figure.savefig(folder / f"{name}.png", bbox_inches=box)
     with open(folder / f"{name}.csv", "w", newline="", encoding="utf-8") as out:
         writer = csv.writer(out, lineterminator="\n")
         writer.writerow(header)
