@@ -452,8 +452,8 @@ GSOFA_KERNEL void bitparallel_kernel(bitparallel_view b) {
 /// Computes row counts and digests (if not null) from masks: ballots turn the bits of 32 vertices
 /// into one word per source, which one lane holds.
 template <class Mask>
-GSOFA_KERNEL void count_kernel(mask_rows<Mask> rows, std::uint32_t* l_counts,
-                               std::uint32_t* u_counts, unsigned long long* digests) {
+GSOFA_KERNEL void count_masks_kernel(mask_rows<Mask> rows, std::uint32_t* l_counts,
+                                     std::uint32_t* u_counts, unsigned long long* digests) {
   constexpr index_t group_size = mask_rows<Mask>::bits;
   const index_t group = static_cast<index_t>(simt::block_index());
   const index_t source = rows.begin + group * group_size + static_cast<index_t>(lane_index());
@@ -582,7 +582,7 @@ class fill2_bitparallel final : public variant {
     {
       const phase timed(context, phase_id::compact);
       const index_t groups = (sources - 1) / mask_rows<Mask>::bits + 1;
-      launch(count_kernel<Mask>, groups, 256, 0, rows, rows_.l_counts(), rows_.u_counts(),
+      launch(count_masks_kernel<Mask>, groups, 256, 0, rows, rows_.l_counts(), rows_.u_counts(),
              reinterpret_cast<unsigned long long*>(rows_.digests()));
       synchronize();
     }

@@ -45,8 +45,8 @@ enum shared_word : unsigned {
   ticket_word,
   count_l,
   count_u,
-  tail_0,               ///< this and the next two: places taken in the queue of level k, at k mod 3
-  over_0 = tail_0 + 3,  ///< this and the next two: that queue overflowed
+  level_tail_0,  ///< this and the next two: places taken in the queue of level k, at k mod 3
+  level_over_0 = level_tail_0 + 3,  ///< this and the next two: that queue overflowed
   shared_words = 12
 };
 
@@ -112,7 +112,7 @@ struct window_view {
 };
 
 /// A level of a window as all threads of the block see it.
-struct level_view {
+struct window_level {
   const std::uint32_t* now;  ///< the queue of this level
   std::uint32_t count;       ///< entries of it that count: none if it overflowed
   bool over;                 ///< it overflowed: the frontiers are those with a pending bit
@@ -166,7 +166,7 @@ GSOFA_DEVICE void open_window(const block_state& s, index_t src, std::uint32_t l
                               std::uint32_t& base) {
   const unsigned threads = simt::block_size();
   const unsigned thread = simt::thread_index();
-  if (thread < 6) s.shared[tail_0 + thread] = 0;
+  if (thread < 6) s.shared[level_tail_0 + thread] = 0;
   if (hi - base > most_values) {
     for (std::uint32_t v = thread; v < static_cast<std::uint32_t>(src); v += threads) {
       if (s.value[v] != infinite) s.value[v] = closed;
@@ -188,12 +188,12 @@ GSOFA_DEVICE void enqueue_row(const tuned_view& b, const block_state& s, std::ui
     if (k == hi / 32 && hi % 32 != 0) bits &= ~(0xffffffffU << (hi % 32));
     if (bits == 0) continue;
     simt::atomic_or(s.pending + k, bits);
-    std::uint32_t place = simt::atomic_add(s.shared + tail_0, simt::population(bits));
+    std::uint32_t place = simt::atomic_add(s.shared + level_tail_0, simt::population(bits));
     for (; bits != 0; bits &= bits - 1, ++place) {
       if (place < b.queue_entries) {
         s.queues[place] = k * 32 + simt::lowest_bit(bits);
       } else {
-        s.shared[over_0] = 1;
+        s.shared[level_over_0] = 1;
       }
     }
   }
@@ -216,7 +216,7 @@ GSOFA_DEVICE std::uint32_t proposal_of(const block_state& s, const window_view& 
 /// that sets the pending bit, and no other, enqueues w. The fence orders the lowered value before
 /// that bit.
 GSOFA_DEVICE void relax(const tuned_view& b, const block_state& s, const window_view& window,
-                        const level_view& level, index_t w, std::uint32_t p) {
+                        const window_level& level, index_t w, std::uint32_t p) {
   const std::uint32_t bit = std::uint32_t{1} << (w % 32);
   if (w >= window.src) {
     if ((simt::load_shared_state(s.fill + w / 32) & bit) == 0) {
@@ -245,7 +245,7 @@ GSOFA_DEVICE void relax(const tuned_view& b, const block_state& s, const window_
 /// Relaxes the edges of v, whose pending bit the caller has cleared, by `lanes` lanes; this thread
 /// is number `lane` of them.
 GSOFA_DEVICE void expand(const tuned_view& b, const block_state& s, const window_view& window,
-                         const level_view& level, std::uint32_t v, unsigned lane, unsigned lanes,
+                         const window_level& level, std::uint32_t v, unsigned lane, unsigned lanes,
                          work_done& work) {
   const std::uint32_t p = proposal_of(s, window, v);
   const offset_t end = simt::load_constant(b.row_ptr + v + 1);
@@ -261,7 +261,7 @@ GSOFA_DEVICE void expand(const tuned_view& b, const block_state& s, const window
 /// groups of a warp make the same number of turns, as the shuffle needs.
 template <unsigned Group>
 GSOFA_DEVICE void expand_queue(const tuned_view& b, const block_state& s, const window_view& window,
-                               const level_view& level, work_done& work) {
+                               const window_level& level, work_done& work) {
   const unsigned threads = simt::block_size();
   const unsigned thread = simt::thread_index();
   const unsigned lane_in_group = thread % Group;
@@ -285,7 +285,7 @@ GSOFA_DEVICE void expand_queue(const tuned_view& b, const block_state& s, const 
 /// Expands every pending vertex, a warp each, in place of a queue that overflowed: the pending bits
 /// hold all of its entries. The warp that takes a word of the bits clears it by the same atomic.
 GSOFA_DEVICE void expand_pending(const tuned_view& b, const block_state& s,
-                                 const window_view& window, const level_view& level,
+                                 const window_view& window, const window_level& level,
                                  work_done& work) {
   const unsigned threads = simt::block_size();
   for (std::size_t k = simt::thread_index() / 32; k < s.words; k += threads / 32) {
@@ -311,16 +311,17 @@ GSOFA_DEVICE void follow_window(const tuned_view& b, const block_state& s,
   for (unsigned side = 0;; side ^= 1U) {
     const unsigned after = at == 2 ? 0 : at + 1;
     const unsigned clear = after == 2 ? 0 : after + 1;
-    const std::uint32_t tail = s.shared[tail_0 + at];
-    const bool over = s.shared[over_0 + at] != 0;
-    const level_view level{s.queues + side * b.queue_entries,
-                           over ? 0 : tail,
-                           over,
-                           s.queues + (side ^ 1U) * b.queue_entries,
-                           s.shared + tail_0 + after,
-                           s.shared + over_0 + after};
+    const std::uint32_t tail = s.shared[level_tail_0 + at];
+    const bool over = s.shared[level_over_0 + at] != 0;
+    const window_level level{s.queues + side * b.queue_entries,
+                             over ? 0 : tail,
+                             over,
+                             s.queues + (side ^ 1U) * b.queue_entries,
+                             s.shared + level_tail_0 + after,
+                             s.shared + level_over_0 + after};
     if (tail == 0) break;
-    if (simt::thread_index() == 0) s.shared[tail_0 + clear] = s.shared[over_0 + clear] = 0;
+    if (simt::thread_index() == 0)
+      s.shared[level_tail_0 + clear] = s.shared[level_over_0 + clear] = 0;
     expand_queue<Group>(b, s, window, level, work);
     if (over) expand_pending(b, s, window, level, work);
     simt::sync_block();

@@ -88,9 +88,9 @@ namespace gsofa::gpu {
 namespace {
 
 #if defined(__CUDACC__)
-constexpr int threads = 256;
+constexpr int panel_threads = 256;
 #else
-constexpr int threads = 64;
+constexpr int panel_threads = 64;
 #endif
 
 /// Counts rows, and sums up their digests if that array is not null. A block takes a panel, a warp
@@ -292,7 +292,7 @@ class bitmap_panels final : public variant {
     elimination_.run(structure_);
     phases_.mark(context, phase_id::compact);
     const bool digests = settings_.wants.has(want::digest);
-    launch_overlapping(count_kernel, std::min(panels.panels, 1 << 16), threads, 0, panels,
+    launch_overlapping(count_kernel, std::min(panels.panels, 1 << 16), panel_threads, 0, panels,
                        rows_.l_counts(), rows_.u_counts(),
                        digests ? reinterpret_cast<unsigned long long*>(rows_.digests()) : nullptr);
     phases_.mark(context, phase_id::supernode);
@@ -399,8 +399,8 @@ class bitmap_panels final : public variant {
       {
         const phase timed(context, phase_id::compact);
         fill_bytes(bits_.data(), 0, row_words() * sources);
-        launch(rows_of_panels_kernel, std::min(panels.panels, 1 << 16), threads, 0, panels, begin,
-               sources, words, bits_.data());
+        launch(rows_of_panels_kernel, std::min(panels.panels, 1 << 16), panel_threads, 0, panels,
+               begin, sources, words, bits_.data());
         synchronize();
       }
       rows_.add(bitmap_rows{bits_.data(), words, n, begin, sources}, context, true);
