@@ -282,8 +282,8 @@ def parse(words):
         if name in ("check", "run"):
             option("--device", action="append", choices=KINDS, help="only variants of this kind; may be repeated")
             option("--rotate", type=int, default=1,
-                   help="random patterns are checked with the defaults and so many other settings in turn (0: all)")
-            option("--patterns", type=int, help="so many patterns of each kind are checked instead of the suite's")
+                   help="random patterns are checked with the defaults and N other settings in turn (0: all)")
+            option("--patterns", type=int, help="at most N patterns of each kind are checked instead of the suite's")
         if name == "build":
             option("--cmake", action="append", default=[], metavar="=-DKEY=VALUE", help="for CMake; may be repeated")
         if name == "check":
@@ -297,7 +297,7 @@ def parse(words):
         option("--build", type=absolute, default=ROOT / "build" / "release", help="the folder of the programs")
         option("--prepared", type=absolute, default=ROOT / "results" / "prepared",
                help="the folder that keeps prepared matrices (default: results/prepared)")
-        option("--seconds", type=float, default=0, help="everything is ended after so long (default: no limit)")
+        option("--seconds", type=float, default=0, help="all jobs are ended after this many seconds (default: no limit)")
         option("--gpus", metavar="0,1,...", help="the GPUs to use (default: all that are visible)")
         option("--dry-run", action="store_true", help="prints the jobs and runs none")
     return parser.parse_args(words)

@@ -9,7 +9,7 @@ ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 
 
 def launcher(ranks):
-    """The words before a command that start it on so many ranks of this host."""
+    """The words before a command that start it on `ranks` ranks of this host."""
     if ranks == 1:
         return []
     mpirun = shutil.which("mpirun") or sys.exit("no mpirun (Debian: openmpi-bin)")

@@ -48,7 +48,7 @@ import style  # noqa: E402
 
 # Figures whose records are not those of the claims of their item.
 RECORDS_OF = {"fig19_scaling": "scaling", "growth": "growth", "growth_fits": "families", "peers": "peers"}
-# Tables that a figure is drawn from beside its records.
+# Tables that a figure is drawn from in addition to its records.
 BESIDE = {"peers": ["experiments/records/2026-11-22_h200_x2_panels/counts.csv"]}
 TABLES = {"supplement_numeric": "experiments/records/2026-11-21_cpu/supplement_numeric.csv"}
 CLAIM_WIDTHS = (0.29, 0.09, 0.07, 0.16, 0.35)

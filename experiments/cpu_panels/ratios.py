@@ -4,7 +4,7 @@
 Per input: least and median time of verified runs (digests equal to cpu_gilbert_peierls), the ratio
 of the least times of peer_superlu_dist and cpu_bitmap_panels, where the time of the latter goes,
 and, with --counting, its work: positions, and words joined by pushes. With --threads, a second
-measurement of it on so many threads. Inputs are files of `gsofa prepare`, or whatever `gsofa run
+measurement of it on as many threads. Inputs are files of `gsofa prepare`, or whatever `gsofa run
 --matrix` takes. Standard library only.
 """
 import argparse

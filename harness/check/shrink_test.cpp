@@ -15,7 +15,7 @@ bool has_fill(const pattern& a) { return reference::eliminate_boolean(a.view()).
 
 }  // namespace
 
-TEST_CASE("the least pattern with a fill-in has order 3 and two entries beside the diagonal") {
+TEST_CASE("the least pattern with a fill-in has order 3 and two entries off the diagonal") {
   int tried = 0;
   for (std::uint64_t k = 0; k < 60; ++k) {
     const pattern a = random_pattern(5, k).a;

@@ -94,7 +94,7 @@ void add_check_command(CLI::App& app, command_action& action) {
       ->type_name("S")
       ->capture_default_str();
   c->add_option("--patterns", o->patterns,
-                "Special shapes and random patterns, so many of each, and none of large order; "
+                "At most N special shapes and N random patterns, and none of large order; "
                 "default: those of the suite")
       ->check(CLI::Range(std::int64_t{0}, std::int64_t{1} << 40))
       ->type_name("N");

@@ -54,7 +54,7 @@ TEST_CASE("a catalog finds entries by name and by abbreviation") {
   CHECK_THROWS_AS(dataset_catalog::load(file), input_error);
 }
 
-TEST_CASE("a catalog takes digests that it lacks from the lock file beside it") {
+TEST_CASE("a catalog takes digests that it lacks from the lock file in its folder") {
   const temporary_directory folder;
   const auto file = folder.path() / "datasets.toml";
   const auto lock = folder.path() / "datasets.lock.toml";

@@ -154,7 +154,7 @@ GSOFA_DEVICE void count_expansion([[maybe_unused]] const batch_view& b,
   }
 }
 
-/// Counting build: so many edges of this lane lowered the maxId of fill-ins found before.
+/// Counting build: `again` edges of this lane lowered the maxId of fill-ins found before.
 GSOFA_DEVICE void count_again([[maybe_unused]] const batch_view& b,
                               [[maybe_unused]] std::uint32_t again) {
   if constexpr (detail::counting) {
@@ -164,7 +164,7 @@ GSOFA_DEVICE void count_again([[maybe_unused]] const batch_view& b,
   }
 }
 
-/// Counting build, one thread: a level has found so many frontiers.
+/// Counting build, one thread: a level has found `found` frontiers.
 GSOFA_DEVICE void count_level([[maybe_unused]] const batch_view& b,
                               [[maybe_unused]] std::uint32_t found) {
   if constexpr (detail::counting) {

@@ -51,7 +51,7 @@ class maxid_search {
   maxid_search(const maxid_search&) = delete;
   maxid_search& operator=(const maxid_search&) = delete;
 
-  /// Takes so many words of memory for fill stamps and returns them.
+  /// Takes `words` words of memory for fill stamps and returns them.
   using fill_memory = std::function<std::uint32_t*(offset_t words)>;
 
   /// Divides what `budget` has left; `a`, `matrix` (its copy on the device) and `budget` outlive

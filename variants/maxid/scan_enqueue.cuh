@@ -66,7 +66,7 @@ GSOFA_KERNEL void scatter_kernel(batch_view b, scan_level level, const std::uint
   }
 }
 
-/// Counting build: a level has found so many frontiers.
+/// Counting build: a level has found `found` frontiers.
 GSOFA_KERNEL void count_level_kernel(batch_view b, std::uint32_t found) {
   if (simt::thread_index() == 0) count_level(b, found);
 }
