@@ -116,6 +116,9 @@ GSOFA_DEVICE std::uint32_t atomic_and(std::uint32_t* p, std::uint32_t v) { retur
 GSOFA_DEVICE std::uint32_t atomic_exchange(std::uint32_t* p, std::uint32_t v) {
   return atomicExch(p, v);
 }
+GSOFA_DEVICE std::uint64_t atomic_exchange(std::uint64_t* p, std::uint64_t v) {
+  return atomicExch(reinterpret_cast<unsigned long long*>(p), static_cast<unsigned long long>(v));
+}
 GSOFA_DEVICE unsigned short atomic_cas(unsigned short* p, unsigned short expected,
                                        unsigned short desired) {
   return atomicCAS(p, expected, desired);

@@ -872,7 +872,7 @@ struct place_table {
   static constexpr std::uint64_t taken = ~std::uint64_t{0};  // a slot that is being set; no key
   std::uint64_t key[near_slots];
   mask_t members[near_slots];
-  offset_t first[near_slots];
+  std::uint64_t first[near_slots];
 
   GSOFA_DEVICE void clear() {
     for (unsigned k = simt::thread_index(); k < near_slots; k += simt::block_size()) {
@@ -891,12 +891,15 @@ struct place_table {
     if (found == wanted) {
       // Pairs with the fence before the key was set.
       simt::fence_block();
-      here = {simt::load_shared_state(members + slot), simt::load_shared_state(first + slot)};
+      here = {simt::load_shared_state(members + slot),
+              static_cast<offset_t>(simt::load_shared_state(first + slot))};
     } else {
       here = sought(p, j, t);
       if (found == no_key && simt::atomic_cas(key + slot, no_key, taken) == no_key) {
-        members[slot] = here.members;
-        first[slot] = here.first;
+        // The key and the fences order these stores; racecheck, which does not know fences, reports
+        // plain stores.
+        simt::atomic_exchange(members + slot, here.members);
+        simt::atomic_exchange(first + slot, static_cast<std::uint64_t>(here.first));
         simt::fence_block();
         simt::atomic_cas(key + slot, taken, wanted);
       }
