@@ -38,24 +38,27 @@ def draw(args):
     fits = {key: exponent(sorted(points.items())) for key, points in series.items()}
     if not any(fits.values()):
         raise records.Absent("no family in three sizes")
-    fig, (left, right) = paper.figure(2, height=3.2)
-    rows = []
-    for k, (_, name) in enumerate(FAMILIES):
-        for axis, quantity in ((left, QUANTITIES[0]), (right, QUANTITIES[2])):
+    panels = [(quantity, label) for quantity, label in ((QUANTITIES[0], "edges traversed by the maxId search"),
+                                                        (QUANTITIES[2], "ms, cpu_bitmap_panels, one core"))
+              if any(key[1] == quantity for key in series)]
+    if not panels:
+        raise records.Absent("neither edges of the maxId search nor times of cpu_bitmap_panels")
+    fig, axes = paper.figure(len(panels), height=3.2)
+    for (quantity, label), axis in zip(panels, axes):
+        for k, (_, name) in enumerate(FAMILIES):
             points = sorted(series.get((k, quantity), {}).items())
             if not points:
                 continue
             fit = fits[(k, quantity)]
             axis.plot([n for n, _ in points], [v for _, v in points], marker=style.MARKERS[k], color=style.GREYS[k % 3],
                       markersize=4, label=f"{name}: {fit:.2f}" if fit else name)
-        rows.append((name, *(f"{fits[(k, q)]:.2f}" if fits.get((k, q)) else "-" for q in QUANTITIES)))
-    for axis, label in ((left, "edges traversed by the maxId search"), (right, "ms, cpu_bitmap_panels, one core")):
         axis.set_xscale("log")
         axis.set_yscale("log")
         axis.set_xlabel("order n")
         axis.set_ylabel(label)
-        if axis.get_legend_handles_labels()[0]:
-            paper.legend(axis, ncols=2, fontsize=6.5, title="fitted exponent", title_fontsize=6.5)
+        paper.legend(axis, ncols=2, fontsize=6.5, title="fitted exponent", title_fontsize=6.5)
+    rows = [(name, *(f"{fits[(k, q)]:.2f}" if fits.get((k, q)) else "-" for q in QUANTITIES))
+            for k, (_, name) in enumerate(FAMILIES)]
     style.save(fig, args.out, "growth_fits", ("family", *QUANTITIES), rows)
 
 
