@@ -125,6 +125,9 @@ struct result {
   /// In a job of several ranks the pattern is never on one of them: l and u (n rows) then hold the
   /// rows listed here, ascending, and no others. All else is complete on rank 0, absent elsewhere.
   std::optional<std::vector<index_t>> pattern_rows{};
+  /// A peer ordered the matrix by itself: nnz_l and nnz_u are entries in that order, which say
+  /// nothing on the fill in the order given.
+  bool of_own_order = false;
 };
 
 /// One symbolic factorization algorithm at work on one matrix. Life cycle:

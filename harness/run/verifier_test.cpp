@@ -128,6 +128,10 @@ TEST_CASE("totals alone are never a pass") {
     CHECK(v.judge(peer, {}, r).reason.find("superset: 1 entries") != std::string::npos);
     r.nnz_l = right.nnz_l - 1;
     CHECK(v.judge(peer, {}, r).status == run_status::fail);
+    r.of_own_order = true;
+    CHECK(v.judge(peer, {}, r).status == run_status::unverified);
+    CHECK(v.judge(peer, {}, r).reason.find("order of its own") != std::string::npos);
+    CHECK(v.judge(testing::fake_info(), {}, r).status == run_status::fail);
   }
 }
 

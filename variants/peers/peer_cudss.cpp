@@ -1,11 +1,15 @@
-// peer_cudss: the analysis of NVIDIA cuDSS on the GPU, of a general matrix in the order given.
+// peer_cudss: the analysis of NVIDIA cuDSS on the GPU, of a general matrix, in the order given or
+// in that of cuDSS.
 //
 // NVIDIA cuDSS 1.0: CUDSS_PHASE_REORDERING with the identity as user permutation, then
-// CUDSS_PHASE_SYMBOLIC_FACTORIZATION, which cuDSS refuses without the former. Matching, which is
-// left to cuDSS by default, is off: the diagonal is structurally nonzero. The result is
-// CUDSS_DATA_LU_NNZ; cuDSS reports no more. NVIDIA does not document which pattern LU_NNZ counts.
-// Release notes (0.5.0) and messages of the library speak of the symmetrized pattern of the matrix,
-// and supernodes may be padded: LU_NNZ is therefore taken as the entries of L+U of A + A^T (as
+// CUDSS_PHASE_SYMBOLIC_FACTORIZATION, which cuDSS refuses without the former. A user permutation
+// comes without the tree of its separators; cuDSS then takes several times as long as in its own
+// order (order = own: nested dissection by cuDSS on the host), in which it is at its best. The
+// entries of L+U are then those of another order than the one given. Matching, which is left to
+// cuDSS by default, is off: the diagonal is structurally nonzero. The result is CUDSS_DATA_LU_NNZ;
+// cuDSS reports no more. NVIDIA does not document which pattern LU_NNZ counts. Release notes
+// (0.5.0) and messages of the library speak of the symmetrized pattern of the matrix, and
+// supernodes may be padded: LU_NNZ is therefore taken as the entries of L+U of A + A^T (as
 // peer_cholmod counts them) or more, a bound of the fill of A. The result is not exact. Nor does
 // NVIDIA document how often LU_NNZ counts the diagonal. This variant assumes once: values published
 // for Jacobians of power grids, symmetric in pattern, are odd for odd orders (69,789 for 5,725),
@@ -17,8 +21,9 @@
 // take 12 nnz(A) + 20 n bytes; cuDSS allocates more of its own.
 // Timed: a new data object with the permutation in it (phase init), the reordering phase
 // (schedule), the symbolic phase (traverse), each until the device is idle. NVIDIA does not
-// document how much of them the host does; the host part has one thread, since no threading layer
-// is set. Context, handle and copies to the device are made before.
+// document how much of them the host does; the host part has one thread, or as many as the machine
+// has cores where the environment names a threading layer (CUDSS_THREADING_LIB; derived value
+// threading_layer). Context, handle and copies to the device are made before.
 
 #include "common/cuda_device.hpp"
 #include "variants/peers/peer.hpp"
@@ -27,6 +32,7 @@
 #include <cuda_runtime_api.h>
 #include <cudss.h>
 
+#include <cstdlib>
 #include <numeric>
 #include <type_traits>
 
@@ -109,9 +115,11 @@ device_memory upload(const std::vector<T>& host) {
 
 class peer_cudss final : public variant {
  public:
-  void prepare(const pattern_view& a, const run_settings& settings, run_context&) override {
+  void prepare(const pattern_view& a, const run_settings& settings, run_context& context) override {
     n_ = a.n_rows;
-    user_permutation_ = settings.options.choice("order") == "user_permutation";
+    const std::string& order = settings.options.choice("order");
+    user_permutation_ = order == "user_permutation";
+    own_order_ = order == "own";
     identity_.resize(static_cast<std::size_t>(n_));
     std::iota(identity_.begin(), identity_.end(), 0);
 
@@ -127,11 +135,14 @@ class peer_cudss final : public variant {
     const cudssStatus_t created = cudssCreate(&handle);
     handle_.reset(handle);
     check(created, "handle");
+    const bool threading_layer = std::getenv("CUDSS_THREADING_LIB") != nullptr;
+    if (threading_layer) check(cudssSetThreadingLayer(handle_.get(), nullptr), "threading layer");
+    context.derived["threading_layer"] = threading_layer ? 1 : 0;
     cudssConfig_t config = nullptr;
     check(cudssConfigCreate(&config), "configuration");
     config_.reset(config);
     configure(CUDSS_CONFIG_MATCHING_ALG, CUDSS_MATCHING_ALG_NONE, "matching");
-    if (!user_permutation_) {
+    if (order == "none") {
       configure(CUDSS_CONFIG_REORDERING_ALG, CUDSS_REORDERING_ALG_NONE, "reordering algorithm");
     }
     configure(CUDSS_CONFIG_USE_SUPERPANELS, settings.options.flag("superpanels") ? 1 : 0,
@@ -188,6 +199,7 @@ class peer_cudss final : public variant {
     result out;
     out.nnz_l = (entries - n_) / 2;
     out.nnz_u = entries - out.nnz_l;
+    out.of_own_order = own_order_;
     return out;
   }
 
@@ -225,6 +237,7 @@ class peer_cudss final : public variant {
 
   index_t n_ = 0;
   bool user_permutation_ = true;
+  bool own_order_ = false;
   std::vector<std::int32_t> identity_;
   device_memory row_start_, column_, value_, right_side_, solution_;
   // Members are released from the last to the first: a data object needs its handle.
@@ -257,14 +270,15 @@ std::unique_ptr<variant> create() { return peers::create<peer_cudss>("peer_cudss
 GSOFA_REGISTER_VARIANT({
     .name = "peer_cudss",
     .device = "peer",
-    .summary = "analysis of NVIDIA cuDSS on the GPU in the order given: entries of L+U, a bound",
+    .summary = "analysis of NVIDIA cuDSS on the GPU: entries of L+U, a bound",
     .citation = "NVIDIA cuDSS 1.0",
     .gives = {},
     .options = {{.name = "order",
                  .default_value = std::string("user_permutation"),
                  .help = "how cuDSS is told to keep the order: by the identity as user "
-                         "permutation, or by no reordering algorithm",
-                 .choices = {"user_permutation", "none"}},
+                         "permutation, or by no reordering algorithm; own: cuDSS orders the matrix "
+                         "itself",
+                 .choices = {"user_permutation", "none", "own"}},
                 {.name = "superpanels",
                  .default_value = true,
                  .help = "leave superpanels on, as cuDSS has them by default"}},
