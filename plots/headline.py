@@ -20,12 +20,14 @@ import style_paper as paper
 HERE = Path(__file__).resolve().parent
 FOLDER = records.ROOT / "experiments" / "records"
 NEW = FOLDER / "2026-11-22_h200_x2_panels"
+CUDSS = FOLDER / "2026-11-22_h200_cudss"
 COMMITTED = [FOLDER / "2026-11-21_h200_paper" / "records.jsonl",
+             *(CUDSS / name for name in ("panels.jsonl", "peers.jsonl", "own_order.jsonl", "counts.csv")),
              *(NEW / name for name in ("panels.jsonl", "peers.jsonl", "counts.csv"))]
 BASE = "peer_superlu_dist"
 # (variant, several threads or ranks), label, marker, face; drawn in this order.
 SERIES = ((("gpu_bitmap_panels", False), "gpu_bitmap_panels, one GPU", "o", "#000000"),
-          (("peer_cudss", False), "cuDSS, symbolic phase, one GPU", "P", "#8c8c8c"),
+          ((peers.OWN, False), "cuDSS, symbolic phase in its own order, one GPU", "P", "#8c8c8c"),
           (("gpu_maxid", False), "gpu_maxid, one GPU", "^", "#8c8c8c"),
           (("cpu_bitmap_panels", True), "cpu_bitmap_panels, up to 16 threads", "D", "white"),
           (("cpu_bitmap_panels", False), "cpu_bitmap_panels, one core", "s", "white"),
@@ -48,7 +50,8 @@ def draw(args):
             key = r["matrix"]["name"], r["ordering"]["digest"]
             several = r["threads"] > 1 or r["mpi"]["ranks"] > 1 or r["variant"] == "peer_superlu_dist_parallel"
             found = times[path.parent][key]
-            found[r["variant"], several] = min(seconds(r), found.get((r["variant"], several), math.inf))
+            what = peers.series_of(r), several
+            found[what] = min(seconds(r), found.get(what, math.inf))
             names[key] = peers.name_of(r)
             if r["status"] == "pass":
                 entries[key] = r["result"]["nnz_l"] + r["result"]["nnz_u"]
@@ -63,8 +66,8 @@ def draw(args):
                                           f"not {entries[key]}")
                 if key:
                     counted[path.parent, key, row["variant"], int(row["threads"]) > 1] = float(row["ms"]) / 1e3
-    for (folder, key, *what), s in counted.items():
-        times[folder][key][tuple(what)] = s
+    for (folder, key, *columns), s in counted.items():
+        times[folder][key][tuple(columns)] = s
     ratios = collections.defaultdict(dict)
     for of_folder in times.values():  # the last one that has both times counts
         for key, found in of_folder.items():

@@ -13,13 +13,16 @@ import style_paper as paper
 
 OURS = "gpu_bitmap_panels"
 COPY = 4.267e12  # bytes per second, read and written: experiments/records/2026-11-21_h200_x4/bandwidth.json
-SERIES = ((OURS, "gpu_bitmap_panels"), ("gpu_maxid_tuned", "gpu_maxid_tuned"), ("peer_cudss", "cuDSS, symbolic phase"),
+OWN = "peer_cudss, own order"
+SERIES = ((OURS, "gpu_bitmap_panels"), ("gpu_maxid_tuned", "gpu_maxid_tuned"), (OWN, "cuDSS, symbolic phase, own order"),
+          ("peer_cudss", "cuDSS, symbolic phase, METIS order as user permutation"),
           ("peer_superlu_dist", "SuperLU_DIST, 1 core"),
           ("peer_superlu_dist_parallel", "SuperLU_DIST, best of 1 to 16 ranks"),
           ("cpu_bitmap_panels", "cpu_bitmap_panels, 16 threads"))
 FAMILIES = {"grid7": "7-point", "grid27": "27-point", "circuit": "circuit"}
-COLUMNS = ("matrix", "n", "nnz (L+U)", "panels", "with digests", "maxid tuned", "cuDSS", "1 core", "on ranks", "ranks",
-           "16 threads", "1 core / ours", "best CPU / ours")
+COLUMNS = ("matrix", "n", "nnz (L+U)", "panels", "with digests", "maxid tuned", "cuDSS, own order",
+           "cuDSS, order given", "1 core", "on ranks", "ranks",
+           "16 threads", "1 core / ours", "best CPU / ours", "cuDSS, own order / ours")
 
 
 def seconds(record):
@@ -27,6 +30,11 @@ def seconds(record):
     if record["variant"] == "peer_cudss":
         return record["phases_s"]["traverse"]
     return records.seconds(record)
+
+
+def series_of(record):
+    """The variant; cuDSS in an order of its own is a series by itself."""
+    return OWN if record["variant"] == "peer_cudss" and record["options"]["order"] == "own" else record["variant"]
 
 
 def label_of(name, stand_in):
@@ -57,7 +65,7 @@ def draw(args):
         exact[m] = (r["matrix"]["n"], r["result"]["nnz_l"] + r["result"]["nnz_u"])
         size[m] = r["mem"]["device"].get("matrix", 0) + r["derived"].get("positions", 0) * 24
     for r in read:
-        key = (r["variant"], name_of(r))
+        key = (series_of(r), name_of(r))
         if r["device"] == "peer" and seconds(r) < times.get(key, math.inf):
             times[key] = seconds(r)
             ranks[key] = r["mpi"]["ranks"]
@@ -76,7 +84,7 @@ def draw(args):
     for k, (variant, label) in enumerate(SERIES):
         points = [(x, 1e3 * times[variant, m]) for x, m in enumerate(matrices) if (variant, m) in times]
         if points:
-            cpu = not variant.startswith("gpu") and variant != "peer_cudss"
+            cpu = not variant.startswith(("gpu", "peer_cudss"))
             line = "none" if len(points) < len(matrices) else ":" if cpu else "-"
             axis.plot([x for x, _ in points], [t for _, t in points], marker=style.MARKERS[k % 7],
                       color=style.GREYS[k % 3], markerfacecolor="white" if cpu else style.GREYS[k % 3],
@@ -92,7 +100,7 @@ def draw(args):
         return digits(1e3 * times[variant, m]) if (variant, m) in times else ""
 
     rows = []
-    one_core, best = {}, {}
+    one_core, best, own = {}, {}, {}
     for m in matrices:
         ours = times[OURS, m]
         cpus = [times[v, m] for v in ("peer_superlu_dist", "peer_superlu_dist_parallel", "cpu_bitmap_panels")
@@ -101,12 +109,15 @@ def draw(args):
             one_core[m] = times["peer_superlu_dist", m] / ours
         if cpus:
             best[m] = min(cpus) / ours
+        if (OWN, m) in times:
+            own[m] = times[OWN, m] / ours
         rows.append((m, exact[m][0], f"{exact[m][1]:.3g}", ms(OURS, m), digits(1e3 * full[m]), ms("gpu_maxid_tuned", m),
-                     ms("peer_cudss", m), ms("peer_superlu_dist", m), ms("peer_superlu_dist_parallel", m),
+                     ms(OWN, m), ms("peer_cudss", m), ms("peer_superlu_dist", m), ms("peer_superlu_dist_parallel", m),
                      ranks.get(("peer_superlu_dist_parallel", m), ""), ms("cpu_bitmap_panels", m),
-                     digits(one_core[m]) if m in one_core else "", digits(best[m]) if m in best else ""))
-    means = [f"{math.exp(statistics.fmean(map(math.log, found.values()))):.3g}" if found else "" for found in (one_core, best)]
-    rows.append(("geometric mean", *[""] * (len(COLUMNS) - 3), *means))
+                     digits(one_core[m]) if m in one_core else "", digits(best[m]) if m in best else "",
+                     digits(own[m]) if m in own else ""))
+    means = [f"{statistics.geometric_mean(found.values()):.3g}" if found else "" for found in (one_core, best, own)]
+    rows.append(("geometric mean", *[""] * (len(COLUMNS) - 4), *means))
     style.save(fig, args.out, "peers", COLUMNS, rows)
 
 
