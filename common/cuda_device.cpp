@@ -14,6 +14,18 @@ std::string version_text(int version) {
   return std::to_string(version / 1000) + "." + std::to_string(version % 1000 / 10);
 }
 
+std::string uuid_text(const cudaUUID_t& uuid) {
+  constexpr const char* digits = "0123456789abcdef";
+  std::string text = "GPU";
+  for (int k = 0; k < 16; ++k) {
+    if (k == 0 || k == 4 || k == 6 || k == 8 || k == 10) text += '-';
+    const auto byte = static_cast<unsigned char>(uuid.bytes[k]);
+    text += digits[byte >> 4];
+    text += digits[byte & 15];
+  }
+  return text;
+}
+
 cuda_devices ask_runtime() {
   cuda_devices found;
   found.runtime = version_text(CUDART_VERSION);
@@ -37,7 +49,8 @@ cuda_devices ask_runtime() {
                              .name = properties.name,
                              .memory_bytes = static_cast<std::int64_t>(properties.totalGlobalMem),
                              .compute_capability = std::to_string(properties.major) + "." +
-                                                   std::to_string(properties.minor)});
+                                                   std::to_string(properties.minor),
+                             .uuid = uuid_text(properties.uuid)});
   }
   if (found.devices.empty()) found.reason = "no CUDA device answers";
   return found;

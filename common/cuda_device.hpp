@@ -12,6 +12,7 @@ struct cuda_device {
   std::string name;
   std::int64_t memory_bytes = 0;
   std::string compute_capability;  ///< "9.0"
+  std::string uuid;                ///< "GPU-01234567-89ab-...", as nvidia-smi prints it
 };
 
 /// What the CUDA runtime finds on this machine.

@@ -68,8 +68,9 @@ def named(sources):
 
 
 def machine(run):
-    """What must agree for two runs to be of one machine; a run may see some of its GPUs only."""
-    return run["host"], run["cpu"], frozenset(g["name"] for g in run["gpus"])
+    """What must agree for two runs to be of one machine; a run may see some of its GPUs only. Older records do not identify
+    it."""
+    return run.get("machine", {}).get("id", ""), run["host"], run["cpu"], frozenset(g["name"] for g in run["gpus"])
 
 
 def is_open(run):
@@ -106,6 +107,34 @@ def seconds(run):
 def bare_seconds(run):
     """The same without the phase compact: the digests of rows, which only verification needs."""
     return seconds(run) - run["phases_s"].get("compact", 0)
+
+
+def pooled(runs):
+    """Runs of one case as one: the samples of those at the commit and on the machine of the last, phases of the median."""
+    last = runs[-1]
+    alike = [r for r in runs if machine(r) == machine(last) and r["git"]["sha"] == last["git"]["sha"]]
+    if len(alike) == 1 or not last["samples_s"]:
+        return last
+    samples = [s for r in alike for s in r["samples_s"]]
+    median = next(r for r in alike if statistics.median_low(samples) in r["samples_s"])
+    return json_lines.Object({**last, "samples_s": samples, "phases_s": median["phases_s"]}, last.place)
+
+
+LIMIT = re.compile(r"limit of ([0-9.e+]+) s")
+
+
+def limit_of(run):
+    """Seconds after which a run was ended."""
+    trials = run.get("trials", {})
+    if "timeout_s" in trials:
+        return trials["timeout_s"]
+    stated = LIMIT.search(run["reason"])
+    return float(stated[1]) if stated else None
+
+
+def case_name(run):
+    """What is measured, as text: matrix, variant and settings."""
+    return f"{run['matrix']['name']} {run['variant']} {sorted((k, as_text(v)) for k, v in settings(run).items())}"
 
 
 def settings(run):
@@ -154,25 +183,37 @@ def family(spec):
 class Measured:
     """What was measured on the 13 matrices, by abbreviation. Runs that hand over the pattern are left out.
 
-    counting: True or False takes runs of that build only. unverified, mixed: as of accept().
+    counting: True or False takes runs of that build only. unverified, mixed: as of accept(). population: on all matrices
+    that are no stand-ins, by name.
     """
 
-    def __init__(self, sources, counting=None, unverified="leave out", mixed=False):
+    def __init__(self, sources, counting=None, unverified="leave out", mixed=False, population=False):
         self.sources = sources
+
+        def key(name):
+            return name if population else abbreviation(name)
         runs, profiles, self.simulated_lines = read(sources)
         # By abbreviation and variant; the first line counts.
         self.profiles = {}
         for p in profiles:
-            self.profiles.setdefault((abbreviation(p["matrix"]), p["variant"]), p)
-        taken = [r for r in runs if abbreviation(r["matrix"]["name"]) and "pattern" not in r["wants"] and
-                 (counting is None or r["counting"] == counting)]
-        self.runs = [(abbreviation(r["matrix"]["name"]), r) for r in accept(taken, unverified, mixed)]
+            self.profiles.setdefault((key(p["matrix"]), p["variant"]), p)
+        taken = [r for r in runs if key(r["matrix"]["name"]) and "pattern" not in r["wants"] and
+                 (counting is None or r["counting"] == counting) and not (population and r["matrix"]["stand_in"])]
+        self.runs = [(key(r["matrix"]["name"]), r) for r in accept(taken, unverified, mixed)]
+        self.late = [(key(r["matrix"]["name"]), r) for r in taken if r["status"] == "timeout"]
         self.selected = {}
+        self.unknown = set()
+
+    def matrices(self):
+        """All that runs are of, the smallest first."""
+        orders = {m: r["matrix"]["n"] for m, r in self.runs}
+        return sorted(orders, key=lambda m: (orders[m], m))
 
     def select(self, variant, counting=False, series=False, alike=True, **case):
-        """{matrix: last run} of a variant with the settings that `case` names, of the timed or the counting build,
-        with counters by source if `series`. Refused if the variant has no such setting, or if `alike` and the runs
-        differ in one that is not named; alike=False is for what no setting changes, the fill."""
+        """{matrix: its runs, pooled()} of a variant with the settings that `case` names, of the timed or the counting build,
+        with counters by source if `series`. Refused if `alike` and the runs differ in a setting that is not named;
+        alike=False is for what no setting changes, the fill. A setting that no run of the variant has selects nothing and
+        is noted in `unknown`."""
         key = (variant, counting, series, alike, tuple(sorted((k, as_text(v)) for k, v in case.items())))
         if key in self.selected:
             return self.selected[key]
@@ -181,23 +222,40 @@ class Measured:
                 ("series" in r or not series)]
         for name in case:
             if mine and not any(name in settings(r) for _, r in mine):
-                raise Refused(f"no run of {variant} has a setting '{name}'")
+                self.unknown.add(f"no run of {variant} has a setting '{name}'")
         found, values = {}, {}
         for m, r in mine:
             of_run = settings(r)
             if all(as_text(of_run.get(k)) == as_text(v) for k, v in case.items()):
-                found[m] = r
+                found.setdefault(m, []).append(r)
                 for name, value in of_run.items():
                     values.setdefault(name, {})[as_text(value)] = None
         differ = [f"{name} ({', '.join(several)})" for name, several in values.items() if len(several) > 1]
         if differ and alike:
             raise Refused(f"the selected runs of {variant} differ in {' and '.join(differ)}: name it")
-        self.selected[key] = found
-        return found
+        self.selected[key] = {m: pooled(runs) for m, runs in found.items()}
+        return self.selected[key]
 
     def find(self, matrix, variant, **how):
-        """The last run of a case, or None; arguments as of select()."""
+        """A case, or None; arguments as of select()."""
         return self.select(variant, **how).get(matrix)
+
+    def cases(self, matrix, variant, **case):
+        """All timed cases with these settings, whatever the others are."""
+        by_case = {}
+        for m, r in self.runs:
+            if m != matrix or r["variant"] != variant or r["counting"] or not r["samples_s"]:
+                continue
+            of_run = settings(r)
+            if all(as_text(of_run.get(k)) == as_text(v) for k, v in case.items()):
+                by_case.setdefault(case_name(r), []).append(r)
+        return [pooled(runs) for runs in by_case.values()]
+
+    def limit(self, matrix, variant, **case):
+        """Seconds after which the last run of a case was ended, or None."""
+        late = [r for m, r in self.late if m == matrix and r["variant"] == variant and not r["counting"] and
+                all(as_text(settings(r).get(k)) == as_text(v) for k, v in case.items())]
+        return limit_of(late[-1]) if late else None
 
     def has_variant(self, variant):
         """True if there is any run of it."""

@@ -94,10 +94,36 @@ class Accepting(RecordsTest):
         self.assertEqual([abbr for abbr, _ in m.runs], ["TT", "TT"])
 
 
+class Population(RecordsTest):
+    def test_real_matrices_by_name(self):
+        real = {"name": "epb3", "n": 7, "nnz": 30, "stand_in": False}
+        m = self.measured(example.run(), example.run(matrix=real), example.run(matrix="TT"), population=True)
+        self.assertEqual(m.matrices(), ["epb3", "bcsstk18"])
+        self.assertEqual(self.measured(example.run(matrix=real)).matrices(), [])
+
+
+class Limits(RecordsTest):
+    def test_a_run_that_passed_its_limit_gives_a_bound(self):
+        late = {"status": "timeout", "samples_s": [], "options": {"k": 1}}
+        m = self.measured(example.run(**late, trials={"timeout_s": 7}), example.run(**late | {"options": {"k": 2}},
+                          reason="passed its limit of 20 s"))
+        self.assertIsNone(m.find("BC", V))
+        self.assertEqual((m.limit("BC", V, k=1), m.limit("BC", V, k=2), m.limit("BC", V, k=3)), (7, 20, None))
+
+
 class Selecting(RecordsTest):
-    def test_the_last_run_counts(self):
-        m = self.measured(example.run(), example.run(samples_s=[9]))
-        self.assertEqual(m.find("BC", V)["samples_s"], [9])
+    def test_runs_at_one_commit_on_one_machine_are_one(self):
+        m = self.measured(example.run(), example.run(samples_s=[9, 1], phases_s={"traverse": 9}))
+        self.assertEqual(m.find("BC", V)["samples_s"], [3, 5, 4, 9, 1])
+        self.assertEqual(m.find("BC", V)["phases_s"]["traverse"], 1.5)
+        self.assertEqual(len(m.cases("BC", V)), 1)
+        self.assertEqual(records.seconds(m.find("BC", V)), 4)
+
+    def test_of_several_commits_or_machines_the_last_counts(self):
+        for changed in ({"git": {"sha": "1" * 40, "dirty": False}}, {"machine": {"id": "other"}}, {"host": "other"}):
+            m = self.measured(example.run(), example.run(samples_s=[9], **changed), mixed=True)
+            self.assertEqual(m.find("BC", V)["samples_s"], [9])
+        m = self.measured(example.run())
         self.assertIsNone(m.find("TT", V))
         self.assertIsNone(m.find("BC", "other"))
 
@@ -120,7 +146,8 @@ class Selecting(RecordsTest):
         m = self.measured(example.run(), example.run(options={"later": True}))
         self.assertIn("later", m.find("BC", V)["options"])
         self.assertIn("later", m.find("BC", V, later="true")["options"])
-        self.assert_refused("no run of cpu_fill2_parallel has a setting 'latter'", call=lambda: m.find("BC", V, latter=1))
+        self.assertIsNone(m.find("BC", V, latter=1))
+        self.assertEqual(m.unknown, {"no run of cpu_fill2_parallel has a setting 'latter'"})
 
     def test_builds_and_series_are_apart(self):
         counted = example.run(counting=True, samples_s=[], threads=2)

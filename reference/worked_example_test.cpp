@@ -3,6 +3,8 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
+#include <array>
 #include <functional>
 #include <set>
 #include <vector>
@@ -316,6 +318,40 @@ TEST_CASE("worked example: external frontier with a queue of three") {
   while (!t.frontier.empty()) t.iterate();
   CHECK(t.filled_row() == list(eliminate_boolean(a).row(8)));
   CHECK(t.max_id == list(worked::max_id[3]));
+}
+
+TEST_CASE("supplement: column 3 of the worked example by the left-looking block equations") {
+  constexpr index_t n = worked::order, k = 3;
+  const pattern example = worked_example();
+  using matrix = std::array<std::array<double, n>, n>;
+  // Values of the pattern; no pivot vanishes, since every diagonal entry outweighs its row.
+  matrix a{};
+  for (index_t i = 0; i < n; ++i) {
+    for (const index_t j : example.row(i)) a[i][j] = i == j ? 10 + i : 1.0 / (1 + i + j);
+  }
+  // Right-looking elimination without pivoting: L and U in one array.
+  matrix lu = a;
+  for (index_t p = 0; p < n; ++p) {
+    for (index_t i = p + 1; i < n; ++i) {
+      lu[i][p] /= lu[p][p];
+      for (index_t j = p + 1; j < n; ++j) lu[i][j] -= lu[i][p] * lu[p][j];
+    }
+  }
+  // L11 u12 = a12, then l21 u12 + u22 = a22, then L31 u12 + l32 u22 = a32.
+  std::array<double, n> column{};
+  for (index_t i = 0; i < n; ++i) {
+    double rest = a[i][k];
+    for (index_t p = 0; p < std::min(i, k); ++p) rest -= lu[i][p] * column[p];
+    column[i] = i <= k ? rest : rest / column[k];
+  }
+  const pattern truth = eliminate_boolean(example);
+  for (index_t i = 0; i < n; ++i) {
+    CAPTURE(i);
+    CHECK(column[i] == doctest::Approx(lu[i][k]).epsilon(1e-14));
+    // What the equations give lies where the symbolic factorization predicts it.
+    const auto row = truth.row(i);
+    CHECK((column[i] != 0) == (std::ranges::find(row, k) != row.end()));
+  }
 }
 
 }  // namespace gsofa::reference

@@ -90,32 +90,63 @@ bool case_session::already_recorded(const prepared_pattern& a, const case_reques
 
 void case_session::run(const prepared_pattern& a, const std::vector<planned_case>& cases,
                        verify_mode verify) {
+  mpi_context& j = mpi_context::world();
   std::map<index_t, std::unique_ptr<verifier>> verifiers;
-  for (const auto& c : cases) {
-    ++done_;
-    bool known = already_recorded(a, c.request);
-    mpi_context::world().broadcast(known);
-    if (known) {
-      ++resumed_;
-      continue;
-    }
-    const index_t chunk = c.request.settings.chunk_size;
+  auto run_one = [&](const planned_case& c, const case_request& request) {
+    if (!c.skip_reason.empty()) return skipped_case(c.skip_reason);
+    const index_t chunk = request.settings.chunk_size;
     auto& check = verifiers[chunk];
-    if (!check) check = std::make_unique<verifier>(a, verify, chunk, c.request.settings.threads);
+    if (!check) check = std::make_unique<verifier>(a, verify, chunk, request.settings.threads);
     auto on_hang = [&](const case_outcome& stuck) {
-      if (!mpi_context::world().root()) return;
+      if (!j.root()) return;
       report(a, c, stuck);
       print_table();
       std::cout.flush();
     };
-    case_outcome outcome = c.skip_reason.empty() ? run_case(a, c.request, *check, on_hang)
-                                                 : skipped_case(c.skip_reason);
-    const run_status status = outcome.judged.status;
-    if (!output_.pattern_out.empty() &&
-        (status == run_status::pass || status == run_status::unverified)) {
-      mpi_context::world().collective_try([&] { write_pattern(a, c.request, outcome); });
+    return run_case(a, request, *check, on_hang);
+  };
+  auto finish = [&](const planned_case& c, const case_outcome& outcome) {
+    ++done_;
+    if (!output_.pattern_out.empty() && is_well(outcome)) {
+      j.collective_try([&] { write_pattern(a, c.request, outcome); });
     }
     report(a, c, outcome);
+  };
+  std::vector<const planned_case*> turns;
+  for (const auto& c : cases) {
+    bool known = already_recorded(a, c.request);
+    j.broadcast(known);
+    if (known) {
+      ++done_;
+      ++resumed_;
+    } else if (c.request.trials.interleave) {
+      turns.push_back(&c);
+    } else {
+      finish(c, run_one(c, c.request));
+    }
+  }
+  std::map<const planned_case*, std::vector<case_outcome>> rounds;
+  std::set<const planned_case*> finished;
+  for (int round = 0; finished.size() < turns.size(); ++round) {
+    for (const planned_case* c : turns) {
+      if (finished.contains(c)) continue;
+      auto& mine = rounds[c];
+      case_request once = c->request;
+      once.trials.repeat = 1;
+      // What takes long was warm after its first run.
+      bool is_long = !mine.empty() && takes_long(mine.back());
+      j.broadcast(is_long);
+      if (is_long) once.trials.warmup = 0;
+      mine.push_back(run_one(*c, once));
+      bool is_last = is_last_round(c->request.trials, round + 1, mine.back());
+      j.broadcast(is_last);
+      if (!is_last) continue;
+      finished.insert(c);
+      finish(*c, merged(mine));
+      mine.clear();
+    }
+    // A drift of the machine does not favour those that stand first.
+    std::ranges::reverse(turns);
   }
 }
 

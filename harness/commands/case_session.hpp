@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <chrono>
 #include <filesystem>
 #include <map>
@@ -35,6 +36,8 @@ class case_session {
   void run(const prepared_pattern& a, const std::vector<planned_case>& cases, verify_mode verify);
   /// Counts cases that would all be skipped on a matrix, which then need not be prepared.
   void skip(const std::vector<planned_case>& cases);
+  /// Counts cases on a matrix that was left out: nothing is reported of them.
+  void leave_out(std::size_t cases) { expected_ -= std::min(cases, expected_); }
   /// Prints the table, unless records were asked for on stdout.
   void print_table() const;
   /// 1 after any fail, else 4 after any timeout, oom or error, else 0.

@@ -1,5 +1,9 @@
 #include "harness/commands/experiment.hpp"
 
+#include <algorithm>
+#include <system_error>
+#include <utility>
+
 #include "harness/matrices/datasets.hpp"
 #include "harness/matrices/toml_reader.hpp"
 #include "harness/run/build_info.hpp"
@@ -10,10 +14,29 @@ namespace gsofa {
 
 namespace {
 
-std::vector<std::string> expand(const std::vector<std::string>& matrices) {
+std::vector<std::string> files_of(const std::filesystem::path& folder) {
+  std::vector<std::pair<std::uintmax_t, std::string>> found;
+  std::error_code failure;
+  for (const auto& entry : std::filesystem::directory_iterator(folder, failure)) {
+    const std::string name = entry.path().filename().string();
+    if (entry.is_regular_file() &&
+        (name.ends_with(".mtx.gz") || name.ends_with(".mtx") || name.ends_with(".bin")))
+      found.emplace_back(entry.file_size(), entry.path().string());
+  }
+  if (failure) throw input_error(folder.string() + ": " + failure.message());
+  std::ranges::sort(found);
+  std::vector<std::string> files;
+  for (auto& [size, file] : found) files.push_back(std::move(file));
+  return files;
+}
+
+std::vector<std::string> expand(const std::vector<std::string>& matrices,
+                                const std::vector<std::string>& real) {
   std::vector<std::string> out;
   for (const auto& m : matrices) {
-    if (m == "@bundled") {
+    if (m == "@real") {
+      out.insert(out.end(), real.begin(), real.end());
+    } else if (m == "@bundled") {
       const auto names = dataset_catalog::repository().bundled();
       out.insert(out.end(), names.begin(), names.end());
     } else if (m.find('/') != std::string::npos && !m.starts_with("gen:")) {
@@ -25,7 +48,8 @@ std::vector<std::string> expand(const std::vector<std::string>& matrices) {
   return out;
 }
 
-experiment_case read_case(const toml::table& table, const std::string& file) {
+experiment_case read_case(const toml::table& table, const std::string& file,
+                          const std::filesystem::path& real) {
   toml_table_reader t(table, file);
   experiment_case c;
   c.where = t.where();
@@ -33,6 +57,7 @@ experiment_case read_case(const toml::table& table, const std::string& file) {
   std::string verify = "auto";
   t.get("groups", c.groups);
   t.get("matrices", c.matrices);
+  t.get("least_order", c.least_order);
   t.get("orders", c.orders);
   t.get("match", match);
   t.get("seed", c.seed);
@@ -42,8 +67,10 @@ experiment_case read_case(const toml::table& table, const std::string& file) {
   t.get("repeat", c.cases.trials.repeat);
   t.get("warmup", c.cases.trials.warmup);
   t.get("timeout", c.cases.trials.timeout);
+  t.get("interleave", c.cases.trials.interleave);
   t.get("threads", c.cases.threads);
   t.get("chunk_size", c.cases.chunk_size);
+  t.get("chunk_sizes", c.chunk_sizes);
   t.get("verify", verify);
   t.get("counting", c.counting);
   t.get("series", c.series);
@@ -56,9 +83,12 @@ experiment_case read_case(const toml::table& table, const std::string& file) {
   if (c.orders.empty()) t.fail("[[case]] with an empty list of orders");
   if (c.cases.trials.repeat < 1 || c.cases.trials.warmup < 0 ||
       !(c.cases.trials.timeout >= 0 && c.cases.trials.timeout <= 1e9) || c.cases.threads < 0 ||
-      c.cases.chunk_size < 0 || c.ranks < 1 || c.gpus < 0) {
+      c.cases.chunk_size < 0 || c.least_order < 0 || c.ranks < 1 || c.gpus < 0) {
     t.fail("[[case]] with repeat or ranks < 1, a negative number or a timeout above 1e9 s");
   }
+  if (c.chunk_sizes.empty()) c.chunk_sizes = {c.cases.chunk_size};
+  if (std::ranges::any_of(c.chunk_sizes, [](index_t size) { return size < 0; }))
+    t.fail("[[case]] with a negative chunk size");
   if (c.series && !c.counting) t.fail("[[case]] with series, which needs counting = true");
   try {
     if (match != "auto" && match != "none") throw input_error("match is neither auto nor none");
@@ -67,13 +97,16 @@ experiment_case read_case(const toml::table& table, const std::string& file) {
   } catch (const input_error& e) {
     t.fail(e.what());
   }
-  c.matrices = expand(c.matrices);
+  if (std::ranges::find(c.matrices, "@real") != c.matrices.end())
+    c.real = real.empty() ? dataset_catalog::repository().bundled() : files_of(real);
+  c.matrices = expand(c.matrices, c.real);
   return c;
 }
 
 }  // namespace
 
-experiment_spec read_experiment(const std::filesystem::path& file) {
+experiment_spec read_experiment(const std::filesystem::path& file,
+                                const std::filesystem::path& real) {
   const toml::table root = read_toml(file);
   toml_table_reader t(root, file.string());
   experiment_spec spec;
@@ -85,13 +118,15 @@ experiment_spec read_experiment(const std::filesystem::path& file) {
   t.finish();
   if (spec.name.empty()) spec.name = file.parent_path().filename().string();
   if (cases.empty()) t.fail("no [[case]]");
-  for (const toml::table* table : cases) spec.cases.push_back(read_case(*table, file.string()));
+  for (const toml::table* table : cases)
+    spec.cases.push_back(read_case(*table, file.string(), real));
   return spec;
 }
 
 #else
 
-experiment_spec read_experiment(const std::filesystem::path& file) {
+experiment_spec read_experiment(const std::filesystem::path& file,
+                                const std::filesystem::path& /*real*/) {
   throw unavailable_error(file.string() +
                           ": this build cannot read TOML: apt-get install libtomlplusplus-dev");
 }

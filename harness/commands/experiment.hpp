@@ -13,12 +13,16 @@ namespace gsofa {
 struct experiment_case {
   std::string where;                ///< "file:line" of the [[case]]
   std::vector<std::string> groups;  ///< "paper", "smoke"
-  /// As --matrix; paths are relative to the repository; "@bundled" stands for all bundled ones.
+  /// As --matrix; paths are relative to the repository; "@bundled" stands for all bundled ones,
+  /// "@real" for the files of a folder that the caller names, or for them too.
   std::vector<std::string> matrices;
+  std::vector<std::string> real;  ///< those of `matrices` that "@real" stands for
+  index_t least_order = 0;        ///< of `real`; smaller ones are left out
   std::vector<std::string> orders{"metis"};
   match_mode match = match_mode::automatic;
   std::int64_t seed = -1;
   case_options cases;
+  std::vector<index_t> chunk_sizes;  ///< each in turn
   verify_mode verify = verify_mode::automatic;
   bool counting = false;  ///< for the counting build only; other cases for the timed build only
   int ranks = 1;          ///< for jobs of exactly this number of MPI ranks
@@ -27,15 +31,19 @@ struct experiment_case {
 };
 
 /// A spec.toml: `name`, `title`, `claim`, and [[case]] tables with the keys groups, matrices,
-/// orders, match, seed, variants, options (["key=value"]), want, repeat, warmup, timeout, threads,
-/// chunk_size, verify, counting, series, ranks and gpus. Variants that the machine lacks are
-/// skipped.
+/// least_order, orders, match, seed, variants, options (["key=value"]), want, repeat, warmup,
+/// timeout, interleave, threads, chunk_size, chunk_sizes, verify, counting, series, ranks and gpus.
+/// Variants that the machine lacks are skipped.
 struct experiment_spec {
   std::string name;
   std::vector<experiment_case> cases;
 };
 
 /// Throws input_error naming file and line for an unknown key, a wrong type or a missing key.
-experiment_spec read_experiment(const std::filesystem::path& file);
+/// real: the folder of "@real", which stands for its Matrix Market files NAME.mtx and NAME.mtx.gz
+/// and its prepared matrices NAME.bin, the smallest file first; if it is empty, for the bundled
+/// matrices. Throws input_error if it cannot be read.
+experiment_spec read_experiment(const std::filesystem::path& file,
+                                const std::filesystem::path& real = {});
 
 }  // namespace gsofa

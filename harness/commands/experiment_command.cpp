@@ -24,13 +24,14 @@ struct experiment_options {
   std::vector<std::string> matrices;  // empty: all
   std::vector<std::string> devices;   // empty: all
   std::filesystem::path prepared;     // empty: every matrix is prepared anew
+  std::filesystem::path real;         // empty: "@real" stands for nothing
   output_options output;
 };
 
 exit_code run(const experiment_options& o, session_info session) {
   mpi_context& j = mpi_context::world();
   experiment_spec spec;
-  j.collective_try([&] { spec = read_experiment(o.spec); });
+  j.collective_try([&] { spec = read_experiment(o.spec, o.real); });
   session.experiment = spec.name;
   // Every name and option is resolved before the first case runs.
   struct planned {
@@ -51,7 +52,11 @@ exit_code run(const experiment_options& o, session_info session) {
     plan.push_back({&c, {}});
     j.collective_try([&] {
       try {
-        plan.back().cases = plan_cases(c.cases);
+        for (const index_t size : c.chunk_sizes) {
+          case_options options = c.cases;
+          options.chunk_size = size;
+          for (auto& planned : plan_cases(options)) plan.back().cases.push_back(std::move(planned));
+        }
       } catch (const input_error& e) {
         throw input_error(c.where + ": " + e.what());
       }
@@ -94,8 +99,29 @@ exit_code run(const experiment_options& o, session_info session) {
           continue;
         }
         const prepare_options how{.match = p.source->match, .order = order, .seed = p.source->seed};
-        const auto a = load_on_root(j, [&] { return load_kept_matrix(o.prepared, name, how); });
-        out.run(a, p.cases, p.source->verify);
+        const bool real = std::ranges::find(p.source->real, name) != p.source->real.end();
+        std::string refused;
+        const auto a = load_on_root(j, [&]() -> prepared_pattern {
+          try {
+            auto loaded = load_kept_matrix(o.prepared, name, how);
+            if (!real || loaded.view().n_rows >= p.source->least_order) return loaded;
+            refused = fmt::format("has {} rows, fewer than {}", loaded.view().n_rows,
+                                  p.source->least_order);
+          } catch (const input_error& e) {
+            // A folder of many matrices may hold some that no one can factor.
+            if (!real) throw;
+            refused = e.what();
+          }
+          return {};
+        });
+        bool leave_out = !refused.empty();
+        j.broadcast(leave_out);
+        if (!leave_out) {
+          out.run(a, p.cases, p.source->verify);
+          continue;
+        }
+        out.leave_out(p.cases.size());
+        if (j.root()) std::fprintf(stderr, "%s: left out: %s\n", name.c_str(), refused.c_str());
       }
     }
   }
@@ -127,6 +153,12 @@ void add_experiment_command(CLI::App& app, command_action& action) {
        "--prepared", o->prepared,
        "Folder that keeps prepared matrices: read if they are of the same source, generator, "
        "matching, order, seed and code, else written")
+      ->type_name("FOLDER");
+  c->add_option(
+       "--real", o->real,
+       "Folder of Matrix Market files and prepared matrices, which @real in a spec stands for; "
+       "those that are structurally singular or too small for the case are left out; "
+       "default: the bundled matrices")
       ->type_name("FOLDER");
   c->add_option("--out", o->output.out, "Append the records to this file")->type_name("FILE.jsonl");
   c->add_flag("--json", o->output.json, "Records on stdout, one line each and nothing else");

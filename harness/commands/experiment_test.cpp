@@ -24,7 +24,9 @@ class spec_file {
     std::ofstream(path_) << text;
   }
   ~spec_file() { std::filesystem::remove(path_); }
-  [[nodiscard]] experiment_spec read() const { return read_experiment(path_); }
+  [[nodiscard]] experiment_spec read(const std::filesystem::path& real = {}) const {
+    return read_experiment(path_, real);
+  }
   [[nodiscard]] std::string error() const {
     try {
       read_experiment(path_);
@@ -43,6 +45,35 @@ bool contains(const std::string& text, const std::string& part) {
 }
 
 }  // namespace
+
+TEST_CASE("@real stands for the Matrix Market files of a folder, the smallest first") {
+  const auto folder =
+      std::filesystem::temp_directory_path() / ("gsofa_real_" + std::to_string(getpid()));
+  std::filesystem::create_directories(folder);
+  std::ofstream(folder / "large.mtx") << std::string(100, ' ');
+  std::ofstream(folder / "small.mtx.gz") << ' ';
+  std::ofstream(folder / "middle.bin") << std::string(50, ' ');
+  std::ofstream(folder / "README.md") << ' ';
+  const spec_file spec(R"(
+[[case]]
+groups = ["paper"]
+matrices = ["b", "@real"]
+least_order = 1000
+chunk_sizes = [64, 256]
+)");
+  const auto with = spec.read(folder).cases.at(0);
+  CHECK(with.matrices == std::vector<std::string>{"b", (folder / "small.mtx.gz").string(),
+                                                  (folder / "middle.bin").string(),
+                                                  (folder / "large.mtx").string()});
+  CHECK(with.real.size() == 3);
+  CHECK(with.chunk_sizes == std::vector<index_t>{64, 256});
+  CHECK(with.least_order == 1000);
+  const auto without = spec.read().cases.at(0);
+  CHECK(without.matrices.size() == without.real.size() + 1);
+  CHECK(without.real.size() >= 10);
+  CHECK_THROWS_AS(static_cast<void>(spec.read(folder / "absent")), input_error);
+  std::filesystem::remove_all(folder);
+}
 
 TEST_CASE("a spec is read with defaults") {
   const auto spec = spec_file(R"(

@@ -78,6 +78,8 @@ void add_run_command(CLI::App& app, command_action& action) {
       ->check(CLI::Range(0, 1000000))
       ->type_name("W")
       ->capture_default_str();
+  c->add_flag("--interleave", o->cases.trials.interleave,
+              "The runs of all cases take turns; cases of a second or more run 3 times at most");
   c->add_option("--want", o->cases.wants,
                 "What to ask for, repeatable: counts, digest, pattern, supernodes; default: all "
                 "that the variant gives but pattern")

@@ -39,6 +39,18 @@ class toml_table_reader {
     if (!value || !std::in_range<T>(*value)) wrong(*node, key, "an integer that fits");
     into = static_cast<T>(*value);
   }
+  template <std::integral T>
+  void get(const char* key, std::vector<T>& into) {
+    const toml::node* node = find(key);
+    if (node == nullptr) return;
+    if (!node->is_array()) wrong(*node, key, "an array of integers");
+    into.clear();
+    for (const toml::node& item : *node->as_array()) {
+      const auto value = item.value_exact<std::int64_t>();
+      if (!value || !std::in_range<T>(*value)) wrong(item, key, "an array of integers that fit");
+      into.push_back(static_cast<T>(*value));
+    }
+  }
   /// Nothing if the table lacks the key.
   std::optional<double> number(const char* key);
   /// The tables of [[key]]; none if the table lacks the key.

@@ -3,10 +3,14 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <chrono>
+#include <cmath>
 #include <ctime>
+#include <numeric>
 #include <random>
+#include <utility>
 
 #include "common/cuda_device.hpp"
 #include "common/mpi_context.hpp"
@@ -28,9 +32,28 @@ json gpus_json() {
                     {"memory_bytes", d.memory_bytes},
                     {"compute_capability", d.compute_capability},
                     {"driver", found.driver},
-                    {"runtime", found.runtime}});
+                    {"driver_version", nvml::driver_version()},
+                    {"runtime", found.runtime},
+                    {"id", d.uuid.empty() ? "" : hashed(d.uuid)}});
   }
   return list;
+}
+
+json machine_json(const case_outcome& outcome) {
+  const machine_info& m = this_machine();
+  auto state = [](const machine_state& s) {
+    json gpus = json::array();
+    for (const gpu_state& g : s.gpus) {
+      gpus.push_back({{"sm_mhz", g.sm_mhz}, {"memory_mhz", g.memory_mhz}, {"celsius", g.celsius}});
+    }
+    return json{{"load", s.load}, {"cpu_mhz", s.cpu_mhz}, {"gpus", gpus}};
+  };
+  return {{"id", m.id},
+          {"microcode", m.microcode},
+          {"threads_usable", m.hardware_threads},
+          {"threads_online", m.online_threads},
+          {"before", state(outcome.before)},
+          {"after", state(outcome.after)}};
 }
 
 json build_json() {
@@ -86,6 +109,39 @@ json result_json(const prepared_pattern& a, const case_outcome& outcome) {
   return r;
 }
 
+// Least positive and largest value of a series by source, and Spearman's correlation of the values
+// with the source; equal values share the mean of their ranks.
+json statistics_of(const std::vector<double>& values) {
+  json out = json::object();
+  if (values.empty()) return out;
+  double least = 0;
+  for (const double v : values) {
+    if (v > 0 && (least == 0 || v < least)) least = v;
+  }
+  if (least > 0) out["least_positive"] = least;
+  out["most"] = *std::ranges::max_element(values);
+  std::vector<std::size_t> order(values.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::ranges::sort(order, {}, [&](std::size_t k) { return std::pair(values[k], k); });
+  const double mean = (static_cast<double>(values.size()) - 1) / 2;
+  double products = 0;
+  double squares_of_ranks = 0;
+  double squares_of_sources = 0;
+  for (std::size_t begin = 0, end = 0; begin < order.size(); begin = end) {
+    while (end < order.size() && values[order[end]] == values[order[begin]]) ++end;
+    const double rank = (static_cast<double>(begin + end) - 1) / 2 - mean;
+    for (std::size_t k = begin; k < end; ++k) {
+      const double source = static_cast<double>(order[k]) - mean;
+      products += rank * source;
+      squares_of_ranks += rank * rank;
+      squares_of_sources += source * source;
+    }
+  }
+  if (squares_of_ranks > 0)
+    out["rank_correlation"] = products / std::sqrt(squares_of_ranks * squares_of_sources);
+  return out;
+}
+
 }  // namespace
 
 session_info make_session(int argc, const char* const* argv) {
@@ -135,6 +191,7 @@ json make_record(const session_info& session, const prepared_pattern& a,
   r["host"] = host.host;
   r["cpu"] = host.cpu;
   r["gpus"] = gpus_json();
+  r["machine"] = machine_json(outcome);
   r["mpi"] = mpi_json(outcome);
   r["matrix"] = matrix_json(a);
   r["ordering"] = ordering_json(a);
@@ -147,6 +204,11 @@ json make_record(const session_info& session, const prepared_pattern& a,
   r["wants"] = outcome.wants.names();
   r["counting"] = is_counting_build();
   r["verify"] = {{"mode", outcome.verify_mode}, {"seconds", outcome.verify_seconds}};
+  const trial_plan& trials = request.trials;
+  r["trials"] = {{"repeat", trials.repeat},
+                 {"warmup", trials.warmup},
+                 {"timeout_s", trials.timeout},
+                 {"interleaved", trials.interleave}};
   r["status"] = to_string(outcome.judged.status);
   r["reason"] = outcome.judged.reason;
   r["samples_s"] = outcome.samples_s;
@@ -165,6 +227,12 @@ json make_record(const session_info& session, const prepared_pattern& a,
   json counters = json::object();
   for (const auto& [name, total] : outcome.counters.totals) counters[name] = total;
   r["counters"] = counters;
+  if (!outcome.counters.series.empty()) {
+    json statistics = json::object();
+    for (const auto& [name, values] : outcome.counters.series)
+      statistics[name] = statistics_of(values);
+    r["series_stats"] = statistics;
+  }
   if (series) {
     json lists = json::object();
     for (const auto& [name, values] : outcome.counters.series) lists[name] = values;

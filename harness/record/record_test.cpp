@@ -5,6 +5,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include <cmath>
 #include <csignal>
 #include <filesystem>
 #include <fstream>
@@ -80,16 +81,30 @@ TEST_CASE("a record has every field of the schema") {
        {"schema",    "run_id",     "time_utc", "argv",   "git",      "build",   "host",
         "cpu",       "gpus",       "mpi",      "matrix", "ordering", "variant", "options",
         "threads",   "chunk_size", "asked",    "wants",  "verify",   "status",  "reason",
-        "samples_s", "phases_s",   "result",   "mem",    "counters"}) {
+        "samples_s", "phases_s",   "result",   "mem",    "counters", "machine", "trials"}) {
     CAPTURE(key);
     CHECK(r.contains(key));
   }
   CHECK(r.at("schema") == record_schema);
+  const auto& sizes = r.at("series_stats").at("frontier_size");
+  CHECK(sizes.at("least_positive") == 1);
+  CHECK(sizes.at("most") == 2.5);
+  CHECK(sizes.at("rank_correlation") == doctest::Approx(1));
   for (const char* key : {"name", "n", "nnz", "sha256", "source", "stand_in"}) {
     CHECK(r.at("matrix").contains(key));
   }
   for (const char* key : {"row", "col", "library", "seed", "digest"}) {
     CHECK(r.at("ordering").contains(key));
+  }
+  for (const char* key :
+       {"id", "microcode", "threads_usable", "threads_online", "before", "after"}) {
+    CHECK(r.at("machine").contains(key));
+  }
+  for (const char* key : {"load", "cpu_mhz", "gpus"}) {
+    CHECK(r.at("machine").at("after").contains(key));
+  }
+  for (const char* key : {"repeat", "warmup", "timeout_s", "interleaved"}) {
+    CHECK(r.at("trials").contains(key));
   }
   for (const char* key : {"compiler", "nvcc", "flags", "arch", "type"}) {
     CHECK(r.at("build").contains(key));
@@ -293,4 +308,21 @@ TEST_CASE("a skipped record has no result but its reason") {
   CHECK(r.at("reason") == "no device");
   CHECK(r.at("result").empty());
   CHECK(r.at("samples_s").empty());
+}
+
+TEST_CASE("statistics of a series: ties share their rank, zeros are no least positive value") {
+  static const auto info = testing::fake_info();
+  const auto a = testing::as_it_is(reference::worked_example());
+  const char* argv[] = {"gsofa"};
+  const case_request request{.info = &info, .settings = run_settings(), .trials = {}};
+  case_outcome out;
+  out.counters.series = {{"ties", {0, 3, 3, 1}}, {"equal", {2, 2}}, {"none", {}}, {"zero", {0}}};
+  const json stats = make_record(make_session(1, argv), a, request, out, false).at("series_stats");
+  CHECK(stats.at("ties").at("least_positive") == 1);
+  CHECK(stats.at("ties").at("most") == 3);
+  // Ranks 0, 2.5, 2.5, 1 of the sources 0, 1, 2, 3, less 1.5 each.
+  CHECK(stats.at("ties").at("rank_correlation") == doctest::Approx(1.5 / std::sqrt(4.5 * 5)));
+  CHECK_FALSE(stats.at("equal").contains("rank_correlation"));
+  CHECK(stats.at("none").empty());
+  CHECK_FALSE(stats.at("zero").contains("least_positive"));
 }

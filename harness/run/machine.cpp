@@ -10,6 +10,10 @@
 #include <fstream>
 #include <thread>
 
+#include "common/cuda_device.hpp"
+#include "common/error.hpp"
+#include "common/sha256.hpp"
+
 namespace gsofa {
 
 namespace {
@@ -41,7 +45,29 @@ std::optional<std::int64_t> status_bytes(const std::string& key) {
   return std::int64_t{1024} * std::strtoll(text.c_str(), nullptr, 10);
 }
 
+std::string first_line(const char* file) {
+  std::ifstream in(file);
+  std::string line;
+  std::getline(in, line);
+  return line;
+}
+
+std::string identity() {
+  std::string known =
+      first_line("/etc/machine-id") + "\n" + first_line("/sys/class/dmi/id/product_uuid");
+  for (const std::string& uuid : nvml::all_uuids()) known += "\n" + uuid;
+  return known == "\n" ? "" : hashed(known);
+}
+
 }  // namespace
+
+std::string hashed(const std::string& text) {
+  try {
+    return sha256_hex(text).substr(0, 16);
+  } catch (const error&) {
+    return "";
+  }
+}
 
 const machine_info& this_machine() {
   static const machine_info info = [] {
@@ -50,9 +76,22 @@ const machine_info& this_machine() {
     if (gethostname(name.data(), name.size() - 1) == 0) m.host = name.data();
     m.cpu = first_value("/proc/cpuinfo", "model name");
     m.hardware_threads = usable_threads();
+    m.online_threads = static_cast<int>(std::max(1L, sysconf(_SC_NPROCESSORS_ONLN)));
+    m.microcode = first_value("/proc/cpuinfo", "microcode");
+    m.id = identity();
     return m;
   }();
   return info;
+}
+
+machine_state current_state() {
+  machine_state s;
+  s.load = std::strtod(first_line("/proc/loadavg").c_str(), nullptr);
+  s.cpu_mhz = std::strtod(first_value("/proc/cpuinfo", "cpu MHz").c_str(), nullptr);
+  std::vector<std::string> uuids;
+  for (const cuda_device& d : find_cuda_devices().devices) uuids.push_back(d.uuid);
+  s.gpus = nvml::states_of(uuids);
+  return s;
 }
 
 void memory_meter::start() {

@@ -11,7 +11,6 @@
 
 #include "common/mpi_context.hpp"
 #include "harness/run/distribute.hpp"
-#include "harness/run/machine.hpp"
 #include "harness/run/watchdog.hpp"
 #include "variants/support/build_kind.hpp"
 
@@ -82,6 +81,48 @@ std::size_t median_index(const std::vector<double>& samples) {
   return *middle;
 }
 
+bool is_well(const case_outcome& outcome) {
+  return outcome.judged.status == run_status::pass ||
+         outcome.judged.status == run_status::unverified;
+}
+
+bool takes_long(const case_outcome& outcome) {
+  return !outcome.samples_s.empty() && outcome.samples_s.back() >= trial_plan::long_run;
+}
+
+bool is_last_round(const trial_plan& trials, int round, const case_outcome& outcome) {
+  // The counting build and skipped cases have no samples, and nothing to take again.
+  return !is_well(outcome) || outcome.samples_s.empty() || round >= trials.repeat ||
+         (round >= trial_plan::fewest_repeats && takes_long(outcome));
+}
+
+case_outcome merged(const std::vector<case_outcome>& rounds) {
+  case_outcome out = rounds.back();
+  out.before = rounds.front().before;
+  if (rounds.size() > 1 && !is_well(out))
+    out.judged.reason += fmt::format(" (round {})", rounds.size());
+  out.samples_s.clear();
+  out.verify_seconds = 0;
+  std::vector<const case_outcome*> of_sample;
+  for (const case_outcome& r : rounds) {
+    out.verify_seconds += r.verify_seconds;
+    out.device_peak_bytes = std::max(out.device_peak_bytes, r.device_peak_bytes);
+    if (r.host_peak_bytes)
+      out.host_peak_bytes = std::max(out.host_peak_bytes.value_or(0), *r.host_peak_bytes);
+    for (const double s : r.samples_s) {
+      out.samples_s.push_back(s);
+      of_sample.push_back(&r);
+    }
+    if (r.last) out.last = r.last;
+  }
+  if (!out.samples_s.empty()) {
+    const case_outcome& median = *of_sample[median_index(out.samples_s)];
+    out.phases_s = median.phases_s;
+    out.rank_phases_s = median.rank_phases_s;
+  }
+  return out;
+}
+
 case_outcome skipped_case(const std::string& reason) {
   case_outcome out;
   out.judged = {.status = run_status::skipped, .reason = one_line(reason)};
@@ -149,6 +190,7 @@ case_outcome run_case(const prepared_pattern& a, const case_request& request, ve
         out.host_peak_bytes = std::max(out.host_peak_bytes.value_or(0), most);
       }
     };
+    out.before = current_state();
     v = request.info->create();
     v->prepare(a.view(), settings, context);
     out.predicted_bytes = context.predicted_bytes;
@@ -199,6 +241,7 @@ case_outcome run_case(const prepared_pattern& a, const case_request& request, ve
       } else {
         judge();
       }
+      out.after = current_state();
       out.verify_seconds +=
           std::chrono::duration<double>(phase_clock::clock::now() - begin).count();
       meter.rearm();

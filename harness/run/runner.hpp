@@ -9,6 +9,7 @@
 
 #include "common/prepared.hpp"
 #include "common/variant.hpp"
+#include "harness/run/machine.hpp"
 #include "harness/run/status.hpp"
 #include "harness/run/verifier.hpp"
 
@@ -19,6 +20,12 @@ struct trial_plan {
   int repeat = 3;      ///< timed runs, each verified
   int warmup = 1;      ///< runs before them that are neither timed nor verified
   double timeout = 0;  ///< seconds for each run; 0: none
+  /// The runs of a case take turns with those of the other cases of its matrix, in both directions
+  /// alternately; a case whose runs take long_run or more has fewest_repeats of them at most.
+  bool interleave = false;
+
+  static constexpr double long_run = 1;  ///< seconds
+  static constexpr int fewest_repeats = 3;
 };
 
 /// One variant with all its settings, ready to run on one matrix.
@@ -46,7 +53,20 @@ struct case_outcome {
   /// Several ranks: phases of the median sample by rank, on rank 0.
   std::vector<std::map<std::string, double>> rank_phases_s;
   std::optional<result> last;  ///< of the last run that returned
+  machine_state before;        ///< when the first run began, warm-ups included
+  machine_state after;         ///< when the last one had been verified
 };
+
+/// True of a case that ran and was not refuted.
+bool is_well(const case_outcome& outcome);
+/// True if the last run took trial_plan::long_run or more.
+bool takes_long(const case_outcome& outcome);
+/// True if an interleaved case ends with this outcome of its round-th run, counted from 1.
+bool is_last_round(const trial_plan& trials, int round, const case_outcome& outcome);
+
+/// One outcome of a case whose runs were judged one by one, in their order; `rounds` must not be
+/// empty. Peaks are the largest, phases those of the median sample; the last round has the status.
+case_outcome merged(const std::vector<case_outcome>& rounds);
 
 /// Number of the (lower) median sample; samples must not be empty.
 std::size_t median_index(const std::vector<double>& samples);

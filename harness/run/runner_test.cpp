@@ -6,6 +6,7 @@
 #include <stdexcept>
 #include <thread>
 
+#include "common/cuda_device.hpp"
 #include "harness/testing/fake_variant.hpp"
 #include "reference/worked_example.hpp"
 
@@ -82,4 +83,63 @@ TEST_CASE("the median of an even number of samples is the lower one") {
   CHECK(median_index({3, 1, 2}) == 2);
   CHECK(median_index({4, 1, 3, 2}) == 3);
   CHECK(median_index({7}) == 0);
+}
+
+TEST_CASE("interleaved runs become one outcome: samples in their order, the median's phases") {
+  auto round = [](double seconds, std::int64_t peak) {
+    case_outcome o;
+    o.judged.status = run_status::pass;
+    o.samples_s = {seconds};
+    o.phases_s = {{"traverse", seconds}};
+    o.device_peak_bytes = peak;
+    o.verify_seconds = 1;
+    o.before.load = seconds;
+    o.after.load = 10 * seconds;
+    return o;
+  };
+  const auto out = merged({round(0.3, 5), round(0.1, 9), round(0.2, 7)});
+  CHECK(out.samples_s == std::vector<double>{0.3, 0.1, 0.2});
+  CHECK(out.phases_s.at("traverse") == 0.2);
+  CHECK(out.device_peak_bytes == 9);
+  CHECK(out.verify_seconds == 3);
+  CHECK(out.before.load == 0.3);
+  CHECK(out.after.load == 2.0);
+  CHECK(out.judged.status == run_status::pass);
+
+  case_outcome late;
+  late.judged = {.status = run_status::timeout, .reason = "late"};
+  const auto stopped = merged({round(0.3, 5), late});
+  CHECK(stopped.judged.status == run_status::timeout);
+  CHECK(stopped.judged.reason == "late (round 2)");
+  CHECK(stopped.samples_s == std::vector<double>{0.3});
+}
+
+TEST_CASE(
+    "interleaved runs: seven of a short case, three of one of a second, one of a failed one") {
+  const trial_plan trials{.repeat = 7, .interleave = true};
+  case_outcome o;
+  o.judged.status = run_status::pass;
+  auto rounds = [&] {
+    int k = 1;
+    while (!is_last_round(trials, k, o)) ++k;
+    return k;
+  };
+  o.samples_s = {0.999};
+  CHECK(rounds() == 7);
+  o.samples_s = {1};
+  CHECK(rounds() == 3);
+  o.judged.status = run_status::fail;
+  CHECK(rounds() == 1);
+  o.judged.status = run_status::skipped;
+  o.samples_s.clear();
+  CHECK(rounds() == 1);
+}
+
+TEST_CASE("what is recorded of the machine tells it apart and does not change") {
+  const machine_info& m = this_machine();
+  CHECK(&m == &this_machine());
+  CHECK((m.id.empty() || m.id.size() == 16));
+  CHECK(m.online_threads >= m.hardware_threads);
+  CHECK(current_state().load >= 0);
+  CHECK(current_state().gpus.size() == find_cuda_devices().devices.size());
 }

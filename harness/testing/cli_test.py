@@ -11,6 +11,7 @@ import unittest
 from pathlib import Path
 
 GSOFA = os.environ.get("GSOFA", "gsofa")
+ROOT = Path(__file__).resolve().parents[2]
 GSOFA_COUNTING = os.environ.get("GSOFA_COUNTING", "gsofa_counting")
 
 OK, FAILED, BAD_INPUT, UNAVAILABLE, RUN_FAILED = 0, 1, 2, 3, 4
@@ -158,6 +159,19 @@ class RunTest(CliTest):
             self.assertEqual(r["matrix"]["nnz"], 6)
             self.assertEqual(len(r["samples_s"]), 3)
             self.assertAlmostEqual(sum(r["phases_s"].values()), sorted(r["samples_s"])[1], delta=1e-6)
+
+    def test_interleaved_cases_take_turns_and_have_one_record_each(self):
+        arguments = ("--matrix", self.small, "--variant", "cpu_fill2", "--variant", "cpu_maxid", "--repeat", "4")
+        plain, turns = self.records(*arguments), self.records(*arguments, "--interleave")
+        self.assertEqual(sorted(r["variant"] for r in turns), ["cpu_fill2", "cpu_maxid"])
+        for r in turns:
+            self.assertEqual(r["status"], "pass")
+            self.assertEqual(len(r["samples_s"]), 4)
+            self.assertTrue(r["trials"]["interleaved"])
+            self.assertEqual(r["trials"]["repeat"], 4)
+            self.assertAlmostEqual(sum(r["phases_s"].values()), sorted(r["samples_s"])[1], delta=1e-6)
+        self.assertFalse(plain[0]["trials"]["interleaved"])
+        self.assertEqual(plain[0]["result"], turns[0]["result"])
 
     def test_no_matching_adds_the_diagonal_and_says_so(self):
         path = self.write("open.mtx", NO_DIAGONAL)
@@ -670,6 +684,25 @@ class CheckTest(CliTest):
         self.assertIn("cpu_fill2", done.stdout)
         self.assertIn("planted_over_fill: rejected", done.stdout)
         self.assertFalse((self.folder / "save").exists())
+
+
+class ClaimsTest(CliTest):
+    def test_claims_name_variants_and_options_of_the_program(self):
+        sys.path[:0] = [str(ROOT / "paper"), str(ROOT / "plots")]
+        try:
+            import claims
+        except ModuleNotFoundError as e:
+            self.skipTest(str(e))
+        options = {v["name"]: {o["name"] for o in v["options"]} | {"threads", "chunk_size", "ranks"}
+                   for v in json.loads(call("list", "--json").stdout)}
+        named = set()
+        for c in claims.ClaimFile().claims:
+            for e in filter(None, (c.expression, c.expression_there)):
+                named |= e.named_settings
+                self.assertLessEqual(e.variants, set(options), c.id)
+                for variant, setting in e.named_settings:
+                    self.assertIn(setting, options[variant], c.id)
+        self.assertGreater(len(named), 10)
 
 
 if __name__ == "__main__":

@@ -55,7 +55,7 @@ class OutOfMemoryTest(unittest.TestCase):
                     self.assertIn(done.returncode, ended)
                     lines = done.stderr.splitlines()
                     if done.returncode == RUN_FAILED:
-                        told = lines.count(NO_MEMORY) + sum(": oom" in line for line in lines)
+                        told = lines.count(NO_MEMORY) + sum(": oom" in line or "lacks memory" in line for line in lines)
                         self.assertGreaterEqual(told, 1)
                         self.assertLessEqual(lines.count(NO_MEMORY), 1)
                     after(done)
