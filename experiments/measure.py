@@ -71,11 +71,15 @@ def is_path(matrix):
     return "/" in matrix and not matrix.startswith("gen:")
 
 
-def expand(matrices):
-    """The matrices of a case as the program names them."""
+def expand(matrices, real=None):
+    """The matrices of a case as the program names them; real: the folder of @real, without which it is @bundled."""
     bundled = [b["name"] for b in tomllib.loads((HERE / "datasets.toml").read_text())["bundled"]]
     for m in matrices:
-        yield from bundled if m == "@bundled" else [str(ROOT / m) if is_path(m) else m]
+        if m == "@real" and real:
+            found = [f for f in real.iterdir() if f.name.endswith((".mtx", ".mtx.gz", ".bin"))]
+            yield from map(str, sorted(found, key=lambda f: (f.stat().st_size, f)))
+        else:
+            yield from bundled if m in ("@bundled", "@real") else [str(ROOT / m) if is_path(m) else m]
 
 
 class Plan:
@@ -187,7 +191,7 @@ class Plan:
             most = len(self.machine.cores)
             threads = case.get("threads", 0) or (most if any(v["multithreaded"] for v in here) else 1)
             cores = min(most, max(ranks, self.machine.share(gpus) if gpus else ranks * threads))
-            for m in expand(case["matrices"]):
+            for m in expand(case["matrices"], self.args.real):
                 if self.args.matrix and m not in self.args.matrix:
                     continue
                 after = [a for order in case.get("orders", ["metis"]) for a in
@@ -207,6 +211,8 @@ class Plan:
             job.argv = [*launcher(ranks), self.counting if counting else self.gsofa, "experiment",
                         f"experiments/{study}/spec.toml", "--group", self.args.group, "--device", kind, "--matrix", m,
                         "--prepared", self.prepared, "--resume", "--out", os.path.relpath(job.part, ROOT)]
+            if self.args.real:
+                job.argv += ["--real", self.args.real]
             self.add(job)
 
     def add_command(self, study, command):
@@ -279,6 +285,8 @@ def parse(words):
             option("study", nargs="+", metavar="STUDY", help="a folder of experiments/")
             option("--group", default="smoke", help="smoke (default), paper, or another group of the study")
             option("--matrix", action="append", help="only the cases of this matrix; may be repeated")
+            option("--real", type=absolute, metavar="FOLDER",
+                   help="Matrix Market files, or prepared ones, which @real in a spec stands for (default: the bundled matrices)")
         if name in ("check", "run"):
             option("--device", action="append", choices=KINDS, help="only variants of this kind; may be repeated")
             option("--rotate", type=int, default=1,

@@ -18,14 +18,13 @@ and, as paragraphs of their own:
 
   {{ claims("ITEM") }}    table of the item's claims: paper, here, verdict, why
   {{ table("NAME", ROW, ...) }}  the named rows of such a table; all, if none is named
-  {{ scoreboard() }}      verdicts by kind; {{ findings() }}
+  {{ scoreboard() }}      verdicts by what they rest on; {{ rules() }}; {{ changes() }}; {{ findings() }}
 
-Exit status 1 if a verdict that claims.toml states is not what the records say, 2 if something that report.md names does
+Exit status 1 if a verdict that evidence.toml states is not what the records say, 2 if something that report.md names does
 not exist.
 """
 
 import argparse
-import collections
 import csv
 import html
 import re
@@ -47,11 +46,11 @@ import records  # noqa: E402
 import style  # noqa: E402
 
 # Figures whose records are not those of the claims of their item.
-RECORDS_OF = {"fig19_scaling": "scaling", "growth": "growth", "growth_fits": "families", "peers": "peers"}
+RECORDS_OF = {"fig17_schedules": "scaling", "fig19_scaling": "scaling", "growth": "growth", "growth_fits": "families", "peers": "peers"}
 # Tables that a figure is drawn from in addition to its records.
 BESIDE = {"peers": ["experiments/records/2026-11-22_h200_x2_panels/counts.csv"]}
 TABLES = {"supplement_numeric": "experiments/records/2026-11-21_cpu/supplement_numeric.csv"}
-CLAIM_WIDTHS = (0.29, 0.09, 0.07, 0.16, 0.35)
+CLAIM_WIDTHS = (0.25, 0.08, 0.12, 0.1, 0.17, 0.28)
 FIGURE = re.compile(r"!\[(.*)\]\((\w+)\)")
 
 
@@ -81,7 +80,7 @@ class Content:
 
     def calls(self):
         return {name: getattr(self, "call_" + name) for name in
-                ("value", "paper", "number", "tested", "rows", "claims", "table", "scoreboard", "findings")}
+                ("value", "paper", "number", "tested", "rows", "claims", "table", "scoreboard", "rules", "changes", "findings")}
 
     def put(self, header, rows, widths=()):
         self.blocks.append({"kind": "table", "header": header, "rows": rows, "widths": widths})
@@ -128,34 +127,46 @@ class Content:
         for c in self.claims:
             if c["item"] != item:
                 continue
-            here = number(c["measured"]) if "measured" in c else ("test" if c["tested"] else "-")
-            basis = ""
-            if c["matrices"] and len(c["asked"]) > 1:
-                basis = f" on {len(c['matrices'])} of {len(c['asked'])}"
-            if c["simulated"]:
-                basis += ", simulated"
-            elif c["stand_ins"]:
-                basis += ", stand-ins" if c["stand_ins"] > 1 else ", stand-in"
-            why = c["why"] if c["verdict"] != "reproduced" else ""
-            rows.append((c["says"], f"{number(c['paper'])} {c['unit']}".strip(), here,
-                         c["verdict"] + basis, why))
+            here = measured_text(c)
+            if c["matrices"] and len(c["asked"]) > 1 and len(c["matrices"]) < len(c["asked"]):
+                here += f" on {len(c['matrices'])} of {len(c['asked'])}"
+            why = c["why"] or c["reason"] if c["verdict"] != claims.REPRODUCED else ""
+            rows.append((c["says"], f"{number(c['paper'])} {c['unit']}".strip(), here, verdict_text(c),
+                         population_text(c), why))
         if not rows:
             raise Fault(f"no claims of '{item}'")
-        return self.put(("the paper says", "paper", "here", "verdict", "why"), together(rows), CLAIM_WIDTHS)
+        return self.put(("the paper says", "paper", "here", "verdict", "real matrices", "why"), together(rows), CLAIM_WIDTHS)
 
     def call_scoreboard(self):
-        kinds = collections.Counter()
-        for c in self.claims:
-            kind = ("simulated" if c["simulated"] else "test" if c["tested"] else
-                    "with stand-ins" if c["stand_ins"] else "originals only" if c["matrices"] else "no measurement")
-            kinds[(c["verdict"], kind)] += 1
-        columns = ("test", "originals only", "with stand-ins", "simulated", "no measurement")
-        rows = []
-        for v in claims.VERDICTS:
-            counts = [kinds[(v, k)] for k in columns]
-            if sum(counts):
-                rows.append((v, str(sum(counts)), *(str(n) if n else "" for n in counts)))
-        return self.put(("verdict", "claims", *columns), rows)
+        bases, over = self.board.score()
+        columns = [b for b in claims.BASES if any(counts[b] for counts in bases.values())]
+        names = {"originals": "the paper's own matrix", "stand-ins": "with stand-ins", "test": "a test proves it",
+                 "identity": "identity of arithmetic", "nothing": "no measurement"}
+        rows = [(v, str(sum(bases[v].values())), *(str(bases[v][b] or "") for b in columns), str(over[v] or ""))
+                for v in claims.VERDICTS if bases[v] or over[v]]
+        return self.put(("verdict", "claims", *(names.get(b, b) for b in columns), "real population"), rows)
+
+    def call_rules(self):
+        """Prose of the rules, and their definitions as a list."""
+        parts = claims.RULES.strip().split("\n\n")
+        out = []
+        for part in parts:
+            lines = part.split("\n")
+            if lines[0].startswith("  ") and re.match(r"  \S.*?  +\S", lines[0]):
+                items = re.split(r"\n  (?=\S)", part[2:])
+                out.append("\n".join("- " + re.sub(r"^(\S+(?: \S+)*?)  +", r"**\1**: ", " ".join(i.split("\n")), count=1)
+                                     .replace("   ", " ") for i in items))
+            else:
+                out.append(" ".join(part.split()))
+        return "\n\n".join(re.sub(r"  +", " ", p) if not p.startswith("- ") else p for p in out)
+
+    def call_changes(self):
+        """What of the judgement was changed after it had been frozen."""
+        changes = self.board.evidence.changes
+        if not changes:
+            return "Nothing of the judgement was changed since."
+        return self.put(("date", "claims", "reason"), [(c["date"], ", ".join(c["claims"]), " ".join(c["reason"].split()))
+                                                       for c in changes], (0.12, 0.3, 0.5))
 
     def call_findings(self):
         return self.put(("where", "finding"), [(f["where"], " ".join(f["says"].split())) for f in self.board.file.findings],
@@ -187,12 +198,40 @@ class Content:
         return str(sum(1 for r in rows if r[k] != "-" and float(r[k]) <= most))
 
 
+def measured_text(c):
+    """3.25 (3.1 to 3.3), at least 7, BB, BC."""
+    if "measured" not in c:
+        return "test" if c["tested"] else "-"
+    if isinstance(c["measured"], str) or "interval" not in c or c["interval"][0] == c["interval"][1]:
+        return number(c["measured"])
+    low, high = c["interval"]
+    if low is None or high is None:
+        return ("at least " if high is None else "at most ") + number(c["measured"])
+    return f"{number(c['measured'])} ({number(low)} to {number(high)})"
+
+
+def verdict_text(c):
+    """With what it rests on."""
+    marks = {"stand-ins": "stand-ins" if c["stand_ins"] > 1 else "stand-in", "simulated": "simulated"}
+    return ", ".join(filter(None, (c["verdict"], marks.get(c["basis"], ""))))
+
+
+def population_text(c):
+    """Verdict and aggregate over the real matrices; median, quartiles and extremes."""
+    p = c.get("population")
+    if not p:
+        return ""
+    value = f"{p['verdict']}: {measured_text({'measured': p['value'], 'interval': p['interval']})}; " if p["verdict"] else ""
+    return (f"{value}median {number(p['median'])}, quartiles {number(p['quartile'])} and {number(p['upper_quartile'])}, "
+            f"{number(p['least'])} to {number(p['most'])} on {p['matrices']}")
+
+
 def together(rows):
-    """Neighbouring rows that cannot be tested for one reason become one."""
+    """Neighbouring rows that were not measured for one reason become one."""
     out = []
     for r in rows:
         last = out[-1] if out else None
-        if last and r[3].startswith("not testable") and r[3:] == last[3:]:
+        if last and r[3] in (claims.ELSEWHERE, claims.NOT_RUN) and r[3:] == last[3:]:
             out[-1] = (f"{last[0]}; {r[0]}", f"{last[1]}; {r[1]}", f"{last[2]}; {r[2]}" if r[2] != "-" else last[2],
                        *last[3:])
         else:
@@ -290,9 +329,9 @@ def main():
         args.out.mkdir(parents=True, exist_ok=True)
         board = claims.Board()
         (args.out / "claims.jsonl").write_text(claims.json_text(board), encoding="utf-8")
-        if problems := claims.check_stated(board.judged):
+        if problems := board.problems():
             print(*problems, sep="\n", file=sys.stderr)
-            print("build.py: error: a verdict in paper/claims.toml is not what the records say", file=sys.stderr)
+            print("build.py: error: paper/evidence.toml is not what the records say", file=sys.stderr)
             return 1
         build(board, args.out)
     except (Fault, records.Refused, OSError) as e:

@@ -81,7 +81,7 @@ class JunitTest(unittest.TestCase):
         self.assertEqual([r.path.parent.name for r in junit.of_this_tree(self.folder)], ["new", "old"])
 
     def test_committed_runs_say_where_they_come_from(self):
-        for place in claims.ClaimFile().tests:
+        for place in claims.Evidence(claims.ClaimFile()).tests:
             run = junit.TestRun(HERE.parent / place)
             self.assertTrue(run.commit and run.host and run.time and not run.changed, place)
 

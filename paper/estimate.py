@@ -1,0 +1,133 @@
+"""Measured numbers with what is not certain of them: replicates of a bootstrap, and bounds where a run passed its limit."""
+
+import statistics
+import zlib
+
+import numpy
+
+REPLICATES = 999
+CONFIDENCE = 0.95
+
+
+class Estimate:
+    """values[0] is the number itself; the others are what it would be, had the runs been drawn again. bound: 1 if the number
+    is at least that, -1 if at most, 0 if it is that."""
+
+    def __init__(self, values, bound=0):
+        self.values, self.bound = values, bound
+
+    @property
+    def number(self):
+        return float(self.values[0])
+
+    def interval(self):
+        """(low, high) of CONFIDENCE, infinite at the open end of a bound; None if a run was not repeated."""
+        rest = self.values[1:]
+        if not numpy.all(numpy.isfinite(rest)):
+            return None
+        tail = 50 * (1 - CONFIDENCE)
+        # Of an even number of replicates numpy would interpolate between two that were found.
+        low, high = numpy.percentile(rest, (tail, 100 - tail), method="nearest")
+        return (min(float(low), self.number) if self.bound >= 0 else -numpy.inf,
+                max(float(high), self.number) if self.bound <= 0 else numpy.inf)
+
+
+def exact(number):
+    """A number that no repetition changes: a count, a size, a constant."""
+    return Estimate(numpy.full(1 + REPLICATES, float(number)))
+
+
+def at_least(number):
+    """What is known of the time of a run that was ended after so many seconds."""
+    return Estimate(numpy.full(1 + REPLICATES, float(number)), 1)
+
+
+def of_samples(samples, name):
+    """Lower median of samples, with replicates drawn from them with replacement. name: of the case; equal names draw alike."""
+    samples = numpy.sort(numpy.asarray(samples, dtype=float))
+    values = numpy.full(1 + REPLICATES, numpy.nan)
+    values[0] = statistics.median_low(samples)
+    k = len(samples)
+    if k > 1:
+        drawn = numpy.random.default_rng(zlib.crc32(name.encode())).integers(k, size=(REPLICATES, k))
+        values[1:] = samples[numpy.sort(drawn, axis=1)[:, (k - 1) // 2]]
+    return Estimate(values)
+
+
+def combined(function, a, b, turned):
+    """function(a, b) where the result grows with a and, unless `turned`, with b; None if it is not finite, or if bounds
+    of a and b say nothing together. The bounded numbers of records are positive."""
+    bounds = {a.bound, -b.bound if turned else b.bound} - {0}
+    if len(bounds) > 1:
+        return None
+    with numpy.errstate(all="ignore"):
+        values = numpy.asarray(function(a.values, b.values), dtype=float)
+    return Estimate(values, *bounds) if numpy.isfinite(values[0]) else None
+
+
+def compared(function, a, b, above):
+    """1 where function(a, b) holds and 0 elsewhere. above: it can only hold sooner as a grows. None where a bound leaves it
+    open."""
+    result = combined(function, a, b, True)
+    if result is None:
+        return None
+    result.values[numpy.isnan(a.values) | numpy.isnan(b.values)] = numpy.nan
+    if result.bound:
+        certain = result.number == (1 if (result.bound > 0) == above else 0)
+        return Estimate(result.values) if certain else None
+    return result
+
+
+class Aggregate:
+    """AGGREGATE(SET, E): one number from the values of E on the matrices of SET where E was measured."""
+
+    def mean(values):
+        """Arithmetic mean."""
+        return numpy.mean(values, axis=0)
+
+    def geomean(values):
+        """Geometric mean; an error unless all values are positive."""
+        if numpy.nanmin(values) <= 0:
+            raise ValueError("geomean() of numbers that are not all positive")
+        return numpy.exp(numpy.mean(numpy.log(values), axis=0))
+
+    def median(values):
+        """Median, the mean of the middle two of an even number."""
+        return numpy.median(values, axis=0)
+
+    def min(values):
+        """Smallest value."""
+        return numpy.min(values, axis=0)
+
+    def max(values):
+        """Largest value."""
+        return numpy.max(values, axis=0)
+
+    def sum(values):
+        """Sum."""
+        return numpy.sum(values, axis=0)
+
+    def at(values):
+        """The value on the one matrix that SET names."""
+        return values[0]
+
+    def fraction(values):
+        """Share of the matrices where the comparison E holds."""
+        return numpy.mean(values, axis=0)
+
+
+def aggregated(function, estimates, resample):
+    """An Aggregate of estimates; resample: its interval says also what other matrices of the kind would have given. None
+    if their bounds say nothing together."""
+    values = numpy.stack([e.values for e in estimates])
+    bounds = {e.bound for e in estimates} - {0}
+    for extreme, bound, pick in ((Aggregate.min, 1, numpy.argmin), (Aggregate.max, -1, numpy.argmax)):
+        # A bound beyond the extreme does not touch it.
+        if function is extreme and bounds == {bound} and not estimates[int(pick(values[:, 0]))].bound:
+            bounds = set()
+    if len(bounds) > 1:
+        return None
+    if resample and len(estimates) > 1:
+        drawn = numpy.random.default_rng(len(estimates)).integers(len(estimates), size=(len(estimates), REPLICATES))
+        values[:, 1:] = values[drawn, numpy.arange(1, 1 + REPLICATES)]
+    return Estimate(function(values), *bounds)
