@@ -127,6 +127,12 @@ GSOFA_KERNEL void pack_kernel(const index_t* list, index_t count, const std::uin
   }
 }
 
+/// Fill stamps of all workers in one array.
+struct common_fill_memory {
+  managed_memory memory;
+  offset_t words = 0;  // of a worker
+};
+
 /// One GPU, driven by one host thread.
 class gpu_worker final : public detail::row_engine {
  public:
@@ -134,7 +140,7 @@ class gpu_worker final : public detail::row_engine {
   ~gpu_worker() override { switch_device(device_); }  // memory goes back to its own device
 
   void prepare(const pattern_view& a, const run_settings& settings, sharing_kind sharing,
-               offset_t limit, index_t most_sources, managed_memory* common_fill, int position,
+               offset_t limit, index_t most_sources, common_fill_memory* common_fill, int position,
                const std::vector<int>& devices);
   void begin_run();
 
@@ -199,7 +205,7 @@ class gpu_worker final : public detail::row_engine {
 };
 
 void gpu_worker::prepare(const pattern_view& a, const run_settings& settings, sharing_kind sharing,
-                         offset_t limit, index_t most_sources, managed_memory* common_fill,
+                         offset_t limit, index_t most_sources, common_fill_memory* common_fill,
                          int position, const std::vector<int>& devices) {
   use_device(device_);
   n_ = a.n_rows;
@@ -220,7 +226,7 @@ void gpu_worker::prepare(const pattern_view& a, const run_settings& settings, sh
     budget_.take("counts", 4 * offset_t{n_});
     managed_counts_ = managed_memory(4 * offset_t{n_});
     u_counts_ = static_cast<index_t*>(managed_counts_.data());
-    if (sharing != sharing_kind::managed) {
+    if (is_advised(sharing)) {
       advise(u_counts_, 4 * offset_t{n_}, device_, devices);
     }
   }
@@ -249,21 +255,22 @@ void gpu_worker::prepare(const pattern_view& a, const run_settings& settings, sh
     if (most_sources == 0 || fits < most_sources) most_sources = static_cast<index_t>(fits);
     own_fill = [&, this](offset_t words) {
       budget_.take("fill", 4 * words);
-      if (sharing == sharing_kind::managed_shared_fill) {
-        // The first worker allocates the memory of all workers; a boundary between two may lie
-        // inside a page.
-        if (common_fill->data() == nullptr) {
-          *common_fill = managed_memory(4 * words * static_cast<offset_t>(devices.size()));
+      std::uint32_t* mine = nullptr;
+      if (shares_fill(sharing)) {
+        // The first worker allocates the memory of all workers, none of which has more sources; a
+        // boundary between two may lie inside a page.
+        if (common_fill->memory.data() == nullptr) {
+          common_fill->words = words;
+          common_fill->memory = managed_memory(4 * words * static_cast<offset_t>(devices.size()));
         }
-        auto* const mine = static_cast<std::uint32_t*>(common_fill->data()) + position * words;
-        advise(mine, 4 * words, device_, devices);
-        return mine;
+        mine =
+            static_cast<std::uint32_t*>(common_fill->memory.data()) + position * common_fill->words;
+      } else {
+        managed_fill_ = managed_memory(4 * words);
+        mine = static_cast<std::uint32_t*>(managed_fill_.data());
       }
-      managed_fill_ = managed_memory(4 * words);
-      if (sharing == sharing_kind::managed_advised) {
-        advise(managed_fill_.data(), 4 * words, device_, devices);
-      }
-      return static_cast<std::uint32_t*>(managed_fill_.data());
+      if (is_advised(sharing)) advise(mine, 4 * words, device_, devices);
+      return mine;
     };
   }
   search_.prepare(a, matrix_, settings.options, budget_, most_sources, own_fill);
@@ -564,7 +571,7 @@ class gpu_node final : public detail::node_engine {
   index_t n_ = 0;
   index_t chunk_size_ = 0;
   index_t concurrent_ = 1;
-  managed_memory common_fill_;
+  common_fill_memory common_fill_;
   std::vector<std::unique_ptr<gpu_worker>> workers_;
   std::optional<page_fault_counter> faults_;
 };
@@ -613,7 +620,8 @@ std::vector<option_spec> distributed_maxid_options() {
   all.push_back({.name = "sharing",
                  .default_value = std::string("peer"),
                  .help = "how GPUs of a rank read each other's rows (paper Section 5)",
-                 .choices = {"peer", "managed_advised", "managed", "managed_shared_fill"}});
+                 .choices = {"peer", "managed_advised", "managed", "managed_shared_fill",
+                             "managed_shared_fill_unadvised"}});
   for (auto& o : maxid_options()) all.push_back(std::move(o));
   return all;
 }

@@ -14,7 +14,7 @@ TEST_CASE("the distributed engine finds the same on 1 to 5 GPUs, however rows ar
   const variant_info& info = find_variant(variant_name);
   const std::vector<std::string> schedules{"block", "inter_node", "intra_node", "dynamic"};
   const std::vector<std::string> sharings{"peer", "managed_advised", "managed",
-                                          "managed_shared_fill"};
+                                          "managed_shared_fill", "managed_shared_fill_unadvised"};
   for (std::size_t k = 0; k < patterns.size(); ++k) {
     CAPTURE(patterns[k].name);
     const std::size_t schedule = k % 4;
@@ -27,7 +27,7 @@ TEST_CASE("the distributed engine finds the same on 1 to 5 GPUs, however rows ar
       settings.options.set(info.options, name, value);
     };
     set("schedule", schedules[schedule]);
-    set("sharing", sharings[(k / 4) % 4]);
+    set("sharing", sharings[(k / 4) % 5]);
     set("gpus_per_rank", std::to_string(1 + k % 5));
     set("concurrent_sources", std::vector<std::string>{"0", "1", "4", "9"}[(k / 3) % 4]);
     set("memory_budget_mb", "40");

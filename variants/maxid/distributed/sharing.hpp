@@ -18,13 +18,25 @@ enum class sharing_kind {
   managed_advised,  ///< managed, preferred location the owner, accessed by the others: the paper's
   managed,          ///< managed without advice: pages migrate
   managed_shared_fill,  ///< advised, but all owners' fill stamps in one array, pages in common
+  managed_shared_fill_unadvised,  ///< the same without advice: the paper's baseline (Figure 18)
 };
+
+/// Whether pages are advised to stay with their owner.
+constexpr bool is_advised(sharing_kind kind) {
+  return kind == sharing_kind::managed_advised || kind == sharing_kind::managed_shared_fill;
+}
+/// Whether all owners' fill stamps lie in one array.
+constexpr bool shares_fill(sharing_kind kind) {
+  return kind == sharing_kind::managed_shared_fill ||
+         kind == sharing_kind::managed_shared_fill_unadvised;
+}
 
 inline sharing_kind parse_sharing(const std::string& name) {
   if (name == "peer") return sharing_kind::peer;
   if (name == "managed_advised") return sharing_kind::managed_advised;
   if (name == "managed") return sharing_kind::managed;
   if (name == "managed_shared_fill") return sharing_kind::managed_shared_fill;
+  if (name == "managed_shared_fill_unadvised") return sharing_kind::managed_shared_fill_unadvised;
   throw input_error("unknown sharing '" + name + "'");
 }
 
