@@ -13,6 +13,7 @@
 
 #if defined(GSOFA_GPU)
 
+#include <algorithm>
 #include <limits>
 
 #include "variants/device/batch_rows.hpp"
@@ -30,11 +31,16 @@ class maxid_variant final : public variant {
     const std::int64_t megabytes = settings.options.integer("memory_budget_mb");
     budget_.set_limit(std::numeric_limits<offset_t>::max());
     matrix_.upload(a, budget_);
-    const offset_t limit = megabytes > 0 ? megabytes << 20 : current_limits().free_bytes / 4 * 3;
-    budget_.set_limit(limit + budget_.used());
+    // A stated budget is filled, so that one above the device's memory has to give way.
+    const offset_t free = current_limits().free_bytes;
+    const offset_t limit = megabytes > 0 ? std::min(megabytes << 20, free / 16 * 15) : free / 4 * 3;
+    matrix_bytes_ = budget_.used();
+    budget_.set_limit(limit + matrix_bytes_);
     rows_.prepare(n_, settings, budget_);
     search_.prepare(a, matrix_, settings.options, budget_);
     context.predicted_bytes = search_.predicted_bytes();
+    context.derived["concurrent_sources"] = search_.concurrent_sources();
+    derive_use(context);
   }
 
   void run(run_context& context) override {
@@ -51,13 +57,21 @@ class maxid_variant final : public variant {
     }
     context.device_peak_bytes = budget_.peak();
     context.device_bytes = budget_.by_structure();
+    derive_use(context);
     search_.report(context);
   }
 
   result collect(want_set wants) override { return rows_.collect(wants); }
 
  private:
+  void derive_use(run_context& context) const {
+    search_.use().derive(context);
+    context.derived["budget_used_percent"] =
+        100 * (budget_.peak() - matrix_bytes_) / (budget_.limit() - matrix_bytes_);
+  }
+
   index_t n_ = 0;
+  offset_t matrix_bytes_ = 0;  // the budget is for all but the matrix
   memory_budget budget_;
   device_matrix matrix_;
   row_results rows_;
@@ -85,6 +99,12 @@ std::vector<option_spec> maxid_options() {
            .minimum = 0,
            .maximum = std::int64_t{1} << 31,
            .tested = {"1", "2", "3", "31", "32", "33", "64"}},
+          {.name = "queue_share",
+           .default_value = std::int64_t{25},
+           .help = "least entries of a queue, percent of |V| #C; fewer: more sources, spills",
+           .minimum = 1,
+           .maximum = 100,
+           .tested = {"25", "1", "100"}},
           {.name = "warps_per_block",
            .default_value = std::int64_t{8},
            .help = "warps of a block",

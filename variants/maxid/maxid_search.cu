@@ -1,8 +1,8 @@
 // The relaxed algorithm of the paper (Sections 4 to 6) on one GPU, without what is around it.
 //
 // relax.cuh has the algorithm, batch.cuh the encoding of all arrays, traverse.cuh and
-// scan_enqueue.cuh the kernels. Here: the division of memory, batches with their value windows, and
-// frontiers that spill to host memory.
+// scan_enqueue.cuh the kernels. memory_plan.hpp divides the memory. Here: batches with their value
+// windows, and frontiers that spill to host memory.
 
 #include "variants/maxid/maxid_search.hpp"
 
@@ -13,6 +13,7 @@
 #include <numeric>
 
 #include "variants/device/scan.hpp"
+#include "variants/maxid/memory_plan.hpp"
 #include "variants/maxid/scan_enqueue.cuh"
 #include "variants/maxid/traverse.cuh"
 
@@ -23,7 +24,7 @@ class maxid_search::engine {
   explicit engine(const maxid_config& config) : config_(config) {}
 
   void prepare(const pattern_view& a, const device_matrix& matrix, const option_set& o,
-               memory_budget& budget, index_t most_sources, const fill_memory& own_fill) {
+               memory_budget& budget, const memory_limits& limits) {
     n_ = a.n_rows;
     matrix_ = &matrix;
     budget_ = &budget;
@@ -37,32 +38,15 @@ class maxid_search::engine {
              : degree <= 12  ? 8
              : degree <= 24  ? 16
                              : 32;
-    plan(o, most_sources, own_fill);
-    control_ = {budget, "control", control_words};
-    report_.resize(1);
-    if constexpr (detail::counting) {
-      counters_ = {budget, "counters", counter_words};
-      visits_ = {budget, "counters", offset_t{concurrent_} * n_};
-      source_frontiers_ = {budget, "counters", n_};
-      source_edges_ = {budget, "counters", n_};
-      source_levels_ = {budget, "counters", n_};
-      source_seen_ = {budget, "counters", concurrent_};
-    }
     max_degree_ = 1;
     for (index_t i = 0; i < n_; ++i) {
       max_degree_ = std::max<offset_t>(max_degree_, static_cast<offset_t>(a.row(i).size()));
     }
-    if (config_.scan_enqueue) {
-      // At most an eighth of what the arena left, and room for the longest row.
-      edge_capacity_ = std::clamp<offset_t>((budget.limit() - budget.used()) / 128, max_degree_,
-                                            std::max(max_degree_, offset_t{1} << 24));
-      segment_ = std::min<offset_t>(edge_capacity_, offset_t{1} << 20);
-      edges_ = {budget, "scan_buffer", edge_capacity_};
-      selected_ = {budget, "scan_buffer", edge_capacity_};
-      degrees_ = {budget, "scan_buffer", segment_ + 1};
-      offsets_ = {budget, "scan_buffer", segment_ + 1};
-      scan_.prepare(std::max<offset_t>(edge_capacity_, segment_ + 1), budget);
-    }
+    const offset_t free = budget.limit() - budget.used();
+    if (config_.scan_enqueue) prepare_scans(budget);
+    plan(o, limits, free);
+    report_.resize(1);
+    prepare_counters();
     windows_ = std::numeric_limits<std::uint32_t>::max() / (static_cast<std::uint32_t>(n_) + 1);
   }
 
@@ -75,6 +59,8 @@ class maxid_search::engine {
     reinitialisations_ = 0;
     spills_ = 0;
     spilled_bytes_ = 0;
+    spilled_entries_ = 0;
+    least_places_ = most_places_ = 0;
     if constexpr (detail::counting) {
       fill_bytes(counters_.data(), 0, counters_.size());
       fill_bytes(source_frontiers_.data(), 0, n_);
@@ -100,87 +86,98 @@ class maxid_search::engine {
     return reinterpret_cast<const std::uint64_t*>(source_edges_.data());
   }
 
+  [[nodiscard]] memory_use use() const {
+    return {least_places_, most_places_, spills_, spilled_entries_};
+  }
+
   void report(run_context& context) const;
 
  private:
-  // Divides the budget: fill and maxId of as many sources as wanted or fit, the rest to the queues.
-  void plan(const option_set& o, index_t most_sources, const fill_memory& own_fill) {
-    const offset_t row = 4 * offset_t{n_};
+  // A source number and where its maxId begins, where sources are not consecutive.
+  static constexpr offset_t listed_source_bytes = sizeof(index_t) + sizeof(offset_t);
+
+  // Divides the budget: memory_plan.hpp. Without a stated one, fill and maxId take a quarter of
+  // `free` and the queues what is usual.
+  void plan(const option_set& o, const memory_limits& limits, offset_t free) {
+    const bool stated = o.integer("memory_budget_mb") > 0;
     const std::int64_t wanted = o.integer("concurrent_sources");
-    const offset_t left = budget_->limit() - budget_->used();
-    auto maxid_entries = [&](offset_t c) {
-      return config_.bubble_removal ? c * n_ - c * (c + 1) / 2 : c * n_;
-    };
-    // All sources at once where fill and maxId take less than a quarter of what is left.
-    offset_t c = wanted > 0 ? wanted : std::max<offset_t>(256, left / 4 / (2 * row));
-    c = std::min<offset_t>(c, most_sources > 0 ? std::min(most_sources, n_) : n_);
-    auto queue_entries = [&](offset_t sources) -> offset_t {
-      if (queue_option_ > 0)
-        return config_.separate_queues ? queue_option_ * sources : queue_option_;
-      // Without external frontiers the queues must hold every vertex of every source.
-      const offset_t whole = sources * n_;
-      if (!config_.external_frontier) return whole;
-      const offset_t usual = std::max(std::min(whole, offset_t{1} << 20), whole / 4);
-      // What one source's queue lacks no other can lend.
-      return config_.separate_queues ? std::max(whole, 64 * sources) : usual;
-    };
-    auto redo_words = [&](offset_t sources, offset_t q) {
-      return (std::max(sources, q) + 31) / 32;
-    };
-    auto bytes_without_queues = [&](offset_t sources) {
-      return sources * row + 4 * maxid_entries(sources) +
-             (config_.separate_queues ? 20 * sources + 8 : 0) + 64;
-    };
-    // A budget first takes from the queues, then from the number of concurrent sources.
-    offset_t q = 0;
-    for (;; c = (c + 1) / 2) {
-      q = queue_entries(c);
-      const offset_t fixed = bytes_without_queues(c) + counting_bytes(c);
-      // With dynamic allocation a queue may take over all but fill: a redo bit for each place.
-      const offset_t rest = left - fixed - fixed / 128 - 4 * redo_words(c, 0) - 64;
-      const offset_t fits = rest / 17;  // two entries of 8 bytes and a redo bit each, rounded up
-      const offset_t least = queue_option_ > 0 || !config_.external_frontier
-                                 ? q
-                                 : std::min<offset_t>(q, std::max<offset_t>(c, 1024));
-      if (rest > 0 && fits >= least) {
-        q = std::min(q, fits);
-        break;
-      }
-      if (c == 1) {
-        throw budget_error("memory budget: " + std::to_string(left) +
-                           " bytes are too few for one source of order " + std::to_string(n_));
-      }
+    const offset_t row = 4 * offset_t{n_};
+    offset_t most = n_;
+    if (wanted > 0) {
+      most = wanted;
+    } else if (!stated) {
+      most = std::max<offset_t>(256, free / 4 / (2 * row));
     }
-    concurrent_ = static_cast<index_t>(c);
-    per_source_ = config_.separate_queues ? std::max<offset_t>(1, q / c) : 0;
-    if (config_.separate_queues) q = per_source_ * c;
-    q = std::min<offset_t>(q, offset_t{1} << 31);
-    queue_entries_ = q;
+    most = std::min<offset_t>(most, limits.sources > 0 ? std::min(limits.sources, n_) : n_);
+    const offset_t counting = detail::counting && !stated ? 1 : 0;
+    const memory_division d =
+        memory_planner({.order = n_,
+                        .bytes = budget_->limit() - budget_->used() - 4 * control_words -
+                                 counting * counting_bytes(0),
+                        .most_sources = static_cast<index_t>(most),
+                        .source_bytes = limits.source_bytes + listed_source_bytes +
+                                        counting * (counting_bytes(1) - counting_bytes(0)),
+                        .bubble_removal = config_.bubble_removal,
+                        .separate_queues = config_.separate_queues,
+                        .external_frontier = config_.external_frontier,
+                        .fill_up = stated,
+                        .queue_share = o.integer("queue_share"),
+                        .queue_entries = queue_option_})
+            .divide();
+    concurrent_ = d.sources;
+    queue_entries_ = d.queue_entries;
+    maxid_limit_ = d.maxid_words;
+    allocate(d, limits.own_fill);
+    predicted_["fill"] = concurrent_ * row;
+    predicted_["maxid"] = 4 * maxid_limit_;
+    predicted_["queues_and_trackers"] = 16 * queue_entries_;
+    predicted_["paper_6VC"] = 6 * row * concurrent_;
+  }
+  // One arena: fill first, then maxId growing upwards, then the two queues.
+  void allocate(const memory_division& d, const fill_memory& own_fill) {
+    const offset_t c = d.sources;
+    const offset_t q = d.queue_entries;
     // Queues that hold every vertex of every source rarely overflow; smaller ones will.
     if (q < c * n_) spilled_.reserve(static_cast<std::size_t>(std::min<offset_t>(2 * q, 1 << 16)));
-    // One arena: fill first, then maxId growing upwards, then the two queues.
-    maxid_limit_ = maxid_entries(c);
     if (own_fill) fill_ = own_fill(c * n_);
     fill_words_ = own_fill ? 0 : c * n_;
     arena_words_ = fill_words_ + maxid_limit_ + 4 * q + 2;
     arena_ = {*budget_, "arena", arena_words_};
     if (!own_fill) fill_ = arena_.data();
     maxid_ = arena_.data() + fill_words_;
-    redo_ = {*budget_, "redo",
-             redo_words(c, config_.dynamic_allocation ? std::max(q, arena_words_ / 4) : q)};
-    if (config_.separate_queues) {
-      slot_tails_ = {*budget_, "control", level_slots * c};
-      pack_offsets_ = {*budget_, "control", c + 1};
-    }
-    predicted_["fill"] = c * row;
-    predicted_["maxid"] = 4 * maxid_limit_;
-    predicted_["queues_and_trackers"] = 16 * q;
-    predicted_["paper_6VC"] = 6 * row * c;
+    redo_ = {*budget_, "redo", d.redo_words};
+    control_ = {*budget_, "control", control_words};
+    if (!config_.separate_queues) return;
+    per_source_ = q / c;
+    slot_tails_ = {*budget_, "control", level_slots * c};
+    pack_offsets_ = {*budget_, "control", c + 1};
   }
-  // Per-vertex visit counts of the counting build.
-  [[nodiscard]] offset_t counting_bytes([[maybe_unused]] offset_t c) const {
-    if constexpr (detail::counting) return 4 * c * n_ + 4 * c + 32 * offset_t{n_};
-    return 0;
+  void prepare_scans(memory_budget& budget) {
+    // At most an eighth of the budget, and room for the longest row.
+    edge_capacity_ = std::clamp<offset_t>((budget.limit() - budget.used()) / 128, max_degree_,
+                                          std::max(max_degree_, offset_t{1} << 24));
+    segment_ = std::min<offset_t>(edge_capacity_, offset_t{1} << 20);
+    edges_ = {budget, "scan_buffer", edge_capacity_};
+    selected_ = {budget, "scan_buffer", edge_capacity_};
+    degrees_ = {budget, "scan_buffer", segment_ + 1};
+    offsets_ = {budget, "scan_buffer", segment_ + 1};
+    scan_.prepare(std::max<offset_t>(edge_capacity_, segment_ + 1), budget);
+  }
+  // Counters lie outside the budget, so that the counting build divides it as the timed one.
+  void prepare_counters() {
+    if constexpr (detail::counting) {
+      counter_budget_.set_limit(std::numeric_limits<offset_t>::max());
+      counters_ = {counter_budget_, "counters", counter_words};
+      visits_ = {counter_budget_, "counters", offset_t{concurrent_} * n_};
+      source_frontiers_ = {counter_budget_, "counters", n_};
+      source_edges_ = {counter_budget_, "counters", n_};
+      source_levels_ = {counter_budget_, "counters", n_};
+      source_seen_ = {counter_budget_, "counters", concurrent_};
+    }
+  }
+  // Of the counting build, for c sources: a visit count for each vertex of each source, and more.
+  [[nodiscard]] offset_t counting_bytes(offset_t c) const {
+    return 4 * c * n_ + 4 * c + 32 * offset_t{n_} + 8 * counter_words;
   }
   batch_view begin_batch(const source_batch& sources, run_context& context) {
     const phase timed(context, phase_id::init);
@@ -222,7 +219,7 @@ class maxid_search::engine {
     if (queue_option_ > 0) {
       capacity = std::min(capacity, queue_entries_);
     }
-    capacity = std::min<offset_t>(capacity, offset_t{1} << 31);
+    capacity = std::min(capacity, most_queue_entries);
     if (config_.separate_queues) {
       capacity = std::max<offset_t>(1, capacity / concurrent_);
       if (queue_option_ > 0) {
@@ -233,6 +230,8 @@ class maxid_search::engine {
     const offset_t places = config_.separate_queues ? capacity * concurrent_ : capacity;
     b.queue[0] = reinterpret_cast<std::uint64_t*>(arena_.data() + first);
     b.queue[1] = b.queue[0] + places;
+    least_places_ = most_places_ == 0 ? places : std::min(least_places_, places);
+    most_places_ = std::max(most_places_, places);
     b.redo = redo_.data();
     b.control = control_.data();
     b.report = report_.data();
@@ -362,6 +361,7 @@ class maxid_search::engine {
     spilled_.erase(std::remove(spilled_.begin() + static_cast<std::ptrdiff_t>(before),
                                spilled_.end(), empty_entry),
                    spilled_.end());
+    spilled_entries_ += static_cast<offset_t>(spilled_.size() - before);
     if (config_.drop_spills) spilled_.clear();
     ++spills_;
   }
@@ -403,6 +403,7 @@ class maxid_search::engine {
           const phase timed(context, phase_id::spill);
           take(next, filled);
           take(selected_.data(), found);
+          spilled_entries_ += offset_t{filled} + found;
           filled = 0;
           ++spills_;
         } else {
@@ -426,10 +427,12 @@ class maxid_search::engine {
   offset_t max_degree_ = 1, edge_capacity_ = 0;
   offset_t segment_ = 0;  // frontiers scanned at a time
   std::uint32_t windows_ = 0, window_ = 0;
-  std::int64_t reinitialisations_ = 0, spills_ = 0, spilled_bytes_ = 0;
+  std::int64_t reinitialisations_ = 0, spills_ = 0, spilled_bytes_ = 0, spilled_entries_ = 0;
+  offset_t least_places_ = 0, most_places_ = 0;  // of a queue, over the batches of a run
   int threads_ = 256, blocks_ = 0, lanes_ = 32;
   std::map<std::string, std::int64_t> predicted_;
   memory_budget* budget_ = nullptr;
+  memory_budget counter_budget_;
   const device_matrix* matrix_ = nullptr;
   device_array<std::uint32_t> arena_, redo_, control_, slot_tails_, degrees_, offsets_;
   device_array<std::uint64_t> edges_, selected_;
@@ -477,14 +480,30 @@ void maxid_search::engine::report([[maybe_unused]] run_context& context) const {
   }
 }
 
+void memory_use::add(const memory_use& other) {
+  if (other.queue_entries_most == 0) return;  // no batch
+  queue_entries_least = queue_entries_most == 0
+                            ? other.queue_entries_least
+                            : std::min(queue_entries_least, other.queue_entries_least);
+  queue_entries_most = std::max(queue_entries_most, other.queue_entries_most);
+  spills += other.spills;
+  spilled_entries += other.spilled_entries;
+}
+void memory_use::derive(run_context& context) const {
+  context.derived["queue_entries_least"] = queue_entries_least;
+  context.derived["queue_entries_most"] = queue_entries_most;
+  context.derived["spills"] = spills;
+  context.derived["spilled_entries"] = spilled_entries;
+}
+
 maxid_search::maxid_search(const maxid_config& config)
     : engine_(std::make_unique<engine>(config)) {}
 maxid_search::~maxid_search() = default;
 
 void maxid_search::prepare(const pattern_view& a, const device_matrix& matrix,
-                           const option_set& options, memory_budget& budget, index_t most_sources,
-                           const fill_memory& own_fill) {
-  engine_->prepare(a, matrix, options, budget, most_sources, own_fill);
+                           const option_set& options, memory_budget& budget,
+                           const memory_limits& limits) {
+  engine_->prepare(a, matrix, options, budget, limits);
 }
 const std::map<std::string, std::int64_t>& maxid_search::predicted_bytes() const {
   return engine_->predicted();
@@ -495,6 +514,7 @@ void maxid_search::run(const source_batch& sources, std::uint32_t* l_counts,
                        std::uint32_t* u_counts, run_context& context) {
   engine_->run(sources, l_counts, u_counts, context);
 }
+memory_use maxid_search::use() const { return engine_->use(); }
 const std::uint32_t* maxid_search::fill() const { return engine_->fill(); }
 const std::uint64_t* maxid_search::source_edges() const { return engine_->source_edges(); }
 void maxid_search::report(run_context& context) const { engine_->report(context); }

@@ -43,6 +43,29 @@ struct source_batch {
   std::span<const index_t> list{};
 };
 
+/// Takes `words` words of memory for fill stamps and returns them.
+using fill_memory = std::function<std::uint32_t*(offset_t words)>;
+
+/// What the caller of a search says of its memory.
+struct memory_limits {
+  index_t sources = 0;        ///< at most at a time; 0: any number
+  offset_t source_bytes = 0;  ///< that the caller takes from the budget afterwards, for each
+  fill_memory own_fill{};     ///< where fill stamps lie; empty: in the search's arena
+};
+
+/// Of a run, all batches: what queues held, and what they could not hold.
+struct memory_use {
+  offset_t queue_entries_least = 0;  ///< places of a queue in the batch with the shortest queues
+  offset_t queue_entries_most = 0;   ///< in that with the longest
+  std::int64_t spills = 0;           ///< times that a full queue went to host memory
+  std::int64_t spilled_entries = 0;  ///< frontiers in it
+
+  /// Adds the run of another GPU.
+  void add(const memory_use& other);
+  /// Sets context.derived by the names of the members.
+  void derive(run_context& context) const;
+};
+
 /// The algorithm: relax.cuh; the encoding of every array: batch.cuh.
 class maxid_search {
  public:
@@ -51,14 +74,11 @@ class maxid_search {
   maxid_search(const maxid_search&) = delete;
   maxid_search& operator=(const maxid_search&) = delete;
 
-  /// Takes `words` words of memory for fill stamps and returns them.
-  using fill_memory = std::function<std::uint32_t*(offset_t words)>;
-
-  /// Divides what `budget` has left; `a`, `matrix` (its copy on the device) and `budget` outlive
-  /// this. At most `most_sources` sources at a time; 0: any number. Fill stamps lie in the arena,
-  /// or where `own_fill` says. Throws budget_error if one source does not fit.
+  /// Divides what `budget` has left (memory_plan.hpp), all of it where memory_budget_mb is set;
+  /// `a`, `matrix` (its copy on the device) and `budget` outlive this. Throws budget_error if one
+  /// source does not fit.
   void prepare(const pattern_view& a, const device_matrix& matrix, const option_set& options,
-               memory_budget& budget, index_t most_sources = 0, const fill_memory& own_fill = {});
+               memory_budget& budget, const memory_limits& limits = {});
   /// Bytes by data structure, as planned.
   [[nodiscard]] const std::map<std::string, std::int64_t>& predicted_bytes() const;
   /// #C: sources at a time.
@@ -74,6 +94,8 @@ class maxid_search {
   [[nodiscard]] const std::uint32_t* fill() const;
   /// Counting build: edges traversed, by source, on the device; null otherwise.
   [[nodiscard]] const std::uint64_t* source_edges() const;
+  /// Of the batches since start().
+  [[nodiscard]] memory_use use() const;
   /// Counting build: adds this run's work to context.counters.
   void report(run_context& context) const;
 

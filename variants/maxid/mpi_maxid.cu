@@ -157,6 +157,9 @@ class gpu_worker final : public detail::row_engine {
   [[nodiscard]] index_t concurrent_sources() const { return search_.concurrent_sources(); }
   [[nodiscard]] const maxid_search& search() const { return search_; }
   [[nodiscard]] const memory_budget& budget() const { return budget_; }
+  [[nodiscard]] std::int64_t budget_used_percent() const {
+    return 100 * (budget_.peak() - matrix_bytes_) / (budget_.limit() - matrix_bytes_);
+  }
   [[nodiscard]] const std::uint32_t* fill() const { return search_.fill(); }
   [[nodiscard]] const index_t* u_counts() const { return u_counts_; }
   /// Whether the rows of the last find() are on the GPU, not in host memory.
@@ -180,6 +183,7 @@ class gpu_worker final : public detail::row_engine {
   int device_;
   index_t n_ = 0;
   want_set wants_;
+  offset_t matrix_bytes_ = 0;  // the budget is for all but the matrix
   memory_budget budget_;
   device_matrix matrix_;
   device_array<std::uint32_t> l_counts_, own_u_counts_, own_fill_, packed_counts_;
@@ -217,7 +221,8 @@ void gpu_worker::prepare(const pattern_view& a, const run_settings& settings, sh
     const auto mates = std::ranges::count(devices, device_);
     limit = current_limits().free_bytes / 4 * 3 / mates;
   }
-  budget_.set_limit(limit + budget_.used());
+  matrix_bytes_ = budget_.used();
+  budget_.set_limit(limit + matrix_bytes_);
   l_counts_ = {budget_, "counts", n_};
   if (sharing == sharing_kind::peer) {
     own_u_counts_ = {budget_, "counts", n_};
@@ -244,7 +249,7 @@ void gpu_worker::prepare(const pattern_view& a, const run_settings& settings, sh
   row_entries_ = std::max<offset_t>(n_, std::min<offset_t>(offset_t{1} << 22, offset_t{n_} * 64));
   entries_ = {budget_, "row_buffer", row_entries_};
 
-  maxid_search::fill_memory own_fill;
+  fill_memory own_fill;
   if (sharing != sharing_kind::peer) {
     const offset_t row = 4 * offset_t{n_};
     const offset_t fits = most_managed_bytes / static_cast<offset_t>(devices.size()) / row;
@@ -273,7 +278,9 @@ void gpu_worker::prepare(const pattern_view& a, const run_settings& settings, sh
       return mine;
     };
   }
-  search_.prepare(a, matrix_, settings.options, budget_, most_sources, own_fill);
+  // Beside the search, for each source: its number, two counts, two words and an offset.
+  search_.prepare(a, matrix_, settings.options, budget_,
+                  {.sources = most_sources, .source_bytes = 4 + 8 + 16 + 8, .own_fill = own_fill});
   const offset_t c = search_.concurrent_sources();
   device_list_ = {budget_, "row_buffer", c};
   offsets_ = {budget_, "row_buffer", c};
@@ -508,11 +515,17 @@ class gpu_node final : public detail::node_engine {
   void end_run(run_context& context) override {
     context.device_peak_bytes = 0;
     context.device_bytes.clear();
+    memory_use use;
+    std::int64_t used_percent = 0;
     for (const auto& w : workers_) {
+      use.add(w->search().use());
+      used_percent = std::max(used_percent, w->budget_used_percent());
       context.device_peak_bytes += w->budget().peak();
       for (const auto& [name, bytes] : w->budget().by_structure())
         context.device_bytes[name] += bytes;
     }
+    use.derive(context);
+    context.derived["budget_used_percent"] = used_percent;
     if constexpr (detail::counting) {
       for (const auto& w : workers_) {
         use_device(w->device());
