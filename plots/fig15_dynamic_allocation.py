@@ -9,7 +9,7 @@ import style_paper as paper
 def draw(args):
     m = paper.Measured(args)
     p = paper.Paper()
-    how = {"concurrent_sources": 0, "memory_budget_mb": 1024}
+    how = {"concurrent_sources": 0, "memory_budget_mb": 1024, **m.if_known("gpu_maxid", queue_share=25)}
     series = [("fixed over dynamic",
                m.ratio(paper.LARGE, ("gpu_maxid_no_dynamic_allocation", how), ("gpu_maxid", how)))]
     stated = [p.series("fig15_dynamic_allocation", "gain")]

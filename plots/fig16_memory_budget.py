@@ -9,16 +9,17 @@ import style_paper as paper
 def draw(args):
     m = paper.Measured(args)
     budgets = (16384, 5120, 1024)
+    how = {"concurrent_sources": 0, **m.if_known("gpu_maxid", queue_share=25)}
     fig, (left, right) = paper.figure(2)
     times = {b: {} for b in budgets}
     rows = []
     for x, name in enumerate(paper.LARGE):
         for k, b in enumerate(budgets):
-            r = m.find(name, "gpu_maxid", concurrent_sources=0, memory_budget_mb=b)
-            base = m.time(name, "gpu_maxid", concurrent_sources=0, memory_budget_mb=16384)
+            r = m.find(name, "gpu_maxid", memory_budget_mb=b, **how)
+            base = m.time(name, "gpu_maxid", memory_budget_mb=16384, **how)
             if not r or not base:
                 continue
-            total = m.time(name, "gpu_maxid", concurrent_sources=0, memory_budget_mb=b)
+            total = m.time(name, "gpu_maxid", memory_budget_mb=b, **how)
             times[b][name] = total / base
             search = r["phases_s"].get("traverse", 0)
             supernodes = r["phases_s"].get("supernode", 0)

@@ -8,7 +8,8 @@ import style_paper as paper
 
 def draw(args):
     m = paper.Measured(args, counting=True)
-    kinds = (("managed", "no advice"), ("managed_shared_fill", "advice, one fill array"),
+    kinds = (("managed_shared_fill_unadvised", "no advice, one fill array"),
+             ("managed", "no advice, separate arrays"), ("managed_shared_fill", "advice, one fill array"),
              ("managed_advised", "advice, separate arrays"))
     series = []
     for sharing, label in kinds:
@@ -18,7 +19,8 @@ def draw(args):
                        concurrent_sources=256, schedule="intra_node", sharing=sharing)
             if r:
                 values[name] = r["counters"]["gpu_page_faults"]
-        series.append((label, values))
+        if values:
+            series.append((label, values))
     matrices = [n for n in paper.ALL if any(n in v for _, v in series)]
     m.need(matrices)
     fig, (axis,) = paper.figure()

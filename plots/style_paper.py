@@ -46,6 +46,11 @@ class Measured(records.Measured):
             return None
         return records.bare_seconds(r) if variant.startswith(WITHOUT_DIGESTS) else records.seconds(r)
 
+    def if_known(self, variant, **case):
+        """Those of the settings that runs of a variant have: records made before an option was there do not name it."""
+        known = {k for _, r in self.runs if r["variant"] == variant for k in records.settings(r)}
+        return {k: v for k, v in case.items() if k in known}
+
     def ratio(self, matrices, over, under):
         """{matrix: time(over) / time(under)} where both were measured; over, under: (variant, settings)."""
         out = {}
