@@ -76,11 +76,12 @@ const std::vector<family>& families() {
          [](const arguments& a) { return make_banded(a, 0, 0); }},
         {"economy",
          "multi-country economic model stacked over periods; lagged (states) and leading (jumps) "
-         "variables couple neighbouring periods",
+         "variables couple neighbouring periods, present values and stocks all within the "
+         "horizon",
          {required("equations", 1), required("periods", 1), integer("countries", "7", 1),
           real("terms", "4", 1000), integer("span", "20", 0), real("feedback", "0.3"),
           real("trade", "0.5", 1000), real("lags", "1", 1000), real("leads", "0.5", 1000),
-          real("states", "0.3"), real("jumps", "0.1"), leading, seed},
+          real("states", "0.3"), real("jumps", "0.1"), integer("horizon", "0", 0), leading, seed},
          make_economy},
         {"edge_elements",
          "curl-curl problem: Nedelec elements on cubes (hex1) or on six tetrahedra per cube, of "
@@ -93,6 +94,12 @@ const std::vector<family>& families() {
          space + std::vector{integer("dof", "3", 1, 64), word("stencil", "27", {"7", "15", "27"}),
                              real("thin", "0"), real("wide", "0"), leading, seed},
          make_elasticity},
+        {"flowsheet",
+         "chemical process: streams and K-values of the stages of separation columns, linked by "
+         "recycle streams; its diagonal is deficient",
+         {required("columns", 1), required("stages", 2), required("components", 1, 10000),
+          real("recycles", "1", 1000), integer("reach", "2", 0), seed},
+         make_flowsheet},
         {"grid15", "linear tetrahedra on a 3-D grid (15 points)", space + thinned,
          [](const arguments& a) { return make_grid(a, "15"); }},
         {"grid27", "trilinear hexahedra on a 3-D grid (27 points)", space + thinned,

@@ -247,6 +247,7 @@ pattern make_harmonic(const arguments& args);
 // models.cpp
 pattern make_economy(const arguments& args);
 pattern make_columns(const arguments& args);
+pattern make_flowsheet(const arguments& args);
 // plain.cpp
 pattern make_random(const arguments& args);
 pattern make_banded(const arguments& args, index_t lower, index_t upper);

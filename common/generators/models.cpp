@@ -13,7 +13,10 @@ index_t rounded_at_random(random_source& random, double mean) {
 }
 
 /// Multi-country model stacked over time as solved by Newton's method: the equations of a period
-/// repeat in every period; some variables enter with a lag, others (expectations) with a lead.
+/// repeat in every period; some variables enter with a lag, others (expectations) with a lead. In
+/// every country two present values depend on three variables over the coming `horizon` periods,
+/// one of which is a present value itself, and two accumulated stocks on variables over the last
+/// ones, as in g7jac040sc: such rows and columns are far longer than the others.
 /// Source: Juillard, Laxton, McAdam & Pioro, J. Econ. Dyn. Control 22 (1998), 1291-1318.
 pattern make_economy(const arguments& args) {
   const index_t countries = args.integer("countries");
@@ -25,7 +28,9 @@ pattern make_economy(const arguments& args) {
   const index_t n = args.leading(args.order({equations, periods}));
   const double total_terms =
       args.real("terms") + args.real("trade") + args.real("lags") + args.real("leads") + 5;
-  args.check_entries(static_cast<offset_t>(static_cast<double>(n) * total_terms));
+  const index_t horizon = std::min(args.integer("horizon"), periods - 1);
+  const double long_terms = 8.0 * countries * horizon * periods;
+  args.check_entries(static_cast<offset_t>(static_cast<double>(n) * total_terms + long_terms));
 
   random_source random(args.seed());
   const auto first_of = [&](offset_t c) { return static_cast<index_t>(c * equations / countries); };
@@ -72,6 +77,26 @@ pattern make_economy(const arguments& args) {
       for (index_t k = rounded_at_random(random, args.real("leads")); k > 0; --k) {
         const index_t v = pick(jumps, low, high);
         if (v >= 0) terms.push_back({v, 1});
+      }
+    }
+    if (horizon > 0) {
+      const auto draw = [&] { return static_cast<index_t>(random.between(low, high - 1)); };
+      const index_t value = draw(), wealth = draw(), stock = draw(), debt = draw();
+      const index_t income = draw(), tax = draw(), saving = draw();
+      struct sum_over_time {
+        index_t equation, direction;
+        std::vector<index_t> variables;
+      };
+      for (const auto& [equation, direction, variables] :
+           std::vector<sum_over_time>{{wealth, 1, {wealth, income, tax}},
+                                      {value, 1, {wealth, income}},
+                                      {stock, -1, {value, saving}},
+                                      {debt, -1, {saving}}}) {
+        for (const index_t v : variables) {
+          for (index_t k = 1; k <= horizon; ++k) {
+            model[at(equation)].push_back({v, direction * k});
+          }
+        }
       }
     }
   }
@@ -175,6 +200,96 @@ pattern make_columns(const arguments& args) {
       if (!bottom) rows.add(extra(s + 1, 0));
     }
     rows.end_row();
+  }
+  return rows.take();
+}
+
+/// Flowsheet of separation columns linked by recycle streams, in the layout of a process simulator:
+/// the unknowns are those of the streams, then the K-values of the column. Streams of stage s: the
+/// liquid that leaves it (flows l(s,c), total L, temperature T, enthalpy) and the vapour (flows
+/// v(s,c), total V, enthalpy). Equations of a stage: component balances; for each component its
+/// K-value, a function of both compositions and T, and its equilibrium l, v, L, V, K; sums;
+/// enthalpies; energy balance. Rows and columns are numbered by different rules, so that the
+/// diagonal is deficient; the pattern is structurally nonsingular (balances with l, equilibria with
+/// v, sums with L and V, enthalpy of the liquid with T, energy balance with that enthalpy).
+/// Source: Zitney, Mallya, Davis & Stadtherr, Comput. Chem. Eng. 20 (1996), 641-646.
+pattern make_flowsheet(const arguments& args) {
+  const index_t columns = args.integer("columns");
+  const index_t stages = args.integer("stages");
+  const index_t c = args.integer("components");
+  const offset_t streams = 2 * offset_t{c} + 5;  // unknowns of the two streams of a stage
+  const offset_t block = streams + c;
+  const index_t n = args.order({columns, stages, block});
+  const offset_t stage_count = offset_t{columns} * stages;
+  const offset_t per_stage = 2 * offset_t{c} * c + 16 * offset_t{c} + 16;
+  args.check_entries(stage_count * per_stage);
+
+  random_source random(args.seed());
+  // feed[s]: the stages whose liquid enters stage s in addition to that from above.
+  std::vector<std::vector<offset_t>> feed(at(stage_count));
+  const offset_t reach = std::min<offset_t>(args.integer("reach"), columns - 1);
+  for (index_t column = 0; column < columns; ++column) {
+    for (index_t k = rounded_at_random(random, args.real("recycles")); k > 0; --k) {
+      const offset_t from = (column + random.between(-reach, reach) + columns) % columns;
+      // Products leave at the top or at the bottom.
+      const offset_t outlet = from * stages + (random() % 2 == 0 ? 0 : stages - 1);
+      const offset_t inlet = offset_t{column} * stages + random.between(0, stages - 1);
+      if (outlet != inlet) feed[at(inlet)].push_back(outlet);
+    }
+  }
+  const auto stream = [&](offset_t s, offset_t k) {
+    return static_cast<index_t>(s / stages * stages * block + s % stages * streams + k);
+  };
+  const auto liquid = [&](offset_t s, index_t k) { return stream(s, k); };
+  const auto vapour = [&](offset_t s, index_t k) { return stream(s, offset_t{c} + 3 + k); };
+  const auto k_value = [&](offset_t s, index_t k) {
+    return static_cast<index_t>((s / stages * block + streams) * stages + s % stages * c + k);
+  };
+  // Unknown c of a stream is its total, c + 1 its enthalpy; c + 2 of a liquid is T.
+  row_writer rows(n, stage_count * per_stage);
+  // Unknown k of all streams that meet in stage s: those that leave it and those that enter.
+  const auto balance = [&](offset_t s, index_t k) {
+    rows.add(liquid(s, k));
+    rows.add(vapour(s, k));
+    if (s % stages != 0) rows.add(liquid(s - 1, k));
+    if (s % stages != stages - 1) rows.add(vapour(s + 1, k));
+    for (const offset_t f : feed[at(s)]) rows.add(liquid(f, k));
+    rows.end_row();
+  };
+  const auto flows = [&](offset_t s, const auto& of) {
+    for (index_t k = 0; k < c; ++k) rows.add(of(s, k));
+  };
+  for (offset_t s = 0; s < stage_count; ++s) {
+    const index_t temperature = liquid(s, c + 2);
+    for (index_t k = 0; k < c; ++k) balance(s, k);
+    for (index_t k = 0; k < c; ++k) {
+      flows(s, liquid);
+      rows.add(temperature);
+      flows(s, vapour);
+      rows.add(k_value(s, k));
+      rows.end_row();
+      for (const index_t i : {k, c}) {
+        rows.add(liquid(s, i));
+        rows.add(vapour(s, i));
+      }
+      rows.add(k_value(s, k));
+      rows.end_row();
+    }
+    flows(s, liquid);
+    rows.add(liquid(s, c));
+    rows.end_row();
+    flows(s, vapour);
+    rows.add(vapour(s, c));
+    rows.end_row();
+    flows(s, liquid);
+    rows.add(liquid(s, c + 1));
+    rows.add(temperature);
+    rows.end_row();
+    flows(s, vapour);
+    rows.add(vapour(s, c + 1));
+    rows.add(temperature);
+    rows.end_row();
+    balance(s, c + 1);
   }
   return rows.take();
 }
