@@ -75,6 +75,8 @@ Notes:
   refuse another file from then on.
 - The paper's fill ratio of PRE2 (20.70) is not that of the log which its authors released (74,747,357 fill-ins, a ratio
   of 12.8). Orderings differ from run to run and from version to version; compare variants on one ordering only.
+- The stand-in of LH has a deficient diagonal, as lhr matrices have: the program matches its rows first.
+- How alike stand-ins and real matrices behave: `stand_ins/README.md`.
 
 Stand-ins:
 

@@ -50,7 +50,7 @@ def run(program, matrix, variant, *options):
 
 
 def seconds(program, matrix, variant):
-    record = run(program, matrix, variant, "--repeat", 5, "--want", "counts")
+    record = run(program, matrix, variant, "--repeat", 15, "--want", "counts")
     return min(record["samples_s"]) if record else math.nan
 
 
