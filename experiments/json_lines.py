@@ -16,7 +16,7 @@ TYPES = {
     "l2_gb_per_s": NUMBER, "copy_gb_per_s": NUMBER,
     "predicted_work": NUMBERS, "series": {"*": NUMBERS}, "phases_s": {"*": NUMBER},
     "counters": {"*": NUMBER}, "derived": {"*": NUMBER}, "options": {"*": (bool, int, str)},
-    "bytes_per_s": NUMBER, "gpu": str, "machine.id": str, "trials.timeout_s": NUMBER,
+    "bytes_per_s": NUMBER, "gpu": str, "machine.id": str, "machine.threads_usable": int, "trials.timeout_s": NUMBER,
     "series_stats": {"*": {"*": NUMBER}}, "mem.device": {"*": NUMBER}, "mem.predicted": {"*": NUMBER},
 }
 # A line of simulate.py and one of profile.jsonl name their matrix; a simulated one counts its GPUs.

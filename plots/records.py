@@ -69,8 +69,9 @@ def named(sources):
 
 def machine(run):
     """What must agree for two runs to be of one machine; a run may see some of its GPUs only. Older records do not identify
-    it."""
-    return run.get("machine", {}).get("id", ""), run["host"], run["cpu"], frozenset(g["name"] for g in run["gpus"])
+    it: of those all GPUs that a run sees must be of one kind."""
+    identity = run.get("machine", {}).get("id", "")
+    return identity, run["host"], run["cpu"], frozenset() if identity else frozenset(g["name"] for g in run["gpus"])
 
 
 def is_open(run):
@@ -79,7 +80,9 @@ def is_open(run):
 
 
 def is_usable(run):
-    """True of a run that passed, or that nothing could verify."""
+    """True of a run that passed, or that nothing could verify, on as many hardware threads as it has threads."""
+    if run["threads"] > run.get("machine", {}).get("threads_usable", run["threads"]):
+        return False
     return run["status"] == "pass" or (run["status"] == "unverified" and is_open(run))
 
 
@@ -183,8 +186,9 @@ def family(spec):
 class Measured:
     """What was measured on the 13 matrices, by abbreviation. Runs that hand over the pattern are left out.
 
-    counting: True or False takes runs of that build only. unverified, mixed: as of accept(). population: on all matrices
-    that are no stand-ins, by name.
+    counting: True or False takes runs of that build only. unverified: as of accept(). population: on all matrices that are
+    no stand-ins, by name. Ratios are of runs on one machine: of a matrix that several machines measured, what the last of
+    them measured counts, or, with `mixed`, everything.
     """
 
     def __init__(self, sources, counting=None, unverified="leave out", mixed=False, population=False):
@@ -199,8 +203,12 @@ class Measured:
             self.profiles.setdefault((key(p["matrix"]), p["variant"]), p)
         taken = [r for r in runs if key(r["matrix"]["name"]) and "pattern" not in r["wants"] and
                  (counting is None or r["counting"] == counting) and not (population and r["matrix"]["stand_in"])]
-        self.runs = [(key(r["matrix"]["name"]), r) for r in accept(taken, unverified, mixed)]
-        self.late = [(key(r["matrix"]["name"]), r) for r in taken if r["status"] == "timeout"]
+        self.runs = [(key(r["matrix"]["name"]), r) for r in accept(taken, unverified, True)]
+        last = {m: machine(r) for m, r in self.runs}
+        if not mixed:
+            self.runs = [(m, r) for m, r in self.runs if machine(r) == last[m]]
+        self.late = [(key(r["matrix"]["name"]), r) for r in taken if r["status"] == "timeout" and
+                     (mixed or machine(r) == last.get(key(r["matrix"]["name"]), machine(r)))]
         self.selected = {}
         self.unknown = set()
 
@@ -289,9 +297,13 @@ class Measured:
         return "file" not in datasets().get(matrix, {})
 
     def machine(self):
-        """"4 x NVIDIA H200, Intel(R) Xeon(R) Processor": the most GPUs that a run saw."""
+        """"4 x NVIDIA H200, Intel(R) Xeon(R) Processor (0123456789abcdef)" of each: the most GPUs that a run saw."""
         if not self.runs:
             return "no machine"
-        run = max((r for _, r in self.runs), key=lambda r: len(r["gpus"]))
-        gpus = f"{len(run['gpus'])} x {run['gpus'][0]['name']}, " if run["gpus"] else ""
-        return gpus + run["cpu"]
+        several = {}
+        for _, run in self.runs:
+            best = several.setdefault((run.get("machine", {}).get("id", ""), run["cpu"]), run)
+            if len(run["gpus"]) > len(best["gpus"]):
+                several[run.get("machine", {}).get("id", ""), run["cpu"]] = run
+        return "; ".join((f"{len(r['gpus'])} x {r['gpus'][0]['name']}, " if r["gpus"] else "") + r["cpu"] +
+                         (f" ({identity})" if identity else "") for (identity, _), r in several.items())

@@ -79,11 +79,26 @@ class Accepting(RecordsTest):
             lines = (example.run(status=status), example.run(status=status, device="peer"))
             self.assertEqual(self.measured(*lines, unverified="take").runs, [])
 
+    def test_threads_that_shared_a_core_are_no_threads(self):
+        for usable, taken in ((15, 0), (16, 1)):
+            m = self.measured(example.run(threads=16, machine={"id": "a", "threads_usable": usable}))
+            self.assertEqual(len(m.runs), taken)
+
     def test_several_machines(self):
-        for other in ({"host": "other"}, {"cpu": "other"}, {"gpus": [{"name": "H200"}]}):
+        for other in ({"host": "other"}, {"cpu": "other"}, {"gpus": [{"name": "H200"}]}, {"machine": {"id": "other"}}):
             lines = (example.run(), example.run(**other))
-            self.assert_refused(f"{self.file}:2: ", "several machines", lines=lines)
+            self.assert_refused(f"{self.file}:2: ", "several machines",
+                                call=lambda: records.accept(records.read_runs([example.write(self.file, *lines)])))
             self.assertEqual(len(self.measured(*lines, mixed=True).runs), 2)
+            self.assertEqual([r.place for _, r in self.measured(*lines).runs], [f"{self.file}:2"])
+
+    def test_what_is_compared_on_a_matrix_is_of_one_machine(self):
+        a, b = {"machine": {"id": "a"}}, {"machine": {"id": "b"}}
+        m = self.measured(example.run(**a), example.run(variant="x", **b), example.run(matrix="TT", **a))
+        self.assertEqual([(k, r["variant"]) for k, r in m.runs], [("BC", "x"), ("TT", V)])
+        self.assertIsNone(m.find("BC", V))
+        with_gpu = a | {"gpus": [{"name": "H200"}]}
+        self.assertEqual(len(self.measured(example.run(**a), example.run(variant="x", **with_gpu)).runs), 2)
         gpu = {"name": "H200"}
         m = self.measured(example.run(gpus=[gpu]), example.run(gpus=[gpu, gpu]))
         self.assertEqual(m.machine(), "2 x H200, c")
