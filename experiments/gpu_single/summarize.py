@@ -153,8 +153,8 @@ def speed_ratios(table, variants, is_authors_gpu):
         print(f"\nauthors' released code on an {AUTHORS_GPU} (another host) / variant")
         if not is_authors_gpu:
             print(f"(this is no {AUTHORS_GPU}: two different GPUs are compared)")
-        given = ["authors, ms (given)", *(number(t, 4) for t in authors), ""]
-        print_table(["", *matrices, "geomean"], [given, *rows])
+        theirs = ["authors, ms", *(number(t, 4) for t in authors), ""]
+        print_table(["", *matrices, "geomean"], [theirs, *rows])
         if verdicts:
             print("targets in the geometric mean: " + ", ".join(verdicts))
     rows = [ratio_row(f"{r} / gpu_maxid", times[r], times["gpu_maxid"], matrices)[0]

@@ -60,9 +60,9 @@ class SessionTest(unittest.TestCase):
         self.assertIn("4 pass, 1 timeout", text)
 
     def test_targets(self):
-        given = {"bcsstk18": 15.8, "g7jac040sc": 29.3, "onetone1": 67.8, "epb3": 112.5,
+        theirs = {"bcsstk18": 15.8, "g7jac040sc": 29.3, "onetone1": 67.8, "epb3": 112.5,
                  "wang3": 128.1, "cage11": 570, "gen:grid7:nx=40,drop=0.3,seed=1": 595}
-        faster = [record(m, "gpu_maxid", [t / 4]) for m, t in given.items()]
+        faster = [record(m, "gpu_maxid", [t / 4]) for m, t in theirs.items()]
         self.assertIn("gpu_maxid 2x reached", self.summary(*faster).stdout)
         # Faster in the mean, but not on every matrix.
         faster[0] = record("bcsstk18", "gpu_maxid", [16])
