@@ -1,28 +1,24 @@
-"""Figure 5 of the paper: memory of the auxiliary structures over that of the matrix, before and after."""
+"""Figure 5 of the paper: memory of the auxiliary structures over that of the matrix, before and after, and how many times
+less that is."""
 
 import sys
 
 import style
+import style_dots as dots
 import style_paper as paper
 
 
 def draw(args):
     m = paper.Measured(args)
-    before, after = {}, {}
-    for name in paper.ALL:
-        r = m.find(name, "gpu_maxid", concurrent_sources=1024, memory_budget_mb=0)
-        if r:
-            before[name] = r["mem"]["predicted"]["paper_6VC"] / r["mem"]["device"]["matrix"]
-            after[name] = r["mem"]["device"]["arena"] / r["mem"]["device"]["matrix"]
-    m.need(before)
     p = paper.Paper()
-    fig, (axis,) = paper.figure()
-    stated = [{"MK": p.value("fig05.before.max"), "AU": p.value("fig05.before.min")},
-            {"MK": p.value("fig05.after.max"), "AU": p.value("fig05.after.min")}]
-    rows = paper.bars(axis, m, paper.ALL, [("six arrays of |V| #C", before), ("allocated", after)], stated,
-                      log=True, label="auxiliary / matrix, #C = 1,024")
-    paper.legend(axis)
-    style.save(fig, args.out, "fig05_memory", paper.HEADER, rows)
+    sizes = [m.series("before: six arrays of |V| #C", "geomean(all, before)", {"MK": p.value("fig05.before.max"), "AU": p.value("fig05.before.min")}),
+             m.series("after: as allocated", "geomean(all, after)", {"MK": p.value("fig05.after.max"), "AU": p.value("fig05.after.min")})]
+    less = [m.series("before over after", "mean(all, before / after)", mean=p.value("fig05.reduction.mean"))]
+    m.need(sizes[0].value.each)
+    fig, (upper, lower) = dots.panels(2, paper.strips(sizes, less), 4.4, (1.6, 1))
+    rows = paper.both(m, upper, sizes, label="auxiliary over matrix,\n#C = 1,024", average="geometric\nmean")
+    rows += paper.both(m, lower, less, label="before over after", log=False, also=(0,))
+    style.save(fig, args.out, "fig05_memory", dots.HEADER, rows)
 
 
 if __name__ == "__main__":

@@ -9,15 +9,10 @@ import style_paper as paper
 def draw(args):
     m = paper.Measured(args)
     p = paper.Paper()
-    series = [("set union (GLU 3.0's method), one core", m.ratio(paper.ALL, ("cpu_set_union", {}), paper.MAXID)),
-              ("Gilbert-Peierls with pruning, one core", m.ratio(paper.ALL, ("cpu_gilbert_peierls", {}), paper.MAXID))]
-    stated = [{"BB": p.value("fig11.max"), "BC": p.value("fig11.min")}]
-    m.need(any(values for _, values in series))
-    fig, (axis,) = paper.figure()
-    rows = paper.bars(axis, m, paper.ALL, series, stated, log=True, line=1, label="time over gpu_maxid")
-    paper.mean_line(axis, p.value("fig11.mean"), "paper,\nmean", len(paper.ALL) + -0.1)
-    paper.legend(axis)
-    style.save(fig, args.out, "fig11_glu3", paper.HEADER, rows)
+    series = [m.series("set union (GLU 3.0's method), one core", "mean(all, time(cpu_set_union) / maxid)",
+                       {"BB": p.value("fig11.max"), "BC": p.value("fig11.min")}, p.value("fig11.mean")),
+              m.series("Gilbert-Peierls with pruning, one core", "mean(all, time(cpu_gilbert_peierls) / maxid)")]
+    paper.compared(args, m, "fig11_glu3", series, label="time over gpu_maxid", line=1)
 
 
 if __name__ == "__main__":

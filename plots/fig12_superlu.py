@@ -1,24 +1,26 @@
-"""Figure 12 of the paper: gpu_maxid over SuperLU_DIST on one core, with one GPU and two."""
+"""Figure 12 of the paper: gpu_maxid on one GPU and two, and gpu_bitmap_panels, over the parallel symbolic factorization of
+SuperLU_DIST on its best number of ranks."""
 
 import sys
 
+import records
 import style
 import style_paper as paper
+
+RIVAL = "peer_superlu_dist_parallel"
 
 
 def draw(args):
     m = paper.Measured(args)
     p = paper.Paper()
-    peer = ("peer_superlu_dist", {})
-    series = [("one GPU", m.ratio(paper.ALL, paper.MAXID, peer)),
-              ("two GPUs", m.ratio(paper.ALL, ("mpi_maxid", paper.DISTRIBUTED | {"gpus_per_rank": 2, "schedule": "dynamic"}), peer)),
-              ("gpu_bitmap_panels", m.ratio(paper.ALL, ("gpu_bitmap_panels", {}), peer))]
-    stated = [p.series("fig12_superlu", "one_node")]
-    m.need(any(values for _, values in series))
-    fig, (axis,) = paper.figure()
-    rows = paper.bars(axis, m, paper.ALL, series, stated, log=True, line=1, label="time over symbfact, one core")
-    paper.legend(axis)
-    style.save(fig, args.out, "fig12_superlu", paper.HEADER, rows)
+    if not m.has_variant(RIVAL):
+        raise records.Absent(f"no runs of {RIVAL}, SuperLU_DIST on ranks")
+    series = [m.series("gpu_maxid, one GPU", "geomean(all, maxid / superlu)", p.series("fig12_superlu", "one_node"),
+                       p.value("fig12.one_node.mean")),
+              m.series("mpi_maxid, two GPUs", "geomean(all, two_gpus_interleaved / superlu)"),
+              m.series("gpu_bitmap_panels", "geomean(all, time(gpu_bitmap_panels) / superlu)")]
+    paper.compared(args, m, "fig12_superlu", series, label="time over SuperLU_DIST, parallel", line=1,
+                   average="geometric mean")
 
 
 if __name__ == "__main__":

@@ -9,16 +9,10 @@ import style_paper as paper
 def draw(args):
     m = paper.Measured(args)
     p = paper.Paper()
-    how = {"concurrent_sources": 1024, "memory_budget_mb": 0}
-    gain = m.ratio(paper.ALL, ("gpu_maxid_no_range_reuse", how), ("gpu_maxid", how))
-    series = [("no range reuse over gpu_maxid, #C = 1,024", {k: 100 * (v - 1) for k, v in gain.items()})]
-    stated = [{"LH": p.value("fig14.max"), "BB": p.value("fig14.min")}]
-    m.need(any(values for _, values in series))
-    fig, (axis,) = paper.figure()
-    rows = paper.bars(axis, m, paper.ALL, series, stated, log=False, line=0, label="% more time")
-    paper.mean_line(axis, p.value("fig14.mean"), "paper,\nmean", len(paper.ALL) + -0.1)
-    paper.legend(axis)
-    style.save(fig, args.out, "fig14_maxid_init", paper.HEADER, rows)
+    series = [m.series("maxId initialised for each batch", "mean(all, reuse_gain)",
+                       {"LH": p.value("fig14.max"), "BB": p.value("fig14.min")}, p.value("fig14.mean"))]
+    paper.compared(args, m, "fig14_maxid_init", series, log=False, line=0,
+                   label="% more time without\nvalue ranges, #C = 1,024")
 
 
 if __name__ == "__main__":

@@ -1,26 +1,34 @@
-"""Figure 17 of the paper: distribution of the sources, two ranks with two GPUs each."""
+"""Figure 17 of the paper: what interleaving the sources gains, simulated on 36 GPUs and measured on two."""
 
 import sys
 
 import style
+import style_dots as dots
 import style_paper as paper
 
 
 def draw(args):
     m = paper.Measured(args)
     p = paper.Paper()
-    def of(schedule):
-        return "mpi_maxid", paper.DISTRIBUTED | {"ranks": 2, "gpus_per_rank": 2, "schedule": schedule}
-    series = [("inter_node over block", m.ratio(paper.ALL, of("block"), of("inter_node"))),
-              ("intra_node over inter_node", m.ratio(paper.ALL, of("inter_node"), of("intra_node")))]
-    stated = [{"TT": p.value("fig17.inter.max")}, {"PR": p.value("fig17.intra.max")}]
-    m.need(any(values for _, values in series))
-    fig, (axis,) = paper.figure()
-    rows = paper.bars(axis, m, paper.ALL, series, stated, log=False, line=1, label="speedup, 4 GPUs")
-    paper.mean_line(axis, p.value("fig17.inter.mean"), "paper, inter,\nmean", len(paper.ALL) + -0.1)
-    paper.mean_line(axis, p.value("fig17.intra.mean"), "paper, intra,\nmean", len(paper.ALL) + 1.3)
-    paper.legend(axis)
-    style.save(fig, args.out, "fig17_schedules", paper.HEADER, rows)
+
+    def simulated(over, under):
+        return f"mean(all, simulated(schedule={over}, gpus=36) / simulated(schedule={under}, gpus=36))"
+    nodes = [m.series("chunks over nodes (inter_node over block)", simulated("block", "inter_node"),
+                      {p.value("fig17.inter.max_on"): p.value("fig17.inter.max")}, p.value("fig17.inter.mean"), there=""),
+             m.series("rows over GPUs too (intra_node over inter_node)", simulated("inter_node", "intra_node"),
+                      {p.value("fig17.intra.max_on"): p.value("fig17.intra.max")}, p.value("fig17.intra.mean"), there="")]
+    two = [m.series("rows over two GPUs", "geomean(all, two_gpus_block / two_gpus_interleaved)")]
+    drawn = [series for series in (nodes, two) if any(s.value.each for s in series)]
+    m.need(drawn)
+    fig, panels = dots.panels(len(drawn), paper.strips(*drawn), 2.5 * len(drawn))
+    rows = []
+    for series, panel in zip(drawn, panels):
+        if series is nodes:
+            shown = [n for n in paper.ALL if any(n in s.value.each or n in s.paper for s in nodes)]
+            rows += paper.both(m, panel, nodes, shown, line=1, label="speedup, simulated,\nsix nodes of six GPUs")
+        else:
+            rows += paper.both(m, panel, two, line=1, label="speedup, measured,\ntwo GPUs", average="geometric\nmean")
+    style.save(fig, args.out, "fig17_schedules", dots.HEADER, rows)
 
 
 if __name__ == "__main__":

@@ -9,14 +9,8 @@ import style_paper as paper
 def draw(args):
     m = paper.Measured(args)
     p = paper.Paper()
-    gain = m.ratio(paper.ALL, paper.MAXID, ("gpu_maxid_line95", {}))
-    series = [("gain by line 9.5", {k: 100 * (v - 1) for k, v in gain.items()})]
-    stated = [{"BB": p.value("fig20.max"), "LH": p.value("fig20.min")}]
-    m.need(any(values for _, values in series))
-    fig, (axis,) = paper.figure()
-    rows = paper.bars(axis, m, paper.ALL, series, stated, log=False, line=0, label="%")
-    paper.legend(axis)
-    style.save(fig, args.out, "fig20_line95", paper.HEADER, rows)
+    series = [m.series("line 9.5", "mean(all, line95_gain)", {"BB": p.value("fig20.max"), "LH": p.value("fig20.min")})]
+    paper.compared(args, m, "fig20_line95", series, log=False, line=0, label="speed gained by line 9.5, %\n(below 0: lost)")
 
 
 if __name__ == "__main__":

@@ -43,6 +43,8 @@ def parser(description, records=None, out=None):
     p = argparse.ArgumentParser(description=description)
     p.add_argument("--records", required=not records, default=records, type=Path, nargs="+",
                    help="files and folders of records, JSON Lines")
+    p.add_argument("--population", default=[], type=Path, nargs="*",
+                   help="the same of real matrices, which some figures show beside the paper's")
     p.add_argument("--out", required=not out, default=out, type=Path, help="folder for the PDF, PNG and CSV")
     p.add_argument("--allow-unverified", action="store_true", help="draw unverified results too")
     p.add_argument("--allow-mixed", action="store_true", help="draw several machines in one figure")
@@ -95,12 +97,13 @@ def figures():
                   if not p.stem.startswith(("style", "records")))
 
 
-def draw_figure(name, sources, out):
+def draw_figure(name, sources, out, population=()):
     """Draws the figure plots/NAME.py from files of records into a folder, in this process, and returns its description;
     raises Absent, Refused or what the script itself raises."""
     script = importlib.import_module(name)
     try:
-        script.draw(parser("").parse_args(["--records", *map(str, sources), "--out", str(out)]))
+        script.draw(parser("").parse_args(["--records", *map(str, sources), "--population", *map(str, population), "--out",
+                                           str(out)]))
     finally:
         plt.close("all")
     return " ".join(script.__doc__.split())

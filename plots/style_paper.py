@@ -1,8 +1,18 @@
-"""What the figures of the paper's items share: measurements by matrix, the paper's own values, bars with both."""
+"""What the figures of the paper's items share: the paper's own values, and measurements by the expressions that claims are
+judged by, so that a figure shows what the verdict rests on."""
+
+import functools
+import sys
 
 import records
 import style
+import style_dots as dots
 from style import plt
+
+sys.path.append(str(records.ROOT / "paper"))
+
+import estimate  # noqa: E402, F401
+import language  # noqa: E402
 
 SMALL = ("BB", "BC", "EP", "G7", "LH", "MK", "RM")
 LARGE = ("AU", "DI", "HM", "PR", "ST", "TT")
@@ -15,11 +25,22 @@ DISTRIBUTED = {"ranks": 1, "chunk_size": 128, "concurrent_sources": 0, "sharing"
 WITHOUT_DIGESTS = ("gpu_maxid", "gpu_fill2_naive")
 
 
+@functools.cache
+def claims_file():
+    return records.read_toml(records.ROOT / "paper" / "claims.toml")
+
+
+@functools.cache
+def expression(text):
+    """An expression of the language of claims, with their definitions and sets."""
+    return language.Expression(text, claims_file()["define"], claims_file()["sets"])
+
+
 class Paper:
     """Statements of the paper, from paper/claims.toml."""
 
     def __init__(self):
-        self.claims = records.read_toml(records.ROOT / "paper" / "claims.toml")["claim"]
+        self.claims = claims_file()["claim"]
 
     def series(self, item, name):
         """Values by matrix."""
@@ -32,11 +53,25 @@ class Paper:
 
 
 class Measured(records.Measured):
-    """Runs of one build on the 13 matrices, verified unless told otherwise."""
+    """Runs on the 13 matrices, verified unless told otherwise, and beside them those on real matrices, if any were given."""
 
-    def __init__(self, args, counting=False):
-        super().__init__(args.records, counting=counting, unverified="take" if args.allow_unverified else "refuse",
-                         mixed=args.allow_mixed)
+    def __init__(self, args):
+        super().__init__(args.records, unverified="take" if args.allow_unverified else "refuse", mixed=args.allow_mixed)
+        self.real = records.Measured(args.population, mixed=args.allow_mixed, population=True) if args.population else None
+        self.names = self.real.matrices() if self.real else []
+
+    def over(self, measure):
+        """language.Value of an aggregate over a set of the 13."""
+        return expression(measure).evaluate(self)
+
+    def over_real(self, measure):
+        """The same over the real matrices, or None."""
+        return expression(measure).evaluate(self.real, self.names) if self.names else None
+
+    def series(self, label, measure, paper=None, mean=None, there=None):
+        """style_dots.Series of an aggregate; there: its form for real matrices, "" if there is none."""
+        real = self.over_real(measure if there is None else there) if there != "" else None
+        return dots.Series(label, self.over(measure), paper or {}, mean, real if real and real.each else None)
 
     def time(self, matrix, variant, **how):
         """Lower median in seconds, or None; of the maxId search and fill2 on the GPU without the digests of rows
@@ -51,15 +86,6 @@ class Measured(records.Measured):
         known = {k for _, r in self.runs if r["variant"] == variant for k in records.settings(r)}
         return {k: v for k, v in case.items() if k in known}
 
-    def ratio(self, matrices, over, under):
-        """{matrix: time(over) / time(under)} where both were measured; over, under: (variant, settings)."""
-        out = {}
-        for m in matrices:
-            a, b = self.time(m, over[0], **over[1]), self.time(m, under[0], **under[1])
-            if a and b:
-                out[m] = a / b
-        return out
-
     def label(self, matrix):
         """Abbreviation, with an asterisk for a stand-in."""
         return matrix + ("*" if any(m == matrix for m, _ in self.runs) and self.is_stand_in(matrix) else "")
@@ -70,50 +96,36 @@ class Measured(records.Measured):
             raise records.Absent(f"{records.named(self.sources)}: no records for it")
 
 
-def bars(axis, measured, matrices, series, paper=(), log=False, line=None, label=""):
-    """Grouped bars by matrix; paper: for each series {matrix: value} of hollow diamonds, or None.
-    Returns rows (series, matrix, value, paper's value) for the CSV."""
-    width = 0.8 / max(1, len(series))
-    rows = []
-    labelled = False
-    for k, (name, values) in enumerate(series):
-        at = [x + (k - (len(series) - 1) / 2) * width for x in range(len(matrices))]
-        xs = [x for x, m in zip(at, matrices) if m in values]
-        axis.bar(xs, [values[m] for m in matrices if m in values], width * 0.92,
-                 color=style.GREYS[(k + 1) % 4] if k else "#d9d9d9", edgecolor="black",
-                 linewidth=0.6, hatch=style.HATCHES[k % len(style.HATCHES)], label=name)
-        stated = (paper[k] if k < len(paper) else None) or {}
-        points = [(x, stated[m]) for x, m in zip(at, matrices) if m in stated]
-        if points:
-            axis.plot([x for x, _ in points], [v for _, v in points], "D", color="black",
-                      markerfacecolor="white", markersize=5, linestyle="none",
-                      label=None if labelled else "paper")
-            labelled = True
-        for m in matrices:
-            if m in values or m in stated:
-                rows.append((name, m, f"{values[m]:.6g}" if m in values else "",
-                             stated.get(m, "")))
-    for x, m in enumerate(matrices):
-        if not any(m in values for _, values in series):
-            axis.annotate("not run", (x, 0.02), xycoords=("data", "axes fraction"), rotation=90, fontsize=6,
-                          ha="center", color=style.GREYS[1])
-    if line is not None:
-        axis.axhline(line, color="black", linewidth=0.8)
-    if log:
-        axis.set_yscale("log")
-    axis.set_xlim(-0.6, len(matrices) - 0.4)
-    axis.set_xticks(range(len(matrices)), [measured.label(m) for m in matrices])
-    axis.set_ylabel(label)
+def queue_shares(measured):
+    """[(label, setting)] of the shares of the memory for queues that budgets were run with, that of the claims first; one
+    without a setting for records made before there was a choice."""
+    known = {r["options"].get("queue_share") for m, r in measured.runs if m in LARGE and r["variant"] == "gpu_maxid" and
+             r["options"].get("memory_budget_mb")}
+    return [(f"queues {s} %" if s is not None else "", f", queue_share={s}" if s is not None else "")
+            for s in sorted(known, key=lambda s: s or 0)]
+
+
+def compared(args, measured, name, series, matrices=ALL, height=2.7, **how):
+    """A figure of one panel: dots by matrix with their aggregate and, where there are real matrices, a strip of them."""
+    measured.need(any(s.value.each for s in series))
+    fig, panel = dots.panels(1, strips=strips(series), height=height)
+    style.save(fig, args.out, name, dots.HEADER, both(measured, panel[0], series, matrices, **how))
+
+
+def strips(*groups):
+    """How many series of real matrices the widest strip has."""
+    return max(sum(s.real is not None for s in series) for series in groups)
+
+
+def both(measured, panel, series, matrices=ALL, log=True, **how):
+    """dots() and strip() of a panel; rows for the CSV."""
+    axis, beside, room = panel
+    rows = dots.dots(axis, measured, matrices, series, large=LARGE, log=log, **how)
+    if beside and any(s.real for s in series):
+        rows += dots.strip(beside, series, room)
+    elif beside:
+        beside.remove()
     return rows
-
-
-def mean_line(axis, value, text, x):
-    """The paper's average as a hollow marker at the right edge."""
-    axis.set_xlim(right=max(axis.get_xlim()[1], x + 0.7))
-    axis.plot([x], [value], "D", color="black", markerfacecolor="white", markersize=6,
-              linestyle="none")
-    axis.annotate(text, (x, value), xytext=(0, 7), textcoords="offset points", fontsize=7,
-                  ha="center")
 
 
 def legend(axis, **how):
@@ -126,6 +138,3 @@ def figure(columns=1, height=2.9, width=6.6):
     fig, axes = plt.subplots(1, columns, figsize=(width, height), squeeze=False,
                              layout="constrained")
     return fig, axes[0]
-
-
-HEADER = ("series", "matrix", "measured", "paper")

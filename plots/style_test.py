@@ -1,6 +1,8 @@
 """Tests of what figures refuse and write. Exit status 77 without matplotlib."""
 
 import contextlib
+import csv
+import importlib
 import io
 import re
 import subprocess
@@ -108,7 +110,90 @@ class Settings(unittest.TestCase):
             with contextlib.redirect_stderr(io.StringIO()):
                 style.draw_figure("fig15_dynamic_allocation", [path], Path(folder))
             rows = (Path(folder) / "fig15_dynamic_allocation.csv").read_text()
-            self.assertIn("fixed over dynamic,TT,1,", rows)
+            self.assertIn("fixed over dynamic,TT,1,0.578947,1.72727,,1.1,paper\n", rows)
+
+
+MAXID = {"concurrent_sources": 0, "memory_budget_mb": 0}
+
+
+class Dots(unittest.TestCase):
+    """What a figure of matrices shows beside its values: intervals, bounds, what is missing, real matrices."""
+
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.addCleanup(style.plt.close, "all")
+        self.folder = Path(folder.name)
+
+    def draw(self, name, lines, population=()):
+        """The rows of the CSV as dictionaries, and the axes."""
+        files = {"--records": lines} | ({"--population": population} if population else {})
+        command = ["--out", str(self.folder)]
+        for option, content in files.items():
+            command += [option, str(example.write(self.folder / f"{option[2:]}.jsonl", *content))]
+        with contextlib.redirect_stderr(io.StringIO()):
+            importlib.import_module(name).draw(style.parser("").parse_args(command))
+        with open(self.folder / f"{name}.csv", encoding="utf-8", newline="") as f:
+            return list(csv.DictReader(f)), style.plt.gcf().axes
+
+    @staticmethod
+    def pair(matrix="bcsstk18", seconds=(6, 6.5, 7), **fill2):
+        """A run of gpu_maxid that takes a second, and one of fill2 on the GPU."""
+        maxid = example.run(matrix=matrix, variant="gpu_maxid", options=MAXID, samples_s=[1.25, 1.25, 1.25])
+        return [maxid, example.run(**{"matrix": matrix, "variant": "gpu_fill2_naive", "samples_s": list(seconds)} | fill2)]
+
+    @staticmethod
+    def marks(axes, name):
+        """Marks of a kind in all axes."""
+        return [a for axis in axes for a in (*axis.lines, *axis.texts) if a.get_gid() == name]
+
+    def test_intervals_and_the_papers_values(self):
+        rows, axes = self.draw("fig10_fill2", self.pair() + self.pair("rma10", (6,)))
+        by = {(r["series"], r["matrix"]): r for r in rows}
+        bc, rm = by["fill2, one GPU", "BC"], by["fill2, one GPU", "RM"]
+        self.assertEqual((float(bc["measured"]), float(bc["low"]), float(bc["high"])), (6.25, 5.75, 6.75))
+        self.assertEqual((rm["measured"], rm["low"], rm["paper"], rm["set"]), ("5.75", "", "30.41", "paper"))
+        self.assertEqual(by["fill2, one GPU", "mean"]["paper"], "13.01")
+        self.assertEqual(float(by["fill2, one GPU", "mean"]["measured"]), 6)
+        self.assertEqual(len(self.marks(axes, "interval")), 1)
+        self.assertEqual(len(self.marks(axes, "once")), 2, "RM, and the mean that rests on it")
+
+    def test_a_stand_in_is_hollow(self):
+        _, axes = self.draw("fig10_fill2", self.pair() + self.pair("rma10"))
+        self.assertEqual([m.get_markerfacecolor() for m in self.marks(axes, "value")][:2], ["#1b2a6b", "white"])
+
+    def test_a_run_that_passed_its_limit_is_an_arrow(self):
+        late = {"status": "timeout", "samples_s": [], "trials": {"timeout_s": 20}}
+        rows, axes = self.draw("fig10_fill2", self.pair() + self.pair("twotone", **late))
+        found = next(r for r in rows if r["matrix"] == "TT")
+        self.assertEqual((found["measured"], found["bound"], found["high"]), ("20", "at least", ""))
+        self.assertEqual(len(self.marks(axes, "bound")), 2, "TT and the mean")
+
+    def test_what_was_not_measured_is_marked(self):
+        _, axes = self.draw("fig10_fill2", self.pair())
+        self.assertEqual(len(self.marks(axes, "missing")), 13, "12 matrices, and BC on threads")
+
+    def test_real_matrices_stand_beside(self):
+        def real(name, seconds):
+            return self.pair({"name": name, "n": 7, "nnz": 30, "stand_in": False}, seconds)
+        rows, axes = self.draw("fig10_fill2", self.pair(), real("a", (2, 2, 2)) + real("b", (4, 4, 4)) + real("c", (9, 9, 9)))
+        self.assertEqual([r["matrix"] for r in rows if r["set"] == "real"], ["a", "b", "c"])
+        self.assertEqual(len(self.marks(axes, "real")), 3)
+        median, = self.marks(axes, "median")
+        self.assertEqual(list(median.get_ydata()), [3.75, 3.75])
+        self.assertEqual(len(self.marks(axes, "quartile")), 2)
+        self.assertEqual(len(axes), 2)
+
+    def test_without_the_rival_figure_12_says_so(self):
+        with self.assertRaisesRegex(records.Absent, "peer_superlu_dist_parallel"):
+            self.draw("fig12_superlu", self.pair())
+
+    def test_no_ticks_are_alike(self):
+        self.draw("fig10_fill2", self.pair())
+        for axis in style.plt.gcf().axes:
+            axis.figure.draw_without_rendering()
+            texts = [t.get_text() for t in axis.get_yticklabels() if t.get_text()]
+            self.assertEqual(len(texts), len(set(texts)))
 
 
 class CommittedRecords(unittest.TestCase):

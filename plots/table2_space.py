@@ -3,7 +3,10 @@
 import sys
 
 import style
+import style_dots as dots
 import style_paper as paper
+
+SHADES = ("#f3d9a4", dots.COLOURS[1], dots.COLOURS[0])
 
 
 def draw(args):
@@ -32,8 +35,7 @@ def draw(args):
             if not values:
                 continue
             height = sum(values.values()) / len(values)
-            axis.bar(x, height, 0.6, bottom=bottom, color=style.GREYS[3 - k % 3], edgecolor="black",
-                     hatch=style.HATCHES[k], linewidth=0.6, label=part if x == 0 else None)
+            axis.bar(x, height, 0.6, bottom=bottom, color=SHADES[k], edgecolor="black", linewidth=0.4, label=part if x == 0 else None)
             bottom += height
             rows.append((label, part, len(values), f"{height:.5g}"))
         axis.annotate(f"{bottom:.2f}", (x, bottom), xytext=(0, 3), textcoords="offset points", ha="center")
