@@ -1,11 +1,16 @@
 """Figure 19 of the paper: speedup over the GPUs, measured on one host and simulated beyond."""
 
+import operator
 import sys
 
 import records
 import style
+import style_dots as dots
 import style_paper as paper
+from style_paper import estimate
 
+GPUS = (1, 2, 4)
+PAPER_AT = 2400  # beyond the simulated numbers of GPUs
 FOUR = ("AU", "DI", "HM", "PR")
 SIMULATED = [records.ROOT / "experiments" / "scaling_simulator" / f for f in ("simulated.jsonl", "simulated_full.jsonl")]
 
@@ -23,46 +28,92 @@ def read_simulated():
     return speedup
 
 
-def draw(args):
-    m = paper.Measured(args)
-    names = paper.LARGE
-    measured = {}
-    for name in names:
-        for gpus in (1, 2, 4):
-            t = m.time(name, "mpi_maxid", gpus_per_rank=gpus, schedule="dynamic", **paper.DISTRIBUTED)
-            if t:
-                measured.setdefault(name, {})[gpus] = t
-    speedup = {n: {g: t[1] / s for g, s in t.items()} for n, t in measured.items() if 1 in t}
-    m.need([n for n, s in speedup.items() if len(s) > 1])
-    simulated = read_simulated()
-    fig, (left, right) = paper.figure(2, height=3.2)
-    rows = []
-    for k, (name, points) in enumerate(speedup.items()):
-        xs = sorted(points)
-        left.plot(xs, [points[x] for x in xs], marker=style.MARKERS[k], color=style.GREYS[k % 3],
-                  label=m.label(name))
-        rows += [("measured", name, x, f"{points[x]:.5g}", "") for x in xs]
-    left.plot([1, 4], [1, 4], color=style.GREYS[3], linewidth=0.8)
-    left.set_xlabel("GPUs of one host, measured")
-    left.set_ylabel("speedup over one GPU")
-    paper.legend(left, ncols=3)
+def end_labels(axis, ends):
+    """Names at the right ends of series, moved apart where they would meet; ends: [(x, y, text, colour)]."""
+    ends = sorted(ends, key=lambda e: e[1])
+    true = [dots.along(axis, y) for _, y, _, _ in ends]
+    at = list(true)
+    for _ in range(200):
+        for k in range(len(at) - 1):
+            push = (dots.TEXT + 1.5 - (at[k + 1] - at[k])) / 2
+            if push > 0:
+                at[k], at[k + 1] = at[k] - push, at[k + 1] + push
+    for (x, y, text, colour), here, was in zip(ends, at, true):
+        axis.annotate(text, (x, y), xytext=(12, here - was), textcoords="offset points", fontsize=dots.TEXT, color=colour,
+                      va="center", annotation_clip=False,
+                      arrowprops={"arrowstyle": "-", "color": colour, "linewidth": 0.4, "shrinkA": 0, "shrinkB": 4})
+
+
+def measured_panel(axis, m, times):
+    """Speedup over one GPU with intervals; what was not measured between two scales is not drawn as if it had been."""
+    rows, ends = [], []
+    axis.set_xlim(0.8, 5)
+    axis.set_ylim(0.8, 4.6)
+    axis.plot([1, 4], [1, 4], color=style.GREYS[3], linewidth=0.8, zorder=1)
+    axis.annotate("linear", (3, 3), xytext=(-3, 5), textcoords="offset points", fontsize=dots.TEXT, color=style.GREYS[1],
+                  ha="right")
+    for k, (name, points) in enumerate(times.items()):
+        speedup = {g: estimate.combined(operator.truediv, points[1], t, True) for g, t in points.items()}
+        colour = dots.COLOURS[k % 4]
+        xs = sorted(speedup)
+        for a, b in zip(xs, xs[1:]):
+            skipped = any(a < g < b for g in GPUS)
+            axis.plot([a, b], [speedup[a].number, speedup[b].number], color=colour, linewidth=0.8,
+                      linestyle=(0, (1, 3)) if skipped else "-", zorder=1)
+        for g in xs:
+            dots.point(axis, g + (k - 2.5) * 0.05 * (g > 1), speedup[g], colour, style.MARKERS[k], not m.is_stand_in(name))
+            rows.append(("measured", name, g, *dots.cells(speedup[g])[:4], ""))
+        ends.append((xs[-1] + (k - 2.5) * 0.05, speedup[xs[-1]].number, m.label(name), colour))
+    end_labels(axis, ends)
+    axis.set_xticks(GPUS)
+    axis.set_xlabel("GPUs of one host, measured")
+    axis.set_ylabel("speedup over one GPU")
+    return rows
+
+
+def simulated_panel(axis, simulated):
+    """Speedup over one node of six GPUs on simulated schedules, the paper's end points beside them."""
     stated = paper.Paper().series("fig19_scaling", "speedup")
+    rows, ends = [], []
+    axis.set_xscale("log")
+    axis.set_yscale("log")
+    axis.set_xlim(5, 8000)
+    axis.set_ylim(0.8, 60)
+    axis.plot([6, 264], [1, 44], color=style.GREYS[3], linewidth=0.8, zorder=1)
     for k, name in enumerate(FOUR):
         points = simulated.get(name, {})
         xs = sorted(points)
-        right.plot(xs, [points[x] for x in xs], marker=style.MARKERS[k], color=style.GREYS[k % 3],
-                   linestyle="--", markersize=4, label=f"{name}{'' if name == 'PR' else ' family'}, simulated")
-        rows += [("simulated", name, x, f"{points[x]:.5g}", stated[name] if x == 264 else "") for x in xs]
-        right.plot([264 * (1 + 0.02 * k)], [stated[name]], marker=style.MARKERS[k], color="black",
-                   markerfacecolor="white", markersize=6, linestyle="none",
-                   label="paper (same marker)" if k == 0 else None)
-    right.plot([6, 264], [1, 44], color=style.GREYS[3], linewidth=0.8)
-    right.set_xscale("log")
-    right.set_yscale("log")
-    right.set_xlabel("GPUs, six a node")
-    right.set_ylabel("speedup over six GPUs")
-    paper.legend(right, fontsize=6, ncols=2)
-    style.save(fig, args.out, "fig19_scaling", ("kind", "matrix", "gpus", "speedup", "paper"), rows)
+        axis.plot(xs, [points[x] for x in xs], marker=style.MARKERS[k], color=dots.COLOURS[k], linestyle=":", linewidth=0.8,
+                  markersize=4, markerfacecolor="white")
+        rows += [("simulated", name, x, f"{points[x]:.5g}", "", "", "", stated[name] if x == 264 else "") for x in xs]
+        if xs:
+            ends.append((xs[-1], points[xs[-1]], f"{name}{'' if name == 'PR' else ' family'}", dots.COLOURS[k]))
+        dots.stated(axis, PAPER_AT, stated[name], dots.COLOURS[k])
+        axis.annotate(f"{name} {stated[name]:g}", (PAPER_AT, stated[name]), xytext=(6, 0), textcoords="offset points",
+                      fontsize=dots.TEXT, color=dots.COLOURS[k], va="center")
+    end_labels(axis, ends)
+    axis.axvspan(1700, 8000, color=dots.SHADE, zorder=0, linewidth=0)
+    axis.set_xticks([6, 24, 96, 264, 3700], ["6", "24", "96", "264", "paper,\n264"])
+    axis.set_xticks([], minor=True)
+    axis.set_xlabel("GPUs, six a node, simulated")
+    axis.set_ylabel("speedup over six GPUs")
+    dots.plain_log(axis.yaxis)
+    return rows
+
+
+def draw(args):
+    m = paper.Measured(args)
+    times = {}
+    for name in paper.LARGE:
+        for gpus in GPUS:
+            r = m.find(name, "mpi_maxid", gpus_per_rank=gpus, schedule="dynamic", **paper.DISTRIBUTED)
+            if r:
+                times.setdefault(name, {})[gpus] = estimate.of_samples(r["samples_s"], records.case_name(r))
+    times = {name: points for name, points in times.items() if 1 in points and len(points) > 1}
+    m.need(times)
+    fig, (left, right) = paper.figure(2, height=3.2)
+    rows = measured_panel(left, m, times) + simulated_panel(right, read_simulated())
+    style.save(fig, args.out, "fig19_scaling", ("kind", "matrix", "gpus", "speedup", "low", "high", "bound", "paper"), rows)
 
 
 if __name__ == "__main__":
