@@ -48,7 +48,7 @@ class ResultsTest(unittest.TestCase):
                         reason="no CUDA device"))
         self.assertEqual(code, 0, err)
         self.assertIn("figures drawn: fig04_frontier_size\n", err)
-        self.assertIn("not drawn, for want of records: beyond, fig05_memory,", err)
+        self.assertIn("not drawn, for want of records: ablations, beyond, fig05_memory,", err)
         self.assertIn("<b>fig04_frontier_size.</b> Figure 4 of the paper: average frontier size", page)
         self.assertEqual(len(re.findall(r'<img src="data:image/png;base64,[A-Za-z0-9+/=]{1000,}"', page)), 1)
         self.assertNotRegex(page, r'(src|href)="(?!data:)')
