@@ -46,7 +46,8 @@ import records  # noqa: E402
 import style  # noqa: E402
 
 # Figures whose records are not those of the claims of their item.
-RECORDS_OF = {"fig17_schedules": "scaling", "fig19_scaling": "scaling", "growth": "growth", "growth_fits": "families", "peers": "peers"}
+RECORDS_OF = {"fig17_schedules": ("simulator", "paper"), "fig19_scaling": ("scaling",), "growth": ("growth",),
+              "growth_fits": ("families",), "peers": ("peers",)}
 # Tables that a figure is drawn from in addition to its records.
 BESIDE = {"peers": ["experiments/records/2026-11-22_h200_x2_panels/counts.csv"]}
 TABLES = {"supplement_numeric": "experiments/records/2026-11-21_cpu/supplement_numeric.csv"}
@@ -75,7 +76,8 @@ class Content:
         self.numbers = {n["number"]: n for n in board.numbers()}
         self.by_id = {c["id"]: c for c in self.claims}
         self.figures = figures
-        self.records_of = {c.item: c.records for c in board.file.claims} | RECORDS_OF
+        self.records_of = {c.item: (c.records,) for c in board.file.claims} | RECORDS_OF
+        self.absent = {}  # figures that records have nothing for, with the reason
         self.blocks = []
 
     def calls(self):
@@ -109,17 +111,22 @@ class Content:
         return "; ".join(dict.fromkeys(c["tested"] for c in self.claims if c["tested"])) or "no run"
 
     def sources(self, name):
-        """The files that a figure is drawn from."""
-        return (records.files_of(self.board.sources[self.records_of.get(name, "paper")]) +
-                [ROOT / place for place in BESIDE.get(name, [])])
+        """The files that a figure is drawn from, and those of real matrices beside them."""
+        of = self.records_of.get(name, ("paper",))
+        files = [path for entry in of for path in records.files_of(self.board.sources[entry])]
+        real = [ROOT / place for entry in of for place in self.board.evidence.population.get(entry, ())]
+        return files + [ROOT / place for place in BESIDE.get(name, [])], records.files_of(real)
 
     def draw(self, name):
         """plots/NAME.py into the folder of figures."""
         if name not in style.figures():
             raise Fault(f"there is no plots/{name}.py")
         try:
-            style.draw_figure(name, self.sources(name), self.figures)
-        except (records.Absent, records.Refused) as e:
+            files, real = self.sources(name)
+            style.draw_figure(name, files, self.figures, real)
+        except records.Absent as e:
+            self.absent[name] = str(e)
+        except records.Refused as e:
             raise Fault(f"{name} cannot be drawn: {e}") from e
 
     def call_claims(self, item):
@@ -239,14 +246,17 @@ def together(rows):
     return out
 
 
-def blocks(markdown, placed):
-    """Headings, paragraphs, lists, tables and figures of a text, for the templates; placed: those that calls put."""
+def blocks(markdown, placed, absent=()):
+    """Headings, paragraphs, lists, tables and figures of a text, for the templates; placed: those that calls put; absent:
+    {figure that could not be drawn: why}."""
     out = []
     for block in re.split(r"\n\s*\n", markdown.strip()):
         lines = block.strip().split("\n")
         one = " ".join(line.strip() for line in lines)
         if m := re.fullmatch(r"@@(\d+)@@", one):
             out.append(placed[int(m[1])])
+        elif (m := FIGURE.fullmatch(one)) and m[2] in absent:
+            out.append({"kind": "paragraph", "text": f"(Not drawn: {absent[m[2]]}.)"})
         elif m := FIGURE.fullmatch(one):
             out.append({"kind": "figure", "caption": m[1].strip(), "name": m[2]})
         elif m := re.match(r"(#+) (.*)", one):
@@ -314,7 +324,7 @@ def build(board, out):
     content = Content(board, out)
     for _, name in FIGURE.findall((HERE / "report.md").read_text(encoding="utf-8")):
         content.draw(name)
-    parts = blocks(filled("report.md", content.calls()), content.blocks)
+    parts = blocks(filled("report.md", content.calls()), content.blocks, content.absent)
     for env, template in ((html_environment(), "report.html.j2"), (latex_environment(), "report.tex.j2")):
         page = env.get_template(template).render(title=parts[0]["text"], blocks=parts)
         (out / template.removesuffix(".j2")).write_text(page, encoding="utf-8")

@@ -58,6 +58,10 @@ class ReportTest(unittest.TestCase):
         names = [name for _, name in build.FIGURE.findall(self.source)]
         self.assertGreater(len(names), 15)
         html, tex = (self.out / "report.html").read_text(), (self.out / "report.tex").read_text()
+        absent = re.findall(r"\(Not drawn: ", html)
+        names = [name for name in names if (self.out / f"{name}.png").exists() or not absent]
+        self.assertGreater(len(names), 15)
+        self.assertEqual(len(names) + len(absent), len(build.FIGURE.findall(self.source)))
         for name in names:
             self.assertIn(f"{name}.png", html)
             self.assertIn(f"{name}.pdf", tex)
@@ -87,6 +91,21 @@ class ReportTest(unittest.TestCase):
             code, _, errors = self.build(Path(folder))
         self.assertEqual(code, 1)
         self.assertIn("'not run here'", errors)
+
+
+class Figures(unittest.TestCase):
+    def test_real_matrices_are_those_of_the_same_name(self):
+        board = claims.Board(item="worked_example")
+        board.evidence.population = {"peers": board.evidence.records["growth"]}
+        content = build.Content(board, Path())
+        self.assertEqual(content.sources("fig10_fill2")[1], [])
+        files, real = content.sources("peers")
+        self.assertEqual(real, content.sources("growth")[0])
+        self.assertGreater(len(files), len(real))
+
+    def test_a_figure_without_records_is_said_to_be_so(self):
+        part, = build.blocks("![a](fig)", [], {"fig": "no runs of x"})
+        self.assertEqual(part, {"kind": "paragraph", "text": "(Not drawn: no runs of x.)"})
 
 
 class Templates(unittest.TestCase):
