@@ -3,6 +3,7 @@
 import sys
 
 import style
+import style_dots as dots
 import style_paper as paper
 
 
@@ -19,17 +20,18 @@ def draw(args):
     names = sorted((n for n in fast if fast[n]),
                    key=lambda n: fast[n]["result"]["nnz_l"] + fast[n]["result"]["nnz_u"])
     m.need(names)
-    fig, (axis,) = paper.figure(height=4.4, width=7.2)
-    rows = []
+    fig, (axis,) = paper.figure(height=4.2)
+    rows, starts = [], []
     for k, (variant, label, how) in enumerate(kinds):
         times = [(x, m.time(n, variant, **how)) for x, n in enumerate(names)]
         points = [(x, 1e3 * t) for x, t in times if t]
         if not points:
             continue
         cpu = not variant.startswith("gpu")
-        axis.plot([x for x, _ in points], [t for _, t in points], marker=style.MARKERS[k % 7],
-                  color=style.GREYS[k % 3], markerfacecolor="white" if cpu else style.GREYS[k % 3],
-                  linestyle=":" if cpu else "-", linewidth=0.8, markersize=5, label=label)
+        colour = dots.COLOURS[k % 4]
+        axis.plot([x for x, _ in points], [t for _, t in points], marker=style.MARKERS[k % 7], color=colour,
+                  markerfacecolor="white" if cpu else colour, linestyle=":" if cpu else "-", linewidth=0.8, markersize=4.5)
+        starts.append((*points[0], label, colour))
         rows += [(variant, names[x], f"{t:.5g}") for x, t in points]
     if m.profiles:
         copy = next(iter(m.profiles.values()))["copy_gb_per_s"] * 1e9
@@ -38,13 +40,15 @@ def draw(args):
             r = fast[n]
             size = r["mem"]["device"].get("matrix", 0) + r["derived"].get("positions", 0) * 24
             limit.append(1e3 * size / copy)
-        axis.plot(range(len(names)), limit, color="black", linewidth=1, linestyle="--",
-                  label="matrix and result at copy bandwidth")
+        axis.plot(range(len(names)), limit, color="black", linewidth=1, linestyle="--")
+        starts.append((0, limit[0], "matrix and result\nat copy bandwidth", "black"))
         rows += [("physical_limit", n, f"{t:.5g}") for n, t in zip(names, limit)]
     axis.set_yscale("log")
     axis.set_ylabel("ms")
     axis.set_xticks(range(len(names)), [m.label(n) for n in names])
-    axis.legend(fontsize=6.5, ncols=3, loc="lower left", bbox_to_anchor=(0, 1))
+    axis.set_xlim(-0.36 * len(names), len(names) - 0.5)
+    axis.grid(False, axis="x")
+    dots.names(axis, starts, left=True)
     style.save(fig, args.out, "beyond", ("variant", "matrix", "ms"), rows)
 
 

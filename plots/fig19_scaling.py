@@ -28,22 +28,6 @@ def read_simulated():
     return speedup
 
 
-def end_labels(axis, ends):
-    """Names at the right ends of series, moved apart where they would meet; ends: [(x, y, text, colour)]."""
-    ends = sorted(ends, key=lambda e: e[1])
-    true = [dots.along(axis, y) for _, y, _, _ in ends]
-    at = list(true)
-    for _ in range(200):
-        for k in range(len(at) - 1):
-            push = (dots.TEXT + 1.5 - (at[k + 1] - at[k])) / 2
-            if push > 0:
-                at[k], at[k + 1] = at[k] - push, at[k + 1] + push
-    for (x, y, text, colour), here, was in zip(ends, at, true):
-        axis.annotate(text, (x, y), xytext=(12, here - was), textcoords="offset points", fontsize=dots.TEXT, color=colour,
-                      va="center", annotation_clip=False,
-                      arrowprops={"arrowstyle": "-", "color": colour, "linewidth": 0.4, "shrinkA": 0, "shrinkB": 4})
-
-
 def measured_panel(axis, m, times):
     """Speedup over one GPU with intervals; what was not measured between two scales is not drawn as if it had been."""
     rows, ends = [], []
@@ -64,7 +48,7 @@ def measured_panel(axis, m, times):
             dots.point(axis, g + (k - 2.5) * 0.05 * (g > 1), speedup[g], colour, style.MARKERS[k], not m.is_stand_in(name))
             rows.append(("measured", name, g, *dots.cells(speedup[g])[:4], ""))
         ends.append((xs[-1] + (k - 2.5) * 0.05, speedup[xs[-1]].number, m.label(name), colour))
-    end_labels(axis, ends)
+    dots.names(axis, ends)
     axis.set_xticks(GPUS)
     axis.set_xlabel("GPUs of one host, measured")
     axis.set_ylabel("speedup over one GPU")
@@ -91,7 +75,7 @@ def simulated_panel(axis, simulated):
         dots.stated(axis, PAPER_AT, stated[name], dots.COLOURS[k])
         axis.annotate(f"{name} {stated[name]:g}", (PAPER_AT, stated[name]), xytext=(6, 0), textcoords="offset points",
                       fontsize=dots.TEXT, color=dots.COLOURS[k], va="center")
-    end_labels(axis, ends)
+    dots.names(axis, ends)
     axis.axvspan(1700, 8000, color=dots.SHADE, zorder=0, linewidth=0)
     axis.set_xticks([6, 24, 96, 264, 3700], ["6", "24", "96", "264", "paper,\n264"])
     axis.set_xticks([], minor=True)

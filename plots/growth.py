@@ -4,6 +4,7 @@ import sys
 
 import records
 import style
+import style_dots as dots
 import style_paper as paper
 
 FAMILIES = (("grid7:", "7-point grid"), ("grid27:", "27-point grid"), ("grid7:oneway", "7-point grid, one-way"),
@@ -33,18 +34,21 @@ def draw(args):
     if not points:
         raise records.Absent("no family in several sizes")
     fig, (axis,) = paper.figure(height=3.2)
-    rows = []
+    rows, ends = [], []
     for k in sorted(points):
         ns = sorted(points[k])
         values = [1e12 * points[k][n][0] / points[k][n][1] for n in ns]
-        axis.plot(ns, values, marker=style.MARKERS[k], color=style.GREYS[k % 3], label=FAMILIES[k][1])
+        axis.plot(ns, values, marker=style.MARKERS[k], color=dots.COLOURS[k % 4], markersize=4)
+        ends.append((ns[-1], values[-1], FAMILIES[k][1], dots.COLOURS[k % 4]))
         rows += [(FAMILIES[k][1], n, points[k][n][1], f"{1e3 * points[k][n][0]:.4g}", f"{v:.4g}")
                  for n, v in zip(ns, values)]
     axis.set_xscale("log")
     axis.set_yscale("log")
     axis.set_xlabel("order n")
     axis.set_ylabel("picoseconds per entry of L+U")
-    paper.legend(axis)
+    low, high = axis.get_xlim()
+    axis.set_xlim(low, high * 2.4)
+    dots.names(axis, ends)
     style.save(fig, args.out, "growth", ("family", "n", "nnz_lu", "ms", "ps_per_entry"), rows)
 
 

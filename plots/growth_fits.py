@@ -6,6 +6,7 @@ import sys
 
 import records
 import style
+import style_dots as dots
 import style_paper as paper
 from growth import FAMILIES, family
 
@@ -45,18 +46,23 @@ def draw(args):
         raise records.Absent("neither edges of the maxId search nor times of cpu_bitmap_panels")
     fig, axes = paper.figure(len(panels), height=3.2)
     for (quantity, label), axis in zip(panels, axes):
+        ends = []
         for k, (_, name) in enumerate(FAMILIES):
             points = sorted(series.get((k, quantity), {}).items())
             if not points:
                 continue
             fit = fits[(k, quantity)]
-            axis.plot([n for n, _ in points], [v for _, v in points], marker=style.MARKERS[k], color=style.GREYS[k % 3],
-                      markersize=4, label=f"{name}: {fit:.2f}" if fit else name)
+            axis.plot([n for n, _ in points], [v for _, v in points], marker=style.MARKERS[k], color=dots.COLOURS[k % 4],
+                      markersize=4)
+            ends.append((*points[-1], f"{name}: {fit:.2f}" if fit else name, dots.COLOURS[k % 4]))
         axis.set_xscale("log")
         axis.set_yscale("log")
         axis.set_xlabel("order n")
         axis.set_ylabel(label)
-        paper.legend(axis, ncols=2, fontsize=6.5, title="fitted exponent", title_fontsize=6.5)
+        low, high = axis.get_xlim()
+        axis.set_xlim(low, high * (high / low) ** 0.85)
+        dots.names(axis, ends)
+        axis.set_title("at the ends: fitted exponents", fontsize=dots.TEXT)
     rows = [(name, *(f"{fits[(k, q)]:.2f}" if fits.get((k, q)) else "-" for q in QUANTITIES))
             for k, (_, name) in enumerate(FAMILIES)]
     style.save(fig, args.out, "growth_fits", ("family", *QUANTITIES), rows)

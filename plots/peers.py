@@ -9,16 +9,17 @@ import sys
 
 import records
 import style
+import style_dots as dots
 import style_paper as paper
 
 OURS = "gpu_bitmap_panels"
 COPY = 4.267e12  # bytes per second, read and written: experiments/records/2026-11-21_h200_x4/bandwidth.json
 OWN = "peer_cudss, own order"
-SERIES = ((OURS, "gpu_bitmap_panels"), ("gpu_maxid_tuned", "gpu_maxid_tuned"), (OWN, "cuDSS, symbolic phase, own order"),
-          ("peer_cudss", "cuDSS, symbolic phase, METIS order as user permutation"),
+SERIES = ((OURS, "gpu_bitmap_panels"), ("gpu_maxid_tuned", "gpu_maxid_tuned"), (OWN, "cuDSS symbolic,\nown order"),
+          ("peer_cudss", "cuDSS symbolic,\nMETIS order given"),
           ("peer_superlu_dist", "SuperLU_DIST, 1 core"),
-          ("peer_superlu_dist_parallel", "SuperLU_DIST, best of 1 to 16 ranks"),
-          ("cpu_bitmap_panels", "cpu_bitmap_panels, 16 threads"))
+          ("peer_superlu_dist_parallel", "SuperLU_DIST,\n1 to 16 ranks"),
+          ("cpu_bitmap_panels", "cpu_bitmap_panels,\n16 threads"))
 FAMILIES = {"grid7": "7-point", "grid27": "27-point", "circuit": "circuit"}
 COLUMNS = ("matrix", "n", "nnz (L+U)", "panels", "with digests", "maxid tuned", "cuDSS, own order",
            "cuDSS, order given", "1 core", "on ranks", "ranks",
@@ -80,21 +81,25 @@ def draw(args):
     if not matrices:
         raise records.Absent(f"no runs of {OURS}")
 
-    fig, (axis,) = paper.figure(height=4.6, width=7.2)
+    fig, (axis,) = paper.figure(height=4.6)
+    starts = []
     for k, (variant, label) in enumerate(SERIES):
         points = [(x, 1e3 * times[variant, m]) for x, m in enumerate(matrices) if (variant, m) in times]
         if points:
             cpu = not variant.startswith(("gpu", "peer_cudss"))
             line = "none" if len(points) < len(matrices) else ":" if cpu else "-"
-            axis.plot([x for x, _ in points], [t for _, t in points], marker=style.MARKERS[k % 7],
-                      color=style.GREYS[k % 3], markerfacecolor="white" if cpu else style.GREYS[k % 3],
-                      linestyle=line, linewidth=0.8, markersize=4.5, label=label)
-    axis.plot(range(len(matrices)), [1e3 * size[m] / COPY for m in matrices], color="black", linewidth=1,
-              linestyle="--", label="matrix and result at copy bandwidth")
+            colour = dots.COLOURS[k % 4]
+            axis.plot([x for x, _ in points], [t for _, t in points], marker=style.MARKERS[k % 7], color=colour,
+                      markerfacecolor="white" if cpu else colour, linestyle=line, linewidth=0.8, markersize=4)
+            starts.append((*points[0], label, colour))
+    axis.plot(range(len(matrices)), [1e3 * size[m] / COPY for m in matrices], color="black", linewidth=1, linestyle="--")
+    starts.append((0, 1e3 * size[matrices[0]] / COPY, "matrix and result\nat copy bandwidth", "black"))
     axis.set_yscale("log")
     axis.set_ylabel("ms")
-    axis.set_xticks(range(len(matrices)), matrices, rotation=90, fontsize=6)
-    axis.legend(fontsize=6.5, ncols=2, loc="lower left", bbox_to_anchor=(0, 1))
+    axis.set_xticks(range(len(matrices)), matrices, rotation=90, fontsize=dots.TEXT)
+    axis.set_xlim(-0.38 * len(matrices), len(matrices) - 0.5)
+    axis.grid(False, axis="x")
+    dots.names(axis, starts, left=True)
 
     def ms(variant, m):
         return digits(1e3 * times[variant, m]) if (variant, m) in times else ""

@@ -28,7 +28,7 @@ TEXT = 7  # points, the smallest that is printed
 STRIP = 0.105  # width of one series of real matrices over that of the panel
 MOST_SPAN = 3  # real matrices stretch a linear axis so far; what lies beyond is marked at its edge
 HEADER = ("series", "matrix", "measured", "low", "high", "bound", "paper", "set")
-NOTES = {"stand-in": dict(marker="o", markerfacecolor="white"), "measured once": dict(marker="o", markersize=ONCE),
+NOTES = {"stand-in": dict(marker="o", markerfacecolor="white"), "ran once, no interval": dict(marker="o", markersize=ONCE),
          "paper": dict(marker="_", markersize=9, markeredgewidth=1.8, color="black"),
          "not measured": dict(marker="x", markersize=4), "at least (limit passed)": dict(marker="$\\uparrow$", markersize=7),
          "at most (limit passed)": dict(marker="$\\downarrow$", markersize=7),
@@ -101,7 +101,7 @@ def point(axis, x, found, colour, marker, filled=True, notes=None, size=SIZE):
         axis.plot([x, x], interval, color=colour, linewidth=1.3, solid_capstyle="butt", gid="interval")
     once = interval is None and not found.bound
     if once:
-        note(notes, "measured once")
+        note(notes, "ran once, no interval")
     axis.plot([x], [found.number], marker=marker, color=colour, markerfacecolor=colour if filled else "white",
               markersize=ONCE if once else size, markeredgewidth=1.1, linestyle="none", gid="once" if once else "value")
 
@@ -162,9 +162,11 @@ def key(axis, series, notes, marker=None, width=415):
     axis.set_title("\n".join(" " for _ in lines), fontsize=TEXT, pad=4 + 2 * len(lines))
 
 
-def dots(axis, measured, matrices, series, large=(), label="", log=False, line=None, average="mean", also=()):
+def dots(axis, measured, matrices, series, large=(), label="", log=False, line=None, average="mean", also=(), original=None):
     """Values of all series by matrix, beside them their aggregates and the paper's. average: what the aggregate is called,
-    "" for none; line: a value without effect; also: values that the axis has to reach. Returns rows of HEADER."""
+    "" for none; line: a value without effect; also: values that the axis has to reach; original: True of a matrix that is no
+    stand-in. Returns rows of HEADER."""
+    original = original or (lambda m: not measured.is_stand_in(m))
     fit(axis, series, log, also if line is None else (line, *also))
     at, rows, notes = places(matrices, large), [], []
     slot = SLOT * max(0.5, len(matrices) / 13)
@@ -184,7 +186,7 @@ def dots(axis, measured, matrices, series, large=(), label="", log=False, line=N
                 elif k == 0:
                     missing(axis, at[m], notes)
             else:
-                stand_in = measured.is_stand_in(m)
+                stand_in = not original(m)
                 if stand_in:
                     note(notes, "stand-in")
                 point(axis, x, found, COLOURS[k], MARKERS[k], not stand_in, notes)
@@ -195,9 +197,10 @@ def dots(axis, measured, matrices, series, large=(), label="", log=False, line=N
     ticks = [(x, m) for m, x in at.items()]
     end = max(at.values()) + 0.6
     if average and any(s.value.value is not None or s.mean is not None for s in series):
-        parts = {s: f"{len(s.value.measured)} of {len(s.value.asked)}" for s in series if s.value.value is not None}
+        parts = {s: f"{len(s.value.measured)} of {len(s.value.asked)}" if len(s.value.measured) < len(s.value.asked) else ""
+                 for s in series if s.value.value is not None}
         common = set(parts.values()).pop() if len(set(parts.values())) == 1 else ""
-        if common and any(len(s.value.measured) < len(s.value.asked) for s in series):
+        if common:
             average += f"\n({common})"
         axis.axvspan(end + 0.1, end + 0.3 + slot * len(series), color=SHADE, zorder=0, linewidth=0)
         for k, s in enumerate(series):
@@ -335,6 +338,27 @@ def strip(axis, series, room=1):
     axis.spines["left"].set_visible(False)
     axis.grid(False, axis="x")
     return rows
+
+
+def names(axis, ends, left=False):
+    """Names of series right of the last points, or left of the first, in a column, moved apart where they would meet; ends:
+    [(x, y, text, colour)]. The axis has its limits; those of x leave room for the names."""
+    ends = sorted(ends, key=lambda e: e[1])
+    edge = (min if left else max)(x for x, _, _, _ in ends)
+    true = [along(axis, y) for _, y, _, _ in ends]
+    high = [(TEXT + 1.5) * (1 + text.count("\n")) for _, _, text, _ in ends]
+    at = list(true)
+    for _ in range(500):
+        for k in range(len(at) - 1):
+            push = ((high[k] + high[k + 1]) / 2 - (at[k + 1] - at[k])) / 2
+            if push > 0:
+                at[k], at[k + 1] = at[k] - push, at[k + 1] + push
+    for (x, y, text, colour), here, was in zip(ends, at, true):
+        moved = transforms.ScaledTranslation((-14 if left else 14) / 72, (here - was) / 72, axis.figure.dpi_scale_trans)
+        axis.annotate(text, (x, y), xytext=(edge, y), textcoords=axis.transData + moved, fontsize=TEXT, color=colour,
+                      va="center", ha="right" if left else "left", annotation_clip=False, linespacing=1,
+                      arrowprops={"arrowstyle": "-", "color": colour, "linewidth": 0.4, "shrinkA": 0, "shrinkB": 3,
+                                  "relpos": (1 if left else 0, 0.5)})
 
 
 def swarm(axis, k, values, colour, across=False, wide=0.42):
