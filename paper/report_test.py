@@ -127,7 +127,7 @@ class Templates(unittest.TestCase):
         page = self.render(build.latex_environment(), "report.tex.j2")
         for part in (r"\LARGE T \& 1\end{center}", r"A \textbf{b} \texttt{c\_d} \textless{}e\textgreater{}.",
                      r"\section{S}", r"\item one", r"\textbf{a} & \textbf{b} \\ \hline", r"1 & 50 \% \\",
-                     r"\includegraphics[width=0.49\linewidth]{fig.pdf}", r"p{0.500\linewidth}}", r"p{0.470\linewidth}"):
+                     r"\includegraphics[width=0.92\linewidth]{fig.pdf}", r"p{0.500\linewidth}}", r"p{0.470\linewidth}"):
             self.assertIn(part, page)
 
 

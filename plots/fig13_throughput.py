@@ -19,7 +19,7 @@ def draw(args):
         series = [m.series("DRAM", "mean(all, profile(dram_percent, gpu_maxid))", stated, mean),
                   m.series("L2", "mean(all, profile(l2_percent, gpu_maxid))")]
     else:
-        label = "DRAM, % of a copy's GB/s (paper: of the peak)"
+        label = "DRAM, % of a copy\n(paper: of the peak)"
         share = "mean(all, 100 * profile(dram_gb_per_s, gpu_maxid) / profile(copy_gb_per_s, gpu_maxid))"
         series = [m.series("DRAM", share, stated, mean)]
     paper.compared(args, m, "fig13_throughput", series, log=False, also=(0,), label=label)
