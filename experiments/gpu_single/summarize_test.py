@@ -41,14 +41,14 @@ class SessionTest(unittest.TestCase):
 
     def test_medians_and_ratios(self):
         text = self.summary(
-            record("bcsstk18", "gpu_maxid", [7.9, 1, 100]),
-            record("g7jac040sc", "gpu_maxid", [14.65]),
-            record("bcsstk18", "gpu_fill2_naive", [31.6]),
-            record("bcsstk18", "cpu_fill2_parallel", [79]),
+            record("bcsstk18", "gpu_maxid", [6.1, 1, 100]),
+            record("g7jac040sc", "gpu_maxid", [12.465]),
+            record("bcsstk18", "gpu_fill2_naive", [24.4]),
+            record("bcsstk18", "cpu_fill2_parallel", [61]),
             record("g7jac040sc", "gpu_fill2_naive", [], status="timeout"),
         ).stdout
         times, ratios = self.row(text, "gpu_maxid ")[:2]
-        self.assertEqual(times, ["gpu_maxid", "7.90", "14.7", "1.00"])
+        self.assertEqual(times, ["gpu_maxid", "6.10", "12.5", "1.00"])
         self.assertEqual(ratios, ["gpu_maxid", "2.00", "2.00", "-", "-", "-", "-", "-", "2.00", "of",
                                   "2"])
         self.assertIn("gpu_maxid 2x missed", text)  # five matrices were not run
