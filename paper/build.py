@@ -9,6 +9,8 @@ report.tex and, where latexmk is, report.pdf, by the templates report.html.j2 an
 paragraphs, lists, tables, **bold**, `code`, figures of plots/ as ![CAPTION](NAME), and these calls:
 
   {{ value("ID") }}       the measured value of a claim of claims.toml; {{ paper("ID") }}: the paper's
+  {{ population("ID") }}  its value on the real matrices; {{ population("ID", "median") }}: least, quartile, median,
+                          upper_quartile or most of the real matrices
   {{ number("NAME") }}    an expression of [numbers] of claims.toml
   {{ tested() }}          the runs of the tests that claims rest on
   {{ rows("NAME") }}      how many rows a table of numbers, or of a figure's points, has; {{ rows("NAME", "COLUMN", X) }}: of
@@ -82,7 +84,7 @@ class Content:
 
     def calls(self):
         return {name: getattr(self, "call_" + name) for name in
-                ("value", "paper", "number", "tested", "rows", "claims", "table", "scoreboard", "rules", "changes", "findings")}
+                ("value", "paper", "population", "number", "tested", "rows", "claims", "table", "scoreboard", "rules", "changes", "findings")}
 
     def put(self, header, rows, widths=()):
         self.blocks.append({"kind": "table", "header": header, "rows": rows, "widths": widths})
@@ -106,6 +108,12 @@ class Content:
         if "value" not in self.numbers.get(name, {}):
             raise Fault(f"no number '{name}'")
         return number(self.numbers[name]["value"])
+
+    def call_population(self, name, key="value"):
+        p = self.claim(name).get("population")
+        if not p or p.get(key) is None:
+            raise Fault(f"claim '{name}' has no '{key}' on real matrices")
+        return number(p[key])
 
     def call_tested(self):
         return "; ".join(dict.fromkeys(c["tested"] for c in self.claims if c["tested"])) or "no run"
