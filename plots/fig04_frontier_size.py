@@ -34,27 +34,37 @@ def ratio_of(values):
     return max(values) / min(positive) if positive else None
 
 
-def strips(figure, grid, measured, population, rows):
-    """What the paper says of both matrices, on real ones: correlation of frontier size and source, largest over smallest."""
-    numbers = paper.Paper()
-    for k, (measure, label, log, stated) in enumerate((
-            ("median(all, series_rank(frontier_size, cpu_maxid))", "rank correlation\nwith the source", False, {}),
-            ("median(all, series_max(frontier_size, cpu_maxid) / series_min(frontier_size, cpu_maxid))",
-             "largest over\nsmallest source", True, numbers.series(EXPERIMENT, "ratio")))):
-        axis = figure.add_subplot(grid[k])
-        series = dots.Series("", paper.expression(measure).evaluate(measured), stated,
-                             real=paper.expression(measure).evaluate(population, population.matrices()))
-        dots.fit(axis, [series], log, () if log else (0, 1))
-        rows += [(name, label.replace("\n", " "), "", f"{e.number:.6g}", "") for name, e in series.real.each.items()]
-        dots.strip(axis, [series])
-        axis.tick_params(axis="y", labelleft=True, labelsize=dots.TEXT, pad=1)
-        axis.set_title(label, fontsize=dots.TEXT)
-        axis.set_xlim(-0.55, 1.1)
-        for name, e in series.value.each.items():
-            dots.point(axis, 0.66, e, dots.COLOURS[1], "s", not measured.is_stand_in(name))
-            axis.annotate(f" {name}", (0.72, e.number), fontsize=dots.TEXT, color=dots.COLOURS[1], va="center")
-            if name in stated:
-                dots.stated(axis, 0.66, stated[name])
+SIZES = "frontier_size, gpu_maxid, concurrent_sources=1024"
+# (expression, title, logarithmic, series of the paper's values) of what is set beside real matrices.
+BESIDE = ((f"median(all, series_rank({SIZES}))", "rank correlation\nwith the source", False, ""),
+          (f"median(all, series_max({SIZES}) / series_min({SIZES}))", "largest over\nsmallest source", True, "ratio"))
+
+
+def strip_of(axis, measured, series, title, log):
+    """The real matrices, and BC and TT beside them with the paper's values; rows for the CSV."""
+    dots.fit(axis, [series], log, () if log else (0, 1))
+    dots.strip(axis, [series])
+    axis.tick_params(axis="y", labelleft=True, labelsize=dots.TEXT, pad=1)
+    axis.set_title(title, fontsize=dots.TEXT)
+    axis.set_xlim(-0.55, 1.1)
+    for name, e in series.value.each.items():
+        dots.point(axis, 0.66, e, dots.COLOURS[1], "s", not measured.is_stand_in(name))
+        axis.annotate(f"  {name}", (0.72, e.number), fontsize=dots.TEXT, color=dots.COLOURS[1], va="center")
+        if name in series.paper:
+            dots.stated(axis, 0.66, series.paper[name])
+    return [(name, title.replace("\n", " "), "", f"{e.number:.6g}", "") for name, e in series.real.each.items()]
+
+
+def beside(args):
+    """[(Measured, Series, title, logarithmic)] of BESIDE that there are real matrices for."""
+    if not args.population:
+        return []
+    m = paper.Measured(args)
+    found = [(m, m.series("", measure, paper.Paper().series(EXPERIMENT, stated)), title, log)
+             for measure, title, log, stated in BESIDE]
+    for _, series, _, _ in found:
+        series.value.each = {name: e for name, e in series.value.each.items() if name in ("BC", "TT")}
+    return [f for f in found if f[1].real]
 
 
 def draw(args):
@@ -73,8 +83,8 @@ def draw(args):
 
     stated = paper.Paper().series(EXPERIMENT, "ratio")
     figure = plt.figure(figsize=(6.6, 2.7), layout="constrained")
-    beside = 2 if args.population else 0
-    grid = figure.add_gridspec(1, len(panels) + beside, width_ratios=[1] * len(panels) + [0.55] * beside)
+    others = beside(args)
+    grid = figure.add_gridspec(1, len(panels) + len(others), width_ratios=[1] * len(panels) + [0.55] * len(others))
     rows = []
     for k, r in enumerate(panels.values()):
         axis = figure.add_subplot(grid[k])
@@ -86,7 +96,8 @@ def draw(args):
         axis.set_title(f"{style.matrix_label(r)},\n{r['ordering']['col']} order, {r['variant']}", fontsize=dots.TEXT)
         ratio, of_paper = ratio_of(sizes), stated.get(records.abbreviation(r["matrix"]["name"]))
         if ratio:
-            axis.annotate(f"largest / smallest: {style.short(ratio)}" + (f"\npaper: {style.short(of_paper)}" if of_paper else ""),
+            said = f"\npaper: {style.short(of_paper)}" if of_paper else ""
+            axis.annotate(f"largest / smallest: {style.short(ratio)}{said}",
                           (0.02, 0.97), xycoords="axes fraction", fontsize=dots.TEXT, va="top")
         axis.set_xlabel(f"source ID; line: mean\nof {2 * half + 1} neighbours", fontsize=dots.TEXT)
         axis.tick_params(labelsize=dots.TEXT)
@@ -98,9 +109,8 @@ def draw(args):
             axis.set_ylabel("average frontier size")
         rows += [(r["matrix"]["name"], r["variant"], i, f"{s:.6g}", f"{mean:.6g}")
                  for i, (s, mean) in enumerate(zip(sizes, means))]
-    if args.population:
-        strips(figure, [grid[len(panels)], grid[len(panels) + 1]], records.Measured(args.records, mixed=args.allow_mixed),
-               records.Measured(args.population, mixed=args.allow_mixed, population=True), rows)
+    for k, (m, series, title, log) in enumerate(others):
+        rows += strip_of(figure.add_subplot(grid[len(panels) + k]), m, series, title, log)
     style.save(figure, args.out, "fig04_frontier_size",
                ("matrix", "variant", "source", "frontier_size", "moving_average"), rows)
 
