@@ -11,8 +11,9 @@ import style_paper as paper
 def draw(args):
     m = paper.Measured(args)
     p = paper.Paper()
-    sizes = [m.series("before: six arrays of |V| #C", "geomean(all, before)", {"MK": p.value("fig05.before.max"), "AU": p.value("fig05.before.min")}),
-             m.series("after: as allocated", "geomean(all, after)", {"MK": p.value("fig05.after.max"), "AU": p.value("fig05.after.min")})]
+    sizes = [m.series(label, f"geomean(all, {when})",
+                      {"MK": p.value(f"fig05.{when}.max"), "AU": p.value(f"fig05.{when}.min")})
+             for when, label in (("before", "before: six arrays of |V| #C"), ("after", "after: as allocated"))]
     less = [m.series("before over after", "mean(all, before / after)", mean=p.value("fig05.reduction.mean"))]
     m.need(sizes[0].value.each)
     fig, (upper, lower) = dots.panels(2, paper.strips(sizes, less), 4.4, (1.6, 1))

@@ -18,7 +18,8 @@ def draw(args):
     for share, setting in paper.queue_shares(m):
         here, there = f"memory_budget_mb=1024{setting}", f"memory_budget_mb=16{setting}"
         of_paper = ({}, None) if gains else (stated, sum(stated.values()) / len(stated))
-        gains.append(m.series(share or "fixed over dynamic", GAIN.format("large", here, here), *of_paper, GAIN.format("all", there, there)))
+        gains.append(m.series(share or "fixed over dynamic", GAIN.format("large", here, here), *of_paper,
+                              GAIN.format("all", there, there)))
         spilled.append(m.series(share, SPILLED.format("large", here), there=SPILLED.format("all", there)))
     m.need(any(s.value.each for s in gains))
     with_spills = any(s.value.each for s in spilled)

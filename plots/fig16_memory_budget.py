@@ -17,10 +17,12 @@ PARTS = ("fill-in detection", "supernode detection", "others")
 
 
 def slower(measured, setting, budget, label, *of_paper, base=None):
-    """Series of the time within a budget over that within 16 GB, with a share for queues."""
+    """Series of the time within a budget over that within 16 GB, with a share for queues; base: another share there, of the
+    paper's matrices alone."""
     def text(matrices, budgets):
         return SLOWER.format(matrices, budgets[budget], setting, budgets[16384], setting if base is None else base)
-    return measured.series(label, text("large", {b: b for b in BUDGETS}), *of_paper, there=text("all", REAL))
+    return measured.series(label, text("large", {b: b for b in BUDGETS}), *of_paper,
+                           there=text("all", REAL) if base is None else "")
 
 
 def parts(axis, measured, setting):
@@ -77,7 +79,8 @@ def draw(args):
     m.need(shares)
     share, setting = shares[0]
     series = [slower(m, setting, 5120, "5 GB" + (" (real: 80 MB)" if m.names else "")),
-              slower(m, setting, 1024, "1 GB" + (" (real: 16 MB)" if m.names else ""), stated, paper.Paper().value("fig16.slowdown.mean"))]
+              slower(m, setting, 1024, "1 GB" + (" (real: 16 MB)" if m.names else ""), stated,
+                     paper.Paper().value("fig16.slowdown.mean"))]
     m.need(any(s.value.each for s in series))
     spills = {(key, b): m.series("spilled" + (f", {label}" if label else ""), SPILLED.format(b, key), there="")
               for label, key in shares for b in BUDGETS}
@@ -87,8 +90,8 @@ def draw(args):
     grid = fig.add_gridspec(rows_of_axes, 1)
     top = grid[0].subgridspec(1, 2, width_ratios=(1, dots.STRIP * strips)) if strips else grid[0].subgridspec(1, 1)
     axis = fig.add_subplot(top[0])
-    rows = paper.both(m, dots.Panel(axis, fig.add_subplot(top[1], sharey=axis) if strips else None, strips), series, paper.LARGE, line=1,
-                      label="time over 16 GB" + (f",\n{share}" if share else ""))
+    panel = dots.Panel(axis, fig.add_subplot(top[1], sharey=axis) if strips else None, strips)
+    rows = paper.both(m, panel, series, paper.LARGE, line=1, label="time over 16 GB" + (f",\n{share}" if share else ""))
     rows += parts(fig.add_subplot(grid[1]), m, setting)
     if lower:
         left, right = (fig.add_subplot(g) for g in grid[2].subgridspec(1, 2))

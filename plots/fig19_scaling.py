@@ -7,7 +7,7 @@ import records
 import style
 import style_dots as dots
 import style_paper as paper
-from style_paper import estimate
+from style_paper import language
 
 GPUS = (1, 2, 4)
 PAPER_AT = 2400  # beyond the simulated numbers of GPUs
@@ -37,7 +37,7 @@ def measured_panel(axis, m, times):
     axis.annotate("linear", (3, 3), xytext=(-3, 5), textcoords="offset points", fontsize=dots.TEXT, color=style.GREYS[1],
                   ha="right")
     for k, (name, points) in enumerate(times.items()):
-        speedup = {g: estimate.combined(operator.truediv, points[1], t, True) for g, t in points.items()}
+        speedup = {g: language.estimate.combined(operator.truediv, points[1], t, True) for g, t in points.items()}
         colour = dots.COLOURS[k % 4]
         xs = sorted(speedup)
         for a, b in zip(xs, xs[1:]):
@@ -92,7 +92,7 @@ def draw(args):
         for gpus in GPUS:
             r = m.find(name, "mpi_maxid", gpus_per_rank=gpus, schedule="dynamic", **paper.DISTRIBUTED)
             if r:
-                times.setdefault(name, {})[gpus] = estimate.of_samples(r["samples_s"], records.case_name(r))
+                times.setdefault(name, {})[gpus] = language.estimate.of_samples(r["samples_s"], records.case_name(r))
     times = {name: points for name, points in times.items() if 1 in points and len(points) > 1}
     m.need(times)
     fig, (left, right) = paper.figure(2, height=3.2)

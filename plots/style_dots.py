@@ -202,6 +202,8 @@ def dots(axis, measured, matrices, series, large=(), label="", log=False, line=N
         common = set(parts.values()).pop() if len(set(parts.values())) == 1 else ""
         if common:
             average += f"\n({common})"
+        elif any(parts.values()):
+            slot *= 1.45
         axis.axvspan(end + 0.1, end + 0.3 + slot * len(series), color=SHADE, zorder=0, linewidth=0)
         for k, s in enumerate(series):
             x = end + 0.45 + slot * k
@@ -265,7 +267,8 @@ class Total:
 
 
 def fit(axis, series, log=False, also=()):
-    """Scale and limits of the y axis; log: False, True, or "symlog" of counts, some of which are 0. Limits: all values, intervals and bounds; of a linear axis the real matrices only so far."""
+    """Scale and limits of the y axis; log: False, True, or "symlog" of counts, some of which are 0. Limits: all values,
+    intervals and bounds; of a linear axis the real matrices only so far."""
     main = [x for s in series for e in s.value.each.values() for x in (e.number, *(e.interval() or ())) if math.isfinite(x)]
     main += [x for s in series for x in s.paper.values()] + [s.mean for s in series if s.mean is not None] + list(also)
     main += [s.value.value for s in series if isinstance(s.value.value, float)]
@@ -302,7 +305,7 @@ def plain_log(along_axis):
     """Ticks of a logarithmic axis.xaxis or axis.yaxis as numbers, close enough to be read."""
     low, high = along_axis.get_view_interval()
     decades = abs(math.log10(high / low))
-    if decades < 0.35:
+    if decades < 0.45:
         along_axis.set_major_locator(ticker.MaxNLocator(5, steps=(1, 2, 2.5, 5, 10)))
     else:
         subs = (1, 1.5, 2, 3, 5, 7) if decades < 0.7 else (1, 2, 5) if decades < 2.6 else (1,)

@@ -11,7 +11,6 @@ from style import plt
 
 sys.path.append(str(records.ROOT / "paper"))
 
-import estimate  # noqa: E402, F401
 import language  # noqa: E402
 
 SMALL = ("BB", "BC", "EP", "G7", "LH", "MK", "RM")
@@ -98,11 +97,11 @@ class Measured(records.Measured):
 
 def queue_shares(measured):
     """[(label, setting)] of the shares of the memory for queues that budgets were run with, that of the claims first; one
-    without a setting for records made before there was a choice."""
+    without a setting where all were made before there was a choice."""
     known = {r["options"].get("queue_share") for m, r in measured.runs if m in LARGE and r["variant"] == "gpu_maxid" and
              r["options"].get("memory_budget_mb")}
     return [(f"queues {s} %" if s is not None else "", f", queue_share={s}" if s is not None else "")
-            for s in sorted(known, key=lambda s: s or 0)]
+            for s in sorted(known - {None}) or sorted(known)]
 
 
 def compared(args, measured, name, series, matrices=ALL, height=2.7, **how):

@@ -184,6 +184,33 @@ class Dots(unittest.TestCase):
         self.assertEqual(len(self.marks(axes, "quartile")), 2)
         self.assertEqual(len(axes), 2)
 
+    def test_ablations_over_both(self):
+        def runs(matrix):
+            return [example.run(matrix=matrix, variant=v, options=MAXID, samples_s=[s] * 3)
+                    for v, s in (("gpu_maxid", 1.25), ("gpu_maxid_line95", 2.25))]
+        rows, axes = self.draw("ablations", runs("bcsstk18"), runs({"name": "a", "n": 7, "nnz": 30, "stand_in": False}))
+        self.assertEqual([(r["series"], r["matrix"], float(r["measured"]), r["set"]) for r in rows],
+                         [("line 9.5 on", "BC", 2, "paper"), ("line 9.5 on", "a", 2, "real"),
+                          ("line 9.5 on", "geometric mean", 2, "paper"), ("line 9.5 on", "geometric mean", 2, "real")])
+        self.assertEqual((len(self.marks(axes, "value")), len(self.marks(axes, "real"))), (1, 1))
+
+    def test_frontiers_of_real_matrices(self):
+        how = {"variant": "gpu_maxid", "counting": True, "samples_s": [], "options": {"concurrent_sources": 1024},
+               "series_stats": {"frontier_size": {"most": 8, "least_positive": 2, "rank_correlation": 0.5}}}
+        rows, axes = self.draw("fig04_frontier_size", [record(), example.run(**how)],
+                               [example.run(matrix={"name": "a", "n": 7, "nnz": 30, "stand_in": False}, **how)])
+        self.assertEqual([r["frontier_size"] for r in rows if r["matrix"] == "a"], ["0.5", "4"])
+        self.assertEqual(len(axes), 3)
+
+    def test_budgets_without_and_with_a_share_for_queues(self):
+        """Runs from before there was a choice are not drawn beside others."""
+        lines = [example.run(matrix="twotone", variant="gpu_maxid", samples_s=[s] * 3,
+                             options={"concurrent_sources": 0, "memory_budget_mb": b} | share)
+                 for share in ({}, {"queue_share": 1}) for b, s in ((16384, 1.25), (5120, 1.25), (1024, 2.25))]
+        for given, count in ((lines[:3], 1), (lines, 1)):
+            rows, _ = self.draw("fig16_memory_budget", given)
+            self.assertEqual([float(r["measured"]) for r in rows if (r["series"], r["matrix"]) == ("1 GB", "TT")], [2] * count)
+
     def test_without_the_rival_figure_12_says_so(self):
         with self.assertRaisesRegex(records.Absent, "peer_superlu_dist_parallel"):
             self.draw("fig12_superlu", self.pair())

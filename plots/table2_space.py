@@ -35,7 +35,8 @@ def draw(args):
             if not values:
                 continue
             height = sum(values.values()) / len(values)
-            axis.bar(x, height, 0.6, bottom=bottom, color=SHADES[k], edgecolor="black", linewidth=0.4, label=part if x == 0 else None)
+            axis.bar(x, height, 0.6, bottom=bottom, color=SHADES[k], edgecolor="black", linewidth=0.4,
+                     label=part if x == 0 else None)
             bottom += height
             rows.append((label, part, len(values), f"{height:.5g}"))
         axis.annotate(f"{bottom:.2f}", (x, bottom), xytext=(0, 3), textcoords="offset points", ha="center")
