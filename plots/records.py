@@ -40,12 +40,18 @@ def files_of(sources):
     return files
 
 
+@functools.lru_cache(maxsize=32)
+def lines_of(path, _changed):
+    """The lines of a file, which many figures and claims read; _changed: when it was."""
+    return tuple(json_lines.read(path))
+
+
 def read(sources):
     """(runs, profiles, simulated schedules) of files and folders; each has its place, "file:line". Refused names the place
     of the first fault."""
     runs, profiles, simulated = [], [], []
     for path in files_of(sources):
-        for line in json_lines.read(path):
+        for line in lines_of(path, path.stat().st_mtime_ns):
             if "simulated" in line:
                 simulated.append(line)
             elif "dram_gb_per_s" in line:
@@ -183,6 +189,13 @@ def family(spec):
     return ":".join(spec.split(":")[:2])
 
 
+def of_family(spec, matrix):
+    """True if a spec is of the family of a matrix's stand-in, which is the only stand-in of that family."""
+    mine = [abbr for abbr, entry in datasets().items() if "file" not in entry and
+            family(entry.get("stand_in", "")) == family(spec)]
+    return mine == [matrix]
+
+
 class Measured:
     """What was measured on the 13 matrices, by abbreviation. Runs that hand over the pattern are left out.
 
@@ -279,8 +292,7 @@ class Measured:
         entry = datasets().get(matrix)
         found = None
         for line in self.simulated_lines:
-            if entry is None or (line["matrix"] != entry.get("name") and
-                                 family(line["matrix"]) != family(entry.get("stand_in", ""))):
+            if entry is None or (line["matrix"] != entry.get("name") and not of_family(line["matrix"], matrix)):
                 continue
             if line["batch_barrier"] or any(as_text(line.get(k)) != as_text(v) for k, v in case.items()):
                 continue

@@ -12,7 +12,7 @@ import records_example as example  # noqa: E402
 
 V = "cpu_fill2_parallel"
 PROFILE = {"matrix": "BC", "variant": "gpu_maxid", "dram_gb_per_s": 1, "l2_gb_per_s": 2.5, "copy_gb_per_s": 4}
-SIMULATED = {"simulated": True, "matrix": "gen:harmonic:nodes=9", "n": 9, "gpus": 6, "gpus_per_node": 6,
+SIMULATED = {"simulated": True, "matrix": "gen:elasticity3d:nx=9", "n": 9, "gpus": 6, "gpus_per_node": 6,
              "schedule": "block", "batch_barrier": False, "makespan_s": 2.0, "speedup": 1.0}
 
 
@@ -188,11 +188,20 @@ class Selecting(RecordsTest):
         self.assertTrue(nothing.is_stand_in("TT"))
 
     def test_simulated_schedules(self):
-        larger = SIMULATED | {"matrix": "gen:harmonic:nodes=99", "n": 99, "makespan_s": 7.0}
+        larger = SIMULATED | {"matrix": "gen:elasticity3d:nx=99", "n": 99, "makespan_s": 7.0}
         m = self.measured(SIMULATED, larger, larger | {"n": 100, "batch_barrier": True}, larger | {"gpus": 12, "n": 101},
                           larger | {"matrix": "gen:circuit:n=200", "n": 200})
-        self.assertEqual(m.simulated("PR", gpus=6, schedule="block")["makespan_s"], 7.0)
-        self.assertIsNone(m.simulated("PR", gpus=6, schedule="dynamic"))
+        self.assertEqual(m.simulated("AU", gpus=6, schedule="block")["makespan_s"], 7.0)
+        self.assertIsNone(m.simulated("AU", gpus=6, schedule="dynamic"))
+        self.assertIsNone(m.simulated("BC", gpus=6))  # an original needs no family
+
+    def test_a_family_of_several_stand_ins_stands_for_none(self):
+        pre2 = SIMULATED | {"matrix": "pre2", "n": 5}
+        m = self.measured(SIMULATED | {"matrix": "gen:harmonic:nodes=9"}, pre2)
+        self.assertEqual(m.simulated("PR", gpus=6)["n"], 5)
+        self.assertIsNone(m.simulated("TT", gpus=6))
+        self.assertEqual(m.simulated("PR", gpus=6)["matrix"], "pre2")
+        self.assertIsNone(m.simulated("AU", gpus=6))
         self.assertIsNone(m.simulated("BB", gpus=6))
         self.assertIsNone(m.simulated("no_such", gpus=6))
 
