@@ -10,8 +10,10 @@ paragraphs, lists, tables, **bold**, `code`, figures of plots/ as ![CAPTION](NAM
 
   {{ value("ID") }}       the measured value of a claim of claims.toml; {{ paper("ID") }}: the paper's
   {{ population("ID") }}  its value on the real matrices; {{ population("ID", "median") }}: least, quartile, median,
-                          upper_quartile or most of the real matrices
+                          upper_quartile or most of the real matrices, large: of those of 10,000 rows and more
+  {{ older() }}           how many verdicts rest on records that are older than the judgement
   {{ number("NAME") }}    an expression of [numbers] of claims.toml
+  {{ count("NAME") }}      the matrices that it rests on
   {{ tested() }}          the runs of the tests that claims rest on
   {{ rows("NAME") }}      how many rows a table of numbers, or of a figure's points, has; {{ rows("NAME", "COLUMN", X) }}: of
                           them with a number of at most X in a column
@@ -84,7 +86,7 @@ class Content:
 
     def calls(self):
         return {name: getattr(self, "call_" + name) for name in
-                ("value", "paper", "population", "number", "tested", "rows", "claims", "table", "scoreboard", "rules", "changes", "findings")}
+                ("value", "paper", "population", "older", "number", "count", "tested", "rows", "claims", "table", "scoreboard", "rules", "changes", "findings")}
 
     def put(self, header, rows, widths=()):
         self.blocks.append({"kind": "table", "header": header, "rows": rows, "widths": widths})
@@ -109,11 +111,21 @@ class Content:
             raise Fault(f"no number '{name}'")
         return number(self.numbers[name]["value"])
 
+    def call_count(self, name):
+        if name not in self.numbers:
+            raise Fault(f"no number '{name}'")
+        return str(self.numbers[name]["matrices"])
+
     def call_population(self, name, key="value"):
         p = self.claim(name).get("population")
-        if not p or p.get(key) is None:
+        value = p and (p["large"] or {}).get("value") if key == "large" else p and p.get(key)
+        if value is None:
             raise Fault(f"claim '{name}' has no '{key}' on real matrices")
-        return number(p[key])
+        return number(value)
+
+    def call_older(self):
+        """How many verdicts rest at least partly on records that are older than the judgement."""
+        return str(sum(1 for c in self.claims if c["older"] and c["verdict"] in claims.VERDICTS[:4]))
 
     def call_tested(self):
         return "; ".join(dict.fromkeys(c["tested"] for c in self.claims if c["tested"])) or "no run"
@@ -217,9 +229,10 @@ def measured_text(c):
     """3.25 (3.1 to 3.3), at least 7, BB, BC."""
     if "measured" not in c:
         return "test" if c["tested"] else "-"
-    if isinstance(c["measured"], str) or "interval" not in c or c["interval"][0] == c["interval"][1]:
+    interval = c.get("interval")
+    if isinstance(c["measured"], str) or not interval or interval[0] == interval[1]:
         return number(c["measured"])
-    low, high = c["interval"]
+    low, high = interval
     if low is None or high is None:
         return ("at least " if high is None else "at most ") + number(c["measured"])
     return f"{number(c['measured'])} ({number(low)} to {number(high)})"
@@ -228,7 +241,8 @@ def measured_text(c):
 def verdict_text(c):
     """With what it rests on."""
     marks = {"stand-ins": "stand-ins" if c["stand_ins"] > 1 else "stand-in", "simulated": "simulated"}
-    return ", ".join(filter(None, (c["verdict"], marks.get(c["basis"], ""))))
+    older = "records older than the judgement" if c["older"] and c["verdict"] in claims.VERDICTS[:4] else ""
+    return ", ".join(filter(None, (c["verdict"], marks.get(c["basis"], ""), older)))
 
 
 def population_text(c):
@@ -237,6 +251,10 @@ def population_text(c):
     if not p:
         return ""
     value = f"{p['verdict']}: {measured_text({'measured': p['value'], 'interval': p['interval']})}; " if p["verdict"] else ""
+    large = p["large"]
+    if large and large["matrices"] and large["matrices"] < p["matrices"]:
+        value += (f"of {claims.LARGE:,} rows and more {measured_text({'measured': large['value'], 'interval': large['interval']})} "
+                  f"({large['matrices']}); ")
     return (f"{value}median {number(p['median'])}, quartiles {number(p['quartile'])} and {number(p['upper_quartile'])}, "
             f"{number(p['least'])} to {number(p['most'])} on {p['matrices']}")
 

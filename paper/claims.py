@@ -59,6 +59,7 @@ portion over one of the paper's sets are evaluated again over all real matrices 
 interval then takes the matrices as a sample too.
 """
 TOLERANCE, PORTION, FACTOR = 0.25, 0.1, 3
+LARGE = 10_000  # rows; the paper's smallest matrix has 11,948
 NUMERIC = {"ratio": 1, "gain": 0}  # kind: its value without any effect
 KINDS = (*NUMERIC, "size", "portion", "every", "named", "test")
 
@@ -262,6 +263,9 @@ class Judged:
     tested: str = ""
     over: Value | None = None
     over_verdict: str = ""
+    large: Value | None = None  # over the real matrices of LARGE rows and more
+    missing: list = dataclasses.field(default_factory=list)  # real matrices that it was not measured on
+    older: list = dataclasses.field(default_factory=list)  # matrices whose records are older than the judgement
     why: str = ""
 
     def measured_text(self):
@@ -281,7 +285,7 @@ class Judged:
                "matrix": c.matrix, "series": c.series, "measured": self.value.value, "interval": interval_json(self.value),
                "verdict": self.verdict, "basis": self.basis, "matrices": self.value.measured, "asked": self.value.asked,
                "possible": self.value.possible, "stand_ins": self.stand_ins, "test": c.test, "tested": self.tested,
-               "population": self.population_json(), "reason": self.reason, "why": self.why, "note": c.note}
+               "population": self.population_json(), "older": self.older, "reason": self.reason, "why": self.why, "note": c.note}
         return {key: value for key, value in out.items() if value is not None}
 
     def population_json(self):
@@ -289,7 +293,9 @@ class Judged:
             return None
         numbers = sorted(e.number for e in self.over.each.values())
         return {"verdict": self.over_verdict, "value": self.over.value, "interval": interval_json(self.over),
-                "matrices": len(numbers), **dict(zip(("least", "quartile", "median", "upper_quartile", "most"),
+                "matrices": len(numbers), "missing": self.missing,
+                "large": self.large and {"value": self.large.value, "interval": interval_json(self.large),
+                                         "matrices": len(self.large.measured)}, **dict(zip(("least", "quartile", "median", "upper_quartile", "most"),
                                                      quartiles(numbers)))}
 
 
@@ -418,9 +424,12 @@ def judge_population(j, population, names):
     e = j.claim.expression_there
     if e.of_a_set:
         j.over = e.evaluate(population, names)
-        # Matrices on which this was not measured were left out of the study by its spec, not by their outcome.
+        # Of two GPUs the study has the larger matrices only; others lack what its time did not suffice for.
+        j.missing = [m for m in j.over.asked if m not in j.over.measured]
         if e.of_a_population and isinstance(j.over.value, float):
             j.over_verdict = verdict_on_number(j.claim, j.over)[0]
+            large = population.matrices(LARGE)
+            j.large = e.evaluate(population, large) if large else None
         return
     j.over = Value()
     for name in names:
@@ -453,6 +462,7 @@ class Board:
         else:
             self.tests = junit.of_this_tree(ROOT) + [junit.TestRun(ROOT / p) for p in self.evidence.tests]
         self.read = {}
+        self.fixed_at = self.evidence.content.get("judgement", {}).get("fixed_at", "")
         self.judged = [self.judge(c) for c in claims]
 
     def judge(self, claim):
@@ -462,6 +472,8 @@ class Board:
             j = judge(claim, measured, self.tests, population)
         except records.Refused as e:
             raise records.Refused(f"{self.file.path}: {e}") from e
+        if measured and j.value.value is not None:
+            j.older = [m for m in j.value.measured if measured.older(m, self.fixed_at)]
         j.why = " ".join(self.evidence.stated.get(claim.id, {}).get("why", "").split())
         return j
 
@@ -544,7 +556,9 @@ class Board:
                   for name in sorted(self.evidence.population)]
         lines += [f"tests: {origin}" for origin in dict.fromkeys(j.tested for j in self.judged if j.tested)]
         changed = self.changed()
-        lines.append(f"judgement: {len(changed)} claims changed, dropped or new since it was frozen")
+        older = sum(1 for j in self.judged if j.older and j.verdict in VERDICTS[:4])
+        lines.append(f"judgement: {len(changed)} claims changed, dropped or new since it was frozen; {older} of the decided and undecided "
+                     f"rest at least partly on records that are older than it")
         return "\n".join(lines) + "\n"
 
 

@@ -222,6 +222,16 @@ class Language(ClaimsTest):
         for leaf, expected in (("series_max(f, x)", 9), ("series_min(f, x)", 2), ("series_rank(f, x)", 0.5), ("series_max(g, x)", None)):
             self.assertEqual(language.Expression(f"at(BC, {leaf})", {}, SETS).evaluate(m).value, expected)
 
+    def test_counts_of_racing_threads_are_samples(self):
+        def count(**how):
+            return example.run(counting=True, samples_s=[], **how)
+        m = self.measured(*(count(variant="gpu_x", counters={"levels": n, "queue_capacity_VC": 7}) for n in (5, 3, 4)),
+                          count(variant="gpu_once", counters={"levels": 5}), count(variant="cpu_x", counters={"levels": 5}))
+        for leaf, value, interval in (("counter(levels, gpu_x)", 4, (3, 5)), ("counter(queue_capacity_VC, gpu_x)", 7, (7, 7)),
+                                      ("counter(levels, gpu_once)", 5, None), ("counter(levels, cpu_x)", 5, (5, 5))):
+            v = language.Expression(f"at(BC, {leaf})", {}, SETS).evaluate(m)
+            self.assertEqual((v.value, v.interval), (value, interval), leaf)
+
     def test_rank_correlation(self):
         self.assertEqual(language.rank_correlation([3, 2, 1]), -1)
         self.assertIsNone(language.rank_correlation([1, 1, 1]))
@@ -341,6 +351,12 @@ class Verdicts(ClaimsTest):
         self.assertEqual((j.verdict, j.over_verdict, j.over.value), (claims.REPRODUCED, claims.SHAPE_ONLY, 6.5))
         p = j.population_json()
         self.assertEqual([p[k] for k in ("matrices", "least", "quartile", "median", "upper_quartile", "most")], [10, 2, 4.25, 6.5, 8.75, 11])
+        self.assertEqual((p["missing"], p["large"]), ([], None))
+        huge = [{"name": f"h{k}", "n": 10000 + k, "nnz": 30, "stand_in": False} for k in range(2)]
+        lines = [example.run(matrix=r, variant="x", samples_s=[2] * 7) for r in real + huge[:1]]
+        m2 = records.Measured([example.write(self.folder / "q.jsonl", *lines, example.run(matrix=huge[1], variant="u"))], population=True)
+        p = self.judge(measure="mean(small, time(x))", paper=2.5, population=m2).population_json()
+        self.assertEqual((p["missing"], p["large"]["value"], p["large"]["matrices"]), (["h1"], 2, 1))
         alone = self.judge(measure="at(BC, time(x))", population=m)
         self.assertEqual((alone.over_verdict, alone.population_json()["median"]), ("", 6.5))
 
@@ -439,6 +455,17 @@ class Frozen(ClaimsTest):
 
     def read_one(self, text):
         return claims.ClaimFile(self.write("one.toml", text)).claims[0]
+
+    def test_records_that_are_older_than_the_judgement_are_named(self):
+        claim = CLAIM.replace('"test"', '"size"') + 'measure = "at(BC, t)"\n'
+        evidence = EVIDENCE.replace('"p"', json.dumps(str(self.folder / "r.jsonl"))) + '[judgement]\nfixed_at = "2026-02-01T00:00:00Z"\n'
+        for moment, older in (("2026-01-31T00:00:00Z", ["BC"]), ("2026-02-02T00:00:00Z", [])):
+            example.write(self.folder / "r.jsonl", example.run(variant="x", time_utc=moment))
+            file = self.write("claims.toml", claim)
+            self.write("evidence.toml", evidence)
+            self.write("frozen.txt", "")
+            (j,) = claims.Board(file, tests=self.write("t.xml", "<testsuite/>")).judged
+            self.assertEqual(j.older, older)
 
     def test_a_wrong_verdict_and_a_missing_reason_are_noticed(self):
         problems = self.board(evidence=EVIDENCE + '[[verdict]]\nid = "a"\nverdict = "reproduced"\n').problems()

@@ -42,8 +42,14 @@ def files_of(sources):
 
 @functools.lru_cache(maxsize=32)
 def lines_of(path, _changed):
-    """The lines of a file, which many figures and claims read; _changed: when it was."""
-    return tuple(json_lines.read(path))
+    """(lines of a file, the fault of the one behind them or None): many figures and claims read it. _changed: when it was."""
+    lines = []
+    try:
+        for line in json_lines.read(path):
+            lines.append(line)
+    except Refused as fault:
+        return tuple(lines), fault
+    return tuple(lines), None
 
 
 def read(sources):
@@ -51,7 +57,8 @@ def read(sources):
     of the first fault."""
     runs, profiles, simulated = [], [], []
     for path in files_of(sources):
-        for line in lines_of(path, path.stat().st_mtime_ns):
+        lines, fault = lines_of(path, path.stat().st_mtime_ns)
+        for line in lines:
             if "simulated" in line:
                 simulated.append(line)
             elif "dram_gb_per_s" in line:
@@ -60,6 +67,8 @@ def read(sources):
                 raise Refused(f"{line.place}: schema {line.get('schema')!r}, this reads {SCHEMA}")
             else:
                 runs.append(line)
+        if fault:
+            raise fault
     return runs, profiles, simulated
 
 
@@ -118,14 +127,19 @@ def bare_seconds(run):
     return seconds(run) - run["phases_s"].get("compact", 0)
 
 
-def pooled(runs):
-    """Runs of one case as one: the samples of those at the commit and on the machine of the last, phases of the median."""
+def of_last(runs):
+    """Those at the commit and on the machine of the last."""
     last = runs[-1]
-    alike = [r for r in runs if machine(r) == machine(last) and r["git"]["sha"] == last["git"]["sha"]]
-    if len(alike) == 1 or not last["samples_s"]:
+    return [r for r in runs if machine(r) == machine(last) and r["git"]["sha"] == last["git"]["sha"]]
+
+
+def pooled(runs):
+    """Runs of one case that are of_last() as one: all their samples, the phases of the median."""
+    last, runs = runs[-1], of_last(runs)
+    if len(runs) == 1 or not last["samples_s"]:
         return last
-    samples = [s for r in alike for s in r["samples_s"]]
-    median = next(r for r in alike if statistics.median_low(samples) in r["samples_s"])
+    samples = [s for r in runs for s in r["samples_s"]]
+    median = next(r for r in runs if statistics.median_low(samples) in r["samples_s"])
     return json_lines.Object({**last, "samples_s": samples, "phases_s": median["phases_s"]}, last.place)
 
 
@@ -222,12 +236,12 @@ class Measured:
             self.runs = [(m, r) for m, r in self.runs if machine(r) == last[m]]
         self.late = [(key(r["matrix"]["name"]), r) for r in taken if r["status"] == "timeout" and
                      (mixed or machine(r) == last.get(key(r["matrix"]["name"]), machine(r)))]
-        self.selected = {}
+        self.selected, self.repeats = {}, {}
         self.unknown = set()
 
-    def matrices(self):
-        """All that runs are of, the smallest first."""
-        orders = {m: r["matrix"]["n"] for m, r in self.runs}
+    def matrices(self, least_order=0):
+        """All that runs are of, with so many rows, the smallest first."""
+        orders = {m: r["matrix"]["n"] for m, r in self.runs if r["matrix"]["n"] >= least_order}
         return sorted(orders, key=lambda m: (orders[m], m))
 
     def select(self, variant, counting=False, series=False, alike=True, **case):
@@ -255,11 +269,22 @@ class Measured:
         if differ and alike:
             raise Refused(f"the selected runs of {variant} differ in {' and '.join(differ)}: name it")
         self.selected[key] = {m: pooled(runs) for m, runs in found.items()}
+        self.repeats[key] = {m: of_last(runs) for m, runs in found.items()}
         return self.selected[key]
 
     def find(self, matrix, variant, **how):
         """A case, or None; arguments as of select()."""
         return self.select(variant, **how).get(matrix)
+
+    def counted(self, matrix, variant, name, **how):
+        """A counter in each run of the counting build of a case at one commit on one machine."""
+        self.select(variant, counting=True, **how)
+        key = (variant, True, how.pop("series", False), how.pop("alike", True), tuple(sorted((k, as_text(v)) for k, v in how.items())))
+        return [r["counters"].get(name) for r in self.repeats[key].get(matrix, [])]
+
+    def older(self, matrix, time_utc):
+        """True if a run of a matrix that is used is older than a moment."""
+        return any(m == matrix and r.get("time_utc", "") < time_utc for m, r in self.runs)
 
     def cases(self, matrix, variant, **case):
         """All timed cases with these settings, whatever the others are."""
