@@ -477,6 +477,25 @@ class ExperimentTest(CliTest):
         self.assertEqual(len(records), 1, done.stderr)
         self.assert_refused(BAD_INPUT, "experiment", spec, "--device", "abacus")
 
+    def test_a_folder_of_real_matrices(self):
+        """What no one can factor and what is too small are left out, and said so."""
+        folder = self.folder / "real"
+        folder.mkdir()
+        two = "%%MatrixMarket matrix coordinate pattern general\n2 2 2\n1 1\n2 2\n"
+        for name, text in (("good.mtx", SMALL), ("singular.mtx", SINGULAR), ("two.mtx", two), ("notes.txt", "x")):
+            (folder / name).write_text(text)
+        spec = self.write("real.toml", '[[case]]\ngroups = ["paper"]\nmatrices = ["@real"]\nleast_order = 3\n'
+                          'variants = ["cpu_fill2"]\nchunk_sizes = [64, 128]\nrepeat = 2\ninterleave = true\n')
+        out = self.folder / "real.jsonl"
+        done = call("experiment", spec, "--group", "paper", "--real", str(folder), "--out", str(out))
+        self.assertEqual(done.returncode, OK, done.stderr)
+        records = [json.loads(line) for line in out.read_text().splitlines()]
+        self.assertEqual(sorted((r["matrix"]["name"], r["chunk_size"], len(r["samples_s"])) for r in records),
+                         [("good", 64, 2), ("good", 128, 2)])
+        self.assertRegex(done.stderr, r"singular.mtx: left out: .*singular")
+        self.assertRegex(done.stderr, r"two.mtx: left out: has 2 rows, fewer than 3")
+        self.assert_refused(BAD_INPUT, "experiment", spec, "--group", "paper", "--real", str(self.folder / "absent"))
+
 
 class PrepareTest(CliTest):
     def test_prepared_file_gives_the_same_result(self):
