@@ -255,6 +255,8 @@ def population_text(c):
     if large and large["matrices"] and large["matrices"] < p["matrices"]:
         value += (f"of {claims.LARGE:,} rows and more {measured_text({'measured': large['value'], 'interval': large['interval']})} "
                   f"({large['matrices']}); ")
+    if p["share"] is not None:
+        return f"{value}it holds on {100 * p['share']:.0f} % of {p['matrices']}"
     return (f"{value}median {number(p['median'])}, quartiles {number(p['quartile'])} and {number(p['upper_quartile'])}, "
             f"{number(p['least'])} to {number(p['most'])} on {p['matrices']}")
 

@@ -294,6 +294,7 @@ class Judged:
         numbers = sorted(e.number for e in self.over.each.values())
         return {"verdict": self.over_verdict, "value": self.over.value, "interval": interval_json(self.over),
                 "matrices": len(numbers), "missing": self.missing,
+                "share": sum(numbers) / len(numbers) if set(numbers) <= {0, 1} else None,
                 "large": self.large and {"value": self.large.value, "interval": interval_json(self.large),
                                          "matrices": len(self.large.measured)}, **dict(zip(("least", "quartile", "median", "upper_quartile", "most"),
                                                      quartiles(numbers)))}
@@ -567,6 +568,8 @@ def population_text(j):
     if not p:
         return ""
     value = f"{shown(j.over)}; " if isinstance(j.over.value, float) else ""
+    if p["share"] is not None:
+        return f"{value}holds on {100 * p['share']:.0f} % ({p['matrices']})"
     return f"{value}{p['least']:.3g} | {p['quartile']:.3g} {p['median']:.3g} {p['upper_quartile']:.3g} | {p['most']:.3g} " \
            f"({p['matrices']})"
 

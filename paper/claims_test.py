@@ -357,6 +357,8 @@ class Verdicts(ClaimsTest):
         m2 = records.Measured([example.write(self.folder / "q.jsonl", *lines, example.run(matrix=huge[1], variant="u"))], population=True)
         p = self.judge(measure="mean(small, time(x))", paper=2.5, population=m2).population_json()
         self.assertEqual((p["missing"], p["large"]["value"], p["large"]["matrices"]), (["h1"], 2, 1))
+        self.assertEqual((p["share"], self.judge(measure="fraction(small, time(x) > 6)", kind="portion", paper=0.9,
+                                                 population=m).population_json()["share"]), (None, 0.5))
         alone = self.judge(measure="at(BC, time(x))", population=m)
         self.assertEqual((alone.over_verdict, alone.population_json()["median"]), ("", 6.5))
 
