@@ -13,7 +13,7 @@ TYPES = {
     "matrix.stand_in": bool, "ordering.col": str, "ordering.digest": str, "result.nnz_l": int,
     "result.nnz_u": int, "result.fill": int, "schedule": str, "batch_barrier": bool, "nodes": int,
     "gpus_per_node": int, "n": int, "makespan_s": NUMBER, "speedup": NUMBER, "dram_gb_per_s": NUMBER,
-    "l2_gb_per_s": NUMBER, "copy_gb_per_s": NUMBER,
+    "l2_gb_per_s": NUMBER, "copy_gb_per_s": NUMBER, "dram_percent": NUMBER, "l2_percent": NUMBER,
     "predicted_work": NUMBERS, "series": {"*": NUMBERS}, "phases_s": {"*": NUMBER},
     "counters": {"*": NUMBER}, "derived": {"*": NUMBER}, "options": {"*": (bool, int, str)},
     "bytes_per_s": NUMBER, "gpu": str, "machine.id": str, "machine.threads_usable": int, "trials.timeout_s": NUMBER,

@@ -69,7 +69,7 @@ FIELDS = {
 # Lines of profile.jsonl: throughput by ncu.
 PROFILE = {"matrix": TEXT, "variant": TEXT, "gpu": TEXT, "commit": {"type": str, "match": "[0-9a-f]{40}"},
            "launches": int, "seconds": float, "dram_gb_per_s": float, "l2_gb_per_s": float,
-           "copy_gb_per_s": float}
+           "copy_gb_per_s": float, "dram_percent?": float, "l2_percent?": float}
 GPU = {"index": int, "name": TEXT, "memory_bytes": int, "compute_capability": TEXT, "driver": TEXT,
        "runtime": TEXT}
 

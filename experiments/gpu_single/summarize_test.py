@@ -106,6 +106,20 @@ class SessionTest(unittest.TestCase):
         log.write_text("==ERROR== no kernel\n")
         self.assertNotEqual(self.call("tools.py", "ncu", "m", "v", log).returncode, 0)
 
+    def test_percent_of_the_peaks_by_time(self):
+        head = '"ID","Kernel Name","Metric Name","Metric Unit","Metric Value"\n'
+        metrics = {"gpu__time_duration.sum": (1000, 3000), "dram__bytes.sum": (1e6, 1e6), "lts__t_bytes.sum": (4e6, 4e6),
+                   "dram__bytes.sum.pct_of_peak_sustained_elapsed": (40, 20), "lts__t_bytes.sum.pct_of_peak_sustained_elapsed": (8, 4)}
+        log, bandwidth = self.folder / "t.log", self.folder / "b.json"
+        bandwidth.write_text('{"gpu": "GPU", "bytes_per_s": 4e12}')
+
+        def line(names):
+            log.write_text(head + "".join(f'"{k}","traverse","{name}","u","{metrics[name][k]}"\n' for k in (0, 1) for name in names))
+            return json.loads(self.call("tools.py", "throughput", "BC", "gpu_maxid", log, bandwidth, "a" * 40).stdout)
+        found = line(metrics)
+        self.assertEqual((found["launches"], round(found["dram_gb_per_s"]), found["dram_percent"], found["l2_percent"]), (2, 500, 25, 5))
+        self.assertNotIn("dram_percent", line(list(metrics)[:3]))
+
     def test_lines_that_are_no_records(self):
         path = self.folder / "records.jsonl"
         good = record("m", "gpu_maxid", [1])

@@ -2,7 +2,8 @@
 """Tables of what ncu measured, for commands.toml of several studies. Standard library only.
 
   tools.py throughput MATRIX VARIANT LOG BANDWIDTH COMMIT  one JSON line: throughput over all launches of ncu's CSV log,
-                                   beside that of a copy (what copy_bandwidth printed)
+                                   beside that of a copy (what copy_bandwidth printed), and
+                                   as percent of the peaks of DRAM and L2, by time, where the log has it
   tools.py ncu MATRIX VARIANT LOG  ncu's CSV log as matrix,variant,launch,kernel,metric,unit,value
 """
 import collections
@@ -13,6 +14,9 @@ import sys
 
 sys.path.append(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 import json_lines
+
+
+PERCENT = ".pct_of_peak_sustained_elapsed"
 
 
 def ncu(matrix, variant, log):
@@ -32,21 +36,27 @@ def ncu(matrix, variant, log):
 def throughput(matrix, variant, log, bandwidth, commit):
     with open(log) as f:
         lines = [line for line in f if line.startswith('"')]
-    sums = collections.Counter()
-    launches = set()
+    launches = collections.defaultdict(dict)
     for row in csv.DictReader(lines):
-        sums[row["Metric Name"]] += float(row["Metric Value"].replace(",", ""))
-        launches.add(row["ID"])
+        launches[row["ID"]][row["Metric Name"]] = float(row["Metric Value"].replace(",", ""))
+    sums = collections.Counter()
+    shares = collections.Counter()  # percent times nanoseconds
+    for metrics in launches.values():
+        sums.update({name: value for name, value in metrics.items() if name.endswith(".sum")})
+        shares.update({name: value * metrics["gpu__time_duration.sum"] for name, value in metrics.items()
+                       if name.endswith(PERCENT)})
     seconds = sums["gpu__time_duration.sum"] * 1e-9
     if seconds <= 0:
         sys.exit(f"{log}: no metrics")
     copy = json_lines.load(bandwidth)
+    percent = {key: shares[metric + PERCENT] / sums["gpu__time_duration.sum"] for key, metric in
+               (("dram_percent", "dram__bytes.sum"), ("l2_percent", "lts__t_bytes.sum")) if metric + PERCENT in shares}
     print(json.dumps({
         "matrix": matrix, "variant": variant, "gpu": copy["gpu"], "commit": commit,
         "launches": len(launches), "seconds": seconds,
         "dram_gb_per_s": sums["dram__bytes.sum"] / seconds / 1e9,
         "l2_gb_per_s": sums["lts__t_bytes.sum"] / seconds / 1e9,
-        "copy_gb_per_s": copy["bytes_per_s"] / 1e9}))
+        "copy_gb_per_s": copy["bytes_per_s"] / 1e9, **percent}))
 
 
 def main(arguments):
