@@ -203,6 +203,11 @@ class Language(ClaimsTest):
         self.assertEqual(language.Expression("at(BC, fastest(x, k=3))", {}, SETS).evaluate(m).value, 9)
         self.assert_refused(lambda: language.Expression("at(BC, time(x))", {}, SETS).evaluate(m), "name it")
 
+    def test_no_setting_changes_the_fill(self):
+        m = self.measured(*(example.run(variant="x", options={"k": k}) for k in (1, 2)))
+        self.assertEqual(language.Expression("at(BC, result(fill, x))", {}, SETS).evaluate(m).value, 20)
+        self.assert_refused(lambda: language.Expression("at(BC, result(supernodes, x))", {}, SETS).evaluate(m), "name it")
+
     def test_over_a_population(self):
         real = [{"name": f"m{k}", "n": k, "nnz": 30, "stand_in": False} for k in (1, 2, 3)]
         runs = [example.run(matrix=m, variant="x", samples_s=[m["n"]] * 3) for m in real]

@@ -75,8 +75,8 @@ class Leaf:
         return run and number_at(memory, name)
 
     def result(m, matrix, NAME, V, /, **settings):
-        """nnz_l, nnz_u, fill, supernodes."""
-        run = m.find(matrix, V, **settings)
+        """nnz_l, nnz_u, fill, which no setting changes; supernodes."""
+        run = m.find(matrix, V, alike=NAME == "supernodes", **settings)
         return run and number_at(run["result"], NAME)
 
     def derived(m, matrix, NAME, V, /, **settings):
