@@ -49,7 +49,7 @@ def changed_since(commit):
 
 
 def sources_changed(commit, variant):
-    """How many sources of a variant differ from a commit; of one that is no longer registered, all."""
+    """How many sources of a variant differ from a commit; -1 for one that is no longer registered."""
     folder = registered().get(variant)
     if folder is None:
         return -1

@@ -251,8 +251,7 @@ def read_frozen(path):
 @dataclasses.dataclass
 class Judged:
     """A claim with what was measured. reason: why it is undecided, incomplete or not run; tested: the run of the tests;
-    over: the Value over the population, with its verdict; each: what the claim's aggregate was given on each of its
-    matrices."""
+    over: the Value over the population, with its verdict."""
 
     claim: Claim
     verdict: str = NOT_RUN

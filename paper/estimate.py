@@ -33,7 +33,7 @@ class Estimate:
 
 
 def exact(number):
-    """A number that no repetition changes: a count, a size, a constant."""
+    """A number that no repetition changes: a size, a constant, a count without races."""
     return Estimate(numpy.full(1 + REPLICATES, float(number)))
 
 

@@ -325,7 +325,7 @@ class Expression:
             self.inner = inner
 
         def run(context, _):
-            measured, value, population = context
+            _, value, population = context
             found = {}
             for matrix in population if named and population else matrices:
                 if matrix not in value.asked:

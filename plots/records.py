@@ -134,8 +134,8 @@ def of_last(runs):
 
 
 def pooled(runs):
-    """Runs of one case that are of_last() as one: all their samples, the phases of the median."""
-    last, runs = runs[-1], of_last(runs)
+    """Runs of one case, at one commit on one machine, as one: all their samples, the phases of the median."""
+    last = runs[-1]
     if len(runs) == 1 or not last["samples_s"]:
         return last
     samples = [s for r in runs for s in r["samples_s"]]
@@ -236,7 +236,7 @@ class Measured:
             self.runs = [(m, r) for m, r in self.runs if machine(r) == last[m]]
         self.late = [(key(r["matrix"]["name"]), r) for r in taken if r["status"] == "timeout" and
                      (mixed or machine(r) == last.get(key(r["matrix"]["name"]), machine(r)))]
-        self.selected, self.repeats = {}, {}
+        self.selected = {}
         self.unknown = set()
 
     def matrices(self, least_order=0):
@@ -245,7 +245,7 @@ class Measured:
         return sorted(orders, key=lambda m: (orders[m], m))
 
     def select(self, variant, counting=False, series=False, alike=True, **case):
-        """{matrix: its runs, pooled()} of a variant with the settings that `case` names, of the timed or the counting build,
+        """{matrix: (its runs of_last(), pooled(), and they themselves)} of a variant with the settings that `case` names, of the timed or the counting build,
         with counters by source if `series`. Refused if `alike` and the runs differ in a setting that is not named;
         alike=False is for what no setting changes, the fill. A setting that no run of the variant has selects nothing and
         is noted in `unknown`."""
@@ -268,19 +268,18 @@ class Measured:
         differ = [f"{name} ({', '.join(several)})" for name, several in values.items() if len(several) > 1]
         if differ and alike:
             raise Refused(f"the selected runs of {variant} differ in {' and '.join(differ)}: name it")
-        self.selected[key] = {m: pooled(runs) for m, runs in found.items()}
-        self.repeats[key] = {m: of_last(runs) for m, runs in found.items()}
+        last = {m: of_last(runs) for m, runs in found.items()}
+        self.selected[key] = {m: (pooled(runs), runs) for m, runs in last.items()}
         return self.selected[key]
 
     def find(self, matrix, variant, **how):
         """A case, or None; arguments as of select()."""
-        return self.select(variant, **how).get(matrix)
+        return self.select(variant, **how).get(matrix, (None,))[0]
 
     def counted(self, matrix, variant, name, **how):
         """A counter in each run of the counting build of a case at one commit on one machine."""
-        self.select(variant, counting=True, **how)
-        key = (variant, True, how.pop("series", False), how.pop("alike", True), tuple(sorted((k, as_text(v)) for k, v in how.items())))
-        return [r["counters"].get(name) for r in self.repeats[key].get(matrix, [])]
+        _, runs = self.select(variant, counting=True, **how).get(matrix, (None, []))
+        return [r["counters"].get(name) for r in runs]
 
     def older(self, matrix, time_utc):
         """True if a run of a matrix that is used is older than a moment."""
@@ -295,7 +294,7 @@ class Measured:
             of_run = settings(r)
             if all(as_text(of_run.get(k)) == as_text(v) for k, v in case.items()):
                 by_case.setdefault(case_name(r), []).append(r)
-        return [pooled(runs) for runs in by_case.values()]
+        return [pooled(of_last(runs)) for runs in by_case.values()]
 
     def limit(self, matrix, variant, **case):
         """Seconds after which the last run of a case was ended, or None."""

@@ -24,7 +24,7 @@ struct experiment_options {
   std::vector<std::string> matrices;  // empty: all
   std::vector<std::string> devices;   // empty: all
   std::filesystem::path prepared;     // empty: every matrix is prepared anew
-  std::filesystem::path real;         // empty: "@real" stands for nothing
+  std::filesystem::path real;         // empty: "@real" stands for the bundled ones
   output_options output;
 };
 
@@ -121,7 +121,10 @@ exit_code run(const experiment_options& o, session_info session) {
           continue;
         }
         out.leave_out(p.cases.size());
-        if (j.root()) std::fprintf(stderr, "%s: left out: %s\n", name.c_str(), refused.c_str());
+        if (j.root()) {
+          std::fprintf(stderr, "%s: left out: %s\n", one_line(name).c_str(),
+                       one_line(refused).c_str());
+        }
       }
     }
   }

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <array>
+#include <cstddef>
+#include <type_traits>
 
 namespace gsofa::nvml {
 
