@@ -125,7 +125,7 @@ class Content:
 
     def call_older(self):
         """How many verdicts rest at least partly on records that are older than the judgement."""
-        return str(sum(1 for c in self.claims if c["older"] and c["verdict"] in claims.VERDICTS[:4]))
+        return str(self.board.older())
 
     def call_tested(self):
         return "; ".join(dict.fromkeys(c["tested"] for c in self.claims if c["tested"])) or "no run"
@@ -145,7 +145,7 @@ class Content:
             files, real = self.sources(name)
             style.draw_figure(name, files, self.figures, real)
         except records.Absent as e:
-            self.absent[name] = str(e)
+            self.absent[name] = str(e).replace(f"{ROOT}/", "")
         except records.Refused as e:
             raise Fault(f"{name} cannot be drawn: {e}") from e
 
@@ -241,7 +241,7 @@ def measured_text(c):
 def verdict_text(c):
     """With what it rests on."""
     marks = {"stand-ins": "stand-ins" if c["stand_ins"] > 1 else "stand-in", "simulated": "simulated"}
-    older = "records older than the judgement" if c["older"] and c["verdict"] in claims.VERDICTS[:4] else ""
+    older = "records older than the judgement" if c["older"] else ""
     return ", ".join(filter(None, (c["verdict"], marks.get(c["basis"], ""), older)))
 
 

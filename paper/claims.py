@@ -65,6 +65,7 @@ KINDS = (*NUMERIC, "size", "portion", "every", "named", "test")
 
 VERDICTS = REPRODUCED, SHAPE_ONLY, UNDECIDED, NOT_REPRODUCED, INCOMPLETE, NOT_RUN, ELSEWHERE = (
     "reproduced", "shape only", "undecided", "not reproduced", "incomplete", "not run here", "needs other hardware")
+WEIGHED = VERDICTS[:4]  # those of a value
 # What a verdict rests on: columns of the score.
 BASES = ("originals", "stand-ins", "simulated", "test", "identity", "nothing")
 
@@ -472,7 +473,7 @@ class Board:
             j = judge(claim, measured, self.tests, population)
         except records.Refused as e:
             raise records.Refused(f"{self.file.path}: {e}") from e
-        if measured and j.value.value is not None:
+        if measured and j.verdict in WEIGHED:
             j.older = [m for m in j.value.measured if measured.older(m, self.fixed_at)]
         j.why = " ".join(self.evidence.stated.get(claim.id, {}).get("why", "").split())
         return j
@@ -507,6 +508,10 @@ class Board:
         for j in self.judged:
             bases[j.verdict][j.basis] += 1
         return bases, collections.Counter(j.over_verdict for j in self.judged if j.over_verdict)
+
+    def older(self):
+        """How many claims were judged at least partly on records that are older than the judgement."""
+        return sum(1 for j in self.judged if j.older)
 
     def changed(self):
         """[(claim, what)] of those whose judgement is not the frozen one; what: changed or new."""
@@ -556,8 +561,7 @@ class Board:
                   for name in sorted(self.evidence.population)]
         lines += [f"tests: {origin}" for origin in dict.fromkeys(j.tested for j in self.judged if j.tested)]
         changed = self.changed()
-        older = sum(1 for j in self.judged if j.older and j.verdict in VERDICTS[:4])
-        lines.append(f"judgement: {len(changed)} claims changed, dropped or new since it was frozen; {older} of the decided and undecided "
+        lines.append(f"judgement: {len(changed)} claims changed, dropped or new since it was frozen; {self.older()} of the decided and undecided "
                      f"rest at least partly on records that are older than it")
         return "\n".join(lines) + "\n"
 
