@@ -434,7 +434,7 @@ def judge_population(j, population, names):
         return
     j.over = Value()
     for name in names:
-        found = e.inner((population, Value(), tuple(names)), name)
+        found = e.of_matrix(population, name)
         if found is not None:
             j.over.each[name] = found
 
@@ -474,7 +474,7 @@ class Board:
         except records.Refused as e:
             raise records.Refused(f"{self.file.path}: {e}") from e
         if measured and j.verdict in WEIGHED:
-            j.older = [m for m in j.value.measured if measured.older(m, self.fixed_at)]
+            j.older = [m for m in j.value.measured if j.value.machines[m].older(m, self.fixed_at)]
         j.why = " ".join(self.evidence.stated.get(claim.id, {}).get("why", "").split())
         return j
 

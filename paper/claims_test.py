@@ -133,6 +133,21 @@ class Language(ClaimsTest):
                      "at(BB, 1e308 * 10 * time(x))", "at(BB, time(nothing))"):
             self.assertIsNone(self.value(text).value, text)
 
+    def test_a_ratio_is_of_the_last_machine_that_measured_all_of_it(self):
+        def run(machine, variant, seconds, matrix="BB"):
+            return example.run(matrix=matrix, variant=variant, samples_s=[seconds], machine={"id": machine})
+        m = self.measured(run("a", "x", 8), run("a", "y", 2), run("b", "x", 30), run("b", "y", 5), run("c", "x", 70),
+                          run("c", "z", 9), run("a", "x", 3, "BC"), run("b", "y", 1, "BC"))
+
+        def value(text):
+            return language.Expression(text, {}, SETS).evaluate(m)
+        found = value("mean(small, time(x) / time(y))")
+        self.assertEqual((found.value, found.measured), (6, ["BB"]))
+        self.assertEqual(found.machines["BB"].runs[0][1]["machine"]["id"], "b")
+        self.assertEqual(value("at(BB, time(x) / time(z))").value, 70 / 9)
+        self.assertEqual(value("at(BB, time(x))").value, 70)
+        self.assertIsNone(value("at(BB, time(z) / time(y))").value)
+
     def test_faults_name_expression_and_column(self):
         for text, *mention in (("mean(all, time(x)", "column 5"), ("mean(none, time(x))", "'none'", "column 6"),
                                ("time(x)", "outside"), ("1 + argmax(all, time(x))", "stands alone", "column 5"),

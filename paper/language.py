@@ -34,7 +34,8 @@ class Leaf:
     """LEAF(WORD, ..., SETTING=WORD, ...): what was measured on one matrix; nothing where it was not.
 
     V is a variant. Settings select its runs: options of the variant, threads, chunk_size and ranks. The runs of a case at
-    one commit on one machine are taken together; of several commits or machines the last counts. A setting in which the
+    one commit on one machine are taken together; of several commits the last counts, of several machines the last that has
+    everything that the expression needs of the matrix. A setting in which the
     selected runs differ, on whatever matrices, must be named.
     """
 
@@ -55,7 +56,7 @@ class Leaf:
     def phase(m, matrix, NAME, V, /, **settings):
         """Seconds of a phase in the median run, as uncertain as its time; 0 if it was not entered. An error if no run of any
         variant entered it."""
-        if m.runs and not m.has_phase(NAME):
+        if m.whole.runs and not m.whole.has_phase(NAME):
             raise records.Refused(f"no run has a phase '{NAME}'")
         run = m.find(matrix, V, **settings)
         if not run:
@@ -114,13 +115,13 @@ class Leaf:
     def profile(m, matrix, NAME, V, /):
         """Throughput by ncu: dram_gb_per_s, l2_gb_per_s, dram_percent and l2_percent of the peak of each; copy_gb_per_s of a
         copy on the same GPU."""
-        line = m.profiles.get((matrix, V))
+        line = m.whole.profiles.get((matrix, V))
         return line and number_at(line, NAME)
 
     def simulated(m, matrix, /, **settings):
         """Seconds of the scheduling simulator (gpus=, schedule=), of the largest member of the family of the matrix's
         stand-in."""
-        line = m.simulated(matrix, **settings)
+        line = m.whole.simulated(matrix, **settings)
         return line and line["makespan_s"]
 
 
@@ -189,6 +190,7 @@ class Value:
     asked: list = dataclasses.field(default_factory=list)  # matrices that its sets name
     measured: list = dataclasses.field(default_factory=list)  # those that it rests on
     possible: list = dataclasses.field(default_factory=list)  # of text: what it may also be, had the runs been drawn again
+    machines: dict = dataclasses.field(default_factory=dict)  # by matrix: the records.OneMachine whose runs were taken
     each: dict = dataclasses.field(default_factory=dict)  # by matrix: the number that the outermost aggregate or choice was given
 
 
@@ -243,6 +245,10 @@ class Expression:
         else:
             found.value = result
         return found
+
+    def of_matrix(self, measured, matrix):
+        """What the outermost aggregate is given of one matrix, or None."""
+        return on_one_machine(self.inner, (measured, Value(), (matrix,)), matrix)
 
     def refusal(self, column, why):
         return records.Refused(f"expression '{self.text}', column {column}: {why}")
@@ -330,7 +336,7 @@ class Expression:
             for matrix in population if named and population else matrices:
                 if matrix not in value.asked:
                     value.asked.append(matrix)
-                number = inner(context, matrix)
+                number = on_one_machine(inner, context, matrix)
                 if number is not None:
                     found[matrix] = number
                     if matrix not in value.measured:
@@ -379,6 +385,17 @@ class Expression:
                 return found
             return estimate.exact(found) if math.isfinite(found) else None
         return run
+
+
+def on_one_machine(inner, context, matrix):
+    """What inner comes to on the last machine that measured all of it, or None."""
+    measured, value, population = context
+    for machine in measured.on(matrix):
+        found = inner((machine, value, population), matrix)
+        if found is not None:
+            value.machines[matrix] = machine
+            return found
+    return None
 
 
 def possible(name, found):

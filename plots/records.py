@@ -214,8 +214,8 @@ class Measured:
     """What was measured on the 13 matrices, by abbreviation. Runs that hand over the pattern are left out.
 
     counting: True or False takes runs of that build only. unverified: as of accept(). population: on all matrices that are
-    no stand-ins, by name. Ratios are of runs on one machine: of a matrix that several machines measured, what the last of
-    them measured counts, or, with `mixed`, everything.
+    no stand-ins, by name. Ratios are of runs on one machine: of a matrix that several machines measured, on() has what each
+    of them did, and what the last of those counts that measured all of what is asked for. With `mixed` they are taken as one.
     """
 
     def __init__(self, sources, counting=None, unverified="leave out", mixed=False, population=False):
@@ -231,76 +231,32 @@ class Measured:
         taken = [r for r in runs if key(r["matrix"]["name"]) and "pattern" not in r["wants"] and
                  (counting is None or r["counting"] == counting) and not (population and r["matrix"]["stand_in"])]
         self.runs = [(key(r["matrix"]["name"]), r) for r in accept(taken, unverified, True)]
-        last = {m: machine(r) for m, r in self.runs}
-        if not mixed:
-            self.runs = [(m, r) for m, r in self.runs if machine(r) == last[m]]
-        self.late = [(key(r["matrix"]["name"]), r) for r in taken if r["status"] == "timeout" and
-                     (mixed or machine(r) == last.get(key(r["matrix"]["name"]), machine(r)))]
-        self.selected = {}
+        late = [(key(r["matrix"]["name"]), r) for r in taken if r["status"] == "timeout"]
         self.unknown = set()
+
+        def of(run):
+            return None if mixed else machine(run)
+        self.nothing = OneMachine(self, [], [])
+        several = {of(r): None for _, r in self.runs + late}
+        self.machines = {k: OneMachine(self, [x for x in self.runs if of(x[1]) == k], [x for x in late if of(x[1]) == k])
+                         for k in several}
+        self.order = {}  # of a matrix, the machines that measured it, the last one first
+        for m, r in self.runs + late:
+            self.order.setdefault(m, []).append(of(r))
+        self.order = {m: list(dict.fromkeys(reversed(those))) for m, those in self.order.items()}
+
+    def on(self, matrix):
+        """What each machine measured of a matrix, the last one first; never empty."""
+        return [self.machines[k] for k in self.order.get(matrix, ())] or [self.nothing]
+
+    def find(self, matrix, variant, **how):
+        """A case on the last machine that has it, or None; arguments as of OneMachine.select()."""
+        return next((run for one in self.on(matrix) if (run := one.find(matrix, variant, **how))), None)
 
     def matrices(self, least_order=0):
         """All that runs are of, with so many rows, the smallest first."""
         orders = {m: r["matrix"]["n"] for m, r in self.runs if r["matrix"]["n"] >= least_order}
         return sorted(orders, key=lambda m: (orders[m], m))
-
-    def select(self, variant, counting=False, series=False, alike=True, **case):
-        """{matrix: (its runs of_last(), pooled(), and they themselves)} of a variant with the settings that `case` names, of the timed or the counting build,
-        with counters by source if `series`. Refused if `alike` and the runs differ in a setting that is not named;
-        alike=False is for what no setting changes, the fill. A setting that no run of the variant has selects nothing and
-        is noted in `unknown`."""
-        key = (variant, counting, series, alike, tuple(sorted((k, as_text(v)) for k, v in case.items())))
-        if key in self.selected:
-            return self.selected[key]
-        mine = [(m, r) for m, r in self.runs
-                if r["variant"] == variant and r["counting"] == counting and (r["samples_s"] or counting) and
-                ("series" in r or not series)]
-        for name in case:
-            if mine and not any(name in settings(r) for _, r in mine):
-                self.unknown.add(f"no run of {variant} has a setting '{name}'")
-        found, values = {}, {}
-        for m, r in mine:
-            of_run = settings(r)
-            if all(as_text(of_run.get(k)) == as_text(v) for k, v in case.items()):
-                found.setdefault(m, []).append(r)
-                for name, value in of_run.items():
-                    values.setdefault(name, {})[as_text(value)] = None
-        differ = [f"{name} ({', '.join(several)})" for name, several in values.items() if len(several) > 1]
-        if differ and alike:
-            raise Refused(f"the selected runs of {variant} differ in {' and '.join(differ)}: name it")
-        last = {m: of_last(runs) for m, runs in found.items()}
-        self.selected[key] = {m: (pooled(runs), runs) for m, runs in last.items()}
-        return self.selected[key]
-
-    def find(self, matrix, variant, **how):
-        """A case, or None; arguments as of select()."""
-        return self.select(variant, **how).get(matrix, (None,))[0]
-
-    def counted(self, matrix, variant, name, **how):
-        """A counter in each run of the counting build of a case at one commit on one machine."""
-        _, runs = self.select(variant, counting=True, **how).get(matrix, (None, []))
-        return [r["counters"].get(name) for r in runs]
-
-    def older(self, matrix, time_utc):
-        """True if a run of a matrix that is used is older than a moment."""
-        return any(m == matrix and r.get("time_utc", "") < time_utc for m, r in self.runs)
-
-    def cases(self, matrix, variant, **case):
-        """All timed cases with these settings, whatever the others are."""
-        by_case = {}
-        for m, r in self.runs:
-            if m != matrix or r["variant"] != variant or r["counting"] or not r["samples_s"]:
-                continue
-            of_run = settings(r)
-            if all(as_text(of_run.get(k)) == as_text(v) for k, v in case.items()):
-                by_case.setdefault(case_name(r), []).append(r)
-        return [pooled(of_last(runs)) for runs in by_case.values()]
-
-    def limit(self, matrix, variant, **case):
-        """Seconds after which the last run of a case was ended, or None."""
-        late = [r for m, r in self.late if m == matrix and r["variant"] == variant and not r["counting"] and
-                all(as_text(settings(r).get(k)) == as_text(v) for k, v in case.items())]
-        return limit_of(late[-1]) if late else None
 
     def has_variant(self, variant):
         """True if there is any run of it."""
@@ -309,6 +265,11 @@ class Measured:
     def has_phase(self, phase):
         """True if any run entered the phase."""
         return any(phase in r["phases_s"] for _, r in self.runs)
+
+    def has_setting(self, variant, name):
+        """True if any run of the variant has the setting, or there is no run of it."""
+        mine = [r for _, r in self.runs if r["variant"] == variant]
+        return not mine or any(name in settings(r) for r in mine)
 
     def simulated(self, matrix, **case):
         """The schedule with these settings and no batch barrier of the largest member of the family that the matrix's
@@ -343,3 +304,73 @@ class Measured:
                 several[run.get("machine", {}).get("id", ""), run["cpu"]] = run
         return "; ".join((f"{len(r['gpus'])} x {r['gpus'][0]['name']}, " if r["gpus"] else "") + r["cpu"] +
                          (f" ({identity})" if identity else "") for (identity, _), r in several.items())
+
+
+class OneMachine:
+    """What one machine measured; whole: the Measured that it is a part of."""
+
+    def __init__(self, whole, runs, late):
+        self.whole, self.runs, self.late = whole, runs, late
+        self.selected = {}
+
+    def select(self, variant, counting=False, series=False, alike=True, **case):
+        """{matrix: (its runs of_last(), pooled(), and they themselves)} of a variant with the settings that `case` names, of the
+        timed or the counting build, with counters by source if `series`. Refused if `alike` and the runs differ in a setting that is not named;
+        alike=False is for what no setting changes, the fill. A setting that no run of the variant has selects nothing and
+        is noted in `unknown` of the whole."""
+        key = (variant, counting, series, alike, tuple(sorted((k, as_text(v)) for k, v in case.items())))
+        if key in self.selected:
+            return self.selected[key]
+        mine = [(m, r) for m, r in self.runs
+                if r["variant"] == variant and r["counting"] == counting and (r["samples_s"] or counting) and
+                ("series" in r or not series)]
+        for name in case:
+            if not self.whole.has_setting(variant, name):
+                self.whole.unknown.add(f"no run of {variant} has a setting '{name}'")
+        found, values = {}, {}
+        for m, r in mine:
+            of_run = settings(r)
+            if all(as_text(of_run.get(k)) == as_text(v) for k, v in case.items()):
+                found.setdefault(m, []).append(r)
+                for name, value in of_run.items():
+                    values.setdefault(name, {})[as_text(value)] = None
+        differ = [f"{name} ({', '.join(several)})" for name, several in values.items() if len(several) > 1]
+        if differ and alike:
+            raise Refused(f"the selected runs of {variant} differ in {' and '.join(differ)}: name it")
+        last = {m: of_last(runs) for m, runs in found.items()}
+        self.selected[key] = {m: (pooled(runs), runs) for m, runs in last.items()}
+        return self.selected[key]
+
+    def on(self, matrix):
+        """As of the whole."""
+        return self.whole.on(matrix)
+
+    def find(self, matrix, variant, **how):
+        """A case, or None; arguments as of select()."""
+        return self.select(variant, **how).get(matrix, (None,))[0]
+
+    def counted(self, matrix, variant, name, **how):
+        """A counter in each run of the counting build of a case at one commit."""
+        _, runs = self.select(variant, counting=True, **how).get(matrix, (None, []))
+        return [r["counters"].get(name) for r in runs]
+
+    def older(self, matrix, time_utc):
+        """True if a run of a matrix that is used is older than a moment."""
+        return any(m == matrix and r.get("time_utc", "") < time_utc for m, r in self.runs)
+
+    def cases(self, matrix, variant, **case):
+        """All timed cases with these settings, whatever the others are."""
+        by_case = {}
+        for m, r in self.runs:
+            if m != matrix or r["variant"] != variant or r["counting"] or not r["samples_s"]:
+                continue
+            of_run = settings(r)
+            if all(as_text(of_run.get(k)) == as_text(v) for k, v in case.items()):
+                by_case.setdefault(case_name(r), []).append(r)
+        return [pooled(of_last(runs)) for runs in by_case.values()]
+
+    def limit(self, matrix, variant, **case):
+        """Seconds after which the last run of a case was ended, or None."""
+        late = [r for m, r in self.late if m == matrix and r["variant"] == variant and not r["counting"] and
+                all(as_text(settings(r).get(k)) == as_text(v) for k, v in case.items())]
+        return limit_of(late[-1]) if late else None

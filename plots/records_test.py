@@ -90,15 +90,21 @@ class Accepting(RecordsTest):
             self.assert_refused(f"{self.file}:2: ", "several machines",
                                 call=lambda: records.accept(records.read_runs([example.write(self.file, *lines)])))
             self.assertEqual(len(self.measured(*lines, mixed=True).runs), 2)
-            self.assertEqual([r.place for _, r in self.measured(*lines).runs], [f"{self.file}:2"])
+            m = self.measured(*lines)
+            self.assertEqual([[r.place for _, r in one.runs] for one in m.on("BC")], [[f"{self.file}:2"], [f"{self.file}:1"]])
+            self.assertEqual(len(self.measured(*lines, mixed=True).on("BC")), 1)
 
     def test_what_is_compared_on_a_matrix_is_of_one_machine(self):
         a, b = {"machine": {"id": "a"}}, {"machine": {"id": "b"}}
         m = self.measured(example.run(**a), example.run(variant="x", **b), example.run(matrix="TT", **a))
-        self.assertEqual([(k, r["variant"]) for k, r in m.runs], [("BC", "x"), ("TT", V)])
-        self.assertIsNone(m.find("BC", V))
+        last, first = m.on("BC")
+        self.assertEqual((last.find("BC", V), last.find("BC", "x")["variant"]), (None, "x"))
+        self.assertEqual((first.find("BC", V)["variant"], first.find("BC", "x")), (V, None))
+        self.assertEqual(m.find("BC", V)["variant"], V)
+        self.assertIsNone(m.find("BC", V, threads=77))
+        self.assertEqual([one.runs for one in m.on("EP")], [[]])
         with_gpu = a | {"gpus": [{"name": "H200"}]}
-        self.assertEqual(len(self.measured(example.run(**a), example.run(variant="x", **with_gpu)).runs), 2)
+        self.assertEqual(len(self.measured(example.run(**a), example.run(variant="x", **with_gpu)).on("BC")), 1)
         gpu = {"name": "H200"}
         m = self.measured(example.run(gpus=[gpu]), example.run(gpus=[gpu, gpu]))
         self.assertEqual(m.machine(), "2 x H200, c")
@@ -123,7 +129,8 @@ class Limits(RecordsTest):
         m = self.measured(example.run(**late, trials={"timeout_s": 7}), example.run(**late | {"options": {"k": 2}},
                           reason="passed its limit of 20 s"))
         self.assertIsNone(m.find("BC", V))
-        self.assertEqual((m.limit("BC", V, k=1), m.limit("BC", V, k=2), m.limit("BC", V, k=3)), (7, 20, None))
+        (one,) = m.on("BC")
+        self.assertEqual((one.limit("BC", V, k=1), one.limit("BC", V, k=2), one.limit("BC", V, k=3)), (7, 20, None))
 
 
 class Selecting(RecordsTest):
@@ -131,7 +138,7 @@ class Selecting(RecordsTest):
         m = self.measured(example.run(), example.run(samples_s=[9, 1], phases_s={"traverse": 9}))
         self.assertEqual(m.find("BC", V)["samples_s"], [3, 5, 4, 9, 1])
         self.assertEqual(m.find("BC", V)["phases_s"]["traverse"], 1.5)
-        self.assertEqual(len(m.cases("BC", V)), 1)
+        self.assertEqual(len(m.on("BC")[0].cases("BC", V)), 1)
         self.assertEqual(records.seconds(m.find("BC", V)), 4)
 
     def test_of_several_commits_or_machines_the_last_counts(self):
