@@ -25,7 +25,8 @@ std::string matching_library() {
 }  // namespace
 
 preparation_key key_of(const prepare_options& options) {
-  const bool by_file = !is_order_method(options.order);
+  const std::optional<order_request> method = find_order(options.order);
+  const bool by_file = !method;
   std::error_code failure;
   if (by_file && !std::filesystem::is_regular_file(options.order, failure)) return {};
   preparation_key key{{"match", options.match == match_mode::none ? "none" : "auto"},
@@ -36,7 +37,7 @@ preparation_key key_of(const prepare_options& options) {
     if (!value.empty()) key[name] = value;
   };
   if (options.match != match_mode::none) add("match_library", matching_library());
-  add("order_library", order_library(options.order));
+  if (method) add("order_library", method->info->library);
   if (by_file) key["permutation"] = sha256_of_matrix_file(options.order);
   return key;
 }

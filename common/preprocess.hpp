@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "common/ordering.hpp"
 #include "common/prepared.hpp"
 
 namespace gsofa {
@@ -17,8 +18,9 @@ enum class match_mode {
 /// How to prepare a matrix.
 struct prepare_options {
   match_mode match = match_mode::automatic;
-  std::string order = "metis";  ///< metis, amd, colamd, natural, or the path of a permutation file
-  std::int64_t seed = -1;       ///< seed of METIS; -1: its default
+  std::string order = "metis";  ///< as of find_order(), or the path of a permutation file
+  std::int64_t seed = -1;       ///< of the order; -1: its default
+  int threads = 1;              ///< host threads that the order may use, which do not change it
 };
 
 /// Structural rank of A and, if it is full, for each column j the row row_of_col[j] with
@@ -43,20 +45,6 @@ std::vector<index_t> elimination_tree(const pattern_view& s);
 
 /// Postorder of a forest: vertices by new position, children before parents, subtrees contiguous.
 std::vector<index_t> postorder(std::span<const index_t> parent);
-
-/// A fill-reducing symmetric order of a square pattern (old index by new position).
-struct ordering {
-  std::vector<index_t> order;
-  std::string method;   ///< metis, amd, colamd, natural or file
-  std::string library;  ///< name and version
-};
-ordering compute_order(const pattern_view& a, const std::string& spec, std::int64_t seed);
-
-/// True for metis, amd, colamd and natural; every other `spec` is the path of a permutation file.
-bool is_order_method(const std::string& spec);
-/// Name and version of the library that computes an order; empty for natural, for a file, and if
-/// this build lacks the library.
-std::string order_library(const std::string& method);
 
 /// A square pattern and its permutations: entry (i, j) of `a` is entry (row_order[i], col_order[j])
 /// of the original.
@@ -96,8 +84,5 @@ ordered_pattern match_and_order(pattern a, const prepare_options& options);
 /// non-square matrix and, under match_mode::automatic, for a structurally singular one (with its
 /// structural rank).
 prepared_pattern prepare(const pattern& raw, const prepare_options& options, provenance origin);
-
-/// Orderings compiled into this build.
-std::vector<std::string> available_orders();
 
 }  // namespace gsofa

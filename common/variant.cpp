@@ -73,23 +73,8 @@ option_value parse_option(const option_spec& spec, const std::string& text) {
   return text;
 }
 
-constinit const detail::registration* registrations = nullptr;
-
-std::vector<variant_info> describe_all() {
-  std::vector<variant_info> variants;
-  for (const auto* r = registrations; r != nullptr; r = r->next) {
-    for (std::size_t k = 0; k < r->count; ++k) variants.push_back(r->describe(k));
-  }
-  std::ranges::sort(variants, {}, &variant_info::name);
-  const auto twice = std::ranges::adjacent_find(variants, {}, &variant_info::name);
-  if (twice != variants.end()) {
-    throw error(exit_code::run_failed, "two variants are named '" + twice->name + "'");
-  }
-  return variants;
-}
-
 const std::vector<variant_info>& registry() {
-  static const std::vector<variant_info> variants = describe_all();
+  static const auto variants = detail::describe_all<variant_info>("variants");
   return variants;
 }
 
@@ -159,14 +144,5 @@ std::vector<const variant_info*> find_variants(const std::string& name_or_patter
   }
   return found;
 }
-
-namespace detail {
-
-bool register_variants(registration& variants) noexcept {
-  variants.next = std::exchange(registrations, &variants);
-  return true;
-}
-
-}  // namespace detail
 
 }  // namespace gsofa

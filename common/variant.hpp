@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "common/pattern.hpp"
+#include "common/registry.hpp"
 #include "common/run_context.hpp"
 
 namespace gsofa {
@@ -188,29 +189,11 @@ const variant_info& find_variant(const std::string& name);
 /// input_error where there is none.
 std::vector<const variant_info*> find_variants(const std::string& name_or_pattern);
 
-namespace detail {
-/// Registered variants 0 .. count - 1 of one file, in static storage. Their descriptions are made
-/// when the registry is first asked: they take memory, and a lack of it cannot be reported before
-/// main() begins.
-struct registration {
-  variant_info (*describe)(std::size_t k);
-  std::size_t count = 1;
-  const registration* next = nullptr;
-};
-/// Adds variants while static objects are initialised.
-bool register_variants(registration& variants) noexcept;
-}  // namespace detail
-
 }  // namespace gsofa
 
 /// Registers the variant described by a variant_info expression; the last line of a variant file.
 #define GSOFA_REGISTER_VARIANT(...) \
   GSOFA_REGISTER_VARIANTS(1, [](std::size_t) -> ::gsofa::variant_info { return __VA_ARGS__; })
 /// Registers the variants describe(0) .. describe(count - 1), rows of a table.
-#define GSOFA_REGISTER_VARIANTS(count, ...) GSOFA_REGISTER_AS(__COUNTER__, count, __VA_ARGS__)
-#define GSOFA_REGISTER_AS(number, count, ...) GSOFA_REGISTER_NUMBERED(number, count, __VA_ARGS__)
-#define GSOFA_REGISTER_NUMBERED(number, count, ...) \
-  GSOFA_REGISTER_NAMED(gsofa_registration_##number, gsofa_registered_##number, count, __VA_ARGS__)
-#define GSOFA_REGISTER_NAMED(variants, done, count, ...)                         \
-  static constinit ::gsofa::detail::registration variants{__VA_ARGS__, (count)}; \
-  [[maybe_unused]] static const bool done = ::gsofa::detail::register_variants(variants)
+#define GSOFA_REGISTER_VARIANTS(count, ...) \
+  GSOFA_REGISTER(::gsofa::variant_info, count, __VA_ARGS__)

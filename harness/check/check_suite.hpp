@@ -17,7 +17,8 @@ namespace gsofa {
 struct check_options {
   std::string program = "gsofa";  ///< as it was called
   std::string suite = "small";
-  std::vector<std::string> variants;  ///< empty: all
+  std::vector<std::string> variants;  ///< empty: all, unless orders are named
+  std::vector<std::string> orders;    ///< ordering methods; empty: all, unless variants are named
   std::int64_t seed = 1;
   std::int64_t patterns =
       -1;               ///< special and random ones each, none of large order; -1: the suite's

@@ -18,7 +18,7 @@ namespace gsofa {
 
 namespace {
 
-using align = text_table::align;
+using side = text_table::align;
 
 std::vector<text_table::column> columns(bool with_matrix) {
   std::vector<text_table::column> c;
@@ -26,7 +26,7 @@ std::vector<text_table::column> columns(bool with_matrix) {
   c.push_back({.title = "variant"});
   c.push_back({.title = "status"});
   for (const char* title : {"median ms", "min ms", "nnz_l", "nnz_u", "fill", "supernodes"}) {
-    c.push_back({.title = title, .side = align::right});
+    c.push_back({.title = title, .side = side::right});
   }
   c.push_back({.title = "note"});
   return c;

@@ -7,6 +7,7 @@
 
 #include "common/mpi_context.hpp"
 #include "harness/check/check_supervisor.hpp"
+#include "harness/check/order_checks.hpp"
 #include "harness/check/variant_check.hpp"
 #include "harness/commands/commands.hpp"
 #include "harness/record/table.hpp"
@@ -47,13 +48,36 @@ void print_summary(const check_options& options, const check_plan& plan,
   for (const auto& t : tallies) {
     if (!t.planted()) continue;
     const std::string verdict = !t.unavailable.empty() ? "skipped: " + t.unavailable
-                                : t.failure.empty()    ? "NOT REJECTED: " + t.info->planted
-                                                       : "rejected: " + t.failure;
+                                : t.failure.empty()
+                                    ? "NOT REJECTED: " + t.info->planted
+                                    : "rejected: " + t.failure.substr(0, t.failure.find('\n'));
     std::cout << fmt::format("{}: {}\n", t.info->name, verdict);
   }
   std::cout << fmt::format("{} small patterns, seed {}: {}\n",
                            with_commas(static_cast<long long>(plan.size())), options.seed,
                            failed ? "FAIL" : "all well");
+}
+
+// True if every method passed and every planted one was rejected.
+bool check_and_print_orders(const check_options& options, const check_plan& plan) {
+  if (!mpi_context::world().root()) return true;
+  bool well = true;
+  for (const order_tally& t : check_orders(options, plan)) {
+    const bool planted = !t.info->planted.empty();
+    std::string verdict;
+    if (!t.unavailable.empty()) {
+      verdict = "skipped: " + t.unavailable;
+    } else if (planted) {
+      verdict = t.failure.empty() ? "NOT REJECTED: " + t.info->planted : "rejected: " + t.failure;
+      well = well && !t.failure.empty();
+    } else {
+      verdict = t.failure.empty() ? fmt::format("pass, {} runs", with_commas(t.runs))
+                                  : "FAIL: " + t.failure;
+      well = well && t.failure.empty();
+    }
+    std::cout << fmt::format("order {}: {}\n", t.info->name, verdict);
+  }
+  return well;
 }
 
 exit_code check(check_options options, const std::optional<std::size_t>& worker) {
@@ -67,12 +91,18 @@ exit_code check(check_options options, const std::optional<std::size_t>& worker)
   // A process that MPI has initialised cannot be replaced by a worker.
   options.in_process = options.in_process || mpi_context::world().uses_mpi();
   const check_plan plan(options);
+  bool orders_well = true;
+  if (options.variants.empty()) orders_well = check_and_print_orders(options, plan);
+  if (options.variants.empty() && !options.orders.empty()) {
+    return orders_well ? exit_code::ok : exit_code::verification_failed;
+  }
   auto tallies = choose_variants(options);
   bool well = options.in_process ? variant_checker(options, plan, tallies).run()
                                  : supervise_check(options, plan, tallies);
   for (const auto& t : tallies) {
     if (t.planted() && t.unavailable.empty() && t.failure.empty()) well = false;
   }
+  well = well && orders_well;
   print_summary(options, plan, tallies, !well);
   return well ? exit_code::ok : exit_code::verification_failed;
 }
@@ -89,6 +119,10 @@ void add_check_command(CLI::App& app, command_action& action) {
       ->capture_default_str();
   c->add_option("-v,--variant", o->variants, "Variant to check, repeatable; default: all")
       ->type_name("V")
+      ->take_all();
+  c->add_option("--order", o->orders,
+                "Ordering method to check, repeatable; default: all, unless variants are named")
+      ->type_name("NAME")
       ->take_all();
   c->add_option("--seed", o->seed, "Seed of the random patterns")
       ->type_name("S")

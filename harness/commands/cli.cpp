@@ -141,6 +141,7 @@ void add_commands(CLI::App& app, command_action& action) {
   add_check_command(app, action);
   add_prepare_command(app, action);
   add_info_command(app, action);
+  add_order_command(app, action);
   add_experiment_command(app, action);
 }
 

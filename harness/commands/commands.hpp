@@ -20,6 +20,7 @@ void add_run_command(CLI::App& app, command_action& action);
 void add_check_command(CLI::App& app, command_action& action);
 void add_prepare_command(CLI::App& app, command_action& action);
 void add_info_command(CLI::App& app, command_action& action);
+void add_order_command(CLI::App& app, command_action& action);
 void add_experiment_command(CLI::App& app, command_action& action);
 /// Adds all subcommands.
 void add_commands(CLI::App& app, command_action& action);
@@ -28,7 +29,7 @@ void add_commands(CLI::App& app, command_action& action);
 struct matrix_options {
   std::string matrix;
   std::string match = "auto";
-  std::string order = available_orders().front();  ///< metis, in a build without it amd
+  std::string order = default_order();
   std::int64_t seed = -1;
   bool preprocessing_given = false;  ///< any of the last three was on the command line
 

@@ -11,6 +11,7 @@
 #include "harness/commands/experiment.hpp"
 #include "harness/matrices/kept_matrix.hpp"
 #include "harness/run/distribute.hpp"
+#include "harness/run/machine.hpp"
 #include "harness/run/status.hpp"
 #include "variants/support/build_kind.hpp"
 
@@ -98,7 +99,10 @@ exit_code run(const experiment_options& o, session_info session) {
           out.skip(p.cases);
           continue;
         }
-        const prepare_options how{.match = p.source->match, .order = order, .seed = p.source->seed};
+        const prepare_options how{.match = p.source->match,
+                                  .order = order,
+                                  .seed = p.source->seed,
+                                  .threads = this_machine().hardware_threads};
         const bool real = std::ranges::find(p.source->real, name) != p.source->real.end();
         std::string refused;
         const auto a = load_on_root(j, [&]() -> prepared_pattern {

@@ -3,6 +3,7 @@
 
 #include "harness/commands/commands.hpp"
 #include "harness/matrices/matrix_source.hpp"
+#include "harness/run/machine.hpp"
 
 namespace gsofa {
 
@@ -27,11 +28,12 @@ void matrix_options::add_to(CLI::App& command) {
       ->capture_default_str();
   command
       .add_option("--order", order,
-                  fmt::format("Fill-reducing order: {}, or the file of a permutation",
+                  fmt::format("Fill-reducing order: {} (options: NAME:key=value,...), or the file "
+                              "of a permutation",
                               fmt::join(available_orders(), ", ")))
       ->type_name("NAME|FILE.perm")
       ->capture_default_str();
-  command.add_option("--seed", seed, "Seed of METIS; -1: its default")
+  command.add_option("--seed", seed, "Seed of the order; -1: its default")
       ->type_name("S")
       ->capture_default_str();
 }
@@ -42,7 +44,10 @@ void matrix_options::note_given(const CLI::App& command) {
 }
 
 prepare_options matrix_options::preparation() const {
-  return {.match = parse_match(match), .order = order, .seed = seed};
+  return {.match = parse_match(match),
+          .order = order,
+          .seed = seed,
+          .threads = this_machine().hardware_threads};
 }
 
 prepared_pattern matrix_options::load() const {

@@ -39,7 +39,7 @@ json gpus_json() {
   return list;
 }
 
-json machine_json(const case_outcome& outcome) {
+json machine_json(const machine_state& before, const machine_state& after) {
   const machine_info& m = this_machine();
   auto state = [](const machine_state& s) {
     json gpus = json::array();
@@ -52,26 +52,14 @@ json machine_json(const case_outcome& outcome) {
           {"microcode", m.microcode},
           {"threads_usable", m.hardware_threads},
           {"threads_online", m.online_threads},
-          {"before", state(outcome.before)},
-          {"after", state(outcome.after)}};
+          {"before", state(before)},
+          {"after", state(after)}};
 }
 
 json build_json() {
   const auto& b = this_build();
   return {{"version", b.version}, {"compiler", b.compiler}, {"gpu", gpu_build()}, {"nvcc", b.nvcc},
           {"flags", b.flags},     {"arch", b.arch},         {"type", b.type}};
-}
-
-json matrix_json(const prepared_pattern& a) {
-  const provenance& p = a.origin();
-  return {{"name", p.name},
-          {"n", a.view().n_rows},
-          {"nnz", p.nnz_input},
-          {"nnz_prepared", a.view().nnz()},
-          {"diagonal_added", p.diagonal_added},
-          {"sha256", p.sha256},
-          {"source", p.source},
-          {"stand_in", p.stand_in}};
 }
 
 json ordering_json(const prepared_pattern& a) {
@@ -177,8 +165,19 @@ json options_json(const option_set& options) {
   return out;
 }
 
-json make_record(const session_info& session, const prepared_pattern& a,
-                 const case_request& request, const case_outcome& outcome, bool series) {
+json matrix_json(const pattern_view& a, const provenance& p) {
+  return {{"name", p.name},
+          {"n", a.n_rows},
+          {"nnz", p.nnz_input},
+          {"nnz_prepared", a.nnz()},
+          {"diagonal_added", p.diagonal_added},
+          {"sha256", p.sha256},
+          {"source", p.source},
+          {"stand_in", p.stand_in}};
+}
+
+json record_head(const session_info& session, const machine_state& before,
+                 const machine_state& after) {
   const auto& host = this_machine();
   json r;
   r["schema"] = record_schema;
@@ -191,9 +190,15 @@ json make_record(const session_info& session, const prepared_pattern& a,
   r["host"] = host.host;
   r["cpu"] = host.cpu;
   r["gpus"] = gpus_json();
-  r["machine"] = machine_json(outcome);
+  r["machine"] = machine_json(before, after);
+  return r;
+}
+
+json make_record(const session_info& session, const prepared_pattern& a,
+                 const case_request& request, const case_outcome& outcome, bool series) {
+  json r = record_head(session, outcome.before, outcome.after);
   r["mpi"] = mpi_json(outcome);
-  r["matrix"] = matrix_json(a);
+  r["matrix"] = matrix_json(a.view(), a.origin());
   r["ordering"] = ordering_json(a);
   r["variant"] = request.info->name;
   r["device"] = request.info->device;

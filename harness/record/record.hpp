@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "common/prepared.hpp"
+#include "harness/run/machine.hpp"
 #include "harness/run/runner.hpp"
 
 namespace gsofa {
@@ -33,6 +34,14 @@ std::string hex(std::uint64_t value);
 
 /// All options of a run with defaults expanded, each with its own type.
 json options_json(const option_set& options);
+
+/// What is known of a matrix that was read: `a` as it is after the matching.
+json matrix_json(const pattern_view& a, const provenance& p);
+
+/// The fields that say where a record comes from: schema, run, time, command line, commit, build,
+/// host, GPUs, and the machine before and after.
+json record_head(const session_info& session, const machine_state& before,
+                 const machine_state& after);
 
 /// The record of one case (fields: README.md of this folder). Per-source series of the counting
 /// build are written only if `series` is true. The result is written whenever a run returned one.

@@ -497,6 +497,62 @@ class ExperimentTest(CliTest):
         self.assert_refused(BAD_INPUT, "experiment", spec, "--group", "paper", "--real", str(self.folder / "absent"))
 
 
+class OrderTest(CliTest):
+    def orders(self, *args, code=OK):
+        done = call("order", "--json", *args)
+        self.assertEqual(done.returncode, code, done.stderr)
+        return [json.loads(line) for line in done.stdout.splitlines()]
+
+    def test_all_orders_side_by_side(self):
+        out = self.folder / "orders.jsonl"
+        found = {r["order"]: r for r in self.orders("--matrix", "gen:grid5:nx=20,ny=20", "--repeat", "2", "--out", out)}
+        self.assertTrue({"amd", "best_of", "colamd", "natural"} <= set(found))
+        self.assertFalse([name for name in found if name.startswith("planted_")])
+        for r in (r for r in found.values() if r["status"] != "skipped"):
+            self.assertEqual((r["kind"], r["status"], len(r["samples_s"])), ("order", "pass", 2), r)
+            self.assertGreaterEqual(r["result"]["flops"], found["best_of"]["result"]["flops"])
+        self.assertEqual(found["natural"]["result"]["height"], 400)
+        kept = [json.loads(line) for line in out.read_text().splitlines()]
+        self.assertEqual([r["order"] for r in kept], [r["order"] for r in found.values() if r["status"] != "skipped"])
+        run = self.records("--matrix", "gen:grid5:nx=20,ny=20", "--order", "amd", "--variant", "cpu_fill1")
+        self.assertEqual([run[0]["result"][k] for k in ("nnz_l", "nnz_u", "fill")],
+                         [found["amd"]["result"][k] for k in ("nnz_l", "nnz_u", "fill")])
+
+    def test_a_list_with_options_and_a_file(self):
+        order = self.write("three.perm", "2 1 0\n")
+        found = self.orders("--matrix", self.small, "--match", "none", "--order", f"amd,{order},natural")
+        self.assertEqual([(r["order"], r["status"]) for r in found], [("amd", "pass"), (order, "pass"), ("natural", "pass")])
+        self.assertEqual(found[2]["result"], {"nnz_l": 2, "nnz_u": 5, "fill": 1, "flops": 6.0, "height": 3})
+
+    def test_the_table(self):
+        done = call("order", "--matrix", self.small, "--match", "none", "--order", "amd")
+        self.assertEqual(done.returncode, OK, done.stderr)
+        self.assertIn("nnz(L+U)", done.stdout.splitlines()[0])
+        self.assertRegex(done.stdout.splitlines()[1], r"^amd +pass +[0-9.]+ +")
+
+    def test_a_wrong_order_fails(self):
+        found = self.orders("--matrix", "gen:grid5:nx=5,ny=5", "--order", "planted_order_crossing_edge", code=FAILED)
+        self.assertIn("crosses a separator", found[0]["reason"])
+
+    def test_refusals(self):
+        small = ("order", "--match", "none", "--matrix", self.small, "--order")
+        self.assert_refused(BAD_INPUT, *small, "amb", mention=["unknown order 'amb'; did you mean 'amd'?"])
+        self.assert_refused(BAD_INPUT, *small, "amd:tries=2", mention=["order amd: unknown option 'tries'"])
+        rectangular, singular = self.write("r.mtx", RECTANGULAR), self.write("s.mtx", SINGULAR)
+        self.assert_refused(BAD_INPUT, "order", "--matrix", rectangular, mention=["2 x 3"])
+        self.need_matching()
+        self.assert_refused(BAD_INPUT, "order", "--matrix", singular, mention=["structural rank 1 of 3"])
+        prepared = self.folder / "p.bin"
+        self.assertEqual(call("prepare", "--matrix", self.small, "--match", "none", "--out", prepared).returncode, OK)
+        self.assert_refused(BAD_INPUT, "order", "--matrix", prepared, mention=["ordered already"])
+
+    def test_checks_reject_what_is_planted(self):
+        done = call("check", "--order", "amd", "--order", "planted_order_lost_vertex", "--patterns", "20")
+        self.assertEqual(done.returncode, OK, done.stderr)
+        self.assertIn("order amd: pass, ", done.stdout)
+        self.assertIn("order planted_order_lost_vertex: rejected: ", done.stdout)
+
+
 class PrepareTest(CliTest):
     def test_prepared_file_gives_the_same_result(self):
         binary = str(self.folder / "small.bin")

@@ -6,6 +6,7 @@
 #include <map>
 #include <string>
 
+#include "common/ordering.hpp"
 #include "common/variant.hpp"
 
 using namespace gsofa;
@@ -36,16 +37,18 @@ std::map<std::string, std::string> table_of_variants() {
 
 }  // namespace
 
-TEST_CASE("variants/README.md has each variant and the file that registers it") {
+TEST_CASE("variants/README.md has each variant and order and the file that registers it") {
   std::map<std::string, std::string> files = table_of_variants();
-  for (const auto& v : all_variants()) {
-    CAPTURE(v.name);
-    REQUIRE_MESSAGE(files.contains(v.name), "variants/README.md lacks a row for it");
-    const std::string text = contents(fs::path(GSOFA_SOURCE_DIR) / "variants" / files[v.name]);
-    CHECK(text.find('"' + v.name + '"') != std::string::npos);
-    CHECK(text.find("GSOFA_REGISTER_VARIANT") != std::string::npos);
-    files.erase(v.name);
-  }
+  auto check_row = [&](const std::string& name, const char* registration) {
+    CAPTURE(name);
+    REQUIRE_MESSAGE(files.contains(name), "variants/README.md lacks a row for it");
+    const std::string text = contents(fs::path(GSOFA_SOURCE_DIR) / "variants" / files[name]);
+    CHECK(text.find('"' + name + '"') != std::string::npos);
+    CHECK(text.find(registration) != std::string::npos);
+    files.erase(name);
+  };
+  for (const auto& v : all_variants()) check_row(v.name, "GSOFA_REGISTER_VARIANT");
+  for (const auto& o : all_orders()) check_row(o.name, "GSOFA_REGISTER");
   for (const auto& [name, file] : files) FAIL_CHECK("not a variant: " << name);
 }
 

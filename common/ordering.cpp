@@ -1,0 +1,190 @@
+#include "common/ordering.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <filesystem>
+#include <fstream>
+#include <numeric>
+#include <string_view>
+#include <utility>
+
+#include "common/text.hpp"
+
+namespace gsofa {
+
+std::vector<int> narrow_offsets(const pattern_view& a, const char* what) {
+  narrow<int>(a.nnz(), what);
+  return {a.row_ptr.begin(), a.row_ptr.end()};
+}
+
+std::vector<index_t> identity_order(index_t n) {
+  std::vector<index_t> order(at(n));
+  std::iota(order.begin(), order.end(), 0);
+  return order;
+}
+
+unavailable_error needs_library(const std::string& task, const char* library, const char* debian) {
+  return unavailable_error(task + " needs " + library +
+                           ", which this build lacks (apt-get install " + debian +
+                           " and configure again)");
+}
+
+const std::vector<order_info>& all_orders() {
+  static const auto orders = detail::describe_all<order_info>("orders");
+  return orders;
+}
+
+std::vector<std::string> available_orders() {
+  std::vector<std::string> names;
+  for (const order_info& o : all_orders()) {
+    if (o.planted.empty() && !o.unavailable()) names.push_back(o.name);
+  }
+  return names;
+}
+
+std::string default_order() {
+  const std::vector<std::string> names = available_orders();
+  return std::ranges::find(names, "metis") != names.end() ? "metis" : "amd";
+}
+
+namespace {
+
+// The whole of `file`; it may be a pipe or a device, of which there need not be an end.
+std::string read_bounded(const std::string& file, std::size_t most_bytes) {
+  std::error_code failure;
+  if (std::filesystem::is_directory(file, failure)) throw input_error(file + ": is a directory");
+  std::ifstream in(file, std::ios::binary);
+  if (!in) throw input_error(file + ": cannot open permutation file");
+  std::string text;
+  constexpr std::size_t block = std::size_t{1} << 16;
+  while (in) {
+    const std::size_t size = text.size();
+    text.resize(size + block);
+    in.read(text.data() + size, block);
+    text.resize(size + at(in.gcount()));
+    if (text.size() > most_bytes) {
+      throw input_error(file + ": longer than " + std::to_string(most_bytes) +
+                        " bytes, too long for a permutation of the matrix");
+    }
+  }
+  if (in.bad()) throw input_error(file + ": cannot read");
+  return text;
+}
+
+// A word of a file as it may stand in a message.
+std::string quoted(std::string_view word) {
+  constexpr std::size_t most = 20;
+  std::string text(word.substr(0, most));
+  std::ranges::replace_if(
+      text, [](unsigned char c) { return c < ' ' || c == 127; }, '?');
+  return "'" + text + (word.size() > most ? "...'" : "'");
+}
+
+std::vector<index_t> read_permutation(const std::string& file, index_t n) {
+  // Room for comments, and 64 bytes for each number, of which the number takes at most 11.
+  const std::string text = read_bounded(file, (std::size_t{1} << 20) + 64 * at(n));
+  auto fail = [&](std::size_t where, const std::string& why) {
+    const auto lines =
+        std::count(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(where), '\n');
+    throw input_error(file + ":" + std::to_string(lines + 1) + ": " + why);
+  };
+  constexpr std::string_view blanks = " \t\n\v\f\r";
+  const std::string_view all = text;
+  std::vector<index_t> order;
+  order.reserve(at(n));
+  for (std::size_t begin = 0; (begin = all.find_first_not_of(blanks, begin)) != all.npos;) {
+    const std::size_t end = std::min(all.find_first_of(blanks, begin), all.size());
+    const std::string_view word = all.substr(begin, end - begin);
+    if (word[0] == '#' || word[0] == '%') {
+      begin = std::min(all.find('\n', begin), all.size());
+      continue;
+    }
+    index_t v = 0;
+    const auto [stop, ec] = std::from_chars(word.data(), word.data() + word.size(), v);
+    if (ec != std::errc{} || stop != word.data() + word.size()) {
+      fail(begin, quoted(word) + " is not a row number");
+    }
+    if (order.size() == at(n)) fail(begin, "more than " + std::to_string(n) + " entries");
+    order.push_back(v);
+    begin = end;
+  }
+  validate_permutation(order, n, file);
+  return order;
+}
+
+// True of what can only be meant as the path of a file.
+bool looks_like_path(const std::string& spec) {
+  std::error_code failure;
+  return spec.find('/') != spec.npos || spec.find('.') != spec.npos ||
+         std::filesystem::is_regular_file(spec, failure);
+}
+
+std::string known_orders() {
+  std::string list;
+  for (const order_info& o : all_orders()) {
+    if (o.planted.empty()) list += (list.empty() ? "" : ", ") + o.name;
+  }
+  return list;
+}
+
+option_set parse_options(const order_info& info, std::string_view text) {
+  option_set options(info.options);
+  while (!text.empty()) {
+    const std::size_t end = std::min(text.find(','), text.size());
+    const std::string_view word = text.substr(0, end);
+    const std::size_t equals = word.find('=');
+    if (equals == word.npos) {
+      throw input_error("order " + info.name + ": " + quoted(word) + " is not OPTION=VALUE");
+    }
+    try {
+      options.set(info.options, std::string(word.substr(0, equals)),
+                  std::string(word.substr(equals + 1)));
+    } catch (const input_error& e) {
+      throw input_error("order " + info.name + ": " + e.what());
+    }
+    text.remove_prefix(std::min(end + 1, text.size()));
+  }
+  return options;
+}
+
+}  // namespace
+
+std::optional<order_request> find_order(const std::string& spec) {
+  const std::size_t colon = std::min(spec.find(':'), spec.size());
+  const std::string name = spec.substr(0, colon);
+  const auto& orders = all_orders();
+  const auto info = std::ranges::find(orders, name, &order_info::name);
+  if (info != orders.end()) {
+    return order_request{
+        &*info,
+        parse_options(*info, std::string_view(spec).substr(std::min(colon + 1, spec.size())))};
+  }
+  if (looks_like_path(spec)) return std::nullopt;
+  std::vector<std::string> names;
+  for (const order_info& o : orders) {
+    if (o.planted.empty()) names.push_back(o.name);
+  }
+  const std::string hint = nearest(name, names);
+  throw input_error("unknown order '" + spec + "'" +
+                    (hint.empty() ? "" : "; did you mean '" + hint + "'?") + " One of " +
+                    known_orders() + ", or the path of a permutation file");
+}
+
+ordering compute_order(const pattern_view& a, const std::string& spec, std::int64_t seed,
+                       int threads) {
+  const std::optional<order_request> request = find_order(spec);
+  ordering o;
+  if (!request) {
+    o = {read_permutation(spec, a.n_rows), "file", spec};
+  } else {
+    const order_info& info = *request->info;
+    if (const auto why = info.unavailable()) throw unavailable_error(*why);
+    o = info.compute(a, {.options = request->options, .seed = seed, .threads = threads});
+    o.method = spec;
+    o.library = info.library;
+  }
+  validate_permutation(o.order, a.n_rows, "order " + o.method);
+  return o;
+}
+
+}  // namespace gsofa

@@ -1,0 +1,98 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "common/pattern.hpp"
+#include "common/registry.hpp"
+#include "common/variant.hpp"
+
+namespace gsofa {
+
+/// Separator tree of an order: node k owns positions start[k] .. start[k+1] - 1, its separator or
+/// what a leaf orders. Children come before parents: parent[k] > k, -1 for roots. An edge of
+/// A + A^T joins vertices of one node, or of a node and one of its ancestors (George 1973).
+struct separator_tree {
+  std::vector<index_t> start{0};  ///< nodes + 1
+  std::vector<index_t> parent;    ///< nodes
+
+  [[nodiscard]] bool empty() const { return parent.empty(); }
+};
+
+/// A fill-reducing symmetric order of a square pattern (old index by new position).
+struct ordering {
+  std::vector<index_t> order;
+  std::string method;           ///< what compute_order() was asked for; "file" for a file
+  std::string library;          ///< name and version; the path of a file; empty: this program
+  separator_tree separators{};  ///< empty where the method finds none
+};
+
+/// Everything that determines an order, in addition to the pattern.
+struct order_settings {
+  option_set options;
+  std::int64_t seed = -1;  ///< -1: the default of the method
+  int threads = 1;         ///< host threads it may use; any number gives the same order
+};
+
+/// What the registry knows about an ordering method.
+struct order_info {
+  std::string name;
+  std::string device;     ///< "cpu" or "gpu"
+  std::string summary;    ///< one line
+  std::string citation;   ///< reference
+  std::string library{};  ///< name and version of the library that computes it
+  std::vector<option_spec> options{};
+  bool multithreaded = false;  ///< uses order_settings::threads
+  bool dissects = false;       ///< brings a separator tree
+  bool contends = false;       ///< best_of computes it
+  std::string planted{};       ///< non-empty: deliberately wrong; names the fault to be found
+  std::function<std::optional<std::string>()> unavailable = [] {
+    return std::optional<std::string>{};
+  };
+  /// Of a square pattern with any diagonal: the order, and the separator tree if the method has
+  /// one.
+  std::function<ordering(const pattern_view& a, const order_settings& settings)> compute;
+};
+
+/// All registered methods in order of name, planted ones included. Throws std::bad_alloc, error if
+/// two have one name.
+const std::vector<order_info>& all_orders();
+
+/// A method as users name it, NAME or NAME:OPTION=VALUE,OPTION=VALUE.
+struct order_request {
+  const order_info* info = nullptr;
+  option_set options;
+};
+
+/// Reads such a name; nullopt where `spec` names no method but may be the path of a permutation
+/// file. Throws input_error for a name that can be neither, suggesting the nearest, and for an
+/// option or value that the method does not have.
+std::optional<order_request> find_order(const std::string& spec);
+
+/// The order of a square pattern by the method or the permutation file that `spec` names. The
+/// result is a permutation. Throws input_error as find_order() and for a file that is none;
+/// unavailable_error if this build or machine lacks the method.
+ordering compute_order(const pattern_view& a, const std::string& spec, std::int64_t seed,
+                       int threads = 1);
+
+/// Names of the methods that are available here, planted ones left out.
+std::vector<std::string> available_orders();
+/// metis; where it is not available amd.
+std::string default_order();
+
+/// The natural order.
+std::vector<index_t> identity_order(index_t n);
+/// Offsets of `a` as int; throws error (exit 2) naming `what` if there are too many nonzeros.
+std::vector<int> narrow_offsets(const pattern_view& a, const char* what);
+/// The error of a build that lacks a library; debian: its package.
+unavailable_error needs_library(const std::string& task, const char* library, const char* debian);
+
+}  // namespace gsofa
+
+/// Registers the method described by an order_info expression; the last line of its file.
+#define GSOFA_REGISTER_ORDER(...)        \
+  GSOFA_REGISTER(::gsofa::order_info, 1, \
+                 [](std::size_t) -> ::gsofa::order_info { return __VA_ARGS__; })

@@ -1,0 +1,115 @@
+#include "harness/check/order_checks.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "reference/order_check.hpp"
+
+namespace gsofa {
+
+namespace {
+
+// The defaults, and each option at each of its tested values alone.
+std::vector<option_set> settings_of(const order_info& info) {
+  std::vector<option_set> settings{option_set(info.options)};
+  for (const option_spec& spec : info.options) {
+    for (const std::string& value : spec.tested) {
+      option_set s(info.options);
+      s.set(info.options, spec.name, value);
+      if (s.values() != settings.front().values()) settings.push_back(std::move(s));
+    }
+  }
+  return settings;
+}
+
+// Up to this order every method runs with two seeds, twice each; beyond it once, those with a
+// separator tree twice.
+constexpr index_t small_order = 2000;
+
+// What is wrong with a method on a pattern; empty if nothing is.
+std::string fault_on(order_tally& t, const pattern_view& a, const option_set& options,
+                     std::int64_t seed) {
+  const order_settings one{.options = options, .seed = seed, .threads = 1};
+  const ordering first = t.info->compute(a, one);
+  ++t.runs;
+  std::string fault = reference::fault_of_order(a, first);
+  if (!fault.empty()) return fault;
+  if (a.n_rows > small_order && !t.info->dissects) return "";
+  order_settings several = one;
+  several.threads = t.info->multithreaded ? 3 : 1;
+  const ordering again = t.info->compute(a, several);
+  ++t.runs;
+  if (again.order != first.order || again.separators.start != first.separators.start ||
+      again.separators.parent != first.separators.parent) {
+    return fmt::format("another order when it is computed again on {} threads", several.threads);
+  }
+  return "";
+}
+
+void check_pattern(order_tally& t, const named_pattern& p) {
+  const std::vector<option_set> settings = settings_of(*t.info);
+  for (std::size_t k = 0; k < settings.size() && t.failure.empty(); ++k) {
+    for (const std::int64_t seed : {-1, 7}) {
+      if (seed != -1 && p.a.n_rows > small_order) break;
+      std::string fault;
+      try {
+        fault = fault_on(t, p.a, settings[k], seed);
+      } catch (const std::exception& e) {
+        fault = e.what();
+      }
+      if (fault.empty()) continue;
+      constexpr index_t printed = 12;  // the largest order of a pattern that is shown
+      t.failure = fmt::format("{}, seed {}{}: {}{}", p.name, seed, k == 0 ? "" : ", other options",
+                              fault, p.a.n_rows <= printed ? "\n" + picture(p.a) : "");
+      return;
+    }
+  }
+}
+
+std::vector<order_tally> chosen(const check_options& options) {
+  std::vector<order_tally> tallies;
+  auto add = [&](const order_info& info) {
+    tallies.push_back({.info = &info, .unavailable = info.unavailable().value_or("")});
+  };
+  if (options.orders.empty()) {
+    for (const order_info& info : all_orders()) add(info);
+  }
+  for (const std::string& name : options.orders) {
+    const auto request = find_order(name);
+    if (!request)
+      throw input_error("--order: '" + name + "' is a file, which is no method to check");
+    add(*request->info);
+  }
+  return tallies;
+}
+
+}  // namespace
+
+std::vector<order_tally> check_orders(const check_options& options, const check_plan& plan) {
+  std::vector<order_tally> tallies = chosen(options);
+  auto each = [&](const named_pattern& p, bool all) {
+    for (order_tally& t : tallies) {
+      if (!t.unavailable.empty() || !t.failure.empty()) continue;
+      if (all || t.info->dissects) check_pattern(t, p);
+    }
+  };
+  for (std::size_t k = 0; k < plan.size(); ++k) {
+    each(plan.at(k), plan.kind_of(k) != check_plan::kind::random || k % 8 == 0);
+  }
+  if (options.matrix.empty()) {
+    for_each_matrix(options, 0, [&](check_matrix& m) {
+      const pattern_view a = m.a.view();
+      each({m.name,
+            {a.n_rows,
+             a.n_cols,
+             {a.row_ptr.begin(), a.row_ptr.end()},
+             {a.col_idx.begin(), a.col_idx.end()}}},
+           true);
+      return true;
+    });
+  }
+  return tallies;
+}
+
+}  // namespace gsofa

@@ -1,0 +1,282 @@
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <chrono>
+#include <filesystem>
+#include <iostream>
+#include <memory>
+#include <optional>
+
+#include "common/ordering.hpp"
+#include "harness/commands/commands.hpp"
+#include "harness/matrices/matrix_source.hpp"
+#include "harness/record/record_file.hpp"
+#include "harness/record/table.hpp"
+#include "harness/run/distribute.hpp"
+#include "harness/run/machine.hpp"
+#include "harness/run/status.hpp"
+#include "reference/order_check.hpp"
+#include "variants/support/order_quality.hpp"
+
+namespace gsofa {
+
+namespace {
+
+struct order_options {
+  matrix_options matrix;
+  std::filesystem::path out;
+  bool json = false;
+  int repeat = 1;
+  int threads = 0;
+};
+
+// What became of one order.
+struct order_case {
+  std::string spec;
+  const order_info* info = nullptr;  // null for the file of a permutation
+  judgement judged{};
+  std::vector<double> samples_s{};
+  ordering first{};  // of the first run, which the others must repeat
+  order_quality quality{};
+  machine_state before{}, after{};
+};
+
+/// Sizes of a separator tree: the largest separator, that is, node with children, and of the first
+/// node from the root on that has several children the share of its largest child.
+struct tree_sizes {
+  index_t nodes = 0;
+  index_t largest_separator = 0;
+  double largest_child = 0;
+};
+
+tree_sizes sizes_of(const separator_tree& t) {
+  tree_sizes s{.nodes = static_cast<index_t>(t.parent.size())};
+  std::vector<offset_t> below(t.parent.size());  // vertices of the subtree of a node
+  std::vector<offset_t> most(t.parent.size(), 0);
+  std::vector<index_t> children(t.parent.size(), 0);
+  index_t splits = -1;
+  for (std::size_t k = 0; k < t.parent.size(); ++k) {
+    const index_t own = t.start[k + 1] - t.start[k];
+    below[k] += own;
+    if (children[k] > 0) s.largest_separator = std::max(s.largest_separator, own);
+    if (children[k] > 1) splits = static_cast<index_t>(k);
+    const index_t p = t.parent[k];
+    if (p < 0) continue;
+    below[at(p)] += below[k];
+    most[at(p)] = std::max(most[at(p)], below[k]);
+    ++children[at(p)];
+  }
+  if (splits >= 0) {
+    const offset_t own = t.start[at(splits) + 1] - t.start[at(splits)];
+    s.largest_child =
+        static_cast<double>(most[at(splits)]) / static_cast<double>(below[at(splits)] - own);
+  }
+  return s;
+}
+
+std::vector<order_case> plan_orders(const std::string& list) {
+  std::vector<order_case> cases;
+  auto add = [&](const std::string& spec) {
+    const auto request = find_order(spec);
+    cases.push_back({.spec = spec, .info = request ? request->info : nullptr});
+  };
+  if (list == "all") {
+    for (const order_info& o : all_orders()) {
+      if (o.planted.empty()) add(o.name);
+    }
+    return cases;
+  }
+  // A comma begins another order unless an option of this one follows it: NAME:a=1,b=2,NAME.
+  std::string spec;
+  for (std::size_t begin = 0; begin <= list.size();) {
+    const std::size_t end = std::min(list.find(',', begin), list.size());
+    const std::string word = list.substr(begin, end - begin);
+    const bool option =
+        word.find('=') != word.npos && word.find(':') == word.npos && spec.find(':') != spec.npos;
+    if (option) {
+      spec += "," + word;
+    } else {
+      if (!spec.empty()) add(spec);
+      spec = word;
+    }
+    begin = end + 1;
+  }
+  add(spec);
+  return cases;
+}
+
+void compute_once(order_case& c, const pattern_view& a, std::int64_t seed, int threads) {
+  if (c.info != nullptr) {
+    if (const auto why = c.info->unavailable()) {
+      c.judged = {run_status::skipped, *why};
+      return;
+    }
+  }
+  if (c.samples_s.empty()) c.before = current_state();
+  const auto begin = std::chrono::steady_clock::now();
+  ordering o = compute_order(a, c.spec, seed, threads);
+  const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - begin;
+  c.after = current_state();
+  c.samples_s.push_back(seconds.count());
+  if (c.samples_s.size() > 1) {
+    if (o.order != c.first.order)
+      c.judged = {run_status::fail, "another order than in the first run"};
+    return;
+  }
+  c.first = std::move(o);
+  const std::string fault = reference::fault_of_order(a, c.first);
+  if (!fault.empty()) {
+    c.judged = {run_status::fail, fault};
+    return;
+  }
+  c.quality = quality_of(a, c.first.order, threads);
+}
+
+json order_record(const session_info& session, const raw_matrix& m, const matched_pattern& matched,
+                  const order_case& c, const order_options& o, int threads) {
+  json r = record_head(session, c.before, c.after);
+  provenance p = m.origin;
+  p.nnz_input = m.a.nnz();
+  p.diagonal_added = matched.diagonal_added;
+  r["kind"] = "order";
+  r["matrix"] = matrix_json(matched.matched.a, p);
+  r["match"] = matched.how;
+  r["order"] = c.spec;
+  r["library"] = c.first.library;
+  r["seed"] = o.matrix.seed;
+  r["threads"] = c.info != nullptr && c.info->multithreaded ? threads : 1;
+  r["status"] = to_string(c.judged.status);
+  r["reason"] = c.judged.reason;
+  r["samples_s"] = c.samples_s;
+  if (c.judged.status != run_status::pass) return r;
+  r["result"] = {{"nnz_l", c.quality.nnz_l},
+                 {"nnz_u", c.quality.nnz_u},
+                 {"fill", c.quality.nnz_l + c.quality.nnz_u - matched.matched.a.nnz()},
+                 {"flops", c.quality.flops},
+                 {"height", c.quality.height}};
+  if (!c.first.separators.empty()) {
+    const tree_sizes s = sizes_of(c.first.separators);
+    r["tree"] = {{"nodes", s.nodes},
+                 {"largest_separator", s.largest_separator},
+                 {"largest_child", s.largest_child}};
+  }
+  return r;
+}
+
+void print_orders(const std::vector<order_case>& cases) {
+  using align = text_table::align;
+  text_table table({{.title = "order"},
+                    {.title = "status"},
+                    {.title = "ms", .side = align::right},
+                    {.title = "nnz(L+U)", .side = align::right},
+                    {.title = "Gflop", .side = align::right},
+                    {.title = "height", .side = align::right},
+                    {.title = "separator", .side = align::right},
+                    {.title = "larger part", .side = align::right},
+                    {.title = "note"}});
+  for (const order_case& c : cases) {
+    if (c.judged.status != run_status::pass) {
+      table.add({c.spec, to_string(c.judged.status), "", "", "", "", "", "", c.judged.reason});
+      continue;
+    }
+    std::vector<double> samples = c.samples_s;
+    std::ranges::sort(samples);
+    const tree_sizes s = sizes_of(c.first.separators);
+    const bool tree = !c.first.separators.empty();
+    table.add({c.spec, to_string(c.judged.status), milliseconds(samples[(samples.size() - 1) / 2]),
+               with_commas(c.quality.nnz_l + c.quality.nnz_u),
+               fmt::format("{:.4g}", c.quality.flops / 1e9), with_commas(c.quality.height),
+               tree ? with_commas(s.largest_separator) : "-",
+               tree ? fmt::format("{:.3f}", s.largest_child) : "-",
+               tree ? "separators separate" : ""});
+  }
+  table.print(std::cout);
+}
+
+exit_code order_matrix(const order_options& o, const session_info& session) {
+  if (is_prepared(o.matrix.matrix)) {
+    throw input_error(o.matrix.matrix +
+                      ": is ordered already; name the matrix that it was made from");
+  }
+  std::vector<order_case> cases = plan_orders(o.matrix.order);
+  const std::optional<record_file> file =
+      o.out.empty() ? std::nullopt : std::optional<record_file>(o.out);
+  const int threads = o.threads > 0 ? o.threads : this_machine().hardware_threads;
+  const raw_matrix m = read_matrix(o.matrix.matrix);
+  if (m.a.n_rows != m.a.n_cols || m.a.n_rows == 0) {
+    throw input_error(fmt::format("{}: the matrix is {} x {}; orders are of square ones",
+                                  m.origin.source, m.a.n_rows, m.a.n_cols));
+  }
+  const matched_pattern matched = match_diagonal(m.a, parse_match(o.matrix.match));
+  if (matched.structural_rank < m.a.n_rows) {
+    throw input_error(
+        fmt::format("{}: structurally singular: structural rank {} of {} (--match none adds the "
+                    "missing diagonal entries instead)",
+                    m.origin.source, matched.structural_rank, m.a.n_rows));
+  }
+  for (int round = 0; round < o.repeat; ++round) {
+    for (order_case& c : cases) {
+      if (c.judged.status != run_status::pass) continue;
+      compute_once(c, matched.matched.a, o.matrix.seed, threads);
+      std::cerr << fmt::format("[{}/{}] {} {}: {}\n", round + 1, o.repeat, one_line(m.origin.name),
+                               c.spec,
+                               c.samples_s.empty() ? one_line(c.judged.reason)
+                                                   : milliseconds(c.samples_s.back()) + " ms");
+    }
+  }
+  bool failed = false;
+  for (const order_case& c : cases) {
+    failed = failed || c.judged.status == run_status::fail;
+    const json r = order_record(session, m, matched, c, o, threads);
+    if (file && c.judged.status != run_status::skipped) file->append(r);
+    if (o.json) std::cout << json_line(r) << '\n';
+  }
+  if (!o.json) print_orders(cases);
+  return failed ? exit_code::verification_failed : exit_code::ok;
+}
+
+}  // namespace
+
+void add_order_command(CLI::App& app, command_action& action) {
+  auto o = std::make_shared<order_options>();
+  CLI::App* c = app.add_subcommand(
+      "order",
+      "Orders of one matrix: time, fill, operations, height and separators of each, checked");
+  o->matrix.add_to(*c);
+  c->get_option("--order")->description(
+      "Orders, with commas between them, or all: as for run, NAME:key=value,... with options");
+  c->get_option("--order")->type_name("A,B,...");
+  o->matrix.order = "all";
+  c->get_option("--order")->capture_default_str();
+  c->add_option("--repeat", o->repeat, "Runs of each order, in turn")
+      ->check(CLI::Range(1, 1000))
+      ->type_name("K")
+      ->capture_default_str();
+  c->add_option("--threads", o->threads,
+                "Host threads of orders that use several; default: all of this process")
+      ->check(CLI::Range(1, 4096))
+      ->type_name("T");
+  c->add_option("--out", o->out, "Append a record of each order to this file, one line each")
+      ->type_name("FILE.jsonl");
+  c->add_flag("--json", o->json, "Records on stdout, one line each and nothing else");
+  std::string methods = "Orders:\n";
+  for (const order_info& i : all_orders()) {
+    if (!i.planted.empty()) continue;
+    methods += fmt::format("  {:<24}{}{}\n", i.name, i.summary,
+                           i.library.empty() ? "" : " (" + i.library + ")");
+    for (const option_spec& s : i.options) {
+      methods +=
+          fmt::format("  {:<24}  {}={}: {}\n", "", s.name, to_string(s.default_value), s.help);
+    }
+  }
+  c->footer(methods +
+            "Exit status: 0 all well, 1 an order or a separator tree is wrong, 2 bad input.\n");
+  c->callback([o, &action] {
+    action = [o](const session_info& session) {
+      return root_only([&] { return order_matrix(*o, session); });
+    };
+  });
+}
+
+}  // namespace gsofa

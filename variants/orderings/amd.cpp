@@ -1,0 +1,29 @@
+// Approximate minimum degree on A + A^T, as shipped with Eigen.
+// Amestoy, Davis & Duff, An approximate minimum degree ordering algorithm, 1996.
+
+#include "variants/orderings/eigen_pattern.hpp"
+
+namespace gsofa {
+
+namespace {
+
+ordering amd_order(const pattern_view& a, const order_settings&) {
+  Eigen::PermutationMatrix<Eigen::Dynamic, Eigen::Dynamic, int> perm;
+  Eigen::AMDOrdering<int>()(as_eigen_columns(symmetrized(a, diagonal::keep)), perm);
+  const int* const order = perm.indices().data();
+  return {.order = {order, order + a.n_rows}, .method = {}, .library = {}};
+}
+
+}  // namespace
+
+GSOFA_REGISTER_ORDER({
+    .name = "amd",
+    .device = "cpu",
+    .summary = "approximate minimum degree of A + A^T",
+    .citation = "Amestoy, Davis & Duff 1996",
+    .library = eigen_version(),
+    .contends = true,
+    .compute = amd_order,
+});
+
+}  // namespace gsofa

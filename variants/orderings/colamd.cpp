@@ -1,0 +1,32 @@
+// Column approximate minimum degree: an order of the columns by the pattern of A^T A, as shipped
+// with Eigen. Davis, Gilbert, Larimore & Ng, A column approximate minimum degree ordering
+// algorithm, 2004.
+
+#include "variants/orderings/eigen_pattern.hpp"
+
+namespace gsofa {
+
+namespace {
+
+ordering colamd_order(const pattern_view& a, const order_settings&) {
+  Eigen::PermutationMatrix<Eigen::Dynamic, Eigen::Dynamic, int> perm;
+  // A^T in rows has the columns of A as its compressed columns.
+  Eigen::COLAMDOrdering<int>()(as_eigen_columns(transpose(a)), perm);
+  // indices()(j) is the position of column j
+  const int* const position = perm.indices().data();
+  return {
+      .order = inverse_permutation({position, position + a.n_rows}), .method = {}, .library = {}};
+}
+
+}  // namespace
+
+GSOFA_REGISTER_ORDER({
+    .name = "colamd",
+    .device = "cpu",
+    .summary = "column approximate minimum degree, of A^T A",
+    .citation = "Davis, Gilbert, Larimore & Ng 2004",
+    .library = eigen_version(),
+    .compute = colamd_order,
+});
+
+}  // namespace gsofa

@@ -1,0 +1,98 @@
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <map>
+#include <random>
+
+#include "common/generators.hpp"
+#include "common/ordering.hpp"
+#include "common/variant.hpp"
+#include "reference/gaussian_elimination.hpp"
+#include "reference/order_check.hpp"
+#include "variants/support/order_quality.hpp"
+
+using namespace gsofa;
+
+namespace {
+
+std::string message_of(const std::string& spec) {
+  try {
+    find_order(spec);
+  } catch (const input_error& e) {
+    return e.what();
+  }
+  return "";
+}
+
+}  // namespace
+
+TEST_CASE("every ordering method describes itself") {
+  for (const order_info& o : all_orders()) {
+    CAPTURE(o.name);
+    CHECK(o.name.starts_with("planted_") == !o.planted.empty());
+    CHECK_FALSE(o.summary.empty());
+    CHECK_FALSE(o.citation.empty());
+    CHECK(o.compute);
+    for (const option_spec& s : o.options) CHECK_FALSE(s.help.empty());
+  }
+  for (const char* name : {"amd", "natural", "colamd", "best_of"}) {
+    CHECK_FALSE(find_order(name)->info->unavailable());
+  }
+}
+
+TEST_CASE("orders are named with their options, or are files") {
+  CHECK(find_order("amd")->info->name == "amd");
+  CHECK(find_order("scotch:threads=2")->options.integer("threads") == 2);
+  CHECK_FALSE(find_order("some/order.perm"));
+  CHECK(message_of("metsi").find("did you mean 'metis'?") != std::string::npos);
+  CHECK(message_of("amd:tries=2").find("unknown option 'tries'") != std::string::npos);
+  CHECK(message_of("scotch:threads") == "order scotch: 'threads' is not OPTION=VALUE");
+  CHECK(message_of("scotch:threads=0") == "order scotch: option threads: 0 is outside [1, 1024]");
+  CHECK_THROWS_AS(compute_order(generate("diagonal:n=3"), "none.perm", -1), input_error);
+}
+
+TEST_CASE("operations and height are those of the elimination itself") {
+  std::mt19937 random(7);
+  for (int trial = 0; trial < 40; ++trial) {
+    const pattern a = generate("random:n=30,degree=3,seed=" + std::to_string(trial));
+    std::vector<index_t> order = identity_order(a.n_rows);
+    std::ranges::shuffle(order, random);
+    // The postorder changes neither L + U nor the operations.
+    const auto filled = reference::eliminate_boolean(permute(a, order, order));
+    offset_t nnz_l = 0;
+    offset_t nnz_u = 0;
+    double flops = 0;
+    const pattern transposed = transpose(filled);
+    auto above = [](std::span<const index_t> row, index_t k) {
+      return static_cast<double>(std::ranges::count_if(row, [k](index_t j) { return j > k; }));
+    };
+    for (index_t k = 0; k < a.n_rows; ++k) {
+      const double u = above(filled.row(k), k);
+      const double l = above(transposed.row(k), k);
+      nnz_l += static_cast<offset_t>(l);
+      nnz_u += static_cast<offset_t>(u) + 1;
+      flops += l + 2 * l * u;
+    }
+    const order_quality q = quality_of(a, order, 1);
+    CHECK(q.nnz_l == nnz_l);
+    CHECK(q.nnz_u == nnz_u);
+    CHECK(q.flops == flops);
+  }
+  CHECK(quality_of(generate("diagonal:n=4"), identity_order(4), 1).height == 1);
+  CHECK(quality_of(generate("tridiagonal:n=9"), identity_order(9), 1).height == 9);
+}
+
+TEST_CASE("best_of takes the order with the fewest operations") {
+  for (const char* spec : {"grid9:nx=20,ny=20", "circuit:n=600"}) {
+    const pattern a = generate(spec);
+    std::map<std::string, double> flops;
+    for (const order_info& o : all_orders()) {
+      if (!o.contends || o.unavailable()) continue;
+      flops[o.name] = quality_of(a, compute_order(a, o.name, -1).order, 1).flops;
+    }
+    REQUIRE(flops.size() >= 1);
+    const double least =
+        std::ranges::min_element(flops, {}, [](const auto& f) { return f.second; })->second;
+    CHECK(quality_of(a, compute_order(a, "best_of", -1).order, 1).flops == least);
+  }
+}

@@ -1,0 +1,54 @@
+#include "variants/support/order_quality.hpp"
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+#include "common/preprocess.hpp"
+#include "common/variant.hpp"
+
+namespace gsofa {
+
+namespace {
+
+// Row counts of U (with the diagonal) of a pattern, and the entries of L.
+std::pair<std::vector<index_t>, offset_t> upper_counts(const pattern_view& a, int threads) {
+  const variant_info& info = find_variant("cpu_bitmap_panels");
+  run_settings settings;
+  settings.options = option_set(info.options);
+  settings.threads = threads;
+  settings.runs_once = true;
+  run_context context;
+  const auto v = info.create();
+  v->prepare(a, settings, context);
+  result r = run_once(*v, want::counts, context);
+  return {std::move(r.u_row_counts), r.nnz_l};
+}
+
+}  // namespace
+
+order_quality quality_of(const pattern_view& a, std::span<const index_t> order, int threads) {
+  permuted_pattern p{
+      permute(a, order, order), {order.begin(), order.end()}, {order.begin(), order.end()}};
+  const std::vector<index_t> post = postorder(elimination_tree(symmetrized(p.a, diagonal::drop)));
+  p.a = permute(p.a, post, post);
+  // L of A is the transpose of U of A^T but for the diagonal.
+  const auto [rows_of_u, nnz_l] = upper_counts(p.a, threads);
+  const auto [columns_of_l, transposed] = upper_counts(transpose(p.a), threads);
+  order_quality q{.nnz_l = nnz_l};
+  for (std::size_t k = 0; k < rows_of_u.size(); ++k) {
+    const double l = columns_of_l[k] - 1;
+    const double u = rows_of_u[k] - 1;
+    q.nnz_u += rows_of_u[k];
+    q.flops += l + 2 * l * u;
+  }
+  const std::vector<index_t> parent = elimination_tree(symmetrized(p.a, diagonal::drop));
+  std::vector<index_t> below(parent.size(), 1);  // height of the subtree of each vertex
+  for (std::size_t v = 0; v < parent.size(); ++v) {
+    q.height = std::max(q.height, below[v]);
+    if (parent[v] >= 0) below[at(parent[v])] = std::max(below[at(parent[v])], below[v] + 1);
+  }
+  return q;
+}
+
+}  // namespace gsofa
