@@ -66,6 +66,12 @@ FIELDS = {
     "counters": dict,
     "derived?": dict,  # absent before distributed variants
 }
+# Lines of `gsofa order`.
+ORDER = {key: FIELDS[key] for key in ("schema", "run_id", "time_utc", "argv", "git", "build", "host", "cpu", "gpus", "threads",
+                                      "status", "reason", "samples_s", "matrix")} | {
+    "machine": FIELDS["machine?"], "kind": TEXT, "match": TEXT, "order": TEXT, "library": str, "seed": int,
+    "result": {"nnz_l": int, "nnz_u": int, "fill": int, "flops": float, "height": int},
+    "tree?": {"nodes": int, "largest_separator": int, "largest_child": NUMBER}}
 # Lines of profile.jsonl: throughput by ncu.
 PROFILE = {"matrix": TEXT, "variant": TEXT, "gpu": TEXT, "commit": {"type": str, "match": "[0-9a-f]{40}"},
            "launches": int, "seconds": float, "dram_gb_per_s": float, "l2_gb_per_s": float,
@@ -119,9 +125,12 @@ def problems(record, known):
     """What is wrong with one record taken by itself."""
     if not is_a(record, dict):
         return ["not an object"]
-    found = type_problems(record, FIELDS, "")
+    is_order = record.get("kind") == "order"
+    found = type_problems(record, ORDER if is_order else FIELDS, "")
     if found:
         return found
+    if is_order:
+        return found + order_problems(record)
     if record["schema"] != SCHEMA:
         found.append(f"schema is {record['schema']}, this test knows {SCHEMA}")
     if record["git"]["dirty"]:
@@ -154,6 +163,21 @@ def problems(record, known):
     if ordering["col"] in ("metis", "amd", "colamd") and not ordering["library"]:
         found.append("ordering.library is empty")
     return found + outcome_problems(record)
+
+
+def order_problems(record):
+    """What is wrong with a line of `gsofa order` whose fields are all there."""
+    found = []
+    if record["schema"] != SCHEMA:
+        found.append(f"schema is {record['schema']}, this test knows {SCHEMA}")
+    if record["git"]["dirty"]:
+        found.append("git.dirty is true: made by a changed tree")
+    if record["status"] != "pass" or not record["samples_s"]:
+        found.append(f"status is {record['status']} with {len(record['samples_s'])} samples")
+    result = record["result"]
+    if result["fill"] != result["nnz_l"] + result["nnz_u"] - record["matrix"]["nnz_prepared"]:
+        found.append("result.fill is not nnz_l + nnz_u - nnz_prepared")
+    return found
 
 
 def outcome_problems(record):
@@ -262,7 +286,7 @@ def check_folder(folder):
     for where, r in records:
         wrong = problems(r, known)
         found += [f"{where}: {w}" for w in wrong]
-        if not wrong:
+        if not wrong and "variant" in r:
             sound.append((where, r))
     return len(records), found + problems_across(sound)
 
@@ -353,6 +377,14 @@ GOOD = {
 }
 
 
+GOOD_ORDER = {key: GOOD[key] for key in ("schema", "run_id", "time_utc", "argv", "git", "build", "host", "cpu", "gpus", "threads",
+                                          "status", "reason", "samples_s", "matrix")} | {
+    "machine": {"id": "ab" * 8, "microcode": "", "threads_usable": 2, "threads_online": 2, "before": {}, "after": {}},
+    "kind": "order", "match": "kept", "order": "amd", "library": "", "seed": -1,
+    "result": {"nnz_l": 2, "nnz_u": 5, "fill": 1, "flops": 6.0, "height": 3},
+    "tree": {"nodes": 3, "largest_separator": 1, "largest_child": 0.5}}
+
+
 def changed(path, value=None, base=GOOD):
     """A copy of `base` with one field set, or removed if value is None."""
     record = copy.deepcopy(base)
@@ -395,6 +427,15 @@ class TheTestItself(unittest.TestCase):
         reordered = changed("ordering.digest", "f" * 16, changed("result.digest", "1" * 16))
         ran_long = changed("status", "timeout", changed("reason", "passed its limit of 10 s"))
         self.assert_accepted(GOOD, other, counting, trusted, peer, reordered, ran_long)
+
+    def test_lines_of_orders(self):
+        self.assert_accepted(GOOD_ORDER, GOOD, changed("order", "metis", GOOD_ORDER))
+        for mention, path, value in (("result.flops is absent", "result.flops", None), ("dirty", "git.dirty", True),
+                                     ("schema is 2", "schema", 2), ("status is fail", "status", "fail"),
+                                     ("with 0 samples", "samples_s", []), ("result.fill", "result.fill", 2),
+                                     ("order", "order", 3), ("tree.nodes", "tree.nodes", "3")):
+            with self.subTest(mention):
+                self.assert_rejected(mention, changed(path, value, GOOD_ORDER))
 
     def test_every_field_is_needed(self):
         def paths(spec, prefix):

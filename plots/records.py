@@ -53,8 +53,8 @@ def lines_of(path, _changed):
 
 
 def read(sources):
-    """(runs, profiles, simulated schedules) of files and folders; each has its place, "file:line". Refused names the place
-    of the first fault."""
+    """(runs, profiles, simulated schedules) of files and folders; each has its place, "file:line". Lines of `gsofa order`
+    are passed over: read_orders(). Refused names the place of the first fault."""
     runs, profiles, simulated = [], [], []
     for path in files_of(sources):
         lines, fault = lines_of(path, path.stat().st_mtime_ns)
@@ -63,6 +63,8 @@ def read(sources):
                 simulated.append(line)
             elif "dram_gb_per_s" in line:
                 profiles.append(line)
+            elif line.get("kind") == "order":
+                continue
             elif line.get("schema") != SCHEMA:
                 raise Refused(f"{line.place}: schema {line.get('schema')!r}, this reads {SCHEMA}")
             else:
@@ -70,6 +72,17 @@ def read(sources):
         if fault:
             raise fault
     return runs, profiles, simulated
+
+
+def read_orders(sources):
+    """Lines of `gsofa order`: the order of a matrix, whose check passed, with what it costs the factorization."""
+    orders = []
+    for path in files_of(sources):
+        lines, fault = lines_of(path, path.stat().st_mtime_ns)
+        orders += [line for line in lines if line.get("kind") == "order" and line["status"] == "pass"]
+        if fault:
+            raise fault
+    return orders
 
 
 def read_runs(sources):

@@ -17,7 +17,7 @@
 #include "harness/run/machine.hpp"
 #include "harness/run/status.hpp"
 #include "reference/order_check.hpp"
-#include "variants/support/order_quality.hpp"
+#include "common/order_quality.hpp"
 
 namespace gsofa {
 

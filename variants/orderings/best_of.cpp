@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "common/ordering.hpp"
-#include "variants/support/order_quality.hpp"
+#include "common/order_quality.hpp"
 
 namespace gsofa {
 

@@ -9,7 +9,7 @@
 #include "common/variant.hpp"
 #include "reference/gaussian_elimination.hpp"
 #include "reference/order_check.hpp"
-#include "variants/support/order_quality.hpp"
+#include "common/order_quality.hpp"
 
 using namespace gsofa;
 

@@ -1,4 +1,4 @@
-#include "variants/support/order_quality.hpp"
+#include "common/order_quality.hpp"
 
 #include <algorithm>
 #include <utility>
