@@ -9,6 +9,7 @@ import sys
 import records
 import style
 import style_dots as dots
+from matplotlib import ticker
 from style import plt
 
 BASE = "metis"
@@ -63,7 +64,12 @@ def draw(args):
             rows.append((order, m, found[order][m]["matrix"]["n"], found[order][m]["threads"], records.seconds(found[order][m]),
                          *(f"{x:.6g}" for x in p)))
         rows.append((order, "geometric mean", "", "", "", *(f"{geomean([p[i] for p in points.values()]):.6g}" for i in range(4))))
-    axis.set(xscale="log", yscale="log", xlabel="operations over METIS's", ylabel="time over METIS's")
+    for one in (axis.xaxis, axis.yaxis):
+        one.axes.set(**{f"{one.axis_name}scale": "log"})
+        one.set_major_locator(ticker.LogLocator(subs=(1, 2, 5)))
+        one.set_major_formatter(ticker.FormatStrFormatter("%g"))
+        one.set_minor_formatter(ticker.NullFormatter())
+    axis.set(xlabel="operations over METIS's", ylabel="time over METIS's")
     axis.legend(title="order (matrices): means of operations, time", loc="upper left", bbox_to_anchor=(1.01, 1), fontsize=7,
                 title_fontsize=7)
     style.save(fig, args.out, "orderings", ("order", "matrix", "n", "threads", "seconds", "time ratio", "nnz ratio", "flops ratio",

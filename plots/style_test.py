@@ -21,6 +21,7 @@ sys.path.insert(0, str(PLOTS))
 try:
     import fig04_frontier_size
     import headline
+    import orderings
     import style
 except ImportError as e:
     print(f"skipped: {e}")
@@ -262,6 +263,52 @@ class CommittedRecords(unittest.TestCase):
     def test_every_script_is_a_figure_or_says_that_it_is_none(self):
         for path in PLOTS.glob("*.py"):
             self.assertEqual(path.stem in style.figures(), bool(re.search(r"^def draw\(", path.read_text(), re.M)), path)
+
+
+class Orders(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.file = Path(folder.name) / "x.jsonl"
+        self.out = Path(folder.name) / "out"
+
+    @staticmethod
+    def line(order, flops=8.0, matrix="epb3", status="pass", machine="a", threads=1, seconds=(2.0,)):
+        return {"schema": 1, "kind": "order", "order": order, "status": status, "threads": threads, "samples_s": list(seconds),
+                "machine": {"id": machine}, "matrix": {"name": matrix, "n": 9, "nnz": 3, "stand_in": False},
+                "result": {"nnz_l": 3, "nnz_u": 7, "fill": 7, "flops": flops, "height": 5}}
+
+    def cases(self, *lines, mixed=False):
+        return orderings.cases([example.write(self.file, *lines)], mixed)
+
+    def test_they_are_no_runs(self):
+        example.write(self.file, self.line("amd"), example.run(), self.line("metis", status="fail"))
+        self.assertEqual(len(records.read_runs([self.file])), 1)
+        self.assertEqual([r["order"] for r in records.read_orders([self.file])], ["amd"])
+
+    def test_ratios_are_over_metis(self):
+        found = self.cases(self.line("metis"), self.line("amd", 4.0, seconds=(9.0, 1.0, 3.0)), self.line("natural"))
+        self.assertEqual(set(found), {"metis", "amd"})
+        self.assertEqual(orderings.ratios(found["amd"]["epb3"], found["metis"]["epb3"]), (1.5, 1, 0.5, 1))
+
+    def test_refusals(self):
+        two = self.line("metis"), self.line("amd", machine="b")
+        with self.assertRaisesRegex(records.Refused, "several machines"):
+            self.cases(*two)
+        self.assertEqual(len(self.cases(*two, mixed=True)), 2)
+        with self.assertRaisesRegex(records.Refused, "different numbers of threads"):
+            self.cases(self.line("amd"), self.line("amd", matrix="wang3", threads=2))
+
+    def test_the_figure(self):
+        example.write(self.file, *(self.line(o, f, m) for m in ("a", "b") for o, f in (("metis", 8.0), ("amd", 2.0))))
+        with contextlib.redirect_stderr(io.StringIO()):
+            style.draw_figure("orderings", [self.file], self.out)
+        rows = (self.out / "orderings.csv").read_text().splitlines()
+        self.assertEqual(len(rows), 4)
+        self.assertEqual(rows[3], "amd,geometric mean,,,,1,1,0.25,1")
+        example.write(self.file, self.line("metis"))
+        with self.assertRaises(records.Absent):
+            style.draw_figure("orderings", [self.file], self.out)
 
 
 if __name__ == "__main__":
