@@ -23,8 +23,8 @@ std::vector<option_set> settings_of(const order_info& info) {
   return settings;
 }
 
-// Up to this order every method runs with two seeds, twice each; beyond it once, those with a
-// separator tree twice.
+// Up to this order every method runs twice on a pattern; beyond it once, those with a separator
+// tree twice.
 constexpr index_t small_order = 2000;
 
 // What is wrong with a method on a pattern; empty if nothing is.
@@ -47,24 +47,38 @@ std::string fault_on(order_tally& t, const pattern_view& a, const option_set& op
   return "";
 }
 
-void check_pattern(order_tally& t, const named_pattern& p) {
+// Runs setting `k` with a seed; false after a failure.
+bool run_with(order_tally& t, const named_pattern& p, const std::vector<option_set>& settings,
+              std::size_t k, std::int64_t seed) {
+  std::string fault;
+  try {
+    fault = fault_on(t, p.a, settings[k], seed);
+  } catch (const std::exception& e) {
+    fault = e.what();
+  }
+  if (fault.empty()) return true;
+  constexpr index_t printed = 12;  // the largest order of a pattern that is shown
+  t.failure = fmt::format("{}, seed {}{}: {}{}", p.name, seed, k == 0 ? "" : ", other options",
+                          fault, p.a.n_rows <= printed ? "\n" + picture(p.a) : "");
+  return false;
+}
+
+// All settings with two seeds; beyond small_order the defaults with one.
+void check_with_all(order_tally& t, const named_pattern& p) {
   const std::vector<option_set> settings = settings_of(*t.info);
-  for (std::size_t k = 0; k < settings.size() && t.failure.empty(); ++k) {
+  const bool large = p.a.n_rows > small_order;
+  for (std::size_t k = 0; k < (large ? 1 : settings.size()); ++k) {
     for (const std::int64_t seed : {-1, 7}) {
-      if (seed != -1 && p.a.n_rows > small_order) break;
-      std::string fault;
-      try {
-        fault = fault_on(t, p.a, settings[k], seed);
-      } catch (const std::exception& e) {
-        fault = e.what();
-      }
-      if (fault.empty()) continue;
-      constexpr index_t printed = 12;  // the largest order of a pattern that is shown
-      t.failure = fmt::format("{}, seed {}{}: {}{}", p.name, seed, k == 0 ? "" : ", other options",
-                              fault, p.a.n_rows <= printed ? "\n" + picture(p.a) : "");
-      return;
+      if (seed != -1 && large) break;
+      if (!run_with(t, p, settings, k, seed)) return;
     }
   }
+}
+
+// Setting and seed by the number of the pattern.
+void check_in_turn(order_tally& t, const named_pattern& p, std::size_t number) {
+  const std::vector<option_set> settings = settings_of(*t.info);
+  run_with(t, p, settings, number % settings.size(), number % 2 == 0 ? -1 : 7);
 }
 
 std::vector<order_tally> chosen(const check_options& options) {
@@ -88,24 +102,30 @@ std::vector<order_tally> chosen(const check_options& options) {
 
 std::vector<order_tally> check_orders(const check_options& options, const check_plan& plan) {
   std::vector<order_tally> tallies = chosen(options);
-  auto each = [&](const named_pattern& p, bool all) {
+  auto each = [&](auto&& check) {
     for (order_tally& t : tallies) {
-      if (!t.unavailable.empty() || !t.failure.empty()) continue;
-      if (all || t.info->dissects) check_pattern(t, p);
+      if (t.unavailable.empty() && t.failure.empty()) check(t);
     }
   };
   for (std::size_t k = 0; k < plan.size(); ++k) {
-    each(plan.at(k), plan.kind_of(k) != check_plan::kind::random || k % 8 == 0);
+    const named_pattern p = plan.at(k);
+    if (plan.kind_of(k) != check_plan::kind::random) {
+      each([&](order_tally& t) { check_with_all(t, p); });
+    } else {
+      each([&](order_tally& t) {
+        if (k % (t.info->dissects ? 2 : 8) == 0) check_in_turn(t, p, k / 2);
+      });
+    }
   }
   if (options.matrix.empty()) {
     for_each_matrix(options, 0, [&](check_matrix& m) {
       const pattern_view a = m.a.view();
-      each({m.name,
-            {a.n_rows,
-             a.n_cols,
-             {a.row_ptr.begin(), a.row_ptr.end()},
-             {a.col_idx.begin(), a.col_idx.end()}}},
-           true);
+      const named_pattern p{m.name,
+                            {a.n_rows,
+                             a.n_cols,
+                             {a.row_ptr.begin(), a.row_ptr.end()},
+                             {a.col_idx.begin(), a.col_idx.end()}}};
+      each([&](order_tally& t) { check_with_all(t, p); });
       return true;
     });
   }

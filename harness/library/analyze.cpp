@@ -80,6 +80,10 @@ const char* order_name(order_method order) {
       return "natural";
     case order_method::given:
       return "given";
+    case order_method::nested_dissection:
+      return "cpu_nested_dissection";
+    case order_method::best_of:
+      return "best_of";
   }
   throw invalid_input("order: " + std::to_string(static_cast<int>(order)) + " is no order_method");
 }
@@ -108,13 +112,19 @@ void check_options(const analysis_options& o, index_t n) {
   }
 }
 
+int host_threads(const analysis_options& options) {
+  return options.threads > 0 ? options.threads
+                             : std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
+}
+
 permuted_pattern permute_for_elimination(pattern a, const analysis_options& options,
                                          analysis& out) {
   out.order = order_name(options.order);
   const bool given = out.order == "given";
   matched_pattern m = match_and_order(std::move(a), {.match = options.match ? match_mode::automatic
                                                                             : match_mode::none,
-                                                     .order = given ? "natural" : out.order})
+                                                     .order = given ? "natural" : out.order,
+                                                     .threads = host_threads(options)})
                           .matching;
   if (m.structural_rank < out.n) {
     throw invalid_input("pattern: structurally singular: structural rank " +
@@ -183,9 +193,7 @@ run_settings settings_for(const variant_info& info, const analysis_options& opti
   s.runs_once = true;
   if (options.factors) s.wants |= want::pattern;
   if (options.supernodes) s.wants |= want::supernodes;
-  s.threads = options.threads > 0
-                  ? options.threads
-                  : std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
+  s.threads = host_threads(options);
   s.chunk_size = options.chunk_size;
   return s;
 }

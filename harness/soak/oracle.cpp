@@ -138,7 +138,7 @@ void fill_rows(dice& d, call& c) {
 void choose_options(dice& d, call& c) {
   gsofa_options& o = c.options;
   gsofa_options_init(&o);
-  o.order = d.below(6);
+  o.order = d.below(8);
   if (o.order == GSOFA_ORDER_GIVEN) {
     for (std::int32_t k = 0; k < c.n; ++k) c.permutation.push_back(k);
     std::ranges::shuffle(c.permutation, d.engine());
@@ -183,7 +183,7 @@ void damage(dice& d, call& c) {
       c.n = d.one_in(2) ? 0 : extremes[d.below(3)];
       return;
     case 4:
-      o.order = d.one_in(2) ? 6 : extremes[d.below(6)];
+      o.order = d.one_in(2) ? 8 : extremes[d.below(6)];
       return;
     case 5:
       o.device = d.one_in(2) ? 3 : extremes[d.below(6)];

@@ -5,11 +5,11 @@
 #include <random>
 
 #include "common/generators.hpp"
+#include "common/order_quality.hpp"
 #include "common/ordering.hpp"
 #include "common/variant.hpp"
 #include "reference/gaussian_elimination.hpp"
 #include "reference/order_check.hpp"
-#include "common/order_quality.hpp"
 
 using namespace gsofa;
 
@@ -80,6 +80,41 @@ TEST_CASE("operations and height are those of the elimination itself") {
   }
   CHECK(quality_of(generate("diagonal:n=4"), identity_order(4), 1).height == 1);
   CHECK(quality_of(generate("tridiagonal:n=9"), identity_order(9), 1).height == 9);
+}
+
+TEST_CASE("cpu_nested_dissection: any graph, the same order on any number of threads") {
+  const char* specs[] = {
+      "diagonal:n=1",           "diagonal:n=130",
+      "tridiagonal:n=500",      "arrow:n=300",
+      "arrow:n=300,tip=first",  "dense:n=150",
+      "grid5:nx=40,ny=30",      "grid27:nx=9",
+      "circuit:n=3000,hubs=20", "banded:n=700,lower=9,upper=9",
+      "random:n=2000,degree=2", "random:n=400,degree=40",
+  };
+  for (const char* spec : specs) {
+    CAPTURE(spec);
+    const pattern a = generate(spec);
+    const ordering one = compute_order(a, "cpu_nested_dissection", -1, 1);
+    CHECK(reference::fault_of_order(a, one) == "");
+    REQUIRE_FALSE(one.separators.empty());
+    for (const int threads : {2, 5}) {
+      CHECK(compute_order(a, "cpu_nested_dissection", -1, threads).order == one.order);
+    }
+    const ordering other = compute_order(a, "cpu_nested_dissection:tries=2,leaf_order=5", 3, 2);
+    CHECK(reference::fault_of_order(a, other) == "");
+  }
+}
+
+TEST_CASE("cpu_nested_dissection: operations near those of METIS") {
+  if (find_order("metis")->info->unavailable()) return;
+  for (const char* spec :
+       {"grid5:nx=70,ny=70", "grid7:nx=15,ny=15,nz=15", "grid27:nx=12,drop=0.3"}) {
+    CAPTURE(spec);
+    const pattern a = generate(spec);
+    const double ours = quality_of(a, compute_order(a, "cpu_nested_dissection", -1).order, 1).flops;
+    const double metis = quality_of(a, compute_order(a, "metis", -1).order, 1).flops;
+    CHECK(ours <= 1.25 * metis);
+  }
 }
 
 TEST_CASE("best_of takes the order with the fewest operations") {

@@ -31,7 +31,9 @@ typedef enum gsofa_order {
   GSOFA_ORDER_AMD = 2,
   GSOFA_ORDER_COLAMD = 3,
   GSOFA_ORDER_NATURAL = 4,
-  GSOFA_ORDER_GIVEN = 5  ///< gsofa_options::permutation
+  GSOFA_ORDER_GIVEN = 5,  ///< gsofa_options::permutation
+  GSOFA_ORDER_NESTED_DISSECTION = 6,  ///< by this library, on options.threads
+  GSOFA_ORDER_BEST_OF = 7  ///< of minimum degree and nested dissection the fewest operations
 } gsofa_order;
 
 /// What is asked for; call gsofa_options_init() first.

@@ -61,6 +61,11 @@ enum class order_method {
   colamd,     ///< column approximate minimum degree of A (Eigen)
   natural,    ///< as it is
   given,      ///< analysis_options::permutation
+  /// nested dissection of A + A^T by this library, on several host threads if there are; any number
+  /// gives the same order
+  nested_dissection,
+  /// of minimum degree and nested dissection the order with the fewest operations, counted exactly
+  best_of,
 };
 
 /// What analyze() is asked for.
@@ -77,7 +82,7 @@ struct analysis_options {
   /// true: where a diagonal entry is structurally zero, rows are permuted by a maximum matching so
   /// that none is. false: rows stay, and missing diagonal entries are added to the pattern.
   bool match = true;
-  /// metis, amd and colamd are followed by a postorder of the elimination tree of A + A^T, which
+  /// All but natural and given are followed by a postorder of the elimination tree of A + A^T, which
   /// changes no fill; natural and given are taken as they are.
   order_method order = order_method::automatic;
   /// For order_method::given, n entries: old index by new position, of columns, and of rows as they

@@ -1,0 +1,60 @@
+// Multilevel nested dissection of A + A^T on host threads: nested_dissection.hpp and its files.
+//
+// All components of a depth of the separator tree are worked on together, in steps that are maps,
+// scans, sorts or items that do not depend on each other, with integers alone: any number of threads
+// gives the same order.
+
+#include "variants/orderings/nested_dissection.hpp"
+
+#include "common/ordering.hpp"
+
+namespace gsofa {
+
+namespace {
+
+ordering order_by_dissection(const pattern_view& a, const order_settings& settings) {
+  const pattern s = symmetrized(a, diagonal::drop);
+  orderings::dissection d = orderings::nested_dissection(
+      s, {.seed = settings.seed < 0 ? 0 : static_cast<std::uint64_t>(settings.seed),
+          .threads = settings.threads,
+          .tries = static_cast<int>(settings.options.integer("tries")),
+          .replicas = static_cast<int>(settings.options.integer("replicas")),
+          .leaf_order = static_cast<index_t>(settings.options.integer("leaf_order"))});
+  return {.order = std::move(d.order),
+          .method = {},
+          .library = {},
+          .separators = std::move(d.tree)};
+}
+
+}  // namespace
+
+GSOFA_REGISTER_ORDER({
+    .name = "cpu_nested_dissection",
+    .device = "cpu",
+    .summary = "multilevel nested dissection of A + A^T, minimum fill at its leaves",
+    .citation = "George 1973; Karypis & Kumar 1998",
+    .options = {{.name = "tries",
+                 .default_value = std::int64_t{8},
+                 .help = "initial separators of each replica",
+                 .minimum = 1,
+                 .maximum = 64,
+                 .tested = {"1", "3"}},
+                {.name = "replicas",
+                 .default_value = std::int64_t{4},
+                 .help = "independent coarsenings of each large part",
+                 .minimum = 1,
+                 .maximum = 16,
+                 .tested = {"1", "5"}},
+                {.name = "leaf_order",
+                 .default_value = std::int64_t{60},
+                 .help = "a part with so many vertices or fewer is not dissected",
+                 .minimum = 1,
+                 .maximum = 1000,
+                 .tested = {"1", "7", "200"}}},
+    .multithreaded = true,
+    .dissects = true,
+    .contends = true,
+    .compute = order_by_dissection,
+});
+
+}  // namespace gsofa

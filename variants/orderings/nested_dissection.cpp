@@ -1,0 +1,340 @@
+// Nested dissection: hubs last, vertices with equal closed neighbourhoods as one, then separators,
+// component by component, down to leaves of minimum fill. A component's separator depends on its
+// graph and its key alone, so components may be bisected in any order and at the same time.
+
+#include "variants/orderings/nested_dissection.hpp"
+
+#include <algorithm>
+#include <numeric>
+
+#include "variants/orderings/nested_dissection_steps.hpp"
+
+namespace gsofa::orderings {
+
+namespace {
+
+constexpr offset_t grain = 4096;
+
+// The graph without hubs in which each class of vertices with equal closed neighbourhoods is one.
+struct compressed_graph {
+  graph g;
+  std::vector<index_t> member_start;  // by vertex of g
+  std::vector<index_t> members;       // vertices of s
+  std::vector<index_t> hubs;          // vertices of s
+};
+
+// Rows longer than max(256, 10 sqrt n).
+std::vector<std::uint8_t> find_hubs(const pattern_view& s) {
+  std::vector<std::uint8_t> hub(at(s.n_rows), 0);
+  for (index_t v = 0; v < s.n_rows; ++v) {
+    const auto degree = static_cast<offset_t>(s.row(v).size());
+    hub[at(v)] = degree > 256 && degree * degree > 100 * offset_t{s.n_rows} ? 1 : 0;
+  }
+  return hub;
+}
+
+// Whether u and v, which are adjacent, have one closed neighbourhood, hubs apart.
+bool same_neighbourhood(const pattern_view& s, std::span<const std::uint8_t> hub, index_t u,
+                        index_t v) {
+  const auto a = s.row(u);
+  const auto b = s.row(v);
+  const auto skip = [&](std::span<const index_t> row, std::size_t& i) {
+    while (i < row.size() && (hub[at(row[i])] != 0 || row[i] == u || row[i] == v)) ++i;
+  };
+  for (std::size_t i = 0, j = 0;; ++i, ++j) {
+    skip(a, i);
+    skip(b, j);
+    if (i == a.size() || j == b.size()) return i == a.size() && j == b.size();
+    if (a[i] != b[j]) return false;
+  }
+}
+
+// For each vertex the smallest one of its closed neighbourhood, as a set. Two vertices of one
+// closed neighbourhood are adjacent, so only neighbours are compared.
+std::vector<index_t> find_twins(team& crew, const pattern_view& s,
+                                std::span<const std::uint8_t> hub) {
+  std::vector<std::uint64_t> hash(at(s.n_rows));
+  std::vector<index_t> twin(at(s.n_rows));
+  crew.ranges(s.n_rows, grain, [&](int, offset_t from, offset_t to) {
+    for (auto v = static_cast<index_t>(from); v < to; ++v) {
+      std::uint64_t sum = mix64(static_cast<std::uint64_t>(v) + 1);
+      for (const index_t u : s.row(v)) {
+        if (hub[at(u)] == 0) sum += mix64(static_cast<std::uint64_t>(u) + 1);
+      }
+      hash[at(v)] = sum;
+    }
+  });
+  crew.ranges(s.n_rows, grain, [&](int, offset_t from, offset_t to) {
+    for (auto v = static_cast<index_t>(from); v < to; ++v) {
+      twin[at(v)] = v;
+      if (hub[at(v)] != 0) continue;
+      for (const index_t u : s.row(v)) {
+        if (u >= v) break;
+        if (hash[at(u)] != hash[at(v)] || hub[at(u)] != 0) continue;
+        if (!same_neighbourhood(s, hub, u, v)) continue;
+        twin[at(v)] = u;
+        break;
+      }
+    }
+  });
+  return twin;
+}
+
+// Lists the members of each class; id[v]: the class of v, -1 for a hub.
+void list_members(compressed_graph& c, std::span<const std::uint8_t> hub,
+                  std::span<const index_t> twin, std::vector<index_t>& id) {
+  const auto n = static_cast<index_t>(twin.size());
+  for (index_t v = 0; v < n; ++v) {
+    if (hub[at(v)] != 0) {
+      c.hubs.push_back(v);
+    } else if (twin[at(v)] == v) {
+      id[at(v)] = c.g.n++;
+      c.g.weight.push_back(1);
+    } else {
+      id[at(v)] = id[at(twin[at(v)])];
+      ++c.g.weight[at(id[at(v)])];
+    }
+  }
+  c.member_start.assign(at(c.g.n) + 1, 0);
+  std::partial_sum(c.g.weight.begin(), c.g.weight.end(), c.member_start.begin() + 1);
+  c.g.total = c.member_start.back();
+  c.members.resize(at(c.g.total));
+  std::vector<index_t> next(c.member_start.begin(), c.member_start.end() - 1);
+  for (index_t v = 0; v < n; ++v) {
+    if (hub[at(v)] == 0) c.members[at(next[at(id[at(v)])]++)] = v;
+  }
+}
+
+compressed_graph compress(team& crew, const pattern_view& s) {
+  compressed_graph c;
+  const std::vector<std::uint8_t> hub = find_hubs(s);
+  const std::vector<index_t> twin = find_twins(crew, s, hub);
+  std::vector<index_t> id(at(s.n_rows), -1);
+  list_members(c, hub, twin, id);
+  graph& g = c.g;
+  g.begin.resize(at(g.n));
+  g.end.resize(at(g.n));
+  offset_t room = 0;
+  for (index_t i = 0; i < g.n; ++i) {
+    g.begin[at(i)] = room;
+    room += static_cast<offset_t>(s.row(c.members[at(c.member_start[at(i)])]).size());
+  }
+  g.adj.resize(at(room));
+  g.edge.assign(at(room), 1);
+  crew.ranges(g.n, grain, [&](int, offset_t from, offset_t to) {
+    for (auto i = static_cast<index_t>(from); i < to; ++i) {
+      const index_t v = c.members[at(c.member_start[at(i)])];
+      offset_t next = g.begin[at(i)];
+      for (const index_t u : s.row(v)) {
+        if (hub[at(u)] == 0 && twin[at(u)] == u && id[at(u)] != i) g.adj[at(next++)] = id[at(u)];
+      }
+      g.end[at(i)] = next;
+    }
+  });
+  for (index_t i = 0; i < g.n; ++i) g.entries += g.degree(i);
+  return c;
+}
+
+constexpr index_t no_node = -1;
+
+// A component: positions first .. first + g.n - 1 of the order hold its vertices, local vertex v at
+// position first + v until it is split.
+struct component {
+  index_t first = 0;
+  index_t above = no_node;  // first position of the node above
+  std::uint64_t key = 0;
+  graph g;
+};
+
+// A node of the separator tree: its positions, and the first position of the node above.
+struct node {
+  index_t first, last, above;
+};
+
+// The subgraphs of the two sides; local[v]: number of v in its side.
+void split_graph(team& crew, const graph& g, const trial& t, std::span<const index_t> local,
+                 graph* sides) {
+  std::vector<offset_t> begin(at(g.n));
+  std::vector<index_t> vertex[2];
+  offset_t room[2] = {0, 0};
+  std::vector<index_t> lost(at(g.n), 0);
+  for (const index_t v : t.members) {
+    for (const index_t u : g.row(v)) ++lost[at(u)];
+  }
+  for (index_t v = 0; v < g.n; ++v) {
+    const std::uint8_t k = t.side[at(v)];
+    if (k == separator) continue;
+    graph& h = sides[k];
+    h.begin.push_back(room[k]);
+    room[k] += g.degree(v) - lost[at(v)];
+    h.end.push_back(room[k]);
+    h.weight.push_back(g.weight[at(v)]);
+    vertex[k].push_back(v);
+  }
+  for (int k = 0; k < 2; ++k) {
+    graph& h = sides[k];
+    h.n = static_cast<index_t>(vertex[k].size());
+    h.total = t.weight[k];
+    h.entries = room[k];
+    h.adj.resize(at(room[k]));
+    h.edge.assign(at(room[k]), 1);
+    crew.ranges(h.n, grain, [&](int, offset_t from, offset_t to) {
+      for (auto i = from; i < to; ++i) {
+        offset_t next = h.begin[at(i)];
+        for (const index_t u : g.row(vertex[k][at(i)])) {
+          if (t.side[at(u)] == k) h.adj[at(next++)] = local[at(u)];
+        }
+      }
+    });
+  }
+}
+
+// Finds the tree; `position` is the order of the vertices of the compressed graph.
+class dissector {
+ public:
+  dissector(const dissection_settings& settings, std::vector<index_t>& position)
+      : settings_(settings), position_(position) {}
+
+  // Bisects c: appends its node, or that of a leaf, and what remains to be bisected.
+  void step(bisector& b, component c, std::vector<node>& nodes, std::vector<component>& children) {
+    const index_t last = c.first + c.g.n;
+    if (c.g.n == 0) return;
+    if (c.g.n <= std::max<index_t>(1, settings_.leaf_order) || !b.bisect(c.g, c.key)) {
+      nodes.push_back({c.first, last, c.above});
+      return;
+    }
+    const trial& t = b.best();
+    std::vector<index_t> local(at(c.g.n));
+    index_t count[3] = {0, 0, 0};
+    for (index_t v = 0; v < c.g.n; ++v) local[at(v)] = count[t.side[at(v)]]++;
+    const index_t start[3] = {c.first, c.first + count[0], c.first + count[0] + count[1]};
+    std::vector<index_t> old(position_.begin() + c.first, position_.begin() + last);
+    for (index_t v = 0; v < c.g.n; ++v) {
+      position_[at(start[t.side[at(v)]] + local[at(v)])] = old[at(v)];
+    }
+    graph sides[2];
+    split_graph(b.crew(), c.g, t, local, sides);
+    const index_t above = count[2] > 0 ? start[2] : c.above;
+    if (count[2] > 0) nodes.push_back({start[2], last, c.above});
+    for (const int k : {0, 1}) {
+      const std::uint64_t key = keyed_random(c.key, 0, static_cast<std::uint64_t>(k));
+      children.push_back({start[k], above, key, std::move(sides[k])});
+    }
+  }
+
+ private:
+  const dissection_settings& settings_;
+  std::vector<index_t>& position_;
+};
+
+// All threads bisect each component that is large; each of the others, with all below it, is left
+// to one thread.
+std::vector<node> find_tree(team& crew, const dissection_settings& settings, const graph& g,
+                            std::vector<index_t>& position) {
+  dissector d(settings, position);
+  std::vector<component> large;
+  std::vector<component> small;
+  large.push_back({0, no_node, mix64(settings.seed + 1), g});
+  std::vector<std::vector<node>> nodes(at(crew.size()));
+  const offset_t most = crew.size() == 1 ? g.n : g.n / (offset_t{2} * crew.size());
+  {
+    bisector all(crew, settings);
+    std::vector<component> children;
+    while (!large.empty()) {
+      component c = std::move(large.back());
+      large.pop_back();
+      if (c.g.n <= most) {
+        small.push_back(std::move(c));
+        continue;
+      }
+      d.step(all, std::move(c), nodes[0], children);
+      for (component& child : children) large.push_back(std::move(child));
+      children.clear();
+    }
+  }
+  std::ranges::sort(small, std::greater{}, [](const component& c) { return c.g.n; });
+  std::vector<std::unique_ptr<bisector>> own(at(crew.size()));
+  team alone;
+  crew.items(static_cast<offset_t>(small.size()), [&](int thread, offset_t i) {
+    if (!own[at(thread)]) own[at(thread)] = std::make_unique<bisector>(alone, settings);
+    std::vector<component> stack;
+    stack.push_back(std::move(small[at(i)]));
+    while (!stack.empty()) {
+      component c = std::move(stack.back());
+      stack.pop_back();
+      d.step(*own[at(thread)], std::move(c), nodes[at(thread)], stack);
+    }
+  });
+  std::vector<node> tree;
+  for (const auto& part : nodes) tree.insert(tree.end(), part.begin(), part.end());
+  std::ranges::sort(tree, {}, &node::first);
+  return tree;
+}
+
+// The nodes of a tree without separators below the last level, leaves of g ordered in place.
+void order_leaves(team& crew, const graph& g, const std::vector<node>& tree,
+                  std::vector<index_t>& position) {
+  std::vector<std::uint8_t> inner(tree.size(), 0);
+  std::vector<scratch> space(at(crew.size()));
+  const auto find = [&](index_t first) {
+    return static_cast<std::size_t>(std::ranges::lower_bound(tree, first, {}, &node::first) -
+                                    tree.begin());
+  };
+  for (const node& k : tree) {
+    if (k.above != no_node) inner[find(k.above)] = 1;
+  }
+  crew.ranges(static_cast<offset_t>(tree.size()), 16, [&](int thread, offset_t from, offset_t to) {
+    scratch& s = space[at(thread)];
+    s.local.resize(at(g.n), -1);
+    for (offset_t i = from; i < to; ++i) {
+      const node& k = tree[at(i)];
+      if (inner[at(i)] != 0) continue;
+      order_leaf(g, std::span(position).subspan(at(k.first), at(k.last - k.first)), s);
+    }
+  });
+}
+
+// The order of the original vertices and the tree over their positions; hubs are the last node.
+dissection expand(const compressed_graph& c, const std::vector<node>& tree,
+                  std::span<const index_t> position) {
+  dissection result;
+  result.order.reserve(c.members.size() + c.hubs.size());
+  std::vector<index_t> node_at(position.size() + 1, -1);
+  for (std::size_t i = 0; i < tree.size(); ++i)
+    node_at[at(tree[i].first)] = static_cast<index_t>(i);
+  const auto root = c.hubs.empty() ? index_t{-1} : static_cast<index_t>(tree.size());
+  for (const node& k : tree) {
+    for (index_t i = k.first; i < k.last; ++i) {
+      const index_t v = position[at(i)];
+      for (index_t m = c.member_start[at(v)]; m < c.member_start[at(v) + 1]; ++m) {
+        result.order.push_back(c.members[at(m)]);
+      }
+    }
+    result.tree.start.push_back(static_cast<index_t>(result.order.size()));
+    result.tree.parent.push_back(k.above == no_node ? root : node_at[at(k.above)]);
+  }
+  if (!c.hubs.empty()) {
+    result.order.insert(result.order.end(), c.hubs.begin(), c.hubs.end());
+    result.tree.start.push_back(static_cast<index_t>(result.order.size()));
+    result.tree.parent.push_back(-1);
+  }
+  return result;
+}
+
+}  // namespace
+
+dissection nested_dissection(const pattern_view& s, const dissection_settings& settings) {
+  if (s.n_rows != s.n_cols) throw input_error("nested dissection: the pattern is not square");
+  dissection result;
+  team::run(settings.threads, [&](team& crew) {
+    compressed_graph c = compress(crew, s);
+    std::vector<index_t> position(at(c.g.n));
+    std::iota(position.begin(), position.end(), 0);
+    const std::vector<node> tree = find_tree(crew, settings, c.g, position);
+    order_leaves(crew, c.g, tree, position);
+    result = expand(c, tree, position);
+  });
+  return result;
+}
+
+}  // namespace gsofa::orderings

@@ -1,0 +1,32 @@
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "common/ordering.hpp"
+#include "common/pattern.hpp"
+
+namespace gsofa::orderings {
+
+/// How nested_dissection() searches.
+struct dissection_settings {
+  std::uint64_t seed = 0;
+  int threads = 1;          ///< host threads; any number gives the same order
+  int tries = 8;            ///< initial separators of each replica
+  int replicas = 4;         ///< independent coarsenings of each large component
+  index_t leaf_order = 60;  ///< at most so many (compressed) vertices: a leaf
+};
+
+/// A fill-reducing order (old vertex by new position) and its separator tree, without empty nodes.
+struct dissection {
+  std::vector<index_t> order;
+  separator_tree tree;
+};
+
+/// Multilevel nested dissection of a symmetric graph: rows sorted, no diagonal, any shape. The
+/// order depends on the graph and on seed, tries, replicas and leaf_order alone.
+/// Throws input_error if s is not square, std::bad_alloc, error if the system refuses a thread.
+/// Source: George 1973; Karypis & Kumar 1998 (multilevel separators, one-sided refinement).
+dissection nested_dissection(const pattern_view& s, const dissection_settings& settings);
+
+}  // namespace gsofa::orderings

@@ -1,0 +1,214 @@
+// Coarsening: handshake matching by heavy edges, two-hop matching, contraction.
+
+#include <algorithm>
+
+#include "variants/orderings/nested_dissection_steps.hpp"
+
+namespace gsofa::orderings {
+
+namespace {
+
+constexpr index_t unmatched = -1;
+constexpr index_t nobody = -1;
+constexpr index_t unknown = -2;
+constexpr offset_t grain = 4096;
+constexpr int handshake_rounds = 8;
+
+// A number of the edge (u, v), the same from either end: its weight, then a hash, then u.
+struct edge_rank {
+  std::uint64_t first;
+  index_t u;
+  auto operator<=>(const edge_rank&) const = default;
+};
+
+edge_rank rank_of(index_t weight, std::uint32_t tie_v, std::uint32_t tie_u, index_t u) {
+  const std::uint32_t hash = (tie_v + tie_u) * 0x9e3779b1U;
+  return {(static_cast<std::uint64_t>(weight) << 32) | hash, u};
+}
+
+// The neighbour of v of the highest edge among those that are free and light enough.
+index_t best_neighbour(const workspace& w, const graph& g, index_t v, offset_t most) {
+  edge_rank best{0, nobody};
+  for (offset_t e = g.begin[at(v)]; e < g.end[at(v)]; ++e) {
+    const index_t u = g.adj[at(e)];
+    if (w.match[at(u)] != unmatched) continue;
+    const edge_rank r = rank_of(g.edge[at(e)], w.tie[at(v)], w.tie[at(u)], u);
+    if (best < r && offset_t{g.weight[at(v)]} + g.weight[at(u)] <= most) best = r;
+  }
+  return best.u;
+}
+
+// Free vertices propose to their best neighbours; mutual proposals match. A proposal stands until
+// its receiver is matched, as the set of free neighbours only shrinks.
+void handshake(team& crew, workspace& w, const graph& g, offset_t most) {
+  for (int round = 0; round < handshake_rounds; ++round) {
+    crew.ranges(g.n, grain, [&](int, offset_t from, offset_t to) {
+      for (auto v = static_cast<index_t>(from); v < to; ++v) {
+        const index_t p = w.proposal[at(v)];
+        if (w.match[at(v)] != unmatched || p == nobody) continue;
+        if (p == unknown || w.match[at(p)] != unmatched) {
+          w.proposal[at(v)] = best_neighbour(w, g, v, most);
+        }
+      }
+    });
+    std::atomic<bool> any{false};
+    crew.ranges(g.n, grain, [&](int, offset_t from, offset_t to) {
+      bool matched = false;
+      for (auto v = static_cast<index_t>(from); v < to; ++v) {
+        const index_t p = w.proposal[at(v)];
+        if (w.match[at(v)] != unmatched || p < 0 || w.proposal[at(p)] != v) continue;
+        w.match[at(v)] = p;
+        matched = true;
+      }
+      if (matched) any.store(true, std::memory_order_relaxed);
+    });
+    if (!any.load(std::memory_order_relaxed)) return;
+  }
+}
+
+// The neighbour through which a free vertex may meet another: that of its highest edge, unless its
+// degree is large; slot n for an isolated vertex.
+index_t meeting_place(const workspace& w, const graph& g, index_t v, offset_t widest) {
+  if (g.degree(v) == 0) return g.n;
+  edge_rank best{0, nobody};
+  for (offset_t e = g.begin[at(v)]; e < g.end[at(v)]; ++e) {
+    const index_t u = g.adj[at(e)];
+    best = std::max(best, rank_of(g.edge[at(e)], w.tie[at(v)], w.tie[at(u)], u));
+  }
+  return g.degree(v) == 1 || g.degree(best.u) <= widest ? best.u : nobody;
+}
+
+// Free vertices with one meeting place pair up in order of their numbers, first with second, third
+// with fourth. Without the bound on its degree, hubs would turn the coarse graph into an expander.
+void two_hop(team& crew, workspace& w, const graph& g, offset_t most) {
+  const offset_t widest = 3 * g.entries / std::max<offset_t>(1, g.n) + 4;
+  crew.ranges(g.n, grain, [&](int, offset_t from, offset_t to) {
+    for (auto v = static_cast<index_t>(from); v < to; ++v) {
+      w.proposal[at(v)] = w.match[at(v)] == unmatched ? meeting_place(w, g, v, widest) : nobody;
+    }
+  });
+  w.slot.assign(at(g.n) + 1, nobody);
+  for (index_t v = 0; v < g.n; ++v) {
+    const index_t p = w.proposal[at(v)];
+    if (p == nobody) continue;
+    index_t& first = w.slot[at(p)];
+    if (first == nobody) {
+      first = v;
+      continue;
+    }
+    if (offset_t{g.weight[at(v)]} + g.weight[at(first)] <= most) {
+      w.match[at(v)] = first;
+      w.match[at(first)] = v;
+    }
+    first = nobody;
+  }
+}
+
+// Numbers the pairs by their smaller vertices. Returns how many there are.
+index_t number_pairs(workspace& w, const graph& g, graph& coarse) {
+  coarse.from_finer.resize(at(g.n));
+  w.slot.clear();
+  for (index_t v = 0; v < g.n; ++v) {
+    const index_t u = w.match[at(v)];
+    if (u != unmatched && u < v) {
+      coarse.from_finer[at(v)] = coarse.from_finer[at(u)];
+    } else {
+      coarse.from_finer[at(v)] = static_cast<index_t>(w.slot.size());
+      w.slot.push_back(v);
+    }
+  }
+  return static_cast<index_t>(w.slot.size());
+}
+
+// Appends the row of v to that of coarse vertex c, merging equal neighbours: where[u] is the place
+// of u in the row of c if that place holds u.
+void merge_row(const graph& g, graph& coarse, index_t c, index_t v, index_t* where) {
+  const offset_t begin = coarse.begin[at(c)];
+  index_t* row = coarse.adj.data() + begin;
+  index_t* weights = coarse.edge.data() + begin;
+  auto length = static_cast<index_t>(coarse.end[at(c)] - begin);
+  for (offset_t e = g.begin[at(v)]; e < g.end[at(v)]; ++e) {
+    const index_t u = coarse.from_finer[at(g.adj[at(e)])];
+    if (u == c) continue;
+    const index_t place = where[u];
+    if (place < length && row[place] == u) {
+      weights[place] += g.edge[at(e)];
+    } else {
+      where[u] = length;
+      row[length] = u;
+      weights[length++] = g.edge[at(e)];
+    }
+  }
+  coarse.end[at(c)] = begin + length;
+}
+
+void merge_pair(const workspace& w, const graph& g, graph& coarse, index_t c, index_t* where) {
+  const index_t v = w.slot[at(c)];
+  const index_t u = w.match[at(v)];
+  coarse.end[at(c)] = coarse.begin[at(c)];
+  coarse.weight[at(c)] = g.weight[at(v)];
+  merge_row(g, coarse, c, v, where);
+  if (u == unmatched) return;
+  coarse.weight[at(c)] += g.weight[at(u)];
+  merge_row(g, coarse, c, u, where);
+}
+
+// Several threads give each row room for both rows of its pair; one thread packs the rows. Room
+// is kept from call to call.
+void contract(team& crew, workspace& w, scratch* per_thread, const graph& g, graph& coarse) {
+  const index_t n = coarse.n;
+  coarse.begin.resize(at(n));
+  coarse.end.resize(at(n));
+  coarse.weight.resize(at(n));
+  if (coarse.adj.size() < at(g.entries)) {
+    coarse.adj.resize(at(g.entries));
+    coarse.edge.resize(at(g.entries));
+  }
+  coarse.entries = 0;
+  if (crew.size() == 1) {
+    per_thread[0].where.resize(std::max(per_thread[0].where.size(), at(n)), 0);
+    offset_t next = 0;
+    for (index_t c = 0; c < n; ++c) {
+      coarse.begin[at(c)] = next;
+      merge_pair(w, g, coarse, c, per_thread[0].where.data());
+      next = coarse.end[at(c)];
+    }
+    coarse.entries = next;
+    return;
+  }
+  offset_t next = 0;
+  for (index_t c = 0; c < n; ++c) {
+    const index_t v = w.slot[at(c)];
+    const index_t u = w.match[at(v)];
+    coarse.begin[at(c)] = next;
+    next += g.degree(v) + (u == unmatched ? 0 : g.degree(u));
+  }
+  crew.ranges(n, grain / 4, [&](int t, offset_t from, offset_t to) {
+    auto& where = per_thread[t].where;
+    where.resize(std::max(where.size(), at(n)), 0);
+    for (auto c = static_cast<index_t>(from); c < to; ++c)
+      merge_pair(w, g, coarse, c, where.data());
+  });
+  for (index_t c = 0; c < n; ++c) coarse.entries += coarse.degree(c);
+}
+
+}  // namespace
+
+bool coarsen(team& crew, workspace& w, scratch* per_thread, const graph& fine, offset_t most,
+             std::uint64_t key, graph& coarse) {
+  w.match.assign(at(fine.n), unmatched);
+  w.proposal.assign(at(fine.n), unknown);
+  w.tie.resize(at(fine.n));
+  crew.ranges(fine.n, grain, [&](int, offset_t from, offset_t to) {
+    for (auto v = static_cast<index_t>(from); v < to; ++v) w.tie[at(v)] = vertex_hash(key, v);
+  });
+  handshake(crew, w, fine, most);
+  two_hop(crew, w, fine, most);
+  coarse.n = number_pairs(w, fine, coarse);
+  coarse.total = fine.total;
+  if (offset_t{coarse.n} * 20 > offset_t{fine.n} * 19) return false;
+  contract(crew, w, per_thread, fine, coarse);
+  return true;
+}
+
+}  // namespace gsofa::orderings

@@ -1,0 +1,159 @@
+// One separator of one graph: coarsen, replicate, try, and uncoarsen as a tournament.
+
+#include <algorithm>
+
+#include "variants/orderings/nested_dissection_steps.hpp"
+
+namespace gsofa::orderings {
+
+namespace {
+
+constexpr index_t coarsest = 100;
+constexpr int first_passes = 8;
+constexpr int passes = 6;
+constexpr offset_t most_kept = 16;
+
+// Distinct words for the random choices of one component.
+constexpr std::uint64_t matching_word = std::uint64_t{1} << 32;
+constexpr std::uint64_t trial_word = std::uint64_t{2} << 32;
+
+}  // namespace
+
+bisector::bisector(team& crew, const dissection_settings& settings) : settings_(settings) {
+  space_.crew = &crew;
+  space_.per_thread.resize(at(crew.size()));
+  settings_.replicas = std::max(1, settings_.replicas);
+  settings_.tries = std::max(1, settings_.tries);
+  replica_space_.resize(at(settings_.replicas));
+  replicas_.resize(at(settings_.replicas));
+  alive_.resize(at(settings_.replicas));
+  graphs_.resize(at(settings_.replicas) + 1);
+}
+
+graph& bisector::level_graph(std::size_t copy, std::size_t level) {
+  auto& own = graphs_[copy];
+  while (own.size() <= level) own.push_back(std::make_unique<graph>());
+  return *own[level];
+}
+
+// Trials of one replica that a level of n vertices refines: their vertices together are about as
+// many as those of the component.
+index_t bisector::keep(index_t n, int copies) const {
+  const offset_t room = shared_[0]->n / (offset_t{std::max<index_t>(1, n)} * copies);
+  return static_cast<index_t>(std::clamp<offset_t>(room, 1, most_kept));
+}
+
+// Adds a coarser graph to the levels of one copy.
+bool bisector::extend(team& crew, workspace& w, scratch* per_thread, chain& levels,
+                      std::uint64_t key, std::size_t copy) {
+  const graph& fine = *levels.back();
+  if (fine.n <= coarsest) return false;
+  const offset_t most = std::max<offset_t>(2, 3 * fine.total / (2 * coarsest));
+  const std::uint64_t level_key = keyed_random(key, matching_word, levels.size());
+  graph& next = level_graph(copy, levels.size() - 1);
+  if (!coarsen(crew, w, per_thread, fine, most, level_key, next)) return false;
+  levels.push_back(&next);
+  return true;
+}
+
+// The levels above the replicas: down to a graph of which as many copies have no more vertices
+// than g.
+void bisector::coarsen_shared(const graph& g, std::uint64_t key) {
+  shared_.assign(1, &g);
+  while (offset_t{shared_.back()->n} * settings_.replicas > g.n &&
+         extend(*space_.crew, space_, space_.per_thread.data(), shared_, key, 0)) {
+  }
+}
+
+void bisector::coarsen_replicas(std::uint64_t key) {
+  const bool several = shared_.back()->n > coarsest &&
+                       offset_t{shared_.back()->n} * settings_.replicas <= shared_[0]->n;
+  const int copies = several ? settings_.replicas : 1;
+  for (auto& levels_of : replicas_) levels_of.clear();
+  space_.crew->items(copies, [&](int thread, offset_t q) {
+    team alone;
+    chain& own = replicas_[at(q)];
+    own.assign(1, shared_.back());
+    const std::uint64_t own_key =
+        keyed_random(key, matching_word, static_cast<std::uint64_t>(-1 - q));
+    while (extend(alone, replica_space_[at(q)], &space_.per_thread[at(thread)], own, own_key,
+                  at(q) + 1)) {
+    }
+  });
+}
+
+void bisector::first_tries(std::uint64_t key) {
+  std::size_t used = 0;
+  active_.clear();
+  for (std::size_t q = 0; q < replicas_.size(); ++q) {
+    alive_[q].clear();
+    if (replicas_[q].empty()) continue;
+    for (int t = 0; t < settings_.tries; ++t, ++used) {
+      if (used == trials_.size()) trials_.push_back(std::make_unique<trial>());
+      trial& own = *trials_[used];
+      own.g = replicas_[q].back();
+      own.key = keyed_random(key, trial_word, used);
+      alive_[q].push_back(static_cast<index_t>(used));
+      active_.push_back(&own);
+    }
+  }
+  space_.crew->items(static_cast<offset_t>(used), [&](int thread, offset_t i) {
+    initial_separator(*active_[at(i)], space_.per_thread[at(thread)]);
+  });
+  refine(*space_.crew, per_thread(), active_, first_passes, 0);
+}
+
+// Brings the replicas to their common graph, level by level; the best trials stay.
+void bisector::uncoarsen_replicas() {
+  const auto copies =
+      static_cast<int>(std::ranges::count_if(replicas_, [](const chain& c) { return !c.empty(); }));
+  for (;;) {
+    active_.clear();
+    std::vector<const graph*> target;
+    for (std::size_t q = 0; q < replicas_.size(); ++q) {
+      if (replicas_[q].size() < 2) continue;
+      replicas_[q].pop_back();
+      auto& alive = alive_[q];
+      std::ranges::stable_sort(alive, {}, [&](index_t i) { return trials_[at(i)]->cost; });
+      alive.resize(std::min(alive.size(), at(keep(replicas_[q].back()->n, copies))));
+      for (const index_t i : alive) {
+        active_.push_back(trials_[at(i)].get());
+        target.push_back(replicas_[q].back());
+      }
+    }
+    if (active_.empty()) return;
+    space_.crew->items(static_cast<offset_t>(active_.size()),
+                       [&](int, offset_t i) { project(*active_[at(i)], *target[at(i)]); });
+    refine(*space_.crew, per_thread(), active_, passes, 1);
+  }
+}
+
+// Ranks the trials of all replicas together and brings the best to the finest graph.
+void bisector::uncoarsen_shared() {
+  std::vector<index_t> alive;
+  for (const auto& own : alive_) alive.insert(alive.end(), own.begin(), own.end());
+  std::ranges::stable_sort(alive, {}, [&](index_t i) { return trials_[at(i)]->cost; });
+  for (;;) {
+    shared_.pop_back();
+    if (shared_.empty()) break;
+    alive.resize(std::min(alive.size(), at(keep(shared_.back()->n, 1))));
+    active_.clear();
+    for (const index_t i : alive) active_.push_back(trials_[at(i)].get());
+    space_.crew->items(static_cast<offset_t>(active_.size()),
+                       [&](int, offset_t i) { project(*active_[at(i)], *shared_.back()); });
+    refine(*space_.crew, per_thread(), active_, passes, 2);
+    std::ranges::stable_sort(alive, {}, [&](index_t i) { return trials_[at(i)]->cost; });
+  }
+  std::swap(trials_[0], trials_[at(alive[0])]);
+}
+
+bool bisector::bisect(const graph& g, std::uint64_t key) {
+  coarsen_shared(g, key);
+  coarsen_replicas(key);
+  first_tries(key);
+  uncoarsen_replicas();
+  uncoarsen_shared();
+  return best().weight[side_a] > 0 && best().weight[side_b] > 0;
+}
+
+}  // namespace gsofa::orderings

@@ -1,0 +1,168 @@
+#pragma once
+
+// The steps of nested_dissection() and the data that they share. Every step is a map, a scan or a
+// loop over independent items (trials, patches, leaves); every random choice is a hash of (key of
+// the component, level, trial, vertex); sums are of integers. So no result depends on threads, on
+// the order of a row or on the order of a list.
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "common/random.hpp"
+#include "variants/orderings/nested_dissection.hpp"
+#include "variants/orderings/nested_dissection_team.hpp"
+
+namespace gsofa::orderings {
+
+/// A weighted graph: row v is adj[begin[v] .. end[v]), in any order, without v; rows may leave
+/// gaps.
+struct graph {
+  index_t n = 0;
+  offset_t total = 0;               ///< sum of the vertex weights
+  offset_t entries = 0;             ///< sum of the lengths of the rows
+  std::vector<offset_t> begin;      ///< n
+  std::vector<offset_t> end;        ///< n
+  std::vector<index_t> adj;         ///< neighbours
+  std::vector<index_t> edge;        ///< weight of each entry of adj
+  std::vector<index_t> weight;      ///< of each vertex, at least 1
+  std::vector<index_t> from_finer;  ///< this graph's vertex by vertex of the finer graph
+
+  [[nodiscard]] offset_t degree(index_t v) const { return end[at(v)] - begin[at(v)]; }
+  [[nodiscard]] std::span<const index_t> row(index_t v) const {
+    return {adj.data() + begin[at(v)], at(degree(v))};
+  }
+};
+
+enum side : std::uint8_t { side_a = 0, side_b = 1, separator = 2 };
+
+/// Cost of a separator: w(S) * (1 + 0.3 |w(A) - w(B)| / T), T the total weight, scaled by 10 T to
+/// be an integer. An empty side or an imbalance beyond 0.6 T costs more than any other separator.
+struct cost_function {
+  offset_t total = 1;
+  int shift = 0;  ///< brings T below 2^28, so that costs stay below 2^61
+
+  explicit cost_function(offset_t t) : total(t) {
+    while ((total >> shift) >= (offset_t{1} << 28)) ++shift;
+  }
+  [[nodiscard]] std::uint64_t operator()(offset_t a, offset_t b, offset_t s) const {
+    const offset_t t = total >> shift;
+    const offset_t d = std::min((a > b ? a - b : b - a) >> shift, t);
+    const auto cost = static_cast<std::uint64_t>((s >> shift) * (10 * t + 3 * d));
+    return a <= 0 || b <= 0 || 10 * d > 6 * t ? cost + (std::uint64_t{1} << 61) : cost;
+  }
+};
+
+/// The moves of one patch in one pass, and the sums of the prefix of them that is kept.
+struct patch {
+  std::vector<std::uint32_t> log;  ///< 2 v: v left S; 2 v + 1: v came from y to S
+  offset_t to_x = 0;               ///< weight that x gained
+  offset_t from_y = 0;             ///< weight that y lost
+};
+
+/// One separator of one graph.
+struct trial {
+  const graph* g = nullptr;
+  std::uint64_t key = 0;
+  std::vector<std::uint8_t> side;  ///< of each vertex; constant within a pass
+  std::vector<index_t> members;    ///< of S, in any order
+  offset_t weight[3] = {0, 0, 0};  ///< by side
+  std::uint64_t cost = 0;
+  int idle = 0;  ///< passes without gain since the last gain
+
+  // One pass of refinement. All of moved is 0 and all of label is -1 between passes.
+  std::uint8_t x = 0;  ///< the side that grows
+  std::uint64_t pass_key = 0;
+  std::vector<std::uint8_t> moved;  ///< 1: in S now, from y; 2: in x now
+  std::vector<index_t> label;       ///< patch of the vertices that a patch may move, -1: none
+  std::vector<index_t> pull;        ///< of a vertex of S: weight of its neighbours in y
+  std::vector<index_t> stamp;  ///< of a vertex of S: length of the log when its gain last changed
+  std::vector<index_t> labelled;     ///< vertices with a label
+  std::vector<index_t> by_patch;     ///< members of S by patch
+  std::vector<index_t> patch_start;  ///< of by_patch; patches + 1
+  std::vector<patch> patches;
+  std::vector<std::uint8_t> finer_side;  ///< scratch of projection
+
+  [[nodiscard]] index_t patch_count() const { return static_cast<index_t>(patch_start.size()) - 1; }
+};
+
+/// Work arrays of one thread.
+struct scratch {
+  std::vector<std::pair<std::uint64_t, index_t>> heap;
+  std::vector<index_t> where;  ///< by coarse vertex, any content
+  std::vector<index_t> gain, key, queue, next;
+  std::vector<std::uint32_t> tie;
+  std::vector<std::uint8_t> locked;
+  std::vector<index_t> local;  ///< by vertex of the whole graph, all -1 between leaves
+  std::vector<std::uint64_t> bits;
+};
+
+/// Work arrays of one team, reused for all components that it bisects.
+struct workspace {
+  team* crew = nullptr;
+  std::vector<scratch> per_thread;
+  std::vector<index_t> match, proposal, slot;
+  std::vector<std::uint32_t> tie;
+};
+
+/// 32 random bits of vertex v.
+inline std::uint32_t vertex_hash(std::uint64_t key, index_t v) {
+  return static_cast<std::uint32_t>(
+      mix64(key ^ (static_cast<std::uint64_t>(v) * 0x9e3779b97f4a7c15ULL)) >> 32);
+}
+
+/// Coarsens `fine` once by a matching; false if the graph hardly shrinks.
+/// most: weight that a coarse vertex may have.
+bool coarsen(team& crew, workspace& w, scratch* per_thread, const graph& fine, offset_t most,
+             std::uint64_t key, graph& coarse);
+
+/// Gives t a first separator of *t.g: greedy growth, edge refinement, then one side of the cut.
+void initial_separator(trial& t, scratch& s);
+
+/// Recomputes members and weights from the sides.
+void collect_separator(trial& t);
+/// Moves a trial to the finer graph that its graph was coarsened from.
+void project(trial& t, const graph& finer);
+/// Improves trials by one-sided patch moves; key: of the level.
+void refine(team& crew, scratch* per_thread, std::span<trial* const> trials, int passes,
+            std::uint64_t key);
+
+/// Finds separators. bisect() leaves that of g in best(); false if one of its sides is empty.
+class bisector {
+ public:
+  bisector(team& crew, const dissection_settings& settings);
+  bool bisect(const graph& g, std::uint64_t key);
+  [[nodiscard]] const trial& best() const { return *trials_[0]; }
+  [[nodiscard]] team& crew() { return *space_.crew; }
+  [[nodiscard]] scratch* per_thread() { return space_.per_thread.data(); }
+
+ private:
+  using chain = std::vector<const graph*>;
+  void coarsen_shared(const graph& g, std::uint64_t key);
+  void coarsen_replicas(std::uint64_t key);
+  void first_tries(std::uint64_t key);
+  void uncoarsen_replicas();
+  void uncoarsen_shared();
+  [[nodiscard]] index_t keep(index_t n, int copies) const;
+  graph& level_graph(std::size_t copy, std::size_t level);
+  bool extend(team& crew, workspace& w, scratch* per_thread, chain& levels, std::uint64_t key,
+              std::size_t copy);
+
+  dissection_settings settings_;
+  workspace space_;
+  std::vector<workspace> replica_space_;
+  std::vector<std::vector<std::unique_ptr<graph>>> graphs_;  ///< by copy (0: shared) and level
+  std::vector<std::unique_ptr<trial>> trials_;
+  chain shared_;
+  std::vector<chain> replicas_;
+  std::vector<std::vector<index_t>> alive_;  ///< trials of each replica, best first
+  std::vector<trial*> active_;
+};
+
+/// Orders the vertices of one leaf of g in place by minimum fill with its halo, the neighbours
+/// outside. s.local holds -1 for each vertex of g.
+void order_leaf(const graph& g, std::span<index_t> leaf, scratch& s);
+
+}  // namespace gsofa::orderings

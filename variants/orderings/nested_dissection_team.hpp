@@ -1,0 +1,110 @@
+#pragma once
+
+// Host threads that stay alive over many short parallel loops.
+
+#include <atomic>
+#include <cstdint>
+#include <type_traits>
+
+#include "common/parallel.hpp"
+#include "common/types.hpp"
+
+namespace gsofa::orderings {
+
+/// The threads of one call. A loop runs on all of them; a team of one runs it on its caller. Loops
+/// do not nest within one team.
+class team {
+ public:
+  team() = default;
+  [[nodiscard]] int size() const { return size_; }
+
+  /// Calls body(team) on the calling thread while threads - 1 others wait for its loops.
+  template <class Body>
+  static void run(int threads, Body&& body) {
+    team crew;
+    crew.size_ = std::max(1, threads);
+    on_threads(crew.size_, [&](int t) {
+      if (t != 0) return crew.serve(t);
+      detail::first_exception failure;
+      failure.guard([&] { body(crew); });
+      crew.call_ = nullptr;
+      crew.release();
+      failure.rethrow();
+    });
+  }
+
+  /// Calls body(thread, begin, end) for ranges of `grain` indices that partition [0, n).
+  template <class Body>
+  void ranges(offset_t n, offset_t grain, Body&& body) {
+    if (size_ == 1 || n <= grain) {
+      if (n > 0) body(0, offset_t{0}, n);
+      return;
+    }
+    using body_type = std::remove_reference_t<Body>;
+    body_ = const_cast<void*>(static_cast<const void*>(&body));
+    call_ = [](void* b, int t, offset_t from, offset_t to) {
+      (*static_cast<body_type*>(b))(t, from, to);
+    };
+    n_ = n;
+    grain_ = grain;
+    next_.store(0, std::memory_order_relaxed);
+    working_.store(size_ - 1, std::memory_order_relaxed);
+    detail::first_exception failure;
+    failure_ = &failure;
+    release();
+    take(0);
+    for (int left = 0, spins = 0; (left = working_.load(std::memory_order_acquire)) != 0;) {
+      if (++spins > spin_limit) working_.wait(left, std::memory_order_acquire);
+    }
+    failure.rethrow();
+  }
+
+  /// Calls body(thread, i) for each i of [0, n), each taken on its own.
+  template <class Body>
+  void items(offset_t n, Body&& body) {
+    ranges(n, 1, [&](int t, offset_t begin, offset_t end) {
+      for (offset_t i = begin; i < end; ++i) body(t, i);
+    });
+  }
+
+ private:
+  static constexpr int spin_limit = 2000;
+
+  void release() {
+    loop_.fetch_add(1, std::memory_order_release);
+    loop_.notify_all();
+  }
+
+  void take(int t) {
+    for (;;) {
+      const offset_t begin = next_.fetch_add(grain_, std::memory_order_relaxed);
+      if (begin >= n_ || failure_->any()) return;
+      failure_->guard([&] { call_(body_, t, begin, std::min(n_, begin + grain_)); });
+    }
+  }
+
+  void serve(int t) {
+    std::uint32_t seen = 0;
+    for (;;) {
+      for (int spins = 0; loop_.load(std::memory_order_acquire) == seen;) {
+        if (++spins > spin_limit) loop_.wait(seen, std::memory_order_acquire);
+      }
+      ++seen;
+      if (call_ == nullptr) return;
+      take(t);
+      if (working_.fetch_sub(1, std::memory_order_acq_rel) == 1) working_.notify_one();
+    }
+  }
+
+  int size_ = 1;
+  std::atomic<std::uint32_t> loop_{0};
+  std::atomic<int> working_{0};
+  std::atomic<offset_t> next_{0};
+  offset_t n_ = 0;
+  offset_t grain_ = 1;
+  void* body_ = nullptr;
+  void (*call_)(void*, int, offset_t, offset_t) = nullptr;
+  detail::first_exception* failure_ = nullptr;
+};
+
+}  // namespace gsofa::orderings
