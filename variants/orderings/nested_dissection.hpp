@@ -11,10 +11,10 @@ namespace gsofa::orderings {
 /// How nested_dissection() searches.
 struct dissection_settings {
   std::uint64_t seed = 0;
-  int threads = 1;          ///< host threads; any number gives the same order
-  int tries = 8;            ///< initial separators of each replica
-  int replicas = 4;         ///< independent coarsenings of each large component
-  index_t leaf_order = 60;  ///< at most so many (compressed) vertices: a leaf
+  int threads = 1;           ///< host threads; any number gives the same order
+  int tries = 4;             ///< initial separators of each replica
+  int replicas = 4;          ///< independent coarsenings of each large component
+  index_t leaf_order = 120;  ///< at most so many (compressed) vertices: a leaf
 };
 
 /// A fill-reducing order (old vertex by new position) and its separator tree, without empty nodes.

@@ -12,7 +12,7 @@ namespace gsofa::orderings {
 
 namespace {
 
-constexpr int cut_passes = 3;
+constexpr int cut_passes = 1;
 constexpr index_t idle_moves = 40;
 
 constexpr index_t barred = std::numeric_limits<index_t>::min();

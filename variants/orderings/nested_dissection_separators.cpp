@@ -8,7 +8,7 @@ namespace gsofa::orderings {
 
 namespace {
 
-constexpr index_t coarsest = 100;
+constexpr index_t coarsest = 60;
 constexpr int first_passes = 8;
 constexpr int passes = 6;
 constexpr offset_t most_kept = 16;

@@ -38,7 +38,7 @@ struct graph {
 
 enum side : std::uint8_t { side_a = 0, side_b = 1, separator = 2 };
 
-/// Cost of a separator: w(S) * (1 + 0.3 |w(A) - w(B)| / T), T the total weight, scaled by 10 T to
+/// Cost of a separator: w(S) * (1 + 0.2 |w(A) - w(B)| / T), T the total weight, scaled by 10 T to
 /// be an integer. An empty side or an imbalance beyond 0.6 T costs more than any other separator.
 struct cost_function {
   offset_t total = 1;
@@ -50,7 +50,7 @@ struct cost_function {
   [[nodiscard]] std::uint64_t operator()(offset_t a, offset_t b, offset_t s) const {
     const offset_t t = total >> shift;
     const offset_t d = std::min((a > b ? a - b : b - a) >> shift, t);
-    const auto cost = static_cast<std::uint64_t>((s >> shift) * (10 * t + 3 * d));
+    const auto cost = static_cast<std::uint64_t>((s >> shift) * (10 * t + 2 * d));
     return a <= 0 || b <= 0 || 10 * d > 6 * t ? cost + (std::uint64_t{1} << 61) : cost;
   }
 };
