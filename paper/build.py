@@ -51,7 +51,8 @@ import style  # noqa: E402
 
 # Figures whose records are not those of the claims of their item.
 RECORDS_OF = {"fig04_frontier_size": ("frontier", "paper"), "fig17_schedules": ("simulator", "paper"),
-              "fig19_scaling": ("scaling",), "growth": ("growth",), "growth_fits": ("families",), "peers": ("peers",)}
+              "fig19_scaling": ("scaling",), "growth": ("growth",), "growth_fits": ("families",), "peers": ("peers",),
+              "orderings": ("orderings",)}
 # Tables that a figure is drawn from in addition to its records.
 BESIDE = {"peers": ["experiments/records/2026-11-22_h200_x2_panels/counts.csv"]}
 TABLES = {"supplement_numeric": "experiments/records/2026-11-21_cpu/supplement_numeric.csv"}
