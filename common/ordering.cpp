@@ -8,6 +8,7 @@
 #include <string_view>
 #include <utility>
 
+#include "common/parallel.hpp"
 #include "common/text.hpp"
 
 namespace gsofa {
@@ -179,7 +180,10 @@ ordering compute_order(const pattern_view& a, const std::string& spec, std::int6
   } else {
     const order_info& info = *request->info;
     if (const auto why = info.unavailable()) throw unavailable_error(*why);
-    o = info.compute(a, {.options = request->options, .seed = seed, .threads = threads});
+    // Starting a thread takes as long as ordering some hundred rows.
+    o = info.compute(a, {.options = request->options,
+                         .seed = seed,
+                         .threads = useful_threads(threads, a.n_rows / 1000)});
     o.method = spec;
     o.library = info.library;
   }

@@ -72,9 +72,10 @@ struct order_request {
 /// option or value that the method does not have.
 std::optional<order_request> find_order(const std::string& spec);
 
-/// The order of a square pattern by the method or the permutation file that `spec` names. The
-/// result is a permutation. Throws input_error as find_order() and for a file that is none;
-/// unavailable_error if this build or machine lacks the method.
+/// The order of a square pattern by the method or the permutation file that `spec` names, on at
+/// most so many host threads, one for every 1,000 rows. The result is a permutation. Throws
+/// input_error as find_order() and for a file that is none; unavailable_error if this build or
+/// machine lacks the method.
 ordering compute_order(const pattern_view& a, const std::string& spec, std::int64_t seed,
                        int threads = 1);
 

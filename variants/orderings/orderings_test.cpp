@@ -94,11 +94,13 @@ TEST_CASE("cpu_nested_dissection: any graph, the same order on any number of thr
   for (const char* spec : specs) {
     CAPTURE(spec);
     const pattern a = generate(spec);
-    const ordering one = compute_order(a, "cpu_nested_dissection", -1, 1);
+    const order_request method = *find_order("cpu_nested_dissection");
+    const ordering one = method.info->compute(a, {.options = method.options, .threads = 1});
     CHECK(reference::fault_of_order(a, one) == "");
     REQUIRE_FALSE(one.separators.empty());
     for (const int threads : {2, 5}) {
-      CHECK(compute_order(a, "cpu_nested_dissection", -1, threads).order == one.order);
+      CHECK(method.info->compute(a, {.options = method.options, .threads = threads}).order ==
+            one.order);
     }
     const ordering other = compute_order(a, "cpu_nested_dissection:tries=2,leaf_order=5", 3, 2);
     CHECK(reference::fault_of_order(a, other) == "");
