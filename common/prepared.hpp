@@ -22,7 +22,7 @@ struct provenance {
   offset_t nnz_input = 0;      ///< nonzeros of A as read, before diagonal entries were added
   index_t diagonal_added = 0;  ///< structurally zero diagonal positions that were added
   std::string match;           ///< "none", "kept" (diagonal was zero-free) or "maximum"
-  std::string order;           ///< metis, amd, colamd, natural or file
+  std::string order;           ///< as it was named (find_order()), or "file"
   std::string order_library;   ///< library and version that computed the order
   std::int64_t seed = 0;       ///< seed given to the ordering library
   bool postordered = false;    ///< followed by a postorder of the etree of A + A^T
