@@ -28,13 +28,12 @@ std::pair<std::vector<index_t>, offset_t> upper_counts(const pattern_view& a, in
 }  // namespace
 
 order_quality quality_of(const pattern_view& a, std::span<const index_t> order, int threads) {
-  permuted_pattern p{
-      permute(a, order, order), {order.begin(), order.end()}, {order.begin(), order.end()}};
-  const std::vector<index_t> post = postorder(elimination_tree(symmetrized(p.a, diagonal::drop)));
-  p.a = permute(p.a, post, post);
+  pattern p = permute(a, order, order);
+  const std::vector<index_t> post = postorder(elimination_tree(symmetrized(p, diagonal::drop)));
+  p = permute(p, post, post);
   // L of A is the transpose of U of A^T but for the diagonal.
-  const auto [rows_of_u, nnz_l] = upper_counts(p.a, threads);
-  const auto [columns_of_l, transposed] = upper_counts(transpose(p.a), threads);
+  const auto [rows_of_u, nnz_l] = upper_counts(p, threads);
+  const auto [columns_of_l, transposed] = upper_counts(transpose(p), threads);
   order_quality q{.nnz_l = nnz_l};
   for (std::size_t k = 0; k < rows_of_u.size(); ++k) {
     const double l = columns_of_l[k] - 1;
@@ -42,7 +41,7 @@ order_quality quality_of(const pattern_view& a, std::span<const index_t> order, 
     q.nnz_u += rows_of_u[k];
     q.flops += l + 2 * l * u;
   }
-  const std::vector<index_t> parent = elimination_tree(symmetrized(p.a, diagonal::drop));
+  const std::vector<index_t> parent = elimination_tree(symmetrized(p, diagonal::drop));
   std::vector<index_t> below(parent.size(), 1);  // height of the subtree of each vertex
   for (std::size_t v = 0; v < parent.size(); ++v) {
     q.height = std::max(q.height, below[v]);

@@ -6,6 +6,9 @@
 
 #include "variants/orderings/nested_dissection.hpp"
 
+#include <cstdint>
+#include <utility>
+
 #include "common/ordering.hpp"
 
 namespace gsofa {

@@ -9,7 +9,6 @@
 #ifdef GSOFA_HAVE_SCOTCH
 #include <cstdint>
 #include <cstdio>
-#include <memory>
 #include <mutex>
 
 #include <scotch.h>
