@@ -254,8 +254,10 @@ class Measured:
         self.machines = {k: OneMachine(self, [x for x in self.runs if of(x[1]) == k], [x for x in late if of(x[1]) == k])
                          for k in several}
         self.order = {}  # of a matrix, the machines that measured it, the last one first
-        for m, r in self.runs + late:
-            self.order.setdefault(m, []).append(of(r))
+        known = {id(r): m for m, r in self.runs + late}
+        for r in taken:
+            if id(r) in known:
+                self.order.setdefault(known[id(r)], []).append(of(r))
         self.order = {m: list(dict.fromkeys(reversed(those))) for m, those in self.order.items()}
 
     def on(self, matrix):
@@ -328,8 +330,8 @@ class OneMachine:
 
     def select(self, variant, counting=False, series=False, alike=True, **case):
         """{matrix: (its runs of_last(), pooled(), and they themselves)} of a variant with the settings that `case` names, of the
-        timed or the counting build, with counters by source if `series`. Refused if `alike` and the runs differ in a setting that is not named;
-        alike=False is for what no setting changes, the fill. A setting that no run of the variant has selects nothing and
+        timed or the counting build, with counters by source if `series`. Refused if `alike` and the runs differ in a setting
+        that is not named; alike=False is for what no setting changes, the fill. A setting that no run of the variant has selects nothing and
         is noted in `unknown` of the whole."""
         key = (variant, counting, series, alike, tuple(sorted((k, as_text(v)) for k, v in case.items())))
         if key in self.selected:
