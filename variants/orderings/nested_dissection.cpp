@@ -28,7 +28,7 @@ std::vector<std::uint8_t> find_hubs(const pattern_view& s) {
   std::vector<std::uint8_t> hub(at(s.n_rows), 0);
   for (index_t v = 0; v < s.n_rows; ++v) {
     const auto degree = static_cast<offset_t>(s.row(v).size());
-    hub[at(v)] = degree > 256 && degree * degree > 100 * offset_t{s.n_rows} ? 1 : 0;
+    hub[at(v)] = is_hub(degree, s.n_rows) ? 1 : 0;
   }
   return hub;
 }

@@ -12,9 +12,8 @@ constexpr index_t unmatched = -1;
 constexpr index_t nobody = -1;
 constexpr index_t unknown = -2;
 constexpr offset_t grain = 4096;
-constexpr int handshake_rounds = 8;
 
-// A number of the edge (u, v), the same from either end: its weight, then a hash, then u.
+// A number of the edge (u, v), seen from v.
 struct edge_rank {
   std::uint64_t first;
   index_t u;
@@ -22,8 +21,7 @@ struct edge_rank {
 };
 
 edge_rank rank_of(index_t weight, std::uint32_t tie_v, std::uint32_t tie_u, index_t u) {
-  const std::uint32_t hash = (tie_v + tie_u) * 0x9e3779b1U;
-  return {(static_cast<std::uint64_t>(weight) << 32) | hash, u};
+  return {edge_rank_of(weight, tie_v, tie_u), u};
 }
 
 // The neighbour of v of the highest edge among those that are free and light enough.
@@ -81,7 +79,7 @@ index_t meeting_place(const workspace& w, const graph& g, index_t v, offset_t wi
 // Free vertices with one meeting place pair up in order of their numbers, first with second, third
 // with fourth. Without the bound on its degree, hubs would turn the coarse graph into an expander.
 void two_hop(team& crew, workspace& w, const graph& g, offset_t most) {
-  const offset_t widest = 3 * g.entries / std::max<offset_t>(1, g.n) + 4;
+  const offset_t widest = widest_meeting_place(g.entries, g.n);
   crew.ranges(g.n, grain, [&](int, offset_t from, offset_t to) {
     for (auto v = static_cast<index_t>(from); v < to; ++v) {
       w.proposal[at(v)] = w.match[at(v)] == unmatched ? meeting_place(w, g, v, widest) : nobody;
@@ -206,7 +204,7 @@ bool coarsen(team& crew, workspace& w, scratch* per_thread, const graph& fine, o
   two_hop(crew, w, fine, most);
   coarse.n = number_pairs(w, fine, coarse);
   coarse.total = fine.total;
-  if (offset_t{coarse.n} * 20 > offset_t{fine.n} * 19) return false;
+  if (!has_shrunk(fine.n, coarse.n)) return false;
   contract(crew, w, per_thread, fine, coarse);
   return true;
 }

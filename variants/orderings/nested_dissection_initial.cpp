@@ -12,9 +12,6 @@ namespace gsofa::orderings {
 
 namespace {
 
-constexpr int cut_passes = 1;
-constexpr index_t idle_moves = 40;
-
 constexpr index_t barred = std::numeric_limits<index_t>::min();
 
 // The vertex of the largest key that is not barred, of several the one of the largest tie, which
@@ -30,9 +27,6 @@ index_t best_key(const scratch& s, index_t n) {
   return static_cast<index_t>(
       last & ((std::uint32_t{1} << std::bit_width(static_cast<std::uint32_t>(n))) - 1));
 }
-
-// The largest weight of a side: 0.55 T.
-offset_t side_limit(const graph& g) { return (11 * g.total + 19) / 20; }
 
 // gain[v]: weight of the edges of v to the other side less that to its own.
 void compute_gains(const trial& t, scratch& s) {
@@ -73,7 +67,7 @@ void grow(trial& t, scratch& s) {
   s.locked.assign(at(g.n), 0);
   s.key.assign(at(g.n), barred);
   compute_gains(t, s);
-  const offset_t limit = side_limit(g);
+  const offset_t limit = cut_side_limit(g.total);
   while (2 * t.weight[side_a] < g.total) {
     index_t v = best_key(s, g.n);
     for (index_t u = 0; v < 0 && u < g.n; ++u) {
@@ -120,7 +114,7 @@ index_t best_flip(const trial& t, scratch& s, offset_t limit) {
 // One pass of two-sided moves with rollback to the smallest cut, of equal cuts the most even; true
 // if the cut shrank.
 bool refine_cut(trial& t, scratch& s) {
-  const offset_t limit = side_limit(*t.g);
+  const offset_t limit = cut_side_limit(t.g->total);
   s.key = s.gain;
   s.queue.clear();
   offset_t change = 0;
@@ -131,7 +125,7 @@ bool refine_cut(trial& t, scratch& s) {
   auto best = std::tuple(excess(), change, imbalance());
   std::size_t kept = 0;
   const offset_t before = std::get<0>(best);
-  while (s.queue.size() < kept + at(idle_moves)) {
+  while (s.queue.size() < kept + at(cut_idle_moves)) {
     const index_t v = best_flip(t, s, limit);
     if (v < 0) break;
     change -= s.gain[at(v)];

@@ -10,8 +10,6 @@ namespace gsofa::orderings {
 
 namespace {
 
-constexpr index_t most_bits = 2048;  ///< vertices of leaf and halo together
-
 // The elimination graph of a leaf and its halo: row v is a bit set of v's neighbours.
 class leaf_graph {
  public:
@@ -137,7 +135,7 @@ class leaf_graph {
 
 void order_leaf(const graph& g, std::span<index_t> leaf, scratch& s) {
   if (leaf.size() < 2) return;
-  if (leaf.size() > at(most_bits)) {
+  if (leaf.size() > at(most_leaf_bits)) {
     std::ranges::sort(leaf, {}, [&](index_t v) { return std::pair(g.degree(v), v); });
     return;
   }
@@ -145,7 +143,7 @@ void order_leaf(const graph& g, std::span<index_t> leaf, scratch& s) {
   for (std::size_t i = 0; i < leaf.size(); ++i) s.local[at(leaf[i])] = static_cast<index_t>(i);
   for (const index_t v : leaf) {
     for (const index_t u : g.row(v)) {
-      if (s.local[at(u)] >= 0 || leaf.size() + s.queue.size() >= at(most_bits)) continue;
+      if (s.local[at(u)] >= 0 || leaf.size() + s.queue.size() >= at(most_leaf_bits)) continue;
       s.local[at(u)] = static_cast<index_t>(leaf.size() + s.queue.size());
       s.queue.push_back(u);
     }

@@ -15,11 +15,7 @@ namespace gsofa::orderings {
 
 namespace {
 
-constexpr index_t patch_size = 256;  // vertices of S, about
-constexpr index_t idle_moves = 200;  // of a patch without gain
-constexpr int extra_rounds = 2;      // of growth once all of S is labelled
 constexpr index_t frozen = std::numeric_limits<index_t>::max();
-constexpr offset_t largest_side = 62;  // per cent of w(A) + w(B); of T it would let S be huge
 enum : std::uint8_t { unmoved = 0, now_separator = 1, now_x = 2 };
 
 // Seeds of the patches: about |S| / patch_size vertices of S, in order of their numbers.
@@ -134,7 +130,8 @@ class patch_pass {
 
   void run() {
     start();
-    const auto limit = std::min<index_t>(2 * static_cast<index_t>(members_.size()), idle_moves);
+    const auto limit =
+        std::min<index_t>(2 * static_cast<index_t>(members_.size()), patch_idle_moves);
     std::uint64_t best = cost();
     std::size_t kept = 0;
     offset_t best_x = 0;
@@ -158,17 +155,11 @@ class patch_pass {
   }
 
  private:
-  // The gain, then the length of the log when the gain last changed, then a hash. Of equal gains
-  // the latest goes first: S advances from where it has just moved. Ties broken at random left
-  // ragged separators (flops 5 to 10 % higher on regular grids), the earliest first still worse.
   [[nodiscard]] std::uint64_t rank(index_t v) const {
-    const auto gain = static_cast<std::uint32_t>(g_.weight[at(v)] - t_.pull[at(v)]) ^ 0x80000000U;
-    const auto stamp = static_cast<std::uint32_t>(t_.stamp[at(v)]);
-    const std::uint32_t hash = (static_cast<std::uint32_t>(v) ^ salt_) * 0x9e3779b1U;
-    return (static_cast<std::uint64_t>(gain) << 32) | (stamp << 16) | (hash >> 16);
+    return move_rank(g_.weight[at(v)] - t_.pull[at(v)], t_.stamp[at(v)], v, salt_);
   }
   void push(index_t v) {
-    t_.stamp[at(v)] = static_cast<index_t>(std::min<std::size_t>(result_.log.size(), 0xffff));
+    t_.stamp[at(v)] = std::min(moves_, most_stamp);
     heap_.emplace_back(rank(v), v);
     std::ranges::push_heap(heap_);
   }
@@ -211,10 +202,11 @@ class patch_pass {
     heap_.pop_back();
     if (t_.moved[at(v)] == now_x || rank(v) != top) return -1;
     const offset_t x = t_.weight[t_.x] + count_ * (to_x_ + g_.weight[at(v)]);
-    return 100 * x > largest_side * (t_.weight[side_a] + t_.weight[side_b]) ? -1 : v;
+    return too_large(x, t_.weight[side_a] + t_.weight[side_b]) ? -1 : v;
   }
 
   void move(index_t v) {
+    ++moves_;
     t_.moved[at(v)] = now_x;
     to_x_ += g_.weight[at(v)];
     result_.log.push_back(2 * static_cast<std::uint32_t>(v));
@@ -265,6 +257,7 @@ class patch_pass {
   cost_function cost_;
   std::span<const index_t> members_;
   std::uint32_t salt_ = 0;
+  index_t moves_ = 0;
   offset_t weight_ = 0;  // of the patch's S at the start
   offset_t to_x_ = 0;
   offset_t from_y_ = 0;

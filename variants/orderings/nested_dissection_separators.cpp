@@ -6,19 +6,6 @@
 
 namespace gsofa::orderings {
 
-namespace {
-
-constexpr index_t coarsest = 60;
-constexpr int first_passes = 8;
-constexpr int passes = 6;
-constexpr offset_t most_kept = 16;
-
-// Distinct words for the random choices of one component.
-constexpr std::uint64_t matching_word = std::uint64_t{1} << 32;
-constexpr std::uint64_t trial_word = std::uint64_t{2} << 32;
-
-}  // namespace
-
 bisector::bisector(team& crew, const dissection_settings& settings) : settings_(settings) {
   space_.crew = &crew;
   space_.per_thread.resize(at(crew.size()));
@@ -36,11 +23,8 @@ graph& bisector::level_graph(std::size_t copy, std::size_t level) {
   return *own[level];
 }
 
-// Trials of one replica that a level of n vertices refines: their vertices together are about as
-// many as those of the component.
 index_t bisector::keep(index_t n, int copies) const {
-  const offset_t room = shared_[0]->n / (offset_t{std::max<index_t>(1, n)} * copies);
-  return static_cast<index_t>(std::clamp<offset_t>(room, 1, most_kept));
+  return trials_kept(shared_[0]->n, n, copies);
 }
 
 // Adds a coarser graph to the levels of one copy.
@@ -48,7 +32,7 @@ bool bisector::extend(team& crew, workspace& w, scratch* per_thread, chain& leve
                       std::uint64_t key, std::size_t copy) {
   const graph& fine = *levels.back();
   if (fine.n <= coarsest) return false;
-  const offset_t most = std::max<offset_t>(2, 3 * fine.total / (2 * coarsest));
+  const offset_t most = most_weight(fine.total);
   const std::uint64_t level_key = keyed_random(key, matching_word, levels.size());
   graph& next = level_graph(copy, levels.size() - 1);
   if (!coarsen(crew, w, per_thread, fine, most, level_key, next)) return false;
@@ -124,7 +108,7 @@ void bisector::uncoarsen_replicas() {
     if (active_.empty()) return;
     space_.crew->items(static_cast<offset_t>(active_.size()),
                        [&](int, offset_t i) { project(*active_[at(i)], *target[at(i)]); });
-    refine(*space_.crew, per_thread(), active_, passes, 1);
+    refine(*space_.crew, per_thread(), active_, later_passes, 1);
   }
 }
 
@@ -141,7 +125,7 @@ void bisector::uncoarsen_shared() {
     for (const index_t i : alive) active_.push_back(trials_[at(i)].get());
     space_.crew->items(static_cast<offset_t>(active_.size()),
                        [&](int, offset_t i) { project(*active_[at(i)], *shared_.back()); });
-    refine(*space_.crew, per_thread(), active_, passes, 2);
+    refine(*space_.crew, per_thread(), active_, later_passes, 2);
     std::ranges::stable_sort(alive, {}, [&](index_t i) { return trials_[at(i)]->cost; });
   }
   std::swap(trials_[0], trials_[at(alive[0])]);

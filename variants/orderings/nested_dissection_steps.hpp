@@ -11,8 +11,8 @@
 #include <utility>
 #include <vector>
 
-#include "common/random.hpp"
 #include "variants/orderings/nested_dissection.hpp"
+#include "variants/orderings/nested_dissection_arithmetic.hpp"
 #include "variants/orderings/nested_dissection_team.hpp"
 
 namespace gsofa::orderings {
@@ -33,25 +33,6 @@ struct graph {
   [[nodiscard]] offset_t degree(index_t v) const { return end[at(v)] - begin[at(v)]; }
   [[nodiscard]] std::span<const index_t> row(index_t v) const {
     return {adj.data() + begin[at(v)], at(degree(v))};
-  }
-};
-
-enum side : std::uint8_t { side_a = 0, side_b = 1, separator = 2 };
-
-/// Cost of a separator: w(S) * (1 + 0.2 |w(A) - w(B)| / T), T the total weight, scaled by 10 T to
-/// be an integer. An empty side or an imbalance beyond 0.6 T costs more than any other separator.
-struct cost_function {
-  offset_t total = 1;
-  int shift = 0;  ///< brings T below 2^28, so that costs stay below 2^61
-
-  explicit cost_function(offset_t t) : total(t) {
-    while ((total >> shift) >= (offset_t{1} << 28)) ++shift;
-  }
-  [[nodiscard]] std::uint64_t operator()(offset_t a, offset_t b, offset_t s) const {
-    const offset_t t = total >> shift;
-    const offset_t d = std::min((a > b ? a - b : b - a) >> shift, t);
-    const auto cost = static_cast<std::uint64_t>((s >> shift) * (10 * t + 2 * d));
-    return a <= 0 || b <= 0 || 10 * d > 6 * t ? cost + (std::uint64_t{1} << 61) : cost;
   }
 };
 
@@ -78,9 +59,9 @@ struct trial {
   std::vector<std::uint8_t> moved;  ///< 1: in S now, from y; 2: in x now
   std::vector<index_t> label;       ///< patch of the vertices that a patch may move, -1: none
   std::vector<index_t> pull;        ///< of a vertex of S: weight of its neighbours in y
-  std::vector<index_t> stamp;  ///< of a vertex of S: length of the log when its gain last changed
-  std::vector<index_t> labelled;     ///< vertices with a label
-  std::vector<index_t> by_patch;     ///< members of S by patch
+  std::vector<index_t> stamp;     ///< of a vertex of S: number of moves when its gain last changed
+  std::vector<index_t> labelled;  ///< vertices with a label
+  std::vector<index_t> by_patch;  ///< members of S by patch
   std::vector<index_t> patch_start;  ///< of by_patch; patches + 1
   std::vector<patch> patches;
   std::vector<std::uint8_t> finer_side;  ///< scratch of projection
@@ -106,12 +87,6 @@ struct workspace {
   std::vector<index_t> match, proposal, slot;
   std::vector<std::uint32_t> tie;
 };
-
-/// 32 random bits of vertex v.
-inline std::uint32_t vertex_hash(std::uint64_t key, index_t v) {
-  return static_cast<std::uint32_t>(
-      mix64(key ^ (static_cast<std::uint64_t>(v) * 0x9e3779b97f4a7c15ULL)) >> 32);
-}
 
 /// Coarsens `fine` once by a matching; false if the graph hardly shrinks.
 /// most: weight that a coarse vertex may have.
