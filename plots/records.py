@@ -240,7 +240,7 @@ class Measured:
         # By abbreviation and variant; the first line counts.
         self.profiles = {}
         for p in profiles:
-            self.profiles.setdefault((key(p["matrix"]), p["variant"]), p)
+            self.profiles[key(p["matrix"]), p["variant"]] = p  # the last one
         taken = [r for r in runs if key(r["matrix"]["name"]) and "pattern" not in r["wants"] and
                  (counting is None or r["counting"] == counting) and not (population and r["matrix"]["stand_in"])]
         self.runs = [(key(r["matrix"]["name"]), r) for r in accept(taken, unverified, True)]

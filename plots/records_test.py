@@ -215,6 +215,8 @@ class Selecting(RecordsTest):
     def test_profiles(self):
         m = self.measured(PROFILE, PROFILE | {"matrix": "twotone"})
         self.assertEqual(sorted(m.profiles), [("BC", "gpu_maxid"), ("TT", "gpu_maxid")])
+        m = self.measured(PROFILE, PROFILE | {"dram_percent": 3})
+        self.assertEqual(m.profiles["BC", "gpu_maxid"]["dram_percent"], 3)
 
 
 if __name__ == "__main__":
