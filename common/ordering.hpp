@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -28,6 +29,7 @@ struct ordering {
   std::string method;           ///< what compute_order() was asked for; "file" for a file
   std::string library;          ///< name and version; the path of a file; empty: this program
   separator_tree separators{};  ///< empty where the method finds none
+  std::map<std::string, double> phases_s{};  ///< seconds by step, of methods that tell them
 };
 
 /// Everything that determines an order, in addition to the pattern.
@@ -48,6 +50,7 @@ struct order_info {
   bool multithreaded = false;  ///< uses order_settings::threads
   bool dissects = false;       ///< brings a separator tree
   bool contends = false;       ///< best_of computes it
+  std::string same_as{};       ///< the method that finds the same order from the same options
   std::string planted{};       ///< non-empty: deliberately wrong; names the fault to be found
   std::function<std::optional<std::string>()> unavailable = [] {
     return std::optional<std::string>{};

@@ -27,6 +27,18 @@ std::vector<option_set> settings_of(const order_info& info) {
 // tree twice.
 constexpr index_t small_order = 2000;
 
+// The options of `info` that have the values of those of the same name in `options`.
+option_set options_of(const order_info& info, const order_info& from, const option_set& options) {
+  option_set own(info.options);
+  for (const option_spec& spec : info.options) {
+    const auto same = [&](const option_spec& s) { return s.name == spec.name; };
+    if (std::ranges::any_of(from.options, same)) {
+      own.set(info.options, spec.name, to_string(options.values().at(spec.name)));
+    }
+  }
+  return own;
+}
+
 // What is wrong with a method on a pattern; empty if nothing is.
 std::string fault_on(order_tally& t, const pattern_view& a, const option_set& options,
                      std::int64_t seed) {
@@ -35,6 +47,16 @@ std::string fault_on(order_tally& t, const pattern_view& a, const option_set& op
   ++t.runs;
   std::string fault = reference::fault_of_order(a, first);
   if (!fault.empty()) return fault;
+  if (!t.info->same_as.empty()) {
+    const order_info& other = *find_order(t.info->same_as)->info;
+    order_settings same = one;
+    same.options = options_of(other, *t.info, options);
+    const ordering expected = other.compute(a, same);
+    if (first.order != expected.order || first.separators.start != expected.separators.start ||
+        first.separators.parent != expected.separators.parent) {
+      return "another order than " + t.info->same_as;
+    }
+  }
   if (a.n_rows > small_order && !t.info->dissects) return "";
   order_settings several = one;
   several.threads = t.info->multithreaded ? 3 : 1;

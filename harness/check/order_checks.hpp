@@ -20,8 +20,9 @@ struct order_tally {
 /// Checks ordering methods (options.orders; empty: all, planted ones included) on the patterns of
 /// the plan and on the bundled matrices, with every value of their options that tests take, which
 /// take turns on random patterns (every second one): each order is a permutation, its separator
-/// tree separates, and it is the same again, for three host threads as for one. Methods without a
-/// separator tree run on every eighth random pattern. Throws input_error for an unknown method.
+/// tree separates, it is that of the method that it names as finding the same, and the same again,
+/// for three host threads as for one. Methods without a separator tree run on every eighth random
+/// pattern. Throws input_error for an unknown method.
 std::vector<order_tally> check_orders(const check_options& options, const check_plan& plan);
 
 }  // namespace gsofa

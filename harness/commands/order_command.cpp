@@ -8,6 +8,8 @@
 #include <memory>
 #include <optional>
 
+#include "common/digest.hpp"
+#include "common/order_quality.hpp"
 #include "common/ordering.hpp"
 #include "harness/commands/commands.hpp"
 #include "harness/matrices/matrix_source.hpp"
@@ -17,7 +19,6 @@
 #include "harness/run/machine.hpp"
 #include "harness/run/status.hpp"
 #include "reference/order_check.hpp"
-#include "common/order_quality.hpp"
 
 namespace gsofa {
 
@@ -37,7 +38,8 @@ struct order_case {
   const order_info* info = nullptr;  // null for the file of a permutation
   judgement judged{};
   std::vector<double> samples_s{};
-  ordering first{};  // of the first run, which the others must repeat
+  std::map<std::string, double> phases_s{};  // of the last run
+  ordering first{};                          // of the first run, which the others must repeat
   order_quality quality{};
   machine_state before{}, after{};
 };
@@ -106,6 +108,15 @@ std::vector<order_case> plan_orders(const std::string& list) {
   return cases;
 }
 
+// Of a permutation: two orders with one digest are one order.
+std::uint64_t digest_of(std::span<const index_t> order) {
+  std::uint64_t sum = 0;
+  for (std::size_t k = 0; k < order.size(); ++k) {
+    sum += entry_hash(static_cast<index_t>(k), order[k]);
+  }
+  return sum;
+}
+
 void compute_once(order_case& c, const pattern_view& a, std::int64_t seed, int threads) {
   if (c.info != nullptr) {
     if (const auto why = c.info->unavailable()) {
@@ -119,6 +130,7 @@ void compute_once(order_case& c, const pattern_view& a, std::int64_t seed, int t
   const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - begin;
   c.after = current_state();
   c.samples_s.push_back(seconds.count());
+  c.phases_s = o.phases_s;
   if (c.samples_s.size() > 1) {
     if (o.order != c.first.order)
       c.judged = {run_status::fail, "another order than in the first run"};
@@ -149,12 +161,14 @@ json order_record(const session_info& session, const raw_matrix& m, const matche
   r["status"] = to_string(c.judged.status);
   r["reason"] = c.judged.reason;
   r["samples_s"] = c.samples_s;
+  if (!c.phases_s.empty()) r["phases_s"] = c.phases_s;
   if (c.judged.status != run_status::pass) return r;
   r["result"] = {{"nnz_l", c.quality.nnz_l},
                  {"nnz_u", c.quality.nnz_u},
                  {"fill", c.quality.nnz_l + c.quality.nnz_u - matched.matched.a.nnz()},
                  {"flops", c.quality.flops},
-                 {"height", c.quality.height}};
+                 {"height", c.quality.height},
+                 {"digest", fmt::format("{:016x}", digest_of(c.first.order))}};
   if (!c.first.separators.empty()) {
     const tree_sizes s = sizes_of(c.first.separators);
     r["tree"] = {{"nodes", s.nodes},

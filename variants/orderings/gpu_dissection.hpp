@@ -6,11 +6,13 @@
 // on the order of a row or of a list.
 
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <vector>
 
 #include "common/pattern.hpp"
 #include "variants/device/runtime.hpp"
+#include "variants/orderings/nested_dissection_steps.hpp"
 
 #if defined(GSOFA_GPU)
 
@@ -128,16 +130,10 @@ class graph_steps {
   std::unique_ptr<space> space_;
 };
 
-/// The graph without hubs in which each class of vertices with equal closed neighbourhoods is one.
-struct compressed {
-  std::vector<index_t> member_start;  ///< by vertex of the graph, and one more
-  std::vector<index_t> members;       ///< vertices of the pattern
-  std::vector<index_t> hubs;          ///< vertices of the pattern, in order
-};
 /// Compresses a symmetric pattern on the device (n rows, sorted, without diagonal): `g` gets one
 /// graph, with rows in ascending order.
-compressed compress(index_t n, const offset_t* row_ptr, const index_t* col_idx,
-                    memory_budget& budget, level& g);
+orderings::vertex_classes compress(index_t n, const offset_t* row_ptr, const index_t* col_idx,
+                                   memory_budget& budget, level& g);
 
 // ------------------------------------------------------------- leaves: gpu_dissection_leaves.cu
 

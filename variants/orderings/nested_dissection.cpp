@@ -16,11 +16,8 @@ namespace {
 constexpr offset_t grain = 4096;
 
 // The graph without hubs in which each class of vertices with equal closed neighbourhoods is one.
-struct compressed_graph {
+struct compressed_graph : vertex_classes {
   graph g;
-  std::vector<index_t> member_start;  // by vertex of g
-  std::vector<index_t> members;       // vertices of s
-  std::vector<index_t> hubs;          // vertices of s
 };
 
 // Rows longer than max(256, 10 sqrt n).
@@ -135,8 +132,6 @@ compressed_graph compress(team& crew, const pattern_view& s) {
   return c;
 }
 
-constexpr index_t no_node = -1;
-
 // A component: positions first .. first + g.n - 1 of the order hold its vertices, local vertex v at
 // position first + v until it is split.
 struct component {
@@ -144,11 +139,6 @@ struct component {
   index_t above = no_node;  // first position of the node above
   std::uint64_t key = 0;
   graph g;
-};
-
-// A node of the separator tree: its positions, and the first position of the node above.
-struct node {
-  index_t first, last, above;
 };
 
 // The subgraphs of the two sides; local[v]: number of v in its side.
@@ -294,8 +284,9 @@ void order_leaves(team& crew, const graph& g, const std::vector<node>& tree,
   });
 }
 
-// The order of the original vertices and the tree over their positions; hubs are the last node.
-dissection expand(const compressed_graph& c, const std::vector<node>& tree,
+}  // namespace
+
+dissection expand(const vertex_classes& c, std::span<const node> tree,
                   std::span<const index_t> position) {
   dissection result;
   result.order.reserve(c.members.size() + c.hubs.size());
@@ -320,8 +311,6 @@ dissection expand(const compressed_graph& c, const std::vector<node>& tree,
   }
   return result;
 }
-
-}  // namespace
 
 dissection nested_dissection(const pattern_view& s, const dissection_settings& settings) {
   if (s.n_rows != s.n_cols) throw input_error("nested dissection: the pattern is not square");

@@ -60,8 +60,8 @@ void bisector::coarsen_replicas(std::uint64_t key) {
     own.assign(1, shared_.back());
     const std::uint64_t own_key =
         keyed_random(key, matching_word, static_cast<std::uint64_t>(-1 - q));
-    while (extend(alone, replica_space_[at(q)], &space_.per_thread[at(thread)], own, own_key,
-                  at(q) + 1)) {
+    while (several && extend(alone, replica_space_[at(q)], &space_.per_thread[at(thread)], own,
+                             own_key, at(q) + 1)) {
     }
   });
 }

@@ -140,4 +140,25 @@ class bisector {
 /// outside. s.local holds -1 for each vertex of g.
 void order_leaf(const graph& g, std::span<index_t> leaf, scratch& s);
 
+/// The classes of the vertices of a pattern: hubs, which are ordered last, and vertices with equal
+/// closed neighbourhoods, each class a vertex of the compressed graph.
+struct vertex_classes {
+  std::vector<index_t> member_start;  ///< by vertex of the compressed graph, and one more
+  std::vector<index_t> members;       ///< vertices of the pattern by class
+  std::vector<index_t> hubs;          ///< in ascending order
+};
+
+inline constexpr index_t no_node = -1;
+
+/// A node of the separator tree: its positions first .. last - 1, and the first position of the
+/// node above.
+struct node {
+  index_t first, last, above;
+};
+
+/// The order of the vertices of the pattern and the tree over their positions, the hubs as its last
+/// node. tree: by first position; position: the vertex of the compressed graph at each position.
+dissection expand(const vertex_classes& c, std::span<const node> tree,
+                  std::span<const index_t> position);
+
 }  // namespace gsofa::orderings
