@@ -1,0 +1,225 @@
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <map>
+#include <numeric>
+#include <set>
+#include <string>
+
+#include "common/generators.hpp"
+#include "common/preprocess.hpp"
+#include "variants/orderings/nested_dissection_steps.hpp"
+
+using namespace gsofa;
+using namespace gsofa::orderings;
+
+namespace {
+
+graph graph_of(const std::string& spec) {
+  const pattern a = generate(spec);
+  const pattern s = symmetrized(a, diagonal::drop);
+  graph g;
+  g.n = s.n_rows;
+  g.total = s.n_rows;
+  g.entries = s.nnz();
+  g.begin.assign(s.row_ptr.begin(), s.row_ptr.end() - 1);
+  g.end.assign(s.row_ptr.begin() + 1, s.row_ptr.end());
+  g.adj = s.col_idx;
+  g.edge.assign(s.col_idx.size(), 1);
+  g.weight.assign(at(g.n), 1);
+  return g;
+}
+
+const char* const specs[] = {"grid5:nx=40",           "grid27:nx=12",   "circuit:n=3000,hubs=4",
+                             "random:n=900,degree=4", "diagonal:n=200", "tridiagonal:n=500"};
+
+graph coarsened(const graph& g, std::uint64_t key) {
+  team alone;
+  workspace w;
+  scratch s;
+  graph coarse;
+  CHECK(coarsen(alone, w, &s, g, most_weight(g.total), key, coarse));
+  return coarse;
+}
+
+bool separates(const trial& t) {
+  for (index_t v = 0; v < t.g->n; ++v) {
+    for (const index_t u : t.g->row(v)) {
+      if (t.side[at(v)] + t.side[at(u)] == side_a + side_b && t.side[at(v)] != t.side[at(u)])
+        return false;
+    }
+  }
+  return true;
+}
+
+// Whether weights, cost and members are those of the sides.
+bool is_consistent(const trial& t) {
+  trial other;
+  other.g = t.g;
+  other.side = t.side;
+  collect_separator(other);
+  std::vector<index_t> members = t.members;
+  std::ranges::sort(members);
+  return std::ranges::equal(other.weight, t.weight) && other.cost == t.cost &&
+         other.members == members;
+}
+
+}  // namespace
+
+TEST_CASE("coarsening keeps weights, merges edges and bounds what it merges") {
+  for (const char* spec : specs) {
+    CAPTURE(spec);
+    const graph g = graph_of(spec);
+    const graph c = coarsened(g, 5);
+    CHECK(has_shrunk(g.n, c.n));
+    CHECK(std::accumulate(c.weight.begin(), c.weight.begin() + c.n, offset_t{0}) == g.total);
+    CHECK(std::ranges::max(std::span(c.weight).first(at(c.n))) <= most_weight(g.total));
+    std::map<std::pair<index_t, index_t>, index_t> expected;
+    std::vector<index_t> parts(at(c.n), 0);
+    for (index_t v = 0; v < g.n; ++v) {
+      ++parts[at(c.from_finer[at(v)])];
+      for (const index_t u : g.row(v)) {
+        const std::pair ends(c.from_finer[at(v)], c.from_finer[at(u)]);
+        if (ends.first != ends.second) ++expected[ends];
+      }
+    }
+    CHECK(std::ranges::min(parts) >= 1);
+    CHECK(std::ranges::max(parts) <= 2);
+    std::map<std::pair<index_t, index_t>, index_t> found;
+    for (index_t v = 0; v < c.n; ++v) {
+      for (offset_t e = c.begin[at(v)]; e < c.end[at(v)]; ++e) {
+        CHECK(found.emplace(std::pair(v, c.adj[at(e)]), c.edge[at(e)]).second);
+      }
+    }
+    CHECK(found == expected);
+    CHECK(c.entries == static_cast<offset_t>(found.size()));
+  }
+}
+
+TEST_CASE("first separators separate, and refinement never makes one worse") {
+  for (const char* spec : specs) {
+    CAPTURE(spec);
+    const graph g = graph_of(spec);
+    scratch s;
+    team alone;
+    for (std::uint64_t key = 0; key < 3; ++key) {
+      trial t;
+      t.g = &g;
+      t.key = key;
+      initial_separator(t, s);
+      CHECK(separates(t));
+      CHECK(is_consistent(t));
+      const std::uint64_t before = t.cost;
+      trial* const own = &t;
+      refine(alone, &s, std::span(&own, 1), later_passes, key);
+      CHECK(separates(t));
+      CHECK(is_consistent(t));
+      CHECK(t.cost <= before);
+      CHECK(std::ranges::count(t.label, -1) == static_cast<std::ptrdiff_t>(t.label.size()));
+      CHECK(std::ranges::count(t.moved, 0) == static_cast<std::ptrdiff_t>(t.moved.size()));
+    }
+  }
+}
+
+TEST_CASE("many patches refine a wide separator as one would, and separate") {
+  const graph g = graph_of("grid27:nx=6,ny=24,nz=90");
+  // Every third layer across the long side: far from a minimum, 1,500 vertices and more in S.
+  trial t;
+  t.g = &g;
+  t.key = 3;
+  t.side.resize(at(g.n));
+  const index_t layer = 6 * 24;
+  for (index_t v = 0; v < g.n; ++v) {
+    const index_t z = v / layer;
+    t.side[at(v)] = z > 39 && z < 51 ? separator : z < 45 ? side_a : side_b;
+  }
+  collect_separator(t);
+  REQUIRE(t.members.size() > 4 * at(patch_size));
+  CHECK(separates(t));
+  scratch s;
+  team alone;
+  trial* const own = &t;
+  refine(alone, &s, std::span(&own, 1), 8, 1);
+  CHECK(separates(t));
+  CHECK(is_consistent(t));
+  CHECK(t.patches.size() > 1);
+  CHECK(t.weight[separator] <= 2 * layer);
+}
+
+TEST_CASE("a separator keeps its weights where it is projected") {
+  const graph g = graph_of("grid5:nx=50");
+  const graph c = coarsened(g, 9);
+  trial t;
+  t.g = &c;
+  scratch s;
+  initial_separator(t, s);
+  const trial before = t;
+  project(t, g);
+  CHECK(std::ranges::equal(before.weight, t.weight));
+  CHECK(before.cost == t.cost);
+  CHECK(separates(t));
+  CHECK(is_consistent(t));
+}
+
+TEST_CASE("leaves are ordered by minimum fill with their halo") {
+  for (const char* spec : {"grid5:nx=12", "random:n=150,degree=3", "circuit:n=160,hubs=1"}) {
+    CAPTURE(spec);
+    const graph g = graph_of(spec);
+    std::vector<index_t> leaf;
+    for (index_t v = 10; v < 80; v += 1 + v % 2) leaf.push_back(v);
+    // The elimination graph as sets; vertices of the halo are adjacent to each other.
+    std::set<index_t> inside(leaf.begin(), leaf.end());
+    std::set<index_t> halo;
+    std::map<index_t, std::set<index_t>> adjacent;
+    for (const index_t v : leaf) {
+      for (const index_t u : g.row(v)) {
+        adjacent[v].insert(u);
+        adjacent[u].insert(v);
+        if (!inside.contains(u)) halo.insert(u);
+      }
+    }
+    for (const index_t u : halo) {
+      for (const index_t w : halo) {
+        if (u != w) adjacent[u].insert(w);
+      }
+    }
+    const auto missing = [&](index_t v) {
+      index_t pairs = 0;
+      for (const index_t u : adjacent[v]) {
+        for (const index_t w : adjacent[v]) pairs += u < w && !adjacent[u].contains(w) ? 1 : 0;
+      }
+      return pairs;
+    };
+    std::vector<index_t> result = leaf;
+    scratch s;
+    s.local.assign(at(g.n), -1);
+    order_leaf(g, result, s);
+    CHECK(std::ranges::is_permutation(result, leaf));
+    CHECK(std::ranges::count(s.local, -1) == g.n);
+    for (const index_t v : result) {
+      index_t least = std::numeric_limits<index_t>::max();
+      for (const index_t u : inside) least = std::min(least, missing(u));
+      CHECK(missing(v) == least);
+      for (const index_t u : adjacent[v]) {
+        adjacent[u].erase(v);
+        for (const index_t w : adjacent[v]) {
+          if (u != w && w != v) adjacent[u].insert(w);
+        }
+      }
+      adjacent.erase(v);
+      inside.erase(v);
+    }
+  }
+}
+
+TEST_CASE("costs and ranks stay in their widths") {
+  const offset_t huge = offset_t{1} << 40;
+  const cost_function cost(huge);
+  CHECK(cost(huge / 2, huge / 2, 0) == 0);
+  CHECK(cost(huge, 0, 0) > cost(huge / 2 - huge / 8, huge / 2 - huge / 8, huge / 4));
+  CHECK(cost(huge / 3, huge / 3, huge / 3) < (std::uint64_t{1} << 61));
+  CHECK(move_rank(1, 0, 0, 0) > move_rank(0, most_stamp, 7, 3));
+  CHECK(move_rank(-5, 9, 0, 0) > move_rank(-5, 8, 7, 3));
+  CHECK(trials_kept(1000, 1000, 4) == 1);
+  CHECK(trials_kept(100000, 50, 1) == most_kept);
+}
