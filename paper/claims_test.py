@@ -212,6 +212,23 @@ class Language(ClaimsTest):
         self.assertEqual(value("which(small, time(x) > 2)").possible, ["BB"])
         self.assertEqual(value("min(small, time(x))").bound, 0)
 
+    def test_the_choice_of_the_fastest_is_drawn_again_with_the_runs(self):
+        steady = estimate.of_samples([4.0, 4.1, 4.0, 4.2, 4.1, 4.0, 4.1], "steady")
+        racing = estimate.of_samples([3.5, 62, 3.4, 59, 3.6, 3.5, 61], "racing")
+        found = estimate.least([steady, racing])
+        self.assertEqual(found.number, 3.6)
+        self.assertGreater(racing.interval()[1], 50)
+        self.assertLessEqual(found.interval()[1], 4.2)
+        self.assertIsNone(estimate.least([estimate.of_samples([2], "once"), steady]).interval())
+        self.assertIsNotNone(estimate.least([estimate.of_samples([9], "once"), steady]).interval())
+        self.assertIsNone(estimate.least([]))
+
+    def test_the_largest_of_noisy_numbers_is_as_uncertain_as_its_own_matrix(self):
+        noisy = [estimate.of_samples([0.9, 0.95, 1, 1.05, 1.1 + k / 1000], f"{k}") for k in range(40)]
+        low, high = estimate.aggregated(estimate.Aggregate.max, noisy, False).interval()
+        self.assertLess(low, 1)
+        self.assertGreater(high, 1)
+
     def test_the_fastest_of_all_settings(self):
         m = self.measured(*(example.run(variant="x", samples_s=[t, t], options={"k": k}) for k, t in ((1, 5), (2, 3), (3, 9))))
         self.assertEqual(language.Expression("at(BC, fastest(x))", {}, SETS).evaluate(m).value, 3)

@@ -54,6 +54,16 @@ def of_samples(samples, name):
     return Estimate(values)
 
 
+def least(estimates):
+    """The smallest of what was measured alike; None of nothing. The choice is drawn again with the runs. What was not
+    repeated counts as it is, unless it is the smallest."""
+    best = min(estimates, key=lambda e: e.number, default=None)
+    if best is None or best.interval() is None:
+        return best
+    values = [numpy.where(numpy.isnan(e.values), e.number, e.values) for e in estimates]
+    return Estimate(numpy.min(values, axis=0))
+
+
 def combined(function, a, b, turned):
     """function(a, b) where the result grows with a and, unless `turned`, with b; None if it is not finite, or if bounds
     of a and b say nothing together. The bounded numbers of records are positive."""
@@ -96,11 +106,11 @@ class Aggregate:
         return numpy.median(values, axis=0)
 
     def min(values):
-        """Smallest value."""
+        """Smallest value; over one of the sets as uncertain as on the matrix that has it."""
         return numpy.min(values, axis=0)
 
     def max(values):
-        """Largest value."""
+        """Largest value, likewise."""
         return numpy.max(values, axis=0)
 
     def sum(values):
@@ -127,6 +137,11 @@ def aggregated(function, estimates, resample):
             bounds = set()
     if len(bounds) > 1:
         return None
+    if not resample:
+        for extreme, pick in ((Aggregate.min, numpy.argmin), (Aggregate.max, numpy.argmax)):
+            # The largest of noisy numbers lies above 1 although none does: its interval is that of the matrix that has it.
+            if function is extreme:
+                return Estimate(values[int(pick(values[:, 0]))], *bounds)
     if resample and len(estimates) > 1:
         drawn = numpy.random.default_rng(len(estimates)).integers(len(estimates), size=(len(estimates), REPLICATES))
         values[:, 1:] = values[drawn, numpy.arange(1, 1 + REPLICATES)]

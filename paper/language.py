@@ -48,10 +48,9 @@ class Leaf:
         return timed(m, matrix, V, settings, lambda run: [s - run["phases_s"].get("compact", 0) for s in run["samples_s"]])
 
     def fastest(m, matrix, V, /, **settings):
-        """time() of the fastest of all settings that are not named."""
+        """time() of the fastest of all settings that are not named; had the runs been drawn again, another may be."""
         cases = m.cases(matrix, V, **settings)
-        found = [estimate.of_samples(run["samples_s"], records.case_name(run)) for run in cases]
-        return min(found, key=lambda e: e.number, default=None)
+        return estimate.least([estimate.of_samples(run["samples_s"], records.case_name(run)) for run in cases])
 
     def phase(m, matrix, NAME, V, /, **settings):
         """Seconds of a phase in the median run, as uncertain as its time; 0 if it was not entered. An error if no run of any
@@ -114,9 +113,11 @@ class Leaf:
 
     def profile(m, matrix, NAME, V, /):
         """Throughput by ncu: dram_gb_per_s, l2_gb_per_s, dram_percent and l2_percent of the peak of each; copy_gb_per_s of a
-        copy on the same GPU."""
+        copy on the same GPU. Profiled once, so without an interval."""
         line = m.whole.profiles.get((matrix, V))
-        return line and number_at(line, NAME)
+        value = line and number_at(line, NAME)
+        # Each matrix was profiled once.
+        return value if value is None else estimate.of_samples([value], f"{matrix} {V} {NAME}")
 
     def simulated(m, matrix, /, **settings):
         """Seconds of the scheduling simulator (gpus=, schedule=), of the largest member of the family of the matrix's
