@@ -95,6 +95,28 @@ GSOFA_DEVICE std::uint32_t or_of_warp(std::uint32_t value) {
 #endif
 }
 
+/// The maximum over the warp, in every lane.
+GSOFA_DEVICE std::uint32_t max_of_warp(std::uint32_t value) {
+#if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 800
+  return __reduce_max_sync(0xffffffffU, value);
+#else
+  for (unsigned step = 16; step > 0; step /= 2) {
+    const std::uint32_t other = shuffle_xor(value, step);
+    value = other > value ? other : value;
+  }
+  return value;
+#endif
+}
+/// The sum over the warp, in every lane.
+GSOFA_DEVICE std::uint32_t add_of_warp(std::uint32_t value) {
+#if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 800
+  return __reduce_add_sync(0xffffffffU, value);
+#else
+  for (unsigned step = 16; step > 0; step /= 2) value += shuffle_xor(value, step);
+  return value;
+#endif
+}
+
 template <class T>
 GSOFA_DEVICE T* shared_memory() {
   extern __shared__ __align__(16) unsigned char gsofa_shared_bytes[];
@@ -104,6 +126,9 @@ GSOFA_DEVICE T* shared_memory() {
 GSOFA_DEVICE std::uint32_t atomic_add(std::uint32_t* p, std::uint32_t v) { return atomicAdd(p, v); }
 GSOFA_DEVICE unsigned long long atomic_add(unsigned long long* p, unsigned long long v) {
   return atomicAdd(p, v);
+}
+GSOFA_DEVICE std::uint64_t atomic_add(std::uint64_t* p, std::uint64_t v) {
+  return atomicAdd(reinterpret_cast<unsigned long long*>(p), static_cast<unsigned long long>(v));
 }
 GSOFA_DEVICE std::uint32_t atomic_min(std::uint32_t* p, std::uint32_t v) { return atomicMin(p, v); }
 GSOFA_DEVICE std::uint32_t atomic_max(std::uint32_t* p, std::uint32_t v) { return atomicMax(p, v); }
@@ -121,6 +146,10 @@ GSOFA_DEVICE std::uint64_t atomic_exchange(std::uint64_t* p, std::uint64_t v) {
 }
 GSOFA_DEVICE unsigned short atomic_cas(unsigned short* p, unsigned short expected,
                                        unsigned short desired) {
+  return atomicCAS(p, expected, desired);
+}
+GSOFA_DEVICE std::uint32_t atomic_cas(std::uint32_t* p, std::uint32_t expected,
+                                      std::uint32_t desired) {
   return atomicCAS(p, expected, desired);
 }
 GSOFA_DEVICE std::uint64_t atomic_cas(std::uint64_t* p, std::uint64_t expected,
@@ -289,6 +318,19 @@ GSOFA_ONE_STEP inline std::uint32_t or_of_warp(std::uint32_t value) {
   const std::uint64_t* all = emulator::exchange_warp(value);
   std::uint64_t sum = 0;
   for (unsigned lane = 0; lane < 32; ++lane) sum |= all[lane];
+  return static_cast<std::uint32_t>(sum);
+}
+
+GSOFA_ONE_STEP inline std::uint32_t max_of_warp(std::uint32_t value) {
+  const std::uint64_t* all = emulator::exchange_warp(value);
+  std::uint64_t most = 0;
+  for (unsigned lane = 0; lane < 32; ++lane) most = all[lane] > most ? all[lane] : most;
+  return static_cast<std::uint32_t>(most);
+}
+GSOFA_ONE_STEP inline std::uint32_t add_of_warp(std::uint32_t value) {
+  const std::uint64_t* all = emulator::exchange_warp(value);
+  std::uint64_t sum = 0;
+  for (unsigned lane = 0; lane < 32; ++lane) sum += all[lane];
   return static_cast<std::uint32_t>(sum);
 }
 

@@ -72,6 +72,8 @@ struct level_view {
 struct level {
   explicit level(memory_budget& budget);
   [[nodiscard]] level_view view() const;
+  /// Makes it one without graphs.
+  void clear();
   [[nodiscard]] index_t graphs() const { return static_cast<index_t>(first.size()) - 1; }
   [[nodiscard]] index_t size_of(index_t graph) const {
     return first[at(graph) + 1] - first[at(graph)];
@@ -115,7 +117,7 @@ class graph_steps {
     std::uint64_t winner;  ///< its sides are side[winner + local number]
     offset_t weight[2];    ///< of sides A and B
     index_t position;      ///< first position of its vertices in the order
-    index_t count[3];      ///< out: vertices of A, B and S
+    index_t count[3];      ///< out: vertices of A, B and S; those of a leaf count as of A
   };
   /// Makes the graphs of the sides (side A of a graph, then side B, empty ones too) of the graphs
   /// that split, and puts all vertices at their positions: those of a leaf, of A, of B and of S at
@@ -129,6 +131,8 @@ class graph_steps {
   struct space;
   std::unique_ptr<space> space_;
 };
+
+// ------------------------------------------------- compression: gpu_dissection_compression.cu
 
 /// Compresses a symmetric pattern on the device (n rows, sorted, without diagonal): `g` gets one
 /// graph, with rows in ascending order.

@@ -1,0 +1,342 @@
+// The graph that nested dissection on the device orders: without hubs, and with one vertex for all
+// that have one closed neighbourhood.
+
+#include "variants/device/simt.hpp"
+
+#if defined(GSOFA_GPU)
+
+#include <limits>
+#include <numeric>
+
+#include "variants/orderings/gpu_dissection.hpp"
+#include "variants/orderings/gpu_dissection_rows.hpp"
+#include "variants/orderings/nested_dissection_arithmetic.hpp"
+
+namespace gsofa::gpu::dissection {
+
+namespace {
+
+using namespace orderings;  // NOLINT(google-build-using-namespace)
+
+struct pattern_rows {
+  index_t n;
+  const offset_t* row_ptr;
+  const index_t* col_idx;
+
+  GSOFA_DEVICE offset_t degree(index_t v) const { return row_ptr[v + 1] - row_ptr[v]; }
+  GSOFA_DEVICE bool has(index_t v, index_t u) const {
+    offset_t low = row_ptr[v];
+    for (offset_t high = row_ptr[v + 1]; low < high;) {
+      const offset_t middle = low + (high - low) / 2;
+      if (col_idx[middle] == u) return true;
+      if (col_idx[middle] < u) {
+        low = middle + 1;
+      } else {
+        high = middle;
+      }
+    }
+    return false;
+  }
+};
+
+GSOFA_KERNEL void hub_kernel(pattern_rows s, std::uint8_t* hub) {
+  simt::after_earlier_launches();
+  const auto step = offset_t{simt::grid_size()} * simt::block_size();
+  for (auto k = offset_t{simt::block_index()} * simt::block_size() + simt::thread_index(); k < s.n;
+       k += step) {
+    hub[k] = is_hub(s.degree(static_cast<index_t>(k)), s.n) ? 1 : 0;
+  }
+}
+
+struct compress_op {
+  static constexpr offset_t longest = long_row;
+  pattern_rows s;
+  const std::uint8_t* hub;
+
+  GSOFA_DEVICE offset_t length(index_t v) const { return hub[v] != 0 ? -1 : s.degree(v); }
+  GSOFA_DEVICE void finish() const {}
+};
+
+/// Hashes of closed neighbourhoods without hubs, and the numbers of neighbours in them.
+struct hash_op : compress_op {
+  std::uint64_t* hash;
+  index_t* size;
+
+  template <class Team>
+  GSOFA_DEVICE void row(Team& team, index_t v, offset_t length) const {
+    std::uint64_t sum = 0;
+    index_t count = 0;
+    if (length > 0) {
+      const index_t* const adj = s.col_idx + s.row_ptr[v];
+      for (offset_t e = team.rank(); e < length; e += team.size()) {
+        if (hub[adj[e]] != 0) continue;
+        sum += mix64(static_cast<std::uint64_t>(adj[e]) + 1);
+        ++count;
+      }
+    }
+    const auto plus = [](auto a, auto b) { return a + b; };
+    sum = team.reduce(sum, plus);
+    count = team.reduce(count, plus);
+    if (length < 0 || team.rank() != 0) return;
+    hash[v] = sum + mix64(static_cast<std::uint64_t>(v) + 1);
+    size[v] = count;
+  }
+};
+
+/// The smallest neighbour of equal closed neighbourhood, or the vertex itself.
+struct twin_op : compress_op {
+  const std::uint64_t* hash;
+  const index_t* size;
+  index_t* twin;
+
+  template <class Team>
+  GSOFA_DEVICE void row(Team& team, index_t v, offset_t length) const {
+    constexpr index_t no_vertex = std::numeric_limits<index_t>::max();
+    const auto less = [](index_t a, index_t b) { return a < b ? a : b; };
+    bool searches = length > 0;
+    index_t result = v;
+    for (index_t after = -1; team.any_group(searches);) {
+      index_t found = no_vertex;
+      if (searches) {
+        const index_t* const adj = s.col_idx + s.row_ptr[v];
+        for (offset_t e = team.rank(); e < length; e += team.size()) {
+          const index_t u = adj[e];
+          if (u >= v) break;
+          if (u <= after || hub[u] != 0 || hash[u] != hash[v] || size[u] != size[v]) continue;
+          found = u;
+          break;
+        }
+      }
+      found = team.reduce(found, less);
+      // Of equal sizes, a neighbourhood that holds the other equals it.
+      bool equal = true;
+      if (searches && found != no_vertex) {
+        const index_t* const adj = s.col_idx + s.row_ptr[found];
+        const offset_t count = s.degree(found);
+        for (offset_t e = team.rank(); e < count && equal; e += team.size()) {
+          const index_t u = adj[e];
+          equal = u == v || hub[u] != 0 || s.has(v, u);
+        }
+      }
+      equal = team.all(equal);
+      if (found == no_vertex || equal) {
+        if (searches && found != no_vertex) result = found;
+        searches = false;
+      }
+      after = found;
+    }
+    if (v != none && team.rank() == 0) twin[v] = result;
+  }
+};
+
+/// Numbers of classes and hubs, and places of the rows of classes.
+struct class_op {
+  struct value {
+    offset_t room;
+    index_t classes;
+    index_t hubs;
+  };
+  pattern_rows s;
+  const std::uint8_t* hub;
+  const index_t* twin;
+  index_t* id;      ///< out: class by its smallest vertex, none for others
+  index_t* hubs;    ///< out: the hubs
+  index_t* weight;  ///< out: 1 for each class
+  offset_t* begin;  ///< out: by class
+  value* counts;    ///< out: the totals
+
+  GSOFA_DEVICE static value identity() { return {0, 0, 0}; }
+  GSOFA_DEVICE static value combine(const value& a, const value& b) {
+    return {a.room + b.room, a.classes + b.classes, a.hubs + b.hubs};
+  }
+  GSOFA_DEVICE offset_t count() const { return s.n; }
+  GSOFA_DEVICE value item(index_t v) const {
+    if (hub[v] != 0) return {0, 0, 1};
+    return twin[v] == v ? value{s.degree(v), 1, 0} : value{0, 0, 0};
+  }
+  GSOFA_DEVICE void emit(index_t v, const value& upto) const {
+    const bool first = hub[v] == 0 && twin[v] == v;
+    id[v] = first ? upto.classes - 1 : none;
+    if (hub[v] != 0) hubs[upto.hubs - 1] = v;
+    if (first) {
+      begin[upto.classes - 1] = upto.room - s.degree(v);
+      weight[upto.classes - 1] = 1;
+    }
+    if (v + 1 == s.n) *counts = upto;
+  }
+};
+
+/// Sizes of classes and places of vertices in them: the members of a class are adjacent.
+struct member_op : compress_op {
+  const index_t* twin;
+  const index_t* id;
+  index_t* weight;
+  index_t* rank;
+
+  template <class Team>
+  GSOFA_DEVICE void row(Team& team, index_t v, offset_t length) const {
+    index_t before = 0;
+    index_t others = 0;
+    if (length > 0) {
+      const index_t* const adj = s.col_idx + s.row_ptr[v];
+      const index_t own = twin[v];
+      for (offset_t e = team.rank(); e < length; e += team.size()) {
+        const index_t u = adj[e];
+        if (hub[u] != 0 || twin[u] != own) continue;
+        ++others;
+        if (u < v) ++before;
+      }
+    }
+    const auto plus = [](index_t a, index_t b) { return a + b; };
+    before = team.reduce(before, plus);
+    others = team.reduce(others, plus);
+    if (length < 0 || team.rank() != 0) return;
+    rank[v] = before;
+    if (id[v] != none) weight[id[v]] = 1 + others;
+  }
+};
+
+/// start[i + 1]: members of classes 0 .. i.
+struct start_op {
+  using value = index_t;
+  index_t classes;
+  const index_t* weight;
+  index_t* start;
+
+  GSOFA_DEVICE static value identity() { return 0; }
+  GSOFA_DEVICE static value combine(value a, value b) { return a + b; }
+  GSOFA_DEVICE offset_t count() const { return classes; }
+  GSOFA_DEVICE value item(index_t i) const { return weight[i]; }
+  GSOFA_DEVICE void emit(index_t i, value upto) const {
+    start[i + 1] = upto;
+    if (i == 0) start[0] = 0;
+  }
+};
+
+GSOFA_KERNEL void member_kernel(index_t n, const std::uint8_t* hub, const index_t* twin,
+                                const index_t* id, const index_t* rank, const index_t* start,
+                                index_t* members) {
+  simt::after_earlier_launches();
+  const auto step = offset_t{simt::grid_size()} * simt::block_size();
+  for (auto k = offset_t{simt::block_index()} * simt::block_size() + simt::thread_index(); k < n;
+       k += step) {
+    if (hub[k] == 0) members[start[id[twin[k]]] + rank[k]] = static_cast<index_t>(k);
+  }
+}
+
+/// Rows of the compressed graph.
+struct class_row_op : compress_op {
+  const index_t* id;
+  const offset_t* begin;
+  offset_t* end;
+  index_t* owner;
+  index_t* adj;
+  offset_t* entries;
+  entry_sum sum;
+
+  GSOFA_DEVICE offset_t length(index_t v) const { return id[v] == none ? -1 : s.degree(v); }
+  template <class Team>
+  GSOFA_DEVICE void row(Team& team, index_t v, offset_t length) {
+    const index_t* const row = length > 0 ? s.col_idx + s.row_ptr[v] : nullptr;
+    const offset_t to = length >= 0 ? begin[id[v]] : 0;
+    offset_t found = 0;
+    const offset_t steps =
+        team.most_steps(length > 0 ? (length + team.size() - 1) / team.size() : 0);
+    for (offset_t step = 0; step < steps; ++step) {
+      const offset_t e = step * team.size() + team.rank();
+      const index_t u = e < length ? id[row[e]] : none;
+      const offset_t place = team.place(u != none, found);
+      if (u != none) adj[to + place] = u;
+    }
+    if (length < 0 || team.rank() != 0) return;
+    end[id[v]] = to + found;
+    owner[id[v]] = 0;
+    sum.add(entries, 0, found);
+  }
+  GSOFA_DEVICE void finish() { sum.finish(entries, shared_of_rows<entry_sum::memory>()); }
+};
+
+}  // namespace
+
+orderings::vertex_classes compress(index_t n, const offset_t* row_ptr, const index_t* col_idx,
+                                   memory_budget& budget, level& g) {
+  vertex_classes result;
+  g.clear();
+  g.weighted = false;
+  class_op::value counts{0, 0, 0};
+  const pattern_rows s{n, row_ptr, col_idx};
+  device_array<std::uint8_t> hub(budget, "compression", n);
+  device_array<std::uint64_t> hash(budget, "compression", n);
+  device_array<index_t> size(budget, "compression", n);
+  device_array<index_t> twin(budget, "compression", n);
+  device_array<index_t> id(budget, "compression", n);
+  device_array<class_op::value> sums(budget, "scan_buffer", threads_per_block + 1);
+  index_t* const hubs = size.data();  // sizes are not needed any more when hubs are listed
+  if (n > 0) {
+    launch_overlapping(hub_kernel, blocks_for(n), threads_per_block, 0, s, hub.data());
+    const compress_op op{s, hub.data()};
+    launch_rows(hash_op{op, hash.data(), size.data()}, n);
+    launch_rows(twin_op{op, hash.data(), size.data(), twin.data()}, n);
+    class_op::value* const total = sums.data() + threads_per_block;
+    scan(class_op{s, hub.data(), twin.data(), id.data(), hubs, g.d_weight.resize(n),
+                  g.d_begin.resize(n), total},
+         n, sums.data());
+    copy_to_host(&counts, total, 1);
+  }
+  const index_t classes = counts.classes;
+  const index_t members = n - counts.hubs;
+  g.first.push_back(classes);
+  g.total.push_back(members);
+  g.room = counts.room;
+  g.d_weight.resize(classes);
+  g.d_begin.resize(classes);
+  g.d_end.resize(classes);
+  g.d_owner.resize(classes);
+  g.d_adj.resize(g.room);
+  g.d_first.resize(2);
+  g.d_total.resize(1);
+  copy_to_device(g.d_first.data(), g.first.data(), 2);
+  copy_to_device(g.d_total.data(), g.total.data(), 1);
+  fill_bytes(g.d_entries.resize(1), 0, 1);
+  result.hubs.resize(at(counts.hubs));
+  result.members.resize(at(members));
+  result.member_start.resize(at(classes) + 1);
+  if (n == 0) return result;
+  const compress_op op{s, hub.data()};
+  launch_rows(class_row_op{op,
+                           id.data(),
+                           g.d_begin.data(),
+                           g.d_end.data(),
+                           g.d_owner.data(),
+                           g.d_adj.data(),
+                           g.d_entries.data(),
+                           {}},
+              n, sizeof(entry_sum::memory));
+  copy_to_host(result.hubs.data(), hubs, counts.hubs);
+  if (classes == members) {
+    std::iota(result.member_start.begin(), result.member_start.end(), 0);
+    index_t v = 0;
+    auto next = result.hubs.begin();
+    for (index_t& member : result.members) {
+      for (; next != result.hubs.end() && *next == v; ++next) ++v;
+      member = v++;
+    }
+    return result;
+  }
+  auto* const rank = reinterpret_cast<index_t*>(hash.data());
+  index_t* const list = rank + n;
+  device_array<index_t> start(budget, "compression", offset_t{classes} + 1);
+  device_array<index_t> start_sums(budget, "scan_buffer", threads_per_block);
+  launch_rows(member_op{op, twin.data(), id.data(), g.d_weight.data(), rank}, n);
+  scan(start_op{classes, g.d_weight.data(), start.data()}, classes, start_sums.data());
+  launch_overlapping(member_kernel, blocks_for(n), threads_per_block, 0, n,
+                     static_cast<const std::uint8_t*>(hub.data()), twin.data(), id.data(), rank,
+                     start.data(), list);
+  copy_to_host(result.member_start.data(), start.data(), offset_t{classes} + 1);
+  copy_to_host(result.members.data(), static_cast<const index_t*>(list), members);
+  return result;
+}
+
+}  // namespace gsofa::gpu::dissection
+
+#endif

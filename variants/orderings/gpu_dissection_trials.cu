@@ -1,0 +1,1745 @@
+// Separators of nested dissection on the device: first separators, refinement, and what of a trial
+// goes from level to level. The same separators as of nested_dissection_initial.cpp and
+// nested_dissection_refinement.cpp.
+//
+// Trials lie one after the other: vertex v of a trial's graph (numbered as the vertices of all
+// graphs of its level) has the words at place shift + v of the arrays by trial vertex. A vertex of
+// a trial has a state of 8 bytes: the label of its patch, and a status of
+//   bits 0-1   where it is now: side_a, side_b, separator, or `drawn` while its move goes on
+//   bits 2-3   where it was at the start of the pass
+//   bits 4-31  its slot among the candidates of its patch (while in S), or no_slot
+// Between passes all labels are no_label and both sides of a status are equal.
+//
+// A pass begins with labels (one block per trial), moves patch by patch (one block per patch) and
+// ends with the sum of the patches' changes (one block per trial). Small trials make all their
+// passes in one launch of one block each; large ones take three launches for each pass, so that
+// their patches move at the same time.
+//
+// The moves of one patch are a chain: every move depends on the one before. One warp makes them.
+// Candidates, the vertices of S that may move, have slots in shared memory; slots of vertices that
+// have moved are used again, so that the list is about as long as S. A slot holds the rank of
+// move_rank() in two words: its high word is the gain plus 2^31, to which drawn neighbours add
+// their weights.
+
+#include "variants/device/simt.hpp"
+
+#if defined(GSOFA_GPU)
+
+#include <algorithm>
+
+#include "common/random.hpp"
+#include "variants/device/tile_scan.hpp"
+#include "variants/orderings/gpu_dissection.hpp"
+
+namespace gsofa::gpu::dissection {
+
+// Not anonymous, since a type that the header names has members of these types.
+namespace trial_kernels {
+
+using orderings::cost_function;
+using orderings::separator;
+using orderings::side_a;
+using orderings::side_b;
+
+#if defined(__CUDACC__)
+constexpr int threads_of_pass = 1024;      // of a large trial at the beginning and end of a pass
+constexpr int threads_of_patch = 256;      // of a patch of a large trial
+constexpr index_t most_near_slots = 1024;  // candidates of a patch in shared memory
+constexpr index_t large_order = 8192;      // a trial with so many vertices is large
+constexpr index_t most_near_order = 512;   // graphs whose first separators need no global memory
+#else
+constexpr int threads_of_pass = 64;
+constexpr int threads_of_patch = 64;
+constexpr index_t most_near_slots = 512;
+constexpr index_t large_order = 3000;
+constexpr index_t most_near_order = 64;
+#endif
+constexpr unsigned most_free_slots = 128;  // that are remembered; others are lost
+constexpr unsigned rows_at_once = 4;
+constexpr std::uint32_t slots_per_step = 128;  // four for each lane
+constexpr index_t items_per_thread = 8;
+
+constexpr std::uint32_t no_label = 0xffffffffU;
+constexpr std::uint32_t tentative = 0x80000000U;
+constexpr std::uint32_t drawn = 3;
+constexpr std::uint32_t no_slot = 0x0fffffffU;
+
+constexpr int most_passes = std::max(orderings::first_passes, orderings::later_passes);
+constexpr int passes_of(int stage) {
+  return stage == 0 ? orderings::first_passes : orderings::later_passes;
+}
+/// Room for patches of a trial of n vertices: far more than chance ever chooses.
+constexpr offset_t most_patches(offset_t n) {
+  return n <= 2 * orderings::patch_size ? 1 : n / 64 + 16;
+}
+
+struct alignas(8) vertex_state {
+  std::uint32_t label, status;
+};
+constexpr std::uint32_t status_of(std::uint32_t now, std::uint32_t start) {
+  return now | (start << 2);
+}
+constexpr std::uint32_t settled(std::uint32_t side) { return status_of(side, side); }
+constexpr std::uint32_t now_of(std::uint32_t status) { return status & 3U; }
+constexpr std::uint32_t start_of(std::uint32_t status) { return (status >> 2) & 3U; }
+constexpr std::uint32_t slot_of(std::uint32_t status) { return status >> 4; }
+
+/// What the host tells of a trial.
+struct trial_entry {
+  std::uint64_t key;
+  std::uint64_t first;        ///< of its places
+  std::uint64_t first_patch;  ///< of its patches
+  index_t graph, n, from, to, rank, stage;
+};
+
+struct trial_data {
+  std::uint64_t key, first, first_patch, pass_key, cost;
+  offset_t weight[3];
+  index_t graph, n, stage, source;
+  std::uint32_t members;   ///< vertices of S
+  std::uint32_t list;      ///< which of the two lists holds them
+  std::uint32_t labelled;  ///< vertices with a label
+  std::uint32_t patches;
+  std::uint32_t x;     ///< the side that grows
+  std::uint32_t idle;  ///< passes without gain since the last gain
+};
+
+struct patch_data {
+  std::uint32_t vertices, first;  ///< that have its label: those of S, then those of y
+  std::uint32_t members;          ///< of S
+  std::uint32_t next[2];          ///< places of the next vertices of S and of y
+  std::uint32_t kept, moved;      ///< entries of its log
+  offset_t to_x, from_y;          ///< by the entries that are kept
+};
+
+/// The arrays of all trials of a level.
+struct trial_view {
+  trial_data* data;
+  patch_data* patches;
+  // By trial vertex.
+  std::uint8_t* side;
+  vertex_state* state;
+  index_t* members[2];
+  index_t* by_patch;   ///< vertices with a label by patch
+  index_t* labelled;   ///< vertices with a label, in the order in which they got it
+  std::uint32_t* far;  ///< three words each: candidates without room in shared memory
+  /// Two words each: 2 v if v left S, 2 v + 1 if v came from y to S, by patch in the order of
+  /// moves.
+  std::uint32_t* log;
+};
+
+/// A patch of a large trial.
+struct patch_item {
+  index_t trial, patch;
+};
+
+GSOFA_DEVICE unsigned lane_of_thread() { return simt::thread_index() & 31U; }
+GSOFA_DEVICE unsigned warp_of_thread() { return simt::thread_index() / 32; }
+GSOFA_DEVICE unsigned warps_of_block() { return simt::block_size() / 32; }
+GSOFA_DEVICE unsigned lanes_below() { return (1U << lane_of_thread()) - 1; }
+
+/// Gives each lane with `wanted` one of the next places of a list; all lanes of the warp call it.
+GSOFA_DEVICE std::uint32_t next_place(std::uint32_t* size, bool wanted) {
+  const unsigned mask = simt::ballot(wanted);
+  if (mask == 0) return 0;
+  const unsigned leader = simt::lowest_bit(mask);
+  std::uint32_t base = 0;
+  if (lane_of_thread() == leader) base = simt::atomic_add(size, simt::population(mask));
+  return simt::shuffle(base, leader) + simt::population(mask & lanes_below());
+}
+
+GSOFA_DEVICE std::uint64_t sum_of_warp(std::uint64_t value) {
+  for (unsigned step = 16; step > 0; step /= 2) value += simt::shuffle_xor(value, step);
+  return value;
+}
+
+/// A row, one for each lane.
+struct lane_row {
+  offset_t begin = 0;
+  index_t length = 0;
+};
+GSOFA_DEVICE lane_row row_of(const level_view& g, bool is, index_t v) {
+  lane_row r;
+  if (is) {
+    r.begin = g.begin[v];
+    r.length = static_cast<index_t>(g.end[v] - r.begin);
+  }
+  return r;
+}
+
+/// Goes through the rows of the lanes of `mask`, several at a time: all lanes gather(e, u) for
+/// entries e and neighbours u of one row, then all lanes call visit(lane of the row, whether they
+/// have an entry, u, what they gathered).
+template <class Item, class Gather, class Visit>
+GSOFA_DEVICE void for_rows(const index_t* adj, unsigned mask, const lane_row& mine, Gather&& gather,
+                           Visit&& visit) {
+  const auto lane = static_cast<index_t>(lane_of_thread());
+  while (mask != 0) {
+    unsigned row[rows_at_once];
+    lane_row r[rows_at_once];
+    index_t longest = 0;
+    GSOFA_UNROLL for (unsigned k = 0; k < rows_at_once; ++k) {
+      row[k] = mask != 0 ? simt::lowest_bit(mask) : 32;
+      mask &= mask - 1;
+      r[k] = {};
+      if (row[k] == 32) continue;
+      r[k].begin = simt::shuffle(mine.begin, row[k]);
+      r[k].length = simt::shuffle(mine.length, row[k]);
+      longest = r[k].length > longest ? r[k].length : longest;
+    }
+    GSOFA_KEEP_LOOP for (index_t base = 0; base < longest; base += 32) {
+      index_t u[rows_at_once];
+      Item item[rows_at_once];
+      GSOFA_UNROLL for (unsigned k = 0; k < rows_at_once; ++k) {
+        u[k] = base + lane < r[k].length ? adj[r[k].begin + base + lane] : 0;
+      }
+      GSOFA_UNROLL for (unsigned k = 0; k < rows_at_once; ++k) {
+        item[k] = {};
+        if (base + lane < r[k].length) item[k] = gather(r[k].begin + base + lane, u[k]);
+      }
+      GSOFA_UNROLL for (unsigned k = 0; k < rows_at_once; ++k) {
+        if (base < r[k].length) visit(row[k], base + lane < r[k].length, u[k], item[k]);
+      }
+    }
+  }
+}
+
+/// What a move sees of a neighbour.
+struct neighbour {
+  vertex_state state{};
+  index_t weight = 0;
+  lane_row row{};
+};
+
+/// How rows of vertices that may come to S get into L1 before the moves need them.
+enum class fetch {
+  none,  ///< from the second pass on they are there: one block makes all passes
+  rows,  ///< prefetched as soon as they have a neighbour in S
+  patch  ///< all rows of the patch are read before the first move
+};
+
+template <fetch Fetch>
+GSOFA_DEVICE neighbour look_at(const level_view& g, const vertex_state* s, index_t u) {
+  return {s[u], g.weight[u], row_of(g, Fetch == fetch::rows, u)};
+}
+template <fetch Fetch>
+GSOFA_DEVICE void fetch_row(const level_view& g, const neighbour& n) {
+  if constexpr (Fetch == fetch::rows) {
+    constexpr index_t sector = 32 / sizeof(index_t);
+    const index_t length = n.row.length < 8 * sector ? n.row.length : 8 * sector;
+    for (index_t k = 0; k < length; k += sector) simt::prefetch(g.adj + n.row.begin + k);
+  }
+}
+
+/// Shared memory of a block beside the candidates.
+struct alignas(16) block_space {
+  trial_data d;
+  std::uint32_t count, missing, frozen;
+  std::uint32_t better;
+  std::uint64_t weight;
+  std::uint64_t to_x, from_y;
+  std::uint32_t free_slots[most_free_slots];
+};
+
+struct alignas(16) four_words {
+  std::uint32_t word[4];
+};
+
+/// The best of 32 consecutive far slots.
+struct slot_group {
+  std::uint32_t high, low, slot;
+  std::uint32_t changed;  ///< 1: not up to date
+};
+
+/// Slots of candidates: the first ones in shared memory.
+struct candidates {
+  std::uint32_t *high, *low, *vertex;              // `room` each
+  std::uint32_t *far_high, *far_low, *far_vertex;  // by slot
+  slot_group* groups;                              // of far slots, if they may be many
+  std::uint32_t room;                              // slots_per_step or 2, 4, .. times as many
+
+  GSOFA_DEVICE std::uint32_t vertex_at(std::uint32_t slot) const {
+    return slot < room ? vertex[slot] : far_vertex[slot];
+  }
+  GSOFA_DEVICE void set(std::uint32_t slot, std::uint64_t rank, index_t v) const {
+    const auto h = static_cast<std::uint32_t>(rank >> 32);
+    const auto l = static_cast<std::uint32_t>(rank);
+    if (slot < room) {
+      high[slot] = h;
+      low[slot] = l;
+      vertex[slot] = static_cast<std::uint32_t>(v);
+    } else {
+      far_high[slot] = h;
+      far_low[slot] = l;
+      far_vertex[slot] = static_cast<std::uint32_t>(v);
+      change(slot);
+    }
+  }
+  /// Raises the gain; other lanes may do so at the same time.
+  GSOFA_DEVICE void raise(std::uint32_t slot, std::uint32_t gain, std::uint32_t l) const {
+    if (slot < room) {
+      simt::atomic_add(high + slot, gain);
+      low[slot] = l;
+    } else {
+      simt::atomic_add(far_high + slot, gain);
+      far_low[slot] = l;
+      change(slot);
+    }
+  }
+  GSOFA_DEVICE void kill(std::uint32_t slot) const {
+    if (slot < room) {
+      high[slot] = 0;
+    } else {
+      far_high[slot] = 0;
+      change(slot);
+    }
+  }
+  GSOFA_DEVICE void change(std::uint32_t slot) const {
+    if (groups != nullptr) groups[(slot - room) / 32].changed = 1;
+  }
+  /// Brings a group up to date; all lanes call it.
+  GSOFA_DEVICE void update(std::uint32_t group, std::uint32_t slots) const {
+    const std::uint32_t slot = room + 32 * group + lane_of_thread();
+    const bool is = slot < slots;
+    const std::uint32_t h = is ? far_high[slot] : 0;
+    const std::uint32_t l = is ? far_low[slot] : 0;
+    const std::uint32_t v = is ? far_vertex[slot] + 1 : 0;
+    const std::uint32_t top_high = simt::max_of_warp(h);
+    const std::uint32_t top_low = simt::max_of_warp(h == top_high ? l : 0);
+    const bool top = is && h == top_high && l == top_low;
+    const std::uint32_t top_vertex = simt::max_of_warp(top ? v : 0);
+    if (top && v == top_vertex) groups[group] = {h, l, slot, 0};
+    simt::sync_warp();
+  }
+};
+
+/// The candidate of the highest rank and, among equal ranks, of the largest number.
+struct choice {
+  index_t v;           ///< -1: there is none
+  bool mine;           ///< in the lane that holds it
+  std::uint32_t slot;  ///< in that lane
+};
+
+/// Among the first Steps * slots_per_step slots, which are in shared memory.
+template <unsigned Steps>
+GSOFA_DEVICE choice best_of_steps(const candidates& c) {
+  const std::uint32_t first = 4 * lane_of_thread();
+  four_words high[Steps];
+  four_words low[Steps];
+  four_words vertex[Steps];
+  GSOFA_UNROLL for (unsigned k = 0; k < Steps; ++k) {
+    const std::uint32_t s = first + k * slots_per_step;
+    high[k] = *reinterpret_cast<const four_words*>(c.high + s);
+    low[k] = *reinterpret_cast<const four_words*>(c.low + s);
+    vertex[k] = *reinterpret_cast<const four_words*>(c.vertex + s);
+  }
+  const auto larger = [](std::uint32_t a, std::uint32_t b) { return a > b ? a : b; };
+  std::uint32_t most = 0;
+  GSOFA_UNROLL for (unsigned k = 0; k < 4 * Steps; ++k) {
+    most = larger(most, high[k / 4].word[k % 4]);
+  }
+  const std::uint32_t top_high = simt::max_of_warp(most);
+  if (top_high == 0) return {-1, false, 0};
+  most = 0;
+  GSOFA_UNROLL for (unsigned k = 0; k < 4 * Steps; ++k) {
+    most = larger(most, high[k / 4].word[k % 4] == top_high ? low[k / 4].word[k % 4] : 0);
+  }
+  const std::uint32_t top_low = simt::max_of_warp(most);
+  most = 0;  // a vertex plus 1
+  std::uint32_t slot = 0;
+  GSOFA_UNROLL for (unsigned k = 0; k < 4 * Steps; ++k) {
+    const bool top = high[k / 4].word[k % 4] == top_high && low[k / 4].word[k % 4] == top_low;
+    const std::uint32_t v = top ? vertex[k / 4].word[k % 4] + 1 : 0;
+    slot = v > most ? first + k / 4 * slots_per_step + k % 4 : slot;
+    most = larger(most, v);
+  }
+  const std::uint32_t v = simt::max_of_warp(most);
+  return {static_cast<index_t>(v - 1), most == v, slot};
+}
+
+/// Among any number of slots.
+GSOFA_DEVICE choice best_of_many(const candidates& c, std::uint32_t slots) {
+  // Gains are above 2 - 2^31: high words of candidates are above 1.
+  std::uint64_t best = std::uint64_t{1} << 32;
+  std::uint32_t slot = no_slot;
+  const auto consider = [&](std::uint32_t high, std::uint32_t low, std::uint32_t s) {
+    const std::uint64_t rank = (static_cast<std::uint64_t>(high) << 32) | low;
+    bool better = rank > best;
+    if (rank == best) better = c.vertex_at(s) > c.vertex_at(slot);
+    best = better ? rank : best;
+    slot = better ? s : slot;
+  };
+  const std::uint32_t lane = lane_of_thread();
+  const std::uint32_t near = slots < c.room ? slots : c.room;
+  for (std::uint32_t s = 4 * lane; s < near; s += slots_per_step) {
+    const four_words high = *reinterpret_cast<const four_words*>(c.high + s);
+    const four_words low = *reinterpret_cast<const four_words*>(c.low + s);
+    GSOFA_UNROLL for (unsigned k = 0; k < 4; ++k) consider(high.word[k], low.word[k], s + k);
+  }
+  if (c.groups == nullptr) {
+    for (std::uint32_t s = c.room + lane; s < slots; s += 32) {
+      consider(c.far_high[s], c.far_low[s], s);
+    }
+  } else if (slots > c.room) {
+    const std::uint32_t groups = (slots - c.room - 1) / 32 + 1;
+    for (std::uint32_t base = 0; base < groups; base += 32) {
+      const bool is = base + lane < groups;
+      unsigned changed = simt::ballot(is && c.groups[base + lane].changed != 0);
+      for (; changed != 0; changed &= changed - 1) {
+        c.update(base + simt::lowest_bit(changed), slots);
+      }
+      if (!is) continue;
+      const slot_group best_of_group = c.groups[base + lane];
+      consider(best_of_group.high, best_of_group.low, best_of_group.slot);
+    }
+  }
+  const bool any = slot != no_slot;
+  const std::uint32_t vertex = any ? c.vertex_at(slot) : 0;
+  const std::uint32_t high = any ? static_cast<std::uint32_t>(best >> 32) : 0;
+  const std::uint32_t top_high = simt::max_of_warp(high);
+  if (top_high == 0) return {-1, false, 0};
+  const auto low = static_cast<std::uint32_t>(best);
+  const std::uint32_t top_low = simt::max_of_warp(high == top_high ? low : 0);
+  const bool top = high == top_high && low == top_low;
+  const std::uint32_t v = simt::max_of_warp(top ? vertex : 0);
+  return {static_cast<index_t>(v), top && vertex == v, slot};
+}
+
+GSOFA_DEVICE choice best_candidate(const candidates& c, std::uint32_t slots) {
+  if (slots <= slots_per_step) return best_of_steps<1>(c);
+  if (slots <= 2 * slots_per_step && slots <= c.room) return best_of_steps<2>(c);
+  if (slots <= 4 * slots_per_step && slots <= c.room) return best_of_steps<4>(c);
+  return best_of_many(c, slots);
+}
+
+/// The trial that a block works on.
+struct block_trial {
+  level_view g;
+  trial_view t;
+  block_space& b;
+  trial_data& d;
+  index_t first;    // of its graph
+  offset_t shift;   // from a vertex to its place
+  vertex_state* s;  // by vertex
+
+  GSOFA_DEVICE block_trial(const level_view& graphs, const trial_view& trials, block_space& space)
+      : g(graphs),
+        t(trials),
+        b(space),
+        d(space.d),
+        first(graphs.first[space.d.graph]),
+        shift(static_cast<offset_t>(space.d.first) - first),
+        s(trials.state + shift) {}
+
+  [[nodiscard]] GSOFA_DEVICE index_t* members() const {
+    return (d.list == 0 ? t.members[0] : t.members[1]) + d.first;
+  }
+  [[nodiscard]] GSOFA_DEVICE index_t* labelled() const { return t.labelled + d.first; }
+  [[nodiscard]] GSOFA_DEVICE patch_data& patch(std::uint32_t p) const {
+    return t.patches[d.first_patch + p];
+  }
+};
+
+/// Whole warps take 32 vertices of a list at a time: body(whether the lane has one, vertex).
+template <class Body>
+GSOFA_DEVICE void for_batches(const index_t* list, std::uint32_t size, Body&& body) {
+  for (std::uint32_t base = warp_of_thread() * 32; base < size; base += warps_of_block() * 32) {
+    const std::uint32_t k = base + lane_of_thread();
+    body(k < size, k < size ? list[k] : 0);
+  }
+}
+
+// -------------------------------------------------------------------------- beginning of a pass
+
+/// Takes over the tentative labels of the labelled vertices from .. to - 1.
+GSOFA_DEVICE void settle(const block_trial& w, std::uint32_t from, std::uint32_t to) {
+  std::uint32_t found = 0;
+  for (std::uint32_t k = from + simt::thread_index(); k < to; k += simt::block_size()) {
+    vertex_state& s = w.s[w.labelled()[k]];
+    const std::uint32_t label = s.label & ~tentative;
+    s.label = label;
+    patch_data& p = w.patch(label);
+    simt::atomic_add(&p.vertices, 1U);
+    if (start_of(s.status) == separator) {
+      simt::atomic_add(&p.members, 1U);
+      ++found;
+    }
+  }
+  found = simt::add_of_warp(found);
+  if (lane_of_thread() == 0 && found != 0) simt::atomic_add(&w.b.missing, 0U - found);
+  simt::sync_block();
+}
+
+/// Chooses seeds, the first labelled vertices. Returns the number of patches: 1 without labels.
+GSOFA_DEVICE std::uint32_t choose_seeds(const block_trial& w) {
+  const std::uint64_t size = w.d.members;
+  if (simt::thread_index() == 0) w.b.count = 0;
+  simt::sync_block();
+  if (size <= 2 * orderings::patch_size) return 1;
+  const std::uint64_t wanted = size / orderings::patch_size;
+  for_batches(w.members(), w.d.members, [&](bool is, index_t v) {
+    const bool seed =
+        is && orderings::vertex_hash(w.d.pass_key, v - w.first) * size < (wanted << 32);
+    const std::uint32_t place = next_place(&w.b.count, seed);
+    if (seed) w.labelled()[place] = v;
+  });
+  simt::sync_block();
+  const std::uint32_t seeds = w.b.count;
+  simt::sync_block();
+  if (seeds < 2 || seeds > most_patches(w.d.n)) return 1;
+  for (std::uint32_t k = simt::thread_index(); k < seeds; k += simt::block_size()) {
+    const index_t v = w.labelled()[k];
+    std::uint32_t before = 0;
+    for (std::uint32_t q = 0; q < seeds; ++q) before += w.labelled()[q] < v ? 1U : 0U;
+    w.s[v].label = tentative | before;
+    w.patch(k).vertices = 0;
+    w.patch(k).members = 0;
+  }
+  if (simt::thread_index() == 0) w.b.missing = w.d.members;
+  simt::sync_block();
+  return seeds;
+}
+
+/// Labels grow from the seeds through S and y in rounds; of several, a vertex takes the smallest.
+GSOFA_DEVICE void grow_labels(const block_trial& w, std::uint32_t seeds) {
+  settle(w, 0, seeds);
+  std::uint32_t from = 0;
+  std::uint32_t to = seeds;
+  for (int extra = 0; from < to && extra < orderings::extra_rounds;) {
+    for_batches(w.labelled() + from, to - from, [&](bool is, index_t v) {
+      const std::uint32_t mark = is ? tentative | w.s[v].label : 0;
+      const unsigned mask = simt::ballot(is);
+      for_rows<vertex_state>(
+          w.g.adj, mask, row_of(w.g, is, v), [&](offset_t, index_t u) { return w.s[u]; },
+          [&](unsigned row, bool valid, index_t u, const vertex_state& s) {
+            const std::uint32_t l = simt::shuffle(mark, row);
+            bool fresh = false;
+            if (valid && start_of(s.status) != w.d.x && s.label > l) {
+              fresh = simt::atomic_min(&w.s[u].label, l) == no_label;
+            }
+            const std::uint32_t place = next_place(&w.b.count, fresh);
+            if (fresh) w.labelled()[place] = u;
+          });
+    });
+    simt::sync_block();
+    from = to;
+    to = w.b.count;
+    settle(w, from, to);
+    extra += w.b.missing == 0 ? 1 : 0;
+  }
+}
+
+/// Whether patches would freeze more than half of S.
+GSOFA_DEVICE bool mostly_frozen(const block_trial& w) {
+  if (simt::thread_index() == 0) w.b.frozen = 0;
+  simt::sync_block();
+  const std::uint32_t y = 1 - w.d.x;
+  for_batches(w.members(), w.d.members, [&](bool is, index_t v) {
+    const std::uint32_t label = is ? w.s[v].label : no_label;
+    bool frozen = is && label == no_label;
+    const bool looks = is && !frozen;
+    for_rows<vertex_state>(
+        w.g.adj, simt::ballot(looks), row_of(w.g, looks, v),
+        [&](offset_t, index_t u) { return w.s[u]; },
+        [&](unsigned row, bool valid, index_t, const vertex_state& s) {
+          const std::uint32_t l = simt::shuffle(label, row);
+          const bool foreign = valid && start_of(s.status) == y && s.label != l;
+          if (simt::ballot(foreign) != 0 && lane_of_thread() == row) frozen = true;
+        });
+    const unsigned mask = simt::ballot(frozen);
+    if (lane_of_thread() == 0 && mask != 0) {
+      simt::atomic_add(&w.b.frozen, simt::population(mask));
+    }
+  });
+  simt::sync_block();
+  const bool most = 2 * std::uint64_t{w.b.frozen} > w.d.members;
+  simt::sync_block();
+  return most;
+}
+
+GSOFA_DEVICE void drop_labels(const block_trial& w, std::uint32_t labelled) {
+  for (std::uint32_t k = simt::thread_index(); k < labelled; k += simt::block_size()) {
+    w.s[w.labelled()[k]].label = no_label;
+  }
+}
+
+/// Sorts the labelled vertices by patch, those of S first.
+GSOFA_DEVICE void sort_by_patch(const block_trial& w, std::uint32_t patches,
+                                std::uint32_t labelled) {
+  if (warp_of_thread() == 0) {
+    const unsigned lane = lane_of_thread();
+    std::uint32_t before = 0;
+    for (std::uint32_t base = 0; base < patches; base += 32) {
+      const bool is = base + lane < patches;
+      const std::uint32_t own = is ? w.patch(base + lane).vertices : 0;
+      std::uint32_t sum = own;
+      for (unsigned step = 1; step < 32; step *= 2) {
+        const std::uint32_t other = simt::shuffle_up(sum, step);
+        if (lane >= step) sum += other;
+      }
+      if (is) {
+        patch_data& p = w.patch(base + lane);
+        p.first = p.next[0] = before + sum - own;
+        p.next[1] = p.first + p.members;
+      }
+      before += simt::shuffle(sum, 31);
+    }
+  }
+  simt::sync_block();
+  for (std::uint32_t k = simt::thread_index(); k < labelled; k += simt::block_size()) {
+    const index_t v = w.labelled()[k];
+    const vertex_state s = w.s[v];
+    std::uint32_t* const next = w.patch(s.label).next;
+    const std::uint32_t place =
+        simt::atomic_add(next + (start_of(s.status) == separator ? 0 : 1), 1U);
+    w.t.by_patch[w.d.first + place] = v;
+  }
+}
+
+GSOFA_DEVICE void begin_pass(const block_trial& w, int pass) {
+  if (simt::thread_index() == 0) {
+    w.d.pass_key = keyed_random(w.d.key, static_cast<std::uint64_t>(w.d.stage),
+                                static_cast<std::uint64_t>(pass));
+  }
+  simt::sync_block();
+  std::uint32_t patches = choose_seeds(w);
+  std::uint32_t labelled = 0;
+  if (patches > 1) {
+    grow_labels(w, patches);
+    labelled = w.b.count;
+    if (mostly_frozen(w)) {
+      drop_labels(w, labelled);
+      labelled = 0;
+      patches = 1;
+    } else {
+      sort_by_patch(w, patches, labelled);
+    }
+  }
+  simt::sync_block();
+  if (simt::thread_index() == 0) {
+    w.d.patches = patches;
+    w.d.labelled = labelled;
+    if (patches == 1) {
+      patch_data& p = w.patch(0);
+      p.first = 0;
+      p.vertices = p.members = w.d.members;
+    }
+  }
+  simt::sync_block();
+}
+
+// ------------------------------------------------------------------------------ moves of a patch
+
+/// The moves of one patch, by one warp.
+template <fetch Fetch>
+class patch_moves {
+ public:
+  GSOFA_DEVICE patch_moves(const block_trial& w, const candidates& c, std::uint32_t p,
+                           std::uint32_t slots)
+      : w_(w),
+        c_(c),
+        result_(w.patch(p)),
+        log_(w.t.log + 2 * (w.d.first + result_.first)),
+        label_(w.d.patches > 1 ? p : no_label),
+        y_(1 - w.d.x),
+        salt_(static_cast<std::uint32_t>(w.d.pass_key)),
+        slots_(slots),
+        count_(w.d.patches),
+        weight_x_(w.d.weight[w.d.x]),
+        weight_y_(w.d.weight[y_]),
+        weight_s_(static_cast<offset_t>(w.b.weight)),
+        cost_(w.g.total[w.d.graph]) {}
+
+  GSOFA_DEVICE void run() {
+    const std::uint32_t twice = 2 * result_.members;
+    const std::uint32_t limit =
+        twice < orderings::patch_idle_moves ? twice : orderings::patch_idle_moves;
+    std::uint64_t best = cost();
+    std::uint32_t kept = 0;
+    offset_t best_x = 0;
+    offset_t best_y = 0;
+    std::uint32_t idle = 0;
+    bool moved = false;
+    const auto account = [&] {
+      if (!moved) return;
+      moved = false;
+      ++idle;
+      if (const std::uint64_t now = cost(); now < best) {
+        best = now;
+        kept = logged_;
+        best_x = to_x_;
+        best_y = from_y_;
+        idle = 0;
+      }
+    };
+    for (;;) {
+      const choice chosen = best_candidate(c_, slots_);
+      const index_t v = chosen.v;
+      if (v < 0) break;
+      const lane_row row = row_of(w_.g, true, v);
+      const index_t weight = w_.g.weight[v];
+      const auto lane = static_cast<index_t>(lane_of_thread());
+      const index_t u = lane < row.length ? w_.g.adj[row.begin + lane] : 0;
+      // The cost of the move before, while the row is on its way.
+      account();
+      if (idle >= limit) break;
+      const bool remembers = free_ < most_free_slots;
+      if (chosen.mine) {
+        c_.kill(chosen.slot);
+        if (remembers) w_.b.free_slots[free_] = chosen.slot;
+      }
+      free_ += remembers ? 1 : 0;
+      const offset_t x = weight_x_ + count_ * (to_x_ + weight);
+      if (orderings::too_large(x, weight_x_ + weight_y_)) {
+        // It stays too heavy.
+        if (lane == 0) {
+          w_.s[v].status = status_of(separator, start_of(w_.s[v].status)) | (no_slot << 4);
+        }
+        simt::sync_warp();
+        continue;
+      }
+      to_x_ += weight;
+      moved = true;
+      move(v, row, u);
+    }
+    account();
+    if (lane_of_thread() == 0) {
+      result_.kept = kept;
+      result_.moved = logged_;
+      result_.to_x = best_x;
+      result_.from_y = best_y;
+    }
+  }
+
+ private:
+  // As if the other patches moved as this one does.
+  [[nodiscard]] GSOFA_DEVICE std::uint64_t cost() const {
+    return cost_(weight_x_ + count_ * to_x_, weight_y_ - count_ * from_y_,
+                 weight_s_ + from_y_ - to_x_);
+  }
+  [[nodiscard]] GSOFA_DEVICE std::uint64_t rank(index_t gain, index_t v) const {
+    const index_t stamp = moves_ < orderings::most_stamp ? moves_ : orderings::most_stamp;
+    return orderings::move_rank(gain, stamp, v - w_.first, salt_);
+  }
+  // u: the lane's entry of the row.
+  GSOFA_DEVICE void move(index_t v, const lane_row& row, index_t u) {
+    const auto lane = static_cast<index_t>(lane_of_thread());
+    ++moves_;
+    if (lane == 0) {
+      w_.s[v].status = status_of(w_.d.x, start_of(w_.s[v].status));
+      log_[logged_] = 2 * static_cast<std::uint32_t>(v);
+    }
+    ++logged_;
+    for (index_t k = lane;;) {
+      neighbour n;
+      if (k < row.length) n = look_at<fetch::rows>(w_.g, w_.s, u);
+      const unsigned mask = simt::ballot(k < row.length && now_of(n.state.status) == y_);
+      if (mask != 0) draw(mask, u, n);
+      k += 32;
+      if (k - lane >= row.length) break;
+      if (k < row.length) u = w_.g.adj[row.begin + k];
+    }
+    simt::sync_warp();
+  }
+
+  // The vertices u of the lanes of `mask` come to S: their pulls, and those of their neighbours in
+  // S, which no longer draw them.
+  GSOFA_DEVICE void draw(unsigned mask, index_t u, const neighbour& of_u) {
+    const index_t weight = of_u.weight;
+    const unsigned lane = lane_of_thread();
+    const bool mine = ((mask >> lane) & 1U) != 0;
+    const unsigned before = simt::population(mask & lanes_below());
+    if (mine) {
+      w_.s[u].status = status_of(drawn, y_);
+      log_[logged_ + before] = 2 * static_cast<std::uint32_t>(u) + 1;
+    }
+    logged_ += simt::population(mask);
+    from_y_ += simt::add_of_warp(mine ? static_cast<std::uint32_t>(weight) : 0);
+    std::uint32_t pull = 0;
+    bool frozen = Fetch == fetch::patch && slot_of(of_u.state.status) == no_slot;
+    simt::sync_warp();
+    for_rows<neighbour>(
+        w_.g.adj, mask, of_u.row,
+        [&](offset_t, index_t z) { return look_at<Fetch>(w_.g, w_.s, z); },
+        [&](unsigned of, bool valid, index_t z, const neighbour& n) {
+          const std::uint32_t status = n.state.status;
+          const bool own = n.state.label == label_ || label_ == no_label;
+          const auto gain = simt::shuffle(static_cast<std::uint32_t>(weight), of);
+          if (valid && own && now_of(status) == separator && slot_of(status) != no_slot) {
+            c_.raise(slot_of(status), gain, static_cast<std::uint32_t>(rank(0, z)));
+          }
+          const bool pulls = valid && own && now_of(status) == y_;
+          if (pulls) fetch_row<Fetch>(w_.g, n);
+          const std::uint32_t sum =
+              simt::add_of_warp(pulls ? static_cast<std::uint32_t>(n.weight) : 0);
+          if (lane == of) pull += sum;
+          if constexpr (Fetch != fetch::patch) {
+            const bool foreign = simt::ballot(valid && !own && start_of(status) == y_) != 0;
+            if (lane == of) frozen = frozen || foreign;
+          }
+        });
+    simt::sync_warp();
+    // Slots that have become free are taken first.
+    const unsigned placed = simt::ballot(mine && !frozen);
+    const auto used = simt::population(placed);
+    const std::uint32_t again = used < free_ ? used : free_;
+    if (mine) {
+      std::uint32_t slot = no_slot;
+      if (!frozen) {
+        const auto k = simt::population(placed & lanes_below());
+        slot = k < again ? w_.b.free_slots[free_ - 1 - k] : slots_ + k - again;
+        c_.set(slot, rank(weight - static_cast<index_t>(pull), u), u);
+      }
+      w_.s[u].status = status_of(separator, y_) | (slot << 4);
+    }
+    free_ -= again;
+    slots_ += used - again;
+    simt::sync_warp();
+  }
+
+  const block_trial w_;
+  const candidates c_;
+  patch_data& result_;
+  std::uint32_t* log_;
+  std::uint32_t label_, y_, salt_, slots_;
+  offset_t count_, weight_x_, weight_y_, weight_s_;
+  cost_function cost_;
+  std::uint32_t free_ = 0;
+  std::uint32_t logged_ = 0;
+  index_t moves_ = 0;
+  offset_t to_x_ = 0;
+  offset_t from_y_ = 0;
+};
+
+/// The moves of patch p of the block's trial. All warps look for candidates, one moves them.
+template <fetch Fetch>
+GSOFA_DEVICE void move_patch(const block_trial& w, candidates c, std::uint32_t p) {
+  const patch_data& patch = w.patch(p);
+  const std::uint32_t label = w.d.patches > 1 ? p : no_label;
+  const std::uint32_t y = 1 - w.d.x;
+  const index_t* const members =
+      w.d.patches > 1 ? w.t.by_patch + w.d.first + patch.first : w.members();
+  c.far_high = w.t.far + 3 * w.d.first + patch.first;
+  c.far_low = c.far_high + w.d.n;
+  c.far_vertex = c.far_low + w.d.n;
+  // Without labels the places of labelled vertices are free.
+  c.groups = label == no_label ? reinterpret_cast<slot_group*>(w.t.by_patch + w.d.first) : nullptr;
+  for (std::uint32_t k = simt::thread_index(); k < c.room; k += simt::block_size()) c.high[k] = 0;
+  if (simt::thread_index() == 0) {
+    w.b.count = 0;
+    w.b.weight = 0;
+  }
+  simt::sync_block();
+  std::uint64_t weight = 0;
+  for_batches(members, patch.members, [&](bool is, index_t v) {
+    const index_t own = is ? w.g.weight[v] : 0;
+    weight += static_cast<std::uint64_t>(own);
+    std::uint32_t pull = 0;
+    bool frozen = false;
+    for_rows<neighbour>(
+        w.g.adj, simt::ballot(is), row_of(w.g, is, v),
+        [&](offset_t, index_t u) { return look_at<Fetch>(w.g, w.s, u); },
+        [&](unsigned row, bool valid, index_t, const neighbour& n) {
+          const bool in_y = valid && start_of(n.state.status) == y;
+          const bool foreign = in_y && label != no_label && n.state.label != label;
+          if (in_y) fetch_row<Fetch>(w.g, n);
+          const std::uint32_t sum =
+              simt::add_of_warp(in_y ? static_cast<std::uint32_t>(n.weight) : 0);
+          const bool any = simt::ballot(foreign) != 0;
+          if (lane_of_thread() == row) {
+            pull += sum;
+            frozen = frozen || any;
+          }
+        });
+    const bool may_move = is && !frozen;
+    std::uint32_t slot = next_place(&w.b.count, may_move);
+    if (may_move) {
+      c.set(slot,
+            orderings::move_rank(own - static_cast<index_t>(pull), 0, v - w.first,
+                                 static_cast<std::uint32_t>(w.d.pass_key)),
+            v);
+    } else {
+      slot = no_slot;
+    }
+    if (is) w.s[v].status = settled(separator) | (slot << 4);
+  });
+  weight = sum_of_warp(weight);
+  if (lane_of_thread() == 0 && weight != 0) simt::atomic_add(&w.b.weight, weight);
+  if constexpr (Fetch == fetch::patch) {
+    // Vertices of y that will be frozen have no_slot from the start. Their rows and what these tell
+    // of are in L1 then.
+    for_batches(members + patch.members, patch.vertices - patch.members, [&](bool is, index_t v) {
+      bool frozen = false;
+      for_rows<vertex_state>(
+          w.g.adj, simt::ballot(is), row_of(w.g, is, v),
+          [&](offset_t, index_t u) {
+            simt::prefetch(w.g.weight + u);
+            return w.s[u];
+          },
+          [&](unsigned row, bool valid, index_t, const vertex_state& s) {
+            const bool foreign = valid && start_of(s.status) == y && s.label != label;
+            if (simt::ballot(foreign) != 0 && lane_of_thread() == row) frozen = true;
+          });
+      if (is) w.s[v].status = settled(y) | ((frozen ? no_slot : 0) << 4);
+    });
+  }
+  simt::sync_block();
+  if (warp_of_thread() == 0) patch_moves<Fetch>(w, c, p, w.b.count).run();
+  simt::sync_block();
+}
+
+// -------------------------------------------------------------------------------- end of a pass
+
+/// Whole warps take the log of one patch: body(whether the lane has an entry, its vertex, whether
+/// it came from y, whether it is kept).
+template <class Body>
+GSOFA_DEVICE void for_logs(const block_trial& w, Body&& body) {
+  for (std::uint32_t p = warp_of_thread(); p < w.d.patches; p += warps_of_block()) {
+    const patch_data& patch = w.patch(p);
+    const std::uint32_t* const log = w.t.log + 2 * (w.d.first + patch.first);
+    for (std::uint32_t base = 0; base < patch.moved; base += 32) {
+      const std::uint32_t k = base + lane_of_thread();
+      const std::uint32_t entry = k < patch.moved ? log[k] : 0;
+      body(k < patch.moved, static_cast<index_t>(entry >> 1), entry % 2 == 1,
+           k < patch.kept && w.b.better != 0);
+    }
+  }
+}
+
+/// Applies the moves of all patches if they lower the cost together, else none.
+GSOFA_DEVICE void end_pass(const block_trial& w) {
+  trial_data& d = w.d;
+  if (simt::thread_index() == 0) w.b.to_x = w.b.from_y = 0;
+  simt::sync_block();
+  std::uint64_t to_x = 0;
+  std::uint64_t from_y = 0;
+  for (std::uint32_t p = simt::thread_index(); p < d.patches; p += simt::block_size()) {
+    to_x += static_cast<std::uint64_t>(w.patch(p).to_x);
+    from_y += static_cast<std::uint64_t>(w.patch(p).from_y);
+  }
+  to_x = sum_of_warp(to_x);
+  from_y = sum_of_warp(from_y);
+  if (lane_of_thread() == 0 && to_x != 0) {
+    simt::atomic_add(&w.b.to_x, to_x);
+    simt::atomic_add(&w.b.from_y, from_y);
+  }
+  simt::sync_block();
+  const std::uint32_t y = 1 - d.x;
+  if (simt::thread_index() == 0) {
+    const auto gained = static_cast<offset_t>(w.b.to_x);
+    const auto lost = static_cast<offset_t>(w.b.from_y);
+    const offset_t a = d.weight[0] + (d.x == side_a ? gained : -lost);
+    const offset_t b = d.weight[1] + (d.x == side_a ? -lost : gained);
+    const offset_t separated = d.weight[separator] + lost - gained;
+    const std::uint64_t cost = cost_function(w.g.total[d.graph])(a, b, separated);
+    w.b.better = cost < d.cost ? 1 : 0;
+    w.b.count = 0;
+    d.idle = cost < d.cost ? 0 : d.idle + 1;
+    if (cost < d.cost) {
+      d.weight[0] = a;
+      d.weight[1] = b;
+      d.weight[separator] = separated;
+      d.cost = cost;
+    }
+  }
+  simt::sync_block();
+  const bool better = w.b.better != 0;
+  // What came to S and what is not kept, then what left S: a vertex may have an entry of each kind.
+  for_logs(w, [&](bool is, index_t v, bool came, bool kept) {
+    if (!is) return;
+    vertex_state& s = w.s[v];
+    if (came) {
+      s.status = settled(kept ? std::uint32_t{separator} : y);
+      if (kept) w.t.side[w.shift + v] = separator;
+    } else if (!kept && start_of(s.status) == separator) {
+      s.status = settled(separator);
+    }
+  });
+  simt::sync_block();
+  if (better) {
+    for_logs(w, [&](bool is, index_t v, bool came, bool kept) {
+      if (!is || came || !kept) return;
+      w.s[v].status = settled(w.d.x);
+      w.t.side[w.shift + v] = static_cast<std::uint8_t>(w.d.x);
+    });
+    simt::sync_block();
+    index_t* const list = (d.list == 0 ? w.t.members[1] : w.t.members[0]) + d.first;
+    const auto add = [&](bool is, index_t v) {
+      const bool stays = is && now_of(w.s[v].status) == separator;
+      const std::uint32_t place = next_place(&w.b.count, stays);
+      if (stays) list[place] = v;
+    };
+    for_batches(w.members(), d.members, add);
+    for_logs(w, [&](bool is, index_t v, bool came, bool kept) { add(is && came && kept, v); });
+  }
+  drop_labels(w, d.labelled);
+  simt::sync_block();
+  if (simt::thread_index() == 0) {
+    if (better) {
+      d.members = w.b.count;
+      d.list = 1 - d.list;
+    }
+    d.x = y;
+  }
+  simt::sync_block();
+}
+
+// ---------------------------------------------------------------------------- kernels: refinement
+
+GSOFA_DEVICE block_space& space_of_block() { return *simt::shared_memory<block_space>(); }
+
+GSOFA_DEVICE candidates candidates_of_block(std::uint32_t room) {
+  auto* const words =
+      reinterpret_cast<std::uint32_t*>(simt::shared_memory<unsigned char>() + sizeof(block_space));
+  return {words, words + room, words + 2 * room, nullptr, nullptr, nullptr, nullptr, room};
+}
+std::size_t bytes_of_block(index_t room) {
+  return sizeof(block_space) + 3 * sizeof(std::uint32_t) * at(room);
+}
+
+GSOFA_DEVICE void load_trial(const trial_view& t, index_t trial) {
+  simt::sync_block();
+  if (simt::thread_index() == 0) space_of_block().d = t.data[trial];
+  simt::sync_block();
+}
+GSOFA_DEVICE void store_trial(const trial_view& t, index_t trial) {
+  simt::sync_block();
+  if (simt::thread_index() == 0) t.data[trial] = space_of_block().d;
+}
+
+GSOFA_DEVICE bool ends(const trial_data& d, int pass) {
+  return pass >= passes_of(d.stage) || d.idle >= 2 || (pass > 0 && d.members == 0);
+}
+
+/// All passes of small trials, one block each.
+GSOFA_KERNEL void refine_kernel(level_view g, trial_view t, const index_t* trials,
+                                std::uint32_t room) {
+  simt::after_earlier_launches();
+  const index_t trial = trials[simt::block_index()];
+  load_trial(t, trial);
+  block_space& b = space_of_block();
+  const block_trial w(g, t, b);
+  const candidates c = candidates_of_block(room);
+  for (int pass = 0; !ends(b.d, pass); ++pass) {
+    begin_pass(w, pass);
+    for (std::uint32_t p = 0; p < b.d.patches; ++p) move_patch<fetch::none>(w, c, p);
+    end_pass(w);
+  }
+  store_trial(t, trial);
+}
+
+/// Begins a pass of large trials, one block each; appends their patches to a list.
+GSOFA_KERNEL void begin_kernel(level_view g, trial_view t, const index_t* trials, int pass,
+                               patch_item* items, std::uint32_t* count) {
+  simt::after_earlier_launches();
+  const index_t trial = trials[simt::block_index()];
+  load_trial(t, trial);
+  block_space& b = space_of_block();
+  if (ends(b.d, pass)) return;
+  begin_pass(block_trial(g, t, b), pass);
+  if (simt::thread_index() == 0) b.count = simt::atomic_add(count, b.d.patches);
+  simt::sync_block();
+  for (std::uint32_t p = simt::thread_index(); p < b.d.patches; p += simt::block_size()) {
+    items[b.count + p] = {trial, static_cast<index_t>(p)};
+  }
+  store_trial(t, trial);
+}
+
+GSOFA_KERNEL void moves_kernel(level_view g, trial_view t, const patch_item* items,
+                               const std::uint32_t* count, std::uint32_t room) {
+  simt::after_earlier_launches();
+  const std::uint32_t size = *count;
+  const candidates c = candidates_of_block(room);
+  for (std::uint32_t k = simt::block_index(); k < size; k += simt::grid_size()) {
+    const patch_item item = items[k];
+    load_trial(t, item.trial);
+    const block_trial w(g, t, space_of_block());
+    const auto p = static_cast<std::uint32_t>(item.patch);
+    if (w.d.patches > 1) {
+      move_patch<fetch::patch>(w, c, p);
+    } else {
+      move_patch<fetch::rows>(w, c, p);
+    }
+  }
+}
+
+GSOFA_KERNEL void end_kernel(level_view g, trial_view t, const index_t* trials, int pass) {
+  simt::after_earlier_launches();
+  const index_t trial = trials[simt::block_index()];
+  load_trial(t, trial);
+  block_space& b = space_of_block();
+  if (ends(b.d, pass)) return;
+  end_pass(block_trial(g, t, b));
+  store_trial(t, trial);
+}
+
+// ------------------------------------------------------------------------------ first separators
+
+/// Shared or global memory of a first separator, by local vertex.
+struct cut_space {
+  std::uint32_t *gain, *key, *tie, *queue;
+  std::uint32_t* mark;  ///< bit 0: side; from bit 1: 0 in B away from A, 1 in B at A, 2 moved
+  static constexpr int words = 5;
+};
+
+// Gains and keys are kept plus 2^31, so that they compare without sign; key 0 bars a vertex.
+constexpr std::uint32_t zero_gain = 0x80000000U;
+
+/// One first separator, by one warp.
+class first_cut {
+ public:
+  GSOFA_DEVICE first_cut(const level_view& g, const trial_data& d, const cut_space& s)
+      : g_(g), s_(s), n_(d.n), first_(g.first[d.graph]), total_(g.total[d.graph]) {
+    const auto n = static_cast<std::uint32_t>(n_);
+    const unsigned bits = n == 0 ? 0 : simt::highest_bit(std::uint64_t{n}) + 1;
+    mask_ = (std::uint32_t{1} << bits) - 1;
+    for_vertices([&](index_t v) {
+      s_.tie[v] = (orderings::vertex_hash(d.key, v) << bits) | static_cast<std::uint32_t>(v);
+    });
+  }
+
+  GSOFA_DEVICE void run() {
+    grow();
+    for (int pass = 0; pass < orderings::cut_passes && refine(); ++pass) {
+    }
+  }
+
+  /// Of the vertices at the cut, those of the side whose loss is the cheaper separator go to S:
+  /// calls put(v, side) for all vertices.
+  template <class Put>
+  GSOFA_DEVICE void finish(Put&& put) {
+    std::uint64_t width[2] = {0, 0};
+    for_rows_of_all(
+        [&](unsigned row, bool valid, index_t, const seen& s, std::uint32_t& found,
+            std::uint32_t side) {
+          const std::uint32_t own = simt::shuffle(side, row);
+          const bool other = simt::ballot(valid && (s.mark & 1U) != own) != 0;
+          if (other && lane_of_thread() == row) found = 1;
+        },
+        [&](index_t v, std::uint32_t found) {
+          s_.queue[v] = found;
+          if (found == 0) return;
+          (side_of(v) == 0 ? width[0] : width[1]) += static_cast<std::uint64_t>(weight(v));
+        });
+    const auto a_width = static_cast<offset_t>(sum_of_warp(width[0]));
+    const auto b_width = static_cast<offset_t>(sum_of_warp(width[1]));
+    const cost_function cost(total_);
+    const std::uint64_t a = cost(weight_[0] - a_width, weight_[1], a_width);
+    const std::uint64_t b = cost(weight_[0], weight_[1] - b_width, b_width);
+    const std::uint32_t from = a <= b ? side_a : side_b;
+    for_vertices([&](index_t v) {
+      put(v, s_.queue[v] != 0 && side_of(v) == from ? std::uint32_t{separator} : side_of(v));
+    });
+    const offset_t lost = from == side_a ? a_width : b_width;
+    weight_[0] -= from == side_a ? lost : 0;
+    weight_[1] -= from == side_b ? lost : 0;
+    weight_s_ = lost;
+  }
+  [[nodiscard]] GSOFA_DEVICE offset_t weight_of(int side) const {
+    return side == 0 ? weight_[0] : side == 1 ? weight_[1] : weight_s_;
+  }
+
+ private:
+  struct seen {
+    std::uint32_t mark = 0;
+    index_t edge = 0;
+  };
+  struct measure {
+    offset_t excess, change, imbalance;
+    [[nodiscard]] GSOFA_DEVICE bool operator<(const measure& o) const {
+      if (excess != o.excess) return excess < o.excess;
+      return change != o.change ? change < o.change : imbalance < o.imbalance;
+    }
+  };
+
+  template <class Body>
+  GSOFA_DEVICE void for_vertices(Body&& body) const {
+    for (auto v = static_cast<index_t>(lane_of_thread()); v < n_; v += 32) body(v);
+  }
+  /// visit() as of for_rows(), with a word of the row's lane and the side of its vertex; done() in
+  /// the row's lane.
+  template <class Visit, class Done>
+  GSOFA_DEVICE void for_rows_of_all(Visit&& visit, Done&& done) {
+    simt::sync_warp();
+    for (index_t base = 0; base < n_; base += 32) {
+      const index_t v = base + static_cast<index_t>(lane_of_thread());
+      const bool is = v < n_;
+      std::uint32_t word = 0;
+      const std::uint32_t side = is ? side_of(v) : 0;
+      for_rows<seen>(
+          g_.adj, simt::ballot(is), row_of(g_, is, first_ + v),
+          [&](offset_t e, index_t u) {
+            return seen{s_.mark[u - first_], edge(e)};
+          },
+          [&](unsigned row, bool valid, index_t u, const seen& s) {
+            visit(row, valid, u - first_, s, word, side);
+          });
+      if (is) done(v, word);
+    }
+    simt::sync_warp();
+  }
+
+  [[nodiscard]] GSOFA_DEVICE std::uint32_t side_of(index_t v) const { return s_.mark[v] & 1U; }
+  [[nodiscard]] GSOFA_DEVICE index_t weight(index_t v) const { return g_.weight[first_ + v]; }
+  [[nodiscard]] GSOFA_DEVICE index_t edge(offset_t e) const {
+    return g_.edge == nullptr ? 1 : g_.edge[e];
+  }
+  [[nodiscard]] GSOFA_DEVICE bool fits(index_t v, offset_t limit) const {
+    const bool in_a = side_of(v) == 0;
+    const offset_t target = (in_a ? weight_[1] : weight_[0]) + weight(v);
+    return target <= limit || target <= (in_a ? weight_[0] : weight_[1]);
+  }
+
+  /// The vertex of the highest key, of several the one of the largest tie, among those with
+  /// key(v) != 0; -1 if there is none.
+  template <class Key>
+  GSOFA_DEVICE index_t best(Key&& key) const {
+    std::uint64_t most = 0;
+    for_vertices([&](index_t v) {
+      const std::uint64_t rank = (static_cast<std::uint64_t>(key(v)) << 32) | s_.tie[v];
+      most = rank > most ? rank : most;
+    });
+    const auto high = static_cast<std::uint32_t>(most >> 32);
+    const std::uint32_t top = simt::max_of_warp(high);
+    if (top == 0) return -1;
+    const std::uint32_t tie = simt::max_of_warp(high == top ? static_cast<std::uint32_t>(most) : 0);
+    return static_cast<index_t>(tie & mask_);
+  }
+  GSOFA_DEVICE index_t best_key() const {
+    return best([&](index_t v) { return s_.key[v]; });
+  }
+
+  /// Moves v to the other side and updates the gains.
+  GSOFA_DEVICE void flip(index_t v) {
+    simt::sync_warp();
+    const std::uint32_t mark = s_.mark[v];
+    const std::uint32_t from = mark & 1U;
+    const index_t moved = weight(v);
+    weight_[0] += from == 0 ? -moved : moved;
+    weight_[1] += from == 0 ? moved : -moved;
+    simt::sync_warp();
+    if (lane_of_thread() == 0) {
+      s_.mark[v] = mark ^ 1U;
+      s_.gain[v] = 0U - s_.gain[v];  // zero_gain is its own negative
+    }
+    for_row(v, [&](offset_t e, index_t u) {
+      const std::uint32_t twice = 2 * static_cast<std::uint32_t>(edge(e));
+      const std::uint32_t gain = s_.gain[u] + ((s_.mark[u] & 1U) == from ? twice : 0U - twice);
+      s_.gain[u] = gain;
+      if (s_.key[u] != 0) s_.key[u] = gain;
+    });
+    simt::sync_warp();
+  }
+  template <class Body>
+  GSOFA_DEVICE void for_row(index_t v, Body&& body) const {
+    const offset_t end = g_.end[first_ + v];
+    for (offset_t e = g_.begin[first_ + v] + lane_of_thread(); e < end; e += 32) {
+      body(e, g_.adj[e] - first_);
+    }
+  }
+
+  GSOFA_DEVICE void grow() {
+    weight_[0] = 0;
+    weight_[1] = total_;
+    for_vertices([&](index_t v) {
+      s_.mark[v] = side_b;
+      s_.key[v] = 0;
+    });
+    for_rows_of_all(
+        [&](unsigned row, bool valid, index_t, const seen& s, std::uint32_t& sum, std::uint32_t) {
+          const std::uint32_t chunk =
+              simt::add_of_warp(valid ? static_cast<std::uint32_t>(s.edge) : 0);
+          if (lane_of_thread() == row) sum += chunk;
+        },
+        [&](index_t v, std::uint32_t sum) { s_.gain[v] = zero_gain - sum; });
+    const offset_t limit = orderings::cut_side_limit(total_);
+    while (2 * weight_[0] < total_) {
+      index_t v = best_key();
+      if (v < 0) {
+        v = best([&](index_t u) { return s_.mark[u] >> 1 == 0 ? zero_gain : 0; });
+        simt::sync_warp();
+        for_vertices([&](index_t u) { s_.key[u] = 0; });
+      }
+      if (v < 0) break;
+      simt::sync_warp();
+      if (lane_of_thread() == 0) {
+        s_.mark[v] = (s_.mark[v] & 1U) | (2U << 1);
+        s_.key[v] = 0;
+      }
+      simt::sync_warp();
+      if (weight_[0] + weight(v) > limit) continue;
+      flip(v);
+      for_row(v, [&](offset_t, index_t u) {
+        if (s_.mark[u] >> 1 != 0) return;
+        s_.mark[u] = (s_.mark[u] & 1U) | (1U << 1);
+        s_.key[u] = s_.gain[u];
+      });
+      simt::sync_warp();
+    }
+    simt::sync_warp();
+  }
+
+  [[nodiscard]] GSOFA_DEVICE measure measured(offset_t change, offset_t limit) const {
+    const offset_t larger = weight_[0] > weight_[1] ? weight_[0] : weight_[1];
+    const offset_t smaller = weight_[0] > weight_[1] ? weight_[1] : weight_[0];
+    return {larger > limit ? larger - limit : 0, change, larger - smaller};
+  }
+
+  /// One pass of two-sided moves with rollback to the smallest cut, of equal cuts the most even;
+  /// true if the cut shrank.
+  GSOFA_DEVICE bool refine() {
+    const offset_t limit = orderings::cut_side_limit(total_);
+    for_vertices([&](index_t v) { s_.key[v] = s_.gain[v]; });
+    simt::sync_warp();
+    offset_t change = 0;
+    measure least = measured(change, limit);
+    const offset_t before = least.excess;
+    index_t flips = 0;
+    index_t kept = 0;
+    while (flips < kept + orderings::cut_idle_moves) {
+      index_t v = best_key();
+      if (v >= 0 && !fits(v, limit)) {
+        v = best([&](index_t u) { return s_.key[u] != 0 && fits(u, limit) ? s_.key[u] : 0; });
+      }
+      if (v < 0) break;
+      change -= static_cast<index_t>(s_.gain[v] - zero_gain);
+      simt::sync_warp();
+      if (lane_of_thread() == 0) {
+        s_.key[v] = 0;
+        s_.queue[flips] = static_cast<std::uint32_t>(v);
+      }
+      flip(v);
+      ++flips;
+      const measure now = measured(change, limit);
+      if (now < least) {
+        least = now;
+        kept = flips;
+      }
+    }
+    simt::sync_warp();
+    for (; flips > kept; --flips) flip(static_cast<index_t>(s_.queue[flips - 1]));
+    return least.excess < before || least.change < 0;
+  }
+
+  const level_view& g_;
+  cut_space s_;
+  index_t n_;
+  index_t first_;
+  offset_t total_;
+  std::uint32_t mask_ = 0;
+  offset_t weight_[2] = {0, 0};
+  offset_t weight_s_ = 0;
+};
+
+/// First separators, one warp each.
+GSOFA_KERNEL void first_kernel(level_view g, trial_view t, const index_t* trials,
+                               index_t near_order) {
+  simt::after_earlier_launches();
+  trial_data& d = t.data[trials[simt::block_index()]];
+  const index_t n = d.n;
+  std::uint32_t* const near = simt::shared_memory<std::uint32_t>();
+  std::uint32_t* const far = t.far + 3 * d.first;
+  std::uint32_t* const log = t.log + 2 * d.first;
+  const bool fits = n <= near_order;
+  const cut_space s = fits ? cut_space{near, near + n, near + 2 * n, near + 3 * n, near + 4 * n}
+                           : cut_space{far, far + n, far + 2 * n, log, log + n};
+  first_cut cut(g, d, s);
+  cut.run();
+  const offset_t shift = static_cast<offset_t>(d.first);
+  const index_t first = g.first[d.graph];
+  cut.finish([&](index_t v, std::uint32_t side) {
+    t.side[shift + v] = static_cast<std::uint8_t>(side);
+    t.state[shift + v] = {no_label, settled(side)};
+  });
+  simt::sync_warp();
+  std::uint32_t members = 0;
+  for (index_t base = 0; base < n; base += 32) {
+    const index_t v = base + static_cast<index_t>(lane_of_thread());
+    const bool is = v < n && t.side[shift + v] == separator;
+    const unsigned mask = simt::ballot(is);
+    if (is) t.members[0][shift + members + simt::population(mask & lanes_below())] = first + v;
+    members += simt::population(mask);
+  }
+  if (lane_of_thread() == 0) {
+    const offset_t a = cut.weight_of(0);
+    const offset_t b = cut.weight_of(1);
+    const offset_t separated = cut.weight_of(2);
+    d.weight[0] = a;
+    d.weight[1] = b;
+    d.weight[2] = separated;
+    d.cost = cost_function(g.total[d.graph])(a, b, separated);
+    d.members = members;
+    d.x = a <= b ? side_a : side_b;
+  }
+}
+
+// ------------------------------------------------------------------- kernels: from level to level
+
+/// Copies what the host has written, word by word.
+GSOFA_KERNEL void upload_kernel(const std::uint64_t* from, std::uint64_t* to, index_t words) {
+  simt::after_earlier_launches();
+  const auto step = static_cast<index_t>(simt::grid_size() * simt::block_size());
+  for (auto k =
+           static_cast<index_t>(simt::block_index() * simt::block_size() + simt::thread_index());
+       k < words; k += step) {
+    to[k] = from[k];
+  }
+}
+
+/// The rank-th of trials from .. to - 1 in order of their costs, ties in the order of those. One
+/// warp; the result is in the lane that returns one, the others return -1.
+GSOFA_DEVICE index_t find_rank(const trial_data* data, index_t from, index_t to, index_t rank) {
+  index_t found = -1;
+  for (auto k = from + static_cast<index_t>(lane_of_thread()); k < to; k += 32) {
+    const std::uint64_t cost = data[k].cost;
+    index_t before = 0;
+    for (index_t q = from; q < to; ++q) {
+      const std::uint64_t other = data[q].cost;
+      before += other < cost || (other == cost && q < k) ? 1 : 0;
+    }
+    if (before == rank) found = k;
+  }
+  return found;
+}
+
+/// One warp for each trial: what it takes over from the coarser level.
+GSOFA_KERNEL void select_kernel(const trial_entry* entries, index_t count, const trial_data* old,
+                                trial_data* data) {
+  simt::after_earlier_launches();
+  const auto warps = static_cast<index_t>(simt::grid_size() * warps_of_block());
+  for (auto k = static_cast<index_t>(simt::block_index() * warps_of_block() + warp_of_thread());
+       k < count; k += warps) {
+    const trial_entry e = entries[k];
+    trial_data d{};
+    index_t source = -1;
+    if (e.from < e.to) {
+      source = find_rank(old, e.from, e.to, e.rank);
+      if (source >= 0) d = old[source];
+    } else {
+      d.key = e.key;
+      source = lane_of_thread() == 0 ? 0 : -1;
+    }
+    if (source < 0) continue;
+    d.source = source;
+    d.first = e.first;
+    d.first_patch = e.first_patch;
+    d.graph = e.graph;
+    d.n = e.n;
+    d.stage = e.stage;
+    d.members = d.list = d.labelled = d.patches = d.idle = 0;
+    d.x = d.weight[0] <= d.weight[1] ? side_a : side_b;
+    data[k] = d;
+  }
+}
+
+/// The last trial in low .. high whose places begin at or before `place`.
+GSOFA_DEVICE index_t trial_at(const trial_entry* entries, index_t low, index_t high,
+                              std::uint64_t place) {
+  while (low < high) {
+    const index_t middle = high - (high - low) / 2;
+    if (entries[middle].first <= place) {
+      low = middle;
+    } else {
+      high = middle - 1;
+    }
+  }
+  return low;
+}
+
+/// Sides of the finer level. First separators are left as they are.
+GSOFA_KERNEL void project_kernel(level_view g, trial_view t, const trial_entry* entries,
+                                 index_t count, std::uint64_t places, const trial_data* old,
+                                 const std::uint8_t* old_side, const index_t* old_first,
+                                 const offset_t* map_first, const index_t* map) {
+  simt::after_earlier_launches();
+  auto* const range = simt::shared_memory<index_t>();
+  const std::uint64_t chunk = std::uint64_t{simt::block_size()} * items_per_thread;
+  for (std::uint64_t begin = simt::block_index() * chunk; begin < places;
+       begin += simt::grid_size() * chunk) {
+    const std::uint64_t end = begin + chunk < places ? begin + chunk : places;
+    if (simt::thread_index() < 2) {
+      range[simt::thread_index()] =
+          trial_at(entries, 0, count - 1, simt::thread_index() == 0 ? begin : end - 1);
+    }
+    simt::sync_block();
+    for (std::uint64_t base = begin; base < end; base += simt::block_size()) {
+      const std::uint64_t place = base + simt::thread_index();
+      bool member = false;
+      index_t trial = range[0];
+      index_t vertex = 0;
+      if (place < end) {
+        trial = trial_at(entries, range[0], range[1], place);
+        const trial_entry& e = entries[trial];
+        if (e.from < e.to) {
+          const auto v = static_cast<index_t>(place - e.first);
+          const trial_data& from = old[t.data[trial].source];
+          const index_t c = map[map_first[from.graph] + v] - old_first[from.graph];
+          const std::uint32_t side = old_side[from.first + static_cast<std::uint64_t>(c)];
+          t.side[place] = static_cast<std::uint8_t>(side);
+          t.state[place] = {no_label, settled(side)};
+          member = side == separator;
+          vertex = g.first[e.graph] + v;
+        }
+      }
+      // Warps within one trial ask for places together.
+      const index_t one = simt::shuffle(trial, 0);
+      std::uint32_t slot = 0;
+      if (simt::ballot(place < end && trial != one) == 0) {
+        slot = next_place(&t.data[one].members, member);
+      } else if (member) {
+        slot = simt::atomic_add(&t.data[trial].members, 1U);
+      }
+      if (member) t.members[0][entries[trial].first + slot] = vertex;
+    }
+    simt::sync_block();
+  }
+}
+
+/// One warp for each group.
+GSOFA_KERNEL void best_kernel(const trial_data* data, const trial_steps::group* groups,
+                              index_t count, trial_steps::winner* winners) {
+  simt::after_earlier_launches();
+  const auto warps = static_cast<index_t>(simt::grid_size() * warps_of_block());
+  for (auto k = static_cast<index_t>(simt::block_index() * warps_of_block() + warp_of_thread());
+       k < count; k += warps) {
+    const index_t best = find_rank(data, groups[k].from, groups[k].to, 0);
+    if (best < 0) continue;
+    const trial_data& d = data[best];
+    winners[k] = {d.first, {d.weight[0], d.weight[1], d.weight[2]}};
+  }
+}
+
+/// Words that the host writes and the device reads; they stay until all are given back.
+class upload_arena {
+ public:
+  std::uint64_t* take(std::size_t words) {
+    if (chunks_.empty() || used_ + words > chunks_.back().size()) {
+      const std::size_t last = chunks_.empty() ? at(least) : 2 * chunks_.back().size();
+      chunks_.emplace_back(std::max(last, words));
+      used_ = 0;
+    }
+    std::uint64_t* const p = chunks_.back().data() + used_;
+    used_ += words;
+    return p;
+  }
+  /// The device has read all words.
+  void give_back() {
+    if (chunks_.size() > 1) chunks_.erase(chunks_.begin(), chunks_.end() - 1);
+    used_ = 0;
+  }
+
+ private:
+  static constexpr offset_t least = 1 << 15;
+  std::vector<pinned_vector<std::uint64_t>> chunks_;
+  std::size_t used_ = 0;
+};
+
+template <class T>
+T* with_slack(growing_array<T>& a, offset_t size) {
+  return a.resize(size > a.size() ? size + size / 4 : size);
+}
+
+int blocks_of_warps(offset_t warps) { return blocks_for(warps * 32); }
+
+}  // namespace trial_kernels
+
+using namespace trial_kernels;  // NOLINT(google-build-using-namespace)
+
+struct trial_steps::space {
+  explicit space(memory_budget& budget)
+      : table(budget, "trials"),
+        data{{budget, "trials"}, {budget, "trials"}},
+        side{{budget, "trials"}, {budget, "trials"}},
+        state(budget, "trials"),
+        vertices(budget, "trials"),
+        words(budget, "trials"),
+        patches(budget, "trials"),
+        items(budget, "trials"),
+        counts(budget, "trials"),
+        winners(budget, "trials") {}
+
+  /// Copies a table to the device without waiting for it.
+  std::uint64_t* upload(std::size_t words_used, const std::uint64_t* from) {
+    std::uint64_t* const to = with_slack(table, static_cast<offset_t>(words_used));
+    launch_overlapping(upload_kernel, blocks_for(static_cast<offset_t>(words_used)),
+                       threads_per_block, 0, from, to, static_cast<index_t>(words_used));
+    return to;
+  }
+
+  upload_arena arena;
+  growing_array<std::uint64_t> table;
+  growing_array<trial_data> data[2];
+  growing_array<std::uint8_t> side[2];
+  growing_array<vertex_state> state;
+  growing_array<index_t> vertices;     // four lists
+  growing_array<std::uint32_t> words;  // far candidates and logs
+  growing_array<patch_data> patches;
+  growing_array<patch_item> items;
+  growing_array<std::uint32_t> counts;
+  growing_array<winner> winners;
+
+  int current = 0;  // of the two arrays
+  trial_view view{};
+  index_t small = 0, large = 0;
+  index_t most_small = 0;                                      // vertices of a small trial
+  offset_t large_places = 0;                                   // vertices of large trials
+  int passes = 0;                                              // of large trials
+  int resident = 0;                                            // blocks of patches; 0: unknown
+  const index_t *small_list = nullptr, *large_list = nullptr;  // on the device
+};
+
+trial_steps::trial_steps(memory_budget& budget) : space_(std::make_unique<space>(budget)) {}
+trial_steps::~trial_steps() = default;
+
+const std::uint8_t* trial_steps::side() const { return space_->view.side; }
+
+void trial_steps::move(const level* coarser, const level& finer,
+                       std::span<const trial_spec> specs) {
+  space& s = *space_;
+  const auto count = static_cast<index_t>(specs.size());
+  // The table: the entries, then the lists of small and of large trials and of first separators.
+  constexpr std::size_t entry_words = sizeof(trial_entry) / 8;
+  static_assert(sizeof(trial_entry) % 8 == 0);
+  const std::size_t list_words = (2 * specs.size() + 1) / 2;
+  const std::size_t words = specs.size() * entry_words + list_words;
+  std::uint64_t* const table = s.arena.take(words);
+  auto* const entries = reinterpret_cast<trial_entry*>(table);
+  auto* const by_size = reinterpret_cast<index_t*>(table + specs.size() * entry_words);
+  auto* const firsts = by_size + specs.size();
+  std::uint64_t places = 0;
+  offset_t patches = 0;
+  index_t first_separators = 0;
+  index_t most_first = 0;
+  index_t most = 0;
+  for (const trial_spec& spec : specs) most = std::max(most, finer.size_of(spec.graph));
+  // Graphs of about one size take one path.
+  const index_t least_large = most < large_order ? large_order : large_order / 2;
+  s.small = s.large = 0;
+  s.most_small = 0;
+  s.large_places = 0;
+  s.passes = 0;
+  for (index_t k = 0; k < count; ++k) {
+    const trial_spec& spec = specs[at(k)];
+    const index_t n = finer.size_of(spec.graph);
+    entries[k] = {.key = spec.key,
+                  .first = places,
+                  .first_patch = static_cast<std::uint64_t>(patches),
+                  .graph = spec.graph,
+                  .n = n,
+                  .from = spec.from,
+                  .to = spec.to,
+                  .rank = spec.rank,
+                  .stage = spec.stage};
+    places += static_cast<std::uint64_t>(n);
+    patches += most_patches(n);
+    if (n >= least_large) {
+      by_size[count - ++s.large] = k;
+      s.large_places += n;
+      s.passes = std::max(s.passes, passes_of(spec.stage));
+    } else {
+      by_size[s.small++] = k;
+      s.most_small = std::max(s.most_small, n);
+    }
+    if (spec.from >= spec.to) {
+      firsts[first_separators++] = k;
+      most_first = std::max(most_first, n);
+    }
+  }
+  const auto room = static_cast<offset_t>(places);
+  const int before = s.current;
+  s.current = 1 - s.current;
+  index_t* const vertices = with_slack(s.vertices, 4 * room);
+  std::uint32_t* const far = with_slack(s.words, 5 * room);
+  s.view = {.data = with_slack(s.data[s.current], count),
+            .patches = with_slack(s.patches, patches),
+            .side = with_slack(s.side[s.current], room),
+            .state = with_slack(s.state, room),
+            .members = {vertices, vertices + room},
+            .by_patch = vertices + 2 * room,
+            .labelled = vertices + 3 * room,
+            .far = far,
+            .log = far + 3 * room};
+  with_slack(s.items, patches);
+  s.counts.resize(most_passes);
+  if (count == 0) return;
+  std::uint64_t* const device_table = s.upload(words, table);
+  const auto* const device_entries = reinterpret_cast<const trial_entry*>(device_table);
+  s.small_list = reinterpret_cast<const index_t*>(device_table + specs.size() * entry_words);
+  s.large_list = s.small_list + s.small;
+  const trial_data* const old = s.data[before].data();
+  const level_view g = finer.view();
+  launch_overlapping(select_kernel, blocks_of_warps(count), threads_per_block, 0, device_entries,
+                     count, old, s.view.data);
+  if (first_separators < count) {
+    launch_overlapping(project_kernel, blocks_for(room / items_per_thread + 1), threads_per_block,
+                       2 * sizeof(index_t), g, s.view, device_entries, count, places, old,
+                       static_cast<const std::uint8_t*>(s.side[before].data()),
+                       static_cast<const index_t*>(coarser->d_first.data()),
+                       static_cast<const offset_t*>(coarser->d_map_first.data()),
+                       static_cast<const index_t*>(coarser->d_map.data()));
+  }
+  if (first_separators > 0) {
+    const index_t near = std::min(most_first, most_near_order);
+    launch_overlapping(first_kernel, first_separators, 32,
+                       cut_space::words * sizeof(std::uint32_t) * at(near), g, s.view,
+                       s.small_list + count, near);
+  }
+}
+
+void trial_steps::refine(const level& at_level) {
+  space& s = *space_;
+  const level_view g = at_level.view();
+  if (s.large > 0) {
+    fill_bytes(s.counts.data(), 0, s.counts.size());
+    const index_t room = most_near_slots;
+    const std::size_t bytes = bytes_of_block(room);
+    if (s.resident == 0) s.resident = resident_blocks(moves_kernel, threads_of_patch, bytes);
+    const auto blocks = static_cast<int>(
+        std::min<offset_t>(s.resident, s.large_places / orderings::patch_size + s.large));
+    for (int pass = 0; pass < s.passes; ++pass) {
+      std::uint32_t* const items = s.counts.data() + pass;
+      launch_overlapping(begin_kernel, s.large, threads_of_pass, sizeof(block_space), g, s.view,
+                         s.large_list, pass, s.items.data(), items);
+      launch_overlapping(moves_kernel, blocks, threads_of_patch, bytes, g, s.view,
+                         static_cast<const patch_item*>(s.items.data()),
+                         static_cast<const std::uint32_t*>(items),
+                         static_cast<std::uint32_t>(room));
+      launch_overlapping(end_kernel, s.large, threads_of_pass, sizeof(block_space), g, s.view,
+                         s.large_list, pass);
+    }
+  }
+  if (s.small > 0) {
+    // Where trials are few, each has many warps to look for candidates.
+    auto room = static_cast<index_t>(slots_per_step);
+    while (room < most_near_slots && room < s.most_small) room *= 2;
+#if defined(__CUDACC__)
+    const index_t share = multiprocessors() * 32 / s.small;
+    const int threads = share >= 8 ? 256 : share >= 4 ? 128 : share >= 2 ? 64 : 32;
+#else
+    const int threads = s.small % 2 == 0 ? 32 : 64;
+#endif
+    launch_overlapping(refine_kernel, s.small, threads, bytes_of_block(room), g, s.view,
+                       s.small_list, static_cast<std::uint32_t>(room));
+  }
+}
+
+std::vector<trial_steps::winner> trial_steps::best(std::span<const group> groups) {
+  space& s = *space_;
+  const auto count = static_cast<index_t>(groups.size());
+  std::vector<winner> result(groups.size());
+  if (count == 0) return result;
+  static_assert(sizeof(group) == 8);
+  std::uint64_t* const words = s.arena.take(groups.size());
+  std::ranges::copy(groups, reinterpret_cast<group*>(words));
+  const auto* const device_groups = reinterpret_cast<const group*>(s.upload(groups.size(), words));
+  winner* const winners = with_slack(s.winners, count);
+  launch_overlapping(best_kernel, blocks_of_warps(count), threads_per_block, 0,
+                     static_cast<const trial_data*>(s.view.data), device_groups, count, winners);
+  copy_to_host(result.data(), static_cast<const winner*>(winners), count);
+  s.arena.give_back();
+  return result;
+}
+
+}  // namespace gsofa::gpu::dissection
+
+#endif

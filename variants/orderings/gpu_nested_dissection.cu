@@ -1,0 +1,402 @@
+// Nested dissection on the device: the order of cpu_nested_dissection, bit by bit, by the same
+// steps on all parts of a depth of the separator tree at once. The host plans: it knows how large
+// graphs are, not what is in them.
+
+#include "variants/device/gpu_variant.hpp"
+
+#include <chrono>
+
+#include "common/ordering.hpp"
+#include "variants/orderings/gpu_dissection.hpp"
+
+#if defined(GSOFA_GPU)
+
+namespace gsofa::gpu {
+
+namespace {
+
+using namespace dissection;
+using orderings::dissection_settings;
+using orderings::no_node;
+using orderings::node;
+
+/// Splits the time of an order among named phases by events between its launches.
+class timeline {
+ public:
+  timeline() = default;
+  timeline(const timeline&) = delete;
+  timeline& operator=(const timeline&) = delete;
+#if defined(__CUDACC__)
+  ~timeline() {
+    for (const auto& [event, name] : marks_) cudaEventDestroy(event);
+  }
+  /// What is launched from now on belongs to `phase`.
+  void mark(const char* phase) {
+    cudaEvent_t event = nullptr;
+    check(cudaEventCreate(&event), "event");
+    marks_.emplace_back(event, phase);
+    check(cudaEventRecord(event, cudaStreamPerThread), "event");
+  }
+  /// Seconds by phase; waits for all launches.
+  std::map<std::string, double> finish() {
+    mark("end");
+    synchronize();
+    std::map<std::string, double> seconds;
+    for (std::size_t k = 0; k + 1 < marks_.size(); ++k) {
+      float ms = 0;
+      check(cudaEventElapsedTime(&ms, marks_[k].first, marks_[k + 1].first), "event");
+      seconds[marks_[k].second] += 1e-3 * static_cast<double>(ms);
+    }
+    return seconds;
+  }
+
+ private:
+  std::vector<std::pair<cudaEvent_t, const char*>> marks_;
+#else
+  void mark(const char*) {}
+  std::map<std::string, double> finish() { return {}; }
+#endif
+};
+
+/// A part of the pattern: positions first .. of the order hold its vertices, `above` is the first
+/// position of the node above.
+struct part {
+  index_t first = 0;
+  index_t above = no_node;
+  std::uint64_t key = 0;
+};
+
+/// Bisects all parts of one depth at once.
+class bisection {
+ public:
+  bisection(const dissection_settings& settings, memory_budget& budget, graph_steps& graphs,
+            trial_steps& trials, timeline& time)
+      : settings_(settings), budget_(&budget), graphs_(&graphs), trials_(&trials), time_(&time) {}
+
+  /// Finds separators of the graphs of `whole` that have more than leaf_order vertices: fills
+  /// `splits`, `winner` and `weight` of endings.
+  void run(const level& whole, std::span<const part> parts,
+           std::span<graph_steps::ending> endings) {
+    whole_ = &whole;
+    copies_.assign(1, {});
+    for (index_t i = 0; i < whole.graphs(); ++i) {
+      const bool bisects = whole.size_of(i) > std::max<index_t>(1, settings_.leaf_order);
+      copies_[0].push_back({.part = bisects ? i : none});
+    }
+    time_->mark("coarsen");
+    coarsen(parts);
+    time_->mark("separate");
+    separate(parts);
+    choose(endings);
+  }
+
+ private:
+  static constexpr index_t none = -1;
+
+  // A graph of a level: a coarser form of a part that all trials share (copy -1), or one replica's.
+  // Levels of one chain have keys by their number in the chain.
+  struct copy {
+    index_t part = none;
+    int copy = -1;
+    std::size_t length = 1;  // of its chain up to here
+    // Of the chain's next graph, or of a shared graph the replicas' next ones: graphs of the
+    // coarser level. 0 replicas: the next one is shared as well.
+    int replicas = 0;
+    std::vector<index_t> next{};
+    index_t first_trial = 0, last_trial = 0;
+  };
+
+  level& level_at(std::size_t l) {
+    while (levels_.size() <= l) levels_.push_back(std::make_unique<level>(*budget_));
+    return *levels_[l];
+  }
+  [[nodiscard]] const level& graphs_of(std::size_t l) const {
+    return l == 0 ? *whole_ : *levels_[l];
+  }
+
+  void coarsen(std::span<const part> parts) {
+    struct source {
+      index_t graph;
+      int copy;
+    };
+    for (std::size_t l = 0;; ++l) {
+      const level& fine = graphs_of(l);
+      std::vector<coarsening> wanted;
+      std::vector<source> sources;
+      for (index_t g = 0; g < fine.graphs(); ++g) {
+        copy& c = copies_[l][at(g)];
+        if (c.part == none) continue;
+        const index_t n = fine.size_of(g);
+        const index_t whole = whole_->size_of(c.part);
+        const offset_t most = orderings::most_weight(fine.total[at(g)]);
+        const std::uint64_t key = parts[at(c.part)].key;
+        const auto want = [&](int number, std::uint64_t chain_key, std::size_t length) {
+          wanted.push_back({g, keyed_random(chain_key, orderings::matching_word, length), most});
+          sources.push_back({g, number});
+        };
+        const auto replica_key = [&](int q) {
+          return keyed_random(key, orderings::matching_word, static_cast<std::uint64_t>(-1 - q));
+        };
+        if (c.copy >= 0) {
+          c.next.assign(1, none);
+          if (n > orderings::coarsest) want(c.copy, replica_key(c.copy), c.length);
+        } else if (n <= orderings::coarsest) {
+          c.replicas = 1;
+          c.next.assign(1, none);
+        } else if (offset_t{n} * settings_.replicas > whole) {
+          c.next.assign(1, none);
+          want(-1, key, c.length);
+        } else {
+          c.replicas = settings_.replicas;
+          c.next.assign(at(c.replicas), none);
+          for (int q = 0; q < c.replicas; ++q) want(q, replica_key(q), 1);
+        }
+      }
+      if (wanted.empty()) return;
+      level& coarse = level_at(l + 1);
+      const std::vector<index_t> kept = graphs_->coarsen(fine, wanted, coarse);
+      copies_.emplace_back();
+      for (const index_t k : kept) {
+        const source& s = sources[at(k)];
+        copy& from = copies_[l][at(s.graph)];
+        from.next[at(from.replicas > 0 ? s.copy : 0)] = static_cast<index_t>(copies_[l + 1].size());
+        const bool begins = from.copy < 0 && s.copy >= 0;
+        copies_[l + 1].push_back(
+            {.part = from.part, .copy = s.copy, .length = begins ? 2 : from.length + 1});
+      }
+      // A graph that all share and that did not shrink is the only replica's.
+      for (copy& c : copies_[l]) {
+        if (c.part != none && c.copy < 0 && c.replicas == 0 && c.next[0] == none) c.replicas = 1;
+      }
+      if (kept.empty()) return;
+    }
+  }
+
+  // First separators on the coarsest graph of each chain, then up, level by level: the best trials
+  // of each chain, and from the replicas' common graph on of all replicas, stay.
+  void separate(std::span<const part> parts) {
+    const level* coarser = nullptr;
+    std::vector<trial_spec> specs;
+    for (std::size_t l = copies_.size(); l-- > 0;) {
+      if (copies_[l].empty()) continue;
+      const level& fine = graphs_of(l);
+      specs.clear();
+      for (index_t g = 0; g < fine.graphs(); ++g) {
+        copy& c = copies_[l][at(g)];
+        if (c.part == none) continue;
+        c.first_trial = static_cast<index_t>(specs.size());
+        const int number = c.copy < 0 && c.replicas > 0 ? c.replicas : 1;
+        for (int q = 0; q < number; ++q) {
+          const int replica = c.copy < 0 ? q : c.copy;
+          const index_t below = c.next[at(q)];
+          if (below == none) {
+            const std::uint64_t key = parts[at(c.part)].key;
+            for (int t = 0; t < settings_.tries; ++t) {
+              const auto word = static_cast<std::uint64_t>(replica * settings_.tries + t);
+              specs.push_back({.graph = g, .key = keyed_random(key, orderings::trial_word, word)});
+            }
+            continue;
+          }
+          const copy& from = copies_[l + 1][at(below)];
+          const bool shared = c.copy < 0 && c.replicas == 0;
+          const index_t kept =
+              std::min(from.last_trial - from.first_trial,
+                       orderings::trials_kept(whole_->size_of(c.part), fine.size_of(g),
+                                              shared ? 1 : replicas_of(l, g)));
+          for (index_t r = 0; r < kept; ++r) {
+            specs.push_back({.graph = g,
+                             .from = from.first_trial,
+                             .to = from.last_trial,
+                             .rank = r,
+                             .stage = shared ? 2 : 1});
+          }
+        }
+        c.last_trial = static_cast<index_t>(specs.size());
+      }
+      if (specs.empty()) continue;
+      trials_->move(coarser, fine, specs);
+      trials_->refine(fine);
+      coarser = &fine;
+    }
+  }
+
+  // How many replicas the part of a graph has that is one of them, or their common graph.
+  [[nodiscard]] int replicas_of(std::size_t l, index_t g) const {
+    const copy& c = copies_[l][at(g)];
+    return c.copy < 0 ? c.replicas : settings_.replicas;
+  }
+
+  void choose(std::span<graph_steps::ending> endings) {
+    std::vector<trial_steps::group> groups;
+    std::vector<index_t> graphs;
+    for (index_t g = 0; g < whole_->graphs(); ++g) {
+      const copy& c = copies_[0][at(g)];
+      endings[at(g)].splits = false;
+      if (c.part == none) continue;
+      groups.push_back({c.first_trial, c.last_trial});
+      graphs.push_back(g);
+    }
+    if (groups.empty()) return;
+    const std::vector<trial_steps::winner> winners = trials_->best(groups);
+    for (std::size_t k = 0; k < groups.size(); ++k) {
+      graph_steps::ending& e = endings[at(graphs[k])];
+      e.winner = winners[k].first;
+      e.weight[0] = winners[k].weight[0];
+      e.weight[1] = winners[k].weight[1];
+      e.splits = e.weight[0] > 0 && e.weight[1] > 0;
+    }
+  }
+
+  const dissection_settings& settings_;
+  memory_budget* budget_;
+  graph_steps* graphs_;
+  trial_steps* trials_;
+  timeline* time_;
+  const level* whole_ = nullptr;
+  std::vector<std::unique_ptr<level>> levels_;  // from 1 on
+  std::vector<std::vector<copy>> copies_;       // by level and graph
+};
+
+/// Finds the tree: appends its nodes and leaves; `order` gets the vertices by position.
+void find_tree(const level& root, const dissection_settings& settings, memory_budget& budget,
+               timeline& time, index_t* order, std::vector<node>& tree, std::vector<leaf>& leaves) {
+  graph_steps graphs(budget);
+  trial_steps trials(budget);
+  bisection bisect(settings, budget, graphs, trials, time);
+  level own[2]{level(budget), level(budget)};
+  growing_array<index_t> vertex(budget, "order_vertices");
+  growing_array<index_t> next_vertex(budget, "order_vertices");
+  std::vector<index_t> identity(at(root.first.back()));
+  for (std::size_t v = 0; v < identity.size(); ++v) identity[v] = static_cast<index_t>(v);
+  copy_to_device(vertex.resize(root.first.back()), identity.data(), root.first.back());
+  std::vector<part> parts{{.first = 0, .above = no_node, .key = mix64(settings.seed + 1)}};
+  std::vector<part> next;
+  const level* whole = &root;
+  for (int depth = 0; !parts.empty(); ++depth) {
+    std::vector<graph_steps::ending> endings(parts.size());
+    for (std::size_t k = 0; k < parts.size(); ++k) endings[k].position = parts[k].first;
+    bisect.run(*whole, parts, endings);
+    time.mark("split");
+    level& sides = own[depth % 2];
+    graphs.split(*whole, trials.side(), endings, vertex.data(), order, sides, next_vertex);
+    next.clear();
+    for (std::size_t k = 0; k < parts.size(); ++k) {
+      const part& p = parts[k];
+      const graph_steps::ending& e = endings[k];
+      const index_t last = p.first + whole->size_of(static_cast<index_t>(k));
+      if (!e.splits) {
+        tree.push_back({p.first, last, p.above});
+        leaves.push_back({p.first, last});
+        continue;
+      }
+      const index_t start[3] = {p.first, p.first + e.count[0], p.first + e.count[0] + e.count[1]};
+      const index_t above = e.count[2] > 0 ? start[2] : p.above;
+      if (e.count[2] > 0) tree.push_back({start[2], last, p.above});
+      for (const int s : {0, 1}) {
+        next.push_back({start[s], above, keyed_random(p.key, 0, static_cast<std::uint64_t>(s))});
+      }
+    }
+    parts.swap(next);
+    vertex.swap(next_vertex);
+    whole = &sides;
+  }
+  std::ranges::sort(tree, {}, &node::first);
+}
+
+ordering order_by_dissection(const pattern_view& a, const order_settings& settings) {
+  const option_set& o = settings.options;
+  const dissection_settings search = {
+      .seed = settings.seed < 0 ? 0 : static_cast<std::uint64_t>(settings.seed),
+      .tries = static_cast<int>(o.integer("tries")),
+      .replicas = static_cast<int>(o.integer("replicas")),
+      .leaf_order = static_cast<index_t>(o.integer("leaf_order"))};
+  const auto begin = std::chrono::steady_clock::now();
+  const pattern s = symmetrized(a, diagonal::drop);
+  const std::chrono::duration<double> symmetric = std::chrono::steady_clock::now() - begin;
+  memory_budget budget;
+  const std::int64_t megabytes = o.integer("memory_budget_mb");
+  budget.set_limit(megabytes > 0 ? megabytes << 20 : current_limits().free_bytes / 4 * 3);
+  timeline time;
+  time.mark("upload");
+  device_array<offset_t> row_ptr(budget, "pattern", offset_t{s.n_rows} + 1);
+  device_array<index_t> col_idx(budget, "pattern", s.nnz());
+  copy_to_device(row_ptr.data(), s.row_ptr.data(), row_ptr.size());
+  copy_to_device(col_idx.data(), s.col_idx.data(), col_idx.size());
+  time.mark("compress");
+  level root(budget);
+  const orderings::vertex_classes classes =
+      compress(s.n_rows, row_ptr.data(), col_idx.data(), budget, root);
+  row_ptr = {};
+  col_idx = {};
+  const index_t n = root.first.back();
+  std::vector<node> tree;
+  std::vector<index_t> position(at(n));
+  if (n > 0) {
+    std::vector<leaf> leaves;
+    device_array<index_t> order(budget, "order", n);
+    find_tree(root, search, budget, time, order.data(), tree, leaves);
+    time.mark("leaves");
+    order_leaves(root, leaves, order.data(), budget);
+    time.mark("download");
+    copy_to_host(position.data(), order.data(), n);
+  }
+  ordering result;
+  result.phases_s = time.finish();
+  result.phases_s["symmetrize"] = symmetric.count();
+  orderings::dissection d = orderings::expand(classes, tree, position);
+  result.order = std::move(d.order);
+  result.separators = std::move(d.tree);
+  return result;
+}
+
+}  // namespace
+
+}  // namespace gsofa::gpu
+
+#endif
+
+namespace gsofa {
+
+namespace {
+
+ordering order_on_gpu([[maybe_unused]] const pattern_view& a,
+                      [[maybe_unused]] const order_settings& settings) {
+#if defined(GSOFA_GPU)
+  return gpu::order_by_dissection(a, settings);
+#else
+  gpu::refuse();
+#endif
+}
+
+}  // namespace
+
+GSOFA_REGISTER_ORDER({
+    .name = "gpu_nested_dissection",
+    .device = "gpu",
+    .summary = "the order of cpu_nested_dissection, on a GPU",
+    .citation = "George 1973; Karypis & Kumar 1998",
+    .options = {{.name = "tries",
+                 .default_value = std::int64_t{4},
+                 .help = "initial separators of each replica",
+                 .minimum = 1,
+                 .maximum = 64,
+                 .tested = {"1", "3"}},
+                {.name = "replicas",
+                 .default_value = std::int64_t{4},
+                 .help = "independent coarsenings of each large part",
+                 .minimum = 1,
+                 .maximum = 16,
+                 .tested = {"1", "5"}},
+                {.name = "leaf_order",
+                 .default_value = std::int64_t{120},
+                 .help = "a part with so many vertices or fewer is not dissected",
+                 .minimum = 1,
+                 .maximum = 1000,
+                 .tested = {"1", "7", "60", "200"}},
+                gpu::memory_budget_option()},
+    .dissects = true,
+    .unavailable = gpu::unavailable,
+    .compute = order_on_gpu,
+});
+
+}  // namespace gsofa

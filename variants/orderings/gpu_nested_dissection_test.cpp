@@ -1,0 +1,95 @@
+// labels: oracle
+// program: emulated
+// Nested dissection on the emulated device finds the order that the host finds.
+#include <doctest/doctest.h>
+
+#include <string>
+#include <vector>
+
+#include "common/generators.hpp"
+#include "common/ordering.hpp"
+
+using namespace gsofa;
+
+namespace {
+
+// Undirected edges as a pattern.
+pattern graph_of(index_t n, const std::vector<std::pair<index_t, index_t>>& edges) {
+  std::vector<std::pair<index_t, index_t>> both;
+  for (const auto& [u, v] : edges) {
+    both.emplace_back(u, v);
+    both.emplace_back(v, u);
+  }
+  std::ranges::sort(both);
+  pattern a;
+  a.n_rows = a.n_cols = n;
+  a.row_ptr.assign(at(n) + 1, 0);
+  for (const auto& [u, v] : both) {
+    ++a.row_ptr[at(u) + 1];
+    a.col_idx.push_back(v);
+  }
+  for (index_t v = 0; v < n; ++v) a.row_ptr[at(v) + 1] += a.row_ptr[at(v)];
+  return a;
+}
+
+pattern star(index_t n) {
+  std::vector<std::pair<index_t, index_t>> edges;
+  for (index_t v = 1; v < n; ++v) edges.emplace_back(0, v);
+  return graph_of(n, edges);
+}
+pattern path(index_t n) {
+  std::vector<std::pair<index_t, index_t>> edges;
+  for (index_t v = 1; v < n; ++v) edges.emplace_back(v - 1, v);
+  return graph_of(n, edges);
+}
+pattern clique(index_t n) {
+  std::vector<std::pair<index_t, index_t>> edges;
+  for (index_t v = 0; v < n; ++v) {
+    for (index_t u = 0; u < v; ++u) edges.emplace_back(u, v);
+  }
+  return graph_of(n, edges);
+}
+// Cliques of three that hang on a path: twins, and many vertices of one meeting place.
+pattern comb(index_t n) {
+  std::vector<std::pair<index_t, index_t>> edges;
+  for (index_t v = 1; v < n / 4; ++v) edges.emplace_back(v - 1, v);
+  for (index_t v = n / 4; v + 2 < n; v += 3) {
+    const index_t root = (v - n / 4) / 9 % (n / 4);
+    edges.insert(edges.end(), {{root, v}, {v, v + 1}, {v + 1, v + 2}, {v, v + 2}});
+  }
+  return graph_of(n, edges);
+}
+
+void check_equal(const pattern& a, const std::string& options, std::int64_t seed) {
+  const ordering host = compute_order(a, "cpu_nested_dissection" + options, seed);
+  const ordering device = compute_order(a, "gpu_nested_dissection" + options, seed);
+  CHECK(device.order == host.order);
+  CHECK(device.separators.start == host.separators.start);
+  CHECK(device.separators.parent == host.separators.parent);
+}
+
+}  // namespace
+
+TEST_CASE("the device's nested dissection finds the host's order") {
+  const char* specs[] = {"diagonal:n=1",          "diagonal:n=300",
+                         "grid5:nx=20",           "grid7:nx=9",
+                         "grid27:nx=7",           "grid27:nx=9,drop=0.3",
+                         "circuit:n=1500,hubs=3", "random:n=700,degree=3,seed=5",
+                         "elasticity3d:nx=5"};
+  for (const char* spec : specs) {
+    CAPTURE(spec);
+    check_equal(generate(spec), "", -1);
+    check_equal(generate(spec), ":leaf_order=20,tries=3", 7);
+  }
+}
+
+TEST_CASE("the device's nested dissection of graphs of extreme shapes is the host's") {
+  const std::pair<const char*, pattern> graphs[] = {
+      {"empty", graph_of(0, {})}, {"pair", graph_of(2, {{0, 1}})}, {"star", star(900)},
+      {"path", path(700)},        {"clique", clique(150)},         {"comb", comb(1500)}};
+  for (const auto& [name, a] : graphs) {
+    CAPTURE(name);
+    check_equal(a, "", -1);
+    check_equal(a, ":leaf_order=1,replicas=2", 3);
+  }
+}
