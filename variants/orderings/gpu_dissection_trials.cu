@@ -15,11 +15,13 @@
 // passes in one launch of one block each; large ones take three launches for each pass, so that
 // their patches move at the same time.
 //
-// The moves of one patch are a chain: every move depends on the one before. One warp makes them.
-// Candidates, the vertices of S that may move, have slots in shared memory; slots of vertices that
-// have moved are used again, so that the list is about as long as S. A slot holds the rank of
-// move_rank() in two words: its high word is the gain plus 2^31, to which drawn neighbours add
-// their weights.
+// The moves of one patch are a chain: every move depends on the one before, and the chains are the
+// critical path of the order. One warp makes them: it finds the candidate of the highest rank,
+// reads its row and the states of its neighbours, and for those that come to S their rows and the
+// states of theirs. Candidates, the vertices of S that may move, have slots in shared memory; slots
+// of vertices that have moved are used again, so that the list is about as long as S. A slot holds
+// the rank of move_rank() in two words: its high word is the gain plus 2^31, to which drawn
+// neighbours add their weights.
 
 #include "variants/device/simt.hpp"
 
@@ -126,6 +128,7 @@ struct trial_view {
   /// Two words each: 2 v if v left S, 2 v + 1 if v came from y to S, by patch in the order of
   /// moves.
   std::uint32_t* log;
+  std::uint32_t idle_moves;  ///< a pass over a patch ends after so many moves without gain
 };
 
 /// A patch of a large trial.
@@ -652,8 +655,7 @@ class patch_moves {
 
   GSOFA_DEVICE void run() {
     const std::uint32_t twice = 2 * result_.members;
-    const std::uint32_t limit =
-        twice < orderings::patch_idle_moves ? twice : orderings::patch_idle_moves;
+    const std::uint32_t limit = twice < w_.t.idle_moves ? twice : w_.t.idle_moves;
     std::uint64_t best = cost();
     std::uint32_t kept = 0;
     offset_t best_x = 0;
@@ -1548,6 +1550,7 @@ using namespace trial_kernels;  // NOLINT(google-build-using-namespace)
 struct trial_steps::space {
   explicit space(memory_budget& budget)
       : table(budget, "trials"),
+        groups(budget, "trials"),
         data{{budget, "trials"}, {budget, "trials"}},
         side{{budget, "trials"}, {budget, "trials"}},
         state(budget, "trials"),
@@ -1558,16 +1561,18 @@ struct trial_steps::space {
         counts(budget, "trials"),
         winners(budget, "trials") {}
 
-  /// Copies a table to the device without waiting for it.
-  std::uint64_t* upload(std::size_t words_used, const std::uint64_t* from) {
-    std::uint64_t* const to = with_slack(table, static_cast<offset_t>(words_used));
-    launch_overlapping(upload_kernel, blocks_for(static_cast<offset_t>(words_used)),
-                       threads_per_block, 0, from, to, static_cast<index_t>(words_used));
-    return to;
+  /// Copies what the arena has to the device without waiting for it.
+  static const std::uint64_t* upload(growing_array<std::uint64_t>& to, const std::uint64_t* from,
+                                     std::size_t words) {
+    const auto size = static_cast<offset_t>(words);
+    std::uint64_t* const place = with_slack(to, size);
+    launch_overlapping(upload_kernel, blocks_for(size), threads_per_block, 0, from, place,
+                       static_cast<index_t>(words));
+    return place;
   }
 
   upload_arena arena;
-  growing_array<std::uint64_t> table;
+  growing_array<std::uint64_t> table, groups;
   growing_array<trial_data> data[2];
   growing_array<std::uint8_t> side[2];
   growing_array<vertex_state> state;
@@ -1658,11 +1663,12 @@ void trial_steps::move(const level* coarser, const level& finer,
             .by_patch = vertices + 2 * room,
             .labelled = vertices + 3 * room,
             .far = far,
-            .log = far + 3 * room};
+            .log = far + 3 * room,
+            .idle_moves = 0};
   with_slack(s.items, patches);
   s.counts.resize(most_passes);
   if (count == 0) return;
-  std::uint64_t* const device_table = s.upload(words, table);
+  const std::uint64_t* const device_table = space::upload(s.table, table, words);
   const auto* const device_entries = reinterpret_cast<const trial_entry*>(device_table);
   s.small_list = reinterpret_cast<const index_t*>(device_table + specs.size() * entry_words);
   s.large_list = s.small_list + s.small;
@@ -1686,8 +1692,9 @@ void trial_steps::move(const level* coarser, const level& finer,
   }
 }
 
-void trial_steps::refine(const level& at_level) {
+void trial_steps::refine(const level& at_level, index_t idle_moves) {
   space& s = *space_;
+  s.view.idle_moves = static_cast<std::uint32_t>(idle_moves);
   const level_view g = at_level.view();
   if (s.large > 0) {
     fill_bytes(s.counts.data(), 0, s.counts.size());
@@ -1716,7 +1723,7 @@ void trial_steps::refine(const level& at_level) {
     const index_t share = multiprocessors() * 32 / s.small;
     const int threads = share >= 8 ? 256 : share >= 4 ? 128 : share >= 2 ? 64 : 32;
 #else
-    const int threads = s.small % 2 == 0 ? 32 : 64;
+    const int threads = s.small % 2 == 0 ? 32 : 64;  // tests need both
 #endif
     launch_overlapping(refine_kernel, s.small, threads, bytes_of_block(room), g, s.view,
                        s.small_list, static_cast<std::uint32_t>(room));
@@ -1731,7 +1738,8 @@ std::vector<trial_steps::winner> trial_steps::best(std::span<const group> groups
   static_assert(sizeof(group) == 8);
   std::uint64_t* const words = s.arena.take(groups.size());
   std::ranges::copy(groups, reinterpret_cast<group*>(words));
-  const auto* const device_groups = reinterpret_cast<const group*>(s.upload(groups.size(), words));
+  const auto* const device_groups =
+      reinterpret_cast<const group*>(space::upload(s.groups, words, groups.size()));
   winner* const winners = with_slack(s.winners, count);
   launch_overlapping(best_kernel, blocks_of_warps(count), threads_per_block, 0,
                      static_cast<const trial_data*>(s.view.data), device_groups, count, winners);

@@ -225,10 +225,10 @@ coverage check(std::vector<chain> chains, int tries) {
     for (const trial* t : host) {
       if (t->members.size() > 2 * at(orderings::patch_size)) ++seen.patches;
     }
-    orderings::refine(alone, &scratch, firsts, orderings::first_passes, 0);
-    orderings::refine(alone, &scratch, others, orderings::later_passes,
+    orderings::refine(alone, &scratch, firsts, orderings::first_passes, 200, 0);
+    orderings::refine(alone, &scratch, others, orderings::later_passes, 200,
                       static_cast<std::uint64_t>(stage_up));
-    steps.refine(*levels[l]);
+    steps.refine(*levels[l], 200);
     compare("refine");
   }
   // The best of each group.

@@ -78,7 +78,7 @@ class bisection {
   void run(const level& whole, std::span<const part> parts,
            std::span<graph_steps::ending> endings) {
     whole_ = &whole;
-    copies_.assign(1, {});
+    plan(0);
     for (index_t i = 0; i < whole.graphs(); ++i) {
       const bool bisects = whole.size_of(i) > std::max<index_t>(1, settings_.leaf_order);
       copies_[0].push_back({.part = bisects ? i : none});
@@ -102,8 +102,14 @@ class bisection {
     // Of the chain's next graph, or of a shared graph the replicas' next ones: graphs of the
     // coarser level. 0 replicas: the next one is shared as well.
     int replicas = 0;
-    std::vector<index_t> next{};
+    index_t first_next = 0;  // in next_ of its level
     index_t first_trial = 0, last_trial = 0;
+  };
+
+  // Which copy of which graph a coarsening is for.
+  struct source {
+    index_t graph;
+    int copy;
   };
 
   level& level_at(std::size_t l) {
@@ -114,15 +120,24 @@ class bisection {
     return l == 0 ? *whole_ : *levels_[l];
   }
 
+  // Empties the plan of a level.
+  void plan(std::size_t l) {
+    if (copies_.size() <= l) {
+      copies_.resize(l + 1);
+      next_.resize(l + 1);
+    }
+    copies_[l].clear();
+    next_[l].clear();
+    depth_ = l + 1;
+  }
+
   void coarsen(std::span<const part> parts) {
-    struct source {
-      index_t graph;
-      int copy;
-    };
     for (std::size_t l = 0;; ++l) {
       const level& fine = graphs_of(l);
-      std::vector<coarsening> wanted;
-      std::vector<source> sources;
+      std::vector<coarsening>& wanted = wanted_;
+      std::vector<source>& sources = sources_;
+      wanted.clear();
+      sources.clear();
       for (index_t g = 0; g < fine.graphs(); ++g) {
         copy& c = copies_[l][at(g)];
         if (c.part == none) continue;
@@ -134,39 +149,46 @@ class bisection {
           wanted.push_back({g, keyed_random(chain_key, orderings::matching_word, length), most});
           sources.push_back({g, number});
         };
+        c.first_next = static_cast<index_t>(next_[l].size());
+        const auto room_for = [&](int number) {
+          next_[l].insert(next_[l].end(), at(number), none);
+        };
         const auto replica_key = [&](int q) {
           return keyed_random(key, orderings::matching_word, static_cast<std::uint64_t>(-1 - q));
         };
         if (c.copy >= 0) {
-          c.next.assign(1, none);
+          room_for(1);
           if (n > orderings::coarsest) want(c.copy, replica_key(c.copy), c.length);
         } else if (n <= orderings::coarsest) {
           c.replicas = 1;
-          c.next.assign(1, none);
+          room_for(1);
         } else if (offset_t{n} * settings_.replicas > whole) {
-          c.next.assign(1, none);
+          room_for(1);
           want(-1, key, c.length);
         } else {
           c.replicas = settings_.replicas;
-          c.next.assign(at(c.replicas), none);
+          room_for(c.replicas);
           for (int q = 0; q < c.replicas; ++q) want(q, replica_key(q), 1);
         }
       }
       if (wanted.empty()) return;
       level& coarse = level_at(l + 1);
       const std::vector<index_t> kept = graphs_->coarsen(fine, wanted, coarse);
-      copies_.emplace_back();
+      plan(l + 1);
       for (const index_t k : kept) {
         const source& s = sources[at(k)];
         copy& from = copies_[l][at(s.graph)];
-        from.next[at(from.replicas > 0 ? s.copy : 0)] = static_cast<index_t>(copies_[l + 1].size());
+        next_[l][at(from.first_next + (from.replicas > 0 ? s.copy : 0))] =
+            static_cast<index_t>(copies_[l + 1].size());
         const bool begins = from.copy < 0 && s.copy >= 0;
         copies_[l + 1].push_back(
             {.part = from.part, .copy = s.copy, .length = begins ? 2 : from.length + 1});
       }
       // A graph that all share and that did not shrink is the only replica's.
       for (copy& c : copies_[l]) {
-        if (c.part != none && c.copy < 0 && c.replicas == 0 && c.next[0] == none) c.replicas = 1;
+        if (c.part != none && c.copy < 0 && c.replicas == 0 && next_[l][at(c.first_next)] == none) {
+          c.replicas = 1;
+        }
       }
       if (kept.empty()) return;
     }
@@ -176,8 +198,8 @@ class bisection {
   // of each chain, and from the replicas' common graph on of all replicas, stay.
   void separate(std::span<const part> parts) {
     const level* coarser = nullptr;
-    std::vector<trial_spec> specs;
-    for (std::size_t l = copies_.size(); l-- > 0;) {
+    std::vector<trial_spec>& specs = specs_;
+    for (std::size_t l = depth_; l-- > 0;) {
       if (copies_[l].empty()) continue;
       const level& fine = graphs_of(l);
       specs.clear();
@@ -188,7 +210,7 @@ class bisection {
         const int number = c.copy < 0 && c.replicas > 0 ? c.replicas : 1;
         for (int q = 0; q < number; ++q) {
           const int replica = c.copy < 0 ? q : c.copy;
-          const index_t below = c.next[at(q)];
+          const index_t below = next_[l][at(c.first_next + q)];
           if (below == none) {
             const std::uint64_t key = parts[at(c.part)].key;
             for (int t = 0; t < settings_.tries; ++t) {
@@ -202,7 +224,7 @@ class bisection {
           const index_t kept =
               std::min(from.last_trial - from.first_trial,
                        orderings::trials_kept(whole_->size_of(c.part), fine.size_of(g),
-                                              shared ? 1 : replicas_of(l, g)));
+                                              shared ? 1 : replicas_of(l, g), settings_.room));
           for (index_t r = 0; r < kept; ++r) {
             specs.push_back({.graph = g,
                              .from = from.first_trial,
@@ -215,7 +237,7 @@ class bisection {
       }
       if (specs.empty()) continue;
       trials_->move(coarser, fine, specs);
-      trials_->refine(fine);
+      trials_->refine(fine, settings_.idle_moves);
       coarser = &fine;
     }
   }
@@ -254,7 +276,12 @@ class bisection {
   timeline* time_;
   const level* whole_ = nullptr;
   std::vector<std::unique_ptr<level>> levels_;  // from 1 on
+  std::size_t depth_ = 0;                       // levels
   std::vector<std::vector<copy>> copies_;       // by level and graph
+  std::vector<std::vector<index_t>> next_;      // by level: graphs of the next one, or none
+  std::vector<coarsening> wanted_;
+  std::vector<source> sources_;
+  std::vector<trial_spec> specs_;
 };
 
 /// Finds the tree: appends its nodes and leaves; `order` gets the vertices by position.
@@ -309,6 +336,8 @@ ordering order_by_dissection(const pattern_view& a, const order_settings& settin
       .seed = settings.seed < 0 ? 0 : static_cast<std::uint64_t>(settings.seed),
       .tries = static_cast<int>(o.integer("tries")),
       .replicas = static_cast<int>(o.integer("replicas")),
+      .room = static_cast<int>(o.integer("room")),
+      .idle_moves = static_cast<index_t>(o.integer("idle_moves")),
       .leaf_order = static_cast<index_t>(o.integer("leaf_order"))};
   const auto begin = std::chrono::steady_clock::now();
   const pattern s = symmetrized(a, diagonal::drop);
@@ -387,6 +416,18 @@ GSOFA_REGISTER_ORDER({
                  .minimum = 1,
                  .maximum = 16,
                  .tested = {"1", "5"}},
+                {.name = "room",
+                 .default_value = std::int64_t{8},
+                 .help = "vertices of the separators that a level refines, by those of the part",
+                 .minimum = 1,
+                 .maximum = 64,
+                 .tested = {"3"}},
+                {.name = "idle_moves",
+                 .default_value = std::int64_t{100},
+                 .help = "a pass over a patch of a separator ends after so many moves without gain",
+                 .minimum = 1,
+                 .maximum = 10000,
+                 .tested = {"10"}},
                 {.name = "leaf_order",
                  .default_value = std::int64_t{120},
                  .help = "a part with so many vertices or fewer is not dissected",

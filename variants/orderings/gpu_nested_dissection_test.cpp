@@ -61,8 +61,9 @@ pattern comb(index_t n) {
 }
 
 void check_equal(const pattern& a, const std::string& options, std::int64_t seed) {
-  const ordering host = compute_order(a, "cpu_nested_dissection" + options, seed);
-  const ordering device = compute_order(a, "gpu_nested_dissection" + options, seed);
+  const std::string all = options + (options.find("idle") == options.npos ? ",idle_moves=200" : "");
+  const ordering host = compute_order(a, "cpu_nested_dissection" + all, seed);
+  const ordering device = compute_order(a, "gpu_nested_dissection" + all, seed);
   CHECK(device.order == host.order);
   CHECK(device.separators.start == host.separators.start);
   CHECK(device.separators.parent == host.separators.parent);
@@ -78,8 +79,8 @@ TEST_CASE("the device's nested dissection finds the host's order") {
                          "elasticity3d:nx=5"};
   for (const char* spec : specs) {
     CAPTURE(spec);
-    check_equal(generate(spec), "", -1);
-    check_equal(generate(spec), ":leaf_order=20,tries=3", 7);
+    check_equal(generate(spec), ":room=1", -1);
+    check_equal(generate(spec), ":leaf_order=20,tries=3,room=3,idle_moves=20", 7);
   }
 }
 
@@ -89,7 +90,7 @@ TEST_CASE("the device's nested dissection of graphs of extreme shapes is the hos
       {"path", path(700)},        {"clique", clique(150)},         {"comb", comb(1500)}};
   for (const auto& [name, a] : graphs) {
     CAPTURE(name);
-    check_equal(a, "", -1);
-    check_equal(a, ":leaf_order=1,replicas=2", 3);
+    check_equal(a, ":room=2", -1);
+    check_equal(a, ":leaf_order=1,replicas=2,room=1", 3);
   }
 }

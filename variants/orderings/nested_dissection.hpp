@@ -11,9 +11,11 @@ namespace gsofa::orderings {
 /// How nested_dissection() searches.
 struct dissection_settings {
   std::uint64_t seed = 0;
-  int threads = 1;           ///< host threads; any number gives the same order
-  int tries = 4;             ///< initial separators of each replica
-  int replicas = 4;          ///< independent coarsenings of each large component
+  int threads = 1;   ///< host threads; any number gives the same order
+  int tries = 4;     ///< initial separators of each replica
+  int replicas = 4;  ///< independent coarsenings of each large component
+  int room = 1;      ///< vertices of the separators that a level refines, by those of the part
+  index_t idle_moves = 200;  ///< a pass over a patch ends after so many moves without gain
   index_t leaf_order = 120;  ///< at most so many (compressed) vertices: a leaf
 };
 

@@ -34,9 +34,9 @@ inline constexpr int first_passes = 8;  ///< of refinement of a first separator
 inline constexpr int later_passes = 6;  ///< on each finer level
 inline constexpr index_t most_kept = 16;
 /// Trials of one of `copies` graphs of n vertices that are refined: their vertices together are
-/// about as many as the `whole` of the component.
-constexpr index_t trials_kept(index_t whole, index_t n, int copies) {
-  const offset_t room = whole / (offset_t{n < 1 ? 1 : n} * copies);
+/// about `times` as many as the `whole` of the component.
+constexpr index_t trials_kept(index_t whole, index_t n, int copies, int times) {
+  const offset_t room = offset_t{whole} * times / (offset_t{n < 1 ? 1 : n} * copies);
   return static_cast<index_t>(room < 1 ? 1 : room > most_kept ? most_kept : room);
 }
 /// The largest weight of a side of a first cut: 0.55 of the total.
@@ -45,9 +45,8 @@ inline constexpr int cut_passes = 1;
 inline constexpr index_t cut_idle_moves = 40;  ///< of a pass over a cut without gain
 
 // Refinement.
-inline constexpr index_t patch_size = 256;        ///< vertices of S, about
-inline constexpr index_t patch_idle_moves = 200;  ///< of a patch without gain
-inline constexpr int extra_rounds = 2;            ///< of growth once all of S is labelled
+inline constexpr index_t patch_size = 256;  ///< vertices of S, about
+inline constexpr int extra_rounds = 2;      ///< of growth once all of S is labelled
 /// Whether a side of weight x is too large. The limit is a share of both sides: one of the total
 /// would let S be huge.
 constexpr bool too_large(offset_t x, offset_t both_sides) { return 100 * x > 62 * both_sides; }

@@ -130,8 +130,7 @@ class patch_pass {
 
   void run() {
     start();
-    const auto limit =
-        std::min<index_t>(2 * static_cast<index_t>(members_.size()), patch_idle_moves);
+    const auto limit = std::min<index_t>(2 * static_cast<index_t>(members_.size()), t_.idle_moves);
     std::uint64_t best = cost();
     std::size_t kept = 0;
     offset_t best_x = 0;
@@ -324,7 +323,7 @@ void project(trial& t, const graph& finer) {
 }
 
 void refine(team& crew, scratch* per_thread, std::span<trial* const> trials, int passes,
-            std::uint64_t key) {
+            index_t idle_moves, std::uint64_t key) {
   for (trial* t : trials) {
     const auto n = at(t->g->n);
     if (t->moved.size() < n) {
@@ -334,6 +333,7 @@ void refine(team& crew, scratch* per_thread, std::span<trial* const> trials, int
       t->stamp.resize(n);
     }
     t->idle = 0;
+    t->idle_moves = idle_moves;
     t->x = t->weight[side_a] <= t->weight[side_b] ? side_a : side_b;
   }
   std::vector<std::pair<trial*, index_t>> items;

@@ -24,7 +24,7 @@ graph& bisector::level_graph(std::size_t copy, std::size_t level) {
 }
 
 index_t bisector::keep(index_t n, int copies) const {
-  return trials_kept(shared_[0]->n, n, copies);
+  return trials_kept(shared_[0]->n, n, copies, settings_.room);
 }
 
 // Adds a coarser graph to the levels of one copy.
@@ -84,7 +84,7 @@ void bisector::first_tries(std::uint64_t key) {
   space_.crew->items(static_cast<offset_t>(used), [&](int thread, offset_t i) {
     initial_separator(*active_[at(i)], space_.per_thread[at(thread)]);
   });
-  refine(*space_.crew, per_thread(), active_, first_passes, 0);
+  refine(*space_.crew, per_thread(), active_, first_passes, settings_.idle_moves, 0);
 }
 
 // Brings the replicas to their common graph, level by level; the best trials stay.
@@ -108,7 +108,7 @@ void bisector::uncoarsen_replicas() {
     if (active_.empty()) return;
     space_.crew->items(static_cast<offset_t>(active_.size()),
                        [&](int, offset_t i) { project(*active_[at(i)], *target[at(i)]); });
-    refine(*space_.crew, per_thread(), active_, later_passes, 1);
+    refine(*space_.crew, per_thread(), active_, later_passes, settings_.idle_moves, 1);
   }
 }
 
@@ -125,7 +125,7 @@ void bisector::uncoarsen_shared() {
     for (const index_t i : alive) active_.push_back(trials_[at(i)].get());
     space_.crew->items(static_cast<offset_t>(active_.size()),
                        [&](int, offset_t i) { project(*active_[at(i)], *shared_.back()); });
-    refine(*space_.crew, per_thread(), active_, later_passes, 2);
+    refine(*space_.crew, per_thread(), active_, later_passes, settings_.idle_moves, 2);
     std::ranges::stable_sort(alive, {}, [&](index_t i) { return trials_[at(i)]->cost; });
   }
   std::swap(trials_[0], trials_[at(alive[0])]);

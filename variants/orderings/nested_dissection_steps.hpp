@@ -55,6 +55,7 @@ struct trial {
 
   // One pass of refinement. All of moved is 0 and all of label is -1 between passes.
   std::uint8_t x = 0;  ///< the side that grows
+  index_t idle_moves = 0;
   std::uint64_t pass_key = 0;
   std::vector<std::uint8_t> moved;  ///< 1: in S now, from y; 2: in x now
   std::vector<index_t> label;       ///< patch of the vertices that a patch may move, -1: none
@@ -100,9 +101,10 @@ void initial_separator(trial& t, scratch& s);
 void collect_separator(trial& t);
 /// Moves a trial to the finer graph that its graph was coarsened from.
 void project(trial& t, const graph& finer);
-/// Improves trials by one-sided patch moves; key: of the level.
+/// Improves trials by one-sided patch moves; key: of the level; idle_moves: of a patch without
+/// gain.
 void refine(team& crew, scratch* per_thread, std::span<trial* const> trials, int passes,
-            std::uint64_t key);
+            index_t idle_moves, std::uint64_t key);
 
 /// Finds separators. bisect() leaves that of g in best(); false if one of its sides is empty.
 class bisector {

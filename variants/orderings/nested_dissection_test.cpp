@@ -111,7 +111,7 @@ TEST_CASE("first separators separate, and refinement never makes one worse") {
       CHECK(is_consistent(t));
       const std::uint64_t before = t.cost;
       trial* const own = &t;
-      refine(alone, &s, std::span(&own, 1), later_passes, key);
+      refine(alone, &s, std::span(&own, 1), later_passes, 200, key);
       CHECK(separates(t));
       CHECK(is_consistent(t));
       CHECK(t.cost <= before);
@@ -139,7 +139,7 @@ TEST_CASE("many patches refine a wide separator as one would, and separate") {
   scratch s;
   team alone;
   trial* const own = &t;
-  refine(alone, &s, std::span(&own, 1), 8, 1);
+  refine(alone, &s, std::span(&own, 1), 8, 200, 1);
   CHECK(separates(t));
   CHECK(is_consistent(t));
   CHECK(t.patches.size() > 1);
@@ -220,6 +220,6 @@ TEST_CASE("costs and ranks stay in their widths") {
   CHECK(cost(huge / 3, huge / 3, huge / 3) < (std::uint64_t{1} << 61));
   CHECK(move_rank(1, 0, 0, 0) > move_rank(0, most_stamp, 7, 3));
   CHECK(move_rank(-5, 9, 0, 0) > move_rank(-5, 8, 7, 3));
-  CHECK(trials_kept(1000, 1000, 4) == 1);
-  CHECK(trials_kept(100000, 50, 1) == most_kept);
+  CHECK(trials_kept(1000, 1000, 4, 1) == 1);
+  CHECK(trials_kept(100000, 50, 1, 1) == most_kept);
 }
