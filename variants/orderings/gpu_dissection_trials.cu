@@ -890,6 +890,254 @@ GSOFA_DEVICE void move_patch(const block_trial& w, candidates c, std::uint32_t p
   simt::sync_block();
 }
 
+// ------------------------------------------------------------------- moves in shared memory
+
+/// The graph of a small trial in shared memory, its vertices by local number.
+struct near_graph {
+  std::uint32_t *row, *weight, *status;  ///< n + 1, n, n
+  std::uint16_t* adj;
+
+  static constexpr std::size_t bytes(offset_t n, offset_t entries) {
+    return static_cast<std::size_t>(4 * (3 * n + 1) + 2 * entries);
+  }
+};
+
+GSOFA_DEVICE near_graph near_graph_at(unsigned char* place, index_t n) {
+  auto* const words = reinterpret_cast<std::uint32_t*>(place);
+  return {words, words + n + 1, words + 2 * n + 1,
+          reinterpret_cast<std::uint16_t*>(words + 3 * n + 1)};
+}
+
+/// Copies the graph of the block's trial; all threads.
+GSOFA_DEVICE void load_graph(const block_trial& w, const near_graph& h) {
+  const auto n = static_cast<std::uint32_t>(w.d.n);
+  if (warp_of_thread() == 0) {
+    const unsigned lane = lane_of_thread();
+    std::uint32_t before = 0;
+    for (std::uint32_t base = 0; base < n; base += 32) {
+      const std::uint32_t k = base + lane;
+      const index_t v = w.first + static_cast<index_t>(k < n ? k : 0);
+      const auto own = k < n ? static_cast<std::uint32_t>(w.g.end[v] - w.g.begin[v]) : 0;
+      std::uint32_t sum = own;
+      for (unsigned step = 1; step < 32; step *= 2) {
+        const std::uint32_t other = simt::shuffle_up(sum, step);
+        if (lane >= step) sum += other;
+      }
+      if (k < n) h.row[k] = before + sum - own;
+      before += simt::shuffle(sum, 31);
+    }
+    if (lane == 0) h.row[n] = before;
+  }
+  simt::sync_block();
+  const auto to_row = [&](unsigned of, const lane_row& r, std::uint32_t k) {
+    const std::uint32_t row = simt::shuffle(k, of);
+    const offset_t begin = simt::shuffle(r.begin, of);
+    const index_t length = simt::shuffle(r.length, of);
+    for (auto e = static_cast<index_t>(lane_of_thread()); e < length; e += 32) {
+      h.adj[h.row[row] + static_cast<std::uint32_t>(e)] =
+          static_cast<std::uint16_t>(w.g.adj[begin + e] - w.first);
+    }
+  };
+  for (std::uint32_t base = warp_of_thread() * 32; base < n; base += warps_of_block() * 32) {
+    const std::uint32_t k = base + lane_of_thread();
+    const bool is = k < n;
+    const index_t v = w.first + static_cast<index_t>(is ? k : 0);
+    const lane_row r = row_of(w.g, is, v);
+    if (is) h.weight[k] = static_cast<std::uint32_t>(w.g.weight[v]);
+    for (unsigned of = 0; of < 32 && base + of < n; ++of) to_row(of, r, k);
+  }
+  simt::sync_block();
+}
+
+/// The moves of the only patch of a trial, all of S and y, on its graph in shared memory: those of
+/// patch_moves, by one warp.
+class near_moves {
+ public:
+  GSOFA_DEVICE near_moves(const block_trial& w, const near_graph& h, const candidates& c,
+                          std::uint32_t slots)
+      : w_(w),
+        h_(h),
+        c_(c),
+        log_(w.t.log + 2 * w.d.first),
+        y_(1 - w.d.x),
+        salt_(static_cast<std::uint32_t>(w.d.pass_key)),
+        slots_(slots),
+        weight_x_(w.d.weight[w.d.x]),
+        weight_y_(w.d.weight[y_]),
+        weight_s_(w.d.weight[separator]),
+        cost_(w.g.total[w.d.graph]) {}
+
+  GSOFA_DEVICE void run() {
+    const std::uint32_t twice = 2 * w_.d.members;
+    const std::uint32_t limit = twice < w_.t.idle_moves ? twice : w_.t.idle_moves;
+    const std::uint32_t lane = lane_of_thread();
+    std::uint64_t best = cost();
+    std::uint32_t kept = 0;
+    offset_t best_x = 0;
+    offset_t best_y = 0;
+    for (std::uint32_t idle = 0; idle < limit;) {
+      const choice chosen = best_candidate(c_, slots_);
+      if (chosen.v < 0) break;
+      const auto v = static_cast<std::uint32_t>(chosen.v);
+      const bool remembers = free_ < most_free_slots;
+      if (chosen.mine) {
+        c_.kill(chosen.slot);
+        if (remembers) w_.b.free_slots[free_] = chosen.slot;
+      }
+      free_ += remembers ? 1 : 0;
+      const std::uint32_t begin = h_.row[v];
+      const std::uint32_t end = h_.row[v + 1];
+      const offset_t weight = h_.weight[v];
+      if (orderings::too_large(weight_x_ + to_x_ + weight, weight_x_ + weight_y_)) {
+        // It stays too heavy.
+        if (lane == 0) h_.status[v] |= no_slot << 4;
+        simt::sync_warp();
+        continue;
+      }
+      to_x_ += weight;
+      ++moves_;
+      if (lane == 0) {
+        h_.status[v] = status_of(w_.d.x, separator);
+        log_[logged_] = 2 * (static_cast<std::uint32_t>(w_.first) + v);
+      }
+      ++logged_;
+      for (std::uint32_t base = begin; base < end; base += 32) {
+        const bool is = base + lane < end;
+        const std::uint32_t u = is ? h_.adj[base + lane] : 0;
+        const bool in_y = is && now_of(h_.status[u]) == y_;
+        const unsigned mask = simt::ballot(in_y);
+        if (mask != 0) draw(mask, u);
+      }
+      simt::sync_warp();
+      ++idle;
+      if (const std::uint64_t now = cost(); now < best) {
+        best = now;
+        kept = logged_;
+        best_x = to_x_;
+        best_y = from_y_;
+        idle = 0;
+      }
+    }
+    if (lane == 0) {
+      patch_data& result = w_.patch(0);
+      result.kept = kept;
+      result.moved = logged_;
+      result.to_x = best_x;
+      result.from_y = best_y;
+    }
+  }
+
+ private:
+  [[nodiscard]] GSOFA_DEVICE std::uint64_t cost() const {
+    return cost_(weight_x_ + to_x_, weight_y_ - from_y_, weight_s_ + from_y_ - to_x_);
+  }
+
+  // The vertices u of the lanes of `mask` come to S.
+  GSOFA_DEVICE void draw(unsigned mask, std::uint32_t u) {
+    const std::uint32_t lane = lane_of_thread();
+    const bool mine = ((mask >> lane) & 1U) != 0;
+    const unsigned before = simt::population(mask & lanes_below());
+    const unsigned number = simt::population(mask);
+    const std::uint32_t weight = mine ? h_.weight[u] : 0;
+    if (mine) {
+      h_.status[u] = status_of(drawn, y_);
+      log_[logged_ + before] = 2 * (static_cast<std::uint32_t>(w_.first) + u) + 1;
+    }
+    logged_ += number;
+    from_y_ += simt::add_of_warp(weight);
+    const index_t stamp = moves_ < orderings::most_stamp ? moves_ : orderings::most_stamp;
+    std::uint32_t pull = 0;
+    simt::sync_warp();
+    for (unsigned left = mask; left != 0; left &= left - 1) {
+      const unsigned of = simt::lowest_bit(left);
+      const std::uint32_t from = simt::shuffle(u, of);
+      const std::uint32_t gain = simt::shuffle(weight, of);
+      const std::uint32_t end = h_.row[from + 1];
+      std::uint32_t pulled = 0;
+      for (std::uint32_t k = h_.row[from] + lane; k < end; k += 32) {
+        const std::uint32_t z = h_.adj[k];
+        const std::uint32_t status = h_.status[z];
+        if (now_of(status) == y_) pulled += h_.weight[z];
+        if (now_of(status) == separator && slot_of(status) != no_slot) {
+          const std::uint64_t rank = orderings::move_rank(0, stamp, static_cast<index_t>(z), salt_);
+          c_.raise(slot_of(status), gain, static_cast<std::uint32_t>(rank));
+        }
+      }
+      pulled = simt::add_of_warp(pulled);
+      if (lane == of) pull = pulled;
+    }
+    simt::sync_warp();
+    // Slots that have become free are taken first.
+    const std::uint32_t again = number < free_ ? number : free_;
+    if (mine) {
+      const std::uint32_t slot =
+          before < again ? w_.b.free_slots[free_ - 1 - before] : slots_ + before - again;
+      const index_t own = static_cast<index_t>(weight) - static_cast<index_t>(pull);
+      c_.set(slot, orderings::move_rank(own, stamp, static_cast<index_t>(u), salt_),
+             static_cast<index_t>(u));
+      h_.status[u] = status_of(separator, y_) | (slot << 4);
+    }
+    free_ -= again;
+    slots_ += number - again;
+    simt::sync_warp();
+  }
+
+  const block_trial& w_;
+  const near_graph h_;
+  const candidates c_;
+  std::uint32_t* log_;
+  std::uint32_t y_, salt_, slots_;
+  offset_t weight_x_, weight_y_, weight_s_;
+  cost_function cost_;
+  std::uint32_t free_ = 0;
+  std::uint32_t logged_ = 0;
+  index_t moves_ = 0;
+  offset_t to_x_ = 0;
+  offset_t from_y_ = 0;
+};
+
+/// The moves of a trial with one patch without labels on its graph in shared memory. All warps look
+/// for candidates, one moves them. The states in global memory remain those of the pass's start.
+GSOFA_DEVICE void move_near(const block_trial& w, const near_graph& h, candidates c) {
+  const std::uint32_t y = 1 - w.d.x;
+  c.far_high = w.t.far + 3 * w.d.first;
+  c.far_low = c.far_high + w.d.n;
+  c.far_vertex = c.far_low + w.d.n;
+  for (std::uint32_t k = simt::thread_index(); k < c.room; k += simt::block_size()) c.high[k] = 0;
+  const auto n = static_cast<std::uint32_t>(w.d.n);
+  for (std::uint32_t k = simt::thread_index(); k < n; k += simt::block_size()) {
+    h.status[k] = settled(w.t.side[w.d.first + k]);
+  }
+  simt::sync_block();
+  const std::uint32_t lane = lane_of_thread();
+  const index_t* const members = w.members();
+  for (std::uint32_t k = warp_of_thread(); k < w.d.members; k += warps_of_block()) {
+    const auto v = static_cast<std::uint32_t>(members[k] - w.first);
+    const std::uint32_t end = h.row[v + 1];
+    std::uint32_t pull = 0;
+    for (std::uint32_t e = h.row[v] + lane; e < end; e += 32) {
+      const std::uint32_t u = h.adj[e];
+      if (start_of(h.status[u]) == y) pull += h.weight[u];
+    }
+    pull = simt::add_of_warp(pull);
+    if (lane == 0) {
+      const auto own = static_cast<index_t>(h.weight[v]) - static_cast<index_t>(pull);
+      c.set(k,
+            orderings::move_rank(own, 0, static_cast<index_t>(v),
+                                 static_cast<std::uint32_t>(w.d.pass_key)),
+            static_cast<index_t>(v));
+    }
+  }
+  simt::sync_block();
+  // Other warps read the sides of members until now.
+  for (std::uint32_t k = simt::thread_index(); k < w.d.members; k += simt::block_size()) {
+    h.status[members[k] - w.first] = settled(separator) | (k << 4);
+  }
+  simt::sync_block();
+  if (warp_of_thread() == 0) near_moves(w, h, c, w.d.members).run();
+  simt::sync_block();
+}
+
 // -------------------------------------------------------------------------------- end of a pass
 
 /// Whole warps take the log of one patch: body(whether the lane has an entry, its vertex, whether
@@ -995,7 +1243,7 @@ GSOFA_DEVICE candidates candidates_of_block(std::uint32_t room) {
       reinterpret_cast<std::uint32_t*>(simt::shared_memory<unsigned char>() + sizeof(block_space));
   return {words, words + room, words + 2 * room, nullptr, nullptr, nullptr, nullptr, room};
 }
-std::size_t bytes_of_block(index_t room) {
+constexpr std::size_t bytes_of_block(index_t room) {
   return sizeof(block_space) + 3 * sizeof(std::uint32_t) * at(room);
 }
 
@@ -1015,16 +1263,24 @@ GSOFA_DEVICE bool ends(const trial_data& d, int pass) {
 
 /// All passes of small trials, one block each.
 GSOFA_KERNEL void refine_kernel(level_view g, trial_view t, const index_t* trials,
-                                std::uint32_t room) {
+                                std::uint32_t room, std::size_t near_bytes) {
   simt::after_earlier_launches();
   const index_t trial = trials[simt::block_index()];
   load_trial(t, trial);
   block_space& b = space_of_block();
   const block_trial w(g, t, b);
   const candidates c = candidates_of_block(room);
+  const near_graph near = near_graph_at(
+      simt::shared_memory<unsigned char>() + bytes_of_block(static_cast<index_t>(room)), b.d.n);
+  const bool fits = near_graph::bytes(b.d.n, g.entries[b.d.graph]) <= near_bytes;
+  if (fits && !ends(b.d, 0)) load_graph(w, near);
   for (int pass = 0; !ends(b.d, pass); ++pass) {
     begin_pass(w, pass);
-    for (std::uint32_t p = 0; p < b.d.patches; ++p) move_patch<fetch::none>(w, c, p);
+    if (fits && b.d.patches == 1) {
+      move_near(w, near, c);
+    } else {
+      for (std::uint32_t p = 0; p < b.d.patches; ++p) move_patch<fetch::none>(w, c, p);
+    }
     end_pass(w);
   }
   store_trial(t, trial);
@@ -1559,7 +1815,12 @@ struct trial_steps::space {
         patches(budget, "trials"),
         items(budget, "trials"),
         counts(budget, "trials"),
-        winners(budget, "trials") {}
+        winners(budget, "trials") {
+#if defined(__CUDACC__)
+    shared_bytes = current_limits().shared_bytes_per_block;
+    allow_shared(refine_kernel, shared_bytes);
+#endif
+  }
 
   /// Copies what the arena has to the device without waiting for it.
   static const std::uint64_t* upload(growing_array<std::uint64_t>& to, const std::uint64_t* from,
@@ -1583,7 +1844,8 @@ struct trial_steps::space {
   growing_array<std::uint32_t> counts;
   growing_array<winner> winners;
 
-  int current = 0;  // of the two arrays
+  int current = 0;                       // of the two arrays
+  std::size_t shared_bytes = 24 * 1024;  // of a block; on the emulator not all graphs fit
   trial_view view{};
   index_t small = 0, large = 0;
   index_t most_small = 0;                                      // vertices of a small trial
@@ -1725,8 +1987,13 @@ void trial_steps::refine(const level& at_level, index_t idle_moves) {
 #else
     const int threads = s.small % 2 == 0 ? 32 : 64;  // tests need both
 #endif
-    launch_overlapping(refine_kernel, s.small, threads, bytes_of_block(room), g, s.view,
-                       s.small_list, static_cast<std::uint32_t>(room));
+    // Graphs whose rows are much longer than the mean may not fit.
+    const offset_t mean = at_level.room / std::max<offset_t>(1, g.n) + 1;
+    const std::size_t wanted = near_graph::bytes(s.most_small, s.most_small * (mean + mean / 4));
+    const std::size_t rest = s.shared_bytes - bytes_of_block(room);
+    const std::size_t near_bytes = std::min(wanted, rest) / 16 * 16;
+    launch_overlapping(refine_kernel, s.small, threads, bytes_of_block(room) + near_bytes, g,
+                       s.view, s.small_list, static_cast<std::uint32_t>(room), near_bytes);
   }
 }
 
