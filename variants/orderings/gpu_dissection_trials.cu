@@ -892,83 +892,155 @@ GSOFA_DEVICE void move_patch(const block_trial& w, candidates c, std::uint32_t p
 
 // ------------------------------------------------------------------- moves in shared memory
 
-/// The graph of a small trial in shared memory, its vertices by local number.
+/// In shared memory the graph of a small trial, or of a patch of a large one: its vertices by local
+/// number.
 struct near_graph {
-  std::uint32_t *row, *weight, *status;  ///< n + 1, n, n
+  std::uint32_t *begin, *end, *weight, *status;
+  std::uint32_t* number;  ///< of a patch: the vertex's number in the graph of its trial
   std::uint16_t* adj;
 
-  static constexpr std::size_t bytes(offset_t n, offset_t entries) {
-    return static_cast<std::size_t>(4 * (3 * n + 1) + 2 * entries);
+  static constexpr std::size_t bytes(offset_t n, offset_t entries, bool is_patch) {
+    return static_cast<std::size_t>((is_patch ? 20 : 16) * n + 2 * entries);
   }
 };
+constexpr std::uint32_t most_near_vertices = 0xffff;
 
-GSOFA_DEVICE near_graph near_graph_at(unsigned char* place, index_t n) {
+GSOFA_DEVICE near_graph near_graph_at(unsigned char* place, std::uint32_t n, bool is_patch) {
   auto* const words = reinterpret_cast<std::uint32_t*>(place);
-  return {words, words + n + 1, words + 2 * n + 1,
-          reinterpret_cast<std::uint16_t*>(words + 3 * n + 1)};
+  return {words,         words + n,
+          words + 2 * n, words + 3 * n,
+          words + 4 * n, reinterpret_cast<std::uint16_t*>(words + (is_patch ? 5 : 4) * n)};
 }
 
-/// Copies the graph of the block's trial; all threads.
-GSOFA_DEVICE void load_graph(const block_trial& w, const near_graph& h) {
-  const auto n = static_cast<std::uint32_t>(w.d.n);
+/// From lengths of rows, in `end`, their places. All threads; returns the sum of the lengths.
+GSOFA_DEVICE std::uint32_t place_rows(const block_trial& w, const near_graph& h, std::uint32_t n) {
+  simt::sync_block();
   if (warp_of_thread() == 0) {
     const unsigned lane = lane_of_thread();
     std::uint32_t before = 0;
     for (std::uint32_t base = 0; base < n; base += 32) {
       const std::uint32_t k = base + lane;
-      const index_t v = w.first + static_cast<index_t>(k < n ? k : 0);
-      const auto own = k < n ? static_cast<std::uint32_t>(w.g.end[v] - w.g.begin[v]) : 0;
+      const std::uint32_t own = k < n ? h.end[k] : 0;
       std::uint32_t sum = own;
       for (unsigned step = 1; step < 32; step *= 2) {
         const std::uint32_t other = simt::shuffle_up(sum, step);
         if (lane >= step) sum += other;
       }
-      if (k < n) h.row[k] = before + sum - own;
+      if (k < n) {
+        h.begin[k] = before + sum - own;
+        h.end[k] = before + sum;
+      }
       before += simt::shuffle(sum, 31);
     }
-    if (lane == 0) h.row[n] = before;
+    if (lane == 0) w.b.count = before;
   }
   simt::sync_block();
-  const auto to_row = [&](unsigned of, const lane_row& r, std::uint32_t k) {
-    const std::uint32_t row = simt::shuffle(k, of);
-    const offset_t begin = simt::shuffle(r.begin, of);
-    const index_t length = simt::shuffle(r.length, of);
-    for (auto e = static_cast<index_t>(lane_of_thread()); e < length; e += 32) {
-      h.adj[h.row[row] + static_cast<std::uint32_t>(e)] =
-          static_cast<std::uint16_t>(w.g.adj[begin + e] - w.first);
-    }
-  };
+  const std::uint32_t total = w.b.count;
+  simt::sync_block();
+  return total;
+}
+
+/// Copies the graph of the block's trial; all threads.
+GSOFA_DEVICE void load_graph(const block_trial& w, const near_graph& h) {
+  const auto n = static_cast<std::uint32_t>(w.d.n);
+  for (std::uint32_t k = simt::thread_index(); k < n; k += simt::block_size()) {
+    const index_t v = w.first + static_cast<index_t>(k);
+    h.end[k] = static_cast<std::uint32_t>(w.g.end[v] - w.g.begin[v]);
+    h.weight[k] = static_cast<std::uint32_t>(w.g.weight[v]);
+  }
+  place_rows(w, h, n);
   for (std::uint32_t base = warp_of_thread() * 32; base < n; base += warps_of_block() * 32) {
     const std::uint32_t k = base + lane_of_thread();
     const bool is = k < n;
-    const index_t v = w.first + static_cast<index_t>(is ? k : 0);
-    const lane_row r = row_of(w.g, is, v);
-    if (is) h.weight[k] = static_cast<std::uint32_t>(w.g.weight[v]);
-    for (unsigned of = 0; of < 32 && base + of < n; ++of) to_row(of, r, k);
+    const lane_row row = row_of(w.g, is, w.first + static_cast<index_t>(is ? k : 0));
+    // From an entry's place to that in shared memory.
+    const offset_t shift = is ? static_cast<offset_t>(h.begin[k]) - row.begin : 0;
+    for_rows<offset_t>(
+        w.g.adj, simt::ballot(is), row, [](offset_t e, index_t) { return e; },
+        [&](unsigned of, bool valid, index_t u, offset_t e) {
+          const offset_t to = simt::shuffle(shift, of) + e;
+          if (valid) h.adj[to] = static_cast<std::uint16_t>(u - w.first);
+        });
   }
   simt::sync_block();
 }
 
-/// The moves of the only patch of a trial, all of S and y, on its graph in shared memory: those of
-/// patch_moves, by one warp.
+/// Copies the graph of a patch of the block's trial: its vertices are those with its label, S
+/// first, its edges those between them. The states in global memory get the local numbers as
+/// slots. A vertex that is frozen, since it has a neighbour in y with another label, has no_slot in
+/// shared memory. All threads; false if the graph does not fit.
+GSOFA_DEVICE bool load_patch(const block_trial& w, const near_graph& h, std::uint32_t p,
+                             std::size_t room) {
+  const patch_data& patch = w.patch(p);
+  const std::uint32_t n = patch.vertices;
+  const std::uint32_t y = 1 - w.d.x;
+  const index_t* const list = w.t.by_patch + w.d.first + patch.first;
+  if (n > most_near_vertices || near_graph::bytes(n, 0, true) > room) return false;
+  for (std::uint32_t k = simt::thread_index(); k < n; k += simt::block_size()) {
+    const index_t v = list[k];
+    const offset_t length = w.g.end[v] - w.g.begin[v];
+    // A longer row does not fit, and sums of shorter ones do not overflow.
+    h.end[k] =
+        static_cast<std::uint32_t>(length < most_near_vertices ? length : most_near_vertices);
+    h.weight[k] = static_cast<std::uint32_t>(w.g.weight[v]);
+    h.number[k] = static_cast<std::uint32_t>(v - w.first);
+    w.s[v].status = settled(k < patch.members ? std::uint32_t{separator} : y) | (k << 4);
+  }
+  const std::uint32_t entries = place_rows(w, h, n);
+  if (near_graph::bytes(n, entries, true) > room) return false;
+  for (std::uint32_t base = warp_of_thread() * 32; base < n; base += warps_of_block() * 32) {
+    const std::uint32_t k = base + lane_of_thread();
+    const bool is = k < n;
+    const lane_row row = row_of(w.g, is, is ? list[k] : 0);
+    std::uint32_t next = is ? h.begin[k] : 0;
+    bool frozen = false;
+    for_rows<vertex_state>(
+        w.g.adj, simt::ballot(is), row, [&](offset_t, index_t u) { return w.s[u]; },
+        [&](unsigned of, bool valid, index_t, const vertex_state& s) {
+          const bool own = valid && s.label == p;
+          const unsigned kept = simt::ballot(own);
+          const std::uint32_t place =
+              simt::shuffle(next, of) + simt::population(kept & lanes_below());
+          if (own) h.adj[place] = static_cast<std::uint16_t>(slot_of(s.status));
+          const bool foreign = simt::ballot(valid && !own && start_of(s.status) == y) != 0;
+          if (lane_of_thread() == of) {
+            next += simt::population(kept);
+            frozen = frozen || foreign;
+          }
+        });
+    if (is) {
+      h.end[k] = next;
+      h.status[k] =
+          settled(k < patch.members ? std::uint32_t{separator} : y) | ((frozen ? no_slot : 0) << 4);
+    }
+  }
+  simt::sync_block();
+  return true;
+}
+
+/// The moves of patch_moves on a graph in shared memory, by one warp. Candidates tell vertices by
+/// their numbers in the trial's graph.
+template <bool IsPatch>
 class near_moves {
  public:
   GSOFA_DEVICE near_moves(const block_trial& w, const near_graph& h, const candidates& c,
-                          std::uint32_t slots)
+                          std::uint32_t p, std::uint32_t slots)
       : w_(w),
         h_(h),
         c_(c),
-        log_(w.t.log + 2 * w.d.first),
+        result_(w.patch(p)),
+        log_(w.t.log + 2 * (w.d.first + result_.first)),
         y_(1 - w.d.x),
         salt_(static_cast<std::uint32_t>(w.d.pass_key)),
         slots_(slots),
         weight_x_(w.d.weight[w.d.x]),
         weight_y_(w.d.weight[y_]),
-        weight_s_(w.d.weight[separator]),
+        weight_s_(IsPatch ? static_cast<offset_t>(w.b.weight) : w.d.weight[separator]),
+        count_(IsPatch ? w.d.patches : 1),
         cost_(w.g.total[w.d.graph]) {}
 
   GSOFA_DEVICE void run() {
-    const std::uint32_t twice = 2 * w_.d.members;
+    const std::uint32_t twice = 2 * result_.members;
     const std::uint32_t limit = twice < w_.t.idle_moves ? twice : w_.t.idle_moves;
     const std::uint32_t lane = lane_of_thread();
     std::uint64_t best = cost();
@@ -978,17 +1050,18 @@ class near_moves {
     for (std::uint32_t idle = 0; idle < limit;) {
       const choice chosen = best_candidate(c_, slots_);
       if (chosen.v < 0) break;
-      const auto v = static_cast<std::uint32_t>(chosen.v);
+      const auto v = IsPatch ? slot_of(w_.s[w_.first + chosen.v].status)
+                             : static_cast<std::uint32_t>(chosen.v);
       const bool remembers = free_ < most_free_slots;
       if (chosen.mine) {
         c_.kill(chosen.slot);
         if (remembers) w_.b.free_slots[free_] = chosen.slot;
       }
       free_ += remembers ? 1 : 0;
-      const std::uint32_t begin = h_.row[v];
-      const std::uint32_t end = h_.row[v + 1];
+      const std::uint32_t begin = h_.begin[v];
+      const std::uint32_t end = h_.end[v];
       const offset_t weight = h_.weight[v];
-      if (orderings::too_large(weight_x_ + to_x_ + weight, weight_x_ + weight_y_)) {
+      if (orderings::too_large(weight_x_ + count_ * (to_x_ + weight), weight_x_ + weight_y_)) {
         // It stays too heavy.
         if (lane == 0) h_.status[v] |= no_slot << 4;
         simt::sync_warp();
@@ -998,7 +1071,7 @@ class near_moves {
       ++moves_;
       if (lane == 0) {
         h_.status[v] = status_of(w_.d.x, separator);
-        log_[logged_] = 2 * (static_cast<std::uint32_t>(w_.first) + v);
+        log_[logged_] = 2 * static_cast<std::uint32_t>(w_.first + chosen.v);
       }
       ++logged_;
       for (std::uint32_t base = begin; base < end; base += 32) {
@@ -1019,17 +1092,21 @@ class near_moves {
       }
     }
     if (lane == 0) {
-      patch_data& result = w_.patch(0);
-      result.kept = kept;
-      result.moved = logged_;
-      result.to_x = best_x;
-      result.from_y = best_y;
+      result_.kept = kept;
+      result_.moved = logged_;
+      result_.to_x = best_x;
+      result_.from_y = best_y;
     }
   }
 
  private:
   [[nodiscard]] GSOFA_DEVICE std::uint64_t cost() const {
-    return cost_(weight_x_ + to_x_, weight_y_ - from_y_, weight_s_ + from_y_ - to_x_);
+    return cost_(weight_x_ + count_ * to_x_, weight_y_ - count_ * from_y_,
+                 weight_s_ + from_y_ - to_x_);
+  }
+  /// Of a local number, the number in the trial's graph.
+  [[nodiscard]] GSOFA_DEVICE index_t number(std::uint32_t v) const {
+    return static_cast<index_t>(IsPatch ? h_.number[v] : v);
   }
 
   // The vertices u of the lanes of `mask` come to S.
@@ -1037,13 +1114,15 @@ class near_moves {
     const std::uint32_t lane = lane_of_thread();
     const bool mine = ((mask >> lane) & 1U) != 0;
     const unsigned before = simt::population(mask & lanes_below());
-    const unsigned number = simt::population(mask);
+    const unsigned arrivals = simt::population(mask);
     const std::uint32_t weight = mine ? h_.weight[u] : 0;
+    const index_t own_number = mine ? number(u) : 0;
+    const bool frozen = IsPatch && mine && slot_of(h_.status[u]) == no_slot;
     if (mine) {
-      h_.status[u] = status_of(drawn, y_);
-      log_[logged_ + before] = 2 * (static_cast<std::uint32_t>(w_.first) + u) + 1;
+      h_.status[u] = status_of(drawn, y_) | (no_slot << 4);
+      log_[logged_ + before] = 2 * static_cast<std::uint32_t>(w_.first + own_number) + 1;
     }
-    logged_ += number;
+    logged_ += arrivals;
     from_y_ += simt::add_of_warp(weight);
     const index_t stamp = moves_ < orderings::most_stamp ? moves_ : orderings::most_stamp;
     std::uint32_t pull = 0;
@@ -1052,14 +1131,14 @@ class near_moves {
       const unsigned of = simt::lowest_bit(left);
       const std::uint32_t from = simt::shuffle(u, of);
       const std::uint32_t gain = simt::shuffle(weight, of);
-      const std::uint32_t end = h_.row[from + 1];
+      const std::uint32_t end = h_.end[from];
       std::uint32_t pulled = 0;
-      for (std::uint32_t k = h_.row[from] + lane; k < end; k += 32) {
+      for (std::uint32_t k = h_.begin[from] + lane; k < end; k += 32) {
         const std::uint32_t z = h_.adj[k];
         const std::uint32_t status = h_.status[z];
         if (now_of(status) == y_) pulled += h_.weight[z];
         if (now_of(status) == separator && slot_of(status) != no_slot) {
-          const std::uint64_t rank = orderings::move_rank(0, stamp, static_cast<index_t>(z), salt_);
+          const std::uint64_t rank = orderings::move_rank(0, stamp, number(z), salt_);
           c_.raise(slot_of(status), gain, static_cast<std::uint32_t>(rank));
         }
       }
@@ -1068,26 +1147,31 @@ class near_moves {
     }
     simt::sync_warp();
     // Slots that have become free are taken first.
-    const std::uint32_t again = number < free_ ? number : free_;
+    const unsigned placed = simt::ballot(mine && !frozen);
+    const std::uint32_t used = simt::population(placed);
+    const std::uint32_t again = used < free_ ? used : free_;
     if (mine) {
-      const std::uint32_t slot =
-          before < again ? w_.b.free_slots[free_ - 1 - before] : slots_ + before - again;
-      const index_t own = static_cast<index_t>(weight) - static_cast<index_t>(pull);
-      c_.set(slot, orderings::move_rank(own, stamp, static_cast<index_t>(u), salt_),
-             static_cast<index_t>(u));
+      std::uint32_t slot = no_slot;
+      if (!frozen) {
+        const std::uint32_t k = simt::population(placed & lanes_below());
+        slot = k < again ? w_.b.free_slots[free_ - 1 - k] : slots_ + k - again;
+        const index_t gain = static_cast<index_t>(weight) - static_cast<index_t>(pull);
+        c_.set(slot, orderings::move_rank(gain, stamp, own_number, salt_), own_number);
+      }
       h_.status[u] = status_of(separator, y_) | (slot << 4);
     }
     free_ -= again;
-    slots_ += number - again;
+    slots_ += used - again;
     simt::sync_warp();
   }
 
   const block_trial& w_;
   const near_graph h_;
   const candidates c_;
+  patch_data& result_;
   std::uint32_t* log_;
   std::uint32_t y_, salt_, slots_;
-  offset_t weight_x_, weight_y_, weight_s_;
+  offset_t weight_x_, weight_y_, weight_s_, count_;
   cost_function cost_;
   std::uint32_t free_ = 0;
   std::uint32_t logged_ = 0;
@@ -1096,46 +1180,64 @@ class near_moves {
   offset_t from_y_ = 0;
 };
 
-/// The moves of a trial with one patch without labels on its graph in shared memory. All warps look
-/// for candidates, one moves them. The states in global memory remain those of the pass's start.
-GSOFA_DEVICE void move_near(const block_trial& w, const near_graph& h, candidates c) {
+/// The moves of patch p on its graph in shared memory, in which all vertices of y have their states
+/// and frozen ones of S have no_slot. All warps look for candidates, one moves them. The states in
+/// global memory remain those of the pass's start.
+template <bool IsPatch>
+GSOFA_DEVICE void move_near(const block_trial& w, const near_graph& h, candidates c,
+                            std::uint32_t p, const index_t* members) {
+  const patch_data& patch = w.patch(p);
   const std::uint32_t y = 1 - w.d.x;
-  c.far_high = w.t.far + 3 * w.d.first;
+  c.far_high = w.t.far + 3 * w.d.first + patch.first;
   c.far_low = c.far_high + w.d.n;
   c.far_vertex = c.far_low + w.d.n;
   for (std::uint32_t k = simt::thread_index(); k < c.room; k += simt::block_size()) c.high[k] = 0;
-  const auto n = static_cast<std::uint32_t>(w.d.n);
-  for (std::uint32_t k = simt::thread_index(); k < n; k += simt::block_size()) {
-    h.status[k] = settled(w.t.side[w.d.first + k]);
-  }
+  if (simt::thread_index() == 0) w.b.weight = 0;
   simt::sync_block();
   const std::uint32_t lane = lane_of_thread();
-  const index_t* const members = w.members();
-  for (std::uint32_t k = warp_of_thread(); k < w.d.members; k += warps_of_block()) {
-    const auto v = static_cast<std::uint32_t>(members[k] - w.first);
-    const std::uint32_t end = h.row[v + 1];
+  std::uint64_t weight = 0;
+  for (std::uint32_t k = warp_of_thread(); k < patch.members; k += warps_of_block()) {
+    const std::uint32_t v = IsPatch ? k : static_cast<std::uint32_t>(members[k] - w.first);
+    const std::uint32_t end = h.end[v];
     std::uint32_t pull = 0;
-    for (std::uint32_t e = h.row[v] + lane; e < end; e += 32) {
+    for (std::uint32_t e = h.begin[v] + lane; e < end; e += 32) {
       const std::uint32_t u = h.adj[e];
       if (start_of(h.status[u]) == y) pull += h.weight[u];
     }
     pull = simt::add_of_warp(pull);
     if (lane == 0) {
-      const auto own = static_cast<index_t>(h.weight[v]) - static_cast<index_t>(pull);
-      c.set(k,
-            orderings::move_rank(own, 0, static_cast<index_t>(v),
-                                 static_cast<std::uint32_t>(w.d.pass_key)),
-            static_cast<index_t>(v));
+      const std::uint32_t own = h.weight[v];
+      weight += own;
+      if (!IsPatch || slot_of(h.status[v]) != no_slot) {
+        const auto number = static_cast<index_t>(IsPatch ? h.number[v] : v);
+        c.set(k,
+              orderings::move_rank(static_cast<index_t>(own) - static_cast<index_t>(pull), 0,
+                                   number, static_cast<std::uint32_t>(w.d.pass_key)),
+              number);
+      }
     }
   }
+  if (lane == 0 && weight != 0) simt::atomic_add(&w.b.weight, weight);
+  // Other warps have read the states of members until here.
   simt::sync_block();
-  // Other warps read the sides of members until now.
-  for (std::uint32_t k = simt::thread_index(); k < w.d.members; k += simt::block_size()) {
-    h.status[members[k] - w.first] = settled(separator) | (k << 4);
+  for (std::uint32_t k = simt::thread_index(); k < patch.members; k += simt::block_size()) {
+    std::uint32_t& status =
+        h.status[IsPatch ? k : static_cast<std::uint32_t>(members[k] - w.first)];
+    if (!IsPatch || slot_of(status) != no_slot) status = settled(separator) | (k << 4);
   }
   simt::sync_block();
-  if (warp_of_thread() == 0) near_moves(w, h, c, w.d.members).run();
+  if (warp_of_thread() == 0) near_moves<IsPatch>(w, h, c, p, patch.members).run();
   simt::sync_block();
+}
+
+/// The only patch of a small trial, all of S and y.
+GSOFA_DEVICE void move_small(const block_trial& w, const near_graph& h, const candidates& c) {
+  const auto n = static_cast<std::uint32_t>(w.d.n);
+  for (std::uint32_t k = simt::thread_index(); k < n; k += simt::block_size()) {
+    h.status[k] = settled(w.t.side[w.d.first + k]);
+  }
+  simt::sync_block();
+  move_near<false>(w, h, c, 0, w.members());
 }
 
 // -------------------------------------------------------------------------------- end of a pass
@@ -1270,14 +1372,15 @@ GSOFA_KERNEL void refine_kernel(level_view g, trial_view t, const index_t* trial
   block_space& b = space_of_block();
   const block_trial w(g, t, b);
   const candidates c = candidates_of_block(room);
-  const near_graph near = near_graph_at(
-      simt::shared_memory<unsigned char>() + bytes_of_block(static_cast<index_t>(room)), b.d.n);
-  const bool fits = near_graph::bytes(b.d.n, g.entries[b.d.graph]) <= near_bytes;
+  unsigned char* const place =
+      simt::shared_memory<unsigned char>() + bytes_of_block(static_cast<index_t>(room));
+  const near_graph near = near_graph_at(place, static_cast<std::uint32_t>(b.d.n), false);
+  const bool fits = near_graph::bytes(b.d.n, g.entries[b.d.graph], false) <= near_bytes;
   if (fits && !ends(b.d, 0)) load_graph(w, near);
   for (int pass = 0; !ends(b.d, pass); ++pass) {
     begin_pass(w, pass);
     if (fits && b.d.patches == 1) {
-      move_near(w, near, c);
+      move_small(w, near, c);
     } else {
       for (std::uint32_t p = 0; p < b.d.patches; ++p) move_patch<fetch::none>(w, c, p);
     }
@@ -1304,7 +1407,8 @@ GSOFA_KERNEL void begin_kernel(level_view g, trial_view t, const index_t* trials
 }
 
 GSOFA_KERNEL void moves_kernel(level_view g, trial_view t, const patch_item* items,
-                               const std::uint32_t* count, std::uint32_t room) {
+                               const std::uint32_t* count, std::uint32_t room,
+                               std::size_t near_bytes) {
   simt::after_earlier_launches();
   const std::uint32_t size = *count;
   const candidates c = candidates_of_block(room);
@@ -1314,7 +1418,14 @@ GSOFA_KERNEL void moves_kernel(level_view g, trial_view t, const patch_item* ite
     const block_trial w(g, t, space_of_block());
     const auto p = static_cast<std::uint32_t>(item.patch);
     if (w.d.patches > 1) {
-      move_patch<fetch::patch>(w, c, p);
+      unsigned char* const place =
+          simt::shared_memory<unsigned char>() + bytes_of_block(static_cast<index_t>(room));
+      const near_graph near = near_graph_at(place, w.patch(p).vertices, true);
+      if (load_patch(w, near, p, near_bytes)) {
+        move_near<true>(w, near, c, p, nullptr);
+      } else {
+        move_patch<fetch::patch>(w, c, p);
+      }
     } else {
       move_patch<fetch::rows>(w, c, p);
     }
@@ -1819,6 +1930,9 @@ struct trial_steps::space {
 #if defined(__CUDACC__)
     shared_bytes = current_limits().shared_bytes_per_block;
     allow_shared(refine_kernel, shared_bytes);
+    // Two patches of a multiprocessor at a time.
+    patch_bytes = shared_bytes / 2 / 1024 * 1024 - 2048 - bytes_of_block(most_near_slots);
+    allow_shared(moves_kernel, patch_bytes + bytes_of_block(most_near_slots));
 #endif
   }
 
@@ -1844,8 +1958,10 @@ struct trial_steps::space {
   growing_array<std::uint32_t> counts;
   growing_array<winner> winners;
 
-  int current = 0;                       // of the two arrays
-  std::size_t shared_bytes = 24 * 1024;  // of a block; on the emulator not all graphs fit
+  int current = 0;  // of the two arrays
+  // Of a block, and of the graph of a patch. On the emulator not all graphs fit.
+  std::size_t shared_bytes = 24 * 1024;
+  std::size_t patch_bytes = 90 * 1024;
   trial_view view{};
   index_t small = 0, large = 0;
   index_t most_small = 0;                                      // vertices of a small trial
@@ -1961,7 +2077,8 @@ void trial_steps::refine(const level& at_level, index_t idle_moves) {
   if (s.large > 0) {
     fill_bytes(s.counts.data(), 0, s.counts.size());
     const index_t room = most_near_slots;
-    const std::size_t bytes = bytes_of_block(room);
+    const std::size_t near_bytes = s.patch_bytes;
+    const std::size_t bytes = bytes_of_block(room) + near_bytes;
     if (s.resident == 0) s.resident = resident_blocks(moves_kernel, threads_of_patch, bytes);
     const auto blocks = static_cast<int>(
         std::min<offset_t>(s.resident, s.large_places / orderings::patch_size + s.large));
@@ -1971,8 +2088,8 @@ void trial_steps::refine(const level& at_level, index_t idle_moves) {
                          s.large_list, pass, s.items.data(), items);
       launch_overlapping(moves_kernel, blocks, threads_of_patch, bytes, g, s.view,
                          static_cast<const patch_item*>(s.items.data()),
-                         static_cast<const std::uint32_t*>(items),
-                         static_cast<std::uint32_t>(room));
+                         static_cast<const std::uint32_t*>(items), static_cast<std::uint32_t>(room),
+                         near_bytes);
       launch_overlapping(end_kernel, s.large, threads_of_pass, sizeof(block_space), g, s.view,
                          s.large_list, pass);
     }
@@ -1989,7 +2106,8 @@ void trial_steps::refine(const level& at_level, index_t idle_moves) {
 #endif
     // Graphs whose rows are much longer than the mean may not fit.
     const offset_t mean = at_level.room / std::max<offset_t>(1, g.n) + 1;
-    const std::size_t wanted = near_graph::bytes(s.most_small, s.most_small * (mean + mean / 4));
+    const std::size_t wanted =
+        near_graph::bytes(s.most_small, s.most_small * (mean + mean / 4), false);
     const std::size_t rest = s.shared_bytes - bytes_of_block(room);
     const std::size_t near_bytes = std::min(wanted, rest) / 16 * 16;
     launch_overlapping(refine_kernel, s.small, threads, bytes_of_block(room) + near_bytes, g,
