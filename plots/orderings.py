@@ -1,6 +1,6 @@
-"""Orderings of the same matrices: operations of the factorization against the time of the order, both over METIS's (one
-core, default options). A small point is a matrix, a large one the geometric mean; left of 1 fewer operations, below 1 less
-time. Records: lines of `gsofa order`."""
+"""Orderings of the same matrices, a panel for each machine: operations of the factorization against the time of the order,
+both over METIS's of that machine (one core, default options). A small point is a matrix, a large one the geometric mean;
+left of 1 fewer operations, below 1 less time. Records: lines of `gsofa order`."""
 
 import math
 import statistics
@@ -20,18 +20,22 @@ def geomean(values):
     return math.exp(statistics.fmean(map(math.log, values)))
 
 
-def cases(sources, mixed):
-    """{order: {matrix: line}} of the last lines; Refused if they are of several machines or threads of one order differ."""
-    found = {}
-    lines = [r for r in records.read_orders(sources) if r["order"] not in LEFT_OUT]
-    for r in lines:
-        if not mixed and r["machine"]["id"] != lines[-1]["machine"]["id"]:
-            raise records.Refused(f"{r.place}: the records are from several machines")
-        found.setdefault(r["order"], {})[r["matrix"]["name"]] = r
-    for order, by_matrix in found.items():
-        if len({r["threads"] for r in by_matrix.values()}) > 1:
-            raise records.Refused(f"records of {order} are of different numbers of threads")
-    return found
+def cases(sources):
+    """{machine: {order: {matrix: line}}} of the last lines; Refused if threads of one order differ on a machine."""
+    machines = {}
+    for r in records.read_orders(sources):
+        if r["order"] not in LEFT_OUT:
+            machines.setdefault(r["machine"]["id"], {}).setdefault(r["order"], {})[r["matrix"]["name"]] = r
+    for found in machines.values():
+        for order, by_matrix in found.items():
+            if len({r["threads"] for r in by_matrix.values()}) > 1:
+                raise records.Refused(f"records of {order} are of different numbers of threads")
+    return machines
+
+
+def name_of(found):
+    """Of a machine: its GPU where an order used one."""
+    return next((g["name"] for lines in found.values() for r in lines.values() for g in r.get("gpus", [])), "processor")
 
 
 def ratios(line, base):
@@ -42,38 +46,49 @@ def ratios(line, base):
 
 
 def draw(args):
-    found = cases(args.records, args.allow_mixed)
-    base = found.pop(BASE, {})
-    series = {order: {m: ratios(r, base[m]) for m, r in lines.items() if m in base and base[m]["result"]["flops"] > 0}
-              for order, lines in sorted(found.items())}
-    series = {order: points for order, points in series.items() if points}
-    if not series:
+    panels = []
+    for machine, found in cases(args.records).items():
+        base = found.get(BASE, {})
+        series = {order: {m: ratios(r, base[m]) for m, r in lines.items() if m in base and base[m]["result"]["flops"] > 0}
+                  for order, lines in sorted(found.items()) if order != BASE}
+        series = {order: points for order, points in series.items() if points}
+        if series:
+            panels.append((machine, found, series))
+    if not panels:
         raise records.Absent("no orders beside METIS's")
-    fig, axis = plt.subplots(figsize=(5.6, 3.6), layout="constrained")
-    axis.axhline(1, color="black", linewidth=0.8)
-    axis.axvline(1, color="black", linewidth=0.8)
+    names = sorted({order for _, _, series in panels for order in series})
+    fig, axes = plt.subplots(1, len(panels), figsize=(1 + 3 * len(panels), 4.4), layout="constrained", squeeze=False, sharey=True)
     rows = []
-    for k, (order, points) in enumerate(series.items()):
-        colour, marker = dots.COLOURS[k % len(dots.COLOURS)], style.MARKERS[k % len(style.MARKERS)]
-        times, flops = [p[0] for p in points.values()], [p[2] for p in points.values()]
-        axis.plot(flops, times, marker, color=colour, markersize=2.6, alpha=0.55, markeredgewidth=0)
-        middle = geomean(flops), geomean(times)
-        axis.plot(*middle, marker, color=colour, markersize=9, markeredgecolor="white",
-                  label=f"{order} ({len(points)}): {middle[0]:.3g}, {middle[1]:.3g}")
-        for m, p in points.items():
-            rows.append((order, m, found[order][m]["matrix"]["n"], found[order][m]["threads"], records.seconds(found[order][m]),
-                         *(f"{x:.6g}" for x in p)))
-        rows.append((order, "geometric mean", "", "", "", *(f"{geomean([p[i] for p in points.values()]):.6g}" for i in range(4))))
-    for one in (axis.xaxis, axis.yaxis):
-        one.axes.set(**{f"{one.axis_name}scale": "log"})
-        one.set_major_locator(ticker.LogLocator(subs=(1, 2, 5)))
-        one.set_major_formatter(ticker.FormatStrFormatter("%g"))
-        one.set_minor_formatter(ticker.NullFormatter())
-    axis.set(xlabel="operations over METIS's", ylabel="time over METIS's")
-    axis.legend(title="order (matrices): means of operations, time", loc="upper left", bbox_to_anchor=(1.01, 1), fontsize=7,
-                title_fontsize=7)
-    style.save(fig, args.out, "orderings", ("order", "matrix", "n", "threads", "seconds", "time ratio", "nnz ratio", "flops ratio",
-                                            "height ratio"), rows)
+    for axis, (machine, found, series) in zip(axes[0], panels):
+        axis.axhline(1, color="black", linewidth=0.8)
+        axis.axvline(1, color="black", linewidth=0.8)
+        for order, points in series.items():
+            k = names.index(order)
+            colour, marker = dots.COLOURS[k % len(dots.COLOURS)], style.MARKERS[k % len(style.MARKERS)]
+            times, flops = [p[0] for p in points.values()], [p[2] for p in points.values()]
+            axis.plot(flops, times, marker, color=colour, markersize=2.6, alpha=0.55, markeredgewidth=0)
+            middle = geomean(flops), geomean(times)
+            threads = next(iter(found[order].values()))["threads"]
+            axis.plot(*middle, marker, color=colour, markersize=9, markeredgecolor="white",
+                      label=order.replace(":", "\n") + (f", {threads} threads" if threads > 1 else "") +
+                      f" ({len(points)}): {middle[0]:.3g}, {middle[1]:.3g}")
+            for m, p in points.items():
+                line = found[order][m]
+                rows.append((machine, order, m, line["matrix"]["n"], line["threads"], records.seconds(line),
+                             *(f"{x:.6g}" for x in p)))
+            rows.append((machine, order, "geometric mean", "", "", "",
+                         *(f"{geomean([p[i] for p in points.values()]):.6g}" for i in range(4))))
+        for one in (axis.xaxis, axis.yaxis):
+            one.axes.set(**{f"{one.axis_name}scale": "log"})
+            one.set_major_locator(ticker.LogLocator(subs=(1, 2, 5)))
+            one.set_major_formatter(ticker.FormatStrFormatter("%g"))
+            one.set_minor_formatter(ticker.NullFormatter())
+        axis.set(xlabel="operations over METIS's", title=name_of(found))
+        axis.legend(title="order (matrices): means of operations, time", loc="upper center", bbox_to_anchor=(0.5, -0.16),
+                    fontsize=7, title_fontsize=7)
+    axes[0][0].set(ylabel="time over METIS's on one core")
+    style.save(fig, args.out, "orderings", ("machine", "order", "matrix", "n", "threads", "seconds", "time ratio", "nnz ratio",
+                                            "flops ratio", "height ratio"), rows)
 
 
 if __name__ == "__main__":

@@ -278,8 +278,8 @@ class Orders(unittest.TestCase):
                 "machine": {"id": machine}, "matrix": {"name": matrix, "n": 9, "nnz": 3, "stand_in": False},
                 "result": {"nnz_l": 3, "nnz_u": 7, "fill": 7, "flops": flops, "height": 5}}
 
-    def cases(self, *lines, mixed=False):
-        return orderings.cases([example.write(self.file, *lines)], mixed)
+    def cases(self, *lines):
+        return orderings.cases([example.write(self.file, *lines)])
 
     def test_they_are_no_runs(self):
         example.write(self.file, self.line("amd"), example.run(), self.line("metis", status="fail"))
@@ -287,15 +287,16 @@ class Orders(unittest.TestCase):
         self.assertEqual([r["order"] for r in records.read_orders([self.file])], ["amd"])
 
     def test_ratios_are_over_metis(self):
-        found = self.cases(self.line("metis"), self.line("amd", 4.0, seconds=(9.0, 1.0, 3.0)), self.line("natural"))
+        found = self.cases(self.line("metis"), self.line("amd", 4.0, seconds=(9.0, 1.0, 3.0)), self.line("natural"))["a"]
         self.assertEqual(set(found), {"metis", "amd"})
         self.assertEqual(orderings.ratios(found["amd"]["epb3"], found["metis"]["epb3"]), (1.5, 1, 0.5, 1))
 
+    def test_machines_are_not_mixed(self):
+        found = self.cases(self.line("metis"), self.line("amd", machine="b"), self.line("amd", 4.0))
+        self.assertEqual({m: set(orders) for m, orders in found.items()}, {"a": {"metis", "amd"}, "b": {"amd"}})
+        self.assertEqual(orderings.name_of(found["a"]), "processor")
+
     def test_refusals(self):
-        two = self.line("metis"), self.line("amd", machine="b")
-        with self.assertRaisesRegex(records.Refused, "several machines"):
-            self.cases(*two)
-        self.assertEqual(len(self.cases(*two, mixed=True)), 2)
         with self.assertRaisesRegex(records.Refused, "different numbers of threads"):
             self.cases(self.line("amd"), self.line("amd", matrix="wang3", threads=2))
 
@@ -305,7 +306,7 @@ class Orders(unittest.TestCase):
             style.draw_figure("orderings", [self.file], self.out)
         rows = (self.out / "orderings.csv").read_text().splitlines()
         self.assertEqual(len(rows), 4)
-        self.assertEqual(rows[3], "amd,geometric mean,,,,1,1,0.25,1")
+        self.assertEqual(rows[3], "a,amd,geometric mean,,,,1,1,0.25,1")
         example.write(self.file, self.line("metis"))
         with self.assertRaises(records.Absent):
             style.draw_figure("orderings", [self.file], self.out)

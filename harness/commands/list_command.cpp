@@ -6,6 +6,7 @@
 #include <iostream>
 #include <memory>
 
+#include "common/ordering.hpp"
 #include "harness/commands/commands.hpp"
 #include "harness/run/distribute.hpp"
 #include "harness/run/verifier.hpp"
@@ -80,21 +81,69 @@ void print_list(std::ostream& out, bool planted) {
   }
 }
 
+json orders_json(bool planted) {
+  json list = json::array();
+  for (const order_info& v : all_orders()) {
+    if (!v.planted.empty() && !planted) continue;
+    json options = json::array();
+    for (const auto& o : v.options) options.push_back(option_json(o));
+    const auto why = v.unavailable();
+    list.push_back({{"name", v.name},
+                    {"device", v.device},
+                    {"summary", v.summary},
+                    {"citation", v.citation},
+                    {"library", v.library},
+                    {"options", options},
+                    {"multithreaded", v.multithreaded},
+                    {"dissects", v.dissects},
+                    {"same_as", v.same_as},
+                    {"planted", v.planted},
+                    {"available", !why.has_value()},
+                    {"reason", why.value_or("")}});
+  }
+  return list;
+}
+
+void print_orders(std::ostream& out, bool planted) {
+  for (const order_info& v : all_orders()) {
+    if (!v.planted.empty() && !planted) continue;
+    out << fmt::format("{}  [{}{}{}]\n", v.name, v.device, v.multithreaded ? ", threads" : "",
+                       v.dissects ? ", separator tree" : "");
+    out << "    " << v.summary << '\n';
+    if (!v.planted.empty()) out << "    planted fault: " << v.planted << '\n';
+    out << "    source: " << v.citation << '\n';
+    if (!v.library.empty()) out << "    computed by: " << v.library << '\n';
+    if (!v.same_as.empty()) {
+      out << "    the same order as " << v.same_as << " with the same options\n";
+    }
+    for (const auto& o : v.options) {
+      out << fmt::format("    {}:{}={}  ({}, {}) {}\n", v.name, o.name, to_string(o.default_value),
+                         o.type_name(), option_range(o), o.help);
+    }
+    if (const auto why = v.unavailable()) out << "    unavailable here: " << *why << '\n';
+  }
+}
+
 void add_list_command(CLI::App& app, command_action& action) {
   struct options {
     bool json = false;
     bool planted = false;
+    bool orders = false;
   };
   auto o = std::make_shared<options>();
   CLI::App* c = app.add_subcommand(
       "list", "Variants: device, source, what they give, options, why one is unavailable here");
   c->add_flag("--json", o->json, "One JSON array of objects on stdout");
-  c->add_flag("--planted", o->planted, "Include the deliberately wrong variants of the self-test");
+  c->add_flag("--planted", o->planted, "Include the deliberately wrong ones of the self-test");
+  c->add_flag("--orders", o->orders, "Fill-reducing orders instead of variants");
   c->callback([o, &action] {
     action = [o](const session_info&) {
       return root_only([&] {
         if (o->json) {
-          std::cout << list_json(o->planted).dump(2) << '\n';
+          std::cout << (o->orders ? orders_json(o->planted) : list_json(o->planted)).dump(2)
+                    << '\n';
+        } else if (o->orders) {
+          print_orders(std::cout, o->planted);
         } else {
           print_list(std::cout, o->planted);
         }

@@ -14,4 +14,8 @@ json list_json(bool planted);
 /// The same as text for people.
 void print_list(std::ostream& out, bool planted);
 
+/// The same of orders, with library, dissects and same_as (order_info) in place of gives and exact.
+json orders_json(bool planted);
+void print_orders(std::ostream& out, bool planted);
+
 }  // namespace gsofa

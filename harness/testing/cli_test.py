@@ -96,6 +96,15 @@ class ListTest(CliTest):
         planted = [v for v in json.loads(call("list", "--json", "--planted").stdout) if v["planted"]]
         self.assertGreaterEqual(len(planted), 7)
 
+    def test_orders_are_listed_on_request(self):
+        orders = {o["name"]: o for o in json.loads(call("list", "--orders", "--json").stdout)}
+        self.assertIn("metis", orders)
+        self.assertFalse([n for n in orders if n.startswith("planted_")])
+        self.assertEqual(orders["gpu_nested_dissection"]["same_as"], "cpu_nested_dissection")
+        done = call("list", "--orders")
+        self.assertEqual(done.returncode, OK)
+        self.assertIn("cpu_nested_dissection:leaf_order=120", done.stdout)
+
     def test_text_shows_options(self):
         done = call("list")
         self.assertEqual(done.returncode, OK)
@@ -522,6 +531,7 @@ class OrderTest(CliTest):
         order = self.write("three.perm", "2 1 0\n")
         found = self.orders("--matrix", self.small, "--match", "none", "--order", f"amd,{order},natural")
         self.assertEqual([(r["order"], r["status"]) for r in found], [("amd", "pass"), (order, "pass"), ("natural", "pass")])
+        self.assertRegex(found[2]["result"].pop("digest"), "^[0-9a-f]{16}$")
         self.assertEqual(found[2]["result"], {"nnz_l": 2, "nnz_u": 5, "fill": 1, "flops": 6.0, "height": 3})
 
     def test_the_table(self):

@@ -436,6 +436,7 @@ GSOFA_REGISTER_ORDER({
                  .tested = {"1", "7", "60", "200"}},
                 gpu::memory_budget_option()},
     .dissects = true,
+    .same_as = "cpu_nested_dissection",
     .unavailable = gpu::unavailable,
     .compute = order_on_gpu,
 });

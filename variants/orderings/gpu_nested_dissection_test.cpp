@@ -72,10 +72,10 @@ void check_equal(const pattern& a, const std::string& options, std::int64_t seed
 }  // namespace
 
 TEST_CASE("the device's nested dissection finds the host's order") {
-  const char* specs[] = {"diagonal:n=1",          "diagonal:n=300",
-                         "grid5:nx=20",           "grid7:nx=9",
-                         "grid27:nx=7",           "grid27:nx=9,drop=0.3",
-                         "circuit:n=1500,hubs=3", "random:n=700,degree=3,seed=5",
+  const char* specs[] = {"diagonal:n=1",         "diagonal:n=300",
+                         "grid5:nx=20",          "grid7:nx=8",
+                         "grid27:nx=7",          "grid27:nx=8,drop=0.3",
+                         "circuit:n=800,hubs=3", "random:n=400,degree=3,seed=5",
                          "elasticity3d:nx=5"};
   for (const char* spec : specs) {
     CAPTURE(spec);
@@ -86,8 +86,8 @@ TEST_CASE("the device's nested dissection finds the host's order") {
 
 TEST_CASE("the device's nested dissection of graphs of extreme shapes is the host's") {
   const std::pair<const char*, pattern> graphs[] = {
-      {"empty", graph_of(0, {})}, {"pair", graph_of(2, {{0, 1}})}, {"star", star(900)},
-      {"path", path(700)},        {"clique", clique(150)},         {"comb", comb(1500)}};
+      {"empty", graph_of(0, {})}, {"pair", graph_of(2, {{0, 1}})}, {"star", star(500)},
+      {"path", path(400)},        {"clique", clique(130)},         {"comb", comb(900)}};
   for (const auto& [name, a] : graphs) {
     CAPTURE(name);
     check_equal(a, ":room=2", -1);
