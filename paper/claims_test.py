@@ -148,6 +148,16 @@ class Language(ClaimsTest):
         self.assertEqual(value("at(BB, time(x))").value, 70)
         self.assertIsNone(value("at(BB, time(z) / time(y))").value)
 
+    def test_a_machine_on_which_nothing_was_repeated_counts_where_no_other_has_it(self):
+        def run(machine, variant, *seconds):
+            return example.run(matrix="BB", variant=variant, samples_s=list(seconds), machine={"id": machine})
+        m = self.measured(run("a", "x", 8, 8), run("a", "y", 2, 2), run("b", "x", 30), run("b", "y", 5), run("b", "z", 10),
+                          run("c", "x", 9, 9))
+        for text, expected, machine in (("at(BB, time(x) / time(y))", 4, "a"), ("at(BB, time(x) / time(z))", 3, "b"),
+                                        ("at(BB, time(x))", 9, "c")):
+            found = language.Expression(text, {}, SETS).evaluate(m)
+            self.assertEqual((found.value, found.machines["BB"].runs[0][1]["machine"]["id"]), (expected, machine), text)
+
     def test_faults_name_expression_and_column(self):
         for text, *mention in (("mean(all, time(x)", "column 5"), ("mean(none, time(x))", "'none'", "column 6"),
                                ("time(x)", "outside"), ("1 + argmax(all, time(x))", "stands alone", "column 5"),

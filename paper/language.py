@@ -35,7 +35,7 @@ class Leaf:
 
     V is a variant. Settings select its runs: options of the variant, threads, chunk_size and ranks. The runs of a case at
     one commit on one machine are taken together; of several commits the last counts, of several machines the last that has
-    everything that the expression needs of the matrix. A setting in which the
+    everything that the expression needs of the matrix, from repeated runs if any has that. A setting in which the
     selected runs differ, on whatever matrices, must be named.
     """
 
@@ -389,14 +389,21 @@ class Expression:
 
 
 def on_one_machine(inner, context, matrix):
-    """What inner comes to on the last machine that measured all of it, or None."""
+    """What inner comes to on the last machine that measured all of it, repeatedly if one did; or None."""
     measured, value, population = context
+    once = None
     for machine in measured.on(matrix):
         found = inner((machine, value, population), matrix)
-        if found is not None:
+        if found is None:
+            continue
+        if found.interval() is not None:
             value.machines[matrix] = machine
             return found
-    return None
+        once = once or (machine, found)
+    if once is None:
+        return None
+    value.machines[matrix], found = once
+    return found
 
 
 def possible(name, found):
