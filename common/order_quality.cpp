@@ -1,6 +1,7 @@
 #include "common/order_quality.hpp"
 
 #include <algorithm>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -11,8 +12,9 @@ namespace gsofa {
 
 namespace {
 
-// Row counts of U (with the diagonal) of a pattern, and the entries of L.
-std::pair<std::vector<index_t>, offset_t> upper_counts(const pattern_view& a, int threads) {
+// Row counts of U (with the diagonal) and column counts of L of a pattern, and the entries of L.
+std::tuple<std::vector<index_t>, std::vector<index_t>, offset_t> pivot_counts(const pattern_view& a,
+                                                                              int threads) {
   const variant_info& info = find_variant("cpu_bitmap_panels");
   run_settings settings;
   settings.options = option_set(info.options);
@@ -22,7 +24,7 @@ std::pair<std::vector<index_t>, offset_t> upper_counts(const pattern_view& a, in
   const auto v = info.create();
   v->prepare(a, settings, context);
   result r = run_once(*v, want::counts, context);
-  return {std::move(r.u_row_counts), r.nnz_l};
+  return {std::move(r.u_row_counts), v->profile(0).l_col_counts, r.nnz_l};
 }
 
 }  // namespace
@@ -31,12 +33,10 @@ order_quality quality_of(const pattern_view& a, std::span<const index_t> order, 
   pattern p = permute(a, order, order);
   const std::vector<index_t> post = postorder(elimination_tree(symmetrized(p, diagonal::drop)));
   p = permute(p, post, post);
-  // L of A is the transpose of U of A^T but for the diagonal.
-  const auto [rows_of_u, nnz_l] = upper_counts(p, threads);
-  const auto [columns_of_l, transposed] = upper_counts(transpose(p), threads);
+  const auto [rows_of_u, columns_of_l, nnz_l] = pivot_counts(p, threads);
   order_quality q{.nnz_l = nnz_l};
   for (std::size_t k = 0; k < rows_of_u.size(); ++k) {
-    const double l = columns_of_l[k] - 1;
+    const double l = columns_of_l[k];
     const double u = rows_of_u[k] - 1;
     q.nnz_u += rows_of_u[k];
     q.flops += l + 2 * l * u;

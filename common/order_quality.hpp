@@ -15,7 +15,7 @@ struct order_quality {
 };
 
 /// Of the order (old index by new position) of a square pattern with structurally nonzero diagonal,
-/// after the postorder that changes none of it: exact, by counting the entries of A and of A^T
+/// after the postorder that changes none of it: exact, by counting the entries
 /// (cpu_bitmap_panels) on so many host threads. With l_k entries below the diagonal in column k of
 /// L and u_k to its right in row k of U, the elimination of k takes l_k + 2 l_k u_k operations.
 order_quality quality_of(const pattern_view& a, std::span<const index_t> order, int threads);

@@ -110,6 +110,11 @@ double run_timed(variant& v, run_context& context) {
   return context.phases.stop();
 }
 
+factor_profile variant::profile(index_t cells) {
+  const result r = collect(want::pattern);
+  return profile_of(r.l, r.u, cells);
+}
+
 result run_once(variant& v, want_set wants, run_context& context) {
   run_timed(v, context);
   return v.collect(wants);

@@ -10,6 +10,7 @@
 #include <variant>
 #include <vector>
 
+#include "common/factor_profile.hpp"
 #include "common/pattern.hpp"
 #include "common/registry.hpp"
 #include "common/run_context.hpp"
@@ -148,6 +149,9 @@ class variant {
   virtual void run(run_context& context) = 0;
   /// Returns what of `wants` (a subset of what prepare() was told) the last run found.
   virtual result collect(want_set wants) = 0;
+  /// Column counts of L and the density of L + U of the last run, `cells` in each direction: by
+  /// default from explicit rows, which prepare() must have been asked for (want::pattern).
+  virtual factor_profile profile(index_t cells);
 };
 
 /// run() of a prepared variant, all of its time charged to phases; returns the seconds.

@@ -264,9 +264,36 @@ class host_out_of_memory final : public analysis_error {
   [[nodiscard]] const char* what() const noexcept override { return "the host is out of memory"; }
 };
 
-analysis analyze_reporting(const csr_view& a, const analysis_options& options) {
+fill_profile profile_checked(const csr_view& a, std::int32_t cells, int threads) {
+  if (threads < 0) throw invalid_input("threads: " + std::to_string(threads) + " is not 0 or more");
+  if (cells < 0 || cells > 8192) {
+    throw invalid_input("cells: " + std::to_string(cells) + " is not in [0, 8192]");
+  }
+  const pattern p = match_diagonal(sorted_pattern(a), match_mode::none).matched.a;
+  fill_profile out;
+  out.parent = elimination_tree(symmetrized(p, diagonal::drop));
+  const variant_info& info = public_variant("cpu_bitmap_panels");
+  const run_settings settings = settings_for(info, {.threads = threads});
+  run_context context;
+  const std::unique_ptr<variant> v = info.create();
+  v->prepare(p, settings, context);
+  out.u_row_counts = run_once(*v, want::counts, context).u_row_counts;
+  factor_profile found = v->profile(std::min(cells, a.n));
+  out.l_col_counts = std::move(found.l_col_counts);
+  out.cells = found.cells;
+  out.density = std::move(found.density);
+  for (std::size_t k = 0; k < out.parent.size(); ++k) {
+    const double l = out.l_col_counts[k];
+    out.flops += l + 2 * l * (out.u_row_counts[k] - 1);
+  }
+  return out;
+}
+
+// What `found` returns, every exception as one of this library's.
+template <class Function>
+auto reporting(const Function& found) {
   try {
-    return analyze_checked(a, options);
+    return found();
   } catch (const analysis_error&) {
     throw;
   } catch (const input_error& e) {
@@ -276,7 +303,7 @@ analysis analyze_reporting(const csr_view& a, const analysis_options& options) {
   } catch (const budget_error& e) {
     throw analysis_error(failure::out_of_memory, e.what());
   } catch (const std::bad_alloc&) {
-    throw;
+    throw host_out_of_memory();
   } catch (const std::exception& e) {
     throw analysis_error(failure::internal, e.what());
   }
@@ -292,11 +319,16 @@ invalid_input::invalid_input(const std::string& message)
 invalid_input::~invalid_input() = default;
 
 analysis analyze(const csr_view& a, const analysis_options& options) {
-  try {
-    return analyze_reporting(a, options);
-  } catch (const std::bad_alloc&) {
-    throw host_out_of_memory();
-  }
+  return reporting([&] { return analyze_checked(a, options); });
+}
+
+fill_profile profile(const csr_view& a, std::int32_t cells, int threads) {
+  return reporting([&] { return profile_checked(a, cells, threads); });
+}
+
+std::vector<std::int32_t> elimination_tree(const csr_view& a) {
+  return reporting(
+      [&] { return elimination_tree(symmetrized(sorted_pattern(a), diagonal::drop)); });
 }
 
 std::vector<variant_description> variants() {

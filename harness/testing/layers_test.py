@@ -31,7 +31,8 @@ ALLOWED = {
     "harness": {"common", "harness/commands"},
     "harness/testing": {"common", "reference", "harness/testing", "harness/commands", "harness/run"},
     "harness/soak": {"common", "harness/soak", "harness/library", *(f"harness/{layer}" for layer in HARNESS)},
-    # Programs of experiments use the library as others do.
+    # The Python package and programs of experiments use the library as others do.
+    "harness/python": {"harness/library"},
     "experiments": {"harness/library"},
 }
 ALLOWED |= {f"variants/{f}": {"common", f"variants/{f}", *SHARED} for f in FAMILIES}

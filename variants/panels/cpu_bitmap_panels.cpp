@@ -115,6 +115,12 @@ class cpu_bitmap_panels final : public variant {
     return out;
   }
 
+  factor_profile profile(index_t cells) override {
+    if (!by_rows_) return detail::profile_panels(graph_, panels_, cells);
+    const result r = rows_.collect(want::pattern);
+    return profile_of(r.l, r.u, cells);
+  }
+
  private:
   template <bool Shared>
   void eliminate(run_context& context) {

@@ -17,6 +17,21 @@ void add(index_t& sum, index_t value) {
     sum += value;
   }
 }
+
+// For each bit the number of masks that have it.
+template <mask_t mask_pair::*Side>
+std::array<index_t, mask_bits> counts_of_bits(const mask_pair* masks, index_t length) {
+  std::array<index_t, mask_bits> counts{};
+  bit_matrix block;
+  for (index_t z = 0; z < length; z += mask_bits) {
+    const index_t size = std::min<index_t>(mask_bits, length - z);
+    for (index_t k = 0; k < size; ++k) block[k] = masks[z + k].*Side;
+    for (index_t k = size; k < mask_bits; ++k) block[k] = 0;
+    transpose(block);
+    for (index_t c = 0; c < mask_bits; ++c) counts[at(c)] += std::popcount(block[c]);
+  }
+  return counts;
+}
 }  // namespace
 
 template <bool Shared>
@@ -31,15 +46,7 @@ void count_panel(const ordered_graph& g, const panel_set& s, index_t j,
   for (index_t z = 0; z < length; ++z) {
     add<Shared>(l_row_counts[at(g.caller(list[z]))], std::popcount(masks[z].lower));
   }
-  std::array<index_t, mask_bits> u_counts{};
-  bit_matrix block;
-  for (index_t z = 0; z < length; z += mask_bits) {
-    const index_t size = std::min<index_t>(mask_bits, length - z);
-    for (index_t k = 0; k < size; ++k) block[k] = masks[z + k].upper;
-    for (index_t k = size; k < mask_bits; ++k) block[k] = 0;
-    transpose(block);
-    for (index_t c = 0; c < mask_bits; ++c) u_counts[at(c)] += std::popcount(block[c]);
-  }
+  const auto u_counts = counts_of_bits<&mask_pair::upper>(masks, length);
   for (index_t c = 0; c < w; ++c) u_row_counts[at(g.caller(begin + c))] = u_counts[at(c)] + 1;
 }
 
@@ -107,6 +114,56 @@ void expand(const ordered_graph& g, const panel_set& s, std::span<const index_t>
       }
     }
   }
+}
+
+namespace {
+
+// Bits [begin, end) of a mask, 0 <= begin < end <= 64.
+mask_t bits_between(index_t begin, index_t end) {
+  return (~mask_t{0} >> (mask_bits - (end - begin))) << begin;
+}
+
+// Adds the entries of panel j to the cells. Columns b + c of one cell are one range of bits, and
+// where the caller relabelled the vertices, one bit.
+void add_density(const ordered_graph& g, const panel_set& s, index_t j, factor_profile& out) {
+  const index_t begin = s.begin[at(j)];
+  const index_t end = s.begin[at(j) + 1];
+  const auto list = s.list(j);
+  const mask_pair* const masks = s.masks.data() + s.position_begin[at(j)];
+  const auto count = [&](index_t row, index_t column) -> offset_t& {
+    return out.density[at(offset_t{row} * out.cells + column)];
+  };
+  for (index_t v = begin; v < end;) {
+    const index_t cell = cell_of(g.caller(v), g.n, out.cells);
+    const index_t next =
+        g.order.empty() ? std::min(end, first_of_cell(cell + 1, g.n, out.cells)) : v + 1;
+    const mask_t range = bits_between(v - begin, next - begin);
+    for (std::size_t z = 0; z < list.size(); ++z) {
+      const index_t f = cell_of(g.caller(list[z]), g.n, out.cells);
+      count(f, cell) += std::popcount(masks[z].lower & range);
+      count(cell, f) += std::popcount(masks[z].upper & range);
+    }
+    count(cell, cell) += next - v;
+    v = next;
+  }
+}
+
+}  // namespace
+
+factor_profile profile_panels(const ordered_graph& g, const panel_set& s, index_t cells) {
+  factor_profile out{.l_col_counts = std::vector<index_t>(at(g.n), 0),
+                     .cells = cells,
+                     .density = std::vector<offset_t>(at(cells) * at(cells), 0)};
+  for (index_t j = 0; j < s.panels(); ++j) {
+    const auto length = static_cast<index_t>(s.list(j).size());
+    const mask_pair* const masks = s.masks.data() + s.position_begin[at(j)];
+    const auto counts = counts_of_bits<&mask_pair::lower>(masks, length);
+    for (index_t c = 0; c < s.width(j); ++c) {
+      out.l_col_counts[at(g.caller(s.begin[at(j)] + c))] = counts[at(c)];
+    }
+    if (cells > 0) add_density(g, s, j, out);
+  }
+  return out;
 }
 
 }  // namespace gsofa::detail

@@ -22,4 +22,8 @@ bool has_l(const panel_set& s, index_t i, index_t k);
 void expand(const ordered_graph& g, const panel_set& s, std::span<const index_t> l_row_counts,
             std::span<const index_t> u_row_counts, want_set wants, result& out);
 
+/// Column counts of L and the density of L + U, in the caller's numbering, of factored panels.
+/// O(positions) where vertices are in the caller's order, else O(entries).
+factor_profile profile_panels(const ordered_graph& g, const panel_set& s, index_t cells);
+
 }  // namespace gsofa::detail

@@ -82,8 +82,8 @@ struct analysis_options {
   /// true: where a diagonal entry is structurally zero, rows are permuted by a maximum matching so
   /// that none is. false: rows stay, and missing diagonal entries are added to the pattern.
   bool match = true;
-  /// All but natural and given are followed by a postorder of the elimination tree of A + A^T, which
-  /// changes no fill; natural and given are taken as they are.
+  /// All but natural and given are followed by a postorder of the elimination tree of A + A^T,
+  /// which changes no fill; natural and given are taken as they are.
   order_method order = order_method::automatic;
   /// For order_method::given, n entries: old index by new position, of columns, and of rows as they
   /// are after the matching. Else empty.
@@ -157,6 +157,30 @@ class GSOFA_API invalid_input : public analysis_error {
 /// caller's rand() and signal handlers are left alone; but where METIS is not a shared library on
 /// Linux with glibc, orders of METIS require that no other thread calls rand() meanwhile.
 GSOFA_API analysis analyze(const csr_view& a, const analysis_options& options = {});
+
+/// Where the entries of L + U are and what a factorization costs, without a list of the entries.
+struct fill_profile {
+  std::vector<std::int32_t> parent;        ///< n; elimination tree of A + A^T, -1 for roots
+  std::vector<std::int32_t> l_col_counts;  ///< n; entries of each column of L below the diagonal
+  std::vector<std::int32_t> u_row_counts;  ///< n; entries of each row of U with the diagonal
+  /// Of A = L U: with l_k entries below the diagonal in column k of L and u_k to its right in row k
+  /// of U, the sum of l_k + 2 l_k u_k.
+  double flops = 0;
+  std::int32_t cells = 0;  ///< cells in each direction of `density`
+  /// cells x cells by rows: how many entries of L + U lie in each; entry (i, j) is in cell
+  /// (i * cells / n, j * cells / n), rounded down.
+  std::vector<std::int64_t> density;
+};
+
+/// The profile of a square pattern of order n >= 1 as it is, without matching or order: rows may be
+/// unsorted and hold duplicates, missing diagonal entries are added. On the host, on so many
+/// threads (0: all). `cells` in [0, 8192] is lowered to n. O(compressed L + U), which is less than
+/// a list of the entries. Throws as analyze() does.
+GSOFA_API fill_profile profile(const csr_view& a, std::int32_t cells, int threads = 1);
+
+/// Elimination tree of A + A^T of a square pattern: the parent of each vertex, -1 for roots (Liu
+/// 1990). Throws as analyze() does.
+GSOFA_API std::vector<std::int32_t> elimination_tree(const csr_view& a);
 
 /// An algorithm that this build of the library holds.
 struct variant_description {

@@ -1,0 +1,18 @@
+"""Exact symbolic LU factorization of sparse matrices.
+
+>>> import gsofa, scipy.sparse as sp
+>>> s = gsofa.analyze(sp.csr_array([[2, 0, 1], [1, 2, 0], [0, 1, 2]]), ordering="natural")
+>>> s.lnz, s.unz, s.fill
+(2, 5, 1)
+>>> s.U.toarray().astype(int)
+array([[1, 0, 1],
+       [0, 1, 1],
+       [0, 0, 1]])
+"""
+from ._core import has_metis, version
+from ._symbolic import Symbolic, SymbfactResult, VariantInfo, analyze, order, symbfact, variants
+from .errors import GsofaError, InternalError, InvalidInput, OutOfMemory, Unavailable
+
+__version__ = version()
+__all__ = ["GsofaError", "InternalError", "InvalidInput", "OutOfMemory", "SymbfactResult", "Symbolic", "Unavailable",
+           "VariantInfo", "analyze", "has_metis", "order", "symbfact", "variants", "version"]

@@ -1,0 +1,83 @@
+"""python -m gsofa show MATRIX: pictures of a matrix, its fill, its elimination tree and its profiles."""
+import argparse
+import gzip
+import pathlib
+import sys
+
+import scipy.io
+import scipy.sparse
+
+from . import _symbolic, errors, version
+
+
+def read(path):
+    """The matrix of a file: Matrix Market (.mtx, .mtx.gz) or SciPy's .npz."""
+    path = pathlib.Path(path)
+    if path.suffix == ".npz":
+        return scipy.sparse.load_npz(path)
+    if path.suffix == ".gz":
+        with gzip.open(path) as file:
+            return scipy.io.mmread(file)
+    return scipy.io.mmread(path)
+
+
+def parser():
+    p = argparse.ArgumentParser(prog="python -m gsofa show", description=__doc__.split(": ", 1)[1].capitalize())
+    p.add_argument("matrix", help="file .mtx, .mtx.gz or .npz")
+    p.add_argument("--order", default="auto", metavar="NAME[,NAME]",
+                   help=f"one of {', '.join(_symbolic.ORDERINGS)}; two are drawn side by side (default: auto)")
+    p.add_argument("--what", choices=("fill", "tree", "profiles", "pattern"), default="fill", help="default: fill")
+    p.add_argument("--cells", type=int, default=0, help="cells in each direction of a pattern (default: 480)")
+    p.add_argument("-o", "--out", metavar="FILE", help="picture .png, .svg, .pdf or .html (default: MATRIX.png here)")
+    p.add_argument("--version", action="version", version=f"gsofa {version()}")
+    return p
+
+
+def show(arguments):
+    p = parser()
+    args = p.parse_args(arguments)
+    try:
+        from . import pictures
+    except ImportError:
+        p.exit(3, "gsofa show: error: pictures need matplotlib: pip install matplotlib\n")
+    name = pathlib.Path(args.matrix).name.split(".")[0]
+    out = args.out or f"{name}.png"
+    cells = args.cells or pictures.CELLS
+    try:
+        a = read(args.matrix)
+        if args.what == "pattern":
+            pictures.pattern(a, cells=cells, path=out)
+        else:
+            names = args.order.split(",")
+            if len(names) > 2 or (len(names) == 2 and args.what != "fill"):
+                raise errors.InvalidInput("--order: two orders are compared by their fill alone")
+            found = [_symbolic.analyze(a, o) for o in names]
+            if len(found) == 2:
+                pictures.compare(*found, cells=cells, path=out)
+            elif args.what == "fill":
+                pictures.spy(found[0], cells=cells, path=out)
+            else:
+                getattr(pictures, args.what)(found[0], path=out)
+            for s in found:
+                print(f"{name}: {s.ordering}: {s.nnz:,} entries of L + U, {s.fill:,} fill-ins, {s.flops:.3g} operations, "
+                      f"tree of height {s.height:,}")
+    except (errors.GsofaError, OverflowError, OSError, ValueError) as e:
+        text = " ".join(str(e).split()) or type(e).__name__
+        p.exit(2, f"gsofa show: error: {text if isinstance(e, (errors.GsofaError, OSError)) else f'{args.matrix}: {text}'}\n")
+    print(f"{out} written")
+    return 0
+
+
+def show_command():
+    return show(sys.argv[1:])
+
+
+def main():
+    if len(sys.argv) > 1 and sys.argv[1] == "show":
+        return show(sys.argv[2:])
+    print(f"usage: python -m gsofa show MATRIX [--order NAME] [-o FILE]; gsofa {version()}", file=sys.stderr)
+    return 0 if sys.argv[1:] in (["-h"], ["--help"]) else 2
+
+
+if __name__ == "__main__":
+    sys.exit(main())

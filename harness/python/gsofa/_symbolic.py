@@ -1,0 +1,386 @@
+"""analyze() and what it returns."""
+import base64
+import functools
+import io
+import operator
+from typing import NamedTuple
+
+import numpy as np
+import scipy.sparse as sp
+
+from . import _core
+from ._pattern import csr_of, narrowed, pattern_of
+from .errors import InvalidInput
+
+ORDERINGS = ("auto", "metis", "amd", "colamd", "natural", "nested_dissection", "best_of")
+DEVICES = ("auto", "cpu", "gpu")
+
+
+def whole(value, name, least, most=2**31 - 1):
+    """An integer argument."""
+    try:
+        value = operator.index(value)
+    except TypeError:
+        raise InvalidInput(f"{name}: {value!r} is not an integer") from None
+    if value > most:
+        raise OverflowError(f"{name}: {value} is above {most}")
+    if value < least:
+        raise InvalidInput(f"{name}: {value} is below {least}")
+    return value
+
+
+def one_of(value, name, choices):
+    """A word among others."""
+    if value not in choices:
+        raise InvalidInput(f"{name}: {value!r} is none of {', '.join(choices)}")
+    return value
+
+
+def analyze(a, ordering="auto", *, device="auto", variant=None, threads=0, match=True, chunk_size=0, memory_budget_mb=-1):
+    """Symbolic LU factorization, without pivoting and without numerical cancellation, of a square sparse matrix.
+
+    a: a scipy.sparse array or matrix of any format, a CuPy one (copied to the host), or a pair (indptr, indices) of
+    compressed sparse rows, unsorted and with duplicates if need be. Stored zeros count as entries.
+    ordering: of rows and columns alike: "auto" (METIS, or AMD in a build without it), "metis", "amd", "colamd",
+    "nested_dissection", "best_of", "natural", or a permutation: the old index of each new position.
+    device: "auto", "cpu" or "gpu". variant: a name of variants(), which alone is then tried. threads: 0 for all.
+    match: permute rows so that the diagonal has no zeros; else missing diagonal entries are added to the pattern.
+    chunk_size: supernodes never cross a multiple of it; 0: unlimited. memory_budget_mb: -1: chosen by the library.
+
+    Returns a Symbolic. Raises InvalidInput (a ValueError), OverflowError, Unavailable, OutOfMemory (a MemoryError).
+
+    >>> import scipy.sparse as sp
+    >>> s = analyze(sp.diags([1, 4, 1], [-1, 0, 1], shape=(5, 5)), "natural")
+    >>> s.nnz, s.fill
+    (13, 0)
+    >>> s.parent.tolist()
+    [1, 2, 3, 4, -1]
+    """
+    row_ptr, col_idx = pattern_of(a)
+    permutation = None
+    if isinstance(ordering, str):
+        order_name = one_of(ordering, "ordering", ORDERINGS)
+    else:
+        order_name, permutation = "given", narrowed(ordering, "ordering")
+    found = _core.analyze(row_ptr, col_idx, order_name, permutation, one_of(device, "device", DEVICES), variant or "",
+                          whole(threads, "threads", 0), whole(memory_budget_mb, "memory_budget_mb", -1, 2**53), bool(match),
+                          False, whole(chunk_size, "chunk_size", 0))
+    return Symbolic(row_ptr, col_idx, found, threads)
+
+
+def order(a, ordering="auto", *, threads=0):
+    """The permutation of an ordering: the old index of each new position, postordered unless it is natural. Rows that have no
+    diagonal entry stay where they are.
+
+    >>> import scipy.sparse as sp
+    >>> sorted(order(sp.eye(3), "amd").tolist())
+    [0, 1, 2]
+    """
+    return analyze(a, ordering, threads=threads, match=False, device="cpu").perm_c
+
+
+class VariantInfo(NamedTuple):
+    """An algorithm of this build."""
+
+    name: str
+    device: str
+    summary: str
+    unavailable: str  # why it cannot run on this machine; empty if it can
+
+
+def variants():
+    """The algorithms that analyze() can be asked for by name.
+
+    >>> [v.name for v in variants() if v.device == "cpu"]
+    ['cpu_bitmap_panels']
+    """
+    return [VariantInfo(*v) for v in _core.variants()]
+
+
+class Symbolic:
+    """The patterns of L and U of a permuted matrix, P_r A P_c = L U, and what follows from them. Entry (i, j) of the permuted
+    matrix is entry (perm_r[i], perm_c[j]) of A; everything but these two is in the new numbering. Arrays are read-only."""
+
+    def __init__(self, row_ptr, col_idx, found, threads):
+        self._row_ptr, self._col_idx, self._found, self._threads = row_ptr, col_idx, found, threads
+
+    # --- what the analysis found ---
+
+    @property
+    def n(self):
+        """Order of the matrix."""
+        return self._row_ptr.size - 1
+
+    @property
+    def nnz_a(self):
+        """Entries of A, repeated ones once, with the diagonal entries that were added."""
+        return self._found["nnz_a"]
+
+    @property
+    def lnz(self):
+        """Entries of L below the diagonal."""
+        return self._found["nnz_l"]
+
+    @property
+    def unz(self):
+        """Entries of U with the diagonal."""
+        return self._found["nnz_u"]
+
+    @property
+    def nnz(self):
+        """Entries of L + U: lnz + unz."""
+        return self.lnz + self.unz
+
+    @property
+    def fill(self):
+        """Fill-ins: entries of L + U that A does not have."""
+        return self.nnz - self.nnz_a
+
+    @property
+    def diagonal_added(self):
+        """Diagonal entries that were added; 0 if rows were matched."""
+        return self._found["diagonal_added"]
+
+    @property
+    def perm_r(self):
+        """n; old row of each new position."""
+        return self._found["row_order"]
+
+    @property
+    def perm_c(self):
+        """n; old column of each new position."""
+        return self._found["col_order"]
+
+    @property
+    def row_counts(self):
+        """n; entries of each row of L + U."""
+        return self._found["l_row_counts"] + self._found["u_row_counts"]
+
+    @property
+    def l_row_counts(self):
+        """n; entries of each row of L below the diagonal."""
+        return self._found["l_row_counts"]
+
+    @property
+    def u_row_counts(self):
+        """n; entries of each row of U with the diagonal."""
+        return self._found["u_row_counts"]
+
+    @property
+    def supernodes(self):
+        """First rows of the T3 supernodes (Demmel et al. 1999), ascending."""
+        return self._found["supernode_starts"]
+
+    @property
+    def variant(self):
+        """Name of the algorithm that ran."""
+        return self._found["variant"]
+
+    @property
+    def ordering(self):
+        """Name of the ordering."""
+        return self._found["order"]
+
+    @property
+    def fallback(self):
+        """Why the analysis fell back from a device to the host; else empty."""
+        return self._found["fallback"]
+
+    @property
+    def seconds(self):
+        """Seconds of matching and ordering, allocation, symbolic factorization, copying out."""
+        return {name: self._found[name + "_seconds"] for name in ("order", "setup", "analysis", "output")}
+
+    # --- what is computed when it is asked for ---
+
+    @functools.cached_property
+    def _permuted(self):
+        return _core.permuted(self._row_ptr, self._col_idx, self.perm_r, self.perm_c)
+
+    @functools.cached_property
+    def _factors(self):
+        found = _core.analyze(*self._permuted, "natural", None, "auto", "", self._threads, -1, False, True, 0)
+        return tuple(csr_of(*found[name], self.n) for name in "lu")
+
+    @functools.cached_property
+    def _profile(self):
+        return _core.profile(*self._permuted, 0, self._threads)
+
+    @property
+    def A(self):
+        """The pattern of the permuted matrix, a csr_array of ones; diagonal entries that were added are not in it."""
+        return csr_of(*self._permuted, self.n)
+
+    @property
+    def L(self):
+        """L below the diagonal, a csr_array of ones; lnz entries of 5 bytes are made when first asked for."""
+        return self._factors[0]
+
+    @property
+    def U(self):
+        """U with the diagonal, likewise."""
+        return self._factors[1]
+
+    @property
+    def parent(self):
+        """n; elimination tree of the permuted A + A^T: parent of each column, -1 for roots (Liu 1990)."""
+        return self._profile["parent"]
+
+    @functools.cached_property
+    def levels(self):
+        """n; level of each column in that tree: 0 for leaves, else one more than its highest child."""
+        return _core.levels(self.parent)
+
+    @property
+    def height(self):
+        """Columns on the longest path of the elimination tree."""
+        return int(self.levels.max()) + 1
+
+    @property
+    def l_col_counts(self):
+        """n; entries of each column of L below the diagonal."""
+        return self._profile["l_col_counts"]
+
+    @property
+    def flops(self):
+        """Operations of A = L U: the sum over k of l + 2 l u, with l entries below the diagonal in column k of L and u to its
+        right in row k of U."""
+        return self._profile["flops"]
+
+    @property
+    def memory_estimate(self):
+        """Bytes of L and U as compressed sparse rows: 8 of each value, 4 of each column, 8 of each row pointer."""
+        return 12 * self.nnz + 16 * (self.n + 1)
+
+    def density(self, cells=512):
+        """cells x cells (at most n x n): how many entries of L + U lie in each cell; (i, j) is in cell (i * cells // n,
+        j * cells // n). Computed from the compressed factors, without a list of their entries.
+
+        >>> import scipy.sparse as sp
+        >>> analyze(sp.csr_array([[1, 1], [1, 1]]), "natural").density().tolist()
+        [[1, 1], [1, 1]]
+        """
+        found = _core.profile(*self._permuted, whole(cells, "cells", 1, 8192), self._threads)
+        return found["density"].reshape(found["cells"], found["cells"])
+
+    def matches(self, a):
+        """True if `a` has the entries of the matrix that was analysed, so that this analysis holds for it.
+
+        >>> import scipy.sparse as sp
+        >>> a = sp.csr_array([[1, 1], [0, 1]])
+        >>> s = analyze(a)
+        >>> s.matches(2 * a), s.matches(sp.eye(2))
+        (True, False)
+        """
+        row_ptr, col_idx = pattern_of(a)
+        if row_ptr.size != self._row_ptr.size:
+            return False
+        if np.array_equal(row_ptr, self._row_ptr) and np.array_equal(col_idx, self._col_idx):
+            return True
+        ours, theirs = (_core.permuted(*p, *2 * (np.arange(self.n, dtype=np.int32),))
+                        for p in ((self._row_ptr, self._col_idx), (row_ptr, col_idx)))
+        return all(map(np.array_equal, ours, theirs))
+
+    def to_superlu(self):
+        """As SuperLU has it: perm_r and perm_c (new position of each old row and column), etree (n for roots), the supernode of
+        each column and first column of each supernode (xsup, n at the end), L below the diagonal and U as csc_array."""
+        xsup = np.append(self.supernodes, self.n).astype(np.int32)
+        return {
+            "perm_r": np.argsort(self.perm_r).astype(np.int32), "perm_c": np.argsort(self.perm_c).astype(np.int32),
+            "etree": np.where(self.parent < 0, self.n, self.parent).astype(np.int32), "xsup": xsup,
+            "supno": np.repeat(np.arange(xsup.size - 1, dtype=np.int32), np.diff(xsup)),
+            "L": self.L.tocsc(), "U": self.U.tocsc(),
+        }
+
+    # --- pictures ---
+
+    def spy(self, **options):
+        """A picture of A, A permuted, and L + U with the fill in another colour; options as of gsofa.pictures.spy."""
+        from . import pictures
+        return pictures.spy(self, **options)
+
+    def tree(self, **options):
+        """A picture of the elimination tree; options as of gsofa.pictures.tree."""
+        from . import pictures
+        return pictures.tree(self, **options)
+
+    def profiles(self, **options):
+        """Row counts and the work of each pivot along the elimination; options as of gsofa.pictures.profiles."""
+        from . import pictures
+        return pictures.profiles(self, **options)
+
+    def __repr__(self):
+        return (f"<Symbolic LU of order {self.n:,}: {self.nnz_a:,} entries of A, {self.lnz:,} of L, {self.unz:,} of U; "
+                f"ordering {self.ordering}, {self.variant}>")
+
+    def _repr_html_(self):
+        rows = [("order", f"{self.n:,}"), ("entries of A", f"{self.nnz_a:,}"), ("entries of L + U", f"{self.nnz:,}"),
+                ("fill-ins", f"{self.fill:,}"), ("L + U over A", f"{self.nnz / self.nnz_a:.2f}"),
+                ("supernodes", f"{self.supernodes.size:,}"), ("operations", f"{self.flops:.3g}"), ("ordering", self.ordering),
+                ("variant", self.variant)]
+        table = "".join(f'<tr><td style="text-align:left">{k}</td><td style="text-align:right">{v}</td></tr>' for k, v in rows)
+        picture = ""
+        try:
+            from . import pictures
+        except ImportError:  # no matplotlib
+            pass
+        else:
+            out = io.BytesIO()
+            pictures.thumbnail(self, out)
+            data = base64.b64encode(out.getvalue()).decode()
+            picture = f'<img alt="pattern of L + U" width="200" height="200" src="data:image/png;base64,{data}">'
+        return f'<div style="display:flex;gap:1.5em;align-items:center"><table>{table}</table>{picture}</div>'
+
+
+class SymbfactResult(NamedTuple):
+    """What symbfact() returns."""
+
+    count: np.ndarray  # entries of each row of R
+    h: int  # height of the elimination tree
+    parent: np.ndarray  # elimination tree, -1 for roots
+    post: np.ndarray  # a postorder of it: column by position
+    R: sp.csr_array  # pattern of the Cholesky factor, upper
+
+
+def symbfact(a, kind="sym"):
+    """Symbolic Cholesky factorization with the five results of MATLAB's function of this name, counted from 0, parents of roots
+    -1. kind: "sym": of the upper triangle of `a` and its transpose; "lo": of the lower; "col": of A^T A; "row": of A A^T.
+
+    >>> import scipy.sparse as sp
+    >>> count, h, parent, post, R = symbfact(sp.csr_array([[4, 0, 1], [0, 4, 1], [1, 1, 4]]))
+    >>> count.tolist(), h, parent.tolist(), post.tolist(), R.nnz
+    ([2, 2, 1], 2, [2, 2, -1], [0, 1, 2], 5)
+    """
+    one_of(kind, "kind", ("sym", "lo", "col", "row"))
+    if kind in ("col", "row"):
+        if not sp.issparse(a):
+            raise InvalidInput(f"expected a sparse matrix, not {type(a).__name__}")
+        a = sp.csr_array(a)
+        a = sp.csr_array((np.ones(a.nnz, dtype=np.int64), a.indices, a.indptr), shape=a.shape)
+        a = a.T @ a if kind == "col" else a @ a.T
+    row_ptr, col_idx = pattern_of(a)
+    n = row_ptr.size - 1
+    half = csr_of(row_ptr, col_idx, n)
+    half = sp.tril(half, format="csr") if kind == "lo" else sp.triu(half, format="csr")
+    whole_pattern = half + half.T
+    s = Symbolic(*(p := pattern_of(whole_pattern)),
+                 _core.analyze(*p, "natural", None, "auto", "", 0, -1, False, False, 0), 0)
+    return SymbfactResult(s.u_row_counts, s.height, s.parent, postorder(s.parent), s.U)
+
+
+def postorder(parent):
+    """Children before parents, subtrees together, siblings ascending: the vertex of each position."""
+    n = parent.size
+    children = [[] for _ in range(n + 1)]
+    for v, p in enumerate(parent.tolist()):
+        children[p if p >= 0 else n].append(v)
+    out, stack = [], [(n, iter(children[n]))]
+    while stack:
+        v, rest = stack[-1]
+        child = next(rest, None)
+        if child is None:
+            stack.pop()
+            out.append(v)
+        else:
+            stack.append((child, iter(children[child])))
+    return np.array(out[:-1], dtype=np.int32)

@@ -1,0 +1,188 @@
+import threading
+
+import numpy as np
+import oracle
+import pytest
+import scipy.sparse as sp
+from hypothesis import given, settings, strategies as st
+
+import gsofa
+
+
+@st.composite
+def square(draw, most=24, full_diagonal=False):
+    n = draw(st.integers(1, most))
+    seed, share = draw(st.integers(0, 2**32 - 1)), draw(st.sampled_from((0.0, 0.03, 0.1, 0.3, 1.0)))
+    a = np.random.default_rng(seed).random((n, n)) < share
+    return a | np.eye(n, dtype=bool) if full_diagonal else a
+
+
+@given(square(), st.sampled_from(("natural", "amd", "colamd", "metis", "nested_dissection", "best_of")))
+@settings(max_examples=120, deadline=None)
+def test_everything_is_that_of_dense_elimination(a, ordering):
+    if ordering == "metis" and not gsofa.has_metis():
+        ordering = "amd"
+    s = gsofa.analyze(sp.csr_array(a), ordering, match=False)
+    n = len(a)
+    p = a[np.ix_(s.perm_r, s.perm_c)]
+    assert sorted(s.perm_r) == sorted(s.perm_c) == list(range(n))
+    low, up = oracle.factors(p)
+    assert (s.L.toarray() == low).all() and (s.U.toarray() == up).all()
+    assert (s.lnz, s.unz, s.nnz) == (low.sum(), up.sum(), low.sum() + up.sum())
+    added = n - int(np.trace(a))
+    assert s.diagonal_added == added and s.fill == s.nnz - a.sum() - added
+    assert (s.A.toarray() == p).all()
+    assert (s.l_row_counts == low.sum(axis=1)).all() and (s.u_row_counts == up.sum(axis=1)).all()
+    assert (s.row_counts == (low | up).sum(axis=1)).all() and (s.l_col_counts == low.sum(axis=0)).all()
+    assert s.flops == oracle.flops(low, up)
+    assert s.supernodes.tolist() == oracle.supernodes(low, up)
+    parent = oracle.elimination_tree(p)
+    assert (s.parent == parent).all()
+    level = np.zeros(n, dtype=int)
+    for v, q in enumerate(parent):
+        if q >= 0:
+            level[q] = max(level[q], level[v] + 1)
+    assert (s.levels == level).all() and s.height == level.max() + 1
+    assert (s.density(n) == (low | up)).all()
+    for cells in (1, 3):
+        d = s.density(cells)
+        of = np.arange(n) * d.shape[0] // n
+        for r in range(d.shape[0]):
+            for c in range(d.shape[0]):
+                assert d[r, c] == (low | up)[np.ix_(of == r, of == c)].sum()
+
+
+@given(square(full_diagonal=True), st.randoms(use_true_random=False))
+@settings(max_examples=40, deadline=None)
+def test_a_permutation_is_taken_as_it_is(a, random):
+    order = list(range(len(a)))
+    random.shuffle(order)
+    s = gsofa.analyze(sp.coo_array(a), order)
+    assert s.perm_c.tolist() == s.perm_r.tolist() == order and s.ordering == "given"
+
+
+@pytest.mark.parametrize("kind", ("csr", "csc", "coo", "lil", "dok", "dia", "bsr"))
+@pytest.mark.parametrize("maker", (sp.csr_array, sp.csr_matrix))
+def test_every_format_and_index_type_gives_the_same(kind, maker):
+    a = np.random.default_rng(1).random((30, 30)) < 0.1
+    a |= np.eye(30, dtype=bool)
+    s = gsofa.analyze(maker(a.astype(float)).asformat(kind), "amd")
+    pair = sp.csr_array(a)
+    for integer in (np.int32, np.int64, np.uint16):
+        again = gsofa.analyze((pair.indptr.astype(integer), pair.indices.astype(integer)), "amd")
+        assert (again.nnz, again.perm_c.tolist()) == (s.nnz, s.perm_c.tolist())
+
+
+def test_rows_may_be_unsorted_with_duplicates_and_stored_zeros_count():
+    s = gsofa.analyze(([0, 3, 5], [1, 0, 1, 1, 0]), "natural")
+    assert (s.nnz_a, s.nnz) == (4, 4)
+    zero = sp.csr_array((np.zeros(2), [0, 1], [0, 1, 2]))
+    assert gsofa.analyze(zero, "natural").nnz == 2
+
+
+def test_rows_are_matched_where_the_diagonal_has_zeros():
+    a = sp.csr_array(np.array([[0, 1, 0], [0, 0, 1], [1, 0, 0]]))
+    s = gsofa.analyze(a, "natural")
+    assert s.fill == 0 and s.nnz == 3 and (s.A.toarray() == np.eye(3)).all()
+
+
+@pytest.mark.parametrize("arguments, kind, mention", [
+    ((sp.csr_array((2, 3)),), gsofa.InvalidInput, "(2, 3)"),
+    ((np.eye(3),), gsofa.InvalidInput, "csr_array"),
+    ((([0, 1], [5]),), gsofa.InvalidInput, "row 0: column 5"),
+    ((([0, 2, 1], [0, 1]),), gsofa.InvalidInput, "row 1"),
+    ((([0], []),), gsofa.InvalidInput, "order"),
+    ((([0, 1], [0.5]),), gsofa.InvalidInput, "integers"),
+    ((([0, 1], [2**40]),), OverflowError, "indices[0]"),
+    ((sp.csr_array(np.eye(3)), "metiss"), gsofa.InvalidInput, "metiss"),
+    ((sp.csr_array(np.eye(3)), [0, 0, 1]), gsofa.InvalidInput, "permutation"),
+    ((sp.csr_array(np.eye(3)), [0, 1]), gsofa.InvalidInput, "permutation"),
+    ((sp.csr_array(np.array([[1, 1], [0, 0]])),), gsofa.InvalidInput, "structural rank 1 of 2"),
+])
+def test_faults_are_named(arguments, kind, mention):
+    with pytest.raises(kind) as e:
+        gsofa.analyze(*arguments)
+    assert mention in str(e.value) and "\n" not in str(e.value)
+    assert kind is OverflowError or (isinstance(e.value, ValueError) and isinstance(e.value, gsofa.GsofaError))
+
+
+@pytest.mark.parametrize("options, kind", [({"threads": -1}, gsofa.InvalidInput), ({"threads": 2**40}, OverflowError),
+                                           ({"threads": 1.5}, gsofa.InvalidInput), ({"device": "tpu"}, gsofa.InvalidInput),
+                                           ({"variant": "nothing"}, gsofa.InvalidInput), ({"chunk_size": -1}, gsofa.InvalidInput),
+                                           ({"memory_budget_mb": 0}, gsofa.InvalidInput)])
+def test_faults_of_options_are_named(options, kind):
+    with pytest.raises(kind, match=next(iter(options))):
+        gsofa.analyze(sp.csr_array(np.eye(2)), **options)
+
+
+def test_a_device_that_is_not_there_is_unavailable_by_name_and_no_fault_by_default():
+    lacking = [v.name for v in gsofa.variants() if v.unavailable]
+    for name in lacking:
+        with pytest.raises(gsofa.Unavailable, match=name):
+            gsofa.analyze(sp.csr_array(np.eye(2)), variant=name)
+    assert gsofa.analyze(sp.csr_array(np.eye(2))).nnz == 2
+
+
+def test_the_library_runs_without_the_interpreter_lock():
+    k = 60
+    one = sp.diags([1, 1, 1], [-1, 0, 1], shape=(k, k))
+    a = sp.csr_array(sp.kron(one, sp.kron(one, one)))
+    ticks, done = [0], threading.Event()
+
+    def tick():
+        while not done.wait(0.001):
+            ticks[0] += 1
+    t = threading.Thread(target=tick)
+    t.start()
+    s = gsofa.analyze(a, "natural", threads=1)
+    done.set()
+    t.join()
+    # A thread that waits a millisecond at a time gets at least a tenth of its turns.
+    assert ticks[0] >= sum(s.seconds.values()) * 100
+
+
+def test_matches():
+    a = sp.csr_array(np.array([[1, 1, 0], [0, 1, 0], [1, 0, 1]]))
+    s = gsofa.analyze(a)
+    assert s.matches(a) and s.matches(3 * a) and s.matches(([0, 3, 4, 6], [1, 0, 1, 1, 2, 0]))
+    assert not s.matches(a.T) and not s.matches(sp.eye(4)) and not s.matches(sp.eye(3))
+
+
+@given(square(full_diagonal=True))
+@settings(max_examples=30, deadline=None)
+def test_to_superlu_permutes_as_superlu_does(a):
+    s = gsofa.analyze(sp.csr_array(a), "amd")
+    x = s.to_superlu()
+    n = len(a)
+    for i, j in zip(*np.nonzero(a)):
+        assert x["L"][x["perm_r"][i], x["perm_c"][j]] or x["U"][x["perm_r"][i], x["perm_c"][j]]
+    assert x["xsup"][0] == 0 and x["xsup"][-1] == n and (x["xsup"][x["supno"]] <= np.arange(n)).all()
+    assert ((x["etree"] == n) == (s.parent < 0)).all()
+
+
+@given(square(most=14))
+@settings(max_examples=40, deadline=None)
+def test_symbfact_is_that_of_dense_cholesky(a):
+    for kind, full in (("sym", np.triu(a) | np.triu(a).T), ("lo", np.tril(a) | np.tril(a).T),
+                       ("col", a.T.astype(int) @ a > 0), ("row", a.astype(int) @ a.T > 0)):
+        low, up = oracle.factors(full)
+        count, h, parent, post, r = gsofa.symbfact(sp.csr_array(a.astype(float)), kind)
+        assert (count == up.sum(axis=1)).all() and (r.toarray() == up).all()
+        assert (parent == oracle.elimination_tree(full)).all()
+        position = np.empty(len(a), dtype=int)
+        position[post] = np.arange(len(a))
+        assert all(q < 0 or position[v] < position[q] for v, q in enumerate(parent))
+        assert 1 <= h <= len(a)
+
+
+def test_order_one_and_an_empty_diagonal():
+    assert gsofa.analyze(([0, 1], [0])).nnz == 1
+    s = gsofa.analyze(sp.csr_array((1, 1)), match=False)
+    assert (s.nnz, s.fill, s.diagonal_added, s.height) == (1, 0, 1, 1)
+
+
+def test_text_forms():
+    s = gsofa.analyze(sp.csr_array(np.eye(3)), "natural")
+    assert "order 3" in repr(s)
+    html = s._repr_html_()
+    assert "entries of L + U" in html and "data:image/png;base64," in html
