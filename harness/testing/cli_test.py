@@ -563,6 +563,29 @@ class OrderTest(CliTest):
         self.assertIn("order planted_order_lost_vertex: rejected: ", done.stdout)
 
 
+class ShowTest(CliTest):
+    def test_a_picture_of_every_kind(self):
+        for kind, begin in ((".svg", b"<svg"), (".html", b"<!doctype html>"), (".png", b"\x89PNG")):
+            file = self.folder / f"a{kind}"
+            done = call("show", worked_example(), "--order", "natural", "-o", file)
+            self.assertEqual((done.returncode, done.stderr), (OK, ""))
+            self.assertRegex(done.stdout, r"natural +31 +22 +22 +13 +78 +8\n")
+            self.assertTrue(file.read_bytes().startswith(begin), kind)
+        self.assertIn(b"fill-ins 13, 1.42 times A", (self.folder / "a.svg").read_bytes())
+
+    def test_orders_side_by_side(self):
+        file = self.folder / "two.svg"
+        done = call("show", "gen:grid5:nx=20,ny=20", "--order", "natural,amd", "-o", file)
+        self.assertEqual(done.returncode, OK, done.stderr)
+        self.assertEqual(file.read_text().count("<image "), 2)
+
+    def test_bad_input_leaves_no_picture(self):
+        for args in (("bcsstk18", "-o", "a.txt"), ("bcsstk18", "-o", "a.svg", "--order", "metiss"),
+                     ("absent.mtx", "-o", "a.svg"), ("bcsstk18", "-o", "a.svg", "--order", "natural,amd,natural,amd,natural")):
+            self.assert_refused(BAD_INPUT, "show", *(self.folder / a if a.startswith("a.") else a for a in args))
+            self.assertEqual(list(self.folder.glob("a.*")), [])
+
+
 class PrepareTest(CliTest):
     def test_prepared_file_gives_the_same_result(self):
         binary = str(self.folder / "small.bin")

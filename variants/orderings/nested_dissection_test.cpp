@@ -33,12 +33,12 @@ graph graph_of(const std::string& spec) {
 const char* const specs[] = {"grid5:nx=40",           "grid27:nx=12",   "circuit:n=3000,hubs=4",
                              "random:n=900,degree=4", "diagonal:n=200", "tridiagonal:n=500"};
 
-graph coarsened(const graph& g, std::uint64_t key) {
+graph coarsened(const graph& g, std::uint64_t hash_key) {
   team alone;
   workspace w;
   scratch s;
   graph coarse;
-  CHECK(coarsen(alone, w, &s, g, most_weight(g.total), key, coarse));
+  CHECK(coarsen(alone, w, &s, g, most_weight(g.total), hash_key, coarse));
   return coarse;
 }
 
@@ -102,16 +102,16 @@ TEST_CASE("first separators separate, and refinement never makes one worse") {
     const graph g = graph_of(spec);
     scratch s;
     team alone;
-    for (std::uint64_t key = 0; key < 3; ++key) {
+    for (std::uint64_t hash_key = 0; hash_key < 3; ++hash_key) {
       trial t;
       t.g = &g;
-      t.key = key;
+      t.key = hash_key;
       initial_separator(t, s);
       CHECK(separates(t));
       CHECK(is_consistent(t));
       const std::uint64_t before = t.cost;
       trial* const own = &t;
-      refine(alone, &s, std::span(&own, 1), later_passes, 200, key);
+      refine(alone, &s, std::span(&own, 1), later_passes, 200, hash_key);
       CHECK(separates(t));
       CHECK(is_consistent(t));
       CHECK(t.cost <= before);

@@ -20,7 +20,7 @@ from .errors import InvalidInput
 
 ENTRY = np.array([0.09, 0.20, 0.38])  # of A: dark blue
 FILL = np.array([0.95, 0.58, 0.22])  # of L + U only: orange, light in grey
-LINE = "#2a7f62"  # borders of supernodes
+LINE = "#30b48a"  # borders of supernodes
 CELLS = 480  # in each direction: about as many as a picture has pixels
 STYLE = {"font.size": 9, "axes.spines.top": False, "axes.spines.right": False, "axes.linewidth": 0.6,
          "xtick.major.width": 0.6, "ytick.major.width": 0.6, "savefig.dpi": 200}
@@ -69,11 +69,8 @@ def draw(ax, n, entries, factors, title, borders=()):
     extent = (-0.5, n - 0.5, n - 0.5, -0.5)
     ax.imshow(image(n, entries, factors), extent=extent, interpolation="nearest", aspect="equal")
     if len(borders):
-        # Of each supernode the square on the diagonal.
-        ends = np.append(borders[1:], n) - 0.5
-        begins = np.asarray(borders) - 0.5
-        squares = [[(b, b), (e, b), (e, e), (b, e), (b, b)] for b, e in zip(begins, ends)]
-        ax.add_collection(LineCollection(squares, colors=LINE, linewidths=0.7))
+        squares = [[(b, b), (e, b), (e, e), (b, e), (b, b)] for b, e in borders]
+        ax.add_collection(LineCollection(squares, colors=LINE, linewidths=1.1))
     for side in ax.spines.values():
         side.set_visible(True)
     ax.set_title(title, fontsize=9, loc="left")
@@ -123,15 +120,18 @@ def factor_axes(ax, s, cells, supernodes):
     """L + U of one analysis on its axes; True if borders of supernodes are drawn."""
     n = s.n
     cells = min(cells, n)
-    # Squares narrower than about three cells would hide the entries.
-    borders = s.supernodes if supernodes and s.supernodes.size <= cells // 3 else ()
+    borders = ()
+    if supernodes:
+        # The squares on the diagonal that a reader can tell apart.
+        begins, ends = s.supernodes - 0.5, np.append(s.supernodes[1:], n) - 0.5
+        borders = [(b, e) for b, e in zip(begins, ends) if e - b >= 0.01 * n]
     draw(ax, n, cell_counts(*s._permuted, cells), s.density(cells), "\n".join(titles(s)), borders)
     return len(borders) > 0
 
 
 def spy(s, *, cells=CELLS, supernodes=True, path=None):
-    """A, A permuted, and L + U with the fill-ins in another colour, side by side; a matplotlib Figure. supernodes: their borders,
-    where they are few. path: where to write it (.png, .svg, .pdf)."""
+    """A, A permuted, and L + U with the fill-ins in another colour, side by side; a matplotlib Figure. supernodes: the squares of
+    those that can be told apart. path: where to write it (.png, .svg, .pdf)."""
     as_symbolic(s)
     fig, axes = figure_of(3)
     used = min(cells, s.n)

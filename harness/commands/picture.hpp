@@ -1,0 +1,45 @@
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "common/factor_profile.hpp"
+
+namespace gsofa {
+
+/// Pixels of a picture, three bytes each, by rows from the top.
+struct raster {
+  int width = 0;
+  int height = 0;
+  std::vector<std::array<std::uint8_t, 3>> pixels{};
+};
+
+/// cells x cells by rows: entries of `a` in each cell, as factor_profile::density has them.
+std::vector<offset_t> density_of(const pattern_view& a, index_t cells);
+
+/// Entries of a matrix of order n dark and, below them, what else `factors` counts light; a cell is
+/// the darker, the more of its places are entries. `factors` may be empty.
+raster picture_of(index_t n, index_t cells, const std::vector<offset_t>& entries,
+                  const std::vector<offset_t>& factors);
+
+/// The raster as a file of the PNG format (ISO/IEC 15948).
+std::string png_of(const raster& r);
+
+/// One pattern of a drawing.
+struct drawn_pattern {
+  index_t n = 0;
+  raster image{};
+  std::array<std::string, 2> title{};  ///< two lines
+  std::vector<index_t>
+      supernode_starts{};  ///< whose squares are drawn where they can be told apart
+};
+
+/// Patterns side by side with titles, ticks and a legend, as an SVG document.
+std::string svg_of(const std::vector<drawn_pattern>& patterns);
+
+/// The patterns side by side as one raster, without words.
+raster side_by_side(const std::vector<drawn_pattern>& patterns);
+
+}  // namespace gsofa

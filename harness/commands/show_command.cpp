@@ -1,0 +1,188 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <iostream>
+#include <memory>
+#include <thread>
+
+#include "common/file.hpp"
+#include "common/ordering.hpp"
+#include "common/variant.hpp"
+#include "harness/commands/commands.hpp"
+#include "harness/commands/picture.hpp"
+#include "harness/matrices/matrix_source.hpp"
+#include "harness/record/table.hpp"
+#include "harness/run/distribute.hpp"
+
+namespace gsofa {
+
+namespace {
+
+struct show_options {
+  std::string matrix;
+  std::vector<std::string> orders{default_order()};
+  std::string match = "auto";
+  std::filesystem::path out;
+  index_t cells = 480;
+  bool supernodes = true;
+};
+
+std::string kind_of(const std::filesystem::path& file) {
+  const std::string kind = file.extension().string();
+  if (kind != ".png" && kind != ".svg" && kind != ".html") {
+    throw input_error(file.string() + ": pictures are .svg, .html or .png");
+  }
+  return kind;
+}
+
+// What is said of one order below the picture.
+struct shown_order {
+  std::string name;
+  offset_t nnz_a = 0, nnz_l = 0, nnz_u = 0;
+  double flops = 0;
+  std::size_t supernodes = 0;
+};
+
+// A permuted, and L + U, of one order.
+shown_order show_order(const matched_pattern& matched, const std::string& spec,
+                       const show_options& o, std::vector<drawn_pattern>& out) {
+  const int threads = std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
+  permuted_pattern p = matched.matched;
+  const auto request = find_order(spec);
+  if (request) {
+    if (const auto why = request->info->unavailable()) {
+      throw unavailable_error(request->info->name + ": " + *why);
+    }
+  }
+  const ordering order = compute_order(p.a, spec, -1, threads);
+  reorder(p, order.order, spec != "natural");
+  const index_t n = p.a.n_rows;
+  const index_t cells = std::min(o.cells, n);
+  const variant_info& info = find_variant("cpu_bitmap_panels");
+  run_settings settings;
+  settings.options = option_set(info.options);
+  settings.wants = want_set(want::counts) | want::supernodes;
+  settings.threads = threads;
+  settings.runs_once = true;
+  run_context context;
+  const auto v = info.create();
+  v->prepare(p.a, settings, context);
+  const result r = run_once(*v, settings.wants, context);
+  const factor_profile profile = v->profile(cells);
+  shown_order shown{.name = spec,
+                    .nnz_a = p.a.nnz(),
+                    .nnz_l = r.nnz_l,
+                    .nnz_u = r.nnz_u,
+                    .supernodes = r.supernode_starts.size()};
+  for (std::size_t k = 0; k < profile.l_col_counts.size(); ++k) {
+    const double l = profile.l_col_counts[k];
+    shown.flops += l + 2 * l * (r.u_row_counts[k] - 1);
+  }
+  const std::vector<offset_t> entries = density_of(p.a, cells);
+  if (o.orders.size() == 1) {
+    out.push_back({.n = n,
+                   .image = picture_of(n, cells, entries, {}),
+                   .title = {"A, rows and columns permuted", ""}});
+  }
+  const offset_t nnz = r.nnz_l + r.nnz_u;
+  drawn_pattern both{
+      .n = n,
+      .image = picture_of(n, cells, entries, profile.density),
+      .title = {fmt::format("L + U, {}: {} entries", spec, with_commas(nnz)),
+                fmt::format("fill-ins {}, {:.2f} times A", with_commas(nnz - p.a.nnz()),
+                            static_cast<double>(nnz) / static_cast<double>(p.a.nnz()))}};
+  if (o.supernodes) both.supernode_starts = r.supernode_starts;
+  out.push_back(std::move(both));
+  return shown;
+}
+
+text_table table_of(const std::vector<shown_order>& shown) {
+  constexpr auto right = text_table::align::right;
+  text_table t({{"order"},
+                {"nnz(A)", right},
+                {"nnz(L)", right},
+                {"nnz(U)", right},
+                {"fill-ins", right},
+                {"operations", right},
+                {"supernodes", right}});
+  for (const shown_order& s : shown) {
+    t.add({s.name, with_commas(s.nnz_a), with_commas(s.nnz_l), with_commas(s.nnz_u),
+           with_commas(s.nnz_l + s.nnz_u - s.nnz_a), fmt::format("{:.3g}", s.flops),
+           with_commas(static_cast<offset_t>(s.supernodes))});
+  }
+  return t;
+}
+
+exit_code show(const show_options& o) {
+  const std::string kind = kind_of(o.out);
+  if (o.orders.size() > 4) throw input_error("--order: at most four orders fit side by side");
+  atomic_file file(o.out);
+  const raw_matrix m = read_matrix(o.matrix);
+  if (m.a.n_rows != m.a.n_cols || m.a.n_rows == 0) {
+    throw input_error(
+        fmt::format("{}: {} x {}, not square", m.origin.name, m.a.n_rows, m.a.n_cols));
+  }
+  const matched_pattern matched =
+      match_diagonal(m.a, o.match == "none" ? match_mode::none : match_mode::automatic);
+  if (matched.structural_rank < m.a.n_rows) {
+    throw input_error(
+        fmt::format("{}: structural rank {} of {}; --match none adds the missing "
+                    "diagonal entries",
+                    m.origin.name, matched.structural_rank, m.a.n_rows));
+  }
+  const index_t cells = std::min(o.cells, m.a.n_rows);
+  std::vector<drawn_pattern> drawn;
+  if (o.orders.size() == 1) {
+    drawn.push_back(
+        {.n = m.a.n_rows,
+         .image = picture_of(m.a.n_rows, cells, density_of(m.a, cells), {}),
+         .title = {fmt::format("{}{}: order {}", m.origin.name,
+                               m.origin.stand_in ? " (stand-in)" : "", with_commas(m.a.n_rows)),
+                   fmt::format("{} entries", with_commas(m.a.nnz()))}});
+  }
+  std::vector<shown_order> shown;
+  for (const std::string& spec : o.orders) shown.push_back(show_order(matched, spec, o, drawn));
+  if (kind == ".png") {
+    file.write(png_of(side_by_side(drawn)));
+  } else if (kind == ".svg") {
+    file.write(svg_of(drawn));
+  } else {
+    file.write(
+        "<!doctype html><html lang=\"en\"><meta charset=\"utf-8\"><meta name=\"viewport\" "
+        "content=\"width=device-width\"><title>gsofa show</title><style>"
+        "body{margin:2em;background:#fff;color:#111}svg{max-width:100%;height:auto}</style>\n" +
+        svg_of(drawn) + "</html>\n");
+  }
+  file.commit();
+  table_of(shown).print(std::cout);
+  std::cout << one_line(o.out.string() + " written") << '\n';
+  return exit_code::ok;
+}
+
+}  // namespace
+
+void add_show_command(CLI::App& app, command_action& action) {
+  auto o = std::make_shared<show_options>();
+  CLI::App* c = app.add_subcommand(
+      "show", "Draw a matrix, and its L + U in one order or several side by side");
+  c->add_option("matrix,-m,--matrix", o->matrix, "As of `gsofa run`")->required()->type_name("M");
+  c->add_option("--order", o->orders, "Orders as of `gsofa order`, comma-separated, at most four")
+      ->delimiter(',')
+      ->capture_default_str();
+  c->add_option("--match", o->match, "As of `gsofa run`")
+      ->check(CLI::IsMember({"auto", "none"}))
+      ->capture_default_str();
+  c->add_option("-o,--out", o->out, "Picture to write: .svg, .html, or .png without words")
+      ->required()
+      ->type_name("FILE");
+  c->add_option("--cells", o->cells, "Cells of a picture in each direction, at most")
+      ->check(CLI::Range(1, 4096))
+      ->capture_default_str();
+  c->add_flag("!--no-supernodes", o->supernodes, "Do not draw the squares of supernodes");
+  c->callback([o, &action] {
+    action = [o](const session_info&) { return root_only([&] { return show(*o); }); };
+  });
+}
+
+}  // namespace gsofa
