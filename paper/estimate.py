@@ -1,5 +1,6 @@
 """Measured numbers with what is not certain of them: replicates of a bootstrap, and bounds where a run passed its limit."""
 
+import functools
 import statistics
 import zlib
 
@@ -44,14 +45,21 @@ def at_least(number):
 
 def of_samples(samples, name):
     """Lower median of samples, with replicates drawn from them with replacement. name: of the case; equal names draw alike."""
-    samples = numpy.sort(numpy.asarray(samples, dtype=float))
+    return Estimate(replicates(tuple(map(float, samples)), name))
+
+
+@functools.lru_cache(maxsize=None)
+def replicates(samples, name):
+    """The values of of_samples(), the same array for the same samples and name."""
+    samples = numpy.sort(numpy.array(samples))
     values = numpy.full(1 + REPLICATES, numpy.nan)
     values[0] = statistics.median_low(samples)
     k = len(samples)
     if k > 1:
         drawn = numpy.random.default_rng(zlib.crc32(name.encode())).integers(k, size=(REPLICATES, k))
         values[1:] = samples[numpy.sort(drawn, axis=1)[:, (k - 1) // 2]]
-    return Estimate(values)
+    values.flags.writeable = False
+    return values
 
 
 def least(estimates):

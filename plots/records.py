@@ -216,6 +216,7 @@ def family(spec):
     return ":".join(spec.split(":")[:2])
 
 
+@functools.cache
 def of_family(spec, matrix):
     """True if a spec is of the family of a matrix's stand-in, which is the only stand-in of that family."""
     mine = [abbr for abbr, entry in datasets().items() if "file" not in entry and
