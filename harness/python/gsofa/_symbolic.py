@@ -3,10 +3,11 @@ import base64
 import functools
 import io
 import operator
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
+from numpy.typing import ArrayLike, NDArray
 
 from . import _core
 from ._pattern import csr_of, narrowed, pattern_of
@@ -36,7 +37,8 @@ def one_of(value, name, choices):
     return value
 
 
-def analyze(a, ordering="auto", *, device="auto", variant=None, threads=0, match=True, chunk_size=0, memory_budget_mb=-1):
+def analyze(a: Any, ordering: str | ArrayLike = "auto", *, device: str = "auto", variant: str | None = None, threads: int = 0,
+            match: bool = True, chunk_size: int = 0, memory_budget_mb: int = -1) -> "Symbolic":
     """Symbolic LU factorization, without pivoting and without numerical cancellation, of a square sparse matrix.
 
     a: a scipy.sparse array or matrix of any format, a CuPy one (copied to the host), or a pair (indptr, indices) of
@@ -68,7 +70,7 @@ def analyze(a, ordering="auto", *, device="auto", variant=None, threads=0, match
     return Symbolic(row_ptr, col_idx, found, threads)
 
 
-def order(a, ordering="auto", *, threads=0):
+def order(a: Any, ordering: str | ArrayLike = "auto", *, threads: int = 0) -> NDArray[np.int32]:
     """The permutation of an ordering: the old index of each new position, postordered unless it is natural. Rows that have no
     diagonal entry stay where they are.
 
@@ -88,7 +90,7 @@ class VariantInfo(NamedTuple):
     unavailable: str  # why it cannot run on this machine; empty if it can
 
 
-def variants():
+def variants() -> list[VariantInfo]:
     """The algorithms that analyze() can be asked for by name.
 
     >>> [v.name for v in variants() if v.device == "cpu"]
@@ -101,93 +103,93 @@ class Symbolic:
     """The patterns of L and U of a permuted matrix, P_r A P_c = L U, and what follows from them. Entry (i, j) of the permuted
     matrix is entry (perm_r[i], perm_c[j]) of A; everything but these two is in the new numbering. Arrays are read-only."""
 
-    def __init__(self, row_ptr, col_idx, found, threads):
+    def __init__(self, row_ptr: NDArray[np.int64], col_idx: NDArray[np.int32], found: dict[str, Any], threads: int) -> None:
         self._row_ptr, self._col_idx, self._found, self._threads = row_ptr, col_idx, found, threads
 
     # --- what the analysis found ---
 
     @property
-    def n(self):
+    def n(self) -> int:
         """Order of the matrix."""
         return self._row_ptr.size - 1
 
     @property
-    def nnz_a(self):
+    def nnz_a(self) -> int:
         """Entries of A, repeated ones once, with the diagonal entries that were added."""
         return self._found["nnz_a"]
 
     @property
-    def lnz(self):
+    def lnz(self) -> int:
         """Entries of L below the diagonal."""
         return self._found["nnz_l"]
 
     @property
-    def unz(self):
+    def unz(self) -> int:
         """Entries of U with the diagonal."""
         return self._found["nnz_u"]
 
     @property
-    def nnz(self):
+    def nnz(self) -> int:
         """Entries of L + U: lnz + unz."""
         return self.lnz + self.unz
 
     @property
-    def fill(self):
+    def fill(self) -> int:
         """Fill-ins: entries of L + U that A does not have."""
         return self.nnz - self.nnz_a
 
     @property
-    def diagonal_added(self):
+    def diagonal_added(self) -> int:
         """Diagonal entries that were added; 0 if rows were matched."""
         return self._found["diagonal_added"]
 
     @property
-    def perm_r(self):
+    def perm_r(self) -> NDArray[np.int32]:
         """n; old row of each new position."""
         return self._found["row_order"]
 
     @property
-    def perm_c(self):
+    def perm_c(self) -> NDArray[np.int32]:
         """n; old column of each new position."""
         return self._found["col_order"]
 
     @property
-    def row_counts(self):
+    def row_counts(self) -> NDArray[np.int32]:
         """n; entries of each row of L + U."""
         return self._found["l_row_counts"] + self._found["u_row_counts"]
 
     @property
-    def l_row_counts(self):
+    def l_row_counts(self) -> NDArray[np.int32]:
         """n; entries of each row of L below the diagonal."""
         return self._found["l_row_counts"]
 
     @property
-    def u_row_counts(self):
+    def u_row_counts(self) -> NDArray[np.int32]:
         """n; entries of each row of U with the diagonal."""
         return self._found["u_row_counts"]
 
     @property
-    def supernodes(self):
+    def supernodes(self) -> NDArray[np.int32]:
         """First rows of the T3 supernodes (Demmel et al. 1999), ascending."""
         return self._found["supernode_starts"]
 
     @property
-    def variant(self):
+    def variant(self) -> str:
         """Name of the algorithm that ran."""
         return self._found["variant"]
 
     @property
-    def ordering(self):
+    def ordering(self) -> str:
         """Name of the ordering."""
         return self._found["order"]
 
     @property
-    def fallback(self):
+    def fallback(self) -> str:
         """Why the analysis fell back from a device to the host; else empty."""
         return self._found["fallback"]
 
     @property
-    def seconds(self):
+    def seconds(self) -> dict[str, float]:
         """Seconds of matching and ordering, allocation, symbolic factorization, copying out."""
         return {name: self._found[name + "_seconds"] for name in ("order", "setup", "analysis", "output")}
 
@@ -207,52 +209,52 @@ class Symbolic:
         return _core.profile(*self._permuted, 0, self._threads)
 
     @property
-    def A(self):
+    def A(self) -> sp.csr_array:
         """The pattern of the permuted matrix, a csr_array of ones; diagonal entries that were added are not in it."""
         return csr_of(*self._permuted, self.n)
 
     @property
-    def L(self):
+    def L(self) -> sp.csr_array:
         """L below the diagonal, a csr_array of ones; lnz entries of 5 bytes are made when first asked for."""
         return self._factors[0]
 
     @property
-    def U(self):
+    def U(self) -> sp.csr_array:
         """U with the diagonal, likewise."""
         return self._factors[1]
 
     @property
-    def parent(self):
+    def parent(self) -> NDArray[np.int32]:
         """n; elimination tree of the permuted A + A^T: parent of each column, -1 for roots (Liu 1990)."""
         return self._profile["parent"]
 
     @functools.cached_property
-    def levels(self):
+    def levels(self) -> NDArray[np.int32]:
         """n; level of each column in that tree: 0 for leaves, else one more than its highest child."""
         return _core.levels(self.parent)
 
     @property
-    def height(self):
+    def height(self) -> int:
         """Columns on the longest path of the elimination tree."""
         return int(self.levels.max()) + 1
 
     @property
-    def l_col_counts(self):
+    def l_col_counts(self) -> NDArray[np.int32]:
         """n; entries of each column of L below the diagonal."""
         return self._profile["l_col_counts"]
 
     @property
-    def flops(self):
+    def flops(self) -> float:
         """Operations of A = L U: the sum over k of l + 2 l u, with l entries below the diagonal in column k of L and u to its
         right in row k of U."""
         return self._profile["flops"]
 
     @property
-    def memory_estimate(self):
+    def memory_estimate(self) -> int:
         """Bytes of L and U as compressed sparse rows: 8 of each value, 4 of each column, 8 of each row pointer."""
         return 12 * self.nnz + 16 * (self.n + 1)
 
-    def density(self, cells=512):
+    def density(self, cells: int = 512) -> NDArray[np.int64]:
         """cells x cells (at most n x n): how many entries of L + U lie in each cell; (i, j) is in cell (i * cells // n,
         j * cells // n). Computed from the compressed factors, without a list of their entries.
 
@@ -263,7 +265,7 @@ class Symbolic:
         found = _core.profile(*self._permuted, whole(cells, "cells", 1, 8192), self._threads)
         return found["density"].reshape(found["cells"], found["cells"])
 
-    def matches(self, a):
+    def matches(self, a: Any) -> bool:
         """True if `a` has the entries of the matrix that was analysed, so that this analysis holds for it.
 
         >>> import scipy.sparse as sp
@@ -281,7 +283,7 @@ class Symbolic:
                         for p in ((self._row_ptr, self._col_idx), (row_ptr, col_idx)))
         return all(map(np.array_equal, ours, theirs))
 
-    def to_superlu(self):
+    def to_superlu(self) -> dict[str, Any]:
         """As SuperLU has it: perm_r and perm_c (new position of each old row and column), etree (n for roots), the supernode of
         each column and first column of each supernode (xsup, n at the end), L below the diagonal and U as csc_array."""
         xsup = np.append(self.supernodes, self.n).astype(np.int32)
@@ -294,26 +296,26 @@ class Symbolic:
 
     # --- pictures ---
 
-    def spy(self, **options):
+    def spy(self, **options: Any) -> Any:
         """A picture of A, A permuted, and L + U with the fill in another colour; options as of gsofa.pictures.spy."""
         from . import pictures
         return pictures.spy(self, **options)
 
-    def tree(self, **options):
+    def tree(self, **options: Any) -> Any:
         """A picture of the elimination tree; options as of gsofa.pictures.tree."""
         from . import pictures
         return pictures.tree(self, **options)
 
-    def profiles(self, **options):
+    def profiles(self, **options: Any) -> Any:
         """Row counts and the work of each pivot along the elimination; options as of gsofa.pictures.profiles."""
         from . import pictures
         return pictures.profiles(self, **options)
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         return (f"<Symbolic LU of order {self.n:,}: {self.nnz_a:,} entries of A, {self.lnz:,} of L, {self.unz:,} of U; "
                 f"ordering {self.ordering}, {self.variant}>")
 
-    def _repr_html_(self):
+    def _repr_html_(self) -> str:
         rows = [("order", f"{self.n:,}"), ("entries of A", f"{self.nnz_a:,}"), ("entries of L + U", f"{self.nnz:,}"),
                 ("fill-ins", f"{self.fill:,}"), ("L + U over A", f"{self.nnz / self.nnz_a:.2f}"),
                 ("supernodes", f"{self.supernodes.size:,}"), ("operations", f"{self.flops:.3g}"), ("ordering", self.ordering),
@@ -342,7 +344,7 @@ class SymbfactResult(NamedTuple):
     R: sp.csr_array  # pattern of the Cholesky factor, upper
 
 
-def symbfact(a, kind="sym"):
+def symbfact(a: Any, kind: str = "sym") -> SymbfactResult:
     """Symbolic Cholesky factorization with the five results of MATLAB's function of this name, counted from 0, parents of roots
     -1. kind: "sym": of the upper triangle of `a` and its transpose; "lo": of the lower; "col": of A^T A; "row": of A A^T.
 

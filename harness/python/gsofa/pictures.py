@@ -130,13 +130,14 @@ def factor_axes(ax, s, cells, supernodes):
 
 
 def spy(s, *, cells=CELLS, supernodes=True, path=None):
-    """A, A permuted, and L + U with the fill-ins in another colour, side by side; a matplotlib Figure. supernodes: the squares of
-    those that can be told apart. path: where to write it (.png, .svg, .pdf)."""
+    """A, A permuted, and L + U with the fill-ins in another colour, side by side; a matplotlib Figure. supernodes: the
+    squares of those that can be told apart. path: where to write it (.png, .svg, .pdf, .html)."""
     as_symbolic(s)
     fig, axes = figure_of(3)
     used = min(cells, s.n)
     with matplotlib.rc_context(STYLE):
-        draw(axes[0], s.n, cell_counts(s._row_ptr, s._col_idx, used), None, f"A: order {s.n:,}\n{s.nnz_a - s.diagonal_added:,} entries")
+        title = f"A: order {s.n:,}\n{s.nnz_a - s.diagonal_added:,} entries"
+        draw(axes[0], s.n, cell_counts(s._row_ptr, s._col_idx, used), None, title)
         draw(axes[1], s.n, cell_counts(*s._permuted, used), None, "A, rows and columns permuted\n")
         legend(fig, factor_axes(axes[2], s, cells, supernodes))
     return written(fig, path)
@@ -218,7 +219,7 @@ def tree(s, *, path=None, most=20000):
 
 
 def profiles(s, *, path=None):
-    """Along the elimination: entries of each column of L and row of U, and the share of all operations done so far; a Figure."""
+    """Along the elimination: entries of each column of L and row of U, and the share of all operations done; a Figure."""
     as_symbolic(s)
     l_counts, u_counts = s.l_col_counts.astype(float), s.u_row_counts.astype(float)
     work = l_counts + 2 * l_counts * (u_counts - 1)

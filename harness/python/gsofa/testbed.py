@@ -79,8 +79,8 @@ def last_line(text):
 def read(*paths):
     """The runs of files of records (.jsonl) or of folders that hold some, a row each: matrix, n, nnz, variant, device, options,
     threads, ranks, status, reason, median_s with the ends of its interval low_s and high_s, samples_s, fill, nnz_l, nnz_u,
-    machine, commit, time_utc, file, line. The interval: percentiles of 95 % of bootstrap replicates of the median; none of a run
-    that was not repeated."""
+    machine, commit, time_utc, file, line. The interval: percentiles of 95 % of bootstrap replicates of the median; none of a
+    run that was not repeated."""
     rows = []
     for path in map(pathlib.Path, paths):
         for file in sorted(path.glob("*.jsonl")) if path.is_dir() else [path]:
@@ -129,8 +129,9 @@ CASE = ["matrix", "variant", "options", "threads", "ranks"]
 
 
 def compare(before, after, by=CASE):
-    """Times of `after` over those of `before`, a row for each case that both have, with the interval of the ratio; < 1 is faster.
-    Samples of the runs of one case are taken together. Compare runs of one machine only: the column one_machine says whether."""
+    """Times of `after` over those of `before`, a row for each case that both have, with the interval of the ratio; < 1 is
+    faster. Samples of the runs of one case are taken together. Compare runs of one machine only: the column one_machine says
+    whether."""
     by = list(by)
     sides = []
     for frame in (before, after):
