@@ -58,7 +58,7 @@ class TestbedTest(unittest.TestCase):
 
     def test_help_of_every_command_does_nothing_else(self):
         listed = self.call("help").stdout
-        for command in ("reproduce", "test", "plots", "report", "build", "help"):
+        for command in ("reproduce", "test", "plots", "report", "site", "build", "help"):
             self.assertIn(f"\n  {command} ", listed)
             for option in ("--help", "-h"):
                 for args in ([option], ["x", option]):
@@ -73,7 +73,7 @@ class TestbedTest(unittest.TestCase):
         self.assertEqual(self.called(), ["built", "gsofa --help", f"python {self.root}/paper/claims.py -h"])
 
     def test_unknown_arguments(self):
-        for command in ("report", "build", "plots", "reproduce"):
+        for command in ("report", "site", "build", "plots", "reproduce"):
             self.refused(2, "--nosuch", command, "--nosuch")
         self.refused(2, "too many arguments", "build", "x")
         self.refused(2, "too many arguments", "report", "x", "y")
@@ -92,9 +92,15 @@ class TestbedTest(unittest.TestCase):
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertEqual(self.called(), [f"python {self.root}/paper/build.py --out {self.root}/results/report"])
 
+    def test_site(self):
+        self.assertEqual(self.call("site").returncode, 0)
+        self.assertEqual(self.call("site", "pages").returncode, 0)
+        program = f"python {self.root}/plots/site/site.py --out"
+        self.assertEqual(self.called(), [f"{program} {self.root}/results/site", f"{program} pages"])
+
     def test_the_status_of_claims_and_report_is_handed_on(self):
         for code in (1, 2, 4):
-            for command in ("claims", "report"):
+            for command in ("claims", "report", "site"):
                 self.assertEqual(self.call(command, PYTHON_CODE=str(code)).returncode, code)
 
     def test_reproduce_ends_with_a_page_of_its_results(self):

@@ -1,0 +1,227 @@
+"""Committed records as cases of a leaderboard: what ran, on which matrix, machine and commit, how long.
+
+A case is all timed runs of one variant with one set of settings on one prepared matrix, on one machine at one commit. A
+group is what may be divided by one another: the cases of one prepared matrix on one machine at one commit.
+"""
+
+import gzip
+import math
+import re
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+sys.path[:0] = [str(ROOT / "plots"), str(ROOT / "paper")]
+
+import estimate  # noqa: E402
+import records  # noqa: E402
+
+BASELINE = "peer_superlu_dist"
+KINDS = ("real", "stand-in", "generated")
+BUNDLED = ROOT / "experiments" / "matrices"
+
+
+def counted_files(evidence=ROOT / "paper" / "evidence.toml"):
+    """{file: names of the entries of [records] and [population] that it belongs to}, simulated schedules left out."""
+    content = records.read_toml(evidence)
+    files = {}
+    for table in ("records", "population"):
+        for entry, places in content.get(table, {}).items():
+            for file in records.files_of(ROOT / p for p in places):
+                name = entry if table == "records" else f"{entry}, real matrices"
+                files.setdefault(file, []).append(name)
+    return {f: names for f, names in files.items() if f.is_relative_to(ROOT / "experiments" / "records")}
+
+
+def place(run):
+    """(file relative to the tree, line) of a run."""
+    file, line = run.place.rsplit(":", 1)
+    path = Path(file)
+    return (path.relative_to(ROOT).as_posix() if path.is_relative_to(ROOT) else file), int(line)
+
+
+def machine_key(run):
+    """The machine's id; of records that have none their session, the folder, which is of one machine."""
+    return run.get("machine", {}).get("id", "") or Path(place(run)[0]).parent.name
+
+
+def kind(matrix):
+    """real, stand-in or generated."""
+    if matrix["stand_in"]:
+        return "stand-in"
+    return "generated" if matrix["name"].startswith("gen:") else "real"
+
+
+def slug(name):
+    """A file name for a matrix; distinct names stay distinct."""
+    return re.sub(r"[^A-Za-z0-9._=-]", lambda m: {":": "_", ",": "+"}.get(m[0], f"%{ord(m[0]):x}"), name)
+
+
+def settings(run):
+    """Settings of a run as text, with what it was asked to deliver; peers always deliver counts."""
+    of_run = {k: records.as_text(v) for k, v in records.settings(run).items()}
+    return of_run if run["device"] == "peer" else of_run | {"delivers": "+".join(run["wants"])}
+
+
+def varied(runs):
+    """{variant: names of the settings in which its runs differ}. An option that came with a later commit alone is not one:
+    only within a commit does a setting that some runs lack differ."""
+    of_variant = {}
+    for run in runs:
+        of_variant.setdefault(run["variant"], {}).setdefault(run["git"]["sha"], []).append(settings(run))
+    found = {}
+    for variant, commits in of_variant.items():
+        names = set().union(*(s for of_runs in commits.values() for s in of_runs))
+        found[variant] = {
+            name for name in names
+            if len({s[name] for of_runs in commits.values() for s in of_runs if name in s}) > 1 or
+            any(len({s.get(name) for s in of_runs}) > 1 for of_runs in commits.values())}
+    return found
+
+
+def is_timed(run):
+    """True of a run that a leaderboard can show: timed, or ended by its limit, and delivering no pattern."""
+    if run["counting"] or "pattern" in run["wants"]:
+        return False
+    if run["status"] == "timeout":
+        return not run["samples_s"] and records.limit_of(run) is not None
+    return bool(run["samples_s"]) and records.is_usable(run)
+
+
+class Case:
+    """Runs of one case, pooled. seconds: the lower median; interval: its bootstrap interval in seconds, None if it was not
+    repeated; compact: seconds of its phase compact; limit: of a run that was ended, instead of all of these."""
+
+    def __init__(self, runs, label):
+        self.runs, self.label = runs, label
+        last = records.pooled(runs)
+        self.last, self.variant, self.device = last, last["variant"], last["device"]
+        self.samples = last["samples_s"]
+        self.status = last["status"]
+        self.limit = records.limit_of(last) if last["status"] == "timeout" else None
+        self.seconds = self.interval = None
+        self.compact = last["phases_s"].get("compact", 0) if self.samples else 0
+        if self.samples:
+            e = estimate.of_samples(self.samples, records.case_name(last))
+            self.seconds, self.interval = e.number, e.interval()
+        self.matrix = last["matrix"]["name"]
+        self.machine, self.commit = machine_key(last), last["git"]["sha"]
+        self.group = self.matrix, last["ordering"]["digest"], self.machine, self.commit
+
+    @property
+    def bare(self):
+        """Seconds without the phase compact, the digests of rows that only verification needs."""
+        return None if self.seconds is None else self.seconds - self.compact
+
+    @property
+    def name(self):
+        """The variant with the settings that tell its cases apart."""
+        return f"{self.variant} {self.label}".strip()
+
+
+def cases_of(runs):
+    """All cases of runs, sorted by order and name of the matrix, then variant."""
+    timed = [r for r in runs if is_timed(r)]
+    differ = varied(timed)
+    grouped = {}
+    for run in timed:
+        mine = settings(run)
+        label = ", ".join(f"{name}={mine[name]}" for name in sorted(differ[run["variant"]]) if name in mine)
+        key = run["matrix"]["name"], run["ordering"]["digest"], machine_key(run), run["git"]["sha"], run["variant"], label
+        grouped.setdefault(key, []).append(run)
+    found = []
+    for (*_, label), mine in grouped.items():
+        # A time is more than a bound.
+        done = [r for r in mine if r["samples_s"]]
+        found.append(Case(done or mine[-1:], label))
+    return sorted(found, key=lambda c: (c.last["matrix"]["n"], c.matrix, c.variant, c.label, c.machine, c.commit))
+
+
+def ratios(cases, baseline=BASELINE, bare=False):
+    """{case: how many times as fast as the baseline's case of its group}; cases without such a one are left out."""
+    def time(case):
+        return case.bare if bare else case.seconds
+    base = {c.group: time(c) for c in cases if c.name == baseline and c.seconds is not None}
+    return {c: base[c.group] / time(c) for c in cases if c.seconds is not None and c.group in base}
+
+
+def summary(cases, baseline=BASELINE, bare=False):
+    """{(name, machine, commit): (geometric mean, least, most, matrices)} of ratios(). A matrix that was prepared in several
+    ways counts once, by the geometric mean of its ratios."""
+    by_row = {}
+    for case, ratio in ratios(cases, baseline, bare).items():
+        by_row.setdefault((case.name, case.machine, case.commit), {}).setdefault(case.matrix, []).append(math.log(ratio))
+    out = {}
+    for key, of_matrix in by_row.items():
+        logs = [sum(v) / len(v) for v in of_matrix.values()]
+        out[key] = math.exp(sum(logs) / len(logs)), math.exp(min(logs)), math.exp(max(logs)), len(logs)
+    return out
+
+
+def command(run):
+    """(command line that runs a case again, what it needs or where it differs)."""
+    matrix, ordering, notes = run["matrix"], run["ordering"], []
+    source = matrix["source"]
+    if source.startswith("gen:"):
+        name = source
+    elif records.abbreviation(matrix["name"]) or bundled_file(matrix["name"]):
+        name = matrix["name"]
+    elif matrix["name"].startswith("gen:"):
+        name = matrix["name"]
+    else:
+        name = f"{matrix['name']}.mtx.gz"
+        notes.append(f"{name} is not bundled")
+    words = ["run", "--matrix", name]
+    if ordering["row"] == "none":
+        words += ["--match", "none"]
+    if ordering["col"] == "file":
+        notes.append("the recorded order came from a file that is not committed; this takes METIS's")
+    elif ordering["col"] != "metis":
+        words += ["--order", ordering["col"]]
+    if ordering["seed"] >= 0:
+        words += ["--seed", str(ordering["seed"])]
+    words += ["--variant", run["variant"]]
+    for key, value in sorted(run["options"].items()):
+        words += ["--set", f"{key}={records.as_text(value)}"]
+    words += ["--threads", str(run["threads"]), "--chunk-size", str(run["chunk_size"])]
+    trials = run.get("trials", {})
+    words += ["--repeat", str(trials.get("repeat") or max(len(run["samples_s"]), 1))]
+    if "warmup" in trials:
+        words += ["--warmup", str(trials["warmup"])]
+    if trials.get("timeout_s"):
+        words += ["--timeout", f"{trials['timeout_s']:g}"]
+    ranks = run["mpi"]["ranks"]
+    start = ["./testbed", "gsofa"] if ranks == 1 else ["mpirun", "-np", str(ranks), "build/release/gsofa"]
+    if trials.get("interleaved"):
+        notes.append("its runs took turns with those of the other cases of the matrix")
+    return " ".join(start + words), "; ".join(notes)
+
+
+def bundled_file(name):
+    """The file of a bundled matrix, or None."""
+    return next((f for f in (BUNDLED / f"{name}.mtx.gz", BUNDLED / f"{name}.mtx") if f.exists()), None)
+
+
+def read_pattern(path):
+    """(n, rows, columns) of a Matrix Market file, from 0, a symmetric one written out."""
+    opened = gzip.open if path.suffix == ".gz" else open
+    rows, columns = [], []
+    with opened(path, "rt", encoding="ascii", errors="replace") as lines:
+        head = next(lines).lower().split()
+        size = next(line for line in lines if not line.startswith("%")).split()
+        for line in lines:
+            i, j = line.split()[:2]
+            rows.append(int(i) - 1)
+            columns.append(int(j) - 1)
+    if head[4] != "general":
+        both = [(j, i) for i, j in zip(rows, columns) if i != j]
+        rows += [i for i, _ in both]
+        columns += [j for _, j in both]
+    return int(size[0]), rows, columns
+
+
+def symmetry(rows, columns):
+    """Share of the entries off the diagonal whose mirror image is an entry too."""
+    entries = set(zip(rows, columns))
+    off = [(i, j) for i, j in entries if i != j]
+    return sum((j, i) in entries for i, j in off) / len(off) if off else 1.0

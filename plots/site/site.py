@@ -1,0 +1,413 @@
+#!/usr/bin/env python3
+"""Builds a static site from the committed records: leaderboard, a page for each matrix, growth, figures beside their
+claims, and where each number comes from.
+
+  site.py --out FOLDER [--no-figures]
+
+Plain HTML, one style sheet, one script: it needs no server and no network. FOLDER is replaced as a whole, and only if it
+does not exist, is empty, or is such a site. --no-figures leaves out drawing, which takes most of the time. Exit status 2 if
+the records cannot be used or the folder must not be replaced.
+"""
+
+import argparse
+import contextlib
+import csv
+import io
+import json
+import shutil
+import statistics
+import struct
+import sys
+import tempfile
+from pathlib import Path
+
+import jinja2
+import markupsafe
+
+HERE = Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE))
+
+import cases as data  # noqa: E402
+import pictures  # noqa: E402
+import records  # noqa: E402
+import build  # noqa: E402
+import claims  # noqa: E402
+
+ROOT = data.ROOT
+RECORDS = ROOT / "experiments" / "records"
+MARK = ".gsofa-site"  # a file of every site, by which its folder is known
+SYMBOLS = {claims.REPRODUCED: "✓", claims.SHAPE_ONLY: "≈", claims.UNDECIDED: "?", claims.NOT_REPRODUCED: "✗",
+           claims.INCOMPLETE: "…", claims.NOT_RUN: "–", claims.ELSEWHERE: "⌂"}
+FAMILIES = (("gen:grid7:", "7-point grid"), ("gen:grid27:", "27-point grid"), ("gen:circuit:", "circuit"),
+            ("gen:elasticity3d:", "elasticity"))
+
+
+def seconds_text(seconds):
+    """Milliseconds with four digits."""
+    ms = 1e3 * seconds
+    return f"{ms:,.0f}" if ms >= 1e4 else f"{ms:.4g}"
+
+
+def commas(number):
+    return f"{number:,}" if number is not None else "–"
+
+
+def times_text(ratio):
+    return f"{ratio:,.0f}" if ratio >= 100 else f"{ratio:.3g}"
+
+
+class Machine:
+    """What records say of one machine. key: data.machine_key()."""
+
+    def __init__(self, key, run):
+        self.key, self.identified = key, bool(run.get("machine", {}).get("id"))
+        self.cpu = run["cpu"]
+        self.gpus, self.drivers, self.threads, self.hosts = {}, set(), set(), set()
+
+    def add(self, run):
+        names = [g["name"] for g in run["gpus"]]
+        for name in names:
+            self.gpus[name] = max(self.gpus.get(name, 0), names.count(name))
+        self.drivers.update(g.get("driver_version") or f"CUDA {g['driver']}" for g in run["gpus"])
+        self.threads.add(run.get("machine", {}).get("threads_online"))
+
+    def gpu_text(self):
+        return ", ".join(f"{count} × {name}" for name, count in sorted(self.gpus.items())) or "no GPU"
+
+    def short(self):
+        """What a column has room for."""
+        return self.key[:8] if self.identified else self.key.replace("2026-", "", 1)
+
+    def text(self):
+        return f"{self.short()}: {self.gpu_text()}, {self.cpu}"
+
+
+def machines_of(runs):
+    """{key: Machine}, in the order of the keys."""
+    found = {}
+    for run in runs:
+        found.setdefault(data.machine_key(run), Machine(data.machine_key(run), run)).add(run)
+    return dict(sorted(found.items()))
+
+
+def fill_of(runs):
+    """The result of a run whose counts are exact: no peer's, if there is another."""
+    exact = [r for r in runs if r["device"] != "peer" and "fill" in r["result"]]
+    return (exact or [r for r in runs if "fill" in r["result"]] or [None])[-1]
+
+
+class Site:
+    """Everything that the pages show."""
+
+    def __init__(self):
+        self.files = data.counted_files()
+        self.runs = records.read(self.files)[0]
+        self.orders = records.read_orders(self.files)
+        self.cases = data.cases_of(self.runs)
+        self.machines = machines_of(self.runs)
+        self.known = dict(self.machines)  # and those of other records
+        self.ratios = data.ratios(self.cases)
+        self.by_matrix = {}
+        for run in sorted(self.runs, key=lambda r: (r["matrix"]["n"], r["matrix"]["name"])):
+            self.by_matrix.setdefault(run["matrix"]["name"], []).append(run)
+        self.slugs = {name: data.slug(name) for name in self.by_matrix}
+        if len(set(map(str.lower, self.slugs.values()))) != len(self.slugs):
+            raise records.Refused("two matrices would have one page")
+        self.stale = self.read_stale()
+
+    @staticmethod
+    def read_stale():
+        """{(file, commit, variant): sources that changed since}."""
+        path = RECORDS / "stale.tsv"
+        try:
+            with open(path, encoding="utf-8", newline="") as lines:
+                rows = list(csv.reader(lines, delimiter="\t"))
+        except OSError as e:
+            raise records.Refused(f"{path}: {e.strerror}") from e
+        found = {}
+        for number, row in enumerate(rows[1:], 2):
+            if len(row) != 5:
+                raise records.Refused(f"{path}:{number}: not five columns")
+            found[f"experiments/records/{row[0]}", row[1], row[2]] = row[4]
+        return found
+
+    def stale_of(self, run):
+        """Sources of its variant that changed since a run, as text; "" if none did."""
+        changed = self.stale.get((data.place(run)[0], run["git"]["sha"][:12], run["variant"]), "")
+        return f"{changed} sources changed since" if changed.isdigit() else changed
+
+    def leaderboard(self):
+        """The data of the index, lists in place of objects; site.js has their columns."""
+        machines, commits, configs, groups = list(self.machines), [], {}, {}
+        rows, matrices = [], {}
+        for name, runs in self.by_matrix.items():
+            matrix, exact = runs[-1]["matrix"], fill_of(runs)
+            lu = exact["result"]["nnz_l"] + exact["result"]["nnz_u"] if exact else None
+            fill = exact["result"]["fill"] if exact else None
+            matrices[name] = [name, self.slugs[name], matrix["n"], matrix["nnz"], data.KINDS.index(data.kind(matrix)), lu, fill]
+        order = {name: k for k, name in enumerate(matrices)}
+        for c in self.cases:
+            if c.commit not in commits:
+                commits.append(c.commit)
+            config = configs.setdefault((c.variant, c.label), len(configs))
+            group = groups.setdefault(c.group, len(groups))
+            low, high = c.interval or (None, None)
+
+            def ms(x):
+                return None if x is None else float(f"{1e3 * x:.6g}")
+            rows.append([group, config, ms(c.seconds), ms(low), ms(high), len(c.samples), ms(c.compact), ms(c.limit),
+                         int(c.status == "unverified"), int(bool(self.stale_of(c.last)))])
+        devices = {(c.variant, c.label): c.device for c in self.cases}
+        return {
+            "baseline": data.BASELINE, "kinds": data.KINDS,
+            "machines": [[k, self.machines[k].short(), self.machines[k].text()] for k in machines],
+            "commits": commits, "matrices": list(matrices.values()),
+            "configs": [[v, label, devices[v, label]] for v, label in configs],
+            "groups": [[order[m], machines.index(k), commits.index(sha)] for m, _, k, sha in groups],
+            "cases": rows}
+
+    def structure(self, name):
+        """(what, value) rows of a matrix."""
+        runs = self.by_matrix[name]
+        matrix, exact = runs[-1]["matrix"], fill_of(runs)
+        kind = data.kind(matrix)
+        abbr = records.abbreviation(name)
+        entry = records.datasets().get(abbr, {})
+        rows = [("order n", f"{matrix['n']:,}"), ("nnz as read", f"{matrix['nnz']:,}"),
+                ("nnz prepared", f"{matrix['nnz_prepared']:,}" +
+                 (f", {matrix['diagonal_added']:,} of them added on the diagonal" if matrix.get("diagonal_added") else ""))]
+        file = data.bundled_file(name)
+        if file:
+            n, i, j = data.read_pattern(file)
+            rows.append(("structural symmetry", f"{100 * data.symmetry(i, j):.3g} % of the entries off the diagonal have a mirror image"))
+        elif entry:
+            rows.append(("structural symmetry", f"{entry['symmetry']:g} of the original, by the paper"))
+        if exact:
+            r = exact["result"]
+            lu = r["nnz_l"] + r["nnz_u"]
+            rows += [("nnz(L) below the diagonal", commas(r["nnz_l"])), ("nnz(U) with the diagonal", commas(r["nnz_u"])),
+                     ("nnz(L+U)", commas(lu)), ("fill-ins", f"{r['fill']:,}, {r['fill'] / matrix['nnz_prepared']:.3g} for each prepared entry"),
+                     ("supernodes", f"{r['supernodes']:,}" + (f", in chunks of {exact['chunk_size']} rows" if exact["chunk_size"] else "")
+                      if "supernodes" in r else "–")]
+        sources = list(dict.fromkeys(r["matrix"]["source"] for r in runs))
+        rows.append(("source", "; ".join(sources)))
+        rows.append(("kind", kind + (f", in place of {entry.get('original', name)} of the paper, n = {entry['order']:,}, nnz = "
+                                     f"{entry['nnz']:,}" if kind == "stand-in" and entry else "")))
+        if abbr:
+            rows.append(("in the paper", abbr))
+        for o in {r["ordering"]["digest"]: r["ordering"] for r in runs}.values():
+            rows.append(("prepared by", f"rows {o['row']}, columns {o['col']} ({o['library']}), digest {o['digest']}"))
+        rows.append(("sha256 of the source", ", ".join(dict.fromkeys(r["matrix"]["sha256"] for r in runs))))
+        return rows
+
+    def case_row(self, case):
+        command, note = data.command(case.last)
+        places = [data.place(r) for r in case.runs]
+        last = case.last
+        return {
+            "variant": case.variant, "label": case.label, "device": case.device, "status": last["status"],
+            "reason": last["reason"], "machine": self.machines[case.machine].short(), "commit": case.commit[:7],
+            "ms": seconds_text(case.seconds) if case.seconds is not None else f"> {seconds_text(case.limit)}",
+            "sort_ms": 1e3 * (case.seconds if case.seconds is not None else case.limit),
+            "interval": f"{seconds_text(case.interval[0])} – {seconds_text(case.interval[1])}" if case.interval else
+                        "ended" if case.seconds is None else "not repeated",
+            "bare": seconds_text(case.bare) if case.bare is not None else "–",
+            "samples": " ".join(seconds_text(s) for s in case.samples), "count": len(case.samples),
+            "ratio": times_text(self.ratios[case]) if case in self.ratios else "–",
+            "sort_ratio": self.ratios.get(case, ""), "stale": self.stale_of(last),
+            "places": places, "command": command, "note": note}
+
+    def chart(self, mine):
+        """(SVG, its group in words) of the group with most variants: the fastest case of each variant."""
+        groups = {}
+        for c in mine:
+            if c.seconds is not None:
+                groups.setdefault(c.group, {}).setdefault(c.variant, []).append(c)
+        if not groups:
+            return None
+        group, by_variant = max(groups.items(), key=lambda item: len(item[1]))
+        best = sorted((min(v, key=lambda c: c.seconds) for v in by_variant.values()), key=lambda c: c.seconds)
+        rows = [(c.variant, 1e3 * c.seconds, *(1e3 * x for x in c.interval or ()), seconds_text(c.seconds) + " ms")
+                if c.interval else (c.variant, 1e3 * c.seconds, None, None, seconds_text(c.seconds) + " ms") for c in best]
+        where = self.machines[group[2]].text()
+        return pictures.time_dots(rows, f"Median times of variants on {group[0]}"), f"machine {where}; commit {group[3][:7]}"
+
+    def matrix_page(self, name):
+        mine = [c for c in self.cases if c.matrix == name]
+        used = {id(r) for c in mine for r in c.runs}
+        rest = [r for r in self.by_matrix[name] if id(r) not in used]
+        counting = sum(r["counting"] for r in rest)
+        others = [{"variant": r["variant"], "status": r["status"], "place": data.place(r), "command": data.command(r)[0],
+                   "reason": r["reason"] or ("delivers L and U" if "pattern" in r["wants"] else "more threads than hardware threads"),
+                   "ms": " ".join(seconds_text(s) for s in r["samples_s"]) or "–"} for r in rest if not r["counting"]]
+        file, picture = data.bundled_file(name), None
+        if file:
+            picture = pictures.pattern_png(*data.read_pattern(file))
+        orders = [o for o in self.orders if o["matrix"]["name"] == name]
+        return {"name": name, "kind": data.kind(self.by_matrix[name][-1]["matrix"]), "structure": self.structure(name),
+                "chart": self.chart(mine), "cases": [self.case_row(c) for c in mine], "others": others, "counting": counting,
+                "picture": picture, "baseline": data.BASELINE,
+                "orders": [{"order": o["order"], "ms": seconds_text(statistics.median_low(o["samples_s"])), "count": len(o["samples_s"]),
+                            "fill": o["result"]["fill"], "flops": f"{o['result']['flops']:.4g}", "height": o["result"]["height"],
+                            "threads": o["threads"], "machine": self.short_of(o), "place": data.place(o)} for o in orders]}
+
+    def short_of(self, line):
+        return Machine(data.machine_key(line), line).short()
+
+    def growth(self):
+        """Panels of time against order and against nnz(L+U), one for each family, machine and commit."""
+        files = [f for f, names in self.files.items() if {"growth", "families"} & set(names)]
+        wanted = {f.relative_to(ROOT).as_posix() for f in files}
+        panels = {}
+        for c in self.cases:
+            if data.place(c.last)[0] not in wanted or c.seconds is None or "fill" not in c.last["result"]:
+                continue
+            family = next((title for start, title in FAMILIES if c.matrix.startswith(start)), None)
+            if family is None:
+                continue
+            if "oneway" in c.matrix:
+                family += ", one-way"
+            r = c.last["result"]
+            point = c.last["matrix"]["n"], r["nnz_l"] + r["nnz_u"], 1e3 * c.seconds, c
+            panels.setdefault((family, c.machine, c.commit), {}).setdefault(c.name, []).append(point)
+        variants = sorted({name for p in panels.values() for name in p})
+        out = []
+        for (family, machine, commit), series in sorted(panels.items(), key=lambda p: (p[0][1], p[0][0])):
+            series = {name: points for name, points in series.items() if len({p[0] for p in points}) > 2}
+            if not series:
+                continue
+            pictures_of = {}
+            for k, x_label in enumerate(("order n", "nnz(L+U)")):
+                drawn = [(variants.index(name), name, [(p[k], p[2], f"{x_label} {p[k]:,}: {p[2]:.4g} ms") for p in points])
+                         for name, points in sorted(series.items())]
+                pictures_of[("n", "lu")[k]] = pictures.lines(drawn, x_label, "median time, ms", f"{family}: time against {x_label}")
+            rows = [(name, n, lu, f"{ms:.4g}", self.slugs[c.matrix]) for name, points in sorted(series.items())
+                    for n, lu, ms, c in sorted(points, key=lambda p: p[:3])]
+            out.append({"family": family, "machine": self.machines[machine].text(), "commit": commit[:7], "pictures": pictures_of,
+                        "rows": rows, "keys": [(pictures.key(variants.index(name)), name) for name in sorted(series)]})
+        return out
+
+    def made(self):
+        """Folders of committed records with what each file has."""
+        folders = {}
+        for file in sorted(RECORDS.rglob("*.jsonl")):
+            lines = records.lines_of(file, file.stat().st_mtime_ns)[0]
+            runs = [line for line in lines if "git" in line]
+            relative = file.relative_to(ROOT).as_posix()
+            for key in {data.machine_key(r) for r in runs}:
+                if key not in self.known:
+                    self.known[key] = Machine(key, runs[0])
+            for r in runs:
+                self.known[data.machine_key(r)].add(r)
+            stale = {key[2]: text for key, text in self.stale.items() if key[0] == relative}
+            commits = sorted({r["git"]["sha"][:7] for r in runs} | {x["commit"][:7] for x in lines if "commit" in x})
+            folders.setdefault(file.parent.relative_to(RECORDS).as_posix(), []).append({
+                "file": file.name, "lines": len(lines), "commits": commits,
+                "machines": sorted({data.machine_key(r) for r in runs}), "used": self.files.get(file, []),
+                "dates": sorted({r["time_utc"][:10] for r in runs}), "stale": sorted(stale.items())})
+        return folders
+
+    def write(self, out, figures):
+        """All pages into a folder."""
+        env = jinja2.Environment(loader=jinja2.FileSystemLoader(HERE / "templates"), undefined=jinja2.StrictUndefined,
+                                 trim_blocks=True, lstrip_blocks=True, autoescape=True)
+        env.filters["text"] = build.in_html
+        env.filters["commas"] = commas
+
+        def page(template, target, **content):
+            depth = "../" * target.count("/")
+            (out / target).parent.mkdir(parents=True, exist_ok=True)
+            (out / target).write_text(env.get_template(template).render(root=depth, here=target, **content), encoding="utf-8")
+        for name in ("site.css", "site.js"):
+            shutil.copyfile(HERE / name, out / name)
+        leaderboard = json.dumps(self.leaderboard(), ensure_ascii=False, separators=(",", ":"))
+        (out / "leaderboard.json").write_text(leaderboard + "\n", encoding="utf-8")
+        summary = sorted(data.summary(self.cases).items(), key=lambda item: -item[1][0])
+        used = [r for c in self.cases for r in c.runs]
+        page("index.html.j2", "index.html", json=markupsafe.Markup(leaderboard.replace("<", "\\u003c")), summary=[
+            (name, self.machines[k].short(), sha[:7], times_text(g), times_text(low), times_text(high), count)
+            for (name, k, sha), (g, low, high, count) in summary], counts={
+                "runs": len(used), "cases": len(self.cases), "matrices": len(self.by_matrix), "machines": len(self.machines),
+                "variants": len({c.variant for c in self.cases})}, slugs=self.slugs, baseline=data.BASELINE)
+        for name in self.by_matrix:
+            page("matrix.html.j2", f"matrix/{self.slugs[name]}.html", **self.matrix_page(name))
+        page("growth.html.j2", "growth.html", panels=self.growth())
+        folders = self.made()
+        page("made.html.j2", "made.html", folders=folders, machines=dict(sorted(self.known.items())))
+        page("figures.html.j2", "figures.html", **figures_page(out / "figures", figures))
+        (out / MARK).write_text("A site of the gSoFa testbed: ./testbed site replaces this folder.\n", encoding="utf-8")
+
+
+def png_size(path):
+    """(width, height) in pixels."""
+    return struct.unpack(">II", path.read_bytes()[16:24])
+
+
+def claim_row(c):
+    """A claim as a row of its table."""
+    return {"id": c["id"], "where": c["where"], "says": c["says"], "paper": f"{build.number(c['paper'])} {c['unit']}".strip(),
+            "here": build.measured_text(c), "verdict": c["verdict"], "mark": build.verdict_text(c).removeprefix(c["verdict"]).strip(", "),
+            "symbol": SYMBOLS[c["verdict"]], "class": c["verdict"].replace(" ", "-"), "population": build.population_text(c),
+            "why": c["why"] or c["reason"]}
+
+
+def figures_page(out, drawn):
+    """Figures of the report with their claims, those without a figure last. Figures are drawn into a folder unless not `drawn`."""
+    board = claims.Board()
+    if problems := board.problems():
+        raise records.Refused(f"paper/evidence.toml is not what the records say: {problems[0]}")
+    content = build.Content(board, out)
+    rest = {}
+    for c in content.claims:
+        rest.setdefault(c["item"], []).append(claim_row(c))
+    items = []
+    for caption, name in build.FIGURE.findall((ROOT / "paper" / "report.md").read_text(encoding="utf-8")):
+        if drawn:
+            with contextlib.redirect_stderr(io.StringIO()):  # names of files in a folder that is still to be renamed
+                content.draw(name)
+        item = {"name": name, "caption": caption, "claims": rest.pop(name, []), "absent": content.absent.get(name, ""),
+                "size": None}
+        if drawn and not item["absent"]:
+            item["size"] = png_size(out / f"{name}.png")
+        items.append(item)
+    items += [{"name": name, "caption": "", "claims": of, "absent": "", "size": None} for name, of in rest.items()]
+    bases, _ = board.score()
+    score = [(v, v.replace(" ", "-"), SYMBOLS[v], sum(bases[v].values())) for v in claims.VERDICTS if bases[v]]
+    return {"items": items, "score": score, "total": len(content.claims), "drawn": drawn}
+
+
+def replaceable(folder):
+    """True if a site may take the place of a folder."""
+    return not folder.exists() or (folder.is_dir() and ((folder / MARK).is_file() or not any(folder.iterdir())))
+
+
+def main():
+    p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    p.add_argument("--out", required=True, type=Path, help="folder of the site")
+    p.add_argument("--no-figures", action="store_true", help="the claims without their figures")
+    args = p.parse_args()
+    # A link is replaced in the folder that it leads to.
+    out = args.out.resolve()
+    try:
+        if not replaceable(out):
+            raise records.Refused(f"{args.out} is neither an empty folder nor a site")
+        site = Site()
+        out.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(dir=out.parent, prefix=f".{out.name}.") as folder:
+            made = Path(folder) / "site"
+            made.mkdir()
+            site.write(made, not args.no_figures)
+            if not replaceable(out):
+                raise records.Refused(f"{args.out} is neither an empty folder nor a site")
+            if out.exists():
+                out.rename(Path(folder) / "before")
+            made.rename(out)
+    except (build.Fault, records.Refused, OSError) as e:
+        print(f"site.py: error: {e}", file=sys.stderr)
+        return 2
+    print(out / "index.html")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,268 @@
+"""Tests of the site: the data step on made-up records, the program, and the built pages in headless Chromium. Exit status 77
+if something could not be tested: without Jinja2 and matplotlib, or without Chromium, which leaves the browser out."""
+
+import html
+import json
+import math
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import unittest
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+SKIPPED = 77
+sys.path[:0] = [str(HERE), str(HERE.parent)]
+
+try:
+    import jinja2  # noqa: F401
+    import cases as data
+    import pictures
+except ImportError as e:
+    print(f"skipped: {e}")
+    sys.exit(SKIPPED)
+
+import records
+import records_example as example
+
+CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+A, B = {"id": "a" * 16}, {"id": "b" * 16}
+FAST, SLOW = "cpu_fill2_parallel", data.BASELINE
+
+
+def run(variant, seconds, matrix="bcsstk18", machine=A, commit="0", **more):
+    device = "peer" if variant == SLOW else "cpu"
+    return example.run(variant=variant, device=device, samples_s=seconds, matrix=matrix, machine=machine,
+                       git={"sha": commit * 40, "dirty": False}, wants=[] if device == "peer" else ["counts"],
+                       phases_s={"traverse": seconds[0] / 2, "compact": seconds[0] / 2} if seconds else {}, **more)
+
+
+class DataStep(unittest.TestCase):
+    def cases(self, *lines):
+        with tempfile.TemporaryDirectory() as folder:
+            return data.cases_of(records.read([example.write(Path(folder) / "x.jsonl", *lines)])[0])
+
+    def test_ratios_never_mix_machines(self):
+        cases = self.cases(run(SLOW, [8.0]), run(FAST, [2.0]), run(FAST, [1.0], machine=B))
+        self.assertEqual({c.machine: r for c, r in data.ratios(cases).items() if c.variant == FAST}, {A["id"]: 4.0})
+        self.assertNotIn((FAST, B["id"], "0" * 40), data.summary(cases))
+
+    def test_ratios_never_mix_commits_or_orders(self):
+        ordered = {"col": "metis", "digest": "other"}
+        cases = self.cases(run(SLOW, [8.0]), run(FAST, [2.0], commit="1"), run(FAST, [2.0], ordering=ordered))
+        self.assertEqual([c.variant for c in data.ratios(cases)], [SLOW])
+
+    def test_records_without_an_id_are_of_their_session(self):
+        with tempfile.TemporaryDirectory() as folder:
+            files = []
+            for name, line in (("one", run(SLOW, [8.0], machine={})), ("two", run(FAST, [2.0], machine={}))):
+                (Path(folder) / name).mkdir()
+                files.append(example.write(Path(folder) / name / "x.jsonl", line))
+            cases = data.cases_of(records.read(files)[0])
+        self.assertEqual({c.machine for c in cases}, {"one", "two"})
+        self.assertEqual(len(data.ratios(cases)), 1)  # of the baseline itself
+
+    def test_geometric_mean_over_common_matrices(self):
+        cases = self.cases(run(SLOW, [8.0]), run(FAST, [2.0]), run(SLOW, [9.0], "m"), run(FAST, [1.0], "m"),
+                           run(FAST, [1.0], "alone"), run(SLOW, [1.0], "alone too"))
+        mean, least, most, count = data.summary(cases)[FAST, A["id"], "0" * 40]
+        self.assertAlmostEqual(mean, 6)
+        self.assertEqual((round(least, 9), round(most, 9), count), (4, 9, 2))
+
+    def test_a_matrix_that_was_prepared_twice_counts_once(self):
+        other = {"col": "metis", "digest": "other"}
+        cases = self.cases(run(SLOW, [8.0]), run(FAST, [2.0]), run(SLOW, [4.0], ordering=other), run(FAST, [4.0], ordering=other))
+        mean, _, _, count = data.summary(cases)[FAST, A["id"], "0" * 40]
+        self.assertAlmostEqual(mean, 2)
+        self.assertEqual(count, 1)
+
+    def test_another_baseline_and_times_without_digests(self):
+        cases = self.cases(run(SLOW, [8.0]), run(FAST, [2.0]))
+        self.assertEqual({c.variant: r for c, r in data.ratios(cases, FAST).items()}, {FAST: 1, SLOW: 0.25})
+        self.assertEqual({c.variant: c.bare for c in cases}, {FAST: 1, SLOW: 4})
+
+    def test_interval(self):
+        once, several = self.cases(run(SLOW, [8.0]), run(FAST, [2.0, 3.0, 2.5, 2.25, 2.75]))[::-1]
+        self.assertIsNone(once.interval)
+        low, high = several.interval
+        self.assertEqual(several.seconds, 2.5)
+        self.assertTrue(2 <= low < 2.5 < high <= 3, (low, high))
+
+    def test_lines_of_one_case_are_pooled(self):
+        case, = self.cases(run(FAST, [2.0]), run(FAST, [4.0, 3.0]))
+        self.assertEqual((sorted(case.samples), case.seconds, len(case.runs)), ([2, 3, 4], 3, 2))
+
+    def test_settings_that_differ_tell_cases_apart(self):
+        cases = self.cases(run(FAST, [2.0], options={"sources_per_range": 8}), run(FAST, [3.0]), run(SLOW, [9.0]))
+        self.assertEqual([c.name for c in cases], [f"{FAST} sources_per_range=16", f"{FAST} sources_per_range=8", SLOW])
+        # An option of a later commit is not a difference.
+        older = run(FAST, [2.0])
+        del older["options"]["sources_per_range"]
+        self.assertEqual({c.name for c in self.cases(older, run(FAST, [3.0], commit="1"))}, {FAST})
+
+    def test_what_does_not_count(self):
+        late = run(FAST, [], status="timeout", reason="passed its limit of 60 s")
+        gone = (run(FAST, [1.0], status="fail"), run(FAST, [1.0], status="unverified"), run(FAST, [], counting=True),
+                run(FAST, [1.0], threads=4, machine=A | {"threads_usable": 1}), run(FAST, [1.0]) | {"wants": ["pattern"]})
+        case, = self.cases(late, *gone)
+        self.assertEqual((case.seconds, case.limit), (None, 60))
+        self.assertEqual(data.ratios([case], FAST), {})
+
+    def test_file_names_stay_distinct(self):
+        names = ["gen:a:x=1,y=2", "gen_a_x=1+y=2", "a/b", "a b", "ä", "..", "a%2fb"]
+        self.assertEqual(len({data.slug(n) for n in names}), len(names))
+        self.assertNotIn("/", "".join(map(data.slug, names)))
+
+    def test_command(self):
+        line = run(FAST, [1.0, 2.0], trials={"repeat": 7, "warmup": 1, "timeout_s": 60.0, "interleaved": True})
+        line["matrix"] |= {"source": "BC"}
+        line["ordering"] = {"row": "kept", "col": "metis", "seed": -1}
+        self.assertEqual(data.command(line), (
+            "./testbed gsofa run --matrix bcsstk18 --variant cpu_fill2_parallel --set sources_per_range=16 --threads 1 "
+            "--chunk-size 128 --repeat 7 --warmup 1 --timeout 60", "its runs took turns with those of the other cases of the matrix"))
+
+
+class Pictures(unittest.TestCase):
+    def test_pattern(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder) / "m.mtx"
+            path.write_text("%%MatrixMarket matrix coordinate pattern symmetric\n% note\n3 3 3\n1 1\n3 1\n2 2\n")
+            n, rows, columns = data.read_pattern(path)
+            path.write_text("%%MatrixMarket matrix coordinate real general\n2 2 3\n1 1 1.0\n2 1 3\n2 2 4\n")
+            general = data.read_pattern(path)
+        self.assertEqual((n, sorted(zip(rows, columns))), (3, [(0, 0), (0, 2), (1, 1), (2, 0)]))
+        self.assertEqual(data.symmetry(rows, columns), 1)
+        self.assertEqual(data.symmetry(*general[1:]), 0)
+        self.assertTrue(pictures.pattern_png(n, rows, columns).startswith("data:image/png;base64,iVBOR"))
+
+    def test_axes_hold_all_points(self):
+        self.assertEqual(pictures.span([0.5, 30]), (-1, 2))
+        self.assertEqual(pictures.span([10]), (1, 2))
+        drawn = pictures.lines([(0, "a<b", [(10, 0.1, "p"), (1000, 5, "q")])], "x", "y", "l", 400, 300)
+        self.assertIn("a&lt;b", drawn)
+        self.assertTrue(all(-1 <= float(x) <= 401 for x in re.findall(r'cx="([0-9.-]+)"', drawn)))
+
+
+def site(*args):
+    return subprocess.run([sys.executable, str(HERE / "site.py"), *args], capture_output=True, text=True)
+
+
+class Program(unittest.TestCase):
+    def test_a_folder_with_other_files_is_left_alone(self):
+        with tempfile.TemporaryDirectory() as folder:
+            (Path(folder) / "mine.txt").write_text("x")
+            done = site("--out", folder)
+            self.assertEqual((done.returncode, os.listdir(folder)), (2, ["mine.txt"]))
+            self.assertEqual(done.stderr, f"site.py: error: {folder} is neither an empty folder nor a site\n")
+            done = site("--out", f"{folder}/mine.txt")
+            self.assertEqual((done.returncode, done.stderr.count("\n")), (2, 1), done.stderr)
+
+
+class Built(unittest.TestCase):
+    """The site of the committed records."""
+
+    @classmethod
+    def setUpClass(cls):
+        folder = tempfile.TemporaryDirectory()
+        cls.addClassCleanup(folder.cleanup)
+        cls.out = Path(folder.name) / "site"
+        cls.out.mkdir()
+        done = site("--out", str(cls.out))
+        if done.returncode:
+            raise AssertionError(done.stderr)
+        cls.cases = data.cases_of(records.read(data.counted_files())[0])
+
+    def page(self, name):
+        return (self.out / name).read_text(encoding="utf-8")
+
+    def test_sizes(self):
+        self.assertLess((self.out / "index.html").stat().st_size, 3_000_000)
+        pages = list((self.out / "matrix").glob("*.html"))
+        self.assertEqual(len(pages), len({r["matrix"]["name"] for r in records.read(data.counted_files())[0]}))
+        for page in pages:
+            self.assertLess(page.stat().st_size, 200_000, page.name)
+
+    def test_links_lead_somewhere_and_nothing_is_loaded_from_elsewhere(self):
+        for page in self.out.rglob("*.html"):
+            text = page.read_text(encoding="utf-8")
+            self.assertNotRegex(text, r'(src|href)="(https?:)?//', page.name)
+            for link in re.findall(r'(?:src|href)="([^"#]+)(?:#[^"]*)?"', text):
+                if not link.startswith("data:"):
+                    target = page.parent / re.sub("%([0-9A-Fa-f]{2})", lambda m: chr(int(m[1], 16)), html.unescape(link))
+                    self.assertTrue(target.is_file(), f"{page.name}: {link}")
+
+    def test_every_case_of_a_matrix_is_on_its_page(self):
+        mine = [c for c in self.cases if c.matrix == "bcsstk18"]
+        text = html.unescape(self.page("matrix/bcsstk18.html"))
+        for case in mine:
+            self.assertIn(data.command(case.last)[0], text)
+            self.assertIn("{}:{}".format(*data.place(case.last)), text)
+        self.assertIn("data:image/png", text)
+        self.assertGreater(len(mine), 20)
+
+    def test_verdicts_have_words_and_reasons(self):
+        text = self.page("figures.html")
+        stated = records.read_toml(data.ROOT / "paper" / "evidence.toml")["verdict"]
+        self.assertEqual(len(re.findall(r'<tr id="claim-', text)), len(stated))
+        for v in stated:
+            row = re.search(rf'<tr id="claim-{re.escape(v["id"])}">.*?</tr>', text, re.S)[0]
+            self.assertRegex(row, rf'class="verdict [a-z-]+">. {re.escape(v["verdict"])}<')
+
+    def test_every_file_of_records_is_named(self):
+        text = self.page("made.html")
+        for file in (data.ROOT / "experiments" / "records").rglob("*.jsonl"):
+            self.assertIn(f'<th scope="row">{file.name}</th>', text)
+
+    def test_leaderboard_json(self):
+        board = json.loads(self.page("leaderboard.json"))
+        self.assertEqual(len(board["cases"]), len(self.cases))
+        self.assertEqual(len({tuple(c[:2]) for c in board["cases"]}), len(board["cases"]), "two cases of one group and name")
+
+    def selftest(self, page):
+        """What #selftest of a page found."""
+        with tempfile.TemporaryDirectory() as profile:
+            done = subprocess.run(
+                [CHROMIUM, "--headless", "--no-sandbox", "--disable-gpu", f"--user-data-dir={profile}", "--window-size=390,900",
+                 "--virtual-time-budget=60000", "--dump-dom", f"file://{self.out}/{page}#selftest"],
+                capture_output=True, text=True, timeout=240)
+        found = re.search(r'<script id="selftest-result"[^>]*>(.*?)</script>', done.stdout, re.S)
+        self.assertTrue(found, f"{page}: no result\n{done.stderr[-2000:]}")
+        result = json.loads(found[1])
+        self.assertEqual(result["errors"], [], page)
+        self.assertEqual([r["name"] for r in result["results"] if not r["passed"]], [], page)
+        return result
+
+    @unittest.skipUnless(CHROMIUM, "no Chromium: nothing was tested in a browser")
+    def test_index_in_a_browser(self):
+        result = self.selftest("index.html")
+        self.assertGreaterEqual(len(result["results"]), 35)
+        # The ratios of the script are those of the data step.
+        self.assertEqual(set(result["ratios"]), {data.BASELINE, "cpu_bitmap_panels"})
+        for baseline, rows in result["ratios"].items():
+            expected = data.summary(self.cases, baseline)
+            self.assertEqual({tuple(r[:3]) for r in rows}, set(expected))
+            for name, machine, commit, *values in rows:
+                for mine, theirs in zip(values, expected[name, machine, commit]):
+                    self.assertTrue(math.isclose(mine, theirs, rel_tol=1e-4), (name, machine, values))
+
+    @unittest.skipUnless(CHROMIUM, "no Chromium: nothing was tested in a browser")
+    def test_other_pages_in_a_browser(self):
+        for page in ("matrix/bcsstk18.html", "growth.html", "figures.html", "made.html"):
+            with self.subTest(page):
+                self.assertGreaterEqual(len(self.selftest(page)["results"]), 3)
+
+
+def main():
+    program = unittest.main(exit=False)
+    if not program.result.wasSuccessful():
+        return 1
+    for _, reason in program.result.skipped:
+        print(f"skipped: {reason}")
+    return SKIPPED if program.result.skipped else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
