@@ -43,7 +43,8 @@ def svg(width, height, label, parts):
 
 def time_dots(rows, label):
     """Horizontal dots of milliseconds on a logarithmic axis. rows: (name, ms, low or None, high or None, text)."""
-    width, left, right, line, top = 720, 250, 90, 20, 6
+    left, right, line, top = 14 + 7 * max(len(row[0]) for row in rows), 90, 20, 6
+    width = left + 380 + right
     ends = [v for _, ms, low, high, _ in rows for v in (ms, low or ms, high or ms)]
     low10, high10 = span(ends)
     height = top + line * len(rows) + 40

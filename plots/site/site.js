@@ -209,9 +209,12 @@ function matrixLink(c) {
   return element("a", { href: `matrix/${encodeURIComponent(c.slug)}.html`, textContent: c.matrix });
 }
 
+// A line may break after an underscore.
+const breakable = (name) => name.split(/(?<=_)/).flatMap((part, k) => (k ? [element("wbr"), part] : [part]));
+
 function variantCell(c) {
-  const cell = element("span", {}, c.variant);
-  if (c.settings) cell.append(" ", element("span", { className: "small", textContent: c.settings }));
+  const cell = element("span", {}, ...breakable(c.variant));
+  if (c.settings) cell.append(" ", element("span", { className: "small" }, ...breakable(c.settings)));
   return cell;
 }
 
@@ -231,14 +234,14 @@ const commitCell = (c) => element("code", { textContent: c.commit.slice(0, 7) })
 const COLUMNS = {
   variants: [
     ["name", "variant and settings", (c) => c.name, variantCell],
-    ["device", "device", (c) => c.device],
-    ["machine", "machine", (c) => c.machineShort, machineCell],
-    ["commit", "commit", (c) => c.commit, commitCell],
     ["ratio", "times as fast as baseline (×)", (c) => c.ratio, (c) => times(c.ratio), true],
     ["least", "least (×)", (c) => c.least, (c) => times(c.least), true],
     ["most", "most (×)", (c) => c.most, (c) => times(c.most), true],
     ["common", "matrices in common (number)", (c) => c.common, (c) => whole(c.common), true],
     ["count", "matrices (number)", (c) => c.count, (c) => whole(c.count), true],
+    ["device", "device", (c) => c.device],
+    ["machine", "machine", (c) => c.machineShort, machineCell],
+    ["commit", "commit", (c) => c.commit, commitCell],
     ["note", "note", marks],
   ],
   cases: [
@@ -354,7 +357,7 @@ class Board {
       cases: `Cases and how many times as fast as ${this.baseline()} on the same prepared matrix, machine and commit`,
       matrices: "Matrices with the fastest case on any machine",
     }[state.view];
-    this.table.caption.textContent = `${caption}; ${state.time === "bare" ? "without digests of rows" : "whole runs"}`;
+    this.table.caption.firstElementChild.textContent = `${caption}; ${state.time === "bare" ? "without digests of rows" : "whole runs"}`;
     this.head(column, descending);
     this.body();
   }
