@@ -4,6 +4,7 @@ A case is all timed runs of one variant with one set of settings on one prepared
 group is what may be divided by one another: the cases of one prepared matrix on one machine at one commit.
 """
 
+import functools
 import gzip
 import math
 import re
@@ -15,6 +16,7 @@ sys.path[:0] = [str(ROOT / "plots"), str(ROOT / "paper")]
 
 import estimate  # noqa: E402
 import records  # noqa: E402
+import stale  # noqa: E402
 
 BASELINE = "peer_superlu_dist"
 KINDS = ("real", "stand-in", "generated")
@@ -158,6 +160,17 @@ def summary(cases, baseline=BASELINE, bare=False):
     return out
 
 
+@functools.cache
+def sources_of(variant):
+    """The text of the sources that a variant's options may be declared in, tests aside; "" of one that is gone."""
+    folder = stale.registered().get(variant)
+    if folder is None:
+        return ""
+    files = sorted(f for place in (folder, "variants/support", "variants/device") for f in (ROOT / place).rglob("*"))
+    return "".join(f.read_text(encoding="utf-8") for f in files
+                   if f.suffix in stale.SOURCE and not f.stem.endswith("_test"))
+
+
 def command(run):
     """(command line that runs a case again, what it needs or where it differs)."""
     matrix, ordering, notes = run["matrix"], run["ordering"], []
@@ -184,6 +197,9 @@ def command(run):
     for key, value in sorted(run["options"].items()):
         words += ["--set", f"{key}={records.as_text(value)}"]
     words += ["--threads", str(run["threads"]), "--chunk-size", str(run["chunk_size"])]
+    gone = [key for key in sorted(run["options"]) if f'"{key}"' not in sources_of(run["variant"])]
+    if gone:
+        notes.append(f"of commit {run['git']['sha'][:7]}, to be checked out first: there is no option {', '.join(gone)} any more")
     trials = run.get("trials", {})
     words += ["--repeat", str(trials.get("repeat") or max(len(run["samples_s"]), 1))]
     if "warmup" in trials:
