@@ -96,6 +96,14 @@ def fill_of(runs):
     return (exact or [r for r in runs if "fill" in r["result"]] or [None])[-1]
 
 
+def by_digest(runs):
+    """{digest of the prepared matrix: its runs}."""
+    found = {}
+    for run in runs:
+        found.setdefault(run["ordering"]["digest"], []).append(run)
+    return found
+
+
 class Site:
     """Everything that the pages show."""
 
@@ -140,11 +148,13 @@ class Site:
         """The data of the index, lists in place of objects; site.js has their columns."""
         machines, commits, configs, groups = list(self.machines), [], {}, {}
         rows, matrices = [], {}
+        problems = {}  # what differs where a stand-in changed, or an order
         for name, runs in self.by_matrix.items():
-            matrix, exact = runs[-1]["matrix"], fill_of(runs)
-            lu = exact["result"]["nnz_l"] + exact["result"]["nnz_u"] if exact else None
-            fill = exact["result"]["fill"] if exact else None
-            matrices[name] = [name, self.slugs[name], matrix["n"], matrix["nnz"], data.KINDS.index(data.kind(matrix)), lu, fill]
+            matrices[name] = [name, self.slugs[name], data.KINDS.index(data.kind(runs[-1]["matrix"]))]
+            for digest, mine in by_digest(runs).items():
+                matrix, exact = mine[-1]["matrix"], fill_of(mine)
+                problems[name, digest] = [matrix["n"], matrix["nnz"], *(
+                    (exact["result"]["nnz_l"] + exact["result"]["nnz_u"], exact["result"]["fill"]) if exact else (None, None))]
         order = {name: k for k, name in enumerate(matrices)}
         for c in self.cases:
             if c.commit not in commits:
@@ -163,41 +173,44 @@ class Site:
             "machines": [[k, self.machines[k].short(), self.machines[k].text()] for k in machines],
             "commits": commits, "matrices": list(matrices.values()),
             "configs": [[v, label, devices[v, label]] for v, label in configs],
-            "groups": [[order[m], machines.index(k), commits.index(sha)] for m, _, k, sha in groups],
+            "groups": [[order[m], machines.index(k), commits.index(sha), *problems[m, digest]] for m, digest, k, sha in groups],
             "cases": rows}
 
     def structure(self, name):
         """(what, value) rows of a matrix."""
         runs = self.by_matrix[name]
-        matrix, exact = runs[-1]["matrix"], fill_of(runs)
+        matrix = runs[-1]["matrix"]
         kind = data.kind(matrix)
         abbr = records.abbreviation(name)
         entry = records.datasets().get(abbr, {})
-        rows = [("order n", f"{matrix['n']:,}"), ("nnz as read", f"{matrix['nnz']:,}"),
-                ("nnz prepared", f"{matrix['nnz_prepared']:,}" +
-                 (f", {matrix['diagonal_added']:,} of them added on the diagonal" if matrix.get("diagonal_added") else ""))]
+        rows = [("order n", f"{matrix['n']:,}")]
         file = data.bundled_file(name)
         if file:
             n, i, j = data.read_pattern(file)
             rows.append(("structural symmetry", f"{100 * data.symmetry(i, j):.3g} % of the entries off the diagonal have a mirror image"))
         elif entry:
             rows.append(("structural symmetry", f"{entry['symmetry']:g} of the original, by the paper"))
-        if exact:
-            r = exact["result"]
-            lu = r["nnz_l"] + r["nnz_u"]
-            rows += [("nnz(L) below the diagonal", commas(r["nnz_l"])), ("nnz(U) with the diagonal", commas(r["nnz_u"])),
-                     ("nnz(L+U)", commas(lu)), ("fill-ins", f"{r['fill']:,}, {r['fill'] / matrix['nnz_prepared']:.3g} for each prepared entry"),
-                     ("supernodes", f"{r['supernodes']:,}" + (f", in chunks of {exact['chunk_size']} rows" if exact["chunk_size"] else "")
-                      if "supernodes" in r else "–")]
         sources = list(dict.fromkeys(r["matrix"]["source"] for r in runs))
         rows.append(("source", "; ".join(sources)))
         rows.append(("kind", kind + (f", in place of {entry.get('original', name)} of the paper, n = {entry['order']:,}, nnz = "
                                      f"{entry['nnz']:,}" if kind == "stand-in" and entry else "")))
         if abbr:
             rows.append(("in the paper", abbr))
-        for o in {r["ordering"]["digest"]: r["ordering"] for r in runs}.values():
-            rows.append(("prepared by", f"rows {o['row']}, columns {o['col']} ({o['library']}), digest {o['digest']}"))
         rows.append(("sha256 of the source", ", ".join(dict.fromkeys(r["matrix"]["sha256"] for r in runs))))
+        return rows
+
+    def prepared(self, name):
+        """Rows of a matrix as it was prepared, one for each digest."""
+        rows = []
+        for digest, mine in by_digest(self.by_matrix[name]).items():
+            m, o, exact = mine[-1]["matrix"], mine[-1]["ordering"], fill_of(mine)
+            r = exact["result"] if exact else {}
+            rows.append({
+                "digest": digest, "order": f"rows {o['row']}, columns {o['col']}" + (f" ({o['library']})" if o["library"] else ""),
+                "nnz": m["nnz"], "prepared": m["nnz_prepared"], "l": r.get("nnz_l"), "u": r.get("nnz_u"),
+                "lu": r["nnz_l"] + r["nnz_u"] if r else None, "fill": r.get("fill"),
+                "ratio": f"{r['fill'] / m['nnz_prepared']:.3g}" if r else "–", "supernodes": r.get("supernodes"),
+                "chunk": exact["chunk_size"] if exact else None, "runs": len(mine)})
         return rows
 
     def case_row(self, case):
@@ -245,6 +258,7 @@ class Site:
             picture = pictures.pattern_png(*data.read_pattern(file))
         orders = [o for o in self.orders if o["matrix"]["name"] == name]
         return {"name": name, "kind": data.kind(self.by_matrix[name][-1]["matrix"]), "structure": self.structure(name),
+                "prepared": self.prepared(name),
                 "chart": self.chart(mine), "cases": [self.case_row(c) for c in mine], "others": others, "counting": counting,
                 "picture": picture, "baseline": data.BASELINE,
                 "orders": [{"order": o["order"], "ms": seconds_text(statistics.median_low(o["samples_s"])), "count": len(o["samples_s"]),
@@ -327,7 +341,7 @@ class Site:
         page("index.html.j2", "index.html", json=markupsafe.Markup(leaderboard.replace("<", "\\u003c")), summary=[
             (name, self.machines[k].short(), sha[:7], times_text(g), times_text(low), times_text(high), count)
             for (name, k, sha), (g, low, high, count) in summary], counts={
-                "runs": len(used), "cases": len(self.cases), "matrices": len(self.by_matrix), "machines": len(self.machines),
+                "runs": len(used), "cases": len(self.cases), "matrices": len({c.matrix for c in self.cases}), "machines": len({c.machine for c in self.cases}),
                 "variants": len({c.variant for c in self.cases})}, slugs=self.slugs, baseline=data.BASELINE)
         for name in self.by_matrix:
             page("matrix.html.j2", f"matrix/{self.slugs[name]}.html", **self.matrix_page(name))
@@ -399,9 +413,15 @@ def main():
             site.write(made, not args.no_figures)
             if not replaceable(out):
                 raise records.Refused(f"{args.out} is neither an empty folder nor a site")
+            before = Path(folder) / "before"
             if out.exists():
-                out.rename(Path(folder) / "before")
-            made.rename(out)
+                out.rename(before)
+            try:
+                made.rename(out)
+            except OSError:
+                if before.exists():
+                    before.rename(out)
+                raise
     except (build.Fault, records.Refused, OSError) as e:
         print(f"site.py: error: {e}", file=sys.stderr)
         return 2

@@ -219,6 +219,15 @@ class Built(unittest.TestCase):
     def test_leaderboard_json(self):
         board = json.loads(self.page("leaderboard.json"))
         self.assertEqual(len(board["cases"]), len(self.cases))
+        found = set()
+        for group, config, *_ in board["cases"]:
+            matrix, machine, commit, _, nnz, lu, _ = board["groups"][group]
+            found.add((board["matrices"][matrix][0], board["machines"][machine][0], board["commits"][commit],
+                       " ".join(board["configs"][config][:2]).strip(), nnz, lu))
+        for c in self.cases:
+            r = c.last["result"]
+            if c.device != "peer" and r:
+                self.assertIn((c.matrix, c.machine, c.commit, c.name, c.last["matrix"]["nnz"], r["nnz_l"] + r["nnz_u"]), found)
         self.assertEqual(len({tuple(c[:2]) for c in board["cases"]}), len(board["cases"]), "two cases of one group and name")
 
     def selftest(self, page):
