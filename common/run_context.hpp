@@ -1,6 +1,7 @@
 #pragma once
 
 #include <array>
+#include <atomic>
 #include <chrono>
 #include <cstdint>
 #include <map>
@@ -76,6 +77,31 @@ struct work_counters {
   std::map<std::string, std::vector<double>> series;  ///< per source, e.g. frontier_size
 };
 
+/// A question of another thread to a run: how many of its units of work are done. The run answers
+/// at its next look at the deadline; while nobody asks, a look costs one load.
+class progress_probe {
+ public:
+  /// From 0 to 1 as of the answer to the last question, -1 before the first one; asks anew.
+  double ask() {
+    asked_.store(true, std::memory_order_relaxed);
+    return share_.load(std::memory_order_relaxed);
+  }
+  void answer(std::int64_t done, std::int64_t total) {
+    if (!asked_.load(std::memory_order_relaxed) || total <= 0) return;
+    asked_.store(false, std::memory_order_relaxed);
+    share_.store(static_cast<double>(done) / static_cast<double>(total), std::memory_order_relaxed);
+  }
+  /// Forgets the answers, for another run.
+  void reset() {
+    asked_.store(false, std::memory_order_relaxed);
+    share_.store(-1, std::memory_order_relaxed);
+  }
+
+ private:
+  std::atomic<bool> asked_{false};
+  std::atomic<double> share_{-1};
+};
+
 /// What a variant reports to while it runs; owned by the harness, one per case.
 class run_context {
  public:
@@ -91,6 +117,8 @@ class run_context {
   /// Most bytes of device memory held at once, and the largest allocation by data structure.
   std::int64_t device_peak_bytes = 0;
   std::map<std::string, std::int64_t> device_bytes;
+  /// Of a watching thread, which must outlive the runs; null: nobody watches.
+  progress_probe* probe = nullptr;
 
   /// Sets the time limit of the coming run, in seconds from now; 0: none.
   void set_timeout(double seconds);
@@ -98,12 +126,18 @@ class run_context {
   void share_deadline(const run_context& other) {
     limited_ = other.limited_;
     deadline_ = other.deadline_;
+    probe = other.probe;
   }
   /// Throws timeout_error once the limit has passed. It is cheap enough to be called once per
   /// source; any thread may call it.
   void check_deadline() const {
     if (limited_ && phase_clock::clock::now() > deadline_)
       throw timeout_error("time limit reached");
+  }
+  /// The same, when `done` of `total` units of work (sources, chunks, panels) are done.
+  void check_deadline(std::int64_t done, std::int64_t total) const {
+    if (probe != nullptr) probe->answer(done, total);
+    check_deadline();
   }
 
  private:

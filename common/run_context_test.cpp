@@ -55,3 +55,24 @@ TEST_CASE("every phase has its own name") {
     }
   }
 }
+
+TEST_CASE("a run answers a probe only when it was asked") {
+  run_context context;
+  CHECK_NOTHROW(context.check_deadline(1, 4));  // nobody watches
+  progress_probe probe;
+  context.probe = &probe;
+  context.check_deadline(1, 4);
+  CHECK(probe.ask() == -1);
+  context.check_deadline(2, 4);
+  context.check_deadline(3, 4);
+  CHECK(probe.ask() == 0.5);
+  context.check_deadline(0, 0);
+  CHECK(probe.ask() == 0.5);
+  context.check_deadline(4, 4);
+  run_context another;
+  another.share_deadline(context);
+  CHECK(another.probe == &probe);
+  CHECK(probe.ask() == 1);
+  probe.reset();
+  CHECK(probe.ask() == -1);
+}

@@ -19,7 +19,7 @@ class cpu_fill2 final : public detail::row_variant {
     rows_.reset(a_.n_rows, 1, detail::needs_entries(settings_.wants));
     detail::fill2_row find(a_.n_rows);
     for (index_t src = 0; src < a_.n_rows; ++src) {
-      context.check_deadline();
+      context.check_deadline(src, a_.n_rows);
       find(a_, src);
       rows_.add(0, src, find.lower(), find.upper());
     }

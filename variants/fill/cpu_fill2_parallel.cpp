@@ -25,7 +25,7 @@ class cpu_fill2_parallel final : public detail::row_variant {
     parallel_ranges<index_t>(threads, n, grain, [&](int t, index_t begin, index_t end) {
       detail::fill2_row& mine = find[static_cast<std::size_t>(t)];
       for (index_t k = begin; k < end; ++k) {
-        context.check_deadline();
+        context.check_deadline(k, n);
         const index_t src = n - 1 - k;
         mine(a_, src);
         rows_.add(t, src, mine.lower(), mine.upper());

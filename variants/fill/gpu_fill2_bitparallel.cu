@@ -556,7 +556,7 @@ class fill2_bitparallel final : public variant {
       fill_bytes(counters_.data(), 0, 2);
     }
     for (index_t begin = 0; begin < n_;) {
-      context.check_deadline();
+      context.check_deadline(begin, n_);
       const index_t sources = std::min(n_ - begin, batch_);
       group_ == 8    ? batch<std::uint8_t>(begin, sources, context)
       : group_ == 16 ? batch<std::uint16_t>(begin, sources, context)

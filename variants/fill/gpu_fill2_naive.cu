@@ -126,7 +126,7 @@ class fill2_naive final : public variant {
       fill_bytes(edges_.data(), 0, 1);
     }
     for (index_t begin = 0; begin < n_;) {
-      context.check_deadline();
+      context.check_deadline(begin, n_);
       const index_t sources = std::min(n_ - begin, concurrent_);
       const naive_view b{matrix_.row_ptr(),
                          matrix_.col_idx(),

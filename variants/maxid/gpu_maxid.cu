@@ -50,6 +50,7 @@ class maxid_variant final : public variant {
       search_.start();
     }
     for (index_t begin = 0; begin < n_;) {
+      context.check_deadline(begin, n_);
       const index_t sources = std::min(n_ - begin, search_.concurrent_sources());
       search_.run({.begin = begin, .count = sources}, rows_.l_counts(), rows_.u_counts(), context);
       rows_.add(stamped_rows{search_.fill(), n_, begin, sources}, context);

@@ -477,7 +477,7 @@ class maxid_tuned final : public variant {
       fill_bytes(counters_.data(), 0, 2);
     }
     for (index_t begin = 0; begin < n_;) {
-      context.check_deadline();
+      context.check_deadline(begin, n_);
       const index_t sources = std::min(n_ - begin, batch_);
       fill_bytes(control_.data(), 0, 1);
       tuned_view b{};

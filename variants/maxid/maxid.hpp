@@ -60,6 +60,7 @@ class maxid_engine {
     begin_run(context);
     std::vector<index_t> batch;
     for (index_t begin = 0; begin < n;) {
+      context.check_deadline(begin, n);
       const index_t sources = std::min(n - begin, settings_.concurrent);
       batch.resize(static_cast<std::size_t>(sources));
       std::iota(batch.begin(), batch.end(), begin);

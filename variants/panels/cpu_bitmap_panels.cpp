@@ -129,7 +129,10 @@ class cpu_bitmap_panels final : public variant {
     std::vector<detail::panel_eliminator> workers(static_cast<std::size_t>(threads),
                                                   detail::panel_eliminator(panels_));
     detail::for_each_panel(threads, panels_.parent, [&](int thread, index_t j) {
-      if ((j & 15) == 0) context.check_deadline();
+      if ((j & 15) == 0) {
+        // Several threads take panels in no order that tells how far they are.
+        threads > 1 ? context.check_deadline() : context.check_deadline(j, panels_.panels());
+      }
       detail::panel_eliminator& mine = workers[static_cast<std::size_t>(thread)];
       mine.factor(j);
       mine.update<Shared>(j);

@@ -33,7 +33,7 @@ class cpu_set_union final : public variant {
     u_counts_.assign(static_cast<std::size_t>(n), 0);
     offset_t edges = 0;
     for (index_t j = 0; j < n; ++j) {
-      context.check_deadline();
+      context.check_deadline(j, n);
       u_part.clear();
       l_part.clear();
       auto enter = [&](std::span<const index_t> rows) {

@@ -42,7 +42,7 @@ class gilbert_peierls {
   bool run(run_context& context, offset_t edge_limit = std::numeric_limits<offset_t>::max()) {
     reset();
     for (index_t i = 0; i < a_.n_rows; ++i) {
-      if ((i & 255) == 0) context.check_deadline();
+      if ((i & 255) == 0) context.check_deadline(i, a_.n_rows);
       search(i);
       if (edges_ > edge_limit) return false;
     }

@@ -263,7 +263,7 @@ void distributed_driver::state::work(int worker, run_context& context) {
     const auto sets = rows_of_worker(kind, chunks, now, worker, workers);
     guarded([&] {
       const worker_phase timed(worker, context, phase_id::traverse);
-      context.check_deadline();
+      context.check_deadline(static_cast<std::int64_t>(at), std::ssize(mine));
       if (!sets.empty()) mine_engine.find(sets, rows, context);
     });
     if (interleaved()) node_barrier->arrive_and_wait();
@@ -317,7 +317,7 @@ void distributed_driver::state::work_dynamically(int worker, run_context& contex
       const auto sets = rows_of_worker(schedule_kind::block, chunks, now, 0, 1);
       {
         const worker_phase timed(worker, context, phase_id::traverse);
-        context.check_deadline();
+        context.check_deadline(take, std::ssize(takes));
         mine_engine.find(sets, rows, context);
       }
       if (wants(want::supernodes)) {
