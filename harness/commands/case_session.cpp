@@ -1,6 +1,7 @@
 #include "harness/commands/case_session.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cstdio>
@@ -11,6 +12,7 @@
 #include "common/matrix_market.hpp"
 #include "common/mpi_context.hpp"
 #include "harness/matrices/matrix_source.hpp"
+#include "harness/record/terminal.hpp"
 #include "harness/run/status.hpp"
 #include "variants/support/build_kind.hpp"
 
@@ -24,11 +26,14 @@ std::vector<text_table::column> columns(bool with_matrix) {
   std::vector<text_table::column> c;
   if (with_matrix) c.push_back({.title = "matrix"});
   c.push_back({.title = "variant"});
-  c.push_back({.title = "status"});
-  for (const char* title : {"median ms", "min ms", "nnz_l", "nnz_u", "fill", "supernodes"}) {
-    c.push_back({.title = title, .side = side::right});
-  }
-  c.push_back({.title = "note"});
+  c.push_back({.title = "status", .status = true});
+  c.push_back({.title = "median ms", .side = side::right});
+  c.push_back({.title = "min ms", .side = side::right, .leave_out = 2});
+  c.push_back({.title = "nnz_l", .side = side::right, .leave_out = 4});
+  c.push_back({.title = "nnz_u", .side = side::right, .leave_out = 3});
+  c.push_back({.title = "fill", .side = side::right});
+  c.push_back({.title = "supernodes", .side = side::right, .leave_out = 1});
+  c.push_back({.title = "note", .words = true});
   return c;
 }
 
@@ -155,7 +160,7 @@ void case_session::skip(const std::vector<planned_case>& cases) {
     ++done_;
     ++skipped_unseen_;
     ++totals_[run_status::skipped];
-    skipped_[c.request.info->name] = c.skip_reason;
+    skipped_[one_line(c.skip_reason)].insert(c.request.info->name);
   }
 }
 
@@ -170,8 +175,8 @@ void case_session::report(const prepared_pattern& a, const planned_case& c,
   const json record = make_record(session_, a, c.request, outcome, output_.series);
   if (file_) file_->append(record);
   if (output_.json) std::cout << json_line(record) << std::endl;
-  if (output_.matrix_column && outcome.judged.status == run_status::skipped) {
-    skipped_[c.request.info->name] = outcome.judged.reason;
+  if (outcome.judged.status == run_status::skipped) {
+    skipped_[one_line(outcome.judged.reason)].insert(c.request.info->name);
   } else {
     table_.add(table_row(a, c, outcome, output_.matrix_column));
   }
@@ -221,9 +226,10 @@ void case_session::write_pattern(const prepared_pattern& a, const case_request& 
 
 void case_session::print_table() const {
   if (output_.json || !mpi_context::world().root()) return;
-  if (!table_.empty()) table_.print(std::cout);
-  for (const auto& [name, reason] : skipped_) {
-    std::cout << name << ": skipped: " << one_line(reason) << "\n";
+  if (!table_.empty()) table_.print_fitting(std::cout);
+  const std::string word = output_has_colour() ? coloured_status("skipped") : "skipped";
+  for (const auto& [reason, names] : skipped_) {
+    std::cout << fmt::format("{}: {} ({})\n", word, fmt::join(names, ", "), reason);
   }
 }
 

@@ -61,7 +61,7 @@ class case_session {
   std::optional<record_file> file_;
   std::set<std::string> known_;
   text_table table_;
-  std::map<std::string, std::string> skipped_;  // of several matrices: variant and why, once
+  std::map<std::string, std::set<std::string>> skipped_;  // variants by the reason
   std::map<run_status, int> totals_;
   int resumed_ = 0;
   int skipped_unseen_ = 0;

@@ -21,11 +21,11 @@ void print_summary(const check_options& options, const check_plan& plan,
   if (!mpi_context::world().root()) return;
   using align = text_table::align;
   text_table table({{.title = "variant"},
-                    {.title = "result"},
-                    {.title = "settings", .side = align::right},
+                    {.title = "result", .status = true},
+                    {.title = "settings", .side = align::right, .leave_out = 2},
                     {.title = "runs", .side = align::right},
-                    {.title = "bundled", .side = align::right},
-                    {.title = "note"}});
+                    {.title = "bundled", .side = align::right, .leave_out = 1},
+                    {.title = "note", .words = true}});
   for (const auto& t : tallies) {
     if (t.planted()) continue;
     std::string note = t.failure;
@@ -44,7 +44,7 @@ void print_summary(const check_options& options, const check_plan& plan,
     table.add({t.info->name, outcome, std::to_string(t.settings.size()), with_commas(t.runs),
                std::to_string(t.bundled_passed), note});
   }
-  if (!table.empty()) table.print(std::cout);
+  if (!table.empty()) table.print_fitting(std::cout);
   for (const auto& t : tallies) {
     if (!t.planted()) continue;
     const std::string verdict = !t.unavailable.empty() ? "skipped: " + t.unavailable

@@ -4,11 +4,17 @@
 #include <fmt/ranges.h>
 
 #include <iostream>
+#include <map>
 #include <memory>
+#include <string>
+#include <vector>
 
 #include "common/ordering.hpp"
 #include "harness/commands/commands.hpp"
+#include "harness/record/table.hpp"
+#include "harness/record/terminal.hpp"
 #include "harness/run/distribute.hpp"
+#include "harness/run/status.hpp"
 #include "harness/run/verifier.hpp"
 
 namespace gsofa {
@@ -39,7 +45,36 @@ std::string option_range(const option_spec& o) {
 
 bool listed(const variant_info& v, bool planted) { return v.planted.empty() || planted; }
 
+// Of variants or of orders.
+template <class Info>
+void print_short(std::ostream& out, const std::vector<Info>& all, const char* title, bool planted,
+                 std::size_t width) {
+  text_table table({{.title = title},
+                    {.title = "device"},
+                    {.title = "here"},
+                    {.title = "summary", .words = true}});
+  std::map<std::string, std::vector<std::string>> lacking;  // names by the reason
+  for (const Info& v : all) {
+    if (!v.planted.empty() && !planted) continue;
+    const auto why = v.unavailable();
+    if (why) lacking[one_line(*why)].push_back(v.name);
+    table.add({v.name, v.device, why ? "no" : "yes", v.summary});
+  }
+  table.print(out, width);
+  for (const auto& [reason, names] : lacking) {
+    out << fmt::format("unavailable here: {} ({})\n", fmt::join(names, ", "), reason);
+  }
+}
+
 }  // namespace
+
+void print_list(std::ostream& out, bool planted, std::size_t width) {
+  print_short(out, all_variants(), "variant", planted, width);
+}
+
+void print_orders(std::ostream& out, bool planted, std::size_t width) {
+  print_short(out, all_orders(), "order", planted, width);
+}
 
 json list_json(bool planted) {
   json list = json::array();
@@ -64,7 +99,7 @@ json list_json(bool planted) {
   return list;
 }
 
-void print_list(std::ostream& out, bool planted) {
+void print_list_verbose(std::ostream& out, bool planted) {
   for (const auto& v : all_variants()) {
     if (!listed(v, planted)) continue;
     out << fmt::format("{}  [{}{}]\n", v.name, v.device, v.multithreaded ? ", threads" : "");
@@ -104,7 +139,7 @@ json orders_json(bool planted) {
   return list;
 }
 
-void print_orders(std::ostream& out, bool planted) {
+void print_orders_verbose(std::ostream& out, bool planted) {
   for (const order_info& v : all_orders()) {
     if (!v.planted.empty() && !planted) continue;
     out << fmt::format("{}  [{}{}{}]\n", v.name, v.device, v.multithreaded ? ", threads" : "",
@@ -129,10 +164,13 @@ void add_list_command(CLI::App& app, command_action& action) {
     bool json = false;
     bool planted = false;
     bool orders = false;
+    bool verbose = false;
   };
   auto o = std::make_shared<options>();
   CLI::App* c = app.add_subcommand(
-      "list", "Variants: device, source, what they give, options, why one is unavailable here");
+      "list", "Variants: device, whether they are available here, what they do; -v: their options");
+  c->add_flag("-v,--verbose", o->verbose,
+              "Source, what each gives, options with defaults and ranges, reasons");
   c->add_flag("--json", o->json, "One JSON array of objects on stdout");
   c->add_flag("--planted", o->planted, "Include the deliberately wrong ones of the self-test");
   c->add_flag("--orders", o->orders, "Fill-reducing orders instead of variants");
@@ -142,10 +180,10 @@ void add_list_command(CLI::App& app, command_action& action) {
         if (o->json) {
           std::cout << (o->orders ? orders_json(o->planted) : list_json(o->planted)).dump(2)
                     << '\n';
-        } else if (o->orders) {
-          print_orders(std::cout, o->planted);
+        } else if (o->verbose) {
+          (o->orders ? print_orders_verbose : print_list_verbose)(std::cout, o->planted);
         } else {
-          print_list(std::cout, o->planted);
+          (o->orders ? print_orders : print_list)(std::cout, o->planted, output_width());
         }
         return exit_code::ok;
       });

@@ -181,14 +181,14 @@ json order_record(const session_info& session, const raw_matrix& m, const matche
 void print_orders(const std::vector<order_case>& cases) {
   using align = text_table::align;
   text_table table({{.title = "order"},
-                    {.title = "status"},
+                    {.title = "status", .status = true},
                     {.title = "ms", .side = align::right},
                     {.title = "nnz(L+U)", .side = align::right},
-                    {.title = "Gflop", .side = align::right},
-                    {.title = "height", .side = align::right},
-                    {.title = "separator", .side = align::right},
-                    {.title = "larger part", .side = align::right},
-                    {.title = "note"}});
+                    {.title = "Gflop", .side = align::right, .leave_out = 1},
+                    {.title = "height", .side = align::right, .leave_out = 2},
+                    {.title = "separator", .side = align::right, .leave_out = 3},
+                    {.title = "larger part", .side = align::right, .leave_out = 4},
+                    {.title = "note", .words = true}});
   for (const order_case& c : cases) {
     if (c.judged.status != run_status::pass) {
       table.add({c.spec, to_string(c.judged.status), "", "", "", "", "", "", c.judged.reason});
@@ -205,7 +205,7 @@ void print_orders(const std::vector<order_case>& cases) {
                tree ? fmt::format("{:.3f}", s.largest_child) : "-",
                tree ? "separators separate" : ""});
   }
-  table.print(std::cout);
+  table.print_fitting(std::cout);
 }
 
 exit_code order_matrix(const order_options& o, const session_info& session) {

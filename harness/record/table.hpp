@@ -13,12 +13,23 @@ class text_table {
   struct column {
     std::string title;
     align side = align::left;
+    /// Where the table is too wide, columns are left out from the largest number on; 0: never.
+    int leave_out = 0;
+    /// Words, which may be shortened; numbers must not be.
+    bool words = false;
+    /// Holds statuses, which have colours.
+    bool status = false;
   };
 
   explicit text_table(std::vector<column> columns) : columns_(std::move(columns)) {}
   /// Adds a row of as many cells as there are columns; each is shown by one_line().
   void add(std::vector<std::string> cells);
-  void print(std::ostream& out) const;
+  /// At most `width` characters a line, if that is possible with whole numbers; 0: no limit. Words
+  /// are shortened first, to no less than 16 characters, then columns are left out and named below
+  /// the table.
+  void print(std::ostream& out, std::size_t width = 0, bool colours = false) const;
+  /// print() for standard output as it is.
+  void print_fitting(std::ostream& out) const;
   [[nodiscard]] bool empty() const { return rows_.empty(); }
 
  private:

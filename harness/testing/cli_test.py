@@ -101,12 +101,23 @@ class ListTest(CliTest):
         self.assertIn("metis", orders)
         self.assertFalse([n for n in orders if n.startswith("planted_")])
         self.assertEqual(orders["gpu_nested_dissection"]["same_as"], "cpu_nested_dissection")
-        done = call("list", "--orders")
+        done = call("list", "--orders", "-v")
         self.assertEqual(done.returncode, OK)
         self.assertIn("cpu_nested_dissection:leaf_order=120", done.stdout)
 
-    def test_text_shows_options(self):
-        done = call("list")
+    def test_text_is_a_line_for_each_variant(self):
+        names = [v["name"] for v in json.loads(call("list", "--json").stdout)]
+        lines = call("list").stdout.splitlines()
+        self.assertEqual([line.split()[0] for line in lines[1:len(names) + 1]], names)
+        lacking = lines[len(names) + 1:]
+        for line in lacking:
+            self.assertTrue(line.startswith("unavailable here: "), line)
+        orders = [o["name"] for o in json.loads(call("list", "--orders", "--json").stdout)]
+        lines = call("list", "--orders").stdout.splitlines()
+        self.assertEqual([line.split()[0] for line in lines[1:len(orders) + 1]], orders)
+
+    def test_verbose_text_shows_options(self):
+        done = call("list", "--verbose")
         self.assertEqual(done.returncode, OK)
         self.assertIn("cpu_maxid", done.stdout)
         self.assertIn("--set ", done.stdout)

@@ -48,7 +48,7 @@ bool available(const std::string& peer) {
   CAPTURE(peer);
   CHECK_FALSE(why->empty());
   std::ostringstream list;
-  print_list(list, false);
+  print_list_verbose(list, false);
   CHECK(list.str().find(*why) != std::string::npos);
   CHECK_THROWS_WITH_AS(info.create(), (peer + ": " + *why).c_str(), unavailable_error);
   return false;
@@ -115,7 +115,7 @@ void check_cudss(const pattern_view& a) {
 
 TEST_CASE("peers of SuiteSparse are listed, with the reason where they are absent") {
   std::ostringstream list;
-  print_list(list, false);
+  print_list_verbose(list, false);
   for (const char* peer : suitesparse_peers) {
     CAPTURE(peer);
     const variant_info& info = find_variant(peer);
@@ -205,7 +205,7 @@ TEST_CASE("peers of SuiteSparse at order 1") {
 
 TEST_CASE("cuDSS is listed, with the reason where it or a GPU is absent") {
   std::ostringstream list;
-  print_list(list, false);
+  print_list_verbose(list, false);
   CHECK(list.str().find("peer_cudss  [peer]") != std::string::npos);
   const variant_info& info = find_variant("peer_cudss");
   CHECK(info.device == "peer");
