@@ -80,6 +80,15 @@ std::size_t utf8_prefix(std::string_view text) {
   return at;
 }
 
+std::string shell_quoted(const std::string& text) {
+  constexpr const char* plain =
+      "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./=:,+";
+  if (!text.empty() && text.find_first_not_of(plain) == std::string::npos) return text;
+  std::string out = "'";
+  for (const char c : text) out += c == '\'' ? "'\\''" : std::string(1, c);
+  return out + "'";
+}
+
 std::string nearest(std::string_view name, const std::vector<std::string>& names) {
   std::string hint;
   std::size_t best = name.size() / 2 + 1;

@@ -15,6 +15,9 @@ std::string printable(std::string_view text);
 /// Bytes before the first one that is not UTF-8: the size of `text` if all are.
 std::size_t utf8_prefix(std::string_view text);
 
+/// `text` as one word of a shell command.
+std::string shell_quoted(const std::string& text);
+
 /// The one of `names` that takes the fewest insertions, deletions and replacements of characters to
 /// become `name`; empty if each takes more than half of its length.
 std::string nearest(std::string_view name, const std::vector<std::string>& names);

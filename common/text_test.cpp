@@ -43,3 +43,11 @@ TEST_CASE("the nearest name") {
   CHECK(nearest("", names) == "");
   CHECK(nearest("x", {}) == "");
 }
+
+TEST_CASE("words of a shell command") {
+  CHECK(shell_quoted("gen:grid5:nx=9,drop=0.3") == "gen:grid5:nx=9,drop=0.3");
+  CHECK(shell_quoted("a b") == "'a b'");
+  CHECK(shell_quoted("it's") == "'it'\\''s'");
+  CHECK(shell_quoted("cpu_*") == "'cpu_*'");
+  CHECK(shell_quoted("") == "''");
+}

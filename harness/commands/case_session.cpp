@@ -11,6 +11,7 @@
 
 #include "common/matrix_market.hpp"
 #include "common/mpi_context.hpp"
+#include "common/text.hpp"
 #include "harness/matrices/matrix_source.hpp"
 #include "harness/record/terminal.hpp"
 #include "harness/run/status.hpp"
@@ -86,6 +87,24 @@ case_session::case_session(session_info session, output_options output)
       }
     }
   });
+  if (mpi_context::world().ranks() == 1) interrupts_.emplace([this] { stop_early(); });
+}
+
+void case_session::stop_early() const {
+  if (errors_on_terminal()) std::fputs("\r\x1b[K", stderr);
+  print_table();
+  std::cout.flush();
+  std::string words;
+  for (const std::string& word : session_.argv) words += shell_quoted(one_line(word)) + " ";
+  const bool resumes = std::ranges::find(session_.argv, "--resume") != session_.argv.end();
+  const std::string rest =
+      output_.out.empty()
+          ? "with --out FILE.jsonl records are kept, and --resume goes on with the rest"
+          : "the rest: " + words + (resumes ? "" : "--resume");
+  std::fprintf(stderr, "interrupted, %s cases done; %s\n",
+               expected_ > 0 ? fmt::format("{} of {}", done_, expected_).c_str()
+                             : std::to_string(done_).c_str(),
+               rest.c_str());
 }
 
 bool case_session::already_recorded(const prepared_pattern& a, const case_request& request) const {
@@ -108,9 +127,16 @@ void case_session::run(const prepared_pattern& a, const std::vector<planned_case
       print_table();
       std::cout.flush();
     };
-    return run_case(a, request, *check, on_hang);
+    if (!j.root() || !errors_on_terminal()) return run_case(a, request, *check, on_hang);
+    progress_.begin(fmt::format("[{}/{}] {} {}", done_ + 1, std::max(expected_, done_ + 1),
+                                one_line(a.origin().name), request.info->name),
+                    runs_of(request.trials));
+    const status_line shown([this] { return progress_.text(); });
+    return run_case(a, request, *check, on_hang, &progress_);
   };
   auto finish = [&](const planned_case& c, const case_outcome& outcome) {
+    const auto holding =
+        interrupts_ ? interrupts_->lock() : std::unique_lock<std::recursive_mutex>();
     ++done_;
     if (!output_.pattern_out.empty() && is_well(outcome)) {
       j.collective_try([&] { write_pattern(a, c.request, outcome); });
@@ -166,6 +192,7 @@ void case_session::skip(const std::vector<planned_case>& cases) {
 
 void case_session::report(const prepared_pattern& a, const planned_case& c,
                           const case_outcome& outcome) {
+  const auto holding = interrupts_ ? interrupts_->lock() : std::unique_lock<std::recursive_mutex>();
   ++totals_[outcome.judged.status];
   if (!mpi_context::world().root()) return;
   if (!outcome.layout.empty()) {
@@ -176,10 +203,12 @@ void case_session::report(const prepared_pattern& a, const planned_case& c,
   if (file_) file_->append(record);
   if (output_.json) std::cout << json_line(record) << std::endl;
   if (outcome.judged.status == run_status::skipped) {
+    // The list below the table has the reason once.
     skipped_[one_line(outcome.judged.reason)].insert(c.request.info->name);
-  } else {
-    table_.add(table_row(a, c, outcome, output_.matrix_column));
+    ++skipped_here_;
+    return;
   }
+  table_.add(table_row(a, c, outcome, output_.matrix_column));
   std::string line;
   if (expected_ > 0) line += progress();
   line += fmt::format("{} {}: {}", a.origin().name, c.request.info->name,
@@ -193,12 +222,11 @@ void case_session::report(const prepared_pattern& a, const planned_case& c,
 
 // "[3/90, 5 min left] ", if the remaining cases take as long as those that ran so far.
 std::string case_session::progress() const {
-  const auto ran = static_cast<double>(done_) - resumed_ - skipped_unseen_;
+  const auto ran = static_cast<double>(done_ - skipped_here_) - resumed_ - skipped_unseen_;
   const std::chrono::duration<double> elapsed = std::chrono::steady_clock::now() - begin_;
   const double left = elapsed.count() / ran * static_cast<double>(expected_ - done_);
-  if (done_ == expected_) return fmt::format("[{}/{}] ", done_, expected_);
-  if (left < 60) return fmt::format("[{}/{}, {:.0f} s left] ", done_, expected_, left);
-  return fmt::format("[{}/{}, {:.0f} min left] ", done_, expected_, left / 60);
+  if (done_ == expected_ || ran < 1) return fmt::format("[{}/{}] ", done_, expected_);
+  return fmt::format("[{}/{}, {} left] ", done_, expected_, duration_text(left));
 }
 
 void case_session::write_pattern(const prepared_pattern& a, const case_request& request,

@@ -12,6 +12,8 @@
 #include "harness/record/record_file.hpp"
 #include "harness/record/table.hpp"
 #include "harness/run/case_plan.hpp"
+#include "harness/run/interrupt.hpp"
+#include "harness/run/status_line.hpp"
 
 namespace gsofa {
 
@@ -50,6 +52,8 @@ class case_session {
   void expect_cases(std::size_t count) { expected_ = count; }
 
  private:
+  // After Ctrl-C: the table of what is done and the command for the rest.
+  void stop_early() const;
   void report(const prepared_pattern& a, const planned_case& c, const case_outcome& outcome);
   void write_pattern(const prepared_pattern& a, const case_request& request,
                      const case_outcome& outcome) const;
@@ -67,7 +71,10 @@ class case_session {
   int skipped_unseen_ = 0;
   std::size_t expected_ = 0;
   std::size_t done_ = 0;
+  std::size_t skipped_here_ = 0;
   std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();
+  case_progress progress_;
+  std::optional<interrupt_guard> interrupts_;  // not in a job of several ranks
 };
 
 }  // namespace gsofa

@@ -129,8 +129,13 @@ case_outcome skipped_case(const std::string& reason) {
   return out;
 }
 
+int runs_of(const trial_plan& trials) {
+  return is_counting_build() ? 1 : trials.warmup + trials.repeat;
+}
+
 case_outcome run_case(const prepared_pattern& a, const case_request& request, verifier& check,
-                      const std::function<void(const case_outcome&)>& on_hang) {
+                      const std::function<void(const case_outcome&)>& on_hang,
+                      case_progress* progress) {
   case_outcome out;
   out.wants = request.settings.wants;
   auto ended = [&](run_status status, const std::string& reason) {
@@ -140,6 +145,7 @@ case_outcome run_case(const prepared_pattern& a, const case_request& request, ve
   const int repeat = counting ? 1 : request.trials.repeat;
   const int warmup = counting ? 0 : request.trials.warmup;
   run_context context;
+  if (progress != nullptr) context.probe = &progress->probe;
   const auto hang = [&] {
     case_outcome stuck;
     stuck.wants = out.wants;
@@ -194,12 +200,19 @@ case_outcome run_case(const prepared_pattern& a, const case_request& request, ve
     v = request.info->create();
     v->prepare(a.view(), settings, context);
     out.predicted_bytes = context.predicted_bytes;
-    for (int k = 0; k < warmup; ++k)
-      timed_run(*v, context, request.trials.timeout, all_ranks, hang);
+    int runs_done = 0;
+    auto one_run = [&](const char* what) {
+      if (progress != nullptr) progress->run(runs_done++, what);
+      const double wall = timed_run(*v, context, request.trials.timeout, all_ranks, hang);
+      if (progress != nullptr) progress->run_done();
+      return wall;
+    };
+    for (int k = 0; k < warmup; ++k) one_run("warm-up");
     std::vector<std::map<std::string, double>> phases;
     std::vector<std::vector<std::map<std::string, double>>> rank_phases;
     for (int k = 0; k < repeat; ++k) {
-      const double wall = timed_run(*v, context, request.trials.timeout, all_ranks, hang);
+      const double wall = one_run("run");
+      if (progress != nullptr) progress->step(fmt::format("verifying run {}", k + 1));
       out.device_bytes = context.device_bytes;
       out.device_peak_bytes =
           several ? j.max(context.device_peak_bytes) : context.device_peak_bytes;

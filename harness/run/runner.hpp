@@ -11,6 +11,7 @@
 #include "common/variant.hpp"
 #include "harness/run/machine.hpp"
 #include "harness/run/status.hpp"
+#include "harness/run/status_line.hpp"
 #include "harness/run/verifier.hpp"
 
 namespace gsofa {
@@ -79,10 +80,15 @@ std::size_t median_index(const std::vector<double>& samples);
 /// on all ranks. The pattern, which no rank has whole, is verified row by row on the rank that has
 /// the row, against the counts and digests that rank 0 has verified.
 ///
+/// `progress`, if not null, is told of every step; its begin() is the caller's.
+///
 /// A run that does not return max(5 s, timeout) after its deadline cannot be stopped: `on_hang` is
 /// then called, from another thread, with what is known, and the process ends with status 4.
 case_outcome run_case(const prepared_pattern& a, const case_request& request, verifier& check,
-                      const std::function<void(const case_outcome&)>& on_hang);
+                      const std::function<void(const case_outcome&)>& on_hang,
+                      case_progress* progress = nullptr);
+/// Runs that run_case() does of a case, warm-ups included.
+int runs_of(const trial_plan& trials);
 
 /// A case that is not run.
 case_outcome skipped_case(const std::string& reason);
