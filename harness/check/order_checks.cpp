@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "harness/run/selection.hpp"
 #include "reference/order_check.hpp"
 
 namespace gsofa {
@@ -111,11 +112,10 @@ std::vector<order_tally> chosen(const check_options& options) {
   if (options.orders.empty()) {
     for (const order_info& info : all_orders()) add(info);
   }
-  for (const std::string& name : options.orders) {
-    const auto request = find_order(name);
-    if (!request)
-      throw input_error("--order: '" + name + "' is a file, which is no method to check");
-    add(*request->info);
+  for (const selected_order& o : select_orders(options.orders)) {
+    if (o.info == nullptr)
+      throw input_error("--order: '" + o.spec + "' is a file, which is no method to check");
+    add(*o.info);
   }
   return tallies;
 }

@@ -14,10 +14,12 @@
 #include "common/matrix_market.hpp"
 #include "common/mpi_context.hpp"
 #include "common/parallel.hpp"
+#include "common/text.hpp"
 #include "harness/check/shrink.hpp"
 #include "harness/check/worker_process.hpp"
 #include "harness/run/machine.hpp"
 #include "harness/run/runner.hpp"
+#include "harness/run/selection.hpp"
 #include "harness/run/status.hpp"
 #include "harness/run/verifier.hpp"
 #include "harness/run/watchdog.hpp"
@@ -32,15 +34,6 @@ constexpr double shrink_seconds = 60;        // not on several ranks, whose cloc
 constexpr double matrix_seconds = 3600;      // preparation and verification of a bundled matrix
 constexpr double large_seconds = 60;
 constexpr index_t largest_picture = 60;
-
-std::string quoted(const std::string& text) {
-  constexpr const char* plain =
-      "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./=:,+";
-  if (!text.empty() && text.find_first_not_of(plain) == std::string::npos) return text;
-  std::string out = "'";
-  for (const char c : text) out += c == '\'' ? "'\\''" : std::string(1, c);
-  return out + "'";
-}
 
 // An emulated launch on a pattern of large order takes minutes.
 bool is_emulated(const variant_info& info) {
@@ -82,16 +75,13 @@ void check_tally::add(const json& part) {
 }
 
 std::vector<check_tally> choose_variants(const check_options& options) {
-  std::vector<const variant_info*> chosen;
+  std::vector<selected_variant> chosen = select_variants(options.variants);
   if (options.variants.empty()) {
-    for (const auto& v : all_variants()) chosen.push_back(&v);
-  }
-  for (const auto& name : options.variants) {
-    for (const auto* v : find_variants(name)) chosen.push_back(v);
+    for (const auto& v : all_variants()) chosen.push_back({&v, false});
   }
   std::vector<check_tally> tallies;
   bool known = options.setting.empty();
-  for (const auto* v : chosen) {
+  for (const auto& [v, by_name] : chosen) {
     check_tally t;
     t.info = v;
     t.settings = settings_to_check(*v);
@@ -101,7 +91,7 @@ std::vector<check_tally> choose_variants(const check_options& options) {
       if (t.settings.empty()) t.unavailable = "has no such setting";
     }
     if (const auto why = v->unavailable()) {
-      if (!options.variants.empty()) {
+      if (by_name) {
         throw unavailable_error(v->name + " is unavailable: " + *why);
       }
       t.unavailable = *why;
@@ -113,12 +103,18 @@ std::vector<check_tally> choose_variants(const check_options& options) {
       why = "ends or blocks its process, which must be one of its own";
     }
     if (!why.empty()) {
-      if (!options.variants.empty()) {
+      if (by_name) {
         throw collective_error(exit_code::unavailable, v->name + " " + why);
       }
       t.unavailable = why;
     }
     tallies.push_back(std::move(t));
+  }
+  if (!options.variants.empty() &&
+      std::ranges::none_of(tallies, [](const check_tally& t) { return t.unavailable.empty(); })) {
+    throw collective_error(exit_code::unavailable,
+                           tallies.front().info->name + ": " + tallies.front().unavailable +
+                               "; nothing that --variant names can be checked");
   }
   if (!known) {
     throw input_error(
@@ -144,8 +140,8 @@ std::string report_counterexample(const check_options& options, const check_tall
       "{} fails with {}: {}\ncounterexample of order {} saved as {}\n{}again: {} check --variant "
       "{} --matrix {} --setting {}\n",
       t.info->name, s.text, what, least.n_rows, file.string(),
-      least.n_rows <= largest_picture ? picture(least) : "", quoted(options.program), t.info->name,
-      quoted(file.string()), quoted(s.text));
+      least.n_rows <= largest_picture ? picture(least) : "", shell_quoted(options.program),
+      t.info->name, shell_quoted(file.string()), shell_quoted(s.text));
 }
 
 variant_checker::variant_checker(const check_options& options, const check_plan& plan,

@@ -11,6 +11,7 @@
 #include "harness/check/variant_check.hpp"
 #include "harness/commands/commands.hpp"
 #include "harness/record/table.hpp"
+#include "harness/run/selection.hpp"
 
 namespace gsofa {
 
@@ -121,11 +122,13 @@ void add_check_command(CLI::App& app, command_action& action) {
                 "small: 500 random patterns, small bundled matrices; full: 5000 and all of them")
       ->type_name("small|full")
       ->capture_default_str();
-  c->add_option("-v,--variant", o->variants, "Variant to check, repeatable; default: all")
+  c->add_option("-v,--variant", o->variants,
+                fmt::format("Variants to check, repeatable: {}; default: all", selection_words))
       ->type_name("V")
       ->take_all();
   c->add_option("--order", o->orders,
-                "Ordering method to check, repeatable; default: all, unless variants are named")
+                "Ordering methods to check, repeatable, selected in the same way; default: all, "
+                "unless variants are named")
       ->type_name("NAME")
       ->take_all();
   c->add_option("--seed", o->seed, "Seed of the random patterns")

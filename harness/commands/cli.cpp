@@ -40,6 +40,27 @@ std::string without_command(const CLI::App& app) {
                      hint.empty() ? "" : fmt::format(" (did you mean '{}'?)", hint), known);
 }
 
+// What is wrong with a command line that names one: an option that it does not have, with the
+// nearest that it has, else what CLI11 says.
+std::string within_command(const CLI::App& app, const CLI::ParseError& e) {
+  for (const CLI::App* c : app.get_subcommands()) {
+    for (const std::string& word : c->remaining()) {
+      if (!word.starts_with('-') || word == "-") continue;
+      const std::string given = word.substr(0, word.find('='));
+      std::vector<std::string> names;
+      for (const CLI::Option* o : c->get_options()) {
+        if (o->get_group().empty()) continue;
+        for (const std::string& name : o->get_lnames()) names.push_back("--" + name);
+      }
+      const std::string hint = given.starts_with("--") ? nearest(given, names) : "";
+      return fmt::format("{}: unknown option '{}'{} (`{} {} --help` shows all)", c->get_name(),
+                         given, hint.empty() ? "" : "; did you mean '" + hint + "'?",
+                         app.get_name(), c->get_name());
+    }
+  }
+  return e.what();
+}
+
 int report(const std::string& message, exit_code code) {
   std::fprintf(stderr, "gsofa: error: %s\n", one_line(message).c_str());
   return static_cast<int>(code);
@@ -110,7 +131,7 @@ int run_reporting(int argc, char** argv) {
       if (j.root() && helped) code = app.exit(e);
       if (j.root() && !helped) {
         const bool named = !app.get_subcommands().empty();
-        report(named ? e.what() : without_command(app), exit_code::bad_input);
+        report(named ? within_command(app, e) : without_command(app), exit_code::bad_input);
       }
       j.finish();
       return code;

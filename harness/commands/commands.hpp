@@ -23,23 +23,28 @@ void add_info_command(CLI::App& app, command_action& action);
 void add_order_command(CLI::App& app, command_action& action);
 void add_experiment_command(CLI::App& app, command_action& action);
 void add_show_command(CLI::App& app, command_action& action);
+void add_completion_command(CLI::App& app, command_action& action);
+void add_man_command(CLI::App& app, command_action& action);
 /// Adds all subcommands.
 void add_commands(CLI::App& app, command_action& action);
 
 /// --matrix, --match, --order and --seed, common to run, prepare and info.
 struct matrix_options {
   std::string matrix;
+  std::vector<std::string> matrices;  ///< as select_matrices(), where several may be named
   std::string match = "auto";
   std::string order = default_order();
   std::int64_t seed = -1;
   bool preprocessing_given = false;  ///< any of the last three was on the command line
 
-  void add_to(CLI::App& command);
+  /// The matrix is a positional argument too. `several`: all that are named go to `matrices`.
+  void add_to(CLI::App& command, bool several = false);
   /// To be called once the command line has been parsed.
   void note_given(const CLI::App& command);
   [[nodiscard]] prepare_options preparation() const;
   /// Reads and prepares; throws input_error if a prepared file meets preprocessing options.
-  [[nodiscard]] prepared_pattern load() const;
+  [[nodiscard]] prepared_pattern load() const { return load(matrix); }
+  [[nodiscard]] prepared_pattern load(const std::string& name) const;
 };
 
 match_mode parse_match(const std::string& text);

@@ -1,18 +1,23 @@
 #include <fmt/format.h>
+#include <fnmatch.h>
 
 #include <algorithm>
 #include <cstdio>
 #include <iostream>
 #include <memory>
+#include <optional>
 
 #include "common/cuda_device.hpp"
+#include "common/text.hpp"
 #include "harness/commands/case_session.hpp"
 #include "harness/commands/commands.hpp"
 #include "harness/commands/experiment.hpp"
 #include "harness/matrices/kept_matrix.hpp"
 #include "harness/run/distribute.hpp"
 #include "harness/run/machine.hpp"
+#include "harness/run/selection.hpp"
 #include "harness/run/status.hpp"
+#include "harness/run/status_line.hpp"
 #include "variants/support/build_kind.hpp"
 
 namespace gsofa {
@@ -24,10 +29,40 @@ struct experiment_options {
   std::string group = "smoke";
   std::vector<std::string> matrices;  // empty: all
   std::vector<std::string> devices;   // empty: all
+  std::vector<std::string> variants;  // empty: all
   std::filesystem::path prepared;     // empty: every matrix is prepared anew
   std::filesystem::path real;         // empty: "@real" stands for the bundled ones
   output_options output;
 };
+
+// Those of the names of the spec that words select: names, or shell patterns.
+std::vector<std::string> matrices_of_spec(const experiment_spec& spec,
+                                          const std::vector<std::string>& words) {
+  std::vector<std::string> known;
+  for (const auto& c : spec.cases) {
+    for (const std::string& name : c.matrices) {
+      if (std::ranges::find(known, name) == known.end()) known.push_back(name);
+    }
+  }
+  std::vector<std::string> chosen;
+  for (const std::string& word : words) {
+    std::vector<std::string> found;
+    for (const std::string& name : known) {
+      if (name == word || fnmatch(word.c_str(), name.c_str(), 0) == 0) found.push_back(name);
+    }
+    // A list with commas, if it is no name with commas in it.
+    if (found.empty() && word.find(',') != word.npos && !word.starts_with("gen:")) {
+      found = matrices_of_spec(spec, split_at_commas(word));
+    }
+    if (found.empty()) {
+      const std::string hint = nearest(word, known);
+      throw input_error(fmt::format("{}: no matrix '{}'{}", spec.name, word,
+                                    hint.empty() ? "" : "; did you mean '" + hint + "'?"));
+    }
+    chosen.insert(chosen.end(), found.begin(), found.end());
+  }
+  return chosen;
+}
 
 exit_code run(const experiment_options& o, session_info session) {
   mpi_context& j = mpi_context::world();
@@ -40,8 +75,14 @@ exit_code run(const experiment_options& o, session_info session) {
     std::vector<planned_case> cases;
   };
   std::vector<planned> plan;
+  std::vector<selected_variant> variants;
+  std::vector<std::string> matrices;
+  j.collective_try([&] {
+    variants = select_variants(o.variants);
+    matrices = matrices_of_spec(spec, o.matrices);
+  });
   const auto wanted = [&](const std::string& name) {
-    return o.matrices.empty() || std::ranges::find(o.matrices, name) != o.matrices.end();
+    return o.matrices.empty() || std::ranges::find(matrices, name) != matrices.end();
   };
   std::size_t total = 0;
   bool series = false;
@@ -63,8 +104,13 @@ exit_code run(const experiment_options& o, session_info session) {
       }
     });
     std::erase_if(plan.back().cases, [&](const planned_case& p) {
-      return !o.devices.empty() &&
-             std::ranges::find(o.devices, p.request.info->device) == o.devices.end();
+      const variant_info* const info = p.request.info;
+      const bool device =
+          o.devices.empty() || std::ranges::find(o.devices, info->device) != o.devices.end();
+      const bool variant =
+          variants.empty() ||
+          std::ranges::find(variants, info, &selected_variant::info) != variants.end();
+      return !device || !variant;
     });
     if (const auto gpus = static_cast<int>(find_cuda_devices().devices.size()); gpus < c.gpus) {
       for (auto& p : plan.back().cases) {
@@ -105,6 +151,8 @@ exit_code run(const experiment_options& o, session_info session) {
                                   .threads = this_machine().hardware_threads};
         const bool real = std::ranges::find(p.source->real, name) != p.source->real.end();
         std::string refused;
+        std::optional<status_line> shown;
+        shown.emplace([&] { return name + ": reading, matching, ordering"; });
         const auto a = load_on_root(j, [&]() -> prepared_pattern {
           try {
             auto loaded = load_kept_matrix(o.prepared, name, how);
@@ -118,6 +166,7 @@ exit_code run(const experiment_options& o, session_info session) {
           }
           return {};
         });
+        shown.reset();
         bool leave_out = !refused.empty();
         j.broadcast(leave_out);
         if (!leave_out) {
@@ -152,8 +201,12 @@ void add_experiment_command(CLI::App& app, command_action& action) {
   c->add_option("--group", o->group, "Which cases: paper or smoke")
       ->type_name("GROUP")
       ->capture_default_str();
-  c->add_option("--matrix", o->matrices, "Only these matrices of the spec; may be repeated")
+  c->add_option("--matrix", o->matrices,
+                "Only these matrices of the spec: names or patterns, repeatable")
       ->type_name("NAME");
+  c->add_option("-v,--variant", o->variants,
+                fmt::format("Only these variants, repeatable: {}", selection_words))
+      ->type_name("V");
   c->add_option("--device", o->devices, "Only variants of this kind; may be repeated")
       ->check(CLI::IsMember({"cpu", "gpu", "mpi", "peer"}));
   c->add_option(

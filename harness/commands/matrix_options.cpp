@@ -13,13 +13,17 @@ match_mode parse_match(const std::string& text) {
   throw input_error("unknown matching '" + text + "': one of auto, none");
 }
 
-void matrix_options::add_to(CLI::App& command) {
-  command
-      .add_option("-m,--matrix", matrix,
-                  "Path (.mtx, .mtx.gz, or a file of `gsofa prepare`), a name of "
-                  "experiments/datasets.toml, or gen:SPEC")
-      ->required()
-      ->type_name("M");
+void matrix_options::add_to(CLI::App& command, bool several) {
+  const std::string one =
+      "Path (.mtx, .mtx.gz, or a file of `gsofa prepare`), a name of experiments/datasets.toml, or "
+      "gen:SPEC";
+  CLI::Option* const option =
+      several ? command
+                    .add_option("-m,--matrix,matrix", matrices,
+                                one + "; @bundled, patterns such as 'bcsstk*', several")
+                    ->take_all()
+              : command.add_option("-m,--matrix,matrix", matrix, one);
+  option->required()->type_name("M");
   command
       .add_option("--match", match,
                   "auto: permute rows to a zero-free diagonal; none: leave the rows and add the "
@@ -50,12 +54,12 @@ prepare_options matrix_options::preparation() const {
           .threads = this_machine().hardware_threads};
 }
 
-prepared_pattern matrix_options::load() const {
+prepared_pattern matrix_options::load(const std::string& name) const {
   const prepare_options options = preparation();
-  if (preprocessing_given && is_prepared(matrix)) {
-    throw input_error(matrix + ": is prepared already; --match, --order and --seed do not apply");
+  if (preprocessing_given && is_prepared(name)) {
+    throw input_error(name + ": is prepared already; --match, --order and --seed do not apply");
   }
-  return load_matrix(matrix, options);
+  return load_matrix(name, options);
 }
 
 }  // namespace gsofa

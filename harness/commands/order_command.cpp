@@ -17,6 +17,7 @@
 #include "harness/record/table.hpp"
 #include "harness/run/distribute.hpp"
 #include "harness/run/machine.hpp"
+#include "harness/run/selection.hpp"
 #include "harness/run/status.hpp"
 #include "reference/order_check.hpp"
 
@@ -77,34 +78,11 @@ tree_sizes sizes_of(const separator_tree& t) {
   return s;
 }
 
-std::vector<order_case> plan_orders(const std::string& list) {
+std::vector<order_case> plan_orders(const std::string& words) {
   std::vector<order_case> cases;
-  auto add = [&](const std::string& spec) {
-    const auto request = find_order(spec);
-    cases.push_back({.spec = spec, .info = request ? request->info : nullptr});
-  };
-  if (list == "all") {
-    for (const order_info& o : all_orders()) {
-      if (o.planted.empty()) add(o.name);
-    }
-    return cases;
+  for (const selected_order& o : select_orders({words})) {
+    cases.push_back({.spec = o.spec, .info = o.info});
   }
-  // A comma begins another order unless an option of this one follows it: NAME:a=1,b=2,NAME.
-  std::string spec;
-  for (std::size_t begin = 0; begin <= list.size();) {
-    const std::size_t end = std::min(list.find(',', begin), list.size());
-    const std::string word = list.substr(begin, end - begin);
-    const bool option =
-        word.find('=') != word.npos && word.find(':') == word.npos && spec.find(':') != spec.npos;
-    if (option) {
-      spec += "," + word;
-    } else {
-      if (!spec.empty()) add(spec);
-      spec = word;
-    }
-    begin = end + 1;
-  }
-  add(spec);
   return cases;
 }
 
@@ -259,7 +237,8 @@ void add_order_command(CLI::App& app, command_action& action) {
       "Orders of one matrix: time, fill, operations, height and separators of each, checked");
   o->matrix.add_to(*c);
   c->get_option("--order")->description(
-      "Orders, with commas between them, or all: as for run, NAME:key=value,... with options");
+      "Orders: names as for run (NAME:key=value,... with options), patterns such as 'cpu_*', cpu, "
+      "gpu or all, with commas");
   c->get_option("--order")->type_name("A,B,...");
   o->matrix.order = "all";
   c->get_option("--order")->capture_default_str();

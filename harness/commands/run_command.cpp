@@ -1,12 +1,18 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <cmath>
+#include <cstdio>
 #include <memory>
+#include <set>
 
 #include "harness/commands/case_session.hpp"
 #include "harness/commands/commands.hpp"
+#include "harness/matrices/matrix_source.hpp"
 #include "harness/run/distribute.hpp"
+#include "harness/run/selection.hpp"
+#include "harness/run/status_line.hpp"
 #include "variants/support/build_kind.hpp"
 
 namespace gsofa {
@@ -38,6 +44,26 @@ CLI::Validator is_a_number() {
           ""};
 }
 
+// Names are resolved before anything runs.
+std::vector<std::string> matrices_to_run(const run_options& o) {
+  const auto matrices = select_matrices(o.matrix.matrices);
+  std::set<std::string> files;
+  for (const std::string& name : matrices) {
+    if (is_prepared(name)) continue;
+    try {
+      const matrix_location from = locate_matrix(name);
+      if (!o.output.pattern_out.empty() && !files.insert(file_name_of(from.name)).second) {
+        throw input_error(name + ": --pattern-out would write the files of another matrix again");
+      }
+    } catch (const input_error& e) {
+      const auto& all = all_variants();
+      if (std::ranges::find(all, name, &variant_info::name) == all.end()) throw;
+      throw input_error("'" + name + "' is a variant, not a matrix: --variant " + name);
+    }
+  }
+  return matrices;
+}
+
 exit_code run(run_options& o, const session_info& session) {
   if (!o.output.pattern_out.empty()) {
     auto& wants = o.cases.wants;
@@ -52,24 +78,61 @@ exit_code run(run_options& o, const session_info& session) {
     o.cases.checkpoint.resume = o.output.resume;
     cases = plan_cases(o.cases);
   });
-  const prepared_pattern a = load_on_root(j, [&] { return o.matrix.load(); });
+  std::vector<std::string> matrices;
+  j.collective_try([&] { matrices = matrices_to_run(o); });
+  auto load = [&](const std::string& name) {
+    const status_line shown([&] { return name + ": reading, matching, ordering"; });
+    return o.matrix.load(name);
+  };
+  if (matrices.size() == 1) {
+    const prepared_pattern a = load_on_root(j, [&] { return load(matrices.front()); });
+    case_session out(session, o.output);
+    out.expect_cases(cases.size());
+    out.run(a, cases, verify);
+    out.print_table();
+    return out.code();
+  }
+  o.output.matrix_column = true;
   case_session out(session, o.output);
-  out.expect_cases(cases.size());
-  out.run(a, cases, verify);
+  out.expect_cases(cases.size() * matrices.size());
+  bool refused_any = false;
+  for (const std::string& name : matrices) {
+    std::string refused;
+    const prepared_pattern a = load_on_root(j, [&]() -> prepared_pattern {
+      try {
+        return load(name);
+      } catch (const input_error& e) {
+        refused = e.what();
+      }
+      return {};
+    });
+    bool leave_out = !refused.empty();
+    j.broadcast(leave_out);
+    if (!leave_out) {
+      out.run(a, cases, verify);
+      continue;
+    }
+    // The others run; the exit status says that one did not.
+    refused_any = true;
+    out.leave_out(cases.size());
+    if (j.root()) std::fprintf(stderr, "gsofa: error: %s\n", one_line(refused).c_str());
+  }
   out.print_table();
-  return out.code();
+  const exit_code code = out.code();
+  return code == exit_code::ok && refused_any ? exit_code::bad_input : code;
 }
 
 }  // namespace
 
 void add_run_command(CLI::App& app, command_action& action) {
   auto o = std::make_shared<run_options>();
-  CLI::App* c = app.add_subcommand("run", "Run variants on one matrix; verify, time and record");
-  o->matrix.add_to(*c);
+  CLI::App* c = app.add_subcommand("run", "Run variants on matrices; verify, time and record");
+  o->matrix.add_to(*c, true);
   c->add_option("-v,--variant", o->cases.variants,
-                "Variant to run, repeatable; default: all but planted ones")
+                fmt::format("Variants to run, repeatable: {}; default: all", selection_words))
       ->type_name("V")
-      ->take_all();
+      ->take_all()
+      ->allow_extra_args(false);
   c->add_option("--repeat", o->cases.trials.repeat, "Timed runs of each case, each verified")
       ->check(CLI::Range(1, 1000000))
       ->type_name("K")
@@ -84,7 +147,8 @@ void add_run_command(CLI::App& app, command_action& action) {
                 "What to ask for, repeatable: counts, digest, pattern, supernodes; default: all "
                 "that the variant gives but pattern")
       ->type_name("WHAT")
-      ->take_all();
+      ->take_all()
+      ->allow_extra_args(false);
   c->add_option("--chunk-size", o->cases.chunk_size,
                 "Supernodes never cross a multiple of it; 0: unlimited")
       ->check(CLI::Range(0, 2147483647))
@@ -101,7 +165,8 @@ void add_run_command(CLI::App& app, command_action& action) {
                 "variant.key=value; key=a,b,c runs a case for each value, several such for each "
                 "combination")
       ->type_name("KEY=VALUE")
-      ->take_all();
+      ->take_all()
+      ->allow_extra_args(false);
   c->add_option("--threads", o->cases.threads,
                 "Host threads of variants that use several; default: all of this process")
       ->check(CLI::Range(1, 4096))

@@ -1,11 +1,14 @@
 #include "harness/matrices/matrix_source.hpp"
 
+#include <fnmatch.h>
+
 #include <algorithm>
 #include <cctype>
 #include <filesystem>
 
 #include "common/generators.hpp"
 #include "common/sha256.hpp"
+#include "common/text.hpp"
 #include "harness/matrices/datasets.hpp"
 
 namespace gsofa {
@@ -33,8 +36,15 @@ matrix_location in_catalog(const std::string& spec) {
   const dataset* entry = catalog.find(spec);
   if (entry == nullptr) {
     std::string known;
-    for (const auto& d : catalog.entries()) known += (known.empty() ? "" : ", ") + d.name;
-    throw input_error("no file and no dataset is named '" + spec + "'; the datasets are " + known);
+    std::vector<std::string> names;
+    for (const auto& d : catalog.entries()) {
+      known += (known.empty() ? "" : ", ") + d.name;
+      names.push_back(d.name);
+    }
+    const std::string hint = nearest(spec, names);
+    throw input_error("no file and no dataset is named '" + spec + "'" +
+                      (hint.empty() ? "" : " (did you mean '" + hint + "'?)") +
+                      "; the datasets are " + known);
   }
   if (const auto file = catalog.file_of(*entry)) {
     return {.name = entry->name, .source = spec, .file = *file, .sha256 = entry->sha256};
@@ -54,6 +64,39 @@ bool is_prepared(const std::string& spec) {
   std::error_code ignored;
   return !spec.starts_with(generator_prefix) && fs::is_regular_file(spec, ignored) &&
          prepared_pattern::is_prepared_file(spec);
+}
+
+std::vector<std::string> select_matrices(const std::vector<std::string>& words) {
+  std::vector<std::string> chosen;
+  auto add = [&](const std::string& name) {
+    if (std::ranges::find(chosen, name) == chosen.end()) chosen.push_back(name);
+  };
+  for (const std::string& word : words) {
+    std::error_code ignored;
+    if (word.starts_with(generator_prefix) || fs::exists(word, ignored)) {
+      add(word);
+    } else if (word == "@bundled") {
+      for (const std::string& name : dataset_catalog::repository().bundled()) add(name);
+    } else if (word.find(',') != word.npos && !looks_like_path(word)) {
+      for (std::size_t begin = 0; begin <= word.size();) {
+        const std::size_t end = std::min(word.find(',', begin), word.size());
+        for (const std::string& name : select_matrices({word.substr(begin, end - begin)}))
+          add(name);
+        begin = end + 1;
+      }
+    } else if (word.find_first_of("*?[") != word.npos && !looks_like_path(word)) {
+      bool found = false;
+      for (const dataset& d : dataset_catalog::repository().entries()) {
+        if (fnmatch(word.c_str(), d.name.c_str(), 0) != 0) continue;
+        add(d.name);
+        found = true;
+      }
+      if (!found) throw input_error("no dataset matches '" + word + "'");
+    } else {
+      add(word);
+    }
+  }
+  return chosen;
 }
 
 matrix_location locate_matrix(const std::string& spec) {

@@ -3,6 +3,7 @@
 #include <filesystem>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "common/matrix_market.hpp"
 #include "common/preparation_key.hpp"
@@ -26,6 +27,11 @@ struct matrix_location {
   std::string sha256{};          ///< that the file must have; empty: any
   bool stand_in = false;         ///< generated in place of an original of the paper
 };
+
+/// The matrices that words select, each once: what locate_matrix() knows by its name as it is,
+/// @bundled for all of the repository, a shell pattern for the datasets that it matches, or several
+/// with commas. Throws input_error for a pattern that matches none.
+std::vector<std::string> select_matrices(const std::vector<std::string>& words);
 
 /// Finds what `spec` names, as read_matrix() does, and reads nothing of it.
 matrix_location locate_matrix(const std::string& spec);

@@ -11,6 +11,7 @@
 
 #include "common/mpi_context.hpp"
 #include "harness/run/machine.hpp"
+#include "harness/run/selection.hpp"
 
 namespace gsofa {
 
@@ -50,16 +51,11 @@ bool has_option(const variant_info& info, const std::string& key) {
   return std::ranges::find(info.options, key, &option_spec::name) != info.options.end();
 }
 
-std::vector<const variant_info*> choose(const std::vector<std::string>& names) {
-  std::vector<const variant_info*> chosen;
-  if (names.empty()) {
+std::vector<selected_variant> choose(const std::vector<std::string>& words) {
+  std::vector<selected_variant> chosen = select_variants(words);
+  if (words.empty()) {
     for (const auto& v : all_variants()) {
-      if (v.planted.empty()) chosen.push_back(&v);
-    }
-  }
-  for (const auto& name : names) {
-    for (const auto* v : find_variants(name)) {
-      if (std::ranges::find(chosen, v) == chosen.end()) chosen.push_back(v);
+      if (v.planted.empty()) chosen.push_back({&v, false});
     }
   }
   return chosen;
@@ -105,7 +101,7 @@ void apply(const std::vector<assignment*>& assignments, std::size_t combination,
 }
 
 void check_all_used(const std::vector<assignment>& assignments,
-                    const std::vector<const variant_info*>& chosen) {
+                    const std::vector<selected_variant>& chosen) {
   for (const auto& a : assignments) {
     if (a.used) continue;
     if (!a.variant.empty()) {
@@ -113,8 +109,8 @@ void check_all_used(const std::vector<assignment>& assignments,
       throw input_error("--set " + a.text + ": " + a.variant + " is not among the variants to run");
     }
     std::vector<std::string> known;
-    for (const auto* v : chosen) {
-      for (const auto& o : v->options) known.push_back(v->name + "." + o.name);
+    for (const auto& v : chosen) {
+      for (const auto& o : v.info->options) known.push_back(v.info->name + "." + o.name);
     }
     throw input_error(fmt::format("--set {}: unknown option '{}'; {}", a.text, a.key,
                                   known.empty()
@@ -131,11 +127,11 @@ std::vector<planned_case> plan_cases(const case_options& options) {
   std::vector<assignment> assignments;
   for (const auto& s : options.sets) assignments.push_back(parse_assignment(s));
   const auto chosen = choose(options.variants);
-  const bool named = !options.variants.empty();
-  const bool must_run = named && !options.skip_unavailable;
 
   std::vector<planned_case> cases;
-  auto plan = [&](const variant_info* info, option_set values, bool only_one) {
+  auto plan = [&](const selected_variant& choice, option_set values, bool only_one) {
+    const variant_info* const info = choice.info;
+    const bool must_run = choice.by_name && !options.skip_unavailable;
     planned_case c;
     c.request.info = info;
     c.request.trials = options.trials;
@@ -153,7 +149,7 @@ std::vector<planned_case> plan_cases(const case_options& options) {
     if (!info->gives.contains(s.wants)) {
       const std::string why = fmt::format("{} gives only {}, not all of {}", info->name,
                                           info->gives.text(), s.wants.text());
-      if (named) throw input_error(why);
+      if (choice.by_name) throw input_error(why);
       c.skip_reason = why;
     }
     if (const auto why = info->unavailable()) {
@@ -179,17 +175,23 @@ std::vector<planned_case> plan_cases(const case_options& options) {
     }
     cases.push_back(std::move(c));
   };
-  for (const variant_info* info : chosen) {
+  for (const selected_variant& choice : chosen) {
+    const variant_info* const info = choice.info;
     const auto mine = concerning(*info, assignments);
     const std::size_t count = combinations(mine, *info);
     std::set<std::map<std::string, option_value>> seen;  // a value may be named twice
     for (std::size_t k = 0; k < count; ++k) {
       option_set values(info->options);
       apply(mine, k, count, *info, values);
-      if (seen.insert(values.values()).second) plan(info, std::move(values), count == 1);
+      if (seen.insert(values.values()).second) plan(choice, std::move(values), count == 1);
     }
   }
   check_all_used(assignments, chosen);
+  const auto idle = [](const planned_case& c) { return !c.skip_reason.empty(); };
+  if (!options.variants.empty() && !options.skip_unavailable && std::ranges::all_of(cases, idle)) {
+    throw unavailable_error(cases.front().request.info->name + ": " + cases.front().skip_reason +
+                            "; nothing that --variant names can run");
+  }
   return cases;
 }
 

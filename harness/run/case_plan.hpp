@@ -9,7 +9,7 @@ namespace gsofa {
 
 /// What the user asks of `run`, or a [[case]] of an experiment says, in addition to the matrix.
 struct case_options {
-  std::vector<std::string> variants{};  ///< empty: all but planted ones
+  std::vector<std::string> variants{};  ///< as select_variants(); empty: all but planted ones
   std::vector<std::string> wants{};     ///< empty: what each can give of counts, digest, supernodes
   std::vector<std::string> sets{};      ///< "key=value" or "variant.key=value"; "key=a,b": each
   int threads = 0;                      ///< 0: as many as this process may use
@@ -25,8 +25,9 @@ struct planned_case {
   std::string skip_reason;  ///< empty: to be run
 };
 
-/// Resolves names and options before anything runs. Variants of the default set that are
-/// unavailable or cannot give what is wanted become skipped cases; named ones are errors:
+/// Resolves names and options before anything runs. Variants of the default set, or selected by a
+/// word for several, that are unavailable or cannot give what is wanted become skipped cases; those
+/// selected by name, and selections of which none can run, are errors:
 /// input_error for an unknown variant, option or value and for a want that the variant cannot give,
 /// and for more than 10,000 combinations of values of one variant's options,
 /// unavailable_error (without skip_unavailable) for one that this machine lacks, or that runs in

@@ -1,11 +1,18 @@
 """Tests of the built programs as a user meets them. $GSOFA and $GSOFA_COUNTING name them."""
 
+import fcntl
 import json
 import os
+import pty
 import resource
+import select
+import shlex
+import signal
+import struct
 import subprocess
 import sys
 import tempfile
+import termios
 import time
 import unittest
 from pathlib import Path
@@ -29,6 +36,37 @@ DUPLICATE = "%%MatrixMarket matrix coordinate pattern general\n3 3 2\n1 1\n1 1\n
 def call(*args, program=GSOFA, cwd=None):
     return subprocess.run([program, *args], capture_output=True, text=True, errors="replace",
                           timeout=300, cwd=cwd)
+
+
+def on_terminal(*args, columns=80, interrupt_at=None, environment=None):
+    """What a program shows on a terminal, and its status; Ctrl-C once the text `interrupt_at` is there."""
+    main, side = pty.openpty()
+    fcntl.ioctl(side, termios.TIOCSWINSZ, struct.pack("HHHH", 40, columns, 0, 0))
+    running = subprocess.Popen([GSOFA, *args], stdin=side, stdout=side, stderr=side, start_new_session=True,
+                               env=os.environ | {"TERM": "xterm"} | (environment or {}))
+    os.close(side)
+    shown = b""
+    deadline = time.monotonic() + 120
+    try:
+        while time.monotonic() < deadline:
+            if not select.select([main], [], [], 0.1)[0]:
+                continue
+            try:
+                part = os.read(main, 1 << 16)
+            except OSError:  # no process has the other side any more
+                break
+            if not part:
+                break
+            shown += part
+            if interrupt_at and interrupt_at in shown:
+                interrupt_at = None
+                os.killpg(running.pid, signal.SIGINT)
+        return shown.decode().replace("\r\n", "\n"), running.wait(timeout=10)
+    finally:
+        os.close(main)
+        if running.poll() is None:
+            running.kill()
+            running.wait()
 
 
 def file_size_limit(size):
@@ -658,6 +696,138 @@ class PrepareTest(CliTest):
         done = call("info", "--matrix", self.write("singular.mtx", SINGULAR))
         self.assertEqual(done.returncode, OK, done.stderr)
         self.assertIn("singular", done.stdout)
+
+
+class WidthTest(CliTest):
+    TABLE = ("--variant", "cpu_fill1,cpu_bitmap_panels", "--repeat", "1")
+
+    def table(self, text):
+        lines = text.splitlines()
+        begin = next(k for k, line in enumerate(lines) if line.startswith("variant"))
+        return lines[begin:]
+
+    def test_columns_limit_what_is_piped(self):
+        for columns in (60, 80, 100):
+            done = subprocess.run([GSOFA, "run", self.small, *self.TABLE], capture_output=True, text=True,
+                                  env=os.environ | {"COLUMNS": str(columns)})
+            self.assertEqual(done.returncode, OK, done.stderr)
+            self.assertLessEqual(max(map(len, done.stdout.splitlines())), columns, done.stdout)
+            self.assertIn("median ms", done.stdout)
+        text = subprocess.run([GSOFA, "list"], capture_output=True, text=True, env=os.environ | {"COLUMNS": "60"}).stdout
+        rows = [line for line in text.splitlines() if not line.startswith("unavailable here")]
+        self.assertLessEqual(max(map(len, rows)), 60)
+
+    def test_a_pipe_without_columns_gets_everything(self):
+        environment = {k: v for k, v in os.environ.items() if k != "COLUMNS"}
+        done = subprocess.run([GSOFA, "run", self.small, *self.TABLE], capture_output=True, text=True, env=environment)
+        for title in ("median ms", "min ms", "nnz_l", "nnz_u", "fill", "supernodes", "note"):
+            self.assertIn(title, done.stdout.splitlines()[0])
+        self.assertNotIn("\x1b", done.stdout)
+
+    def test_a_terminal_has_its_width_and_colours(self):
+        text, status = on_terminal("run", self.small, *self.TABLE, columns=66)
+        self.assertEqual(status, OK, text)
+        self.assertIn("\x1b[32mpass\x1b[0m", text)
+        rows = self.table(text.replace("\x1b[32m", "").replace("\x1b[0m", ""))
+        self.assertLessEqual(max(map(len, rows)), 66, text)
+        self.assertIn("(no room for ", text)
+        text, status = on_terminal("run", self.small, *self.TABLE, environment={"NO_COLOR": "1"})
+        self.assertNotIn("\x1b[32m", text)
+
+
+class ProgressTest(CliTest):
+    # Its second case takes more than two seconds on any machine.
+    LONG = ("run", "gen:grid5:nx=100,ny=100", "--order", "natural", "--variant", "cpu_bitmap_panels,cpu_fill2",
+            "--repeat", "200", "--verify", "none")
+
+    def test_a_long_case_says_how_far_it_is(self):
+        text, status = on_terminal(*self.LONG, columns=120, interrupt_at=b"cpu_fill2: run ")
+        self.assertEqual(status, -signal.SIGINT, text)
+        self.assertRegex(text, r"\[2/2\] gen:grid5:nx=100,ny=100 cpu_fill2: run \d+ of 201, [0-9.]+ s, .* left")
+
+    def test_an_interrupt_shows_what_is_done_and_the_command_for_the_rest(self):
+        out = self.folder / "records.jsonl"
+        text, status = on_terminal(*self.LONG, "--out", out, columns=200, interrupt_at=b"cpu_fill2: ")
+        self.assertEqual(status, -signal.SIGINT, text)
+        self.assertEqual([json.loads(line)["variant"] for line in out.read_text().splitlines()], ["cpu_bitmap_panels"])
+        self.assertRegex(text, r"cpu_bitmap_panels +\S*unverified")
+        self.assertIn("interrupted, 1 of 2 cases done; the rest: ", text)
+        rest = shlex.split(text.split("the rest: ")[1].splitlines()[0])
+        self.assertEqual(rest, [GSOFA, *map(str, self.LONG), "--out", str(out), "--resume"])
+
+    def test_nothing_is_rewritten_where_errors_are_no_terminal(self):
+        done = call("run", "gen:grid5:nx=100,ny=100", "--order", "natural", "--variant", "cpu_fill2", "--repeat", "8",
+                    "--verify", "none")
+        self.assertEqual(done.returncode, OK, done.stderr)
+        self.assertNotIn("\r", done.stderr)
+        self.assertEqual(len(done.stderr.splitlines()), 1)
+
+
+class SelectionTest(CliTest):
+    GRIDS = ("gen:grid5:nx=4", "gen:grid5:nx=5")
+
+    def variants_of(self, *words):
+        return sorted({r["variant"] for r in self.records(self.small, "--repeat", "1", *words) if r["status"] != "skipped"})
+
+    def test_matrices_by_position_and_by_option(self):
+        for args in (self.GRIDS, ("--matrix", self.GRIDS[0], "--matrix", self.GRIDS[1]),
+                     (self.GRIDS[0], "-m", self.GRIDS[1])):
+            found = self.records(*args, "--variant", "cpu_fill1", "--repeat", "1")
+            self.assertEqual([r["matrix"]["n"] for r in found], [16, 25])
+        found = self.records("--variant", "cpu_fill1", *self.GRIDS, "--repeat", "1")
+        self.assertEqual(len(found), 2)
+
+    def test_words_for_variants(self):
+        self.assertEqual(self.variants_of("--variant", "cpu_fill?,cpu_maxid"), ["cpu_fill1", "cpu_fill2", "cpu_maxid"])
+        cpu = [v["name"] for v in json.loads(call("list", "--json").stdout) if v["device"] == "cpu"]
+        self.assertEqual(self.variants_of("--variant", "cpu"), cpu)
+        self.assertEqual(self.variants_of("--variant", "cpu_*"), cpu)
+        self.assertEqual(self.variants_of("--variant", "all"), self.variants_of())
+
+    def test_the_same_words_in_check_and_order(self):
+        done = call("check", "--variant", "cpu_fill?", "--patterns", "2", "--matrix", self.small)
+        self.assertEqual(done.returncode, OK, done.stderr)
+        self.assertEqual([line.split()[0] for line in done.stdout.splitlines()[1:3]], ["cpu_fill1", "cpu_fill2"])
+        done = call("check", "--order", "nat*,amd", "--patterns", "2", "--matrix", self.small)
+        self.assertIn("order natural: pass", done.stdout)
+        self.assertIn("order amd: pass", done.stdout)
+        done = call("order", "--json", "--match", "none", self.small, "--order", "nat*,amd")
+        self.assertEqual([json.loads(line)["order"] for line in done.stdout.splitlines()], ["natural", "amd"])
+
+    def test_the_same_words_in_experiments(self):
+        if "cannot read TOML" in call("run", "--matrix", "no_such").stderr:
+            self.skipTest("built without toml++")
+        spec = self.write("spec.toml", '[[case]]\ngroups = ["smoke"]\nmatrices = ["gen:grid5:nx=4", "gen:grid5:nx=5"]\n'
+                          'variants = ["cpu_fill?,cpu_maxid"]\nrepeat = 1\nwarmup = 0\n')
+
+        def found(*args):
+            done = call("experiment", "--json", spec, *args)
+            self.assertEqual(done.returncode, OK, done.stderr)
+            return [(r["matrix"]["n"], r["variant"]) for r in map(json.loads, done.stdout.splitlines())]
+
+        self.assertEqual(len(found()), 6)
+        self.assertEqual(found("--variant", "cpu_fill*", "--matrix", "*nx=5"), [(25, "cpu_fill1"), (25, "cpu_fill2")])
+        self.assert_refused(BAD_INPUT, "experiment", spec, "--matrix", "gen:grid5:nx=6", mention=["did you mean 'gen:grid5:nx="])
+        self.assert_refused(BAD_INPUT, "experiment", spec, "--variant", "cpu_fil1", mention=["did you mean 'cpu_fill1'"])
+
+    def test_what_no_word_selects_is_refused_before_anything_runs(self):
+        self.assert_refused(BAD_INPUT, "run", self.GRIDS[0], "no_such.mtx", mention=["no_such.mtx: no such file"])
+        self.assert_refused(BAD_INPUT, "run", self.small, "cpu_fill1", mention=["is a variant", "--variant cpu_fill1"])
+        self.assert_refused(BAD_INPUT, "run", self.small, "--variant", "tpu_*", mention=["no variant matches 'tpu_*'"])
+
+    def test_one_matrix_that_cannot_be_prepared_stops_no_other(self):
+        bad = self.write("rectangular.mtx", RECTANGULAR)
+        done = call("run", "--json", bad, self.small, "--variant", "cpu_fill1")
+        self.assertEqual(done.returncode, BAD_INPUT)
+        self.assertEqual([json.loads(line)["matrix"]["name"] for line in done.stdout.splitlines()], ["small"])
+        self.assertEqual(len([line for line in done.stderr.splitlines() if line.startswith("gsofa: error: ")]), 1)
+
+    def test_nearest_names(self):
+        self.assert_refused(BAD_INPUT, "run", "--varaint", "cpu_fill1", self.small,
+                            mention=["unknown option '--varaint'; did you mean '--variant'?"])
+        self.assert_refused(BAD_INPUT, "check", "--suit=full", mention=["'--suit'; did you mean '--suite'?"])
+        if "cannot read TOML" not in call("run", "no_such").stderr:
+            self.assert_refused(BAD_INPUT, "run", "bcstk18", mention=["(did you mean 'bcsstk18'?)"])
 
 
 class BadInputTest(CliTest):
