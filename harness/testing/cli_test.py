@@ -7,6 +7,7 @@ import pty
 import resource
 import select
 import shlex
+import shutil
 import signal
 import struct
 import subprocess
@@ -828,6 +829,41 @@ class SelectionTest(CliTest):
         self.assert_refused(BAD_INPUT, "check", "--suit=full", mention=["'--suit'; did you mean '--suite'?"])
         if "cannot read TOML" not in call("run", "no_such").stderr:
             self.assert_refused(BAD_INPUT, "run", "bcstk18", mention=["(did you mean 'bcsstk18'?)"])
+
+
+class DescriptionTest(CliTest):
+    def complete(self, *words):
+        """What bash offers for the last of the words."""
+        script = self.write("gsofa.bash", call("completion", "bash").stdout)
+        done = subprocess.run(["bash", "-c", 'source "$0"; COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _gsofa; '
+                               'printf "%s\\n" "${COMPREPLY[@]}"', script, "gsofa", *words],
+                              capture_output=True, text=True, cwd=self.folder)
+        self.assertEqual(done.stderr, "")
+        return done.stdout.split()
+
+    def test_completion_in_bash(self):
+        self.assertEqual(self.complete("exp"), ["experiment"])
+        self.assertEqual(self.complete("run", "--warm"), ["--warmup"])
+        self.assertEqual(self.complete("run", "--variant", "cpu_maxid,cpu_gil"), ["cpu_maxid,cpu_gilbert_peierls"])
+        self.assertEqual(self.complete("run", "--match", ""), ["auto", "none"])
+        self.assertEqual(self.complete("info", "--matrix", "sma"), ["small.mtx"])
+        self.assertEqual(self.complete("man", "inf"), ["info"])
+
+    def test_commands_of_the_program_are_complete(self):
+        text = call("--help").stdout.split("Subcommands:")[1]
+        self.assertEqual(self.complete(""), [line.split()[0] for line in text.splitlines() if line.startswith("  ")
+                                            and not line.startswith("   ")])
+
+    def test_man_pages_are_roff_without_warnings(self):
+        for command in ("", "run", "check", "order", "experiment"):
+            done = call("man", *filter(None, [command]))
+            self.assertEqual(done.returncode, OK, done.stderr)
+            self.assertTrue(done.stdout.startswith(".TH GSOFA"))
+            if shutil.which("groff"):
+                shown = subprocess.run(["groff", "-man", "-Tutf8", "-ww"], input=done.stdout, capture_output=True, text=True)
+                self.assertEqual((shown.returncode, shown.stderr), (0, ""))
+        self.assert_refused(BAD_INPUT, "man", "rn", mention=["unknown command 'rn' (did you mean 'run'?)"])
+        self.assert_refused(BAD_INPUT, "completion", "tcsh", mention=["bash, zsh, fish"])
 
 
 class BadInputTest(CliTest):
