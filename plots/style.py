@@ -94,25 +94,29 @@ def save(figure, folder, name, header, rows):
 def figures():
     """Names of all figures: the scripts beside this one."""
     return sorted(p.stem for p in Path(__file__).resolve().parent.glob("*.py")
-                  if not p.stem.startswith(("style", "records")))
+                  if not p.stem.startswith(("style", "records")) and not p.stem.endswith("_test"))
 
 
-def draw_figure(name, sources, out, population=()):
+def draw_figure(name, sources, out, population=(), **options):
     """Draws the figure plots/NAME.py from files of records into a folder, in this process, and returns its description;
-    raises Absent, Refused or what the script itself raises."""
+    raises Absent, Refused or what the script itself raises. options: of the script's own."""
     script = importlib.import_module(name)
+    args = parser("").parse_args(["--records", *map(str, sources), "--population", *map(str, population), "--out", str(out)])
+    vars(args).update(options)
     try:
-        script.draw(parser("").parse_args(["--records", *map(str, sources), "--population", *map(str, population), "--out",
-                                           str(out)]))
+        script.draw(args)
     finally:
         plt.close("all")
     return " ".join(script.__doc__.split())
 
 
-def main(draw, description, **defaults):
+def main(draw, description, add_options=None, **defaults):
     """Runs draw(args) and reports a refusal as one line. Returns the exit status: 0 drawn, 2
-    refused, 3 nothing to draw. defaults: of parser()."""
-    args = parser(description, **defaults).parse_args()
+    refused, 3 nothing to draw. add_options: gives the parser more options; defaults: of parser()."""
+    p = parser(description, **defaults)
+    if add_options:
+        add_options(p)
+    args = p.parse_args()
     try:
         draw(args)
     except records.Absent as e:
