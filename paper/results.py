@@ -12,6 +12,7 @@ import base64
 import collections
 import contextlib
 import io
+import re
 import sys
 from pathlib import Path
 
@@ -21,20 +22,75 @@ import records
 import style
 
 
-def draw_all(sources, folder):
-    """(drawn, absent, refused): each {figure: its description, or why not}."""
+COMPARISON = "compare"
+COMMITTED = records.ROOT / "experiments" / "records"
+NO_RUNS = ("race100",)  # a hundred runs each, to provoke races
+
+
+def draw_all(sources, folder, baseline=""):
+    """(drawn, absent, refused): each {figure: its description, or why not}. The comparison of all variants comes first;
+    baseline: its own, Refused if it is wrong."""
     drawn, absent, refused = {}, {}, {}
-    for name in style.figures():
+    for name in sorted(style.figures(), key=lambda name: (name != COMPARISON, name)):
         try:
             with contextlib.redirect_stderr(io.StringIO()):
-                drawn[name] = style.draw_figure(name, sources, folder)
+                drawn[name] = style.draw_figure(name, sources, folder, **({"baseline": baseline} if name == COMPARISON else {}))
         except records.Absent as e:
             absent[name] = str(e)
         except records.Refused as e:
+            if name == COMPARISON:
+                raise
             refused[name] = str(e)
         except (ArithmeticError, LookupError, TypeError, ValueError) as e:
             refused[name] = f"{type(e).__name__}: {e}"
     return drawn, absent, refused
+
+
+def grouped(reasons, sources):
+    """[(reason, [figures])] of {figure: reason}, the commonest first; the names of the records stand in no reason."""
+    out = collections.defaultdict(list)
+    for name, why in reasons.items():
+        out[re.sub(rf"{re.escape(records.named(sources))}(: | has )", "", why)].append(name)
+    return sorted(out.items(), key=lambda item: -len(item[1]))
+
+
+def same_case(run):
+    """What two runs must share to be compared, beside the settings that both have."""
+    m = run["matrix"]
+    return m["name"], m["n"], m["nnz"], run["ordering"]["col"], run["variant"], tuple(sorted(run["wants"]))
+
+
+def beside_committed(runs, committed):
+    """Rows: this machine's cases beside the last committed run of the same case: matrix, n, variant, settings, ms here, ms there,
+    here over there, GPU or processor and folder there. Settings that both name must be the same, threads aside of what does not
+    run on processors; a committed run is of the same order of the matrix, by its name."""
+    known = collections.defaultdict(list)
+    for r in committed:
+        if records.is_usable(r) and r["samples_s"] and not r["counting"]:
+            known[same_case(r)].append(r)
+    differ, rows = varying(runs), {}
+    for r in runs:
+        if not r["samples_s"] or r["counting"] or not records.is_usable(r):
+            continue
+        mine = records.settings(r)
+        if r["device"] != "cpu":
+            mine.pop("threads")
+        there = next((c for c in reversed(known[same_case(r)])
+                      if all(records.settings(c).get(k, v) == v for k, v in mine.items())), None)
+        if there:
+            named = ", ".join(f"{k}={records.as_text(mine[k])}" for k in differ[r["variant"]] if k in mine)
+            what = there["gpus"][0]["name"] if there["gpus"] and r["device"] in ("gpu", "mpi") else there["cpu"]
+            name = r["matrix"]["name"] + ("*" if r["matrix"]["stand_in"] else "")
+            folder = Path(there.place.rpartition(":")[0]).parent.name
+            rows[name, r["variant"], named] = (name, f"{r['matrix']['n']:,}", r["variant"], named, milliseconds(r),
+                                               milliseconds(there), f"{records.seconds(r) / records.seconds(there):.3g}",
+                                               f"{what}, {folder}")
+    return list(rows.values())
+
+
+def committed_runs():
+    """Runs of the committed records of H200s."""
+    return records.read_runs(p for p in sorted(COMMITTED.glob("*h200*/*.jsonl")) if p.stem not in NO_RUNS)
 
 
 def varying(runs):
@@ -76,7 +132,7 @@ def page(sources, folder, drawn, absent, refused):
             skipped[r["reason"]][r["variant"]] = None
     images = {name: base64.b64encode((folder / f"{name}.png").read_bytes()).decode() for name in drawn}
     return html_environment().get_template("results.html.j2").render(
-        title="Results", sources=records.named(sources), drawn=drawn, absent=absent, refused=refused, images=images,
+        title="Results", beside=beside_committed(runs, committed_runs()), sources=records.named(sources), drawn=drawn, absent=grouped(absent, sources), refused=refused, images=images,
         statuses=sorted(collections.Counter(r["status"] for r in runs).items()), rows=case_rows(runs),
         skipped=[(", ".join(variants), reason) for reason, variants in skipped.items()],
         machines=sorted({f"{r['host']}, {r['cpu']}" + "".join(f", {g['name']}" for g in r["gpus"]) for r in runs}),
@@ -88,20 +144,27 @@ def main():
     p.add_argument("--records", required=True, type=Path, nargs="+")
     p.add_argument("--figures", required=True, type=Path)
     p.add_argument("--page", type=Path)
+    p.add_argument("--baseline", metavar="VARIANT", default="", help="what the comparison of all variants is with")
     args = p.parse_args()
     try:
         records.read(args.records)
-        drawn, absent, refused = draw_all(args.records, args.figures)
+        drawn, absent, refused = draw_all(args.records, args.figures, args.baseline)
         if args.page:
-            args.page.write_text(page(args.records, args.figures, drawn, absent, refused), encoding="utf-8")
+            text = page(args.records, args.figures, drawn, absent, refused)
+            whole = args.page.with_name(args.page.name + ".part")
+            whole.write_text(text, encoding="utf-8")
+            whole.replace(args.page)
     except (records.Refused, OSError) as e:
         print(f"results.py: error: {e}", file=sys.stderr)
         return 2
     print(f"figures drawn: {', '.join(drawn) or 'none'}", file=sys.stderr)
     if absent:
-        print(f"not drawn, for want of records: {', '.join(absent)}", file=sys.stderr)
-    for name, why in refused.items():
-        print(f"results.py: error: {name} cannot be drawn: {why}", file=sys.stderr)
+        reasons = grouped(absent, args.records)
+        few = [f"{why} ({', '.join(names)})" for why, names in reasons if len(names) <= 3]
+        many = [f"{why} ({len(names)}: {names[0]} to {names[-1]})" for why, names in reasons if len(names) > 3]
+        print(f"not drawn, {len(absent)}: {'; '.join(many + few)}", file=sys.stderr)
+    for why, names in grouped(refused, args.records):
+        print(f"results.py: error: {', '.join(names)} cannot be drawn: {why}", file=sys.stderr)
     return 1 if refused else 0 if drawn else 3
 
 

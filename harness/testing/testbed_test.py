@@ -12,7 +12,7 @@ TESTBED = Path(__file__).resolve().parents[2] / "testbed"
 CMAKE = """#!/bin/sh
 case $1 in
   --version) echo cmake version 3.25.1 ;;
-  *) echo built >>"$CALLS" ;;
+  *) echo built >>"$CALLS"; printf "$STEPS"; exit ${BUILD_CODE:-0} ;;
 esac
 """
 GSOFA = """#!/bin/sh
@@ -43,7 +43,7 @@ class TestbedTest(unittest.TestCase):
     def call(self, *args, **variables):
         env = {k: v for k, v in os.environ.items() if k not in ("CI", "GSOFA_PRESET")}
         env |= {"PATH": f"{self.root}/bin:{env['PATH']}", "GSOFA_NO_INSTALL": "1", "GSOFA_JOBS": "1",
-                "PYTHON": str(self.root / "bin/python"), "CALLS": str(self.calls)} | variables
+                "PYTHON": str(self.root / "bin/python"), "CALLS": str(self.calls), "STEPS": ""} | variables
         return subprocess.run([str(self.root / "testbed"), *args], capture_output=True, text=True,
                               env=env, timeout=60)
 
@@ -67,10 +67,29 @@ class TestbedTest(unittest.TestCase):
                     self.assertTrue(done.stdout.startswith(f"Usage: ./testbed {command} "), done.stdout)
         self.assertEqual(self.called(), [])
 
-    def test_help_of_the_program_is_its_own(self):
-        self.assertEqual(self.call("gsofa", "--help").returncode, 0)
-        self.assertEqual(self.call("claims", "-h").returncode, 0)
-        self.assertEqual(self.called(), ["built", "gsofa --help", f"python {self.root}/paper/claims.py -h"])
+    def test_help_of_the_program_and_of_scripts_is_their_own_and_builds_nothing(self):
+        for args in (("gsofa", "--help"), ("gsofa", "run", "-h"), ("claims", "-h"), ("soak", "3", "--help")):
+            self.assertEqual(self.call(*args).returncode, 0)
+        self.assertEqual(self.called(), ["gsofa --help", "gsofa run -h", f"python {self.root}/paper/claims.py -h",
+                                         f"python {self.root}/harness/soak/soak.py --help"])
+
+    def test_help_of_a_program_that_is_not_built(self):
+        done = self.call("gsofa_counting", "run", "--help")
+        self.assertEqual(done.returncode, 0)
+        self.assertTrue(done.stdout.startswith("Usage: ./testbed gsofa_counting "), done.stdout)
+        self.assertIn("not built yet", done.stderr)
+        self.assertEqual(self.called(), [])
+
+    def test_a_build_is_announced_only_if_there_is_something_to_build(self):
+        self.assertEqual(self.call("gsofa", "list").stderr, "")
+        nothing = "[0/2] Re-checking globbed directories...\n[1/4] Looking up the commit\n"
+        self.assertEqual(self.call("gsofa", "list", STEPS=nothing).stderr, "")
+        done = self.call("gsofa", "list", STEPS=nothing + "[2/4] Building CXX object x.o\n[3/4] Linking\n")
+        self.assertRegex(done.stderr, r"\Atestbed: building gsofa \(preset release\): 4 steps\ntestbed: built in \d+ s\n\Z")
+        done = self.call("build", STEPS="[1/1] Building CXX object x.o\nx.cpp:3: fault\n", BUILD_CODE="1")
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("building all programs (preset release): 1 steps\n", done.stderr)
+        self.assertIn("\nx.cpp:3: fault\ntestbed: error: the build failed;", done.stderr)
 
     def test_unknown_arguments(self):
         for command in ("report", "site", "build", "plots", "reproduce"):
@@ -103,19 +122,24 @@ class TestbedTest(unittest.TestCase):
             for command in ("claims", "report", "site"):
                 self.assertEqual(self.call(command, PYTHON_CODE=str(code)).returncode, code)
 
-    def test_reproduce_ends_with_a_page_of_its_results(self):
-        spec = self.root / "experiments" / "x" / "spec.toml"
-        spec.parent.mkdir(parents=True)
-        spec.write_text('name = "x"\n')
-        for code, status in ((0, 0), (3, 0), (1, 1)):
-            done = self.call("reproduce", "--only", "x", PYTHON_CODE=str(code))
-            self.assertEqual(done.returncode, status, done.stderr)
-            out = Path(done.stdout.splitlines()[-1].removeprefix("page: ")).parent
-            self.assertEqual(out.parent, self.root / "results")
-            self.assertEqual(done.stdout, f"\nrecords: {out}/records.jsonl\nfigures: {out}/figures\npage: {out}/index.html\n")
-            self.assertEqual(self.called()[-1], f"python {self.root}/paper/results.py --records {out}/records.jsonl "
-                                                f"--figures {out}/figures --page {out}/index.html")
-        self.assertIn("some figures could not be drawn", done.stderr)
+    def test_reproduce_says_what_it_does_and_hands_the_experiments_over(self):
+        for name, groups in (("reproduce", '["smoke", "paper"]'), ("x", '["smoke"]'), ("y", '["paper"]')):
+            spec = self.root / "experiments" / name / "spec.toml"
+            spec.parent.mkdir(parents=True)
+            spec.write_text(f"groups = {groups}\n")
+        begin = f"python {self.root}/experiments/reproduce.py --build {self.root}/build/release --out {self.root}/results/"
+        for args, group, more, names in (((), "smoke", " --numeric", ("reproduce", "x")), (("--only", "x"), "smoke", "", ("x",)),
+                                         (("--group", "paper"), "paper",
+                                          f" --resume --prepared {self.root}/results/prepared --numeric", ("reproduce", "y"))):
+            done = self.call("reproduce", *args)
+            self.assertEqual(done.returncode, 0, done.stderr)
+            self.assertIn(f"group {group}: builds the programs, runs {len(names)} experiments ({' '.join(names)})", done.stderr)
+            call = self.called()[-1]
+            self.assertTrue(call.startswith(begin), call)
+            specs = "".join(f" {self.root}/experiments/{name}/spec.toml" for name in names)
+            self.assertTrue(call.endswith(f" --group {group}{more}{specs}"), call)
+        for code in (1, 2):
+            self.assertEqual(self.call("reproduce", "--only", "x", PYTHON_CODE=str(code)).returncode, code)
 
     def test_figures_of_records(self):
         page = "x/records.jsonl --figures x/figures"
@@ -123,6 +147,9 @@ class TestbedTest(unittest.TestCase):
             done = self.call("plots", "x/records.jsonl", PYTHON_CODE=str(code))
             self.assertEqual(done.returncode, status, done.stderr)
             self.assertEqual(self.called()[-1], f"python {self.root}/paper/results.py --records {page}")
+        self.assertEqual(self.call("plots", "--baseline", "cpu_maxid", "x/records.jsonl").returncode, 0)
+        self.assertEqual(self.called()[-1], f"python {self.root}/paper/results.py --records {page} --baseline cpu_maxid")
+        self.refused(2, "--baseline needs a variant", "plots", "--baseline")
 
     def test_soak_builds_its_programs_and_passes_its_arguments_on(self):
         self.assertEqual(self.call("soak", "1", "--seed", "3", GSOFA_PRESET="release").returncode, 0)

@@ -1,0 +1,150 @@
+"""Tests of the run of all experiments, with stand-ins for the programs. Exit status 77 without matplotlib and Jinja2."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+SKIPPED = 77
+sys.path[:0] = [str(HERE), str(HERE.parent / "plots")]
+
+try:
+    import jinja2  # noqa: F401
+    import matplotlib  # noqa: F401
+except ImportError as e:
+    print(f"skipped: {e}")
+    sys.exit(SKIPPED)
+
+import records_example as example
+import reproduce
+
+REGISTRY = [{"name": "cpu_a", "available": True, "options": [{"name": "block"}]},
+            {"name": "gpu_b", "available": False, "options": []}]
+# Appends what the folder of the spec holds as lines.jsonl to --out, and ends with the status in its file code.
+GSOFA = """#!/usr/bin/env python3
+import json, sys, time
+from pathlib import Path
+if sys.argv[1] == "list":
+    print(json.dumps({registry}))
+    sys.exit()
+folder = Path(sys.argv[2]).parent
+print("table of cases")
+if (folder / "slow").exists():
+    time.sleep(60)
+with open(sys.argv[sys.argv.index("--out") + 1], "a") as out:
+    out.write((folder / "lines.jsonl").read_text())
+if (folder / "fault").exists():
+    print("gsofa: error: " + (folder / "fault").read_text(), file=sys.stderr)
+    sys.exit(4)
+"""
+
+
+def skipped(reason):
+    return example.run(status="skipped", reason=reason, variant="gpu_b", samples_s=[], phases_s={}, result={})
+
+
+class ReproduceTest(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.root = Path(folder.name)
+        program = self.root / "build" / "gsofa"
+        program.parent.mkdir()
+        program.write_text(GSOFA.replace("{registry}", repr(REGISTRY)))
+        program.chmod(0o755)
+        self.out = self.root / "results" / "one"
+
+    def spec(self, name, *lines, text='matrices = ["BC"]'):
+        folder = self.root / name
+        folder.mkdir()
+        (folder / "spec.toml").write_text(f'name = "{name}"\n[[case]]\ngroups = ["smoke"]\n{text}\n')
+        example.write(folder / "lines.jsonl", *lines)
+        return folder / "spec.toml"
+
+    def command(self, *specs):
+        return [sys.executable, HERE / "reproduce.py", "--build", self.root / "build", "--out", self.out, "--group", "smoke",
+                *specs]
+
+    def reproduce(self, *specs):
+        done = subprocess.run(list(map(str, self.command(*specs))), capture_output=True, text=True, timeout=120)
+        return done.returncode, done.stdout, done.stderr
+
+    def test_a_line_for_each_experiment_then_totals_and_paths(self):
+        no_gpu = "no usable CUDA device"
+        code, out, err = self.reproduce(
+            self.spec("first", example.run(), skipped(no_gpu), skipped(no_gpu), skipped("needs 2 GPUs")),
+            self.spec("second", example.run(), example.run(status="unverified", device="peer", reason="reports 3 entries more")))
+        self.assertEqual((code, err), (0, ""), out)
+        lines = out.splitlines()
+        self.assertEqual(lines[0], "2 experiments of group smoke, about 4 cases, 2 of which this machine cannot run")
+        self.assertRegex(lines[1], r"\Atime: minutes ")
+        self.assertRegex(lines[2], r"\A  1/2 first +4 cases  1 pass, 3 skipped, 0 failed; [\d.]+ s\Z")
+        self.assertRegex(lines[3], r"\A  2/2 second +2 cases  1 pass, 0 skipped, 0 failed, 1 unverified; [\d.]+ s\Z")
+        self.assertRegex(out, r"\ntotal of group smoke: 2 pass, 3 skipped, 0 failed, 1 unverified in \d+ s\n"
+                              r"skipped: +2  no usable CUDA device\nskipped: +1  needs 2 GPUs\n"
+                              r"unverified: +1  reports … entries more\n")
+        self.assertEqual(out.count(no_gpu), 1)
+        self.assertIn("figures drawn: compare", out)
+        for name in ("records.jsonl", "figures", "log.txt", "index.html"):
+            self.assertIn(f" {self.out / name}\n", out)
+            self.assertTrue((self.out / name).exists())
+        self.assertIn("table of cases\n", (self.out / "log.txt").read_text())
+        self.assertNotIn("table of cases", out)
+
+    def test_a_failed_case_and_a_program_that_ends_with_an_error(self):
+        spec = self.spec("first", example.run(status="fail", reason="row 3"))
+        (spec.parent / "fault").write_text("disk full")
+        code, out, err = self.reproduce(spec)
+        self.assertEqual(code, 1)
+        self.assertRegex(out, r"first +1 cases  0 pass, 0 skipped, 1 failed; .*\n +gsofa: error: disk full\n")
+        self.assertRegex(out, r"\nfail: +1  row …\n")
+        self.assertEqual(err, f"reproduce: error: some cases failed: {self.out / 'log.txt'} has their tables\n")
+
+    def test_bad_specs_are_one_line_before_anything_runs(self):
+        good, bad = self.spec("good", example.run()), self.spec("bad", text="matrices = [")
+        for spec, why in ((bad, "bad/spec.toml: "), (self.root / "none.toml", "No such file"),
+                          (self.spec("other", text='matrices = ["BC"]\ngroups = ["paper"]'), "")):
+            code, out, err = self.reproduce(good, spec)
+            self.assertEqual((code, out), (2, ""))
+            self.assertRegex(err, rf"\Areproduce: error: [^\n]*{why}[^\n]*\n\Z")
+        self.assertFalse((self.out / "records.jsonl").exists())
+
+    def test_the_duration_of_the_last_call_is_known(self):
+        spec = self.spec("first", example.run())
+        self.reproduce(spec)
+        self.out = self.root / "results" / "two"
+        self.assertRegex(self.reproduce(spec)[1], r"\ntime: the last call for this group took \d+ s\n")
+
+    def test_an_interrupt_ends_the_program_and_names_the_log(self):
+        spec = self.spec("first", example.run())
+        (spec.parent / "slow").touch()
+        child = subprocess.Popen(list(map(str, self.command(spec))), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        log = self.out / "log.txt"
+        deadline = time.monotonic() + 60
+        while not (log.exists() and "$ " in log.read_text()) and time.monotonic() < deadline:
+            time.sleep(0.05)
+        time.sleep(0.3)
+        os.kill(child.pid, signal.SIGINT)
+        out, _ = child.communicate(timeout=30)
+        self.assertEqual(child.returncode, 130)
+        self.assertTrue(out.endswith(f"interrupted; log: {log}\n"), out)
+
+    def test_how_many_cases_are_expected(self):
+        registry = {v["name"]: v for v in REGISTRY}
+        for case, count in (({"matrices": ["BC"]}, (2, 1)),
+                            ({"matrices": ["BC", "TT"], "orders": ["metis", "amd"], "variants": ["cpu_a"]}, (4, 0)),
+                            ({"matrices": ["BC"], "options": ["block=1,2,3"], "chunk_sizes": [1, 2]}, (8, 2)),
+                            ({"matrices": ["@bundled"], "variants": ["gpu_b"], "options": ["gpu_b.block=1,2"]},
+                             (reproduce.bundled(),) * 2)):
+            self.assertEqual(reproduce.expected([case], registry), count, case)
+        self.assertGreater(reproduce.bundled(), 5)
+
+
+if __name__ == "__main__":
+    unittest.main()
