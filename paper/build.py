@@ -4,8 +4,8 @@ verdicts of claims.py.
 
   build.py --out FOLDER [--no-pdf]
 
-Judges every claim (claims.jsonl), draws the figures from the records that claims.toml names, then writes report.html,
-report.tex and, where latexmk is, report.pdf, by the templates report.html.j2 and report.tex.j2. report.md has headings,
+Judges every claim (claims.jsonl), draws the figures from the records that claims.toml names, then writes report.html, which
+needs no other file, report.tex and, where latexmk is, report.pdf, by the templates report.html.j2 and report.tex.j2. report.md has headings,
 paragraphs, lists, tables, **bold**, `code`, figures of plots/ as ![CAPTION](NAME), and these calls:
 
   {{ value("ID") }}       the measured value of a claim of claims.toml; {{ paper("ID") }}: the paper's
@@ -29,6 +29,7 @@ not exist.
 """
 
 import argparse
+import base64
 import csv
 import html
 import re
@@ -56,6 +57,14 @@ RECORDS_OF = {"fig04_frontier_size": ("frontier", "paper"), "fig17_schedules": (
 # Tables that a figure is drawn from in addition to its records.
 BESIDE = {"peers": ["experiments/records/2026-11-22_h200_x2_panels/counts.csv"]}
 TABLES = {"supplement_numeric": "experiments/records/2026-11-21_cpu/supplement_numeric.csv"}
+# Units of columns whose CSV does not name them, by table.
+UNITS = {"peers": {"n": "rows", "nnz (L+U)": "entries", "on ranks": "ms", "ranks": "number", "16 threads": "ms", "1 core": "ms",
+                   "panels": "ms", "with digests": "ms", "maxid tuned": "ms", "cuDSS, own order": "ms",
+                   "cuDSS, order given": "ms", "1 core / ours": "times", "best CPU / ours": "times",
+                   "cuDSS, own order / ours": "times"},
+         "supplement_numeric": {"n": "rows", "nnz(A)": "entries", "nnz(L+U)": "entries", "values outside": "entries",
+                                "pivots replaced": "number", "solves": "number", "residual": "relative", "Eigen": "relative",
+                                "distance to Eigen": "relative", "SuperLU_DIST": "relative"}}
 CLAIM_WIDTHS = (0.25, 0.08, 0.12, 0.1, 0.17, 0.28)
 FIGURE = re.compile(r"!\[(.*)\]\((\w+)\)")
 
@@ -163,7 +172,7 @@ class Content:
                          population_text(c), why))
         if not rows:
             raise Fault(f"no claims of '{item}'")
-        return self.put(("the paper says", "paper", "here", "verdict", "real matrices", "why"), together(rows), CLAIM_WIDTHS)
+        return self.put(("the paper says", "paper, with unit", "here, same unit", "verdict", "real matrices, same unit", "why"), together(rows), CLAIM_WIDTHS)
 
     def call_scoreboard(self):
         bases, over = self.board.score()
@@ -172,7 +181,7 @@ class Content:
                  "identity": "identity of arithmetic", "nothing": "no measurement"}
         rows = [(v, str(sum(bases[v].values())), *(str(bases[v][b] or "") for b in columns), str(over[v] or ""))
                 for v in claims.VERDICTS if bases[v] or over[v]]
-        return self.put(("verdict", "claims", *(names.get(b, b) for b in columns), "real population"), rows)
+        return self.put(("verdict", "claims, number", *(names.get(b, b) for b in columns), "real population"), rows)
 
     def call_rules(self):
         """Prose of the rules, and their definitions as a list."""
@@ -213,6 +222,8 @@ class Content:
         found = [r for r in rows if not keys or r[0] in keys]
         if keys and len(found) != len(keys):
             raise Fault(f"{name} does not have all of {', '.join(keys)}")
+        units = UNITS.get(name, {})
+        header = tuple(f"{c}, {units[c]}" if c in units else c for c in header)
         wide = len(header) > 9
         return self.put(header, found, (0.15, *[0.85 / (len(header) - 1) * 0.75] * (len(header) - 1)) if wide else ())
 
@@ -289,7 +300,7 @@ def blocks(markdown, placed, absent=()):
         elif m := FIGURE.fullmatch(one):
             out.append({"kind": "figure", "caption": m[1].strip(), "name": m[2]})
         elif m := re.match(r"(#+) (.*)", one):
-            out.append({"kind": "heading", "level": len(m[1]), "text": m[2]})
+            out.append({"kind": "heading", "level": len(m[1]), "text": m[2], "id": anchor(m[2], out)})
         elif all(line.startswith("- ") or line.startswith("  ") for line in lines):
             items = [i.strip() for i in re.split(r"(?:^|\n)- ", block.strip()) if i.strip()]
             out.append({"kind": "items", "items": items})
@@ -299,6 +310,39 @@ def blocks(markdown, placed, absent=()):
         else:
             out.append({"kind": "paragraph", "text": one})
     return out
+
+
+def anchor(text, before):
+    """Lower-case words with hyphens; a number more where a heading before has the same."""
+    name = re.sub(r"[^a-z0-9]+", "-", text.lower()).strip("-") or "section"
+    taken = {b["id"] for b in before if b["kind"] == "heading"}
+    return next(n for k in range(len(taken) + 1) if (n := f"{name}-{k + 1}" if k else name) not in taken)
+
+
+NUMBER = re.compile(r"(?:[<≥≤]|at least |at most )?\s*[-−]?\d[\d,.]*(?:e[-+]?\d+)?(?: ?%| [A-Za-z/]+)?(?: \([^)]*\))?")
+MARKS = {claims.REPRODUCED: "good", claims.SHAPE_ONLY: "part", claims.UNDECIDED: "part", claims.NOT_REPRODUCED: "bad",
+         claims.INCOMPLETE: "none", claims.NOT_RUN: "none", claims.ELSEWHERE: "none",
+         "pass": "good", "fail": "bad", "error": "bad", "timeout": "part", "oom": "part", "unverified": "part"}
+
+
+def numeric(rows, header):
+    """Of each column whether it holds numbers: most of its cells that are not empty."""
+    out = []
+    for k in range(len(header)):
+        cells = [str(r[k]) for r in rows if str(r[k]) not in ("", "-")]
+        out.append(bool(cells) and sum(bool(NUMBER.fullmatch(c)) for c in cells) > 0.6 * len(cells))
+    return out
+
+
+def verdict_class(cell, header):
+    """good, part, bad or none for the cell of a column of verdicts or statuses, "" elsewhere. The words stand beside it."""
+    if header not in ("verdict", "status"):
+        return ""
+    return next((mark for word, mark in MARKS.items() if re.match(rf"{word}\b", str(cell))), "none")
+
+
+def data_uri(path):
+    return "data:image/png;base64," + base64.b64encode(Path(path).read_bytes()).decode()
 
 
 def in_html(s):
@@ -326,7 +370,7 @@ def environment(**how):
 
 def html_environment():
     env = environment(autoescape=True)
-    env.filters["text"] = in_html
+    env.filters |= {"text": in_html, "numeric": numeric, "verdict": verdict_class}
     return env
 
 
@@ -354,9 +398,12 @@ def build(board, out):
     for _, name in FIGURE.findall((HERE / "report.md").read_text(encoding="utf-8")):
         content.draw(name)
     parts = blocks(filled("report.md", content.calls()), content.blocks, content.absent)
+    images = {b["name"]: data_uri(out / f"{b['name']}.png") for b in parts if b["kind"] == "figure"}
     for env, template in ((html_environment(), "report.html.j2"), (latex_environment(), "report.tex.j2")):
-        page = env.get_template(template).render(title=parts[0]["text"], blocks=parts)
-        (out / template.removesuffix(".j2")).write_text(page, encoding="utf-8")
+        page = env.get_template(template).render(title=parts[0]["text"], blocks=parts, images=images)
+        whole = out / (template.removesuffix(".j2") + ".part")
+        whole.write_text(page, encoding="utf-8")
+        whole.replace(whole.with_suffix(""))
 
 
 def main():

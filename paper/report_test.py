@@ -54,6 +54,19 @@ class ReportTest(unittest.TestCase):
         for left in ("{{", "}}", "@@", "]("):
             self.assertNotIn(left, page)
 
+    def test_the_page_needs_no_other_file_and_its_anchors_exist(self):
+        page = (self.out / "report.html").read_text()
+        self.assertNotRegex(page, r'(src|href)="(?!data:|#)')
+        anchors, ids = re.findall(r'href="#([^"]+)"', page), re.findall(r' id="([^"]+)"', page)
+        self.assertGreater(len(anchors), 30)
+        self.assertEqual(set(anchors) - set(ids), set())
+        self.assertEqual(len(ids), len(set(ids)))
+        self.assertIn('<meta name="viewport" content="width=device-width', page)
+        self.assertIn("prefers-color-scheme:dark", page)
+        self.assertLess(page.index('id="the-best-result"'), page.index('id="summary"'))
+        self.assertIn('<td class="v bad">not reproduced', page)
+        self.assertFalse(list(self.out.glob("*.part")))
+
     def test_both_forms_have_every_figure(self):
         names = [name for _, name in build.FIGURE.findall(self.source)]
         self.assertGreater(len(names), 15)
@@ -63,7 +76,7 @@ class ReportTest(unittest.TestCase):
         self.assertGreater(len(names), 15)
         self.assertEqual(len(names) + len(absent), len(build.FIGURE.findall(self.source)))
         for name in names:
-            self.assertIn(f"{name}.png", html)
+            self.assertEqual(html.count(f'<figure id="{name}"><img src="data:image/png;base64,'), 1, name)
             self.assertIn(f"{name}.pdf", tex)
             for kind in ("png", "pdf", "csv"):
                 self.assertGreater((self.out / f"{name}.{kind}").stat().st_size, 50, f"{name}.{kind}")
@@ -114,14 +127,23 @@ class Templates(unittest.TestCase):
 
     def render(self, env, template):
         parts = build.blocks(self.BLOCKS, [{"kind": "table", "header": ("h",), "rows": [("r",)], "widths": (0.5,)}])
-        return env.get_template(template).render(title="T", blocks=parts)
+        return env.get_template(template).render(title="T", blocks=parts, images={"fig": "data:image/png;base64,AA=="})
 
     def test_html(self):
         page = self.render(build.html_environment(), "report.html.j2")
-        for part in ("<h1>T &amp; 1</h1>", "<p>A <b>b</b> <code>c_d</code> &lt;e&gt;.</p>", "<h2>S</h2>",
-                     "<ul><li>one</li><li>two\n  more</li></ul>", "<th>a</th><th>b</th>", "<td>1</td><td>50 %</td>",
-                     '<img src="fig.png" alt="x_y">', "<th>h</th></tr></thead><tbody><tr><td>r</td>"):
+        for part in ('<h1 id="t-1">T &amp; 1</h1>', '<li><a href="#s">S</a></li>', "<p>A <b>b</b> <code>c_d</code> &lt;e&gt;.</p>",
+                     '<h2 id="s"><a class="self" href="#s">S</a></h2>', "<ul><li>one</li><li>two\n  more</li></ul>",
+                     '<th class="n">a</th><th class="n">b</th>', '<td class="n">1</td><td class="n">50 %</td>',
+                     '<img src="data:image/png;base64,AA==" alt="x_y">', "<th>h</th></tr></thead><tbody><tr><td>r</td>"):
             self.assertIn(part, page)
+
+    def test_verdicts_have_a_colour_and_anchors_differ(self):
+        for cell, mark in (("reproduced, stand-ins", "good"), ("not reproduced", "bad"), ("shape only", "part"),
+                           ("needs other hardware", "none"), ("timeout", "part")):
+            self.assertEqual(build.verdict_class(cell, "verdict"), mark)
+        self.assertEqual(build.verdict_class("reproduced", "why"), "")
+        ids = [b["id"] for b in build.blocks("# A b\n\n## A, b!\n\n## A b", [])]
+        self.assertEqual(ids, ["a-b", "a-b-2", "a-b-3"])
 
     def test_latex(self):
         page = self.render(build.latex_environment(), "report.tex.j2")

@@ -62,7 +62,7 @@ def same_case(run):
 
 def beside_committed(runs, committed):
     """Rows: this machine's cases beside the last committed run of the same case: matrix, n, variant, settings, ms here, ms there,
-    here over there, GPU or processor and folder there. Settings that both name must be the same, threads aside of what does not
+    here over there, folder there. Settings that both name must be the same, threads aside of what does not
     run on processors; a committed run is of the same order of the matrix, by its name."""
     known = collections.defaultdict(list)
     for r in committed:
@@ -79,12 +79,11 @@ def beside_committed(runs, committed):
                       if all(records.settings(c).get(k, v) == v for k, v in mine.items())), None)
         if there:
             named = ", ".join(f"{k}={records.as_text(mine[k])}" for k in differ[r["variant"]] if k in mine)
-            what = there["gpus"][0]["name"] if there["gpus"] and r["device"] in ("gpu", "mpi") else there["cpu"]
             name = r["matrix"]["name"] + ("*" if r["matrix"]["stand_in"] else "")
             folder = Path(there.place.rpartition(":")[0]).parent.name
             rows[name, r["variant"], named] = (name, f"{r['matrix']['n']:,}", r["variant"], named, milliseconds(r),
                                                milliseconds(there), f"{records.seconds(r) / records.seconds(there):.3g}",
-                                               f"{what}, {folder}")
+                                               folder)
     return list(rows.values())
 
 
@@ -132,7 +131,7 @@ def page(sources, folder, drawn, absent, refused):
             skipped[r["reason"]][r["variant"]] = None
     images = {name: base64.b64encode((folder / f"{name}.png").read_bytes()).decode() for name in drawn}
     return html_environment().get_template("results.html.j2").render(
-        title="Results", beside=beside_committed(runs, committed_runs()), sources=records.named(sources), drawn=drawn, absent=grouped(absent, sources), refused=refused, images=images,
+        title="Results", beside=beside_committed(runs, committed_runs()), sources=records.named(sources), drawn=drawn, absent=[(why, ", ".join(names)) for why, names in grouped(absent, sources)], refused=refused, images=images,
         statuses=sorted(collections.Counter(r["status"] for r in runs).items()), rows=case_rows(runs),
         skipped=[(", ".join(variants), reason) for reason, variants in skipped.items()],
         machines=sorted({f"{r['host']}, {r['cpu']}" + "".join(f", {g['name']}" for g in r["gpus"]) for r in runs}),

@@ -47,16 +47,17 @@ class ResultsTest(unittest.TestCase):
             example.run(status="skipped", variant="gpu_maxid", samples_s=[], phases_s={}, result={},
                         reason="no CUDA device"))
         self.assertEqual(code, 0, err)
-        self.assertIn("figures drawn: fig04_frontier_size\n", err)
-        self.assertIn("not drawn, for want of records: ablations, beyond, fig05_memory,", err)
+        self.assertIn("figures drawn: compare, fig04_frontier_size\n", err)
+        self.assertRegex(err, r"\nnot drawn, \d+: no records for it \(\d+: ablations to table3_queues\); [^\n]*no family in several sizes")
+        self.assertNotIn("records.jsonl has", err)
         self.assertIn("<b>fig04_frontier_size.</b> Figure 4 of the paper: average frontier size", page)
-        self.assertEqual(len(re.findall(r'<img src="data:image/png;base64,[A-Za-z0-9+/=]{1000,}"', page)), 1)
-        self.assertNotRegex(page, r'(src|href)="(?!data:)')
+        self.assertEqual(len(re.findall(r'<img src="data:image/png;base64,[A-Za-z0-9+/=]{1000,}"', page)), 2)
+        self.assertNotRegex(page, r'(src|href)="(?!data:|#)')
         self.assertIn("1 fail, 3 pass, 1 skipped", page)
-        self.assertIn("<td>twotone*</td><td>10</td><td>cpu_fill2_parallel</td><td>sources_per_range=1</td><td>4000</td>"
-                      "<td>20</td><td>pass</td>", page)
-        self.assertIn("<td>fail</td><td>&lt;wrong&gt;</td>", page)
-        self.assertIn("<td>counters</td>", page)
+        self.assertIn('<td>twotone*</td><td class="n">10</td><td>cpu_fill2_parallel</td><td>sources_per_range=1</td>'
+                      '<td class="n">4000</td><td class="n">20</td><td class="v good">pass</td>', page)
+        self.assertIn('<td class="v bad">fail</td><td>&lt;wrong&gt;</td>', page)
+        self.assertIn('<td class="n">counters</td>', page)
         self.assertIn("<tr><td>gpu_maxid</td><td>no CUDA device</td></tr>", page)
 
     def test_nothing_to_draw_still_gives_a_page(self):
@@ -69,9 +70,34 @@ class ResultsTest(unittest.TestCase):
         lines = [example.run(**FRONTIER), example.run(variant="gpu_bitmap_panels", status="unverified", reason="no truth")]
         code, err, page = self.make(*lines)
         self.assertEqual(code, 1)
-        self.assertIn("figures drawn: fig04_frontier_size\n", err)
-        self.assertRegex(err, "error: panels cannot be drawn: .*no truth")
+        self.assertIn("figures drawn: compare, fig04_frontier_size\n", err)
+        self.assertRegex(err, "error: .*, panels, .* cannot be drawn: .*no truth")
+        self.assertEqual(err.count("no truth"), 1)
         self.assertIn("no truth", page)
+
+    def test_a_baseline_that_is_not_there_is_one_line(self):
+        path, err = example.write(self.folder / "records.jsonl", example.run()), io.StringIO()
+        command = ["results.py", "--records", path, "--figures", self.folder / "figures", "--baseline", "cpu_other"]
+        with mock.patch.object(sys, "argv", list(map(str, command))), contextlib.redirect_stderr(err):
+            self.assertEqual(results.main(), 2)
+        self.assertRegex(err.getvalue(), r"\Aresults\.py: error: no timed run of the baseline 'cpu_other'[^\n]*\n\Z")
+
+    def test_cases_beside_committed_ones(self):
+        def place(runs):
+            path = example.write(self.folder / "2026_h200" / "x.jsonl", *runs)
+            return results.records.read_runs([path])
+        (self.folder / "2026_h200").mkdir()
+        here = place([example.run(samples_s=[0.002]), example.run(matrix="twotone"), example.run(variant="cpu_other"),
+                      example.run(options={"sources_per_range": 4}), example.run(threads=2)])
+        there = place([example.run(samples_s=[0.004]), example.run(samples_s=[0.008], git={"sha": "1" * 40, "dirty": False}),
+                       example.run(status="fail", samples_s=[0.001]), example.run(variant="cpu_third")])
+        rows = results.beside_committed(here, there)
+        self.assertEqual(rows, [("bcsstk18", "10", "cpu_fill2_parallel", "sources_per_range=16, threads=1", "2", "8", "0.25",
+                                 "2026_h200")])
+        self.assertEqual(results.beside_committed(there[2:3], there), [])
+
+    def test_committed_records_have_runs_on_a_gpu(self):
+        self.assertTrue(any(r["gpus"] and r["device"] == "gpu" for r in results.committed_runs()))
 
     def test_bad_records_are_one_line(self):
         code, err, page = self.make("no record")

@@ -154,7 +154,7 @@ def limits(axis, numbers, also=(), ticks=9):
     axis.set_xscale("log")
     axis.set_xlim(10 ** (least - room), 10 ** (most + 1.4 * room))
     dots.plain_log(axis.xaxis)
-    if (most - least) * 3 > ticks:
+    if most - least > ticks / 4:
         axis.xaxis.set_major_locator(ticker.LogLocator(numticks=ticks))
         axis.xaxis.set_major_formatter(ticker.FuncFormatter(lambda v, _: plain(v)))
     axis.tick_params(axis="x", labelsize=dots.TEXT)
