@@ -12,8 +12,11 @@ import dataclasses
 import hashlib
 import json
 import math
+import os
 import re
+import shutil
 import sys
+import textwrap
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
@@ -66,6 +69,9 @@ KINDS = (*NUMERIC, "size", "portion", "every", "named", "test")
 VERDICTS = REPRODUCED, SHAPE_ONLY, UNDECIDED, NOT_REPRODUCED, INCOMPLETE, NOT_RUN, ELSEWHERE = (
     "reproduced", "shape only", "undecided", "not reproduced", "incomplete", "not run here", "needs other hardware")
 WEIGHED = VERDICTS[:4]  # those of a value
+WIDE, WIDEST, ID = 140, 180, 36  # columns from which a claim stands in one line, from which its id follows, and of that
+COLOURS = {REPRODUCED: "32", SHAPE_ONLY: "33", UNDECIDED: "33", NOT_REPRODUCED: "31", INCOMPLETE: "2", NOT_RUN: "2",
+           ELSEWHERE: "2", "bold": "1"}  # of a terminal
 # What a verdict rests on: columns of the score.
 BASES = ("originals", "stand-ins", "simulated", "test", "identity", "nothing")
 
@@ -442,7 +448,7 @@ def judge_population(j, population, names):
 class Board:
     """All claims of a file, judged.
 
-    item: only claims of this experiment. given: {name: files and folders} instead of those that [records] names. tests: a
+    item: only claims of this experiment, or of these. given: {name: files and folders} instead of those that [records] names. tests: a
     JUnit file of ctest instead of those of this tree and of [tests].
     """
 
@@ -455,9 +461,14 @@ class Board:
             if name not in self.evidence.records:
                 raise records.Refused(f"--records {name}=...: expected NAME=PATH with a NAME of [records]")
         self.sources = {name: given.get(name) or [ROOT / p for p in paths] for name, paths in self.evidence.records.items()}
-        claims = [c for c in self.file.claims if not item or c.item == item]
+        items = [item] if isinstance(item, str) else list(item)
+        known = list(dict.fromkeys(c.item for c in self.file.claims))
+        for name in filter(None, items):
+            if name not in known:
+                raise records.Refused(f"no claim belongs to '{name}'; there are {', '.join(known)}")
+        claims = [c for c in self.file.claims if not any(items) or c.item in items]
         if not claims:
-            raise records.Refused(f"no claim belongs to '{item}'")
+            raise records.Refused("there are no claims")
         if tests:
             self.tests = [junit.TestRun(tests)]
         else:
@@ -540,41 +551,74 @@ class Board:
         found += [f"[[change]] names '{name}', which was not changed" for name in sorted(owned - set(changed))]
         return found
 
-    def text(self):
-        """The table, the verdicts by kind, and where the measurements come from."""
-        rows = [("claim", "paper", "here", "unit", "verdict", "matrices", "real population", "verdict there")]
-        rows += [(j.claim.id, number_text(j.claim.paper), j.measured_text(), j.claim.unit, j.verdict, j.matrices_text(),
-                  population_text(j), j.over_verdict) for j in self.judged]
-        width = [max(len(row[c]) for row in rows) for c in range(len(rows[0]))]
-        rows = [[printable(cell) for cell in row] for row in rows]
-        lines = ["  ".join(f"{cell:{'>' if c in (1, 2) else '<'}{width[c]}}" for c, cell in enumerate(row)).rstrip()
-                 for row in rows]
+    def text(self, width=WIDE, colour=False):
+        """Statements with verdicts, the verdicts by kind, and where the measurements come from; lines of so many columns."""
+        lines, item = [], ""
+        if width >= WIDE:
+            lines = [f"  {'verdict':<20}{'the paper says':<{statement_room(width)}} {'paper':>19}  {'here':<24} "
+                     f"{'on real matrices':<21}{'claim' if width >= WIDEST else ''}"]
+        for j in self.judged:
+            if j.claim.item != item:
+                item = j.claim.item
+                lines += [""] * bool(lines) + [painted(printable(item), "bold", colour)]
+            lines += statement(j, width, colour)
         bases, over = self.score()
-        lines += ["", f"{len(self.judged)} claims", f"{'':<22}{'all':>6}" + "".join(f"{b:>12}" for b in BASES) +
-                  f"{'population':>12}"]
+        shown_bases = [b for b in BASES if any(counts[b] for counts in bases.values())]
+        cell = max(len(b) for b in (*shown_bases, "population")) + 2
+        cell = min(cell, max(5, (width - 28) // (len(shown_bases) + 1)))
+        lines += ["", f"{len(self.judged)} claims", f"{'':<21}{'all':>5}" +
+                  "".join(f"{b[:cell - 1]:>{cell}}" for b in (*shown_bases, "population"))]
         for verdict in VERDICTS:
             if bases[verdict] or over[verdict]:
-                lines.append(f"{verdict:<22}{sum(bases[verdict].values()):>6}" +
-                             "".join(f"{bases[verdict][b] or '':>12}" for b in BASES) + f"{over[verdict] or '':>12}")
-        lines += ["", *(f"records '{name}': {self.measured(name).machine()}" for name in sorted(self.sources))]
-        lines += [f"population '{name}': {len(self.population(name).matrices())} matrices, {self.population(name).machine()}"
-                  for name in sorted(self.evidence.population)]
-        lines += [f"tests: {origin}" for origin in dict.fromkeys(j.tested for j in self.judged if j.tested)]
+                counts = [bases[verdict][b] or "" for b in shown_bases] + [over[verdict] or ""]
+                lines.append(painted(f"{verdict:<21}", verdict, colour) + f"{sum(bases[verdict].values()):>5}" +
+                             "".join(f"{n:>{cell}}" for n in counts))
+        ends = [f"records '{name}': {self.measured(name).machine()}" for name in sorted(self.sources)
+                if self.measured(name).runs]
+        ends += [f"population '{name}': {len(self.population(name).matrices())} matrices, {self.population(name).machine()}"
+                 for name in sorted(self.evidence.population)]
+        ends += [f"tests: {origin}" for origin in dict.fromkeys(j.tested for j in self.judged if j.tested)]
         changed = self.changed()
-        lines.append(f"judgement: {len(changed)} claims changed, dropped or new since it was frozen; {self.older()} of the decided and undecided "
-                     f"rest at least partly on records that are older than it")
-        return "\n".join(lines) + "\n"
+        ends.append(f"judgement: {len(changed)} claims changed, dropped or new since it was frozen; {self.older()} of the decided and "
+                    f"undecided rest at least partly on records that are older than it")
+        lines += [""] + [line for text in ends for line in textwrap.wrap(printable(text), width, subsequent_indent="  ")]
+        return "\n".join(line.rstrip() for line in lines) + "\n"
 
 
-def population_text(j):
-    p = j.population_json()
-    if not p:
-        return ""
-    value = f"{shown(j.over)}; " if isinstance(j.over.value, float) else ""
-    if p["share"] is not None:
-        return f"{value}holds on {100 * p['share']:.0f} % ({p['matrices']})"
-    return f"{value}{p['least']:.3g} | {p['quartile']:.3g} {p['median']:.3g} {p['upper_quartile']:.3g} | {p['most']:.3g} " \
-           f"({p['matrices']})"
+def shortened(text, width):
+    """Text in so many columns, cut at a word with an ellipsis."""
+    text = printable(" ".join(text.split()))
+    if len(text) <= width:
+        return text
+    cut = text[:max(1, width - 1)]
+    return (cut.rsplit(" ", 1)[0] if " " in cut[width // 2:] else cut) + "…"
+
+
+def painted(text, verdict, colour):
+    """Text in the colour of a verdict; without colour as it is."""
+    return f"\x1b[{COLOURS[verdict]}m{text}\x1b[0m" if colour and verdict in COLOURS else text
+
+
+def statement(j, width, colour):
+    """Lines of one claim: verdict, what the paper says, its number and the one measured; in two lines where there is little
+    room. The id follows where there is room for it."""
+    verdict = painted(f"{j.verdict:<20}", j.verdict, colour)
+    unit = f" {j.claim.unit}" if j.claim.unit and not isinstance(j.claim.paper, str) else ""
+    there = f"real matrices: {j.over_verdict}" if j.over_verdict else ""
+    if width < WIDE:
+        room = max(12, width - 22)
+        numbers = f"paper {number_text(j.claim.paper)}{unit}, here {j.measured_text()}"
+        return [f"  {verdict}{shortened(j.claim.says, room)}",
+                *(f"{'':22}{line}" for line in textwrap.wrap(printable("; ".join(filter(None, (numbers, there)))), room))]
+    numbers = f"{shortened(number_text(j.claim.paper) + unit, 19):>19}  {shortened(j.measured_text(), 24):<24}"
+    name = shortened(j.claim.id, ID) if width >= WIDEST else ""
+    room = statement_room(width)
+    return [f"  {verdict}{shortened(j.claim.says, room):<{room}} {numbers} {j.over_verdict:<21}{name}"]
+
+
+def statement_room(width):
+    """Columns for what the paper says where a claim stands in one line."""
+    return width - 22 - 47 - 22 - (ID if width >= WIDEST else 0)
 
 
 def printable(text):
@@ -601,6 +645,14 @@ def stated_text(board):
     return "\n".join(out)
 
 
+def on_terminal(board):
+    """The text in the columns of the terminal, or of COLUMNS, in colour where it is one and NO_COLOR is not set."""
+    terminal = sys.stdout.isatty()
+    width = shutil.get_terminal_size((WIDEST, 24)).columns if terminal or os.environ.get("COLUMNS") else WIDEST
+    colour = terminal and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
+    return board.text(max(60, width), colour)
+
+
 class Parser(argparse.ArgumentParser):
     """An error is one line."""
 
@@ -614,7 +666,8 @@ def main(arguments=None):
                epilog="The rules:\n\n" + RULES + "\nThe language of `measure` in claims.toml:\n\n" + documentation())
     p.add_argument("--claims", metavar="FILE.toml", default=HERE / "claims.toml",
                    help="default: paper/claims.toml; evidence.toml and frozen.txt are those beside it")
-    p.add_argument("--item", metavar="NAME", default="", help="only claims of this experiment")
+    p.add_argument("--item", "--only", metavar="NAME", action="append", default=[],
+                   help="only claims of this experiment; may be repeated")
     p.add_argument("--records", metavar="NAME=PATH", nargs="+", action="extend", default=[],
                    help="other records than those that evidence.toml names; may be repeated")
     p.add_argument("--tests", metavar="FILE.xml", help="JUnit file of ctest; default: build/*/tests.xml of this commit, "
@@ -634,7 +687,7 @@ def main(arguments=None):
             text = "".join(f"{c.id} {c.digest()}\n" for c in ClaimFile(args.claims).claims)
         else:
             board = Board(args.claims, args.item, given, args.tests)
-            text = json_text(board) if args.json else stated_text(board) if args.stated else board.text()
+            text = json_text(board) if args.json else stated_text(board) if args.stated else on_terminal(board)
     except records.Refused as e:
         print(f"claims: error: {printable(e)}", file=sys.stderr)
         return BAD_INPUT

@@ -4,12 +4,15 @@ import contextlib
 import io
 import json
 import math
+import os
+import re
 import subprocess
 import sys
 import tempfile
 import tomllib
 import unittest
 from pathlib import Path
+from unittest import mock
 
 import numpy
 
@@ -582,12 +585,41 @@ class Command(ClaimsTest):
         stated = {v["id"]: v for v in tomllib.loads(out)["verdict"]}
         self.assertEqual(stated, claims.Evidence(COMMITTED).stated)
 
-    def test_the_table_of_one_item(self):
-        code, out, _ = self.call("--item", "fig17_schedules")
+    def test_statements_of_one_item(self):
+        with mock.patch.dict(os.environ, {"COLUMNS": "190"}):
+            code, out, _ = self.call("--item", "fig17_schedules")
         self.assertEqual(code, 0)
-        self.assertRegex(out, r"(?m)^claim +paper +here +unit +verdict +matrices +real population +verdict there$")
-        self.assertRegex(out, r"(?m)^fig17\.inter\.mean +[0-9.]+ +[0-9.]+ ")
+        self.assertRegex(out, r"\A  verdict +the paper says +paper  here +on real matrices +claim\n\nfig17_schedules\n")
+        self.assertRegex(out, r"(?m)^  [a-z ]+ Interleaving over nodes gains 4\.3 times at most +4\.3 x  [0-9.]+ .* fig17\.inter\.max$")
         self.assertRegex(out, r"(?m)^records 'paper': .*NVIDIA H200, ")
+
+    def test_no_line_is_wider_than_the_terminal(self):
+        board = claims.Board(item=("fig17_schedules", "fig05_memory", "worked_example"))
+        for width in (60, 80, 139, 140, 179, 180, 250):
+            text = board.text(width)
+            self.assertLessEqual(max(map(len, text.splitlines())), width, width)
+            self.assertNotIn("\x1b", text)
+            for j in board.judged:
+                self.assertIn(j.claim.says.split()[0], text)
+                self.assertEqual(j.claim.id in text, width >= 180, j.claim.id)
+        self.assertIn("…", board.text(60))
+        self.assertEqual(re.sub(r"\x1b\[\d+m", "", board.text(80, True)), board.text(80))
+
+    def test_colour_needs_a_terminal_and_leave(self):
+        class Terminal(io.StringIO):
+            def isatty(self):
+                return True
+        board = claims.Board(item="fig17_schedules")
+        for stream, variables, coloured in ((Terminal(), {}, True), (Terminal(), {"NO_COLOR": "1"}, False),
+                                            (Terminal(), {"TERM": "dumb"}, False), (io.StringIO(), {}, False)):
+            with mock.patch.dict(os.environ, {"NO_COLOR": "", "TERM": "xterm"} | variables), mock.patch.object(sys, "stdout", stream):
+                self.assertEqual("\x1b[32mreproduced" in claims.on_terminal(board), coloured, variables)
+
+    def test_items_may_be_several_and_an_unknown_one_names_those_there_are(self):
+        code, out, _ = self.call("--item", "fig17_schedules", "--only", "worked_example", "--json")
+        items = {json.loads(line).get("item") for line in out.splitlines()} - {None}
+        self.assertEqual((code, items), (0, {"fig17_schedules", "worked_example"}))
+        self.assert_one_line(["--only", "fig17"], "no claim belongs to 'fig17'; there are ", "fig17_schedules")
 
     def test_tests_of_another_file(self):
         empty = self.write("t.xml", "<testsuite/>")
