@@ -90,6 +90,18 @@ def is_timed(run):
     return bool(run["samples_s"]) and records.is_usable(run)
 
 
+def why_not(run):
+    """Why a run that is_timed() leaves out is no case of a leaderboard."""
+    if run["counting"]:
+        return "work counters, no times"
+    if "pattern" in run["wants"]:
+        return "delivers L and U"
+    if run["reason"]:
+        return run["reason"]
+    usable = run.get("machine", {}).get("threads_usable", run["threads"])
+    return f"{run['threads']} threads on {usable}" if run["threads"] > usable else f"status {run['status']}"
+
+
 class Case:
     """Runs of one case, pooled. seconds: the lower median; interval: its bootstrap interval in seconds, None if it was not
     repeated; compact: seconds of its phase compact; limit: of a run that was ended, instead of all of these."""
@@ -199,7 +211,8 @@ def command(run):
     words += ["--threads", str(run["threads"]), "--chunk-size", str(run["chunk_size"])]
     gone = [key for key in sorted(run["options"]) if f'"{key}"' not in sources_of(run["variant"])]
     if gone:
-        notes.append(f"of commit {run['git']['sha'][:7]}, to be checked out first: there is no option {', '.join(gone)} any more")
+        notes.append(f"of commit {run['git']['sha'][:7]}, to be checked out first: there is no option {', '.join(gone)} "
+                     "any more")
     trials = run.get("trials", {})
     words += ["--repeat", str(trials.get("repeat") or max(len(run["samples_s"]), 1))]
     if "warmup" in trials:

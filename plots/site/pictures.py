@@ -66,7 +66,8 @@ def time_dots(rows, label):
         if low is not None:
             parts.append(f'<path class="interval" d="M{at(low):.1f} {y}H{at(high):.1f}"/>')
         parts.append(f'<g class="s0">{marker(0, at(ms), y, f"{name}: {text}")}</g>')
-        parts.append(f'<text class="value" x="{max(at(ms), at(high or ms)) + 9:.1f}" y="{y + 4:.1f}">{html.escape(text)}</text>')
+        end = max(at(ms), at(high or ms)) + 9
+        parts.append(f'<text class="value" x="{end:.1f}" y="{y + 4:.1f}">{html.escape(text)}</text>')
     return svg(width, height, label, parts)
 
 

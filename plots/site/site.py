@@ -187,7 +187,8 @@ class Site:
         file = data.bundled_file(name)
         if file:
             n, i, j = data.read_pattern(file)
-            rows.append(("structural symmetry", f"{100 * data.symmetry(i, j):.3g} % of the entries off the diagonal have a mirror image"))
+            percent = 100 * data.symmetry(i, j)
+            rows.append(("structural symmetry", f"{percent:.3g} % of the entries off the diagonal have a mirror image"))
         elif entry:
             rows.append(("structural symmetry", f"{entry['symmetry']:g} of the original, by the paper"))
         sources = list(dict.fromkeys(r["matrix"]["source"] for r in runs))
@@ -205,8 +206,9 @@ class Site:
         for digest, mine in by_digest(self.by_matrix[name]).items():
             m, o, exact = mine[-1]["matrix"], mine[-1]["ordering"], fill_of(mine)
             r = exact["result"] if exact else {}
+            library = f" ({o['library']})" if o["library"] else ""
             rows.append({
-                "digest": digest, "order": f"rows {o['row']}, columns {o['col']}" + (f" ({o['library']})" if o["library"] else ""),
+                "digest": digest, "order": f"rows {o['row']}, columns {o['col']}{library}",
                 "nnz": m["nnz"], "prepared": m["nnz_prepared"], "l": r.get("nnz_l"), "u": r.get("nnz_u"),
                 "lu": r["nnz_l"] + r["nnz_u"] if r else None, "fill": r.get("fill"),
                 "ratio": f"{r['fill'] / m['nnz_prepared']:.3g}" if r else "–", "supernodes": r.get("supernodes"),
@@ -251,22 +253,23 @@ class Site:
         rest = [r for r in self.by_matrix[name] if id(r) not in used]
         counting = sum(r["counting"] for r in rest)
         others = [{"variant": r["variant"], "status": r["status"], "place": data.place(r), "command": data.command(r)[0],
-                   "reason": r["reason"] or ("delivers L and U" if "pattern" in r["wants"] else "more threads than hardware threads"),
-                   "ms": " ".join(seconds_text(s) for s in r["samples_s"]) or "–"} for r in rest if not r["counting"]]
+                   "reason": data.why_not(r), "ms": " ".join(seconds_text(s) for s in r["samples_s"]) or "–"} for r in rest if not r["counting"]]
         file, picture = data.bundled_file(name), None
         if file:
             picture = pictures.pattern_png(*data.read_pattern(file))
-        orders = [o for o in self.orders if o["matrix"]["name"] == name]
         return {"name": name, "kind": data.kind(self.by_matrix[name][-1]["matrix"]), "structure": self.structure(name),
                 "prepared": self.prepared(name),
                 "chart": self.chart(mine), "cases": [self.case_row(c) for c in mine], "others": others, "counting": counting,
                 "picture": picture, "baseline": data.BASELINE,
-                "orders": [{"order": o["order"], "ms": seconds_text(statistics.median_low(o["samples_s"])), "count": len(o["samples_s"]),
-                            "fill": o["result"]["fill"], "flops": f"{o['result']['flops']:.4g}", "height": o["result"]["height"],
-                            "threads": o["threads"], "machine": self.short_of(o), "place": data.place(o)} for o in orders]}
+                "orders": [self.order_row(o) for o in self.orders if o["matrix"]["name"] == name]}
 
-    def short_of(self, line):
-        return Machine(data.machine_key(line), line).short()
+    @staticmethod
+    def order_row(line):
+        """A line of `gsofa order`."""
+        r = line["result"]
+        return {"order": line["order"], "ms": seconds_text(statistics.median_low(line["samples_s"])),
+                "count": len(line["samples_s"]), "fill": r["fill"], "flops": f"{r['flops']:.4g}", "height": r["height"],
+                "threads": line["threads"], "machine": Machine(data.machine_key(line), line).short(), "place": data.place(line)}
 
     def growth(self):
         """Panels of time against order and against nnz(L+U), one for each family, machine and commit."""
@@ -294,11 +297,12 @@ class Site:
             for k, x_label in enumerate(("order n", "nnz(L+U)")):
                 drawn = [(variants.index(name), name, [(p[k], p[2], f"{x_label} {p[k]:,}: {p[2]:.4g} ms") for p in points])
                          for name, points in sorted(series.items())]
-                pictures_of[("n", "lu")[k]] = pictures.lines(drawn, x_label, "median time, ms", f"{family}: time against {x_label}")
+                label = f"{family}: time against {x_label}"
+                pictures_of[("n", "lu")[k]] = pictures.lines(drawn, x_label, "median time, ms", label)
             rows = [(name, n, lu, f"{ms:.4g}", self.slugs[c.matrix]) for name, points in sorted(series.items())
                     for n, lu, ms, c in sorted(points, key=lambda p: p[:3])]
-            out.append({"family": family, "machine": self.machines[machine].text(), "commit": commit[:7], "pictures": pictures_of,
-                        "rows": rows, "keys": [(pictures.key(variants.index(name)), name) for name in sorted(series)]})
+            out.append({"family": family, "machine": self.machines[machine].text(), "commit": commit[:7],
+                        "pictures": pictures_of, "rows": rows, "keys": [(pictures.key(variants.index(name)), name) for name in sorted(series)]})
         return out
 
     def made(self):
@@ -341,7 +345,8 @@ class Site:
         page("index.html.j2", "index.html", json=markupsafe.Markup(leaderboard.replace("<", "\\u003c")), summary=[
             (name, self.machines[k].short(), sha[:7], times_text(g), times_text(low), times_text(high), count)
             for (name, k, sha), (g, low, high, count) in summary], counts={
-                "runs": len(used), "cases": len(self.cases), "matrices": len({c.matrix for c in self.cases}), "machines": len({c.machine for c in self.cases}),
+                "runs": len(used), "cases": len(self.cases), "matrices": len({c.matrix for c in self.cases}),
+                "machines": len({c.machine for c in self.cases}),
                 "variants": len({c.variant for c in self.cases})}, slugs=self.slugs, baseline=data.BASELINE)
         for name in self.by_matrix:
             page("matrix.html.j2", f"matrix/{self.slugs[name]}.html", **self.matrix_page(name))
@@ -360,13 +365,14 @@ def png_size(path):
 def claim_row(c):
     """A claim as a row of its table."""
     return {"id": c["id"], "where": c["where"], "says": c["says"], "paper": f"{build.number(c['paper'])} {c['unit']}".strip(),
-            "here": build.measured_text(c), "verdict": c["verdict"], "mark": build.verdict_text(c).removeprefix(c["verdict"]).strip(", "),
+            "here": build.measured_text(c), "verdict": c["verdict"],
+            "mark": build.verdict_text(c).removeprefix(c["verdict"]).strip(", "),
             "symbol": SYMBOLS[c["verdict"]], "class": c["verdict"].replace(" ", "-"), "population": build.population_text(c),
             "why": c["why"] or c["reason"]}
 
 
 def figures_page(out, drawn):
-    """Figures of the report with their claims, those without a figure last. Figures are drawn into a folder unless not `drawn`."""
+    """Figures of the report with their claims, claims without a figure last. drawn: figures are drawn into the folder."""
     board = claims.Board()
     if problems := board.problems():
         raise records.Refused(f"paper/evidence.toml is not what the records say: {problems[0]}")

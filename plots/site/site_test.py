@@ -74,7 +74,8 @@ class DataStep(unittest.TestCase):
 
     def test_a_matrix_that_was_prepared_twice_counts_once(self):
         other = {"col": "metis", "digest": "other"}
-        cases = self.cases(run(SLOW, [8.0]), run(FAST, [2.0]), run(SLOW, [4.0], ordering=other), run(FAST, [4.0], ordering=other))
+        cases = self.cases(run(SLOW, [8.0]), run(FAST, [2.0]), run(SLOW, [4.0], ordering=other),
+                           run(FAST, [4.0], ordering=other))
         mean, _, _, count = data.summary(cases)[FAST, A["id"], "0" * 40]
         self.assertAlmostEqual(mean, 2)
         self.assertEqual(count, 1)
@@ -108,6 +109,10 @@ class DataStep(unittest.TestCase):
         gone = (run(FAST, [1.0], status="fail"), run(FAST, [1.0], status="unverified"), run(FAST, [], counting=True),
                 run(FAST, [1.0], threads=4, machine=A | {"threads_usable": 1}), run(FAST, [1.0]) | {"wants": ["pattern"]})
         case, = self.cases(late, *gone)
+        with tempfile.TemporaryDirectory() as folder:
+            read = records.read([example.write(Path(folder) / "x.jsonl", *gone)])[0]
+        self.assertEqual([data.why_not(r) for r in read], ["status fail", "status unverified", "work counters, no times",
+                                                           "4 threads on 1", "delivers L and U"])
         self.assertEqual((case.seconds, case.limit), (None, 60))
         self.assertEqual(data.ratios([case], FAST), {})
 
@@ -122,7 +127,8 @@ class DataStep(unittest.TestCase):
         line["ordering"] = {"row": "kept", "col": "metis", "seed": -1}
         self.assertEqual(data.command(line), (
             "./testbed gsofa run --matrix bcsstk18 --variant cpu_fill2_parallel --set sources_per_range=16 --threads 1 "
-            "--chunk-size 128 --repeat 7 --warmup 1 --timeout 60", "its runs took turns with those of the other cases of the matrix"))
+            "--chunk-size 128 --repeat 7 --warmup 1 --timeout 60",
+            "its runs took turns with those of the other cases of the matrix"))
 
 
 class Pictures(unittest.TestCase):
