@@ -2,6 +2,12 @@
 
 namespace gsofa {
 
+void progress_probe::answer(std::int64_t done, std::int64_t total) {
+  if (!asked_.load(std::memory_order_relaxed) || total <= 0) return;
+  asked_.store(false, std::memory_order_relaxed);
+  share_.store(static_cast<double>(done) / static_cast<double>(total), std::memory_order_relaxed);
+}
+
 const char* phase_name(phase_id id) {
   static constexpr std::array<const char*, static_cast<std::size_t>(phase_id::count_)> names{
       "h2d",     "init",   "schedule",  "traverse", "spill",

@@ -86,11 +86,7 @@ class progress_probe {
     asked_.store(true, std::memory_order_relaxed);
     return share_.load(std::memory_order_relaxed);
   }
-  void answer(std::int64_t done, std::int64_t total) {
-    if (!asked_.load(std::memory_order_relaxed) || total <= 0) return;
-    asked_.store(false, std::memory_order_relaxed);
-    share_.store(static_cast<double>(done) / static_cast<double>(total), std::memory_order_relaxed);
-  }
+  void answer(std::int64_t done, std::int64_t total);
   /// Forgets the answers, for another run.
   void reset() {
     asked_.store(false, std::memory_order_relaxed);
