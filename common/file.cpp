@@ -326,6 +326,58 @@ void atomic_file::commit() {
   lock_ = -1;
 }
 
+struct text_output::compressor {
+  compressor() {
+    // 16: zlib writes a gzip header, without a name or a time.
+    if (::deflateInit2(&stream, Z_DEFAULT_COMPRESSION, Z_DEFLATED, MAX_WBITS + 16, 8,
+                       Z_DEFAULT_STRATEGY) != Z_OK) {
+      throw std::bad_alloc();
+    }
+  }
+  ~compressor() { ::deflateEnd(&stream); }
+  compressor(const compressor&) = delete;
+  compressor& operator=(const compressor&) = delete;
+
+  // Compresses what is held, to its end if `mode` is Z_FINISH.
+  void drain(atomic_file& file, int mode) {
+    stream.next_in = reinterpret_cast<Bytef*>(held.data());
+    stream.avail_in = static_cast<uInt>(held.size());
+    do {
+      stream.next_out = reinterpret_cast<Bytef*>(out.data());
+      stream.avail_out = static_cast<uInt>(out.size());
+      ::deflate(&stream, mode);
+      file.write(std::string_view(out.data(), out.size() - stream.avail_out));
+    } while (stream.avail_out == 0);
+    held.clear();
+  }
+
+  static constexpr std::size_t block = std::size_t{1} << 16;
+  z_stream stream{};
+  std::string held;
+  std::vector<char> out = std::vector<char>(block);
+};
+
+text_output::text_output(const std::filesystem::path& file) : file_(file) {
+  if (file.extension() == ".gz") compressor_ = std::make_unique<compressor>();
+}
+text_output::~text_output() = default;
+
+void text_output::write(std::string_view text) {
+  if (!compressor_) {
+    file_.write(text);
+    return;
+  }
+  for (std::size_t begin = 0; begin < text.size(); begin += compressor::block) {
+    compressor_->held += text.substr(begin, compressor::block);
+    if (compressor_->held.size() >= compressor::block) compressor_->drain(file_, Z_NO_FLUSH);
+  }
+}
+
+void text_output::commit() {
+  if (compressor_) compressor_->drain(file_, Z_FINISH);
+  file_.commit();
+}
+
 temporary_directory::temporary_directory() {
   std::string name = (std::filesystem::temp_directory_path() / "gsofa-XXXXXX").string();
   if (::mkdtemp(name.data()) == nullptr) {

@@ -84,6 +84,25 @@ class atomic_file {
   int lock_ = -1;  // the same open file: holds the lock until the part is renamed or removed
 };
 
+/// Text that appears whole or not at all, as an atomic_file, gzip'd if the name of the file ends in
+/// .gz; the same text gives the same bytes.
+class text_output {
+ public:
+  /// Throws input_error as atomic_file, std::bad_alloc.
+  explicit text_output(const std::filesystem::path& file);
+  ~text_output();
+  text_output(const text_output&) = delete;
+  text_output& operator=(const text_output&) = delete;
+
+  void write(std::string_view text);
+  void commit();
+
+ private:
+  struct compressor;
+  atomic_file file_;
+  std::unique_ptr<compressor> compressor_;  // null: plain
+};
+
 /// A new empty directory, removed with its content at the end of the scope.
 class temporary_directory {
  public:

@@ -502,7 +502,7 @@ pattern read_matrix_market(const std::filesystem::path& file, matrix_market_head
 
 void write_matrix_market(const std::filesystem::path& file, const pattern_view& a,
                          const std::string& comment) {
-  atomic_file out(file);
+  text_output out(file);
   out.write("%%MatrixMarket matrix coordinate pattern general\n");
   for (std::size_t begin = 0; begin < comment.size();) {
     const std::size_t end = std::min(comment.find('\n', begin), comment.size());

@@ -30,8 +30,8 @@ pattern read_matrix_market(const std::filesystem::path& file,
 
 /// Writes a as `matrix coordinate pattern general`, 1-based, rows ascending; each line of `comment`
 /// becomes a comment line. The file appears whole or not at all (it is written under another
-/// name in the same folder, then renamed). Throws input_error naming the file if it cannot be
-/// written.
+/// name in the same folder, then renamed), gzip'd if its name ends in .gz. Throws input_error
+/// naming the file if it cannot be written.
 void write_matrix_market(const std::filesystem::path& file, const pattern_view& a,
                          const std::string& comment);
 

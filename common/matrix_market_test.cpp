@@ -342,3 +342,28 @@ TEST_CASE("matrix market: writing small and empty patterns") {
 }
 
 }  // namespace
+
+TEST_CASE("a file whose name ends in .gz is compressed, always to the same bytes") {
+  const temporary_directory folder;
+  triplets t;
+  t.n_rows = t.n_cols = 30000;
+  for (index_t i = 0; i < t.n_rows; ++i) {
+    t.rows.push_back(i);
+    t.cols.push_back((i * 7919) % t.n_rows);
+  }
+  const pattern a = from_triplets(t, duplicates::reject);
+  const auto plain = folder.path() / "a.mtx", packed = folder.path() / "a.mtx.gz";
+  write_matrix_market(plain, a, "a comment");
+  write_matrix_market(packed, a, "a comment");
+  CHECK(std::filesystem::file_size(packed) < std::filesystem::file_size(plain));
+  CHECK(byte_source(packed).compressed());
+  CHECK(read_matrix_market(packed) == a);
+  CHECK(read_matrix_market(plain) == a);
+  const auto again = folder.path() / "b.mtx.gz";
+  write_matrix_market(again, a, "a comment");
+  auto content = [](const std::filesystem::path& file) {
+    std::ifstream in(file, std::ios::binary);
+    return std::string(std::istreambuf_iterator<char>(in), {});
+  };
+  CHECK(content(again) == content(packed));
+}

@@ -8,7 +8,9 @@
 #include <fstream>
 #include <iostream>
 #include <memory>
+#include <span>
 
+#include "common/file.hpp"
 #include "common/matrix_market.hpp"
 #include "common/mpi_context.hpp"
 #include "common/text.hpp"
@@ -64,6 +66,15 @@ std::vector<std::string> table_row(const prepared_pattern& a, const planned_case
   if (note.empty() && o.verify_mode != "none") note = "by " + o.verify_mode;
   cells.push_back(note);
   return cells;
+}
+
+// As --order reads it: an old number by new position, from 0.
+void write_permutation(const std::filesystem::path& file, std::span<const index_t> order,
+                       const std::string& comment) {
+  text_output out(file);
+  out.write("% " + one_line(comment) + ", both from 0\n");
+  for (const index_t v : order) out.write(fmt::format("{}\n", v));
+  out.commit();
 }
 
 }  // namespace
@@ -246,10 +257,17 @@ void case_session::write_pattern(const prepared_pattern& a, const case_request& 
   }
   const std::string comment = a.origin().name + ", row " + a.origin().match + ", col " +
                               a.origin().order + ", by " + request.info->name;
-  write_matrix_market(output_.pattern_out / (base + ".L.mtx"), outcome.last->l,
+  const char* const suffix = output_.compress_patterns ? ".gz" : "";
+  write_matrix_market(output_.pattern_out / (base + ".L.mtx" + suffix), outcome.last->l,
                       "strictly lower part of L+U of " + comment);
-  write_matrix_market(output_.pattern_out / (base + ".U.mtx"), outcome.last->u,
+  write_matrix_market(output_.pattern_out / (base + ".U.mtx" + suffix), outcome.last->u,
                       "upper part with the diagonal of L+U of " + comment);
+  if (!j.root()) return;
+  const std::string matrix = file_name_of(a.origin().name);
+  write_permutation(output_.pattern_out / (matrix + ".row_order.perm"), a.row_order(),
+                    "row k of L and U is this row of " + a.origin().name);
+  write_permutation(output_.pattern_out / (matrix + ".col_order.perm"), a.col_order(),
+                    "column k of L and U is this column of " + a.origin().name);
 }
 
 void case_session::print_table() const {

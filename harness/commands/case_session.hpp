@@ -24,7 +24,8 @@ struct output_options {
   bool resume = false;                ///< leave out cases that `out` already has
   bool matrix_column = false;         ///< the table covers several matrices
   std::filesystem::path out;          ///< append records; empty: do not
-  std::filesystem::path pattern_out;  ///< folder for L and U; empty: do not
+  std::filesystem::path pattern_out;  ///< folder for L, U and permutations; empty: do not
+  bool compress_patterns = false;     ///< their files are gzip'd
 };
 
 /// Runs cases, prints progress on stderr and results on stdout, appends records, and remembers how

@@ -66,6 +66,10 @@ std::vector<std::string> matrices_to_run(const run_options& o) {
 
 exit_code run(run_options& o, const session_info& session) {
   if (!o.output.pattern_out.empty()) {
+    if (o.output.pattern_out.extension() == ".gz") {
+      o.output.compress_patterns = true;
+      o.output.pattern_out.replace_extension();
+    }
     auto& wants = o.cases.wants;
     if (wants.empty()) wants = {"counts", "digest", "supernodes"};
     wants.emplace_back("pattern");
@@ -179,8 +183,10 @@ void add_run_command(CLI::App& app, command_action& action) {
   c->add_option("--out", o->output.out, "Append the records to this file, one line each")
       ->type_name("FILE.jsonl");
   c->add_flag("--json", o->output.json, "Records on stdout, one line each and nothing else");
-  c->add_option("--pattern-out", o->output.pattern_out,
-                "Write L and U as Matrix Market patterns into this folder; implies --want pattern")
+  c->add_option(
+       "--pattern-out", o->output.pattern_out,
+       "Write L and U as Matrix Market patterns, and the permutations of rows and columns, "
+       "into this folder; DIR.gz: the patterns gzip'd, into DIR; implies --want pattern")
       ->type_name("DIR");
   c->add_option("--checkpoint", o->cases.checkpoint.folder,
                 "Distributed variants: record finished chunks in this folder; one run, no warm-up")
