@@ -9,6 +9,7 @@
 #include <deque>
 #include <iostream>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <string_view>
 #include <thread>
@@ -19,6 +20,7 @@
 #include "harness/check/worker_process.hpp"
 #include "harness/run/machine.hpp"
 #include "harness/run/status.hpp"
+#include "harness/run/status_line.hpp"
 #include "variants/support/build_kind.hpp"
 
 namespace gsofa {
@@ -128,8 +130,8 @@ class watched_worker {
 class supervisor {
  public:
   supervisor(const check_options& options, const check_plan& plan,
-             std::vector<check_tally>& tallies)
-      : options_(options), plan_(plan), tallies_(tallies) {}
+             std::vector<check_tally>& tallies, interrupt_guard* interrupts)
+      : options_(options), plan_(plan), tallies_(tallies), interrupts_(interrupts) {}
 
   bool run();
 
@@ -157,6 +159,7 @@ class supervisor {
   pattern shrunk(const check_tally& t, const check_setting& s, const pattern& a);
   std::optional<named_pattern> pattern_of(std::uint64_t item);
   [[nodiscard]] bool uses_gpu(std::size_t tally) const;
+  [[nodiscard]] std::string progress(std::size_t of_all) const;
 
   check_options options_;
   const check_plan& plan_;
@@ -165,6 +168,8 @@ class supervisor {
   std::deque<job_at> queue_;
   std::vector<running> running_;
   std::vector<crash> crashes_;
+  interrupt_guard* interrupts_;
+  std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();
   bool failed_ = false;
 };
 
@@ -191,11 +196,38 @@ void supervisor::start_what_fits() {
   }
 }
 
+// What runs, and the time for the patterns that are left if they take as long as those before; the
+// matrices come after them.
+std::string supervisor::progress(std::size_t of_all) const {
+  const std::size_t done = of_all - queue_.size() - running_.size();
+  double patterns = static_cast<double>(done * plan_.size());
+  std::string now;
+  for (const auto& r : running_) {
+    const std::uint64_t item = r.worker->page().item.load();
+    const bool begun = item != worker_page::none;
+    patterns += begun ? static_cast<double>(std::min<std::uint64_t>(item, plan_.size())) : 0;
+    now += fmt::format("{}{}", now.empty() ? "" : ", ", tallies_[r.what.tally].info->name);
+    if (begun && item < plan_.size()) now += fmt::format(" {}/{}", item + 1, plan_.size());
+    if (begun && item >= plan_.size()) now += " on matrices";
+  }
+  const double share =
+      patterns / static_cast<double>(std::max<std::size_t>(1, of_all * plan_.size()));
+  const double elapsed =
+      std::chrono::duration<double>(std::chrono::steady_clock::now() - begin_).count();
+  const double left = seconds_left(elapsed, share);
+  return fmt::format("[{}/{}] {}, {}{}: {}", done, of_all, of_all == 1 ? "variant" : "variants",
+                     duration_text(elapsed),
+                     left < 0 ? "" : ", " + duration_text(left) + " left or more", now);
+}
+
 void supervisor::finish(running& r) {
+  const auto holding =
+      interrupts_ != nullptr ? interrupts_->lock() : std::unique_lock<std::recursive_mutex>();
   check_tally& t = tallies_[r.what.tally];
   watched_worker& w = *r.worker;
   if (const json* done = w.done()) {
     t.add(*done);
+    t.finished = true;
     std::cout << t.report << std::flush;
     failed_ = failed_ || (!t.failure.empty() && !t.planted());
     return;
@@ -278,15 +310,29 @@ bool supervisor::run() {
     if (!tallies_[k].is_out()) queue_.push_back({k, 0});
     honest += !tallies_[k].is_out() && !tallies_[k].planted() ? 1 : 0;
   }
+  const std::size_t all = queue_.size();
+  std::mutex guard;
+  std::string now = "preparing the bundled matrices";
+  std::optional<status_line> shown;
+  shown.emplace([&] {
+    const std::scoped_lock lock(guard);
+    return now;
+  });
   if (honest > 1 && options_.prepared.empty() && options_.matrix.empty()) {
     folder_ = std::make_unique<temporary_directory>();
     share_matrices(options_, folder_->path());
     options_.shared = folder_->path();
   }
+  begin_ = std::chrono::steady_clock::now();
   bool agree = true;
   std::jthread oracles([&] { agree = variant_checker::oracles_agree(plan_); });
   while (!queue_.empty() || !running_.empty()) {
     start_what_fits();
+    {
+      std::string text = progress(all);
+      const std::scoped_lock lock(guard);
+      now = std::move(text);
+    }
     std::vector<pollfd> wait;
     for (const auto& r : running_) {
       wait.push_back({.fd = r.worker->descriptor(), .events = POLLIN, .revents = 0});
@@ -301,6 +347,7 @@ bool supervisor::run() {
       }
     }
   }
+  shown.reset();
   oracles.join();
   for (const auto& c : crashes_) look_into(c);
   return agree && !failed_;
@@ -309,8 +356,8 @@ bool supervisor::run() {
 }  // namespace
 
 bool supervise_check(const check_options& options, const check_plan& plan,
-                     std::vector<check_tally>& tallies) {
-  return supervisor(options, plan, tallies).run();
+                     std::vector<check_tally>& tallies, interrupt_guard* interrupts) {
+  return supervisor(options, plan, tallies, interrupts).run();
 }
 
 void check_as_worker(const check_options& options, std::size_t first) {

@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "harness/check/variant_check.hpp"
+#include "harness/run/interrupt.hpp"
 
 namespace gsofa {
 
@@ -11,9 +12,9 @@ namespace gsofa {
 /// (after a crash), saved, and the command that checks it again is printed; the others go on. Of a
 /// planted variant that is not `fatal`, a hang alone is no verdict: its worker goes on with the
 /// next pattern. Meanwhile this process compares the oracles. Returns true if nothing failed but
-/// planted variants.
+/// planted variants. `interrupts`, if not null, is locked while a tally changes.
 bool supervise_check(const check_options& options, const check_plan& plan,
-                     std::vector<check_tally>& tallies);
+                     std::vector<check_tally>& tallies, interrupt_guard* interrupts = nullptr);
 
 /// Runs in the worker: checks the one variant of options.variants, from pattern or matrix number
 /// `first` on.

@@ -104,5 +104,5 @@ TEST_CASE("pictures show entries as 1") {
   const auto all = special_patterns();
   const auto p = std::ranges::find(all, "upper triangular of order 2", &named_pattern::name);
   REQUIRE(p != all.end());
-  CHECK(picture(p->a.view()) == "  1 1\n  0 1\n");
+  CHECK(picture(p->a.view()) == "    0 1\n  0 1 1\n  1 . 1\n");
 }

@@ -3,8 +3,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <atomic>
+#include <filesystem>
 
+#include "common/matrix_market.hpp"
+#include "common/text.hpp"
 #include "harness/run/selection.hpp"
+#include "harness/run/status_line.hpp"
 #include "reference/order_check.hpp"
 
 namespace gsofa {
@@ -83,6 +88,7 @@ bool run_with(order_tally& t, const named_pattern& p, const std::vector<option_s
   constexpr index_t printed = 12;  // the largest order of a pattern that is shown
   t.failure = fmt::format("{}, seed {}{}: {}{}", p.name, seed, k == 0 ? "" : ", other options",
                           fault, p.a.n_rows <= printed ? "\n" + picture(p.a) : "");
+  t.counterexample = p.a;
   return false;
 }
 
@@ -129,7 +135,14 @@ std::vector<order_tally> check_orders(const check_options& options, const check_
       if (t.unavailable.empty() && t.failure.empty()) check(t);
     }
   };
+  std::atomic<std::size_t> number{0};
+  const status_line shown([&] {
+    const std::size_t k = number.load();
+    return k < plan.size() ? fmt::format("checking orders, pattern {} of {}", k + 1, plan.size())
+                           : std::string("checking orders on bundled matrices");
+  });
   for (std::size_t k = 0; k < plan.size(); ++k) {
+    number = k;
     const named_pattern p = plan.at(k);
     if (plan.kind_of(k) != check_plan::kind::random) {
       each([&](order_tally& t) { check_with_all(t, p); });
@@ -139,6 +152,7 @@ std::vector<order_tally> check_orders(const check_options& options, const check_
       });
     }
   }
+  number = plan.size();
   if (options.matrix.empty()) {
     for_each_matrix(options, 0, [&](check_matrix& m) {
       const pattern_view a = m.a.view();
@@ -150,6 +164,15 @@ std::vector<order_tally> check_orders(const check_options& options, const check_
       each([&](order_tally& t) { check_with_all(t, p); });
       return true;
     });
+  }
+  for (order_tally& t : tallies) {
+    if (!t.info->planted.empty() || t.failure.empty()) continue;
+    std::error_code ignored;
+    std::filesystem::create_directories(options.save, ignored);
+    const auto file = options.save / ("order_" + t.info->name + ".mtx");
+    write_matrix_market(file, t.counterexample, "counterexample to the order " + t.info->name);
+    t.again = fmt::format("again: {} check --order {} --matrix {}\n", shell_quoted(options.program),
+                          t.info->name, shell_quoted(file.string()));
   }
   return tallies;
 }

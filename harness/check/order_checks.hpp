@@ -15,6 +15,8 @@ struct order_tally {
   std::string unavailable;
   std::int64_t runs = 0;
   std::string failure{};  ///< of the first one, with the pattern; empty: none
+  pattern counterexample{};
+  std::string again{};  ///< the command that checks the counterexample again, which is saved
 };
 
 /// Checks ordering methods (options.orders; empty: all, planted ones included) on the patterns of

@@ -168,12 +168,23 @@ named_pattern large_pattern(std::size_t k) {
 }
 
 std::string picture(const pattern_view& a) {
+  const auto size = [](index_t v) { return std::to_string(v).size(); };
+  const std::size_t margin = size(std::max(0, a.n_rows - 1)) + 3;
+  // Numbers of columns above each other: tens over units.
   std::string text;
+  for (index_t unit = a.n_cols > 10 ? 10 : 1; unit > 0; unit /= 10) {
+    std::string line(margin - 1, ' ');
+    for (index_t j = 0; j < a.n_cols; ++j) {
+      const bool blank = unit == 10 && j % 10 != 0;
+      line += blank ? "  " : " " + std::to_string(j / unit % 10);
+    }
+    text += line.substr(0, line.find_last_not_of(' ') + 1) + "\n";
+  }
   for (index_t i = 0; i < a.n_rows; ++i) {
     std::string line(2 * static_cast<std::size_t>(a.n_cols), ' ');
-    for (index_t j = 0; j < a.n_cols; ++j) line[2 * static_cast<std::size_t>(j) + 1] = '0';
+    for (index_t j = 0; j < a.n_cols; ++j) line[2 * static_cast<std::size_t>(j) + 1] = '.';
     for (const index_t j : a.row(i)) line[2 * static_cast<std::size_t>(j) + 1] = '1';
-    text += " " + line + "\n";
+    text += std::string(margin - 1 - size(i), ' ') + std::to_string(i) + line + "\n";
   }
   return text;
 }

@@ -31,7 +31,7 @@ named_pattern random_pattern(std::uint64_t seed, std::uint64_t k);
 std::size_t large_pattern_count();
 named_pattern large_pattern(std::size_t k);
 
-/// Rows of 0 and 1, for a message.
+/// Rows of 1 and, for zeros, dots, with the numbers of rows and columns from 0, for a message.
 std::string picture(const pattern_view& a);
 
 }  // namespace gsofa

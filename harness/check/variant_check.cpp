@@ -15,6 +15,7 @@
 #include "common/mpi_context.hpp"
 #include "common/parallel.hpp"
 #include "common/text.hpp"
+#include "harness/check/fill_path.hpp"
 #include "harness/check/shrink.hpp"
 #include "harness/check/worker_process.hpp"
 #include "harness/run/machine.hpp"
@@ -110,15 +111,15 @@ std::vector<check_tally> choose_variants(const check_options& options) {
     }
     tallies.push_back(std::move(t));
   }
+  if (!known) {
+    throw input_error(
+        fmt::format("unknown setting '{}': messages name them, e.g. 'defaults'", options.setting));
+  }
   if (!options.variants.empty() &&
       std::ranges::none_of(tallies, [](const check_tally& t) { return t.unavailable.empty(); })) {
     throw collective_error(exit_code::unavailable,
                            tallies.front().info->name + ": " + tallies.front().unavailable +
                                "; nothing that --variant names can be checked");
-  }
-  if (!known) {
-    throw input_error(
-        fmt::format("unknown setting '{}': messages name them, e.g. 'defaults'", options.setting));
   }
   return tallies;
 }
@@ -137,11 +138,13 @@ std::string report_counterexample(const check_options& options, const check_tall
   write_matrix_market(file, least,
                       fmt::format("counterexample to {} with {}", t.info->name, s.text));
   return fmt::format(
-      "{} fails with {}: {}\ncounterexample of order {} saved as {}\n{}again: {} check --variant "
-      "{} --matrix {} --setting {}\n",
+      "{} fails with {}: {}\ncounterexample of order {}, numbers from 0; saved as {}\n{}{}again: "
+      "{} "
+      "check --variant {} --matrix {} --setting {}\n",
       t.info->name, s.text, what, least.n_rows, file.string(),
-      least.n_rows <= largest_picture ? picture(least) : "", shell_quoted(options.program),
-      t.info->name, shell_quoted(file.string()), shell_quoted(s.text));
+      least.n_rows <= largest_picture ? picture(least) : "", explain_entry(least.view(), what),
+      shell_quoted(options.program), t.info->name, shell_quoted(file.string()),
+      shell_quoted(s.text));
 }
 
 variant_checker::variant_checker(const check_options& options, const check_plan& plan,

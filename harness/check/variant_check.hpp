@@ -20,8 +20,9 @@ struct check_tally {
   std::int64_t runs = 0;
   std::int64_t large_passed = 0, large_timeouts = 0;
   std::int64_t bundled_passed = 0, bundled_unverified = 0, bundled_timeouts = 0;
-  std::string failure;  ///< of the first one; empty: none
-  std::string report;   ///< of the failure, several lines for the user
+  std::string failure;    ///< of the first one; empty: none
+  bool finished = false;  ///< by its worker, on every pattern and matrix
+  std::string report;     ///< of the failure, several lines for the user
 
   [[nodiscard]] bool planted() const { return !info->planted.empty(); }
   [[nodiscard]] bool is_out() const { return !unavailable.empty() || !failure.empty(); }
@@ -40,7 +41,8 @@ inline double hang_limit(double time_limit) { return 3 * time_limit + 1; }
 double run_limit(const check_tally& t, const check_plan& plan, std::size_t item);
 
 /// Saves a counterexample as VARIANT.mtx in options.save; returns lines for the user: what fails,
-/// the pattern if it is small, and the command that checks it again.
+/// the pattern if it is small, why an entry that is missing or too many is in L+U or not, and the
+/// command that checks it again.
 std::string report_counterexample(const check_options& options, const check_tally& t,
                                   const check_setting& s, const pattern& least,
                                   const std::string& what);

@@ -1,17 +1,23 @@
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cstdio>
 #include <iostream>
 #include <memory>
 #include <optional>
 
 #include "common/mpi_context.hpp"
+#include "common/text.hpp"
 #include "harness/check/check_supervisor.hpp"
 #include "harness/check/order_checks.hpp"
 #include "harness/check/variant_check.hpp"
 #include "harness/commands/commands.hpp"
 #include "harness/record/table.hpp"
+#include "harness/record/terminal.hpp"
+#include "harness/run/interrupt.hpp"
 #include "harness/run/selection.hpp"
+#include "harness/run/status.hpp"
 
 namespace gsofa {
 
@@ -80,12 +86,45 @@ bool check_and_print_orders(const check_options& options, const check_plan& plan
                                   : "FAIL: " + t.failure;
       well = well && t.failure.empty();
     }
-    std::cout << fmt::format("order {}: {}\n", t.info->name, verdict);
+    std::cout << fmt::format("order {}: {}\n{}", t.info->name, verdict, t.again);
   }
   return well;
 }
 
-exit_code check(check_options options, const std::optional<std::size_t>& worker) {
+// After Ctrl-C: the variants that are done, and the command that checks the others.
+void stop_early(const check_options& options, const check_plan& plan,
+                const std::vector<check_tally>& tallies, const std::vector<std::string>& argv) {
+  if (errors_on_terminal()) std::fputs("\r\x1b[K", stderr);
+  std::vector<check_tally> done;
+  std::vector<std::string> rest;
+  for (const auto& t : tallies) {
+    if (t.finished || !t.failure.empty()) {
+      done.push_back(t);
+    } else if (t.unavailable.empty()) {
+      rest.push_back(t.info->name);
+    }
+  }
+  const bool failed = std::ranges::any_of(
+      done, [](const check_tally& t) { return t.planted() == t.failure.empty(); });
+  if (!done.empty()) print_summary(options, plan, done, failed);
+  std::cout.flush();
+  std::string words;
+  for (std::size_t k = 0; k < argv.size(); ++k) {
+    const std::string& word = argv[k];
+    if (word.starts_with("--variant=")) continue;
+    if (word == "--variant" || word == "-v") {
+      ++k;
+      continue;
+    }
+    words += shell_quoted(one_line(word)) + " ";
+  }
+  std::fprintf(stderr, "interrupted, %zu of %zu variants done; the rest: %s--variant %s\n",
+               done.size(), done.size() + rest.size(), words.c_str(),
+               fmt::format("{}", fmt::join(rest, ",")).c_str());
+}
+
+exit_code check(check_options options, const std::optional<std::size_t>& worker,
+                const std::vector<std::string>& argv) {
   if (worker) {
     check_as_worker(options, *worker);
     return exit_code::ok;
@@ -102,8 +141,13 @@ exit_code check(check_options options, const std::optional<std::size_t>& worker)
     return orders_well ? exit_code::ok : exit_code::verification_failed;
   }
   auto tallies = choose_variants(options);
+  std::optional<interrupt_guard> interrupts;
+  if (!options.in_process) {
+    interrupts.emplace([&] { stop_early(options, plan, tallies, argv); });
+  }
   bool well = options.in_process ? variant_checker(options, plan, tallies).run()
-                                 : supervise_check(options, plan, tallies);
+                                 : supervise_check(options, plan, tallies, &*interrupts);
+  interrupts.reset();
   for (const auto& t : tallies) {
     if (t.planted() && t.unavailable.empty() && t.failure.empty()) well = false;
   }
@@ -183,7 +227,7 @@ void add_check_command(CLI::App& app, command_action& action) {
   c->callback([o, worker, &action] {
     action = [o, worker](const session_info& session) {
       o->program = session.argv.empty() ? "gsofa" : session.argv.front();
-      return check(*o, *worker);
+      return check(*o, *worker, session.argv);
     };
   });
 }

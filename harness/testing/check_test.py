@@ -56,6 +56,9 @@ class CheckTest(unittest.TestCase):
                 self.assertEqual(entries, [(1, 1), (2, 2), (3, 1), (3, 3)])
         self.assertRegex(done.stdout, "cpu_fill1 +pass")
         self.assertIn("planted_over_fill: rejected", done.stdout)
+        # Rows and columns from 0, dots for zeros.
+        self.assertIn("counterexample of order 3, numbers from 0; saved as ", done.stdout)
+        self.assertIn("    0 1 2\n  0 1 . .\n  1 . 1 .\n  2 1 . 1\nagain: ", done.stdout)
 
     def test_the_printed_command_line_shows_the_crash_again(self):
         done = call("check", "--variant", "cpu_abort", "--patterns", 4, "--save", self.folder)

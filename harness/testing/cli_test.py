@@ -1,6 +1,7 @@
 """Tests of the built programs as a user meets them. $GSOFA and $GSOFA_COUNTING name them."""
 
 import fcntl
+import gzip
 import json
 import os
 import pty
@@ -287,6 +288,28 @@ class RunTest(CliTest):
         lower = [l for l in (out / "small.cpu_fill2.L.mtx").read_text().splitlines() if l[0] != "%"]
         self.assertEqual(upper, ["3 3 5", "1 1", "1 3", "2 2", "2 3", "3 3"])
         self.assertEqual(lower, ["3 3 2", "2 1", "3 2"])
+
+    def test_permutations_lie_beside_the_patterns(self):
+        """L+U holds the rows and columns of the matrix that the permutations name."""
+        out = self.folder / "factors"
+        matrix = self.write("m.mtx", NO_DIAGONAL.replace("3 3 4\n", "3 3 5\n") + "3 3\n")
+        self.need_matching()
+        self.records(matrix, "--order", "amd", "--variant", "cpu_fill2", "--pattern-out", f"{out}.gz")
+        self.assertEqual(sorted(f.name for f in out.iterdir()), ["m.col_order.perm", "m.cpu_fill2.L.mtx.gz",
+                                                                 "m.cpu_fill2.U.mtx.gz", "m.row_order.perm"])
+
+        def numbers(name):
+            with (gzip.open if name.endswith(".gz") else open)(out / name, "rt") as lines:
+                return [[int(x) for x in line.split()] for line in lines if line[0] != "%"]
+
+        rows, columns = ([k for k, in numbers(f"m.{part}_order.perm")] for part in ("row", "col"))
+        self.assertEqual((sorted(rows), sorted(columns)), ([0, 1, 2], [0, 1, 2]))
+        filled = {(rows[i - 1], columns[j - 1]) for part in "LU" for i, j in numbers(f"m.cpu_fill2.{part}.mtx.gz")[1:]}
+        entries = {(0, 1), (1, 2), (2, 0), (0, 0), (2, 2)}
+        self.assertLessEqual(entries, filled)
+        # The order of the columns is read by --order.
+        (r,) = self.records(matrix, "--order", str(out / "m.col_order.perm"), "--variant", "cpu_fill2")
+        self.assertEqual(r["ordering"]["col"], "file")
 
     def test_generated_matrix(self):
         for r in self.records("--matrix", "gen:grid5:nx=5,ny=4", "--variant", "cpu_fill1"):
@@ -755,6 +778,15 @@ class ProgressTest(CliTest):
         self.assertIn("interrupted, 1 of 2 cases done; the rest: ", text)
         rest = shlex.split(text.split("the rest: ")[1].splitlines()[0])
         self.assertEqual(rest, [GSOFA, *map(str, self.LONG), "--out", str(out), "--resume"])
+
+    def test_an_interrupted_check_names_the_variants_that_are_left(self):
+        text, status = on_terminal("check", "--variant", "cpu_fill1,cpu_maxid,mpi_maxid_cpu", "--jobs", "1", "--suite", "full",
+                                   "--patterns", "2000", "--save", self.folder, columns=200, interrupt_at=b"[0/3] ")
+        self.assertEqual(status, -signal.SIGINT, text)
+        self.assertRegex(text, r"\[0/3\] variants, [0-9.]+ s.*: cpu_fill1 (\d+/|on matrices)")
+        rest = shlex.split(text.split("the rest: ")[1].splitlines()[0])
+        self.assertEqual(rest, [GSOFA, "check", "--jobs", "1", "--suite", "full", "--patterns", "2000", "--save",
+                                str(self.folder), "--variant", "cpu_fill1,cpu_maxid,mpi_maxid_cpu"])
 
     def test_nothing_is_rewritten_where_errors_are_no_terminal(self):
         done = call("run", "gen:grid5:nx=100,ny=100", "--order", "natural", "--variant", "cpu_fill2", "--repeat", "8",
