@@ -54,6 +54,7 @@ class Machine:
         last = runs[-1]
         gpus = collections.Counter(g["name"] for r in runs for g in r["gpus"] if r is max(runs, key=lambda x: len(x["gpus"])))
         self.name = ", ".join([f"{k} x {name}" for name, k in gpus.items()] + [last["cpu"], f"host {last['host']}"])
+        self.identity = last.get("machine", {}).get("id", "")
         self.cases = {(s, m): Case(records.of_last(those)) for (s, m), those in grouped(runs).items()}
         self.matrices = sorted({m for _, m in self.cases}, key=lambda m: (self.order(m), m))
         self.baseline = self.chosen(baseline)
@@ -336,7 +337,12 @@ def machines_of(args):
     several = collections.defaultdict(list)
     for r in runs:
         several[records.machine(r)].append(r)
-    return [Machine(those, baseline) for those in sorted(several.values(), key=lambda those: -len(those))]
+    machines = [Machine(those, baseline) for those in sorted(several.values(), key=lambda those: -len(those))]
+    alike = collections.Counter(m.name for m in machines)
+    for k, m in enumerate(machines, 1):
+        if alike[m.name] > 1:
+            m.name += f", machine {m.identity or k}"
+    return machines
 
 
 def draw(args):

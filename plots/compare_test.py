@@ -113,6 +113,8 @@ class CompareTest(unittest.TestCase):
     def test_several_machines_have_a_panel_each(self):
         code, err, rows, figure = self.draw(run("cpu_mine", [1]), run("cpu_mine", [2], host="other"))
         self.assertEqual((code, len(rows), len(figure.subfigs)), (0, 2, 2), err)
+        alike = [run("cpu_mine", [k], machine={"id": f"id{k}"}) for k in (1, 2)]
+        self.assertEqual([r["machine"] for r in self.draw(*alike)[2]], ["c, host h, machine id1", "c, host h, machine id2"])
 
     def test_what_nothing_verified_is_hollow_and_what_failed_is_left_out(self):
         code, err, rows, figure = self.draw(run("cpu_mine", [1], status="unverified"), run("cpu_wrong", [1], status="fail"),
