@@ -162,11 +162,17 @@ def counted(statuses):
     return ", ".join([f"{statuses[GOOD]} pass", f"{statuses[SKIPPED]} skipped", f"{failed} failed", *others])
 
 
-def last_duration(out, group):
-    """Seconds that the last finished call for the group took, by the logs beside this one's folder; None without one."""
+def several(number, noun):
+    """1 case, 2 cases."""
+    return f"{number:,} {noun}" + ("" if number == 1 else "s")
+
+
+def last_duration(out, group, experiments):
+    """Seconds that the last finished call for so many experiments of the group took, by the logs beside this one's folder; None without one."""
     logs = sorted((p for p in out.parent.glob("*/log.txt") if p.parent != out), key=lambda p: p.stat().st_mtime, reverse=True)
     for path in logs:
-        found = re.findall(rf"^total of group {group}: .* in (\d+) s$", path.read_text(encoding="utf-8", errors="replace"), re.M)
+        line = rf"^total of group {group}, {several(experiments, 'experiment')}: .* in (\d+) s$"
+        found = re.findall(line, path.read_text(encoding="utf-8", errors="replace"), re.M)
         if found:
             return int(found[-1])
     return None
@@ -176,12 +182,12 @@ def announce(log, args, plans):
     """What will run, and how long that takes as far as it is known."""
     total, skipped = (sum(p[1][k] for p in plans) for k in (0, 1))
     limits = [c["timeout"] for _, _, cases in plans for c in cases if "timeout" in c]
-    log.say(f"{len(plans)} experiments of group {args.group}, about {total:,} cases" +
+    log.say(f"{several(len(plans), 'experiment')} of group {args.group}, about {several(total, 'case')}" +
             (f", {skipped:,} of which this machine cannot run" if skipped else "") +
             (", less those already recorded" if args.resume else ""))
-    before = last_duration(args.out, args.group)
+    before = last_duration(args.out, args.group, len(plans))
     if before:
-        how = f"the last call for this group took {duration(before)}"
+        how = f"the last call for as many of this group took {duration(before)}"
     else:
         how = "minutes on an ordinary machine" if args.group == "smoke" else "hours"
         how += "; the time left is estimated from the second experiment on"
@@ -215,7 +221,8 @@ def run_all(log, args, plans):
         absent += [name] if missing else []
         now, done = time.monotonic(), done + count
         left = (now - begin) * (whole - done) / done if done else 0
-        log.say(f"{k:>3}/{len(plans)} {name:<{WIDTH}}{sum(statuses.values()):>5} cases  {counted(statuses)}; "
+        number = several(sum(statuses.values()), "case")
+        log.say(f"{k:>3}/{len(plans)} {name:<{WIDTH}}{number:>11}  {counted(statuses)}; "
                 f"{now - start:.1f} s" + (f"; about {duration(left)} left" if k > 1 and left > 20 else ""))
         for fault in dict.fromkeys(faults):
             log.say(f"        {fault}")
@@ -258,7 +265,8 @@ def main():
             failed = failed or done.returncode != 0
             log.say(f"        {'supplement_numeric':<{WIDTH}}{'failed' if done.returncode else 'done'}")
         log.say("")
-        log.say(f"total of group {args.group}: {counted(totals)} in {math.ceil(time.monotonic() - begin)} s")
+        log.say(f"total of group {args.group}, {several(len(plans), 'experiment')}: {counted(totals)} "
+                f"in {math.ceil(time.monotonic() - begin)} s")
         for (status, reason), count in sorted(reasons.items(), key=lambda item: (item[0][0], -item[1])):
             log.say(f"{status + ':':<12}{count:>5}  {reason}")
         if absent:

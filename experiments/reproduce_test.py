@@ -86,7 +86,7 @@ class ReproduceTest(unittest.TestCase):
         self.assertRegex(lines[1], r"\Atime: minutes ")
         self.assertRegex(lines[2], r"\A  1/2 first +4 cases  1 pass, 3 skipped, 0 failed; [\d.]+ s\Z")
         self.assertRegex(lines[3], r"\A  2/2 second +2 cases  1 pass, 0 skipped, 0 failed, 1 unverified; [\d.]+ s\Z")
-        self.assertRegex(out, r"\ntotal of group smoke: 2 pass, 3 skipped, 0 failed, 1 unverified in \d+ s\n"
+        self.assertRegex(out, r"\ntotal of group smoke, 2 experiments: 2 pass, 3 skipped, 0 failed, 1 unverified in \d+ s\n"
                               r"skipped: +2  no usable CUDA device\nskipped: +1  needs 2 GPUs\n"
                               r"unverified: +1  reports … entries more\n")
         self.assertEqual(out.count(no_gpu), 1)
@@ -102,7 +102,7 @@ class ReproduceTest(unittest.TestCase):
         (spec.parent / "fault").write_text("disk full")
         code, out, err = self.reproduce(spec)
         self.assertEqual(code, 1)
-        self.assertRegex(out, r"first +1 cases  0 pass, 0 skipped, 1 failed; .*\n +gsofa: error: disk full\n")
+        self.assertRegex(out, r"first +1 case  0 pass, 0 skipped, 1 failed; .*\n +gsofa: error: disk full\n")
         self.assertRegex(out, r"\nfail: +1  row …\n")
         self.assertEqual(err, f"reproduce: error: some cases failed: {self.out / 'log.txt'} has their tables\n")
 
@@ -119,7 +119,8 @@ class ReproduceTest(unittest.TestCase):
         spec = self.spec("first", example.run())
         self.reproduce(spec)
         self.out = self.root / "results" / "two"
-        self.assertRegex(self.reproduce(spec)[1], r"\ntime: the last call for this group took \d+ s\n")
+        self.assertRegex(self.reproduce(spec)[1], r"\ntime: the last call for as many of this group took \d+ s\n")
+        self.assertIn("\ntime: minutes ", self.reproduce(spec, self.spec("second", example.run()))[1])
 
     def test_an_interrupt_ends_the_program_and_names_the_log(self):
         spec = self.spec("first", example.run())

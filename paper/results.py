@@ -131,7 +131,8 @@ def page(sources, folder, drawn, absent, refused):
             skipped[r["reason"]][r["variant"]] = None
     images = {name: base64.b64encode((folder / f"{name}.png").read_bytes()).decode() for name in drawn}
     return html_environment().get_template("results.html.j2").render(
-        title="Results", beside=beside_committed(runs, committed_runs()), sources=records.named(sources), drawn=drawn, absent=[(why, ", ".join(names)) for why, names in grouped(absent, sources)], refused=refused, images=images,
+        title="Results", beside=beside_committed(runs, committed_runs()), sources=records.named(sources), drawn=drawn,
+        absent=[(why, ", ".join(names)) for why, names in grouped(absent, sources)], refused=refused, images=images,
         statuses=sorted(collections.Counter(r["status"] for r in runs).items()), rows=case_rows(runs),
         skipped=[(", ".join(variants), reason) for reason, variants in skipped.items()],
         machines=sorted({f"{r['host']}, {r['cpu']}" + "".join(f", {g['name']}" for g in r["gpus"]) for r in runs}),

@@ -52,7 +52,7 @@ class Machine:
 
     def __init__(self, runs, baseline):
         last = runs[-1]
-        gpus = collections.Counter(g["name"] for r in runs for g in r["gpus"] if r is max(runs, key=lambda x: len(x["gpus"])))
+        gpus = collections.Counter(g["name"] for g in max(runs, key=lambda r: len(r["gpus"]))["gpus"])
         self.name = ", ".join([f"{k} x {name}" for name, k in gpus.items()] + [last["cpu"], f"host {last['host']}"])
         self.identity = last.get("machine", {}).get("id", "")
         self.cases = {(s, m): Case(records.of_last(those)) for (s, m), those in grouped(runs).items()}
@@ -125,7 +125,7 @@ def narrow(series, width=42):
     return "\n".join(textwrap.wrap(shown(series), width, break_on_hyphens=False))
 
 
-def drawn(axis, machine, case, y, value, colour, marker, notes, size=dots.SIZE):
+def drawn(axis, case, y, value, colour, marker, notes, size=dots.SIZE):
     """A point at y with its line, or an arrow; value: an Estimate in the unit of the axis, spread: its line."""
     found, spread = value
     if found.bound:
@@ -209,7 +209,7 @@ def by_matrix(figure, machine, series, matrices, notes):
                     continue
                 value = (case.ratio, case.ratio.interval()) if column else (scaled(case.time, factor), spread_of(case, factor))
                 numbers += [value[0].number, *(value[1] or ())]
-                drawn(axis, machine, case, y + shift, value, colour, dots.MARKERS[k], notes)
+                drawn(axis, case, y + shift, value, colour, dots.MARKERS[k], notes)
         limits(axis, numbers, (1,) if column else ())
         if column:
             baseline_line(axis)
@@ -219,7 +219,8 @@ def by_matrix(figure, machine, series, matrices, notes):
     if len(series) > 1:
         handles = [plt.Line2D([], [], marker=dots.MARKERS[k], color=dots.COLOURS[k], linestyle="none", markersize=dots.SIZE,
                               label=narrow(s)) for k, s in enumerate(series)]
-        axes[0].legend(handles=handles, loc="lower left", bbox_to_anchor=(0, 1), fontsize=dots.TEXT, handletextpad=0.2, borderpad=0)
+        axes[0].legend(handles=handles, loc="lower left", bbox_to_anchor=(0, 1), fontsize=dots.TEXT,
+                       handletextpad=0.2, borderpad=0)
 
 
 def by_series(figure, machine, series, matrices, notes):
@@ -234,13 +235,13 @@ def by_series(figure, machine, series, matrices, notes):
         for y, s in zip(at, series):
             case = machine.cases.get((s, m))
             if not case:
-                axis.annotate("–", (0.02, y), xycoords=axis.get_yaxis_transform(), fontsize=dots.TEXT, color=dots.GREY, va="center",
-                              gid="missing")
+                axis.annotate("–", (0.02, y), xycoords=axis.get_yaxis_transform(), fontsize=dots.TEXT, color=dots.GREY,
+                              va="center", gid="missing")
                 notes.add("–: not run, or not successfully")
                 continue
             value = scaled(case.time, factor), spread_of(case, factor)
             numbers += [value[0].number, *(value[1] or ())]
-            drawn(axis, machine, case, y, value, dots.COLOURS[0] if s != machine.baseline else "black",
+            drawn(axis, case, y, value, dots.COLOURS[0] if s != machine.baseline else "black",
                   "o" if s != machine.baseline else "s", notes, 4)
         limits(axis, numbers, ticks=4)
         axis.set_title("\n".join(textwrap.wrap(m, 17)), fontsize=dots.TEXT)
@@ -333,7 +334,8 @@ def machines_of(args):
     if not runs:
         raise records.Absent("no run with times")
     if baseline and all(r["variant"] != baseline for r in runs):
-        raise records.Refused(f"no timed run of the baseline '{baseline}'; there are {listed(sorted({r['variant'] for r in runs}), 12)}")
+        raise records.Refused(f"no timed run of the baseline '{baseline}'; there are "
+                              f"{listed(sorted({r['variant'] for r in runs}), 12)}")
     several = collections.defaultdict(list)
     for r in runs:
         several[records.machine(r)].append(r)

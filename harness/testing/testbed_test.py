@@ -88,7 +88,7 @@ class TestbedTest(unittest.TestCase):
         self.assertRegex(done.stderr, r"\Atestbed: building gsofa \(preset release\): 4 steps\ntestbed: built in \d+ s\n\Z")
         done = self.call("build", STEPS="[1/1] Building CXX object x.o\nx.cpp:3: fault\n", BUILD_CODE="1")
         self.assertEqual(done.returncode, 1)
-        self.assertIn("building all programs (preset release): 1 steps\n", done.stderr)
+        self.assertIn("building all programs (preset release): 1 step\n", done.stderr)
         self.assertIn("\nx.cpp:3: fault\ntestbed: error: the build failed;", done.stderr)
 
     def test_unknown_arguments(self):
