@@ -29,7 +29,7 @@ NO_RUNS = ("race100",)  # a hundred runs each, to provoke races
 
 def draw_all(sources, folder, baseline=""):
     """(drawn, absent, refused): each {figure: its description, or why not}. The comparison of all variants comes first;
-    baseline: its own, Refused if it is wrong."""
+    baseline: its own; Refused if there are no runs of it."""
     drawn, absent, refused = {}, {}, {}
     for name in sorted(style.figures(), key=lambda name: (name != COMPARISON, name)):
         try:
@@ -38,7 +38,7 @@ def draw_all(sources, folder, baseline=""):
         except records.Absent as e:
             absent[name] = str(e)
         except records.Refused as e:
-            if name == COMPARISON:
+            if name == COMPARISON and baseline:
                 raise
             refused[name] = str(e)
         except (ArithmeticError, LookupError, TypeError, ValueError) as e:
@@ -57,7 +57,7 @@ def grouped(reasons, sources):
 def same_case(run):
     """What two runs must share to be compared, beside the settings that both have."""
     m = run["matrix"]
-    return m["name"], m["n"], m["nnz"], run["ordering"]["col"], run["variant"], tuple(sorted(run["wants"]))
+    return m["name"], m["n"], m["nnz"], run.get("ordering", {}).get("col", ""), run["variant"], tuple(sorted(run["wants"]))
 
 
 def beside_committed(runs, committed):

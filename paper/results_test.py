@@ -75,6 +75,14 @@ class ResultsTest(unittest.TestCase):
         self.assertEqual(err.count("no truth"), 1)
         self.assertIn("no truth", page)
 
+    def test_a_record_without_a_key_is_named_and_other_figures_are_drawn(self):
+        lacking = example.run()
+        del lacking["ordering"]
+        code, err, page = self.make(example.run(**FRONTIER), lacking)
+        self.assertEqual(code, 1)
+        self.assertIn("figures drawn: fig04_frontier_size", err)
+        self.assertRegex(err, r"error: .*compare.* cannot be drawn: [^\n]*records\.jsonl:2: 'ordering' is missing\n")
+
     def test_a_baseline_that_is_not_there_is_one_line(self):
         path, err = example.write(self.folder / "records.jsonl", example.run()), io.StringIO()
         command = ["results.py", "--records", path, "--figures", self.folder / "figures", "--baseline", "cpu_other"]

@@ -268,7 +268,7 @@ def by_series(figure, machine, series, matrices, notes):
         limits(axis, numbers, (1,), ticks=5)
         baseline_line(axis)
         axis.set_title("ratio on each matrix" if len(machine.matrices) > 1 else "ratio", fontsize=dots.TEXT)
-        axis.set_xlabel(f"time over that of\n{narrow(machine.baseline, 30)}\n(left of 1: faster)", fontsize=dots.TEXT)
+        axis.set_xlabel(f"time over that of\n{narrow(machine.baseline, 20)}\n(left of 1: faster)", fontsize=dots.TEXT)
 
 
 def listed(names, most=4):

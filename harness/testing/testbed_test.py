@@ -147,6 +147,7 @@ class TestbedTest(unittest.TestCase):
             done = self.call("plots", "x/records.jsonl", PYTHON_CODE=str(code))
             self.assertEqual(done.returncode, status, done.stderr)
             self.assertEqual(self.called()[-1], f"python {self.root}/paper/results.py --records {page}")
+            self.assertEqual("figures are in x/figures" in done.stderr, code <= 1)
         self.assertEqual(self.call("plots", "--baseline", "cpu_maxid", "x/records.jsonl").returncode, 0)
         self.assertEqual(self.called()[-1], f"python {self.root}/paper/results.py --records {page} --baseline cpu_maxid")
         self.refused(2, "--baseline needs a variant", "plots", "--baseline")
