@@ -1,5 +1,6 @@
 """Tests of the driver script ./testbed on a copy whose build is made of stand-ins; nothing is built."""
 
+import fcntl
 import os
 import shutil
 import subprocess
@@ -40,12 +41,14 @@ class TestbedTest(unittest.TestCase):
             path.write_text(text)
             path.chmod(0o755)
 
-    def call(self, *args, **variables):
+    def environment(self, variables):
         env = {k: v for k, v in os.environ.items() if k not in ("CI", "GSOFA_PRESET")}
-        env |= {"PATH": f"{self.root}/bin:{env['PATH']}", "GSOFA_NO_INSTALL": "1", "GSOFA_JOBS": "1",
+        return env | {"PATH": f"{self.root}/bin:{env['PATH']}", "GSOFA_NO_INSTALL": "1", "GSOFA_JOBS": "1",
                 "PYTHON": str(self.root / "bin/python"), "CALLS": str(self.calls), "STEPS": ""} | variables
+
+    def call(self, *args, **variables):
         return subprocess.run([str(self.root / "testbed"), *args], capture_output=True, text=True,
-                              env=env, timeout=60)
+                              env=self.environment(variables), timeout=60)
 
     def called(self):
         return self.calls.read_text().splitlines() if self.calls.exists() else []
@@ -90,6 +93,18 @@ class TestbedTest(unittest.TestCase):
         self.assertEqual(done.returncode, 1)
         self.assertIn("building all programs (preset release): 1 step\n", done.stderr)
         self.assertIn("\nx.cpp:3: fault\ntestbed: error: the build failed;", done.stderr)
+
+    @unittest.skipUnless(shutil.which("flock"), "no flock")
+    def test_a_second_build_waits_for_the_first(self):
+        with open(self.root / "build" / "release" / ".lock", "w") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            child = subprocess.Popen([str(self.root / "testbed"), "gsofa", "list"], stderr=subprocess.PIPE, text=True,
+                                     env=self.environment({}))
+            self.assertEqual(child.stderr.readline(), "testbed: waiting for another build of preset release\n")
+            self.assertEqual(self.called(), [])
+        self.assertEqual((child.wait(30), child.stderr.read()), (0, ""))
+        child.stderr.close()
+        self.assertEqual(self.called(), ["built", "gsofa list"])
 
     def test_unknown_arguments(self):
         for command in ("report", "site", "build", "plots", "reproduce"):
