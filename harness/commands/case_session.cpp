@@ -15,8 +15,8 @@
 #include "common/mpi_context.hpp"
 #include "common/text.hpp"
 #include "harness/matrices/matrix_source.hpp"
-#include "harness/record/terminal.hpp"
 #include "harness/run/status.hpp"
+#include "harness/run/terminal.hpp"
 #include "variants/support/build_kind.hpp"
 
 namespace gsofa {

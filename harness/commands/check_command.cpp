@@ -14,10 +14,10 @@
 #include "harness/check/variant_check.hpp"
 #include "harness/commands/commands.hpp"
 #include "harness/record/table.hpp"
-#include "harness/record/terminal.hpp"
 #include "harness/run/interrupt.hpp"
 #include "harness/run/selection.hpp"
 #include "harness/run/status.hpp"
+#include "harness/run/terminal.hpp"
 
 namespace gsofa {
 

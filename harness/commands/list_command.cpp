@@ -12,9 +12,9 @@
 #include "common/ordering.hpp"
 #include "harness/commands/commands.hpp"
 #include "harness/record/table.hpp"
-#include "harness/record/terminal.hpp"
 #include "harness/run/distribute.hpp"
 #include "harness/run/status.hpp"
+#include "harness/run/terminal.hpp"
 #include "harness/run/verifier.hpp"
 
 namespace gsofa {

@@ -6,8 +6,8 @@
 #include <algorithm>
 #include <numeric>
 
-#include "harness/record/terminal.hpp"
 #include "harness/run/status.hpp"
+#include "harness/run/terminal.hpp"
 
 namespace gsofa {
 

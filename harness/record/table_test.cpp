@@ -7,7 +7,7 @@
 #include <sstream>
 #include <string>
 
-#include "harness/record/terminal.hpp"
+#include "harness/run/terminal.hpp"
 
 using namespace gsofa;
 

@@ -8,8 +8,8 @@
 #include <cstdio>
 #include <utility>
 
-#include "harness/record/terminal.hpp"
 #include "harness/run/status.hpp"
+#include "harness/run/terminal.hpp"
 
 namespace gsofa {
 

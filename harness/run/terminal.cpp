@@ -1,4 +1,4 @@
-#include "harness/record/terminal.hpp"
+#include "harness/run/terminal.hpp"
 
 #include <sys/ioctl.h>
 #include <unistd.h>
