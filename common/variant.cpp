@@ -59,6 +59,7 @@ option_value parse_option(const option_spec& spec, const std::string& text) {
     if (ec != std::errc{} || end != text.data() + text.size()) {
       throw input_error(where + "'" + text + "' is not an integer");
     }
+    if (v == -1 && spec.minimum > -1) return spec.default_value;
     if (v < spec.minimum || v > spec.maximum) {
       throw input_error(where + text + " is outside [" + std::to_string(spec.minimum) + ", " +
                         std::to_string(spec.maximum) + "]");

@@ -86,7 +86,8 @@ class option_set {
  public:
   /// Starts from the defaults of `specs`.
   explicit option_set(const std::vector<option_spec>& specs = {});
-  /// Parses `value` for option `name`; throws input_error with the type and range on any fault.
+  /// Parses `value` for option `name`; -1 stands for the default of an integer that cannot be less
+  /// than 0; throws input_error with the type and range on any fault.
   void set(const std::vector<option_spec>& specs, const std::string& name,
            const std::string& value);
 

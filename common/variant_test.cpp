@@ -27,6 +27,8 @@ TEST_CASE("options take their defaults and parse by type") {
   CHECK_FALSE(o.flag("fast"));
   CHECK(o.integer("sources") == 8);
   CHECK(o.choice("schedule") == "cyclic");
+  o.set(specs, "sources", "-1");  // the default again
+  CHECK(o.values().at("sources") == specs[1].default_value);
 }
 
 TEST_CASE("wrong option values are refused with the reason") {

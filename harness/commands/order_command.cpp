@@ -247,9 +247,10 @@ void add_order_command(CLI::App& app, command_action& action) {
       ->type_name("K")
       ->capture_default_str();
   c->add_option("--threads", o->threads,
-                "Host threads of orders that use several; default: all of this process")
-      ->check(CLI::Range(1, 4096))
-      ->type_name("T");
+                "Host threads of orders that use several; 0: all of this process")
+      ->check(CLI::Range(0, 4096))
+      ->type_name("T")
+      ->capture_default_str();
   c->add_option("--out", o->out, "Append a record of each order to this file, one line each")
       ->type_name("FILE.jsonl");
   c->add_flag("--json", o->json, "Records on stdout, one line each and nothing else");

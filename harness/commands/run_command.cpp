@@ -167,14 +167,15 @@ void add_run_command(CLI::App& app, command_action& action) {
   c->add_option("--set", o->cases.sets,
                 "Option of a variant, repeatable: key=value for every variant that has it, or "
                 "variant.key=value; key=a,b,c runs a case for each value, several such for each "
-                "combination")
+                "combination; -1 for an integer: its default")
       ->type_name("KEY=VALUE")
       ->take_all()
       ->allow_extra_args(false);
   c->add_option("--threads", o->cases.threads,
-                "Host threads of variants that use several; default: all of this process")
-      ->check(CLI::Range(1, 4096))
-      ->type_name("T");
+                "Host threads of variants that use several; 0: all of this process")
+      ->check(CLI::Range(0, 4096))
+      ->type_name("T")
+      ->capture_default_str();
   c->add_option("--timeout", o->cases.trials.timeout, "Seconds for each run; 0: no limit")
       ->check(CLI::Range(0.0, 1e9))
       ->check(is_a_number())

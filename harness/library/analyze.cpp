@@ -94,8 +94,8 @@ void check_options(const analysis_options& o, index_t n) {
   };
   if (o.threads < 0) fail("threads", o.threads, "0 or more");
   if (o.chunk_size < 0) fail("chunk_size", o.chunk_size, "0 or more");
-  if (o.memory_budget_mb < 1 && o.memory_budget_mb != -1) {
-    fail("memory_budget_mb", o.memory_budget_mb, "-1 or at least 1");
+  if (o.memory_budget_mb < -1) {
+    fail("memory_budget_mb", o.memory_budget_mb, "-1 or more");
   }
   if (o.device != compute_device::automatic && o.device != compute_device::cpu &&
       o.device != compute_device::gpu) {
@@ -186,7 +186,7 @@ run_settings settings_for(const variant_info& info, const analysis_options& opti
   run_settings s;
   s.options = option_set(info.options);
   const auto budget = std::ranges::find(info.options, "memory_budget_mb", &option_spec::name);
-  if (options.memory_budget_mb != -1 && budget != info.options.end()) {
+  if (options.memory_budget_mb > 0 && budget != info.options.end()) {
     s.options.set(info.options, budget->name, std::to_string(options.memory_budget_mb));
   }
   s.wants = want::counts;

@@ -440,7 +440,8 @@ TEST_CASE("faulty options are refused by name") {
   const std::vector<std::int32_t> good{2, 1, 0};
   CHECK(refused_options({.threads = -1}) == "threads: -1 is not 0 or more");
   CHECK(refused_options({.chunk_size = -4}) == "chunk_size: -4 is not 0 or more");
-  CHECK(refused_options({.memory_budget_mb = 0}) == "memory_budget_mb: 0 is not -1 or at least 1");
+  CHECK(refused_options({.memory_budget_mb = -2}) == "memory_budget_mb: -2 is not -1 or more");
+  CHECK(refused_options({.memory_budget_mb = 0}) == "nothing was thrown");
   CHECK(refused_options({.order = order_method::given}) == "permutation: 0 entries for order 3");
   CHECK(refused_options({.order = order_method::given, .permutation = two}) ==
         "permutation: 2 entries for order 3");

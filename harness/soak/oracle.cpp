@@ -192,7 +192,7 @@ void damage(dice& d, call& c) {
       o.threads = extremes[d.below(3)];
       return;
     case 7:
-      o.memory_budget_mb = d.one_in(2) ? 0 : std::numeric_limits<std::int64_t>::min() + d.below(2);
+      o.memory_budget_mb = d.one_in(2) ? -2 : std::numeric_limits<std::int64_t>::min() + d.below(2);
       return;
     default:
       if (o.order == GSOFA_ORDER_GIVEN && c.n > 1) {

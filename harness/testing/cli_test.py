@@ -264,6 +264,19 @@ class RunTest(CliTest):
         self.assertIs(r["options"]["range_reuse"], False)
         self.assertIs(r["options"]["bubble_removal"], True)
 
+    def test_the_default_of_an_option_by_minus_one(self):
+        """One case, with the value that is recorded without the option."""
+        args = ("--matrix", self.small, "--variant", "cpu_bitmap_panels", "--repeat", "1")
+        plain, asked = (self.records(*args, *more)[0] for more in ([], ["--set", "memory_budget_mb=-1,4096"]))
+        self.assertEqual(plain["options"], asked["options"])
+        self.assertEqual(asked["options"]["memory_budget_mb"], 4096)
+
+    def test_no_number_of_threads_is_all(self):
+        args = ("--matrix", self.small, "--variant", "cpu_maxid", "--repeat", "1")
+        plain, asked = (self.records(*args, *more)[0] for more in ([], ["--threads", "0"]))
+        self.assertEqual(plain["threads"], asked["threads"])
+        self.assertGreaterEqual(asked["threads"], 1)
+
     def test_out_appends_whole_lines(self):
         out = self.folder / "deep" / "records.jsonl"
         args = ("--matrix", self.small, "--variant", "cpu_fill1", "--out", str(out))
@@ -948,7 +961,7 @@ class BadInputTest(CliTest):
         self.assert_refused(BAD_INPUT, *run, "--match", "maybe")
         self.assert_refused(BAD_INPUT, *run, "--order", "alphabetical")
         self.assert_refused(BAD_INPUT, *run, "--repeat", "0")
-        self.assert_refused(BAD_INPUT, *run, "--threads", "0")
+        self.assert_refused(BAD_INPUT, *run, "--threads", "-1")
         self.assert_refused(BAD_INPUT, *run, "--chunk-size", "-1")
         self.assert_refused(BAD_INPUT, *run, "--no-such-option")
         for seconds in ("nan", "-nan", "inf", "-1", "1e300", "soon", ""):

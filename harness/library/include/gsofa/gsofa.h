@@ -42,7 +42,7 @@ typedef struct gsofa_options {
   int order;                   ///< a gsofa_order
   const char* variant;         ///< name of one algorithm; NULL: as `device` says
   const int32_t* permutation;  ///< n entries for GSOFA_ORDER_GIVEN, else NULL
-  int64_t memory_budget_mb;    ///< -1: default
+  int64_t memory_budget_mb;    ///< -1 or 0: chosen by the library
   int threads;                 ///< host threads; 0: all
   int match;                   ///< nonzero: zero-free diagonal by a matching, where it has zeros
   int factors;                 ///< nonzero: explicit L and U

@@ -76,8 +76,8 @@ struct analysis_options {
   std::string variant{};
   int threads = 1;  ///< host threads of the analysis; 0: as many as the machine runs at once
   /// Most MiB for working storage, of the device if the variant runs there; where bit masks need
-  /// more, rows are searched instead, which takes longer. -1: 4096 on the host, 3/4 of what is free
-  /// on a device.
+  /// more, rows are searched instead, which takes longer. -1 or 0: 4096 on the host, 3/4 of what is
+  /// free on a device.
   std::int64_t memory_budget_mb = -1;
   /// true: where a diagonal entry is structurally zero, rows are permuted by a maximum matching so
   /// that none is. false: rows stay, and missing diagonal entries are added to the pattern.
