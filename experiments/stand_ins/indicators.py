@@ -66,7 +66,7 @@ def measure(build, source, folder):
     info = json.loads(call(build / "gsofa", "info", "--json", "--no-fill", "--matrix", prepared))
     counting = build / "gsofa_counting"
     n, nnz = info["n_rows"], info["nnz"]
-    pruned = run(counting, prepared, "cpu_gilbert_peierls", "--want", "counts", "supernodes")
+    pruned = run(counting, prepared, "cpu_gilbert_peierls", "--want", "counts", "--want", "supernodes")
     if pruned is None:
         return None
     result = pruned["result"]

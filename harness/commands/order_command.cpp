@@ -19,6 +19,7 @@
 #include "harness/run/machine.hpp"
 #include "harness/run/selection.hpp"
 #include "harness/run/status.hpp"
+#include "harness/run/status_line.hpp"
 #include "reference/order_check.hpp"
 
 namespace gsofa {
@@ -210,7 +211,15 @@ exit_code order_matrix(const order_options& o, const session_info& session) {
   for (int round = 0; round < o.repeat; ++round) {
     for (order_case& c : cases) {
       if (c.judged.status != run_status::pass) continue;
-      compute_once(c, matched.matched.a, o.matrix.seed, threads);
+      {
+        const auto begin = std::chrono::steady_clock::now();
+        const status_line shown([&] {
+          const std::chrono::duration<double> elapsed = std::chrono::steady_clock::now() - begin;
+          return fmt::format("[{}/{}] {} {}: {}", round + 1, o.repeat, m.origin.name, c.spec,
+                             duration_text(elapsed.count()));
+        });
+        compute_once(c, matched.matched.a, o.matrix.seed, threads);
+      }
       std::cerr << fmt::format("[{}/{}] {} {}: {}\n", round + 1, o.repeat, one_line(m.origin.name),
                                c.spec,
                                c.samples_s.empty() ? one_line(c.judged.reason)

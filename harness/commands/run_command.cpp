@@ -56,9 +56,16 @@ std::vector<std::string> matrices_to_run(const run_options& o) {
         throw input_error(name + ": --pattern-out would write the files of another matrix again");
       }
     } catch (const input_error& e) {
+      // --variant, --want and --set take one value each time.
       const auto& all = all_variants();
-      if (std::ranges::find(all, name, &variant_info::name) == all.end()) throw;
-      throw input_error("'" + name + "' is a variant, not a matrix: --variant " + name);
+      const auto wants = want_set::all().names();
+      if (std::ranges::find(all, name, &variant_info::name) != all.end()) {
+        throw input_error("'" + name + "' is a variant, not a matrix: --variant " + name);
+      }
+      if (std::ranges::find(wants, name) != wants.end()) {
+        throw input_error("'" + name + "' is no matrix: --want " + name);
+      }
+      throw;
     }
   }
   return matrices;

@@ -859,6 +859,7 @@ class SelectionTest(CliTest):
     def test_what_no_word_selects_is_refused_before_anything_runs(self):
         self.assert_refused(BAD_INPUT, "run", self.GRIDS[0], "no_such.mtx", mention=["no_such.mtx: no such file"])
         self.assert_refused(BAD_INPUT, "run", self.small, "cpu_fill1", mention=["is a variant", "--variant cpu_fill1"])
+        self.assert_refused(BAD_INPUT, "run", self.small, "--want", "counts", "digest", mention=["--want digest"])
         self.assert_refused(BAD_INPUT, "run", self.small, "--variant", "tpu_*", mention=["no variant matches 'tpu_*'"])
 
     def test_one_matrix_that_cannot_be_prepared_stops_no_other(self):
