@@ -47,7 +47,7 @@ def analyze(a: Any, ordering: str | ArrayLike = "auto", *, device: str = "auto",
     "nested_dissection", "best_of", "natural", or a permutation: the old index of each new position.
     device: "auto", "cpu" or "gpu". variant: a name of variants(), which alone is then tried. threads: 0 for all.
     match: permute rows so that the diagonal has no zeros; else missing diagonal entries are added to the pattern.
-    chunk_size: supernodes never cross a multiple of it; 0: unlimited. memory_budget_mb: -1: chosen by the library.
+    chunk_size: supernodes never cross a multiple of it; 0: unlimited. memory_budget_mb: 0 or -1: chosen by the library.
 
     Returns a Symbolic. Raises InvalidInput (a ValueError), OverflowError, Unavailable, OutOfMemory (a MemoryError).
 
