@@ -794,7 +794,7 @@ class ProgressTest(CliTest):
 
     def test_an_interrupted_check_names_the_variants_that_are_left(self):
         text, status = on_terminal("check", "--variant", "cpu_fill1,cpu_maxid,mpi_maxid_cpu", "--jobs", "1", "--suite", "full",
-                                   "--patterns", "2000", "--save", self.folder, columns=200, interrupt_at=b"[0/3] ")
+                                   "--patterns", "2000", "--save", self.folder, columns=200, interrupt_at=b": cpu_fill1 ")
         self.assertEqual(status, -signal.SIGINT, text)
         self.assertRegex(text, r"\[0/3\] variants, [0-9.]+ s.*: cpu_fill1 (\d+/|on matrices)")
         rest = shlex.split(text.split("the rest: ")[1].splitlines()[0])
