@@ -2,11 +2,11 @@
 """Builds a static site from the committed records: leaderboard, a page for each matrix, growth, figures beside their
 claims, and where each number comes from.
 
-  site.py --out FOLDER [--no-figures]
+  site.py --out FOLDER [--figures NAME[,NAME...]|none]
 
 Plain HTML, one style sheet, one script: it needs no server and no network. FOLDER is replaced as a whole, and only if it
-does not exist, is empty, or is such a site. --no-figures leaves out drawing, which takes most of the time. Exit status 2 if
-the records cannot be used or the folder must not be replaced.
+does not exist, is empty, or is such a site. Drawing takes most of the time: --figures draws some or none, and the claims of
+the others stand without one. Exit status 2 if the records cannot be used or the folder must not be replaced.
 """
 
 import argparse
@@ -326,7 +326,7 @@ class Site:
         return folders
 
     def write(self, out, figures):
-        """All pages into a folder."""
+        """All pages into a folder. figures: names of those that are drawn; None: all."""
         env = jinja2.Environment(loader=jinja2.FileSystemLoader(HERE / "templates"), undefined=jinja2.StrictUndefined,
                                  trim_blocks=True, lstrip_blocks=True, autoescape=True)
         env.filters["text"] = build.in_html
@@ -371,8 +371,14 @@ def claim_row(c):
             "why": c["why"] or c["reason"]}
 
 
-def figures_page(out, drawn):
-    """Figures of the report with their claims, claims without a figure last. drawn: figures are drawn into the folder."""
+def of_report():
+    """Caption and name of each figure of the report."""
+    return build.FIGURE.findall((ROOT / "paper" / "report.md").read_text(encoding="utf-8"))
+
+
+def figures_page(out, chosen):
+    """Figures of the report with their claims, claims without a figure last. chosen: names of figures that are drawn into the
+    folder; None: all."""
     board = claims.Board()
     if problems := board.problems():
         raise records.Refused(f"paper/evidence.toml is not what the records say: {problems[0]}")
@@ -381,7 +387,8 @@ def figures_page(out, drawn):
     for c in content.claims:
         rest.setdefault(c["item"], []).append(claim_row(c))
     items = []
-    for caption, name in build.FIGURE.findall((ROOT / "paper" / "report.md").read_text(encoding="utf-8")):
+    for caption, name in of_report():
+        drawn = chosen is None or name in chosen
         if drawn:
             with contextlib.redirect_stderr(io.StringIO()):  # names of files in a folder that is still to be renamed
                 content.draw(name)
@@ -393,7 +400,7 @@ def figures_page(out, drawn):
     items += [{"name": name, "caption": "", "claims": of, "absent": "", "size": None} for name, of in rest.items()]
     bases, _ = board.score()
     score = [(v, v.replace(" ", "-"), SYMBOLS[v], sum(bases[v].values())) for v in claims.VERDICTS if bases[v]]
-    return {"items": items, "score": score, "total": len(content.claims), "drawn": drawn}
+    return {"items": items, "score": score, "total": len(content.claims)}
 
 
 def replaceable(folder):
@@ -404,19 +411,23 @@ def replaceable(folder):
 def main():
     p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     p.add_argument("--out", required=True, type=Path, help="folder of the site")
-    p.add_argument("--no-figures", action="store_true", help="the claims without their figures")
+    p.add_argument("--figures", metavar="NAME,...", help="draw these alone; none: the claims without figures")
     args = p.parse_args()
+    figures = None if args.figures is None else {name for name in args.figures.split(",") if name != "none"}
     # A link is replaced in the folder that it leads to.
     out = args.out.resolve()
     try:
         if not replaceable(out):
             raise records.Refused(f"{args.out} is neither an empty folder nor a site")
+        names = [name for _, name in of_report()]
+        if unknown := sorted(set(figures or ()) - set(names)):
+            raise records.Refused(f"the report has no figure {unknown[0]}: {', '.join(names)}")
         site = Site()
         out.parent.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(dir=out.parent, prefix=f".{out.name}.") as folder:
             made = Path(folder) / "site"
             made.mkdir()
-            site.write(made, not args.no_figures)
+            site.write(made, figures)
             if not replaceable(out):
                 raise records.Refused(f"{args.out} is neither an empty folder nor a site")
             before = Path(folder) / "before"

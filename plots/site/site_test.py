@@ -166,9 +166,17 @@ class Program(unittest.TestCase):
             done = site("--out", f"{folder}/mine.txt")
             self.assertEqual((done.returncode, done.stderr.count("\n")), (2, 1), done.stderr)
 
+    def test_an_unknown_figure_is_refused(self):
+        with tempfile.TemporaryDirectory() as folder:
+            done = site("--out", f"{folder}/site", "--figures", "fig99")
+            self.assertEqual((done.returncode, os.listdir(folder)), (2, []))
+            self.assertTrue(done.stderr.startswith("site.py: error: the report has no figure fig99: "), done.stderr)
+
 
 class Built(unittest.TestCase):
-    """The site of the committed records."""
+    """The site of the committed records, with some of its figures."""
+
+    FIGURES = ("fig10_fill2", "fig04_frontier_size")
 
     @classmethod
     def setUpClass(cls):
@@ -176,7 +184,8 @@ class Built(unittest.TestCase):
         cls.addClassCleanup(folder.cleanup)
         cls.out = Path(folder.name) / "site"
         cls.out.mkdir()
-        done = site("--out", str(cls.out))
+        # The test of the report draws all.
+        done = site("--out", str(cls.out), "--figures", ",".join(cls.FIGURES))
         if done.returncode:
             raise AssertionError(done.stderr)
         cls.cases = data.cases_of(records.read(data.counted_files())[0])
@@ -216,6 +225,10 @@ class Built(unittest.TestCase):
         for v in stated:
             row = re.search(rf'<tr id="claim-{re.escape(v["id"])}">.*?</tr>', text, re.S)[0]
             self.assertRegex(row, rf'class="verdict [a-z-]+">. {re.escape(v["verdict"])}<')
+
+    def test_figures_that_were_asked_for_are_shown(self):
+        found = re.findall(r'src="figures/([^"]+)"', self.page("figures.html"))
+        self.assertEqual(sorted(found), sorted(f"{name}.png" for name in self.FIGURES))
 
     def test_every_file_of_records_is_named(self):
         text = self.page("made.html")
