@@ -116,6 +116,11 @@ factor_profile variant::profile(index_t cells) {
   return profile_of(r.l, r.u, cells);
 }
 
+supernodal_pattern variant::supernodal(const supernode_rule& rule) {
+  const result r = collect(want::pattern);
+  return supernodal_of(r.l, r.u, rule);
+}
+
 result run_once(variant& v, want_set wants, run_context& context) {
   run_timed(v, context);
   return v.collect(wants);

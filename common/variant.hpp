@@ -14,6 +14,7 @@
 #include "common/pattern.hpp"
 #include "common/registry.hpp"
 #include "common/run_context.hpp"
+#include "common/supernodal.hpp"
 
 namespace gsofa {
 
@@ -153,6 +154,9 @@ class variant {
   /// Column counts of L and the density of L + U of the last run, `cells` in each direction: by
   /// default from explicit rows, which prepare() must have been asked for (want::pattern).
   virtual factor_profile profile(index_t cells);
+  /// L + U of the last run by supernodes of columns: by default from explicit rows, which prepare()
+  /// must have been asked for (want::pattern). Throws input_error for a fault of `rule`.
+  virtual supernodal_pattern supernodal(const supernode_rule& rule);
 };
 
 /// run() of a prepared variant, all of its time charged to phases; returns the seconds.

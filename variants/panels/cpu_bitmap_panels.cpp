@@ -39,6 +39,7 @@
 #include "variants/panels/elimination.hpp"
 #include "variants/panels/expansion.hpp"
 #include "variants/panels/schedule.hpp"
+#include "variants/panels/supernodal.hpp"
 #include "variants/support/counting.hpp"
 #include "variants/support/gilbert_peierls.hpp"
 #include "variants/support/supernodes.hpp"
@@ -119,6 +120,12 @@ class cpu_bitmap_panels final : public variant {
     if (!by_rows_) return detail::profile_panels(graph_, panels_, cells);
     const result r = rows_.collect(want::pattern);
     return profile_of(r.l, r.u, cells);
+  }
+
+  supernodal_pattern supernodal(const supernode_rule& rule) override {
+    // Masks of relabelled vertices tell nothing of neighbours in the caller's numbering.
+    if (by_rows_ || !graph_.order.empty()) return variant::supernodal(rule);
+    return detail::supernodal_of_panels(panels_, rule);
   }
 
  private:

@@ -1,0 +1,67 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "common/pattern.hpp"
+
+namespace gsofa {
+
+/// Columns begin .. end - 1.
+struct column_range {
+  index_t begin = 0;
+  index_t end = 0;
+  bool operator==(const column_range&) const = default;
+};
+
+/// How columns are joined to supernodes.
+struct supernode_rule {
+  index_t most_columns = 0;  ///< of a supernode; 0: any number
+  /// Ascending, disjoint: each is a supernode of its own, whatever most_columns is, and where it
+  /// has several columns nothing joins it. Its columns must have one structure (pad_columns()).
+  std::span<const column_range> fixed{};
+};
+
+/// L + U by supernodes of columns: ranges of consecutive columns with one structure of L (type T2
+/// of Demmel, Eisenstat, Gilbert, Li & Liu 1999): column j joins the supernode of column j - 1 iff
+/// L(j, j-1) is structurally nonzero and column j of L has, below its diagonal, the entries that
+/// column j - 1 has below j. A row list of L then belongs to all columns of a supernode, and U(k,
+/// j)
+/// != 0 implies U(k', j) != 0 for all later k' < j of the supernode of k, so that one row says all
+/// of a segment.
+struct supernodal_pattern {
+  std::vector<index_t> begin{0};  ///< supernodes + 1: first columns, ascending, ends with n
+  /// supernodes + 1: rows[row_begin[s] .. row_begin[s+1]) are those of the first column of s in L,
+  /// with the diagonal, ascending
+  std::vector<offset_t> row_begin{0};
+  std::vector<index_t> rows;
+  /// n + 1: segments[segment_begin[j] .. segment_begin[j+1]) are the first rows of the segments of
+  /// column j of U in the supernodes before its own, ascending
+  std::vector<offset_t> segment_begin{0};
+  std::vector<index_t> segments;
+
+  [[nodiscard]] index_t supernodes() const { return static_cast<index_t>(begin.size()) - 1; }
+  bool operator==(const supernodal_pattern&) const = default;
+};
+
+/// First columns of the supernodes and n, where joins[j] says that column j has the structure to
+/// join column j - 1 (joins[0] is of no account). Throws input_error for a fault of `rule`.
+std::vector<index_t> cut_supernodes(std::span<const std::uint8_t> joins,
+                                    const supernode_rule& rule);
+
+/// The supernodes of L (strictly lower) and U (with the diagonal), both by rows. O(nnz).
+supernodal_pattern supernodal_of(const pattern_view& l, const pattern_view& u,
+                                 const supernode_rule& rule);
+
+/// The relaxed supernodes of SuperLU: for a postordered forest (parents, -1 or n for roots) the
+/// ranges that are maximal subtrees of at most `most` >= 1 vertices; leaves too, if a vertex alone.
+/// Throws input_error if it is not postordered.
+std::vector<column_range> relaxed_leaves(std::span<const index_t> parent, index_t most);
+
+/// A with all entries that make the columns of each range one supernode of A: the union of their
+/// rows in every one of them, as far as it is below the diagonal. Throws input_error if a column of
+/// a range has a row above the range: then it is no subtree of the elimination tree.
+pattern pad_columns(const pattern_view& a, std::span<const column_range> ranges);
+
+}  // namespace gsofa

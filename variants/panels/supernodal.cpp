@@ -1,0 +1,127 @@
+#include "variants/panels/supernodal.hpp"
+
+#include <algorithm>
+
+namespace gsofa::detail {
+
+namespace {
+
+// Bits 0 .. c-1 of a word, 0 <= c <= 64.
+mask_t bits_below(index_t c) { return c >= 64 ? ~mask_t{0} : bit(c) - 1; }
+
+// Bit c: column b + c + 1 of panel j, b + c + 1 < the panel's end, does not join column b + c.
+mask_t bounds_within(const panel_set& s, index_t j) {
+  const index_t width = s.width(j);
+  const mask_pair* masks = s.masks.data() + s.position_begin[at(j)];
+  mask_t differ = 0;
+  // Of rows of the panel only columns before the row count, and row t must be in column t - 1.
+  for (index_t t = 1; t < width; ++t) {
+    const mask_t lower = masks[t].lower;
+    differ |= (lower ^ lower >> 1) & bits_below(t - 1);
+    differ |= ~lower & bit(t - 1);
+  }
+  const index_t length = s.length(j);
+  for (index_t z = width; z < length; ++z) differ |= masks[z].lower ^ masks[z].lower >> 1;
+  return differ;
+}
+
+// Whether the first column of panel j + 1 joins the last one of panel j.
+bool joins_across(const panel_set& s, index_t j) {
+  if (s.parent[at(j)] != j + 1) return false;
+  const mask_t last = bit(s.width(j) - 1);
+  const index_t first = s.begin[at(j) + 1];
+  const auto mine = s.list(j);
+  const auto its = s.list(j + 1);
+  const mask_pair* masks = s.masks.data() + s.position_begin[at(j)];
+  const mask_pair* its_masks = s.masks.data() + s.position_begin[at(j) + 1];
+  const auto has = [](const mask_pair* m, std::size_t z, mask_t bit) {
+    return (m[z].lower & bit) != 0;
+  };
+  std::size_t z = at(s.width(j));
+  while (z < mine.size() && !has(masks, z, last)) ++z;
+  if (z == mine.size() || mine[z] != first) return false;
+  std::size_t y = 0;
+  for (;;) {
+    for (++z; z < mine.size() && !has(masks, z, last);) ++z;
+    for (++y; y < its.size() && !has(its_masks, y, 1);) ++y;
+    if (z == mine.size() || y == its.size()) return z == mine.size() && y == its.size();
+    if (mine[z] != its[y]) return false;
+  }
+}
+
+// Calls visit(f, k) for every column f and first row k of a segment of it in a supernode before
+// its own, for k ascending.
+template <class Visit>
+void for_each_segment(const panel_set& s, std::span<const index_t> begin,
+                      std::span<const index_t> supernode, std::vector<index_t>& last,
+                      const Visit& visit) {
+  last.assign(supernode.size(), -1);
+  for (index_t j = 0; j < s.panels(); ++j) {
+    const index_t b = s.begin[at(j)];
+    const index_t end = s.begin[at(j) + 1];
+    const auto list = s.list(j);
+    const mask_pair* masks = s.masks.data() + s.position_begin[at(j)];
+    for (std::size_t z = 0; z < list.size(); ++z) {
+      mask_t m = masks[z].upper;
+      const index_t f = list[z];
+      while (m != 0) {
+        const index_t k = b + lowest(m);
+        const index_t of = supernode[at(k)];
+        if (of == supernode[at(f)]) break;
+        const index_t stop = begin[at(of) + 1];
+        // A supernode that goes beyond a panel has its first row in the first panel that has any.
+        const bool beyond = stop > end || begin[at(of)] < b;
+        if (!beyond || last[at(f)] != of) visit(f, k);
+        if (stop >= end) {
+          last[at(f)] = of;
+          break;
+        }
+        m &= ~bits_below(stop - b);
+      }
+    }
+  }
+}
+
+}  // namespace
+
+supernodal_pattern supernodal_of_panels(const panel_set& s, const supernode_rule& rule) {
+  const auto n = static_cast<std::size_t>(s.begin.back());
+  std::vector<std::uint8_t> joins(n, 0);
+  for (index_t j = 0; j < s.panels(); ++j) {
+    const mask_t bounds = bounds_within(s, j);
+    const index_t b = s.begin[at(j)];
+    for (index_t c = 0; c + 1 < s.width(j); ++c) {
+      joins[at(b + c + 1)] = (bounds & bit(c)) == 0 ? 1 : 0;
+    }
+    if (j + 1 < s.panels()) joins[at(s.begin[at(j) + 1])] = joins_across(s, j) ? 1 : 0;
+  }
+  supernodal_pattern out;
+  out.begin = cut_supernodes(joins, rule);
+  std::vector<index_t> supernode(n);
+  out.row_begin.reserve(out.begin.size());
+  for (index_t k = 0; k < out.supernodes(); ++k) {
+    const index_t first = out.begin[at(k)];
+    std::fill(supernode.begin() + first, supernode.begin() + out.begin[at(k) + 1], k);
+    const index_t j = s.panel_of[at(first)];
+    const index_t c = first - s.begin[at(j)];
+    const auto list = s.list(j);
+    const mask_pair* masks = s.masks.data() + s.position_begin[at(j)];
+    out.rows.push_back(first);
+    for (std::size_t z = at(c) + 1; z < list.size(); ++z) {
+      if ((masks[z].lower & bit(c)) != 0) out.rows.push_back(list[z]);
+    }
+    out.row_begin.push_back(static_cast<offset_t>(out.rows.size()));
+  }
+  std::vector<index_t> last;
+  out.segment_begin.assign(n + 1, 0);
+  for_each_segment(s, out.begin, supernode, last,
+                   [&](index_t f, index_t) { ++out.segment_begin[at(f) + 1]; });
+  for (std::size_t j = 0; j < n; ++j) out.segment_begin[j + 1] += out.segment_begin[j];
+  out.segments.resize(at(out.segment_begin.back()));
+  std::vector<offset_t> next(out.segment_begin.begin(), out.segment_begin.end() - 1);
+  for_each_segment(s, out.begin, supernode, last,
+                   [&](index_t f, index_t k) { out.segments[at(next[at(f)]++)] = k; });
+  return out;
+}
+
+}  // namespace gsofa::detail
