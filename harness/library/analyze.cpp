@@ -101,6 +101,11 @@ void check_options(const analysis_options& o, index_t n) {
       o.device != compute_device::gpu) {
     fail("device", static_cast<int>(o.device), "a compute_device");
   }
+  if (o.most_columns < 0) fail("most_columns", o.most_columns, "0 or more");
+  if (o.relax < 1) fail("relax", o.relax, "1 or more");
+  if (o.relax > 1 && !o.relaxed.empty()) {
+    throw invalid_input("relax and relaxed: only one of them may be set");
+  }
   const std::string order = order_name(o.order);
   if (order == "given") {
     validate_permutation(o.permutation, n, "permutation");
@@ -191,26 +196,49 @@ run_settings settings_for(const variant_info& info, const analysis_options& opti
   }
   s.wants = want::counts;
   s.runs_once = true;
-  if (options.factors) s.wants |= want::pattern;
+  if (options.factors || options.supernodal) s.wants |= want::pattern;
   if (options.supernodes) s.wants |= want::supernodes;
   s.threads = host_threads(options);
   s.chunk_size = options.chunk_size;
   return s;
 }
 
+// The supernodes that are relaxed; pads the pattern where they have several columns.
+std::vector<column_range> relax(pattern& a, const analysis_options& options) {
+  std::vector<column_range> ranges;
+  if (options.relax > 1) {
+    ranges = relaxed_leaves(elimination_tree(symmetrized(a, diagonal::drop)), options.relax);
+  }
+  for (const supernode_range& r : options.relaxed) ranges.push_back({r.begin, r.end});
+  if (!ranges.empty()) a = pad_columns(a, ranges);
+  return ranges;
+}
+
+supernodal_factors moved(supernodal_pattern&& s) {
+  return {std::move(s.begin), std::move(s.row_begin), std::move(s.rows), std::move(s.segment_begin),
+          std::move(s.segments)};
+}
+
 csr_pattern moved(pattern& p) { return {p.n_rows, std::move(p.row_ptr), std::move(p.col_idx)}; }
 
-void factorize(const variant_info& info, const pattern_view& a, const analysis_options& options,
+// The permuted pattern, padded for its relaxed supernodes.
+struct input {
+  pattern a;
+  std::vector<column_range> relaxed;
+};
+
+void factorize(const variant_info& info, const input& of, const analysis_options& options,
                analysis& out) {
   auto since = clock::now();
   const run_settings settings = settings_for(info, options);
   run_context context;
   const std::unique_ptr<variant> v = info.create();
-  v->prepare(a, settings, context);
+  v->prepare(of.a, settings, context);
   out.setup_seconds = lap(since);
   run_timed(*v, context);
   out.analysis_seconds = lap(since);
-  result r = v->collect(settings.wants);
+  const want_set unasked = options.factors ? want_set() : want_set(want::pattern);
+  result r = v->collect(settings.wants.without(unasked));
   out.nnz_l = r.nnz_l;
   out.nnz_u = r.nnz_u;
   out.l_row_counts = std::move(r.l_row_counts);
@@ -220,12 +248,16 @@ void factorize(const variant_info& info, const pattern_view& a, const analysis_o
     out.u = moved(r.u);
   }
   out.supernode_starts = std::move(r.supernode_starts);
+  if (options.supernodal) {
+    out.supernodal =
+        moved(v->supernodal({.most_columns = options.most_columns, .fixed = of.relaxed}));
+  }
   out.output_seconds = lap(since);
   out.variant = info.name;
 }
 
 // Runs the variant on the device; returns why it failed if the host may still succeed.
-std::optional<std::string> failure_of_device(const variant_info& info, const pattern_view& a,
+std::optional<std::string> failure_of_device(const variant_info& info, const input& a,
                                              const analysis_options& options, analysis& out) {
   try {
     factorize(info, a, options, out);
@@ -247,13 +279,15 @@ analysis analyze_checked(const csr_view& a, const analysis_options& options) {
   permuted_pattern p = permute_for_elimination(std::move(sorted), options, out);
   out.row_order = std::move(p.row_order);
   out.col_order = std::move(p.col_order);
+  input permuted{.a = std::move(p.a), .relaxed = {}};
+  permuted.relaxed = relax(permuted.a, options);
   out.order_seconds = lap(since);
   if (candidates.size() > 1) {
-    const auto reason = failure_of_device(*candidates.front(), p.a, options, out);
+    const auto reason = failure_of_device(*candidates.front(), permuted, options, out);
     if (!reason) return out;
     out.fallback = *reason;
   }
-  factorize(*candidates.back(), p.a, options, out);
+  factorize(*candidates.back(), permuted, options, out);
   return out;
 }
 
@@ -329,6 +363,15 @@ fill_profile profile(const csr_view& a, std::int32_t cells, int threads) {
 std::vector<std::int32_t> elimination_tree(const csr_view& a) {
   return reporting(
       [&] { return elimination_tree(symmetrized(sorted_pattern(a), diagonal::drop)); });
+}
+
+std::vector<supernode_range> relaxed_supernodes(std::span<const std::int32_t> parent,
+                                                std::int32_t relax) {
+  return reporting([&] {
+    std::vector<supernode_range> out;
+    for (const column_range& r : relaxed_leaves(parent, relax)) out.push_back({r.begin, r.end});
+    return out;
+  });
 }
 
 std::vector<variant_description> variants() {

@@ -68,6 +68,12 @@ enum class order_method {
   best_of,
 };
 
+/// Columns begin .. end - 1.
+struct supernode_range {
+  std::int32_t begin = 0;
+  std::int32_t end = 0;
+};
+
 /// What analyze() is asked for.
 struct analysis_options {
   compute_device device = compute_device::automatic;
@@ -91,6 +97,37 @@ struct analysis_options {
   bool factors = false;         ///< fill analysis::l and analysis::u
   bool supernodes = false;      ///< fill analysis::supernode_starts
   std::int32_t chunk_size = 0;  ///< supernodes never cross a multiple of it; 0: unlimited
+  bool supernodal = false;        ///< fill analysis::supernodal
+  std::int32_t most_columns = 0;  ///< of a supernode of analysis::supernodal; 0: any number
+  /// Maximal subtrees of the elimination tree of A + A^T with at most `relax` vertices are one
+  /// supernode each (SuperLU's relaxed supernodes): all that analyze() finds is then of the pattern
+  /// padded with what their columns lack. 1: nothing is padded. More needs a postordered
+  /// elimination tree, which all orders have but natural and given.
+  std::int32_t relax = 1;
+  /// In place of `relax` these supernodes: ascending ranges of the new numbering, none of whose
+  /// columns has a row above its range.
+  std::span<const supernode_range> relaxed{};
+};
+
+/// L + U by supernodes of columns: ranges of consecutive columns with one structure of L. Column j
+/// belongs to the supernode of column j - 1 iff L(j, j-1) is structurally nonzero and column j of L
+/// has, below its diagonal, the entries that column j - 1 has below j (type T2 of Demmel, Eisenstat,
+/// Gilbert, Li & Liu 1999), as far as most_columns and relaxed supernodes leave it to that. U(k, j)
+/// != 0 implies U(k', j) != 0 for all later k' < j of the supernode of k.
+struct supernodal_factors {
+  std::vector<std::int32_t> first_column;  ///< supernodes + 1, ascending; ends with n
+  /// supernodes + 1: rows[row_begin[s] .. row_begin[s+1]) are those of the first column of s in L
+  /// with the diagonal, ascending; its column c has all of them but the first c
+  std::vector<std::int64_t> row_begin;
+  std::vector<std::int32_t> rows;
+  /// n + 1: segments[segment_begin[j] .. segment_begin[j+1]) are the first rows of the segments of
+  /// column j of U in supernodes before its own, ascending; a segment goes to the end of its supernode
+  std::vector<std::int64_t> segment_begin;
+  std::vector<std::int32_t> segments;
+
+  [[nodiscard]] std::int32_t supernodes() const {
+    return static_cast<std::int32_t>(first_column.size()) - 1;
+  }
 };
 
 /// What analyze() finds, all of it in the new numbering: entry (i, j) of the permuted matrix is
@@ -113,6 +150,7 @@ struct analysis {
   /// the supernode that begins at row r iff |U(s,:)| = |U(s-1,:)| - 1 and L(s, r) is structurally
   /// nonzero. Empty unless analysis_options::supernodes.
   std::vector<std::int32_t> supernode_starts;
+  supernodal_factors supernodal;  ///< empty unless analysis_options::supernodal
 
   std::string variant;   ///< name of the variant that found it
   std::string order;     ///< metis, amd, colamd, natural or given
@@ -181,6 +219,12 @@ GSOFA_API fill_profile profile(const csr_view& a, std::int32_t cells, int thread
 /// Elimination tree of A + A^T of a square pattern: the parent of each vertex, -1 for roots (Liu
 /// 1990). Throws as analyze() does.
 GSOFA_API std::vector<std::int32_t> elimination_tree(const csr_view& a);
+
+/// The supernodes that analysis_options::relax means: of a postordered forest, `parent` of each
+/// vertex (-1 or n for roots), the maximal subtrees of at most `relax` vertices. Throws invalid_input
+/// if the forest is not postordered.
+GSOFA_API std::vector<supernode_range> relaxed_supernodes(std::span<const std::int32_t> parent,
+                                                          std::int32_t relax);
 
 /// An algorithm that this build of the library holds.
 struct variant_description {

@@ -1,0 +1,187 @@
+// symbfact of SuperLU_DIST and that of libgsofa side by side: the arrays are the same, entry by
+// entry, with relaxed supernodes and without. The most columns of a supernode are SuperLU_DIST's of
+// the process ($SUPERLU_MAXSUP), which it reads once.
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <numeric>
+#include <string>
+#include <vector>
+
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wpedantic"
+#pragma GCC diagnostic ignored "-Wconversion"
+#include <superlu_ddefs.h>
+#pragma GCC diagnostic pop
+
+#include "common/preprocess.hpp"
+#include "harness/check/test_patterns.hpp"
+#include "reference/row_union.hpp"
+
+extern "C" decltype(symbfact) gsofa_symbfact;
+
+using namespace gsofa;
+
+namespace {
+
+// A and its elimination tree as pdgssvx hands them to symbfact.
+class input {
+ public:
+  input(const pattern& a, const std::vector<index_t>& parent) : n_(a.n_rows) {
+    const pattern columns = transpose(a);
+    rows_.assign(columns.col_idx.begin(), columns.col_idx.end());
+    begin_.assign(columns.row_ptr.begin(), columns.row_ptr.end() - 1);
+    end_.assign(columns.row_ptr.begin() + 1, columns.row_ptr.end());
+    values_.assign(columns.col_idx.size(), 1.0);
+    identity_.resize(at(n_));
+    std::iota(identity_.begin(), identity_.end(), 0);
+    for (const index_t p : parent) etree_.push_back(p < 0 ? n_ : p);
+    store_ = {static_cast<int_t>(rows_.size()), values_.data(), rows_.data(), begin_.data(),
+              end_.data()};
+    matrix_ = {SLU_NCP, SLU_D, SLU_GE, n_, n_, &store_};
+  }
+  input(const input&) = delete;
+  input& operator=(const input&) = delete;
+
+  int_t call(decltype(symbfact)& routine, superlu_dist_options_t& options, Glu_persist_t& persist,
+             Glu_freeable_t& lists) {
+    return routine(&options, 0, &matrix_, identity_.data(), etree_.data(), &persist, &lists);
+  }
+
+ private:
+  index_t n_;
+  std::vector<int_t> rows_, begin_, end_, identity_, etree_;
+  std::vector<double> values_;
+  NCPformat store_{};
+  SuperMatrix matrix_{};
+};
+
+// What symbfact fills, in an order that tells sets apart.
+struct output {
+  std::vector<int_t> xsup, supno;
+  std::vector<std::vector<int_t>> rows, segments;
+  std::int64_t entries = 0;
+  bool blocks_lead = true;  // the rows of a list begin with the columns of its supernode
+  bool others_empty = true;
+  bool operator==(const output&) const = default;
+};
+
+output run(decltype(symbfact)& routine, input& in, index_t n, int relax) {
+  superlu_dist_options_t options;
+  set_default_options_dist(&options);
+  options.superlu_relax = relax;
+  options.PrintStat = NO;
+  Glu_persist_t persist{};
+  Glu_freeable_t lists{};
+  const int_t status = in.call(routine, options, persist, lists);
+  CHECK((n == 1 ? status == 0 : status < 0));
+  output out;
+  const int_t supernodes = persist.supno[n] + 1;
+  out.xsup.assign(persist.xsup, persist.xsup + supernodes + 1);
+  out.supno.assign(persist.supno, persist.supno + n + 1);
+  for (int_t s = 0; s < supernodes; ++s) {
+    const int_t first = persist.xsup[s];
+    const int_t next = persist.xsup[s + 1];
+    std::vector<int_t> rows(lists.lsub + lists.xlsub[first], lists.lsub + lists.xlsub[first + 1]);
+    for (int_t j = first; j < next; ++j) {
+      out.blocks_lead = out.blocks_lead && rows[at(j - first)] == j;
+      if (j > first) out.others_empty = out.others_empty && lists.xlsub[j] == lists.xlsub[j + 1];
+    }
+    std::ranges::sort(rows);
+    out.rows.push_back(std::move(rows));
+  }
+  for (index_t j = 0; j < n; ++j) {
+    std::vector<int_t> segments(lists.usub + lists.xusub[j], lists.usub + lists.xusub[j + 1]);
+    std::ranges::sort(segments);
+    out.segments.push_back(std::move(segments));
+  }
+  out.entries = lists.nnzLU;
+  superlu_dist_mem_usage_t memory;
+  QuerySpace_dist(n, -status, &lists, &memory);
+  CHECK(memory.total > 0);
+  symbfact_SubFree(&lists);
+  superlu_free_dist(persist.xsup);
+  superlu_free_dist(persist.supno);
+  return out;
+}
+
+// The pattern of A^T A, whose elimination tree is the column elimination tree of A.
+pattern normal_equations(const pattern& a) {
+  const pattern columns = transpose(a);
+  triplets t;
+  t.n_rows = t.n_cols = a.n_cols;
+  for (index_t i = 0; i < a.n_rows; ++i) {
+    for (const index_t j : a.row(i)) {
+      for (const index_t k : a.row(i)) {
+        t.rows.push_back(j);
+        t.cols.push_back(k);
+      }
+    }
+  }
+  return from_triplets(t, duplicates::merge);
+}
+
+std::vector<named_pattern> patterns() {
+  std::vector<named_pattern> out = special_patterns();
+  for (std::uint64_t k = 0; k < 300; ++k) out.push_back(random_pattern(47, k));
+  return out;
+}
+
+}  // namespace
+
+TEST_CASE("the arrays are those of SuperLU_DIST") {
+  std::size_t compared = 0;
+  std::size_t relaxed = 0;
+  for (const auto& [name, given] : patterns()) {
+    CAPTURE(name);
+    for (const bool columns : {false, true}) {
+      CAPTURE(columns);
+      const auto tree_of = [&](const pattern& a) {
+        return elimination_tree(symmetrized(columns ? normal_equations(a) : a, diagonal::drop));
+      };
+      const auto order = postorder(tree_of(given));
+      const pattern a = permute(given, order, order);
+      input in(a, tree_of(a));
+      for (const int relax : {1, 3, 20}) {
+        CAPTURE(relax);
+        const output expected = run(symbfact, in, a.n_rows, relax);
+        const output found = run(gsofa_symbfact, in, a.n_rows, relax);
+        CHECK(expected.blocks_lead);
+        CHECK(found.blocks_lead);
+        CHECK(found.others_empty);
+        CHECK(found == expected);
+        ++compared;
+        relaxed += relax > 1 && expected.xsup != run(symbfact, in, a.n_rows, 1).xsup;
+      }
+    }
+  }
+  CHECK(compared > 1500);
+  CHECK(relaxed > 500);
+}
+
+TEST_CASE("without relaxed supernodes the lists hold the fill") {
+  for (std::uint64_t k = 0; k < 100; ++k) {
+    const auto p = random_pattern(48, k);
+    CAPTURE(p.name);
+    const index_t n = p.a.n_rows;
+    const auto order = postorder(elimination_tree(symmetrized(p.a, diagonal::drop)));
+    const pattern a = permute(p.a, order, order);
+    input in(a, elimination_tree(symmetrized(a, diagonal::drop)));
+    const output found = run(gsofa_symbfact, in, n, 1);
+    const pattern filled = reference::row_union(a);
+    for (index_t i = 0; i < n; ++i) {
+      for (const index_t j : filled.row(i)) {
+        const int_t s = found.supno[at(i > j ? j : i)];
+        if (i >= j) {
+          CHECK(std::ranges::binary_search(found.rows[at(s)], i));
+        } else if (s != found.supno[at(j)]) {
+          const auto& of = found.segments[at(j)];
+          const auto after = std::ranges::upper_bound(of, i);
+          REQUIRE(after != of.begin());
+          CHECK(found.supno[at(*(after - 1))] == s);
+        }
+      }
+    }
+  }
+}
