@@ -12,9 +12,11 @@
 #include <cstdio>
 #include <cstdlib>
 #include <limits>
+#include <new>
 #include <stdexcept>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #pragma GCC diagnostic push
