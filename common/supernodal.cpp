@@ -116,61 +116,59 @@ std::vector<column_range> relaxed_leaves(std::span<const index_t> parent, index_
   return out;
 }
 
-pattern pad_columns(const pattern_view& a, std::span<const column_range> ranges) {
-  validate_ranges(ranges, a.n_cols);
-  const pattern columns = transpose(a);
-  // Of each row: the ranges whose columns it gets.
-  std::vector<offset_t> count(at(a.n_rows) + 1, 0);
-  std::vector<index_t> of_rows;  // rows of the ranges, one range after the other
-  std::vector<offset_t> end_of;
-  {
-    std::vector<index_t> seen(at(a.n_rows), -1);
-    for (std::size_t k = 0; k < ranges.size(); ++k) {
-      const column_range r = ranges[k];
-      for (index_t j = r.begin; j < r.end; ++j) {
-        for (const index_t i : columns.row(j)) {
-          if (i < r.begin) {
-            throw input_error("entry (" + std::to_string(i) + ", " + std::to_string(j) +
-                              ") is above columns " + std::to_string(r.begin) + " to " +
-                              std::to_string(r.end - 1) +
-                              ", which are then no subtree of the elimination tree");
-          }
-          if (seen[at(i)] == static_cast<index_t>(k)) continue;
-          seen[at(i)] = static_cast<index_t>(k);
-          of_rows.push_back(i);
-          ++count[at(i) + 1];
-        }
-      }
-      end_of.push_back(static_cast<offset_t>(of_rows.size()));
-    }
+pattern pad_leaves(const pattern_view& a, std::span<const column_range> ranges) {
+  const index_t n = a.n_rows;
+  validate_ranges(ranges, n);
+  // of[v]: the range of several columns that v is in; -1: none.
+  std::vector<index_t> of(at(n), -1);
+  for (std::size_t k = 0; k < ranges.size(); ++k) {
+    const column_range r = ranges[k];
+    if (r.end - r.begin == 1) continue;
+    std::fill(of.begin() + r.begin, of.begin() + r.end, static_cast<index_t>(k));
   }
-  std::partial_sum(count.begin(), count.end(), count.begin());
-  std::vector<index_t> range_of(of_rows.size());
-  {
-    std::vector<offset_t> next(count.begin(), count.end() - 1);
-    offset_t q = 0;
-    for (std::size_t k = 0; k < ranges.size(); ++k) {
-      for (; q < end_of[k]; ++q) {
-        range_of[at(next[at(of_rows[at(q)])]++)] = static_cast<index_t>(k);
-      }
-    }
-  }
+  auto fail = [&](index_t i, index_t j, const column_range& r) {
+    throw input_error("entry (" + std::to_string(i) + ", " + std::to_string(j) +
+                      ") of A: columns " + std::to_string(r.begin) + " to " +
+                      std::to_string(r.end - 1) + " are no subtree of the elimination tree");
+  };
   pattern out;
-  out.n_rows = a.n_rows;
+  out.n_rows = n;
   out.n_cols = a.n_cols;
-  out.row_ptr.reserve(at(a.n_rows) + 1);
-  for (index_t i = 0; i < a.n_rows; ++i) {
-    const auto row = a.row(i);
-    auto entry = row.begin();
-    for (offset_t q = count[at(i)]; q < count[at(i) + 1]; ++q) {
-      const column_range r = ranges[at(range_of[at(q)])];
-      for (; entry != row.end() && *entry < r.begin; ++entry) out.col_idx.push_back(*entry);
-      // Of a row of the range itself, what is below the diagonal, with the diagonal.
-      const index_t end = std::min(r.end, i + 1);
-      for (index_t j = r.begin; j < end; ++j) out.col_idx.push_back(j);
-      while (entry != row.end() && *entry < end) ++entry;
+  out.row_ptr.reserve(at(n) + 1);
+  out.col_idx.reserve(static_cast<std::size_t>(a.nnz()));
+  std::vector<index_t> seen(at(n), -1);
+  std::vector<index_t> beyond;
+  for (index_t i = 0; i < n; ++i) {
+    if (const index_t mine = of[at(i)]; mine >= 0) {
+      const column_range r = ranges[at(mine)];
+      if (i == r.begin) {
+        beyond.clear();
+        for (index_t v = r.begin; v < r.end; ++v) {
+          for (const index_t j : a.row(v)) {
+            if (j < r.begin) fail(v, j, r);
+            if (j < r.end || seen[at(j)] == mine) continue;
+            seen[at(j)] = mine;
+            beyond.push_back(j);
+          }
+        }
+        std::ranges::sort(beyond);
+      }
+      for (index_t j = r.begin; j < r.end; ++j) out.col_idx.push_back(j);
+      out.col_idx.insert(out.col_idx.end(), beyond.begin(), beyond.end());
+    } else {
+      index_t done = 0;  // columns before it are there
+      for (const index_t j : a.row(i)) {
+        if (j < done) continue;
+        const index_t k = of[at(j)];
+        if (k < 0) {
+          out.col_idx.push_back(j);
+          continue;
+        }
+        const column_range r = ranges[at(k)];
+        if (i < r.begin) fail(i, j, r);
+        for (done = r.begin; done < r.end; ++done) out.col_idx.push_back(done);
+      }
     }
-    out.col_idx.insert(out.col_idx.end(), entry, row.end());
     out.row_ptr.push_back(static_cast<offset_t>(out.col_idx.size()));
   }
   return out;

@@ -19,7 +19,7 @@ struct column_range {
 struct supernode_rule {
   index_t most_columns = 0;  ///< of a supernode; 0: any number
   /// Ascending, disjoint: each is a supernode of its own, whatever most_columns is, and where it
-  /// has several columns nothing joins it. Its columns must have one structure (pad_columns()).
+  /// has several columns nothing joins it. Its columns must have one structure (pad_leaves()).
   std::span<const column_range> fixed{};
 };
 
@@ -59,9 +59,11 @@ supernodal_pattern supernodal_of(const pattern_view& l, const pattern_view& u,
 /// Throws input_error if it is not postordered.
 std::vector<column_range> relaxed_leaves(std::span<const index_t> parent, index_t most);
 
-/// A with all entries that make the columns of each range one supernode of A: the union of their
-/// rows in every one of them, as far as it is below the diagonal. Throws input_error if a column of
-/// a range has a row above the range: then it is no subtree of the elimination tree.
-pattern pad_columns(const pattern_view& a, std::span<const column_range> ranges);
+/// A with all entries that make each range a supernode whose segments of U begin with its first row,
+/// as SuperLU stores its relaxed supernodes: its diagonal block whole, the union of the rows of its
+/// columns in every one of them, the union of the columns of its rows in every one of these. Ranges
+/// of one column are left as they are. Throws input_error if a column of a range has a row above
+/// the range, or a row of it a column before: then it is no subtree of the elimination tree.
+pattern pad_leaves(const pattern_view& a, std::span<const column_range> ranges);
 
 }  // namespace gsofa

@@ -210,7 +210,9 @@ std::vector<column_range> relax(pattern& a, const analysis_options& options) {
     ranges = relaxed_leaves(elimination_tree(symmetrized(a, diagonal::drop)), options.relax);
   }
   for (const supernode_range& r : options.relaxed) ranges.push_back({r.begin, r.end});
-  if (!ranges.empty()) a = pad_columns(a, ranges);
+  if (std::ranges::any_of(ranges, [](auto r) { return r.end - r.begin > 1; })) {
+    a = pad_leaves(a, ranges);
+  }
   return ranges;
 }
 

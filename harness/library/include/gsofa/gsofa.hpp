@@ -101,11 +101,11 @@ struct analysis_options {
   std::int32_t most_columns = 0;  ///< of a supernode of analysis::supernodal; 0: any number
   /// Maximal subtrees of the elimination tree of A + A^T with at most `relax` vertices are one
   /// supernode each (SuperLU's relaxed supernodes): all that analyze() finds is then of the pattern
-  /// padded with what their columns lack. 1: nothing is padded. More needs a postordered
+  /// padded with what their columns and rows lack. 1: nothing is padded. More needs a postordered
   /// elimination tree, which all orders have but natural and given.
   std::int32_t relax = 1;
   /// In place of `relax` these supernodes: ascending ranges of the new numbering, none of whose
-  /// columns has a row above its range.
+  /// columns (rows) has a row above (a column before) its range.
   std::span<const supernode_range> relaxed{};
 };
 
