@@ -116,24 +116,49 @@ std::vector<column_range> relaxed_leaves(std::span<const index_t> parent, index_
   return out;
 }
 
-pattern pad_leaves(const pattern_view& a, std::span<const column_range> ranges) {
-  const index_t n = a.n_rows;
+namespace {
+
+// Which range of several columns each vertex is in; -1: none.
+std::vector<index_t> ranges_of(std::span<const column_range> ranges, index_t n) {
   validate_ranges(ranges, n);
-  // of[v]: the range of several columns that v is in; -1: none.
   std::vector<index_t> of(at(n), -1);
   for (std::size_t k = 0; k < ranges.size(); ++k) {
     const column_range r = ranges[k];
     if (r.end - r.begin == 1) continue;
     std::fill(of.begin() + r.begin, of.begin() + r.end, static_cast<index_t>(k));
   }
-  auto fail = [&](index_t i, index_t j, const column_range& r) {
-    throw input_error("entry (" + std::to_string(i) + ", " + std::to_string(j) +
-                      ") of A: columns " + std::to_string(r.begin) + " to " +
-                      std::to_string(r.end - 1) + " are no subtree of the elimination tree");
-  };
+  return of;
+}
+
+[[noreturn]] void refuse(index_t i, index_t j, const column_range& r) {
+  throw input_error("entry (" + std::to_string(i) + ", " + std::to_string(j) + ") of A: columns " +
+                    std::to_string(r.begin) + " to " + std::to_string(r.end - 1) +
+                    " are no subtree of the elimination tree");
+}
+
+// The columns beyond a range that its rows have, ascending. seen[j] is `mark` for those it takes.
+void union_beyond(const pattern_view& a, const column_range& r, index_t mark,
+                  std::vector<index_t>& seen, std::vector<index_t>& beyond) {
+  beyond.clear();
+  for (index_t v = r.begin; v < r.end; ++v) {
+    for (const index_t j : a.row(v)) {
+      if (j < r.begin) refuse(v, j, r);
+      if (j < r.end || seen[at(j)] == mark) continue;
+      seen[at(j)] = mark;
+      beyond.push_back(j);
+    }
+  }
+  std::ranges::sort(beyond);
+}
+
+}  // namespace
+
+pattern pad_leaves(const pattern_view& a, std::span<const column_range> ranges) {
+  const index_t n = a.n_rows;
+  const std::vector<index_t> of = ranges_of(ranges, n);
   pattern out;
   out.n_rows = n;
-  out.n_cols = a.n_cols;
+  out.n_cols = n;
   out.row_ptr.reserve(at(n) + 1);
   out.col_idx.reserve(static_cast<std::size_t>(a.nnz()));
   std::vector<index_t> seen(at(n), -1);
@@ -141,18 +166,7 @@ pattern pad_leaves(const pattern_view& a, std::span<const column_range> ranges) 
   for (index_t i = 0; i < n; ++i) {
     if (const index_t mine = of[at(i)]; mine >= 0) {
       const column_range r = ranges[at(mine)];
-      if (i == r.begin) {
-        beyond.clear();
-        for (index_t v = r.begin; v < r.end; ++v) {
-          for (const index_t j : a.row(v)) {
-            if (j < r.begin) fail(v, j, r);
-            if (j < r.end || seen[at(j)] == mine) continue;
-            seen[at(j)] = mine;
-            beyond.push_back(j);
-          }
-        }
-        std::ranges::sort(beyond);
-      }
+      if (i == r.begin) union_beyond(a, r, mine, seen, beyond);
       for (index_t j = r.begin; j < r.end; ++j) out.col_idx.push_back(j);
       out.col_idx.insert(out.col_idx.end(), beyond.begin(), beyond.end());
     } else {
@@ -165,11 +179,109 @@ pattern pad_leaves(const pattern_view& a, std::span<const column_range> ranges) 
           continue;
         }
         const column_range r = ranges[at(k)];
-        if (i < r.begin) fail(i, j, r);
+        if (i < r.begin) refuse(i, j, r);
         for (done = r.begin; done < r.end; ++done) out.col_idx.push_back(done);
       }
     }
     out.row_ptr.push_back(static_cast<offset_t>(out.col_idx.size()));
+  }
+  return out;
+}
+
+contraction contract_leaves(const pattern_view& a, std::span<const column_range> ranges) {
+  const index_t n = a.n_rows;
+  const std::vector<index_t> of = ranges_of(ranges, n);
+  contraction out;
+  std::vector<index_t> vertex(at(n));
+  auto next = ranges.begin();
+  for (index_t v = 0; v < n;) {
+    const auto k = static_cast<index_t>(out.of.size());
+    column_range r{v, v + 1};
+    if (next != ranges.end() && next->begin == v) {
+      r = *next++;
+      out.fixed.push_back({k, k + 1});
+    } else if (k > 0 && out.of.back().end - out.of.back().begin > 1) {
+      out.fixed.push_back({k, k + 1});  // it does not join the range
+    }
+    std::fill(vertex.begin() + r.begin, vertex.begin() + r.end, k);
+    out.of.push_back(r);
+    v = r.end;
+  }
+  out.a.n_rows = out.a.n_cols = static_cast<index_t>(out.of.size());
+  out.a.row_ptr.reserve(out.of.size() + 1);
+  std::vector<index_t> seen(at(n), -1);
+  std::vector<index_t> beyond;
+  for (index_t k = 0; k < out.a.n_rows; ++k) {
+    const column_range r = out.of[at(k)];
+    if (r.end - r.begin > 1) {
+      union_beyond(a, r, k, seen, beyond);
+      out.a.col_idx.push_back(k);
+      for (const index_t j : beyond) {
+        // Ranges are disjoint subtrees: what is beyond one is in no other.
+        if (of[at(j)] >= 0) refuse(r.begin, j, ranges[at(of[at(j)])]);
+        out.a.col_idx.push_back(vertex[at(j)]);
+      }
+    } else {
+      index_t last = -1;
+      for (const index_t j : a.row(r.begin)) {
+        const index_t v = vertex[at(j)];
+        if (v == last) continue;
+        if (v > k && of[at(j)] >= 0) refuse(r.begin, j, ranges[at(of[at(j)])]);
+        out.a.col_idx.push_back(v);
+        last = v;
+      }
+    }
+    out.a.row_ptr.push_back(static_cast<offset_t>(out.a.col_idx.size()));
+  }
+  return out;
+}
+
+supernodal_pattern expand_leaves(const supernodal_pattern& s, std::span<const column_range> of) {
+  const index_t n = of.empty() ? 0 : of.back().end;
+  supernodal_pattern out;
+  out.begin.clear();
+  for (index_t k = 0; k < s.supernodes(); ++k) out.begin.push_back(of[at(s.begin[at(k)])].begin);
+  out.begin.push_back(n);
+  out.row_begin.reserve(s.row_begin.size());
+  out.rows.reserve(s.rows.size() + at(n));
+  for (index_t k = 0; k < s.supernodes(); ++k) {
+    for (offset_t q = s.row_begin[at(k)]; q < s.row_begin[at(k) + 1]; ++q) {
+      const column_range r = of[at(s.rows[at(q)])];
+      for (index_t i = r.begin; i < r.end; ++i) out.rows.push_back(i);
+    }
+    out.row_begin.push_back(static_cast<offset_t>(out.rows.size()));
+  }
+  out.segment_begin.reserve(at(n) + 1);
+  out.segments.reserve(s.segments.size());
+  for (std::size_t v = 0; v < of.size(); ++v) {
+    for (offset_t q = s.segment_begin[v]; q < s.segment_begin[v + 1]; ++q) {
+      out.segments.push_back(of[at(s.segments[at(q)])].begin);
+    }
+    // Of a range of several columns no supernode is before its own.
+    for (index_t j = of[v].begin; j < of[v].end; ++j) {
+      out.segment_begin.push_back(static_cast<offset_t>(out.segments.size()));
+    }
+  }
+  return out;
+}
+
+row_counts expand_leaves(const row_counts& counts, const supernodal_pattern& s,
+                         std::span<const column_range> of) {
+  const auto n = static_cast<std::size_t>(of.empty() ? 0 : of.back().end);
+  row_counts out{std::vector<index_t>(n), std::vector<index_t>(n)};
+  for (std::size_t v = 0; v < of.size(); ++v) {
+    const column_range r = of[v];
+    for (index_t i = r.begin; i < r.end; ++i) {
+      out.l[at(i)] = counts.l[v] + (i - r.begin);
+      out.u[at(i)] = counts.u[v] + (r.end - 1 - i);
+    }
+  }
+  // Below a range each entry of its vertex stands for all of its columns.
+  for (index_t k = 0; k < s.supernodes(); ++k) {
+    const column_range r = of[at(s.begin[at(k)])];
+    for (offset_t q = s.row_begin[at(k)] + 1; q < s.row_begin[at(k) + 1]; ++q) {
+      out.l[at(of[at(s.rows[at(q)])].begin)] += r.end - r.begin - 1;
+    }
   }
   return out;
 }

@@ -59,11 +59,36 @@ supernodal_pattern supernodal_of(const pattern_view& l, const pattern_view& u,
 /// Throws input_error if it is not postordered.
 std::vector<column_range> relaxed_leaves(std::span<const index_t> parent, index_t most);
 
-/// A with all entries that make each range a supernode whose segments of U begin with its first row,
-/// as SuperLU stores its relaxed supernodes: its diagonal block whole, the union of the rows of its
-/// columns in every one of them, the union of the columns of its rows in every one of these. Ranges
-/// of one column are left as they are. Throws input_error if a column of a range has a row above
-/// the range, or a row of it a column before: then it is no subtree of the elimination tree.
+/// A with all entries that make each range a supernode whose segments of U begin with its first
+/// row, as SuperLU stores its relaxed supernodes: its diagonal block whole, the union of the rows
+/// of its columns in every one of them, the union of the columns of its rows in every one of these.
+/// Ranges of one column are left as they are. Throws input_error if a column of a range has a row
+/// above the range, or a row of it a column before: then it is no subtree of the elimination tree.
 pattern pad_leaves(const pattern_view& a, std::span<const column_range> ranges);
+
+/// What pad_leaves() describes, with one vertex in place of each range. Eliminating the vertices of
+/// a padded range one after the other brings what eliminating one vertex with their rows and
+/// columns brings, since all ranges are leaves: L and U are those of the padded pattern with each
+/// range shrunk to a vertex.
+struct contraction {
+  pattern a;
+  std::vector<column_range> of;  ///< columns that each vertex stands for
+  /// Supernodes of the contracted pattern that keep ranges of several columns apart.
+  std::vector<column_range> fixed;
+};
+
+/// Throws input_error as pad_leaves() does.
+contraction contract_leaves(const pattern_view& a, std::span<const column_range> ranges);
+
+/// Supernodes of the padded pattern from those of the contracted one, cut with contraction::fixed.
+supernodal_pattern expand_leaves(const supernodal_pattern& s, std::span<const column_range> of);
+
+/// Entries of each row, of L below the diagonal and of U with the diagonal.
+struct row_counts {
+  std::vector<index_t> l, u;
+};
+/// Those of the padded pattern from those of the contracted one and its supernodes.
+row_counts expand_leaves(const row_counts& counts, const supernodal_pattern& s,
+                         std::span<const column_range> of);
 
 }  // namespace gsofa

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <chrono>
 #include <new>
+#include <numeric>
 #include <optional>
 #include <thread>
 #include <utility>
@@ -196,24 +197,14 @@ run_settings settings_for(const variant_info& info, const analysis_options& opti
   }
   s.wants = want::counts;
   s.runs_once = true;
-  if (options.factors || options.supernodal) s.wants |= want::pattern;
+  // The supernodes of columns are made of the pattern by variants that have no better way.
+  if (options.factors || options.supernodal || options.relax > 1 || !options.relaxed.empty()) {
+    s.wants |= want::pattern;
+  }
   if (options.supernodes) s.wants |= want::supernodes;
   s.threads = host_threads(options);
   s.chunk_size = options.chunk_size;
   return s;
-}
-
-// The supernodes that are relaxed; pads the pattern where they have several columns.
-std::vector<column_range> relax(pattern& a, const analysis_options& options) {
-  std::vector<column_range> ranges;
-  if (options.relax > 1) {
-    ranges = relaxed_leaves(elimination_tree(symmetrized(a, diagonal::drop)), options.relax);
-  }
-  for (const supernode_range& r : options.relaxed) ranges.push_back({r.begin, r.end});
-  if (std::ranges::any_of(ranges, [](auto r) { return r.end - r.begin > 1; })) {
-    a = pad_leaves(a, ranges);
-  }
-  return ranges;
 }
 
 supernodal_factors moved(supernodal_pattern&& s) {
@@ -223,11 +214,27 @@ supernodal_factors moved(supernodal_pattern&& s) {
 
 csr_pattern moved(pattern& p) { return {p.n_rows, std::move(p.row_ptr), std::move(p.col_idx)}; }
 
-// The permuted pattern, padded for its relaxed supernodes.
+// What a variant factorizes: the permuted pattern, whose relaxed supernodes are padded or, where
+// nobody asks for explicit rows, shrunk to a vertex each, which takes less time and room.
 struct input {
   pattern a;
-  std::vector<column_range> relaxed;
+  std::vector<column_range> fixed;  // supernodes of a
+  std::vector<column_range> of;     // columns that each vertex of a stands for; empty: its own
 };
+
+input with_relaxed_supernodes(pattern a, const analysis_options& options) {
+  std::vector<column_range> ranges;
+  if (options.relax > 1) {
+    ranges = relaxed_leaves(elimination_tree(symmetrized(a, diagonal::drop)), options.relax);
+  }
+  for (const supernode_range& r : options.relaxed) ranges.push_back({r.begin, r.end});
+  if (std::ranges::none_of(ranges, [](column_range r) { return r.end - r.begin > 1; })) {
+    return {std::move(a), std::move(ranges), {}};
+  }
+  if (options.factors || options.supernodes) return {pad_leaves(a, ranges), std::move(ranges), {}};
+  contraction c = contract_leaves(a, ranges);
+  return {std::move(c.a), std::move(c.fixed), std::move(c.of)};
+}
 
 void factorize(const variant_info& info, const input& of, const analysis_options& options,
                analysis& out) {
@@ -250,9 +257,18 @@ void factorize(const variant_info& info, const input& of, const analysis_options
     out.u = moved(r.u);
   }
   out.supernode_starts = std::move(r.supernode_starts);
-  if (options.supernodal) {
-    out.supernodal =
-        moved(v->supernodal({.most_columns = options.most_columns, .fixed = of.relaxed}));
+  if (options.supernodal || !of.of.empty()) {
+    supernodal_pattern s = v->supernodal({.most_columns = options.most_columns, .fixed = of.fixed});
+    if (!of.of.empty()) {
+      const row_counts contracted{std::move(out.l_row_counts), std::move(out.u_row_counts)};
+      row_counts all = expand_leaves(contracted, s, of.of);
+      out.nnz_l = std::accumulate(all.l.begin(), all.l.end(), offset_t{0});
+      out.nnz_u = std::accumulate(all.u.begin(), all.u.end(), offset_t{0});
+      out.l_row_counts = std::move(all.l);
+      out.u_row_counts = std::move(all.u);
+      s = expand_leaves(s, of.of);
+    }
+    if (options.supernodal) out.supernodal = moved(std::move(s));
   }
   out.output_seconds = lap(since);
   out.variant = info.name;
@@ -281,8 +297,7 @@ analysis analyze_checked(const csr_view& a, const analysis_options& options) {
   permuted_pattern p = permute_for_elimination(std::move(sorted), options, out);
   out.row_order = std::move(p.row_order);
   out.col_order = std::move(p.col_order);
-  input permuted{.a = std::move(p.a), .relaxed = {}};
-  permuted.relaxed = relax(permuted.a, options);
+  const input permuted = with_relaxed_supernodes(std::move(p.a), options);
   out.order_seconds = lap(since);
   if (candidates.size() > 1) {
     const auto reason = failure_of_device(*candidates.front(), permuted, options, out);

@@ -80,6 +80,14 @@ std::vector<named_pattern> patterns() {
   return out;
 }
 
+row_counts counts_of(const pattern& filled) {
+  row_counts out{std::vector<index_t>(at(filled.n_rows)), std::vector<index_t>(at(filled.n_rows))};
+  for (index_t i = 0; i < filled.n_rows; ++i) {
+    for (const index_t j : filled.row(i)) ++(j < i ? out.l : out.u)[at(i)];
+  }
+  return out;
+}
+
 pattern postordered(const pattern& a) {
   const pattern s = symmetrized(a, diagonal::drop);
   const auto order = postorder(elimination_tree(s));
@@ -136,11 +144,20 @@ TEST_CASE("relaxed leaves are supernodes of the padded pattern, which loses no e
         CHECK(std::ranges::includes(padded.row(i), a.row(i)));
       }
       const pattern filled = reference::eliminate_boolean(padded);
+      const contraction contracted = contract_leaves(a, leaves);
       for (const index_t most : {0, 2, 5}) {
         const supernode_rule rule{.most_columns = most, .fixed = leaves};
         const supernodal_pattern expected = expected_of(filled, rule);
         CHECK(found_by("cpu_bitmap_panels", padded, rule, {}) == expected);
         CHECK(found_by("cpu_bitmap_panels", padded, rule, {{"panel_width", "3"}}) == expected);
+        const supernodal_pattern small =
+            found_by("cpu_bitmap_panels", contracted.a,
+                     {.most_columns = most, .fixed = contracted.fixed}, {});
+        CHECK(expand_leaves(small, contracted.of) == expected);
+        const row_counts counts = expand_leaves(
+            counts_of(reference::eliminate_boolean(contracted.a)), small, contracted.of);
+        CHECK(counts.l == counts_of(filled).l);
+        CHECK(counts.u == counts_of(filled).u);
       }
     }
   }
@@ -165,4 +182,10 @@ TEST_CASE("faults of ranges and trees are named") {
   CHECK_THROWS_WITH_AS((void)pad_leaves(a, ranges{{1, 3}}),
                        "entry (0, 1) of A: columns 1 to 2 are no subtree of the elimination tree",
                        input_error);
+  for (const auto& [i, j] : {std::pair{0, 1}, std::pair{1, 0}}) {
+    const pattern b = from_triplets(
+        {.n_rows = 3, .n_cols = 3, .rows = {0, 1, 2, i}, .cols = {0, 1, 2, j}}, duplicates::reject);
+    CHECK_THROWS_AS((void)contract_leaves(b, ranges{{1, 3}}), input_error);
+    CHECK_THROWS_AS((void)pad_leaves(b, ranges{{1, 3}}), input_error);
+  }
 }
