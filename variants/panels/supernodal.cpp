@@ -59,26 +59,40 @@ void for_each_segment(const panel_set& s, std::span<const index_t> begin,
   for (index_t j = 0; j < s.panels(); ++j) {
     const index_t b = s.begin[at(j)];
     const index_t end = s.begin[at(j) + 1];
+    const index_t width = end - b;
+    const index_t first_of = supernode[at(b)];
+    const index_t last_of = supernode[at(end) - 1];
+    mask_t starts = 1;
+    for (index_t of = first_of + 1; of <= last_of; ++of) starts |= bit(begin[at(of)] - b);
+    // A supernode that goes beyond a panel has its first row in the first panel that has any.
+    const bool goes_on = begin[at(first_of)] < b;
+    const int second = lowest(starts & ~mask_t{1});  // 64 if there is none
+    const index_t stop = begin[at(last_of) + 1];
+    const auto visit_segments = [&](index_t f, mask_t m) {
+      while (m != 0) {
+        const int c = lowest(m);
+        if (!goes_on || c >= second || last[at(f)] != first_of) visit(f, b + c);
+        const mask_t after = starts & above(c);
+        if (after == 0) {
+          if (stop > end) last[at(f)] = last_of;
+          return;
+        }
+        m &= ~below(lowest(after));
+      }
+    };
+    // Rows of a column's own supernode belong to the diagonal block of that.
+    const mask_t others = bits_below(std::max(begin[at(last_of)] - b, index_t{0}));
     const auto list = s.list(j);
     const mask_pair* masks = s.masks.data() + s.position_begin[at(j)];
-    for (std::size_t z = 0; z < list.size(); ++z) {
-      mask_t m = masks[z].upper;
-      const index_t f = list[z];
-      while (m != 0) {
-        const index_t k = b + lowest(m);
-        const index_t of = supernode[at(k)];
-        if (of == supernode[at(f)]) break;
-        const index_t stop = begin[at(of) + 1];
-        // A supernode that goes beyond a panel has its first row in the first panel that has any.
-        const bool beyond = stop > end || begin[at(of)] < b;
-        if (!beyond || last[at(f)] != of) visit(f, k);
-        if (stop >= end) {
-          last[at(f)] = of;
-          break;
-        }
-        m &= ~bits_below(stop - b);
-      }
+    for (index_t z = 1; z < width; ++z) {
+      const index_t own = begin[at(supernode[at(b + z)])] - b;
+      visit_segments(b + z, masks[z].upper & bits_below(std::max(own, index_t{0})));
     }
+    index_t z = width;
+    const index_t length = s.length(j);
+    for (; z < length && list[at(z)] < stop; ++z)
+      visit_segments(list[at(z)], masks[z].upper & others);
+    for (; z < length; ++z) visit_segments(list[at(z)], masks[z].upper);
   }
 }
 
