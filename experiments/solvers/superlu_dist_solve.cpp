@@ -108,6 +108,7 @@ nlohmann::json solve(const choices& c, const static_lu::matrix& a, gridinfo_t& g
   superlu_dist_options_t options;
   set_default_options_dist(&options);
   options.PrintStat = NO;
+  options.ReplaceTinyPivot = YES;  // a structural matching may leave tiny values on the diagonal
   options.superlu_relax = c.relax;
   options.superlu_maxsup = c.most_columns;
   options.IterRefine = c.refine ? SLU_DOUBLE : NOREFINE;

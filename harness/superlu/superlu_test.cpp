@@ -5,7 +5,9 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <cstdio>
 #include <cstdlib>
+#include <filesystem>
 #include <numeric>
 #include <string>
 #include <vector>
@@ -16,6 +18,7 @@
 #include <superlu_ddefs.h>
 #pragma GCC diagnostic pop
 
+#include "common/matrix_market.hpp"
 #include "common/preprocess.hpp"
 #include "harness/check/test_patterns.hpp"
 #include "reference/row_union.hpp"
@@ -173,6 +176,62 @@ TEST_CASE("the arrays are those of SuperLU_DIST") {
   }
   CHECK(compared > 1500);
   CHECK(relaxed > 500);
+}
+
+// $GSOFA_MATRICES names another folder of Matrix Market files.
+TEST_CASE("the arrays are those of SuperLU_DIST on real matrices") {
+  const char* given = std::getenv("GSOFA_MATRICES");
+  const std::filesystem::path folder =
+      given != nullptr ? given : GSOFA_SOURCE_DIR "/experiments/matrices";
+  std::vector<std::filesystem::path> files;
+  for (const auto& entry : std::filesystem::directory_iterator(folder)) {
+    if (entry.path().filename().string().find(".mtx") != std::string::npos) {
+      files.push_back(entry.path());
+    }
+  }
+  std::ranges::sort(files);
+  std::size_t compared = 0;
+  for (const auto& file : files) {
+    CAPTURE(file.string());
+    const pattern raw = read_matrix_market(file);
+    if (raw.n_rows != raw.n_cols) continue;
+    const char* const order = "metis";
+    const prepare_options options{.match = match_mode::automatic, .order = order, .threads = 1};
+    const ordered_pattern found = match_and_order(raw, options);
+    if (found.matching.structural_rank < raw.n_rows) continue;
+    // By the tree of A + A^T and, where that is small, by that of A^T A.
+    for (const bool columns : {false, true}) {
+      CAPTURE(columns);
+      pattern a = found.matching.matched.a;
+      offset_t pairs = 0;
+      for (index_t i = 0; i < a.n_rows; ++i) {
+        pairs += static_cast<offset_t>(a.row(i).size() * a.row(i).size());
+      }
+      if (columns && pairs > 20 * a.nnz()) continue;
+      if (columns) {
+        const pattern tree = symmetrized(normal_equations(a), diagonal::drop);
+        const auto by_tree = postorder(elimination_tree(tree));
+        a = permute(a, by_tree, by_tree);
+      }
+      const pattern graph = columns ? normal_equations(a) : a;
+      input in(a, elimination_tree(symmetrized(graph, diagonal::drop)));
+      for (const int relax : {1, 60}) {
+        CAPTURE(relax);
+        const output mine = run(gsofa_symbfact, in, a.n_rows, relax);
+        const bool same = mine == run(original(), in, a.n_rows, relax);
+        CHECK(same);
+        ++compared;
+        if (given != nullptr) {
+          std::printf("%s relax %d, tree of %s: %zu supernodes, %lld entries, %s\n",
+                      file.filename().c_str(), relax, columns ? "A^T A" : "A + A^T",
+                      mine.rows.size(), static_cast<long long>(mine.entries),
+                      same ? "the same" : "DIFFERENT");
+          std::fflush(stdout);
+        }
+      }
+    }
+  }
+  CHECK(compared >= 20);
 }
 
 TEST_CASE("without relaxed supernodes the lists hold the fill") {

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <limits>
@@ -223,6 +224,9 @@ int_t symbfact_by_gsofa(routine original, superlu_dist_options_t* options, int p
                         int_t* perm_c, int_t* etree, Glu_persist_t* persist,
                         Glu_freeable_t* lists) {
   const std::string_view mode = setting("GSOFA_SUPERLU");
+  if (!mode.empty() && mode != "on" && mode != "off" && mode != "verbose") {
+    give_up("GSOFA_SUPERLU is '" + std::string(mode) + "': one of on, off, verbose");
+  }
   if (mode == "off") {
     if (original == nullptr)
       give_up("GSOFA_SUPERLU is off, but symbfact of SuperLU_DIST is not there");
@@ -230,8 +234,16 @@ int_t symbfact_by_gsofa(routine original, superlu_dist_options_t* options, int p
   }
   try {
     if (a->nrow != a->ncol) throw gsofa::invalid_input("the matrix is not square");
+    const auto begin = std::chrono::steady_clock::now();
     const gsofa::analysis found = analyze(options, *a, etree);
     hand_over(options, *a, found.supernodal, is_first(pnum), persist, lists);
+    if (mode == "verbose" && is_first(pnum)) {
+      const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - begin;
+      std::fprintf(stderr,
+                   "gsofa: symbfact: n %lld, %lld entries of L+U, %d supernodes, %.3g s (%s)\n",
+                   static_cast<long long>(a->ncol), static_cast<long long>(lists->nnzLU),
+                   found.supernodal.supernodes(), taken.count(), found.variant.c_str());
+    }
     return a->ncol == 1 ? 0 : -lists->xlsub[a->ncol];
   } catch (const std::bad_alloc&) {
     // As documented: what could not be had, of which only the lists of A are known.
