@@ -9,10 +9,13 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <limits>
+#include <memory>
+#include <mutex>
 #include <new>
 #include <stdexcept>
 #include <string>
@@ -127,20 +130,79 @@ rows_of_a transposed(const SuperMatrix& a) {
   return out;
 }
 
-gsofa::analysis analyze(superlu_dist_options_t* options, const SuperMatrix& a, const int_t* etree) {
-  const auto n = static_cast<std::size_t>(a.ncol);
-  const rows_of_a rows = transposed(a);
-  const std::vector<std::int32_t> parent(etree, etree + n);
-  const auto relaxed = gsofa::relaxed_supernodes(parent, sp_ienv_dist(2, options));
-  gsofa::analysis_options o;
-  o.device = gsofa::compute_device::cpu;
-  o.threads = threads();
-  o.match = false;
-  o.order = gsofa::order_method::natural;
-  o.supernodal = true;
-  o.most_columns = sp_ienv_dist(3, options);
-  o.relaxed = relaxed;
-  return gsofa::analyze({static_cast<std::int32_t>(n), rows.row_ptr, rows.col_idx}, o);
+// What symbfact was called with last, and what it found: SamePattern of SuperLU_DIST calls it with
+// the same pattern again and again.
+class kept_result {
+ public:
+  // The supernodes of A; from the call before, if that had the same pattern, tree and limits.
+  std::shared_ptr<const gsofa::analysis> find(superlu_dist_options_t* options, const SuperMatrix& a,
+                                              const int_t* etree) {
+    const std::scoped_lock lock(mutex_);
+    const auto n = static_cast<std::size_t>(a.ncol);
+    const std::array<int, 2> limits{sp_ienv_dist(2, options), sp_ienv_dist(3, options)};
+    if (found_ && limits == limits_ && same(a, etree)) return found_;
+    found_.reset();
+    const rows_of_a rows = transposed(a);
+    const std::vector<std::int32_t> parent(etree, etree + n);
+    const auto relaxed = gsofa::relaxed_supernodes(parent, limits[0]);
+    gsofa::analysis_options o;
+    o.device = gsofa::compute_device::cpu;
+    o.threads = threads();
+    o.match = false;
+    o.order = gsofa::order_method::natural;
+    o.supernodal = true;
+    o.most_columns = limits[1];
+    o.relaxed = relaxed;
+    const auto out = std::make_shared<const gsofa::analysis>(
+        gsofa::analyze({static_cast<std::int32_t>(n), rows.row_ptr, rows.col_idx}, o));
+    if (std::string_view(setting("GSOFA_SUPERLU_KEEP")) == "0") return out;
+    keep(a, etree);
+    limits_ = limits;
+    found_ = out;
+    return out;
+  }
+
+ private:
+  [[nodiscard]] bool same(const SuperMatrix& a, const int_t* etree) const {
+    const auto& store = *static_cast<const NCPformat*>(a.Store);
+    const auto n = static_cast<std::size_t>(a.ncol);
+    if (n != etree_.size() || !std::equal(etree_.begin(), etree_.end(), etree)) return false;
+    std::size_t p = 0;
+    for (std::size_t j = 0; j < n; ++j) {
+      const auto size = static_cast<std::size_t>(store.colend[j] - store.colbeg[j]);
+      if (p + size != end_[j]) return false;
+      if (!std::equal(rows_.begin() + static_cast<std::ptrdiff_t>(p),
+                      rows_.begin() + static_cast<std::ptrdiff_t>(end_[j]),
+                      store.rowind + store.colbeg[j])) {
+        return false;
+      }
+      p = end_[j];
+    }
+    return true;
+  }
+
+  void keep(const SuperMatrix& a, const int_t* etree) {
+    const auto& store = *static_cast<const NCPformat*>(a.Store);
+    const auto n = static_cast<std::size_t>(a.ncol);
+    etree_.assign(etree, etree + n);
+    rows_.clear();
+    end_.clear();
+    for (std::size_t j = 0; j < n; ++j) {
+      rows_.insert(rows_.end(), store.rowind + store.colbeg[j], store.rowind + store.colend[j]);
+      end_.push_back(rows_.size());
+    }
+  }
+
+  std::mutex mutex_;
+  std::vector<int_t> etree_, rows_;
+  std::vector<std::size_t> end_;
+  std::array<int, 2> limits_{};
+  std::shared_ptr<const gsofa::analysis> found_;
+};
+
+kept_result& kept() {
+  static kept_result one;
+  return one;
 }
 
 // Entries of L and U with the diagonal blocks whole, as SuperLU_DIST stores them.
@@ -235,14 +297,14 @@ int_t symbfact_by_gsofa(routine original, superlu_dist_options_t* options, int p
   try {
     if (a->nrow != a->ncol) throw gsofa::invalid_input("the matrix is not square");
     const auto begin = std::chrono::steady_clock::now();
-    const gsofa::analysis found = analyze(options, *a, etree);
-    hand_over(options, *a, found.supernodal, is_first(pnum), persist, lists);
+    const auto found = kept().find(options, *a, etree);
+    hand_over(options, *a, found->supernodal, is_first(pnum), persist, lists);
     if (mode == "verbose" && is_first(pnum)) {
       const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - begin;
       std::fprintf(stderr,
                    "gsofa: symbfact: n %lld, %lld entries of L+U, %d supernodes, %.3g s (%s)\n",
                    static_cast<long long>(a->ncol), static_cast<long long>(lists->nnzLU),
-                   found.supernodal.supernodes(), taken.count(), found.variant.c_str());
+                   found->supernodal.supernodes(), taken.count(), found->variant.c_str());
     }
     return a->ncol == 1 ? 0 : -lists->xlsub[a->ncol];
   } catch (const std::bad_alloc&) {
