@@ -31,8 +31,9 @@ ALLOWED = {
     "harness": {"common", "harness/commands"},
     "harness/testing": {"common", "reference", "harness/testing", "harness/commands", "harness/run"},
     "harness/soak": {"common", "harness/soak", "harness/library", *(f"harness/{layer}" for layer in HARNESS)},
-    # The Python package and programs of experiments use the library as others do.
+    # The Python package, what solvers are given, and programs of experiments use the library as others do.
     "harness/python": {"harness/library"},
+    "harness/superlu": {"harness/library"},
     "experiments": {"harness/library"},
 }
 ALLOWED |= {f"variants/{f}": {"common", f"variants/{f}", *SHARED} for f in FAMILIES}
@@ -44,7 +45,15 @@ TESTS = {"common": set(), "reference": set(), "variants": {"reference", "harness
 
 # (file, what it includes): why it may
 SCHEDULE, DRIVER, CHECKPOINT = (f"variants/maxid/distributed/{name}.hpp" for name in ("schedule", "driver", "checkpoint"))
+SYMBFACT, SOLVE = "harness/superlu/superlu_test.cpp", "experiments/solvers/superlu_dist_solve.cpp"
 EXCEPTIONS = {
+    (SYMBFACT, "common/matrix_market.hpp"): "real matrices, prepared as pdgssvx prepares them",
+    (SYMBFACT, "common/preprocess.hpp"): "the same",
+    (SYMBFACT, "harness/check/test_patterns.hpp"): "the patterns that variants are checked on",
+    (SOLVE, "common/generators.hpp"): "matrices of any size",
+    (SOLVE, "common/pattern.hpp"): "the same",
+    (SOLVE, "common/preprocess.hpp"): "rows matched by structure alone, without an analysis",
+    (SOLVE, "common/random.hpp"): "values of generated matrices",
     ("harness/commands/prepare_command.cpp", SCHEDULE):
         "prepare --predicted-work writes what the dynamic schedule orders chunks by",
     ("harness/soak/fuzz_targets.cpp", CHECKPOINT): "mutated bytes for the reader of checkpoints",
