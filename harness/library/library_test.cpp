@@ -5,12 +5,14 @@
 #include <cstdint>
 #include <cstdlib>
 #include <limits>
+#include <numeric>
 #include <random>
 #include <string>
 #include <thread>
 #include <vector>
 
 #include "common/pattern.hpp"
+#include "common/supernodal.hpp"
 #include "gsofa/gsofa.h"
 #include "gsofa/gsofa.hpp"
 #include "reference/row_union.hpp"
@@ -172,6 +174,70 @@ TEST_CASE("analyze() agrees with the oracle on random patterns, in every order")
 }
 
 #ifdef GSOFA_HAVE_BTF
+
+TEST_CASE(
+    "supernodal results hold the fill of the pattern, relaxed ones that of the padded pattern") {
+  std::mt19937_64 engine(12);
+  for (int k = 0; k < 60; ++k) {
+    CAPTURE(k);
+    const pattern a =
+        with_diagonal(random_pattern(engine, static_cast<index_t>(1 + engine() % 60), 4));
+    for (const auto& v : runnable()) {
+      CAPTURE(v.name);
+      for (const std::int32_t relax : {1, 6}) {
+        for (const std::int32_t most : {0, 3}) {
+          // Explicit rows are made of the padded pattern; without them leaves are shrunk.
+          for (const bool factors : {false, true}) {
+            CAPTURE(relax);
+            CAPTURE(most);
+            CAPTURE(factors);
+            analysis_options o{.variant = v.name, .order = order_method::amd, .factors = factors};
+            o.supernodal = true;
+            o.most_columns = most;
+            o.relax = relax;
+            const analysis found = analyze(view_of(a), o);
+            const pattern p = permute(a, found.row_order, found.col_order);
+            CHECK(found.nnz_a == p.nnz());
+            const auto parent = elimination_tree(view_of(p));
+            const auto leaves = relaxed_leaves(parent, relax);
+            const pattern filled = reference::row_union(relax > 1 ? pad_leaves(p, leaves) : p);
+            const pattern l = lower(filled);
+            const pattern u = upper(filled);
+            const auto expected = supernodal_of(
+                l, u,
+                {.most_columns = most, .fixed = relax > 1 ? leaves : std::vector<column_range>{}});
+            CHECK(found.supernodal.first_column == expected.begin);
+            CHECK(found.supernodal.row_begin == expected.row_begin);
+            CHECK(found.supernodal.rows == expected.rows);
+            CHECK(found.supernodal.segment_begin == expected.segment_begin);
+            CHECK(found.supernodal.segments == expected.segments);
+            CHECK(found.supernodal.supernodes() == expected.supernodes());
+            CHECK(found.nnz_l == l.nnz());
+            CHECK(found.nnz_u == u.nnz());
+            for (index_t i = 0; i < a.n_rows; ++i) {
+              REQUIRE(found.l_row_counts[at(i)] == static_cast<index_t>(l.row(i).size()));
+              REQUIRE(found.u_row_counts[at(i)] == static_cast<index_t>(u.row(i).size()));
+            }
+            if (factors) CHECK(same(found.l, l));
+            const auto ranges = relaxed_supernodes(parent, relax);
+            REQUIRE(ranges.size() == leaves.size());
+            if (relax == 1) continue;
+            // The same ranges given in the place of the rule.
+            analysis_options given = o;
+            given.order = order_method::given;
+            given.match = false;
+            given.relax = 1;
+            given.relaxed = ranges;
+            std::vector<std::int32_t> same_order(at(a.n_rows));
+            std::iota(same_order.begin(), same_order.end(), 0);
+            given.permutation = same_order;
+            CHECK(analyze(view_of(p), given).supernodal.rows == expected.rows);
+          }
+        }
+      }
+    }
+  }
+}
 
 TEST_CASE("zeros on the diagonal: rows are matched, or diagonal entries added") {
   std::mt19937_64 engine(11);
@@ -453,6 +519,16 @@ TEST_CASE("faulty options are refused by name") {
             .starts_with("unknown variant 'gpu_panels': one of "));
   CHECK(refused_options({.device = compute_device::gpu, .variant = "cpu_bitmap_panels"}) ==
         "variant cpu_bitmap_panels does not run on device gpu");
+  CHECK(refused_options({.relax = 0}) == "relax: 0 is not 1 or more");
+  CHECK(refused_options({.most_columns = -1}) == "most_columns: -1 is not 0 or more");
+  const std::vector<supernode_range> outside{{0, 4}};
+  CHECK(refused_options({.match = false, .order = order_method::natural, .relaxed = outside}) ==
+        "columns 0 to 4: ranges must be ascending, disjoint and within [0, 3)");
+  CHECK(refused_options({.relax = 2, .relaxed = outside}) ==
+        "relax and relaxed: only one of them may be set");
+  CHECK(refusal([] {
+          (void)relaxed_supernodes(std::vector<std::int32_t>{-1, 0}, 2);
+        }) == "the elimination tree is not postordered: the parent of 1 is 0");
 }
 
 // A handle that is released at the end of a test.
