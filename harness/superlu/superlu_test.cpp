@@ -10,6 +10,7 @@
 #include <filesystem>
 #include <numeric>
 #include <string>
+#include <type_traits>
 #include <vector>
 
 #pragma GCC diagnostic push
@@ -43,6 +44,14 @@ decltype(symbfact)& original() {
   return *found;
 }
 
+// Column permutations are of int_t up to version 8 of SuperLU_DIST, of int from 9 on.
+template <class Routine>
+struct fourth_parameter;
+template <class R, class A, class B, class C, class D, class... More>
+struct fourth_parameter<R(A, B, C, D, More...)> {
+  using type = std::remove_pointer_t<D>;
+};
+
 // A and its elimination tree as pdgssvx hands them to symbfact.
 class input {
  public:
@@ -69,7 +78,8 @@ class input {
 
  private:
   index_t n_;
-  std::vector<int_t> rows_, begin_, end_, identity_, etree_;
+  std::vector<int_t> rows_, begin_, end_, etree_;
+  std::vector<fourth_parameter<decltype(symbfact)>::type> identity_;
   std::vector<double> values_;
   NCPformat store_{};
   SuperMatrix matrix_{};

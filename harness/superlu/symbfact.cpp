@@ -37,6 +37,15 @@ namespace {
 
 using routine = decltype(&symbfact);
 
+// Column permutations are of int_t up to version 8 of SuperLU_DIST, of int from 9 on.
+template <class Routine>
+struct fourth_parameter;
+template <class R, class A, class B, class C, class D, class... More>
+struct fourth_parameter<R (*)(A, B, C, D, More...)> {
+  using type = D;
+};
+using column_permutation = fourth_parameter<routine>::type;
+
 // An array of SuperLU_DIST's allocator until release().
 class int_array {
  public:
@@ -139,7 +148,8 @@ class kept_result {
                                               const int_t* etree) {
     const std::scoped_lock lock(mutex_);
     const auto n = static_cast<std::size_t>(a.ncol);
-    const std::array<int, 2> limits{sp_ienv_dist(2, options), sp_ienv_dist(3, options)};
+    const std::array<int, 2> limits{static_cast<int>(sp_ienv_dist(2, options)),
+                                    static_cast<int>(sp_ienv_dist(3, options))};
     if (found_ && limits == limits_ && same(a, etree)) return found_;
     found_.reset();
     const rows_of_a rows = transposed(a);
@@ -283,7 +293,7 @@ void hand_over(superlu_dist_options_t* options, const SuperMatrix& a,
 }
 
 int_t symbfact_by_gsofa(routine original, superlu_dist_options_t* options, int pnum, SuperMatrix* a,
-                        int_t* perm_c, int_t* etree, Glu_persist_t* persist,
+                        column_permutation perm_c, int_t* etree, Glu_persist_t* persist,
                         Glu_freeable_t* lists) {
   const std::string_view mode = setting("GSOFA_SUPERLU");
   if (!mode.empty() && mode != "on" && mode != "off" && mode != "verbose") {
@@ -330,7 +340,7 @@ int_t symbfact_by_gsofa(routine original, superlu_dist_options_t* options, int p
 extern "C" decltype(symbfact) __real_symbfact, __wrap_symbfact;
 
 extern "C" int_t __wrap_symbfact(superlu_dist_options_t* options, int pnum, SuperMatrix* a,
-                                 int_t* perm_c, int_t* etree, Glu_persist_t* persist,
+                                 column_permutation perm_c, int_t* etree, Glu_persist_t* persist,
                                  Glu_freeable_t* lists) {
   return symbfact_by_gsofa(__real_symbfact, options, pnum, a, perm_c, etree, persist, lists);
 }
@@ -349,15 +359,15 @@ static routine original_symbfact() {
 // The same under a name of its own, for programs that call it themselves.
 extern "C" [[gnu::visibility("default")]] int_t gsofa_symbfact(superlu_dist_options_t* options,
                                                                int pnum, SuperMatrix* a,
-                                                               int_t* perm_c, int_t* etree,
-                                                               Glu_persist_t* persist,
+                                                               column_permutation perm_c,
+                                                               int_t* etree, Glu_persist_t* persist,
                                                                Glu_freeable_t* lists) {
   static const routine original = original_symbfact();
   return symbfact_by_gsofa(original, options, pnum, a, perm_c, etree, persist, lists);
 }
 
 extern "C" [[gnu::visibility("default")]] int_t symbfact(superlu_dist_options_t* options, int pnum,
-                                                         SuperMatrix* a, int_t* perm_c,
+                                                         SuperMatrix* a, column_permutation perm_c,
                                                          int_t* etree, Glu_persist_t* persist,
                                                          Glu_freeable_t* lists) {
   return gsofa_symbfact(options, pnum, a, perm_c, etree, persist, lists);
