@@ -8,9 +8,6 @@
 
 namespace gsofa {
 
-namespace {
-
-// Throws unless the ranges are ascending, disjoint, not empty and within [0, n).
 void validate_ranges(std::span<const column_range> ranges, index_t n) {
   index_t end = 0;
   for (const column_range& r : ranges) {
@@ -22,8 +19,6 @@ void validate_ranges(std::span<const column_range> ranges, index_t n) {
     end = r.end;
   }
 }
-
-}  // namespace
 
 std::vector<index_t> cut_supernodes(std::span<const std::uint8_t> joins,
                                     const supernode_rule& rule) {

@@ -23,6 +23,9 @@ struct supernode_rule {
   std::span<const column_range> fixed{};
 };
 
+/// Throws input_error unless the ranges are ascending, disjoint, not empty and within [0, n).
+void validate_ranges(std::span<const column_range> ranges, index_t n);
+
 /// L + U by supernodes of columns: ranges of consecutive columns with one structure of L (type T2
 /// of Demmel, Eisenstat, Gilbert, Li & Liu 1999): column j joins the supernode of column j - 1 iff
 /// L(j, j-1) is structurally nonzero and column j of L has, below its diagonal, the entries that

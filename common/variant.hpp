@@ -112,6 +112,7 @@ struct run_settings {
   option_set options;
   want_set wants = want::counts;
   int threads = 1;           ///< host threads the variant may use
+  bool supernodal = false;   ///< supernodal() will be asked for; see variant_info::supernodal
   bool runs_once = false;    ///< run() is called once: nothing is prepared that repays later
   index_t chunk_size = 128;  ///< supernodes never cross a multiple of it; 0: unlimited
   checkpoint_settings checkpoint{};
@@ -154,8 +155,9 @@ class variant {
   /// Column counts of L and the density of L + U of the last run, `cells` in each direction: by
   /// default from explicit rows, which prepare() must have been asked for (want::pattern).
   virtual factor_profile profile(index_t cells);
-  /// L + U of the last run by supernodes of columns: by default from explicit rows, which prepare()
-  /// must have been asked for (want::pattern). Throws input_error for a fault of `rule`.
+  /// L + U of the last run by supernodes of columns, by default from explicit rows. prepare() must
+  /// have been asked for them (want::pattern) or, where variant_info::supernodal is set, for
+  /// run_settings::supernodal. Throws input_error for a fault of `rule`.
   virtual supernodal_pattern supernodal(const supernode_rule& rule);
 };
 
@@ -173,6 +175,7 @@ struct variant_info {
   want_set gives = want_set::all();  ///< empty: nothing but the totals nnz_l and nnz_u
   std::vector<option_spec> options{};
   bool multithreaded = false;  ///< uses run_settings::threads
+  bool supernodal = false;     ///< supernodal() does without explicit rows, at least as a rule
   bool exact = true;           ///< false: may report a superset of the fill, or bounds (peers)
   /// prepare, run and collect are collective over the ranks of the MPI job; others run in jobs of
   /// one rank only.

@@ -197,10 +197,8 @@ run_settings settings_for(const variant_info& info, const analysis_options& opti
   }
   s.wants = want::counts;
   s.runs_once = true;
-  // The supernodes of columns are made of the pattern by variants that have no better way.
-  if (options.factors || options.supernodal || options.relax > 1 || !options.relaxed.empty()) {
-    s.wants |= want::pattern;
-  }
+  s.supernodal = options.supernodal || options.relax > 1 || !options.relaxed.empty();
+  if (options.factors || (s.supernodal && !info.supernodal)) s.wants |= want::pattern;
   if (options.supernodes) s.wants |= want::supernodes;
   s.threads = host_threads(options);
   s.chunk_size = options.chunk_size;
@@ -246,19 +244,17 @@ void factorize(const variant_info& info, const input& of, const analysis_options
   out.setup_seconds = lap(since);
   run_timed(*v, context);
   out.analysis_seconds = lap(since);
-  const want_set unasked = options.factors ? want_set() : want_set(want::pattern);
-  result r = v->collect(settings.wants.without(unasked));
+  result r = v->collect(settings.wants);
   out.nnz_l = r.nnz_l;
   out.nnz_u = r.nnz_u;
   out.l_row_counts = std::move(r.l_row_counts);
   out.u_row_counts = std::move(r.u_row_counts);
-  if (options.factors) {
-    out.l = moved(r.l);
-    out.u = moved(r.u);
-  }
   out.supernode_starts = std::move(r.supernode_starts);
   if (options.supernodal || !of.of.empty()) {
-    supernodal_pattern s = v->supernodal({.most_columns = options.most_columns, .fixed = of.fixed});
+    // What collect() has handed over, a variant may have no more.
+    const supernode_rule rule{.most_columns = options.most_columns, .fixed = of.fixed};
+    supernodal_pattern s =
+        settings.wants.has(want::pattern) ? supernodal_of(r.l, r.u, rule) : v->supernodal(rule);
     if (!of.of.empty()) {
       const row_counts contracted{std::move(out.l_row_counts), std::move(out.u_row_counts)};
       row_counts all = expand_leaves(contracted, s, of.of);
@@ -269,6 +265,10 @@ void factorize(const variant_info& info, const input& of, const analysis_options
       s = expand_leaves(s, of.of);
     }
     if (options.supernodal) out.supernodal = moved(std::move(s));
+  }
+  if (options.factors) {
+    out.l = moved(r.l);
+    out.u = moved(r.u);
   }
   out.output_seconds = lap(since);
   out.variant = info.name;

@@ -200,5 +200,6 @@ GSOFA_REGISTER_VARIANT({
                  .minimum = 0,
                  .maximum = std::int64_t{1} << 30}},
     .multithreaded = true,
+    .supernodal = true,
     .create = [] { return std::make_unique<gsofa::cpu_bitmap_panels>(); },
 });

@@ -267,7 +267,9 @@ class bitmap_panels final : public variant {
     matrix_.upload(a, budget_);
     const offset_t limit = megabytes > 0 ? megabytes << 20 : current_limits().free_bytes / 4 * 3;
     budget_.set_limit(limit + budget_.used());
-    rows_.prepare(a.n_rows, settings, budget_);
+    run_settings of_rows = settings;
+    if (settings.supernodal) of_rows.wants |= want::pattern;  // where vertices are relabelled
+    rows_.prepare(a.n_rows, of_rows, budget_);
     structure_.prepare(a.n_rows, budget_);
     elimination_settings elimination = tuning_.elimination;
     elimination.blocks_per_cluster = static_cast<int>(o.integer("blocks_per_cluster"));
@@ -296,7 +298,9 @@ class bitmap_panels final : public variant {
                        rows_.l_counts(), rows_.u_counts(),
                        digests ? reinterpret_cast<unsigned long long*>(rows_.digests()) : nullptr);
     phases_.mark(context, phase_id::supernode);
-    if (!settings_.wants.has(want::pattern)) find_supernodes(panels);
+    const bool rows_wanted = settings_.wants.has(want::pattern) ||
+                             (settings_.supernodal && structure_.relabelled());
+    if (!rows_wanted) find_supernodes(panels);
     phases_.finish(context);
     if (elimination_.fell_back()) {
       structure_.drop();
@@ -304,7 +308,7 @@ class bitmap_panels final : public variant {
       context.derived["gave_up"] = 1;
       return;
     }
-    if (settings_.wants.has(want::pattern)) {
+    if (rows_wanted) {
       if (!expand(panels, context)) {
         rows_by_bitmaps(panels, context);
       } else {
@@ -325,6 +329,12 @@ class bitmap_panels final : public variant {
 
   result collect(want_set wants) override {
     return searched_ != nullptr ? searched_->collect(wants) : rows_.collect(wants);
+  }
+
+  supernodal_pattern supernodal(const supernode_rule& rule) override {
+    // Masks of relabelled vertices tell nothing of neighbours in the caller's numbering.
+    if (searched_ != nullptr || structure_.relabelled()) return variant::supernodal(rule);
+    return supernodal_of_panels(structure_.view(), structure_.column_blocks(), rule, budget_);
   }
 
  private:
@@ -348,7 +358,8 @@ class bitmap_panels final : public variant {
   [[nodiscard]] panel_limits limits() const {
     return {.width = static_cast<index_t>(settings_.options.integer("panel_width")),
             .most_positions = tuning_.most_positions,
-            .reserve = settings_.wants.has(want::pattern) ? row_bytes() : 0};
+            .reserve =
+                settings_.wants.has(want::pattern) || settings_.supernodal ? row_bytes() : 0};
   }
   [[nodiscard]] offset_t matrix_bytes() const {
     return static_cast<offset_t>(a_.row_ptr.size_bytes() + a_.col_idx.size_bytes());
@@ -413,6 +424,7 @@ class bitmap_panels final : public variant {
     const variant_info& by_rows = find_variant("gpu_fill2_bitparallel");
     const auto& specs = by_rows.options;
     run_settings settings = settings_;
+    if (settings.supernodal) settings.wants |= want::pattern;
     settings.options = option_set(specs);
     const offset_t megabytes = (budget_.limit() - budget_.used() - matrix_bytes()) >> 20;
     settings.options.set(specs, "memory_budget_mb",
@@ -475,6 +487,7 @@ GSOFA_REGISTER_VARIANT({
                  .maximum = 8,
                  .tested = {"4", "1", "3"}},
                 gsofa::gpu::memory_budget_option()},
+    .supernodal = true,
     .unavailable = gsofa::gpu::unavailable,
     .create = GSOFA_GPU_CREATE(bitmap_panels),
 });

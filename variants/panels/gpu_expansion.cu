@@ -8,7 +8,7 @@
 
 #include "common/large_pages.hpp"
 #include "variants/device/tile_scan.hpp"
-#include "variants/panels/gpu_panels.hpp"
+#include "variants/panels/gpu_target_lists.hpp"
 
 #if defined(__CUDACC__)
 #include <cub/device/device_radix_sort.cuh>
@@ -63,19 +63,6 @@ GSOFA_KERNEL void list_column_blocks_kernel(panel_view p, index_t* targets, inde
   }
 }
 
-/// A column block as the rows of its target panel see it.
-struct target_block {
-  mask_t members;   ///< vertices of the target
-  offset_t first;   ///< where the position of the lowest vertex is
-  index_t columns;  ///< first vertex of the panel that has the column block
-};
-
-/// The column blocks in the order of their targets, those of one target in the order of panels.
-struct target_lists {
-  const index_t* begin;  ///< panels + 1: where the list of each target begins
-  const target_block* column_blocks;
-};
-
 GSOFA_KERNEL void target_blocks_kernel(panel_view p, offset_t column_blocks, const index_t* numbers,
                                        const index_t* owners, target_block* out) {
   simt::after_earlier_launches();
@@ -112,7 +99,7 @@ GSOFA_DEVICE void write_columns(index_t* out, mask_t bits, index_t base) {
 /// Writes the rows of L by block number `block` of `blocks`. A warp writes one row f at a time:
 /// first what the panels hold whose boundary has f, in ascending order, 32 column blocks of the
 /// list of f's panel at a time; then what f's own panel holds.
-GSOFA_DEVICE void write_l_rows(const panel_view& p, const target_lists& lists,
+GSOFA_DEVICE void write_l_rows(const panel_view& p, const target_list_view& lists,
                                const offset_t* l_ptr, index_t* l_idx, unsigned block,
                                unsigned blocks) {
   const unsigned lane = lane_index();
@@ -226,7 +213,7 @@ struct row_arrays {
 /// Writes all rows: every other block writes rows of L, the rest rows of U, so that some work while
 /// others wait for memory.
 GSOFA_BOUNDED_KERNEL(threads_per_block)
-void all_rows_kernel(panel_view p, target_lists lists, row_arrays rows) {
+void all_rows_kernel(panel_view p, target_list_view lists, row_arrays rows) {
   simt::after_earlier_launches();
   const unsigned block = simt::block_index() / 2;
   if (simt::block_index() % 2 == 0) {
@@ -264,6 +251,30 @@ void sort_by_target(index_t* targets, index_t* sorted_targets, index_t* numbers,
 
 }  // namespace
 
+target_lists::target_lists(const panel_view& panels, offset_t column_blocks, memory_budget& budget,
+                           const char* structure)
+    : by_target_(budget, structure, column_blocks),
+      begin_(budget, structure, offset_t{panels.panels} + 1) {
+  const device_array<index_t> lists(budget, structure, 5 * column_blocks);
+  index_t* const targets = lists.data();
+  index_t* const numbers = targets + column_blocks;
+  index_t* const owners = numbers + column_blocks;
+  index_t* const sorted_targets = owners + column_blocks;
+  index_t* const sorted_numbers = sorted_targets + column_blocks;
+  if (column_blocks > 0) {
+    launch_overlapping(list_column_blocks_kernel, blocks_for(offset_t{panels.panels} * 32),
+                       threads_per_block, 0, panels, targets, numbers, owners);
+    sort_by_target(targets, sorted_targets, numbers, sorted_numbers, column_blocks, panels.panels,
+                   budget);
+    launch_overlapping(target_blocks_kernel, blocks_for(column_blocks), threads_per_block, 0,
+                       panels, column_blocks, static_cast<const index_t*>(sorted_numbers),
+                       static_cast<const index_t*>(owners), by_target_.data());
+  }
+  launch_overlapping(list_begin_kernel, blocks_for(column_blocks + 1), threads_per_block, 0,
+                     static_cast<const index_t*>(sorted_targets),
+                     static_cast<index_t>(column_blocks), panels.panels, begin_.data());
+}
+
 void panel_expansion::release() {
   l_ptr_ = {};
   u_ptr_ = {};
@@ -289,30 +300,9 @@ bool panel_expansion::run(const panel_view& panels, const std::uint32_t* l_count
   try {
     l_idx_ = {budget, "rows", l};
     u_idx_ = {budget, "rows", u};
-    device_array<target_block> by_target(budget, "rows", column_blocks);
-    device_array<index_t> begin(budget, "rows", offset_t{panels.panels} + 1);
-    {
-      const device_array<index_t> lists(budget, "rows", 5 * column_blocks);
-      index_t* const targets = lists.data();
-      index_t* const numbers = targets + column_blocks;
-      index_t* const owners = numbers + column_blocks;
-      index_t* const sorted_targets = owners + column_blocks;
-      index_t* const sorted_numbers = sorted_targets + column_blocks;
-      if (column_blocks > 0) {
-        launch_overlapping(list_column_blocks_kernel, blocks_for(offset_t{panels.panels} * 32),
-                           threads_per_block, 0, panels, targets, numbers, owners);
-        sort_by_target(targets, sorted_targets, numbers, sorted_numbers, column_blocks,
-                       panels.panels, budget);
-        launch_overlapping(target_blocks_kernel, blocks_for(column_blocks), threads_per_block, 0,
-                           panels, column_blocks, static_cast<const index_t*>(sorted_numbers),
-                           static_cast<const index_t*>(owners), by_target.data());
-      }
-      launch_overlapping(list_begin_kernel, blocks_for(column_blocks + 1), threads_per_block, 0,
-                         static_cast<const index_t*>(sorted_targets),
-                         static_cast<index_t>(column_blocks), panels.panels, begin.data());
-    }
+    const target_lists lists(panels, column_blocks, budget, "rows");
     launch_overlapping(all_rows_kernel, blocks_for(offset_t{n} * 32) + 1, threads_per_block,
-                       sizeof(position_tile), panels, target_lists{begin.data(), by_target.data()},
+                       sizeof(position_tile), panels, lists.view(),
                        row_arrays{l_ptr_.data(), u_ptr_.data(), l_idx_.data(), u_idx_.data()});
   } catch (const budget_error&) {
     release();

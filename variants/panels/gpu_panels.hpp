@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "common/run_context.hpp"
+#include "common/supernodal.hpp"
 #include "variants/device/batch_rows.hpp"
 #include "variants/device/gpu_variant.hpp"
 #include "variants/device/runtime.hpp"
@@ -285,6 +286,11 @@ class panel_expansion {
   device_array<offset_t> l_ptr_, u_ptr_;
   device_array<index_t> l_idx_, u_idx_;
 };
+
+/// L + U by supernodes of columns, on the host, from factored panels that were not relabelled. Throws
+/// budget_error if the budget does not admit it, input_error for a fault of `rule`.
+supernodal_pattern supernodal_of_panels(const panel_view& panels, offset_t column_blocks,
+                                        const supernode_rule& rule, memory_budget& budget);
 
 /// Settings of gpu_bitmap_panels that tests vary and users need not.
 struct panel_tuning {
