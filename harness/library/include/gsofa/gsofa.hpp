@@ -10,10 +10,18 @@
 ///
 /// Indices are 0-based. Needs C++20.
 
+#if (defined(_MSVC_LANG) ? _MSVC_LANG : __cplusplus) < 202002L
+#error "gsofa/gsofa.hpp needs C++20 (-std=c++20); gsofa/gsofa.h is the C99 interface"
+#endif
+
 #include <cstdint>
+#include <functional>
+#include <memory>
 #include <span>
 #include <stdexcept>
 #include <string>
+#include <type_traits>
+#include <utility>
 #include <vector>
 
 #include "gsofa/export.h"
@@ -43,6 +51,66 @@ struct csr_pattern {
 
   [[nodiscard]] csr_view view() const { return {n, row_ptr, col_idx}; }
   [[nodiscard]] std::span<const std::int32_t> row(std::int32_t i) const { return view().row(i); }
+};
+
+/// csr_view with other integers. 32-bit pointers or 64-bit columns are copied once; the analysis
+/// itself has 64-bit pointers and 32-bit columns, so that the order is below 2^31.
+struct csr_view_32 {
+  std::int32_t n = 0;
+  std::span<const std::int32_t> row_ptr;
+  std::span<const std::int32_t> col_idx;
+};
+struct csr_view_64 {
+  std::int64_t n = 0;
+  std::span<const std::int64_t> row_ptr;
+  std::span<const std::int64_t> col_idx;
+};
+
+/// The same in compressed sparse columns: column j holds the rows
+/// row_idx[col_ptr[j] .. col_ptr[j+1]).
+struct csc_view {
+  std::int32_t n = 0;
+  std::span<const std::int64_t> col_ptr;
+  std::span<const std::int32_t> row_idx;
+};
+struct csc_view_32 {
+  std::int32_t n = 0;
+  std::span<const std::int32_t> col_ptr;
+  std::span<const std::int32_t> row_idx;
+};
+struct csc_view_64 {
+  std::int64_t n = 0;
+  std::span<const std::int64_t> col_ptr;
+  std::span<const std::int64_t> row_idx;
+};
+
+/// Compressed columns, owning; rows are strictly ascending within a column.
+struct csc_pattern {
+  std::int32_t n = 0;
+  std::vector<std::int64_t> col_ptr{0};
+  std::vector<std::int32_t> row_idx;
+
+  [[nodiscard]] csc_view view() const { return {n, col_ptr, row_idx}; }
+  /// Rows of column j.
+  [[nodiscard]] std::span<const std::int32_t> column(std::int32_t j) const {
+    return csr_view{n, col_ptr, row_idx}.row(j);
+  }
+};
+
+/// Parts of an analysis, in their order.
+enum class analysis_stage {
+  check,    ///< checking and sorting the pattern
+  match,    ///< a zero-free diagonal
+  order,    ///< the fill-reducing order
+  permute,  ///< by that order and a postorder
+  analyze,  ///< the symbolic factorization
+  output,   ///< counts, explicit L and U
+};
+
+/// How far an analysis is.
+struct analysis_progress {
+  analysis_stage stage = analysis_stage::check;
+  double share = -1;  ///< of this stage, from 0 to 1; -1: not known
 };
 
 /// Where the analysis runs. Ordering is always done on the host.
@@ -91,6 +159,17 @@ struct analysis_options {
   bool factors = false;         ///< fill analysis::l and analysis::u
   bool supernodes = false;      ///< fill analysis::supernode_starts
   std::int32_t chunk_size = 0;  ///< supernodes never cross a multiple of it; 0: unlimited
+  bool factor_columns = false;  ///< fill analysis::l_columns and analysis::u_columns
+  /// Called on the thread that called analyze(), first before any work and then every
+  /// progress_seconds, while another thread works. Where it returns false, the analysis ends with
+  /// an analysis_error of kind cancelled: at the next panel or row of the symbolic factorization,
+  /// at the next allocation of METIS, at the end of any other stage. What it throws passes through
+  /// analyze() once the work has ended.
+  std::function<bool(const analysis_progress&)> progress{};
+  double progress_seconds = 0.1;  ///< between two calls of `progress`; more than 0
+  /// Takes lines of text on the course of the analysis, on the thread that called analyze(). The
+  /// library writes nothing to standard output or standard error.
+  std::function<void(const std::string&)> log{};
 };
 
 /// What analyze() finds, all of it in the new numbering: entry (i, j) of the permuted matrix is
@@ -113,6 +192,8 @@ struct analysis {
   /// the supernode that begins at row r iff |U(s,:)| = |U(s-1,:)| - 1 and L(s, r) is structurally
   /// nonzero. Empty unless analysis_options::supernodes.
   std::vector<std::int32_t> supernode_starts;
+  csc_pattern l_columns;  ///< l by columns; order 0 unless analysis_options::factor_columns
+  csc_pattern u_columns;  ///< u by columns; order 0 unless analysis_options::factor_columns
 
   std::string variant;   ///< name of the variant that found it
   std::string order;     ///< metis, amd, colamd, natural or given
@@ -130,6 +211,8 @@ enum class failure {
   unavailable = 2,    ///< this build or machine lacks what was asked for by name
   out_of_memory = 3,  ///< of the host, of the device or of the budget
   internal = 4,       ///< the device or a library failed
+  overflow = 5,       ///< a number does not fit in the integers that have to hold it
+  cancelled = 6,      ///< analysis_options::progress returned false
 };
 
 /// Every exception of this library; what() is one line.
@@ -157,6 +240,34 @@ class GSOFA_API invalid_input : public analysis_error {
 /// caller's rand() and signal handlers are left alone; but where METIS is not a shared library on
 /// Linux with glibc, orders of METIS require that no other thread calls rand() meanwhile.
 GSOFA_API analysis analyze(const csr_view& a, const analysis_options& options = {});
+
+/// The same of a pattern in other integers or by columns: View is one of csr_view_32, csr_view_64,
+/// csc_view, csc_view_32, csc_view_64. Compressed columns are transposed first, except where only
+/// factors by columns are asked for and the order is that of the transposed pattern too: then the
+/// columns of L and U are the rows of U and L of the transposed pattern, and nothing is transposed.
+/// The result is that of the rows of the same matrix in either case.
+template <class View>
+analysis analyze(const View& a, const analysis_options& options = {});
+
+/// An analysis that keeps its working storage, for many patterns of one size. With the order
+/// natural, or given as a postorder (as analysis::row_order of an earlier analysis is), a pattern
+/// with sorted rows, an explicit diagonal and counts alone, a second call allocates no array as
+/// long as the matrix. Each object belongs to one thread at a time.
+class GSOFA_API analyzer {
+ public:
+  explicit analyzer(analysis_options options = {});
+  ~analyzer();
+  analyzer(analyzer&&) noexcept;
+  analyzer& operator=(analyzer&&) noexcept;
+  /// May be changed between two calls.
+  [[nodiscard]] analysis_options& options();
+  /// analyze() of `a`; what it returns is valid until the next call or the end of this object.
+  const analysis& analyze(const csr_view& a);
+
+ private:
+  struct state;
+  std::unique_ptr<state> state_;
+};
 
 /// Where the entries of L + U are and what a factorization costs, without a list of the entries.
 struct fill_profile {
@@ -195,6 +306,47 @@ GSOFA_API std::vector<variant_description> variants();
 
 /// True in a build with METIS.
 GSOFA_API bool has_metis() noexcept;
+
+/// Compressed rows in other integers.
+template <class Offset, class Index>
+struct basic_csr_pattern {
+  Index n = 0;
+  std::vector<Offset> row_ptr;
+  std::vector<Index> col_idx;
+};
+
+namespace detail {
+
+template <class To, class From>
+std::vector<To> converted(std::vector<From>&& from, const char* what) {
+  if constexpr (std::is_same_v<To, From>) {
+    return std::move(from);
+  } else {
+    std::vector<To> to;
+    to.reserve(from.size());
+    for (const From value : from) {
+      if (!std::in_range<To>(value)) {
+        throw analysis_error(failure::overflow, std::string(what) + ": " + std::to_string(value) +
+                                                    " does not fit in " +
+                                                    std::to_string(8 * sizeof(To)) + " bits");
+      }
+      to.push_back(static_cast<To>(value));
+    }
+    from = {};
+    return to;
+  }
+}
+
+}  // namespace detail
+
+/// A factor in other integers: arrays of the same type are moved, the others copied and released
+/// one by one. Throws analysis_error of kind overflow where a pointer does not fit.
+template <class Offset, class Index>
+basic_csr_pattern<Offset, Index> convert(csr_pattern p) {
+  return {static_cast<Index>(p.n),
+          detail::converted<Offset>(std::move(p.row_ptr), "row pointer of a factor"),
+          detail::converted<Index>(std::move(p.col_idx), "column of a factor")};
+}
 
 /// Version of the library, "major.minor.patch".
 GSOFA_API const char* version() noexcept;
