@@ -588,13 +588,34 @@ auto read_columns(const auto& a) {
   };
 }
 
-fill_profile profile_checked(const csr_view& a, std::int32_t cells, int threads) {
+// The rows of a view, whatever they are copied into.
+struct input_rows {
+  detail::input_arrays arrays;
+  pattern transposed;
+  detail::checked_input in;
+
+  explicit input_rows(const auto& a) {
+    if constexpr (requires { a.col_ptr; }) {
+      in = read_columns(a)(arrays);
+      transposed = transpose(in.a);
+      in.a = transposed;
+      arrays = {};
+    } else {
+      in = read_rows(a)(arrays);
+    }
+  }
+  input_rows(const input_rows&) = delete;
+  input_rows& operator=(const input_rows&) = delete;
+};
+
+template <class View>
+fill_profile profile_checked(const View& a, std::int32_t cells, int threads) {
   if (threads < 0) throw invalid_input("threads: " + std::to_string(threads) + " is not 0 or more");
   if (cells < 0 || cells > 8192) {
     throw invalid_input("cells: " + std::to_string(cells) + " is not in [0, 8192]");
   }
-  detail::input_arrays arrays;
-  const detail::checked_input in = read_rows(a)(arrays);
+  const input_rows rows(a);
+  const detail::checked_input& in = rows.in;
   const pattern with = in.missing > 0 ? with_diagonal(in.a) : pattern{};
   const pattern_view p = in.missing > 0 ? with : in.a;
   fill_profile out;
@@ -605,7 +626,7 @@ fill_profile profile_checked(const csr_view& a, std::int32_t cells, int threads)
   const std::unique_ptr<variant> v = info.create();
   v->prepare(p, settings, context);
   out.u_row_counts = run_once(*v, want::counts, context).u_row_counts;
-  factor_profile found = v->profile(std::min(cells, a.n));
+  factor_profile found = v->profile(std::min(cells, p.n_rows));
   out.l_col_counts = std::move(found.l_col_counts);
   out.cells = found.cells;
   out.density = std::move(found.density);
@@ -658,6 +679,14 @@ analysis analyze_view(const View& a, const analysis_options& options) {
   });
 }
 
+template <class View>
+std::vector<std::int32_t> tree_of_view(const View& a) {
+  return reporting([&] {
+    const input_rows rows(a);
+    return elimination_tree_of_sum(rows.in.a, transpose(rows.in.a));
+  });
+}
+
 }  // namespace
 
 analysis_error::analysis_error(failure kind, const std::string& message)
@@ -675,12 +704,6 @@ template <class View>
 analysis analyze(const View& a, const analysis_options& options) {
   return analyze_view(a, options);
 }
-
-template GSOFA_API analysis analyze(const csr_view_32&, const analysis_options&);
-template GSOFA_API analysis analyze(const csr_view_64&, const analysis_options&);
-template GSOFA_API analysis analyze(const csc_view&, const analysis_options&);
-template GSOFA_API analysis analyze(const csc_view_32&, const analysis_options&);
-template GSOFA_API analysis analyze(const csc_view_64&, const analysis_options&);
 
 struct analyzer::state {
   analysis_options options;
@@ -708,13 +731,28 @@ fill_profile profile(const csr_view& a, std::int32_t cells, int threads) {
   return reporting([&] { return profile_checked(a, cells, threads); });
 }
 
-std::vector<std::int32_t> elimination_tree(const csr_view& a) {
-  return reporting([&] {
-    detail::input_arrays arrays;
-    const detail::checked_input in = read_rows(a)(arrays);
-    return elimination_tree_of_sum(in.a, transpose(in.a));
-  });
+template <class View>
+fill_profile profile(const View& a, std::int32_t cells, int threads) {
+  return reporting([&] { return profile_checked(a, cells, threads); });
 }
+
+std::vector<std::int32_t> elimination_tree(const csr_view& a) { return tree_of_view(a); }
+
+template <class View>
+std::vector<std::int32_t> elimination_tree(const View& a) {
+  return tree_of_view(a);
+}
+
+#define GSOFA_INSTANTIATE(View)                                                \
+  template GSOFA_API analysis analyze(const View&, const analysis_options&);   \
+  template GSOFA_API fill_profile profile(const View&, std::int32_t, int);     \
+  template GSOFA_API std::vector<std::int32_t> elimination_tree(const View&)
+GSOFA_INSTANTIATE(csr_view_32);
+GSOFA_INSTANTIATE(csr_view_64);
+GSOFA_INSTANTIATE(csc_view);
+GSOFA_INSTANTIATE(csc_view_32);
+GSOFA_INSTANTIATE(csc_view_64);
+#undef GSOFA_INSTANTIATE
 
 std::vector<variant_description> variants() {
   std::vector<variant_description> out;

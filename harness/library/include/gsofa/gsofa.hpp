@@ -293,6 +293,12 @@ GSOFA_API fill_profile profile(const csr_view& a, std::int32_t cells, int thread
 /// 1990). Throws as analyze() does.
 GSOFA_API std::vector<std::int32_t> elimination_tree(const csr_view& a);
 
+/// The same of the views that analyze() takes; compressed columns are transposed first.
+template <class View>
+fill_profile profile(const View& a, std::int32_t cells, int threads = 1);
+template <class View>
+std::vector<std::int32_t> elimination_tree(const View& a);
+
 /// An algorithm that this build of the library holds.
 struct variant_description {
   std::string name;
