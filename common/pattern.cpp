@@ -125,16 +125,15 @@ void validate_permutation(std::span<const index_t> order, index_t n, const std::
     throw input_error(what + ": " + std::to_string(order.size()) + " entries for order " +
                       std::to_string(n));
   }
-  std::vector<char> seen(at(n), 0);
+  std::vector<bool> seen(at(n), false);
   for (std::size_t k = 0; k < order.size(); ++k) {
     const index_t v = order[k];
     if (v < 0 || v >= n) {
       throw input_error(what + ": entry " + std::to_string(k) + " is " + std::to_string(v) +
                         ", outside [0, " + std::to_string(n) + ")");
     }
-    if (seen[at(v)]++ != 0) {
-      throw input_error(what + ": " + std::to_string(v) + " occurs twice");
-    }
+    if (seen[at(v)]) throw input_error(what + ": " + std::to_string(v) + " occurs twice");
+    seen[at(v)] = true;
   }
 }
 

@@ -111,24 +111,7 @@ double run_timed(variant& v, run_context& context) {
   return context.phases.stop();
 }
 
-void variant::collect_into(want_set wants, result& out) {
-  result found = collect(wants);
-  out.nnz_l = found.nnz_l;
-  out.nnz_u = found.nnz_u;
-  if (wants.has(want::counts)) {
-    out.l_row_counts = std::move(found.l_row_counts);
-    out.u_row_counts = std::move(found.u_row_counts);
-  }
-  if (wants.has(want::digest)) {
-    out.row_digests = std::move(found.row_digests);
-    out.digest = found.digest;
-  }
-  if (wants.has(want::pattern)) {
-    out.l = std::move(found.l);
-    out.u = std::move(found.u);
-  }
-  if (wants.has(want::supernodes)) out.supernode_starts = std::move(found.supernode_starts);
-}
+void variant::collect_into(want_set wants, result& out) { out = collect(wants); }
 
 factor_profile variant::profile(index_t cells) {
   const result r = collect(want::pattern);

@@ -356,6 +356,12 @@ csc_pattern columns_of(pattern&& p) {
   return {p.n_rows, std::move(p.row_ptr), std::move(p.col_idx)};
 }
 
+// The arrays of an earlier analysis, for the next one, and back.
+void lend_counts(analysis& out, result& r) {
+  std::swap(out.l_row_counts, r.l_row_counts);
+  std::swap(out.u_row_counts, r.u_row_counts);
+}
+
 // Hands over what the variant found of the pattern without isolated vertices.
 void give(const elimination_input& e, const analysis_options& options, workspace& w,
           analysis& out) {
@@ -374,9 +380,7 @@ void give(const elimination_input& e, const analysis_options& options, workspace
       out.u_row_counts[at(w.place[k])] = r.u_row_counts[k];
     }
   } else {
-    // The arrays of an earlier result go back for the next one.
-    std::swap(out.l_row_counts, r.l_row_counts);
-    std::swap(out.u_row_counts, r.u_row_counts);
+    lend_counts(out, r);
   }
   out.supernode_starts.clear();
   if (options.supernodes) {
@@ -434,6 +438,7 @@ void factorize(const variant_info& info, const elimination_input& e,
   run_timed(*w.kept, context);
   out.analysis_seconds = lap(since);
   s.enter(analysis_stage::output);
+  if (!e.leaves_out) lend_counts(out, w.found);
   w.kept->collect_into(wants, w.found);
   give(e, options, w, out);
   out.output_seconds = lap(since);
