@@ -12,7 +12,7 @@
 
 #if (defined(_MSVC_LANG) ? _MSVC_LANG : __cplusplus) < 202002L
 #error "gsofa/gsofa.hpp needs C++20 (-std=c++20); gsofa/gsofa.h is the C99 interface"
-#endif
+#else
 
 #include <cstdint>
 #include <functional>
@@ -358,3 +358,5 @@ basic_csr_pattern<Offset, Index> convert(csr_pattern p) {
 GSOFA_API const char* version() noexcept;
 
 }  // namespace gsofa
+
+#endif
