@@ -23,7 +23,7 @@ template <class To, class From>
 To narrow(From value, const char* what) {
   if (!std::in_range<To>(value)) {
     throw overflow_error(std::string(what) + ": " + std::to_string(value) + " does not fit in " +
-                      std::to_string(8 * sizeof(To)) + " bits");
+                         std::to_string(8 * sizeof(To)) + " bits");
   }
   return static_cast<To>(value);
 }

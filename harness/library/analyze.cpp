@@ -79,8 +79,9 @@ int host_threads(const analysis_options& options) {
                              : std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
 }
 
-// What an analysis works in; kept by an analyzer.
+// What an analysis works in.
 struct workspace {
+  bool keeps = false;  // everything for a next pattern, as an analyzer does
   detail::input_arrays arrays;
   pattern core;  // the coupled vertices alone
   pattern matched;
@@ -177,8 +178,8 @@ void find_order(const detail::checked_input& in, const analysis_options& options
   }
   for (const index_t v : options.permutation) {
     if (!in.has_edge(v)) continue;
-    w.order.push_back(static_cast<index_t>(std::ranges::lower_bound(e.vertices, v) -
-                                           e.vertices.begin()));
+    w.order.push_back(
+        static_cast<index_t>(std::ranges::lower_bound(e.vertices, v) - e.vertices.begin()));
   }
 }
 
@@ -224,8 +225,8 @@ void number_all(const detail::checked_input& in, const analysis_options& options
   };
   if (is_fixed(options.order)) {
     for (index_t position = 0; position < n; ++position) {
-      const index_t v = options.order == order_method::natural ? position
-                                                               : options.permutation[at(position)];
+      const index_t v =
+          options.order == order_method::natural ? position : options.permutation[at(position)];
       put(position, v, v);
       if (in.has_edge(v)) w.place.push_back(position);
     }
@@ -262,6 +263,14 @@ elimination_input permute_for_elimination(const detail::checked_input& in,
   apply_order(options, e, w);
   out.nnz_a = e.a.nnz() + (e.leaves_out ? isolated : 0);
   number_all(in, options, e, w, out);
+  if (!w.keeps) {
+    w.permuting = {};
+    w.order = {};
+    if (e.a.row_ptr.data() == w.permuted.row_ptr.data()) {
+      w.core = {};
+      w.matched = {};
+    }
+  }
   return e;
 }
 
@@ -440,6 +449,10 @@ void factorize(const variant_info& info, const elimination_input& e,
   s.enter(analysis_stage::output);
   if (!e.leaves_out) lend_counts(out, w.found);
   w.kept->collect_into(wants, w.found);
+  if (!w.keeps) {
+    w.made = nullptr;
+    w.kept.reset();
+  }
   give(e, options, w, out);
   out.output_seconds = lap(since);
 }
@@ -716,8 +729,10 @@ struct analyzer::state {
   analysis found;
 };
 
-analyzer::analyzer(analysis_options options)
-    : state_(std::make_unique<state>(state{std::move(options), {}, {}})) {}
+analyzer::analyzer(analysis_options options) : state_(std::make_unique<state>()) {
+  state_->options = std::move(options);
+  state_->kept.keeps = true;
+}
 analyzer::~analyzer() = default;
 analyzer::analyzer(analyzer&&) noexcept = default;
 analyzer& analyzer::operator=(analyzer&&) noexcept = default;
@@ -748,9 +763,9 @@ std::vector<std::int32_t> elimination_tree(const View& a) {
   return tree_of_view(a);
 }
 
-#define GSOFA_INSTANTIATE(View)                                                \
-  template GSOFA_API analysis analyze(const View&, const analysis_options&);   \
-  template GSOFA_API fill_profile profile(const View&, std::int32_t, int);     \
+#define GSOFA_INSTANTIATE(View)                                              \
+  template GSOFA_API analysis analyze(const View&, const analysis_options&); \
+  template GSOFA_API fill_profile profile(const View&, std::int32_t, int);   \
   template GSOFA_API std::vector<std::int32_t> elimination_tree(const View&)
 GSOFA_INSTANTIATE(csr_view_32);
 GSOFA_INSTANTIATE(csr_view_64);

@@ -77,9 +77,8 @@ template <class View, class Offset, class Index>
 View view_of(const gsofa_pattern& a) {
   View view;
   if (!std::in_range<Index>(a.n)) {
-    throw gsofa::analysis_error(gsofa::failure::overflow,
-                                "pattern: order: " + std::to_string(a.n) +
-                                    " does not fit in 32 bits");
+    throw gsofa::analysis_error(gsofa::failure::overflow, "pattern: order: " + std::to_string(a.n) +
+                                                              " does not fit in 32 bits");
   }
   view.n = static_cast<Index>(a.n);
   // An order beyond 2^31 - 1 is refused before its arrays are read.
@@ -218,13 +217,13 @@ gsofa_status copy(const gsofa_analysis* a, const gsofa::csr_pattern gsofa::analy
   if (format != GSOFA_CSR && format != GSOFA_CSC) {
     return fail(GSOFA_INVALID_INPUT, "format is no gsofa_format");
   }
-  const gsofa_status found = format == GSOFA_CSC ? give_columns(a, columns, &ptr, &idx)
-                                                 : give_rows(a, rows, &ptr, &idx);
+  const gsofa_status found =
+      format == GSOFA_CSC ? give_columns(a, columns, &ptr, &idx) : give_rows(a, rows, &ptr, &idx);
   if (found != GSOFA_OK) return found;
-  const auto& from_ptr = format == GSOFA_CSC ? (a->found.*columns).col_ptr
-                                             : (a->found.*rows).row_ptr;
-  const auto& from_idx = format == GSOFA_CSC ? (a->found.*columns).row_idx
-                                             : (a->found.*rows).col_idx;
+  const auto& from_ptr =
+      format == GSOFA_CSC ? (a->found.*columns).col_ptr : (a->found.*rows).row_ptr;
+  const auto& from_idx =
+      format == GSOFA_CSC ? (a->found.*columns).row_idx : (a->found.*rows).col_idx;
   if (pointers == nullptr || (indices == nullptr && !from_idx.empty())) {
     return fail(GSOFA_INVALID_INPUT, "an argument is NULL");
   }
@@ -388,9 +387,8 @@ double gsofa_output_seconds(const gsofa_analysis* a) {
 gsofa_status gsofa_elimination_tree(const gsofa_pattern* a, int32_t* parent) {
   if (a == nullptr || parent == nullptr) return fail(GSOFA_INVALID_INPUT, "an argument is NULL");
   return reporting([&] {
-    with_view(*a, [&](const auto& view) {
-      std::ranges::copy(gsofa::elimination_tree(view), parent);
-    });
+    with_view(*a,
+              [&](const auto& view) { std::ranges::copy(gsofa::elimination_tree(view), parent); });
   });
 }
 

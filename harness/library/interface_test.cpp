@@ -219,8 +219,8 @@ TEST_CASE("other integers and compressed columns give what rows give") {
   for (const order_method order : all_methods()) {
     for (int k = 0; k < 6; ++k, ++round) {
       CAPTURE(round);
-      const pattern a =
-          with_isolated(random_pattern(engine, 1 + draw(engine, 50), 4), draw(engine, 9), 0, engine);
+      const pattern a = with_isolated(random_pattern(engine, 1 + draw(engine, 50), 4),
+                                      draw(engine, 9), 0, engine);
       const pattern t = transpose(a);
       const auto given = shuffled(a.n_rows, engine);
       analysis_options options{.match = k % 2 == 0, .order = order};
@@ -232,8 +232,8 @@ TEST_CASE("other integers and compressed columns give what rows give") {
       check(a, expected, options);
       const arrays<std::int32_t, std::int32_t> short_rows(a), short_columns(t);
       const arrays<std::int64_t, std::int64_t> long_rows(a), long_columns(t);
-      CHECK(equal(expected,
-                  analyze(csr_view_32{a.n_rows, short_rows.ptr, short_rows.idx}, options)));
+      CHECK(
+          equal(expected, analyze(csr_view_32{a.n_rows, short_rows.ptr, short_rows.idx}, options)));
       CHECK(equal(expected, analyze(csr_view_64{a.n_rows, long_rows.ptr, long_rows.idx}, options)));
       CHECK(equal(expected, analyze(csc_view{a.n_rows, t.row_ptr, t.col_idx}, options)));
       CHECK(equal(expected,
@@ -406,8 +406,8 @@ TEST_CASE("an analyzer gives what analyze() gives, pattern after pattern") {
   const auto methods = all_methods();
   for (int round = 0; round < 60; ++round) {
     CAPTURE(round);
-    const pattern a = with_isolated(random_pattern(engine, 1 + draw(engine, 70), 4),
-                                    draw(engine, 20), 3, engine);
+    const pattern a =
+        with_isolated(random_pattern(engine, 1 + draw(engine, 70), 4), draw(engine, 20), 3, engine);
     const auto given = shuffled(a.n_rows, engine);
     analysis_options options{.threads = 1 + round % 2,
                              .match = false,

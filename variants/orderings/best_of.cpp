@@ -5,8 +5,8 @@
 #include <limits>
 #include <utility>
 
-#include "common/ordering.hpp"
 #include "common/order_quality.hpp"
+#include "common/ordering.hpp"
 
 namespace gsofa {
 
