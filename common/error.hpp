@@ -30,6 +30,18 @@ class input_error : public error {
   explicit input_error(const std::string& message) : error(exit_code::bad_input, message) {}
 };
 
+/// A number does not fit in the integers that have to hold it; the message names both.
+class overflow_error : public input_error {
+ public:
+  explicit overflow_error(const std::string& message) : input_error(message) {}
+};
+
+/// The caller has cancelled a run (run_context::stop).
+class cancelled_error : public error {
+ public:
+  cancelled_error() : error(exit_code::run_failed, "cancelled by the caller") {}
+};
+
 /// A library, device or file that the request needs is absent; the message says how to get it.
 class unavailable_error : public error {
  public:

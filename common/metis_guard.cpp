@@ -15,7 +15,8 @@
 //  * signal, raise: METIS installs its handler to raise an error of its own; that needs no signal.
 //  * malloc, realloc: a failure calls METIS's handler of SIGABRT, which is where METIS itself gets
 //    to after printing, and jumps out of METIS_NodeND, which releases what it had. (METIS's own way
-//    sets the table of its allocations to null where realloc fails on it, and then reads it.)
+//    sets the table of its allocations to null where realloc fails on it, and then reads it.) A
+//    call that is to stop leaves METIS in the same way, at its next malloc.
 // Interposing functions by name instead would change them for the whole program, and does nothing
 // where METIS is loaded before this library; a lock alone keeps out no caller of rand().
 //
@@ -77,12 +78,16 @@ struct metis_call {
   alignas(std::int64_t) std::array<char, 128> random_state{};
   bool seeded = false;
   std::array<handler, NSIG> handlers{};  // null: none
+  const std::atomic<bool>* stop;
 
-  metis_call();
+  explicit metis_call(const std::atomic<bool>* when);
   ~metis_call();
   metis_call(const metis_call&) = delete;
   metis_call& operator=(const metis_call&) = delete;
 
+  [[nodiscard]] bool stopped() const {
+    return stop != nullptr && stop->load(std::memory_order_relaxed);
+  }
   // Does not return if METIS has installed a handler, since the handler jumps.
   void handle(int signal) const {
     if (const handler action = handlers[static_cast<std::size_t>(signal)]) action(signal);
@@ -91,7 +96,7 @@ struct metis_call {
 
 thread_local metis_call* current = nullptr;
 
-metis_call::metis_call() { current = this; }
+metis_call::metis_call(const std::atomic<bool>* when) : stop(when) { current = this; }
 metis_call::~metis_call() { current = nullptr; }
 
 // Imports of METIS that are bound here, with what the C library has for them.
@@ -138,6 +143,7 @@ int bound_raise(int signal) {
 }
 
 void* bound_malloc(std::size_t bytes) {
+  if (current != nullptr && current->stopped()) current->handle(SIGABRT);
   void* block = original<void*(std::size_t)>(id_malloc)(bytes);
   if (block == nullptr && current != nullptr) current->handle(SIGABRT);
   return block;
@@ -338,9 +344,11 @@ class own_rand {
 }  // namespace
 
 metis_isolation metis_node_nd(idx_t n, idx_t* xadj, idx_t* adjncy, idx_t* options, idx_t* perm,
-                              idx_t* iperm, metis_isolation most) {
+                              idx_t* iperm, metis_isolation most,
+                              [[maybe_unused]] const std::atomic<bool>* stop) {
   const auto order = [&] {
     const int status = METIS_NodeND(&n, xadj, adjncy, nullptr, options, perm, iperm);
+    if (stop != nullptr && stop->load(std::memory_order_relaxed)) throw cancelled_error();
     if (status == METIS_ERROR_MEMORY) throw std::bad_alloc();
     if (status != METIS_OK) {
       throw error(exit_code::run_failed,
@@ -351,7 +359,7 @@ metis_isolation metis_node_nd(idx_t n, idx_t* xadj, idx_t* adjncy, idx_t* option
   if (most == metis_isolation::bound) {
     const metis_object& metis = bind_metis();
     if (all_bound(metis)) {
-      metis_call call;
+      metis_call call(stop);
       order();
       if (call.seeded && all_bound(metis)) return metis_isolation::bound;
     }

@@ -172,7 +172,7 @@ std::optional<order_request> find_order(const std::string& spec) {
 }
 
 ordering compute_order(const pattern_view& a, const std::string& spec, std::int64_t seed,
-                       int threads) {
+                       int threads, const std::atomic<bool>* stop) {
   const std::optional<order_request> request = find_order(spec);
   ordering o;
   if (!request) {
@@ -183,7 +183,9 @@ ordering compute_order(const pattern_view& a, const std::string& spec, std::int6
     // Starting a thread takes as long as ordering some hundred rows.
     o = info.compute(a, {.options = request->options,
                          .seed = seed,
-                         .threads = useful_threads(threads, a.n_rows / 1000)});
+                         .threads = useful_threads(threads, a.n_rows / 1000),
+                         .stop = stop});
+    if (stop != nullptr && stop->load(std::memory_order_relaxed)) throw cancelled_error();
     o.method = spec;
     o.library = info.library;
   }

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -37,6 +38,9 @@ struct order_settings {
   option_set options;
   std::int64_t seed = -1;  ///< -1: the default of the method
   int threads = 1;         ///< host threads it may use; any number gives the same order
+  /// Becomes true where the order is to end with cancelled_error, as far as the method can; null:
+  /// never.
+  const std::atomic<bool>* stop = nullptr;
 };
 
 /// What the registry knows about an ordering method.
@@ -78,9 +82,9 @@ std::optional<order_request> find_order(const std::string& spec);
 /// The order of a square pattern by the method or the permutation file that `spec` names, on at
 /// most so many host threads, one for every 1,000 rows. The result is a permutation. Throws
 /// input_error as find_order() and for a file that is none; unavailable_error if this build or
-/// machine lacks the method.
+/// machine lacks the method; overflow_error if its integers are too short for the pattern.
 ordering compute_order(const pattern_view& a, const std::string& spec, std::int64_t seed,
-                       int threads = 1);
+                       int threads = 1, const std::atomic<bool>* stop = nullptr);
 
 /// Names of the methods that are available here, planted ones left out.
 std::vector<std::string> available_orders();
@@ -89,7 +93,7 @@ std::string default_order();
 
 /// The natural order.
 std::vector<index_t> identity_order(index_t n);
-/// Offsets of `a` as int; throws error (exit 2) naming `what` if there are too many nonzeros.
+/// Offsets of `a` as int; throws overflow_error naming `what` if there are too many.
 std::vector<int> narrow_offsets(const pattern_view& a, const char* what);
 /// The error of a build that lacks a library; debian: its package.
 unavailable_error needs_library(const std::string& task, const char* library, const char* debian);

@@ -78,18 +78,39 @@ void validate(const pattern_view& a, const std::string& what) {
   }
 }
 
+namespace {
+
+// Entry (k, j) of the n_rows x n_cols pattern whose row k is row(k) becomes entry (position(j), k)
+// of `t`; rows of `t` ascend.
+template <class Row, class Position>
+void transpose_rows(index_t n_rows, index_t n_cols, offset_t nnz, std::span<const index_t> entries,
+                    const Row& row, const Position& position, pattern& t) {
+  t.n_rows = n_cols;
+  t.n_cols = n_rows;
+  // Counts stand two places on: row_ptr[i + 1] is the place of the next entry of row i while rows
+  // fill, and the end of row i thereafter.
+  t.row_ptr.reserve(at(n_cols) + 2);
+  t.row_ptr.assign(at(n_cols) + 2, 0);
+  for (const index_t j : entries) ++t.row_ptr[at(position(j)) + 2];
+  prefix_sum(t.row_ptr);
+  t.col_idx.resize(at(nnz));
+  for (index_t k = 0; k < n_rows; ++k) {
+    for (const index_t j : row(k)) t.col_idx[at(t.row_ptr[at(position(j)) + 1]++)] = k;
+  }
+  t.row_ptr.pop_back();
+}
+
+void transpose_into(const pattern_view& a, pattern& t) {
+  transpose_rows(
+      a.n_rows, a.n_cols, a.nnz(), a.col_idx, [&](index_t i) { return a.row(i); },
+      [](index_t j) { return j; }, t);
+}
+
+}  // namespace
+
 pattern transpose(const pattern_view& a) {
   pattern t;
-  t.n_rows = a.n_cols;
-  t.n_cols = a.n_rows;
-  t.row_ptr.assign(at(a.n_cols) + 1, 0);
-  for (const index_t j : a.col_idx) ++t.row_ptr[at(j) + 1];
-  prefix_sum(t.row_ptr);
-  t.col_idx.resize(a.col_idx.size());
-  std::vector<offset_t> next(t.row_ptr.begin(), t.row_ptr.end() - 1);
-  for (index_t i = 0; i < a.n_rows; ++i) {
-    for (const index_t j : a.row(i)) t.col_idx[at(next[at(j)]++)] = i;
-  }
+  transpose_into(a, t);
   return t;
 }
 
@@ -104,36 +125,39 @@ void validate_permutation(std::span<const index_t> order, index_t n, const std::
     throw input_error(what + ": " + std::to_string(order.size()) + " entries for order " +
                       std::to_string(n));
   }
-  std::vector<char> seen(at(n), 0);
+  std::vector<bool> seen(at(n), false);
   for (std::size_t k = 0; k < order.size(); ++k) {
     const index_t v = order[k];
     if (v < 0 || v >= n) {
       throw input_error(what + ": entry " + std::to_string(k) + " is " + std::to_string(v) +
                         ", outside [0, " + std::to_string(n) + ")");
     }
-    if (seen[at(v)]++ != 0) {
-      throw input_error(what + ": " + std::to_string(v) + " occurs twice");
-    }
+    if (seen[at(v)]) throw input_error(what + ": " + std::to_string(v) + " occurs twice");
+    seen[at(v)] = true;
   }
+}
+
+void permute_into(const pattern_view& a, std::span<const index_t> row_order,
+                  std::span<const index_t> col_order, permutation_workspace& workspace,
+                  pattern& out) {
+  std::vector<index_t>& new_column = workspace.new_column;
+  new_column.resize(col_order.size());
+  for (std::size_t k = 0; k < col_order.size(); ++k) {
+    new_column[at(col_order[k])] = static_cast<index_t>(k);
+  }
+  // The result's transpose first, so that one more transposition sorts the rows.
+  transpose_rows(
+      a.n_rows, a.n_cols, a.nnz(), a.col_idx, [&](index_t k) { return a.row(row_order[at(k)]); },
+      [&](index_t j) { return new_column[at(j)]; }, workspace.transposed);
+  transpose_into(workspace.transposed, out);
 }
 
 pattern permute(const pattern_view& a, std::span<const index_t> row_order,
                 std::span<const index_t> col_order) {
-  const std::vector<index_t> new_col = inverse_permutation(col_order);
-  pattern t;  // the result's transpose, so that one more transposition sorts the rows
-  t.n_rows = a.n_cols;
-  t.n_cols = a.n_rows;
-  t.row_ptr.assign(at(a.n_cols) + 1, 0);
-  for (const index_t j : a.col_idx) ++t.row_ptr[at(new_col[at(j)]) + 1];
-  prefix_sum(t.row_ptr);
-  t.col_idx.resize(a.col_idx.size());
-  std::vector<offset_t> next(t.row_ptr.begin(), t.row_ptr.end() - 1);
-  for (index_t k = 0; k < a.n_rows; ++k) {
-    for (const index_t j : a.row(row_order[at(k)])) {
-      t.col_idx[at(next[at(new_col[at(j)])]++)] = k;
-    }
-  }
-  return transpose(t);
+  permutation_workspace workspace;
+  pattern out;
+  permute_into(a, row_order, col_order, workspace, out);
+  return out;
 }
 
 index_t count_missing_diagonal(const pattern_view& a) {

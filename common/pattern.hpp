@@ -65,6 +65,18 @@ pattern transpose(const pattern_view& a);
 pattern permute(const pattern_view& a, std::span<const index_t> row_order,
                 std::span<const index_t> col_order);
 
+/// Arrays that permute_into() uses again.
+struct permutation_workspace {
+  pattern transposed;  ///< of the last result, rows sorted
+  std::vector<index_t> new_column;
+};
+
+/// permute() into `out`, which must not be `a`: nothing is allocated where the arrays are as large
+/// already.
+void permute_into(const pattern_view& a, std::span<const index_t> row_order,
+                  std::span<const index_t> col_order, permutation_workspace& workspace,
+                  pattern& out);
+
 /// Inverse of a permutation given as old indices by new position.
 std::vector<index_t> inverse_permutation(std::span<const index_t> order);
 

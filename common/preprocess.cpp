@@ -1,6 +1,8 @@
 #include "common/preprocess.hpp"
 
 #include <algorithm>
+#include <array>
+#include <span>
 #include <utility>
 
 #ifdef GSOFA_HAVE_BTF
@@ -53,21 +55,37 @@ block_structure block_triangular_form([[maybe_unused]] const pattern_view& a) {
 #endif
 }
 
-std::vector<index_t> elimination_tree(const pattern_view& s) {
-  std::vector<index_t> parent(at(s.n_rows), -1);
-  std::vector<index_t> ancestor(at(s.n_rows), -1);
-  for (index_t i = 0; i < s.n_rows; ++i) {
-    for (index_t k : s.row(i)) {
-      // Climb from k towards i; every vertex passed gets i as its ancestor.
-      while (k != -1 && k < i) {
-        const index_t next = ancestor[at(k)];
-        ancestor[at(k)] = i;
-        if (next == -1) parent[at(k)] = i;
-        k = next;
+namespace {
+
+// Row i of a symmetric pattern is the union of the lists of rows(i).
+template <class Rows>
+std::vector<index_t> tree_of(index_t n, const Rows& rows) {
+  std::vector<index_t> parent(at(n), -1);
+  std::vector<index_t> ancestor(at(n), -1);
+  for (index_t i = 0; i < n; ++i) {
+    for (const std::span<const index_t> row : rows(i)) {
+      for (index_t k : row) {
+        // Climb from k towards i; every vertex passed gets i as its ancestor.
+        while (k != -1 && k < i) {
+          const index_t next = ancestor[at(k)];
+          ancestor[at(k)] = i;
+          if (next == -1) parent[at(k)] = i;
+          k = next;
+        }
       }
     }
   }
   return parent;
+}
+
+}  // namespace
+
+std::vector<index_t> elimination_tree(const pattern_view& s) {
+  return tree_of(s.n_rows, [&](index_t i) { return std::array{s.row(i)}; });
+}
+
+std::vector<index_t> elimination_tree_of_sum(const pattern_view& a, const pattern_view& t) {
+  return tree_of(a.n_rows, [&](index_t i) { return std::array{a.row(i), t.row(i)}; });
 }
 
 std::vector<index_t> postorder(std::span<const index_t> parent) {
@@ -124,12 +142,16 @@ matched_pattern match_diagonal(pattern a, match_mode mode) {
 
 void reorder(permuted_pattern& p, std::span<const index_t> order, bool postordered) {
   std::vector<index_t> total(order.begin(), order.end());
-  p.a = permute(p.a, order, order);
+  permutation_workspace workspace;
+  pattern permuted;
+  permute_into(p.a, order, order, workspace, permuted);
   if (postordered) {
-    const std::vector<index_t> post = postorder(elimination_tree(symmetrized(p.a, diagonal::drop)));
-    p.a = permute(p.a, post, post);
+    const std::vector<index_t> post =
+        postorder(elimination_tree_of_sum(permuted, workspace.transposed));
     for (std::size_t k = 0; k < total.size(); ++k) total[k] = order[at(post[k])];
+    permute_into(p.a, total, total, workspace, permuted);
   }
+  p.a = std::move(permuted);
   std::vector<index_t> rows(total.size());
   std::vector<index_t> columns(total.size());
   for (std::size_t k = 0; k < total.size(); ++k) {

@@ -43,6 +43,9 @@ block_structure block_triangular_form(const pattern_view& a);
 /// roots. Liu 1990 with path compression; O(nnz log n).
 std::vector<index_t> elimination_tree(const pattern_view& s);
 
+/// Elimination tree of A + A^T for a square A and its transpose `t`, without that sum.
+std::vector<index_t> elimination_tree_of_sum(const pattern_view& a, const pattern_view& t);
+
 /// Postorder of a forest: vertices by new position, children before parents, subtrees contiguous.
 std::vector<index_t> postorder(std::span<const index_t> parent);
 

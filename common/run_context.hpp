@@ -115,6 +115,8 @@ class run_context {
   std::map<std::string, std::int64_t> device_bytes;
   /// Of a watching thread, which must outlive the runs; null: nobody watches.
   progress_probe* probe = nullptr;
+  /// Becomes true, by any thread, where the run is to end with cancelled_error; null: never.
+  const std::atomic<bool>* stop = nullptr;
 
   /// Sets the time limit of the coming run, in seconds from now; 0: none.
   void set_timeout(double seconds);
@@ -123,10 +125,12 @@ class run_context {
     limited_ = other.limited_;
     deadline_ = other.deadline_;
     probe = other.probe;
+    stop = other.stop;
   }
-  /// Throws timeout_error once the limit has passed. It is cheap enough to be called once per
-  /// source; any thread may call it.
+  /// Throws timeout_error once the limit has passed, cancelled_error once `stop` is true. It is
+  /// cheap enough to be called once per source; any thread may call it.
   void check_deadline() const {
+    if (stop != nullptr && stop->load(std::memory_order_relaxed)) throw cancelled_error();
     if (limited_ && phase_clock::clock::now() > deadline_)
       throw timeout_error("time limit reached");
   }

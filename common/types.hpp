@@ -18,12 +18,12 @@ using offset_t = std::int64_t;
 
 inline constexpr offset_t max_index = std::numeric_limits<index_t>::max();
 
-/// Converts between integer types; throws input_error naming `what` if the value does not fit.
+/// Converts between integer types; throws overflow_error naming `what` if the value does not fit.
 template <class To, class From>
 To narrow(From value, const char* what) {
   if (!std::in_range<To>(value)) {
-    throw input_error(std::string(what) + ": " + std::to_string(value) + " does not fit in " +
-                      std::to_string(8 * sizeof(To)) + " bits");
+    throw overflow_error(std::string(what) + ": " + std::to_string(value) + " does not fit in " +
+                         std::to_string(8 * sizeof(To)) + " bits");
   }
   return static_cast<To>(value);
 }

@@ -111,6 +111,8 @@ double run_timed(variant& v, run_context& context) {
   return context.phases.stop();
 }
 
+void variant::collect_into(want_set wants, result& out) { out = collect(wants); }
+
 factor_profile variant::profile(index_t cells) {
   const result r = collect(want::pattern);
   return profile_of(r.l, r.u, cells);

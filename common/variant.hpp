@@ -152,6 +152,9 @@ class variant {
   virtual void run(run_context& context) = 0;
   /// Returns what of `wants` (a subset of what prepare() was told) the last run found.
   virtual result collect(want_set wants) = 0;
+  /// The same into `out`, whose arrays are used again where the variant can. What `out` holds of
+  /// members that are not in `wants` is unspecified.
+  virtual void collect_into(want_set wants, result& out);
   /// Column counts of L and the density of L + U of the last run, `cells` in each direction: by
   /// default from explicit rows, which prepare() must have been asked for (want::pattern).
   virtual factor_profile profile(index_t cells);

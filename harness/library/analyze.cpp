@@ -6,9 +6,12 @@
 #include <thread>
 #include <utility>
 
+#include "common/large_pages.hpp"
 #include "common/preprocess.hpp"
 #include "common/variant.hpp"
 #include "gsofa/gsofa.hpp"
+#include "harness/library/input.hpp"
+#include "harness/library/supervision.hpp"
 
 namespace gsofa {
 
@@ -20,51 +23,6 @@ using clock = std::chrono::steady_clock;
 double lap(clock::time_point& since) {
   const auto now = clock::now();
   return std::chrono::duration<double>(now - std::exchange(since, now)).count();
-}
-
-// The caller's pattern with rows sorted and duplicates merged.
-pattern sorted_pattern(const csr_view& a) {
-  auto fail = [](const std::string& why) { throw invalid_input("pattern: " + why); };
-  if (a.n < 1) fail("order " + std::to_string(a.n) + "; at least 1 is needed");
-  if (a.row_ptr.size() != at(a.n) + 1) {
-    fail("row_ptr has " + std::to_string(a.row_ptr.size()) + " entries; order " +
-         std::to_string(a.n) + " needs " + std::to_string(at(a.n) + 1));
-  }
-  if (a.row_ptr[0] != 0) fail("row_ptr begins with " + std::to_string(a.row_ptr[0]) + ", not 0");
-  for (index_t i = 0; i < a.n; ++i) {
-    if (a.row_ptr[at(i) + 1] < a.row_ptr[at(i)]) {
-      fail("row_ptr decreases from " + std::to_string(a.row_ptr[at(i)]) + " to " +
-           std::to_string(a.row_ptr[at(i) + 1]) + " at row " + std::to_string(i));
-    }
-  }
-  if (a.row_ptr.back() != static_cast<offset_t>(a.col_idx.size())) {
-    fail("row_ptr ends with " + std::to_string(a.row_ptr.back()) + "; col_idx has " +
-         std::to_string(a.col_idx.size()) + " entries");
-  }
-  pattern out;
-  out.n_rows = out.n_cols = a.n;
-  out.row_ptr.reserve(a.row_ptr.size());
-  out.col_idx.reserve(a.col_idx.size());
-  for (index_t i = 0; i < a.n; ++i) {
-    bool ascending = true;
-    index_t previous = -1;
-    for (const index_t j : a.row(i)) {
-      if (j < 0 || j >= a.n) {
-        fail("row " + std::to_string(i) + ": column " + std::to_string(j) + " is outside [0, " +
-             std::to_string(a.n) + ")");
-      }
-      ascending = ascending && j > previous;
-      previous = j;
-      out.col_idx.push_back(j);
-    }
-    if (!ascending) {
-      const auto begin = out.col_idx.begin() + out.row_ptr.back();
-      std::sort(begin, out.col_idx.end());
-      out.col_idx.erase(std::unique(begin, out.col_idx.end()), out.col_idx.end());
-    }
-    out.row_ptr.push_back(static_cast<offset_t>(out.col_idx.size()));
-  }
-  return out;
 }
 
 const char* order_name(order_method order) {
@@ -102,6 +60,10 @@ void check_options(const analysis_options& o, index_t n) {
       o.device != compute_device::gpu) {
     fail("device", static_cast<int>(o.device), "a compute_device");
   }
+  if (o.progress && !(o.progress_seconds > 0 && o.progress_seconds <= 1e6)) {
+    throw invalid_input("progress_seconds: " + std::to_string(o.progress_seconds) +
+                        " is not in (0, 1000000]");
+  }
   if (o.most_columns < 0) fail("most_columns", o.most_columns, "0 or more");
   if (o.relax < 1) fail("relax", o.relax, "1 or more");
   if (o.relax > 1 && !o.relaxed.empty()) {
@@ -123,25 +85,233 @@ int host_threads(const analysis_options& options) {
                              : std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
 }
 
-permuted_pattern permute_for_elimination(pattern a, const analysis_options& options,
-                                         analysis& out) {
-  out.order = order_name(options.order);
-  const bool given = out.order == "given";
-  matched_pattern m = match_and_order(std::move(a), {.match = options.match ? match_mode::automatic
-                                                                            : match_mode::none,
-                                                     .order = given ? "natural" : out.order,
-                                                     .threads = host_threads(options)})
-                          .matching;
-  if (m.structural_rank < out.n) {
-    throw invalid_input("pattern: structurally singular: structural rank " +
-                        std::to_string(m.structural_rank) + " of " + std::to_string(out.n) +
-                        " (match = false adds the missing diagonal entries instead)");
+// What an analysis works in.
+struct workspace {
+  bool keeps = false;  // everything for a next pattern, as an analyzer does
+  detail::input_arrays arrays;
+  pattern core;  // the coupled vertices alone
+  pattern matched;
+  permutation_workspace permuting;
+  pattern permuted, relaxed;
+  std::vector<index_t> order, place;
+  const variant_info* made = nullptr;
+  std::unique_ptr<variant> kept;
+  result found;
+};
+
+bool is_fixed(order_method order) {
+  return order == order_method::natural || order == order_method::given;
+}
+
+// The pattern to be eliminated: that of the coupled vertices, unless all are. The other vertices
+// have no entry off the diagonal, and neither have L and U in their rows and columns: matching,
+// order and elimination leave them out. They come first in a fill-reducing order and stay where
+// they are in a fixed one.
+struct elimination_input {
+  pattern_view a;                   // permuted
+  bool leaves_out = false;          // any vertex
+  std::vector<index_t> vertices;    // coupled ones, ascending, if others are left out
+  std::vector<index_t> row_of;      // by the matching; empty: the same
+  std::vector<column_range> fixed;  // supernodes of columns of a
+  // Columns that each vertex of a stands for, where relaxed supernodes are shrunk to a vertex each;
+  // empty: its own.
+  std::vector<column_range> of;
+};
+
+bool asks_supernodes_of_columns(const analysis_options& o) {
+  return o.supernodal || o.relax > 1 || !o.relaxed.empty();
+}
+
+// Chunks of supernodes, and supernodes where isolated vertices stay among the others, depend on the
+// numbers of all vertices.
+bool may_leave_out(const analysis_options& o) {
+  if (asks_supernodes_of_columns(o)) return false;
+  return !o.supernodes || (o.chunk_size == 0 && !is_fixed(o.order));
+}
+
+void take_core(const detail::checked_input& in, elimination_input& e, pattern& core) {
+  e.leaves_out = true;
+  e.vertices.reserve(at(in.coupled));
+  core.n_rows = core.n_cols = in.coupled;
+  core.row_ptr.assign(1, 0);
+  core.col_idx.clear();
+  e.a = core;
+  if (in.coupled == 0) return;
+  std::vector<index_t> number(at(in.a.n_rows));
+  for (index_t v = 0; v < in.a.n_rows; ++v) {
+    if (!in.has_edge(v)) continue;
+    number[at(v)] = static_cast<index_t>(e.vertices.size());
+    e.vertices.push_back(v);
   }
-  out.diagonal_added = m.diagonal_added;
-  permuted_pattern& p = m.matched;
-  if (given) reorder(p, options.permutation, false);
-  out.nnz_a = p.a.nnz();
-  return std::move(p);
+  core.row_ptr.reserve(at(in.coupled) + 1);
+  core.col_idx.reserve(at(in.a.nnz() - (in.a.n_rows - in.coupled - in.isolated_missing)));
+  for (const index_t v : e.vertices) {
+    for (const index_t j : in.a.row(v)) core.col_idx.push_back(number[at(j)]);
+    core.row_ptr.push_back(static_cast<offset_t>(core.col_idx.size()));
+  }
+  e.a = core;
+}
+
+void give_zero_free_diagonal(const detail::checked_input& in, const analysis_options& options,
+                             elimination_input& e, workspace& w, analysis& out) {
+  if (in.missing == 0) return;
+  const index_t missing = in.missing - (e.leaves_out ? in.isolated_missing : 0);
+  if (!options.match) {
+    out.diagonal_added = in.missing;
+    if (missing == 0) return;
+    w.matched = with_diagonal(e.a);
+  } else {
+    index_t rank = out.n - in.isolated_missing;
+    if (missing > 0) {
+      transversal t = maximum_transversal(e.a);
+      rank = t.structural_rank + (e.leaves_out ? out.n - in.coupled - in.isolated_missing : 0);
+      e.row_of = std::move(t.row_of_col);
+    }
+    if (rank < out.n) {
+      throw invalid_input("pattern: structurally singular: structural rank " +
+                          std::to_string(rank) + " of " + std::to_string(out.n) +
+                          " (match = false adds the missing diagonal entries instead)");
+    }
+    permute_into(e.a, e.row_of, identity_order(e.a.n_rows), w.permuting, w.matched);
+  }
+  e.a = w.matched;
+}
+
+// Sets w.order to the order of the vertices of e.a, unless that is the natural one.
+void find_order(const detail::checked_input& in, const analysis_options& options,
+                const elimination_input& e, workspace& w, detail::supervision& s) {
+  w.order.clear();
+  if (options.order == order_method::natural || e.a.n_rows == 0) return;
+  if (options.order != order_method::given) {
+    w.order =
+        compute_order(e.a, order_name(options.order), -1, host_threads(options), &s.stop).order;
+    return;
+  }
+  if (!e.leaves_out) {
+    w.order.assign(options.permutation.begin(), options.permutation.end());
+    return;
+  }
+  for (const index_t v : options.permutation) {
+    if (!in.has_edge(v)) continue;
+    w.order.push_back(
+        static_cast<index_t>(std::ranges::lower_bound(e.vertices, v) - e.vertices.begin()));
+  }
+}
+
+void apply_order(const analysis_options& options, elimination_input& e, workspace& w) {
+  if (w.order.empty()) return;
+  const pattern_view unordered = e.a;
+  permute_into(unordered, w.order, w.order, w.permuting, w.permuted);
+  e.a = w.permuted;
+  if (is_fixed(options.order)) return;
+  const std::vector<index_t> post =
+      postorder(elimination_tree_of_sum(w.permuted, w.permuting.transposed));
+  if (std::ranges::is_sorted(post)) return;
+  std::vector<index_t> total(post.size());
+  for (std::size_t k = 0; k < post.size(); ++k) total[k] = w.order[at(post[k])];
+  w.order = std::move(total);
+  permute_into(unordered, w.order, w.order, w.permuting, w.permuted);
+  e.a = w.permuted;
+}
+
+// The new positions of the vertices of e.a, ascending, if others are left out, and the orders of
+// all rows and columns.
+void number_all(const detail::checked_input& in, const analysis_options& options,
+                const elimination_input& e, workspace& w, analysis& out) {
+  const index_t n = out.n;
+  const auto old_column = [&](index_t k) { return w.order.empty() ? k : w.order[at(k)]; };
+  const auto old_row = [&](index_t k) {
+    return e.row_of.empty() ? old_column(k) : e.row_of[at(old_column(k))];
+  };
+  resize_in_large_pages(out.row_order, at(n));
+  resize_in_large_pages(out.col_order, at(n));
+  w.place.clear();
+  if (!e.leaves_out) {
+    for (index_t k = 0; k < n; ++k) {
+      out.row_order[at(k)] = old_row(k);
+      out.col_order[at(k)] = old_column(k);
+    }
+    return;
+  }
+  w.place.reserve(e.vertices.size());
+  const auto put = [&](index_t position, index_t row, index_t column) {
+    out.row_order[at(position)] = row;
+    out.col_order[at(position)] = column;
+  };
+  if (is_fixed(options.order)) {
+    for (index_t position = 0; position < n; ++position) {
+      const index_t v =
+          options.order == order_method::natural ? position : options.permutation[at(position)];
+      put(position, v, v);
+      if (in.has_edge(v)) w.place.push_back(position);
+    }
+  } else {
+    index_t position = 0;
+    for (index_t v = 0; v < n; ++v) {
+      if (!in.has_edge(v)) put(position++, v, v);
+    }
+    while (position < n) w.place.push_back(position++);
+  }
+  for (std::size_t k = 0; k < w.place.size(); ++k) {
+    const auto i = static_cast<index_t>(k);
+    put(w.place[k], e.vertices[at(old_row(i))], e.vertices[at(old_column(i))]);
+  }
+}
+
+elimination_input permute_for_elimination(const detail::checked_input& in,
+                                          const analysis_options& options, workspace& w,
+                                          detail::supervision& s, analysis& out) {
+  out.order = order_name(options.order);
+  elimination_input e;
+  e.a = in.a;
+  const index_t isolated = out.n - in.coupled;
+  if (isolated > 0 && may_leave_out(options)) take_core(in, e, w.core);
+  if (e.leaves_out) {
+    s.say(std::to_string(isolated) + " of " + std::to_string(out.n) +
+          " vertices are isolated and left out");
+  }
+  s.enter(analysis_stage::match);
+  give_zero_free_diagonal(in, options, e, w, out);
+  s.enter(analysis_stage::order);
+  find_order(in, options, e, w, s);
+  s.enter(analysis_stage::permute);
+  apply_order(options, e, w);
+  out.nnz_a = e.a.nnz() + (e.leaves_out ? isolated : 0);
+  number_all(in, options, e, w, out);
+  if (!w.keeps) {
+    w.permuting = {};
+    w.order = {};
+    if (e.a.row_ptr.data() == w.permuted.row_ptr.data()) {
+      w.core = {};
+      w.matched = {};
+    }
+  }
+  return e;
+}
+
+// Pads the permuted pattern for its relaxed supernodes or, where nobody asks for explicit rows,
+// shrinks each of them to a vertex, which takes less time and room.
+void relax(const analysis_options& options, elimination_input& e, workspace& w) {
+  if (!asks_supernodes_of_columns(options)) return;
+  std::vector<column_range> ranges;
+  if (options.relax > 1) {
+    ranges = relaxed_leaves(elimination_tree_of_sum(e.a, transpose(e.a)), options.relax);
+  }
+  for (const supernode_range& r : options.relaxed) ranges.push_back({r.begin, r.end});
+  if (std::ranges::none_of(ranges, [](column_range r) { return r.end - r.begin > 1; })) {
+    e.fixed = std::move(ranges);
+    return;
+  }
+  if (options.factors || options.factor_columns || options.supernodes) {
+    w.relaxed = pad_leaves(e.a, ranges);
+    e.fixed = std::move(ranges);
+  } else {
+    contraction c = contract_leaves(e.a, ranges);
+    w.relaxed = std::move(c.a);
+    e.fixed = std::move(c.fixed);
+    e.of = std::move(c.of);
+  }
+  e.a = w.relaxed;
 }
 
 // Variants that any caller may name: right, exact, in one process.
@@ -188,6 +358,13 @@ std::vector<const variant_info*> choose_variants(const analysis_options& options
   return chosen;
 }
 
+want_set wants_of(const analysis_options& options) {
+  want_set wants = want::counts;
+  if (options.factors || options.factor_columns) wants |= want::pattern;
+  if (options.supernodes) wants |= want::supernodes;
+  return wants;
+}
+
 run_settings settings_for(const variant_info& info, const analysis_options& options) {
   run_settings s;
   s.options = option_set(info.options);
@@ -195,117 +372,286 @@ run_settings settings_for(const variant_info& info, const analysis_options& opti
   if (options.memory_budget_mb > 0 && budget != info.options.end()) {
     s.options.set(info.options, budget->name, std::to_string(options.memory_budget_mb));
   }
-  s.wants = want::counts;
+  s.wants = wants_of(options);
+  s.supernodal = asks_supernodes_of_columns(options);
+  if (s.supernodal && !info.supernodal) s.wants |= want::pattern;
   s.runs_once = true;
-  s.supernodal = options.supernodal || options.relax > 1 || !options.relaxed.empty();
-  if (options.factors || (s.supernodal && !info.supernodal)) s.wants |= want::pattern;
-  if (options.supernodes) s.wants |= want::supernodes;
   s.threads = host_threads(options);
   s.chunk_size = options.chunk_size;
   return s;
 }
 
-supernodal_factors moved(supernodal_pattern&& s) {
-  return {std::move(s.begin), std::move(s.row_begin), std::move(s.rows), std::move(s.segment_begin),
-          std::move(s.segments)};
-}
-
-csr_pattern moved(pattern& p) { return {p.n_rows, std::move(p.row_ptr), std::move(p.col_idx)}; }
-
-// What a variant factorizes: the permuted pattern, whose relaxed supernodes are padded or, where
-// nobody asks for explicit rows, shrunk to a vertex each, which takes less time and room.
-struct input {
-  pattern a;
-  std::vector<column_range> fixed;  // supernodes of a
-  std::vector<column_range> of;     // columns that each vertex of a stands for; empty: its own
-};
-
-input with_relaxed_supernodes(pattern a, const analysis_options& options) {
-  std::vector<column_range> ranges;
-  if (options.relax > 1) {
-    ranges = relaxed_leaves(elimination_tree(symmetrized(a, diagonal::drop)), options.relax);
-  }
-  for (const supernode_range& r : options.relaxed) ranges.push_back({r.begin, r.end});
-  if (std::ranges::none_of(ranges, [](column_range r) { return r.end - r.begin > 1; })) {
-    return {std::move(a), std::move(ranges), {}};
-  }
-  if (options.factors || options.supernodes) return {pad_leaves(a, ranges), std::move(ranges), {}};
-  contraction c = contract_leaves(a, ranges);
-  return {std::move(c.a), std::move(c.fixed), std::move(c.of)};
-}
-
-void factorize(const variant_info& info, const input& of, const analysis_options& options,
-               analysis& out) {
-  auto since = clock::now();
-  const run_settings settings = settings_for(info, options);
-  run_context context;
-  const std::unique_ptr<variant> v = info.create();
-  v->prepare(of.a, settings, context);
-  out.setup_seconds = lap(since);
-  run_timed(*v, context);
-  out.analysis_seconds = lap(since);
-  result r = v->collect(settings.wants);
-  out.nnz_l = r.nnz_l;
-  out.nnz_u = r.nnz_u;
-  out.l_row_counts = std::move(r.l_row_counts);
-  out.u_row_counts = std::move(r.u_row_counts);
-  out.supernode_starts = std::move(r.supernode_starts);
-  if (options.supernodal || !of.of.empty()) {
-    // What collect() has handed over, a variant may have no more.
-    const supernode_rule rule{.most_columns = options.most_columns, .fixed = of.fixed};
-    supernodal_pattern s =
-        settings.wants.has(want::pattern) ? supernodal_of(r.l, r.u, rule) : v->supernodal(rule);
-    if (!of.of.empty()) {
-      const row_counts contracted{std::move(out.l_row_counts), std::move(out.u_row_counts)};
-      row_counts all = expand_leaves(contracted, s, of.of);
-      out.nnz_l = std::accumulate(all.l.begin(), all.l.end(), offset_t{0});
-      out.nnz_u = std::accumulate(all.u.begin(), all.u.end(), offset_t{0});
-      out.l_row_counts = std::move(all.l);
-      out.u_row_counts = std::move(all.u);
-      s = expand_leaves(s, of.of);
+// Rows of a factor of the coupled vertices as rows of that of all; isolated vertices have an entry
+// in `diagonal` ones.
+pattern spread(pattern p, index_t n, std::span<const index_t> place, bool diagonal) {
+  pattern out;
+  out.n_rows = out.n_cols = n;
+  out.row_ptr.reserve(at(n) + 1);
+  const offset_t isolated = n - p.n_rows;
+  out.col_idx.reserve(at(p.nnz() + (diagonal ? isolated : 0)));
+  std::size_t k = 0;
+  for (index_t i = 0; i < n; ++i) {
+    if (k < place.size() && place[k] == i) {
+      for (const index_t j : p.row(static_cast<index_t>(k))) out.col_idx.push_back(place[at(j)]);
+      ++k;
+    } else if (diagonal) {
+      out.col_idx.push_back(i);
     }
-    if (options.supernodal) out.supernodal = moved(std::move(s));
+    out.row_ptr.push_back(static_cast<offset_t>(out.col_idx.size()));
+  }
+  return out;
+}
+
+csr_pattern rows_of(pattern&& p) { return {p.n_rows, std::move(p.row_ptr), std::move(p.col_idx)}; }
+csc_pattern columns_of(pattern&& p) {
+  return {p.n_rows, std::move(p.row_ptr), std::move(p.col_idx)};
+}
+
+// The arrays of an earlier analysis, for the next one, and back.
+void lend_counts(analysis& out, result& r) {
+  std::swap(out.l_row_counts, r.l_row_counts);
+  std::swap(out.u_row_counts, r.u_row_counts);
+}
+
+// The supernodes of columns, and with relaxed ones shrunk to a vertex the counts of all rows.
+void find_supernodes_of_columns(const elimination_input& e, const analysis_options& options,
+                                bool has_rows, workspace& w, analysis& out) {
+  const supernode_rule rule{.most_columns = options.most_columns, .fixed = e.fixed};
+  result& r = w.found;
+  // What a variant has handed over it may have no more.
+  supernodal_pattern s = has_rows ? supernodal_of(r.l, r.u, rule) : w.kept->supernodal(rule);
+  if (!e.of.empty()) {
+    const row_counts contracted{std::move(r.l_row_counts), std::move(r.u_row_counts)};
+    row_counts all = expand_leaves(contracted, s, e.of);
+    r.nnz_l = std::accumulate(all.l.begin(), all.l.end(), offset_t{0});
+    r.nnz_u = std::accumulate(all.u.begin(), all.u.end(), offset_t{0});
+    r.l_row_counts = std::move(all.l);
+    r.u_row_counts = std::move(all.u);
+    s = expand_leaves(s, e.of);
+  }
+  if (!options.supernodal) return;
+  out.supernodal = {std::move(s.begin), std::move(s.row_begin), std::move(s.rows),
+                    std::move(s.segment_begin), std::move(s.segments)};
+}
+
+// Hands over what the variant found of the pattern without isolated vertices.
+void give(const elimination_input& e, const analysis_options& options, workspace& w,
+          analysis& out) {
+  const index_t n = out.n;
+  result& r = w.found;
+  const index_t isolated = e.leaves_out ? n - e.a.n_rows : 0;
+  out.nnz_l = r.nnz_l;
+  out.nnz_u = r.nnz_u + isolated;
+  if (e.leaves_out) {
+    resize_in_large_pages(out.l_row_counts, at(n));
+    resize_in_large_pages(out.u_row_counts, at(n));
+    std::ranges::fill(out.l_row_counts, 0);
+    std::ranges::fill(out.u_row_counts, 1);
+    for (std::size_t k = 0; k < w.place.size(); ++k) {
+      out.l_row_counts[at(w.place[k])] = r.l_row_counts[k];
+      out.u_row_counts[at(w.place[k])] = r.u_row_counts[k];
+    }
+  } else {
+    lend_counts(out, r);
+  }
+  out.supernode_starts.clear();
+  if (options.supernodes) {
+    for (index_t i = 0; i < isolated; ++i) out.supernode_starts.push_back(i);
+    for (const index_t start : r.supernode_starts) {
+      out.supernode_starts.push_back(start + isolated);
+    }
+  }
+  out.l = out.u = {};
+  out.l_columns = out.u_columns = {};
+  if (!options.factors && !options.factor_columns) return;
+  pattern l = std::move(r.l);
+  pattern u = std::move(r.u);
+  if (e.leaves_out) {
+    l = spread(std::move(l), n, w.place, false);
+    u = spread(std::move(u), n, w.place, true);
+  }
+  if (options.factor_columns) {
+    out.l_columns = columns_of(transpose(l));
+    out.u_columns = columns_of(transpose(u));
   }
   if (options.factors) {
-    out.l = moved(r.l);
-    out.u = moved(r.u);
+    out.l = rows_of(std::move(l));
+    out.u = rows_of(std::move(u));
   }
-  out.output_seconds = lap(since);
+}
+
+void factorize(const variant_info& info, const elimination_input& e,
+               const analysis_options& options, workspace& w, detail::supervision& s,
+               analysis& out) {
   out.variant = info.name;
+  auto since = clock::now();
+  if (e.a.n_rows == 0) {
+    w.found = {};
+    w.found.l.n_rows = w.found.u.n_rows = 0;
+    s.enter(analysis_stage::output);
+    give(e, options, w, out);
+    out.output_seconds = lap(since);
+    return;
+  }
+  s.enter(analysis_stage::analyze);
+  const run_settings settings = settings_for(info, options);
+  run_context context;
+  context.probe = &s.probe;
+  context.stop = &s.stop;
+  if (w.made != &info) {
+    w.made = nullptr;
+    w.kept = info.create();
+    w.made = &info;
+  }
+  w.kept->prepare(e.a, settings, context);
+  out.setup_seconds = lap(since);
+  if (!context.layout.empty()) s.say(info.name + ": " + context.layout);
+  run_timed(*w.kept, context);
+  out.analysis_seconds = lap(since);
+  s.enter(analysis_stage::output);
+  if (!e.leaves_out) lend_counts(out, w.found);
+  w.kept->collect_into(settings.wants, w.found);
+  if (settings.supernodal) {
+    find_supernodes_of_columns(e, options, settings.wants.has(want::pattern), w, out);
+  }
+  if (!w.keeps) {
+    w.made = nullptr;
+    w.kept.reset();
+  }
+  give(e, options, w, out);
+  out.output_seconds = lap(since);
 }
 
 // Runs the variant on the device; returns why it failed if the host may still succeed.
-std::optional<std::string> failure_of_device(const variant_info& info, const input& a,
-                                             const analysis_options& options, analysis& out) {
+std::optional<std::string> failure_of_device(const variant_info& info, const elimination_input& e,
+                                             const analysis_options& options, workspace& w,
+                                             detail::supervision& s, analysis& out) {
   try {
-    factorize(info, a, options, out);
+    factorize(info, e, options, w, s, out);
     return std::nullopt;
   } catch (const input_error&) {
     throw;
-  } catch (const error& e) {
-    return info.name + ": " + e.what();
+  } catch (const cancelled_error&) {
+    throw;
+  } catch (const error& failed) {
+    w.made = nullptr;
+    w.kept.reset();
+    return info.name + ": " + failed.what();
   }
 }
 
-analysis analyze_checked(const csr_view& a, const analysis_options& options) {
+void report(const analysis& found, detail::supervision& s) {
+  s.say("order " + found.order + ": " + std::to_string(found.order_seconds) + " s; " +
+        found.variant + ": " + std::to_string(found.setup_seconds + found.analysis_seconds) +
+        " s; nnz(L) " + std::to_string(found.nnz_l) + ", nnz(U) " + std::to_string(found.nnz_u));
+}
+
+// Analyses the pattern that `read` gives, with its numbering by rows.
+template <class Read>
+void analyze_checked(const Read& read, const analysis_options& options, workspace& w,
+                     detail::supervision& s, analysis& out) {
   auto since = clock::now();
-  pattern sorted = sorted_pattern(a);
-  check_options(options, a.n);
+  const detail::checked_input in = read(w.arrays);
+  const index_t n = in.a.n_rows;
+  check_options(options, n);
   const std::vector<const variant_info*> candidates = choose_variants(options);
-  analysis out;
-  out.n = a.n;
-  permuted_pattern p = permute_for_elimination(std::move(sorted), options, out);
-  out.row_order = std::move(p.row_order);
-  out.col_order = std::move(p.col_order);
-  const input permuted = with_relaxed_supernodes(std::move(p.a), options);
+  out.n = n;
+  out.diagonal_added = 0;
+  out.fallback.clear();
+  out.setup_seconds = out.analysis_seconds = out.output_seconds = 0;
+  elimination_input e = permute_for_elimination(in, options, w, s, out);
+  relax(options, e, w);
+  out.supernodal = {};
   out.order_seconds = lap(since);
   if (candidates.size() > 1) {
-    const auto reason = failure_of_device(*candidates.front(), permuted, options, out);
-    if (!reason) return out;
+    const auto reason = failure_of_device(*candidates.front(), e, options, w, s, out);
+    if (!reason) return report(out, s);
+    s.say(*reason);
     out.fallback = *reason;
   }
-  factorize(*candidates.back(), permuted, options, out);
-  return out;
+  factorize(*candidates.back(), e, options, w, s, out);
+  report(out, s);
+}
+
+// Columns of L and U from an analysis of the transposed pattern: by columns, L is U of the other by
+// rows without its diagonal, and U is L of the other with one.
+void exchange_factors(const analysis_options& options, analysis& f) {
+  const auto n = at(f.n);
+  csc_pattern l{f.n, {}, {}}, u{f.n, {}, {}};
+  l.col_ptr.reserve(n + 1);
+  u.col_ptr.reserve(n + 1);
+  l.row_idx.reserve(at(f.nnz_u) - n);
+  u.row_idx.reserve(at(f.nnz_l) + n);
+  l.col_ptr.push_back(0);
+  u.col_ptr.push_back(0);
+  f.l_row_counts.assign(n, 0);
+  f.u_row_counts.assign(n, 0);
+  for (index_t j = 0; j < f.n; ++j) {
+    // The diagonal is the first entry of a row of U.
+    for (const index_t i : f.u.row(j).subspan(1)) {
+      l.row_idx.push_back(i);
+      ++f.l_row_counts[at(i)];
+    }
+    for (const index_t i : f.l.row(j)) {
+      u.row_idx.push_back(i);
+      ++f.u_row_counts[at(i)];
+    }
+    u.row_idx.push_back(j);
+    ++f.u_row_counts[at(j)];
+    l.col_ptr.push_back(static_cast<offset_t>(l.row_idx.size()));
+    u.col_ptr.push_back(static_cast<offset_t>(u.row_idx.size()));
+  }
+  f.nnz_l = static_cast<offset_t>(l.row_idx.size());
+  f.nnz_u = static_cast<offset_t>(u.row_idx.size());
+  f.l = f.u = {};
+  if (options.factors) {
+    const auto rows = [](const csc_pattern& p) {
+      return rows_of(transpose({p.n, p.n, p.col_ptr, p.row_idx}));
+    };
+    f.l = rows(l);
+    f.u = rows(u);
+  }
+  f.l_columns = std::move(l);
+  f.u_columns = std::move(u);
+}
+
+// Orders that A and its transpose have in common, taken from A + A^T or from nowhere.
+bool orders_transposed_alike(order_method order) {
+  return order != order_method::colamd && order != order_method::best_of;
+}
+
+// `read` gives the columns of the caller's pattern as rows.
+template <class Read>
+void analyze_columns(const Read& read, const analysis_options& options, workspace& w,
+                     detail::supervision& s, analysis& out) {
+  auto since = clock::now();
+  detail::input_arrays arrays;
+  detail::checked_input columns = read(arrays);
+  const bool moves_rows = columns.missing > 0 && options.match;
+  if (options.factor_columns && !options.supernodes && !moves_rows &&
+      !asks_supernodes_of_columns(options) && orders_transposed_alike(options.order)) {
+    analysis_options by_rows = options;
+    by_rows.factors = true;
+    by_rows.factor_columns = false;
+    const double spent = lap(since);
+    analyze_checked([&](detail::input_arrays&) { return std::move(columns); }, by_rows, w, s, out);
+    out.order_seconds += spent;
+    since = clock::now();
+    exchange_factors(options, out);
+    out.output_seconds += lap(since);
+    return;
+  }
+  const pattern rows = transpose(columns.a);
+  columns.a = {};
+  arrays = {};
+  const double spent = lap(since);
+  analyze_checked(
+      [&](detail::input_arrays&) {
+        columns.a = rows;
+        return std::move(columns);
+      },
+      options, w, s, out);
+  out.order_seconds += spent;
 }
 
 // It takes no memory of its own: an empty string has none.
@@ -315,21 +661,57 @@ class host_out_of_memory final : public analysis_error {
   [[nodiscard]] const char* what() const noexcept override { return "the host is out of memory"; }
 };
 
-fill_profile profile_checked(const csr_view& a, std::int32_t cells, int threads) {
+// How the views of the interface are read: functions of the arrays that copies may be made in.
+auto read_rows(const auto& a) {
+  return [&a](detail::input_arrays& arrays) {
+    return detail::check_input(a.n, a.row_ptr, a.col_idx, detail::by_rows, arrays);
+  };
+}
+auto read_columns(const auto& a) {
+  return [&a](detail::input_arrays& arrays) {
+    return detail::check_input(a.n, a.col_ptr, a.row_idx, detail::by_columns, arrays);
+  };
+}
+
+// The rows of a view, whatever they are copied into.
+struct input_rows {
+  detail::input_arrays arrays;
+  pattern transposed;
+  detail::checked_input in;
+
+  explicit input_rows(const auto& a) {
+    if constexpr (requires { a.col_ptr; }) {
+      in = read_columns(a)(arrays);
+      transposed = transpose(in.a);
+      in.a = transposed;
+      arrays = {};
+    } else {
+      in = read_rows(a)(arrays);
+    }
+  }
+  input_rows(const input_rows&) = delete;
+  input_rows& operator=(const input_rows&) = delete;
+};
+
+template <class View>
+fill_profile profile_checked(const View& a, std::int32_t cells, int threads) {
   if (threads < 0) throw invalid_input("threads: " + std::to_string(threads) + " is not 0 or more");
   if (cells < 0 || cells > 8192) {
     throw invalid_input("cells: " + std::to_string(cells) + " is not in [0, 8192]");
   }
-  const pattern p = match_diagonal(sorted_pattern(a), match_mode::none).matched.a;
+  const input_rows rows(a);
+  const detail::checked_input& in = rows.in;
+  const pattern with = in.missing > 0 ? with_diagonal(in.a) : pattern{};
+  const pattern_view p = in.missing > 0 ? with : in.a;
   fill_profile out;
-  out.parent = elimination_tree(symmetrized(p, diagonal::drop));
+  out.parent = elimination_tree_of_sum(p, transpose(p));
   const variant_info& info = public_variant("cpu_bitmap_panels");
   const run_settings settings = settings_for(info, {.threads = threads});
   run_context context;
   const std::unique_ptr<variant> v = info.create();
   v->prepare(p, settings, context);
   out.u_row_counts = run_once(*v, want::counts, context).u_row_counts;
-  factor_profile found = v->profile(std::min(cells, a.n));
+  factor_profile found = v->profile(std::min(cells, p.n_rows));
   out.l_col_counts = std::move(found.l_col_counts);
   out.cells = found.cells;
   out.density = std::move(found.density);
@@ -342,13 +724,19 @@ fill_profile profile_checked(const csr_view& a, std::int32_t cells, int threads)
 
 // What `found` returns, every exception as one of this library's.
 template <class Function>
-auto reporting(const Function& found) {
+decltype(auto) reporting(const Function& found) {
   try {
     return found();
   } catch (const analysis_error&) {
     throw;
+  } catch (const detail::callback_failure& e) {
+    std::rethrow_exception(e.thrown);
+  } catch (const overflow_error& e) {
+    throw analysis_error(failure::overflow, e.what());
   } catch (const input_error& e) {
     throw invalid_input(e.what());
+  } catch (const cancelled_error& e) {
+    throw analysis_error(failure::cancelled, e.what());
   } catch (const unavailable_error& e) {
     throw analysis_error(failure::unavailable, e.what());
   } catch (const budget_error& e) {
@@ -358,6 +746,30 @@ auto reporting(const Function& found) {
   } catch (const std::exception& e) {
     throw analysis_error(failure::internal, e.what());
   }
+}
+
+template <class View>
+analysis analyze_view(const View& a, const analysis_options& options) {
+  return reporting([&] {
+    analysis out;
+    detail::supervise(options, [&](detail::supervision& s) {
+      workspace w;
+      if constexpr (requires { a.col_ptr; }) {
+        analyze_columns(read_columns(a), options, w, s, out);
+      } else {
+        analyze_checked(read_rows(a), options, w, s, out);
+      }
+    });
+    return out;
+  });
+}
+
+template <class View>
+std::vector<std::int32_t> tree_of_view(const View& a) {
+  return reporting([&] {
+    const input_rows rows(a);
+    return elimination_tree_of_sum(rows.in.a, transpose(rows.in.a));
+  });
 }
 
 }  // namespace
@@ -370,17 +782,64 @@ invalid_input::invalid_input(const std::string& message)
 invalid_input::~invalid_input() = default;
 
 analysis analyze(const csr_view& a, const analysis_options& options) {
-  return reporting([&] { return analyze_checked(a, options); });
+  return analyze_view(a, options);
+}
+
+template <class View>
+analysis analyze(const View& a, const analysis_options& options) {
+  return analyze_view(a, options);
+}
+
+struct analyzer::state {
+  analysis_options options;
+  workspace kept;
+  analysis found;
+};
+
+analyzer::analyzer(analysis_options options) : state_(std::make_unique<state>()) {
+  state_->options = std::move(options);
+  state_->kept.keeps = true;
+}
+analyzer::~analyzer() = default;
+analyzer::analyzer(analyzer&&) noexcept = default;
+analyzer& analyzer::operator=(analyzer&&) noexcept = default;
+analysis_options& analyzer::options() { return state_->options; }
+
+const analysis& analyzer::analyze(const csr_view& a) {
+  return reporting([&]() -> const analysis& {
+    detail::supervise(state_->options, [&](detail::supervision& s) {
+      analyze_checked(read_rows(a), state_->options, state_->kept, s, state_->found);
+    });
+    return state_->found;
+  });
 }
 
 fill_profile profile(const csr_view& a, std::int32_t cells, int threads) {
   return reporting([&] { return profile_checked(a, cells, threads); });
 }
 
-std::vector<std::int32_t> elimination_tree(const csr_view& a) {
-  return reporting(
-      [&] { return elimination_tree(symmetrized(sorted_pattern(a), diagonal::drop)); });
+template <class View>
+fill_profile profile(const View& a, std::int32_t cells, int threads) {
+  return reporting([&] { return profile_checked(a, cells, threads); });
 }
+
+std::vector<std::int32_t> elimination_tree(const csr_view& a) { return tree_of_view(a); }
+
+template <class View>
+std::vector<std::int32_t> elimination_tree(const View& a) {
+  return tree_of_view(a);
+}
+
+#define GSOFA_INSTANTIATE(View)                                              \
+  template GSOFA_API analysis analyze(const View&, const analysis_options&); \
+  template GSOFA_API fill_profile profile(const View&, std::int32_t, int);   \
+  template GSOFA_API std::vector<std::int32_t> elimination_tree(const View&)
+GSOFA_INSTANTIATE(csr_view_32);
+GSOFA_INSTANTIATE(csr_view_64);
+GSOFA_INSTANTIATE(csc_view);
+GSOFA_INSTANTIATE(csc_view_32);
+GSOFA_INSTANTIATE(csc_view_64);
+#undef GSOFA_INSTANTIATE
 
 std::vector<supernode_range> relaxed_supernodes(std::span<const std::int32_t> parent,
                                                 std::int32_t relax) {

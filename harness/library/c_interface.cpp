@@ -1,6 +1,13 @@
+#include <algorithm>
+#include <cstddef>
 #include <cstdio>
+#include <cstring>
 #include <exception>
 #include <new>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "gsofa/gsofa.h"
 #include "gsofa/gsofa.hpp"
@@ -8,7 +15,12 @@
 struct gsofa_analysis {
   gsofa::analysis found;
   bool factors;
+  bool factor_columns;
   bool supernodes;
+};
+
+struct gsofa_profile {
+  gsofa::fill_profile found;
 };
 
 namespace {
@@ -29,6 +41,11 @@ static_assert(GSOFA_INVALID_INPUT == static_cast<int>(gsofa::failure::invalid_in
 static_assert(GSOFA_UNAVAILABLE == static_cast<int>(gsofa::failure::unavailable));
 static_assert(GSOFA_OUT_OF_MEMORY == static_cast<int>(gsofa::failure::out_of_memory));
 static_assert(GSOFA_INTERNAL_ERROR == static_cast<int>(gsofa::failure::internal));
+static_assert(GSOFA_OVERFLOW == static_cast<int>(gsofa::failure::overflow));
+static_assert(GSOFA_CANCELLED == static_cast<int>(gsofa::failure::cancelled));
+static_assert(GSOFA_STAGE_CHECK == static_cast<int>(gsofa::analysis_stage::check));
+static_assert(GSOFA_STAGE_ORDER == static_cast<int>(gsofa::analysis_stage::order));
+static_assert(GSOFA_STAGE_OUTPUT == static_cast<int>(gsofa::analysis_stage::output));
 
 // A fixed length, so that reporting a lack of memory takes none.
 thread_local char last_error[512] = "";
@@ -38,15 +55,105 @@ gsofa_status fail(gsofa_status status, const char* message) {
   return status;
 }
 
-// col_idx is as long as the last row pointer says; analyze() checks that no other is larger.
-gsofa::csr_view view_of(std::int32_t n, const std::int64_t* row_ptr, const std::int32_t* col_idx) {
-  if (n < 1) return {n, {}, {}};
-  const auto rows = static_cast<std::size_t>(n);
-  const std::int64_t nnz = row_ptr[rows] > 0 ? row_ptr[rows] : 0;
-  return {n, {row_ptr, rows + 1}, {col_idx, static_cast<std::size_t>(nnz)}};
+// Calls call() and returns the status of what it throws.
+template <class Call>
+gsofa_status reporting(const Call& call) {
+  try {
+    call();
+    return GSOFA_OK;
+  } catch (const gsofa::analysis_error& e) {
+    return fail(static_cast<gsofa_status>(e.kind()), e.what());
+  } catch (const std::bad_alloc&) {
+    return fail(GSOFA_OUT_OF_MEMORY, "the host is out of memory");
+  } catch (const std::exception& e) {
+    return fail(GSOFA_INTERNAL_ERROR, e.what());
+  } catch (...) {
+    return fail(GSOFA_INTERNAL_ERROR, "unknown exception");
+  }
 }
 
-gsofa::analysis_options options_of(const gsofa_options& o, std::int32_t n) {
+// Indices are as many as the last pointer says; the library checks that no other pointer is larger.
+template <class View, class Offset, class Index>
+View view_of(const gsofa_pattern& a) {
+  View view;
+  if (!std::in_range<Index>(a.n)) {
+    throw gsofa::analysis_error(gsofa::failure::overflow, "pattern: order: " + std::to_string(a.n) +
+                                                              " does not fit in 32 bits");
+  }
+  view.n = static_cast<Index>(a.n);
+  // An order beyond 2^31 - 1 is refused before its arrays are read.
+  if (a.n < 1 || !std::in_range<std::int32_t>(a.n)) return view;
+  if (a.pointers == nullptr) {
+    throw gsofa::invalid_input(a.format == GSOFA_CSC ? "col_ptr is NULL" : "row_ptr is NULL");
+  }
+  const auto* const pointers = static_cast<const Offset*>(a.pointers);
+  const auto* const indices = static_cast<const Index*>(a.indices);
+  const auto rows = static_cast<std::size_t>(a.n);
+  const auto nnz = static_cast<std::size_t>(std::max<Offset>(pointers[rows], 0));
+  if (nnz > 0 && indices == nullptr) {
+    throw gsofa::invalid_input(a.format == GSOFA_CSC ? "row_idx is NULL" : "col_idx is NULL");
+  }
+  const std::span<const Offset> ptr(pointers, rows + 1);
+  const std::span<const Index> idx(indices, nnz);
+  if constexpr (requires { view.col_ptr; }) {
+    view.col_ptr = ptr;
+    view.row_idx = idx;
+  } else {
+    view.row_ptr = ptr;
+    view.col_idx = idx;
+  }
+  return view;
+}
+
+// Calls call(view) with the view that the pattern describes.
+template <class Call>
+void with_view(const gsofa_pattern& a, const Call& call) {
+  using i32 = std::int32_t;
+  using i64 = std::int64_t;
+  if (a.format != GSOFA_CSR && a.format != GSOFA_CSC) {
+    throw gsofa::invalid_input("format: " + std::to_string(a.format) + " is no gsofa_format");
+  }
+  const bool columns = a.format == GSOFA_CSC;
+  switch (a.index_type) {
+    case GSOFA_INDEX_64_32:
+      columns ? call(view_of<gsofa::csc_view, i64, i32>(a))
+              : call(view_of<gsofa::csr_view, i64, i32>(a));
+      return;
+    case GSOFA_INDEX_32_32:
+      columns ? call(view_of<gsofa::csc_view_32, i32, i32>(a))
+              : call(view_of<gsofa::csr_view_32, i32, i32>(a));
+      return;
+    case GSOFA_INDEX_64_64:
+      columns ? call(view_of<gsofa::csc_view_64, i64, i64>(a))
+              : call(view_of<gsofa::csr_view_64, i64, i64>(a));
+      return;
+    default:
+      throw gsofa::invalid_input("index_type: " + std::to_string(a.index_type) +
+                                 " is no gsofa_index_type");
+  }
+}
+
+// The caller's options, with defaults for members that its version of the structure lacks.
+gsofa_options known_options(const gsofa_options* asked) {
+  gsofa_options known;
+  gsofa_options_init(&known);
+  if (asked == nullptr) return known;
+  const std::size_t size = asked->size;
+  if (size < offsetof(gsofa_options, progress_seconds) + sizeof(double)) {
+    throw gsofa::invalid_input("options: size " + std::to_string(size) +
+                               " is that of no gsofa_options; gsofa_options_init() sets it");
+  }
+  const auto* const bytes = reinterpret_cast<const unsigned char*>(asked);
+  for (std::size_t k = sizeof known; k < size; ++k) {
+    if (bytes[k] == 0) continue;
+    throw gsofa::invalid_input("options: a member beyond the " + std::to_string(sizeof known) +
+                               " bytes that this version of the library knows is set");
+  }
+  std::memcpy(&known, asked, std::min(size, sizeof known));
+  return known;
+}
+
+gsofa::analysis_options options_of(const gsofa_options& o, std::int64_t n) {
   gsofa::analysis_options out;
   out.device = static_cast<gsofa::compute_device>(o.device);
   out.order = static_cast<gsofa::order_method>(o.order);
@@ -60,11 +167,21 @@ gsofa::analysis_options options_of(const gsofa_options& o, std::int32_t n) {
   out.factors = o.factors != 0;
   out.supernodes = o.supernodes != 0;
   out.chunk_size = o.chunk_size;
+  out.factor_columns = o.factor_columns != 0;
+  if (o.progress != nullptr) {
+    out.progress = [call = o.progress, user = o.user](const gsofa::analysis_progress& p) {
+      return call(static_cast<int>(p.stage), p.share, user) == 0;
+    };
+  }
+  if (o.log != nullptr) {
+    out.log = [call = o.log, user = o.user](const std::string& line) { call(line.c_str(), user); };
+  }
+  out.progress_seconds = o.progress_seconds;
   return out;
 }
 
-gsofa_status give(const gsofa_analysis* a, const gsofa::csr_pattern gsofa::analysis::*part,
-                  const std::int64_t** row_ptr, const std::int32_t** col_idx) {
+gsofa_status give_rows(const gsofa_analysis* a, const gsofa::csr_pattern gsofa::analysis::*part,
+                       const std::int64_t** row_ptr, const std::int32_t** col_idx) {
   if (a == nullptr || row_ptr == nullptr || col_idx == nullptr) {
     return fail(GSOFA_INVALID_INPUT, "an argument is NULL");
   }
@@ -74,43 +191,112 @@ gsofa_status give(const gsofa_analysis* a, const gsofa::csr_pattern gsofa::analy
   return GSOFA_OK;
 }
 
+gsofa_status give_columns(const gsofa_analysis* a, const gsofa::csc_pattern gsofa::analysis::*part,
+                          const std::int64_t** col_ptr, const std::int32_t** row_idx) {
+  if (a == nullptr || col_ptr == nullptr || row_idx == nullptr) {
+    return fail(GSOFA_INVALID_INPUT, "an argument is NULL");
+  }
+  if (!a->factor_columns) {
+    return fail(GSOFA_INVALID_INPUT, "factors by columns were not asked for");
+  }
+  *col_ptr = (a->found.*part).col_ptr.data();
+  *row_idx = (a->found.*part).row_idx.data();
+  return GSOFA_OK;
+}
+
+template <class To, class From>
+void copy_to(void* to, const std::vector<From>& from) {
+  std::ranges::transform(from, static_cast<To*>(to), [](From v) { return static_cast<To>(v); });
+}
+
+gsofa_status copy(const gsofa_analysis* a, const gsofa::csr_pattern gsofa::analysis::*rows,
+                  const gsofa::csc_pattern gsofa::analysis::*columns, int format, int index_type,
+                  void* pointers, void* indices) {
+  const std::int64_t* ptr = nullptr;
+  const std::int32_t* idx = nullptr;
+  if (format != GSOFA_CSR && format != GSOFA_CSC) {
+    return fail(GSOFA_INVALID_INPUT, "format is no gsofa_format");
+  }
+  const gsofa_status found =
+      format == GSOFA_CSC ? give_columns(a, columns, &ptr, &idx) : give_rows(a, rows, &ptr, &idx);
+  if (found != GSOFA_OK) return found;
+  const auto& from_ptr =
+      format == GSOFA_CSC ? (a->found.*columns).col_ptr : (a->found.*rows).row_ptr;
+  const auto& from_idx =
+      format == GSOFA_CSC ? (a->found.*columns).row_idx : (a->found.*rows).col_idx;
+  if (pointers == nullptr || (indices == nullptr && !from_idx.empty())) {
+    return fail(GSOFA_INVALID_INPUT, "an argument is NULL");
+  }
+  switch (index_type) {
+    case GSOFA_INDEX_64_32:
+      copy_to<std::int64_t>(pointers, from_ptr);
+      copy_to<std::int32_t>(indices, from_idx);
+      return GSOFA_OK;
+    case GSOFA_INDEX_32_32:
+      if (!std::in_range<std::int32_t>(from_ptr.back())) {
+        const std::string text = std::to_string(from_ptr.back()) +
+                                 " entries of a factor: the last pointer does not fit in 32 bits";
+        return fail(GSOFA_OVERFLOW, text.c_str());
+      }
+      copy_to<std::int32_t>(pointers, from_ptr);
+      copy_to<std::int32_t>(indices, from_idx);
+      return GSOFA_OK;
+    case GSOFA_INDEX_64_64:
+      copy_to<std::int64_t>(pointers, from_ptr);
+      copy_to<std::int64_t>(indices, from_idx);
+      return GSOFA_OK;
+    default:
+      return fail(GSOFA_INVALID_INPUT, "index_type is no gsofa_index_type");
+  }
+}
+
+// The algorithms of this build, described once.
+struct variant_list {
+  std::vector<gsofa::variant_description> described = gsofa::variants();
+  std::vector<gsofa_variant> entries;
+  variant_list() {
+    for (const auto& v : described) {
+      entries.push_back(
+          {v.name.c_str(), v.device.c_str(), v.summary.c_str(), v.unavailable.c_str()});
+    }
+  }
+};
+
 }  // namespace
 
 extern "C" {
 
-void gsofa_options_init(gsofa_options* options) {
+void gsofa_options_init_sized(gsofa_options* options, size_t size) {
   if (options == nullptr) return;
-  *options = {};
-  options->memory_budget_mb = -1;
-  options->threads = 1;
-  options->match = 1;
+  gsofa_options defaults{};
+  defaults.size = size;
+  defaults.memory_budget_mb = -1;
+  defaults.threads = 1;
+  defaults.match = 1;
+  defaults.progress_seconds = 0.1;
+  std::memset(static_cast<void*>(options), 0, size);
+  std::memcpy(options, &defaults, std::min(size, sizeof defaults));
+}
+
+gsofa_status gsofa_analyze_pattern(const gsofa_pattern* a, const gsofa_options* options,
+                                   gsofa_analysis** out) {
+  if (out == nullptr) return fail(GSOFA_INVALID_INPUT, "out is NULL");
+  *out = nullptr;
+  if (a == nullptr) return fail(GSOFA_INVALID_INPUT, "the pattern is NULL");
+  return reporting([&] {
+    const gsofa_options asked = known_options(options);
+    with_view(*a, [&](const auto& view) {
+      *out = new gsofa_analysis{// NOLINT(cppcoreguidelines-owning-memory)
+                                gsofa::analyze(view, options_of(asked, a->n)), asked.factors != 0,
+                                asked.factor_columns != 0, asked.supernodes != 0};
+    });
+  });
 }
 
 gsofa_status gsofa_analyze(int32_t n, const int64_t* row_ptr, const int32_t* col_idx,
                            const gsofa_options* options, gsofa_analysis** out) {
-  if (out == nullptr) return fail(GSOFA_INVALID_INPUT, "out is NULL");
-  *out = nullptr;
-  if (n > 0 && row_ptr == nullptr) return fail(GSOFA_INVALID_INPUT, "row_ptr is NULL");
-  if (n > 0 && row_ptr[n] > 0 && col_idx == nullptr) {
-    return fail(GSOFA_INVALID_INPUT, "col_idx is NULL");
-  }
-  gsofa_options defaults;
-  gsofa_options_init(&defaults);
-  const gsofa_options& asked = options != nullptr ? *options : defaults;
-  try {
-    *out = new gsofa_analysis{// NOLINT(cppcoreguidelines-owning-memory)
-                              gsofa::analyze(view_of(n, row_ptr, col_idx), options_of(asked, n)),
-                              asked.factors != 0, asked.supernodes != 0};
-    return GSOFA_OK;
-  } catch (const gsofa::analysis_error& e) {
-    return fail(static_cast<gsofa_status>(e.kind()), e.what());
-  } catch (const std::bad_alloc&) {
-    return fail(GSOFA_OUT_OF_MEMORY, "the host is out of memory");
-  } catch (const std::exception& e) {
-    return fail(GSOFA_INTERNAL_ERROR, e.what());
-  } catch (...) {
-    return fail(GSOFA_INTERNAL_ERROR, "unknown exception");
-  }
+  const gsofa_pattern a{n, row_ptr, col_idx, GSOFA_INDEX_64_32, GSOFA_CSR};
+  return gsofa_analyze_pattern(&a, options, out);
 }
 
 void gsofa_free(gsofa_analysis* a) { delete a; }  // NOLINT(cppcoreguidelines-owning-memory)
@@ -139,10 +325,30 @@ const int32_t* gsofa_u_row_counts(const gsofa_analysis* a) {
 }
 
 gsofa_status gsofa_l(const gsofa_analysis* a, const int64_t** row_ptr, const int32_t** col_idx) {
-  return give(a, &gsofa::analysis::l, row_ptr, col_idx);
+  return give_rows(a, &gsofa::analysis::l, row_ptr, col_idx);
 }
 gsofa_status gsofa_u(const gsofa_analysis* a, const int64_t** row_ptr, const int32_t** col_idx) {
-  return give(a, &gsofa::analysis::u, row_ptr, col_idx);
+  return give_rows(a, &gsofa::analysis::u, row_ptr, col_idx);
+}
+
+gsofa_status gsofa_l_columns(const gsofa_analysis* a, const int64_t** col_ptr,
+                             const int32_t** row_idx) {
+  return give_columns(a, &gsofa::analysis::l_columns, col_ptr, row_idx);
+}
+gsofa_status gsofa_u_columns(const gsofa_analysis* a, const int64_t** col_ptr,
+                             const int32_t** row_idx) {
+  return give_columns(a, &gsofa::analysis::u_columns, col_ptr, row_idx);
+}
+
+gsofa_status gsofa_copy_l(const gsofa_analysis* a, int format, int index_type, void* pointers,
+                          void* indices) {
+  return copy(a, &gsofa::analysis::l, &gsofa::analysis::l_columns, format, index_type, pointers,
+              indices);
+}
+gsofa_status gsofa_copy_u(const gsofa_analysis* a, int format, int index_type, void* pointers,
+                          void* indices) {
+  return copy(a, &gsofa::analysis::u, &gsofa::analysis::u_columns, format, index_type, pointers,
+              indices);
 }
 
 gsofa_status gsofa_supernodes(const gsofa_analysis* a, const int32_t** starts, int32_t* count) {
@@ -177,6 +383,55 @@ double gsofa_analysis_seconds(const gsofa_analysis* a) {
 double gsofa_output_seconds(const gsofa_analysis* a) {
   return a == nullptr ? 0 : a->found.output_seconds;
 }
+
+gsofa_status gsofa_elimination_tree(const gsofa_pattern* a, int32_t* parent) {
+  if (a == nullptr || parent == nullptr) return fail(GSOFA_INVALID_INPUT, "an argument is NULL");
+  return reporting([&] {
+    with_view(*a,
+              [&](const auto& view) { std::ranges::copy(gsofa::elimination_tree(view), parent); });
+  });
+}
+
+gsofa_status gsofa_profile_pattern(const gsofa_pattern* a, int32_t cells, int threads,
+                                   gsofa_profile** out) {
+  if (out == nullptr) return fail(GSOFA_INVALID_INPUT, "out is NULL");
+  *out = nullptr;
+  if (a == nullptr) return fail(GSOFA_INVALID_INPUT, "the pattern is NULL");
+  return reporting([&] {
+    with_view(*a, [&](const auto& view) {
+      *out = new gsofa_profile{// NOLINT(cppcoreguidelines-owning-memory)
+                               gsofa::profile(view, cells, threads)};
+    });
+  });
+}
+void gsofa_profile_free(gsofa_profile* p) { delete p; }  // NOLINT(cppcoreguidelines-owning-memory)
+const int32_t* gsofa_profile_parent(const gsofa_profile* p) {
+  return p == nullptr ? nullptr : p->found.parent.data();
+}
+const int32_t* gsofa_profile_l_col_counts(const gsofa_profile* p) {
+  return p == nullptr ? nullptr : p->found.l_col_counts.data();
+}
+const int32_t* gsofa_profile_u_row_counts(const gsofa_profile* p) {
+  return p == nullptr ? nullptr : p->found.u_row_counts.data();
+}
+double gsofa_profile_flops(const gsofa_profile* p) { return p == nullptr ? 0 : p->found.flops; }
+int32_t gsofa_profile_cells(const gsofa_profile* p) { return p == nullptr ? 0 : p->found.cells; }
+const int64_t* gsofa_profile_density(const gsofa_profile* p) {
+  return p == nullptr ? nullptr : p->found.density.data();
+}
+
+gsofa_status gsofa_variants(const gsofa_variant** variants, int32_t* count) {
+  if (variants == nullptr || count == nullptr) {
+    return fail(GSOFA_INVALID_INPUT, "an argument is NULL");
+  }
+  return reporting([&] {
+    static const variant_list list;
+    *variants = list.entries.data();
+    *count = static_cast<std::int32_t>(list.entries.size());
+  });
+}
+
+int gsofa_has_metis(void) { return gsofa::has_metis() ? 1 : 0; }
 
 const char* gsofa_version(void) { return gsofa::version(); }
 

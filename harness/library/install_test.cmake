@@ -1,7 +1,7 @@
 # cmake -D BUILD_DIR=... -D WORK_DIR=... -D SOURCE_DIR=... -D LIBDIR=... -D CXX_COMPILER=...
-#       -D SANITIZE=... -D MATCHING=0|1 -P install_test.cmake
-# Installs the library into WORK_DIR, builds the examples as a project of their own against that, and
-# runs them on bundled matrices.
+#       -D SANITIZE=... -D MATCHING=0|1 -D STATIC=ON|OFF -P install_test.cmake
+# Installs the library into WORK_DIR, builds the examples and those of the documentation as projects
+# of their own against that, and runs them.
 cmake_minimum_required(VERSION 3.22)
 
 # Runs a command; stops unless it ends with `status`. Its output goes to the variable `out`.
@@ -16,6 +16,14 @@ endfunction()
 set(prefix ${WORK_DIR}/prefix)
 set(build ${WORK_DIR}/build)
 file(REMOVE_RECURSE ${WORK_DIR})
+foreach(component gsofa_runtime gsofa_development)
+  expect(0 out ${CMAKE_COMMAND} --install ${BUILD_DIR} --prefix ${WORK_DIR}/${component}
+    --component ${component})
+endforeach()
+file(GLOB_RECURSE runtime RELATIVE ${WORK_DIR}/gsofa_runtime ${WORK_DIR}/gsofa_runtime/*)
+if(NOT runtime MATCHES "^${LIBDIR}/libgsofa\\.so\\.[0-9.]+;${LIBDIR}/libgsofa\\.so\\.[0-9.]+$")
+  message(FATAL_ERROR "the component gsofa_runtime has ${runtime}")
+endif()
 expect(0 out ${CMAKE_COMMAND} --install ${BUILD_DIR} --prefix ${prefix})
 
 # Headers are whole: they name no file that is not installed with them.
@@ -71,6 +79,17 @@ foreach(program solve fill)
   endif()
 endforeach()
 
+# An older standard than the headers need: one line.
+file(WRITE ${WORK_DIR}/older.cpp "#include <gsofa/gsofa.hpp>\nint main() {}\n")
+expect(1 out ${CXX_COMPILER} -std=c++17 -fsyntax-only -I${prefix}/include ${WORK_DIR}/older.cpp)
+string(REGEX MATCHALL "error: [^\n]*" errors "${out}")
+if(NOT errors MATCHES "^error: [^;]*gsofa/gsofa.hpp needs C\\+\\+20[^;]*;[^;]*$")
+  message(FATAL_ERROR "gsofa.hpp in C++17: ${out}")
+endif()
+
+# The programs of the documentation print what stands below them.
+include(${CMAKE_CURRENT_LIST_DIR}/docs_test.cmake)
+
 find_program(PKG_CONFIG pkg-config)
 if(PKG_CONFIG)
   set(ENV{PKG_CONFIG_PATH} ${prefix}/${LIBDIR}/pkgconfig)
@@ -78,5 +97,14 @@ if(PKG_CONFIG)
   string(STRIP "${folder}" folder)
   if(NOT EXISTS ${folder}/gsofa/gsofa.h)
     message(FATAL_ERROR "the pkg-config file says that headers are in ${folder}")
+  endif()
+  if(STATIC AND NOT SANITIZE)
+    expect(0 flags ${PKG_CONFIG} --static --cflags --libs gsofa)
+    separate_arguments(flags UNIX_COMMAND "${flags}")
+    # The static library, although the shared one is beside it.
+    list(REMOVE_ITEM flags -lgsofa)
+    expect(0 out ${CXX_COMPILER} -std=c++20 ${WORK_DIR}/docs/analyze_1.cpp
+      ${prefix}/${LIBDIR}/libgsofa.a ${flags} -o ${WORK_DIR}/by_pkg_config)
+    expect(0 out ${WORK_DIR}/by_pkg_config)
   endif()
 endif()

@@ -132,6 +132,23 @@ TEST_CASE("rows searched under a small budget lack memory as bit masks do") {
   sweep(grid(60), {.variant = variant, .memory_budget_mb = 1, .order = order_method::natural});
 }
 
+TEST_CASE("a second analysis by an analyzer allocates nothing as long as the matrix") {
+  const csr_pattern a = grid(300);
+  const analysis first = analyze(a.view(), {.order = order_method::amd});
+  for (const order_method order : {order_method::natural, order_method::given}) {
+    CAPTURE(static_cast<int>(order));
+    analyzer kept({.variant = variant, .order = order});
+    if (order == order_method::given) kept.options().permutation = first.row_order;
+    kept.analyze(a.view());
+    fail_allocations(0, 0);
+    kept.analyze(a.view());
+    CHECK(largest_allocation() < a.n);
+    fail_allocations(0, 0);
+    analyze(a.view(), kept.options());
+    CHECK(largest_allocation() > 8 * long{a.n});
+  }
+}
+
 TEST_CASE("the C interface answers with a status and a text") {
   const csr_pattern a = grid(12);
   fail_allocations(0, 0);

@@ -179,10 +179,22 @@ void translate(const std::exception_ptr& p, void*) {
   try {
     std::rethrow_exception(p);
   } catch (const gsofa::analysis_error& e) {
-    static const char* const names[] = {"", "InvalidInput", "Unavailable", "OutOfMemory",
-                                        "InternalError"};
-    const nb::object type =
-        nb::module_::import_("gsofa.errors").attr(names[static_cast<int>(e.kind())]);
+    const auto name = [&] {
+      switch (e.kind()) {
+        case gsofa::failure::invalid_input:
+        case gsofa::failure::overflow:
+          return "InvalidInput";
+        case gsofa::failure::unavailable:
+          return "Unavailable";
+        case gsofa::failure::out_of_memory:
+          return "OutOfMemory";
+        case gsofa::failure::internal:
+        case gsofa::failure::cancelled:  // no callback is set
+          return "InternalError";
+      }
+      return "InternalError";
+    };
+    const nb::object type = nb::module_::import_("gsofa.errors").attr(name());
     PyErr_SetString(type.ptr(), e.what());
   }
 }

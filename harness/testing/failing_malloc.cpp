@@ -21,14 +21,18 @@ void __libc_free(void*);                          // NOLINT
 
 namespace {
 
-constinit std::atomic<long> made{0}, live{0}, first_failing{0}, last_failing{0};
+constinit std::atomic<long> made{0}, live{0}, first_failing{0}, last_failing{0}, largest{0};
 
 void* counted(void* block) {
   if (block != nullptr) live.fetch_add(1, std::memory_order_relaxed);
   return block;
 }
 
-bool fails() {
+bool fails(std::size_t bytes) {
+  const long size = static_cast<long>(bytes);
+  for (long most = largest.load(std::memory_order_relaxed);
+       size > most && !largest.compare_exchange_weak(most, size, std::memory_order_relaxed);) {
+  }
   const long mine = made.fetch_add(1, std::memory_order_relaxed) + 1;
   if (mine < first_failing.load(std::memory_order_relaxed) ||
       mine > last_failing.load(std::memory_order_relaxed)) {
@@ -53,23 +57,25 @@ extern "C" {
 void fail_allocations(long first, long last) {
   last_failing = 0;
   made = 0;
+  largest = 0;
   first_failing = first;
   last_failing = last;
 }
 long live_allocations() { return live; }
 long allocations_made() { return made; }
+long largest_allocation() { return largest; }
 
-void* malloc(std::size_t bytes) { return fails() ? nullptr : counted(__libc_malloc(bytes)); }
+void* malloc(std::size_t bytes) { return fails(bytes) ? nullptr : counted(__libc_malloc(bytes)); }
 void* calloc(std::size_t count, std::size_t bytes) {
-  return fails() ? nullptr : counted(__libc_calloc(count, bytes));
+  return fails(count * bytes) ? nullptr : counted(__libc_calloc(count, bytes));
 }
 void* realloc(void* old, std::size_t bytes) {
-  if (fails()) return nullptr;
+  if (fails(bytes)) return nullptr;
   void* block = __libc_realloc(old, bytes);
   return old == nullptr ? counted(block) : block;
 }
 void* memalign(std::size_t alignment, std::size_t bytes) {
-  return fails() ? nullptr : counted(__libc_memalign(alignment, bytes));
+  return fails(bytes) ? nullptr : counted(__libc_memalign(alignment, bytes));
 }
 void* aligned_alloc(std::size_t alignment, std::size_t bytes) { return memalign(alignment, bytes); }
 void free(void* block) {

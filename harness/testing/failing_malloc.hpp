@@ -6,6 +6,7 @@ extern "C" {
 void fail_allocations(long first, long last);
 /// Number of blocks that are allocated and not yet freed.
 long live_allocations();
-/// Allocations since fail_allocations(), failed ones among them.
+/// Allocations since fail_allocations(), failed ones among them, and bytes of the largest.
 long allocations_made();
+long largest_allocation();
 }

@@ -9,7 +9,10 @@ namespace {
 
 ordering amd_order(const pattern_view& a, const order_settings&) {
   Eigen::PermutationMatrix<Eigen::Dynamic, Eigen::Dynamic, int> perm;
-  Eigen::AMDOrdering<int>()(as_eigen_columns(symmetrized(a, diagonal::keep)), perm);
+  const pattern s = symmetrized(a, diagonal::keep);
+  // Eigen holds so many entries and elbow room in arrays that int indexes.
+  narrow<int>(s.nnz() + s.nnz() / 5 + 2 * offset_t{s.n_rows}, "workspace of AMD");
+  Eigen::AMDOrdering<int>()(as_eigen_columns(s), perm);
   const int* const order = perm.indices().data();
   return {.order = {order, order + a.n_rows}, .method = {}, .library = {}};
 }

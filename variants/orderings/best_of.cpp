@@ -5,8 +5,8 @@
 #include <limits>
 #include <utility>
 
-#include "common/ordering.hpp"
 #include "common/order_quality.hpp"
+#include "common/ordering.hpp"
 
 namespace gsofa {
 
@@ -18,9 +18,13 @@ ordering best_order(const pattern_view& a, const order_settings& settings) {
   double least = std::numeric_limits<double>::infinity();
   for (const order_info& info : all_orders()) {
     if (!info.contends || info.unavailable()) continue;
-    ordering o = info.compute(
-        a,
-        {.options = option_set(info.options), .seed = settings.seed, .threads = settings.threads});
+    ordering o = info.compute(a, {.options = option_set(info.options),
+                                  .seed = settings.seed,
+                                  .threads = settings.threads,
+                                  .stop = settings.stop});
+    if (settings.stop != nullptr && settings.stop->load(std::memory_order_relaxed)) {
+      throw cancelled_error();
+    }
     const double flops = quality_of(with, o.order, settings.threads).flops;
     if (flops < least) {
       least = flops;

@@ -10,6 +10,9 @@ namespace {
 
 ordering colamd_order(const pattern_view& a, const order_settings&) {
   Eigen::PermutationMatrix<Eigen::Dynamic, Eigen::Dynamic, int> perm;
+  // Eigen holds the entries twice, six numbers for each column, four for each row and elbow room in
+  // an array that int indexes.
+  narrow<int>(2 * a.nnz() + a.nnz() / 5 + 11 * offset_t{a.n_rows} + 10, "workspace of COLAMD");
   // A^T in rows has the columns of A as its compressed columns.
   Eigen::COLAMDOrdering<int>()(as_eigen_columns(transpose(a)), perm);
   // indices()(j) is the position of column j

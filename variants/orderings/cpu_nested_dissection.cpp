@@ -24,7 +24,8 @@ ordering order_by_dissection(const pattern_view& a, const order_settings& settin
           .replicas = static_cast<int>(settings.options.integer("replicas")),
           .room = static_cast<int>(settings.options.integer("room")),
           .idle_moves = static_cast<index_t>(settings.options.integer("idle_moves")),
-          .leaf_order = static_cast<index_t>(settings.options.integer("leaf_order"))});
+          .leaf_order = static_cast<index_t>(settings.options.integer("leaf_order")),
+          .stop = settings.stop});
   return {.order = std::move(d.order),
           .method = {},
           .library = {},

@@ -189,6 +189,9 @@ class dissector {
   void step(bisector& b, component c, std::vector<node>& nodes, std::vector<component>& children) {
     const index_t last = c.first + c.g.n;
     if (c.g.n == 0) return;
+    if (settings_.stop != nullptr && settings_.stop->load(std::memory_order_relaxed)) {
+      throw cancelled_error();
+    }
     if (c.g.n <= std::max<index_t>(1, settings_.leaf_order) || !b.bisect(c.g, c.key)) {
       nodes.push_back({c.first, last, c.above});
       return;

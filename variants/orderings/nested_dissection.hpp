@@ -1,5 +1,6 @@
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <vector>
 
@@ -17,6 +18,7 @@ struct dissection_settings {
   int room = 1;      ///< vertices of the separators that a level refines, by those of the part
   index_t idle_moves = 200;  ///< a pass over a patch ends after so many moves without gain
   index_t leaf_order = 120;  ///< at most so many (compressed) vertices: a leaf
+  const std::atomic<bool>* stop = nullptr;  ///< becomes true to end with cancelled_error
 };
 
 /// A fill-reducing order (old vertex by new position) and its separator tree, without empty nodes.

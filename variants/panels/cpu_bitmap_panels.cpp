@@ -35,6 +35,7 @@
 
 #include <algorithm>
 #include <memory>
+#include <numeric>
 
 #include "variants/panels/elimination.hpp"
 #include "variants/panels/expansion.hpp"
@@ -101,10 +102,18 @@ class cpu_bitmap_panels final : public variant {
   }
 
   result collect(want_set wants) override {
-    if (by_rows_) return rows_.collect(wants);
     result out;
-    for (const index_t c : l_counts_) out.nnz_l += c;
-    for (const index_t c : u_counts_) out.nnz_u += c;
+    collect_into(wants, out);
+    return out;
+  }
+
+  void collect_into(want_set wants, result& out) override {
+    if (by_rows_) {
+      out = rows_.collect(wants);
+      return;
+    }
+    out.nnz_l = std::accumulate(l_counts_.begin(), l_counts_.end(), offset_t{0});
+    out.nnz_u = std::accumulate(u_counts_.begin(), u_counts_.end(), offset_t{0});
     if (wants.has(want::counts)) {
       out.l_row_counts = l_counts_;
       out.u_row_counts = u_counts_;
@@ -113,7 +122,6 @@ class cpu_bitmap_panels final : public variant {
     if (wants.has(want::digest) || wants.has(want::pattern)) {
       detail::expand(graph_, panels_, l_counts_, u_counts_, wants, out);
     }
-    return out;
   }
 
   factor_profile profile(index_t cells) override {

@@ -7,6 +7,7 @@
 /// Functions that can fail return a gsofa_status and leave a line of text for gsofa_last_error().
 /// Pointers that a handle gives out are valid until gsofa_free().
 
+#include <stddef.h>
 #include <stdint.h>
 
 #include "gsofa/export.h"
@@ -20,7 +21,9 @@ typedef enum gsofa_status {
   GSOFA_INVALID_INPUT = 1,  ///< the pattern or an option is wrong
   GSOFA_UNAVAILABLE = 2,    ///< this build or machine lacks what was asked for by name
   GSOFA_OUT_OF_MEMORY = 3,  ///< of the host, of the device or of the budget
-  GSOFA_INTERNAL_ERROR = 4  ///< the device or a library failed
+  GSOFA_INTERNAL_ERROR = 4, ///< the device or a library failed
+  GSOFA_OVERFLOW = 5,       ///< a number does not fit in the integers that have to hold it
+  GSOFA_CANCELLED = 6       ///< gsofa_options::progress returned nonzero
 } gsofa_status;
 
 typedef enum gsofa_device { GSOFA_AUTOMATIC = 0, GSOFA_CPU = 1, GSOFA_GPU = 2 } gsofa_device;
@@ -36,8 +39,47 @@ typedef enum gsofa_order {
   GSOFA_ORDER_BEST_OF = 7  ///< of minimum degree and nested dissection the fewest operations
 } gsofa_order;
 
-/// What is asked for; call gsofa_options_init() first.
+/// Integers of the arrays of a pattern: bits of the pointers, bits of the indices.
+typedef enum gsofa_index_type {
+  GSOFA_INDEX_64_32 = 0,  ///< int64_t, int32_t
+  GSOFA_INDEX_32_32 = 1,  ///< int32_t, int32_t
+  GSOFA_INDEX_64_64 = 2   ///< int64_t, int64_t
+} gsofa_index_type;
+
+typedef enum gsofa_format {
+  GSOFA_CSR = 0,  ///< compressed rows
+  GSOFA_CSC = 1   ///< compressed columns
+} gsofa_format;
+
+/// Pattern of a square matrix, owned by the caller: n + 1 pointers from 0, and as many indices as
+/// the last of them says. Rows (columns) may be unsorted and hold duplicates.
+typedef struct gsofa_pattern {
+  int64_t n;
+  const void* pointers;  ///< of index_type
+  const void* indices;   ///< of index_type; NULL if there are none
+  int index_type;        ///< a gsofa_index_type
+  int format;            ///< a gsofa_format
+} gsofa_pattern;
+
+/// Parts of an analysis, in their order: checking, matching, ordering, permuting, symbolic
+/// factorization, output.
+typedef enum gsofa_stage {
+  GSOFA_STAGE_CHECK = 0,
+  GSOFA_STAGE_MATCH = 1,
+  GSOFA_STAGE_ORDER = 2,
+  GSOFA_STAGE_PERMUTE = 3,
+  GSOFA_STAGE_ANALYZE = 4,
+  GSOFA_STAGE_OUTPUT = 5
+} gsofa_stage;
+
+/// `share` of the gsofa_stage that is done, from 0 to 1, -1 if it is not known. Nonzero: cancel.
+typedef int (*gsofa_progress_function)(int stage, double share, void* user);
+/// One line of text without an end of line.
+typedef void (*gsofa_log_function)(const char* line, void* user);
+
+/// What is asked for; call gsofa_options_init() first. Later versions add members at the end.
 typedef struct gsofa_options {
+  size_t size;                 ///< of this structure as the caller knows it
   int device;                  ///< a gsofa_device
   int order;                   ///< a gsofa_order
   const char* variant;         ///< name of one algorithm; NULL: as `device` says
@@ -48,10 +90,22 @@ typedef struct gsofa_options {
   int factors;                 ///< nonzero: explicit L and U
   int supernodes;              ///< nonzero: T3 supernodes
   int32_t chunk_size;          ///< supernodes never cross a multiple of it; 0: unlimited
+  int factor_columns;          ///< nonzero: explicit L and U by columns
+  /// NULL, or called by the thread that called gsofa_analyze(), before any work and then every
+  /// progress_seconds, as analysis_options::progress of gsofa.hpp.
+  gsofa_progress_function progress;
+  gsofa_log_function log;   ///< NULL, or called by the same thread
+  void* user;               ///< for `progress` and `log`
+  double progress_seconds;  ///< between two calls of `progress`
 } gsofa_options;
 
-/// Defaults: automatic device and order, one thread, matching, neither factors nor supernodes.
-GSOFA_API void gsofa_options_init(gsofa_options* options);
+/// Defaults: automatic device and order, one thread, matching, neither factors nor supernodes, no
+/// callbacks, progress every 0.1 s. `size` is sizeof(gsofa_options) of the caller: no byte beyond is
+/// written.
+GSOFA_API void gsofa_options_init_sized(gsofa_options* options, size_t size);
+static inline void gsofa_options_init(gsofa_options* options) {
+  gsofa_options_init_sized(options, sizeof(gsofa_options));
+}
 
 /// Result of gsofa_analyze().
 typedef struct gsofa_analysis gsofa_analysis;
@@ -61,6 +115,10 @@ typedef struct gsofa_analysis gsofa_analysis;
 /// `*out` is a new handle, or NULL after any failure.
 GSOFA_API gsofa_status gsofa_analyze(int32_t n, const int64_t* row_ptr, const int32_t* col_idx,
                                      const gsofa_options* options, gsofa_analysis** out);
+
+/// The same of a pattern in any integers, by rows or columns.
+GSOFA_API gsofa_status gsofa_analyze_pattern(const gsofa_pattern* a, const gsofa_options* options,
+                                             gsofa_analysis** out);
 
 /// Releases a handle; NULL is allowed.
 GSOFA_API void gsofa_free(gsofa_analysis* a);
@@ -90,6 +148,21 @@ GSOFA_API gsofa_status gsofa_l(const gsofa_analysis* a, const int64_t** row_ptr,
 GSOFA_API gsofa_status gsofa_u(const gsofa_analysis* a, const int64_t** row_ptr,
                                const int32_t** col_idx);
 
+/// The same by columns: n + 1 column pointers, rows ascending within each column. They need
+/// gsofa_options::factor_columns.
+GSOFA_API gsofa_status gsofa_l_columns(const gsofa_analysis* a, const int64_t** col_ptr,
+                                       const int32_t** row_idx);
+GSOFA_API gsofa_status gsofa_u_columns(const gsofa_analysis* a, const int64_t** col_ptr,
+                                       const int32_t** row_idx);
+
+/// Copies of L and of U, by rows or columns as `format` says and the options asked for, into arrays
+/// of the caller: n + 1 pointers, and gsofa_nnz_l() or gsofa_nnz_u() indices. GSOFA_OVERFLOW, with
+/// nothing written, if a pointer does not fit.
+GSOFA_API gsofa_status gsofa_copy_l(const gsofa_analysis* a, int format, int index_type,
+                                    void* pointers, void* indices);
+GSOFA_API gsofa_status gsofa_copy_u(const gsofa_analysis* a, int format, int index_type,
+                                    void* pointers, void* indices);
+
 /// First rows of the supernodes and their number. GSOFA_INVALID_INPUT if they were not asked for or
 /// an argument is NULL.
 GSOFA_API gsofa_status gsofa_supernodes(const gsofa_analysis* a, const int32_t** starts,
@@ -106,6 +179,40 @@ GSOFA_API double gsofa_order_seconds(const gsofa_analysis* a);
 GSOFA_API double gsofa_setup_seconds(const gsofa_analysis* a);
 GSOFA_API double gsofa_analysis_seconds(const gsofa_analysis* a);
 GSOFA_API double gsofa_output_seconds(const gsofa_analysis* a);
+
+/// Elimination tree of A + A^T: `parent` has n entries, -1 for roots.
+GSOFA_API gsofa_status gsofa_elimination_tree(const gsofa_pattern* a, int32_t* parent);
+
+/// Where the entries of L + U are and what a factorization costs, as profile() of gsofa.hpp.
+typedef struct gsofa_profile gsofa_profile;
+
+/// Of a pattern as it is, without matching or order, on so many host threads (0: all); `cells` in
+/// [0, 8192] is lowered to n. `*out` is a new handle, or NULL after any failure.
+GSOFA_API gsofa_status gsofa_profile_pattern(const gsofa_pattern* a, int32_t cells, int threads,
+                                             gsofa_profile** out);
+/// Releases a handle; NULL is allowed.
+GSOFA_API void gsofa_profile_free(gsofa_profile* p);
+/// n entries each: parents in the elimination tree, entries of the columns of L below the diagonal,
+/// entries of the rows of U with it. NULL for NULL.
+GSOFA_API const int32_t* gsofa_profile_parent(const gsofa_profile* p);
+GSOFA_API const int32_t* gsofa_profile_l_col_counts(const gsofa_profile* p);
+GSOFA_API const int32_t* gsofa_profile_u_row_counts(const gsofa_profile* p);
+/// Operations of A = L U; cells in each direction; cells x cells numbers of entries, by rows.
+GSOFA_API double gsofa_profile_flops(const gsofa_profile* p);
+GSOFA_API int32_t gsofa_profile_cells(const gsofa_profile* p);
+GSOFA_API const int64_t* gsofa_profile_density(const gsofa_profile* p);
+
+/// Algorithms of this build, in order of name. Texts are valid until the process ends.
+typedef struct gsofa_variant {
+  const char* name;
+  const char* device;       ///< "cpu" or "gpu"
+  const char* summary;      ///< one line
+  const char* unavailable;  ///< why it cannot run on this machine; "" if it can
+} gsofa_variant;
+GSOFA_API gsofa_status gsofa_variants(const gsofa_variant** variants, int32_t* count);
+
+/// Nonzero in a build with METIS.
+GSOFA_API int gsofa_has_metis(void);
 
 /// Version of the library, "major.minor.patch".
 GSOFA_API const char* gsofa_version(void);

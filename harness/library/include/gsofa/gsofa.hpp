@@ -10,10 +10,18 @@
 ///
 /// Indices are 0-based. Needs C++20.
 
+#if (defined(_MSVC_LANG) ? _MSVC_LANG : __cplusplus) < 202002L
+#error "gsofa/gsofa.hpp needs C++20 (-std=c++20); gsofa/gsofa.h is the C99 interface"
+#else
+
 #include <cstdint>
+#include <functional>
+#include <memory>
 #include <span>
 #include <stdexcept>
 #include <string>
+#include <type_traits>
+#include <utility>
 #include <vector>
 
 #include "gsofa/export.h"
@@ -43,6 +51,66 @@ struct csr_pattern {
 
   [[nodiscard]] csr_view view() const { return {n, row_ptr, col_idx}; }
   [[nodiscard]] std::span<const std::int32_t> row(std::int32_t i) const { return view().row(i); }
+};
+
+/// csr_view with other integers. 32-bit pointers or 64-bit columns are copied once; the analysis
+/// itself has 64-bit pointers and 32-bit columns, so that the order is below 2^31.
+struct csr_view_32 {
+  std::int32_t n = 0;
+  std::span<const std::int32_t> row_ptr;
+  std::span<const std::int32_t> col_idx;
+};
+struct csr_view_64 {
+  std::int64_t n = 0;
+  std::span<const std::int64_t> row_ptr;
+  std::span<const std::int64_t> col_idx;
+};
+
+/// The same in compressed sparse columns: column j holds the rows
+/// row_idx[col_ptr[j] .. col_ptr[j+1]).
+struct csc_view {
+  std::int32_t n = 0;
+  std::span<const std::int64_t> col_ptr;
+  std::span<const std::int32_t> row_idx;
+};
+struct csc_view_32 {
+  std::int32_t n = 0;
+  std::span<const std::int32_t> col_ptr;
+  std::span<const std::int32_t> row_idx;
+};
+struct csc_view_64 {
+  std::int64_t n = 0;
+  std::span<const std::int64_t> col_ptr;
+  std::span<const std::int64_t> row_idx;
+};
+
+/// Compressed columns, owning; rows are strictly ascending within a column.
+struct csc_pattern {
+  std::int32_t n = 0;
+  std::vector<std::int64_t> col_ptr{0};
+  std::vector<std::int32_t> row_idx;
+
+  [[nodiscard]] csc_view view() const { return {n, col_ptr, row_idx}; }
+  /// Rows of column j.
+  [[nodiscard]] std::span<const std::int32_t> column(std::int32_t j) const {
+    return csr_view{n, col_ptr, row_idx}.row(j);
+  }
+};
+
+/// Parts of an analysis, in their order.
+enum class analysis_stage {
+  check,    ///< checking and sorting the pattern
+  match,    ///< a zero-free diagonal
+  order,    ///< the fill-reducing order
+  permute,  ///< by that order and a postorder
+  analyze,  ///< the symbolic factorization
+  output,   ///< counts, explicit L and U
+};
+
+/// How far an analysis is.
+struct analysis_progress {
+  analysis_stage stage = analysis_stage::check;
+  double share = -1;  ///< of this stage, from 0 to 1; -1: not known
 };
 
 /// Where the analysis runs. Ordering is always done on the host.
@@ -94,9 +162,9 @@ struct analysis_options {
   /// For order_method::given, n entries: old index by new position, of columns, and of rows as they
   /// are after the matching. Else empty.
   std::span<const std::int32_t> permutation{};
-  bool factors = false;         ///< fill analysis::l and analysis::u
-  bool supernodes = false;      ///< fill analysis::supernode_starts
-  std::int32_t chunk_size = 0;  ///< supernodes never cross a multiple of it; 0: unlimited
+  bool factors = false;           ///< fill analysis::l and analysis::u
+  bool supernodes = false;        ///< fill analysis::supernode_starts
+  std::int32_t chunk_size = 0;    ///< supernodes never cross a multiple of it; 0: unlimited
   bool supernodal = false;        ///< fill analysis::supernodal
   std::int32_t most_columns = 0;  ///< of a supernode of analysis::supernodal; 0: any number
   /// Maximal subtrees of the elimination tree of A + A^T with at most `relax` vertices are one
@@ -107,12 +175,24 @@ struct analysis_options {
   /// In place of `relax` these supernodes: ascending ranges of the new numbering, none of whose
   /// columns (rows) has a row above (a column before) its range.
   std::span<const supernode_range> relaxed{};
+  bool factor_columns = false;  ///< fill analysis::l_columns and analysis::u_columns
+  /// Called on the thread that called analyze(), first before any work and then every
+  /// progress_seconds, while another thread works. Where it returns false, the analysis ends with
+  /// an analysis_error of kind cancelled: at the next panel or row of the symbolic factorization,
+  /// at the next allocation of METIS, at the end of any other stage. What it throws passes through
+  /// analyze() once the work has ended.
+  std::function<bool(const analysis_progress&)> progress{};
+  double progress_seconds = 0.1;  ///< between two calls of `progress`; more than 0
+  /// Takes lines of text on the course of the analysis, on the thread that called analyze(). The
+  /// library writes nothing to standard output or standard error.
+  std::function<void(const std::string&)> log{};
 };
 
 /// L + U by supernodes of columns: ranges of consecutive columns with one structure of L. Column j
 /// belongs to the supernode of column j - 1 iff L(j, j-1) is structurally nonzero and column j of L
-/// has, below its diagonal, the entries that column j - 1 has below j (type T2 of Demmel, Eisenstat,
-/// Gilbert, Li & Liu 1999), as far as most_columns and relaxed supernodes leave it to that. U(k, j)
+/// has, below its diagonal, the entries that column j - 1 has below j (type T2 of Demmel,
+/// Eisenstat, Gilbert, Li & Liu 1999), as far as most_columns and relaxed supernodes leave it to
+/// that. U(k, j)
 /// != 0 implies U(k', j) != 0 for all later k' < j of the supernode of k.
 struct supernodal_factors {
   std::vector<std::int32_t> first_column;  ///< supernodes + 1, ascending; ends with n
@@ -121,7 +201,8 @@ struct supernodal_factors {
   std::vector<std::int64_t> row_begin;
   std::vector<std::int32_t> rows;
   /// n + 1: segments[segment_begin[j] .. segment_begin[j+1]) are the first rows of the segments of
-  /// column j of U in supernodes before its own, ascending; a segment goes to the end of its supernode
+  /// column j of U in supernodes before its own, ascending; a segment goes to the end of its
+  /// supernode
   std::vector<std::int64_t> segment_begin;
   std::vector<std::int32_t> segments;
 
@@ -151,6 +232,8 @@ struct analysis {
   /// nonzero. Empty unless analysis_options::supernodes.
   std::vector<std::int32_t> supernode_starts;
   supernodal_factors supernodal;  ///< empty unless analysis_options::supernodal
+  csc_pattern l_columns;          ///< l by columns; order 0 unless analysis_options::factor_columns
+  csc_pattern u_columns;          ///< u by columns; order 0 unless analysis_options::factor_columns
 
   std::string variant;   ///< name of the variant that found it
   std::string order;     ///< metis, amd, colamd, natural or given
@@ -168,6 +251,8 @@ enum class failure {
   unavailable = 2,    ///< this build or machine lacks what was asked for by name
   out_of_memory = 3,  ///< of the host, of the device or of the budget
   internal = 4,       ///< the device or a library failed
+  overflow = 5,       ///< a number does not fit in the integers that have to hold it
+  cancelled = 6,      ///< analysis_options::progress returned false
 };
 
 /// Every exception of this library; what() is one line.
@@ -196,6 +281,34 @@ class GSOFA_API invalid_input : public analysis_error {
 /// Linux with glibc, orders of METIS require that no other thread calls rand() meanwhile.
 GSOFA_API analysis analyze(const csr_view& a, const analysis_options& options = {});
 
+/// The same of a pattern in other integers or by columns: View is one of csr_view_32, csr_view_64,
+/// csc_view, csc_view_32, csc_view_64. Compressed columns are transposed first, except where only
+/// factors by columns are asked for and the order is that of the transposed pattern too: then the
+/// columns of L and U are the rows of U and L of the transposed pattern, and nothing is transposed.
+/// The result is that of the rows of the same matrix in either case.
+template <class View>
+analysis analyze(const View& a, const analysis_options& options = {});
+
+/// An analysis that keeps its working storage, for many patterns of one size. With the order
+/// natural, or given as a postorder (as analysis::row_order of an earlier analysis is), a pattern
+/// with sorted rows, an explicit diagonal and counts alone, a second call allocates no array as
+/// long as the matrix. Each object belongs to one thread at a time.
+class GSOFA_API analyzer {
+ public:
+  explicit analyzer(analysis_options options = {});
+  ~analyzer();
+  analyzer(analyzer&&) noexcept;
+  analyzer& operator=(analyzer&&) noexcept;
+  /// May be changed between two calls.
+  [[nodiscard]] analysis_options& options();
+  /// analyze() of `a`; what it returns is valid until the next call or the end of this object.
+  const analysis& analyze(const csr_view& a);
+
+ private:
+  struct state;
+  std::unique_ptr<state> state_;
+};
+
 /// Where the entries of L + U are and what a factorization costs, without a list of the entries.
 struct fill_profile {
   std::vector<std::int32_t> parent;        ///< n; elimination tree of A + A^T, -1 for roots
@@ -220,9 +333,15 @@ GSOFA_API fill_profile profile(const csr_view& a, std::int32_t cells, int thread
 /// 1990). Throws as analyze() does.
 GSOFA_API std::vector<std::int32_t> elimination_tree(const csr_view& a);
 
+/// The same of the views that analyze() takes; compressed columns are transposed first.
+template <class View>
+fill_profile profile(const View& a, std::int32_t cells, int threads = 1);
+template <class View>
+std::vector<std::int32_t> elimination_tree(const View& a);
+
 /// The supernodes that analysis_options::relax means: of a postordered forest, `parent` of each
-/// vertex (-1 or n for roots), the maximal subtrees of at most `relax` vertices. Throws invalid_input
-/// if the forest is not postordered.
+/// vertex (-1 or n for roots), the maximal subtrees of at most `relax` vertices. Throws
+/// invalid_input if the forest is not postordered.
 GSOFA_API std::vector<supernode_range> relaxed_supernodes(std::span<const std::int32_t> parent,
                                                           std::int32_t relax);
 
@@ -240,7 +359,50 @@ GSOFA_API std::vector<variant_description> variants();
 /// True in a build with METIS.
 GSOFA_API bool has_metis() noexcept;
 
+/// Compressed rows in other integers.
+template <class Offset, class Index>
+struct basic_csr_pattern {
+  Index n = 0;
+  std::vector<Offset> row_ptr;
+  std::vector<Index> col_idx;
+};
+
+namespace detail {
+
+template <class To, class From>
+std::vector<To> converted(std::vector<From>&& from, const char* what) {
+  if constexpr (std::is_same_v<To, From>) {
+    return std::move(from);
+  } else {
+    std::vector<To> to;
+    to.reserve(from.size());
+    for (const From value : from) {
+      if (!std::in_range<To>(value)) {
+        throw analysis_error(failure::overflow, std::string(what) + ": " + std::to_string(value) +
+                                                    " does not fit in " +
+                                                    std::to_string(8 * sizeof(To)) + " bits");
+      }
+      to.push_back(static_cast<To>(value));
+    }
+    from = {};
+    return to;
+  }
+}
+
+}  // namespace detail
+
+/// A factor in other integers: arrays of the same type are moved, the others copied and released
+/// one by one. Throws analysis_error of kind overflow where a pointer does not fit.
+template <class Offset, class Index>
+basic_csr_pattern<Offset, Index> convert(csr_pattern p) {
+  return {static_cast<Index>(p.n),
+          detail::converted<Offset>(std::move(p.row_ptr), "row pointer of a factor"),
+          detail::converted<Index>(std::move(p.col_idx), "column of a factor")};
+}
+
 /// Version of the library, "major.minor.patch".
 GSOFA_API const char* version() noexcept;
 
 }  // namespace gsofa
+
+#endif

@@ -1,0 +1,129 @@
+#include "harness/library/input.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <string>
+#include <type_traits>
+
+namespace gsofa::detail {
+
+namespace {
+
+// Sizes, monotone pointers, ranges. Returns true if every row is strictly ascending.
+template <class Offset, class Index>
+bool check_entries(Index n, std::span<const Offset> ptr, std::span<const Index> idx,
+                   const input_names& names) {
+  const auto text = [](auto value) { return std::to_string(value); };
+  const auto fail = [](const std::string& why) { throw input_error("pattern: " + why); };
+  const std::string pointers = names.pointers;
+  if (n < 1) fail("order " + text(n) + "; at least 1 is needed");
+  narrow<index_t>(n, "pattern: order");
+  if (ptr.size() != at(n) + 1) {
+    fail(pointers + " has " + text(ptr.size()) + " entries; order " + text(n) + " needs " +
+         text(at(n) + 1));
+  }
+  if (ptr[0] != 0) fail(pointers + " begins with " + text(ptr[0]) + ", not 0");
+  for (Index i = 0; i < n; ++i) {
+    if (ptr[at(i) + 1] < ptr[at(i)]) {
+      fail(pointers + " decreases from " + text(ptr[at(i)]) + " to " + text(ptr[at(i) + 1]) +
+           " at " + names.major + " " + text(i));
+    }
+  }
+  if (ptr.back() != static_cast<offset_t>(idx.size())) {
+    fail(pointers + " ends with " + text(ptr.back()) + "; " + names.indices + " has " +
+         text(idx.size()) + " entries");
+  }
+  bool ascending = true;
+  for (Index i = 0; i < n; ++i) {
+    Index previous = -1;
+    for (Offset p = ptr[at(i)]; p < ptr[at(i) + 1]; ++p) {
+      const Index j = idx[at(p)];
+      if (j < 0 || j >= n) {
+        fail(std::string(names.major) + " " + text(i) + ": " + names.minor + " " + text(j) +
+             " is outside [0, " + text(n) + ")");
+      }
+      ascending = ascending && j > previous;
+      previous = j;
+    }
+  }
+  return ascending;
+}
+
+}  // namespace
+
+template <class Offset, class Index>
+checked_input check_input(Index n, std::span<const Offset> ptr, std::span<const Index> idx,
+                          const input_names& names, input_arrays& arrays) {
+  const bool ascending = check_entries(n, ptr, idx, names);
+  checked_input in;
+  in.a.n_rows = in.a.n_cols = static_cast<index_t>(n);
+  if constexpr (std::is_same_v<Index, index_t>) in.a.col_idx = idx;
+  if constexpr (std::is_same_v<Offset, offset_t>) in.a.row_ptr = ptr;
+  if (!ascending || !std::is_same_v<Index, index_t>) {
+    arrays.col_idx.resize(idx.size());
+    std::ranges::transform(idx, arrays.col_idx.begin(),
+                           [](Index j) { return static_cast<index_t>(j); });
+    in.a.col_idx = arrays.col_idx;
+  }
+  if (!ascending || !std::is_same_v<Offset, offset_t>) {
+    arrays.row_ptr.assign(ptr.begin(), ptr.end());
+    in.a.row_ptr = arrays.row_ptr;
+  }
+  if (!ascending) {
+    auto& columns = arrays.col_idx;
+    auto end = columns.begin();
+    for (index_t i = 0; i < in.a.n_rows; ++i) {
+      const auto first = columns.begin() + static_cast<offset_t>(ptr[at(i)]);
+      const auto last = columns.begin() + static_cast<offset_t>(ptr[at(i) + 1]);
+      if (!std::is_sorted(first, last)) std::sort(first, last);
+      arrays.row_ptr[at(i)] = end - columns.begin();
+      end = std::copy(first, std::unique(first, last), end);
+    }
+    arrays.row_ptr.back() = end - columns.begin();
+    columns.erase(end, columns.end());
+    in.a.col_idx = columns;
+  }
+  find_isolated(in);
+  return in;
+}
+
+void find_isolated(checked_input& in) {
+  const index_t n = in.a.n_rows;
+  const auto set = [](std::vector<std::uint64_t>& bits, index_t v) {
+    bits[at(v / 64)] |= std::uint64_t{1} << (v % 64);
+  };
+  in.is_coupled.assign(at(n) / 64 + 1, 0);
+  std::vector<std::uint64_t> lacks(in.is_coupled.size(), 0);
+  in.missing = 0;
+  for (index_t i = 0; i < n; ++i) {
+    bool diagonal = false;
+    bool edge = false;
+    for (const index_t j : in.a.row(i)) {
+      diagonal = diagonal || j == i;
+      if (j == i) continue;
+      set(in.is_coupled, j);
+      edge = true;
+    }
+    if (edge) set(in.is_coupled, i);
+    if (diagonal) continue;
+    set(lacks, i);
+    ++in.missing;
+  }
+  in.coupled = in.isolated_missing = 0;
+  for (std::size_t w = 0; w < lacks.size(); ++w) {
+    in.coupled += std::popcount(in.is_coupled[w]);
+    in.isolated_missing += std::popcount(lacks[w] & ~in.is_coupled[w]);
+  }
+}
+
+template checked_input check_input(std::int32_t, std::span<const std::int64_t>,
+                                   std::span<const std::int32_t>, const input_names&,
+                                   input_arrays&);
+template checked_input check_input(std::int32_t, std::span<const std::int32_t>,
+                                   std::span<const std::int32_t>, const input_names&,
+                                   input_arrays&);
+template checked_input check_input(std::int64_t, std::span<const std::int64_t>,
+                                   std::span<const std::int64_t>, const input_names&,
+                                   input_arrays&);
+
+}  // namespace gsofa::detail

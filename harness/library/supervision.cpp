@@ -1,0 +1,102 @@
+#include "harness/library/supervision.hpp"
+
+#include <chrono>
+#include <condition_variable>
+#include <system_error>
+#include <thread>
+#include <utility>
+
+namespace gsofa::detail {
+
+void supervision::enter(analysis_stage stage) {
+  if (stop.load(std::memory_order_relaxed)) throw cancelled_error();
+  probe.reset();
+  stage_.store(stage, std::memory_order_relaxed);
+}
+
+void supervision::say(const std::string& line) {
+  if (!log_) return;
+  if (own_thread_) {
+    const std::scoped_lock lock(mutex_);
+    lines_.push_back(line);
+    return;
+  }
+  try {
+    log_(line);
+  } catch (...) {
+    throw callback_failure{std::current_exception()};
+  }
+}
+
+analysis_progress supervision::look() {
+  return {stage_.load(std::memory_order_relaxed), probe.ask()};
+}
+
+void supervision::pass_on_lines() {
+  std::vector<std::string> lines;
+  {
+    const std::scoped_lock lock(mutex_);
+    lines = std::exchange(lines_, {});
+  }
+  for (const std::string& line : lines) log_(line);
+}
+
+void supervise(const analysis_options& options, const std::function<void(supervision&)>& work) {
+  supervision s(options, static_cast<bool>(options.progress));
+  if (!options.progress) {
+    work(s);
+    return;
+  }
+  std::exception_ptr of_work, of_callback;
+  bool cancelled = false;
+  const auto call_back = [&] {
+    if (cancelled) return;
+    try {
+      s.pass_on_lines();
+      cancelled = !options.progress(s.look());
+    } catch (...) {
+      of_callback = std::current_exception();
+      cancelled = true;
+    }
+    if (cancelled) s.stop.store(true, std::memory_order_relaxed);
+  };
+  call_back();
+  if (of_callback) throw callback_failure{of_callback};
+  if (cancelled) throw cancelled_error();
+  std::mutex mutex;
+  std::condition_variable ended;
+  bool done = false;
+  try {
+    const std::jthread worker([&] {
+      try {
+        work(s);
+      } catch (...) {
+        of_work = std::current_exception();
+      }
+      const std::scoped_lock lock(mutex);
+      done = true;
+      ended.notify_one();
+    });
+    const auto interval = std::chrono::duration_cast<std::chrono::steady_clock::duration>(
+        std::chrono::duration<double>(options.progress_seconds));
+    std::unique_lock lock(mutex);
+    while (!ended.wait_for(lock, interval, [&] { return done; })) {
+      lock.unlock();
+      call_back();
+      lock.lock();
+    }
+  } catch (const std::system_error& e) {
+    throw error(exit_code::run_failed, std::string("cannot start a thread: ") + e.what());
+  }
+  if (!of_callback) {
+    try {
+      s.pass_on_lines();
+    } catch (...) {
+      of_callback = std::current_exception();
+    }
+  }
+  if (of_callback) throw callback_failure{of_callback};
+  if (of_work) std::rethrow_exception(of_work);
+}
+
+}  // namespace gsofa::detail
