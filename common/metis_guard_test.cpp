@@ -155,6 +155,33 @@ TEST_CASE("the caller's signal handlers are never replaced") {
   CHECK((after.sa_handler == note_signal));
 }
 
+TEST_CASE("a call that is to stop ends as cancelled, and the next one is whole") {
+  const std::vector<idx_t> expected = plain_order(7);
+  for (const bool at_once : {true, false}) {
+    std::atomic<bool> stop{at_once};
+    arguments a(7);
+    // METIS takes this many patterns of 1,600 vertices longer than the other thread.
+    std::jthread other([&] { stop = true; });
+    bool cancelled = false;
+    for (int k = 0; k < 100'000 && !cancelled; ++k) {
+      a = arguments(7);
+      try {
+        metis_node_nd(a.g.n, a.g.xadj.data(), a.g.adjncy.data(), a.options, a.perm.data(),
+                      a.iperm.data(), metis_isolation::bound, &stop);
+      } catch (const cancelled_error&) {
+        cancelled = true;
+      }
+    }
+    CHECK(cancelled);
+    other.join();
+    stop = false;
+    a = arguments(7);
+    CHECK(metis_node_nd(a.g.n, a.g.xadj.data(), a.g.adjncy.data(), a.options, a.perm.data(),
+                        a.iperm.data(), metis_isolation::bound, &stop) == metis_isolation::bound);
+    CHECK(a.perm == expected);
+  }
+}
+
 #else
 
 TEST_CASE("without METIS its order is refused") {

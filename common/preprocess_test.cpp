@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
+#include <random>
+#include <vector>
 
 #include "common/digest.hpp"
 #include "common/file.hpp"
@@ -73,6 +75,35 @@ TEST_CASE("elimination tree of Liu's definition") {
 }
 
 #ifdef GSOFA_HAVE_BTF
+
+TEST_CASE("the tree of a sum needs no sum; permuting again needs no new arrays") {
+  std::mt19937_64 engine(5);
+  permutation_workspace workspace;
+  pattern out;
+  for (int round = 0; round < 50; ++round) {
+    const auto n = static_cast<index_t>(1 + engine() % 40);
+    triplets entries{n, n, {}, {}};
+    for (index_t k = 0; k < 2 * n; ++k) {
+      entries.rows.push_back(static_cast<index_t>(engine() % static_cast<std::uint64_t>(n)));
+      entries.cols.push_back(static_cast<index_t>(engine() % static_cast<std::uint64_t>(n)));
+    }
+    const pattern a = from_triplets(entries, duplicates::merge);
+    CHECK(elimination_tree_of_sum(a, transpose(a)) ==
+          elimination_tree(symmetrized(a, diagonal::drop)));
+    std::vector<index_t> rows = identity_order(n), columns = rows;
+    std::ranges::shuffle(rows, engine);
+    std::ranges::shuffle(columns, engine);
+    permute_into(a, rows, columns, workspace, out);
+    validate(out, "permuted");
+    REQUIRE(out.nnz() == a.nnz());
+    for (index_t k = 0; k < n; ++k) {
+      for (const index_t j : out.row(k)) {
+        CHECK(std::ranges::binary_search(a.row(rows[at(k)]), columns[at(j)]));
+      }
+    }
+    CHECK(workspace.transposed == transpose(out));
+  }
+}
 
 TEST_CASE("matching gives a zero-free diagonal") {
   const pattern shifted = from_rows({{1}, {2}, {0, 2}});

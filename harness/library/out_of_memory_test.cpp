@@ -132,6 +132,35 @@ TEST_CASE("rows searched under a small budget lack memory as bit masks do") {
   sweep(grid(60), {.variant = variant, .memory_budget_mb = 1, .order = order_method::natural});
 }
 
+TEST_CASE("a cancelled analysis leaks nothing, in whatever stage it ends") {
+  const csr_pattern a = grid(150);
+  fail_allocations(0, 0);
+  for (const order_method order :
+       {order_method::automatic, order_method::nested_dissection, order_method::natural}) {
+    CAPTURE(static_cast<int>(order));
+    analysis_options options{.variant = variant, .order = order};
+    options.progress_seconds = 1e-4;
+    int calls = 0, cancelled = 0, last = 0;
+    options.progress = [&](const analysis_progress&) { return ++calls < last; };
+    const auto analyze_some = [&] {
+      for (last = 1; last < 12; ++last) {
+        calls = 0;
+        try {
+          analyze(a.view(), options);
+        } catch (const analysis_error& e) {
+          CHECK(e.kind() == failure::cancelled);
+          ++cancelled;
+        }
+      }
+    };
+    analyze_some();
+    const long before = live_allocations();
+    for (int k = 0; k < 5; ++k) analyze_some();
+    CHECK(cancelled > 5);
+    CHECK(live_allocations() - before < 5);
+  }
+}
+
 TEST_CASE("a second analysis by an analyzer allocates nothing as long as the matrix") {
   const csr_pattern a = grid(300);
   const analysis first = analyze(a.view(), {.order = order_method::amd});

@@ -236,7 +236,8 @@ struct analysis {
   csc_pattern u_columns;          ///< u by columns; order 0 unless analysis_options::factor_columns
 
   std::string variant;   ///< name of the variant that found it
-  std::string order;     ///< metis, amd, colamd, natural or given
+  /// metis, amd, colamd, natural, given, cpu_nested_dissection or best_of
+  std::string order;
   std::string fallback;  ///< why the analysis fell back from a device to the host; else empty
 
   double order_seconds = 0;     ///< checking, sorting, matching, ordering, permuting
