@@ -1,0 +1,211 @@
+// labels: oracle
+// program: emulated
+// The steps of the analysis on the device, on the emulator (simt.hpp), against those of the host.
+#include "variants/analysis/gpu_analysis.hpp"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <numeric>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "common/generators.hpp"
+#include "common/matrix_market.hpp"
+#include "common/preprocess.hpp"
+#include "common/random.hpp"
+#include "harness/check/test_patterns.hpp"
+
+using namespace gsofa;
+namespace device = gsofa::gpu::analysis;
+
+namespace {
+
+gpu::memory_budget budget_of_tests() {
+  gpu::memory_budget budget;
+  budget.set_limit(offset_t{1} << 30);
+  return budget;
+}
+
+pattern rows_of(index_t n, const std::vector<std::vector<index_t>>& rows) {
+  pattern a;
+  a.n_rows = a.n_cols = n;
+  for (const auto& row : rows) {
+    a.col_idx.insert(a.col_idx.end(), row.begin(), row.end());
+    a.row_ptr.push_back(static_cast<offset_t>(a.col_idx.size()));
+  }
+  return a;
+}
+
+// Entry (i, j) stays if a random word says so: empty rows and columns, zeros on the diagonal.
+pattern thinned(const pattern& a, std::uint64_t seed, int percent) {
+  std::vector<std::vector<index_t>> rows(at(a.n_rows));
+  for (index_t i = 0; i < a.n_rows; ++i) {
+    for (const index_t j : a.row(i)) {
+      const std::uint64_t word =
+          keyed_random(seed, static_cast<std::uint64_t>(i), static_cast<std::uint64_t>(j));
+      if (word % 100 < static_cast<std::uint64_t>(percent)) rows[at(i)].push_back(j);
+    }
+  }
+  return rows_of(a.n_rows, rows);
+}
+
+std::vector<named_pattern> subjects() {
+  std::vector<named_pattern> out{{"no rows", rows_of(0, {})},
+                                 {"a zero", rows_of(1, {{}})},
+                                 {"zeros", rows_of(40, std::vector<std::vector<index_t>>(40))}};
+  for (auto& p : special_patterns()) {
+    if (p.a.n_rows <= 400) out.push_back(std::move(p));
+  }
+  for (std::uint64_t k = 0; k < 60; ++k) {
+    named_pattern p = random_pattern(11, k);
+    if (k % 3 == 1) p.a = thinned(p.a, k, 60);
+    if (k % 3 == 2) p.a = thinned(p.a, k, 15);
+    out.push_back(std::move(p));
+  }
+  for (const char* spec : {"arrow:n=700", "arrow:n=300,tip=first", "tridiagonal:n=500",
+                           "grid5:nx=17,ny=11", "circuit:n=450,hubs=4,supply=0.8,seed=4",
+                           "random:n=260,degree=9,seed=4", "random:n=400,degree=1,seed=4"}) {
+    out.push_back({spec, generate(spec)});
+  }
+  out.push_back({"west2021", read_matrix_market(std::string(GSOFA_SOURCE_DIR) +
+                                                "/experiments/matrices/west2021.mtx.gz")});
+  return out;
+}
+
+// The same entries in rows of another order, some of them twice.
+pattern shuffled(const pattern& a, std::uint64_t seed) {
+  std::vector<std::vector<index_t>> rows(at(a.n_rows));
+  for (index_t i = 0; i < a.n_rows; ++i) {
+    auto& row = rows[at(i)];
+    for (const index_t j : a.row(i)) {
+      const auto word =
+          keyed_random(seed, static_cast<std::uint64_t>(i), static_cast<std::uint64_t>(j));
+      row.insert(row.begin() + static_cast<std::ptrdiff_t>(word % (row.size() + 1)), j);
+      if (word % 7 == 0) row.push_back(j);
+    }
+  }
+  return rows_of(a.n_rows, rows);
+}
+
+std::vector<index_t> random_order(index_t n, std::uint64_t seed) {
+  std::vector<index_t> order(at(n));
+  std::iota(order.begin(), order.end(), 0);
+  std::ranges::sort(
+      order, {}, [&](index_t v) { return keyed_random(seed, 3, static_cast<std::uint64_t>(v)); });
+  return order;
+}
+
+template <class T>
+std::vector<T> values_of(const gpu::device_array<T>& array) {
+  std::vector<T> out(at(array.size()));
+  gpu::copy_to_host(out.data(), array.data(), array.size());
+  return out;
+}
+
+gpu::device_array<index_t> put(const std::vector<index_t>& values, gpu::memory_budget& budget) {
+  gpu::device_array<index_t> out(budget, "order", static_cast<offset_t>(values.size()));
+  gpu::copy_to_device(out.data(), values.data(), out.size());
+  return out;
+}
+
+}  // namespace
+
+TEST_CASE("rows sorted on the device, transpose, graph and permutation are those of the host") {
+  std::uint64_t seed = 0;
+  for (const named_pattern& p : subjects()) {
+    CAPTURE(p.name);
+    simt::emulator::set_seed(++seed);
+    gpu::memory_budget budget = budget_of_tests();
+    {
+      const auto raw = device::upload(shuffled(p.a, seed), budget);
+      const auto a = device::sorted_rows(raw.view(), budget);
+      CHECK(device::download(a) == p.a);
+      CHECK(device::missing_diagonal(a.view(), budget) == count_missing_diagonal(p.a));
+      CHECK(device::missing_diagonal(raw.view(), budget) == count_missing_diagonal(p.a));
+      CHECK(device::download(device::transposed(a.view(), budget)) == transpose(p.a));
+      const pattern graph = symmetrized(p.a, diagonal::drop);
+      CHECK(device::download(device::symmetric_graph(a.view(), budget)) == graph);
+      CHECK(device::download(device::symmetric_graph(raw.view(), budget)) == graph);
+      const auto rows = random_order(p.a.n_rows, seed);
+      const auto columns = random_order(p.a.n_rows, seed + 1000);
+      const auto d_rows = put(rows, budget);
+      const auto d_columns = put(columns, budget);
+      CHECK(device::download(device::permuted(a.view(), d_rows.data(), d_columns.data(), budget)) ==
+            permute(p.a, rows, columns));
+      CHECK(device::download(device::permuted(a.view(), d_rows.data(), d_rows.data(), budget)) ==
+            permute(p.a, rows, rows));
+    }
+    CHECK(budget.used() == 0);
+  }
+}
+
+TEST_CASE("faults of a pattern on the device are refused by row; orders must be permutations") {
+  gpu::memory_budget budget = budget_of_tests();
+  const auto fault_of = [&](const pattern& a, offset_t nnz) -> std::string {
+    auto raw = device::upload(a, budget);
+    raw.nnz = nnz;
+    try {
+      (void)device::sorted_rows(raw.view(), budget);
+    } catch (const input_error& e) {
+      return e.what();
+    }
+    return "";
+  };
+  const pattern good = rows_of(3, {{2, 0}, {}, {1, 1}});
+  CHECK(fault_of(good, 4) == "");
+  CHECK(fault_of(good, 3).find("row 2 (from 0)") == 0);
+  pattern a = good;
+  a.col_idx[1] = 3;
+  CHECK(fault_of(a, 4).find("row 0 (from 0)") == 0);
+  a.col_idx[1] = -1;
+  CHECK(fault_of(a, 4).find("outside") != std::string::npos);
+  a = good;
+  a.row_ptr = {0, 3, 2, 4};
+  CHECK(fault_of(a, 4).find("row 1 (from 0)") == 0);
+  a.row_ptr = {1, 2, 2, 4};
+  CHECK(fault_of(a, 4).find("row 0 (from 0)") == 0);
+
+  const auto d = device::upload(good, budget);
+  const auto identity = put({0, 1, 2}, budget);
+  for (const auto& wrong : std::vector<std::vector<index_t>>{{0, 1, 1}, {0, 1, 3}, {-1, 1, 2}}) {
+    const auto order = put(wrong, budget);
+    CHECK_THROWS_AS((void)device::permuted(d.view(), order.data(), identity.data(), budget),
+                    input_error);
+    CHECK_THROWS_AS((void)device::permuted(d.view(), identity.data(), order.data(), budget),
+                    input_error);
+  }
+  gpu::memory_budget little;
+  little.set_limit(64);
+  CHECK_THROWS_AS((void)device::symmetric_graph(d.view(), little), budget_error);
+  CHECK(little.used() == 0);
+}
+
+TEST_CASE("elimination tree and postorder on the device are those of the host") {
+  std::uint64_t seed = 0;
+  int moved = 0;
+  for (const named_pattern& p : subjects()) {
+    CAPTURE(p.name);
+    simt::emulator::set_seed(++seed);
+    gpu::memory_budget budget = budget_of_tests();
+    const auto order = random_order(p.a.n_rows, seed);
+    for (const pattern& a : {p.a, permute(p.a, order, order)}) {
+      const auto expected = elimination_tree(symmetrized(a, diagonal::drop));
+      const auto d = device::upload(shuffled(a, seed), budget);
+      const auto parent = device::elimination_tree(d.view(), budget);
+      CHECK(values_of(parent) == expected);
+      const auto post = device::postorder(a.n_rows, parent.data(), budget);
+      const auto expected_post = postorder(expected);
+      CHECK(values_of(post) == expected_post);
+      if (expected_post != identity_order(a.n_rows)) ++moved;
+      const auto d_order = put(order, budget);
+      const auto both = values_of(device::composed(a.n_rows, d_order.data(), post.data(), budget));
+      for (std::size_t k = 0; k < both.size(); ++k) {
+        CHECK(both[k] == order[at(expected_post[k])]);
+      }
+    }
+    CHECK(budget.used() == 0);
+  }
+  CHECK(moved > 50);
+}
