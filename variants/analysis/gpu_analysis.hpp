@@ -69,6 +69,27 @@ struct child_lists {
 };
 child_lists children_of(index_t n, const index_t* parent, memory_budget& budget);
 
+// ------------------------------------------------------------ matching: gpu_matching.cu
+
+/// A maximum matching of rows and columns along entries.
+struct matching {
+  index_t structural_rank = 0;
+  /// n: the row matched to each column, -1 where there is none. With full rank it is the row order
+  /// that puts no zero on the diagonal.
+  device_array<index_t> row_of_col;
+  /// Rows, ascending, that have entries in fewer columns than there are such rows, by
+  /// n - structural_rank; empty with full rank. The set is the same for all maximum matchings
+  /// (Dulmage & Mendelsohn 1958).
+  std::vector<index_t> deficient_rows;
+};
+
+/// A maximum matching that keeps as many entries of the diagonal as a search along augmenting paths
+/// leaves in place: where the diagonal has no zero, it is the diagonal. The rows of `a` may be in
+/// any order, with repeated columns. Greedy rounds by least degrees (Karp & Sipser 1981), then
+/// breadth-first searches from all unmatched rows at once, each with disjoint trees (Azad, Buluc &
+/// Pothen 2017). O(nnz) for each search; there may be n searches, of n levels, at worst.
+matching maximum_matching(const rows_view& a, memory_budget& budget);
+
 // --------------------------------------------- elimination tree: gpu_elimination_tree.cu
 
 /// Parent of each vertex in the elimination tree of A + A^T, -1 for roots, as elimination_tree() of

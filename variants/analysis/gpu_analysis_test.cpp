@@ -74,8 +74,8 @@ std::vector<named_pattern> subjects() {
   return out;
 }
 
-// The same entries in rows of another order, some of them twice.
-pattern shuffled(const pattern& a, std::uint64_t seed) {
+// The same entries in rows of another order; one in `repeated` of them twice, with 0 none.
+pattern shuffled(const pattern& a, std::uint64_t seed, std::uint64_t repeated = 7) {
   std::vector<std::vector<index_t>> rows(at(a.n_rows));
   for (index_t i = 0; i < a.n_rows; ++i) {
     auto& row = rows[at(i)];
@@ -83,7 +83,7 @@ pattern shuffled(const pattern& a, std::uint64_t seed) {
       const auto word =
           keyed_random(seed, static_cast<std::uint64_t>(i), static_cast<std::uint64_t>(j));
       row.insert(row.begin() + static_cast<std::ptrdiff_t>(word % (row.size() + 1)), j);
-      if (word % 7 == 0) row.push_back(j);
+      if (repeated > 0 && word % repeated == 0) row.push_back(j);
     }
   }
   return rows_of(a.n_rows, rows);
@@ -208,4 +208,88 @@ TEST_CASE("elimination tree and postorder on the device are those of the host") 
     CHECK(budget.used() == 0);
   }
   CHECK(moved > 50);
+}
+
+namespace {
+
+// Rows of A without most of the diagonal: columns cyclically moved.
+pattern moved_columns(const pattern& a, index_t by) {
+  std::vector<index_t> columns(at(a.n_rows));
+  for (index_t k = 0; k < a.n_rows; ++k) columns[at(k)] = (k + by) % a.n_rows;
+  return permute(a, identity_order(a.n_rows), columns);
+}
+
+// Chains in which one free row is joined to one free column by an augmenting path through all.
+pattern chain(index_t n) {
+  std::vector<std::vector<index_t>> rows(at(n));
+  for (index_t i = 0; i + 1 < n; ++i) rows[at(i)] = {i, i + 1};
+  rows[at(n - 1)] = {0};
+  return rows_of(n, rows);
+}
+
+}  // namespace
+
+TEST_CASE("the matching on the device is a maximum, and what lacks columns is known by rows") {
+  std::vector<named_pattern> all = subjects();
+  for (std::size_t k = 0, n = all.size(); k < n; ++k) {
+    if (all[k].a.n_rows > 1) {
+      all.push_back({all[k].name + ", moved", moved_columns(all[k].a, 1)});
+    }
+  }
+  for (std::uint64_t k = 0; k < 300; ++k) {
+    const auto n = static_cast<index_t>(1 + mix64(k) % 70);
+    pattern a = random_pattern(17, k).a;
+    const std::vector<index_t> order = random_order(a.n_rows, k);
+    a = thinned(permute(a, order, identity_order(a.n_rows)), k, static_cast<int>(20 + k % 80));
+    all.push_back({"thinned " + std::to_string(k), std::move(a)});
+    if (k % 10 == 0) all.push_back({"chain " + std::to_string(n), chain(n)});
+  }
+  int singular = 0;
+  int full = 0;
+  for (std::size_t k = 0; k < all.size(); ++k) {
+    const pattern& a = all[k].a;
+    CAPTURE(all[k].name);
+    std::vector<index_t> first;
+    for (int repeat = 0; repeat < 3; ++repeat) {
+      simt::emulator::set_seed(3 * k + static_cast<std::uint64_t>(repeat));
+      gpu::memory_budget budget = budget_of_tests();
+      // Neither the order of the rows nor that of the threads matters.
+      const auto d = device::upload(repeat == 0 ? a : shuffled(a, k, repeat == 1 ? 0 : 7), budget);
+      const device::matching m = device::maximum_matching(d.view(), budget);
+      CHECK(m.structural_rank == maximum_transversal(a).structural_rank);
+      const auto row_of_col = values_of(m.row_of_col);
+      std::vector<char> used(at(a.n_rows), 0);
+      index_t matched = 0;
+      for (index_t j = 0; j < a.n_rows; ++j) {
+        const index_t i = row_of_col[at(j)];
+        if (i < 0) continue;
+        ++matched;
+        REQUIRE(i < a.n_rows);
+        CHECK(used[at(i)]++ == 0);
+        CHECK(std::ranges::binary_search(a.row(i), j));
+      }
+      CHECK(matched == m.structural_rank);
+      std::vector<index_t> columns;
+      for (const index_t i : m.deficient_rows) {
+        columns.insert(columns.end(), a.row(i).begin(), a.row(i).end());
+      }
+      std::ranges::sort(columns);
+      columns.erase(std::ranges::unique(columns).begin(), columns.end());
+      CHECK(m.deficient_rows.size() - columns.size() == at(a.n_rows - m.structural_rank));
+      CHECK(std::ranges::is_sorted(m.deficient_rows));
+      if (m.structural_rank == a.n_rows) {
+        CHECK(m.deficient_rows.empty());
+        CHECK(count_missing_diagonal(permute(a, row_of_col, identity_order(a.n_rows))) == 0);
+      }
+      if (count_missing_diagonal(a) == 0) CHECK(row_of_col == identity_order(a.n_rows));
+      if (repeat == 0) {
+        first = row_of_col;
+        m.structural_rank == a.n_rows ? ++full : ++singular;
+      }
+      // Repeated entries count in degrees: the matching may be another one.
+      if (repeat == 1) CHECK(row_of_col == first);
+    }
+  }
+  CHECK(full > 100);
+  CHECK(singular > 100);
 }
