@@ -9,6 +9,8 @@
 
 #include "common/pattern.hpp"
 #include "variants/device/runtime.hpp"
+#include "variants/device/timeline.hpp"
+#include "variants/orderings/nested_dissection.hpp"
 
 #if defined(GSOFA_GPU)
 
@@ -104,6 +106,25 @@ device_array<index_t> postorder(index_t n, const index_t* parent, memory_budget&
 /// order[post[k]] by k: the order that is `order` followed by `post`.
 device_array<index_t> composed(index_t n, const index_t* order, const index_t* post,
                                memory_budget& budget);
+
+// -------------------------------------------------------------- all of it: gpu_analysis.cu
+
+/// The pattern that a symbolic factorization takes, and where its rows and columns come from: entry
+/// (i, j) of `a` is entry (row_order[i], col_order[j]) of the matrix.
+struct analyzed {
+  index_t structural_rank = 0;
+  std::vector<index_t> deficient_rows;         ///< as of matching; then all that follows is empty
+  device_array<index_t> row_order, col_order;  ///< n
+  device_pattern a;  ///< rows sorted, no zero on the diagonal, the etree postordered
+};
+
+/// From raw rows on the device (in any order, columns repeated) to that pattern: sorted rows, a
+/// zero-free diagonal, the graph of A + A^T, nested dissection as gpu_nested_dissection, the
+/// elimination tree, a postorder. Only numbers of vertices and, where dissection ends, its order
+/// pass through the host. Adds the phases sort, match, graph, those of dissection, permute and
+/// postorder to `time`. Throws as sorted_rows().
+analyzed analyze(const rows_view& raw, const orderings::dissection_settings& search,
+                 memory_budget& budget, timeline& time);
 
 }  // namespace gsofa::gpu::analysis
 

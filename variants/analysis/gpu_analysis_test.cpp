@@ -293,3 +293,61 @@ TEST_CASE("the matching on the device is a maximum, and what lacks columns is kn
   CHECK(full > 100);
   CHECK(singular > 100);
 }
+
+TEST_CASE("the analysis on the device is matching, dissection and postorder of the host") {
+  const orderings::dissection_settings search{.room = 2, .leaf_order = 30};
+  int matched = 0;
+  int refused = 0;
+  std::uint64_t seed = 0;
+  for (const named_pattern& p : subjects()) {
+    CAPTURE(p.name);
+    for (const bool moved : {false, true}) {
+      if (moved && (p.a.n_rows < 2 || p.a.n_rows > 300)) continue;
+      const pattern a = moved ? moved_columns(p.a, 1) : p.a;
+      simt::emulator::set_seed(++seed);
+      gpu::memory_budget budget = budget_of_tests();
+      const auto raw = device::upload(shuffled(a, seed), budget);
+      gpu::timeline time;
+      const device::analyzed out = device::analyze(raw.view(), search, budget, time);
+      CHECK(out.structural_rank == maximum_transversal(a).structural_rank);
+      if (out.structural_rank < a.n_rows) {
+        ++refused;
+        CHECK_FALSE(out.deficient_rows.empty());
+        continue;
+      }
+      const auto rows = values_of(out.row_order);
+      const auto columns = values_of(out.col_order);
+      const pattern result = device::download(out.a);
+      validate_permutation(rows, a.n_rows, "rows");
+      validate_permutation(columns, a.n_rows, "columns");
+      CHECK(result == permute(a, rows, columns));
+      CHECK(count_missing_diagonal(result) == 0);
+      const auto parent = elimination_tree(symmetrized(result, diagonal::drop));
+      CHECK(postorder(parent) == identity_order(a.n_rows));
+      if (count_missing_diagonal(a) > 0) {
+        ++matched;
+        continue;
+      }
+      CHECK(rows == columns);
+      permuted_pattern host{a, identity_order(a.n_rows), identity_order(a.n_rows)};
+      reorder(host, orderings::nested_dissection(symmetrized(a, diagonal::drop), search).order,
+              true);
+      CHECK(result == host.a);
+      CHECK(columns == host.col_order);
+    }
+  }
+  CHECK(matched > 20);
+  CHECK(refused > 20);
+}
+
+TEST_CASE("gpu_analysis is the order of gpu_nested_dissection and a postorder") {
+  for (const char* spec : {"diagonal:n=1", "grid5:nx=23,ny=17", "circuit:n=400,hubs=3,seed=2",
+                           "random:n=200,degree=3,seed=9"}) {
+    CAPTURE(spec);
+    const pattern a = generate(spec);
+    permuted_pattern host{a, identity_order(a.n_rows), identity_order(a.n_rows)};
+    reorder(host, compute_order(a, "gpu_nested_dissection:leaf_order=20", 4).order, true);
+    CHECK(compute_order(a, "gpu_analysis:leaf_order=20", 4).order == host.col_order);
+  }
+  CHECK(compute_order(rows_of(0, {}), "gpu_analysis", -1).order.empty());
+}
