@@ -120,9 +120,9 @@ struct analyzed {
 
 /// From raw rows on the device (in any order, columns repeated) to that pattern: sorted rows, a
 /// zero-free diagonal, the graph of A + A^T, nested dissection as gpu_nested_dissection, the
-/// elimination tree, a postorder. Only numbers of vertices and, where dissection ends, its order
-/// pass through the host. Adds the phases sort, match, graph, those of dissection, permute and
-/// postorder to `time`. Throws as sorted_rows().
+/// elimination tree, a postorder. No entry passes through the host; the host plans the dissection
+/// and expands its order to all vertices. Adds the phases sort, match, graph, those of dissection,
+/// permute and postorder to `time`. Throws as sorted_rows().
 analyzed analyze(const rows_view& raw, const orderings::dissection_settings& search,
                  memory_budget& budget, timeline& time);
 
