@@ -23,6 +23,8 @@ ALLOWED = {
     "variants/support": {"common", "variants/support"},
     "variants/device": {"common", *SHARED},
     "variants/planted": {"common", "variants/planted", *SHARED, *(f"variants/{f}" for f in FAMILIES)},
+    # Composes the steps before the factorization.
+    "variants/analysis": {"common", "variants/analysis", "variants/orderings", *SHARED},
     # For tests of all variants; nothing else lies there.
     "variants": {"common", "variants", *SHARED},
     # The library compiles variants by name and includes none; its examples include its public headers alone.

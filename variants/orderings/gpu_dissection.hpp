@@ -10,13 +10,35 @@
 #include <span>
 #include <vector>
 
+#include "common/ordering.hpp"
 #include "common/pattern.hpp"
 #include "variants/device/runtime.hpp"
+#include "variants/device/timeline.hpp"
 #include "variants/orderings/nested_dissection_steps.hpp"
+
+namespace gsofa::gpu::dissection {
+
+// ------------------------------------------------------- all of it: gpu_nested_dissection.cu
+
+/// The options of the orders that dissect on the device.
+std::vector<option_spec> search_options();
+
+}  // namespace gsofa::gpu::dissection
 
 #if defined(GSOFA_GPU)
 
 namespace gsofa::gpu::dissection {
+
+/// How an order with these options searches.
+orderings::dissection_settings search_of(const order_settings& settings);
+
+/// The order of a symmetric graph on the device (`rows` rows, sorted, without diagonal), which is
+/// given back as soon as it is compressed, and its separator tree. Adds the phases of its steps to
+/// `time`.
+orderings::dissection dissect(index_t rows, device_array<offset_t> row_ptr,
+                              device_array<index_t> col_idx,
+                              const orderings::dissection_settings& search, memory_budget& budget,
+                              timeline& time);
 
 /// An array in device memory that grows; its content does not survive growth.
 template <class T>

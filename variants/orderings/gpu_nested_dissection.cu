@@ -20,44 +20,6 @@ using orderings::dissection_settings;
 using orderings::no_node;
 using orderings::node;
 
-/// Splits the time of an order among named phases by events between its launches.
-class timeline {
- public:
-  timeline() = default;
-  timeline(const timeline&) = delete;
-  timeline& operator=(const timeline&) = delete;
-#if defined(__CUDACC__)
-  ~timeline() {
-    for (const auto& [event, name] : marks_) cudaEventDestroy(event);
-  }
-  /// What is launched from now on belongs to `phase`.
-  void mark(const char* phase) {
-    cudaEvent_t event = nullptr;
-    check(cudaEventCreate(&event), "event");
-    marks_.emplace_back(event, phase);
-    check(cudaEventRecord(event, cudaStreamPerThread), "event");
-  }
-  /// Seconds by phase; waits for all launches.
-  std::map<std::string, double> finish() {
-    mark("end");
-    synchronize();
-    std::map<std::string, double> seconds;
-    for (std::size_t k = 0; k + 1 < marks_.size(); ++k) {
-      float ms = 0;
-      check(cudaEventElapsedTime(&ms, marks_[k].first, marks_[k + 1].first), "event");
-      seconds[marks_[k].second] += 1e-3 * static_cast<double>(ms);
-    }
-    return seconds;
-  }
-
- private:
-  std::vector<std::pair<cudaEvent_t, const char*>> marks_;
-#else
-  void mark(const char*) {}
-  std::map<std::string, double> finish() { return {}; }
-#endif
-};
-
 /// A part of the pattern: positions first .. of the order hold its vertices, `above` is the first
 /// position of the node above.
 struct part {
@@ -331,19 +293,11 @@ void find_tree(const level& root, const dissection_settings& settings, memory_bu
 }
 
 ordering order_by_dissection(const pattern_view& a, const order_settings& settings) {
-  const option_set& o = settings.options;
-  const dissection_settings search = {
-      .seed = settings.seed < 0 ? 0 : static_cast<std::uint64_t>(settings.seed),
-      .tries = static_cast<int>(o.integer("tries")),
-      .replicas = static_cast<int>(o.integer("replicas")),
-      .room = static_cast<int>(o.integer("room")),
-      .idle_moves = static_cast<index_t>(o.integer("idle_moves")),
-      .leaf_order = static_cast<index_t>(o.integer("leaf_order"))};
   const auto begin = std::chrono::steady_clock::now();
   const pattern s = symmetrized(a, diagonal::drop);
   const std::chrono::duration<double> symmetric = std::chrono::steady_clock::now() - begin;
   memory_budget budget;
-  const std::int64_t megabytes = o.integer("memory_budget_mb");
+  const std::int64_t megabytes = settings.options.integer("memory_budget_mb");
   budget.set_limit(megabytes > 0 ? megabytes << 20 : current_limits().free_bytes / 4 * 3);
   timeline time;
   time.mark("upload");
@@ -351,10 +305,37 @@ ordering order_by_dissection(const pattern_view& a, const order_settings& settin
   device_array<index_t> col_idx(budget, "pattern", s.nnz());
   copy_to_device(row_ptr.data(), s.row_ptr.data(), row_ptr.size());
   copy_to_device(col_idx.data(), s.col_idx.data(), col_idx.size());
+  orderings::dissection d =
+      dissect(s.n_rows, std::move(row_ptr), std::move(col_idx), search_of(settings), budget, time);
+  ordering result;
+  result.phases_s = time.finish();
+  result.phases_s["symmetrize"] = symmetric.count();
+  result.order = std::move(d.order);
+  result.separators = std::move(d.tree);
+  return result;
+}
+
+}  // namespace
+
+namespace dissection {
+
+dissection_settings search_of(const order_settings& settings) {
+  const option_set& o = settings.options;
+  return {.seed = settings.seed < 0 ? 0 : static_cast<std::uint64_t>(settings.seed),
+          .tries = static_cast<int>(o.integer("tries")),
+          .replicas = static_cast<int>(o.integer("replicas")),
+          .room = static_cast<int>(o.integer("room")),
+          .idle_moves = static_cast<index_t>(o.integer("idle_moves")),
+          .leaf_order = static_cast<index_t>(o.integer("leaf_order"))};
+}
+
+orderings::dissection dissect(index_t rows, device_array<offset_t> row_ptr,
+                              device_array<index_t> col_idx, const dissection_settings& search,
+                              memory_budget& budget, timeline& time) {
   time.mark("compress");
   level root(budget);
   const orderings::vertex_classes classes =
-      compress(s.n_rows, row_ptr.data(), col_idx.data(), budget, root);
+      compress(rows, row_ptr.data(), col_idx.data(), budget, root);
   row_ptr = {};
   col_idx = {};
   const index_t n = root.first.back();
@@ -369,16 +350,10 @@ ordering order_by_dissection(const pattern_view& a, const order_settings& settin
     time.mark("download");
     copy_to_host(position.data(), order.data(), n);
   }
-  ordering result;
-  result.phases_s = time.finish();
-  result.phases_s["symmetrize"] = symmetric.count();
-  orderings::dissection d = orderings::expand(classes, tree, position);
-  result.order = std::move(d.order);
-  result.separators = std::move(d.tree);
-  return result;
+  return orderings::expand(classes, tree, position);
 }
 
-}  // namespace
+}  // namespace dissection
 
 }  // namespace gsofa::gpu
 
@@ -399,42 +374,50 @@ ordering order_on_gpu([[maybe_unused]] const pattern_view& a,
 
 }  // namespace
 
+namespace gpu::dissection {
+
+std::vector<option_spec> search_options() {
+  return {{.name = "tries",
+           .default_value = std::int64_t{4},
+           .help = "initial separators of each replica",
+           .minimum = 1,
+           .maximum = 64,
+           .tested = {"1", "3"}},
+          {.name = "replicas",
+           .default_value = std::int64_t{4},
+           .help = "independent coarsenings of each large part",
+           .minimum = 1,
+           .maximum = 16,
+           .tested = {"1", "5"}},
+          {.name = "room",
+           .default_value = std::int64_t{8},
+           .help = "vertices of the separators that a level refines, by those of the part",
+           .minimum = 1,
+           .maximum = 64,
+           .tested = {"3"}},
+          {.name = "idle_moves",
+           .default_value = std::int64_t{100},
+           .help = "a pass over a patch of a separator ends after so many moves without gain",
+           .minimum = 1,
+           .maximum = 10000,
+           .tested = {"10"}},
+          {.name = "leaf_order",
+           .default_value = std::int64_t{120},
+           .help = "a part with so many vertices or fewer is not dissected",
+           .minimum = 1,
+           .maximum = 1000,
+           .tested = {"1", "7", "60", "200"}},
+          memory_budget_option()};
+}
+
+}  // namespace gpu::dissection
+
 GSOFA_REGISTER_ORDER({
     .name = "gpu_nested_dissection",
     .device = "gpu",
     .summary = "the order of cpu_nested_dissection, on a GPU",
     .citation = "George 1973; Karypis & Kumar 1998",
-    .options = {{.name = "tries",
-                 .default_value = std::int64_t{4},
-                 .help = "initial separators of each replica",
-                 .minimum = 1,
-                 .maximum = 64,
-                 .tested = {"1", "3"}},
-                {.name = "replicas",
-                 .default_value = std::int64_t{4},
-                 .help = "independent coarsenings of each large part",
-                 .minimum = 1,
-                 .maximum = 16,
-                 .tested = {"1", "5"}},
-                {.name = "room",
-                 .default_value = std::int64_t{8},
-                 .help = "vertices of the separators that a level refines, by those of the part",
-                 .minimum = 1,
-                 .maximum = 64,
-                 .tested = {"3"}},
-                {.name = "idle_moves",
-                 .default_value = std::int64_t{100},
-                 .help = "a pass over a patch of a separator ends after so many moves without gain",
-                 .minimum = 1,
-                 .maximum = 10000,
-                 .tested = {"10"}},
-                {.name = "leaf_order",
-                 .default_value = std::int64_t{120},
-                 .help = "a part with so many vertices or fewer is not dissected",
-                 .minimum = 1,
-                 .maximum = 1000,
-                 .tested = {"1", "7", "60", "200"}},
-                gpu::memory_budget_option()},
+    .options = gpu::dissection::search_options(),
     .dissects = true,
     .same_as = "cpu_nested_dissection",
     .unavailable = gpu::unavailable,

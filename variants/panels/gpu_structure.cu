@@ -10,6 +10,8 @@
 
 #include "common/preprocess.hpp"
 #include "common/random.hpp"
+#include "variants/device/elimination_tree.hpp"
+#include "variants/device/matrix_entries.hpp"
 #include "variants/device/tile_scan.hpp"
 #include "variants/panels/gpu_panels.hpp"
 
@@ -37,7 +39,6 @@ struct structure_note {
 
 namespace {
 
-constexpr std::uint32_t no_parent = 0xffffffffU;
 constexpr std::uint64_t no_key = 0;
 // On the emulator small patterns must have tables that are too small.
 #if defined(__CUDACC__)
@@ -52,127 +53,6 @@ constexpr std::uint32_t most_probes = 128;
 constexpr offset_t bytes_per_column_block = 16;  // in the table, loose, or sorted
 
 // ------------------------------------------------------------------------------- entries of A
-
-struct matrix_view {
-  const offset_t* row_ptr;
-  const index_t* col_idx;
-  index_t n;
-  offset_t nnz;
-  int per_thread;  ///< entries of a thread at a time
-};
-
-/// The largest row in [low, high] that begins at or before entry e.
-GSOFA_DEVICE index_t row_of(const offset_t* row_ptr, offset_t e, index_t low, index_t high) {
-  while (low < high) {
-    const index_t middle = high - (high - low) / 2;
-    if (simt::load_constant(row_ptr + middle) <= e) {
-      low = middle;
-    } else {
-      high = middle - 1;
-    }
-  }
-  return low;
-}
-
-/// The largest row that begins at or before entry e, found by one warp: it looks at 32 rows in a
-/// step.
-GSOFA_DEVICE index_t row_by_warp(const offset_t* row_ptr, offset_t e, index_t n) {
-  const auto lane = static_cast<offset_t>(lane_index());
-  offset_t low = 0;
-  for (offset_t count = n; count > 1;) {
-    const offset_t step = (count - 1) / 32 + 1;
-    const bool begun = lane * step < count && simt::load_constant(row_ptr + low + lane * step) <= e;
-    // Row 0 begins at entry 0.
-    const offset_t passed = (simt::population(simt::ballot(begun)) - 1) * step;
-    low += passed;
-    count = step < count - passed ? step : count - passed;
-  }
-  return static_cast<index_t>(low);
-}
-
-// On the emulator small patterns must have more rows than fit.
-#if defined(__CUDACC__)
-constexpr index_t most_rows = 254;
-#else
-constexpr index_t most_rows = 6;
-#endif
-
-/// Shared memory of for_each_lane().
-struct alignas(16) row_window {
-  static constexpr index_t most = most_rows;
-  index_t rows[2];                     ///< of the first and the last entry of a chunk
-  std::uint32_t entries_before[most];  ///< [k]: entries of the chunk before row k + 1 of its rows
-
-  /// Row of entry number k of the chunk.
-  GSOFA_DEVICE index_t row(std::uint32_t k) const {
-    index_t low = 0;
-    for (index_t high = rows[1] - rows[0]; low < high;) {
-      const index_t middle = high - (high - low) / 2;
-      if (entries_before[middle - 1] <= k) {
-        low = middle;
-      } else {
-        high = middle - 1;
-      }
-    }
-    return rows[0] + low;
-  }
-};
-
-/// Calls visit(is_entry, i, j) for all entries of A, a lane for each, however long the rows are.
-/// Whole warps take consecutive entries; in the last ones, lanes without an entry call it too.
-/// After every chunk of entries all threads of the block call finish() behind a barrier. Needs a
-/// row_window in shared memory.
-template <class Visit, class Finish>
-GSOFA_DEVICE void for_each_lane(const matrix_view& a, Visit&& visit, Finish&& finish) {
-  row_window& window = *simt::shared_memory<row_window>();
-  const auto threads = static_cast<offset_t>(simt::block_size());
-  const auto thread = static_cast<offset_t>(simt::thread_index());
-  const offset_t warp = thread / 32;
-  const offset_t chunk = threads * a.per_thread;
-  for (offset_t first = simt::block_index() * chunk; first < a.nnz;
-       first += simt::grid_size() * chunk) {
-    const offset_t end = first + chunk < a.nnz ? first + chunk : a.nnz;
-    for (offset_t side = warp; side < 2; side += threads / 32) {
-      const index_t row = row_by_warp(a.row_ptr, side == 0 ? first : end - 1, a.n);
-      if (lane_index() == 0) window.rows[side] = row;
-    }
-    simt::sync_block();
-    const index_t rows = window.rows[1] - window.rows[0];
-    const bool fits = rows <= row_window::most;
-    if (fits) {
-      for (auto k = static_cast<index_t>(thread); k < rows; k += static_cast<index_t>(threads)) {
-        const offset_t before = simt::load_constant(a.row_ptr + window.rows[0] + 1 + k) - first;
-        window.entries_before[k] = static_cast<std::uint32_t>(before);
-      }
-      simt::sync_block();
-    }
-    for (offset_t base = first; base < end; base += threads) {
-      const offset_t e = base + thread;
-      const bool is_entry = e < end;
-      index_t row = 0;
-      if (is_entry) {
-        row = fits ? window.row(static_cast<std::uint32_t>(e - first))
-                   : row_of(a.row_ptr, e, window.rows[0], window.rows[1]);
-      }
-      visit(is_entry, row, is_entry ? a.col_idx[e] : 0);
-    }
-    simt::sync_block();
-    finish();
-  }
-}
-
-template <class Visit>
-GSOFA_DEVICE void for_each_lane(const matrix_view& a, Visit&& visit) {
-  for_each_lane(a, visit, [] {});
-}
-
-/// Calls visit(i, j) for all entries of A.
-template <class Visit>
-GSOFA_DEVICE void for_each_entry(const matrix_view& a, Visit&& visit) {
-  for_each_lane(a, [&](bool is_entry, index_t i, index_t j) {
-    if (is_entry) visit(i, j);
-  });
-}
 
 /// Returns the OR over each run of equal keys in the first lane of the run, and 0 in the others.
 GSOFA_DEVICE mask_t or_of_run(std::uint64_t key, mask_t mask) {
@@ -285,45 +165,6 @@ GSOFA_KERNEL void nearest_parent_kernel(minima m, index_t n, std::uint32_t* pare
     // no_parent is -1 in as many bits.
     parent[k] = static_cast<std::uint32_t>(m.nearest(static_cast<index_t>(k)));
   }
-}
-
-/// Elimination tree of A + A^T without locks. At any time M is the multiset of the edges
-/// (v, parent[v]) and of those that threads hold, each with its smaller end first; at first the
-/// edges of A. One step of a thread with edge (r, t):
-///   parent[r] empty: the edge moves there;         parent[r] == t: a repeated edge is dropped;
-///   parent[r] == s < t: (r, t) becomes (s, t);     parent[r] == s > t: (r, t) stays, the thread
-///                                                  goes on with (t, s).
-/// With a < b the last two replace (r, a), (r, b) by (r, a), (a, b). For no u does that change what
-/// is connected in M restricted to 0..u: b <= u has a and r inside. The etree depends on nothing
-/// else: parent(v) is the least u > v adjacent to v's component of 0..v. At the end every v has at
-/// most one larger neighbour, and of such a graph the etree is the graph. Each step raises the
-/// smaller end of the thread's edge: it ends, and the outcome depends on no order.
-///
-/// hint[r] = h > 0: h is an ancestor of r in the etree, that is, connected to r within 0..h; a
-/// fact about M that no step changes. Where h < t, the edge (r, t), no part of 0..h, may become
-/// (h, t). Hints are halved paths, as in union-find.
-///
-/// All accesses are single words, relaxed; what holds of M holds in the modification order of each.
-GSOFA_KERNEL void etree_kernel(matrix_view a, std::uint32_t* parent, std::uint32_t* hint) {
-  simt::after_earlier_launches();
-  for_each_entry(a, [&](index_t i, index_t j) {
-    if (i == j) return;
-    auto r = static_cast<std::uint32_t>(i < j ? i : j);
-    auto t = static_cast<std::uint32_t>(i < j ? j : i);
-    std::uint32_t before = r;  // a descendant of r, or r
-    for (;;) {
-      std::uint32_t next = simt::load_shared_state(hint + r);
-      if (next <= r || next >= t) {
-        const std::uint32_t old = simt::atomic_min(parent + r, t);
-        if (old == no_parent || old == t) break;
-        next = old < t ? old : t;
-        t = old < t ? t : old;
-      }
-      if (before != r) simt::atomic_max(hint + before, next);
-      before = r;
-      r = next;
-    }
-  });
 }
 
 /// Counts the children of every vertex, and those of them whose subtree has more than `width`
@@ -1009,16 +850,7 @@ void panel_structure::release() {
 namespace {
 
 matrix_view view_of(const device_matrix& a, index_t n, offset_t nnz) {
-  // Enough threads to fill the device, then more entries for each.
-  const offset_t threads = offset_t{multiprocessors()} * 16 * threads_per_block;
-  return {a.row_ptr(), a.col_idx(), n, nnz,
-          static_cast<int>(std::clamp<offset_t>(nnz / threads, 1, 8))};
-}
-
-template <class... P, class... A>
-void launch_on_entries(void (*kernel)(matrix_view, P...), const matrix_view& a, A... arguments) {
-  launch_overlapping(kernel, blocks_for((a.nnz - 1) / a.per_thread + 1), threads_per_block,
-                     sizeof(row_window), a, arguments...);
+  return entries_of(a.row_ptr(), a.col_idx(), n, nnz);
 }
 
 /// Launches a kernel on entries that has a table in shared memory.

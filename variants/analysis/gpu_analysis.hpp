@@ -1,0 +1,131 @@
+#pragma once
+
+// The steps between a matrix and its symbolic factorization, on the device: sorted rows, transpose,
+// the graph of A + A^T, a zero-free diagonal, the elimination tree, a postorder, a permuted
+// pattern. Their results are those of common/pattern.hpp and common/preprocess.hpp and depend on
+// no number of blocks; all arrays stay in device memory.
+
+#include <vector>
+
+#include "common/pattern.hpp"
+#include "variants/device/runtime.hpp"
+#include "variants/device/timeline.hpp"
+#include "variants/orderings/nested_dissection.hpp"
+
+#if defined(GSOFA_GPU)
+
+namespace gsofa::gpu::analysis {
+
+/// A square pattern in compressed rows as kernels see it: row i is col_idx[row_ptr[i] ..
+/// row_ptr[i+1]).
+struct rows_view {
+  index_t n = 0;
+  offset_t nnz = 0;
+  const offset_t* row_ptr = nullptr;  ///< n + 1, in device memory
+  const index_t* col_idx = nullptr;   ///< nnz, in device memory
+};
+
+/// A square pattern in device memory.
+struct device_pattern {
+  index_t n = 0;
+  offset_t nnz = 0;
+  device_array<offset_t> row_ptr;  ///< n + 1
+  device_array<index_t> col_idx;   ///< at least nnz
+
+  [[nodiscard]] rows_view view() const { return {n, nnz, row_ptr.data(), col_idx.data()}; }
+};
+
+// ---------------------------------------------------------------- patterns: gpu_patterns.cu
+// Each costs a radix sort of words of 8 bytes, one for each entry of `a`, two for the graph, with
+// 16 bytes of working memory for each word beside what the sort takes. All throw budget_error.
+
+/// A copy of a pattern on the host.
+device_pattern upload(const pattern_view& a, memory_budget& budget);
+pattern download(const device_pattern& a);
+
+/// The rows of `raw` in ascending order, each column once; its rows may be in any order, with
+/// repeated columns. Throws input_error, naming the first such row, for row pointers that do not
+/// ascend from 0 to nnz and for columns outside 0 .. n-1.
+device_pattern sorted_rows(const rows_view& raw, memory_budget& budget);
+
+/// A^T with sorted rows; the rows of `a` may be in any order.
+device_pattern transposed(const rows_view& a, memory_budget& budget);
+
+/// The graph of A + A^T without the diagonal, rows sorted; the rows of `a` may be in any order.
+device_pattern symmetric_graph(const rows_view& a, memory_budget& budget);
+
+/// P A Q with sorted rows: row k of the result is row row_order[k] of `a`, column k is column
+/// col_order[k]. Both orders (n, in device memory) list old indices by new position. Throws
+/// input_error unless each is a permutation.
+device_pattern permuted(const rows_view& a, const index_t* row_order, const index_t* col_order,
+                        memory_budget& budget);
+
+/// Diagonal positions that `a` lacks.
+index_t missing_diagonal(const rows_view& a, memory_budget& budget);
+
+/// The lists of children of a forest, as rows: row p has the vertices with parent p in ascending
+/// order, row n those without (parent -1).
+struct child_lists {
+  device_array<offset_t> row_ptr;  ///< n + 2
+  device_array<index_t> child;     ///< n
+};
+child_lists children_of(index_t n, const index_t* parent, memory_budget& budget);
+
+// ------------------------------------------------------------ matching: gpu_matching.cu
+
+/// A maximum matching of rows and columns along entries.
+struct matching {
+  index_t structural_rank = 0;
+  /// n: the row matched to each column, -1 where there is none. With full rank it is the row order
+  /// that puts no zero on the diagonal.
+  device_array<index_t> row_of_col;
+  /// Rows, ascending, that have entries in fewer columns than there are such rows, by
+  /// n - structural_rank; empty with full rank. The set is the same for all maximum matchings
+  /// (Dulmage & Mendelsohn 1958).
+  std::vector<index_t> deficient_rows;
+};
+
+/// A maximum matching that keeps as many entries of the diagonal as a search along augmenting paths
+/// leaves in place: where the diagonal has no zero, it is the diagonal. The rows of `a` may be in
+/// any order, with repeated columns. Greedy rounds by least degrees (Karp & Sipser 1981), then
+/// breadth-first searches from all unmatched rows at once, each with disjoint trees (Azad, Buluc &
+/// Pothen 2017). O(nnz) for each search; there may be n searches, of n levels, at worst.
+matching maximum_matching(const rows_view& a, memory_budget& budget);
+
+// --------------------------------------------- elimination tree: gpu_elimination_tree.cu
+
+/// Parent of each vertex in the elimination tree of A + A^T, -1 for roots, as elimination_tree() of
+/// symmetrized(a) (Liu 1990). The rows of `a` may be in any order; any numbering will do.
+device_array<index_t> elimination_tree(const rows_view& a, memory_budget& budget);
+
+/// Vertices by new position, children before parents, as postorder() of common/preprocess.hpp: the
+/// children of a vertex and the roots in ascending order. parent[v] > v or -1. By pointer doubling
+/// (Wyllie 1979): O(n log n) work in 2 log n launches, however high the forest is.
+device_array<index_t> postorder(index_t n, const index_t* parent, memory_budget& budget);
+
+/// order[post[k]] by k: the order that is `order` followed by `post`.
+device_array<index_t> composed(index_t n, const index_t* order, const index_t* post,
+                               memory_budget& budget);
+
+// -------------------------------------------------------------- all of it: gpu_analysis.cu
+
+/// The pattern that a symbolic factorization takes, and where its rows and columns come from: entry
+/// (i, j) of `a` is entry (row_order[i], col_order[j]) of the matrix.
+struct analyzed {
+  index_t structural_rank = 0;
+  std::vector<index_t> deficient_rows;         ///< as of matching; then all that follows is empty
+  device_array<index_t> row_order, col_order;  ///< n
+  device_pattern a;  ///< rows sorted, no zero on the diagonal, the etree postordered
+};
+
+/// From raw rows on the device (in any order, columns repeated) to that pattern: sorted rows, a
+/// zero-free diagonal, the graph of A + A^T, nested dissection as gpu_nested_dissection, the
+/// elimination tree, a postorder. No entry passes through the host; the host plans the dissection
+/// and expands its order to all vertices. Adds the phases sort, match, graph, those of dissection,
+/// permute and postorder to `time`. Throws as sorted_rows().
+analyzed analyze(const rows_view& raw, const orderings::dissection_settings& search,
+                 memory_budget& budget, timeline& time);
+
+}  // namespace gsofa::gpu::analysis
+
+#endif

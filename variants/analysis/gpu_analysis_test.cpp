@@ -1,0 +1,353 @@
+// labels: oracle
+// program: emulated
+// The steps of the analysis on the device, on the emulator (simt.hpp), against those of the host.
+#include "variants/analysis/gpu_analysis.hpp"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <numeric>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "common/generators.hpp"
+#include "common/matrix_market.hpp"
+#include "common/preprocess.hpp"
+#include "common/random.hpp"
+#include "harness/check/test_patterns.hpp"
+
+using namespace gsofa;
+namespace device = gsofa::gpu::analysis;
+
+namespace {
+
+gpu::memory_budget budget_of_tests() {
+  gpu::memory_budget budget;
+  budget.set_limit(offset_t{1} << 30);
+  return budget;
+}
+
+pattern rows_of(index_t n, const std::vector<std::vector<index_t>>& rows) {
+  pattern a;
+  a.n_rows = a.n_cols = n;
+  for (const auto& row : rows) {
+    a.col_idx.insert(a.col_idx.end(), row.begin(), row.end());
+    a.row_ptr.push_back(static_cast<offset_t>(a.col_idx.size()));
+  }
+  return a;
+}
+
+// Entry (i, j) stays if a random word says so: empty rows and columns, zeros on the diagonal.
+pattern thinned(const pattern& a, std::uint64_t seed, int percent) {
+  std::vector<std::vector<index_t>> rows(at(a.n_rows));
+  for (index_t i = 0; i < a.n_rows; ++i) {
+    for (const index_t j : a.row(i)) {
+      const std::uint64_t word =
+          keyed_random(seed, static_cast<std::uint64_t>(i), static_cast<std::uint64_t>(j));
+      if (word % 100 < static_cast<std::uint64_t>(percent)) rows[at(i)].push_back(j);
+    }
+  }
+  return rows_of(a.n_rows, rows);
+}
+
+std::vector<named_pattern> subjects() {
+  std::vector<named_pattern> out{{"no rows", rows_of(0, {})},
+                                 {"a zero", rows_of(1, {{}})},
+                                 {"zeros", rows_of(40, std::vector<std::vector<index_t>>(40))}};
+  for (auto& p : special_patterns()) {
+    if (p.a.n_rows <= 400) out.push_back(std::move(p));
+  }
+  for (std::uint64_t k = 0; k < 60; ++k) {
+    named_pattern p = random_pattern(11, k);
+    if (k % 3 == 1) p.a = thinned(p.a, k, 60);
+    if (k % 3 == 2) p.a = thinned(p.a, k, 15);
+    out.push_back(std::move(p));
+  }
+  for (const char* spec : {"arrow:n=700", "arrow:n=300,tip=first", "tridiagonal:n=500",
+                           "grid5:nx=17,ny=11", "circuit:n=450,hubs=4,supply=0.8,seed=4",
+                           "random:n=260,degree=9,seed=4", "random:n=400,degree=1,seed=4"}) {
+    out.push_back({spec, generate(spec)});
+  }
+  out.push_back({"west2021", read_matrix_market(std::string(GSOFA_SOURCE_DIR) +
+                                                "/experiments/matrices/west2021.mtx.gz")});
+  return out;
+}
+
+// The same entries in rows of another order; one in `repeated` of them twice, with 0 none.
+pattern shuffled(const pattern& a, std::uint64_t seed, std::uint64_t repeated = 7) {
+  std::vector<std::vector<index_t>> rows(at(a.n_rows));
+  for (index_t i = 0; i < a.n_rows; ++i) {
+    auto& row = rows[at(i)];
+    for (const index_t j : a.row(i)) {
+      const auto word =
+          keyed_random(seed, static_cast<std::uint64_t>(i), static_cast<std::uint64_t>(j));
+      row.insert(row.begin() + static_cast<std::ptrdiff_t>(word % (row.size() + 1)), j);
+      if (repeated > 0 && word % repeated == 0) row.push_back(j);
+    }
+  }
+  return rows_of(a.n_rows, rows);
+}
+
+std::vector<index_t> random_order(index_t n, std::uint64_t seed) {
+  std::vector<index_t> order(at(n));
+  std::iota(order.begin(), order.end(), 0);
+  std::ranges::sort(
+      order, {}, [&](index_t v) { return keyed_random(seed, 3, static_cast<std::uint64_t>(v)); });
+  return order;
+}
+
+template <class T>
+std::vector<T> values_of(const gpu::device_array<T>& array) {
+  std::vector<T> out(at(array.size()));
+  gpu::copy_to_host(out.data(), array.data(), array.size());
+  return out;
+}
+
+gpu::device_array<index_t> put(const std::vector<index_t>& values, gpu::memory_budget& budget) {
+  gpu::device_array<index_t> out(budget, "order", static_cast<offset_t>(values.size()));
+  gpu::copy_to_device(out.data(), values.data(), out.size());
+  return out;
+}
+
+}  // namespace
+
+TEST_CASE("rows sorted on the device, transpose, graph and permutation are those of the host") {
+  std::uint64_t seed = 0;
+  for (const named_pattern& p : subjects()) {
+    CAPTURE(p.name);
+    simt::emulator::set_seed(++seed);
+    gpu::memory_budget budget = budget_of_tests();
+    {
+      const auto raw = device::upload(shuffled(p.a, seed), budget);
+      const auto a = device::sorted_rows(raw.view(), budget);
+      CHECK(device::download(a) == p.a);
+      CHECK(device::missing_diagonal(a.view(), budget) == count_missing_diagonal(p.a));
+      CHECK(device::missing_diagonal(raw.view(), budget) == count_missing_diagonal(p.a));
+      CHECK(device::download(device::transposed(a.view(), budget)) == transpose(p.a));
+      const pattern graph = symmetrized(p.a, diagonal::drop);
+      CHECK(device::download(device::symmetric_graph(a.view(), budget)) == graph);
+      CHECK(device::download(device::symmetric_graph(raw.view(), budget)) == graph);
+      const auto rows = random_order(p.a.n_rows, seed);
+      const auto columns = random_order(p.a.n_rows, seed + 1000);
+      const auto d_rows = put(rows, budget);
+      const auto d_columns = put(columns, budget);
+      CHECK(device::download(device::permuted(a.view(), d_rows.data(), d_columns.data(), budget)) ==
+            permute(p.a, rows, columns));
+      CHECK(device::download(device::permuted(a.view(), d_rows.data(), d_rows.data(), budget)) ==
+            permute(p.a, rows, rows));
+    }
+    CHECK(budget.used() == 0);
+  }
+}
+
+TEST_CASE("faults of a pattern on the device are refused by row; orders must be permutations") {
+  gpu::memory_budget budget = budget_of_tests();
+  const auto fault_of = [&](const pattern& a, offset_t nnz) -> std::string {
+    auto raw = device::upload(a, budget);
+    raw.nnz = nnz;
+    try {
+      (void)device::sorted_rows(raw.view(), budget);
+    } catch (const input_error& e) {
+      return e.what();
+    }
+    return "";
+  };
+  const pattern good = rows_of(3, {{2, 0}, {}, {1, 1}});
+  CHECK(fault_of(good, 4) == "");
+  CHECK(fault_of(good, 3).find("row 2 (from 0)") == 0);
+  pattern a = good;
+  a.col_idx[1] = 3;
+  CHECK(fault_of(a, 4).find("row 0 (from 0)") == 0);
+  a.col_idx[1] = -1;
+  CHECK(fault_of(a, 4).find("outside") != std::string::npos);
+  a = good;
+  a.row_ptr = {0, 3, 2, 4};
+  CHECK(fault_of(a, 4).find("row 1 (from 0)") == 0);
+  a.row_ptr = {1, 2, 2, 4};
+  CHECK(fault_of(a, 4).find("row 0 (from 0)") == 0);
+
+  const auto d = device::upload(good, budget);
+  const auto identity = put({0, 1, 2}, budget);
+  for (const auto& wrong : std::vector<std::vector<index_t>>{{0, 1, 1}, {0, 1, 3}, {-1, 1, 2}}) {
+    const auto order = put(wrong, budget);
+    CHECK_THROWS_AS((void)device::permuted(d.view(), order.data(), identity.data(), budget),
+                    input_error);
+    CHECK_THROWS_AS((void)device::permuted(d.view(), identity.data(), order.data(), budget),
+                    input_error);
+  }
+  gpu::memory_budget little;
+  little.set_limit(64);
+  CHECK_THROWS_AS((void)device::symmetric_graph(d.view(), little), budget_error);
+  CHECK(little.used() == 0);
+}
+
+TEST_CASE("elimination tree and postorder on the device are those of the host") {
+  std::uint64_t seed = 0;
+  int moved = 0;
+  for (const named_pattern& p : subjects()) {
+    CAPTURE(p.name);
+    simt::emulator::set_seed(++seed);
+    gpu::memory_budget budget = budget_of_tests();
+    const auto order = random_order(p.a.n_rows, seed);
+    for (const pattern& a : {p.a, permute(p.a, order, order)}) {
+      const auto expected = elimination_tree(symmetrized(a, diagonal::drop));
+      const auto d = device::upload(shuffled(a, seed), budget);
+      const auto parent = device::elimination_tree(d.view(), budget);
+      CHECK(values_of(parent) == expected);
+      const auto post = device::postorder(a.n_rows, parent.data(), budget);
+      const auto expected_post = postorder(expected);
+      CHECK(values_of(post) == expected_post);
+      if (expected_post != identity_order(a.n_rows)) ++moved;
+      const auto d_order = put(order, budget);
+      const auto both = values_of(device::composed(a.n_rows, d_order.data(), post.data(), budget));
+      for (std::size_t k = 0; k < both.size(); ++k) {
+        CHECK(both[k] == order[at(expected_post[k])]);
+      }
+    }
+    CHECK(budget.used() == 0);
+  }
+  CHECK(moved > 50);
+}
+
+namespace {
+
+// Rows of A without most of the diagonal: columns cyclically moved.
+pattern moved_columns(const pattern& a, index_t by) {
+  std::vector<index_t> columns(at(a.n_rows));
+  for (index_t k = 0; k < a.n_rows; ++k) columns[at(k)] = (k + by) % a.n_rows;
+  return permute(a, identity_order(a.n_rows), columns);
+}
+
+// Chains in which one free row is joined to one free column by an augmenting path through all.
+pattern chain(index_t n) {
+  std::vector<std::vector<index_t>> rows(at(n));
+  for (index_t i = 0; i + 1 < n; ++i) rows[at(i)] = {i, i + 1};
+  rows[at(n - 1)] = {0};
+  return rows_of(n, rows);
+}
+
+}  // namespace
+
+TEST_CASE("the matching on the device is a maximum, and what lacks columns is known by rows") {
+  std::vector<named_pattern> all = subjects();
+  for (std::size_t k = 0, n = all.size(); k < n; ++k) {
+    if (all[k].a.n_rows > 1) {
+      all.push_back({all[k].name + ", moved", moved_columns(all[k].a, 1)});
+    }
+  }
+  for (std::uint64_t k = 0; k < 300; ++k) {
+    const auto n = static_cast<index_t>(1 + mix64(k) % 70);
+    pattern a = random_pattern(17, k).a;
+    const std::vector<index_t> order = random_order(a.n_rows, k);
+    a = thinned(permute(a, order, identity_order(a.n_rows)), k, static_cast<int>(20 + k % 80));
+    all.push_back({"thinned " + std::to_string(k), std::move(a)});
+    if (k % 10 == 0) all.push_back({"chain " + std::to_string(n), chain(n)});
+  }
+  int singular = 0;
+  int full = 0;
+  for (std::size_t k = 0; k < all.size(); ++k) {
+    const pattern& a = all[k].a;
+    CAPTURE(all[k].name);
+    std::vector<index_t> first;
+    for (int repeat = 0; repeat < 3; ++repeat) {
+      simt::emulator::set_seed(3 * k + static_cast<std::uint64_t>(repeat));
+      gpu::memory_budget budget = budget_of_tests();
+      // Neither the order of the rows nor that of the threads matters.
+      const auto d = device::upload(repeat == 0 ? a : shuffled(a, k, repeat == 1 ? 0 : 7), budget);
+      const device::matching m = device::maximum_matching(d.view(), budget);
+      CHECK(m.structural_rank == maximum_transversal(a).structural_rank);
+      const auto row_of_col = values_of(m.row_of_col);
+      std::vector<char> used(at(a.n_rows), 0);
+      index_t matched = 0;
+      for (index_t j = 0; j < a.n_rows; ++j) {
+        const index_t i = row_of_col[at(j)];
+        if (i < 0) continue;
+        ++matched;
+        REQUIRE(i < a.n_rows);
+        CHECK(used[at(i)]++ == 0);
+        CHECK(std::ranges::binary_search(a.row(i), j));
+      }
+      CHECK(matched == m.structural_rank);
+      std::vector<index_t> columns;
+      for (const index_t i : m.deficient_rows) {
+        columns.insert(columns.end(), a.row(i).begin(), a.row(i).end());
+      }
+      std::ranges::sort(columns);
+      columns.erase(std::ranges::unique(columns).begin(), columns.end());
+      CHECK(m.deficient_rows.size() - columns.size() == at(a.n_rows - m.structural_rank));
+      CHECK(std::ranges::is_sorted(m.deficient_rows));
+      if (m.structural_rank == a.n_rows) {
+        CHECK(m.deficient_rows.empty());
+        CHECK(count_missing_diagonal(permute(a, row_of_col, identity_order(a.n_rows))) == 0);
+      }
+      if (count_missing_diagonal(a) == 0) CHECK(row_of_col == identity_order(a.n_rows));
+      if (repeat == 0) {
+        first = row_of_col;
+        m.structural_rank == a.n_rows ? ++full : ++singular;
+      }
+      // Repeated entries count in degrees: the matching may be another one.
+      if (repeat == 1) CHECK(row_of_col == first);
+    }
+  }
+  CHECK(full > 100);
+  CHECK(singular > 100);
+}
+
+TEST_CASE("the analysis on the device is matching, dissection and postorder of the host") {
+  const orderings::dissection_settings search{.room = 2, .leaf_order = 30};
+  int matched = 0;
+  int refused = 0;
+  std::uint64_t seed = 0;
+  for (const named_pattern& p : subjects()) {
+    CAPTURE(p.name);
+    for (const bool moved : {false, true}) {
+      if (moved && (p.a.n_rows < 2 || p.a.n_rows > 300)) continue;
+      const pattern a = moved ? moved_columns(p.a, 1) : p.a;
+      simt::emulator::set_seed(++seed);
+      gpu::memory_budget budget = budget_of_tests();
+      const auto raw = device::upload(shuffled(a, seed), budget);
+      gpu::timeline time;
+      const device::analyzed out = device::analyze(raw.view(), search, budget, time);
+      CHECK(out.structural_rank == maximum_transversal(a).structural_rank);
+      if (out.structural_rank < a.n_rows) {
+        ++refused;
+        CHECK_FALSE(out.deficient_rows.empty());
+        continue;
+      }
+      const auto rows = values_of(out.row_order);
+      const auto columns = values_of(out.col_order);
+      const pattern result = device::download(out.a);
+      validate_permutation(rows, a.n_rows, "rows");
+      validate_permutation(columns, a.n_rows, "columns");
+      CHECK(result == permute(a, rows, columns));
+      CHECK(count_missing_diagonal(result) == 0);
+      const auto parent = elimination_tree(symmetrized(result, diagonal::drop));
+      CHECK(postorder(parent) == identity_order(a.n_rows));
+      if (count_missing_diagonal(a) > 0) {
+        ++matched;
+        continue;
+      }
+      CHECK(rows == columns);
+      permuted_pattern host{a, identity_order(a.n_rows), identity_order(a.n_rows)};
+      reorder(host, orderings::nested_dissection(symmetrized(a, diagonal::drop), search).order,
+              true);
+      CHECK(result == host.a);
+      CHECK(columns == host.col_order);
+    }
+  }
+  CHECK(matched > 20);
+  CHECK(refused > 20);
+}
+
+TEST_CASE("gpu_analysis is the order of gpu_nested_dissection and a postorder") {
+  for (const char* spec : {"diagonal:n=1", "grid5:nx=23,ny=17", "circuit:n=400,hubs=3,seed=2",
+                           "random:n=200,degree=3,seed=9"}) {
+    CAPTURE(spec);
+    const pattern a = generate(spec);
+    permuted_pattern host{a, identity_order(a.n_rows), identity_order(a.n_rows)};
+    reorder(host, compute_order(a, "gpu_nested_dissection:leaf_order=20", 4).order, true);
+    CHECK(compute_order(a, "gpu_analysis:leaf_order=20", 4).order == host.col_order);
+  }
+  CHECK(compute_order(rows_of(0, {}), "gpu_analysis", -1).order.empty());
+}

@@ -1,0 +1,395 @@
+// Sparsity patterns on the device by sorting: an entry (i, j) is the word i * 2^b + j with 2^b >=
+// n, so that the sorted words without repetitions are the pattern with sorted rows. No row is the
+// work of one thread, however long it is.
+
+#include "variants/device/simt.hpp"
+
+#if defined(GSOFA_GPU)
+
+#include <algorithm>
+#include <bit>
+#include <limits>
+#include <string>
+
+#include "variants/analysis/gpu_analysis.hpp"
+#include "variants/device/matrix_entries.hpp"
+
+#if defined(__CUDACC__)
+#include <cub/device/device_radix_sort.cuh>
+#include <cub/device/device_select.cuh>
+#endif
+
+namespace gsofa::gpu::analysis {
+
+namespace {
+
+using word_t = std::uint64_t;
+constexpr std::uint32_t no_row = 0xffffffffU;
+
+/// Entries as words. Row number n holds what is no entry: it sorts behind all others.
+struct coding {
+  index_t n;
+  int bits;  ///< of a column
+
+  explicit coding(index_t order)
+      : n(order), bits(std::bit_width(static_cast<std::uint32_t>(order))) {}
+  GSOFA_DEVICE word_t word(index_t i, index_t j) const {
+    return static_cast<word_t>(i) << bits | static_cast<word_t>(j);
+  }
+  GSOFA_DEVICE word_t row_begin(index_t i) const { return word(i, 0); }
+  GSOFA_DEVICE index_t column(word_t w) const {
+    return static_cast<index_t>(w & ((word_t{1} << bits) - 1));
+  }
+  [[nodiscard]] int word_bits() const { return 2 * bits; }
+};
+
+/// The first fault: row pointers that do not ascend.
+GSOFA_KERNEL void check_rows_kernel(rows_view a, std::uint32_t* bad) {
+  simt::after_earlier_launches();
+  for (offset_t i = offset_t{simt::block_index()} * simt::block_size() + simt::thread_index();
+       i < a.n; i += offset_t{simt::grid_size()} * simt::block_size()) {
+    const offset_t begin = a.row_ptr[i];
+    const offset_t end = a.row_ptr[i + 1];
+    const bool fits = (i > 0 || begin == 0) && begin >= 0 && begin <= end && end <= a.nnz &&
+                      (i + 1 < a.n || end == a.nnz);
+    if (!fits) simt::atomic_min(bad, static_cast<std::uint32_t>(i));
+  }
+}
+
+/// The first fault: a column outside the matrix. Writes the words of all entries.
+GSOFA_KERNEL void entries_kernel(matrix_view a, coding code, word_t* words, std::uint32_t* bad) {
+  simt::after_earlier_launches();
+  for_each_place(
+      a,
+      [&](bool is_entry, offset_t e, index_t i, index_t j) {
+        if (!is_entry) return;
+        const bool inside = j >= 0 && j < a.n;
+        if (!inside) simt::atomic_min(bad, static_cast<std::uint32_t>(i));
+        words[e] = inside ? code.word(i, j) : code.row_begin(a.n);
+      },
+      [] {});
+}
+
+GSOFA_KERNEL void transposed_kernel(matrix_view a, coding code, word_t* words) {
+  simt::after_earlier_launches();
+  for_each_place(
+      a,
+      [&](bool is_entry, offset_t e, index_t i, index_t j) {
+        if (is_entry) words[e] = code.word(j, i);
+      },
+      [] {});
+}
+
+/// Words 2e and 2e + 1 are entry e and its mirror image.
+GSOFA_KERNEL void graph_kernel(matrix_view a, coding code, word_t* words) {
+  simt::after_earlier_launches();
+  for_each_place(
+      a,
+      [&](bool is_entry, offset_t e, index_t i, index_t j) {
+        if (!is_entry) return;
+        words[2 * e] = i == j ? code.row_begin(a.n) : code.word(i, j);
+        words[2 * e + 1] = i == j ? code.row_begin(a.n) : code.word(j, i);
+      },
+      [] {});
+}
+
+GSOFA_KERNEL void permuted_kernel(matrix_view a, coding code, const index_t* row_label,
+                                  const index_t* col_label, word_t* words) {
+  simt::after_earlier_launches();
+  for_each_place(
+      a,
+      [&](bool is_entry, offset_t e, index_t i, index_t j) {
+        if (is_entry) words[e] = code.word(row_label[i], col_label[j]);
+      },
+      [] {});
+}
+
+/// label[order[k]] = k; `label` is -1 before.
+GSOFA_KERNEL void label_kernel(index_t n, const index_t* order, index_t* label,
+                               std::uint32_t* bad) {
+  simt::after_earlier_launches();
+  for (offset_t k = offset_t{simt::block_index()} * simt::block_size() + simt::thread_index();
+       k < n; k += offset_t{simt::grid_size()} * simt::block_size()) {
+    const index_t v = order[k];
+    const bool inside = v >= 0 && v < n;
+    // Of the positions that hold v, one meets the -1.
+    const bool first =
+        inside && simt::atomic_cas(reinterpret_cast<std::uint32_t*>(label + v), 0xffffffffU,
+                                   static_cast<std::uint32_t>(k)) == 0xffffffffU;
+    if (!first) simt::atomic_min(bad, std::uint32_t{0});
+  }
+}
+
+GSOFA_KERNEL void parents_kernel(index_t n, coding code, const index_t* parent, word_t* words) {
+  simt::after_earlier_launches();
+  for (offset_t k = offset_t{simt::block_index()} * simt::block_size() + simt::thread_index();
+       k < n; k += offset_t{simt::grid_size()} * simt::block_size()) {
+    const index_t p = parent[k];
+    words[k] = code.word(p < 0 ? n : p, static_cast<index_t>(k));
+  }
+}
+
+/// row_ptr[i]: words before row i, for `rows` values of i.
+GSOFA_KERNEL void row_begins_kernel(const word_t* words, offset_t count, coding code, offset_t rows,
+                                    offset_t* row_ptr) {
+  simt::after_earlier_launches();
+  for (offset_t i = offset_t{simt::block_index()} * simt::block_size() + simt::thread_index();
+       i < rows; i += offset_t{simt::grid_size()} * simt::block_size()) {
+    const word_t first = code.row_begin(static_cast<index_t>(i));
+    offset_t low = 0;
+    for (offset_t high = count; low < high;) {
+      const offset_t middle = low + (high - low) / 2;
+      if (words[middle] < first) {
+        low = middle + 1;
+      } else {
+        high = middle;
+      }
+    }
+    row_ptr[i] = low;
+  }
+}
+
+GSOFA_KERNEL void columns_kernel(const word_t* words, offset_t count, coding code,
+                                 index_t* col_idx) {
+  simt::after_earlier_launches();
+  for (offset_t k = offset_t{simt::block_index()} * simt::block_size() + simt::thread_index();
+       k < count; k += offset_t{simt::grid_size()} * simt::block_size()) {
+    col_idx[k] = code.column(words[k]);
+  }
+}
+
+GSOFA_KERNEL void diagonal_kernel(matrix_view a, std::uint32_t* has) {
+  simt::after_earlier_launches();
+  for_each_entry(a, [&](index_t i, index_t j) {
+    // All writers store the same word.
+    if (i == j) simt::atomic_max(has + i, std::uint32_t{1});
+  });
+}
+
+GSOFA_KERNEL void count_zeros_kernel(index_t n, const std::uint32_t* values, std::uint32_t* count) {
+  simt::after_earlier_launches();
+  const offset_t step = offset_t{simt::grid_size()} * simt::block_size();
+  for (offset_t base = offset_t{simt::block_index()} * simt::block_size(); base < n; base += step) {
+    const offset_t k = base + simt::thread_index();
+    const unsigned zeros = simt::ballot(k < n && values[k] == 0);
+    if (lane_index() == 0 && zeros != 0) {
+      simt::atomic_add(count, static_cast<std::uint32_t>(simt::population(zeros)));
+    }
+  }
+}
+
+matrix_view entries_of(const rows_view& a) {
+  return gpu::entries_of(a.row_ptr, a.col_idx, a.n, a.nnz);
+}
+
+/// One word on the device that holds the least row with a fault.
+class first_fault {
+ public:
+  explicit first_fault(memory_budget& budget) : row_(budget, "control", 1) {
+    fill_bytes(row_.data(), 0xff, 1);
+  }
+  [[nodiscard]] std::uint32_t* data() const { return row_.data(); }
+  [[nodiscard]] std::uint32_t read() const {
+    std::uint32_t row = 0;
+    copy_to_host(&row, row_.data(), 1);
+    return row;
+  }
+
+ private:
+  device_array<std::uint32_t> row_;
+};
+
+/// Sorts words; removes repeated ones if told to.
+class sorted_words {
+ public:
+  sorted_words(offset_t count, memory_budget& budget)
+      : count_(count), words_(budget, "sort", count), budget_(&budget) {}
+  [[nodiscard]] word_t* data() const { return words_.data(); }
+  [[nodiscard]] offset_t count() const { return count_; }
+
+  void sort([[maybe_unused]] int bits) {
+    if (count_ == 0) return;
+#if defined(__CUDACC__)
+    device_array<word_t> other(*budget_, "sort", count_);
+    cub::DoubleBuffer<word_t> buffers(words_.data(), other.data());
+    std::size_t bytes = 0;
+    check(cub::DeviceRadixSort::SortKeys(nullptr, bytes, buffers, count_, 0, bits), "sort");
+    const device_array<unsigned char> temporary(*budget_, "sort", static_cast<offset_t>(bytes));
+    check(cub::DeviceRadixSort::SortKeys(temporary.data(), bytes, buffers, count_, 0, bits),
+          "sort");
+    if (buffers.Current() != words_.data()) words_ = std::move(other);
+#else
+    std::sort(words_.data(), words_.data() + count_);
+#endif
+  }
+
+  void remove_repetitions() {
+    if (count_ == 0) return;
+#if defined(__CUDACC__)
+    device_array<word_t> other(*budget_, "sort", count_);
+    const device_array<offset_t> found(*budget_, "sort", 1);
+    std::size_t bytes = 0;
+    check(cub::DeviceSelect::Unique(nullptr, bytes, words_.data(), other.data(), found.data(),
+                                    count_),
+          "unique");
+    const device_array<unsigned char> temporary(*budget_, "sort", static_cast<offset_t>(bytes));
+    check(cub::DeviceSelect::Unique(temporary.data(), bytes, words_.data(), other.data(),
+                                    found.data(), count_),
+          "unique");
+    copy_to_host(&count_, found.data(), 1);
+    words_ = std::move(other);
+#else
+    count_ = std::unique(words_.data(), words_.data() + count_) - words_.data();
+#endif
+  }
+
+ private:
+  offset_t count_;
+  device_array<word_t> words_;
+  memory_budget* budget_;
+};
+
+/// The pattern that the words are; what stands in row n is dropped.
+device_pattern pattern_of(sorted_words& words, const coding& code, bool repeats,
+                          memory_budget& budget) {
+  words.sort(code.word_bits());
+  if (repeats) words.remove_repetitions();
+  device_pattern out;
+  out.n = code.n;
+  out.row_ptr = {budget, "pattern", offset_t{code.n} + 1};
+  launch_overlapping(row_begins_kernel, blocks_for(offset_t{code.n} + 1), threads_per_block, 0,
+                     words.data(), words.count(), code, offset_t{code.n} + 1, out.row_ptr.data());
+  copy_to_host(&out.nnz, out.row_ptr.data() + code.n, 1);
+  out.col_idx = {budget, "pattern", out.nnz};
+  if (out.nnz == 0) return out;
+  launch_overlapping(columns_kernel, blocks_for(out.nnz), threads_per_block, 0, words.data(),
+                     out.nnz, code, out.col_idx.data());
+  return out;
+}
+
+/// new position by old index
+device_array<index_t> labels(index_t n, const index_t* order, const char* what,
+                             memory_budget& budget) {
+  device_array<index_t> label(budget, "labels", n);
+  if (n == 0) return label;
+  fill_bytes(label.data(), 0xff, n);
+  const first_fault fault(budget);
+  launch_overlapping(label_kernel, blocks_for(n), threads_per_block, 0, n, order, label.data(),
+                     fault.data());
+  if (fault.read() != no_row) {
+    throw input_error(std::string(what) + ": not a permutation of 0 .. " + std::to_string(n - 1));
+  }
+  return label;
+}
+
+}  // namespace
+
+device_pattern upload(const pattern_view& a, memory_budget& budget) {
+  device_pattern out;
+  out.n = a.n_rows;
+  out.nnz = a.nnz();
+  out.row_ptr = {budget, "pattern", offset_t{a.n_rows} + 1};
+  out.col_idx = {budget, "pattern", out.nnz};
+  copy_to_device(out.row_ptr.data(), a.row_ptr.data(), out.row_ptr.size());
+  copy_to_device(out.col_idx.data(), a.col_idx.data(), out.nnz);
+  return out;
+}
+
+pattern download(const device_pattern& a) {
+  pattern out;
+  out.n_rows = out.n_cols = a.n;
+  out.row_ptr.resize(at(a.n) + 1);
+  out.col_idx.resize(at(a.nnz));
+  copy_to_host(out.row_ptr.data(), a.row_ptr.data(), offset_t{a.n} + 1);
+  copy_to_host(out.col_idx.data(), a.col_idx.data(), a.nnz);
+  return out;
+}
+
+device_pattern sorted_rows(const rows_view& raw, memory_budget& budget) {
+  if (raw.n == 0 && raw.nnz != 0) throw input_error("a pattern without rows has entries");
+  const first_fault fault(budget);
+  const auto refuse_row = [&](const char* what) {
+    const std::uint32_t row = fault.read();
+    if (row == no_row) return;
+    throw input_error("row " + std::to_string(row) +
+                      " (from 0) of the pattern on the device: " + what);
+  };
+  if (raw.n > 0) {
+    launch_overlapping(check_rows_kernel, blocks_for(raw.n), threads_per_block, 0, raw,
+                       fault.data());
+  }
+  refuse_row("the row pointers do not ascend from 0 to the number of entries");
+  const coding code(raw.n);
+  sorted_words words(raw.nnz, budget);
+  if (raw.nnz > 0) {
+    launch_on_entries(entries_kernel, entries_of(raw), code, words.data(), fault.data());
+  }
+  refuse_row("a column is outside the matrix");
+  return pattern_of(words, code, true, budget);
+}
+
+device_pattern transposed(const rows_view& a, memory_budget& budget) {
+  const coding code(a.n);
+  sorted_words words(a.nnz, budget);
+  if (a.nnz > 0) launch_on_entries(transposed_kernel, entries_of(a), code, words.data());
+  return pattern_of(words, code, true, budget);
+}
+
+device_pattern symmetric_graph(const rows_view& a, memory_budget& budget) {
+  const coding code(a.n);
+  sorted_words words(2 * a.nnz, budget);
+  if (a.nnz > 0) launch_on_entries(graph_kernel, entries_of(a), code, words.data());
+  return pattern_of(words, code, true, budget);
+}
+
+device_pattern permuted(const rows_view& a, const index_t* row_order, const index_t* col_order,
+                        memory_budget& budget) {
+  const device_array<index_t> row_label = labels(a.n, row_order, "row order", budget);
+  device_array<index_t> own_columns;
+  if (col_order != row_order) own_columns = labels(a.n, col_order, "column order", budget);
+  const index_t* const col_label = col_order == row_order ? row_label.data() : own_columns.data();
+  const coding code(a.n);
+  sorted_words words(a.nnz, budget);
+  if (a.nnz > 0) {
+    launch_on_entries(permuted_kernel, entries_of(a), code,
+                      static_cast<const index_t*>(row_label.data()), col_label, words.data());
+  }
+  return pattern_of(words, code, false, budget);
+}
+
+index_t missing_diagonal(const rows_view& a, memory_budget& budget) {
+  if (a.n == 0) return 0;
+  // The last word counts.
+  const device_array<std::uint32_t> has(budget, "diagonal", offset_t{a.n} + 1);
+  fill_bytes(has.data(), 0, offset_t{a.n} + 1);
+  if (a.nnz > 0) launch_on_entries(diagonal_kernel, entries_of(a), has.data());
+  launch_overlapping(count_zeros_kernel, blocks_for(a.n), threads_per_block, 0, a.n,
+                     static_cast<const std::uint32_t*>(has.data()), has.data() + a.n);
+  std::uint32_t missing = 0;
+  copy_to_host(&missing, has.data() + a.n, 1);
+  return static_cast<index_t>(missing);
+}
+
+child_lists children_of(index_t n, const index_t* parent, memory_budget& budget) {
+  const coding code(n);
+  sorted_words words(n, budget);
+  if (n > 0) {
+    launch_overlapping(parents_kernel, blocks_for(n), threads_per_block, 0, n, code, parent,
+                       words.data());
+  }
+  words.sort(code.word_bits());
+  child_lists out{{budget, "tree", offset_t{n} + 2}, {budget, "tree", n}};
+  launch_overlapping(row_begins_kernel, blocks_for(offset_t{n} + 1), threads_per_block, 0,
+                     words.data(), offset_t{n}, code, offset_t{n} + 1, out.row_ptr.data());
+  const offset_t all = n;
+  copy_to_device(out.row_ptr.data() + n + 1, &all, 1);
+  if (n > 0) {
+    launch_overlapping(columns_kernel, blocks_for(n), threads_per_block, 0, words.data(),
+                       offset_t{n}, code, out.child.data());
+  }
+  return out;
+}
+
+}  // namespace gsofa::gpu::analysis
+
+#endif
