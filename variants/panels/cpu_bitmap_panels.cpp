@@ -50,7 +50,7 @@ namespace {
 // A search of rows passes about this many list entries in the time that one position takes.
 constexpr offset_t edges_per_position = 8;
 
-// Position lists of fewer entries of A are built by one thread.
+// Patterns with fewer entries leave the position lists to one thread.
 constexpr offset_t few_entries = offset_t{1} << 17;
 
 class cpu_bitmap_panels final : public variant {
@@ -66,7 +66,6 @@ class cpu_bitmap_panels final : public variant {
   void run(run_context& context) override {
     // With more positions than this, rows are tried first.
     const offset_t few = (offset_t{1} << 18) + 16 * a_.nnz();
-    // Below this many entries the start of threads takes longer than the position lists.
     const int threads = a_.nnz() < few_entries ? 1 : settings_.threads;
     {
       const phase timed(context, phase_id::schedule);
