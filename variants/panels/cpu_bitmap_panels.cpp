@@ -28,10 +28,11 @@
 // Cost: with P positions, O(nnz log n) for 1, O(P + nnz) words for 3 and 5, one closure of two
 // words per position in 4 (its rounds are the members not reached by smaller ones, mostly 1 to 3)
 // and about one OR of two words per position for the updates. Memory: 24 P bytes, 4 to 28 per entry
-// of A and 40 |V|. P is the sum over panels of |F|, about 1/64 of |chol(A + A^T)| where that is
-// dense. Where P passes 2^18 + 16 nnz(A), a search of rows (gilbert_peierls.hpp) of bounded length
-// is tried first; where P passes the limit of memory_budget_mb, the run falls back to the search of
-// rows, whose memory is that of L+U in supernodal lists.
+// of A and 40 |V|; several threads add 3 |V| / 16 bytes each. P is the sum over panels of |F|,
+// about 1/64 of |chol(A + A^T)| where that is dense. Where P passes 2^18 + 16 nnz(A), a search of
+// rows (gilbert_peierls.hpp) of bounded length is tried first; where P passes the limit of
+// memory_budget_mb, the run falls back to the search of rows, whose memory is that of L+U in
+// supernodal lists.
 
 #include <algorithm>
 #include <memory>
@@ -51,6 +52,9 @@ namespace {
 // A search of rows passes about this many list entries in the time that one position takes.
 constexpr offset_t edges_per_position = 8;
 
+// Patterns with fewer entries leave the position lists to one thread.
+constexpr offset_t few_entries = offset_t{1} << 17;
+
 class cpu_bitmap_panels final : public variant {
  public:
   void prepare(const pattern_view& a, const run_settings& settings, run_context& context) override {
@@ -64,6 +68,7 @@ class cpu_bitmap_panels final : public variant {
   void run(run_context& context) override {
     // With more positions than this, rows are tried first.
     const offset_t few = (offset_t{1} << 18) + 16 * a_.nnz();
+    const int threads = a_.nnz() < few_entries ? 1 : settings_.threads;
     {
       const phase timed(context, phase_id::schedule);
       graph_.build(a_);
@@ -73,7 +78,7 @@ class cpu_bitmap_panels final : public variant {
     }
     {
       const phase timed(context, phase_id::init);
-      by_rows_ = !builder_.build(graph_, panels_, std::min(few, limit_));
+      by_rows_ = !builder_.build(graph_, panels_, std::min(few, limit_), threads);
     }
     if (by_rows_) {
       context.check_deadline();
@@ -85,7 +90,7 @@ class cpu_bitmap_panels final : public variant {
       // constant factor more than it costs alone.
       if (rows_.run(context, edges_per_position * few)) return;
       const phase timed(context, phase_id::init);
-      by_rows_ = !builder_.build(graph_, panels_, limit_);
+      by_rows_ = !builder_.build(graph_, panels_, limit_, threads);
     }
     if (by_rows_) {
       rows_.run(context);

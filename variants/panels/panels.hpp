@@ -1,5 +1,6 @@
 #pragma once
 
+#include <memory>
 #include <span>
 #include <vector>
 
@@ -57,22 +58,53 @@ void cut_panels(const ordered_graph& g, int width, panel_set& s);
 
 /// Fills the position lists and sets the masks to A. O(positions + nnz). Returns false, with `s`
 /// unusable, as soon as there would be more than `limit` positions.
+///
+/// One thread takes the panels in ascending order. Several find the boundaries from the leaves
+/// upwards, each in blocks of its own, and then write lists, maps and masks panel by panel; both
+/// give the same arrays. The blocks, 4 bytes per boundary vertex and at most one part-filled block
+/// per thread, are freed before the function returns. Scratch per thread: 3 n / 16 bytes.
 class position_builder {
  public:
-  bool build(const ordered_graph& g, panel_set& s, offset_t limit);
+  bool build(const ordered_graph& g, panel_set& s, offset_t limit, int threads = 1);
 
  private:
   // A set of vertices in three levels: bit v of level 0, and one bit for each nonzero word of the
-  // level below. rank_[w] is the number of members before word w, once scanned.
-  void insert(index_t word, mask_t members);
-  // Inserts the elements of a list that are >= `end`; runs within one word are one update.
-  void insert_list(std::span<const index_t> list, index_t end);
-  // Sets rank_ and nonzero_ from the levels above, which it clears; returns the number of members.
-  index_t scan();
-  [[nodiscard]] index_t rank(index_t v) const;
+  // level below. rank_[w] is the number of members before word w, once scanned. Empty between
+  // panels.
+  struct vertex_set {
+    void resize(index_t n);
+    void insert(index_t word, mask_t members);
+    // Inserts the elements of a list that are >= `end`; runs within one word are one update.
+    void insert_list(std::span<const index_t> list, index_t end);
+    // Sets rank_ and nonzero_ from the levels above, which it clears; returns the number of
+    // members.
+    index_t scan();
+    [[nodiscard]] index_t rank(index_t v) const;
+    // Writes the members, ascending, from `next` on.
+    void write(index_t* next) const;
+    void clear();
 
-  std::vector<mask_t> word_, summary_, top_;
-  std::vector<index_t> rank_, nonzero_, first_child_, sibling_;
+    std::vector<mask_t> word_, summary_, top_;
+    std::vector<index_t> rank_, nonzero_;
+  };
+  // Lists that stay where they are while others are added.
+  struct list_blocks {
+    index_t* allocate(index_t length);
+
+    std::vector<std::unique_ptr<index_t[]>> blocks_;
+    index_t* free_ = nullptr;
+    index_t room_ = 0;
+  };
+  bool build_serial(const ordered_graph& g, panel_set& s, offset_t limit);
+  bool build_parallel(const ordered_graph& g, panel_set& s, offset_t limit, int threads);
+  // Inserts the neighbours beyond panel j of its columns.
+  static void insert_entries(const ordered_graph& g, const panel_set& s, index_t j,
+                             vertex_set& set);
+  // Writes the masks of panel j and in_parent of its children; `set` is the boundary of j.
+  void fill(const ordered_graph& g, panel_set& s, index_t j, const vertex_set& set) const;
+
+  std::vector<vertex_set> sets_;  // one per thread
+  std::vector<index_t> first_child_, sibling_;
 };
 
 }  // namespace gsofa::detail

@@ -10,7 +10,25 @@
 
 using namespace gsofa;
 
-namespace {}  // namespace
+namespace {
+
+// Four unconnected grids of x by y vertices, row after row; upward edges between odd rows only.
+// Boundaries have x vertices, so that they fill several blocks of lists.
+pattern four_grids(index_t x, index_t y) {
+  pattern a;
+  a.n_rows = a.n_cols = 4 * x * y;
+  for (index_t i = 0; i < a.n_rows; ++i) {
+    const index_t cell = i % (x * y);
+    if (cell >= x && cell / x % 2 == 1) a.col_idx.push_back(i - x);
+    if (cell % x > 0) a.col_idx.push_back(i - 1);
+    a.col_idx.push_back(i);
+    if (cell + x < x * y) a.col_idx.push_back(i + x);
+    a.row_ptr.push_back(static_cast<offset_t>(a.col_idx.size()));
+  }
+  return a;
+}
+
+}  // namespace
 
 TEST_CASE("panels, position lists, maps and masks against their definitions") {
   std::vector<named_pattern> patterns = special_patterns();
@@ -80,6 +98,42 @@ TEST_CASE("panels, position lists, maps and masks against their definitions") {
     }
   }
   CHECK(several > 300);
+}
+
+TEST_CASE("any number of threads builds the same lists, maps and masks") {
+  std::vector<named_pattern> patterns = special_patterns();
+  for (std::uint64_t k = 0; k < 60; ++k) patterns.push_back(random_pattern(13, k));
+  patterns.push_back({"four grids", four_grids(30, 40)});
+  detail::ordered_graph g;
+  detail::panel_set one, several;
+  detail::position_builder builder;  // one object for all: nothing is left over
+  for (const auto& [name, a] : patterns) {
+    CAPTURE(name);
+    g.build(a);
+    for (const int width : {1, 5, 64}) {
+      detail::cut_panels(g, width, one);
+      detail::cut_panels(g, width, several);
+      REQUIRE(builder.build(g, one, max_index, 1));
+      for (const int threads : {2, 3, 8}) {
+        CAPTURE(threads);
+        CHECK_FALSE(builder.build(g, several, one.positions() - 1, threads));
+        REQUIRE(builder.build(g, several, one.positions(), threads));
+        CHECK(several.position_begin == one.position_begin);
+        CHECK(std::ranges::equal(several.columns.view(), one.columns.view()));
+        index_t differ = 0;
+        for (index_t j = 0; j < one.panels(); ++j) {
+          for (offset_t p = one.position_begin[at(j)]; p < one.position_begin[at(j) + 1]; ++p) {
+            differ += several.masks[at(p)].upper != one.masks[at(p)].upper ? 1 : 0;
+            differ += several.masks[at(p)].lower != one.masks[at(p)].lower ? 1 : 0;
+            // in_parent of the vertices of the panel itself has no meaning.
+            if (one.columns[at(p)] < one.begin[at(j) + 1]) continue;
+            differ += several.in_parent[at(p)] != one.in_parent[at(p)] ? 1 : 0;
+          }
+        }
+        CHECK(differ == 0);
+      }
+    }
+  }
 }
 
 TEST_CASE("independent columns share panels") {
