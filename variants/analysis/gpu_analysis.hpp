@@ -5,6 +5,7 @@
 // pattern. Their results are those of common/pattern.hpp and common/preprocess.hpp and depend on
 // no number of blocks; all arrays stay in device memory.
 
+#include <cstdint>
 #include <vector>
 
 #include "common/pattern.hpp"
@@ -15,6 +16,9 @@
 #if defined(GSOFA_GPU)
 
 namespace gsofa::gpu::analysis {
+
+/// No vertex.
+inline constexpr std::uint32_t none = 0xffffffffU;
 
 /// A square pattern in compressed rows as kernels see it: row i is col_idx[row_ptr[i] ..
 /// row_ptr[i+1]).

@@ -13,8 +13,6 @@ namespace gsofa::gpu::analysis {
 
 namespace {
 
-constexpr std::uint32_t none = 0xffffffffU;
-
 /// leaf[v]: the first child of v, v itself where there is none.
 GSOFA_KERNEL void first_child_kernel(index_t n, const offset_t* row_ptr, const index_t* child,
                                      index_t* leaf) {

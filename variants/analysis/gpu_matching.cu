@@ -14,7 +14,6 @@ namespace gsofa::gpu::analysis {
 
 namespace {
 
-constexpr std::uint32_t none = 0xffffffffU;
 // On the emulator small patterns must leave much to the search.
 #if defined(__CUDACC__)
 constexpr int most_greedy_rounds = 32;
