@@ -117,9 +117,11 @@ named_pattern check_plan::at(std::size_t k) const {
 }
 
 bool check_plan::includes(std::size_t k, std::size_t s, std::size_t count) const {
-  if (s == 0) return true;
   const kind of = kind_of(k);
-  if (of == kind::large) return false;
+  if (of == kind::large) {
+    return s == 0 && (options_.rotate == 0 || (k - special_ - random_) % 2 == 1);
+  }
+  if (s == 0) return true;
   if (of != kind::random || options_.rotate == 0) return true;
   const auto each = static_cast<std::size_t>(options_.rotate);
   const std::size_t others = count - 1;

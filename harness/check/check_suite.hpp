@@ -23,7 +23,9 @@ struct check_options {
   std::int64_t patterns =
       -1;               ///< special and random ones each, none of large order; -1: the suite's
   int jobs = 0;         ///< variants at the same time, in process: patterns; 0: by the machine
-  int rotate = 0;       ///< random patterns: settings in addition to the defaults, in turn; 0: all
+  /// random patterns: settings in addition to the defaults, in turn, and every other pattern of large
+  /// order; 0: all
+  int rotate = 0;
   double timeout = 20;  ///< seconds for a run on a small pattern
   std::filesystem::path prepared;  ///< folder of prepared files; empty: the bundled matrices
   std::string matrix;              ///< this one alone, as it is; empty: the suite

@@ -203,7 +203,8 @@ void add_check_command(CLI::App& app, command_action& action) {
   c->add_flag("--in-process", o->in_process,
               "All variants in this process, for debuggers and sanitizers; so under MPI");
   c->add_option("--rotate", o->rotate,
-                "Random patterns run with the defaults and K other settings in turn; 0: with all")
+                "Random patterns run with the defaults and K other settings in turn, and every "
+                "other pattern of large order; 0: with all, and all")
       ->check(CLI::Range(0, 1000))
       ->type_name("K")
       ->capture_default_str();

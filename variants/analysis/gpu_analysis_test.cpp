@@ -58,7 +58,7 @@ std::vector<named_pattern> subjects() {
   for (auto& p : special_patterns()) {
     if (p.a.n_rows <= 400) out.push_back(std::move(p));
   }
-  for (std::uint64_t k = 0; k < 60; ++k) {
+  for (std::uint64_t k = 0; k < 30; ++k) {
     named_pattern p = random_pattern(11, k);
     if (k % 3 == 1) p.a = thinned(p.a, k, 60);
     if (k % 3 == 2) p.a = thinned(p.a, k, 15);
@@ -236,7 +236,7 @@ TEST_CASE("the matching on the device is a maximum, and what lacks columns is kn
       all.push_back({all[k].name + ", moved", moved_columns(all[k].a, 1)});
     }
   }
-  for (std::uint64_t k = 0; k < 300; ++k) {
+  for (std::uint64_t k = 0; k < 150; ++k) {
     const auto n = static_cast<index_t>(1 + mix64(k) % 70);
     pattern a = random_pattern(17, k).a;
     const std::vector<index_t> order = random_order(a.n_rows, k);
