@@ -246,7 +246,9 @@ void hand_over(superlu_dist_options_t* options, const SuperMatrix& a,
   as_int(static_cast<std::int64_t>(s.segments.size()), "segments of U");
   int_array lsub(s.rows.size());
   int_array usub(s.segments.size());
-  // SuperLU_DIST's bookkeeping, with room for one entry of A; its lists are replaced.
+  std::vector<std::int32_t> supernode(n);
+  // SuperLU_DIST's bookkeeping, with room for one entry of A; its lists are replaced. Nothing fails
+  // from here on.
   if (symbfact_SubInit(options, DOFACT, nullptr, 0, a.nrow, a.ncol, 1, persist, lists) != 0) {
     throw std::bad_alloc();
   }
@@ -258,7 +260,6 @@ void hand_over(superlu_dist_options_t* options, const SuperMatrix& a,
   lists->usub = usub.release();
   lists->nzlmax = static_cast<int_t>(s.rows.size());
   lists->nzumax = static_cast<int_t>(s.segments.size());
-  std::vector<std::int32_t> supernode(n);
   for (std::size_t k = 0; k < supernodes; ++k) {
     const auto begin = static_cast<std::size_t>(s.first_column[k]);
     const auto end = static_cast<std::size_t>(s.first_column[k + 1]);
