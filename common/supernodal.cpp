@@ -131,14 +131,17 @@ std::vector<index_t> ranges_of(std::span<const column_range> ranges, index_t n) 
                     " are no subtree of the elimination tree");
 }
 
-// The columns beyond a range that its rows have, ascending. seen[j] is `mark` for those it takes.
-void union_beyond(const pattern_view& a, const column_range& r, index_t mark,
+// The columns beyond a range that its rows have, ascending. Ranges are disjoint subtrees: what is
+// beyond one is in no other. seen[j] is `mark` for those it takes.
+void union_beyond(const pattern_view& a, std::span<const column_range> ranges,
+                  std::span<const index_t> of, const column_range& r, index_t mark,
                   std::vector<index_t>& seen, std::vector<index_t>& beyond) {
   beyond.clear();
   for (index_t v = r.begin; v < r.end; ++v) {
     for (const index_t j : a.row(v)) {
       if (j < r.begin) refuse(v, j, r);
       if (j < r.end || seen[at(j)] == mark) continue;
+      if (of[at(j)] >= 0) refuse(v, j, ranges[at(of[at(j)])]);
       seen[at(j)] = mark;
       beyond.push_back(j);
     }
@@ -161,7 +164,7 @@ pattern pad_leaves(const pattern_view& a, std::span<const column_range> ranges) 
   for (index_t i = 0; i < n; ++i) {
     if (const index_t mine = of[at(i)]; mine >= 0) {
       const column_range r = ranges[at(mine)];
-      if (i == r.begin) union_beyond(a, r, mine, seen, beyond);
+      if (i == r.begin) union_beyond(a, ranges, of, r, mine, seen, beyond);
       for (index_t j = r.begin; j < r.end; ++j) out.col_idx.push_back(j);
       out.col_idx.insert(out.col_idx.end(), beyond.begin(), beyond.end());
     } else {
@@ -209,13 +212,9 @@ contraction contract_leaves(const pattern_view& a, std::span<const column_range>
   for (index_t k = 0; k < out.a.n_rows; ++k) {
     const column_range r = out.of[at(k)];
     if (r.end - r.begin > 1) {
-      union_beyond(a, r, k, seen, beyond);
+      union_beyond(a, ranges, of, r, k, seen, beyond);
       out.a.col_idx.push_back(k);
-      for (const index_t j : beyond) {
-        // Ranges are disjoint subtrees: what is beyond one is in no other.
-        if (of[at(j)] >= 0) refuse(r.begin, j, ranges[at(of[at(j)])]);
-        out.a.col_idx.push_back(vertex[at(j)]);
-      }
+      for (const index_t j : beyond) out.a.col_idx.push_back(vertex[at(j)]);
     } else {
       index_t last = -1;
       for (const index_t j : a.row(r.begin)) {

@@ -12,7 +12,6 @@ namespace gsofa {
 struct column_range {
   index_t begin = 0;
   index_t end = 0;
-  bool operator==(const column_range&) const = default;
 };
 
 /// How columns are joined to supernodes.
@@ -29,10 +28,9 @@ void validate_ranges(std::span<const column_range> ranges, index_t n);
 /// L + U by supernodes of columns: ranges of consecutive columns with one structure of L (type T2
 /// of Demmel, Eisenstat, Gilbert, Li & Liu 1999): column j joins the supernode of column j - 1 iff
 /// L(j, j-1) is structurally nonzero and column j of L has, below its diagonal, the entries that
-/// column j - 1 has below j. A row list of L then belongs to all columns of a supernode, and U(k,
-/// j)
-/// != 0 implies U(k', j) != 0 for all later k' < j of the supernode of k, so that one row says all
-/// of a segment.
+/// column j - 1 has below j. A row list of L then belongs to all columns of a supernode, and
+/// U(k, j) != 0 implies U(k', j) != 0 for all later k' < j of the supernode of k, so that one row
+/// says all of a segment.
 struct supernodal_pattern {
   std::vector<index_t> begin{0};  ///< supernodes + 1: first columns, ascending, ends with n
   /// supernodes + 1: rows[row_begin[s] .. row_begin[s+1]) are those of the first column of s in L,

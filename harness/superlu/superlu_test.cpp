@@ -10,18 +10,12 @@
 #include <filesystem>
 #include <numeric>
 #include <string>
-#include <type_traits>
 #include <vector>
-
-#pragma GCC diagnostic push
-#pragma GCC diagnostic ignored "-Wpedantic"
-#pragma GCC diagnostic ignored "-Wconversion"
-#include <superlu_ddefs.h>
-#pragma GCC diagnostic pop
 
 #include "common/matrix_market.hpp"
 #include "common/preprocess.hpp"
 #include "harness/check/test_patterns.hpp"
+#include "harness/superlu/superlu_headers.hpp"
 #include "reference/row_union.hpp"
 
 extern "C" decltype(symbfact) gsofa_symbfact;
@@ -43,14 +37,6 @@ decltype(symbfact)& original() {
   }();
   return *found;
 }
-
-// Column permutations are of int_t up to version 8 of SuperLU_DIST, of int from 9 on.
-template <class Routine>
-struct fourth_parameter;
-template <class R, class A, class B, class C, class D, class... More>
-struct fourth_parameter<R(A, B, C, D, More...)> {
-  using type = std::remove_pointer_t<D>;
-};
 
 // A and its elimination tree as pdgssvx hands them to symbfact.
 class input {
@@ -79,7 +65,7 @@ class input {
  private:
   index_t n_;
   std::vector<int_t> rows_, begin_, end_, etree_;
-  std::vector<fourth_parameter<decltype(symbfact)>::type> identity_;
+  std::vector<superlu::column_index> identity_;
   std::vector<double> values_;
   NCPformat store_{};
   SuperMatrix matrix_{};

@@ -23,28 +23,15 @@
 #include <utility>
 #include <vector>
 
-#pragma GCC diagnostic push
-#pragma GCC diagnostic ignored "-Wpedantic"
-#pragma GCC diagnostic ignored "-Wconversion"
-#include <superlu_defs.h>
-#pragma GCC diagnostic pop
-
 #include "gsofa/gsofa.hpp"
+#include "harness/superlu/superlu_headers.hpp"
 
 using gsofa::supernode_range;
 
 namespace {
 
 using routine = decltype(&symbfact);
-
-// Column permutations are of int_t up to version 8 of SuperLU_DIST, of int from 9 on.
-template <class Routine>
-struct fourth_parameter;
-template <class R, class A, class B, class C, class D, class... More>
-struct fourth_parameter<R (*)(A, B, C, D, More...)> {
-  using type = D;
-};
-using column_permutation = fourth_parameter<routine>::type;
+using column_permutation = gsofa::superlu::column_index*;
 
 // An array of SuperLU_DIST's allocator until release().
 class int_array {

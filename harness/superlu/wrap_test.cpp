@@ -6,26 +6,23 @@
 #include <cstdlib>
 #include <vector>
 
-#pragma GCC diagnostic push
-#pragma GCC diagnostic ignored "-Wpedantic"
-#pragma GCC diagnostic ignored "-Wconversion"
-#include <superlu_ddefs.h>
-#pragma GCC diagnostic pop
+#include "harness/superlu/superlu_headers.hpp"
 
 namespace {
 constexpr int_t of_the_program = -12345;
 }
 
 // In another object: wrap_original.cpp.
-int_t call_symbfact(superlu_dist_options_t* options, SuperMatrix* a, int_t* perm_c, int_t* etree,
-                    Glu_persist_t* persist, Glu_freeable_t* lists);
+int_t call_symbfact(superlu_dist_options_t* options, SuperMatrix* a,
+                    gsofa::superlu::column_index* perm_c, int_t* etree, Glu_persist_t* persist,
+                    Glu_freeable_t* lists);
 
 TEST_CASE("--wrap=symbfact") {
   // A dense matrix of order 3 is one supernode.
   std::vector<int_t> rows{0, 1, 2, 0, 1, 2, 0, 1, 2};
   std::vector<int_t> begin{0, 3, 6};
   std::vector<int_t> end{3, 6, 9};
-  std::vector<int_t> identity{0, 1, 2};
+  std::vector<gsofa::superlu::column_index> identity{0, 1, 2};
   std::vector<int_t> etree{1, 2, 3};
   NCPformat store{9, nullptr, rows.data(), begin.data(), end.data()};
   SuperMatrix a{SLU_NCP, SLU_D, SLU_GE, 3, 3, &store};

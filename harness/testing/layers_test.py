@@ -35,7 +35,7 @@ ALLOWED = {
     "harness/soak": {"common", "harness/soak", "harness/library", *(f"harness/{layer}" for layer in HARNESS)},
     # The Python package, what solvers are given, and programs of experiments use the library as others do.
     "harness/python": {"harness/library"},
-    "harness/superlu": {"harness/library"},
+    "harness/superlu": {"harness/library", "harness/superlu"},
     "experiments": {"harness/library"},
 }
 ALLOWED |= {f"variants/{f}": {"common", f"variants/{f}", *SHARED} for f in FAMILIES}

@@ -188,4 +188,12 @@ TEST_CASE("faults of ranges and trees are named") {
     CHECK_THROWS_AS((void)contract_leaves(b, ranges{{1, 3}}), input_error);
     CHECK_THROWS_AS((void)pad_leaves(b, ranges{{1, 3}}), input_error);
   }
+  // Row 1, the second of its range, has a column of another range.
+  const pattern c =
+      from_triplets({.n_rows = 4, .n_cols = 4, .rows = {0, 1, 2, 3, 1}, .cols = {0, 1, 2, 3, 3}},
+                    duplicates::reject);
+  const char* const why =
+      "entry (1, 3) of A: columns 2 to 3 are no subtree of the elimination tree";
+  CHECK_THROWS_WITH_AS((void)contract_leaves(c, ranges{{0, 2}, {2, 4}}), why, input_error);
+  CHECK_THROWS_WITH_AS((void)pad_leaves(c, ranges{{0, 2}, {2, 4}}), why, input_error);
 }
