@@ -1,6 +1,7 @@
 // labels: oracle
-// program: emulated
-// The steps of the analysis on the device, on the emulator (simt.hpp), against those of the host.
+// program: emulated device
+// The steps of the analysis on the device, or on the emulator (simt.hpp), against those of the
+// host.
 #include "variants/analysis/gpu_analysis.hpp"
 
 #include <doctest/doctest.h>

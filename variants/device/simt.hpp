@@ -34,6 +34,11 @@
 
 namespace gsofa::simt {
 
+/// Of the emulator, below: a device orders its threads itself.
+namespace emulator {
+inline void set_seed(std::uint64_t) {}
+}  // namespace emulator
+
 GSOFA_DEVICE unsigned thread_index() { return threadIdx.x; }
 GSOFA_DEVICE unsigned block_index() { return blockIdx.x; }
 GSOFA_DEVICE unsigned block_size() { return blockDim.x; }

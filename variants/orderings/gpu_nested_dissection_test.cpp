@@ -1,5 +1,5 @@
 // labels: oracle
-// program: emulated
+// program: emulated device
 // Nested dissection on the emulated device finds the order that the host finds.
 #include <doctest/doctest.h>
 

@@ -1,6 +1,6 @@
 // labels: oracle
-// program: emulated
-// Supernodes of columns by gpu_bitmap_panels on the emulator.
+// program: emulated device
+// Supernodes of columns by gpu_bitmap_panels, on a device or on the emulator.
 #include <doctest/doctest.h>
 
 #include "common/preprocess.hpp"
