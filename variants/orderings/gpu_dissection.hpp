@@ -196,8 +196,8 @@ class trial_steps {
   void move(const level* coarser, const level& finer, std::span<const trial_spec> specs);
   /// Refines all trials of the level, as orderings::refine() with the key and the passes of their
   /// stage. Nothing waits for the device.
-  /// idle_moves: of a patch without gain.
-  void refine(const level& at, index_t idle_moves);
+  /// number: of the level, 0 being the parts themselves. First separators are refined on any.
+  void refine(const level& at, const orderings::dissection_settings& settings, std::size_t number);
   /// The best of each group of trials from .. to - 1, ties in order, of a level of which all trials
   /// remain: its sides, by local number from side() + first on, and its weights by side.
   struct winner {

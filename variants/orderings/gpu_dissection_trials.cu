@@ -67,12 +67,10 @@ constexpr std::uint32_t drawn = 3;
 constexpr std::uint32_t no_slot = 0x0fffffffU;
 
 constexpr int most_passes = std::max(orderings::first_passes, orderings::later_passes);
-constexpr int passes_of(int stage) {
-  return stage == 0 ? orderings::first_passes : orderings::later_passes;
-}
-/// Room for patches of a trial of n vertices: far more than chance ever chooses.
+/// Room for patches of a trial of n vertices: far more than chance ever chooses, with the smallest
+/// patches, of 32 vertices.
 constexpr offset_t most_patches(offset_t n) {
-  return n <= 2 * orderings::patch_size ? 1 : n / 64 + 16;
+  return n <= 2 * orderings::patch_size ? 1 : n / 16 + 64;
 }
 
 struct alignas(8) vertex_state {
@@ -129,6 +127,8 @@ struct trial_view {
   /// moves.
   std::uint32_t* log;
   std::uint32_t idle_moves;  ///< a pass over a patch ends after so many moves without gain
+  index_t patch;             ///< dissection_settings::patch
+  int later_passes;          ///< of separators from coarser levels; 0: only first ones are refined
 };
 
 /// A patch of a large trial.
@@ -478,8 +478,9 @@ GSOFA_DEVICE std::uint32_t choose_seeds(const block_trial& w) {
   const std::uint64_t size = w.d.members;
   if (simt::thread_index() == 0) w.b.count = 0;
   simt::sync_block();
-  if (size <= 2 * orderings::patch_size) return 1;
-  const std::uint64_t wanted = size / orderings::patch_size;
+  const auto own = static_cast<std::uint64_t>(orderings::patch_of(w.d.n, w.t.patch));
+  if (size <= 2 * own) return 1;
+  const std::uint64_t wanted = size / own;
   for_batches(w.members(), w.d.members, [&](bool is, index_t v) {
     const bool seed =
         is && orderings::vertex_hash(w.d.pass_key, v - w.first) * size < (wanted << 32);
@@ -503,32 +504,53 @@ GSOFA_DEVICE std::uint32_t choose_seeds(const block_trial& w) {
   return seeds;
 }
 
-/// Labels grow from the seeds through S and y in rounds; of several, a vertex takes the smallest.
+/// A round of the growth of labels, from the labelled vertices from .. to - 1; of several, a vertex
+/// takes the smallest. Layers: from y into y, too. Returns how many are labelled.
+GSOFA_DEVICE std::uint32_t grow(const block_trial& w, std::uint32_t from, std::uint32_t to,
+                                bool layers) {
+  for_batches(w.labelled() + from, to - from, [&](bool is, index_t v) {
+    const vertex_state own = is ? w.s[v] : vertex_state{};
+    const std::uint32_t mark = is ? tentative | own.label : 0;
+    const unsigned mask = simt::ballot(is);
+    const unsigned passing = simt::ballot(is && (layers || start_of(own.status) == separator));
+    for_rows<vertex_state>(
+        w.g.adj, mask, row_of(w.g, is, v), [&](offset_t, index_t u) { return w.s[u]; },
+        [&](unsigned row, bool valid, index_t u, const vertex_state& s) {
+          const std::uint32_t l = simt::shuffle(mark, row);
+          const std::uint32_t side = start_of(s.status);
+          const bool passes = side == separator || (passing >> row & 1U) != 0;
+          bool fresh = false;
+          if (valid && passes && side != w.d.x && s.label > l) {
+            fresh = simt::atomic_min(&w.s[u].label, l) == no_label;
+          }
+          const std::uint32_t place = next_place(&w.b.count, fresh);
+          if (fresh) w.labelled()[place] = u;
+        });
+  });
+  simt::sync_block();
+  const std::uint32_t end = w.b.count;
+  settle(w, to, end);
+  return end;
+}
+
+/// Labels grow from the seeds, first through S and the vertices of y beside it, then a few layers
+/// into y.
 GSOFA_DEVICE void grow_labels(const block_trial& w, std::uint32_t seeds) {
   settle(w, 0, seeds);
   std::uint32_t from = 0;
   std::uint32_t to = seeds;
-  for (int extra = 0; from < to && extra < orderings::extra_rounds;) {
-    for_batches(w.labelled() + from, to - from, [&](bool is, index_t v) {
-      const std::uint32_t mark = is ? tentative | w.s[v].label : 0;
-      const unsigned mask = simt::ballot(is);
-      for_rows<vertex_state>(
-          w.g.adj, mask, row_of(w.g, is, v), [&](offset_t, index_t u) { return w.s[u]; },
-          [&](unsigned row, bool valid, index_t u, const vertex_state& s) {
-            const std::uint32_t l = simt::shuffle(mark, row);
-            bool fresh = false;
-            if (valid && start_of(s.status) != w.d.x && s.label > l) {
-              fresh = simt::atomic_min(&w.s[u].label, l) == no_label;
-            }
-            const std::uint32_t place = next_place(&w.b.count, fresh);
-            if (fresh) w.labelled()[place] = u;
-          });
-    });
-    simt::sync_block();
+  const auto advance = [&](std::uint32_t begin, bool layers) {
+    const std::uint32_t end = grow(w, begin, to, layers);
     from = to;
-    to = w.b.count;
-    settle(w, from, to);
-    extra += w.b.missing == 0 ? 1 : 0;
+    to = end;
+  };
+  int rounds = orderings::patch_rounds(orderings::patch_of(w.d.n, w.t.patch));
+  GSOFA_KEEP_LOOP for (; rounds > 0 && w.b.missing > 0 && from < to; --rounds) {
+    advance(from, false);
+  }
+  from = 0;
+  GSOFA_KEEP_LOOP for (int k = 0; k < orderings::layer_rounds && from < to; ++k) {
+    advance(from, true);
   }
 }
 
@@ -1359,8 +1381,8 @@ GSOFA_DEVICE void store_trial(const trial_view& t, index_t trial) {
   if (simt::thread_index() == 0) t.data[trial] = space_of_block().d;
 }
 
-GSOFA_DEVICE bool ends(const trial_data& d, int pass) {
-  return pass >= passes_of(d.stage) || d.idle >= 2 || (pass > 0 && d.members == 0);
+GSOFA_DEVICE bool ends(const trial_view& t, const trial_data& d, int pass) {
+  return pass >= (d.stage == 0 ? orderings::first_passes : t.later_passes) || d.idle >= 2 || (pass > 0 && d.members == 0);
 }
 
 /// All passes of small trials, one block each.
@@ -1376,8 +1398,8 @@ GSOFA_KERNEL void refine_kernel(level_view g, trial_view t, const index_t* trial
       simt::shared_memory<unsigned char>() + bytes_of_block(static_cast<index_t>(room));
   const near_graph near = near_graph_at(place, static_cast<std::uint32_t>(b.d.n), false);
   const bool fits = near_graph::bytes(b.d.n, g.entries[b.d.graph], false) <= near_bytes;
-  if (fits && !ends(b.d, 0)) load_graph(w, near);
-  for (int pass = 0; !ends(b.d, pass); ++pass) {
+  if (fits && !ends(t, b.d, 0)) load_graph(w, near);
+  for (int pass = 0; !ends(t, b.d, pass); ++pass) {
     begin_pass(w, pass);
     if (fits && b.d.patches == 1) {
       move_small(w, near, c);
@@ -1396,7 +1418,7 @@ GSOFA_KERNEL void begin_kernel(level_view g, trial_view t, const index_t* trials
   const index_t trial = trials[simt::block_index()];
   load_trial(t, trial);
   block_space& b = space_of_block();
-  if (ends(b.d, pass)) return;
+  if (ends(t, b.d, pass)) return;
   begin_pass(block_trial(g, t, b), pass);
   if (simt::thread_index() == 0) b.count = simt::atomic_add(count, b.d.patches);
   simt::sync_block();
@@ -1437,7 +1459,7 @@ GSOFA_KERNEL void end_kernel(level_view g, trial_view t, const index_t* trials, 
   const index_t trial = trials[simt::block_index()];
   load_trial(t, trial);
   block_space& b = space_of_block();
-  if (ends(b.d, pass)) return;
+  if (ends(t, b.d, pass)) return;
   end_pass(block_trial(g, t, b));
   store_trial(t, trial);
 }
@@ -1967,6 +1989,7 @@ struct trial_steps::space {
   index_t most_small = 0;                                      // vertices of a small trial
   offset_t large_places = 0;                                   // vertices of large trials
   int passes = 0;                                              // of large trials
+  bool any_first = false;                                      // a first separator
   int resident = 0;                                            // blocks of patches; 0: unknown
   const index_t *small_list = nullptr, *large_list = nullptr;  // on the device
 };
@@ -2018,7 +2041,8 @@ void trial_steps::move(const level* coarser, const level& finer,
     if (n >= least_large) {
       by_size[count - ++s.large] = k;
       s.large_places += n;
-      s.passes = std::max(s.passes, passes_of(spec.stage));
+      s.passes = std::max(s.passes,
+                          spec.stage == 0 ? orderings::first_passes : orderings::later_passes);
     } else {
       by_size[s.small++] = k;
       s.most_small = std::max(s.most_small, n);
@@ -2042,9 +2066,12 @@ void trial_steps::move(const level* coarser, const level& finer,
             .labelled = vertices + 3 * room,
             .far = far,
             .log = far + 3 * room,
-            .idle_moves = 0};
+            .idle_moves = 0,
+            .patch = 0,
+            .later_passes = 0};
   with_slack(s.items, patches);
   s.counts.resize(most_passes);
+  s.any_first = first_separators > 0;
   if (count == 0) return;
   const std::uint64_t* const device_table = space::upload(s.table, table, words);
   const auto* const device_entries = reinterpret_cast<const trial_entry*>(device_table);
@@ -2070,9 +2097,14 @@ void trial_steps::move(const level* coarser, const level& finer,
   }
 }
 
-void trial_steps::refine(const level& at_level, index_t idle_moves) {
+void trial_steps::refine(const level& at_level, const orderings::dissection_settings& settings,
+                         std::size_t number) {
   space& s = *space_;
-  s.view.idle_moves = static_cast<std::uint32_t>(idle_moves);
+  const bool all = number % static_cast<std::size_t>(std::max(1, settings.stride)) == 0;
+  if (!all && !s.any_first) return;
+  s.view.idle_moves = static_cast<std::uint32_t>(settings.idle_moves);
+  s.view.patch = settings.patch;
+  s.view.later_passes = all ? orderings::later_passes : 0;
   const level_view g = at_level.view();
   if (s.large > 0) {
     fill_bytes(s.counts.data(), 0, s.counts.size());
@@ -2081,7 +2113,7 @@ void trial_steps::refine(const level& at_level, index_t idle_moves) {
     const std::size_t bytes = bytes_of_block(room) + near_bytes;
     if (s.resident == 0) s.resident = resident_blocks(moves_kernel, threads_of_patch, bytes);
     const auto blocks = static_cast<int>(
-        std::min<offset_t>(s.resident, s.large_places / orderings::patch_size + s.large));
+        std::min<offset_t>(s.resident, s.large_places / settings.patch + s.large));
     for (int pass = 0; pass < s.passes; ++pass) {
       std::uint32_t* const items = s.counts.data() + pass;
       launch_overlapping(begin_kernel, s.large, threads_of_pass, sizeof(block_space), g, s.view,

@@ -144,7 +144,8 @@ struct coverage {
 };
 
 // Brings all chains up together: on every level the trials of the device are those of the host.
-coverage check(std::vector<chain> chains, int tries) {
+coverage check(std::vector<chain> chains, int tries, index_t patch = orderings::patch_size,
+               std::size_t stride = 1) {
   coverage seen;
   gpu::memory_budget budget;
   budget.set_limit(offset_t{1} << 31);
@@ -223,12 +224,16 @@ coverage check(std::vector<chain> chains, int tries) {
     steps.move(l + 1 < length ? levels[l + 1].get() : nullptr, *levels[l], specs);
     compare("move");
     for (const trial* t : host) {
-      if (t->members.size() > 2 * at(orderings::patch_size)) ++seen.patches;
+      if (t->members.size() > 2 * at(orderings::patch_of(t->g->n, patch))) ++seen.patches;
     }
-    orderings::refine(alone, &scratch, firsts, orderings::first_passes, 200, 0);
-    orderings::refine(alone, &scratch, others, orderings::later_passes, 200,
-                      static_cast<std::uint64_t>(stage_up));
-    steps.refine(*levels[l], 200);
+    const bool refines = l % stride == 0;
+    orderings::refine(alone, &scratch, firsts, orderings::first_passes, 200, patch, 0);
+    if (refines) {
+      orderings::refine(alone, &scratch, others, orderings::later_passes, 200, patch,
+                        static_cast<std::uint64_t>(stage_up));
+    }
+    steps.refine(*levels[l],
+                 {.idle_moves = 200, .patch = patch, .stride = static_cast<int>(stride)}, l);
     compare("refine");
   }
   // The best of each group.
@@ -290,15 +295,17 @@ TEST_CASE("first separators of graphs that do not fit shared memory") {
 }
 
 TEST_CASE("large separators are refined by patches") {
-  const auto alone = [](const char* spec, int tries, index_t most_weight) {
+  const auto alone = [](const char* spec, int tries, index_t most_weight,
+                        index_t patch = orderings::patch_size, std::size_t stride = 1) {
     CAPTURE(spec);
     std::vector<chain> chains;
     chains.push_back(
         chain_of(weighted(graph_of(generate(spec)), most_weight), 2, orderings::coarsest));
-    return check(std::move(chains), tries).patches;
+    return check(std::move(chains), tries, patch, stride).patches;
   };
   CHECK(alone("grid27:nx=25", 1, 1) > 0);
-  CHECK(alone("grid7:nx=31,drop=0.05", 1, 3) > 0);
+  CHECK(alone("grid7:nx=31,drop=0.05", 1, 3, 40, 2) > 0);
+  CHECK(alone("grid7:nx=17", 2, 1, 32, 3) > 0);
   CHECK(alone("banded:n=1800,lower=550,upper=550", 2, 1) > 0);
   CHECK(alone("elasticity3d:nx=12,ny=11,nz=11,wide=1", 1, 2) > 0);
 }

@@ -199,7 +199,7 @@ class bisection {
       }
       if (specs.empty()) continue;
       trials_->move(coarser, fine, specs);
-      trials_->refine(fine, settings_.idle_moves);
+      trials_->refine(fine, settings_, l);
       coarser = &fine;
     }
   }
@@ -326,6 +326,8 @@ dissection_settings search_of(const order_settings& settings) {
           .replicas = static_cast<int>(o.integer("replicas")),
           .room = static_cast<int>(o.integer("room")),
           .idle_moves = static_cast<index_t>(o.integer("idle_moves")),
+          .patch = static_cast<index_t>(o.integer("patch")),
+          .stride = static_cast<int>(o.integer("stride")),
           .leaf_order = static_cast<index_t>(o.integer("leaf_order"))};
 }
 
@@ -396,11 +398,24 @@ std::vector<option_spec> search_options() {
            .maximum = 64,
            .tested = {"3"}},
           {.name = "idle_moves",
-           .default_value = std::int64_t{100},
+           .default_value = std::int64_t{64},
            .help = "a pass over a patch of a separator ends after so many moves without gain",
            .minimum = 1,
            .maximum = 10000,
            .tested = {"10"}},
+          {.name = "patch",
+           .default_value = std::int64_t{64},
+           .help = "vertices of a separator that move one after the other, where the graph "
+                   "has 4,096 vertices or more",
+           .minimum = 32,
+           .maximum = 100000,
+           .tested = {"256"}},
+          {.name = "stride",
+           .default_value = std::int64_t{2},
+           .help = "separators are refined on every so many-th graph from the finest on",
+           .minimum = 1,
+           .maximum = 10,
+           .tested = {"1"}},
           {.name = "leaf_order",
            .default_value = std::int64_t{120},
            .help = "a part with so many vertices or fewer is not dissected",

@@ -17,6 +17,8 @@ struct dissection_settings {
   int replicas = 4;  ///< independent coarsenings of each large component
   int room = 1;      ///< vertices of the separators that a level refines, by those of the part
   index_t idle_moves = 200;  ///< a pass over a patch ends after so many moves without gain
+  index_t patch = 256;       ///< vertices of a separator that move one after the other, about
+  int stride = 1;            ///< of the levels of a part only every so many-th is refined
   index_t leaf_order = 120;  ///< at most so many (compressed) vertices: a leaf
   const std::atomic<bool>* stop = nullptr;  ///< becomes true to end with cancelled_error
 };
@@ -28,7 +30,7 @@ struct dissection {
 };
 
 /// Multilevel nested dissection of a symmetric graph: rows sorted, no diagonal, any shape. The
-/// order depends on the graph and on seed, tries, replicas and leaf_order alone.
+/// order depends on the graph and on the settings but threads and stop alone.
 /// Throws input_error if s is not square, std::bad_alloc, error if the system refuses a thread.
 /// Source: George 1973; Karypis & Kumar 1998 (multilevel separators, one-sided refinement).
 dissection nested_dissection(const pattern_view& s, const dissection_settings& settings);

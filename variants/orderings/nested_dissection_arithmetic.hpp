@@ -45,8 +45,23 @@ inline constexpr int cut_passes = 1;
 inline constexpr index_t cut_idle_moves = 40;  ///< of a pass over a cut without gain
 
 // Refinement.
-inline constexpr index_t patch_size = 256;  ///< vertices of S, about
-inline constexpr int extra_rounds = 2;      ///< of growth once all of S is labelled
+/// About so many vertices of S move one after the other, in graphs below order_of_patches; above, a
+/// setting tells.
+inline constexpr index_t patch_size = 256;
+inline constexpr index_t order_of_patches = 4096;
+constexpr index_t patch_of(index_t n, index_t setting) {
+  return n < order_of_patches ? patch_size : setting;
+}
+/// Rounds in which labels grow through S and the y beside it: a little more than to the edge of a
+/// patch.
+constexpr int patch_rounds(index_t patch) {
+  int root = 1;
+  while (root * root < patch) ++root;
+  return root + 2;
+}
+/// Rounds in which they then grow from all that is labelled. Moves of a pass reach no further into
+/// y, so that a patch stays small: labels of all of y were no better.
+inline constexpr int layer_rounds = 2;
 /// Whether a side of weight x is too large. The limit is a share of both sides: one of the total
 /// would let S be huge.
 constexpr bool too_large(offset_t x, offset_t both_sides) { return 100 * x > 62 * both_sides; }

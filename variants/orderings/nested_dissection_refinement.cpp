@@ -18,20 +18,22 @@ namespace {
 constexpr index_t frozen = std::numeric_limits<index_t>::max();
 enum : std::uint8_t { unmoved = 0, now_separator = 1, now_x = 2 };
 
-// Seeds of the patches: about |S| / patch_size vertices of S, in order of their numbers.
+// Seeds of the patches: about |S| / t.patch_size vertices of S, in order of their numbers.
 void choose_seeds(const trial& t, std::vector<index_t>& seeds) {
   seeds.clear();
   const auto size = static_cast<std::uint64_t>(t.members.size());
-  const std::uint64_t wanted = size / patch_size;
-  if (size <= 2 * patch_size) return;
+  const auto own = static_cast<std::uint64_t>(t.patch_size);
+  const std::uint64_t wanted = size / own;
+  if (size <= 2 * own) return;
   for (const index_t v : t.members) {
     if (vertex_hash(t.pass_key, v) * size < (wanted << 32)) seeds.push_back(v);
   }
   std::ranges::sort(seeds);
 }
 
-// Labels grow from the seeds through S and y in rounds; of several, a vertex takes the smallest.
-// Within a round label l is written as -2 - l.
+// Labels grow from the seeds in rounds, first through S and the vertices of y beside it, then a few
+// layers into y; of several, a vertex takes the smallest. Within a round label l is written as
+// -2 - l.
 void grow_labels(trial& t, scratch& s) {
   const graph& g = *t.g;
   std::size_t missing = t.members.size();
@@ -46,20 +48,28 @@ void grow_labels(trial& t, scratch& s) {
     t.label[at(s.queue[i])] = -2 - static_cast<index_t>(i);
   }
   settle();
-  for (int extra = 0; !s.queue.empty() && extra < extra_rounds; extra += missing == 0 ? 1 : 0) {
+  // layers: from y into y, too.
+  const auto grow = [&](bool layers) {
     s.next.clear();
     for (const index_t v : s.queue) {
       const index_t mark = -2 - t.label[at(v)];
+      const bool passes = layers || t.side[at(v)] == separator;
       for (const index_t u : g.row(v)) {
         index_t& label = t.label[at(u)];
         if (label >= 0 || t.side[at(u)] == t.x) continue;
+        if (!passes && t.side[at(u)] != separator) continue;
         if (label == -1) s.next.push_back(u);
         if (label == -1 || label < mark) label = mark;
       }
     }
     s.queue.swap(s.next);
     settle();
+  };
+  for (int k = patch_rounds(t.patch_size); k > 0 && missing > 0 && !s.queue.empty(); --k) {
+    grow(false);
   }
+  s.queue.assign(t.labelled.begin(), t.labelled.end());
+  for (int k = 0; k < layer_rounds && !s.queue.empty(); ++k) grow(true);
 }
 
 // Sorts the members of S by patch; with less than two seeds all are one patch.
@@ -323,7 +333,7 @@ void project(trial& t, const graph& finer) {
 }
 
 void refine(team& crew, scratch* per_thread, std::span<trial* const> trials, int passes,
-            index_t idle_moves, std::uint64_t key) {
+            index_t idle_moves, index_t patch, std::uint64_t key) {
   for (trial* t : trials) {
     const auto n = at(t->g->n);
     if (t->moved.size() < n) {
@@ -334,6 +344,7 @@ void refine(team& crew, scratch* per_thread, std::span<trial* const> trials, int
     }
     t->idle = 0;
     t->idle_moves = idle_moves;
+    t->patch_size = patch_of(t->g->n, patch);
     t->x = t->weight[side_a] <= t->weight[side_b] ? side_a : side_b;
   }
   std::vector<std::pair<trial*, index_t>> items;

@@ -11,6 +11,7 @@ bisector::bisector(team& crew, const dissection_settings& settings) : settings_(
   space_.per_thread.resize(at(crew.size()));
   settings_.replicas = std::max(1, settings_.replicas);
   settings_.tries = std::max(1, settings_.tries);
+  settings_.stride = std::max(1, settings_.stride);
   replica_space_.resize(at(settings_.replicas));
   replicas_.resize(at(settings_.replicas));
   alive_.resize(at(settings_.replicas));
@@ -84,15 +85,18 @@ void bisector::first_tries(std::uint64_t key) {
   space_.crew->items(static_cast<offset_t>(used), [&](int thread, offset_t i) {
     initial_separator(*active_[at(i)], space_.per_thread[at(thread)]);
   });
-  refine(*space_.crew, per_thread(), active_, first_passes, settings_.idle_moves, 0);
+  refine(*space_.crew, per_thread(), active_, first_passes, settings_.idle_moves,
+         settings_.patch, 0);
 }
 
 // Brings the replicas to their common graph, level by level; the best trials stay.
 void bisector::uncoarsen_replicas() {
   const auto copies =
       static_cast<int>(std::ranges::count_if(replicas_, [](const chain& c) { return !c.empty(); }));
+  std::vector<trial*> refined;
   for (;;) {
     active_.clear();
+    refined.clear();
     std::vector<const graph*> target;
     for (std::size_t q = 0; q < replicas_.size(); ++q) {
       if (replicas_[q].size() < 2) continue;
@@ -103,12 +107,16 @@ void bisector::uncoarsen_replicas() {
       for (const index_t i : alive) {
         active_.push_back(trials_[at(i)].get());
         target.push_back(replicas_[q].back());
+        if (refines(shared_.size() + replicas_[q].size() - 2)) {
+          refined.push_back(trials_[at(i)].get());
+        }
       }
     }
     if (active_.empty()) return;
     space_.crew->items(static_cast<offset_t>(active_.size()),
                        [&](int, offset_t i) { project(*active_[at(i)], *target[at(i)]); });
-    refine(*space_.crew, per_thread(), active_, later_passes, settings_.idle_moves, 1);
+    refine(*space_.crew, per_thread(), refined, later_passes, settings_.idle_moves,
+           settings_.patch, 1);
   }
 }
 
@@ -125,7 +133,10 @@ void bisector::uncoarsen_shared() {
     for (const index_t i : alive) active_.push_back(trials_[at(i)].get());
     space_.crew->items(static_cast<offset_t>(active_.size()),
                        [&](int, offset_t i) { project(*active_[at(i)], *shared_.back()); });
-    refine(*space_.crew, per_thread(), active_, later_passes, settings_.idle_moves, 2);
+    if (refines(shared_.size() - 1)) {
+      refine(*space_.crew, per_thread(), active_, later_passes, settings_.idle_moves,
+             settings_.patch, 2);
+    }
     std::ranges::stable_sort(alive, {}, [&](index_t i) { return trials_[at(i)]->cost; });
   }
   std::swap(trials_[0], trials_[at(alive[0])]);

@@ -56,6 +56,7 @@ struct trial {
   // One pass of refinement. All of moved is 0 and all of label is -1 between passes.
   std::uint8_t x = 0;  ///< the side that grows
   index_t idle_moves = 0;
+  index_t patch_size = 0;
   std::uint64_t pass_key = 0;
   std::vector<std::uint8_t> moved;  ///< 1: in S now, from y; 2: in x now
   std::vector<index_t> label;       ///< patch of the vertices that a patch may move, -1: none
@@ -102,9 +103,9 @@ void collect_separator(trial& t);
 /// Moves a trial to the finer graph that its graph was coarsened from.
 void project(trial& t, const graph& finer);
 /// Improves trials by one-sided patch moves; key: of the level; idle_moves: of a patch without
-/// gain.
+/// gain; patch: vertices of S in a patch of a large graph.
 void refine(team& crew, scratch* per_thread, std::span<trial* const> trials, int passes,
-            index_t idle_moves, std::uint64_t key);
+            index_t idle_moves, index_t patch, std::uint64_t key);
 
 /// Finds separators. bisect() leaves that of g in best(); false if one of its sides is empty.
 class bisector {
@@ -123,6 +124,10 @@ class bisector {
   void uncoarsen_replicas();
   void uncoarsen_shared();
   [[nodiscard]] index_t keep(index_t n, int copies) const;
+  /// Whether trials on graphs of a level of the part, 0 being the part itself, are refined.
+  [[nodiscard]] bool refines(std::size_t level) const {
+    return level % static_cast<std::size_t>(settings_.stride) == 0;
+  }
   graph& level_graph(std::size_t copy, std::size_t level);
   bool extend(team& crew, workspace& w, scratch* per_thread, chain& levels, std::uint64_t key,
               std::size_t copy);

@@ -111,7 +111,7 @@ TEST_CASE("first separators separate, and refinement never makes one worse") {
       CHECK(is_consistent(t));
       const std::uint64_t before = t.cost;
       trial* const own = &t;
-      refine(alone, &s, std::span(&own, 1), later_passes, 200, hash_key);
+      refine(alone, &s, std::span(&own, 1), later_passes, 200, patch_size, hash_key);
       CHECK(separates(t));
       CHECK(is_consistent(t));
       CHECK(t.cost <= before);
@@ -139,7 +139,7 @@ TEST_CASE("many patches refine a wide separator as one would, and separate") {
   scratch s;
   team alone;
   trial* const own = &t;
-  refine(alone, &s, std::span(&own, 1), 8, 200, 1);
+  refine(alone, &s, std::span(&own, 1), 8, 200, 128, 1);
   CHECK(separates(t));
   CHECK(is_consistent(t));
   CHECK(t.patches.size() > 1);
