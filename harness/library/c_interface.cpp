@@ -37,6 +37,8 @@ static_assert(GSOFA_ORDER_GIVEN == static_cast<int>(gsofa::order_method::given))
 static_assert(GSOFA_ORDER_NESTED_DISSECTION ==
               static_cast<int>(gsofa::order_method::nested_dissection));
 static_assert(GSOFA_ORDER_BEST_OF == static_cast<int>(gsofa::order_method::best_of));
+static_assert(GSOFA_ORDER_GPU_NESTED_DISSECTION ==
+              static_cast<int>(gsofa::order_method::gpu_nested_dissection));
 static_assert(GSOFA_INVALID_INPUT == static_cast<int>(gsofa::failure::invalid_input));
 static_assert(GSOFA_UNAVAILABLE == static_cast<int>(gsofa::failure::unavailable));
 static_assert(GSOFA_OUT_OF_MEMORY == static_cast<int>(gsofa::failure::out_of_memory));

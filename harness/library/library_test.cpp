@@ -486,6 +486,54 @@ TEST_CASE("device and variant are chosen as asked") {
   }
 }
 
+// Disjoint cliques of so many vertices.
+pattern cliques(index_t number, index_t size) {
+  pattern a;
+  a.n_rows = a.n_cols = number * size;
+  for (index_t v = 0; v < a.n_rows; ++v) {
+    for (index_t k = 0; k < size; ++k) a.col_idx.push_back(v - v % size + k);
+    a.row_ptr.push_back(static_cast<offset_t>(a.col_idx.size()));
+  }
+  return a;
+}
+
+TEST_CASE("orders are found on a device where there is one, by themselves for large patterns") {
+  std::string no_gpu;
+  for (const auto& v : variants()) {
+    if (v.name == "gpu_bitmap_panels") no_gpu = v.unavailable;
+  }
+  const std::string host = has_metis() ? "metis" : "amd";
+  const pattern large = cliques(500, 40);
+  CHECK(analyze(view_of(large)).order == (no_gpu.empty() ? "gpu_nested_dissection" : host));
+  CHECK(analyze(view_of(large), {.device = compute_device::cpu}).order == host);
+  CHECK(analyze(view_of(large), {.variant = "cpu_bitmap_panels"}).order == host);
+  CHECK(analyze(view_of(cliques(499, 40))).order == host);
+  std::mt19937_64 engine(12);
+  for (const index_t n : {1, 40, 300}) {
+    const pattern a = random_pattern(engine, n, 3);
+    const analysis_options asked{.order = order_method::gpu_nested_dissection, .factors = true};
+    if (!no_gpu.empty()) {
+      try {
+        analyze(view_of(a), asked);
+        FAIL("nothing was thrown");
+      } catch (const analysis_error& e) {
+        CHECK(e.kind() == failure::unavailable);
+        CHECK(std::string(e.what()) == "order gpu_nested_dissection: " + no_gpu);
+      }
+      continue;
+    }
+    const analysis found = analyze(view_of(a), asked);
+    CHECK(found.order == "gpu_nested_dissection");
+    CHECK(found.fallback.empty());
+    const analysis again = analyze(view_of(a), {.device = compute_device::cpu,
+                                                .order = order_method::given,
+                                                .permutation = found.col_order,
+                                                .factors = true});
+    CHECK(again.l.col_idx == found.l.col_idx);
+    CHECK(again.u.col_idx == found.u.col_idx);
+  }
+}
+
 TEST_CASE("a faulty pattern is refused with one line that says where") {
   CHECK(refused_pattern(0, {0}, {}) == "pattern: order 0; at least 1 is needed");
   CHECK(refused_pattern(-3, {}, {}) == "pattern: order -3; at least 1 is needed");

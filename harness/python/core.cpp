@@ -50,7 +50,8 @@ nb::dict analyze(const input<std::int64_t>& row_ptr, const input<std::int32_t>& 
       {"natural", gsofa::order_method::natural},
       {"given", gsofa::order_method::given},
       {"nested_dissection", gsofa::order_method::nested_dissection},
-      {"best_of", gsofa::order_method::best_of}};
+      {"best_of", gsofa::order_method::best_of},
+      {"gpu_nested_dissection", gsofa::order_method::gpu_nested_dissection}};
   gsofa::analysis_options o;
   for (const auto& [name, value] : orders) {
     if (order == name) o.order = value;

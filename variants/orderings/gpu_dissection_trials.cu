@@ -48,6 +48,10 @@ constexpr int threads_of_pass = 1024;      // of a large trial at the beginning 
 constexpr int threads_of_patch = 256;      // of a patch of a large trial
 constexpr index_t most_near_slots = 1024;  // candidates of a patch in shared memory
 constexpr index_t large_order = 8192;      // a trial with so many vertices is large
+constexpr std::size_t patches_at_once = 3;      // of a multiprocessor
+constexpr std::size_t block_overhead = 1024;    // bytes of shared memory that a block takes itself
+constexpr index_t most_waves = 3;               // of small trials in shared memory
+constexpr index_t far_room = 256;               // candidates of small trials in global memory
 constexpr index_t most_near_order = 512;   // graphs whose first separators need no global memory
 #else
 constexpr int threads_of_pass = 64;
@@ -504,17 +508,25 @@ GSOFA_DEVICE std::uint32_t choose_seeds(const block_trial& w) {
   return seeds;
 }
 
-/// A round of the growth of labels, from the labelled vertices from .. to - 1; of several, a vertex
-/// takes the smallest. Layers: from y into y, too. Returns how many are labelled.
-GSOFA_DEVICE std::uint32_t grow(const block_trial& w, std::uint32_t from, std::uint32_t to,
-                                bool layers) {
+/// Which of a range of labelled vertices pass their labels on, and to whom.
+enum class growth {
+  beside,      ///< all of S, and of y to S
+  layer,       ///< all
+  layer_of_y,  ///< those of y alone; those of S have done so
+};
+
+/// The labelled vertices from .. to - 1 pass their labels on; of several, a vertex takes the
+/// smallest.
+template <growth Growth>
+GSOFA_DEVICE void grow(const block_trial& w, std::uint32_t from, std::uint32_t to) {
   for_batches(w.labelled() + from, to - from, [&](bool is, index_t v) {
     const vertex_state own = is ? w.s[v] : vertex_state{};
+    const bool of_s = start_of(own.status) == separator;
+    if (Growth == growth::layer_of_y && of_s) is = false;
     const std::uint32_t mark = is ? tentative | own.label : 0;
-    const unsigned mask = simt::ballot(is);
-    const unsigned passing = simt::ballot(is && (layers || start_of(own.status) == separator));
+    const unsigned passing = simt::ballot(is && (Growth != growth::beside || of_s));
     for_rows<vertex_state>(
-        w.g.adj, mask, row_of(w.g, is, v), [&](offset_t, index_t u) { return w.s[u]; },
+        w.g.adj, simt::ballot(is), row_of(w.g, is, v), [&](offset_t, index_t u) { return w.s[u]; },
         [&](unsigned row, bool valid, index_t u, const vertex_state& s) {
           const std::uint32_t l = simt::shuffle(mark, row);
           const std::uint32_t side = start_of(s.status);
@@ -527,30 +539,29 @@ GSOFA_DEVICE std::uint32_t grow(const block_trial& w, std::uint32_t from, std::u
           if (fresh) w.labelled()[place] = u;
         });
   });
-  simt::sync_block();
-  const std::uint32_t end = w.b.count;
-  settle(w, to, end);
-  return end;
 }
 
 /// Labels grow from the seeds, first through S and the vertices of y beside it, then a few layers
 /// into y.
-GSOFA_DEVICE void grow_labels(const block_trial& w, std::uint32_t seeds) {
-  settle(w, 0, seeds);
+GSOFA_DEVICE void grow_labels(const block_trial& w) {
   std::uint32_t from = 0;
-  std::uint32_t to = seeds;
-  const auto advance = [&](std::uint32_t begin, bool layers) {
-    const std::uint32_t end = grow(w, begin, to, layers);
+  std::uint32_t to = 0;
+  const auto advance = [&] {
+    simt::sync_block();
     from = to;
-    to = end;
+    to = w.b.count;
+    settle(w, from, to);
   };
+  advance();  // the seeds
   int rounds = orderings::patch_rounds(orderings::patch_of(w.d.n, w.t.patch));
   GSOFA_KEEP_LOOP for (; rounds > 0 && w.b.missing > 0 && from < to; --rounds) {
-    advance(from, false);
+    grow<growth::beside>(w, from, to);
+    advance();
   }
-  from = 0;
-  GSOFA_KEEP_LOOP for (int k = 0; k < orderings::layer_rounds && from < to; ++k) {
-    advance(from, true);
+  grow<growth::layer_of_y>(w, 0, from);
+  for (int k = 0; k < orderings::layer_rounds; ++k) {
+    grow<growth::layer>(w, from, to);
+    advance();
   }
 }
 
@@ -630,7 +641,7 @@ GSOFA_DEVICE void begin_pass(const block_trial& w, int pass) {
   std::uint32_t patches = choose_seeds(w);
   std::uint32_t labelled = 0;
   if (patches > 1) {
-    grow_labels(w, patches);
+    grow_labels(w);
     labelled = w.b.count;
     if (mostly_frozen(w)) {
       drop_labels(w, labelled);
@@ -1952,8 +1963,7 @@ struct trial_steps::space {
 #if defined(__CUDACC__)
     shared_bytes = current_limits().shared_bytes_per_block;
     allow_shared(refine_kernel, shared_bytes);
-    // Two patches of a multiprocessor at a time.
-    patch_bytes = shared_bytes / 2 / 1024 * 1024 - 2048 - bytes_of_block(most_near_slots);
+    patch_bytes = shared_bytes / patches_at_once / 1024 * 1024 - 2048 - bytes_of_block(most_near_slots);
     allow_shared(moves_kernel, patch_bytes + bytes_of_block(most_near_slots));
 #endif
   }
@@ -2141,7 +2151,17 @@ void trial_steps::refine(const level& at_level, const orderings::dissection_sett
     const std::size_t wanted =
         near_graph::bytes(s.most_small, s.most_small * (mean + mean / 4), false);
     const std::size_t rest = s.shared_bytes - bytes_of_block(room);
-    const std::size_t near_bytes = std::min(wanted, rest) / 16 * 16;
+    std::size_t near_bytes = std::min(wanted, rest) / 16 * 16;
+#if defined(__CUDACC__)
+    // Where shared memory holds a small part of the trials at a time, more of them at once on their
+    // graphs in global memory are faster, although each is slower.
+    const auto at_once = static_cast<index_t>(
+        s.shared_bytes / (bytes_of_block(room) + near_bytes + block_overhead));
+    if (s.small / multiprocessors() >= most_waves * std::max<index_t>(1, at_once)) {
+      near_bytes = 0;
+      room = std::min(room, far_room);
+    }
+#endif
     launch_overlapping(refine_kernel, s.small, threads, bytes_of_block(room) + near_bytes, g,
                        s.view, s.small_list, static_cast<std::uint32_t>(room), near_bytes);
   }

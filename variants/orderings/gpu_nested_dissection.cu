@@ -398,7 +398,7 @@ std::vector<option_spec> search_options() {
            .maximum = 64,
            .tested = {"3"}},
           {.name = "idle_moves",
-           .default_value = std::int64_t{64},
+           .default_value = std::int64_t{100},
            .help = "a pass over a patch of a separator ends after so many moves without gain",
            .minimum = 1,
            .maximum = 10000,

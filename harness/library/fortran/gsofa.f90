@@ -17,7 +17,8 @@ module gsofa
   ! gsofa_order
   integer(c_int), parameter :: GSOFA_ORDER_AUTOMATIC = 0, GSOFA_ORDER_METIS = 1, &
     GSOFA_ORDER_AMD = 2, GSOFA_ORDER_COLAMD = 3, GSOFA_ORDER_NATURAL = 4, GSOFA_ORDER_GIVEN = 5, &
-    GSOFA_ORDER_NESTED_DISSECTION = 6, GSOFA_ORDER_BEST_OF = 7
+    GSOFA_ORDER_NESTED_DISSECTION = 6, GSOFA_ORDER_BEST_OF = 7, &
+    GSOFA_ORDER_GPU_NESTED_DISSECTION = 8
   ! gsofa_index_type
   integer(c_int), parameter :: GSOFA_INDEX_64_32 = 0, GSOFA_INDEX_32_32 = 1, GSOFA_INDEX_64_64 = 2
   ! gsofa_format

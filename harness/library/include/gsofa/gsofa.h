@@ -36,7 +36,8 @@ typedef enum gsofa_order {
   GSOFA_ORDER_NATURAL = 4,
   GSOFA_ORDER_GIVEN = 5,  ///< gsofa_options::permutation
   GSOFA_ORDER_NESTED_DISSECTION = 6,  ///< by this library, on options.threads
-  GSOFA_ORDER_BEST_OF = 7  ///< of minimum degree and nested dissection the fewest operations
+  GSOFA_ORDER_BEST_OF = 7,  ///< of minimum degree and nested dissection the fewest operations
+  GSOFA_ORDER_GPU_NESTED_DISSECTION = 8  ///< by this library, on a device
 } gsofa_order;
 
 /// Integers of the arrays of a pattern: bits of the pointers, bits of the indices.

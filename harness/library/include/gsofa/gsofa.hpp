@@ -113,7 +113,8 @@ struct analysis_progress {
   double share = -1;  ///< of this stage, from 0 to 1; -1: not known
 };
 
-/// Where the analysis runs. Ordering is always done on the host.
+/// Where the analysis runs. Matching and, but for gpu_nested_dissection, ordering are done on the
+/// host.
 enum class compute_device {
   automatic,  ///< on a CUDA device if there is one; on the host if there is none or it fails
   cpu,
@@ -123,7 +124,9 @@ enum class compute_device {
 /// A fill-reducing order of rows and columns alike. The libraries that compute metis, amd and
 /// colamd take up to 2^31 - 1 entries of A + A^T.
 enum class order_method {
-  automatic,  ///< metis; amd in a build without METIS
+  /// gpu_nested_dissection where the analysis is to run on a device and A has 20,000 coupled rows or
+  /// more; else metis; amd in a build without METIS
+  automatic,
   metis,      ///< nested dissection of A + A^T (METIS)
   amd,        ///< approximate minimum degree of A + A^T (Eigen)
   colamd,     ///< column approximate minimum degree of A (Eigen)
@@ -134,6 +137,9 @@ enum class order_method {
   nested_dissection,
   /// of minimum degree and nested dissection the order with the fewest operations, counted exactly
   best_of,
+  /// nested dissection of A + A^T by this library on a device, with a wider search than
+  /// nested_dissection; the same order on any device
+  gpu_nested_dissection,
 };
 
 /// Columns begin .. end - 1.
@@ -236,7 +242,7 @@ struct analysis {
   csc_pattern u_columns;          ///< u by columns; order 0 unless analysis_options::factor_columns
 
   std::string variant;   ///< name of the variant that found it
-  /// metis, amd, colamd, natural, given, cpu_nested_dissection or best_of
+  /// metis, amd, colamd, natural, given, cpu_nested_dissection, best_of or gpu_nested_dissection
   std::string order;
   std::string fallback;  ///< why the analysis fell back from a device to the host; else empty
 
