@@ -24,6 +24,7 @@ ordering order_by_dissection(const pattern_view& a, const order_settings& settin
           .replicas = static_cast<int>(settings.options.integer("replicas")),
           .room = static_cast<int>(settings.options.integer("room")),
           .idle_moves = static_cast<index_t>(settings.options.integer("idle_moves")),
+          .idle_percent = static_cast<int>(settings.options.integer("idle_percent")),
           .patch = static_cast<index_t>(settings.options.integer("patch")),
           .stride = static_cast<int>(settings.options.integer("stride")),
           .leaf_order = static_cast<index_t>(settings.options.integer("leaf_order")),
@@ -65,6 +66,13 @@ GSOFA_REGISTER_ORDER({
                  .minimum = 1,
                  .maximum = 10000,
                  .tested = {"10"}},
+                {.name = "idle_percent",
+                 .default_value = std::int64_t{200},
+                 .help = "a pass over a patch also ends after so many moves without gain for 100 "
+                         "vertices of the patch",
+                 .minimum = 1,
+                 .maximum = 1000,
+                 .tested = {"50"}},
                 {.name = "patch",
                  .default_value = std::int64_t{256},
                  .help = "vertices of a separator that move one after the other, where the graph "

@@ -131,6 +131,7 @@ struct trial_view {
   /// moves.
   std::uint32_t* log;
   std::uint32_t idle_moves;  ///< a pass over a patch ends after so many moves without gain
+  std::uint32_t idle_percent;  ///< dissection_settings::idle_percent
   index_t patch;             ///< dissection_settings::patch
   int later_passes;          ///< of separators from coarser levels; 0: only first ones are refined
 };
@@ -687,8 +688,8 @@ class patch_moves {
         cost_(w.g.total[w.d.graph]) {}
 
   GSOFA_DEVICE void run() {
-    const std::uint32_t twice = 2 * result_.members;
-    const std::uint32_t limit = twice < w_.t.idle_moves ? twice : w_.t.idle_moves;
+    const std::uint32_t limit =
+        orderings::idle_limit(result_.members, w_.t.idle_percent, w_.t.idle_moves);
     std::uint64_t best = cost();
     std::uint32_t kept = 0;
     offset_t best_x = 0;
@@ -1073,8 +1074,8 @@ class near_moves {
         cost_(w.g.total[w.d.graph]) {}
 
   GSOFA_DEVICE void run() {
-    const std::uint32_t twice = 2 * result_.members;
-    const std::uint32_t limit = twice < w_.t.idle_moves ? twice : w_.t.idle_moves;
+    const std::uint32_t limit =
+        orderings::idle_limit(result_.members, w_.t.idle_percent, w_.t.idle_moves);
     const std::uint32_t lane = lane_of_thread();
     std::uint64_t best = cost();
     std::uint32_t kept = 0;
@@ -2077,6 +2078,7 @@ void trial_steps::move(const level* coarser, const level& finer,
             .far = far,
             .log = far + 3 * room,
             .idle_moves = 0,
+            .idle_percent = 0,
             .patch = 0,
             .later_passes = 0};
   with_slack(s.items, patches);
@@ -2113,6 +2115,7 @@ void trial_steps::refine(const level& at_level, const orderings::dissection_sett
   const bool all = number % static_cast<std::size_t>(std::max(1, settings.stride)) == 0;
   if (!all && !s.any_first) return;
   s.view.idle_moves = static_cast<std::uint32_t>(settings.idle_moves);
+  s.view.idle_percent = static_cast<std::uint32_t>(settings.idle_percent);
   s.view.patch = settings.patch;
   s.view.later_passes = all ? orderings::later_passes : 0;
   const level_view g = at_level.view();

@@ -326,6 +326,7 @@ dissection_settings search_of(const order_settings& settings) {
           .replicas = static_cast<int>(o.integer("replicas")),
           .room = static_cast<int>(o.integer("room")),
           .idle_moves = static_cast<index_t>(o.integer("idle_moves")),
+          .idle_percent = static_cast<int>(o.integer("idle_percent")),
           .patch = static_cast<index_t>(o.integer("patch")),
           .stride = static_cast<int>(o.integer("stride")),
           .leaf_order = static_cast<index_t>(o.integer("leaf_order"))};
@@ -403,6 +404,13 @@ std::vector<option_spec> search_options() {
            .minimum = 1,
            .maximum = 10000,
            .tested = {"10"}},
+          {.name = "idle_percent",
+           .default_value = std::int64_t{50},
+           .help = "a pass over a patch also ends after so many moves without gain for 100 "
+                   "vertices of the patch",
+           .minimum = 1,
+           .maximum = 1000,
+           .tested = {"200"}},
           {.name = "patch",
            .default_value = std::int64_t{64},
            .help = "vertices of a separator that move one after the other, where the graph "

@@ -17,6 +17,7 @@ struct dissection_settings {
   int replicas = 4;  ///< independent coarsenings of each large component
   int room = 1;      ///< vertices of the separators that a level refines, by those of the part
   index_t idle_moves = 200;  ///< a pass over a patch ends after so many moves without gain
+  int idle_percent = 200;    ///< and after so many for 100 vertices of the patch's S
   index_t patch = 256;       ///< vertices of a separator that move one after the other, about
   int stride = 1;            ///< of the levels of a part only every so many-th is refined
   index_t leaf_order = 120;  ///< at most so many (compressed) vertices: a leaf

@@ -65,6 +65,15 @@ inline constexpr int layer_rounds = 2;
 /// Whether a side of weight x is too large. The limit is a share of both sides: one of the total
 /// would let S be huge.
 constexpr bool too_large(offset_t x, offset_t both_sides) { return 100 * x > 62 * both_sides; }
+/// A pass over a patch of so many vertices of S ends after so many moves without gain: `percent` of
+/// them, at least 16 or, where they are few, twice as many as they, at most `idle_moves`.
+constexpr std::uint32_t idle_limit(std::uint32_t members, std::uint32_t percent,
+                                   std::uint32_t idle_moves) {
+  const std::uint32_t few = members < 8 ? 2 * members : 16;
+  const std::uint64_t share = std::uint64_t{members} * percent / 100;
+  const std::uint64_t own = share > few ? share : few;
+  return own < idle_moves ? static_cast<std::uint32_t>(own) : idle_moves;
+}
 inline constexpr index_t most_stamp = 0xffff;
 
 // Leaves.

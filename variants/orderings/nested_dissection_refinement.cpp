@@ -140,12 +140,14 @@ class patch_pass {
 
   void run() {
     start();
-    const auto limit = std::min<index_t>(2 * static_cast<index_t>(members_.size()), t_.idle_moves);
+    const std::uint32_t limit = idle_limit(static_cast<std::uint32_t>(members_.size()),
+                                           static_cast<std::uint32_t>(t_.idle_percent),
+                                           static_cast<std::uint32_t>(t_.idle_moves));
     std::uint64_t best = cost();
     std::size_t kept = 0;
     offset_t best_x = 0;
     offset_t best_y = 0;
-    for (index_t idle = 0; !heap_.empty() && idle < limit;) {
+    for (std::uint32_t idle = 0; !heap_.empty() && idle < limit;) {
       const index_t v = pop();
       if (v < 0) continue;
       move(v);
@@ -333,7 +335,7 @@ void project(trial& t, const graph& finer) {
 }
 
 void refine(team& crew, scratch* per_thread, std::span<trial* const> trials, int passes,
-            index_t idle_moves, index_t patch, std::uint64_t key) {
+            index_t idle_moves, index_t patch, std::uint64_t key, int idle_percent) {
   for (trial* t : trials) {
     const auto n = at(t->g->n);
     if (t->moved.size() < n) {
@@ -344,6 +346,7 @@ void refine(team& crew, scratch* per_thread, std::span<trial* const> trials, int
     }
     t->idle = 0;
     t->idle_moves = idle_moves;
+    t->idle_percent = idle_percent;
     t->patch_size = patch_of(t->g->n, patch);
     t->x = t->weight[side_a] <= t->weight[side_b] ? side_a : side_b;
   }

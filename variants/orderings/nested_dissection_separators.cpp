@@ -86,7 +86,7 @@ void bisector::first_tries(std::uint64_t key) {
     initial_separator(*active_[at(i)], space_.per_thread[at(thread)]);
   });
   refine(*space_.crew, per_thread(), active_, first_passes, settings_.idle_moves,
-         settings_.patch, 0);
+         settings_.patch, 0, settings_.idle_percent);
 }
 
 // Brings the replicas to their common graph, level by level; the best trials stay.
@@ -116,7 +116,7 @@ void bisector::uncoarsen_replicas() {
     space_.crew->items(static_cast<offset_t>(active_.size()),
                        [&](int, offset_t i) { project(*active_[at(i)], *target[at(i)]); });
     refine(*space_.crew, per_thread(), refined, later_passes, settings_.idle_moves,
-           settings_.patch, 1);
+           settings_.patch, 1, settings_.idle_percent);
   }
 }
 
@@ -135,7 +135,7 @@ void bisector::uncoarsen_shared() {
                        [&](int, offset_t i) { project(*active_[at(i)], *shared_.back()); });
     if (refines(shared_.size() - 1)) {
       refine(*space_.crew, per_thread(), active_, later_passes, settings_.idle_moves,
-             settings_.patch, 2);
+             settings_.patch, 2, settings_.idle_percent);
     }
     std::ranges::stable_sort(alive, {}, [&](index_t i) { return trials_[at(i)]->cost; });
   }

@@ -56,6 +56,7 @@ struct trial {
   // One pass of refinement. All of moved is 0 and all of label is -1 between passes.
   std::uint8_t x = 0;  ///< the side that grows
   index_t idle_moves = 0;
+  int idle_percent = 0;
   index_t patch_size = 0;
   std::uint64_t pass_key = 0;
   std::vector<std::uint8_t> moved;  ///< 1: in S now, from y; 2: in x now
@@ -103,9 +104,10 @@ void collect_separator(trial& t);
 /// Moves a trial to the finer graph that its graph was coarsened from.
 void project(trial& t, const graph& finer);
 /// Improves trials by one-sided patch moves; key: of the level; idle_moves: of a patch without
-/// gain; patch: vertices of S in a patch of a large graph.
+/// gain, at most; patch: vertices of S in a patch of a large graph; idle_percent: as in
+/// idle_limit().
 void refine(team& crew, scratch* per_thread, std::span<trial* const> trials, int passes,
-            index_t idle_moves, index_t patch, std::uint64_t key);
+            index_t idle_moves, index_t patch, std::uint64_t key, int idle_percent = 200);
 
 /// Finds separators. bisect() leaves that of g in best(); false if one of its sides is empty.
 class bisector {

@@ -222,4 +222,10 @@ TEST_CASE("costs and ranks stay in their widths") {
   CHECK(move_rank(-5, 9, 0, 0) > move_rank(-5, 8, 7, 3));
   CHECK(trials_kept(1000, 1000, 4, 1) == 1);
   CHECK(trials_kept(100000, 50, 1, 1) == most_kept);
+  CHECK(idle_limit(0, 50, 64) == 0);
+  CHECK(idle_limit(5, 50, 64) == 10);
+  CHECK(idle_limit(9, 50, 64) == 16);
+  CHECK(idle_limit(100, 50, 64) == 50);
+  CHECK(idle_limit(100, 200, 64) == 64);
+  CHECK(idle_limit(0x7fffffffU, 1000, 10000) == 10000);
 }
