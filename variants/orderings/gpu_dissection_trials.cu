@@ -484,7 +484,7 @@ GSOFA_DEVICE std::uint32_t choose_seeds(const block_trial& w) {
   if (simt::thread_index() == 0) w.b.count = 0;
   simt::sync_block();
   const auto own = static_cast<std::uint64_t>(orderings::patch_of(w.d.n, w.t.patch));
-  if (size <= 2 * own) return 1;
+  if (size <= 2 * own || orderings::is_expander(w.d.n, static_cast<offset_t>(size))) return 1;
   const std::uint64_t wanted = size / own;
   for_batches(w.members(), w.d.members, [&](bool is, index_t v) {
     const bool seed =

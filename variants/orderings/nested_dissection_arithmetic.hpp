@@ -52,6 +52,11 @@ inline constexpr index_t order_of_patches = 4096;
 constexpr index_t patch_of(index_t n, index_t setting) {
   return n < order_of_patches ? patch_size : setting;
 }
+/// Whether S of so many of n vertices is too large a share for patches, as in expanders: there one
+/// patch is better.
+constexpr bool is_expander(index_t n, offset_t members) {
+  return n >= order_of_patches && 6 * members > n;
+}
 /// Rounds in which labels grow through S and the y beside it: a little more than to the edge of a
 /// patch.
 constexpr int patch_rounds(index_t patch) {

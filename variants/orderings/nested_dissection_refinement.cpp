@@ -24,7 +24,7 @@ void choose_seeds(const trial& t, std::vector<index_t>& seeds) {
   const auto size = static_cast<std::uint64_t>(t.members.size());
   const auto own = static_cast<std::uint64_t>(t.patch_size);
   const std::uint64_t wanted = size / own;
-  if (size <= 2 * own) return;
+  if (size <= 2 * own || is_expander(t.g->n, static_cast<offset_t>(size))) return;
   for (const index_t v : t.members) {
     if (vertex_hash(t.pass_key, v) * size < (wanted << 32)) seeds.push_back(v);
   }
