@@ -48,10 +48,10 @@ constexpr int threads_of_pass = 1024;      // of a large trial at the beginning 
 constexpr int threads_of_patch = 256;      // of a patch of a large trial
 constexpr index_t most_near_slots = 1024;  // candidates of a patch in shared memory
 constexpr index_t large_order = 8192;      // a trial with so many vertices is large
-constexpr std::size_t patches_at_once = 3;      // of a multiprocessor
-constexpr std::size_t block_overhead = 1024;    // bytes of shared memory that a block takes itself
-constexpr index_t most_waves = 3;               // of small trials in shared memory
-constexpr index_t far_room = 256;               // candidates of small trials in global memory
+constexpr std::size_t patches_at_once = 3;    // of a multiprocessor
+constexpr std::size_t block_overhead = 1024;  // bytes of shared memory that a block takes itself
+constexpr index_t most_waves = 3;             // of small trials in shared memory
+constexpr index_t far_room = 256;             // candidates of small trials in global memory
 constexpr index_t most_near_order = 512;   // graphs whose first separators need no global memory
 #else
 constexpr int threads_of_pass = 64;
@@ -130,10 +130,10 @@ struct trial_view {
   /// Two words each: 2 v if v left S, 2 v + 1 if v came from y to S, by patch in the order of
   /// moves.
   std::uint32_t* log;
-  std::uint32_t idle_moves;  ///< a pass over a patch ends after so many moves without gain
+  std::uint32_t idle_moves;    ///< a pass over a patch ends after so many moves without gain
   std::uint32_t idle_percent;  ///< dissection_settings::idle_percent
-  index_t patch;             ///< dissection_settings::patch
-  int later_passes;          ///< of separators from coarser levels; 0: only first ones are refined
+  index_t patch;               ///< dissection_settings::patch
+  int later_passes;  ///< of separators from coarser levels; 0: only first ones are refined
 };
 
 /// A patch of a large trial.
@@ -1394,7 +1394,8 @@ GSOFA_DEVICE void store_trial(const trial_view& t, index_t trial) {
 }
 
 GSOFA_DEVICE bool ends(const trial_view& t, const trial_data& d, int pass) {
-  return pass >= (d.stage == 0 ? orderings::first_passes : t.later_passes) || d.idle >= 2 || (pass > 0 && d.members == 0);
+  const int passes = d.stage == 0 ? orderings::first_passes : t.later_passes;
+  return pass >= passes || d.idle >= 2 || (pass > 0 && d.members == 0);
 }
 
 /// All passes of small trials, one block each.
@@ -1964,7 +1965,8 @@ struct trial_steps::space {
 #if defined(__CUDACC__)
     shared_bytes = current_limits().shared_bytes_per_block;
     allow_shared(refine_kernel, shared_bytes);
-    patch_bytes = shared_bytes / patches_at_once / 1024 * 1024 - 2048 - bytes_of_block(most_near_slots);
+    patch_bytes =
+        shared_bytes / patches_at_once / 1024 * 1024 - 2048 - bytes_of_block(most_near_slots);
     allow_shared(moves_kernel, patch_bytes + bytes_of_block(most_near_slots));
 #endif
   }

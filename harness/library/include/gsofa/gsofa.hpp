@@ -124,8 +124,8 @@ enum class compute_device {
 /// A fill-reducing order of rows and columns alike. The libraries that compute metis, amd and
 /// colamd take up to 2^31 - 1 entries of A + A^T.
 enum class order_method {
-  /// gpu_nested_dissection where the analysis is to run on a device and A has 20,000 coupled rows or
-  /// more; else metis; amd in a build without METIS
+  /// gpu_nested_dissection where the analysis is to run on a device and 20,000 or more vertices are
+  /// not isolated; else metis; amd in a build without METIS
   automatic,
   metis,      ///< nested dissection of A + A^T (METIS)
   amd,        ///< approximate minimum degree of A + A^T (Eigen)
