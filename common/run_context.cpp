@@ -10,8 +10,8 @@ void progress_probe::answer(std::int64_t done, std::int64_t total) {
 
 const char* phase_name(phase_id id) {
   static constexpr std::array<const char*, static_cast<std::size_t>(phase_id::count_)> names{
-      "h2d",     "init",   "schedule",  "traverse", "spill",
-      "compact", "expand", "supernode", "comm",     "d2h"};
+      "h2d",       "init", "schedule", "traverse", "spill", "compact", "expand",
+      "supernode", "comm", "d2h",      "sort",     "match", "order",   "permute"};
   return names.at(static_cast<std::size_t>(id));
 }
 

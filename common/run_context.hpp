@@ -25,6 +25,10 @@ enum class phase_id {
   supernode,
   comm,
   d2h,
+  sort,     ///< rows of the matrix
+  match,    ///< a zero-free diagonal
+  order,    ///< fewer entries
+  permute,  ///< rows and columns
   count_
 };
 

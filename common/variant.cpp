@@ -150,7 +150,9 @@ std::vector<const variant_info*> find_variants(const std::string& name_or_patter
   }
   std::vector<const variant_info*> found;
   for (const auto& v : registry()) {
-    if (fnmatch(name_or_pattern.c_str(), v.name.c_str(), 0) == 0) found.push_back(&v);
+    if (!v.orders && fnmatch(name_or_pattern.c_str(), v.name.c_str(), 0) == 0) {
+      found.push_back(&v);
+    }
   }
   if (found.empty()) {
     throw input_error("no variant matches '" + name_or_pattern + "' (`gsofa list` shows all)");

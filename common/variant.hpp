@@ -130,9 +130,12 @@ struct result {
   /// In a job of several ranks the pattern is never on one of them: l and u (n rows) then hold the
   /// rows listed here, ascending, and no others. All else is complete on rank 0, absent elsewhere.
   std::optional<std::vector<index_t>> pattern_rows{};
-  /// A peer ordered the matrix by itself: nnz_l and nnz_u are entries in that order, which say
-  /// nothing on the fill in the order given.
+  /// The variant ordered the matrix by itself: all of this is of that order and says nothing on the
+  /// fill in the order given.
   bool of_own_order = false;
+  /// That order where the variant tells it, n entries each: entry (i, j) of the pattern that this
+  /// is the result of is entry (row_order[i], col_order[j]) of the one given.
+  std::vector<index_t> row_order{}, col_order{};
 };
 
 /// One symbolic factorization algorithm at work on one matrix. Life cycle:
@@ -180,6 +183,7 @@ struct variant_info {
   bool multithreaded = false;  ///< uses run_settings::threads
   bool supernodal = false;     ///< supernodal() does without explicit rows, at least as a rule
   bool exact = true;           ///< false: may report a superset of the fill, or bounds (peers)
+  bool orders = false;         ///< results are of an order of its own: result::row_order
   /// prepare, run and collect are collective over the ranks of the MPI job; others run in jobs of
   /// one rank only.
   bool distributed = false;
@@ -200,8 +204,8 @@ const std::vector<variant_info>& all_variants();
 /// Looks a variant up by name; throws input_error that suggests the nearest names.
 const variant_info& find_variant(const std::string& name);
 
-/// The variants that a shell pattern such as gpu_maxid* matches, or the one of this name; throws
-/// input_error where there is none.
+/// The variants that a shell pattern such as gpu_maxid* matches, but for those that order the
+/// matrix by themselves, or the one of this name; throws input_error where there is none.
 std::vector<const variant_info*> find_variants(const std::string& name_or_pattern);
 
 }  // namespace gsofa

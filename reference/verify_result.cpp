@@ -6,6 +6,7 @@
 #include <string>
 
 #include "common/digest.hpp"
+#include "reference/row_union.hpp"
 #include "reference/supernodes.hpp"
 
 namespace gsofa::reference {
@@ -188,6 +189,35 @@ verdict compare(const truth& expected_result, const result& got, want_set wants,
     return fault("nnz_u: " + expected(std::to_string(t.nnz_u), std::to_string(got.nnz_u)));
   }
   return {};
+}
+
+pattern pattern_of(const pattern_view& a, const result& got) {
+  if (got.row_order.empty() && got.col_order.empty()) {
+    return {a.n_rows,
+            a.n_cols,
+            {a.row_ptr.begin(), a.row_ptr.end()},
+            {a.col_idx.begin(), a.col_idx.end()}};
+  }
+  validate_permutation(got.row_order, a.n_rows, "row order of the result");
+  validate_permutation(got.col_order, a.n_rows, "column order of the result");
+  pattern moved = permute(a, got.row_order, got.col_order);
+  if (const index_t missing = count_missing_diagonal(moved); missing > 0) {
+    throw input_error("order of the result: leaves " + std::to_string(missing) +
+                      " zeros on the diagonal");
+  }
+  return moved;
+}
+
+verdict compare_in_order(const pattern_view& a, const truth& expected, const result& got,
+                         want_set wants, index_t chunk_size) {
+  if (got.row_order.empty() && got.col_order.empty()) {
+    return compare(expected, got, wants, chunk_size);
+  }
+  try {
+    return compare(make_truth(row_union(pattern_of(a, got))), got, wants, chunk_size);
+  } catch (const input_error& e) {
+    return fault(e.what());
+  }
 }
 
 verdict check_consistency(const result& got, want_set wants, index_t n, index_t chunk_size) {

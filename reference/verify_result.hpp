@@ -28,6 +28,16 @@ truth make_truth(const pattern_view& filled);
 /// what, which row, and both values.
 verdict compare(const truth& expected, const result& got, want_set wants, index_t chunk_size);
 
+/// The pattern that `got` is a result of: P A Q for the order of result::row_order and col_order,
+/// `a` itself where the variant told none. Throws input_error unless these are permutations that
+/// leave no zero on the diagonal.
+pattern pattern_of(const pattern_view& a, const result& got);
+
+/// compare(), for results of an order of the variant's own with the truth of pattern_of(a, got);
+/// `expected` is that of `a`.
+verdict compare_in_order(const pattern_view& a, const truth& expected, const result& got,
+                         want_set wants, index_t chunk_size);
+
 /// Checks `got` against itself, for matrices of order n whose truth is unknown: sizes and ranges,
 /// counts against totals, pattern against counts, digests and totals, digests against their sum;
 /// supernodes ascending from 0, within chunks, their row counts of U falling by one, and equal to

@@ -19,9 +19,11 @@ std::string fault(const variant_info& info, const pattern& a, const reference::t
   instance->prepare(a, settings, context);
   for (int repeat = 0; repeat < 2; ++repeat) {
     const result got = run_once(*instance, settings.wants, context);
-    const auto compared = reference::compare(truth, got, settings.wants, settings.chunk_size);
+    const auto compared =
+        reference::compare_in_order(a, truth, got, settings.wants, settings.chunk_size);
     if (!compared.ok) return compared.reason;
-    const auto certified = reference::check_certificate(a, got.l, got.u, 1);
+    const auto certified =
+        reference::check_certificate(reference::pattern_of(a, got), got.l, got.u, 1);
     if (!certified.ok) return certified.reason;
   }
   return "";

@@ -91,6 +91,7 @@ json list_json(bool planted) {
                     {"options", options},
                     {"multithreaded", v.multithreaded},
                     {"exact", v.exact},
+                    {"orders", v.orders},
                     {"trusted", v.name == trusted_variant},
                     {"planted", v.planted},
                     {"available", !why.has_value()},
@@ -106,8 +107,9 @@ void print_list_verbose(std::ostream& out, bool planted) {
     out << "    " << v.summary << '\n';
     if (!v.planted.empty()) out << "    planted fault: " << v.planted << '\n';
     out << "    source: " << v.citation << '\n';
-    out << fmt::format("    gives: {}{}\n", v.gives.text(),
-                       v.exact ? "" : " (possibly of a superset of the fill)");
+    out << fmt::format("    gives: {}{}{}\n", v.gives.text(),
+                       v.exact ? "" : " (possibly of a superset of the fill)",
+                       v.orders ? " (in an order of its own)" : "");
     for (const auto& o : v.options) {
       out << fmt::format("    --set {}={}  ({}, {}) {}\n", o.name, to_string(o.default_value),
                          o.type_name(), option_range(o), o.help);

@@ -6,6 +6,7 @@
 #include <thread>
 #include <utility>
 
+#include "common/device_rows.hpp"
 #include "common/large_pages.hpp"
 #include "common/ordering.hpp"
 #include "common/preprocess.hpp"
@@ -27,6 +28,9 @@ double lap(clock::time_point& since) {
 }
 
 constexpr const char* device_order = "gpu_nested_dissection";
+// Orders so and finds L and U, all on the device.
+constexpr const char* device_analysis = "gpu_full_analysis";
+constexpr const char* device_variant = "gpu_bitmap_panels";
 // From so many rows on a device orders faster than METIS on a core: 13,000 to 20,000 on an H200.
 constexpr index_t least_device_order = 20000;
 
@@ -194,6 +198,11 @@ void give_zero_free_diagonal(const detail::checked_input& in, const analysis_opt
   e.a = w.matched;
 }
 
+void fall_back(const std::string& reason, detail::supervision& s, analysis& out) {
+  s.say(reason);
+  out.fallback += (out.fallback.empty() ? "" : "; ") + reason;
+}
+
 // An order by the device where that pays and nobody has chosen another; false if it is for the host
 // to find one.
 bool find_order_on_device(const analysis_options& options, bool on_device, workspace& w,
@@ -211,8 +220,7 @@ bool find_order_on_device(const analysis_options& options, bool on_device, works
   } catch (const cancelled_error&) {
     throw;
   } catch (const error& failed) {
-    out.fallback = std::string(device_order) + ": " + failed.what();
-    s.say(out.fallback);
+    fall_back(std::string(device_order) + ": " + failed.what(), s, out);
     return false;
   }
 }
@@ -299,10 +307,8 @@ void number_all(const detail::checked_input& in, const analysis_options& options
   }
 }
 
-elimination_input permute_for_elimination(const detail::checked_input& in,
-                                          const analysis_options& options, bool on_device,
-                                          workspace& w, detail::supervision& s, analysis& out) {
-  out.order = order_name(options.order);
+elimination_input coupled_input(const detail::checked_input& in, const analysis_options& options,
+                                workspace& w, detail::supervision& s, analysis& out) {
   elimination_input e;
   e.a = in.a;
   const index_t isolated = out.n - in.coupled;
@@ -311,13 +317,20 @@ elimination_input permute_for_elimination(const detail::checked_input& in,
     s.say(std::to_string(isolated) + " of " + std::to_string(out.n) +
           " vertices are isolated and left out");
   }
+  return e;
+}
+
+void permute_for_elimination(const detail::checked_input& in, const analysis_options& options,
+                             bool on_device, elimination_input& e, workspace& w,
+                             detail::supervision& s, analysis& out) {
+  out.order = order_name(options.order);
   s.enter(analysis_stage::match);
   give_zero_free_diagonal(in, options, e, w, out);
   s.enter(analysis_stage::order);
   find_order(in, options, on_device, e, w, s, out);
   s.enter(analysis_stage::permute);
   apply_order(options, e, w);
-  out.nnz_a = e.a.nnz() + (e.leaves_out ? isolated : 0);
+  out.nnz_a = e.a.nnz() + (e.leaves_out ? out.n - in.coupled : 0);
   number_all(in, options, e, w, out);
   if (!w.keeps) {
     w.permuting = {};
@@ -327,7 +340,6 @@ elimination_input permute_for_elimination(const detail::checked_input& in,
       w.matched = {};
     }
   }
-  return e;
 }
 
 // Pads the permuted pattern for its relaxed supernodes or, where nobody asks for explicit rows,
@@ -386,7 +398,7 @@ std::vector<const variant_info*> choose_variants(const analysis_options& options
   }
   std::vector<const variant_info*> chosen;
   if (options.device != compute_device::cpu) {
-    const variant_info& gpu = public_variant("gpu_bitmap_panels");
+    const variant_info& gpu = public_variant(device_variant);
     const auto reason = gpu.unavailable();
     if (!reason) chosen.push_back(&gpu);
     if (reason && !automatic) {
@@ -521,22 +533,13 @@ void give(const elimination_input& e, const analysis_options& options, workspace
   }
 }
 
-void factorize(const variant_info& info, const elimination_input& e,
-               const analysis_options& options, workspace& w, detail::supervision& s,
-               analysis& out) {
-  out.variant = info.name;
+// Sets w.found to what the variant finds of e.a or, where that is not null, of `there`.
+void run_variant(const variant_info& info, const elimination_input& e, const foreign_rows* there,
+                 const analysis_options& options, workspace& w, run_context& context,
+                 detail::supervision& s, analysis& out) {
   auto since = clock::now();
-  if (e.a.n_rows == 0) {
-    w.found = {};
-    w.found.l.n_rows = w.found.u.n_rows = 0;
-    s.enter(analysis_stage::output);
-    give(e, options, w, out);
-    out.output_seconds = lap(since);
-    return;
-  }
   s.enter(analysis_stage::analyze);
   const run_settings settings = settings_for(info, options);
-  run_context context;
   context.probe = &s.probe;
   context.stop = &s.stop;
   if (w.made != &info) {
@@ -544,7 +547,11 @@ void factorize(const variant_info& info, const elimination_input& e,
     w.kept = info.create();
     w.made = &info;
   }
-  w.kept->prepare(e.a, settings, context);
+  if (there == nullptr) {
+    w.kept->prepare(e.a, settings, context);
+  } else {
+    dynamic_cast<takes_foreign_rows&>(*w.kept).prepare_foreign(*there, settings, context);
+  }
   out.setup_seconds = lap(since);
   if (!context.layout.empty()) s.say(info.name + ": " + context.layout);
   run_timed(*w.kept, context);
@@ -559,16 +566,34 @@ void factorize(const variant_info& info, const elimination_input& e,
     w.made = nullptr;
     w.kept.reset();
   }
-  give(e, options, w, out);
   out.output_seconds = lap(since);
 }
 
-// Runs the variant on the device; returns why it failed if the host may still succeed.
-std::optional<std::string> failure_of_device(const variant_info& info, const elimination_input& e,
-                                             const analysis_options& options, workspace& w,
-                                             detail::supervision& s, analysis& out) {
+void factorize(const variant_info& info, const elimination_input& e,
+               const analysis_options& options, workspace& w, detail::supervision& s,
+               analysis& out) {
+  out.variant = info.name;
+  out.output_seconds = 0;
+  if (e.a.n_rows == 0) {
+    w.found = {};
+    w.found.l.n_rows = w.found.u.n_rows = 0;
+    s.enter(analysis_stage::output);
+  } else {
+    run_context context;
+    run_variant(info, e, nullptr, options, w, context, s, out);
+  }
+  auto since = clock::now();
+  give(e, options, w, out);
+  out.output_seconds += lap(since);
+}
+
+// Calls `run`, which runs a variant on the device; returns why it failed if the host may still
+// succeed.
+template <class Run>
+std::optional<std::string> failure_of_device(const variant_info& info, workspace& w,
+                                             const Run& run) {
   try {
-    factorize(info, e, options, w, s, out);
+    run();
     return std::nullopt;
   } catch (const input_error&) {
     throw;
@@ -581,10 +606,83 @@ std::optional<std::string> failure_of_device(const variant_info& info, const eli
   }
 }
 
+// Whether the device does all of the analysis of so many rows: with the order that it is asked for,
+// or that nobody has chosen, and nothing that takes the permuted pattern on the host.
+bool device_does_all(const analysis_options& options, bool on_device, index_t rows) {
+  const bool orders_there =
+      options.order == order_method::gpu_nested_dissection ||
+      (options.order == order_method::automatic && rows >= least_device_order);
+  const bool factorizes_there = options.variant.empty() || options.variant == device_variant;
+  return on_device && rows > 0 && orders_there && factorizes_there && options.relax == 1 &&
+         options.relaxed.empty() && !find_variant(device_analysis).unavailable();
+}
+
+// Whether the diagonal of e.a is as the device leaves it: a missing entry is for a matching.
+bool device_matches(const detail::checked_input& in, const elimination_input& e,
+                    const analysis_options& options) {
+  if (options.match) return in.isolated_missing == 0;
+  return in.missing == (e.leaves_out ? in.isolated_missing : 0);
+}
+
+// The order of w.found as one of the vertices of e.
+void take_order(elimination_input& e, workspace& w) {
+  w.order = std::move(w.found.col_order);
+  e.row_of.clear();
+  if (w.order == w.found.row_order) return;
+  e.row_of.resize(w.order.size());
+  for (std::size_t k = 0; k < w.order.size(); ++k) e.row_of[at(w.order[k])] = w.found.row_order[k];
+}
+
+// Matches, orders, permutes and factorizes e.a, or `there`, on the device.
+void analyze_on_device(const detail::checked_input& in, elimination_input& e,
+                       const foreign_rows* there, const analysis_options& options, workspace& w,
+                       detail::supervision& s, analysis& out) {
+  run_context context;
+  run_variant(find_variant(device_analysis), e, there, options, w, context, s, out);
+  auto since = clock::now();
+  for (const auto& [phase, seconds] : context.phases.seconds()) {
+    if (phase != "sort" && phase != "match" && phase != "order" && phase != "permute") continue;
+    out.order_seconds += seconds;
+    out.analysis_seconds -= seconds;
+  }
+  out.order = device_order;
+  out.variant = device_variant;
+  out.nnz_a = context.derived.at("entries") + (e.leaves_out ? out.n - in.coupled : 0);
+  take_order(e, w);
+  number_all(in, options, e, w, out);
+  give(e, options, w, out);
+  out.output_seconds += lap(since);
+}
+
+// The same, or false where the host is to begin: it names the fault of a singular pattern.
+bool try_all_on_device(const detail::checked_input& in, elimination_input& e,
+                       const analysis_options& options, workspace& w, detail::supervision& s,
+                       analysis& out) {
+  try {
+    const auto reason = failure_of_device(find_variant(device_analysis), w, [&] {
+      analyze_on_device(in, e, nullptr, options, w, s, out);
+    });
+    if (!reason) return true;
+    fall_back(*reason, s, out);
+  } catch (const input_error&) {
+    w.made = nullptr;
+    w.kept.reset();
+  }
+  return false;
+}
+
 void report(const analysis& found, detail::supervision& s) {
   s.say("order " + found.order + ": " + std::to_string(found.order_seconds) + " s; " +
         found.variant + ": " + std::to_string(found.setup_seconds + found.analysis_seconds) +
         " s; nnz(L) " + std::to_string(found.nnz_l) + ", nnz(U) " + std::to_string(found.nnz_u));
+}
+
+void begin_result(index_t n, analysis& out) {
+  out.n = n;
+  out.diagonal_added = 0;
+  out.fallback.clear();
+  out.supernodal = {};
+  out.order_seconds = out.setup_seconds = out.analysis_seconds = out.output_seconds = 0;
 }
 
 // Analyses the pattern that `read` gives, with its numbering by rows.
@@ -593,26 +691,73 @@ void analyze_checked(const Read& read, const analysis_options& options, workspac
                      detail::supervision& s, analysis& out) {
   auto since = clock::now();
   const detail::checked_input in = read(w.arrays);
-  const index_t n = in.a.n_rows;
-  check_options(options, n);
+  check_options(options, in.a.n_rows);
   const std::vector<const variant_info*> candidates = choose_variants(options);
-  out.n = n;
-  out.diagonal_added = 0;
-  out.fallback.clear();
-  out.setup_seconds = out.analysis_seconds = out.output_seconds = 0;
+  begin_result(in.a.n_rows, out);
   const bool on_device = candidates.front()->device == "gpu";
-  elimination_input e = permute_for_elimination(in, options, on_device, w, s, out);
+  elimination_input e = coupled_input(in, options, w, s, out);
+  if (device_does_all(options, on_device, e.a.n_rows) && device_matches(in, e, options)) {
+    out.diagonal_added = options.match ? 0 : in.missing;
+    out.order_seconds = lap(since);
+    if (try_all_on_device(in, e, options, w, s, out)) return report(out, s);
+  }
+  permute_for_elimination(in, options, on_device, e, w, s, out);
   relax(options, e, w);
-  out.supernodal = {};
   out.order_seconds = lap(since);
   if (candidates.size() > 1) {
-    const auto reason = failure_of_device(*candidates.front(), e, options, w, s, out);
+    const auto reason = failure_of_device(
+        *candidates.front(), w, [&] { factorize(*candidates.front(), e, options, w, s, out); });
     if (!reason) return report(out, s);
-    s.say(*reason);
-    out.fallback += (out.fallback.empty() ? "" : "; ") + *reason;
+    fall_back(*reason, s, out);
   }
   factorize(*candidates.back(), e, options, w, s, out);
   report(out, s);
+}
+
+foreign_rows rows_there(const auto& a) {
+  return {.n = a.n,
+          .nnz = a.nnz,
+          .row_ptr = a.row_ptr,
+          .col_idx = a.col_idx,
+          .long_row_ptr = sizeof(*a.row_ptr) == sizeof(std::int64_t),
+          .long_col_idx = sizeof(*a.col_idx) == sizeof(std::int64_t),
+          .stream = a.stream};
+}
+
+// Analyses a pattern in device memory: there, or a copy of it on the host.
+void analyze_there(const foreign_rows& there, const analysis_options& options, workspace& w,
+                   detail::supervision& s, analysis& out) {
+  auto since = clock::now();
+  if (there.n < 1) {
+    throw input_error("pattern: order " + std::to_string(there.n) + "; at least 1 is needed");
+  }
+  const auto n = narrow<index_t>(there.n, "pattern: order");
+  check_options(options, n);
+  const variant_info& info = find_variant(device_analysis);
+  if (const auto reason = info.unavailable()) {
+    throw analysis_error(failure::unavailable, "a pattern in device memory: " + *reason);
+  }
+  const bool on_device = choose_variants(options).front()->device == "gpu";
+  std::optional<std::string> failed;
+  if (options.match && device_does_all(options, on_device, n)) {
+    begin_result(n, out);
+    elimination_input e;
+    failed =
+        failure_of_device(info, w, [&] { analyze_on_device({}, e, &there, options, w, s, out); });
+    if (!failed) return report(out, s);
+    s.say(*failed);
+  }
+  const pattern copy = dynamic_cast<takes_foreign_rows&>(*info.create()).fetch(there);
+  s.say("the pattern was copied to the host");
+  const double spent = lap(since);
+  analyze_checked(
+      [&](detail::input_arrays& arrays) {
+        return detail::check_input(copy.n_rows, std::span(copy.row_ptr), std::span(copy.col_idx),
+                                   detail::by_rows, arrays);
+      },
+      options, w, s, out);
+  out.order_seconds += spent;
+  if (failed) out.fallback = *failed + (out.fallback.empty() ? "" : "; " + out.fallback);
 }
 
 // Columns of L and U from an analysis of the transposed pattern: by columns, L is U of the other by
@@ -798,6 +943,8 @@ analysis analyze_view(const View& a, const analysis_options& options) {
       workspace w;
       if constexpr (requires { a.col_ptr; }) {
         analyze_columns(read_columns(a), options, w, s, out);
+      } else if constexpr (requires { a.stream; }) {
+        analyze_there(rows_there(a), options, w, s, out);
       } else {
         analyze_checked(read_rows(a), options, w, s, out);
       }
@@ -882,6 +1029,9 @@ GSOFA_INSTANTIATE(csc_view);
 GSOFA_INSTANTIATE(csc_view_32);
 GSOFA_INSTANTIATE(csc_view_64);
 #undef GSOFA_INSTANTIATE
+template GSOFA_API analysis analyze(const device_csr_view&, const analysis_options&);
+template GSOFA_API analysis analyze(const device_csr_view_32&, const analysis_options&);
+template GSOFA_API analysis analyze(const device_csr_view_64&, const analysis_options&);
 
 std::vector<supernode_range> relaxed_supernodes(std::span<const std::int32_t> parent,
                                                 std::int32_t relax) {

@@ -153,13 +153,24 @@ verifier::method verifier::method_for(const variant_info& info) {
                   : (info.gives.has(want::pattern) ? method::own_certificate : method::digest);
 }
 
+verifier::plan verifier::plan_for_own_order(const variant_info& info, want_set compared) const {
+  if (mode_ == verify_mode::none) return {.mode = "none", .extra = {}};
+  if (mode_ == verify_mode::certificate) {
+    return {.mode = "certificate",
+            .extra = info.gives.has(want::pattern) ? want_set(want::pattern) : want_set()};
+  }
+  const bool oracle = mode_ == verify_mode::oracle ||
+                      (mode_ == verify_mode::automatic && a_.view().n_rows <= oracle_order);
+  return {.mode = oracle ? "oracle" : "digest", .extra = compared};
+}
+
 verifier::plan verifier::plan_for(const variant_info& info, want_set wants) {
-  const method m = method_for(info);
   // Row digests decide equality entry by entry; row counts are the next best.
   const want_set compared = info.gives.has(want::digest)   ? want_set(want::digest)
                             : info.gives.has(want::counts) ? want_set(want::counts)
                                                            : want_set();
-  switch (m) {
+  if (info.orders) return plan_for_own_order(info, compared);
+  switch (method_for(info)) {
     case method::none:
       return {.mode = "none", .extra = {}};
     case method::truth:
@@ -174,9 +185,30 @@ verifier::plan verifier::plan_for(const variant_info& info, want_set wants) {
 }
 
 judgement verifier::judge(const variant_info& info, want_set wants, const result& r) {
+  return info.orders ? judge_own_order(info, wants, r) : judge_given_order(info, wants, r);
+}
+
+judgement verifier::judge_own_order(const variant_info& info, want_set wants, const result& r) {
+  if (r.row_order.empty()) return fail("the order of the result is not told");
+  try {
+    // An order is the same in every run, and so is the truth of it.
+    if (!own_ || !std::ranges::equal(own_pattern_->row_order(), r.row_order) ||
+        !std::ranges::equal(own_pattern_->col_order(), r.col_order)) {
+      own_.reset();
+      own_pattern_ = std::make_unique<prepared_pattern>(reference::pattern_of(a_.view(), r),
+                                                        r.row_order, r.col_order, a_.origin());
+      own_ = std::make_unique<verifier>(*own_pattern_, mode_, chunk_size_, threads_);
+    }
+  } catch (const input_error& e) {
+    return fail(e.what());
+  }
+  return own_->judge_given_order(info, wants, r);
+}
+
+judgement verifier::judge_given_order(const variant_info& info, want_set wants, const result& r) {
   const auto consistent = reference::check_consistency(r, wants, a_.view().n_rows, chunk_size_);
   if (!consistent.ok) return fail("inconsistent result: " + consistent.reason);
-  if (r.of_own_order) {
+  if (r.of_own_order && !info.orders) {
     return info.exact ? fail("entries in an order of its own")
                       : unverified("entries in an order of its own, not in the one given");
   }

@@ -43,7 +43,7 @@ class verifier {
 
   /// How results of `info` will be verified ("oracle", "certificate", "digest" or "none") and what
   /// prepare() must be asked for in addition to `wants`. Computes the truth where needed, which
-  /// may take long.
+  /// may take long; for a variant that orders the matrix by itself, only judge() does.
   struct plan {
     std::string mode;
     want_set extra;
@@ -59,6 +59,9 @@ class verifier {
  private:
   enum class method { none, truth, own_certificate, digest };
 
+  judgement judge_given_order(const variant_info& info, want_set wants, const result& r);
+  judgement judge_own_order(const variant_info& info, want_set wants, const result& r);
+  plan plan_for_own_order(const variant_info& info, want_set compared) const;
   void find_trusted();
   method method_for(const variant_info& info);
   judgement compare_with_truth(const variant_info& info, want_set wants, const result& r) const;
@@ -74,6 +77,8 @@ class verifier {
   bool tried_trusted_ = false;
   std::optional<result> trusted_;  // counts and digests of the trusted variant
   std::string no_trust_;           // why trusted_ is empty or does not serve for itself
+  std::unique_ptr<prepared_pattern> own_pattern_;  // in the order of the last such result
+  std::unique_ptr<verifier> own_;                  // of it
 };
 
 }  // namespace gsofa

@@ -4,6 +4,7 @@
 #include <doctest/doctest.h>
 
 #include "common/digest.hpp"
+#include "common/ordering.hpp"
 #include "harness/testing/fake_variant.hpp"
 #include "reference/worked_example.hpp"
 
@@ -133,6 +134,43 @@ TEST_CASE("totals alone are never a pass") {
     CHECK(v.judge(peer, {}, r).reason.find("order of its own") != std::string::npos);
     CHECK(v.judge(testing::fake_info(), {}, r).status == run_status::fail);
   }
+}
+
+TEST_CASE("a result in an order of the variant's own is judged in that order") {
+  variant_info info = testing::fake_info();
+  info.orders = true;
+  const pattern given = reference::worked_example();
+  std::vector<index_t> order(at(given.n_rows));
+  for (index_t k = 0; k < given.n_rows; ++k) order[at(k)] = (7 * k + 3) % given.n_rows;
+  result right = testing::right_result(permute(given, order, order));
+  right.of_own_order = true;
+  right.row_order = right.col_order = order;
+  const auto judge_own = [&](verify_mode mode, const result& r) {
+    const auto a = testing::as_it_is(given);
+    verifier v(a, mode, 128, 1);
+    v.plan_for(info, want_set::all());
+    const judgement first = v.judge(info, want_set::all(), r);
+    CHECK(v.judge(info, want_set::all(), r).status == first.status);
+    return first;
+  };
+  for (const auto mode : judging_modes) {
+    CHECK(judge_own(mode, right).status == run_status::pass);
+    result other = testing::right_result(given);
+    other.row_order = other.col_order = order;
+    CHECK(judge_own(mode, other).status == run_status::fail);
+    other.row_order = other.col_order = identity_order(given.n_rows);
+    CHECK(judge_own(mode, other).status == run_status::pass);
+    result repeated = right;
+    repeated.row_order[0] = repeated.row_order[1];
+    CHECK(judge_own(mode, repeated).reason.find("row order of the result") != std::string::npos);
+    result shifted = right;
+    std::ranges::rotate(shifted.row_order, shifted.row_order.begin() + 1);
+    CHECK(judge_own(mode, shifted).status == run_status::fail);
+    result untold = right;
+    untold.row_order.clear();
+    CHECK(judge_own(mode, untold).reason == "the order of the result is not told");
+  }
+  CHECK(judge_own(verify_mode::none, right).status == run_status::unverified);
 }
 
 TEST_CASE("plans ask for what their method compares") {

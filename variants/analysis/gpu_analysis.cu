@@ -1,12 +1,23 @@
-// The analysis of a matrix on the device, up to its symbolic factorization. As an order, whose
-// inputs are patterns on the host: the order of gpu_nested_dissection followed by a postorder of
-// the elimination tree, which changes neither the fill nor the operations.
+// gpu_full_analysis: the whole analysis of a matrix on one GPU, from its rows in device memory to L
+// and U: sorted rows, a zero-free diagonal, nested dissection, a postorder of the elimination tree,
+// and gpu_bitmap_panels on what comes of it. Nothing passes through the host but the plan of the
+// dissection and the order, n integers. The variant is of an order of its own: its results are
+// those of the pattern P A Q, and tell P and Q.
 //
-// Cost: that of gpu_nested_dissection, and a radix sort of the entries for each of the sorted rows,
-// the graph and two permutations. Memory: the largest of these sorts, 32 bytes an entry of A for
-// the graph beside A, or what dissection takes.
+// gpu_analysis is the order alone, for any other variant: that of gpu_nested_dissection followed by
+// the postorder, which changes neither the fill nor the operations.
+//
+// Source: George 1973; Karypis & Kumar 1998; Liu 1990; Rose & Tarjan 1978.
+//
+// Cost of what comes before gpu_bitmap_panels: that of gpu_nested_dissection, and a radix sort of
+// the entries for each of the sorted rows, the graph and two permutations. Memory: the largest of
+// these sorts, 32 bytes an entry of A for the graph beside A, or what dissection takes.
 
 #include "variants/device/gpu_variant.hpp"
+
+#include <algorithm>
+#include <memory>
+#include <string>
 
 #include "common/ordering.hpp"
 #include "variants/analysis/gpu_analysis.hpp"
@@ -100,6 +111,129 @@ ordering order_by_analysis(const pattern_view& a, const order_settings& settings
   return out;
 }
 
+/// The phase of a run that a step of analyze() belongs to; all others find the order.
+phase_id phase_of(const std::string& step) {
+  if (step == "sort") return phase_id::sort;
+  if (step == "match") return phase_id::match;
+  return step == "permute" || step == "postorder" ? phase_id::permute : phase_id::order;
+}
+
+class whole_analysis final : public variant, public takes_device_rows, public takes_foreign_rows {
+ public:
+  void prepare(const pattern_view& a, const run_settings& settings, run_context&) override {
+    start(settings);
+    uploaded_ = analysis::upload(a, budget_);
+    rows_ = uploaded_.view();
+  }
+  void prepare_device(const device_rows& a, const run_settings& settings, run_context&) override {
+    start(settings);
+    rows_ = a;
+  }
+
+  void prepare_foreign(const foreign_rows& a, const run_settings& settings, run_context&) override {
+    start(settings);
+    analysis::adopted in = analysis::adopt(a, budget_);
+    uploaded_ = std::move(in.copy);
+    rows_ = in.rows;
+  }
+  pattern fetch(const foreign_rows& a) override {
+    memory_budget budget;
+    budget.set_limit(current_limits().free_bytes);
+    const analysis::adopted in = analysis::adopt(a, budget);
+    return analysis::download(in.rows);
+  }
+
+  void run(run_context& context) override {
+    clear();
+    {
+      const phase timed(context, phase_id::order);
+      search_.stop = context.stop;
+      search_.run = &context;
+      timeline time;
+      found_ = analysis::analyze(rows_, search_, budget_, time);
+      for (const auto& [step, seconds] : time.finish()) {
+        context.phases.charge(phase_of(step), seconds);
+      }
+    }
+    if (found_.structural_rank < rows_.n) refuse_singular();
+    context.derived["entries"] = found_.a.nnz;
+    context.check_deadline();
+    factorize(context);
+  }
+
+  result collect(want_set wants) override {
+    result out = factorization_->collect(wants);
+    out.of_own_order = true;
+    out.row_order = to_host(found_.row_order);
+    out.col_order = to_host(found_.col_order);
+    return out;
+  }
+
+  supernodal_pattern supernodal(const supernode_rule& rule) override {
+    return factorization_->supernodal(rule);
+  }
+
+ private:
+  void start(const run_settings& settings) {
+    clear();
+    uploaded_ = {};
+    settings_ = settings;
+    search_ = dissection::search_of({.options = settings.options});
+    const std::int64_t megabytes = settings.options.integer("memory_budget_mb");
+    budget_.set_limit(megabytes > 0 ? megabytes << 20 : current_limits().free_bytes / 4 * 3);
+  }
+  void clear() {
+    factorization_ = nullptr;
+    found_ = {};
+  }
+
+  [[noreturn]] void refuse_singular() const {
+    throw input_error("pattern: structurally singular: structural rank " +
+                      std::to_string(found_.structural_rank) + " of " + std::to_string(rows_.n) +
+                      "; row " + std::to_string(found_.deficient_rows.front()) +
+                      " (from 0) is one of " + std::to_string(found_.deficient_rows.size()) +
+                      " with entries in fewer columns");
+  }
+
+  void factorize(run_context& context) {
+    const variant_info& panels = find_variant("gpu_bitmap_panels");
+    run_settings settings = settings_;
+    settings.options = option_set(panels.options);
+    settings.runs_once = true;
+    const offset_t megabytes = (budget_.limit() - budget_.used()) >> 20;
+    settings.options.set(panels.options, "memory_budget_mb",
+                         std::to_string(std::clamp<offset_t>(megabytes, 1, 1 << 20)));
+    factorization_ = panels.create();
+    {
+      const phase timed(context, phase_id::init);
+      dynamic_cast<takes_device_rows&>(*factorization_)
+          .prepare_device(found_.a.view(), settings, context);
+    }
+    factorization_->run(context);
+    // The factorization counts its own memory only.
+    context.device_peak_bytes =
+        std::max(budget_.peak(), budget_.used() + context.device_peak_bytes);
+    for (const auto& [structure, bytes] : budget_.by_structure()) {
+      offset_t& most = context.device_bytes[structure];
+      most = std::max(most, bytes);
+    }
+  }
+
+  static std::vector<index_t> to_host(const device_array<index_t>& order) {
+    std::vector<index_t> out(static_cast<std::size_t>(order.size()));
+    copy_to_host(out.data(), order.data(), order.size());
+    return out;
+  }
+
+  run_settings settings_;
+  orderings::dissection_settings search_;
+  memory_budget budget_;
+  analysis::device_pattern uploaded_;
+  device_rows rows_;
+  analysis::analyzed found_;
+  std::unique_ptr<variant> factorization_;
+};
+
 }  // namespace
 
 }  // namespace gsofa::gpu
@@ -129,6 +263,18 @@ GSOFA_REGISTER_ORDER({
     .options = gpu::dissection::search_options(),
     .unavailable = gpu::unavailable,
     .compute = analysis_order,
+});
+
+GSOFA_REGISTER_VARIANT({
+    .name = "gpu_full_analysis",
+    .device = "gpu",
+    .summary = "matching, nested dissection, postorder and gpu_bitmap_panels, all on one GPU",
+    .citation = "George 1973; Karypis & Kumar 1998; Rose & Tarjan 1978; Liu 1990",
+    .options = gpu::dissection::search_options(),
+    .supernodal = true,
+    .orders = true,
+    .unavailable = gpu::unavailable,
+    .create = GSOFA_GPU_CREATE(whole_analysis),
 });
 
 }  // namespace gsofa

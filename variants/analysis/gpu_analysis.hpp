@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "common/device_rows.hpp"
 #include "common/pattern.hpp"
 #include "variants/device/runtime.hpp"
 #include "variants/device/timeline.hpp"
@@ -20,14 +21,8 @@ namespace gsofa::gpu::analysis {
 /// No vertex.
 inline constexpr std::uint32_t none = 0xffffffffU;
 
-/// A square pattern in compressed rows as kernels see it: row i is col_idx[row_ptr[i] ..
-/// row_ptr[i+1]).
-struct rows_view {
-  index_t n = 0;
-  offset_t nnz = 0;
-  const offset_t* row_ptr = nullptr;  ///< n + 1, in device memory
-  const index_t* col_idx = nullptr;   ///< nnz, in device memory
-};
+/// A square pattern in compressed rows as kernels see it.
+using rows_view = device_rows;
 
 /// A square pattern in device memory.
 struct device_pattern {
@@ -37,15 +32,25 @@ struct device_pattern {
   device_array<index_t> col_idx;   ///< at least nnz
 
   [[nodiscard]] rows_view view() const { return {n, nnz, row_ptr.data(), col_idx.data()}; }
+  operator rows_view() const { return view(); }  // NOLINT(google-explicit-constructor)
 };
 
 // ---------------------------------------------------------------- patterns: gpu_patterns.cu
 // Each costs a radix sort of words of 8 bytes, one for each entry of `a`, two for the graph, with
 // 16 bytes of working memory for each word beside what the sort takes. All throw budget_error.
 
-/// A copy of a pattern on the host.
+/// A copy of a pattern on the host, and one there of a pattern on the device.
 device_pattern upload(const pattern_view& a, memory_budget& budget);
-pattern download(const device_pattern& a);
+pattern download(const rows_view& a);
+
+/// Rows of a user: `copy` holds what has other integers than those of rows_view, and is empty where
+/// nothing has. Waits for their stream. Throws input_error for sizes that cannot be and for arrays
+/// that are not in memory of the current device; a column beyond 32 bits becomes -1.
+struct adopted {
+  device_pattern copy;
+  rows_view rows;
+};
+adopted adopt(const foreign_rows& a, memory_budget& budget);
 
 /// The rows of `raw` in ascending order, each column once; its rows may be in any order, with
 /// repeated columns. Throws input_error, naming the first such row, for row pointers that do not

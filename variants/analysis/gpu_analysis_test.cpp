@@ -7,6 +7,7 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <atomic>
 #include <numeric>
 #include <string>
 #include <utility>
@@ -17,6 +18,7 @@
 #include "common/preprocess.hpp"
 #include "common/random.hpp"
 #include "harness/check/test_patterns.hpp"
+#include "reference/verify_result.hpp"
 
 using namespace gsofa;
 namespace device = gsofa::gpu::analysis;
@@ -339,6 +341,96 @@ TEST_CASE("the analysis on the device is matching, dissection and postorder of t
   }
   CHECK(matched > 20);
   CHECK(refused > 20);
+}
+
+namespace {
+
+// What gpu_full_analysis finds of rows in device memory.
+template <class Offset, class Index>
+result found_of(const pattern& rows) {
+  gpu::memory_budget budget = budget_of_tests();
+  const std::vector<Offset> ptr(rows.row_ptr.begin(), rows.row_ptr.end());
+  const std::vector<Index> idx(rows.col_idx.begin(), rows.col_idx.end());
+  const gpu::device_array<Offset> d_ptr(budget, "test", static_cast<offset_t>(ptr.size()));
+  const gpu::device_array<Index> d_idx(budget, "test", rows.nnz());
+  gpu::copy_to_device(d_ptr.data(), ptr.data(), d_ptr.size());
+  gpu::copy_to_device(d_idx.data(), idx.data(), d_idx.size());
+  const foreign_rows there{.n = rows.n_rows,
+                           .nnz = rows.nnz(),
+                           .row_ptr = d_ptr.data(),
+                           .col_idx = d_idx.data(),
+                           .long_row_ptr = sizeof(Offset) == 8,
+                           .long_col_idx = sizeof(Index) == 8};
+  const variant_info& info = find_variant("gpu_full_analysis");
+  const auto v = info.create();
+  auto& takes = dynamic_cast<takes_foreign_rows&>(*v);
+  CHECK(takes.fetch(there) == rows);
+  run_settings settings;
+  settings.options = option_set(info.options);
+  settings.wants = want_set::all();
+  run_context context;
+  takes.prepare_foreign(there, settings, context);
+  return run_once(*v, settings.wants, context);
+}
+
+}  // namespace
+
+TEST_CASE("gpu_full_analysis of rows in device memory, of any integers") {
+  int seen = 0;
+  std::uint64_t seed = 50;
+  for (const named_pattern& p : subjects()) {
+    if (p.a.n_rows < 1 || p.a.n_rows > 120 || count_missing_diagonal(p.a) > 0) continue;
+    CAPTURE(p.name);
+    simt::emulator::set_seed(++seed);
+    const pattern moved = p.a.n_rows > 1 ? moved_columns(p.a, 1) : p.a;
+    const pattern rows = shuffled(moved, seed);
+    const result a = found_of<std::int64_t, std::int32_t>(rows);
+    CHECK(reference::compare_in_order(moved, {}, a, want_set::all(), 128).ok);
+    CHECK(a.of_own_order);
+    const result b = found_of<std::int32_t, std::int32_t>(rows);
+    const result c = found_of<std::int64_t, std::int64_t>(rows);
+    for (const result* other : {&b, &c}) {
+      CHECK(other->digest == a.digest);
+      CHECK(other->row_order == a.row_order);
+      CHECK(other->col_order == a.col_order);
+    }
+    ++seen;
+  }
+  CHECK(seen > 30);
+}
+
+TEST_CASE("gpu_full_analysis refuses rows that are no pattern, and keeps its limit of time") {
+  const variant_info& info = find_variant("gpu_full_analysis");
+  run_settings settings;
+  settings.options = option_set(info.options);
+  run_context context;
+  const auto v = info.create();
+  auto& takes = dynamic_cast<takes_foreign_rows&>(*v);
+  const auto refused = [&](const foreign_rows& a) {
+    try {
+      takes.prepare_foreign(a, settings, context);
+    } catch (const input_error& e) {
+      return std::string(e.what());
+    }
+    return std::string();
+  };
+  CHECK(refused({}) == "pattern: order 0; at least 1 is needed");
+  CHECK(refused({.n = 3, .nnz = -1}) == "pattern: -1 entries");
+  CHECK(refused({.n = 3, .nnz = 2}) == "pattern: row_ptr is null");
+  CHECK_THROWS_AS((found_of<std::int64_t, std::int32_t>(rows_of(2, {{0, 7}, {1}}))), input_error);
+  // No entry in column 1.
+  CHECK_THROWS_WITH_AS((found_of<std::int32_t, std::int32_t>(rows_of(3, {{0, 2}, {0}, {2}}))),
+                       "pattern: structurally singular: structural rank 2 of 3; row 0 (from 0) is "
+                       "one of 3 with entries in fewer columns",
+                       input_error);
+  const pattern grid = generate("grid5:nx=40,ny=40");
+  v->prepare(grid, settings, context);
+  context.set_timeout(1e-9);
+  CHECK_THROWS_AS(run_once(*v, want::counts, context), timeout_error);
+  context.set_timeout(0);
+  std::atomic<bool> stop = true;
+  context.stop = &stop;
+  CHECK_THROWS_AS(run_once(*v, want::counts, context), cancelled_error);
 }
 
 TEST_CASE("gpu_analysis is the order of gpu_nested_dissection and a postorder") {

@@ -178,6 +178,46 @@ GSOFA_KERNEL void count_zeros_kernel(index_t n, const std::uint32_t* values, std
   }
 }
 
+/// Values of another width; those that do not fit become -1.
+template <class From, class To>
+GSOFA_KERNEL void converted_kernel(const From* from, offset_t count, To* to) {
+  for (offset_t k = offset_t{simt::block_index()} * simt::block_size() + simt::thread_index();
+       k < count; k += offset_t{simt::grid_size()} * simt::block_size()) {
+    const auto value = static_cast<To>(from[k]);
+    to[k] = static_cast<From>(value) == from[k] ? value : To{-1};
+  }
+}
+
+/// Throws input_error unless the array is in memory of the current device.
+void check_place([[maybe_unused]] const void* array, [[maybe_unused]] const char* name) {
+  if (array == nullptr) throw input_error(std::string("pattern: ") + name + " is null");
+#if defined(__CUDACC__)
+  cudaPointerAttributes where{};
+  check(cudaPointerGetAttributes(&where, array), name);
+  if (where.type == cudaMemoryTypeManaged) return;
+  int device = 0;
+  check(cudaGetDevice(&device), "cudaGetDevice");
+  if (where.type != cudaMemoryTypeDevice || where.device != device) {
+    throw input_error(std::string("pattern: ") + name + " is not in memory of device " +
+                      std::to_string(device) + ", the current one");
+  }
+#endif
+}
+
+void check_foreign(const foreign_rows& a) {
+  if (a.n < 1) {
+    throw input_error("pattern: order " + std::to_string(a.n) + "; at least 1 is needed");
+  }
+  narrow<index_t>(a.n, "pattern: order");
+  if (a.nnz < 0) throw input_error("pattern: " + std::to_string(a.nnz) + " entries");
+  check_place(a.row_ptr, "row_ptr");
+  if (a.nnz > 0) check_place(a.col_idx, "col_idx");
+#if defined(__CUDACC__)
+  const auto stream = static_cast<cudaStream_t>(a.stream);
+  check(cudaStreamSynchronize(stream == nullptr ? cudaStreamLegacy : stream), "stream");
+#endif
+}
+
 matrix_view entries_of(const rows_view& a) {
   return gpu::entries_of(a.row_ptr, a.col_idx, a.n, a.nnz);
 }
@@ -284,6 +324,31 @@ device_array<index_t> labels(index_t n, const index_t* order, const char* what,
 
 }  // namespace
 
+adopted adopt(const foreign_rows& a, memory_budget& budget) {
+  check_foreign(a);
+  adopted out;
+  out.rows.n = static_cast<index_t>(a.n);
+  out.rows.nnz = a.nnz;
+  const offset_t pointers = a.n + 1;
+  if (a.long_row_ptr) {
+    out.rows.row_ptr = static_cast<const offset_t*>(a.row_ptr);
+  } else {
+    out.copy.row_ptr = {budget, "pattern", pointers};
+    launch(converted_kernel<std::int32_t, offset_t>, blocks_for(pointers), threads_per_block, 0,
+           static_cast<const std::int32_t*>(a.row_ptr), pointers, out.copy.row_ptr.data());
+    out.rows.row_ptr = out.copy.row_ptr.data();
+  }
+  if (!a.long_col_idx) {
+    out.rows.col_idx = static_cast<const index_t*>(a.col_idx);
+  } else if (a.nnz > 0) {
+    out.copy.col_idx = {budget, "pattern", a.nnz};
+    launch(converted_kernel<std::int64_t, index_t>, blocks_for(a.nnz), threads_per_block, 0,
+           static_cast<const std::int64_t*>(a.col_idx), a.nnz, out.copy.col_idx.data());
+    out.rows.col_idx = out.copy.col_idx.data();
+  }
+  return out;
+}
+
 device_pattern upload(const pattern_view& a, memory_budget& budget) {
   device_pattern out;
   out.n = a.n_rows;
@@ -295,13 +360,13 @@ device_pattern upload(const pattern_view& a, memory_budget& budget) {
   return out;
 }
 
-pattern download(const device_pattern& a) {
+pattern download(const rows_view& a) {
   pattern out;
   out.n_rows = out.n_cols = a.n;
   out.row_ptr.resize(at(a.n) + 1);
   out.col_idx.resize(at(a.nnz));
-  copy_to_host(out.row_ptr.data(), a.row_ptr.data(), offset_t{a.n} + 1);
-  copy_to_host(out.col_idx.data(), a.col_idx.data(), a.nnz);
+  copy_to_host(out.row_ptr.data(), a.row_ptr, offset_t{a.n} + 1);
+  copy_to_host(out.col_idx.data(), a.col_idx, a.nnz);
   return out;
 }
 

@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "common/device_rows.hpp"
 #include "common/digest.hpp"
 #include "common/variant.hpp"
 #include "variants/device/runtime.hpp"
@@ -380,7 +381,7 @@ class row_results {
   pattern l_, u_;
 };
 
-/// The matrix on the device.
+/// The matrix on the device: a copy of it there, or the caller's.
 class device_matrix {
  public:
   void upload(const pattern_view& a, memory_budget& budget) {
@@ -388,11 +389,24 @@ class device_matrix {
     col_idx_ = {budget, "matrix", static_cast<offset_t>(a.col_idx.size())};
     copy_to_device(row_ptr_.data(), a.row_ptr.data(), row_ptr_.size());
     copy_to_device(col_idx_.data(), a.col_idx.data(), col_idx_.size());
+    rows_ = {a.n_rows, a.nnz(), row_ptr_.data(), col_idx_.data()};
   }
-  [[nodiscard]] const offset_t* row_ptr() const { return row_ptr_.data(); }
-  [[nodiscard]] const index_t* col_idx() const { return col_idx_.data(); }
+  void refer_to(const device_rows& a) {
+    row_ptr_ = {};
+    col_idx_ = {};
+    rows_ = a;
+  }
+  [[nodiscard]] const device_rows& rows() const { return rows_; }
+  [[nodiscard]] const offset_t* row_ptr() const { return rows_.row_ptr; }
+  [[nodiscard]] const index_t* col_idx() const { return rows_.col_idx; }
+  /// Bytes of the budget that it takes.
+  [[nodiscard]] offset_t bytes() const {
+    return row_ptr_.size() * static_cast<offset_t>(sizeof(offset_t)) +
+           col_idx_.size() * static_cast<offset_t>(sizeof(index_t));
+  }
 
  private:
+  device_rows rows_;
   device_array<offset_t> row_ptr_;
   device_array<index_t> col_idx_;
 };

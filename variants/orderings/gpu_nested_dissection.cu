@@ -28,6 +28,13 @@ struct part {
   std::uint64_t key = 0;
 };
 
+void check_limits(const dissection_settings& settings) {
+  if (settings.stop != nullptr && settings.stop->load(std::memory_order_relaxed)) {
+    throw cancelled_error();
+  }
+  if (settings.run != nullptr) settings.run->check_deadline();
+}
+
 /// Bisects all parts of one depth at once.
 class bisection {
  public:
@@ -95,6 +102,7 @@ class bisection {
 
   void coarsen(std::span<const part> parts) {
     for (std::size_t l = 0;; ++l) {
+      check_limits(settings_);
       const level& fine = graphs_of(l);
       std::vector<coarsening>& wanted = wanted_;
       std::vector<source>& sources = sources_;
@@ -162,6 +170,7 @@ class bisection {
     const level* coarser = nullptr;
     std::vector<trial_spec>& specs = specs_;
     for (std::size_t l = depth_; l-- > 0;) {
+      check_limits(settings_);
       if (copies_[l].empty()) continue;
       const level& fine = graphs_of(l);
       specs.clear();
@@ -329,7 +338,8 @@ dissection_settings search_of(const order_settings& settings) {
           .idle_percent = static_cast<int>(o.integer("idle_percent")),
           .patch = static_cast<index_t>(o.integer("patch")),
           .stride = static_cast<int>(o.integer("stride")),
-          .leaf_order = static_cast<index_t>(o.integer("leaf_order"))};
+          .leaf_order = static_cast<index_t>(o.integer("leaf_order")),
+          .stop = settings.stop};
 }
 
 orderings::dissection dissect(index_t rows, device_array<offset_t> row_ptr,

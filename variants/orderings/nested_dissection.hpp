@@ -6,6 +6,7 @@
 
 #include "common/ordering.hpp"
 #include "common/pattern.hpp"
+#include "common/run_context.hpp"
 
 namespace gsofa::orderings {
 
@@ -22,6 +23,7 @@ struct dissection_settings {
   int stride = 1;            ///< of the levels of a part only every so many-th is refined
   index_t leaf_order = 120;  ///< at most so many (compressed) vertices: a leaf
   const std::atomic<bool>* stop = nullptr;  ///< becomes true to end with cancelled_error
+  const run_context* run = nullptr;  ///< on a device: its limit of time ends the search, too
 };
 
 /// A fill-reducing order (old vertex by new position) and its separator tree, without empty nodes.

@@ -253,38 +253,31 @@ GSOFA_KERNEL void rows_of_panels_kernel(panel_view p, index_t begin, index_t sou
   }
 }
 
-class bitmap_panels final : public variant {
+class bitmap_panels final : public variant, public takes_device_rows {
  public:
   explicit bitmap_panels(const panel_tuning& tuning = {}) : tuning_(tuning) {}
 
   void prepare(const pattern_view& a, const run_settings& settings, run_context& context) override {
-    a_ = a;
-    settings_ = settings;
     clear();
-    const option_set& o = settings.options;
-    const std::int64_t megabytes = o.integer("memory_budget_mb");
+    on_host_ = a;
     budget_.set_limit(std::numeric_limits<offset_t>::max());
     matrix_.upload(a, budget_);
-    const offset_t limit = megabytes > 0 ? megabytes << 20 : current_limits().free_bytes / 4 * 3;
-    budget_.set_limit(limit + budget_.used());
-    run_settings of_rows = settings;
-    if (settings.supernodal) of_rows.wants |= want::pattern;  // where vertices are relabelled
-    rows_.prepare(a.n_rows, of_rows, budget_);
-    structure_.prepare(a.n_rows, budget_);
-    elimination_settings elimination = tuning_.elimination;
-    elimination.blocks_per_cluster = static_cast<int>(o.integer("blocks_per_cluster"));
-    if (tuning_.search) elimination.most_update_work = work_of_search();
-    elimination_.prepare(a.n_rows, elimination, budget_);
-    context.predicted_bytes["vertex_arrays"] = budget_.used() - matrix_bytes();
-    // Recording launches repays from the second run on.
-    if (!settings.runs_once) structure_.record(matrix_, a.nnz(), limits(), budget_);
+    prepare_rows(settings, context);
+  }
+
+  void prepare_device(const device_rows& a, const run_settings& settings,
+                      run_context& context) override {
+    clear();
+    on_host_ = {};
+    matrix_.refer_to(a);
+    prepare_rows(settings, context);
   }
 
   void run(run_context& context) override {
     clear();
     phases_.start(context, phase_id::schedule);
     rows_.start();
-    if (!structure_.build(matrix_, a_.nnz(), limits(), budget_, context)) {
+    if (!structure_.build(matrix_, matrix_.rows().nnz, limits(), budget_, context)) {
       phases_.finish(context);
       search(context);
       return;
@@ -298,8 +291,8 @@ class bitmap_panels final : public variant {
                        rows_.l_counts(), rows_.u_counts(),
                        digests ? reinterpret_cast<unsigned long long*>(rows_.digests()) : nullptr);
     phases_.mark(context, phase_id::supernode);
-    const bool rows_wanted = settings_.wants.has(want::pattern) ||
-                             (settings_.supernodal && structure_.relabelled());
+    const bool rows_wanted =
+        settings_.wants.has(want::pattern) || (settings_.supernodal && structure_.relabelled());
     if (!rows_wanted) find_supernodes(panels);
     phases_.finish(context);
     if (elimination_.fell_back()) {
@@ -312,8 +305,7 @@ class bitmap_panels final : public variant {
       if (!expand(panels, context)) {
         rows_by_bitmaps(panels, context);
       } else {
-        rows_.add(panel_rows{.p = panels, .n = a_.n_rows, .sources = a_.n_rows}, context, true,
-                  true);
+        rows_.add(panel_rows{.p = panels, .n = n_, .sources = n_}, context, true, true);
       }
     }
     context.check_deadline();
@@ -338,6 +330,26 @@ class bitmap_panels final : public variant {
   }
 
  private:
+  void prepare_rows(const run_settings& settings, run_context& context) {
+    settings_ = settings;
+    n_ = matrix_.rows().n;
+    const option_set& o = settings.options;
+    const std::int64_t megabytes = o.integer("memory_budget_mb");
+    const offset_t limit = megabytes > 0 ? megabytes << 20 : current_limits().free_bytes / 4 * 3;
+    budget_.set_limit(limit + budget_.used());
+    run_settings of_rows = settings;
+    if (settings.supernodal) of_rows.wants |= want::pattern;  // where vertices are relabelled
+    rows_.prepare(n_, of_rows, budget_);
+    structure_.prepare(n_, budget_);
+    elimination_settings elimination = tuning_.elimination;
+    elimination.blocks_per_cluster = static_cast<int>(o.integer("blocks_per_cluster"));
+    if (tuning_.search) elimination.most_update_work = work_of_search();
+    elimination_.prepare(n_, elimination, budget_);
+    context.predicted_bytes["vertex_arrays"] = budget_.used() - matrix_.bytes();
+    // Recording launches repays from the second run on.
+    if (!settings.runs_once) structure_.record(matrix_, matrix_.rows().nnz, limits(), budget_);
+  }
+
   // Gives back the memory that a run has taken.
   void clear() {
     searched_ = nullptr;
@@ -352,29 +364,26 @@ class bitmap_panels final : public variant {
   // are searched: at most twice the time of the search.
   [[nodiscard]] std::int64_t work_of_search() const {
     constexpr double pairs_per_unit = 105e3;
-    const double pairs = static_cast<double>(a_.n_rows) * static_cast<double>(a_.nnz());
+    const double pairs = static_cast<double>(n_) * static_cast<double>(matrix_.rows().nnz);
     return 1900 + static_cast<std::int64_t>(std::min(pairs / pairs_per_unit, 4e18));
   }
   [[nodiscard]] panel_limits limits() const {
-    return {.width = static_cast<index_t>(settings_.options.integer("panel_width")),
-            .most_positions = tuning_.most_positions,
-            .reserve =
-                settings_.wants.has(want::pattern) || settings_.supernodal ? row_bytes() : 0};
+    return {
+        .width = static_cast<index_t>(settings_.options.integer("panel_width")),
+        .most_positions = tuning_.most_positions,
+        .reserve = settings_.wants.has(want::pattern) || settings_.supernodal ? row_bytes() : 0};
   }
-  [[nodiscard]] offset_t matrix_bytes() const {
-    return static_cast<offset_t>(a_.row_ptr.size_bytes() + a_.col_idx.size_bytes());
-  }
-  [[nodiscard]] offset_t row_words() const { return (offset_t{a_.n_rows} + 31) / 32; }
+  [[nodiscard]] offset_t row_words() const { return (offset_t{n_} + 31) / 32; }
   [[nodiscard]] offset_t row_bytes() const { return 4 * row_words(); }
 
   void find_supernodes(const panel_view& panels) {
     const index_t chunk = settings_.chunk_size;
     if (!settings_.wants.has(want::supernodes)) return;
     if (structure_.relabelled() || chunk < 1 || chunk > supernode_rows) {
-      rows_.find_supernodes(panel_rows{.p = panels, .n = a_.n_rows, .sources = a_.n_rows});
+      rows_.find_supernodes(panel_rows{.p = panels, .n = n_, .sources = n_});
       return;
     }
-    launch_overlapping(panel_supernodes_kernel, (a_.n_rows - 1) / chunk + 1, supernode_rows,
+    launch_overlapping(panel_supernodes_kernel, (n_ - 1) / chunk + 1, supernode_rows,
                        2 * supernode_rows * sizeof(mask_t), panels,
                        static_cast<const std::uint32_t*>(rows_.u_counts()), chunk,
                        rows_.supernode_starts());
@@ -392,14 +401,14 @@ class bitmap_panels final : public variant {
       synchronize();
     }
     const phase timed(context, phase_id::d2h);
-    rows_.set_pattern(expansion_.l(a_.n_rows), expansion_.u(a_.n_rows));
+    rows_.set_pattern(expansion_.l(n_), expansion_.u(n_));
     context.derived["expanded"] = 1;
     return true;
   }
 
   // Finds sorted rows by way of bitmaps, as many at a time as the budget holds.
   void rows_by_bitmaps(const panel_view& panels, run_context& context) {
-    const index_t n = a_.n_rows;
+    const index_t n = n_;
     const offset_t fit = (budget_.limit() - budget_.used()) / row_bytes();
     const auto batch = static_cast<index_t>(std::clamp<offset_t>(fit, 1, n));
     bits_ = {budget_, "row_bitmaps", row_words() * batch};
@@ -426,13 +435,14 @@ class bitmap_panels final : public variant {
     run_settings settings = settings_;
     if (settings.supernodal) settings.wants |= want::pattern;
     settings.options = option_set(specs);
-    const offset_t megabytes = (budget_.limit() - budget_.used() - matrix_bytes()) >> 20;
+    const offset_t megabytes = (budget_.limit() - budget_.used() - matrix_.bytes()) >> 20;
     settings.options.set(specs, "memory_budget_mb",
                          std::to_string(std::clamp<offset_t>(megabytes, 1, 1 << 20)));
     searched_ = by_rows.create();
     {
       const phase timed(context, phase_id::init);
-      searched_->prepare(a_, settings, context);
+      if (on_host_.row_ptr.empty()) download();
+      searched_->prepare(on_host_, settings, context);
     }
     searched_->run(context);
     // The search counts its own memory only.
@@ -444,8 +454,21 @@ class bitmap_panels final : public variant {
     context.derived["searched"] = 1;
   }
 
+  // The search takes rows on the host alone.
+  void download() {
+    const device_rows& a = matrix_.rows();
+    copied_.n_rows = copied_.n_cols = a.n;
+    copied_.row_ptr.resize(at(a.n) + 1);
+    copied_.col_idx.resize(at(a.nnz));
+    copy_to_host(copied_.row_ptr.data(), a.row_ptr, offset_t{a.n} + 1);
+    copy_to_host(copied_.col_idx.data(), a.col_idx, a.nnz);
+    on_host_ = copied_;
+  }
+
   panel_tuning tuning_;
-  pattern_view a_;
+  index_t n_ = 0;
+  pattern_view on_host_;  // of the caller; empty where the matrix was on the device
+  pattern copied_;
   run_settings settings_;
   memory_budget budget_;
   device_matrix matrix_;

@@ -84,6 +84,30 @@ struct csc_view_64 {
   std::span<const std::int64_t> row_idx;
 };
 
+/// csr_view of arrays in the memory of the current CUDA device (cudaMalloc, cudaMallocManaged, the
+/// arrays of CuPy). The arrays are complete once what `stream` was given before the call is done.
+struct device_csr_view {
+  std::int32_t n = 0;
+  std::int64_t nnz = 0;
+  const std::int64_t* row_ptr = nullptr;  ///< n + 1
+  const std::int32_t* col_idx = nullptr;  ///< nnz
+  void* stream = nullptr;                 ///< cudaStream_t; null: the legacy default stream
+};
+struct device_csr_view_32 {
+  std::int32_t n = 0;
+  std::int64_t nnz = 0;
+  const std::int32_t* row_ptr = nullptr;
+  const std::int32_t* col_idx = nullptr;
+  void* stream = nullptr;
+};
+struct device_csr_view_64 {
+  std::int64_t n = 0;
+  std::int64_t nnz = 0;
+  const std::int64_t* row_ptr = nullptr;
+  const std::int64_t* col_idx = nullptr;
+  void* stream = nullptr;
+};
+
 /// Compressed columns, owning; rows are strictly ascending within a column.
 struct csc_pattern {
   std::int32_t n = 0;
@@ -113,8 +137,9 @@ struct analysis_progress {
   double share = -1;  ///< of this stage, from 0 to 1; -1: not known
 };
 
-/// Where the analysis runs. Matching and, but for gpu_nested_dissection, ordering are done on the
-/// host.
+/// Where the analysis runs. On a device, with its order and without relaxed supernodes, all of it
+/// is done there: sorting, matching, ordering, permuting. Else all but the factorization is done on
+/// the host.
 enum class compute_device {
   automatic,  ///< on a CUDA device if there is one; on the host if there is none or it fails
   cpu,
@@ -127,11 +152,11 @@ enum class order_method {
   /// gpu_nested_dissection where the analysis is to run on a device and 20,000 or more vertices are
   /// not isolated; else metis; amd in a build without METIS
   automatic,
-  metis,      ///< nested dissection of A + A^T (METIS)
-  amd,        ///< approximate minimum degree of A + A^T (Eigen)
-  colamd,     ///< column approximate minimum degree of A (Eigen)
-  natural,    ///< as it is
-  given,      ///< analysis_options::permutation
+  metis,    ///< nested dissection of A + A^T (METIS)
+  amd,      ///< approximate minimum degree of A + A^T (Eigen)
+  colamd,   ///< column approximate minimum degree of A (Eigen)
+  natural,  ///< as it is
+  given,    ///< analysis_options::permutation
   /// nested dissection of A + A^T by this library, on several host threads if there are; any number
   /// gives the same order
   nested_dissection,
@@ -241,7 +266,7 @@ struct analysis {
   csc_pattern l_columns;          ///< l by columns; order 0 unless analysis_options::factor_columns
   csc_pattern u_columns;          ///< u by columns; order 0 unless analysis_options::factor_columns
 
-  std::string variant;   ///< name of the variant that found it
+  std::string variant;  ///< name of the variant that found it
   /// metis, amd, colamd, natural, given, cpu_nested_dissection, best_of or gpu_nested_dissection
   std::string order;
   std::string fallback;  ///< why the analysis fell back from a device to the host; else empty
@@ -288,11 +313,15 @@ class GSOFA_API invalid_input : public analysis_error {
 /// Linux with glibc, orders of METIS require that no other thread calls rand() meanwhile.
 GSOFA_API analysis analyze(const csr_view& a, const analysis_options& options = {});
 
-/// The same of a pattern in other integers or by columns: View is one of csr_view_32, csr_view_64,
-/// csc_view, csc_view_32, csc_view_64. Compressed columns are transposed first, except where only
-/// factors by columns are asked for and the order is that of the transposed pattern too: then the
-/// columns of L and U are the rows of U and L of the transposed pattern, and nothing is transposed.
-/// The result is that of the rows of the same matrix in either case.
+/// The same of a pattern in other integers, by columns or in device memory: View is one of
+/// csr_view_32, csr_view_64, csc_view, csc_view_32, csc_view_64, device_csr_view,
+/// device_csr_view_32, device_csr_view_64. A pattern in device memory is copied to the host unless
+/// the device does all of the analysis (compute_device) under analysis_options::match; of 64-bit
+/// pointers and 32-bit columns no copy is made on the device. Compressed columns are transposed
+/// first, except where only factors by columns are asked for and the order is that of the
+/// transposed pattern too: then the columns of L and U are the rows of U and L of the transposed
+/// pattern, and nothing is transposed. The result is that of the rows of the same matrix in either
+/// case.
 template <class View>
 analysis analyze(const View& a, const analysis_options& options = {});
 
