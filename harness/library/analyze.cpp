@@ -367,9 +367,10 @@ void relax(const analysis_options& options, elimination_input& e, workspace& w) 
   e.a = w.relaxed;
 }
 
-// Variants that any caller may name: right, exact, in one process.
+// Variants that any caller may name: right, exact, in one process, of the order that they are
+// given.
 bool is_public(const variant_info& v) {
-  return v.planted.empty() && v.exact && !v.distributed && v.gives == want_set::all();
+  return v.planted.empty() && v.exact && !v.orders && !v.distributed && v.gives == want_set::all();
 }
 
 const variant_info& public_variant(const std::string& name) {

@@ -467,6 +467,9 @@ TEST_CASE("device and variant are chosen as asked") {
     if (v.name == "gpu_bitmap_panels") no_gpu = v.unavailable;
   }
   for (const char* name : held) CHECK(std::ranges::count(names, name) == 1);
+  // Its results are of another order.
+  CHECK(std::ranges::count(names, "gpu_full_analysis") == 0);
+  CHECK_THROWS_AS(analyze(view_of(a), {.variant = "gpu_full_analysis"}), invalid_input);
   const analysis automatic = analyze(view_of(a));
   CHECK(automatic.variant == (no_gpu.empty() ? "gpu_bitmap_panels" : "cpu_bitmap_panels"));
   CHECK(automatic.fallback.empty());

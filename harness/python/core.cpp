@@ -38,10 +38,12 @@ nb::tuple rows_of(gsofa::csr_pattern& p) {
   return nb::make_tuple(array_of(std::move(p.row_ptr)), array_of(std::move(p.col_idx)));
 }
 
-nb::dict analyze(const input<std::int64_t>& row_ptr, const input<std::int32_t>& col_idx,
-                 const std::string& order, nb::object permutation, const std::string& device,
-                 const std::string& variant, int threads, std::int64_t memory_budget_mb, bool match,
-                 bool factors, std::int32_t chunk_size) {
+// What `run` finds with these options, as Python sees it.
+template <class Run>
+nb::dict analyze_by(const Run& run, const std::string& order, nb::object permutation,
+                    const std::string& device, const std::string& variant, int threads,
+                    std::int64_t memory_budget_mb, bool match, bool factors,
+                    std::int32_t chunk_size) {
   static const std::pair<const char*, gsofa::order_method> orders[] = {
       {"auto", gsofa::order_method::automatic},
       {"metis", gsofa::order_method::metis},
@@ -74,7 +76,7 @@ nb::dict analyze(const input<std::int64_t>& row_ptr, const input<std::int32_t>& 
   gsofa::analysis f;
   {
     const nb::gil_scoped_release released;
-    f = gsofa::analyze(view_of(row_ptr, col_idx), o);
+    f = run(o);
   }
   nb::dict out;
   out["row_order"] = array_of(std::move(f.row_order));
@@ -98,6 +100,58 @@ nb::dict analyze(const input<std::int64_t>& row_ptr, const input<std::int32_t>& 
     out["u"] = rows_of(f.u);
   }
   return out;
+}
+
+nb::dict analyze(const input<std::int64_t>& row_ptr, const input<std::int32_t>& col_idx,
+                 const std::string& order, nb::object permutation, const std::string& device,
+                 const std::string& variant, int threads, std::int64_t memory_budget_mb, bool match,
+                 bool factors, std::int32_t chunk_size) {
+  return analyze_by(
+      [&](const gsofa::analysis_options& o) {
+        return gsofa::analyze(view_of(row_ptr, col_idx), o);
+      },
+      order, std::move(permutation), device, variant, threads, memory_budget_mb, match, factors,
+      chunk_size);
+}
+
+// rows: addresses of the row pointers and the columns, order, entries, whether each is of 64 bits,
+// the stream.
+nb::dict analyze_there(const nb::tuple& rows, const std::string& order, nb::object permutation,
+                       const std::string& device, const std::string& variant, int threads,
+                       std::int64_t memory_budget_mb, bool match, bool factors,
+                       std::int32_t chunk_size) {
+  const auto address = [&](std::size_t k) {
+    return reinterpret_cast<void*>(nb::cast<std::uintptr_t>(rows[k]));
+  };
+  void* const row_ptr = address(0);
+  void* const col_idx = address(1);
+  const auto n = nb::cast<std::int32_t>(rows[2]);
+  const auto nnz = nb::cast<std::int64_t>(rows[3]);
+  const bool long_row_ptr = nb::cast<bool>(rows[4]);
+  const bool long_col_idx = nb::cast<bool>(rows[5]);
+  void* const stream = address(6);
+  return analyze_by(
+      [&](const gsofa::analysis_options& o) {
+        if (long_col_idx) {
+          return gsofa::analyze(
+              gsofa::device_csr_view_64{n, nnz, static_cast<const std::int64_t*>(row_ptr),
+                                        static_cast<const std::int64_t*>(col_idx), stream},
+              o);
+        }
+        const auto* const columns = static_cast<const std::int32_t*>(col_idx);
+        if (long_row_ptr) {
+          return gsofa::analyze(
+              gsofa::device_csr_view{n, nnz, static_cast<const std::int64_t*>(row_ptr), columns,
+                                     stream},
+              o);
+        }
+        return gsofa::analyze(
+            gsofa::device_csr_view_32{n, nnz, static_cast<const std::int32_t*>(row_ptr), columns,
+                                      stream},
+            o);
+      },
+      order, std::move(permutation), device, variant, threads, memory_budget_mb, match, factors,
+      chunk_size);
 }
 
 nb::dict profile(const input<std::int64_t>& row_ptr, const input<std::int32_t>& col_idx,
@@ -205,6 +259,8 @@ void translate(const std::exception_ptr& p, void*) {
 NB_MODULE(_core, m) {
   nb::register_exception_translator(translate);
   m.def("analyze", analyze, "row_ptr"_a, "col_idx"_a, "order"_a, "permutation"_a.none(), "device"_a,
+        "variant"_a, "threads"_a, "memory_budget_mb"_a, "match"_a, "factors"_a, "chunk_size"_a);
+  m.def("analyze_there", analyze_there, "rows"_a, "order"_a, "permutation"_a.none(), "device"_a,
         "variant"_a, "threads"_a, "memory_budget_mb"_a, "match"_a, "factors"_a, "chunk_size"_a);
   m.def("profile", profile, "row_ptr"_a, "col_idx"_a, "cells"_a, "threads"_a);
   m.def("elimination_tree", elimination_tree, "row_ptr"_a, "col_idx"_a);

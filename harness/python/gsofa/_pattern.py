@@ -1,4 +1,6 @@
 """What users pass as a matrix, as compressed sparse rows that the library reads."""
+from typing import Any, NamedTuple
+
 import numpy as np
 import scipy.sparse as sp
 
@@ -72,6 +74,54 @@ def pattern_of(a):
     if row_ptr.size - 1 > LARGEST:
         raise OverflowError(f"order {row_ptr.size - 1} is beyond 32 bits")
     return row_ptr, narrowed(col_idx, "indices")
+
+
+class DeviceRows(NamedTuple):
+    """Compressed sparse rows in the memory of a CUDA device, as the library reads them there."""
+
+    row_ptr: int  # addresses
+    col_idx: int
+    n: int
+    nnz: int
+    long_row_ptr: bool  # of 64 bits
+    long_col_idx: bool
+    stream: int  # 0: the legacy default one
+    owner: Any  # keeps the arrays
+
+
+def rows_on_device(a, stream=None):
+    """The DeviceRows of a CuPy matrix in compressed sparse rows, or of a pair of arrays with __cuda_array_interface__; None of
+    all else, and where the integers are not those that the library reads. stream: of CUDA, an integer or an object with one in
+    `ptr` (CuPy) or `cuda_stream` (PyTorch); None: the one that the arrays name."""
+    if isinstance(a, (tuple, list)):
+        arrays = a
+    elif type(a).__module__.split(".")[0] == "cupyx" and getattr(a, "format", "") == "csr" and a.shape[0] == a.shape[1]:
+        arrays = a.indptr, a.indices
+    else:
+        return None
+    if len(arrays) != 2 or not all(hasattr(x, "__cuda_array_interface__") for x in arrays):
+        return None
+    row_ptr, col_idx = (x.__cuda_array_interface__ for x in arrays)
+    if (row_ptr["typestr"], col_idx["typestr"]) not in (("<i4", "<i4"), ("<i8", "<i4"), ("<i8", "<i8")):
+        return None
+    for name, x in ("indptr", row_ptr), ("indices", col_idx):
+        if len(x["shape"]) != 1:
+            raise InvalidInput(f"{name}: expected one dimension, not {len(x['shape'])}")
+        if x.get("strides") not in (None, (int(x["typestr"][2]),)):
+            return None
+    if row_ptr["shape"][0] < 2:
+        raise InvalidInput(f"indptr has {row_ptr['shape'][0]} entries: an order of at least 1 is needed")
+    if row_ptr["shape"][0] - 1 > LARGEST:
+        raise OverflowError(f"order {row_ptr['shape'][0] - 1} is beyond 32 bits")
+    if stream is None:
+        streams = {x.get("stream") for x in (row_ptr, col_idx)} - {None}
+        if len(streams) > 1:
+            raise InvalidInput("indptr and indices are of two streams: stream= names the one to wait for")
+        stream = streams.pop() if streams else 0
+    for name in "ptr", "cuda_stream":
+        stream = getattr(stream, name, stream)
+    return DeviceRows(row_ptr["data"][0], col_idx["data"][0], row_ptr["shape"][0] - 1, col_idx["shape"][0],
+                      row_ptr["typestr"] == "<i8", col_idx["typestr"] == "<i8", stream, a)
 
 
 def csr_of(row_ptr, col_idx, n):

@@ -3,6 +3,7 @@ import base64
 import functools
 import io
 import operator
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -10,7 +11,7 @@ import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 
 from . import _core
-from ._pattern import csr_of, narrowed, pattern_of
+from ._pattern import csr_of, narrowed, pattern_of, rows_on_device
 from .errors import InvalidInput
 
 ORDERINGS = ("auto", "metis", "amd", "colamd", "natural", "nested_dissection", "best_of",
@@ -39,17 +40,20 @@ def one_of(value, name, choices):
 
 
 def analyze(a: Any, ordering: str | ArrayLike = "auto", *, device: str = "auto", variant: str | None = None, threads: int = 0,
-            match: bool = True, chunk_size: int = 0, memory_budget_mb: int = -1) -> "Symbolic":
+            match: bool = True, chunk_size: int = 0, memory_budget_mb: int = -1, stream: Any = None) -> "Symbolic":
     """Symbolic LU factorization, without pivoting and without numerical cancellation, of a square sparse matrix.
 
-    a: a scipy.sparse array or matrix of any format, a CuPy one (copied to the host), or a pair (indptr, indices) of
-    compressed sparse rows, unsorted and with duplicates if need be. Stored zeros count as entries.
+    a: a scipy.sparse array or matrix of any format, a CuPy one, or a pair (indptr, indices) of compressed sparse rows, unsorted
+    and with duplicates if need be. Stored zeros count as entries. Compressed rows in the memory of a CUDA device
+    (__cuda_array_interface__) are analysed there with the ordering "gpu_nested_dissection" and `match`, else copied to the host;
+    what is computed later (parent, L, U) takes a copy on the host.
     ordering: of rows and columns alike: "auto" (METIS, or AMD in a build without it; on a GPU from 20,000 rows on
     "gpu_nested_dissection"), "metis", "amd", "colamd", "nested_dissection", "best_of", "gpu_nested_dissection", "natural",
     or a permutation: the old index of each new position.
     device: "auto", "cpu" or "gpu". variant: a name of variants(), which alone is then tried. threads: 0 for all.
     match: permute rows so that the diagonal has no zeros; else missing diagonal entries are added to the pattern.
     chunk_size: supernodes never cross a multiple of it; 0: unlimited. memory_budget_mb: 0 or -1: chosen by the library.
+    stream: of CUDA (an integer, or an object of CuPy or PyTorch), whose work completes the arrays; None: the one they name.
 
     Returns a Symbolic. Raises InvalidInput (a ValueError), OverflowError, Unavailable, OutOfMemory (a MemoryError).
 
@@ -60,16 +64,24 @@ def analyze(a: Any, ordering: str | ArrayLike = "auto", *, device: str = "auto",
     >>> s.parent.tolist()
     [1, 2, 3, 4, -1]
     """
-    row_ptr, col_idx = pattern_of(a)
     permutation = None
     if isinstance(ordering, str):
         order_name = one_of(ordering, "ordering", ORDERINGS)
     else:
         order_name, permutation = "given", narrowed(ordering, "ordering")
-    found = _core.analyze(row_ptr, col_idx, order_name, permutation, one_of(device, "device", DEVICES), variant or "",
-                          whole(threads, "threads", 0), whole(memory_budget_mb, "memory_budget_mb", -1, 2**53), bool(match),
-                          False, whole(chunk_size, "chunk_size", 0))
-    return Symbolic(row_ptr, col_idx, found, threads)
+    options = (order_name, permutation, one_of(device, "device", DEVICES), variant or "", whole(threads, "threads", 0),
+               whole(memory_budget_mb, "memory_budget_mb", -1, 2**53), bool(match), False, whole(chunk_size, "chunk_size", 0))
+    there = rows_on_device(a, stream) if device != "cpu" and has_device() else None
+    if there is not None:
+        return Symbolic(lambda: pattern_of(a), _core.analyze_there(there[:-1], *options), threads)
+    pattern = pattern_of(a)
+    return Symbolic(lambda: pattern, _core.analyze(*pattern, *options), threads)
+
+
+@functools.cache
+def has_device():
+    """Whether this build and machine have a CUDA device to use."""
+    return any(v.name == "gpu_bitmap_panels" and not v.unavailable for v in variants())
 
 
 def order(a: Any, ordering: str | ArrayLike = "auto", *, threads: int = 0) -> NDArray[np.int32]:
@@ -105,15 +117,16 @@ class Symbolic:
     """The patterns of L and U of a permuted matrix, P_r A P_c = L U, and what follows from them. Entry (i, j) of the permuted
     matrix is entry (perm_r[i], perm_c[j]) of A; everything but these two is in the new numbering. Arrays are read-only."""
 
-    def __init__(self, row_ptr: NDArray[np.int64], col_idx: NDArray[np.int32], found: dict[str, Any], threads: int) -> None:
-        self._row_ptr, self._col_idx, self._found, self._threads = row_ptr, col_idx, found, threads
+    def __init__(self, pattern: Callable[[], tuple[NDArray[np.int64], NDArray[np.int32]]], found: dict[str, Any],
+                 threads: int) -> None:
+        self._get_pattern, self._found, self._threads = pattern, found, threads
 
     # --- what the analysis found ---
 
     @property
     def n(self) -> int:
         """Order of the matrix."""
-        return self._row_ptr.size - 1
+        return self.perm_c.size
 
     @property
     def nnz_a(self) -> int:
@@ -198,8 +211,13 @@ class Symbolic:
     # --- what is computed when it is asked for ---
 
     @functools.cached_property
+    def _pattern(self):
+        """(indptr, indices) of A as it was given."""
+        return self._get_pattern()
+
+    @functools.cached_property
     def _permuted(self):
-        return _core.permuted(self._row_ptr, self._col_idx, self.perm_r, self.perm_c)
+        return _core.permuted(*self._pattern, self.perm_r, self.perm_c)
 
     @functools.cached_property
     def _factors(self):
@@ -277,12 +295,12 @@ class Symbolic:
         (True, False)
         """
         row_ptr, col_idx = pattern_of(a)
-        if row_ptr.size != self._row_ptr.size:
+        if row_ptr.size != self.n + 1:
             return False
-        if np.array_equal(row_ptr, self._row_ptr) and np.array_equal(col_idx, self._col_idx):
+        if all(map(np.array_equal, (row_ptr, col_idx), self._pattern)):
             return True
         ours, theirs = (_core.permuted(*p, *2 * (np.arange(self.n, dtype=np.int32),))
-                        for p in ((self._row_ptr, self._col_idx), (row_ptr, col_idx)))
+                        for p in (self._pattern, (row_ptr, col_idx)))
         return all(map(np.array_equal, ours, theirs))
 
     def to_superlu(self) -> dict[str, Any]:
@@ -367,8 +385,8 @@ def symbfact(a: Any, kind: str = "sym") -> SymbfactResult:
     half = csr_of(row_ptr, col_idx, n)
     half = sp.tril(half, format="csr") if kind == "lo" else sp.triu(half, format="csr")
     whole_pattern = half + half.T
-    s = Symbolic(*(p := pattern_of(whole_pattern)),
-                 _core.analyze(*p, "natural", None, "auto", "", 0, -1, False, False, 0), 0)
+    p = pattern_of(whole_pattern)
+    s = Symbolic(lambda: p, _core.analyze(*p, "natural", None, "auto", "", 0, -1, False, False, 0), 0)
     return SymbfactResult(s.u_row_counts, s.height, s.parent, postorder(s.parent), s.U)
 
 

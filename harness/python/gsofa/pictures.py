@@ -137,7 +137,7 @@ def spy(s, *, cells=CELLS, supernodes=True, path=None):
     used = min(cells, s.n)
     with matplotlib.rc_context(STYLE):
         title = f"A: order {s.n:,}\n{s.nnz_a - s.diagonal_added:,} entries"
-        draw(axes[0], s.n, cell_counts(s._row_ptr, s._col_idx, used), None, title)
+        draw(axes[0], s.n, cell_counts(*s._pattern, used), None, title)
         draw(axes[1], s.n, cell_counts(*s._permuted, used), None, "A, rows and columns permuted\n")
         legend(fig, factor_axes(axes[2], s, cells, supernodes))
     return written(fig, path)

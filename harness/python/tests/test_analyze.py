@@ -7,6 +7,8 @@ import scipy.sparse as sp
 from hypothesis import given, settings, strategies as st
 
 import gsofa
+from gsofa._pattern import rows_on_device
+from gsofa._symbolic import has_device
 
 
 @st.composite
@@ -186,3 +188,58 @@ def test_text_forms():
     assert "order 3" in repr(s)
     html = s._repr_html_()
     assert "entries of L + U" in html and "data:image/png;base64," in html
+
+
+class DeviceArray:
+    """What arrays of a device tell of themselves, in front of an array of the host. On the emulator that is the same memory."""
+
+    def __init__(self, array, **more):
+        self.array, self.more = array, more
+
+    @property
+    def __cuda_array_interface__(self):
+        own = self.array.__array_interface__
+        return {"shape": own["shape"], "typestr": own["typestr"], "data": own["data"], "strides": own["strides"],
+                "version": 3, **self.more}
+
+    def get(self):
+        return self.array
+
+
+def test_arrays_of_a_device_are_named_to_the_library():
+    ptr, idx = np.array([0, 2, 3], dtype=np.int32), np.array([0, 1, 1], dtype=np.int32)
+    there = rows_on_device((DeviceArray(ptr), DeviceArray(idx)))
+    assert there[:-1] == (ptr.ctypes.data, idx.ctypes.data, 2, 3, False, False, 0)
+    wide = rows_on_device((DeviceArray(ptr.astype(np.int64)), DeviceArray(idx.astype(np.int64))), stream=2)
+    assert wide[2:-1] == (2, 3, True, True, 2)
+    assert rows_on_device((DeviceArray(ptr, stream=1), DeviceArray(idx))).stream == 1
+    assert rows_on_device((DeviceArray(ptr), DeviceArray(idx)), stream=type("S", (), {"ptr": 77})).stream == 77
+    assert rows_on_device((ptr, idx)) is None
+    assert rows_on_device((DeviceArray(ptr), idx)) is None
+    assert rows_on_device(sp.eye(3)) is None
+    assert rows_on_device((DeviceArray(ptr), DeviceArray(idx.astype(np.int16)))) is None
+    assert rows_on_device((DeviceArray(ptr), DeviceArray(np.repeat(idx, 2)[::2]))) is None
+    with pytest.raises(gsofa.InvalidInput, match="two streams"):
+        rows_on_device((DeviceArray(ptr, stream=1), DeviceArray(idx, stream=2)))
+    with pytest.raises(gsofa.InvalidInput, match="one dimension"):
+        rows_on_device((DeviceArray(ptr[None]), DeviceArray(idx)))
+    with pytest.raises(gsofa.InvalidInput, match="at least 1"):
+        rows_on_device((DeviceArray(ptr[:1]), DeviceArray(idx)))
+
+
+@pytest.mark.parametrize("widths", ((np.int32, np.int32), (np.int64, np.int32), (np.int64, np.int64)))
+def test_arrays_of_a_device_are_analysed(widths):
+    a = sp.random(200, 200, density=0.02, random_state=5) + sp.eye(200)
+    a = a.tocsr()
+    rows = DeviceArray(a.indptr.astype(widths[0])), DeviceArray(a.indices.astype(widths[1]))
+    ordering = "gpu_nested_dissection" if has_device() else "amd"
+    try:
+        s = gsofa.analyze(rows, ordering)
+    except gsofa.InvalidInput as e:
+        # A device that is not emulated has a memory of its own.
+        assert has_device() and "is not in memory of device" in str(e)
+        return
+    expected = gsofa.analyze(a, ordering)
+    assert s.n == 200 and s.nnz == expected.nnz and (s.perm_c == expected.perm_c).all()
+    assert (s.parent == expected.parent).all() and (s.L != expected.L).nnz == 0
+    assert s.matches(a) and expected.matches(rows)
