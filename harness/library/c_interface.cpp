@@ -17,6 +17,7 @@ struct gsofa_analysis {
   bool factors;
   bool factor_columns;
   bool supernodes;
+  bool supernodal;
 };
 
 struct gsofa_profile {
@@ -170,6 +171,9 @@ gsofa::analysis_options options_of(const gsofa_options& o, std::int64_t n) {
   out.supernodes = o.supernodes != 0;
   out.chunk_size = o.chunk_size;
   out.factor_columns = o.factor_columns != 0;
+  out.supernodal = o.supernodal != 0;
+  out.most_columns = o.most_columns;
+  out.relax = o.relax;
   if (o.progress != nullptr) {
     out.progress = [call = o.progress, user = o.user](const gsofa::analysis_progress& p) {
       return call(static_cast<int>(p.stage), p.share, user) == 0;
@@ -252,6 +256,44 @@ gsofa_status copy(const gsofa_analysis* a, const gsofa::csr_pattern gsofa::analy
   }
 }
 
+template <class View>
+gsofa_analysis* analyzed(const View& view, const gsofa_options& asked) {
+  return new gsofa_analysis{// NOLINT(cppcoreguidelines-owning-memory)
+                            gsofa::analyze(view, options_of(asked, view.n)), asked.factors != 0,
+                            asked.factor_columns != 0, asked.supernodes != 0,
+                            asked.supernodal != 0};
+}
+
+// Calls call(view) with the view of device memory that the pattern describes.
+template <class Call>
+void with_device_view(const gsofa_device_pattern& a, const Call& call) {
+  const auto view_as = [&]<class View>(View view) {
+    using index = decltype(view.n);
+    if (!std::in_range<index>(a.n)) {
+      throw gsofa::analysis_error(
+          gsofa::failure::overflow,
+          "pattern: order: " + std::to_string(a.n) + " does not fit in 32 bits");
+    }
+    view.n = static_cast<index>(a.n);
+    view.nnz = a.nnz;
+    view.row_ptr = static_cast<decltype(view.row_ptr)>(a.pointers);
+    view.col_idx = static_cast<decltype(view.col_idx)>(a.indices);
+    view.stream = a.stream;
+    call(view);
+  };
+  switch (a.index_type) {
+    case GSOFA_INDEX_64_32:
+      return view_as(gsofa::device_csr_view{});
+    case GSOFA_INDEX_32_32:
+      return view_as(gsofa::device_csr_view_32{});
+    case GSOFA_INDEX_64_64:
+      return view_as(gsofa::device_csr_view_64{});
+    default:
+      throw gsofa::invalid_input("index_type: " + std::to_string(a.index_type) +
+                                 " is no gsofa_index_type");
+  }
+}
+
 // The algorithms of this build, described once.
 struct variant_list {
   std::vector<gsofa::variant_description> described = gsofa::variants();
@@ -276,6 +318,7 @@ void gsofa_options_init_sized(gsofa_options* options, size_t size) {
   defaults.threads = 1;
   defaults.match = 1;
   defaults.progress_seconds = 0.1;
+  defaults.relax = 1;
   std::memset(static_cast<void*>(options), 0, size);
   std::memcpy(options, &defaults, std::min(size, sizeof defaults));
 }
@@ -287,11 +330,18 @@ gsofa_status gsofa_analyze_pattern(const gsofa_pattern* a, const gsofa_options* 
   if (a == nullptr) return fail(GSOFA_INVALID_INPUT, "the pattern is NULL");
   return reporting([&] {
     const gsofa_options asked = known_options(options);
-    with_view(*a, [&](const auto& view) {
-      *out = new gsofa_analysis{// NOLINT(cppcoreguidelines-owning-memory)
-                                gsofa::analyze(view, options_of(asked, a->n)), asked.factors != 0,
-                                asked.factor_columns != 0, asked.supernodes != 0};
-    });
+    with_view(*a, [&](const auto& view) { *out = analyzed(view, asked); });
+  });
+}
+
+gsofa_status gsofa_analyze_device(const gsofa_device_pattern* a, const gsofa_options* options,
+                                  gsofa_analysis** out) {
+  if (out == nullptr) return fail(GSOFA_INVALID_INPUT, "out is NULL");
+  *out = nullptr;
+  if (a == nullptr) return fail(GSOFA_INVALID_INPUT, "the pattern is NULL");
+  return reporting([&] {
+    const gsofa_options asked = known_options(options);
+    with_device_view(*a, [&](const auto& view) { *out = analyzed(view, asked); });
   });
 }
 
@@ -351,6 +401,17 @@ gsofa_status gsofa_copy_u(const gsofa_analysis* a, int format, int index_type, v
                           void* indices) {
   return copy(a, &gsofa::analysis::u, &gsofa::analysis::u_columns, format, index_type, pointers,
               indices);
+}
+
+gsofa_status gsofa_supernodal(const gsofa_analysis* a, gsofa_supernodal_view* out) {
+  if (a == nullptr || out == nullptr) return fail(GSOFA_INVALID_INPUT, "an argument is NULL");
+  if (!a->supernodal) {
+    return fail(GSOFA_INVALID_INPUT, "supernodes of columns were not asked for");
+  }
+  const gsofa::supernodal_factors& s = a->found.supernodal;
+  *out = {s.supernodes(), s.first_column.data(),  s.row_begin.data(),
+          s.rows.data(),  s.segment_begin.data(), s.segments.data()};
+  return GSOFA_OK;
 }
 
 gsofa_status gsofa_supernodes(const gsofa_analysis* a, const int32_t** starts, int32_t* count) {

@@ -520,6 +520,73 @@ TEST_CASE("the C interface: integers, columns, copies, profile, tree, variants")
   gsofa_profile_free(nullptr);
 }
 
+TEST_CASE("the C interface: supernodes of columns are those of the C++ one") {
+  const pattern a = reference::testing::five_point_grid(12);
+  for (const std::int32_t relax : {1, 8}) {
+    gsofa_options o;
+    gsofa_options_init(&o);
+    CHECK(o.relax == 1);
+    o.order = GSOFA_ORDER_AMD;
+    handle h;
+    gsofa_supernodal_view v{};
+    REQUIRE(gsofa_analyze(a.n_rows, a.row_ptr.data(), a.col_idx.data(), &o, &h.a) == GSOFA_OK);
+    CHECK(gsofa_supernodal(h.a, &v) == GSOFA_INVALID_INPUT);
+    CHECK(gsofa_supernodal(nullptr, &v) == GSOFA_INVALID_INPUT);
+    gsofa_free(std::exchange(h.a, nullptr));
+    o.supernodal = 1;
+    o.most_columns = 5;
+    o.relax = relax;
+    REQUIRE(gsofa_analyze(a.n_rows, a.row_ptr.data(), a.col_idx.data(), &o, &h.a) == GSOFA_OK);
+    REQUIRE(gsofa_supernodal(h.a, &v) == GSOFA_OK);
+    CHECK(gsofa_supernodal(h.a, nullptr) == GSOFA_INVALID_INPUT);
+    const analysis expected = analyze(
+        csr_view{a.n_rows, a.row_ptr, a.col_idx},
+        {.order = order_method::amd, .supernodal = true, .most_columns = 5, .relax = relax});
+    const supernodal_factors& s = expected.supernodal;
+    REQUIRE(v.supernodes == s.supernodes());
+    CHECK(std::equal(s.first_column.begin(), s.first_column.end(), v.first_column));
+    CHECK(std::equal(s.row_begin.begin(), s.row_begin.end(), v.row_begin));
+    CHECK(std::equal(s.rows.begin(), s.rows.end(), v.rows));
+    CHECK(std::equal(s.segment_begin.begin(), s.segment_begin.end(), v.segment_begin));
+    CHECK(std::equal(s.segments.begin(), s.segments.end(), v.segments));
+    CHECK(gsofa_nnz_l(h.a) == expected.nnz_l);
+  }
+}
+
+TEST_CASE("the C interface: a pattern in device memory") {
+  // The emulator's device memory is that of the host.
+  const pattern a = reference::testing::five_point_grid(8);
+  gsofa_device_pattern there{.n = a.n_rows,
+                             .nnz = a.nnz(),
+                             .pointers = a.row_ptr.data(),
+                             .indices = a.col_idx.data(),
+                             .index_type = GSOFA_INDEX_64_32,
+                             .stream = nullptr};
+  gsofa_options o;
+  gsofa_options_init(&o);
+  o.order = GSOFA_ORDER_AMD;
+  handle h;
+  CHECK(gsofa_analyze_device(&there, &o, nullptr) == GSOFA_INVALID_INPUT);
+  CHECK(gsofa_analyze_device(nullptr, &o, &h.a) == GSOFA_INVALID_INPUT);
+  const gsofa_status status = gsofa_analyze_device(&there, &o, &h.a);
+  const std::string said = gsofa_last_error();
+  if (status == GSOFA_OK) {
+    CHECK(gsofa_nnz_u(h.a) ==
+          analyze(csr_view{a.n_rows, a.row_ptr, a.col_idx}, {.order = order_method::amd}).nnz_u);
+  } else if (status == GSOFA_UNAVAILABLE) {
+    CHECK(said.starts_with("a pattern in device memory: "));
+  } else {
+    CHECK(said == "pattern: row_ptr is not in memory of device 0, the current one");
+  }
+  there.index_type = 7;
+  gsofa_free(std::exchange(h.a, nullptr));
+  CHECK(gsofa_analyze_device(&there, &o, &h.a) == GSOFA_INVALID_INPUT);
+  CHECK(std::string(gsofa_last_error()) == "index_type: 7 is no gsofa_index_type");
+  there.index_type = GSOFA_INDEX_32_32;
+  there.n = std::int64_t{1} << 40;
+  CHECK(gsofa_analyze_device(&there, &o, &h.a) == GSOFA_OVERFLOW);
+}
+
 TEST_CASE("the C interface: faults of patterns and of options") {
   const std::vector<std::int64_t> row_ptr{0, 1, 2};
   const std::vector<std::int32_t> good{0, 1};

@@ -171,6 +171,25 @@ nb::dict profile(const input<std::int64_t>& row_ptr, const input<std::int32_t>& 
   return out;
 }
 
+// Of the pattern as it is.
+nb::tuple supernodal(const input<std::int64_t>& row_ptr, const input<std::int32_t>& col_idx,
+                     int threads, std::int32_t most_columns, std::int32_t relax) {
+  gsofa::supernodal_factors s;
+  {
+    const nb::gil_scoped_release released;
+    s = gsofa::analyze(view_of(row_ptr, col_idx), {.threads = threads,
+                                                   .match = false,
+                                                   .order = gsofa::order_method::natural,
+                                                   .supernodal = true,
+                                                   .most_columns = most_columns,
+                                                   .relax = relax})
+            .supernodal;
+  }
+  return nb::make_tuple(array_of(std::move(s.first_column)), array_of(std::move(s.row_begin)),
+                        array_of(std::move(s.rows)), array_of(std::move(s.segment_begin)),
+                        array_of(std::move(s.segments)));
+}
+
 nb::object elimination_tree(const input<std::int64_t>& row_ptr,
                             const input<std::int32_t>& col_idx) {
   std::vector<std::int32_t> parent;
@@ -263,6 +282,8 @@ NB_MODULE(_core, m) {
   m.def("analyze_there", analyze_there, "rows"_a, "order"_a, "permutation"_a.none(), "device"_a,
         "variant"_a, "threads"_a, "memory_budget_mb"_a, "match"_a, "factors"_a, "chunk_size"_a);
   m.def("profile", profile, "row_ptr"_a, "col_idx"_a, "cells"_a, "threads"_a);
+  m.def("supernodal", supernodal, "row_ptr"_a, "col_idx"_a, "threads"_a, "most_columns"_a,
+        "relax"_a);
   m.def("elimination_tree", elimination_tree, "row_ptr"_a, "col_idx"_a);
   m.def("levels", levels, "parent"_a);
   m.def("permuted", permuted, "row_ptr"_a, "col_idx"_a, "row_order"_a, "col_order"_a);

@@ -52,6 +52,27 @@ module gsofa
     type(c_funptr) :: log
     type(c_ptr) :: user
     real(c_double) :: progress_seconds
+    integer(c_int) :: supernodal
+    integer(c_int32_t) :: most_columns
+    integer(c_int32_t) :: relax
+  end type
+
+  type, bind(c) :: gsofa_device_pattern
+    integer(c_int64_t) :: n = 0
+    integer(c_int64_t) :: nnz = 0
+    type(c_ptr) :: pointers = c_null_ptr
+    type(c_ptr) :: indices = c_null_ptr
+    integer(c_int) :: index_type = GSOFA_INDEX_64_32
+    type(c_ptr) :: stream = c_null_ptr
+  end type
+
+  type, bind(c) :: gsofa_supernodal_view
+    integer(c_int32_t) :: supernodes
+    type(c_ptr) :: first_column
+    type(c_ptr) :: row_begin
+    type(c_ptr) :: rows
+    type(c_ptr) :: segment_begin
+    type(c_ptr) :: segments
   end type
 
   type, bind(c) :: gsofa_variant
@@ -71,6 +92,13 @@ module gsofa
     integer(c_int) function gsofa_analyze_pattern(a, options, out) bind(c)
       import :: gsofa_pattern, gsofa_options, c_ptr, c_int
       type(gsofa_pattern), intent(in) :: a
+      type(gsofa_options), intent(in) :: options
+      type(c_ptr), intent(out) :: out
+    end function
+
+    integer(c_int) function gsofa_analyze_device(a, options, out) bind(c)
+      import :: gsofa_device_pattern, gsofa_options, c_ptr, c_int
+      type(gsofa_device_pattern), intent(in) :: a
       type(gsofa_options), intent(in) :: options
       type(c_ptr), intent(out) :: out
     end function
@@ -169,6 +197,12 @@ module gsofa
       type(c_ptr), value :: a
       type(c_ptr), intent(out) :: starts
       integer(c_int32_t), intent(out) :: count
+    end function
+
+    integer(c_int) function gsofa_supernodal(a, out) bind(c)
+      import :: gsofa_supernodal_view, c_ptr, c_int
+      type(c_ptr), value :: a
+      type(gsofa_supernodal_view), intent(out) :: out
     end function
 
     real(c_double) function gsofa_order_seconds(a) bind(c)

@@ -113,6 +113,17 @@ def variants() -> list[VariantInfo]:
     return [VariantInfo(*v) for v in _core.variants()]
 
 
+class Supernodal(NamedTuple):
+    """L + U by supernodes of columns: consecutive columns j - 1, j with L(j, j-1) != 0 and the same rows of L below j (type T2 of
+    Demmel et al. 1999). What supernodal solvers store, without a list of the entries."""
+
+    first_column: NDArray[np.int32]  # of each supernode, and n
+    row_begin: NDArray[np.int64]  # supernode s: rows[row_begin[s]:row_begin[s + 1]]
+    rows: NDArray[np.int32]  # of its first column in L, with the diagonal; column c of it has all but the first c
+    segment_begin: NDArray[np.int64]  # column j of U: segments[segment_begin[j]:segment_begin[j + 1]]
+    segments: NDArray[np.int32]  # first row of what it has of an earlier supernode, to the end of that supernode
+
+
 class Symbolic:
     """The patterns of L and U of a permuted matrix, P_r A P_c = L U, and what follows from them. Entry (i, j) of the permuted
     matrix is entry (perm_r[i], perm_c[j]) of A; everything but these two is in the new numbering. Arrays are read-only."""
@@ -284,6 +295,20 @@ class Symbolic:
         """
         found = _core.profile(*self._permuted, whole(cells, "cells", 1, 8192), self._threads)
         return found["density"].reshape(found["cells"], found["cells"])
+
+    def supernodal(self, most_columns: int = 0, relax: int = 1) -> Supernodal:
+        """L + U by supernodes of columns, of at most most_columns each (0: any number). relax: maximal subtrees of the
+        elimination tree with at most so many columns are one supernode, as in SuperLU; the result is then of the pattern padded
+        with what their columns and rows lack. More than 1 needs a postordered tree, which all orderings have but "natural" and a
+        permutation.
+
+        >>> import scipy.sparse as sp
+        >>> s = analyze(sp.csr_array([[1, 0, 1], [1, 1, 0], [0, 1, 1]]), "natural").supernodal()
+        >>> s.first_column.tolist(), s.rows.tolist(), s.segments.tolist()
+        ([0, 1, 3], [0, 1, 1, 2], [0])
+        """
+        return Supernodal(*_core.supernodal(*self._permuted, self._threads, whole(most_columns, "most_columns", 0),
+                                            whole(relax, "relax", 1)))
 
     def matches(self, a: Any) -> bool:
         """True if `a` has the entries of the matrix that was analysed, so that this analysis holds for it.

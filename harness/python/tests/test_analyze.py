@@ -190,6 +190,30 @@ def test_text_forms():
     assert "entries of L + U" in html and "data:image/png;base64," in html
 
 
+@given(square(full_diagonal=True), st.integers(0, 3))
+@settings(max_examples=60, deadline=None)
+def test_supernodes_of_columns_hold_the_factors(a, most):
+    s = gsofa.analyze(sp.csr_array(a), "amd")
+    low, up = oracle.factors(a[np.ix_(s.perm_r, s.perm_c)])
+    found, n = s.supernodal(most), len(a)
+    first = found.first_column.tolist()
+    assert first[0] == 0 and first[-1] == n and (np.diff(first) >= 1).all()
+    of = np.repeat(np.arange(len(first) - 1), np.diff(first))
+    for j in range(1, n):
+        alike = low[j, j - 1] and (low[j + 1:, j] == low[j + 1:, j - 1]).all()
+        room = most == 0 or j - first[of[j - 1]] < most
+        assert (of[j] == of[j - 1]) == (alike and room)
+    for k, begin in enumerate(first[:-1]):
+        rows = [begin, *np.flatnonzero(low[:, begin])]
+        assert found.rows[found.row_begin[k]:found.row_begin[k + 1]].tolist() == rows
+    for j in range(n):
+        above = [k for k in range(of[j]) if up[first[k]:first[k + 1], j].any()]
+        starts = [first[k] + int(np.flatnonzero(up[first[k]:first[k + 1], j])[0]) for k in above]
+        assert found.segments[found.segment_begin[j]:found.segment_begin[j + 1]].tolist() == starts
+    relaxed = s.supernodal(relax=n)
+    assert len(relaxed.first_column) - 1 == (s.parent < 0).sum()
+
+
 class DeviceArray:
     """What arrays of a device tell of themselves, in front of an array of the host. On the emulator that is the same memory."""
 

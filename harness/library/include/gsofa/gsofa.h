@@ -62,6 +62,18 @@ typedef struct gsofa_pattern {
   int format;            ///< a gsofa_format
 } gsofa_pattern;
 
+/// Pattern of a square matrix in compressed rows in the memory of the current CUDA device.
+typedef struct gsofa_device_pattern {
+  int64_t n;
+  int64_t nnz;
+  const void* pointers;  ///< n + 1, of index_type
+  const void* indices;   ///< nnz, of index_type
+  int index_type;        ///< a gsofa_index_type
+  /// A cudaStream_t: what it was given before the call makes the arrays complete. NULL: the legacy
+  /// default stream.
+  void* stream;
+} gsofa_device_pattern;
+
 /// Parts of an analysis, in their order: checking, matching, ordering, permuting, symbolic
 /// factorization, output.
 typedef enum gsofa_stage {
@@ -98,6 +110,9 @@ typedef struct gsofa_options {
   gsofa_log_function log;   ///< NULL, or called by the same thread
   void* user;               ///< for `progress` and `log`
   double progress_seconds;  ///< between two calls of `progress`
+  int supernodal;           ///< nonzero: gsofa_supernodal()
+  int32_t most_columns;     ///< of a supernode there; 0: any number
+  int32_t relax;            ///< 1, or SuperLU's relaxed supernodes of so many columns
 } gsofa_options;
 
 /// Defaults: automatic device and order, one thread, matching, neither factors nor supernodes, no
@@ -120,6 +135,10 @@ GSOFA_API gsofa_status gsofa_analyze(int32_t n, const int64_t* row_ptr, const in
 /// The same of a pattern in any integers, by rows or columns.
 GSOFA_API gsofa_status gsofa_analyze_pattern(const gsofa_pattern* a, const gsofa_options* options,
                                              gsofa_analysis** out);
+/// The same of a pattern in device memory: analyzed there, or a copy of it on the host, as analyze()
+/// of gsofa.hpp does. GSOFA_UNAVAILABLE without a device.
+GSOFA_API gsofa_status gsofa_analyze_device(const gsofa_device_pattern* a,
+                                            const gsofa_options* options, gsofa_analysis** out);
 
 /// Releases a handle; NULL is allowed.
 GSOFA_API void gsofa_free(gsofa_analysis* a);
@@ -163,6 +182,19 @@ GSOFA_API gsofa_status gsofa_copy_l(const gsofa_analysis* a, int format, int ind
                                     void* pointers, void* indices);
 GSOFA_API gsofa_status gsofa_copy_u(const gsofa_analysis* a, int format, int index_type,
                                     void* pointers, void* indices);
+
+/// L + U by supernodes of columns, as supernodal_factors of gsofa.hpp; the arrays belong to the
+/// analysis.
+typedef struct gsofa_supernodal_view {
+  int32_t supernodes;
+  const int32_t* first_column;   ///< supernodes + 1
+  const int64_t* row_begin;      ///< supernodes + 1
+  const int32_t* rows;           ///< row_begin[supernodes]: of the first column of each, in L
+  const int64_t* segment_begin;  ///< n + 1
+  const int32_t* segments;       ///< segment_begin[n]: first rows of the segments of columns of U
+} gsofa_supernodal_view;
+/// GSOFA_INVALID_INPUT if gsofa_options::supernodal was 0 or an argument is NULL.
+GSOFA_API gsofa_status gsofa_supernodal(const gsofa_analysis* a, gsofa_supernodal_view* out);
 
 /// First rows of the supernodes and their number. GSOFA_INVALID_INPUT if they were not asked for or
 /// an argument is NULL.
