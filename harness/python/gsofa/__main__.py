@@ -3,6 +3,7 @@ import argparse
 import gzip
 import pathlib
 import sys
+import warnings
 
 import scipy.io
 import scipy.sparse
@@ -15,10 +16,9 @@ def read(path):
     path = pathlib.Path(path)
     if path.suffix == ".npz":
         return scipy.sparse.load_npz(path)
-    if path.suffix == ".gz":
-        with gzip.open(path) as file:
-            return scipy.io.mmread(file)
-    return scipy.io.mmread(path)
+    with gzip.open(path) if path.suffix == ".gz" else path.open("rb") as file, warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)  # of SciPy: its class of matrices may change
+        return scipy.io.mmread(file)
 
 
 def parser():

@@ -58,7 +58,7 @@ def analyze(a: Any, ordering: str | ArrayLike = "auto", *, device: str = "auto",
     Returns a Symbolic. Raises InvalidInput (a ValueError), OverflowError, Unavailable, OutOfMemory (a MemoryError).
 
     >>> import scipy.sparse as sp
-    >>> s = analyze(sp.diags([1, 4, 1], [-1, 0, 1], shape=(5, 5)), "natural")
+    >>> s = analyze(sp.diags([1.0, 4.0, 1.0], [-1, 0, 1], shape=(5, 5)), "natural")
     >>> s.nnz, s.fill
     (13, 0)
     >>> s.parent.tolist()

@@ -127,7 +127,7 @@ def test_a_device_that_is_not_there_is_unavailable_by_name_and_no_fault_by_defau
 
 def test_the_library_runs_without_the_interpreter_lock():
     k = 60
-    one = sp.diags([1, 1, 1], [-1, 0, 1], shape=(k, k))
+    one = sp.diags([1.0, 1.0, 1.0], [-1, 0, 1], shape=(k, k))
     a = sp.csr_array(sp.kron(one, sp.kron(one, one)))
     ticks, done = [0], threading.Event()
 

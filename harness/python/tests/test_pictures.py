@@ -51,14 +51,14 @@ def test_a_picture_of_another_kind_is_refused_and_leaves_nothing(s, tmp_path):
 
 
 def test_order_one_and_chains_are_drawn(tmp_path):
-    for a in (sp.eye(1), sp.eye(5), sp.diags([1, 1], [0, -1], shape=(5, 5))):
+    for a in (sp.eye(1), sp.eye(5), sp.diags([1.0, 1.0], [0, -1], shape=(5, 5))):
         s = gsofa.analyze(sp.csr_array(a), "natural")
         for draw in (s.spy, s.tree, s.profiles):
             draw(path=tmp_path / "a.png")
 
 
 def test_a_tree_with_its_lowest_levels_left_out_is_a_tree():
-    s = gsofa.analyze(sp.csr_array(sp.diags([1, 1, 1], [-1, 0, 1], shape=(300, 300))), "amd")
+    s = gsofa.analyze(sp.csr_array(sp.diags([1.0, 1.0, 1.0], [-1, 0, 1], shape=(300, 300))), "amd")
     fig = s.tree(most=50)
     assert "columns left out" in fig.axes[0].get_title(loc="left")
 
