@@ -8,21 +8,16 @@
 #include <string_view>
 
 #include "common/error.hpp"
+#include "harness/commands/svg.hpp"
 #include "harness/record/table.hpp"
 
 namespace gsofa {
 
 namespace {
 
-// Of A dark blue, of L + U only orange, which is light in grey too.
-constexpr std::array<double, 3> entry_colour{0.09, 0.20, 0.38};
-constexpr std::array<double, 3> fill_colour{0.95, 0.58, 0.22};
-constexpr const char* supernode_colour = "#30b48a";
+using namespace svg;
 
-std::string hex_of(const std::array<double, 3>& c) {
-  return fmt::format("#{:02x}{:02x}{:02x}", std::lround(255 * c[0]), std::lround(255 * c[1]),
-                     std::lround(255 * c[2]));
-}
+constexpr const char* supernode_colour = "#30b48a";
 
 // From 0 to 1; a cell with any entry can be seen.
 double strength(offset_t count, offset_t places) {
@@ -62,43 +57,10 @@ std::string base64_of(std::string_view bytes) {
   return out;
 }
 
-std::string escaped(std::string_view text) {
-  std::string out;
-  for (const char c : text) {
-    if (c == '<')
-      out += "&lt;";
-    else if (c == '>')
-      out += "&gt;";
-    else if (c == '&')
-      out += "&amp;";
-    else if (c == '"')
-      out += "&quot;";
-    else
-      out.push_back(c);
-  }
-  return out;
-}
-
-// Steps of 1, 2 or 5 times a power of ten, so that there are at most five.
-offset_t step_of(index_t n) {
-  for (offset_t power = 1;; power *= 10) {
-    for (const offset_t factor : {1, 2, 5}) {
-      if (offset_t{n} <= 5 * factor * power) return factor * power;
-    }
-  }
-}
-
-constexpr int side = 400;
-constexpr int margin_left = 76;
-constexpr int margin_top = 52;
-constexpr int margin_bottom = 84;
-constexpr int gap = 24;
-constexpr int panel = margin_left + side + gap;
-
 // The diagonal squares of the supernodes that a reader can tell apart.
 std::string squares_of(const drawn_pattern& p) {
   constexpr double least = 4;
-  const double scale = static_cast<double>(side) / p.n;
+  const double scale = static_cast<double>(square) / p.n;
   std::string out;
   for (std::size_t k = 0; k < p.supernode_starts.size(); ++k) {
     const index_t begin = p.supernode_starts[k];
@@ -110,22 +72,20 @@ std::string squares_of(const drawn_pattern& p) {
   return out;
 }
 
-std::string svg_pattern(const drawn_pattern& p, int x0) {
-  const double scale = static_cast<double>(side) / p.n;
-  std::string out = fmt::format(
-      "<g transform=\"translate({},{})\">\n"
-      "<text class=\"title\" x=\"0\" y=\"-28\">{}</text><text class=\"title\" x=\"0\" "
-      "y=\"-11\">{}</text>\n"
-      "<image width=\"{}\" height=\"{}\" preserveAspectRatio=\"none\" "
-      "style=\"image-rendering:pixelated\" href=\"data:image/png;base64,{}\"/>\n",
-      x0 + margin_left, margin_top, escaped(p.title[0]), escaped(p.title[1]), side, side,
-      base64_of(png_of(p.image)));
+std::string svg_pattern(const drawn_pattern& p, int k) {
+  const double scale = static_cast<double>(square) / p.n;
+  std::string out =
+      begin_panel(k, p.title) +
+      fmt::format(
+          "<image width=\"{0}\" height=\"{0}\" preserveAspectRatio=\"none\" "
+          "style=\"image-rendering:pixelated\" href=\"data:image/png;base64,{1}\"/>\n",
+          square, base64_of(png_of(p.image)));
   const std::string squares = squares_of(p);
   if (!squares.empty()) {
     out += fmt::format("<path fill=\"none\" stroke-width=\"1.6\" stroke=\"{}\" d=\"{}\"/>\n",
                        supernode_colour, squares);
   }
-  out += fmt::format("<rect class=\"frame\" width=\"{}\" height=\"{}\"/>\n", side, side);
+  out += fmt::format("<rect class=\"frame\" width=\"{}\" height=\"{}\"/>\n", square, square);
   for (offset_t v = 0; v < p.n; v += step_of(p.n)) {
     const double at_cell = (static_cast<double>(v) + 0.5) * scale;
     const std::string label = with_commas(v);
@@ -133,7 +93,7 @@ std::string svg_pattern(const drawn_pattern& p, int x0) {
         "<path class=\"frame\" d=\"M{0:.2f} {1}v5M0 {0:.2f}h-5\"/><text x=\"{0:.2f}\" y=\"{2}\" "
         "text-anchor=\"middle\">{4}</text><text x=\"-9\" y=\"{3:.2f}\" "
         "text-anchor=\"end\">{4}</text>\n",
-        at_cell, side, side + 19, at_cell + 4, label);
+        at_cell, square, square + 19, at_cell + 4, label);
   }
   return out + "</g>\n";
 }
@@ -209,17 +169,10 @@ std::string png_of(const raster& r) {
 }
 
 std::string svg_of(const std::vector<drawn_pattern>& patterns) {
-  const int width = static_cast<int>(patterns.size()) * panel;
-  const int height = margin_top + side + margin_bottom;
-  std::string out = fmt::format(
-      "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {0} {1}\" width=\"{0}\" "
-      "height=\"{1}\" font-family=\"sans-serif\" font-size=\"12\">\n"
-      "<style>.frame{{fill:none;stroke:#000;stroke-width:0.8}}.title{{font-size:14px}}</style>\n"
-      "<rect width=\"{0}\" height=\"{1}\" fill=\"#fff\"/>\n",
-      width, height);
+  std::string out = begin_document(static_cast<int>(patterns.size()));
   bool borders = false;
   for (std::size_t k = 0; k < patterns.size(); ++k) {
-    out += svg_pattern(patterns[k], static_cast<int>(k) * panel);
+    out += svg_pattern(patterns[k], static_cast<int>(k));
     borders = borders || !squares_of(patterns[k]).empty();
   }
   int x = margin_left;

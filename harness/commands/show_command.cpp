@@ -10,6 +10,7 @@
 #include "common/ordering.hpp"
 #include "common/variant.hpp"
 #include "harness/commands/commands.hpp"
+#include "harness/commands/diagram.hpp"
 #include "harness/commands/picture.hpp"
 #include "harness/matrices/matrix_source.hpp"
 #include "harness/record/table.hpp"
@@ -26,6 +27,7 @@ struct show_options {
   std::filesystem::path out;
   index_t cells = 480;
   bool supernodes = true;
+  std::string what = "fill";
 };
 
 std::string kind_of(const std::filesystem::path& file) {
@@ -35,6 +37,12 @@ std::string kind_of(const std::filesystem::path& file) {
   }
   return kind;
 }
+
+/// Pictures of patterns, or diagrams.
+struct drawing {
+  std::vector<drawn_pattern> patterns{};
+  std::vector<diagram> diagrams{};
+};
 
 // What is said of one order below the picture.
 struct shown_order {
@@ -46,7 +54,7 @@ struct shown_order {
 
 // A permuted, and L + U, of one order.
 shown_order show_order(const matched_pattern& matched, const std::string& spec,
-                       const show_options& o, std::vector<drawn_pattern>& out) {
+                       const show_options& o, drawing& out) {
   const int threads = std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
   permuted_pattern p = matched.matched;
   const auto request = find_order(spec);
@@ -58,7 +66,7 @@ shown_order show_order(const matched_pattern& matched, const std::string& spec,
   const ordering order = compute_order(p.a, spec, -1, threads);
   reorder(p, order.order, spec != "natural");
   const index_t n = p.a.n_rows;
-  const index_t cells = std::min(o.cells, n);
+  const index_t cells = o.what == "fill" ? std::min(o.cells, n) : 0;
   const variant_info& info = find_variant("cpu_bitmap_panels");
   run_settings settings;
   settings.options = option_set(info.options);
@@ -75,15 +83,27 @@ shown_order show_order(const matched_pattern& matched, const std::string& spec,
                     .nnz_l = r.nnz_l,
                     .nnz_u = r.nnz_u,
                     .supernodes = r.supernode_starts.size()};
-  for (std::size_t k = 0; k < profile.l_col_counts.size(); ++k) {
+  std::vector<double> work(at(n));
+  for (std::size_t k = 0; k < work.size(); ++k) {
     const double l = profile.l_col_counts[k];
-    shown.flops += l + 2 * l * (r.u_row_counts[k] - 1);
+    work[k] = l + 2 * l * (r.u_row_counts[k] - 1);
+    shown.flops += work[k];
+  }
+  if (o.what == "tree") {
+    const std::vector<index_t> parent = elimination_tree_of_sum(p.a, transpose(p.a));
+    out.diagrams.push_back(diagram_of_tree(spec, parent, work));
+    return shown;
+  }
+  if (o.what == "profiles") {
+    out.diagrams.push_back(diagram_of_counts(spec, profile.l_col_counts, r.u_row_counts));
+    out.diagrams.push_back(diagram_of_work(spec, work));
+    return shown;
   }
   const std::vector<offset_t> entries = density_of(p.a, cells);
   if (o.orders.size() == 1) {
-    out.push_back({.n = n,
-                   .image = picture_of(n, cells, entries, {}),
-                   .title = {"A, rows and columns permuted", ""}});
+    out.patterns.push_back({.n = n,
+                            .image = picture_of(n, cells, entries, {}),
+                            .title = {"A, rows and columns permuted", ""}});
   }
   const offset_t nnz = r.nnz_l + r.nnz_u;
   drawn_pattern both{
@@ -93,7 +113,7 @@ shown_order show_order(const matched_pattern& matched, const std::string& spec,
                 fmt::format("fill-ins {}, {:.2f} times A", with_commas(nnz - p.a.nnz()),
                             static_cast<double>(nnz) / static_cast<double>(p.a.nnz()))}};
   if (o.supernodes) both.supernode_starts = r.supernode_starts;
-  out.push_back(std::move(both));
+  out.patterns.push_back(std::move(both));
   return shown;
 }
 
@@ -114,9 +134,25 @@ text_table table_of(const std::vector<shown_order>& shown) {
   return t;
 }
 
+std::string content_of(const drawing& drawn, const std::string& kind) {
+  if (kind == ".png") return png_of(side_by_side(drawn.patterns));
+  const std::string svg = drawn.diagrams.empty() ? svg_of(drawn.patterns) : svg_of(drawn.diagrams);
+  if (kind == ".svg") return svg;
+  return "<!doctype html><html lang=\"en\"><meta charset=\"utf-8\"><meta name=\"viewport\" "
+         "content=\"width=device-width\"><title>gsofa show</title><style>"
+         "body{margin:2em;background:#fff;color:#111}svg{max-width:100%;height:auto}</style>\n" +
+         svg + "</html>\n";
+}
+
 exit_code show(const show_options& o) {
   const std::string kind = kind_of(o.out);
-  if (o.orders.size() > 4) throw input_error("--order: at most four orders fit side by side");
+  if (kind == ".png" && o.what != "fill") {
+    throw input_error(o.out.string() + ": a " + o.what + " diagram is .svg or .html");
+  }
+  const std::size_t most = o.what == "profiles" ? 2 : 4;
+  if (o.orders.size() > most) {
+    throw input_error(fmt::format("--order: at most {} orders fit side by side", most));
+  }
   atomic_file file(o.out);
   const raw_matrix m = read_matrix(o.matrix);
   if (m.a.n_rows != m.a.n_cols || m.a.n_rows == 0) {
@@ -132,9 +168,9 @@ exit_code show(const show_options& o) {
                     m.origin.name, matched.structural_rank, m.a.n_rows));
   }
   const index_t cells = std::min(o.cells, m.a.n_rows);
-  std::vector<drawn_pattern> drawn;
-  if (o.orders.size() == 1) {
-    drawn.push_back(
+  drawing drawn;
+  if (o.orders.size() == 1 && o.what == "fill") {
+    drawn.patterns.push_back(
         {.n = m.a.n_rows,
          .image = picture_of(m.a.n_rows, cells, density_of(m.a, cells), {}),
          .title = {fmt::format("{}{}: order {}", m.origin.name,
@@ -143,17 +179,7 @@ exit_code show(const show_options& o) {
   }
   std::vector<shown_order> shown;
   for (const std::string& spec : o.orders) shown.push_back(show_order(matched, spec, o, drawn));
-  if (kind == ".png") {
-    file.write(png_of(side_by_side(drawn)));
-  } else if (kind == ".svg") {
-    file.write(svg_of(drawn));
-  } else {
-    file.write(
-        "<!doctype html><html lang=\"en\"><meta charset=\"utf-8\"><meta name=\"viewport\" "
-        "content=\"width=device-width\"><title>gsofa show</title><style>"
-        "body{margin:2em;background:#fff;color:#111}svg{max-width:100%;height:auto}</style>\n" +
-        svg_of(drawn) + "</html>\n");
-  }
+  file.write(content_of(drawn, kind));
   file.commit();
   table_of(shown).print(std::cout);
   std::cout << one_line(o.out.string() + " written") << '\n';
@@ -165,7 +191,7 @@ exit_code show(const show_options& o) {
 void add_show_command(CLI::App& app, command_action& action) {
   auto o = std::make_shared<show_options>();
   CLI::App* c = app.add_subcommand(
-      "show", "Draw a matrix, and its L + U in one order or several side by side");
+      "show", "Draw a matrix and its L + U, elimination tree or profiles in one order or several");
   c->add_option("matrix,-m,--matrix", o->matrix, "As of `gsofa run`")->required()->type_name("M");
   c->add_option("--order", o->orders, "Orders as of `gsofa order`, comma-separated, at most four")
       ->delimiter(',')
@@ -178,6 +204,11 @@ void add_show_command(CLI::App& app, command_action& action) {
       ->type_name("FILE");
   c->add_option("--cells", o->cells, "Cells of a picture in each direction, at most")
       ->check(CLI::Range(1, 4096))
+      ->capture_default_str();
+  c->add_option("--what", o->what,
+                "fill: patterns; tree: the elimination tree; profiles: entries and operations by "
+                "pivot")
+      ->check(CLI::IsMember({"fill", "tree", "profiles"}))
       ->capture_default_str();
   c->add_flag("!--no-supernodes", o->supernodes, "Do not draw the squares of supernodes");
   c->callback([o, &action] {

@@ -17,6 +17,7 @@ import tempfile
 import termios
 import time
 import unittest
+import xml.etree.ElementTree
 from pathlib import Path
 
 GSOFA = os.environ.get("GSOFA", "gsofa")
@@ -665,8 +666,25 @@ class ShowTest(CliTest):
         self.assertEqual(done.returncode, OK, done.stderr)
         self.assertEqual(file.read_text().count("<image "), 2)
 
+    def test_trees_and_profiles(self):
+        file = self.folder / "tree.svg"
+        done = call("show", "gen:grid5:nx=30,ny=30", "--order", "natural,metis", "--what", "tree", "-o", file)
+        self.assertEqual((done.returncode, done.stderr), (OK, ""))
+        text = file.read_text()
+        xml.etree.ElementTree.fromstring(text)
+        self.assertIn("elimination tree, natural: height 900<", text)
+        self.assertIn("900 columns<", text)
+        self.assertNotIn("left out", text)
+        page = self.folder / "profiles.html"
+        done = call("show", "gen:grid5:nx=30,ny=30", "--what", "profiles", "-o", page)
+        self.assertEqual((done.returncode, done.stderr), (OK, ""))
+        for words in ("entries by pivot, metis", "column of L", "operations done"):
+            self.assertIn(words, page.read_text())
+
     def test_bad_input_leaves_no_picture(self):
-        for args in (("bcsstk18", "-o", "a.txt"), ("bcsstk18", "-o", "a.svg", "--order", "metiss"),
+        for args in (("bcsstk18", "-o", "a.png", "--what", "tree"), ("bcsstk18", "-o", "a.svg", "--what", "trees"),
+                     ("bcsstk18", "-o", "a.svg", "--what", "profiles", "--order", "natural,amd,natural"),
+                     ("bcsstk18", "-o", "a.txt"), ("bcsstk18", "-o", "a.svg", "--order", "metiss"),
                      ("absent.mtx", "-o", "a.svg"), ("bcsstk18", "-o", "a.svg", "--order", "natural,amd,natural,amd,natural")):
             self.assert_refused(BAD_INPUT, "show", *(self.folder / a if a.startswith("a.") else a for a in args))
             self.assertEqual(list(self.folder.glob("a.*")), [])
