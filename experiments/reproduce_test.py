@@ -83,7 +83,7 @@ class ReproduceTest(unittest.TestCase):
         self.assertEqual((code, err), (0, ""), out)
         lines = out.splitlines()
         self.assertEqual(lines[0], "2 experiments of group smoke, about 4 cases, 2 of which this machine cannot run")
-        self.assertRegex(lines[1], r"\Atime: minutes ")
+        self.assertRegex(lines[1], r"\Atime: about 1 s by the \d+ s that \d+ cases took on \w.*\Z")
         self.assertRegex(lines[2], r"\A  1/2 first +4 cases  1 pass, 3 skipped, 0 failed; [\d.]+ s\Z")
         self.assertRegex(lines[3], r"\A  2/2 second +2 cases  1 pass, 0 skipped, 0 failed, 1 unverified; [\d.]+ s\Z")
         self.assertRegex(out, r"\ntotal of group smoke, 2 experiments: 2 pass, 3 skipped, 0 failed, 1 unverified in \d+ s\n"
@@ -120,7 +120,7 @@ class ReproduceTest(unittest.TestCase):
         self.reproduce(spec)
         self.out = self.root / "results" / "two"
         self.assertRegex(self.reproduce(spec)[1], r"\ntime: the last call for as many of this group took \d+ s\n")
-        self.assertIn("\ntime: minutes ", self.reproduce(spec, self.spec("second", example.run()))[1])
+        self.assertIn("\ntime: about 1 s by ", self.reproduce(spec, self.spec("second", example.run()))[1])
 
     def test_an_interrupt_ends_the_program_and_names_the_log(self):
         spec = self.spec("first", example.run())
