@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "common/generators.hpp"
 #include "common/preprocess.hpp"
 #include "common/random.hpp"
 #include "harness/check/test_patterns.hpp"
@@ -52,6 +53,28 @@ TEST_CASE("postordered forests are told from others") {
   CHECK(no > 200);
 }
 
+namespace {
+
+detail::ordered_graph g_of(const pattern& a) {
+  detail::ordered_graph g;
+  g.build(a);
+  return g;
+}
+
+bool same(const detail::ordered_graph& a, const detail::ordered_graph& b) {
+  bool all =
+      a.n == b.n && a.parent == b.parent && a.order == b.order && a.symmetric() == b.symmetric();
+  for (index_t i = 0; all && i < a.n; ++i) {
+    all = std::ranges::equal(a.row_below(i), b.row_below(i)) &&
+          std::ranges::equal(a.row_above(i), b.row_above(i)) &&
+          std::ranges::equal(a.column_below(i), b.column_below(i)) &&
+          std::ranges::equal(a.column_above(i), b.column_above(i));
+  }
+  return all;
+}
+
+}  // namespace
+
 TEST_CASE("the graph is A relabelled by a postorder, with its elimination tree") {
   std::vector<named_pattern> patterns = special_patterns();
   for (std::uint64_t k = 0; k < 400; ++k) patterns.push_back(random_pattern(7, k));
@@ -60,6 +83,11 @@ TEST_CASE("the graph is A relabelled by a postorder, with its elimination tree")
   detail::ordered_graph g;  // one object for all: nothing is left over from the pattern before
   for (const auto& [name, a] : patterns) {
     CAPTURE(name);
+    for (const int threads : {2, 3, 4}) {
+      detail::ordered_graph by_threads;
+      by_threads.build(a, threads);
+      CHECK(same(g_of(a), by_threads));
+    }
     g.build(a);
     REQUIRE(g.n == a.n_rows);
     pattern b = a;
@@ -90,6 +118,32 @@ TEST_CASE("the graph is A relabelled by a postorder, with its elimination tree")
   }
   CHECK(relabelled > 100);
   CHECK(symmetric > 50);
+}
+
+TEST_CASE("threads find the same graph of patterns that give all of them rows") {
+  int unsymmetric = 0;
+  int kept = 0;
+  for (const char* spec : {"grid5:nx=70,ny=70", "grid5:nx=80,ny=60,drop=0.3,seed=3",
+                           "circuit:n=6000,hubs=5,seed=2", "random:n=4000,degree=4,seed=5"}) {
+    CAPTURE(spec);
+    pattern a = generate(spec);
+    for (const bool postordered : {false, true}) {
+      if (postordered) {
+        const auto order = postorder(elimination_tree(symmetrized(a, diagonal::drop)));
+        a = permute(a, order, order);
+      }
+      const detail::ordered_graph one = g_of(a);
+      unsymmetric += one.symmetric() ? 0 : 1;
+      kept += one.order.empty() ? 1 : 0;
+      for (const int threads : {2, 3, 5}) {
+        detail::ordered_graph several;
+        several.build(a, threads);
+        CHECK(same(one, several));
+      }
+    }
+  }
+  CHECK(unsymmetric > 2);
+  CHECK(kept > 3);
 }
 
 TEST_CASE("a pattern in postorder is left as it is") {

@@ -11,7 +11,7 @@ namespace gsofa::detail {
 
 namespace {}  // namespace
 
-void cut_panels(const ordered_graph& g, int width, panel_set& s) {
+void cut_panels(const ordered_graph& g, int width, panel_set& s, int threads) {
   const index_t n = g.n;
   s.begin.clear();
   // parent holds q(J) until all panels are known.
@@ -35,9 +35,11 @@ void cut_panels(const ordered_graph& g, int width, panel_set& s) {
   }
   s.begin.push_back(n);
   s.panel_of.resize(at(n));
-  for (index_t j = 0; j < s.panels(); ++j) {
-    std::fill(s.panel_of.begin() + s.begin[at(j)], s.panel_of.begin() + s.begin[at(j) + 1], j);
-  }
+  parallel_ranges<index_t>(threads, s.panels(), 1024, [&](int, index_t first, index_t last) {
+    for (index_t j = first; j < last; ++j) {
+      std::fill(s.panel_of.begin() + s.begin[at(j)], s.panel_of.begin() + s.begin[at(j) + 1], j);
+    }
+  });
   for (index_t& q : s.parent) q = q < 0 ? -1 : s.panel_of[at(q)];
 }
 

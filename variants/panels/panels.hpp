@@ -54,7 +54,7 @@ inline constexpr offset_t bytes_per_position = sizeof(mask_pair) + 2 * sizeof(in
 
 /// Cuts the forest of `g` into panels of at most `width` (1..64) vertices: fills begin, panel_of
 /// and parent of `s`. O(n).
-void cut_panels(const ordered_graph& g, int width, panel_set& s);
+void cut_panels(const ordered_graph& g, int width, panel_set& s, int threads = 1);
 
 /// Fills the position lists and sets the masks to A. O(positions + nnz). Returns false, with `s`
 /// unusable, as soon as there would be more than `limit` positions.
