@@ -28,11 +28,11 @@
 // Cost: with P positions, O(nnz log n) for 1, O(P + nnz) words for 3 and 5, one closure of two
 // words per position in 4 (its rounds are the members not reached by smaller ones, mostly 1 to 3)
 // and about one OR of two words per position for the updates. Memory: 24 P bytes, 4 to 28 per entry
-// of A and 44 |V|; several threads add 3 |V| / 16 bytes each and 4 per entry of A. P is the sum over panels of |F|,
-// about 1/64 of |chol(A + A^T)| where that is dense. Where P passes 2^18 + 16 nnz(A), a search of
-// rows (gilbert_peierls.hpp) of bounded length is tried first; where P passes the limit of
-// memory_budget_mb, the run falls back to the search of rows, whose memory is that of L+U in
-// supernodal lists.
+// of A and 40 |V|; several threads add 3 |V| / 16 bytes each, and together 4 |V| and 4 per entry of
+// A. P is the sum over panels of |F|, about 1/64 of |chol(A + A^T)| where that is dense. Where P
+// passes 2^18 + 16 nnz(A), a search of rows (gilbert_peierls.hpp) of bounded length is tried first;
+// where P passes the limit of memory_budget_mb, the run falls back to the search of rows, whose
+// memory is that of L+U in supernodal lists.
 
 #include <algorithm>
 #include <memory>
