@@ -55,7 +55,7 @@ std::vector<selected_variant> choose(const std::vector<std::string>& words) {
   std::vector<selected_variant> chosen = select_variants(words);
   if (words.empty()) {
     for (const auto& v : all_variants()) {
-      if (v.planted.empty()) chosen.push_back({&v, false});
+      if (v.planted.empty() && !v.orders) chosen.push_back({&v, false});
     }
   }
   return chosen;

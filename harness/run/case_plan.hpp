@@ -10,6 +10,7 @@ namespace gsofa {
 /// What the user asks of `run`, or a [[case]] of an experiment says, in addition to the matrix.
 struct case_options {
   std::vector<std::string> variants{};  ///< as select_variants(); empty: all but planted ones
+                                          ///< and those of an order of their own
   std::vector<std::string> wants{};     ///< empty: what each can give of counts, digest, supernodes
   std::vector<std::string> sets{};      ///< "key=value" or "variant.key=value"; "key=a,b": each
   int threads = 0;                      ///< 0: as many as this process may use

@@ -80,7 +80,9 @@ std::vector<selected_variant> select_variants(const std::vector<std::string>& wo
     for (const std::string& word : parts) {
       const auto several =
           is_pattern(word) ? matching(all_variants(), word) : of_kind(all_variants(), word);
-      for (const variant_info* info : several) add(info, false);
+      for (const variant_info* info : several) {
+        if (!info->orders) add(info, false);
+      }
       if (!several.empty()) continue;
       // find_variants() has the message for a pattern that matches none.
       for (const variant_info* info : find_variants(word)) add(info, true);
