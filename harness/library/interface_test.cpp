@@ -644,6 +644,7 @@ TEST_CASE("the C interface: progress, cancellation, log") {
   } s;
   gsofa_options o;
   gsofa_options_init(&o);
+  o.order = GSOFA_ORDER_AMD;
   o.user = &s;
   o.progress_seconds = 1e-4;
   o.progress = [](int stage, double share, void* user) {
