@@ -1,3 +1,4 @@
+import ctypes
 import threading
 
 import numpy as np
@@ -267,3 +268,52 @@ def test_arrays_of_a_device_are_analysed(widths):
     assert s.n == 200 and s.nnz == expected.nnz and (s.perm_c == expected.perm_c).all()
     assert (s.parent == expected.parent).all() and (s.L != expected.L).nnz == 0
     assert s.matches(a) and expected.matches(rows)
+
+
+class CudaArray:
+    """A copy of an array in the memory of the current CUDA device."""
+
+    def __init__(self, runtime, array):
+        self.array, self.runtime, self.address = array, runtime, ctypes.c_void_p()
+        assert runtime.cudaMalloc(ctypes.byref(self.address), ctypes.c_size_t(max(array.nbytes, 1))) == 0
+        assert runtime.cudaMemcpy(self.address, ctypes.c_void_p(array.ctypes.data), ctypes.c_size_t(array.nbytes), 1) == 0
+
+    def __del__(self):
+        self.runtime.cudaFree(self.address)
+
+    @property
+    def __cuda_array_interface__(self):
+        return {"shape": self.array.shape, "typestr": self.array.dtype.str, "data": (self.address.value, False), "strides": None,
+                "version": 3}
+
+    def get(self):
+        return self.array
+
+
+def cuda_runtime():
+    """The CUDA runtime, or None without one or without a device."""
+    for name in ("libcudart.so", "libcudart.so.13", "libcudart.so.12"):
+        try:
+            runtime = ctypes.CDLL(name)
+        except OSError:
+            continue
+        count = ctypes.c_int(0)
+        return runtime if runtime.cudaGetDeviceCount(ctypes.byref(count)) == 0 and count.value > 0 else None
+    return None
+
+
+@pytest.mark.skipif(not has_device() or cuda_runtime() is None, reason="no CUDA device, or no runtime of CUDA to reach it by")
+@pytest.mark.parametrize("widths", ((np.int32, np.int32), (np.int64, np.int32), (np.int64, np.int64)))
+@pytest.mark.parametrize("ordering", ("gpu_nested_dissection", "amd"))
+def test_arrays_in_the_memory_of_a_device(widths, ordering):
+    runtime = cuda_runtime()
+    a = (sp.random(3000, 3000, density=0.001, random_state=6) + sp.eye(3000)).tocsr()
+    rows = CudaArray(runtime, a.indptr.astype(widths[0])), CudaArray(runtime, a.indices.astype(widths[1]))
+    s = gsofa.analyze(rows, ordering, device="gpu")
+    expected = gsofa.analyze(a, ordering)
+    assert s.fallback == "" and s.ordering == ordering and s.nnz == expected.nnz
+    assert (s.perm_r == expected.perm_r).all() and (s.perm_c == expected.perm_c).all()
+    assert (s.row_counts == expected.row_counts).all() and (s.supernodes == expected.supernodes).all()
+    assert (s.parent == expected.parent).all() and (s.L != expected.L).nnz == 0
+    with pytest.raises(gsofa.InvalidInput):
+        gsofa.analyze((rows[0], CudaArray(runtime, (a.indices + 3000).astype(widths[1]))), "gpu_nested_dissection")
