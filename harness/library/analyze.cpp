@@ -3,15 +3,14 @@
 #include <new>
 #include <numeric>
 #include <optional>
-#include <thread>
 #include <utility>
 
 #include "common/device_rows.hpp"
 #include "common/large_pages.hpp"
-#include "common/ordering.hpp"
 #include "common/preprocess.hpp"
 #include "common/variant.hpp"
 #include "gsofa/gsofa.hpp"
+#include "harness/library/elimination_input.hpp"
 #include "harness/library/input.hpp"
 #include "harness/library/supervision.hpp"
 
@@ -19,48 +18,17 @@ namespace gsofa {
 
 namespace {
 
+using namespace detail;
 using clock = std::chrono::steady_clock;
+
+// Orders as device_order and finds L and U, all on the device.
+constexpr const char* device_analysis = "gpu_full_analysis";
+constexpr const char* device_variant = "gpu_bitmap_panels";
 
 // Seconds since `since`, which becomes now.
 double lap(clock::time_point& since) {
   const auto now = clock::now();
   return std::chrono::duration<double>(now - std::exchange(since, now)).count();
-}
-
-constexpr const char* device_order = "gpu_nested_dissection";
-// Orders so and finds L and U, all on the device.
-constexpr const char* device_analysis = "gpu_full_analysis";
-constexpr const char* device_variant = "gpu_bitmap_panels";
-// From so many rows on a device orders faster than METIS on a core: 13,000 to 20,000 on an H200.
-constexpr index_t least_device_order = 20000;
-
-const order_info& info_of_device_order() {
-  return *std::ranges::find(all_orders(), device_order, &order_info::name);
-}
-
-// The order on the host where it has another name than asked for.
-const char* order_name(order_method order) {
-  switch (order) {
-    case order_method::automatic:
-      return has_metis() ? "metis" : "amd";
-    case order_method::metis:
-      return "metis";
-    case order_method::amd:
-      return "amd";
-    case order_method::colamd:
-      return "colamd";
-    case order_method::natural:
-      return "natural";
-    case order_method::given:
-      return "given";
-    case order_method::nested_dissection:
-      return "cpu_nested_dissection";
-    case order_method::best_of:
-      return "best_of";
-    case order_method::gpu_nested_dissection:
-      return device_order;
-  }
-  throw invalid_input("order: " + std::to_string(static_cast<int>(order)) + " is no order_method");
 }
 
 void check_options(const analysis_options& o, index_t n) {
@@ -99,272 +67,6 @@ void check_options(const analysis_options& o, index_t n) {
       throw analysis_error(failure::unavailable, "order " + order + ": " + *reason);
     }
   }
-}
-
-int host_threads(const analysis_options& options) {
-  return options.threads > 0 ? options.threads
-                             : std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
-}
-
-// What an analysis works in.
-struct workspace {
-  bool keeps = false;  // everything for a next pattern, as an analyzer does
-  detail::input_arrays arrays;
-  pattern core;  // the coupled vertices alone
-  pattern matched;
-  permutation_workspace permuting;
-  pattern permuted, relaxed;
-  std::vector<index_t> order, place;
-  const variant_info* made = nullptr;
-  std::unique_ptr<variant> kept;
-  result found;
-};
-
-bool is_fixed(order_method order) {
-  return order == order_method::natural || order == order_method::given;
-}
-
-// The pattern to be eliminated: that of the coupled vertices, unless all are. The other vertices
-// have no entry off the diagonal, and neither have L and U in their rows and columns: matching,
-// order and elimination leave them out. They come first in a fill-reducing order and stay where
-// they are in a fixed one.
-struct elimination_input {
-  pattern_view a;                   // permuted
-  bool leaves_out = false;          // any vertex
-  std::vector<index_t> vertices;    // coupled ones, ascending, if others are left out
-  std::vector<index_t> row_of;      // by the matching; empty: the same
-  std::vector<column_range> fixed;  // supernodes of columns of a
-  // Columns that each vertex of a stands for, where relaxed supernodes are shrunk to a vertex each;
-  // empty: its own.
-  std::vector<column_range> of;
-};
-
-bool asks_supernodes_of_columns(const analysis_options& o) {
-  return o.supernodal || o.relax > 1 || !o.relaxed.empty();
-}
-
-// Chunks of supernodes, and supernodes where isolated vertices stay among the others, depend on the
-// numbers of all vertices.
-bool may_leave_out(const analysis_options& o) {
-  if (asks_supernodes_of_columns(o)) return false;
-  return !o.supernodes || (o.chunk_size == 0 && !is_fixed(o.order));
-}
-
-void take_core(const detail::checked_input& in, elimination_input& e, pattern& core) {
-  e.leaves_out = true;
-  e.vertices.reserve(at(in.coupled));
-  core.n_rows = core.n_cols = in.coupled;
-  core.row_ptr.assign(1, 0);
-  core.col_idx.clear();
-  e.a = core;
-  if (in.coupled == 0) return;
-  std::vector<index_t> number(at(in.a.n_rows));
-  for (index_t v = 0; v < in.a.n_rows; ++v) {
-    if (!in.has_edge(v)) continue;
-    number[at(v)] = static_cast<index_t>(e.vertices.size());
-    e.vertices.push_back(v);
-  }
-  core.row_ptr.reserve(at(in.coupled) + 1);
-  core.col_idx.reserve(at(in.a.nnz() - (in.a.n_rows - in.coupled - in.isolated_missing)));
-  for (const index_t v : e.vertices) {
-    for (const index_t j : in.a.row(v)) core.col_idx.push_back(number[at(j)]);
-    core.row_ptr.push_back(static_cast<offset_t>(core.col_idx.size()));
-  }
-  e.a = core;
-}
-
-void give_zero_free_diagonal(const detail::checked_input& in, const analysis_options& options,
-                             elimination_input& e, workspace& w, analysis& out) {
-  if (in.missing == 0) return;
-  const index_t missing = in.missing - (e.leaves_out ? in.isolated_missing : 0);
-  if (!options.match) {
-    out.diagonal_added = in.missing;
-    if (missing == 0) return;
-    w.matched = with_diagonal(e.a);
-  } else {
-    index_t rank = out.n - in.isolated_missing;
-    if (missing > 0) {
-      transversal t = maximum_transversal(e.a);
-      rank = t.structural_rank + (e.leaves_out ? out.n - in.coupled - in.isolated_missing : 0);
-      e.row_of = std::move(t.row_of_col);
-    }
-    if (rank < out.n) {
-      throw invalid_input("pattern: structurally singular: structural rank " +
-                          std::to_string(rank) + " of " + std::to_string(out.n) +
-                          " (match = false adds the missing diagonal entries instead)");
-    }
-    permute_into(e.a, e.row_of, identity_order(e.a.n_rows), w.permuting, w.matched);
-  }
-  e.a = w.matched;
-}
-
-void fall_back(const std::string& reason, detail::supervision& s, analysis& out) {
-  s.say(reason);
-  out.fallback += (out.fallback.empty() ? "" : "; ") + reason;
-}
-
-// An order by the device where that pays and nobody has chosen another; false if it is for the host
-// to find one.
-bool find_order_on_device(const analysis_options& options, bool on_device, workspace& w,
-                          const elimination_input& e, detail::supervision& s, analysis& out) {
-  if (options.order != order_method::automatic || !on_device || e.a.n_rows < least_device_order ||
-      info_of_device_order().unavailable()) {
-    return false;
-  }
-  try {
-    w.order = compute_order(e.a, device_order, -1, host_threads(options), &s.stop).order;
-    out.order = device_order;
-    return true;
-  } catch (const input_error&) {
-    throw;
-  } catch (const cancelled_error&) {
-    throw;
-  } catch (const error& failed) {
-    fall_back(std::string(device_order) + ": " + failed.what(), s, out);
-    return false;
-  }
-}
-
-// Sets w.order to the order of the vertices of e.a, unless that is the natural one.
-void find_order(const detail::checked_input& in, const analysis_options& options, bool on_device,
-                const elimination_input& e, workspace& w, detail::supervision& s, analysis& out) {
-  w.order.clear();
-  if (options.order == order_method::natural || e.a.n_rows == 0) return;
-  if (options.order != order_method::given) {
-    if (find_order_on_device(options, on_device, w, e, s, out)) return;
-    w.order =
-        compute_order(e.a, order_name(options.order), -1, host_threads(options), &s.stop).order;
-    return;
-  }
-  if (!e.leaves_out) {
-    w.order.assign(options.permutation.begin(), options.permutation.end());
-    return;
-  }
-  for (const index_t v : options.permutation) {
-    if (!in.has_edge(v)) continue;
-    w.order.push_back(
-        static_cast<index_t>(std::ranges::lower_bound(e.vertices, v) - e.vertices.begin()));
-  }
-}
-
-void apply_order(const analysis_options& options, elimination_input& e, workspace& w) {
-  if (w.order.empty()) return;
-  const pattern_view unordered = e.a;
-  permute_into(unordered, w.order, w.order, w.permuting, w.permuted);
-  e.a = w.permuted;
-  if (is_fixed(options.order)) return;
-  const std::vector<index_t> post =
-      postorder(elimination_tree_of_sum(w.permuted, w.permuting.transposed));
-  if (std::ranges::is_sorted(post)) return;
-  std::vector<index_t> total(post.size());
-  for (std::size_t k = 0; k < post.size(); ++k) total[k] = w.order[at(post[k])];
-  w.order = std::move(total);
-  permute_into(unordered, w.order, w.order, w.permuting, w.permuted);
-  e.a = w.permuted;
-}
-
-// The new positions of the vertices of e.a, ascending, if others are left out, and the orders of
-// all rows and columns.
-void number_all(const detail::checked_input& in, const analysis_options& options,
-                const elimination_input& e, workspace& w, analysis& out) {
-  const index_t n = out.n;
-  const auto old_column = [&](index_t k) { return w.order.empty() ? k : w.order[at(k)]; };
-  const auto old_row = [&](index_t k) {
-    return e.row_of.empty() ? old_column(k) : e.row_of[at(old_column(k))];
-  };
-  resize_in_large_pages(out.row_order, at(n));
-  resize_in_large_pages(out.col_order, at(n));
-  w.place.clear();
-  if (!e.leaves_out) {
-    for (index_t k = 0; k < n; ++k) {
-      out.row_order[at(k)] = old_row(k);
-      out.col_order[at(k)] = old_column(k);
-    }
-    return;
-  }
-  w.place.reserve(e.vertices.size());
-  const auto put = [&](index_t position, index_t row, index_t column) {
-    out.row_order[at(position)] = row;
-    out.col_order[at(position)] = column;
-  };
-  if (is_fixed(options.order)) {
-    for (index_t position = 0; position < n; ++position) {
-      const index_t v =
-          options.order == order_method::natural ? position : options.permutation[at(position)];
-      put(position, v, v);
-      if (in.has_edge(v)) w.place.push_back(position);
-    }
-  } else {
-    index_t position = 0;
-    for (index_t v = 0; v < n; ++v) {
-      if (!in.has_edge(v)) put(position++, v, v);
-    }
-    while (position < n) w.place.push_back(position++);
-  }
-  for (std::size_t k = 0; k < w.place.size(); ++k) {
-    const auto i = static_cast<index_t>(k);
-    put(w.place[k], e.vertices[at(old_row(i))], e.vertices[at(old_column(i))]);
-  }
-}
-
-elimination_input coupled_input(const detail::checked_input& in, const analysis_options& options,
-                                workspace& w, detail::supervision& s, analysis& out) {
-  elimination_input e;
-  e.a = in.a;
-  const index_t isolated = out.n - in.coupled;
-  if (isolated > 0 && may_leave_out(options)) take_core(in, e, w.core);
-  if (e.leaves_out) {
-    s.say(std::to_string(isolated) + " of " + std::to_string(out.n) +
-          " vertices are isolated and left out");
-  }
-  return e;
-}
-
-void permute_for_elimination(const detail::checked_input& in, const analysis_options& options,
-                             bool on_device, elimination_input& e, workspace& w,
-                             detail::supervision& s, analysis& out) {
-  out.order = order_name(options.order);
-  s.enter(analysis_stage::match);
-  give_zero_free_diagonal(in, options, e, w, out);
-  s.enter(analysis_stage::order);
-  find_order(in, options, on_device, e, w, s, out);
-  s.enter(analysis_stage::permute);
-  apply_order(options, e, w);
-  out.nnz_a = e.a.nnz() + (e.leaves_out ? out.n - in.coupled : 0);
-  number_all(in, options, e, w, out);
-  if (!w.keeps) {
-    w.permuting = {};
-    w.order = {};
-    if (e.a.row_ptr.data() == w.permuted.row_ptr.data()) {
-      w.core = {};
-      w.matched = {};
-    }
-  }
-}
-
-// Pads the permuted pattern for its relaxed supernodes or, where nobody asks for explicit rows,
-// shrinks each of them to a vertex, which takes less time and room.
-void relax(const analysis_options& options, elimination_input& e, workspace& w) {
-  if (!asks_supernodes_of_columns(options)) return;
-  std::vector<column_range> ranges;
-  if (options.relax > 1) {
-    ranges = relaxed_leaves(elimination_tree_of_sum(e.a, transpose(e.a)), options.relax);
-  }
-  for (const supernode_range& r : options.relaxed) ranges.push_back({r.begin, r.end});
-  if (std::ranges::none_of(ranges, [](column_range r) { return r.end - r.begin > 1; })) {
-    e.fixed = std::move(ranges);
-    return;
-  }
-  if (options.factors || options.factor_columns || options.supernodes) {
-    w.relaxed = pad_leaves(e.a, ranges);
-    e.fixed = std::move(ranges);
-  } else {
-    contraction c = contract_leaves(e.a, ranges);
-    w.relaxed = std::move(c.a);
-    e.fixed = std::move(c.fixed);
-    e.of = std::move(c.of);
-  }
-  e.a = w.relaxed;
 }
 
 // Variants that any caller may name: right, exact, in one process, of the order that they are
@@ -537,7 +239,7 @@ void give(const elimination_input& e, const analysis_options& options, workspace
 // Sets w.found to what the variant finds of e.a or, where that is not null, of `there`.
 void run_variant(const variant_info& info, const elimination_input& e, const foreign_rows* there,
                  const analysis_options& options, workspace& w, run_context& context,
-                 detail::supervision& s, analysis& out) {
+                 supervision& s, analysis& out) {
   auto since = clock::now();
   s.enter(analysis_stage::analyze);
   const run_settings settings = settings_for(info, options);
@@ -571,8 +273,7 @@ void run_variant(const variant_info& info, const elimination_input& e, const for
 }
 
 void factorize(const variant_info& info, const elimination_input& e,
-               const analysis_options& options, workspace& w, detail::supervision& s,
-               analysis& out) {
+               const analysis_options& options, workspace& w, supervision& s, analysis& out) {
   out.variant = info.name;
   out.output_seconds = 0;
   if (e.a.n_rows == 0) {
@@ -619,7 +320,7 @@ bool device_does_all(const analysis_options& options, bool on_device, index_t ro
 }
 
 // Whether the diagonal of e.a is as the device leaves it: a missing entry is for a matching.
-bool device_matches(const detail::checked_input& in, const elimination_input& e,
+bool device_matches(const checked_input& in, const elimination_input& e,
                     const analysis_options& options) {
   if (options.match) return in.isolated_missing == 0;
   return in.missing == (e.leaves_out ? in.isolated_missing : 0);
@@ -635,9 +336,9 @@ void take_order(elimination_input& e, workspace& w) {
 }
 
 // Matches, orders, permutes and factorizes e.a, or `there`, on the device.
-void analyze_on_device(const detail::checked_input& in, elimination_input& e,
-                       const foreign_rows* there, const analysis_options& options, workspace& w,
-                       detail::supervision& s, analysis& out) {
+void analyze_on_device(const checked_input& in, elimination_input& e, const foreign_rows* there,
+                       const analysis_options& options, workspace& w, supervision& s,
+                       analysis& out) {
   run_context context;
   run_variant(find_variant(device_analysis), e, there, options, w, context, s, out);
   auto since = clock::now();
@@ -656,8 +357,8 @@ void analyze_on_device(const detail::checked_input& in, elimination_input& e,
 }
 
 // The same, or false where the host is to begin: it names the fault of a singular pattern.
-bool try_all_on_device(const detail::checked_input& in, elimination_input& e,
-                       const analysis_options& options, workspace& w, detail::supervision& s,
+bool try_all_on_device(const checked_input& in, elimination_input& e,
+                       const analysis_options& options, workspace& w, supervision& s,
                        analysis& out) {
   try {
     const auto reason = failure_of_device(find_variant(device_analysis), w, [&] {
@@ -672,7 +373,7 @@ bool try_all_on_device(const detail::checked_input& in, elimination_input& e,
   return false;
 }
 
-void report(const analysis& found, detail::supervision& s) {
+void report(const analysis& found, supervision& s) {
   s.say("order " + found.order + ": " + std::to_string(found.order_seconds) + " s; " +
         found.variant + ": " + std::to_string(found.setup_seconds + found.analysis_seconds) +
         " s; nnz(L) " + std::to_string(found.nnz_l) + ", nnz(U) " + std::to_string(found.nnz_u));
@@ -689,9 +390,9 @@ void begin_result(index_t n, analysis& out) {
 // Analyses the pattern that `read` gives, with its numbering by rows.
 template <class Read>
 void analyze_checked(const Read& read, const analysis_options& options, workspace& w,
-                     detail::supervision& s, analysis& out) {
+                     supervision& s, analysis& out) {
   auto since = clock::now();
-  const detail::checked_input in = read(w.arrays);
+  const checked_input in = read(w.arrays);
   check_options(options, in.a.n_rows);
   const std::vector<const variant_info*> candidates = choose_variants(options);
   begin_result(in.a.n_rows, out);
@@ -727,7 +428,7 @@ foreign_rows rows_there(const auto& a) {
 
 // Analyses a pattern in device memory: there, or a copy of it on the host.
 void analyze_there(const foreign_rows& there, const analysis_options& options, workspace& w,
-                   detail::supervision& s, analysis& out) {
+                   supervision& s, analysis& out) {
   auto since = clock::now();
   if (there.n < 1) {
     throw input_error("pattern: order " + std::to_string(there.n) + "; at least 1 is needed");
@@ -752,9 +453,9 @@ void analyze_there(const foreign_rows& there, const analysis_options& options, w
   s.say("the pattern was copied to the host");
   const double spent = lap(since);
   analyze_checked(
-      [&](detail::input_arrays& arrays) {
-        return detail::check_input(copy.n_rows, std::span(copy.row_ptr), std::span(copy.col_idx),
-                                   detail::by_rows, arrays);
+      [&](input_arrays& arrays) {
+        return check_input(copy.n_rows, std::span(copy.row_ptr), std::span(copy.col_idx), by_rows,
+                           arrays);
       },
       options, w, s, out);
   out.order_seconds += spent;
@@ -811,10 +512,10 @@ bool orders_transposed_alike(order_method order) {
 // `read` gives the columns of the caller's pattern as rows.
 template <class Read>
 void analyze_columns(const Read& read, const analysis_options& options, workspace& w,
-                     detail::supervision& s, analysis& out) {
+                     supervision& s, analysis& out) {
   auto since = clock::now();
-  detail::input_arrays arrays;
-  detail::checked_input columns = read(arrays);
+  input_arrays arrays;
+  checked_input columns = read(arrays);
   const bool moves_rows = columns.missing > 0 && options.match;
   if (options.factor_columns && !options.supernodes && !moves_rows &&
       !asks_supernodes_of_columns(options) && orders_transposed_alike(options.order)) {
@@ -822,7 +523,7 @@ void analyze_columns(const Read& read, const analysis_options& options, workspac
     by_rows.factors = true;
     by_rows.factor_columns = false;
     const double spent = lap(since);
-    analyze_checked([&](detail::input_arrays&) { return std::move(columns); }, by_rows, w, s, out);
+    analyze_checked([&](input_arrays&) { return std::move(columns); }, by_rows, w, s, out);
     out.order_seconds += spent;
     since = clock::now();
     exchange_factors(options, out);
@@ -834,7 +535,7 @@ void analyze_columns(const Read& read, const analysis_options& options, workspac
   arrays = {};
   const double spent = lap(since);
   analyze_checked(
-      [&](detail::input_arrays&) {
+      [&](input_arrays&) {
         columns.a = rows;
         return std::move(columns);
       },
@@ -851,21 +552,21 @@ class host_out_of_memory final : public analysis_error {
 
 // How the views of the interface are read: functions of the arrays that copies may be made in.
 auto read_rows(const auto& a) {
-  return [&a](detail::input_arrays& arrays) {
-    return detail::check_input(a.n, a.row_ptr, a.col_idx, detail::by_rows, arrays);
+  return [&a](input_arrays& arrays) {
+    return check_input(a.n, a.row_ptr, a.col_idx, by_rows, arrays);
   };
 }
 auto read_columns(const auto& a) {
-  return [&a](detail::input_arrays& arrays) {
-    return detail::check_input(a.n, a.col_ptr, a.row_idx, detail::by_columns, arrays);
+  return [&a](input_arrays& arrays) {
+    return check_input(a.n, a.col_ptr, a.row_idx, by_columns, arrays);
   };
 }
 
 // The rows of a view, whatever they are copied into.
 struct input_rows {
-  detail::input_arrays arrays;
+  input_arrays arrays;
   pattern transposed;
-  detail::checked_input in;
+  checked_input in;
 
   explicit input_rows(const auto& a) {
     if constexpr (requires { a.col_ptr; }) {
@@ -888,7 +589,7 @@ fill_profile profile_checked(const View& a, std::int32_t cells, int threads) {
     throw invalid_input("cells: " + std::to_string(cells) + " is not in [0, 8192]");
   }
   const input_rows rows(a);
-  const detail::checked_input& in = rows.in;
+  const checked_input& in = rows.in;
   const pattern with = in.missing > 0 ? with_diagonal(in.a) : pattern{};
   const pattern_view p = in.missing > 0 ? with : in.a;
   fill_profile out;
@@ -917,7 +618,7 @@ decltype(auto) reporting(const Function& found) {
     return found();
   } catch (const analysis_error&) {
     throw;
-  } catch (const detail::callback_failure& e) {
+  } catch (const callback_failure& e) {
     std::rethrow_exception(e.thrown);
   } catch (const overflow_error& e) {
     throw analysis_error(failure::overflow, e.what());
@@ -940,7 +641,7 @@ template <class View>
 analysis analyze_view(const View& a, const analysis_options& options) {
   return reporting([&] {
     analysis out;
-    detail::supervise(options, [&](detail::supervision& s) {
+    supervise(options, [&](supervision& s) {
       workspace w;
       if constexpr (requires { a.col_ptr; }) {
         analyze_columns(read_columns(a), options, w, s, out);
@@ -997,7 +698,7 @@ analysis_options& analyzer::options() { return state_->options; }
 
 const analysis& analyzer::analyze(const csr_view& a) {
   return reporting([&]() -> const analysis& {
-    detail::supervise(state_->options, [&](detail::supervision& s) {
+    supervise(state_->options, [&](supervision& s) {
       analyze_checked(read_rows(a), state_->options, state_->kept, s, state_->found);
     });
     return state_->found;

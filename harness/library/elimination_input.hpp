@@ -1,0 +1,82 @@
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "common/ordering.hpp"
+#include "common/pattern.hpp"
+#include "common/supernodal.hpp"
+#include "common/variant.hpp"
+#include "gsofa/gsofa.hpp"
+#include "harness/library/input.hpp"
+#include "harness/library/supervision.hpp"
+
+namespace gsofa::detail {
+
+inline constexpr const char* device_order = "gpu_nested_dissection";
+/// From so many rows on a device orders faster than METIS on a core: 13,000 to 20,000 on an H200.
+inline constexpr index_t least_device_order = 20000;
+
+const order_info& info_of_device_order();
+
+/// The order on the host where it has another name than asked for.
+const char* order_name(order_method order);
+
+int host_threads(const analysis_options& options);
+
+/// What an analysis works in.
+struct workspace {
+  bool keeps = false;  ///< everything for a next pattern, as an analyzer does
+  input_arrays arrays;
+  pattern core;  ///< the coupled vertices alone
+  pattern matched;
+  permutation_workspace permuting;
+  pattern permuted, relaxed;
+  std::vector<index_t> order, place;
+  const variant_info* made = nullptr;
+  std::unique_ptr<variant> kept;
+  result found;
+};
+
+/// The pattern to be eliminated: that of the coupled vertices, unless all are. The other vertices
+/// have no entry off the diagonal, and neither have L and U in their rows and columns: matching,
+/// order and elimination leave them out. They come first in a fill-reducing order and stay where
+/// they are in a fixed one.
+struct elimination_input {
+  pattern_view a;                   ///< permuted
+  bool leaves_out = false;          ///< any vertex
+  std::vector<index_t> vertices;    ///< coupled ones, ascending, if others are left out
+  std::vector<index_t> row_of;      ///< by the matching; empty: the same
+  std::vector<column_range> fixed;  ///< supernodes of columns of a
+  /// Columns that each vertex of a stands for, where relaxed supernodes are shrunk to a vertex
+  /// each; empty: its own.
+  std::vector<column_range> of;
+};
+
+bool asks_supernodes_of_columns(const analysis_options& o);
+
+/// Says why the analysis falls back from the device.
+void fall_back(const std::string& reason, supervision& s, analysis& out);
+
+/// The vertices that take part, in the caller's numbering.
+elimination_input coupled_input(const checked_input& in, const analysis_options& options,
+                                workspace& w, supervision& s, analysis& out);
+
+/// Matches, orders and permutes e.a on the host, but for an order of the device where that pays and
+/// nobody has chosen another; fills in the orders and nnz_a of `out`. Throws invalid_input for a
+/// structurally singular pattern under analysis_options::match.
+void permute_for_elimination(const checked_input& in, const analysis_options& options,
+                             bool on_device, elimination_input& e, workspace& w, supervision& s,
+                             analysis& out);
+
+/// From w.order and e.row_of the orders of all rows and columns, and in w.place the new positions
+/// of the vertices of e.a, ascending, if others are left out.
+void number_all(const checked_input& in, const analysis_options& options,
+                const elimination_input& e, workspace& w, analysis& out);
+
+/// Pads the permuted pattern for its relaxed supernodes or, where nobody asks for explicit rows,
+/// shrinks each of them to a vertex, which takes less time and room.
+void relax(const analysis_options& options, elimination_input& e, workspace& w);
+
+}  // namespace gsofa::detail
