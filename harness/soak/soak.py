@@ -21,6 +21,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 OK, FAILED, BAD_INPUT, UNAVAILABLE, RUN_FAILED = 0, 1, 2, 3, 4
 LIMIT = 180  # seconds after which a program that needs one or two counts as hanging
+RANK_LIMIT = 90  # seconds in which ranks end after one of them was killed; they notice in 60
 MOST_SAVED = 3  # failures of one kind that are saved; further ones are counted
 SHARES = {"fuzz": 0.35, "oracle": 0.2, "kill": 0.2, "memory": 0.15, "disk": 0.1}
 DIED = ("AddressSanitizer", "LeakSanitizer", "runtime error:", "terminate called", "Assertion",
@@ -34,6 +35,30 @@ class Failed(Exception):
 def require(holds, message):
     if not holds:
         raise Failed(message)
+
+
+def children_of(pid):
+    """Processes that a process has started, none if it is gone."""
+    try:
+        return [int(child) for child in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
+    except OSError:
+        return []
+
+
+def shares_memory(pid):
+    """Whether a process has mapped memory that it shares with others."""
+    try:
+        return "/dev/shm/" in Path(f"/proc/{pid}/maps").read_text()
+    except OSError:
+        return False
+
+
+def is_alive(pid):
+    """False for a process that has ended, whether or not its parent has taken notice."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] not in "ZX"
+    except OSError:
+        return False
 
 
 def names_of(program, offsets):
@@ -474,19 +499,35 @@ class Soak:
         _, seconds = self.undisturbed(f"{ranks} ranks {' '.join(args)}", lambda: self.run_whole(
             [*self.launcher(ranks), self.gsofa, *args], env=env))
         process = self.start(whole, env)
-        time.sleep(rng.uniform(0.1, 1.05 * seconds))
-        children = Path(f"/proc/{process.pid}/task/{process.pid}/children")
-        pids = [int(pid) for pid in children.read_text().split()] if children.exists() else []
+        # A rank that is killed while MPI starts shows what mpirun does, which may hang.
+        end = time.monotonic() + seconds
+        while not self.have_started(process, ranks) and time.monotonic() < end:
+            time.sleep(0.01)
+        time.sleep(rng.uniform(0, 0.8 * seconds))
+        pids = children_of(process.pid)
         if pids:
             try:
                 os.kill(rng.choice(pids), signal.SIGKILL)
             except ProcessLookupError:
                 pass
+        try:
+            process.wait(RANK_LIMIT)
+        except subprocess.TimeoutExpired:
+            if not any(map(is_alive, children_of(process.pid))):
+                # The ranks have ended; mpirun, killed here, is what hangs.
+                process.kill()
+                self.count("kill", "rank (mpirun hung)", 1)
         self.end(process, whole)  # raises where the other ranks hang
         json_lines(out)
         self.run_whole([*self.launcher(rng.randint(1, 3)), *command], env=env)
         self.require_result(out, result)
         require_no_parts(folder)
+
+    @staticmethod
+    def have_started(process, ranks):
+        """True once all ranks share memory, as far as that can be seen, or the job has ended."""
+        pids = children_of(process.pid)
+        return process.poll() is not None or (len(pids) >= ranks and all(map(shares_memory, pids)))
 
     # --- memory --------------------------------------------------------------------------------
 
