@@ -26,16 +26,16 @@ std::vector<index_t> heights_of(std::span<const index_t> parent) {
   return height;
 }
 
-// Vertices of the heights that at most `most` vertices reach or pass; all of them if one height has
-// more. Parents of kept vertices are kept.
+// Vertices of the heights that at most `most` vertices reach or pass. Parents of kept vertices are
+// kept.
 std::vector<unsigned char> highest(const std::vector<index_t>& height, index_t most) {
   std::vector<unsigned char> keep(height.size(), 1);
   if (std::ssize(height) <= most) return keep;
   std::vector<index_t> sorted = height;
-  const auto last = sorted.begin() + most - 1;
-  std::ranges::nth_element(sorted, last, std::greater<>());
-  const index_t least = *last;
-  for (std::size_t v = 0; v < height.size(); ++v) keep[v] = height[v] >= least ? 1 : 0;
+  const auto first_out = sorted.begin() + most;
+  std::ranges::nth_element(sorted, first_out, std::greater<>());
+  const index_t below = *first_out;
+  for (std::size_t v = 0; v < height.size(); ++v) keep[v] = height[v] > below ? 1 : 0;
   return keep;
 }
 

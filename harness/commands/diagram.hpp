@@ -29,7 +29,7 @@ struct diagram {
 /// The elimination tree whose parents (-1: none) are larger than their children: leaves along the
 /// bottom, a column above its children at its height; the wider a path, the larger the most of
 /// `work` of its columns. Chains are vertical lines, so that separators are the long ones near the
-/// top. Of the highest `most` columns; the title says how many are left out.
+/// top. Of the highest columns, at most `most`; the title says how many are left out.
 diagram diagram_of_tree(const std::string& name, std::span<const index_t> parent,
                         std::span<const double> work, index_t most = 20000);
 

@@ -54,6 +54,16 @@ TEST_CASE("of a large tree the highest columns are drawn, with the paths between
   CHECK(part.lines[0].points.back()[1] == 51);
 }
 
+TEST_CASE("a star with more leaves than are drawn has no line") {
+  std::vector<index_t> parent(1001, 1000);
+  parent.back() = -1;
+  const std::vector<double> work(parent.size(), 1);
+  CHECK(diagram_of_tree("x", parent, work, 100).lines.empty());
+  CHECK(diagram_of_tree("x", parent, work, 100).title[1] ==
+        "1,001 columns; the lowest 1,000 are left out");
+  CHECK(diagram_of_tree("x", parent, work, 1001).lines.size() == 1000);
+}
+
 TEST_CASE("trees of one vertex, forests, and nothing at all") {
   CHECK(diagram_of_tree("x", {}, {}).lines.empty());
   const std::vector<index_t> one{-1};
