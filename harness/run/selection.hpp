@@ -20,7 +20,8 @@ struct selected_variant {
 /// The variants that words select, in the order of the words, each once. A word is a name, a shell
 /// pattern such as gpu_maxid*, a device (cpu, gpu, mpi, peer), `all`, or several of them with
 /// commas between them. Planted variants are selected by names, and by patterns that begin with
-/// "planted"; those that order the matrix by themselves by names alone. Throws input_error for a word that selects none.
+/// "planted"; those that order the matrix by themselves by names alone. Throws input_error for a
+/// word that selects none.
 std::vector<selected_variant> select_variants(const std::vector<std::string>& words);
 
 /// Orders in the same way, as find_order() reads them: also NAME:OPTION=VALUE,OPTION=VALUE and

@@ -3,7 +3,6 @@ import base64
 import functools
 import io
 import operator
-from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -73,9 +72,9 @@ def analyze(a: Any, ordering: str | ArrayLike = "auto", *, device: str = "auto",
                whole(memory_budget_mb, "memory_budget_mb", -1, 2**53), bool(match), False, whole(chunk_size, "chunk_size", 0))
     there = rows_on_device(a, stream) if device != "cpu" and has_device() else None
     if there is not None:
-        return Symbolic(lambda: pattern_of(a), _core.analyze_there(there[:-1], *options), threads)
+        return Symbolic(a, _core.analyze_there(there[:-1], *options), threads)
     pattern = pattern_of(a)
-    return Symbolic(lambda: pattern, _core.analyze(*pattern, *options), threads)
+    return Symbolic(pattern, _core.analyze(*pattern, *options), threads)
 
 
 @functools.cache
@@ -128,9 +127,8 @@ class Symbolic:
     """The patterns of L and U of a permuted matrix, P_r A P_c = L U, and what follows from them. Entry (i, j) of the permuted
     matrix is entry (perm_r[i], perm_c[j]) of A; everything but these two is in the new numbering. Arrays are read-only."""
 
-    def __init__(self, pattern: Callable[[], tuple[NDArray[np.int64], NDArray[np.int32]]], found: dict[str, Any],
-                 threads: int) -> None:
-        self._get_pattern, self._found, self._threads = pattern, found, threads
+    def __init__(self, a: Any, found: dict[str, Any], threads: int) -> None:
+        self._a, self._found, self._threads = a, found, threads
 
     # --- what the analysis found ---
 
@@ -224,7 +222,7 @@ class Symbolic:
     @functools.cached_property
     def _pattern(self):
         """(indptr, indices) of A as it was given."""
-        return self._get_pattern()
+        return pattern_of(self._a)
 
     @functools.cached_property
     def _permuted(self):
@@ -411,7 +409,7 @@ def symbfact(a: Any, kind: str = "sym") -> SymbfactResult:
     half = sp.tril(half, format="csr") if kind == "lo" else sp.triu(half, format="csr")
     whole_pattern = half + half.T
     p = pattern_of(whole_pattern)
-    s = Symbolic(lambda: p, _core.analyze(*p, "natural", None, "auto", "", 0, -1, False, False, 0), 0)
+    s = Symbolic(p, _core.analyze(*p, "natural", None, "auto", "", 0, -1, False, False, 0), 0)
     return SymbfactResult(s.u_row_counts, s.height, s.parent, postorder(s.parent), s.U)
 
 

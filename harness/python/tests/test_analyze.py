@@ -1,4 +1,5 @@
 import ctypes
+import pickle
 import threading
 
 import numpy as np
@@ -213,6 +214,12 @@ def test_supernodes_of_columns_hold_the_factors(a, most):
         assert found.segments[found.segment_begin[j]:found.segment_begin[j + 1]].tolist() == starts
     relaxed = s.supernodal(relax=n)
     assert len(relaxed.first_column) - 1 == (s.parent < 0).sum()
+
+
+def test_an_analysis_can_be_pickled():
+    s = gsofa.analyze(sp.csr_array([[1, 0, 1], [1, 1, 0], [0, 1, 1]]), "amd")
+    again = pickle.loads(pickle.dumps(s))
+    assert again.nnz == s.nnz and (again.perm_c == s.perm_c).all() and (again.L != s.L).nnz == 0
 
 
 class DeviceArray:
