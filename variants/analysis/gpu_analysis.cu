@@ -118,18 +118,13 @@ phase_id phase_of(const std::string& step) {
   return step == "permute" || step == "postorder" ? phase_id::permute : phase_id::order;
 }
 
-class whole_analysis final : public variant, public takes_device_rows, public takes_foreign_rows {
+class whole_analysis final : public variant, public takes_foreign_rows {
  public:
   void prepare(const pattern_view& a, const run_settings& settings, run_context&) override {
     start(settings);
     uploaded_ = analysis::upload(a, budget_);
     rows_ = uploaded_.view();
   }
-  void prepare_device(const device_rows& a, const run_settings& settings, run_context&) override {
-    start(settings);
-    rows_ = a;
-  }
-
   void prepare_foreign(const foreign_rows& a, const run_settings& settings, run_context&) override {
     start(settings);
     analysis::adopted in = analysis::adopt(a, budget_);
