@@ -314,7 +314,7 @@ def cuda_runtime():
 @pytest.mark.parametrize("ordering", ("gpu_nested_dissection", "amd"))
 def test_arrays_in_the_memory_of_a_device(widths, ordering):
     runtime = cuda_runtime()
-    a = (sp.random(3000, 3000, density=0.001, random_state=6) + sp.eye(3000)).tocsr()
+    a = (sp.random(3000, 3000, density=0.001, random_state=6) + sp.eye(3000) + sp.eye(3000, k=1)).tocsr()
     rows = CudaArray(runtime, a.indptr.astype(widths[0])), CudaArray(runtime, a.indices.astype(widths[1]))
     s = gsofa.analyze(rows, ordering, device="gpu")
     expected = gsofa.analyze(a, ordering)
@@ -324,3 +324,16 @@ def test_arrays_in_the_memory_of_a_device(widths, ordering):
     assert (s.parent == expected.parent).all() and (s.L != expected.L).nnz == 0
     with pytest.raises(gsofa.InvalidInput):
         gsofa.analyze((rows[0], CudaArray(runtime, (a.indices + 3000).astype(widths[1]))), "gpu_nested_dissection")
+
+
+@pytest.mark.skipif(not has_device(), reason="no CUDA device")
+def test_isolated_rows_in_the_memory_of_a_device():
+    """On the host isolated rows are left out of the search for an order: it may find another one."""
+    a = (sp.random(3000, 3000, density=0.001, random_state=6) + sp.eye(3000)).tocsr()
+    runtime = cuda_runtime()
+    there = [(CudaArray(runtime, a.indptr), CudaArray(runtime, a.indices))] if runtime else []
+    for of in [*there, a]:
+        s = gsofa.analyze(of, "gpu_nested_dissection", device="gpu")
+        expected = gsofa.analyze(a[s.perm_r][:, s.perm_c], "natural", device="cpu")
+        assert s.fallback == "" and s.nnz == expected.nnz and (s.row_counts == expected.row_counts).all()
+        assert (s.L != expected.L).nnz == 0 and (s.U != expected.U).nnz == 0

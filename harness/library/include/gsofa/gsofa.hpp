@@ -317,11 +317,12 @@ GSOFA_API analysis analyze(const csr_view& a, const analysis_options& options = 
 /// csr_view_32, csr_view_64, csc_view, csc_view_32, csc_view_64, device_csr_view,
 /// device_csr_view_32, device_csr_view_64. A pattern in device memory is copied to the host unless
 /// the device does all of the analysis (compute_device) under analysis_options::match; of 64-bit
-/// pointers and 32-bit columns no copy is made on the device. Compressed columns are transposed
-/// first, except where only factors by columns are asked for and the order is that of the
-/// transposed pattern too: then the columns of L and U are the rows of U and L of the transposed
-/// pattern, and nothing is transposed. The result is that of the rows of the same matrix in either
-/// case.
+/// pointers and 32-bit columns no copy is made on the device. There isolated rows take part in the
+/// search for an order, from which the host leaves them out: the order may differ. Compressed
+/// columns are transposed first, except where only factors by columns are asked for and the order
+/// is that of the transposed pattern too: then the columns of L and U are the rows of U and L of
+/// the transposed pattern, and nothing is transposed. The result is that of the rows of the same
+/// matrix in either case.
 template <class View>
 analysis analyze(const View& a, const analysis_options& options = {});
 
