@@ -282,6 +282,21 @@ class Language(ClaimsTest):
             v = language.Expression(f"at(BC, {leaf})", {}, SETS).evaluate(m)
             self.assertEqual((v.value, v.interval), (value, interval), leaf)
 
+    def test_frontiers_and_profiles_of_racing_threads_are_samples(self):
+        def count(most, variant="gpu_x", **how):
+            return example.run(counting=True, samples_s=[], variant=variant, series_stats={"f": {"most": most}}, **how)
+        profile = {"matrix": "BC", "variant": "gpu_x", "l2_gb_per_s": 2, "copy_gb_per_s": 4}
+        m = self.measured(count(5), count(3), count(4), count(7, "gpu_once"), count(7, "cpu_x"), count(9, "cpu_x"),
+                          count(0, "gpu_whole", series={"f": [1, 6]}), count(0, "gpu_whole", series={"f": [8, 2]}),
+                          profile | {"dram_gb_per_s": 3}, profile | {"dram_gb_per_s": 1}, profile | {"dram_gb_per_s": 2},
+                          profile | {"dram_gb_per_s": 1, "variant": "gpu_once"})
+        for leaf, value, interval in (("series_max(f, gpu_x)", 4, (3, 5)), ("series_max(f, gpu_once)", 7, None),
+                                      ("series_max(f, cpu_x)", 9, (9, 9)), ("series_max(f, gpu_whole)", 6, (6, 8)),
+                                      ("profile(dram_gb_per_s, gpu_x)", 2, (1, 3)),
+                                      ("profile(dram_gb_per_s, gpu_once)", 1, None)):
+            v = language.Expression(f"at(BC, {leaf})", {}, SETS).evaluate(m)
+            self.assertEqual((v.value, v.interval), (value, interval), leaf)
+
     def test_rank_correlation(self):
         self.assertEqual(language.rank_correlation([3, 2, 1]), -1)
         self.assertIsNone(language.rank_correlation([1, 1, 1]))

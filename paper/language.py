@@ -87,21 +87,19 @@ class Leaf:
     def counter(m, matrix, NAME, V, /, **settings):
         """A work counter of the counting build: the lower median of its runs. On a GPU threads race, and a count that is not
         fixed by the plan of memory differs from run to run."""
-        found = [v for v in m.counted(matrix, V, NAME, **settings) if isinstance(v, (int, float))]
-        if not found or NAME in PLANNED or V.startswith("cpu"):
-            return found[-1] if found else None
-        return estimate.of_samples(found, f"{matrix} {V} {NAME} {sorted(settings.items())}")
+        found = [number_at(run["counters"], NAME) for run in m.counted(matrix, V, **settings)]
+        return of_races(found, matrix, "cpu" if NAME in PLANNED else V, NAME, settings)
 
     def series_max(m, matrix, NAME, V, /, **settings):
-        """Largest value over the sources, of the counting build."""
+        """Largest value over the sources, of the counting build; the lower median of its runs, likewise."""
         return series_stat(m, matrix, NAME, V, settings, "most")
 
     def series_min(m, matrix, NAME, V, /, **settings):
-        """Smallest positive value over the sources, of the counting build."""
+        """Smallest positive value over the sources, likewise."""
         return series_stat(m, matrix, NAME, V, settings, "least_positive")
 
     def series_rank(m, matrix, NAME, V, /, **settings):
-        """Spearman's correlation of the values with the source, of the counting build."""
+        """Spearman's correlation of the values with the source, likewise."""
         return series_stat(m, matrix, NAME, V, settings, "rank_correlation")
 
     def matrix(m, matrix, NAME, /):
@@ -113,11 +111,9 @@ class Leaf:
 
     def profile(m, matrix, NAME, V, /):
         """Throughput by ncu: dram_gb_per_s, l2_gb_per_s, dram_percent and l2_percent of the peak of each; copy_gb_per_s of a
-        copy on the same GPU. Profiled once, so without an interval."""
-        line = m.whole.profiles.get((matrix, V))
-        value = line and number_at(line, NAME)
-        # Each matrix was profiled once.
-        return value if value is None else estimate.of_samples([value], f"{matrix} {V} {NAME}")
+        copy on the same GPU. The lower median of the profiles of one machine."""
+        found = [number_at(line, NAME) for line in m.whole.profiles.get((matrix, V), ())]
+        return of_races(found, matrix, V, NAME, {})
 
     def simulated(m, matrix, /, **settings):
         """Seconds of the scheduling simulator (gpus=, schedule=), of the largest member of the family of the matrix's
@@ -147,17 +143,24 @@ def number_at(table, key, otherwise=None):
     return value if isinstance(value, (int, float)) and not isinstance(value, bool) else None
 
 
+def of_races(found, matrix, variant, what, settings):
+    """The lower median of what several runs found, as uncertain as that; on a processor it is the same in each. None entries
+    are left out."""
+    found = [v for v in found if v is not None]
+    if not found or variant.startswith("cpu"):
+        return found[-1] if found else None
+    return estimate.of_samples(found, f"{matrix} {variant} {what} {sorted(settings.items())}")
+
+
 def series_stat(m, matrix, name, variant, settings, stat):
-    """Of the series itself where a record has it, else of its statistics."""
-    run = m.find(matrix, variant, counting=True, series=True, **settings)
-    values = run["series"].get(name, []) if run else []
-    if values:
-        return {"most": max, "least_positive": lambda v: min((x for x in v if x > 0), default=None),
-                "rank_correlation": rank_correlation}[stat](values)
-    run = run or m.find(matrix, variant, counting=True, **settings)
-    value = run and number_at(run.get("series_stats", {}).get(name, {}), stat)
-    # The frontiers of a search by racing threads, counted once.
-    return value if value is None or variant.startswith("cpu") else estimate.of_samples([value], f"{matrix} {variant} {stat}")
+    """Of the series themselves where records have them, else of their statistics."""
+    of_values = {"most": max, "least_positive": lambda v: min((x for x in v if x > 0), default=None),
+                 "rank_correlation": rank_correlation}[stat]
+    series = [run["series"].get(name) for run in m.counted(matrix, variant, series=True, **settings)]
+    found = [of_values(values) for values in series if values]
+    found = found or [number_at(run.get("series_stats", {}).get(name, {}), stat)
+                      for run in m.counted(matrix, variant, **settings)]
+    return of_races(found, matrix, variant, f"{name} {stat}", settings)
 
 
 def rank_correlation(values):

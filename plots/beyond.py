@@ -37,7 +37,7 @@ def draw(args):
         starts.append((*points[0], label, colour))
         rows += [(variant, names[x], f"{t:.5g}") for x, t in points]
     if m.profiles:
-        copy = next(iter(m.profiles.values()))["copy_gb_per_s"] * 1e9
+        copy = next(iter(m.profiles.values()))[-1]["copy_gb_per_s"] * 1e9
         limit = []
         for n in names:
             r = fast[n]

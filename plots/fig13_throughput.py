@@ -12,7 +12,7 @@ def draw(args):
     p = paper.Paper()
     stated = {p.value("fig13.max_on"): p.value("fig13.max_percent")}
     mean = p.value("fig13.mean_percent")
-    profiles = [line for (_, variant), line in m.profiles.items() if variant == "gpu_maxid"]
+    profiles = [line for (_, variant), lines in m.profiles.items() if variant == "gpu_maxid" for line in lines]
     m.need(profiles)
     if all("dram_percent" in line for line in profiles):
         label = "% of its peak"

@@ -238,10 +238,13 @@ class Measured:
         def key(name):
             return name if population else abbreviation(name)
         runs, profiles, self.simulated_lines = read(sources)
-        # By abbreviation and variant; the first line counts.
-        self.profiles = {}
+        several = {}
         for p in profiles:
-            self.profiles[key(p["matrix"]), p["variant"]] = p  # the last one
+            of_file = several.setdefault((key(p["matrix"]), p["variant"]), {})
+            of_file.setdefault((p.place.rpartition(":")[0], p.get("commit")), []).append(p)
+        # By abbreviation and variant: those of one file at one commit, the last that repeated it or else the last.
+        self.profiles = {k: next((lines for lines in reversed(of_file.values()) if len(lines) > 1), [*of_file.values()][-1])
+                         for k, of_file in several.items()}
         taken = [r for r in runs if key(r["matrix"]["name"]) and "pattern" not in r["wants"] and
                  (counting is None or r["counting"] == counting) and not (population and r["matrix"]["stand_in"])]
         self.runs = [(key(r["matrix"]["name"]), r) for r in accept(taken, unverified, True)]
@@ -365,10 +368,9 @@ class OneMachine:
         """A case, or None; arguments as of select()."""
         return self.select(variant, **how).get(matrix, (None,))[0]
 
-    def counted(self, matrix, variant, name, **how):
-        """A counter in each run of the counting build of a case at one commit."""
-        _, runs = self.select(variant, counting=True, **how).get(matrix, (None, []))
-        return [r["counters"].get(name) for r in runs]
+    def counted(self, matrix, variant, **how):
+        """Each run of the counting build of a case at one commit."""
+        return self.select(variant, counting=True, **how).get(matrix, (None, []))[1]
 
     def older(self, matrix, time_utc):
         """True if a run of a matrix that is used is older than a moment."""

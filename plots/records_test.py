@@ -215,8 +215,17 @@ class Selecting(RecordsTest):
     def test_profiles(self):
         m = self.measured(PROFILE, PROFILE | {"matrix": "twotone"})
         self.assertEqual(sorted(m.profiles), [("BC", "gpu_maxid"), ("TT", "gpu_maxid")])
-        m = self.measured(PROFILE, PROFILE | {"dram_percent": 3})
-        self.assertEqual(m.profiles["BC", "gpu_maxid"]["dram_percent"], 3)
+
+    def test_profiles_of_the_last_file_that_repeated_them(self):
+        lines = [PROFILE | {"dram_percent": k} for k in range(5)]
+        files = [example.write(self.file.with_name(name), *some) for name, some in
+                 (("a.jsonl", lines[:1]), ("b.jsonl", lines[1:3]), ("c.jsonl", lines[3:4]))]
+
+        def taken(files):
+            return [line["dram_percent"] for line in records.Measured(files).profiles["BC", "gpu_maxid"]]
+        self.assertEqual(taken(files), [1, 2])
+        self.assertEqual(taken([files[0], files[2]]), [3])
+        self.assertEqual(taken([example.write(self.file, lines[0], lines[1] | {"commit": "b"})]), [1])
 
 
 if __name__ == "__main__":
