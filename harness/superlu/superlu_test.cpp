@@ -3,8 +3,13 @@
 // the process ($SUPERLU_MAXSUP), which it reads once.
 #include <dlfcn.h>
 #include <doctest/doctest.h>
+#include <pthread.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
@@ -205,6 +210,71 @@ TEST_CASE("a pattern that comes again gives the same arrays, a changed one its o
     }
   }
   CHECK(changed > 10);
+}
+
+// Three processes as a launcher starts them: in step, each pattern is looked for by one.
+TEST_CASE("the processes of a node find the arrays once") {
+  constexpr int processes = 3;
+  constexpr int rounds = 40;
+  struct shared {
+    pthread_barrier_t barrier;
+  };
+  void* const place =
+      mmap(nullptr, sizeof(shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  REQUIRE(place != MAP_FAILED);
+  auto* const all = static_cast<shared*>(place);
+  pthread_barrierattr_t attributes;
+  pthread_barrierattr_init(&attributes);
+  pthread_barrierattr_setpshared(&attributes, PTHREAD_PROCESS_SHARED);
+  REQUIRE(pthread_barrier_init(&all->barrier, &attributes, processes) == 0);
+  std::array<int, 2> said{};
+  REQUIRE(pipe(said.data()) == 0);
+  std::vector<pid_t> children;
+  for (int k = 0; k < processes; ++k) {
+    const pid_t child = fork();
+    REQUIRE(child >= 0);
+    if (child > 0) {
+      children.push_back(child);
+      continue;
+    }
+    alarm(100);
+    dup2(said[1], 2);
+    setenv("OMPI_COMM_WORLD_LOCAL_SIZE", "3", 1);
+    setenv("GSOFA_SUPERLU", "verbose", 1);
+    bool same = true;
+    for (std::uint64_t round = 0; round < rounds; ++round) {
+      const pattern given = random_pattern(50, round).a;
+      const auto tree = elimination_tree(symmetrized(given, diagonal::drop));
+      const auto order = postorder(tree);
+      const pattern a = permute(given, order, order);
+      input in(a, elimination_tree(symmetrized(a, diagonal::drop)));
+      pthread_barrier_wait(&all->barrier);
+      same = run(gsofa_symbfact, in, a.n_rows, 4) == run(original(), in, a.n_rows, 4) && same;
+      pthread_barrier_wait(&all->barrier);
+    }
+    _exit(same ? 0 : 1);
+  }
+  close(said[1]);
+  std::string text;
+  std::array<char, 4096> buffer{};
+  for (ssize_t size = 0; (size = read(said[0], buffer.data(), buffer.size())) > 0;) {
+    text.append(buffer.data(), static_cast<std::size_t>(size));
+  }
+  close(said[0]);
+  for (const pid_t child : children) {
+    int status = 0;
+    REQUIRE(waitpid(child, &status, 0) == child);
+    CHECK(status == 0);
+  }
+  munmap(place, sizeof(shared));
+  const auto count = [&](const std::string& words) {
+    int times = 0;
+    for (auto p = text.find(words); p != std::string::npos; p = text.find(words, p + 1)) ++times;
+    return times;
+  };
+  CAPTURE(text);
+  CHECK(count("symbfact: n ") == processes * rounds);
+  CHECK(count("by another process") == (processes - 1) * rounds);
 }
 
 // $GSOFA_MATRICES names another folder of Matrix Market files.

@@ -9,7 +9,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
@@ -24,9 +23,15 @@
 #include <vector>
 
 #include "gsofa/gsofa.hpp"
+#include "harness/superlu/node_share.hpp"
 #include "harness/superlu/superlu_headers.hpp"
+#include "harness/superlu/symbolic_result.hpp"
 
-using gsofa::supernode_range;
+using gsofa::superlu::factor_view;
+using gsofa::superlu::helper;
+using gsofa::superlu::node_share;
+using gsofa::superlu::question;
+using gsofa::superlu::symbolic_result;
 
 namespace {
 
@@ -72,21 +77,67 @@ const char* setting(const char* name) {
   return value == nullptr ? "" : value;
 }
 
-// Processors that this process may use, divided by the ranks that share them where the launcher
-// says how many a node has and they are not bound to processors of their own.
-int threads() {
-  if (const int given = std::atoi(setting("GSOFA_SUPERLU_THREADS")); given > 0) return given;
-  cpu_set_t mine;
-  CPU_ZERO(&mine);
-  if (sched_getaffinity(0, sizeof mine, &mine) != 0) return 1;
-  const int usable = CPU_COUNT(&mine);
-  if (usable < sysconf(_SC_NPROCESSORS_ONLN)) return std::max(1, usable);
+// The processes of this job on this node, where the launcher says how many; else 1.
+int processes_of_node() {
   for (const char* name : {"OMPI_COMM_WORLD_LOCAL_SIZE", "MPI_LOCALNRANKS", "PMI_LOCAL_SIZE",
                            "MV2_COMM_WORLD_LOCAL_SIZE", "SLURM_NTASKS_PER_NODE"}) {
-    if (const int ranks = std::atoi(setting(name)); ranks > 0) return std::max(1, usable / ranks);
+    if (const int ranks = std::atoi(setting(name)); ranks > 0) return ranks;
   }
-  return std::max(1, usable);
+  return 1;
 }
+
+// Tells the jobs of a user on a node apart.
+std::string job() {
+  for (const char* name : {"PMIX_NAMESPACE", "OMPI_MCA_ess_base_jobid", "PMI_JOBID"}) {
+    if (const std::string value = setting(name); !value.empty()) return value;
+  }
+  const std::string step = setting("SLURM_STEP_ID");
+  if (!step.empty()) return setting("SLURM_JOB_ID") + ("." + step);
+  return "p" + std::to_string(getppid());
+}
+
+// The processors that this process may use, and its threads: as many, divided by the processes
+// that share them where they are not bound to processors of their own.
+helper own_processors() {
+  helper own;
+  CPU_ZERO(&own.processors);
+  const int given = std::atoi(setting("GSOFA_SUPERLU_THREADS"));
+  if (sched_getaffinity(0, sizeof own.processors, &own.processors) == 0) {
+    const int usable = CPU_COUNT(&own.processors);
+    const bool bound = usable < sysconf(_SC_NPROCESSORS_ONLN);
+    own.threads = std::max(1, bound ? usable : usable / processes_of_node());
+  }
+  if (given > 0) own.threads = given;
+  return own;
+}
+
+// Gives the calling thread, and those that it starts, the processors of others too, until it ends.
+class lent_processors {
+ public:
+  explicit lent_processors(const std::vector<helper>& lenders) : all_(own_processors()) {
+    if (lenders.empty()) return;
+    own_ = all_.processors;
+    for (const helper& other : lenders) {
+      CPU_OR(&all_.processors, &all_.processors, &other.processors);
+      all_.threads += std::clamp(other.threads, 1, CPU_SETSIZE);
+    }
+    if (std::atoi(setting("GSOFA_SUPERLU_THREADS")) <= 0) {
+      all_.threads = std::min(all_.threads, std::max(1, CPU_COUNT(&all_.processors)));
+    }
+    changed_ = sched_setaffinity(0, sizeof all_.processors, &all_.processors) == 0;
+  }
+  lent_processors(const lent_processors&) = delete;
+  lent_processors& operator=(const lent_processors&) = delete;
+  ~lent_processors() {
+    if (changed_) sched_setaffinity(0, sizeof own_, &own_);
+  }
+  [[nodiscard]] int threads() const { return all_.threads; }
+
+ private:
+  helper all_;
+  cpu_set_t own_{};
+  bool changed_ = false;
+};
 
 struct rows_of_a {
   std::vector<std::int64_t> row_ptr;
@@ -126,75 +177,87 @@ rows_of_a transposed(const SuperMatrix& a) {
   return out;
 }
 
-// What symbfact was called with last, and what it found: SamePattern of SuperLU_DIST calls it with
-// the same pattern again and again.
+gsofa::analysis analysed(const question& q, int threads) {
+  const rows_of_a rows = transposed(*q.a);
+  const auto n = static_cast<std::size_t>(q.a->ncol);
+  const std::vector<std::int32_t> parent(q.etree, q.etree + n);
+  const auto relaxed = gsofa::relaxed_supernodes(parent, q.limits[0]);
+  gsofa::analysis_options o;
+  o.device = gsofa::compute_device::cpu;
+  o.threads = threads;
+  o.match = false;
+  o.order = gsofa::order_method::natural;
+  o.supernodal = true;
+  o.most_columns = q.limits[1];
+  o.relaxed = relaxed;
+  return gsofa::analyze({static_cast<std::int32_t>(n), rows.row_ptr, rows.col_idx}, o);
+}
+
+std::shared_ptr<const symbolic_result> found_with(const question& q,
+                                                  const std::vector<helper>& helpers) {
+  const lent_processors lent(helpers);
+  gsofa::analysis found = analysed(q, lent.threads());
+  std::string how = found.variant + ", threads " + std::to_string(lent.threads());
+  if (!helpers.empty()) how += ", for " + std::to_string(1 + helpers.size()) + " processes";
+  return std::make_shared<const symbolic_result>(q, std::move(found.supernodal), how);
+}
+
+// How long the process that finds waits for what the others lend, once one has come: a small part
+// of the search.
+std::chrono::microseconds patience(const question& q) {
+  const auto entries = std::int64_t{static_cast<const NCPformat*>(q.a->Store)->nnz};
+  return std::chrono::microseconds(std::clamp<std::int64_t>(entries / 250, 200, 20000));
+}
+
+// The last result, and what it belongs to: SamePattern of SuperLU_DIST calls symbfact with the same
+// pattern again and again. The processes of a node find a result once.
 class kept_result {
  public:
-  // The supernodes of A; from the call before, if that had the same pattern, tree and limits.
-  std::shared_ptr<const gsofa::analysis> find(superlu_dist_options_t* options, const SuperMatrix& a,
-                                              const int_t* etree) {
+  struct answer {
+    std::shared_ptr<const symbolic_result> result;
+    const char* from;  ///< where it comes from, if not from this call
+  };
+
+  answer find(superlu_dist_options_t* options, const SuperMatrix& a, const int_t* etree) {
     const std::scoped_lock lock(mutex_);
-    const auto n = static_cast<std::size_t>(a.ncol);
-    const std::array<int, 2> limits{static_cast<int>(sp_ienv_dist(2, options)),
-                                    static_cast<int>(sp_ienv_dist(3, options))};
-    if (found_ && limits == limits_ && same(a, etree)) return found_;
+    const question q{
+        &a,
+        etree,
+        {static_cast<int>(sp_ienv_dist(2, options)), static_cast<int>(sp_ienv_dist(3, options))}};
+    if (found_ && found_->answers(q)) return {found_, ", kept"};
     found_.reset();
-    const rows_of_a rows = transposed(a);
-    const std::vector<std::int32_t> parent(etree, etree + n);
-    const auto relaxed = gsofa::relaxed_supernodes(parent, limits[0]);
-    gsofa::analysis_options o;
-    o.device = gsofa::compute_device::cpu;
-    o.threads = threads();
-    o.match = false;
-    o.order = gsofa::order_method::natural;
-    o.supernodal = true;
-    o.most_columns = limits[1];
-    o.relaxed = relaxed;
-    const auto out = std::make_shared<const gsofa::analysis>(
-        gsofa::analyze({static_cast<std::int32_t>(n), rows.row_ptr, rows.col_idx}, o));
-    if (std::string_view(setting("GSOFA_SUPERLU_KEEP")) == "0") return out;
-    keep(a, etree);
-    limits_ = limits;
-    found_ = out;
-    return out;
+    share_.reset();
+    const bool keeps = std::string_view(setting("GSOFA_SUPERLU_KEEP")) != "0";
+    const int others = processes_of_node() - 1;
+    if (others > 0 && std::string_view(setting("GSOFA_SUPERLU_SHARE")) != "0") {
+      auto share = std::make_unique<node_share>(name_of(q), others, own_processors());
+      if (share->finds()) {
+        auto result = found_with(q, share->helpers(std::chrono::microseconds(200), patience(q)));
+        share->give([result] { return result->to_memory(); });
+        share_ = std::move(share);
+        if (keeps) found_ = result;
+        return {result, ""};
+      }
+      if (auto given = symbolic_result::of_memory(share->wait()); given && given->answers(q)) {
+        auto result = std::make_shared<const symbolic_result>(std::move(*given));
+        if (keeps) found_ = result;
+        return {result, ", by another process"};
+      }
+    }
+    auto result = found_with(q, {});
+    if (keeps) found_ = result;
+    return {result, ""};
   }
 
  private:
-  [[nodiscard]] bool same(const SuperMatrix& a, const int_t* etree) const {
-    const auto& store = *static_cast<const NCPformat*>(a.Store);
-    const auto n = static_cast<std::size_t>(a.ncol);
-    if (n != etree_.size() || !std::equal(etree_.begin(), etree_.end(), etree)) return false;
-    std::size_t p = 0;
-    for (std::size_t j = 0; j < n; ++j) {
-      const auto size = static_cast<std::size_t>(store.colend[j] - store.colbeg[j]);
-      if (p + size != end_[j]) return false;
-      if (!std::equal(rows_.begin() + static_cast<std::ptrdiff_t>(p),
-                      rows_.begin() + static_cast<std::ptrdiff_t>(end_[j]),
-                      store.rowind + store.colbeg[j])) {
-        return false;
-      }
-      p = end_[j];
-    }
-    return true;
-  }
-
-  void keep(const SuperMatrix& a, const int_t* etree) {
-    const auto& store = *static_cast<const NCPformat*>(a.Store);
-    const auto n = static_cast<std::size_t>(a.ncol);
-    etree_.assign(etree, etree + n);
-    rows_.clear();
-    end_.clear();
-    for (std::size_t j = 0; j < n; ++j) {
-      rows_.insert(rows_.end(), store.rowind + store.colbeg[j], store.rowind + store.colend[j]);
-      end_.push_back(rows_.size());
-    }
+  static std::string name_of(const question& q) {
+    return "gsofa.symbfact." + std::to_string(geteuid()) + "." + job() + "." +
+           std::to_string(sampled_name(q));
   }
 
   std::mutex mutex_;
-  std::vector<int_t> etree_, rows_;
-  std::vector<std::size_t> end_;
-  std::array<int, 2> limits_{};
-  std::shared_ptr<const gsofa::analysis> found_;
+  std::shared_ptr<const symbolic_result> found_;
+  std::unique_ptr<node_share> share_;
 };
 
 kept_result& kept() {
@@ -208,8 +271,7 @@ struct stored_entries {
   std::int64_t u = 0;  // with the diagonal
 };
 
-stored_entries count(const gsofa::supernodal_factors& s,
-                     const std::vector<std::int32_t>& supernode) {
+stored_entries count(const factor_view& s, const std::vector<std::int32_t>& supernode) {
   stored_entries out;
   for (std::size_t k = 0; k + 1 < s.first_column.size(); ++k) {
     const std::int64_t width = s.first_column[k + 1] - s.first_column[k];
@@ -224,11 +286,10 @@ stored_entries count(const gsofa::supernodal_factors& s,
 }
 
 // Fills the two structs; allocates as symbfact_SubFree() and its callers free.
-void hand_over(superlu_dist_options_t* options, const SuperMatrix& a,
-               const gsofa::supernodal_factors& s, bool print, Glu_persist_t* persist,
-               Glu_freeable_t* lists) {
+void hand_over(superlu_dist_options_t* options, const SuperMatrix& a, const factor_view& s,
+               bool print, Glu_persist_t* persist, Glu_freeable_t* lists) {
   const auto n = static_cast<std::size_t>(a.ncol);
-  const auto supernodes = static_cast<std::size_t>(s.supernodes());
+  const std::size_t supernodes = s.supernodes();
   as_int(static_cast<std::int64_t>(s.rows.size()), "row subscripts of L");
   as_int(static_cast<std::int64_t>(s.segments.size()), "segments of U");
   int_array lsub(s.rows.size());
@@ -296,13 +357,14 @@ int_t symbfact_by_gsofa(routine original, superlu_dist_options_t* options, int p
     if (a->nrow != a->ncol) throw gsofa::invalid_input("the matrix is not square");
     const auto begin = std::chrono::steady_clock::now();
     const auto found = kept().find(options, *a, etree);
-    hand_over(options, *a, found->supernodal, is_first(pnum), persist, lists);
+    hand_over(options, *a, found.result->factors(), is_first(pnum), persist, lists);
     if (mode == "verbose" && is_first(pnum)) {
       const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - begin;
       std::fprintf(stderr,
-                   "gsofa: symbfact: n %lld, %lld entries of L+U, %d supernodes, %.3g s (%s)\n",
+                   "gsofa: symbfact: n %lld, %lld entries of L+U, %zu supernodes, %.3g s (%s%s)\n",
                    static_cast<long long>(a->ncol), static_cast<long long>(lists->nnzLU),
-                   found->supernodal.supernodes(), taken.count(), found->variant.c_str());
+                   found.result->factors().supernodes(), taken.count(),
+                   std::string(found.result->how()).c_str(), found.from);
     }
     return a->ncol == 1 ? 0 : -lists->xlsub[a->ncol];
   } catch (const std::bad_alloc&) {
