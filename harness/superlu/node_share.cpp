@@ -53,38 +53,42 @@ bool is_of_this_user(const descriptor& connection) {
          peer.uid == geteuid();
 }
 
-bool send_descriptor(const descriptor& connection, const descriptor& memory) {
+// A message of one byte, with room for a descriptor.
+struct descriptor_message {
   char one = 1;
   iovec data{&one, 1};
   alignas(cmsghdr) std::array<char, CMSG_SPACE(sizeof(int))> control{};
   msghdr message{};
-  message.msg_iov = &data;
-  message.msg_iovlen = 1;
-  message.msg_control = control.data();
-  message.msg_controllen = control.size();
-  cmsghdr* const header = CMSG_FIRSTHDR(&message);
+
+  descriptor_message() {
+    message.msg_iov = &data;
+    message.msg_iovlen = 1;
+    message.msg_control = control.data();
+    message.msg_controllen = control.size();
+  }
+  descriptor_message(const descriptor_message&) = delete;
+  descriptor_message& operator=(const descriptor_message&) = delete;
+};
+
+void send_descriptor(const descriptor& connection, const descriptor& memory) {
+  descriptor_message m;
+  cmsghdr* const header = CMSG_FIRSTHDR(&m.message);
   header->cmsg_level = SOL_SOCKET;
   header->cmsg_type = SCM_RIGHTS;
   header->cmsg_len = CMSG_LEN(sizeof(int));
   const int number = memory.get();
   std::memcpy(CMSG_DATA(header), &number, sizeof number);
-  return sendmsg(connection.get(), &message, MSG_NOSIGNAL) == 1;
+  // Who has ended meanwhile needs nothing.
+  sendmsg(connection.get(), &m.message, MSG_NOSIGNAL);
 }
 
 descriptor receive_descriptor(const descriptor& connection) {
-  char one = 0;
-  iovec data{&one, 1};
-  alignas(cmsghdr) std::array<char, CMSG_SPACE(sizeof(int))> control{};
-  msghdr message{};
-  message.msg_iov = &data;
-  message.msg_iovlen = 1;
-  message.msg_control = control.data();
-  message.msg_controllen = control.size();
+  descriptor_message m;
   ssize_t size = 0;
   do {
-    size = recvmsg(connection.get(), &message, MSG_CMSG_CLOEXEC);
+    size = recvmsg(connection.get(), &m.message, MSG_CMSG_CLOEXEC);
   } while (size < 0 && errno == EINTR);
-  const cmsghdr* const header = CMSG_FIRSTHDR(&message);
+  const cmsghdr* const header = CMSG_FIRSTHDR(&m.message);
   if (size != 1 || header == nullptr || header->cmsg_type != SCM_RIGHTS) return descriptor();
   int number = -1;
   std::memcpy(&number, CMSG_DATA(header), sizeof number);
