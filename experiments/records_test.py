@@ -223,13 +223,15 @@ def outcome_problems(record):
 
 
 def problems_across(records):
-    """What is wrong with (place, record) pairs taken together: one pattern has one fill."""
+    """What is wrong with (place, record) pairs taken together: one pattern has one fill. A variant that finds an order of its
+    own, a phase of its time, is compared with itself."""
     found = []
     exact = [(w, r) for w, r in records if r["device"] != "peer" and "digest" in r["result"]]
     groups = collections.defaultdict(list)
     for where, r in exact:
-        groups[r["matrix"]["name"], r["ordering"]["digest"]].append((where, r))
-    for (matrix, _), members in groups.items():
+        own = r["variant"] if "order" in r["phases_s"] else ""
+        groups[r["matrix"]["name"], r["ordering"]["digest"], own].append((where, r))
+    for (matrix, _, _), members in groups.items():
         for what, key in (("digest", lambda r: r["result"]["digest"]),
                           ("nnz_l", lambda r: r["result"]["nnz_l"]),
                           ("nnz_u", lambda r: r["result"]["nnz_u"])):
@@ -426,7 +428,10 @@ class TheTestItself(unittest.TestCase):
             "result", {"nnz_l": 3, "nnz_u": 5, "fill": 2})))
         reordered = changed("ordering.digest", "f" * 16, changed("result.digest", "1" * 16))
         ran_long = changed("status", "timeout", changed("reason", "passed its limit of 10 s"))
-        self.assert_accepted(GOOD, other, counting, trusted, peer, reordered, ran_long)
+        orders_itself = changed("variant", "gpu_full_analysis", changed("result.digest", "2" * 16, changed(
+            "phases_s", {"order": 0.0015, "traverse": 0.0005})))
+        self.assert_accepted(GOOD, other, counting, trusted, peer, reordered, ran_long, orders_itself)
+        self.assert_rejected("digest of gpu_full_analysis", orders_itself, changed("result.digest", "3" * 16, orders_itself))
 
     def test_lines_of_orders(self):
         self.assert_accepted(GOOD_ORDER, GOOD, changed("order", "metis", GOOD_ORDER))
