@@ -5,6 +5,7 @@
 #include <barrier>
 #include <cstddef>
 #include <exception>
+#include <memory>
 #include <mutex>
 #include <string>
 #include <system_error>
@@ -52,6 +53,93 @@ int useful_threads(int threads, Count pieces) {
   return std::max(1, std::cmp_less(pieces, threads) ? static_cast<int>(pieces) : threads);
 }
 
+/// While one lives, on_threads() of the thread that made it uses its threads again: they start when
+/// first needed, sleep between calls and end with it. Starting 15 threads takes as long as a small
+/// pattern. Of several of one thread the first counts; it ends on that thread.
+class kept_threads {
+ public:
+  kept_threads() {
+    if (of_this_thread() == nullptr) of_this_thread() = this;
+  }
+  kept_threads(const kept_threads&) = delete;
+  kept_threads& operator=(const kept_threads&) = delete;
+  ~kept_threads() {
+    if (of_this_thread() == this) of_this_thread() = nullptr;
+    for (const auto& w : workers_) w->give(order::stop);
+  }
+
+  /// Calls body(thread), which throws nothing, on threads 0, the caller, to threads - 1. False if
+  /// none are kept, or if they are at work: body(0) may come here again.
+  template <class Body>
+  static bool run(int threads, Body& body) {
+    kept_threads* const kept = of_this_thread();
+    if (kept == nullptr || kept->busy_) return false;
+    kept->start(static_cast<std::size_t>(threads) - 1);
+    kept->busy_ = true;
+    kept->unfinished_.store(threads - 1, std::memory_order_relaxed);
+    kept->call_ = [](void* what, int thread) { (*static_cast<Body*>(what))(thread); };
+    kept->what_ = &body;
+    for (int t = 1; t < threads; ++t) {
+      kept->workers_[static_cast<std::size_t>(t) - 1]->give(order::work);
+    }
+    body(0);
+    for (;;) {
+      const int left = kept->unfinished_.load(std::memory_order_acquire);
+      if (left == 0) break;
+      kept->unfinished_.wait(left, std::memory_order_acquire);
+    }
+    kept->busy_ = false;
+    return true;
+  }
+
+ private:
+  enum class order : int { none, work, stop };
+
+  // All a worker reads was written before its order.
+  class worker {
+   public:
+    worker(kept_threads& of, int number) : thread_([this, &of, number] { run(of, number); }) {}
+    void give(order o) {
+      order_.store(o, std::memory_order_release);
+      order_.notify_one();
+    }
+
+   private:
+    void run(kept_threads& of, int number) {
+      for (;;) {
+        order_.wait(order::none, std::memory_order_acquire);
+        if (order_.load(std::memory_order_acquire) == order::stop) return;
+        order_.store(order::none, std::memory_order_relaxed);
+        of.call_(of.what_, number);
+        if (of.unfinished_.fetch_sub(1, std::memory_order_acq_rel) == 1) {
+          of.unfinished_.notify_one();
+        }
+      }
+    }
+
+    std::atomic<order> order_{order::none};
+    std::jthread thread_;
+  };
+
+  static kept_threads*& of_this_thread() {
+    thread_local kept_threads* kept = nullptr;
+    return kept;
+  }
+
+  void start(std::size_t count) {
+    workers_.reserve(count);
+    while (workers_.size() < count) {
+      workers_.push_back(std::make_unique<worker>(*this, static_cast<int>(workers_.size()) + 1));
+    }
+  }
+
+  void (*call_)(void*, int) = nullptr;
+  void* what_ = nullptr;
+  std::atomic<int> unfinished_{0};
+  bool busy_ = false;
+  std::vector<std::unique_ptr<worker>> workers_;
+};
+
 /// Calls body(thread) on `threads` host threads (the caller's among them) and waits for all.
 /// No body begins before all threads exist, so that they may wait for each other; throws error if
 /// the system refuses a thread. The first exception thrown by any of them is rethrown here.
@@ -64,21 +152,31 @@ void on_threads(int threads, Body&& body) {
   enum gate : int { closed, open, cancelled };
   std::atomic<int> start{closed};
   detail::first_exception failure;
-  {
+  const auto refused = [&](const std::system_error& e) {
+    return error(exit_code::run_failed,
+                 "cannot start " + std::to_string(threads) + " threads: " + e.what());
+  };
+  auto guarded = [&](int t) { failure.guard([&] { body(t); }); };
+  bool done = false;
+  try {
+    done = kept_threads::run(threads, guarded);
+  } catch (const std::system_error& e) {
+    throw refused(e);
+  }
+  if (!done) {
     std::vector<std::jthread> pool;
     try {
       pool.reserve(static_cast<std::size_t>(threads) - 1);
       for (int t = 1; t < threads; ++t) {
         pool.emplace_back([&, t] {
           start.wait(closed);
-          if (start.load() == open) failure.guard([&] { body(t); });
+          if (start.load() == open) guarded(t);
         });
       }
     } catch (const std::system_error& e) {
       start.store(cancelled);
       start.notify_all();
-      throw error(exit_code::run_failed,
-                  "cannot start " + std::to_string(threads) + " threads: " + e.what());
+      throw refused(e);
     } catch (...) {
       start.store(cancelled);
       start.notify_all();
@@ -86,7 +184,7 @@ void on_threads(int threads, Body&& body) {
     }
     start.store(open);
     start.notify_all();
-    failure.guard([&] { body(0); });
+    guarded(0);
   }
   failure.rethrow();
 }

@@ -4,6 +4,8 @@
 
 #include <cstdint>
 #include <stdexcept>
+#include <thread>
+#include <vector>
 
 using namespace gsofa;
 
@@ -52,6 +54,51 @@ TEST_CASE("no thread begins before all exist") {
     });
     CHECK(arrived == threads);
   }
+}
+
+TEST_CASE("kept threads do all that new ones do, again and again") {
+  const kept_threads kept;
+  std::vector<std::thread::id> first;
+  for (int round = 0; round < 300; ++round) {
+    const int threads = 1 + round % 7;
+    std::vector<std::thread::id> who(static_cast<std::size_t>(threads));
+    std::atomic<int> arrived{0};
+    on_threads(threads, [&](int t) {
+      who[static_cast<std::size_t>(t)] = std::this_thread::get_id();
+      ++arrived;
+      while (arrived != threads) std::this_thread::yield();
+    });
+    CHECK(who[0] == std::this_thread::get_id());
+    // The same threads as before, as far as there were any.
+    for (std::size_t t = 0; t < who.size(); ++t) {
+      if (t == first.size()) first.push_back(who[t]);
+      CHECK(who[t] == first[t]);
+    }
+    CHECK_THROWS_WITH_AS(on_threads(threads,
+                                    [&](int t) {
+                                      if (t == threads - 1) throw std::runtime_error("one");
+                                    }),
+                         "one", std::runtime_error);
+  }
+  CHECK(first.size() == 7);
+}
+
+TEST_CASE("a body on kept threads may need threads itself") {
+  const kept_threads kept;
+  for (int round = 0; round < 20; ++round) {
+    std::atomic<int> visits{0};
+    on_threads(3, [&](int) { on_threads(2, [&](int) { ++visits; }); });
+    CHECK(visits == 6);
+  }
+  {
+    const kept_threads inner;  // of no effect
+    std::atomic<int> visits{0};
+    on_threads(4, [&](int) { ++visits; });
+    CHECK(visits == 4);
+  }
+  std::atomic<int> visits{0};
+  on_threads(5, [&](int) { ++visits; });
+  CHECK(visits == 5);
 }
 
 TEST_CASE("levels end when there is none left, and at the first exception of either side") {

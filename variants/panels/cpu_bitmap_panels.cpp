@@ -69,6 +69,7 @@ class cpu_bitmap_panels final : public variant {
     // With more positions than this, rows are tried first.
     const offset_t few = (offset_t{1} << 18) + 16 * a_.nnz();
     const int threads = a_.nnz() < few_entries ? 1 : settings_.threads;
+    const kept_threads kept;
     {
       const phase timed(context, phase_id::schedule);
       graph_.build(a_, threads);
@@ -100,9 +101,10 @@ class cpu_bitmap_panels final : public variant {
     if (settings_.wants.has(want::supernodes)) {
       const phase timed(context, phase_id::supernode);
       if (!graph_.order.empty()) label_ = inverse_permutation(graph_.order);
-      t3_starts_ = detail::t3_post_pass(u_counts_, settings_.chunk_size, [&](index_t s, index_t r) {
-        return detail::has_l(panels_, vertex(s), vertex(r));
-      });
+      t3_starts_ = detail::t3_post_pass(
+          u_counts_, settings_.chunk_size,
+          [&](index_t s, index_t r) { return detail::has_l(panels_, vertex(s), vertex(r)); },
+          threads);
     }
   }
 

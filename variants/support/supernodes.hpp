@@ -15,20 +15,39 @@ namespace gsofa::detail {
 /// has_l(s, r) returns whether L(s, r) != 0; it is called only where the counts agree.
 template <class HasL>
 std::vector<index_t> t3_post_pass(std::span<const index_t> u_counts, index_t chunk_size,
-                                  HasL&& has_l) {
+                                  HasL&& has_l, int threads = 1) {
   const auto n = static_cast<index_t>(u_counts.size());
-  std::vector<index_t> starts;
-  index_t r = 0;
-  for (index_t s = 0; s < n; ++s) {
+  const auto may_join = [&](index_t s) {
     const auto at = static_cast<std::size_t>(s);
-    const bool joins = s > 0 && (chunk_size == 0 || s % chunk_size != 0) &&
-                       u_counts[at] == u_counts[at - 1] - 1 && has_l(s, r);
-    if (!joins) {
+    return s > 0 && (chunk_size == 0 || s % chunk_size != 0) &&
+           u_counts[at] == u_counts[at - 1] - 1;
+  };
+  // Appends the supernodes of rows s .. end - 1, of which s begins one.
+  const auto walk = [&](index_t s, index_t end, std::vector<index_t>& starts) {
+    for (index_t r = s; s < end; ++s) {
+      if (may_join(s) && has_l(s, r)) continue;
       starts.push_back(s);
       r = s;
     }
+  };
+  // A row that cannot join the one before begins a supernode whatever stands before it.
+  constexpr index_t rows_that_pay = 8192;
+  const int teams = useful_threads(threads, n / rows_that_pay);
+  std::vector<index_t> first(static_cast<std::size_t>(teams) + 1, n);
+  std::vector<std::vector<index_t>> starts(static_cast<std::size_t>(teams));
+  for (int t = 0; t < teams; ++t) {
+    index_t s = static_cast<index_t>(std::int64_t{n} * t / teams);
+    while (s < n && may_join(s)) ++s;
+    first[static_cast<std::size_t>(t)] = s;
   }
-  return starts;
+  on_threads(teams, [&](int t) {
+    const auto k = static_cast<std::size_t>(t);
+    walk(first[k], first[k + 1], starts[k]);
+  });
+  for (std::size_t k = 1; k < starts.size(); ++k) {
+    starts[0].insert(starts[0].end(), starts[k].begin(), starts[k].end());
+  }
+  return std::move(starts[0]);
 }
 
 /// The paper's two-phase detection (Section 5, Figure 8), chunk by chunk.

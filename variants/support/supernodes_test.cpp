@@ -49,6 +49,32 @@ TEST_CASE("post-pass and two-phase detection agree with the definition") {
   CHECK(restarts > 100);
 }
 
+TEST_CASE("several threads find the supernodes of one") {
+  random_source random(6);
+  for (int trial = 0; trial < 60; ++trial) {
+    // Long runs of rows that may join, of which some do not.
+    const auto n = static_cast<index_t>(random.between(1, 100000));
+    const auto most = static_cast<index_t>(random.between(1, 60000));
+    const probability ends(trial % 3 == 0 ? 0.0 : 0.01);
+    const std::uint64_t salt = random.below(1000);
+    std::vector<index_t> counts;
+    index_t left = 0;
+    for (index_t i = 0; i < n; ++i) {
+      left = left <= 1 || random.chance(ends) ? most : left - 1;
+      counts.push_back(left);
+    }
+    const auto has_l = [&](index_t s, index_t r) {
+      return mix64(salt + static_cast<std::uint64_t>(s)) % 100 != 0 || s - r > 1000;
+    };
+    for (const index_t chunk : {0, 128, 5000}) {
+      const auto expected = detail::t3_post_pass(counts, chunk, has_l);
+      for (const int threads : {2, 3, 7}) {
+        CHECK(detail::t3_post_pass(counts, chunk, has_l, threads) == expected);
+      }
+    }
+  }
+}
+
 TEST_CASE("no rows, no supernodes") {
   auto never = [](index_t, index_t) { return false; };
   CHECK(detail::t3_post_pass({}, 128, never).empty());
