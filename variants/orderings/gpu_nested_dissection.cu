@@ -422,7 +422,7 @@ std::vector<option_spec> search_options() {
            .maximum = 1000,
            .tested = {"50"}},
           {.name = "patch",
-           .default_value = std::int64_t{256},
+           .default_value = std::int64_t{384},
            .help = "vertices of a separator that move one after the other, where the graph "
                    "has 4,096 vertices or more",
            .minimum = 32,
