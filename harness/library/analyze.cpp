@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <chrono>
+#include <functional>
 #include <new>
 #include <numeric>
 #include <optional>
@@ -7,6 +8,7 @@
 
 #include "common/device_rows.hpp"
 #include "common/large_pages.hpp"
+#include "common/parallel.hpp"
 #include "common/preprocess.hpp"
 #include "common/variant.hpp"
 #include "gsofa/gsofa.hpp"
@@ -655,6 +657,28 @@ analysis analyze_view(const View& a, const analysis_options& options) {
   });
 }
 
+// Analyses patterns[k], by an object that keeps its storage, and hands the result over.
+void analyze_one(analyzer& by, std::span<const csr_view> patterns, std::size_t k,
+                 const std::function<void(std::size_t, const analysis&)>& take) {
+  const auto where = [k](const std::exception& e) {
+    return "pattern " + std::to_string(k) + ": " + e.what();
+  };
+  const analysis* found = nullptr;
+  try {
+    found = &by.analyze(patterns[k]);
+  } catch (const invalid_input& e) {
+    throw invalid_input(where(e));
+  } catch (const analysis_error& e) {
+    if (e.kind() == failure::out_of_memory) throw;
+    throw analysis_error(e.kind(), where(e));
+  }
+  try {
+    take(k, *found);
+  } catch (...) {
+    throw callback_failure{std::current_exception()};
+  }
+}
+
 template <class View>
 std::vector<std::int32_t> tree_of_view(const View& a) {
   return reporting([&] {
@@ -679,6 +703,28 @@ analysis analyze(const csr_view& a, const analysis_options& options) {
 template <class View>
 analysis analyze(const View& a, const analysis_options& options) {
   return analyze_view(a, options);
+}
+
+void analyze_batch(std::span<const csr_view> patterns, const analysis_options& options,
+                   const std::function<void(std::size_t, const analysis&)>& take) {
+  reporting([&] {
+    if (options.progress || options.log) {
+      throw invalid_input("options: a batch has no progress and no log");
+    }
+    analysis_options own = options;
+    const bool on_device = options.device == compute_device::gpu;
+    const int threads = on_device ? 1 : useful_threads(host_threads(options), patterns.size());
+    if (!on_device) own.device = compute_device::cpu;
+    own.threads = 1;
+    std::vector<analyzer> by;
+    for (int t = 0; t < threads; ++t) by.emplace_back(own);
+    parallel_ranges(threads, patterns.size(), std::size_t{1},
+                    [&](int thread, std::size_t begin, std::size_t end) {
+                      for (std::size_t k = begin; k < end; ++k) {
+                        analyze_one(by[at(thread)], patterns, k, take);
+                      }
+                    });
+  });
 }
 
 struct analyzer::state {

@@ -406,6 +406,68 @@ TEST_CASE("several threads may analyze at the same time") {
   }
 }
 
+TEST_CASE("a batch gives what analyze() gives, each pattern once") {
+  std::mt19937_64 engine(31);
+  std::vector<pattern> patterns;
+  for (int k = 0; k < 120; ++k) {
+    patterns.push_back(random_pattern(engine, static_cast<index_t>(1 + engine() % 60), 10));
+  }
+  std::vector<csr_view> views;
+  for (const pattern& a : patterns) views.push_back(view_of(a));
+  for (const order_method order : {order_method::natural, order_method::amd}) {
+    for (const int threads : {1, 3, 0}) {
+      analysis_options options{.threads = threads, .match = false, .order = order, .factors = true};
+      std::vector<std::atomic<int>> taken(views.size());
+      std::atomic<int> wrong{0};
+      analyze_batch(views, options, [&](std::size_t k, const analysis& found) {
+        ++taken[k];
+        analysis_options alone = options;
+        alone.device = compute_device::cpu;
+        alone.threads = 1;
+        const analysis expected = analyze(views[k], alone);
+        const bool same_factors =
+            found.l.row_ptr == expected.l.row_ptr && found.l.col_idx == expected.l.col_idx &&
+            found.u.row_ptr == expected.u.row_ptr && found.u.col_idx == expected.u.col_idx;
+        if (!same_factors || found.col_order != expected.col_order) ++wrong;
+      });
+      CHECK(wrong == 0);
+      for (const auto& times : taken) CHECK(times == 1);
+    }
+  }
+  analyze_batch({}, {}, [](std::size_t, const analysis&) { FAIL("there is none"); });
+}
+
+TEST_CASE("a batch ends at the first fault, and says where") {
+  const pattern good = from_predicate(4, [](index_t, index_t) { return true; });
+  const std::vector<std::int64_t> row_ptr{0, 1, 2};
+  const std::vector<std::int32_t> col_idx{0, 7};
+  std::vector<csr_view> views(20, view_of(good));
+  views[13] = {2, row_ptr, col_idx};
+  for (const int threads : {1, 4}) {
+    std::atomic<int> taken{0};
+    const auto faulty = [&] {
+      analyze_batch(views, {.threads = threads}, [&](std::size_t, const analysis&) { ++taken; });
+    };
+    CHECK_THROWS_AS(faulty(), invalid_input);
+    CHECK(taken <= 19);
+    try {
+      faulty();
+    } catch (const invalid_input& e) {
+      CHECK(std::string(e.what()).starts_with("pattern 13: "));
+    }
+    const auto throwing = [&] {
+      analyze_batch({views.data(), 5}, {.threads = threads}, [](std::size_t k, const analysis&) {
+        if (k == 2) throw std::out_of_range("mine");
+      });
+    };
+    CHECK_THROWS_WITH_AS(throwing(), "mine", std::out_of_range);
+  }
+  analysis_options options;
+  options.log = [](const std::string&) {};
+  CHECK_THROWS_AS(analyze_batch(views, options, [](std::size_t, const analysis&) {}),
+                  invalid_input);
+}
+
 TEST_CASE("threads find the same order, also while another draws from rand() and seeds it") {
   const pattern a = reference::testing::five_point_grid(24);
   const analysis_options options{.variant = "cpu_bitmap_panels"};

@@ -346,6 +346,16 @@ class GSOFA_API analyzer {
   std::unique_ptr<state> state_;
 };
 
+/// Analyses many patterns, several at a time: take(k, found) once for each patterns[k], in any
+/// order and by several threads at once, each for a pattern of its own; `found` is valid until it
+/// returns. Each pattern is analysed by one of options.threads host threads (0: all), on the host
+/// unless options.device is gpu: then by one thread, one after the other. After the first fault,
+/// and what `take` throws is one, no further pattern is begun: its exception is thrown, with the
+/// number of the pattern before the text of an analysis_error or invalid_input. options.progress
+/// and options.log are refused.
+GSOFA_API void analyze_batch(std::span<const csr_view> patterns, const analysis_options& options,
+                             const std::function<void(std::size_t, const analysis&)>& take);
+
 /// Where the entries of L + U are and what a factorization costs, without a list of the entries.
 struct fill_profile {
   std::vector<std::int32_t> parent;        ///< n; elimination tree of A + A^T, -1 for roots
