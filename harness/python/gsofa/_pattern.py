@@ -53,6 +53,11 @@ def on_host(array):
     return np.asarray(array)
 
 
+def is_of_cupy(a):
+    """Whether it is a sparse matrix of CuPy."""
+    return type(a).__module__.split(".")[0] == "cupyx"
+
+
 def pattern_of(a):
     """(row_ptr, col_idx) of a square matrix: a SciPy sparse array or matrix of any format, where stored zeros count as
     entries; a CuPy one; a pair (indptr, indices) of compressed sparse rows."""
@@ -60,7 +65,7 @@ def pattern_of(a):
         if len(a) != 2:
             raise InvalidInput(f"expected a pair (indptr, indices), not {len(a)} values")
         row_ptr, col_idx = (on_host(x) for x in a)
-    elif sp.issparse(a) or type(a).__module__.split(".")[0] == "cupyx":
+    elif sp.issparse(a) or is_of_cupy(a):
         if a.ndim != 2 or a.shape[0] != a.shape[1]:
             raise InvalidInput(f"expected a square matrix, not one of shape {a.shape}")
         a = a.tocsr()
@@ -95,7 +100,7 @@ def rows_on_device(a, stream=None):
     `ptr` (CuPy) or `cuda_stream` (PyTorch); None: the one that the arrays name."""
     if isinstance(a, (tuple, list)):
         arrays = a
-    elif type(a).__module__.split(".")[0] == "cupyx" and getattr(a, "format", "") == "csr" and a.shape[0] == a.shape[1]:
+    elif is_of_cupy(a) and getattr(a, "format", "") == "csr" and a.shape[0] == a.shape[1]:
         arrays = a.indptr, a.indices
     else:
         return None

@@ -10,7 +10,7 @@ import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 
 from . import _core
-from ._pattern import csr_of, narrowed, pattern_of, rows_on_device
+from ._pattern import csr_of, is_of_cupy, narrowed, pattern_of, rows_on_device
 from .errors import InvalidInput
 
 ORDERINGS = ("auto", "metis", "amd", "colamd", "natural", "nested_dissection", "best_of",
@@ -72,9 +72,9 @@ def analyze(a: Any, ordering: str | ArrayLike = "auto", *, device: str = "auto",
                whole(memory_budget_mb, "memory_budget_mb", -1, 2**53), bool(match), False, whole(chunk_size, "chunk_size", 0))
     there = rows_on_device(a, stream) if device != "cpu" and has_device() else None
     if there is not None:
-        return Symbolic(a, _core.analyze_there(there[:-1], *options), threads)
+        return Symbolic(a, _core.analyze_there(there[:-1], *options), threads, is_of_cupy(a))
     pattern = pattern_of(a)
-    return Symbolic(pattern, _core.analyze(*pattern, *options), threads)
+    return Symbolic(pattern, _core.analyze(*pattern, *options), threads, is_of_cupy(a))
 
 
 @functools.cache
@@ -127,8 +127,8 @@ class Symbolic:
     """The patterns of L and U of a permuted matrix, P_r A P_c = L U, and what follows from them. Entry (i, j) of the permuted
     matrix is entry (perm_r[i], perm_c[j]) of A; everything but these two is in the new numbering. Arrays are read-only."""
 
-    def __init__(self, a: Any, found: dict[str, Any], threads: int) -> None:
-        self._a, self._found, self._threads = a, found, threads
+    def __init__(self, a: Any, found: dict[str, Any], threads: int, of_cupy: bool = False) -> None:
+        self._a, self._found, self._threads, self._of_cupy = a, found, threads, of_cupy
 
     # --- what the analysis found ---
 
@@ -243,14 +243,23 @@ class Symbolic:
         return csr_of(*self._permuted, self.n)
 
     @property
-    def L(self) -> sp.csr_array:
-        """L below the diagonal, a csr_array of ones; lnz entries of 5 bytes are made when first asked for."""
-        return self._factors[0]
+    def L(self) -> sp.csr_array | Any:
+        """L below the diagonal, a csr_array of ones; lnz entries of 5 bytes are made when first asked for. Of a matrix of CuPy a
+        csr_matrix of CuPy, of True, on the current device."""
+        return self._factors_given[0]
 
     @property
-    def U(self) -> sp.csr_array:
+    def U(self) -> sp.csr_array | Any:
         """U with the diagonal, likewise."""
-        return self._factors[1]
+        return self._factors_given[1]
+
+    @functools.cached_property
+    def _factors_given(self):
+        if not self._of_cupy:
+            return self._factors
+        from cupyx.scipy.sparse import csr_matrix  # which has no integers
+
+        return tuple(csr_matrix(factor.astype(bool)) for factor in self._factors)
 
     @property
     def parent(self) -> NDArray[np.int32]:
@@ -334,7 +343,7 @@ class Symbolic:
             "perm_r": np.argsort(self.perm_r).astype(np.int32), "perm_c": np.argsort(self.perm_c).astype(np.int32),
             "etree": np.where(self.parent < 0, self.n, self.parent).astype(np.int32), "xsup": xsup,
             "supno": np.repeat(np.arange(xsup.size - 1, dtype=np.int32), np.diff(xsup)),
-            "L": self.L.tocsc(), "U": self.U.tocsc(),
+            "L": self._factors[0].tocsc(), "U": self._factors[1].tocsc(),
         }
 
     # --- pictures ---

@@ -1,6 +1,8 @@
 import ctypes
 import pickle
+import sys
 import threading
+import types
 
 import numpy as np
 import oracle
@@ -257,6 +259,31 @@ def test_arrays_of_a_device_are_named_to_the_library():
         rows_on_device((DeviceArray(ptr[None]), DeviceArray(idx)))
     with pytest.raises(gsofa.InvalidInput, match="at least 1"):
         rows_on_device((DeviceArray(ptr[:1]), DeviceArray(idx)))
+
+
+def test_factors_of_a_matrix_of_cupy_are_of_cupy(monkeypatch):
+    """Of a stand-in that takes and gives what cupyx.scipy.sparse.csr_matrix does."""
+
+    class Matrix:
+        format, ndim = "csr", 2
+
+        def __init__(self, a):
+            assert sp.issparse(a) and a.dtype == bool  # CuPy has no sparse matrices of integers
+            self.a, self.shape = a, a.shape
+            self.indptr, self.indices = DeviceArray(a.indptr), DeviceArray(a.indices)
+
+        def tocsr(self):
+            return self
+
+    Matrix.__module__ = "cupyx.scipy.sparse"
+    for name in ("cupyx", "cupyx.scipy", "cupyx.scipy.sparse"):
+        monkeypatch.setitem(sys.modules, name, types.ModuleType(name))
+    sys.modules["cupyx.scipy.sparse"].csr_matrix = Matrix
+    a = (sp.random(40, 40, density=0.05, random_state=2) + sp.eye(40)).tocsr()
+    s, expected = gsofa.analyze(Matrix(a.astype(bool)), "amd", device="cpu"), gsofa.analyze(a, "amd")
+    assert isinstance(s.L, Matrix) and isinstance(s.U, Matrix) and s.L is s.L
+    assert (s.L.a != (expected.L > 0)).nnz == 0 and (s.U.a != (expected.U > 0)).nnz == 0
+    assert sp.issparse(expected.L) and (s.to_superlu()["L"] != expected.to_superlu()["L"]).nnz == 0
 
 
 @pytest.mark.parametrize("widths", ((np.int32, np.int32), (np.int64, np.int32), (np.int64, np.int64)))
