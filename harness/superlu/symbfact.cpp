@@ -251,8 +251,9 @@ class kept_result {
 
  private:
   static std::string name_of(const question& q) {
-    return "gsofa.symbfact." + std::to_string(geteuid()) + "." + job() + "." +
-           std::to_string(sampled_name(q));
+    // The job comes last: a name may be cut off.
+    return "gsofa.symbfact." + std::to_string(geteuid()) + "." + std::to_string(sampled_name(q)) +
+           "." + job();
   }
 
   std::mutex mutex_;
