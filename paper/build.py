@@ -11,7 +11,7 @@ paragraphs, lists, tables, **bold**, `code`, figures of plots/ as ![CAPTION](NAM
   {{ value("ID") }}       the measured value of a claim of claims.toml; {{ paper("ID") }}: the paper's
   {{ population("ID") }}  its value on the real matrices; {{ population("ID", "median") }}: least, quartile, median,
                           upper_quartile or most of the real matrices, large: of those of 10,000 rows and more
-  {{ older() }}           how many verdicts rest on records that are older than the judgement
+  {{ older() }}           how many verdicts rest on records that are older than the last change of their judgement
   {{ number("NAME") }}    an expression of [numbers] of claims.toml
   {{ count("NAME") }}      the matrices that it rests on
   {{ tested() }}          the runs of the tests that claims rest on
@@ -134,7 +134,7 @@ class Content:
         return number(value)
 
     def call_older(self):
-        """How many verdicts rest at least partly on records that are older than the judgement."""
+        """How many verdicts rest at least partly on records that are older than the last change of their judgement."""
         return str(self.board.older())
 
     def call_tested(self):
@@ -167,9 +167,8 @@ class Content:
             here = measured_text(c)
             if c["matrices"] and len(c["asked"]) > 1 and len(c["matrices"]) < len(c["asked"]):
                 here += f" on {len(c['matrices'])} of {len(c['asked'])}"
-            why = c["why"] or c["reason"] if c["verdict"] != claims.REPRODUCED else ""
             rows.append((c["says"], f"{number(c['paper'])} {c['unit']}".strip(), here, verdict_text(c),
-                         population_text(c), why))
+                         population_text(c), why_text(c)))
         if not rows:
             raise Fault(f"no claims of '{item}'")
         return self.put(("the paper says", "paper, with unit", "here, same unit", "verdict", "real matrices, same unit", "why"), together(rows), CLAIM_WIDTHS)
@@ -178,7 +177,7 @@ class Content:
         bases, over = self.board.score()
         columns = [b for b in claims.BASES if any(counts[b] for counts in bases.values())]
         names = {"originals": "the paper's own matrix", "stand-ins": "with stand-ins", "test": "a test proves it",
-                 "identity": "identity of arithmetic", "nothing": "no measurement"}
+                 "identity": "by construction", "nothing": "no measurement"}
         rows = [(v, str(sum(bases[v].values())), *(str(bases[v][b] or "") for b in columns), str(over[v] or ""))
                 for v in claims.VERDICTS if bases[v] or over[v]]
         return self.put(("verdict", "claims, number", *(names.get(b, b) for b in columns), "real population"), rows)
@@ -198,12 +197,13 @@ class Content:
         return "\n\n".join(re.sub(r"  +", " ", p) if not p.startswith("- ") else p for p in out)
 
     def call_changes(self):
-        """What of the judgement was changed after it had been frozen."""
+        """What of the judgement was changed after it had been frozen, and which claims that touched."""
         changes = self.board.evidence.changes
         if not changes:
             return "Nothing of the judgement was changed since."
-        return self.put(("date", "claims", "reason"), [(c["date"], ", ".join(c["claims"]), " ".join(c["reason"].split()))
-                                                       for c in changes], (0.12, 0.3, 0.5))
+        return self.put(("time", "claims", "reason"),
+                        [(c["time_utc"].replace("T", " ").replace(":00Z", ""), ", ".join(c["claims"]), " ".join(c["reason"].split()))
+                         for c in changes], (0.12, 0.3, 0.5))
 
     def call_findings(self):
         return self.put(("where", "finding"), [(f["where"], " ".join(f["says"].split())) for f in self.board.file.findings],
@@ -252,9 +252,16 @@ def measured_text(c):
 
 def verdict_text(c):
     """With what it rests on."""
-    marks = {"stand-ins": "stand-ins" if c["stand_ins"] > 1 else "stand-in", "simulated": "simulated"}
-    older = "records older than the judgement" if c["older"] else ""
+    marks = {"stand-ins": "stand-ins" if c["stand_ins"] > 1 else "stand-in", "simulated": "simulated",
+             "identity": "by construction"}
+    older = "records older than the last change of its judgement" if c["older"] else ""
     return ", ".join(filter(None, (c["verdict"], marks.get(c["basis"], ""), older)))
+
+
+def why_text(c):
+    """What it follows from by construction, and why it differs, or is open."""
+    why = {claims.REPRODUCED: "", claims.UNDECIDED: c["reason"]}.get(c["verdict"], c["why"] or c["reason"])
+    return ". ".join(text.rstrip(".") for text in (c["by_construction"], why) if text)
 
 
 def population_text(c):

@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 """Scoreboard: every statement of the paper against the records.
 
-claims.toml says what is measured and what the paper states; RULES below how that is judged. Both were fixed before the
-measurements (frozen.txt has a digest of each claim). evidence.toml has what came after: which records count, the verdict
-that each claim got, why it differs, and which claims were changed since, with the reason.
+claims.toml says what is measured and what the paper states; RULES below how that is judged. Both were fixed before the first
+measurement (frozen.txt has a digest of each claim, frozen_rules.txt the rules of then). evidence.toml has what came after:
+which records count, the verdict that each claim got, why it differs, and every change of the judgement since, with its time
+and the claims that it touched.
 """
 
 import argparse
@@ -32,24 +33,31 @@ OK, DIFFERS, BAD_INPUT, FAILED = 0, 1, 2, 4
 
 RULES = """\
 A claim is of one kind. What it measures has an interval of 95 %: percentiles of 999 bootstrap replicates, for which every
-run's median is taken again of samples drawn with replacement. A run that was not repeated has no interval, and a claim that
-rests on it is undecided.
+run's median is taken again of samples drawn with replacement. A case with fewer than three samples has no interval, and a
+claim that rests on it is undecided. A record has the phases of one run: a phase has as many samples as the case has records.
 
   ratio     times as fast, as large, as many; without any effect it is 1
   gain      percent more or less; without any effect it is 0
+  correlation  a coefficient of correlation; without any effect it is 0, and below 0.1 it has none (Cohen 1988)
   size      how large something is, a share of the time or a usage in percent: no value is without effect
+  about     what is set against a number that nobody measured: no difference (1), linear scaling, a formula
   portion   the share of the matrices on which something holds
   every     something holds on each matrix
   named     on which matrix, or matrices
   test      a test case decides; it counts in a run of the tests that has it
 
-  The direction of a ratio or a gain holds if its interval lies wholly on the paper's side of 1 or 0; of a size, if its
-  interval lies within a third and three times the paper's; of a portion, if its interval lies on the paper's side of 1/2.
-  The value is close if it differs from the paper's by at most a quarter of the paper's effect (ratio: its distance from 1;
-  gain and size: all of it) and, of a portion, by at most 0.1.
+The direction of a ratio, a gain or a correlation holds if its interval lies wholly on the paper's side of 1, 0 or 0.1; of a
+size, if its interval lies within a third and three times the paper's; of a portion, if its interval lies on the paper's side
+of 1/2. Of what is about a number, the interval must lie within a quarter of that number, and nearer to it than to the one
+that the statement denies. The value is close if it differs from the paper's by at most a quarter of the paper's effect
+(ratio: its distance from 1; gain and size: all of it) and, of a portion, by at most 0.1.
+
+The largest or smallest value over one of the paper's sets, where the paper gives its number, states a bound: on no matrix is
+there more, or less. Its direction holds if its interval does not pass the bound by more than a quarter of the paper's effect,
+and has at least a third of that effect on the paper's side.
 
   reproduced      the direction holds and, where the paper gives a number, the value is close; every matrix has the property;
-                  the same matrices are named; the test passed
+                  the same matrices are named; what is about a number is; the test passed
   shape only      the direction holds, the value differs, or is known only to lie beyond a bound; more than half of the
                   matrices have the property
   undecided       the interval contains values on both sides; another choice of matrices is within the intervals
@@ -57,14 +65,17 @@ rests on it is undecided.
   incomplete      a matrix of the set was neither measured nor bounded by a run that passed its limit; no other verdict is
                   given for any mean, extreme, portion or choice over the set
 
-What was measured on a stand-in for a matrix that the claim is about is at best "shape only". Mean, median, extreme and
-portion over one of the paper's sets are evaluated again over all real matrices that were measured, by the same rule; the
-interval then takes the matrices as a sample too.
+What was simulated, or measured on a stand-in for a matrix that the claim is about, is at best "shape only". What follows from
+how the stand-ins were made or from our own plan of memory is counted by itself, as an identity: no measurement could have
+given anything else. Mean, median, extreme and portion over one of the paper's sets are evaluated again over all real matrices
+that were measured, by the same rule; the interval then takes the matrices as a sample too, and an extreme is that of as many
+real matrices as the set has, the median of 999 such draws.
 """
 TOLERANCE, PORTION, FACTOR = 0.25, 0.1, 3
 LARGE = 10_000  # rows; the paper's smallest matrix has 11,948
-NUMERIC = {"ratio": 1, "gain": 0}  # kind: its value without any effect
-KINDS = (*NUMERIC, "size", "portion", "every", "named", "test")
+NUMERIC = {"ratio": 1, "gain": 0, "correlation": 0}  # kind: its value without any effect
+SMALL = {"ratio": 0, "gain": 0, "correlation": 0.1}  # kind: the largest distance from that which is no effect either
+KINDS = (*NUMERIC, "size", "about", "portion", "every", "named", "test")
 
 VERDICTS = REPRODUCED, SHAPE_ONLY, UNDECIDED, NOT_REPRODUCED, INCOMPLETE, NOT_RUN, ELSEWHERE = (
     "reproduced", "shape only", "undecided", "not reproduced", "incomplete", "not run here", "needs other hardware")
@@ -96,21 +107,23 @@ class Claim:
     expects: str = ""
     note: str = ""
     there: str = ""
+    by_construction: str = ""
+    denied: float | None = None
     expression: Expression | None = None
     expression_there: Expression | None = None  # over real matrices
 
-    def digest(self):
+    def digest(self, rules=RULES):
         """16 digits of what decides its verdict."""
         used = sorted((self.expression.used | self.expression_there.used).items()) if self.expression else []
-        parts = [RULES, TOLERANCE, PORTION, FACTOR, self.id, self.kind, self.paper, self.records, self.measure, self.test,
-                 self.elsewhere, self.expects, self.there, used]
+        parts = [rules, TOLERANCE, PORTION, FACTOR, self.id, self.kind, self.paper, self.records, self.measure, self.test,
+                 self.elsewhere, self.expects, self.there, used, *filter(None, (self.by_construction, self.denied))]
         return hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:16]
 
 
 TEXTS = ("id", "item", "says", "kind", "where", "unit", "matrix", "series", "records", "measure", "test", "elsewhere", "expects",
-         "there", "note")
-TYPES = {key: str for key in TEXTS} | {"paper": (int, float, str)}
-TYPE_NAMES = {str: "a string", (int, float, str): "a number or a string"}
+         "there", "note", "by_construction")
+TYPES = {key: str for key in TEXTS} | {"paper": (int, float, str), "denied": (int, float)}
+TYPE_NAMES = {str: "a string", (int, float, str): "a number or a string", (int, float): "a number"}
 SIDES = ("above", "below")
 
 
@@ -207,8 +220,10 @@ class ClaimFile(TomlFile):
             raise refuse(f"{c.id}: kind 'test' and the key 'test' go together", "kind")
         word = c.kind in NUMERIC and isinstance(c.paper, str)
         if word != bool(c.expects) or (word and c.expects not in SIDES):
-            raise refuse(f"{c.id}: 'expects' is above or below, of a ratio or gain that the paper gives no number of", "expects")
-        if c.kind in ("size", "portion") and isinstance(c.paper, str) and c.measure:
+            raise refuse(f"{c.id}: 'expects' is above or below, of a ratio, gain or correlation without a number in the paper", "expects")
+        if c.denied is not None and c.kind != "about":
+            raise refuse(f"{c.id}: 'denied' is of the kind 'about'", "denied")
+        if c.kind in ("size", "about", "portion") and isinstance(c.paper, str) and c.measure:
             raise refuse(f"{c.id}: a {c.kind} needs the paper's number", "paper")
         if c.measure:
             c.expression = c.expression_there = self.parsed(c.measure, self.place("[[claim]]", k, "measure"), c.id)
@@ -216,8 +231,13 @@ class ClaimFile(TomlFile):
                 c.expression_there = self.parsed(c.there, self.place("[[claim]]", k, "there"), c.id)
                 if c.expression_there.root != c.expression.root:
                     raise refuse(f"{c.id}: 'there' has another aggregate than 'measure'", "there")
-        elif c.there:
-            raise refuse(f"{c.id}: 'there' without 'measure'", "there")
+            if ("series_rank" in c.expression.leaves) != (c.kind == "correlation"):
+                raise refuse(f"{c.id}: kind 'correlation' and series_rank() go together", "kind")
+            if c.expression.leaves and c.expression.planned and not c.by_construction:
+                raise refuse(f"{c.id}: it rests on the plan of memory alone, and 'by_construction' does not say so", "measure")
+        elif c.there or c.by_construction:
+            key = "there" if c.there else "by_construction"
+            raise refuse(f"{c.id}: '{key}' without 'measure'", key)
         return c
 
 
@@ -237,13 +257,22 @@ class Evidence(TomlFile):
             if v["id"] not in known or v["id"] in self.stated:
                 raise self.refusal(f"'{v['id']}' is no claim, or has two verdicts", "[[verdict]]", k)
             self.stated[v["id"]] = v
-        self.changes = self.tables("change", ("date", "reason"))
+        self.changes = self.tables("change", ("time_utc", "reason"))
         for k, change in enumerate(self.changes):
             if not isinstance(change.get("claims"), list) or not all(isinstance(c, str) for c in change["claims"]):
                 raise self.refusal("[[change]] without the array 'claims'", "[[change]]", k)
         for c in claims.claims:
             if c.records not in self.records and c.measure:
                 raise self.refusal(f"{c.id}: [records] has no '{c.records}'", "[records]")
+
+    def times_of(self, name):
+        """When the judgement of a claim was changed, or came out otherwise by a change of the rules."""
+        return [change["time_utc"] for change in self.changes if name in change["claims"]]
+
+
+def judgement(file):
+    """16 digits of how all claims of a ClaimFile are judged."""
+    return hashlib.sha256(" ".join(f"{c.id} {c.digest()}" for c in file.claims).encode()).hexdigest()[:16]
 
 
 def read_frozen(path):
@@ -271,7 +300,8 @@ class Judged:
     over_verdict: str = ""
     large: Value | None = None  # over the real matrices of LARGE rows and more
     missing: list = dataclasses.field(default_factory=list)  # real matrices that it was not measured on
-    older: list = dataclasses.field(default_factory=list)  # matrices whose records are older than the judgement
+    older: list = dataclasses.field(default_factory=list)  # matrices whose records are older than its judgement
+    changed: list = dataclasses.field(default_factory=list)  # times of the changes that touched it
     why: str = ""
 
     def measured_text(self):
@@ -291,7 +321,8 @@ class Judged:
                "matrix": c.matrix, "series": c.series, "measured": self.value.value, "interval": interval_json(self.value),
                "verdict": self.verdict, "basis": self.basis, "matrices": self.value.measured, "asked": self.value.asked,
                "possible": self.value.possible, "stand_ins": self.stand_ins, "test": c.test, "tested": self.tested,
-               "population": self.population_json(), "older": self.older, "reason": self.reason, "why": self.why, "note": c.note}
+               "population": self.population_json(), "by_construction": c.by_construction,
+               "changed": self.changed, "older": self.older, "reason": self.reason, "why": self.why, "note": c.note}
         return {key: value for key, value in out.items() if value is not None}
 
     def population_json(self):
@@ -337,36 +368,71 @@ def number_text(number):
     return number if isinstance(number, str) else f"{number:.4g}"
 
 
+def states_bound(claim):
+    """True of the largest or smallest value over one of the paper's sets, with the paper's number."""
+    e = claim.expression
+    return bool(e) and e.root in ("min", "max") and e.of_a_set and claim.kind != "about" and not isinstance(claim.paper, str)
+
+
+def bounded(claim):
+    """accepted() of what states_bound()."""
+    none = NUMERIC.get(claim.kind, 0)
+    effect = claim.paper - none
+    at_most = (claim.expression.root == "max") == (effect > 0)  # of the effect
+    ends = (effect / FACTOR, (1 + TOLERANCE) * effect) if at_most else ((1 - TOLERANCE) * effect, math.copysign(math.inf, effect))
+    return sorted(none + end for end in ends)
+
+
+def accepted(claim):
+    """(least, most) of the values with the direction that the paper states, by RULES."""
+    paper, kind = claim.paper, claim.kind
+    if states_bound(claim):
+        return bounded(claim)
+    if kind in NUMERIC:
+        none, small = NUMERIC[kind], SMALL[kind]
+        up = claim.expects == "above" if claim.expects else paper > none
+        return (beyond(none + small, math.inf), math.inf) if up else (-math.inf, beyond(none - small, -math.inf))
+    if kind == "portion":
+        return (beyond(0.5, math.inf), math.inf) if paper > 0.5 else (-math.inf, beyond(0.5, -math.inf))
+    if kind == "size":
+        return sorted((paper / FACTOR, paper * FACTOR))
+    reach = TOLERANCE * abs(paper)
+    if claim.denied is not None:
+        reach = min(reach, abs(claim.denied - paper) / 2)
+    return paper - reach, paper + reach
+
+
+def beyond(limit, direction):
+    """The first number beyond an open limit."""
+    return math.nextafter(limit, direction)
+
+
+def is_close(claim, number):
+    """True if the value is the paper's, by RULES; of a word every value with the direction is."""
+    if isinstance(claim.paper, str) or claim.kind == "about":
+        return True
+    tolerance = PORTION if claim.kind == "portion" else TOLERANCE * abs(claim.paper - NUMERIC.get(claim.kind, 0))
+    return abs(number - claim.paper) <= tolerance
+
+
 def verdict_on_number(claim, value):
     """(verdict, reason) on a Value that is a number, by RULES."""
     if value.interval is None:
-        return UNDECIDED, "a run was not repeated: no interval"
+        return UNDECIDED, "fewer than three samples of a case: no interval"
     low, high = value.interval
-    paper = claim.paper
     if claim.kind == "every":
         if low >= 1:
             return REPRODUCED, ""
         if high >= 1:
             return UNDECIDED, "some matrices may or may not"
         return (SHAPE_ONLY if low > 0.5 else NOT_REPRODUCED), ""
-    if claim.kind in NUMERIC:
-        none = NUMERIC[claim.kind]
-        up = claim.expects == "above" if claim.expects else paper > none
-        holds, against = (low > none, high <= none) if up else (high < none, low >= none)
-        close = isinstance(paper, str) or abs(value.value - paper) <= TOLERANCE * abs(paper - none)
-    elif claim.kind == "size":
-        least, most = sorted((paper / FACTOR, paper * FACTOR))
-        holds, against = low >= least and high <= most, high < least or low > most
-        close = abs(value.value - paper) <= TOLERANCE * abs(paper)
-    else:
-        up = paper > 0.5
-        holds, against = (low > 0.5, high <= 0.5) if up else (high < 0.5, low >= 0.5)
-        close = abs(value.value - paper) <= PORTION
-    if against:
+    least, most = accepted(claim)
+    if high < least or low > most:
         return NOT_REPRODUCED, ""
-    if not holds:
+    if low < least or high > most:
         return UNDECIDED, f"the interval [{low:.3g}, {high:.3g}] leaves it open"
-    return (REPRODUCED if close and (not value.bound or isinstance(paper, str)) else SHAPE_ONLY), ""
+    close = is_close(claim, value.value) and (not value.bound or isinstance(claim.paper, str))
+    return (REPRODUCED if close else SHAPE_ONLY), ""
 
 
 def verdict_on_names(claim, value):
@@ -412,12 +478,13 @@ def judge(claim, measured, tests=(), population=None):
             unknown = sorted(text for text in measured.unknown if any(f" {v} " in text for v in e.variants))
             j.reason = f"no records of {', '.join(absent)}" if absent else "; ".join(unknown) or "no records"
         else:
-            j.basis = ("simulated" if "simulated" in e.leaves else "identity" if not j.value.asked else
+            j.basis = ("simulated" if "simulated" in e.leaves else "identity" if claim.by_construction or not j.value.asked else
                        "stand-ins" if j.stand_ins else "originals")
             j.verdict, j.reason = verdict_on(claim, j.value)
             about_stand_ins = j.stand_ins and (claim.kind == "named" or not e.of_a_set)
-            if j.verdict == REPRODUCED and about_stand_ins:
-                j.verdict, j.reason = SHAPE_ONLY, "a stand-in for the matrix that the claim is about"
+            if j.verdict == REPRODUCED and (about_stand_ins or j.basis == "simulated"):
+                j.verdict = SHAPE_ONLY
+                j.reason = "simulated" if j.basis == "simulated" else "a stand-in for the matrix that the claim is about"
         names = population.matrices() if population else ()
         if names and e.root and "simulated" not in e.leaves:
             judge_population(j, population, names)
@@ -456,7 +523,10 @@ class Board:
         given = given or {}
         self.file = ClaimFile(file)
         self.evidence = Evidence(self.file, evidence or self.file.path.parent / "evidence.toml")
-        self.frozen = read_frozen(frozen or self.file.path.parent / "frozen.txt")
+        frozen = Path(frozen or self.file.path.parent / "frozen.txt")
+        self.frozen = read_frozen(frozen)
+        rules = frozen.with_name("frozen_rules.txt")
+        self.frozen_rules = rules.read_text(encoding="utf-8") if rules.exists() else RULES
         for name in given:
             if name not in self.evidence.records:
                 raise records.Refused(f"--records {name}=...: expected NAME=PATH with a NAME of [records]")
@@ -485,7 +555,9 @@ class Board:
         except records.Refused as e:
             raise records.Refused(f"{self.file.path}: {e}") from e
         if measured and j.verdict in WEIGHED:
-            j.older = [m for m in j.value.measured if j.value.machines[m].older(m, self.fixed_at)]
+            j.changed = self.evidence.times_of(claim.id)
+            fixed_at = max([self.fixed_at, *j.changed])
+            j.older = [m for m in j.value.measured if j.value.machines[m].older(m, fixed_at)]
         j.why = " ".join(self.evidence.stated.get(claim.id, {}).get("why", "").split())
         return j
 
@@ -514,19 +586,22 @@ class Board:
         return out
 
     def score(self):
-        """{verdict: {basis: claims}}, and {verdict: claims} over the population."""
+        """{verdict: {basis: claims}}, and {verdict: claims} over the population, without those that our own plan of memory
+        decides there too."""
         bases = collections.defaultdict(collections.Counter)
         for j in self.judged:
             bases[j.verdict][j.basis] += 1
-        return bases, collections.Counter(j.over_verdict for j in self.judged if j.over_verdict)
+        return bases, collections.Counter(j.over_verdict for j in self.judged
+                                          if j.over_verdict and not j.claim.expression.planned)
 
     def older(self):
-        """How many claims were judged at least partly on records that are older than the judgement."""
+        """How many claims were judged at least partly on records that are older than the last change of their judgement."""
         return sum(1 for j in self.judged if j.older)
 
     def changed(self):
-        """[(claim, what)] of those whose judgement is not the frozen one; what: changed or new."""
-        now = {c.id: c.digest() for c in self.file.claims}
+        """[(claim, what)] of those that are not judged as was frozen, whatever became of the rules; what: changed, new or
+        dropped."""
+        now = {c.id: c.digest(self.frozen_rules) for c in self.file.claims}
         gone = [(name, "dropped") for name in self.frozen if name not in now]
         return gone + [(name, "changed" if name in self.frozen else "new") for name, digest in now.items()
                        if self.frozen.get(name) != digest]
@@ -548,7 +623,12 @@ class Board:
         changed = dict(self.changed())
         found += [f"{name} was {what} since the judgement was frozen, and no [[change]] says why"
                   for name, what in changed.items() if name not in owned]
-        found += [f"[[change]] names '{name}', which was not changed" for name in sorted(owned - set(changed))]
+        known = {c.id for c in self.file.claims} | set(self.frozen)
+        found += [f"[[change]] names '{name}', which is no claim" for name in sorted(owned - known)]
+        last = self.evidence.changes[-1].get("judgement", "") if self.evidence.changes else ""
+        if (changed or self.frozen_rules != RULES) and last != judgement(self.file):
+            found.append(f"rules or claims are not those of the last [[change]]: one with judgement = \"{judgement(self.file)}\" "
+                         "has to say what was changed, why, and which claims it touched")
         return found
 
     def text(self, width=WIDE, colour=False):
@@ -579,8 +659,10 @@ class Board:
                  for name in sorted(self.evidence.population)]
         ends += [f"tests: {origin}" for origin in dict.fromkeys(j.tested for j in self.judged if j.tested)]
         changed = self.changed()
-        ends.append(f"judgement: {len(changed)} claims changed, dropped or new since it was frozen; {self.older()} of the decided and "
-                    f"undecided rest at least partly on records that are older than it")
+        touched = sum(1 for j in self.judged if j.changed)
+        ends.append(f"judgement: {len(changed)} claims changed, dropped or new since it was frozen; changes of claims, rules and the "
+                    f"selection of records touched {touched}; {self.older()} rest at least partly on records that are older than "
+                    "the last change of their judgement")
         lines += [""] + [line for text in ends for line in textwrap.wrap(printable(text), width, subsequent_indent="  ")]
         return "\n".join(line.rstrip() for line in lines) + "\n"
 

@@ -75,7 +75,12 @@ class Estimates(unittest.TestCase):
         self.assertEqual(estimate.of_samples([1, 2, 3], "three").interval(), (1, 3))
         self.assertEqual(estimate.exact(5).interval(), (5, 5))
         self.assertIsNone(estimate.of_samples([1], "once").interval())
+
+    def test_two_samples_have_no_interval(self):
         self.assertEqual(estimate.of_samples([4, 2], "two").number, 2)
+        self.assertIsNone(estimate.of_samples([4, 2], "two").interval())
+        steady = estimate.of_samples([5, 5, 5], "steady")
+        self.assertIsNone(estimate.combined(numpy.divide, steady, estimate.of_samples([4, 2], "two"), True).interval())
 
     def test_the_interval_covers_the_median(self):
         """Of 200 sets of nine normal samples, 95 % intervals of the median cover the true one in about 95 %."""
@@ -97,15 +102,24 @@ class Estimates(unittest.TestCase):
         self.assertIsNone(estimate.compared(numpy.greater, late, estimate.exact(50), True))
         for function, bound, number in ((estimate.Aggregate.mean, 1, 12.5), (estimate.Aggregate.max, 1, 20),
                                         (estimate.Aggregate.min, 0, 5), (estimate.Aggregate.median, 1, 12.5)):
-            e = estimate.aggregated(function, [five, late], False)
+            e = estimate.aggregated(function, [five, late])
             self.assertEqual((e.bound, e.number), (bound, number))
-        self.assertIsNone(estimate.aggregated(estimate.Aggregate.mean, [late, estimate.Estimate(late.values, -1)], False))
+        self.assertIsNone(estimate.aggregated(estimate.Aggregate.mean, [late, estimate.Estimate(late.values, -1)]))
 
     def test_matrices_as_a_sample(self):
         several = [estimate.exact(x) for x in range(10)]
-        self.assertEqual(estimate.aggregated(estimate.Aggregate.mean, several, False).interval(), (4.5, 4.5))
-        low, high = estimate.aggregated(estimate.Aggregate.mean, several, True).interval()
+        self.assertEqual(estimate.aggregated(estimate.Aggregate.mean, several).interval(), (4.5, 4.5))
+        low, high = estimate.aggregated(estimate.Aggregate.mean, several, 3).interval()
         self.assertTrue(2 < low < 3.5 and 5.5 < high < 7, (low, high))
+
+    def test_an_extreme_of_a_population_is_that_of_as_many_as_the_set_has(self):
+        several = [estimate.exact(x) for x in range(100)]
+        self.assertEqual(estimate.aggregated(estimate.Aggregate.max, several).number, 99)
+        e = estimate.aggregated(estimate.Aggregate.max, several, 3)
+        self.assertTrue(75 < e.number < 85, e.number)
+        self.assertTrue(20 < e.interval()[0] < 40 and e.interval()[1] == 99, e.interval())
+        self.assertLess(estimate.aggregated(estimate.Aggregate.min, several, 13).number, 10)
+        self.assertEqual(estimate.aggregated(estimate.Aggregate.mean, several, 3).number, 49.5)
 
 
 class Language(ClaimsTest):
@@ -154,8 +168,8 @@ class Language(ClaimsTest):
     def test_a_machine_on_which_nothing_was_repeated_counts_where_no_other_has_it(self):
         def run(machine, variant, *seconds):
             return example.run(matrix="BB", variant=variant, samples_s=list(seconds), machine={"id": machine})
-        m = self.measured(run("a", "x", 8, 8), run("a", "y", 2, 2), run("b", "x", 30), run("b", "y", 5), run("b", "z", 10),
-                          run("c", "x", 9, 9))
+        m = self.measured(run("a", "x", 8, 8, 8), run("a", "y", 2, 2, 2), run("b", "x", 30, 30), run("b", "y", 5, 5), run("b", "z", 10),
+                          run("c", "x", 9, 9, 9))
         for text, expected, machine in (("at(BB, time(x) / time(y))", 4, "a"), ("at(BB, time(x) / time(z))", 3, "b"),
                                         ("at(BB, time(x))", 9, "c")):
             found = language.Expression(text, {}, SETS).evaluate(m)
@@ -238,7 +252,7 @@ class Language(ClaimsTest):
 
     def test_the_largest_of_noisy_numbers_is_as_uncertain_as_its_own_matrix(self):
         noisy = [estimate.of_samples([0.9, 0.95, 1, 1.05, 1.1 + k / 1000], f"{k}") for k in range(40)]
-        low, high = estimate.aggregated(estimate.Aggregate.max, noisy, False).interval()
+        low, high = estimate.aggregated(estimate.Aggregate.max, noisy).interval()
         self.assertLess(low, 1)
         self.assertGreater(high, 1)
 
@@ -287,7 +301,7 @@ class Language(ClaimsTest):
             return example.run(counting=True, samples_s=[], variant=variant, series_stats={"f": {"most": most}}, **how)
         profile = {"matrix": "BC", "variant": "gpu_x", "l2_gb_per_s": 2, "copy_gb_per_s": 4}
         m = self.measured(count(5), count(3), count(4), count(7, "gpu_once"), count(7, "cpu_x"), count(9, "cpu_x"),
-                          count(0, "gpu_whole", series={"f": [1, 6]}), count(0, "gpu_whole", series={"f": [8, 2]}),
+                          *(count(0, "gpu_whole", series={"f": f}) for f in ([1, 6], [8, 2], [6, 0])),
                           profile | {"dram_gb_per_s": 3}, profile | {"dram_gb_per_s": 1}, profile | {"dram_gb_per_s": 2},
                           profile | {"dram_gb_per_s": 1, "variant": "gpu_once"})
         for leaf, value, interval in (("series_max(f, gpu_x)", 4, (3, 5)), ("series_max(f, gpu_once)", 7, None),
@@ -302,6 +316,23 @@ class Language(ClaimsTest):
         self.assertIsNone(language.rank_correlation([1, 1, 1]))
         self.assertIsNone(language.rank_correlation([]))
         self.assertAlmostEqual(language.rank_correlation([1, 1, 2]), 0.866025403784)
+
+    def test_a_phase_has_a_sample_for_each_record(self):
+        def run(seconds, variant="x"):
+            return example.run(variant=variant, samples_s=[4, 4, 4], phases_s={"init": seconds, "compact": 0.25})
+        m = self.measured(run(1), run(3), run(2), run(1, "alone"))
+        for leaf, value, interval in (("phase(init, x)", 2, (1, 3)), ("phase(init, alone)", 1, None), ("phase(spill, x)", 0, (0, 0))):
+            with mock.patch.object(records.Measured, "has_phase", lambda *_: True):
+                v = language.Expression(f"at(BC, {leaf})", {}, SETS).evaluate(m)
+            self.assertEqual((v.value, v.interval), (value, interval), leaf)
+
+    def test_what_the_plan_of_memory_decides_alone_is_told(self):
+        for text, planned in (("mean(all, mem(predicted.fill, x) / matrix(n))", True), ("at(BC, mem(device.arena, x) / size)", True),
+                              ("at(BC, counter(queue_capacity_VC, x))", True), ("at(BC, mem(device_peak, x))", False),
+                              ("at(BC, mem(host_peak, x))", False), ("at(BC, result(fill, x) / matrix(nnz))", False),
+                              ("mean(all, mem(predicted.fill, x) / seconds)", False)):
+            e = language.Expression(text, {"size": "mem(device.matrix, x)", "seconds": "time(x)"}, SETS)
+            self.assertEqual(e.planned, planned, text)
 
     def test_every_function_is_documented(self):
         for name, function in (language.AGGREGATES | language.CHOICES | language.LEAVES).items():
@@ -337,7 +368,7 @@ class Verdicts(ClaimsTest):
         self.assertEqual(self.verdict("at(BC, 1 / time(x))", paper=0.3), claims.REPRODUCED)
         self.assertEqual(self.verdict("at(BC, time(u))", paper=1.2), claims.UNDECIDED)
         self.assertEqual(self.verdict("at(BB, time(once))", paper=2.0), claims.UNDECIDED)
-        self.assertEqual(self.judge(measure="at(BB, time(once))", paper=2.0).reason, "a run was not repeated: no interval")
+        self.assertEqual(self.judge(measure="at(BB, time(once))", paper=2.0).reason, "fewer than three samples of a case: no interval")
 
     def test_directions_without_a_number(self):
         for measure, expects, verdict in (("at(BC, time(x))", "above", claims.REPRODUCED), ("at(BC, time(x))", "below", claims.NOT_REPRODUCED),
@@ -352,6 +383,49 @@ class Verdicts(ClaimsTest):
         self.assertEqual(self.verdict("at(BC, time(x))", "size", 9), claims.SHAPE_ONLY)
         self.assertEqual(self.verdict("at(BC, time(x))", "size", 13), claims.NOT_REPRODUCED)
         self.assertEqual(self.verdict("at(BB, time(u))", "size", 3), claims.UNDECIDED)
+
+    def test_correlations_have_a_size(self):
+        for value, expects, verdict in ((0.03, "above", claims.NOT_REPRODUCED), (0.1, "above", claims.NOT_REPRODUCED),
+                                        (0.11, "above", claims.REPRODUCED), (-0.5, "above", claims.NOT_REPRODUCED),
+                                        (-0.5, "below", claims.REPRODUCED), (-0.05, "below", claims.NOT_REPRODUCED)):
+            self.assertEqual(self.verdict(f"{value} + 0", "correlation", "grows", expects=expects), verdict, value)
+        self.assertEqual(self.verdict("at(BC, time(u) - 0.9)", "correlation", "grows", expects="above"), claims.UNDECIDED)
+
+    def test_what_is_about_a_number_lies_within_a_quarter_of_it(self):
+        for value, paper, denied, verdict in ((24.6, 33.0, None, claims.NOT_REPRODUCED), (24.8, 33.0, None, claims.REPRODUCED),
+                                              (99, 33.0, None, claims.NOT_REPRODUCED), (1.2, 1.0, None, claims.REPRODUCED),
+                                              (1.2, 1.0, 1.333, claims.NOT_REPRODUCED), (1.1, 1.0, 1.333, claims.REPRODUCED),
+                                              (0.7, 1.0, 1.333, claims.NOT_REPRODUCED)):
+            self.assertEqual(self.verdict(f"{value} + 0", "about", paper, denied=denied), verdict, (value, paper, denied))
+        self.assertEqual(self.verdict("at(BC, time(u))", "about", 0.8), claims.UNDECIDED)
+        self.assertEqual(self.verdict("at(BC, time(u))", "about", 1.0), claims.REPRODUCED)
+        self.assertEqual(self.verdict("at(BC, time(u))", "about", 1.0, original=False), claims.SHAPE_ONLY)
+
+    def test_an_extreme_states_a_bound(self):
+        for measure, kind, paper, verdict in (
+                ("max(small, time(x))", "ratio", 4.5, claims.REPRODUCED), ("max(small, time(x))", "ratio", 3.6, claims.REPRODUCED),
+                ("max(small, time(x))", "ratio", 8.0, claims.SHAPE_ONLY), ("max(small, time(x))", "ratio", 12.0, claims.NOT_REPRODUCED),
+                ("max(small, time(x))", "ratio", 2.0, claims.NOT_REPRODUCED),
+                ("min(small, 2 * time(x))", "ratio", 1.01, claims.SHAPE_ONLY), ("min(small, 2 * time(x))", "ratio", 3.0, claims.NOT_REPRODUCED),
+                ("min(small, -time(x))", "gain", -4.6, claims.REPRODUCED), ("min(small, -time(x))", "gain", -1.5, claims.NOT_REPRODUCED),
+                ("min(small, -time(x))", "gain", -10.0, claims.SHAPE_ONLY), ("min(small, -time(x))", "gain", 4.6, claims.NOT_REPRODUCED),
+                ("max(small, time(u) - 1)", "gain", 5.5, claims.NOT_REPRODUCED), ("max(small, time(u))", "size", 3.0, claims.UNDECIDED),
+                ("at(BC, time(x))", "ratio", 2.0, claims.SHAPE_ONLY), ("max({BB, BC}, time(x))", "ratio", 2.0, claims.SHAPE_ONLY)):
+            self.assertEqual(self.verdict(measure, kind, paper), verdict, (measure, paper))
+        m = self.measured(example.run(variant="x", matrix="BB", status="timeout", samples_s=[], trials={"timeout_s": 4}),
+                          example.run(variant="x", samples_s=[3, 3, 3]))
+        self.assertEqual(self.judge(measure="max(small, time(x))", paper=8.0, measured=m).verdict, claims.UNDECIDED)
+        self.assertEqual(self.judge(measure="max(small, time(x))", paper="slower", expects="above", measured=m).verdict, claims.REPRODUCED)
+
+    def test_what_was_simulated_is_shape_at_best(self):
+        line = {"simulated": True, "matrix": "bcsstk18", "n": 9, "batch_barrier": False, "gpus": 6, "makespan_s": 4}
+        m = self.measured(line, line | {"gpus": 12, "makespan_s": 1})
+        j = self.judge(measure="at(BC, simulated(gpus=6) / simulated(gpus=12))", paper=4.0, measured=m)
+        self.assertEqual((j.verdict, j.reason, j.basis), (claims.SHAPE_ONLY, "simulated", "simulated"))
+
+    def test_what_holds_by_construction_is_an_identity(self):
+        j = self.judge(measure="at(BC, time(x))", by_construction="it was made so")
+        self.assertEqual((j.verdict, j.basis, j.as_json()["by_construction"]), (claims.REPRODUCED, "identity", "it was made so"))
 
     def test_portions(self):
         self.assertEqual(self.verdict("fraction(small, time(x) > 0.5)", "portion", 0.92), claims.REPRODUCED)
@@ -459,6 +533,11 @@ class File(ClaimsTest):
                                     (CLAIM.replace('"test"', '"size"') + 'measure = "at(BB, t)"\n', 11, "a: expression 'at(BB, t)', column 4: "),
                                     (CLAIM.replace('"test"', '"size"') + 'measure = "at(BC, u)"\n', 11, "nothing is defined as 'u'"),
                                     (CLAIM.replace('"test"', '"size"') + 'measure = "at(BC, t)"\nthere = "mean(all, t)"\n', 12, "another aggregate"),
+                                    (CLAIM.replace('"test"', '"size"') + 'measure = "at(BC, matrix(n))"\n', 11, "the plan of memory alone"),
+                                    (CLAIM.replace('"test"', '"size"') + 'measure = "at(BC, series_rank(f, x))"\n', 10, "go together"),
+                                    (CLAIM.replace('"test"', '"correlation"') + 'measure = "at(BC, t)"\n', 10, "go together"),
+                                    (CLAIM.replace('"test"', '"size"') + 'measure = "at(BC, t)"\ndenied = 2\n', 12, "'denied' is of"),
+                                    (CLAIM + 'test = "t"\nby_construction = "so"\n', 12, "without 'measure'"),
                                     (CLAIM + 'test = "t"\n' + CLAIM[len(CLAIMS):] + 'test = "t"\n', None, "a second claim 'a'"),
                                     (CLAIMS + "[claim]\n", None, "array"), (CLAIMS + "[[finding]]\n", 5, "without 'where'")):
             with self.subTest(mention=mention):
@@ -470,7 +549,7 @@ class File(ClaimsTest):
         for text, line, mention in (("", None, "no table [records]"), (EVIDENCE + '[numbers]\nn = "at(BC, u)"\n', 4, "'u'"),
                                     (EVIDENCE + '[[verdict]]\nid = "b"\nverdict = "v"\n', 3, "'b' is no claim"),
                                     (EVIDENCE + '[[verdict]]\nid = "a"\n', 3, "without 'verdict'"),
-                                    (EVIDENCE + '[[change]]\ndate = "d"\nreason = "r"\n', 3, "the array 'claims'")):
+                                    (EVIDENCE + '[[change]]\ntime_utc = "t"\nreason = "r"\n', 3, "the array 'claims'")):
             with self.subTest(mention=mention):
                 path = self.write("e.toml", text)
                 self.assert_refused(lambda: claims.Evidence(file, path), f"{path}:{line}: " if line else f"{path}: ", mention)
@@ -500,17 +579,44 @@ class Frozen(ClaimsTest):
 
     def test_a_change_needs_a_reason(self):
         stated = EVIDENCE + '[[verdict]]\nid = "a"\nverdict = "not run here"\n'
-        owned = stated + '[[change]]\ndate = "d"\nclaims = ["a"]\nreason = "r"\n'
         frozen = (self.folder / "frozen.txt")
         self.assertEqual(self.board(evidence=stated).problems(), [])
         same = frozen.read_text()
         changed = CLAIM.replace("paper = 1", "paper = 2") + 'test = "t"\n'
-        self.assertEqual(self.board(changed, stated, same).changed(), [("a", "changed")])
-        self.assertIn("no [[change]] says why", self.board(changed, stated, same).problems()[0])
-        self.assertEqual(self.board(changed, owned, same).problems(), [])
-        self.assertIn("was not changed", self.board(evidence=owned).problems()[0])
+        board = self.board(changed, stated, same)
+        self.assertEqual(board.changed(), [("a", "changed")])
+        self.assertIn("no [[change]] says why", board.problems()[0])
+
+        def owned(names='"a"', digest=claims.judgement(board.file)):
+            return stated + f'[[change]]\ntime_utc = "t"\nclaims = [{names}]\nreason = "r"\njudgement = "{digest}"\n'
+        self.assertEqual(self.board(changed, owned(), same).problems(), [])
+        self.assertIn("'b', which is no claim", self.board(changed, owned('"a", "b"'), same).problems()[0])
+        self.assertIn("are not those of the last [[change]]", self.board(changed, owned(digest="0"), same).problems()[0])
+        again = changed.replace("paper = 2", "paper = 3")
+        self.assertIn("are not those of the last [[change]]", self.board(again, owned(), same).problems()[0])
         self.assertIn("a was new", self.board(evidence=stated, frozen="").problems()[0])
         self.assertIn("b was dropped", self.board(evidence=stated, frozen=same + "b 0\n").problems()[0])
+
+    def test_a_change_of_the_rules_needs_a_reason(self):
+        stated = EVIDENCE + '[[verdict]]\nid = "a"\nverdict = "not run here"\n'
+        self.board(evidence=stated)
+        old = "other rules"
+        frozen = "".join(f"{c.id} {c.digest(old)}\n" for c in claims.ClaimFile(self.folder / "claims.toml").claims)
+        self.write("frozen_rules.txt", old)
+        board = self.board(evidence=stated, frozen=frozen)
+        self.assertEqual(board.changed(), [])
+        self.assertIn("rules or claims are not those of the last [[change]]", board.problems()[0])
+
+    def test_records_count_as_older_if_the_judgement_was_changed_after_them(self):
+        claim = CLAIM.replace('"test"', '"size"') + 'measure = "at(BC, t)"\n'
+        example.write(self.folder / "r.jsonl", example.run(variant="x", time_utc="2026-02-02T00:00:00Z"))
+        file = self.write("claims.toml", claim)
+        self.write("frozen.txt", "")
+        evidence = EVIDENCE.replace('"p"', json.dumps(str(self.folder / "r.jsonl"))) + '[judgement]\nfixed_at = "2026-02-01T00:00:00Z"\n'
+        for moment, older in (("2026-02-01T12:00:00Z", []), ("2026-02-03T00:00:00Z", ["BC"])):
+            self.write("evidence.toml", evidence + f'[[change]]\ntime_utc = "{moment}"\nclaims = ["a"]\nreason = "r"\n')
+            (j,) = claims.Board(file, tests=self.write("t.xml", "<testsuite/>")).judged
+            self.assertEqual((j.older, j.changed), (older, [moment]))
 
     def test_rules_definitions_and_direction_count_words_do_not(self):
         def digest(text):
@@ -590,7 +696,9 @@ class Command(ClaimsTest):
     def test_the_judgement_is_the_frozen_one_or_owned_up_to(self):
         board = claims.Board()
         owned = {c for change in board.evidence.changes for c in change["claims"]}
-        self.assertEqual({name for name, _ in board.changed()}, owned)
+        self.assertLessEqual({name for name, _ in board.changed()}, owned)
+        self.assertNotEqual(board.frozen_rules, claims.RULES)
+        self.assertTrue(all(re.fullmatch(r"[0-9-]{10}T[0-9:]{8}Z", c["time_utc"]) and c["claims"] for c in board.evidence.changes))
         code, out, _ = self.call("--freeze")
         self.assertEqual((code, len(out.splitlines())), (0, len(COMMITTED.claims)))
 

@@ -8,6 +8,7 @@ import numpy
 
 REPLICATES = 999
 CONFIDENCE = 0.95
+LEAST = 3  # samples: the lower median of two is the smaller one, their bootstrap no more than the two
 
 
 class Estimate:
@@ -22,7 +23,7 @@ class Estimate:
         return float(self.values[0])
 
     def interval(self):
-        """(low, high) of CONFIDENCE, infinite at the open end of a bound; None if a run was not repeated."""
+        """(low, high) of CONFIDENCE, infinite at the open end of a bound; None if a case has fewer than LEAST samples."""
         rest = self.values[1:]
         if not numpy.all(numpy.isfinite(rest)):
             return None
@@ -44,7 +45,8 @@ def at_least(number):
 
 
 def of_samples(samples, name):
-    """Lower median of samples, with replicates drawn from them with replacement. name: of the case; equal names draw alike."""
+    """Lower median of samples, with replicates drawn from them with replacement where there are LEAST. name: of the case;
+    equal names draw alike."""
     return Estimate(replicates(tuple(map(float, samples)), name))
 
 
@@ -55,7 +57,7 @@ def replicates(samples, name):
     values = numpy.full(1 + REPLICATES, numpy.nan)
     values[0] = statistics.median_low(samples)
     k = len(samples)
-    if k > 1:
+    if k >= LEAST:
         drawn = numpy.random.default_rng(zlib.crc32(name.encode())).integers(k, size=(REPLICATES, k))
         values[1:] = samples[numpy.sort(drawn, axis=1)[:, (k - 1) // 2]]
     values.flags.writeable = False
@@ -63,8 +65,8 @@ def replicates(samples, name):
 
 
 def least(estimates):
-    """The smallest of what was measured alike; None of nothing. The choice is drawn again with the runs. What was not
-    repeated counts as it is, unless it is the smallest."""
+    """The smallest of what was measured alike; None of nothing. The choice is drawn again with the runs. What has
+    fewer than LEAST samples counts as it is, unless it is the smallest."""
     best = min(estimates, key=lambda e: e.number, default=None)
     if best is None or best.interval() is None:
         return best
@@ -114,7 +116,8 @@ class Aggregate:
         return numpy.median(values, axis=0)
 
     def min(values):
-        """Smallest value; over one of the sets as uncertain as on the matrix that has it."""
+        """Smallest value; over one of the sets as uncertain as on the matrix that has it. Over real matrices the median of
+        the smallest of as many matrices as the set has, drawn with replacement."""
         return numpy.min(values, axis=0)
 
     def max(values):
@@ -134,23 +137,29 @@ class Aggregate:
         return numpy.mean(values, axis=0)
 
 
-def aggregated(function, estimates, resample):
-    """An Aggregate of estimates; resample: its interval says also what other matrices of the kind would have given. None
-    if their bounds say nothing together."""
+EXTREMES = ((Aggregate.min, 1, numpy.argmin), (Aggregate.max, -1, numpy.argmax))
+
+
+def aggregated(function, estimates, size=0):
+    """An Aggregate of estimates; size: of the set in whose place they stand as a population, of which the interval says also
+    what other matrices of the kind would have given. None if their bounds say nothing together."""
     values = numpy.stack([e.values for e in estimates])
     bounds = {e.bound for e in estimates} - {0}
-    for extreme, bound, pick in ((Aggregate.min, 1, numpy.argmin), (Aggregate.max, -1, numpy.argmax)):
+    for extreme, bound, pick in EXTREMES:
         # A bound beyond the extreme does not touch it.
         if function is extreme and bounds == {bound} and not estimates[int(pick(values[:, 0]))].bound:
             bounds = set()
     if len(bounds) > 1:
         return None
-    if not resample:
-        for extreme, pick in ((Aggregate.min, numpy.argmin), (Aggregate.max, numpy.argmax)):
-            # The largest of noisy numbers lies above 1 although none does: its interval is that of the matrix that has it.
-            if function is extreme:
-                return Estimate(values[int(pick(values[:, 0]))], *bounds)
-    if resample and len(estimates) > 1:
-        drawn = numpy.random.default_rng(len(estimates)).integers(len(estimates), size=(len(estimates), REPLICATES))
-        values[:, 1:] = values[drawn, numpy.arange(1, 1 + REPLICATES)]
-    return Estimate(function(values), *bounds)
+    extreme = next((pick for f, _, pick in EXTREMES if f is function), None)
+    if extreme and not size:
+        # The largest of noisy numbers lies above 1 although none does: its interval is that of the matrix that has it.
+        return Estimate(values[int(extreme(values[:, 0]))], *bounds)
+    if not size or len(estimates) == 1:
+        return Estimate(function(values), *bounds)
+    # The more matrices, the further out the extreme of them: one of a set is compared with those of as many.
+    count = size if extreme else len(estimates)
+    drawn = numpy.random.default_rng(len(estimates)).integers(len(estimates), size=(count, REPLICATES))
+    again = function(values[drawn, numpy.arange(1, 1 + REPLICATES)])
+    number = numpy.median(function(values[drawn, 0])) if extreme else function(values[:, 0])
+    return Estimate(numpy.append(number, again), *bounds)

@@ -53,15 +53,13 @@ class Leaf:
         return estimate.least([estimate.of_samples(run["samples_s"], records.case_name(run)) for run in cases])
 
     def phase(m, matrix, NAME, V, /, **settings):
-        """Seconds of a phase in the median run, as uncertain as its time; 0 if it was not entered. An error if no run of any
-        variant entered it."""
+        """Seconds of a phase; 0 if it was not entered. A record has the phases of one run, the median: each record of a case
+        is one sample. An error if no run of any variant entered it."""
         if m.whole.runs and not m.whole.has_phase(NAME):
             raise records.Refused(f"no run has a phase '{NAME}'")
-        run = m.find(matrix, V, **settings)
-        if not run:
-            return None
-        share = number_at(run["phases_s"], NAME, 0) / records.seconds(run)
-        return estimate.of_samples([share * s for s in run["samples_s"]], records.case_name(run))
+        runs = m.each(matrix, V, **settings)
+        found = [number_at(run["phases_s"], NAME, 0) for run in runs]
+        return estimate.of_samples(found, records.case_name(runs[-1])) if runs else None
 
     def mem(m, matrix, NAME, V, /, **settings):
         """Bytes: device_peak, host_peak, device.NAME, predicted.NAME."""
@@ -123,6 +121,12 @@ class Leaf:
 
 
 PLANNED = ("queue_capacity_VC",)  # counters that no race changes
+
+
+def is_planned(leaf, words):
+    """True of what the order and the entries of a matrix decide by our own plan of memory: nothing was measured."""
+    return (leaf == "matrix" or (leaf == "mem" and words[0].split(".")[0] in ("device", "predicted")) or
+            (leaf == "counter" and words[0] in PLANNED))
 
 
 def timed(m, matrix, variant, settings, samples_of):
@@ -189,7 +193,7 @@ class Value:
     """What an expression comes to. value: a number, text (matrices), or None if not even one matrix was measured."""
 
     value: float | str | None = None
-    interval: tuple | None = None  # of a number; None if a run on which it rests was not repeated
+    interval: tuple | None = None  # of a number; None if a case on which it rests has too few samples
     bound: int = 0  # 1: at least `value`, -1: at most
     asked: list = dataclasses.field(default_factory=list)  # matrices that its sets name
     measured: list = dataclasses.field(default_factory=list)  # those that it rests on
@@ -214,6 +218,7 @@ class Expression:
         self.text = " ".join(text.split())
         self.definitions, self.sets, self.depth = definitions, sets, depth
         self.variants, self.leaves, self.used = set(), set(), {}
+        self.planned = True  # is_planned() of all leaves
         self.named_settings = set()  # (variant, setting)
         self.root = None  # name and set of the outermost aggregate or choice, if the expression is one
         try:
@@ -308,6 +313,7 @@ class Expression:
         inner = Expression(self.definitions[name], self.definitions, self.sets, self.depth + 1, inside)
         self.variants |= inner.variants
         self.leaves |= inner.leaves
+        self.planned &= inner.planned
         self.named_settings |= inner.named_settings
         self.used |= inner.used | {name: inner.text}
         return inner.run
@@ -352,7 +358,7 @@ class Expression:
             if family is CHOICES:
                 value.possible = possible(name, found)
                 return family[name](found)
-            return estimate.aggregated(family[name], list(found.values()), bool(named and population))
+            return estimate.aggregated(family[name], list(found.values()), len(matrices) if named and population else 0)
         return run
 
     def word(self, node):
@@ -379,6 +385,7 @@ class Expression:
         except TypeError as e:
             self.fail(node, f"{name}(): {e}")
         self.leaves.add(name)
+        self.planned &= is_planned(name, words)
         if "V" in bound.arguments:
             self.variants.add(bound.arguments["V"])
             self.named_settings |= {(bound.arguments["V"], name) for name in settings}

@@ -368,9 +368,13 @@ class OneMachine:
         """A case, or None; arguments as of select()."""
         return self.select(variant, **how).get(matrix, (None,))[0]
 
+    def each(self, matrix, variant, **how):
+        """Each run of a case at one commit; arguments as of select()."""
+        return self.select(variant, **how).get(matrix, (None, []))[1]
+
     def counted(self, matrix, variant, **how):
-        """Each run of the counting build of a case at one commit."""
-        return self.select(variant, counting=True, **how).get(matrix, (None, []))[1]
+        """The same of the counting build."""
+        return self.each(matrix, variant, counting=True, **how)
 
     def older(self, matrix, time_utc):
         """True if a run of a matrix that is used is older than a moment."""

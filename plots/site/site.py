@@ -368,7 +368,7 @@ def claim_row(c):
             "here": build.measured_text(c), "verdict": c["verdict"],
             "mark": build.verdict_text(c).removeprefix(c["verdict"]).strip(", "),
             "symbol": SYMBOLS[c["verdict"]], "class": c["verdict"].replace(" ", "-"), "population": build.population_text(c),
-            "why": c["why"] or c["reason"]}
+            "why": build.why_text(c)}
 
 
 def of_report():
