@@ -33,8 +33,9 @@ OK, DIFFERS, BAD_INPUT, FAILED = 0, 1, 2, 4
 
 RULES = """\
 A claim is of one kind. What it measures has an interval of 95 %: percentiles of 999 bootstrap replicates, for which every
-run's median is taken again of samples drawn with replacement. A case with fewer than three samples has no interval, and a
-claim that rests on it is undecided. A record has the phases of one run: a phase has as many samples as the case has records.
+run's median is taken again of samples drawn with replacement. Of two samples it is Student's, of their logarithms: their mean
+and 12.7 times half of their difference to either side. A case that was measured once has no interval, and a claim that rests
+on it is undecided. A record has the phases of one run: a phase has as many samples as the case has records.
 
   ratio     times as fast, as large, as many; without any effect it is 1
   gain      percent more or less; without any effect it is 0
@@ -418,7 +419,7 @@ def is_close(claim, number):
 def verdict_on_number(claim, value):
     """(verdict, reason) on a Value that is a number, by RULES."""
     if value.interval is None:
-        return UNDECIDED, "fewer than three samples of a case: no interval"
+        return UNDECIDED, "a case was measured once: no interval"
     low, high = value.interval
     if claim.kind == "every":
         if low >= 1:

@@ -1,6 +1,7 @@
 """Measured numbers with what is not certain of them: replicates of a bootstrap, and bounds where a run passed its limit."""
 
 import functools
+import math
 import statistics
 import zlib
 
@@ -8,22 +9,22 @@ import numpy
 
 REPLICATES = 999
 CONFIDENCE = 0.95
-LEAST = 3  # samples: the lower median of two is the smaller one, their bootstrap no more than the two
+LEAST = 3  # samples: the bootstrap of two is no more than the two
 
 
 class Estimate:
     """values[0] is the number itself; the others are what it would be, had the runs been drawn again. bound: 1 if the number
-    is at least that, -1 if at most, 0 if it is that."""
+    is at least that, -1 if at most, 0 if it is that. few: it rests on a case of fewer than LEAST samples."""
 
-    def __init__(self, values, bound=0):
-        self.values, self.bound = values, bound
+    def __init__(self, values, bound=0, few=False):
+        self.values, self.bound, self.few = values, bound, few
 
     @property
     def number(self):
         return float(self.values[0])
 
     def interval(self):
-        """(low, high) of CONFIDENCE, infinite at the open end of a bound; None if a case has fewer than LEAST samples."""
+        """(low, high) of CONFIDENCE, infinite at the open end of a bound; None if a case was measured once."""
         rest = self.values[1:]
         if not numpy.all(numpy.isfinite(rest)):
             return None
@@ -45,9 +46,9 @@ def at_least(number):
 
 
 def of_samples(samples, name):
-    """Lower median of samples, with replicates drawn from them with replacement where there are LEAST. name: of the case;
-    equal names draw alike."""
-    return Estimate(replicates(tuple(map(float, samples)), name))
+    """Lower median of samples, with replicates drawn from them with replacement where there are LEAST; of two samples the
+    mean of their logarithms, with replicates by Student's distribution. name: of the case; equal names draw alike."""
+    return Estimate(replicates(tuple(map(float, samples)), name), few=len(samples) < LEAST)
 
 
 @functools.lru_cache(maxsize=None)
@@ -57,21 +58,29 @@ def replicates(samples, name):
     values = numpy.full(1 + REPLICATES, numpy.nan)
     values[0] = statistics.median_low(samples)
     k = len(samples)
+    draw = numpy.random.default_rng(zlib.crc32(name.encode()))
     if k >= LEAST:
-        drawn = numpy.random.default_rng(zlib.crc32(name.encode())).integers(k, size=(REPLICATES, k))
-        values[1:] = samples[numpy.sort(drawn, axis=1)[:, (k - 1) // 2]]
+        values[1:] = samples[numpy.sort(draw.integers(k, size=(REPLICATES, k)), axis=1)[:, (k - 1) // 2]]
+    elif k == 2 and samples[0] == samples[1]:
+        values[:] = samples[0]
+    elif k == 2 and samples[0] > 0:
+        # Student's t of one degree of freedom is Cauchy's distribution; the standard error of the mean of two numbers is half
+        # of their difference.
+        low, high = numpy.log(samples)
+        values[0] = math.exp((low + high) / 2)
+        values[1:] = numpy.exp((low + high + numpy.clip(draw.standard_cauchy(REPLICATES) * (high - low), -500, 500)) / 2)
     values.flags.writeable = False
     return values
 
 
 def least(estimates):
     """The smallest of what was measured alike; None of nothing. The choice is drawn again with the runs. What has
-    fewer than LEAST samples counts as it is, unless it is the smallest."""
+    one sample counts as it is, unless it is the smallest."""
     best = min(estimates, key=lambda e: e.number, default=None)
     if best is None or best.interval() is None:
         return best
     values = [numpy.where(numpy.isnan(e.values), e.number, e.values) for e in estimates]
-    return Estimate(numpy.min(values, axis=0))
+    return Estimate(numpy.min(values, axis=0), few=best.few)
 
 
 def combined(function, a, b, turned):
@@ -82,7 +91,7 @@ def combined(function, a, b, turned):
         return None
     with numpy.errstate(all="ignore"):
         values = numpy.asarray(function(a.values, b.values), dtype=float)
-    return Estimate(values, *bounds) if numpy.isfinite(values[0]) else None
+    return Estimate(values, *bounds, few=a.few or b.few) if numpy.isfinite(values[0]) else None
 
 
 def compared(function, a, b, above):
@@ -94,7 +103,7 @@ def compared(function, a, b, above):
     result.values[numpy.isnan(a.values) | numpy.isnan(b.values)] = numpy.nan
     if result.bound:
         certain = result.number == (1 if (result.bound > 0) == above else 0)
-        return Estimate(result.values) if certain else None
+        return Estimate(result.values, few=result.few) if certain else None
     return result
 
 

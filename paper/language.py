@@ -35,8 +35,8 @@ class Leaf:
 
     V is a variant. Settings select its runs: options of the variant, threads, chunk_size and ranks. The runs of a case at
     one commit on one machine are taken together; of several commits the last counts, of several machines the last that has
-    everything that the expression needs of the matrix, from repeated runs if any has that. A setting in which the
-    selected runs differ, on whatever matrices, must be named.
+    everything that the expression needs of the matrix from three samples of each case, else from two, else from one. A
+    setting in which the selected runs differ, on whatever matrices, must be named.
     """
 
     def time(m, matrix, V, /, **settings):
@@ -399,20 +399,19 @@ class Expression:
 
 
 def on_one_machine(inner, context, matrix):
-    """What inner comes to on the last machine that measured all of it, repeatedly if one did; or None."""
+    """What inner comes to on the last machine that measured all of it three times, else twice, else once; or None."""
     measured, value, population = context
-    once = None
+    best = None
     for machine in measured.on(matrix):
         found = inner((machine, value, population), matrix)
         if found is None:
             continue
-        if found.interval() is not None:
-            value.machines[matrix] = machine
-            return found
-        once = once or (machine, found)
-    if once is None:
+        rank = 0 if found.interval() is None else 1 if found.few else 2
+        if best is None or rank > best[0]:
+            best = rank, machine, found
+    if best is None:
         return None
-    value.machines[matrix], found = once
+    _, value.machines[matrix], found = best
     return found
 
 
