@@ -1,6 +1,8 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <functional>
 
 #include "common/pattern.hpp"
 #include "common/run_context.hpp"
@@ -62,6 +64,40 @@ class takes_foreign_rows {
   /// A copy on the host, its rows as they are. Throws as prepare_foreign(); a column beyond 32 bits
   /// becomes -1.
   virtual pattern fetch(const foreign_rows& a) = 0;
+};
+
+/// Memory of the current device that the caller owns: at least so many bytes, aligned to 8; null if
+/// there is none.
+using device_allocator = std::function<void*(std::size_t bytes)>;
+
+/// supernodal_pattern in device memory.
+struct device_supernodal_pattern {
+  index_t supernodes = 0;
+  offset_t row_count = 0;
+  offset_t segment_count = 0;
+  const index_t* begin = nullptr;           ///< supernodes + 1
+  const offset_t* row_begin = nullptr;      ///< supernodes + 1
+  const index_t* rows = nullptr;            ///< row_count
+  const offset_t* segment_begin = nullptr;  ///< n + 1
+  const index_t* segments = nullptr;        ///< segment_count
+};
+
+/// A variant that leaves L and U on the device, in memory of the caller; an array without entries
+/// is null. Calls follow a run for which prepare() was told run_settings::leaves_on_device. They
+/// throw budget_error where the caller has no memory, and what the allocator throws.
+class leaves_device_results {
+ public:
+  leaves_device_results() = default;
+  leaves_device_results(const leaves_device_results&) = delete;
+  leaves_device_results& operator=(const leaves_device_results&) = delete;
+  virtual ~leaves_device_results() = default;
+
+  /// L below the diagonal and U with it, of a run that was asked for want::pattern, which collect()
+  /// then does not hand over.
+  virtual void rows_on_device(const device_allocator& allocate, device_rows& l, device_rows& u) = 0;
+  /// As variant::supernodal().
+  virtual device_supernodal_pattern supernodal_on_device(const supernode_rule& rule,
+                                                         const device_allocator& allocate) = 0;
 };
 
 }  // namespace gsofa

@@ -55,6 +55,9 @@ void check_options(const analysis_options& o, index_t n) {
   if (o.relax > 1 && !o.relaxed.empty()) {
     throw invalid_input("relax and relaxed: only one of them may be set");
   }
+  if (o.device_memory && (o.relax > 1 || !o.relaxed.empty() || o.factor_columns)) {
+    throw invalid_input("device_memory: not with relaxed supernodes or factor_columns");
+  }
   const std::string order = order_name(o.order);
   if (order == "given") {
     validate_permutation(o.permutation, n, "permutation");
@@ -221,7 +224,8 @@ void give(const elimination_input& e, const analysis_options& options, workspace
   }
   out.l = out.u = {};
   out.l_columns = out.u_columns = {};
-  if (!options.factors && !options.factor_columns) return;
+  const bool are_there = out.device_l.n > 0;
+  if ((!options.factors && !options.factor_columns) || are_there) return;
   pattern l = std::move(r.l);
   pattern u = std::move(r.u);
   if (e.leaves_out) {
@@ -238,13 +242,37 @@ void give(const elimination_input& e, const analysis_options& options, workspace
   }
 }
 
+// Leaves factors and supernodes of columns in the caller's memory on the device.
+void leave_on_device(leaves_device_results& v, const analysis_options& options, analysis& out) {
+  const device_allocator allocate = [&](std::size_t bytes) {
+    try {
+      return options.device_memory(bytes);
+    } catch (...) {
+      throw callback_failure{std::current_exception()};
+    }
+  };
+  if (options.factors) {
+    device_rows l, u;
+    v.rows_on_device(allocate, l, u);
+    out.device_l = {l.n, l.nnz, l.row_ptr, l.col_idx};
+    out.device_u = {u.n, u.nnz, u.row_ptr, u.col_idx};
+  }
+  if (options.supernodal) {
+    const device_supernodal_pattern s =
+        v.supernodal_on_device({.most_columns = options.most_columns}, allocate);
+    out.device_supernodal = {s.supernodes, s.row_count, s.segment_count, s.begin,
+                             s.row_begin,  s.rows,      s.segment_begin, s.segments};
+  }
+}
+
 // Sets w.found to what the variant finds of e.a or, where that is not null, of `there`.
 void run_variant(const variant_info& info, const elimination_input& e, const foreign_rows* there,
                  const analysis_options& options, workspace& w, run_context& context,
                  supervision& s, analysis& out) {
   auto since = clock::now();
   s.enter(analysis_stage::analyze);
-  const run_settings settings = settings_for(info, options);
+  out.device_l = out.device_u = {};
+  out.device_supernodal = {};
   context.probe = &s.probe;
   context.stop = &s.stop;
   if (w.made != &info) {
@@ -252,6 +280,10 @@ void run_variant(const variant_info& info, const elimination_input& e, const for
     w.kept = info.create();
     w.made = &info;
   }
+  run_settings settings = settings_for(info, options);
+  auto* const leaves =
+      options.device_memory ? dynamic_cast<leaves_device_results*>(w.kept.get()) : nullptr;
+  settings.leaves_on_device = leaves != nullptr;
   if (there == nullptr) {
     w.kept->prepare(e.a, settings, context);
   } else {
@@ -263,8 +295,11 @@ void run_variant(const variant_info& info, const elimination_input& e, const for
   out.analysis_seconds = lap(since);
   s.enter(analysis_stage::output);
   if (!e.leaves_out) lend_counts(out, w.found);
-  w.kept->collect_into(settings.wants, w.found);
-  if (settings.supernodal) {
+  w.kept->collect_into(leaves != nullptr ? settings.wants.without(want::pattern) : settings.wants,
+                       w.found);
+  if (leaves != nullptr) {
+    leave_on_device(*leaves, options, out);
+  } else if (settings.supernodal) {
     find_supernodes_of_columns(e, options, settings.wants.has(want::pattern), w, out);
   }
   if (!w.keeps) {
@@ -386,6 +421,8 @@ void begin_result(index_t n, analysis& out) {
   out.diagonal_added = 0;
   out.fallback.clear();
   out.supernodal = {};
+  out.device_l = out.device_u = {};
+  out.device_supernodal = {};
   out.order_seconds = out.setup_seconds = out.analysis_seconds = out.output_seconds = 0;
 }
 

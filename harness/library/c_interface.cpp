@@ -183,6 +183,11 @@ gsofa::analysis_options options_of(const gsofa_options& o, std::int64_t n) {
     out.log = [call = o.log, user = o.user](const std::string& line) { call(line.c_str(), user); };
   }
   out.progress_seconds = o.progress_seconds;
+  if (o.device_memory != nullptr) {
+    out.device_memory = [call = o.device_memory, user = o.user](std::size_t bytes) {
+      return call(bytes, user);
+    };
+  }
   return out;
 }
 
@@ -192,6 +197,9 @@ gsofa_status give_rows(const gsofa_analysis* a, const gsofa::csr_pattern gsofa::
     return fail(GSOFA_INVALID_INPUT, "an argument is NULL");
   }
   if (!a->factors) return fail(GSOFA_INVALID_INPUT, "factors were not asked for");
+  if (a->found.device_l.n > 0) {
+    return fail(GSOFA_INVALID_INPUT, "the factors are in device memory: gsofa_device_l()");
+  }
   *row_ptr = (a->found.*part).row_ptr.data();
   *col_idx = (a->found.*part).col_idx.data();
   return GSOFA_OK;
@@ -207,6 +215,16 @@ gsofa_status give_columns(const gsofa_analysis* a, const gsofa::csc_pattern gsof
   }
   *col_ptr = (a->found.*part).col_ptr.data();
   *row_idx = (a->found.*part).row_idx.data();
+  return GSOFA_OK;
+}
+
+gsofa_status give_device_rows(const gsofa_analysis* a,
+                              const gsofa::device_csr_view gsofa::analysis::*part,
+                              gsofa_device_pattern* out) {
+  if (a == nullptr || out == nullptr) return fail(GSOFA_INVALID_INPUT, "an argument is NULL");
+  const gsofa::device_csr_view& rows = a->found.*part;
+  if (rows.n == 0) return fail(GSOFA_UNAVAILABLE, "the analysis left no factors in device memory");
+  *out = {rows.n, rows.nnz, rows.row_ptr, rows.col_idx, GSOFA_INDEX_64_32, nullptr};
   return GSOFA_OK;
 }
 
@@ -408,9 +426,30 @@ gsofa_status gsofa_supernodal(const gsofa_analysis* a, gsofa_supernodal_view* ou
   if (!a->supernodal) {
     return fail(GSOFA_INVALID_INPUT, "supernodes of columns were not asked for");
   }
+  if (a->found.device_supernodal.supernodes > 0) {
+    return fail(GSOFA_INVALID_INPUT,
+                "the supernodes of columns are in device memory: gsofa_device_supernodal()");
+  }
   const gsofa::supernodal_factors& s = a->found.supernodal;
   *out = {s.supernodes(), s.first_column.data(),  s.row_begin.data(),
           s.rows.data(),  s.segment_begin.data(), s.segments.data()};
+  return GSOFA_OK;
+}
+
+gsofa_status gsofa_device_l(const gsofa_analysis* a, gsofa_device_pattern* out) {
+  return give_device_rows(a, &gsofa::analysis::device_l, out);
+}
+gsofa_status gsofa_device_u(const gsofa_analysis* a, gsofa_device_pattern* out) {
+  return give_device_rows(a, &gsofa::analysis::device_u, out);
+}
+
+gsofa_status gsofa_device_supernodal(const gsofa_analysis* a, gsofa_supernodal_view* out) {
+  if (a == nullptr || out == nullptr) return fail(GSOFA_INVALID_INPUT, "an argument is NULL");
+  const gsofa::device_supernodal_factors& s = a->found.device_supernodal;
+  if (s.supernodes == 0) {
+    return fail(GSOFA_UNAVAILABLE, "the analysis left no supernodes in device memory");
+  }
+  *out = {s.supernodes, s.first_column, s.row_begin, s.rows, s.segment_begin, s.segments};
   return GSOFA_OK;
 }
 

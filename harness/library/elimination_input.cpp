@@ -18,7 +18,7 @@ bool is_fixed(order_method order) {
 // Chunks of supernodes, and supernodes where isolated vertices stay among the others, depend on the
 // numbers of all vertices.
 bool may_leave_out(const analysis_options& o) {
-  if (asks_supernodes_of_columns(o)) return false;
+  if (asks_supernodes_of_columns(o) || o.device_memory) return false;
   return !o.supernodes || (o.chunk_size == 0 && !is_fixed(o.order));
 }
 

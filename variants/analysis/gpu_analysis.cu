@@ -118,7 +118,9 @@ phase_id phase_of(const std::string& step) {
   return step == "permute" || step == "postorder" ? phase_id::permute : phase_id::order;
 }
 
-class whole_analysis final : public variant, public takes_foreign_rows {
+class whole_analysis final : public variant,
+                             public takes_foreign_rows,
+                             public leaves_device_results {
  public:
   void prepare(const pattern_view& a, const run_settings& settings, run_context&) override {
     start(settings);
@@ -166,6 +168,14 @@ class whole_analysis final : public variant, public takes_foreign_rows {
 
   supernodal_pattern supernodal(const supernode_rule& rule) override {
     return factorization_->supernodal(rule);
+  }
+  void rows_on_device(const device_allocator& allocate, device_rows& l, device_rows& u) override {
+    dynamic_cast<leaves_device_results&>(*factorization_).rows_on_device(allocate, l, u);
+  }
+  device_supernodal_pattern supernodal_on_device(const supernode_rule& rule,
+                                                 const device_allocator& allocate) override {
+    return dynamic_cast<leaves_device_results&>(*factorization_)
+        .supernodal_on_device(rule, allocate);
   }
 
  private:

@@ -257,6 +257,17 @@ void copy_to_host(T* host, const T* device, offset_t count) {
 #endif
 }
 
+template <class T>
+void copy_on_device(T* to, const T* from, offset_t count) {
+  if (count == 0) return;
+  const auto bytes = static_cast<std::size_t>(count) * sizeof(T);
+#if defined(__CUDACC__)
+  check(cudaMemcpy(to, from, bytes, cudaMemcpyDeviceToDevice), "copy on the device");
+#else
+  std::memcpy(to, from, bytes);
+#endif
+}
+
 /// Sets every byte of `count` elements; asynchronous.
 template <class T>
 void fill_bytes(T* device, int byte, offset_t count) {

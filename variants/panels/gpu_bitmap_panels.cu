@@ -83,6 +83,8 @@
 #include <limits>
 #include <memory>
 
+#include "variants/device/caller_memory.hpp"
+
 namespace gsofa::gpu {
 
 namespace {
@@ -253,7 +255,7 @@ GSOFA_KERNEL void rows_of_panels_kernel(panel_view p, index_t begin, index_t sou
   }
 }
 
-class bitmap_panels final : public variant, public takes_device_rows {
+class bitmap_panels final : public variant, public takes_device_rows, public leaves_device_results {
  public:
   explicit bitmap_panels(const panel_tuning& tuning = {}) : tuning_(tuning) {}
 
@@ -326,7 +328,46 @@ class bitmap_panels final : public variant, public takes_device_rows {
   supernodal_pattern supernodal(const supernode_rule& rule) override {
     // Masks of relabelled vertices tell nothing of neighbours in the caller's numbering.
     if (searched_ != nullptr || structure_.relabelled()) return variant::supernodal(rule);
-    return supernodal_of_panels(structure_.view(), structure_.column_blocks(), rule, budget_);
+    return to_host(panel_supernodes(rule));
+  }
+
+  void rows_on_device(const device_allocator& allocate, device_rows& l, device_rows& u) override {
+    const caller_memory memory(allocate);
+    if (!holds_rows_) {
+      const result& rows = rows_on_host();
+      l = memory.uploaded(rows.l);
+      u = memory.uploaded(rows.u);
+      return;
+    }
+    const auto copied = [&](const device_rows& a) -> device_rows {
+      return {n_, a.nnz, memory.copied(a.row_ptr, offset_t{n_} + 1),
+              memory.copied(a.col_idx, a.nnz)};
+    };
+    l = copied(expansion_.l_there(n_));
+    u = copied(expansion_.u_there(n_));
+    // The host does not wait for copies on the device by itself.
+    synchronize();
+  }
+
+  device_supernodal_pattern supernodal_on_device(const supernode_rule& rule,
+                                                 const device_allocator& allocate) override {
+    const caller_memory memory(allocate);
+    if (searched_ != nullptr || structure_.relabelled()) {
+      const result& rows = rows_on_host();
+      return memory.uploaded(supernodal_of(rows.l, rows.u, rule));
+    }
+    const supernodal_arrays s = panel_supernodes(rule);
+    const device_supernodal_pattern left{
+        .supernodes = s.supernodes,
+        .row_count = s.rows.size(),
+        .segment_count = s.segments.size(),
+        .begin = memory.copied<index_t>(s.begin.data(), offset_t{s.supernodes} + 1),
+        .row_begin = memory.copied<offset_t>(s.row_begin.data(), s.row_begin.size()),
+        .rows = memory.copied<index_t>(s.rows.data(), s.rows.size()),
+        .segment_begin = memory.copied<offset_t>(s.segment_begin.data(), s.segment_begin.size()),
+        .segments = memory.copied<index_t>(s.segments.data(), s.segments.size())};
+    synchronize();
+    return left;
   }
 
  private:
@@ -350,9 +391,21 @@ class bitmap_panels final : public variant, public takes_device_rows {
     if (!settings.runs_once) structure_.record(matrix_, matrix_.rows().nnz, limits(), budget_);
   }
 
+  // The rows that are not on the device, which collect() hands over once.
+  const result& rows_on_host() {
+    if (!handed_over_) handed_over_ = collect(want::pattern);
+    return *handed_over_;
+  }
+
+  [[nodiscard]] supernodal_arrays panel_supernodes(const supernode_rule& rule) {
+    return supernodal_of_panels(structure_.view(), structure_.column_blocks(), rule, budget_);
+  }
+
   // Gives back the memory that a run has taken.
   void clear() {
     searched_ = nullptr;
+    handed_over_.reset();
+    holds_rows_ = false;
     bits_ = {};
     expansion_.release();
     structure_.release();
@@ -400,9 +453,11 @@ class bitmap_panels final : public variant, public takes_device_rows {
       }
       synchronize();
     }
+    context.derived["expanded"] = 1;
+    holds_rows_ = settings_.leaves_on_device;
+    if (holds_rows_) return true;
     const phase timed(context, phase_id::d2h);
     rows_.set_pattern(expansion_.l(n_), expansion_.u(n_));
-    context.derived["expanded"] = 1;
     return true;
   }
 
@@ -476,6 +531,8 @@ class bitmap_panels final : public variant, public takes_device_rows {
   panel_structure structure_;
   panel_elimination elimination_;
   panel_expansion expansion_;
+  bool holds_rows_ = false;  // expansion_ has the rows, which nobody has copied yet
+  std::optional<result> handed_over_;
   device_phases phases_;
   device_array<std::uint32_t> bits_;
   std::unique_ptr<variant> searched_;

@@ -6,6 +6,7 @@
 #include <memory>
 #include <optional>
 
+#include "common/device_rows.hpp"
 #include "common/run_context.hpp"
 #include "common/supernodal.hpp"
 #include "variants/device/batch_rows.hpp"
@@ -279,18 +280,33 @@ class panel_expansion {
   void release();
   [[nodiscard]] pattern l(index_t n) const { return to_host(n, l_ptr_, l_idx_); }
   [[nodiscard]] pattern u(index_t n) const { return to_host(n, u_ptr_, u_idx_); }
+  /// The same where they are, valid until release().
+  [[nodiscard]] device_rows l_there(index_t n) const { return there(n, l_ptr_, l_idx_); }
+  [[nodiscard]] device_rows u_there(index_t n) const { return there(n, u_ptr_, u_idx_); }
 
  private:
+  static device_rows there(index_t n, const device_array<offset_t>& ptr,
+                           const device_array<index_t>& idx) {
+    return {n, idx.size(), ptr.data(), idx.data()};
+  }
   static pattern to_host(index_t n, const device_array<offset_t>& ptr,
                          const device_array<index_t>& idx);
   device_array<offset_t> l_ptr_, u_ptr_;
   device_array<index_t> l_idx_, u_idx_;
 };
 
-/// L + U by supernodes of columns, on the host, from factored panels that were not relabelled. Throws
+/// supernodal_pattern on the device.
+struct supernodal_arrays {
+  index_t supernodes = 0;
+  device_array<index_t> begin{}, rows{}, segments{};
+  device_array<offset_t> row_begin{}, segment_begin{};
+};
+
+/// L + U by supernodes of columns, from factored panels that were not relabelled. Throws
 /// budget_error if the budget does not admit it, input_error for a fault of `rule`.
-supernodal_pattern supernodal_of_panels(const panel_view& panels, offset_t column_blocks,
-                                        const supernode_rule& rule, memory_budget& budget);
+supernodal_arrays supernodal_of_panels(const panel_view& panels, offset_t column_blocks,
+                                       const supernode_rule& rule, memory_budget& budget);
+supernodal_pattern to_host(const supernodal_arrays& s);
 
 /// Settings of gpu_bitmap_panels that tests vary and users need not.
 struct panel_tuning {

@@ -293,88 +293,122 @@ GSOFA_KERNEL void segments_kernel(panel_view p, target_list_view lists, supernod
   }
 }
 
+constexpr const char* supernode_memory = "supernodes";
+
+/// What the ranges of `rule` say of each column; nothing where there are none.
+device_array<unsigned char> bytes_of(const supernode_rule& rule, index_t n, memory_budget& budget) {
+  if (rule.fixed.empty()) return {};
+  std::vector<unsigned char> says(static_cast<std::size_t>(n), free_column);
+  for (const column_range& r : rule.fixed) {
+    says[at(r.begin)] = starts_supernode;
+    for (index_t j = r.begin + 1; j < r.end; ++j) says[at(j)] = inside_supernode;
+    // Nothing joins several columns; a range that begins there says the same.
+    if (r.end - r.begin > 1 && r.end < n) says[at(r.end)] = starts_supernode;
+  }
+  device_array<unsigned char> out(budget, supernode_memory, n);
+  copy_to_device(out.data(), says.data(), n);
+  return out;
+}
+
 template <class T>
-std::vector<T> to_host(const device_array<T>& a, offset_t size) {
+T last_of(const device_array<T>& a, offset_t place) {
+  T out{};
+  copy_to_host(&out, static_cast<const T*>(a.data() + place), 1);
+  return out;
+}
+
+/// Cuts the columns into supernodes: the supernode of each column, their first columns, and which
+/// columns of a panel begin one.
+struct supernode_cut {
+  device_array<index_t> supernode;
+  device_array<mask_t> panel_starts;
+
+  supernode_cut(const panel_view& p, const supernode_rule& rule, offset_t* partial,
+                supernodal_arrays& out, memory_budget& budget)
+      : supernode(budget, supernode_memory, p.n), panel_starts(budget, supernode_memory, p.panels) {
+    const index_t n = p.n;
+    const device_array<unsigned char> rule_bytes = bytes_of(rule, n, budget);
+    const int panel_warps = blocks_for(offset_t{p.panels} * 32);
+    const device_array<unsigned char> flags(budget, supernode_memory, offset_t{n} * 2);
+    unsigned char* const joins = flags.data();
+    unsigned char* const starts = joins + n;
+    out.begin = {budget, supernode_memory, offset_t{n} + 1};
+    launch_overlapping(joins_kernel, panel_warps, threads_per_block, 0, p, joins);
+    auto* const partial_index = reinterpret_cast<index_t*>(partial);
+    scan(supernode_scan{n, rule.most_columns, joins, rule_bytes.data(), starts}, n, partial_index);
+    scan(number_scan{n, starts, supernode.data(), out.begin.data()}, n, partial_index);
+    launch_overlapping(panel_starts_kernel, panel_warps, threads_per_block, 0, p,
+                       static_cast<const unsigned char*>(starts), panel_starts.data());
+    out.supernodes = last_of(supernode, n - 1) + 1;
+  }
+};
+
+/// The row lists of L.
+void list_rows(const panel_view& p, offset_t* partial, supernodal_arrays& out,
+               memory_budget& budget) {
+  const index_t supernodes = out.supernodes;
+  const device_array<std::uint32_t> lengths(budget, supernode_memory, supernodes);
+  out.row_begin = {budget, supernode_memory, offset_t{supernodes} + 1};
+  const int warps = blocks_for(offset_t{supernodes} * 32);
+  const index_t* const begin = out.begin.data();
+  launch_overlapping(supernode_rows_kernel<false>, warps, threads_per_block, 0, p, begin,
+                     supernodes, lengths.data(), static_cast<const offset_t*>(nullptr),
+                     static_cast<index_t*>(nullptr));
+  scan(list_scan{supernodes, lengths.data(), out.row_begin.data()}, supernodes, partial);
+  out.rows = {budget, supernode_memory, last_of(out.row_begin, supernodes)};
+  launch_overlapping(supernode_rows_kernel<true>, warps, threads_per_block, 0, p, begin, supernodes,
+                     lengths.data(), static_cast<const offset_t*>(out.row_begin.data()),
+                     out.rows.data());
+}
+
+/// The first rows of the segments of U.
+void list_segments(const panel_view& p, offset_t column_blocks, const supernode_cut& cut,
+                   offset_t* partial, supernodal_arrays& out, memory_budget& budget) {
+  const index_t n = p.n;
+  const device_array<std::uint32_t> lengths(budget, supernode_memory, n);
+  out.segment_begin = {budget, supernode_memory, offset_t{n} + 1};
+  const target_lists lists(p, column_blocks, budget, supernode_memory);
+  const supernode_view view{cut.supernode.data(), out.begin.data(), cut.panel_starts.data()};
+  const int warps = blocks_for(offset_t{n} * 32);
+  launch_overlapping(segments_kernel<false>, warps, threads_per_block, 0, p, lists.view(), view,
+                     lengths.data(), static_cast<const offset_t*>(nullptr),
+                     static_cast<index_t*>(nullptr));
+  scan(list_scan{n, lengths.data(), out.segment_begin.data()}, n, partial);
+  out.segments = {budget, supernode_memory, last_of(out.segment_begin, n)};
+  launch_overlapping(segments_kernel<true>, warps, threads_per_block, 0, p, lists.view(), view,
+                     lengths.data(), static_cast<const offset_t*>(out.segment_begin.data()),
+                     out.segments.data());
+}
+
+template <class T>
+std::vector<T> array_to_host(const device_array<T>& a, offset_t size) {
   std::vector<T> out;
   resize_in_large_pages(out, static_cast<std::size_t>(size));
   copy_to_host(out.data(), static_cast<const T*>(a.data()), size);
   return out;
 }
 
-constexpr const char* supernode_memory = "supernodes";
-
 }  // namespace
 
-supernodal_pattern supernodal_of_panels(const panel_view& p, offset_t column_blocks,
-                                        const supernode_rule& rule, memory_budget& budget) {
-  const index_t n = p.n;
-  validate_ranges(rule.fixed, n);
+supernodal_arrays supernodal_of_panels(const panel_view& p, offset_t column_blocks,
+                                       const supernode_rule& rule, memory_budget& budget) {
+  validate_ranges(rule.fixed, p.n);
   if (column_blocks > max_index) throw budget_error("more column blocks than a list can number");
-  device_array<unsigned char> rule_bytes;
-  if (!rule.fixed.empty()) {
-    std::vector<unsigned char> says(static_cast<std::size_t>(n), free_column);
-    for (const column_range& r : rule.fixed) {
-      says[at(r.begin)] = starts_supernode;
-      for (index_t j = r.begin + 1; j < r.end; ++j) says[at(j)] = inside_supernode;
-      // Nothing joins several columns; a range that begins there says the same.
-      if (r.end - r.begin > 1 && r.end < n) says[at(r.end)] = starts_supernode;
-    }
-    rule_bytes = {budget, supernode_memory, n};
-    copy_to_device(rule_bytes.data(), says.data(), n);
-  }
-  const int panel_warps = blocks_for(offset_t{p.panels} * 32);
-  const device_array<unsigned char> flags(budget, supernode_memory, offset_t{n} * 2);
-  unsigned char* const joins = flags.data();
-  unsigned char* const starts = joins + n;
+  supernodal_arrays out;
   const device_array<offset_t> partial(budget, supernode_memory, threads_per_block);
-  const device_array<index_t> supernode(budget, supernode_memory, n);
-  const device_array<index_t> begin(budget, supernode_memory, offset_t{n} + 1);
-  launch_overlapping(joins_kernel, panel_warps, threads_per_block, 0, p, joins);
-  auto* const partial_index = reinterpret_cast<index_t*>(partial.data());
-  scan(supernode_scan{n, rule.most_columns, joins, rule_bytes.data(), starts}, n, partial_index);
-  scan(number_scan{n, starts, supernode.data(), begin.data()}, n, partial_index);
-  const device_array<mask_t> panel_starts(budget, supernode_memory, p.panels);
-  launch_overlapping(panel_starts_kernel, panel_warps, threads_per_block, 0, p,
-                     static_cast<const unsigned char*>(starts), panel_starts.data());
-  index_t supernodes = 0;
-  copy_to_host(&supernodes, static_cast<const index_t*>(supernode.data() + (n - 1)), 1);
-  ++supernodes;
+  const supernode_cut cut(p, rule, partial.data(), out, budget);
+  list_rows(p, partial.data(), out, budget);
+  list_segments(p, column_blocks, cut, partial.data(), out, budget);
+  return out;
+}
 
-  const device_array<std::uint32_t> lengths(budget, supernode_memory, n);
-  const device_array<offset_t> row_begin(budget, supernode_memory, offset_t{supernodes} + 1);
-  const device_array<offset_t> segment_begin(budget, supernode_memory, offset_t{n} + 1);
-  const int supernode_warps = blocks_for(offset_t{supernodes} * 32);
-  const index_t* const no_rows = nullptr;
-  launch_overlapping(supernode_rows_kernel<false>, supernode_warps, threads_per_block, 0, p,
-                     static_cast<const index_t*>(begin.data()), supernodes, lengths.data(),
-                     static_cast<const offset_t*>(nullptr), const_cast<index_t*>(no_rows));
-  scan(list_scan{supernodes, lengths.data(), row_begin.data()}, supernodes, partial.data());
-  const target_lists lists(p, column_blocks, budget, supernode_memory);
-  const supernode_view view{supernode.data(), begin.data(), panel_starts.data()};
-  const int column_warps = blocks_for(offset_t{n} * 32);
-  launch_overlapping(segments_kernel<false>, column_warps, threads_per_block, 0, p, lists.view(),
-                     view, lengths.data(), static_cast<const offset_t*>(nullptr),
-                     const_cast<index_t*>(no_rows));
-  scan(list_scan{n, lengths.data(), segment_begin.data()}, n, partial.data());
-  offset_t row_count = 0;
-  offset_t segment_count = 0;
-  copy_to_host(&row_count, static_cast<const offset_t*>(row_begin.data() + supernodes), 1);
-  copy_to_host(&segment_count, static_cast<const offset_t*>(segment_begin.data() + n), 1);
-
-  const device_array<index_t> rows(budget, supernode_memory, row_count);
-  const device_array<index_t> segments(budget, supernode_memory, segment_count);
-  launch_overlapping(supernode_rows_kernel<true>, supernode_warps, threads_per_block, 0, p,
-                     static_cast<const index_t*>(begin.data()), supernodes, lengths.data(),
-                     static_cast<const offset_t*>(row_begin.data()), rows.data());
-  launch_overlapping(segments_kernel<true>, column_warps, threads_per_block, 0, p, lists.view(),
-                     view, lengths.data(), static_cast<const offset_t*>(segment_begin.data()),
-                     segments.data());
+supernodal_pattern to_host(const supernodal_arrays& s) {
   supernodal_pattern out;
-  out.begin = to_host(begin, offset_t{supernodes} + 1);
-  out.row_begin = to_host(row_begin, offset_t{supernodes} + 1);
-  out.rows = to_host(rows, row_count);
-  out.segment_begin = to_host(segment_begin, offset_t{n} + 1);
-  out.segments = to_host(segments, segment_count);
+  out.begin = array_to_host(s.begin, offset_t{s.supernodes} + 1);
+  out.row_begin = array_to_host(s.row_begin, s.row_begin.size());
+  out.rows = array_to_host(s.rows, s.rows.size());
+  out.segment_begin = array_to_host(s.segment_begin, s.segment_begin.size());
+  out.segments = array_to_host(s.segments, s.segments.size());
   return out;
 }
 

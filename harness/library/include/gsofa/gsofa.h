@@ -29,7 +29,7 @@ typedef enum gsofa_status {
 typedef enum gsofa_device { GSOFA_AUTOMATIC = 0, GSOFA_CPU = 1, GSOFA_GPU = 2 } gsofa_device;
 
 typedef enum gsofa_order {
-  GSOFA_ORDER_AUTOMATIC = 0,  ///< METIS; AMD in a build without METIS
+  GSOFA_ORDER_AUTOMATIC = 0,  ///< as order_method::automatic of gsofa.hpp
   GSOFA_ORDER_METIS = 1,
   GSOFA_ORDER_AMD = 2,
   GSOFA_ORDER_COLAMD = 3,
@@ -90,6 +90,9 @@ typedef int (*gsofa_progress_function)(int stage, double share, void* user);
 /// One line of text without an end of line.
 typedef void (*gsofa_log_function)(const char* line, void* user);
 
+/// Memory of the current CUDA device, aligned to 8 bytes; NULL if there is none.
+typedef void* (*gsofa_device_memory_function)(size_t bytes, void* user);
+
 /// What is asked for; call gsofa_options_init() first. Later versions add members at the end.
 typedef struct gsofa_options {
   size_t size;                 ///< of this structure as the caller knows it
@@ -113,6 +116,9 @@ typedef struct gsofa_options {
   int supernodal;           ///< nonzero: gsofa_supernodal()
   int32_t most_columns;     ///< of a supernode there; 0: any number
   int32_t relax;            ///< 1, or SuperLU's relaxed supernodes of so many columns
+  /// NULL, or gives memory for L, U and supernodes of columns that stay on the device, as
+  /// analysis_options::device_memory of gsofa.hpp; with `user`.
+  gsofa_device_memory_function device_memory;
 } gsofa_options;
 
 /// Defaults: automatic device and order, one thread, matching, neither factors nor supernodes, no
@@ -162,7 +168,7 @@ GSOFA_API const int32_t* gsofa_l_row_counts(const gsofa_analysis* a);
 GSOFA_API const int32_t* gsofa_u_row_counts(const gsofa_analysis* a);
 
 /// L below the diagonal, and U with it: n + 1 row pointers, columns ascending within each row.
-/// GSOFA_INVALID_INPUT if factors were not asked for or an argument is NULL.
+/// GSOFA_INVALID_INPUT if factors were not asked for, are in device memory, or an argument is NULL.
 GSOFA_API gsofa_status gsofa_l(const gsofa_analysis* a, const int64_t** row_ptr,
                                const int32_t** col_idx);
 GSOFA_API gsofa_status gsofa_u(const gsofa_analysis* a, const int64_t** row_ptr,
@@ -193,8 +199,16 @@ typedef struct gsofa_supernodal_view {
   const int64_t* segment_begin;  ///< n + 1
   const int32_t* segments;       ///< segment_begin[n]: first rows of the segments of columns of U
 } gsofa_supernodal_view;
-/// GSOFA_INVALID_INPUT if gsofa_options::supernodal was 0 or an argument is NULL.
+/// GSOFA_INVALID_INPUT if gsofa_options::supernodal was 0, the supernodes are in device memory, or an
+/// argument is NULL.
 GSOFA_API gsofa_status gsofa_supernodal(const gsofa_analysis* a, gsofa_supernodal_view* out);
+
+/// L and U (factors) and the supernodes of columns that an analysis left in device memory of the
+/// caller. GSOFA_UNAVAILABLE where it did not: gsofa_l(), gsofa_u() and gsofa_supernodal() have what
+/// the host found. GSOFA_INVALID_INPUT if an argument is NULL.
+GSOFA_API gsofa_status gsofa_device_l(const gsofa_analysis* a, gsofa_device_pattern* out);
+GSOFA_API gsofa_status gsofa_device_u(const gsofa_analysis* a, gsofa_device_pattern* out);
+GSOFA_API gsofa_status gsofa_device_supernodal(const gsofa_analysis* a, gsofa_supernodal_view* out);
 
 /// First rows of the supernodes and their number. GSOFA_INVALID_INPUT if they were not asked for or
 /// an argument is NULL.

@@ -14,6 +14,7 @@
 #error "gsofa/gsofa.hpp needs C++20 (-std=c++20); gsofa/gsofa.h is the C99 interface"
 #else
 
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -106,6 +107,18 @@ struct device_csr_view_64 {
   const std::int64_t* row_ptr = nullptr;
   const std::int64_t* col_idx = nullptr;
   void* stream = nullptr;
+};
+
+/// supernodal_factors in device memory; an array without elements is null.
+struct device_supernodal_factors {
+  std::int32_t supernodes = 0;
+  std::int64_t row_count = 0;
+  std::int64_t segment_count = 0;
+  const std::int32_t* first_column = nullptr;   ///< supernodes + 1
+  const std::int64_t* row_begin = nullptr;      ///< supernodes + 1
+  const std::int32_t* rows = nullptr;           ///< row_count
+  const std::int64_t* segment_begin = nullptr;  ///< n + 1
+  const std::int32_t* segments = nullptr;       ///< segment_count
 };
 
 /// Compressed columns, owning; rows are strictly ascending within a column.
@@ -207,6 +220,14 @@ struct analysis_options {
   /// columns (rows) has a row above (a column before) its range.
   std::span<const supernode_range> relaxed{};
   bool factor_columns = false;  ///< fill analysis::l_columns and analysis::u_columns
+  /// Where it is set and gpu_bitmap_panels finds L and U (analysis::variant), the factors and the
+  /// supernodes of columns that are asked for stay on the device: analysis::device_l, device_u and
+  /// device_supernodal are filled in place of l, u and supernodal. It is called with the bytes of
+  /// an array and returns memory of the current CUDA device, aligned to 8 bytes, that any stream
+  /// may use at once and that is the caller's to release, also after an error; null if there is
+  /// none, which is a failure of the device. What it throws passes through analyze(). The arrays
+  /// are complete when analyze() returns. Not together with relaxed supernodes or factor_columns.
+  std::function<void*(std::size_t bytes)> device_memory{};
   /// Called on the thread that called analyze(), first before any work and then every
   /// progress_seconds, while another thread works. Where it returns false, the analysis ends with
   /// an analysis_error of kind cancelled: at the next panel or row of the symbolic factorization,
@@ -263,8 +284,11 @@ struct analysis {
   /// nonzero. Empty unless analysis_options::supernodes.
   std::vector<std::int32_t> supernode_starts;
   supernodal_factors supernodal;  ///< empty unless analysis_options::supernodal
-  csc_pattern l_columns;          ///< l by columns; order 0 unless analysis_options::factor_columns
-  csc_pattern u_columns;          ///< u by columns; order 0 unless analysis_options::factor_columns
+  device_csr_view device_l;       ///< l by analysis_options::device_memory; else order 0
+  device_csr_view device_u;       ///< u, likewise
+  device_supernodal_factors device_supernodal;  ///< likewise
+  csc_pattern l_columns;  ///< l by columns; order 0 unless analysis_options::factor_columns
+  csc_pattern u_columns;  ///< u by columns; order 0 unless analysis_options::factor_columns
 
   std::string variant;  ///< name of the variant that found it
   /// metis, amd, colamd, natural, given, cpu_nested_dissection, best_of or gpu_nested_dissection

@@ -1,0 +1,295 @@
+#include <dlfcn.h>
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <random>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "common/pattern.hpp"
+#include "gsofa/gsofa.h"
+#include "gsofa/gsofa.hpp"
+#include "reference/test_patterns.hpp"
+
+namespace gsofa {
+namespace {
+
+using reference::testing::from_predicate;
+using reference::testing::random_pattern;
+
+// Memory of the device, which for the emulator is that of the host.
+class device_heap {
+ public:
+  device_heap() {
+#ifndef GSOFA_LIBRARY_EMULATED
+    for (const char* name : {"libcudart.so", "libcudart.so.13", "libcudart.so.12"}) {
+      if (void* const runtime = dlopen(name, RTLD_NOW); runtime != nullptr) {
+        allocate_ = reinterpret_cast<decltype(allocate_)>(dlsym(runtime, "cudaMalloc"));
+        copy_ = reinterpret_cast<decltype(copy_)>(dlsym(runtime, "cudaMemcpy"));
+        free_ = reinterpret_cast<decltype(free_)>(dlsym(runtime, "cudaFree"));
+        return;
+      }
+    }
+#endif
+  }
+  device_heap(const device_heap&) = delete;
+  device_heap& operator=(const device_heap&) = delete;
+  ~device_heap() {
+    for (void* const block : blocks_) {
+      if (free_ != nullptr) {
+        free_(block);
+      } else {
+        ::operator delete(block);
+      }
+    }
+  }
+
+  // Whether arrays of a device can be made and read here.
+  [[nodiscard]] bool works() const {
+#ifdef GSOFA_LIBRARY_EMULATED
+    return true;
+#else
+    if (free_ == nullptr) return false;
+    for (const auto& v : variants()) {
+      if (v.name == "gpu_bitmap_panels") return v.unavailable.empty();
+    }
+    return false;
+#endif
+  }
+
+  void* allocate(std::size_t bytes) {
+    void* block = nullptr;
+    if (allocate_ != nullptr) {
+      if (allocate_(&block, bytes) != 0) return nullptr;
+    } else {
+      block = ::operator new(bytes);
+    }
+    blocks_.push_back(block);
+    return block;
+  }
+  [[nodiscard]] std::size_t blocks() const { return blocks_.size(); }
+
+  template <class T>
+  std::vector<T> read(const T* there, std::int64_t count) const {
+    std::vector<T> out(static_cast<std::size_t>(count));
+    if (out.empty()) {
+      CHECK(there == nullptr);
+    } else if (copy_ != nullptr) {
+      constexpr int to_host = 2;
+      REQUIRE(copy_(out.data(), there, out.size() * sizeof(T), to_host) == 0);
+    } else {
+      std::memcpy(out.data(), there, out.size() * sizeof(T));
+    }
+    return out;
+  }
+  [[nodiscard]] csr_pattern read(const device_csr_view& a) const {
+    return {a.n, read(a.row_ptr, std::int64_t{a.n} + 1), read(a.col_idx, a.nnz)};
+  }
+  [[nodiscard]] supernodal_factors read(const device_supernodal_factors& s, std::int32_t n) const {
+    return {read(s.first_column, std::int64_t{s.supernodes} + 1),
+            read(s.row_begin, std::int64_t{s.supernodes} + 1), read(s.rows, s.row_count),
+            read(s.segment_begin, std::int64_t{n} + 1), read(s.segments, s.segment_count)};
+  }
+
+ private:
+  int (*allocate_)(void**, std::size_t) = nullptr;
+  int (*copy_)(void*, const void*, std::size_t, int) = nullptr;
+  int (*free_)(void*) = nullptr;
+  std::vector<void*> blocks_;
+};
+
+void check_same(const csr_pattern& a, const csr_pattern& b) {
+  CHECK(a.n == b.n);
+  CHECK(a.row_ptr == b.row_ptr);
+  CHECK(a.col_idx == b.col_idx);
+}
+
+void check_same(const supernodal_factors& a, const supernodal_factors& b) {
+  CHECK(a.first_column == b.first_column);
+  CHECK(a.row_begin == b.row_begin);
+  CHECK(a.rows == b.rows);
+  CHECK(a.segment_begin == b.segment_begin);
+  CHECK(a.segments == b.segments);
+}
+
+// A random pattern in which every vertex has a neighbour, so that none is left out of the order.
+pattern coupled_pattern(std::mt19937_64& engine, index_t n) {
+  const pattern a = random_pattern(engine, n, n < 3 ? 0 : 3);
+  return from_predicate(n, [&](index_t i, index_t j) {
+    return j == (i + n / 2) % n || std::ranges::count(a.row(i), j) > 0;
+  });
+}
+
+// What an analysis that leaves its results on the device found, beside one that does not.
+void check_left(const csr_view& a, const analysis_options& options) {
+  device_heap heap;
+  analysis_options there = options;
+  there.device_memory = [&](std::size_t bytes) { return heap.allocate(bytes); };
+  const analysis left = analyze(a, there);
+  const analysis expected = analyze(a, options);
+  REQUIRE(left.variant == "gpu_bitmap_panels");
+  CHECK(left.fallback == "");
+  CHECK(left.row_order == expected.row_order);
+  CHECK(left.col_order == expected.col_order);
+  CHECK(left.nnz_l == expected.nnz_l);
+  CHECK(left.u_row_counts == expected.u_row_counts);
+  CHECK(left.supernode_starts == expected.supernode_starts);
+  CHECK(left.l.n == 0);
+  CHECK(left.supernodal.supernodes() == -1);
+  CHECK(left.device_l.n == (options.factors ? a.n : 0));
+  CHECK(left.device_u.nnz == (options.factors ? expected.nnz_u : 0));
+  if (options.factors) {
+    check_same(heap.read(left.device_l), expected.l);
+    check_same(heap.read(left.device_u), expected.u);
+  }
+  if (options.supernodal) check_same(heap.read(left.device_supernodal, a.n), expected.supernodal);
+}
+
+TEST_CASE("results in device memory are those on the host") {
+  if (!device_heap().works()) return;
+  std::mt19937_64 engine(31);
+  for (const index_t n : {1, 2, 33, 150}) {
+    CAPTURE(n);
+    const pattern a = coupled_pattern(engine, n);
+    const csr_view view{a.n_rows, a.row_ptr, a.col_idx};
+    for (const order_method order :
+         {order_method::natural, order_method::amd, order_method::gpu_nested_dissection}) {
+      check_left(view, {.match = false, .order = order, .factors = true});
+      check_left(view, {.match = false, .order = order, .supernodes = true, .supernodal = true});
+      check_left(
+          view,
+          {.match = false, .order = order, .factors = true, .supernodal = true, .most_columns = 4});
+    }
+  }
+}
+
+TEST_CASE("results in device memory where rows are searched or batched") {
+  if (!device_heap().works()) return;
+  // One MiB admits neither masks nor all rows of a larger pattern.
+  std::mt19937_64 engine(32);
+  const pattern a = random_pattern(engine, 500, 5);
+  const csr_view view{a.n_rows, a.row_ptr, a.col_idx};
+  for (const std::int64_t budget : {1, 2, 64}) {
+    check_left(view, {.memory_budget_mb = budget,
+                      .match = false,
+                      .order = order_method::natural,
+                      .factors = true});
+  }
+}
+
+TEST_CASE("an object that keeps its storage leaves results on the device, or not") {
+  device_heap heap;
+  if (!heap.works()) return;
+  std::mt19937_64 engine(33);
+  const pattern a = random_pattern(engine, 80, 3);
+  const csr_view view{a.n_rows, a.row_ptr, a.col_idx};
+  analyzer kept({.match = false, .order = order_method::natural, .factors = true});
+  const csr_pattern l = kept.analyze(view).l;
+  kept.options().device_memory = [&](std::size_t bytes) { return heap.allocate(bytes); };
+  for (int k = 0; k < 2; ++k) {
+    const analysis& left = kept.analyze(view);
+    CHECK(left.l.n == 0);
+    check_same(heap.read(left.device_l), l);
+  }
+  kept.options().device_memory = {};
+  CHECK(kept.analyze(view).device_l.n == 0);
+  check_same(kept.analyze(view).l, l);
+}
+
+TEST_CASE("a caller without device memory, and one that throws") {
+  device_heap heap;
+  if (!heap.works()) return;
+  std::mt19937_64 engine(34);
+  const pattern a = random_pattern(engine, 60, 3);
+  const csr_view view{a.n_rows, a.row_ptr, a.col_idx};
+  for (std::size_t given = 0; given < 4; ++given) {
+    std::size_t calls = 0;
+    analysis_options options{.match = false, .order = order_method::amd, .factors = true};
+    options.device_memory = [&](std::size_t bytes) {
+      return calls++ < given ? heap.allocate(bytes) : nullptr;
+    };
+    const analysis found = analyze(view, options);
+    CHECK(found.variant == "cpu_bitmap_panels");
+    CHECK(found.fallback.starts_with("gpu_bitmap_panels: the caller has no "));
+    CHECK(found.device_l.n == 0);
+    CHECK(found.l.n == a.n_rows);
+    options.device = compute_device::gpu;
+    calls = 0;
+    try {
+      analyze(view, options);
+      FAIL("nothing was thrown");
+    } catch (const analysis_error& e) {
+      CHECK(e.kind() == failure::out_of_memory);
+    }
+    options.device_memory = [](std::size_t) -> void* { throw std::runtime_error("not now"); };
+    CHECK_THROWS_WITH_AS(analyze(view, options), "not now", std::runtime_error);
+  }
+}
+
+TEST_CASE("the C interface: results in device memory") {
+  device_heap heap;
+  std::mt19937_64 engine(35);
+  const pattern a = coupled_pattern(engine, 70);
+  gsofa_options options;
+  gsofa_options_init(&options);
+  options.order = GSOFA_ORDER_AMD;
+  options.factors = options.supernodal = 1;
+  gsofa_analysis* f = nullptr;
+  gsofa_device_pattern l{}, u{};
+  gsofa_supernodal_view s{};
+  REQUIRE(gsofa_analyze(a.n_rows, a.row_ptr.data(), a.col_idx.data(), &options, &f) == GSOFA_OK);
+  CHECK(gsofa_device_l(f, &l) == GSOFA_UNAVAILABLE);
+  CHECK(gsofa_device_u(f, nullptr) == GSOFA_INVALID_INPUT);
+  CHECK(gsofa_device_supernodal(f, &s) == GSOFA_UNAVAILABLE);
+  gsofa_free(f);
+  if (!heap.works()) return;
+  options.user = &heap;
+  options.device_memory = [](std::size_t bytes, void* user) {
+    return static_cast<device_heap*>(user)->allocate(bytes);
+  };
+  REQUIRE(gsofa_analyze(a.n_rows, a.row_ptr.data(), a.col_idx.data(), &options, &f) == GSOFA_OK);
+  const analysis expected =
+      analyze(csr_view{a.n_rows, a.row_ptr, a.col_idx},
+              {.order = order_method::amd, .factors = true, .supernodal = true});
+  REQUIRE(gsofa_device_l(f, &l) == GSOFA_OK);
+  REQUIRE(gsofa_device_u(f, &u) == GSOFA_OK);
+  CHECK(l.index_type == GSOFA_INDEX_64_32);
+  CHECK(l.nnz == gsofa_nnz_l(f));
+  const auto* const ptr = static_cast<const std::int64_t*>(u.pointers);
+  check_same(
+      heap.read(device_csr_view{a.n_rows, u.nnz, ptr, static_cast<const std::int32_t*>(u.indices)}),
+      expected.u);
+  REQUIRE(gsofa_device_supernodal(f, &s) == GSOFA_OK);
+  CHECK(heap.read(s.first_column, std::int64_t{s.supernodes} + 1) ==
+        expected.supernodal.first_column);
+  const std::int64_t* host_ptr = nullptr;
+  const std::int32_t* host_idx = nullptr;
+  CHECK(gsofa_l(f, &host_ptr, &host_idx) == GSOFA_INVALID_INPUT);
+  CHECK(std::string(gsofa_last_error()) == "the factors are in device memory: gsofa_device_l()");
+  CHECK(gsofa_supernodal(f, &s) == GSOFA_INVALID_INPUT);
+  gsofa_free(f);
+}
+
+TEST_CASE("device memory is refused where results are of the host alone") {
+  const std::vector<std::int64_t> ptr{0, 1};
+  const std::vector<std::int32_t> idx{0};
+  analysis_options options{.factors = true, .relax = 2};
+  options.device_memory = [](std::size_t) -> void* { return nullptr; };
+  constexpr const char* said = "device_memory: not with relaxed supernodes or factor_columns";
+  CHECK_THROWS_WITH_AS(analyze(csr_view{1, ptr, idx}, options), said, invalid_input);
+  options.relax = 1;
+  options.factor_columns = true;
+  CHECK_THROWS_WITH_AS(analyze(csr_view{1, ptr, idx}, options), said, invalid_input);
+  options.factor_columns = false;
+  options.device = compute_device::cpu;
+  const analysis found = analyze(csr_view{1, ptr, idx}, options);
+  CHECK(found.u.n == 1);
+  CHECK(found.device_u.n == 0);
+}
+
+}  // namespace
+}  // namespace gsofa
