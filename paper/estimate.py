@@ -116,7 +116,7 @@ class Aggregate:
 
     def geomean(values):
         """Geometric mean; an error unless all values are positive."""
-        if numpy.nanmin(values) <= 0:
+        if numpy.any(values <= 0):
             raise ValueError("geomean() of numbers that are not all positive")
         return numpy.exp(numpy.mean(numpy.log(values), axis=0))
 

@@ -25,9 +25,7 @@ def draw(args):
     for series, panel in zip(drawn, panels):
         if series is nodes:
             shown = [n for n in paper.ALL if any(n in s.value.each or n in s.paper for s in nodes)]
-            # The work is that of a member of the family of the stand-in.
-            rows += paper.both(m, panel, nodes, shown, line=1, original=lambda _: False, 
-                               label="speedup, simulated,\nsix nodes of six GPUs")
+            rows += paper.both(m, panel, nodes, shown, line=1, label="speedup, simulated,\nsix nodes of six GPUs")
         else:
             rows += paper.both(m, panel, two, line=1, label="speedup, measured,\ntwo GPUs", average="geometric\nmean")
     style.save(fig, args.out, "fig17_schedules", dots.HEADER, rows)

@@ -9,7 +9,7 @@ import style_paper as paper
 
 COUNT = "geomean(all, 1 + counter(gpu_page_faults, mpi_maxid, sharing={}, concurrent_sources=256))"
 KINDS = (("managed_shared_fill_unadvised", "one array, no advice"), ("managed_shared_fill", "one array, advised"),
-         ("managed_advised", "separate, advised"), ("managed", "separate, no advice"))
+         ("managed_advised", "separate arrays, advised"))
 
 
 def draw(args):

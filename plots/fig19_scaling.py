@@ -12,7 +12,7 @@ from style_paper import language
 GPUS = (1, 2, 4)
 PAPER_AT = 2400  # beyond the simulated numbers of GPUs
 FOUR = ("AU", "DI", "HM", "PR")
-SIMULATED = [records.ROOT / "experiments" / "scaling_simulator" / f for f in ("simulated.jsonl", "simulated_full.jsonl")]
+SIMULATED = sorted((records.ROOT / "experiments" / "scaling_simulator").glob("simulated*.jsonl"))
 
 
 def read_simulated():
@@ -29,7 +29,7 @@ def read_simulated():
 
 
 def measured_panel(axis, m, times):
-    """Speedup over one GPU with intervals; what was not measured between two scales is not drawn as if it had been."""
+    """Speedup over one GPU with intervals; a line joins neighbouring numbers of GPUs alone."""
     rows, ends = [], []
     axis.set_xlim(0.8, 5)
     axis.set_ylim(0.8, 4.6)
@@ -41,9 +41,8 @@ def measured_panel(axis, m, times):
         colour = dots.COLOURS[k % 4]
         xs = sorted(speedup)
         for a, b in zip(xs, xs[1:]):
-            skipped = any(a < g < b for g in GPUS)
-            axis.plot([a, b], [speedup[a].number, speedup[b].number], color=colour, linewidth=0.8,
-                      linestyle=(0, (1, 3)) if skipped else "-", zorder=1)
+            if not any(a < g < b for g in GPUS):
+                axis.plot([a, b], [speedup[a].number, speedup[b].number], color=colour, linewidth=0.8, zorder=1)
         for g in xs:
             dots.point(axis, g + (k - 2.5) * 0.05 * (g > 1), speedup[g], colour, style.MARKERS[k], not m.is_stand_in(name))
             rows.append(("measured", name, g, *dots.cells(speedup[g])[:4], ""))
@@ -71,7 +70,7 @@ def simulated_panel(axis, simulated):
                   markersize=4, markerfacecolor="white")
         rows += [("simulated", name, x, f"{points[x]:.5g}", "", "", "", stated[name] if x == 264 else "") for x in xs]
         if xs:
-            ends.append((xs[-1], points[xs[-1]], f"{name}{'' if name == 'PR' else ' family'}", dots.COLOURS[k]))
+            ends.append((xs[-1], points[xs[-1]], f"{name}{'*' if name == 'PR' else ' family'}", dots.COLOURS[k]))
         dots.stated(axis, PAPER_AT, stated[name], dots.COLOURS[k])
         axis.annotate(f"{name} {stated[name]:g}", (PAPER_AT, stated[name]), xytext=(6, 0), textcoords="offset points",
                       fontsize=dots.TEXT, color=dots.COLOURS[k], va="center")

@@ -5,6 +5,7 @@ import sys
 
 import records
 import style
+import style_dots as dots
 from style import plt
 
 MAIN = ("gpu_fill2_naive", "gpu_maxid", "gpu_maxid_tuned", "gpu_fill2_bitparallel",
@@ -27,22 +28,24 @@ def draw(args):
 
     figure, (left, right) = plt.subplots(1, 2, figsize=(9.6, 3.4), layout="constrained",
                                          width_ratios=(3, 2))
-    rows = []
+    rows, ends = [], []
     for k, v in enumerate(MAIN):
         points = [(x, 1e3 * statistics.median(last[(m, v)]["samples_s"]))
                   for x, m in enumerate(matrices) if (m, v) in last]
         if not points:
             continue
         hollow = v.startswith("cpu_")
+        colour = dots.COLOURS[k % 4]
         left.plot([x for x, _ in points], [ms for _, ms in points], linestyle=":", linewidth=0.6,
-                  marker=style.MARKERS[k], color=style.GREYS[k % 3],
-                  markerfacecolor="white" if hollow else style.GREYS[k % 3], label=v)
+                  marker=style.MARKERS[k], color=colour, markerfacecolor="white" if hollow else colour)
+        ends.append((*points[-1], v, colour))
         rows += [("time_ms", matrices[x], v, f"{ms:.6g}") for x, ms in points]
     left.set_yscale("log")
     left.set_ylabel("ms, median")
     labels = [m.removeprefix("gen:").split(",seed")[0].replace(",drop", ",\ndrop") for m in matrices]
     left.set_xticks(range(len(matrices)), labels, rotation=60, fontsize=7)
-    left.legend(fontsize=7, ncols=3, loc="lower left", bbox_to_anchor=(0, 1))
+    left.set_xlim(-0.5, 1.5 * len(matrices))
+    dots.names(left, ends)
 
     ablations = sorted({v for _, v in last if v.startswith("gpu_maxid_") and v not in MAIN})
     for y, v in enumerate(ablations):
@@ -52,11 +55,11 @@ def draw(args):
                 ratio = statistics.median(last[(m, v)]["samples_s"]) / by_time[m]
                 ratios.append(ratio)
                 rows.append(("over_gpu_maxid", m, v, f"{ratio:.6g}"))
-        right.plot(ratios, [y] * len(ratios), "o", color=style.GREYS[2], markersize=4)
+        right.plot(ratios, [y] * len(ratios), "o", color=dots.COLOURS[1], markersize=4)
         mean = statistics.geometric_mean(ratios)
-        right.plot([mean], [y], "D", color=style.GREYS[0], markersize=5)
-        right.annotate(f"{mean:.2f}", (mean, y), xytext=(0, 5), textcoords="offset points",
-                       fontsize=7, ha="center")
+        right.plot([mean], [y], "D", color=dots.COLOURS[0], markersize=5)
+        right.annotate(f"{mean:.2f}", (1.01, y), xycoords=right.get_yaxis_transform(), fontsize=7, va="center",
+                       annotation_clip=False)
     right.axvline(1, color="black", linewidth=0.8)
     right.set_xscale("log")
     right.set_xticks((1, 1.5, 2, 3), ("1", "1.5", "2", "3"))

@@ -211,6 +211,13 @@ def abbreviation(name):
     return next((abbr for abbr, entry in datasets().items() if name in (abbr, entry.get("name"))), "")
 
 
+def is_replaced(run):
+    """True of a run of a stand-in that has another in its place since: what it measured is of a matrix that is no more."""
+    entry = datasets().get(abbreviation(run["matrix"]["name"]), {})
+    source = run["matrix"].get("source", "")
+    return run["matrix"]["stand_in"] and source.startswith("gen:") and source != entry.get("stand_in")
+
+
 def family(spec):
     """"gen:harmonic:nodes=..." -> "gen:harmonic"; a name is its own family."""
     return ":".join(spec.split(":")[:2])
@@ -225,7 +232,8 @@ def of_family(spec, matrix):
 
 
 class Measured:
-    """What was measured on the 13 matrices, by abbreviation. Runs that hand over the pattern are left out.
+    """What was measured on the 13 matrices, by abbreviation. Runs that hand over the pattern are left out, and those of
+    stand-ins that were replaced since.
 
     counting: True or False takes runs of that build only. unverified: as of accept(). population: on all matrices that are
     no stand-ins, by name. Ratios are of runs on one machine: of a matrix that several machines measured, on() has what each
@@ -246,7 +254,8 @@ class Measured:
         self.profiles = {k: next((lines for lines in reversed(of_file.values()) if len(lines) > 1), [*of_file.values()][-1])
                          for k, of_file in several.items()}
         taken = [r for r in runs if key(r["matrix"]["name"]) and "pattern" not in r["wants"] and
-                 (counting is None or r["counting"] == counting) and not (population and r["matrix"]["stand_in"])]
+                 (counting is None or r["counting"] == counting) and
+                 not (r["matrix"]["stand_in"] if population else is_replaced(r))]
         self.runs = [(key(r["matrix"]["name"]), r) for r in accept(taken, unverified, True)]
         late = [(key(r["matrix"]["name"]), r) for r in taken if r["status"] == "timeout"]
         self.unknown = set()

@@ -110,6 +110,13 @@ class Accepting(RecordsTest):
         self.assertEqual(m.machine(), "2 x H200, c")
         self.assertEqual(self.measured().machine(), "no machine")
 
+    def test_a_stand_in_that_was_replaced_is_left_out(self):
+        def stand_in(source, **how):
+            return example.run(matrix=example.RUN["matrix"] | {"name": "twotone", "stand_in": True, "source": source}, **how)
+        now = records.datasets()["TT"]["stand_in"]
+        m = self.measured(stand_in(now, variant="new"), stand_in("gen:harmonic:nodes=3", variant="old"), stand_in("a.mtx", variant="file"))
+        self.assertEqual([m.has_variant(v) for v in ("new", "old", "file")], [True, False, True])
+
     def test_only_the_matrices_of_the_paper(self):
         m = self.measured(example.run(matrix="unknown"), example.run(matrix="TT"), example.run(matrix="twotone"))
         self.assertEqual([abbr for abbr, _ in m.runs], ["TT", "TT"])

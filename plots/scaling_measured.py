@@ -5,6 +5,7 @@ import sys
 
 import records
 import style
+import style_dots as dots
 from style import plt
 
 VARIANT = "mpi_maxid"
@@ -39,10 +40,11 @@ def draw(args):
         raise records.Refused(f"{records.named(args.records)}: no run on one GPU to compare with")
     most = max(ranks * gpus for _, ranks, gpus in best)
 
-    figure, axes = plt.subplots(1, 2, figsize=(7.4, 3.8), sharey=True, layout="constrained")
-    rows = []
+    figure, axes = plt.subplots(1, 2, figsize=(7.4, 3.8), sharey=True, width_ratios=(1.7, 1), layout="constrained")
+    rows, ends = [], []
     axes[0].plot([1, most], [1, most], color=style.GREYS[3], linewidth=0.8)
     layouts = sorted({(n, g) for _, n, g in best if n * g == most})
+    counts = sorted({g for _, n, g in best if n == 1})
     for k, m in enumerate(matrices):
         alone = best[m, 1, 1][0]
 
@@ -52,22 +54,27 @@ def draw(args):
             return alone / ms
 
         lines = [(g, row(1, g)) for g in sorted(g for name, n, g in best if name == m and n == 1)]
-        axes[0].plot(*zip(*lines), color=style.GREYS[k % 4], marker=style.MARKERS[k], markersize=4,
-                     label=f"{style.matrix_label(best[m, 1, 1][1])}, {alone / 1e3:.3g} s on one GPU")
+        colour, marker = dots.COLOURS[k % 4], style.MARKERS[k % len(style.MARKERS)]
+        axes[0].plot(*zip(*lines), color=colour, marker=marker, markersize=4, linestyle="none")
+        for a, b in zip(lines, lines[1:]):
+            if not any(a[0] < g < b[0] for g in counts):
+                axes[0].plot(*zip(a, b), color=colour, linewidth=0.8)
+        label = style.matrix_label(best[m, 1, 1][1]).removeprefix("gen:").split(",seed")[0]
+        ends.append((*lines[-1], f"{label}, {alone / 1e3:.3g} s", colour))
         for x, (n, g) in enumerate(layouts):
             if (m, n, g) in best:
-                axes[1].plot(x, lines[-1][1] if n == 1 else row(n, g), color=style.GREYS[k % 4],
-                             marker=style.MARKERS[k], markersize=5, linestyle="none")
+                axes[1].plot(x, lines[-1][1] if n == 1 else row(n, g), color=colour, marker=marker, markersize=5,
+                             linestyle="none")
     axes[0].set_xticks([g for g in (1, 2, 4, 8, 16) if g <= most])
-    axes[0].set_xlabel("GPUs of one rank")
+    axes[0].set_xlim(0.8, 2.1 * most)
+    axes[0].set_xlabel("GPUs of one rank; seconds: on one GPU")
     axes[0].set_ylim(bottom=0)
     axes[0].set_ylabel("speedup over one GPU, best schedule")
     axes[1].set_xticks(range(len(layouts)), [f"{n} x {g}" for n, g in layouts])
     axes[1].set_xlim(-0.5, len(layouts) - 0.5)
     axes[1].axhline(most, color=style.GREYS[3], linewidth=0.8)
     axes[1].set_xlabel(f"ranks x GPUs of a rank, {most} GPUs in all")
-    handles, labels = axes[0].get_legend_handles_labels()
-    axes[1].legend(handles, labels, fontsize=7, loc="lower left")
+    dots.names(axes[0], ends)
     style.save(figure, args.out, "scaling_measured",
                ("matrix", "ranks", "gpus_per_rank", "schedule", "ms", "speedup"), rows)
 

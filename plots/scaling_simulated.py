@@ -4,6 +4,7 @@ import sys
 
 import records
 import style
+import style_dots as dots
 from style import plt
 
 SCHEDULES = ("block", "inter_node", "intra_node", "dynamic")
@@ -24,7 +25,7 @@ def draw(args):
             mine = sorted((r["gpus"], r["speedup"]) for r in rows
                           if r["matrix"] == m and r["schedule"] == schedule)
             axis.plot([g for g, _ in mine], [s for _, s in mine], marker=style.MARKERS[k],
-                      markersize=3.5, color=style.GREYS[k % 3], markerfacecolor="white",
+                      markersize=3.5, color=dots.COLOURS[k], markerfacecolor="white",
                       linestyle="--", label=schedule)
             points += [(m, schedule, g, f"{s:.5g}") for g, s in mine]
         axis.set_xscale("log")

@@ -1,7 +1,7 @@
 """Dot plots by matrix: measured values with their intervals beside the paper's, and real matrices as a strip beside them.
 
-Filled: the matrix itself; hollow: a stand-in. A vertical line is the interval of 95 %, a small dot a run that was not
-repeated, an arrow a bound by a run that passed its limit, a cross a case that was not measured, a dash the paper's value.
+Filled: the matrix itself; hollow: a stand-in. A vertical line is the interval of 95 %, a small dot a case with fewer than
+three runs, an arrow a bound by a run that passed its limit, a cross a case that was not measured, a dash the paper's value.
 """
 
 import dataclasses
@@ -20,7 +20,7 @@ COLOURS = ("#1b2a6b", "#1a8a85", "#d08a00", "#a02860")
 MARKERS = ("o", "s", "^", "D")
 GREY = "#606060"
 SHADE = "#f0f0f0"  # behind aggregates
-SIZE, ONCE = 4.8, 2.6  # of a marker, points; of a run that was not repeated
+SIZE, FEW = 4.8, 2.6  # of a marker, points; of a case with too few runs for an interval
 ARROW = 11  # points
 SLOT = 1.65  # of an aggregate, in matrices
 GAP = 0.7  # between the paper's smaller and larger matrices, and before the means
@@ -28,7 +28,7 @@ TEXT = 7  # points, the smallest that is printed
 STRIP = 0.105  # width of one series of real matrices over that of the panel
 MOST_SPAN = 3  # real matrices stretch a linear axis so far; what lies beyond is marked at its edge
 HEADER = ("series", "matrix", "measured", "low", "high", "bound", "paper", "set")
-NOTES = {"stand-in": dict(marker="o", markerfacecolor="white"), "ran once, no interval": dict(marker="o", markersize=ONCE),
+NOTES = {"stand-in": dict(marker="o", markerfacecolor="white"), "fewer than 3 runs, no interval": dict(marker="o", markersize=FEW),
          "paper": dict(marker="_", markersize=9, markeredgewidth=1.8, color="black"),
          "not measured": dict(marker="x", markersize=4), "at least (limit passed)": dict(marker="$\\uparrow$", markersize=7),
          "at most (limit passed)": dict(marker="$\\downarrow$", markersize=7),
@@ -99,11 +99,11 @@ def point(axis, x, found, colour, marker, filled=True, notes=None, size=SIZE):
         note(notes, "at least (limit passed)" if up else "at most (limit passed)")
     elif interval and interval[0] != interval[1]:
         axis.plot([x, x], interval, color=colour, linewidth=1.3, solid_capstyle="butt", gid="interval")
-    once = interval is None and not found.bound
-    if once:
-        note(notes, "ran once, no interval")
+    few = interval is None and not found.bound
+    if few:
+        note(notes, "fewer than 3 runs, no interval")
     axis.plot([x], [found.number], marker=marker, color=colour, markerfacecolor=colour if filled else "white",
-              markersize=ONCE if once else size, markeredgewidth=1.1, linestyle="none", gid="once" if once else "value")
+              markersize=FEW if few else size, markeredgewidth=1.1, linestyle="none", gid="few" if few else "value")
 
 
 def flat_point(axis, found, y, colour, filled=True, notes=None):

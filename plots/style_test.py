@@ -157,7 +157,7 @@ class Dots(unittest.TestCase):
         self.assertEqual(by["fill2, one GPU", "mean"]["paper"], "13.01")
         self.assertEqual(float(by["fill2, one GPU", "mean"]["measured"]), 6)
         self.assertEqual(len(self.marks(axes, "interval")), 1)
-        self.assertEqual(len(self.marks(axes, "once")), 2, "RM, and the mean that rests on it")
+        self.assertEqual(len(self.marks(axes, "few")), 2, "RM, and the mean that rests on it")
 
     def test_a_stand_in_is_hollow(self):
         _, axes = self.draw("fig10_fill2", self.pair() + self.pair("rma10"))
@@ -202,6 +202,33 @@ class Dots(unittest.TestCase):
                                [example.run(matrix={"name": "a", "n": 7, "nnz": 30, "stand_in": False}, **how)])
         self.assertEqual([r["frontier_size"] for r in rows if r["matrix"] == "a"], ["0.5", "4"])
         self.assertEqual(len(axes), 3)
+
+    def test_frontiers_are_those_that_the_claims_are_judged_by(self):
+        gpu = record(variant="gpu_maxid", options={"concurrent_sources": 1024}, series={"frontier_size": [1, 7]})
+        old = record(matrix=example.RUN["matrix"] | {"name": "twotone", "stand_in": True, "source": "gen:harmonic:nodes=3"})
+        rows, _ = self.draw("fig04_frontier_size", [gpu, record(), old])
+        self.assertEqual([(r["matrix"], r["variant"], r["frontier_size"]) for r in rows],
+                         [("bcsstk18", "gpu_maxid", "1"), ("bcsstk18", "gpu_maxid", "7")])
+        rows, _ = self.draw("fig04_frontier_size", [record(), old])
+        self.assertEqual({(r["matrix"], r["variant"]) for r in rows}, {("bcsstk18", "cpu_maxid")})
+
+    def test_no_line_crosses_a_number_of_gpus_that_was_not_measured(self):
+        def scaled(matrix, *gpus):
+            return [example.run(matrix=matrix, variant="mpi_maxid", samples_s=[4 / g] * 3, options={
+                "gpus_per_rank": g, "schedule": "dynamic", "concurrent_sources": 0, "sharing": "peer"}) for g in gpus]
+        for matrix, gpus, lines in (("stomach", (1, 4), 0), ("stomach", (1, 2, 4), 2)):
+            _, axes = self.draw("fig19_scaling", scaled(matrix, *gpus))
+            joined = [a for a in axes[0].lines if list(a.get_xdata()) in ([1, 2], [2, 4], [1, 4]) and a.get_color() != style.GREYS[3]]
+            self.assertEqual(len(joined), lines, gpus)
+
+    def test_bars_of_budgets_are_of_the_runs_that_the_values_rest_on(self):
+        def within(machine, budget, seconds, samples):
+            return example.run(matrix="twotone", variant="gpu_maxid", samples_s=[seconds] * samples, machine={"id": machine},
+                               options={"concurrent_sources": 0, "memory_budget_mb": budget}, phases_s={"traverse": seconds})
+        rows, _ = self.draw("fig16_memory_budget", [within("a", 16384, 2, 3), within("a", 1024, 3, 3), within("b", 16384, 1, 1),
+                                                    within("b", 1024, 9, 1)])
+        by = {(r["series"], r["matrix"]): float(r["measured"]) for r in rows if r["measured"]}
+        self.assertEqual((by["1 GB", "TT"], by["fill-in detection, 1 GB", "TT"]), (1.5, 1.5))
 
     def test_budgets_without_and_with_a_share_for_queues(self):
         """Runs from before there was a choice are not drawn beside others."""

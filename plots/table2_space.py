@@ -41,7 +41,8 @@ def draw(args):
             rows.append((label, part, len(values), f"{height:.5g}"))
         axis.annotate(f"{bottom:.2f}", (x, bottom), xytext=(0, 3), textcoords="offset points", ha="center")
     axis.set_xticks(range(len(kinds)), [k[0] for k in kinds])
-    axis.set_ylabel("|V| #C entries, mean of the matrices")
+    axis.grid(False, axis="x")
+    axis.set_ylabel("entries / (|V| #C), predicted,\nmean of the matrices")
     paper.legend(axis)
     style.save(fig, args.out, "table2_space", ("version", "structure", "matrices", "units"), rows)
 
