@@ -36,7 +36,7 @@ ALLOWED = {
     # The Python package, what solvers are given, and programs of experiments use the library as others do.
     "harness/python": {"harness/library"},
     "harness/superlu": {"harness/library", "harness/superlu"},
-    "experiments": {"harness/library"},
+    "experiments": {"harness/library", "experiments"},
 }
 ALLOWED |= {f"variants/{f}": {"common", f"variants/{f}", *SHARED} for f in FAMILIES}
 ALLOWED |= {f"harness/{layer}": {"common", "reference", "variants/support", *(f"harness/{e}" for e in HARNESS[:k + 1])}
@@ -48,6 +48,7 @@ TESTS = {"common": set(), "reference": set(), "variants": {"reference", "harness
 # (file, what it includes): why it may
 SCHEDULE, DRIVER, CHECKPOINT = (f"variants/maxid/distributed/{name}.hpp" for name in ("schedule", "driver", "checkpoint"))
 SYMBFACT, SOLVE = "harness/superlu/superlu_test.cpp", "experiments/solvers/superlu_dist_solve.cpp"
+CUDSS, CUDSS_PHASES = "experiments/solvers/cudss_solve.cpp", "experiments/solvers/cudss_solver"
 EXCEPTIONS = {
     (SYMBFACT, "common/matrix_market.hpp"): "real matrices, prepared as pdgssvx prepares them",
     (SYMBFACT, "common/preprocess.hpp"): "the same",
@@ -56,6 +57,13 @@ EXCEPTIONS = {
     (SOLVE, "common/pattern.hpp"): "the same",
     (SOLVE, "common/preprocess.hpp"): "rows matched by structure alone, without an analysis",
     (SOLVE, "common/random.hpp"): "values of generated matrices",
+    **{(CUDSS, f"common/{name}.hpp"): "the library hands over no separator tree, and counts no order of others"
+       for name in ("cuda_device", "generators", "order_quality", "ordering", "pattern", "random")},
+    (CUDSS, "variants/peers/partition_tree.hpp"): "the tree as cuDSS takes it",
+    (CUDSS, "harness/run/build_info.hpp"): "the commit in its records",
+    (CUDSS, "harness/run/gpu_state.hpp"): "the driver in its records",
+    (CUDSS_PHASES + ".hpp", "variants/peers/cudss_objects.hpp"): "handles and errors as the peer has them",
+    (CUDSS_PHASES + ".cpp", "common/types.hpp"): "checked narrowing",
     ("harness/commands/prepare_command.cpp", SCHEDULE):
         "prepare --predicted-work writes what the dynamic schedule orders chunks by",
     ("harness/soak/fuzz_targets.cpp", CHECKPOINT): "mutated bytes for the reader of checkpoints",

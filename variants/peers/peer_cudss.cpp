@@ -29,13 +29,11 @@
 #include "variants/peers/peer.hpp"
 
 #ifdef GSOFA_HAVE_CUDSS
-#include <cuda_runtime_api.h>
-#include <cudss.h>
-
 #include <cstdlib>
 #include <numeric>
 #include <type_traits>
 
+#include "variants/peers/cudss_objects.hpp"
 #include "variants/support/counting.hpp"
 #endif
 
@@ -44,74 +42,7 @@ namespace {
 
 #ifdef GSOFA_HAVE_CUDSS
 
-void check(cudaError_t status, const char* what) {
-  if (status == cudaSuccess) return;
-  if (status == cudaErrorMemoryAllocation) {
-    cudaGetLastError();
-    throw budget_error(std::string("cuDSS, ") + what + ": the device is out of memory");
-  }
-  throw error(exit_code::run_failed,
-              std::string("cuDSS, ") + what + ": " + cudaGetErrorString(status));
-}
-
-const char* status_name(cudssStatus_t status) {
-  switch (status) {
-    case CUDSS_STATUS_SUCCESS:
-      return "success";
-    case CUDSS_STATUS_NOT_INITIALIZED:
-      return "not initialized";
-    case CUDSS_STATUS_ALLOC_FAILED:
-      return "allocation failed";
-    case CUDSS_STATUS_INVALID_VALUE:
-      return "invalid value";
-    case CUDSS_STATUS_NOT_SUPPORTED:
-      return "not supported";
-    case CUDSS_STATUS_EXECUTION_FAILED:
-      return "execution failed";
-    case CUDSS_STATUS_INTERNAL_ERROR:
-      return "internal error";
-    default:
-      return "unknown status";
-  }
-}
-
-void check(cudssStatus_t status, const char* what) {
-  if (status == CUDSS_STATUS_SUCCESS) return;
-  if (status == CUDSS_STATUS_ALLOC_FAILED) {
-    throw budget_error(std::string("cuDSS ran out of memory: ") + what);
-  }
-  throw error(exit_code::run_failed, std::string("cuDSS, ") + what + ": " + status_name(status) +
-                                         " (status " + std::to_string(status) +
-                                         "; CUDSS_LOG_LEVEL=5 tells more)");
-}
-
-template <auto Release>
-struct released_by {
-  template <class T>
-  void operator()(T* p) const {
-    Release(p);
-  }
-};
-struct data_released {
-  cudssHandle_t handle = nullptr;
-  void operator()(cudssData_t data) const { cudssDataDestroy(handle, data); }
-};
-using device_memory = std::unique_ptr<void, released_by<cudaFree>>;
-using cudss_handle = std::unique_ptr<cudssContext, released_by<cudssDestroy>>;
-using cudss_config = std::unique_ptr<cudssConfig, released_by<cudssConfigDestroy>>;
-using cudss_matrix = std::unique_ptr<cudssMatrix, released_by<cudssMatrixDestroy>>;
-using cudss_data = std::unique_ptr<cudssData, data_released>;
-
-/// A copy in device memory.
-template <class T>
-device_memory upload(const std::vector<T>& host) {
-  const std::size_t bytes = host.size() * sizeof(T);
-  void* device = nullptr;
-  check(cudaMalloc(&device, bytes), "device memory");
-  device_memory owned(device);
-  check(cudaMemcpy(device, host.data(), bytes, cudaMemcpyHostToDevice), "copy to the device");
-  return owned;
-}
+using namespace peers::cudss;
 
 class peer_cudss final : public variant {
  public:

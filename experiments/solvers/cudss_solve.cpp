@@ -1,0 +1,695 @@
+// cudss_solve [options] MATRIX...: solves A x = b by cuDSS in its own order, in METIS's and in that
+// of this project, with and without the tree of separators, in turn, and prints each run as a line
+// of JSON and a table of medians last. README.md has the configurations and the form of the tree.
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <bit>
+#include <chrono>
+#include <cstdio>
+#include <fstream>
+#include <iostream>
+#include <map>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <numeric>
+#include <optional>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "common/cuda_device.hpp"
+#include "common/generators.hpp"
+#include "common/order_quality.hpp"
+#include "common/ordering.hpp"
+#include "common/pattern.hpp"
+#include "common/random.hpp"
+#include "experiments/solvers/cudss_solver.hpp"
+#include "harness/run/build_info.hpp"
+#include "harness/run/gpu_state.hpp"
+#include "variants/peers/partition_tree.hpp"
+
+namespace {
+
+using namespace gsofa;
+using cudss_solver::device_system;
+using cudss_solver::given_order;
+using cudss_solver::outcome;
+using cudss_solver::solver;
+using peers::node_order;
+using peers::partition_tree;
+using peers::tree_layout;
+using json = nlohmann::ordered_json;
+using seconds = std::chrono::duration<double>;
+using clock_type = std::chrono::steady_clock;
+
+double since(clock_type::time_point begin) { return seconds(clock_type::now() - begin).count(); }
+
+struct choices {
+  std::vector<std::string> matrices;
+  std::vector<std::string> configurations;
+  int repeat = 3;
+  std::string type = "general";
+  std::string order;
+  std::vector<int> levels;
+  std::string format = "auto";
+  std::string threading_layer;
+  int threads = static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
+  bool matching = false;
+  bool nested_dissection = false;
+  bool count = true;
+  double configuration_seconds = 10;
+  double limit = 0;
+  std::string out;
+};
+
+// ---- the form of a tree of cuDSS
+
+struct tree_format {
+  tree_layout layout = tree_layout::nested;
+  node_order nodes = node_order::leaves_first;
+  bool old_to_new = false;  // the permutation holds new positions by old index
+};
+
+const std::map<std::string, tree_layout> layout_names{{"nested", tree_layout::nested},
+                                                      {"by_level", tree_layout::by_level}};
+const std::map<std::string, node_order> node_names{{"leaves_first", node_order::leaves_first},
+                                                   {"root_first", node_order::root_first},
+                                                   {"postorder", node_order::postorder}};
+const std::map<std::string, bool> permutation_names{{"new_to_old", false}, {"old_to_new", true}};
+
+template <class Value>
+std::string name_in(const std::map<std::string, Value>& names, Value value) {
+  return std::ranges::find_if(names, [&](const auto& n) { return n.second == value; })->first;
+}
+
+std::string name_of(const tree_format& f) {
+  return name_in(layout_names, f.layout) + "," + name_in(node_names, f.nodes) + "," +
+         name_in(permutation_names, f.old_to_new);
+}
+
+std::vector<tree_format> all_formats() {
+  std::vector<tree_format> all;
+  for (const node_order nodes :
+       {node_order::leaves_first, node_order::root_first, node_order::postorder}) {
+    for (const tree_layout layout : {tree_layout::nested, tree_layout::by_level}) {
+      for (const bool inverse : {false, true}) all.push_back({layout, nodes, inverse});
+    }
+  }
+  return all;
+}
+
+tree_format parse_format(const std::string& text) {
+  for (const tree_format& f : all_formats()) {
+    if (name_of(f) == text) return f;
+  }
+  throw input_error("--format " + text + ": is none, such as " + name_of({}));
+}
+
+/// Old index by new position.
+std::vector<index_t> order_of(const std::vector<std::int32_t>& permutation, const tree_format& f) {
+  validate_permutation(permutation, static_cast<index_t>(permutation.size()),
+                       "the permutation of cuDSS");
+  return f.old_to_new ? inverse_permutation(permutation) : permutation;
+}
+
+int levels_of(const outcome& found) { return static_cast<int>(std::bit_width(found.tree.size())); }
+
+partition_tree tree_of(const outcome& found, const tree_format& f) {
+  const int levels = levels_of(found);
+  return {.levels = levels,
+          .layout = f.layout,
+          .size = peers::leaves_first(found.tree, levels, f.nodes),
+          .order = order_of(found.permutation, f)};
+}
+
+/// Entries of A that cross the separators of cuDSS's tree in this form; none if there is no tree,
+/// or its sizes do not add up to the order of A.
+std::optional<offset_t> crossing_of(const pattern_view& a, const outcome& found,
+                                    const tree_format& f) {
+  if (found.tree.empty()) return {};
+  try {
+    return peers::crossing_entries(a, tree_of(found, f));
+  } catch (const input_error&) {
+    return {};
+  }
+}
+
+// ---- matrices
+
+struct linear_system {
+  std::string name;
+  static_lu::matrix a;
+  std::vector<double> b;
+  index_t diagonal_added = 0;  // zeros where the file has no diagonal entry
+
+  [[nodiscard]] pattern_view pattern_of() const {
+    return {a.n(), a.n(), a.pattern.row_ptr, a.pattern.col_idx};
+  }
+};
+
+// Values in [-1, 1], rows dominated by their diagonal; symmetric if that is asked for.
+static_lu::matrix with_values(const pattern& p, bool symmetric) {
+  static_lu::matrix out;
+  out.pattern = {p.n_rows, p.row_ptr, p.col_idx};
+  out.values.reserve(p.col_idx.size());
+  for (index_t i = 0; i < p.n_rows; ++i) {
+    const auto row = p.row(i);
+    for (const index_t j : row) {
+      const auto low = static_cast<std::uint64_t>(symmetric ? std::min(i, j) : i);
+      const auto high = static_cast<std::uint64_t>(symmetric ? std::max(i, j) : j);
+      const double value =
+          2 * static_cast<double>(keyed_random(1, low, high) >> 11U) / 9007199254740992.0 - 1;
+      out.values.push_back(i == j ? static_cast<double>(row.size()) + value : value);
+    }
+  }
+  return out;
+}
+
+static_lu::matrix with_zero_diagonal(const static_lu::matrix& a) {
+  static_lu::matrix out;
+  out.pattern.n = a.n();
+  for (index_t i = 0; i < a.n(); ++i) {
+    const auto columns = a.pattern.row(i);
+    bool has = false;
+    for (std::size_t p = 0; p <= columns.size(); ++p) {
+      if (!has && (p == columns.size() || columns[p] >= i)) {
+        has = true;
+        if (p == columns.size() || columns[p] > i) {
+          out.pattern.col_idx.push_back(i);
+          out.values.push_back(0);
+        }
+      }
+      if (p == columns.size()) break;
+      out.pattern.col_idx.push_back(columns[p]);
+      out.values.push_back(a.row_values(i)[p]);
+    }
+    out.pattern.row_ptr.push_back(static_cast<std::int64_t>(out.values.size()));
+  }
+  return out;
+}
+
+bool is_symmetric(const static_lu::matrix& a) {
+  const auto value = [&](index_t i, index_t j) {
+    const auto row = a.pattern.row(i);
+    const auto found = std::ranges::lower_bound(row, j);
+    return found == row.end() || *found != j ? 0 : a.row_values(i)[found - row.begin()];
+  };
+  for (index_t i = 0; i < a.n(); ++i) {
+    const auto row = a.pattern.row(i);
+    for (std::size_t p = 0; p < row.size(); ++p) {
+      if (value(row[p], i) != a.row_values(i)[p]) return false;
+    }
+  }
+  return true;
+}
+
+linear_system read_system(const std::string& name, bool positive_definite) {
+  linear_system s{.name = name, .a = {}, .b = {}};
+  if (name.starts_with("gen:")) {
+    const pattern p = generate(name.substr(4));
+    s.a = with_values(positive_definite ? symmetrized(p, diagonal::keep) : with_diagonal(p),
+                      positive_definite);
+  } else {
+    s.a = static_lu::read_matrix_market(name);
+    s.diagonal_added = count_missing_diagonal(s.pattern_of());
+    if (s.diagonal_added > 0) s.a = with_zero_diagonal(s.a);
+    if (positive_definite && !is_symmetric(s.a)) throw input_error(name + ": is not symmetric");
+  }
+  if (s.a.n() == 0) throw input_error(name + ": has no rows");
+  s.b = static_lu::some_right_side(s.a.n());
+  return s;
+}
+
+// ---- configurations
+
+enum class origin { cudss, cudss_again, metis, ours };
+
+struct configuration {
+  std::string name;
+  origin from = origin::cudss;
+  bool tree = false;
+  bool threaded = true;
+  int levels = 0;  // of the tree; 0: as cuDSS has by default
+};
+
+/// own_1, own_threads, own_again, metis, metis_tree, ours, ours_tree; the last two kinds of trees
+/// with each of the numbers of levels that are asked for.
+std::vector<configuration> plan(const choices& c) {
+  std::vector<configuration> all{
+      {"own_1", origin::cudss, false, false},   {"own_threads", origin::cudss},
+      {"own_again", origin::cudss_again, true}, {"metis", origin::metis},
+      {"metis_tree", origin::metis, true},      {"ours", origin::ours},
+      {"ours_tree", origin::ours, true}};
+  std::vector<configuration> planned;
+  for (const configuration& k : all) {
+    if (k.name == "own_threads" && c.threading_layer.empty()) continue;
+    if (!c.configurations.empty() &&
+        std::ranges::find(c.configurations, k.name) == c.configurations.end()) {
+      continue;
+    }
+    const bool several = k.tree && k.from != origin::cudss_again && !c.levels.empty();
+    for (const int levels : several ? c.levels : std::vector<int>{0}) {
+      planned.push_back(k);
+      planned.back().levels = levels;
+      if (several && c.levels.size() > 1) planned.back().name += ":" + std::to_string(levels);
+    }
+  }
+  return planned;
+}
+
+// An order and what it took.
+struct timed_order {
+  ordering found;
+  double seconds = 0;
+};
+
+struct times {
+  std::vector<double> ordering, reordering, symbolic, numeric, refactorization, solve, all;
+};
+
+// What is known of a configuration on one matrix.
+struct record {
+  configuration how;
+  times taken;
+  double spent = 0;
+  std::int64_t lu_nnz = 0;
+  double residual = 0;
+  std::string fault;
+};
+
+/// A matrix in the table: the name of its file without the folder.
+std::string short_name(const std::string& matrix) {
+  return matrix.starts_with("gen:") ? matrix.substr(4) : matrix.substr(matrix.rfind('/') + 1);
+}
+
+double median(std::vector<double> values) {
+  if (values.empty()) return 0;
+  std::ranges::sort(values);
+  return values[(values.size() - 1) / 2];
+}
+
+class session {
+ public:
+  explicit session(const choices& c);
+  int run();
+
+ private:
+  struct matrix_state {
+    linear_system system;
+    std::unique_ptr<device_system> device;
+    std::optional<timed_order> metis, ours;  // ours: of this round
+    std::optional<outcome> own;              // the order that cuDSS found, with its tree
+    std::map<origin, order_quality> quality;
+  };
+  // The order that a run hands over, and what making it took.
+  struct handed {
+    std::vector<std::int32_t> permutation, tree;
+    std::vector<index_t> order;
+    int levels = 0;
+    double ordering = 0, conversion = 0;
+    std::optional<offset_t> crossing;  // entries that cross the tree
+  };
+
+  void warm_up();
+  void learn_format(const linear_system& s, const outcome& found);
+  void run_matrix(const std::string& name);
+  void run_once(matrix_state& m, record& r, int round);
+  [[nodiscard]] json describe_run(const matrix_state& m, const record& r, const handed& h,
+                                  const outcome& found, double all) const;
+  handed hand_over(matrix_state& m, const configuration& k);
+  void describe_quality(matrix_state& m, const configuration& k, const std::vector<index_t>& order,
+                        json& line);
+  timed_order compute(const linear_system& s, const std::string& spec) const;
+  void emit(const json& line);
+  [[nodiscard]] json head(const char* kind) const;
+  [[nodiscard]] const solver& solver_of(const configuration& k) const {
+    return k.threaded && threaded_ ? *threaded_ : *single_;
+  }
+  [[nodiscard]] bool late() const { return choices_.limit > 0 && since(begin_) > choices_.limit; }
+  void print_table() const;
+
+  choices choices_;
+  std::vector<configuration> planned_;
+  std::unique_ptr<solver> single_, threaded_;
+  tree_format format_;
+  clock_type::time_point begin_ = clock_type::now();
+  std::ofstream file_;
+  std::vector<std::pair<std::string, std::vector<record>>> results_;
+  bool failed_ = false;
+};
+
+session::session(const choices& c) : choices_(c), planned_(plan(c)) {
+  if (planned_.empty()) throw input_error("no configuration is left to run");
+  const cuda_devices& found = find_cuda_devices();
+  if (found.devices.empty()) throw unavailable_error(found.reason);
+  if (!c.out.empty()) {
+    file_.open(c.out, std::ios::app);
+    if (!file_) throw input_error(c.out + ": cannot be written");
+  }
+  if (choices_.order.empty()) {
+    const auto gpu = find_order("gpu_nested_dissection");
+    choices_.order = gpu->info->unavailable() ? "cpu_nested_dissection" : "gpu_nested_dissection";
+  } else if (!find_order(choices_.order)) {
+    throw input_error("--order " + choices_.order + ": no such order");
+  }
+  if (choices_.format != "auto") format_ = parse_format(choices_.format);
+  cudss_solver::settings how{.threading_layer = {},
+                             .threads = c.threads,
+                             .matching = c.matching,
+                             .nested_dissection = c.nested_dissection};
+  single_ = std::make_unique<solver>(how);
+  how.threading_layer = c.threading_layer;
+  if (!c.threading_layer.empty()) threaded_ = std::make_unique<solver>(how);
+}
+
+json session::head(const char* kind) const {
+  const cuda_device& gpu = find_cuda_devices().devices.front();
+  const build_info& build = this_build();
+  int version[3] = {};
+  cudssGetProperty(MAJOR_VERSION, &version[0]);
+  cudssGetProperty(MINOR_VERSION, &version[1]);
+  cudssGetProperty(PATCH_LEVEL, &version[2]);
+  return {{"kind", kind},
+          {"git", {{"sha", build.git_sha}, {"dirty", build.git_dirty}}},
+          {"gpu", gpu.name},
+          {"driver", nvml::driver_version()},
+          {"cudss", std::to_string(version[0]) + "." + std::to_string(version[1]) + "." +
+                        std::to_string(version[2])},
+          {"type", choices_.type},
+          {"host_threads", choices_.threads},
+          {"threading_layer", !choices_.threading_layer.empty()},
+          {"matching", choices_.matching},
+          {"reordering", choices_.nested_dissection ? "nested_dissection" : "default"},
+          {"format", name_of(format_)}};
+}
+
+void session::emit(const json& line) {
+  const std::string text = line.dump();
+  if (file_.is_open()) {
+    file_ << text << '\n' << std::flush;
+  } else {
+    std::cout << text << '\n' << std::flush;
+  }
+}
+
+timed_order session::compute(const linear_system& s, const std::string& spec) const {
+  const auto begin = clock_type::now();
+  timed_order t{compute_order(s.pattern_of(), spec, -1, choices_.threads)};
+  t.seconds = since(begin);
+  return t;
+}
+
+/// The form in which cuDSS hands its own tree over is that in which it takes one: the entries of A
+/// that cross the separators are counted for each form, and one without any is used.
+void session::learn_format(const linear_system& s, const outcome& found) {
+  json line = head("format");
+  line["matrix"] = s.name;
+  line["levels"] = levels_of(found);
+  line["no_tree"] = found.no_tree;
+  line["tree_sum"] = std::accumulate(found.tree.begin(), found.tree.end(), offset_t{0});
+  const auto first = [](const std::vector<std::int32_t>& v, std::size_t most) {
+    return std::vector<std::int32_t>(v.begin(), v.begin() + std::min(most, v.size()));
+  };
+  line["tree_begins"] = first(found.tree, 16);
+  line["tree_ends"] = std::vector<std::int32_t>(
+      found.tree.end() - static_cast<std::ptrdiff_t>(std::min<std::size_t>(16, found.tree.size())),
+      found.tree.end());
+  line["permutation_begins"] = first(found.permutation, 16);
+  offset_t fewest = -1;
+  json counts;
+  for (const tree_format& f : all_formats()) {
+    const std::optional<offset_t> crossing = crossing_of(s.pattern_of(), found, f);
+    if (!crossing) continue;
+    counts[name_of(f)] = *crossing;
+    if (fewest >= 0 && *crossing >= fewest) continue;
+    fewest = *crossing;
+    if (choices_.format == "auto") format_ = f;
+  }
+  line["crossing_entries"] = counts;
+  line["format"] = name_of(format_);
+  if (fewest != 0) {
+    std::cerr << "cudss_solve: cuDSS's own tree separates in no form known here; "
+              << name_of(format_) << " is assumed\n";
+  }
+  emit(line);
+}
+
+// Libraries load their kernels at first use: all phases once on each handle, and one order.
+void session::warm_up() {
+  const linear_system s =
+      read_system("gen:grid7:nx=30,ny=30,nz=30,drop=0.2", choices_.type == "spd");
+  const device_system device(s.a, s.b, choices_.type == "spd");
+  const outcome found = single_->solve(device, {}, true);
+  if (threaded_) (void)threaded_->solve(device, {}, false);
+  learn_format(s, found);
+  (void)compute(s, choices_.order);
+}
+
+session::handed session::hand_over(matrix_state& m, const configuration& k) {
+  handed h;
+  if (k.from == origin::cudss) return h;
+  const int levels = k.levels > 0 ? k.levels : single_->default_levels();
+  if (k.tree) h.levels = levels;
+  if (k.from == origin::cudss_again) {
+    if (!m.own || m.own->tree.empty()) {
+      throw error(exit_code::run_failed, "cuDSS has given no tree of its own");
+    }
+    h.permutation = m.own->permutation;
+    h.tree = m.own->tree;
+    h.order = order_of(h.permutation, format_);
+    h.crossing = crossing_of(m.system.pattern_of(), *m.own, format_);
+    return h;
+  }
+  std::optional<timed_order>& order = k.from == origin::metis ? m.metis : m.ours;
+  if (!order) order = compute(m.system, k.from == origin::metis ? "metis" : choices_.order);
+  h.ordering = order->seconds;
+  h.order = order->found.order;
+  if (k.tree) {
+    const auto begin = clock_type::now();
+    partition_tree t =
+        order->found.separators.empty()
+            ? peers::tree_of_etree(m.system.pattern_of(), h.order, levels, format_.layout)
+            : peers::binary_tree(order->found, levels, format_.layout);
+    h.tree = peers::arranged(t.size, levels, format_.nodes);
+    h.conversion = since(begin);
+    const offset_t crossing = peers::crossing_entries(m.system.pattern_of(), t);
+    if (crossing != 0) {
+      throw error(exit_code::run_failed, "the converted tree does not separate: " +
+                                             std::to_string(crossing) + " entries cross it");
+    }
+    h.crossing = crossing;
+    h.order = std::move(t.order);
+  }
+  h.permutation = format_.old_to_new ? inverse_permutation(h.order) : h.order;
+  return h;
+}
+
+void session::describe_quality(matrix_state& m, const configuration& k,
+                               const std::vector<index_t>& order, json& line) {
+  if (!choices_.count || order.empty()) return;
+  const origin from = k.from == origin::cudss_again ? origin::cudss : k.from;
+  auto found = m.quality.find(from);
+  if (found == m.quality.end()) {
+    found =
+        m.quality.emplace(from, quality_of(m.system.pattern_of(), order, choices_.threads)).first;
+  }
+  const order_quality& q = found->second;
+  line["exact"] = {{"nnz", q.nnz_l + q.nnz_u}, {"flops", q.flops}, {"height", q.height}};
+}
+
+json session::describe_run(const matrix_state& m, const record& r, const handed& h,
+                           const outcome& found, double all) const {
+  json line = head("run");
+  line["matrix"] = m.system.name;
+  line["n"] = m.system.a.n();
+  line["nnz"] = m.system.a.values.size();
+  line["diagonal_added"] = m.system.diagonal_added;
+  line["configuration"] = r.how.name;
+  line["order"] = r.how.from == origin::metis  ? "metis"
+                  : r.how.from == origin::ours ? choices_.order
+                                               : "cudss";
+  line["levels"] = h.levels;
+  line["status"] = "ok";
+  line["seconds"] = {{"ordering", h.ordering},         {"conversion", h.conversion},
+                     {"reordering", found.reordering}, {"symbolic", found.symbolic},
+                     {"numeric", found.numeric},       {"refactorization", found.refactorization},
+                     {"solve", found.solve},           {"all", all}};
+  line["residual"] = r.residual;
+  line["lu_nnz"] = found.lu_nnz;
+  if (h.crossing) line["crossing_entries"] = *h.crossing;
+  return line;
+}
+
+void session::run_once(matrix_state& m, record& r, int round) {
+  const auto begin = clock_type::now();
+  handed h = hand_over(m, r.how);
+  const bool own = r.how.from == origin::cudss;
+  const bool read_back = own ? !m.own : r.how.tree && round == 0;
+  const outcome found =
+      solver_of(r.how).solve(*m.device, given_order{h.permutation, h.tree, h.levels}, read_back);
+  r.residual = static_lu::relative_residual(m.system.a, found.x, m.system.b);
+  r.lu_nnz = found.lu_nnz;
+  r.spent += since(begin);
+  const double made = h.ordering + h.conversion;
+  const double all = made + found.reordering + found.symbolic + found.numeric + found.solve;
+  times& t = r.taken;
+  t.ordering.push_back(made);
+  t.reordering.push_back(found.reordering);
+  t.symbolic.push_back(found.symbolic);
+  t.numeric.push_back(found.numeric);
+  t.refactorization.push_back(found.refactorization);
+  t.solve.push_back(found.solve);
+  t.all.push_back(all);
+  json line = describe_run(m, r, h, found, all);
+  line["round"] = round;
+  if (read_back && own) {
+    m.own = found;
+    if (!found.permutation.empty()) h.order = order_of(found.permutation, format_);
+    const auto crossing = crossing_of(m.system.pattern_of(), found, format_);
+    if (crossing) line["crossing_entries"] = *crossing;
+  } else if (read_back) {
+    // Whether cuDSS went by what it was given.
+    line["permutation_kept"] = found.permutation == h.permutation;
+    line["tree_kept"] = found.tree == h.tree;
+  }
+  describe_quality(m, r.how, h.order, line);
+  emit(line);
+}
+
+void session::run_matrix(const std::string& name) {
+  matrix_state m;
+  m.system = read_system(name, choices_.type == "spd");
+  m.device = std::make_unique<device_system>(m.system.a, m.system.b, choices_.type == "spd");
+  std::vector<record>& records = results_.emplace_back(name, std::vector<record>()).second;
+  records.resize(planned_.size());
+  for (std::size_t k = 0; k < planned_.size(); ++k) records[k].how = planned_[k];
+  for (int round = 0; round < choices_.repeat; ++round) {
+    m.ours.reset();
+    for (record& r : records) {
+      if (!r.fault.empty() || late()) continue;
+      if (round > 0 && r.spent > choices_.configuration_seconds) continue;
+      try {
+        run_once(m, r, round);
+      } catch (const std::exception& e) {
+        // An error of a kernel stays with the device: nothing runs there any more.
+        peers::cudss::check(cudaDeviceSynchronize(), "the device is lost");
+        failed_ = true;
+        r.fault = e.what();
+        std::cerr << "cudss_solve: " << name << ", " << r.how.name << ": " << r.fault << '\n';
+        json line = head("run");
+        line["matrix"] = name;
+        line["configuration"] = r.how.name;
+        line["round"] = round;
+        line["status"] = r.fault;
+        emit(line);
+      }
+    }
+  }
+}
+
+void session::print_table() const {
+  std::printf(
+      "\nmedians in ms; all: order to solve, without refactorization; ratio: all of the "
+      "first line of the matrix by all\n%-30s %-14s %4s %9s %9s %9s %9s %9s %9s %9s %6s %14s "
+      "%9s\n",
+      "matrix", "configuration", "runs", "order", "reorder", "symbolic", "numeric", "refactor",
+      "solve", "all", "ratio", "nnz(L+U)", "residual");
+  for (const auto& [name, records] : results_) {
+    double base = 0;
+    for (const record& r : records) {
+      if (!r.fault.empty() || r.taken.all.empty()) {
+        std::printf("%-30s %-14s %s\n", short_name(name).c_str(), r.how.name.c_str(),
+                    r.fault.empty() ? "not run" : r.fault.c_str());
+        continue;
+      }
+      const times& t = r.taken;
+      const double all = median(t.all);
+      if (base == 0) base = all;
+      std::printf("%-30s %-14s %4zu %9.1f %9.1f %9.1f %9.1f %9.1f %9.1f %9.1f %6.2f %14lld %9.1e\n",
+                  short_name(name).c_str(), r.how.name.c_str(), t.all.size(),
+                  1e3 * median(t.ordering), 1e3 * median(t.reordering), 1e3 * median(t.symbolic),
+                  1e3 * median(t.numeric), 1e3 * median(t.refactorization), 1e3 * median(t.solve),
+                  1e3 * all, base / all, static_cast<long long>(r.lu_nnz), r.residual);
+    }
+  }
+}
+
+int session::run() {
+  warm_up();
+  for (const std::string& name : choices_.matrices) {
+    if (late()) {
+      std::cerr << "cudss_solve: " << name << ": not run, --limit is over\n";
+      continue;
+    }
+    try {
+      run_matrix(name);
+    } catch (const input_error& e) {
+      failed_ = true;
+      std::cerr << "cudss_solve: " << e.what() << '\n';
+    } catch (const std::exception& e) {
+      failed_ = true;
+      const std::string what = e.what();
+      std::cerr << "cudss_solve: " << (what.starts_with(name) ? "" : name + ": ") << what << '\n';
+      if (cudaDeviceSynchronize() != cudaSuccess) break;
+    }
+  }
+  print_table();
+  return static_cast<int>(failed_ ? exit_code::run_failed : exit_code::ok);
+}
+
+void add_options(CLI::App& app, choices& c) {
+  app.add_option("matrix", c.matrices, "Matrix Market files with values, or gen:SPEC")->required();
+  app.add_option("--configurations", c.configurations, "Of those of README.md, with commas")
+      ->delimiter(',')
+      ->check(CLI::IsMember(
+          {"own_1", "own_threads", "own_again", "metis", "metis_tree", "ours", "ours_tree"}));
+  app.add_option("--repeat", c.repeat, "Rounds, configurations in turn")
+      ->check(CLI::Range(1, 1000));
+  app.add_option("--type", c.type, "spd: symmetric positive definite")
+      ->check(CLI::IsMember({"general", "spd"}));
+  app.add_option("--order", c.order,
+                 "Ours; by default gpu_nested_dissection, without a GPU cpu_nested_dissection");
+  app.add_option("--levels", c.levels, "Of trees that are handed over; by default cuDSS's")
+      ->delimiter(',')
+      ->check(CLI::Range(2, peers::most_levels));
+  app.add_option("--format", c.format,
+                 "Of trees and permutations, as LAYOUT,NODES,PERMUTATION; auto: that in which "
+                 "cuDSS's own tree separates");
+  app.add_option("--threading-layer", c.threading_layer, "libcudss_mtlayer_gomp.so.1")
+      ->check(CLI::ExistingFile);
+  app.add_option("--threads", c.threads, "Host threads")->check(CLI::Range(1, 4096));
+  app.add_flag("--matching", c.matching, "cuDSS chooses a matching instead of none");
+  app.add_flag("--nested-dissection", c.nested_dissection,
+               "Asks for CUDSS_REORDERING_ALG_NESTED_DISSECTION instead of the default");
+  app.add_flag("!--no-count", c.count, "No exact count of the entries of each order");
+  app.add_option("--configuration-seconds", c.configuration_seconds,
+                 "A configuration that took longer on a matrix is not repeated on it")
+      ->check(CLI::NonNegativeNumber);
+  app.add_option("--limit", c.limit, "Seconds after which no run begins; 0: none")
+      ->check(CLI::NonNegativeNumber);
+  app.add_option("--out", c.out, "File that the lines of JSON are appended to");
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  try {
+    choices c;
+    CLI::App app("Solves A x = b by cuDSS in several orders and prints the time of each phase");
+    add_options(app, c);
+    try {
+      app.parse(argc, argv);
+    } catch (const CLI::ParseError& e) {
+      return app.exit(e) == 0 ? 0 : static_cast<int>(gsofa::exit_code::bad_input);
+    }
+    return session(c).run();
+  } catch (const gsofa::error& e) {
+    std::fprintf(stderr, "cudss_solve: %s\n", e.what());
+    return static_cast<int>(e.code());
+  } catch (const std::exception& e) {
+    std::fprintf(stderr, "cudss_solve: %s\n", e.what());
+    return static_cast<int>(gsofa::exit_code::run_failed);
+  }
+}

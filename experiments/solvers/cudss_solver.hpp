@@ -1,0 +1,78 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "harness/library/example/static_lu.hpp"
+#include "variants/peers/cudss_objects.hpp"
+
+/// One linear system solved by cuDSS phase by phase, in an order of its own or in one given.
+namespace cudss_solver {
+
+/// A x = b in device memory: CSR with 32-bit offsets, base 0; of a symmetric positive definite
+/// matrix the lower triangle alone.
+class device_system {
+ public:
+  /// Throws overflow_error if A has 2^31 entries or more, budget_error if the device has too little
+  /// memory.
+  device_system(const static_lu::matrix& a, const std::vector<double>& b, bool positive_definite);
+
+  [[nodiscard]] std::int32_t n() const { return n_; }
+  [[nodiscard]] cudssMatrix_t matrix() const { return matrix_.get(); }
+  [[nodiscard]] cudssMatrix_t right_side() const { return dense_[0].get(); }
+  [[nodiscard]] cudssMatrix_t solution() const { return dense_[1].get(); }
+  [[nodiscard]] std::vector<double> download_solution() const;
+
+ private:
+  std::int32_t n_;
+  gsofa::peers::cudss::device_memory row_start_, column_, value_, right_side_, solution_;
+  gsofa::peers::cudss::cudss_matrix matrix_, dense_[2];
+};
+
+/// What cuDSS gets instead of reordering: CUDSS_DATA_USER_PERM and, unless empty,
+/// CUDSS_DATA_USER_ND_PARTITION_TREE with CUDSS_CONFIG_ND_NLEVELS. All empty: cuDSS reorders.
+struct given_order {
+  std::span<const std::int32_t> permutation;
+  std::span<const std::int32_t> tree;
+  int levels = 0;
+};
+
+/// Seconds of each phase, each until the device is idle, and results.
+struct outcome {
+  double reordering = 0, symbolic = 0, numeric = 0, refactorization = 0, solve = 0;
+  std::int64_t lu_nnz = 0;  ///< CUDSS_DATA_LU_NNZ
+  std::vector<double> x;
+  std::vector<std::int32_t> permutation;  ///< CUDSS_DATA_PERM_REORDER_ROW, where it is read back
+  std::vector<std::int32_t> tree;         ///< CUDSS_DATA_ND_PARTITION_TREE, likewise
+  std::string no_tree;                    ///< why cuDSS gives none of both
+};
+
+struct settings {
+  std::string threading_layer;     ///< path of libcudss_mtlayer_*.so; empty: one host thread
+  int threads = 1;                 ///< CUDSS_CONFIG_HOST_NTHREADS, with a threading layer
+  bool matching = false;           ///< CUDSS_MATCHING_ALG_AUTO instead of none
+  bool nested_dissection = false;  ///< that reordering by name, instead of the default
+};
+
+/// A handle of cuDSS with its settings.
+class solver {
+ public:
+  explicit solver(const settings& s);
+
+  /// Levels of the tree where none is set: the default of CUDSS_CONFIG_ND_NLEVELS.
+  [[nodiscard]] int default_levels() const;
+  /// Reordering, symbolic and numeric factorization, refactorization with the same values, solve.
+  [[nodiscard]] outcome solve(const device_system& s, const given_order& order,
+                              bool read_back) const;
+
+ private:
+  [[nodiscard]] gsofa::peers::cudss::cudss_config make_config(int levels) const;
+  void read_order(cudssData_t data, std::int32_t n, int levels, outcome& out) const;
+
+  settings settings_;
+  gsofa::peers::cudss::cudss_handle handle_;
+};
+
+}  // namespace cudss_solver

@@ -1,0 +1,243 @@
+#include "variants/peers/partition_tree.hpp"
+
+#include <algorithm>
+#include <cstdint>
+#include <numeric>
+#include <string>
+#include <utility>
+
+#include "common/preprocess.hpp"
+#include "variants/peers/separator_tree.hpp"
+
+namespace gsofa::peers {
+
+namespace {
+
+std::size_t node_count(int levels) { return (std::size_t{1} << levels) - 1; }
+
+void check_levels(int levels) {
+  if (levels < 1 || levels > most_levels) {
+    throw input_error("a partition tree of " + std::to_string(levels) + " levels: 1 to " +
+                      std::to_string(most_levels) + " are possible");
+  }
+}
+
+/// Calls visit(depth, k) for each node: left subtree, right subtree, node.
+template <class Visit>
+void visit_postorder(int levels, int depth, std::size_t k, const Visit& visit) {
+  if (depth + 1 < levels) {
+    visit_postorder(levels, depth + 1, 2 * k, visit);
+    visit_postorder(levels, depth + 1, 2 * k + 1, visit);
+  }
+  visit(depth, k);
+}
+
+/// The places of the nodes, leaves first, in the order in which their vertices stand.
+std::vector<std::size_t> places_of(int levels, tree_layout layout) {
+  std::vector<std::size_t> places(node_count(levels));
+  if (layout == tree_layout::by_level) {
+    std::iota(places.begin(), places.end(), std::size_t{0});
+    return places;
+  }
+  std::size_t next = 0;
+  visit_postorder(levels, 0, 0,
+                  [&](int depth, std::size_t k) { places[next++] = node_place(levels, depth, k); });
+  return places;
+}
+
+/// Gives each node of a separator tree to a node of the binary tree.
+class binary_parts {
+ public:
+  binary_parts(const separator_tree& tree, int levels)
+      : tree_(tree), levels_(levels), parts_(node_count(levels)) {
+    const std::size_t nodes = tree.parent.size();
+    weight_.resize(nodes);
+    first_child_.assign(nodes + 1, 0);
+    std::vector<index_t> roots;
+    for (std::size_t k = 0; k < nodes; ++k) {
+      weight_[k] += tree.start[k + 1] - tree.start[k];
+      const index_t up = tree.parent[k];
+      if (up < 0) {
+        roots.push_back(static_cast<index_t>(k));
+        continue;
+      }
+      weight_[at(up)] += weight_[k];
+      ++first_child_[at(up) + 1];
+    }
+    std::partial_sum(first_child_.begin(), first_child_.end(), first_child_.begin());
+    children_.resize(nodes - roots.size());
+    std::vector<std::size_t> next(first_child_.begin(), first_child_.end());
+    for (std::size_t k = 0; k < nodes; ++k) {
+      const index_t up = tree.parent[k];
+      if (up >= 0) children_[next[at(up)]++] = static_cast<index_t>(k);
+    }
+    divide(std::move(roots), 0, 0);
+  }
+
+  /// Nodes of the separator tree, ascending, by place with leaves first.
+  [[nodiscard]] const std::vector<std::vector<index_t>>& parts() const { return parts_; }
+
+ private:
+  [[nodiscard]] std::span<const index_t> children(index_t node) const {
+    return std::span(children_).subspan(first_child_[at(node)],
+                                        first_child_[at(node) + 1] - first_child_[at(node)]);
+  }
+
+  void divide(std::vector<index_t> roots, int depth, std::size_t k) {
+    if (roots.empty()) return;
+    std::vector<index_t>& own = parts_[node_place(levels_, depth, k)];
+    if (depth + 1 == levels_) {
+      own = std::move(roots);
+      for (std::size_t i = 0; i < own.size(); ++i) {
+        const auto below = children(own[i]);
+        own.insert(own.end(), below.begin(), below.end());
+      }
+      std::ranges::sort(own);
+      return;
+    }
+    while (roots.size() == 1 && !children(roots[0]).empty()) {
+      own.push_back(roots[0]);
+      const auto below = children(roots[0]);
+      roots.assign(below.begin(), below.end());
+    }
+    std::ranges::sort(own);
+    auto [left, right] = halves(std::move(roots));
+    divide(std::move(left), depth + 1, 2 * k);
+    divide(std::move(right), depth + 1, 2 * k + 1);
+  }
+
+  /// Each subtree, the heaviest first, goes to the lighter side.
+  [[nodiscard]] std::pair<std::vector<index_t>, std::vector<index_t>> halves(
+      std::vector<index_t> roots) const {
+    std::ranges::stable_sort(roots,
+                             [&](index_t a, index_t b) { return weight_[at(a)] > weight_[at(b)]; });
+    std::pair<std::vector<index_t>, std::vector<index_t>> sides;
+    offset_t left = 0;
+    offset_t right = 0;
+    for (const index_t r : roots) {
+      (left <= right ? sides.first : sides.second).push_back(r);
+      (left <= right ? left : right) += weight_[at(r)];
+    }
+    return sides;
+  }
+
+  const separator_tree& tree_;
+  int levels_;
+  std::vector<std::vector<index_t>> parts_;
+  std::vector<offset_t> weight_;  ///< vertices of each subtree
+  std::vector<std::size_t> first_child_;
+  std::vector<index_t> children_;
+};
+
+}  // namespace
+
+partition_tree binary_tree(const ordering& o, int levels, tree_layout layout) {
+  check_levels(levels);
+  // An order without a tree is one node.
+  separator_tree whole;
+  if (o.separators.empty()) {
+    whole.start.push_back(static_cast<index_t>(o.order.size()));
+    whole.parent.push_back(-1);
+  }
+  const separator_tree& tree = o.separators.empty() ? whole : o.separators;
+  const binary_parts divided(tree, levels);
+  partition_tree t{.levels = levels,
+                   .layout = layout,
+                   .size = std::vector<index_t>(node_count(levels), 0),
+                   .order = {}};
+  t.order.reserve(o.order.size());
+  for (const std::size_t place : places_of(levels, layout)) {
+    for (const index_t node : divided.parts()[place]) {
+      const index_t begin = tree.start[at(node)];
+      const index_t end = tree.start[at(node) + 1];
+      t.size[place] += end - begin;
+      t.order.insert(t.order.end(), o.order.begin() + begin, o.order.begin() + end);
+    }
+  }
+  return t;
+}
+
+partition_tree tree_of_etree(const pattern_view& a, std::span<const index_t> order, int levels,
+                             tree_layout layout) {
+  check_levels(levels);
+  const pattern s = symmetrized(a, diagonal::drop);
+  const std::vector<index_t> post = postorder(elimination_tree(permute(s, order, order)));
+  std::vector<index_t> postordered(post.size());
+  for (std::size_t k = 0; k < post.size(); ++k) postordered[k] = order[at(post[k])];
+  const detail::separator_tree cut =
+      detail::cut_etree(elimination_tree(permute(s, postordered, postordered)), 1 << (levels - 1));
+  partition_tree t{.levels = levels, .layout = layout, .size = cut.size, .order = {}};
+  t.order.reserve(postordered.size());
+  for (const std::size_t place : places_of(levels, layout)) {
+    const auto begin = postordered.begin() + cut.first[place];
+    t.order.insert(t.order.end(), begin, begin + cut.size[place]);
+  }
+  return t;
+}
+
+offset_t crossing_entries(const pattern_view& a, const partition_tree& t) {
+  check_levels(t.levels);
+  validate_permutation(t.order, a.n_rows, "the order of a partition tree");
+  if (t.size.size() != node_count(t.levels) ||
+      std::accumulate(t.size.begin(), t.size.end(), offset_t{0}) != a.n_rows ||
+      std::ranges::any_of(t.size, [](index_t s) { return s < 0; })) {
+    throw input_error("the sizes of a partition tree do not add up to the order of the matrix");
+  }
+  // A node has number 2^depth + k, its parent half of that.
+  std::vector<std::uint32_t> number(node_count(t.levels));
+  for (int depth = 0; depth < t.levels; ++depth) {
+    for (std::uint32_t k = 0; k < 1U << depth; ++k) {
+      number[node_place(t.levels, depth, k)] = (1U << depth) + k;
+    }
+  }
+  std::vector<std::uint32_t> node(at(a.n_rows));
+  std::size_t position = 0;
+  for (const std::size_t place : places_of(t.levels, t.layout)) {
+    for (index_t k = 0; k < t.size[place]; ++k) node[at(t.order[position++])] = number[place];
+  }
+  offset_t crossing = 0;
+  for (index_t i = 0; i < a.n_rows; ++i) {
+    for (const index_t j : a.row(i)) {
+      std::uint32_t low = std::max(node[at(i)], node[at(j)]);
+      const std::uint32_t high = std::min(node[at(i)], node[at(j)]);
+      while (low > high) low >>= 1U;
+      crossing += low != high ? 1 : 0;
+    }
+  }
+  return crossing;
+}
+
+namespace {
+
+/// Calls pair(place with leaves first, place in `other`) for each node.
+template <class Pair>
+void pair_places(int levels, node_order other, const Pair& pair) {
+  if (other == node_order::postorder) {
+    std::size_t next = 0;
+    for (const std::size_t place : places_of(levels, tree_layout::nested)) pair(place, next++);
+    return;
+  }
+  for (int depth = 0; depth < levels; ++depth) {
+    for (std::size_t k = 0; k < std::size_t{1} << depth; ++k) {
+      const std::size_t place = node_place(levels, depth, k);
+      pair(place, other == node_order::leaves_first ? place : (std::size_t{1} << depth) - 1 + k);
+    }
+  }
+}
+
+}  // namespace
+
+std::vector<index_t> arranged(std::span<const index_t> leaves_first, int levels, node_order to) {
+  std::vector<index_t> sizes(leaves_first.size());
+  pair_places(levels, to,
+              [&](std::size_t here, std::size_t there) { sizes[there] = leaves_first[here]; });
+  return sizes;
+}
+
+std::vector<index_t> leaves_first(std::span<const index_t> sizes, int levels, node_order from) {
+  std::vector<index_t> out(sizes.size());
+  pair_places(levels, from, [&](std::size_t here, std::size_t there) { out[here] = sizes[there]; });
+  return out;
+}
+
+}  // namespace gsofa::peers

@@ -1,0 +1,65 @@
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <vector>
+
+#include "common/ordering.hpp"
+#include "common/pattern.hpp"
+
+namespace gsofa::peers {
+
+/// Where the vertices of the nodes of a partition_tree stand in its order.
+enum class tree_layout {
+  nested,    ///< left subtree, right subtree, separator, as METIS_NodeND numbers them
+  by_level,  ///< the deepest level from left to right, then the level above, ..., the root last
+};
+
+/// How a full binary tree lies in an array; a level always runs from left to right.
+enum class node_order {
+  leaves_first,  ///< by level from the deepest one on, the root last
+  root_first,    ///< by level from the root on
+  postorder,     ///< left subtree, right subtree, node
+};
+
+/// A full binary tree over an order: domains in its leaves, separators in its inner nodes. Any node
+/// may be empty. No entry of A + A^T joins the two subtrees of a node.
+struct partition_tree {
+  int levels = 1;
+  tree_layout layout = tree_layout::nested;
+  std::vector<index_t> size;   ///< vertices of each of the 2^levels - 1 nodes, leaves first
+  std::vector<index_t> order;  ///< old index by new position
+};
+
+/// Most levels of a tree.
+inline constexpr int most_levels = 24;
+
+/// Place of the k-th node from the left at `depth` (0: the root) of a tree with leaves first.
+constexpr std::size_t node_place(int levels, int depth, std::size_t k) {
+  return (std::size_t{1} << levels) - (std::size_t{2} << depth) + k;
+}
+
+/// The separator tree of an order as a full binary tree. A node with more than two children hands
+/// them on in two groups of about equal weight, below which separators are empty; components and
+/// several roots are parted likewise. A node with one child, itself with children, and that child
+/// are one separator. What lies deeper than `levels` is one domain; a part that is not dissected
+/// as deep is the leftmost domain below. Within a node vertices keep their order. The fill of A is
+/// that of the order given: vertices move only past others that share no path of later ones with
+/// them. O(n + m levels log m) for m nodes. Throws input_error unless 1 <= levels <= most_levels.
+partition_tree binary_tree(const ordering& o, int levels, tree_layout layout);
+
+/// A tree for any order of a square pattern, from its elimination tree (separator_tree.hpp).
+/// Vertices are renumbered by a postorder, which changes no fill of A + A^T. Errors as above.
+partition_tree tree_of_etree(const pattern_view& a, std::span<const index_t> order, int levels,
+                             tree_layout layout);
+
+/// The entries of A that join two nodes of which neither is an ancestor of the other: 0 if the tree
+/// separates. `a` is square. Throws input_error if the sizes do not add up to its order, or the
+/// order is no permutation.
+offset_t crossing_entries(const pattern_view& a, const partition_tree& t);
+
+/// Sizes with leaves first in another order, and back.
+std::vector<index_t> arranged(std::span<const index_t> leaves_first, int levels, node_order to);
+std::vector<index_t> leaves_first(std::span<const index_t> sizes, int levels, node_order from);
+
+}  // namespace gsofa::peers

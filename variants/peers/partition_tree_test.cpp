@@ -1,0 +1,199 @@
+#include "variants/peers/partition_tree.hpp"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <numeric>
+
+#include "common/generators.hpp"
+#include "common/order_quality.hpp"
+#include "harness/check/test_patterns.hpp"
+
+using namespace gsofa;
+using namespace gsofa::peers;
+
+namespace {
+
+constexpr tree_layout layouts[] = {tree_layout::nested, tree_layout::by_level};
+
+// `edges` join vertices i, j of n, with the diagonal.
+pattern graph(index_t n, const std::vector<std::pair<index_t, index_t>>& edges) {
+  triplets t{.n_rows = n, .n_cols = n, .rows = {}, .cols = {}};
+  for (index_t i = 0; i < n; ++i) {
+    t.rows.push_back(i);
+    t.cols.push_back(i);
+  }
+  for (const auto& [i, j] : edges) {
+    t.rows.insert(t.rows.end(), {i, j});
+    t.cols.insert(t.cols.end(), {j, i});
+  }
+  return from_triplets(t, duplicates::merge);
+}
+
+pattern star(index_t leaves) {
+  std::vector<std::pair<index_t, index_t>> edges;
+  for (index_t i = 1; i <= leaves; ++i) edges.emplace_back(0, i);
+  return graph(leaves + 1, edges);
+}
+
+pattern path(index_t n) {
+  std::vector<std::pair<index_t, index_t>> edges;
+  for (index_t i = 1; i < n; ++i) edges.emplace_back(i - 1, i);
+  return graph(n, edges);
+}
+
+pattern clique(index_t n) {
+  std::vector<std::pair<index_t, index_t>> edges;
+  for (index_t i = 0; i < n; ++i) {
+    for (index_t j = 0; j < i; ++j) edges.emplace_back(i, j);
+  }
+  return graph(n, edges);
+}
+
+// Copies of a, with nothing between them.
+pattern copies(const pattern& a, index_t times) {
+  triplets t{.n_rows = a.n_rows * times, .n_cols = a.n_rows * times, .rows = {}, .cols = {}};
+  for (index_t c = 0; c < times; ++c) {
+    for (index_t i = 0; i < a.n_rows; ++i) {
+      for (const index_t j : a.row(i)) {
+        t.rows.push_back(c * a.n_rows + i);
+        t.cols.push_back(c * a.n_rows + j);
+      }
+    }
+  }
+  return from_triplets(t, duplicates::reject);
+}
+
+// Paths side by side, and vertices that are adjacent to all others.
+pattern paths_under_hubs(index_t paths, index_t length, index_t hubs) {
+  std::vector<std::pair<index_t, index_t>> edges;
+  const index_t n = paths * length + hubs;
+  for (index_t p = 0; p < paths; ++p) {
+    for (index_t i = 1; i < length; ++i) edges.emplace_back(p * length + i - 1, p * length + i);
+  }
+  for (index_t h = n - hubs; h < n; ++h) {
+    for (index_t v = 0; v < h; ++v) edges.emplace_back(h, v);
+  }
+  return graph(n, edges);
+}
+
+std::vector<named_pattern> shapes() {
+  std::vector<named_pattern> all = special_patterns();
+  all.push_back({"empty", pattern{.row_ptr = {0}, .col_idx = {}}});
+  all.push_back({"star", star(700)});
+  all.push_back({"path", path(900)});
+  all.push_back({"clique", clique(150)});
+  all.push_back({"five grids", copies(generate("grid5:nx=17,ny=13"), 5)});
+  all.push_back({"many paths", copies(path(9), 60)});
+  all.push_back({"paths under hubs", paths_under_hubs(20, 30, 4)});
+  all.push_back({"thinned grid", generate("grid27:nx=11,drop=0.3")});
+  all.push_back({"circuit", generate("circuit:n=1500")});
+  for (std::uint64_t k = 0; k < 300; ++k) all.push_back(random_pattern(7, k));
+  return all;
+}
+
+void check_tree(const pattern_view& a, const partition_tree& t, int levels) {
+  CHECK(t.size.size() == (std::size_t{1} << levels) - 1);
+  CHECK(crossing_entries(a, t) == 0);
+}
+
+ordering dissected(const pattern_view& a, const std::string& options = "leaf_order=7") {
+  return compute_order(a, "cpu_nested_dissection:" + options, -1);
+}
+
+}  // namespace
+
+TEST_CASE("the binary tree of a dissection separates, in either layout, at any depth") {
+  for (const auto& p : shapes()) {
+    CAPTURE(p.name);
+    const ordering o = dissected(p.a);
+    for (const int levels : {1, 2, 3, 6, 10}) {
+      CAPTURE(levels);
+      for (const tree_layout layout : layouts)
+        check_tree(p.a, binary_tree(o, levels, layout), levels);
+    }
+  }
+}
+
+TEST_CASE("the renumbered order has the fill of the one given") {
+  for (const auto& p : shapes()) {
+    if (p.a.n_rows == 0) continue;
+    CAPTURE(p.name);
+    const ordering o = dissected(p.a);
+    const order_quality given = quality_of(p.a, o.order, 1);
+    for (const tree_layout layout : layouts) {
+      const order_quality now = quality_of(p.a, binary_tree(o, 5, layout).order, 1);
+      CHECK(now.nnz_l == given.nnz_l);
+      CHECK(now.nnz_u == given.nnz_u);
+      CHECK(now.flops == given.flops);
+      CHECK(now.height == given.height);
+    }
+  }
+}
+
+TEST_CASE("a tree is cut from the etree of any order") {
+  for (const auto& p : shapes()) {
+    if (p.a.n_rows == 0) continue;
+    CAPTURE(p.name);
+    const ordering o = compute_order(p.a, "amd", -1);
+    for (const int levels : {1, 2, 7}) {
+      for (const tree_layout layout : layouts) {
+        check_tree(p.a, tree_of_etree(p.a, o.order, levels, layout), levels);
+      }
+    }
+  }
+}
+
+TEST_CASE("groups of children are even, chains are one separator, leaves go down to the left") {
+  // Node 6 over nodes 0 to 4; node 7, the root, has node 6 alone below it; node 5 is a second root.
+  ordering o{.order = std::vector<index_t>(14), .method = {}, .library = {}};
+  std::iota(o.order.begin(), o.order.end(), 0);
+  o.separators.start = {0, 4, 6, 7, 8, 9, 11, 12, 14};
+  o.separators.parent = {6, 6, 6, 6, 6, -1, 7, -1};
+  const partition_tree t = binary_tree(o, 4, tree_layout::by_level);
+  // Roots 7 (12 vertices) and 5 (2) part at an empty separator; 7 and 6 are one separator over
+  // {0, 4} and {1, 2, 3}.
+  CHECK(t.size == std::vector<index_t>{4, 1, 2, 2, 2, 0, 0, 0, /**/ 0, 0, 0, 0, /**/ 3, 0, /**/ 0});
+  CHECK(t.order == std::vector<index_t>{0, 1, 2, 3, 8, 4, 5, 6, 7, 9, 10, 11, 12, 13});
+  const partition_tree nested = binary_tree(o, 4, tree_layout::nested);
+  CHECK(nested.size == t.size);
+  CHECK(nested.order == std::vector<index_t>{0, 1, 2, 3, 8, 4, 5, 6, 7, 11, 12, 13, 9, 10});
+  CHECK(binary_tree(o, 1, tree_layout::nested).size == std::vector<index_t>{14});
+}
+
+TEST_CASE("an order without a tree is one domain") {
+  const pattern a = path(10);
+  const ordering o = compute_order(a, "amd", -1);
+  const partition_tree t = binary_tree(o, 3, tree_layout::nested);
+  CHECK(t.size == std::vector<index_t>{10, 0, 0, 0, 0, 0, 0});
+  CHECK(t.order == o.order);
+}
+
+TEST_CASE("crossing entries are counted, and trees of another matrix refused") {
+  const pattern a = path(5);
+  partition_tree t{.levels = 2, .layout = tree_layout::nested, .size = {2, 2, 1}, .order = {}};
+  t.order = {0, 1, 3, 4, 2};
+  CHECK(crossing_entries(a, t) == 0);
+  t.order = {0, 1, 2, 3, 4};
+  CHECK(crossing_entries(a, t) == 2);
+  t.order = {0, 0, 2, 3, 4};
+  CHECK_THROWS_AS(crossing_entries(a, t), input_error);
+  t.order = {0, 1, 2, 3, 4};
+  t.size = {2, 2, 2};
+  CHECK_THROWS_AS(crossing_entries(a, t), input_error);
+  t.size = {6, -2, 1};
+  CHECK_THROWS_AS(crossing_entries(a, t), input_error);
+  CHECK_THROWS_AS(binary_tree({}, 0, tree_layout::nested), input_error);
+  CHECK_THROWS_AS(binary_tree({}, 25, tree_layout::nested), input_error);
+}
+
+TEST_CASE("sizes in another order of nodes") {
+  const std::vector<index_t> sizes{1, 2, 3, 4, 5, 6, 7};
+  CHECK(arranged(sizes, 3, node_order::leaves_first) == sizes);
+  CHECK(arranged(sizes, 3, node_order::root_first) == std::vector<index_t>{7, 5, 6, 1, 2, 3, 4});
+  CHECK(arranged(sizes, 3, node_order::postorder) == std::vector<index_t>{1, 2, 5, 3, 4, 6, 7});
+  for (const node_order o :
+       {node_order::leaves_first, node_order::root_first, node_order::postorder}) {
+    CHECK(leaves_first(arranged(sizes, 3, o), 3, o) == sizes);
+  }
+}
