@@ -36,7 +36,7 @@ ALLOWED = {
     # The Python package, what solvers are given, and programs of experiments use the library as others do.
     "harness/python": {"harness/library"},
     "harness/superlu": {"harness/library", "harness/superlu"},
-    "experiments": {"harness/library"},
+    "experiments": {"experiments", "harness/library"},
 }
 ALLOWED |= {f"variants/{f}": {"common", f"variants/{f}", *SHARED} for f in FAMILIES}
 ALLOWED |= {f"harness/{layer}": {"common", "reference", "variants/support", *(f"harness/{e}" for e in HARNESS[:k + 1])}
@@ -48,6 +48,7 @@ TESTS = {"common": set(), "reference": set(), "variants": {"reference", "harness
 # (file, what it includes): why it may
 SCHEDULE, DRIVER, CHECKPOINT = (f"variants/maxid/distributed/{name}.hpp" for name in ("schedule", "driver", "checkpoint"))
 SYMBFACT, SOLVE = "harness/superlu/superlu_test.cpp", "experiments/solvers/superlu_dist_solve.cpp"
+DEVICE_LU = "experiments/supplement_numeric/device_lu.cu"
 EXCEPTIONS = {
     (SYMBFACT, "common/matrix_market.hpp"): "real matrices, prepared as pdgssvx prepares them",
     (SYMBFACT, "common/preprocess.hpp"): "the same",
@@ -56,6 +57,9 @@ EXCEPTIONS = {
     (SOLVE, "common/pattern.hpp"): "the same",
     (SOLVE, "common/preprocess.hpp"): "rows matched by structure alone, without an analysis",
     (SOLVE, "common/random.hpp"): "values of generated matrices",
+    (DEVICE_LU, "variants/device/runtime.hpp"): "one source of kernels for the GPU and the emulator",
+    ("experiments/supplement_numeric/refactorize_test.cpp", "variants/device/simt.hpp"):
+        "the emulator's seed, and switching at loads and stores",
     ("harness/commands/prepare_command.cpp", SCHEDULE):
         "prepare --predicted-work writes what the dynamic schedule orders chunks by",
     ("harness/soak/fuzz_targets.cpp", CHECKPOINT): "mutated bytes for the reader of checkpoints",
