@@ -9,8 +9,10 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <bit>
 #include <chrono>
 #include <cmath>
+#include <cstdint>
 #include <cstdio>
 #include <exception>
 #include <functional>
@@ -42,6 +44,7 @@ struct choices {
   refactor::device_options device;
   int steps = 10;
   int refinements = 2;
+  int repeats = 1;
   double change = 0.1;
   double peer_seconds = 10;
 
@@ -88,9 +91,9 @@ struct contender {
   }
 };
 
-// The values of a step, from those of the file.
+// The values of a step, from those of the file, which the first step has.
 std::vector<double> values_of(std::vector<double> out, int step, double change) {
-  for (std::size_t p = 0; p < out.size(); ++p) {
+  for (std::size_t p = 0; step > 1 && p < out.size(); ++p) {
     out[p] *= 1 + change * std::sin(1.7 * step + static_cast<double>(p));
   }
   return out;
@@ -102,6 +105,12 @@ std::string text(double value, const char* format = "%.4g") {
   return out;
 }
 
+std::string hexadecimal(std::uint64_t value) {
+  char out[32];
+  std::snprintf(out, sizeof out, "%016llx", static_cast<unsigned long long>(value));
+  return out;
+}
+
 std::string median_ms(std::vector<double> samples) {
   if (samples.empty()) return "-";
   std::sort(samples.begin(), samples.end());
@@ -109,6 +118,15 @@ std::string median_ms(std::vector<double> samples) {
   const double median =
       samples.size() % 2 != 0 ? samples[half] : (samples[half - 1] + samples[half]) / 2;
   return text(1e3 * median);
+}
+
+// FNV-1a over the bits of the values.
+std::uint64_t digest(const std::vector<double>& values) {
+  std::uint64_t hash = 0xcbf29ce484222325U;
+  for (const double value : values) {
+    hash = (hash ^ std::bit_cast<std::uint64_t>(value)) * 0x100000001b3U;
+  }
+  return hash;
 }
 
 std::string ms(double s) { return text(1e3 * s); }
@@ -149,6 +167,7 @@ class case_run {
       a_.values = values_of(original, step, c_.change);
       run_step();
     }
+    repeat();
     return lu_->outside() == 0 && ours_.residual <= largest_residual;
   }
 
@@ -163,6 +182,7 @@ class case_run {
              {"replaced", std::to_string(replaced_)},
              {"outside", std::to_string(lu_->outside())},
              {"residual", text(ours_.residual, "%.2g")},
+             {"digest", hexadecimal(digest_)},
              {"match_ms", ms(plan_.match_seconds)},
              {"analysis_ms", ms(plan_.analysis_seconds)},
              {"schedule_ms", ms(plan_.schedule_seconds)},
@@ -243,8 +263,22 @@ class case_run {
     run_klu(given_);
   }
 
+  // The same values again: no bit of L + U or of the solution may differ.
+  void repeat() {
+    for (int k = 0; k < c_.repeats; ++k) {
+      lu_->factorize();
+      lu_->solve(c_.refinements);
+      const std::uint64_t found = digest(lu_->factors()) ^ (digest(lu_->solution()) << 1);
+      if (k > 0 && found != digest_) {
+        throw std::runtime_error("factorization " + std::to_string(k + 1) +
+                                 " of the same values differs from the first");
+      }
+      digest_ = found;
+    }
+  }
+
   void run_rf() {
-    if (!rf_.peer) return;
+    if (!rf_.peer || rf_.times.used > c_.peer_seconds) return;
     rf_.attempt(file_, [&] {
       const double factored = rf_.peer->refactor();
       const double solved = rf_.peer->solve(c_.refinements);
@@ -279,6 +313,7 @@ class case_run {
   double upload_seconds_ = 0;
   double first_seconds_ = 0;
   std::int64_t replaced_ = 0;
+  std::uint64_t digest_ = 0;
 };
 
 class csv_file {
@@ -360,7 +395,9 @@ int run(const choices& c) {
 
 void add_options(CLI::App& app, choices& c) {
   app.add_option("matrix", c.matrices, "Matrix Market files with real values")->required();
-  app.add_option("--steps", c.steps, "Refactorizations with new values")
+  app.add_option("--steps", c.steps, "Refactorizations, all but the first with new values")
+      ->check(CLI::Range(1, 1000000));
+  app.add_option("--repeats", c.repeats, "Factorizations of the last values, equal in every bit")
       ->check(CLI::Range(1, 1000000));
   app.add_option("--refine", c.refinements, "Steps of iterative refinement")
       ->check(CLI::Range(0, 100));
@@ -384,8 +421,9 @@ void add_options(CLI::App& app, choices& c) {
           {"gpu", gsofa::compute_device::gpu}}));
   app.add_option("--with", c.with, "Peers: rf (cuSOLVER), klu, klu-given (KLU in this order)")
       ->delimiter(',')
+      ->allow_extra_args(false)
       ->check(CLI::IsMember({"rf", "klu", "klu-given"}));
-  app.add_option("--peer-seconds", c.peer_seconds, "KLU takes no more steps after this time")
+  app.add_option("--peer-seconds", c.peer_seconds, "A peer takes no more steps after this time")
       ->check(CLI::NonNegativeNumber);
   app.add_option("--threads", c.device.threads, "Threads of the block of a row; 0: chosen")
       ->check(CLI::Range(0, 512));

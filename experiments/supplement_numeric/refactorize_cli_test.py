@@ -64,8 +64,8 @@ class Refactorize(unittest.TestCase):
 
     def test_a_bad_matrix_keeps_no_other_from_being_run(self):
         out = self.folder / "out.csv"
-        done = call(self.folder / "gone.mtx", MATRICES / "rajat19.mtx.gz", self.file("one.mtx", HEAD + "1 1 1\n1 1 4\n"),
-                    "--steps", "2", "--with", "klu,klu-given,rf", "--csv", out)
+        done = call(self.folder / "gone.mtx", MATRICES / "rajat19.mtx.gz", "--steps", "2", "--csv", out,
+                    "--with", "klu,klu-given,rf", self.file("one.mtx", HEAD + "1 1 1\n1 1 4\n"))
         self.assertEqual(done.returncode, 2)
         with out.open(newline="") as lines:
             rows = list(csv.DictReader(lines))
@@ -79,6 +79,13 @@ class Refactorize(unittest.TestCase):
                 self.assertLess(float(row["klu_residual"]), 1e-10)
                 self.assertLess(float(row["klu_given_residual"]), 1e-10)
         self.assertEqual(rows[1]["nnz_lu"], "1")
+        other = self.folder / "other.csv"
+        self.assertEqual(call(MATRICES / "rajat19.mtx.gz", "--steps", "2", "--repeats", "3", "--threads", "64",
+                              "--schedule-mb", "0", "--csv", other).returncode, 0)
+        with other.open(newline="") as lines:
+            row, = csv.DictReader(lines)
+        self.assertEqual(row["scheduled"], "0")
+        self.assertEqual(row["digest"], rows[0]["digest"])
         self.assertIn("this build has no cusolverRf", done.stderr)
         table = done.stdout.splitlines()
         self.assertEqual(len(table), 3)
