@@ -36,7 +36,7 @@ ALLOWED = {
     # The Python package, what solvers are given, and programs of experiments use the library as others do.
     "harness/python": {"harness/library"},
     "harness/superlu": {"harness/library", "harness/superlu"},
-    "experiments": {"harness/library", "experiments"},
+    "experiments": {"experiments", "harness/library"},
 }
 ALLOWED |= {f"variants/{f}": {"common", f"variants/{f}", *SHARED} for f in FAMILIES}
 ALLOWED |= {f"harness/{layer}": {"common", "reference", "variants/support", *(f"harness/{e}" for e in HARNESS[:k + 1])}
@@ -49,6 +49,8 @@ TESTS = {"common": set(), "reference": set(), "variants": {"reference", "harness
 SCHEDULE, DRIVER, CHECKPOINT = (f"variants/maxid/distributed/{name}.hpp" for name in ("schedule", "driver", "checkpoint"))
 SYMBFACT, SOLVE = "harness/superlu/superlu_test.cpp", "experiments/solvers/superlu_dist_solve.cpp"
 CUDSS, CUDSS_PHASES = "experiments/solvers/cudss_solve.cpp", "experiments/solvers/cudss_solver"
+DEVICE_LU = "experiments/supplement_numeric/device_lu.cu"
+DEVICE_RESULTS = "experiments/solvers/device_results.cpp"
 EXCEPTIONS = {
     (SYMBFACT, "common/matrix_market.hpp"): "real matrices, prepared as pdgssvx prepares them",
     (SYMBFACT, "common/preprocess.hpp"): "the same",
@@ -64,6 +66,11 @@ EXCEPTIONS = {
     (CUDSS, "harness/run/gpu_state.hpp"): "the driver in its records",
     (CUDSS_PHASES + ".hpp", "variants/peers/cudss_objects.hpp"): "handles and errors as the peer has them",
     (CUDSS_PHASES + ".cpp", "common/types.hpp"): "checked narrowing",
+    (DEVICE_RESULTS, "common/generators.hpp"): "generated matrices",
+    (DEVICE_RESULTS, "common/matrix_market.hpp"): "real ones",
+    (DEVICE_LU, "variants/device/runtime.hpp"): "one source of kernels for the GPU and the emulator",
+    ("experiments/supplement_numeric/refactorize_test.cpp", "variants/device/simt.hpp"):
+        "the emulator's seed, and switching at loads and stores",
     ("harness/commands/prepare_command.cpp", SCHEDULE):
         "prepare --predicted-work writes what the dynamic schedule orders chunks by",
     ("harness/soak/fuzz_targets.cpp", CHECKPOINT): "mutated bytes for the reader of checkpoints",
