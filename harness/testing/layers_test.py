@@ -52,6 +52,8 @@ EXCEPTIONS = {
     (SYMBFACT, "common/matrix_market.hpp"): "real matrices, prepared as pdgssvx prepares them",
     (SYMBFACT, "common/preprocess.hpp"): "the same",
     (SYMBFACT, "harness/check/test_patterns.hpp"): "the patterns that variants are checked on",
+    ("experiments/batches/batch_times.cpp", "common/generators.hpp"): "batches of any size",
+    ("experiments/batches/batch_times.cpp", "common/pattern.hpp"): "the same",
     (SOLVE, "common/generators.hpp"): "matrices of any size",
     (SOLVE, "common/pattern.hpp"): "the same",
     (SOLVE, "common/preprocess.hpp"): "rows matched by structure alone, without an analysis",
