@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <cstdlib>
 #include <functional>
+#include <iterator>
 #include <set>
 #include <string>
 #include <utility>
@@ -29,6 +30,9 @@ struct golden {
 const std::vector<golden> golden_values = {
     {"arrow:n=20,tip=first", 20, 58, 0x94dc38e30acdfa0dULL},
     {"banded:n=30,lower=3,upper=1", 30, 143, 0x310a4b997ad17850ULL},
+    {"batch:count=7,least=3,most=90", 371, 1649, 0xbbc2f4586c045199ULL},
+    {"batch:count=5,least=20,most=60,kind=circuit,oneway=0.3,seed=4", 212, 801,
+     0xd983a7ca2ca1b329ULL},
     {"channel:nx=7,ny=6,nz=3,fields=3,radius=2,stencil=box,upwind=x,thin=0.2,drop=0.1", 378, 23233,
      0x0fcc8f826118fc39ULL},
     {"circuit:n=500,degree=5.5,reach=0.3,hubs=6,supply=0.2,oneway=0.4,seed=9", 500, 2540,
@@ -67,6 +71,23 @@ std::string refusal(const std::string& spec) {
 
 bool contains(const std::string& text, const std::string& part) {
   return text.find(part) != std::string::npos;
+}
+
+// Entries of the Cholesky factor of a symmetric pattern, by merging each column into its parent.
+offset_t fill_of(const pattern& a) {
+  std::vector<std::set<index_t>> columns(static_cast<std::size_t>(a.n_rows));
+  offset_t entries = 0;
+  for (index_t k = 0; k < a.n_rows; ++k) {
+    std::set<index_t>& column = columns[static_cast<std::size_t>(k)];
+    for (const index_t j : a.row(k)) {
+      if (j > k) column.insert(j);
+    }
+    entries += static_cast<offset_t>(column.size());
+    if (column.empty()) continue;
+    std::set<index_t>& parent = columns[static_cast<std::size_t>(*column.begin())];
+    parent.insert(std::next(column.begin()), column.end());
+  }
+  return entries;
 }
 
 std::size_t longest_row(const pattern& a) {
@@ -263,6 +284,24 @@ TEST_CASE("n cuts out the leading principal submatrix") {
   }
 }
 
+TEST_CASE("a batch is a direct sum of matrices in fill-reducing orders") {
+  const pattern one = generate("batch:count=1,least=900,most=900");
+  CHECK(one.nnz() == generate("grid5:nx=30").nnz());
+  const pattern a = generate("batch:count=40,least=1,most=70,seed=5");
+  // A grid is connected: its rows are one block.
+  index_t blocks = 0;
+  index_t last = -1;
+  for (index_t i = 0; i < a.n_rows; ++i) {
+    if (last < i) ++blocks;
+    for (const index_t j : a.row(i)) last = std::max(last, j);
+  }
+  CHECK(blocks == 40);
+  CHECK(generate("batch:count=0").n_rows == 0);
+  CHECK(generate("batch:count=3,least=17,most=17,kind=circuit").n_rows == 51);
+  // Nested dissection of a grid of 30 x 30 has about a third of the fill of its rows one by one.
+  CHECK(fill_of(one) * 2 < fill_of(generate("grid5:nx=30")));
+}
+
 TEST_CASE("supply nets of a circuit have far more links than its other nodes") {
   const pattern plain = generate("circuit:n=2000");
   const pattern a = generate("circuit:n=2000,hubs=8,supply=0.5");
@@ -431,6 +470,8 @@ TEST_CASE("bad specs are refused in one line that says what is wrong and what is
            {"columns:columns=100000,stages=100000,components=9", "does not fit in 32 bits"},
            {"columns:columns=2,stages=1,components=3", "stages = \"1\" must be an integer from 2"},
            {"flowsheet:columns=100000,stages=100000,components=9", "does not fit in 32 bits"},
+           {"batch:count=2,least=9,most=8", "least = 9 exceeds most = 8"},
+           {"batch:count=1000,least=16777216,most=16777216", "does not fit in 32 bits"},
            {"flowsheet:columns=2,stages=1,components=3",
             "stages = \"1\" must be an integer from 2"},
            {"dense:n=2147483647", "exceed the limit"},

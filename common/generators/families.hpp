@@ -235,6 +235,8 @@ struct entry_filter {
 /// A whole number of mean `mean`: its floor, or one more with the probability of the rest.
 index_t rounded_at_random(random_source& random, double mean);
 
+// batches.cpp
+pattern make_batch(const arguments& args);
 // lattices.cpp
 pattern make_grid(const arguments& args, const std::string& points);
 pattern make_elasticity(const arguments& args);

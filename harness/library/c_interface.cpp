@@ -3,6 +3,7 @@
 #include <cstdio>
 #include <cstring>
 #include <exception>
+#include <memory>
 #include <new>
 #include <span>
 #include <string>
@@ -274,6 +275,38 @@ gsofa_status copy(const gsofa_analysis* a, const gsofa::csr_pattern gsofa::analy
   }
 }
 
+// The view of pattern k of a batch.
+gsofa::csr_view member_of_batch(const gsofa_pattern& a, std::size_t k) {
+  const std::string where = "pattern " + std::to_string(k) + ": ";
+  if (a.format != GSOFA_CSR || a.index_type != GSOFA_INDEX_64_32) {
+    throw gsofa::invalid_input(where + "a batch takes GSOFA_CSR with GSOFA_INDEX_64_32 alone");
+  }
+  try {
+    return view_of<gsofa::csr_view, std::int64_t, std::int32_t>(a);
+  } catch (const gsofa::invalid_input& e) {
+    throw gsofa::invalid_input(where + e.what());
+  } catch (const gsofa::analysis_error& e) {
+    throw gsofa::analysis_error(e.kind(), where + e.what());
+  }
+}
+
+std::vector<std::unique_ptr<gsofa_analysis>> analyzed_batch(std::span<const gsofa_pattern> patterns,
+                                                            const gsofa_options& asked) {
+  std::vector<gsofa::csr_view> views;
+  views.reserve(patterns.size());
+  for (std::size_t k = 0; k < patterns.size(); ++k) {
+    views.push_back(member_of_batch(patterns[k], k));
+  }
+  std::vector<std::unique_ptr<gsofa_analysis>> found(patterns.size());
+  const std::int64_t n = patterns.empty() ? 0 : patterns.front().n;
+  gsofa::analyze_batch(views, options_of(asked, n), [&](std::size_t k, const gsofa::analysis& one) {
+    found[k] = std::make_unique<gsofa_analysis>(
+        gsofa_analysis{one, asked.factors != 0, asked.factor_columns != 0, asked.supernodes != 0,
+                       asked.supernodal != 0});
+  });
+  return found;
+}
+
 template <class View>
 gsofa_analysis* analyzed(const View& view, const gsofa_options& asked) {
   return new gsofa_analysis{// NOLINT(cppcoreguidelines-owning-memory)
@@ -349,6 +382,18 @@ gsofa_status gsofa_analyze_pattern(const gsofa_pattern* a, const gsofa_options* 
   return reporting([&] {
     const gsofa_options asked = known_options(options);
     with_view(*a, [&](const auto& view) { *out = analyzed(view, asked); });
+  });
+}
+
+gsofa_status gsofa_analyze_batch(const gsofa_pattern* patterns, size_t count,
+                                 const gsofa_options* options, gsofa_analysis** out) {
+  if (count == 0) return GSOFA_OK;
+  if (out == nullptr) return fail(GSOFA_INVALID_INPUT, "out is NULL");
+  std::fill_n(out, count, nullptr);
+  if (patterns == nullptr) return fail(GSOFA_INVALID_INPUT, "patterns is NULL");
+  return reporting([&] {
+    auto found = analyzed_batch({patterns, count}, known_options(options));
+    for (std::size_t k = 0; k < count; ++k) out[k] = found[k].release();
   });
 }
 

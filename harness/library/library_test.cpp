@@ -36,7 +36,8 @@ bool same(const csr_pattern& a, const pattern& b) {
 }
 
 // What the shared library holds; the emulated build holds all variants of the testbed.
-constexpr const char* held[] = {"cpu_bitmap_panels", "gpu_bitmap_panels", "gpu_fill2_bitparallel"};
+constexpr const char* held[] = {"cpu_bitmap_panels", "gpu_bitmap_panels", "gpu_diagonal_blocks",
+                                "gpu_fill2_bitparallel"};
 
 // Those of them that run here: of the shared library those of the machine, of the emulated build
 // all.
@@ -435,6 +436,110 @@ TEST_CASE("a batch gives what analyze() gives, each pattern once") {
     }
   }
   analyze_batch({}, {}, [](std::size_t, const analysis&) { FAIL("there is none"); });
+}
+
+namespace {
+
+bool has_batch_variant() {
+  return std::ranges::any_of(runnable(),
+                             [](const auto& v) { return v.name == "gpu_diagonal_blocks"; });
+}
+
+// What differs between two analyses; "" if nothing does that a batch is to keep.
+std::string difference(const analysis& a, const analysis& b) {
+  if (a.n != b.n || a.nnz_a != b.nnz_a || a.diagonal_added != b.diagonal_added) return "pattern";
+  if (a.row_order != b.row_order || a.col_order != b.col_order) return "order";
+  if (a.nnz_l != b.nnz_l || a.nnz_u != b.nnz_u) return "entries";
+  if (a.l_row_counts != b.l_row_counts || a.u_row_counts != b.u_row_counts) return "counts";
+  if (a.supernode_starts != b.supernode_starts) return "supernodes";
+  if (a.l.row_ptr != b.l.row_ptr || a.l.col_idx != b.l.col_idx) return "l";
+  if (a.u.row_ptr != b.u.row_ptr || a.u.col_idx != b.u.col_idx) return "u";
+  if (a.l_columns.col_ptr != b.l_columns.col_ptr || a.l_columns.row_idx != b.l_columns.row_idx) {
+    return "columns of l";
+  }
+  return a.order == b.order ? "" : "name of the order";
+}
+
+}  // namespace
+
+TEST_CASE("a batch that a device analyses at once gives the same") {
+  if (!has_batch_variant()) return;
+  std::mt19937_64 engine(77);
+  std::vector<pattern> patterns;
+  for (int k = 0; k < 40; ++k) {
+    const auto n = static_cast<index_t>(1 + engine() % 50);
+    patterns.push_back(random_pattern(engine, n, static_cast<int>(k % 4 == 0 ? 2 : 12)));
+  }
+  // Isolated vertices alone, and among others.
+  patterns.push_back(from_predicate(5, [](index_t i, index_t j) { return i == j; }));
+  patterns.push_back(from_predicate(9, [](index_t i, index_t j) { return i == j || i + j == 3; }));
+  std::vector<csr_view> views;
+  for (const pattern& a : patterns) views.push_back(view_of(a));
+  int k = 0;
+  for (const order_method order : {order_method::natural, order_method::amd}) {
+    for (const std::int32_t chunk : {0, 1, 7, 64}) {
+      CAPTURE(chunk);
+      const bool columns = ++k % 3 == 0;
+      analysis_options options{.device = compute_device::gpu,
+                               .threads = k % 2 == 0 ? 1 : 3,
+                               .match = false,
+                               .order = order,
+                               .factors = k % 2 == 0,
+                               .supernodes = k % 5 != 0,
+                               .chunk_size = chunk,
+                               .factor_columns = columns};
+      std::vector<std::string> differences(views.size(), "not taken");
+      analyze_batch(views, options, [&](std::size_t at, const analysis& found) {
+        analysis_options alone = options;
+        alone.device = compute_device::cpu;
+        alone.threads = 1;
+        differences[at] = difference(found, analyze(views[at], alone));
+        if (found.variant != "gpu_diagonal_blocks") differences[at] = found.variant;
+        if (!found.fallback.empty()) differences[at] = found.fallback;
+      });
+      for (const std::string& d : differences) CHECK(d == "");
+    }
+  }
+}
+
+TEST_CASE(
+    "faults of a batch on a device name the pattern, and a failing device leaves it to the host") {
+  if (!has_batch_variant()) return;
+  const pattern good = from_predicate(4, [](index_t, index_t) { return true; });
+  const pattern singular{4, 4, {0, 1, 2, 3, 4}, {0, 0, 0, 0}};
+  std::vector<csr_view> views(9, view_of(good));
+  views[6] = view_of(singular);
+  const auto message = [&](const analysis_options& options) -> std::string {
+    try {
+      analyze_batch(views, options, [](std::size_t, const analysis&) {});
+    } catch (const invalid_input& e) {
+      return e.what();
+    }
+    return "";
+  };
+  const std::string of_host = message({.device = compute_device::cpu});
+  CHECK(of_host.starts_with("pattern 6: pattern: structurally singular"));
+  CHECK(message({.device = compute_device::gpu}) == of_host);
+  CHECK(message({.variant = "gpu_diagonal_blocks"}) == of_host);
+  views[6] = view_of(good);
+  const auto throwing = [&] {
+    analyze_batch(views, {.device = compute_device::gpu}, [](std::size_t k, const analysis&) {
+      if (k == 2) throw std::out_of_range("mine");
+    });
+  };
+  CHECK_THROWS_WITH_AS(throwing(), "mine", std::out_of_range);
+  // 200,000 rows take more than 1 MiB of the device.
+  const pattern wide = from_predicate(400, [](index_t i, index_t j) { return i == j || j == 0; });
+  const std::vector<csr_view> many(500, view_of(wide));
+  analysis_options options{.memory_budget_mb = 1, .order = order_method::natural};
+  std::atomic<int> on_host{0};
+  analyze_batch(many, options, [&](std::size_t, const analysis& found) {
+    if (found.fallback.starts_with("gpu_diagonal_blocks: memory budget")) ++on_host;
+  });
+  CHECK(on_host == 500);
+  options.device = compute_device::gpu;
+  CHECK_THROWS_AS(analyze_batch(many, options, [](std::size_t, const analysis&) {}),
+                  analysis_error);
 }
 
 TEST_CASE("a batch ends at the first fault, and says where") {

@@ -11,7 +11,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 SUFFIXES = (".c", ".cpp", ".cu", ".cuh", ".h", ".hpp")
-FAMILIES = ("fill", "maxid", "panels", "row_reach", "orderings", "peers")
+FAMILIES = ("fill", "maxid", "panels", "blocks", "row_reach", "orderings", "peers")
 HARNESS = ("run", "record", "matrices", "check", "commands")  # a layer includes itself and those before it
 GENERATED = {"gsofa_generated/build_config.hpp": "harness/run", "gsofa_generated/git_stamp.hpp": "harness/run"}
 PUBLIC = "harness/library/include"  # the headers of libgsofa, included as its users do
@@ -55,6 +55,8 @@ EXCEPTIONS = {
     (SYMBFACT, "common/matrix_market.hpp"): "real matrices, prepared as pdgssvx prepares them",
     (SYMBFACT, "common/preprocess.hpp"): "the same",
     (SYMBFACT, "harness/check/test_patterns.hpp"): "the patterns that variants are checked on",
+    ("experiments/batches/batch_times.cpp", "common/generators.hpp"): "batches of any size",
+    ("experiments/batches/batch_times.cpp", "common/pattern.hpp"): "the same",
     (SOLVE, "common/generators.hpp"): "matrices of any size",
     (SOLVE, "common/pattern.hpp"): "the same",
     (SOLVE, "common/preprocess.hpp"): "rows matched by structure alone, without an analysis",

@@ -96,6 +96,14 @@ module gsofa
       type(c_ptr), intent(out) :: out
     end function
 
+    integer(c_int) function gsofa_analyze_batch(patterns, count, options, out) bind(c)
+      import :: gsofa_pattern, gsofa_options, c_ptr, c_int, c_size_t
+      type(gsofa_pattern), intent(in) :: patterns(*)
+      integer(c_size_t), value :: count
+      type(gsofa_options), intent(in) :: options
+      type(c_ptr), intent(out) :: out(*)
+    end function
+
     integer(c_int) function gsofa_analyze_device(a, options, out) bind(c)
       import :: gsofa_device_pattern, gsofa_options, c_ptr, c_int
       type(gsofa_device_pattern), intent(in) :: a

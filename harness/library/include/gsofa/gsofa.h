@@ -146,6 +146,14 @@ GSOFA_API gsofa_status gsofa_analyze_pattern(const gsofa_pattern* a, const gsofa
 GSOFA_API gsofa_status gsofa_analyze_device(const gsofa_device_pattern* a,
                                             const gsofa_options* options, gsofa_analysis** out);
 
+/// Analyses `count` patterns, several at a time, as analyze_batch() of gsofa.hpp does, in compressed
+/// rows with GSOFA_INDEX_64_32. out[k] is a new handle for patterns[k]; after any failure all `count`
+/// of them are NULL, and the text says which pattern was at fault. `patterns` and `out` may be NULL
+/// if `count` is 0. A permutation of the options is one of each pattern, all of which have one order
+/// then.
+GSOFA_API gsofa_status gsofa_analyze_batch(const gsofa_pattern* patterns, size_t count,
+                                           const gsofa_options* options, gsofa_analysis** out);
+
 /// Releases a handle; NULL is allowed.
 GSOFA_API void gsofa_free(gsofa_analysis* a);
 

@@ -190,7 +190,7 @@ struct supernode_range {
 struct analysis_options {
   compute_device device = compute_device::automatic;
   /// Name of a variant of variants(), which then alone is tried; empty: the one that `device`
-  /// means, gpu_bitmap_panels or cpu_bitmap_panels.
+  /// means, gpu_bitmap_panels or cpu_bitmap_panels, of a batch gpu_diagonal_blocks.
   std::string variant{};
   int threads = 1;  ///< host threads of the analysis; 0: as many as the machine runs at once
   /// Most MiB for working storage, of the device if the variant runs there; where bit masks need
@@ -372,11 +372,15 @@ class GSOFA_API analyzer {
 
 /// Analyses many patterns, several at a time: take(k, found) once for each patterns[k], in any
 /// order and by several threads at once, each for a pattern of its own; `found` is valid until it
-/// returns. Each pattern is analysed by one of options.threads host threads (0: all), on the host
-/// unless options.device is gpu: then by one thread, one after the other. After the first fault,
-/// and what `take` throws is one, no further pattern is begun: its exception is thrown, with the
-/// number of the pattern before the text of an analysis_error or invalid_input. options.progress
-/// and options.log are refused.
+/// returns. options.threads host threads (0: all) take a pattern each; they find orders in any
+/// case. On a device, L and U of all patterns are then found at once, by gpu_diagonal_blocks, in
+/// parts of at most 2^24 rows: with device automatic from 20,000 rows in all on, unless the device
+/// fails, with device gpu always. With supernodes of columns, the order gpu_nested_dissection or
+/// another variant that is named, device gpu has one pattern after the other, device automatic
+/// none. After the first fault, and what `take` throws is one, no further pattern is begun: its
+/// exception is thrown, with the number of the pattern before the text of an analysis_error or
+/// invalid_input; a fault of the device alone has none. options.progress and options.log are
+/// refused. Of the seconds that a device takes for all, each pattern is given an equal share.
 GSOFA_API void analyze_batch(std::span<const csr_view> patterns, const analysis_options& options,
                              const std::function<void(std::size_t, const analysis&)>& take);
 
