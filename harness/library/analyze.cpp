@@ -809,6 +809,31 @@ void eliminate_members(const direct_sum& sum, const analysis_options& options, w
   run_variant(find_variant(batch_variant), e, nullptr, own, w, context, s, of_sum);
 }
 
+// The rows of a direct sum: where one of its patterns is longer than a chunk, all begin with one.
+class batch_rows {
+ public:
+  explicit batch_rows(index_t chunk) : chunk_(chunk) {}
+  void add(index_t n) {
+    longest_ = std::max(longest_, n);
+    rows_ += std::max(n, 0);
+    padded_ += padded(n);
+  }
+  [[nodiscard]] offset_t with(index_t n) const {
+    const bool pads = chunk_ > 0 && std::max(longest_, n) > chunk_;
+    return pads ? padded_ + padded(n) : rows_ + std::max(n, 0);
+  }
+
+ private:
+  [[nodiscard]] offset_t padded(index_t n) const {
+    const offset_t rows = std::max(n, 0);
+    return chunk_ > 0 ? (rows + chunk_ - 1) / chunk_ * chunk_ : rows;
+  }
+
+  index_t chunk_;
+  index_t longest_ = 0;
+  offset_t rows_ = 0, padded_ = 0;
+};
+
 // Patterns begin .. end - 1 at once on the device; where that fails, the host has its turn unless
 // the device was asked for.
 void analyze_at_once(std::span<const csr_view> patterns, std::size_t begin, std::size_t end,
@@ -832,13 +857,15 @@ void analyze_at_once(std::span<const csr_view> patterns, std::size_t begin, std:
   });
   workspace of_sum;
   analysis times;
-  const auto failed = failure_of_device(find_variant(batch_variant), of_sum, [&] {
+  const auto eliminate = [&] {
     if (sum.all().n_rows > 0) eliminate_members(sum, own, of_sum, times);
-  });
-  if (failed && options.device == compute_device::automatic && options.variant.empty()) {
-    return analyze_each(patterns, begin, end, options, *failed, take);
+  };
+  if (options.device == compute_device::automatic && options.variant.empty()) {
+    const auto failed = failure_of_device(find_variant(batch_variant), of_sum, eliminate);
+    if (failed) return analyze_each(patterns, begin, end, options, *failed, take);
+  } else {
+    eliminate();
   }
-  if (failed) throw analysis_error(failure::internal, *failed);
   const auto share = 1.0 / static_cast<double>(end - begin);
   const want_set wants = wants_of(options);
   for_each_pattern(threads, begin, end, [&](int thread, std::size_t k) {
@@ -894,11 +921,12 @@ void analyze_batch(std::span<const csr_view> patterns, const analysis_options& o
     if (!is_for_device(patterns, options)) {
       return analyze_each(patterns, 0, patterns.size(), options, "", take);
     }
+    const index_t chunk = options.supernodes ? options.chunk_size : 0;
     for (std::size_t begin = 0; begin < patterns.size();) {
+      batch_rows rows(chunk);
       std::size_t end = begin;
-      offset_t rows = 0;
-      do rows += std::max(patterns[end++].n, 0);
-      while (end < patterns.size() && rows + std::max(patterns[end].n, 0) <= most_batch_rows);
+      do rows.add(patterns[end++].n);
+      while (end < patterns.size() && rows.with(patterns[end].n) <= most_batch_rows);
       analyze_at_once(patterns, begin, end, options, take);
       begin = end;
     }

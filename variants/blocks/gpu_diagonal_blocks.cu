@@ -659,9 +659,10 @@ class diagonal_blocks final : public variant {
     ++batches_;
     const auto count = static_cast<std::uint32_t>(in_order_.size());
     const blocks_view v{blocks_.data(), cuts_.data(), rank_.data(), bits_.data(), begin, end};
+    // Sorted rows are looked up in the blocks, those left to the panels too.
+    copy_to_device(blocks_.data(), static_cast<const block*>(host_blocks_.data()),
+                   static_cast<offset_t>(host_blocks_.size()));
     if (count > 0) {
-      copy_to_device(blocks_.data(), static_cast<const block*>(host_blocks_.data()),
-                     static_cast<offset_t>(host_blocks_.size()));
       copy_to_device(order_.data(), static_cast<const std::uint32_t*>(in_order_.data()),
                      offset_t{count});
       phases_.mark(context, phase_id::init);

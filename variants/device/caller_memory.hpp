@@ -13,7 +13,8 @@ namespace gsofa::gpu {
 
 #if defined(GSOFA_GPU)
 
-/// Arrays in memory that the caller gives. An array without elements is null and takes none.
+/// Arrays in memory that the caller gives. An array without elements is null and takes none. A copy
+/// is complete after synchronize().
 class caller_memory {
  public:
   explicit caller_memory(const device_allocator& allocate) : allocate_(allocate) {}

@@ -337,6 +337,7 @@ class bitmap_panels final : public variant, public takes_device_rows, public lea
       const result& rows = rows_on_host();
       l = memory.uploaded(rows.l);
       u = memory.uploaded(rows.u);
+      synchronize();
       return;
     }
     const auto copied = [&](const device_rows& a) -> device_rows {
@@ -345,7 +346,6 @@ class bitmap_panels final : public variant, public takes_device_rows, public lea
     };
     l = copied(expansion_.l_there(n_));
     u = copied(expansion_.u_there(n_));
-    // The host does not wait for copies on the device by itself.
     synchronize();
   }
 
@@ -354,7 +354,9 @@ class bitmap_panels final : public variant, public takes_device_rows, public lea
     const caller_memory memory(allocate);
     if (searched_ != nullptr || structure_.relabelled()) {
       const result& rows = rows_on_host();
-      return memory.uploaded(supernodal_of(rows.l, rows.u, rule));
+      const device_supernodal_pattern left = memory.uploaded(supernodal_of(rows.l, rows.u, rule));
+      synchronize();
+      return left;
     }
     const supernodal_arrays s = panel_supernodes(rule);
     const device_supernodal_pattern left{
