@@ -41,6 +41,7 @@ struct given_order {
 
 /// Seconds of each phase, each until the device is idle, and results.
 struct outcome {
+  double handing = 0;  ///< seconds to hand an order and its tree over
   double reordering = 0, symbolic = 0, numeric = 0, refactorization = 0, solve = 0;
   std::int64_t lu_nnz = 0;  ///< CUDSS_DATA_LU_NNZ
   std::vector<double> x;
