@@ -25,7 +25,7 @@ using reference::testing::random_pattern;
 class device_heap {
  public:
   device_heap() {
-#ifndef GSOFA_LIBRARY_EMULATED
+#ifndef GSOFA_EMULATE_GPU
     for (const char* name : {"libcudart.so", "libcudart.so.13", "libcudart.so.12"}) {
       if (void* const runtime = dlopen(name, RTLD_NOW); runtime != nullptr) {
         allocate_ = reinterpret_cast<decltype(allocate_)>(dlsym(runtime, "cudaMalloc"));
@@ -50,7 +50,7 @@ class device_heap {
 
   // Whether arrays of a device can be made and read here.
   [[nodiscard]] bool works() const {
-#ifdef GSOFA_LIBRARY_EMULATED
+#ifdef GSOFA_EMULATE_GPU
     return true;
 #else
     if (free_ == nullptr) return false;
