@@ -6,6 +6,7 @@
 /// other, and a thread that hands memory to another one calls synchronize() first.
 
 #include <atomic>
+#include <cstdint>
 #include <cstring>
 #include <map>
 #include <string>
@@ -180,7 +181,9 @@ class device_array {
     data_ = static_cast<T*>(p);
 #else
     data_ = static_cast<T*>(::operator new(static_cast<std::size_t>(bytes)));
-    std::memset(static_cast<void*>(data_), 0xa5, static_cast<std::size_t>(bytes));
+    // What nobody has written is negative in some arrays and positive in others.
+    const int byte = reinterpret_cast<std::uintptr_t>(data_) / 16 % 2 == 0 ? 0xa5 : 0x5a;
+    std::memset(static_cast<void*>(data_), byte, static_cast<std::size_t>(bytes));
 #endif
   }
   void release() {
