@@ -202,7 +202,7 @@ class Content:
         if not changes:
             return "Nothing of the judgement was changed since."
         return self.put(("time", "claims", "reason"),
-                        [(c["time_utc"].replace("T", " ").replace(":00Z", ""), ", ".join(c["claims"]), " ".join(c["reason"].split()))
+                        [(c["time_utc"].replace("T", " ").replace(":00Z", ""), ", ".join(c["claims"]) or "none", " ".join(c["reason"].split()))
                          for c in changes], (0.12, 0.3, 0.5))
 
     def call_findings(self):
