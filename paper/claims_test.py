@@ -81,13 +81,20 @@ class Estimates(unittest.TestCase):
         self.assertIsNone(estimate.combined(numpy.divide, steady, estimate.of_samples([4], "once"), True).interval())
 
     def test_two_samples(self):
-        """Student's interval of their logarithms: 12.706 times half of their difference."""
-        e = estimate.of_samples([1.02, 1.0], "two")
-        self.assertAlmostEqual(e.number, math.sqrt(1.02))
-        low, high = e.interval()
-        half = 12.706 * math.log(1.02) / 2
-        self.assertAlmostEqual(math.log(high / e.number), half, delta=0.3 * half)
-        self.assertAlmostEqual(math.log(low / e.number), -half, delta=0.3 * half)
+        """Student's interval of their logarithms, 12.706 times half of their difference, whatever order the case draws."""
+        for name in ("two", "another case", "a third"):
+            e = estimate.of_samples([1.02, 1.0], name)
+            self.assertAlmostEqual(e.number, math.sqrt(1.02))
+            low, high = e.interval()
+            half = 12.7062 * math.log(1.02) / 2
+            self.assertAlmostEqual(math.log(high / e.number), half, delta=1e-5 * half)
+            self.assertAlmostEqual(math.log(low / e.number), -half, delta=1e-5 * half)
+        a, b = (estimate.of_samples([1.02, 1.0], name) for name in ("a", "b"))
+        self.assertNotEqual(list(a.values), list(b.values))
+        self.assertEqual(sorted(a.values[1:]), sorted(b.values[1:]))
+        self.assertLess(abs(numpy.corrcoef(numpy.arange(estimate.REPLICATES), numpy.argsort(a.values[1:]))[0, 1]), 0.1)
+        low, high = estimate.combined(numpy.divide, a, b, True).interval()
+        self.assertTrue(low < a.interval()[0] and high > a.interval()[1], (low, high))  # of two uncertain numbers
         self.assertEqual(estimate.of_samples([7, 7], "equal").interval(), (7, 7))
         self.assertEqual(estimate.of_samples([0, 0], "none").interval(), (0, 0))
         self.assertIsNone(estimate.of_samples([0, 1], "zero").interval())
