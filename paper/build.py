@@ -327,8 +327,8 @@ def anchor(text, before):
 
 
 NUMBER = re.compile(r"(?:[<≥≤]|at least |at most )?\s*[-−]?\d[\d,.]*(?:e[-+]?\d+)?(?: ?%| [A-Za-z/]+)?(?: \([^)]*\))?")
-MARKS = {claims.REPRODUCED: "good", claims.SHAPE_ONLY: "part", claims.UNDECIDED: "part", claims.NOT_REPRODUCED: "bad",
-         claims.INCOMPLETE: "none", claims.NOT_RUN: "none", claims.ELSEWHERE: "none",
+MARKS = {claims.REPRODUCED: "good", claims.SHAPE_ONLY: "part", claims.DIRECTION_ONLY: "part", claims.UNDECIDED: "part",
+         claims.NOT_REPRODUCED: "bad", claims.INCOMPLETE: "none", claims.NOT_RUN: "none", claims.ELSEWHERE: "none",
          "pass": "good", "fail": "bad", "error": "bad", "timeout": "part", "oom": "part", "unverified": "part"}
 
 
