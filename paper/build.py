@@ -202,7 +202,7 @@ class Content:
         if not changes:
             return "Nothing of the judgement was changed since."
         return self.put(("time", "claims", "reason"),
-                        [(c["time_utc"].replace("T", " ").replace(":00Z", ""), ", ".join(c["claims"]), " ".join(c["reason"].split()))
+                        [(c["time_utc"].replace("T", " ").replace(":00Z", ""), ", ".join(c["claims"]) or "none", " ".join(c["reason"].split()))
                          for c in changes], (0.12, 0.3, 0.5))
 
     def call_findings(self):
@@ -327,8 +327,8 @@ def anchor(text, before):
 
 
 NUMBER = re.compile(r"(?:[<≥≤]|at least |at most )?\s*[-−]?\d[\d,.]*(?:e[-+]?\d+)?(?: ?%| [A-Za-z/]+)?(?: \([^)]*\))?")
-MARKS = {claims.REPRODUCED: "good", claims.SHAPE_ONLY: "part", claims.UNDECIDED: "part", claims.NOT_REPRODUCED: "bad",
-         claims.INCOMPLETE: "none", claims.NOT_RUN: "none", claims.ELSEWHERE: "none",
+MARKS = {claims.REPRODUCED: "good", claims.SHAPE_ONLY: "part", claims.DIRECTION_ONLY: "part", claims.UNDECIDED: "part",
+         claims.NOT_REPRODUCED: "bad", claims.INCOMPLETE: "none", claims.NOT_RUN: "none", claims.ELSEWHERE: "none",
          "pass": "good", "fail": "bad", "error": "bad", "timeout": "part", "oom": "part", "unverified": "part"}
 
 

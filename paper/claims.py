@@ -51,7 +51,9 @@ The direction of a ratio, a gain or a correlation holds if its interval lies who
 size, if its interval lies within a third and three times the paper's; of a portion, if its interval lies on the paper's side
 of 1/2. Of what is about a number, the interval must lie within a quarter of that number, and nearer to it than to the one
 that the statement denies. The value is close if it differs from the paper's by at most a quarter of the paper's effect
-(ratio: its distance from 1; gain and size: all of it) and, of a portion, by at most 0.1.
+(ratio: its distance from 1; gain and size: all of it) and, of a portion, by at most 0.1. Its effect is of the paper's
+magnitude if it is at least a third of the paper's and at most three times that; of a value known only to lie beyond a bound,
+what is known of it.
 
 The largest or smallest value over one of the paper's sets, where the paper gives its number, states a bound: on no matrix is
 there more, or less. Its direction holds if its interval does not pass the bound by more than a quarter of the paper's effect,
@@ -59,8 +61,9 @@ and has at least a third of that effect on the paper's side.
 
   reproduced      the direction holds and, where the paper gives a number, the value is close; every matrix has the property;
                   the same matrices are named; what is about a number is; the test passed
-  shape only      the direction holds, the value differs, or is known only to lie beyond a bound; more than half of the
-                  matrices have the property
+  shape only      the direction holds and the effect is of the paper's magnitude, the value differs, or is known only to
+                  lie beyond a bound; more than half of the matrices have the property
+  direction only  the direction holds, the effect is not of the paper's magnitude
   undecided       the interval contains values on both sides; another choice of matrices is within the intervals
   not reproduced  otherwise
   incomplete      a matrix of the set was neither measured nor bounded by a run that passed its limit; no other verdict is
@@ -78,12 +81,13 @@ NUMERIC = {"ratio": 1, "gain": 0, "correlation": 0}  # kind: its value without a
 SMALL = {"ratio": 0, "gain": 0, "correlation": 0.1}  # kind: the largest distance from that which is no effect either
 KINDS = (*NUMERIC, "size", "about", "portion", "every", "named", "test")
 
-VERDICTS = REPRODUCED, SHAPE_ONLY, UNDECIDED, NOT_REPRODUCED, INCOMPLETE, NOT_RUN, ELSEWHERE = (
-    "reproduced", "shape only", "undecided", "not reproduced", "incomplete", "not run here", "needs other hardware")
-WEIGHED = VERDICTS[:4]  # those of a value
+VERDICTS = REPRODUCED, SHAPE_ONLY, DIRECTION_ONLY, UNDECIDED, NOT_REPRODUCED, INCOMPLETE, NOT_RUN, ELSEWHERE = (
+    "reproduced", "shape only", "direction only", "undecided", "not reproduced", "incomplete", "not run here",
+    "needs other hardware")
+WEIGHED = VERDICTS[:5]  # those of a value
 WIDE, WIDEST, ID = 140, 180, 36  # columns from which a claim stands in one line, from which its id follows, and of that
-COLOURS = {REPRODUCED: "32", SHAPE_ONLY: "33", UNDECIDED: "33", NOT_REPRODUCED: "31", INCOMPLETE: "2", NOT_RUN: "2",
-           ELSEWHERE: "2", "bold": "1"}  # of a terminal
+COLOURS = {REPRODUCED: "32", SHAPE_ONLY: "33", DIRECTION_ONLY: "35", UNDECIDED: "33", NOT_REPRODUCED: "31", INCOMPLETE: "2",
+           NOT_RUN: "2", ELSEWHERE: "2", "bold": "1"}  # of a terminal
 # What a verdict rests on: columns of the score.
 BASES = ("originals", "stand-ins", "simulated", "test", "identity", "nothing")
 
@@ -416,6 +420,15 @@ def is_close(claim, number):
     return abs(number - claim.paper) <= tolerance
 
 
+def has_magnitude(claim, number):
+    """True unless the effect is less than a third or more than three times the paper's, where both are numbers."""
+    if isinstance(claim.paper, str) or claim.kind not in ("ratio", "gain", "size"):
+        return True
+    none = NUMERIC.get(claim.kind, 0)
+    effect, paper = abs(number - none), abs(claim.paper - none)
+    return paper <= FACTOR * effect and effect <= FACTOR * paper
+
+
 def verdict_on_number(claim, value):
     """(verdict, reason) on a Value that is a number, by RULES."""
     if value.interval is None:
@@ -432,8 +445,9 @@ def verdict_on_number(claim, value):
         return NOT_REPRODUCED, ""
     if low < least or high > most:
         return UNDECIDED, f"the interval [{low:.3g}, {high:.3g}] leaves it open"
-    close = is_close(claim, value.value) and (not value.bound or isinstance(claim.paper, str))
-    return (REPRODUCED if close else SHAPE_ONLY), ""
+    if is_close(claim, value.value) and (not value.bound or isinstance(claim.paper, str)):
+        return REPRODUCED, ""
+    return (SHAPE_ONLY if has_magnitude(claim, value.value) else DIRECTION_ONLY), ""
 
 
 def verdict_on_names(claim, value):
@@ -618,7 +632,7 @@ class Board:
                 if stated.get(key, "") != verdict:
                     found.append(f"{j.claim.id}: evidence.toml states the {key} '{stated.get(key, '')}', the records say "
                                  f"'{verdict}' ({text})")
-            if not j.why and j.verdict in (SHAPE_ONLY, NOT_REPRODUCED):
+            if not j.why and j.verdict in (SHAPE_ONLY, DIRECTION_ONLY, NOT_REPRODUCED):
                 found.append(f"{j.claim.id} has no reason why it differs")
         owned = {c for change in self.evidence.changes for c in change["claims"]}
         changed = dict(self.changed())

@@ -12,6 +12,15 @@ CONFIDENCE = 0.95
 LEAST = 3  # samples: the bootstrap of two is no more than the two
 
 
+def student_quantiles():
+    """Equidistant quantiles of Student's t of one degree of freedom, REPLICATES of them, symmetric to 0: those that interval()
+    picks are the ones of CONFIDENCE."""
+    tail = (1 - CONFIDENCE) / 2
+    middle = (REPLICATES - 1) // 2
+    step = (0.5 - tail) / (middle - round(tail * (REPLICATES - 1)))
+    return numpy.tan(math.pi * step * (numpy.arange(REPLICATES) - middle))
+
+
 class Estimate:
     """values[0] is the number itself; the others are what it would be, had the runs been drawn again. bound: 1 if the number
     is at least that, -1 if at most, 0 if it is that. few: it rests on a case of fewer than LEAST samples."""
@@ -47,7 +56,8 @@ def at_least(number):
 
 def of_samples(samples, name):
     """Lower median of samples, with replicates drawn from them with replacement where there are LEAST; of two samples the
-    mean of their logarithms, with replicates by Student's distribution. name: of the case; equal names draw alike."""
+    mean of their logarithms, with student_quantiles() in a random order as replicates. name: of the case; equal names draw
+    alike."""
     return Estimate(replicates(tuple(map(float, samples)), name), few=len(samples) < LEAST)
 
 
@@ -64,11 +74,10 @@ def replicates(samples, name):
     elif k == 2 and samples[0] == samples[1]:
         values[:] = samples[0]
     elif k == 2 and samples[0] > 0:
-        # Student's t of one degree of freedom is Cauchy's distribution; the standard error of the mean of two numbers is half
-        # of their difference.
+        # The standard error of the mean of two numbers is half of their difference.
         low, high = numpy.log(samples)
         values[0] = math.exp((low + high) / 2)
-        values[1:] = numpy.exp((low + high + numpy.clip(draw.standard_cauchy(REPLICATES) * (high - low), -500, 500)) / 2)
+        values[1:] = numpy.exp((low + high + numpy.clip(draw.permutation(student_quantiles()) * (high - low), -500, 500)) / 2)
     values.flags.writeable = False
     return values
 

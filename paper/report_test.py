@@ -138,7 +138,7 @@ class Templates(unittest.TestCase):
             self.assertIn(part, page)
 
     def test_verdicts_have_a_colour_and_anchors_differ(self):
-        for cell, mark in (("reproduced, stand-ins", "good"), ("not reproduced", "bad"), ("shape only", "part"),
+        for cell, mark in (("reproduced, stand-ins", "good"), ("not reproduced", "bad"), ("shape only", "part"), ("direction only", "part"),
                            ("needs other hardware", "none"), ("timeout", "part")):
             self.assertEqual(build.verdict_class(cell, "verdict"), mark)
         self.assertEqual(build.verdict_class("reproduced", "why"), "")

@@ -36,8 +36,8 @@ import claims  # noqa: E402
 ROOT = data.ROOT
 RECORDS = ROOT / "experiments" / "records"
 MARK = ".gsofa-site"  # a file of every site, by which its folder is known
-SYMBOLS = {claims.REPRODUCED: "✓", claims.SHAPE_ONLY: "≈", claims.UNDECIDED: "?", claims.NOT_REPRODUCED: "✗",
-           claims.INCOMPLETE: "…", claims.NOT_RUN: "–", claims.ELSEWHERE: "⌂"}
+SYMBOLS = {claims.REPRODUCED: "✓", claims.SHAPE_ONLY: "≈", claims.DIRECTION_ONLY: "↗", claims.UNDECIDED: "?",
+           claims.NOT_REPRODUCED: "✗", claims.INCOMPLETE: "…", claims.NOT_RUN: "–", claims.ELSEWHERE: "⌂"}
 FAMILIES = (("gen:grid7:", "7-point grid"), ("gen:grid27:", "27-point grid"), ("gen:circuit:", "circuit"),
             ("gen:elasticity3d:", "elasticity"))
 
