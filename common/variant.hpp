@@ -111,9 +111,9 @@ struct checkpoint_settings {
 struct run_settings {
   option_set options;
   want_set wants = want::counts;
-  int threads = 1;           ///< host threads the variant may use
-  bool supernodal = false;   ///< supernodal() will be asked for; see variant_info::supernodal
-  bool runs_once = false;    ///< run() is called once: nothing is prepared that repays later
+  int threads = 1;          ///< host threads the variant may use
+  bool supernodal = false;  ///< supernodal() will be asked for; see variant_info::supernodal
+  bool runs_once = false;   ///< run() is called once: nothing is prepared that repays later
   /// Rows are asked for by leaves_device_results, which the variant is, and not by collect().
   bool leaves_on_device = false;
   index_t chunk_size = 128;  ///< supernodes never cross a multiple of it; 0: unlimited
