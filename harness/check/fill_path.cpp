@@ -4,7 +4,10 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <regex>
+#include <cstdio>
+#include <optional>
+#include <string_view>
+#include <utility>
 
 #include "common/types.hpp"
 
@@ -31,6 +34,22 @@ std::vector<index_t> search(const pattern_view& a, index_t i, index_t bound) {
   return from;
 }
 
+// Row and column of the first "(ROW,COLUMN) is missing" or "... is not in the fill" of a text.
+std::optional<std::pair<index_t, index_t>> wrong_entry(const std::string& reason) {
+  for (std::size_t at = reason.find('('); at != std::string::npos; at = reason.find('(', at + 1)) {
+    int row = -1;
+    int column = -1;
+    int length = 0;
+    std::sscanf(reason.c_str() + at, "(%9d,%9d) is %n", &row, &column, &length);
+    if (length == 0 || row < 0 || column < 0) continue;
+    const auto said = std::string_view(reason).substr(at + static_cast<std::size_t>(length));
+    if (said.starts_with("missing") || said.starts_with("not in the fill")) {
+      return std::pair<index_t, index_t>(row, column);
+    }
+  }
+  return std::nullopt;
+}
+
 }  // namespace
 
 std::vector<index_t> fill_path(const pattern_view& a, index_t i, index_t j) {
@@ -43,11 +62,9 @@ std::vector<index_t> fill_path(const pattern_view& a, index_t i, index_t j) {
 }
 
 std::string explain_entry(const pattern_view& a, const std::string& reason) {
-  static const std::regex form(R"(\((\d{1,9}),(\d{1,9})\) is (missing|not in the fill))");
-  std::smatch found;
-  if (!std::regex_search(reason, found, form)) return "";
-  const index_t i = std::stoi(found[1]);
-  const index_t j = std::stoi(found[2]);
+  const auto named = wrong_entry(reason);
+  if (!named) return "";
+  const auto [i, j] = *named;
   if (i >= a.n_rows || j >= a.n_cols) return "";
   const index_t bound = std::min(i, j);
   if (i == j) return fmt::format("({},{}) is in L+U: it is on the diagonal\n", i, j);
