@@ -43,11 +43,6 @@ std::vector<std::string> available_orders() {
   return names;
 }
 
-std::string default_order() {
-  const std::vector<std::string> names = available_orders();
-  return std::ranges::find(names, "metis") != names.end() ? "metis" : "amd";
-}
-
 namespace {
 
 // The whole of `file`; it may be a pipe or a device, of which there need not be an end.
@@ -186,8 +181,8 @@ ordering compute_order(const pattern_view& a, const std::string& spec, std::int6
                          .threads = useful_threads(threads, a.n_rows / 1000),
                          .stop = stop});
     if (stop != nullptr && stop->load(std::memory_order_relaxed)) throw cancelled_error();
-    o.method = spec;
-    o.library = info.library;
+    if (o.method.empty()) o.method = spec;
+    if (o.library.empty()) o.library = info.library;
   }
   validate_permutation(o.order, a.n_rows, "order " + o.method);
   return o;

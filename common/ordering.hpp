@@ -27,7 +27,8 @@ struct separator_tree {
 /// A fill-reducing symmetric order of a square pattern (old index by new position).
 struct ordering {
   std::vector<index_t> order;
-  std::string method;           ///< what compute_order() was asked for; "file" for a file
+  /// What compute_order() was asked for, of `automatic` the method that it took; "file" for a file.
+  std::string method;
   std::string library;          ///< name and version; the path of a file; empty: this program
   separator_tree separators{};  ///< empty where the method finds none
   std::map<std::string, double> phases_s{};  ///< seconds by step, of methods that tell them
@@ -54,6 +55,9 @@ struct order_info {
   bool multithreaded = false;  ///< uses order_settings::threads
   bool dissects = false;       ///< brings a separator tree
   bool contends = false;       ///< best_of computes it
+  /// `automatic` takes the available method with the greatest number; 0: never. Numbers differ.
+  int preference = 0;
+  index_t preferred_from = 0;  ///< rows from which it does
   std::string same_as{};       ///< the method that finds the same order from the same options
   std::string planted{};       ///< non-empty: deliberately wrong; names the fault to be found
   std::function<std::optional<std::string>()> unavailable = [] {
@@ -88,8 +92,8 @@ ordering compute_order(const pattern_view& a, const std::string& spec, std::int6
 
 /// Names of the methods that are available here, planted ones left out.
 std::vector<std::string> available_orders();
-/// metis; where it is not available amd.
-std::string default_order();
+/// The method where the user names none: automatic.
+inline constexpr const char* default_order = "automatic";
 
 /// The natural order.
 std::vector<index_t> identity_order(index_t n);

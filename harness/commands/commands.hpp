@@ -33,7 +33,7 @@ struct matrix_options {
   std::string matrix;
   std::vector<std::string> matrices;  ///< as select_matrices(), where several may be named
   std::string match = "auto";
-  std::string order = default_order();
+  std::string order = default_order;
   std::int64_t seed = -1;
   bool preprocessing_given = false;  ///< any of the last three was on the command line
 

@@ -157,6 +157,14 @@ json order_record(const session_info& session, const raw_matrix& m, const matche
   return r;
 }
 
+std::string note_of(const order_case& c) {
+  std::string note = c.first.separators.empty() ? "" : "separators separate";
+  if (c.info != nullptr && c.first.method != c.spec) {
+    note += (note.empty() ? "by " : ", by ") + c.first.method;
+  }
+  return note;
+}
+
 void print_orders(const std::vector<order_case>& cases) {
   using align = text_table::align;
   text_table table({{.title = "order"},
@@ -182,7 +190,7 @@ void print_orders(const std::vector<order_case>& cases) {
                fmt::format("{:.4g}", c.quality.flops / 1e9), with_commas(c.quality.height),
                tree ? with_commas(s.largest_separator) : "-",
                tree ? fmt::format("{:.3f}", s.largest_child) : "-",
-               tree ? "separators separate" : ""});
+               note_of(c)});
   }
   table.print_fitting(std::cout);
 }

@@ -22,7 +22,7 @@ namespace {
 
 struct show_options {
   std::string matrix;
-  std::vector<std::string> orders{default_order()};
+  std::vector<std::string> orders{default_order};
   std::string match = "auto";
   std::filesystem::path out;
   index_t cells = 480;
@@ -64,7 +64,9 @@ shown_order show_order(const matched_pattern& matched, const std::string& spec,
     }
   }
   const ordering order = compute_order(p.a, spec, -1, threads);
-  reorder(p, order.order, spec != "natural");
+  // A file of a permutation is known by its path.
+  const std::string name = request ? order.method : spec;
+  reorder(p, order.order, name != "natural");
   const index_t n = p.a.n_rows;
   const index_t cells = o.what == "fill" ? std::min(o.cells, n) : 0;
   const variant_info& info = find_variant("cpu_bitmap_panels");
@@ -78,7 +80,7 @@ shown_order show_order(const matched_pattern& matched, const std::string& spec,
   v->prepare(p.a, settings, context);
   const result r = run_once(*v, settings.wants, context);
   const factor_profile profile = v->profile(cells);
-  shown_order shown{.name = spec,
+  shown_order shown{.name = name,
                     .nnz_a = p.a.nnz(),
                     .nnz_l = r.nnz_l,
                     .nnz_u = r.nnz_u,
@@ -91,12 +93,12 @@ shown_order show_order(const matched_pattern& matched, const std::string& spec,
   }
   if (o.what == "tree") {
     const std::vector<index_t> parent = elimination_tree_of_sum(p.a, transpose(p.a));
-    out.diagrams.push_back(diagram_of_tree(spec, parent, work));
+    out.diagrams.push_back(diagram_of_tree(name, parent, work));
     return shown;
   }
   if (o.what == "profiles") {
-    out.diagrams.push_back(diagram_of_counts(spec, profile.l_col_counts, r.u_row_counts));
-    out.diagrams.push_back(diagram_of_work(spec, work));
+    out.diagrams.push_back(diagram_of_counts(name, profile.l_col_counts, r.u_row_counts));
+    out.diagrams.push_back(diagram_of_work(name, work));
     return shown;
   }
   const std::vector<offset_t> entries = density_of(p.a, cells);
@@ -109,7 +111,7 @@ shown_order show_order(const matched_pattern& matched, const std::string& spec,
   drawn_pattern both{
       .n = n,
       .image = picture_of(n, cells, entries, profile.density),
-      .title = {fmt::format("L + U, {}: {} entries", spec, with_commas(nnz)),
+      .title = {fmt::format("L + U, {}: {} entries", name, with_commas(nnz)),
                 fmt::format("fill-ins {}, {:.2f} times A", with_commas(nnz - p.a.nnz()),
                             static_cast<double>(nnz) / static_cast<double>(p.a.nnz()))}};
   if (o.supernodes) both.supernode_starts = r.supernode_starts;

@@ -26,6 +26,7 @@ GSOFA_REGISTER_ORDER({
     .citation = "Amestoy, Davis & Duff 1996",
     .library = eigen_version(),
     .contends = true,
+    .preference = 1,
     .compute = amd_order,
 });
 

@@ -452,6 +452,8 @@ GSOFA_REGISTER_ORDER({
     .citation = "George 1973; Karypis & Kumar 1998",
     .options = gpu::dissection::search_options(),
     .dissects = true,
+    .preference = 3,
+    .preferred_from = 20000,
     .same_as = "cpu_nested_dissection",
     .unavailable = gpu::unavailable,
     .compute = order_on_gpu,

@@ -59,6 +59,7 @@ GSOFA_REGISTER_ORDER({
     .citation = "Karypis & Kumar 1998",
     .library = library(),
     .contends = true,
+    .preference = 2,
     .unavailable = absent,
     .compute = [](const pattern_view& a, const order_settings& s) -> ordering {
       return {.order = metis_order(a, s), .method = {}, .library = {}};

@@ -3,10 +3,12 @@
 #include <algorithm>
 #include <map>
 #include <random>
+#include <set>
 
 #include "common/generators.hpp"
 #include "common/order_quality.hpp"
 #include "common/ordering.hpp"
+#include "common/preprocess.hpp"
 #include "common/variant.hpp"
 #include "reference/gaussian_elimination.hpp"
 #include "reference/order_check.hpp"
@@ -117,6 +119,24 @@ TEST_CASE("cpu_nested_dissection: operations near those of METIS") {
     const double metis = quality_of(a, compute_order(a, "metis", -1).order, 1).flops;
     CHECK(ours <= 1.25 * metis);
   }
+}
+
+TEST_CASE("automatic takes the available method with the greatest preference") {
+  const pattern a = generate("grid5:nx=12,ny=10");
+  const order_info* preferred = nullptr;
+  std::set<int> preferences;
+  for (const order_info& o : all_orders()) {
+    if (o.preference == 0) continue;
+    CHECK(preferences.insert(o.preference).second);
+    if (o.unavailable() || a.n_rows < o.preferred_from) continue;
+    if (preferred == nullptr || o.preference > preferred->preference) preferred = &o;
+  }
+  REQUIRE(preferred != nullptr);
+  const ordering o = compute_order(a, "automatic", -1);
+  CHECK(o.method == preferred->name);
+  CHECK(o.library == preferred->library);
+  CHECK(o.order == compute_order(a, preferred->name, -1).order);
+  CHECK(prepare(a, {.order = default_order}, {}).origin().order == preferred->name);
 }
 
 TEST_CASE("best_of takes the order with the fewest operations") {
