@@ -87,7 +87,12 @@ def main():
         if not file.is_file():
             p.error(f"{file} is not built")
     more = ["--steps", str(args.steps), "--relax", str(args.relax), "--column-order", args.column_order]
-    lines, failed = [], False
+    failed = False
+    out = open(args.out, "w", newline="", encoding="utf-8") if args.out else None
+    lines = csv.writer(out, lineterminator="\n") if out else None
+    if lines:
+        lines.writerow(["matrix", "n", "nnz", "ranks", "steps", "relax", "symbfact", "repeat",
+                        *(f"{phase}_s" for phase in PHASES), "residual", "backward_error", "distance"])
     print(f"{'matrix':32} ranks {'n':>8}  " + "  ".join(f"{phase + ', ms':>17}" for phase in PHASES) + "  symbolic ratio")
     for matrix in args.matrices:
         for count in ranks:
@@ -114,17 +119,15 @@ def main():
                     ratio = times[0] / times[1]
             name = matrix if matrix.startswith("gen:") else Path(matrix).name.split(".mtx")[0]
             print(f"{name:32} {count:5} {mine['n']:8}  " + "  ".join(cells) + f"  {ratio:14.2f}", flush=True)
-            for ours in (False, True):
+            for ours in (False, True) if lines else ():
                 for k, run in enumerate(runs[ours]):
-                    lines.append([name, run["n"], run["nnz"], count, args.steps, args.relax, "gsofa" if ours else "own", k,
-                                  *(f"{seconds(run, phase):.6g}" for phase in PHASES), f"{run['residual']:.3g}",
-                                  f"{run['backward_error']:.3g}", f"{apart:.3g}"])
-    if args.out:
-        with open(args.out, "w", newline="", encoding="utf-8") as out:
-            writer = csv.writer(out, lineterminator="\n")
-            writer.writerow(["matrix", "n", "nnz", "ranks", "steps", "relax", "symbfact", "repeat",
-                             *(f"{phase}_s" for phase in PHASES), "residual", "backward_error", "distance"])
-            writer.writerows(lines)
+                    lines.writerow([name, run["n"], run["nnz"], count, args.steps, args.relax, "gsofa" if ours else "own", k,
+                                    *(f"{seconds(run, phase):.6g}" for phase in PHASES), f"{run['residual']:.3g}",
+                                    f"{run['backward_error']:.3g}", f"{apart:.3g}"])
+            if out:
+                out.flush()  # a run that is cut short leaves the matrices so far
+    if out:
+        out.close()
     return 1 if failed else 0
 
 
