@@ -241,6 +241,7 @@ TEST_CASE("the processes of a node find the arrays once") {
     dup2(said[1], 2);
     setenv("OMPI_COMM_WORLD_LOCAL_SIZE", "3", 1);
     setenv("GSOFA_SUPERLU", "verbose", 1);
+    setenv("GSOFA_SUPERLU_SHARE", "1", 1);
     bool same = true;
     for (std::uint64_t round = 0; round < rounds; ++round) {
       const pattern given = random_pattern(50, round).a;

@@ -209,6 +209,15 @@ std::chrono::microseconds patience(const question& q) {
   return std::chrono::microseconds(std::clamp<std::int64_t>(entries / 250, 200, 20000));
 }
 
+// Whether the processes of a node find one result: for fewer entries the sockets take longer than
+// the search of each for itself.
+bool shares(const question& q) {
+  constexpr std::int64_t least_entries = 100'000;
+  const std::string_view wanted = setting("GSOFA_SUPERLU_SHARE");
+  if (wanted == "0" || wanted == "1") return wanted == "1";
+  return static_cast<const NCPformat*>(q.a->Store)->nnz >= least_entries;
+}
+
 // The last result, and what it belongs to: SamePattern of SuperLU_DIST calls symbfact with the same
 // pattern again and again. The processes of a node find a result once.
 class kept_result {
@@ -229,7 +238,7 @@ class kept_result {
     share_.reset();
     const bool keeps = std::string_view(setting("GSOFA_SUPERLU_KEEP")) != "0";
     const int others = processes_of_node() - 1;
-    if (others > 0 && std::string_view(setting("GSOFA_SUPERLU_SHARE")) != "0") {
+    if (others > 0 && shares(q)) {
       auto share = std::make_unique<node_share>(name_of(q), others, own_processors());
       if (share->finds()) {
         auto result = found_with(q, share->helpers(std::chrono::microseconds(200), patience(q)));
