@@ -4,24 +4,22 @@
 //
 // Trials lie one after the other: vertex v of a trial's graph (numbered as the vertices of all
 // graphs of its level) has the words at place shift + v of the arrays by trial vertex. A vertex of
-// a trial has a state of 8 bytes: the label of its patch, and a status of
+// a trial has a status of
 //   bits 0-1   where it is now: side_a, side_b, separator, or `drawn` while its move goes on
 //   bits 2-3   where it was at the start of the pass
-//   bits 4-31  its slot among the candidates of its patch (while in S), or no_slot
-// Between passes all labels are no_label and both sides of a status are equal.
+//   bits 4-31  its slot among the candidates (while in S), or no_slot
+// Between passes both sides of a status are equal. One block makes all passes of a trial.
 //
-// A pass begins with labels (one block per trial), moves patch by patch (one block per patch) and
-// ends with the sum of the patches' changes (one block per trial). Small trials make all their
-// passes in one launch of one block each; large ones take three launches for each pass, so that
-// their patches move at the same time.
+// On large graphs a pass goes in rounds (trial_rounds): the block chooses the movers of a round by
+// their keys, a radix selection; warps take their rows, then those of the vertices that they draw.
+// Four barriers and the selection are a round's time, whatever the number of movers.
 //
-// The moves of one patch are a chain: every move depends on the one before, and the chains are the
-// critical path of the order. One warp makes them: it finds the candidate of the highest rank,
-// reads its row and the states of its neighbours, and for those that come to S their rows and the
-// states of theirs. Candidates, the vertices of S that may move, have slots in shared memory; slots
-// of vertices that have moved are used again, so that the list is about as long as S. A slot holds
-// the rank of move_rank() in two words: its high word is the gain plus 2^31, to which drawn
-// neighbours add their weights.
+// On small graphs the moves of a pass are a chain: one warp makes them. It finds the candidate of
+// the highest rank, reads its row and the states of its neighbours, and for those that come to S
+// their rows and the states of theirs. Candidates, the vertices of S that may move, have slots in
+// shared memory; slots of vertices that have moved are used again, so that the list is about as
+// long as S. A slot holds the rank of move_rank() in two words: its high word is the gain plus
+// 2^31, to which drawn neighbours add their weights.
 
 #include "variants/device/simt.hpp"
 
@@ -44,20 +42,17 @@ using orderings::side_a;
 using orderings::side_b;
 
 #if defined(__CUDACC__)
-constexpr int threads_of_pass = 1024;      // of a large trial at the beginning and end of a pass
-constexpr int threads_of_patch = 256;      // of a patch of a large trial
-constexpr index_t most_near_slots = 1024;  // candidates of a patch in shared memory
-constexpr index_t large_order = 8192;      // a trial with so many vertices is large
-constexpr std::size_t patches_at_once = 3;    // of a multiprocessor
-constexpr std::size_t block_overhead = 1024;  // bytes of shared memory that a block takes itself
-constexpr index_t most_waves = 3;             // of small trials in shared memory
-constexpr index_t far_room = 256;             // candidates of small trials in global memory
-constexpr index_t most_near_order = 512;   // graphs whose first separators need no global memory
+constexpr int threads_of_rounds = 1024;          // of a large trial, where there are few
+constexpr index_t most_near_slots = 1024;        // candidates of a small trial in shared memory
+constexpr std::uint32_t near_candidates = 4096;  // of a large one
+constexpr std::size_t block_overhead = 1024;     // bytes of shared memory that a block takes itself
+constexpr index_t most_waves = 3;                // of small trials in shared memory
+constexpr index_t far_room = 256;                // candidates of small trials in global memory
+constexpr index_t most_near_order = 512;  // graphs whose first separators need no global memory
 #else
-constexpr int threads_of_pass = 64;
-constexpr int threads_of_patch = 64;
+constexpr int threads_of_rounds = 96;
 constexpr index_t most_near_slots = 512;
-constexpr index_t large_order = 3000;
+constexpr std::uint32_t near_candidates = 96;
 constexpr index_t most_near_order = 64;
 #endif
 constexpr unsigned most_free_slots = 128;  // that are remembered; others are lost
@@ -65,21 +60,11 @@ constexpr unsigned rows_at_once = 4;
 constexpr std::uint32_t slots_per_step = 128;  // four for each lane
 constexpr index_t items_per_thread = 8;
 
-constexpr std::uint32_t no_label = 0xffffffffU;
-constexpr std::uint32_t tentative = 0x80000000U;
 constexpr std::uint32_t drawn = 3;
+constexpr std::uint32_t zero_gain = 0x80000000U;  // gains are kept plus 2^31
 constexpr std::uint32_t no_slot = 0x0fffffffU;
 
-constexpr int most_passes = std::max(orderings::first_passes, orderings::later_passes);
-/// Room for patches of a trial of n vertices: far more than chance ever chooses, with the smallest
-/// patches, of 32 vertices.
-constexpr offset_t most_patches(offset_t n) {
-  return n <= 2 * orderings::patch_size ? 1 : n / 16 + 64;
-}
-
-struct alignas(8) vertex_state {
-  std::uint32_t label, status;
-};
+using vertex_status = std::uint32_t;
 constexpr std::uint32_t status_of(std::uint32_t now, std::uint32_t start) {
   return now | (start << 2);
 }
@@ -91,54 +76,40 @@ constexpr std::uint32_t slot_of(std::uint32_t status) { return status >> 4; }
 /// What the host tells of a trial.
 struct trial_entry {
   std::uint64_t key;
-  std::uint64_t first;        ///< of its places
-  std::uint64_t first_patch;  ///< of its patches
+  std::uint64_t first;  ///< of its places
   index_t graph, n, from, to, rank, stage;
 };
 
 struct trial_data {
-  std::uint64_t key, first, first_patch, pass_key, cost;
+  std::uint64_t key, first, pass_key, cost;
   offset_t weight[3];
   index_t graph, n, stage, source;
-  std::uint32_t members;   ///< vertices of S
-  std::uint32_t list;      ///< which of the two lists holds them
-  std::uint32_t labelled;  ///< vertices with a label
-  std::uint32_t patches;
-  std::uint32_t x;     ///< the side that grows
-  std::uint32_t idle;  ///< passes without gain since the last gain
+  std::uint32_t members;  ///< vertices of S
+  std::uint32_t list;     ///< which of the two lists holds them
+  std::uint32_t x;        ///< the side that grows
+  std::uint32_t idle;     ///< passes without gain since the last gain
 };
 
-struct patch_data {
-  std::uint32_t vertices, first;  ///< that have its label: those of S, then those of y
-  std::uint32_t members;          ///< of S
-  std::uint32_t next[2];          ///< places of the next vertices of S and of y
-  std::uint32_t kept, moved;      ///< entries of its log
-  offset_t to_x, from_y;          ///< by the entries that are kept
+/// What a pass has done.
+struct pass_result {
+  std::uint32_t kept, moved;  ///< entries of its log
+  offset_t to_x, from_y;      ///< by the entries that are kept
 };
 
 /// The arrays of all trials of a level.
 struct trial_view {
   trial_data* data;
-  patch_data* patches;
   // By trial vertex.
   std::uint8_t* side;
-  vertex_state* state;
+  vertex_status* state;
   index_t* members[2];
-  index_t* by_patch;   ///< vertices with a label by patch
-  index_t* labelled;   ///< vertices with a label, in the order in which they got it
+  index_t* spare;      ///< a list
   std::uint32_t* far;  ///< three words each: candidates without room in shared memory
-  /// Two words each: 2 v if v left S, 2 v + 1 if v came from y to S, by patch in the order of
+  /// Two words each: 2 v if v left S, 2 v + 1 if v came from y to S, in the order of
   /// moves.
   std::uint32_t* log;
-  std::uint32_t idle_moves;    ///< a pass over a patch ends after so many moves without gain
-  std::uint32_t idle_percent;  ///< dissection_settings::idle_percent
-  index_t patch;               ///< dissection_settings::patch
-  int later_passes;  ///< of separators from coarser levels; 0: only first ones are refined
-};
-
-/// A patch of a large trial.
-struct patch_item {
-  index_t trial, patch;
+  std::uint32_t idle_moves;  ///< a pass ends after so many moves without gain
+  int later_passes;          ///< of separators from coarser levels; 0: only first ones are refined
 };
 
 GSOFA_DEVICE unsigned lane_of_thread() { return simt::thread_index() & 31U; }
@@ -214,38 +185,17 @@ GSOFA_DEVICE void for_rows(const index_t* adj, unsigned mask, const lane_row& mi
 
 /// What a move sees of a neighbour.
 struct neighbour {
-  vertex_state state{};
+  vertex_status status = 0;
   index_t weight = 0;
   lane_row row{};
 };
 
-/// How rows of vertices that may come to S get into L1 before the moves need them.
-enum class fetch {
-  none,  ///< from the second pass on they are there: one block makes all passes
-  rows,  ///< prefetched as soon as they have a neighbour in S
-  patch  ///< all rows of the patch are read before the first move
-};
-
-template <fetch Fetch>
-GSOFA_DEVICE neighbour look_at(const level_view& g, const vertex_state* s, index_t u) {
-  return {s[u], g.weight[u], row_of(g, Fetch == fetch::rows, u)};
-}
-template <fetch Fetch>
-GSOFA_DEVICE void fetch_row(const level_view& g, const neighbour& n) {
-  if constexpr (Fetch == fetch::rows) {
-    constexpr index_t sector = 32 / sizeof(index_t);
-    const index_t length = n.row.length < 8 * sector ? n.row.length : 8 * sector;
-    for (index_t k = 0; k < length; k += sector) simt::prefetch(g.adj + n.row.begin + k);
-  }
-}
-
 /// Shared memory of a block beside the candidates.
 struct alignas(16) block_space {
   trial_data d;
-  std::uint32_t count, missing, frozen;
+  std::uint32_t count;
   std::uint32_t better;
-  std::uint64_t weight;
-  std::uint64_t to_x, from_y;
+  pass_result result;
   std::uint32_t free_slots[most_free_slots];
 };
 
@@ -426,9 +376,9 @@ struct block_trial {
   trial_view t;
   block_space& b;
   trial_data& d;
-  index_t first;    // of its graph
-  offset_t shift;   // from a vertex to its place
-  vertex_state* s;  // by vertex
+  index_t first;     // of its graph
+  offset_t shift;    // from a vertex to its place
+  vertex_status* s;  // by vertex
 
   GSOFA_DEVICE block_trial(const level_view& graphs, const trial_view& trials, block_space& space)
       : g(graphs),
@@ -442,10 +392,6 @@ struct block_trial {
   [[nodiscard]] GSOFA_DEVICE index_t* members() const {
     return (d.list == 0 ? t.members[0] : t.members[1]) + d.first;
   }
-  [[nodiscard]] GSOFA_DEVICE index_t* labelled() const { return t.labelled + d.first; }
-  [[nodiscard]] GSOFA_DEVICE patch_data& patch(std::uint32_t p) const {
-    return t.patches[d.first_patch + p];
-  }
 };
 
 /// Whole warps take 32 vertices of a list at a time: body(whether the lane has one, vertex).
@@ -457,239 +403,34 @@ GSOFA_DEVICE void for_batches(const index_t* list, std::uint32_t size, Body&& bo
   }
 }
 
-// -------------------------------------------------------------------------- beginning of a pass
-
-/// Takes over the tentative labels of the labelled vertices from .. to - 1.
-GSOFA_DEVICE void settle(const block_trial& w, std::uint32_t from, std::uint32_t to) {
-  std::uint32_t found = 0;
-  for (std::uint32_t k = from + simt::thread_index(); k < to; k += simt::block_size()) {
-    vertex_state& s = w.s[w.labelled()[k]];
-    const std::uint32_t label = s.label & ~tentative;
-    s.label = label;
-    patch_data& p = w.patch(label);
-    simt::atomic_add(&p.vertices, 1U);
-    if (start_of(s.status) == separator) {
-      simt::atomic_add(&p.members, 1U);
-      ++found;
-    }
-  }
-  found = simt::add_of_warp(found);
-  if (lane_of_thread() == 0 && found != 0) simt::atomic_add(&w.b.missing, 0U - found);
-  simt::sync_block();
-}
-
-/// Chooses seeds, the first labelled vertices. Returns the number of patches: 1 without labels.
-GSOFA_DEVICE std::uint32_t choose_seeds(const block_trial& w) {
-  const std::uint64_t size = w.d.members;
-  if (simt::thread_index() == 0) w.b.count = 0;
-  simt::sync_block();
-  const auto own = static_cast<std::uint64_t>(orderings::patch_of(w.d.n, w.t.patch));
-  if (size <= 2 * own || orderings::is_expander(w.d.n, static_cast<offset_t>(size))) return 1;
-  const std::uint64_t wanted = size / own;
-  for_batches(w.members(), w.d.members, [&](bool is, index_t v) {
-    const bool seed =
-        is && orderings::vertex_hash(w.d.pass_key, v - w.first) * size < (wanted << 32);
-    const std::uint32_t place = next_place(&w.b.count, seed);
-    if (seed) w.labelled()[place] = v;
-  });
-  simt::sync_block();
-  const std::uint32_t seeds = w.b.count;
-  simt::sync_block();
-  if (seeds < 2 || seeds > most_patches(w.d.n)) return 1;
-  for (std::uint32_t k = simt::thread_index(); k < seeds; k += simt::block_size()) {
-    const index_t v = w.labelled()[k];
-    std::uint32_t before = 0;
-    for (std::uint32_t q = 0; q < seeds; ++q) before += w.labelled()[q] < v ? 1U : 0U;
-    w.s[v].label = tentative | before;
-    w.patch(k).vertices = 0;
-    w.patch(k).members = 0;
-  }
-  if (simt::thread_index() == 0) w.b.missing = w.d.members;
-  simt::sync_block();
-  return seeds;
-}
-
-/// Which of a range of labelled vertices pass their labels on, and to whom.
-enum class growth {
-  beside,      ///< all of S, and of y to S
-  layer,       ///< all
-  layer_of_y,  ///< those of y alone; those of S have done so
-};
-
-/// The labelled vertices from .. to - 1 pass their labels on; of several, a vertex takes the
-/// smallest.
-template <growth Growth>
-GSOFA_DEVICE void grow(const block_trial& w, std::uint32_t from, std::uint32_t to) {
-  for_batches(w.labelled() + from, to - from, [&](bool is, index_t v) {
-    const vertex_state own = is ? w.s[v] : vertex_state{};
-    const bool of_s = start_of(own.status) == separator;
-    if (Growth == growth::layer_of_y && of_s) is = false;
-    const std::uint32_t mark = is ? tentative | own.label : 0;
-    const unsigned passing = simt::ballot(is && (Growth != growth::beside || of_s));
-    for_rows<vertex_state>(
-        w.g.adj, simt::ballot(is), row_of(w.g, is, v), [&](offset_t, index_t u) { return w.s[u]; },
-        [&](unsigned row, bool valid, index_t u, const vertex_state& s) {
-          const std::uint32_t l = simt::shuffle(mark, row);
-          const std::uint32_t side = start_of(s.status);
-          const bool passes = side == separator || (passing >> row & 1U) != 0;
-          bool fresh = false;
-          if (valid && passes && side != w.d.x && s.label > l) {
-            fresh = simt::atomic_min(&w.s[u].label, l) == no_label;
-          }
-          const std::uint32_t place = next_place(&w.b.count, fresh);
-          if (fresh) w.labelled()[place] = u;
-        });
-  });
-}
-
-/// Labels grow from the seeds, first through S and the vertices of y beside it, then a few layers
-/// into y.
-GSOFA_DEVICE void grow_labels(const block_trial& w) {
-  std::uint32_t from = 0;
-  std::uint32_t to = 0;
-  const auto advance = [&] {
-    simt::sync_block();
-    from = to;
-    to = w.b.count;
-    settle(w, from, to);
-  };
-  advance();  // the seeds
-  int rounds = orderings::patch_rounds(orderings::patch_of(w.d.n, w.t.patch));
-  GSOFA_KEEP_LOOP for (; rounds > 0 && w.b.missing > 0 && from < to; --rounds) {
-    grow<growth::beside>(w, from, to);
-    advance();
-  }
-  grow<growth::layer_of_y>(w, 0, from);
-  for (int k = 0; k < orderings::layer_rounds; ++k) {
-    grow<growth::layer>(w, from, to);
-    advance();
-  }
-}
-
-/// Whether patches would freeze more than half of S.
-GSOFA_DEVICE bool mostly_frozen(const block_trial& w) {
-  if (simt::thread_index() == 0) w.b.frozen = 0;
-  simt::sync_block();
-  const std::uint32_t y = 1 - w.d.x;
-  for_batches(w.members(), w.d.members, [&](bool is, index_t v) {
-    const std::uint32_t label = is ? w.s[v].label : no_label;
-    bool frozen = is && label == no_label;
-    const bool looks = is && !frozen;
-    for_rows<vertex_state>(
-        w.g.adj, simt::ballot(looks), row_of(w.g, looks, v),
-        [&](offset_t, index_t u) { return w.s[u]; },
-        [&](unsigned row, bool valid, index_t, const vertex_state& s) {
-          const std::uint32_t l = simt::shuffle(label, row);
-          const bool foreign = valid && start_of(s.status) == y && s.label != l;
-          if (simt::ballot(foreign) != 0 && lane_of_thread() == row) frozen = true;
-        });
-    const unsigned mask = simt::ballot(frozen);
-    if (lane_of_thread() == 0 && mask != 0) {
-      simt::atomic_add(&w.b.frozen, simt::population(mask));
-    }
-  });
-  simt::sync_block();
-  const bool most = 2 * std::uint64_t{w.b.frozen} > w.d.members;
-  simt::sync_block();
-  return most;
-}
-
-GSOFA_DEVICE void drop_labels(const block_trial& w, std::uint32_t labelled) {
-  for (std::uint32_t k = simt::thread_index(); k < labelled; k += simt::block_size()) {
-    w.s[w.labelled()[k]].label = no_label;
-  }
-}
-
-/// Sorts the labelled vertices by patch, those of S first.
-GSOFA_DEVICE void sort_by_patch(const block_trial& w, std::uint32_t patches,
-                                std::uint32_t labelled) {
-  if (warp_of_thread() == 0) {
-    const unsigned lane = lane_of_thread();
-    std::uint32_t before = 0;
-    for (std::uint32_t base = 0; base < patches; base += 32) {
-      const bool is = base + lane < patches;
-      const std::uint32_t own = is ? w.patch(base + lane).vertices : 0;
-      std::uint32_t sum = own;
-      for (unsigned step = 1; step < 32; step *= 2) {
-        const std::uint32_t other = simt::shuffle_up(sum, step);
-        if (lane >= step) sum += other;
-      }
-      if (is) {
-        patch_data& p = w.patch(base + lane);
-        p.first = p.next[0] = before + sum - own;
-        p.next[1] = p.first + p.members;
-      }
-      before += simt::shuffle(sum, 31);
-    }
-  }
-  simt::sync_block();
-  for (std::uint32_t k = simt::thread_index(); k < labelled; k += simt::block_size()) {
-    const index_t v = w.labelled()[k];
-    const vertex_state s = w.s[v];
-    std::uint32_t* const next = w.patch(s.label).next;
-    const std::uint32_t place =
-        simt::atomic_add(next + (start_of(s.status) == separator ? 0 : 1), 1U);
-    w.t.by_patch[w.d.first + place] = v;
-  }
-}
-
 GSOFA_DEVICE void begin_pass(const block_trial& w, int pass) {
   if (simt::thread_index() == 0) {
     w.d.pass_key = keyed_random(w.d.key, static_cast<std::uint64_t>(w.d.stage),
                                 static_cast<std::uint64_t>(pass));
   }
   simt::sync_block();
-  std::uint32_t patches = choose_seeds(w);
-  std::uint32_t labelled = 0;
-  if (patches > 1) {
-    grow_labels(w);
-    labelled = w.b.count;
-    if (mostly_frozen(w)) {
-      drop_labels(w, labelled);
-      labelled = 0;
-      patches = 1;
-    } else {
-      sort_by_patch(w, patches, labelled);
-    }
-  }
-  simt::sync_block();
-  if (simt::thread_index() == 0) {
-    w.d.patches = patches;
-    w.d.labelled = labelled;
-    if (patches == 1) {
-      patch_data& p = w.patch(0);
-      p.first = 0;
-      p.vertices = p.members = w.d.members;
-    }
-  }
-  simt::sync_block();
 }
 
-// ------------------------------------------------------------------------------ moves of a patch
+// --------------------------------------------------------------------------------- single moves
 
-/// The moves of one patch, by one warp.
-template <fetch Fetch>
-class patch_moves {
+/// The moves of a pass of a small trial, by one warp.
+class single_moves {
  public:
-  GSOFA_DEVICE patch_moves(const block_trial& w, const candidates& c, std::uint32_t p,
-                           std::uint32_t slots)
+  GSOFA_DEVICE single_moves(const block_trial& w, const candidates& c, std::uint32_t slots)
       : w_(w),
         c_(c),
-        result_(w.patch(p)),
-        log_(w.t.log + 2 * (w.d.first + result_.first)),
-        label_(w.d.patches > 1 ? p : no_label),
+        result_(w.b.result),
+        log_(w.t.log + 2 * w.d.first),
         y_(1 - w.d.x),
         salt_(static_cast<std::uint32_t>(w.d.pass_key)),
         slots_(slots),
-        count_(w.d.patches),
         weight_x_(w.d.weight[w.d.x]),
         weight_y_(w.d.weight[y_]),
-        weight_s_(static_cast<offset_t>(w.b.weight)),
+        weight_s_(w.d.weight[separator]),
         cost_(w.g.total[w.d.graph]) {}
 
   GSOFA_DEVICE void run() {
-    const std::uint32_t limit =
-        orderings::idle_limit(result_.members, w_.t.idle_percent, w_.t.idle_moves);
+    const std::uint32_t limit = orderings::idle_limit(w_.d.members, w_.t.idle_moves);
     std::uint64_t best = cost();
     std::uint32_t kept = 0;
     offset_t best_x = 0;
@@ -725,11 +466,11 @@ class patch_moves {
         if (remembers) w_.b.free_slots[free_] = chosen.slot;
       }
       free_ += remembers ? 1 : 0;
-      const offset_t x = weight_x_ + count_ * (to_x_ + weight);
+      const offset_t x = weight_x_ + to_x_ + weight;
       if (orderings::too_large(x, weight_x_ + weight_y_)) {
         // It stays too heavy.
         if (lane == 0) {
-          w_.s[v].status = status_of(separator, start_of(w_.s[v].status)) | (no_slot << 4);
+          w_.s[v] = status_of(separator, start_of(w_.s[v])) | (no_slot << 4);
         }
         simt::sync_warp();
         continue;
@@ -748,10 +489,8 @@ class patch_moves {
   }
 
  private:
-  // As if the other patches moved as this one does.
   [[nodiscard]] GSOFA_DEVICE std::uint64_t cost() const {
-    return cost_(weight_x_ + count_ * to_x_, weight_y_ - count_ * from_y_,
-                 weight_s_ + from_y_ - to_x_);
+    return cost_(weight_x_ + to_x_, weight_y_ - from_y_, weight_s_ + from_y_ - to_x_);
   }
   [[nodiscard]] GSOFA_DEVICE std::uint64_t rank(index_t gain, index_t v) const {
     const index_t stamp = moves_ < orderings::most_stamp ? moves_ : orderings::most_stamp;
@@ -762,14 +501,14 @@ class patch_moves {
     const auto lane = static_cast<index_t>(lane_of_thread());
     ++moves_;
     if (lane == 0) {
-      w_.s[v].status = status_of(w_.d.x, start_of(w_.s[v].status));
+      w_.s[v] = status_of(w_.d.x, start_of(w_.s[v]));
       log_[logged_] = 2 * static_cast<std::uint32_t>(v);
     }
     ++logged_;
     for (index_t k = lane;;) {
       neighbour n;
-      if (k < row.length) n = look_at<fetch::rows>(w_.g, w_.s, u);
-      const unsigned mask = simt::ballot(k < row.length && now_of(n.state.status) == y_);
+      if (k < row.length) n = {w_.s[u], w_.g.weight[u], row_of(w_.g, true, u)};
+      const unsigned mask = simt::ballot(k < row.length && now_of(n.status) == y_);
       if (mask != 0) draw(mask, u, n);
       k += 32;
       if (k - lane >= row.length) break;
@@ -786,47 +525,37 @@ class patch_moves {
     const bool mine = ((mask >> lane) & 1U) != 0;
     const unsigned before = simt::population(mask & lanes_below());
     if (mine) {
-      w_.s[u].status = status_of(drawn, y_);
+      w_.s[u] = status_of(drawn, y_);
       log_[logged_ + before] = 2 * static_cast<std::uint32_t>(u) + 1;
     }
     logged_ += simt::population(mask);
     from_y_ += simt::add_of_warp(mine ? static_cast<std::uint32_t>(weight) : 0);
     std::uint32_t pull = 0;
-    bool frozen = Fetch == fetch::patch && slot_of(of_u.state.status) == no_slot;
     simt::sync_warp();
     for_rows<neighbour>(
         w_.g.adj, mask, of_u.row,
-        [&](offset_t, index_t z) { return look_at<Fetch>(w_.g, w_.s, z); },
+        [&](offset_t, index_t z) {
+          return neighbour{w_.s[z], w_.g.weight[z], {}};
+        },
         [&](unsigned of, bool valid, index_t z, const neighbour& n) {
-          const std::uint32_t status = n.state.status;
-          const bool own = n.state.label == label_ || label_ == no_label;
           const auto gain = simt::shuffle(static_cast<std::uint32_t>(weight), of);
-          if (valid && own && now_of(status) == separator && slot_of(status) != no_slot) {
-            c_.raise(slot_of(status), gain, static_cast<std::uint32_t>(rank(0, z)));
+          if (valid && now_of(n.status) == separator && slot_of(n.status) != no_slot) {
+            c_.raise(slot_of(n.status), gain, static_cast<std::uint32_t>(rank(0, z)));
           }
-          const bool pulls = valid && own && now_of(status) == y_;
-          if (pulls) fetch_row<Fetch>(w_.g, n);
+          const bool pulls = valid && now_of(n.status) == y_;
           const std::uint32_t sum =
               simt::add_of_warp(pulls ? static_cast<std::uint32_t>(n.weight) : 0);
           if (lane == of) pull += sum;
-          if constexpr (Fetch != fetch::patch) {
-            const bool foreign = simt::ballot(valid && !own && start_of(status) == y_) != 0;
-            if (lane == of) frozen = frozen || foreign;
-          }
         });
     simt::sync_warp();
     // Slots that have become free are taken first.
-    const unsigned placed = simt::ballot(mine && !frozen);
-    const auto used = simt::population(placed);
+    const unsigned used = simt::population(mask);
     const std::uint32_t again = used < free_ ? used : free_;
     if (mine) {
-      std::uint32_t slot = no_slot;
-      if (!frozen) {
-        const auto k = simt::population(placed & lanes_below());
-        slot = k < again ? w_.b.free_slots[free_ - 1 - k] : slots_ + k - again;
-        c_.set(slot, rank(weight - static_cast<index_t>(pull), u), u);
-      }
-      w_.s[u].status = status_of(separator, y_) | (slot << 4);
+      const std::uint32_t slot =
+          before < again ? w_.b.free_slots[free_ - 1 - before] : slots_ + before - again;
+      c_.set(slot, rank(weight - static_cast<index_t>(pull), u), u);
+      w_.s[u] = status_of(separator, y_) | (slot << 4);
     }
     free_ -= again;
     slots_ += used - again;
@@ -835,10 +564,10 @@ class patch_moves {
 
   const block_trial w_;
   const candidates c_;
-  patch_data& result_;
+  pass_result& result_;
   std::uint32_t* log_;
-  std::uint32_t label_, y_, salt_, slots_;
-  offset_t count_, weight_x_, weight_y_, weight_s_;
+  std::uint32_t y_, salt_, slots_;
+  offset_t weight_x_, weight_y_, weight_s_;
   cost_function cost_;
   std::uint32_t free_ = 0;
   std::uint32_t logged_ = 0;
@@ -847,103 +576,58 @@ class patch_moves {
   offset_t from_y_ = 0;
 };
 
-/// The moves of patch p of the block's trial. All warps look for candidates, one moves them.
-template <fetch Fetch>
-GSOFA_DEVICE void move_patch(const block_trial& w, candidates c, std::uint32_t p) {
-  const patch_data& patch = w.patch(p);
-  const std::uint32_t label = w.d.patches > 1 ? p : no_label;
+/// The moves of a pass of the block's trial. All warps look for candidates, one moves them.
+GSOFA_DEVICE void move_singly(const block_trial& w, candidates c) {
   const std::uint32_t y = 1 - w.d.x;
-  const index_t* const members =
-      w.d.patches > 1 ? w.t.by_patch + w.d.first + patch.first : w.members();
-  c.far_high = w.t.far + 3 * w.d.first + patch.first;
+  c.far_high = w.t.far + 3 * w.d.first;
   c.far_low = c.far_high + w.d.n;
   c.far_vertex = c.far_low + w.d.n;
-  // Without labels the places of labelled vertices are free.
-  c.groups = label == no_label ? reinterpret_cast<slot_group*>(w.t.by_patch + w.d.first) : nullptr;
+  c.groups = reinterpret_cast<slot_group*>(w.t.spare + w.d.first);
   for (std::uint32_t k = simt::thread_index(); k < c.room; k += simt::block_size()) c.high[k] = 0;
-  if (simt::thread_index() == 0) {
-    w.b.count = 0;
-    w.b.weight = 0;
-  }
+  if (simt::thread_index() == 0) w.b.count = 0;
   simt::sync_block();
-  std::uint64_t weight = 0;
-  for_batches(members, patch.members, [&](bool is, index_t v) {
+  for_batches(w.members(), w.d.members, [&](bool is, index_t v) {
     const index_t own = is ? w.g.weight[v] : 0;
-    weight += static_cast<std::uint64_t>(own);
     std::uint32_t pull = 0;
-    bool frozen = false;
     for_rows<neighbour>(
         w.g.adj, simt::ballot(is), row_of(w.g, is, v),
-        [&](offset_t, index_t u) { return look_at<Fetch>(w.g, w.s, u); },
+        [&](offset_t, index_t u) {
+          return neighbour{w.s[u], w.g.weight[u], {}};
+        },
         [&](unsigned row, bool valid, index_t, const neighbour& n) {
-          const bool in_y = valid && start_of(n.state.status) == y;
-          const bool foreign = in_y && label != no_label && n.state.label != label;
-          if (in_y) fetch_row<Fetch>(w.g, n);
+          const bool in_y = valid && start_of(n.status) == y;
           const std::uint32_t sum =
               simt::add_of_warp(in_y ? static_cast<std::uint32_t>(n.weight) : 0);
-          const bool any = simt::ballot(foreign) != 0;
-          if (lane_of_thread() == row) {
-            pull += sum;
-            frozen = frozen || any;
-          }
+          if (lane_of_thread() == row) pull += sum;
         });
-    const bool may_move = is && !frozen;
-    std::uint32_t slot = next_place(&w.b.count, may_move);
-    if (may_move) {
-      c.set(slot,
-            orderings::move_rank(own - static_cast<index_t>(pull), 0, v - w.first,
-                                 static_cast<std::uint32_t>(w.d.pass_key)),
-            v);
-    } else {
-      slot = no_slot;
-    }
-    if (is) w.s[v].status = settled(separator) | (slot << 4);
+    const std::uint32_t slot = next_place(&w.b.count, is);
+    if (!is) return;
+    c.set(slot,
+          orderings::move_rank(own - static_cast<index_t>(pull), 0, v - w.first,
+                               static_cast<std::uint32_t>(w.d.pass_key)),
+          v);
+    w.s[v] = settled(separator) | (slot << 4);
   });
-  weight = sum_of_warp(weight);
-  if (lane_of_thread() == 0 && weight != 0) simt::atomic_add(&w.b.weight, weight);
-  if constexpr (Fetch == fetch::patch) {
-    // Vertices of y that will be frozen have no_slot from the start. Their rows and what these tell
-    // of are in L1 then.
-    for_batches(members + patch.members, patch.vertices - patch.members, [&](bool is, index_t v) {
-      bool frozen = false;
-      for_rows<vertex_state>(
-          w.g.adj, simt::ballot(is), row_of(w.g, is, v),
-          [&](offset_t, index_t u) {
-            simt::prefetch(w.g.weight + u);
-            return w.s[u];
-          },
-          [&](unsigned row, bool valid, index_t, const vertex_state& s) {
-            const bool foreign = valid && start_of(s.status) == y && s.label != label;
-            if (simt::ballot(foreign) != 0 && lane_of_thread() == row) frozen = true;
-          });
-      if (is) w.s[v].status = settled(y) | ((frozen ? no_slot : 0) << 4);
-    });
-  }
   simt::sync_block();
-  if (warp_of_thread() == 0) patch_moves<Fetch>(w, c, p, w.b.count).run();
+  if (warp_of_thread() == 0) single_moves(w, c, w.b.count).run();
   simt::sync_block();
 }
 
 // ------------------------------------------------------------------- moves in shared memory
 
-/// In shared memory the graph of a small trial, or of a patch of a large one: its vertices by local
-/// number.
+/// In shared memory the graph of a small trial: its vertices by local number.
 struct near_graph {
   std::uint32_t *begin, *end, *weight, *status;
-  std::uint32_t* number;  ///< of a patch: the vertex's number in the graph of its trial
   std::uint16_t* adj;
 
-  static constexpr std::size_t bytes(offset_t n, offset_t entries, bool is_patch) {
-    return static_cast<std::size_t>((is_patch ? 20 : 16) * n + 2 * entries);
+  static constexpr std::size_t bytes(offset_t n, offset_t entries) {
+    return static_cast<std::size_t>(16 * n + 2 * entries);
   }
 };
-constexpr std::uint32_t most_near_vertices = 0xffff;
-
-GSOFA_DEVICE near_graph near_graph_at(unsigned char* place, std::uint32_t n, bool is_patch) {
+GSOFA_DEVICE near_graph near_graph_at(unsigned char* place, std::uint32_t n) {
   auto* const words = reinterpret_cast<std::uint32_t*>(place);
-  return {words,         words + n,
-          words + 2 * n, words + 3 * n,
-          words + 4 * n, reinterpret_cast<std::uint16_t*>(words + (is_patch ? 5 : 4) * n)};
+  return {words, words + n, words + 2 * n, words + 3 * n,
+          reinterpret_cast<std::uint16_t*>(words + 4 * n)};
 }
 
 /// From lengths of rows, in `end`, their places. All threads; returns the sum of the lengths.
@@ -999,83 +683,27 @@ GSOFA_DEVICE void load_graph(const block_trial& w, const near_graph& h) {
   simt::sync_block();
 }
 
-/// Copies the graph of a patch of the block's trial: its vertices are those with its label, S
-/// first, its edges those between them. The states in global memory get the local numbers as
-/// slots. A vertex that is frozen, since it has a neighbour in y with another label, has no_slot in
-/// shared memory. All threads; false if the graph does not fit.
-GSOFA_DEVICE bool load_patch(const block_trial& w, const near_graph& h, std::uint32_t p,
-                             std::size_t room) {
-  const patch_data& patch = w.patch(p);
-  const std::uint32_t n = patch.vertices;
-  const std::uint32_t y = 1 - w.d.x;
-  const index_t* const list = w.t.by_patch + w.d.first + patch.first;
-  if (n > most_near_vertices || near_graph::bytes(n, 0, true) > room) return false;
-  for (std::uint32_t k = simt::thread_index(); k < n; k += simt::block_size()) {
-    const index_t v = list[k];
-    const offset_t length = w.g.end[v] - w.g.begin[v];
-    // A longer row does not fit, and sums of shorter ones do not overflow.
-    h.end[k] =
-        static_cast<std::uint32_t>(length < most_near_vertices ? length : most_near_vertices);
-    h.weight[k] = static_cast<std::uint32_t>(w.g.weight[v]);
-    h.number[k] = static_cast<std::uint32_t>(v - w.first);
-    w.s[v].status = settled(k < patch.members ? std::uint32_t{separator} : y) | (k << 4);
-  }
-  const std::uint32_t entries = place_rows(w, h, n);
-  if (near_graph::bytes(n, entries, true) > room) return false;
-  for (std::uint32_t base = warp_of_thread() * 32; base < n; base += warps_of_block() * 32) {
-    const std::uint32_t k = base + lane_of_thread();
-    const bool is = k < n;
-    const lane_row row = row_of(w.g, is, is ? list[k] : 0);
-    std::uint32_t next = is ? h.begin[k] : 0;
-    bool frozen = false;
-    for_rows<vertex_state>(
-        w.g.adj, simt::ballot(is), row, [&](offset_t, index_t u) { return w.s[u]; },
-        [&](unsigned of, bool valid, index_t, const vertex_state& s) {
-          const bool own = valid && s.label == p;
-          const unsigned kept = simt::ballot(own);
-          const std::uint32_t place =
-              simt::shuffle(next, of) + simt::population(kept & lanes_below());
-          if (own) h.adj[place] = static_cast<std::uint16_t>(slot_of(s.status));
-          const bool foreign = simt::ballot(valid && !own && start_of(s.status) == y) != 0;
-          if (lane_of_thread() == of) {
-            next += simt::population(kept);
-            frozen = frozen || foreign;
-          }
-        });
-    if (is) {
-      h.end[k] = next;
-      h.status[k] =
-          settled(k < patch.members ? std::uint32_t{separator} : y) | ((frozen ? no_slot : 0) << 4);
-    }
-  }
-  simt::sync_block();
-  return true;
-}
-
-/// The moves of patch_moves on a graph in shared memory, by one warp. Candidates tell vertices by
+/// The moves of single_moves on a graph in shared memory, by one warp. Candidates tell vertices by
 /// their numbers in the trial's graph.
-template <bool IsPatch>
 class near_moves {
  public:
   GSOFA_DEVICE near_moves(const block_trial& w, const near_graph& h, const candidates& c,
-                          std::uint32_t p, std::uint32_t slots)
+                          std::uint32_t slots)
       : w_(w),
         h_(h),
         c_(c),
-        result_(w.patch(p)),
-        log_(w.t.log + 2 * (w.d.first + result_.first)),
+        result_(w.b.result),
+        log_(w.t.log + 2 * w.d.first),
         y_(1 - w.d.x),
         salt_(static_cast<std::uint32_t>(w.d.pass_key)),
         slots_(slots),
         weight_x_(w.d.weight[w.d.x]),
         weight_y_(w.d.weight[y_]),
-        weight_s_(IsPatch ? static_cast<offset_t>(w.b.weight) : w.d.weight[separator]),
-        count_(IsPatch ? w.d.patches : 1),
+        weight_s_(w.d.weight[separator]),
         cost_(w.g.total[w.d.graph]) {}
 
   GSOFA_DEVICE void run() {
-    const std::uint32_t limit =
-        orderings::idle_limit(result_.members, w_.t.idle_percent, w_.t.idle_moves);
+    const std::uint32_t limit = orderings::idle_limit(w_.d.members, w_.t.idle_moves);
     const std::uint32_t lane = lane_of_thread();
     std::uint64_t best = cost();
     std::uint32_t kept = 0;
@@ -1084,8 +712,7 @@ class near_moves {
     for (std::uint32_t idle = 0; idle < limit;) {
       const choice chosen = best_candidate(c_, slots_);
       if (chosen.v < 0) break;
-      const auto v = IsPatch ? slot_of(w_.s[w_.first + chosen.v].status)
-                             : static_cast<std::uint32_t>(chosen.v);
+      const auto v = static_cast<std::uint32_t>(chosen.v);
       const bool remembers = free_ < most_free_slots;
       if (chosen.mine) {
         c_.kill(chosen.slot);
@@ -1095,7 +722,7 @@ class near_moves {
       const std::uint32_t begin = h_.begin[v];
       const std::uint32_t end = h_.end[v];
       const offset_t weight = h_.weight[v];
-      if (orderings::too_large(weight_x_ + count_ * (to_x_ + weight), weight_x_ + weight_y_)) {
+      if (orderings::too_large(weight_x_ + to_x_ + weight, weight_x_ + weight_y_)) {
         // It stays too heavy.
         if (lane == 0) h_.status[v] |= no_slot << 4;
         simt::sync_warp();
@@ -1135,12 +762,7 @@ class near_moves {
 
  private:
   [[nodiscard]] GSOFA_DEVICE std::uint64_t cost() const {
-    return cost_(weight_x_ + count_ * to_x_, weight_y_ - count_ * from_y_,
-                 weight_s_ + from_y_ - to_x_);
-  }
-  /// Of a local number, the number in the trial's graph.
-  [[nodiscard]] GSOFA_DEVICE index_t number(std::uint32_t v) const {
-    return static_cast<index_t>(IsPatch ? h_.number[v] : v);
+    return cost_(weight_x_ + to_x_, weight_y_ - from_y_, weight_s_ + from_y_ - to_x_);
   }
 
   // The vertices u of the lanes of `mask` come to S.
@@ -1150,8 +772,7 @@ class near_moves {
     const unsigned before = simt::population(mask & lanes_below());
     const unsigned arrivals = simt::population(mask);
     const std::uint32_t weight = mine ? h_.weight[u] : 0;
-    const index_t own_number = mine ? number(u) : 0;
-    const bool frozen = IsPatch && mine && slot_of(h_.status[u]) == no_slot;
+    const auto own_number = static_cast<index_t>(u);
     if (mine) {
       h_.status[u] = status_of(drawn, y_) | (no_slot << 4);
       log_[logged_ + before] = 2 * static_cast<std::uint32_t>(w_.first + own_number) + 1;
@@ -1172,7 +793,7 @@ class near_moves {
         const std::uint32_t status = h_.status[z];
         if (now_of(status) == y_) pulled += h_.weight[z];
         if (now_of(status) == separator && slot_of(status) != no_slot) {
-          const std::uint64_t rank = orderings::move_rank(0, stamp, number(z), salt_);
+          const std::uint64_t rank = orderings::move_rank(0, stamp, static_cast<index_t>(z), salt_);
           c_.raise(slot_of(status), gain, static_cast<std::uint32_t>(rank));
         }
       }
@@ -1181,17 +802,13 @@ class near_moves {
     }
     simt::sync_warp();
     // Slots that have become free are taken first.
-    const unsigned placed = simt::ballot(mine && !frozen);
-    const std::uint32_t used = simt::population(placed);
+    const std::uint32_t used = arrivals;
     const std::uint32_t again = used < free_ ? used : free_;
     if (mine) {
-      std::uint32_t slot = no_slot;
-      if (!frozen) {
-        const std::uint32_t k = simt::population(placed & lanes_below());
-        slot = k < again ? w_.b.free_slots[free_ - 1 - k] : slots_ + k - again;
-        const index_t gain = static_cast<index_t>(weight) - static_cast<index_t>(pull);
-        c_.set(slot, orderings::move_rank(gain, stamp, own_number, salt_), own_number);
-      }
+      const std::uint32_t slot =
+          before < again ? w_.b.free_slots[free_ - 1 - before] : slots_ + before - again;
+      const index_t gain = static_cast<index_t>(weight) - static_cast<index_t>(pull);
+      c_.set(slot, orderings::move_rank(gain, stamp, own_number, salt_), own_number);
       h_.status[u] = status_of(separator, y_) | (slot << 4);
     }
     free_ -= again;
@@ -1202,10 +819,10 @@ class near_moves {
   const block_trial& w_;
   const near_graph h_;
   const candidates c_;
-  patch_data& result_;
+  pass_result& result_;
   std::uint32_t* log_;
   std::uint32_t y_, salt_, slots_;
-  offset_t weight_x_, weight_y_, weight_s_, count_;
+  offset_t weight_x_, weight_y_, weight_s_;
   cost_function cost_;
   std::uint32_t free_ = 0;
   std::uint32_t logged_ = 0;
@@ -1214,24 +831,23 @@ class near_moves {
   offset_t from_y_ = 0;
 };
 
-/// The moves of patch p on its graph in shared memory, in which all vertices of y have their states
-/// and frozen ones of S have no_slot. All warps look for candidates, one moves them. The states in
-/// global memory remain those of the pass's start.
-template <bool IsPatch>
-GSOFA_DEVICE void move_near(const block_trial& w, const near_graph& h, candidates c,
-                            std::uint32_t p, const index_t* members) {
-  const patch_data& patch = w.patch(p);
+/// The moves of a pass on the graph of a small trial in shared memory. All warps look for
+/// candidates, one moves them. The states in global memory remain those of the pass's start.
+GSOFA_DEVICE void move_near(const block_trial& w, const near_graph& h, candidates c) {
+  const auto n = static_cast<std::uint32_t>(w.d.n);
   const std::uint32_t y = 1 - w.d.x;
-  c.far_high = w.t.far + 3 * w.d.first + patch.first;
+  const index_t* const members = w.members();
+  for (std::uint32_t k = simt::thread_index(); k < n; k += simt::block_size()) {
+    h.status[k] = settled(w.t.side[w.d.first + k]);
+  }
+  c.far_high = w.t.far + 3 * w.d.first;
   c.far_low = c.far_high + w.d.n;
   c.far_vertex = c.far_low + w.d.n;
   for (std::uint32_t k = simt::thread_index(); k < c.room; k += simt::block_size()) c.high[k] = 0;
-  if (simt::thread_index() == 0) w.b.weight = 0;
   simt::sync_block();
   const std::uint32_t lane = lane_of_thread();
-  std::uint64_t weight = 0;
-  for (std::uint32_t k = warp_of_thread(); k < patch.members; k += warps_of_block()) {
-    const std::uint32_t v = IsPatch ? k : static_cast<std::uint32_t>(members[k] - w.first);
+  for (std::uint32_t k = warp_of_thread(); k < w.d.members; k += warps_of_block()) {
+    const auto v = static_cast<std::uint32_t>(members[k] - w.first);
     const std::uint32_t end = h.end[v];
     std::uint32_t pull = 0;
     for (std::uint32_t e = h.begin[v] + lane; e < end; e += 32) {
@@ -1240,80 +856,400 @@ GSOFA_DEVICE void move_near(const block_trial& w, const near_graph& h, candidate
     }
     pull = simt::add_of_warp(pull);
     if (lane == 0) {
-      const std::uint32_t own = h.weight[v];
-      weight += own;
-      if (!IsPatch || slot_of(h.status[v]) != no_slot) {
-        const auto number = static_cast<index_t>(IsPatch ? h.number[v] : v);
-        c.set(k,
-              orderings::move_rank(static_cast<index_t>(own) - static_cast<index_t>(pull), 0,
-                                   number, static_cast<std::uint32_t>(w.d.pass_key)),
-              number);
+      c.set(k,
+            orderings::move_rank(static_cast<index_t>(h.weight[v]) - static_cast<index_t>(pull), 0,
+                                 static_cast<index_t>(v), static_cast<std::uint32_t>(w.d.pass_key)),
+            static_cast<index_t>(v));
+    }
+  }
+  // Other warps have read the states of members until here.
+  simt::sync_block();
+  for (std::uint32_t k = simt::thread_index(); k < w.d.members; k += simt::block_size()) {
+    h.status[static_cast<std::uint32_t>(members[k] - w.first)] = settled(separator) | (k << 4);
+  }
+  simt::sync_block();
+  if (warp_of_thread() == 0) near_moves(w, h, c, w.d.members).run();
+  simt::sync_block();
+}
+
+// --------------------------------------------------------------------------------------- rounds
+
+constexpr unsigned key_digits = 256;
+constexpr unsigned digit_copies = 8;  // of the count of a digit, so that lanes seldom meet
+
+/// Shared memory of a block that moves in rounds, behind block_space.
+struct alignas(16) round_space {
+  std::uint32_t top;  ///< the best gain plus 2^31; 0: no candidate is left
+  std::uint32_t threshold, wanted;
+  std::uint32_t movers, slots, logged;
+  std::uint32_t settled;  ///< 1: the threshold is found
+  std::uint64_t weight, to_x, from_y;
+  std::uint32_t counts[key_digits * digit_copies];
+};
+
+/// The candidates of a large trial: a slot each for every vertex that has been in S in this pass,
+/// the first ones in shared memory. gain: plus 2^31; 0: it has moved, or is too heavy.
+struct round_candidates {
+  std::uint32_t *gain, *stamp, *vertex;              // near_candidates each
+  std::uint32_t *far_gain, *far_stamp, *far_vertex;  // by slot
+
+  static constexpr std::size_t bytes() { return 3 * sizeof(std::uint32_t) * near_candidates; }
+
+  [[nodiscard]] GSOFA_DEVICE std::uint32_t& gain_of(std::uint32_t slot) const {
+    return slot < near_candidates ? gain[slot] : far_gain[slot];
+  }
+  [[nodiscard]] GSOFA_DEVICE std::uint32_t& stamp_of(std::uint32_t slot) const {
+    return slot < near_candidates ? stamp[slot] : far_stamp[slot];
+  }
+  [[nodiscard]] GSOFA_DEVICE std::uint32_t& vertex_of(std::uint32_t slot) const {
+    return slot < near_candidates ? vertex[slot] : far_vertex[slot];
+  }
+};
+
+/// A pass of a large trial, by one block.
+class trial_rounds {
+ public:
+  GSOFA_DEVICE trial_rounds(const block_trial& w, round_space& r, const round_candidates& c)
+      : w_(w),
+        r_(r),
+        c_(c),
+        log_(w.t.log + 2 * w.d.first),
+        movers_(w.t.spare + w.d.first),
+        y_(1 - w.d.x),
+        salt_(static_cast<std::uint32_t>(w.d.pass_key)),
+        size_(w.d.members),
+        wanted_(orderings::movers_of(w.d.members)) {}
+
+  GSOFA_DEVICE void run() {
+    begin();
+    const cost_function cost(w_.g.total[w_.d.graph]);
+    const offset_t x = w_.d.weight[w_.d.x];
+    const offset_t y = w_.d.weight[y_];
+    const offset_t s = w_.d.weight[separator];
+    const std::uint32_t limit = orderings::idle_limit_of_rounds(size_, w_.t.idle_moves);
+    pass_result best{0, 0, 0, 0};
+    std::uint64_t least = cost(x, y, s);
+    std::uint32_t round = 0;
+    for (std::uint32_t idle = 0; idle < limit && choose();) {
+      const std::uint32_t first_drawn = r_.slots;
+      idle += r_.movers;
+      ++round;
+      simt::sync_block();
+      leave();
+      simt::sync_block();
+      draw(first_drawn, round);
+      simt::sync_block();
+      const auto to_x = static_cast<offset_t>(r_.to_x);
+      const auto from_y = static_cast<offset_t>(r_.from_y);
+      if (const std::uint64_t now = cost(x + to_x, y - from_y, s + from_y - to_x); now < least) {
+        least = now;
+        best = {r_.logged, 0, to_x, from_y};
+        idle = 0;
+      }
+    }
+    simt::sync_block();
+    if (simt::thread_index() == 0) {
+      best.moved = r_.logged;
+      w_.b.result = best;
+    }
+    simt::sync_block();
+  }
+
+ private:
+  template <class Body>
+  GSOFA_DEVICE void for_slots(Body&& body) const {
+    const std::uint32_t slots = r_.slots;
+    for (std::uint32_t k = simt::thread_index(); k < slots; k += simt::block_size()) body(k);
+  }
+
+  /// All of S are candidates.
+  GSOFA_DEVICE void begin() {
+    if (simt::thread_index() == 0) {
+      r_.slots = size_;
+      r_.logged = 0;
+      r_.to_x = r_.from_y = 0;
+    }
+    const index_t* const members = w_.members();
+    for (std::uint32_t base = warp_of_thread() * 32; base < size_; base += warps_of_block() * 32) {
+      const std::uint32_t slot = base + lane_of_thread();
+      const bool is = slot < size_;
+      const index_t v = is ? members[slot] : 0;
+      std::uint32_t pull = 0;
+      for_rows<neighbour>(
+          w_.g.adj, simt::ballot(is), row_of(w_.g, is, v),
+          [&](offset_t, index_t u) {
+            return neighbour{w_.s[u], w_.g.weight[u], {}};
+          },
+          [&](unsigned row, bool valid, index_t, const neighbour& n) {
+            const bool in_y = valid && start_of(n.status) == y_;
+            const std::uint32_t sum =
+                simt::add_of_warp(in_y ? static_cast<std::uint32_t>(n.weight) : 0);
+            if (lane_of_thread() == row) pull += sum;
+          });
+      if (!is) continue;
+      c_.gain_of(slot) = zero_gain + static_cast<std::uint32_t>(w_.g.weight[v]) - pull;
+      c_.stamp_of(slot) = 0;
+      c_.vertex_of(slot) = static_cast<std::uint32_t>(v);
+      w_.s[v] = settled(separator) | (slot << 4);
+    }
+    simt::sync_block();
+  }
+
+  [[nodiscard]] GSOFA_DEVICE std::uint32_t key_of(std::uint32_t slot) const {
+    const std::uint32_t gain = c_.gain_of(slot);
+    if (gain == 0) return 0;
+    return orderings::round_key(static_cast<index_t>(r_.top - zero_gain),
+                                static_cast<index_t>(gain - zero_gain),
+                                static_cast<index_t>(c_.stamp_of(slot)),
+                                static_cast<index_t>(c_.vertex_of(slot)) - w_.first, salt_);
+  }
+
+  /// Leaves the movers of the next round in movers_; false if there is none. All threads return
+  /// the same.
+  GSOFA_DEVICE bool choose() {
+    for (;;) {
+      find_top();
+      if (r_.top == 0) return false;
+      find_threshold();
+      if (take(r_.threshold)) return true;
+      std::uint32_t most = 0;
+      for_slots([&](std::uint32_t k) {
+        const std::uint32_t key = key_of(k);
+        most = key > most ? key : most;
+      });
+      if (take(most_of_block(most))) return true;
+      // They stay too heavy.
+      const std::uint32_t movers = r_.movers;
+      for (std::uint32_t k = simt::thread_index(); k < movers; k += simt::block_size()) {
+        c_.gain_of(slot_of(w_.s[movers_[k]])) = 0;
+      }
+      simt::sync_block();
+    }
+  }
+
+  GSOFA_DEVICE std::uint32_t most_of_block(std::uint32_t mine) {
+    simt::sync_block();
+    if (simt::thread_index() == 0) r_.threshold = 0;
+    simt::sync_block();
+    mine = simt::max_of_warp(mine);
+    if (lane_of_thread() == 0 && mine != 0) simt::atomic_max(&r_.threshold, mine);
+    simt::sync_block();
+    return r_.threshold;
+  }
+  GSOFA_DEVICE void find_top() {
+    simt::sync_block();
+    if (simt::thread_index() == 0) r_.top = 0;
+    simt::sync_block();
+    std::uint32_t most = 0;
+    for_slots([&](std::uint32_t k) {
+      const std::uint32_t gain = c_.gain_of(k);
+      most = gain > most ? gain : most;
+    });
+    most = simt::max_of_warp(most);
+    if (lane_of_thread() == 0 && most != 0) simt::atomic_max(&r_.top, most);
+    simt::sync_block();
+  }
+
+  /// The key of the last of the wanted movers, digit by digit from the highest one on; 1 where
+  /// there are no more candidates.
+  GSOFA_DEVICE void find_threshold() {
+    if (simt::thread_index() == 0) {
+      r_.threshold = 0;
+      r_.wanted = wanted_;
+      r_.settled = 0;
+    }
+    for (int shift = 24; shift >= 0; shift -= 8) {
+      for (std::uint32_t k = simt::thread_index(); k < key_digits * digit_copies;
+           k += simt::block_size()) {
+        r_.counts[k] = 0;
+      }
+      simt::sync_block();
+      const std::uint32_t prefix = r_.threshold;
+      for_slots([&](std::uint32_t k) {
+        const std::uint32_t key = key_of(k);
+        if (key == 0 || (std::uint64_t{key ^ prefix} >> (shift + 8)) != 0) return;
+        simt::atomic_add(r_.counts + (key >> shift & (key_digits - 1)) * digit_copies +
+                             lane_of_thread() % digit_copies,
+                         1U);
+      });
+      simt::sync_block();
+      if (warp_of_thread() == 0) next_digit(prefix, shift);
+      simt::sync_block();
+      if (r_.settled != 0) return;
+    }
+  }
+  /// By one warp, each lane of which has eight digits, the highest ones first.
+  GSOFA_DEVICE void next_digit(std::uint32_t prefix, int shift) {
+    constexpr unsigned own = key_digits / 32;
+    const unsigned lane = lane_of_thread();
+    std::uint32_t count[own];
+    std::uint32_t sum = 0;
+    for (unsigned k = 0; k < own; ++k) {
+      const unsigned digit = key_digits - 1 - (lane * own + k);
+      count[k] = 0;
+      for (unsigned q = 0; q < digit_copies; ++q) count[k] += r_.counts[digit * digit_copies + q];
+      sum += count[k];
+    }
+    std::uint32_t through = sum;  // of this lane and those before
+    for (unsigned step = 1; step < 32; step *= 2) {
+      const std::uint32_t other = simt::shuffle_up(through, step);
+      if (lane >= step) through += other;
+    }
+    const std::uint32_t wanted = r_.wanted;
+    const unsigned reaching = simt::ballot(through >= wanted);
+    simt::sync_warp();
+    if (reaching == 0) {
+      // Only for the first digit: there are fewer candidates than wanted.
+      if (lane == 0) {
+        r_.threshold = 1;
+        r_.settled = 1;
+      }
+      return;
+    }
+    if (lane != simt::lowest_bit(reaching)) return;
+    std::uint32_t before = through - sum;
+    for (unsigned k = 0; k < own; ++k) {
+      if (before + count[k] < wanted) {
+        before += count[k];
+        continue;
+      }
+      const unsigned digit = key_digits - 1 - (lane * own + k);
+      r_.threshold = prefix | (digit << shift);
+      r_.wanted = wanted - before;
+      // Where all with this prefix are wanted, the threshold may end here.
+      if (count[k] == wanted - before || shift == 0) r_.settled = 1;
+      if (r_.threshold == 0) r_.threshold = 1;
+      return;
+    }
+  }
+
+  /// Lists the candidates with keys of at least `least`; false if they are too heavy together.
+  GSOFA_DEVICE bool take(std::uint32_t least) {
+    simt::sync_block();
+    if (simt::thread_index() == 0) {
+      r_.movers = 0;
+      r_.weight = 0;
+    }
+    simt::sync_block();
+    const std::uint32_t slots = r_.slots;
+    std::uint64_t weight = 0;
+    for (std::uint32_t base = warp_of_thread() * 32; base < slots; base += warps_of_block() * 32) {
+      const std::uint32_t k = base + lane_of_thread();
+      const bool is = k < slots && key_of(k) >= least;
+      const std::uint32_t place = next_place(&r_.movers, is);
+      if (!is) continue;
+      const auto v = static_cast<index_t>(c_.vertex_of(k));
+      movers_[place] = v;
+      weight += static_cast<std::uint64_t>(w_.g.weight[v]);
+    }
+    weight = sum_of_warp(weight);
+    if (lane_of_thread() == 0 && weight != 0) simt::atomic_add(&r_.weight, weight);
+    simt::sync_block();
+    const auto x = w_.d.weight[w_.d.x] + static_cast<offset_t>(r_.to_x + r_.weight);
+    return !orderings::too_large(x, w_.d.weight[side_a] + w_.d.weight[side_b]);
+  }
+
+  /// The movers go to x, and their neighbours in y to S; a warp for each mover.
+  GSOFA_DEVICE void leave() {
+    const std::uint32_t movers = r_.movers;
+    const unsigned lane = lane_of_thread();
+    std::uint64_t to_x = 0;
+    std::uint64_t from_y = 0;
+    for (std::uint32_t m = warp_of_thread(); m < movers; m += warps_of_block()) {
+      const index_t v = movers_[m];
+      const std::uint32_t status = w_.s[v];
+      simt::sync_warp();
+      const std::uint32_t place = next_place(&r_.logged, lane == 0);
+      if (lane == 0) {
+        c_.gain_of(slot_of(status)) = 0;
+        w_.s[v] = status_of(w_.d.x, start_of(status));
+        log_[place] = 2 * static_cast<std::uint32_t>(v);
+        to_x += static_cast<std::uint64_t>(w_.g.weight[v]);
+      }
+      const offset_t end = w_.g.end[v];
+      for (offset_t base = w_.g.begin[v]; base < end; base += 32) {
+        const bool is = base + lane < end;
+        const index_t u = is ? w_.g.adj[base + lane] : 0;
+        bool mine = false;
+        if (is && now_of(w_.s[u]) == y_) {
+          mine = simt::atomic_cas(w_.s + u, settled(y_), status_of(drawn, y_)) == settled(y_);
+        }
+        if (simt::ballot(mine) == 0) continue;
+        const std::uint32_t slot = next_place(&r_.slots, mine);
+        const std::uint32_t entry = next_place(&r_.logged, mine);
+        if (!mine) continue;
+        c_.vertex_of(slot) = static_cast<std::uint32_t>(u);
+        w_.s[u] = status_of(separator, y_) | (slot << 4);
+        log_[entry] = 2 * static_cast<std::uint32_t>(u) + 1;
+        from_y += static_cast<std::uint64_t>(w_.g.weight[u]);
+      }
+    }
+    to_x = sum_of_warp(to_x);
+    from_y = sum_of_warp(from_y);
+    if (lane == 0 && to_x != 0) simt::atomic_add(&r_.to_x, to_x);
+    if (lane == 0 && from_y != 0) simt::atomic_add(&r_.from_y, from_y);
+  }
+
+  /// Gains of the vertices that have come to S, in the slots from `first` on, and of their
+  /// neighbours in S, which no longer draw them; a warp for each.
+  GSOFA_DEVICE void draw(std::uint32_t first, std::uint32_t round) {
+    const std::uint32_t slots = r_.slots;
+    const unsigned lane = lane_of_thread();
+    for (std::uint32_t k = first + warp_of_thread(); k < slots; k += warps_of_block()) {
+      const auto u = static_cast<index_t>(c_.vertex_of(k));
+      const auto weight = static_cast<std::uint32_t>(w_.g.weight[u]);
+      std::uint32_t pull = 0;
+      const offset_t end = w_.g.end[u];
+      for (offset_t e = w_.g.begin[u] + lane; e < end; e += 32) {
+        const index_t z = w_.g.adj[e];
+        const std::uint32_t status = w_.s[z];
+        if (now_of(status) == y_) pull += static_cast<std::uint32_t>(w_.g.weight[z]);
+        if (now_of(status) != separator || slot_of(status) >= first) continue;
+        std::uint32_t& gain = c_.gain_of(slot_of(status));
+        if (gain == 0) continue;  // too heavy
+        simt::atomic_add(&gain, weight);
+        c_.stamp_of(slot_of(status)) = round;
+      }
+      pull = simt::add_of_warp(pull);
+      if (lane == 0) {
+        c_.gain_of(k) = zero_gain + weight - pull;
+        c_.stamp_of(k) = round;
       }
     }
   }
-  if (lane == 0 && weight != 0) simt::atomic_add(&w.b.weight, weight);
-  // Other warps have read the states of members until here.
-  simt::sync_block();
-  for (std::uint32_t k = simt::thread_index(); k < patch.members; k += simt::block_size()) {
-    std::uint32_t& status =
-        h.status[IsPatch ? k : static_cast<std::uint32_t>(members[k] - w.first)];
-    if (!IsPatch || slot_of(status) != no_slot) status = settled(separator) | (k << 4);
-  }
-  simt::sync_block();
-  if (warp_of_thread() == 0) near_moves<IsPatch>(w, h, c, p, patch.members).run();
-  simt::sync_block();
-}
 
-/// The only patch of a small trial, all of S and y.
-GSOFA_DEVICE void move_small(const block_trial& w, const near_graph& h, const candidates& c) {
-  const auto n = static_cast<std::uint32_t>(w.d.n);
-  for (std::uint32_t k = simt::thread_index(); k < n; k += simt::block_size()) {
-    h.status[k] = settled(w.t.side[w.d.first + k]);
-  }
-  simt::sync_block();
-  move_near<false>(w, h, c, 0, w.members());
-}
+  const block_trial& w_;
+  round_space& r_;
+  const round_candidates c_;
+  std::uint32_t* log_;
+  index_t* movers_;
+  std::uint32_t y_, salt_, size_, wanted_;
+};
 
 // -------------------------------------------------------------------------------- end of a pass
 
-/// Whole warps take the log of one patch: body(whether the lane has an entry, its vertex, whether
-/// it came from y, whether it is kept).
+/// Whole warps take the log: body(whether the lane has an entry, its vertex, whether it came from
+/// y, whether it is kept).
 template <class Body>
-GSOFA_DEVICE void for_logs(const block_trial& w, Body&& body) {
-  for (std::uint32_t p = warp_of_thread(); p < w.d.patches; p += warps_of_block()) {
-    const patch_data& patch = w.patch(p);
-    const std::uint32_t* const log = w.t.log + 2 * (w.d.first + patch.first);
-    for (std::uint32_t base = 0; base < patch.moved; base += 32) {
-      const std::uint32_t k = base + lane_of_thread();
-      const std::uint32_t entry = k < patch.moved ? log[k] : 0;
-      body(k < patch.moved, static_cast<index_t>(entry >> 1), entry % 2 == 1,
-           k < patch.kept && w.b.better != 0);
-    }
+GSOFA_DEVICE void for_log(const block_trial& w, Body&& body) {
+  const pass_result& r = w.b.result;
+  const std::uint32_t* const log = w.t.log + 2 * w.d.first;
+  for (std::uint32_t base = 32 * warp_of_thread(); base < r.moved; base += 32 * warps_of_block()) {
+    const std::uint32_t k = base + lane_of_thread();
+    const std::uint32_t entry = k < r.moved ? log[k] : 0;
+    body(k < r.moved, static_cast<index_t>(entry >> 1), entry % 2 == 1,
+         k < r.kept && w.b.better != 0);
   }
 }
 
-/// Applies the moves of all patches if they lower the cost together, else none.
+/// Applies the moves that the pass has kept if they lower the cost, else none.
 GSOFA_DEVICE void end_pass(const block_trial& w) {
   trial_data& d = w.d;
-  if (simt::thread_index() == 0) w.b.to_x = w.b.from_y = 0;
-  simt::sync_block();
-  std::uint64_t to_x = 0;
-  std::uint64_t from_y = 0;
-  for (std::uint32_t p = simt::thread_index(); p < d.patches; p += simt::block_size()) {
-    to_x += static_cast<std::uint64_t>(w.patch(p).to_x);
-    from_y += static_cast<std::uint64_t>(w.patch(p).from_y);
-  }
-  to_x = sum_of_warp(to_x);
-  from_y = sum_of_warp(from_y);
-  if (lane_of_thread() == 0 && to_x != 0) {
-    simt::atomic_add(&w.b.to_x, to_x);
-    simt::atomic_add(&w.b.from_y, from_y);
-  }
-  simt::sync_block();
   const std::uint32_t y = 1 - d.x;
+  simt::sync_block();
   if (simt::thread_index() == 0) {
-    const auto gained = static_cast<offset_t>(w.b.to_x);
-    const auto lost = static_cast<offset_t>(w.b.from_y);
+    const offset_t gained = w.b.result.to_x;
+    const offset_t lost = w.b.result.from_y;
     const offset_t a = d.weight[0] + (d.x == side_a ? gained : -lost);
     const offset_t b = d.weight[1] + (d.x == side_a ? -lost : gained);
     const offset_t separated = d.weight[separator] + lost - gained;
@@ -1331,34 +1267,33 @@ GSOFA_DEVICE void end_pass(const block_trial& w) {
   simt::sync_block();
   const bool better = w.b.better != 0;
   // What came to S and what is not kept, then what left S: a vertex may have an entry of each kind.
-  for_logs(w, [&](bool is, index_t v, bool came, bool kept) {
+  for_log(w, [&](bool is, index_t v, bool came, bool kept) {
     if (!is) return;
-    vertex_state& s = w.s[v];
+    vertex_status& s = w.s[v];
     if (came) {
-      s.status = settled(kept ? std::uint32_t{separator} : y);
+      s = settled(kept ? std::uint32_t{separator} : y);
       if (kept) w.t.side[w.shift + v] = separator;
-    } else if (!kept && start_of(s.status) == separator) {
-      s.status = settled(separator);
+    } else if (!kept && start_of(s) == separator) {
+      s = settled(separator);
     }
   });
   simt::sync_block();
   if (better) {
-    for_logs(w, [&](bool is, index_t v, bool came, bool kept) {
+    for_log(w, [&](bool is, index_t v, bool came, bool kept) {
       if (!is || came || !kept) return;
-      w.s[v].status = settled(w.d.x);
+      w.s[v] = settled(w.d.x);
       w.t.side[w.shift + v] = static_cast<std::uint8_t>(w.d.x);
     });
     simt::sync_block();
     index_t* const list = (d.list == 0 ? w.t.members[1] : w.t.members[0]) + d.first;
     const auto add = [&](bool is, index_t v) {
-      const bool stays = is && now_of(w.s[v].status) == separator;
+      const bool stays = is && now_of(w.s[v]) == separator;
       const std::uint32_t place = next_place(&w.b.count, stays);
       if (stays) list[place] = v;
     };
     for_batches(w.members(), d.members, add);
-    for_logs(w, [&](bool is, index_t v, bool came, bool kept) { add(is && came && kept, v); });
+    for_log(w, [&](bool is, index_t v, bool came, bool kept) { add(is && came && kept, v); });
   }
-  drop_labels(w, d.labelled);
   simt::sync_block();
   if (simt::thread_index() == 0) {
     if (better) {
@@ -1409,71 +1344,43 @@ GSOFA_KERNEL void refine_kernel(level_view g, trial_view t, const index_t* trial
   const candidates c = candidates_of_block(room);
   unsigned char* const place =
       simt::shared_memory<unsigned char>() + bytes_of_block(static_cast<index_t>(room));
-  const near_graph near = near_graph_at(place, static_cast<std::uint32_t>(b.d.n), false);
-  const bool fits = near_graph::bytes(b.d.n, g.entries[b.d.graph], false) <= near_bytes;
+  const near_graph near = near_graph_at(place, static_cast<std::uint32_t>(b.d.n));
+  const bool fits = near_graph::bytes(b.d.n, g.entries[b.d.graph]) <= near_bytes;
   if (fits && !ends(t, b.d, 0)) load_graph(w, near);
   for (int pass = 0; !ends(t, b.d, pass); ++pass) {
     begin_pass(w, pass);
-    if (fits && b.d.patches == 1) {
-      move_small(w, near, c);
+    if (fits) {
+      move_near(w, near, c);
     } else {
-      for (std::uint32_t p = 0; p < b.d.patches; ++p) move_patch<fetch::none>(w, c, p);
+      move_singly(w, c);
     }
     end_pass(w);
   }
   store_trial(t, trial);
 }
 
-/// Begins a pass of large trials, one block each; appends their patches to a list.
-GSOFA_KERNEL void begin_kernel(level_view g, trial_view t, const index_t* trials, int pass,
-                               patch_item* items, std::uint32_t* count) {
+constexpr std::size_t bytes_of_rounds() {
+  return sizeof(block_space) + sizeof(round_space) + round_candidates::bytes();
+}
+
+/// All passes of large trials, one block each.
+GSOFA_KERNEL void rounds_kernel(level_view g, trial_view t, const index_t* trials) {
   simt::after_earlier_launches();
   const index_t trial = trials[simt::block_index()];
   load_trial(t, trial);
   block_space& b = space_of_block();
-  if (ends(t, b.d, pass)) return;
-  begin_pass(block_trial(g, t, b), pass);
-  if (simt::thread_index() == 0) b.count = simt::atomic_add(count, b.d.patches);
-  simt::sync_block();
-  for (std::uint32_t p = simt::thread_index(); p < b.d.patches; p += simt::block_size()) {
-    items[b.count + p] = {trial, static_cast<index_t>(p)};
+  const block_trial w(g, t, b);
+  unsigned char* const place = simt::shared_memory<unsigned char>() + sizeof(block_space);
+  round_space& r = *reinterpret_cast<round_space*>(place);
+  auto* const words = reinterpret_cast<std::uint32_t*>(place + sizeof(round_space));
+  std::uint32_t* const far = t.far + 3 * b.d.first;
+  const round_candidates c{words,       words + near_candidates,  words + 2 * near_candidates, far,
+                           far + b.d.n, far + 2 * offset_t{b.d.n}};
+  for (int pass = 0; !ends(t, b.d, pass); ++pass) {
+    begin_pass(w, pass);
+    trial_rounds(w, r, c).run();
+    end_pass(w);
   }
-  store_trial(t, trial);
-}
-
-GSOFA_KERNEL void moves_kernel(level_view g, trial_view t, const patch_item* items,
-                               const std::uint32_t* count, std::uint32_t room,
-                               std::size_t near_bytes) {
-  simt::after_earlier_launches();
-  const std::uint32_t size = *count;
-  const candidates c = candidates_of_block(room);
-  for (std::uint32_t k = simt::block_index(); k < size; k += simt::grid_size()) {
-    const patch_item item = items[k];
-    load_trial(t, item.trial);
-    const block_trial w(g, t, space_of_block());
-    const auto p = static_cast<std::uint32_t>(item.patch);
-    if (w.d.patches > 1) {
-      unsigned char* const place =
-          simt::shared_memory<unsigned char>() + bytes_of_block(static_cast<index_t>(room));
-      const near_graph near = near_graph_at(place, w.patch(p).vertices, true);
-      if (load_patch(w, near, p, near_bytes)) {
-        move_near<true>(w, near, c, p, nullptr);
-      } else {
-        move_patch<fetch::patch>(w, c, p);
-      }
-    } else {
-      move_patch<fetch::rows>(w, c, p);
-    }
-  }
-}
-
-GSOFA_KERNEL void end_kernel(level_view g, trial_view t, const index_t* trials, int pass) {
-  simt::after_earlier_launches();
-  const index_t trial = trials[simt::block_index()];
-  load_trial(t, trial);
-  block_space& b = space_of_block();
-  if (ends(t, b.d, pass)) return;
-  end_pass(block_trial(g, t, b));
   store_trial(t, trial);
 }
 
@@ -1487,7 +1394,6 @@ struct cut_space {
 };
 
 // Gains and keys are kept plus 2^31, so that they compare without sign; key 0 bars a vertex.
-constexpr std::uint32_t zero_gain = 0x80000000U;
 
 /// One first separator, by one warp.
 class first_cut {
@@ -1753,7 +1659,7 @@ GSOFA_KERNEL void first_kernel(level_view g, trial_view t, const index_t* trials
   const index_t first = g.first[d.graph];
   cut.finish([&](index_t v, std::uint32_t side) {
     t.side[shift + v] = static_cast<std::uint8_t>(side);
-    t.state[shift + v] = {no_label, settled(side)};
+    t.state[shift + v] = settled(side);
   });
   simt::sync_warp();
   std::uint32_t members = 0;
@@ -1826,11 +1732,10 @@ GSOFA_KERNEL void select_kernel(const trial_entry* entries, index_t count, const
     if (source < 0) continue;
     d.source = source;
     d.first = e.first;
-    d.first_patch = e.first_patch;
     d.graph = e.graph;
     d.n = e.n;
     d.stage = e.stage;
-    d.members = d.list = d.labelled = d.patches = d.idle = 0;
+    d.members = d.list = d.idle = 0;
     d.x = d.weight[0] <= d.weight[1] ? side_a : side_b;
     data[k] = d;
   }
@@ -1880,7 +1785,7 @@ GSOFA_KERNEL void project_kernel(level_view g, trial_view t, const trial_entry* 
           const index_t c = map[map_first[from.graph] + v] - old_first[from.graph];
           const std::uint32_t side = old_side[from.first + static_cast<std::uint64_t>(c)];
           t.side[place] = static_cast<std::uint8_t>(side);
-          t.state[place] = {no_label, settled(side)};
+          t.state[place] = settled(side);
           member = side == separator;
           vertex = g.first[e.graph] + v;
         }
@@ -1958,16 +1863,11 @@ struct trial_steps::space {
         state(budget, "trials"),
         vertices(budget, "trials"),
         words(budget, "trials"),
-        patches(budget, "trials"),
-        items(budget, "trials"),
-        counts(budget, "trials"),
         winners(budget, "trials") {
 #if defined(__CUDACC__)
     shared_bytes = current_limits().shared_bytes_per_block;
     allow_shared(refine_kernel, shared_bytes);
-    patch_bytes =
-        shared_bytes / patches_at_once / 1024 * 1024 - 2048 - bytes_of_block(most_near_slots);
-    allow_shared(moves_kernel, patch_bytes + bytes_of_block(most_near_slots));
+    allow_shared(rounds_kernel, bytes_of_rounds());
 #endif
   }
 
@@ -1985,25 +1885,18 @@ struct trial_steps::space {
   growing_array<std::uint64_t> table, groups;
   growing_array<trial_data> data[2];
   growing_array<std::uint8_t> side[2];
-  growing_array<vertex_state> state;
-  growing_array<index_t> vertices;     // four lists
+  growing_array<vertex_status> state;
+  growing_array<index_t> vertices;     // three lists
   growing_array<std::uint32_t> words;  // far candidates and logs
-  growing_array<patch_data> patches;
-  growing_array<patch_item> items;
-  growing_array<std::uint32_t> counts;
   growing_array<winner> winners;
 
   int current = 0;  // of the two arrays
-  // Of a block, and of the graph of a patch. On the emulator not all graphs fit.
+  // Of a block. On the emulator not all graphs fit.
   std::size_t shared_bytes = 24 * 1024;
-  std::size_t patch_bytes = 90 * 1024;
   trial_view view{};
   index_t small = 0, large = 0;
   index_t most_small = 0;                                      // vertices of a small trial
-  offset_t large_places = 0;                                   // vertices of large trials
-  int passes = 0;                                              // of large trials
   bool any_first = false;                                      // a first separator
-  int resident = 0;                                            // blocks of patches; 0: unknown
   const index_t *small_list = nullptr, *large_list = nullptr;  // on the device
 };
 
@@ -2026,23 +1919,15 @@ void trial_steps::move(const level* coarser, const level& finer,
   auto* const by_size = reinterpret_cast<index_t*>(table + specs.size() * entry_words);
   auto* const firsts = by_size + specs.size();
   std::uint64_t places = 0;
-  offset_t patches = 0;
   index_t first_separators = 0;
   index_t most_first = 0;
-  index_t most = 0;
-  for (const trial_spec& spec : specs) most = std::max(most, finer.size_of(spec.graph));
-  // Graphs of about one size take one path.
-  const index_t least_large = most < large_order ? large_order : large_order / 2;
   s.small = s.large = 0;
   s.most_small = 0;
-  s.large_places = 0;
-  s.passes = 0;
   for (index_t k = 0; k < count; ++k) {
     const trial_spec& spec = specs[at(k)];
     const index_t n = finer.size_of(spec.graph);
     entries[k] = {.key = spec.key,
                   .first = places,
-                  .first_patch = static_cast<std::uint64_t>(patches),
                   .graph = spec.graph,
                   .n = n,
                   .from = spec.from,
@@ -2050,12 +1935,8 @@ void trial_steps::move(const level* coarser, const level& finer,
                   .rank = spec.rank,
                   .stage = spec.stage};
     places += static_cast<std::uint64_t>(n);
-    patches += most_patches(n);
-    if (n >= least_large) {
+    if (n >= orderings::order_of_rounds) {
       by_size[count - ++s.large] = k;
-      s.large_places += n;
-      s.passes = std::max(s.passes,
-                          spec.stage == 0 ? orderings::first_passes : orderings::later_passes);
     } else {
       by_size[s.small++] = k;
       s.most_small = std::max(s.most_small, n);
@@ -2068,23 +1949,17 @@ void trial_steps::move(const level* coarser, const level& finer,
   const auto room = static_cast<offset_t>(places);
   const int before = s.current;
   s.current = 1 - s.current;
-  index_t* const vertices = with_slack(s.vertices, 4 * room);
+  index_t* const vertices = with_slack(s.vertices, 3 * room);
   std::uint32_t* const far = with_slack(s.words, 5 * room);
   s.view = {.data = with_slack(s.data[s.current], count),
-            .patches = with_slack(s.patches, patches),
             .side = with_slack(s.side[s.current], room),
             .state = with_slack(s.state, room),
             .members = {vertices, vertices + room},
-            .by_patch = vertices + 2 * room,
-            .labelled = vertices + 3 * room,
+            .spare = vertices + 2 * room,
             .far = far,
             .log = far + 3 * room,
             .idle_moves = 0,
-            .idle_percent = 0,
-            .patch = 0,
             .later_passes = 0};
-  with_slack(s.items, patches);
-  s.counts.resize(most_passes);
   s.any_first = first_separators > 0;
   if (count == 0) return;
   const std::uint64_t* const device_table = space::upload(s.table, table, words);
@@ -2117,29 +1992,14 @@ void trial_steps::refine(const level& at_level, const orderings::dissection_sett
   const bool all = number % static_cast<std::size_t>(std::max(1, settings.stride)) == 0;
   if (!all && !s.any_first) return;
   s.view.idle_moves = static_cast<std::uint32_t>(settings.idle_moves);
-  s.view.idle_percent = static_cast<std::uint32_t>(settings.idle_percent);
-  s.view.patch = settings.patch;
   s.view.later_passes = all ? orderings::later_passes : 0;
   const level_view g = at_level.view();
   if (s.large > 0) {
-    fill_bytes(s.counts.data(), 0, s.counts.size());
-    const index_t room = most_near_slots;
-    const std::size_t near_bytes = s.patch_bytes;
-    const std::size_t bytes = bytes_of_block(room) + near_bytes;
-    if (s.resident == 0) s.resident = resident_blocks(moves_kernel, threads_of_patch, bytes);
-    const auto blocks = static_cast<int>(
-        std::min<offset_t>(s.resident, s.large_places / settings.patch + s.large));
-    for (int pass = 0; pass < s.passes; ++pass) {
-      std::uint32_t* const items = s.counts.data() + pass;
-      launch_overlapping(begin_kernel, s.large, threads_of_pass, sizeof(block_space), g, s.view,
-                         s.large_list, pass, s.items.data(), items);
-      launch_overlapping(moves_kernel, blocks, threads_of_patch, bytes, g, s.view,
-                         static_cast<const patch_item*>(s.items.data()),
-                         static_cast<const std::uint32_t*>(items), static_cast<std::uint32_t>(room),
-                         near_bytes);
-      launch_overlapping(end_kernel, s.large, threads_of_pass, sizeof(block_space), g, s.view,
-                         s.large_list, pass);
-    }
+    int threads = threads_of_rounds;
+#if defined(__CUDACC__)
+    if (s.large > multiprocessors()) threads /= 2;
+#endif
+    launch_overlapping(rounds_kernel, s.large, threads, bytes_of_rounds(), g, s.view, s.large_list);
   }
   if (s.small > 0) {
     // Where trials are few, each has many warps to look for candidates.
@@ -2153,15 +2013,14 @@ void trial_steps::refine(const level& at_level, const orderings::dissection_sett
 #endif
     // Graphs whose rows are much longer than the mean may not fit.
     const offset_t mean = at_level.room / std::max<offset_t>(1, g.n) + 1;
-    const std::size_t wanted =
-        near_graph::bytes(s.most_small, s.most_small * (mean + mean / 4), false);
+    const std::size_t wanted = near_graph::bytes(s.most_small, s.most_small * (mean + mean / 4));
     const std::size_t rest = s.shared_bytes - bytes_of_block(room);
     std::size_t near_bytes = std::min(wanted, rest) / 16 * 16;
 #if defined(__CUDACC__)
     // Where shared memory holds a small part of the trials at a time, more of them at once on their
     // graphs in global memory are faster, although each is slower.
-    const auto at_once = static_cast<index_t>(
-        s.shared_bytes / (bytes_of_block(room) + near_bytes + block_overhead));
+    const auto at_once =
+        static_cast<index_t>(s.shared_bytes / (bytes_of_block(room) + near_bytes + block_overhead));
     if (s.small / multiprocessors() >= most_waves * std::max<index_t>(1, at_once)) {
       near_bytes = 0;
       room = std::min(room, far_room);

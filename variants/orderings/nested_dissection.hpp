@@ -17,13 +17,11 @@ struct dissection_settings {
   int tries = 4;     ///< initial separators of each replica
   int replicas = 4;  ///< independent coarsenings of each large component
   int room = 1;      ///< vertices of the separators that a level refines, by those of the part
-  index_t idle_moves = 200;  ///< a pass over a patch ends after so many moves without gain
-  int idle_percent = 200;    ///< and after so many for 100 vertices of the patch's S
-  index_t patch = 256;       ///< vertices of a separator that move one after the other, about
+  index_t idle_moves = 200;  ///< a pass ends after so many moves without gain
   int stride = 1;            ///< of the levels of a part only every so many-th is refined
   index_t leaf_order = 120;  ///< at most so many (compressed) vertices: a leaf
   const std::atomic<bool>* stop = nullptr;  ///< becomes true to end with cancelled_error
-  const run_context* run = nullptr;  ///< on a device: its limit of time ends the search, too
+  const run_context* run = nullptr;         ///< on a device: its limit of time ends the search, too
 };
 
 /// A fill-reducing order (old vertex by new position) and its separator tree, without empty nodes.

@@ -45,39 +45,30 @@ inline constexpr int cut_passes = 1;
 inline constexpr index_t cut_idle_moves = 40;  ///< of a pass over a cut without gain
 
 // Refinement.
-/// About so many vertices of S move one after the other, in graphs below order_of_patches; above, a
-/// setting tells.
-inline constexpr index_t patch_size = 256;
-inline constexpr index_t order_of_patches = 4096;
-constexpr index_t patch_of(index_t n, index_t setting) {
-  return n < order_of_patches ? patch_size : setting;
+/// Vertices of S move one after the other in graphs of fewer vertices, and in rounds in others.
+inline constexpr index_t order_of_rounds = 4096;
+/// Vertices of S for each that moves in a round.
+inline constexpr std::uint32_t members_of_mover = 32;
+inline constexpr std::uint32_t most_movers = 256;
+/// Movers of a round, of a separator of so many vertices.
+constexpr std::uint32_t movers_of(std::uint32_t members) {
+  const std::uint32_t share = members / members_of_mover;
+  return share < 1 ? 1 : share > most_movers ? most_movers : share;
 }
-/// Whether S of so many of n vertices is too large a share for patches, as in expanders: there one
-/// patch is better.
-constexpr bool is_expander(index_t n, offset_t members) {
-  return n >= order_of_patches && 6 * members > n;
-}
-/// Rounds in which labels grow through S and the y beside it: a little more than to the edge of a
-/// patch.
-constexpr int patch_rounds(index_t patch) {
-  int root = 1;
-  while (root * root < patch) ++root;
-  return root + 2;
-}
-/// Rounds in which they then grow from all that is labelled. Moves of a pass reach no further into
-/// y, so that a patch stays small: labels of all of y were no better.
-inline constexpr int layer_rounds = 2;
 /// Whether a side of weight x is too large. The limit is a share of both sides: one of the total
 /// would let S be huge.
 constexpr bool too_large(offset_t x, offset_t both_sides) { return 100 * x > 62 * both_sides; }
-/// A pass over a patch of so many vertices of S ends after so many moves without gain: `percent` of
-/// them, at least 16 or, where they are few, twice as many as they, at most `idle_moves`.
-constexpr std::uint32_t idle_limit(std::uint32_t members, std::uint32_t percent,
-                                   std::uint32_t idle_moves) {
-  const std::uint32_t few = members < 8 ? 2 * members : 16;
-  const std::uint64_t share = std::uint64_t{members} * percent / 100;
-  const std::uint64_t own = share > few ? share : few;
+/// A pass of single moves ends after so many without gain: twice as many as S has vertices, at most
+/// `idle_moves`.
+constexpr std::uint32_t idle_limit(std::uint32_t members, std::uint32_t idle_moves) {
+  const std::uint64_t own = 2 * std::uint64_t{members};
   return own < idle_moves ? static_cast<std::uint32_t>(own) : idle_moves;
+}
+/// The same of rounds: at least idle_rounds of them.
+inline constexpr std::uint32_t idle_rounds = 4;
+constexpr std::uint32_t idle_limit_of_rounds(std::uint32_t members, std::uint32_t idle_moves) {
+  const std::uint32_t own = idle_rounds * movers_of(members);
+  return own > idle_moves ? own : idle_moves;
 }
 inline constexpr index_t most_stamp = 0xffff;
 
@@ -116,6 +107,21 @@ constexpr std::uint64_t move_rank(index_t gain, index_t stamp, index_t v, std::u
   const std::uint32_t hash = (static_cast<std::uint32_t>(v) ^ salt) * 0x9e3779b1U;
   return (static_cast<std::uint64_t>(high) << 32) | (static_cast<std::uint32_t>(stamp) << 16) |
          (hash >> 16);
+}
+
+/// Of a candidate that cannot move.
+inline constexpr index_t least_gain = -0x7fffffff - 1;
+
+/// The key of a candidate of a round whose best gain is `top`: the gain less than 255 below it,
+/// then the round in which the gain last changed, up to 255, then a hash. 0: it does not move in
+/// this round.
+constexpr std::uint32_t round_key(index_t top, index_t gain, index_t round, index_t v,
+                                  std::uint32_t salt) {
+  const auto below = static_cast<std::uint32_t>(top) - static_cast<std::uint32_t>(gain);
+  if (below >= 255) return 0;
+  const std::uint32_t stamp = round < 255 ? static_cast<std::uint32_t>(round) : 255;
+  const std::uint32_t hash = (static_cast<std::uint32_t>(v) ^ salt) * 0x9e3779b1U;
+  return ((255 - below) << 24) | (stamp << 16) | (hash >> 16);
 }
 
 /// Cost of a separator: w(S) * (1 + 0.2 |w(A) - w(B)| / T), T the total weight, scaled by 10 T to

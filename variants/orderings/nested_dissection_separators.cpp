@@ -85,8 +85,7 @@ void bisector::first_tries(std::uint64_t key) {
   space_.crew->items(static_cast<offset_t>(used), [&](int thread, offset_t i) {
     initial_separator(*active_[at(i)], space_.per_thread[at(thread)]);
   });
-  refine(*space_.crew, per_thread(), active_, first_passes, settings_.idle_moves,
-         settings_.patch, 0, settings_.idle_percent);
+  refine(*space_.crew, per_thread(), active_, first_passes, settings_.idle_moves, 0);
 }
 
 // Brings the replicas to their common graph, level by level; the best trials stay.
@@ -115,8 +114,7 @@ void bisector::uncoarsen_replicas() {
     if (active_.empty()) return;
     space_.crew->items(static_cast<offset_t>(active_.size()),
                        [&](int, offset_t i) { project(*active_[at(i)], *target[at(i)]); });
-    refine(*space_.crew, per_thread(), refined, later_passes, settings_.idle_moves,
-           settings_.patch, 1, settings_.idle_percent);
+    refine(*space_.crew, per_thread(), refined, later_passes, settings_.idle_moves, 1);
   }
 }
 
@@ -134,8 +132,7 @@ void bisector::uncoarsen_shared() {
     space_.crew->items(static_cast<offset_t>(active_.size()),
                        [&](int, offset_t i) { project(*active_[at(i)], *shared_.back()); });
     if (refines(shared_.size() - 1)) {
-      refine(*space_.crew, per_thread(), active_, later_passes, settings_.idle_moves,
-             settings_.patch, 2, settings_.idle_percent);
+      refine(*space_.crew, per_thread(), active_, later_passes, settings_.idle_moves, 2);
     }
     std::ranges::stable_sort(alive, {}, [&](index_t i) { return trials_[at(i)]->cost; });
   }

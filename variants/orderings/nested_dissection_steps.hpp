@@ -1,7 +1,7 @@
 #pragma once
 
 // The steps of nested_dissection() and the data that they share. Every step is a map, a scan or a
-// loop over independent items (trials, patches, leaves); every random choice is a hash of (key of
+// loop over independent items (trials, leaves); every random choice is a hash of (key of
 // the component, level, trial, vertex); sums are of integers. So no result depends on threads, on
 // the order of a row or on the order of a list.
 
@@ -36,13 +36,6 @@ struct graph {
   }
 };
 
-/// The moves of one patch in one pass, and the sums of the prefix of them that is kept.
-struct patch {
-  std::vector<std::uint32_t> log;  ///< 2 v: v left S; 2 v + 1: v came from y to S
-  offset_t to_x = 0;               ///< weight that x gained
-  offset_t from_y = 0;             ///< weight that y lost
-};
-
 /// One separator of one graph.
 struct trial {
   const graph* g = nullptr;
@@ -53,29 +46,34 @@ struct trial {
   std::uint64_t cost = 0;
   int idle = 0;  ///< passes without gain since the last gain
 
-  // One pass of refinement. All of moved is 0 and all of label is -1 between passes.
+  // One pass of refinement. All of moved is 0 between passes.
   std::uint8_t x = 0;  ///< the side that grows
   index_t idle_moves = 0;
-  int idle_percent = 0;
-  index_t patch_size = 0;
   std::uint64_t pass_key = 0;
   std::vector<std::uint8_t> moved;  ///< 1: in S now, from y; 2: in x now
-  std::vector<index_t> label;       ///< patch of the vertices that a patch may move, -1: none
-  std::vector<index_t> pull;        ///< of a vertex of S: weight of its neighbours in y
-  std::vector<index_t> stamp;     ///< of a vertex of S: number of moves when its gain last changed
-  std::vector<index_t> labelled;  ///< vertices with a label
-  std::vector<index_t> by_patch;  ///< members of S by patch
-  std::vector<index_t> patch_start;  ///< of by_patch; patches + 1
-  std::vector<patch> patches;
+  /// Of a vertex of S: the weight of its neighbours in y, or in rounds its place among the
+  /// candidates.
+  std::vector<index_t> pull;
+  std::vector<index_t> stamp;      ///< of a vertex of S: number of moves when its gain last changed
+  std::vector<std::uint32_t> log;  ///< 2 v: v left S; 2 v + 1: v came from y to S
+  offset_t to_x = 0;               ///< weight that x gains by the prefix that is kept
+  offset_t from_y = 0;             ///< weight that y loses by it
   std::vector<std::uint8_t> finer_side;  ///< scratch of projection
+};
 
-  [[nodiscard]] index_t patch_count() const { return static_cast<index_t>(patch_start.size()) - 1; }
+/// A vertex of S that may move in a round; gain least_gain: it has moved.
+struct candidate {
+  index_t v = 0;
+  index_t gain = least_gain;
+  index_t stamp = 0;  ///< round in which the gain last changed
 };
 
 /// Work arrays of one thread.
 struct scratch {
   std::vector<std::pair<std::uint64_t, index_t>> heap;
   std::vector<index_t> where;  ///< by coarse vertex, any content
+  std::vector<candidate> candidates;
+  std::vector<std::uint32_t> keys;
   std::vector<index_t> gain, key, queue, next;
   std::vector<std::uint32_t> tie;
   std::vector<std::uint8_t> locked;
@@ -103,11 +101,10 @@ void initial_separator(trial& t, scratch& s);
 void collect_separator(trial& t);
 /// Moves a trial to the finer graph that its graph was coarsened from.
 void project(trial& t, const graph& finer);
-/// Improves trials by one-sided patch moves; key: of the level; idle_moves: of a patch without
-/// gain, at most; patch: vertices of S in a patch of a large graph; idle_percent: as in
-/// idle_limit().
+/// Improves trials by one-sided moves; key: of the level; idle_moves: of a pass without gain, at
+/// most.
 void refine(team& crew, scratch* per_thread, std::span<trial* const> trials, int passes,
-            index_t idle_moves, index_t patch, std::uint64_t key, int idle_percent = 200);
+            index_t idle_moves, std::uint64_t key);
 
 /// Finds separators. bisect() leaves that of g in best(); false if one of its sides is empty.
 class bisector {

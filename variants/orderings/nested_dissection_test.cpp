@@ -111,17 +111,16 @@ TEST_CASE("first separators separate, and refinement never makes one worse") {
       CHECK(is_consistent(t));
       const std::uint64_t before = t.cost;
       trial* const own = &t;
-      refine(alone, &s, std::span(&own, 1), later_passes, 200, patch_size, hash_key);
+      refine(alone, &s, std::span(&own, 1), later_passes, 200, hash_key);
       CHECK(separates(t));
       CHECK(is_consistent(t));
       CHECK(t.cost <= before);
-      CHECK(std::ranges::count(t.label, -1) == static_cast<std::ptrdiff_t>(t.label.size()));
       CHECK(std::ranges::count(t.moved, 0) == static_cast<std::ptrdiff_t>(t.moved.size()));
     }
   }
 }
 
-TEST_CASE("many patches refine a wide separator as one would, and separate") {
+TEST_CASE("rounds refine a wide separator, and separate") {
   const graph g = graph_of("grid27:nx=6,ny=24,nz=90");
   // Every third layer across the long side: far from a minimum, 1,500 vertices and more in S.
   trial t;
@@ -134,15 +133,15 @@ TEST_CASE("many patches refine a wide separator as one would, and separate") {
     t.side[at(v)] = z > 39 && z < 51 ? separator : z < 45 ? side_a : side_b;
   }
   collect_separator(t);
-  REQUIRE(t.members.size() > 4 * at(patch_size));
+  REQUIRE(g.n >= order_of_rounds);
+  REQUIRE(movers_of(static_cast<std::uint32_t>(t.members.size())) > 8);
   CHECK(separates(t));
   scratch s;
   team alone;
   trial* const own = &t;
-  refine(alone, &s, std::span(&own, 1), 8, 200, 128, 1);
+  refine(alone, &s, std::span(&own, 1), 8, 200, 1);
   CHECK(separates(t));
   CHECK(is_consistent(t));
-  CHECK(t.patches.size() > 1);
   CHECK(t.weight[separator] <= 2 * layer);
 }
 
@@ -222,10 +221,19 @@ TEST_CASE("costs and ranks stay in their widths") {
   CHECK(move_rank(-5, 9, 0, 0) > move_rank(-5, 8, 7, 3));
   CHECK(trials_kept(1000, 1000, 4, 1) == 1);
   CHECK(trials_kept(100000, 50, 1, 1) == most_kept);
-  CHECK(idle_limit(0, 50, 64) == 0);
-  CHECK(idle_limit(5, 50, 64) == 10);
-  CHECK(idle_limit(9, 50, 64) == 16);
-  CHECK(idle_limit(100, 50, 64) == 50);
-  CHECK(idle_limit(100, 200, 64) == 64);
-  CHECK(idle_limit(0x7fffffffU, 1000, 10000) == 10000);
+  CHECK(idle_limit(0, 64) == 0);
+  CHECK(idle_limit(5, 64) == 10);
+  CHECK(idle_limit(100, 64) == 64);
+  CHECK(idle_limit(0x7fffffffU, 10000) == 10000);
+  CHECK(movers_of(0) == 1);
+  CHECK(movers_of(100) == 3);
+  CHECK(movers_of(0x7fffffffU) == most_movers);
+  CHECK(idle_limit_of_rounds(1, 100) == 100);
+  CHECK(idle_limit_of_rounds(0x7fffffffU, 100) == idle_rounds * most_movers);
+  CHECK(round_key(3, 3, 0, 0, 0) > round_key(3, 2, 300, 7, 3));
+  CHECK(round_key(-5, -5, 9, 0, 0) > round_key(-5, -5, 8, 7, 3));
+  CHECK(round_key(0, 0, 255, 4, 0) == round_key(0, 0, 256, 4, 0));
+  CHECK(round_key(0, -254, 0, 0, 0) > 0);
+  CHECK(round_key(0, -255, 9, 9, 9) == 0);
+  CHECK(round_key(0x7fffffff, least_gain + 1, 9, 9, 9) == 0);
 }
