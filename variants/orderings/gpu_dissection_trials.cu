@@ -1364,7 +1364,8 @@ constexpr std::size_t bytes_of_rounds() {
 }
 
 /// All passes of large trials, one block each.
-GSOFA_KERNEL void rounds_kernel(level_view g, trial_view t, const index_t* trials) {
+GSOFA_BOUNDED_KERNEL(threads_of_rounds)
+void rounds_kernel(level_view g, trial_view t, const index_t* trials) {
   simt::after_earlier_launches();
   const index_t trial = trials[simt::block_index()];
   load_trial(t, trial);
