@@ -1,8 +1,8 @@
 // Multilevel nested dissection of A + A^T on host threads: nested_dissection.hpp and its files.
 //
 // All components of a depth of the separator tree are worked on together, in steps that are maps,
-// scans, sorts or items that do not depend on each other, with integers alone: any number of threads
-// gives the same order.
+// scans, sorts or items that do not depend on each other, with integers alone: any number of
+// threads gives the same order.
 
 #include "variants/orderings/nested_dissection.hpp"
 
@@ -27,10 +27,8 @@ ordering order_by_dissection(const pattern_view& a, const order_settings& settin
           .stride = static_cast<int>(settings.options.integer("stride")),
           .leaf_order = static_cast<index_t>(settings.options.integer("leaf_order")),
           .stop = settings.stop});
-  return {.order = std::move(d.order),
-          .method = {},
-          .library = {},
-          .separators = std::move(d.tree)};
+  return {
+      .order = std::move(d.order), .method = {}, .library = {}, .separators = std::move(d.tree)};
 }
 
 }  // namespace

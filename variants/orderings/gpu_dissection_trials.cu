@@ -10,11 +10,11 @@
 //   bits 4-31  its slot among the candidates (while in S), or no_slot
 // Between passes both sides of a status are equal. One block makes all passes of a trial.
 //
-// On large graphs a pass goes in rounds (trial_rounds): the block chooses the movers of a round by
+// Where S is large a pass goes in rounds (trial_rounds): the block chooses the movers of a round by
 // their keys, a radix selection; warps take their rows, then those of the vertices that they draw.
 // Four barriers and the selection are a round's time, whatever the number of movers.
 //
-// On small graphs the moves of a pass are a chain: one warp makes them. It finds the candidate of
+// Where it is small the moves of a pass are a chain: one warp makes them. It finds the candidate of
 // the highest rank, reads its row and the states of its neighbours, and for those that come to S
 // their rows and the states of theirs. Candidates, the vertices of S that may move, have slots in
 // shared memory; slots of vertices that have moved are used again, so that the list is about as
@@ -42,17 +42,21 @@ using orderings::side_a;
 using orderings::side_b;
 
 #if defined(__CUDACC__)
-constexpr int threads_of_rounds = 1024;          // of a large trial, where there are few
-constexpr index_t most_near_slots = 1024;        // candidates of a small trial in shared memory
-constexpr std::uint32_t near_candidates = 4096;  // of a large one
-constexpr std::size_t block_overhead = 1024;     // bytes of shared memory that a block takes itself
-constexpr index_t most_waves = 3;                // of small trials in shared memory
-constexpr index_t far_room = 256;                // candidates of small trials in global memory
-constexpr index_t most_near_order = 512;  // graphs whose first separators need no global memory
+constexpr int threads_of_rounds = 1024;    // of a large trial, where there are few
+constexpr index_t most_near_slots = 1024;  // candidates of a small trial in shared memory
+constexpr index_t large_order = 4096;      // a trial with so many vertices is large
+constexpr index_t near_of_few = 12288;     // of a large one, where there are few, else
+constexpr index_t near_of_many = 4096;
+constexpr std::size_t block_overhead = 1024;  // bytes of shared memory that a block takes itself
+constexpr index_t most_waves = 3;             // of small trials in shared memory
+constexpr index_t far_room = 256;             // candidates of small trials in global memory
+constexpr index_t most_near_order = 512;      // graphs whose first separators need no global memory
 #else
 constexpr int threads_of_rounds = 96;
+constexpr index_t large_order = 1000;
 constexpr index_t most_near_slots = 512;
-constexpr std::uint32_t near_candidates = 96;
+constexpr index_t near_of_few = 128;
+constexpr index_t near_of_many = 128;
 constexpr index_t most_near_order = 64;
 #endif
 constexpr unsigned most_free_slots = 128;  // that are remembered; others are lost
@@ -104,7 +108,7 @@ struct trial_view {
   vertex_status* state;
   index_t* members[2];
   index_t* spare;      ///< a list
-  std::uint32_t* far;  ///< three words each: candidates without room in shared memory
+  std::uint32_t* far;  ///< four words each: candidates without room in shared memory
   /// Two words each: 2 v if v left S, 2 v + 1 if v came from y to S, in the order of
   /// moves.
   std::uint32_t* log;
@@ -190,6 +194,30 @@ struct neighbour {
   lane_row row{};
 };
 
+constexpr unsigned key_digits = 256;
+constexpr unsigned digit_copies = 4;  // of the count of a digit, so that lanes seldom meet
+
+/// What a block that moves in rounds shares.
+struct round_space {
+  std::uint32_t top;  ///< the best gain plus 2^31; 0: no candidate is left
+  std::uint32_t threshold, wanted;
+  std::uint32_t movers, slots, logged;
+  std::uint32_t settled;  ///< 1: the threshold is found
+  std::uint64_t weight, to_x, from_y;
+  std::uint32_t counts[key_digits * digit_copies];
+};
+
+/// Prefetches a row that the moves will need if n's vertex comes to S: of large graphs, whose rows
+/// are not in L1.
+template <bool Prefetches>
+GSOFA_DEVICE void prefetch_row(const level_view& g, const neighbour& n) {
+  if constexpr (Prefetches) {
+    constexpr index_t sector = 32 / sizeof(index_t);
+    const index_t length = n.row.length < 8 * sector ? n.row.length : 8 * sector;
+    for (index_t k = 0; k < length; k += sector) simt::prefetch(g.adj + n.row.begin + k);
+  }
+}
+
 /// Shared memory of a block beside the candidates.
 struct alignas(16) block_space {
   trial_data d;
@@ -197,6 +225,7 @@ struct alignas(16) block_space {
   std::uint32_t better;
   pass_result result;
   std::uint32_t free_slots[most_free_slots];
+  round_space rounds;
 };
 
 struct alignas(16) four_words {
@@ -414,6 +443,7 @@ GSOFA_DEVICE void begin_pass(const block_trial& w, int pass) {
 // --------------------------------------------------------------------------------- single moves
 
 /// The moves of a pass of a small trial, by one warp.
+template <bool Prefetches>
 class single_moves {
  public:
   GSOFA_DEVICE single_moves(const block_trial& w, const candidates& c, std::uint32_t slots)
@@ -535,7 +565,7 @@ class single_moves {
     for_rows<neighbour>(
         w_.g.adj, mask, of_u.row,
         [&](offset_t, index_t z) {
-          return neighbour{w_.s[z], w_.g.weight[z], {}};
+          return neighbour{w_.s[z], w_.g.weight[z], row_of(w_.g, Prefetches, z)};
         },
         [&](unsigned of, bool valid, index_t z, const neighbour& n) {
           const auto gain = simt::shuffle(static_cast<std::uint32_t>(weight), of);
@@ -543,6 +573,7 @@ class single_moves {
             c_.raise(slot_of(n.status), gain, static_cast<std::uint32_t>(rank(0, z)));
           }
           const bool pulls = valid && now_of(n.status) == y_;
+          if (pulls) prefetch_row<Prefetches>(w_.g, n);
           const std::uint32_t sum =
               simt::add_of_warp(pulls ? static_cast<std::uint32_t>(n.weight) : 0);
           if (lane == of) pull += sum;
@@ -577,9 +608,10 @@ class single_moves {
 };
 
 /// The moves of a pass of the block's trial. All warps look for candidates, one moves them.
+template <bool Prefetches>
 GSOFA_DEVICE void move_singly(const block_trial& w, candidates c) {
   const std::uint32_t y = 1 - w.d.x;
-  c.far_high = w.t.far + 3 * w.d.first;
+  c.far_high = w.t.far + 4 * w.d.first;
   c.far_low = c.far_high + w.d.n;
   c.far_vertex = c.far_low + w.d.n;
   c.groups = reinterpret_cast<slot_group*>(w.t.spare + w.d.first);
@@ -592,10 +624,11 @@ GSOFA_DEVICE void move_singly(const block_trial& w, candidates c) {
     for_rows<neighbour>(
         w.g.adj, simt::ballot(is), row_of(w.g, is, v),
         [&](offset_t, index_t u) {
-          return neighbour{w.s[u], w.g.weight[u], {}};
+          return neighbour{w.s[u], w.g.weight[u], row_of(w.g, Prefetches, u)};
         },
         [&](unsigned row, bool valid, index_t, const neighbour& n) {
           const bool in_y = valid && start_of(n.status) == y;
+          if (in_y) prefetch_row<Prefetches>(w.g, n);
           const std::uint32_t sum =
               simt::add_of_warp(in_y ? static_cast<std::uint32_t>(n.weight) : 0);
           if (lane_of_thread() == row) pull += sum;
@@ -609,7 +642,7 @@ GSOFA_DEVICE void move_singly(const block_trial& w, candidates c) {
     w.s[v] = settled(separator) | (slot << 4);
   });
   simt::sync_block();
-  if (warp_of_thread() == 0) single_moves(w, c, w.b.count).run();
+  if (warp_of_thread() == 0) single_moves<Prefetches>(w, c, w.b.count).run();
   simt::sync_block();
 }
 
@@ -840,7 +873,7 @@ GSOFA_DEVICE void move_near(const block_trial& w, const near_graph& h, candidate
   for (std::uint32_t k = simt::thread_index(); k < n; k += simt::block_size()) {
     h.status[k] = settled(w.t.side[w.d.first + k]);
   }
-  c.far_high = w.t.far + 3 * w.d.first;
+  c.far_high = w.t.far + 4 * w.d.first;
   c.far_low = c.far_high + w.d.n;
   c.far_vertex = c.far_low + w.d.n;
   for (std::uint32_t k = simt::thread_index(); k < c.room; k += simt::block_size()) c.high[k] = 0;
@@ -874,44 +907,33 @@ GSOFA_DEVICE void move_near(const block_trial& w, const near_graph& h, candidate
 
 // --------------------------------------------------------------------------------------- rounds
 
-constexpr unsigned key_digits = 256;
-constexpr unsigned digit_copies = 8;  // of the count of a digit, so that lanes seldom meet
-
-/// Shared memory of a block that moves in rounds, behind block_space.
-struct alignas(16) round_space {
-  std::uint32_t top;  ///< the best gain plus 2^31; 0: no candidate is left
-  std::uint32_t threshold, wanted;
-  std::uint32_t movers, slots, logged;
-  std::uint32_t settled;  ///< 1: the threshold is found
-  std::uint64_t weight, to_x, from_y;
-  std::uint32_t counts[key_digits * digit_copies];
-};
-
-/// The candidates of a large trial: a slot each for every vertex that has been in S in this pass,
-/// the first ones in shared memory. gain: plus 2^31; 0: it has moved, or is too heavy.
+/// Candidates of rounds: a slot each for every vertex that has been in S in this pass, the first
+/// ones in shared memory. gain: plus 2^31; 0: it has moved, or is too heavy. key: of the round.
 struct round_candidates {
-  std::uint32_t *gain, *stamp, *vertex;              // near_candidates each
-  std::uint32_t *far_gain, *far_stamp, *far_vertex;  // by slot
-
-  static constexpr std::size_t bytes() { return 3 * sizeof(std::uint32_t) * near_candidates; }
+  std::uint32_t *gain, *stamp, *vertex, *key;                  // `near` each
+  std::uint32_t *far_gain, *far_stamp, *far_vertex, *far_key;  // by slot
+  std::uint32_t near;
 
   [[nodiscard]] GSOFA_DEVICE std::uint32_t& gain_of(std::uint32_t slot) const {
-    return slot < near_candidates ? gain[slot] : far_gain[slot];
+    return slot < near ? gain[slot] : far_gain[slot];
   }
   [[nodiscard]] GSOFA_DEVICE std::uint32_t& stamp_of(std::uint32_t slot) const {
-    return slot < near_candidates ? stamp[slot] : far_stamp[slot];
+    return slot < near ? stamp[slot] : far_stamp[slot];
   }
   [[nodiscard]] GSOFA_DEVICE std::uint32_t& vertex_of(std::uint32_t slot) const {
-    return slot < near_candidates ? vertex[slot] : far_vertex[slot];
+    return slot < near ? vertex[slot] : far_vertex[slot];
+  }
+  [[nodiscard]] GSOFA_DEVICE std::uint32_t& key_of(std::uint32_t slot) const {
+    return slot < near ? key[slot] : far_key[slot];
   }
 };
 
-/// A pass of a large trial, by one block.
+/// A pass in rounds, by one block.
 class trial_rounds {
  public:
-  GSOFA_DEVICE trial_rounds(const block_trial& w, round_space& r, const round_candidates& c)
+  GSOFA_DEVICE trial_rounds(const block_trial& w, const round_candidates& c)
       : w_(w),
-        r_(r),
+        r_(w.b.rounds),
         c_(c),
         log_(w.t.log + 2 * w.d.first),
         movers_(w.t.spare + w.d.first),
@@ -995,7 +1017,7 @@ class trial_rounds {
     simt::sync_block();
   }
 
-  [[nodiscard]] GSOFA_DEVICE std::uint32_t key_of(std::uint32_t slot) const {
+  [[nodiscard]] GSOFA_DEVICE std::uint32_t present_key(std::uint32_t slot) const {
     const std::uint32_t gain = c_.gain_of(slot);
     if (gain == 0) return 0;
     return orderings::round_key(static_cast<index_t>(r_.top - zero_gain),
@@ -1014,7 +1036,7 @@ class trial_rounds {
       if (take(r_.threshold)) return true;
       std::uint32_t most = 0;
       for_slots([&](std::uint32_t k) {
-        const std::uint32_t key = key_of(k);
+        const std::uint32_t key = c_.key_of(k);
         most = key > most ? key : most;
       });
       if (take(most_of_block(most))) return true;
@@ -1065,17 +1087,43 @@ class trial_rounds {
       }
       simt::sync_block();
       const std::uint32_t prefix = r_.threshold;
-      for_slots([&](std::uint32_t k) {
-        const std::uint32_t key = key_of(k);
-        if (key == 0 || (std::uint64_t{key ^ prefix} >> (shift + 8)) != 0) return;
-        simt::atomic_add(r_.counts + (key >> shift & (key_digits - 1)) * digit_copies +
-                             lane_of_thread() % digit_copies,
-                         1U);
-      });
+      count_digits(prefix, shift);
       simt::sync_block();
       if (warp_of_thread() == 0) next_digit(prefix, shift);
       simt::sync_block();
       if (r_.settled != 0) return;
+    }
+  }
+  /// Counts the digits of keys with a prefix; the first time it notes the keys. The first two
+  /// digits, gain and round, are few different ones: the lanes of a warp that have the same count
+  /// together.
+  GSOFA_DEVICE void count_digits(std::uint32_t prefix, int shift) const {
+    const std::uint32_t slots = r_.slots;
+    const unsigned lane = lane_of_thread();
+    for (std::uint32_t base = warp_of_thread() * 32; base < slots; base += warps_of_block() * 32) {
+      const std::uint32_t k = base + lane;
+      std::uint32_t key = 0;
+      if (k < slots && shift == 24) {
+        key = present_key(k);
+        c_.key_of(k) = key;
+      } else if (k < slots) {
+        key = c_.key_of(k);
+      }
+      const bool counts = key != 0 && (std::uint64_t{key ^ prefix} >> (shift + 8)) == 0;
+      const std::uint32_t digit = key >> shift & (key_digits - 1);
+      if (shift < 16) {
+        if (counts) simt::atomic_add(r_.counts + digit * digit_copies + lane % digit_copies, 1U);
+        continue;
+      }
+      for (unsigned left = simt::ballot(counts); left != 0;) {
+        const unsigned leader = simt::lowest_bit(left);
+        const std::uint32_t first = simt::shuffle(digit, leader);
+        const unsigned same = simt::ballot(counts && digit == first) & left;
+        if (lane == leader) {
+          simt::atomic_add(r_.counts + digit * digit_copies, simt::population(same));
+        }
+        left &= ~same;
+      }
     }
   }
   /// By one warp, each lane of which has eight digits, the highest ones first.
@@ -1135,7 +1183,7 @@ class trial_rounds {
     std::uint64_t weight = 0;
     for (std::uint32_t base = warp_of_thread() * 32; base < slots; base += warps_of_block() * 32) {
       const std::uint32_t k = base + lane_of_thread();
-      const bool is = k < slots && key_of(k) >= least;
+      const bool is = k < slots && c_.key_of(k) >= least;
       const std::uint32_t place = next_place(&r_.movers, is);
       if (!is) continue;
       const auto v = static_cast<index_t>(c_.vertex_of(k));
@@ -1315,7 +1363,7 @@ GSOFA_DEVICE candidates candidates_of_block(std::uint32_t room) {
   return {words, words + room, words + 2 * room, nullptr, nullptr, nullptr, nullptr, room};
 }
 constexpr std::size_t bytes_of_block(index_t room) {
-  return sizeof(block_space) + 3 * sizeof(std::uint32_t) * at(room);
+  return sizeof(block_space) + 4 * sizeof(std::uint32_t) * at(room);
 }
 
 GSOFA_DEVICE void load_trial(const trial_view& t, index_t trial) {
@@ -1331,6 +1379,13 @@ GSOFA_DEVICE void store_trial(const trial_view& t, index_t trial) {
 GSOFA_DEVICE bool ends(const trial_view& t, const trial_data& d, int pass) {
   const int passes = d.stage == 0 ? orderings::first_passes : t.later_passes;
   return pass >= passes || d.idle >= 2 || (pass > 0 && d.members == 0);
+}
+
+GSOFA_DEVICE round_candidates round_candidates_of(const block_trial& w, const candidates& c) {
+  std::uint32_t* const far = w.t.far + 4 * w.d.first;
+  const offset_t n = w.d.n;
+  return {c.high,      c.low,       c.vertex, c.vertex + c.room, far, far + n,
+          far + 2 * n, far + 3 * n, c.room};
 }
 
 /// All passes of small trials, one block each.
@@ -1349,37 +1404,34 @@ GSOFA_KERNEL void refine_kernel(level_view g, trial_view t, const index_t* trial
   if (fits && !ends(t, b.d, 0)) load_graph(w, near);
   for (int pass = 0; !ends(t, b.d, pass); ++pass) {
     begin_pass(w, pass);
-    if (fits) {
+    if (b.d.members >= orderings::members_of_rounds) {
+      trial_rounds(w, round_candidates_of(w, c)).run();
+    } else if (fits) {
       move_near(w, near, c);
     } else {
-      move_singly(w, c);
+      move_singly<false>(w, c);
     }
     end_pass(w);
   }
   store_trial(t, trial);
 }
 
-constexpr std::size_t bytes_of_rounds() {
-  return sizeof(block_space) + sizeof(round_space) + round_candidates::bytes();
-}
-
 /// All passes of large trials, one block each.
 GSOFA_BOUNDED_KERNEL(threads_of_rounds)
-void rounds_kernel(level_view g, trial_view t, const index_t* trials) {
+void rounds_kernel(level_view g, trial_view t, const index_t* trials, std::uint32_t room) {
   simt::after_earlier_launches();
   const index_t trial = trials[simt::block_index()];
   load_trial(t, trial);
   block_space& b = space_of_block();
   const block_trial w(g, t, b);
-  unsigned char* const place = simt::shared_memory<unsigned char>() + sizeof(block_space);
-  round_space& r = *reinterpret_cast<round_space*>(place);
-  auto* const words = reinterpret_cast<std::uint32_t*>(place + sizeof(round_space));
-  std::uint32_t* const far = t.far + 3 * b.d.first;
-  const round_candidates c{words,       words + near_candidates,  words + 2 * near_candidates, far,
-                           far + b.d.n, far + 2 * offset_t{b.d.n}};
+  const candidates c = candidates_of_block(room);
   for (int pass = 0; !ends(t, b.d, pass); ++pass) {
     begin_pass(w, pass);
-    trial_rounds(w, r, c).run();
+    if (b.d.members >= orderings::members_of_rounds) {
+      trial_rounds(w, round_candidates_of(w, c)).run();
+    } else {
+      move_singly<true>(w, c);
+    }
     end_pass(w);
   }
   store_trial(t, trial);
@@ -1868,7 +1920,7 @@ struct trial_steps::space {
 #if defined(__CUDACC__)
     shared_bytes = current_limits().shared_bytes_per_block;
     allow_shared(refine_kernel, shared_bytes);
-    allow_shared(rounds_kernel, bytes_of_rounds());
+    allow_shared(rounds_kernel, bytes_of_block(near_of_few));
 #endif
   }
 
@@ -1936,7 +1988,7 @@ void trial_steps::move(const level* coarser, const level& finer,
                   .rank = spec.rank,
                   .stage = spec.stage};
     places += static_cast<std::uint64_t>(n);
-    if (n >= orderings::order_of_rounds) {
+    if (n >= large_order) {
       by_size[count - ++s.large] = k;
     } else {
       by_size[s.small++] = k;
@@ -1951,14 +2003,14 @@ void trial_steps::move(const level* coarser, const level& finer,
   const int before = s.current;
   s.current = 1 - s.current;
   index_t* const vertices = with_slack(s.vertices, 3 * room);
-  std::uint32_t* const far = with_slack(s.words, 5 * room);
+  std::uint32_t* const far = with_slack(s.words, 6 * room);
   s.view = {.data = with_slack(s.data[s.current], count),
             .side = with_slack(s.side[s.current], room),
             .state = with_slack(s.state, room),
             .members = {vertices, vertices + room},
             .spare = vertices + 2 * room,
             .far = far,
-            .log = far + 3 * room,
+            .log = far + 4 * room,
             .idle_moves = 0,
             .later_passes = 0};
   s.any_first = first_separators > 0;
@@ -1997,10 +2049,15 @@ void trial_steps::refine(const level& at_level, const orderings::dissection_sett
   const level_view g = at_level.view();
   if (s.large > 0) {
     int threads = threads_of_rounds;
+    index_t room = near_of_few;
 #if defined(__CUDACC__)
-    if (s.large > multiprocessors()) threads /= 2;
+    if (s.large > multiprocessors()) {
+      threads /= 2;
+      room = near_of_many;
+    }
 #endif
-    launch_overlapping(rounds_kernel, s.large, threads, bytes_of_rounds(), g, s.view, s.large_list);
+    launch_overlapping(rounds_kernel, s.large, threads, bytes_of_block(room), g, s.view,
+                       s.large_list, static_cast<std::uint32_t>(room));
   }
   if (s.small > 0) {
     // Where trials are few, each has many warps to look for candidates.

@@ -45,8 +45,8 @@ inline constexpr int cut_passes = 1;
 inline constexpr index_t cut_idle_moves = 40;  ///< of a pass over a cut without gain
 
 // Refinement.
-/// Vertices of S move one after the other in graphs of fewer vertices, and in rounds in others.
-inline constexpr index_t order_of_rounds = 4096;
+/// A separator of fewer vertices moves one after the other, another one in rounds.
+inline constexpr std::uint32_t members_of_rounds = 256;
 /// Vertices of S for each that moves in a round.
 inline constexpr std::uint32_t members_of_mover = 32;
 inline constexpr std::uint32_t most_movers = 256;

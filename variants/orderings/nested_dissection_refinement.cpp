@@ -300,7 +300,7 @@ void refine_trial(trial& t, scratch& s, int passes, index_t idle_moves, std::uin
   for (int k = 0; k < passes && t.idle < 2 && (k == 0 || !t.members.empty()); ++k) {
     t.pass_key = keyed_random(t.key, key, static_cast<std::uint64_t>(k));
     t.to_x = t.from_y = 0;
-    if (t.g->n < order_of_rounds) {
+    if (t.members.size() < members_of_rounds) {
       single_moves(t, s).run();
     } else {
       rounds(t, s).run();

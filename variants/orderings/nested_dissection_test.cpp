@@ -133,7 +133,6 @@ TEST_CASE("rounds refine a wide separator, and separate") {
     t.side[at(v)] = z > 39 && z < 51 ? separator : z < 45 ? side_a : side_b;
   }
   collect_separator(t);
-  REQUIRE(g.n >= order_of_rounds);
   REQUIRE(movers_of(static_cast<std::uint32_t>(t.members.size())) > 8);
   CHECK(separates(t));
   scratch s;
