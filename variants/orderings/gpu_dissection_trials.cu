@@ -1197,72 +1197,78 @@ class trial_rounds {
     return !orderings::too_large(x, w_.d.weight[side_a] + w_.d.weight[side_b]);
   }
 
-  /// The movers go to x, and their neighbours in y to S; a warp for each mover.
+  /// The movers go to x, and their neighbours in y to S. Rows are dealt to the warps in turn.
   GSOFA_DEVICE void leave() {
     const std::uint32_t movers = r_.movers;
-    const unsigned lane = lane_of_thread();
     std::uint64_t to_x = 0;
     std::uint64_t from_y = 0;
-    for (std::uint32_t m = warp_of_thread(); m < movers; m += warps_of_block()) {
-      const index_t v = movers_[m];
-      const std::uint32_t status = w_.s[v];
-      simt::sync_warp();
-      const std::uint32_t place = next_place(&r_.logged, lane == 0);
-      if (lane == 0) {
+    for (std::uint32_t base = 0; base < movers; base += simt::block_size()) {
+      const std::uint32_t m = base + warp_of_thread() + lane_of_thread() * warps_of_block();
+      const bool is = m < movers;
+      const index_t v = is ? movers_[m] : 0;
+      const std::uint32_t place = next_place(&r_.logged, is);
+      if (is) {
+        const std::uint32_t status = w_.s[v];
         c_.gain_of(slot_of(status)) = 0;
         w_.s[v] = status_of(w_.d.x, start_of(status));
         log_[place] = 2 * static_cast<std::uint32_t>(v);
         to_x += static_cast<std::uint64_t>(w_.g.weight[v]);
       }
-      const offset_t end = w_.g.end[v];
-      for (offset_t base = w_.g.begin[v]; base < end; base += 32) {
-        const bool is = base + lane < end;
-        const index_t u = is ? w_.g.adj[base + lane] : 0;
-        bool mine = false;
-        if (is && now_of(w_.s[u]) == y_) {
-          mine = simt::atomic_cas(w_.s + u, settled(y_), status_of(drawn, y_)) == settled(y_);
-        }
-        if (simt::ballot(mine) == 0) continue;
-        const std::uint32_t slot = next_place(&r_.slots, mine);
-        const std::uint32_t entry = next_place(&r_.logged, mine);
-        if (!mine) continue;
-        c_.vertex_of(slot) = static_cast<std::uint32_t>(u);
-        w_.s[u] = status_of(separator, y_) | (slot << 4);
-        log_[entry] = 2 * static_cast<std::uint32_t>(u) + 1;
-        from_y += static_cast<std::uint64_t>(w_.g.weight[u]);
-      }
+      for_rows<vertex_status>(
+          w_.g.adj, simt::ballot(is), row_of(w_.g, is, v),
+          [&](offset_t, index_t u) { return w_.s[u]; },
+          [&](unsigned, bool valid, index_t u, vertex_status status) {
+            bool mine = false;
+            if (valid && now_of(status) == y_) {
+              mine = simt::atomic_cas(w_.s + u, settled(y_), status_of(drawn, y_)) == settled(y_);
+            }
+            if (simt::ballot(mine) == 0) return;
+            const std::uint32_t slot = next_place(&r_.slots, mine);
+            const std::uint32_t entry = next_place(&r_.logged, mine);
+            if (!mine) return;
+            c_.vertex_of(slot) = static_cast<std::uint32_t>(u);
+            w_.s[u] = status_of(separator, y_) | (slot << 4);
+            log_[entry] = 2 * static_cast<std::uint32_t>(u) + 1;
+            from_y += static_cast<std::uint64_t>(w_.g.weight[u]);
+          });
     }
     to_x = sum_of_warp(to_x);
     from_y = sum_of_warp(from_y);
-    if (lane == 0 && to_x != 0) simt::atomic_add(&r_.to_x, to_x);
-    if (lane == 0 && from_y != 0) simt::atomic_add(&r_.from_y, from_y);
+    if (lane_of_thread() == 0 && to_x != 0) simt::atomic_add(&r_.to_x, to_x);
+    if (lane_of_thread() == 0 && from_y != 0) simt::atomic_add(&r_.from_y, from_y);
   }
 
   /// Gains of the vertices that have come to S, in the slots from `first` on, and of their
-  /// neighbours in S, which no longer draw them; a warp for each.
+  /// neighbours in S, which no longer draw them.
   GSOFA_DEVICE void draw(std::uint32_t first, std::uint32_t round) {
     const std::uint32_t slots = r_.slots;
-    const unsigned lane = lane_of_thread();
-    for (std::uint32_t k = first + warp_of_thread(); k < slots; k += warps_of_block()) {
-      const auto u = static_cast<index_t>(c_.vertex_of(k));
-      const auto weight = static_cast<std::uint32_t>(w_.g.weight[u]);
+    for (std::uint32_t base = first; base < slots; base += simt::block_size()) {
+      const std::uint32_t k = base + warp_of_thread() + lane_of_thread() * warps_of_block();
+      const bool is = k < slots;
+      const index_t u = is ? static_cast<index_t>(c_.vertex_of(k)) : 0;
+      const std::uint32_t weight = is ? static_cast<std::uint32_t>(w_.g.weight[u]) : 0;
       std::uint32_t pull = 0;
-      const offset_t end = w_.g.end[u];
-      for (offset_t e = w_.g.begin[u] + lane; e < end; e += 32) {
-        const index_t z = w_.g.adj[e];
-        const std::uint32_t status = w_.s[z];
-        if (now_of(status) == y_) pull += static_cast<std::uint32_t>(w_.g.weight[z]);
-        if (now_of(status) != separator || slot_of(status) >= first) continue;
-        std::uint32_t& gain = c_.gain_of(slot_of(status));
-        if (gain == 0) continue;  // too heavy
-        simt::atomic_add(&gain, weight);
-        c_.stamp_of(slot_of(status)) = round;
-      }
-      pull = simt::add_of_warp(pull);
-      if (lane == 0) {
-        c_.gain_of(k) = zero_gain + weight - pull;
-        c_.stamp_of(k) = round;
-      }
+      for_rows<neighbour>(
+          w_.g.adj, simt::ballot(is), row_of(w_.g, is, u),
+          [&](offset_t, index_t z) {
+            return neighbour{w_.s[z], w_.g.weight[z], {}};
+          },
+          [&](unsigned row, bool valid, index_t, const neighbour& n) {
+            const std::uint32_t more = simt::shuffle(weight, row);
+            if (valid && now_of(n.status) == separator && slot_of(n.status) < first) {
+              std::uint32_t& gain = c_.gain_of(slot_of(n.status));
+              if (gain != 0) {  // else it is too heavy
+                simt::atomic_add(&gain, more);
+                c_.stamp_of(slot_of(n.status)) = round;
+              }
+            }
+            const std::uint32_t sum = simt::add_of_warp(
+                valid && now_of(n.status) == y_ ? static_cast<std::uint32_t>(n.weight) : 0);
+            if (lane_of_thread() == row) pull += sum;
+          });
+      if (!is) continue;
+      c_.gain_of(k) = zero_gain + weight - pull;
+      c_.stamp_of(k) = round;
     }
   }
 
