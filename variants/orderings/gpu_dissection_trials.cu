@@ -1034,19 +1034,28 @@ class trial_rounds {
       if (r_.top == 0) return false;
       find_threshold();
       if (take(r_.threshold)) return true;
+      if (discard_heavy()) continue;
       std::uint32_t most = 0;
       for_slots([&](std::uint32_t k) {
         const std::uint32_t key = c_.key_of(k);
         most = key > most ? key : most;
       });
-      if (take(most_of_block(most))) return true;
-      // They stay too heavy.
-      const std::uint32_t movers = r_.movers;
-      for (std::uint32_t k = simt::thread_index(); k < movers; k += simt::block_size()) {
-        c_.gain_of(slot_of(w_.s[movers_[k]])) = 0;
-      }
-      simt::sync_block();
+      return take(most_of_block(most));
     }
+  }
+  /// Candidates that are too heavy for x remain so; true, in all threads, if there were any.
+  GSOFA_DEVICE bool discard_heavy() {
+    const offset_t x = w_.d.weight[w_.d.x] + static_cast<offset_t>(r_.to_x);
+    const offset_t both = w_.d.weight[side_a] + w_.d.weight[side_b];
+    bool any = false;
+    for_slots([&](std::uint32_t k) {
+      std::uint32_t& gain = c_.gain_of(k);
+      const auto v = static_cast<index_t>(c_.vertex_of(k));
+      if (gain == 0 || !orderings::too_large(x + w_.g.weight[v], both)) return;
+      gain = 0;
+      any = true;
+    });
+    return simt::sync_block_or(any);
   }
 
   GSOFA_DEVICE std::uint32_t most_of_block(std::uint32_t mine) {

@@ -235,10 +235,19 @@ class rounds : pass {
       const auto last = s_.keys.begin() + static_cast<std::ptrdiff_t>(wanted - 1);
       std::ranges::nth_element(s_.keys, last, std::ranges::greater{});
       if (take(top, *last)) return true;
-      if (take(top, *std::ranges::max_element(s_.keys))) return true;
-      // They stay too heavy.
-      for (const index_t v : s_.queue) all_[at(t_.pull[at(v)])].gain = least_gain;
+      if (discard_heavy()) continue;
+      return take(top, *std::ranges::max_element(s_.keys));
     }
+  }
+  // Candidates that are too heavy for x remain so; true if there were any.
+  bool discard_heavy() {
+    bool any = false;
+    for (candidate& c : all_) {
+      if (c.gain == least_gain || !too_heavy(g_.weight[at(c.v)])) continue;
+      c.gain = least_gain;
+      any = true;
+    }
+    return any;
   }
   [[nodiscard]] std::uint32_t key_of(const candidate& c, index_t top) const {
     return c.gain == least_gain ? 0 : round_key(top, c.gain, c.stamp, c.v, salt_);
