@@ -179,13 +179,23 @@ void lend_counts(analysis& out, result& r) {
   std::swap(out.u_row_counts, r.u_row_counts);
 }
 
+supernodal_pattern lists_of(supernodal_factors&& s) {
+  return {std::move(s.first_column), std::move(s.row_begin), std::move(s.rows),
+          std::move(s.segment_begin), std::move(s.segments)};
+}
+
 // The supernodes of columns, and with relaxed ones shrunk to a vertex the counts of all rows.
 void find_supernodes_of_columns(const elimination_input& e, const analysis_options& options,
                                 bool has_rows, workspace& w, analysis& out) {
   const supernode_rule rule{.most_columns = options.most_columns, .fixed = e.fixed};
   result& r = w.found;
   // What a variant has handed over it may have no more.
-  supernodal_pattern s = has_rows ? supernodal_of(r.l, r.u, rule) : w.kept->supernodal(rule);
+  supernodal_pattern s = std::move(w.lists);
+  if (has_rows) {
+    s = supernodal_of(r.l, r.u, rule);
+  } else {
+    w.kept->supernodal_into(rule, s);
+  }
   if (!e.of.empty()) {
     const row_counts contracted{std::move(r.l_row_counts), std::move(r.u_row_counts)};
     row_counts all = expand_leaves(contracted, s, e.of);
@@ -421,10 +431,12 @@ void report(const analysis& found, supervision& s) {
         " s; nnz(L) " + std::to_string(found.nnz_l) + ", nnz(U) " + std::to_string(found.nnz_u));
 }
 
-void begin_result(index_t n, analysis& out) {
+void begin_result(index_t n, workspace& w, analysis& out) {
   out.n = n;
   out.diagonal_added = 0;
   out.fallback.clear();
+  if (w.keeps && !out.supernodal.first_column.empty())
+    w.lists = lists_of(std::move(out.supernodal));
   out.supernodal = {};
   out.device_l = out.device_u = {};
   out.device_supernodal = {};
@@ -439,7 +451,7 @@ void analyze_checked(const Read& read, const analysis_options& options, workspac
   const checked_input in = read(w.arrays);
   check_options(options, in.a.n_rows);
   const std::vector<const variant_info*> candidates = choose_variants(options);
-  begin_result(in.a.n_rows, out);
+  begin_result(in.a.n_rows, w, out);
   const bool on_device = candidates.front()->device == "gpu";
   elimination_input e = coupled_input(in, options, w, s, out);
   if (device_does_all(options, on_device, e.a.n_rows) && device_matches(in, e, options)) {
@@ -486,7 +498,7 @@ void analyze_there(const foreign_rows& there, const analysis_options& options, w
   const bool on_device = choose_variants(options).front()->device == "gpu";
   std::optional<std::string> failed;
   if (options.match && device_does_all(options, on_device, n)) {
-    begin_result(n, out);
+    begin_result(n, w, out);
     elimination_input e;
     failed =
         failure_of_device(info, w, [&] { analyze_on_device({}, e, &there, options, w, s, out); });
@@ -784,7 +796,7 @@ batch_member order_member(const csr_view& a, const analysis_options& options, wo
   supervision s(options, false);
   const checked_input in = read_rows(a)(w.arrays);
   check_options(options, in.a.n_rows);
-  begin_result(in.a.n_rows, m.out);
+  begin_result(in.a.n_rows, w, m.out);
   m.e = coupled_input(in, options, w, s, m.out);
   permute_for_elimination(in, options, false, m.e, w, s, m.out);
   m.permuted = {m.e.a.n_rows,

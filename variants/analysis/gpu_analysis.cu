@@ -169,6 +169,9 @@ class whole_analysis final : public variant,
   supernodal_pattern supernodal(const supernode_rule& rule) override {
     return factorization_->supernodal(rule);
   }
+  void supernodal_into(const supernode_rule& rule, supernodal_pattern& out) override {
+    factorization_->supernodal_into(rule, out);
+  }
   void rows_on_device(const device_allocator& allocate, device_rows& l, device_rows& u) override {
     dynamic_cast<leaves_device_results&>(*factorization_).rows_on_device(allocate, l, u);
   }

@@ -326,9 +326,19 @@ class bitmap_panels final : public variant, public takes_device_rows, public lea
   }
 
   supernodal_pattern supernodal(const supernode_rule& rule) override {
+    supernodal_pattern out;
+    supernodal_into(rule, out);
+    return out;
+  }
+
+  void supernodal_into(const supernode_rule& rule, supernodal_pattern& out) override {
     // Masks of relabelled vertices tell nothing of neighbours in the caller's numbering.
-    if (searched_ != nullptr || structure_.relabelled()) return variant::supernodal(rule);
-    return to_host(panel_supernodes(rule));
+    if (searched_ != nullptr || structure_.relabelled()) {
+      out = variant::supernodal(rule);
+      return;
+    }
+    supernodal_to_host(structure_.view(), {structure_.positions(), structure_.column_blocks()},
+                       rule, settings_.threads, budget_, out);
   }
 
   void rows_on_device(const device_allocator& allocate, device_rows& l, device_rows& u) override {
@@ -459,7 +469,9 @@ class bitmap_panels final : public variant, public takes_device_rows, public lea
     holds_rows_ = settings_.leaves_on_device;
     if (holds_rows_) return true;
     const phase timed(context, phase_id::d2h);
-    rows_.set_pattern(expansion_.l(n_), expansion_.u(n_));
+    pattern l, u;
+    expansion_.to_host(n_, settings_.threads, l, u);
+    rows_.set_pattern(std::move(l), std::move(u));
     return true;
   }
 
