@@ -3,6 +3,8 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <span>
+#include <vector>
 
 #include "common/pattern.hpp"
 #include "common/run_context.hpp"
@@ -98,6 +100,12 @@ class leaves_device_results {
   /// As variant::supernodal().
   virtual device_supernodal_pattern supernodal_on_device(const supernode_rule& rule,
                                                          const device_allocator& allocate) = 0;
+  /// The same of a pattern with one vertex for each relaxed supernode, expanded by expand_leaves();
+  /// `added` becomes added_columns(). `rule` has contraction::fixed.
+  virtual device_supernodal_pattern expanded_on_device(const supernode_rule& rule,
+                                                       std::span<const column_range> of,
+                                                       const device_allocator& allocate,
+                                                       std::vector<std::uint32_t>& added) = 0;
 };
 
 }  // namespace gsofa

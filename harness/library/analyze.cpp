@@ -60,8 +60,8 @@ void check_options(const analysis_options& o, index_t n) {
   if (o.relax > 1 && !o.relaxed.empty()) {
     throw invalid_input("relax and relaxed: only one of them may be set");
   }
-  if (o.device_memory && (o.relax > 1 || !o.relaxed.empty() || o.factor_columns)) {
-    throw invalid_input("device_memory: not with relaxed supernodes or factor_columns");
+  if (o.device_memory && o.factor_columns) {
+    throw invalid_input("device_memory: not with factor_columns");
   }
   const std::string order = order_name(o.order);
   if (order == "given") {
@@ -184,6 +184,17 @@ supernodal_pattern lists_of(supernodal_factors&& s) {
           std::move(s.segment_begin), std::move(s.segments)};
 }
 
+// Counts of the rows of a contracted pattern as those of the padded one.
+void expand_counts(std::span<const std::uint32_t> added, std::span<const column_range> of,
+                   result& r) {
+  const row_counts contracted{std::move(r.l_row_counts), std::move(r.u_row_counts)};
+  row_counts all = expand_leaves(contracted, added, of);
+  r.nnz_l = std::accumulate(all.l.begin(), all.l.end(), offset_t{0});
+  r.nnz_u = std::accumulate(all.u.begin(), all.u.end(), offset_t{0});
+  r.l_row_counts = std::move(all.l);
+  r.u_row_counts = std::move(all.u);
+}
+
 // The supernodes of columns, and with relaxed ones shrunk to a vertex the counts of all rows.
 void find_supernodes_of_columns(const elimination_input& e, const analysis_options& options,
                                 bool has_rows, workspace& w, analysis& out) {
@@ -197,12 +208,7 @@ void find_supernodes_of_columns(const elimination_input& e, const analysis_optio
     w.kept->supernodal_into(rule, s);
   }
   if (!e.of.empty()) {
-    const row_counts contracted{std::move(r.l_row_counts), std::move(r.u_row_counts)};
-    row_counts all = expand_leaves(contracted, s, e.of);
-    r.nnz_l = std::accumulate(all.l.begin(), all.l.end(), offset_t{0});
-    r.nnz_u = std::accumulate(all.u.begin(), all.u.end(), offset_t{0});
-    r.l_row_counts = std::move(all.l);
-    r.u_row_counts = std::move(all.u);
+    expand_counts(added_columns(s, e.of), e.of, r);
     s = expand_leaves(s, e.of);
   }
   if (!options.supernodal) return;
@@ -258,7 +264,8 @@ void give(const elimination_input& e, const analysis_options& options, workspace
 }
 
 // Leaves factors and supernodes of columns in the caller's memory on the device.
-void leave_on_device(leaves_device_results& v, const analysis_options& options, analysis& out) {
+void leave_on_device(leaves_device_results& v, const elimination_input& e,
+                     const analysis_options& options, result& r, analysis& out) {
   const device_allocator allocate = [&](std::size_t bytes) {
     try {
       return options.device_memory(bytes);
@@ -273,8 +280,12 @@ void leave_on_device(leaves_device_results& v, const analysis_options& options, 
     out.device_u = {u.n, u.nnz, u.row_ptr, u.col_idx};
   }
   if (options.supernodal) {
-    const device_supernodal_pattern s =
-        v.supernodal_on_device({.most_columns = options.most_columns}, allocate);
+    const supernode_rule rule{.most_columns = options.most_columns, .fixed = e.fixed};
+    std::vector<std::uint32_t> added;
+    const device_supernodal_pattern s = e.of.empty()
+                                            ? v.supernodal_on_device(rule, allocate)
+                                            : v.expanded_on_device(rule, e.of, allocate, added);
+    if (!e.of.empty()) expand_counts(added, e.of, r);
     out.device_supernodal = {s.supernodes, s.row_count, s.segment_count, s.begin,
                              s.row_begin,  s.rows,      s.segment_begin, s.segments};
   }
@@ -312,8 +323,9 @@ void run_variant(const variant_info& info, const elimination_input& e, const for
   if (!e.leaves_out) lend_counts(out, w.found);
   w.kept->collect_into(leaves != nullptr ? settings.wants.without(want::pattern) : settings.wants,
                        w.found);
-  if (leaves != nullptr) {
-    leave_on_device(*leaves, options, out);
+  // Of relaxed supernodes shrunk to a vertex the counts need the lists in any case.
+  if (leaves != nullptr && (e.of.empty() || options.supernodal)) {
+    leave_on_device(*leaves, e, options, w.found, out);
   } else if (settings.supernodal) {
     find_supernodes_of_columns(e, options, settings.wants.has(want::pattern), w, out);
   }

@@ -180,6 +180,13 @@ class whole_analysis final : public variant,
     return dynamic_cast<leaves_device_results&>(*factorization_)
         .supernodal_on_device(rule, allocate);
   }
+  device_supernodal_pattern expanded_on_device(const supernode_rule& rule,
+                                               std::span<const column_range> of,
+                                               const device_allocator& allocate,
+                                               std::vector<std::uint32_t>& added) override {
+    return dynamic_cast<leaves_device_results&>(*factorization_)
+        .expanded_on_device(rule, of, allocate, added);
+  }
 
  private:
   void start(const run_settings& settings) {

@@ -382,6 +382,24 @@ class bitmap_panels final : public variant, public takes_device_rows, public lea
     return left;
   }
 
+  device_supernodal_pattern expanded_on_device(const supernode_rule& rule,
+                                               std::span<const column_range> of,
+                                               const device_allocator& allocate,
+                                               std::vector<std::uint32_t>& added) override {
+    const caller_memory memory(allocate);
+    device_supernodal_pattern left;
+    if (searched_ != nullptr || structure_.relabelled()) {
+      const result& rows = rows_on_host();
+      const supernodal_pattern s = supernodal_of(rows.l, rows.u, rule);
+      added = added_columns(s, of);
+      left = memory.uploaded(gsofa::expand_leaves(s, of));
+    } else {
+      left = expand_leaves(panel_supernodes(rule), of, budget_, memory, added);
+    }
+    synchronize();
+    return left;
+  }
+
  private:
   void prepare_rows(const run_settings& settings, run_context& context) {
     settings_ = settings;

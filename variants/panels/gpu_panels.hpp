@@ -5,11 +5,14 @@
 
 #include <memory>
 #include <optional>
+#include <span>
+#include <vector>
 
 #include "common/device_rows.hpp"
 #include "common/run_context.hpp"
 #include "common/supernodal.hpp"
 #include "variants/device/batch_rows.hpp"
+#include "variants/device/caller_memory.hpp"
 #include "variants/device/gpu_variant.hpp"
 #include "variants/device/runtime.hpp"
 
@@ -304,6 +307,14 @@ struct supernodal_arrays {
 /// budget_error if the budget does not admit it, input_error for a fault of `rule`.
 supernodal_arrays supernodal_of_panels(const panel_view& panels, offset_t column_blocks,
                                        const supernode_rule& rule, memory_budget& budget);
+
+/// The same of the padded pattern, where each vertex of these panels stands for the columns `of` of
+/// it and `s` was cut with contraction::fixed, in memory of the caller; `added` becomes
+/// added_columns(). Asynchronous at its end.
+device_supernodal_pattern expand_leaves(const supernodal_arrays& s,
+                                        std::span<const column_range> of, memory_budget& budget,
+                                        const caller_memory& memory,
+                                        std::vector<std::uint32_t>& added);
 
 /// Sizes of a structure.
 struct panel_sizes {

@@ -226,7 +226,7 @@ struct analysis_options {
   /// an array and returns memory of the current CUDA device, aligned to 8 bytes, that any stream
   /// may use at once and that is the caller's to release, also after an error; null if there is
   /// none, which is a failure of the device. What it throws passes through analyze(). The arrays
-  /// are complete when analyze() returns. Not together with relaxed supernodes or factor_columns.
+  /// are complete when analyze() returns. Not together with factor_columns.
   std::function<void*(std::size_t bytes)> device_memory{};
   /// Called on the thread that called analyze(), first before any work and then every
   /// progress_seconds, while another thread works. Where it returns false, the analysis ends with
