@@ -10,11 +10,13 @@
 #include "common/large_pages.hpp"
 #include "common/parallel.hpp"
 #include "common/preprocess.hpp"
+#include "common/thread_device.hpp"
 #include "common/variant.hpp"
 #include "gsofa/gsofa.hpp"
 #include "harness/library/direct_sum.hpp"
 #include "harness/library/elimination_input.hpp"
 #include "harness/library/input.hpp"
+#include "harness/library/pending.hpp"
 #include "harness/library/supervision.hpp"
 
 namespace gsofa {
@@ -266,25 +268,26 @@ void give(const elimination_input& e, const analysis_options& options, workspace
 // Leaves factors and supernodes of columns in the caller's memory on the device.
 void leave_on_device(leaves_device_results& v, const elimination_input& e,
                      const analysis_options& options, result& r, analysis& out) {
-  const device_allocator allocate = [&](std::size_t bytes) {
-    try {
-      return options.device_memory(bytes);
-    } catch (...) {
-      throw callback_failure{std::current_exception()};
-    }
-  };
+  const device_destination to{.allocate =
+                                  [&](std::size_t bytes) {
+                                    try {
+                                      return options.device_memory(bytes);
+                                    } catch (...) {
+                                      throw callback_failure{std::current_exception()};
+                                    }
+                                  },
+                              .stream = options.device_stream};
   if (options.factors) {
     device_rows l, u;
-    v.rows_on_device(allocate, l, u);
+    v.rows_on_device(to, l, u);
     out.device_l = {l.n, l.nnz, l.row_ptr, l.col_idx};
     out.device_u = {u.n, u.nnz, u.row_ptr, u.col_idx};
   }
   if (options.supernodal) {
     const supernode_rule rule{.most_columns = options.most_columns, .fixed = e.fixed};
     std::vector<std::uint32_t> added;
-    const device_supernodal_pattern s = e.of.empty()
-                                            ? v.supernodal_on_device(rule, allocate)
-                                            : v.expanded_on_device(rule, e.of, allocate, added);
+    const device_supernodal_pattern s = e.of.empty() ? v.supernodal_on_device(rule, to)
+                                                     : v.expanded_on_device(rule, e.of, to, added);
     if (!e.of.empty()) expand_counts(added, e.of, r);
     out.device_supernodal = {s.supernodes, s.row_count, s.segment_count, s.begin,
                              s.row_begin,  s.rows,      s.segment_begin, s.segments};
@@ -706,19 +709,26 @@ decltype(auto) reporting(const Function& found) {
 }
 
 template <class View>
+void analyze_into(const View& a, const analysis_options& options, workspace& w,
+                  cancellation* cancelled_by, analysis& out) {
+  const auto work = [&](supervision& s) {
+    if constexpr (requires { a.col_ptr; }) {
+      analyze_columns(read_columns(a), options, w, s, out);
+    } else if constexpr (requires { a.stream; }) {
+      analyze_there(rows_there(a), options, w, s, out);
+    } else {
+      analyze_checked(read_rows(a), options, w, s, out);
+    }
+  };
+  supervise(options, work, cancelled_by);
+}
+
+template <class View>
 analysis analyze_view(const View& a, const analysis_options& options) {
   return reporting([&] {
     analysis out;
-    supervise(options, [&](supervision& s) {
-      workspace w;
-      if constexpr (requires { a.col_ptr; }) {
-        analyze_columns(read_columns(a), options, w, s, out);
-      } else if constexpr (requires { a.stream; }) {
-        analyze_there(rows_there(a), options, w, s, out);
-      } else {
-        analyze_checked(read_rows(a), options, w, s, out);
-      }
-    });
+    workspace w;
+    analyze_into(a, options, w, nullptr, out);
     return out;
   });
 }
@@ -961,6 +971,39 @@ struct analyzer::state {
   analysis_options options;
   workspace kept;
   analysis found;
+  std::shared_ptr<pending_analysis::state> last;  // of start()
+  work_thread worker;
+
+  state() = default;
+  state(const state&) = delete;
+  state& operator=(const state&) = delete;
+  ~state() {
+    if (last == nullptr) return;
+    last->stop.request();
+    last->wait();
+    last->withdraw();
+  }
+
+  // Before another analysis.
+  void take_back() {
+    if (last == nullptr) return;
+    if (!last->ended()) throw invalid_input("analyzer: an analysis has not ended yet");
+    last->withdraw();
+    last = nullptr;
+  }
+
+  // The caller's functions are gone when it has ended.
+  template <class View>
+  void analyze_pending(const View& a, analysis_options&& given, pending_analysis::state& pending) {
+    std::exception_ptr failed;
+    try {
+      const analysis_options with = std::move(given);
+      reporting([&] { analyze_into(a, with, kept, &pending.stop, found); });
+    } catch (...) {
+      failed = std::current_exception();
+    }
+    pending.end(failed, failed ? nullptr : &found);
+  }
 };
 
 analyzer::analyzer(analysis_options options) : state_(std::make_unique<state>()) {
@@ -974,10 +1017,24 @@ analysis_options& analyzer::options() { return state_->options; }
 
 const analysis& analyzer::analyze(const csr_view& a) {
   return reporting([&]() -> const analysis& {
-    supervise(state_->options, [&](supervision& s) {
-      analyze_checked(read_rows(a), state_->options, state_->kept, s, state_->found);
-    });
+    state_->take_back();
+    analyze_into(a, state_->options, state_->kept, nullptr, state_->found);
     return state_->found;
+  });
+}
+
+template <class View>
+pending_analysis analyzer::start(const View& a) {
+  return reporting([&] {
+    state& s = *state_;
+    s.take_back();
+    const auto pending = std::make_shared<pending_analysis::state>();
+    s.worker.give([&s, a, pending, options = s.options, device = thread_device()]() mutable {
+      use_thread_device(device);
+      s.analyze_pending(a, std::move(options), *pending);
+    });
+    s.last = pending;
+    return pending_analysis(pending);
   });
 }
 
@@ -1006,6 +1063,17 @@ GSOFA_INSTANTIATE(csr_view_64);
 GSOFA_INSTANTIATE(csc_view);
 GSOFA_INSTANTIATE(csc_view_32);
 GSOFA_INSTANTIATE(csc_view_64);
+#undef GSOFA_INSTANTIATE
+#define GSOFA_INSTANTIATE(View) template GSOFA_API pending_analysis analyzer::start(const View&)
+GSOFA_INSTANTIATE(csr_view);
+GSOFA_INSTANTIATE(csr_view_32);
+GSOFA_INSTANTIATE(csr_view_64);
+GSOFA_INSTANTIATE(csc_view);
+GSOFA_INSTANTIATE(csc_view_32);
+GSOFA_INSTANTIATE(csc_view_64);
+GSOFA_INSTANTIATE(device_csr_view);
+GSOFA_INSTANTIATE(device_csr_view_32);
+GSOFA_INSTANTIATE(device_csr_view_64);
 #undef GSOFA_INSTANTIATE
 template GSOFA_API analysis analyze(const device_csr_view&, const analysis_options&);
 template GSOFA_API analysis analyze(const device_csr_view_32&, const analysis_options&);

@@ -341,8 +341,8 @@ class bitmap_panels final : public variant, public takes_device_rows, public lea
                        rule, settings_.threads, budget_, out);
   }
 
-  void rows_on_device(const device_allocator& allocate, device_rows& l, device_rows& u) override {
-    const caller_memory memory(allocate);
+  void rows_on_device(const device_destination& to, device_rows& l, device_rows& u) override {
+    const caller_memory memory(to);
     if (!holds_rows_) {
       const result& rows = rows_on_host();
       l = memory.uploaded(rows.l);
@@ -360,8 +360,8 @@ class bitmap_panels final : public variant, public takes_device_rows, public lea
   }
 
   device_supernodal_pattern supernodal_on_device(const supernode_rule& rule,
-                                                 const device_allocator& allocate) override {
-    const caller_memory memory(allocate);
+                                                 const device_destination& to) override {
+    const caller_memory memory(to);
     if (searched_ != nullptr || structure_.relabelled()) {
       const result& rows = rows_on_host();
       const device_supernodal_pattern left = memory.uploaded(supernodal_of(rows.l, rows.u, rule));
@@ -384,9 +384,9 @@ class bitmap_panels final : public variant, public takes_device_rows, public lea
 
   device_supernodal_pattern expanded_on_device(const supernode_rule& rule,
                                                std::span<const column_range> of,
-                                               const device_allocator& allocate,
+                                               const device_destination& to,
                                                std::vector<std::uint32_t>& added) override {
-    const caller_memory memory(allocate);
+    const caller_memory memory(to);
     device_supernodal_pattern left;
     if (searched_ != nullptr || structure_.relabelled()) {
       const result& rows = rows_on_host();
