@@ -15,7 +15,6 @@
 #include <vector>
 
 #include "common/generators.hpp"
-#include "common/large_pages.hpp"
 #include "common/matrix_market.hpp"
 #include "gsofa/gsofa.hpp"
 
@@ -27,6 +26,7 @@ using gsofa::analysis_options;
 struct settings {
   int repeats = 7;
   bool rows = false;
+  int relax = 1;
   std::vector<int> threads{1};
   std::vector<std::string> matrices;
 };
@@ -127,8 +127,7 @@ bounds measure_copies(std::size_t bytes, int repeats) {
   check(cudaMemset(from, 1, bytes), "memset");
   void* pinned = nullptr;
   check(cudaMallocHost(&pinned, bytes), "pinned memory");
-  std::vector<char> kept;
-  gsofa::resize_in_large_pages(kept, bytes);
+  std::vector<char> kept(bytes);
   const auto copy = [&](void* to) {
     return timed([&] { check(cudaMemcpy(to, from, bytes, cudaMemcpyDeviceToHost), "copy"); });
   };
@@ -147,6 +146,28 @@ bounds measure_copies(std::size_t bytes, int repeats) {
 std::size_t bytes_of(const gsofa::supernodal_factors& s) {
   return 4 * (s.first_column.size() + s.rows.size() + s.segments.size()) +
          8 * (s.row_begin.size() + s.segment_begin.size());
+}
+
+// Milliseconds of a whole analysis with its supernodes on the host: of the call, and as a pending
+// one until start() returns and until get() does.
+struct pending_times {
+  double call = 0;
+  double start = 0;
+  double end = 0;
+};
+
+pending_times measure_pending(const gsofa::csr_view& a, analysis_options options, int repeats) {
+  options.supernodal = true;
+  gsofa::analyzer analyzer(options);
+  std::vector<double> call, start, end;
+  for (int k = 0; k <= repeats; ++k) {
+    call.push_back(timed([&] { analyzer.analyze(a); }));
+    gsofa::pending_analysis pending;
+    start.push_back(timed([&] { pending = analyzer.start(a); }));
+    end.push_back(start.back() + timed([&] { pending.get(); }));
+  }
+  for (std::vector<double>* const times : {&call, &start, &end}) times->erase(times->begin());
+  return {median(call), median(start), median(end)};
 }
 
 void report(const std::string& matrix, const settings& s) {
@@ -168,8 +189,10 @@ void report(const std::string& matrix, const settings& s) {
     options.threads = threads;
     const times counts = measure(view, options, s.repeats, found);
     options.supernodal = true;
+    options.relax = s.relax;
     const times supernodal = measure(view, options, s.repeats, found);
     options.supernodal = false;
+    options.relax = 1;
     bytes = bytes_of(found.supernodal);
     fmt::print("{:<28} {:>8} {:>12} {:>3} {:>8.2f} {:>8.2f} {:>8.2f} {:>8.2f}", matrix, found.n,
                found.nnz_l + found.nnz_u, threads, counts.host, supernodal.host, supernodal.kept,
@@ -183,6 +206,10 @@ void report(const std::string& matrix, const settings& s) {
     fmt::print("\n");
     std::fflush(stdout);
   }
+  const pending_times p = measure_pending(view, options, s.repeats);
+  fmt::print(
+      "  a whole analysis: {:.2f} ms; pending: start() returns after {:.3f}, get() after {:.2f}\n",
+      p.call, p.start, p.end);
   const bounds b = measure_copies(bytes, s.repeats);
   fmt::print(
       "  {:.1f} MB of supernodes: to pinned memory {:.2f} ms, to pages that are there {:.2f}, "
@@ -210,6 +237,8 @@ settings parsed(int argc, char** argv) {
       s.rows = true;
     } else if (word == "--threads" && k + 1 < argc) {
       s.threads = numbers(argv[++k]);
+    } else if (word == "--relax" && k + 1 < argc) {
+      s.relax = std::stoi(argv[++k]);
     } else if (word == "--repeat" && k + 1 < argc) {
       s.repeats = std::max(1, std::stoi(argv[++k]));
     } else {
@@ -226,7 +255,8 @@ int main(int argc, char** argv) {
     const settings s = parsed(argc, argv);
     if (s.matrices.empty() || s.threads.empty()) {
       fmt::print(stderr,
-                 "Usage: device_results [--threads 1,4,16] [--repeat 7] [--rows] MATRIX...\n"
+                 "Usage: device_results [--threads 1,4,16] [--repeat 7] [--relax 1] [--rows] "
+                 "MATRIX...\n"
                  "(Matrix Market files, gen:SPEC)\n");
       return 2;
     }
