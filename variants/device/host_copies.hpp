@@ -25,28 +25,18 @@ namespace gsofa::gpu {
 /// A mark behind what the calling host thread has given the device.
 class device_mark {
  public:
-  device_mark() {
 #if defined(__CUDACC__)
-    check(cudaEventCreateWithFlags(&event_, cudaEventDisableTiming), "event");
-#endif
-  }
+  device_mark() { check(cudaEventCreateWithFlags(&event_, cudaEventDisableTiming), "event"); }
   device_mark(const device_mark&) = delete;
   device_mark& operator=(const device_mark&) = delete;
-  ~device_mark() {
-#if defined(__CUDACC__)
-    cudaEventDestroy(event_);
-#endif
-  }
-  void set() {
-#if defined(__CUDACC__)
-    check(cudaEventRecord(event_, cudaStreamPerThread), "event");
-#endif
-  }
-#if defined(__CUDACC__)
+  ~device_mark() { cudaEventDestroy(event_); }
+  void set() { check(cudaEventRecord(event_, cudaStreamPerThread), "event"); }
   [[nodiscard]] cudaEvent_t event() const { return event_; }
 
  private:
   cudaEvent_t event_ = nullptr;
+#else
+  void set() {}
 #endif
 };
 

@@ -47,6 +47,7 @@ TEST_CASE("arrays arrive whole, whatever the number of threads") {
     for (int round = 0; round < 8; ++round) {
       CAPTURE(threads);
       std::vector<source> sources;
+      sources.reserve(3);
       std::vector<std::vector<std::int32_t>> arrived(3);
       for (std::int32_t k = 0; k < 3; ++k) {
         sources.emplace_back(budget, sizes()[engine() % sizes().size()], 100 * k);
