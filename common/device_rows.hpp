@@ -3,6 +3,8 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <span>
+#include <vector>
 
 #include "common/pattern.hpp"
 #include "common/run_context.hpp"
@@ -66,9 +68,14 @@ class takes_foreign_rows {
   virtual pattern fetch(const foreign_rows& a) = 0;
 };
 
-/// Memory of the current device that the caller owns: at least so many bytes, aligned to 8; null if
-/// there is none.
-using device_allocator = std::function<void*(std::size_t bytes)>;
+/// Memory of the current device that the caller owns.
+struct device_destination {
+  /// At least so many bytes, aligned to 8; null if there is none.
+  std::function<void*(std::size_t bytes)> allocate;
+  /// A cudaStream_t: the memory is written after what this was given when allocate() returns. Null:
+  /// at once.
+  void* stream = nullptr;
+};
 
 /// supernodal_pattern in device memory.
 struct device_supernodal_pattern {
@@ -94,10 +101,16 @@ class leaves_device_results {
 
   /// L below the diagonal and U with it, of a run that was asked for want::pattern, which collect()
   /// then does not hand over.
-  virtual void rows_on_device(const device_allocator& allocate, device_rows& l, device_rows& u) = 0;
+  virtual void rows_on_device(const device_destination& to, device_rows& l, device_rows& u) = 0;
   /// As variant::supernodal().
   virtual device_supernodal_pattern supernodal_on_device(const supernode_rule& rule,
-                                                         const device_allocator& allocate) = 0;
+                                                         const device_destination& to) = 0;
+  /// The same of a pattern with one vertex for each relaxed supernode, expanded by expand_leaves();
+  /// `added` becomes added_columns(). `rule` has contraction::fixed.
+  virtual device_supernodal_pattern expanded_on_device(const supernode_rule& rule,
+                                                       std::span<const column_range> of,
+                                                       const device_destination& to,
+                                                       std::vector<std::uint32_t>& added) = 0;
 };
 
 }  // namespace gsofa

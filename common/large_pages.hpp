@@ -1,30 +1,84 @@
 #pragma once
 
 #include <sys/mman.h>
+#include <unistd.h>
 
 #include <cstddef>
 #include <cstdint>
+#include <type_traits>
 #include <vector>
 
 namespace gsofa {
 
-/// Resizes an empty vector of gigabytes: its memory is asked for in pages of 2 MiB before it is
+inline constexpr std::size_t large_page = std::size_t{1} << 21U;
+
+/// Bytes from `p` to the next multiple of `page`, at which they are none.
+inline std::size_t distance_to(const void* p, std::size_t page) {
+  return (page - reinterpret_cast<std::uintptr_t>(p) % page) % page;
+}
+
+/// Reserves memory for an empty vector of gigabytes and asks for pages of 2 MiB before it is
 /// touched, which takes a fraction of the time of 4 KiB pages. Where the system has no such pages,
-/// it does what resize() does.
+/// it does what reserve() does.
 template <class T>
-void resize_in_large_pages(std::vector<T>& v, std::size_t size) {
+void reserve_in_large_pages(std::vector<T>& v, std::size_t size) {
   v.reserve(size);
 #if defined(MADV_HUGEPAGE)
-  constexpr std::uintptr_t page = 1U << 21U;
-  const auto begin = reinterpret_cast<std::uintptr_t>(v.data());
-  const std::uintptr_t first = (begin + page - 1) / page * page;
-  const std::uintptr_t last = (begin + v.capacity() * sizeof(T)) / page * page;
-  if (first < last) {
+  auto* const begin = reinterpret_cast<char*>(v.data());
+  const std::size_t bytes = v.capacity() * sizeof(T);
+  const std::size_t before = distance_to(begin, large_page);
+  if (bytes >= before + large_page) {
     // Advice only: what it returns changes nothing.
-    static_cast<void>(madvise(reinterpret_cast<void*>(first), last - first, MADV_HUGEPAGE));
+    const std::size_t whole = (bytes - before) / large_page * large_page;
+    static_cast<void>(madvise(begin + before, whole, MADV_HUGEPAGE));
   }
 #endif
+}
+
+/// Resizes an empty vector as reserve_in_large_pages() reserves.
+template <class T>
+void resize_in_large_pages(std::vector<T>& v, std::size_t size) {
+  reserve_in_large_pages(v, size);
   v.resize(size);
+}
+
+/// Storage of `v` for `size` elements that are to be written, by any threads, before
+/// take_written(v, size): nothing is set to zero first, and memory that `v` has is used again. What
+/// `v` held is lost.
+template <class T>
+T* storage_to_write(std::vector<T>& v, std::size_t size) {
+  static_assert(std::is_arithmetic_v<T>);
+  if (v.capacity() < size) {
+    v = {};
+    reserve_in_large_pages(v, size);
+  } else if (v.size() > size) {
+    v.resize(size);
+  }
+  return v.data();
+}
+
+/// Makes the elements that were written to storage_to_write(v, size) those of `v`. Numbers begin to
+/// live where their bytes are copied to, and appending a range to a vector of sufficient capacity
+/// constructs each element from the number of that range; here this is the same number in the same
+/// place, and memmove() from a place to itself returns at once.
+template <class T>
+void take_written(std::vector<T>& v, std::size_t size) {
+  const T* const written = v.data();
+  v.insert(v.end(), written + v.size(), written + size);
+}
+
+/// Maps the pages of [begin, begin + bytes) now, to be written, where the system can; else they are
+/// mapped as they are touched.
+inline void map_pages([[maybe_unused]] void* begin, [[maybe_unused]] std::size_t bytes) {
+#if defined(MADV_POPULATE_WRITE)
+  static const auto page = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
+  auto* const first = static_cast<char*>(begin);
+  const std::size_t before = distance_to(begin, page);
+  if (bytes < before + page) return;
+  // Advice only. The pages at both ends may hold other objects, and are mapped as they are touched.
+  const std::size_t whole = (bytes - before) / page * page;
+  static_cast<void>(madvise(first + before, whole, MADV_POPULATE_WRITE));
+#endif
 }
 
 }  // namespace gsofa

@@ -261,23 +261,33 @@ supernodal_pattern expand_leaves(const supernodal_pattern& s, std::span<const co
 
 row_counts expand_leaves(const row_counts& counts, const supernodal_pattern& s,
                          std::span<const column_range> of) {
+  return expand_leaves(counts, added_columns(s, of), of);
+}
+
+row_counts expand_leaves(const row_counts& counts, std::span<const std::uint32_t> added,
+                         std::span<const column_range> of) {
   const auto n = static_cast<std::size_t>(of.empty() ? 0 : of.back().end);
   row_counts out{std::vector<index_t>(n), std::vector<index_t>(n)};
   for (std::size_t v = 0; v < of.size(); ++v) {
     const column_range r = of[v];
     for (index_t i = r.begin; i < r.end; ++i) {
-      out.l[at(i)] = counts.l[v] + (i - r.begin);
+      out.l[at(i)] = counts.l[v] + static_cast<index_t>(added[v]) + (i - r.begin);
       out.u[at(i)] = counts.u[v] + (r.end - 1 - i);
     }
   }
-  // Below a range each entry of its vertex stands for all of its columns.
+  return out;
+}
+
+std::vector<std::uint32_t> added_columns(const supernodal_pattern& s,
+                                         std::span<const column_range> of) {
+  std::vector<std::uint32_t> added(of.size(), 0);
   for (index_t k = 0; k < s.supernodes(); ++k) {
     const column_range r = of[at(s.begin[at(k)])];
     for (offset_t q = s.row_begin[at(k)] + 1; q < s.row_begin[at(k) + 1]; ++q) {
-      out.l[at(of[at(s.rows[at(q)])].begin)] += r.end - r.begin - 1;
+      added[at(s.rows[at(q)])] += static_cast<std::uint32_t>(r.end - r.begin - 1);
     }
   }
-  return out;
+  return added;
 }
 
 }  // namespace gsofa

@@ -91,5 +91,12 @@ struct row_counts {
 /// Those of the padded pattern from those of the contracted one and its supernodes.
 row_counts expand_leaves(const row_counts& counts, const supernodal_pattern& s,
                          std::span<const column_range> of);
+/// The same where `added` has, for each vertex, the columns that its entries of L stand for beyond
+/// one each.
+row_counts expand_leaves(const row_counts& counts, std::span<const std::uint32_t> added,
+                         std::span<const column_range> of);
+/// These numbers of columns: below a range each entry of its vertex stands for all of its columns.
+std::vector<std::uint32_t> added_columns(const supernodal_pattern& s,
+                                         std::span<const column_range> of);
 
 }  // namespace gsofa

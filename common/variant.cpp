@@ -123,6 +123,10 @@ supernodal_pattern variant::supernodal(const supernode_rule& rule) {
   return supernodal_of(r.l, r.u, rule);
 }
 
+void variant::supernodal_into(const supernode_rule& rule, supernodal_pattern& out) {
+  out = supernodal(rule);
+}
+
 result run_once(variant& v, want_set wants, run_context& context) {
   run_timed(v, context);
   return v.collect(wants);

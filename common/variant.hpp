@@ -167,6 +167,8 @@ class variant {
   /// have been asked for them (want::pattern) or, where variant_info::supernodal is set, for
   /// run_settings::supernodal. Throws input_error for a fault of `rule`.
   virtual supernodal_pattern supernodal(const supernode_rule& rule);
+  /// The same into `out`, whose arrays are used again where the variant can.
+  virtual void supernodal_into(const supernode_rule& rule, supernodal_pattern& out);
 };
 
 /// run() of a prepared variant, all of its time charged to phases; returns the seconds.

@@ -10,11 +10,13 @@
 #include "common/large_pages.hpp"
 #include "common/parallel.hpp"
 #include "common/preprocess.hpp"
+#include "common/thread_device.hpp"
 #include "common/variant.hpp"
 #include "gsofa/gsofa.hpp"
 #include "harness/library/direct_sum.hpp"
 #include "harness/library/elimination_input.hpp"
 #include "harness/library/input.hpp"
+#include "harness/library/pending.hpp"
 #include "harness/library/supervision.hpp"
 
 namespace gsofa {
@@ -60,8 +62,8 @@ void check_options(const analysis_options& o, index_t n) {
   if (o.relax > 1 && !o.relaxed.empty()) {
     throw invalid_input("relax and relaxed: only one of them may be set");
   }
-  if (o.device_memory && (o.relax > 1 || !o.relaxed.empty() || o.factor_columns)) {
-    throw invalid_input("device_memory: not with relaxed supernodes or factor_columns");
+  if (o.device_memory && o.factor_columns) {
+    throw invalid_input("device_memory: not with factor_columns");
   }
   const std::string order = order_name(o.order);
   if (order == "given") {
@@ -179,20 +181,36 @@ void lend_counts(analysis& out, result& r) {
   std::swap(out.u_row_counts, r.u_row_counts);
 }
 
+supernodal_pattern lists_of(supernodal_factors&& s) {
+  return {std::move(s.first_column), std::move(s.row_begin), std::move(s.rows),
+          std::move(s.segment_begin), std::move(s.segments)};
+}
+
+// Counts of the rows of a contracted pattern as those of the padded one.
+void expand_counts(std::span<const std::uint32_t> added, std::span<const column_range> of,
+                   result& r) {
+  const row_counts contracted{std::move(r.l_row_counts), std::move(r.u_row_counts)};
+  row_counts all = expand_leaves(contracted, added, of);
+  r.nnz_l = std::accumulate(all.l.begin(), all.l.end(), offset_t{0});
+  r.nnz_u = std::accumulate(all.u.begin(), all.u.end(), offset_t{0});
+  r.l_row_counts = std::move(all.l);
+  r.u_row_counts = std::move(all.u);
+}
+
 // The supernodes of columns, and with relaxed ones shrunk to a vertex the counts of all rows.
 void find_supernodes_of_columns(const elimination_input& e, const analysis_options& options,
                                 bool has_rows, workspace& w, analysis& out) {
   const supernode_rule rule{.most_columns = options.most_columns, .fixed = e.fixed};
   result& r = w.found;
   // What a variant has handed over it may have no more.
-  supernodal_pattern s = has_rows ? supernodal_of(r.l, r.u, rule) : w.kept->supernodal(rule);
+  supernodal_pattern s = std::move(w.lists);
+  if (has_rows) {
+    s = supernodal_of(r.l, r.u, rule);
+  } else {
+    w.kept->supernodal_into(rule, s);
+  }
   if (!e.of.empty()) {
-    const row_counts contracted{std::move(r.l_row_counts), std::move(r.u_row_counts)};
-    row_counts all = expand_leaves(contracted, s, e.of);
-    r.nnz_l = std::accumulate(all.l.begin(), all.l.end(), offset_t{0});
-    r.nnz_u = std::accumulate(all.u.begin(), all.u.end(), offset_t{0});
-    r.l_row_counts = std::move(all.l);
-    r.u_row_counts = std::move(all.u);
+    expand_counts(added_columns(s, e.of), e.of, r);
     s = expand_leaves(s, e.of);
   }
   if (!options.supernodal) return;
@@ -248,23 +266,29 @@ void give(const elimination_input& e, const analysis_options& options, workspace
 }
 
 // Leaves factors and supernodes of columns in the caller's memory on the device.
-void leave_on_device(leaves_device_results& v, const analysis_options& options, analysis& out) {
-  const device_allocator allocate = [&](std::size_t bytes) {
-    try {
-      return options.device_memory(bytes);
-    } catch (...) {
-      throw callback_failure{std::current_exception()};
-    }
-  };
+void leave_on_device(leaves_device_results& v, const elimination_input& e,
+                     const analysis_options& options, result& r, analysis& out) {
+  const device_destination to{.allocate =
+                                  [&](std::size_t bytes) {
+                                    try {
+                                      return options.device_memory(bytes);
+                                    } catch (...) {
+                                      throw callback_failure{std::current_exception()};
+                                    }
+                                  },
+                              .stream = options.device_stream};
   if (options.factors) {
     device_rows l, u;
-    v.rows_on_device(allocate, l, u);
+    v.rows_on_device(to, l, u);
     out.device_l = {l.n, l.nnz, l.row_ptr, l.col_idx};
     out.device_u = {u.n, u.nnz, u.row_ptr, u.col_idx};
   }
   if (options.supernodal) {
-    const device_supernodal_pattern s =
-        v.supernodal_on_device({.most_columns = options.most_columns}, allocate);
+    const supernode_rule rule{.most_columns = options.most_columns, .fixed = e.fixed};
+    std::vector<std::uint32_t> added;
+    const device_supernodal_pattern s = e.of.empty() ? v.supernodal_on_device(rule, to)
+                                                     : v.expanded_on_device(rule, e.of, to, added);
+    if (!e.of.empty()) expand_counts(added, e.of, r);
     out.device_supernodal = {s.supernodes, s.row_count, s.segment_count, s.begin,
                              s.row_begin,  s.rows,      s.segment_begin, s.segments};
   }
@@ -302,8 +326,9 @@ void run_variant(const variant_info& info, const elimination_input& e, const for
   if (!e.leaves_out) lend_counts(out, w.found);
   w.kept->collect_into(leaves != nullptr ? settings.wants.without(want::pattern) : settings.wants,
                        w.found);
-  if (leaves != nullptr) {
-    leave_on_device(*leaves, options, out);
+  // Of relaxed supernodes shrunk to a vertex the counts need the lists in any case.
+  if (leaves != nullptr && (e.of.empty() || options.supernodal)) {
+    leave_on_device(*leaves, e, options, w.found, out);
   } else if (settings.supernodal) {
     find_supernodes_of_columns(e, options, settings.wants.has(want::pattern), w, out);
   }
@@ -421,10 +446,12 @@ void report(const analysis& found, supervision& s) {
         " s; nnz(L) " + std::to_string(found.nnz_l) + ", nnz(U) " + std::to_string(found.nnz_u));
 }
 
-void begin_result(index_t n, analysis& out) {
+void begin_result(index_t n, workspace& w, analysis& out) {
   out.n = n;
   out.diagonal_added = 0;
   out.fallback.clear();
+  if (w.keeps && !out.supernodal.first_column.empty())
+    w.lists = lists_of(std::move(out.supernodal));
   out.supernodal = {};
   out.device_l = out.device_u = {};
   out.device_supernodal = {};
@@ -439,7 +466,7 @@ void analyze_checked(const Read& read, const analysis_options& options, workspac
   const checked_input in = read(w.arrays);
   check_options(options, in.a.n_rows);
   const std::vector<const variant_info*> candidates = choose_variants(options);
-  begin_result(in.a.n_rows, out);
+  begin_result(in.a.n_rows, w, out);
   const bool on_device = candidates.front()->device == "gpu";
   elimination_input e = coupled_input(in, options, w, s, out);
   if (device_does_all(options, on_device, e.a.n_rows) && device_matches(in, e, options)) {
@@ -486,7 +513,7 @@ void analyze_there(const foreign_rows& there, const analysis_options& options, w
   const bool on_device = choose_variants(options).front()->device == "gpu";
   std::optional<std::string> failed;
   if (options.match && device_does_all(options, on_device, n)) {
-    begin_result(n, out);
+    begin_result(n, w, out);
     elimination_input e;
     failed =
         failure_of_device(info, w, [&] { analyze_on_device({}, e, &there, options, w, s, out); });
@@ -682,19 +709,26 @@ decltype(auto) reporting(const Function& found) {
 }
 
 template <class View>
+void analyze_into(const View& a, const analysis_options& options, workspace& w,
+                  cancellation* cancelled_by, analysis& out) {
+  const auto work = [&](supervision& s) {
+    if constexpr (requires { a.col_ptr; }) {
+      analyze_columns(read_columns(a), options, w, s, out);
+    } else if constexpr (requires { a.stream; }) {
+      analyze_there(rows_there(a), options, w, s, out);
+    } else {
+      analyze_checked(read_rows(a), options, w, s, out);
+    }
+  };
+  supervise(options, work, cancelled_by);
+}
+
+template <class View>
 analysis analyze_view(const View& a, const analysis_options& options) {
   return reporting([&] {
     analysis out;
-    supervise(options, [&](supervision& s) {
-      workspace w;
-      if constexpr (requires { a.col_ptr; }) {
-        analyze_columns(read_columns(a), options, w, s, out);
-      } else if constexpr (requires { a.stream; }) {
-        analyze_there(rows_there(a), options, w, s, out);
-      } else {
-        analyze_checked(read_rows(a), options, w, s, out);
-      }
-    });
+    workspace w;
+    analyze_into(a, options, w, nullptr, out);
     return out;
   });
 }
@@ -784,7 +818,7 @@ batch_member order_member(const csr_view& a, const analysis_options& options, wo
   supervision s(options, false);
   const checked_input in = read_rows(a)(w.arrays);
   check_options(options, in.a.n_rows);
-  begin_result(in.a.n_rows, m.out);
+  begin_result(in.a.n_rows, w, m.out);
   m.e = coupled_input(in, options, w, s, m.out);
   permute_for_elimination(in, options, false, m.e, w, s, m.out);
   m.permuted = {m.e.a.n_rows,
@@ -937,6 +971,39 @@ struct analyzer::state {
   analysis_options options;
   workspace kept;
   analysis found;
+  std::shared_ptr<pending_analysis::state> last;  // of start()
+  work_thread worker;
+
+  state() = default;
+  state(const state&) = delete;
+  state& operator=(const state&) = delete;
+  ~state() {
+    if (last == nullptr) return;
+    last->stop.request();
+    last->wait();
+    last->withdraw();
+  }
+
+  // Before another analysis.
+  void take_back() {
+    if (last == nullptr) return;
+    if (!last->ended()) throw invalid_input("analyzer: an analysis has not ended yet");
+    last->withdraw();
+    last = nullptr;
+  }
+
+  // The caller's functions are gone when it has ended.
+  template <class View>
+  void analyze_pending(const View& a, analysis_options&& given, pending_analysis::state& pending) {
+    std::exception_ptr failed;
+    try {
+      const analysis_options with = std::move(given);
+      reporting([&] { analyze_into(a, with, kept, &pending.stop, found); });
+    } catch (...) {
+      failed = std::current_exception();
+    }
+    pending.end(failed, failed ? nullptr : &found);
+  }
 };
 
 analyzer::analyzer(analysis_options options) : state_(std::make_unique<state>()) {
@@ -950,10 +1017,24 @@ analysis_options& analyzer::options() { return state_->options; }
 
 const analysis& analyzer::analyze(const csr_view& a) {
   return reporting([&]() -> const analysis& {
-    supervise(state_->options, [&](supervision& s) {
-      analyze_checked(read_rows(a), state_->options, state_->kept, s, state_->found);
-    });
+    state_->take_back();
+    analyze_into(a, state_->options, state_->kept, nullptr, state_->found);
     return state_->found;
+  });
+}
+
+template <class View>
+pending_analysis analyzer::start(const View& a) {
+  return reporting([&] {
+    state& s = *state_;
+    s.take_back();
+    const auto pending = std::make_shared<pending_analysis::state>();
+    s.worker.give([&s, a, pending, options = s.options, device = thread_device()]() mutable {
+      use_thread_device(device);
+      s.analyze_pending(a, std::move(options), *pending);
+    });
+    s.last = pending;
+    return pending_analysis(pending);
   });
 }
 
@@ -982,6 +1063,17 @@ GSOFA_INSTANTIATE(csr_view_64);
 GSOFA_INSTANTIATE(csc_view);
 GSOFA_INSTANTIATE(csc_view_32);
 GSOFA_INSTANTIATE(csc_view_64);
+#undef GSOFA_INSTANTIATE
+#define GSOFA_INSTANTIATE(View) template GSOFA_API pending_analysis analyzer::start(const View&)
+GSOFA_INSTANTIATE(csr_view);
+GSOFA_INSTANTIATE(csr_view_32);
+GSOFA_INSTANTIATE(csr_view_64);
+GSOFA_INSTANTIATE(csc_view);
+GSOFA_INSTANTIATE(csc_view_32);
+GSOFA_INSTANTIATE(csc_view_64);
+GSOFA_INSTANTIATE(device_csr_view);
+GSOFA_INSTANTIATE(device_csr_view_32);
+GSOFA_INSTANTIATE(device_csr_view_64);
 #undef GSOFA_INSTANTIATE
 template GSOFA_API analysis analyze(const device_csr_view&, const analysis_options&);
 template GSOFA_API analysis analyze(const device_csr_view_32&, const analysis_options&);

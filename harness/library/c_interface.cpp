@@ -14,11 +14,23 @@
 #include "gsofa/gsofa.hpp"
 
 struct gsofa_analysis {
-  gsofa::analysis found;
-  bool factors;
-  bool factor_columns;
-  bool supernodes;
-  bool supernodal;
+  gsofa_analysis(gsofa::analysis f, const gsofa_options& o)
+      : own(std::move(f)), found(own), asked(o) {}
+  /// Of an analyzer.
+  gsofa_analysis(const gsofa::analysis* f, const gsofa_options& o) : found(*f), asked(o) {}
+  gsofa_analysis(const gsofa_analysis&) = delete;
+  gsofa_analysis& operator=(const gsofa_analysis&) = delete;
+
+  gsofa::analysis own;
+  const gsofa::analysis& found;
+  gsofa_options asked;
+};
+
+struct gsofa_analyzer {
+  gsofa::analyzer analyzer;
+  gsofa_options asked{};
+  std::unique_ptr<gsofa_analysis> result;
+  gsofa::pending_analysis pending;  // it ends before the analyzer
 };
 
 struct gsofa_profile {
@@ -184,6 +196,7 @@ gsofa::analysis_options options_of(const gsofa_options& o, std::int64_t n) {
     out.log = [call = o.log, user = o.user](const std::string& line) { call(line.c_str(), user); };
   }
   out.progress_seconds = o.progress_seconds;
+  out.device_stream = o.device_stream;
   if (o.device_memory != nullptr) {
     out.device_memory = [call = o.device_memory, user = o.user](std::size_t bytes) {
       return call(bytes, user);
@@ -197,7 +210,7 @@ gsofa_status give_rows(const gsofa_analysis* a, const gsofa::csr_pattern gsofa::
   if (a == nullptr || row_ptr == nullptr || col_idx == nullptr) {
     return fail(GSOFA_INVALID_INPUT, "an argument is NULL");
   }
-  if (!a->factors) return fail(GSOFA_INVALID_INPUT, "factors were not asked for");
+  if (a->asked.factors == 0) return fail(GSOFA_INVALID_INPUT, "factors were not asked for");
   if (a->found.device_l.n > 0) {
     return fail(GSOFA_INVALID_INPUT, "the factors are in device memory: gsofa_device_l()");
   }
@@ -211,7 +224,7 @@ gsofa_status give_columns(const gsofa_analysis* a, const gsofa::csc_pattern gsof
   if (a == nullptr || col_ptr == nullptr || row_idx == nullptr) {
     return fail(GSOFA_INVALID_INPUT, "an argument is NULL");
   }
-  if (!a->factor_columns) {
+  if (a->asked.factor_columns == 0) {
     return fail(GSOFA_INVALID_INPUT, "factors by columns were not asked for");
   }
   *col_ptr = (a->found.*part).col_ptr.data();
@@ -300,19 +313,15 @@ std::vector<std::unique_ptr<gsofa_analysis>> analyzed_batch(std::span<const gsof
   std::vector<std::unique_ptr<gsofa_analysis>> found(patterns.size());
   const std::int64_t n = patterns.empty() ? 0 : patterns.front().n;
   gsofa::analyze_batch(views, options_of(asked, n), [&](std::size_t k, const gsofa::analysis& one) {
-    found[k] = std::make_unique<gsofa_analysis>(
-        gsofa_analysis{one, asked.factors != 0, asked.factor_columns != 0, asked.supernodes != 0,
-                       asked.supernodal != 0});
+    found[k] = std::make_unique<gsofa_analysis>(one, asked);
   });
   return found;
 }
 
 template <class View>
 gsofa_analysis* analyzed(const View& view, const gsofa_options& asked) {
-  return new gsofa_analysis{// NOLINT(cppcoreguidelines-owning-memory)
-                            gsofa::analyze(view, options_of(asked, view.n)), asked.factors != 0,
-                            asked.factor_columns != 0, asked.supernodes != 0,
-                            asked.supernodal != 0};
+  // NOLINTNEXTLINE(cppcoreguidelines-owning-memory)
+  return new gsofa_analysis(gsofa::analyze(view, options_of(asked, view.n)), asked);
 }
 
 // Calls call(view) with the view of device memory that the pattern describes.
@@ -343,6 +352,15 @@ void with_device_view(const gsofa_device_pattern& a, const Call& call) {
       throw gsofa::invalid_input("index_type: " + std::to_string(a.index_type) +
                                  " is no gsofa_index_type");
   }
+}
+
+template <class View>
+void start(gsofa_analyzer& by, const View& view, const gsofa_options& asked) {
+  if (!by.pending.ready()) throw gsofa::invalid_input("analyzer: an analysis has not ended yet");
+  by.result = nullptr;
+  by.analyzer.options() = options_of(asked, view.n);
+  by.asked = asked;
+  by.pending = by.analyzer.start(view);
 }
 
 // The algorithms of this build, described once.
@@ -414,6 +432,54 @@ gsofa_status gsofa_analyze(int32_t n, const int64_t* row_ptr, const int32_t* col
   return gsofa_analyze_pattern(&a, options, out);
 }
 
+gsofa_status gsofa_analyzer_create(gsofa_analyzer** out) {
+  if (out == nullptr) return fail(GSOFA_INVALID_INPUT, "out is NULL");
+  *out = nullptr;
+  return reporting([&] {
+    *out = new gsofa_analyzer;  // NOLINT(cppcoreguidelines-owning-memory)
+  });
+}
+
+void gsofa_analyzer_free(gsofa_analyzer* by) {
+  delete by;  // NOLINT(cppcoreguidelines-owning-memory)
+}
+
+gsofa_status gsofa_analyzer_start(gsofa_analyzer* by, const gsofa_pattern* a,
+                                  const gsofa_options* options) {
+  if (by == nullptr || a == nullptr) return fail(GSOFA_INVALID_INPUT, "an argument is NULL");
+  return reporting([&] {
+    const gsofa_options asked = known_options(options);
+    with_view(*a, [&](const auto& view) { start(*by, view, asked); });
+  });
+}
+
+gsofa_status gsofa_analyzer_start_device(gsofa_analyzer* by, const gsofa_device_pattern* a,
+                                         const gsofa_options* options) {
+  if (by == nullptr || a == nullptr) return fail(GSOFA_INVALID_INPUT, "an argument is NULL");
+  return reporting([&] {
+    const gsofa_options asked = known_options(options);
+    with_device_view(*a, [&](const auto& view) { start(*by, view, asked); });
+  });
+}
+
+int gsofa_analyzer_ready(const gsofa_analyzer* by) {
+  return by == nullptr || by->pending.ready() ? 1 : 0;
+}
+
+void gsofa_analyzer_cancel(gsofa_analyzer* by) {
+  if (by != nullptr) by->pending.cancel();
+}
+
+gsofa_status gsofa_analyzer_wait(gsofa_analyzer* by, const gsofa_analysis** out) {
+  if (out != nullptr) *out = nullptr;
+  if (by == nullptr || out == nullptr) return fail(GSOFA_INVALID_INPUT, "an argument is NULL");
+  return reporting([&] {
+    const gsofa::analysis& found = by->pending.get();
+    if (by->result == nullptr) by->result = std::make_unique<gsofa_analysis>(&found, by->asked);
+    *out = by->result.get();
+  });
+}
+
 void gsofa_free(gsofa_analysis* a) { delete a; }  // NOLINT(cppcoreguidelines-owning-memory)
 
 const char* gsofa_last_error(void) { return last_error; }
@@ -468,7 +534,7 @@ gsofa_status gsofa_copy_u(const gsofa_analysis* a, int format, int index_type, v
 
 gsofa_status gsofa_supernodal(const gsofa_analysis* a, gsofa_supernodal_view* out) {
   if (a == nullptr || out == nullptr) return fail(GSOFA_INVALID_INPUT, "an argument is NULL");
-  if (!a->supernodal) {
+  if (a->asked.supernodal == 0) {
     return fail(GSOFA_INVALID_INPUT, "supernodes of columns were not asked for");
   }
   if (a->found.device_supernodal.supernodes > 0) {
@@ -502,7 +568,7 @@ gsofa_status gsofa_supernodes(const gsofa_analysis* a, const int32_t** starts, i
   if (a == nullptr || starts == nullptr || count == nullptr) {
     return fail(GSOFA_INVALID_INPUT, "an argument is NULL");
   }
-  if (!a->supernodes) return fail(GSOFA_INVALID_INPUT, "supernodes were not asked for");
+  if (a->asked.supernodes == 0) return fail(GSOFA_INVALID_INPUT, "supernodes were not asked for");
   *starts = a->found.supernode_starts.data();
   *count = static_cast<int32_t>(a->found.supernode_starts.size());
   return GSOFA_OK;

@@ -37,6 +37,7 @@ struct workspace {
   const variant_info* made = nullptr;
   std::unique_ptr<variant> kept;
   result found;
+  supernodal_pattern lists;  ///< those of an earlier analysis, for their memory
 };
 
 /// The pattern to be eliminated: that of the coupled vertices, unless all are. The other vertices

@@ -6,6 +6,7 @@
 
 #include <cstdio>
 #include <limits>
+#include <new>
 #include <string>
 #include <vector>
 
@@ -126,6 +127,44 @@ TEST_CASE("METIS lacking memory at any depth of its dissection is out_of_memory"
 
 TEST_CASE("a failed allocation on any of several threads ends them all") {
   sweep(grid(12), {.variant = variant, .threads = 3, .order = order_method::natural});
+}
+
+TEST_CASE("a failed allocation of a pending analysis is out_of_memory where it is asked for") {
+  const csr_pattern a = grid(12);
+  const analysis_options options{
+      .variant = variant, .order = order_method::natural, .factors = true};
+  const auto analyze_pending = [&] {
+    analyzer by(options);
+    return by.start(a.view()).get().nnz_u;
+  };
+  const std::int64_t expected = analyze_pending();
+  fail_allocations(0, 0);
+  analyze_pending();
+  const long needed = allocations_made();
+  REQUIRE(needed > 20);
+  for (const bool onwards : {false, true}) {
+    long refused = 0;
+    for (long k = 1; k <= needed; k = next(k)) {
+      CAPTURE(k);
+      CAPTURE(onwards);
+      std::int64_t found = 0;
+      fail_allocations(k, onwards ? std::numeric_limits<long>::max() : k);
+      try {
+        found = analyze_pending();
+        fail_allocations(0, 0);
+        CHECK(found == expected);
+      } catch (const analysis_error& e) {
+        fail_allocations(0, 0);
+        const bool no_thread = std::string(e.what()).starts_with("cannot start ");
+        CHECK((e.kind() == failure::out_of_memory || no_thread));
+        ++refused;
+      } catch (const std::bad_alloc&) {
+        fail_allocations(0, 0);  // of the analyzer itself
+        ++refused;
+      }
+    }
+    CHECK(refused > 10);
+  }
 }
 
 TEST_CASE("rows searched under a small budget lack memory as bit masks do") {

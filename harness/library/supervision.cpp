@@ -6,6 +6,8 @@
 #include <thread>
 #include <utility>
 
+#include "common/thread_device.hpp"
+
 namespace gsofa::detail {
 
 void supervision::enter(analysis_stage stage) {
@@ -41,8 +43,10 @@ void supervision::pass_on_lines() {
   for (const std::string& line : lines) log_(line);
 }
 
-void supervise(const analysis_options& options, const std::function<void(supervision&)>& work) {
+void supervise(const analysis_options& options, const std::function<void(supervision&)>& work,
+               cancellation* cancelled_by) {
   supervision s(options, static_cast<bool>(options.progress));
+  const cancellation::scope scope(cancelled_by, s.stop);
   if (!options.progress) {
     work(s);
     return;
@@ -67,8 +71,9 @@ void supervise(const analysis_options& options, const std::function<void(supervi
   std::condition_variable ended;
   bool done = false;
   try {
-    const std::jthread worker([&] {
+    const std::jthread worker([&, device = thread_device()] {
       try {
+        use_thread_device(device);
         work(s);
       } catch (...) {
         of_work = std::current_exception();

@@ -38,10 +38,47 @@ class supervision {
   std::vector<std::string> lines_;
 };
 
+/// Ends work from another thread, before it begins or while it goes on.
+class cancellation {
+ public:
+  void request() {
+    const std::scoped_lock lock(mutex_);
+    requested_ = true;
+    if (stop_ != nullptr) stop_->store(true, std::memory_order_relaxed);
+  }
+  /// While it lives, a request sets `stop`; an earlier one has set it at once.
+  class scope {
+   public:
+    scope(cancellation* of, std::atomic<bool>& stop) : of_(of) {
+      if (of_ == nullptr) return;
+      const std::scoped_lock lock(of_->mutex_);
+      of_->stop_ = &stop;
+      if (of_->requested_) stop.store(true, std::memory_order_relaxed);
+    }
+    scope(const scope&) = delete;
+    scope& operator=(const scope&) = delete;
+    ~scope() {
+      if (of_ == nullptr) return;
+      const std::scoped_lock lock(of_->mutex_);
+      of_->stop_ = nullptr;
+    }
+
+   private:
+    cancellation* of_;
+  };
+
+ private:
+  std::mutex mutex_;
+  bool requested_ = false;
+  std::atomic<bool>* stop_ = nullptr;
+};
+
 /// Calls work(supervision): on this thread, or, where options.progress is set, on another one while
 /// this one calls options.progress. Exceptions of `work` and of the callbacks are rethrown once the
-/// work has ended; those of the callbacks first, as callback_failure.
-void supervise(const analysis_options& options, const std::function<void(supervision&)>& work);
+/// work has ended; those of the callbacks first, as callback_failure. `cancelled_by`, which may be
+/// null, ends the work.
+void supervise(const analysis_options& options, const std::function<void(supervision&)>& work,
+               cancellation* cancelled_by = nullptr);
 
 /// Holds what a callback of the caller has thrown.
 struct callback_failure {

@@ -169,13 +169,22 @@ class whole_analysis final : public variant,
   supernodal_pattern supernodal(const supernode_rule& rule) override {
     return factorization_->supernodal(rule);
   }
-  void rows_on_device(const device_allocator& allocate, device_rows& l, device_rows& u) override {
-    dynamic_cast<leaves_device_results&>(*factorization_).rows_on_device(allocate, l, u);
+  void supernodal_into(const supernode_rule& rule, supernodal_pattern& out) override {
+    factorization_->supernodal_into(rule, out);
+  }
+  void rows_on_device(const device_destination& to, device_rows& l, device_rows& u) override {
+    dynamic_cast<leaves_device_results&>(*factorization_).rows_on_device(to, l, u);
   }
   device_supernodal_pattern supernodal_on_device(const supernode_rule& rule,
-                                                 const device_allocator& allocate) override {
+                                                 const device_destination& to) override {
+    return dynamic_cast<leaves_device_results&>(*factorization_).supernodal_on_device(rule, to);
+  }
+  device_supernodal_pattern expanded_on_device(const supernode_rule& rule,
+                                               std::span<const column_range> of,
+                                               const device_destination& to,
+                                               std::vector<std::uint32_t>& added) override {
     return dynamic_cast<leaves_device_results&>(*factorization_)
-        .supernodal_on_device(rule, allocate);
+        .expanded_on_device(rule, of, to, added);
   }
 
  private:

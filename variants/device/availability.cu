@@ -1,9 +1,29 @@
 // Whether there is a GPU to run on.
 
 #include "common/error.hpp"
+#include "common/thread_device.hpp"
 #include "variants/device/gpu_variant.hpp"
 
 namespace gsofa::gpu {
+
+#if defined(__CUDACC__)
+namespace {
+
+[[maybe_unused]] const thread_device_functions before = set_thread_device_functions({
+    [] {
+      int device = 0;
+      if (cudaGetDevice(&device) != cudaSuccess) {
+        cudaGetLastError();
+        return 0;
+      }
+      return device;
+    },
+    // A device that cannot be used says so where it is.
+    [](int device) { static_cast<void>(cudaSetDevice(device)); },
+});
+
+}  // namespace
+#endif
 
 std::optional<std::string> unavailable() {
 #if defined(__CUDACC__)

@@ -17,8 +17,21 @@ namespace gsofa::gpu {
 /// is complete after synchronize().
 class caller_memory {
  public:
-  explicit caller_memory(const device_allocator& allocate) : allocate_(allocate) {}
+  explicit caller_memory(const device_destination& to) : to_(to) {}
 
+  /// Memory for `count` elements.
+  template <class T>
+  [[nodiscard]] T* take(offset_t count) const {
+    if (count == 0) return nullptr;
+    const std::size_t bytes = static_cast<std::size_t>(count) * sizeof(T);
+    void* const given = to_.allocate(bytes);
+    if (given == nullptr) {
+      throw budget_error("the caller has no " + std::to_string(bytes) +
+                         " bytes of device memory for a result");
+    }
+    if (to_.stream != nullptr) follow(to_.stream);
+    return static_cast<T*>(given);
+  }
   /// A copy of `count` elements of device memory.
   template <class T>
   const T* copied(const T* from, offset_t count) const {
@@ -50,19 +63,7 @@ class caller_memory {
   }
 
  private:
-  template <class T>
-  [[nodiscard]] T* take(offset_t count) const {
-    if (count == 0) return nullptr;
-    const std::size_t bytes = static_cast<std::size_t>(count) * sizeof(T);
-    void* const given = allocate_(bytes);
-    if (given == nullptr) {
-      throw budget_error("the caller has no " + std::to_string(bytes) +
-                         " bytes of device memory for a result");
-    }
-    return static_cast<T*>(given);
-  }
-
-  const device_allocator& allocate_;
+  const device_destination& to_;
 };
 
 #endif

@@ -41,9 +41,8 @@ inline std::string fault(variant& v, const subject& s, const run_settings& setti
                          run_context& context) {
   v.prepare(s.a, settings, context);
   for (int repeat = 0; repeat < 2; ++repeat) {
-    const auto compared =
-        reference::compare_in_order(s.a, s.truth, run_once(v, settings.wants, context),
-                                    settings.wants, settings.chunk_size);
+    const auto compared = reference::compare_in_order(
+        s.a, s.truth, run_once(v, settings.wants, context), settings.wants, settings.chunk_size);
     if (!compared.ok) return compared.reason;
   }
   return "";

@@ -291,6 +291,21 @@ inline void synchronize() {
 #endif
 }
 
+/// Has all that this host thread gives the device from now on done after what `stream`, a
+/// cudaStream_t, was given before.
+inline void follow([[maybe_unused]] void* stream) {
+#if defined(__CUDACC__)
+  cudaEvent_t given = nullptr;
+  check(cudaEventCreateWithFlags(&given, cudaEventDisableTiming), "event");
+  const cudaError_t recorded = cudaEventRecord(given, static_cast<cudaStream_t>(stream));
+  const cudaError_t waits =
+      recorded == cudaSuccess ? cudaStreamWaitEvent(cudaStreamPerThread, given, 0) : recorded;
+  // The wait stays.
+  cudaEventDestroy(given);
+  check(waits, "stream of the caller");
+#endif
+}
+
 /// Lets a kernel use up to `shared_bytes` of dynamic shared memory.
 template <class... P>
 void allow_shared(void (*kernel)(P...), std::size_t shared_bytes) {

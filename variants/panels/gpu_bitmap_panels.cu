@@ -326,13 +326,23 @@ class bitmap_panels final : public variant, public takes_device_rows, public lea
   }
 
   supernodal_pattern supernodal(const supernode_rule& rule) override {
-    // Masks of relabelled vertices tell nothing of neighbours in the caller's numbering.
-    if (searched_ != nullptr || structure_.relabelled()) return variant::supernodal(rule);
-    return to_host(panel_supernodes(rule));
+    supernodal_pattern out;
+    supernodal_into(rule, out);
+    return out;
   }
 
-  void rows_on_device(const device_allocator& allocate, device_rows& l, device_rows& u) override {
-    const caller_memory memory(allocate);
+  void supernodal_into(const supernode_rule& rule, supernodal_pattern& out) override {
+    // Masks of relabelled vertices tell nothing of neighbours in the caller's numbering.
+    if (searched_ != nullptr || structure_.relabelled()) {
+      out = variant::supernodal(rule);
+      return;
+    }
+    supernodal_to_host(structure_.view(), {structure_.positions(), structure_.column_blocks()},
+                       rule, settings_.threads, budget_, out);
+  }
+
+  void rows_on_device(const device_destination& to, device_rows& l, device_rows& u) override {
+    const caller_memory memory(to);
     if (!holds_rows_) {
       const result& rows = rows_on_host();
       l = memory.uploaded(rows.l);
@@ -350,8 +360,8 @@ class bitmap_panels final : public variant, public takes_device_rows, public lea
   }
 
   device_supernodal_pattern supernodal_on_device(const supernode_rule& rule,
-                                                 const device_allocator& allocate) override {
-    const caller_memory memory(allocate);
+                                                 const device_destination& to) override {
+    const caller_memory memory(to);
     if (searched_ != nullptr || structure_.relabelled()) {
       const result& rows = rows_on_host();
       const device_supernodal_pattern left = memory.uploaded(supernodal_of(rows.l, rows.u, rule));
@@ -368,6 +378,24 @@ class bitmap_panels final : public variant, public takes_device_rows, public lea
         .rows = memory.copied<index_t>(s.rows.data(), s.rows.size()),
         .segment_begin = memory.copied<offset_t>(s.segment_begin.data(), s.segment_begin.size()),
         .segments = memory.copied<index_t>(s.segments.data(), s.segments.size())};
+    synchronize();
+    return left;
+  }
+
+  device_supernodal_pattern expanded_on_device(const supernode_rule& rule,
+                                               std::span<const column_range> of,
+                                               const device_destination& to,
+                                               std::vector<std::uint32_t>& added) override {
+    const caller_memory memory(to);
+    device_supernodal_pattern left;
+    if (searched_ != nullptr || structure_.relabelled()) {
+      const result& rows = rows_on_host();
+      const supernodal_pattern s = supernodal_of(rows.l, rows.u, rule);
+      added = added_columns(s, of);
+      left = memory.uploaded(gsofa::expand_leaves(s, of));
+    } else {
+      left = expand_leaves(panel_supernodes(rule), of, budget_, memory, added);
+    }
     synchronize();
     return left;
   }
@@ -459,7 +487,9 @@ class bitmap_panels final : public variant, public takes_device_rows, public lea
     holds_rows_ = settings_.leaves_on_device;
     if (holds_rows_) return true;
     const phase timed(context, phase_id::d2h);
-    rows_.set_pattern(expansion_.l(n_), expansion_.u(n_));
+    pattern l, u;
+    expansion_.to_host(n_, settings_.threads, l, u);
+    rows_.set_pattern(std::move(l), std::move(u));
     return true;
   }
 

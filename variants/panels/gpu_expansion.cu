@@ -6,7 +6,7 @@
 
 #include <limits>
 
-#include "common/large_pages.hpp"
+#include "variants/device/host_copies.hpp"
 #include "variants/device/tile_scan.hpp"
 #include "variants/panels/gpu_target_lists.hpp"
 
@@ -311,15 +311,22 @@ bool panel_expansion::run(const panel_view& panels, const std::uint32_t* l_count
   return true;
 }
 
-pattern panel_expansion::to_host(index_t n, const device_array<offset_t>& ptr,
-                                 const device_array<index_t>& idx) {
-  pattern out;
-  out.n_rows = out.n_cols = n;
-  resize_in_large_pages(out.row_ptr, static_cast<std::size_t>(n) + 1);
-  resize_in_large_pages(out.col_idx, static_cast<std::size_t>(idx.size()));
-  copy_to_host(out.row_ptr.data(), static_cast<const offset_t*>(ptr.data()), ptr.size());
-  copy_to_host(out.col_idx.data(), static_cast<const index_t*>(idx.data()), idx.size());
-  return out;
+void panel_expansion::to_host(index_t n, int threads, pattern& l, pattern& u) const {
+  host_copies copies(threads);
+  const auto bytes = static_cast<std::size_t>(l_idx_.size() + u_idx_.size()) * sizeof(index_t);
+  const auto add = [&](pattern& p, const device_array<offset_t>& ptr,
+                       const device_array<index_t>& idx) {
+    p.n_rows = p.n_cols = n;
+    copies.add(p.row_ptr, static_cast<const offset_t*>(ptr.data()), ptr.size());
+    copies.add(p.col_idx, static_cast<const index_t*>(idx.data()), idx.size());
+  };
+  copies.run(bytes, [&] {
+    add(l, l_ptr_, l_idx_);
+    add(u, u_ptr_, u_idx_);
+  });
+  for (pattern* p : {&l, &u}) take_written(p->row_ptr, at(n) + 1);
+  take_written(l.col_idx, static_cast<std::size_t>(l_idx_.size()));
+  take_written(u.col_idx, static_cast<std::size_t>(u_idx_.size()));
 }
 
 }  // namespace gsofa::gpu

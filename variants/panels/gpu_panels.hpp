@@ -5,11 +5,14 @@
 
 #include <memory>
 #include <optional>
+#include <span>
+#include <vector>
 
 #include "common/device_rows.hpp"
 #include "common/run_context.hpp"
 #include "common/supernodal.hpp"
 #include "variants/device/batch_rows.hpp"
+#include "variants/device/caller_memory.hpp"
 #include "variants/device/gpu_variant.hpp"
 #include "variants/device/runtime.hpp"
 
@@ -278,9 +281,9 @@ class panel_expansion {
   bool run(const panel_view& panels, const std::uint32_t* l_counts, const std::uint32_t* u_counts,
            offset_t column_blocks, memory_budget& budget);
   void release();
-  [[nodiscard]] pattern l(index_t n) const { return to_host(n, l_ptr_, l_idx_); }
-  [[nodiscard]] pattern u(index_t n) const { return to_host(n, u_ptr_, u_idx_); }
-  /// The same where they are, valid until release().
+  /// Copies both to the host, on at most so many host threads.
+  void to_host(index_t n, int threads, pattern& l, pattern& u) const;
+  /// Where they are on the device, valid until release().
   [[nodiscard]] device_rows l_there(index_t n) const { return there(n, l_ptr_, l_idx_); }
   [[nodiscard]] device_rows u_there(index_t n) const { return there(n, u_ptr_, u_idx_); }
 
@@ -289,8 +292,6 @@ class panel_expansion {
                            const device_array<index_t>& idx) {
     return {n, idx.size(), ptr.data(), idx.data()};
   }
-  static pattern to_host(index_t n, const device_array<offset_t>& ptr,
-                         const device_array<index_t>& idx);
   device_array<offset_t> l_ptr_, u_ptr_;
   device_array<index_t> l_idx_, u_idx_;
 };
@@ -306,7 +307,25 @@ struct supernodal_arrays {
 /// budget_error if the budget does not admit it, input_error for a fault of `rule`.
 supernodal_arrays supernodal_of_panels(const panel_view& panels, offset_t column_blocks,
                                        const supernode_rule& rule, memory_budget& budget);
-supernodal_pattern to_host(const supernodal_arrays& s);
+
+/// The same of the padded pattern, where each vertex of these panels stands for the columns `of` of
+/// it and `s` was cut with contraction::fixed, in memory of the caller; `added` becomes
+/// added_columns(). Asynchronous at its end.
+device_supernodal_pattern expand_leaves(const supernodal_arrays& s,
+                                        std::span<const column_range> of, memory_budget& budget,
+                                        const caller_memory& memory,
+                                        std::vector<std::uint32_t>& added);
+
+/// Sizes of a structure.
+struct panel_sizes {
+  offset_t positions = 0;
+  offset_t column_blocks = 0;
+};
+/// The same on the host, in the memory that `out` has as far as it reaches; copied by at most
+/// `threads` host threads, the rows while the device finds the segments.
+void supernodal_to_host(const panel_view& panels, const panel_sizes& sizes,
+                        const supernode_rule& rule, int threads, memory_budget& budget,
+                        supernodal_pattern& out);
 
 /// Settings of gpu_bitmap_panels that tests vary and users need not.
 struct panel_tuning {

@@ -5,7 +5,7 @@
 
 #if defined(GSOFA_GPU)
 
-#include "common/large_pages.hpp"
+#include "variants/device/host_copies.hpp"
 #include "variants/device/tile_scan.hpp"
 #include "variants/panels/gpu_target_lists.hpp"
 
@@ -380,36 +380,50 @@ void list_segments(const panel_view& p, offset_t column_blocks, const supernode_
                      out.segments.data());
 }
 
-template <class T>
-std::vector<T> array_to_host(const device_array<T>& a, offset_t size) {
-  std::vector<T> out;
-  resize_in_large_pages(out, static_cast<std::size_t>(size));
-  copy_to_host(out.data(), static_cast<const T*>(a.data()), size);
-  return out;
+/// Finds the lists; calls rows_listed() where those of L are on their way and those of U are not.
+template <class Action>
+void find_lists(const panel_view& p, offset_t column_blocks, const supernode_rule& rule,
+                memory_budget& budget, supernodal_arrays& out, const Action& rows_listed) {
+  validate_ranges(rule.fixed, p.n);
+  if (column_blocks > max_index) throw budget_error("more column blocks than a list can number");
+  const device_array<offset_t> partial(budget, supernode_memory, threads_per_block);
+  const supernode_cut cut(p, rule, partial.data(), out, budget);
+  list_rows(p, partial.data(), out, budget);
+  rows_listed();
+  list_segments(p, column_blocks, cut, partial.data(), out, budget);
 }
 
 }  // namespace
 
 supernodal_arrays supernodal_of_panels(const panel_view& p, offset_t column_blocks,
                                        const supernode_rule& rule, memory_budget& budget) {
-  validate_ranges(rule.fixed, p.n);
-  if (column_blocks > max_index) throw budget_error("more column blocks than a list can number");
   supernodal_arrays out;
-  const device_array<offset_t> partial(budget, supernode_memory, threads_per_block);
-  const supernode_cut cut(p, rule, partial.data(), out, budget);
-  list_rows(p, partial.data(), out, budget);
-  list_segments(p, column_blocks, cut, partial.data(), out, budget);
+  find_lists(p, column_blocks, rule, budget, out, [] {});
   return out;
 }
 
-supernodal_pattern to_host(const supernodal_arrays& s) {
-  supernodal_pattern out;
-  out.begin = array_to_host(s.begin, offset_t{s.supernodes} + 1);
-  out.row_begin = array_to_host(s.row_begin, s.row_begin.size());
-  out.rows = array_to_host(s.rows, s.rows.size());
-  out.segment_begin = array_to_host(s.segment_begin, s.segment_begin.size());
-  out.segments = array_to_host(s.segments, s.segments.size());
-  return out;
+void supernodal_to_host(const panel_view& p, const panel_sizes& sizes, const supernode_rule& rule,
+                        int threads, memory_budget& budget, supernodal_pattern& out) {
+  supernodal_arrays s;
+  host_copies copies(threads);
+  const auto add = [&]<class T>(std::vector<T>& v, const device_array<T>& from, offset_t count) {
+    copies.add(v, static_cast<const T*>(from.data()), count);
+  };
+  // An estimate: lists have some entries for each position of the panels.
+  copies.run(static_cast<std::size_t>(sizes.positions) * 3 * sizeof(index_t), [&] {
+    find_lists(p, sizes.column_blocks, rule, budget, s, [&] {
+      add(out.begin, s.begin, offset_t{s.supernodes} + 1);
+      add(out.row_begin, s.row_begin, s.row_begin.size());
+      add(out.rows, s.rows, s.rows.size());
+    });
+    add(out.segment_begin, s.segment_begin, s.segment_begin.size());
+    add(out.segments, s.segments, s.segments.size());
+  });
+  take_written(out.begin, static_cast<std::size_t>(s.supernodes) + 1);
+  take_written(out.row_begin, static_cast<std::size_t>(s.row_begin.size()));
+  take_written(out.rows, static_cast<std::size_t>(s.rows.size()));
+  take_written(out.segment_begin, static_cast<std::size_t>(s.segment_begin.size()));
+  take_written(out.segments, static_cast<std::size_t>(s.segments.size()));
 }
 
 }  // namespace gsofa::gpu

@@ -35,19 +35,27 @@ pattern postordered(const pattern& a) {
   return permute(a, order, order);
 }
 
-supernodal_pattern found_by(const pattern& a, const char* width, const char* budget, want_set wants,
-                            const supernode_rule& rule, run_context& context) {
+struct how {
+  const char* width;
+  want_set wants;
+  int threads;
+};
+
+// Sets `found`, which is that of another pattern before.
+void find(const pattern& a, const how& h, const supernode_rule& rule, run_context& context,
+          supernodal_pattern& found) {
   const variant_info& info = find_variant("gpu_bitmap_panels");
   run_settings settings;
   settings.options = option_set(info.options);
-  settings.options.set(info.options, "panel_width", width);
-  settings.options.set(info.options, "memory_budget_mb", budget);
-  settings.wants = wants;
+  settings.options.set(info.options, "panel_width", h.width);
+  settings.options.set(info.options, "memory_budget_mb", "40");
+  settings.wants = h.wants;
+  settings.threads = h.threads;
   settings.supernodal = true;
   const auto v = gpu::make_bitmap_panels({});
   v->prepare(a, settings, context);
   run_timed(*v, context);
-  return v->supernodal(rule);
+  v->supernodal_into(rule, found);
 }
 
 }  // namespace
@@ -59,6 +67,7 @@ TEST_CASE("supernodes from masks on the device are those of Gaussian elimination
   std::uint64_t runs = 0;
   std::size_t relabelled = 0;
   std::size_t relaxed = 0;
+  supernodal_pattern found;
   for (const auto& [name, given] : patterns) {
     CAPTURE(name);
     for (const pattern& a : {postordered(given), given}) {
@@ -84,8 +93,8 @@ TEST_CASE("supernodes from masks on the device are those of Gaussian elimination
         simt::emulator::set_seed(++runs);
         run_context context;
         const want_set wants = runs % 4 == 0 ? want_set::all() : want_set(want::counts);
-        CHECK(found_by(padded, width, "40", wants, rule, context) ==
-              supernodal_of(expected.l, expected.u, rule));
+        find(padded, {width, wants, 1 + static_cast<int>(runs % 3)}, rule, context, found);
+        CHECK(found == supernodal_of(expected.l, expected.u, rule));
         relabelled += context.derived["relabelled"] != 0;
       }
     }

@@ -119,6 +119,8 @@ typedef struct gsofa_options {
   /// NULL, or gives memory for L, U and supernodes of columns that stay on the device, as
   /// analysis_options::device_memory of gsofa.hpp; with `user`.
   gsofa_device_memory_function device_memory;
+  /// NULL, or a cudaStream_t: memory of device_memory is written after what this was given by then.
+  void* device_stream;
 } gsofa_options;
 
 /// Defaults: automatic device and order, one thread, matching, neither factors nor supernodes, no
@@ -153,6 +155,29 @@ GSOFA_API gsofa_status gsofa_analyze_device(const gsofa_device_pattern* a,
 /// then.
 GSOFA_API gsofa_status gsofa_analyze_batch(const gsofa_pattern* patterns, size_t count,
                                            const gsofa_options* options, gsofa_analysis** out);
+
+/// An analysis that keeps its working storage and is done by a thread of its own, as analyzer and
+/// pending_analysis of gsofa.hpp.
+typedef struct gsofa_analyzer gsofa_analyzer;
+GSOFA_API gsofa_status gsofa_analyzer_create(gsofa_analyzer** out);
+/// Cancels an analysis that has not ended, waits for its end, and releases all results; NULL is
+/// allowed.
+GSOFA_API void gsofa_analyzer_free(gsofa_analyzer* by);
+/// Begins an analysis and returns. The arrays of the pattern and of the permutation must live until
+/// it has ended; callbacks are called by another thread. The last result is no more.
+/// GSOFA_INVALID_INPUT while the one before has not ended, and for options and patterns that are no
+/// such; all else is for gsofa_analyzer_wait() to report.
+GSOFA_API gsofa_status gsofa_analyzer_start(gsofa_analyzer* by, const gsofa_pattern* a,
+                                            const gsofa_options* options);
+GSOFA_API gsofa_status gsofa_analyzer_start_device(gsofa_analyzer* by, const gsofa_device_pattern* a,
+                                                   const gsofa_options* options);
+/// Nonzero if gsofa_analyzer_wait() would not wait.
+GSOFA_API int gsofa_analyzer_ready(const gsofa_analyzer* by);
+/// Asks the analysis to end and does not wait: GSOFA_CANCELLED, unless it ends before.
+GSOFA_API void gsofa_analyzer_cancel(gsofa_analyzer* by);
+/// Waits for the end of the analysis that was begun last, as often as it is called. `*out` belongs to
+/// the analyzer and is valid until the next start; NULL after any failure.
+GSOFA_API gsofa_status gsofa_analyzer_wait(gsofa_analyzer* by, const gsofa_analysis** out);
 
 /// Releases a handle; NULL is allowed.
 GSOFA_API void gsofa_free(gsofa_analysis* a);

@@ -226,7 +226,7 @@ struct analysis_options {
   /// an array and returns memory of the current CUDA device, aligned to 8 bytes, that any stream
   /// may use at once and that is the caller's to release, also after an error; null if there is
   /// none, which is a failure of the device. What it throws passes through analyze(). The arrays
-  /// are complete when analyze() returns. Not together with relaxed supernodes or factor_columns.
+  /// are complete when analyze() returns. Not together with factor_columns.
   std::function<void*(std::size_t bytes)> device_memory{};
   /// Called on the thread that called analyze(), first before any work and then every
   /// progress_seconds, while another thread works. Where it returns false, the analysis ends with
@@ -238,6 +238,9 @@ struct analysis_options {
   /// Takes lines of text on the course of the analysis, on the thread that called analyze(). The
   /// library writes nothing to standard output or standard error.
   std::function<void(const std::string&)> log{};
+  /// A cudaStream_t of the current device: memory that device_memory returns is written after what
+  /// this stream was given by then, as that of cudaMallocAsync() has to be. Null: at once.
+  void* device_stream = nullptr;
 };
 
 /// L + U by supernodes of columns: ranges of consecutive columns with one structure of L. Column j
@@ -350,6 +353,32 @@ GSOFA_API analysis analyze(const csr_view& a, const analysis_options& options = 
 template <class View>
 analysis analyze(const View& a, const analysis_options& options = {});
 
+/// An analysis on its way: see analyzer::start(). Each object belongs to one thread at a time.
+class GSOFA_API pending_analysis {
+ public:
+  pending_analysis() noexcept;  ///< none
+  /// Cancels an analysis that has not ended, and waits for its end: then nothing reads the pattern.
+  /// Not to be called from a callback of that analysis.
+  ~pending_analysis();
+  pending_analysis(pending_analysis&&) noexcept;
+  pending_analysis& operator=(pending_analysis&&) noexcept;
+  /// Whether it has ended, so that get() does not wait.
+  [[nodiscard]] bool ready() const;
+  /// Waits for its end; returns what analyzer::analyze() would have returned, or throws what that
+  /// would have thrown, as often as it is called. The result is valid until the next call or the end
+  /// of the analyzer; from then on, and where there is no analysis, it throws invalid_input.
+  const analysis& get();
+  /// Asks it to end, as where analysis_options::progress returns false, and does not wait. One that
+  /// ends all the same is complete.
+  void cancel() noexcept;
+
+ private:
+  struct state;
+  friend class analyzer;
+  explicit pending_analysis(std::shared_ptr<state> s) noexcept;
+  std::shared_ptr<state> state_;
+};
+
 /// An analysis that keeps its working storage, for many patterns of one size. With the order
 /// natural, or given as a postorder (as analysis::row_order of an earlier analysis is), a pattern
 /// with sorted rows, an explicit diagonal and counts alone, a second call allocates no array as
@@ -364,6 +393,15 @@ class GSOFA_API analyzer {
   [[nodiscard]] analysis_options& options();
   /// analyze() of `a`; what it returns is valid until the next call or the end of this object.
   const analysis& analyze(const csr_view& a);
+  /// Begins analyze() of `a` on a thread of this object and returns. View is csr_view or one of
+  /// those of analyze() above. All of the analysis is that thread's, the waiting for a device too;
+  /// options().progress, log and device_memory are called there, device_memory with the device that
+  /// is current in the calling thread. The options are taken as they are now. The arrays of `a`, of
+  /// the permutation and of relaxed supernodes must live until the analysis has ended. Throws
+  /// invalid_input while the one before has not, which analyze() does too; the end of this object
+  /// cancels it and waits.
+  template <class View>
+  pending_analysis start(const View& a);
 
  private:
   struct state;

@@ -1,0 +1,272 @@
+#pragma once
+
+/// Copies of gigabytes from the device to pageable memory of the host, on several host threads:
+/// each thread has a piece on its way into pinned memory of its own while it maps the pages of the
+/// piece before and copies that. One thread of a driver does the same at a few GB/s.
+
+#include <algorithm>
+#include <condition_variable>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <memory>
+#include <mutex>
+#include <utility>
+#include <vector>
+
+#include "common/large_pages.hpp"
+#include "common/parallel.hpp"
+#include "variants/device/runtime.hpp"
+
+namespace gsofa::gpu {
+
+#if defined(GSOFA_GPU)
+
+/// A mark behind what the calling host thread has given the device.
+class device_mark {
+ public:
+#if defined(__CUDACC__)
+  device_mark() { check(cudaEventCreateWithFlags(&event_, cudaEventDisableTiming), "event"); }
+  device_mark(const device_mark&) = delete;
+  device_mark& operator=(const device_mark&) = delete;
+  ~device_mark() { cudaEventDestroy(event_); }
+  void set() { check(cudaEventRecord(event_, cudaStreamPerThread), "event"); }
+  [[nodiscard]] cudaEvent_t event() const { return event_; }
+
+ private:
+  cudaEvent_t event_ = nullptr;
+#else
+  void set() {}
+#endif
+};
+
+/// Bytes of a piece: a large page of the host.
+#if defined(__CUDACC__)
+inline constexpr std::size_t piece_bytes = large_page;
+#else
+inline constexpr std::size_t piece_bytes = 64;  // small patterns must have several
+#endif
+
+/// Bytes on their way from the device.
+struct piece {
+  char* to = nullptr;
+  const char* from = nullptr;
+  std::size_t bytes = 0;
+  const device_mark* after = nullptr;  ///< the bytes are complete then
+};
+
+/// What a host thread copies through: pinned memory for two pieces, and a stream of its own.
+class copy_lane {
+ public:
+  copy_lane() {
+#if defined(__CUDACC__)
+    check(cudaGetDevice(&device_), "cudaGetDevice");
+    check(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking), "stream");
+    for (cudaEvent_t& e : arrived_) {
+      check(cudaEventCreateWithFlags(&e, cudaEventDisableTiming), "event");
+    }
+#endif
+    pinned_.resize(2 * piece_bytes);
+  }
+  copy_lane(const copy_lane&) = delete;
+  copy_lane& operator=(const copy_lane&) = delete;
+#if defined(__CUDACC__)
+  ~copy_lane() {
+    for (const cudaEvent_t e : arrived_) cudaEventDestroy(e);
+    cudaStreamDestroy(stream_);
+  }
+#endif
+
+  [[nodiscard]] int device() const { return device_; }
+  /// Sends a piece on its way to one of two places.
+  void send(const piece& p, int place) {
+    char* const to = pinned_.data() + static_cast<std::size_t>(place) * piece_bytes;
+#if defined(__CUDACC__)
+    if (p.after != nullptr) check(cudaStreamWaitEvent(stream_, p.after->event(), 0), "event");
+    check(cudaMemcpyAsync(to, p.from, p.bytes, cudaMemcpyDeviceToHost, stream_),
+          "copy to the host");
+    check(cudaEventRecord(arrived_[place], stream_), "event");
+#else
+    std::memcpy(to, p.from, p.bytes);
+#endif
+  }
+  /// Waits for the piece in that place and copies it to where it belongs.
+  void receive(const piece& p, int place) {
+#if defined(__CUDACC__)
+    map_pages(p.to, p.bytes);
+    check(cudaEventSynchronize(arrived_[place]), "copy to the host");
+#endif
+    std::memcpy(p.to, pinned_.data() + static_cast<std::size_t>(place) * piece_bytes, p.bytes);
+  }
+  /// Waits for all that is on its way.
+  void drain() noexcept {
+#if defined(__CUDACC__)
+    cudaStreamSynchronize(stream_);
+#endif
+  }
+
+ private:
+  int device_ = 0;
+  pinned_vector<char> pinned_;
+#if defined(__CUDACC__)
+  cudaStream_t stream_ = nullptr;
+  cudaEvent_t arrived_[2] = {};
+#endif
+};
+
+/// Lanes that nobody uses at the moment: pinned memory takes longer to get than to fill, so that it
+/// stays with the process for the next analysis.
+class idle_lanes {
+ public:
+  static std::unique_ptr<copy_lane> take(int device) {
+    {
+      idle_lanes& all = instance();
+      const std::scoped_lock lock(all.mutex_);
+      const auto found = std::ranges::find(all.lanes_, device, &copy_lane::device);
+      if (found != all.lanes_.end()) {
+        std::unique_ptr<copy_lane> lane = std::move(*found);
+        all.lanes_.erase(found);
+        return lane;
+      }
+    }
+    return std::make_unique<copy_lane>();
+  }
+  static void give(std::unique_ptr<copy_lane> lane) {
+    idle_lanes& all = instance();
+    const std::scoped_lock lock(all.mutex_);
+    all.lanes_.push_back(std::move(lane));
+  }
+
+ private:
+  // It lives as long as the process: at its end the runtime of the device may be gone.
+  static idle_lanes& instance() {
+    static auto* const all = new idle_lanes;  // NOLINT(cppcoreguidelines-owning-memory)
+    return *all;
+  }
+  std::mutex mutex_;
+  std::vector<std::unique_ptr<copy_lane>> lanes_;
+};
+
+/// Copies that several host threads share.
+class host_copies {
+ public:
+  /// Copies made by run() with at most `threads` threads.
+  explicit host_copies(int threads) : threads_(std::clamp(threads, 1, most_threads)) {
+#if defined(__CUDACC__)
+    check(cudaGetDevice(&device_), "cudaGetDevice");
+#endif
+  }
+
+  /// The calling thread, in `produce`, has given the device all that writes `count` elements at
+  /// `from`: they are copied to storage_to_write(v, count), and take_written() may follow once
+  /// run() has returned. Both arrays stay where they are until then.
+  template <class T>
+  void add(std::vector<T>& v, const T* from, offset_t count) {
+    const std::size_t bytes = static_cast<std::size_t>(count) * sizeof(T);
+    add_bytes(storage_to_write(v, static_cast<std::size_t>(count)), from, bytes);
+  }
+
+  /// Calls produce() on this thread, which add()s what is to be copied as the device comes to find
+  /// it; the other threads copy meanwhile, and this one when produce() has returned. `bytes` is
+  /// about what will be copied. Rethrows what any of them throws, with nothing on its way.
+  template <class Produce>
+  void run(std::size_t bytes, Produce&& produce) {
+    const int threads = useful_threads(threads_, bytes / piece_bytes);
+    at_once_ = bytes < piece_bytes;
+    on_threads(threads, [&](int thread) {
+      if (thread == 0) {
+        try {
+          produce();
+        } catch (...) {
+          end(true);
+          throw;
+        }
+        end(false);
+      }
+      try {
+        copy_pieces();
+      } catch (...) {
+        end(true);
+        throw;
+      }
+    });
+  }
+
+ private:
+  static constexpr int most_threads = 16;
+
+  void add_bytes(void* to, const void* from, std::size_t bytes) {
+    if (at_once_) {
+      return copy_to_host(static_cast<char*>(to), static_cast<const char*>(from),
+                          static_cast<offset_t>(bytes));
+    }
+    auto mark = std::make_unique<device_mark>();
+    mark->set();
+    auto* const begin = static_cast<char*>(to);
+    const auto* const source = static_cast<const char*>(from);
+    const std::scoped_lock lock(mutex_);
+    for (std::size_t done = 0; done < bytes;) {
+      // A page of the host belongs to one piece.
+      const auto place = reinterpret_cast<std::uintptr_t>(begin + done);
+      const std::size_t now = std::min(piece_bytes - place % piece_bytes, bytes - done);
+      pieces_.push_back({begin + done, source + done, now, mark.get()});
+      done += now;
+    }
+    marks_.push_back(std::move(mark));
+    more_.notify_all();
+  }
+
+  void end(bool failed) {
+    const std::scoped_lock lock(mutex_);
+    ended_ = true;
+    if (failed) next_ = pieces_.size();
+    more_.notify_all();
+  }
+
+  // The next piece; waits for one if told to. False if there is none.
+  bool take(piece& p, bool wait) {
+    std::unique_lock lock(mutex_);
+    if (wait) more_.wait(lock, [&] { return ended_ || next_ < pieces_.size(); });
+    if (next_ >= pieces_.size()) return false;
+    p = pieces_[next_++];
+    return true;
+  }
+
+  void copy_pieces() {
+    piece p[2];
+    if (!take(p[0], true)) return;
+#if defined(__CUDACC__)
+    check(cudaSetDevice(device_), "cudaSetDevice");
+#endif
+    std::unique_ptr<copy_lane> lane = idle_lanes::take(device_);
+    try {
+      bool there = true;
+      lane->send(p[0], 0);
+      for (int k = 0; there; k ^= 1) {
+        bool another = take(p[k ^ 1], false);
+        if (another) lane->send(p[k ^ 1], k ^ 1);
+        lane->receive(p[k], k);
+        if (!another && (another = take(p[k ^ 1], true))) lane->send(p[k ^ 1], k ^ 1);
+        there = another;
+      }
+    } catch (...) {
+      lane->drain();
+      throw;
+    }
+    idle_lanes::give(std::move(lane));
+  }
+
+  int threads_;
+  int device_ = 0;
+  bool at_once_ = false;  // too little for a lane
+  std::mutex mutex_;
+  std::condition_variable more_;
+  std::vector<piece> pieces_;
+  std::size_t next_ = 0;
+  bool ended_ = false;
+  std::vector<std::unique_ptr<device_mark>> marks_;
+};
+
+#endif
+
+}  // namespace gsofa::gpu
