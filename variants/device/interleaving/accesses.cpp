@@ -5,6 +5,7 @@
 // without it.
 
 #include <cstddef>
+#include <cstdint>
 #include <cstring>
 
 #include "variants/device/simt.hpp"
@@ -20,6 +21,36 @@ using gsofa::simt::emulator::before_access;
   GSOFA_ACCESS(unaligned_read##size)  \
   GSOFA_ACCESS(unaligned_write##size) \
   GSOFA_ACCESS(unaligned_read_write##size)
+
+#define GSOFA_ATOMIC_UPDATE(bits, type, name)                                    \
+  type __tsan_atomic##bits##_##name(volatile type* address, type operand, int) { \
+    return __atomic_##name(address, operand, __ATOMIC_SEQ_CST);                  \
+  }
+#define GSOFA_ATOMIC_COMPARE(bits, type, name)                                              \
+  int __tsan_atomic##bits##_compare_exchange_##name(volatile type* address, type* expected, \
+                                                    type desired, int, int) {               \
+    return __atomic_compare_exchange_n(address, expected, desired, false, __ATOMIC_SEQ_CST, \
+                                       __ATOMIC_SEQ_CST)                                    \
+               ? 1                                                                          \
+               : 0;                                                                         \
+  }
+#define GSOFA_ATOMICS(bits, type)                                                \
+  type __tsan_atomic##bits##_load(const volatile type* address, int) {           \
+    return __atomic_load_n(address, __ATOMIC_SEQ_CST);                           \
+  }                                                                              \
+  void __tsan_atomic##bits##_store(volatile type* address, type value, int) {    \
+    __atomic_store_n(address, value, __ATOMIC_SEQ_CST);                          \
+  }                                                                              \
+  type __tsan_atomic##bits##_exchange(volatile type* address, type value, int) { \
+    return __atomic_exchange_n(address, value, __ATOMIC_SEQ_CST);                \
+  }                                                                              \
+  GSOFA_ATOMIC_UPDATE(bits, type, fetch_add)                                     \
+  GSOFA_ATOMIC_UPDATE(bits, type, fetch_sub)                                     \
+  GSOFA_ATOMIC_UPDATE(bits, type, fetch_and)                                     \
+  GSOFA_ATOMIC_UPDATE(bits, type, fetch_or)                                      \
+  GSOFA_ATOMIC_UPDATE(bits, type, fetch_xor)                                     \
+  GSOFA_ATOMIC_COMPARE(bits, type, strong)                                       \
+  GSOFA_ATOMIC_COMPARE(bits, type, weak)
 
 // NOLINTBEGIN(bugprone-reserved-identifier)
 extern "C" {
@@ -53,10 +84,13 @@ void __tsan_func_exit() {}
 void __tsan_vptr_read(void**) {}
 void __tsan_vptr_update(void**, void*) {}
 
-// The guards of static variables, the only atomics of the C++ library in kernels, call this one.
-char __tsan_atomic8_load(const volatile char* address, int) {
-  return __atomic_load_n(address, __ATOMIC_SEQ_CST);
-}
+// Atomics of the C++ library and the guards of static variables: they are of the host's threads, a
+// kernel has its own. The order given is ignored, the strongest is right for all.
+GSOFA_ATOMICS(8, std::uint8_t)
+GSOFA_ATOMICS(16, std::uint16_t)
+GSOFA_ATOMICS(32, std::uint32_t)
+GSOFA_ATOMICS(64, std::uint64_t)
+void __tsan_atomic_thread_fence(int) { __atomic_thread_fence(__ATOMIC_SEQ_CST); }
 
 }  // extern "C"
 // NOLINTEND(bugprone-reserved-identifier)
