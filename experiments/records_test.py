@@ -224,12 +224,12 @@ def outcome_problems(record):
 
 def problems_across(records):
     """What is wrong with (place, record) pairs taken together: one pattern has one fill. A variant that finds an order of its
-    own, a phase of its time, is compared with itself."""
+    own, a phase of its time, is compared with itself, of the same sources."""
     found = []
     exact = [(w, r) for w, r in records if r["device"] != "peer" and "digest" in r["result"]]
     groups = collections.defaultdict(list)
     for where, r in exact:
-        own = r["variant"] if "order" in r["phases_s"] else ""
+        own = f"{r['variant']} {r['git']['sha']}" if "order" in r["phases_s"] else ""
         groups[r["matrix"]["name"], r["ordering"]["digest"], own].append((where, r))
     for (matrix, _, _), members in groups.items():
         for what, key in (("digest", lambda r: r["result"]["digest"]),
