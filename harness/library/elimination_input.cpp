@@ -166,7 +166,7 @@ int host_threads(const analysis_options& options) {
 }
 
 bool asks_supernodes_of_columns(const analysis_options& o) {
-  return o.supernodal || o.relax > 1 || !o.relaxed.empty();
+  return o.supernodal || o.tree || o.relax > 1 || !o.relaxed.empty();
 }
 
 void fall_back(const std::string& reason, supervision& s, analysis& out) {
