@@ -9,6 +9,7 @@
 #include "common/device_rows.hpp"
 #include "common/elimination_forest.hpp"
 #include "common/large_pages.hpp"
+#include "common/mask_pattern.hpp"
 #include "common/parallel.hpp"
 #include "common/preprocess.hpp"
 #include "common/thread_device.hpp"
@@ -68,6 +69,7 @@ void check_options(const analysis_options& o, index_t n) {
     throw invalid_input("device_memory: not with factor_columns");
   }
   if (o.device_memory && o.tree) throw invalid_input("device_memory: not with tree");
+  if (o.device_memory && o.masks) throw invalid_input("device_memory: not with masks");
   const std::string order = order_name(o.order);
   if (order == "given") {
     validate_permutation(o.permutation, n, "permutation");
@@ -260,6 +262,18 @@ void find_supernodes_of_columns(const elimination_input& e, const analysis_optio
                     std::move(s.segment_begin), std::move(s.segments)};
 }
 
+void find_masks(bool has_rows, workspace& w, analysis& out) {
+  mask_pattern m{std::move(out.masks.first_vertex), std::move(out.masks.position_begin),
+                 std::move(out.masks.vertices), std::move(out.masks.masks)};
+  auto* const by_masks = dynamic_cast<gives_masks*>(w.kept.get());
+  if (by_masks == nullptr || !by_masks->masks_into(m)) {
+    const result rows = has_rows ? result{} : w.kept->collect(want::pattern);
+    m = has_rows ? masks_of(w.found.l, w.found.u) : masks_of(rows.l, rows.u);
+  }
+  out.masks = {std::move(m.begin), std::move(m.position_begin), std::move(m.vertices),
+               std::move(m.masks)};
+}
+
 // Hands over what the variant found of the pattern without isolated vertices.
 void give(const elimination_input& e, const analysis_options& options, workspace& w,
           analysis& out) {
@@ -289,6 +303,7 @@ void give(const elimination_input& e, const analysis_options& options, workspace
   }
   out.l = out.u = {};
   out.l_columns = out.u_columns = {};
+  if (!options.masks) out.masks = {};
   const bool are_there = out.device_l.n > 0;
   if ((!options.factors && !options.factor_columns) || are_there) return;
   pattern l = std::move(r.l);
@@ -371,8 +386,12 @@ void run_variant(const variant_info& info, const elimination_input& e, const for
   // Of relaxed supernodes shrunk to a vertex the counts need the lists in any case.
   if (leaves != nullptr && (e.of.empty() || options.supernodal)) {
     leave_on_device(*leaves, e, options, w.found, out);
-  } else if (settings.supernodal) {
-    find_supernodes_of_columns(e, options, settings.wants.has(want::pattern), w, out);
+  } else {
+    const bool has_rows = settings.wants.has(want::pattern);
+    if (options.masks) find_masks(has_rows, w, out);
+    if (options.supernodal || options.tree || !e.of.empty()) {
+      find_supernodes_of_columns(e, options, has_rows, w, out);
+    }
   }
   if (!w.keeps) {
     w.made = nullptr;

@@ -201,6 +201,7 @@ gsofa::analysis_options options_of(const gsofa_options& o, std::int64_t n) {
   out.progress_seconds = o.progress_seconds;
   out.device_stream = o.device_stream;
   out.tree = o.tree != 0;
+  out.masks = o.masks != 0;
   if (o.relaxed_count < 0 || (o.relaxed_count > 0 && o.relaxed == nullptr)) {
     throw gsofa::invalid_input("relaxed: " + std::to_string(o.relaxed_count) + " ranges at " +
                                (o.relaxed == nullptr ? "NULL" : "an address"));
@@ -589,6 +590,15 @@ gsofa_status gsofa_supernodes(const gsofa_analysis* a, const int32_t** starts, i
   if (a->asked.supernodes == 0) return fail(GSOFA_INVALID_INPUT, "supernodes were not asked for");
   *starts = a->found.supernode_starts.data();
   *count = static_cast<int32_t>(a->found.supernode_starts.size());
+  return GSOFA_OK;
+}
+
+gsofa_status gsofa_masks(const gsofa_analysis* a, gsofa_masks_view* out) {
+  if (a == nullptr || out == nullptr) return fail(GSOFA_INVALID_INPUT, "an argument is NULL");
+  if (a->asked.masks == 0) return fail(GSOFA_INVALID_INPUT, "masks were not asked for");
+  const gsofa::mask_factors& m = a->found.masks;
+  *out = {m.panels(), m.first_vertex.data(), m.position_begin.data(), m.vertices.data(),
+          m.masks.data()};
   return GSOFA_OK;
 }
 

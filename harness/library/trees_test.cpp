@@ -1,5 +1,5 @@
-// Elimination trees of analyses, their levels, estimates before an analysis, and the C interface to
-// them.
+// Elimination trees of analyses, their levels, L + U as masks, estimates before an analysis, and
+// the C interface to them.
 
 #include <doctest/doctest.h>
 
@@ -95,6 +95,98 @@ TEST_CASE("the tree, the columns and the operations of an analysis") {
   options.device_memory = [](std::size_t) -> void* { return nullptr; };
   CHECK_THROWS_WITH_AS(analyze(view_of(five_point_grid(3)), options),
                        "device_memory: not with tree", invalid_input);
+}
+
+// Checks that every entry of L and U off the diagonal is the one bit that the header says.
+void check_masks(const mask_factors& m, const pattern& l, const pattern& u) {
+  const index_t n = l.n_rows;
+  REQUIRE(m.first_vertex.back() == n);
+  REQUIRE(m.position_begin.size() == m.first_vertex.size());
+  REQUIRE(m.masks.size() == 2 * m.vertices.size());
+  triplets lower{n, n, {}, {}}, upper{n, n, {}, {}};
+  for (index_t p = 0; p < m.panels(); ++p) {
+    const index_t b = m.first_vertex[at(p)];
+    const index_t width = m.first_vertex[at(p) + 1] - b;
+    REQUIRE(width >= 1);
+    REQUIRE(width <= 64);
+    for (auto z = at(m.position_begin[at(p)]); z < at(m.position_begin[at(p) + 1]); ++z) {
+      const index_t f = m.vertices[z];
+      const auto place = static_cast<index_t>(z - at(m.position_begin[at(p)]));
+      if (place < width) REQUIRE(f == b + place);
+      if (place > 0) REQUIRE(f > m.vertices[z - 1]);
+      for (index_t c = 0; c < 64; ++c) {
+        const std::uint64_t bit = std::uint64_t{1} << c;
+        if ((m.masks[2 * z] & bit) != 0) {
+          upper.rows.push_back(b + c);
+          upper.cols.push_back(f);
+        }
+        if ((m.masks[2 * z + 1] & bit) != 0) {
+          lower.rows.push_back(f);
+          lower.cols.push_back(b + c);
+        }
+      }
+    }
+  }
+  for (index_t v = 0; v < n; ++v) {
+    upper.rows.push_back(v);
+    upper.cols.push_back(v);
+  }
+  CHECK(from_triplets(lower, duplicates::reject).col_idx == l.col_idx);
+  CHECK(from_triplets(upper, duplicates::reject).col_idx == u.col_idx);
+}
+
+TEST_CASE("masks hold L and U, whatever finds them and in any numbering") {
+  std::mt19937_64 engine(64);
+  std::vector<std::string> names{"cpu_bitmap_panels"};
+  for (const auto& v : variants()) {
+    const bool held = v.name == "gpu_bitmap_panels" || v.name == "gpu_fill2_bitparallel";
+    if (held && v.unavailable.empty()) names.push_back(v.name);
+  }
+  for (int round = 0; round < 36; ++round) {
+    CAPTURE(round);
+    const pattern a = random_pattern(engine, 1 + draw(engine, 150), round % 5);
+    for (const std::string& name : names) {
+      CAPTURE(name);
+      // Natural orders are no postorders: rows are found first.
+      analysis_options options{.variant = name,
+                               .threads = 1 + round % 2,
+                               .memory_budget_mb = round % 6 == 5 ? 1 : -1,
+                               .match = false,
+                               .order = round % 3 == 0 ? order_method::natural : order_method::amd,
+                               .factors = round % 4 == 0,
+                               .supernodal = round % 2 == 0,
+                               .relax = round % 3 == 1 ? 5 : 1};
+      options.masks = true;
+      options.tree = round % 5 == 0;
+      analyzer kept(options);
+      const analysis found = kept.analyze(view_of(a));
+      const pattern filled = reference::row_union(eliminated(a, found, options.relax));
+      check_masks(found.masks, lower(filled), upper(filled));
+      CHECK(kept.analyze(view_of(a)).masks.masks == found.masks.masks);
+      kept.options().masks = false;
+      CHECK(kept.analyze(view_of(a)).masks.vertices.empty());
+    }
+  }
+  analysis_options options;
+  options.masks = true;
+  options.device_memory = [](std::size_t) -> void* { return nullptr; };
+  CHECK_THROWS_WITH_AS(analyze(view_of(five_point_grid(3)), options),
+                       "device_memory: not with masks", invalid_input);
+}
+
+TEST_CASE("masks where a device does all of the analysis") {
+  const pattern a = five_point_grid(16);
+  analysis_options options{.order = order_method::gpu_nested_dissection};
+  options.masks = true;
+  bool there = false;
+  for (const auto& v : variants()) {
+    there = there || (v.name == "gpu_bitmap_panels" && v.unavailable.empty());
+  }
+  if (!there) return;
+  const analysis found = analyze(view_of(a), options);
+  CHECK(found.fallback.empty());
+  const pattern filled = reference::row_union(eliminated(a, found, 1));
+  check_masks(found.masks, lower(filled), upper(filled));
 }
 
 TEST_CASE("an analyzer takes any view") {
@@ -211,8 +303,20 @@ TEST_CASE("the C interface: trees, relaxed supernodes, estimates") {
   CHECK(gsofa_parent(f) == nullptr);
   CHECK(gsofa_l_col_counts(f) == nullptr);
   gsofa_free(f);
-  o.tree = 1;
+  gsofa_masks_view m{};
   REQUIRE(gsofa_analyze(a.n_rows, a.row_ptr.data(), a.col_idx.data(), &o, &f) == GSOFA_OK);
+  CHECK(gsofa_masks(f, &m) == GSOFA_INVALID_INPUT);
+  CHECK(gsofa_masks(nullptr, &m) == GSOFA_INVALID_INPUT);
+  gsofa_free(f);
+  o.tree = 1;
+  o.masks = 1;
+  options.masks = true;
+  const analysis with_masks = analyze(view_of(a), options);
+  REQUIRE(gsofa_analyze(a.n_rows, a.row_ptr.data(), a.col_idx.data(), &o, &f) == GSOFA_OK);
+  REQUIRE(gsofa_masks(f, &m) == GSOFA_OK);
+  REQUIRE(m.panels == with_masks.masks.panels());
+  CHECK(std::equal(with_masks.masks.vertices.begin(), with_masks.masks.vertices.end(), m.vertices));
+  CHECK(std::equal(with_masks.masks.masks.begin(), with_masks.masks.masks.end(), m.masks));
   CHECK(std::equal(expected.parent.begin(), expected.parent.end(), gsofa_parent(f)));
   CHECK(std::equal(expected.l_col_counts.begin(), expected.l_col_counts.end(),
                    gsofa_l_col_counts(f)));

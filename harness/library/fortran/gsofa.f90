@@ -60,6 +60,7 @@ module gsofa
     integer(c_int) :: tree
     integer(c_int32_t) :: relaxed_count
     type(c_ptr) :: relaxed              ! array of gsofa_range
+    integer(c_int) :: masks
   end type
 
   type, bind(c) :: gsofa_range
@@ -93,6 +94,14 @@ module gsofa
     type(c_ptr) :: rows
     type(c_ptr) :: segment_begin
     type(c_ptr) :: segments
+  end type
+
+  type, bind(c) :: gsofa_masks_view
+    integer(c_int32_t) :: panels
+    type(c_ptr) :: first_vertex
+    type(c_ptr) :: position_begin
+    type(c_ptr) :: vertices
+    type(c_ptr) :: masks
   end type
 
   type, bind(c) :: gsofa_variant
@@ -281,6 +290,12 @@ module gsofa
       import :: gsofa_supernodal_view, c_ptr, c_int
       type(c_ptr), value :: a
       type(gsofa_supernodal_view), intent(out) :: out
+    end function
+
+    integer(c_int) function gsofa_masks(a, out) bind(c)
+      import :: gsofa_masks_view, c_ptr, c_int
+      type(c_ptr), value :: a
+      type(gsofa_masks_view), intent(out) :: out
     end function
 
     type(c_ptr) function gsofa_parent(a) bind(c)

@@ -131,6 +131,7 @@ typedef struct gsofa_options {
   /// In place of `relax` these relaxed supernodes, as analysis_options::relaxed of gsofa.hpp.
   int32_t relaxed_count;
   const gsofa_range* relaxed;
+  int masks;  ///< nonzero: gsofa_masks()
 } gsofa_options;
 
 /// Defaults: automatic device and order, one thread, matching, neither factors nor supernodes, no
@@ -252,6 +253,17 @@ GSOFA_API gsofa_status gsofa_supernodal(const gsofa_analysis* a, gsofa_supernoda
 GSOFA_API gsofa_status gsofa_device_l(const gsofa_analysis* a, gsofa_device_pattern* out);
 GSOFA_API gsofa_status gsofa_device_u(const gsofa_analysis* a, gsofa_device_pattern* out);
 GSOFA_API gsofa_status gsofa_device_supernodal(const gsofa_analysis* a, gsofa_supernodal_view* out);
+
+/// L + U compressed to bits, as mask_factors of gsofa.hpp; the arrays belong to the analysis.
+typedef struct gsofa_masks_view {
+  int32_t panels;
+  const int32_t* first_vertex;    ///< panels + 1
+  const int64_t* position_begin;  ///< panels + 1
+  const int32_t* vertices;        ///< position_begin[panels]
+  const uint64_t* masks;          ///< two for each of them: U, then L
+} gsofa_masks_view;
+/// GSOFA_INVALID_INPUT if gsofa_options::masks was 0 or an argument is NULL.
+GSOFA_API gsofa_status gsofa_masks(const gsofa_analysis* a, gsofa_masks_view* out);
 
 /// With gsofa_options::tree: n entries each, the elimination tree of A + A^T (-1 for roots) and the
 /// entries of the columns of L below the diagonal; operations of A = L U. NULL and 0 if it was not

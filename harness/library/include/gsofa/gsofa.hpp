@@ -243,6 +243,7 @@ struct analysis_options {
   void* device_stream = nullptr;
   /// fill analysis::parent, l_col_counts and flops. Not together with device_memory.
   bool tree = false;
+  bool masks = false;  ///< fill analysis::masks. Not together with device_memory.
 };
 
 /// L + U by supernodes of columns: ranges of consecutive columns with one structure of L. Column j
@@ -265,6 +266,22 @@ struct supernodal_factors {
 
   [[nodiscard]] std::int32_t supernodes() const {
     return static_cast<std::int32_t>(first_column.size()) - 1;
+  }
+};
+
+/// L + U compressed to bits: panels of at most 64 consecutive vertices b, b + 1, ..., each with an
+/// ascending list of vertices that begins with its own, and two masks for each vertex f of the
+/// list: bit c of the first is U(b + c, f) != 0, of the second L(f, b + c) != 0, for b + c < f
+/// alone. So every entry off the diagonal is one bit, in the panel of the smaller vertex at the
+/// place of the larger one; the diagonal has none. How panels are cut is the variant's.
+struct mask_factors {
+  std::vector<std::int32_t> first_vertex;    ///< panels + 1, ascending; ends with n
+  std::vector<std::int64_t> position_begin;  ///< panels + 1: positions of each panel
+  std::vector<std::int32_t> vertices;        ///< of each position
+  std::vector<std::uint64_t> masks;          ///< two of each position: U, then L
+
+  [[nodiscard]] std::int32_t panels() const {
+    return static_cast<std::int32_t>(first_vertex.size()) - 1;
   }
 };
 
@@ -309,7 +326,8 @@ struct analysis {
   /// Empty unless analysis_options::tree.
   std::vector<std::int32_t> parent;
   std::vector<std::int32_t> l_col_counts;  ///< n; sum to nnz_l; empty unless analysis_options::tree
-  double flops = 0;  ///< as fill_profile::flops; 0 unless analysis_options::tree
+  double flops = 0;    ///< as fill_profile::flops; 0 unless analysis_options::tree
+  mask_factors masks;  ///< empty unless analysis_options::masks
 };
 
 /// Why analyze() failed.
