@@ -38,6 +38,7 @@
 #include <memory>
 #include <numeric>
 
+#include "common/mask_pattern.hpp"
 #include "variants/panels/elimination.hpp"
 #include "variants/panels/expansion.hpp"
 #include "variants/panels/schedule.hpp"
@@ -55,7 +56,7 @@ constexpr offset_t edges_per_position = 8;
 // Patterns with fewer entries leave the position lists to one thread.
 constexpr offset_t few_entries = offset_t{1} << 17;
 
-class cpu_bitmap_panels final : public variant {
+class cpu_bitmap_panels final : public variant, public gives_masks {
  public:
   void prepare(const pattern_view& a, const run_settings& settings, run_context& context) override {
     a_ = a;
@@ -141,6 +142,21 @@ class cpu_bitmap_panels final : public variant {
     // Masks of relabelled vertices tell nothing of neighbours in the caller's numbering.
     if (by_rows_ || !graph_.order.empty()) return variant::supernodal(rule);
     return detail::supernodal_of_panels(panels_, rule);
+  }
+
+  bool masks_into(mask_pattern& out) override {
+    if (by_rows_ || !graph_.order.empty()) return false;
+    out.begin = panels_.begin;
+    out.position_begin = panels_.position_begin;
+    const auto list = panels_.columns.view().first(at(panels_.positions()));
+    out.vertices.assign(list.begin(), list.end());
+    out.masks.clear();
+    out.masks.reserve(2 * out.vertices.size());
+    for (const detail::mask_pair& m : panels_.masks.view().first(list.size())) {
+      out.masks.push_back(m.upper);
+      out.masks.push_back(m.lower);
+    }
+    return true;
   }
 
  private:
