@@ -29,6 +29,8 @@ struct ordered_graph {
   [[nodiscard]] std::span<const index_t> column_above(index_t j) const {
     return symmetric_ ? rows_.after(j) : columns_.after(j);
   }
+  /// Entries of the rows before i.
+  [[nodiscard]] offset_t entries_before(index_t i) const { return rows_.ptr[at(i)]; }
   /// All entries of rows (columns) begin .. end-1, diagonals too.
   [[nodiscard]] std::span<const index_t> rows(index_t begin, index_t end) const {
     return rows_.range(begin, end);
