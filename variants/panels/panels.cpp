@@ -8,32 +8,78 @@
 
 namespace gsofa::detail {
 
-void cut_panels(const ordered_graph& g, int width, panel_set& s, int threads) {
-  const index_t n = g.n;
-  s.begin.clear();
-  // parent holds q(J) until all panels are known.
-  s.parent.clear();
-  for (index_t v = 0; v < n; ++v) {
-    const index_t q = g.parent[at(v)];
-    const bool leaf = v == 0 || g.parent[at(v) - 1] != v;
-    if (!leaf && v - s.begin.back() < width) {
+namespace {
+
+struct cuts {
+  std::vector<index_t> begin, outer;  // of each panel: first vertex, q(J)
+};
+
+// Cuts the vertices first .. last - 1, where no panel may hold vertices on both sides of `first`.
+void cut_range(std::span<const index_t> parent, index_t first, index_t last, index_t width,
+               cuts& out) {
+  out.begin.clear();
+  out.outer.clear();
+  for (index_t v = first; v < last; ++v) {
+    const index_t q = parent[at(v)];
+    const bool leaf = v == first || parent[at(v) - 1] != v;
+    if (!leaf && v - out.begin.back() < width) {
       // v is q of the panel before it: with v inside, its parent takes that place.
-      s.parent.back() = q;
+      out.outer.back() = q;
     } else {
-      s.begin.push_back(v);
-      s.parent.push_back(q);
+      out.begin.push_back(v);
+      out.outer.push_back(q);
     }
     // Ranges side by side with the same q are one panel if they fit.
-    while (s.begin.size() > 1 && s.parent[s.parent.size() - 2] == q &&
-           v + 1 - s.begin[s.begin.size() - 2] <= width) {
-      s.begin.pop_back();
-      s.parent.pop_back();
+    while (out.begin.size() > 1 && out.outer[out.outer.size() - 2] == q &&
+           v + 1 - out.begin[out.begin.size() - 2] <= width) {
+      out.begin.pop_back();
+      out.outer.pop_back();
     }
+  }
+}
+
+// The least v >= `from` with which a panel begins whatever is before it: a subtree of more than
+// `width` vertices begins with v. A panel with v - 1 that goes on, or is joined, beyond v would
+// have all of the largest such subtree, as the parent of v - 1 is beyond that.
+index_t next_cut(const ordered_graph& g, index_t from, index_t width) {
+  const auto begin = g.subtree_begin();
+  for (index_t v = from; v < g.n; ++v) {
+    if (begin[at(v)] != v) continue;
+    index_t x = v;
+    while (x - v < width) {
+      const index_t p = g.parent[at(x)];
+      if (p < 0 || begin[at(p)] != v) break;
+      x = p;
+    }
+    if (x - v >= width) return v;
+  }
+  return g.n;
+}
+
+}  // namespace
+
+void cut_panels(const ordered_graph& g, int width, panel_set& s, int threads) {
+  const index_t n = g.n;
+  const int parts = g.subtree_begin().empty() ? 1 : threads;
+  std::vector<index_t> first(at(parts) + 1, n);
+  first[0] = 0;
+  for (int t = 1; t < parts; ++t) {
+    const auto from = static_cast<index_t>(offset_t{n} * t / parts);
+    first[at(t)] = next_cut(g, std::max(from, first[at(t) - 1]), width);
+  }
+  std::vector<cuts> of(at(parts));
+  on_threads(parts,
+             [&](int t) { cut_range(g.parent, first[at(t)], first[at(t) + 1], width, of[at(t)]); });
+  s.begin.clear();
+  s.parent.clear();
+  for (const cuts& c : of) {
+    s.begin.insert(s.begin.end(), c.begin.begin(), c.begin.end());
+    s.parent.insert(s.parent.end(), c.outer.begin(), c.outer.end());
   }
   s.begin.push_back(n);
   s.panel_of.resize(at(n));
-  parallel_ranges<index_t>(threads, s.panels(), 1024, [&](int, index_t first, index_t last) {
-    for (index_t j = first; j < last; ++j) {
+  parallel_ranges<index_t>(threads, s.panels(), 256, [&](int, index_t begin, index_t end) {
+    for (index_t j = begin; j < end; ++j) {
       std::fill(s.panel_of.begin() + s.begin[at(j)], s.panel_of.begin() + s.begin[at(j) + 1], j);
     }
   });

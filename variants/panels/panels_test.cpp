@@ -7,6 +7,8 @@
 #include <iterator>
 #include <set>
 
+#include "common/generators.hpp"
+#include "common/preprocess.hpp"
 #include "harness/check/test_patterns.hpp"
 #include "reference/row_union.hpp"
 
@@ -178,4 +180,41 @@ TEST_CASE("independent columns share panels") {
   g.build(a);
   detail::cut_panels(g, 64, s);
   CHECK(s.begin == std::vector<index_t>{0, 64, 128, 130});
+}
+
+TEST_CASE("any number of threads cuts the same panels") {
+  int cut = 0;
+  for (const char* spec : {"grid5:nx=90,ny=80", "grid7:nx=20,drop=0.3,seed=3",
+                           "circuit:n=9000,hubs=5,seed=2", "random:n=9000,degree=2,seed=5"}) {
+    CAPTURE(spec);
+    pattern a = generate(spec);
+    // Dissection of the numbers, to have a tree with branches: the middle of each range comes last.
+    std::vector<index_t> order;
+    const auto dissect = [&](const auto& self, index_t begin, index_t end) -> void {
+      if (begin == end) return;
+      const index_t middle = begin + (end - begin) / 2;
+      self(self, begin, middle);
+      self(self, middle + 1, end);
+      order.push_back(middle);
+    };
+    dissect(dissect, 0, a.n_rows);
+    a = permute(a, order, order);
+    const auto post = postorder(elimination_tree(symmetrized(a, diagonal::drop)));
+    a = permute(a, post, post);
+    detail::ordered_graph g;
+    g.build(a);
+    REQUIRE(!g.subtree_begin().empty());
+    for (const int width : {1, 3, 17, 64}) {
+      detail::panel_set one, several;
+      detail::cut_panels(g, width, one);
+      for (const int threads : {2, 3, 8, 40}) {
+        detail::cut_panels(g, width, several, threads);
+        CHECK(several.begin == one.begin);
+        CHECK(several.parent == one.parent);
+        CHECK(several.panel_of == one.panel_of);
+        cut += several.panels() > threads ? 1 : 0;
+      }
+    }
+  }
+  CHECK(cut > 50);
 }
