@@ -410,6 +410,7 @@ void factorize(const variant_info& info, const elimination_input& e,
     s.enter(analysis_stage::output);
   } else {
     run_context context;
+    context.say = [&](const std::string& line) { s.say(info.name + ": " + line); };
     run_variant(info, e, nullptr, options, w, context, s, out);
   }
   auto since = clock::now();
@@ -469,6 +470,7 @@ void analyze_on_device(const checked_input& in, elimination_input& e, const fore
                        const analysis_options& options, workspace& w, supervision& s,
                        analysis& out) {
   run_context context;
+  context.say = [&](const std::string& line) { s.say(std::string(device_analysis) + ": " + line); };
   run_variant(find_variant(device_analysis), e, there, options, w, context, s, out);
   auto since = clock::now();
   for (const auto& [phase, seconds] : context.phases.seconds()) {
