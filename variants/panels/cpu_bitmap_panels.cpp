@@ -56,8 +56,14 @@ constexpr offset_t edges_per_position = 8;
 // Idle threads take blocks of a panel in pieces of about so many positions.
 constexpr index_t positions_of_a_piece = 256;
 
-// Patterns with fewer entries leave the position lists to one thread.
-constexpr offset_t few_entries = offset_t{1} << 17;
+// A thread is worth its start, and waiting for it, if it has this many entries of A or positions.
+constexpr offset_t entries_of_a_thread = offset_t{1} << 15;
+constexpr offset_t positions_of_a_thread = offset_t{1} << 13;
+
+// At most `threads`, and at least one, for so much work.
+int threads_for(offset_t work, offset_t of_a_thread, int threads) {
+  return static_cast<int>(std::clamp<offset_t>(work / of_a_thread, 1, threads));
+}
 
 class cpu_bitmap_panels final : public variant {
  public:
@@ -72,7 +78,7 @@ class cpu_bitmap_panels final : public variant {
   void run(run_context& context) override {
     // With more positions and column blocks than this, rows are tried first.
     const offset_t few = (offset_t{1} << 18) + 16 * a_.nnz();
-    const int threads = a_.nnz() < few_entries ? 1 : settings_.threads;
+    const int threads = threads_for(a_.nnz(), entries_of_a_thread, settings_.threads);
     const kept_threads kept;
     {
       const phase timed(context, phase_id::schedule);
@@ -157,12 +163,18 @@ class cpu_bitmap_panels final : public variant {
 
   void eliminate(run_context& context) {
     const auto n = static_cast<std::size_t>(a_.n_rows);
-    const int threads = useful_threads(settings_.threads, panels_.panels());
+    const int threads =
+        useful_threads(threads_for(panels_.positions(), positions_of_a_thread, settings_.threads),
+                       panels_.panels());
     std::vector<detail::panel_eliminator> workers(
         at(threads), detail::panel_eliminator(panels_, graph_.symmetric()));
     detail::help_board<sweep_job> board(threads);
-    l_counts_.assign(n, 0);
-    u_counts_.assign(n, 1);
+    l_counts_.resize(n);
+    u_counts_.resize(n);
+    parallel_ranges<index_t>(threads, a_.n_rows, 1 << 15, [&](int, index_t begin, index_t end) {
+      std::fill(l_counts_.begin() + begin, l_counts_.begin() + end, 0);
+      std::fill(u_counts_.begin() + begin, u_counts_.begin() + end, 1);
+    });
     const auto before = [&](index_t j) { return panels_.position_begin[at(j)]; };
     const auto sweep = [&](int thread, const sweep_job& job, std::uint32_t k, index_t own) {
       const std::size_t from = job.blocks * k / job.pieces;

@@ -140,7 +140,10 @@ void panel_eliminator::find_updates(mask_t unpruned) {
     factored_panel::update& u = f_.updates[f_.used];
     u.block = b;
     unpruned = find_routes(f_, blocks[b], masks_of(f_.panel), unpruned, u);
-    if ((u.upper.active | u.lower.active) != 0) ++f_.used;
+    if ((u.upper.active | u.lower.active) == 0) continue;
+    u.few_upper.set(u.upper);
+    u.few_lower.set(u.lower);
+    ++f_.used;
   }
 }
 
@@ -172,32 +175,6 @@ void panel_eliminator::close(const factored_panel& f, const column_block& b) con
   }
 }
 
-// ORs what positions [0, length) of `from` have for the targets into those of `to`.
-template <bool Shared>
-void panel_eliminator::push_run(const factored_panel::update& u, const mask_pair* from,
-                                index_t length, mask_pair* to) const {
-  if (symmetric_) {
-    const mask_t target = u.upper.targets[0];
-    for (index_t z = 0; z < length; ++z) join<Shared>(to[z].upper, target);
-    return;
-  }
-  if (u.upper.single() && u.lower.single()) {
-    const int r = u.upper.row();
-    const int q = u.lower.row();
-    const mask_t upper = u.upper.targets_of_row();
-    const mask_t lower = u.lower.targets_of_row();
-    for (index_t z = 0; z < length; ++z) {
-      join<Shared>(to[z].upper, (mask_t{0} - (from[z].upper >> r & 1U)) & upper);
-      join<Shared>(to[z].lower, (mask_t{0} - (from[z].lower >> q & 1U)) & lower);
-    }
-    return;
-  }
-  for (index_t z = 0; z < length; ++z) {
-    join<Shared>(to[z].upper, u.upper.of(from[z].upper));
-    join<Shared>(to[z].lower, u.lower.of(from[z].lower));
-  }
-}
-
 // Among the targets themselves: U(t, f) and L(f, t) with t < f only.
 template <bool Shared>
 void panel_eliminator::push_targets(const factored_panel& f,
@@ -217,25 +194,57 @@ void panel_eliminator::push_targets(const factored_panel& f,
   }
 }
 
-// Updates the targets with a later block, all of whose vertices are in the list of the target
-// panel; `there`: a block of that list, not after the one of the same panel.
-template <bool Shared>
-void panel_eliminator::push_block(const factored_panel& f, const factored_panel::update& u,
-                                  std::size_t block, const column_block*& there) {
+// Calls push(from, length, to) for every run of vertices that is one in a later block and in the
+// list of the target panel, which has all vertices of the block; `there`: a block of that list, not
+// after the one of the same panel.
+template <class Push>
+void panel_eliminator::for_each_run(const factored_panel& f, const factored_panel::update& u,
+                                    std::size_t block, const column_block*& there,
+                                    const Push& push) const {
   const auto blocks = s_->blocks[at(f.panel)];
   const column_block& b = blocks[block];
   const mask_pair* from = masks_of(f.panel) + b.base;
   mask_pair* const out = masks_of(blocks[u.block].panel);
   while (there->panel != b.panel) ++there;
-  // Members that have no other between them there are a run in both lists.
   for (mask_t left = b.members; left != 0;) {
     const int c = lowest(left);
     const mask_t others = there->members & ~b.members & above(c);
     const mask_t run = others == 0 ? left : left & below(lowest(others));
     const index_t length = count(run);
-    push_run<Shared>(u, from, length, out + there->base + count(there->members & below(c)));
+    push(from, length, out + there->base + count(there->members & below(c)));
     from += length;
     left &= ~run;
+  }
+}
+
+// Updates the targets with a later block.
+template <bool Shared>
+void panel_eliminator::push_block(const factored_panel& f, const factored_panel::update& u,
+                                  std::size_t block, const column_block*& there) {
+  if (symmetric_) {
+    const mask_t target = u.upper.targets[0];
+    for_each_run(f, u, block, there, [&](const mask_pair*, index_t length, mask_pair* to) {
+      for (index_t z = 0; z < length; ++z) join<Shared>(to[z].upper, target);
+    });
+    return;
+  }
+  const auto push = [&](const auto& upper, const auto& lower) {
+    for_each_run(f, u, block, there, [&](const mask_pair* from, index_t length, mask_pair* to) {
+      for (index_t z = 0; z < length; ++z) {
+        join<Shared>(to[z].upper, upper(from[z].upper));
+        join<Shared>(to[z].lower, lower(from[z].lower));
+      }
+    });
+  };
+  const few_routes& upper = u.few_upper;
+  const few_routes& lower = u.few_lower;
+  if (upper.size <= 1 && lower.size <= 1) {
+    push([&upper](mask_t m) { return upper.of_first(m); },
+         [&lower](mask_t m) { return lower.of_first(m); });
+  } else if (upper.size <= few_routes::most && lower.size <= few_routes::most) {
+    push([&upper](mask_t m) { return upper.of(m); }, [&lower](mask_t m) { return lower.of(m); });
+  } else {
+    push([&u](mask_t m) { return u.upper.of(m); }, [&u](mask_t m) { return u.lower.of(m); });
   }
 }
 

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <vector>
 
@@ -15,10 +16,6 @@ struct target_routes {
 
   void clear() { active = 0; }
   void add(mask_t sources, mask_t target);
-  // Of one row, or of none.
-  [[nodiscard]] bool single() const { return (active & (active - 1)) == 0; }
-  [[nodiscard]] int row() const { return active == 0 ? 0 : lowest(active); }
-  [[nodiscard]] mask_t targets_of_row() const { return active == 0 ? 0 : targets[row()]; }
   // Union of targets[r] over the r in m.
   [[nodiscard]] mask_t of(mask_t m) const {
     mask_t found = 0;
@@ -27,12 +24,41 @@ struct target_routes {
   }
 };
 
+/// The routes of a few rows, in turn.
+struct few_routes {
+  static constexpr int most = 4;
+
+  void set(const target_routes& routes) {
+    size = count(routes.active);
+    targets[0] = 0;
+    int k = 0;
+    for (mask_t m = routes.active; m != 0 && k < most; m &= m - 1) {
+      rows[at(k)] = lowest(m);
+      targets[at(k++)] = routes.targets[lowest(m)];
+    }
+  }
+  // Of the first one, or none.
+  [[nodiscard]] mask_t of_first(mask_t m) const {
+    return (mask_t{0} - (m >> rows[0] & 1U)) & targets[0];
+  }
+  [[nodiscard]] mask_t of(mask_t m) const {
+    mask_t found = 0;
+    for (int k = 0; k < size; ++k) found |= (mask_t{0} - (m >> rows[at(k)] & 1U)) & targets[at(k)];
+    return found;
+  }
+
+  int size = 0;  ///< more than `most`: only the first ones are here
+  std::array<int, most> rows{};
+  std::array<mask_t, most> targets{};
+};
+
 /// What the boundary of a panel of width w needs of its factored diagonal block, and the panels
 /// that it updates. Rows of matrices are those below w.
 struct factored_panel {
   struct update {
     std::size_t block;  ///< the column block that has the targets
     target_routes upper, lower;
+    few_routes few_upper, few_lower;  ///< the same
   };
   index_t panel = -1;
   bit_matrix l_reach{};      ///< of column k: rows i > k reached by edges k -> i with L(i, k) != 0
@@ -82,9 +108,9 @@ class panel_eliminator {
   template <bool Shared>
   void push_block(const factored_panel& f, const factored_panel::update& u, std::size_t block,
                   const column_block*& there);
-  template <bool Shared>
-  void push_run(const factored_panel::update& u, const mask_pair* from, index_t length,
-                mask_pair* to) const;
+  template <class Push>
+  void for_each_run(const factored_panel& f, const factored_panel::update& u, std::size_t block,
+                    const column_block*& there, const Push& push) const;
   template <bool Shared>
   void push_targets(const factored_panel& f, const factored_panel::update& u) const;
   void count_work(const factored_panel& f, const factored_panel::update& u, std::size_t block);
