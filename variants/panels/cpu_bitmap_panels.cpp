@@ -158,11 +158,15 @@ class cpu_bitmap_panels final : public variant, public gives_masks {
     if (by_rows_ || !graph_.order.empty()) return false;
     out.begin = panels_.begin;
     out.position_begin = panels_.position_begin;
-    const auto list = panels_.columns.view().first(at(panels_.positions()));
-    out.vertices.assign(list.begin(), list.end());
+    out.vertices.clear();
+    out.vertices.reserve(at(panels_.positions()));
+    for (index_t j = 0; j < panels_.panels(); ++j) {
+      const std::vector<index_t> list = panels_.list(j);
+      out.vertices.insert(out.vertices.end(), list.begin(), list.end());
+    }
     out.masks.clear();
     out.masks.reserve(2 * out.vertices.size());
-    for (const detail::mask_pair& m : panels_.masks.view().first(list.size())) {
+    for (const detail::mask_pair& m : panels_.masks.view().first(out.vertices.size())) {
       out.masks.push_back(m.upper);
       out.masks.push_back(m.lower);
     }
