@@ -1,7 +1,8 @@
 #pragma once
 
 // Square sparsity patterns in device memory: sorted rows, transpose, the graph of A + A^T, a
-// permuted pattern. Their results are those of common/pattern.hpp and depend on no number of blocks.
+// permuted pattern. Their results are those of common/pattern.hpp and depend on no number of
+// blocks.
 
 #include "common/device_rows.hpp"
 #include "common/pattern.hpp"
