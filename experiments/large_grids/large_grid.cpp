@@ -2,7 +2,9 @@
 // 1973), up to 10^8 vertices. The pattern is made here, in parallel, and goes to the variant as it
 // is: it is square, sorted, with its diagonal, and numbered by a postorder of its elimination tree.
 //
-//   large_grid NX REPEAT [OPTION=VALUE ...]
+//   large_grid NX REPEAT [OPTION=VALUE | digest | supernodes | interleaved ...]
+//
+// interleaved: the smallest boxes side by side are numbered in turn, which is no postorder.
 //
 // Prints a line with the size, the time of each run in ms, its phases, and the device memory.
 
@@ -32,6 +34,7 @@ constexpr const char* variant_name = "gpu_bitmap_panels";
 struct box {
   std::array<index_t, 3> low, high;
   index_t first;
+  index_t stride = 1;  ///< of the numbers
 
   [[nodiscard]] index_t side(std::size_t d) const { return high[d] - low[d]; }
   [[nodiscard]] offset_t vertices() const { return offset_t{side(0)} * side(1) * side(2); }
@@ -39,7 +42,8 @@ struct box {
 
 class grid {
  public:
-  grid(index_t side, int threads) : side_(side), threads_(threads) {
+  grid(index_t side, bool interleaved, int threads)
+      : side_(side), interleaved_(interleaved), threads_(threads) {
     number_.resize(at(offset_t{side} * side * side));
     std::vector<box> parts;
     divide({{0, 0, 0}, {side, side, side}, 0}, std::max<offset_t>(most_natural, size() / 4096),
@@ -92,6 +96,11 @@ class grid {
     separator.low[d] = middle;
     separator.high[d] = middle + 1;
     separator.first = right.first + static_cast<index_t>(right.vertices());
+    if (interleaved_ && most == most_natural && left.vertices() <= most &&
+        left.vertices() == right.vertices()) {
+      left.stride = right.stride = 2;
+      right.first = left.first + 1;
+    }
     divide(left, most, part);
     divide(right, most, part);
     number(separator);
@@ -101,7 +110,7 @@ class grid {
     index_t next = b.first;
     for (index_t z = b.low[2]; z < b.high[2]; ++z) {
       for (index_t y = b.low[1]; y < b.high[1]; ++y) {
-        for (index_t x = b.low[0]; x < b.high[0]; ++x) number(x, y, z) = next++;
+        for (index_t x = b.low[0]; x < b.high[0]; ++x, next += b.stride) number(x, y, z) = next;
       }
     }
   }
@@ -135,6 +144,7 @@ class grid {
   }
 
   index_t side_;
+  bool interleaved_;
   int threads_;
   std::vector<index_t> number_;
 };
@@ -160,8 +170,10 @@ int run(int argc, char** argv) {
   const int repeat = std::atoi(argv[2]);
   const int threads = static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
   if (side < 1 || side > 1290 || repeat < 1) throw input_error("large_grid: NX REPEAT expected");
+  const bool interleaved =
+      std::find(argv + 3, argv + argc, std::string("interleaved")) != argv + argc;
   auto since = std::chrono::steady_clock::now();
-  const pattern a = grid(side, threads).rows();
+  const pattern a = grid(side, interleaved, threads).rows();
   const double made = seconds_since(since);
   const variant_info& info = find_variant(variant_name);
   if (const auto why = info.unavailable()) throw unavailable_error(*why);
@@ -171,6 +183,7 @@ int run(int argc, char** argv) {
   settings.threads = threads;
   for (int k = 3; k < argc; ++k) {
     const std::string word = argv[k];
+    if (word == "interleaved") continue;
     const std::size_t equals = word.find('=');
     if (word == "digest" || word == "supernodes") {
       settings.wants |= word == "digest" ? want::digest : want::supernodes;
@@ -202,7 +215,8 @@ int run(int argc, char** argv) {
 
 int main(int argc, char** argv) {
   if (argc < 3) {
-    std::cerr << "large_grid: NX REPEAT [OPTION=VALUE | digest | supernodes ...] expected\n";
+    std::cerr << "large_grid: NX REPEAT [OPTION=VALUE | digest | supernodes | interleaved ...] "
+                 "expected\n";
     return 2;
   }
   try {

@@ -10,6 +10,7 @@
 
 #include "common/pattern.hpp"
 #include "variants/device/device_patterns.hpp"
+#include "variants/device/postorder.hpp"
 #include "variants/device/runtime.hpp"
 #include "variants/device/timeline.hpp"
 #include "variants/orderings/nested_dissection.hpp"
@@ -50,10 +51,7 @@ matching maximum_matching(const rows_view& a, memory_budget& budget);
 /// symmetrized(a) (Liu 1990). The rows of `a` may be in any order; any numbering will do.
 device_array<index_t> elimination_tree(const rows_view& a, memory_budget& budget);
 
-/// Vertices by new position, children before parents, as postorder() of common/preprocess.hpp: the
-/// children of a vertex and the roots in ascending order. parent[v] > v or -1. By pointer doubling
-/// (Wyllie 1979): O(n log n) work in 2 log n launches, however high the forest is.
-device_array<index_t> postorder(index_t n, const index_t* parent, memory_budget& budget);
+using gpu::postorder;
 
 /// order[post[k]] by k: the order that is `order` followed by `post`.
 device_array<index_t> composed(index_t n, const index_t* order, const index_t* post,

@@ -62,14 +62,6 @@ device_pattern permuted(const rows_view& a, const index_t* row_order, const inde
 /// Diagonal positions that `a` lacks.
 index_t missing_diagonal(const rows_view& a, memory_budget& budget);
 
-/// The lists of children of a forest, as rows: row p has the vertices with parent p in ascending
-/// order, row n those without (parent -1).
-struct child_lists {
-  device_array<offset_t> row_ptr;  ///< n + 2
-  device_array<index_t> child;     ///< n
-};
-child_lists children_of(index_t n, const index_t* parent, memory_budget& budget);
-
 }  // namespace gsofa::gpu::patterns
 
 #endif

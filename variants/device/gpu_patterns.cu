@@ -13,35 +13,13 @@
 
 #include "variants/device/device_patterns.hpp"
 #include "variants/device/matrix_entries.hpp"
-
-#if defined(__CUDACC__)
-#include <cub/device/device_radix_sort.cuh>
-#include <cub/device/device_select.cuh>
-#endif
+#include "variants/device/sorted_words.hpp"
 
 namespace gsofa::gpu::patterns {
 
 namespace {
 
-using word_t = std::uint64_t;
 constexpr std::uint32_t no_row = 0xffffffffU;
-
-/// Entries as words. Row number n holds what is no entry: it sorts behind all others.
-struct coding {
-  index_t n;
-  int bits;  ///< of a column
-
-  explicit coding(index_t order)
-      : n(order), bits(std::bit_width(static_cast<std::uint32_t>(order))) {}
-  GSOFA_DEVICE word_t word(index_t i, index_t j) const {
-    return static_cast<word_t>(i) << bits | static_cast<word_t>(j);
-  }
-  GSOFA_DEVICE word_t row_begin(index_t i) const { return word(i, 0); }
-  GSOFA_DEVICE index_t column(word_t w) const {
-    return static_cast<index_t>(w & ((word_t{1} << bits) - 1));
-  }
-  [[nodiscard]] int word_bits() const { return 2 * bits; }
-};
 
 /// The first fault: row pointers that do not ascend.
 GSOFA_KERNEL void check_rows_kernel(rows_view a, std::uint32_t* bad) {
@@ -117,44 +95,6 @@ GSOFA_KERNEL void label_kernel(index_t n, const index_t* order, index_t* label,
         inside && simt::atomic_cas(reinterpret_cast<std::uint32_t*>(label + v), 0xffffffffU,
                                    static_cast<std::uint32_t>(k)) == 0xffffffffU;
     if (!first) simt::atomic_min(bad, std::uint32_t{0});
-  }
-}
-
-GSOFA_KERNEL void parents_kernel(index_t n, coding code, const index_t* parent, word_t* words) {
-  simt::after_earlier_launches();
-  for (offset_t k = offset_t{simt::block_index()} * simt::block_size() + simt::thread_index();
-       k < n; k += offset_t{simt::grid_size()} * simt::block_size()) {
-    const index_t p = parent[k];
-    words[k] = code.word(p < 0 ? n : p, static_cast<index_t>(k));
-  }
-}
-
-/// row_ptr[i]: words before row i, for `rows` values of i.
-GSOFA_KERNEL void row_begins_kernel(const word_t* words, offset_t count, coding code, offset_t rows,
-                                    offset_t* row_ptr) {
-  simt::after_earlier_launches();
-  for (offset_t i = offset_t{simt::block_index()} * simt::block_size() + simt::thread_index();
-       i < rows; i += offset_t{simt::grid_size()} * simt::block_size()) {
-    const word_t first = code.row_begin(static_cast<index_t>(i));
-    offset_t low = 0;
-    for (offset_t high = count; low < high;) {
-      const offset_t middle = low + (high - low) / 2;
-      if (words[middle] < first) {
-        low = middle + 1;
-      } else {
-        high = middle;
-      }
-    }
-    row_ptr[i] = low;
-  }
-}
-
-GSOFA_KERNEL void columns_kernel(const word_t* words, offset_t count, coding code,
-                                 index_t* col_idx) {
-  simt::after_earlier_launches();
-  for (offset_t k = offset_t{simt::block_index()} * simt::block_size() + simt::thread_index();
-       k < count; k += offset_t{simt::grid_size()} * simt::block_size()) {
-    col_idx[k] = code.column(words[k]);
   }
 }
 
@@ -237,56 +177,6 @@ class first_fault {
 
  private:
   device_array<std::uint32_t> row_;
-};
-
-/// Sorts words; removes repeated ones if told to.
-class sorted_words {
- public:
-  sorted_words(offset_t count, memory_budget& budget)
-      : count_(count), words_(budget, "sort", count), budget_(&budget) {}
-  [[nodiscard]] word_t* data() const { return words_.data(); }
-  [[nodiscard]] offset_t count() const { return count_; }
-
-  void sort([[maybe_unused]] int bits) {
-    if (count_ == 0) return;
-#if defined(__CUDACC__)
-    device_array<word_t> other(*budget_, "sort", count_);
-    cub::DoubleBuffer<word_t> buffers(words_.data(), other.data());
-    std::size_t bytes = 0;
-    check(cub::DeviceRadixSort::SortKeys(nullptr, bytes, buffers, count_, 0, bits), "sort");
-    const device_array<unsigned char> temporary(*budget_, "sort", static_cast<offset_t>(bytes));
-    check(cub::DeviceRadixSort::SortKeys(temporary.data(), bytes, buffers, count_, 0, bits),
-          "sort");
-    if (buffers.Current() != words_.data()) words_ = std::move(other);
-#else
-    std::sort(words_.data(), words_.data() + count_);
-#endif
-  }
-
-  void remove_repetitions() {
-    if (count_ == 0) return;
-#if defined(__CUDACC__)
-    device_array<word_t> other(*budget_, "sort", count_);
-    const device_array<offset_t> found(*budget_, "sort", 1);
-    std::size_t bytes = 0;
-    check(cub::DeviceSelect::Unique(nullptr, bytes, words_.data(), other.data(), found.data(),
-                                    count_),
-          "unique");
-    const device_array<unsigned char> temporary(*budget_, "sort", static_cast<offset_t>(bytes));
-    check(cub::DeviceSelect::Unique(temporary.data(), bytes, words_.data(), other.data(),
-                                    found.data(), count_),
-          "unique");
-    copy_to_host(&count_, found.data(), 1);
-    words_ = std::move(other);
-#else
-    count_ = std::unique(words_.data(), words_.data() + count_) - words_.data();
-#endif
-  }
-
- private:
-  offset_t count_;
-  device_array<word_t> words_;
-  memory_budget* budget_;
 };
 
 /// The pattern that the words are; what stands in row n is dropped.
@@ -433,26 +323,6 @@ index_t missing_diagonal(const rows_view& a, memory_budget& budget) {
   std::uint32_t missing = 0;
   copy_to_host(&missing, has.data() + a.n, 1);
   return static_cast<index_t>(missing);
-}
-
-child_lists children_of(index_t n, const index_t* parent, memory_budget& budget) {
-  const coding code(n);
-  sorted_words words(n, budget);
-  if (n > 0) {
-    launch_overlapping(parents_kernel, blocks_for(n), threads_per_block, 0, n, code, parent,
-                       words.data());
-  }
-  words.sort(code.word_bits());
-  child_lists out{{budget, "tree", offset_t{n} + 2}, {budget, "tree", n}};
-  launch_overlapping(row_begins_kernel, blocks_for(offset_t{n} + 1), threads_per_block, 0,
-                     words.data(), offset_t{n}, code, offset_t{n} + 1, out.row_ptr.data());
-  const offset_t all = n;
-  copy_to_device(out.row_ptr.data() + n + 1, &all, 1);
-  if (n > 0) {
-    launch_overlapping(columns_kernel, blocks_for(n), threads_per_block, 0, words.data(),
-                       offset_t{n}, code, out.child.data());
-  }
-  return out;
 }
 
 }  // namespace gsofa::gpu::patterns

@@ -1,7 +1,6 @@
 // gpu_bitmap_panels: symbolic LU by elimination over panels of the elimination tree of A + A^T,
 // every panel a list of positions with two bit masks each, on one GPU. Everything behind the
-// prepared CSR runs on the device, except the postorder of an input that has none; exact for every
-// input order.
+// prepared CSR runs on the device; exact for every input order.
 //
 // Source: Rose & Tarjan 1978; Liu 1990; Eisenstat & Liu 1992. README.md has the algorithm, the
 // proofs and the terms; cpu_bitmap_panels.cpp is the same on host threads.
@@ -40,7 +39,8 @@
 //   17 warp panels      elimination, from the leaves up to the first panel of > warp_positions;
 //                       with few panels, none
 //   18 block panels     elimination of the rest, except panels of > cluster_positions if there are
-//                       to be clusters: then a launch for these
+//                       to be clusters: then a launch for these, and one for panels of
+//                       > wide_positions by wide clusters
 //   19 counts           and digests
 //   20 supernodes       if wanted: a thread per row gathers its L inside the chunk, one thread then
 //                       walks over the rows
@@ -49,9 +49,22 @@
 //                       of U come from tiles of positions, by other blocks of the same launch.
 //                       Where they do not fit, or vertices were relabelled, batches of rows by way
 //                       of bitmaps instead.
-// Where 8 says no, edges are spliced into the elimination tree without locks, the host computes a
-// postorder of it, and 4 to 12 except 8 run again on labels. Where the table of 9 is too small, 9
-// to 12 run again with four times the places.
+// Where 8 says no, edges are spliced into the elimination tree without locks, a postorder of it is
+// found by pointer doubling, and 4 to 12 except 8 run again on labels. Where the table of 9 is too
+// small, 9 to 12 run again with four times the places.
+//
+// A run of a prepared matrix after the first repeats all launches of a run as they are recorded
+// then: 1 to 20 without a wait of the host in between and without allocations, in arrays that are
+// kept. A kernel that finds other sizes than those of the record has the others do nothing, and the
+// host begins anew.
+//
+// Waves: where the budget does not admit all positions, and neither rows nor supernodes of columns
+// are wanted, panels are eliminated in waves, consecutive panels one after another, of as many
+// panels as fit with the ancestors that they update (waves.hpp). 15 to 19 run for each wave; the
+// host plans the waves from the lengths and parents of the panels and uploads the places of those
+// that are new. A wave's counts, digests, and for supernodes the length of the run of entries below
+// the diagonal of each column of L, are taken from its masks; its places are free then. The least
+// memory is that of the longest path of panels to a root, instead of all panels.
 //
 // Critical path: 16 launches with little work each, and what the host needs to allocate; in 9 a
 // quarter of the height of the panel tree in steps of two dependent accesses. In 17-18, for each
@@ -65,7 +78,8 @@
 // symmetry is low there are many.
 //
 // Fall back: rows are searched for as in gpu_fill2_bitparallel, whose memory does not depend on the
-// fill, where memory_budget_mb does not admit the positions (known before any is written), and
+// fill, where memory_budget_mb admits neither the positions nor waves (known before any is
+// written; the user is told beforehand if the search is to take more than a minute), and
 // where the work of the update rounds, counted as they are made, passes that of the search, |V|
 // nnz(A) times a constant: never where the pattern is symmetric, and then about twice the time of
 // the search.

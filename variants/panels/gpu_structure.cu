@@ -8,10 +8,10 @@
 #include <algorithm>
 #include <limits>
 
-#include "common/preprocess.hpp"
 #include "common/random.hpp"
 #include "variants/device/elimination_tree.hpp"
 #include "variants/device/matrix_entries.hpp"
+#include "variants/device/postorder.hpp"
 #include "variants/device/tile_scan.hpp"
 #include "variants/panels/gpu_panels.hpp"
 
@@ -198,6 +198,26 @@ GSOFA_KERNEL void subtree_kernel(index_t n, index_t width, const std::uint32_t* 
     if (p == no_parent) continue;
     simt::atomic_add(children + p, std::uint32_t{1});
     if (!small) simt::atomic_add(big_children + p, std::uint32_t{1});
+  }
+}
+
+/// label[order[k]] = k.
+GSOFA_KERNEL void label_kernel(index_t n, const index_t* order, index_t* label) {
+  simt::after_earlier_launches();
+  for (offset_t k = offset_t{simt::block_index()} * simt::block_size() + simt::thread_index();
+       k < n; k += offset_t{simt::grid_size()} * simt::block_size()) {
+    label[order[k]] = static_cast<index_t>(k);
+  }
+}
+
+/// The parents by label.
+GSOFA_KERNEL void relabel_kernel(index_t n, const index_t* order, const index_t* label,
+                                 const std::uint32_t* parent, std::uint32_t* out) {
+  simt::after_earlier_launches();
+  for (offset_t k = offset_t{simt::block_index()} * simt::block_size() + simt::thread_index();
+       k < n; k += offset_t{simt::grid_size()} * simt::block_size()) {
+    const std::uint32_t p = parent[order[k]];
+    out[k] = p == no_parent ? no_parent : static_cast<std::uint32_t>(label[p]);
   }
 }
 
@@ -984,25 +1004,21 @@ void panel_structure::cut(index_t width, bool is_etree) {
                      zeros(in_panel_children), totals());
 }
 
-// The host computes the postorder: such inputs are the exception. Vertices are labels from here on.
+// Vertices are labels from here on.
 void panel_structure::relabel(const device_matrix& a, offset_t nnz, memory_budget& budget) {
   fill_bytes(tree_parent_.data(), 0xff, n_);
   fill_bytes(hint_.data(), 0, n_);
   launch_on_entries(etree_kernel, view_of(a, n_, nnz), tree_parent_.data(), hint_.data());
-  std::vector<index_t> parent(static_cast<std::size_t>(n_));
-  copy_to_host(parent.data(), reinterpret_cast<const index_t*>(tree_parent_.data()), n_);
-  const std::vector<index_t> order = postorder(parent);
-  const std::vector<index_t> label = inverse_permutation(order);
-  std::vector<index_t> renamed(parent.size());
-  for (std::size_t v = 0; v < order.size(); ++v) {
-    const index_t p = parent[static_cast<std::size_t>(order[v])];
-    renamed[v] = p < 0 ? -1 : label[static_cast<std::size_t>(p)];
-  }
-  order_ = {budget, "labels", n_};
+  // no_parent is -1 in as many bits.
+  order_ = postorder(n_, reinterpret_cast<const index_t*>(tree_parent_.data()), budget);
   label_ = {budget, "labels", n_};
-  copy_to_device(order_.data(), order.data(), n_);
-  copy_to_device(label_.data(), label.data(), n_);
-  copy_to_device(reinterpret_cast<index_t*>(tree_parent_.data()), renamed.data(), n_);
+  launch_overlapping(label_kernel, blocks_for(n_), threads_per_block, 0, n_,
+                     static_cast<const index_t*>(order_.data()), label_.data());
+  launch_overlapping(relabel_kernel, blocks_for(n_), threads_per_block, 0, n_,
+                     static_cast<const index_t*>(order_.data()),
+                     static_cast<const index_t*>(label_.data()),
+                     static_cast<const std::uint32_t*>(tree_parent_.data()), hint_.data());
+  std::swap(tree_parent_, hint_);
   relabelled_ = true;
 }
 
