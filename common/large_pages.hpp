@@ -17,22 +17,25 @@ inline std::size_t distance_to(const void* p, std::size_t page) {
   return (page - reinterpret_cast<std::uintptr_t>(p) % page) % page;
 }
 
+/// Asks for large pages for the whole ones in [begin, begin + bytes).
+inline void advise_large_pages([[maybe_unused]] void* begin, [[maybe_unused]] std::size_t bytes) {
+#if defined(MADV_HUGEPAGE)
+  auto* const first = static_cast<char*>(begin);
+  const std::size_t before = distance_to(first, large_page);
+  if (bytes < before + large_page) return;
+  // Advice only: what it returns changes nothing.
+  const std::size_t whole = (bytes - before) / large_page * large_page;
+  static_cast<void>(madvise(first + before, whole, MADV_HUGEPAGE));
+#endif
+}
+
 /// Reserves memory for an empty vector of gigabytes and asks for pages of 2 MiB before it is
 /// touched, which takes a fraction of the time of 4 KiB pages. Where the system has no such pages,
 /// it does what reserve() does.
 template <class T>
 void reserve_in_large_pages(std::vector<T>& v, std::size_t size) {
   v.reserve(size);
-#if defined(MADV_HUGEPAGE)
-  auto* const begin = reinterpret_cast<char*>(v.data());
-  const std::size_t bytes = v.capacity() * sizeof(T);
-  const std::size_t before = distance_to(begin, large_page);
-  if (bytes >= before + large_page) {
-    // Advice only: what it returns changes nothing.
-    const std::size_t whole = (bytes - before) / large_page * large_page;
-    static_cast<void>(madvise(begin + before, whole, MADV_HUGEPAGE));
-  }
-#endif
+  advise_large_pages(v.data(), v.capacity() * sizeof(T));
 }
 
 /// Resizes an empty vector as reserve_in_large_pages() reserves.

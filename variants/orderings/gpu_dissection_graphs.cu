@@ -45,10 +45,11 @@ void upload(T* device, const pinned_vector<T>& host, offset_t count) {
 #endif
 }
 
-/// Page-locked memory is slow to get: room grows by factors.
+/// Page-locked memory is slow to get: there is room for many at once, and it grows by factors.
 template <class T>
 void reserve(pinned_vector<T>& host, std::size_t size) {
-  if (host.size() < size) host.resize(std::max(size, 2 * host.size()));
+  constexpr std::size_t least = 2048;
+  if (host.size() < size) host.resize(std::max({least, size, 2 * host.size()}));
 }
 
 // --------------------------------------------------------------------------------- matching

@@ -4,9 +4,8 @@
 
 #include "variants/device/gpu_variant.hpp"
 
-#include <chrono>
-
 #include "common/ordering.hpp"
+#include "variants/device/device_patterns.hpp"
 #include "variants/orderings/gpu_dissection.hpp"
 
 #if defined(GSOFA_GPU)
@@ -301,24 +300,31 @@ void find_tree(const level& root, const dissection_settings& settings, memory_bu
   std::ranges::sort(tree, {}, &node::first);
 }
 
+/// The graph of A + A^T: made on the device where the sort of its entries fits the budget, else on
+/// the host.
+patterns::device_pattern graph_of(const pattern_view& a, memory_budget& budget, timeline& time) {
+  if (a.n_rows != a.n_cols) throw input_error("nested dissection: the pattern is not square");
+  try {
+    time.mark("upload");
+    const patterns::device_pattern d = patterns::upload(a, budget);
+    time.mark("graph");
+    return patterns::symmetric_graph(d.view(), budget);
+  } catch (const budget_error&) {
+    time.mark("symmetrize");
+    return patterns::upload(symmetrized(a, diagonal::drop), budget);
+  }
+}
+
 ordering order_by_dissection(const pattern_view& a, const order_settings& settings) {
-  const auto begin = std::chrono::steady_clock::now();
-  const pattern s = symmetrized(a, diagonal::drop);
-  const std::chrono::duration<double> symmetric = std::chrono::steady_clock::now() - begin;
   memory_budget budget;
   const std::int64_t megabytes = settings.options.integer("memory_budget_mb");
   budget.set_limit(megabytes > 0 ? megabytes << 20 : current_limits().free_bytes / 4 * 3);
   timeline time;
-  time.mark("upload");
-  device_array<offset_t> row_ptr(budget, "pattern", offset_t{s.n_rows} + 1);
-  device_array<index_t> col_idx(budget, "pattern", s.nnz());
-  copy_to_device(row_ptr.data(), s.row_ptr.data(), row_ptr.size());
-  copy_to_device(col_idx.data(), s.col_idx.data(), col_idx.size());
-  orderings::dissection d =
-      dissect(s.n_rows, std::move(row_ptr), std::move(col_idx), search_of(settings), budget, time);
+  patterns::device_pattern graph = graph_of(a, budget, time);
+  orderings::dissection d = dissect(graph.n, std::move(graph.row_ptr), std::move(graph.col_idx),
+                                    search_of(settings), budget, time);
   ordering result;
   result.phases_s = time.finish();
-  result.phases_s["symmetrize"] = symmetric.count();
   result.order = std::move(d.order);
   result.separators = std::move(d.tree);
   return result;

@@ -26,10 +26,24 @@ union bit_matrix {
 constexpr mask_t bit(int c) { return mask_t{1} << c; }
 /// Bits 0 .. c-1, for 0 <= c <= 63.
 constexpr mask_t below(int c) { return bit(c) - 1; }
+/// Bits 0 .. c-1, for 1 <= c <= 64.
+constexpr mask_t first_bits(int c) { return ~mask_t{0} >> (mask_bits - c); }
 /// Bits c+1 .. 63, for 0 <= c <= 63.
 constexpr mask_t above(int c) { return ~mask_t{0} << 1 << c; }
 inline int lowest(mask_t m) { return std::countr_zero(m); }
 inline int highest(mask_t m) { return mask_bits - 1 - std::countl_zero(m); }
+/// Members of m. Where the processor is not known to count bits, std::popcount is a call.
+inline int count(mask_t m) {
+#if defined(__POPCNT__) || !defined(__x86_64__)
+  return std::popcount(m);
+#else
+  // Warren, Hacker's Delight (2nd ed.), section 5-1.
+  m -= m >> 1 & 0x5555555555555555ULL;
+  m = (m & 0x3333333333333333ULL) + (m >> 2 & 0x3333333333333333ULL);
+  m = (m + (m >> 4)) & 0x0f0f0f0f0f0f0f0fULL;
+  return static_cast<int>(m * 0x0101010101010101ULL >> 56);
+#endif
+}
 
 namespace bits_impl {
 inline mask_vector all(mask_t m) { return mask_vector{m, m, m, m, m, m, m, m}; }
@@ -41,7 +55,13 @@ inline mask_vector lanes_above(int k) {
 }
 // Rows that have bit k take in `add`.
 inline mask_vector join_where(mask_vector rows, int k, mask_vector add) {
+#if defined(__AVX512F__)
   return (rows & all(bit(k))) != 0 ? rows | add : rows;
+#else
+  // Without a test of bits, in 5 instructions: processors before have no such comparison, or a slow
+  // one.
+  return rows | (add & -((rows >> k) & all(1)));
+#endif
 }
 
 // Exchanges the upper right and lower left Rows x Rows blocks of 2 Rows x 2 Rows diagonal blocks;
@@ -83,28 +103,28 @@ inline void transpose(bit_matrix& m) {
   swap_lanes<1, 1, 0, 3, 2, 5, 4, 7, 6>(m, 0x5555555555555555ULL);
 }
 
+/// The leading w x w block of m, of which nothing else is set, becomes its transpose, entry by
+/// entry: for few entries.
+inline void transpose_entries(bit_matrix& m, int w) {
+  const bit_matrix old = m;
+  for (int k = 0; k < w; ++k) m[k] = 0;
+  for (int k = 0; k < w; ++k) {
+    for (mask_t row = old[k]; row != 0; row &= row - 1) m[lowest(row)] |= bit(k);
+  }
+}
+
 /// Gaussian elimination without cancellation on the leading w x w block. Step k: rows i > k with
 /// bit k take in the bits > k of row k.
 inline void eliminate(bit_matrix& m, int w) {
   using namespace bits_impl;
   const int blocks = (w + 7) / 8;
   for (int k = 0; k + 1 < w; ++k) {
-    const mask_vector add = all(m[k] & above(k));
+    const mask_t row = m[k] & above(k);
+    if (row == 0) continue;
+    const mask_vector add = all(row);
     mask_vector& own = vector(m, k / 8);
     own = join_where(own, k, add & lanes_above(k % 8));
     for (int q = k / 8 + 1; q < blocks; ++q) vector(m, q) = join_where(vector(m, q), k, add);
-  }
-}
-
-/// Rows of a graph whose edges ascend (row k has bits > k only, and < w) become what each vertex
-/// reaches. Descending k: row k is complete when the rows before it take it in.
-inline void close_ascending(bit_matrix& m, int w) {
-  using namespace bits_impl;
-  for (int k = w - 1; k > 0; --k) {
-    if (m[k] == 0) continue;
-    const mask_vector add = all(m[k]);
-    // only rows < k have bit k
-    for (int q = 0; q <= k / 8; ++q) vector(m, q) = join_where(vector(m, q), k, add);
   }
 }
 
@@ -121,8 +141,14 @@ inline mask_t closure(mask_t m, const bit_matrix& reach) {
   return m;
 }
 
-/// The same from edges that are not transitively closed: next[k] holds the bits > k that k has an
-/// edge to. Looks at every member, ascending.
+/// Rows of a graph whose edges ascend (row k has bits > k only, and < w) become what each vertex
+/// reaches. Descending k: the rows after k are complete.
+inline void close_ascending(bit_matrix& m, int w) {
+  for (int k = w - 2; k >= 0; --k) m[k] = closure(m[k], m);
+}
+
+/// m with all that its members reach, from edges that are not transitively closed: next[k] holds
+/// the bits > k that k has an edge to. Looks at every member, ascending.
 inline mask_t closure_by_edges(mask_t m, const bit_matrix& next) {
   for (mask_t todo = m; todo != 0;) {
     const int k = lowest(todo);
@@ -142,5 +168,49 @@ inline mask_t uncovered(mask_t candidates, mask_t m, const bit_matrix& reach) {
   }
   return kept;
 }
+
+/// Counts, for each bit, the words that have it: plane p holds bit p of all 64 counts, and a word
+/// is added as in binary.
+class bit_counter {
+ public:
+  void add(mask_t word) { carry(word, 0); }
+  /// Eight words by full adders, in about 5 operations each.
+  void add(const std::array<mask_t, 8>& x) {
+    mask_t& ones = planes_[0];
+    const mask_t a = sum(ones, x[0], x[1]);
+    const mask_t b = sum(ones, x[2], x[3]);
+    const mask_t c = sum(ones, x[4], x[5]);
+    const mask_t d = sum(ones, x[6], x[7]);
+    mask_t& twos = planes_[1];
+    const mask_t e = sum(twos, a, b);
+    const mask_t f = sum(twos, c, d);
+    carry(sum(planes_[2], e, f), 3);
+  }
+  /// Row c: the count of bit c.
+  [[nodiscard]] bit_matrix counts() const {
+    bit_matrix m{};
+    for (std::size_t p = 0; p < planes_.size(); ++p) m.rows[p] = planes_[p];
+    transpose(m);
+    return m;
+  }
+
+ private:
+  // low + a + b, of which low keeps the sum; returns the carry.
+  static mask_t sum(mask_t& low, mask_t a, mask_t b) {
+    const mask_t both = low ^ a;
+    const mask_t over = (low & a) | (both & b);
+    low = both ^ b;
+    return over;
+  }
+  void carry(mask_t word, std::size_t plane) {
+    for (; word != 0; ++plane) {
+      const mask_t over = planes_[plane] & word;
+      planes_[plane] ^= word;
+      word = over;
+    }
+  }
+
+  std::array<mask_t, 32> planes_{};
+};
 
 }  // namespace gsofa::detail

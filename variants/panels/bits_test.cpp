@@ -92,3 +92,47 @@ TEST_CASE("elimination and closure of blocks against loops over entries") {
     CHECK(uncovered(some, m, reach) == (free & some));
   }
 }
+
+TEST_CASE("counts of bits and of members") {
+  random_source random(3);
+  for (int trial = 0; trial < 200; ++trial) {
+    const auto length = static_cast<std::size_t>(random.below(trial < 20 ? 3000 : 40));
+    const mask_t rare = random.below(3) == 0 ? bit(5) : ~mask_t{0};
+    bit_counter counter;
+    std::array<std::uint64_t, 64> expected{};
+    std::array<mask_t, 8> eight{};
+    std::size_t waiting = 0;
+    for (std::size_t z = 0; z < length; ++z) {
+      const mask_t word = mix64(random.below(1U << 31)) & rare;
+      int members = 0;
+      for (std::size_t c = 0; c < 64; ++c) {
+        expected[c] += word >> c & 1U;
+        members += static_cast<int>(word >> c & 1U);
+      }
+      CHECK(count(word) == members);
+      if (trial % 2 == 0) {
+        counter.add(word);
+        continue;
+      }
+      eight[waiting++] = word;
+      if (waiting == 8) counter.add(eight);
+      waiting %= 8;
+    }
+    for (std::size_t k = 0; k < waiting; ++k) counter.add(eight[k]);
+    CHECK(counter.counts().rows == expected);
+  }
+}
+
+TEST_CASE("a block transposed entry by entry") {
+  random_source random(4);
+  for (int trial = 0; trial < 100; ++trial) {
+    const int w = static_cast<int>(random.between(1, 64));
+    const bit_matrix m = random_block(random, w, random.below(101));
+    bit_matrix expected = m;
+    transpose(expected);
+    bit_matrix t = m;
+    transpose_entries(t, w);
+    CHECK(t.rows == expected.rows);
+    CHECK(count(first_bits(w)) == w);
+  }
+}

@@ -1,22 +1,26 @@
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdlib>
 #include <memory>
 #include <new>
 #include <span>
 #include <type_traits>
+#include <vector>
+
+#include "common/large_pages.hpp"
 
 namespace gsofa::detail {
 
-/// A growing array of trivial elements that leaves new ones unwritten. Growth is by realloc, which
-/// moves large blocks by remapping their pages. Memory is kept until destruction.
+/// An array of trivial elements that leaves them unwritten, in large pages where the system has
+/// them. Memory is kept until destruction.
 template <class T>
 class buffer {
   static_assert(std::is_trivially_copyable_v<T>);
 
  public:
-  /// Makes room for `size` elements; the old ones keep their values. Throws std::bad_alloc.
+  /// Makes room for `size` elements, of which none has a value. Throws std::bad_alloc.
   void resize(std::size_t size) {
     if (size > capacity_) grow(size);
     size_ = size;
@@ -34,18 +38,56 @@ class buffer {
     void operator()(T* p) const { std::free(p); }  // NOLINT(cppcoreguidelines-no-malloc)
   };
   void grow(std::size_t size) {
-    std::size_t capacity = capacity_ + capacity_ / 2;
-    if (capacity < size) capacity = size;
-    void* moved = std::realloc(data_.get(), capacity * sizeof(T));  // NOLINT
-    if (moved == nullptr) throw std::bad_alloc();
-    (void)data_.release();
-    data_.reset(static_cast<T*>(moved));
-    capacity_ = capacity;
+    data_.reset();
+    capacity_ = 0;
+    // Large pages begin at their multiples.
+    const std::size_t bytes = size * sizeof(T);
+    const std::size_t alignment = bytes < large_page ? alignof(std::max_align_t) : large_page;
+    const std::size_t rounded = (bytes + alignment - 1) / alignment * alignment;
+    void* const fresh = std::aligned_alloc(alignment, rounded);  // NOLINT
+    if (fresh == nullptr) throw std::bad_alloc();
+    data_.reset(static_cast<T*>(fresh));
+    capacity_ = rounded / sizeof(T);
+    advise_large_pages(fresh, rounded);
   }
 
   std::unique_ptr<T, release> data_;
   std::size_t size_ = 0;
   std::size_t capacity_ = 0;
+};
+
+/// Lists that stay where they are while others are added, in blocks of memory that are kept for the
+/// lists after clear().
+template <class T>
+class list_storage {
+ public:
+  void clear() {
+    block_ = 0;
+    used_ = 0;
+  }
+  /// A copy of the list. Throws std::bad_alloc.
+  std::span<const T> keep(std::span<const T> list) {
+    while (block_ < blocks_.size() && used_ + list.size() > blocks_[block_].size()) {
+      ++block_;
+      used_ = 0;
+    }
+    if (block_ == blocks_.size()) {
+      blocks_.emplace_back();
+      blocks_.back().resize(std::max(least_elements, list.size()));
+      used_ = 0;
+    }
+    T* const first = blocks_[block_].data() + used_;
+    std::ranges::copy(list, first);
+    used_ += list.size();
+    return {first, list.size()};
+  }
+
+ private:
+  static constexpr std::size_t least_elements = 4096;
+
+  std::vector<buffer<T>> blocks_;
+  std::size_t block_ = 0;
+  std::size_t used_ = 0;
 };
 
 }  // namespace gsofa::detail

@@ -10,34 +10,36 @@
 //  1. forest       elimination tree; if the numbering is no postorder of it, vertices are
 //                  relabelled by one. Columns of A by transposition, unless A is symmetric.
 //  2. panels       cut_panels: ranges of at most panel_width vertices with one parent outside.
-//  3. panels       position_builder: position lists, every boundary position's place in the list
-//                  of the parent, masks set to A.
-//  4. elimination  factor and update of each panel, for panels ascending or, on threads, by tickets
-//                  from the leaves (schedule.hpp).
-//  5. expansion    counts: population counts of the masks (by columns of 64 x 64 blocks for U).
-//                  Digests and sorted rows only when asked for, outside the run.
-// Supernodes: variants/support/supernodes.hpp on the caller's rows; L(s, r) by binary search in F
-// and one bit.
+//  3. panels       position_builder: the position list of every panel as column blocks, masks set
+//                  to A.
+//  4. elimination  factor and update of each panel, for panels ascending or, on threads, subtree by
+//                  subtree (schedule.hpp).
+//  5. expansion    counts of a panel once it is factored: population counts of its masks. Digests
+//                  and sorted rows only when asked for, outside the run.
+// Supernodes: variants/support/supernodes.hpp on the caller's rows; L(s, r) by binary search in the
+// blocks and one bit.
 //
 // Invariants: bit c of masks[p].upper (lower), p a position of panel J with vertex f = F_J[p], is
 // U(b + c, f) (L(f, b + c)), and only bits with b + c < f are ever set. Before factor(J) the masks
 // hold bits of A and of updates, all of them entries of L+U; after it they hold all entries. Bits
-// are never cleared. Encoding: 16 bytes of masks, 4 of F and 4 of in_parent per position, panels in
-// ascending order.
+// are never cleared. Encoding: 16 bytes of masks per position and 16 per column block, that is, a
+// word of members, the panel and the position of the first member; panels in ascending order.
 //
-// Cost: with P positions, O(nnz log n) for 1, O(P + nnz) words for 3 and 5, one closure of two
-// words per position in 4 (its rounds are the members not reached by smaller ones, mostly 1 to 3)
-// and about one OR of two words per position for the updates. Memory: 24 P bytes, 4 to 28 per entry
-// of A and 40 |V|; several threads add 3 |V| / 16 bytes each, and together 4 |V| and 4 per entry of
-// A. P is the sum over panels of |F|, about 1/64 of |chol(A + A^T)| where that is dense. Where P
+// Cost: with P positions in B column blocks, O(nnz log n) for 1, O(P + B + nnz) words for 3 and 5,
+// one closure of two words per position in 4 (its rounds are the members not reached by smaller
+// ones, mostly 1 to 3) and about one OR of two words per position for the updates. Memory:
+// 16 (P + B) bytes, 4 to 28 per entry of A and 40 |V|; several threads add 26 bytes per panel each,
+// and together 4 |V| and 4 per entry of A. P is the sum over panels of |F|, about 1/64 of
+// |chol(A + A^T)| where that is dense; B is P/12 in orders by nested dissection. Where P + B
 // passes 2^18 + 16 nnz(A), a search of rows (gilbert_peierls.hpp) of bounded length is tried first;
-// where P passes the limit of memory_budget_mb, the run falls back to the search of rows, whose
+// where it passes the limit of memory_budget_mb, the run falls back to the search of rows, whose
 // memory is that of L+U in supernodal lists.
 
 #include <algorithm>
 #include <memory>
 #include <numeric>
 
+#include "common/mask_pattern.hpp"
 #include "variants/panels/elimination.hpp"
 #include "variants/panels/expansion.hpp"
 #include "variants/panels/schedule.hpp"
@@ -55,18 +57,18 @@ constexpr offset_t edges_per_position = 8;
 // Patterns with fewer entries leave the position lists to one thread.
 constexpr offset_t few_entries = offset_t{1} << 17;
 
-class cpu_bitmap_panels final : public variant {
+class cpu_bitmap_panels final : public variant, public gives_masks {
  public:
   void prepare(const pattern_view& a, const run_settings& settings, run_context& context) override {
     a_ = a;
     settings_ = settings;
     rows_.prepare(a, settings);
-    limit_ = settings.options.integer("memory_budget_mb") * (1 << 20) / detail::bytes_per_position;
+    limit_ = settings.options.integer("memory_budget_mb") * (1 << 20) / detail::bytes_per_item;
     context.predicted_bytes["vertex_arrays"] = offset_t{a.n_rows} * 36 + a.nnz() * 4;
   }
 
   void run(run_context& context) override {
-    // With more positions than this, rows are tried first.
+    // With more positions and column blocks than this, rows are tried first.
     const offset_t few = (offset_t{1} << 18) + 16 * a_.nnz();
     const int threads = a_.nnz() < few_entries ? 1 : settings_.threads;
     const kept_threads kept;
@@ -97,7 +99,7 @@ class cpu_bitmap_panels final : public variant {
       rows_.run(context);
       return;
     }
-    settings_.threads > 1 ? eliminate<true>(context) : eliminate<false>(context);
+    eliminate(context);
     if (settings_.wants.has(want::supernodes)) {
       const phase timed(context, phase_id::supernode);
       if (!graph_.order.empty()) label_ = inverse_permutation(graph_.order);
@@ -143,30 +145,47 @@ class cpu_bitmap_panels final : public variant {
     return detail::supernodal_of_panels(panels_, rule);
   }
 
+  bool masks_into(mask_pattern& out) override {
+    if (by_rows_ || !graph_.order.empty()) return false;
+    out.begin = panels_.begin;
+    out.position_begin = panels_.position_begin;
+    out.vertices.clear();
+    out.vertices.reserve(at(panels_.positions()));
+    for (index_t j = 0; j < panels_.panels(); ++j) {
+      const std::vector<index_t> list = panels_.list(j);
+      out.vertices.insert(out.vertices.end(), list.begin(), list.end());
+    }
+    out.masks.clear();
+    out.masks.reserve(2 * out.vertices.size());
+    for (const detail::mask_pair& m : panels_.masks.view().first(out.vertices.size())) {
+      out.masks.push_back(m.upper);
+      out.masks.push_back(m.lower);
+    }
+    return true;
+  }
+
  private:
-  template <bool Shared>
   void eliminate(run_context& context) {
     const auto n = static_cast<std::size_t>(a_.n_rows);
     const int threads = useful_threads(settings_.threads, panels_.panels());
     std::vector<detail::panel_eliminator> workers(static_cast<std::size_t>(threads),
                                                   detail::panel_eliminator(panels_));
-    detail::for_each_panel(threads, panels_.parent, [&](int thread, index_t j) {
+    l_counts_.assign(n, 0);
+    u_counts_.resize(n);
+    const auto before = [&](index_t j) {
+      return panels_.position_begin[static_cast<std::size_t>(j)];
+    };
+    const auto work = [&](int thread, index_t j, index_t own) {
       if ((j & 15) == 0) {
         // Several threads take panels in no order that tells how far they are.
         threads > 1 ? context.check_deadline() : context.check_deadline(j, panels_.panels());
       }
       detail::panel_eliminator& mine = workers[static_cast<std::size_t>(thread)];
       mine.factor(j);
-      mine.update<Shared>(j);
-    });
-    const phase timed(context, phase_id::compact);
-    l_counts_.assign(n, 0);
-    u_counts_.assign(n, 0);
-    parallel_ranges<index_t>(threads, panels_.panels(), 16, [&](int, index_t begin, index_t end) {
-      for (index_t j = begin; j < end; ++j) {
-        detail::count_panel<Shared>(graph_, panels_, j, l_counts_, u_counts_);
-      }
-    });
+      mine.update(j, own);
+      detail::count_panel(graph_, panels_, j, own, l_counts_, u_counts_);
+    };
+    detail::for_each_panel(threads, panels_.parent, before, work);
     if constexpr (detail::counting) {
       auto& totals = context.counters.totals;
       totals["panels"] = panels_.panels();

@@ -1,13 +1,13 @@
 #pragma once
 
-#include <vector>
+#include <cstddef>
 
 #include "variants/panels/panels.hpp"
 
 namespace gsofa::detail {
 
-/// The diagonal block of a factored panel, as sets of the panel's columns. Where the boundary is
-/// short, the two graphs hold edges in place of what is reached.
+/// The diagonal block of a factored panel of width w, as sets of the panel's columns; rows below w
+/// are set. Where the boundary is short, the two graphs hold edges in place of what is reached.
 struct diagonal_block {
   bit_matrix l_reach;  ///< of column k: rows i > k reached by edges k -> i with L(i, k) != 0
   bit_matrix u_reach;  ///< of row k: columns j > k reached by edges k -> j with U(k, j) != 0
@@ -29,10 +29,9 @@ class panel_eliminator {
 
   /// Completes the masks of panel j. All panels below it must have updated it.
   void factor(index_t j);
-  /// Updates the ancestors of panel j, the panel that was factored last. `Shared`: other threads
-  /// update the same masks at the same time.
-  template <bool Shared>
-  void update(index_t j);
+  /// Updates the ancestors of panel j, the panel that was factored last. Other threads may update
+  /// panels after `own` at the same time.
+  void update(index_t j, index_t own);
 
   [[nodiscard]] const panel_work& work() const { return work_; }
 
@@ -44,21 +43,26 @@ class panel_eliminator {
     mask_t active;
     void clear() { active = 0; }
     void add(mask_t sources, mask_t target);
-    // words[z - from] = union of targets[r] over the r in the mask of position z, for z in
-    // [from, to).
-    template <mask_t mask_pair::*Side>
-    void apply(const mask_pair* masks, index_t from, index_t to, mask_t* words) const;
+    // Of one row, or of none.
+    [[nodiscard]] bool single() const { return (active & (active - 1)) == 0; }
+    [[nodiscard]] int row() const { return active == 0 ? 0 : lowest(active); }
+    [[nodiscard]] mask_t targets_of_row() const { return active == 0 ? 0 : targets[row()]; }
+    // Union of targets[r] over the r in m.
+    [[nodiscard]] mask_t of(mask_t m) const;
   };
-  void locate(index_t target_panel, index_t y, index_t length);
+  void close_boundary(mask_pair* masks, index_t w, index_t length);
+  // Adds the routes to the targets of block b; returns what is left of `unpruned`.
+  mask_t find_routes(const column_block& b, const mask_pair* masks, mask_t unpruned);
+  template <bool Shared>
+  void push(index_t j, std::size_t block);
+  // ORs what positions [0, length) of `from` have for the targets into those of `to`.
+  template <bool Shared>
+  void push_run(const mask_pair* from, index_t length, mask_pair* to);
 
   panel_set* s_;
   diagonal_block d_{};
   routes upper_{}, lower_{};
   panel_work work_;
-  // where_[z]: position of F_j[z] in the list of panel at_.
-  std::vector<index_t> where_;
-  index_t at_ = -1;
-  std::vector<mask_t> upper_words_, lower_words_;
 };
 
 }  // namespace gsofa::detail

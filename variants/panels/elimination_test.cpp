@@ -21,22 +21,20 @@ struct factored {
   detail::position_builder builder;
   std::vector<index_t> l_counts, u_counts;
 
-  template <bool Shared>
   pattern operator()(const pattern& a, int width, int threads) {
     g.build(a);
     detail::cut_panels(g, width, s);
     REQUIRE(builder.build(g, s, max_index));
     std::vector<detail::panel_eliminator> workers(static_cast<std::size_t>(threads),
                                                   detail::panel_eliminator(s));
-    detail::for_each_panel(threads, s.parent, [&](int t, index_t j) {
-      workers[static_cast<std::size_t>(t)].factor(j);
-      workers[static_cast<std::size_t>(t)].update<Shared>(j);
-    });
     l_counts.assign(static_cast<std::size_t>(a.n_rows), 0);
     u_counts = l_counts;
-    for (index_t j = 0; j < s.panels(); ++j) {
-      detail::count_panel<Shared>(g, s, j, l_counts, u_counts);
-    }
+    const auto before = [&](index_t j) { return s.position_begin[at(j)]; };
+    detail::for_each_panel(threads, s.parent, before, [&](int t, index_t j, index_t own) {
+      workers[static_cast<std::size_t>(t)].factor(j);
+      workers[static_cast<std::size_t>(t)].update(j, own);
+      detail::count_panel(g, s, j, own, l_counts, u_counts);
+    });
     result out;
     detail::expand(g, s, l_counts, u_counts, want_set(want::pattern) | want::digest, out);
     // L and U side by side are the rows of L+U, sorted
@@ -69,9 +67,9 @@ TEST_CASE("masks are L and U by Gaussian elimination: thousands of patterns, nar
     const pattern expected = reference::eliminate_boolean(a);
     for (const int width : {1, 2, 3, 4, 8, 16, 32, 64}) {
       CAPTURE(width);
-      CHECK(factor.operator()<false>(a, width, 1) == expected);
+      CHECK(factor(a, width, 1) == expected);
     }
-    CHECK(factor.operator()<true>(a, 3, 3) == expected);
+    CHECK(factor(a, 3, 3) == expected);
   }
 }
 
@@ -81,7 +79,7 @@ TEST_CASE("single entries of L are found in the masks") {
     const auto [name, a] = random_pattern(17, k);
     CAPTURE(name);
     const pattern expected = reference::eliminate_boolean(a);
-    factor.operator()<false>(a, 4, 1);
+    factor(a, 4, 1);
     for (index_t i = 0; i < a.n_rows; ++i) {
       for (index_t j = 0; j < i; ++j) {
         // both in the panels' numbering; a descendant keeps the smaller number
@@ -117,7 +115,7 @@ TEST_CASE("few entries are updated twice: pruned and covered rows stay behind") 
   }
   for (index_t j = 0; j < 8; ++j) {
     worker.factor(j);
-    worker.update<false>(j);
+    worker.update(j, s.panels() - 1);
     // the first target after the panel takes the row and the column over; later ones get nothing
     if (j + 1 < 8) {
       const auto first =

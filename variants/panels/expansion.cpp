@@ -18,50 +18,49 @@ void add(index_t& sum, index_t value) {
   }
 }
 
-// For each bit the number of masks that have it.
+// Row c: the number of masks that have bit c.
 template <mask_t mask_pair::*Side>
-std::array<index_t, mask_bits> counts_of_bits(const mask_pair* masks, index_t length) {
-  std::array<index_t, mask_bits> counts{};
-  bit_matrix block;
-  for (index_t z = 0; z < length; z += mask_bits) {
-    const index_t size = std::min<index_t>(mask_bits, length - z);
-    for (index_t k = 0; k < size; ++k) block[k] = masks[z + k].*Side;
-    for (index_t k = size; k < mask_bits; ++k) block[k] = 0;
-    transpose(block);
-    for (index_t c = 0; c < mask_bits; ++c) counts[at(c)] += std::popcount(block[c]);
+bit_matrix counts_of_bits(const mask_pair* masks, index_t length) {
+  bit_counter counter;
+  index_t z = 0;
+  for (; z + 8 <= length; z += 8) {
+    std::array<mask_t, 8> words;
+    for (index_t k = 0; k < 8; ++k) words[at(k)] = masks[z + k].*Side;
+    counter.add(words);
   }
-  return counts;
+  for (; z < length; ++z) counter.add(masks[z].*Side);
+  return counter.counts();
+}
+
+template <bool Shared>
+void add_rows(const ordered_graph& g, const panel_set& s, const column_block& b,
+              const mask_pair* masks, std::vector<index_t>& l_row_counts) {
+  const index_t begin = s.begin[at(b.panel)];
+  const mask_pair* next = masks + b.base;
+  for (mask_t left = b.members; left != 0; left &= left - 1) {
+    add<Shared>(l_row_counts[at(g.caller(begin + lowest(left)))], count(next++->lower));
+  }
 }
 }  // namespace
 
-template <bool Shared>
-void count_panel(const ordered_graph& g, const panel_set& s, index_t j,
+void count_panel(const ordered_graph& g, const panel_set& s, index_t j, index_t own,
                  std::vector<index_t>& l_row_counts, std::vector<index_t>& u_row_counts) {
-  const index_t begin = s.begin[at(j)];
-  const index_t w = s.width(j);
-  const index_t length = s.length(j);
-  const offset_t first = s.position_begin[at(j)];
-  const mask_pair* const masks = s.masks.data() + first;
-  const index_t* const list = s.columns.data() + first;
-  for (index_t z = 0; z < length; ++z) {
-    add<Shared>(l_row_counts[at(g.caller(list[z]))], std::popcount(masks[z].lower));
+  const mask_pair* const masks = s.masks.data() + s.position_begin[at(j)];
+  for (const column_block& b : s.blocks[at(j)]) {
+    b.panel > own ? add_rows<true>(g, s, b, masks, l_row_counts)
+                  : add_rows<false>(g, s, b, masks, l_row_counts);
   }
-  const auto u_counts = counts_of_bits<&mask_pair::upper>(masks, length);
-  for (index_t c = 0; c < w; ++c) u_row_counts[at(g.caller(begin + c))] = u_counts[at(c)] + 1;
+  const bit_matrix u_counts = counts_of_bits<&mask_pair::upper>(masks, s.length(j));
+  for (int c = 0; c < s.width(j); ++c) {
+    u_row_counts[at(g.caller(s.begin[at(j)] + c))] = static_cast<index_t>(u_counts[c]) + 1;
+  }
 }
-
-template void count_panel<false>(const ordered_graph&, const panel_set&, index_t,
-                                 std::vector<index_t>&, std::vector<index_t>&);
-template void count_panel<true>(const ordered_graph&, const panel_set&, index_t,
-                                std::vector<index_t>&, std::vector<index_t>&);
 
 bool has_l(const panel_set& s, index_t i, index_t k) {
   const index_t j = s.panel_of[at(k)];
-  const auto list = s.list(j);
-  const auto found = std::ranges::lower_bound(list, i);
-  if (found == list.end() || *found != i) return false;
-  const mask_t lower = s.masks[at(s.position_begin[at(j)] + (found - list.begin()))].lower;
-  return (lower >> (k - s.begin[at(j)]) & 1U) != 0;
+  const index_t place = s.place(j, i);
+  if (place < 0) return false;
+  return (s.masks[at(s.position_begin[at(j)] + place)].lower >> (k - s.begin[at(j)]) & 1U) != 0;
 }
 
 void expand(const ordered_graph& g, const panel_set& s, std::span<const index_t> l_row_counts,
@@ -155,11 +154,10 @@ factor_profile profile_panels(const ordered_graph& g, const panel_set& s, index_
                      .cells = cells,
                      .density = std::vector<offset_t>(at(cells) * at(cells), 0)};
   for (index_t j = 0; j < s.panels(); ++j) {
-    const auto length = static_cast<index_t>(s.list(j).size());
     const mask_pair* const masks = s.masks.data() + s.position_begin[at(j)];
-    const auto counts = counts_of_bits<&mask_pair::lower>(masks, length);
-    for (index_t c = 0; c < s.width(j); ++c) {
-      out.l_col_counts[at(g.caller(s.begin[at(j)] + c))] = counts[at(c)];
+    const auto counts = counts_of_bits<&mask_pair::lower>(masks, s.length(j));
+    for (int c = 0; c < s.width(j); ++c) {
+      out.l_col_counts[at(g.caller(s.begin[at(j)] + c))] = static_cast<index_t>(counts[c]);
     }
     if (cells > 0) add_density(g, s, j, out);
   }

@@ -8,12 +8,12 @@
 namespace gsofa::detail {
 
 /// Adds the row counts of panel j to the caller's: its rows of U with the diagonal, and the
-/// entries of its columns of L to their rows. `Shared`: other threads count other panels.
-template <bool Shared>
-void count_panel(const ordered_graph& g, const panel_set& s, index_t j,
+/// entries of its columns of L to their rows. Other threads may count panels meanwhile that have
+/// rows after panel `own`.
+void count_panel(const ordered_graph& g, const panel_set& s, index_t j, index_t own,
                  std::vector<index_t>& l_row_counts, std::vector<index_t>& u_row_counts);
 
-/// True if L(i, k) != 0, k < i in the numbering of `g`. O(log |F|).
+/// True if L(i, k) != 0, k < i in the numbering of `g`. O(log blocks).
 bool has_l(const panel_set& s, index_t i, index_t k);
 
 /// Digests and explicit rows of L and U, in the caller's numbering, of factored panels.

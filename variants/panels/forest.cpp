@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <atomic>
+#include <bit>
+#include <iterator>
 #include <utility>
 
 #include "common/parallel.hpp"
@@ -12,8 +14,10 @@ namespace gsofa::detail {
 namespace {
 
 constexpr index_t rows_at_a_time = 1024;
-// Symmetry and tree by several threads are twice the work of one.
+// The search for mirror images by several threads is twice the work of one.
 constexpr int threads_that_pay = 3;
+// Buckets of a transpose: at most 2^8, whose ends stay in the first-level cache.
+constexpr int bucket_bits = 8;
 
 }  // namespace
 
@@ -35,11 +39,17 @@ void ordered_graph::build(const pattern_view& a, int threads) {
   rows_.idx = a.col_idx;
   order.clear();
   rows_.diagonal.resize(at(n));
-  const bool several = threads >= threads_that_pay;
-  symmetric_ = several ? find_symmetry(threads) : find_symmetry();
-  if (!symmetric_) build_columns(threads);
-  if (several ? build_postordered_tree(threads) : build_postordered_tree()) return;
-  build_tree();
+  if (threads < threads_that_pay) {
+    symmetric_ = find_symmetry();
+    if (!symmetric_) find_diagonals(threads);
+  } else {
+    find_diagonals(threads);
+    symmetric_ = find_symmetry(threads);
+  }
+  if (!symmetric_) transpose_half(half::below, threads, columns_);
+  if (build_postordered_tree(threads)) return;
+  subtree_begin_.clear();
+  build_tree(threads);
   if (!is_postordered(parent)) relabel(threads);
 }
 
@@ -63,236 +73,271 @@ bool ordered_graph::find_symmetry() {
   return true;
 }
 
-// Rows in ranges with about as many entries each, for so many threads that arrays of n numbers for
-// each of them are no larger than A; one range where there would be one thread.
-std::vector<index_t> ordered_graph::row_ranges(int threads) const {
-  const offset_t nnz = rows_.ptr[at(n)];
-  const int teams = static_cast<int>(std::clamp<offset_t>(nnz / n, 1, threads));
-  std::vector<index_t> first(at(teams) + 1, n);
-  for (int t = 0; t < teams; ++t) {
-    const auto row = std::ranges::lower_bound(rows_.ptr, nnz / teams * t);
-    first[at(t)] = static_cast<index_t>(row - rows_.ptr.begin());
-  }
-  return first;
-}
-
 // The pattern is symmetric if each entry below the diagonal has its mirror image, and there are as
 // many above it.
 bool ordered_graph::find_symmetry(int threads) {
-  const std::vector<index_t> first = row_ranges(threads);
-  const int teams = static_cast<int>(first.size()) - 1;
-  if (teams < 2) return find_symmetry();
-  counts_.resize(at(n) * at(teams));
   // relaxed: a hint while threads run; the verdict is read after they have joined.
   std::atomic<bool> differs{false};
   std::atomic<offset_t> below{0};
-  on_threads(teams, [&](int t) {
-    const offset_t found =
-        mirrored(first[at(t)], first[at(t) + 1], counts_.data() + at(n) * at(t), differs);
+  parallel_ranges<index_t>(threads, n, rows_at_a_time, [&](int, index_t begin, index_t end) {
+    offset_t found = 0;
+    for (index_t i = begin; i < end && !differs.load(std::memory_order_relaxed); ++i) {
+      for (const index_t j : row_below(i)) {
+        if (!std::ranges::binary_search(row_above(j), i)) {
+          differs.store(true, std::memory_order_relaxed);
+          return;
+        }
+      }
+      found += std::ssize(row_below(i));
+    }
     below.fetch_add(found, std::memory_order_relaxed);
   });
   return !differs.load() && 2 * below.load() + n == rows_.ptr[at(n)];
 }
 
-// Entries below the diagonal in the rows begin .. end - 1; `differs` becomes true where one has no
-// mirror image, and ends the search of all threads. next[j] - 1: how many entries of row j have
-// been passed; 0: the row has not been looked at.
-offset_t ordered_graph::mirrored(index_t begin, index_t end, index_t* next,
-                                 std::atomic<bool>& differs) {
-  std::fill(next, next + n, 0);
-  offset_t found = 0;
-  for (index_t i = begin; i < end; ++i) {
-    if (i % 64 == 0 && differs.load(std::memory_order_relaxed)) return found;
-    offset_t q = rows_.ptr[at(i)];
-    for (; rows_.idx[at(q)] < i; ++q) {
-      const index_t j = rows_.idx[at(q)];
-      const auto row = rows(j, j + 1);
-      index_t& passed = next[j];
-      if (passed == 0) {
-        passed = 1 + static_cast<index_t>(std::ranges::lower_bound(row, i) - row.begin());
-      }
-      const std::size_t p = at(passed) - 1;
-      if (p == row.size() || row[p] != i) {
-        differs.store(true, std::memory_order_relaxed);
-        return found;
-      }
-      ++passed;
-      ++found;
-    }
-    rows_.diagonal[at(i)] = q;
-  }
-  return found;
-}
-
-// Each thread counts columns of its rows by itself.
-void ordered_graph::build_columns(int threads) {
-  const std::vector<index_t> first = row_ranges(threads);
-  const int teams = static_cast<int>(first.size()) - 1;
-  if (teams < 2) {
-    build_columns_serial();
-    return;
-  }
-  const auto width = at(n);
-  counts_.resize(width * at(teams));
-  const auto counts = [&](int t) { return counts_.data() + width * at(t); };
-  on_threads(teams, [&](int t) { count_columns(first[at(t)], first[at(t) + 1], counts(t)); });
-  col_ptr_.resize(width + 1);
-  col_ptr_[0] = 0;
-  // What threads before t have of a column stands before what t has of it.
-  parallel_ranges<index_t>(teams, n, 4 * rows_at_a_time, [&](int, index_t begin, index_t end) {
-    for (index_t j = begin; j < end; ++j) {
-      index_t before = 0;
-      for (int t = 0; t < teams; ++t) before += std::exchange(counts(t)[j], before);
-      col_ptr_[at(j) + 1] = before;
+void ordered_graph::find_diagonals(int threads) {
+  parallel_ranges<index_t>(threads, n, rows_at_a_time, [&](int, index_t begin, index_t end) {
+    for (index_t i = begin; i < end; ++i) {
+      const index_t* q = rows_.idx.data() + rows_.ptr[at(i)];
+      while (*q < i) ++q;
+      rows_.diagonal[at(i)] = q - rows_.idx.data();
     }
   });
-  for (index_t j = 0; j < n; ++j) col_ptr_[at(j) + 1] += col_ptr_[at(j)];
-  col_idx_.resize(rows_.idx.size());
-  columns_.diagonal.resize(width);
-  on_threads(teams, [&](int t) { fill_columns(first[at(t)], first[at(t) + 1], counts(t)); });
-  columns_.ptr = col_ptr_;
-  columns_.idx = col_idx_.view();
 }
 
-void ordered_graph::count_columns(index_t begin, index_t end, index_t* counts) {
-  std::fill(counts, counts + n, 0);
-  for (index_t i = begin; i < end; ++i) {
-    offset_t before = rows_.ptr[at(i)];
-    for (const index_t j : rows(i, i + 1)) {
-      ++counts[j];
-      before += j < i ? 1 : 0;
+// least_[u]: the least neighbour of u in A + A^T, u itself counted.
+void ordered_graph::find_least_neighbours(int threads) {
+  least_.resize(at(n));
+  parallel_ranges<index_t>(threads, n, rows_at_a_time, [&](int, index_t begin, index_t end) {
+    for (index_t u = begin; u < end; ++u) least_[at(u)] = rows_.idx[at(rows_.ptr[at(u)])];
+  });
+  if (symmetric_) return;
+  if (threads == 1) {
+    for (index_t i = 0; i < n; ++i) {
+      for (const index_t j : row_above(i)) least_[at(j)] = std::min(least_[at(j)], i);
     }
-    rows_.diagonal[at(i)] = before;
+    return;
   }
-}
-
-void ordered_graph::fill_columns(index_t begin, index_t end, index_t* next) {
-  for (index_t i = begin; i < end; ++i) {
-    for (const index_t j : rows(i, i + 1)) {
-      const offset_t place = col_ptr_[at(j)] + next[j]++;
-      col_idx_[at(place)] = i;
-      if (i == j) columns_.diagonal[at(j)] = place;
+  // relaxed: minima are read after all threads have joined.
+  parallel_ranges<index_t>(threads, n, rows_at_a_time, [&](int, index_t begin, index_t end) {
+    for (index_t i = begin; i < end; ++i) {
+      for (const index_t j : row_above(i)) {
+        std::atomic_ref<index_t> least(least_[at(j)]);
+        index_t old = least.load(std::memory_order_relaxed);
+        while (old > i && !least.compare_exchange_weak(old, i, std::memory_order_relaxed)) {
+        }
+      }
     }
-  }
+  });
 }
 
-void ordered_graph::build_columns_serial() {
-  const std::size_t nnz = rows_.idx.size();
-  col_ptr_.assign(at(n) + 1, 0);
-  for (const index_t j : rows_.idx) ++col_ptr_[at(j) + 1];
-  for (index_t j = 0; j < n; ++j) col_ptr_[at(j) + 1] += col_ptr_[at(j)];
-  next_.assign(col_ptr_.begin(), col_ptr_.end() - 1);
-  col_idx_.resize(nnz);
-  columns_.diagonal.resize(at(n));
+// Rows in ranges with about as many entries each.
+std::vector<index_t> ordered_graph::row_ranges(int threads) const {
+  const offset_t nnz = rows_.ptr[at(n)];
+  std::vector<index_t> first(at(threads) + 1, n);
+  for (int t = 0; t < threads; ++t) {
+    const auto row = std::ranges::lower_bound(rows_.ptr, nnz / threads * t);
+    first[at(t)] = static_cast<index_t>(row - rows_.ptr.begin());
+  }
+  return first;
+}
+
+// Threads put the entries of their rows into buckets of consecutive columns, in the order of rows;
+// then buckets are transposed by themselves.
+void ordered_graph::transpose_half(half h, int threads, half_columns& out) {
+  if (threads == 1) {
+    transpose_half(h, out);
+    return;
+  }
+  const int shift = std::max(0, static_cast<int>(std::bit_width(at(n))) - bucket_bits);
+  const std::size_t buckets = (at(n) >> shift) + 1;
+  const std::vector<index_t> first = row_ranges(threads);
+  // Of thread t and bucket b: entries, then the place of the next one.
+  std::vector<std::vector<offset_t>> next(at(threads), std::vector<offset_t>(buckets, 0));
+  on_threads(threads, [&](int t) {
+    std::vector<offset_t>& mine = next[at(t)];
+    for (index_t i = first[at(t)]; i < first[at(t) + 1]; ++i) {
+      for (const index_t j : side(h, i)) ++mine[at(j) >> shift];
+    }
+  });
+  std::vector<offset_t> bucket_begin(buckets + 1, 0);
+  offset_t total = 0;
+  for (std::size_t b = 0; b < buckets; ++b) {
+    for (std::vector<offset_t>& of : next) total += std::exchange(of[b], total);
+    bucket_begin[b + 1] = total;
+  }
+  entries_.resize(at(total));
+  on_threads(threads, [&](int t) {
+    offset_t* const mine = next[at(t)].data();
+    for (index_t i = first[at(t)]; i < first[at(t) + 1]; ++i) {
+      for (const index_t j : side(h, i)) {
+        entries_[at(mine[at(j) >> shift]++)] = {.row = i, .column = j};
+      }
+    }
+  });
+  out.ptr.resize(at(n) + 1);
+  out.ptr[at(n)] = total;
+  out.idx.resize(at(total));
+  parallel_ranges<std::size_t>(threads, buckets, 1, [&](int, std::size_t b, std::size_t) {
+    const auto begin = static_cast<index_t>(b << shift);
+    const auto end = static_cast<index_t>(std::min(at(n), (b + 1) << shift));
+    if (begin >= end) return;
+    out.ptr[at(begin)] = bucket_begin[b];
+    transpose_bucket(
+        entries_.view().subspan(at(bucket_begin[b]), at(bucket_begin[b + 1] - bucket_begin[b])),
+        begin, end, out);
+  });
+}
+
+// All entries of the columns begin .. end - 1, ascending by rows; ptr[begin] is there.
+void ordered_graph::transpose_bucket(std::span<const entry> entries, index_t begin, index_t end,
+                                     half_columns& out) {
+  std::vector<offset_t> next(at(end - begin) + 1, 0);
+  for (const entry& e : entries) ++next[at(e.column - begin) + 1];
+  next[0] = out.ptr[at(begin)];
+  for (std::size_t k = 1; k < next.size(); ++k) next[k] += next[k - 1];
+  // ptr[end] belongs to the next bucket.
+  std::copy(next.begin() + 1, next.end() - 1, out.ptr.begin() + begin + 1);
+  for (const entry& e : entries) out.idx[at(next[at(e.column - begin)]++)] = e.row;
+}
+
+void ordered_graph::transpose_half(half h, half_columns& out) {
+  out.ptr.assign(at(n) + 1, 0);
   for (index_t i = 0; i < n; ++i) {
-    columns_.diagonal[at(i)] = next_[at(i)];  // entries of rows < i are in
-    offset_t before = rows_.ptr[at(i)];
-    for (const index_t j : rows(i, i + 1)) {
-      col_idx_[at(next_[at(j)]++)] = i;
-      before += j < i ? 1 : 0;
-    }
-    rows_.diagonal[at(i)] = before;
+    for (const index_t j : side(h, i)) ++out.ptr[at(j) + 1];
   }
-  columns_.ptr = col_ptr_;
-  columns_.idx = col_idx_.view();
+  for (index_t j = 0; j < n; ++j) out.ptr[at(j) + 1] += out.ptr[at(j)];
+  next_.assign(out.ptr.begin(), out.ptr.end() - 1);
+  out.idx.resize(at(out.ptr.back()));
+  for (index_t i = 0; i < n; ++i) {
+    for (const index_t j : side(h, i)) out.idx[at(next_[at(j)]++)] = i;
+  }
 }
 
 // Finds the nearest parents, P(v) = min{ u > v : f(u) <= v }, f(u) the least neighbour of u in
 // A + A^T (README.md, "Nearest parents"). P is the elimination tree, and the numbering a postorder
-// of it, if every v has an edge from P(v) into its subtree. The child of u above f(u) has one; the
-// others are looked at. Returns false if P is not the elimination tree, or the numbering no
-// postorder of it.
-bool ordered_graph::build_postordered_tree() {
-  parent.assign(at(n), -1);
-  // Vertices without a parent so far, ascending; children of u are the last of them.
-  std::vector<index_t>& open = work_;
-  open.resize(at(n));
+// of it, if every v has an edge from P(v) into its subtree. The child of u above f(u), the first
+// one, has such an edge; of the others those that have one are marked. Returns false if P is not
+// the elimination tree, or the numbering no postorder of it.
+bool ordered_graph::build_postordered_tree(int threads) {
+  find_least_neighbours(threads);
+  find_nearest_parents(threads);
+  marked_.assign(at(n), 0);
+  std::vector<std::vector<entry>> left(at(threads));
+  parallel_ranges<index_t>(threads, n, rows_at_a_time, [&](int t, index_t begin, index_t end) {
+    mark_by_rows(begin, end, left[at(t)]);
+  });
+  std::atomic<bool> fails{false};  // relaxed: read after all threads have joined
+  parallel_ranges<index_t>(threads, n, rows_at_a_time, [&](int, index_t begin, index_t end) {
+    if (!all_marked(begin, end)) fails.store(true, std::memory_order_relaxed);
+  });
+  return !fails.load(std::memory_order_relaxed);
+}
+
+// Threads find the nearest parents within chunks, one those in later chunks.
+void ordered_graph::find_nearest_parents(int threads) {
+  parent.resize(at(n));
+  subtree_begin_.resize(at(n));
+  work_.resize(at(n));
+  const int count = n < 4 * rows_at_a_time ? 1 : threads;
+  std::vector<chunk> chunks(at(count));
+  for (int c = 0; c < count; ++c) {
+    chunks[at(c)].begin = static_cast<index_t>(offset_t{n} * c / count);
+    chunks[at(c)].end = static_cast<index_t>(offset_t{n} * (c + 1) / count);
+  }
+  on_threads(count, [&](int c) { find_nearest_parents(chunks[at(c)]); });
+  join_chunks(chunks);
+}
+
+// A postorder's open vertices, those without a parent so far, have subtrees side by side, so that
+// the subtree of u begins after the last one that is still open.
+void ordered_graph::find_nearest_parents(chunk& c) {
+  index_t* const open = work_.data() + c.begin;
   index_t count = 0;
-  for (index_t u = 0; u < n; ++u) {
-    const auto row = row_below(u);
-    const auto column = symmetric_ ? std::span<const index_t>() : column_below(u);
-    index_t least = u;
-    if (!row.empty()) least = row.front();
-    if (!column.empty()) least = std::min(least, column.front());
-    const index_t end = count;
-    while (count > 0 && open[at(count) - 1] >= least) parent[at(open[at(--count)])] = u;
-    if (end - count > 1) {
-      const std::span<const index_t> children(open.data() + count, at(end - count));
-      justified_.assign(children.size(), 0);
-      for (const auto neighbours : {row, column}) {
-        std::size_t k = 0;
-        for (const index_t i : neighbours) {
-          while (children[k] < i) ++k;
-          justified_[k] = 1;
-        }
+  for (index_t u = c.begin; u < c.end; ++u) {
+    const index_t reached = least_[at(u)];
+    while (count > 0 && open[count - 1] >= reached) parent[at(open[--count])] = u;
+    parent[at(u)] = -1;
+    subtree_begin_[at(u)] = count > 0 ? open[count - 1] + 1 : 0;
+    if (count == 0 && c.begin > 0) c.first.push_back(u);
+    open[count++] = u;
+  }
+  c.open = count;
+}
+
+// A vertex of an earlier chunk that is open may have its parent only where all of a chunk before
+// that parent is below it.
+void ordered_graph::join_chunks(std::span<const chunk> chunks) {
+  std::vector<index_t> open;
+  for (const chunk& c : chunks) {
+    for (const index_t u : c.first) {
+      for (; !open.empty() && open.back() >= least_[at(u)]; open.pop_back()) {
+        parent[at(open.back())] = u;
       }
-      if (std::ranges::find(justified_, 0) != justified_.end()) return false;
+      subtree_begin_[at(u)] = open.empty() ? 0 : open.back() + 1;
     }
-    open[at(count++)] = u;
+    if (&c != &chunks.back()) {
+      open.insert(open.end(), work_.begin() + c.begin, work_.begin() + c.begin + c.open);
+    }
+  }
+}
+
+// Whether u has more than one child; the last one is u - 1.
+bool ordered_graph::has_siblings_below(index_t u) const {
+  return subtree_begin_[at(u)] < u && subtree_begin_[at(u) - 1] > subtree_begin_[at(u)];
+}
+
+// Marks the children of u that have one of `below`, ascending neighbours of u below it. The child
+// before another one is the vertex before its subtree.
+void ordered_graph::mark_children(index_t u, std::span<const index_t> below) {
+  index_t child = u - 1;
+  for (std::size_t k = below.size(); k > 0; --k) {
+    while (below[k - 1] < subtree_begin_[at(child)]) child = subtree_begin_[at(child)] - 1;
+    // relaxed: read after all threads have joined
+    std::atomic_ref(marked_[at(child)]).store(1, std::memory_order_relaxed);
+  }
+}
+
+// Marks the children for the entries of rows begin .. end - 1. `left` is scratch: entries (i, u)
+// that may belong to any but the first and the last child of u.
+void ordered_graph::mark_by_rows(index_t begin, index_t end, std::vector<entry>& left) {
+  left.clear();
+  for (index_t i = begin; i < end; ++i) {
+    if (has_siblings_below(i)) mark_children(i, row_below(i));
+    if (symmetric_) continue;
+    for (const index_t u : row_above(i)) {
+      if (!has_siblings_below(u)) continue;
+      const index_t last = subtree_begin_[at(u) - 1];
+      if (i >= last) {
+        std::atomic_ref(marked_[at(u) - 1]).store(1, std::memory_order_relaxed);
+      } else if (subtree_begin_[at(last) - 1] > subtree_begin_[at(u)]) {
+        left.push_back({.row = i, .column = u});
+      }
+    }
+  }
+  std::ranges::stable_sort(left, {}, &entry::column);
+  std::vector<index_t> below;
+  for (std::size_t k = 0; k < left.size();) {
+    const index_t u = left[k].column;
+    below.clear();
+    for (; k < left.size() && left[k].column == u; ++k) below.push_back(left[k].row);
+    mark_children(u, below);
+  }
+}
+
+bool ordered_graph::all_marked(index_t begin, index_t end) const {
+  for (index_t v = begin; v < end; ++v) {
+    const index_t u = parent[at(v)];
+    const bool first = u < 0 || subtree_begin_[at(v)] == subtree_begin_[at(u)];
+    if (!first && marked_[at(v)] == 0) return false;
   }
   return true;
 }
 
-// The same by several threads: one finds the nearest parents, whose subtrees are ranges, and all
-// look at the children.
-bool ordered_graph::build_postordered_tree(int threads) {
-  parent.assign(at(n), -1);
-  subtree_begin_.resize(at(n));
-  std::vector<index_t>& least = subtree_begin_;  // of u until u has been visited
-  parallel_ranges<index_t>(threads, n, rows_at_a_time, [&](int, index_t begin, index_t end) {
-    for (index_t u = begin; u < end; ++u) {
-      index_t first = std::min(u, rows_.idx[at(rows_.ptr[at(u)])]);
-      if (!symmetric_) first = std::min(first, columns_.idx[at(columns_.ptr[at(u)])]);
-      least[at(u)] = first;
-    }
-  });
-  std::vector<index_t>& open = work_;
-  open.resize(at(n));
-  index_t count = 0;
-  for (index_t u = 0; u < n; ++u) {
-    const index_t reached = least[at(u)];
-    subtree_begin_[at(u)] = u;
-    while (count > 0 && open[at(count) - 1] >= reached) {
-      const index_t child = open[at(--count)];
-      parent[at(child)] = u;
-      subtree_begin_[at(u)] = subtree_begin_[at(child)];
-    }
-    open[at(count++)] = u;
-  }
-  std::atomic<bool> fails{false};
-  parallel_ranges<index_t>(threads, n, rows_at_a_time, [&](int, index_t begin, index_t end) {
-    std::vector<index_t> children;
-    std::vector<char> justified;
-    for (index_t u = begin; u < end && !fails.load(std::memory_order_relaxed); ++u) {
-      if (!all_justified(u, children, justified)) fails.store(true, std::memory_order_relaxed);
-    }
-  });
-  return !fails.load();
-}
-
-// Whether every child of u has an edge from u into its subtree; the one above the least neighbour
-// of u has. The last child of u is u - 1, the one before a child stands before its subtree.
-bool ordered_graph::all_justified(index_t u, std::vector<index_t>& children,
-                                  std::vector<char>& justified) const {
-  const index_t begin = subtree_begin_[at(u)];
-  if (begin == u || subtree_begin_[at(u) - 1] == begin) return true;
-  children.clear();
-  for (index_t c = u - 1; c >= begin; c = subtree_begin_[at(c)] - 1) children.push_back(c);
-  std::ranges::reverse(children);
-  justified.assign(children.size(), 0);
-  const auto column = symmetric_ ? std::span<const index_t>() : column_below(u);
-  for (const auto neighbours : {row_below(u), column}) {
-    std::size_t k = 0;
-    for (const index_t i : neighbours) {
-      while (children[k] < i) ++k;
-      justified[k] = 1;
-    }
-  }
-  return std::ranges::find(justified, 0) == justified.end();
-}
-
 // Liu 1990 with path compression.
-void ordered_graph::build_tree() {
+void ordered_graph::build_tree(int threads) {
+  half_columns upper;
+  if (!symmetric_) transpose_half(half::above, threads, upper);
   parent.assign(at(n), -1);
   work_.assign(at(n), -1);
   const auto climb = [&](index_t k, index_t i) {
@@ -312,7 +357,7 @@ void ordered_graph::build_tree() {
     work_[at(i)] = i;
     for (const index_t k : row_below(i)) climb(k, i);
     if (!symmetric_) {
-      for (const index_t k : column_below(i)) climb(k, i);
+      for (const index_t k : upper.of(i)) climb(k, i);
     }
     work_[at(i)] = -1;
   }
@@ -335,7 +380,7 @@ void ordered_graph::relabel(int threads) {
     // Smaller labels are placed from the front, larger ones from the back: the place of the
     // diagonal is left.
     offset_t front = ptr.back();
-    offset_t back = front + static_cast<offset_t>(rows(old, old + 1).size());
+    offset_t back = front + (rows_.ptr[at(old) + 1] - rows_.ptr[at(old)]);
     ptr.push_back(back);
     const auto place = [&](index_t j) {
       const index_t u = label[at(j)];
@@ -349,7 +394,7 @@ void ordered_graph::relabel(int threads) {
   row_ptr_ = std::move(ptr);
   row_idx_ = std::move(idx);
   rows_ = {row_ptr_, row_idx_, std::move(diagonal)};
-  if (!symmetric_) build_columns(threads);
+  if (!symmetric_) transpose_half(half::below, threads, columns_);
 }
 
 }  // namespace gsofa::detail

@@ -22,20 +22,14 @@ struct ordered_graph {
   /// The j < i with A(i, j) != 0, and the j > i.
   [[nodiscard]] std::span<const index_t> row_below(index_t i) const { return rows_.before(i); }
   [[nodiscard]] std::span<const index_t> row_above(index_t i) const { return rows_.after(i); }
-  /// The i < j with A(i, j) != 0, and the i > j.
-  [[nodiscard]] std::span<const index_t> column_below(index_t j) const {
-    return symmetric_ ? rows_.before(j) : columns_.before(j);
-  }
+  /// The i > j with A(i, j) != 0.
   [[nodiscard]] std::span<const index_t> column_above(index_t j) const {
-    return symmetric_ ? rows_.after(j) : columns_.after(j);
+    return symmetric_ ? rows_.after(j) : columns_.of(j);
   }
-  /// All entries of rows (columns) begin .. end-1, diagonals too.
-  [[nodiscard]] std::span<const index_t> rows(index_t begin, index_t end) const {
-    return rows_.range(begin, end);
-  }
-  [[nodiscard]] std::span<const index_t> columns(index_t begin, index_t end) const {
-    return symmetric_ ? rows_.range(begin, end) : columns_.range(begin, end);
-  }
+  /// Entries of the rows before i.
+  [[nodiscard]] offset_t entries_before(index_t i) const { return rows_.ptr[at(i)]; }
+  /// The first vertex of each subtree; empty if vertices were relabelled.
+  [[nodiscard]] std::span<const index_t> subtree_begin() const { return subtree_begin_; }
   /// True if the pattern is symmetric: columns are rows.
   [[nodiscard]] bool symmetric() const { return symmetric_; }
   /// Computes all of it from `a`: rows sorted, no zero on the diagonal. `a` must outlive this
@@ -59,31 +53,59 @@ struct ordered_graph {
     [[nodiscard]] std::span<const index_t> after(index_t i) const {
       return slice(diagonal[at(i)] + 1, ptr[at(i) + 1]);
     }
-    [[nodiscard]] std::span<const index_t> range(index_t begin, index_t end) const {
-      return slice(ptr[at(begin)], ptr[at(end)]);
+  };
+  // The entries on one side of the diagonal, by columns.
+  struct half_columns {
+    std::vector<offset_t> ptr;
+    buffer<index_t> idx;
+
+    [[nodiscard]] std::span<const index_t> of(index_t j) const {
+      return idx.view().subspan(at(ptr[at(j)]), at(ptr[at(j) + 1] - ptr[at(j)]));
     }
   };
+  enum class half { below, above };  // entries (i, j) with j < i, or with j > i
+  struct entry {
+    index_t row, column;
+  };
+  // Vertices that one thread looks at: those without a parent among them are the first `open`
+  // elements of its part of work_; `first` has those before which none was open.
+  struct chunk {
+    index_t begin = 0;
+    index_t end = 0;
+    index_t open = 0;
+    std::vector<index_t> first;
+  };
+
+  [[nodiscard]] std::span<const index_t> side(half h, index_t i) const {
+    return h == half::below ? rows_.before(i) : rows_.after(i);
+  }
   bool find_symmetry();
   bool find_symmetry(int threads);
+  void find_diagonals(int threads);
+  void find_least_neighbours(int threads);
   [[nodiscard]] std::vector<index_t> row_ranges(int threads) const;
-  offset_t mirrored(index_t begin, index_t end, index_t* next, std::atomic<bool>& differs);
-  void build_columns(int threads);
-  void build_columns_serial();
-  void count_columns(index_t begin, index_t end, index_t* counts);
-  void fill_columns(index_t begin, index_t end, index_t* next);
-  bool build_postordered_tree();
+  void transpose_half(half h, int threads, half_columns& out);
+  void transpose_half(half h, half_columns& out);
+  void transpose_bucket(std::span<const entry> entries, index_t begin, index_t end,
+                        half_columns& out);
   bool build_postordered_tree(int threads);
-  [[nodiscard]] bool all_justified(index_t u, std::vector<index_t>& children,
-                                   std::vector<char>& justified) const;
-  void build_tree();
+  void find_nearest_parents(int threads);
+  void find_nearest_parents(chunk& c);
+  void join_chunks(std::span<const chunk> chunks);
+  [[nodiscard]] bool has_siblings_below(index_t u) const;
+  void mark_children(index_t u, std::span<const index_t> below);
+  void mark_by_rows(index_t begin, index_t end, std::vector<entry>& left);
+  [[nodiscard]] bool all_marked(index_t begin, index_t end) const;
+  void build_tree(int threads);
   void relabel(int threads);
 
   bool symmetric_ = false;
-  adjacency rows_, columns_;                 // columns_ only unless symmetric_
-  std::vector<offset_t> row_ptr_, col_ptr_;  // of relabelled rows; of columns
-  std::vector<index_t> row_idx_, work_, subtree_begin_;
-  buffer<index_t> col_idx_, counts_;
-  std::vector<char> justified_;
+  adjacency rows_;
+  half_columns columns_;           // below the diagonal, unless symmetric_
+  std::vector<offset_t> row_ptr_;  // of relabelled rows
+  std::vector<index_t> row_idx_, work_, least_, subtree_begin_;
+  buffer<entry> entries_;
+  std::vector<char> marked_;
   std::vector<offset_t> next_;
 };
 

@@ -97,7 +97,9 @@
 #include <limits>
 #include <memory>
 
+#include "common/mask_pattern.hpp"
 #include "variants/device/caller_memory.hpp"
+#include "variants/device/host_copies.hpp"
 #include "variants/device/tile_scan.hpp"
 
 namespace gsofa::gpu {
@@ -350,7 +352,10 @@ GSOFA_KERNEL void rows_of_panels_kernel(panel_view p, index_t begin, index_t sou
   }
 }
 
-class bitmap_panels final : public variant, public takes_device_rows, public leaves_device_results {
+class bitmap_panels final : public variant,
+                            public takes_device_rows,
+                            public leaves_device_results,
+                            public gives_masks {
  public:
   explicit bitmap_panels(const panel_tuning& tuning = {}) : tuning_(tuning) {}
 
@@ -425,6 +430,26 @@ class bitmap_panels final : public variant, public takes_device_rows, public lea
     }
     supernodal_to_host(structure_.view(), {structure_.positions(), structure_.column_blocks()},
                        rule, settings_.threads, budget_, out);
+  }
+
+  bool masks_into(mask_pattern& out) override {
+    if (searched_ != nullptr || structure_.relabelled() || structure_.waves() > 1) return false;
+    const panel_view p = structure_.view();
+    const offset_t panels = offset_t{p.panels} + 1;
+    const offset_t positions = structure_.positions();
+    static_assert(sizeof(mask_pair) == 2 * sizeof(std::uint64_t));
+    host_copies copies(settings_.threads);
+    copies.run(static_cast<std::size_t>(positions) * (sizeof(mask_pair) + sizeof(index_t)), [&] {
+      copies.add(out.masks, reinterpret_cast<const std::uint64_t*>(p.masks), 2 * positions);
+      copies.add(out.vertices, p.columns, positions);
+      copies.add(out.begin, p.begin, panels);
+      copies.add(out.position_begin, p.position_begin, panels);
+    });
+    take_written(out.masks, static_cast<std::size_t>(2 * positions));
+    take_written(out.vertices, static_cast<std::size_t>(positions));
+    take_written(out.begin, static_cast<std::size_t>(panels));
+    take_written(out.position_begin, static_cast<std::size_t>(panels));
+    return true;
   }
 
   void rows_on_device(const device_destination& to, device_rows& l, device_rows& u) override {

@@ -8,44 +8,73 @@
 
 using namespace gsofa;
 
+namespace {
+
+// A forest that has the numbering as a postorder: v takes some of the subtrees that are complete.
+std::vector<index_t> random_forest(random_source& random, std::size_t n) {
+  std::vector<index_t> parent(n, -1), open;
+  for (std::size_t v = 0; v < n; ++v) {
+    for (std::uint64_t k = random.below(4); k > 0 && !open.empty(); --k) {
+      parent[at(open.back())] = static_cast<index_t>(v);
+      open.pop_back();
+    }
+    open.push_back(static_cast<index_t>(v));
+  }
+  return parent;
+}
+
+}  // namespace
+
 TEST_CASE("every panel once, after all its children and with all they wrote") {
   random_source random(4);
+  int alone = 0;
   for (int trial = 0; trial < 300; ++trial) {
-    const auto n = static_cast<std::size_t>(random.below(60));
-    std::vector<index_t> parent(n, -1);
+    const auto n = static_cast<std::size_t>(random.below(trial < 30 ? 1000 : 60));
+    const std::vector<index_t> parent = random_forest(random, n);
+    std::vector<offset_t> before(n + 1, 0);
     for (std::size_t v = 0; v < n; ++v) {
-      const std::uint64_t p = v + 1 + random.below(5);
-      if (p < n) parent[v] = static_cast<index_t>(p);
+      before[v + 1] = before[v] + static_cast<offset_t>(random.below(9));
     }
     for (const int threads : {1, 2, 5}) {
       // Not atomic: a parent may read what its children wrote only if the schedule orders it.
-      std::vector<int> below(n, 0), calls(n, 0);
-      detail::for_each_panel(threads, parent, [&](int thread, index_t j) {
-        CHECK(thread < threads);
-        const auto at = static_cast<std::size_t>(j);
-        ++calls[at];
-        below[at] = 1;
-        for (std::size_t c = 0; c < at; ++c) {
-          if (parent[c] == j) below[at] += below[c];
-        }
-      });
+      std::vector<int> below(n, 1), calls(n, 0), worker(n, -1);
+      std::vector<index_t> roots(n, -1);
+      detail::for_each_panel(
+          threads, parent, [&](index_t j) { return before[at(j)]; },
+          [&](int thread, index_t j, index_t root) {
+            CHECK(thread < threads);
+            ++calls[at(j)];
+            worker[at(j)] = thread;
+            roots[at(j)] = root;
+            const index_t p = parent[at(j)];
+            // Up to the root of a subtree nobody else writes.
+            if (p >= 0 && p <= root) below[at(p)] += below[at(j)];
+            for (index_t c = 0; c < j; ++c) {
+              if (parent[at(c)] == j && roots[at(c)] < j) below[at(j)] += below[at(c)];
+            }
+          });
       std::vector<int> size(n, 1);
       for (std::size_t v = 0; v < n; ++v) {
-        if (parent[v] >= 0) size[static_cast<std::size_t>(parent[v])] += size[v];
+        if (parent[v] >= 0) size[at(parent[v])] += size[v];
+        REQUIRE(roots[v] >= static_cast<index_t>(v));
+        CHECK(worker[v] == worker[at(roots[v])]);
+        alone += roots[v] == static_cast<index_t>(v) ? 1 : 0;
       }
       CHECK(below == size);
       CHECK(calls == std::vector<int>(n, 1));
     }
   }
+  CHECK(alone > 1000);
 }
 
 TEST_CASE("an exception of one thread ends them all and is passed on") {
   std::vector<index_t> parent(1000, -1);
   for (const int threads : {1, 3}) {
-    CHECK_THROWS_AS(detail::for_each_panel(threads, parent,
-                                           [](int, index_t j) {
-                                             if (j == 10) throw std::runtime_error("ten");
-                                           }),
+    CHECK_THROWS_AS(detail::for_each_panel(
+                        threads, parent, [](index_t j) { return offset_t{j}; },
+                        [](int, index_t j, index_t) {
+                          if (j == 10) throw std::runtime_error("ten");
+                        }),
                     std::runtime_error);
   }
 }

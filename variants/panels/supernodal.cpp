@@ -113,12 +113,15 @@ supernodal_pattern supernodal_of_panels(const panel_set& s, const supernode_rule
   out.begin = cut_supernodes(joins, rule);
   std::vector<index_t> supernode(n);
   out.row_begin.reserve(out.begin.size());
+  std::vector<index_t> list;
+  index_t list_of = -1;
   for (index_t k = 0; k < out.supernodes(); ++k) {
     const index_t first = out.begin[at(k)];
     std::fill(supernode.begin() + first, supernode.begin() + out.begin[at(k) + 1], k);
     const index_t j = s.panel_of[at(first)];
     const index_t c = first - s.begin[at(j)];
-    const auto list = s.list(j);
+    if (j != list_of) list = s.list(j);
+    list_of = j;
     const mask_pair* masks = s.masks.data() + s.position_begin[at(j)];
     out.rows.push_back(first);
     for (std::size_t z = at(c) + 1; z < list.size(); ++z) {

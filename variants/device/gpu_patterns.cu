@@ -11,11 +11,11 @@
 #include <limits>
 #include <string>
 
-#include "variants/analysis/gpu_analysis.hpp"
+#include "variants/device/device_patterns.hpp"
 #include "variants/device/matrix_entries.hpp"
 #include "variants/device/sorted_words.hpp"
 
-namespace gsofa::gpu::analysis {
+namespace gsofa::gpu::patterns {
 
 namespace {
 
@@ -325,6 +325,6 @@ index_t missing_diagonal(const rows_view& a, memory_budget& budget) {
   return static_cast<index_t>(missing);
 }
 
-}  // namespace gsofa::gpu::analysis
+}  // namespace gsofa::gpu::patterns
 
 #endif
