@@ -53,9 +53,27 @@ int useful_threads(int threads, Count pieces) {
   return std::max(1, std::cmp_less(pieces, threads) ? static_cast<int>(pieces) : threads);
 }
 
+namespace detail {
+
+/// Waits until `value` is no longer `old`: looks for some 20 microseconds, for as long as waking a
+/// thread takes, before it sleeps.
+template <class T>
+void wait_while(const std::atomic<T>& value, T old) {
+#if defined(__x86_64__)
+  for (int k = 0; k < 256; ++k) {
+    if (value.load(std::memory_order_acquire) != old) return;
+    __builtin_ia32_pause();
+  }
+#endif
+  value.wait(old, std::memory_order_acquire);
+}
+
+}  // namespace detail
+
 /// While one lives, on_threads() of the thread that made it uses its threads again: they start when
-/// first needed, sleep between calls and end with it. Starting 15 threads takes as long as a small
-/// pattern. Of several of one thread the first counts; it ends on that thread.
+/// first needed, sleep between calls that are not soon after each other and end with it. Starting
+/// 15 threads takes as long as a small pattern. Of several of one thread the first counts; it ends
+/// on that thread.
 class kept_threads {
  public:
   kept_threads() {
@@ -86,7 +104,7 @@ class kept_threads {
     for (;;) {
       const int left = kept->unfinished_.load(std::memory_order_acquire);
       if (left == 0) break;
-      kept->unfinished_.wait(left, std::memory_order_acquire);
+      detail::wait_while(kept->unfinished_, left);
     }
     kept->busy_ = false;
     return true;
@@ -107,7 +125,7 @@ class kept_threads {
    private:
     void run(kept_threads& of, int number) {
       for (;;) {
-        order_.wait(order::none, std::memory_order_acquire);
+        detail::wait_while(order_, order::none);
         if (order_.load(std::memory_order_acquire) == order::stop) return;
         order_.store(order::none, std::memory_order_relaxed);
         of.call_(of.what_, number);

@@ -75,7 +75,7 @@ TEST_CASE("GPU variants agree with the row union when threads are switched at lo
 }
 
 TEST_CASE("panels eliminated by warps, blocks and clusters agree with it too") {
-  const auto patterns = subjects(8, 40);
+  const auto patterns = subjects(16, 40);
   const variant_info& info = find_variant("gpu_bitmap_panels");
   for (std::size_t k = 0; k < patterns.size(); ++k) {
     CAPTURE(patterns[k].name);
@@ -86,6 +86,8 @@ TEST_CASE("panels eliminated by warps, blocks and clusters agree with it too") {
     tuning.elimination.warps_per_block = static_cast<int>(1 + k % 5);
     tuning.elimination.cluster_positions = k % 3 == 0 ? 0 : 20;
     tuning.elimination.few_panels = 0;
+    tuning.elimination.most_targets = static_cast<index_t>(k % 3);
+    tuning.elimination.near_targets = static_cast<index_t>(1 + k % 2);
     run_context context;
     const auto v = gpu::make_bitmap_panels(tuning);
     CHECK(fault(*v, patterns[k], settings_for(info, k), context) == "");

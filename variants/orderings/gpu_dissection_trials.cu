@@ -248,6 +248,10 @@ struct candidates {
   GSOFA_DEVICE std::uint32_t vertex_at(std::uint32_t slot) const {
     return slot < room ? vertex[slot] : far_vertex[slot];
   }
+  /// 0: the slot is free.
+  [[nodiscard]] GSOFA_DEVICE std::uint32_t high_at(std::uint32_t slot) const {
+    return slot < room ? high[slot] : far_high[slot];
+  }
   GSOFA_DEVICE void set(std::uint32_t slot, std::uint64_t rank, index_t v) const {
     const auto h = static_cast<std::uint32_t>(rank >> 32);
     const auto l = static_cast<std::uint32_t>(rank);
@@ -399,6 +403,27 @@ GSOFA_DEVICE choice best_candidate(const candidates& c, std::uint32_t slots) {
   return best_of_many(c, slots);
 }
 
+/// Takes all candidates off the list whose vertices are too heavy, which `discards` tells and
+/// notes: they remain so. Their slots join the `free` ones; returns how many there are then. All
+/// lanes of the warp call it.
+template <class Discards>
+GSOFA_DEVICE std::uint32_t discard_candidates(const candidates& c, std::uint32_t slots,
+                                              std::uint32_t* free_slots, std::uint32_t free,
+                                              Discards&& discards) {
+  for (std::uint32_t base = 0; base < slots; base += 32) {
+    const std::uint32_t slot = base + lane_of_thread();
+    const bool is = slot < slots && c.high_at(slot) != 0 && discards(c.vertex_at(slot));
+    const unsigned mask = simt::ballot(is);
+    const std::uint32_t place = free + simt::population(mask & lanes_below());
+    if (is) c.kill(slot);
+    if (is && place < most_free_slots) free_slots[place] = slot;
+    free += simt::population(mask);
+    free = free < most_free_slots ? free : most_free_slots;
+  }
+  simt::sync_warp();
+  return free;
+}
+
 /// The trial that a block works on.
 struct block_trial {
   level_view g;
@@ -490,21 +515,16 @@ class single_moves {
       // The cost of the move before, while the row is on its way.
       account();
       if (idle >= limit) break;
+      if (too_heavy(weight)) {
+        discard_heavy();
+        continue;
+      }
       const bool remembers = free_ < most_free_slots;
       if (chosen.mine) {
         c_.kill(chosen.slot);
         if (remembers) w_.b.free_slots[free_] = chosen.slot;
       }
       free_ += remembers ? 1 : 0;
-      const offset_t x = weight_x_ + to_x_ + weight;
-      if (orderings::too_large(x, weight_x_ + weight_y_)) {
-        // It stays too heavy.
-        if (lane == 0) {
-          w_.s[v] = status_of(separator, start_of(w_.s[v])) | (no_slot << 4);
-        }
-        simt::sync_warp();
-        continue;
-      }
       to_x_ += weight;
       moved = true;
       move(v, row, u);
@@ -525,6 +545,16 @@ class single_moves {
   [[nodiscard]] GSOFA_DEVICE std::uint64_t rank(index_t gain, index_t v) const {
     const index_t stamp = moves_ < orderings::most_stamp ? moves_ : orderings::most_stamp;
     return orderings::move_rank(gain, stamp, v - w_.first, salt_);
+  }
+  [[nodiscard]] GSOFA_DEVICE bool too_heavy(index_t weight) const {
+    return orderings::too_large(weight_x_ + to_x_ + weight, weight_x_ + weight_y_);
+  }
+  GSOFA_DEVICE void discard_heavy() {
+    free_ = discard_candidates(c_, slots_, w_.b.free_slots, free_, [&](std::uint32_t v) {
+      if (!too_heavy(w_.g.weight[v])) return false;
+      w_.s[v] = status_of(separator, start_of(w_.s[v])) | (no_slot << 4);
+      return true;
+    });
   }
   // u: the lane's entry of the row.
   GSOFA_DEVICE void move(index_t v, const lane_row& row, index_t u) {
@@ -730,9 +760,11 @@ class near_moves {
         y_(1 - w.d.x),
         salt_(static_cast<std::uint32_t>(w.d.pass_key)),
         slots_(slots),
-        weight_x_(w.d.weight[w.d.x]),
-        weight_y_(w.d.weight[y_]),
-        weight_s_(w.d.weight[separator]),
+        weight_x_(static_cast<index_t>(w.d.weight[w.d.x])),
+        weight_y_(static_cast<index_t>(w.d.weight[y_])),
+        weight_s_(static_cast<index_t>(w.d.weight[separator])),
+        room_x_(orderings::largest_side(w.d.weight[side_a] + w.d.weight[side_b]) -
+                w.d.weight[w.d.x]),
         cost_(w.g.total[w.d.graph]) {}
 
   GSOFA_DEVICE void run() {
@@ -740,27 +772,25 @@ class near_moves {
     const std::uint32_t lane = lane_of_thread();
     std::uint64_t best = cost();
     std::uint32_t kept = 0;
-    offset_t best_x = 0;
-    offset_t best_y = 0;
+    index_t best_x = 0;
+    index_t best_y = 0;
     for (std::uint32_t idle = 0; idle < limit;) {
       const choice chosen = best_candidate(c_, slots_);
       if (chosen.v < 0) break;
       const auto v = static_cast<std::uint32_t>(chosen.v);
+      const std::uint32_t begin = h_.begin[v];
+      const std::uint32_t end = h_.end[v];
+      const auto weight = static_cast<index_t>(h_.weight[v]);
+      if (to_x_ + weight > room_x_) {
+        discard_heavy();
+        continue;
+      }
       const bool remembers = free_ < most_free_slots;
       if (chosen.mine) {
         c_.kill(chosen.slot);
         if (remembers) w_.b.free_slots[free_] = chosen.slot;
       }
       free_ += remembers ? 1 : 0;
-      const std::uint32_t begin = h_.begin[v];
-      const std::uint32_t end = h_.end[v];
-      const offset_t weight = h_.weight[v];
-      if (orderings::too_large(weight_x_ + to_x_ + weight, weight_x_ + weight_y_)) {
-        // It stays too heavy.
-        if (lane == 0) h_.status[v] |= no_slot << 4;
-        simt::sync_warp();
-        continue;
-      }
       to_x_ += weight;
       ++moves_;
       if (lane == 0) {
@@ -797,6 +827,13 @@ class near_moves {
   [[nodiscard]] GSOFA_DEVICE std::uint64_t cost() const {
     return cost_(weight_x_ + to_x_, weight_y_ - from_y_, weight_s_ + from_y_ - to_x_);
   }
+  GSOFA_DEVICE void discard_heavy() {
+    free_ = discard_candidates(c_, slots_, w_.b.free_slots, free_, [&](std::uint32_t v) {
+      if (to_x_ + static_cast<index_t>(h_.weight[v]) <= room_x_) return false;
+      h_.status[v] |= no_slot << 4;
+      return true;
+    });
+  }
 
   // The vertices u of the lanes of `mask` come to S.
   GSOFA_DEVICE void draw(unsigned mask, std::uint32_t u) {
@@ -811,7 +848,7 @@ class near_moves {
       log_[logged_ + before] = 2 * static_cast<std::uint32_t>(w_.first + own_number) + 1;
     }
     logged_ += arrivals;
-    from_y_ += simt::add_of_warp(weight);
+    from_y_ += static_cast<index_t>(simt::add_of_warp(weight));
     const index_t stamp = moves_ < orderings::most_stamp ? moves_ : orderings::most_stamp;
     simt::sync_warp();
     const std::uint32_t pull = pull_and_raise(mask, u, weight, before, stamp);
@@ -831,8 +868,8 @@ class near_moves {
     simt::sync_warp();
   }
 
-  /// The pulls of the vertices u of the lanes of `mask`, each in its lane; their neighbours in S gain
-  /// what no longer draws them. Up to four rows at a time, each by a share of the lanes.
+  /// The pulls of the vertices u of the lanes of `mask`, each in its lane; their neighbours in S
+  /// gain what no longer draws them. Up to four rows at a time, each by a share of the lanes.
   GSOFA_DEVICE std::uint32_t pull_and_raise(unsigned mask, std::uint32_t u, std::uint32_t weight,
                                             unsigned before, index_t stamp) const {
     const unsigned lane = lane_of_thread();
@@ -858,8 +895,7 @@ class near_moves {
         const std::uint32_t status = h_.status[z];
         if (now_of(status) == y_) pulled += h_.weight[z];
         if (now_of(status) == separator && slot_of(status) != no_slot) {
-          const std::uint64_t rank =
-              orderings::move_rank(0, stamp, static_cast<index_t>(z), salt_);
+          const std::uint64_t rank = orderings::move_rank(0, stamp, static_cast<index_t>(z), salt_);
           c_.raise(slot_of(status), gain, static_cast<std::uint32_t>(rank));
         }
       }
@@ -879,13 +915,15 @@ class near_moves {
   pass_result& result_;
   std::uint32_t* log_;
   std::uint32_t y_, salt_, slots_;
-  offset_t weight_x_, weight_y_, weight_s_;
-  cost_function cost_;
+  // Sums of weights are at most the number of vertices of the whole graph.
+  index_t weight_x_, weight_y_, weight_s_;
+  offset_t room_x_;  ///< weight that x may still gain
+  orderings::small_cost_function cost_;
   std::uint32_t free_ = 0;
   std::uint32_t logged_ = 0;
   index_t moves_ = 0;
-  offset_t to_x_ = 0;
-  offset_t from_y_ = 0;
+  index_t to_x_ = 0;
+  index_t from_y_ = 0;
 };
 
 /// The moves of a pass on the graph of a small trial in shared memory. All warps look for
@@ -1923,6 +1961,7 @@ class upload_arena {
     used_ += words;
     return p;
   }
+  [[nodiscard]] bool in_use() const { return used_ > 0; }
   /// The device has read all words.
   void give_back() {
     if (chunks_.size() > 1) chunks_.erase(chunks_.begin(), chunks_.end() - 1);
@@ -1934,6 +1973,12 @@ class upload_arena {
   std::vector<pinned_vector<std::uint64_t>> chunks_;
   std::size_t used_ = 0;
 };
+
+/// Page-locked memory is slow to get and to give back: a host thread keeps it from order to order.
+upload_arena& arena_of_thread() {
+  thread_local upload_arena arena;
+  return arena;
+}
 
 template <class T>
 T* with_slack(growing_array<T>& a, offset_t size) {
@@ -1956,6 +2001,10 @@ struct trial_steps::space {
         vertices(budget, "trials"),
         words(budget, "trials"),
         winners(budget, "trials") {
+    if (arena.in_use()) {  // of an order that has thrown
+      synchronize();
+      arena.give_back();
+    }
 #if defined(__CUDACC__)
     shared_bytes = current_limits().shared_bytes_per_block;
     allow_shared(refine_kernel, shared_bytes);
@@ -1973,7 +2022,7 @@ struct trial_steps::space {
     return place;
   }
 
-  upload_arena arena;
+  upload_arena& arena = arena_of_thread();
   growing_array<std::uint64_t> table, groups;
   growing_array<trial_data> data[2];
   growing_array<std::uint8_t> side[2];

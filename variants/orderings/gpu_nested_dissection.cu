@@ -6,6 +6,7 @@
 
 #include "common/ordering.hpp"
 #include "variants/device/device_patterns.hpp"
+#include "variants/device/tile_scan.hpp"
 #include "variants/orderings/gpu_dissection.hpp"
 
 #if defined(GSOFA_GPU)
@@ -254,6 +255,14 @@ class bisection {
   std::vector<trial_spec> specs_;
 };
 
+GSOFA_KERNEL void identity_kernel(index_t n, index_t* values) {
+  simt::after_earlier_launches();
+  for (offset_t k = offset_t{simt::block_index()} * simt::block_size() + simt::thread_index();
+       k < n; k += offset_t{simt::grid_size()} * simt::block_size()) {
+    values[k] = static_cast<index_t>(k);
+  }
+}
+
 /// Finds the tree: appends its nodes and leaves; `order` gets the vertices by position.
 void find_tree(const level& root, const dissection_settings& settings, memory_budget& budget,
                timeline& time, index_t* order, std::vector<node>& tree, std::vector<leaf>& leaves) {
@@ -263,9 +272,8 @@ void find_tree(const level& root, const dissection_settings& settings, memory_bu
   level own[2]{level(budget), level(budget)};
   growing_array<index_t> vertex(budget, "order_vertices");
   growing_array<index_t> next_vertex(budget, "order_vertices");
-  std::vector<index_t> identity(at(root.first.back()));
-  for (std::size_t v = 0; v < identity.size(); ++v) identity[v] = static_cast<index_t>(v);
-  copy_to_device(vertex.resize(root.first.back()), identity.data(), root.first.back());
+  const index_t n = root.first.back();
+  launch_overlapping(identity_kernel, blocks_for(n), threads_per_block, 0, n, vertex.resize(n));
   std::vector<part> parts{{.first = 0, .above = no_node, .key = mix64(settings.seed + 1)}};
   std::vector<part> next;
   const level* whole = &root;
@@ -367,7 +375,7 @@ orderings::dissection dissect(index_t rows, device_array<offset_t> row_ptr,
     time.mark("download");
     copy_to_host(position.data(), order.data(), n);
   }
-  return orderings::expand(classes, tree, position);
+  return orderings::expand(classes, tree, std::move(position));
 }
 
 }  // namespace dissection

@@ -5,6 +5,17 @@
 #include <cstddef>
 #include <cstdint>
 
+// Before a function that spends its time on words: a portable build has it, with all that it
+// inlines, for newer x86 processors too, and the loader takes the one for the processor. Sanitizers
+// are not ready when it does.
+#if defined(__x86_64__) && defined(__GLIBC__) && defined(__GNUC__) && !defined(__clang__) && \
+    !defined(__AVX2__) && !defined(__SANITIZE_THREAD__) && !defined(__SANITIZE_ADDRESS__)
+#define GSOFA_FOR_PROCESSORS \
+  __attribute__((flatten, target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default")))
+#else
+#define GSOFA_FOR_PROCESSORS
+#endif
+
 namespace gsofa::detail {
 
 /// A set of columns (or rows) of one panel: bit c is column panel_begin + c.
@@ -32,7 +43,8 @@ constexpr mask_t first_bits(int c) { return ~mask_t{0} >> (mask_bits - c); }
 constexpr mask_t above(int c) { return ~mask_t{0} << 1 << c; }
 inline int lowest(mask_t m) { return std::countr_zero(m); }
 inline int highest(mask_t m) { return mask_bits - 1 - std::countl_zero(m); }
-/// Members of m. Where the processor is not known to count bits, std::popcount is a call.
+/// Members of m. Where the processor is not known to count bits, std::popcount is a call, and
+/// compilers see in this form what it is.
 inline int count(mask_t m) {
 #if defined(__POPCNT__) || !defined(__x86_64__)
   return std::popcount(m);
@@ -186,9 +198,16 @@ class bit_counter {
     const mask_t f = sum(twos, c, d);
     carry(sum(planes_[2], e, f), 3);
   }
-  /// Row c: the count of bit c.
-  [[nodiscard]] bit_matrix counts() const {
+  /// Row c < w: the count of bit c.
+  [[nodiscard]] bit_matrix counts(int w = mask_bits) const {
     bit_matrix m{};
+    if (w <= 8) {
+      for (std::size_t p = 0; p < planes_.size(); ++p) {
+        if (planes_[p] == 0) continue;
+        for (int c = 0; c < w; ++c) m[c] += (planes_[p] >> c & 1U) << p;
+      }
+      return m;
+    }
     for (std::size_t p = 0; p < planes_.size(); ++p) m.rows[p] = planes_[p];
     transpose(m);
     return m;

@@ -120,6 +120,9 @@ TEST_CASE("counts of bits and of members") {
     }
     for (std::size_t k = 0; k < waiting; ++k) counter.add(eight[k]);
     CHECK(counter.counts().rows == expected);
+    const int w = static_cast<int>(random.between(1, 64));
+    const bit_matrix first = counter.counts(w);
+    CHECK(std::equal(expected.begin(), expected.begin() + w, first.rows.begin()));
   }
 }
 

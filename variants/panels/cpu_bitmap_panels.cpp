@@ -54,8 +54,17 @@ namespace {
 // A search of rows passes about this many list entries in the time that one position takes.
 constexpr offset_t edges_per_position = 8;
 
-// Patterns with fewer entries leave the position lists to one thread.
-constexpr offset_t few_entries = offset_t{1} << 17;
+// Idle threads take blocks of a panel in pieces of about so many positions.
+constexpr index_t positions_of_a_piece = 256;
+
+// A thread is worth its start, and waiting for it, if it has this many entries of A or positions.
+constexpr offset_t entries_of_a_thread = offset_t{1} << 15;
+constexpr offset_t positions_of_a_thread = offset_t{1} << 13;
+
+// At most `threads`, and at least one, for so much work.
+int threads_for(offset_t work, offset_t of_a_thread, int threads) {
+  return static_cast<int>(std::clamp<offset_t>(work / of_a_thread, 1, threads));
+}
 
 class cpu_bitmap_panels final : public variant, public gives_masks {
  public:
@@ -70,7 +79,7 @@ class cpu_bitmap_panels final : public variant, public gives_masks {
   void run(run_context& context) override {
     // With more positions and column blocks than this, rows are tried first.
     const offset_t few = (offset_t{1} << 18) + 16 * a_.nnz();
-    const int threads = a_.nnz() < few_entries ? 1 : settings_.threads;
+    const int threads = threads_for(a_.nnz(), entries_of_a_thread, settings_.threads);
     const kept_threads kept;
     {
       const phase timed(context, phase_id::schedule);
@@ -165,27 +174,58 @@ class cpu_bitmap_panels final : public variant, public gives_masks {
   }
 
  private:
+  // A factored panel whose blocks several threads sweep, those from k * size / pieces on.
+  struct sweep_job {
+    const detail::factored_panel* factored = nullptr;
+    std::size_t blocks = 0;
+    std::uint32_t pieces = 0;
+  };
+
   void eliminate(run_context& context) {
     const auto n = static_cast<std::size_t>(a_.n_rows);
-    const int threads = useful_threads(settings_.threads, panels_.panels());
-    std::vector<detail::panel_eliminator> workers(static_cast<std::size_t>(threads),
-                                                  detail::panel_eliminator(panels_));
-    l_counts_.assign(n, 0);
+    const int threads =
+        useful_threads(threads_for(panels_.positions(), positions_of_a_thread, settings_.threads),
+                       panels_.panels());
+    std::vector<detail::panel_eliminator> workers(
+        at(threads), detail::panel_eliminator(panels_, graph_.symmetric()));
+    detail::help_board<sweep_job> board(threads);
+    l_counts_.resize(n);
     u_counts_.resize(n);
-    const auto before = [&](index_t j) {
-      return panels_.position_begin[static_cast<std::size_t>(j)];
+    parallel_ranges<index_t>(threads, a_.n_rows, 1 << 15, [&](int, index_t begin, index_t end) {
+      std::fill(l_counts_.begin() + begin, l_counts_.begin() + end, 0);
+      std::fill(u_counts_.begin() + begin, u_counts_.begin() + end, 1);
+    });
+    const auto before = [&](index_t j) { return panels_.position_begin[at(j)]; };
+    const auto sweep = [&](int thread, const sweep_job& job, std::uint32_t k, index_t own) {
+      const std::size_t from = job.blocks * k / job.pieces;
+      const std::size_t to = job.blocks * (k + 1) / job.pieces;
+      workers[at(thread)].sweep(*job.factored, from, to, own);
+      detail::count_blocks(graph_, panels_, job.factored->panel, from, to, own, l_counts_,
+                           u_counts_);
     };
-    const auto work = [&](int thread, index_t j, index_t own) {
+    const auto work = [&](int thread, index_t j, index_t root) {
       if ((j & 15) == 0) {
         // Several threads take panels in no order that tells how far they are.
         threads > 1 ? context.check_deadline() : context.check_deadline(j, panels_.panels());
       }
-      detail::panel_eliminator& mine = workers[static_cast<std::size_t>(thread)];
-      mine.factor(j);
-      mine.update(j, own);
-      detail::count_panel(graph_, panels_, j, own, l_counts_, u_counts_);
+      sweep_job job{.factored = &workers[at(thread)].factor(j),
+                    .blocks = panels_.blocks[at(j)].size(),
+                    .pieces = 1};
+      if (root == j && panels_.length(j) >= 2 * positions_of_a_piece && board.idle() > 0) {
+        job.pieces = static_cast<std::uint32_t>(
+            std::min<index_t>(panels_.length(j) / positions_of_a_piece, 4 * threads));
+        // Others count rows of panel j itself, too.
+        board.share(thread, job, job.pieces,
+                    [&](std::uint32_t k) { sweep(thread, job, k, j - 1); });
+      } else {
+        sweep(thread, job, 0, root);
+      }
     };
-    detail::for_each_panel(threads, panels_.parent, before, work);
+    detail::for_each_panel(threads, panels_.parent, before, work, [&](int thread) {
+      return board.help(thread, [&](const sweep_job& job, std::uint32_t k) {
+        sweep(thread, job, k, job.factored->panel - 1);
+      });
+    });
     if constexpr (detail::counting) {
       auto& totals = context.counters.totals;
       totals["panels"] = panels_.panels();

@@ -9,7 +9,7 @@ namespace gsofa::detail {
 
 namespace {
 // Narrow blocks have few entries.
-constexpr index_t narrow = 16;
+constexpr int narrow = 16;
 
 // relaxed: a set bit is never cleared, and no bit is read before its panel is factored; the thread
 // that factors it has acquired the counter that every updating thread released after its updates.
@@ -26,59 +26,78 @@ void join(mask_t& word, mask_t bits) {
   }
 }
 
-void transpose_block(bit_matrix& m, index_t w) {
-  w <= narrow ? transpose_entries(m, w) : transpose(m);
+void transpose_block(bit_matrix& m, int w) { w <= narrow ? transpose_entries(m, w) : transpose(m); }
+
+// Row r: the columns of U(r, :) in the panel.
+bit_matrix rows_of_upper(const mask_pair* masks, int w) {
+  bit_matrix block;
+  for (int z = 0; z < w; ++z) block[z] = masks[z].upper;
+  for (int z = w; z < mask_bits; ++z) block[z] = 0;
+  transpose_block(block, w);
+  return block;
 }
 }  // namespace
 
-void panel_eliminator::factor(index_t j) {
+const factored_panel& panel_eliminator::factor(index_t j) {
   const int w = s_->width(j);
-  const index_t length = s_->length(j);
-  mask_pair* const masks = s_->masks.data() + s_->position_begin[at(j)];
+  const index_t boundary = s_->length(j) - w;
+  f_.panel = j;
+  f_.used = 0;
+  f_.complete = 1;
+  // A boundary shorter than this does not repay the closure of the diagonal block.
+  f_.closed = symmetric_ || boundary >= w / 4;
+  if (symmetric_) {
+    factor_symmetric_block(masks_of(j), w);
+    if (boundary > 0) find_symmetric_update();
+    return f_;
+  }
+  const mask_t unpruned = factor_block(masks_of(j), w);
+  if (boundary == 0) return f_;
+  if (f_.closed) {
+    close_ascending(f_.u_reach, w);
+    close_ascending(f_.l_reach, w);
+  }
+  find_updates(unpruned);
+  return f_;
+}
 
-  bit_matrix block;
-  const int rows = w <= narrow ? w : mask_bits;
-  for (int z = 0; z < w; ++z) block[z] = masks[z].upper;
-  for (int z = w; z < rows; ++z) block[z] = 0;
-  transpose_block(block, w);  // now row r holds the columns of U(r, :)
+// Returns the k without any s in the panel with L(s, k) != 0 and U(k, s) != 0.
+GSOFA_FOR_PROCESSORS
+mask_t panel_eliminator::factor_block(mask_pair* masks, int w) {
+  bit_matrix block = rows_of_upper(masks, w);
   for (int z = 0; z < w; ++z) block[z] |= masks[z].lower;
-  for (int z = w; z % 8 != 0; ++z) block[z] = 0;
   eliminate(block, w);
   bit_matrix columns = block;
   transpose_block(columns, w);
+  mask_t pruned = 0;
   for (int k = 0; k < w; ++k) {
     masks[k].lower = block[k] & below(k);
     masks[k].upper = columns[k] & below(k);
+    f_.u_reach[k] = block[k] & above(k);
+    f_.l_reach[k] = columns[k] & above(k);
+    pruned |= mask_t{(f_.u_reach[k] & f_.l_reach[k]) != 0} << k;
   }
-  if (length == w) return;
-  mask_t pruned = 0;
+  return ~pruned;
+}
+
+// Column k passes its structure to the first row that it has: its parent.
+GSOFA_FOR_PROCESSORS
+void panel_eliminator::factor_symmetric_block(mask_pair* masks, int w) {
+  bit_matrix rows = rows_of_upper(masks, w);
   for (int k = 0; k < w; ++k) {
-    d_.u_reach[k] = block[k] & above(k);
-    d_.l_reach[k] = columns[k] & above(k);
-    pruned |= mask_t{(d_.u_reach[k] & d_.l_reach[k]) != 0} << k;
+    if (rows[k] == 0) continue;
+    const int parent = lowest(rows[k]);
+    rows[parent] |= rows[k] & above(parent);
   }
-  d_.unpruned = ~pruned;
-  close_boundary(masks, w, length);
+  for (int k = w - 1; k >= 0; --k) {
+    f_.u_reach[k] = rows[k] == 0 ? 0 : bit(lowest(rows[k])) | f_.u_reach[lowest(rows[k])];
+  }
+  for (int k = w; k < mask_bits; ++k) rows[k] = 0;
+  transpose_block(rows, w);
+  for (int k = 0; k < w; ++k) masks[k] = {rows[k], rows[k]};
 }
 
-void panel_eliminator::close_boundary(mask_pair* masks, index_t w, index_t length) {
-  // A boundary shorter than this does not repay the closure of the diagonal block.
-  if (length - w < w / 4) {
-    for (index_t z = w; z < length; ++z) {
-      masks[z].upper = closure_by_edges(masks[z].upper, d_.l_reach);
-      masks[z].lower = closure_by_edges(masks[z].lower, d_.u_reach);
-    }
-    return;
-  }
-  close_ascending(d_.u_reach, w);
-  close_ascending(d_.l_reach, w);
-  for (index_t z = w; z < length; ++z) {
-    masks[z].upper = closure(masks[z].upper, d_.l_reach);
-    masks[z].lower = closure(masks[z].lower, d_.u_reach);
-  }
-}
-
-void panel_eliminator::routes::add(mask_t sources, mask_t target) {
+void target_routes::add(mask_t sources, mask_t target) {
   for (; sources != 0; sources &= sources - 1) {
     const int r = lowest(sources);
     if ((active & bit(r)) == 0) {
@@ -89,103 +108,187 @@ void panel_eliminator::routes::add(mask_t sources, mask_t target) {
   }
 }
 
-mask_t panel_eliminator::routes::of(mask_t m) const {
-  mask_t found = 0;
-  for (m &= active; m != 0; m &= m - 1) found |= targets[lowest(m)];
-  return found;
-}
-
-// Bit k of `unpruned`: no s before the current target has L(s, k) != 0 and U(k, s) != 0.
-mask_t panel_eliminator::find_routes(const column_block& b, const mask_pair* masks,
-                                     mask_t unpruned) {
-  upper_.clear();
-  lower_.clear();
+// Finds the routes to the targets of block b, which is closed; returns what is left of `unpruned`.
+// Bit k of that: no s before the current target has L(s, k) != 0 and U(k, s) != 0.
+mask_t panel_eliminator::find_routes(const factored_panel& f, const column_block& b,
+                                     const mask_pair* masks, mask_t unpruned,
+                                     factored_panel::update& out) {
+  out.upper.clear();
+  out.lower.clear();
   const mask_pair* next = masks + b.base;
   for (mask_t left = b.members; left != 0; left &= left - 1) {
     const mask_pair m = *next++;
     const mask_t own = left & -left;
     if ((m.lower & unpruned) != 0) {
-      upper_.add(uncovered(m.lower & unpruned, m.lower, d_.l_reach), own);
+      out.upper.add(uncovered(m.lower & unpruned, m.lower, f.l_reach), own);
     }
     if ((m.upper & unpruned) != 0) {
-      lower_.add(uncovered(m.upper & unpruned, m.upper, d_.u_reach), own);
+      out.lower.add(uncovered(m.upper & unpruned, m.upper, f.u_reach), own);
     }
     unpruned &= ~(m.lower & m.upper);
   }
   return unpruned;
 }
 
-template <bool Shared>
-void panel_eliminator::push_run(const mask_pair* from, index_t length, mask_pair* to) {
-  if (upper_.single() && lower_.single()) {
-    const int r = upper_.row();
-    const int q = lower_.row();
-    const mask_t upper = upper_.targets_of_row();
-    const mask_t lower = lower_.targets_of_row();
-    for (index_t z = 0; z < length; ++z) {
-      join<Shared>(to[z].upper, (mask_t{0} - (from[z].upper >> r & 1U)) & upper);
-      join<Shared>(to[z].lower, (mask_t{0} - (from[z].lower >> q & 1U)) & lower);
-    }
-    return;
-  }
-  for (index_t z = 0; z < length; ++z) {
-    join<Shared>(to[z].upper, upper_.of(from[z].upper));
-    join<Shared>(to[z].lower, lower_.of(from[z].lower));
+GSOFA_FOR_PROCESSORS
+void panel_eliminator::find_updates(mask_t unpruned) {
+  const auto blocks = s_->blocks[at(f_.panel)];
+  for (std::size_t b = 1; b < blocks.size() && unpruned != 0; ++b) {
+    close(f_, blocks[b]);
+    f_.complete = b + 1;
+    if (f_.updates.size() == f_.used) f_.updates.emplace_back();
+    factored_panel::update& u = f_.updates[f_.used];
+    u.block = b;
+    unpruned = find_routes(f_, blocks[b], masks_of(f_.panel), unpruned, u);
+    if ((u.upper.active | u.lower.active) == 0) continue;
+    u.few_upper.set(u.upper);
+    u.few_lower.set(u.lower);
+    ++f_.used;
   }
 }
 
-// The targets are the members of a block of j, and are updated with their own positions and those
-// after them.
+// The target q(J), the first vertex of the boundary, takes all rows.
+void panel_eliminator::find_symmetric_update() {
+  if (f_.updates.empty()) f_.updates.emplace_back();
+  factored_panel::update& u = f_.updates.front();
+  const mask_t members = s_->blocks[at(f_.panel)][1].members;
+  u.block = 1;
+  u.upper.active = 1;
+  u.upper.targets[0] = members & -members;
+  f_.used = 1;
+}
+
+GSOFA_FOR_PROCESSORS
+void panel_eliminator::close(const factored_panel& f, const column_block& b) const {
+  mask_pair* const begin = masks_of(f.panel) + b.base;
+  mask_pair* const end = begin + count(b.members);
+  if (symmetric_) {
+    for (mask_pair* m = begin; m != end; ++m) m->lower = m->upper = closure(m->upper, f.u_reach);
+  } else if (f.closed) {
+    for (mask_pair* m = begin; m != end; ++m) {
+      *m = {closure(m->upper, f.l_reach), closure(m->lower, f.u_reach)};
+    }
+  } else {
+    for (mask_pair* m = begin; m != end; ++m) {
+      *m = {closure_by_edges(m->upper, f.l_reach), closure_by_edges(m->lower, f.u_reach)};
+    }
+  }
+}
+
+// Among the targets themselves: U(t, f) and L(f, t) with t < f only.
 template <bool Shared>
-void panel_eliminator::push(index_t j, std::size_t block) {
-  const panel_set& s = *s_;
-  const auto blocks = s.blocks[at(j)];
-  const mask_pair* const masks = s.masks.data() + s.position_begin[at(j)];
-  const index_t target = blocks[block].panel;
-  mask_pair* const out = s_->masks.data() + s.position_begin[at(target)];
-  // Among the targets themselves: U(t, f) and L(f, t) with t < f only.
-  const mask_pair* next = masks + blocks[block].base;
-  for (mask_t left = blocks[block].members; left != 0; left &= left - 1) {
+void panel_eliminator::push_targets(const factored_panel& f,
+                                    const factored_panel::update& u) const {
+  const column_block& b = s_->blocks[at(f.panel)][u.block];
+  const mask_pair* next = masks_of(f.panel) + b.base;
+  mask_pair* const out = masks_of(b.panel);
+  for (mask_t left = b.members; left != 0; left &= left - 1) {
     const mask_pair m = *next++;
     const int c = lowest(left);
-    join<Shared>(out[c].upper, upper_.of(m.upper) & below(c));
-    join<Shared>(out[c].lower, lower_.of(m.lower) & below(c));
-  }
-  // All later vertices of the list are in that of the target panel.
-  const column_block* there = s.blocks[at(target)].data();
-  for (const column_block& b : blocks.subspan(block + 1)) {
-    while (there->panel != b.panel) ++there;
-    // Members that have no other between them there are a run in both lists.
-    mask_t left = b.members;
-    for (index_t base = b.base; left != 0;) {
-      const int c = lowest(left);
-      const mask_t others = there->members & ~b.members & above(c);
-      const mask_t run = others == 0 ? left : left & below(lowest(others));
-      const index_t length = count(run);
-      push_run<Shared>(masks + base, length, out + there->base + count(there->members & below(c)));
-      base += length;
-      left &= ~run;
+    if (symmetric_) {
+      join<Shared>(out[c].upper, u.upper.targets[0] & below(c));
+      continue;
     }
-  }
-  if constexpr (counting) {
-    const mask_pair* const end = masks + s.length(j);
-    ++work_.updates;
-    work_.targets += count(blocks[block].members);
-    work_.words_read += end - (masks + blocks[block].base);
-    for (const mask_pair* m = masks + blocks[block].base; m != end; ++m) {
-      work_.words_or += (upper_.of(m->upper) | lower_.of(m->lower)) != 0 ? 1 : 0;
-    }
+    join<Shared>(out[c].upper, u.upper.of(m.upper) & below(c));
+    join<Shared>(out[c].lower, u.lower.of(m.lower) & below(c));
   }
 }
 
-void panel_eliminator::update(index_t j, index_t own) {
-  const auto blocks = s_->blocks[at(j)];
-  const mask_pair* const masks = s_->masks.data() + s_->position_begin[at(j)];
-  mask_t unpruned = d_.unpruned;
-  for (std::size_t b = 1; b < blocks.size() && unpruned != 0; ++b) {
-    unpruned = find_routes(blocks[b], masks, unpruned);
-    if ((upper_.active | lower_.active) == 0) continue;
-    blocks[b].panel > own ? push<true>(j, b) : push<false>(j, b);
+// Calls push(from, length, to) for every run of vertices that is one in a later block and in the
+// list of the target panel, which has all vertices of the block; `there`: a block of that list, not
+// after the one of the same panel.
+template <class Push>
+void panel_eliminator::for_each_run(const factored_panel& f, const factored_panel::update& u,
+                                    std::size_t block, const column_block*& there,
+                                    const Push& push) const {
+  const auto blocks = s_->blocks[at(f.panel)];
+  const column_block& b = blocks[block];
+  const mask_pair* from = masks_of(f.panel) + b.base;
+  mask_pair* const out = masks_of(blocks[u.block].panel);
+  while (there->panel != b.panel) ++there;
+  for (mask_t left = b.members; left != 0;) {
+    const int c = lowest(left);
+    const mask_t others = there->members & ~b.members & above(c);
+    const mask_t run = others == 0 ? left : left & below(lowest(others));
+    const index_t length = count(run);
+    push(from, length, out + there->base + count(there->members & below(c)));
+    from += length;
+    left &= ~run;
+  }
+}
+
+// Updates the targets with a later block.
+template <bool Shared>
+void panel_eliminator::push_block(const factored_panel& f, const factored_panel::update& u,
+                                  std::size_t block, const column_block*& there) {
+  if (symmetric_) {
+    const mask_t target = u.upper.targets[0];
+    for_each_run(f, u, block, there, [&](const mask_pair*, index_t length, mask_pair* to) {
+      for (index_t z = 0; z < length; ++z) join<Shared>(to[z].upper, target);
+    });
+    return;
+  }
+  const auto push = [&](const auto& upper, const auto& lower) {
+    for_each_run(f, u, block, there, [&](const mask_pair* from, index_t length, mask_pair* to) {
+      for (index_t z = 0; z < length; ++z) {
+        join<Shared>(to[z].upper, upper(from[z].upper));
+        join<Shared>(to[z].lower, lower(from[z].lower));
+      }
+    });
+  };
+  const few_routes& upper = u.few_upper;
+  const few_routes& lower = u.few_lower;
+  if (upper.size <= 1 && lower.size <= 1) {
+    push([&upper](mask_t m) { return upper.of_first(m); },
+         [&lower](mask_t m) { return lower.of_first(m); });
+  } else if (upper.size <= few_routes::most && lower.size <= few_routes::most) {
+    push([&upper](mask_t m) { return upper.of(m); }, [&lower](mask_t m) { return lower.of(m); });
+  } else {
+    push([&u](mask_t m) { return u.upper.of(m); }, [&u](mask_t m) { return u.lower.of(m); });
+  }
+}
+
+void panel_eliminator::count_work(const factored_panel& f, const factored_panel::update& u,
+                                  std::size_t block) {
+  const column_block& b = s_->blocks[at(f.panel)][block];
+  if (block == u.block) {
+    ++work_.updates;
+    work_.targets += symmetric_ ? 1 : count(b.members);
+  }
+  const mask_pair* m = masks_of(f.panel) + b.base;
+  const index_t length = count(b.members);
+  work_.words_read += length;
+  for (index_t z = 0; z < length; ++z) {
+    const bool any = symmetric_ || (u.upper.of(m[z].upper) | u.lower.of(m[z].lower)) != 0;
+    work_.words_or += any ? 1 : 0;
+  }
+}
+
+GSOFA_FOR_PROCESSORS
+void panel_eliminator::sweep(const factored_panel& f, std::size_t from, std::size_t to,
+                             index_t own) {
+  const auto blocks = s_->blocks[at(f.panel)];
+  from = std::max<std::size_t>(from, 1);
+  if (from >= to) return;
+  there_.resize(f.used);
+  for (std::size_t k = 0; k < f.used; ++k) {
+    const std::size_t block = f.updates[k].block;
+    const auto list = s_->blocks[at(blocks[block].panel)];
+    const index_t first = blocks[std::max(from, block)].panel;
+    there_[k] = &*std::ranges::lower_bound(list, first, {}, &column_block::panel);
+  }
+  for (std::size_t b = from; b < to; ++b) {
+    if (b >= f.complete) close(f, blocks[b]);
+    for (std::size_t k = 0; k < f.used && f.updates[k].block <= b; ++k) {
+      const factored_panel::update& u = f.updates[k];
+      const bool shared = blocks[u.block].panel > own;
+      if (b == u.block) {
+        shared ? push_targets<true>(f, u) : push_targets<false>(f, u);
+      } else {
+        shared ? push_block<true>(f, u, b, there_[k]) : push_block<false>(f, u, b, there_[k]);
+      }
+      if constexpr (counting) count_work(f, u, b);
+    }
   }
 }
 

@@ -20,7 +20,7 @@ void add(index_t& sum, index_t value) {
 
 // Row c: the number of masks that have bit c.
 template <mask_t mask_pair::*Side>
-bit_matrix counts_of_bits(const mask_pair* masks, index_t length) {
+bit_matrix counts_of_bits(const mask_pair* masks, index_t length, int w) {
   bit_counter counter;
   index_t z = 0;
   for (; z + 8 <= length; z += 8) {
@@ -29,7 +29,7 @@ bit_matrix counts_of_bits(const mask_pair* masks, index_t length) {
     counter.add(words);
   }
   for (; z < length; ++z) counter.add(masks[z].*Side);
-  return counter.counts();
+  return counter.counts(w);
 }
 
 template <bool Shared>
@@ -43,16 +43,25 @@ void add_rows(const ordered_graph& g, const panel_set& s, const column_block& b,
 }
 }  // namespace
 
-void count_panel(const ordered_graph& g, const panel_set& s, index_t j, index_t own,
-                 std::vector<index_t>& l_row_counts, std::vector<index_t>& u_row_counts) {
+GSOFA_FOR_PROCESSORS
+void count_blocks(const ordered_graph& g, const panel_set& s, index_t j, std::size_t from,
+                  std::size_t to, index_t own, std::vector<index_t>& l_row_counts,
+                  std::vector<index_t>& u_row_counts) {
+  if (from >= to) return;
   const mask_pair* const masks = s.masks.data() + s.position_begin[at(j)];
-  for (const column_block& b : s.blocks[at(j)]) {
-    b.panel > own ? add_rows<true>(g, s, b, masks, l_row_counts)
-                  : add_rows<false>(g, s, b, masks, l_row_counts);
+  const auto blocks = s.blocks[at(j)];
+  for (std::size_t b = from; b < to; ++b) {
+    blocks[b].panel > own ? add_rows<true>(g, s, blocks[b], masks, l_row_counts)
+                          : add_rows<false>(g, s, blocks[b], masks, l_row_counts);
   }
-  const bit_matrix u_counts = counts_of_bits<&mask_pair::upper>(masks, s.length(j));
+  const index_t end = blocks[to - 1].base + count(blocks[to - 1].members);
+  const index_t begin = blocks[from].base;
+  const bit_matrix u_counts =
+      counts_of_bits<&mask_pair::upper>(masks + begin, end - begin, s.width(j));
   for (int c = 0; c < s.width(j); ++c) {
-    u_row_counts[at(g.caller(s.begin[at(j)] + c))] = static_cast<index_t>(u_counts[c]) + 1;
+    index_t& sum = u_row_counts[at(g.caller(s.begin[at(j)] + c))];
+    const auto found = static_cast<index_t>(u_counts[c]);
+    j > own ? add<true>(sum, found) : add<false>(sum, found);
   }
 }
 
@@ -155,7 +164,7 @@ factor_profile profile_panels(const ordered_graph& g, const panel_set& s, index_
                      .density = std::vector<offset_t>(at(cells) * at(cells), 0)};
   for (index_t j = 0; j < s.panels(); ++j) {
     const mask_pair* const masks = s.masks.data() + s.position_begin[at(j)];
-    const auto counts = counts_of_bits<&mask_pair::lower>(masks, s.length(j));
+    const auto counts = counts_of_bits<&mask_pair::lower>(masks, s.length(j), s.width(j));
     for (int c = 0; c < s.width(j); ++c) {
       out.l_col_counts[at(g.caller(s.begin[at(j)] + c))] = static_cast<index_t>(counts[c]);
     }

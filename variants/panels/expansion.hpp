@@ -7,18 +7,20 @@
 
 namespace gsofa::detail {
 
-/// Adds the row counts of panel j to the caller's: its rows of U with the diagonal, and the
-/// entries of its columns of L to their rows. Other threads may count panels meanwhile that have
-/// rows after panel `own`.
-void count_panel(const ordered_graph& g, const panel_set& s, index_t j, index_t own,
-                 std::vector<index_t>& l_row_counts, std::vector<index_t>& u_row_counts);
+/// Adds the column blocks from .. to - 1 of panel j, which are factored, to the row counts: entries
+/// of the panel's columns of L to their rows, and of its rows of U beside the diagonal. Other
+/// threads may count blocks meanwhile, of panel j if it is after panel `own`, and rows after `own`.
+void count_blocks(const ordered_graph& g, const panel_set& s, index_t j, std::size_t from,
+                  std::size_t to, index_t own, std::vector<index_t>& l_row_counts,
+                  std::vector<index_t>& u_row_counts);
 
 /// True if L(i, k) != 0, k < i in the numbering of `g`. O(log blocks).
 bool has_l(const panel_set& s, index_t i, index_t k);
 
 /// Digests and explicit rows of L and U, in the caller's numbering, of factored panels.
-/// The counts are those of count_panel over all panels. Adds to `out` the digest and the pattern as
-/// far as `wants` has them. O(positions + entries); rows are sorted where the numbering differs.
+/// The counts are those of count_blocks over all panels, and 1 in each row of U. Adds to `out` the
+/// digest and the pattern as far as `wants` has them. O(positions + entries); rows are sorted where
+/// the numbering differs.
 void expand(const ordered_graph& g, const panel_set& s, std::span<const index_t> l_row_counts,
             std::span<const index_t> u_row_counts, want_set wants, result& out);
 

@@ -105,11 +105,13 @@ void ordered_graph::find_diagonals(int threads) {
   });
 }
 
-// least_[u]: the least neighbour of u in A + A^T, u itself counted.
+// least_[u]: the least neighbour of u in A + A^T, u itself counted. No vertex is marked.
 void ordered_graph::find_least_neighbours(int threads) {
   least_.resize(at(n));
-  parallel_ranges<index_t>(threads, n, rows_at_a_time, [&](int, index_t begin, index_t end) {
+  marked_.resize(at(n));
+  parallel_ranges<index_t>(threads, n, 4 * rows_at_a_time, [&](int, index_t begin, index_t end) {
     for (index_t u = begin; u < end; ++u) least_[at(u)] = rows_.idx[at(rows_.ptr[at(u)])];
+    std::fill(marked_.begin() + begin, marked_.begin() + end, 0);
   });
   if (symmetric_) return;
   if (threads == 1) {
@@ -222,7 +224,6 @@ void ordered_graph::transpose_half(half h, half_columns& out) {
 bool ordered_graph::build_postordered_tree(int threads) {
   find_least_neighbours(threads);
   find_nearest_parents(threads);
-  marked_.assign(at(n), 0);
   std::vector<std::vector<entry>> left(at(threads));
   parallel_ranges<index_t>(threads, n, rows_at_a_time, [&](int t, index_t begin, index_t end) {
     mark_by_rows(begin, end, left[at(t)]);

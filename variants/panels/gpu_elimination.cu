@@ -16,6 +16,29 @@
 // done, the worker that finished the last of them (or drew its ticket) has put it on the list;
 // otherwise a child is not done, and the same holds of the child.
 //
+// Handing over. Where structures are symmetric, a panel J updates little more than its parent.
+// Where they are not, J has up to hundreds of target panels, and the worker that follows the path
+// up from J would update one after another while the others idle. In all launches but the first it
+// updates the nearest ones only, and hands over the others as tasks: up to one target per warp of
+// the same J, ascending. A worker takes tasks before it takes listed panels, and after these until
+// nothing is left to do. Let T be the first target of a task.
+//  * T waits for the task: the counter of T counts finished children less tasks that are not
+//    done, and T is taken up when the count is that of its children. J takes one off the counter
+//    before J itself is done; as J is below T, a child of T is not done then. So the count cannot
+//    be complete before all tasks for T have been created and done, and exactly one increment, by
+//    the last child or the last task, completes it.
+//  * The other targets of the task wait, too: they are ancestors of J beyond T, hence of T.
+//  * All of them are marked as helped. A helped panel with one child is taken up by its counter,
+//    its diagonal block is not factored ahead, and it is updated by atomics: other workers may be
+//    updating it. The marks are set before J is done, by J's worker. So whoever relies on their
+//    absence, a worker of a panel K that is the only one which J's ancestors up to the target have
+//    below them, sees those of all panels below K; what K itself hands over it does after its
+//    sweep.
+//  * A worker without work looks for tasks until no panel and no task is left; no other worker
+//    waits for it. One that has drawn a task's place waits for the flag, which a running thread is
+//    about to set.
+// A task reads nothing but factored masks of J, which nobody changes.
+//
 // Memory order. Masks of a panel P are written by atomic ORs of workers of panels below P, then by
 // plain loads and stores of P's worker. Let W be a worker that has updated the ancestors of C, any
 // panel below P.
@@ -27,11 +50,12 @@
 //    that completes the count is the last and acquires from all before it. The same thread then
 //    passes a barrier with the other threads of its worker, and only behind it they load masks. By
 //    induction along the tree, this includes what all panels below the children did.
-//  * A panel with one child needs no counter: what panels below the child did happens before the
-//    child's masks were read, and what was done for the child was done by threads of the same
-//    worker, before a barrier of theirs.
-//  * Where all panels on the way up to a target have one child each, no other worker updates the
-//    target: all panels below have been done. Plain loads and stores serve then.
+//  * A panel with one child that is not helped needs no counter: what panels below the child did
+//    happens before the child's masks were read, and what was done for the child was done by
+//    threads of the same worker, before a barrier of theirs.
+//  * Where all panels on the way up to a target have one child each and the target is not helped,
+//  no
+//    other worker updates it: all panels below have been done. Plain loads and stores serve then.
 //  * ORs among workers race only with each other: relaxed is enough, since OR commutes and no bit
 //    is read before the count of its panel is complete.
 //  * Where the panel P above J has one child, two warps factor the diagonal block of P while the
@@ -43,6 +67,11 @@
 //  * The first round factors the masks of its column blocks for itself. In a cluster, blocks read
 //    these masks while others may be through with their routes: a barrier of the cluster stands
 //    between these reads and the first store of a sweep.
+//  * Handing over (below): a task is published by the increment of its flag, which releases what
+//    the threads of the worker did before the barrier that precedes it: all masks of J. The worker
+//    that takes the task acquires them by an increment of the same flag, and passes a barrier with
+//    its other threads. Its updates are released by the increment of the counter of the task's
+//    first target, as by that of a child.
 //  * Falling back: the work of update rounds is added up by relaxed atomics. A worker that finds
 //    the sum too large stops, at a barrier with all its threads; no other worker waits for it.
 //    Masks are not read then.
@@ -74,6 +103,9 @@ struct route {
   mask_t several;             ///< targets that take more than one row
 };
 
+/// Column blocks of a panel, from the first of a round on, whose places in far targets are known.
+constexpr index_t known_blocks = 128;
+
 /// The routes to one target panel; shared memory, one per warp.
 struct alignas(16) target_routes {
   route upper;       ///< of rows of U, to columns
@@ -86,6 +118,10 @@ struct alignas(16) target_routes {
   index_t end;
   index_t steps;   ///< of the target on the way up from the current panel, from 1; 0: far away
   bool exclusive;  ///< no other worker updates the target now
+  bool helped;     ///< tasks update the target, or have done so
+  /// Of a target far away, in later rounds: the places in its column blocks of those of the current
+  /// panel, counted from the first of the round.
+  std::uint16_t places[known_blocks];
 };
 
 /// The vertices that each vertex of a panel reaches inside it; transitively closed.
@@ -93,6 +129,11 @@ struct reach {
   mask_t from[mask_bits];  ///< [k]: those > k that k reaches
   mask_t to[mask_bits];    ///< [k]: those < k that reach k
   bool is_chain;           ///< every vertex reaches all vertices behind it
+};
+
+/// Closures of all masks of four consecutive vertices: entry [k][m] is that of the mask m << 4 k.
+struct closure_table {
+  mask_t of[mask_bits / 4][16];
 };
 
 /// Where a panel lies.
@@ -124,6 +165,8 @@ struct next_panel {
   panel_place place;
 };
 
+constexpr offset_t task_words =
+    8;  // of the queue of tasks, and of the open panels of three launches
 constexpr int warp_threads = 128;  // of a block of the first launch
 constexpr int most_warps = 16;     // of a block of the second
 constexpr int half_warps = 8;      // where all panels are short
@@ -152,15 +195,27 @@ struct worker_state {
   mask_pair first_column_block[mask_bits];  ///< factored masks of the vertices of the panel above
   mask_t any_upper;                         ///< k with an entry of U(k, :) in the boundary
   mask_t any_lower;                         ///< k with an entry of L(:, k) in the boundary
+  index_t block_begin[known_blocks];        ///< of the column blocks of a later round: position
+  index_t block_vertices[known_blocks];     ///< first vertex of the panel
+  index_t blocks;                           ///< number of these; 0: the places are not known
   index_t panel;                            ///< the worker's next panel; -1: none
+  index_t task;                             ///< of it: see work_item
   bool falls_back;                          ///< update rounds have cost too much
 
   GSOFA_DEVICE target_routes* routes() { return reinterpret_cast<target_routes*>(this + 1); }
+  /// Behind the routes of `warps` warps: of l and u. Workers of the first launch have none.
+  GSOFA_DEVICE closure_table* tables(unsigned warps) {
+    return reinterpret_cast<closure_table*>(routes() + warps);
+  }
 };
 
-/// Bytes of shared memory of a worker of `warps` warps.
+/// Bytes of shared memory of a worker of the first launch.
+constexpr std::size_t warp_state_bytes = sizeof(worker_state) + sizeof(target_routes);
+
+/// Bytes of shared memory of a block of the other launches, of `warps` warps.
 constexpr std::size_t state_bytes(int warps) {
-  return sizeof(worker_state) + static_cast<std::size_t>(warps) * sizeof(target_routes);
+  return sizeof(worker_state) + static_cast<std::size_t>(warps) * sizeof(target_routes) +
+         2 * sizeof(closure_table);
 }
 
 enum elimination_counter : int {
@@ -189,14 +244,36 @@ struct cluster_state {
   mask_t any_upper[2];  ///< as in worker_state, of the current panel and of the one before or after
   mask_t any_lower[2];
   index_t panel;             ///< the cluster's next panel; -1: none
+  index_t task;              ///< as in worker_state
   std::uint32_t falls_back;  ///< as in worker_state
+};
+
+/// What a worker does next: it eliminates a panel and those above, or does a task of it.
+struct work_item {
+  index_t panel;  ///< -1: nothing is left
+  index_t task;   ///< the first of the panel's column blocks to update; -1: eliminate
+};
+
+/// Tasks that have been handed over, in the order of their creation.
+struct task_queue {
+  work_item* items;      ///< valid where the flag has been seen
+  std::uint32_t* flags;  ///< of each item: not 0 once it is published
+  std::uint32_t* head;   ///< items that have been taken
+  std::uint32_t* tail;   ///< items that have been created; some may have found no room
+  std::uint32_t room;
 };
 
 struct elimination_view {
   panel_view p;
   panel_range wave;  ///< the panels to eliminate; those before are eliminated
   const std::uint32_t* children;
-  std::uint32_t* finished;
+  std::uint32_t* finished;  ///< children that are done, less tasks that are not
+  std::uint32_t* helped;    ///< not 0: the panel is a target of tasks
+  task_queue tasks;
+  std::uint32_t* open;  ///< listed panels and tasks that are not done; at least one is being done
+  std::uint32_t* open_next;  ///< listed panels of the next launch
+  index_t most_targets;      ///< as in elimination_settings
+  index_t near_targets;
   std::uint32_t* ticket;
   const index_t* from;              ///< panels to begin with; the first launch looks for leaves
   const std::uint32_t* from_count;  ///< number of these
@@ -410,13 +487,25 @@ struct closure {
   const reach& r;
   mask_t all;  ///< vertices of the panel
   bool is_chain;
+  const closure_table* table;  ///< null: there is none
 
-  GSOFA_DEVICE closure(const reach& by, mask_t vertices)
-      : r(by), all(vertices), is_chain(by.is_chain) {}
+  GSOFA_DEVICE closure(const reach& by, mask_t vertices, const closure_table* closures)
+      : r(by), all(vertices), is_chain(by.is_chain), table(closures) {}
 
   /// m with all that its members reach.
   GSOFA_DEVICE mask_t operator()(mask_t m) const {
-    return is_chain ? behind_lowest(m) : searched(m);
+    if (is_chain) return behind_lowest(m);
+    return table != nullptr ? looked_up(m) : searched(m);
+  }
+  /// The closure of a union is the union of the closures. No load depends on another, and lanes
+  /// that read different entries of one row read different banks.
+  GSOFA_DEVICE mask_t looked_up(mask_t m) const {
+    mask_t found = 0;
+    if (m == 0) return found;
+    GSOFA_UNROLL for (unsigned k = 0; k < mask_bits / 4; ++k) {
+      found |= table->of[k][m >> 4 * k & 15U];
+    }
+    return found;
   }
   /// In a chain: the lowest member and all behind it.
   GSOFA_DEVICE mask_t behind_lowest(mask_t m) const {
@@ -440,6 +529,19 @@ struct closure {
     return joined(low, high);
   }
 };
+
+/// Fills the table of a reach that is no chain, by `size` threads of rank `rank`. A barrier before
+/// its use is the caller's.
+GSOFA_DEVICE void fill_table(closure_table& table, const reach& r, index_t rank, index_t size) {
+  for (index_t at = rank; at < mask_bits / 4 * 16; at += size) {
+    const index_t first = at / 16 * 4;
+    mask_t found = 0;
+    GSOFA_UNROLL for (index_t b = 0; b < 4; ++b) {
+      if ((at >> b & 1) != 0) found |= r.from[first + b] | bit(first + b);
+    }
+    table.of[at / 16][at % 16] = found;
+  }
+}
 
 /// Replaces m[q] by its closure under by[q], for all q side by side.
 template <int Count>
@@ -563,7 +665,35 @@ struct position {
   index_t z;
   index_t vertex;
   index_t place;  ///< its position in the panel one step above, then in those further up
+  index_t block;  ///< its column block, counted from the first of the round, where that is known
 };
+
+/// The column block of position z, by the worker's list of those of the round.
+GSOFA_DEVICE index_t block_of(const worker_state& s, index_t z) {
+  index_t low = 0;
+  for (index_t high = s.blocks; high - low > 1;) {
+    const index_t middle = low + (high - low) / 2;
+    if (s.block_begin[middle] <= z) {
+      low = middle;
+    } else {
+      high = middle;
+    }
+  }
+  return low;
+}
+
+/// Position in a far target of a vertex of the current panel's boundary.
+///
+/// The boundary of a panel beyond an ancestor lies in the list of the ancestor (README.md): so the
+/// ancestor has a column block of the same panel, with this vertex in its mask.
+GSOFA_DEVICE index_t position_in_far(const panel_view& p, const worker_state& s,
+                                     const target_routes& routes, const position& at) {
+  if (s.blocks == 0) return p.position(routes.panel, at.vertex);
+  const offset_t block = p.column_block_begin[routes.panel] + routes.places[at.block];
+  const mask_t before = below(at.vertex - s.block_vertices[at.block]);
+  return p.column_block_first[block] +
+         static_cast<index_t>(simt::population(p.column_block_mask[block] & before));
+}
 
 /// Updates the active targets by some positions of the current panel: ORs into the masks of each
 /// target panel what the positions from `least` on have for it.
@@ -603,7 +733,7 @@ GSOFA_DEVICE void update_targets(const panel_view& p, position (&here)[unroll], 
         to = at.vertex - routes.vertices;
         add[u] = {add[u].upper & below(to), add[u].lower & below(to)};
       } else if (routes.steps == 0) {
-        to = p.position(routes.panel, at.vertex);
+        to = position_in_far(p, s, routes, at);
       }
       out[u] = p.masks + routes.first + to;
     }
@@ -689,6 +819,15 @@ GSOFA_DEVICE unsigned long long work_of_update_round(index_t positions, std::uin
   return work_of_round + work_of_step * static_cast<unsigned>(steps) * simt::population(active);
 }
 
+/// What a task adds, whose round is `work`. Tasks are done side by side: a task takes the share of
+/// one worker of the launch, twice that where workers are busy otherwise.
+template <tier Tier>
+GSOFA_DEVICE unsigned long long work_of_task(unsigned long long work) {
+  const unsigned workers =
+      Tier == tier::cluster ? simt::grid_size() / simt::cluster_size() : simt::grid_size();
+  return 1 + 2 * work / workers;
+}
+
 /// Adds to what update rounds have cost, and returns whether the sum is too large; if so, it also
 /// notifies the host, which looks when the launches have ended.
 GSOFA_DEVICE bool exceeds_update_work(const elimination_view& e, unsigned long long work) {
@@ -701,6 +840,7 @@ GSOFA_DEVICE bool exceeds_update_work(const elimination_view& e, unsigned long l
 struct outcome {
   bool ready;       ///< it goes on with the panel above, whose diagonal block is factored
   bool falls_back;  ///< it stops: the update rounds of all panels have cost too much
+  bool helped;      ///< the panel above is a target of tasks
 };
 
 /// The panel that a worker factors, as one of its threads sees it.
@@ -762,7 +902,17 @@ GSOFA_DEVICE lane_masks load_targets(const current_panel& c, const column_block_
     mine.first = p.position_begin[block.panel];
     mine.begin = block.begin;
     mine.end = block.begin + static_cast<index_t>(simt::population(block.members));
+    mine.helped = simt::load_shared_state(c.e.helped + block.panel) != 0;
   }
+  return m;
+}
+
+/// Loads the masks of the panel's own vertices by one warp.
+GSOFA_DEVICE lane_masks load_diagonal(const current_panel& c) {
+  lane_masks m{{0, 0}, {0, 0}};
+  const auto row = static_cast<index_t>(lane_index());
+  if (row < c.place.width) m.low = c.masks[row];
+  if (row + 32 < c.place.width) m.high = c.masks[row + 32];
   return m;
 }
 
@@ -783,11 +933,7 @@ GSOFA_DEVICE panel_input read_panel(const current_panel& c, target_routes& mine)
   const panel_view& p = c.e.p;
   const index_t w = c.place.width;
   panel_input in{{{0, 0}, {0, 0}}, {}};
-  if (has_diagonal<Tier>() && !c.ready) {
-    const auto row = static_cast<index_t>(lane_index());
-    if (row < w) in.diagonal.low = c.masks[row];
-    if (row + 32 < w) in.diagonal.high = c.masks[row + 32];
-  }
+  if (has_diagonal<Tier>() && !c.ready) in.diagonal = load_diagonal(c);
   in.targets =
       load_targets(c,
                    c.ready ? c.head.column_blocks[team::warp()]
@@ -831,7 +977,10 @@ GSOFA_DEVICE void factor_diagonal(const current_panel& c, const lane_masks& diag
   }
   if (warp == warps / 4) {
     if (!c.ready) read_head(c.e, c.j, c.head);
-    if (lane_index() == 0) c.s.any_upper = c.s.any_lower = 0;
+    if (lane_index() == 0) {
+      c.s.any_upper = c.s.any_lower = 0;
+      c.s.blocks = 0;
+    }
   }
   if constexpr (team::is_cluster) {
     if (c.leads) {
@@ -868,9 +1017,25 @@ struct panel_closures {
   closure by_l;  ///< of `upper` masks
   closure by_u;  ///< of `lower` masks
 
-  GSOFA_DEVICE explicit panel_closures(const current_panel& c)
-      : by_l(c.block.l, all_of(c.place.width)), by_u(c.block.u, all_of(c.place.width)) {}
+  GSOFA_DEVICE panel_closures(const current_panel& c, const closure_table* tables)
+      : by_l(c.block.l, all_of(c.place.width), tables),
+        by_u(c.block.u, all_of(c.place.width), tables == nullptr ? nullptr : tables + 1) {}
 };
+
+/// The closures of a panel, with tables where it has one that is no chain and its boundary is not
+/// short. The barriers of route_updates() order the tables, which the sweep reads.
+template <tier Tier>
+GSOFA_DEVICE panel_closures closures_of(const current_panel& c) {
+  using team = worker<Tier>;
+  if constexpr (team::is_warp) {
+    return {c, nullptr};
+  } else {
+    closure_table* const tables = c.s.tables(team::warps());
+    if (!c.block.l.is_chain) fill_table(tables[0], c.block.l, team::rank(), team::size());
+    if (!c.block.u.is_chain) fill_table(tables[1], c.block.u, team::rank(), team::size());
+    return {c, tables};
+  }
+}
 
 /// Factors the masks of a warp's column block of the first round for the warp itself.
 ///
@@ -932,7 +1097,7 @@ GSOFA_DEVICE void route_updates(const current_panel& c, const lane_masks& m, boo
     const unsigned step = simt::ballot(there);
     if (lane == 0) {
       mine.steps = step == 0 ? 0 : static_cast<index_t>(simt::lowest_bit(step)) + 1;
-      mine.exclusive = step != 0 && mine.steps <= c.head.single_child_steps;
+      mine.exclusive = step != 0 && !mine.helped && mine.steps <= c.head.single_child_steps;
     }
   } else if (lane == 0) {
     mine.upper.active = mine.lower.active = 0;
@@ -949,16 +1114,22 @@ GSOFA_DEVICE std::uint32_t active_routes(const current_panel& c) {
   const target_routes* const routes = c.s.routes();
   const bool takes =
       lane < worker<Tier>::warps() && (routes[lane].upper.active | routes[lane].lower.active) != 0;
-  const std::uint32_t active = simt::ballot(takes);
+  return simt::ballot(takes);
+}
+
+/// Counts a round that updates the targets of the active warps.
+GSOFA_DEVICE void count_round([[maybe_unused]] const current_panel& c,
+                              [[maybe_unused]] std::uint32_t active) {
   if constexpr (detail::counting) {
-    for (std::uint32_t left = c.leads ? active : 0; left != 0; left &= left - 1) {
+    if (!c.leads) return;
+    simt::atomic_add(c.e.counters + count_rounds, 1ULL);
+    for (; active != 0; active &= active - 1) {
       simt::atomic_add(c.e.counters + count_updates, 1ULL);
-      simt::atomic_add(
-          c.e.counters + count_update_positions,
-          static_cast<unsigned long long>(c.place.length - routes[simt::lowest_bit(left)].begin));
+      simt::atomic_add(c.e.counters + count_update_positions,
+                       static_cast<unsigned long long>(
+                           c.place.length - c.s.routes()[simt::lowest_bit(active)].begin));
     }
   }
-  return active;
 }
 
 /// The positions that a thread sweeps in a round: begin + rank, and every size-th from there.
@@ -970,12 +1141,13 @@ struct sweep_share {
 };
 
 /// Whether the first round factors the next diagonal block during the sweep. It does if the panel
-/// above has one child, the current panel, and belongs to this launch and wave, and if enough warps
-/// are left for the sweep.
+/// above has one child, the current panel, is not helped, and belongs to this launch and wave, and
+/// if enough warps are left for the sweep.
 template <tier Tier>
 GSOFA_DEVICE bool prepares_next_panel(const current_panel& c) {
-  return c.head.single_child_steps > 0 && c.head.next.panel < c.e.wave.end &&
-         c.head.next.place.length <= c.e.most && worker<Tier>::warps() >= 4;
+  return c.head.single_child_steps > 0 && !c.s.routes()[0].helped &&
+         c.head.next.panel < c.e.wave.end && c.head.next.place.length <= c.e.most &&
+         worker<Tier>::warps() >= 4;
 }
 
 /// Prepares the panel above by the last three warps of each block, which do not sweep: two factor
@@ -1033,9 +1205,10 @@ GSOFA_DEVICE mask_pair sweep(const current_panel& c, const panel_closures& by,
     position here[unroll];
     GSOFA_UNROLL for (int u = 0; u < unroll; ++u) {
       const index_t at = z + u * share.size;
-      here[u] = {{0, 0}, at, 0, 0};
+      here[u] = {{0, 0}, at, 0, 0, 0};
       if (at < length) {
-        here[u] = {c.masks[at], at, p.columns[first + at], p.in_parent[first + at]};
+        here[u] = {c.masks[at], at, p.columns[first + at], p.in_parent[first + at], 0};
+        if (!is_first && c.s.blocks > 0) here[u].block = block_of(c.s, at);
       }
     }
     if (is_first) {
@@ -1083,25 +1256,247 @@ GSOFA_DEVICE mask_t vertices_with_boundary(const current_panel& c, mask_pair any
 ///
 /// After: a wide barrier has been passed. Behind it all threads of the worker see all masks of the
 /// panel and all its updates, and the leader may release these to other workers. All threads return
-/// the same outcome.
+/// the same value: whether the worker falls back.
 template <tier Tier>
-GSOFA_DEVICE outcome finish_panel(const current_panel& c, bool ready,
-                                  unsigned long long update_work) {
+GSOFA_DEVICE bool finish_panel(const current_panel& c, unsigned long long update_work) {
   using team = worker<Tier>;
   if (update_work == 0) {
     team::sync_wide();
-    return {ready, false};
+    return false;
   }
   if constexpr (team::is_cluster) {
     cluster_state& shared = state_of_cluster(c.e);
     if (c.leads) shared.falls_back = exceeds_update_work(c.e, update_work) ? 1 : 0;
     team::sync_wide();
-    return {ready, simt::load_shared_state(&shared.falls_back) != 0};
+    return simt::load_shared_state(&shared.falls_back) != 0;
   } else {
     if (c.leads) c.s.falls_back = exceeds_update_work(c.e, update_work);
     team::sync_wide();
-    return {ready, c.s.falls_back};
+    return c.s.falls_back;
   }
+}
+
+/// Hands over the column blocks of a panel from `far` on, relative to its first, as tasks. Returns
+/// the first column block that has found no room, or the number of column blocks.
+///
+/// Before: a wide barrier stands behind the stores of all factored masks. After: all threads return
+/// the same; the targets of the tasks wait for them.
+template <tier Tier>
+GSOFA_DEVICE index_t hand_over(const current_panel& c, index_t far) {
+  using team = worker<Tier>;
+  const elimination_view& e = c.e;
+  const task_queue& q = e.tasks;
+  const auto warps = static_cast<index_t>(team::warps());
+  const auto count = static_cast<index_t>(c.place.column_block_end - c.place.column_block_begin);
+  const index_t tasks = (count - far + warps - 1) / warps;
+  index_t* first_slot = &c.s.task;
+  if constexpr (team::is_cluster) first_slot = &state_of_cluster(e).task;
+  const index_t* const targets = e.p.column_block_panel + c.place.column_block_begin;
+  if (c.leads) {
+    // The panel itself is open: the count does not come to zero meanwhile.
+    simt::atomic_add(e.open, static_cast<std::uint32_t>(tasks));
+    const std::uint32_t slot = simt::atomic_add(q.tail, static_cast<std::uint32_t>(tasks));
+    const std::uint32_t room = slot < q.room ? q.room - slot : 0;
+    const std::uint32_t fit =
+        room < static_cast<std::uint32_t>(tasks) ? room : static_cast<std::uint32_t>(tasks);
+    simt::atomic_add(e.open, fit - static_cast<std::uint32_t>(tasks));
+    for (std::uint32_t k = 0; k < fit; ++k) {
+      const index_t first = far + static_cast<index_t>(k) * warps;
+      simt::atomic_add(e.finished + targets[first], ~std::uint32_t{0});
+      q.items[slot + k] = {c.j, first};
+    }
+    *first_slot = static_cast<index_t>(slot);
+  }
+  team::sync_wide();
+  const auto slot = static_cast<std::uint32_t>(simt::load_shared_state(first_slot));
+  const std::uint32_t room = slot < q.room ? q.room - slot : 0;
+  const index_t fit = room < static_cast<std::uint32_t>(tasks) ? static_cast<index_t>(room) : tasks;
+  const index_t end = far + fit * warps < count ? far + fit * warps : count;
+  for (index_t k = far + c.wide_rank; k < end; k += team::wide_size()) {
+    simt::atomic_or(e.helped + targets[k], std::uint32_t{1});
+  }
+  team::sync_wide();
+  for (index_t k = c.wide_rank; k < fit; k += team::wide_size()) {
+    simt::atomic_increment_acq_rel(q.flags + slot + static_cast<std::uint32_t>(k));
+  }
+  return end;
+}
+
+/// The vertices of a factored panel, by the masks of its positions before `end`, that no target
+/// there prunes. Each block computes all of them.
+///
+/// Before: the barrier of factor_diagonal() has been passed, and any_upper of the worker is zero.
+template <tier Tier>
+GSOFA_DEVICE mask_t unpruned_before(const current_panel& c, index_t end) {
+  using team = worker<Tier>;
+  mask_t both = 0;
+  for (index_t z = c.place.width + team::rank(); z < end; z += team::size()) {
+    const mask_pair m = c.masks[z];
+    both |= m.upper & m.lower;
+  }
+  both = or_over_warp(both);
+  if (lane_index() == 0 && both != 0) simt::atomic_or(&c.s.any_upper, both);
+  team::sync();
+  return unpruned_inside(c.block, c.place.width) & ~c.s.any_upper;
+}
+
+/// Lists the column blocks of a panel from `first` on, if they are not too many, by the threads of
+/// a block. The barriers of route_updates() order it.
+template <tier Tier>
+GSOFA_DEVICE void list_blocks(const current_panel& c, offset_t first) {
+  using team = worker<Tier>;
+  const panel_view& p = c.e.p;
+  const auto count = static_cast<index_t>(c.place.column_block_end - first);
+  const index_t known = count <= known_blocks ? count : 0;
+  if (team::rank() == 0) c.s.blocks = known;
+  for (index_t k = team::rank(); k < known; k += team::size()) {
+    c.s.block_begin[k] = p.column_block_first[first + k];
+    c.s.block_vertices[k] = p.begin[p.column_block_panel[first + k]];
+  }
+}
+
+/// Finds the places of the column blocks of the current panel in those of a far target, by one
+/// warp.
+GSOFA_DEVICE void find_places(const current_panel& c, offset_t first, target_routes& mine) {
+  const panel_view& p = c.e.p;
+  const offset_t begin = p.column_block_begin[mine.panel];
+  const offset_t end = p.column_block_begin[mine.panel + 1];
+  for (auto k = static_cast<index_t>(lane_index()); k < c.s.blocks; k += 32) {
+    if (c.s.block_begin[k] < mine.end) continue;  // it is the target, or before it
+    const index_t panel = p.column_block_panel[first + k];
+    offset_t low = begin;
+    for (offset_t high = end; low < high;) {
+      const offset_t middle = low + (high - low) / 2;
+      if (p.column_block_panel[middle] < panel) {
+        low = middle + 1;
+      } else {
+        high = middle;
+      }
+    }
+    mine.places[k] = static_cast<std::uint16_t>(low - begin);
+  }
+}
+
+/// Updates the targets of a factored panel that column blocks `first` to `end` - 1 hold, at most
+/// one per warp, where `unpruned` holds the vertices that no target before them prunes. Returns the
+/// work of the round. No barrier stands behind the sweep.
+template <tier Tier>
+GSOFA_DEVICE unsigned long long update_round(const current_panel& c, const panel_closures& by,
+                                             offset_t first, offset_t end, mask_t& unpruned) {
+  using team = worker<Tier>;
+  target_routes& mine = c.s.routes()[team::warp()];
+  const offset_t own = first + team::warp();
+  if constexpr (!team::is_warp) list_blocks<Tier>(c, first);
+  const lane_masks targets = load_targets(c, head_of_column_block(c.e.p, own, end), mine);
+  route_updates<Tier>(c, targets, own < end, false, mine, unpruned);
+  const std::uint32_t active = active_routes<Tier>(c);
+  if constexpr (!team::is_warp) {
+    if ((active >> team::warp() & 1U) != 0 && mine.steps == 0) find_places(c, first, mine);
+    team::sync();
+  }
+  count_round(c, active);
+  sweep_share share{c.place.length, c.wide_rank, team::wide_size(), 0};
+  if (active != 0) share.begin = c.s.routes()[simt::lowest_bit(active)].begin;
+  sweep<Tier>(c, by, share, active, false);
+  return work_of_update_round<Tier>(c.place.length - share.begin, active);
+}
+
+/// Does a task: updates the targets of panel j from its column block `task` on, one per warp.
+/// Returns the target that the last of its children and tasks has made ready, or -1.
+///
+/// Before: the leader has acquired the task, and a wide barrier has been passed. After: a wide
+/// barrier has been passed; all threads return the same.
+template <tier Tier>
+GSOFA_DEVICE index_t do_task(const elimination_view& e, work_item task, worker_state& s,
+                             unsigned side) {
+  using team = worker<Tier>;
+  const panel_view& p = e.p;
+  const panel_place place = place_of(p, task.panel);
+  const current_panel c = current_panel_of<Tier>(e, task.panel, place, s, side, false);
+  lane_masks diagonal{{0, 0}, {0, 0}};
+  if (has_diagonal<Tier>()) diagonal = load_diagonal(c);
+  factor_diagonal<Tier>(c, diagonal);
+  // Others may be updating the targets. The barriers of route_updates() order this store.
+  if (team::rank() == 0) c.head.single_child_steps = 0;
+  const offset_t first = place.column_block_begin + task.task;
+  const offset_t after = first + team::warps();
+  mask_t unpruned = unpruned_before<Tier>(c, p.column_block_first[first]);
+  unsigned long long work = 0;
+  if (unpruned != 0) {
+    const panel_closures by(c, nullptr);
+    work = update_round<Tier>(
+        c, by, first, after < place.column_block_end ? after : place.column_block_end, unpruned);
+  }
+  team::sync_wide();
+  index_t* next = &s.panel;
+  if constexpr (team::is_cluster) next = &state_of_cluster(e).panel;
+  if (c.leads) {
+    if (work > 0) exceeds_update_work(e, work_of_task<Tier>(work));
+    const index_t target = p.column_block_panel[first];
+    const bool is_last =
+        simt::atomic_increment_acq_rel(e.finished + target) + 1 == e.children[target];
+    *next = is_last ? target : -1;
+  }
+  team::sync_wide();
+  const index_t ready = simt::load_shared_state(next);
+  team::sync_wide();
+  return ready;
+}
+
+/// The targets of the first round that the worker updates itself, of the active ones; `far` becomes
+/// the first column block, relative to the panel's first, that it does not update in this round.
+///
+/// A target costs the worker about as much as the sweep without any, and a task costs another
+/// worker about as much as a round: with few targets nothing is handed over.
+template <tier Tier>
+GSOFA_DEVICE std::uint32_t near_targets(const elimination_view& e, std::uint32_t active,
+                                        index_t& far) {
+  using team = worker<Tier>;
+  far = static_cast<index_t>(team::warps());
+  if (team::is_warp || static_cast<index_t>(simt::population(active)) <= e.most_targets) {
+    return active;
+  }
+  std::uint32_t others = active;
+  for (index_t k = 0; k < e.near_targets; ++k) others &= others - 1;
+  if (others == 0) return active;
+  far = static_cast<index_t>(simt::lowest_bit(others));
+  return active & ~others;
+}
+
+/// Updates the targets beyond those of the first round, from column block `far` on: by tasks, and
+/// itself where there is no room for these; a warp in rounds of its own. Returns the work of the
+/// rounds.
+///
+/// Before: a wide barrier stands behind the stores of all factored masks; `unpruned` holds the
+/// vertices that no target of the first round prunes.
+template <tier Tier>
+GSOFA_DEVICE unsigned long long update_far_targets(const current_panel& c, const panel_closures& by,
+                                                   index_t far, mask_t unpruned) {
+  using team = worker<Tier>;
+  const panel_place& place = c.place;
+  unsigned long long work = 0;
+  if constexpr (team::is_warp) {
+    for (offset_t first = place.column_block_begin + far;
+         first < place.column_block_end && unpruned != 0; ++first) {
+      work += update_round<Tier>(c, by, first, first + 1, unpruned);
+      team::sync();
+    }
+  } else {
+    const auto count = static_cast<index_t>(place.column_block_end - place.column_block_begin);
+    const auto warps = static_cast<index_t>(team::warps());
+    for (index_t first = hand_over<Tier>(c, far); first < count; first += warps) {
+      if (team::rank() == 0) c.s.any_upper = 0;
+      team::sync();
+      const offset_t begin = place.column_block_begin + first;
+      mask_t left = unpruned_before<Tier>(c, c.e.p.column_block_first[begin]);
+      if (left == 0) break;
+      work += update_round<Tier>(
+          c, by, begin,
+          begin + warps < place.column_block_end ? begin + warps : place.column_block_end, left);
+      team::sync();
+    }
+  }
+  return work;
 }
 
 /// Factors panel j and updates its ancestors. `ready`: its diagonal block is factored already.
@@ -1112,8 +1507,9 @@ GSOFA_DEVICE outcome finish_panel(const current_panel& c, bool ready,
 ///
 /// A round has one target panel per warp, ascending: whether row k updates a target depends on the
 /// targets before it through `unpruned` alone. The first round factors the positions of its targets
-/// for itself; then one sweep factors and stores every position and updates these targets, so that
-/// masks are read once. Update rounds, for rows that are not pruned by then, read factored masks.
+/// for itself; then one sweep factors and stores every position and updates these targets, or the
+/// nearest of them, so that masks are read once. Later rounds and tasks, for the other targets,
+/// read factored masks.
 template <tier Tier>
 GSOFA_DEVICE outcome factor_and_update(const elimination_view& e, index_t j,
                                        const panel_place& place, worker_state& s, unsigned side,
@@ -1127,50 +1523,39 @@ GSOFA_DEVICE outcome factor_and_update(const elimination_view& e, index_t j,
   store_diagonal<Tier>(c);
   if (place.length == place.width) {
     team::sync_wide();
-    return {false, false};
+    return {false, false, false};
   }
 
   mask_t unpruned = unpruned_inside(c.block, place.width);
-  const panel_closures by(c);
+  const panel_closures by = closures_of<Tier>(c);
   lane_masks targets = first_targets;
+  factor_targets<Tier>(c, by, targets);
+  route_updates<Tier>(c, targets, place.column_block_begin + team::warp() < place.column_block_end,
+                      true, mine, unpruned);
+  note(e.stamps, j, stamp_routed, c.leads);
+  index_t far = 0;
+  const std::uint32_t taking = active_routes<Tier>(c);
+  const std::uint32_t active = near_targets<Tier>(e, taking, far);
+  count_round(c, active);
+  const bool helped = s.routes()[0].helped;
   bool next_ready = false;
-  bool is_first = true;
-  unsigned long long update_work = 0;
-  for (offset_t block = place.column_block_begin; block < place.column_block_end;
-       block += team::warps()) {
-    if constexpr (detail::counting) {
-      if (c.leads) simt::atomic_add(e.counters + count_rounds, 1ULL);
-    }
-    const offset_t own = block + team::warp();
-    if (is_first) {
-      factor_targets<Tier>(c, by, targets);
-    } else {
-      targets = load_targets(c, head_of_column_block(e.p, own, place.column_block_end), mine);
-    }
-    route_updates<Tier>(c, targets, own < place.column_block_end, is_first, mine, unpruned);
-    if (is_first) note(e.stamps, j, stamp_routed, c.leads);
-    const std::uint32_t active = active_routes<Tier>(c);
-    sweep_share share{place.width, c.wide_rank, team::wide_size(), 0};
-    if (!is_first) {
-      share.begin = active == 0 ? place.length : s.routes()[simt::lowest_bit(active)].begin;
-      update_work += work_of_update_round<Tier>(place.length - share.begin, active);
-    } else if constexpr (!team::is_warp) {
-      next_ready = prepares_next_panel<Tier>(c);
-      if (next_ready) prepare_next_panel<Tier>(c, active, share);
-    }
-    const mask_pair any = sweep<Tier>(c, by, share, active, is_first);
-    if (is_first) {
-      is_first = false;
-      note(e.stamps, j, stamp_factored, c.leads);
-      if (block + team::warps() >= place.column_block_end || unpruned == 0) break;
-      // Row k updates along entries of column k and the other way round: both must have some.
-      unpruned &= vertices_with_boundary<Tier>(c, any);
-    } else {
-      team::sync();
-    }
-    if (unpruned == 0) break;
+  sweep_share share{place.width, c.wide_rank, team::wide_size(), 0};
+  if constexpr (!team::is_warp) {
+    next_ready = prepares_next_panel<Tier>(c);
+    if (next_ready) prepare_next_panel<Tier>(c, active, share);
   }
-  return finish_panel<Tier>(c, next_ready, update_work);
+  const mask_pair any = sweep<Tier>(c, by, share, active, true);
+  note(e.stamps, j, stamp_factored, c.leads);
+  unsigned long long update_work = 0;
+  const bool has_more = place.column_block_begin + team::warps() < place.column_block_end;
+  if (active != taking || (has_more && unpruned != 0)) {
+    // Row k updates along entries of column k and the other way round: both must have some.
+    unpruned &= vertices_with_boundary<Tier>(c, any);
+    if (active != taking || unpruned != 0) {
+      update_work = update_far_targets<Tier>(c, by, far, unpruned);
+    }
+  }
+  return {next_ready, finish_panel<Tier>(c, update_work), helped};
 }
 
 /// Eliminates panel j and then each panel above it whose last child this worker has finished, up to
@@ -1187,10 +1572,13 @@ GSOFA_DEVICE void follow(const elimination_view& e, index_t j, worker_state& s, 
   using team = worker<Tier>;
   const bool leads = team::wide_rank() == 0;
   panel_place place = place_of(e.p, j);
-  outcome last{false, false};
+  outcome last{false, false, false};
   for (;; side ^= 1U) {
     if (place.length > e.most) {
-      if (leads) e.list[simt::atomic_add(e.list_count, std::uint32_t{1})] = j;
+      if (leads) {
+        e.list[simt::atomic_add(e.list_count, std::uint32_t{1})] = j;
+        simt::atomic_add(e.open_next, std::uint32_t{1});
+      }
       return;
     }
     if constexpr (detail::counting) {
@@ -1204,7 +1592,7 @@ GSOFA_DEVICE void follow(const elimination_view& e, index_t j, worker_state& s, 
     const next_panel& above = s.head[side].next;
     const index_t finished = j;
     j = above.panel;
-    if (j >= 0 && above.children > 1) {
+    if (j >= 0 && (above.children > 1 || last.helped)) {
       index_t* next = &s.panel;
       if constexpr (team::is_cluster) {
         next = &state_of_cluster(e).panel;
@@ -1230,7 +1618,7 @@ GSOFA_BOUNDED_KERNEL(warp_threads) void warp_panels_kernel(elimination_view e) {
   simt::after_earlier_launches();
   if (e.p.stale()) return;
   worker_state& s = *reinterpret_cast<worker_state*>(simt::shared_memory<unsigned char>() +
-                                                     simt::thread_index() / 32 * state_bytes(1));
+                                                     simt::thread_index() / 32 * warp_state_bytes);
   unsigned side = 0;
   for (;;) {
     std::uint32_t ticket = 0;
@@ -1244,33 +1632,68 @@ GSOFA_BOUNDED_KERNEL(warp_threads) void warp_panels_kernel(elimination_view e) {
   }
 }
 
-/// Takes panels of the list in turn, by workers of one tier. The leader notifies the other threads
-/// of the next panel through `next`.
+/// Takes the next task, by one thread; false: there is none.
+GSOFA_DEVICE bool take_task(const task_queue& q, work_item& next) {
+  for (;;) {
+    const std::uint32_t head = simt::load_shared_state(q.head);
+    const std::uint32_t created = simt::load_shared_state(q.tail);
+    if (head >= (created < q.room ? created : q.room)) return false;
+    if (simt::atomic_cas(q.head, head, head + 1) != head) continue;
+    std::uint32_t* const flag = q.flags + head;
+    while (simt::load_shared_state(flag) == 0) simt::pause();
+    simt::atomic_increment_acq_rel(flag);  // to acquire
+    next = q.items[head];
+    return true;
+  }
+}
+
+/// Finds what a worker does next, by one thread: tasks come before listed panels, since panels wait
+/// for them. Panel -1: nothing is left, or update rounds have cost too much.
+GSOFA_DEVICE work_item find_work(const elimination_view& e) {
+  work_item next{-1, -1};
+  for (;;) {
+    if (simt::load_shared_state(e.update_work) > e.most_update_work) return {-1, -1};
+    if (take_task(e.tasks, next)) return next;
+    if (simt::load_shared_state(e.ticket) < *e.from_count) {
+      const std::uint32_t ticket = simt::atomic_add(e.ticket, std::uint32_t{1});
+      if (ticket < *e.from_count) return {e.from[ticket], -1};
+    }
+    if (simt::load_shared_state(e.open) == 0) return {-1, -1};
+    simt::pause();
+  }
+}
+
+/// Does what is to be done in a launch, by workers of one tier. The leader notifies the other
+/// threads of the next item through `panel` and `task`.
 template <tier Tier>
-GSOFA_DEVICE void take_listed(const elimination_view& e, worker_state& s, index_t* next) {
+GSOFA_DEVICE void work(const elimination_view& e, worker_state& s, index_t* panel, index_t* task) {
   using team = worker<Tier>;
   unsigned side = 0;
+  const bool leads = team::wide_rank() == 0;
   for (;;) {
-    if (team::wide_rank() == 0) {
-      const std::uint32_t ticket = simt::atomic_add(e.ticket, std::uint32_t{1});
-      const bool goes_on = simt::load_shared_state(e.update_work) <= e.most_update_work;
-      *next = goes_on && ticket < *e.from_count ? e.from[ticket] : -1;
+    if (leads) {
+      const work_item next = find_work(e);
+      *panel = next.panel;
+      *task = next.task;
     }
     team::sync_wide();
-    const index_t j = simt::load_shared_state(next);
+    const work_item next{simt::load_shared_state(panel), simt::load_shared_state(task)};
     team::sync_wide();
-    if (j < 0) return;
-    follow<Tier>(e, j, s, side);
+    if (next.panel < 0) return;
+    const index_t j = next.task < 0 ? next.panel : do_task<Tier>(e, next, s, side);
+    // A target of a later wave begins that wave: all of its children are done.
+    if (j >= 0 && j < e.wave.end) follow<Tier>(e, j, s, side);
+    if (leads) simt::atomic_add(e.open, ~std::uint32_t{0});
     team::sync_wide();
   }
 }
 
-/// Second launch: a block takes each listed panel and follows the path up from it.
+/// Second launch: a block takes each listed panel and follows the path up from it, or does a task.
 GSOFA_BOUNDED_KERNEL(most_warps * 32) void block_panels_kernel(elimination_view e) {
   simt::after_earlier_launches();
   if (e.p.stale()) return;
   worker_state& s = *simt::shared_memory<worker_state>();
-  take_listed<tier::block>(e, s, &s.panel);
+  work<tier::block>(e, s, &s.panel, &s.task);
 }
 
 /// Third and fourth launch: a cluster of blocks takes each panel that the launch before has listed
@@ -1279,7 +1702,8 @@ GSOFA_BOUNDED_KERNEL(most_warps * 32) void cluster_panels_kernel(elimination_vie
   simt::after_earlier_launches();
   if (e.p.stale()) return;
   worker_state& s = *simt::shared_memory<worker_state>();
-  take_listed<tier::cluster>(e, s, &state_of_cluster(e).panel);
+  cluster_state& shared = state_of_cluster(e);
+  work<tier::cluster>(e, s, &shared.panel, &shared.task);
 }
 
 }  // namespace
@@ -1295,7 +1719,7 @@ void panel_elimination::prepare(index_t n, const elimination_settings& settings,
   const int threads = settings_.warps_per_block * 32;
   const std::size_t bytes = state_bytes(settings_.warps_per_block);
   warp_blocks_ = std::max(
-      1, resident_blocks(warp_panels_kernel, warp_threads, warp_threads / 32 * state_bytes(1)));
+      1, resident_blocks(warp_panels_kernel, warp_threads, warp_threads / 32 * warp_state_bytes));
   block_blocks_ = std::max(1, resident_blocks(block_panels_kernel, threads, bytes));
   half_blocks_ =
       std::max(1, resident_blocks(block_panels_kernel, half_warps * 32, state_bytes(half_warps)));
@@ -1314,6 +1738,10 @@ void panel_elimination::prepare(index_t n, const elimination_settings& settings,
   }
   constexpr auto words = static_cast<offset_t>(sizeof(cluster_state) / 8);
   cluster_states_ = {budget, "control", std::max(clusters_, wide_clusters_) * words};
+  helped_ = {budget, "schedule", n + task_words};
+  task_room_ = settings_.most_tasks >= 0 ? settings_.most_tasks : std::max<index_t>(1024, n / 8);
+  task_items_ = {budget, "schedule", task_room_};
+  task_flags_ = {budget, "schedule", task_room_};
 }
 
 void panel_elimination::expect() { fell_back_[0] = 0; }
@@ -1350,15 +1778,26 @@ void panel_elimination::run(const panel_structure& structure, panel_range wave) 
                            : static_cast<unsigned long long>(settings_.most_update_work);
   if (wave.begin == 0) expect();
   e.fell_back = fell_back_.data();
+  fill_bytes(helped_.data(), 0, helped_.size());
+  fill_bytes(task_flags_.data(), 0, task_flags_.size());
+  e.helped = helped_.data() + task_words;
+  std::uint32_t* const control = helped_.data();
+  e.tasks = {reinterpret_cast<work_item*>(task_items_.data()), task_flags_.data(), control,
+             control + 1, static_cast<std::uint32_t>(task_room_)};
+  e.most_targets = settings_.most_targets;
+  e.near_targets = settings_.near_targets;
+  e.open_next = control + 2;
 
   e.ticket = tickets;
   e.list = ready_.data();
   e.list_count = counts;
   e.most = by_blocks ? 0 : settings_.warp_positions;
   launch_overlapping(warp_panels_kernel, warp_blocks_, warp_threads,
-                     warp_threads / 32 * state_bytes(1), e);
+                     warp_threads / 32 * warp_state_bytes, e);
   if (longest <= e.most) return;
 
+  e.open = control + 2;
+  e.open_next = control + 3;
   e.ticket = tickets + 1;
   e.from = ready_.data();
   e.from_count = counts;
@@ -1369,6 +1808,8 @@ void panel_elimination::run(const panel_structure& structure, panel_range wave) 
   if (longest <= e.most) return;
 
   fill_bytes(cluster_states_.data(), 0, cluster_states_.size());
+  e.open = control + 3;
+  e.open_next = control + 4;
   e.ticket = tickets + 2;
   e.from = long_ready_.data();
   e.from_count = counts + 1;
@@ -1380,11 +1821,19 @@ void panel_elimination::run(const panel_structure& structure, panel_range wave) 
   if (longest <= e.most) return;
 
   fill_bytes(cluster_states_.data(), 0, cluster_states_.size());
+  e.open = control + 4;
+  e.open_next = nullptr;
   e.ticket = tickets + 3;
   e.from = ready_.data();
   e.from_count = counts + 2;
   e.most = max_index;
   launch_clusters(cluster_panels_kernel, wide_clusters_, wide_blocks_, threads, bytes, e);
+}
+
+offset_t panel_elimination::tasks() const {
+  std::uint32_t created = 0;
+  copy_to_host(&created, static_cast<const std::uint32_t*>(helped_.data() + 1), 1);
+  return std::min<offset_t>(created, task_room_);
 }
 
 namespace {
@@ -1446,6 +1895,7 @@ void panel_elimination::report([[maybe_unused]] const panel_view& panels,
     for (int k = 0; k < elimination_counters; ++k) {
       totals[names[k]] = static_cast<std::int64_t>(work[k]);
     }
+    totals["tasks"] = tasks();
     const auto count = static_cast<std::size_t>(panels.panels);
     panel_times times{std::vector<unsigned long long>(count * panel_stamps),
                       std::vector<index_t>(count)};

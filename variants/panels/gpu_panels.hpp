@@ -299,6 +299,9 @@ struct elimination_settings {
   int blocks_per_cluster = 4;        ///< 1: no clusters
   index_t wide_positions = 1 << 15;  ///< a wide cluster eliminates panels of more positions
   int blocks_per_wide_cluster = 16;  ///< up to blocks_per_cluster: no wide clusters
+  index_t most_targets = 8;  ///< a first round with more of them hands over all but the nearest
+  index_t near_targets = 4;  ///< that a worker updates itself then; at least 1
+  index_t most_tasks = -1;   ///< room for so many handed over; -1: an eighth of n, at least 1,024
   /// Limit of the work of all update rounds: 8 for a round, 3 for a step of a sweep; -1: none.
   std::int64_t most_update_work = -1;
 };
@@ -315,6 +318,8 @@ class panel_elimination {
   void expect();
   /// Whether the last run() fell back; valid once the device has done what run() launched.
   [[nodiscard]] bool fell_back() const { return fell_back_[0] != 0; }
+  /// Tasks that workers of the last run have handed over.
+  [[nodiscard]] offset_t tasks() const;
   /// Reports on the last run in the counting build: its work, and cycles and time by part, of all
   /// panels together and of those on the realised critical path.
   void report(const panel_view& panels, run_context& context) const;
@@ -326,6 +331,10 @@ class panel_elimination {
   device_array<unsigned long long> counters_, stamps_;
   device_array<index_t> ready_, long_ready_;
   device_array<std::uint64_t> cluster_states_;
+  index_t task_room_ = 0;
+  device_array<std::uint32_t> helped_;  // with the words of the queue of tasks
+  device_array<std::uint64_t> task_items_;
+  device_array<std::uint32_t> task_flags_;
   pinned_vector<std::uint32_t> fell_back_;
 };
 

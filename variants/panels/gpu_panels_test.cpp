@@ -44,6 +44,9 @@ TEST_CASE("panels of all widths, for warps, blocks and clusters, in many orders 
       elimination.few_panels = runs % 5 == 0 ? -1 : 0;
       elimination.wide_positions = 30;
       elimination.blocks_per_wide_cluster = static_cast<int>(runs % 7);
+      elimination.most_targets = runs % 7 == 0 ? 8 : static_cast<index_t>(runs % 3);
+      elimination.near_targets = static_cast<index_t>(1 + runs % 2);
+      if (runs % 6 == 0) elimination.most_tasks = static_cast<index_t>(runs / 6 % 4);
       tuning.search = runs % 8 != 0;
       elimination.most_update_work = 1;
       const bool clusters = runs % 4 != 0;
@@ -157,6 +160,66 @@ TEST_CASE("panels, position lists, relative places and first masks are what they
     }
   }
   CHECK(several > 200);
+}
+
+TEST_CASE("far targets are handed over where structures are unsymmetric, and nowhere else") {
+  const auto tasks_of = [](const pattern& a, index_t width, bool clusters) {
+    gpu::memory_budget budget;
+    budget.set_limit(offset_t{1} << 28);
+    gpu::device_matrix matrix;
+    matrix.upload(a, budget);
+    gpu::panel_structure structure;
+    structure.prepare(a.n_rows, budget);
+    run_context context;
+    REQUIRE(structure.build(matrix, a.nnz(), {.width = width}, budget, context));
+    gpu::panel_elimination elimination;
+    elimination.prepare(a.n_rows,
+                        {.warps_per_block = 4,
+                         .warp_positions = 8,
+                         .few_panels = 0,
+                         .cluster_positions = clusters ? 16 : 1 << 20,
+                         .blocks_per_cluster = 2},
+                        budget);
+    elimination.run(structure);
+    return elimination.tasks();
+  };
+  for (const bool clusters : {false, true}) {
+    CAPTURE(clusters);
+    CHECK(tasks_of(generate("grid7:nx=7,oneway=1"), 4, clusters) > 20);
+    CHECK(tasks_of(generate("dg:nx=4,nz=1"), 4, clusters) > 0);
+    CHECK(tasks_of(generate("grid7:nx=7"), 4, clusters) == 0);
+    CHECK(tasks_of(generate("elasticity3d:nx=4"), 4, clusters) == 0);
+  }
+}
+
+TEST_CASE("patterns of low symmetry with more column blocks than a worker lists") {
+  const variant_info& info = find_variant("gpu_bitmap_panels");
+  for (const auto& [spec, width] :
+       std::vector<std::pair<std::string, std::string>>{{"random:n=400,degree=3,seed=2", "1"},
+                                                        {"random:n=500,degree=3,seed=3", "2"},
+                                                        {"grid7:nx=9,oneway=1", "4"},
+                                                        {"dg:nx=3", "3"},
+                                                        {"convection:nx=8,conductive=0.3", "5"},
+                                                        {"fields:nx=6,coupling=random", "7"}}) {
+    CAPTURE(spec);
+    const pattern a = generate(spec);
+    const auto truth = reference::make_truth(reference::row_union(a));
+    run_settings settings;
+    settings.options = option_set(info.options);
+    settings.options.set(info.options, "panel_width", width);
+    settings.wants = info.gives;
+    run_context context;
+    const auto v = gpu::make_bitmap_panels(
+        {.elimination = {.warps_per_block = 2, .warp_positions = 16, .few_panels = 0},
+         .search = false});
+    v->prepare(a, settings, context);
+    context.phases.start(phase_id::traverse);
+    v->run(context);
+    context.phases.stop();
+    CHECK(context.derived["searched"] == 0);
+    CHECK(reference::compare(truth, v->collect(settings.wants), settings.wants, settings.chunk_size)
+              .reason == "");
+  }
 }
 
 TEST_CASE("where the positions are not admitted, rows are searched, and every run begins anew") {

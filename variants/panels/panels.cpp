@@ -134,6 +134,7 @@ index_t position_builder::boundary_set::take(std::vector<column_block>& out, ind
   return base;
 }
 
+GSOFA_FOR_PROCESSORS
 void position_builder::find_blocks(const ordered_graph& g, panel_set& s, index_t j, int thread) {
   worker& mine = workers_[at(thread)];
   boundary_set& set = mine.set;
@@ -161,6 +162,7 @@ void position_builder::find_blocks(const ordered_graph& g, panel_set& s, index_t
   s.blocks[at(j)] = s.storage[at(thread)].keep(mine.list);
 }
 
+GSOFA_FOR_PROCESSORS
 void position_builder::fill(const ordered_graph& g, panel_set& s, index_t j, places& where) {
   const index_t begin = s.begin[at(j)];
   const index_t end = s.begin[at(j) + 1];

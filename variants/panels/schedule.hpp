@@ -2,13 +2,37 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cstdint>
 #include <numeric>
+#include <thread>
+#include <utility>
 #include <vector>
 
 #include "common/parallel.hpp"
 #include "common/types.hpp"
 
 namespace gsofa::detail {
+
+/// What a thread without a panel found to do: a piece of work, nothing, or that it shall return.
+enum class idle_result { worked, nothing, leave };
+
+/// A thread that waits for others: first it looks often, then it lets others run.
+class waiting_thread {
+ public:
+  void reset() { rounds_ = 0; }
+  void wait() {
+    if (++rounds_ > 64) {
+      std::this_thread::yield();
+      return;
+    }
+#if defined(__x86_64__)
+    for (int k = 0; k < 16; ++k) __builtin_ia32_pause();
+#endif
+  }
+
+ private:
+  int rounds_ = 0;
+};
 
 /// Small subtrees of a postordered forest, and how many children the panels above them wait for.
 struct subtree_tickets {
@@ -54,8 +78,12 @@ struct subtree_tickets {
 /// on a child: all decrements are read-modify-writes, hence one release sequence, and the thread
 /// that takes it to zero has acquired from every child's thread, and by induction along the tree
 /// from every descendant's. Any exception ends the loop for all threads at their next panel.
-template <class Before, class Work>
-void for_each_panel(int threads, const std::vector<index_t>& parent, Before&& before, Work&& work) {
+///
+/// Threads for which there is no ticket left call idle(thread) until all panels are done, or, if it
+/// returns `leave`, return.
+template <class Before, class Work, class Idle>
+void for_each_panel(int threads, const std::vector<index_t>& parent, Before&& before, Work&& work,
+                    Idle&& idle) {
   const auto panels = static_cast<index_t>(parent.size());
   if (threads <= 1) {
     for (index_t j = 0; j < panels; ++j) work(0, j, panels - 1);
@@ -65,11 +93,13 @@ void for_each_panel(int threads, const std::vector<index_t>& parent, Before&& be
   of.build(threads, parent, before);
   std::atomic<std::size_t> ticket{0};
   std::atomic<bool> stopped{false};  // relaxed: a hint; the exception itself travels by join
-  on_threads(useful_threads(threads, of.tickets.size()), [&](int t) {
+  // Tickets that are not done with all panels above that they have made ready.
+  std::atomic<std::size_t> left_over{of.tickets.size()};
+  on_threads(threads, [&](int t) {
     try {
       for (;;) {
         const std::size_t mine = ticket.fetch_add(1, std::memory_order_relaxed);
-        if (mine >= of.tickets.size()) return;
+        if (mine >= of.tickets.size()) break;
         const index_t root = of.tickets[mine];
         for (index_t j = of.first[at(root)]; j <= root; ++j) {
           if (stopped.load(std::memory_order_relaxed)) return;
@@ -81,6 +111,13 @@ void for_each_panel(int threads, const std::vector<index_t>& parent, Before&& be
           if (stopped.load(std::memory_order_relaxed)) return;
           work(t, j, j);
         }
+        left_over.fetch_sub(1, std::memory_order_relaxed);
+      }
+      for (waiting_thread w; left_over.load(std::memory_order_relaxed) > 0;) {
+        if (stopped.load(std::memory_order_relaxed)) return;
+        const idle_result found = idle(t);
+        if (found == idle_result::leave) return;
+        found == idle_result::worked ? w.reset() : w.wait();
       }
     } catch (...) {
       stopped.store(true, std::memory_order_relaxed);
@@ -88,5 +125,81 @@ void for_each_panel(int threads, const std::vector<index_t>& parent, Before&& be
     }
   });
 }
+
+/// The same without help: threads for which there is no ticket left return.
+template <class Before, class Work>
+void for_each_panel(int threads, const std::vector<index_t>& parent, Before&& before, Work&& work) {
+  for_each_panel(threads, parent, before, work, [](int) { return idle_result::leave; });
+}
+
+/// Pieces of work that one thread has and others take when they are idle. An owner offers numbered
+/// pieces of a job and returns when all are done; nobody else waits.
+///
+/// Orders: the job is written before its state is released, and read after a compare-exchange on
+/// that state has succeeded, which takes a piece; so the owner, who waits for all pieces, cannot
+/// have changed it. `done` is released by each helper after its piece and acquired by the owner.
+template <class Job>
+class help_board {
+ public:
+  explicit help_board(int threads) : slots_(at(threads)) {}
+
+  /// Threads that look for work now: a hint.
+  [[nodiscard]] int idle() const { return idle_.load(std::memory_order_relaxed); }
+
+  /// Calls body(k) for k in [0, pieces), those that others take by help(); 0 < pieces < 2^16.
+  template <class Body>
+  void share(int thread, const Job& job, std::uint32_t pieces, Body&& body) {
+    slot& mine = slots_[at(thread)];
+    mine.job = job;
+    mine.done.store(0, std::memory_order_relaxed);
+    ++mine.epoch;
+    mine.state.store(state_of(mine.epoch, pieces), std::memory_order_release);
+    std::uint32_t own = 0;
+    for (std::uint32_t k = 0; take(mine, k); ++own) body(k);
+    waiting_thread w;
+    while (mine.done.load(std::memory_order_acquire) + own < pieces) w.wait();
+  }
+
+  /// Takes a piece of any thread's job, if there is one, and calls body(job, k).
+  template <class Body>
+  idle_result help(int thread, Body&& body) {
+    idle_.fetch_add(1, std::memory_order_relaxed);
+    for (std::size_t k = 1; k < slots_.size(); ++k) {
+      slot& other = slots_[(at(thread) + k) % slots_.size()];
+      std::uint32_t piece = 0;
+      if (!take(other, piece)) continue;
+      idle_.fetch_sub(1, std::memory_order_relaxed);
+      body(std::as_const(other.job), piece);
+      other.done.fetch_add(1, std::memory_order_release);
+      return idle_result::worked;
+    }
+    idle_.fetch_sub(1, std::memory_order_relaxed);
+    return idle_result::nothing;
+  }
+
+ private:
+  // Pieces that are left and their end, and a number that no two jobs share for long.
+  struct alignas(64) slot {
+    std::atomic<std::uint64_t> state{0};
+    std::atomic<std::uint32_t> done{0};
+    std::uint32_t epoch = 0;  // of the owner
+    Job job{};
+  };
+  static std::uint64_t state_of(std::uint32_t epoch, std::uint32_t pieces) {
+    return std::uint64_t{epoch} << 32 | std::uint64_t{pieces} << 16;
+  }
+  static bool take(slot& s, std::uint32_t& piece) {
+    std::uint64_t state = s.state.load(std::memory_order_relaxed);
+    do {
+      piece = static_cast<std::uint32_t>(state & 0xffffU);
+      if (piece >= (state >> 16 & 0xffffU)) return false;
+    } while (!s.state.compare_exchange_weak(state, state + 1, std::memory_order_acquire,
+                                            std::memory_order_relaxed));
+    return true;
+  }
+
+  std::vector<slot> slots_;
+  std::atomic<int> idle_{0};
+};
 
 }  // namespace gsofa::detail

@@ -2,6 +2,7 @@
 
 #include <doctest/doctest.h>
 
+#include <atomic>
 #include <stdexcept>
 
 #include "common/random.hpp"
@@ -76,5 +77,42 @@ TEST_CASE("an exception of one thread ends them all and is passed on") {
                           if (j == 10) throw std::runtime_error("ten");
                         }),
                     std::runtime_error);
+  }
+}
+
+TEST_CASE("pieces of a job are each done once, with what their owner wrote, and seen by it") {
+  struct job {
+    std::vector<int>* done = nullptr;
+    int value = 0;
+  };
+  for (const int threads : {1, 2, 5}) {
+    detail::help_board<job> board(threads);
+    // Not atomic: the board orders what owners and helpers write.
+    std::vector<std::vector<int>> results(at(threads));
+    std::atomic<int> owners{threads};
+    std::atomic<int> helped{0};
+    on_threads(threads, [&](int t) {
+      std::vector<int>& mine = results[at(t)];
+      for (int round = 1; round <= 200; ++round) {
+        const auto pieces = static_cast<std::uint32_t>(1 + (round + t) % 7);
+        mine.assign(pieces, 0);
+        board.share(t, {.done = &mine, .value = round}, pieces,
+                    [&](std::uint32_t k) { mine[k] += round; });
+        CHECK(mine == std::vector<int>(pieces, round));
+      }
+      owners.fetch_sub(1);
+      for (detail::waiting_thread w; owners.load() > 0;) {
+        const auto found =
+            board.help(t, [](const job& j, std::uint32_t k) { (*j.done)[k] += j.value; });
+        if (found == detail::idle_result::worked) {
+          helped.fetch_add(1);
+          w.reset();
+        } else {
+          w.wait();
+        }
+      }
+    });
+    CHECK(board.idle() == 0);
+    if (threads == 1) CHECK(helped.load() == 0);
   }
 }
