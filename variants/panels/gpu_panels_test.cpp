@@ -180,7 +180,7 @@ TEST_CASE("far targets are handed over where structures are unsymmetric, and now
                          .cluster_positions = clusters ? 16 : 1 << 20,
                          .blocks_per_cluster = 2},
                         budget);
-    elimination.run(structure);
+    elimination.run(structure, {0, structure.view().panels});
     return elimination.tasks();
   };
   for (const bool clusters : {false, true}) {
