@@ -433,7 +433,7 @@ class bitmap_panels final : public variant,
   }
 
   bool masks_into(mask_pattern& out) override {
-    if (searched_ != nullptr || structure_.relabelled()) return false;
+    if (searched_ != nullptr || structure_.relabelled() || structure_.waves() > 1) return false;
     const panel_view p = structure_.view();
     const offset_t panels = offset_t{p.panels} + 1;
     const offset_t positions = structure_.positions();

@@ -8,6 +8,7 @@
 #include <set>
 
 #include "common/generators.hpp"
+#include "common/mask_pattern.hpp"
 #include "common/ordering.hpp"
 #include "common/preprocess.hpp"
 #include "common/random.hpp"
@@ -179,7 +180,7 @@ TEST_CASE("far targets are handed over where structures are unsymmetric, and now
                          .cluster_positions = clusters ? 16 : 1 << 20,
                          .blocks_per_cluster = 2},
                         budget);
-    elimination.run(structure);
+    elimination.run(structure, {0, structure.view().panels});
     return elimination.tasks();
   };
   for (const bool clusters : {false, true}) {
@@ -301,6 +302,33 @@ TEST_CASE("panels are released wave by wave where the positions are not admitted
   CHECK(seen["in many"] > 10);
   CHECK(seen["relabelled"] > 10);
   CHECK(seen["clusters"] > 10);
+}
+
+TEST_CASE("panels whose masks are asked for are not released: rows are searched for instead") {
+  const variant_info& info = find_variant("gpu_bitmap_panels");
+  const pattern a = generate("batch:count=4,least=20,most=30");
+  const auto truth = reference::make_truth(reference::row_union(a));
+  for (const bool masks : {false, true}) {
+    run_settings settings;
+    settings.options = option_set(info.options);
+    settings.options.set(info.options, "panel_width", "4");
+    settings.options.set(info.options, "memory_budget_mb", "40");
+    settings.wants = want::counts;
+    settings.supernodal = masks;
+    run_context context;
+    const auto v = gpu::make_bitmap_panels({.most_positions = a.n_rows});
+    v->prepare(a, settings, context);
+    const result r = run_once(*v, settings.wants, context);
+    CHECK(reference::compare(truth, r, settings.wants, settings.chunk_size).reason == "");
+    CHECK((context.derived["waves"] > 1) == !masks);
+    CHECK((context.derived["searched"] != 0) == masks);
+    mask_pattern out;
+    CHECK_FALSE(dynamic_cast<gives_masks&>(*v).masks_into(out));
+    if (!masks) continue;
+    const result rows = v->collect(want::pattern);
+    CHECK(rows.l.nnz() == truth.nnz_l);
+    CHECK(rows.u.nnz() == truth.nnz_u);
+  }
 }
 
 TEST_CASE("a search that takes long is announced once, with the budget that would avoid it") {
