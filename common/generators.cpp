@@ -70,6 +70,14 @@ const std::vector<family>& families() {
          {required("columns", 1), required("stages", 2), required("components", 1, 10000),
           real("recycles", "1", 1000), integer("reach", "2", 0), real("drop", "0"), leading, seed},
          make_columns},
+        {"convection",
+         "scalar carried along a recirculating flow by upwind differences, with conduction in the "
+         "layer y < conductive ny; nz = 1: a plane",
+         space +
+             std::vector{word("stencil", "15", {"5", "7", "9", "15", "27"}),
+                         real("conductive", "0.45")} +
+             filters + std::vector{seed},
+         make_convection},
         {"dense",
          "every entry",
          {required("n", 0)},
@@ -77,6 +85,12 @@ const std::vector<family>& families() {
            const index_t n = a.integer("n");
            return make_banded(a, n, n);
          }},
+        {"dg",
+         "discontinuous Galerkin of degree 1, upwind faces on a recirculating flow: blocks of 4 "
+         "unknowns per element, 3 in a plane (nz = 1); nx, ny, nz count cells",
+         space + std::vector{word("element", "simplex", {"simplex", "cube"})} + filters +
+             std::vector{seed},
+         make_dg},
         {"diagonal",
          "the diagonal only",
          {required("n", 0)},
@@ -101,6 +115,16 @@ const std::vector<family>& families() {
          space + std::vector{integer("dof", "3", 1, 64), word("stencil", "27", {"7", "15", "27"}),
                              real("thin", "0"), real("wide", "0"), leading, seed},
          make_elasticity},
+        {"fields",
+         "fields on a grid, each depending on those before it, at the node or over the stencil; "
+         "random: either way, node by node; last: only the last one depends on the others, at the "
+         "node, and these are coupled both ways",
+         space +
+             std::vector{word("stencil", "7", {"5", "7", "9", "15", "27"}),
+                         integer("fields", "3", 1, 64),
+                         word("coupling", "node", {"node", "stencil", "random", "last"})} +
+             filters + std::vector{seed},
+         make_fields},
         {"flowsheet",
          "chemical process: streams and K-values of the stages of separation columns, linked by "
          "recycle streams; its diagonal is deficient",

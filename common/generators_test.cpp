@@ -9,6 +9,7 @@
 #include <iterator>
 #include <set>
 #include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -39,7 +40,13 @@ const std::vector<golden> golden_values = {
      0x0cf545f855e3f9d5ULL},
     {"columns:columns=6,stages=9,components=7,recycles=1.5,drop=0.1", 918, 7466,
      0x08e4477353f9e02cULL},
+    {"convection:nx=7,ny=8,nz=5,drop=0.1", 280, 2140, 0x744791b0faafcb36ULL},
+    {"convection:nx=9,nz=1,stencil=9,conductive=0.3", 81, 399, 0xfa11bbb8eb14b5e6ULL},
     {"dense:n=12", 12, 144, 0x5bc15031910bfb22ULL},
+    {"dg:nx=4,ny=3,nz=2", 576, 5952, 0xc8e9d337dec5d716ULL},
+    {"dg:nx=7,ny=5,nz=1,oneway=0.2,seed=3", 210, 1248, 0x059bf22ee1be3aa1ULL},
+    {"dg:nx=4,ny=5,nz=3,element=cube", 240, 3040, 0xb371145d63df4d1aULL},
+    {"dg:nx=6,ny=5,nz=1,element=cube", 90, 666, 0x6e831d17dde67186ULL},
     {"diagonal:n=15", 15, 15, 0x212fd770d07c35d0ULL},
     {"economy:equations=70,periods=8,feedback=0.2,states=0.4", 560, 2916, 0x36c48963264aa43aULL},
     {"economy:equations=70,periods=9,horizon=5,n=600", 600, 4514, 0xdeb018f31f5b2e5dULL},
@@ -47,6 +54,11 @@ const std::vector<golden> golden_values = {
     {"edge_elements:nx=3,element=tet1", 279, 3519, 0x44cc780092d7b457ULL},
     {"edge_elements:nx=3,element=tet2,n=900", 900, 30240, 0x861542e43b9040b5ULL},
     {"elasticity3d:nx=5,ny=4,nz=6,wide=0.3,thin=0.1", 360, 18180, 0xbce1dc5e7610dc4fULL},
+    {"fields:nx=5,ny=4,nz=3", 180, 1158, 0xc3d67f9beec53b61ULL},
+    {"fields:nx=4,stencil=27,fields=2,coupling=stencil,drop=0.2,seed=5", 128, 2417,
+     0xc2b76e1c5c20eb8bULL},
+    {"fields:nx=4,ny=3,nz=5,coupling=random,seed=2", 180, 1956, 0xe9e3224ef886c32dULL},
+    {"fields:nx=6,nz=1,stencil=5,fields=4,coupling=last", 144, 1668, 0xa89aba7b7b956a1eULL},
     {"flowsheet:columns=4,stages=5,components=6,recycles=1.5", 460, 3426, 0xbe8b6d427e5f130dULL},
     {"grid15:nx=6,oneway=0.5", 216, 1899, 0x6f29ac101016dcadULL},
     {"grid27:nx=6,thin=0.3,oneway=0.2,seed=4", 216, 2694, 0x80ef1b3c8c8091afULL},
@@ -157,7 +169,8 @@ TEST_CASE("another seed gives another pattern") {
        {"grid7:nx=8,drop=0.3", "grid5:nx=8,oneway=0.3", "grid9:nx=8,thin=0.3", "random:n=50",
         "circuit:n=50", "harmonic:nodes=30", "economy:equations=30,periods=4",
         "economy:equations=30,periods=4,horizon=2", "columns:columns=4,stages=6,components=3",
-        "flowsheet:columns=4,stages=6,components=3", "elasticity3d:nx=4,wide=0.5"}) {
+        "flowsheet:columns=4,stages=6,components=3", "elasticity3d:nx=4,wide=0.5",
+        "fields:nx=4,coupling=random", "dg:nx=3,drop=0.2", "convection:nx=4,oneway=0.3"}) {
     CAPTURE(spec);
     CHECK(generate(spec + ",seed=1") == generate(spec));
     CHECK_FALSE(generate(spec + ",seed=2") == generate(spec));
@@ -259,6 +272,96 @@ TEST_CASE("channel couples its fields one way") {
   CHECK(a.nnz() == 12 * 9 + 2 * 17 * 6);
   CHECK(generate("channel:nx=4,ny=3,fields=3,coupling=none").nnz() == 12 * 9 + 2 * 17 * 3);
   CHECK(generate("channel:nx=4,ny=3,fields=3,coupling=full").nnz() == 12 * 9 + 2 * 17 * 9);
+}
+
+TEST_CASE("discontinuous Galerkin couples elements by blocks, from the element upwind of a face") {
+  for (const auto& [spec, dof, faces] : std::vector<std::tuple<std::string, index_t, offset_t>>{
+           // Faces between elements: 6 in a cube and 2 in each square between two cubes.
+           {"dg:nx=5,ny=4,nz=3", 4, 6 * 60 + 2 * (4 * 12 + 5 * 9 + 20 * 2)},
+           {"dg:nx=5,ny=4,nz=3,element=cube", 4, 4 * 12 + 5 * 9 + 20 * 2},
+           {"dg:nx=6,ny=5,nz=1", 3, 30 + 5 * 5 + 6 * 4},
+           {"dg:nx=6,ny=5,nz=1,element=cube", 3, 5 * 5 + 6 * 4}}) {
+    CAPTURE(spec);
+    const pattern a = generate(spec);
+    offset_t upwind = 0;
+    for (index_t i = 0; i < a.n_rows; ++i) {
+      REQUIRE(static_cast<index_t>(a.row(i).size()) % dof == 0);
+      for (const index_t j : a.row(i)) {
+        CHECK(std::ranges::binary_search(a.row(i - i % dof), j));
+        if (i / dof == j / dof) continue;
+        ++upwind;
+        CHECK_FALSE(std::ranges::binary_search(a.row(j), i));
+      }
+      CHECK(std::ranges::binary_search(a.row(i), i - i % dof));
+    }
+    // All faces but those along which the flow runs or stands.
+    CHECK(upwind <= faces * dof * dof);
+    CHECK(upwind > faces * dof * dof * 3 / 4);
+  }
+}
+
+TEST_CASE("a recirculating flow has no order in which all coupling is downstream") {
+  for (const std::string spec :
+       {"dg:nx=8,nz=1", "dg:nx=5", "dg:nx=6,element=cube",
+        "convection:nx=9,nz=1,stencil=5,conductive=0", "convection:nx=7,stencil=7,conductive=0"}) {
+    CAPTURE(spec);
+    const pattern a = generate(spec);
+    // Elements without an unvisited element upwind, again and again.
+    std::vector<std::size_t> left(static_cast<std::size_t>(a.n_rows));
+    std::vector<index_t> next;
+    const pattern downwind = transpose(a);
+    const index_t dof = spec.starts_with("dg") ? (contains(spec, "nz=1") ? 3 : 4) : 1;
+    for (index_t i = 0; i < a.n_rows; ++i) {
+      left[static_cast<std::size_t>(i)] = a.row(i).size() - static_cast<std::size_t>(dof);
+      if (left[static_cast<std::size_t>(i)] == 0) next.push_back(i);
+    }
+    index_t ordered = 0;
+    while (!next.empty()) {
+      const index_t j = next.back();
+      next.pop_back();
+      ++ordered;
+      for (const index_t i : downwind.row(j)) {
+        if (i / dof != j / dof && --left[static_cast<std::size_t>(i)] == 0) next.push_back(i);
+      }
+    }
+    CHECK(ordered < a.n_rows / 2);
+  }
+}
+
+TEST_CASE("conduction couples both ways where it is, and nowhere else") {
+  CHECK(generate("convection:nx=5,conductive=1") == generate("grid15:nx=5"));
+  CHECK(generate("convection:nx=5,nz=1,stencil=9,conductive=1") == generate("grid9:nx=5"));
+  CHECK(structural_symmetry(generate("convection:nx=6,conductive=0")) == 0.0);
+  const pattern a = generate("convection:nx=6,ny=8,nz=5,stencil=7,conductive=0.5");
+  const pattern grid = generate("grid7:nx=6,ny=8,nz=5");
+  for (index_t i = 0; i < a.n_rows; ++i) {
+    for (const index_t j : grid.row(i)) {
+      if (i == j) continue;
+      const bool conducts = std::min(i / 6 % 8, j / 6 % 8) < 4;
+      const bool forward = std::ranges::binary_search(a.row(i), j);
+      const bool back = std::ranges::binary_search(a.row(j), i);
+      CHECK((forward && back) == conducts);
+    }
+  }
+}
+
+TEST_CASE("fields depend on those before them, or on one another as the coupling says") {
+  const offset_t links = generate("grid7:nx=4,ny=3,nz=5").nnz();
+  CHECK(generate("fields:nx=4,ny=3,nz=5,fields=1") == generate("grid7:nx=4,ny=3,nz=5"));
+  CHECK(generate("fields:nx=4,ny=3,nz=5").nnz() == 3 * links + 3 * 60);
+  CHECK(generate("fields:nx=4,ny=3,nz=5,coupling=stencil").nnz() == 6 * links);
+  CHECK(generate("fields:nx=4,ny=3,nz=5,coupling=random").nnz() == 6 * links);
+  CHECK(generate("fields:nx=4,ny=3,nz=5,coupling=last").nnz() == 5 * links + 2 * 60);
+  const pattern random = generate("fields:nx=6,coupling=random");
+  offset_t later = 0;
+  for (index_t i = 0; i < random.n_rows; ++i) {
+    for (const index_t j : random.row(i)) {
+      if (i / 3 == j / 3 && i != j) CHECK_FALSE(std::ranges::binary_search(random.row(j), i));
+      later += j % 3 > i % 3 ? 1 : 0;
+    }
+  }
+  CHECK(later > random.nnz() / 5);
+  CHECK(later < random.nnz() / 3);
 }
 
 TEST_CASE("n cuts out the leading principal submatrix") {

@@ -4,6 +4,7 @@
 #include <atomic>
 #include <chrono>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <string>
 #include <vector>
@@ -114,6 +115,8 @@ class run_context {
   std::map<std::string, std::int64_t> derived;
   /// One line for the user on how the work is laid out; empty: nothing to say.
   std::string layout;
+  /// Tells the user one line at once, before work that takes long; null: nobody listens.
+  std::function<void(const std::string&)> say;
   /// Most bytes of device memory held at once, and the largest allocation by data structure.
   std::int64_t device_peak_bytes = 0;
   std::map<std::string, std::int64_t> device_bytes;

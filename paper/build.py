@@ -52,6 +52,7 @@ import style  # noqa: E402
 
 # Figures whose records are not those of the claims of their item.
 RECORDS_OF = {"fig04_frontier_size": ("frontier", "paper"), "fig17_schedules": ("simulator", "paper"),
+              "fig21_chunk_size": ("simulator_chunks", "paper"),
               "fig19_scaling": ("scaling",), "growth": ("growth",), "growth_fits": ("families",), "peers": ("peers",),
               "orderings": ("orderings",)}
 # Tables that a figure is drawn from in addition to its records.

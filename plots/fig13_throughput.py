@@ -22,7 +22,7 @@ def draw(args):
         label = "DRAM, % of a copy\n(paper: of the peak)"
         share = "mean(all, 100 * profile(dram_gb_per_s, gpu_maxid) / profile(copy_gb_per_s, gpu_maxid))"
         series = [m.series("DRAM", share, stated, mean)]
-    paper.compared(args, m, "fig13_throughput", series, log=False, also=(0,), label=label)
+    paper.compared(args, m, "fig13_throughput", series, log=False, also=(0,), floor=0, label=label)
 
 
 if __name__ == "__main__":

@@ -26,6 +26,7 @@ SLOT = 1.65  # of an aggregate, in matrices
 GAP = 0.7  # between the paper's smaller and larger matrices, and before the means
 TEXT = 7  # points, the smallest that is printed
 STRIP = 0.105  # width of one series of real matrices over that of the panel
+LINEAR = 2  # height of the linear half of an axis of both signs, in decades
 MOST_SPAN = 3  # real matrices stretch a linear axis so far; what lies beyond is marked at its edge
 HEADER = ("series", "matrix", "measured", "low", "high", "bound", "paper", "set")
 NOTES = {"stand-in": dict(marker="o", markerfacecolor="white"), "fewer than 3 runs, no interval": dict(marker="o", markersize=FEW),
@@ -162,12 +163,13 @@ def key(axis, series, notes, marker=None, width=415):
     axis.set_title("\n".join(" " for _ in lines), fontsize=TEXT, pad=4 + 2 * len(lines))
 
 
-def dots(axis, measured, matrices, series, large=(), label="", log=False, line=None, average="mean", also=(), original=None):
+def dots(axis, measured, matrices, series, large=(), label="", log=False, line=None, average="mean", also=(), original=None,
+         floor=None):
     """Values of all series by matrix, beside them their aggregates and the paper's. average: what the aggregate is called,
     "" for none; line: a value without effect; also: values that the axis has to reach; original: True of a matrix that is no
-    stand-in. Returns rows of HEADER."""
+    stand-in; log, floor: as of fit(). Returns rows of HEADER."""
     original = original or (lambda m: not measured.is_stand_in(m))
-    fit(axis, series, log, also if line is None else (line, *also))
+    fit(axis, series, log, also if line is None else (line, *also), floor)
     at, rows, notes = places(matrices, large), [], []
     slot = SLOT * max(0.5, len(matrices) / 13)
     colours = COLOURS if len(series) > 1 else ("black",)
@@ -266,9 +268,10 @@ class Total:
         return self.between
 
 
-def fit(axis, series, log=False, also=()):
-    """Scale and limits of the y axis; log: False, True, or "symlog" of counts, some of which are 0. Limits: all values,
-    intervals and bounds; of a linear axis the real matrices only so far."""
+def fit(axis, series, log=False, also=(), floor=None):
+    """Scale and limits of the y axis; log: False, True, "symlog" of counts, some of which are 0, or a number up to which an
+    axis of both signs is linear. Limits: all values, intervals and bounds; of a linear axis the real matrices only so far.
+    floor: no value of a linear axis lies below."""
     main = [x for s in series for e in s.value.each.values() for x in (e.number, *(e.interval() or ())) if math.isfinite(x)]
     main += [x for s in series for x in s.paper.values()] + [s.mean for s in series if s.mean is not None] + list(also)
     main += [s.value.value for s in series if isinstance(s.value.value, float)]
@@ -280,7 +283,7 @@ def fit(axis, series, log=False, also=()):
         axis.set_ylim(-0.6, 3 * max(1, *main, *real))
         axis.yaxis.set_major_formatter(ticker.EngFormatter(sep=""))
         return
-    if log:
+    if log is True:
         axis.set_yscale("log")
         values = [x for x in main + real if x > 0]
         least, most = math.log10(min(values)), math.log10(max(values))
@@ -289,6 +292,11 @@ def fit(axis, series, log=False, also=()):
         plain_log(axis.yaxis)
         return
     least, most = min(main), max(main)
+    if log:
+        axis.set_yscale("symlog", linthresh=log, linscale=LINEAR)
+        axis.set_ylim(min(least, *real, -log / 3) * 1.3, max(most, *real) * 1.3)
+        signed_ticks(axis, log)
+        return
     span = max(most - least, 1e-9)
     if real:
         inner = numpy.percentile(real, (2.5, 97.5))
@@ -298,7 +306,17 @@ def fit(axis, series, log=False, also=()):
         else:
             least, most = min(least, *real), max(most, *real)
     room = 0.09 * (most - least)
-    axis.set_ylim(least - 1.4 * room, most + room)
+    axis.set_ylim(least - 1.4 * room if floor is None else floor - 0.3 * room, most + room)
+
+
+def signed_ticks(axis, linear):
+    """Ticks of a y axis of both signs that is linear up to a number: 0.4 of that, and 1, 2, 4, 10, ... times it."""
+    low, high = axis.get_ylim()
+    steps = [linear * f for f in (0.4, 1, 2, 4, 10, 20, 40, 100)]
+    at = [0, *steps, *(-s for s in steps)]
+    axis.set_yticks([x for x in at if low <= x <= high])
+    axis.set_yticks([], minor=True)
+    axis.yaxis.set_major_formatter(ticker.FuncFormatter(lambda v, _: shown(v) if v else "0"))
 
 
 def plain_log(along_axis):

@@ -185,6 +185,28 @@ class Dots(unittest.TestCase):
         self.assertEqual(len(self.marks(axes, "quartile")), 2)
         self.assertEqual(len(axes), 2)
 
+    def test_small_gains_of_both_signs_are_told_apart(self):
+        how = {"concurrent_sources": 1024}
+        def gain(matrix, percent):
+            return [example.run(matrix=matrix, variant=v, options=how, samples_s=[s] * 3)
+                    for v, s in (("gpu_maxid", 1.25), ("gpu_maxid_no_range_reuse", 1.25 + percent / 100))]
+        real = [gain({"name": str(x), "n": 7, "nnz": 30, "stand_in": False}, x) for x in (-1, 0.5, 1)]
+        _, axes = self.draw("fig14_maxid_init", gain("bcsstk18", 3), sum(real, []))
+        axis = axes[0]
+        height = axis.transData.transform
+        least, most = axis.get_ylim()
+        self.assertTrue(least < -1 and most > 50, "the paper's largest gain is 50 %")
+        self.assertGreater(height((0, 2))[1] - height((0, 0))[1], height((0, 50))[1] - height((0, 20))[1])
+        self.assertAlmostEqual(height((0, 2))[1] - height((0, 0))[1], height((0, 4))[1] - height((0, 2))[1], delta=1e-6)
+        self.assertLessEqual({0, 2, 5, 10, 20, 50}, set(axis.get_yticks()))
+
+    def test_shares_of_a_peak_begin_at_none(self):
+        profiles = [{"matrix": m, "variant": "gpu_maxid", "dram_gb_per_s": 1, "dram_percent": d, "l2_percent": 2 * d}
+                    for m, d in (("BC", 0.5), ("EP", 2))]
+        _, axes = self.draw("fig13_throughput", profiles)
+        least, most = axes[0].get_ylim()
+        self.assertTrue(-0.05 * most < least < 0, least)
+
     def test_ablations_over_both(self):
         def runs(matrix):
             return [example.run(matrix=matrix, variant=v, options=MAXID, samples_s=[s] * 3)

@@ -4,6 +4,7 @@
 /// random removal of entries. Included by the sources of this folder and by generators.cpp only.
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <cstdint>
 #include <cstdlib>
@@ -243,6 +244,10 @@ pattern make_elasticity(const arguments& args);
 pattern make_channel(const arguments& args);
 // elements.cpp
 pattern make_edge_elements(const arguments& args);
+// flows.cpp
+pattern make_dg(const arguments& args);
+pattern make_convection(const arguments& args);
+pattern make_fields(const arguments& args);
 // circuits.cpp
 pattern make_circuit(const arguments& args);
 pattern make_harmonic(const arguments& args);
@@ -261,5 +266,8 @@ struct lattice {
   [[nodiscard]] offset_t nodes() const { return nx * ny * nz; }
 };
 lattice lattice_from(const arguments& args, bool planar);
+
+/// Displacements of a stencil of 5, 7, 9, 15 or 27 points, itself included, ascending by number.
+std::vector<std::array<int, 3>> stencil_offsets(const std::string& points);
 
 }  // namespace gsofa::generator

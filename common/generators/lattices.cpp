@@ -152,6 +152,12 @@ std::vector<displacement> named_stencil(const std::string& points) {
 
 }  // namespace
 
+std::vector<std::array<int, 3>> stencil_offsets(const std::string& points) {
+  std::vector<std::array<int, 3>> offsets;
+  for (const displacement& d : named_stencil(points)) offsets.push_back({d.dx, d.dy, d.dz});
+  return offsets;
+}
+
 pattern make_grid(const arguments& args, const std::string& points) {
   const bool planar = points == "5" || points == "9";
   std::vector<displacement> stencil = named_stencil(points);

@@ -42,8 +42,10 @@ def solve(program, library, ranks, ours, matrix, solution, more):
     done = subprocess.run(words, capture_output=True, text=True, env=environment, check=False)
     name = "with libgsofa" if ours else "with its own symbfact"
     if done.returncode:
-        reason = (done.stderr or done.stdout).strip().splitlines()
-        raise Failed(f"{matrix}, {ranks} ranks, {name}: {reason[0] if reason else f'exit status {done.returncode}'}")
+        # Launchers draw lines around what they say.
+        said = [line for line in (done.stderr or done.stdout).splitlines() if line.strip(" -")]
+        reason = "; ".join(said[:4]) or "no message"
+        raise Failed(f"{matrix}, {ranks} ranks, {name}: exit status {done.returncode}: {reason}")
     if ours != ("gsofa: symbfact: n " in done.stderr):
         raise Failed(f"{matrix}, {ranks} ranks, {name}: symbfact of libgsofa was {'not ' if ours else ''}called")
     found = json.loads(next(line for line in done.stdout.splitlines() if line.startswith("{")))

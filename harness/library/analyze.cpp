@@ -7,7 +7,9 @@
 #include <utility>
 
 #include "common/device_rows.hpp"
+#include "common/elimination_forest.hpp"
 #include "common/large_pages.hpp"
+#include "common/mask_pattern.hpp"
 #include "common/parallel.hpp"
 #include "common/preprocess.hpp"
 #include "common/thread_device.hpp"
@@ -15,6 +17,7 @@
 #include "gsofa/gsofa.hpp"
 #include "harness/library/direct_sum.hpp"
 #include "harness/library/elimination_input.hpp"
+#include "harness/library/estimate.hpp"
 #include "harness/library/input.hpp"
 #include "harness/library/pending.hpp"
 #include "harness/library/supervision.hpp"
@@ -65,6 +68,8 @@ void check_options(const analysis_options& o, index_t n) {
   if (o.device_memory && o.factor_columns) {
     throw invalid_input("device_memory: not with factor_columns");
   }
+  if (o.device_memory && o.tree) throw invalid_input("device_memory: not with tree");
+  if (o.device_memory && o.masks) throw invalid_input("device_memory: not with masks");
   const std::string order = order_name(o.order);
   if (order == "given") {
     validate_permutation(o.permutation, n, "permutation");
@@ -197,6 +202,41 @@ void expand_counts(std::span<const std::uint32_t> added, std::span<const column_
   r.u_row_counts = std::move(all.u);
 }
 
+// Entries of the columns of L below the diagonal: column c of a supernode has all rows of its list
+// but the first c + 1.
+void count_columns(const supernodal_pattern& s, std::vector<index_t>& counts) {
+  counts.clear();
+  for (index_t k = 0; k < s.supernodes(); ++k) {
+    const auto length = static_cast<index_t>(s.row_begin[at(k) + 1] - s.row_begin[at(k)]);
+    const index_t width = s.begin[at(k) + 1] - s.begin[at(k)];
+    for (index_t c = 1; c <= width; ++c) counts.push_back(length - c);
+  }
+}
+
+// The elimination tree of what is eliminated. A relaxed supernode that is shrunk to a vertex is a
+// path of its columns, since its block is full, and a leaf: its parent stands for one column.
+void find_tree(const elimination_input& e, analysis& out) {
+  const std::vector<index_t> parent = elimination_tree_of_sum(e.a, transpose(e.a));
+  if (e.of.empty()) {
+    out.parent = parent;
+    return;
+  }
+  out.parent.clear();
+  for (std::size_t v = 0; v < parent.size(); ++v) {
+    for (index_t j = e.of[v].begin + 1; j < e.of[v].end; ++j) out.parent.push_back(j);
+    out.parent.push_back(parent[v] == -1 ? -1 : e.of[at(parent[v])].begin);
+  }
+}
+
+double operations(const analysis& f) {
+  double flops = 0;
+  for (std::size_t k = 0; k < f.l_col_counts.size(); ++k) {
+    const double l = f.l_col_counts[k];
+    flops += l + 2 * l * (f.u_row_counts[k] - 1);
+  }
+  return flops;
+}
+
 // The supernodes of columns, and with relaxed ones shrunk to a vertex the counts of all rows.
 void find_supernodes_of_columns(const elimination_input& e, const analysis_options& options,
                                 bool has_rows, workspace& w, analysis& out) {
@@ -213,9 +253,25 @@ void find_supernodes_of_columns(const elimination_input& e, const analysis_optio
     expand_counts(added_columns(s, e.of), e.of, r);
     s = expand_leaves(s, e.of);
   }
-  if (!options.supernodal) return;
+  if (options.tree) count_columns(s, out.l_col_counts);
+  if (!options.supernodal) {
+    if (w.keeps) w.lists = std::move(s);
+    return;
+  }
   out.supernodal = {std::move(s.begin), std::move(s.row_begin), std::move(s.rows),
                     std::move(s.segment_begin), std::move(s.segments)};
+}
+
+void find_masks(bool has_rows, workspace& w, analysis& out) {
+  mask_pattern m{std::move(out.masks.first_vertex), std::move(out.masks.position_begin),
+                 std::move(out.masks.vertices), std::move(out.masks.masks)};
+  auto* const by_masks = dynamic_cast<gives_masks*>(w.kept.get());
+  if (by_masks == nullptr || !by_masks->masks_into(m)) {
+    const result rows = has_rows ? result{} : w.kept->collect(want::pattern);
+    m = has_rows ? masks_of(w.found.l, w.found.u) : masks_of(rows.l, rows.u);
+  }
+  out.masks = {std::move(m.begin), std::move(m.position_begin), std::move(m.vertices),
+               std::move(m.masks)};
 }
 
 // Hands over what the variant found of the pattern without isolated vertices.
@@ -247,6 +303,7 @@ void give(const elimination_input& e, const analysis_options& options, workspace
   }
   out.l = out.u = {};
   out.l_columns = out.u_columns = {};
+  if (!options.masks) out.masks = {};
   const bool are_there = out.device_l.n > 0;
   if ((!options.factors && !options.factor_columns) || are_there) return;
   pattern l = std::move(r.l);
@@ -329,8 +386,12 @@ void run_variant(const variant_info& info, const elimination_input& e, const for
   // Of relaxed supernodes shrunk to a vertex the counts need the lists in any case.
   if (leaves != nullptr && (e.of.empty() || options.supernodal)) {
     leave_on_device(*leaves, e, options, w.found, out);
-  } else if (settings.supernodal) {
-    find_supernodes_of_columns(e, options, settings.wants.has(want::pattern), w, out);
+  } else {
+    const bool has_rows = settings.wants.has(want::pattern);
+    if (options.masks) find_masks(has_rows, w, out);
+    if (options.supernodal || options.tree || !e.of.empty()) {
+      find_supernodes_of_columns(e, options, has_rows, w, out);
+    }
   }
   if (!w.keeps) {
     w.made = nullptr;
@@ -349,10 +410,12 @@ void factorize(const variant_info& info, const elimination_input& e,
     s.enter(analysis_stage::output);
   } else {
     run_context context;
+    context.say = [&](const std::string& line) { s.say(info.name + ": " + line); };
     run_variant(info, e, nullptr, options, w, context, s, out);
   }
   auto since = clock::now();
   give(e, options, w, out);
+  if (options.tree) out.flops = operations(out);
   out.output_seconds += lap(since);
 }
 
@@ -383,7 +446,7 @@ bool device_does_all(const analysis_options& options, bool on_device, index_t ro
       (options.order == order_method::automatic && rows >= least_device_order);
   const bool factorizes_there = options.variant.empty() || options.variant == device_variant;
   return on_device && rows > 0 && orders_there && factorizes_there && options.relax == 1 &&
-         options.relaxed.empty() && !find_variant(device_analysis).unavailable();
+         options.relaxed.empty() && !options.tree && !find_variant(device_analysis).unavailable();
 }
 
 // Whether the diagonal of e.a is as the device leaves it: a missing entry is for a matching.
@@ -407,6 +470,7 @@ void analyze_on_device(const checked_input& in, elimination_input& e, const fore
                        const analysis_options& options, workspace& w, supervision& s,
                        analysis& out) {
   run_context context;
+  context.say = [&](const std::string& line) { s.say(std::string(device_analysis) + ": " + line); };
   run_variant(find_variant(device_analysis), e, there, options, w, context, s, out);
   auto since = clock::now();
   for (const auto& [phase, seconds] : context.phases.seconds()) {
@@ -455,6 +519,9 @@ void begin_result(index_t n, workspace& w, analysis& out) {
   out.supernodal = {};
   out.device_l = out.device_u = {};
   out.device_supernodal = {};
+  out.parent.clear();
+  out.l_col_counts.clear();
+  out.flops = 0;
   out.order_seconds = out.setup_seconds = out.analysis_seconds = out.output_seconds = 0;
 }
 
@@ -476,6 +543,7 @@ void analyze_checked(const Read& read, const analysis_options& options, workspac
   }
   permute_for_elimination(in, options, on_device, e, w, s, out);
   relax(options, e, w);
+  if (options.tree) find_tree(e, out);
   out.order_seconds = lap(since);
   if (candidates.size() > 1) {
     const auto reason = failure_of_device(
@@ -730,6 +798,40 @@ analysis analyze_view(const View& a, const analysis_options& options) {
     workspace w;
     analyze_into(a, options, w, nullptr, out);
     return out;
+  });
+}
+
+fill_estimate estimate_checked(const checked_input& in, const analysis_options& options,
+                               workspace& w, supervision& s) {
+  check_options(options, in.a.n_rows);
+  const bool on_device = choose_variants(options).front()->device == "gpu";
+  analysis out;
+  begin_result(in.a.n_rows, w, out);
+  elimination_input e = coupled_input(in, options, w, s, out);
+  permute_for_elimination(in, options, on_device, e, w, s, out);
+  return estimate_of(in, options, e, w, out);
+}
+
+template <class View>
+fill_estimate estimate_view(const View& a, const analysis_options& options) {
+  return reporting([&] {
+    fill_estimate found;
+    workspace w;
+    const auto work = [&](supervision& s) {
+      if constexpr (requires { a.col_ptr; }) {
+        input_arrays arrays;
+        checked_input columns = read_columns(a)(arrays);
+        // Rows are a copy in any case.
+        const pattern rows = transpose(columns.a);
+        columns.a = rows;
+        found = estimate_checked(columns, options, w, s);
+        found.working_bytes += 8 * (offset_t{rows.n_rows} + 1) + 4 * rows.nnz();
+      } else {
+        found = estimate_checked(read_rows(a)(w.arrays), options, w, s);
+      }
+    };
+    supervise(options, work);
+    return found;
   });
 }
 
@@ -1015,7 +1117,10 @@ analyzer::analyzer(analyzer&&) noexcept = default;
 analyzer& analyzer::operator=(analyzer&&) noexcept = default;
 analysis_options& analyzer::options() { return state_->options; }
 
-const analysis& analyzer::analyze(const csr_view& a) {
+const analysis& analyzer::analyze(const csr_view& a) { return analyze<csr_view>(a); }
+
+template <class View>
+const analysis& analyzer::analyze(const View& a) {
   return reporting([&]() -> const analysis& {
     state_->take_back();
     analyze_into(a, state_->options, state_->kept, nullptr, state_->found);
@@ -1054,9 +1159,10 @@ std::vector<std::int32_t> elimination_tree(const View& a) {
   return tree_of_view(a);
 }
 
-#define GSOFA_INSTANTIATE(View)                                              \
-  template GSOFA_API analysis analyze(const View&, const analysis_options&); \
-  template GSOFA_API fill_profile profile(const View&, std::int32_t, int);   \
+#define GSOFA_INSTANTIATE(View)                                                    \
+  template GSOFA_API analysis analyze(const View&, const analysis_options&);       \
+  template GSOFA_API fill_estimate estimate(const View&, const analysis_options&); \
+  template GSOFA_API fill_profile profile(const View&, std::int32_t, int);         \
   template GSOFA_API std::vector<std::int32_t> elimination_tree(const View&)
 GSOFA_INSTANTIATE(csr_view_32);
 GSOFA_INSTANTIATE(csr_view_64);
@@ -1064,8 +1170,10 @@ GSOFA_INSTANTIATE(csc_view);
 GSOFA_INSTANTIATE(csc_view_32);
 GSOFA_INSTANTIATE(csc_view_64);
 #undef GSOFA_INSTANTIATE
-#define GSOFA_INSTANTIATE(View) template GSOFA_API pending_analysis analyzer::start(const View&)
-GSOFA_INSTANTIATE(csr_view);
+template GSOFA_API pending_analysis analyzer::start(const csr_view&);
+#define GSOFA_INSTANTIATE(View)                                      \
+  template GSOFA_API const analysis& analyzer::analyze(const View&); \
+  template GSOFA_API pending_analysis analyzer::start(const View&)
 GSOFA_INSTANTIATE(csr_view_32);
 GSOFA_INSTANTIATE(csr_view_64);
 GSOFA_INSTANTIATE(csc_view);
@@ -1086,6 +1194,31 @@ std::vector<supernode_range> relaxed_supernodes(std::span<const std::int32_t> pa
     for (const column_range& r : relaxed_leaves(parent, relax)) out.push_back({r.begin, r.end});
     return out;
   });
+}
+
+tree_levels level_sets(std::span<const std::int32_t> parent) {
+  return reporting([&] {
+    forest_levels found = levels_of_forest(parent);
+    return tree_levels{std::move(found.begin), std::move(found.vertices)};
+  });
+}
+
+std::vector<std::int32_t> tree_postorder(std::span<const std::int32_t> parent) {
+  return reporting([&] {
+    validate_forest(parent);
+    std::vector<index_t> roots_negative(parent.begin(), parent.end());
+    std::ranges::replace(roots_negative, static_cast<index_t>(parent.size()), -1);
+    return postorder(roots_negative);
+  });
+}
+
+fill_estimate estimate(const csr_view& a, const analysis_options& options) {
+  return estimate_view(a, options);
+}
+
+template <class View>
+fill_estimate estimate(const View& a, const analysis_options& options) {
+  return estimate_view(a, options);
 }
 
 std::vector<variant_description> variants() {

@@ -63,6 +63,9 @@ static_assert(GSOFA_STAGE_CHECK == static_cast<int>(gsofa::analysis_stage::check
 static_assert(GSOFA_STAGE_ORDER == static_cast<int>(gsofa::analysis_stage::order));
 static_assert(GSOFA_STAGE_OUTPUT == static_cast<int>(gsofa::analysis_stage::output));
 
+static_assert(sizeof(gsofa_range) == sizeof(gsofa::supernode_range) &&
+              offsetof(gsofa_range, end) == offsetof(gsofa::supernode_range, end));
+
 // A fixed length, so that reporting a lack of memory takes none.
 thread_local char last_error[512] = "";
 
@@ -197,12 +200,28 @@ gsofa::analysis_options options_of(const gsofa_options& o, std::int64_t n) {
   }
   out.progress_seconds = o.progress_seconds;
   out.device_stream = o.device_stream;
+  out.tree = o.tree != 0;
+  out.masks = o.masks != 0;
+  if (o.relaxed_count < 0 || (o.relaxed_count > 0 && o.relaxed == nullptr)) {
+    throw gsofa::invalid_input("relaxed: " + std::to_string(o.relaxed_count) + " ranges at " +
+                               (o.relaxed == nullptr ? "NULL" : "an address"));
+  }
+  if (o.relaxed_count > 0) {
+    // The same two numbers: asserted above.
+    out.relaxed = {reinterpret_cast<const gsofa::supernode_range*>(o.relaxed),
+                   static_cast<std::size_t>(o.relaxed_count)};
+  }
   if (o.device_memory != nullptr) {
     out.device_memory = [call = o.device_memory, user = o.user](std::size_t bytes) {
       return call(bytes, user);
     };
   }
   return out;
+}
+
+std::span<const std::int32_t> tree_of(std::int32_t n, const std::int32_t* parent) {
+  if (n < 0) throw gsofa::invalid_input("n: " + std::to_string(n) + " is not 0 or more");
+  return {parent, static_cast<std::size_t>(n)};
 }
 
 gsofa_status give_rows(const gsofa_analysis* a, const gsofa::csr_pattern gsofa::analysis::*part,
@@ -574,6 +593,23 @@ gsofa_status gsofa_supernodes(const gsofa_analysis* a, const int32_t** starts, i
   return GSOFA_OK;
 }
 
+gsofa_status gsofa_masks(const gsofa_analysis* a, gsofa_masks_view* out) {
+  if (a == nullptr || out == nullptr) return fail(GSOFA_INVALID_INPUT, "an argument is NULL");
+  if (a->asked.masks == 0) return fail(GSOFA_INVALID_INPUT, "masks were not asked for");
+  const gsofa::mask_factors& m = a->found.masks;
+  *out = {m.panels(), m.first_vertex.data(), m.position_begin.data(), m.vertices.data(),
+          m.masks.data()};
+  return GSOFA_OK;
+}
+
+const int32_t* gsofa_parent(const gsofa_analysis* a) {
+  return a == nullptr || a->asked.tree == 0 ? nullptr : a->found.parent.data();
+}
+const int32_t* gsofa_l_col_counts(const gsofa_analysis* a) {
+  return a == nullptr || a->asked.tree == 0 ? nullptr : a->found.l_col_counts.data();
+}
+double gsofa_flops(const gsofa_analysis* a) { return a == nullptr ? 0 : a->found.flops; }
+
 const char* gsofa_variant_name(const gsofa_analysis* a) {
   return a == nullptr ? nullptr : a->found.variant.c_str();
 }
@@ -602,6 +638,53 @@ gsofa_status gsofa_elimination_tree(const gsofa_pattern* a, int32_t* parent) {
   return reporting([&] {
     with_view(*a,
               [&](const auto& view) { std::ranges::copy(gsofa::elimination_tree(view), parent); });
+  });
+}
+
+gsofa_status gsofa_level_sets(int32_t n, const int32_t* parent, int32_t* begin, int32_t* vertices,
+                              int32_t* levels) {
+  if (parent == nullptr || begin == nullptr || vertices == nullptr || levels == nullptr) {
+    return fail(GSOFA_INVALID_INPUT, "an argument is NULL");
+  }
+  return reporting([&] {
+    const gsofa::tree_levels found = gsofa::level_sets(tree_of(n, parent));
+    std::ranges::copy(found.begin, begin);
+    std::ranges::copy(found.vertices, vertices);
+    *levels = static_cast<std::int32_t>(found.begin.size()) - 1;
+  });
+}
+
+gsofa_status gsofa_tree_postorder(int32_t n, const int32_t* parent, int32_t* order) {
+  if (parent == nullptr || order == nullptr) {
+    return fail(GSOFA_INVALID_INPUT, "an argument is NULL");
+  }
+  return reporting([&] { std::ranges::copy(gsofa::tree_postorder(tree_of(n, parent)), order); });
+}
+
+gsofa_status gsofa_relaxed_supernodes(int32_t n, const int32_t* parent, int32_t relax,
+                                      gsofa_range* ranges, int32_t* count) {
+  if (parent == nullptr || ranges == nullptr || count == nullptr) {
+    return fail(GSOFA_INVALID_INPUT, "an argument is NULL");
+  }
+  return reporting([&] {
+    const auto found = gsofa::relaxed_supernodes(tree_of(n, parent), relax);
+    std::ranges::transform(found, ranges, [](const gsofa::supernode_range& r) {
+      return gsofa_range{r.begin, r.end};
+    });
+    *count = static_cast<std::int32_t>(found.size());
+  });
+}
+
+gsofa_status gsofa_estimate(const gsofa_pattern* a, const gsofa_options* options,
+                            gsofa_fill_estimate* out, int32_t* permutation) {
+  if (a == nullptr || out == nullptr) return fail(GSOFA_INVALID_INPUT, "an argument is NULL");
+  return reporting([&] {
+    const gsofa_options asked = known_options(options);
+    with_view(*a, [&](const auto& view) {
+      const gsofa::fill_estimate f = gsofa::estimate(view, options_of(asked, view.n));
+      *out = {f.nnz_a, f.nnz_l, f.nnz_u, f.flops, f.result_bytes, f.working_bytes, f.symmetric};
+      if (permutation != nullptr) std::ranges::copy(f.permutation, permutation);
+    });
   });
 }
 

@@ -166,7 +166,7 @@ int host_threads(const analysis_options& options) {
 }
 
 bool asks_supernodes_of_columns(const analysis_options& o) {
-  return o.supernodal || o.relax > 1 || !o.relaxed.empty();
+  return o.supernodal || o.tree || o.masks || o.relax > 1 || !o.relaxed.empty();
 }
 
 void fall_back(const std::string& reason, supervision& s, analysis& out) {
@@ -262,7 +262,7 @@ void relax(const analysis_options& options, elimination_input& e, workspace& w) 
     e.fixed = std::move(ranges);
     return;
   }
-  if (options.factors || options.factor_columns || options.supernodes) {
+  if (options.factors || options.factor_columns || options.supernodes || options.masks) {
     w.relaxed = pad_leaves(e.a, ranges);
     e.fixed = std::move(ranges);
   } else {

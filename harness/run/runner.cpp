@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdio>
 #include <cstdlib>
 #include <memory>
 #include <new>
@@ -146,6 +147,11 @@ case_outcome run_case(const prepared_pattern& a, const case_request& request, ve
   const int warmup = counting ? 0 : request.trials.warmup;
   run_context context;
   if (progress != nullptr) context.probe = &progress->probe;
+  if (mpi_context::world().root()) {
+    context.say = [&](const std::string& line) {
+      std::fputs((request.info->name + ": " + line + '\n').c_str(), stderr);
+    };
+  }
   const auto hang = [&] {
     case_outcome stuck;
     stuck.wants = out.wants;

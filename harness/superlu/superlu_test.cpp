@@ -212,6 +212,79 @@ TEST_CASE("a pattern that comes again gives the same arrays, a changed one its o
   CHECK(changed > 10);
 }
 
+// What a process that calls symbfact of libgsofa writes, and how it ends.
+struct ended {
+  std::string text;
+  int status = 0;
+};
+
+ended call_in_a_process(const pattern& a, const std::vector<index_t>& parent, const char* mode) {
+  std::array<int, 2> said{};
+  REQUIRE(pipe(said.data()) == 0);
+  std::fflush(stdout);
+  const pid_t child = fork();
+  REQUIRE(child >= 0);
+  if (child == 0) {
+    alarm(100);
+    dup2(said[1], 1);
+    dup2(said[1], 2);
+    setenv("GSOFA_SUPERLU", mode, 1);
+    superlu_dist_options_t options;
+    set_default_options_dist(&options);
+    options.PrintStat = NO;
+    Glu_persist_t persist{};
+    Glu_freeable_t lists{};
+    input in(a, parent);
+    const int_t status = in.call(gsofa_symbfact, options, persist, lists);
+    std::fflush(stdout);
+    _exit(status < 0 ? 0 : 3);
+  }
+  close(said[1]);
+  ended out;
+  std::array<char, 4096> buffer{};
+  for (ssize_t size = 0; (size = read(said[0], buffer.data(), buffer.size())) > 0;) {
+    out.text.append(buffer.data(), static_cast<std::size_t>(size));
+  }
+  close(said[0]);
+  REQUIRE(waitpid(child, &out.status, 0) == child);
+  return out;
+}
+
+TEST_CASE("what is no input ends the program with one line") {
+  const pattern diagonal{3, 3, {0, 1, 2, 3}, {0, 1, 2}};
+  const pattern lacks_one{3, 3, {0, 2, 3, 4}, {0, 1, 2, 2}};
+  const std::vector<index_t> roots{-1, -1, -1};
+  const std::vector<index_t> path{1, 2, -1};
+  const ended fine = call_in_a_process(diagonal, roots, "on");
+  CHECK(fine.status == 0);
+  CHECK(fine.text.empty());
+  const ended lacks = call_in_a_process(lacks_one, path, "on");
+  CHECK(lacks.status != 0);
+  CHECK(lacks.text == "gsofa: symbfact: column 1 has no entry on the diagonal\n");
+  const ended unknown = call_in_a_process(diagonal, roots, "maybe");
+  CHECK(unknown.status != 0);
+  CHECK(unknown.text == "gsofa: symbfact: GSOFA_SUPERLU is 'maybe': one of on, off, verbose\n");
+}
+
+TEST_CASE("the environment says which symbfact it is") {
+  const pattern a = random_pattern(51, 1).a;
+  const auto tree = elimination_tree(symmetrized(a, diagonal::drop));
+  const auto order = postorder(tree);
+  const pattern p = permute(a, order, order);
+  const auto parent = elimination_tree(symmetrized(p, diagonal::drop));
+  const ended mine = call_in_a_process(p, parent, "verbose");
+  CHECK(mine.status == 0);
+  CHECK(mine.text.starts_with("gsofa: symbfact: n "));
+  const ended theirs = call_in_a_process(p, parent, "off");
+  CHECK(theirs.status == 0);
+  CHECK(theirs.text.find("gsofa") == std::string::npos);
+  input in(p, parent);
+  setenv("GSOFA_SUPERLU", "off", 1);
+  const output given = run(gsofa_symbfact, in, p.n_rows, 20);
+  unsetenv("GSOFA_SUPERLU");
+  CHECK(given == run(original(), in, p.n_rows, 20));
+}
+
 // Three processes as a launcher starts them: in step, each pattern is looked for by one.
 TEST_CASE("the processes of a node find the arrays once") {
   constexpr int processes = 3;

@@ -193,11 +193,19 @@ gsofa::analysis analysed(const question& q, int threads) {
   return gsofa::analyze({static_cast<std::int32_t>(n), rows.row_ptr, rows.col_idx}, o);
 }
 
+// Fewer entries are searched before other threads, or the sockets of a node, would have begun.
+bool has_few_entries(const question& q) {
+  constexpr std::int64_t few = 100'000;
+  return static_cast<const NCPformat*>(q.a->Store)->nnz < few;
+}
+
 std::shared_ptr<const symbolic_result> found_with(const question& q,
                                                   const std::vector<helper>& helpers) {
   const lent_processors lent(helpers);
-  gsofa::analysis found = analysed(q, lent.threads());
-  std::string how = found.variant + ", threads " + std::to_string(lent.threads());
+  const bool given = std::atoi(setting("GSOFA_SUPERLU_THREADS")) > 0;
+  const int threads = has_few_entries(q) && !given ? 1 : lent.threads();
+  gsofa::analysis found = analysed(q, threads);
+  std::string how = found.variant + ", threads " + std::to_string(threads);
   if (!helpers.empty()) how += ", for " + std::to_string(1 + helpers.size()) + " processes";
   return std::make_shared<const symbolic_result>(q, std::move(found.supernodal), how);
 }
@@ -209,13 +217,11 @@ std::chrono::microseconds patience(const question& q) {
   return std::chrono::microseconds(std::clamp<std::int64_t>(entries / 250, 200, 20000));
 }
 
-// Whether the processes of a node find one result: for fewer entries the sockets take longer than
-// the search of each for itself.
+// Whether the processes of a node find one result.
 bool shares(const question& q) {
-  constexpr std::int64_t least_entries = 100'000;
   const std::string_view wanted = setting("GSOFA_SUPERLU_SHARE");
   if (wanted == "0" || wanted == "1") return wanted == "1";
-  return static_cast<const NCPformat*>(q.a->Store)->nnz >= least_entries;
+  return !has_few_entries(q);
 }
 
 // The last result, and what it belongs to: SamePattern of SuperLU_DIST calls symbfact with the same
@@ -346,7 +352,7 @@ void hand_over(superlu_dist_options_t* options, const SuperMatrix& a, const fact
 }
 
 [[noreturn]] void give_up(const std::string& why) {
-  std::string line = "gsofa: symbfact: " + why;
+  std::string line = "gsofa: symbfact: " + why + "\n";
   superlu_abort_and_exit_dist(line.data());
   std::abort();  // an abort of the user's own may return
 }

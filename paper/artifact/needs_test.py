@@ -46,7 +46,9 @@ class Tables(unittest.TestCase):
         devices = {"gpu_maxid": "gpu", "mpi_maxid": "mpi", "peer_superlu_dist_parallel": "peer", "cpu_bitmap_panels": "cpu"}
         found = {j.claim.item: needs.hardware(j.claim, devices) for j in self.board.judged if j.claim.measure}
         self.assertEqual(found["fig13_throughput"], "an NVIDIA GPU, Nsight Compute")
-        self.assertEqual(found["fig21_chunk_size"], "2 NVIDIA GPUs of one host")
+        self.assertEqual(found["fig18_page_faults"], "2 NVIDIA GPUs of one host")
+        self.assertEqual(needs.hardware(self.claim("fig21.128"), devices), "2 NVIDIA GPUs of one host")
+        self.assertEqual(needs.hardware(self.claim("fig21.on_36.128"), devices), "any machine", "simulated")
         self.assertEqual(found["table1_datasets"], "any machine")
         self.assertEqual(found["fig12_superlu"], "an NVIDIA GPU, SuperLU_DIST on up to 16 ranks")
         self.assertEqual(needs.hardware(self.claim("fig12.six_nodes.ahead"), devices), self.claim("fig12.six_nodes.ahead").elsewhere)

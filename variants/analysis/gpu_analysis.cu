@@ -19,6 +19,7 @@
 #include <memory>
 #include <string>
 
+#include "common/mask_pattern.hpp"
 #include "common/ordering.hpp"
 #include "variants/analysis/gpu_analysis.hpp"
 #include "variants/orderings/gpu_dissection.hpp"
@@ -120,7 +121,8 @@ phase_id phase_of(const std::string& step) {
 
 class whole_analysis final : public variant,
                              public takes_foreign_rows,
-                             public leaves_device_results {
+                             public leaves_device_results,
+                             public gives_masks {
  public:
   void prepare(const pattern_view& a, const run_settings& settings, run_context&) override {
     start(settings);
@@ -171,6 +173,9 @@ class whole_analysis final : public variant,
   }
   void supernodal_into(const supernode_rule& rule, supernodal_pattern& out) override {
     factorization_->supernodal_into(rule, out);
+  }
+  bool masks_into(mask_pattern& out) override {
+    return dynamic_cast<gives_masks&>(*factorization_).masks_into(out);
   }
   void rows_on_device(const device_destination& to, device_rows& l, device_rows& u) override {
     dynamic_cast<leaves_device_results&>(*factorization_).rows_on_device(to, l, u);

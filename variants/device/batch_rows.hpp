@@ -234,7 +234,13 @@ class row_results {
   }
 
   void start() {
-    fill_bytes(zeroed_.data(), 0, zeroed_.size());
+    forget();
+    clear();
+  }
+  /// Clears what is counted on the device; asynchronous.
+  void clear() { fill_bytes(zeroed_.data(), 0, zeroed_.size()); }
+  /// Forgets what the host has of the last run.
+  void forget() {
     batch_ = 0;
     l_ = u_ = pattern{};
     l_.n_rows = l_.n_cols = u_.n_rows = u_.n_cols = n_;

@@ -8,6 +8,7 @@
 #include <atomic>
 #include <cstdint>
 #include <cstring>
+#include <functional>
 #include <map>
 #include <string>
 #include <utility>
@@ -455,29 +456,43 @@ class launch_sequence {
     check(cudaGraphUpload(graph_, cudaStreamPerThread), "graph");
 #endif
   }
+  /// The same of launches that can be made at any time until clear(): the emulator, which records
+  /// nothing, makes them again.
+  void record_lasting(const std::function<void()>& launches) {
+    record(launches);
+#if !defined(__CUDACC__)
+    again_ = launches;
+#endif
+  }
   [[nodiscard]] bool recorded() const {
 #if defined(__CUDACC__)
     return graph_ != nullptr;
 #else
-    return false;
+    return again_ != nullptr;
 #endif
   }
   /// Asynchronous.
   void launch() const {
 #if defined(__CUDACC__)
     check(cudaGraphLaunch(graph_, cudaStreamPerThread), "graph launch");
+#else
+    again_();
 #endif
   }
   void clear() {
 #if defined(__CUDACC__)
     if (graph_ != nullptr) cudaGraphExecDestroy(graph_);
     graph_ = nullptr;
+#else
+    again_ = nullptr;
 #endif
   }
 
  private:
 #if defined(__CUDACC__)
   cudaGraphExec_t graph_ = nullptr;
+#else
+  std::function<void()> again_;
 #endif
 };
 
@@ -533,9 +548,20 @@ int resident_clusters(void (*kernel)(P...), int cluster, int threads, std::size_
   check(cudaDeviceGetAttribute(&supported, cudaDevAttrClusterLaunch, device), "device attributes");
   if (supported == 0) return 0;
   int count = 0;
+  constexpr int portable = 8;
+  if (cluster > portable) {
+    check(cudaFuncSetAttribute(reinterpret_cast<const void*>(kernel),
+                               cudaFuncAttributeNonPortableClusterSizeAllowed, 1),
+          "cluster size");
+  }
   cluster_launch how(1, cluster, threads, shared_bytes);
-  check(cudaOccupancyMaxActiveClusters(&count, reinterpret_cast<const void*>(kernel), &how.config),
-        "occupancy");
+  const cudaError_t status =
+      cudaOccupancyMaxActiveClusters(&count, reinterpret_cast<const void*>(kernel), &how.config);
+  if (cluster > portable && status != cudaSuccess) {
+    (void)cudaGetLastError();
+    return 0;
+  }
+  check(status, "occupancy");
   return count;
 #else
   (void)kernel;
@@ -584,7 +610,12 @@ class device_phases {
       check(cudaEventCreate(&event), "event");
       events_.push_back(event);
     }
-    check(cudaEventRecord(events_[marks_.size()], cudaStreamPerThread), "event");
+    cudaStreamCaptureStatus status = cudaStreamCaptureStatusNone;
+    check(cudaStreamIsCapturing(cudaStreamPerThread, &status), "capture");
+    // Recorded launches note their times too.
+    const unsigned flags =
+        status == cudaStreamCaptureStatusActive ? cudaEventRecordExternal : cudaEventRecordDefault;
+    check(cudaEventRecordWithFlags(events_[marks_.size()], cudaStreamPerThread, flags), "event");
 #else
     context.phases.switch_to(next);
 #endif
@@ -593,8 +624,16 @@ class device_phases {
   /// Waits for all launches and charges their times to the phases; the rest of the time remains
   /// with the phase of the host.
   void finish(run_context& context) {
+    end(context);
+    settle(context);
+  }
+  /// Ends the last phase; asynchronous.
+  void end(run_context& context) {
     const phase_id last = marks_.back();
     mark(context, last);
+  }
+  /// Waits for all launches up to end(), which may be recorded ones, and charges their times.
+  void settle([[maybe_unused]] run_context& context) {
     synchronize();
 #if defined(__CUDACC__)
     for (std::size_t k = 0; k + 1 < marks_.size(); ++k) {

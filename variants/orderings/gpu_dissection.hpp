@@ -46,11 +46,12 @@ class growing_array {
  public:
   growing_array(memory_budget& budget, const char* structure)
       : budget_(&budget), structure_(structure) {}
-  /// Makes room for `size` elements.
+  /// Makes room for `size` elements, and for some more where it is not for the first time.
   T* resize(offset_t size) {
     if (size > array_.size()) {
+      const offset_t more = array_.size() > 0 ? size / 16 : 0;
       array_ = {};
-      array_ = {*budget_, structure_, size};
+      array_ = {*budget_, structure_, size + more};
     }
     size_ = size;
     return array_.data();

@@ -298,9 +298,6 @@ orderings::vertex_classes compress(index_t n, const offset_t* row_ptr, const ind
   copy_to_device(g.d_first.data(), g.first.data(), 2);
   copy_to_device(g.d_total.data(), g.total.data(), 1);
   fill_bytes(g.d_entries.resize(1), 0, 1);
-  result.hubs.resize(at(counts.hubs));
-  result.members.resize(at(members));
-  result.member_start.resize(at(classes) + 1);
   if (n == 0) return result;
   const compress_op op{s, hub.data()};
   launch_rows(class_row_op{op,
@@ -312,6 +309,10 @@ orderings::vertex_classes compress(index_t n, const offset_t* row_ptr, const ind
                            g.d_entries.data(),
                            {}},
               n, sizeof(entry_sum::memory));
+  if (classes == n) return result;
+  result.hubs.resize(at(counts.hubs));
+  result.members.resize(at(members));
+  result.member_start.resize(at(classes) + 1);
   copy_to_host(result.hubs.data(), hubs, counts.hubs);
   if (classes == members) {
     std::iota(result.member_start.begin(), result.member_start.end(), 0);

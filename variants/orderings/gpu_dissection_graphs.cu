@@ -45,10 +45,11 @@ void upload(T* device, const pinned_vector<T>& host, offset_t count) {
 #endif
 }
 
-/// Page-locked memory is slow to get: room grows by factors.
+/// Page-locked memory is slow to get: there is room for many at once, and it grows by factors.
 template <class T>
 void reserve(pinned_vector<T>& host, std::size_t size) {
-  if (host.size() < size) host.resize(std::max(size, 2 * host.size()));
+  constexpr std::size_t least = 2048;
+  if (host.size() < size) host.resize(std::max({least, size, 2 * host.size()}));
 }
 
 // --------------------------------------------------------------------------------- matching
@@ -571,14 +572,15 @@ struct contract_op {
       local = x - tasks[k].first;
       if (team.rank() == 0 && to.graph != none) map[to.map + local] = to.first + from.id[x];
     }
-    // A table of at most half as many keys as slots, or as many where rows are long.
+    // A table of at least 5/4 as many slots as entries, most of which share keys; or as many where
+    // rows are long.
     std::uint32_t* key = shared->key;
     std::uint32_t* sums = shared->weight;
     offset_t slots = 0;
     if (length >= 0) {
       constexpr offset_t block_slots = offset_t{row_groups} * table_slots;
       slots = team.size();
-      while (slots < 2 * length && slots < block_slots) slots *= 2;
+      while (4 * slots < 5 * length && slots < block_slots) slots *= 2;
       if constexpr (Team::is_block) {
         if (slots < length) {
           slots = length;
@@ -862,6 +864,25 @@ void level::clear() {
   room = 0;
 }
 
+namespace graph_kernels {
+
+/// What host and device tell each other. Page-locked memory is slow to get and to give back: a host
+/// thread keeps it from order to order.
+struct messages {
+  pinned_vector<task> tasks;
+  pinned_vector<task_result> results;
+  pinned_vector<kept_task> kept;
+  pinned_vector<ending_view> endings;
+  pinned_vector<side_counts> counts;
+  pinned_vector<sides_view> sides;
+};
+messages& messages_of_thread() {
+  thread_local messages all;
+  return all;
+}
+
+}  // namespace graph_kernels
+
 struct graph_steps::space {
   explicit space(memory_budget& budget)
       : d_tasks(budget, "matching"),
@@ -887,12 +908,13 @@ struct graph_steps::space {
     d_side_sums.resize(threads_per_block);
   }
 
-  pinned_vector<task> tasks;
-  pinned_vector<task_result> results;
-  pinned_vector<kept_task> kept;
-  pinned_vector<ending_view> endings;
-  pinned_vector<side_counts> counts;
-  pinned_vector<sides_view> sides;
+  messages& host = messages_of_thread();
+  pinned_vector<task>& tasks = host.tasks;
+  pinned_vector<task_result>& results = host.results;
+  pinned_vector<kept_task>& kept = host.kept;
+  pinned_vector<ending_view>& endings = host.endings;
+  pinned_vector<side_counts>& counts = host.counts;
+  pinned_vector<sides_view>& sides = host.sides;
   growing_array<task> d_tasks;
   growing_array<task_result> d_results;
   growing_array<kept_task> d_kept;

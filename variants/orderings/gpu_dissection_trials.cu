@@ -12,7 +12,8 @@
 //
 // Where S is large a pass goes in rounds (trial_rounds): the block chooses the movers of a round by
 // their keys, a radix selection; warps take their rows, then those of the vertices that they draw.
-// Four barriers and the selection are a round's time, whatever the number of movers.
+// Four barriers, one more for each digit of the selection and the way to a row's vertices and back
+// are a round's time, whatever the number of movers.
 //
 // Where it is small the moves of a pass are a chain: one warp makes them. It finds the candidate of
 // the highest rank, reads its row and the states of its neighbours, and for those that come to S
@@ -195,16 +196,15 @@ struct neighbour {
 };
 
 constexpr unsigned key_digits = 256;
-constexpr unsigned digit_copies = 4;  // of the count of a digit, so that lanes seldom meet
+constexpr unsigned digits_of_key = 4;
 
-/// What a block that moves in rounds shares.
-struct round_space {
-  std::uint32_t top;  ///< the best gain plus 2^31; 0: no candidate is left
-  std::uint32_t threshold, wanted;
+/// What a block that moves in rounds shares. Between rounds counts, movers and weight are 0.
+struct alignas(16) round_space {
+  std::uint32_t counts[digits_of_key * key_digits];  ///< of the keys by each of their digits
+  std::uint32_t most_of_warp[32];
   std::uint32_t movers, slots, logged;
-  std::uint32_t settled;  ///< 1: the threshold is found
-  std::uint64_t weight, to_x, from_y;
-  std::uint32_t counts[key_digits * digit_copies];
+  std::uint64_t weight;  ///< of the movers
+  std::uint64_t to_x, from_y;
 };
 
 /// Prefetches a row that the moves will need if n's vertex comes to S: of large graphs, whose rows
@@ -247,6 +247,10 @@ struct candidates {
 
   GSOFA_DEVICE std::uint32_t vertex_at(std::uint32_t slot) const {
     return slot < room ? vertex[slot] : far_vertex[slot];
+  }
+  /// 0: the slot is free.
+  [[nodiscard]] GSOFA_DEVICE std::uint32_t high_at(std::uint32_t slot) const {
+    return slot < room ? high[slot] : far_high[slot];
   }
   GSOFA_DEVICE void set(std::uint32_t slot, std::uint64_t rank, index_t v) const {
     const auto h = static_cast<std::uint32_t>(rank >> 32);
@@ -399,6 +403,27 @@ GSOFA_DEVICE choice best_candidate(const candidates& c, std::uint32_t slots) {
   return best_of_many(c, slots);
 }
 
+/// Takes all candidates off the list whose vertices are too heavy, which `discards` tells and
+/// notes: they remain so. Their slots join the `free` ones; returns how many there are then. All
+/// lanes of the warp call it.
+template <class Discards>
+GSOFA_DEVICE std::uint32_t discard_candidates(const candidates& c, std::uint32_t slots,
+                                              std::uint32_t* free_slots, std::uint32_t free,
+                                              Discards&& discards) {
+  for (std::uint32_t base = 0; base < slots; base += 32) {
+    const std::uint32_t slot = base + lane_of_thread();
+    const bool is = slot < slots && c.high_at(slot) != 0 && discards(c.vertex_at(slot));
+    const unsigned mask = simt::ballot(is);
+    const std::uint32_t place = free + simt::population(mask & lanes_below());
+    if (is) c.kill(slot);
+    if (is && place < most_free_slots) free_slots[place] = slot;
+    free += simt::population(mask);
+    free = free < most_free_slots ? free : most_free_slots;
+  }
+  simt::sync_warp();
+  return free;
+}
+
 /// The trial that a block works on.
 struct block_trial {
   level_view g;
@@ -490,21 +515,16 @@ class single_moves {
       // The cost of the move before, while the row is on its way.
       account();
       if (idle >= limit) break;
+      if (too_heavy(weight)) {
+        discard_heavy();
+        continue;
+      }
       const bool remembers = free_ < most_free_slots;
       if (chosen.mine) {
         c_.kill(chosen.slot);
         if (remembers) w_.b.free_slots[free_] = chosen.slot;
       }
       free_ += remembers ? 1 : 0;
-      const offset_t x = weight_x_ + to_x_ + weight;
-      if (orderings::too_large(x, weight_x_ + weight_y_)) {
-        // It stays too heavy.
-        if (lane == 0) {
-          w_.s[v] = status_of(separator, start_of(w_.s[v])) | (no_slot << 4);
-        }
-        simt::sync_warp();
-        continue;
-      }
       to_x_ += weight;
       moved = true;
       move(v, row, u);
@@ -525,6 +545,16 @@ class single_moves {
   [[nodiscard]] GSOFA_DEVICE std::uint64_t rank(index_t gain, index_t v) const {
     const index_t stamp = moves_ < orderings::most_stamp ? moves_ : orderings::most_stamp;
     return orderings::move_rank(gain, stamp, v - w_.first, salt_);
+  }
+  [[nodiscard]] GSOFA_DEVICE bool too_heavy(index_t weight) const {
+    return orderings::too_large(weight_x_ + to_x_ + weight, weight_x_ + weight_y_);
+  }
+  GSOFA_DEVICE void discard_heavy() {
+    free_ = discard_candidates(c_, slots_, w_.b.free_slots, free_, [&](std::uint32_t v) {
+      if (!too_heavy(w_.g.weight[v])) return false;
+      w_.s[v] = status_of(separator, start_of(w_.s[v])) | (no_slot << 4);
+      return true;
+    });
   }
   // u: the lane's entry of the row.
   GSOFA_DEVICE void move(index_t v, const lane_row& row, index_t u) {
@@ -730,9 +760,11 @@ class near_moves {
         y_(1 - w.d.x),
         salt_(static_cast<std::uint32_t>(w.d.pass_key)),
         slots_(slots),
-        weight_x_(w.d.weight[w.d.x]),
-        weight_y_(w.d.weight[y_]),
-        weight_s_(w.d.weight[separator]),
+        weight_x_(static_cast<index_t>(w.d.weight[w.d.x])),
+        weight_y_(static_cast<index_t>(w.d.weight[y_])),
+        weight_s_(static_cast<index_t>(w.d.weight[separator])),
+        room_x_(orderings::largest_side(w.d.weight[side_a] + w.d.weight[side_b]) -
+                w.d.weight[w.d.x]),
         cost_(w.g.total[w.d.graph]) {}
 
   GSOFA_DEVICE void run() {
@@ -740,27 +772,25 @@ class near_moves {
     const std::uint32_t lane = lane_of_thread();
     std::uint64_t best = cost();
     std::uint32_t kept = 0;
-    offset_t best_x = 0;
-    offset_t best_y = 0;
+    index_t best_x = 0;
+    index_t best_y = 0;
     for (std::uint32_t idle = 0; idle < limit;) {
       const choice chosen = best_candidate(c_, slots_);
       if (chosen.v < 0) break;
       const auto v = static_cast<std::uint32_t>(chosen.v);
+      const std::uint32_t begin = h_.begin[v];
+      const std::uint32_t end = h_.end[v];
+      const auto weight = static_cast<index_t>(h_.weight[v]);
+      if (to_x_ + weight > room_x_) {
+        discard_heavy();
+        continue;
+      }
       const bool remembers = free_ < most_free_slots;
       if (chosen.mine) {
         c_.kill(chosen.slot);
         if (remembers) w_.b.free_slots[free_] = chosen.slot;
       }
       free_ += remembers ? 1 : 0;
-      const std::uint32_t begin = h_.begin[v];
-      const std::uint32_t end = h_.end[v];
-      const offset_t weight = h_.weight[v];
-      if (orderings::too_large(weight_x_ + to_x_ + weight, weight_x_ + weight_y_)) {
-        // It stays too heavy.
-        if (lane == 0) h_.status[v] |= no_slot << 4;
-        simt::sync_warp();
-        continue;
-      }
       to_x_ += weight;
       ++moves_;
       if (lane == 0) {
@@ -797,6 +827,13 @@ class near_moves {
   [[nodiscard]] GSOFA_DEVICE std::uint64_t cost() const {
     return cost_(weight_x_ + to_x_, weight_y_ - from_y_, weight_s_ + from_y_ - to_x_);
   }
+  GSOFA_DEVICE void discard_heavy() {
+    free_ = discard_candidates(c_, slots_, w_.b.free_slots, free_, [&](std::uint32_t v) {
+      if (to_x_ + static_cast<index_t>(h_.weight[v]) <= room_x_) return false;
+      h_.status[v] |= no_slot << 4;
+      return true;
+    });
+  }
 
   // The vertices u of the lanes of `mask` come to S.
   GSOFA_DEVICE void draw(unsigned mask, std::uint32_t u) {
@@ -811,28 +848,10 @@ class near_moves {
       log_[logged_ + before] = 2 * static_cast<std::uint32_t>(w_.first + own_number) + 1;
     }
     logged_ += arrivals;
-    from_y_ += simt::add_of_warp(weight);
+    from_y_ += static_cast<index_t>(simt::add_of_warp(weight));
     const index_t stamp = moves_ < orderings::most_stamp ? moves_ : orderings::most_stamp;
-    std::uint32_t pull = 0;
     simt::sync_warp();
-    for (unsigned left = mask; left != 0; left &= left - 1) {
-      const unsigned of = simt::lowest_bit(left);
-      const std::uint32_t from = simt::shuffle(u, of);
-      const std::uint32_t gain = simt::shuffle(weight, of);
-      const std::uint32_t end = h_.end[from];
-      std::uint32_t pulled = 0;
-      for (std::uint32_t k = h_.begin[from] + lane; k < end; k += 32) {
-        const std::uint32_t z = h_.adj[k];
-        const std::uint32_t status = h_.status[z];
-        if (now_of(status) == y_) pulled += h_.weight[z];
-        if (now_of(status) == separator && slot_of(status) != no_slot) {
-          const std::uint64_t rank = orderings::move_rank(0, stamp, static_cast<index_t>(z), salt_);
-          c_.raise(slot_of(status), gain, static_cast<std::uint32_t>(rank));
-        }
-      }
-      pulled = simt::add_of_warp(pulled);
-      if (lane == of) pull = pulled;
-    }
+    const std::uint32_t pull = pull_and_raise(mask, u, weight, before, stamp);
     simt::sync_warp();
     // Slots that have become free are taken first.
     const std::uint32_t used = arrivals;
@@ -849,19 +868,62 @@ class near_moves {
     simt::sync_warp();
   }
 
+  /// The pulls of the vertices u of the lanes of `mask`, each in its lane; their neighbours in S
+  /// gain what no longer draws them. Up to four rows at a time, each by a share of the lanes.
+  GSOFA_DEVICE std::uint32_t pull_and_raise(unsigned mask, std::uint32_t u, std::uint32_t weight,
+                                            unsigned before, index_t stamp) const {
+    const unsigned lane = lane_of_thread();
+    const bool mine = ((mask >> lane) & 1U) != 0;
+    std::uint32_t pull = 0;
+    unsigned base = 0;
+    for (unsigned left = mask; left != 0; base += most_rows) {
+      const unsigned rows = simt::population(left);
+      const unsigned width = rows == 1 ? 32 : rows == 2 ? 16 : 8;
+      const unsigned own = lane / width;
+      unsigned of = 32;
+      GSOFA_UNROLL for (unsigned k = 0; k < most_rows; ++k) {
+        if (left == 0) continue;
+        if (own == k) of = simt::lowest_bit(left);
+        left &= left - 1;
+      }
+      const std::uint32_t from = simt::shuffle(u, of % 32);
+      const std::uint32_t gain = simt::shuffle(weight, of % 32);
+      const std::uint32_t end = of < 32 ? h_.end[from] : 0;
+      std::uint32_t pulled = 0;
+      for (std::uint32_t k = of < 32 ? h_.begin[from] + lane % width : 0; k < end; k += width) {
+        const std::uint32_t z = h_.adj[k];
+        const std::uint32_t status = h_.status[z];
+        if (now_of(status) == y_) pulled += h_.weight[z];
+        if (now_of(status) == separator && slot_of(status) != no_slot) {
+          const std::uint64_t rank = orderings::move_rank(0, stamp, static_cast<index_t>(z), salt_);
+          c_.raise(slot_of(status), gain, static_cast<std::uint32_t>(rank));
+        }
+      }
+      for (unsigned step = width / 2; step > 0; step /= 2) {
+        pulled += simt::shuffle_xor(pulled, step);
+      }
+      const std::uint32_t result = simt::shuffle(pulled, (before - base) * width % 32);
+      if (mine && before >= base && before < base + most_rows) pull = result;
+    }
+    return pull;
+  }
+
+  static constexpr unsigned most_rows = 4;
   const block_trial& w_;
   const near_graph h_;
   const candidates c_;
   pass_result& result_;
   std::uint32_t* log_;
   std::uint32_t y_, salt_, slots_;
-  offset_t weight_x_, weight_y_, weight_s_;
-  cost_function cost_;
+  // Sums of weights are at most the number of vertices of the whole graph.
+  index_t weight_x_, weight_y_, weight_s_;
+  offset_t room_x_;  ///< weight that x may still gain
+  orderings::small_cost_function cost_;
   std::uint32_t free_ = 0;
   std::uint32_t logged_ = 0;
   index_t moves_ = 0;
-  offset_t to_x_ = 0;
-  offset_t from_y_ = 0;
+  index_t to_x_ = 0;
+  index_t from_y_ = 0;
 };
 
 /// The moves of a pass on the graph of a small trial in shared memory. All warps look for
@@ -936,7 +998,7 @@ class trial_rounds {
         r_(w.b.rounds),
         c_(c),
         log_(w.t.log + 2 * w.d.first),
-        movers_(w.t.spare + w.d.first),
+        more_movers_(w.t.spare + w.d.first),
         y_(1 - w.d.x),
         salt_(static_cast<std::uint32_t>(w.d.pass_key)),
         size_(w.d.members),
@@ -952,11 +1014,11 @@ class trial_rounds {
     pass_result best{0, 0, 0, 0};
     std::uint64_t least = cost(x, y, s);
     std::uint32_t round = 0;
-    for (std::uint32_t idle = 0; idle < limit && choose();) {
+    for (std::uint32_t idle = 0; idle < limit;) {
       const std::uint32_t first_drawn = r_.slots;
+      if (!choose()) break;
       idle += r_.movers;
       ++round;
-      simt::sync_block();
       leave();
       simt::sync_block();
       draw(first_drawn, round);
@@ -991,6 +1053,7 @@ class trial_rounds {
       r_.logged = 0;
       r_.to_x = r_.from_y = 0;
     }
+    clear();
     const index_t* const members = w_.members();
     for (std::uint32_t base = warp_of_thread() * 32; base < size_; base += warps_of_block() * 32) {
       const std::uint32_t slot = base + lane_of_thread();
@@ -1017,30 +1080,38 @@ class trial_rounds {
     simt::sync_block();
   }
 
-  [[nodiscard]] GSOFA_DEVICE std::uint32_t present_key(std::uint32_t slot) const {
+  GSOFA_DEVICE void clear() {
+    for (unsigned k = simt::thread_index(); k < digits_of_key * key_digits;
+         k += simt::block_size()) {
+      r_.counts[k] = 0;
+    }
+    if (simt::thread_index() == 0) {
+      r_.movers = 0;
+      r_.weight = 0;
+    }
+  }
+
+  [[nodiscard]] GSOFA_DEVICE std::uint32_t present_key(std::uint32_t slot,
+                                                       std::uint32_t top) const {
     const std::uint32_t gain = c_.gain_of(slot);
     if (gain == 0) return 0;
-    return orderings::round_key(static_cast<index_t>(r_.top - zero_gain),
+    return orderings::round_key(static_cast<index_t>(top - zero_gain),
                                 static_cast<index_t>(gain - zero_gain),
                                 static_cast<index_t>(c_.stamp_of(slot)),
                                 static_cast<index_t>(c_.vertex_of(slot)) - w_.first, salt_);
   }
 
-  /// Leaves the movers of the next round in movers_; false if there is none. All threads return
-  /// the same.
+  /// Lists the movers of the next round; false if there is none. All threads return the same.
   GSOFA_DEVICE bool choose() {
     for (;;) {
-      find_top();
-      if (r_.top == 0) return false;
-      find_threshold();
-      if (take(r_.threshold)) return true;
-      if (discard_heavy()) continue;
-      std::uint32_t most = 0;
-      for_slots([&](std::uint32_t k) {
-        const std::uint32_t key = c_.key_of(k);
-        most = key > most ? key : most;
-      });
-      return take(most_of_block(most));
+      const std::uint32_t top = most_of([&](std::uint32_t slot) { return c_.gain_of(slot); });
+      if (top == 0) return false;
+      if (take(threshold_of_keys(top))) return true;
+      const bool any_heavy = discard_heavy();
+      clear();
+      simt::sync_block();
+      if (any_heavy) continue;
+      return take(most_of([&](std::uint32_t slot) { return c_.key_of(slot); }));
     }
   }
   /// Candidates that are too heavy for x remain so; true, in all threads, if there were any.
@@ -1058,136 +1129,129 @@ class trial_rounds {
     return simt::sync_block_or(any);
   }
 
-  GSOFA_DEVICE std::uint32_t most_of_block(std::uint32_t mine) {
-    simt::sync_block();
-    if (simt::thread_index() == 0) r_.threshold = 0;
-    simt::sync_block();
-    mine = simt::max_of_warp(mine);
-    if (lane_of_thread() == 0 && mine != 0) simt::atomic_max(&r_.threshold, mine);
-    simt::sync_block();
-    return r_.threshold;
-  }
-  GSOFA_DEVICE void find_top() {
-    simt::sync_block();
-    if (simt::thread_index() == 0) r_.top = 0;
-    simt::sync_block();
+  /// The largest value(slot), in all threads. Between two calls the block synchronizes.
+  template <class Value>
+  GSOFA_DEVICE std::uint32_t most_of(Value&& value) {
     std::uint32_t most = 0;
-    for_slots([&](std::uint32_t k) {
-      const std::uint32_t gain = c_.gain_of(k);
-      most = gain > most ? gain : most;
+    for_slots([&](std::uint32_t slot) {
+      const std::uint32_t own = value(slot);
+      most = own > most ? own : most;
     });
     most = simt::max_of_warp(most);
-    if (lane_of_thread() == 0 && most != 0) simt::atomic_max(&r_.top, most);
+    if (lane_of_thread() == 0) r_.most_of_warp[warp_of_thread()] = most;
     simt::sync_block();
+    const unsigned lane = lane_of_thread();
+    return simt::max_of_warp(lane < warps_of_block() ? r_.most_of_warp[lane] : 0);
   }
 
   /// The key of the last of the wanted movers, digit by digit from the highest one on; 1 where
-  /// there are no more candidates.
-  GSOFA_DEVICE void find_threshold() {
-    if (simt::thread_index() == 0) {
-      r_.threshold = 0;
-      r_.wanted = wanted_;
-      r_.settled = 0;
-    }
-    for (int shift = 24; shift >= 0; shift -= 8) {
-      for (std::uint32_t k = simt::thread_index(); k < key_digits * digit_copies;
-           k += simt::block_size()) {
-        r_.counts[k] = 0;
-      }
+  /// there are no more candidates. Every warp finds it from the counts, so that a digit takes one
+  /// barrier.
+  GSOFA_DEVICE std::uint32_t threshold_of_keys(std::uint32_t top) {
+    std::uint32_t threshold = 0;
+    std::uint32_t wanted = wanted_;
+    for (unsigned digit = 0;; ++digit) {
+      const unsigned shift = 8 * (digits_of_key - 1 - digit);
+      std::uint32_t* const counts = r_.counts + digit * key_digits;
+      count_digits(top, threshold, shift, counts);
       simt::sync_block();
-      const std::uint32_t prefix = r_.threshold;
-      count_digits(prefix, shift);
-      simt::sync_block();
-      if (warp_of_thread() == 0) next_digit(prefix, shift);
-      simt::sync_block();
-      if (r_.settled != 0) return;
+      if (!next_digit(counts, shift, threshold, wanted)) continue;
+      // Counts that no warp reads any more.
+      list_ = r_.counts + (digit + 1 < digits_of_key ? digits_of_key - 1 : 0) * key_digits;
+      return threshold;
     }
   }
-  /// Counts the digits of keys with a prefix; the first time it notes the keys. The first two
-  /// digits, gain and round, are few different ones: the lanes of a warp that have the same count
-  /// together.
-  GSOFA_DEVICE void count_digits(std::uint32_t prefix, int shift) const {
+  /// Counts the digits of keys with a prefix; the first time it notes the keys. Lanes that have the
+  /// digit of the first one count together: gains and rounds are few different ones.
+  GSOFA_DEVICE void count_digits(std::uint32_t top, std::uint32_t prefix, unsigned shift,
+                                 std::uint32_t* counts) const {
     const std::uint32_t slots = r_.slots;
-    const unsigned lane = lane_of_thread();
     for (std::uint32_t base = warp_of_thread() * 32; base < slots; base += warps_of_block() * 32) {
-      const std::uint32_t k = base + lane;
+      const std::uint32_t k = base + lane_of_thread();
       std::uint32_t key = 0;
       if (k < slots && shift == 24) {
-        key = present_key(k);
+        key = present_key(k, top);
         c_.key_of(k) = key;
       } else if (k < slots) {
         key = c_.key_of(k);
       }
-      const bool counts = key != 0 && (std::uint64_t{key ^ prefix} >> (shift + 8)) == 0;
+      const bool is = key != 0 && (std::uint64_t{key ^ prefix} >> (shift + 8)) == 0;
       const std::uint32_t digit = key >> shift & (key_digits - 1);
-      if (shift < 16) {
-        if (counts) simt::atomic_add(r_.counts + digit * digit_copies + lane % digit_copies, 1U);
-        continue;
-      }
-      for (unsigned left = simt::ballot(counts); left != 0;) {
-        const unsigned leader = simt::lowest_bit(left);
-        const std::uint32_t first = simt::shuffle(digit, leader);
-        const unsigned same = simt::ballot(counts && digit == first) & left;
-        if (lane == leader) {
-          simt::atomic_add(r_.counts + digit * digit_copies, simt::population(same));
-        }
-        left &= ~same;
+      const unsigned counted = simt::ballot(is);
+      if (counted == 0) continue;
+      const unsigned leader = simt::lowest_bit(counted);
+      const std::uint32_t first = simt::shuffle(digit, leader);
+      const unsigned same = simt::ballot(is && digit == first);
+      if (lane_of_thread() == leader) {
+        simt::atomic_add(counts + first, simt::population(same));
+      } else if (is && digit != first) {
+        simt::atomic_add(counts + digit, 1U);
       }
     }
   }
-  /// By one warp, each lane of which has eight digits, the highest ones first.
-  GSOFA_DEVICE void next_digit(std::uint32_t prefix, int shift) {
+  /// Adds the next digit to the threshold; true if no other is needed. A lane has eight digits, the
+  /// highest ones first.
+  GSOFA_DEVICE bool next_digit(const std::uint32_t* counts, unsigned shift,
+                               std::uint32_t& threshold, std::uint32_t& wanted) const {
     constexpr unsigned own = key_digits / 32;
     const unsigned lane = lane_of_thread();
+    const unsigned least = key_digits - own * (lane + 1);
     std::uint32_t count[own];
     std::uint32_t sum = 0;
-    for (unsigned k = 0; k < own; ++k) {
-      const unsigned digit = key_digits - 1 - (lane * own + k);
-      count[k] = 0;
-      for (unsigned q = 0; q < digit_copies; ++q) count[k] += r_.counts[digit * digit_copies + q];
-      sum += count[k];
+    GSOFA_UNROLL for (unsigned k = 0; k < own; k += 4) {
+      const four_words w = *reinterpret_cast<const four_words*>(counts + least + k);
+      GSOFA_UNROLL for (unsigned q = 0; q < 4; ++q) {
+        count[k + q] = w.word[q];
+        sum += w.word[q];
+      }
     }
     std::uint32_t through = sum;  // of this lane and those before
     for (unsigned step = 1; step < 32; step *= 2) {
       const std::uint32_t other = simt::shuffle_up(through, step);
       if (lane >= step) through += other;
     }
-    const std::uint32_t wanted = r_.wanted;
     const unsigned reaching = simt::ballot(through >= wanted);
-    simt::sync_warp();
     if (reaching == 0) {
       // Only for the first digit: there are fewer candidates than wanted.
-      if (lane == 0) {
-        r_.threshold = 1;
-        r_.settled = 1;
-      }
-      return;
+      threshold = 1;
+      return true;
     }
-    if (lane != simt::lowest_bit(reaching)) return;
-    std::uint32_t before = through - sum;
-    for (unsigned k = 0; k < own; ++k) {
-      if (before + count[k] < wanted) {
-        before += count[k];
-        continue;
+    std::uint32_t rest = wanted - (through - sum);  // of this lane's, where it decides
+    std::uint32_t digit = least;
+    bool ends = shift == 0;
+    bool found = false;
+    GSOFA_UNROLL for (unsigned k = own; k-- > 0;) {
+      if (found) continue;
+      if (count[k] >= rest) {
+        digit = least + k;
+        // Where all with this prefix are wanted, the threshold may end here.
+        ends = ends || count[k] == rest;
+        found = true;
+      } else {
+        rest -= count[k];
       }
-      const unsigned digit = key_digits - 1 - (lane * own + k);
-      r_.threshold = prefix | (digit << shift);
-      r_.wanted = wanted - before;
-      // Where all with this prefix are wanted, the threshold may end here.
-      if (count[k] == wanted - before || shift == 0) r_.settled = 1;
-      if (r_.threshold == 0) r_.threshold = 1;
-      return;
     }
+    const unsigned leader = simt::lowest_bit(reaching);
+    const std::uint32_t result = simt::shuffle(digit * 2 + (ends ? 1U : 0U), leader);
+    wanted = simt::shuffle(rest, leader);
+    threshold |= (result / 2) << shift;
+    return result % 2 == 1;
+  }
+
+  // The movers' slots, in shared memory unless more keys are equal than there is room for.
+  GSOFA_DEVICE void list(std::uint32_t place, std::uint32_t slot) {
+    if (place < key_digits) {
+      list_[place] = slot;
+    } else {
+      more_movers_[place] = static_cast<index_t>(slot);
+    }
+  }
+  [[nodiscard]] GSOFA_DEVICE std::uint32_t listed(std::uint32_t place) const {
+    return place < key_digits ? list_[place] : static_cast<std::uint32_t>(more_movers_[place]);
   }
 
   /// Lists the candidates with keys of at least `least`; false if they are too heavy together.
   GSOFA_DEVICE bool take(std::uint32_t least) {
-    simt::sync_block();
-    if (simt::thread_index() == 0) {
-      r_.movers = 0;
-      r_.weight = 0;
-    }
-    simt::sync_block();
     const std::uint32_t slots = r_.slots;
     std::uint64_t weight = 0;
     for (std::uint32_t base = warp_of_thread() * 32; base < slots; base += warps_of_block() * 32) {
@@ -1195,9 +1259,8 @@ class trial_rounds {
       const bool is = k < slots && c_.key_of(k) >= least;
       const std::uint32_t place = next_place(&r_.movers, is);
       if (!is) continue;
-      const auto v = static_cast<index_t>(c_.vertex_of(k));
-      movers_[place] = v;
-      weight += static_cast<std::uint64_t>(w_.g.weight[v]);
+      list(place, k);
+      weight += static_cast<std::uint64_t>(w_.g.weight[c_.vertex_of(k)]);
     }
     weight = sum_of_warp(weight);
     if (lane_of_thread() == 0 && weight != 0) simt::atomic_add(&r_.weight, weight);
@@ -1209,23 +1272,20 @@ class trial_rounds {
   /// The movers go to x, and their neighbours in y to S. Rows are dealt to the warps in turn.
   GSOFA_DEVICE void leave() {
     const std::uint32_t movers = r_.movers;
-    std::uint64_t to_x = 0;
-    std::uint64_t from_y = 0;
     for (std::uint32_t base = 0; base < movers; base += simt::block_size()) {
       const std::uint32_t m = base + warp_of_thread() + lane_of_thread() * warps_of_block();
       const bool is = m < movers;
-      const index_t v = is ? movers_[m] : 0;
-      const std::uint32_t place = next_place(&r_.logged, is);
+      const std::uint32_t left = is ? listed(m) : 0;
+      const index_t v = is ? static_cast<index_t>(c_.vertex_of(left)) : 0;
+      const lane_row row = row_of(w_.g, is, v);
+      const std::uint32_t entry = next_place(&r_.logged, is);
       if (is) {
-        const std::uint32_t status = w_.s[v];
-        c_.gain_of(slot_of(status)) = 0;
-        w_.s[v] = status_of(w_.d.x, start_of(status));
-        log_[place] = 2 * static_cast<std::uint32_t>(v);
-        to_x += static_cast<std::uint64_t>(w_.g.weight[v]);
+        c_.gain_of(left) = 0;
+        w_.s[v] = status_of(w_.d.x, left < size_ ? std::uint32_t{separator} : y_);
+        log_[entry] = 2 * static_cast<std::uint32_t>(v);
       }
       for_rows<vertex_status>(
-          w_.g.adj, simt::ballot(is), row_of(w_.g, is, v),
-          [&](offset_t, index_t u) { return w_.s[u]; },
+          w_.g.adj, simt::ballot(is), row, [&](offset_t, index_t u) { return w_.s[u]; },
           [&](unsigned, bool valid, index_t u, vertex_status status) {
             bool mine = false;
             if (valid && now_of(status) == y_) {
@@ -1233,24 +1293,22 @@ class trial_rounds {
             }
             if (simt::ballot(mine) == 0) return;
             const std::uint32_t slot = next_place(&r_.slots, mine);
-            const std::uint32_t entry = next_place(&r_.logged, mine);
+            const std::uint32_t place = next_place(&r_.logged, mine);
             if (!mine) return;
             c_.vertex_of(slot) = static_cast<std::uint32_t>(u);
             w_.s[u] = status_of(separator, y_) | (slot << 4);
-            log_[entry] = 2 * static_cast<std::uint32_t>(u) + 1;
-            from_y += static_cast<std::uint64_t>(w_.g.weight[u]);
+            log_[place] = 2 * static_cast<std::uint32_t>(u) + 1;
           });
     }
-    to_x = sum_of_warp(to_x);
-    from_y = sum_of_warp(from_y);
-    if (lane_of_thread() == 0 && to_x != 0) simt::atomic_add(&r_.to_x, to_x);
-    if (lane_of_thread() == 0 && from_y != 0) simt::atomic_add(&r_.from_y, from_y);
   }
 
   /// Gains of the vertices that have come to S, in the slots from `first` on, and of their
   /// neighbours in S, which no longer draw them.
   GSOFA_DEVICE void draw(std::uint32_t first, std::uint32_t round) {
     const std::uint32_t slots = r_.slots;
+    std::uint64_t from_y = 0;
+    if (simt::thread_index() == 0) r_.to_x += r_.weight;
+    clear();
     for (std::uint32_t base = first; base < slots; base += simt::block_size()) {
       const std::uint32_t k = base + warp_of_thread() + lane_of_thread() * warps_of_block();
       const bool is = k < slots;
@@ -1276,16 +1334,20 @@ class trial_rounds {
             if (lane_of_thread() == row) pull += sum;
           });
       if (!is) continue;
+      from_y += weight;
       c_.gain_of(k) = zero_gain + weight - pull;
       c_.stamp_of(k) = round;
     }
+    from_y = sum_of_warp(from_y);
+    if (lane_of_thread() == 0 && from_y != 0) simt::atomic_add(&r_.from_y, from_y);
   }
 
   const block_trial& w_;
   round_space& r_;
   const round_candidates c_;
   std::uint32_t* log_;
-  index_t* movers_;
+  index_t* more_movers_;
+  std::uint32_t* list_ = nullptr;
   std::uint32_t y_, salt_, size_, wanted_;
 };
 
@@ -1899,6 +1961,7 @@ class upload_arena {
     used_ += words;
     return p;
   }
+  [[nodiscard]] bool in_use() const { return used_ > 0; }
   /// The device has read all words.
   void give_back() {
     if (chunks_.size() > 1) chunks_.erase(chunks_.begin(), chunks_.end() - 1);
@@ -1910,6 +1973,12 @@ class upload_arena {
   std::vector<pinned_vector<std::uint64_t>> chunks_;
   std::size_t used_ = 0;
 };
+
+/// Page-locked memory is slow to get and to give back: a host thread keeps it from order to order.
+upload_arena& arena_of_thread() {
+  thread_local upload_arena arena;
+  return arena;
+}
 
 template <class T>
 T* with_slack(growing_array<T>& a, offset_t size) {
@@ -1932,6 +2001,10 @@ struct trial_steps::space {
         vertices(budget, "trials"),
         words(budget, "trials"),
         winners(budget, "trials") {
+    if (arena.in_use()) {  // of an order that has thrown
+      synchronize();
+      arena.give_back();
+    }
 #if defined(__CUDACC__)
     shared_bytes = current_limits().shared_bytes_per_block;
     allow_shared(refine_kernel, shared_bytes);
@@ -1949,7 +2022,7 @@ struct trial_steps::space {
     return place;
   }
 
-  upload_arena arena;
+  upload_arena& arena = arena_of_thread();
   growing_array<std::uint64_t> table, groups;
   growing_array<trial_data> data[2];
   growing_array<std::uint8_t> side[2];

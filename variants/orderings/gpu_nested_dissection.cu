@@ -4,9 +4,9 @@
 
 #include "variants/device/gpu_variant.hpp"
 
-#include <chrono>
-
 #include "common/ordering.hpp"
+#include "variants/device/device_patterns.hpp"
+#include "variants/device/tile_scan.hpp"
 #include "variants/orderings/gpu_dissection.hpp"
 
 #if defined(GSOFA_GPU)
@@ -255,6 +255,14 @@ class bisection {
   std::vector<trial_spec> specs_;
 };
 
+GSOFA_KERNEL void identity_kernel(index_t n, index_t* values) {
+  simt::after_earlier_launches();
+  for (offset_t k = offset_t{simt::block_index()} * simt::block_size() + simt::thread_index();
+       k < n; k += offset_t{simt::grid_size()} * simt::block_size()) {
+    values[k] = static_cast<index_t>(k);
+  }
+}
+
 /// Finds the tree: appends its nodes and leaves; `order` gets the vertices by position.
 void find_tree(const level& root, const dissection_settings& settings, memory_budget& budget,
                timeline& time, index_t* order, std::vector<node>& tree, std::vector<leaf>& leaves) {
@@ -264,9 +272,8 @@ void find_tree(const level& root, const dissection_settings& settings, memory_bu
   level own[2]{level(budget), level(budget)};
   growing_array<index_t> vertex(budget, "order_vertices");
   growing_array<index_t> next_vertex(budget, "order_vertices");
-  std::vector<index_t> identity(at(root.first.back()));
-  for (std::size_t v = 0; v < identity.size(); ++v) identity[v] = static_cast<index_t>(v);
-  copy_to_device(vertex.resize(root.first.back()), identity.data(), root.first.back());
+  const index_t n = root.first.back();
+  launch_overlapping(identity_kernel, blocks_for(n), threads_per_block, 0, n, vertex.resize(n));
   std::vector<part> parts{{.first = 0, .above = no_node, .key = mix64(settings.seed + 1)}};
   std::vector<part> next;
   const level* whole = &root;
@@ -301,24 +308,31 @@ void find_tree(const level& root, const dissection_settings& settings, memory_bu
   std::ranges::sort(tree, {}, &node::first);
 }
 
+/// The graph of A + A^T: made on the device where the sort of its entries fits the budget, else on
+/// the host.
+patterns::device_pattern graph_of(const pattern_view& a, memory_budget& budget, timeline& time) {
+  if (a.n_rows != a.n_cols) throw input_error("nested dissection: the pattern is not square");
+  try {
+    time.mark("upload");
+    const patterns::device_pattern d = patterns::upload(a, budget);
+    time.mark("graph");
+    return patterns::symmetric_graph(d.view(), budget);
+  } catch (const budget_error&) {
+    time.mark("symmetrize");
+    return patterns::upload(symmetrized(a, diagonal::drop), budget);
+  }
+}
+
 ordering order_by_dissection(const pattern_view& a, const order_settings& settings) {
-  const auto begin = std::chrono::steady_clock::now();
-  const pattern s = symmetrized(a, diagonal::drop);
-  const std::chrono::duration<double> symmetric = std::chrono::steady_clock::now() - begin;
   memory_budget budget;
   const std::int64_t megabytes = settings.options.integer("memory_budget_mb");
   budget.set_limit(megabytes > 0 ? megabytes << 20 : current_limits().free_bytes / 4 * 3);
   timeline time;
-  time.mark("upload");
-  device_array<offset_t> row_ptr(budget, "pattern", offset_t{s.n_rows} + 1);
-  device_array<index_t> col_idx(budget, "pattern", s.nnz());
-  copy_to_device(row_ptr.data(), s.row_ptr.data(), row_ptr.size());
-  copy_to_device(col_idx.data(), s.col_idx.data(), col_idx.size());
-  orderings::dissection d =
-      dissect(s.n_rows, std::move(row_ptr), std::move(col_idx), search_of(settings), budget, time);
+  patterns::device_pattern graph = graph_of(a, budget, time);
+  orderings::dissection d = dissect(graph.n, std::move(graph.row_ptr), std::move(graph.col_idx),
+                                    search_of(settings), budget, time);
   ordering result;
   result.phases_s = time.finish();
-  result.phases_s["symmetrize"] = symmetric.count();
   result.order = std::move(d.order);
   result.separators = std::move(d.tree);
   return result;
@@ -361,7 +375,7 @@ orderings::dissection dissect(index_t rows, device_array<offset_t> row_ptr,
     time.mark("download");
     copy_to_host(position.data(), order.data(), n);
   }
-  return orderings::expand(classes, tree, position);
+  return orderings::expand(classes, tree, std::move(position));
 }
 
 }  // namespace dissection

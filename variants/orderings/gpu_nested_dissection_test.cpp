@@ -97,3 +97,13 @@ TEST_CASE("the device's nested dissection of graphs of extreme shapes is the hos
     check_equal(a, ":leaf_order=1,replicas=2,room=1", 3);
   }
 }
+
+TEST_CASE("where the sort of A + A^T does not fit, the order is the same") {
+  const pattern a = clique(270);
+  const ordering whole = compute_order(a, "gpu_nested_dissection", -1);
+  // Two words of 8 bytes an entry are more than this.
+  REQUIRE(16 * a.nnz() > (1 << 20));
+  const ordering little = compute_order(a, "gpu_nested_dissection:memory_budget_mb=1", -1);
+  CHECK(little.order == whole.order);
+  CHECK(little.separators.start == whole.separators.start);
+}

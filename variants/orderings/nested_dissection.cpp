@@ -321,23 +321,25 @@ void order_leaves(team& crew, const graph& g, const std::vector<node>& tree,
 }  // namespace
 
 dissection expand(const vertex_classes& c, std::span<const node> tree,
-                  std::span<const index_t> position) {
+                  std::vector<index_t> position) {
   dissection result;
+  const bool single = c.member_start.empty();  // each vertex is a class
   result.order.reserve(c.members.size() + c.hubs.size());
   std::vector<index_t> node_at(position.size() + 1, -1);
   for (std::size_t i = 0; i < tree.size(); ++i)
     node_at[at(tree[i].first)] = static_cast<index_t>(i);
   const auto root = c.hubs.empty() ? index_t{-1} : static_cast<index_t>(tree.size());
   for (const node& k : tree) {
-    for (index_t i = k.first; i < k.last; ++i) {
+    for (index_t i = k.first; i < k.last && !single; ++i) {
       const index_t v = position[at(i)];
       for (index_t m = c.member_start[at(v)]; m < c.member_start[at(v) + 1]; ++m) {
         result.order.push_back(c.members[at(m)]);
       }
     }
-    result.tree.start.push_back(static_cast<index_t>(result.order.size()));
+    result.tree.start.push_back(single ? k.last : static_cast<index_t>(result.order.size()));
     result.tree.parent.push_back(k.above == no_node ? root : node_at[at(k.above)]);
   }
+  if (single) result.order = std::move(position);
   if (!c.hubs.empty()) {
     result.order.insert(result.order.end(), c.hubs.begin(), c.hubs.end());
     result.tree.start.push_back(static_cast<index_t>(result.order.size()));
@@ -355,7 +357,7 @@ dissection nested_dissection(const pattern_view& s, const dissection_settings& s
     std::iota(position.begin(), position.end(), 0);
     const std::vector<node> tree = tree_finder(crew, settings, position).run(c.g);
     order_leaves(crew, c.g, tree, position);
-    result = expand(c, tree, position);
+    result = expand(c, tree, std::move(position));
   });
   return result;
 }

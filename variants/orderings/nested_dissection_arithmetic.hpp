@@ -58,6 +58,8 @@ constexpr std::uint32_t movers_of(std::uint32_t members) {
 /// Whether a side of weight x is too large. The limit is a share of both sides: one of the total
 /// would let S be huge.
 constexpr bool too_large(offset_t x, offset_t both_sides) { return 100 * x > 62 * both_sides; }
+/// The largest weight of a side that is not too large.
+constexpr offset_t largest_side(offset_t both_sides) { return 62 * both_sides / 100; }
 /// A pass of single moves ends after so many without gain: twice as many as S has vertices, at most
 /// `idle_moves`.
 constexpr std::uint32_t idle_limit(std::uint32_t members, std::uint32_t idle_moves) {
@@ -139,6 +141,24 @@ struct cost_function {
     if (d > t) d = t;
     const auto cost = static_cast<std::uint64_t>((s >> shift) * (10 * t + 2 * d));
     return a <= 0 || b <= 0 || 10 * d > 6 * t ? cost + (std::uint64_t{1} << 61) : cost;
+  }
+};
+
+/// The same of weights below 2^31 by arithmetic of 32 bits and one product.
+struct small_cost_function {
+  std::uint32_t total = 1;
+  int shift = 0;
+
+  constexpr explicit small_cost_function(offset_t t) {
+    while ((t >> shift) >= (offset_t{1} << 28)) ++shift;
+    total = static_cast<std::uint32_t>(t >> shift);
+  }
+  [[nodiscard]] constexpr std::uint64_t operator()(index_t a, index_t b, index_t s) const {
+    std::uint32_t d = static_cast<std::uint32_t>(a > b ? a - b : b - a) >> shift;
+    if (d > total) d = total;
+    const std::uint64_t cost =
+        std::uint64_t{static_cast<std::uint32_t>(s) >> shift} * (10 * total + 2 * d);
+    return a <= 0 || b <= 0 || 10 * d > 6 * total ? cost + (std::uint64_t{1} << 61) : cost;
   }
 };
 

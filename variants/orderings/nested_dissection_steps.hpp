@@ -149,7 +149,8 @@ class bisector {
 void order_leaf(const graph& g, std::span<index_t> leaf, scratch& s);
 
 /// The classes of the vertices of a pattern: hubs, which are ordered last, and vertices with equal
-/// closed neighbourhoods, each class a vertex of the compressed graph.
+/// closed neighbourhoods, each class a vertex of the compressed graph. Without hubs and with classes
+/// of one vertex each, all lists may be empty.
 struct vertex_classes {
   std::vector<index_t> member_start;  ///< by vertex of the compressed graph, and one more
   std::vector<index_t> members;       ///< vertices of the pattern by class
@@ -167,6 +168,6 @@ struct node {
 /// The order of the vertices of the pattern and the tree over their positions, the hubs as its last
 /// node. tree: by first position; position: the vertex of the compressed graph at each position.
 dissection expand(const vertex_classes& c, std::span<const node> tree,
-                  std::span<const index_t> position);
+                  std::vector<index_t> position);
 
 }  // namespace gsofa::orderings

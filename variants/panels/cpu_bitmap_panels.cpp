@@ -39,6 +39,7 @@
 #include <memory>
 #include <numeric>
 
+#include "common/mask_pattern.hpp"
 #include "variants/panels/elimination.hpp"
 #include "variants/panels/expansion.hpp"
 #include "variants/panels/schedule.hpp"
@@ -65,7 +66,7 @@ int threads_for(offset_t work, offset_t of_a_thread, int threads) {
   return static_cast<int>(std::clamp<offset_t>(work / of_a_thread, 1, threads));
 }
 
-class cpu_bitmap_panels final : public variant {
+class cpu_bitmap_panels final : public variant, public gives_masks {
  public:
   void prepare(const pattern_view& a, const run_settings& settings, run_context& context) override {
     a_ = a;
@@ -151,6 +152,25 @@ class cpu_bitmap_panels final : public variant {
     // Masks of relabelled vertices tell nothing of neighbours in the caller's numbering.
     if (by_rows_ || !graph_.order.empty()) return variant::supernodal(rule);
     return detail::supernodal_of_panels(panels_, rule);
+  }
+
+  bool masks_into(mask_pattern& out) override {
+    if (by_rows_ || !graph_.order.empty()) return false;
+    out.begin = panels_.begin;
+    out.position_begin = panels_.position_begin;
+    out.vertices.clear();
+    out.vertices.reserve(at(panels_.positions()));
+    for (index_t j = 0; j < panels_.panels(); ++j) {
+      const std::vector<index_t> list = panels_.list(j);
+      out.vertices.insert(out.vertices.end(), list.begin(), list.end());
+    }
+    out.masks.clear();
+    out.masks.reserve(2 * out.vertices.size());
+    for (const detail::mask_pair& m : panels_.masks.view().first(out.vertices.size())) {
+      out.masks.push_back(m.upper);
+      out.masks.push_back(m.lower);
+    }
+    return true;
   }
 
  private:

@@ -83,7 +83,10 @@
 #include <limits>
 #include <memory>
 
+#include "common/mask_pattern.hpp"
 #include "variants/device/caller_memory.hpp"
+#include "variants/device/host_copies.hpp"
+#include "variants/device/tile_scan.hpp"
 
 namespace gsofa::gpu {
 
@@ -97,15 +100,16 @@ constexpr int panel_threads = 64;
 
 /// Counts rows, and sums up their digests if that array is not null. A block takes a panel, a warp
 /// 64 positions at a time: transposed, the masks of U are a word per row of the panel.
-GSOFA_KERNEL void count_kernel(panel_view p, std::uint32_t* l_counts, std::uint32_t* u_counts,
-                               unsigned long long* digests) {
+GSOFA_KERNEL void count_kernel(panel_view p, panel_range wave, std::uint32_t* l_counts,
+                               std::uint32_t* u_counts, unsigned long long* digests) {
   simt::after_earlier_launches();
+  if (p.stale()) return;
   const auto lane = static_cast<index_t>(lane_index());
   const auto warp = static_cast<index_t>(simt::thread_index() / 32);
   const auto stride = static_cast<index_t>(simt::block_size()) * 2;
-  for (unsigned panel = simt::block_index(); panel < static_cast<unsigned>(p.panels);
+  for (unsigned panel = simt::block_index(); panel < static_cast<unsigned>(wave.end - wave.begin);
        panel += simt::grid_size()) {
-    const auto j = static_cast<index_t>(panel);
+    const index_t j = wave.begin + static_cast<index_t>(panel);
     const index_t begin = p.begin[j];
     const index_t w = p.width(j);
     const index_t length = p.length(j);
@@ -169,6 +173,7 @@ struct panel_rows {
     const index_t i = p.vertex(begin + slot);
     const index_t k = p.vertex(v);
     if (i == k) return true;
+    if (p.stale()) return false;
     const index_t low = i < k ? i : k;
     const index_t j = p.panel_of[low];
     const index_t z = p.position(j, i < k ? k : i);
@@ -178,6 +183,83 @@ struct panel_rows {
   }
 };
 
+/// Where panels are not kept, a number per column tells what T3 supernodes have to know of L: the
+/// last row of the run of entries below the diagonal. The walk along the rows asks for L(s, r) only
+/// where L(r + 1, r) to L(s - 1, r) are entries.
+struct column_runs {
+  const index_t* last;
+  index_t begin = 0;
+  index_t sources;
+
+  GSOFA_DEVICE bool has(index_t slot, index_t v) const { return last[v] >= slot; }
+};
+
+/// The row behind the chunk of a row.
+GSOFA_DEVICE index_t end_of_chunk(index_t row, index_t chunk, index_t n) {
+  if (chunk == 0) return n;
+  const offset_t end = (offset_t{row} / chunk + 1) * chunk;
+  return end < n ? static_cast<index_t>(end) : n;
+}
+
+/// Sets the last rows of the runs in the columns of panels that were not relabelled, as far as the
+/// chunk of the panel's last column. A warp takes a panel, 32 positions at a time.
+GSOFA_KERNEL void column_runs_kernel(panel_view p, panel_range wave, index_t chunk, index_t* last) {
+  simt::after_earlier_launches();
+  const auto lane = static_cast<index_t>(lane_index());
+  const unsigned warps = simt::block_size() / 32;
+  for (unsigned panel = simt::block_index() * warps + simt::thread_index() / 32;
+       panel < static_cast<unsigned>(wave.end - wave.begin); panel += simt::grid_size() * warps) {
+    const index_t j = wave.begin + static_cast<index_t>(panel);
+    const index_t begin = p.begin[j];
+    const index_t w = p.width(j);
+    const offset_t first = p.position_begin[j];
+    const index_t rows = end_of_chunk(begin + w - 1, chunk, p.n) - begin;
+    const index_t length = p.length(j) < rows ? p.length(j) : rows;
+    mask_t running = w < mask_bits ? below(w) : ~mask_t{0};
+    for (index_t base = 0; running != 0; base += 32) {
+      const index_t z = base + lane;
+      // The columns whose runs may go on at row begin + z, or have not begun.
+      mask_t on = 0;
+      if (z < length && p.columns[first + z] == begin + z) {
+        on = p.masks[first + z].lower | (z < w ? ~below(z) : mask_t{0});
+      }
+      for (unsigned step = 1; step < 32; step *= 2) {
+        const mask_t before = simt::shuffle_up(on, step);
+        if (lane >= static_cast<index_t>(step)) on &= before;
+      }
+      const mask_t before = simt::shuffle_up(on, 1);
+      for (mask_t ended = running & (lane == 0 ? ~mask_t{0} : before) & ~on; ended != 0;
+           ended &= ended - 1) {
+        last[begin + static_cast<index_t>(simt::lowest_bit(ended))] = begin + z - 1;
+      }
+      running &= simt::shuffle(on, 31);
+    }
+  }
+}
+
+/// The same in the caller's numbering, where vertices were relabelled: a thread takes a column.
+/// Both ends of an entry are in the same order in either numbering.
+GSOFA_KERNEL void relabelled_runs_kernel(panel_view p, panel_range wave, index_t chunk,
+                                         index_t* last) {
+  simt::after_earlier_launches();
+  for (offset_t k = p.begin[wave.begin] + offset_t{simt::block_index()} * simt::block_size() +
+                    simt::thread_index();
+       k < p.begin[wave.end]; k += offset_t{simt::grid_size()} * simt::block_size()) {
+    const auto v = static_cast<index_t>(k);
+    const index_t j = p.panel_of[v];
+    const index_t column = p.caller(v);
+    const index_t end = end_of_chunk(column, chunk, p.n);
+    index_t row = column + 1;
+    for (; row < end; ++row) {
+      const index_t f = p.vertex(row);
+      const index_t z = f < v ? -1 : p.position(j, f);
+      if (z < 0) break;
+      if ((p.masks[p.position_begin[j] + z].lower >> (v - p.begin[j]) & 1U) == 0) break;
+    }
+    last[column] = row - 1;
+  }
+}
+
 constexpr index_t supernode_rows = 128;  // of a chunk at most, and threads
 
 /// Finds T3 supernodes of chunks of up to supernode_rows rows, a block for each chunk. A thread
@@ -186,6 +268,7 @@ constexpr index_t supernode_rows = 128;  // of a chunk at most, and threads
 GSOFA_KERNEL void panel_supernodes_kernel(panel_view p, const std::uint32_t* u_counts,
                                           index_t chunk, unsigned char* is_start) {
   simt::after_earlier_launches();
+  if (p.stale()) return;
   auto* const low = simt::shared_memory<mask_t>();  // columns 0..63 of the chunk; zero: not flagged
   auto* const high = low + supernode_rows;
   const auto thread = static_cast<index_t>(simt::thread_index());
@@ -255,7 +338,10 @@ GSOFA_KERNEL void rows_of_panels_kernel(panel_view p, index_t begin, index_t sou
   }
 }
 
-class bitmap_panels final : public variant, public takes_device_rows, public leaves_device_results {
+class bitmap_panels final : public variant,
+                            public takes_device_rows,
+                            public leaves_device_results,
+                            public gives_masks {
  public:
   explicit bitmap_panels(const panel_tuning& tuning = {}) : tuning_(tuning) {}
 
@@ -276,26 +362,24 @@ class bitmap_panels final : public variant, public takes_device_rows, public lea
   }
 
   void run(run_context& context) override {
+    if (whole_.recorded() && run_again(context)) return;
     clear();
     phases_.start(context, phase_id::schedule);
     rows_.start();
     if (!structure_.build(matrix_, matrix_.rows().nnz, limits(), budget_, context)) {
       phases_.finish(context);
+      predict_search(context);
       search(context);
       return;
     }
-    const panel_view panels = structure_.view();
-    phases_.mark(context, phase_id::traverse);
-    elimination_.run(structure_);
-    phases_.mark(context, phase_id::compact);
-    const bool digests = settings_.wants.has(want::digest);
-    launch_overlapping(count_kernel, std::min(panels.panels, 1 << 16), panel_threads, 0, panels,
-                       rows_.l_counts(), rows_.u_counts(),
-                       digests ? reinterpret_cast<unsigned long long*>(rows_.digests()) : nullptr);
-    phases_.mark(context, phase_id::supernode);
     const bool rows_wanted =
         settings_.wants.has(want::pattern) || (settings_.supernodal && structure_.relabelled());
-    if (!rows_wanted) find_supernodes(panels);
+    const bool in_waves = structure_.waves() > 1;
+    eliminate(context);
+    const panel_view panels = structure_.view();
+    phases_.mark(context, phase_id::supernode);
+    if (!rows_wanted && !in_waves) find_supernodes(panels);
+    if (in_waves) rows_.find_supernodes(column_runs{.last = runs_.data(), .sources = n_});
     phases_.finish(context);
     if (elimination_.fell_back()) {
       structure_.drop();
@@ -310,15 +394,8 @@ class bitmap_panels final : public variant, public takes_device_rows, public lea
         rows_.add(panel_rows{.p = panels, .n = n_, .sources = n_}, context, true, true);
       }
     }
-    context.check_deadline();
-    elimination_.report(panels, context);
-    context.derived["panels"] = panels.panels;
-    context.derived["positions"] = structure_.positions();
-    context.derived["words"] = structure_.column_blocks();
-    context.derived["longest_panel"] = structure_.longest();
-    context.derived["relabelled"] = structure_.relabelled() ? 1 : 0;
-    context.device_peak_bytes = budget_.peak();
-    context.device_bytes = budget_.by_structure();
+    report(context);
+    if (!settings_.runs_once && !in_waves && !rows_wanted) record();
   }
 
   result collect(want_set wants) override {
@@ -339,6 +416,26 @@ class bitmap_panels final : public variant, public takes_device_rows, public lea
     }
     supernodal_to_host(structure_.view(), {structure_.positions(), structure_.column_blocks()},
                        rule, settings_.threads, budget_, out);
+  }
+
+  bool masks_into(mask_pattern& out) override {
+    if (searched_ != nullptr || structure_.relabelled()) return false;
+    const panel_view p = structure_.view();
+    const offset_t panels = offset_t{p.panels} + 1;
+    const offset_t positions = structure_.positions();
+    static_assert(sizeof(mask_pair) == 2 * sizeof(std::uint64_t));
+    host_copies copies(settings_.threads);
+    copies.run(static_cast<std::size_t>(positions) * (sizeof(mask_pair) + sizeof(index_t)), [&] {
+      copies.add(out.masks, reinterpret_cast<const std::uint64_t*>(p.masks), 2 * positions);
+      copies.add(out.vertices, p.columns, positions);
+      copies.add(out.begin, p.begin, panels);
+      copies.add(out.position_begin, p.position_begin, panels);
+    });
+    take_written(out.masks, static_cast<std::size_t>(2 * positions));
+    take_written(out.vertices, static_cast<std::size_t>(positions));
+    take_written(out.begin, static_cast<std::size_t>(panels));
+    take_written(out.position_begin, static_cast<std::size_t>(panels));
+    return true;
   }
 
   void rows_on_device(const device_destination& to, device_rows& l, device_rows& u) override {
@@ -403,6 +500,7 @@ class bitmap_panels final : public variant, public takes_device_rows, public lea
  private:
   void prepare_rows(const run_settings& settings, run_context& context) {
     settings_ = settings;
+    told_ = false;
     n_ = matrix_.rows().n;
     const option_set& o = settings.options;
     const std::int64_t megabytes = o.integer("memory_budget_mb");
@@ -421,6 +519,82 @@ class bitmap_panels final : public variant, public takes_device_rows, public lea
     if (!settings.runs_once) structure_.record(matrix_, matrix_.rows().nnz, limits(), budget_);
   }
 
+  void report(run_context& context) {
+    context.check_deadline();
+    const panel_view panels = structure_.view();
+    elimination_.report(panels, context);
+    context.derived["panels"] = panels.panels;
+    context.derived["positions"] = structure_.positions();
+    context.derived["words"] = structure_.column_blocks();
+    context.derived["longest_panel"] = structure_.longest();
+    context.derived["relabelled"] = structure_.relabelled() ? 1 : 0;
+    context.derived["waves"] = structure_.waves();
+    context.derived["positions_held"] = structure_.positions_held();
+    context.device_peak_bytes = budget_.peak();
+    context.device_bytes = budget_.by_structure();
+  }
+
+  // Records all launches of a run on this matrix for the runs to come, which allocate nothing and
+  // wait once.
+  void record() {
+    if (!structure_.keep(most_kept_bytes, budget_)) return;
+    whole_.record_lasting([this] {
+      run_context unused;
+      phases_.start(unused, phase_id::schedule);
+      rows_.clear();
+      structure_.repeat(matrix_, matrix_.rows().nnz, limits().width);
+      eliminate(unused);
+      phases_.mark(unused, phase_id::supernode);
+      find_supernodes(structure_.view());
+      phases_.end(unused);
+    });
+  }
+
+  // Repeats the launches of the run before. Returns false, with nothing recorded any more, where
+  // the matrix has other sizes than then, or the elimination falls back.
+  bool run_again(run_context& context) {
+    handed_over_.reset();
+    rows_.forget();
+    structure_.expect();
+    elimination_.expect();
+    whole_.launch();
+    phases_.settle(context);
+    if (structure_.repeated() && !elimination_.fell_back()) {
+      context.derived["repeated"] = 1;
+      report(context);
+      return true;
+    }
+    whole_.clear();
+    return false;
+  }
+
+  // Eliminates the panels and counts their rows, wave by wave. Digests and runs of columns are read
+  // off the masks of a wave before they are released.
+  void eliminate(run_context& context) {
+    const index_t waves = structure_.waves();
+    const bool runs = waves > 1 && settings_.wants.has(want::supernodes);
+    if (runs) runs_ = {budget_, "column_runs", n_};
+    const bool digests = settings_.wants.has(want::digest);
+    for (index_t k = 0; k < waves && (k == 0 || !elimination_.fell_back()); ++k) {
+      if (k > 0) phases_.mark(context, phase_id::schedule);
+      const panel_range wave = structure_.begin_wave(k, matrix_, matrix_.rows().nnz);
+      context.check_deadline(k, waves);
+      const panel_view panels = structure_.view();
+      phases_.mark(context, phase_id::traverse);
+      elimination_.run(structure_, wave);
+      phases_.mark(context, phase_id::compact);
+      launch_overlapping(
+          count_kernel, std::min(wave.end - wave.begin, 1 << 16), panel_threads, 0, panels, wave,
+          rows_.l_counts(), rows_.u_counts(),
+          digests ? reinterpret_cast<unsigned long long*>(rows_.digests()) : nullptr);
+      if (!runs) continue;
+      phases_.mark(context, phase_id::supernode);
+      launch_overlapping(structure_.relabelled() ? relabelled_runs_kernel : column_runs_kernel,
+                         blocks_for(offset_t{wave.end - wave.begin} * 32), threads_per_block, 0,
+                         panels, wave, settings_.chunk_size, runs_.data());
+    }
+  }
+
   // The rows that are not on the device, which collect() hands over once.
   const result& rows_on_host() {
     if (!handed_over_) handed_over_ = collect(want::pattern);
@@ -433,10 +607,12 @@ class bitmap_panels final : public variant, public takes_device_rows, public lea
 
   // Gives back the memory that a run has taken.
   void clear() {
+    whole_.clear();
     searched_ = nullptr;
     handed_over_.reset();
     holds_rows_ = false;
     bits_ = {};
+    runs_ = {};
     expansion_.release();
     structure_.release();
   }
@@ -451,10 +627,14 @@ class bitmap_panels final : public variant, public takes_device_rows, public lea
     return 1900 + static_cast<std::int64_t>(std::min(pairs / pairs_per_unit, 4e18));
   }
   [[nodiscard]] panel_limits limits() const {
-    return {
-        .width = static_cast<index_t>(settings_.options.integer("panel_width")),
-        .most_positions = tuning_.most_positions,
-        .reserve = settings_.wants.has(want::pattern) || settings_.supernodal ? row_bytes() : 0};
+    // Counts, digests and T3 supernodes are taken from a panel once; rows need all masks.
+    const bool keeps = settings_.wants.has(want::pattern) || settings_.supernodal;
+    const offset_t runs = settings_.wants.has(want::supernodes) ? 4 * offset_t{n_} : 0;
+    return {.width = static_cast<index_t>(settings_.options.integer("panel_width")),
+            .most_positions = tuning_.most_positions,
+            .reserve = keeps ? row_bytes() : 0,
+            .reserve_of_waves = runs,
+            .waves = tuning_.waves && !keeps};
   }
   [[nodiscard]] offset_t row_words() const { return (offset_t{n_} + 31) / 32; }
   [[nodiscard]] offset_t row_bytes() const { return 4 * row_words(); }
@@ -515,6 +695,21 @@ class bitmap_panels final : public variant, public takes_device_rows, public lea
     }
   }
 
+  // Tells the user, once, of a search that will take more than a minute, and of the budget that
+  // would do without one.
+  void predict_search(const run_context& context) {
+    const double pairs = static_cast<double>(n_) * static_cast<double>(matrix_.rows().nnz);
+    const double seconds = pairs / searched_pairs_per_second;
+    if (told_ || !context.say || seconds < tuning_.longest_silent_search) return;
+    told_ = true;
+    const offset_t missing = structure_.bytes_missing() - matrix_.bytes();
+    context.say("panels do not fit in device memory: rows are searched, which takes about " +
+                std::to_string(static_cast<std::int64_t>(seconds) + 1) + " s for " +
+                std::to_string(n_) + " rows and " + std::to_string(matrix_.rows().nnz) +
+                " entries; memory_budget_mb=" + std::to_string((missing >> 20) + 1) +
+                " or more would avoid that");
+  }
+
   // Falls back to a search of the rows of L+U, whose memory does not depend on chol(A + A^T).
   void search(run_context& context) {
     const variant_info& by_rows = find_variant("gpu_fill2_bitparallel");
@@ -552,8 +747,12 @@ class bitmap_panels final : public variant, public takes_device_rows, public lea
     on_host_ = copied_;
   }
 
+  // Pairs of a row and an entry of A; between 1e11 and 1e13 on one H200, 1e12 in the middle.
+  static constexpr double searched_pairs_per_second = 1e12;
+
   panel_tuning tuning_;
   index_t n_ = 0;
+  bool told_ = false;     // predict_search() has
   pattern_view on_host_;  // of the caller; empty where the matrix was on the device
   pattern copied_;
   run_settings settings_;
@@ -566,7 +765,10 @@ class bitmap_panels final : public variant, public takes_device_rows, public lea
   bool holds_rows_ = false;  // expansion_ has the rows, which nobody has copied yet
   std::optional<result> handed_over_;
   device_phases phases_;
+  launch_sequence whole_;  // all launches of a run
+  static constexpr offset_t most_kept_bytes = offset_t{1} << 26;
   device_array<std::uint32_t> bits_;
+  device_array<index_t> runs_;  // column_runs
   std::unique_ptr<variant> searched_;
 };
 

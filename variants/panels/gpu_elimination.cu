@@ -7,13 +7,14 @@
 // its own threads: any worker that runs makes progress, whatever the others do, and whether or not
 // they are resident.
 //
-// Three launches. In the first the workers are warps, and a panel of more than `warp_positions`
-// positions whose children are all done is put on a list instead. In the second they are blocks;
-// the tickets are the places of that list, and a panel of more than `cluster_positions` is put on
-// another list. In the third they are clusters of blocks. Every panel that a launch leaves has a
-// panel of the launch's list in its subtree, perhaps itself: if all its children are done, the
-// worker that finished the last of them (or drew its ticket) has put it on the list; otherwise a
-// child is not done, and the same holds of the child.
+// Up to four launches. In the first the workers are warps, and a panel of more than
+// `warp_positions` positions whose children are all done is put on a list instead. In the second
+// they are blocks; the tickets are the places of that list, and a panel of more than
+// `cluster_positions` is put on another list. In the third they are clusters of blocks, which leave
+// panels of more than `wide_positions` to the fourth, of wide clusters. Every panel that a launch
+// leaves has a panel of the launch's list in its subtree, perhaps itself: if all its children are
+// done, the worker that finished the last of them (or drew its ticket) has put it on the list;
+// otherwise a child is not done, and the same holds of the child.
 //
 // Memory order. Masks of a panel P are written by atomic ORs of workers of panels below P, then by
 // plain loads and stores of P's worker. Let W be a worker that has updated the ancestors of C, any
@@ -193,6 +194,7 @@ struct cluster_state {
 
 struct elimination_view {
   panel_view p;
+  panel_range wave;  ///< the panels to eliminate; those before are eliminated
   const std::uint32_t* children;
   std::uint32_t* finished;
   std::uint32_t* ticket;
@@ -968,12 +970,12 @@ struct sweep_share {
 };
 
 /// Whether the first round factors the next diagonal block during the sweep. It does if the panel
-/// above has one child, the current panel, and belongs to this launch, and if enough warps are left
-/// for the sweep.
+/// above has one child, the current panel, and belongs to this launch and wave, and if enough warps
+/// are left for the sweep.
 template <tier Tier>
 GSOFA_DEVICE bool prepares_next_panel(const current_panel& c) {
-  return c.head.single_child_steps > 0 && c.head.next.place.length <= c.e.most &&
-         worker<Tier>::warps() >= 4;
+  return c.head.single_child_steps > 0 && c.head.next.panel < c.e.wave.end &&
+         c.head.next.place.length <= c.e.most && worker<Tier>::warps() >= 4;
 }
 
 /// Prepares the panel above by the last three warps of each block, which do not sweep: two factor
@@ -1172,11 +1174,14 @@ GSOFA_DEVICE outcome factor_and_update(const elimination_view& e, index_t j,
 }
 
 /// Eliminates panel j and then each panel above it whose last child this worker has finished, up to
-/// the first that is left to the next launch. `side` alternates from panel to panel.
+/// the first that is left to the next launch or wave. `side` alternates from panel to panel.
 ///
 /// Before: all children of j are done, and a barrier of the worker orders what they did. The same
 /// holds of every panel that the loop goes on with: either the current panel is its only child, or
 /// the leader has acquired the count of its finished children before the wide barrier.
+///
+/// Waves: the last child of panel j is panel j - 1. So if all children of a panel are before its
+/// wave, it is the first panel of the wave, which begins with it and with its leaves.
 template <tier Tier>
 GSOFA_DEVICE void follow(const elimination_view& e, index_t j, worker_state& s, unsigned& side) {
   using team = worker<Tier>;
@@ -1213,15 +1218,17 @@ GSOFA_DEVICE void follow(const elimination_view& e, index_t j, worker_state& s, 
     }
     note(e.stamps, finished, stamp_handed, leads);
     note(e.stamps, finished, stamp_end, leads);
-    if (j < 0) break;
+    if (j < 0 || j >= e.wave.end) break;
     place = above.place;
   }
   side ^= 1U;
 }
 
-/// First launch: a warp takes each leaf and follows the path up from it.
+/// First launch: a warp takes each panel without children in the wave and follows the path up from
+/// it.
 GSOFA_BOUNDED_KERNEL(warp_threads) void warp_panels_kernel(elimination_view e) {
   simt::after_earlier_launches();
+  if (e.p.stale()) return;
   worker_state& s = *reinterpret_cast<worker_state*>(simt::shared_memory<unsigned char>() +
                                                      simt::thread_index() / 32 * state_bytes(1));
   unsigned side = 0;
@@ -1229,9 +1236,10 @@ GSOFA_BOUNDED_KERNEL(warp_threads) void warp_panels_kernel(elimination_view e) {
     std::uint32_t ticket = 0;
     if (lane_index() == 0) ticket = simt::atomic_add(e.ticket, std::uint32_t{1});
     ticket = simt::shuffle(ticket, 0);
-    if (ticket >= static_cast<std::uint32_t>(e.p.panels)) return;
-    if (e.children[ticket] != 0) continue;
-    follow<tier::warp>(e, static_cast<index_t>(ticket), s, side);
+    if (ticket >= static_cast<std::uint32_t>(e.wave.end - e.wave.begin)) return;
+    const index_t j = e.wave.begin + static_cast<index_t>(ticket);
+    if (j != e.wave.begin && e.children[j] != 0) continue;
+    follow<tier::warp>(e, j, s, side);
     simt::sync_warp();
   }
 }
@@ -1260,14 +1268,16 @@ GSOFA_DEVICE void take_listed(const elimination_view& e, worker_state& s, index_
 /// Second launch: a block takes each listed panel and follows the path up from it.
 GSOFA_BOUNDED_KERNEL(most_warps * 32) void block_panels_kernel(elimination_view e) {
   simt::after_earlier_launches();
+  if (e.p.stale()) return;
   worker_state& s = *simt::shared_memory<worker_state>();
   take_listed<tier::block>(e, s, &s.panel);
 }
 
-/// Third launch: a cluster of blocks takes each panel that the second launch has listed and follows
-/// the path up from it.
+/// Third and fourth launch: a cluster of blocks takes each panel that the launch before has listed
+/// and follows the path up from it.
 GSOFA_BOUNDED_KERNEL(most_warps * 32) void cluster_panels_kernel(elimination_view e) {
   simt::after_earlier_launches();
+  if (e.p.stale()) return;
   worker_state& s = *simt::shared_memory<worker_state>();
   take_listed<tier::cluster>(e, s, &state_of_cluster(e).panel);
 }
@@ -1289,16 +1299,27 @@ void panel_elimination::prepare(index_t n, const elimination_settings& settings,
   block_blocks_ = std::max(1, resident_blocks(block_panels_kernel, threads, bytes));
   half_blocks_ =
       std::max(1, resident_blocks(block_panels_kernel, half_warps * 32, state_bytes(half_warps)));
-  clusters_ =
-      settings_.blocks_per_cluster > 1
-          ? resident_clusters(cluster_panels_kernel, settings_.blocks_per_cluster, threads, bytes)
-          : 0;
+  clusters_ = wide_clusters_ = 0;
+  if (settings_.blocks_per_cluster > 1) {
+    const auto resident = [&](int blocks) {
+      return resident_clusters(cluster_panels_kernel, blocks, threads, bytes);
+    };
+    clusters_ = resident(settings_.blocks_per_cluster);
+    wide_blocks_ = settings_.blocks_per_wide_cluster;
+    // Devices may have no room for as many blocks side by side.
+    while (clusters_ > 0 && wide_blocks_ > settings_.blocks_per_cluster &&
+           (wide_clusters_ = resident(wide_blocks_)) == 0) {
+      wide_blocks_ /= 2;
+    }
+  }
   constexpr auto words = static_cast<offset_t>(sizeof(cluster_state) / 8);
-  cluster_states_ = {budget, "control", clusters_ * words};
+  cluster_states_ = {budget, "control", std::max(clusters_, wide_clusters_) * words};
 }
 
-void panel_elimination::run(const panel_structure& structure) {
-  if constexpr (detail::counting) {
+void panel_elimination::expect() { fell_back_[0] = 0; }
+
+void panel_elimination::run(const panel_structure& structure, panel_range wave) {
+  if (detail::counting && wave.begin == 0) {
     fill_bytes(counters_.data(), 0, elimination_counters);
     fill_bytes(stamps_.data(), 0, stamps_.size());
   }
@@ -1306,26 +1327,28 @@ void panel_elimination::run(const panel_structure& structure) {
   // Blocks are faster than warps, but there are fewer of them. Where all panels are short, blocks
   // of half as many threads finish as soon, and two of them share a multiprocessor.
   const index_t few = settings_.few_panels >= 0 ? settings_.few_panels : 16 * multiprocessors();
-  const bool by_blocks = structure.view().panels <= few;
+  const bool by_blocks = wave.end - wave.begin <= few;
   const bool half =
       by_blocks && longest <= short_positions && settings_.warps_per_block > half_warps;
   const int warps = half ? half_warps : settings_.warps_per_block;
   const int threads = warps * 32;
   const std::size_t bytes = state_bytes(warps);
   std::uint32_t* const tickets = structure.control();
-  std::uint32_t* const counts = tickets + 3;
+  std::uint32_t* const counts = tickets + 4;
   elimination_view e{};
   e.p = structure.view();
+  e.wave = wave;
   e.children = structure.children();
   e.finished = structure.finished();
   e.clusters = reinterpret_cast<cluster_state*>(cluster_states_.data());
   e.counters = counters_.data();
   e.stamps = stamps_.data();
-  e.update_work = reinterpret_cast<unsigned long long*>(tickets + 6);
+  e.update_work =
+      reinterpret_cast<unsigned long long*>(tickets + panel_structure::wave_control_words);
   e.most_update_work = settings_.most_update_work < 0
                            ? ~0ULL
                            : static_cast<unsigned long long>(settings_.most_update_work);
-  fell_back_[0] = 0;
+  if (wave.begin == 0) expect();
   e.fell_back = fell_back_.data();
 
   e.ticket = tickets;
@@ -1349,9 +1372,19 @@ void panel_elimination::run(const panel_structure& structure) {
   e.ticket = tickets + 2;
   e.from = long_ready_.data();
   e.from_count = counts + 1;
-  e.most = max_index;
+  e.list = ready_.data();
+  e.list_count = counts + 2;
+  e.most = wide_clusters_ > 0 ? settings_.wide_positions : max_index;
   launch_clusters(cluster_panels_kernel, clusters_, settings_.blocks_per_cluster, threads, bytes,
                   e);
+  if (longest <= e.most) return;
+
+  fill_bytes(cluster_states_.data(), 0, cluster_states_.size());
+  e.ticket = tickets + 3;
+  e.from = ready_.data();
+  e.from_count = counts + 2;
+  e.most = max_index;
+  launch_clusters(cluster_panels_kernel, wide_clusters_, wide_blocks_, threads, bytes, e);
 }
 
 namespace {

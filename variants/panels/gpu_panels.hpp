@@ -3,6 +3,7 @@
 /// Panels of the elimination tree of A + A^T as bit masks on the device: see README.md and
 /// gpu_bitmap_panels.cu.
 
+#include <algorithm>
 #include <memory>
 #include <optional>
 #include <span>
@@ -15,6 +16,7 @@
 #include "variants/device/caller_memory.hpp"
 #include "variants/device/gpu_variant.hpp"
 #include "variants/device/runtime.hpp"
+#include "variants/panels/waves.hpp"
 
 namespace gsofa::gpu {
 
@@ -81,7 +83,8 @@ struct alignas(16) mask_pair {
 /// boundary, ascending. The boundary is also held as column blocks: for every panel T that it
 /// meets, in ascending order, the mask of its vertices in T. Element position_begin[J] + z of the
 /// last three arrays belongs to position z of J, element column_block_begin[J] + q of the column
-/// block arrays to column block q.
+/// block arrays to column block q. Where panels are eliminated in waves, position_begin[J] is
+/// negative while no place is assigned to J.
 struct panel_view {
   index_t n;
   index_t panels;
@@ -93,18 +96,21 @@ struct panel_view {
   const index_t* above;                ///< most_steps each: the next panels on the way up; -1: none
   const index_t* single_child_steps;   ///< how many of these, from the first on, have one child
   const offset_t* column_block_begin;  ///< panels + 1
-  const offset_t* position_begin;      ///< panels + 1
+  const offset_t* position_begin;      ///< of each panel
+  const index_t* lengths;              ///< number of positions of each panel
   const index_t* column_block_panel;
   const mask_t* column_block_mask;
   const index_t* column_block_first;  ///< position of the lowest vertex of the column block
   const index_t* columns;             ///< F lists
   const index_t* in_parent;           ///< of a boundary position: its position in the parent panel
   mask_pair* masks;
+  /// Where launches are repeated: nonzero if the sizes are no longer those of the launches, which
+  /// then do nothing; else null.
+  const std::uint32_t* differs;
 
+  GSOFA_DEVICE bool stale() const { return differs != nullptr && *differs != 0; }
   GSOFA_DEVICE index_t width(index_t j) const { return begin[j + 1] - begin[j]; }
-  GSOFA_DEVICE index_t length(index_t j) const {
-    return static_cast<index_t>(position_begin[j + 1] - position_begin[j]);
-  }
+  GSOFA_DEVICE index_t length(index_t j) const { return lengths[j]; }
   GSOFA_DEVICE index_t caller(index_t v) const { return order == nullptr ? v : order[v]; }
   GSOFA_DEVICE index_t vertex(index_t row) const { return label == nullptr ? row : label[row]; }
 
@@ -132,9 +138,11 @@ struct panel_view {
 
 /// The limits of a structure.
 struct panel_limits {
-  index_t width = mask_bits;    ///< most vertices of a panel, 1..64
-  offset_t most_positions = 0;  ///< 0: as many as the budget admits
-  offset_t reserve = 0;         ///< bytes of the budget to leave for others
+  index_t width = mask_bits;      ///< most vertices of a panel, 1..64
+  offset_t most_positions = 0;    ///< at once; 0: as many as the budget admits
+  offset_t reserve = 0;           ///< bytes of the budget to leave for others
+  offset_t reserve_of_waves = 0;  ///< in addition, where there are several
+  bool waves = false;             ///< panels may be released when they have updated their ancestors
 };
 
 /// Bytes of the three arrays per position.
@@ -151,6 +159,12 @@ struct alignas(16) column_block {
   GSOFA_DEVICE index_t target() const { return static_cast<index_t>(key & 0xffffffffU); }
 };
 
+/// The column blocks of each panel side by side, in no order, and the first position of each.
+struct loose_column_blocks {
+  column_block* column_blocks;
+  index_t* first;
+};
+
 /// Elimination tree, panels, position lists, and masks set to A.
 class panel_structure {
  public:
@@ -162,16 +176,40 @@ class panel_structure {
               memory_budget& budget);
   /// Computes all of it from the matrix on the device (square, rows in any order). Returns false,
   /// with nothing but the arrays of prepare() held, where the limits do not admit the positions.
-  /// Asynchronous at its end.
+  /// Asynchronous at its end. Where the limits admit a part of the positions at a time only,
+  /// waves() is more than 1, and position lists and masks are those that begin_wave() has written.
   bool build(const device_matrix& a, offset_t nnz, const panel_limits& limits,
              memory_budget& budget, run_context& context);
+  /// Takes what repeat() needs beyond the result of build(), which has returned true with one wave
+  /// and no labels. Returns false where the budget, or `most_bytes`, does not admit it.
+  bool keep(offset_t most_bytes, memory_budget& budget);
+  /// Launches all of build() on the arrays that are there; asynchronous. The launches depend on
+  /// nothing but the sizes that build() has found: where the matrix has others, they and those that
+  /// take view() do nothing.
+  void repeat(const device_matrix& a, offset_t nnz, index_t width);
+  /// Before repeated launches; and whether they have found the same sizes, once they have ended.
+  void expect();
+  [[nodiscard]] bool repeated() const;
   /// Gives back what build() has taken.
   void release();
   /// Gives back what build() and record() have taken: only the arrays of prepare() are held then.
   void drop();
+  /// Number of waves of panels that have to be eliminated one after another.
+  [[nodiscard]] index_t waves() const {
+    return std::max<index_t>(1, static_cast<index_t>(waves_.size()));
+  }
+  /// Assigns places to the panels of wave k and to the ancestors that they update, releases those
+  /// of the waves before, and writes position lists and masks of A; in ascending order of k. Does
+  /// nothing where there is one wave. Returns the panels of the wave.
+  panel_range begin_wave(index_t k, const device_matrix& a, offset_t nnz);
+  /// After build() has returned false: bytes of the budget with which it would not have, as far as
+  /// that is known; 0: it is not.
+  [[nodiscard]] offset_t bytes_missing() const { return bytes_missing_; }
   /// Valid after build() has returned true, until the next call of build().
   [[nodiscard]] panel_view view() const;
   [[nodiscard]] offset_t positions() const { return positions_; }
+  /// Positions that are held at once.
+  [[nodiscard]] offset_t positions_held() const { return held_; }
   [[nodiscard]] offset_t column_blocks() const { return column_blocks_; }
   /// Number of positions of the longest panel.
   [[nodiscard]] index_t longest() const { return longest_; }
@@ -181,7 +219,8 @@ class panel_structure {
   /// After build(): a zero for each panel, and control_words zeros more.
   [[nodiscard]] std::uint32_t* finished() const;
   [[nodiscard]] std::uint32_t* control() const;
-  static constexpr offset_t control_words = 8;
+  static constexpr offset_t control_words = 12;
+  static constexpr offset_t wave_control_words = 8;  ///< those that begin_wave() sets to zero
 
  private:
   void first_pass(const device_matrix& a, offset_t nnz, index_t width);
@@ -196,6 +235,11 @@ class panel_structure {
                       memory_budget& budget, run_context& context);
   bool fill_structure(const device_matrix& a, offset_t nnz, const panel_limits& limits,
                       memory_budget& budget);
+  bool plan(const panel_limits& limits, memory_budget& budget);
+  void collect_column_blocks(const std::uint32_t* differs);
+  void sort_column_blocks(const std::uint32_t* differs);
+  void place(const device_matrix& a, offset_t nnz);
+  [[nodiscard]] loose_column_blocks loose() const;
 
   /// One array holds all that is zero at first: totals, control words, then arrays of n words.
   enum zero_array : int {
@@ -216,7 +260,7 @@ class panel_structure {
 
   index_t n_ = 0;
   index_t panels_ = 0;
-  offset_t positions_ = 0, column_blocks_ = 0;
+  offset_t positions_ = 0, held_ = 0, column_blocks_ = 0, bytes_missing_ = 0;
   index_t longest_ = 0;
   bool relabelled_ = false;
   device_array<std::uint32_t> zeroed_, tree_parent_, hint_, minima_;
@@ -228,6 +272,7 @@ class panel_structure {
   device_array<column_block> slots_;  // the table of column blocks
   offset_t capacity_ = 0;             // of it
   // Of the result: several arrays in each, see view().
+  [[nodiscard]] index_t* lengths() const;
   [[nodiscard]] index_t* above() const;
   [[nodiscard]] index_t* single_child_steps() const;
   [[nodiscard]] index_t* column_block_panel() const;
@@ -237,6 +282,12 @@ class panel_structure {
   device_array<index_t> by_panel_, by_position_;
   device_array<mask_t> by_column_block_;
   device_array<mask_pair> masks_;
+  device_array<column_block> loose_;  // column blocks before they are sorted
+  bool repeats_ = false;              // launches are those of repeat()
+  // Where there are several waves.
+  std::vector<panel_wave> waves_;
+  device_array<index_t> fresh_;         // panels that a wave assigns places to
+  device_array<offset_t> fresh_begin_;  // their places
 };
 
 /// How panels are divided among warps, blocks and clusters.
@@ -246,6 +297,8 @@ struct elimination_settings {
   index_t few_panels = -1;       ///< at most this many: blocks take all; -1: 16 per multiprocessor
   index_t cluster_positions = 2048;  ///< a cluster eliminates panels of more positions
   int blocks_per_cluster = 4;        ///< 1: no clusters
+  index_t wide_positions = 1 << 15;  ///< a wide cluster eliminates panels of more positions
+  int blocks_per_wide_cluster = 16;  ///< up to blocks_per_cluster: no wide clusters
   /// Limit of the work of all update rounds: 8 for a round, 3 for a step of a sweep; -1: none.
   std::int64_t most_update_work = -1;
 };
@@ -254,9 +307,12 @@ struct elimination_settings {
 class panel_elimination {
  public:
   void prepare(index_t n, const elimination_settings& settings, memory_budget& budget);
-  /// Up to three launches; asynchronous. Uses up finished() and control() of the structure. Falls
-  /// back where the update rounds pass most_update_work: panels are then left as they are.
-  void run(const panel_structure& structure);
+  /// Factors the panels of one wave, all of them where there is one; waves ascend. Up to four
+  /// launches; asynchronous. Uses up finished() and control() of the structure. Falls back where
+  /// the update rounds pass most_update_work: panels are then left as they are.
+  void run(const panel_structure& structure, panel_range wave);
+  /// Before the launches of run() are repeated.
+  void expect();
   /// Whether the last run() fell back; valid once the device has done what run() launched.
   [[nodiscard]] bool fell_back() const { return fell_back_[0] != 0; }
   /// Reports on the last run in the counting build: its work, and cycles and time by part, of all
@@ -266,6 +322,7 @@ class panel_elimination {
  private:
   elimination_settings settings_;
   int warp_blocks_ = 0, block_blocks_ = 0, half_blocks_ = 0, clusters_ = 0;
+  int wide_clusters_ = 0, wide_blocks_ = 0;  // wide clusters, and blocks of each
   device_array<unsigned long long> counters_, stamps_;
   device_array<index_t> ready_, long_ready_;
   device_array<std::uint64_t> cluster_states_;
@@ -331,7 +388,9 @@ void supernodal_to_host(const panel_view& panels, const panel_sizes& sizes,
 struct panel_tuning {
   elimination_settings elimination{};
   bool search = true;  ///< most_update_work is that of a search of rows, not that of `elimination`
-  offset_t most_positions = 0;  ///< as in panel_limits
+  offset_t most_positions = 0;        ///< as in panel_limits
+  bool waves = true;                  ///< where not all positions are admitted at once
+  double longest_silent_search = 60;  ///< seconds of a search that the user is not told of
 };
 std::unique_ptr<variant> make_bitmap_panels(const panel_tuning& tuning);
 

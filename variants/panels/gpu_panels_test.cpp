@@ -7,6 +7,10 @@
 #include <map>
 #include <set>
 
+#include "common/generators.hpp"
+#include "common/ordering.hpp"
+#include "common/preprocess.hpp"
+#include "common/random.hpp"
 #include "variants/device/emulated_cases.hpp"
 #include "variants/panels/forest.hpp"
 #include "variants/panels/gpu_panels.hpp"
@@ -37,6 +41,8 @@ TEST_CASE("panels of all widths, for warps, blocks and clusters, in many orders 
       elimination.warps_per_block = static_cast<int>(1 + runs % 5);
       elimination.cluster_positions = k % 3 == 0 ? 0 : 20;
       elimination.few_panels = runs % 5 == 0 ? -1 : 0;
+      elimination.wide_positions = 30;
+      elimination.blocks_per_wide_cluster = static_cast<int>(runs % 7);
       tuning.search = runs % 8 != 0;
       elimination.most_update_work = 1;
       const bool clusters = runs % 4 != 0;
@@ -163,12 +169,96 @@ TEST_CASE("where the positions are not admitted, rows are searched, and every ru
     settings.options.set(info.options, "memory_budget_mb", "40");
     settings.wants = info.gives;
     run_context context;
-    const auto v = gpu::make_bitmap_panels({.most_positions = 12});
+    const auto v = gpu::make_bitmap_panels({.most_positions = 12, .waves = false});
     CHECK(fault(*v, s, settings, context) == "");
     CHECK((context.derived["searched"] != 0 || context.derived["positions"] <= 12));
     searched += context.derived["searched"] != 0 ? 1 : 0;
   }
   CHECK(searched > 20);
+}
+
+TEST_CASE("panels are released wave by wave where the positions are not admitted at once") {
+  const variant_info& info = find_variant("gpu_bitmap_panels");
+  const std::vector<std::string> widths{"8", "64", "1", "3", "16"};
+  std::map<std::string, int> seen;
+  std::uint64_t runs = 0;
+  std::vector<subject> patterns = subjects(40, 60);
+  // Grids in an order of nested dissection, one and several.
+  for (int k = 0; k < 12; ++k) {
+    const std::string spec = "batch:count=" + std::to_string(1 + k % 3 * 4) +
+                             ",least=" + std::to_string(k % 3 == 0 ? 100 : 12) +
+                             ",most=" + std::to_string(k % 3 == 0 ? 160 : 30) +
+                             ",drop=0.2,oneway=0.3,seed=" + std::to_string(k);
+    pattern a = generate(spec);
+    auto truth = reference::make_truth(reference::row_union(a));
+    patterns.push_back({std::move(a), spec, std::move(truth)});
+  }
+  for (const subject& s : patterns) {
+    CAPTURE(s.name);
+    for (const offset_t quarters : {1, 2, 3, 5, 8, 12, 20}) {
+      ++runs;
+      CAPTURE(runs);
+      run_settings settings;
+      settings.options = option_set(info.options);
+      settings.options.set(info.options, "panel_width", widths[runs % widths.size()]);
+      settings.options.set(info.options, "blocks_per_cluster", std::to_string(1 + runs % 3));
+      settings.options.set(info.options, "memory_budget_mb", "40");
+      settings.runs_once = runs % 4 == 0;
+      settings.wants = info.gives.without(want::pattern);
+      settings.chunk_size = static_cast<index_t>(runs % 7 == 6 ? 150 : runs % 7);
+      gpu::panel_tuning tuning;
+      tuning.most_positions = std::max<offset_t>(1, quarters * s.a.n_rows / 4);
+      tuning.elimination.warp_positions = static_cast<index_t>(runs % 3 * 3);
+      tuning.elimination.cluster_positions = 8;
+      tuning.elimination.wide_positions = 12;
+      tuning.elimination.blocks_per_wide_cluster = static_cast<int>(runs % 4 + 1);
+      tuning.elimination.warps_per_block = static_cast<int>(1 + runs % 5);
+      tuning.elimination.few_panels = runs % 5 == 0 ? -1 : 0;
+      simt::emulator::set_seed(runs);
+      run_context context;
+      const auto v = gpu::make_bitmap_panels(tuning);
+      CHECK(fault(*v, s, settings, context) == "");
+      if (context.derived["searched"] != 0) {
+        ++seen["searched"];
+        continue;
+      }
+      const auto waves = context.derived["waves"];
+      CHECK((waves > 1) == (context.derived["positions"] > tuning.most_positions));
+      CHECK(context.derived["positions_held"] <= tuning.most_positions);
+      seen["in one"] += waves == 1 ? 1 : 0;
+      seen["in several"] += waves > 1 ? 1 : 0;
+      seen["in many"] += waves > 4 ? 1 : 0;
+      seen["relabelled"] += waves > 1 && context.derived["relabelled"] != 0 ? 1 : 0;
+      seen["clusters"] += waves > 1 && runs % 3 > 0 && context.derived["longest_panel"] > 8;
+    }
+  }
+  CHECK(seen["searched"] > 20);
+  CHECK(seen["in one"] > 50);
+  CHECK(seen["in several"] > 50);
+  CHECK(seen["in many"] > 10);
+  CHECK(seen["relabelled"] > 10);
+  CHECK(seen["clusters"] > 10);
+}
+
+TEST_CASE("a search that takes long is announced once, with the budget that would avoid it") {
+  const variant_info& info = find_variant("gpu_bitmap_panels");
+  const pattern a = generate("grid5:nx=9");
+  for (const double silent : {0.0, 1.0}) {
+    run_settings settings;
+    settings.options = option_set(info.options);
+    settings.options.set(info.options, "memory_budget_mb", "40");
+    run_context context;
+    std::vector<std::string> said;
+    context.say = [&](const std::string& line) { said.push_back(line); };
+    const auto v = gpu::make_bitmap_panels({.most_positions = 1, .longest_silent_search = silent});
+    v->prepare(a, settings, context);
+    for (int k = 0; k < 2; ++k) run_timed(*v, context);
+    CHECK(context.derived["searched"] == 1);
+    REQUIRE(said.size() == (silent > 0 ? 0 : 1));
+    if (silent > 0) continue;
+    CHECK(said[0].find("about 1 s for 81 rows and 369 entries") != std::string::npos);
+    CHECK(said[0].find("memory_budget_mb=1 ") != std::string::npos);
+  }
 }
 
 TEST_CASE("orders above 2^15 on the emulator, where the work is linear") {
@@ -187,4 +277,52 @@ TEST_CASE("orders above 2^15 on the emulator, where the work is linear") {
   context.phases.stop();
   CHECK(reference::compare(truth, v->collect(settings.wants), settings.wants, settings.chunk_size)
             .reason == "");
+}
+
+TEST_CASE("the launches of a run are repeated, unless the matrix has other sizes by then") {
+  const variant_info& info = find_variant("gpu_bitmap_panels");
+  random_source random(11);
+  std::map<std::string, int> seen;
+  for (const subject& s : subjects(60, 90)) {
+    CAPTURE(s.name);
+    // Another pattern of as many entries.
+    std::vector<index_t> order = identity_order(s.a.n_rows);
+    for (std::size_t k = order.size(); k > 1; --k) std::swap(order[k - 1], order[random.below(k)]);
+    const pattern other = permute(s.a, order, order);
+    const auto other_truth = reference::make_truth(reference::row_union(other));
+    gpu::memory_budget budget;
+    budget.set_limit(offset_t{1} << 28);
+    gpu::device_matrix matrix;
+    matrix.upload(s.a, budget);
+    run_settings settings;
+    settings.options = option_set(info.options);
+    settings.options.set(info.options, "panel_width", "6");
+    settings.options.set(info.options, "memory_budget_mb", "40");
+    settings.wants = info.gives.without(want::pattern);
+    settings.chunk_size = 7;
+    const auto v = info.create();
+    run_context context;
+    dynamic_cast<takes_device_rows&>(*v).prepare_device(matrix.rows(), settings, context);
+    const auto is_right = [&](const reference::truth& truth) {
+      context.derived.clear();
+      const result r = run_once(*v, settings.wants, context);
+      return reference::compare(truth, r, settings.wants, settings.chunk_size).reason == "";
+    };
+    for (int k = 0; k < 3; ++k) {
+      CHECK(is_right(s.truth));
+      CHECK((context.derived["repeated"] != 0) == (k > 0 && context.derived["relabelled"] == 0));
+    }
+    const bool was_repeated = context.derived["repeated"] != 0;
+    gpu::copy_to_device(const_cast<offset_t*>(matrix.row_ptr()), other.row_ptr.data(),
+                        offset_t{other.n_rows} + 1);
+    gpu::copy_to_device(const_cast<index_t*>(matrix.col_idx()), other.col_idx.data(), other.nnz());
+    CHECK(is_right(other_truth));
+    seen["other sizes"] += was_repeated && context.derived["repeated"] == 0 ? 1 : 0;
+    seen["same sizes"] += was_repeated && context.derived["repeated"] != 0 ? 1 : 0;
+    CHECK(is_right(other_truth));
+    seen["not repeated"] += was_repeated ? 0 : 1;
+  }
+  CHECK(seen["other sizes"] > 20);
+  CHECK(seen["same sizes"] > 2);
+  CHECK(seen["not repeated"] > 2);
 }

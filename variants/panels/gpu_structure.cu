@@ -26,6 +26,8 @@ struct structure_totals {
   std::uint32_t overflow;   ///< nonzero: the table of column blocks was too small
   std::uint32_t siblings;   ///< vertices with siblings in the forest of nearest parents
   std::uint32_t justified;  ///< those of them in whose subtree the parent has a neighbour
+  std::uint32_t differs;    ///< nonzero: repeated launches have found other sizes
+  std::uint32_t unused;
 
   /// Whether that forest is the elimination tree.
   GSOFA_DEVICE bool is_etree() const { return siblings == justified; }
@@ -534,6 +536,12 @@ GSOFA_KERNEL void length_kernel(column_block_table table, std::uint32_t* column_
   }
 }
 
+/// The sizes of a structure.
+struct panel_extent {
+  std::uint32_t panels;
+  offset_t column_blocks, positions, longest;
+};
+
 /// Computes where the column blocks and the positions of each panel begin.
 struct length_scan {
   struct value {
@@ -544,11 +552,19 @@ struct length_scan {
   const unsigned long long* length;
   offset_t* column_block_begin;
   offset_t* position_begin;
+  index_t* lengths;
   structure_totals* totals;
   structure_note* note;
+  panel_extent expected;  ///< of launches that are repeated; else zero
 
   GSOFA_DEVICE offset_t count() const { return totals->panels; }
   GSOFA_DEVICE static value identity() { return {0, 0, 0}; }
+  /// Whether all is as repeated launches take it to be.
+  GSOFA_DEVICE bool is_expected(const value& found) const {
+    return totals->panels == expected.panels && found.column_blocks == expected.column_blocks &&
+           found.positions == expected.positions && found.longest == expected.longest &&
+           totals->is_etree() && totals->overflow == 0;
+  }
   GSOFA_DEVICE value combine(const value& a, const value& b) const {
     return {a.column_blocks + b.column_blocks, a.positions + b.positions,
             a.longest < b.longest ? b.longest : a.longest};
@@ -561,10 +577,12 @@ struct length_scan {
     if (j == 0) column_block_begin[0] = position_begin[0] = 0;
     column_block_begin[j + 1] = upto.column_blocks;
     position_begin[j + 1] = upto.positions;
+    lengths[j] = begin[j + 1] - begin[j] + static_cast<index_t>(length[j]);
     if (j + 1 == static_cast<index_t>(totals->panels)) {
       totals->column_blocks = upto.column_blocks;
       totals->positions = upto.positions;
       totals->longest = upto.longest;
+      totals->differs = expected.panels != 0 && !is_expected(upto) ? 1 : 0;
       // Earlier launches have set the others.
       note->totals = *totals;
       simt::store_to_host(&note->number, 1);
@@ -572,15 +590,11 @@ struct length_scan {
   }
 };
 
-/// The column blocks of each panel side by side, in no order, and the first position of each.
-struct loose_column_blocks {
-  column_block* column_blocks;
-  index_t* first;
-};
-
 GSOFA_KERNEL void collect_kernel(column_block_table table, const offset_t* column_block_begin,
-                                 std::uint32_t* cursor, loose_column_blocks out) {
+                                 std::uint32_t* cursor, loose_column_blocks out,
+                                 const std::uint32_t* differs) {
   simt::after_earlier_launches();
+  if (differs != nullptr && *differs != 0) return;
   for (std::uint64_t k =
            std::uint64_t{simt::block_index()} * simt::block_size() + simt::thread_index();
        k < table.capacity; k += std::uint64_t{simt::grid_size()} * simt::block_size()) {
@@ -607,8 +621,9 @@ struct ancestor_lists {
 GSOFA_KERNEL void sort_kernel(ancestor_lists a, offset_t column_blocks, loose_column_blocks loose,
                               const index_t* begin, const offset_t* column_block_begin,
                               index_t* column_block_panel, mask_t* column_block_mask,
-                              index_t* column_block_first) {
+                              index_t* column_block_first, const std::uint32_t* differs) {
   simt::after_earlier_launches();
+  if (differs != nullptr && *differs != 0) return;
   for (offset_t k = offset_t{simt::block_index()} * simt::block_size() + simt::thread_index();
        k < a.panels; k += offset_t{simt::grid_size()} * simt::block_size()) {
     index_t alone = 0;
@@ -640,6 +655,57 @@ GSOFA_KERNEL void sort_kernel(ancestor_lists a, offset_t column_blocks, loose_co
   }
 }
 
+/// The column block of a panel's parent with a target of the panel.
+struct parent_block {
+  mask_t members;  ///< all, if the target is the parent itself
+  index_t first;   ///< position of the lowest member
+};
+
+GSOFA_DEVICE parent_block block_in_parent(const panel_view& p, index_t j, index_t target) {
+  // A panel with a boundary has a parent.
+  const index_t parent = p.parent[j];
+  if (target == parent) return {~mask_t{0}, 0};
+  offset_t low = p.column_block_begin[parent];
+  for (offset_t high = p.column_block_begin[parent + 1]; low < high;) {
+    const offset_t middle = low + (high - low) / 2;
+    if (p.column_block_panel[middle] < target) {
+      low = middle + 1;
+    } else {
+      high = middle;
+    }
+  }
+  return {p.column_block_mask[low], p.column_block_first[low]};
+}
+
+/// A column block as the positions that it stands for.
+struct block_positions {
+  mask_t members;
+  parent_block there;  ///< the same block in the parent
+  index_t vertices;    ///< the first of the target
+  offset_t to;         ///< place of the lowest member
+};
+
+/// Writes the positions of `count` column blocks, one in each of the first lanes of a warp, one
+/// block after another.
+GSOFA_DEVICE void write_column_blocks(const block_positions& mine, unsigned count, index_t* columns,
+                                      index_t* in_parent, mask_pair* masks) {
+  for (unsigned block = 0; block < count; ++block) {
+    const mask_t m = simt::shuffle(mine.members, block);
+    const mask_t t = simt::shuffle(mine.there.members, block);
+    const index_t begin = simt::shuffle(mine.vertices, block);
+    const index_t above = simt::shuffle(mine.there.first, block);
+    const offset_t out = simt::shuffle(mine.to, block);
+    for (unsigned half = 0; half < 2; ++half) {
+      const auto inside = static_cast<index_t>(half * 32 + lane_index());
+      if ((m >> inside & 1U) == 0) continue;
+      const offset_t at = out + static_cast<offset_t>(simt::population(m & below(inside)));
+      columns[at] = begin + inside;
+      in_parent[at] = above + static_cast<index_t>(simt::population(t & below(inside)));
+      masks[at] = {0, 0};
+    }
+  }
+}
+
 /// Writes the position lists, the places in the parents' lists, and empty masks. A warp finds the
 /// place of up to 32 column blocks in the parents of their panels, then writes the positions of one
 /// after another; then a thread per vertex writes the position in its own panel.
@@ -647,55 +713,22 @@ GSOFA_KERNEL void positions_kernel(panel_view p, offset_t column_blocks, unsigne
                                    loose_column_blocks loose, index_t* columns, index_t* in_parent,
                                    mask_pair* masks) {
   simt::after_earlier_launches();
+  if (p.stale()) return;
   const unsigned lane = lane_index();
   const offset_t threads = offset_t{simt::grid_size()} * simt::block_size();
   const offset_t thread = offset_t{simt::block_index()} * simt::block_size() + simt::thread_index();
   for (offset_t base = thread / 32 * per_warp; base < column_blocks;
        base += threads / 32 * per_warp) {
     const offset_t k = base + lane;
-    mask_t members = 0;
-    mask_t there = ~mask_t{0};  // the parent's column block; all, if its own vertices
-    index_t vertices = 0;       // the first of the target
-    index_t first = 0;          // of the parent's column block
-    offset_t to = 0;
+    block_positions mine{0, {~mask_t{0}, 0}, 0, 0};
     if (lane < per_warp && k < column_blocks) {
       const column_block block = loose.column_blocks[k];
       const index_t j = block.panel();
       const index_t target = block.target();
-      // A panel with a boundary has a parent.
-      const index_t parent = p.parent[j];
-      members = block.mask;
-      vertices = p.begin[target];
-      to = p.position_begin[j] + loose.first[k];
-      if (target != parent) {
-        offset_t low = p.column_block_begin[parent];
-        for (offset_t high = p.column_block_begin[parent + 1]; low < high;) {
-          const offset_t middle = low + (high - low) / 2;
-          if (p.column_block_panel[middle] < target) {
-            low = middle + 1;
-          } else {
-            high = middle;
-          }
-        }
-        there = p.column_block_mask[low];
-        first = p.column_block_first[low];
-      }
+      mine = {block.mask, block_in_parent(p, j, target), p.begin[target],
+              p.position_begin[j] + loose.first[k]};
     }
-    for (unsigned block = 0; block < per_warp; ++block) {
-      const mask_t m = simt::shuffle(members, block);
-      const mask_t t = simt::shuffle(there, block);
-      const index_t begin = simt::shuffle(vertices, block);
-      const index_t above = simt::shuffle(first, block);
-      const offset_t out = simt::shuffle(to, block);
-      for (unsigned half = 0; half < 2; ++half) {
-        const auto inside = static_cast<index_t>(half * 32 + lane);
-        if ((m >> inside & 1U) == 0) continue;
-        const offset_t at = out + static_cast<offset_t>(simt::population(m & below(inside)));
-        columns[at] = begin + inside;
-        in_parent[at] = above + static_cast<index_t>(simt::population(t & below(inside)));
-        masks[at] = {0, 0};
-      }
-    }
+    write_column_blocks(mine, per_warp, columns, in_parent, masks);
   }
   for (offset_t k = thread; k < p.n; k += threads) {
     const auto v = static_cast<index_t>(k);
@@ -704,6 +737,50 @@ GSOFA_KERNEL void positions_kernel(panel_view p, offset_t column_blocks, unsigne
     columns[to] = v;
     in_parent[to] = -1;
     masks[to] = {0, 0};
+  }
+}
+
+/// Panels that are assigned a place, and the places.
+struct fresh_panels {
+  index_t count;
+  const index_t* panel;
+  const offset_t* begin;
+};
+
+/// Assigns places to panels and writes their position lists, places in the parents' lists, and
+/// empty masks. A block takes a panel, a warp 32 of its column blocks at a time.
+GSOFA_KERNEL void wave_positions_kernel(panel_view p, fresh_panels fresh, offset_t* position_begin,
+                                        index_t* columns, index_t* in_parent, mask_pair* masks) {
+  simt::after_earlier_launches();
+  const unsigned thread = simt::thread_index();
+  for (unsigned k = simt::block_index(); k < static_cast<unsigned>(fresh.count);
+       k += simt::grid_size()) {
+    const index_t j = fresh.panel[k];
+    const offset_t first = fresh.begin[k];
+    if (thread == 0) position_begin[j] = first;
+    for (auto v = static_cast<index_t>(thread); v < p.width(j);
+         v += static_cast<index_t>(simt::block_size())) {
+      columns[first + v] = p.begin[j] + v;
+      in_parent[first + v] = -1;
+      masks[first + v] = {0, 0};
+    }
+    const offset_t begin = p.column_block_begin[j];
+    const auto count = static_cast<index_t>(p.column_block_begin[j + 1] - begin);
+    const unsigned lane = lane_index();
+    for (auto base = static_cast<index_t>(thread - lane); base < count;
+         base += static_cast<index_t>(simt::block_size())) {
+      // A lane finds the place of a column block in the parent; the warp writes one after another.
+      const offset_t q = begin + base + static_cast<index_t>(lane);
+      block_positions mine{0, {~mask_t{0}, 0}, 0, 0};
+      if (base + static_cast<index_t>(lane) < count) {
+        const index_t target = p.column_block_panel[q];
+        mine = {p.column_block_mask[q], block_in_parent(p, j, target), p.begin[target],
+                first + p.column_block_first[q]};
+      }
+      const index_t left = count - base;
+      write_column_blocks(mine, left < 32 ? static_cast<unsigned>(left) : 32U, columns, in_parent,
+                          masks);
+    }
   }
 }
 
@@ -770,8 +847,12 @@ struct place_table {
 /// Sets the bits of A; entry (i, j) belongs to the panel of the smaller of the two. Entries of one
 /// row left of the diagonal that lie in one panel share a mask: one lane sets them all. Needs
 /// sizeof(place_table) bytes of shared memory behind those of for_each_lane().
-GSOFA_KERNEL void scatter_kernel(matrix_view a, panel_view p) {
+///
+/// In waves: in the panels from `from` on that have a place. A panel that had one in the wave
+/// before is not factored yet, and has these bits already.
+GSOFA_KERNEL void scatter_kernel(matrix_view a, panel_view p, bool in_waves, index_t from) {
   simt::after_earlier_launches();
+  if (p.stale()) return;
   place_table& places = *reinterpret_cast<place_table*>(simt::shared_memory<row_window>() + 1);
   places.clear();
   simt::sync_block();
@@ -785,8 +866,9 @@ GSOFA_KERNEL void scatter_kernel(matrix_view a, panel_view p) {
     const auto key = static_cast<std::uint64_t>(static_cast<std::uint32_t>(panel)) << 33 |
                      static_cast<std::uint64_t>(static_cast<std::uint32_t>(f)) << 1 |
                      (upper ? 1U : 0U);
-    const mask_t set =
-        or_of_run(key, is_entry && row != column ? bit(k - p.begin[panel]) : mask_t{0});
+    const bool here =
+        is_entry && row != column && (!in_waves || (panel >= from && p.position_begin[panel] >= 0));
+    const mask_t set = or_of_run(key, here ? bit(k - p.begin[panel]) : mask_t{0});
     if (set == 0) return;
     mask_pair& m = p.masks[places.place(p, panel, f)];
     simt::atomic_or(upper ? &m.upper : &m.lower, set);
@@ -838,7 +920,12 @@ const std::uint32_t* panel_structure::children() const { return zeros(in_panel_c
 std::uint32_t* panel_structure::finished() const { return zeros(in_finished); }
 
 void panel_structure::release() {
-  relabelled_ = false;
+  relabelled_ = repeats_ = false;
+  if (!first_pass_.recorded()) slots_ = {};
+  loose_ = {};
+  waves_.clear();
+  fresh_ = {};
+  fresh_begin_ = {};
   order_ = {};
   label_ = {};
   by_panel_ = {};
@@ -944,8 +1031,11 @@ void panel_structure::find_column_blocks(const device_matrix& a, offset_t nnz) {
   launch_overlapping(length_kernel, blocks_for(capacity_), threads_per_block, 0, table,
                      zeros(in_column_block_count), length());
   scan(length_scan{begin_.data(), zeros(in_column_block_count), length(),
-                   column_block_begin_.data(), position_begin_.data(), totals(),
-                   reinterpret_cast<structure_note*>(note_.data())},
+                   column_block_begin_.data(), position_begin_.data(), lengths(), totals(),
+                   reinterpret_cast<structure_note*>(note_.data()),
+                   repeats_ ? panel_extent{static_cast<std::uint32_t>(panels_), column_blocks_,
+                                           positions_, longest_}
+                            : panel_extent{}},
        n_, reinterpret_cast<length_scan::value*>(partial_.data()));
 }
 
@@ -985,6 +1075,7 @@ void panel_structure::drop() {
 bool panel_structure::build(const device_matrix& a, offset_t nnz, const panel_limits& limits,
                             memory_budget& budget, run_context& context) {
   release();
+  bytes_missing_ = 0;
   bool built = false;
   try {
     built = try_build(a, nnz, limits, budget, context);
@@ -1003,6 +1094,7 @@ bool panel_structure::try_build(const device_matrix& a, offset_t nnz, const pane
 // The table of column blocks must be reached by 32-bit places.
 bool panel_structure::make_table(const panel_limits& limits, memory_budget& budget) {
   slots_ = {};
+  bytes_missing_ = budget.used() + limits.reserve + capacity_ * bytes_per_column_block;
   if (capacity_ > offset_t{1} << 31) return false;
   if (bytes_left(limits, budget) / bytes_per_column_block < capacity_) return false;
   slots_ = {budget, "word_table", capacity_};
@@ -1039,7 +1131,7 @@ bool panel_structure::find_structure(const device_matrix& a, offset_t nnz,
       cut(limits.width, true);
     } else {
       // The positions found so far are a part of all positions.
-      if (found.positions > most_positions(limits)) return false;
+      if (!limits.waves && found.positions > most_positions(limits)) return false;
       const offset_t fit = bytes_left(limits, budget) / bytes_per_column_block;
       capacity_ *= fit >= 4 * capacity_ ? 4 : 2;
       fill_bytes(&totals()->overflow, 0, 1);
@@ -1057,50 +1149,147 @@ bool panel_structure::find_structure(const device_matrix& a, offset_t nnz,
   return true;
 }
 
-// Sorts the column blocks of the table and writes the position lists and the masks of A. Returns
-// false where the limits do not admit them.
+// Sorts the column blocks of the table and writes the position lists and the masks of A, or plans
+// waves. Returns false where the limits do not admit them.
 bool panel_structure::fill_structure(const device_matrix& a, offset_t nnz,
                                      const panel_limits& limits, memory_budget& budget) {
   const auto left = [&] { return bytes_left(limits, budget); };
   constexpr offset_t bytes_per_loose_block = sizeof(column_block) + sizeof(index_t);
-  if (positions_ > most_positions(limits)) return false;
+  const offset_t sorted_bytes =
+      column_blocks_ * bytes_per_column_block + offset_t{panels_} * (most_steps + 1) * 4;
+  bytes_missing_ = budget.used() + limits.reserve + sorted_bytes + positions_ * bytes_per_position;
   if (left() / bytes_per_loose_block < column_blocks_) return false;
   // One allocation holds several arrays.
   constexpr offset_t per_slot = sizeof(column_block) / sizeof(index_t);
-  const device_array<column_block> loose_block(budget, "loose_words",
-                                               column_blocks_ + column_blocks_ / per_slot + 1);
-  const loose_column_blocks loose{loose_block.data(),
-                                  reinterpret_cast<index_t*>(loose_block.data() + column_blocks_)};
+  loose_ = {budget, "loose_words", column_blocks_ + column_blocks_ / per_slot + 1};
+  collect_column_blocks(nullptr);
+  const bool fits = (left() - sorted_bytes) / bytes_per_position >= positions_;
+  // Where the result does not fit in addition to the table, the next run allocates a table again.
+  if (!fits) first_pass_.clear();
+  if (!first_pass_.recorded()) slots_ = {};
+  const bool at_once = positions_ <= most_positions(limits) &&
+                       (left() - sorted_bytes) / bytes_per_position >= positions_;
+  if (!at_once && (!limits.waves || left() < sorted_bytes)) return false;
+  by_panel_ = {budget, "tree", offset_t{panels_} * (most_steps + 1)};
+  by_column_block_ = {budget, "words", column_blocks_ * 2};
+  if (at_once) {
+    held_ = positions_;
+    by_position_ = {budget, "positions", held_ * 2};
+    masks_ = {budget, "masks", held_};
+  }
+  sort_column_blocks(nullptr);
+  if (at_once) place(a, nnz);
+  loose_ = {};
+  return at_once || plan(limits, budget);
+}
+
+loose_column_blocks panel_structure::loose() const {
+  return {loose_.data(), reinterpret_cast<index_t*>(loose_.data() + column_blocks_)};
+}
+
+void panel_structure::collect_column_blocks(const std::uint32_t* differs) {
   const column_block_table table{slots_.data(), static_cast<std::uint32_t>(capacity_)};
   launch_overlapping(collect_kernel, blocks_for(capacity_), threads_per_block, 0, table,
                      static_cast<const offset_t*>(column_block_begin_.data()), zeros(in_cursor),
-                     loose);
-  const offset_t other_bytes =
-      column_blocks_ * bytes_per_column_block + offset_t{panels_} * (most_steps + 1) * 4;
-  // Where the result does not fit in addition to the table, the next run allocates a table again.
-  if ((left() - other_bytes) / bytes_per_position < positions_) first_pass_.clear();
-  if (!first_pass_.recorded()) slots_ = {};
-  if ((left() - other_bytes) / bytes_per_position < positions_) return false;
-  by_panel_ = {budget, "tree", offset_t{panels_} * (most_steps + 1)};
-  by_column_block_ = {budget, "words", column_blocks_ * 2};
-  by_position_ = {budget, "positions", positions_ * 2};
-  masks_ = {budget, "masks", positions_};
+                     loose(), differs);
+}
+
+void panel_structure::sort_column_blocks(const std::uint32_t* differs) {
   launch_overlapping(
       sort_kernel, blocks_for(column_blocks_ + panels_), threads_per_block, 0,
       ancestor_lists{panels_, panel_parent_.data(), children(), above(), single_child_steps()},
-      column_blocks_, loose, static_cast<const index_t*>(begin_.data()),
+      column_blocks_, loose(), static_cast<const index_t*>(begin_.data()),
       static_cast<const offset_t*>(column_block_begin_.data()), column_block_panel(),
-      by_column_block_.data(), column_block_first());
+      by_column_block_.data(), column_block_first(), differs);
+}
+
+// Writes the position lists and the masks of A for all panels.
+void panel_structure::place(const device_matrix& a, offset_t nnz) {
   // A warp writes as few column blocks one after another as leave some for every warp.
   const offset_t warps = offset_t{multiprocessors()} * 64;
   const auto per_warp = static_cast<unsigned>(std::clamp<offset_t>(column_blocks_ / warps, 4, 32));
   launch_overlapping(positions_kernel, blocks_for(column_blocks_ / per_warp * 32 + n_),
-                     threads_per_block, 0, view(), column_blocks_, per_warp, loose, columns(),
+                     threads_per_block, 0, view(), column_blocks_, per_warp, loose(), columns(),
                      in_parent(), masks_.data());
-  launch_with_table<place_table>(scatter_kernel, view_of(a, n_, nnz), view());
+  launch_with_table<place_table>(scatter_kernel, view_of(a, n_, nnz), view(), false, index_t{0});
+}
+
+bool panel_structure::keep(offset_t most_bytes, memory_budget& budget) {
+  constexpr offset_t per_slot = sizeof(column_block) / sizeof(index_t);
+  const offset_t loose = column_blocks_ + column_blocks_ / per_slot + 1;
+  if (relabelled_ || !waves_.empty()) return false;
+  if ((loose + capacity_) * bytes_per_column_block > most_bytes) return false;
+  try {
+    loose_ = {budget, "loose_words", loose};
+    if (slots_.size() == 0) slots_ = {budget, "word_table", capacity_};
+  } catch (const budget_error&) {
+    loose_ = {};
+    return false;
+  }
+  repeats_ = true;
   return true;
 }
 
+void panel_structure::repeat(const device_matrix& a, offset_t nnz, index_t width) {
+  first_pass(a, nnz, width);
+  collect_column_blocks(&totals()->differs);
+  sort_column_blocks(&totals()->differs);
+  place(a, nnz);
+}
+
+void panel_structure::expect() { reinterpret_cast<structure_note*>(note_.data())->number = 0; }
+
+bool panel_structure::repeated() const {
+  const auto& note = *reinterpret_cast<const structure_note*>(note_.data());
+  return note.number == 1 && note.totals.differs == 0;
+}
+
+// Divides the panels into waves, for which the host waits. Returns false where the limits do not
+// admit a panel and its ancestors.
+bool panel_structure::plan(const panel_limits& limits, memory_budget& budget) {
+  std::vector<index_t> lengths(at(panels_));
+  std::vector<index_t> parent(at(panels_));
+  copy_to_host(lengths.data(), this->lengths(), panels_);
+  copy_to_host(parent.data(), static_cast<const index_t*>(panel_parent_.data()), panels_);
+  // Every panel may be assigned its place in one wave.
+  const offset_t fresh_bytes = offset_t{panels_} * (sizeof(index_t) + sizeof(offset_t));
+  const offset_t others = fresh_bytes + limits.reserve_of_waves;
+  const offset_t room =
+      std::min(most_positions(limits), (bytes_left(limits, budget) - others) / bytes_per_position);
+  bytes_missing_ =
+      budget.used() + limits.reserve + others + longest_path(lengths, parent) * bytes_per_position;
+  auto waves = plan_waves(lengths, parent, room);
+  if (!waves) return false;
+  waves_ = std::move(*waves);
+  held_ = room;
+  std::size_t most = 0;
+  for (const panel_wave& w : waves_) most = std::max(most, w.fresh.size());
+  fresh_ = {budget, "waves", static_cast<offset_t>(most)};
+  fresh_begin_ = {budget, "waves", static_cast<offset_t>(most)};
+  by_position_ = {budget, "positions", held_ * 2};
+  masks_ = {budget, "masks", held_};
+  fill_bytes(position_begin_.data(), 0xff, panels_);
+  return true;
+}
+
+panel_range panel_structure::begin_wave(index_t k, const device_matrix& a, offset_t nnz) {
+  if (waves_.empty()) return {0, panels_};
+  const panel_wave& wave = waves_[at(k)];
+  const auto count = static_cast<index_t>(wave.fresh.size());
+  copy_to_device(fresh_.data(), wave.fresh.data(), count);
+  copy_to_device(fresh_begin_.data(), wave.place.data(), count);
+  launch_overlapping(wave_positions_kernel, std::min(count, multiprocessors() * 32),
+                     threads_per_block, 0, view(),
+                     fresh_panels{count, fresh_.data(), fresh_begin_.data()},
+                     position_begin_.data(), columns(), in_parent(), masks_.data());
+  launch_with_table<place_table>(scatter_kernel, view_of(a, n_, nnz), view(), true,
+                                 wave.panels.begin);
+  // Tickets and lists are those of one wave, the work of update rounds that of all.
+  if (k > 0) fill_bytes(control(), 0, wave_control_words);
+  return wave.panels;
+}
+
+index_t* panel_structure::lengths() const { return low_.data(); }
 index_t* panel_structure::above() const { return by_panel_.data(); }
 index_t* panel_structure::single_child_steps() const {
   return by_panel_.data() + offset_t{panels_} * most_steps;
@@ -1112,7 +1301,7 @@ index_t* panel_structure::column_block_first() const {
   return column_block_panel() + column_blocks_;
 }
 index_t* panel_structure::columns() const { return by_position_.data(); }
-index_t* panel_structure::in_parent() const { return by_position_.data() + positions_; }
+index_t* panel_structure::in_parent() const { return by_position_.data() + held_; }
 
 panel_view panel_structure::view() const {
   return {n_,
@@ -1126,12 +1315,14 @@ panel_view panel_structure::view() const {
           single_child_steps(),
           column_block_begin_.data(),
           position_begin_.data(),
+          lengths(),
           column_block_panel(),
           by_column_block_.data(),
           column_block_first(),
           columns(),
           in_parent(),
-          masks_.data()};
+          masks_.data(),
+          repeats_ ? &totals()->differs : nullptr};
 }
 
 }  // namespace gsofa::gpu

@@ -65,6 +65,7 @@ inline matrix read_matrix_market(const std::string& file) {
   if (in == nullptr) throw std::runtime_error(file + ": cannot be opened");
   char line[1024];
   bool symmetric = false;
+  bool skew = false;
   long rows = -1;
   long cols = 0;
   long stored = 0;
@@ -77,11 +78,11 @@ inline matrix read_matrix_market(const std::string& file) {
     if (banner) {
       banner = false;
       symmetric = std::strstr(line, "symmetric") != nullptr;
+      skew = std::strstr(line, "skew") != nullptr;
       const bool known =
           std::strncmp(line, "%%MatrixMarket matrix coordinate", 32) == 0 &&
-          (std::strstr(line, " real ") != nullptr || std::strstr(line, " integer ") != nullptr) &&
-          std::strstr(line, "skew") == nullptr;
-      if (!known) fault = "not a real Matrix Market file, general or symmetric";
+          (std::strstr(line, " real ") != nullptr || std::strstr(line, " integer ") != nullptr);
+      if (!known) fault = "not a real Matrix Market file by coordinates";
     } else if (line[0] == '%' || line[0] == '\n') {
       continue;
     } else if (rows < 0) {
@@ -96,7 +97,7 @@ inline matrix read_matrix_market(const std::string& file) {
       const auto row = static_cast<std::int32_t>(i - 1);
       const auto col = static_cast<std::int32_t>(j - 1);
       entries.emplace_back(row, col, value);
-      if (symmetric && row != col) entries.emplace_back(col, row, value);
+      if (symmetric && row != col) entries.emplace_back(col, row, skew ? -value : value);
       --stored;
     }
   }

@@ -55,6 +55,27 @@ module gsofa
     integer(c_int) :: supernodal
     integer(c_int32_t) :: most_columns
     integer(c_int32_t) :: relax
+    type(c_funptr) :: device_memory
+    type(c_ptr) :: device_stream
+    integer(c_int) :: tree
+    integer(c_int32_t) :: relaxed_count
+    type(c_ptr) :: relaxed              ! array of gsofa_range
+    integer(c_int) :: masks
+  end type
+
+  type, bind(c) :: gsofa_range
+    integer(c_int32_t) :: begin
+    integer(c_int32_t) :: end
+  end type
+
+  type, bind(c) :: gsofa_fill_estimate
+    integer(c_int64_t) :: nnz_a
+    integer(c_int64_t) :: nnz_l
+    integer(c_int64_t) :: nnz_u
+    real(c_double) :: flops
+    integer(c_int64_t) :: result_bytes
+    integer(c_int64_t) :: working_bytes
+    integer(c_int) :: symmetric
   end type
 
   type, bind(c) :: gsofa_device_pattern
@@ -73,6 +94,14 @@ module gsofa
     type(c_ptr) :: rows
     type(c_ptr) :: segment_begin
     type(c_ptr) :: segments
+  end type
+
+  type, bind(c) :: gsofa_masks_view
+    integer(c_int32_t) :: panels
+    type(c_ptr) :: first_vertex
+    type(c_ptr) :: position_begin
+    type(c_ptr) :: vertices
+    type(c_ptr) :: masks
   end type
 
   type, bind(c) :: gsofa_variant
@@ -108,6 +137,40 @@ module gsofa
       import :: gsofa_device_pattern, gsofa_options, c_ptr, c_int
       type(gsofa_device_pattern), intent(in) :: a
       type(gsofa_options), intent(in) :: options
+      type(c_ptr), intent(out) :: out
+    end function
+
+    integer(c_int) function gsofa_analyzer_create(out) bind(c)
+      import :: c_ptr, c_int
+      type(c_ptr), intent(out) :: out
+    end function
+    subroutine gsofa_analyzer_free(by) bind(c)
+      import :: c_ptr
+      type(c_ptr), value :: by
+    end subroutine
+    integer(c_int) function gsofa_analyzer_start(by, a, options) bind(c)
+      import :: gsofa_pattern, gsofa_options, c_ptr, c_int
+      type(c_ptr), value :: by
+      type(gsofa_pattern), intent(in) :: a
+      type(gsofa_options), intent(in) :: options
+    end function
+    integer(c_int) function gsofa_analyzer_start_device(by, a, options) bind(c)
+      import :: gsofa_device_pattern, gsofa_options, c_ptr, c_int
+      type(c_ptr), value :: by
+      type(gsofa_device_pattern), intent(in) :: a
+      type(gsofa_options), intent(in) :: options
+    end function
+    integer(c_int) function gsofa_analyzer_ready(by) bind(c)
+      import :: c_ptr, c_int
+      type(c_ptr), value :: by
+    end function
+    subroutine gsofa_analyzer_cancel(by) bind(c)
+      import :: c_ptr
+      type(c_ptr), value :: by
+    end subroutine
+    integer(c_int) function gsofa_analyzer_wait(by, out) bind(c)
+      import :: c_ptr, c_int
+      type(c_ptr), value :: by
       type(c_ptr), intent(out) :: out
     end function
 
@@ -213,6 +276,41 @@ module gsofa
       type(gsofa_supernodal_view), intent(out) :: out
     end function
 
+    integer(c_int) function gsofa_device_l(a, out) bind(c)
+      import :: gsofa_device_pattern, c_ptr, c_int
+      type(c_ptr), value :: a
+      type(gsofa_device_pattern), intent(out) :: out
+    end function
+    integer(c_int) function gsofa_device_u(a, out) bind(c)
+      import :: gsofa_device_pattern, c_ptr, c_int
+      type(c_ptr), value :: a
+      type(gsofa_device_pattern), intent(out) :: out
+    end function
+    integer(c_int) function gsofa_device_supernodal(a, out) bind(c)
+      import :: gsofa_supernodal_view, c_ptr, c_int
+      type(c_ptr), value :: a
+      type(gsofa_supernodal_view), intent(out) :: out
+    end function
+
+    integer(c_int) function gsofa_masks(a, out) bind(c)
+      import :: gsofa_masks_view, c_ptr, c_int
+      type(c_ptr), value :: a
+      type(gsofa_masks_view), intent(out) :: out
+    end function
+
+    type(c_ptr) function gsofa_parent(a) bind(c)
+      import :: c_ptr
+      type(c_ptr), value :: a
+    end function
+    type(c_ptr) function gsofa_l_col_counts(a) bind(c)
+      import :: c_ptr
+      type(c_ptr), value :: a
+    end function
+    real(c_double) function gsofa_flops(a) bind(c)
+      import :: c_ptr, c_double
+      type(c_ptr), value :: a
+    end function
+
     real(c_double) function gsofa_order_seconds(a) bind(c)
       import :: c_ptr, c_double
       type(c_ptr), value :: a
@@ -234,6 +332,35 @@ module gsofa
       import :: gsofa_pattern, c_int, c_int32_t
       type(gsofa_pattern), intent(in) :: a
       integer(c_int32_t), intent(out) :: parent(*)
+    end function
+
+    integer(c_int) function gsofa_level_sets(n, parent, begin, vertices, levels) bind(c)
+      import :: c_int, c_int32_t
+      integer(c_int32_t), value :: n
+      integer(c_int32_t), intent(in) :: parent(*)
+      integer(c_int32_t), intent(inout) :: begin(*), vertices(*)
+      integer(c_int32_t), intent(out) :: levels
+    end function
+    integer(c_int) function gsofa_tree_postorder(n, parent, order) bind(c)
+      import :: c_int, c_int32_t
+      integer(c_int32_t), value :: n
+      integer(c_int32_t), intent(in) :: parent(*)
+      integer(c_int32_t), intent(inout) :: order(*)
+    end function
+    integer(c_int) function gsofa_relaxed_supernodes(n, parent, relax, ranges, count) bind(c)
+      import :: gsofa_range, c_int, c_int32_t
+      integer(c_int32_t), value :: n, relax
+      integer(c_int32_t), intent(in) :: parent(*)
+      type(gsofa_range), intent(inout) :: ranges(*)
+      integer(c_int32_t), intent(out) :: count
+    end function
+
+    integer(c_int) function gsofa_estimate(a, options, out, permutation) bind(c)
+      import :: gsofa_pattern, gsofa_options, gsofa_fill_estimate, c_int, c_ptr
+      type(gsofa_pattern), intent(in) :: a
+      type(gsofa_options), intent(in) :: options
+      type(gsofa_fill_estimate), intent(out) :: out
+      type(c_ptr), value :: permutation  ! n integers of 32 bits, or c_null_ptr
     end function
 
     integer(c_int) function gsofa_profile_pattern(a, cells, threads, out) bind(c)

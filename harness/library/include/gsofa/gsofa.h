@@ -93,6 +93,12 @@ typedef void (*gsofa_log_function)(const char* line, void* user);
 /// Memory of the current CUDA device, aligned to 8 bytes; NULL if there is none.
 typedef void* (*gsofa_device_memory_function)(size_t bytes, void* user);
 
+/// Columns begin .. end - 1.
+typedef struct gsofa_range {
+  int32_t begin;
+  int32_t end;
+} gsofa_range;
+
 /// What is asked for; call gsofa_options_init() first. Later versions add members at the end.
 typedef struct gsofa_options {
   size_t size;                 ///< of this structure as the caller knows it
@@ -121,6 +127,11 @@ typedef struct gsofa_options {
   gsofa_device_memory_function device_memory;
   /// NULL, or a cudaStream_t: memory of device_memory is written after what this was given by then.
   void* device_stream;
+  int tree;  ///< nonzero: gsofa_parent(), gsofa_l_col_counts(), gsofa_flops()
+  /// In place of `relax` these relaxed supernodes, as analysis_options::relaxed of gsofa.hpp.
+  int32_t relaxed_count;
+  const gsofa_range* relaxed;
+  int masks;  ///< nonzero: gsofa_masks()
 } gsofa_options;
 
 /// Defaults: automatic device and order, one thread, matching, neither factors nor supernodes, no
@@ -243,6 +254,24 @@ GSOFA_API gsofa_status gsofa_device_l(const gsofa_analysis* a, gsofa_device_patt
 GSOFA_API gsofa_status gsofa_device_u(const gsofa_analysis* a, gsofa_device_pattern* out);
 GSOFA_API gsofa_status gsofa_device_supernodal(const gsofa_analysis* a, gsofa_supernodal_view* out);
 
+/// L + U compressed to bits, as mask_factors of gsofa.hpp; the arrays belong to the analysis.
+typedef struct gsofa_masks_view {
+  int32_t panels;
+  const int32_t* first_vertex;    ///< panels + 1
+  const int64_t* position_begin;  ///< panels + 1
+  const int32_t* vertices;        ///< position_begin[panels]
+  const uint64_t* masks;          ///< two for each of them: U, then L
+} gsofa_masks_view;
+/// GSOFA_INVALID_INPUT if gsofa_options::masks was 0 or an argument is NULL.
+GSOFA_API gsofa_status gsofa_masks(const gsofa_analysis* a, gsofa_masks_view* out);
+
+/// With gsofa_options::tree: n entries each, the elimination tree of A + A^T (-1 for roots) and the
+/// entries of the columns of L below the diagonal; operations of A = L U. NULL and 0 if it was not
+/// asked for, or for NULL.
+GSOFA_API const int32_t* gsofa_parent(const gsofa_analysis* a);
+GSOFA_API const int32_t* gsofa_l_col_counts(const gsofa_analysis* a);
+GSOFA_API double gsofa_flops(const gsofa_analysis* a);
+
 /// First rows of the supernodes and their number. GSOFA_INVALID_INPUT if they were not asked for or
 /// an argument is NULL.
 GSOFA_API gsofa_status gsofa_supernodes(const gsofa_analysis* a, const int32_t** starts,
@@ -262,6 +291,32 @@ GSOFA_API double gsofa_output_seconds(const gsofa_analysis* a);
 
 /// Elimination tree of A + A^T: `parent` has n entries, -1 for roots.
 GSOFA_API gsofa_status gsofa_elimination_tree(const gsofa_pattern* a, int32_t* parent);
+
+/// Of an elimination tree of n vertices, `parent` of each (-1 or n for roots), vertices by height, as
+/// level_sets() of gsofa.hpp: `vertices` gets n entries, `begin` at most n + 1, of which *levels + 1
+/// are set.
+GSOFA_API gsofa_status gsofa_level_sets(int32_t n, const int32_t* parent, int32_t* begin,
+                                        int32_t* vertices, int32_t* levels);
+/// A postorder of it, n vertices by new position.
+GSOFA_API gsofa_status gsofa_tree_postorder(int32_t n, const int32_t* parent, int32_t* order);
+/// The supernodes that gsofa_options::relax means, of a postordered tree: at most n ranges, of which
+/// *count are set.
+GSOFA_API gsofa_status gsofa_relaxed_supernodes(int32_t n, const int32_t* parent, int32_t relax,
+                                                gsofa_range* ranges, int32_t* count);
+
+/// What an analysis will find and take at most, as fill_estimate of gsofa.hpp.
+typedef struct gsofa_fill_estimate {
+  int64_t nnz_a;
+  int64_t nnz_l;
+  int64_t nnz_u;
+  double flops;
+  int64_t result_bytes;
+  int64_t working_bytes;
+  int symmetric;
+} gsofa_fill_estimate;
+/// As estimate() of gsofa.hpp. `permutation` gets n entries for GSOFA_ORDER_GIVEN, unless it is NULL.
+GSOFA_API gsofa_status gsofa_estimate(const gsofa_pattern* a, const gsofa_options* options,
+                                      gsofa_fill_estimate* out, int32_t* permutation);
 
 /// Where the entries of L + U are and what a factorization costs, as profile() of gsofa.hpp.
 typedef struct gsofa_profile gsofa_profile;

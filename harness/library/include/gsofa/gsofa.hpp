@@ -241,6 +241,9 @@ struct analysis_options {
   /// A cudaStream_t of the current device: memory that device_memory returns is written after what
   /// this stream was given by then, as that of cudaMallocAsync() has to be. Null: at once.
   void* device_stream = nullptr;
+  /// fill analysis::parent, l_col_counts and flops. Not together with device_memory.
+  bool tree = false;
+  bool masks = false;  ///< fill analysis::masks. Not together with device_memory.
 };
 
 /// L + U by supernodes of columns: ranges of consecutive columns with one structure of L. Column j
@@ -263,6 +266,22 @@ struct supernodal_factors {
 
   [[nodiscard]] std::int32_t supernodes() const {
     return static_cast<std::int32_t>(first_column.size()) - 1;
+  }
+};
+
+/// L + U compressed to bits: panels of at most 64 consecutive vertices b, b + 1, ..., each with an
+/// ascending list of vertices that begins with its own, and two masks for each vertex f of the
+/// list: bit c of the first is U(b + c, f) != 0, of the second L(f, b + c) != 0, for b + c < f
+/// alone. So every entry off the diagonal is one bit, in the panel of the smaller vertex at the
+/// place of the larger one; the diagonal has none. How panels are cut is the variant's.
+struct mask_factors {
+  std::vector<std::int32_t> first_vertex;    ///< panels + 1, ascending; ends with n
+  std::vector<std::int64_t> position_begin;  ///< panels + 1: positions of each panel
+  std::vector<std::int32_t> vertices;        ///< of each position
+  std::vector<std::uint64_t> masks;          ///< two of each position: U, then L
+
+  [[nodiscard]] std::int32_t panels() const {
+    return static_cast<std::int32_t>(first_vertex.size()) - 1;
   }
 };
 
@@ -302,6 +321,13 @@ struct analysis {
   double setup_seconds = 0;     ///< allocation, copies to the device, its first use
   double analysis_seconds = 0;  ///< the symbolic factorization, with supernodes
   double output_seconds = 0;    ///< counts, explicit L and U
+
+  /// n; elimination tree of A + A^T, -1 for roots: level_sets() and relaxed_supernodes() take it.
+  /// Empty unless analysis_options::tree.
+  std::vector<std::int32_t> parent;
+  std::vector<std::int32_t> l_col_counts;  ///< n; sum to nnz_l; empty unless analysis_options::tree
+  double flops = 0;    ///< as fill_profile::flops; 0 unless analysis_options::tree
+  mask_factors masks;  ///< empty unless analysis_options::masks
 };
 
 /// Why analyze() failed.
@@ -365,8 +391,8 @@ class GSOFA_API pending_analysis {
   /// Whether it has ended, so that get() does not wait.
   [[nodiscard]] bool ready() const;
   /// Waits for its end; returns what analyzer::analyze() would have returned, or throws what that
-  /// would have thrown, as often as it is called. The result is valid until the next call or the end
-  /// of the analyzer; from then on, and where there is no analysis, it throws invalid_input.
+  /// would have thrown, as often as it is called. The result is valid until the next call or the
+  /// end of the analyzer; from then on, and where there is no analysis, it throws invalid_input.
   const analysis& get();
   /// Asks it to end, as where analysis_options::progress returns false, and does not wait. One that
   /// ends all the same is complete.
@@ -393,6 +419,9 @@ class GSOFA_API analyzer {
   [[nodiscard]] analysis_options& options();
   /// analyze() of `a`; what it returns is valid until the next call or the end of this object.
   const analysis& analyze(const csr_view& a);
+  /// The same of the other views that analyze() takes.
+  template <class View>
+  const analysis& analyze(const View& a);
   /// Begins analyze() of `a` on a thread of this object and returns. View is csr_view or one of
   /// those of analyze() above. All of the analysis is that thread's, the waiting for a device too;
   /// options().progress, log and device_memory are called there, device_memory with the device that
@@ -457,6 +486,46 @@ std::vector<std::int32_t> elimination_tree(const View& a);
 /// invalid_input if the forest is not postordered.
 GSOFA_API std::vector<supernode_range> relaxed_supernodes(std::span<const std::int32_t> parent,
                                                           std::int32_t relax);
+
+/// Vertices of a forest by height: what factorizes column by column, or supernode by supernode, may
+/// take all vertices of a height at the same time.
+struct tree_levels {
+  std::vector<std::int32_t> begin;  ///< levels + 1
+  /// n; vertices[begin[h] .. begin[h+1]) have height h, ascending: 0 without children, else one
+  /// more than the highest of the children.
+  std::vector<std::int32_t> vertices;
+};
+
+/// The levels of an elimination tree, `parent` of each vertex (-1 or n for roots). O(n). Throws
+/// invalid_input if a parent is no later vertex.
+GSOFA_API tree_levels level_sets(std::span<const std::int32_t> parent);
+
+/// A postorder of an elimination tree: vertices by new position, children before parents, subtrees
+/// contiguous. O(n). Throws as level_sets() does.
+GSOFA_API std::vector<std::int32_t> tree_postorder(std::span<const std::int32_t> parent);
+
+/// What an analysis and a factorization will take at most, found without either.
+struct fill_estimate {
+  /// n; the order that was found, for order_method::given in place of the method that found it
+  std::vector<std::int32_t> permutation;
+  std::int64_t nnz_a = 0;  ///< as analysis::nnz_a
+  /// Entries of the two triangles of chol(A + A^T), as analysis::nnz_l and nnz_u count. L and U
+  /// have no more; as many if `symmetric`.
+  std::int64_t nnz_l = 0;
+  std::int64_t nnz_u = 0;
+  double flops = 0;               ///< of a factorization with these entries, as fill_profile::flops
+  bool symmetric = false;         ///< the permuted pattern: nnz_l, nnz_u and flops are exact
+  std::int64_t result_bytes = 0;  ///< of the arrays of the analysis that is asked for
+  std::int64_t working_bytes = 0;  ///< of the host beside them, by the formula of docs/memory.md
+};
+
+/// What analyze(a, options) will find and take, at most: it checks, matches and orders as analyze()
+/// does and counts the entries of chol(A + A^T), without a list of them. O(nnz log n) time beside
+/// the order, O(n + nnz) memory beside that of the order. Relaxed supernodes are left out of
+/// account. Throws as analyze() does.
+GSOFA_API fill_estimate estimate(const csr_view& a, const analysis_options& options = {});
+template <class View>
+fill_estimate estimate(const View& a, const analysis_options& options = {});
 
 /// An algorithm that this build of the library holds.
 struct variant_description {

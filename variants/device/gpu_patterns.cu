@@ -11,7 +11,7 @@
 #include <limits>
 #include <string>
 
-#include "variants/analysis/gpu_analysis.hpp"
+#include "variants/device/device_patterns.hpp"
 #include "variants/device/matrix_entries.hpp"
 
 #if defined(__CUDACC__)
@@ -19,7 +19,7 @@
 #include <cub/device/device_select.cuh>
 #endif
 
-namespace gsofa::gpu::analysis {
+namespace gsofa::gpu::patterns {
 
 namespace {
 
@@ -455,6 +455,6 @@ child_lists children_of(index_t n, const index_t* parent, memory_budget& budget)
   return out;
 }
 
-}  // namespace gsofa::gpu::analysis
+}  // namespace gsofa::gpu::patterns
 
 #endif
