@@ -278,6 +278,8 @@ TEST_CASE("panels are released wave by wave where the positions are not admitted
       tuning.elimination.blocks_per_wide_cluster = static_cast<int>(runs % 4 + 1);
       tuning.elimination.warps_per_block = static_cast<int>(1 + runs % 5);
       tuning.elimination.few_panels = runs % 5 == 0 ? -1 : 0;
+      tuning.elimination.most_targets = static_cast<index_t>(runs % 4);
+      tuning.elimination.near_targets = static_cast<index_t>(1 + runs % 2);
       simt::emulator::set_seed(runs);
       run_context context;
       const auto v = gpu::make_bitmap_panels(tuning);
