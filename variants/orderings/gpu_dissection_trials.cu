@@ -52,6 +52,7 @@ constexpr std::size_t block_overhead = 1024;  // bytes of shared memory that a b
 constexpr index_t most_waves = 3;             // of small trials in shared memory
 constexpr index_t far_room = 256;             // candidates of small trials in global memory
 constexpr index_t most_near_order = 512;      // graphs whose first separators need no global memory
+constexpr std::size_t first_near_bytes = 12 * 1024;  // for graphs of first separators
 #else
 constexpr int threads_of_rounds = 96;
 constexpr index_t large_order = 1000;
@@ -59,6 +60,7 @@ constexpr index_t most_near_slots = 512;
 constexpr index_t near_of_few = 128;
 constexpr index_t near_of_many = 128;
 constexpr index_t most_near_order = 64;
+constexpr std::size_t first_near_bytes = 2 * 1024;
 #endif
 constexpr unsigned most_free_slots = 128;  // that are remembered; others are lost
 constexpr unsigned rows_at_once = 4;
@@ -926,37 +928,63 @@ class near_moves {
   index_t from_y_ = 0;
 };
 
-/// The moves of a pass on the graph of a small trial in shared memory. All warps look for
-/// candidates, one moves them. The states in global memory remain those of the pass's start.
-GSOFA_DEVICE void move_near(const block_trial& w, const near_graph& h, candidates c) {
-  const auto n = static_cast<std::uint32_t>(w.d.n);
-  const std::uint32_t y = 1 - w.d.x;
-  const index_t* const members = w.members();
-  for (std::uint32_t k = simt::thread_index(); k < n; k += simt::block_size()) {
+/// The statuses of all vertices at the start of a pass.
+GSOFA_DEVICE void load_statuses(const block_trial& w, const near_graph& h) {
+  for (std::uint32_t k = simt::thread_index(); k < static_cast<std::uint32_t>(w.d.n);
+       k += simt::block_size()) {
     h.status[k] = settled(w.t.side[w.d.first + k]);
   }
+  simt::sync_block();
+}
+
+/// Candidates of all of S, each in the slot of its number in the list. A warp takes 32 of them,
+/// four rows at a time.
+GSOFA_DEVICE void set_candidates(const block_trial& w, const near_graph& h, const candidates& c) {
+  constexpr std::uint32_t width = 8;  // lanes of a row
+  constexpr std::uint32_t rows = 32 / width;
+  const std::uint32_t y = 1 - w.d.x;
+  const std::uint32_t lane = lane_of_thread();
+  const index_t* const members = w.members();
+  const auto salt = static_cast<std::uint32_t>(w.d.pass_key);
+  for (std::uint32_t base = 32 * warp_of_thread(); base < w.d.members;
+       base += 32 * warps_of_block()) {
+    const std::uint32_t slot = base + lane;
+    const bool is = slot < w.d.members;
+    const auto v = static_cast<std::uint32_t>(is ? members[slot] - w.first : 0);
+    const std::uint32_t begin_of_v = is ? h.begin[v] : 0;
+    const std::uint32_t end_of_v = is ? h.end[v] : 0;
+    const std::uint32_t count = w.d.members - base < 32 ? w.d.members - base : 32;
+    std::uint32_t pull = 0;
+    for (std::uint32_t row = 0; row < count; row += rows) {
+      const std::uint32_t of = row + lane / width;
+      const std::uint32_t end = simt::shuffle(end_of_v, of);
+      std::uint32_t sum = 0;
+      for (std::uint32_t e = simt::shuffle(begin_of_v, of) + lane % width; e < end; e += width) {
+        const std::uint32_t u = h.adj[e];
+        if (start_of(h.status[u]) == y) sum += h.weight[u];
+      }
+      for (unsigned step = width / 2; step > 0; step /= 2) sum += simt::shuffle_xor(sum, step);
+      const std::uint32_t result = simt::shuffle(sum, lane % rows * width);
+      if (lane / rows == row / rows) pull = result;
+    }
+    if (!is) continue;
+    const index_t gain = static_cast<index_t>(h.weight[v]) - static_cast<index_t>(pull);
+    const auto number = static_cast<index_t>(v);
+    c.set(slot, orderings::move_rank(gain, 0, number, salt), number);
+  }
+}
+
+/// The moves of a pass on the graph of a small trial in shared memory, whose statuses are those of
+/// the pass's start. All warps look for candidates, one moves them. The states in global memory
+/// remain as they are.
+GSOFA_DEVICE void move_near(const block_trial& w, const near_graph& h, candidates c) {
+  const index_t* const members = w.members();
   c.far_high = w.t.far + 4 * w.d.first;
   c.far_low = c.far_high + w.d.n;
   c.far_vertex = c.far_low + w.d.n;
   for (std::uint32_t k = simt::thread_index(); k < c.room; k += simt::block_size()) c.high[k] = 0;
   simt::sync_block();
-  const std::uint32_t lane = lane_of_thread();
-  for (std::uint32_t k = warp_of_thread(); k < w.d.members; k += warps_of_block()) {
-    const auto v = static_cast<std::uint32_t>(members[k] - w.first);
-    const std::uint32_t end = h.end[v];
-    std::uint32_t pull = 0;
-    for (std::uint32_t e = h.begin[v] + lane; e < end; e += 32) {
-      const std::uint32_t u = h.adj[e];
-      if (start_of(h.status[u]) == y) pull += h.weight[u];
-    }
-    pull = simt::add_of_warp(pull);
-    if (lane == 0) {
-      c.set(k,
-            orderings::move_rank(static_cast<index_t>(h.weight[v]) - static_cast<index_t>(pull), 0,
-                                 static_cast<index_t>(v), static_cast<std::uint32_t>(w.d.pass_key)),
-            static_cast<index_t>(v));
-    }
-  }
+  set_candidates(w, h, c);
   // Other warps have read the states of members until here.
   simt::sync_block();
   for (std::uint32_t k = simt::thread_index(); k < w.d.members; k += simt::block_size()) {
@@ -1430,6 +1458,15 @@ GSOFA_DEVICE void end_pass(const block_trial& w) {
   simt::sync_block();
 }
 
+/// After end_pass(): brings the statuses in shared memory up to date. All others that differ are of
+/// vertices of S, which get new ones as candidates.
+GSOFA_DEVICE void settle_statuses(const block_trial& w, const near_graph& h) {
+  for_log(w, [&](bool is, index_t v, bool, bool) {
+    if (is) h.status[v - w.first] = settled(w.t.side[w.shift + v]);
+  });
+  simt::sync_block();
+}
+
 // ---------------------------------------------------------------------------- kernels: refinement
 
 GSOFA_DEVICE block_space& space_of_block() { return *simt::shared_memory<block_space>(); }
@@ -1479,16 +1516,21 @@ GSOFA_KERNEL void refine_kernel(level_view g, trial_view t, const index_t* trial
   const near_graph near = near_graph_at(place, static_cast<std::uint32_t>(b.d.n));
   const bool fits = near_graph::bytes(b.d.n, g.entries[b.d.graph]) <= near_bytes;
   if (fits && !ends(t, b.d, 0)) load_graph(w, near);
+  bool loaded = false;  // the statuses of `near` are those in global memory
   for (int pass = 0; !ends(t, b.d, pass); ++pass) {
     begin_pass(w, pass);
-    if (b.d.members >= orderings::members_of_rounds) {
+    const bool in_rounds = b.d.members >= orderings::members_of_rounds;
+    if (in_rounds) {
       trial_rounds(w, round_candidates_of(w, c)).run();
     } else if (fits) {
+      if (!loaded) load_statuses(w, near);
       move_near(w, near, c);
     } else {
       move_singly<false>(w, c);
     }
     end_pass(w);
+    loaded = fits && !in_rounds;
+    if (loaded) settle_statuses(w, near);
   }
   store_trial(t, trial);
 }
@@ -1522,14 +1564,20 @@ struct cut_space {
   std::uint32_t* mark;  ///< bit 0: side; from bit 1: 0 in B away from A, 1 in B at A, 2 moved
   static constexpr int words = 5;
 };
+/// Bytes of a cut_space of n vertices in shared memory.
+constexpr std::size_t first_cut_bytes(index_t n) {
+  return (cut_space::words * sizeof(std::uint32_t) * at(n) + 15) / 16 * 16;
+}
 
 // Gains and keys are kept plus 2^31, so that they compare without sign; key 0 bars a vertex.
 
 /// One first separator, by one warp.
 class first_cut {
  public:
-  GSOFA_DEVICE first_cut(const level_view& g, const trial_data& d, const cut_space& s)
-      : g_(g), s_(s), n_(d.n), first_(g.first[d.graph]), total_(g.total[d.graph]) {
+  /// first: the number of the graph's first vertex in g; total: sum of its weights.
+  GSOFA_DEVICE first_cut(const level_view& g, const trial_data& d, index_t first, offset_t total,
+                         const cut_space& s)
+      : g_(g), s_(s), n_(d.n), first_(first), total_(total) {
     const auto n = static_cast<std::uint32_t>(n_);
     const unsigned bits = n == 0 ? 0 : simt::highest_bit(std::uint64_t{n}) + 1;
     mask_ = (std::uint32_t{1} << bits) - 1;
@@ -1771,9 +1819,64 @@ class first_cut {
   offset_t weight_s_ = 0;
 };
 
-/// First separators, one warp each.
+/// In shared memory the graph of a first separator, as a level of one graph: its rows by local
+/// number.
+constexpr std::size_t first_graph_bytes(offset_t n, offset_t entries) {
+  return static_cast<std::size_t>(20 * n + 8 * entries + 16);
+}
+/// Copies it; one warp.
+GSOFA_DEVICE level_view load_first_graph(const level_view& g, index_t first, index_t n,
+                                         unsigned char* place) {
+  auto* const begin = reinterpret_cast<offset_t*>(place);
+  auto* const weight = reinterpret_cast<index_t*>(begin + 2 * n);
+  auto* const adj = weight + n;
+  offset_t before = 0;
+  for (index_t base = 0; base < n; base += 32) {
+    const index_t v = base + static_cast<index_t>(lane_of_thread());
+    const bool is = v < n;
+    const lane_row row = row_of(g, is, first + v);
+    index_t through = row.length;
+    for (unsigned step = 1; step < 32; step *= 2) {
+      const index_t other = simt::shuffle_up(through, step);
+      if (lane_of_thread() >= step) through += other;
+    }
+    if (is) {
+      begin[v] = before + through - row.length;
+      begin[n + v] = before + through;
+      weight[v] = g.weight[first + v];
+    }
+    before += simt::shuffle(through, 31);
+  }
+  index_t* const edge = adj + before;
+  simt::sync_warp();
+  for (index_t base = 0; base < n; base += 32) {
+    const index_t v = base + static_cast<index_t>(lane_of_thread());
+    const bool is = v < n;
+    const lane_row row = row_of(g, is, first + v);
+    const offset_t shift = is ? begin[v] - row.begin : 0;
+    for_rows<offset_t>(
+        g.adj, simt::ballot(is), row, [](offset_t e, index_t) { return e; },
+        [&](unsigned of, bool valid, index_t u, offset_t e) {
+          const offset_t to = simt::shuffle(shift, of) + e;
+          if (!valid) return;
+          adj[to] = u - first;
+          edge[to] = g.edge == nullptr ? 1 : g.edge[e];
+        });
+  }
+  simt::sync_warp();
+  level_view near = g;
+  near.begin = begin;
+  near.end = begin + n;
+  near.weight = weight;
+  near.adj = adj;
+  near.edge = edge;
+  return near;
+}
+
+/// First separators, one warp each. near_bytes: of shared memory for the graph, behind that of the
+/// cut.
 GSOFA_KERNEL void first_kernel(level_view g, trial_view t, const index_t* trials,
-                               index_t near_order) {
+                               index_t near_order, std::size_t near_bytes) {
   simt::after_earlier_launches();
   trial_data& d = t.data[trials[simt::block_index()]];
   const index_t n = d.n;
@@ -1783,7 +1886,13 @@ GSOFA_KERNEL void first_kernel(level_view g, trial_view t, const index_t* trials
   const bool fits = n <= near_order;
   const cut_space s = fits ? cut_space{near, near + n, near + 2 * n, near + 3 * n, near + 4 * n}
                            : cut_space{far, far + n, far + 2 * n, log, log + n};
-  first_cut cut(g, d, s);
+  const bool graph_fits = first_graph_bytes(n, g.entries[d.graph]) <= near_bytes;
+  level_view of_cut = g;
+  if (graph_fits) {
+    of_cut = load_first_graph(g, g.first[d.graph], n,
+                              reinterpret_cast<unsigned char*>(near) + first_cut_bytes(near_order));
+  }
+  first_cut cut(of_cut, d, graph_fits ? 0 : g.first[d.graph], g.total[d.graph], s);
   cut.run();
   const offset_t shift = static_cast<offset_t>(d.first);
   const index_t first = g.first[d.graph];
@@ -2031,7 +2140,22 @@ struct trial_steps::space {
   growing_array<std::uint32_t> words;  // far candidates and logs
   growing_array<winner> winners;
 
+  /// Vertices from which on trials on graphs of a level are large: where their rows are short more
+  /// of them fit in shared memory.
+  [[nodiscard]] index_t least_large(const level& of) const {
+#if defined(__CUDACC__)
+    const offset_t entries = of.room / std::max<offset_t>(1, of.first.back()) + 1;
+    const auto per_vertex = static_cast<offset_t>(near_graph::bytes(1, entries + entries / 4));
+    const auto room = static_cast<offset_t>(shared_bytes - bytes_of_block(most_near_slots));
+    return static_cast<index_t>(std::clamp<offset_t>(room / per_vertex, large_order, 65535));
+#else
+    static_cast<void>(of);
+    return large_order;
+#endif
+  }
+
   int current = 0;  // of the two arrays
+  index_t large_from = large_order;
   // Of a block. On the emulator not all graphs fit.
   std::size_t shared_bytes = 24 * 1024;
   trial_view view{};
@@ -2064,6 +2188,7 @@ void trial_steps::move(const level* coarser, const level& finer,
   index_t most_first = 0;
   s.small = s.large = 0;
   s.most_small = 0;
+  s.large_from = s.least_large(finer);
   for (index_t k = 0; k < count; ++k) {
     const trial_spec& spec = specs[at(k)];
     const index_t n = finer.size_of(spec.graph);
@@ -2076,7 +2201,7 @@ void trial_steps::move(const level* coarser, const level& finer,
                   .rank = spec.rank,
                   .stage = spec.stage};
     places += static_cast<std::uint64_t>(n);
-    if (n >= large_order) {
+    if (n >= s.large_from) {
       by_size[count - ++s.large] = k;
     } else {
       by_size[s.small++] = k;
@@ -2121,9 +2246,8 @@ void trial_steps::move(const level* coarser, const level& finer,
   }
   if (first_separators > 0) {
     const index_t near = std::min(most_first, most_near_order);
-    launch_overlapping(first_kernel, first_separators, 32,
-                       cut_space::words * sizeof(std::uint32_t) * at(near), g, s.view,
-                       s.small_list + count, near);
+    launch_overlapping(first_kernel, first_separators, 32, first_cut_bytes(near) + first_near_bytes,
+                       g, s.view, s.small_list + count, near, first_near_bytes);
   }
 }
 

@@ -149,9 +149,18 @@ class cpu_bitmap_panels final : public variant, public gives_masks {
   }
 
   supernodal_pattern supernodal(const supernode_rule& rule) override {
+    supernodal_pattern out;
+    supernodal_into(rule, out);
+    return out;
+  }
+
+  void supernodal_into(const supernode_rule& rule, supernodal_pattern& out) override {
     // Masks of relabelled vertices tell nothing of neighbours in the caller's numbering.
-    if (by_rows_ || !graph_.order.empty()) return variant::supernodal(rule);
-    return detail::supernodal_of_panels(panels_, rule);
+    if (by_rows_ || !graph_.order.empty()) {
+      out = variant::supernodal(rule);
+    } else {
+      detail::supernodal_of_panels(panels_, rule, scratch_, out);
+    }
   }
 
   bool masks_into(mask_pattern& out) override {
@@ -251,6 +260,7 @@ class cpu_bitmap_panels final : public variant, public gives_masks {
   detail::panel_set panels_;
   detail::position_builder builder_;
   detail::gilbert_peierls rows_;
+  detail::supernodal_scratch scratch_;
   std::vector<index_t> l_counts_, u_counts_, t3_starts_, label_;
 };
 
