@@ -187,7 +187,9 @@ class cpu_bitmap_panels final : public variant, public gives_masks {
         useful_threads(threads_for(panels_.positions(), positions_of_a_thread, settings_.threads),
                        panels_.panels());
     std::vector<detail::panel_eliminator> workers(
-        at(threads), detail::panel_eliminator(panels_, graph_.symmetric()));
+        at(threads), detail::panel_eliminator(panels_, graph_.symmetric()
+                                                           ? std::span<const index_t>(graph_.parent)
+                                                           : std::span<const index_t>()));
     detail::help_board<sweep_job> board(threads);
     l_counts_.resize(n);
     u_counts_.resize(n);
