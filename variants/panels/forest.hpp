@@ -81,6 +81,8 @@ struct ordered_graph {
   }
   bool find_symmetry();
   bool find_symmetry(int threads);
+  [[nodiscard]] bool is_mirrored(index_t i) const;
+  bool is_mirrored(index_t i, index_t* passed) const;
   void find_diagonals(int threads);
   void find_least_neighbours(int threads);
   [[nodiscard]] std::vector<index_t> row_ranges(int threads) const;
@@ -93,6 +95,7 @@ struct ordered_graph {
   void find_nearest_parents(chunk& c);
   void join_chunks(std::span<const chunk> chunks);
   [[nodiscard]] bool has_siblings_below(index_t u) const;
+  [[nodiscard]] bool has_many_below(index_t u) const;
   void mark_children(index_t u, std::span<const index_t> below);
   void mark_by_rows(index_t begin, index_t end, std::vector<entry>& left);
   [[nodiscard]] bool all_marked(index_t begin, index_t end) const;
@@ -105,7 +108,8 @@ struct ordered_graph {
   std::vector<offset_t> row_ptr_;  // of relabelled rows
   std::vector<index_t> row_idx_, work_, least_, subtree_begin_;
   buffer<entry> entries_;
-  std::vector<char> marked_;
+  buffer<index_t> passed_;
+  std::vector<char> marked_, many_;
   std::vector<offset_t> next_;
 };
 
