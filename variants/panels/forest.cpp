@@ -43,12 +43,17 @@ void ordered_graph::build(const pattern_view& a, int threads) {
   rows_.diagonal.resize(at(n));
   if (threads < threads_that_pay) {
     symmetric_ = find_symmetry();
-    if (!symmetric_) find_diagonals(threads);
+    if (!symmetric_ && threads > 1) find_diagonals(threads);
   } else {
     find_diagonals(threads);
     symmetric_ = find_symmetry(threads);
   }
-  if (!symmetric_) transpose_half(half::below, threads, columns_);
+  if (!symmetric_ && threads == 1) {
+    scan_rows();
+    fill_half(half::below, columns_);
+  } else if (!symmetric_) {
+    transpose_half(half::below, threads, columns_);
+  }
   if (build_postordered_tree(threads)) return;
   subtree_begin_.clear();
   build_tree(threads);
@@ -134,21 +139,35 @@ void ordered_graph::find_diagonals(int threads) {
   });
 }
 
+// In one pass of one thread, as the end of a short row is hard to predict: diagonals, least
+// neighbours, and in columns_.ptr[j + 1] the entries of column j below the diagonal.
+void ordered_graph::scan_rows() {
+  least_.assign(at(n), n);
+  columns_.ptr.assign(at(n) + 1, 0);
+  const index_t* const idx = rows_.idx.data();
+  for (index_t i = 0; i < n; ++i) {
+    const index_t* q = idx + rows_.ptr[at(i)];
+    const index_t* const end = idx + rows_.ptr[at(i) + 1];
+    least_[at(i)] = std::min(least_[at(i)], *q);
+    for (; *q < i; ++q) ++columns_.ptr[at(*q) + 1];
+    rows_.diagonal[at(i)] = q - idx;
+    for (++q; q < end; ++q) least_[at(*q)] = std::min(least_[at(*q)], i);
+  }
+}
+
 // least_[u]: the least neighbour of u in A + A^T, u itself counted. No vertex is marked.
 void ordered_graph::find_least_neighbours(int threads) {
-  least_.resize(at(n));
   marked_.resize(at(n));
+  if (!symmetric_ && threads == 1) {
+    std::ranges::fill(marked_, 0);
+    return;  // by scan_rows()
+  }
+  least_.resize(at(n));
   parallel_ranges<index_t>(threads, n, 4 * rows_at_a_time, [&](int, index_t begin, index_t end) {
     for (index_t u = begin; u < end; ++u) least_[at(u)] = rows_.idx[at(rows_.ptr[at(u)])];
     std::fill(marked_.begin() + begin, marked_.begin() + end, 0);
   });
   if (symmetric_) return;
-  if (threads == 1) {
-    for (index_t i = 0; i < n; ++i) {
-      for (const index_t j : row_above(i)) least_[at(j)] = std::min(least_[at(j)], i);
-    }
-    return;
-  }
   // relaxed: minima are read after all threads have joined.
   parallel_ranges<index_t>(threads, n, rows_at_a_time, [&](int, index_t begin, index_t end) {
     for (index_t i = begin; i < end; ++i) {
@@ -237,6 +256,11 @@ void ordered_graph::transpose_half(half h, half_columns& out) {
   for (index_t i = 0; i < n; ++i) {
     for (const index_t j : side(h, i)) ++out.ptr[at(j) + 1];
   }
+  fill_half(h, out);
+}
+
+// From the lengths of the columns.
+void ordered_graph::fill_half(half h, half_columns& out) {
   for (index_t j = 0; j < n; ++j) out.ptr[at(j) + 1] += out.ptr[at(j)];
   next_.assign(out.ptr.begin(), out.ptr.end() - 1);
   out.idx.resize(at(out.ptr.back()));

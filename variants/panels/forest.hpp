@@ -84,10 +84,12 @@ struct ordered_graph {
   [[nodiscard]] bool is_mirrored(index_t i) const;
   bool is_mirrored(index_t i, index_t* passed) const;
   void find_diagonals(int threads);
+  void scan_rows();
   void find_least_neighbours(int threads);
   [[nodiscard]] std::vector<index_t> row_ranges(int threads) const;
   void transpose_half(half h, int threads, half_columns& out);
   void transpose_half(half h, half_columns& out);
+  void fill_half(half h, half_columns& out);
   void transpose_bucket(std::span<const entry> entries, index_t begin, index_t end,
                         half_columns& out);
   bool build_postordered_tree(int threads);
