@@ -5,6 +5,7 @@
 #include <string>
 
 #include "common/error.hpp"
+#include "common/supernode_cut.hpp"
 
 namespace gsofa {
 
@@ -22,9 +23,16 @@ void validate_ranges(std::span<const column_range> ranges, index_t n) {
 
 std::vector<index_t> cut_supernodes(std::span<const std::uint8_t> joins,
                                     const supernode_rule& rule) {
+  std::vector<index_t> begin;
+  cut_supernodes_into(joins, rule, begin);
+  return begin;
+}
+
+void cut_supernodes_into(std::span<const std::uint8_t> joins, const supernode_rule& rule,
+                         std::vector<index_t>& begin) {
   const auto n = static_cast<index_t>(joins.size());
   validate_ranges(rule.fixed, n);
-  std::vector<index_t> begin;
+  begin.clear();
   auto next = rule.fixed.begin();
   bool closed = true;  // nothing joins the supernode before j
   for (index_t j = 0; j < n;) {
@@ -42,7 +50,6 @@ std::vector<index_t> cut_supernodes(std::span<const std::uint8_t> joins,
     ++j;
   }
   begin.push_back(n);
-  return begin;
 }
 
 supernodal_pattern supernodal_of(const pattern_view& l, const pattern_view& u,

@@ -14,9 +14,9 @@ def draw(args):
     def simulated(over, under):
         return f"mean(all, simulated(schedule={over}, gpus=36) / simulated(schedule={under}, gpus=36))"
     nodes = [m.series("chunks over nodes (inter_node over block)", simulated("block", "inter_node"),
-                      {p.value("fig17.inter.max_on"): p.value("fig17.inter.max")}, p.value("fig17.inter.mean"), there=""),
+                      {p.value("fig17.inter.max_on"): p.value("fig17.inter.max")}, p.value("fig17.inter.mean")),
              m.series("rows over GPUs too (intra_node over inter_node)", simulated("inter_node", "intra_node"),
-                      {p.value("fig17.intra.max_on"): p.value("fig17.intra.max")}, p.value("fig17.intra.mean"), there="")]
+                      {p.value("fig17.intra.max_on"): p.value("fig17.intra.max")}, p.value("fig17.intra.mean"))]
     two = [m.series("rows over two GPUs", "geomean(all, two_gpus_block / two_gpus_interleaved)")]
     drawn = [series for series in (nodes, two) if any(s.value.each for s in series)]
     m.need(drawn)

@@ -13,12 +13,12 @@ def draw(args):
     m = paper.Measured(args)
     p = paper.Paper()
 
-    def series(over, claims, there=None):
+    def series(over, claims):
         """Of each size; over: the expression of a size over 64."""
         largest = {p.value(f"{claims}.max_on"): p.value(f"{claims}.max")}
         return [m.series(f"chunks of {size} rows", f"mean(all, {over.format(size)})", largest if size == SIZES[-1] else None,
-                         p.value(f"{claims}.{size}"), there) for size in SIZES]
-    six_nodes = series("chunk_{}_on_36 / chunk_64_on_36", "fig21.on_36", "")
+                         p.value(f"{claims}.{size}")) for size in SIZES]
+    six_nodes = series("chunk_{}_on_36 / chunk_64_on_36", "fig21.on_36")
     two = series("chunk_{} / chunk_64", "fig21")
     labels = ("time over chunks of 64,\nsimulated, 36 GPUs", "time over chunks of 64,\nmeasured, two GPUs")
     drawn = [(s, label) for s, label in zip((six_nodes, two), labels) if any(x.value.each for x in s)]

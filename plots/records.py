@@ -241,7 +241,7 @@ class Measured:
     """
 
     def __init__(self, sources, counting=None, unverified="leave out", mixed=False, population=False):
-        self.sources = sources
+        self.sources, self.of_real = sources, population
 
         def key(name):
             return name if population else abbreviation(name)
@@ -301,11 +301,13 @@ class Measured:
 
     def simulated(self, matrix, **case):
         """The schedule with these settings and no batch barrier of the largest member of the family that the matrix's
-        stand-in belongs to (or of the matrix itself), or None."""
-        entry = datasets().get(matrix)
+        stand-in belongs to (or of the matrix itself), or None; of a real matrix, of that itself."""
+        entry = {"name": matrix} if self.of_real else datasets().get(matrix)
         found = None
         for line in self.simulated_lines:
-            if entry is None or (line["matrix"] != entry.get("name") and not of_family(line["matrix"], matrix)):
+            if entry is None or (line["matrix"] != entry.get("name") and (self.of_real or not of_family(line["matrix"], matrix))):
+                continue
+            if self.of_real and line.get("stand_in", True):
                 continue
             if line["batch_barrier"] or any(as_text(line.get(k)) != as_text(v) for k, v in case.items()):
                 continue

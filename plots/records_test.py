@@ -219,6 +219,14 @@ class Selecting(RecordsTest):
         self.assertIsNone(m.simulated("BB", gpus=6))
         self.assertIsNone(m.simulated("no_such", gpus=6))
 
+    def test_simulated_schedules_of_real_matrices(self):
+        path = example.write(self.file, SIMULATED | {"matrix": "memplus", "stand_in": False, "makespan_s": 4.0}, SIMULATED)
+        m = records.Measured([path], population=True)
+        self.assertEqual(m.simulated("memplus", gpus=6)["makespan_s"], 4.0)
+        self.assertIsNone(m.simulated(SIMULATED["matrix"], gpus=6), "a stand-in")
+        self.assertIsNone(m.simulated("AU", gpus=6))
+        self.assertIsNone(records.Measured([path]).simulated("memplus", gpus=6))
+
     def test_profiles(self):
         m = self.measured(PROFILE, PROFILE | {"matrix": "twotone"})
         self.assertEqual(sorted(m.profiles), [("BC", "gpu_maxid"), ("TT", "gpu_maxid")])

@@ -186,6 +186,12 @@ void lend_counts(analysis& out, result& r) {
   std::swap(out.u_row_counts, r.u_row_counts);
 }
 
+// The rows of an earlier analysis, for the next one to be written in their place.
+void lend_rows(csr_pattern& from, pattern& to) {
+  to.row_ptr = std::move(from.row_ptr);
+  to.col_idx = std::move(from.col_idx);
+}
+
 supernodal_pattern lists_of(supernodal_factors&& s) {
   return {std::move(s.first_column), std::move(s.row_begin), std::move(s.rows),
           std::move(s.segment_begin), std::move(s.segments)};
@@ -380,7 +386,11 @@ void run_variant(const variant_info& info, const elimination_input& e, const for
   run_timed(*w.kept, context);
   out.analysis_seconds = lap(since);
   s.enter(analysis_stage::output);
-  if (!e.leaves_out) lend_counts(out, w.found);
+  if (!e.leaves_out) {
+    lend_counts(out, w.found);
+    lend_rows(out.l, w.found.l);
+    lend_rows(out.u, w.found.u);
+  }
   w.kept->collect_into(leaves != nullptr ? settings.wants.without(want::pattern) : settings.wants,
                        w.found);
   // Of relaxed supernodes shrunk to a vertex the counts need the lists in any case.

@@ -217,6 +217,32 @@ TEST_CASE("a second analysis by an analyzer allocates nothing as long as the mat
   }
 }
 
+TEST_CASE("neither does one that finds factors, supernodes of columns or masks") {
+  const csr_pattern a = grid(200);
+  const analysis first = analyze(a.view(), {.order = order_method::amd});
+  for (int kind = 0; kind < 3; ++kind) {
+    CAPTURE(kind);
+    // The order is a postorder: supernodes and masks are read off the panels.
+    analysis_options options{.variant = variant,
+                             .order = order_method::given,
+                             .permutation = first.row_order,
+                             .factors = kind == 0,
+                             .supernodal = kind == 1};
+    options.masks = kind == 2;
+    analyzer kept(options);
+    kept.analyze(a.view());
+    fail_allocations(0, 0);
+    const analysis& found = kept.analyze(a.view());
+    CHECK(largest_allocation() < a.n);
+    const analysis expected = analyze(a.view(), options);
+    CHECK(found.u.col_idx == expected.u.col_idx);
+    CHECK(found.l.row_ptr == expected.l.row_ptr);
+    CHECK(found.supernodal.rows == expected.supernodal.rows);
+    CHECK(found.supernodal.segments == expected.supernodal.segments);
+    CHECK(found.masks.masks == expected.masks.masks);
+  }
+}
+
 TEST_CASE("the C interface answers with a status and a text") {
   const csr_pattern a = grid(12);
   fail_allocations(0, 0);

@@ -926,37 +926,63 @@ class near_moves {
   index_t from_y_ = 0;
 };
 
-/// The moves of a pass on the graph of a small trial in shared memory. All warps look for
-/// candidates, one moves them. The states in global memory remain those of the pass's start.
-GSOFA_DEVICE void move_near(const block_trial& w, const near_graph& h, candidates c) {
-  const auto n = static_cast<std::uint32_t>(w.d.n);
-  const std::uint32_t y = 1 - w.d.x;
-  const index_t* const members = w.members();
-  for (std::uint32_t k = simt::thread_index(); k < n; k += simt::block_size()) {
+/// The statuses of all vertices at the start of a pass.
+GSOFA_DEVICE void load_statuses(const block_trial& w, const near_graph& h) {
+  for (std::uint32_t k = simt::thread_index(); k < static_cast<std::uint32_t>(w.d.n);
+       k += simt::block_size()) {
     h.status[k] = settled(w.t.side[w.d.first + k]);
   }
+  simt::sync_block();
+}
+
+/// Candidates of all of S, each in the slot of its number in the list. A warp takes 32 of them,
+/// four rows at a time.
+GSOFA_DEVICE void set_candidates(const block_trial& w, const near_graph& h, const candidates& c) {
+  constexpr std::uint32_t width = 8;  // lanes of a row
+  constexpr std::uint32_t rows = 32 / width;
+  const std::uint32_t y = 1 - w.d.x;
+  const std::uint32_t lane = lane_of_thread();
+  const index_t* const members = w.members();
+  const auto salt = static_cast<std::uint32_t>(w.d.pass_key);
+  for (std::uint32_t base = 32 * warp_of_thread(); base < w.d.members;
+       base += 32 * warps_of_block()) {
+    const std::uint32_t slot = base + lane;
+    const bool is = slot < w.d.members;
+    const auto v = static_cast<std::uint32_t>(is ? members[slot] - w.first : 0);
+    const std::uint32_t begin_of_v = is ? h.begin[v] : 0;
+    const std::uint32_t end_of_v = is ? h.end[v] : 0;
+    const std::uint32_t count = w.d.members - base < 32 ? w.d.members - base : 32;
+    std::uint32_t pull = 0;
+    for (std::uint32_t row = 0; row < count; row += rows) {
+      const std::uint32_t of = row + lane / width;
+      const std::uint32_t end = simt::shuffle(end_of_v, of);
+      std::uint32_t sum = 0;
+      for (std::uint32_t e = simt::shuffle(begin_of_v, of) + lane % width; e < end; e += width) {
+        const std::uint32_t u = h.adj[e];
+        if (start_of(h.status[u]) == y) sum += h.weight[u];
+      }
+      for (unsigned step = width / 2; step > 0; step /= 2) sum += simt::shuffle_xor(sum, step);
+      const std::uint32_t result = simt::shuffle(sum, lane % rows * width);
+      if (lane / rows == row / rows) pull = result;
+    }
+    if (!is) continue;
+    const index_t gain = static_cast<index_t>(h.weight[v]) - static_cast<index_t>(pull);
+    const auto number = static_cast<index_t>(v);
+    c.set(slot, orderings::move_rank(gain, 0, number, salt), number);
+  }
+}
+
+/// The moves of a pass on the graph of a small trial in shared memory, whose statuses are those of
+/// the pass's start. All warps look for candidates, one moves them. The states in global memory
+/// remain as they are.
+GSOFA_DEVICE void move_near(const block_trial& w, const near_graph& h, candidates c) {
+  const index_t* const members = w.members();
   c.far_high = w.t.far + 4 * w.d.first;
   c.far_low = c.far_high + w.d.n;
   c.far_vertex = c.far_low + w.d.n;
   for (std::uint32_t k = simt::thread_index(); k < c.room; k += simt::block_size()) c.high[k] = 0;
   simt::sync_block();
-  const std::uint32_t lane = lane_of_thread();
-  for (std::uint32_t k = warp_of_thread(); k < w.d.members; k += warps_of_block()) {
-    const auto v = static_cast<std::uint32_t>(members[k] - w.first);
-    const std::uint32_t end = h.end[v];
-    std::uint32_t pull = 0;
-    for (std::uint32_t e = h.begin[v] + lane; e < end; e += 32) {
-      const std::uint32_t u = h.adj[e];
-      if (start_of(h.status[u]) == y) pull += h.weight[u];
-    }
-    pull = simt::add_of_warp(pull);
-    if (lane == 0) {
-      c.set(k,
-            orderings::move_rank(static_cast<index_t>(h.weight[v]) - static_cast<index_t>(pull), 0,
-                                 static_cast<index_t>(v), static_cast<std::uint32_t>(w.d.pass_key)),
-            static_cast<index_t>(v));
-    }
-  }
+  set_candidates(w, h, c);
   // Other warps have read the states of members until here.
   simt::sync_block();
   for (std::uint32_t k = simt::thread_index(); k < w.d.members; k += simt::block_size()) {
@@ -1430,6 +1456,15 @@ GSOFA_DEVICE void end_pass(const block_trial& w) {
   simt::sync_block();
 }
 
+/// After end_pass(): brings the statuses in shared memory up to date. All others that differ are of
+/// vertices of S, which get new ones as candidates.
+GSOFA_DEVICE void settle_statuses(const block_trial& w, const near_graph& h) {
+  for_log(w, [&](bool is, index_t v, bool, bool) {
+    if (is) h.status[v - w.first] = settled(w.t.side[w.shift + v]);
+  });
+  simt::sync_block();
+}
+
 // ---------------------------------------------------------------------------- kernels: refinement
 
 GSOFA_DEVICE block_space& space_of_block() { return *simt::shared_memory<block_space>(); }
@@ -1479,16 +1514,21 @@ GSOFA_KERNEL void refine_kernel(level_view g, trial_view t, const index_t* trial
   const near_graph near = near_graph_at(place, static_cast<std::uint32_t>(b.d.n));
   const bool fits = near_graph::bytes(b.d.n, g.entries[b.d.graph]) <= near_bytes;
   if (fits && !ends(t, b.d, 0)) load_graph(w, near);
+  bool loaded = false;  // the statuses of `near` are those in global memory
   for (int pass = 0; !ends(t, b.d, pass); ++pass) {
     begin_pass(w, pass);
-    if (b.d.members >= orderings::members_of_rounds) {
+    const bool in_rounds = b.d.members >= orderings::members_of_rounds;
+    if (in_rounds) {
       trial_rounds(w, round_candidates_of(w, c)).run();
     } else if (fits) {
+      if (!loaded) load_statuses(w, near);
       move_near(w, near, c);
     } else {
       move_singly<false>(w, c);
     }
     end_pass(w);
+    loaded = fits && !in_rounds;
+    if (loaded) settle_statuses(w, near);
   }
   store_trial(t, trial);
 }

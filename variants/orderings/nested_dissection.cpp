@@ -5,6 +5,7 @@
 #include "variants/orderings/nested_dissection.hpp"
 
 #include <algorithm>
+#include <mutex>
 #include <numeric>
 
 #include "variants/orderings/nested_dissection_steps.hpp"
@@ -220,49 +221,79 @@ class dissector {
   std::vector<index_t>& position_;
 };
 
-// All threads bisect each component that is large; each of the others, with all below it, is left
+// All threads bisect the whole graph. Then the threads are divided, as the vertices are, among the
+// two sides, and so on while components are large; each of the others, with all below it, is left
 // to one thread.
-std::vector<node> find_tree(team& crew, const dissection_settings& settings, const graph& g,
-                            std::vector<index_t>& position) {
-  dissector d(settings, position);
-  std::vector<component> large;
-  std::vector<component> small;
-  large.push_back({0, no_node, mix64(settings.seed + 1), g});
-  std::vector<std::vector<node>> nodes(at(crew.size()));
-  const offset_t most = crew.size() == 1 ? g.n : g.n / (offset_t{2} * crew.size());
-  {
-    bisector all(crew, settings);
-    std::vector<component> children;
-    while (!large.empty()) {
-      component c = std::move(large.back());
-      large.pop_back();
-      if (c.g.n <= most) {
-        small.push_back(std::move(c));
-        continue;
+class tree_finder {
+ public:
+  tree_finder(team& crew, const dissection_settings& settings, std::vector<index_t>& position)
+      : crew_(crew),
+        settings_(settings),
+        dissector_(settings, position),
+        nodes_(at(crew.size())),
+        own_(at(crew.size())) {}
+
+  std::vector<node> run(const graph& g) {
+    most_ = crew_.size() == 1 ? g.n : g.n / (offset_t{2} * crew_.size());
+    bisect_large(crew_, 0, {0, no_node, mix64(settings_.seed + 1), g});
+    std::ranges::sort(small_, std::greater{}, [](const component& c) { return c.g.n; });
+    team alone;
+    crew_.items(static_cast<offset_t>(small_.size()), [&](int thread, offset_t i) {
+      std::vector<component> stack;
+      stack.push_back(std::move(small_[at(i)]));
+      bisector& mine = bisector_of(thread, alone);
+      while (!stack.empty()) {
+        component c = std::move(stack.back());
+        stack.pop_back();
+        dissector_.step(mine, std::move(c), nodes_[at(thread)], stack);
       }
-      d.step(all, std::move(c), nodes[0], children);
-      for (component& child : children) large.push_back(std::move(child));
-      children.clear();
-    }
+    });
+    std::vector<node> tree;
+    for (const auto& part : nodes_) tree.insert(tree.end(), part.begin(), part.end());
+    std::ranges::sort(tree, {}, &node::first);
+    return tree;
   }
-  std::ranges::sort(small, std::greater{}, [](const component& c) { return c.g.n; });
-  std::vector<std::unique_ptr<bisector>> own(at(crew.size()));
-  team alone;
-  crew.items(static_cast<offset_t>(small.size()), [&](int thread, offset_t i) {
-    if (!own[at(thread)]) own[at(thread)] = std::make_unique<bisector>(alone, settings);
-    std::vector<component> stack;
-    stack.push_back(std::move(small[at(i)]));
-    while (!stack.empty()) {
-      component c = std::move(stack.back());
-      stack.pop_back();
-      d.step(*own[at(thread)], std::move(c), nodes[at(thread)], stack);
+
+ private:
+  // That of a thread, which leads `crew` now.
+  bisector& bisector_of(int thread, team& crew) {
+    auto& own = own_[at(thread)];
+    if (!own) own = std::make_unique<bisector>(crew, settings_);
+    own->lead(crew);
+    return *own;
+  }
+
+  // By a team whose first thread is number `leader`.
+  void bisect_large(team& crew, int leader, component c) {
+    if (c.g.n <= most_) {
+      const std::scoped_lock lock(mutex_);
+      small_.push_back(std::move(c));
+      return;
     }
-  });
-  std::vector<node> tree;
-  for (const auto& part : nodes) tree.insert(tree.end(), part.begin(), part.end());
-  std::ranges::sort(tree, {}, &node::first);
-  return tree;
-}
+    std::vector<component> sides;
+    dissector_.step(bisector_of(leader, crew), std::move(c), nodes_[at(leader)], sides);
+    if (sides.empty()) return;
+    const offset_t n[2] = {sides[0].g.n, sides[1].g.n};
+    if (crew.size() == 1 || std::min(n[0], n[1]) <= most_) {
+      for (component& side : sides) bisect_large(crew, leader, std::move(side));
+      return;
+    }
+    const offset_t share = (crew.size() * n[0] + (n[0] + n[1]) / 2) / (n[0] + n[1]);
+    const int first = static_cast<int>(std::clamp<offset_t>(share, 1, crew.size() - 1));
+    crew.split(first, [&](team& part, int k) {
+      bisect_large(part, leader + k * first, std::move(sides[at(k)]));
+    });
+  }
+
+  team& crew_;
+  const dissection_settings& settings_;
+  dissector dissector_;
+  offset_t most_ = 0;
+  std::vector<std::vector<node>> nodes_;        // by thread
+  std::vector<std::unique_ptr<bisector>> own_;  // by thread
+  std::mutex mutex_;
+  std::vector<component> small_;
+};
 
 // The nodes of a tree without separators below the last level, leaves of g ordered in place.
 void order_leaves(team& crew, const graph& g, const std::vector<node>& tree,
@@ -324,7 +355,7 @@ dissection nested_dissection(const pattern_view& s, const dissection_settings& s
     compressed_graph c = compress(crew, s);
     std::vector<index_t> position(at(c.g.n));
     std::iota(position.begin(), position.end(), 0);
-    const std::vector<node> tree = find_tree(crew, settings, c.g, position);
+    const std::vector<node> tree = tree_finder(crew, settings, position).run(c.g);
     order_leaves(crew, c.g, tree, position);
     result = expand(c, tree, std::move(position));
   });

@@ -7,8 +7,7 @@
 namespace gsofa::orderings {
 
 bisector::bisector(team& crew, const dissection_settings& settings) : settings_(settings) {
-  space_.crew = &crew;
-  space_.per_thread.resize(at(crew.size()));
+  lead(crew);
   settings_.replicas = std::max(1, settings_.replicas);
   settings_.tries = std::max(1, settings_.tries);
   settings_.stride = std::max(1, settings_.stride);
@@ -16,6 +15,11 @@ bisector::bisector(team& crew, const dissection_settings& settings) : settings_(
   replicas_.resize(at(settings_.replicas));
   alive_.resize(at(settings_.replicas));
   graphs_.resize(at(settings_.replicas) + 1);
+}
+
+void bisector::lead(team& crew) {
+  space_.crew = &crew;
+  space_.per_thread.resize(std::max(space_.per_thread.size(), at(crew.size())));
 }
 
 graph& bisector::level_graph(std::size_t copy, std::size_t level) {

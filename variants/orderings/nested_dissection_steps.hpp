@@ -110,6 +110,8 @@ void refine(team& crew, scratch* per_thread, std::span<trial* const> trials, int
 class bisector {
  public:
   bisector(team& crew, const dissection_settings& settings);
+  /// From now on the threads of `crew` work.
+  void lead(team& crew);
   bool bisect(const graph& g, std::uint64_t key);
   [[nodiscard]] const trial& best() const { return *trials_[0]; }
   [[nodiscard]] team& crew() { return *space_.crew; }

@@ -12,7 +12,7 @@
 namespace gsofa::orderings {
 
 /// The threads of one call. A loop runs on all of them; a team of one runs it on its caller. Loops
-/// do not nest within one team.
+/// do not nest within one team, but a team can be split in two for a while.
 class team {
  public:
   team() = default;
@@ -23,13 +23,19 @@ class team {
   static void run(int threads, Body&& body) {
     team crew;
     crew.size_ = std::max(1, threads);
-    on_threads(crew.size_, [&](int t) {
-      if (t != 0) return crew.serve(t);
-      detail::first_exception failure;
-      failure.guard([&] { body(crew); });
-      crew.call_ = nullptr;
-      crew.release();
-      failure.rethrow();
+    on_threads(crew.size_, [&](int t) { crew.join(t, [&] { body(crew); }); });
+  }
+
+  /// Calls body(team, part) for two teams at the same time: part 0 has the first `threads` threads
+  /// of this one, part 1 the others; 0 < threads < size().
+  template <class Body>
+  void split(int threads, Body&& body) {
+    team parts[2];
+    parts[0].size_ = threads;
+    parts[1].size_ = size_ - threads;
+    each([&](int t) {
+      const int part = t < threads ? 0 : 1;
+      parts[part].join(t - part * threads, [&] { body(parts[part], part); });
     });
   }
 
@@ -40,23 +46,10 @@ class team {
       if (n > 0) body(0, offset_t{0}, n);
       return;
     }
-    using body_type = std::remove_reference_t<Body>;
-    body_ = const_cast<void*>(static_cast<const void*>(&body));
-    call_ = [](void* b, int t, offset_t from, offset_t to) {
-      (*static_cast<body_type*>(b))(t, from, to);
-    };
     n_ = n;
     grain_ = grain;
     next_.store(0, std::memory_order_relaxed);
-    working_.store(size_ - 1, std::memory_order_relaxed);
-    detail::first_exception failure;
-    failure_ = &failure;
-    release();
-    take(0);
-    for (int left = 0, spins = 0; (left = working_.load(std::memory_order_acquire)) != 0;) {
-      if (++spins > spin_limit) working_.wait(left, std::memory_order_acquire);
-    }
-    failure.rethrow();
+    run_loop(body);
   }
 
   /// Calls body(thread, i) for each i of [0, n), each taken on its own.
@@ -69,6 +62,44 @@ class team {
 
  private:
   static constexpr int spin_limit = 2000;
+  static constexpr offset_t once_per_thread = 0;  // grain of each()
+
+  // Calls body(thread) once on each thread.
+  template <class Body>
+  void each(Body&& body) {
+    grain_ = once_per_thread;
+    const auto loop = [&](int t, offset_t, offset_t) { body(t); };
+    run_loop(loop);
+  }
+
+  // Thread 0 calls body(), the others wait for its loops.
+  template <class Body>
+  void join(int t, Body&& body) {
+    if (t != 0) return serve(t);
+    detail::first_exception failure;
+    failure.guard([&] { body(); });
+    call_ = nullptr;
+    release();
+    failure.rethrow();
+  }
+
+  template <class Body>
+  void run_loop(Body& body) {
+    using body_type = std::remove_reference_t<Body>;
+    body_ = const_cast<void*>(static_cast<const void*>(&body));
+    call_ = [](void* b, int t, offset_t from, offset_t to) {
+      (*static_cast<body_type*>(b))(t, from, to);
+    };
+    working_.store(size_ - 1, std::memory_order_relaxed);
+    detail::first_exception failure;
+    failure_ = &failure;
+    release();
+    take(0);
+    for (int left = 0, spins = 0; (left = working_.load(std::memory_order_acquire)) != 0;) {
+      if (++spins > spin_limit) working_.wait(left, std::memory_order_acquire);
+    }
+    failure.rethrow();
+  }
 
   void release() {
     loop_.fetch_add(1, std::memory_order_release);
@@ -76,6 +107,10 @@ class team {
   }
 
   void take(int t) {
+    if (grain_ == once_per_thread) {
+      failure_->guard([&] { call_(body_, t, t, t + 1); });
+      return;
+    }
     for (;;) {
       const offset_t begin = next_.fetch_add(grain_, std::memory_order_relaxed);
       if (begin >= n_ || failure_->any()) return;

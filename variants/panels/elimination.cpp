@@ -47,7 +47,7 @@ const factored_panel& panel_eliminator::factor(index_t j) {
   // A boundary shorter than this does not repay the closure of the diagonal block.
   f_.closed = symmetric_ || boundary >= w / 4;
   if (symmetric_) {
-    factor_symmetric_block(masks_of(j), w);
+    factor_symmetric_block(s_->begin[at(j)], masks_of(j), w);
     if (boundary > 0) find_symmetric_update();
     return f_;
   }
@@ -80,21 +80,19 @@ mask_t panel_eliminator::factor_block(mask_pair* masks, int w) {
   return ~pruned;
 }
 
-// Column k passes its structure to the first row that it has: its parent.
+// Row z of L has the vertices on the ways up the tree, as far as z, from those with an entry of A
+// or a descendant's update (Liu 1990, row subtrees).
 GSOFA_FOR_PROCESSORS
-void panel_eliminator::factor_symmetric_block(mask_pair* masks, int w) {
-  bit_matrix rows = rows_of_upper(masks, w);
-  for (int k = 0; k < w; ++k) {
-    if (rows[k] == 0) continue;
-    const int parent = lowest(rows[k]);
-    rows[parent] |= rows[k] & above(parent);
-  }
+void panel_eliminator::factor_symmetric_block(index_t begin, mask_pair* masks, int w) {
   for (int k = w - 1; k >= 0; --k) {
-    f_.u_reach[k] = rows[k] == 0 ? 0 : bit(lowest(rows[k])) | f_.u_reach[lowest(rows[k])];
+    const index_t parent = parent_[at(begin + k)] - begin;
+    const bool inside = parent >= 0 && parent < w;
+    f_.u_reach[k] = inside ? bit(parent) | f_.u_reach[parent] : 0;
   }
-  for (int k = w; k < mask_bits; ++k) rows[k] = 0;
-  transpose_block(rows, w);
-  for (int k = 0; k < w; ++k) masks[k] = {rows[k], rows[k]};
+  for (int z = 0; z < w; ++z) {
+    const mask_t row = closure(masks[z].upper, f_.u_reach) & below(z);
+    masks[z] = {row, row};
+  }
 }
 
 void target_routes::add(mask_t sources, mask_t target) {

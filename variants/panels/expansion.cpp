@@ -82,17 +82,17 @@ void expand(const ordered_graph& g, const panel_set& s, std::span<const index_t>
     p.row_ptr.reserve(at(g.n) + 1);
     for (const index_t c : counts) p.row_ptr.push_back(p.row_ptr.back() + c);
     p.col_idx.resize(at(p.nnz()));
-    return std::vector<offset_t>(p.row_ptr.begin(), p.row_ptr.end() - 1);
   };
-  std::vector<offset_t> l_next, u_next;
   if (keep) {
-    l_next = reserve(out.l, l_row_counts);
-    u_next = reserve(out.u, u_row_counts);
+    reserve(out.l, l_row_counts);
+    reserve(out.u, u_row_counts);
   }
   if (hash) out.row_digests.assign(at(g.n), 0);
-  const auto entry = [&](index_t i, index_t k, pattern& p, std::vector<offset_t>& next) {
+  // While rows fill, row_ptr[i] is where the next entry of row i goes; in the end it is where row
+  // i + 1 begins.
+  const auto entry = [&](index_t i, index_t k, pattern& p) {
     if (hash) out.row_digests[at(i)] += entry_hash(i, k);
-    if (keep) p.col_idx[at(next[at(i)]++)] = k;
+    if (keep) p.col_idx[at(p.row_ptr[at(i)]++)] = k;
   };
   // Panels, positions and bits ascend, so that rows of either factor fill in ascending order.
   for (index_t j = 0; j < s.panels(); ++j) {
@@ -103,12 +103,18 @@ void expand(const ordered_graph& g, const panel_set& s, std::span<const index_t>
     for (std::size_t z = 0; z < list.size(); ++z) {
       const index_t f = g.caller(list[z]);
       for (mask_t m = masks[z].lower; m != 0; m &= m - 1) {
-        entry(f, g.caller(begin + lowest(m)), out.l, l_next);
+        entry(f, g.caller(begin + lowest(m)), out.l);
       }
       for (mask_t m = masks[z].upper; m != 0; m &= m - 1) {
-        entry(g.caller(begin + lowest(m)), f, out.u, u_next);
+        entry(g.caller(begin + lowest(m)), f, out.u);
       }
-      if (static_cast<index_t>(z) < w) entry(f, f, out.u, u_next);
+      if (static_cast<index_t>(z) < w) entry(f, f, out.u);
+    }
+  }
+  if (keep) {
+    for (pattern* p : {&out.l, &out.u}) {
+      std::copy_backward(p->row_ptr.begin(), p->row_ptr.end() - 1, p->row_ptr.end());
+      p->row_ptr.front() = 0;
     }
   }
   if (hash) {

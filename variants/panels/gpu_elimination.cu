@@ -29,11 +29,11 @@
 //    the last child or the last task, completes it.
 //  * The other targets of the task wait, too: they are ancestors of J beyond T, hence of T.
 //  * All of them are marked as helped. A helped panel with one child is taken up by its counter,
-//    its diagonal block is not factored ahead, and it is updated by atomics: other workers may be
-//    updating it. The marks are set before J is done, by J's worker. So whoever relies on their
-//    absence, a worker of a panel K that is the only one which J's ancestors up to the target have
-//    below them, sees those of all panels below K; what K itself hands over it does after its
-//    sweep.
+//    its diagonal block is not factored ahead, and it is updated by atomics, since other workers
+//    may be updating it. Only a worker of a panel K relies on the absence of a mark, and only for
+//    panels that it reaches from K by steps to a parent with one child. The panels below such a
+//    panel are K, those below K and those between. The ones below K have set their marks before K
+//    is taken up, K sets its own behind its sweep, and those between are not taken up yet.
 //  * A worker without work looks for tasks until no panel and no task is left; no other worker
 //    waits for it. One that has drawn a task's place waits for the flag, which a running thread is
 //    about to set.
@@ -165,8 +165,8 @@ struct next_panel {
   panel_place place;
 };
 
-constexpr offset_t task_words =
-    8;  // of the queue of tasks, and of the open panels of three launches
+/// Words of the queue of tasks, and of the open panels of three launches.
+constexpr offset_t task_words = 8;
 constexpr int warp_threads = 128;  // of a block of the first launch
 constexpr int most_warps = 16;     // of a block of the second
 constexpr int half_warps = 8;      // where all panels are short
@@ -1022,8 +1022,10 @@ struct panel_closures {
         by_u(c.block.u, all_of(c.place.width), tables == nullptr ? nullptr : tables + 1) {}
 };
 
-/// The closures of a panel, with tables where it has one that is no chain and its boundary is not
-/// short. The barriers of route_updates() order the tables, which the sweep reads.
+/// The closures of a panel, with tables of those that are no chains, unless its worker is a warp.
+///
+/// Before: the diagonal block is valid for all threads. The barriers of route_updates() order the
+/// tables, which the sweep reads.
 template <tier Tier>
 GSOFA_DEVICE panel_closures closures_of(const current_panel& c) {
   using team = worker<Tier>;

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "common/supernode_cut.hpp"
+
 namespace gsofa::detail {
 
 namespace {
@@ -98,9 +100,11 @@ void for_each_segment(const panel_set& s, std::span<const index_t> begin,
 
 }  // namespace
 
-supernodal_pattern supernodal_of_panels(const panel_set& s, const supernode_rule& rule) {
+void supernodal_of_panels(const panel_set& s, const supernode_rule& rule,
+                          supernodal_scratch& scratch, supernodal_pattern& out) {
   const auto n = static_cast<std::size_t>(s.begin.back());
-  std::vector<std::uint8_t> joins(n, 0);
+  std::vector<std::uint8_t>& joins = scratch.joins;
+  joins.assign(n, 0);
   for (index_t j = 0; j < s.panels(); ++j) {
     const mask_t bounds = bounds_within(s, j);
     const index_t b = s.begin[at(j)];
@@ -109,9 +113,11 @@ supernodal_pattern supernodal_of_panels(const panel_set& s, const supernode_rule
     }
     if (j + 1 < s.panels()) joins[at(s.begin[at(j) + 1])] = joins_across(s, j) ? 1 : 0;
   }
-  supernodal_pattern out;
-  out.begin = cut_supernodes(joins, rule);
-  std::vector<index_t> supernode(n);
+  cut_supernodes_into(joins, rule, out.begin);
+  std::vector<index_t>& supernode = scratch.supernode;
+  supernode.resize(n);
+  out.rows.clear();
+  out.row_begin.assign(1, 0);
   out.row_begin.reserve(out.begin.size());
   std::vector<index_t> list;
   index_t list_of = -1;
@@ -129,16 +135,15 @@ supernodal_pattern supernodal_of_panels(const panel_set& s, const supernode_rule
     }
     out.row_begin.push_back(static_cast<offset_t>(out.rows.size()));
   }
-  std::vector<index_t> last;
   out.segment_begin.assign(n + 1, 0);
-  for_each_segment(s, out.begin, supernode, last,
+  for_each_segment(s, out.begin, supernode, scratch.last,
                    [&](index_t f, index_t) { ++out.segment_begin[at(f) + 1]; });
   for (std::size_t j = 0; j < n; ++j) out.segment_begin[j + 1] += out.segment_begin[j];
   out.segments.resize(at(out.segment_begin.back()));
-  std::vector<offset_t> next(out.segment_begin.begin(), out.segment_begin.end() - 1);
-  for_each_segment(s, out.begin, supernode, last,
+  std::vector<offset_t>& next = scratch.next;
+  next.assign(out.segment_begin.begin(), out.segment_begin.end() - 1);
+  for_each_segment(s, out.begin, supernode, scratch.last,
                    [&](index_t f, index_t k) { out.segments[at(next[at(f)]++)] = k; });
-  return out;
 }
 
 }  // namespace gsofa::detail

@@ -407,8 +407,9 @@ class GSOFA_API pending_analysis {
 
 /// An analysis that keeps its working storage, for many patterns of one size. With the order
 /// natural, or given as a postorder (as analysis::row_order of an earlier analysis is), a pattern
-/// with sorted rows, an explicit diagonal and counts alone, a second call allocates no array as
-/// long as the matrix. Each object belongs to one thread at a time.
+/// with sorted rows and an explicit diagonal, and counts alone, a second call allocates no array as
+/// long as the matrix; on a postorder none for factors, supernodal and masks. Each object belongs to
+/// one thread at a time.
 class GSOFA_API analyzer {
  public:
   explicit analyzer(analysis_options options = {});
