@@ -5,7 +5,6 @@
 #include <bit>
 
 #include "variants/orderings/nested_dissection_steps.hpp"
-#include "variants/support/processors.hpp"
 
 namespace gsofa::orderings {
 
@@ -134,7 +133,6 @@ class leaf_graph {
 
 }  // namespace
 
-GSOFA_FOR_PROCESSORS
 void order_leaf(const graph& g, std::span<index_t> leaf, scratch& s) {
   if (leaf.size() < 2) return;
   if (leaf.size() > at(most_leaf_bits)) {

@@ -101,13 +101,15 @@ class panel_eliminator {
   [[nodiscard]] mask_pair* masks_of(index_t j) const {
     return s_->masks.data() + s_->position_begin[at(j)];
   }
-  mask_t factor_block(mask_pair* masks, int w);
-  void factor_symmetric_block(index_t begin, mask_pair* masks, int w);
+  mask_t factor_block(mask_pair* masks, int w) noexcept;
+  void factor_symmetric_block(index_t begin, mask_pair* masks, int w) noexcept;
   void find_updates(mask_t unpruned);
   void find_symmetric_update();
   static mask_t find_routes(const factored_panel& f, const column_block& b, const mask_pair* masks,
                             mask_t unpruned, factored_panel::update& out);
-  void close(const factored_panel& f, const column_block& b) const;
+  void close(const factored_panel& f, const column_block& b) const noexcept;
+  void sweep_blocks(const factored_panel& f, std::size_t from, std::size_t to,
+                    index_t own) noexcept;
   template <bool Shared>
   void push_block(const factored_panel& f, const factored_panel::update& u, std::size_t block,
                   const column_block*& there);
