@@ -21,7 +21,6 @@
 
 #include "common/error.hpp"
 #include "common/parallel.hpp"
-#include "common/text.hpp"
 #include "common/variant.hpp"
 
 using namespace gsofa;

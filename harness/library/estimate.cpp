@@ -6,7 +6,6 @@
 
 #include "common/elimination_forest.hpp"
 #include "common/preprocess.hpp"
-#include "variants/panels/panels.hpp"
 
 namespace gsofa::detail {
 
@@ -31,26 +30,56 @@ offset_t common_entries(const pattern_view& a, const pattern_view& t) {
   return count;
 }
 
-// Positions of the panels that cpu_bitmap_panels cuts, at most: the boundary of a subtree is the
-// column of its root, that of several side by side lies in the column of the parent that they have,
-// with that parent.
-offset_t panel_positions(const pattern_view& a, std::span<const index_t> counts) {
-  ordered_graph graph;
-  graph.build(a);
-  panel_set panels;
-  cut_panels(graph, 64, panels);
-  offset_t positions = a.n_rows;
-  for (index_t j = 0; j < panels.panels(); ++j) {
-    const index_t last = panels.begin[at(j) + 1] - 1;
-    bool one_tree = true;
-    for (index_t v = panels.begin[at(j)]; v < last; ++v) {
-      one_tree = one_tree && graph.parent[at(v)] <= last && graph.parent[at(v)] != -1;
+// The parents of a forest, numbered by a postorder of it.
+std::vector<index_t> postordered_parents(std::span<const index_t> parent,
+                                         std::span<const index_t> post) {
+  const std::vector<index_t> place = inverse_permutation(post);
+  std::vector<index_t> up;
+  up.reserve(post.size());
+  for (const index_t v : post) up.push_back(parent[at(v)] == -1 ? -1 : place[at(parent[at(v)])]);
+  return up;
+}
+
+// First vertices of panels as cpu_bitmap_panels cuts them, and n: ranges of at most 64 vertices of
+// a postorder that have one parent outside, or none.
+std::vector<index_t> panels_of(std::span<const index_t> up) {
+  constexpr index_t width = 64;
+  std::vector<index_t> begin, outside;
+  for (index_t k = 0; at(k) < up.size(); ++k) {
+    const bool goes_on = k > 0 && up[at(k) - 1] == k && k - begin.back() < width;
+    if (goes_on) {
+      outside.back() = up[at(k)];
+    } else {
+      begin.push_back(k);
+      outside.push_back(up[at(k)]);
     }
-    const index_t parent = graph.parent[at(last)];
+    while (begin.size() > 1 && outside[outside.size() - 2] == up[at(k)] &&
+           k + 1 - begin[begin.size() - 2] <= width) {
+      begin.pop_back();
+      outside.pop_back();
+    }
+  }
+  begin.push_back(static_cast<index_t>(up.size()));
+  return begin;
+}
+
+// Positions of these panels, at most: the boundary of a subtree is the column of its root, that of
+// several side by side lies in the column of the parent that they have, with that parent.
+offset_t panel_positions(std::span<const index_t> parent, std::span<const index_t> counts) {
+  const std::vector<index_t> post = postorder(parent);
+  const std::vector<index_t> up = postordered_parents(parent, post);
+  const std::vector<index_t> begin = panels_of(up);
+  auto positions = static_cast<offset_t>(up.size());
+  for (std::size_t j = 0; j + 1 < begin.size(); ++j) {
+    const index_t last = begin[j + 1] - 1;
+    bool one_tree = true;
+    for (index_t k = begin[j]; k < last; ++k) {
+      one_tree = one_tree && up[at(k)] <= last && up[at(k)] != -1;
+    }
     if (one_tree) {
-      positions += counts[at(graph.caller(last))];
-    } else if (parent != -1) {
-      positions += 1 + offset_t{counts[at(graph.caller(parent))]};
+      positions += counts[at(post[at(last)])];
+    } else if (up[at(last)] != -1) {
+      positions += 1 + offset_t{counts[at(post[at(up[at(last)])])]};
     }
   }
   return positions;
@@ -109,7 +138,7 @@ fill_estimate estimate_of(const checked_input& in, const analysis_options& optio
     f.nnz_l = sum(counts);
     f.nnz_u += f.nnz_l + m;
     for (const index_t count : counts) f.flops += count + 2.0 * count * count;
-    positions = panel_positions(a, counts);
+    positions = panel_positions(parent, counts);
     if (options.supernodal) lists = supernodal_bytes(parent, counts, options.most_columns);
   }
   f.result_bytes = result_bytes(options, f, out.n) + lists;

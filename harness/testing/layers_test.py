@@ -57,6 +57,8 @@ EXCEPTIONS = {
     (SYMBFACT, "harness/check/test_patterns.hpp"): "the patterns that variants are checked on",
     ("experiments/batches/batch_times.cpp", "common/generators.hpp"): "batches of any size",
     ("experiments/batches/batch_times.cpp", "common/pattern.hpp"): "the same",
+    **{("experiments/large_grids/large_grid.cpp", f"common/{name}.hpp"):
+       "a variant alone on patterns whose checks and matching would take minutes" for name in ("error", "parallel", "variant")},
     (SOLVE, "common/generators.hpp"): "matrices of any size",
     (SOLVE, "common/pattern.hpp"): "the same",
     (SOLVE, "common/preprocess.hpp"): "rows matched by structure alone, without an analysis",

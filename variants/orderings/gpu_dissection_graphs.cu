@@ -572,15 +572,14 @@ struct contract_op {
       local = x - tasks[k].first;
       if (team.rank() == 0 && to.graph != none) map[to.map + local] = to.first + from.id[x];
     }
-    // A table of at least 5/4 as many slots as entries, most of which share keys; or as many where
-    // rows are long.
+    // A table of at most half as many keys as slots, or as many where rows are long.
     std::uint32_t* key = shared->key;
     std::uint32_t* sums = shared->weight;
     offset_t slots = 0;
     if (length >= 0) {
       constexpr offset_t block_slots = offset_t{row_groups} * table_slots;
       slots = team.size();
-      while (4 * slots < 5 * length && slots < block_slots) slots *= 2;
+      while (slots < 2 * length && slots < block_slots) slots *= 2;
       if constexpr (Team::is_block) {
         if (slots < length) {
           slots = length;

@@ -52,7 +52,6 @@ constexpr std::size_t block_overhead = 1024;  // bytes of shared memory that a b
 constexpr index_t most_waves = 3;             // of small trials in shared memory
 constexpr index_t far_room = 256;             // candidates of small trials in global memory
 constexpr index_t most_near_order = 512;      // graphs whose first separators need no global memory
-constexpr std::size_t first_near_bytes = 12 * 1024;  // for graphs of first separators
 #else
 constexpr int threads_of_rounds = 96;
 constexpr index_t large_order = 1000;
@@ -60,7 +59,6 @@ constexpr index_t most_near_slots = 512;
 constexpr index_t near_of_few = 128;
 constexpr index_t near_of_many = 128;
 constexpr index_t most_near_order = 64;
-constexpr std::size_t first_near_bytes = 2 * 1024;
 #endif
 constexpr unsigned most_free_slots = 128;  // that are remembered; others are lost
 constexpr unsigned rows_at_once = 4;
@@ -1564,20 +1562,14 @@ struct cut_space {
   std::uint32_t* mark;  ///< bit 0: side; from bit 1: 0 in B away from A, 1 in B at A, 2 moved
   static constexpr int words = 5;
 };
-/// Bytes of a cut_space of n vertices in shared memory.
-constexpr std::size_t first_cut_bytes(index_t n) {
-  return (cut_space::words * sizeof(std::uint32_t) * at(n) + 15) / 16 * 16;
-}
 
 // Gains and keys are kept plus 2^31, so that they compare without sign; key 0 bars a vertex.
 
 /// One first separator, by one warp.
 class first_cut {
  public:
-  /// first: the number of the graph's first vertex in g; total: sum of its weights.
-  GSOFA_DEVICE first_cut(const level_view& g, const trial_data& d, index_t first, offset_t total,
-                         const cut_space& s)
-      : g_(g), s_(s), n_(d.n), first_(first), total_(total) {
+  GSOFA_DEVICE first_cut(const level_view& g, const trial_data& d, const cut_space& s)
+      : g_(g), s_(s), n_(d.n), first_(g.first[d.graph]), total_(g.total[d.graph]) {
     const auto n = static_cast<std::uint32_t>(n_);
     const unsigned bits = n == 0 ? 0 : simt::highest_bit(std::uint64_t{n}) + 1;
     mask_ = (std::uint32_t{1} << bits) - 1;
@@ -1819,64 +1811,9 @@ class first_cut {
   offset_t weight_s_ = 0;
 };
 
-/// In shared memory the graph of a first separator, as a level of one graph: its rows by local
-/// number.
-constexpr std::size_t first_graph_bytes(offset_t n, offset_t entries) {
-  return static_cast<std::size_t>(20 * n + 8 * entries + 16);
-}
-/// Copies it; one warp.
-GSOFA_DEVICE level_view load_first_graph(const level_view& g, index_t first, index_t n,
-                                         unsigned char* place) {
-  auto* const begin = reinterpret_cast<offset_t*>(place);
-  auto* const weight = reinterpret_cast<index_t*>(begin + 2 * n);
-  auto* const adj = weight + n;
-  offset_t before = 0;
-  for (index_t base = 0; base < n; base += 32) {
-    const index_t v = base + static_cast<index_t>(lane_of_thread());
-    const bool is = v < n;
-    const lane_row row = row_of(g, is, first + v);
-    index_t through = row.length;
-    for (unsigned step = 1; step < 32; step *= 2) {
-      const index_t other = simt::shuffle_up(through, step);
-      if (lane_of_thread() >= step) through += other;
-    }
-    if (is) {
-      begin[v] = before + through - row.length;
-      begin[n + v] = before + through;
-      weight[v] = g.weight[first + v];
-    }
-    before += simt::shuffle(through, 31);
-  }
-  index_t* const edge = adj + before;
-  simt::sync_warp();
-  for (index_t base = 0; base < n; base += 32) {
-    const index_t v = base + static_cast<index_t>(lane_of_thread());
-    const bool is = v < n;
-    const lane_row row = row_of(g, is, first + v);
-    const offset_t shift = is ? begin[v] - row.begin : 0;
-    for_rows<offset_t>(
-        g.adj, simt::ballot(is), row, [](offset_t e, index_t) { return e; },
-        [&](unsigned of, bool valid, index_t u, offset_t e) {
-          const offset_t to = simt::shuffle(shift, of) + e;
-          if (!valid) return;
-          adj[to] = u - first;
-          edge[to] = g.edge == nullptr ? 1 : g.edge[e];
-        });
-  }
-  simt::sync_warp();
-  level_view near = g;
-  near.begin = begin;
-  near.end = begin + n;
-  near.weight = weight;
-  near.adj = adj;
-  near.edge = edge;
-  return near;
-}
-
-/// First separators, one warp each. near_bytes: of shared memory for the graph, behind that of the
-/// cut.
+/// First separators, one warp each.
 GSOFA_KERNEL void first_kernel(level_view g, trial_view t, const index_t* trials,
-                               index_t near_order, std::size_t near_bytes) {
+                               index_t near_order) {
   simt::after_earlier_launches();
   trial_data& d = t.data[trials[simt::block_index()]];
   const index_t n = d.n;
@@ -1886,13 +1823,7 @@ GSOFA_KERNEL void first_kernel(level_view g, trial_view t, const index_t* trials
   const bool fits = n <= near_order;
   const cut_space s = fits ? cut_space{near, near + n, near + 2 * n, near + 3 * n, near + 4 * n}
                            : cut_space{far, far + n, far + 2 * n, log, log + n};
-  const bool graph_fits = first_graph_bytes(n, g.entries[d.graph]) <= near_bytes;
-  level_view of_cut = g;
-  if (graph_fits) {
-    of_cut = load_first_graph(g, g.first[d.graph], n,
-                              reinterpret_cast<unsigned char*>(near) + first_cut_bytes(near_order));
-  }
-  first_cut cut(of_cut, d, graph_fits ? 0 : g.first[d.graph], g.total[d.graph], s);
+  first_cut cut(g, d, s);
   cut.run();
   const offset_t shift = static_cast<offset_t>(d.first);
   const index_t first = g.first[d.graph];
@@ -2140,22 +2071,7 @@ struct trial_steps::space {
   growing_array<std::uint32_t> words;  // far candidates and logs
   growing_array<winner> winners;
 
-  /// Vertices from which on trials on graphs of a level are large: where their rows are short more
-  /// of them fit in shared memory.
-  [[nodiscard]] index_t least_large(const level& of) const {
-#if defined(__CUDACC__)
-    const offset_t entries = of.room / std::max<offset_t>(1, of.first.back()) + 1;
-    const auto per_vertex = static_cast<offset_t>(near_graph::bytes(1, entries + entries / 4));
-    const auto room = static_cast<offset_t>(shared_bytes - bytes_of_block(most_near_slots));
-    return static_cast<index_t>(std::clamp<offset_t>(room / per_vertex, large_order, 65535));
-#else
-    static_cast<void>(of);
-    return large_order;
-#endif
-  }
-
   int current = 0;  // of the two arrays
-  index_t large_from = large_order;
   // Of a block. On the emulator not all graphs fit.
   std::size_t shared_bytes = 24 * 1024;
   trial_view view{};
@@ -2188,7 +2104,6 @@ void trial_steps::move(const level* coarser, const level& finer,
   index_t most_first = 0;
   s.small = s.large = 0;
   s.most_small = 0;
-  s.large_from = s.least_large(finer);
   for (index_t k = 0; k < count; ++k) {
     const trial_spec& spec = specs[at(k)];
     const index_t n = finer.size_of(spec.graph);
@@ -2201,7 +2116,7 @@ void trial_steps::move(const level* coarser, const level& finer,
                   .rank = spec.rank,
                   .stage = spec.stage};
     places += static_cast<std::uint64_t>(n);
-    if (n >= s.large_from) {
+    if (n >= large_order) {
       by_size[count - ++s.large] = k;
     } else {
       by_size[s.small++] = k;
@@ -2246,8 +2161,9 @@ void trial_steps::move(const level* coarser, const level& finer,
   }
   if (first_separators > 0) {
     const index_t near = std::min(most_first, most_near_order);
-    launch_overlapping(first_kernel, first_separators, 32, first_cut_bytes(near) + first_near_bytes,
-                       g, s.view, s.small_list + count, near, first_near_bytes);
+    launch_overlapping(first_kernel, first_separators, 32,
+                       cut_space::words * sizeof(std::uint32_t) * at(near), g, s.view,
+                       s.small_list + count, near);
   }
 }
 

@@ -93,7 +93,7 @@ class pass {
 // only grows, so an entry is out of date iff it is not the present one.
 class single_moves : pass {
  public:
-  single_moves(trial& t, scratch& s) : pass(t, s), heap_(s.heap) {}
+  single_moves(trial& t, scratch& s) : pass(t, s), heap_(s.heap), changed_(s.queue) {}
 
   void run() {
     heap_.clear();
@@ -102,7 +102,7 @@ class single_moves : pass {
       t_.stamp[at(v)] = 0;
       heap_.emplace_back(rank(v), v);
     }
-    std::ranges::make_heap(heap_);
+    std::ranges::make_heap(heap_, lower);
     const std::uint32_t limit = idle_limit(static_cast<std::uint32_t>(t_.members.size()),
                                            static_cast<std::uint32_t>(t_.idle_moves));
     for (std::uint32_t idle = 0; !heap_.empty() && idle < limit;) {
@@ -119,17 +119,22 @@ class single_moves : pass {
   [[nodiscard]] std::uint64_t rank(index_t v) const {
     return move_rank(g_.weight[at(v)] - t_.pull[at(v)], t_.stamp[at(v)], v, salt_);
   }
-  void push(index_t v) {
+  using entry = std::pair<std::uint64_t, index_t>;
+  static constexpr auto lower = [](const entry& a, const entry& b) {
+    return a.first < b.first || (a.first == b.first && a.second < b.second);
+  };
+  // The gain of v changes in this move, perhaps not for the last time.
+  void change(index_t v) {
+    if (t_.stamp[at(v)] == moves_) return;
     t_.stamp[at(v)] = std::min(moves_, most_stamp);
-    heap_.emplace_back(rank(v), v);
-    std::ranges::push_heap(heap_);
+    changed_.push_back(v);
   }
 
   // The next vertex to move, or -1 if the top of the heap is none. A vertex that is too heavy for x
   // remains so.
   index_t pop() {
     const auto [top, v] = heap_.front();
-    std::ranges::pop_heap(heap_);
+    std::ranges::pop_heap(heap_, lower);
     heap_.pop_back();
     if (t_.moved[at(v)] == now_x || rank(v) != top) return -1;
     return too_heavy(g_.weight[at(v)]) ? -1 : v;
@@ -138,10 +143,17 @@ class single_moves : pass {
   void move(index_t v) {
     ++moves_;
     leave(v);
+    changed_.clear();
     for (const index_t u : g_.row(v)) {
       if (!in_y(u)) continue;
       come(u);
+      // It may have been in S before, in another pass.
+      t_.stamp[at(u)] = 0;
       draw(u);
+    }
+    for (const index_t z : changed_) {
+      heap_.emplace_back(rank(z), z);
+      std::ranges::push_heap(heap_, lower);
     }
   }
 
@@ -154,14 +166,15 @@ class single_moves : pass {
         pull += g_.weight[at(z)];
       } else if (t_.moved[at(z)] != now_x) {
         t_.pull[at(z)] -= g_.weight[at(u)];
-        push(z);
+        change(z);
       }
     }
     t_.pull[at(u)] = pull;
-    push(u);
+    change(u);
   }
 
-  std::vector<std::pair<std::uint64_t, index_t>>& heap_;
+  std::vector<entry>& heap_;
+  std::vector<index_t>& changed_;  // in this move
   index_t moves_ = 0;
 };
 

@@ -12,8 +12,9 @@
 //  2. panels       cut_panels: ranges of at most panel_width vertices with one parent outside.
 //  3. panels       position_builder: the position list of every panel as column blocks, masks set
 //                  to A.
-//  4. elimination  factor and update of each panel, for panels ascending or, on threads, subtree by
-//                  subtree (schedule.hpp).
+//  4. elimination  factor and sweep of each panel, for panels ascending or, on threads, subtree by
+//                  subtree; of large panels above the subtrees idle threads sweep pieces
+//                  (schedule.hpp).
 //  5. expansion    counts of a panel once it is factored: population counts of its masks. Digests
 //                  and sorted rows only when asked for, outside the run.
 // Supernodes: variants/support/supernodes.hpp on the caller's rows; L(s, r) by binary search in the
@@ -28,12 +29,12 @@
 // Cost: with P positions in B column blocks, O(nnz log n) for 1, O(P + B + nnz) words for 3 and 5,
 // one closure of two words per position in 4 (its rounds are the members not reached by smaller
 // ones, mostly 1 to 3) and about one OR of two words per position for the updates. Memory:
-// 16 (P + B) bytes, 4 to 28 per entry of A and 40 |V|; several threads add 26 bytes per panel each,
-// and together 4 |V| and 4 per entry of A. P is the sum over panels of |F|, about 1/64 of
-// |chol(A + A^T)| where that is dense; B is P/12 in orders by nested dissection. Where P + B
-// passes 2^18 + 16 nnz(A), a search of rows (gilbert_peierls.hpp) of bounded length is tried first;
-// where it passes the limit of memory_budget_mb, the run falls back to the search of rows, whose
-// memory is that of L+U in supernodal lists.
+// 16 (P + B) bytes, 53 |V| and 4 for each entry of A below the diagonal, unless A is symmetric;
+// several threads add 26 bytes per panel each, and 8 for each of these entries meanwhile. P is the
+// sum over panels of |F|, about 1/64 of |chol(A + A^T)| where that is dense; B is P/12 in orders by
+// nested dissection. Where P + B passes 2^18 + 16 nnz(A), a search of rows (gilbert_peierls.hpp) of
+// bounded length is tried first; where it passes the limit of memory_budget_mb, the run falls back
+// to the search of rows, whose memory is that of L+U in supernodal lists.
 
 #include <algorithm>
 #include <memory>
@@ -73,7 +74,8 @@ class cpu_bitmap_panels final : public variant, public gives_masks {
     settings_ = settings;
     rows_.prepare(a, settings);
     limit_ = settings.options.integer("memory_budget_mb") * (1 << 20) / detail::bytes_per_item;
-    context.predicted_bytes["vertex_arrays"] = offset_t{a.n_rows} * 36 + a.nnz() * 4;
+    context.predicted_bytes["vertex_arrays"] =
+        offset_t{a.n_rows} * 53 + a.nnz() * (settings.threads > 1 ? 6 : 2);
   }
 
   void run(run_context& context) override {
@@ -196,7 +198,9 @@ class cpu_bitmap_panels final : public variant, public gives_masks {
         useful_threads(threads_for(panels_.positions(), positions_of_a_thread, settings_.threads),
                        panels_.panels());
     std::vector<detail::panel_eliminator> workers(
-        at(threads), detail::panel_eliminator(panels_, graph_.symmetric()));
+        at(threads), detail::panel_eliminator(panels_, graph_.symmetric()
+                                                           ? std::span<const index_t>(graph_.parent)
+                                                           : std::span<const index_t>()));
     detail::help_board<sweep_job> board(threads);
     l_counts_.resize(n);
     u_counts_.resize(n);

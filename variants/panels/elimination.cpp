@@ -47,7 +47,7 @@ const factored_panel& panel_eliminator::factor(index_t j) {
   // A boundary shorter than this does not repay the closure of the diagonal block.
   f_.closed = symmetric_ || boundary >= w / 4;
   if (symmetric_) {
-    factor_symmetric_block(masks_of(j), w);
+    factor_symmetric_block(s_->begin[at(j)], masks_of(j), w);
     if (boundary > 0) find_symmetric_update();
     return f_;
   }
@@ -63,7 +63,7 @@ const factored_panel& panel_eliminator::factor(index_t j) {
 
 // Returns the k without any s in the panel with L(s, k) != 0 and U(k, s) != 0.
 GSOFA_FOR_PROCESSORS
-mask_t panel_eliminator::factor_block(mask_pair* masks, int w) {
+mask_t panel_eliminator::factor_block(mask_pair* masks, int w) noexcept {
   bit_matrix block = rows_of_upper(masks, w);
   for (int z = 0; z < w; ++z) block[z] |= masks[z].lower;
   eliminate(block, w);
@@ -80,21 +80,19 @@ mask_t panel_eliminator::factor_block(mask_pair* masks, int w) {
   return ~pruned;
 }
 
-// Column k passes its structure to the first row that it has: its parent.
+// Row z of L has the vertices on the ways up the tree, as far as z, from those with an entry of A
+// or a descendant's update (Liu 1990, row subtrees).
 GSOFA_FOR_PROCESSORS
-void panel_eliminator::factor_symmetric_block(mask_pair* masks, int w) {
-  bit_matrix rows = rows_of_upper(masks, w);
-  for (int k = 0; k < w; ++k) {
-    if (rows[k] == 0) continue;
-    const int parent = lowest(rows[k]);
-    rows[parent] |= rows[k] & above(parent);
-  }
+void panel_eliminator::factor_symmetric_block(index_t begin, mask_pair* masks, int w) noexcept {
   for (int k = w - 1; k >= 0; --k) {
-    f_.u_reach[k] = rows[k] == 0 ? 0 : bit(lowest(rows[k])) | f_.u_reach[lowest(rows[k])];
+    const index_t parent = parent_[at(begin + k)] - begin;
+    const bool inside = parent >= 0 && parent < w;
+    f_.u_reach[k] = inside ? bit(parent) | f_.u_reach[parent] : 0;
   }
-  for (int k = w; k < mask_bits; ++k) rows[k] = 0;
-  transpose_block(rows, w);
-  for (int k = 0; k < w; ++k) masks[k] = {rows[k], rows[k]};
+  for (int z = 0; z < w; ++z) {
+    const mask_t row = closure(masks[z].upper, f_.u_reach) & below(z);
+    masks[z] = {row, row};
+  }
 }
 
 void target_routes::add(mask_t sources, mask_t target) {
@@ -130,7 +128,6 @@ mask_t panel_eliminator::find_routes(const factored_panel& f, const column_block
   return unpruned;
 }
 
-GSOFA_FOR_PROCESSORS
 void panel_eliminator::find_updates(mask_t unpruned) {
   const auto blocks = s_->blocks[at(f_.panel)];
   for (std::size_t b = 1; b < blocks.size() && unpruned != 0; ++b) {
@@ -159,7 +156,7 @@ void panel_eliminator::find_symmetric_update() {
 }
 
 GSOFA_FOR_PROCESSORS
-void panel_eliminator::close(const factored_panel& f, const column_block& b) const {
+void panel_eliminator::close(const factored_panel& f, const column_block& b) const noexcept {
   mask_pair* const begin = masks_of(f.panel) + b.base;
   mask_pair* const end = begin + count(b.members);
   if (symmetric_) {
@@ -264,7 +261,6 @@ void panel_eliminator::count_work(const factored_panel& f, const factored_panel:
   }
 }
 
-GSOFA_FOR_PROCESSORS
 void panel_eliminator::sweep(const factored_panel& f, std::size_t from, std::size_t to,
                              index_t own) {
   const auto blocks = s_->blocks[at(f.panel)];
@@ -277,6 +273,15 @@ void panel_eliminator::sweep(const factored_panel& f, std::size_t from, std::siz
     const index_t first = blocks[std::max(from, block)].panel;
     there_[k] = &*std::ranges::lower_bound(list, first, {}, &column_block::panel);
   }
+  sweep_blocks(f, from, to, own);
+}
+
+// Before: there_[k] is a block of the list of update k's target panel, not after that of the first
+// block to take.
+GSOFA_FOR_PROCESSORS
+void panel_eliminator::sweep_blocks(const factored_panel& f, std::size_t from, std::size_t to,
+                                    index_t own) noexcept {
+  const auto blocks = s_->blocks[at(f.panel)];
   for (std::size_t b = from; b < to; ++b) {
     if (b >= f.complete) close(f, blocks[b]);
     for (std::size_t k = 0; k < f.used && f.updates[k].block <= b; ++k) {

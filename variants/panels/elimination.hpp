@@ -2,6 +2,7 @@
 
 #include <array>
 #include <cstddef>
+#include <span>
 #include <vector>
 
 #include "variants/panels/panels.hpp"
@@ -82,7 +83,9 @@ struct panel_work {
 /// of all columns of J that have none in J (Liu 1990). Then only one side is worked on.
 class panel_eliminator {
  public:
-  panel_eliminator(panel_set& s, bool symmetric) : s_(&s), symmetric_(symmetric) {}
+  /// `parent`: of each vertex in the elimination tree, where the pattern is symmetric; else empty.
+  explicit panel_eliminator(panel_set& s, std::span<const index_t> parent = {})
+      : s_(&s), parent_(parent), symmetric_(!parent.empty()) {}
 
   /// Completes the masks of the vertices of panel j, and finds what it updates. All panels below it
   /// must have updated it.
@@ -98,13 +101,15 @@ class panel_eliminator {
   [[nodiscard]] mask_pair* masks_of(index_t j) const {
     return s_->masks.data() + s_->position_begin[at(j)];
   }
-  mask_t factor_block(mask_pair* masks, int w);
-  void factor_symmetric_block(mask_pair* masks, int w);
+  mask_t factor_block(mask_pair* masks, int w) noexcept;
+  void factor_symmetric_block(index_t begin, mask_pair* masks, int w) noexcept;
   void find_updates(mask_t unpruned);
   void find_symmetric_update();
   static mask_t find_routes(const factored_panel& f, const column_block& b, const mask_pair* masks,
                             mask_t unpruned, factored_panel::update& out);
-  void close(const factored_panel& f, const column_block& b) const;
+  void close(const factored_panel& f, const column_block& b) const noexcept;
+  void sweep_blocks(const factored_panel& f, std::size_t from, std::size_t to,
+                    index_t own) noexcept;
   template <bool Shared>
   void push_block(const factored_panel& f, const factored_panel::update& u, std::size_t block,
                   const column_block*& there);
@@ -116,6 +121,7 @@ class panel_eliminator {
   void count_work(const factored_panel& f, const factored_panel::update& u, std::size_t block);
 
   panel_set* s_;
+  std::span<const index_t> parent_;
   bool symmetric_;
   factored_panel f_;
   panel_work work_;

@@ -28,8 +28,10 @@ struct factored {
     g.build(a);
     detail::cut_panels(g, width, s);
     REQUIRE(builder.build(g, s, max_index));
+    const auto tree =
+        g.symmetric() ? std::span<const index_t>(g.parent) : std::span<const index_t>();
     std::vector<detail::panel_eliminator> workers(static_cast<std::size_t>(threads),
-                                                  detail::panel_eliminator(s, g.symmetric()));
+                                                  detail::panel_eliminator(s, tree));
     l_counts.assign(static_cast<std::size_t>(a.n_rows), 0);
     u_counts.assign(l_counts.size(), 1);
     const auto before = [&](index_t j) { return s.position_begin[at(j)]; };
@@ -119,7 +121,7 @@ TEST_CASE("few entries are updated twice: pruned and covered rows stay behind") 
   REQUIRE(builder.build(g, s, max_index));
   REQUIRE(s.panels() == 8);
   // As if it were unsymmetric.
-  detail::panel_eliminator worker(s, false);
+  detail::panel_eliminator worker(s);
   // All of A but its first row and column is fill that the updates have to carry on.
   for (std::size_t p = static_cast<std::size_t>(s.position_begin[1]); p < s.masks.size(); ++p) {
     s.masks[p] = {0, 0};

@@ -46,7 +46,7 @@ void add_rows(const ordered_graph& g, const panel_set& s, const column_block& b,
 GSOFA_FOR_PROCESSORS
 void count_blocks(const ordered_graph& g, const panel_set& s, index_t j, std::size_t from,
                   std::size_t to, index_t own, std::vector<index_t>& l_row_counts,
-                  std::vector<index_t>& u_row_counts) {
+                  std::vector<index_t>& u_row_counts) noexcept {
   if (from >= to) return;
   const mask_pair* const masks = s.masks.data() + s.position_begin[at(j)];
   const auto blocks = s.blocks[at(j)];

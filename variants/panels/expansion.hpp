@@ -12,7 +12,7 @@ namespace gsofa::detail {
 /// threads may count blocks meanwhile, of panel j if it is after panel `own`, and rows after `own`.
 void count_blocks(const ordered_graph& g, const panel_set& s, index_t j, std::size_t from,
                   std::size_t to, index_t own, std::vector<index_t>& l_row_counts,
-                  std::vector<index_t>& u_row_counts);
+                  std::vector<index_t>& u_row_counts) noexcept;
 
 /// True if L(i, k) != 0, k < i in the numbering of `g`. O(log blocks).
 bool has_l(const panel_set& s, index_t i, index_t k);

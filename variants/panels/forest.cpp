@@ -16,6 +16,8 @@ namespace {
 constexpr index_t rows_at_a_time = 1024;
 // The search for mirror images by several threads is twice the work of one.
 constexpr int threads_that_pay = 3;
+// Entries of a row, on average, from which on threads keep places.
+constexpr offset_t entries_of_long_row = 12;
 // Buckets of a transpose: at most 2^8, whose ends stay in the first-level cache.
 constexpr int bucket_bits = 8;
 
@@ -41,12 +43,17 @@ void ordered_graph::build(const pattern_view& a, int threads) {
   rows_.diagonal.resize(at(n));
   if (threads < threads_that_pay) {
     symmetric_ = find_symmetry();
-    if (!symmetric_) find_diagonals(threads);
+    if (!symmetric_ && threads > 1) find_diagonals(threads);
   } else {
     find_diagonals(threads);
     symmetric_ = find_symmetry(threads);
   }
-  if (!symmetric_) transpose_half(half::below, threads, columns_);
+  if (!symmetric_ && threads == 1) {
+    scan_rows();
+    fill_half(half::below, columns_);
+  } else if (!symmetric_) {
+    transpose_half(half::below, threads, columns_);
+  }
   if (build_postordered_tree(threads)) return;
   subtree_begin_.clear();
   build_tree(threads);
@@ -74,25 +81,52 @@ bool ordered_graph::find_symmetry() {
 }
 
 // The pattern is symmetric if each entry below the diagonal has its mirror image, and there are as
-// many above it.
+// many above it. In long rows a search takes longer than a place for each row to go on from, of
+// which every thread has its own.
 bool ordered_graph::find_symmetry(int threads) {
+  const offset_t nnz = rows_.ptr[at(n)];
+  const bool long_rows = nnz / n >= entries_of_long_row;
+  const int teams = long_rows ? static_cast<int>(std::min<offset_t>(threads, nnz / n)) : threads;
+  const std::vector<index_t> first = row_ranges(teams);
+  if (long_rows) passed_.resize(at(n) * at(teams));
   // relaxed: a hint while threads run; the verdict is read after they have joined.
   std::atomic<bool> differs{false};
   std::atomic<offset_t> below{0};
-  parallel_ranges<index_t>(threads, n, rows_at_a_time, [&](int, index_t begin, index_t end) {
+  on_threads(teams, [&](int t) {
+    index_t* const passed = long_rows ? passed_.data() + at(n) * at(t) : nullptr;
+    if (long_rows) std::fill(passed, passed + n, 0);
     offset_t found = 0;
-    for (index_t i = begin; i < end && !differs.load(std::memory_order_relaxed); ++i) {
-      for (const index_t j : row_below(i)) {
-        if (!std::ranges::binary_search(row_above(j), i)) {
-          differs.store(true, std::memory_order_relaxed);
-          return;
-        }
+    for (index_t i = first[at(t)]; i < first[at(t) + 1]; ++i) {
+      if (i % 64 == 0 && differs.load(std::memory_order_relaxed)) return;
+      if (!(long_rows ? is_mirrored(i, passed) : is_mirrored(i))) {
+        differs.store(true, std::memory_order_relaxed);
+        return;
       }
       found += std::ssize(row_below(i));
     }
     below.fetch_add(found, std::memory_order_relaxed);
   });
-  return !differs.load() && 2 * below.load() + n == rows_.ptr[at(n)];
+  return !differs.load() && 2 * below.load() + n == nnz;
+}
+
+// Whether all entries of row i below the diagonal have mirror images.
+bool ordered_graph::is_mirrored(index_t i) const {
+  return std::ranges::all_of(
+      row_below(i), [&](index_t j) { return std::ranges::binary_search(row_above(j), i); });
+}
+
+// The same where rows come in ascending order; passed[j] - 1: so many entries of row j above the
+// diagonal are of rows before; 0: row j has not been looked at.
+bool ordered_graph::is_mirrored(index_t i, index_t* passed) const {
+  for (const index_t j : row_below(i)) {
+    const auto row = row_above(j);
+    if (passed[j] == 0) {
+      passed[j] = 1 + static_cast<index_t>(std::ranges::lower_bound(row, i) - row.begin());
+    }
+    const std::size_t place = at(passed[j]++) - 1;
+    if (place >= row.size() || row[place] != i) return false;
+  }
+  return true;
 }
 
 void ordered_graph::find_diagonals(int threads) {
@@ -105,21 +139,35 @@ void ordered_graph::find_diagonals(int threads) {
   });
 }
 
+// In one pass of one thread, as the end of a short row is hard to predict: diagonals, least
+// neighbours, and in columns_.ptr[j + 1] the entries of column j below the diagonal.
+void ordered_graph::scan_rows() {
+  least_.assign(at(n), n);
+  columns_.ptr.assign(at(n) + 1, 0);
+  const index_t* const idx = rows_.idx.data();
+  for (index_t i = 0; i < n; ++i) {
+    const index_t* q = idx + rows_.ptr[at(i)];
+    const index_t* const end = idx + rows_.ptr[at(i) + 1];
+    least_[at(i)] = std::min(least_[at(i)], *q);
+    for (; *q < i; ++q) ++columns_.ptr[at(*q) + 1];
+    rows_.diagonal[at(i)] = q - idx;
+    for (++q; q < end; ++q) least_[at(*q)] = std::min(least_[at(*q)], i);
+  }
+}
+
 // least_[u]: the least neighbour of u in A + A^T, u itself counted. No vertex is marked.
 void ordered_graph::find_least_neighbours(int threads) {
-  least_.resize(at(n));
   marked_.resize(at(n));
+  if (!symmetric_ && threads == 1) {
+    std::ranges::fill(marked_, 0);
+    return;  // by scan_rows()
+  }
+  least_.resize(at(n));
   parallel_ranges<index_t>(threads, n, 4 * rows_at_a_time, [&](int, index_t begin, index_t end) {
     for (index_t u = begin; u < end; ++u) least_[at(u)] = rows_.idx[at(rows_.ptr[at(u)])];
     std::fill(marked_.begin() + begin, marked_.begin() + end, 0);
   });
   if (symmetric_) return;
-  if (threads == 1) {
-    for (index_t i = 0; i < n; ++i) {
-      for (const index_t j : row_above(i)) least_[at(j)] = std::min(least_[at(j)], i);
-    }
-    return;
-  }
   // relaxed: minima are read after all threads have joined.
   parallel_ranges<index_t>(threads, n, rows_at_a_time, [&](int, index_t begin, index_t end) {
     for (index_t i = begin; i < end; ++i) {
@@ -208,6 +256,11 @@ void ordered_graph::transpose_half(half h, half_columns& out) {
   for (index_t i = 0; i < n; ++i) {
     for (const index_t j : side(h, i)) ++out.ptr[at(j) + 1];
   }
+  fill_half(h, out);
+}
+
+// From the lengths of the columns.
+void ordered_graph::fill_half(half h, half_columns& out) {
   for (index_t j = 0; j < n; ++j) out.ptr[at(j) + 1] += out.ptr[at(j)];
   next_.assign(out.ptr.begin(), out.ptr.end() - 1);
   out.idx.resize(at(out.ptr.back()));
@@ -224,6 +277,13 @@ void ordered_graph::transpose_half(half h, half_columns& out) {
 bool ordered_graph::build_postordered_tree(int threads) {
   find_least_neighbours(threads);
   find_nearest_parents(threads);
+  many_.resize(symmetric_ ? 0 : at(n));
+  parallel_ranges<index_t>(symmetric_ ? 1 : threads, static_cast<index_t>(many_.size()),
+                           4 * rows_at_a_time, [&](int, index_t begin, index_t end) {
+                             for (index_t u = begin; u < end; ++u) {
+                               many_[at(u)] = has_many_below(u) ? 1 : 0;
+                             }
+                           });
   std::vector<std::vector<entry>> left(at(threads));
   parallel_ranges<index_t>(threads, n, rows_at_a_time, [&](int t, index_t begin, index_t end) {
     mark_by_rows(begin, end, left[at(t)]);
@@ -288,6 +348,12 @@ bool ordered_graph::has_siblings_below(index_t u) const {
   return subtree_begin_[at(u)] < u && subtree_begin_[at(u) - 1] > subtree_begin_[at(u)];
 }
 
+// Whether u has more than two children.
+bool ordered_graph::has_many_below(index_t u) const {
+  return has_siblings_below(u) &&
+         subtree_begin_[at(subtree_begin_[at(u) - 1]) - 1] > subtree_begin_[at(u)];
+}
+
 // Marks the children of u that have one of `below`, ascending neighbours of u below it. The child
 // before another one is the vertex before its subtree.
 void ordered_graph::mark_children(index_t u, std::span<const index_t> below) {
@@ -303,17 +369,16 @@ void ordered_graph::mark_children(index_t u, std::span<const index_t> below) {
 // that may belong to any but the first and the last child of u.
 void ordered_graph::mark_by_rows(index_t begin, index_t end, std::vector<entry>& left) {
   left.clear();
+  char none = 0;
   for (index_t i = begin; i < end; ++i) {
     if (has_siblings_below(i)) mark_children(i, row_below(i));
     if (symmetric_) continue;
     for (const index_t u : row_above(i)) {
-      if (!has_siblings_below(u)) continue;
-      const index_t last = subtree_begin_[at(u) - 1];
-      if (i >= last) {
-        std::atomic_ref(marked_[at(u) - 1]).store(1, std::memory_order_relaxed);
-      } else if (subtree_begin_[at(last) - 1] > subtree_begin_[at(u)]) {
-        left.push_back({.row = i, .column = u});
-      }
+      // i is below u, so that u has a child. Which one i belongs to is hard to predict.
+      const bool in_last = i >= subtree_begin_[at(u) - 1];
+      char& mark = *(in_last ? &marked_[at(u) - 1] : &none);
+      std::atomic_ref(mark).store(1, std::memory_order_relaxed);
+      if (many_[at(u)] != 0 && !in_last) left.push_back({.row = i, .column = u});
     }
   }
   std::ranges::stable_sort(left, {}, &entry::column);

@@ -81,11 +81,15 @@ struct ordered_graph {
   }
   bool find_symmetry();
   bool find_symmetry(int threads);
+  [[nodiscard]] bool is_mirrored(index_t i) const;
+  bool is_mirrored(index_t i, index_t* passed) const;
   void find_diagonals(int threads);
+  void scan_rows();
   void find_least_neighbours(int threads);
   [[nodiscard]] std::vector<index_t> row_ranges(int threads) const;
   void transpose_half(half h, int threads, half_columns& out);
   void transpose_half(half h, half_columns& out);
+  void fill_half(half h, half_columns& out);
   void transpose_bucket(std::span<const entry> entries, index_t begin, index_t end,
                         half_columns& out);
   bool build_postordered_tree(int threads);
@@ -93,6 +97,7 @@ struct ordered_graph {
   void find_nearest_parents(chunk& c);
   void join_chunks(std::span<const chunk> chunks);
   [[nodiscard]] bool has_siblings_below(index_t u) const;
+  [[nodiscard]] bool has_many_below(index_t u) const;
   void mark_children(index_t u, std::span<const index_t> below);
   void mark_by_rows(index_t begin, index_t end, std::vector<entry>& left);
   [[nodiscard]] bool all_marked(index_t begin, index_t end) const;
@@ -105,7 +110,8 @@ struct ordered_graph {
   std::vector<offset_t> row_ptr_;  // of relabelled rows
   std::vector<index_t> row_idx_, work_, least_, subtree_begin_;
   buffer<entry> entries_;
-  std::vector<char> marked_;
+  buffer<index_t> passed_;
+  std::vector<char> marked_, many_;
   std::vector<offset_t> next_;
 };
 

@@ -140,7 +140,8 @@ TEST_CASE("threads find the same graph of patterns that give all of them rows") 
   int kept = 0;
   for (const char* spec :
        {"grid5:nx=70,ny=70", "grid5:nx=80,ny=60,drop=0.3,seed=3", "circuit:n=6000,hubs=5,seed=2",
-        "random:n=4000,degree=4,seed=5", "grid7:nx=20,drop=0.4,oneway=0.5,seed=1"}) {
+        "random:n=4000,degree=4,seed=5", "grid7:nx=20,drop=0.4,oneway=0.5,seed=1", "grid27:nx=13",
+        "grid27:nx=12,drop=0.001,seed=2"}) {
     CAPTURE(spec);
     pattern a = generate(spec);
     for (const bool postordered : {false, true}) {

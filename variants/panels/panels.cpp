@@ -134,7 +134,6 @@ index_t position_builder::boundary_set::take(std::vector<column_block>& out, ind
   return base;
 }
 
-GSOFA_FOR_PROCESSORS
 void position_builder::find_blocks(const ordered_graph& g, panel_set& s, index_t j, int thread) {
   worker& mine = workers_[at(thread)];
   boundary_set& set = mine.set;
@@ -163,7 +162,8 @@ void position_builder::find_blocks(const ordered_graph& g, panel_set& s, index_t
 }
 
 GSOFA_FOR_PROCESSORS
-void position_builder::fill(const ordered_graph& g, panel_set& s, index_t j, places& where) {
+void position_builder::fill(const ordered_graph& g, panel_set& s, index_t j,
+                            places& where) noexcept {
   const index_t begin = s.begin[at(j)];
   const index_t end = s.begin[at(j) + 1];
   for (const column_block& b : s.blocks[at(j)]) where.of_panel[at(b.panel)] = b;

@@ -102,7 +102,7 @@ class position_builder {
   // Finds the column blocks of panel j from those of its children and A.
   void find_blocks(const ordered_graph& g, panel_set& s, index_t j, int thread);
   // Sets the masks of panel j to A.
-  static void fill(const ordered_graph& g, panel_set& s, index_t j, places& where);
+  static void fill(const ordered_graph& g, panel_set& s, index_t j, places& where) noexcept;
 
   std::vector<worker> workers_;
   std::vector<index_t> first_child_, sibling_;
