@@ -34,9 +34,9 @@
 //    panels that it reaches from K by steps to a parent with one child. The panels below such a
 //    panel are K, those below K and those between. The ones below K have set their marks before K
 //    is taken up, K sets its own behind its sweep, and those between are not taken up yet.
-//  * A worker without work looks for tasks until no panel and no task is left, or leaves if there
-//    has been none; no other worker waits for it. Whoever creates tasks looks for some, too. One
-//    that has drawn a task's place waits for the flag, which a running thread is about to set.
+//  * A worker without work looks for tasks until no panel and no task is left; no other worker
+//    waits for it. One that has drawn a task's place waits for the flag, which a running thread is
+//    about to set.
 // A task reads nothing but factored masks of J, which nobody changes.
 //
 // Memory order. Masks of a panel P are written by atomic ORs of workers of panels below P, then by
@@ -105,7 +105,6 @@ struct route {
 
 /// Column blocks of a panel, from the first of a round on, whose places in far targets are known.
 constexpr index_t known_blocks = 128;
-constexpr int most_warps = 16;  // of a block of the second launch
 
 /// The routes to one target panel; shared memory, one per warp.
 struct alignas(16) target_routes {
@@ -120,6 +119,9 @@ struct alignas(16) target_routes {
   index_t steps;   ///< of the target on the way up from the current panel, from 1; 0: far away
   bool exclusive;  ///< no other worker updates the target now
   bool helped;     ///< tasks update the target, or have done so
+  /// Of a target far away, in later rounds: the places in its column blocks of those of the current
+  /// panel, counted from the first of the round.
+  std::uint16_t places[known_blocks];
 };
 
 /// The vertices that each vertex of a panel reaches inside it; transitively closed.
@@ -132,17 +134,6 @@ struct reach {
 /// Closures of all masks of four consecutive vertices: entry [k][m] is that of the mask m << 4 k.
 struct closure_table {
   mask_t of[mask_bits / 4][16];
-};
-
-/// Tables of a block of the launches but the first; shared memory.
-struct alignas(16) block_tables {
-  closure_table l, u;              ///< of the current panel
-  index_t begin[known_blocks];     ///< of the column blocks of a later round: position
-  index_t vertices[known_blocks];  ///< first vertex of the panel
-  index_t blocks;                  ///< number of these; 0: there are too many
-  /// Of a far target of each warp: the places in its column blocks of those of the current panel,
-  /// counted from the first of the round.
-  std::uint16_t places[most_warps][known_blocks];
 };
 
 /// Where a panel lies.
@@ -177,6 +168,7 @@ struct next_panel {
 /// Words of the queue of tasks, and of the open panels of three launches.
 constexpr offset_t task_words = 8;
 constexpr int warp_threads = 128;  // of a block of the first launch
+constexpr int most_warps = 16;     // of a block of the second
 constexpr int half_warps = 8;      // where all panels are short
 constexpr index_t short_positions = 512;
 
@@ -203,15 +195,17 @@ struct worker_state {
   mask_pair first_column_block[mask_bits];  ///< factored masks of the vertices of the panel above
   mask_t any_upper;                         ///< k with an entry of U(k, :) in the boundary
   mask_t any_lower;                         ///< k with an entry of L(:, k) in the boundary
+  index_t block_begin[known_blocks];        ///< of the column blocks of a later round: position
+  index_t block_vertices[known_blocks];     ///< first vertex of the panel
+  index_t blocks;                           ///< number of these; 0: the places are not known
   index_t panel;                            ///< the worker's next panel; -1: none
   index_t task;                             ///< of it: see work_item
   bool falls_back;                          ///< update rounds have cost too much
 
   GSOFA_DEVICE target_routes* routes() { return reinterpret_cast<target_routes*>(this + 1); }
-  /// Behind the routes of `warps` warps. Workers of the first launch have none: there shared memory
-  /// decides how many of them are resident.
-  GSOFA_DEVICE block_tables* tables(unsigned warps) {
-    return reinterpret_cast<block_tables*>(routes() + warps);
+  /// Behind the routes of `warps` warps: of l and u. Workers of the first launch have none.
+  GSOFA_DEVICE closure_table* tables(unsigned warps) {
+    return reinterpret_cast<closure_table*>(routes() + warps);
   }
 };
 
@@ -221,7 +215,7 @@ constexpr std::size_t warp_state_bytes = sizeof(worker_state) + sizeof(target_ro
 /// Bytes of shared memory of a block of the other launches, of `warps` warps.
 constexpr std::size_t state_bytes(int warps) {
   return sizeof(worker_state) + static_cast<std::size_t>(warps) * sizeof(target_routes) +
-         sizeof(block_tables);
+         2 * sizeof(closure_table);
 }
 
 enum elimination_counter : int {
@@ -674,12 +668,12 @@ struct position {
   index_t block;  ///< its column block, counted from the first of the round, where that is known
 };
 
-/// The column block of position z, by the list of those of the round.
-GSOFA_DEVICE index_t block_of(const block_tables& tables, index_t z) {
+/// The column block of position z, by the worker's list of those of the round.
+GSOFA_DEVICE index_t block_of(const worker_state& s, index_t z) {
   index_t low = 0;
-  for (index_t high = tables.blocks; high - low > 1;) {
+  for (index_t high = s.blocks; high - low > 1;) {
     const index_t middle = low + (high - low) / 2;
-    if (tables.begin[middle] <= z) {
+    if (s.block_begin[middle] <= z) {
       low = middle;
     } else {
       high = middle;
@@ -688,16 +682,15 @@ GSOFA_DEVICE index_t block_of(const block_tables& tables, index_t z) {
   return low;
 }
 
-/// Position in the far target of a warp of a vertex of the current panel's boundary; `tables`: null
-/// where places are not known.
+/// Position in a far target of a vertex of the current panel's boundary.
 ///
 /// The boundary of a panel beyond an ancestor lies in the list of the ancestor (README.md): so the
 /// ancestor has a column block of the same panel, with this vertex in its mask.
-GSOFA_DEVICE index_t position_in_far(const panel_view& p, const block_tables* tables, unsigned warp,
-                                     index_t target, const position& at) {
-  if (tables == nullptr) return p.position(target, at.vertex);
-  const offset_t block = p.column_block_begin[target] + tables->places[warp][at.block];
-  const mask_t before = below(at.vertex - tables->vertices[at.block]);
+GSOFA_DEVICE index_t position_in_far(const panel_view& p, const worker_state& s,
+                                     const target_routes& routes, const position& at) {
+  if (s.blocks == 0) return p.position(routes.panel, at.vertex);
+  const offset_t block = p.column_block_begin[routes.panel] + routes.places[at.block];
+  const mask_t before = below(at.vertex - s.block_vertices[at.block]);
   return p.column_block_first[block] +
          static_cast<index_t>(simt::population(p.column_block_mask[block] & before));
 }
@@ -712,11 +705,10 @@ GSOFA_DEVICE index_t position_in_far(const panel_view& p, const block_tables* ta
 template <int unroll>
 GSOFA_DEVICE void update_targets(const panel_view& p, position (&here)[unroll], index_t least,
                                  index_t length, std::uint32_t active, worker_state& s,
-                                 const panel_head& head, const block_tables* tables) {
+                                 const panel_head& head) {
   index_t steps = 1;
   for (; active != 0; active &= active - 1) {
-    const unsigned warp = simt::lowest_bit(active);
-    const target_routes& routes = s.routes()[warp];
+    const target_routes& routes = s.routes()[simt::lowest_bit(active)];
     // Targets ascend: positions before the end of one do not matter to later ones.
     for (; steps < routes.steps; ++steps) {
       const offset_t base = head.above_begin[steps - 1];
@@ -741,7 +733,7 @@ GSOFA_DEVICE void update_targets(const panel_view& p, position (&here)[unroll], 
         to = at.vertex - routes.vertices;
         add[u] = {add[u].upper & below(to), add[u].lower & below(to)};
       } else if (routes.steps == 0) {
-        to = position_in_far(p, tables, warp, routes.panel, at);
+        to = position_in_far(p, s, routes, at);
       }
       out[u] = p.masks + routes.first + to;
     }
@@ -985,7 +977,10 @@ GSOFA_DEVICE void factor_diagonal(const current_panel& c, const lane_masks& diag
   }
   if (warp == warps / 4) {
     if (!c.ready) read_head(c.e, c.j, c.head);
-    if (lane_index() == 0) c.s.any_upper = c.s.any_lower = 0;
+    if (lane_index() == 0) {
+      c.s.any_upper = c.s.any_lower = 0;
+      c.s.blocks = 0;
+    }
   }
   if constexpr (team::is_cluster) {
     if (c.leads) {
@@ -1022,9 +1017,9 @@ struct panel_closures {
   closure by_l;  ///< of `upper` masks
   closure by_u;  ///< of `lower` masks
 
-  GSOFA_DEVICE panel_closures(const current_panel& c, const block_tables* tables)
-      : by_l(c.block.l, all_of(c.place.width), tables == nullptr ? nullptr : &tables->l),
-        by_u(c.block.u, all_of(c.place.width), tables == nullptr ? nullptr : &tables->u) {}
+  GSOFA_DEVICE panel_closures(const current_panel& c, const closure_table* tables)
+      : by_l(c.block.l, all_of(c.place.width), tables),
+        by_u(c.block.u, all_of(c.place.width), tables == nullptr ? nullptr : tables + 1) {}
 };
 
 /// The closures of a panel, with tables of those that are no chains, unless its worker is a warp.
@@ -1037,9 +1032,9 @@ GSOFA_DEVICE panel_closures closures_of(const current_panel& c) {
   if constexpr (team::is_warp) {
     return {c, nullptr};
   } else {
-    block_tables* const tables = c.s.tables(team::warps());
-    if (!c.block.l.is_chain) fill_table(tables->l, c.block.l, team::rank(), team::size());
-    if (!c.block.u.is_chain) fill_table(tables->u, c.block.u, team::rank(), team::size());
+    closure_table* const tables = c.s.tables(team::warps());
+    if (!c.block.l.is_chain) fill_table(tables[0], c.block.l, team::rank(), team::size());
+    if (!c.block.u.is_chain) fill_table(tables[1], c.block.u, team::rank(), team::size());
     return {c, tables};
   }
 }
@@ -1203,16 +1198,10 @@ GSOFA_DEVICE void prepare_next_panel(const current_panel& c, std::uint32_t activ
 template <tier Tier>
 GSOFA_DEVICE mask_pair sweep(const current_panel& c, const panel_closures& by,
                              const sweep_share& share, std::uint32_t active, bool is_first) {
-  using team = worker<Tier>;
-  constexpr int unroll = team::unroll;
+  constexpr int unroll = worker<Tier>::unroll;
   const panel_view& p = c.e.p;
   const index_t length = c.place.length;
   const offset_t first = c.place.first;
-  const block_tables* tables = nullptr;
-  if constexpr (!team::is_warp) {
-    tables =
-        is_first || c.s.tables(team::warps())->blocks == 0 ? nullptr : c.s.tables(team::warps());
-  }
   mask_pair any{0, 0};
   for (index_t z = share.begin + share.rank; z < length; z += unroll * share.size) {
     position here[unroll];
@@ -1221,7 +1210,7 @@ GSOFA_DEVICE mask_pair sweep(const current_panel& c, const panel_closures& by,
       here[u] = {{0, 0}, at, 0, 0, 0};
       if (at < length) {
         here[u] = {c.masks[at], at, p.columns[first + at], p.in_parent[first + at], 0};
-        if (tables != nullptr) here[u].block = block_of(*tables, at);
+        if (!is_first && c.s.blocks > 0) here[u].block = block_of(c.s, at);
       }
     }
     if (is_first) {
@@ -1232,7 +1221,7 @@ GSOFA_DEVICE mask_pair sweep(const current_panel& c, const panel_closures& by,
         any = {any.upper | m_here.upper, any.lower | m_here.lower};
       }
     }
-    update_targets(p, here, share.least, length, active, c.s, c.head, tables);
+    update_targets(p, here, share.least, length, active, c.s, c.head);
   }
   return any;
 }
@@ -1361,23 +1350,21 @@ GSOFA_DEVICE void list_blocks(const current_panel& c, offset_t first) {
   const panel_view& p = c.e.p;
   const auto count = static_cast<index_t>(c.place.column_block_end - first);
   const index_t known = count <= known_blocks ? count : 0;
-  block_tables& tables = *c.s.tables(team::warps());
-  if (team::rank() == 0) tables.blocks = known;
+  if (team::rank() == 0) c.s.blocks = known;
   for (index_t k = team::rank(); k < known; k += team::size()) {
-    tables.begin[k] = p.column_block_first[first + k];
-    tables.vertices[k] = p.begin[p.column_block_panel[first + k]];
+    c.s.block_begin[k] = p.column_block_first[first + k];
+    c.s.block_vertices[k] = p.begin[p.column_block_panel[first + k]];
   }
 }
 
 /// Finds the places of the column blocks of the current panel in those of a far target, by one
 /// warp.
-GSOFA_DEVICE void find_places(const current_panel& c, offset_t first, const target_routes& mine,
-                              unsigned warp, block_tables& tables) {
+GSOFA_DEVICE void find_places(const current_panel& c, offset_t first, target_routes& mine) {
   const panel_view& p = c.e.p;
   const offset_t begin = p.column_block_begin[mine.panel];
   const offset_t end = p.column_block_begin[mine.panel + 1];
-  for (auto k = static_cast<index_t>(lane_index()); k < tables.blocks; k += 32) {
-    if (tables.begin[k] < mine.end) continue;  // it is the target, or before it
+  for (auto k = static_cast<index_t>(lane_index()); k < c.s.blocks; k += 32) {
+    if (c.s.block_begin[k] < mine.end) continue;  // it is the target, or before it
     const index_t panel = p.column_block_panel[first + k];
     offset_t low = begin;
     for (offset_t high = end; low < high;) {
@@ -1388,7 +1375,7 @@ GSOFA_DEVICE void find_places(const current_panel& c, offset_t first, const targ
         high = middle;
       }
     }
-    tables.places[warp][k] = static_cast<std::uint16_t>(low - begin);
+    mine.places[k] = static_cast<std::uint16_t>(low - begin);
   }
 }
 
@@ -1406,9 +1393,7 @@ GSOFA_DEVICE unsigned long long update_round(const current_panel& c, const panel
   route_updates<Tier>(c, targets, own < end, false, mine, unpruned);
   const std::uint32_t active = active_routes<Tier>(c);
   if constexpr (!team::is_warp) {
-    if ((active >> team::warp() & 1U) != 0 && mine.steps == 0) {
-      find_places(c, first, mine, team::warp(), *c.s.tables(team::warps()));
-    }
+    if ((active >> team::warp() & 1U) != 0 && mine.steps == 0) find_places(c, first, mine);
     team::sync();
   }
   count_round(c, active);
@@ -1424,8 +1409,8 @@ GSOFA_DEVICE unsigned long long update_round(const current_panel& c, const panel
 /// Before: the leader has acquired the task, and a wide barrier has been passed. After: a wide
 /// barrier has been passed; all threads return the same.
 template <tier Tier>
-GSOFA_SHARED_CODE index_t do_task(const elimination_view& e, work_item task, worker_state& s,
-                                  unsigned side) {
+GSOFA_DEVICE index_t do_task(const elimination_view& e, work_item task, worker_state& s,
+                             unsigned side) {
   using team = worker<Tier>;
   const panel_view& p = e.p;
   const panel_place place = place_of(p, task.panel);
@@ -1463,8 +1448,8 @@ GSOFA_SHARED_CODE index_t do_task(const elimination_view& e, work_item task, wor
 /// The targets of the first round that the worker updates itself, of the active ones; `far` becomes
 /// the first column block, relative to the panel's first, that it does not update in this round.
 ///
-/// A task costs another worker a round, and the panels above it their shortcuts: with few targets
-/// nothing is handed over, neither of this round nor of later ones.
+/// A target costs the worker about as much as the sweep without any, and a task costs another
+/// worker about as much as a round: with few targets nothing is handed over.
 template <tier Tier>
 GSOFA_DEVICE std::uint32_t near_targets(const elimination_view& e, std::uint32_t active,
                                         index_t& far) {
@@ -1480,40 +1465,40 @@ GSOFA_DEVICE std::uint32_t near_targets(const elimination_view& e, std::uint32_t
   return active & ~others;
 }
 
-/// Updates the targets of a factored panel from column block `first` on in rounds. Returns their
-/// work.
+/// Updates the targets beyond those of the first round, from column block `far` on: by tasks, and
+/// itself where there is no room for these; a warp in rounds of its own. Returns the work of the
+/// rounds.
 ///
 /// Before: a wide barrier stands behind the stores of all factored masks; `unpruned` holds the
-/// vertices that no target before these prunes.
+/// vertices that no target of the first round prunes.
 template <tier Tier>
-GSOFA_DEVICE unsigned long long update_rounds(const current_panel& c, const panel_closures& by,
-                                              offset_t first, mask_t unpruned) {
+GSOFA_DEVICE unsigned long long update_far_targets(const current_panel& c, const panel_closures& by,
+                                                   index_t far, mask_t unpruned) {
   using team = worker<Tier>;
-  const offset_t end = c.place.column_block_end;
+  const panel_place& place = c.place;
   unsigned long long work = 0;
-  for (; first < end && unpruned != 0; first += team::warps()) {
-    const offset_t after = first + team::warps();
-    work += update_round<Tier>(c, by, first, after < end ? after : end, unpruned);
-    team::sync();
+  if constexpr (team::is_warp) {
+    for (offset_t first = place.column_block_begin + far;
+         first < place.column_block_end && unpruned != 0; ++first) {
+      work += update_round<Tier>(c, by, first, first + 1, unpruned);
+      team::sync();
+    }
+  } else {
+    const auto count = static_cast<index_t>(place.column_block_end - place.column_block_begin);
+    const auto warps = static_cast<index_t>(team::warps());
+    for (index_t first = hand_over<Tier>(c, far); first < count; first += warps) {
+      if (team::rank() == 0) c.s.any_upper = 0;
+      team::sync();
+      const offset_t begin = place.column_block_begin + first;
+      mask_t left = unpruned_before<Tier>(c, c.e.p.column_block_first[begin]);
+      if (left == 0) break;
+      work += update_round<Tier>(
+          c, by, begin,
+          begin + warps < place.column_block_end ? begin + warps : place.column_block_end, left);
+      team::sync();
+    }
   }
   return work;
-}
-
-/// Hands over the targets of a panel from column block `far` on, and updates those for which there
-/// is no room. Returns the work of its own rounds. A function of its own: where structures are
-/// symmetric nobody calls it.
-template <tier Tier>
-GSOFA_SHARED_CODE unsigned long long hand_over_or_update(const elimination_view& e, index_t j,
-                                                         const panel_place& place, worker_state& s,
-                                                         unsigned side, index_t far) {
-  using team = worker<Tier>;
-  const current_panel c = current_panel_of<Tier>(e, j, place, s, side, false);
-  const offset_t first = place.column_block_begin + hand_over<Tier>(c, far);
-  if (first == place.column_block_end) return 0;
-  if (team::rank() == 0) s.any_upper = 0;
-  team::sync();
-  const mask_t unpruned = unpruned_before<Tier>(c, e.p.column_block_first[first]);
-  return update_rounds<Tier>(c, panel_closures(c, nullptr), first, unpruned);
 }
 
 /// Factors panel j and updates its ancestors. `ready`: its diagonal block is factored already.
@@ -1568,10 +1553,8 @@ GSOFA_DEVICE outcome factor_and_update(const elimination_view& e, index_t j,
   if (active != taking || (has_more && unpruned != 0)) {
     // Row k updates along entries of column k and the other way round: both must have some.
     unpruned &= vertices_with_boundary<Tier>(c, any);
-    if (active == taking) {
-      update_work = update_rounds<Tier>(c, by, place.column_block_begin + team::warps(), unpruned);
-    } else if constexpr (!team::is_warp) {
-      update_work = hand_over_or_update<Tier>(e, j, place, s, side, far);
+    if (active != taking || unpruned != 0) {
+      update_work = update_far_targets<Tier>(c, by, far, unpruned);
     }
   }
   return {next_ready, finish_panel<Tier>(c, update_work), helped};
@@ -1678,8 +1661,6 @@ GSOFA_DEVICE work_item find_work(const elimination_view& e) {
       if (ticket < *e.from_count) return {e.from[ticket], -1};
     }
     if (simt::load_shared_state(e.open) == 0) return {-1, -1};
-    // Where nothing has been handed over by now, other launches need the place more.
-    if (simt::load_shared_state(e.tasks.tail) == 0) return {-1, -1};
     simt::pause();
   }
 }
@@ -1759,9 +1740,10 @@ void panel_elimination::prepare(index_t n, const elimination_settings& settings,
   }
   constexpr auto words = static_cast<offset_t>(sizeof(cluster_state) / 8);
   cluster_states_ = {budget, "control", std::max(clusters_, wide_clusters_) * words};
+  helped_ = {budget, "schedule", n + task_words};
   task_room_ = settings_.most_tasks >= 0 ? settings_.most_tasks : std::max<index_t>(1024, n / 8);
   task_items_ = {budget, "schedule", task_room_};
-  task_state_ = {budget, "schedule", task_words + n + task_room_};
+  task_flags_ = {budget, "schedule", task_room_};
 }
 
 void panel_elimination::expect() { fell_back_[0] = 0; }
@@ -1798,12 +1780,12 @@ void panel_elimination::run(const panel_structure& structure, panel_range wave) 
                            : static_cast<unsigned long long>(settings_.most_update_work);
   if (wave.begin == 0) expect();
   e.fell_back = fell_back_.data();
-  fill_bytes(task_state_.data(), 0, task_state_.size());
-  std::uint32_t* const control = task_state_.data();
-  e.helped = control + task_words;
-  e.tasks = {reinterpret_cast<work_item*>(task_items_.data()),
-             control + task_state_.size() - task_room_, control, control + 1,
-             static_cast<std::uint32_t>(task_room_)};
+  fill_bytes(helped_.data(), 0, helped_.size());
+  fill_bytes(task_flags_.data(), 0, task_flags_.size());
+  e.helped = helped_.data() + task_words;
+  std::uint32_t* const control = helped_.data();
+  e.tasks = {reinterpret_cast<work_item*>(task_items_.data()), task_flags_.data(), control,
+             control + 1, static_cast<std::uint32_t>(task_room_)};
   e.most_targets = settings_.most_targets;
   e.near_targets = settings_.near_targets;
   e.open_next = control + 2;
@@ -1852,7 +1834,7 @@ void panel_elimination::run(const panel_structure& structure, panel_range wave) 
 
 offset_t panel_elimination::tasks() const {
   std::uint32_t created = 0;
-  copy_to_host(&created, static_cast<const std::uint32_t*>(task_state_.data() + 1), 1);
+  copy_to_host(&created, static_cast<const std::uint32_t*>(helped_.data() + 1), 1);
   return std::min<offset_t>(created, task_room_);
 }
 

@@ -332,8 +332,9 @@ class panel_elimination {
   device_array<index_t> ready_, long_ready_;
   device_array<std::uint64_t> cluster_states_;
   index_t task_room_ = 0;
+  device_array<std::uint32_t> helped_;  // with the words of the queue of tasks
   device_array<std::uint64_t> task_items_;
-  device_array<std::uint32_t> task_state_;  // words of the queue, marks of panels, flags of tasks
+  device_array<std::uint32_t> task_flags_;
   pinned_vector<std::uint32_t> fell_back_;
 };
 

@@ -178,9 +178,7 @@ TEST_CASE("far targets are handed over where structures are unsymmetric, and now
                          .warp_positions = 8,
                          .few_panels = 0,
                          .cluster_positions = clusters ? 16 : 1 << 20,
-                         .blocks_per_cluster = 2,
-                         .most_targets = 2,
-                         .near_targets = 1},
+                         .blocks_per_cluster = 2},
                         budget);
     elimination.run(structure, {0, structure.view().panels});
     return elimination.tasks();
@@ -211,12 +209,9 @@ TEST_CASE("patterns of low symmetry with more column blocks than a worker lists"
     settings.options.set(info.options, "panel_width", width);
     settings.wants = info.gives;
     run_context context;
-    const auto v = gpu::make_bitmap_panels({.elimination = {.warps_per_block = 2,
-                                                            .warp_positions = 16,
-                                                            .few_panels = 0,
-                                                            .most_targets = 1,
-                                                            .near_targets = 1},
-                                            .search = false});
+    const auto v = gpu::make_bitmap_panels(
+        {.elimination = {.warps_per_block = 2, .warp_positions = 16, .few_panels = 0},
+         .search = false});
     v->prepare(a, settings, context);
     context.phases.start(phase_id::traverse);
     v->run(context);
