@@ -169,8 +169,8 @@ class help_board {
       std::uint32_t piece = 0;
       if (!take(other, piece)) continue;
       idle_.fetch_sub(1, std::memory_order_relaxed);
+      const ended_piece counts{other.done};
       body(std::as_const(other.job), piece);
-      other.done.fetch_add(1, std::memory_order_release);
       return idle_result::worked;
     }
     idle_.fetch_sub(1, std::memory_order_relaxed);
@@ -184,6 +184,11 @@ class help_board {
     std::atomic<std::uint32_t> done{0};
     std::uint32_t epoch = 0;  // of the owner
     Job job{};
+  };
+  // A piece counts as done where it throws, too: its owner waits for it.
+  struct ended_piece {
+    std::atomic<std::uint32_t>& done;
+    ~ended_piece() { done.fetch_add(1, std::memory_order_release); }
   };
   static std::uint64_t state_of(std::uint32_t epoch, std::uint32_t pieces) {
     return std::uint64_t{epoch} << 32 | std::uint64_t{pieces} << 16;

@@ -3,6 +3,7 @@
 #include <doctest/doctest.h>
 
 #include <atomic>
+#include <new>
 #include <stdexcept>
 
 #include "common/random.hpp"
@@ -115,4 +116,31 @@ TEST_CASE("pieces of a job are each done once, with what their owner wrote, and 
     CHECK(board.idle() == 0);
     if (threads == 1) CHECK(helped.load() == 0);
   }
+}
+
+TEST_CASE("an owner does not wait for a piece that threw") {
+  struct job {
+    int value;
+  };
+  detail::help_board<job> board(2);
+  std::atomic<bool> taken{false};
+  const auto run = [&] {
+    on_threads(2, [&](int t) {
+      if (t == 0) {
+        board.share(0, {.value = 1}, 2, [&](std::uint32_t) {
+          for (detail::waiting_thread w; !taken.load();) w.wait();
+        });
+        return;
+      }
+      for (detail::waiting_thread w; !taken.load();) {
+        board.help(1, [&](const job&, std::uint32_t) {
+          taken.store(true);
+          throw std::bad_alloc();
+        });
+        w.wait();
+      }
+    });
+  };
+  CHECK_THROWS_AS(run(), std::bad_alloc);
+  CHECK(board.idle() == 0);
 }
