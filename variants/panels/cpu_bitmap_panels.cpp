@@ -177,9 +177,11 @@ class cpu_bitmap_panels final : public variant, public gives_masks {
     }
     out.masks.clear();
     out.masks.reserve(2 * out.vertices.size());
-    for (const detail::mask_pair& m : panels_.masks.view().first(out.vertices.size())) {
-      out.masks.push_back(m.upper);
-      out.masks.push_back(m.lower);
+    for (const auto& of_panel : panels_.masks) {
+      for (const detail::mask_pair& m : of_panel) {
+        out.masks.push_back(m.upper);
+        out.masks.push_back(m.lower);
+      }
     }
     return true;
   }

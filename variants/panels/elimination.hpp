@@ -98,9 +98,7 @@ class panel_eliminator {
   [[nodiscard]] const panel_work& work() const { return work_; }
 
  private:
-  [[nodiscard]] mask_pair* masks_of(index_t j) const {
-    return s_->masks.data() + s_->position_begin[at(j)];
-  }
+  [[nodiscard]] mask_pair* masks_of(index_t j) const { return s_->masks[at(j)].data(); }
   mask_t factor_block(mask_pair* masks, int w) noexcept;
   void factor_symmetric_block(index_t begin, mask_pair* masks, int w) noexcept;
   void find_updates(mask_t unpruned);

@@ -4,6 +4,7 @@
 #include <atomic>
 #include <bit>
 #include <iterator>
+#include <numeric>
 #include <utility>
 
 #include "common/parallel.hpp"
@@ -48,12 +49,7 @@ void ordered_graph::build(const pattern_view& a, int threads) {
     find_diagonals(threads);
     symmetric_ = find_symmetry(threads);
   }
-  if (!symmetric_ && threads == 1) {
-    scan_rows();
-    fill_half(half::below, columns_);
-  } else if (!symmetric_) {
-    transpose_half(half::below, threads, columns_);
-  }
+  if (!symmetric_ && threads > 1) transpose_half(half::below, threads, columns_);
   if (build_postordered_tree(threads)) return;
   subtree_begin_.clear();
   build_tree(threads);
@@ -139,33 +135,68 @@ void ordered_graph::find_diagonals(int threads) {
   });
 }
 
-// In one pass of one thread, as the end of a short row is hard to predict: diagonals, least
-// neighbours, and in columns_.ptr[j + 1] the entries of column j below the diagonal.
+// In one pass of one thread: diagonals, least neighbours, and in columns_.ptr[j + 1] the entries of
+// column j below the diagonal. The end of a short row is hard to predict; nothing else branches:
+// least_[j] <= j, so that rows i > j leave it.
 void ordered_graph::scan_rows() {
-  least_.assign(at(n), n);
+  least_.resize(at(n));
+  std::iota(least_.begin(), least_.end(), 0);
   columns_.ptr.assign(at(n) + 1, 0);
   const index_t* const idx = rows_.idx.data();
+  index_t* const least = least_.data();
+  offset_t* const length = columns_.ptr.data() + 1;
   for (index_t i = 0; i < n; ++i) {
-    const index_t* q = idx + rows_.ptr[at(i)];
-    const index_t* const end = idx + rows_.ptr[at(i) + 1];
-    least_[at(i)] = std::min(least_[at(i)], *q);
-    for (; *q < i; ++q) ++columns_.ptr[at(*q) + 1];
-    rows_.diagonal[at(i)] = q - idx;
-    for (++q; q < end; ++q) least_[at(*q)] = std::min(least_[at(*q)], i);
+    const offset_t begin = rows_.ptr[at(i)];
+    const offset_t end = rows_.ptr[at(i) + 1];
+    offset_t diagonal = begin;
+    least[i] = std::min(least[i], idx[begin]);
+    for (offset_t p = begin; p < end; ++p) {
+      const index_t j = idx[p];
+      const offset_t below = j < i ? 1 : 0;
+      diagonal += below;
+      length[j] += below;
+      least[j] = std::min(least[j], i);
+    }
+    rows_.diagonal[at(i)] = diagonal;
   }
 }
 
-// least_[u]: the least neighbour of u in A + A^T, u itself counted. No vertex is marked.
-void ordered_graph::find_least_neighbours(int threads) {
-  marked_.resize(at(n));
-  if (!symmetric_ && threads == 1) {
-    std::ranges::fill(marked_, 0);
-    return;  // by scan_rows()
+// From the lengths of the columns, in one pass of one thread: columns below the diagonal, and the
+// doubtful vertices. Entry (i, j) with i <= j is written to the begin of column j and not kept. It
+// is before all that stays there: of column j, or, if that is empty, of the next ones, whose rows
+// come after j. last_[j]: the last row with an entry in column j.
+void ordered_graph::transpose_scanned() {
+  std::vector<offset_t>& ptr = columns_.ptr;
+  for (index_t j = 0; j < n; ++j) ptr[at(j) + 1] += ptr[at(j)];
+  next_.assign(ptr.begin(), ptr.end() - 1);
+  columns_.idx.resize(at(ptr.back()) + 1);
+  last_.assign(at(n), -1);
+  doubtful_.resize(at(n));
+  const index_t* const idx = rows_.idx.data();
+  offset_t* const next = next_.data();
+  index_t* const last = last_.data();
+  index_t* const out = columns_.idx.data();
+  std::size_t doubtful = 0;
+  for (index_t i = 0; i < n; ++i) {
+    for (offset_t p = rows_.ptr[at(i)]; p < rows_.ptr[at(i) + 1]; ++p) {
+      const index_t j = idx[p];
+      out[next[j]] = i;
+      next[j] += j < i ? 1 : 0;
+      last[j] = i;
+    }
+    doubtful_[doubtful] = i;
+    doubtful += is_doubtful(i) ? 1 : 0;
   }
+  doubtful_.resize(doubtful);
+}
+
+// least_[u]: the least neighbour of u in A + A^T, u itself counted. No neighbour is the last one.
+void ordered_graph::find_least_neighbours(int threads) {
   least_.resize(at(n));
+  last_.resize(symmetric_ ? 0 : at(n));
   parallel_ranges<index_t>(threads, n, 4 * rows_at_a_time, [&](int, index_t begin, index_t end) {
     for (index_t u = begin; u < end; ++u) least_[at(u)] = rows_.idx[at(rows_.ptr[at(u)])];
-    std::fill(marked_.begin() + begin, marked_.begin() + end, 0);
+    if (!symmetric_) std::fill(last_.begin() + begin, last_.begin() + end, -1);
   });
   if (symmetric_) return;
   // relaxed: minima are read after all threads have joined.
@@ -256,11 +287,6 @@ void ordered_graph::transpose_half(half h, half_columns& out) {
   for (index_t i = 0; i < n; ++i) {
     for (const index_t j : side(h, i)) ++out.ptr[at(j) + 1];
   }
-  fill_half(h, out);
-}
-
-// From the lengths of the columns.
-void ordered_graph::fill_half(half h, half_columns& out) {
   for (index_t j = 0; j < n; ++j) out.ptr[at(j) + 1] += out.ptr[at(j)];
   next_.assign(out.ptr.begin(), out.ptr.end() - 1);
   out.idx.resize(at(out.ptr.back()));
@@ -272,27 +298,19 @@ void ordered_graph::fill_half(half h, half_columns& out) {
 // Finds the nearest parents, P(v) = min{ u > v : f(u) <= v }, f(u) the least neighbour of u in
 // A + A^T (README.md, "Nearest parents"). P is the elimination tree, and the numbering a postorder
 // of it, if every v has an edge from P(v) into its subtree. The child of u above f(u), the first
-// one, has such an edge; of the others those that have one are marked. Returns false if P is not
-// the elimination tree, or the numbering no postorder of it.
+// one, has such an edge. Returns false if P is not the elimination tree, or the numbering no
+// postorder of it.
 bool ordered_graph::build_postordered_tree(int threads) {
+  if (!symmetric_ && threads == 1) {
+    scan_rows();
+    find_nearest_parents(threads);
+    transpose_scanned();
+    return std::ranges::all_of(doubtful_, [&](index_t v) { return has_edge_in_row(v); });
+  }
   find_least_neighbours(threads);
   find_nearest_parents(threads);
-  many_.resize(symmetric_ ? 0 : at(n));
-  parallel_ranges<index_t>(symmetric_ ? 1 : threads, static_cast<index_t>(many_.size()),
-                           4 * rows_at_a_time, [&](int, index_t begin, index_t end) {
-                             for (index_t u = begin; u < end; ++u) {
-                               many_[at(u)] = has_many_below(u) ? 1 : 0;
-                             }
-                           });
-  std::vector<std::vector<entry>> left(at(threads));
-  parallel_ranges<index_t>(threads, n, rows_at_a_time, [&](int t, index_t begin, index_t end) {
-    mark_by_rows(begin, end, left[at(t)]);
-  });
-  std::atomic<bool> fails{false};  // relaxed: read after all threads have joined
-  parallel_ranges<index_t>(threads, n, rows_at_a_time, [&](int, index_t begin, index_t end) {
-    if (!all_marked(begin, end)) fails.store(true, std::memory_order_relaxed);
-  });
-  return !fails.load(std::memory_order_relaxed);
+  std::vector<index_t> doubtful = find_doubtful(threads);
+  return doubtful.empty() || (!symmetric_ && have_edges_in_columns(doubtful, threads));
 }
 
 // Threads find the nearest parents within chunks, one those in later chunks.
@@ -343,61 +361,74 @@ void ordered_graph::join_chunks(std::span<const chunk> chunks) {
   }
 }
 
-// Whether u has more than one child; the last one is u - 1.
-bool ordered_graph::has_siblings_below(index_t u) const {
-  return subtree_begin_[at(u)] < u && subtree_begin_[at(u) - 1] > subtree_begin_[at(u)];
+bool ordered_graph::is_first_child(index_t v) const {
+  const index_t u = parent[at(v)];
+  return u < 0 || subtree_begin_[at(v)] == subtree_begin_[at(u)];
 }
 
-// Whether u has more than two children.
-bool ordered_graph::has_many_below(index_t u) const {
-  return has_siblings_below(u) &&
-         subtree_begin_[at(subtree_begin_[at(u) - 1]) - 1] > subtree_begin_[at(u)];
+// Whether row P(v) has an entry in the subtree of v.
+bool ordered_graph::has_edge_in_row(index_t v) const {
+  const auto row = row_below(parent[at(v)]);
+  const auto found = std::ranges::lower_bound(row, subtree_begin_[at(v)]);
+  return found != row.end() && *found <= v;
 }
 
-// Marks the children of u that have one of `below`, ascending neighbours of u below it. The child
-// before another one is the vertex before its subtree.
-void ordered_graph::mark_children(index_t u, std::span<const index_t> below) {
-  index_t child = u - 1;
-  for (std::size_t k = below.size(); k > 0; --k) {
-    while (below[k - 1] < subtree_begin_[at(child)]) child = subtree_begin_[at(child)] - 1;
-    // relaxed: read after all threads have joined
-    std::atomic_ref(marked_[at(child)]).store(1, std::memory_order_relaxed);
-  }
+// False only if P(v) has an edge into the subtree of v, or if v has no parent. Column P(v) has an
+// entry in row last_[P(v)]; if rows come one after the other, it is the last row up to v, so that
+// true says that column P(v) has no entry in the subtree.
+bool ordered_graph::is_doubtful(index_t v) const {
+  const index_t u = parent[at(v)];
+  if (u < 0) return false;
+  const index_t last = last_[at(u)];
+  const bool inside = (last >= subtree_begin_[at(v)]) & (last <= v);
+  return !(inside | (subtree_begin_[at(v)] == subtree_begin_[at(u)]));
 }
 
-// Marks the children for the entries of rows begin .. end - 1. `left` is scratch: entries (i, u)
-// that may belong to any but the first and the last child of u.
-void ordered_graph::mark_by_rows(index_t begin, index_t end, std::vector<entry>& left) {
-  left.clear();
-  char none = 0;
-  for (index_t i = begin; i < end; ++i) {
-    if (has_siblings_below(i)) mark_children(i, row_below(i));
-    if (symmetric_) continue;
-    for (const index_t u : row_above(i)) {
-      // i is below u, so that u has a child. Which one i belongs to is hard to predict.
-      const bool in_last = i >= subtree_begin_[at(u) - 1];
-      char& mark = *(in_last ? &marked_[at(u) - 1] : &none);
-      std::atomic_ref(mark).store(1, std::memory_order_relaxed);
-      if (many_[at(u)] != 0 && !in_last) left.push_back({.row = i, .column = u});
+// By all threads: the vertices, but for first children, for which neither row P(v) nor last_[P(v)]
+// is an edge into the subtree. That another thread writes last_ meanwhile may add some.
+std::vector<index_t> ordered_graph::find_doubtful(int threads) {
+  std::vector<std::vector<index_t>> found(at(threads));
+  parallel_ranges<index_t>(threads, n, rows_at_a_time, [&](int t, index_t begin, index_t end) {
+    for (index_t v = begin; v < end; ++v) {
+      bool doubtful = !is_first_child(v);
+      if (!symmetric_) {
+        // relaxed: what is read is an edge, whoever wrote it.
+        for (const index_t u : row_above(v)) {
+          std::atomic_ref(last_[at(u)]).store(v, std::memory_order_relaxed);
+        }
+        if (doubtful) {
+          const index_t last =
+              std::atomic_ref(last_[at(parent[at(v)])]).load(std::memory_order_relaxed);
+          doubtful = last < subtree_begin_[at(v)] || last > v;
+        }
+      }
+      if (doubtful && !has_edge_in_row(v)) found[at(t)].push_back(v);
     }
-  }
-  std::ranges::stable_sort(left, {}, &entry::column);
-  std::vector<index_t> below;
-  for (std::size_t k = 0; k < left.size();) {
-    const index_t u = left[k].column;
-    below.clear();
-    for (; k < left.size() && left[k].column == u; ++k) below.push_back(left[k].row);
-    mark_children(u, below);
-  }
+  });
+  std::vector<index_t> all;
+  for (const auto& some : found) all.insert(all.end(), some.begin(), some.end());
+  return all;
 }
 
-bool ordered_graph::all_marked(index_t begin, index_t end) const {
-  for (index_t v = begin; v < end; ++v) {
-    const index_t u = parent[at(v)];
-    const bool first = u < 0 || subtree_begin_[at(v)] == subtree_begin_[at(u)];
-    if (!first && marked_[at(v)] == 0) return false;
-  }
-  return true;
+// Whether each of some vertices has an entry of column P(v) in its subtree.
+bool ordered_graph::have_edges_in_columns(std::vector<index_t>& doubtful, int threads) {
+  constexpr index_t wanted = -2;
+  const auto place = [&](index_t v) { return std::pair(parent[at(v)], v); };
+  std::ranges::sort(doubtful, {}, place);
+  for (const index_t v : doubtful) last_[at(parent[at(v)])] = wanted;
+  std::vector<char> found(doubtful.size(), 0);
+  parallel_ranges<index_t>(threads, n, rows_at_a_time, [&](int, index_t begin, index_t end) {
+    for (index_t i = begin; i < end; ++i) {
+      for (const index_t u : row_above(i)) {
+        if (last_[at(u)] != wanted) continue;
+        const auto v = std::ranges::lower_bound(doubtful, std::pair(u, i), {}, place);
+        if (v == doubtful.end() || parent[at(*v)] != u || subtree_begin_[at(*v)] > i) continue;
+        // relaxed: read after all threads have joined
+        std::atomic_ref(found[at(v - doubtful.begin())]).store(1, std::memory_order_relaxed);
+      }
+    }
+  });
+  return std::ranges::find(found, 0) == found.end();
 }
 
 // Liu 1990 with path compression.

@@ -28,6 +28,12 @@ struct ordered_graph {
   }
   /// Entries of the rows before i.
   [[nodiscard]] offset_t entries_before(index_t i) const { return rows_.ptr[at(i)]; }
+  /// How many entries, at most, of A are right of the diagonal in the rows begin .. end - 1 or
+  /// below it in these columns.
+  [[nodiscard]] offset_t entries_of(index_t begin, index_t end) const {
+    const offset_t in_rows = rows_.ptr[at(end)] - rows_.ptr[at(begin)];
+    return symmetric_ ? in_rows : in_rows + columns_.ptr[at(end)] - columns_.ptr[at(begin)];
+  }
   /// The first vertex of each subtree; empty if vertices were relabelled.
   [[nodiscard]] std::span<const index_t> subtree_begin() const { return subtree_begin_; }
   /// True if the pattern is symmetric: columns are rows.
@@ -57,7 +63,7 @@ struct ordered_graph {
   // The entries on one side of the diagonal, by columns.
   struct half_columns {
     std::vector<offset_t> ptr;
-    buffer<index_t> idx;
+    buffer<index_t> idx;  // perhaps one more than there are
 
     [[nodiscard]] std::span<const index_t> of(index_t j) const {
       return idx.view().subspan(at(ptr[at(j)]), at(ptr[at(j) + 1] - ptr[at(j)]));
@@ -85,22 +91,22 @@ struct ordered_graph {
   bool is_mirrored(index_t i, index_t* passed) const;
   void find_diagonals(int threads);
   void scan_rows();
+  void transpose_scanned();
   void find_least_neighbours(int threads);
   [[nodiscard]] std::vector<index_t> row_ranges(int threads) const;
   void transpose_half(half h, int threads, half_columns& out);
   void transpose_half(half h, half_columns& out);
-  void fill_half(half h, half_columns& out);
   void transpose_bucket(std::span<const entry> entries, index_t begin, index_t end,
                         half_columns& out);
   bool build_postordered_tree(int threads);
   void find_nearest_parents(int threads);
   void find_nearest_parents(chunk& c);
   void join_chunks(std::span<const chunk> chunks);
-  [[nodiscard]] bool has_siblings_below(index_t u) const;
-  [[nodiscard]] bool has_many_below(index_t u) const;
-  void mark_children(index_t u, std::span<const index_t> below);
-  void mark_by_rows(index_t begin, index_t end, std::vector<entry>& left);
-  [[nodiscard]] bool all_marked(index_t begin, index_t end) const;
+  [[nodiscard]] bool is_first_child(index_t v) const;
+  [[nodiscard]] bool has_edge_in_row(index_t v) const;
+  [[nodiscard]] bool is_doubtful(index_t v) const;
+  std::vector<index_t> find_doubtful(int threads);
+  bool have_edges_in_columns(std::vector<index_t>& doubtful, int threads);
   void build_tree(int threads);
   void relabel(int threads);
 
@@ -108,10 +114,9 @@ struct ordered_graph {
   adjacency rows_;
   half_columns columns_;           // below the diagonal, unless symmetric_
   std::vector<offset_t> row_ptr_;  // of relabelled rows
-  std::vector<index_t> row_idx_, work_, least_, subtree_begin_;
+  std::vector<index_t> row_idx_, work_, least_, last_, subtree_begin_, doubtful_;
   buffer<entry> entries_;
   buffer<index_t> passed_;
-  std::vector<char> marked_, many_;
   std::vector<offset_t> next_;
 };
 
