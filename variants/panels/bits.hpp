@@ -16,6 +16,9 @@ inline constexpr int mask_bits = 64;
 /// Eight words that are worked on together (GCC and Clang lower it to what the processor has).
 using mask_vector = mask_t __attribute__((vector_size(64)));
 
+/// Two words that are worked on together.
+using mask_couple = mask_t __attribute__((vector_size(16)));
+
 /// A 64 x 64 bit matrix: bit j of word i is the entry (i, j).
 union bit_matrix {
   std::array<mask_t, mask_bits> rows;
