@@ -21,14 +21,16 @@ void add(index_t& sum, index_t value) {
 // Row c: the number of masks that have bit c.
 template <mask_t mask_pair::*Side>
 bit_matrix counts_of_bits(const mask_pair* masks, index_t length, int w) {
-  bit_counter counter;
+  bit_counter counter(at(length));
+  std::array<mask_t, 8> words;
   index_t z = 0;
   for (; z + 8 <= length; z += 8) {
-    std::array<mask_t, 8> words;
     for (index_t k = 0; k < 8; ++k) words[at(k)] = masks[z + k].*Side;
     counter.add(words);
   }
-  for (; z < length; ++z) counter.add(masks[z].*Side);
+  words.fill(0);
+  for (index_t k = 0; z + k < length; ++k) words[at(k)] = masks[z + k].*Side;
+  counter.add(words);
   return counter.counts(w);
 }
 

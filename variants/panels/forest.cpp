@@ -1,6 +1,7 @@
 #include "variants/panels/forest.hpp"
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <bit>
 #include <iterator>
@@ -162,9 +163,10 @@ void ordered_graph::scan_rows() {
 }
 
 // From the lengths of the columns, in one pass of one thread: columns below the diagonal, and the
-// doubtful vertices. Entry (i, j) with i <= j is written to the begin of column j and not kept. It
-// is before all that stays there: of column j, or, if that is empty, of the next ones, whose rows
-// come after j. last_[j]: the last row with an entry in column j.
+// doubtful vertices: where last_ says nothing, column P(v) has no entry in the subtree. Entry (i,
+// j) with i <= j is written to the begin of column j and not kept. It is before all that stays
+// there: of column j, or, if that is empty, of the next ones, whose rows come after j. last_[j]:
+// the last row so far with an entry in column j; -1: none.
 void ordered_graph::transpose_scanned() {
   std::vector<offset_t>& ptr = columns_.ptr;
   for (index_t j = 0; j < n; ++j) ptr[at(j) + 1] += ptr[at(j)];
@@ -190,13 +192,17 @@ void ordered_graph::transpose_scanned() {
   doubtful_.resize(doubtful);
 }
 
-// least_[u]: the least neighbour of u in A + A^T, u itself counted. No neighbour is the last one.
+// least_[u]: the least neighbour of u in A + A^T, u itself counted. last_[u]: the last entry of row
+// u before u, or u if there is none.
 void ordered_graph::find_least_neighbours(int threads) {
   least_.resize(at(n));
-  last_.resize(symmetric_ ? 0 : at(n));
+  last_.resize(at(n));
   parallel_ranges<index_t>(threads, n, 4 * rows_at_a_time, [&](int, index_t begin, index_t end) {
-    for (index_t u = begin; u < end; ++u) least_[at(u)] = rows_.idx[at(rows_.ptr[at(u)])];
-    if (!symmetric_) std::fill(last_.begin() + begin, last_.begin() + end, -1);
+    for (index_t u = begin; u < end; ++u) {
+      const offset_t first = rows_.ptr[at(u)];
+      least_[at(u)] = rows_.idx[at(first)];
+      last_[at(u)] = rows_.idx[at(std::max(first, rows_.diagonal[at(u)] - 1))];
+    }
   });
   if (symmetric_) return;
   // relaxed: minima are read after all threads have joined.
@@ -361,11 +367,6 @@ void ordered_graph::join_chunks(std::span<const chunk> chunks) {
   }
 }
 
-bool ordered_graph::is_first_child(index_t v) const {
-  const index_t u = parent[at(v)];
-  return u < 0 || subtree_begin_[at(v)] == subtree_begin_[at(u)];
-}
-
 // Whether row P(v) has an entry in the subtree of v.
 bool ordered_graph::has_edge_in_row(index_t v) const {
   const auto row = row_below(parent[at(v)]);
@@ -373,36 +374,35 @@ bool ordered_graph::has_edge_in_row(index_t v) const {
   return found != row.end() && *found <= v;
 }
 
-// False only if P(v) has an edge into the subtree of v, or if v has no parent. Column P(v) has an
-// entry in row last_[P(v)]; if rows come one after the other, it is the last row up to v, so that
-// true says that column P(v) has no entry in the subtree.
-bool ordered_graph::is_doubtful(index_t v) const {
+// False only if P(v) has an edge into the subtree of v, or if v has no parent: if v is the first
+// child of P(v), or last_[P(v)], a neighbour of P(v), is in the subtree.
+bool ordered_graph::is_doubtful(index_t v) {
   const index_t u = parent[at(v)];
   if (u < 0) return false;
-  const index_t last = last_[at(u)];
-  const bool inside = (last >= subtree_begin_[at(v)]) & (last <= v);
-  return !(inside | (subtree_begin_[at(v)] == subtree_begin_[at(u)]));
+  // relaxed: what is read is an edge, whoever wrote it.
+  const index_t last = std::atomic_ref(last_[at(u)]).load(std::memory_order_relaxed);
+  const index_t begin = subtree_begin_[at(v)];
+  return !(((last >= begin) & (last <= v)) | (begin == subtree_begin_[at(u)]));
 }
 
-// By all threads: the vertices, but for first children, for which neither row P(v) nor last_[P(v)]
-// is an edge into the subtree. That another thread writes last_ meanwhile may add some.
+// By all threads: vertices for which no edge of P(v) into the subtree is found in row P(v), nor, as
+// rows come, in column P(v), because there is none, or because another thread has overwritten it.
 std::vector<index_t> ordered_graph::find_doubtful(int threads) {
   std::vector<std::vector<index_t>> found(at(threads));
   parallel_ranges<index_t>(threads, n, rows_at_a_time, [&](int t, index_t begin, index_t end) {
+    std::array<index_t, rows_at_a_time> doubtful;
+    std::size_t count = 0;
     for (index_t v = begin; v < end; ++v) {
-      bool doubtful = !is_first_child(v);
       if (!symmetric_) {
-        // relaxed: what is read is an edge, whoever wrote it.
         for (const index_t u : row_above(v)) {
           std::atomic_ref(last_[at(u)]).store(v, std::memory_order_relaxed);
         }
-        if (doubtful) {
-          const index_t last =
-              std::atomic_ref(last_[at(parent[at(v)])]).load(std::memory_order_relaxed);
-          doubtful = last < subtree_begin_[at(v)] || last > v;
-        }
       }
-      if (doubtful && !has_edge_in_row(v)) found[at(t)].push_back(v);
+      doubtful[count] = v;
+      count += is_doubtful(v) ? 1 : 0;
+    }
+    for (std::size_t k = 0; k < count; ++k) {
+      if (!has_edge_in_row(doubtful[k])) found[at(t)].push_back(doubtful[k]);
     }
   });
   std::vector<index_t> all;

@@ -102,9 +102,8 @@ struct ordered_graph {
   void find_nearest_parents(int threads);
   void find_nearest_parents(chunk& c);
   void join_chunks(std::span<const chunk> chunks);
-  [[nodiscard]] bool is_first_child(index_t v) const;
   [[nodiscard]] bool has_edge_in_row(index_t v) const;
-  [[nodiscard]] bool is_doubtful(index_t v) const;
+  bool is_doubtful(index_t v);
   std::vector<index_t> find_doubtful(int threads);
   bool have_edges_in_columns(std::vector<index_t>& doubtful, int threads);
   void build_tree(int threads);
