@@ -142,7 +142,10 @@ inline void eliminate(bit_matrix& m, int w) {
 /// member found in an earlier member's set adds nothing, so that each round takes a source not yet
 /// covered.
 inline mask_t closure(mask_t m, const bit_matrix& reach) {
-  mask_t todo = m;
+  // Mostly the first source covers all, and whether there is one is hard to predict.
+  const mask_t first = reach[lowest(m) & (mask_bits - 1)] & (mask_t{0} - mask_t{m != 0});
+  mask_t todo = m & (m - 1) & ~first;
+  m |= first;
   while (todo != 0) {
     const mask_t r = reach[lowest(todo)];
     m |= r;
