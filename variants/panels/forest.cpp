@@ -171,18 +171,18 @@ void ordered_graph::transpose_scanned() {
   std::vector<offset_t>& ptr = columns_.ptr;
   for (index_t j = 0; j < n; ++j) ptr[at(j) + 1] += ptr[at(j)];
   next_.assign(ptr.begin(), ptr.end() - 1);
-  columns_.idx.resize(at(ptr.back()) + 1);
+  columns_.entries.resize(at(ptr.back()) + 1);
   last_.assign(at(n), -1);
   doubtful_.resize(at(n));
   const index_t* const idx = rows_.idx.data();
   offset_t* const next = next_.data();
   index_t* const last = last_.data();
-  index_t* const out = columns_.idx.data();
+  entry* const out = columns_.entries.data();
   std::size_t doubtful = 0;
   for (index_t i = 0; i < n; ++i) {
     for (offset_t p = rows_.ptr[at(i)]; p < rows_.ptr[at(i) + 1]; ++p) {
       const index_t j = idx[p];
-      out[next[j]] = i;
+      out[next[j]] = {.row = i, .column = j};
       next[j] += j < i ? 1 : 0;
       last[j] = i;
     }
@@ -264,7 +264,7 @@ void ordered_graph::transpose_half(half h, int threads, half_columns& out) {
   });
   out.ptr.resize(at(n) + 1);
   out.ptr[at(n)] = total;
-  out.idx.resize(at(total));
+  out.entries.resize(at(total));
   parallel_ranges<std::size_t>(threads, buckets, 1, [&](int, std::size_t b, std::size_t) {
     const auto begin = static_cast<index_t>(b << shift);
     const auto end = static_cast<index_t>(std::min(at(n), (b + 1) << shift));
@@ -285,7 +285,7 @@ void ordered_graph::transpose_bucket(std::span<const entry> entries, index_t beg
   for (std::size_t k = 1; k < next.size(); ++k) next[k] += next[k - 1];
   // ptr[end] belongs to the next bucket.
   std::copy(next.begin() + 1, next.end() - 1, out.ptr.begin() + begin + 1);
-  for (const entry& e : entries) out.idx[at(next[at(e.column - begin)]++)] = e.row;
+  for (const entry& e : entries) out.entries[at(next[at(e.column - begin)]++)] = e;
 }
 
 void ordered_graph::transpose_half(half h, half_columns& out) {
@@ -295,9 +295,11 @@ void ordered_graph::transpose_half(half h, half_columns& out) {
   }
   for (index_t j = 0; j < n; ++j) out.ptr[at(j) + 1] += out.ptr[at(j)];
   next_.assign(out.ptr.begin(), out.ptr.end() - 1);
-  out.idx.resize(at(out.ptr.back()));
+  out.entries.resize(at(out.ptr.back()));
   for (index_t i = 0; i < n; ++i) {
-    for (const index_t j : side(h, i)) out.idx[at(next_[at(j)]++)] = i;
+    for (const index_t j : side(h, i)) {
+      out.entries[at(next_[at(j)]++)] = {.row = i, .column = j};
+    }
   }
 }
 
@@ -454,7 +456,7 @@ void ordered_graph::build_tree(int threads) {
     work_[at(i)] = i;
     for (const index_t k : row_below(i)) climb(k, i);
     if (!symmetric_) {
-      for (const index_t k : upper.of(i)) climb(k, i);
+      for (const entry& e : upper.of(i, i + 1)) climb(e.row, i);
     }
     work_[at(i)] = -1;
   }

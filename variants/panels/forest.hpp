@@ -14,6 +14,9 @@ namespace gsofa::detail {
 /// L and U are then L and U of the caller's numbering with rows and columns relabelled (README.md,
 /// "Relabelling is exact").
 struct ordered_graph {
+  struct entry {
+    index_t row, column;
+  };
   index_t n = 0;
   std::vector<index_t> parent;  ///< etree of A + A^T; -1: root
   std::vector<index_t> order;   ///< caller's number of each vertex; empty: the same
@@ -22,9 +25,10 @@ struct ordered_graph {
   /// The j < i with A(i, j) != 0, and the j > i.
   [[nodiscard]] std::span<const index_t> row_below(index_t i) const { return rows_.before(i); }
   [[nodiscard]] std::span<const index_t> row_above(index_t i) const { return rows_.after(i); }
-  /// The i > j with A(i, j) != 0.
-  [[nodiscard]] std::span<const index_t> column_above(index_t j) const {
-    return symmetric_ ? rows_.after(j) : columns_.of(j);
+  /// The entries below the diagonal in the columns begin .. end - 1, ascending by columns, then by
+  /// rows. Not for symmetric patterns, of which the rows tell as much.
+  [[nodiscard]] std::span<const entry> columns_below(index_t begin, index_t end) const {
+    return columns_.of(begin, end);
   }
   /// Entries of the rows before i.
   [[nodiscard]] offset_t entries_before(index_t i) const { return rows_.ptr[at(i)]; }
@@ -63,16 +67,13 @@ struct ordered_graph {
   // The entries on one side of the diagonal, by columns.
   struct half_columns {
     std::vector<offset_t> ptr;
-    buffer<index_t> idx;  // perhaps one more than there are
+    buffer<entry> entries;  // perhaps one more than there are
 
-    [[nodiscard]] std::span<const index_t> of(index_t j) const {
-      return idx.view().subspan(at(ptr[at(j)]), at(ptr[at(j) + 1] - ptr[at(j)]));
+    [[nodiscard]] std::span<const entry> of(index_t begin, index_t end) const {
+      return entries.view().subspan(at(ptr[at(begin)]), at(ptr[at(end)] - ptr[at(begin)]));
     }
   };
   enum class half { below, above };  // entries (i, j) with j < i, or with j > i
-  struct entry {
-    index_t row, column;
-  };
   // Vertices that one thread looks at: those without a parent among them are the first `open`
   // elements of its part of work_; `first` has those before which none was open.
   struct chunk {

@@ -148,20 +148,20 @@ void position_builder::worker::collect(const ordered_graph& g, index_t begin,
   std::fill_n(inner.begin(), end - begin, mask_pair{0, 0});
   outer_entry* next = entries.data();
   index_t none = mask_bits;  // in turn with the one after it, as each change waits for the last one
-  const auto take = [&](std::span<const index_t> vertices, outer_entry column, mask_t own,
-                        mask_t mask_pair::*side) {
-    for (const index_t v : vertices) {
-      inner[at(std::min(v - begin, none))].*side |= own;
-      none ^= 1;
-      *next = column | static_cast<std::uint32_t>(v);
-      next += v >= end ? 1 : 0;
-    }
+  const auto take = [&](index_t v, index_t c, outer_entry side, mask_t mask_pair::*which) {
+    inner[at(std::min(v - begin, none))].*which |= bit(c - begin);
+    none ^= 1;
+    *next = outer_entry{static_cast<std::uint32_t>(c - begin)} << 32 | side |
+            static_cast<std::uint32_t>(v);
+    next += v >= end ? 1 : 0;
   };
   for (index_t c = begin; c < end; ++c) {
-    const outer_entry column = outer_entry{static_cast<std::uint32_t>(c - begin)} << 32;
-    take(g.row_above(c), column, bit(c - begin), &mask_pair::upper);
-    if (g.symmetric()) continue;
-    take(g.column_above(c), column | below_diagonal, bit(c - begin), &mask_pair::lower);
+    for (const index_t v : g.row_above(c)) take(v, c, 0, &mask_pair::upper);
+  }
+  if (!g.symmetric()) {
+    for (const auto& [v, c] : g.columns_below(begin, end)) {
+      take(v, c, below_diagonal, &mask_pair::lower);
+    }
   }
   outer = at(next - entries.data());
 }
