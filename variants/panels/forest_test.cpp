@@ -177,6 +177,44 @@ TEST_CASE("threads find the same graph of patterns that give all of them rows") 
   CHECK(kept > 3);
 }
 
+namespace {
+
+// Paths of 300 vertices, each joined to the last vertex of all by an entry of its first row alone,
+// but for the path `without`.
+pattern paths_below_one(index_t paths, index_t without) {
+  constexpr index_t length = 300;
+  pattern a;
+  a.n_rows = a.n_cols = paths * length + 1;
+  for (index_t i = 0; i < a.n_rows; ++i) {
+    a.col_idx.push_back(i);
+    const bool last_of_path = i % length == length - 1;
+    if (i < a.n_rows - 1 && !last_of_path) a.col_idx.push_back(i + 1);
+    if (i < a.n_rows - 1 && i % length == 0 && i / length != without) {
+      a.col_idx.push_back(a.n_rows - 1);
+    }
+    a.row_ptr.push_back(static_cast<offset_t>(a.col_idx.size()));
+  }
+  return a;
+}
+
+}  // namespace
+
+TEST_CASE("threads that overwrite each other's edges find the same tree") {
+  for (const index_t without : {-1, 7}) {
+    CAPTURE(without);
+    const pattern a = paths_below_one(400, without);
+    const detail::ordered_graph one = g_of(a);
+    CHECK(one.order.empty() == (without < 0));
+    for (int repeat = 0; repeat < 20; ++repeat) {
+      for (const int threads : {2, 3, 6}) {
+        detail::ordered_graph several;
+        several.build(a, threads);
+        CHECK(same(one, several));
+      }
+    }
+  }
+}
+
 TEST_CASE("a pattern in postorder is left as it is") {
   std::vector<named_pattern> patterns = special_patterns();
   for (std::uint64_t k = 0; k < 400; ++k) patterns.push_back(random_pattern(8, k));
