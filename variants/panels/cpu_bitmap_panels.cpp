@@ -58,13 +58,20 @@ constexpr offset_t edges_per_position = 8;
 // Idle threads take blocks of a panel in pieces of about so many positions.
 constexpr index_t positions_of_a_piece = 256;
 
-// A thread is worth its start, and waiting for it, if it has this many entries of A or positions.
-constexpr offset_t entries_of_a_thread = offset_t{1} << 15;
-constexpr offset_t positions_of_a_thread = offset_t{1} << 13;
+// A thread is worth its start, and waiting for it, if it has so many entries of A or positions, and
+// threads at all if there are so many, which one thread takes about a millisecond for.
+struct work_of_threads {
+  offset_t of_one, of_several;
+};
+constexpr work_of_threads entries_of_threads{.of_one = offset_t{1} << 15,
+                                             .of_several = offset_t{1} << 18};
+constexpr work_of_threads positions_of_threads{.of_one = offset_t{1} << 13,
+                                               .of_several = offset_t{1} << 16};
 
 // At most `threads`, and at least one, for so much work.
-int threads_for(offset_t work, offset_t of_a_thread, int threads) {
-  return static_cast<int>(std::clamp<offset_t>(work / of_a_thread, 1, threads));
+int threads_for(offset_t work, work_of_threads of, int threads) {
+  if (work < of.of_several) return 1;
+  return static_cast<int>(std::clamp<offset_t>(work / of.of_one, 1, threads));
 }
 
 class cpu_bitmap_panels final : public variant, public gives_masks {
@@ -81,7 +88,7 @@ class cpu_bitmap_panels final : public variant, public gives_masks {
   void run(run_context& context) override {
     // With more positions and column blocks than this, rows are tried first.
     const offset_t few = (offset_t{1} << 18) + 16 * a_.nnz();
-    const int threads = threads_for(a_.nnz(), entries_of_a_thread, settings_.threads);
+    const int threads = threads_for(a_.nnz(), entries_of_threads, settings_.threads);
     const kept_threads kept;
     {
       const phase timed(context, phase_id::schedule);
@@ -197,7 +204,7 @@ class cpu_bitmap_panels final : public variant, public gives_masks {
   void eliminate(run_context& context) {
     const auto n = static_cast<std::size_t>(a_.n_rows);
     const int threads =
-        useful_threads(threads_for(panels_.positions(), positions_of_a_thread, settings_.threads),
+        useful_threads(threads_for(panels_.positions(), positions_of_threads, settings_.threads),
                        panels_.panels());
     std::vector<detail::panel_eliminator> workers(
         at(threads), detail::panel_eliminator(panels_, graph_.symmetric()

@@ -157,7 +157,7 @@ result found_by(const char* variant, const pattern& a, int threads) {
 
 TEST_CASE("threads that help with large panels find what a search of rows finds") {
   for (const char* spec :
-       {"grid7:nx=24,drop=0.1,seed=1", "grid7:nx=24", "grid7:nx=30,oneway=0.5"}) {
+       {"grid7:nx=36,drop=0.1,seed=1", "grid7:nx=34", "grid7:nx=30,oneway=0.5"}) {
     CAPTURE(spec);
     const pattern a = generate(spec);
     const result expected = found_by("cpu_gilbert_peierls", a, 1);

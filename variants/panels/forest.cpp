@@ -16,12 +16,18 @@ namespace gsofa::detail {
 namespace {
 
 constexpr index_t rows_at_a_time = 1024;
-// The search for mirror images by several threads is twice the work of one.
+// Mirror images, and columns, by several threads are twice the work of one.
 constexpr int threads_that_pay = 3;
 // Entries of a row, on average, from which on threads keep places.
 constexpr offset_t entries_of_long_row = 12;
 // Buckets of a transpose: at most 2^8, whose ends stay in the first-level cache.
 constexpr int bucket_bits = 8;
+
+std::vector<index_t> joined(const std::vector<std::vector<index_t>>& lists) {
+  std::vector<index_t> all;
+  for (const auto& some : lists) all.insert(all.end(), some.begin(), some.end());
+  return all;
+}
 
 }  // namespace
 
@@ -43,22 +49,15 @@ void ordered_graph::build(const pattern_view& a, int threads) {
   rows_.idx = a.col_idx;
   order.clear();
   rows_.diagonal.resize(at(n));
-  if (threads < threads_that_pay) {
-    symmetric_ = find_symmetry();
-    if (!symmetric_ && threads > 1) find_diagonals(threads);
-  } else {
-    find_diagonals(threads);
-    symmetric_ = find_symmetry(threads);
-  }
-  if (!symmetric_ && threads > 1) transpose_half(half::below, threads, columns_);
+  symmetric_ = threads < threads_that_pay ? find_symmetry() : find_symmetry(threads);
   if (build_postordered_tree(threads)) return;
   subtree_begin_.clear();
   build_tree(threads);
   if (!is_postordered(parent)) relabel(threads);
 }
 
+// Each of the two finds the diagonals of the rows that it gets to.
 bool ordered_graph::find_symmetry() {
-  // The loop also finds the diagonals of the rows that it gets to.
   // next_[j]: rows < i have matched the entries of row_above(j) before this one.
   next_.resize(at(n));
   for (index_t i = 0; i < n; ++i) {
@@ -99,7 +98,7 @@ bool ordered_graph::find_symmetry(int threads) {
         differs.store(true, std::memory_order_relaxed);
         return;
       }
-      found += std::ssize(row_below(i));
+      found += rows_.diagonal[at(i)] - rows_.ptr[at(i)];
     }
     below.fetch_add(found, std::memory_order_relaxed);
   });
@@ -107,33 +106,30 @@ bool ordered_graph::find_symmetry(int threads) {
 }
 
 // Whether all entries of row i below the diagonal have mirror images.
-bool ordered_graph::is_mirrored(index_t i) const {
-  return std::ranges::all_of(
-      row_below(i), [&](index_t j) { return std::ranges::binary_search(row_above(j), i); });
-}
-
-// The same where rows come in ascending order; passed[j] - 1: so many entries of row j above the
-// diagonal are of rows before; 0: row j has not been looked at.
-bool ordered_graph::is_mirrored(index_t i, index_t* passed) const {
-  for (const index_t j : row_below(i)) {
-    const auto row = row_above(j);
-    if (passed[j] == 0) {
-      passed[j] = 1 + static_cast<index_t>(std::ranges::lower_bound(row, i) - row.begin());
-    }
-    const std::size_t place = at(passed[j]++) - 1;
-    if (place >= row.size() || row[place] != i) return false;
+bool ordered_graph::is_mirrored(index_t i) {
+  offset_t q = rows_.ptr[at(i)];
+  for (; rows_.idx[at(q)] < i; ++q) {
+    if (!std::ranges::binary_search(row(rows_.idx[at(q)]), i)) return false;
   }
+  rows_.diagonal[at(i)] = q;
   return true;
 }
 
-void ordered_graph::find_diagonals(int threads) {
-  parallel_ranges<index_t>(threads, n, rows_at_a_time, [&](int, index_t begin, index_t end) {
-    for (index_t i = begin; i < end; ++i) {
-      const index_t* q = rows_.idx.data() + rows_.ptr[at(i)];
-      while (*q < i) ++q;
-      rows_.diagonal[at(i)] = q - rows_.idx.data();
+// The same where rows come in ascending order; passed[j] - 1: so many entries of row j are of rows
+// before; 0: row j has not been looked at.
+bool ordered_graph::is_mirrored(index_t i, index_t* passed) {
+  offset_t q = rows_.ptr[at(i)];
+  for (; rows_.idx[at(q)] < i; ++q) {
+    const index_t j = rows_.idx[at(q)];
+    const auto entries = row(j);
+    if (passed[j] == 0) {
+      passed[j] = 1 + static_cast<index_t>(std::ranges::lower_bound(entries, i) - entries.begin());
     }
-  });
+    const std::size_t place = at(passed[j]++) - 1;
+    if (place >= entries.size() || entries[place] != i) return false;
+  }
+  rows_.diagonal[at(i)] = q;
+  return true;
 }
 
 // In one pass of one thread: diagonals, least neighbours, and in columns_.ptr[j + 1] the entries of
@@ -162,18 +158,48 @@ void ordered_graph::scan_rows() {
   }
 }
 
+// The same by all threads, which count the entries of buckets instead of columns. No row is last_.
+ordered_graph::buckets ordered_graph::scan_rows(int threads) {
+  buckets b = plan_buckets(threads);
+  least_.resize(at(n));
+  last_.resize(at(n));
+  parallel_ranges<index_t>(threads, n, 4 * rows_at_a_time, [&](int, index_t begin, index_t end) {
+    for (index_t u = begin; u < end; ++u) least_[at(u)] = rows_.idx[at(rows_.ptr[at(u)])];
+    std::fill(last_.begin() + begin, last_.begin() + end, -1);
+  });
+  on_threads(threads, [&](int t) {
+    offset_t* const mine = b.next[at(t)].data();
+    for (index_t i = b.first[at(t)]; i < b.first[at(t) + 1]; ++i) {
+      offset_t diagonal = rows_.ptr[at(i)];
+      for (const index_t j : row(i)) {
+        const offset_t below = j < i ? 1 : 0;
+        diagonal += below;
+        mine[at(j) >> b.shift] += below;
+        // relaxed: minima are read after all threads have joined.
+        std::atomic_ref<index_t> least(least_[at(j)]);
+        index_t old = least.load(std::memory_order_relaxed);
+        while (old > i && !least.compare_exchange_weak(old, i, std::memory_order_relaxed)) {
+        }
+      }
+      rows_.diagonal[at(i)] = diagonal;
+    }
+  });
+  place_buckets(b);
+  return b;
+}
+
 // From the lengths of the columns, in one pass of one thread: columns below the diagonal, and the
 // doubtful vertices: where last_ says nothing, column P(v) has no entry in the subtree. Entry (i,
 // j) with i <= j is written to the begin of column j and not kept. It is before all that stays
 // there: of column j, or, if that is empty, of the next ones, whose rows come after j. last_[j]:
 // the last row so far with an entry in column j; -1: none.
-void ordered_graph::transpose_scanned() {
+std::vector<index_t> ordered_graph::transpose_scanned() {
   std::vector<offset_t>& ptr = columns_.ptr;
   for (index_t j = 0; j < n; ++j) ptr[at(j) + 1] += ptr[at(j)];
   next_.assign(ptr.begin(), ptr.end() - 1);
   columns_.entries.resize(at(ptr.back()) + 1);
   last_.assign(at(n), -1);
-  doubtful_.resize(at(n));
+  work_.resize(at(n));
   const index_t* const idx = rows_.idx.data();
   offset_t* const next = next_.data();
   index_t* const last = last_.data();
@@ -186,15 +212,28 @@ void ordered_graph::transpose_scanned() {
       next[j] += j < i ? 1 : 0;
       last[j] = i;
     }
-    doubtful_[doubtful] = i;
+    work_[doubtful] = i;
     doubtful += is_doubtful(i) ? 1 : 0;
   }
-  doubtful_.resize(doubtful);
+  return without_edge_in_row(std::span(work_).first(doubtful));
 }
 
-// least_[u]: the least neighbour of u in A + A^T, u itself counted. last_[u]: the last entry of row
-// u before u, or u if there is none.
-void ordered_graph::find_least_neighbours(int threads) {
+// The same by all threads. Which vertices are doubtful depends on the threads: one may have
+// overwritten the edge of another, or not written it yet.
+std::vector<index_t> ordered_graph::transpose_scanned(buckets& b, int threads) {
+  std::vector<std::vector<index_t>> found(at(threads));
+  transpose_by_buckets(half::below, b, threads, columns_, [&](int t, index_t i) {
+    for (const index_t u : row_above(i)) {
+      std::atomic_ref(last_[at(u)]).store(i, std::memory_order_relaxed);
+    }
+    if (is_doubtful(i) && !has_edge_in_row(i)) found[at(t)].push_back(i);
+  });
+  return joined(found);
+}
+
+// Symmetric patterns. least_[u]: the least neighbour of u, u itself counted. last_[u]: the last one
+// before u, or u if there is none.
+void ordered_graph::find_neighbours(int threads) {
   least_.resize(at(n));
   last_.resize(at(n));
   parallel_ranges<index_t>(threads, n, 4 * rows_at_a_time, [&](int, index_t begin, index_t end) {
@@ -202,18 +241,6 @@ void ordered_graph::find_least_neighbours(int threads) {
       const offset_t first = rows_.ptr[at(u)];
       least_[at(u)] = rows_.idx[at(first)];
       last_[at(u)] = rows_.idx[at(std::max(first, rows_.diagonal[at(u)] - 1))];
-    }
-  });
-  if (symmetric_) return;
-  // relaxed: minima are read after all threads have joined.
-  parallel_ranges<index_t>(threads, n, rows_at_a_time, [&](int, index_t begin, index_t end) {
-    for (index_t i = begin; i < end; ++i) {
-      for (const index_t j : row_above(i)) {
-        std::atomic_ref<index_t> least(least_[at(j)]);
-        index_t old = least.load(std::memory_order_relaxed);
-        while (old > i && !least.compare_exchange_weak(old, i, std::memory_order_relaxed)) {
-        }
-      }
     }
   });
 }
@@ -229,51 +256,69 @@ std::vector<index_t> ordered_graph::row_ranges(int threads) const {
   return first;
 }
 
-// Threads put the entries of their rows into buckets of consecutive columns, in the order of rows;
-// then buckets are transposed by themselves.
-void ordered_graph::transpose_half(half h, int threads, half_columns& out) {
-  if (threads == 1) {
-    transpose_half(h, out);
-    return;
-  }
+// Each thread puts the entries of its rows into buckets of consecutive columns, in the order of
+// rows; then buckets are transposed by themselves.
+ordered_graph::buckets ordered_graph::plan_buckets(int threads) const {
   const int shift = std::max(0, static_cast<int>(std::bit_width(at(n))) - bucket_bits);
-  const std::size_t buckets = (at(n) >> shift) + 1;
-  const std::vector<index_t> first = row_ranges(threads);
-  // Of thread t and bucket b: entries, then the place of the next one.
-  std::vector<std::vector<offset_t>> next(at(threads), std::vector<offset_t>(buckets, 0));
-  on_threads(threads, [&](int t) {
-    std::vector<offset_t>& mine = next[at(t)];
-    for (index_t i = first[at(t)]; i < first[at(t) + 1]; ++i) {
-      for (const index_t j : side(h, i)) ++mine[at(j) >> shift];
-    }
-  });
-  std::vector<offset_t> bucket_begin(buckets + 1, 0);
+  return {.shift = shift,
+          .first = row_ranges(threads),
+          .next = {at(threads), std::vector<offset_t>((at(n) >> shift) + 1, 0)},
+          .begin = {}};
+}
+
+// From numbers of entries to places.
+void ordered_graph::place_buckets(buckets& b) {
+  const std::size_t count = b.next.front().size();
+  b.begin.assign(count + 1, 0);
   offset_t total = 0;
-  for (std::size_t b = 0; b < buckets; ++b) {
-    for (std::vector<offset_t>& of : next) total += std::exchange(of[b], total);
-    bucket_begin[b + 1] = total;
+  for (std::size_t k = 0; k < count; ++k) {
+    for (std::vector<offset_t>& of : b.next) total += std::exchange(of[k], total);
+    b.begin[k + 1] = total;
   }
+}
+
+// Calls after(thread, i) when the entries of row i are in their buckets.
+template <class After>
+void ordered_graph::transpose_by_buckets(half h, buckets& b, int threads, half_columns& out,
+                                         const After& after) {
+  const offset_t total = b.begin.back();
   entries_.resize(at(total));
   on_threads(threads, [&](int t) {
-    offset_t* const mine = next[at(t)].data();
-    for (index_t i = first[at(t)]; i < first[at(t) + 1]; ++i) {
+    offset_t* const mine = b.next[at(t)].data();
+    for (index_t i = b.first[at(t)]; i < b.first[at(t) + 1]; ++i) {
       for (const index_t j : side(h, i)) {
-        entries_[at(mine[at(j) >> shift]++)] = {.row = i, .column = j};
+        entries_[at(mine[at(j) >> b.shift]++)] = {.row = i, .column = j};
       }
+      after(t, i);
     }
   });
   out.ptr.resize(at(n) + 1);
   out.ptr[at(n)] = total;
   out.entries.resize(at(total));
-  parallel_ranges<std::size_t>(threads, buckets, 1, [&](int, std::size_t b, std::size_t) {
-    const auto begin = static_cast<index_t>(b << shift);
-    const auto end = static_cast<index_t>(std::min(at(n), (b + 1) << shift));
+  const std::size_t count = b.begin.size() - 1;
+  parallel_ranges<std::size_t>(threads, count, 1, [&](int, std::size_t k, std::size_t) {
+    const auto begin = static_cast<index_t>(k << b.shift);
+    const auto end = static_cast<index_t>(std::min(at(n), (k + 1) << b.shift));
     if (begin >= end) return;
-    out.ptr[at(begin)] = bucket_begin[b];
-    transpose_bucket(
-        entries_.view().subspan(at(bucket_begin[b]), at(bucket_begin[b + 1] - bucket_begin[b])),
-        begin, end, out);
+    out.ptr[at(begin)] = b.begin[k];
+    transpose_bucket(entries_.view().subspan(at(b.begin[k]), at(b.begin[k + 1] - b.begin[k])),
+                     begin, end, out);
   });
+}
+
+void ordered_graph::transpose_half(half h, int threads, half_columns& out) {
+  if (threads == 1) {
+    transpose_half(h, out);
+    return;
+  }
+  buckets b = plan_buckets(threads);
+  on_threads(threads, [&](int t) {
+    for (index_t i = b.first[at(t)]; i < b.first[at(t) + 1]; ++i) {
+      for (const index_t j : side(h, i)) ++b.next[at(t)][at(j) >> b.shift];
+    }
+  });
+  place_buckets(b);
+  transpose_by_buckets(h, b, threads, out, [](int, index_t) {});
 }
 
 // All entries of the columns begin .. end - 1, ascending by rows; ptr[begin] is there.
@@ -309,16 +354,20 @@ void ordered_graph::transpose_half(half h, half_columns& out) {
 // one, has such an edge. Returns false if P is not the elimination tree, or the numbering no
 // postorder of it.
 bool ordered_graph::build_postordered_tree(int threads) {
-  if (!symmetric_ && threads == 1) {
+  if (symmetric_) {
+    find_neighbours(threads);
+    find_nearest_parents(threads);
+    return find_doubtful(threads).empty();
+  }
+  if (threads < threads_that_pay) {
     scan_rows();
     find_nearest_parents(threads);
-    transpose_scanned();
-    return std::ranges::all_of(doubtful_, [&](index_t v) { return has_edge_in_row(v); });
+    return transpose_scanned().empty();
   }
-  find_least_neighbours(threads);
+  buckets b = scan_rows(threads);
   find_nearest_parents(threads);
-  std::vector<index_t> doubtful = find_doubtful(threads);
-  return doubtful.empty() || (!symmetric_ && have_edges_in_columns(doubtful, threads));
+  std::vector<index_t> doubtful = transpose_scanned(b, threads);
+  return doubtful.empty() || have_edges_in_columns(doubtful, threads);
 }
 
 // Threads find the nearest parents within chunks, one those in later chunks.
@@ -387,29 +436,27 @@ bool ordered_graph::is_doubtful(index_t v) {
   return !(((last >= begin) & (last <= v)) | (begin == subtree_begin_[at(u)]));
 }
 
-// By all threads: vertices for which no edge of P(v) into the subtree is found in row P(v), nor, as
-// rows come, in column P(v), because there is none, or because another thread has overwritten it.
+std::vector<index_t> ordered_graph::without_edge_in_row(std::span<const index_t> doubtful) const {
+  std::vector<index_t> all;
+  std::ranges::copy_if(doubtful, std::back_inserter(all),
+                       [&](index_t v) { return !has_edge_in_row(v); });
+  return all;
+}
+
+// Vertices of a symmetric pattern without an edge of P(v) into the subtree.
 std::vector<index_t> ordered_graph::find_doubtful(int threads) {
   std::vector<std::vector<index_t>> found(at(threads));
   parallel_ranges<index_t>(threads, n, rows_at_a_time, [&](int t, index_t begin, index_t end) {
     std::array<index_t, rows_at_a_time> doubtful;
     std::size_t count = 0;
     for (index_t v = begin; v < end; ++v) {
-      if (!symmetric_) {
-        for (const index_t u : row_above(v)) {
-          std::atomic_ref(last_[at(u)]).store(v, std::memory_order_relaxed);
-        }
-      }
       doubtful[count] = v;
       count += is_doubtful(v) ? 1 : 0;
     }
-    for (std::size_t k = 0; k < count; ++k) {
-      if (!has_edge_in_row(doubtful[k])) found[at(t)].push_back(doubtful[k]);
-    }
+    const auto none = without_edge_in_row(std::span(doubtful).first(count));
+    found[at(t)].insert(found[at(t)].end(), none.begin(), none.end());
   });
-  std::vector<index_t> all;
-  for (const auto& some : found) all.insert(all.end(), some.begin(), some.end());
-  return all;
+  return joined(found);
 }
 
 // Whether each of some vertices has an entry of column P(v) in its subtree.

@@ -74,6 +74,13 @@ struct ordered_graph {
     }
   };
   enum class half { below, above };  // entries (i, j) with j < i, or with j > i
+  // Ranges of 2^shift columns, and of rows for threads.
+  struct buckets {
+    int shift;
+    std::vector<index_t> first;               // row of each thread
+    std::vector<std::vector<offset_t>> next;  // of a thread and a bucket: entries, then places
+    std::vector<offset_t> begin;              // place of each bucket
+  };
   // Vertices that one thread looks at: those without a parent among them are the first `open`
   // elements of its part of work_; `first` has those before which none was open.
   struct chunk {
@@ -88,13 +95,21 @@ struct ordered_graph {
   }
   bool find_symmetry();
   bool find_symmetry(int threads);
-  [[nodiscard]] bool is_mirrored(index_t i) const;
-  bool is_mirrored(index_t i, index_t* passed) const;
-  void find_diagonals(int threads);
+  bool is_mirrored(index_t i);
+  bool is_mirrored(index_t i, index_t* passed);
+  [[nodiscard]] std::span<const index_t> row(index_t i) const {
+    return rows_.slice(rows_.ptr[at(i)], rows_.ptr[at(i) + 1]);
+  }
   void scan_rows();
-  void transpose_scanned();
-  void find_least_neighbours(int threads);
+  buckets scan_rows(int threads);
+  std::vector<index_t> transpose_scanned();
+  std::vector<index_t> transpose_scanned(buckets& b, int threads);
+  void find_neighbours(int threads);
   [[nodiscard]] std::vector<index_t> row_ranges(int threads) const;
+  [[nodiscard]] buckets plan_buckets(int threads) const;
+  static void place_buckets(buckets& b);
+  template <class After>
+  void transpose_by_buckets(half h, buckets& b, int threads, half_columns& out, const After& after);
   void transpose_half(half h, int threads, half_columns& out);
   void transpose_half(half h, half_columns& out);
   void transpose_bucket(std::span<const entry> entries, index_t begin, index_t end,
@@ -105,6 +120,7 @@ struct ordered_graph {
   void join_chunks(std::span<const chunk> chunks);
   [[nodiscard]] bool has_edge_in_row(index_t v) const;
   bool is_doubtful(index_t v);
+  [[nodiscard]] std::vector<index_t> without_edge_in_row(std::span<const index_t> doubtful) const;
   std::vector<index_t> find_doubtful(int threads);
   bool have_edges_in_columns(std::vector<index_t>& doubtful, int threads);
   void build_tree(int threads);
@@ -114,7 +130,7 @@ struct ordered_graph {
   adjacency rows_;
   half_columns columns_;           // below the diagonal, unless symmetric_
   std::vector<offset_t> row_ptr_;  // of relabelled rows
-  std::vector<index_t> row_idx_, work_, least_, last_, subtree_begin_, doubtful_;
+  std::vector<index_t> row_idx_, work_, least_, last_, subtree_begin_;
   buffer<entry> entries_;
   buffer<index_t> passed_;
   std::vector<offset_t> next_;

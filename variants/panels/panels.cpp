@@ -105,6 +105,8 @@ index_t panel_set::place(index_t j, index_t v) const {
 }
 
 namespace {
+// Other threads wait longer for the masks of a list of so many positions than for its blocks.
+constexpr index_t long_list = 256;
 constexpr std::uint64_t below_diagonal = std::uint64_t{1} << 40;
 }  // namespace
 
@@ -141,10 +143,18 @@ index_t position_builder::worker::take(index_t j, index_t width) {
   return base;
 }
 
-// Nothing branches but ends of rows and columns. Before: `entries` has places for all of A's
-// entries in these rows and columns.
-void position_builder::worker::collect(const ordered_graph& g, index_t begin,
-                                       index_t end) noexcept {
+void position_builder::worker::load(const panel_set& s, index_t j) {
+  list.assign(s.blocks[at(j)].begin(), s.blocks[at(j)].end());
+  for (std::size_t b = 1; b < list.size(); ++b) of_panel[at(list[b].panel)] = list[b];
+}
+
+void position_builder::worker::clear() {
+  for (std::size_t b = 1; b < list.size(); ++b) of_panel[at(list[b].panel)].members = 0;
+}
+
+// Nothing branches but ends of rows.
+void position_builder::worker::collect(const ordered_graph& g, index_t begin, index_t end) {
+  entries.resize(at(g.entries_of(begin, end)) + 1);
   std::fill_n(inner.begin(), end - begin, mask_pair{0, 0});
   outer_entry* next = entries.data();
   index_t none = mask_bits;  // in turn with the one after it, as each change waits for the last one
@@ -191,7 +201,7 @@ void position_builder::worker::set_masks(const panel_set& s, index_t j, bool sym
   if (symmetric) {
     for (mask_pair& m : s.masks[at(j)]) m.lower = m.upper;
   }
-  for (std::size_t b = 1; b < list.size(); ++b) of_panel[at(list[b].panel)].members = 0;
+  clear();
 }
 
 index_t position_builder::find_blocks(const ordered_graph& g, panel_set& s, index_t j, int thread) {
@@ -203,7 +213,6 @@ index_t position_builder::find_blocks(const ordered_graph& g, panel_set& s, inde
   for (index_t child = first_child_[at(j)]; child >= 0; child = sibling_[at(child)]) {
     for (const column_block& b : s.blocks[at(child)].subspan(2)) mine.insert(b.panel, b.members);
   }
-  mine.entries.resize(at(g.entries_of(begin, end)) + 1);
   mine.collect(g, begin, end);
   mine.insert_entries(s);
   const index_t length = mine.take(j, end - begin);
@@ -241,17 +250,35 @@ bool position_builder::build(const ordered_graph& g, panel_set& s, offset_t limi
     const index_t v = s.begin[at(j)];
     return g.entries_before(v) + v;
   };
-  for_each_panel(threads, s.parent, weight, [&](int thread, index_t j, index_t) {
+  for_each_panel(threads, s.parent, weight, [&](int thread, index_t j, index_t root) {
     if (items.load(std::memory_order_relaxed) > limit) return;
     const index_t length = find_blocks(g, s, j, thread);
     s.position_begin[at(j) + 1] = length;
     const offset_t found = length + std::ssize(s.blocks[at(j)]);
     if (items.fetch_add(found, std::memory_order_relaxed) + found > limit) return;
+    worker& mine = workers_[at(thread)];
+    if (threads > 1 && root == j && length >= long_list) {
+      // Panels above wait for this one.
+      mine.clear();
+      s.masks[at(j)] = {};
+      return;
+    }
     s.masks[at(j)] = s.storage[at(thread)].masks.room(at(length));
-    workers_[at(thread)].set_masks(s, j, g.symmetric());
+    mine.set_masks(s, j, g.symmetric());
   });
   if (items.load(std::memory_order_relaxed) > limit) return false;
   for (index_t j = 0; j < panels; ++j) s.position_begin[at(j) + 1] += s.position_begin[at(j)];
+  if (threads == 1) return true;
+  parallel_ranges<index_t>(threads, panels, 8, [&](int thread, index_t first, index_t last) {
+    for (index_t j = first; j < last; ++j) {
+      if (!s.masks[at(j)].empty()) continue;
+      worker& mine = workers_[at(thread)];
+      mine.load(s, j);
+      mine.collect(g, s.begin[at(j)], s.begin[at(j) + 1]);
+      s.masks[at(j)] = s.storage[at(thread)].masks.room(at(s.length(j)));
+      mine.set_masks(s, j, g.symmetric());
+    }
+  });
   return true;
 }
 

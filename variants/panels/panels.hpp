@@ -91,8 +91,12 @@ class position_builder {
     void insert(index_t panel, mask_t members);
     // The list of panel j, of so many vertices, as far as members are inserted; ascending.
     index_t take(index_t j, index_t width);
-    void collect(const ordered_graph& g, index_t begin, index_t end) noexcept;
+    // The list of panel j as it is in `s`.
+    void load(const panel_set& s, index_t j);
+    void clear();
+    void collect(const ordered_graph& g, index_t begin, index_t end);
     void insert_entries(const panel_set& s);
+    // Sets the masks of panel j to A and clears the list.
     void set_masks(const panel_set& s, index_t j, bool symmetric) noexcept;
 
     std::vector<column_block> of_panel;

@@ -139,6 +139,7 @@ TEST_CASE("any number of threads builds the same lists, maps and masks") {
   std::vector<named_pattern> patterns = special_patterns();
   for (std::uint64_t k = 0; k < 60; ++k) patterns.push_back(random_pattern(13, k));
   patterns.push_back({"four grids", four_grids(30, 40)});
+  patterns.push_back({"long lists", generate("grid7:nx=18,drop=0.1,oneway=0.3,seed=1")});
   detail::ordered_graph g;
   detail::panel_set one, several;
   detail::position_builder builder;  // one object for all: nothing is left over
