@@ -10,8 +10,8 @@
 //  1. forest       elimination tree; if the numbering is no postorder of it, vertices are
 //                  relabelled by one. Columns of A by transposition, unless A is symmetric.
 //  2. panels       cut_panels: ranges of at most panel_width vertices with one parent outside.
-//  3. panels       position_builder: the position list of every panel as column blocks, masks set
-//                  to A.
+//  3. panels       position_builder: the position list of every panel as column blocks, and its
+//                  masks, set to A.
 //  4. elimination  factor and sweep of each panel, for panels ascending or, on threads, subtree by
 //                  subtree; of large panels above the subtrees idle threads sweep pieces
 //                  (schedule.hpp).
@@ -20,17 +20,17 @@
 // Supernodes: variants/support/supernodes.hpp on the caller's rows; L(s, r) by binary search in the
 // blocks and one bit.
 //
-// Invariants: bit c of masks[p].upper (lower), p a position of panel J with vertex f = F_J[p], is
-// U(b + c, f) (L(f, b + c)), and only bits with b + c < f are ever set. Before factor(J) the masks
-// hold bits of A and of updates, all of them entries of L+U; after it they hold all entries. Bits
-// are never cleared. Encoding: 16 bytes of masks per position and 16 per column block, that is, a
+// Invariants: bit c of masks[J][p].upper (lower), where f = F_J[p], is U(b + c, f) (L(f, b + c)),
+// and only bits with b + c < f are ever set. Before factor(J) the masks hold bits of A and of
+// updates, all of them entries of L+U; after it they hold all entries. Bits are never cleared.
+// Encoding: 16 bytes of masks per position and 16 per column block, that is, a
 // word of members, the panel and the position of the first member; panels in ascending order.
 //
 // Cost: with P positions in B column blocks, O(nnz log n) for 1, O(P + B + nnz) words for 3 and 5,
 // one closure of two words per position in 4 (its rounds are the members not reached by smaller
 // ones, mostly 1 to 3) and about one OR of two words per position for the updates. Memory:
-// 16 (P + B) bytes, 53 |V| and 4 for each entry of A below the diagonal, unless A is symmetric;
-// several threads add 26 bytes per panel each, and 8 for each of these entries meanwhile. P is the
+// 16 (P + B) bytes, 55 |V| and 8 for each entry of A below the diagonal, unless A is symmetric;
+// several threads add 16 bytes per panel each, and 8 for each of these entries meanwhile. P is the
 // sum over panels of |F|, about 1/64 of |chol(A + A^T)| where that is dense; B is P/12 in orders by
 // nested dissection. Where P + B passes 2^18 + 16 nnz(A), a search of rows (gilbert_peierls.hpp) of
 // bounded length is tried first; where it passes the limit of memory_budget_mb, the run falls back
@@ -82,7 +82,7 @@ class cpu_bitmap_panels final : public variant, public gives_masks {
     rows_.prepare(a, settings);
     limit_ = settings.options.integer("memory_budget_mb") * (1 << 20) / detail::bytes_per_item;
     context.predicted_bytes["vertex_arrays"] =
-        offset_t{a.n_rows} * 53 + a.nnz() * (settings.threads > 1 ? 6 : 2);
+        offset_t{a.n_rows} * 55 + a.nnz() * (settings.threads > 1 ? 8 : 4);
   }
 
   void run(run_context& context) override {
