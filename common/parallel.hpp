@@ -55,8 +55,9 @@ int useful_threads(int threads, Count pieces) {
 
 namespace detail {
 
-/// Waits until `value` is no longer `old`: looks for some 20 microseconds, for as long as waking a
-/// thread takes, before it sleeps.
+/// Waits until `value` is no longer `old`: looks for some 20 microseconds, then some hundreds while
+/// others may run, before it sleeps. To wake 15 threads takes longer than most steps of a run that
+/// they wait between.
 template <class T>
 void wait_while(const std::atomic<T>& value, T old) {
 #if defined(__x86_64__)
@@ -65,6 +66,10 @@ void wait_while(const std::atomic<T>& value, T old) {
     __builtin_ia32_pause();
   }
 #endif
+  for (int k = 0; k < 512; ++k) {
+    if (value.load(std::memory_order_acquire) != old) return;
+    std::this_thread::yield();
+  }
   value.wait(old, std::memory_order_acquire);
 }
 
