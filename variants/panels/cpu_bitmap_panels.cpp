@@ -59,12 +59,12 @@ constexpr offset_t edges_per_position = 8;
 constexpr index_t positions_of_a_piece = 256;
 
 // A thread is worth its start, and waiting for it, if it has so many entries of A or positions.
-// Threads are started at all if there are so many, which take one thread a good half millisecond.
+// Threads are started at all if there are so many, which take one thread a millisecond.
 struct work_of_threads {
   offset_t of_one, of_several;
 };
 constexpr work_of_threads entries_of_threads{.of_one = offset_t{1} << 15,
-                                             .of_several = offset_t{1} << 17};
+                                             .of_several = offset_t{5} << 15};
 constexpr work_of_threads positions_of_threads{.of_one = offset_t{1} << 13,
                                                .of_several = offset_t{1} << 16};
 
