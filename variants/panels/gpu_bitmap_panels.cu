@@ -41,6 +41,7 @@
 //   18 block panels     elimination of the rest, except panels of > cluster_positions if there are
 //                       to be clusters: then a launch for these, and one for panels of
 //                       > wide_positions by wide clusters
+//  [17 closure          two launches, instead of 17 and 18 where A is symmetric, see below]
 //   19 counts           and digests
 //   20 supernodes       if wanted: a thread per row gathers its L inside the chunk, one thread then
 //                       walks over the rows
@@ -52,6 +53,10 @@
 // Where 8 says no, edges are spliced into the elimination tree without locks, a postorder of it is
 // found by pointer doubling, and 4 to 12 except 8 run again on labels. Where the table of 9 is too
 // small, 9 to 12 run again with four times the places.
+//
+// Symmetric patterns: the masks follow from the position lists, panel by panel, in two passes
+// without a critical path (gpu_symmetric.cu). A sum of hashes in 1 tells whether A is symmetric;
+// the passes themselves find out where it is not, and the run begins anew, with elimination.
 //
 // A run of a prepared matrix after the first repeats all launches of a run as they are recorded
 // then: 1 to 20 without a wait of the host in between and without allocations, in arrays that are
@@ -395,6 +400,11 @@ class bitmap_panels final : public variant,
     if (!rows_wanted && !in_waves) find_supernodes(panels);
     if (in_waves) rows_.find_supernodes(column_runs{.last = runs_.data(), .sources = n_});
     phases_.finish(context);
+    if (closure_.refuted()) {
+      refuted_ = true;
+      run(context);
+      return;
+    }
     if (elimination_.fell_back()) {
       structure_.drop();
       search(context);
@@ -528,6 +538,8 @@ class bitmap_panels final : public variant,
     elimination.blocks_per_cluster = static_cast<int>(o.integer("blocks_per_cluster"));
     if (tuning_.search) elimination.most_update_work = work_of_search();
     elimination_.prepare(n_, elimination, budget_);
+    closure_.prepare();
+    refuted_ = false;
     context.predicted_bytes["vertex_arrays"] = budget_.used() - matrix_.bytes();
     // Recording launches repays from the second run on.
     if (!settings.runs_once) structure_.record(matrix_, matrix_.rows().nnz, limits(), budget_);
@@ -536,7 +548,8 @@ class bitmap_panels final : public variant,
   void report(run_context& context) {
     context.check_deadline();
     const panel_view panels = structure_.view();
-    elimination_.report(panels, context);
+    if (!closes()) elimination_.report(panels, context);
+    context.derived["symmetric"] = closes() ? 1 : 0;
     context.derived["panels"] = panels.panels;
     context.derived["positions"] = structure_.positions();
     context.derived["words"] = structure_.column_blocks();
@@ -571,9 +584,10 @@ class bitmap_panels final : public variant,
     rows_.forget();
     structure_.expect();
     elimination_.expect();
+    closure_.expect();
     whole_.launch();
     phases_.settle(context);
-    if (structure_.repeated() && !elimination_.fell_back()) {
+    if (structure_.repeated() && !elimination_.fell_back() && !closure_.refuted()) {
       context.derived["repeated"] = 1;
       report(context);
       return true;
@@ -589,13 +603,15 @@ class bitmap_panels final : public variant,
     const bool runs = waves > 1 && settings_.wants.has(want::supernodes);
     if (runs) runs_ = {budget_, "column_runs", n_};
     const bool digests = settings_.wants.has(want::digest);
+    elimination_.expect();
+    closure_.expect();
     for (index_t k = 0; k < waves && (k == 0 || !elimination_.fell_back()); ++k) {
       if (k > 0) phases_.mark(context, phase_id::schedule);
       const panel_range wave = structure_.begin_wave(k, matrix_, matrix_.rows().nnz);
       context.check_deadline(k, waves);
       const panel_view panels = structure_.view();
       phases_.mark(context, phase_id::traverse);
-      elimination_.run(structure_, wave);
+      closes() ? closure_.run(structure_, wave) : elimination_.run(structure_, wave);
       phases_.mark(context, phase_id::compact);
       launch_overlapping(
           count_kernel, std::min(wave.end - wave.begin, 1 << 16), panel_threads, 0, panels, wave,
@@ -607,6 +623,12 @@ class bitmap_panels final : public variant,
                          blocks_for(offset_t{wave.end - wave.begin} * 32), threads_per_block, 0,
                          panels, wave, settings_.chunk_size, runs_.data());
     }
+  }
+
+  // Whether the masks are completed as those of a symmetric pattern.
+  [[nodiscard]] bool closes() const {
+    if (refuted_ || tuning_.closing == closing_masks::never) return false;
+    return structure_.symmetric() || tuning_.closing == closing_masks::always;
   }
 
   // The rows that are not on the device, which collect() hands over once.
@@ -775,6 +797,8 @@ class bitmap_panels final : public variant,
   row_results rows_;
   panel_structure structure_;
   panel_elimination elimination_;
+  symmetric_closure closure_;
+  bool refuted_ = false;  // of this matrix
   panel_expansion expansion_;
   bool holds_rows_ = false;  // expansion_ has the rows, which nobody has copied yet
   std::optional<result> handed_over_;

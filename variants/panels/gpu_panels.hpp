@@ -214,6 +214,10 @@ class panel_structure {
   /// Number of positions of the longest panel.
   [[nodiscard]] index_t longest() const { return longest_; }
   [[nodiscard]] bool relabelled() const { return relabelled_; }
+  /// Whether A is symmetric, by a sum of hashes: false is certain, true is not.
+  [[nodiscard]] bool symmetric() const { return symmetric_; }
+  /// The parent of each vertex in the elimination tree; of a root a number that is no vertex.
+  [[nodiscard]] const std::uint32_t* tree_parent() const { return tree_parent_.data(); }
   /// Number of children of each panel.
   [[nodiscard]] const std::uint32_t* children() const;
   /// After build(): a zero for each panel, and control_words zeros more.
@@ -262,7 +266,7 @@ class panel_structure {
   index_t panels_ = 0;
   offset_t positions_ = 0, held_ = 0, column_blocks_ = 0, bytes_missing_ = 0;
   index_t longest_ = 0;
-  bool relabelled_ = false;
+  bool relabelled_ = false, symmetric_ = false;
   device_array<std::uint32_t> zeroed_, tree_parent_, hint_, minima_;
   device_array<index_t> low_, depth_, siblings_, panel_of_, begin_, panel_parent_, order_, label_;
   device_array<unsigned char> partial_;  // of a scan
@@ -338,6 +342,24 @@ class panel_elimination {
   pinned_vector<std::uint32_t> fell_back_;
 };
 
+/// Completes the masks of a structure whose masks hold A, without elimination, where L is U
+/// transposed; finds out where it is not.
+class symmetric_closure {
+ public:
+  void prepare() { refuted_.assign(1, 0); }
+  /// Completes the masks of the panels of one wave, all of them where there is one; waves ascend.
+  /// Asynchronous. Masks are those of L and U unless refuted().
+  void run(const panel_structure& structure, panel_range wave);
+  /// Before the launches of run() are repeated.
+  void expect() { refuted_[0] = 0; }
+  /// Whether L was not U transposed in the waves since expect(), once the device has done what
+  /// run() launched.
+  [[nodiscard]] bool refuted() const { return refuted_[0] != 0; }
+
+ private:
+  pinned_vector<std::uint32_t> refuted_;
+};
+
 /// L and U by sorted rows on the device, in the caller's numbering.
 class panel_expansion {
  public:
@@ -393,6 +415,10 @@ void supernodal_to_host(const panel_view& panels, const panel_sizes& sizes,
                         const supernode_rule& rule, int threads, memory_budget& budget,
                         supernodal_pattern& out);
 
+/// Where masks are completed as those of a symmetric pattern before panels are eliminated: where A
+/// is symmetric as far as counted, or nowhere, or everywhere.
+enum class closing_masks : char { where_symmetric, never, always };
+
 /// Settings of gpu_bitmap_panels that tests vary and users need not.
 struct panel_tuning {
   elimination_settings elimination{};
@@ -400,6 +426,7 @@ struct panel_tuning {
   offset_t most_positions = 0;        ///< as in panel_limits
   bool waves = true;                  ///< where not all positions are admitted at once
   double longest_silent_search = 60;  ///< seconds of a search that the user is not told of
+  closing_masks closing = closing_masks::where_symmetric;
 };
 std::unique_ptr<variant> make_bitmap_panels(const panel_tuning& tuning);
 

@@ -28,6 +28,9 @@ struct structure_totals {
   std::uint32_t justified;  ///< those of them in whose subtree the parent has a neighbour
   std::uint32_t differs;    ///< nonzero: repeated launches have found other sizes
   std::uint32_t unused;
+  /// Sum of a hash of every entry of A above the diagonal less those of the partners of the entries
+  /// below: zero where A is symmetric, and hardly anywhere else.
+  unsigned long long unbalance;
 
   /// Whether that forest is the elimination tree.
   GSOFA_DEVICE bool is_etree() const { return siblings == justified; }
@@ -83,15 +86,21 @@ GSOFA_DEVICE void add_to(std::uint32_t* total, std::uint32_t mine) {
 // proofs). An only child has one: only vertices with siblings are looked at. Where one of them is
 // not justified, etree_kernel finds the tree and the vertices are relabelled.
 
-/// Sets least[u] to f(u) if that is less than u.
-GSOFA_KERNEL void leftmost_kernel(matrix_view a, std::uint32_t* least) {
+/// Sets least[u] to f(u) if that is less than u, and adds up what A lacks to be symmetric.
+GSOFA_KERNEL void leftmost_kernel(matrix_view a, std::uint32_t* least, structure_totals* totals) {
   simt::after_earlier_launches();
+  unsigned long long unbalance = 0;
   for_each_entry(a, [&](index_t i, index_t j) {
     if (i == j) return;
+    const auto low = static_cast<std::uint64_t>(static_cast<std::uint32_t>(i < j ? i : j));
+    const std::uint64_t hash = mix64(low << 32 | static_cast<std::uint32_t>(i < j ? j : i));
+    unbalance += i < j ? hash : ~hash + 1;
     std::uint32_t* const of = least + (i < j ? j : i);
     const auto neighbour = static_cast<std::uint32_t>(i < j ? i : j);
     if (simt::load_shared_state(of) > neighbour) simt::atomic_min(of, neighbour);
   });
+  for (unsigned step = 16; step > 0; step /= 2) unbalance += simt::shuffle_xor(unbalance, step);
+  if (lane_index() == 0 && unbalance != 0) simt::atomic_add(&totals->unbalance, unbalance);
 }
 
 /// The minima of groups of 32, of groups of these groups, and so on; level 0 is the array itself.
@@ -560,6 +569,7 @@ GSOFA_KERNEL void length_kernel(column_block_table table, std::uint32_t* column_
 struct panel_extent {
   std::uint32_t panels;
   offset_t column_blocks, positions, longest;
+  bool balanced;
 };
 
 /// Computes where the column blocks and the positions of each panel begin.
@@ -583,7 +593,8 @@ struct length_scan {
   GSOFA_DEVICE bool is_expected(const value& found) const {
     return totals->panels == expected.panels && found.column_blocks == expected.column_blocks &&
            found.positions == expected.positions && found.longest == expected.longest &&
-           totals->is_etree() && totals->overflow == 0;
+           totals->is_etree() && totals->overflow == 0 &&
+           (totals->unbalance == 0) == expected.balanced;
   }
   GSOFA_DEVICE value combine(const value& a, const value& b) const {
     return {a.column_blocks + b.column_blocks, a.positions + b.positions,
@@ -971,7 +982,7 @@ void launch_with_table(void (*kernel)(matrix_view, P...), const matrix_view& a, 
 
 void panel_structure::nearest_parents(const device_matrix& a, offset_t nnz) {
   // hint_ has the least neighbours.
-  launch_on_entries(leftmost_kernel, view_of(a, n_, nnz), hint_.data());
+  launch_on_entries(leftmost_kernel, view_of(a, n_, nnz), hint_.data(), totals());
   minima m{{hint_.data()}, {n_}, 1};
   std::uint32_t* next = minima_.data();
   while (m.size[m.levels - 1] > minima::group) {
@@ -1050,7 +1061,7 @@ void panel_structure::find_column_blocks(const device_matrix& a, offset_t nnz) {
                    column_block_begin_.data(), position_begin_.data(), lengths(), totals(),
                    reinterpret_cast<structure_note*>(note_.data()),
                    repeats_ ? panel_extent{static_cast<std::uint32_t>(panels_), column_blocks_,
-                                           positions_, longest_}
+                                           positions_, longest_, symmetric_}
                             : panel_extent{}},
        n_, reinterpret_cast<length_scan::value*>(partial_.data()));
 }
@@ -1131,9 +1142,11 @@ bool panel_structure::find_structure(const device_matrix& a, offset_t nnz,
     first_pass(a, nnz, limits.width);
   }
   structure_totals found{};
-  for (;;) {
+  for (bool is_first = true;; is_first = false) {
     wait_for_note(&note->number, 1);
     found = note->totals;
+    // Labels come after the pass over A that tells.
+    if (is_first) symmetric_ = found.unbalance == 0;
     context.check_deadline();
     const bool is_etree = found.siblings == found.justified;
     if (is_etree && found.overflow == 0) break;
