@@ -51,6 +51,7 @@ GSOFA_KERNEL void add_to_parents_kernel(panel_view p, panel_range wave,
   for (auto k = static_cast<index_t>(simt::block_index()); k < wave.end - wave.begin;
        k += static_cast<index_t>(simt::grid_size())) {
     const index_t j = wave.end - 1 - k;
+    if (!p.owns(j)) continue;
     const index_t w = p.width(j);
     const index_t length = p.length(j);
     if (length == w) continue;
@@ -134,6 +135,7 @@ GSOFA_KERNEL void close_kernel(panel_view p, panel_range wave, const std::uint32
   for (auto k = static_cast<index_t>(simt::block_index()); k < wave.end - wave.begin;
        k += static_cast<index_t>(simt::grid_size())) {
     const index_t j = wave.end - 1 - k;
+    if (!p.owns(j)) continue;
     const index_t w = p.width(j);
     const index_t length = p.length(j);
     if (simt::thread_index() < 32) ancestors.find(tree_parent, p.begin[j], w);
