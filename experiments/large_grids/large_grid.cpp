@@ -4,6 +4,7 @@
 //
 //   large_grid NX REPEAT [OPTION=VALUE | digest | supernodes | interleaved ...]
 //
+// With the option gpus: gpu_bitmap_panels_multi, else gpu_bitmap_panels.
 // interleaved: the smallest boxes side by side are numbered in turn, which is no postorder.
 //
 // Prints a line with the size, the time of each run in ms, its phases, and the device memory.
@@ -26,8 +27,6 @@
 using namespace gsofa;
 
 namespace {
-
-constexpr const char* variant_name = "gpu_bitmap_panels";
 
 /// Vertices low .. high - 1 of a grid in each direction, x first, and the number of the first.
 struct box {
@@ -174,7 +173,10 @@ int run(int argc, char** argv) {
   auto since = std::chrono::steady_clock::now();
   const pattern a = grid(side, interleaved, threads).rows();
   const double made = seconds_since(since);
-  const variant_info& info = find_variant(variant_name);
+  const bool several = std::any_of(
+      argv + 3, argv + argc, [](const std::string& word) { return word.starts_with("gpus="); });
+  const variant_info& info =
+      find_variant(several ? "gpu_bitmap_panels_multi" : "gpu_bitmap_panels");
   if (const auto why = info.unavailable()) throw unavailable_error(*why);
   run_settings settings;
   settings.options = option_set(info.options);

@@ -1,0 +1,352 @@
+// Panels divided among devices: the structure of a part, and of the panels above all parts.
+//
+// A part holds its own panels, their ancestors, and the panels of `top` in its range (parts.hpp).
+// It finds the column blocks of these from A's entries (i, j) whose smaller vertex lies in a panel
+// that it holds, as a single device does. The boundary of a panel is what entries of the panel and
+// of those below add on their way up, so that
+//  * of its own panels the part finds all, since it has all panels below;
+//  * of a panel P of `top` it finds a part of F_P, which has the boundary of every panel below P
+//    that it holds: a place in P for all that own panels add to P;
+//  * all parts together find all of F_P: a panel below P is held by a part, which holds P then, or,
+//    if it is of `top`, by the part in whose range it lies.
+// Masks of P on a part are A's bits of the entries in its list, and what own panels have added;
+// every entry and every own panel is in some part. A mask is a set of entries of L + U that only
+// grows, and nothing is derived from P's masks before P itself is taken up. So the OR of P's masks
+// over all parts, at their places in the joint list, is what a single device has when all panels
+// below P that are not of `top` are done. The panels of `top` by themselves are a forest then, to
+// be eliminated as any other.
+
+#include "variants/device/simt.hpp"
+
+#if defined(GSOFA_GPU)
+
+#include <algorithm>
+
+#include "variants/device/devices.hpp"
+#include "variants/device/tile_scan.hpp"
+#include "variants/panels/gpu_panels.hpp"
+
+namespace gsofa::gpu {
+
+namespace {
+
+constexpr std::uint32_t without_parent = 0xffffffffU;  // in the tree
+
+/// The place of a value that an ascending list has.
+GSOFA_DEVICE index_t place_in_list(const index_t* list, index_t count, index_t value) {
+  index_t low = 0;
+  for (index_t high = count; low < high;) {
+    const index_t middle = low + (high - low) / 2;
+    if (list[middle] < value) {
+      low = middle + 1;
+    } else {
+      high = middle;
+    }
+  }
+  return low;
+}
+
+/// Column blocks and positions of listed panels.
+struct packed_size {
+  offset_t blocks, positions;
+};
+
+GSOFA_KERNEL void packed_size_kernel(panel_view p, const index_t* list, index_t count,
+                                     packed_size* out) {
+  simt::after_earlier_launches();
+  for (auto i =
+           static_cast<index_t>(simt::block_index() * simt::block_size() + simt::thread_index());
+       i < count; i += static_cast<index_t>(simt::grid_size() * simt::block_size())) {
+    const index_t j = list[i];
+    out[i] = {p.column_block_begin[j + 1] - p.column_block_begin[j], p.length(j)};
+  }
+}
+
+/// Copies the column blocks and masks of panels of `top`, which is ascending. A block takes a
+/// panel.
+GSOFA_KERNEL void pack_kernel(panel_view p, const index_t* top, index_t tops,
+                              packed_panels::view_type out) {
+  simt::after_earlier_launches();
+  const auto thread = static_cast<index_t>(simt::thread_index());
+  const auto threads = static_cast<index_t>(simt::block_size());
+  for (auto i = static_cast<index_t>(simt::block_index()); i < out.panels;
+       i += static_cast<index_t>(simt::grid_size())) {
+    const index_t j = top[out.panel[i]];
+    const offset_t first = p.position_begin[j];
+    const index_t length = p.length(j);
+    for (index_t z = thread; z < length; z += threads) {
+      out.masks[out.position_begin[i] + z] = p.masks[first + z];
+    }
+    const offset_t from = p.column_block_begin[j];
+    const auto blocks = static_cast<index_t>(p.column_block_begin[j + 1] - from);
+    for (index_t q = thread; q < blocks; q += threads) {
+      const offset_t to = out.block_begin[i] + q;
+      out.block_target[to] = place_in_list(top, tops, p.column_block_panel[from + q]);
+      out.block_mask[to] = p.column_block_mask[from + q];
+      out.block_first[to] = p.column_block_first[from + q];
+    }
+  }
+}
+
+/// What the vertices of the panels of `top` are by themselves.
+struct top_vertices {
+  const index_t* panel;  ///< of all panels
+  index_t panels;
+  const index_t* begin;  ///< first vertices by themselves
+  index_t* order;        ///< caller's number
+  index_t* label;        ///< of the caller's numbers
+  index_t* panel_of;
+  std::uint32_t* tree_parent;
+
+  GSOFA_DEVICE index_t number(const panel_view& all, index_t v) const {
+    const index_t j = all.panel_of[v];
+    return begin[place_in_list(panel, panels, j)] + v - all.begin[j];
+  }
+};
+
+/// A block takes a panel.
+GSOFA_KERNEL void top_vertices_kernel(panel_view all, const std::uint32_t* tree_parent,
+                                      top_vertices top) {
+  simt::after_earlier_launches();
+  for (auto i = static_cast<index_t>(simt::block_index()); i < top.panels;
+       i += static_cast<index_t>(simt::grid_size())) {
+    const index_t first = all.begin[top.panel[i]];
+    const index_t w = top.begin[i + 1] - top.begin[i];
+    for (auto c = static_cast<index_t>(simt::thread_index()); c < w;
+         c += static_cast<index_t>(simt::block_size())) {
+      const index_t v = top.begin[i] + c;
+      const index_t caller = all.caller(first + c);
+      top.order[v] = caller;
+      top.label[caller] = v;
+      top.panel_of[v] = i;
+      const std::uint32_t parent = tree_parent[first + c];
+      // Ancestors of vertices of `top` are in it.
+      top.tree_parent[v] =
+          parent == without_parent
+              ? without_parent
+              : static_cast<std::uint32_t>(top.number(all, static_cast<index_t>(parent)));
+    }
+  }
+}
+
+/// ORs the masks of packed panels into those of the same panels, whose lists have all of their
+/// vertices. A block takes a panel, a warp a column block at a time.
+GSOFA_KERNEL void join_masks_kernel(panel_view p, packed_panels::view_type part) {
+  simt::after_earlier_launches();
+  const unsigned lane = lane_index();
+  for (auto i = static_cast<index_t>(simt::block_index()); i < part.panels;
+       i += static_cast<index_t>(simt::grid_size())) {
+    const index_t j = part.panel[i];
+    mask_pair* const to = p.masks + p.position_begin[j];
+    const mask_pair* const from = part.masks + part.position_begin[i];
+    const auto add = [&](index_t at, index_t z) {
+      to[at] = {to[at].upper | from[z].upper, to[at].lower | from[z].lower};
+    };
+    for (auto z = static_cast<index_t>(simt::thread_index()); z < p.width(j);
+         z += static_cast<index_t>(simt::block_size())) {
+      add(z, z);
+    }
+    for (offset_t q = part.block_begin[i] + simt::thread_index() / 32; q < part.block_begin[i + 1];
+         q += simt::block_size() / 32) {
+      const mask_t mine = part.block_mask[q];
+      const index_t first = part.block_first[q];
+      const offset_t begin = p.column_block_begin[j];
+      const offset_t there =
+          begin + place_in_list(p.column_block_panel + begin,
+                                static_cast<index_t>(p.column_block_begin[j + 1] - begin),
+                                part.block_target[q]);
+      const mask_t all = p.column_block_mask[there];
+      for (unsigned half = 0; half < 2; ++half) {
+        const auto c = static_cast<index_t>(half * 32 + lane);
+        if ((mine >> c & 1U) == 0) continue;
+        add(p.column_block_first[there] + static_cast<index_t>(simt::population(all & below(c))),
+            first + static_cast<index_t>(simt::population(mine & below(c))));
+      }
+    }
+  }
+}
+
+}  // namespace
+
+packed_panels::packed_panels(index_t panels, offset_t blocks, offset_t positions,
+                             memory_budget& budget)
+    : panels_(panels), blocks_(blocks), positions_(positions) {
+  const offset_t bytes =
+      16 * positions + 8 * (blocks + 2 * (offset_t{panels} + 1)) + 4 * (2 * blocks + panels);
+  words_ = {budget, "top", bytes / offset_t{sizeof(mask_pair)} + 1};
+}
+
+packed_panels::view_type packed_panels::view() const {
+  view_type v{};
+  v.panels = panels_;
+  v.masks = words_.data();
+  v.block_mask = reinterpret_cast<mask_t*>(v.masks + positions_);
+  v.block_begin = reinterpret_cast<offset_t*>(v.block_mask + blocks_);
+  v.position_begin = v.block_begin + panels_ + 1;
+  v.block_target = reinterpret_cast<index_t*>(v.position_begin + panels_ + 1);
+  v.block_first = v.block_target + blocks_;
+  v.panel = v.block_first + blocks_;
+  return v;
+}
+
+packed_panels packed_panels::fetched(bool staged, memory_budget& budget) const {
+  packed_panels copy(panels_, blocks_, positions_, budget);
+  copy_between_devices(copy.words_.data(), static_cast<const mask_pair*>(words_.data()),
+                       words_.size(), staged);
+  return copy;
+}
+
+// Divides the panels and takes part k.
+void panel_structure::take_part(std::span<const offset_t> row_ptr, const division& divide,
+                                std::size_t k, memory_budget& budget) {
+  const auto count = static_cast<std::size_t>(panels_);
+  if (tree_on_host_.size() < 2 * count + 1) tree_on_host_.resize(2 * count + 1);
+  copy_to_host(tree_on_host_.data(), static_cast<const index_t*>(begin_.data()),
+               offset_t{panels_} + 1);
+  copy_to_host(tree_on_host_.data() + count + 1, static_cast<const index_t*>(panel_parent_.data()),
+               panels_);
+  const std::span<const index_t> begin(tree_on_host_.data(), count + 1);
+  const std::span<const index_t> parent(tree_on_host_.data() + count + 1, count);
+  parts_ = divide(begin, parent);
+  top_ = top_of(parts_, begin, parent);
+  kinds_ = kinds_of_part(parts_, parent, k);
+  column_blocks_ = positions_ = 0;
+  longest_ = 0;
+  kind_ = {budget, "parts", panels_};
+  copy_to_device(kind_.data(), kinds_.data(), panels_);
+  const index_t end = parts_.cut[k + 1];
+  own_ = {parts_.cut[k], end};
+  while (own_.begin < end && kinds_[at(own_.begin)] != panel_kind::own) ++own_.begin;
+  // An entry belongs to the row of its larger vertex or to that of its smaller one: to a row of a
+  // panel that the part holds, since it holds all ancestors. Labels are in another order.
+  if (relabelled_) return;
+  const auto add = [&](index_t first, index_t last) {
+    const entry_range r{row_ptr[at(first)], row_ptr[at(last)]};
+    if (r.begin == r.end) return;
+    if (!ranges_.empty() && ranges_.back().end == r.begin) {
+      ranges_.back().end = r.end;
+    } else {
+      ranges_.push_back(r);
+    }
+  };
+  add(begin[at(parts_.cut[k])], begin[at(end)]);
+  constexpr std::size_t most_ranges = 16;
+  for (index_t j = end > 0 ? parent[at(end) - 1] : -1; j >= 0; j = parent[at(j)]) {
+    add(begin[at(j)], begin[at(j) + 1]);
+    if (ranges_.size() < most_ranges) continue;
+    add(begin[at(j) + 1], n_);
+    break;
+  }
+}
+
+bool panel_structure::build_part(const device_matrix& a, std::span<const offset_t> row_ptr,
+                                 const panel_limits& limits, memory_budget& budget,
+                                 run_context& context, const division& divide, std::size_t k) {
+  release();
+  bytes_missing_ = 0;
+  bool built = false;
+  try {
+    built = find_panels(a, limits, budget);
+    if (built) {
+      take_part(row_ptr, divide, k, budget);
+      if (parts_.cut[k] == parts_.cut[k + 1]) return true;
+      built = count_part(a, limits, budget, context) &&
+              fill_structure(limits, budget, [&] { place(a, a.rows().nnz); });
+    }
+  } catch (const budget_error&) {
+    built = false;
+  }
+  if (!built) drop();
+  return built;
+}
+
+packed_panels panel_structure::pack(memory_budget& budget) const {
+  std::vector<index_t> numbers;
+  std::vector<index_t> held;
+  for (std::size_t i = 0; i < top_.panel.size(); ++i) {
+    if (kinds_[at(top_.panel[i])] != panel_kind::top) continue;
+    numbers.push_back(static_cast<index_t>(i));
+    held.push_back(top_.panel[i]);
+  }
+  const auto count = static_cast<index_t>(held.size());
+  if (count == 0) return {0, 0, 0, budget};
+  const auto tops = static_cast<index_t>(top_.panel.size());
+  const device_array<index_t> list{budget, "top", count};
+  const device_array<index_t> top{budget, "top", tops};
+  const device_array<packed_size> sizes{budget, "top", count};
+  copy_to_device(list.data(), held.data(), count);
+  copy_to_device(top.data(), top_.panel.data(), tops);
+  launch_overlapping(packed_size_kernel, blocks_for(count), threads_per_block, 0, view(),
+                     list.data(), count, sizes.data());
+  std::vector<packed_size> found(held.size());
+  copy_to_host(found.data(), static_cast<const packed_size*>(sizes.data()), count);
+  std::vector<offset_t> blocks{0};
+  std::vector<offset_t> positions{0};
+  for (const packed_size& s : found) {
+    blocks.push_back(blocks.back() + s.blocks);
+    positions.push_back(positions.back() + s.positions);
+  }
+  packed_panels packed(count, blocks.back(), positions.back(), budget);
+  const packed_panels::view_type out = packed.view();
+  copy_to_device(out.panel, numbers.data(), count);
+  copy_to_device(out.block_begin, blocks.data(), offset_t{count} + 1);
+  copy_to_device(out.position_begin, positions.data(), offset_t{count} + 1);
+  launch_overlapping(pack_kernel, std::min(count, 1 << 16), threads_per_block, 0, view(),
+                     top.data(), tops, out);
+  synchronize();
+  return packed;
+}
+
+// Takes the panels of `top` by themselves, with labels.
+void panel_structure::take_top(const panel_structure& one, memory_budget& budget) {
+  top_ = one.top_;
+  prepare(top_.vertices(), budget);
+  panels_ = static_cast<index_t>(top_.panel.size());
+  symmetric_ = one.symmetric_;
+  relabelled_ = true;
+  fill_bytes(zeroed_.data(), 0, zeroed_.size());
+  std::vector<std::uint32_t> children(at(panels_), 0);
+  for (const index_t p : top_.parent) {
+    if (p >= 0) ++children[at(p)];
+  }
+  copy_to_device(zeros(in_panel_children), children.data(), panels_);
+  copy_to_device(begin_.data(), top_.begin.data(), offset_t{panels_} + 1);
+  copy_to_device(panel_parent_.data(), top_.parent.data(), panels_);
+  order_ = {budget, "labels", n_};
+  label_ = {budget, "labels", one.n_};
+  fill_bytes(label_.data(), 0xff, one.n_);
+  const device_array<index_t> list{budget, "top", panels_};
+  copy_to_device(list.data(), top_.panel.data(), panels_);
+  launch_overlapping(top_vertices_kernel, std::min(panels_, 1 << 16), threads_per_block, 0,
+                     one.view(), one.tree_parent(),
+                     top_vertices{list.data(), panels_, begin_.data(), order_.data(), label_.data(),
+                                  panel_of_.data(), tree_parent_.data()});
+  synchronize();
+}
+
+bool panel_structure::build_top(const panel_structure& one,
+                                std::span<const packed_panels* const> parts,
+                                const panel_limits& limits, memory_budget& budget) {
+  release();
+  try {
+    take_top(one, budget);
+    if (join_column_blocks(parts, limits, budget) && fill_structure(limits, budget, [&] {
+          write_positions();
+          for (const packed_panels* part : parts) {
+            const packed_panels::view_type from = part->view();
+            launch_overlapping(join_masks_kernel, std::min(from.panels, 1 << 16), threads_per_block,
+                               0, view(), from);
+          }
+        })) {
+      return true;
+    }
+  } catch (const budget_error&) {
+    // The device itself may have less than the budget.
+  }
+  drop();
+  return false;
+}
+
+}  // namespace gsofa::gpu
+
+#endif
