@@ -40,7 +40,9 @@
 //                       with few panels, none
 //   18 block panels     elimination of the rest, except panels of > cluster_positions if there are
 //                       to be clusters: then a launch for these, and one for panels of
-//                       > wide_positions by wide clusters
+//                       > wide_positions by wide clusters. Behind each of them, where panels are
+//                       long, a launch of workers that hand over far targets, which does nothing
+//                       unless the one before has left panels to it
 //  [17 closure          two launches, instead of 17 and 18 where A is symmetric, see below]
 //   19 counts           and digests
 //   20 supernodes       if wanted: a thread per row gathers its L inside the chunk, one thread then
@@ -529,6 +531,10 @@ class bitmap_panels final : public variant,
     structure_.prepare(n_, budget_);
     elimination_settings elimination = tuning_.elimination;
     elimination.blocks_per_cluster = static_cast<int>(o.integer("blocks_per_cluster"));
+    if (o.choice("hand_over") != "auto") {
+      elimination.far_targets =
+          o.choice("hand_over") == "on" ? handing_over::on : handing_over::off;
+    }
     if (tuning_.search) elimination.most_update_work = work_of_search(n_, matrix_.rows().nnz);
     elimination_.prepare(n_, elimination, budget_);
     closure_.prepare();
@@ -838,6 +844,12 @@ GSOFA_REGISTER_VARIANT({
                  .minimum = 1,
                  .maximum = 8,
                  .tested = {"4", "1", "3"}},
+                {.name = "hand_over",
+                 .default_value = std::string("auto"),
+                 .help = "updates of far panels are handed over to idle workers; auto: from the "
+                         "point on where counted work says that the pattern is that unsymmetric",
+                 .choices = {"auto", "on", "off"},
+                 .tested = {"auto", "on", "off", "on"}},
                 gsofa::gpu::memory_budget_option()},
     .supernodal = true,
     .unavailable = gsofa::gpu::unavailable,
