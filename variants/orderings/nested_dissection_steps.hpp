@@ -149,8 +149,8 @@ class bisector {
 void order_leaf(const graph& g, std::span<index_t> leaf, scratch& s);
 
 /// The classes of the vertices of a pattern: hubs, which are ordered last, and vertices with equal
-/// closed neighbourhoods, each class a vertex of the compressed graph. Without hubs and with classes
-/// of one vertex each, all lists may be empty.
+/// closed neighbourhoods, each class a vertex of the compressed graph. Without hubs and with
+/// classes of one vertex each, all lists may be empty.
 struct vertex_classes {
   std::vector<index_t> member_start;  ///< by vertex of the compressed graph, and one more
   std::vector<index_t> members;       ///< vertices of the pattern by class
