@@ -32,7 +32,7 @@ constexpr offset_t widest_meeting_place(offset_t entries, index_t n) {
 // Trials.
 inline constexpr int first_passes = 8;  ///< of refinement of a first separator
 inline constexpr int later_passes = 6;  ///< on each finer level
-inline constexpr index_t most_kept = 16;
+inline constexpr index_t most_kept = 8;
 /// Trials of one of `copies` graphs of n vertices that are refined: their vertices together are
 /// about `times` as many as the `whole` of the component.
 constexpr index_t trials_kept(index_t whole, index_t n, int copies, int times) {
