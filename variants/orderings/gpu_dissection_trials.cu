@@ -11,9 +11,9 @@
 // Between passes both sides of a status are equal. One block makes all passes of a trial.
 //
 // Where S is large a pass goes in rounds (trial_rounds): the block chooses the movers of a round by
-// their keys, a radix selection; warps take their rows, then those of the vertices that they draw.
-// Four barriers, one more for each digit of the selection and the way to a row's vertices and back
-// are a round's time, whatever the number of movers.
+// their keys: it counts the classes of keys, one warp finds the last class that moves, and how
+// much of it; warps take the movers' rows, then those of the vertices that they draw. Five barriers
+// and the way to a row's vertices and back are a round's time, whatever the number of movers.
 //
 // Where it is small the moves of a pass are a chain: one warp makes them. It finds the candidate of
 // the highest rank, reads its row and the states of its neighbours, and for those that come to S
@@ -27,6 +27,8 @@
 #if defined(GSOFA_GPU)
 
 #include <algorithm>
+#include <deque>
+#include <utility>
 
 #include "common/random.hpp"
 #include "variants/device/tile_scan.hpp"
@@ -195,13 +197,15 @@ struct neighbour {
   lane_row row{};
 };
 
-constexpr unsigned key_digits = 256;
-constexpr unsigned digits_of_key = 4;
+constexpr std::uint32_t near_movers = 256;  // of a round, that shared memory lists
 
 /// What a block that moves in rounds shares. Between rounds counts, movers and weight are 0.
 struct alignas(16) round_space {
-  std::uint32_t counts[digits_of_key * key_digits];  ///< of the keys by each of their digits
+  std::uint32_t counts[orderings::round_classes];  ///< of candidates by class
+  std::uint32_t list[near_movers];                 ///< slots of movers
   std::uint32_t most_of_warp[32];
+  std::uint32_t top;    ///< the best gain of the candidates
+  std::uint32_t bound;  ///< of the keys that move
   std::uint32_t movers, slots, logged;
   std::uint64_t weight;  ///< of the movers
   std::uint64_t to_x, from_y;
@@ -1032,6 +1036,8 @@ class trial_rounds {
 
   GSOFA_DEVICE void run() {
     begin();
+    reference_ = most_of([&](std::uint32_t slot) { return c_.gain_of(slot); });
+    simt::sync_block();
     const cost_function cost(w_.g.total[w_.d.graph]);
     const offset_t x = w_.d.weight[w_.d.x];
     const offset_t y = w_.d.weight[y_];
@@ -1042,7 +1048,7 @@ class trial_rounds {
     std::uint32_t round = 0;
     for (std::uint32_t idle = 0; idle < limit;) {
       const std::uint32_t first_drawn = r_.slots;
-      if (!choose()) break;
+      if (!choose(static_cast<index_t>(round))) break;
       idle += r_.movers;
       ++round;
       leave();
@@ -1107,8 +1113,7 @@ class trial_rounds {
   }
 
   GSOFA_DEVICE void clear() {
-    for (unsigned k = simt::thread_index(); k < digits_of_key * key_digits;
-         k += simt::block_size()) {
+    for (unsigned k = simt::thread_index(); k < orderings::round_classes; k += simt::block_size()) {
       r_.counts[k] = 0;
     }
     if (simt::thread_index() == 0) {
@@ -1117,27 +1122,29 @@ class trial_rounds {
     }
   }
 
-  [[nodiscard]] GSOFA_DEVICE std::uint32_t present_key(std::uint32_t slot,
-                                                       std::uint32_t top) const {
-    const std::uint32_t gain = c_.gain_of(slot);
-    if (gain == 0) return 0;
-    return orderings::round_key(static_cast<index_t>(top - zero_gain),
-                                static_cast<index_t>(gain - zero_gain),
-                                static_cast<index_t>(c_.stamp_of(slot)),
-                                static_cast<index_t>(c_.vertex_of(slot)) - w_.first, salt_);
-  }
-
   /// Lists the movers of the next round; false if there is none. All threads return the same.
-  GSOFA_DEVICE bool choose() {
+  GSOFA_DEVICE bool choose(index_t round) {
     for (;;) {
-      const std::uint32_t top = most_of([&](std::uint32_t slot) { return c_.gain_of(slot); });
+      compute_keys(round);
+      simt::sync_block();
+      if (warp_of_thread() == 0) find_bound();
+      simt::sync_block();
+      const std::uint32_t top = r_.top;
+      const std::uint32_t bound = r_.bound;
       if (top == 0) return false;
-      if (take(threshold_of_keys(top))) return true;
+      reference_ = top;
+      const bool fits = take([&](std::uint32_t slot) { return c_.key_of(slot) < bound; });
+      if (fits && r_.movers > 0) return true;
       const bool any_heavy = discard_heavy();
       clear();
       simt::sync_block();
       if (any_heavy) continue;
-      return take(most_of([&](std::uint32_t slot) { return c_.key_of(slot); }));
+      // Of the candidates with the best gain the one with the largest number.
+      const std::uint32_t best = most_of(
+          [&](std::uint32_t slot) { return c_.gain_of(slot) == top ? c_.vertex_of(slot) + 1 : 0; });
+      return take([&](std::uint32_t slot) {
+        return c_.gain_of(slot) == top && c_.vertex_of(slot) + 1 == best;
+      });
     }
   }
   /// Candidates that are too heavy for x remain so; true, in all threads, if there were any.
@@ -1170,62 +1177,48 @@ class trial_rounds {
     return simt::max_of_warp(lane < warps_of_block() ? r_.most_of_warp[lane] : 0);
   }
 
-  /// The key of the last of the wanted movers, digit by digit from the highest one on; 1 where
-  /// there are no more candidates. Every warp finds it from the counts, so that a digit takes one
-  /// barrier.
-  GSOFA_DEVICE std::uint32_t threshold_of_keys(std::uint32_t top) {
-    std::uint32_t threshold = 0;
-    std::uint32_t wanted = wanted_;
-    for (unsigned digit = 0;; ++digit) {
-      const unsigned shift = 8 * (digits_of_key - 1 - digit);
-      std::uint32_t* const counts = r_.counts + digit * key_digits;
-      count_digits(top, threshold, shift, counts);
-      simt::sync_block();
-      if (!next_digit(counts, shift, threshold, wanted)) continue;
-      // Counts that no warp reads any more.
-      list_ = r_.counts + (digit + 1 < digits_of_key ? digits_of_key - 1 : 0) * key_digits;
-      return threshold;
-    }
-  }
-  /// Counts the digits of keys with a prefix; the first time it notes the keys. Lanes that have the
-  /// digit of the first one count together: gains and rounds are few different ones.
-  GSOFA_DEVICE void count_digits(std::uint32_t top, std::uint32_t prefix, unsigned shift,
-                                 std::uint32_t* counts) const {
+  /// Keys of all candidates, counts of their classes, and the best gain that each warp has seen.
+  /// Lanes of the two classes that come first in a warp count together: there are few different
+  /// ones.
+  GSOFA_DEVICE void compute_keys(index_t round) {
+    const std::uint32_t salt = orderings::round_salt(salt_, round);
+    const auto reference = static_cast<index_t>(reference_ - zero_gain);
     const std::uint32_t slots = r_.slots;
+    std::uint32_t most = 0;
     for (std::uint32_t base = warp_of_thread() * 32; base < slots; base += warps_of_block() * 32) {
       const std::uint32_t k = base + lane_of_thread();
-      std::uint32_t key = 0;
-      if (k < slots && shift == 24) {
-        key = present_key(k, top);
-        c_.key_of(k) = key;
-      } else if (k < slots) {
-        key = c_.key_of(k);
+      const std::uint32_t gain = k < slots ? c_.gain_of(k) : 0;
+      most = gain > most ? gain : most;
+      std::uint32_t key = orderings::no_round_key;
+      if (gain != 0) {
+        key = orderings::round_key(reference, static_cast<index_t>(gain - zero_gain),
+                                   round - static_cast<index_t>(c_.stamp_of(k)),
+                                   static_cast<index_t>(c_.vertex_of(k)) - w_.first, salt);
       }
-      const bool is = key != 0 && (std::uint64_t{key ^ prefix} >> (shift + 8)) == 0;
-      const std::uint32_t digit = key >> shift & (key_digits - 1);
-      const unsigned counted = simt::ballot(is);
-      if (counted == 0) continue;
-      const unsigned leader = simt::lowest_bit(counted);
-      const std::uint32_t first = simt::shuffle(digit, leader);
-      const unsigned same = simt::ballot(is && digit == first);
-      if (lane_of_thread() == leader) {
-        simt::atomic_add(counts + first, simt::population(same));
-      } else if (is && digit != first) {
-        simt::atomic_add(counts + digit, 1U);
+      if (k < slots) c_.key_of(k) = key;
+      const std::uint32_t own = key >> 16;
+      unsigned left = simt::ballot(gain != 0);
+      GSOFA_UNROLL for (unsigned time = 0; time < 2; ++time) {
+        if (left == 0) continue;
+        const unsigned leader = simt::lowest_bit(left);
+        const unsigned same = simt::ballot(own == simt::shuffle(own, leader)) & left;
+        if (lane_of_thread() == leader) simt::atomic_add(r_.counts + own, simt::population(same));
+        left &= ~same;
       }
+      if ((left >> lane_of_thread() & 1U) != 0) simt::atomic_add(r_.counts + own, 1U);
     }
+    most = simt::max_of_warp(most);
+    if (lane_of_thread() == 0) r_.most_of_warp[warp_of_thread()] = most;
   }
-  /// Adds the next digit to the threshold; true if no other is needed. A lane has eight digits, the
-  /// highest ones first.
-  GSOFA_DEVICE bool next_digit(const std::uint32_t* counts, unsigned shift,
-                               std::uint32_t& threshold, std::uint32_t& wanted) const {
-    constexpr unsigned own = key_digits / 32;
+
+  /// From the counts and what the warps have seen, by one warp. A lane has consecutive classes.
+  GSOFA_DEVICE void find_bound() {
+    constexpr unsigned own = orderings::round_classes / 32;
     const unsigned lane = lane_of_thread();
-    const unsigned least = key_digits - own * (lane + 1);
     std::uint32_t count[own];
     std::uint32_t sum = 0;
     GSOFA_UNROLL for (unsigned k = 0; k < own; k += 4) {
-      const four_words w = *reinterpret_cast<const four_words*>(counts + least + k);
+      const four_words w = *reinterpret_cast<const four_words*>(r_.counts + own * lane + k);
       GSOFA_UNROLL for (unsigned q = 0; q < 4; ++q) {
         count[k + q] = w.word[q];
         sum += w.word[q];
@@ -1236,53 +1229,45 @@ class trial_rounds {
       const std::uint32_t other = simt::shuffle_up(through, step);
       if (lane >= step) through += other;
     }
-    const unsigned reaching = simt::ballot(through >= wanted);
-    if (reaching == 0) {
-      // Only for the first digit: there are fewer candidates than wanted.
-      threshold = 1;
-      return true;
-    }
-    std::uint32_t rest = wanted - (through - sum);  // of this lane's, where it decides
-    std::uint32_t digit = least;
-    bool ends = shift == 0;
+    const unsigned reaching = simt::ballot(through >= wanted_);
+    std::uint32_t wanted = wanted_ - (through - sum);  // of this lane's, where it decides
+    std::uint32_t bound = orderings::no_round_key;
     bool found = false;
-    GSOFA_UNROLL for (unsigned k = own; k-- > 0;) {
-      if (found) continue;
-      if (count[k] >= rest) {
-        digit = least + k;
-        // Where all with this prefix are wanted, the threshold may end here.
-        ends = ends || count[k] == rest;
+    GSOFA_UNROLL for (unsigned k = 0; k < own; ++k) {
+      if (!found && count[k] >= wanted && count[k] > 0) {
+        bound = orderings::key_bound(own * lane + k, wanted, count[k]);
         found = true;
-      } else {
-        rest -= count[k];
       }
+      wanted -= found ? 0 : count[k];
     }
-    const unsigned leader = simt::lowest_bit(reaching);
-    const std::uint32_t result = simt::shuffle(digit * 2 + (ends ? 1U : 0U), leader);
-    wanted = simt::shuffle(rest, leader);
-    threshold |= (result / 2) << shift;
-    return result % 2 == 1;
+    const std::uint32_t top =
+        simt::max_of_warp(lane < warps_of_block() ? r_.most_of_warp[lane] : 0);
+    if (lane == (reaching == 0 ? 0 : simt::lowest_bit(reaching))) {
+      r_.bound = reaching == 0 ? orderings::no_round_key : bound;
+      r_.top = top;
+    }
   }
 
-  // The movers' slots, in shared memory unless more keys are equal than there is room for.
+  // The movers' slots, in shared memory unless there are more than it has room for.
   GSOFA_DEVICE void list(std::uint32_t place, std::uint32_t slot) {
-    if (place < key_digits) {
-      list_[place] = slot;
+    if (place < near_movers) {
+      r_.list[place] = slot;
     } else {
       more_movers_[place] = static_cast<index_t>(slot);
     }
   }
   [[nodiscard]] GSOFA_DEVICE std::uint32_t listed(std::uint32_t place) const {
-    return place < key_digits ? list_[place] : static_cast<std::uint32_t>(more_movers_[place]);
+    return place < near_movers ? r_.list[place] : static_cast<std::uint32_t>(more_movers_[place]);
   }
 
-  /// Lists the candidates with keys of at least `least`; false if they are too heavy together.
-  GSOFA_DEVICE bool take(std::uint32_t least) {
+  /// Lists the candidates that move; false if they are too heavy together.
+  template <class Moves>
+  GSOFA_DEVICE bool take(Moves&& moves) {
     const std::uint32_t slots = r_.slots;
     std::uint64_t weight = 0;
     for (std::uint32_t base = warp_of_thread() * 32; base < slots; base += warps_of_block() * 32) {
       const std::uint32_t k = base + lane_of_thread();
-      const bool is = k < slots && c_.key_of(k) >= least;
+      const bool is = k < slots && moves(k);
       const std::uint32_t place = next_place(&r_.movers, is);
       if (!is) continue;
       list(place, k);
@@ -1373,8 +1358,8 @@ class trial_rounds {
   const round_candidates c_;
   std::uint32_t* log_;
   index_t* more_movers_;
-  std::uint32_t* list_ = nullptr;
   std::uint32_t y_, salt_, size_, wanted_;
+  std::uint32_t reference_ = 0;  ///< of the keys: the best gain of a while ago
 };
 
 // -------------------------------------------------------------------------------- end of a pass
@@ -2015,9 +2000,10 @@ class upload_arena {
 };
 
 /// Page-locked memory is slow to get and to give back: a host thread keeps it from order to order.
-upload_arena& arena_of_thread() {
-  thread_local upload_arena arena;
-  return arena;
+upload_arena& arena_of_thread(int desk) {
+  thread_local std::deque<upload_arena> arenas;
+  while (std::cmp_less_equal(arenas.size(), desk)) arenas.emplace_back();
+  return arenas[static_cast<std::size_t>(desk)];
 }
 
 template <class T>
@@ -2032,8 +2018,9 @@ int blocks_of_warps(offset_t warps) { return blocks_for(warps * 32); }
 using namespace trial_kernels;  // NOLINT(google-build-using-namespace)
 
 struct trial_steps::space {
-  explicit space(memory_budget& budget)
-      : table(budget, "trials"),
+  space(memory_budget& budget, int desk)
+      : arena(arena_of_thread(desk)),
+        table(budget, "trials"),
         groups(budget, "trials"),
         data{{budget, "trials"}, {budget, "trials"}},
         side{{budget, "trials"}, {budget, "trials"}},
@@ -2062,7 +2049,7 @@ struct trial_steps::space {
     return place;
   }
 
-  upload_arena& arena = arena_of_thread();
+  upload_arena& arena;
   growing_array<std::uint64_t> table, groups;
   growing_array<trial_data> data[2];
   growing_array<std::uint8_t> side[2];
@@ -2081,7 +2068,8 @@ struct trial_steps::space {
   const index_t *small_list = nullptr, *large_list = nullptr;  // on the device
 };
 
-trial_steps::trial_steps(memory_budget& budget) : space_(std::make_unique<space>(budget)) {}
+trial_steps::trial_steps(memory_budget& budget, int desk)
+    : space_(std::make_unique<space>(budget, desk)) {}
 trial_steps::~trial_steps() = default;
 
 const std::uint8_t* trial_steps::side() const { return space_->view.side; }
