@@ -156,7 +156,7 @@ GSOFA_KERNEL void top_vertices_kernel(panel_view all, const std::uint32_t* tree_
 }
 
 /// Member number k of a set.
-GSOFA_DEVICE index_t member(mask_t set, index_t k) {
+GSOFA_DEVICE index_t nth_member(mask_t set, index_t k) {
   for (; k > 0; --k) set &= set - 1;
   return static_cast<index_t>(simt::lowest_bit(set));
 }
@@ -179,7 +179,7 @@ GSOFA_KERNEL void join_masks_kernel(panel_view p, packed_panels::view_type part)
         // The last column block that begins at or before z has it.
         const offset_t q = part.block_begin[i] - 1 +
                            place_in_list(part.block_first + part.block_begin[i], mine, z + 1);
-        const index_t c = member(part.block_mask[q], z - part.block_first[q]);
+        const index_t c = nth_member(part.block_mask[q], z - part.block_first[q]);
         const offset_t there =
             begin + place_in_list(p.column_block_panel + begin, blocks, part.block_target[q]);
         z = p.column_block_first[there] +
