@@ -70,8 +70,8 @@ def levels(sides, around, count):
     return found
 
 
-def predict(side, gpus, closes=True):
-    """Seconds of one run on a power of 2 of GPUs, and the share of positions at the top."""
+def predict(side, gpus, closes=True, shares_top=False):
+    """Seconds of one run on a power of 2 of GPUs, and the share of positions at the top; shares_top: as if the top were divided, too."""
     sides, around = (side,) * 3, (False,) * 6
     positions, panels, path = boxes(sides, around)
     by_level = levels(sides, around, gpus.bit_length() - 1)
@@ -81,18 +81,21 @@ def predict(side, gpus, closes=True):
     seconds = TREE * side**3 + (own + on_path) * SCHEDULE + own * COMPACT
     seconds += own * CLOSURE if closes else path * ELIMINATION
     if gpus > 1:
-        seconds += DIVISION * panels + LAUNCHES + (gpus - 1) * (16 * on_path + 8 * side**3) / COPY
-        seconds += at_top * (SCHEDULE / 4 + COMPACT + (CLOSURE if closes else 0))
+        sent = 8 * side**3 * (gpus - 1) / gpus + (0 if closes else 20 * (gpus - 1) * on_path)
+        seconds += DIVISION * panels + LAUNCHES + sent / COPY
+        joint = at_top * (SCHEDULE / 4 + COMPACT + (CLOSURE if closes else 0))
+        seconds += joint / gpus if shares_top and closes else joint
     return seconds, at_top / positions
 
 
 def main(arguments):
     for side in [int(a) for a in arguments] or [128, 200, 320, 464]:
-        for closes in (True, False):
+        for closes, shares_top in ((True, False), (True, True), (False, False)):
             one = predict(side, 1, closes)[0]
-            row = [f"{side}^3 {'closed' if closes else 'eliminated'}: 1 GPU {1e3 * one:.1f} ms"]
+            form = ("closed, top shared" if shares_top else "closed") if closes else "eliminated"
+            row = [f"{side}^3 {form}: 1 GPU {1e3 * one:.1f} ms"]
             for gpus in (2, 4, 8, 16, 32, 64):
-                seconds, share = predict(side, gpus, closes)
+                seconds, share = predict(side, gpus, closes, shares_top)
                 row.append(f"{gpus}: {1e3 * seconds:.1f} ({one / seconds:.2f}, top {100 * share:.0f} %)")
             print("; ".join(row))
 

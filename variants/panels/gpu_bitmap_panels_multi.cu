@@ -52,15 +52,8 @@ namespace gsofa::gpu {
 
 namespace {
 
-GSOFA_KERNEL void add_counts_kernel(offset_t count, const std::uint32_t* from, std::uint32_t* to) {
-  simt::after_earlier_launches();
-  for (offset_t k = offset_t{simt::block_index()} * simt::block_size() + simt::thread_index();
-       k < count; k += offset_t{simt::grid_size()} * simt::block_size()) {
-    to[k] += from[k];
-  }
-}
-
-GSOFA_KERNEL void add_digests_kernel(offset_t count, const std::uint64_t* from, std::uint64_t* to) {
+template <class T>
+GSOFA_KERNEL void add_kernel(offset_t count, const T* from, T* to) {
   simt::after_earlier_launches();
   for (offset_t k = offset_t{simt::block_index()} * simt::block_size() + simt::thread_index();
        k < count; k += offset_t{simt::grid_size()} * simt::block_size()) {
@@ -296,29 +289,45 @@ class bitmap_panels_multi final : public variant {
     return true;
   }
 
-  // Adds the results of another part to those of the first one.
-  void add(const device_part& p) {
-    device_part& first = *parts_[0];
-    const offset_t n = a_.n_rows;
-    // Counts of U follow those of L.
-    const device_array<std::uint32_t> counts{first.budget, "fetched", 2 * n};
-    copy_between_devices(counts.data(), static_cast<const std::uint32_t*>(p.rows.l_counts()), 2 * n,
-                         p.staged);
-    launch_overlapping(add_counts_kernel, blocks_for(2 * n), threads_per_block, 0, 2 * n,
-                       counts.data(), first.rows.l_counts());
+  // Calls join(array, count) with a copy of an array of another part on the first device.
+  template <class T, class Join>
+  void with_copy(const device_part& p, const T* from, offset_t count, Join&& join) {
+    const device_array<T> copy{parts_[0]->budget, "fetched", count};
+    copy_between_devices(copy.data(), from, count, p.staged);
+    join(static_cast<const T*>(copy.data()), count);
+  }
+
+  // Adds the results of another part to those of the first one, in some rows.
+  void add(const device_part& p, index_t begin, index_t end) {
+    const row_results& to = parts_[0]->rows;
+    const offset_t rows = offset_t{end} - begin;
+    const auto add_counts = [&](const std::uint32_t* from, std::uint32_t* sums) {
+      with_copy(p, from + begin, rows, [&](const std::uint32_t* copy, offset_t count) {
+        launch_overlapping(add_kernel<std::uint32_t>, blocks_for(count), threads_per_block, 0,
+                           count, copy, sums + begin);
+      });
+    };
+    add_counts(p.rows.l_counts(), to.l_counts());
+    add_counts(p.rows.u_counts(), to.u_counts());
     if (settings_.wants.has(want::digest)) {
-      const device_array<std::uint64_t> digests{first.budget, "fetched", n};
-      copy_between_devices(digests.data(), static_cast<const std::uint64_t*>(p.rows.digests()), n,
-                           p.staged);
-      launch_overlapping(add_digests_kernel, blocks_for(n), threads_per_block, 0, n, digests.data(),
-                         first.rows.digests());
+      const std::uint64_t* const from = p.rows.digests() + begin;
+      with_copy(p, from, rows, [&](const std::uint64_t* copy, offset_t count) {
+        launch_overlapping(add_kernel<std::uint64_t>, blocks_for(count), threads_per_block, 0,
+                           count, copy, to.digests() + begin);
+      });
     }
     if (settings_.wants.has(want::supernodes)) {
-      const device_array<index_t> runs{first.budget, "fetched", n};
-      copy_between_devices(runs.data(), static_cast<const index_t*>(p.runs.data()), n, p.staged);
-      launch_overlapping(join_runs_kernel, blocks_for(n), threads_per_block, 0, n, runs.data(),
-                         first.runs.data());
+      const index_t* const from = p.runs.data() + begin;
+      with_copy(p, from, rows, [&](const index_t* copy, offset_t count) {
+        launch_overlapping(join_runs_kernel, blocks_for(count), threads_per_block, 0, count, copy,
+                           parts_[0]->runs.data() + begin);
+      });
     }
+  }
+
+  void add(const device_part& p) {
+    for (const panel_structure::row_range& r : p.structure.held_rows()) add(p, r.begin, r.end);
+    if (p.structure.held_rows().empty()) add(p, 0, a_.n_rows);
   }
 
   // Charges the phases of the part that has taken longest, and notes those of all.

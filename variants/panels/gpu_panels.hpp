@@ -173,13 +173,13 @@ struct loose_column_blocks {
   index_t* first;
 };
 
-/// Panels of `top` that a part holds, with the column blocks and the masks of each one after
-/// another, all in one array on a device. Panels are numbered as in top_panels.
+/// Panels of `top` that a part holds, with the column blocks and the masks that are not empty of
+/// each one after another, all in one array on a device. Panels are numbered as in top_panels.
 class packed_panels {
  public:
   packed_panels() = default;
   /// Room for so many.
-  packed_panels(index_t panels, offset_t blocks, offset_t positions, memory_budget& budget);
+  packed_panels(index_t panels, offset_t blocks, offset_t masks, memory_budget& budget);
   /// A copy on the current device; `staged`: through memory of the host, where the devices do not
   /// reach each other.
   [[nodiscard]] packed_panels fetched(bool staged, memory_budget& budget) const;
@@ -188,18 +188,19 @@ class packed_panels {
     index_t panels;
     mask_pair* masks;
     mask_t* block_mask;
-    offset_t* block_begin;     ///< panels + 1
-    offset_t* position_begin;  ///< panels + 1
+    offset_t* block_begin;  ///< panels + 1
+    offset_t* mask_begin;   ///< panels + 1
     index_t* block_target;
-    index_t* block_first;
-    index_t* panel;  ///< the number of each
+    index_t* block_first;  ///< position in the part's list
+    index_t* position;     ///< of each mask in the part's list
+    index_t* panel;        ///< the number of each
   };
   [[nodiscard]] view_type view() const;
   [[nodiscard]] offset_t blocks() const { return blocks_; }
 
  private:
   index_t panels_ = 0;
-  offset_t blocks_ = 0, positions_ = 0;
+  offset_t blocks_ = 0, masks_ = 0;
   device_array<mask_pair> words_;  // holds all arrays
 };
 
@@ -232,6 +233,13 @@ class panel_structure {
   [[nodiscard]] const top_panels& top() const { return top_; }
   /// The panels of the part's range, without those of `top` at its beginning.
   [[nodiscard]] panel_range own_range() const { return own_; }
+  /// Rows begin .. end - 1 of A, and their entries.
+  struct row_range {
+    index_t begin, end;
+    offset_t first_entry, end_of_entries;
+  };
+  /// The rows that the part may have entries of L + U in; empty: all.
+  [[nodiscard]] std::span<const row_range> held_rows() const { return ranges_; }
   /// Packs the panels of `top` that the part holds.
   [[nodiscard]] packed_panels pack(memory_budget& budget) const;
   /// Joins the panels of `top` that all parts hold, on one device, where `one` is the structure of
@@ -367,16 +375,13 @@ class panel_structure {
   device_array<index_t> fresh_;         // panels that a wave assigns places to
   device_array<offset_t> fresh_begin_;  // their places
   // Where the structure is that of a part.
-  struct entry_range {
-    offset_t begin, end;
-  };
   panel_parts parts_;
   top_panels top_;
   panel_range own_{0, 0};
   std::vector<panel_kind> kinds_;
   pinned_vector<index_t> tree_on_host_;
   device_array<panel_kind> kind_;
-  std::vector<entry_range> ranges_;  // entries of A that the part may hold; empty: all
+  std::vector<row_range> ranges_;
 };
 
 /// Whether blocks and clusters hand over updates of far targets; `automatic`: from the point on

@@ -46,40 +46,66 @@ GSOFA_DEVICE index_t place_in_list(const index_t* list, index_t count, index_t v
   return low;
 }
 
-/// Column blocks and positions of listed panels.
+/// Column blocks of a panel, and masks that are not empty.
 struct packed_size {
-  offset_t blocks, positions;
+  offset_t blocks;
+  unsigned long long masks;  ///< zero before
 };
 
-GSOFA_KERNEL void packed_size_kernel(panel_view p, const index_t* list, index_t count,
-                                     packed_size* out) {
-  simt::after_earlier_launches();
-  for (auto i =
-           static_cast<index_t>(simt::block_index() * simt::block_size() + simt::thread_index());
-       i < count; i += static_cast<index_t>(simt::grid_size() * simt::block_size())) {
-    const index_t j = list[i];
-    out[i] = {p.column_block_begin[j + 1] - p.column_block_begin[j], p.length(j)};
+/// Calls visit(z, m, before, count) by whole warps of a block for all masks of a panel, in groups
+/// of up to 32: `count` of a group are not empty, `before` of them before this lane's.
+template <class Visit>
+GSOFA_DEVICE void for_each_mask(const panel_view& p, index_t j, Visit&& visit) {
+  const auto lane = static_cast<index_t>(lane_index());
+  const index_t length = p.length(j);
+  for (index_t base = static_cast<index_t>(simt::thread_index()) - lane; base < length;
+       base += static_cast<index_t>(simt::block_size())) {
+    const index_t z = base + lane;
+    mask_pair m{0, 0};
+    if (z < length) m = p.masks[p.position_begin[j] + z];
+    const unsigned used = simt::ballot((m.upper | m.lower) != 0);
+    visit(z, m, simt::population(used & lower_lanes()), simt::population(used));
   }
 }
 
-/// Copies the column blocks and masks of panels of `top`, which is ascending. A block takes a
-/// panel.
-GSOFA_KERNEL void pack_kernel(panel_view p, const index_t* top, index_t tops,
+/// A block takes a panel of the list.
+GSOFA_KERNEL void packed_size_kernel(panel_view p, const index_t* list, index_t count,
+                                     packed_size* out) {
+  simt::after_earlier_launches();
+  for (auto i = static_cast<index_t>(simt::block_index()); i < count;
+       i += static_cast<index_t>(simt::grid_size())) {
+    const index_t j = list[i];
+    unsigned long long masks = 0;
+    for_each_mask(p, j, [&](index_t, const mask_pair&, unsigned, unsigned used) { masks += used; });
+    if (lane_index() == 0 && masks != 0) simt::atomic_add(&out[i].masks, masks);
+    if (simt::thread_index() == 0) {
+      out[i].blocks = p.column_block_begin[j + 1] - p.column_block_begin[j];
+    }
+  }
+}
+
+/// Copies the column blocks and masks of panels of `top`, which is ascending; packed: a zero for
+/// each panel. A block takes a panel.
+GSOFA_KERNEL void pack_kernel(panel_view p, const index_t* top, index_t tops, std::uint32_t* packed,
                               packed_panels::view_type out) {
   simt::after_earlier_launches();
-  const auto thread = static_cast<index_t>(simt::thread_index());
-  const auto threads = static_cast<index_t>(simt::block_size());
   for (auto i = static_cast<index_t>(simt::block_index()); i < out.panels;
        i += static_cast<index_t>(simt::grid_size())) {
     const index_t j = top[out.panel[i]];
-    const offset_t first = p.position_begin[j];
-    const index_t length = p.length(j);
-    for (index_t z = thread; z < length; z += threads) {
-      out.masks[out.position_begin[i] + z] = p.masks[first + z];
-    }
+    for_each_mask(p, j, [&](index_t z, const mask_pair& m, unsigned before, unsigned used) {
+      std::uint32_t place = 0;
+      if (lane_index() == 0 && used != 0) {
+        place = simt::atomic_add(packed + i, static_cast<std::uint32_t>(used));
+      }
+      const offset_t to = out.mask_begin[i] + simt::shuffle(place, 0) + before;
+      if ((m.upper | m.lower) == 0) return;
+      out.masks[to] = m;
+      out.position[to] = z;
+    });
     const offset_t from = p.column_block_begin[j];
     const auto blocks = static_cast<index_t>(p.column_block_begin[j + 1] - from);
-    for (index_t q = thread; q < blocks; q += threads) {
+    for (auto q = static_cast<index_t>(simt::thread_index()); q < blocks;
+         q += static_cast<index_t>(simt::block_size())) {
       const offset_t to = out.block_begin[i] + q;
       out.block_target[to] = place_in_list(top, tops, p.column_block_panel[from + q]);
       out.block_mask[to] = p.column_block_mask[from + q];
@@ -129,50 +155,48 @@ GSOFA_KERNEL void top_vertices_kernel(panel_view all, const std::uint32_t* tree_
   }
 }
 
+/// Member number k of a set.
+GSOFA_DEVICE index_t nth_member(mask_t set, index_t k) {
+  for (; k > 0; --k) set &= set - 1;
+  return static_cast<index_t>(simt::lowest_bit(set));
+}
+
 /// ORs the masks of packed panels into those of the same panels, whose lists have all of their
-/// vertices. A block takes a panel, a warp a column block at a time.
+/// vertices. A block takes a panel.
 GSOFA_KERNEL void join_masks_kernel(panel_view p, packed_panels::view_type part) {
   simt::after_earlier_launches();
-  const unsigned lane = lane_index();
   for (auto i = static_cast<index_t>(simt::block_index()); i < part.panels;
        i += static_cast<index_t>(simt::grid_size())) {
     const index_t j = part.panel[i];
-    mask_pair* const to = p.masks + p.position_begin[j];
-    const mask_pair* const from = part.masks + part.position_begin[i];
-    const auto add = [&](index_t at, index_t z) {
-      to[at] = {to[at].upper | from[z].upper, to[at].lower | from[z].lower};
-    };
-    for (auto z = static_cast<index_t>(simt::thread_index()); z < p.width(j);
-         z += static_cast<index_t>(simt::block_size())) {
-      add(z, z);
-    }
-    for (offset_t q = part.block_begin[i] + simt::thread_index() / 32; q < part.block_begin[i + 1];
-         q += simt::block_size() / 32) {
-      const mask_t mine = part.block_mask[q];
-      const index_t first = part.block_first[q];
-      const offset_t begin = p.column_block_begin[j];
-      const offset_t there =
-          begin + place_in_list(p.column_block_panel + begin,
-                                static_cast<index_t>(p.column_block_begin[j + 1] - begin),
-                                part.block_target[q]);
-      const mask_t all = p.column_block_mask[there];
-      for (unsigned half = 0; half < 2; ++half) {
-        const auto c = static_cast<index_t>(half * 32 + lane);
-        if ((mine >> c & 1U) == 0) continue;
-        add(p.column_block_first[there] + static_cast<index_t>(simt::population(all & below(c))),
-            first + static_cast<index_t>(simt::population(mine & below(c))));
+    const index_t w = p.width(j);
+    const offset_t begin = p.column_block_begin[j];
+    const auto blocks = static_cast<index_t>(p.column_block_begin[j + 1] - begin);
+    const auto mine = static_cast<index_t>(part.block_begin[i + 1] - part.block_begin[i]);
+    for (offset_t e = part.mask_begin[i] + simt::thread_index(); e < part.mask_begin[i + 1];
+         e += simt::block_size()) {
+      index_t z = part.position[e];
+      if (z >= w) {
+        // The last column block that begins at or before z has it.
+        const offset_t q = part.block_begin[i] - 1 +
+                           place_in_list(part.block_first + part.block_begin[i], mine, z + 1);
+        const index_t c = nth_member(part.block_mask[q], z - part.block_first[q]);
+        const offset_t there =
+            begin + place_in_list(p.column_block_panel + begin, blocks, part.block_target[q]);
+        z = p.column_block_first[there] +
+            static_cast<index_t>(simt::population(p.column_block_mask[there] & below(c)));
       }
+      mask_pair& to = p.masks[p.position_begin[j] + z];
+      to = {to.upper | part.masks[e].upper, to.lower | part.masks[e].lower};
     }
   }
 }
 
 }  // namespace
 
-packed_panels::packed_panels(index_t panels, offset_t blocks, offset_t positions,
-                             memory_budget& budget)
-    : panels_(panels), blocks_(blocks), positions_(positions) {
+packed_panels::packed_panels(index_t panels, offset_t blocks, offset_t masks, memory_budget& budget)
+    : panels_(panels), blocks_(blocks), masks_(masks) {
   const offset_t bytes =
-      16 * positions + 8 * (blocks + 2 * (offset_t{panels} + 1)) + 4 * (2 * blocks + panels);
+      20 * masks + 16 * blocks + 16 * (offset_t{panels} + 1) + 4 * offset_t{panels};
   words_ = {budget, "top", bytes / offset_t{sizeof(mask_pair)} + 1};
 }
 
@@ -180,17 +204,18 @@ packed_panels::view_type packed_panels::view() const {
   view_type v{};
   v.panels = panels_;
   v.masks = words_.data();
-  v.block_mask = reinterpret_cast<mask_t*>(v.masks + positions_);
+  v.block_mask = reinterpret_cast<mask_t*>(v.masks + masks_);
   v.block_begin = reinterpret_cast<offset_t*>(v.block_mask + blocks_);
-  v.position_begin = v.block_begin + panels_ + 1;
-  v.block_target = reinterpret_cast<index_t*>(v.position_begin + panels_ + 1);
+  v.mask_begin = v.block_begin + panels_ + 1;
+  v.block_target = reinterpret_cast<index_t*>(v.mask_begin + panels_ + 1);
   v.block_first = v.block_target + blocks_;
-  v.panel = v.block_first + blocks_;
+  v.position = v.block_first + blocks_;
+  v.panel = v.position + masks_;
   return v;
 }
 
 packed_panels packed_panels::fetched(bool staged, memory_budget& budget) const {
-  packed_panels copy(panels_, blocks_, positions_, budget);
+  packed_panels copy(panels_, blocks_, masks_, budget);
   copy_between_devices(copy.words_.data(), static_cast<const mask_pair*>(words_.data()),
                        words_.size(), staged);
   return copy;
@@ -221,12 +246,12 @@ void panel_structure::take_part(std::span<const offset_t> row_ptr, const divisio
   // panel that the part holds, since it holds all ancestors. Labels are in another order.
   if (relabelled_) return;
   const auto add = [&](index_t first, index_t last) {
-    const entry_range r{row_ptr[at(first)], row_ptr[at(last)]};
-    if (r.begin == r.end) return;
-    if (!ranges_.empty() && ranges_.back().end == r.begin) {
-      ranges_.back().end = r.end;
+    if (first == last) return;
+    if (!ranges_.empty() && ranges_.back().end == first) {
+      ranges_.back().end = last;
+      ranges_.back().end_of_entries = row_ptr[at(last)];
     } else {
-      ranges_.push_back(r);
+      ranges_.push_back({first, last, row_ptr[at(first)], row_ptr[at(last)]});
     }
   };
   add(begin[at(parts_.cut[k])], begin[at(end)]);
@@ -274,25 +299,28 @@ packed_panels panel_structure::pack(memory_budget& budget) const {
   const device_array<index_t> list{budget, "top", count};
   const device_array<index_t> top{budget, "top", tops};
   const device_array<packed_size> sizes{budget, "top", count};
+  const device_array<std::uint32_t> packed_masks{budget, "top", count};
   copy_to_device(list.data(), held.data(), count);
   copy_to_device(top.data(), top_.panel.data(), tops);
-  launch_overlapping(packed_size_kernel, blocks_for(count), threads_per_block, 0, view(),
+  fill_bytes(sizes.data(), 0, count);
+  fill_bytes(packed_masks.data(), 0, count);
+  launch_overlapping(packed_size_kernel, std::min(count, 1 << 16), threads_per_block, 0, view(),
                      list.data(), count, sizes.data());
   std::vector<packed_size> found(held.size());
   copy_to_host(found.data(), static_cast<const packed_size*>(sizes.data()), count);
   std::vector<offset_t> blocks{0};
-  std::vector<offset_t> positions{0};
+  std::vector<offset_t> masks{0};
   for (const packed_size& s : found) {
     blocks.push_back(blocks.back() + s.blocks);
-    positions.push_back(positions.back() + s.positions);
+    masks.push_back(masks.back() + static_cast<offset_t>(s.masks));
   }
-  packed_panels packed(count, blocks.back(), positions.back(), budget);
+  packed_panels packed(count, blocks.back(), masks.back(), budget);
   const packed_panels::view_type out = packed.view();
   copy_to_device(out.panel, numbers.data(), count);
   copy_to_device(out.block_begin, blocks.data(), offset_t{count} + 1);
-  copy_to_device(out.position_begin, positions.data(), offset_t{count} + 1);
+  copy_to_device(out.mask_begin, masks.data(), offset_t{count} + 1);
   launch_overlapping(pack_kernel, std::min(count, 1 << 16), threads_per_block, 0, view(),
-                     top.data(), tops, out);
+                     top.data(), tops, packed_masks.data(), out);
   synchronize();
   return packed;
 }

@@ -1108,8 +1108,8 @@ void panel_structure::find_column_blocks(const device_matrix& a, offset_t nnz) {
 template <class Visit>
 void panel_structure::for_each_range(const device_matrix& a, offset_t nnz, Visit&& visit) const {
   if (ranges_.empty()) visit(view_of(a, n_, nnz));
-  for (const entry_range& r : ranges_) {
-    visit(entries_of(a.row_ptr(), a.col_idx(), n_, r.begin, r.end));
+  for (const row_range& r : ranges_) {
+    visit(entries_of(a.row_ptr(), a.col_idx(), n_, r.first_entry, r.end_of_entries));
   }
 }
 
