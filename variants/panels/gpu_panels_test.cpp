@@ -458,3 +458,46 @@ TEST_CASE("the launches of a run are repeated, unless the matrix has other sizes
   CHECK(seen["same sizes"] > 2);
   CHECK(seen["not repeated"] > 2);
 }
+
+TEST_CASE("matrices of one size, each prepared for one run: the third repeats the launches") {
+  const variant_info& info = find_variant("gpu_bitmap_panels");
+  random_source random(17);
+  std::map<std::string, int> seen;
+  for (const subject& s : subjects(40, 60)) {
+    CAPTURE(s.name);
+    std::vector<index_t> order = identity_order(s.a.n_rows);
+    for (std::size_t k = order.size(); k > 1; --k) std::swap(order[k - 1], order[random.below(k)]);
+    const pattern other = permute(s.a, order, order);
+    const auto other_truth = reference::make_truth(reference::row_union(other));
+    run_settings settings;
+    settings.options = option_set(info.options);
+    settings.options.set(info.options, "panel_width", "6");
+    settings.options.set(info.options, "memory_budget_mb", "40");
+    settings.wants = info.gives.without(want::pattern);
+    settings.chunk_size = 7;
+    settings.runs_once = true;
+    const auto v = info.create();
+    run_context context;
+    const auto is_right = [&](const pattern& a, const reference::truth& truth) {
+      context.derived.clear();
+      v->prepare(a, settings, context);
+      const result r = run_once(*v, settings.wants, context);
+      return reference::compare(truth, r, settings.wants, settings.chunk_size).reason == "";
+    };
+    for (int k = 0; k < 4; ++k) {
+      CHECK(is_right(s.a, s.truth));
+      CHECK((context.derived["repeated"] != 0) == (k > 1 && context.derived["relabelled"] == 0));
+    }
+    const bool was_repeated = context.derived["repeated"] != 0;
+    CHECK(is_right(other, other_truth));
+    seen["other sizes"] += was_repeated && context.derived["repeated"] == 0 ? 1 : 0;
+    seen["same sizes"] += was_repeated && context.derived["repeated"] != 0 ? 1 : 0;
+    CHECK(is_right(s.a, s.truth));
+    // Other settings begin anew.
+    settings.chunk_size = 5;
+    CHECK(is_right(s.a, s.truth));
+    CHECK(context.derived["repeated"] == 0);
+  }
+  CHECK(seen["other sizes"] > 10);
+  CHECK(seen["same sizes"] > 1);
+}
