@@ -130,7 +130,6 @@ inline void eliminate(bit_matrix& m, int w) {
     const mask_t next = m[k + 1];
     const mask_t source = row & above(k);
     row = next | ((next >> k & 1U) != 0 ? source : 0);
-    if (source == 0) continue;
     const mask_vector add = all(source);
     mask_vector& own = vector(m, k / 8);
     own = join_where(own, k, add & lanes_above(k % 8));

@@ -58,19 +58,19 @@ constexpr offset_t edges_per_position = 8;
 // Idle threads take blocks of a panel in pieces of about so many positions.
 constexpr index_t positions_of_a_piece = 256;
 
-// A thread is worth its start, and waiting for it, if it has so many entries of A or positions, and
-// threads at all if there are so many, which one thread takes about a millisecond for.
+// A thread is worth its start, and waiting for it, if it has so many entries of A or positions.
+// Threads are started at all if there are so many, which take one thread one or two milliseconds.
 struct work_of_threads {
   offset_t of_one, of_several;
 };
 constexpr work_of_threads entries_of_threads{.of_one = offset_t{1} << 15,
                                              .of_several = offset_t{1} << 18};
 constexpr work_of_threads positions_of_threads{.of_one = offset_t{1} << 13,
-                                               .of_several = offset_t{1} << 16};
+                                               .of_several = offset_t{1} << 18};
 
 // At most `threads`, and at least one, for so much work.
-int threads_for(offset_t work, work_of_threads of, int threads) {
-  if (work < of.of_several) return 1;
+int threads_for(offset_t work, work_of_threads of, int threads, bool started = false) {
+  if (work < of.of_several && !started) return 1;
   return static_cast<int>(std::clamp<offset_t>(work / of.of_one, 1, threads));
 }
 
@@ -117,7 +117,7 @@ class cpu_bitmap_panels final : public variant, public gives_masks {
       rows_.run(context);
       return;
     }
-    eliminate(context);
+    eliminate(context, threads > 1);
     if (settings_.wants.has(want::supernodes)) {
       const phase timed(context, phase_id::supernode);
       if (!graph_.order.empty()) label_ = inverse_permutation(graph_.order);
@@ -201,11 +201,11 @@ class cpu_bitmap_panels final : public variant, public gives_masks {
     std::uint32_t pieces = 0;
   };
 
-  void eliminate(run_context& context) {
+  void eliminate(run_context& context, bool started) {
     const auto n = static_cast<std::size_t>(a_.n_rows);
-    const int threads =
-        useful_threads(threads_for(panels_.positions(), positions_of_threads, settings_.threads),
-                       panels_.panels());
+    const int threads = useful_threads(
+        threads_for(panels_.positions(), positions_of_threads, settings_.threads, started),
+        panels_.panels());
     std::vector<detail::panel_eliminator> workers(
         at(threads), detail::panel_eliminator(panels_, graph_.symmetric()
                                                            ? std::span<const index_t>(graph_.parent)
