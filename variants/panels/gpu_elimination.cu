@@ -1461,18 +1461,6 @@ GSOFA_DEVICE void find_places(const current_panel& c) {
   }
 }
 
-/// Position in a target beyond the parent of a vertex behind the vertices of the target; z is its
-/// position in the current panel.
-GSOFA_DEVICE index_t position_in_target(const panel_view& p, const far_state& far,
-                                        const target_blocks& there, index_t target, index_t z,
-                                        index_t vertex) {
-  if (z >= far.end) return p.position(target, vertex);
-  // The last block that does not begin behind z.
-  const index_t k = first_from(far.block_begin, far.blocks, z + 1) - 1;
-  return there.first[k] + static_cast<index_t>(simt::population(
-                              there.members[k] & below(vertex - far.block_vertices[k])));
-}
-
 /// Updates one target by positions z, z + 32, ... of the current panel, of which each lane of a
 /// warp has others.
 template <tier Tier>
@@ -1491,6 +1479,12 @@ GSOFA_DEVICE void update_target(const current_panel& c, const far_state& far,
     masks[u] = c.masks[at];
     vertex[u] = p.columns[c.place.first + at];
   }
+  // The last listed column block that does not begin behind the position; sought while the loads
+  // are under way.
+  index_t block[unroll];
+  GSOFA_UNROLL for (int u = 0; u < unroll; ++u) {
+    block[u] = first_from(far.block_begin, far.blocks, z + 32 * u + 1) - 1;
+  }
   mask_pair add[unroll];
   mask_pair* out[unroll];
   GSOFA_UNROLL for (int u = 0; u < unroll; ++u) {
@@ -1503,10 +1497,12 @@ GSOFA_DEVICE void update_target(const current_panel& c, const far_state& far,
       // Among the targets themselves: U(t, f) and L(f, t) with t < f only.
       to = vertex[u] - routes.vertices;
       add[u] = {add[u].upper & below(to), add[u].lower & below(to)};
-    } else if (routes.steps == 1) {
-      to = p.in_parent[c.place.first + at];
+    } else if (at >= far.end) {
+      to = p.position(routes.panel, vertex[u]);
     } else {
-      to = position_in_target(p, far, there, routes.panel, at, vertex[u]);
+      const index_t k = block[u];
+      to = there.first[k] + static_cast<index_t>(simt::population(
+                                there.members[k] & below(vertex[u] - far.block_vertices[k])));
     }
     out[u] = p.masks + routes.first + to;
   }
@@ -1546,18 +1542,32 @@ GSOFA_DEVICE offset_t sweep_pairs(const current_panel& c, std::uint32_t active) 
   return pairs;
 }
 
-/// Updates the targets of a factored panel that column blocks `first` to `end` - 1 hold, at most
-/// one per warp, where `unpruned` holds the vertices that no target before them prunes. Returns the
-/// work of the round. No barrier stands behind the sweep.
+/// The targets of a later round, one per warp.
+struct later_round {
+  lane_masks targets;  ///< zero where there is none
+  bool has_targets;
+};
+
+/// Reads what a round needs that updates the targets of a factored panel from column block `first`
+/// on. The barriers of route_updates() order what this leaves in shared memory.
 template <tier Tier>
-GSOFA_DEVICE unsigned long long update_round(const current_panel& c, offset_t first, offset_t end,
+GSOFA_DEVICE later_round read_round(const current_panel& c, offset_t first) {
+  using team = worker<Tier>;
+  const offset_t own = first + team::warp();
+  const offset_t end = c.place.column_block_end;
+  list_blocks<Tier>(c, first);
+  return {load_targets<Tier>(c, head_of_column_block(c.e.p, own, end), c.s.routes()[team::warp()]),
+          own < end};
+}
+
+/// Updates the targets of a round, where `unpruned` holds the vertices that no target before them
+/// prunes. Returns the work of the round. No barrier stands behind the sweep.
+template <tier Tier>
+GSOFA_DEVICE unsigned long long update_round(const current_panel& c, const later_round& round,
                                              mask_t& unpruned) {
   using team = worker<Tier>;
-  target_routes& mine = c.s.routes()[team::warp()];
-  const offset_t own = first + team::warp();
-  list_blocks<Tier>(c, first);
-  const lane_masks targets = load_targets<Tier>(c, head_of_column_block(c.e.p, own, end), mine);
-  route_updates<Tier>(c, targets, own < end, false, mine, unpruned);
+  route_updates<Tier>(c, round.targets, round.has_targets, false, c.s.routes()[team::warp()],
+                      unpruned);
   const std::uint32_t active = active_routes<Tier>(c);
   if ((active >> team::warp() & 1U) != 0) find_places<Tier>(c);
   team::sync();
@@ -1577,19 +1587,16 @@ GSOFA_DEVICE index_t do_task(const elimination_view& e, work_item task, worker_s
   const panel_view& p = e.p;
   const panel_place place = place_of(p, task.panel);
   const current_panel c = current_panel_of<Tier>(e, task.panel, place, s, side, false);
+  const offset_t first = place.column_block_begin + task.task;
   lane_masks diagonal{{0, 0}, {0, 0}};
   if (has_diagonal<Tier>()) diagonal = load_diagonal(c);
+  const later_round round = read_round<Tier>(c, first);
   factor_diagonal<Tier>(c, diagonal);
   // Others may be updating the targets. The barriers of route_updates() order this store.
   if (team::rank() == 0) c.head.single_child_steps = 0;
-  const offset_t first = place.column_block_begin + task.task;
-  const offset_t after = first + team::warps();
   mask_t unpruned = unpruned_before<Tier>(c, p.column_block_first[first]);
   unsigned long long work = 0;
-  if (unpruned != 0) {
-    work = update_round<Tier>(
-        c, first, after < place.column_block_end ? after : place.column_block_end, unpruned);
-  }
+  if (unpruned != 0) work = update_round<Tier>(c, round, unpruned);
   team::sync_wide();
   index_t* next = &s.panel;
   if constexpr (team::is_cluster) next = &state_of_cluster(e).panel;
@@ -1654,9 +1661,7 @@ GSOFA_DEVICE unsigned long long update_others(const current_panel& c, std::uint3
     const offset_t begin = place.column_block_begin + first;
     mask_t left = unpruned_before<Tier>(c, c.e.p.column_block_first[begin]);
     if (left == 0) break;
-    const offset_t end = begin + warps;
-    work += update_round<Tier>(c, begin,
-                               end < place.column_block_end ? end : place.column_block_end, left);
+    work += update_round<Tier>(c, read_round<Tier>(c, begin), left);
   }
   return work;
 }
