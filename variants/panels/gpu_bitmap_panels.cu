@@ -40,7 +40,9 @@
 //                       with few panels, none
 //   18 block panels     elimination of the rest, except panels of > cluster_positions if there are
 //                       to be clusters: then a launch for these, and one for panels of
-//                       > wide_positions by wide clusters
+//                       > wide_positions by wide clusters. Behind each of them, where panels are
+//                       long, a launch of workers that hand over far targets, which does nothing
+//                       unless the one before has left panels to it
 //  [17 closure          two launches, instead of 17 and 18 where A is symmetric, see below]
 //   19 counts           and digests
 //   20 supernodes       if wanted: a thread per row gathers its L inside the chunk, one thread then
@@ -58,10 +60,11 @@
 // without a critical path (gpu_symmetric.cu). A sum of hashes in 1 tells whether A is symmetric;
 // the passes themselves find out where it is not, and the run begins anew, with elimination.
 //
-// A run of a prepared matrix after the first repeats all launches of a run as they are recorded
-// then: 1 to 20 without a wait of the host in between and without allocations, in arrays that are
-// kept. A kernel that finds other sizes than those of the record has the others do nothing, and the
-// host begins anew.
+// A run of a prepared matrix after the first, or of the third matrix in a row that has the same
+// size and is prepared for one run, repeats all launches of a run as they are recorded then: 1 to
+// 20 without a wait of the host in between and without allocations, in arrays that are kept. A
+// kernel that finds other sizes than those of the record has the others do nothing, and the host
+// begins anew.
 //
 // Waves: where the budget does not admit all positions, and neither rows nor supernodes of columns
 // are wanted, panels are eliminated in waves, consecutive panels one after another, of as many
@@ -103,6 +106,7 @@
 #include <memory>
 
 #include "common/mask_pattern.hpp"
+#include "common/thread_device.hpp"
 #include "variants/device/caller_memory.hpp"
 #include "variants/device/host_copies.hpp"
 #include "variants/device/tile_scan.hpp"
@@ -358,6 +362,12 @@ class bitmap_panels final : public variant,
   explicit bitmap_panels(const panel_tuning& tuning = {}) : tuning_(tuning) {}
 
   void prepare(const pattern_view& a, const run_settings& settings, run_context& context) override {
+    if (matrix_.bytes() > 0 && prepared_for(a.n_rows, a.nnz(), settings)) {
+      begin_again();
+      on_host_ = a;
+      matrix_.replace(a);
+      return;
+    }
     clear();
     on_host_ = a;
     budget_.set_limit(std::numeric_limits<offset_t>::max());
@@ -367,6 +377,12 @@ class bitmap_panels final : public variant,
 
   void prepare_device(const device_rows& a, const run_settings& settings,
                       run_context& context) override {
+    if (a.row_ptr == matrix_.row_ptr() && a.col_idx == matrix_.col_idx() &&
+        prepared_for(a.n, a.nnz, settings)) {
+      begin_again();
+      on_host_ = {};
+      return;
+    }
     clear();
     on_host_ = {};
     matrix_.refer_to(a);
@@ -374,7 +390,10 @@ class bitmap_panels final : public variant,
   }
 
   void run(run_context& context) override {
-    if (whole_.recorded() && run_again(context)) return;
+    if (whole_.recorded()) {
+      if (run_again(context)) return;
+      repeats_ = -fewest_repeats;
+    }
     clear();
     phases_.start(context, phase_id::schedule);
     rows_.start();
@@ -412,7 +431,8 @@ class bitmap_panels final : public variant,
       }
     }
     report(context);
-    if (!settings_.runs_once && !in_waves && !rows_wanted) record();
+    // Recording launches repays from the second run of a size on.
+    if ((!settings_.runs_once || repeats_ > 0) && !in_waves && !rows_wanted) record();
   }
 
   result collect(want_set wants) override {
@@ -517,7 +537,9 @@ class bitmap_panels final : public variant,
  private:
   void prepare_rows(const run_settings& settings, run_context& context) {
     settings_ = settings;
-    told_ = false;
+    told_ = is_prepared_ = false;
+    repeats_ = 0;
+    device_ = thread_device();
     n_ = matrix_.rows().n;
     const option_set& o = settings.options;
     const std::int64_t megabytes = o.integer("memory_budget_mb");
@@ -529,13 +551,42 @@ class bitmap_panels final : public variant,
     structure_.prepare(n_, budget_);
     elimination_settings elimination = tuning_.elimination;
     elimination.blocks_per_cluster = static_cast<int>(o.integer("blocks_per_cluster"));
+    if (o.choice("hand_over") != "auto") {
+      elimination.far_targets =
+          o.choice("hand_over") == "on" ? handing_over::on : handing_over::off;
+    }
     if (tuning_.search) elimination.most_update_work = work_of_search(n_, matrix_.rows().nnz);
     elimination_.prepare(n_, elimination, budget_);
     closure_.prepare();
     refuted_ = false;
     context.predicted_bytes["vertex_arrays"] = budget_.used() - matrix_.bytes();
-    // Recording launches repays from the second run on.
     if (!settings.runs_once) structure_.record(matrix_, matrix_.rows().nnz, limits(), budget_);
+    is_prepared_ = true;
+  }
+
+  // Whether all that the last prepare() has taken, and what has been recorded since, serves a
+  // matrix of this size under these settings.
+  [[nodiscard]] bool prepared_for(index_t n, offset_t nnz, const run_settings& s) const {
+    return is_prepared_ && n == n_ && nnz == matrix_.rows().nnz && device_ == thread_device() &&
+           s.options.values() == settings_.options.values() && s.wants == settings_.wants &&
+           s.supernodal == settings_.supernodal && s.runs_once == settings_.runs_once &&
+           s.leaves_on_device == settings_.leaves_on_device &&
+           s.chunk_size == settings_.chunk_size && s.threads == settings_.threads;
+  }
+
+  // Gives back the results of the run before, and nothing else.
+  void begin_again() {
+    forget_results();
+    ++repeats_;
+  }
+
+  void forget_results() {
+    searched_ = nullptr;
+    handed_over_.reset();
+    holds_rows_ = false;
+    bits_ = {};
+    runs_ = {};
+    expansion_.release();
   }
 
   void report(run_context& context) {
@@ -631,12 +682,7 @@ class bitmap_panels final : public variant,
   // Gives back the memory that a run has taken.
   void clear() {
     whole_.clear();
-    searched_ = nullptr;
-    handed_over_.reset();
-    holds_rows_ = false;
-    bits_ = {};
-    runs_ = {};
-    expansion_.release();
+    forget_results();
     structure_.release();
   }
   [[nodiscard]] panel_limits limits() const {
@@ -765,6 +811,12 @@ class bitmap_panels final : public variant,
 
   panel_tuning tuning_;
   index_t n_ = 0;
+  bool is_prepared_ = false;  // prepare_rows() has come to its end
+  int device_ = 0;
+  // Calls of prepare() for the size of the one before. After a run that could not repeat the
+  // recorded launches, since the pattern has other panels, some are waited for.
+  int repeats_ = 0;
+  static constexpr int fewest_repeats = 4;
   bool told_ = false;     // predict_search() has
   pattern_view on_host_;  // of the caller; empty where the matrix was on the device
   pattern copied_;
@@ -838,6 +890,12 @@ GSOFA_REGISTER_VARIANT({
                  .minimum = 1,
                  .maximum = 8,
                  .tested = {"4", "1", "3"}},
+                {.name = "hand_over",
+                 .default_value = std::string("auto"),
+                 .help = "updates of far panels are handed over to idle workers; auto: from the "
+                         "point on where counted work says that the pattern is that unsymmetric",
+                 .choices = {"auto", "on", "off"},
+                 .tested = {"auto", "on", "off", "on"}},
                 gsofa::gpu::memory_budget_option()},
     .supernodal = true,
     .unavailable = gsofa::gpu::unavailable,

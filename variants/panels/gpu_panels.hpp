@@ -290,8 +290,8 @@ class panel_structure {
   /// After build(): a zero for each panel, and control_words zeros more.
   [[nodiscard]] std::uint32_t* finished() const;
   [[nodiscard]] std::uint32_t* control() const;
-  static constexpr offset_t control_words = 12;
-  static constexpr offset_t wave_control_words = 8;  ///< those that begin_wave() sets to zero
+  static constexpr offset_t control_words = 14;
+  static constexpr offset_t wave_control_words = 10;  ///< those that begin_wave() sets to zero
 
  private:
   void first_pass(const device_matrix& a, offset_t nnz, index_t width);
@@ -388,6 +388,10 @@ class panel_structure {
   std::vector<row_range> ranges_;
 };
 
+/// Whether blocks and clusters hand over updates of far targets; `automatic`: from the point on
+/// where the update rounds of those that do not have cost most_far_work.
+enum class handing_over { automatic, on, off };
+
 /// How panels are divided among warps, blocks and clusters.
 struct elimination_settings {
   int warps_per_block = 16;
@@ -397,9 +401,14 @@ struct elimination_settings {
   int blocks_per_cluster = 4;        ///< 1: no clusters
   index_t wide_positions = 1 << 15;  ///< a wide cluster eliminates panels of more positions
   int blocks_per_wide_cluster = 16;  ///< up to blocks_per_cluster: no wide clusters
-  index_t most_targets = 8;  ///< a first round with more of them hands over all but the nearest
-  index_t near_targets = 4;  ///< that a worker updates itself then; at least 1
-  index_t most_tasks = -1;   ///< room for so many handed over; -1: an eighth of n, at least 1,024
+  handing_over far_targets = handing_over::automatic;
+  /// Units as of most_update_work; -1: the number of panels. A round for every eighth panel.
+  std::int64_t most_far_work = -1;
+  index_t sharing_positions = 512;  ///< `automatic` is `off` where no panel has more positions
+  /// Workers that hand over update targets of the first round themselves as far as their positions
+  /// are so many for each thread, in groups of four; the nearest one in any case.
+  index_t most_near_steps = 4;
+  index_t most_tasks = -1;  ///< room for so many handed over; -1: an eighth of n, at least 1,024
   /// Limit of the work of all update rounds: 8 for a round, 3 for a step of a sweep; -1: none.
   std::int64_t most_update_work = -1;
 };
@@ -408,7 +417,7 @@ struct elimination_settings {
 class panel_elimination {
  public:
   void prepare(index_t n, const elimination_settings& settings, memory_budget& budget);
-  /// Factors the panels of one wave, all of them where there is one; waves ascend. Up to four
+  /// Factors the panels of one wave, all of them where there is one; waves ascend. Up to seven
   /// launches; asynchronous. Uses up finished() and control() of the structure. Falls back where
   /// the update rounds pass most_update_work: panels are then left as they are.
   void run(const panel_structure& structure, panel_range wave);
@@ -423,16 +432,17 @@ class panel_elimination {
   void report(const panel_view& panels, run_context& context) const;
 
  private:
+  [[nodiscard]] bool may_hand_over(index_t longest) const;
+
   elimination_settings settings_;
-  int warp_blocks_ = 0, block_blocks_ = 0, half_blocks_ = 0, clusters_ = 0;
+  int warp_blocks_ = 0, block_blocks_ = 0, half_blocks_ = 0, sharing_blocks_ = 0, clusters_ = 0;
   int wide_clusters_ = 0, wide_blocks_ = 0;  // wide clusters, and blocks of each
   device_array<unsigned long long> counters_, stamps_;
-  device_array<index_t> ready_, long_ready_;
+  device_array<index_t> lists_[3];  // in turn of the lists of panels between launches
   device_array<std::uint64_t> cluster_states_;
   index_t task_room_ = 0;
-  device_array<std::uint32_t> helped_;  // with the words of the queue of tasks
   device_array<std::uint64_t> task_items_;
-  device_array<std::uint32_t> task_flags_;
+  device_array<std::uint32_t> task_words_;  // control, flags of tasks, marks of panels
   pinned_vector<std::uint32_t> fell_back_;
 };
 
