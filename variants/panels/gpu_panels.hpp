@@ -308,9 +308,13 @@ class panel_structure {
   bool fill_structure(const panel_limits& limits, memory_budget& budget,
                       const std::function<void()>& set_masks);
   void grow_table(const panel_limits& limits, const memory_budget& budget);
-  bool find_panels(const device_matrix& a, const panel_limits& limits, memory_budget& budget);
-  void take_part(std::span<const offset_t> row_ptr, const division& divide, std::size_t k,
-                 memory_budget& budget);
+  void justify(const device_matrix& a, offset_t nnz);
+  bool find_panels(const device_matrix& a, const panel_limits& limits, memory_budget& budget,
+                   const std::function<void()>& divide);
+  void fetch_tree();
+  [[nodiscard]] std::span<const index_t> begins_on_host() const;
+  [[nodiscard]] std::span<const index_t> parents_on_host() const;
+  void take_part(std::span<const offset_t> row_ptr, std::size_t k, memory_budget& budget);
   bool count_part(const device_matrix& a, const panel_limits& limits, memory_budget& budget,
                   run_context& context);
   void take_top(const panel_structure& one, memory_budget& budget);

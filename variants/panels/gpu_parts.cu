@@ -221,20 +221,29 @@ packed_panels packed_panels::fetched(bool staged, memory_budget& budget) const {
   return copy;
 }
 
-// Divides the panels and takes part k.
-void panel_structure::take_part(std::span<const offset_t> row_ptr, const division& divide,
-                                std::size_t k, memory_budget& budget) {
+// Copies the first vertices and the parents of the panels to the host.
+void panel_structure::fetch_tree() {
   const auto count = static_cast<std::size_t>(panels_);
   if (tree_on_host_.size() < 2 * count + 1) tree_on_host_.resize(2 * count + 1);
   copy_to_host(tree_on_host_.data(), static_cast<const index_t*>(begin_.data()),
                offset_t{panels_} + 1);
   copy_to_host(tree_on_host_.data() + count + 1, static_cast<const index_t*>(panel_parent_.data()),
                panels_);
-  const std::span<const index_t> begin(tree_on_host_.data(), count + 1);
-  const std::span<const index_t> parent(tree_on_host_.data() + count + 1, count);
-  parts_ = divide(begin, parent);
-  top_ = top_of(parts_, begin, parent);
-  kinds_ = kinds_of_part(parts_, parent, k);
+}
+
+std::span<const index_t> panel_structure::begins_on_host() const {
+  return {tree_on_host_.data(), at(panels_) + 1};
+}
+
+std::span<const index_t> panel_structure::parents_on_host() const {
+  return {tree_on_host_.data() + panels_ + 1, at(panels_)};
+}
+
+// Takes part k of the panels.
+void panel_structure::take_part(std::span<const offset_t> row_ptr, std::size_t k,
+                                memory_budget& budget) {
+  const std::span<const index_t> begin = begins_on_host();
+  const std::span<const index_t> parent = parents_on_host();
   column_blocks_ = positions_ = 0;
   longest_ = 0;
   kind_ = {budget, "parts", panels_};
@@ -271,9 +280,13 @@ bool panel_structure::build_part(const device_matrix& a, std::span<const offset_
   bytes_missing_ = 0;
   bool built = false;
   try {
-    built = find_panels(a, limits, budget);
+    built = find_panels(a, limits, budget, [&] {
+      parts_ = divide(begins_on_host(), parents_on_host());
+      top_ = top_of(parts_, begins_on_host(), parents_on_host());
+      kinds_ = kinds_of_part(parts_, parents_on_host(), k);
+    });
     if (built) {
-      take_part(row_ptr, divide, k, budget);
+      take_part(row_ptr, k, budget);
       if (parts_.cut[k] == parts_.cut[k + 1]) return true;
       built = count_part(a, limits, budget, context) &&
               fill_structure(limits, budget, [&] { place(a, a.rows().nnz); });

@@ -75,8 +75,10 @@ TEST_CASE("any number of parts gives what one gives, eliminated and closed, stag
       tuning.elimination.blocks_per_wide_cluster = static_cast<int>(runs % 4 + 1);
       tuning.elimination.warps_per_block = static_cast<int>(1 + runs % 5);
       tuning.elimination.few_panels = runs % 5 == 0 ? -1 : 0;
-      tuning.elimination.most_targets = static_cast<index_t>(runs % 4);
-      tuning.elimination.near_targets = static_cast<index_t>(1 + runs % 2);
+      tuning.elimination.far_targets = static_cast<gpu::handing_over>(runs % 3);
+      tuning.elimination.most_far_work = static_cast<std::int64_t>(runs % 4 * 30);
+      tuning.elimination.sharing_positions = 0;
+      tuning.elimination.most_near_steps = static_cast<index_t>(runs % 2);
       simt::emulator::set_seed(runs);
       run_context context;
       const auto v = gpu::make_bitmap_panels_multi(tuning);

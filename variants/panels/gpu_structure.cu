@@ -1078,15 +1078,20 @@ void panel_structure::first_pass(const device_matrix& a, offset_t nnz, index_t w
   // All fills come before the first launch, so that launches overlap.
   fill_bytes(slots_.data(), 0, capacity_);
   find_tree(a, nnz, width);
+  justify(a, nnz);
   find_column_blocks(a, nnz);
 }
 
-// Launches all steps up to the panels, and counts whether the tree is the elimination tree.
+// Launches all steps up to the panels.
 void panel_structure::find_tree(const device_matrix& a, offset_t nnz, index_t width) {
   fill_bytes(zeroed_.data(), 0, zeroed_.size());
   fill_bytes(hint_.data(), 0xff, n_);
   nearest_parents(a, nnz);
   cut(width, false);
+}
+
+// Counts whether the tree is the elimination tree.
+void panel_structure::justify(const device_matrix& a, offset_t nnz) {
   launch_on_entries(justify_kernel, view_of(a, n_, nnz),
                     sibling_lists{zeros(in_children), depth_.data(), siblings_.data()},
                     zeros(in_marks), totals());
@@ -1186,26 +1191,32 @@ void panel_structure::grow_table(const panel_limits& limits, const memory_budget
   fill_bytes(zeros(in_length), 0, 3 * offset_t{n_});
 }
 
-// Finds the panels, by label where the numbering is no postorder. Returns false where the limits do
-// not admit the labels.
+// Finds the panels, by label where the numbering is no postorder, and calls divide() when they are
+// known: once more where they change. Returns false where the limits do not admit the labels.
 bool panel_structure::find_panels(const device_matrix& a, const panel_limits& limits,
-                                  memory_budget& budget) {
+                                  memory_budget& budget, const std::function<void()>& divide) {
   const offset_t nnz = a.rows().nnz;
-  const auto count = [&] {
-    structure_totals found{};
+  structure_totals found{};
+  const auto fetch = [&] {
     copy_to_host(&found, static_cast<const structure_totals*>(totals()), 1);
     panels_ = static_cast<index_t>(found.panels);
-    return found;
   };
   find_tree(a, nnz, limits.width);
-  const structure_totals found = count();
+  fetch();
+  fetch_tree();
+  // The device goes on while the host divides.
+  justify(a, nnz);
+  divide();
+  fetch();
   symmetric_ = found.unbalance == 0;
   if (found.siblings == found.justified) return true;
   if (bytes_left(limits, budget) < 8 * offset_t{n_}) return false;
   relabel(a, nnz, budget);
   fill_bytes(zeroed_.data(), 0, zeroed_.size());
   cut(limits.width, true);
-  count();
+  fetch();
+  fetch_tree();
+  divide();
   return true;
 }
 
