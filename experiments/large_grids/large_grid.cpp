@@ -3,9 +3,12 @@
 // variant as it is: it is square, sorted, with its diagonal, and numbered by a postorder of its
 // elimination tree.
 //
-//   large_grid NX REPEAT [OPTION=VALUE | digest | supernodes | interleaved ...]
+//   large_grid NX REPEAT [OPTION=VALUE | digest | supernodes | rows | masks | interleaved ...]
 //
-// interleaved: the smallest boxes side by side are numbered in turn, which is no postorder.
+// rows: the sorted rows of L and U, too. masks: copies panels and masks to the host, twice into the
+// same arrays, and prints the rate. With the option gpus: gpu_bitmap_panels_multi, else
+// gpu_bitmap_panels. interleaved: the smallest boxes side by side are numbered in turn, which is no
+// postorder.
 //
 // Prints a line with the size, the time of each run in ms, its phases, and the device memory.
 
@@ -21,13 +24,12 @@
 
 #include "common/error.hpp"
 #include "common/generators.hpp"
+#include "common/mask_pattern.hpp"
 #include "common/variant.hpp"
 
 using namespace gsofa;
 
 namespace {
-
-constexpr const char* variant_name = "gpu_bitmap_panels";
 
 double seconds_since(std::chrono::steady_clock::time_point begin) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
@@ -45,6 +47,20 @@ void print(const run_context& context, double seconds) {
   std::fflush(stdout);
 }
 
+void copy_masks(variant& v) {
+  auto* const giver = dynamic_cast<gives_masks*>(&v);
+  mask_pattern masks;
+  for (int k = 0; k < 2; ++k) {
+    const auto since = std::chrono::steady_clock::now();
+    if (giver == nullptr || !giver->masks_into(masks)) throw error(exit_code::run_failed, "masks");
+    const double seconds = seconds_since(since);
+    const double bytes = 8.0 * static_cast<double>(masks.masks.size()) +
+                         4.0 * static_cast<double>(masks.vertices.size());
+    fmt::print("  masks to the host: {:.2f} GB in {:.1f} ms, {:.1f} GB/s\n", 1e-9 * bytes,
+               1e3 * seconds, 1e-9 * bytes / seconds);
+  }
+}
+
 int run(int argc, char** argv) {
   const index_t side = std::atoi(argv[1]);
   const int repeat = std::atoi(argv[2]);
@@ -56,7 +72,10 @@ int run(int argc, char** argv) {
   const pattern a =
       generate("dissected:nx=" + std::to_string(side) + (interleaved ? ",interleaved=1" : ""));
   const double made = seconds_since(since);
-  const variant_info& info = find_variant(variant_name);
+  const bool several = std::any_of(
+      argv + 3, argv + argc, [](const std::string& word) { return word.starts_with("gpus="); });
+  const variant_info& info =
+      find_variant(several ? "gpu_bitmap_panels_multi" : "gpu_bitmap_panels");
   if (const auto why = info.unavailable()) throw unavailable_error(*why);
   run_settings settings;
   settings.options = option_set(info.options);
@@ -66,8 +85,14 @@ int run(int argc, char** argv) {
     const std::string word = argv[k];
     if (word == "interleaved") continue;
     const std::size_t equals = word.find('=');
-    if (word == "digest" || word == "supernodes") {
-      settings.wants |= word == "digest" ? want::digest : want::supernodes;
+    if (word == "digest" || word == "supernodes" || word == "rows") {
+      settings.wants |= word == "rows"     ? want::pattern
+                        : word == "digest" ? want::digest
+                                           : want::supernodes;
+      continue;
+    }
+    if (word == "masks") {
+      settings.supernodal = true;
       continue;
     }
     if (equals == std::string::npos)
@@ -86,6 +111,7 @@ int run(int argc, char** argv) {
     const double seconds = run_timed(*v, context);
     print(context, seconds);
   }
+  if (settings.supernodal) copy_masks(*v);
   const result r = v->collect(settings.wants);
   fmt::print("  nnz(L+U) = {}, digest {:016x}, supernodes {}\n", r.nnz_l + r.nnz_u, r.digest,
              r.supernode_starts.size());
@@ -96,8 +122,8 @@ int run(int argc, char** argv) {
 
 int main(int argc, char** argv) {
   if (argc < 3) {
-    std::cerr << "large_grid: NX REPEAT [OPTION=VALUE | digest | supernodes | interleaved ...] "
-                 "expected\n";
+    std::cerr << "large_grid: NX REPEAT [OPTION=VALUE | digest | supernodes | rows | masks | "
+                 "interleaved ...] expected\n";
     return 2;
   }
   try {

@@ -10,13 +10,14 @@
 #include <utility>
 
 #include "common/ordering.hpp"
+#include "common/symmetrize.hpp"
 
 namespace gsofa {
 
 namespace {
 
 ordering order_by_dissection(const pattern_view& a, const order_settings& settings) {
-  const pattern s = symmetrized(a, diagonal::drop);
+  const pattern s = symmetrized(a, diagonal::drop, settings.threads);
   orderings::dissection d = orderings::nested_dissection(
       s, {.seed = settings.seed < 0 ? 0 : static_cast<std::uint64_t>(settings.seed),
           .threads = settings.threads,

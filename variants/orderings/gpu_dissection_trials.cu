@@ -11,9 +11,9 @@
 // Between passes both sides of a status are equal. One block makes all passes of a trial.
 //
 // Where S is large a pass goes in rounds (trial_rounds): the block chooses the movers of a round by
-// their keys, a radix selection; warps take their rows, then those of the vertices that they draw.
-// Four barriers, one more for each digit of the selection and the way to a row's vertices and back
-// are a round's time, whatever the number of movers.
+// their keys: it counts the classes of keys, one warp finds the last class that moves, and how
+// much of it; warps take the movers' rows, then those of the vertices that they draw. Five barriers
+// and the way to a row's vertices and back are a round's time, whatever the number of movers.
 //
 // Where it is small the moves of a pass are a chain: one warp makes them. It finds the candidate of
 // the highest rank, reads its row and the states of its neighbours, and for those that come to S
@@ -27,6 +27,8 @@
 #if defined(GSOFA_GPU)
 
 #include <algorithm>
+#include <deque>
+#include <utility>
 
 #include "common/random.hpp"
 #include "variants/device/tile_scan.hpp"
@@ -52,6 +54,9 @@ constexpr std::size_t block_overhead = 1024;  // bytes of shared memory that a b
 constexpr index_t most_waves = 3;             // of small trials in shared memory
 constexpr index_t far_room = 256;             // candidates of small trials in global memory
 constexpr index_t most_near_order = 512;      // graphs whose first separators need no global memory
+constexpr std::uint32_t band_slots = 512;     // candidates on a band, in shared memory
+constexpr std::uint32_t most_layers = 32;     // of a band
+constexpr std::size_t band_bytes = 0;         // a band has the memory of a large trial's candidates
 #else
 constexpr int threads_of_rounds = 96;
 constexpr index_t large_order = 1000;
@@ -59,6 +64,9 @@ constexpr index_t most_near_slots = 512;
 constexpr index_t near_of_few = 128;
 constexpr index_t near_of_many = 128;
 constexpr index_t most_near_order = 64;
+constexpr std::uint32_t band_slots = 128;
+constexpr std::uint32_t most_layers = 9;
+constexpr std::size_t band_bytes = 16000;
 #endif
 constexpr unsigned most_free_slots = 128;  // that are remembered; others are lost
 constexpr unsigned rows_at_once = 4;
@@ -195,13 +203,15 @@ struct neighbour {
   lane_row row{};
 };
 
-constexpr unsigned key_digits = 256;
-constexpr unsigned digits_of_key = 4;
+constexpr std::uint32_t near_movers = 256;  // of a round, that shared memory lists
 
 /// What a block that moves in rounds shares. Between rounds counts, movers and weight are 0.
 struct alignas(16) round_space {
-  std::uint32_t counts[digits_of_key * key_digits];  ///< of the keys by each of their digits
+  std::uint32_t counts[orderings::round_classes];  ///< of candidates by class
+  std::uint32_t list[near_movers];                 ///< slots of movers
   std::uint32_t most_of_warp[32];
+  std::uint32_t top;    ///< the best gain of the candidates
+  std::uint32_t bound;  ///< of the keys that move
   std::uint32_t movers, slots, logged;
   std::uint64_t weight;  ///< of the movers
   std::uint64_t to_x, from_y;
@@ -222,6 +232,7 @@ GSOFA_DEVICE void prefetch_row(const level_view& g, const neighbour& n) {
 struct alignas(16) block_space {
   trial_data d;
   std::uint32_t count;
+  std::uint32_t entries;  ///< of a band's rows
   std::uint32_t better;
   pass_result result;
   std::uint32_t free_slots[most_free_slots];
@@ -244,9 +255,13 @@ struct candidates {
   std::uint32_t *far_high, *far_low, *far_vertex;  // by slot
   slot_group* groups;                              // of far slots, if they may be many
   std::uint32_t room;                              // slots_per_step or 2, 4, .. times as many
+  std::uint32_t *local, *far_local;                // on a band: its number of the vertex
 
   GSOFA_DEVICE std::uint32_t vertex_at(std::uint32_t slot) const {
     return slot < room ? vertex[slot] : far_vertex[slot];
+  }
+  GSOFA_DEVICE std::uint32_t& local_at(std::uint32_t slot) const {
+    return slot < room ? local[slot] : far_local[slot];
   }
   /// 0: the slot is free.
   [[nodiscard]] GSOFA_DEVICE std::uint32_t high_at(std::uint32_t slot) const {
@@ -403,16 +418,16 @@ GSOFA_DEVICE choice best_candidate(const candidates& c, std::uint32_t slots) {
   return best_of_many(c, slots);
 }
 
-/// Takes all candidates off the list whose vertices are too heavy, which `discards` tells and
-/// notes: they remain so. Their slots join the `free` ones; returns how many there are then. All
-/// lanes of the warp call it.
+/// Takes all candidates off the list whose vertices are too heavy, which `discards` tells of a slot
+/// and notes: they remain so. Their slots join the `free` ones; returns how many there are then.
+/// All lanes of the warp call it.
 template <class Discards>
 GSOFA_DEVICE std::uint32_t discard_candidates(const candidates& c, std::uint32_t slots,
                                               std::uint32_t* free_slots, std::uint32_t free,
                                               Discards&& discards) {
   for (std::uint32_t base = 0; base < slots; base += 32) {
     const std::uint32_t slot = base + lane_of_thread();
-    const bool is = slot < slots && c.high_at(slot) != 0 && discards(c.vertex_at(slot));
+    const bool is = slot < slots && c.high_at(slot) != 0 && discards(slot);
     const unsigned mask = simt::ballot(is);
     const std::uint32_t place = free + simt::population(mask & lanes_below());
     if (is) c.kill(slot);
@@ -550,7 +565,8 @@ class single_moves {
     return orderings::too_large(weight_x_ + to_x_ + weight, weight_x_ + weight_y_);
   }
   GSOFA_DEVICE void discard_heavy() {
-    free_ = discard_candidates(c_, slots_, w_.b.free_slots, free_, [&](std::uint32_t v) {
+    free_ = discard_candidates(c_, slots_, w_.b.free_slots, free_, [&](std::uint32_t slot) {
+      const std::uint32_t v = c_.vertex_at(slot);
       if (!too_heavy(w_.g.weight[v])) return false;
       w_.s[v] = status_of(separator, start_of(w_.s[v])) | (no_slot << 4);
       return true;
@@ -678,10 +694,14 @@ GSOFA_DEVICE void move_singly(const block_trial& w, candidates c) {
 
 // ------------------------------------------------------------------- moves in shared memory
 
-/// In shared memory the graph of a small trial: its vertices by local number.
+/// In shared memory the graph of a small trial, or a band of a large one: its vertices by local
+/// number. On a band number[v] is that in the trial's graph; rows of the vertices from `inner` on,
+/// its outermost layer, are not there.
 struct near_graph {
   std::uint32_t *begin, *end, *weight, *status;
   std::uint16_t* adj;
+  std::uint32_t* number = nullptr;
+  std::uint32_t n = 0, inner = 0;
 
   static constexpr std::size_t bytes(offset_t n, offset_t entries) {
     return static_cast<std::size_t>(16 * n + 2 * entries);
@@ -689,8 +709,10 @@ struct near_graph {
 };
 GSOFA_DEVICE near_graph near_graph_at(unsigned char* place, std::uint32_t n) {
   auto* const words = reinterpret_cast<std::uint32_t*>(place);
-  return {words, words + n, words + 2 * n, words + 3 * n,
-          reinterpret_cast<std::uint16_t*>(words + 4 * n)};
+  near_graph h{words, words + n, words + 2 * n, words + 3 * n,
+               reinterpret_cast<std::uint16_t*>(words + 4 * n)};
+  h.n = h.inner = n;
+  return h;
 }
 
 /// From lengths of rows, in `end`, their places. All threads; returns the sum of the lengths.
@@ -748,6 +770,7 @@ GSOFA_DEVICE void load_graph(const block_trial& w, const near_graph& h) {
 
 /// The moves of single_moves on a graph in shared memory, by one warp. Candidates tell vertices by
 /// their numbers in the trial's graph.
+template <bool Band>
 class near_moves {
  public:
   GSOFA_DEVICE near_moves(const block_trial& w, const near_graph& h, const candidates& c,
@@ -767,7 +790,8 @@ class near_moves {
                 w.d.weight[w.d.x]),
         cost_(w.g.total[w.d.graph]) {}
 
-  GSOFA_DEVICE void run() {
+  /// False, in all lanes, if a move goes beyond the band: then there is no result.
+  GSOFA_DEVICE bool run() {
     const std::uint32_t limit = orderings::idle_limit(w_.d.members, w_.t.idle_moves);
     const std::uint32_t lane = lane_of_thread();
     std::uint64_t best = cost();
@@ -777,7 +801,7 @@ class near_moves {
     for (std::uint32_t idle = 0; idle < limit;) {
       const choice chosen = best_candidate(c_, slots_);
       if (chosen.v < 0) break;
-      const auto v = static_cast<std::uint32_t>(chosen.v);
+      const std::uint32_t v = local_of(chosen);
       const std::uint32_t begin = h_.begin[v];
       const std::uint32_t end = h_.end[v];
       const auto weight = static_cast<index_t>(h_.weight[v]);
@@ -803,6 +827,7 @@ class near_moves {
         const std::uint32_t u = is ? h_.adj[base + lane] : 0;
         const bool in_y = is && now_of(h_.status[u]) == y_;
         const unsigned mask = simt::ballot(in_y);
+        if (Band && simt::ballot(in_y && u >= h_.inner) != 0) return false;
         if (mask != 0) draw(mask, u);
       }
       simt::sync_warp();
@@ -821,14 +846,25 @@ class near_moves {
       result_.to_x = best_x;
       result_.from_y = best_y;
     }
+    return true;
   }
 
  private:
   [[nodiscard]] GSOFA_DEVICE std::uint64_t cost() const {
     return cost_(weight_x_ + to_x_, weight_y_ - from_y_, weight_s_ + from_y_ - to_x_);
   }
+  /// The number of a vertex in the trial's graph.
+  [[nodiscard]] GSOFA_DEVICE index_t number(std::uint32_t v) const {
+    return static_cast<index_t>(Band ? h_.number[v] : v);
+  }
+  [[nodiscard]] GSOFA_DEVICE std::uint32_t local_of(const choice& chosen) const {
+    if constexpr (!Band) return static_cast<std::uint32_t>(chosen.v);
+    const unsigned owner = simt::lowest_bit(simt::ballot(chosen.mine));
+    return simt::shuffle(chosen.mine ? c_.local_at(chosen.slot) : 0U, owner);
+  }
   GSOFA_DEVICE void discard_heavy() {
-    free_ = discard_candidates(c_, slots_, w_.b.free_slots, free_, [&](std::uint32_t v) {
+    free_ = discard_candidates(c_, slots_, w_.b.free_slots, free_, [&](std::uint32_t slot) {
+      const std::uint32_t v = Band ? c_.local_at(slot) : c_.vertex_at(slot);
       if (to_x_ + static_cast<index_t>(h_.weight[v]) <= room_x_) return false;
       h_.status[v] |= no_slot << 4;
       return true;
@@ -842,7 +878,7 @@ class near_moves {
     const unsigned before = simt::population(mask & lanes_below());
     const unsigned arrivals = simt::population(mask);
     const std::uint32_t weight = mine ? h_.weight[u] : 0;
-    const auto own_number = static_cast<index_t>(u);
+    const index_t own_number = mine ? number(u) : 0;
     if (mine) {
       h_.status[u] = status_of(drawn, y_) | (no_slot << 4);
       log_[logged_ + before] = 2 * static_cast<std::uint32_t>(w_.first + own_number) + 1;
@@ -861,6 +897,7 @@ class near_moves {
           before < again ? w_.b.free_slots[free_ - 1 - before] : slots_ + before - again;
       const index_t gain = static_cast<index_t>(weight) - static_cast<index_t>(pull);
       c_.set(slot, orderings::move_rank(gain, stamp, own_number, salt_), own_number);
+      if constexpr (Band) c_.local_at(slot) = u;
       h_.status[u] = status_of(separator, y_) | (slot << 4);
     }
     free_ -= again;
@@ -895,7 +932,7 @@ class near_moves {
         const std::uint32_t status = h_.status[z];
         if (now_of(status) == y_) pulled += h_.weight[z];
         if (now_of(status) == separator && slot_of(status) != no_slot) {
-          const std::uint64_t rank = orderings::move_rank(0, stamp, static_cast<index_t>(z), salt_);
+          const std::uint64_t rank = orderings::move_rank(0, stamp, number(z), salt_);
           c_.raise(slot_of(status), gain, static_cast<std::uint32_t>(rank));
         }
       }
@@ -989,9 +1026,217 @@ GSOFA_DEVICE void move_near(const block_trial& w, const near_graph& h, candidate
     h.status[static_cast<std::uint32_t>(members[k] - w.first)] = settled(separator) | (k << 4);
   }
   simt::sync_block();
-  if (warp_of_thread() == 0) near_moves(w, h, c, w.d.members).run();
+  if (warp_of_thread() == 0) near_moves<false>(w, h, c, w.d.members).run();
   simt::sync_block();
 }
+
+// ------------------------------------------------------------------ moves on a band around S
+
+/// What is within some layers of S, of a large trial, in shared memory: the moves of a pass hardly
+/// ever go farther. A pass that does is made again in global memory.
+class band {
+ public:
+  GSOFA_DEVICE band(const block_trial& w, unsigned char* place, std::size_t bytes) : w_(w) {
+    auto* const words = reinterpret_cast<std::uint32_t*>(place);
+    c_ = {words,   words + band_slots, words + 2 * band_slots, nullptr, nullptr, nullptr,
+          nullptr, band_slots,         words + 3 * band_slots, nullptr};
+    const offset_t n = w.d.n;
+    c_.far_high = w.t.far + 4 * w.d.first;
+    c_.far_low = c_.far_high + n;
+    c_.far_vertex = c_.far_low + n;
+    c_.far_local = c_.far_vertex + n;
+    const std::size_t used = 4 * sizeof(std::uint32_t) * band_slots;
+    const auto rest = static_cast<std::uint32_t>(bytes > used ? bytes - used : 0);
+    const auto mean = static_cast<std::uint32_t>(w.g.entries[w.d.graph] / (n < 1 ? 1 : n)) + 1;
+    most_ = rest / (4 * words_of_vertex + 2 * mean) / 4 * 4;
+    most_ = most_ < most_vertices ? most_ : most_vertices;
+    most_entries_ = (rest - 4 * words_of_vertex * most_) / 2;
+    std::uint32_t* const arrays = words + 4 * band_slots;
+    h_ = {arrays,
+          arrays + most_,
+          arrays + 2 * most_,
+          arrays + 3 * most_,
+          reinterpret_cast<std::uint16_t*>(arrays + words_of_vertex * most_),
+          arrays + 4 * most_};
+  }
+
+  /// Another use of the memory has begun.
+  GSOFA_DEVICE void forget() { h_.n = h_.inner = 0; }
+
+  /// The moves of a pass; false, in all threads, if they are to be made in global memory. The
+  /// states in global memory remain as they are.
+  GSOFA_DEVICE bool move() {
+    if (leaves_ >= most_leaves) return false;
+    if (!prepare()) {
+      load();
+      if (!prepare()) return false;
+    }
+    if (warp_of_thread() == 0) {
+      const bool stays = near_moves<true>(w_, h_, c_, w_.d.members).run();
+      if (lane_of_thread() == 0) w_.b.count = stays ? 1 : 0;
+    }
+    simt::sync_block();
+    const bool stays = w_.b.count != 0;
+    simt::sync_block();
+    if (!stays) {
+      forget();
+      ++leaves_;
+    }
+    return stays;
+  }
+
+ private:
+  static constexpr std::uint32_t words_of_vertex = 5;
+  static constexpr std::uint32_t most_vertices = 0xfff0;
+  static constexpr int most_leaves = 2;  // passes that go beyond it
+
+  /// Statuses and candidates; false, in all threads, if not all of S is inside of the band.
+  GSOFA_DEVICE bool prepare() {
+    if (h_.n == 0) return false;
+    for (std::uint32_t k = simt::thread_index(); k < c_.room; k += simt::block_size()) {
+      c_.high[k] = 0;
+    }
+    if (simt::thread_index() == 0) w_.b.count = 0;
+    for (std::uint32_t k = simt::thread_index(); k < h_.n; k += simt::block_size()) {
+      h_.status[k] = settled(w_.t.side[w_.d.first + h_.number[k]]);
+    }
+    simt::sync_block();
+    const std::uint32_t y = 1 - w_.d.x;
+    const auto salt = static_cast<std::uint32_t>(w_.d.pass_key);
+    for (std::uint32_t base = 32 * warp_of_thread(); base < h_.inner;
+         base += 32 * warps_of_block()) {
+      const std::uint32_t v = base + lane_of_thread();
+      const bool is = v < h_.inner && now_of(h_.status[v]) == separator;
+      const std::uint32_t slot = next_place(&w_.b.count, is);
+      if (!is) continue;
+      std::uint32_t pull = 0;
+      for (std::uint32_t e = h_.begin[v]; e < h_.end[v]; ++e) {
+        const std::uint32_t u = h_.adj[e];
+        if (start_of(h_.status[u]) == y) pull += h_.weight[u];
+      }
+      const auto number = static_cast<index_t>(h_.number[v]);
+      const index_t gain = static_cast<index_t>(h_.weight[v]) - static_cast<index_t>(pull);
+      c_.set(slot, orderings::move_rank(gain, 0, number, salt), number);
+      c_.local_at(slot) = v;
+    }
+    simt::sync_block();
+    const bool all = w_.b.count == w_.d.members;
+    // Other warps have read the statuses until here.
+    for (std::uint32_t k = simt::thread_index(); all && k < w_.d.members; k += simt::block_size()) {
+      h_.status[c_.local_at(k)] = settled(separator) | (k << 4);
+    }
+    simt::sync_block();
+    return all;
+  }
+
+  /// Finds the layers around S, on both sides, while there is room for them.
+  GSOFA_DEVICE void load() {
+    const index_t* const members = w_.members();
+    const std::uint32_t size = w_.d.members;
+    forget();
+    if (size > most_) return;
+    for (std::uint32_t k = simt::thread_index(); k < size; k += simt::block_size()) {
+      h_.number[k] = static_cast<std::uint32_t>(members[k] - w_.first);
+      w_.s[members[k]] = settled(separator) | ((k + 1) << 4);
+    }
+    if (simt::thread_index() == 0) {
+      w_.b.count = size;
+      w_.b.entries = 0;
+    }
+    simt::sync_block();
+    std::uint32_t entries = 0;
+    for (std::uint32_t layer = 0; layer < most_layers; ++layer) {
+      const std::uint32_t end = w_.b.count;
+      if (h_.inner == end) break;
+      simt::sync_block();
+      place_rows_of(h_.inner, end);
+      simt::sync_block();
+      const std::uint32_t more = w_.b.entries - entries;
+      if (w_.b.entries > most_entries_ || end + more > most_) break;
+      entries += more;
+      add_neighbours(h_.inner, end);
+      simt::sync_block();
+      h_.inner = end;
+    }
+    simt::sync_block();
+    h_.n = w_.b.count;
+    load_rows();
+    simt::sync_block();
+    for (std::uint32_t k = simt::thread_index(); k < h_.n; k += simt::block_size()) {
+      vertex_status& s = w_.s[vertex(k)];
+      s = settled(now_of(s));
+      h_.weight[k] = static_cast<std::uint32_t>(w_.g.weight[vertex(k)]);
+    }
+    simt::sync_block();
+  }
+
+  [[nodiscard]] GSOFA_DEVICE index_t vertex(std::uint32_t k) const {
+    return w_.first + static_cast<index_t>(h_.number[k]);
+  }
+  GSOFA_DEVICE void place_rows_of(std::uint32_t from, std::uint32_t to) {
+    for (std::uint32_t k = from + simt::thread_index(); k < to; k += simt::block_size()) {
+      const auto length = static_cast<std::uint32_t>(w_.g.end[vertex(k)] - w_.g.begin[vertex(k)]);
+      h_.begin[k] = simt::atomic_add(&w_.b.entries, length);
+      h_.end[k] = h_.begin[k] + length;
+    }
+  }
+  /// Whole warps take 32 rows of the band at a time: body(place of the row, row).
+  template <class Gather, class Visit>
+  GSOFA_DEVICE void for_band(std::uint32_t from, std::uint32_t to, Gather&& gather,
+                             Visit&& visit) const {
+    for (std::uint32_t base = from + 32 * warp_of_thread(); base < to;
+         base += 32 * warps_of_block()) {
+      const std::uint32_t k = base + lane_of_thread();
+      const bool is = k < to;
+      const lane_row row = row_of(w_.g, is, is ? vertex(k) : 0);
+      // From an entry's place to that in shared memory.
+      const offset_t shift = is ? static_cast<offset_t>(h_.begin[k]) - row.begin : 0;
+      for_rows<entry>(w_.g.adj, simt::ballot(is), row, gather,
+                      [&](unsigned of, bool valid, index_t u, const entry& e) {
+                        visit(simt::shuffle(shift, of), valid, u, e);
+                      });
+    }
+  }
+  struct entry {
+    offset_t place = 0;
+    vertex_status status = 0;
+  };
+  /// The neighbours that are not in the band yet.
+  GSOFA_DEVICE void add_neighbours(std::uint32_t from, std::uint32_t to) {
+    for_band(
+        from, to,
+        [&](offset_t e, index_t u) {
+          return entry{e, w_.s[u]};
+        },
+        [&](offset_t, bool valid, index_t u, const entry& e) {
+          const vertex_status old = e.status;
+          const bool mine = valid && slot_of(old) == 0 &&
+                            simt::atomic_cas(w_.s + u, old, old | (no_slot << 4)) == old;
+          if (simt::ballot(mine) == 0) return;
+          const std::uint32_t k = next_place(&w_.b.count, mine);
+          if (!mine) return;
+          h_.number[k] = static_cast<std::uint32_t>(u - w_.first);
+          w_.s[u] = old | ((k + 1) << 4);
+        });
+  }
+  /// Rows of the vertices inside, by numbers of the band.
+  GSOFA_DEVICE void load_rows() {
+    for_band(
+        0, h_.inner,
+        [&](offset_t e, index_t u) {
+          return entry{e, w_.s[u]};
+        },
+        [&](offset_t shift, bool valid, index_t, const entry& e) {
+          if (valid) h_.adj[shift + e.place] = static_cast<std::uint16_t>(slot_of(e.status) - 1);
+        });
+  }
+
+  const block_trial& w_;
+  candidates c_{};
+  near_graph h_{};
+  std::uint32_t most_ = 0, most_entries_ = 0;
+  int leaves_ = 0;
+};
 
 // --------------------------------------------------------------------------------------- rounds
 
@@ -1032,6 +1277,8 @@ class trial_rounds {
 
   GSOFA_DEVICE void run() {
     begin();
+    reference_ = most_of([&](std::uint32_t slot) { return c_.gain_of(slot); });
+    simt::sync_block();
     const cost_function cost(w_.g.total[w_.d.graph]);
     const offset_t x = w_.d.weight[w_.d.x];
     const offset_t y = w_.d.weight[y_];
@@ -1042,7 +1289,7 @@ class trial_rounds {
     std::uint32_t round = 0;
     for (std::uint32_t idle = 0; idle < limit;) {
       const std::uint32_t first_drawn = r_.slots;
-      if (!choose()) break;
+      if (!choose(static_cast<index_t>(round))) break;
       idle += r_.movers;
       ++round;
       leave();
@@ -1107,8 +1354,7 @@ class trial_rounds {
   }
 
   GSOFA_DEVICE void clear() {
-    for (unsigned k = simt::thread_index(); k < digits_of_key * key_digits;
-         k += simt::block_size()) {
+    for (unsigned k = simt::thread_index(); k < orderings::round_classes; k += simt::block_size()) {
       r_.counts[k] = 0;
     }
     if (simt::thread_index() == 0) {
@@ -1117,27 +1363,29 @@ class trial_rounds {
     }
   }
 
-  [[nodiscard]] GSOFA_DEVICE std::uint32_t present_key(std::uint32_t slot,
-                                                       std::uint32_t top) const {
-    const std::uint32_t gain = c_.gain_of(slot);
-    if (gain == 0) return 0;
-    return orderings::round_key(static_cast<index_t>(top - zero_gain),
-                                static_cast<index_t>(gain - zero_gain),
-                                static_cast<index_t>(c_.stamp_of(slot)),
-                                static_cast<index_t>(c_.vertex_of(slot)) - w_.first, salt_);
-  }
-
   /// Lists the movers of the next round; false if there is none. All threads return the same.
-  GSOFA_DEVICE bool choose() {
+  GSOFA_DEVICE bool choose(index_t round) {
     for (;;) {
-      const std::uint32_t top = most_of([&](std::uint32_t slot) { return c_.gain_of(slot); });
+      compute_keys(round);
+      simt::sync_block();
+      if (warp_of_thread() == 0) find_bound();
+      simt::sync_block();
+      const std::uint32_t top = r_.top;
+      const std::uint32_t bound = r_.bound;
       if (top == 0) return false;
-      if (take(threshold_of_keys(top))) return true;
+      reference_ = top;
+      const bool fits = take([&](std::uint32_t slot) { return c_.key_of(slot) < bound; });
+      if (fits && r_.movers > 0) return true;
       const bool any_heavy = discard_heavy();
       clear();
       simt::sync_block();
       if (any_heavy) continue;
-      return take(most_of([&](std::uint32_t slot) { return c_.key_of(slot); }));
+      // Of the candidates with the best gain the one with the largest number.
+      const std::uint32_t best = most_of(
+          [&](std::uint32_t slot) { return c_.gain_of(slot) == top ? c_.vertex_of(slot) + 1 : 0; });
+      return take([&](std::uint32_t slot) {
+        return c_.gain_of(slot) == top && c_.vertex_of(slot) + 1 == best;
+      });
     }
   }
   /// Candidates that are too heavy for x remain so; true, in all threads, if there were any.
@@ -1170,62 +1418,48 @@ class trial_rounds {
     return simt::max_of_warp(lane < warps_of_block() ? r_.most_of_warp[lane] : 0);
   }
 
-  /// The key of the last of the wanted movers, digit by digit from the highest one on; 1 where
-  /// there are no more candidates. Every warp finds it from the counts, so that a digit takes one
-  /// barrier.
-  GSOFA_DEVICE std::uint32_t threshold_of_keys(std::uint32_t top) {
-    std::uint32_t threshold = 0;
-    std::uint32_t wanted = wanted_;
-    for (unsigned digit = 0;; ++digit) {
-      const unsigned shift = 8 * (digits_of_key - 1 - digit);
-      std::uint32_t* const counts = r_.counts + digit * key_digits;
-      count_digits(top, threshold, shift, counts);
-      simt::sync_block();
-      if (!next_digit(counts, shift, threshold, wanted)) continue;
-      // Counts that no warp reads any more.
-      list_ = r_.counts + (digit + 1 < digits_of_key ? digits_of_key - 1 : 0) * key_digits;
-      return threshold;
-    }
-  }
-  /// Counts the digits of keys with a prefix; the first time it notes the keys. Lanes that have the
-  /// digit of the first one count together: gains and rounds are few different ones.
-  GSOFA_DEVICE void count_digits(std::uint32_t top, std::uint32_t prefix, unsigned shift,
-                                 std::uint32_t* counts) const {
+  /// Keys of all candidates, counts of their classes, and the best gain that each warp has seen.
+  /// Lanes of the two classes that come first in a warp count together: there are few different
+  /// ones.
+  GSOFA_DEVICE void compute_keys(index_t round) {
+    const std::uint32_t salt = orderings::round_salt(salt_, round);
+    const auto reference = static_cast<index_t>(reference_ - zero_gain);
     const std::uint32_t slots = r_.slots;
+    std::uint32_t most = 0;
     for (std::uint32_t base = warp_of_thread() * 32; base < slots; base += warps_of_block() * 32) {
       const std::uint32_t k = base + lane_of_thread();
-      std::uint32_t key = 0;
-      if (k < slots && shift == 24) {
-        key = present_key(k, top);
-        c_.key_of(k) = key;
-      } else if (k < slots) {
-        key = c_.key_of(k);
+      const std::uint32_t gain = k < slots ? c_.gain_of(k) : 0;
+      most = gain > most ? gain : most;
+      std::uint32_t key = orderings::no_round_key;
+      if (gain != 0) {
+        key = orderings::round_key(reference, static_cast<index_t>(gain - zero_gain),
+                                   round - static_cast<index_t>(c_.stamp_of(k)),
+                                   static_cast<index_t>(c_.vertex_of(k)) - w_.first, salt);
       }
-      const bool is = key != 0 && (std::uint64_t{key ^ prefix} >> (shift + 8)) == 0;
-      const std::uint32_t digit = key >> shift & (key_digits - 1);
-      const unsigned counted = simt::ballot(is);
-      if (counted == 0) continue;
-      const unsigned leader = simt::lowest_bit(counted);
-      const std::uint32_t first = simt::shuffle(digit, leader);
-      const unsigned same = simt::ballot(is && digit == first);
-      if (lane_of_thread() == leader) {
-        simt::atomic_add(counts + first, simt::population(same));
-      } else if (is && digit != first) {
-        simt::atomic_add(counts + digit, 1U);
+      if (k < slots) c_.key_of(k) = key;
+      const std::uint32_t own = key >> 16;
+      unsigned left = simt::ballot(gain != 0);
+      GSOFA_UNROLL for (unsigned time = 0; time < 2; ++time) {
+        if (left == 0) continue;
+        const unsigned leader = simt::lowest_bit(left);
+        const unsigned same = simt::ballot(own == simt::shuffle(own, leader)) & left;
+        if (lane_of_thread() == leader) simt::atomic_add(r_.counts + own, simt::population(same));
+        left &= ~same;
       }
+      if ((left >> lane_of_thread() & 1U) != 0) simt::atomic_add(r_.counts + own, 1U);
     }
+    most = simt::max_of_warp(most);
+    if (lane_of_thread() == 0) r_.most_of_warp[warp_of_thread()] = most;
   }
-  /// Adds the next digit to the threshold; true if no other is needed. A lane has eight digits, the
-  /// highest ones first.
-  GSOFA_DEVICE bool next_digit(const std::uint32_t* counts, unsigned shift,
-                               std::uint32_t& threshold, std::uint32_t& wanted) const {
-    constexpr unsigned own = key_digits / 32;
+
+  /// From the counts and what the warps have seen, by one warp. A lane has consecutive classes.
+  GSOFA_DEVICE void find_bound() {
+    constexpr unsigned own = orderings::round_classes / 32;
     const unsigned lane = lane_of_thread();
-    const unsigned least = key_digits - own * (lane + 1);
     std::uint32_t count[own];
     std::uint32_t sum = 0;
     GSOFA_UNROLL for (unsigned k = 0; k < own; k += 4) {
-      const four_words w = *reinterpret_cast<const four_words*>(counts + least + k);
+      const four_words w = *reinterpret_cast<const four_words*>(r_.counts + own * lane + k);
       GSOFA_UNROLL for (unsigned q = 0; q < 4; ++q) {
         count[k + q] = w.word[q];
         sum += w.word[q];
@@ -1236,53 +1470,45 @@ class trial_rounds {
       const std::uint32_t other = simt::shuffle_up(through, step);
       if (lane >= step) through += other;
     }
-    const unsigned reaching = simt::ballot(through >= wanted);
-    if (reaching == 0) {
-      // Only for the first digit: there are fewer candidates than wanted.
-      threshold = 1;
-      return true;
-    }
-    std::uint32_t rest = wanted - (through - sum);  // of this lane's, where it decides
-    std::uint32_t digit = least;
-    bool ends = shift == 0;
+    const unsigned reaching = simt::ballot(through >= wanted_);
+    std::uint32_t wanted = wanted_ - (through - sum);  // of this lane's, where it decides
+    std::uint32_t bound = orderings::no_round_key;
     bool found = false;
-    GSOFA_UNROLL for (unsigned k = own; k-- > 0;) {
-      if (found) continue;
-      if (count[k] >= rest) {
-        digit = least + k;
-        // Where all with this prefix are wanted, the threshold may end here.
-        ends = ends || count[k] == rest;
+    GSOFA_UNROLL for (unsigned k = 0; k < own; ++k) {
+      if (!found && count[k] >= wanted && count[k] > 0) {
+        bound = orderings::key_bound(own * lane + k, wanted, count[k]);
         found = true;
-      } else {
-        rest -= count[k];
       }
+      wanted -= found ? 0 : count[k];
     }
-    const unsigned leader = simt::lowest_bit(reaching);
-    const std::uint32_t result = simt::shuffle(digit * 2 + (ends ? 1U : 0U), leader);
-    wanted = simt::shuffle(rest, leader);
-    threshold |= (result / 2) << shift;
-    return result % 2 == 1;
+    const std::uint32_t top =
+        simt::max_of_warp(lane < warps_of_block() ? r_.most_of_warp[lane] : 0);
+    if (lane == (reaching == 0 ? 0 : simt::lowest_bit(reaching))) {
+      r_.bound = reaching == 0 ? orderings::no_round_key : bound;
+      r_.top = top;
+    }
   }
 
-  // The movers' slots, in shared memory unless more keys are equal than there is room for.
+  // The movers' slots, in shared memory unless there are more than it has room for.
   GSOFA_DEVICE void list(std::uint32_t place, std::uint32_t slot) {
-    if (place < key_digits) {
-      list_[place] = slot;
+    if (place < near_movers) {
+      r_.list[place] = slot;
     } else {
       more_movers_[place] = static_cast<index_t>(slot);
     }
   }
   [[nodiscard]] GSOFA_DEVICE std::uint32_t listed(std::uint32_t place) const {
-    return place < key_digits ? list_[place] : static_cast<std::uint32_t>(more_movers_[place]);
+    return place < near_movers ? r_.list[place] : static_cast<std::uint32_t>(more_movers_[place]);
   }
 
-  /// Lists the candidates with keys of at least `least`; false if they are too heavy together.
-  GSOFA_DEVICE bool take(std::uint32_t least) {
+  /// Lists the candidates that move; false if they are too heavy together.
+  template <class Moves>
+  GSOFA_DEVICE bool take(Moves&& moves) {
     const std::uint32_t slots = r_.slots;
     std::uint64_t weight = 0;
     for (std::uint32_t base = warp_of_thread() * 32; base < slots; base += warps_of_block() * 32) {
       const std::uint32_t k = base + lane_of_thread();
-      const bool is = k < slots && c_.key_of(k) >= least;
+      const bool is = k < slots && moves(k);
       const std::uint32_t place = next_place(&r_.movers, is);
       if (!is) continue;
       list(place, k);
@@ -1373,8 +1599,8 @@ class trial_rounds {
   const round_candidates c_;
   std::uint32_t* log_;
   index_t* more_movers_;
-  std::uint32_t* list_ = nullptr;
   std::uint32_t y_, salt_, size_, wanted_;
+  std::uint32_t reference_ = 0;  ///< of the keys: the best gain of a while ago
 };
 
 // -------------------------------------------------------------------------------- end of a pass
@@ -1472,7 +1698,8 @@ GSOFA_DEVICE block_space& space_of_block() { return *simt::shared_memory<block_s
 GSOFA_DEVICE candidates candidates_of_block(std::uint32_t room) {
   auto* const words =
       reinterpret_cast<std::uint32_t*>(simt::shared_memory<unsigned char>() + sizeof(block_space));
-  return {words, words + room, words + 2 * room, nullptr, nullptr, nullptr, nullptr, room};
+  return {words,   words + room, words + 2 * room, nullptr, nullptr, nullptr,
+          nullptr, room,         nullptr,          nullptr};
 }
 constexpr std::size_t bytes_of_block(index_t room) {
   return sizeof(block_space) + 4 * sizeof(std::uint32_t) * at(room);
@@ -1535,18 +1762,23 @@ GSOFA_KERNEL void refine_kernel(level_view g, trial_view t, const index_t* trial
 
 /// All passes of large trials, one block each.
 GSOFA_BOUNDED_KERNEL(threads_of_rounds)
-void rounds_kernel(level_view g, trial_view t, const index_t* trials, std::uint32_t room) {
+void rounds_kernel(level_view g, trial_view t, const index_t* trials, std::uint32_t room,
+                   std::size_t bytes) {
   simt::after_earlier_launches();
   const index_t trial = trials[simt::block_index()];
   load_trial(t, trial);
   block_space& b = space_of_block();
   const block_trial w(g, t, b);
   const candidates c = candidates_of_block(room);
+  band near(w, simt::shared_memory<unsigned char>() + sizeof(block_space),
+            bytes - sizeof(block_space));
   for (int pass = 0; !ends(t, b.d, pass); ++pass) {
     begin_pass(w, pass);
     if (b.d.members >= orderings::members_of_rounds) {
+      near.forget();
       trial_rounds(w, round_candidates_of(w, c)).run();
-    } else {
+    } else if (!near.move()) {
+      near.forget();
       move_singly<true>(w, c);
     }
     end_pass(w);
@@ -2015,9 +2247,10 @@ class upload_arena {
 };
 
 /// Page-locked memory is slow to get and to give back: a host thread keeps it from order to order.
-upload_arena& arena_of_thread() {
-  thread_local upload_arena arena;
-  return arena;
+upload_arena& arena_of_thread(int desk) {
+  thread_local std::deque<upload_arena> arenas;
+  while (std::cmp_less_equal(arenas.size(), desk)) arenas.emplace_back();
+  return arenas[static_cast<std::size_t>(desk)];
 }
 
 template <class T>
@@ -2032,8 +2265,9 @@ int blocks_of_warps(offset_t warps) { return blocks_for(warps * 32); }
 using namespace trial_kernels;  // NOLINT(google-build-using-namespace)
 
 struct trial_steps::space {
-  explicit space(memory_budget& budget)
-      : table(budget, "trials"),
+  space(memory_budget& budget, int desk)
+      : arena(arena_of_thread(desk)),
+        table(budget, "trials"),
         groups(budget, "trials"),
         data{{budget, "trials"}, {budget, "trials"}},
         side{{budget, "trials"}, {budget, "trials"}},
@@ -2062,7 +2296,7 @@ struct trial_steps::space {
     return place;
   }
 
-  upload_arena& arena = arena_of_thread();
+  upload_arena& arena;
   growing_array<std::uint64_t> table, groups;
   growing_array<trial_data> data[2];
   growing_array<std::uint8_t> side[2];
@@ -2081,7 +2315,8 @@ struct trial_steps::space {
   const index_t *small_list = nullptr, *large_list = nullptr;  // on the device
 };
 
-trial_steps::trial_steps(memory_budget& budget) : space_(std::make_unique<space>(budget)) {}
+trial_steps::trial_steps(memory_budget& budget, int desk)
+    : space_(std::make_unique<space>(budget, desk)) {}
 trial_steps::~trial_steps() = default;
 
 const std::uint8_t* trial_steps::side() const { return space_->view.side; }
@@ -2184,8 +2419,9 @@ void trial_steps::refine(const level& at_level, const orderings::dissection_sett
       room = near_of_many;
     }
 #endif
-    launch_overlapping(rounds_kernel, s.large, threads, bytes_of_block(room), g, s.view,
-                       s.large_list, static_cast<std::uint32_t>(room));
+    const std::size_t bytes = bytes_of_block(room) + band_bytes;
+    launch_overlapping(rounds_kernel, s.large, threads, bytes, g, s.view, s.large_list,
+                       static_cast<std::uint32_t>(room), bytes);
   }
   if (s.small > 0) {
     // Where trials are few, each has many warps to look for candidates.

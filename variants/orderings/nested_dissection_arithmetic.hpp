@@ -32,7 +32,7 @@ constexpr offset_t widest_meeting_place(offset_t entries, index_t n) {
 // Trials.
 inline constexpr int first_passes = 8;  ///< of refinement of a first separator
 inline constexpr int later_passes = 6;  ///< on each finer level
-inline constexpr index_t most_kept = 16;
+inline constexpr index_t most_kept = 8;
 /// Trials of one of `copies` graphs of n vertices that are refined: their vertices together are
 /// about `times` as many as the `whole` of the component.
 constexpr index_t trials_kept(index_t whole, index_t n, int copies, int times) {
@@ -114,16 +114,49 @@ constexpr std::uint64_t move_rank(index_t gain, index_t stamp, index_t v, std::u
 /// Of a candidate that cannot move.
 inline constexpr index_t least_gain = -0x7fffffff - 1;
 
-/// The key of a candidate of a round whose best gain is `top`: the gain less than 255 below it,
-/// then the round in which the gain last changed, up to 255, then a hash. 0: it does not move in
-/// this round.
-constexpr std::uint32_t round_key(index_t top, index_t gain, index_t round, index_t v,
+/// Candidates of a round have classes by gain and age; those of lower classes move first.
+inline constexpr std::uint32_t gain_classes = 64;
+inline constexpr std::uint32_t age_classes = 8;
+inline constexpr std::uint32_t round_classes = gain_classes * age_classes;
+/// The class of a gain so much below `reference`, the best one of a while ago: one for each up to 8
+/// above it and 15 below, then four for each factor of two.
+constexpr std::uint32_t gain_class(index_t reference, index_t gain) {
+  constexpr std::uint32_t above = 8;
+  if (gain >= reference) {
+    const auto more = static_cast<std::uint32_t>(gain) - static_cast<std::uint32_t>(reference);
+    return more < above ? above - more : 0;
+  }
+  auto below = static_cast<std::uint32_t>(reference) - static_cast<std::uint32_t>(gain);
+  if (below < 16) return above + below;
+  std::uint32_t octave = above + 16;
+  for (; below >= 32 && octave < gain_classes; octave += 4) below >>= 1;
+  octave += (below >> 2) & 3U;
+  return octave < gain_classes ? octave : gain_classes - 1;
+}
+/// The class of a candidate whose gain last changed so many rounds ago.
+constexpr std::uint32_t age_class(index_t age) {
+  if (age < 4) return static_cast<std::uint32_t>(age);
+  return age < 6 ? 4 : age < 10 ? 5 : age < 18 ? 6 : 7;
+}
+/// The key of a candidate in a round, the lower the sooner it moves: its class, then 16 bits of a
+/// hash.
+constexpr std::uint32_t round_key(index_t reference, index_t gain, index_t age, index_t v,
                                   std::uint32_t salt) {
-  const auto below = static_cast<std::uint32_t>(top) - static_cast<std::uint32_t>(gain);
-  if (below >= 255) return 0;
-  const std::uint32_t stamp = round < 255 ? static_cast<std::uint32_t>(round) : 255;
   const std::uint32_t hash = (static_cast<std::uint32_t>(v) ^ salt) * 0x9e3779b1U;
-  return ((255 - below) << 24) | (stamp << 16) | (hash >> 16);
+  return ((gain_class(reference, gain) * age_classes + age_class(age)) << 16) | (hash >> 16);
+}
+/// Of a candidate that does not move; above all keys.
+inline constexpr std::uint32_t no_round_key = round_classes << 16;
+/// What the hashes of a round are salted with.
+constexpr std::uint32_t round_salt(std::uint32_t salt, index_t round) {
+  return salt + static_cast<std::uint32_t>(round) * 0x85ebca6bU;
+}
+/// Keys below it move: all of lower classes and, by their hashes, about `wanted` of the `members`
+/// of this one.
+constexpr std::uint32_t key_bound(std::uint32_t of_class, std::uint32_t wanted,
+                                  std::uint32_t members) {
+  const std::uint64_t share = ((std::uint64_t{wanted} << 16) + members - 1) / members;
+  return (of_class << 16) + static_cast<std::uint32_t>(share);
 }
 
 /// Cost of a separator: w(S) * (1 + 0.2 |w(A) - w(B)| / T), T the total weight, scaled by 10 T to

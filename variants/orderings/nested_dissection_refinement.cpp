@@ -186,6 +186,7 @@ class rounds : pass {
   void run() {
     all_.clear();
     for (const index_t v : t_.members) add(v);
+    reference_ = top_gain();
     const auto size = static_cast<std::uint32_t>(t_.members.size());
     movers_ = movers_of(size);
     const std::uint32_t limit =
@@ -232,25 +233,65 @@ class rounds : pass {
     c.stamp = round_;
   }
 
-  // Leaves the movers of the next round in s_.queue; false if there is none.
+  // Leaves the movers of the next round in s_.queue; false if there is none. Gains are compared
+  // with the best one before the round before, so that one look at the candidates suffices.
   bool choose() {
     for (;;) {
-      index_t top = least_gain;
-      for (const candidate& c : all_) {
-        if (c.gain > top) top = c.gain;
-      }
+      const index_t top = top_gain();
       if (top == least_gain) return false;
-      s_.keys.clear();
-      for (const candidate& c : all_) {
-        if (const std::uint32_t key = key_of(c, top); key != 0) s_.keys.push_back(key);
+      const std::uint32_t bound = bound_of_keys();
+      reference_ = top;
+      const offset_t weight = list([&](std::size_t k) { return s_.keys[k] < bound; });
+      if (s_.queue.empty() || too_heavy(weight)) {
+        if (discard_heavy()) continue;
+        list_best(top);
       }
-      const std::size_t wanted = std::min(at(static_cast<index_t>(movers_)), s_.keys.size());
-      const auto last = s_.keys.begin() + static_cast<std::ptrdiff_t>(wanted - 1);
-      std::ranges::nth_element(s_.keys, last, std::ranges::greater{});
-      if (take(top, *last)) return true;
-      if (discard_heavy()) continue;
-      return take(top, *std::ranges::max_element(s_.keys));
+      for (const index_t v : s_.queue) all_[at(t_.pull[at(v)])].gain = least_gain;
+      return true;
     }
+  }
+  [[nodiscard]] index_t top_gain() const {
+    index_t top = least_gain;
+    for (const candidate& c : all_) top = std::max(top, c.gain);
+    return top;
+  }
+  // Computes the keys, and the bound of those that move.
+  std::uint32_t bound_of_keys() {
+    const std::uint32_t salt = round_salt(salt_, round_);
+    std::uint32_t count[round_classes] = {};
+    s_.keys.clear();
+    for (const candidate& c : all_) {
+      const bool is = c.gain != least_gain;
+      s_.keys.push_back(is ? round_key(reference_, c.gain, round_ - c.stamp, c.v, salt)
+                           : no_round_key);
+      if (is) ++count[s_.keys.back() >> 16];
+    }
+    std::uint32_t wanted = movers_;
+    for (std::uint32_t k = 0; k < round_classes; ++k) {
+      if (count[k] >= wanted) return key_bound(k, wanted, count[k]);
+      wanted -= count[k];
+    }
+    return no_round_key;
+  }
+  // Lists the candidates that move; returns their weight.
+  template <class Moves>
+  offset_t list(Moves&& moves) {
+    s_.queue.clear();
+    offset_t weight = 0;
+    for (std::size_t k = 0; k < all_.size(); ++k) {
+      if (!moves(k)) continue;
+      s_.queue.push_back(all_[k].v);
+      weight += g_.weight[at(all_[k].v)];
+    }
+    return weight;
+  }
+  // Of the candidates with the best gain the one with the largest number.
+  void list_best(index_t top) {
+    index_t best = -1;
+    for (const candidate& c : all_) {
+      if (c.gain == top) best = std::max(best, c.v);
+    }
+    s_.queue.assign(1, best);
   }
   // Candidates that are too heavy for x remain so; true if there were any.
   bool discard_heavy() {
@@ -262,26 +303,11 @@ class rounds : pass {
     }
     return any;
   }
-  [[nodiscard]] std::uint32_t key_of(const candidate& c, index_t top) const {
-    return c.gain == least_gain ? 0 : round_key(top, c.gain, c.stamp, c.v, salt_);
-  }
-  // Candidates with keys of at least `least`, off the list unless they are too heavy together.
-  bool take(index_t top, std::uint32_t least) {
-    s_.queue.clear();
-    offset_t weight = 0;
-    for (const candidate& c : all_) {
-      if (key_of(c, top) < least) continue;
-      s_.queue.push_back(c.v);
-      weight += g_.weight[at(c.v)];
-    }
-    if (too_heavy(weight)) return false;
-    for (const index_t v : s_.queue) all_[at(t_.pull[at(v)])].gain = least_gain;
-    return true;
-  }
 
   std::vector<candidate>& all_;
   std::uint32_t movers_ = 1;
   index_t round_ = 0;
+  index_t reference_ = least_gain;  // of the keys
 };
 
 // Applies the moves that the pass has kept if they lower the cost, else none.

@@ -26,11 +26,12 @@ struct graph {
   std::vector<offset_t> begin;      ///< n
   std::vector<offset_t> end;        ///< n
   std::vector<index_t> adj;         ///< neighbours
-  std::vector<index_t> edge;        ///< weight of each entry of adj
+  std::vector<index_t> edge;        ///< weight of each entry of adj; empty: all are 1
   std::vector<index_t> weight;      ///< of each vertex, at least 1
   std::vector<index_t> from_finer;  ///< this graph's vertex by vertex of the finer graph
 
   [[nodiscard]] offset_t degree(index_t v) const { return end[at(v)] - begin[at(v)]; }
+  [[nodiscard]] index_t edge_weight(offset_t e) const { return edge.empty() ? 1 : edge[at(e)]; }
   [[nodiscard]] std::span<const index_t> row(index_t v) const {
     return {adj.data() + begin[at(v)], at(degree(v))};
   }
@@ -149,8 +150,8 @@ class bisector {
 void order_leaf(const graph& g, std::span<index_t> leaf, scratch& s);
 
 /// The classes of the vertices of a pattern: hubs, which are ordered last, and vertices with equal
-/// closed neighbourhoods, each class a vertex of the compressed graph. Without hubs and with classes
-/// of one vertex each, all lists may be empty.
+/// closed neighbourhoods, each class a vertex of the compressed graph. Without hubs and with
+/// classes of one vertex each, all lists may be empty.
 struct vertex_classes {
   std::vector<index_t> member_start;  ///< by vertex of the compressed graph, and one more
   std::vector<index_t> members;       ///< vertices of the pattern by class

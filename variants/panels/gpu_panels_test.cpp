@@ -50,6 +50,8 @@ TEST_CASE("panels of all widths, for warps, blocks and clusters, in many orders 
       elimination.most_near_steps = static_cast<index_t>(runs % 7 % 2);
       if (runs % 6 == 0) elimination.most_tasks = static_cast<index_t>(runs / 6 % 4);
       tuning.search = runs % 8 != 0;
+      // Symmetric patterns are eliminated, too.
+      if (runs / 3 % 2 == 0) tuning.closing = gpu::closing_masks::never;
       elimination.most_update_work = 1;
       const bool clusters = runs % 4 != 0;
       settings.options.set(info.options, "blocks_per_cluster", std::to_string(1 + runs % 4));
@@ -316,6 +318,7 @@ TEST_CASE("panels are released wave by wave where the positions are not admitted
       tuning.elimination.most_far_work = static_cast<std::int64_t>(runs % 4 * 30);
       tuning.elimination.sharing_positions = 0;
       tuning.elimination.most_near_steps = static_cast<index_t>(runs % 7 % 2);
+      if (runs / 7 % 2 == 0) tuning.closing = gpu::closing_masks::never;
       simt::emulator::set_seed(runs);
       run_context context;
       const auto v = gpu::make_bitmap_panels(tuning);
