@@ -226,6 +226,7 @@ struct worker_state {
   index_t panel;                            ///< the worker's next panel; -1: none
   index_t task;                             ///< of it: see work_item
   std::uint32_t next_step;                  ///< see outlook
+  std::int64_t excess;  ///< of a warp's update rounds over fair_work for each of its panels
 
   GSOFA_DEVICE target_routes* routes() { return reinterpret_cast<target_routes*>(this + 1); }
   /// Behind the routes of `warps` warps, where workers hand over.
@@ -307,7 +308,7 @@ struct elimination_view {
   std::uint32_t* helped;    ///< not 0: the panel is a target of tasks
   task_queue tasks;
   std::uint32_t* open;      ///< tasks that are not done, and panels taken from lists
-  index_t most_near_steps;  ///< as in elimination_settings
+  index_t most_near_steps;  ///< as in elimination_settings, of the launch
   /// Panels to begin with; the first launch looks for leaves. The second list is for workers that
   /// hand over.
   panel_source from[2];
@@ -315,7 +316,11 @@ struct elimination_view {
   std::uint32_t* list_count;
   unsigned long long* far_work;      ///< update rounds of blocks and clusters that do not hand over
   unsigned long long most_far_work;  ///< from here on workers hand over
-  std::uint32_t* zeros;              ///< set to zero by the first launch
+  /// The work of the update rounds of warps less fair_work for each of their panels, modulo 2^64:
+  /// if that is positive, workers hand over from the second launch on.
+  unsigned long long* excess;
+  index_t fair_work;     ///< as in elimination_settings
+  std::uint32_t* zeros;  ///< set to zero by the first launch
   offset_t zero_count;
   index_t most;  ///< most positions of a panel that this launch eliminates
   unsigned long long* update_work;
@@ -1319,6 +1324,9 @@ GSOFA_DEVICE mask_t vertices_with_boundary(const current_panel& c, mask_pair any
 template <tier Tier>
 GSOFA_DEVICE outlook finish_panel(const current_panel& c, unsigned long long update_work) {
   using team = worker<Tier>;
+  if constexpr (team::is_warp) {
+    if (c.leads) c.s.excess += static_cast<std::int64_t>(update_work) - c.e.fair_work;
+  }
   if (update_work == 0) {
     team::sync_wide();
     return goes_on;
@@ -1853,21 +1861,26 @@ GSOFA_BOUNDED_KERNEL(warp_threads) void warp_panels_kernel(elimination_view e) {
   worker_state& s = *reinterpret_cast<worker_state*>(simt::shared_memory<unsigned char>() +
                                                      simt::thread_index() / 32 * state_bytes(1));
   unsigned side = 0;
+  if (lane_index() == 0) s.excess = 0;
   for (;;) {
     std::uint32_t ticket = 0;
     if (lane_index() == 0) ticket = simt::atomic_add(e.from[0].ticket, std::uint32_t{1});
     ticket = simt::shuffle(ticket, 0);
-    if (ticket >= static_cast<std::uint32_t>(e.wave.end - e.wave.begin)) return;
+    if (ticket >= static_cast<std::uint32_t>(e.wave.end - e.wave.begin)) break;
     const index_t j = e.wave.begin + static_cast<index_t>(ticket);
     if (j != e.wave.begin && e.children[j] != 0) continue;
     follow<tier::warp>(e, j, s, side);
     simt::sync_warp();
   }
+  if (lane_index() == 0 && s.excess != 0) {
+    simt::atomic_add(e.excess, static_cast<unsigned long long>(s.excess));
+  }
 }
 
 /// Whether workers that hand over go on, by what has been counted so far.
 GSOFA_DEVICE bool far_work_is_reached(const elimination_view& e) {
-  return simt::load_shared_state(e.far_work) >= e.most_far_work;
+  if (e.most_far_work == ~0ULL) return false;
+  return simt::load_shared_state(e.far_work) >= e.most_far_work || *e.excess - 1 < ~0ULL / 2;
 }
 
 /// Takes panels of a list in turn, by workers of one tier that do not hand over, as long as the
@@ -2059,7 +2072,8 @@ struct launch_lists {
     e.list_count = count(list);
   }
 };
-static_assert(1 + 2 * launch_lists::lists < panel_structure::wave_control_words);
+/// Before these words stands the excess of warps, behind them the work of update rounds.
+static_assert(1 + 2 * launch_lists::lists <= panel_structure::wave_control_words - 2);
 
 /// The words of tasks: the queue's head and tail, far_work, open items of three launches; then the
 /// flags of tasks and the marks of panels.
@@ -2105,6 +2119,7 @@ void launch_wave(elimination_view& e, const elimination_settings& settings,
     sharing();
   };
 
+  e.most_near_steps = settings.near_steps_of_blocks;
   e.from[0].ticket = lists.control;
   lists.leave_on(0, e);
   e.most = by_blocks ? 0 : settings.warp_positions;
@@ -2121,6 +2136,7 @@ void launch_wave(elimination_view& e, const elimination_settings& settings,
   });
   if (longest <= e.most) return;
 
+  e.most_near_steps = settings.near_steps_of_clusters;
   e.clusters = sizes.states;
   fill_bytes(e.clusters, 0, 2 * (sizes.clusters + sizes.wide_clusters));
   const auto by_clusters = [&](int list, index_t most, int clusters, int size) {
@@ -2172,7 +2188,8 @@ void panel_elimination::run(const panel_structure& structure, panel_range wave) 
                            ? ~0ULL
                            : static_cast<unsigned long long>(settings_.most_update_work);
   e.fell_back = fell_back_.data();
-  e.most_near_steps = settings_.most_near_steps;
+  e.excess = e.update_work - 1;
+  e.fair_work = settings_.fair_work;
   const bool shares = may_hand_over(structure.longest());
   e.most_far_work = shares ? most_far_work(wave.end - wave.begin) : ~0ULL;
   set_tasks(e, task_words_.data(), task_items_.data(), task_room_);
