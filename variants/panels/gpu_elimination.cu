@@ -2043,10 +2043,100 @@ void panel_elimination::expect() { fell_back_[0] = 0; }
 
 namespace {
 
-/// Words of the control of a wave: the tickets of the first launch and of each list, then the
-/// number of panels on each list.
-constexpr int panel_lists = 4;
-static_assert(1 + 2 * panel_lists < panel_structure::wave_control_words);
+/// The lists of panels between the launches of a wave. Its control has the tickets of the first
+/// launch and of each list, then the number of panels on each list.
+struct launch_lists {
+  static constexpr int lists = 4;
+  index_t* arrays[3];  ///< in turn: nobody reads a list when the third one after it is written
+  std::uint32_t* control;
+
+  [[nodiscard]] std::uint32_t* count(int list) const { return control + 1 + lists + list; }
+  [[nodiscard]] panel_source source(int list) const {
+    return {arrays[list % 3], count(list), control + 1 + list};
+  }
+  void leave_on(int list, elimination_view& e) const {
+    e.list = arrays[list % 3];
+    e.list_count = count(list);
+  }
+};
+static_assert(1 + 2 * launch_lists::lists < panel_structure::wave_control_words);
+
+/// The words of tasks: the queue's head and tail, far_work, open items of three launches; then the
+/// flags of tasks and the marks of panels.
+void set_tasks(elimination_view& e, std::uint32_t* words, std::uint64_t* items, index_t room) {
+  e.tasks = {reinterpret_cast<work_item*>(items), words + task_words, words, words + 1,
+             static_cast<std::uint32_t>(room)};
+  e.far_work = reinterpret_cast<unsigned long long*>(words + 2);
+  e.helped = words + task_words + room;
+  e.zeros = words;
+  e.zero_count = task_words + offset_t{room} + e.p.panels;
+}
+
+/// What is resident of each kernel, and where clusters have their states.
+struct launch_sizes {
+  int warp_blocks, block_blocks, half_blocks, sharing_blocks, clusters, wide_clusters, wide_blocks;
+  cluster_state* states;
+};
+
+/// Launches all of a wave. Launches of one tier take the panels of a list, and leave panels on the
+/// next one; those that hand over take what is left of both, and leave panels on the one after
+/// that.
+void launch_wave(elimination_view& e, const elimination_settings& settings,
+                 const launch_sizes& sizes, const launch_lists& lists, index_t longest,
+                 bool shares) {
+  // Blocks are faster than warps, but there are fewer of them. Where all panels are short, blocks
+  // of half as many threads finish as soon, and two of them share a multiprocessor.
+  const index_t few = settings.few_panels >= 0 ? settings.few_panels : 16 * multiprocessors();
+  const bool by_blocks = e.wave.end - e.wave.begin <= few;
+  const bool half =
+      by_blocks && longest <= short_positions && settings.warps_per_block > half_warps;
+  const int threads = settings.warps_per_block * 32;
+  const std::size_t bytes = state_bytes(settings.warps_per_block);
+  const std::size_t sharing_bytes = state_bytes(settings.warps_per_block, true);
+  const auto eliminate = [&](int list, index_t most, const auto& plain, const auto& sharing) {
+    e.most = most;
+    e.from[0] = lists.source(list);
+    lists.leave_on(list + 1, e);
+    if (settings.far_targets != handing_over::on) plain();
+    if (!shares) return;
+    e.from[1] = lists.source(list + 1);
+    lists.leave_on(list + 2, e);
+    e.open = e.zeros + 4 + list;
+    sharing();
+  };
+
+  e.from[0].ticket = lists.control;
+  lists.leave_on(0, e);
+  e.most = by_blocks ? 0 : settings.warp_positions;
+  launch_overlapping(warp_panels_kernel, sizes.warp_blocks, warp_threads,
+                     warp_threads / 32 * state_bytes(1), e);
+  if (longest <= e.most) return;
+
+  const auto blocks = [&] {
+    launch_overlapping(block_panels_kernel, half ? sizes.half_blocks : sizes.block_blocks,
+                       half ? half_warps * 32 : threads, half ? state_bytes(half_warps) : bytes, e);
+  };
+  eliminate(0, sizes.clusters > 0 ? settings.cluster_positions : max_index, blocks, [&] {
+    launch_overlapping(sharing_blocks_kernel, sizes.sharing_blocks, threads, sharing_bytes, e);
+  });
+  if (longest <= e.most) return;
+
+  e.clusters = sizes.states;
+  fill_bytes(e.clusters, 0, 2 * (sizes.clusters + sizes.wide_clusters));
+  const auto by_clusters = [&](int list, index_t most, int clusters, int size) {
+    const auto one = [&] {
+      launch_clusters(cluster_panels_kernel, clusters, size, threads, bytes, e);
+    };
+    eliminate(list, most, one, [&] {
+      e.clusters += clusters;
+      launch_clusters(sharing_clusters_kernel, clusters, size, threads, sharing_bytes, e);
+    });
+    e.clusters += clusters;
+  };
+  by_clusters(1, sizes.wide_clusters > 0 ? settings.wide_positions : max_index, sizes.clusters,
+              settings.blocks_per_cluster);
+  if (longest > e.most) by_clusters(2, max_index, sizes.wide_clusters, sizes.wide_blocks);
+}
 
 }  // namespace
 
@@ -2057,26 +2147,18 @@ bool panel_elimination::may_hand_over(index_t longest) const {
   return longest > settings_.sharing_positions;
 }
 
+unsigned long long panel_elimination::most_far_work(index_t panels) const {
+  if (settings_.far_targets == handing_over::on) return 0;
+  const std::int64_t most = settings_.most_far_work >= 0 ? settings_.most_far_work : panels;
+  return static_cast<unsigned long long>(std::max<std::int64_t>(1, most));
+}
+
 void panel_elimination::run(const panel_structure& structure, panel_range wave) {
   if (detail::counting && wave.begin == 0) {
     fill_bytes(counters_.data(), 0, elimination_counters);
     fill_bytes(stamps_.data(), 0, stamps_.size());
   }
-  const index_t longest = structure.longest();
-  // Blocks are faster than warps, but there are fewer of them. Where all panels are short, blocks
-  // of half as many threads finish as soon, and two of them share a multiprocessor.
-  const index_t few = settings_.few_panels >= 0 ? settings_.few_panels : 16 * multiprocessors();
-  const bool by_blocks = wave.end - wave.begin <= few;
-  const bool half =
-      by_blocks && longest <= short_positions && settings_.warps_per_block > half_warps;
-  const int all_threads = settings_.warps_per_block * 32;
-  const int threads = half ? half_warps * 32 : all_threads;
-  const std::size_t bytes = state_bytes(threads / 32);
-  const std::size_t sharing_bytes = state_bytes(settings_.warps_per_block, true);
-  const bool shares = may_hand_over(longest);
-  std::uint32_t* const tickets = structure.control();
-  std::uint32_t* const counts = tickets + 1 + panel_lists;
-  std::uint32_t* const words = task_words_.data();
+  if (wave.begin == 0) expect();
   elimination_view e{};
   e.p = structure.view();
   e.wave = wave;
@@ -2084,84 +2166,23 @@ void panel_elimination::run(const panel_structure& structure, panel_range wave) 
   e.finished = structure.finished();
   e.counters = counters_.data();
   e.stamps = stamps_.data();
-  e.update_work =
-      reinterpret_cast<unsigned long long*>(tickets + panel_structure::wave_control_words);
+  e.update_work = reinterpret_cast<unsigned long long*>(structure.control() +
+                                                        panel_structure::wave_control_words);
   e.most_update_work = settings_.most_update_work < 0
                            ? ~0ULL
                            : static_cast<unsigned long long>(settings_.most_update_work);
-  if (wave.begin == 0) expect();
   e.fell_back = fell_back_.data();
-  e.tasks = {reinterpret_cast<work_item*>(task_items_.data()), words + task_words, words, words + 1,
-             static_cast<std::uint32_t>(task_room_)};
-  e.helped = words + task_words + task_room_;
   e.most_near_steps = settings_.most_near_steps;
-  e.far_work = reinterpret_cast<unsigned long long*>(words + 2);
-  e.most_far_work = ~0ULL;
-  if (shares) {
-    const std::int64_t most =
-        settings_.most_far_work >= 0 ? settings_.most_far_work : wave.end - wave.begin;
-    e.most_far_work = settings_.far_targets == handing_over::on
-                          ? 0
-                          : static_cast<unsigned long long>(std::max<std::int64_t>(1, most));
-  }
-  e.zeros = words;
-  e.zero_count = shares ? task_words + offset_t{task_room_} + e.p.panels : task_words;
-
-  const auto leave_on = [&](int list) {
-    e.list = lists_[list % 3].data();
-    e.list_count = counts + list;
-  };
-  const auto list_of = [&](int list) -> panel_source {
-    return {lists_[list % 3].data(), counts + list, tickets + 1 + list};
-  };
-  // Launches of one tier take the panels of a list, and leave panels on the next one; those that
-  // hand over take what is left of both, and leave panels on the one after that.
-  const auto eliminate = [&](int list, index_t most, const auto& plain, const auto& sharing) {
-    e.most = most;
-    e.from[0] = list_of(list);
-    leave_on(list + 1);
-    if (settings_.far_targets != handing_over::on) plain();
-    if (!shares) return;
-    e.from[1] = list_of(list + 1);
-    leave_on(list + 2);
-    e.open = words + 4 + list;
-    sharing();
-  };
-
-  e.from[0].ticket = tickets;
-  leave_on(0);
-  e.most = by_blocks ? 0 : settings_.warp_positions;
-  launch_overlapping(warp_panels_kernel, warp_blocks_, warp_threads,
-                     warp_threads / 32 * state_bytes(1), e);
-  if (longest <= e.most) return;
-
-  eliminate(
-      0, clusters_ > 0 ? settings_.cluster_positions : max_index,
-      [&] {
-        launch_overlapping(block_panels_kernel, half ? half_blocks_ : block_blocks_, threads, bytes,
-                           e);
-      },
-      [&] {
-        launch_overlapping(sharing_blocks_kernel, sharing_blocks_, all_threads, sharing_bytes, e);
-      });
-  if (longest <= e.most) return;
-
-  fill_bytes(cluster_states_.data(), 0, cluster_states_.size());
-  e.clusters = reinterpret_cast<cluster_state*>(cluster_states_.data());
-  const auto by_clusters = [&](int list, index_t most, int clusters, int blocks) {
-    eliminate(
-        list, most,
-        [&] { launch_clusters(cluster_panels_kernel, clusters, blocks, all_threads, bytes, e); },
-        [&] {
-          e.clusters += clusters;
-          launch_clusters(sharing_clusters_kernel, clusters, blocks, all_threads, sharing_bytes, e);
-        });
-    e.clusters += clusters;
-  };
-  by_clusters(1, wide_clusters_ > 0 ? settings_.wide_positions : max_index, clusters_,
-              settings_.blocks_per_cluster);
-  if (longest <= e.most) return;
-  by_clusters(2, max_index, wide_clusters_, wide_blocks_);
+  const bool shares = may_hand_over(structure.longest());
+  e.most_far_work = shares ? most_far_work(wave.end - wave.begin) : ~0ULL;
+  set_tasks(e, task_words_.data(), task_items_.data(), task_room_);
+  if (!shares) e.zero_count = task_words;
+  launch_wave(
+      e, settings_,
+      {warp_blocks_, block_blocks_, half_blocks_, sharing_blocks_, clusters_, wide_clusters_,
+       wide_blocks_, reinterpret_cast<cluster_state*>(cluster_states_.data())},
+      {{lists_[0].data(), lists_[1].data(), lists_[2].data()}, structure.control()},
+      structure.longest(), shares);
 }
 
 offset_t panel_elimination::tasks() const {

@@ -433,6 +433,7 @@ class panel_elimination {
 
  private:
   [[nodiscard]] bool may_hand_over(index_t longest) const;
+  [[nodiscard]] unsigned long long most_far_work(index_t panels) const;
 
   elimination_settings settings_;
   int warp_blocks_ = 0, block_blocks_ = 0, half_blocks_ = 0, sharing_blocks_ = 0, clusters_ = 0;
