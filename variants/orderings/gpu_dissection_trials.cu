@@ -28,8 +28,6 @@
 #if defined(GSOFA_GPU)
 
 #include <algorithm>
-#include <deque>
-#include <utility>
 
 #include "common/random.hpp"
 #include "variants/device/tile_scan.hpp"
@@ -2353,10 +2351,9 @@ class upload_arena {
 };
 
 /// Page-locked memory is slow to get and to give back: a host thread keeps it from order to order.
-upload_arena& arena_of_thread(int desk) {
-  thread_local std::deque<upload_arena> arenas;
-  while (std::cmp_less_equal(arenas.size(), desk)) arenas.emplace_back();
-  return arenas[static_cast<std::size_t>(desk)];
+upload_arena& arena_of_thread() {
+  thread_local upload_arena arena;
+  return arena;
 }
 
 template <class T>
@@ -2371,9 +2368,8 @@ int blocks_of_warps(offset_t warps) { return blocks_for(warps * 32); }
 using namespace trial_kernels;  // NOLINT(google-build-using-namespace)
 
 struct trial_steps::space {
-  space(memory_budget& budget, int desk)
-      : arena(arena_of_thread(desk)),
-        table(budget, "trials"),
+  explicit space(memory_budget& budget)
+      : table(budget, "trials"),
         groups(budget, "trials"),
         data{{budget, "trials"}, {budget, "trials"}},
         side{{budget, "trials"}, {budget, "trials"}},
@@ -2402,7 +2398,7 @@ struct trial_steps::space {
     return place;
   }
 
-  upload_arena& arena;
+  upload_arena& arena = arena_of_thread();
   growing_array<std::uint64_t> table, groups;
   growing_array<trial_data> data[2];
   growing_array<std::uint8_t> side[2];
@@ -2421,8 +2417,7 @@ struct trial_steps::space {
   const index_t *small_list = nullptr, *large_list = nullptr;  // on the device
 };
 
-trial_steps::trial_steps(memory_budget& budget, int desk)
-    : space_(std::make_unique<space>(budget, desk)) {}
+trial_steps::trial_steps(memory_budget& budget) : space_(std::make_unique<space>(budget)) {}
 trial_steps::~trial_steps() = default;
 
 const std::uint8_t* trial_steps::side() const { return space_->view.side; }
