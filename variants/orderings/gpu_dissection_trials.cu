@@ -15,20 +15,19 @@
 // much of it; warps take the movers' rows, then those of the vertices that they draw. Five barriers
 // and the way to a row's vertices and back are a round's time, whatever the number of movers.
 //
-// Where it is small the moves of a pass are a chain: one warp makes them. It finds the candidate of
-// the highest rank, reads its row and the states of its neighbours, and for those that come to S
-// their rows and the states of theirs. Candidates, the vertices of S that may move, have slots in
-// shared memory; slots of vertices that have moved are used again, so that the list is about as
-// long as S. A slot holds the rank of move_rank() in two words: its high word is the gain plus
-// 2^31, to which drawn neighbours add their weights.
+// Where it is small a pass goes in steps, a chain: one warp makes them. It finds the candidates of
+// the highest ranks, up to four, reads their rows and the states of their neighbours, and for those
+// that come to S their rows and the states of theirs. Candidates, the vertices of S that may move,
+// have slots in shared memory; slots of vertices that have moved are used again, so that the list
+// is about as long as S. A slot holds the rank of move_rank() in two words: its high word is the
+// gain plus 2^31, to which drawn neighbours add their weights. Small graphs are in shared memory
+// as a whole, of large ones what is around S.
 
 #include "variants/device/simt.hpp"
 
 #if defined(GSOFA_GPU)
 
 #include <algorithm>
-#include <deque>
-#include <utility>
 
 #include "common/random.hpp"
 #include "variants/device/tile_scan.hpp"
@@ -326,42 +325,56 @@ struct choice {
   std::uint32_t slot;  ///< in that lane
 };
 
-/// Among the first Steps * slots_per_step slots, which are in shared memory.
+/// The first Steps * slots_per_step slots, which are in shared memory, in registers.
 template <unsigned Steps>
-GSOFA_DEVICE choice best_of_steps(const candidates& c) {
-  const std::uint32_t first = 4 * lane_of_thread();
-  four_words high[Steps];
-  four_words low[Steps];
-  four_words vertex[Steps];
-  GSOFA_UNROLL for (unsigned k = 0; k < Steps; ++k) {
-    const std::uint32_t s = first + k * slots_per_step;
-    high[k] = *reinterpret_cast<const four_words*>(c.high + s);
-    low[k] = *reinterpret_cast<const four_words*>(c.low + s);
-    vertex[k] = *reinterpret_cast<const four_words*>(c.vertex + s);
+class held_slots {
+ public:
+  GSOFA_DEVICE void load(const candidates& c, std::uint32_t /*slots*/) {
+    GSOFA_UNROLL for (unsigned k = 0; k < Steps; ++k) {
+      const std::uint32_t s = first() + k * slots_per_step;
+      high_[k] = *reinterpret_cast<const four_words*>(c.high + s);
+      low_[k] = *reinterpret_cast<const four_words*>(c.low + s);
+      vertex_[k] = *reinterpret_cast<const four_words*>(c.vertex + s);
+    }
   }
-  const auto larger = [](std::uint32_t a, std::uint32_t b) { return a > b ? a : b; };
-  std::uint32_t most = 0;
-  GSOFA_UNROLL for (unsigned k = 0; k < 4 * Steps; ++k) {
-    most = larger(most, high[k / 4].word[k % 4]);
+  [[nodiscard]] GSOFA_DEVICE choice best() const {
+    const auto larger = [](std::uint32_t a, std::uint32_t b) { return a > b ? a : b; };
+    std::uint32_t most = 0;
+    GSOFA_UNROLL for (unsigned k = 0; k < 4 * Steps; ++k) {
+      most = larger(most, high_[k / 4].word[k % 4]);
+    }
+    const std::uint32_t top_high = simt::max_of_warp(most);
+    if (top_high == 0) return {-1, false, 0};
+    most = 0;
+    GSOFA_UNROLL for (unsigned k = 0; k < 4 * Steps; ++k) {
+      most = larger(most, high_[k / 4].word[k % 4] == top_high ? low_[k / 4].word[k % 4] : 0);
+    }
+    const std::uint32_t top_low = simt::max_of_warp(most);
+    most = 0;  // a vertex plus 1
+    std::uint32_t slot = 0;
+    GSOFA_UNROLL for (unsigned k = 0; k < 4 * Steps; ++k) {
+      const bool top = high_[k / 4].word[k % 4] == top_high && low_[k / 4].word[k % 4] == top_low;
+      const std::uint32_t v = top ? vertex_[k / 4].word[k % 4] + 1 : 0;
+      slot = v > most ? first() + k / 4 * slots_per_step + k % 4 : slot;
+      most = larger(most, v);
+    }
+    const std::uint32_t v = simt::max_of_warp(most);
+    return {static_cast<index_t>(v - 1), most == v, slot};
   }
-  const std::uint32_t top_high = simt::max_of_warp(most);
-  if (top_high == 0) return {-1, false, 0};
-  most = 0;
-  GSOFA_UNROLL for (unsigned k = 0; k < 4 * Steps; ++k) {
-    most = larger(most, high[k / 4].word[k % 4] == top_high ? low[k / 4].word[k % 4] : 0);
+  /// Takes a candidate off; only the lane that holds it does.
+  GSOFA_DEVICE void drop(const choice& chosen) {
+    GSOFA_UNROLL for (unsigned k = 0; k < 4 * Steps; ++k) {
+      const bool is = chosen.mine && chosen.slot == first() + k / 4 * slots_per_step + k % 4;
+      high_[k / 4].word[k % 4] = is ? 0 : high_[k / 4].word[k % 4];
+    }
   }
-  const std::uint32_t top_low = simt::max_of_warp(most);
-  most = 0;  // a vertex plus 1
-  std::uint32_t slot = 0;
-  GSOFA_UNROLL for (unsigned k = 0; k < 4 * Steps; ++k) {
-    const bool top = high[k / 4].word[k % 4] == top_high && low[k / 4].word[k % 4] == top_low;
-    const std::uint32_t v = top ? vertex[k / 4].word[k % 4] + 1 : 0;
-    slot = v > most ? first + k / 4 * slots_per_step + k % 4 : slot;
-    most = larger(most, v);
-  }
-  const std::uint32_t v = simt::max_of_warp(most);
-  return {static_cast<index_t>(v - 1), most == v, slot};
-}
+
+ private:
+  GSOFA_DEVICE static std::uint32_t first() { return 4 * lane_of_thread(); }
+  four_words high_[Steps];
+  four_words low_[Steps];
+  four_words vertex_[Steps];
+};
 
 /// Among any number of slots.
 GSOFA_DEVICE choice best_of_many(const candidates& c, std::uint32_t slots) {
@@ -411,12 +424,92 @@ GSOFA_DEVICE choice best_of_many(const candidates& c, std::uint32_t slots) {
   return {static_cast<index_t>(v), top && vertex == v, slot};
 }
 
-GSOFA_DEVICE choice best_candidate(const candidates& c, std::uint32_t slots) {
-  if (slots <= slots_per_step) return best_of_steps<1>(c);
-  if (slots <= 2 * slots_per_step && slots <= c.room) return best_of_steps<2>(c);
-  if (slots <= 4 * slots_per_step && slots <= c.room) return best_of_steps<4>(c);
-  return best_of_many(c, slots);
+/// Any number of slots, read for each choice.
+class all_slots {
+ public:
+  GSOFA_DEVICE void load(const candidates& c, std::uint32_t slots) {
+    c_ = &c;
+    slots_ = slots;
+  }
+  [[nodiscard]] GSOFA_DEVICE choice best() const { return best_of_many(*c_, slots_); }
+  GSOFA_DEVICE void drop(const choice& /*chosen*/) { simt::sync_warp(); }
+
+ private:
+  const candidates* c_ = nullptr;
+  std::uint32_t slots_ = 0;
+};
+
+/// Calls body(slots) with the way to look at so many slots.
+template <class Body>
+GSOFA_DEVICE unsigned with_slots(const candidates& c, std::uint32_t slots, Body&& body) {
+  if (slots <= slots_per_step) {
+    held_slots<1> held;
+    held.load(c, slots);
+    return body(held);
+  }
+  if (slots <= 2 * slots_per_step && slots <= c.room) {
+    held_slots<2> held;
+    held.load(c, slots);
+    return body(held);
+  }
+  if (slots <= 4 * slots_per_step && slots <= c.room) {
+    held_slots<4> held;
+    held.load(c, slots);
+    return body(held);
+  }
+  all_slots all;
+  all.load(c, slots);
+  return body(all);
 }
+
+/// The vertices that move in a step, one for each of the first lanes.
+struct step_movers {
+  std::uint32_t v = 0;       ///< of this lane
+  std::uint32_t weight = 0;  ///< of this lane's
+  std::uint32_t total = 0;   ///< weight of all
+};
+
+/// Chooses the movers of a step, up to `wanted` of the best candidates as long as x has room for
+/// all of them, and takes them off the list; returns how many there are. look(choice): the vertex
+/// and its weight, in all lanes; fits(weight): whether x has room for so much; discard(): takes all
+/// candidates off that do not fit alone. Slots that become free join the `free` ones.
+template <class Look, class Fits, class Discard>
+GSOFA_DEVICE unsigned choose_movers(const candidates& c, std::uint32_t slots, unsigned wanted,
+                                    std::uint32_t* free_slots, std::uint32_t& free,
+                                    step_movers& movers, Look&& look, Fits&& fits,
+                                    Discard&& discard) {
+  return with_slots(c, slots, [&](auto& held) {
+    unsigned count = 0;
+    while (count < wanted) {
+      const choice chosen = held.best();
+      if (chosen.v < 0) break;
+      const auto [v, weight] = look(chosen);
+      if (!fits(weight)) {
+        discard();
+        held.load(c, slots);
+        continue;
+      }
+      if (!fits(movers.total + weight)) break;
+      const bool remembers = free < most_free_slots;
+      if (chosen.mine) {
+        c.kill(chosen.slot);
+        if (remembers) free_slots[free] = chosen.slot;
+      }
+      free += remembers ? 1 : 0;
+      held.drop(chosen);
+      if (lane_of_thread() == count) {
+        movers.v = v;
+        movers.weight = weight;
+      }
+      movers.total += weight;
+      ++count;
+    }
+    return count;
+  });
+}
+struct seen_vertex {
+  std::uint32_t v, weight;
+};
 
 /// Takes all candidates off the list whose vertices are too heavy, which `discards` tells of a slot
 /// and notes: they remain so. Their slots join the `free` ones; returns how many there are then.
@@ -480,13 +573,13 @@ GSOFA_DEVICE void begin_pass(const block_trial& w, int pass) {
   simt::sync_block();
 }
 
-// --------------------------------------------------------------------------------- single moves
+// ---------------------------------------------------------------------------------------- steps
 
 /// The moves of a pass of a small trial, by one warp.
 template <bool Prefetches>
-class single_moves {
+class step_moves {
  public:
-  GSOFA_DEVICE single_moves(const block_trial& w, const candidates& c, std::uint32_t slots)
+  GSOFA_DEVICE step_moves(const block_trial& w, const candidates& c, std::uint32_t slots)
       : w_(w),
         c_(c),
         result_(w.b.result),
@@ -501,16 +594,29 @@ class single_moves {
 
   GSOFA_DEVICE void run() {
     const std::uint32_t limit = orderings::idle_limit(w_.d.members, w_.t.idle_moves);
+    const unsigned wanted = orderings::movers_of_step(w_.d.members);
+    const unsigned lane = lane_of_thread();
     std::uint64_t best = cost();
     std::uint32_t kept = 0;
     offset_t best_x = 0;
     offset_t best_y = 0;
-    std::uint32_t idle = 0;
-    bool moved = false;
-    const auto account = [&] {
-      if (!moved) return;
-      moved = false;
-      ++idle;
+    for (std::uint32_t idle = 0; idle < limit;) {
+      step_movers movers;
+      const unsigned count = choose(wanted, movers);
+      if (count == 0) break;
+      to_x_ += static_cast<offset_t>(movers.total);
+      ++moves_;
+      const lane_row row = row_of(w_.g, lane < count, static_cast<index_t>(movers.v));
+      if (lane < count) {
+        w_.s[movers.v] = status_of(w_.d.x, start_of(w_.s[movers.v]));
+        log_[logged_ + lane] = 2 * movers.v;
+      }
+      logged_ += count;
+      simt::sync_warp();
+      for (unsigned m = 0; m < count; ++m) {
+        draw_neighbours({simt::shuffle(row.begin, m), simt::shuffle(row.length, m)});
+      }
+      idle += count;
       if (const std::uint64_t now = cost(); now < best) {
         best = now;
         kept = logged_;
@@ -518,34 +624,8 @@ class single_moves {
         best_y = from_y_;
         idle = 0;
       }
-    };
-    for (;;) {
-      const choice chosen = best_candidate(c_, slots_);
-      const index_t v = chosen.v;
-      if (v < 0) break;
-      const lane_row row = row_of(w_.g, true, v);
-      const index_t weight = w_.g.weight[v];
-      const auto lane = static_cast<index_t>(lane_of_thread());
-      const index_t u = lane < row.length ? w_.g.adj[row.begin + lane] : 0;
-      // The cost of the move before, while the row is on its way.
-      account();
-      if (idle >= limit) break;
-      if (too_heavy(weight)) {
-        discard_heavy();
-        continue;
-      }
-      const bool remembers = free_ < most_free_slots;
-      if (chosen.mine) {
-        c_.kill(chosen.slot);
-        if (remembers) w_.b.free_slots[free_] = chosen.slot;
-      }
-      free_ += remembers ? 1 : 0;
-      to_x_ += weight;
-      moved = true;
-      move(v, row, u);
     }
-    account();
-    if (lane_of_thread() == 0) {
+    if (lane == 0) {
       result_.kept = kept;
       result_.moved = logged_;
       result_.to_x = best_x;
@@ -572,23 +652,26 @@ class single_moves {
       return true;
     });
   }
-  // u: the lane's entry of the row.
-  GSOFA_DEVICE void move(index_t v, const lane_row& row, index_t u) {
-    const auto lane = static_cast<index_t>(lane_of_thread());
-    ++moves_;
-    if (lane == 0) {
-      w_.s[v] = status_of(w_.d.x, start_of(w_.s[v]));
-      log_[logged_] = 2 * static_cast<std::uint32_t>(v);
-    }
-    ++logged_;
-    for (index_t k = lane;;) {
+  GSOFA_DEVICE unsigned choose(unsigned wanted, step_movers& movers) {
+    return choose_movers(
+        c_, slots_, wanted, w_.b.free_slots, free_, movers,
+        [&](const choice& chosen) {
+          return seen_vertex{static_cast<std::uint32_t>(chosen.v),
+                             static_cast<std::uint32_t>(w_.g.weight[chosen.v])};
+        },
+        [&](std::uint32_t weight) { return !too_heavy(static_cast<index_t>(weight)); },
+        [&] { discard_heavy(); });
+  }
+  // The neighbours in y of a mover come to S.
+  GSOFA_DEVICE void draw_neighbours(const lane_row& row) {
+    for (auto k = static_cast<index_t>(lane_of_thread());; k += 32) {
+      const bool is = k < row.length;
+      if (simt::ballot(is) == 0) break;
+      const index_t u = is ? w_.g.adj[row.begin + k] : 0;
       neighbour n;
-      if (k < row.length) n = {w_.s[u], w_.g.weight[u], row_of(w_.g, true, u)};
-      const unsigned mask = simt::ballot(k < row.length && now_of(n.status) == y_);
+      if (is) n = {w_.s[u], w_.g.weight[u], row_of(w_.g, true, u)};
+      const unsigned mask = simt::ballot(is && now_of(n.status) == y_);
       if (mask != 0) draw(mask, u, n);
-      k += 32;
-      if (k - lane >= row.length) break;
-      if (k < row.length) u = w_.g.adj[row.begin + k];
     }
     simt::sync_warp();
   }
@@ -655,7 +738,7 @@ class single_moves {
 
 /// The moves of a pass of the block's trial. All warps look for candidates, one moves them.
 template <bool Prefetches>
-GSOFA_DEVICE void move_singly(const block_trial& w, candidates c) {
+GSOFA_DEVICE void move_in_steps(const block_trial& w, candidates c) {
   const std::uint32_t y = 1 - w.d.x;
   c.far_high = w.t.far + 4 * w.d.first;
   c.far_low = c.far_high + w.d.n;
@@ -688,7 +771,7 @@ GSOFA_DEVICE void move_singly(const block_trial& w, candidates c) {
     w.s[v] = settled(separator) | (slot << 4);
   });
   simt::sync_block();
-  if (warp_of_thread() == 0) single_moves<Prefetches>(w, c, w.b.count).run();
+  if (warp_of_thread() == 0) step_moves<Prefetches>(w, c, w.b.count).run();
   simt::sync_block();
 }
 
@@ -768,7 +851,7 @@ GSOFA_DEVICE void load_graph(const block_trial& w, const near_graph& h) {
   simt::sync_block();
 }
 
-/// The moves of single_moves on a graph in shared memory, by one warp. Candidates tell vertices by
+/// The moves of step_moves on a graph in shared memory, by one warp. Candidates tell vertices by
 /// their numbers in the trial's graph.
 template <bool Band>
 class near_moves {
@@ -798,40 +881,22 @@ class near_moves {
     std::uint32_t kept = 0;
     index_t best_x = 0;
     index_t best_y = 0;
+    const unsigned wanted = orderings::movers_of_step(w_.d.members);
     for (std::uint32_t idle = 0; idle < limit;) {
-      const choice chosen = best_candidate(c_, slots_);
-      if (chosen.v < 0) break;
-      const std::uint32_t v = local_of(chosen);
-      const std::uint32_t begin = h_.begin[v];
-      const std::uint32_t end = h_.end[v];
-      const auto weight = static_cast<index_t>(h_.weight[v]);
-      if (to_x_ + weight > room_x_) {
-        discard_heavy();
-        continue;
-      }
-      const bool remembers = free_ < most_free_slots;
-      if (chosen.mine) {
-        c_.kill(chosen.slot);
-        if (remembers) w_.b.free_slots[free_] = chosen.slot;
-      }
-      free_ += remembers ? 1 : 0;
-      to_x_ += weight;
+      step_movers movers;
+      const unsigned count = choose(wanted, movers);
+      if (count == 0) break;
+      to_x_ += static_cast<index_t>(movers.total);
       ++moves_;
-      if (lane == 0) {
-        h_.status[v] = status_of(w_.d.x, separator);
-        log_[logged_] = 2 * static_cast<std::uint32_t>(w_.first + chosen.v);
+      if (lane < count) {
+        h_.status[movers.v] = status_of(w_.d.x, separator);
+        log_[logged_ + lane] = 2 * static_cast<std::uint32_t>(w_.first + number(movers.v));
       }
-      ++logged_;
-      for (std::uint32_t base = begin; base < end; base += 32) {
-        const bool is = base + lane < end;
-        const std::uint32_t u = is ? h_.adj[base + lane] : 0;
-        const bool in_y = is && now_of(h_.status[u]) == y_;
-        const unsigned mask = simt::ballot(in_y);
-        if (Band && simt::ballot(in_y && u >= h_.inner) != 0) return false;
-        if (mask != 0) draw(mask, u);
-      }
+      logged_ += count;
       simt::sync_warp();
-      ++idle;
+      if (!draw_neighbours(count, movers.v)) return false;
+      simt::sync_warp();
+      idle += count;
       if (const std::uint64_t now = cost(); now < best) {
         best = now;
         kept = logged_;
@@ -862,6 +927,16 @@ class near_moves {
     const unsigned owner = simt::lowest_bit(simt::ballot(chosen.mine));
     return simt::shuffle(chosen.mine ? c_.local_at(chosen.slot) : 0U, owner);
   }
+  GSOFA_DEVICE unsigned choose(unsigned wanted, step_movers& movers) {
+    return choose_movers(
+        c_, slots_, wanted, w_.b.free_slots, free_, movers,
+        [&](const choice& chosen) {
+          const std::uint32_t v = local_of(chosen);
+          return seen_vertex{v, h_.weight[v]};
+        },
+        [&](std::uint32_t weight) { return to_x_ + static_cast<offset_t>(weight) <= room_x_; },
+        [&] { discard_heavy(); });
+  }
   GSOFA_DEVICE void discard_heavy() {
     free_ = discard_candidates(c_, slots_, w_.b.free_slots, free_, [&](std::uint32_t slot) {
       const std::uint32_t v = Band ? c_.local_at(slot) : c_.vertex_at(slot);
@@ -869,6 +944,35 @@ class near_moves {
       h_.status[v] |= no_slot << 4;
       return true;
     });
+  }
+
+  /// The neighbours in y of the movers, of the first `count` lanes, come to S: up to four rows at a
+  /// time, each by a share of the lanes. False, in all lanes, if one is beyond the band.
+  GSOFA_DEVICE bool draw_neighbours(unsigned count, std::uint32_t mover) {
+    const unsigned lane = lane_of_thread();
+    for (unsigned base = 0; base < count; base += most_rows) {
+      const unsigned rows = count - base < most_rows ? count - base : most_rows;
+      const unsigned width = rows == 1 ? 32 : rows == 2 ? 16 : 8;
+      const unsigned of = base + lane / width;
+      const std::uint32_t from = simt::shuffle(mover, of % 32);
+      const std::uint32_t end = of < count ? h_.end[from] : 0;
+      std::uint32_t k = of < count ? h_.begin[from] + lane % width : 0;
+      for (;; k += width) {
+        const bool is = k < end;
+        if (simt::ballot(is) == 0) break;
+        const std::uint32_t u = is ? h_.adj[k] : 0;
+        const std::uint32_t status = is ? h_.status[u] : settled(w_.d.x);
+        // Rows may have neighbours in common.
+        const bool drawn_here =
+            now_of(status) == y_ &&
+            (rows == 1 || simt::atomic_cas(h_.status + u, status,
+                                           status_of(drawn, y_) | (no_slot << 4)) == status);
+        const unsigned mask = simt::ballot(drawn_here);
+        if (Band && simt::ballot(drawn_here && u >= h_.inner) != 0) return false;
+        if (mask != 0) draw(mask, u);
+      }
+    }
+    return true;
   }
 
   // The vertices u of the lanes of `mask` come to S.
@@ -1751,7 +1855,7 @@ GSOFA_KERNEL void refine_kernel(level_view g, trial_view t, const index_t* trial
       if (!loaded) load_statuses(w, near);
       move_near(w, near, c);
     } else {
-      move_singly<false>(w, c);
+      move_in_steps<false>(w, c);
     }
     end_pass(w);
     loaded = fits && !in_rounds;
@@ -1779,7 +1883,7 @@ void rounds_kernel(level_view g, trial_view t, const index_t* trials, std::uint3
       trial_rounds(w, round_candidates_of(w, c)).run();
     } else if (!near.move()) {
       near.forget();
-      move_singly<true>(w, c);
+      move_in_steps<true>(w, c);
     }
     end_pass(w);
   }
@@ -2247,10 +2351,9 @@ class upload_arena {
 };
 
 /// Page-locked memory is slow to get and to give back: a host thread keeps it from order to order.
-upload_arena& arena_of_thread(int desk) {
-  thread_local std::deque<upload_arena> arenas;
-  while (std::cmp_less_equal(arenas.size(), desk)) arenas.emplace_back();
-  return arenas[static_cast<std::size_t>(desk)];
+upload_arena& arena_of_thread() {
+  thread_local upload_arena arena;
+  return arena;
 }
 
 template <class T>
@@ -2265,9 +2368,8 @@ int blocks_of_warps(offset_t warps) { return blocks_for(warps * 32); }
 using namespace trial_kernels;  // NOLINT(google-build-using-namespace)
 
 struct trial_steps::space {
-  space(memory_budget& budget, int desk)
-      : arena(arena_of_thread(desk)),
-        table(budget, "trials"),
+  explicit space(memory_budget& budget)
+      : table(budget, "trials"),
         groups(budget, "trials"),
         data{{budget, "trials"}, {budget, "trials"}},
         side{{budget, "trials"}, {budget, "trials"}},
@@ -2296,7 +2398,7 @@ struct trial_steps::space {
     return place;
   }
 
-  upload_arena& arena;
+  upload_arena& arena = arena_of_thread();
   growing_array<std::uint64_t> table, groups;
   growing_array<trial_data> data[2];
   growing_array<std::uint8_t> side[2];
@@ -2315,8 +2417,7 @@ struct trial_steps::space {
   const index_t *small_list = nullptr, *large_list = nullptr;  // on the device
 };
 
-trial_steps::trial_steps(memory_budget& budget, int desk)
-    : space_(std::make_unique<space>(budget, desk)) {}
+trial_steps::trial_steps(memory_budget& budget) : space_(std::make_unique<space>(budget)) {}
 trial_steps::~trial_steps() = default;
 
 const std::uint8_t* trial_steps::side() const { return space_->view.side; }
