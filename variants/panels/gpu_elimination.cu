@@ -1341,8 +1341,8 @@ GSOFA_DEVICE outlook finish_panel(const current_panel& c, unsigned long long upd
 /// Hands over the column blocks of a panel from `far` on, relative to its first, as tasks. Returns
 /// the first column block that has found no room, or the number of column blocks.
 ///
-/// Before: a wide barrier stands behind the stores of all factored masks. After: all threads return
-/// the same; the targets of the tasks wait for them.
+/// After: a wide barrier has been passed; all threads return the same; the targets of the tasks
+/// wait for them. Flags are set behind the barrier: they release all masks of the panel.
 template <tier Tier>
 GSOFA_DEVICE index_t hand_over(const current_panel& c, index_t far) {
   using team = worker<Tier>;
@@ -1354,6 +1354,9 @@ GSOFA_DEVICE index_t hand_over(const current_panel& c, index_t far) {
   index_t* first_slot = &c.s.task;
   if constexpr (team::is_cluster) first_slot = &state_of_cluster(e).task;
   const index_t* const targets = e.p.column_block_panel + c.place.column_block_begin;
+  for (index_t k = far + c.wide_rank; k < count; k += team::wide_size()) {
+    simt::atomic_or(e.helped + targets[k], std::uint32_t{1});
+  }
   if (c.leads) {
     // The panel itself is open: the count does not come to zero meanwhile.
     simt::atomic_add(e.open, static_cast<std::uint32_t>(tasks));
@@ -1373,15 +1376,10 @@ GSOFA_DEVICE index_t hand_over(const current_panel& c, index_t far) {
   const auto slot = static_cast<std::uint32_t>(simt::load_shared_state(first_slot));
   const std::uint32_t room = slot < q.room ? q.room - slot : 0;
   const index_t fit = room < static_cast<std::uint32_t>(tasks) ? static_cast<index_t>(room) : tasks;
-  const index_t end = far + fit * warps < count ? far + fit * warps : count;
-  for (index_t k = far + c.wide_rank; k < end; k += team::wide_size()) {
-    simt::atomic_or(e.helped + targets[k], std::uint32_t{1});
-  }
-  team::sync_wide();
   for (index_t k = c.wide_rank; k < fit; k += team::wide_size()) {
     simt::atomic_increment_acq_rel(q.flags + slot + static_cast<std::uint32_t>(k));
   }
-  return end;
+  return far + fit * warps < count ? far + fit * warps : count;
 }
 
 /// The vertices of a factored panel, by the masks of its positions before `end`, that no target
@@ -1648,18 +1646,15 @@ GSOFA_DEVICE std::uint32_t near_targets(const current_panel& c, std::uint32_t ta
 }
 
 /// Updates the targets of the first round but one, `others`, and those beyond, from column block
-/// `far` on: by tasks where `hands` says so, and itself where there is no room for these. Returns
-/// the work of the rounds.
-///
-/// Before: a wide barrier stands behind the stores of all factored masks.
+/// `far` on: by tasks, and itself where there is no room for these. Returns the work of the rounds.
 template <tier Tier>
 GSOFA_DEVICE unsigned long long update_others(const current_panel& c, std::uint32_t others,
-                                              bool hands, index_t far) {
+                                              index_t far) {
   using team = worker<Tier>;
   const panel_place& place = c.place;
   const auto count = static_cast<index_t>(place.column_block_end - place.column_block_begin);
   const auto warps = static_cast<index_t>(team::warps());
-  const index_t rest = hands ? hand_over<Tier>(c, far) : count;
+  const index_t rest = hand_over<Tier>(c, far);
   if (others != 0) sweep_pairs<Tier>(c, others);
   unsigned long long work = 0;
   for (index_t first = rest; first < count; first += warps) {
@@ -1697,14 +1692,17 @@ GSOFA_DEVICE outcome update_near_and_far(const current_panel& c, const panel_clo
   note(c.e.stamps, c.j, stamp_factored, c.leads);
   const bool has_more = place.column_block_begin + team::warps() < place.column_block_end;
   bool hands = near != taking;
-  unsigned long long work = 0;
-  if (hands || (has_more && unpruned != 0)) {
+  bool swept = false;  // a wide barrier stands behind the sweep
+  if (!hands && has_more && unpruned != 0) {
     // Row k updates along entries of column k and the other way round: both must have some.
-    unpruned &= vertices_with_boundary<Tier>(c, any);
-    hands = hands || unpruned != 0;
-    if (hands || others != 0) work = update_others<Tier>(c, others, hands, far);
+    hands = (unpruned & vertices_with_boundary<Tier>(c, any)) != 0;
+    swept = true;
+  }
+  unsigned long long work = 0;
+  if (hands) {
+    work = update_others<Tier>(c, others, far);
   } else if (others != 0) {
-    team::sync_wide();
+    if (!swept) team::sync_wide();
     sweep_pairs<Tier>(c, others);
   }
   return {next_ready, finish_panel<Tier>(c, work), helped};

@@ -182,7 +182,7 @@ TEST_CASE("far targets are handed over where structures are unsymmetric, and now
     gpu::panel_elimination elimination;
     elimination.prepare(a.n_rows,
                         {.warps_per_block = 4,
-                         .warp_positions = 8,
+                         .warp_positions = fair_work < 0 ? 24 : 8,
                          .few_panels = 0,
                          .cluster_positions = clusters ? 16 : 1 << 20,
                          .blocks_per_cluster = 2,
@@ -209,7 +209,7 @@ TEST_CASE("far targets are handed over where structures are unsymmetric, and now
     }
     CHECK(tasks_of(one_way, off, clusters) == 0);
     CHECK(tasks_of(one_way, automatic, clusters, 1 << 20) == 0);
-    CHECK(tasks_of(one_way, automatic, clusters, 1 << 20, 1) > 20);
+    CHECK(tasks_of(one_way, automatic, clusters, 1 << 20, -1) > 20);
   }
 }
 
