@@ -226,6 +226,7 @@ struct worker_state {
   index_t panel;                            ///< the worker's next panel; -1: none
   index_t task;                             ///< of it: see work_item
   std::uint32_t next_step;                  ///< see outlook
+  std::int64_t excess;  ///< of a warp's update rounds over fair_work for each of its panels
 
   GSOFA_DEVICE target_routes* routes() { return reinterpret_cast<target_routes*>(this + 1); }
   /// Behind the routes of `warps` warps, where workers hand over.
@@ -307,7 +308,7 @@ struct elimination_view {
   std::uint32_t* helped;    ///< not 0: the panel is a target of tasks
   task_queue tasks;
   std::uint32_t* open;      ///< tasks that are not done, and panels taken from lists
-  index_t most_near_steps;  ///< as in elimination_settings
+  index_t most_near_steps;  ///< as in elimination_settings, of the launch
   /// Panels to begin with; the first launch looks for leaves. The second list is for workers that
   /// hand over.
   panel_source from[2];
@@ -315,7 +316,11 @@ struct elimination_view {
   std::uint32_t* list_count;
   unsigned long long* far_work;      ///< update rounds of blocks and clusters that do not hand over
   unsigned long long most_far_work;  ///< from here on workers hand over
-  std::uint32_t* zeros;              ///< set to zero by the first launch
+  /// The work of the update rounds of warps less fair_work for each of their panels, modulo 2^64:
+  /// if that is positive, workers hand over from the second launch on.
+  unsigned long long* excess;
+  index_t fair_work;     ///< as in elimination_settings
+  std::uint32_t* zeros;  ///< set to zero by the first launch
   offset_t zero_count;
   index_t most;  ///< most positions of a panel that this launch eliminates
   unsigned long long* update_work;
@@ -1319,6 +1324,9 @@ GSOFA_DEVICE mask_t vertices_with_boundary(const current_panel& c, mask_pair any
 template <tier Tier>
 GSOFA_DEVICE outlook finish_panel(const current_panel& c, unsigned long long update_work) {
   using team = worker<Tier>;
+  if constexpr (team::is_warp) {
+    if (c.leads) c.s.excess += static_cast<std::int64_t>(update_work) - c.e.fair_work;
+  }
   if (update_work == 0) {
     team::sync_wide();
     return goes_on;
@@ -1333,8 +1341,8 @@ GSOFA_DEVICE outlook finish_panel(const current_panel& c, unsigned long long upd
 /// Hands over the column blocks of a panel from `far` on, relative to its first, as tasks. Returns
 /// the first column block that has found no room, or the number of column blocks.
 ///
-/// Before: a wide barrier stands behind the stores of all factored masks. After: all threads return
-/// the same; the targets of the tasks wait for them.
+/// After: a wide barrier has been passed; all threads return the same; the targets of the tasks
+/// wait for them. Flags are set behind the barrier: they release all masks of the panel.
 template <tier Tier>
 GSOFA_DEVICE index_t hand_over(const current_panel& c, index_t far) {
   using team = worker<Tier>;
@@ -1346,6 +1354,9 @@ GSOFA_DEVICE index_t hand_over(const current_panel& c, index_t far) {
   index_t* first_slot = &c.s.task;
   if constexpr (team::is_cluster) first_slot = &state_of_cluster(e).task;
   const index_t* const targets = e.p.column_block_panel + c.place.column_block_begin;
+  for (index_t k = far + c.wide_rank; k < count; k += team::wide_size()) {
+    simt::atomic_or(e.helped + targets[k], std::uint32_t{1});
+  }
   if (c.leads) {
     // The panel itself is open: the count does not come to zero meanwhile.
     simt::atomic_add(e.open, static_cast<std::uint32_t>(tasks));
@@ -1365,15 +1376,10 @@ GSOFA_DEVICE index_t hand_over(const current_panel& c, index_t far) {
   const auto slot = static_cast<std::uint32_t>(simt::load_shared_state(first_slot));
   const std::uint32_t room = slot < q.room ? q.room - slot : 0;
   const index_t fit = room < static_cast<std::uint32_t>(tasks) ? static_cast<index_t>(room) : tasks;
-  const index_t end = far + fit * warps < count ? far + fit * warps : count;
-  for (index_t k = far + c.wide_rank; k < end; k += team::wide_size()) {
-    simt::atomic_or(e.helped + targets[k], std::uint32_t{1});
-  }
-  team::sync_wide();
   for (index_t k = c.wide_rank; k < fit; k += team::wide_size()) {
     simt::atomic_increment_acq_rel(q.flags + slot + static_cast<std::uint32_t>(k));
   }
-  return end;
+  return far + fit * warps < count ? far + fit * warps : count;
 }
 
 /// The vertices of a factored panel, by the masks of its positions before `end`, that no target
@@ -1640,18 +1646,15 @@ GSOFA_DEVICE std::uint32_t near_targets(const current_panel& c, std::uint32_t ta
 }
 
 /// Updates the targets of the first round but one, `others`, and those beyond, from column block
-/// `far` on: by tasks where `hands` says so, and itself where there is no room for these. Returns
-/// the work of the rounds.
-///
-/// Before: a wide barrier stands behind the stores of all factored masks.
+/// `far` on: by tasks, and itself where there is no room for these. Returns the work of the rounds.
 template <tier Tier>
 GSOFA_DEVICE unsigned long long update_others(const current_panel& c, std::uint32_t others,
-                                              bool hands, index_t far) {
+                                              index_t far) {
   using team = worker<Tier>;
   const panel_place& place = c.place;
   const auto count = static_cast<index_t>(place.column_block_end - place.column_block_begin);
   const auto warps = static_cast<index_t>(team::warps());
-  const index_t rest = hands ? hand_over<Tier>(c, far) : count;
+  const index_t rest = hand_over<Tier>(c, far);
   if (others != 0) sweep_pairs<Tier>(c, others);
   unsigned long long work = 0;
   for (index_t first = rest; first < count; first += warps) {
@@ -1689,14 +1692,17 @@ GSOFA_DEVICE outcome update_near_and_far(const current_panel& c, const panel_clo
   note(c.e.stamps, c.j, stamp_factored, c.leads);
   const bool has_more = place.column_block_begin + team::warps() < place.column_block_end;
   bool hands = near != taking;
-  unsigned long long work = 0;
-  if (hands || (has_more && unpruned != 0)) {
+  bool swept = false;  // a wide barrier stands behind the sweep
+  if (!hands && has_more && unpruned != 0) {
     // Row k updates along entries of column k and the other way round: both must have some.
-    unpruned &= vertices_with_boundary<Tier>(c, any);
-    hands = hands || unpruned != 0;
-    if (hands || others != 0) work = update_others<Tier>(c, others, hands, far);
+    hands = (unpruned & vertices_with_boundary<Tier>(c, any)) != 0;
+    swept = true;
+  }
+  unsigned long long work = 0;
+  if (hands) {
+    work = update_others<Tier>(c, others, far);
   } else if (others != 0) {
-    team::sync_wide();
+    if (!swept) team::sync_wide();
     sweep_pairs<Tier>(c, others);
   }
   return {next_ready, finish_panel<Tier>(c, work), helped};
@@ -1853,21 +1859,26 @@ GSOFA_BOUNDED_KERNEL(warp_threads) void warp_panels_kernel(elimination_view e) {
   worker_state& s = *reinterpret_cast<worker_state*>(simt::shared_memory<unsigned char>() +
                                                      simt::thread_index() / 32 * state_bytes(1));
   unsigned side = 0;
+  if (lane_index() == 0) s.excess = 0;
   for (;;) {
     std::uint32_t ticket = 0;
     if (lane_index() == 0) ticket = simt::atomic_add(e.from[0].ticket, std::uint32_t{1});
     ticket = simt::shuffle(ticket, 0);
-    if (ticket >= static_cast<std::uint32_t>(e.wave.end - e.wave.begin)) return;
+    if (ticket >= static_cast<std::uint32_t>(e.wave.end - e.wave.begin)) break;
     const index_t j = e.wave.begin + static_cast<index_t>(ticket);
     if (j != e.wave.begin && e.children[j] != 0) continue;
     follow<tier::warp>(e, j, s, side);
     simt::sync_warp();
   }
+  if (lane_index() == 0 && s.excess != 0) {
+    simt::atomic_add(e.excess, static_cast<unsigned long long>(s.excess));
+  }
 }
 
 /// Whether workers that hand over go on, by what has been counted so far.
 GSOFA_DEVICE bool far_work_is_reached(const elimination_view& e) {
-  return simt::load_shared_state(e.far_work) >= e.most_far_work;
+  if (e.most_far_work == ~0ULL) return false;
+  return simt::load_shared_state(e.far_work) >= e.most_far_work || *e.excess - 1 < ~0ULL / 2;
 }
 
 /// Takes panels of a list in turn, by workers of one tier that do not hand over, as long as the
@@ -2059,7 +2070,8 @@ struct launch_lists {
     e.list_count = count(list);
   }
 };
-static_assert(1 + 2 * launch_lists::lists < panel_structure::wave_control_words);
+/// Before these words stands the excess of warps, behind them the work of update rounds.
+static_assert(1 + 2 * launch_lists::lists <= panel_structure::wave_control_words - 2);
 
 /// The words of tasks: the queue's head and tail, far_work, open items of three launches; then the
 /// flags of tasks and the marks of panels.
@@ -2105,6 +2117,7 @@ void launch_wave(elimination_view& e, const elimination_settings& settings,
     sharing();
   };
 
+  e.most_near_steps = settings.near_steps_of_blocks;
   e.from[0].ticket = lists.control;
   lists.leave_on(0, e);
   e.most = by_blocks ? 0 : settings.warp_positions;
@@ -2121,6 +2134,7 @@ void launch_wave(elimination_view& e, const elimination_settings& settings,
   });
   if (longest <= e.most) return;
 
+  e.most_near_steps = settings.near_steps_of_clusters;
   e.clusters = sizes.states;
   fill_bytes(e.clusters, 0, 2 * (sizes.clusters + sizes.wide_clusters));
   const auto by_clusters = [&](int list, index_t most, int clusters, int size) {
@@ -2172,7 +2186,8 @@ void panel_elimination::run(const panel_structure& structure, panel_range wave) 
                            ? ~0ULL
                            : static_cast<unsigned long long>(settings_.most_update_work);
   e.fell_back = fell_back_.data();
-  e.most_near_steps = settings_.most_near_steps;
+  e.excess = e.update_work - 1;
+  e.fair_work = settings_.fair_work;
   const bool shares = may_hand_over(structure.longest());
   e.most_far_work = shares ? most_far_work(wave.end - wave.begin) : ~0ULL;
   set_tasks(e, task_words_.data(), task_items_.data(), task_room_);
