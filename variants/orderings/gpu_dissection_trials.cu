@@ -43,7 +43,7 @@ using orderings::side_a;
 using orderings::side_b;
 
 #if defined(__CUDACC__)
-constexpr int threads_of_rounds = 1024;    // of a large trial, where there are few
+constexpr int threads_of_rounds = 512;     // of a large trial, where there are few
 constexpr index_t most_near_slots = 1024;  // candidates of a small trial in shared memory
 constexpr index_t large_order = 4096;      // a trial with so many vertices is large
 constexpr index_t near_of_few = 12288;     // of a large one, where there are few, else
