@@ -19,6 +19,11 @@
 // Where A is symmetric the masks agree. Where they do not, somewhere, nothing follows, and panels
 // have to be eliminated from A's masks again.
 //
+// Where the boundary of panel J - 1, a child of J, is all of F_J, the first vertex of J is in the
+// mask of every position behind it, by 2. Nothing is added then, but known when J is closed; if in
+// addition every vertex of J is an ancestor of the one before, all masks are full, whatever A has.
+// On grids most panels of the large separators are such.
+//
 // In waves: a panel adds 2 to its parent's masks in its own wave, and the parent is closed in its
 // own, which is not an earlier one.
 //
@@ -42,6 +47,11 @@ constexpr int closure_threads = 256;
 constexpr int closure_threads = 64;
 #endif
 
+/// Whether panel j - 1 is a child of panel j whose boundary is all of the list of j.
+GSOFA_DEVICE bool has_full_child(const panel_view& p, index_t j) {
+  return j > 0 && p.parent[j - 1] == j && p.length(j - 1) - p.width(j - 1) == p.length(j);
+}
+
 /// Adds the vertex q(K) of every panel K of the wave to the masks of its parent at the places of
 /// the boundary of K beyond q(K). A block takes a panel, long ones first.
 GSOFA_KERNEL void add_to_parents_kernel(panel_view p, panel_range wave,
@@ -56,6 +66,8 @@ GSOFA_KERNEL void add_to_parents_kernel(panel_view p, panel_range wave,
     const index_t length = p.length(j);
     if (length == w) continue;
     const index_t parent = p.parent[j];
+    // The masks of a parent of `top` are closed elsewhere.
+    if (parent == j + 1 && p.owns(parent) && has_full_child(p, parent)) continue;
     const offset_t first = p.position_begin[j];
     // The first boundary vertex is q(K).
     const mask_t q = bit(p.columns[first + w] - p.begin[parent]);
@@ -113,6 +125,14 @@ struct panel_ancestors {
     }
   }
 
+  /// Whether all vertices behind the first one are its ancestors.
+  [[nodiscard]] GSOFA_DEVICE bool first_reaches(index_t width) const {
+    return (of[0] | 1U) == vertices(width);
+  }
+  [[nodiscard]] static GSOFA_DEVICE mask_t vertices(index_t width) {
+    return width < mask_bits ? below(width) : ~mask_t{0};
+  }
+
   /// The members and all their ancestors.
   [[nodiscard]] GSOFA_DEVICE mask_t close(mask_t members) const {
     for (mask_t left = members; left != 0;) {
@@ -141,12 +161,19 @@ GSOFA_KERNEL void close_kernel(panel_view p, panel_range wave, const std::uint32
     if (simt::thread_index() < 32) ancestors.find(tree_parent, p.begin[j], w);
     simt::sync_block();
     mask_pair* const masks = p.masks + p.position_begin[j];
+    const bool full_child = has_full_child(p, j);
+    const bool full = full_child && ancestors.first_reaches(w);
     for (index_t z = static_cast<index_t>(simt::thread_index()); z < length;
          z += static_cast<index_t>(simt::block_size())) {
+      const mask_t limit = z < w ? below(z) : panel_ancestors::vertices(w);
+      if (full) {
+        masks[z] = {limit, limit};
+        continue;
+      }
       const mask_pair m = masks[z];
-      const mask_t limit = z < w ? below(z) : ~mask_t{0};
-      const mask_t upper = ancestors.close(m.upper) & limit;
-      const mask_t lower = m.lower == m.upper ? upper : ancestors.close(m.lower) & limit;
+      const mask_t added = full_child && z > 0 ? 1 : 0;
+      const mask_t upper = ancestors.close(m.upper | added) & limit;
+      const mask_t lower = m.lower == m.upper ? upper : ancestors.close(m.lower | added) & limit;
       differ = differ || upper != lower;
       masks[z] = {upper, lower};
     }
