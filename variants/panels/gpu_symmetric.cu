@@ -94,10 +94,10 @@ struct panel_ancestors {
 
   /// By one warp: in every step `of` and `next` reach twice as far.
   GSOFA_DEVICE void find(const std::uint32_t* tree_parent, index_t begin, index_t width) {
-    constexpr auto none = static_cast<std::uint32_t>(mask_bits);
+    constexpr auto outside = static_cast<std::uint32_t>(mask_bits);
     const unsigned lane = lane_index();
-    for (unsigned c = lane; c < none; c += 32) {
-      std::uint32_t up = none;
+    for (unsigned c = lane; c < outside; c += 32) {
+      std::uint32_t up = outside;
       if (static_cast<index_t>(c) < width) {
         const std::uint32_t parent = tree_parent[begin + static_cast<index_t>(c)];
         if (parent < static_cast<std::uint32_t>(begin + width)) {
@@ -105,7 +105,7 @@ struct panel_ancestors {
         }
       }
       next[c] = up;
-      of[c] = up == none ? 0 : mask_t{1} << up;
+      of[c] = up == outside ? 0 : mask_t{1} << up;
     }
     for (bool more = true; more;) {
       simt::sync_warp();
@@ -113,10 +113,10 @@ struct panel_ancestors {
       std::uint32_t farther[2];
       GSOFA_UNROLL for (unsigned half = 0; half < 2; ++half) {
         const std::uint32_t up = next[lane + half * 32];
-        reached[half] = up == none ? 0 : of[up];
-        farther[half] = up == none ? none : next[up];
+        reached[half] = up == outside ? 0 : of[up];
+        farther[half] = up == outside ? outside : next[up];
       }
-      more = simt::ballot(farther[0] != none || farther[1] != none) != 0;
+      more = simt::ballot(farther[0] != outside || farther[1] != outside) != 0;
       simt::sync_warp();
       GSOFA_UNROLL for (unsigned half = 0; half < 2; ++half) {
         of[lane + half * 32] |= reached[half];
