@@ -39,6 +39,9 @@ constexpr index_t trials_kept(index_t whole, index_t n, int copies, int times) {
   const offset_t room = offset_t{whole} * times / (offset_t{n < 1 ? 1 : n} * copies);
   return static_cast<index_t>(room < 1 ? 1 : room > most_kept ? most_kept : room);
 }
+/// The `times` of trials_kept() at a depth of the tree: at the first ones, where parts are few and
+/// their separators most of the operations, at least 4.
+constexpr int room_at(int depth, int room) { return depth < 4 && room < 4 ? 4 : room; }
 /// The largest weight of a side of a first cut: 0.55 of the total.
 constexpr offset_t cut_side_limit(offset_t total) { return (11 * total + 19) / 20; }
 inline constexpr int cut_passes = 1;

@@ -59,14 +59,14 @@ constexpr offset_t edges_per_position = 8;
 constexpr index_t positions_of_a_piece = 256;
 
 // A thread is worth its start, and waiting for it, if it has so many entries of A or positions.
-// Threads are started at all if there are so many, which take one thread one or two milliseconds.
+// Threads are started at all if there are so many, which take one thread a good half millisecond.
 struct work_of_threads {
   offset_t of_one, of_several;
 };
 constexpr work_of_threads entries_of_threads{.of_one = offset_t{1} << 15,
-                                             .of_several = offset_t{1} << 18};
+                                             .of_several = offset_t{1} << 17};
 constexpr work_of_threads positions_of_threads{.of_one = offset_t{1} << 13,
-                                               .of_several = offset_t{1} << 18};
+                                               .of_several = offset_t{1} << 16};
 
 // At most `threads`, and at least one, for so much work.
 int threads_for(offset_t work, work_of_threads of, int threads, bool started = false) {

@@ -27,7 +27,7 @@ struct structure_totals {
   std::uint32_t siblings;   ///< vertices with siblings in the forest of nearest parents
   std::uint32_t justified;  ///< those of them in whose subtree the parent has a neighbour
   std::uint32_t differs;    ///< nonzero: repeated launches have found other sizes
-  std::uint32_t unused;
+  std::uint32_t listed;     ///< column blocks on the list of those to climb from
   /// Sum of a hash of every entry of A above the diagonal less those of the partners of the entries
   /// below: zero where A is symmetric, and hardly anywhere else.
   unsigned long long unbalance;
@@ -55,6 +55,13 @@ constexpr offset_t least_capacity = 8;
 constexpr offset_t first_blocks_per_vertex = 0;
 #endif
 constexpr std::uint32_t most_probes = 128;
+// From so many places on the column blocks in it are listed before they climb: most places of a
+// large table are empty, and lanes would wait for the few that have found something.
+#if defined(__CUDACC__)
+constexpr offset_t large_table = offset_t{1} << 20;
+#else
+constexpr offset_t large_table = 64;
+#endif
 constexpr offset_t bytes_per_column_block = 16;  // in the table, loose, or sorted
 
 // ------------------------------------------------------------------------------- entries of A
@@ -526,18 +533,61 @@ GSOFA_KERNEL void first_column_blocks_kernel(matrix_view a, cut_view c, column_b
   });
 }
 
+/// Places of a table, as many as totals->listed, if there is room for all. Null: not listed.
+struct listed_slots {
+  std::uint32_t* slots;
+  std::uint32_t room;
+};
+
+/// Lists the places with column blocks. A warp looks at 256 places at a time.
+GSOFA_KERNEL void list_slots_kernel(column_block_table table, listed_slots list,
+                                    structure_totals* totals) {
+  simt::after_earlier_launches();
+  constexpr unsigned per_lane = 8;
+  const unsigned lane = lane_index();
+  const std::uint64_t warps = std::uint64_t{simt::grid_size()} * (simt::block_size() / 32);
+  for (std::uint64_t chunk = std::uint64_t{simt::block_index()} * (simt::block_size() / 32) +
+                             simt::thread_index() / 32;
+       chunk * 32 * per_lane < table.capacity; chunk += warps) {
+    const std::uint64_t first = chunk * 32 * per_lane + lane;
+    std::uint32_t found = 0;
+    GSOFA_UNROLL for (unsigned q = 0; q < per_lane; ++q) {
+      const std::uint64_t slot = first + q * 32;
+      if (slot < table.capacity && table.slots[slot].key != no_key) found |= 1U << q;
+    }
+    const std::uint32_t mine = simt::population(found);
+    std::uint32_t upto = mine;
+    for (unsigned step = 1; step < 32; step *= 2) {
+      const std::uint32_t before = simt::shuffle_up(upto, step);
+      if (lane >= step) upto += before;
+    }
+    std::uint32_t place = 0;
+    const std::uint32_t all = simt::shuffle(upto, 31);
+    if (lane == 0 && all != 0) place = simt::atomic_add(&totals->listed, all);
+    place = simt::shuffle(place, 0) + upto - mine;
+    for (; found != 0; found &= found - 1, ++place) {
+      if (place >= list.room) break;
+      list.slots[place] = static_cast<std::uint32_t>(first) + simt::lowest_bit(found) * 32;
+    }
+  }
+}
+
 /// A thread per column block goes up the panel tree as long as it adds members; members that it
 /// finds there have been added by other threads. A step adds the members to several panels,
 /// whatever it finds in them, and the thread that adds a member to the last panel of a step goes on
 /// with that member. So, by induction down from the target, where a member has been added it will
 /// be added everywhere above. It does not matter whether a thread meets column blocks that are
-/// added meanwhile.
-GSOFA_KERNEL void boundary_kernel(cut_view c, column_block_table table, structure_totals* totals) {
+/// added meanwhile; of a list it meets none.
+GSOFA_KERNEL void boundary_kernel(cut_view c, column_block_table table, listed_slots list,
+                                  structure_totals* totals) {
   simt::after_earlier_launches();
   if (!totals->is_etree()) return;
-  for (std::uint64_t slot =
+  const bool is_listed = list.slots != nullptr && totals->listed <= list.room;
+  const std::uint64_t items = is_listed ? totals->listed : table.capacity;
+  for (std::uint64_t item =
            std::uint64_t{simt::block_index()} * simt::block_size() + simt::thread_index();
-       slot < table.capacity; slot += std::uint64_t{simt::grid_size()} * simt::block_size()) {
+       item < items; item += std::uint64_t{simt::grid_size()} * simt::block_size()) {
+    const std::uint64_t slot = is_listed ? list.slots[item] : item;
     const column_block block{simt::load_shared_state(&table.slots[slot].key),
                              simt::load_shared_state(&table.slots[slot].mask)};
     if (block.key == no_key) continue;
@@ -1104,8 +1154,15 @@ void panel_structure::find_column_blocks(const device_matrix& a, offset_t nnz) {
   for_each_range(a, nnz, [&](const matrix_view& entries) {
     launch_with_table<near_table>(first_column_blocks_kernel, entries, cut_panels, table, totals());
   });
+  // The least neighbours have been read.
+  listed_slots list{};
+  if (capacity_ >= large_table) {
+    list = {hint_.data(), static_cast<std::uint32_t>(n_)};
+    launch_overlapping(list_slots_kernel, blocks_for(capacity_ / 8), threads_per_block, 0, table,
+                       list, totals());
+  }
   launch_overlapping(boundary_kernel, blocks_for(capacity_), threads_per_block, 0, cut_panels,
-                     table, totals());
+                     table, list, totals());
   measure();
 }
 
@@ -1188,6 +1245,7 @@ void panel_structure::grow_table(const panel_limits& limits, const memory_budget
   const offset_t fit = bytes_left(limits, budget) / bytes_per_column_block;
   capacity_ *= fit >= 4 * capacity_ ? 4 : 2;
   fill_bytes(&totals()->overflow, 0, 1);
+  fill_bytes(&totals()->listed, 0, 1);
   fill_bytes(zeros(in_length), 0, 3 * offset_t{n_});
 }
 

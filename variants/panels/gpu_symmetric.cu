@@ -19,6 +19,11 @@
 // Where A is symmetric the masks agree. Where they do not, somewhere, nothing follows, and panels
 // have to be eliminated from A's masks again.
 //
+// Where the boundary of panel J - 1, a child of J, is all of F_J, the first vertex of J is in the
+// mask of every position behind it, by 2. Nothing is added then, but known when J is closed; if in
+// addition every vertex of J is an ancestor of the one before, all masks are full, whatever A has.
+// On grids most panels of the large separators are such.
+//
 // In waves: a panel adds 2 to its parent's masks in its own wave, and the parent is closed in its
 // own, which is not an earlier one.
 //
@@ -42,6 +47,11 @@ constexpr int closure_threads = 256;
 constexpr int closure_threads = 64;
 #endif
 
+/// Whether panel j - 1 is a child of panel j whose boundary is all of the list of j.
+GSOFA_DEVICE bool has_full_child(const panel_view& p, index_t j) {
+  return j > 0 && p.parent[j - 1] == j && p.length(j - 1) - p.width(j - 1) == p.length(j);
+}
+
 /// Adds the vertex q(K) of every panel K of the wave to the masks of its parent at the places of
 /// the boundary of K beyond q(K). A block takes a panel, long ones first.
 GSOFA_KERNEL void add_to_parents_kernel(panel_view p, panel_range wave,
@@ -56,6 +66,8 @@ GSOFA_KERNEL void add_to_parents_kernel(panel_view p, panel_range wave,
     const index_t length = p.length(j);
     if (length == w) continue;
     const index_t parent = p.parent[j];
+    // The masks of a parent of `top` are closed elsewhere.
+    if (parent == j + 1 && p.owns(parent) && has_full_child(p, parent)) continue;
     const offset_t first = p.position_begin[j];
     // The first boundary vertex is q(K).
     const mask_t q = bit(p.columns[first + w] - p.begin[parent]);
@@ -82,10 +94,10 @@ struct panel_ancestors {
 
   /// By one warp: in every step `of` and `next` reach twice as far.
   GSOFA_DEVICE void find(const std::uint32_t* tree_parent, index_t begin, index_t width) {
-    constexpr auto none = static_cast<std::uint32_t>(mask_bits);
+    constexpr auto outside = static_cast<std::uint32_t>(mask_bits);
     const unsigned lane = lane_index();
-    for (unsigned c = lane; c < none; c += 32) {
-      std::uint32_t up = none;
+    for (unsigned c = lane; c < outside; c += 32) {
+      std::uint32_t up = outside;
       if (static_cast<index_t>(c) < width) {
         const std::uint32_t parent = tree_parent[begin + static_cast<index_t>(c)];
         if (parent < static_cast<std::uint32_t>(begin + width)) {
@@ -93,7 +105,7 @@ struct panel_ancestors {
         }
       }
       next[c] = up;
-      of[c] = up == none ? 0 : mask_t{1} << up;
+      of[c] = up == outside ? 0 : mask_t{1} << up;
     }
     for (bool more = true; more;) {
       simt::sync_warp();
@@ -101,16 +113,24 @@ struct panel_ancestors {
       std::uint32_t farther[2];
       GSOFA_UNROLL for (unsigned half = 0; half < 2; ++half) {
         const std::uint32_t up = next[lane + half * 32];
-        reached[half] = up == none ? 0 : of[up];
-        farther[half] = up == none ? none : next[up];
+        reached[half] = up == outside ? 0 : of[up];
+        farther[half] = up == outside ? outside : next[up];
       }
-      more = simt::ballot(farther[0] != none || farther[1] != none) != 0;
+      more = simt::ballot(farther[0] != outside || farther[1] != outside) != 0;
       simt::sync_warp();
       GSOFA_UNROLL for (unsigned half = 0; half < 2; ++half) {
         of[lane + half * 32] |= reached[half];
         next[lane + half * 32] = farther[half];
       }
     }
+  }
+
+  /// Whether all vertices behind the first one are its ancestors.
+  [[nodiscard]] GSOFA_DEVICE bool first_reaches(index_t width) const {
+    return (of[0] | 1U) == vertices(width);
+  }
+  [[nodiscard]] static GSOFA_DEVICE mask_t vertices(index_t width) {
+    return width < mask_bits ? below(width) : ~mask_t{0};
   }
 
   /// The members and all their ancestors.
@@ -141,12 +161,19 @@ GSOFA_KERNEL void close_kernel(panel_view p, panel_range wave, const std::uint32
     if (simt::thread_index() < 32) ancestors.find(tree_parent, p.begin[j], w);
     simt::sync_block();
     mask_pair* const masks = p.masks + p.position_begin[j];
+    const bool full_child = has_full_child(p, j);
+    const bool full = full_child && ancestors.first_reaches(w);
     for (index_t z = static_cast<index_t>(simt::thread_index()); z < length;
          z += static_cast<index_t>(simt::block_size())) {
+      const mask_t limit = z < w ? below(z) : panel_ancestors::vertices(w);
+      if (full) {
+        masks[z] = {limit, limit};
+        continue;
+      }
       const mask_pair m = masks[z];
-      const mask_t limit = z < w ? below(z) : ~mask_t{0};
-      const mask_t upper = ancestors.close(m.upper) & limit;
-      const mask_t lower = m.lower == m.upper ? upper : ancestors.close(m.lower) & limit;
+      const mask_t added = full_child && z > 0 ? 1 : 0;
+      const mask_t upper = ancestors.close(m.upper | added) & limit;
+      const mask_t lower = m.lower == m.upper ? upper : ancestors.close(m.lower | added) & limit;
       differ = differ || upper != lower;
       masks[z] = {upper, lower};
     }

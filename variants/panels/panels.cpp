@@ -107,6 +107,13 @@ index_t panel_set::place(index_t j, index_t v) const {
 namespace {
 // Other threads wait longer for the masks of a list of so many positions than for its blocks.
 constexpr index_t long_list = 256;
+// Elements of the blocks of masks of one thread, of which there is one for each vertex or more: a
+// large page if the thread is likely to fill a quarter of it.
+std::size_t least_block(index_t n, int threads) {
+  const std::size_t share = at(n) / at(threads) + 1;
+  const std::size_t page = large_page / sizeof(mask_pair);
+  return share < page / 4 ? share : std::max(share, page);
+}
 constexpr std::uint64_t below_diagonal = std::uint64_t{1} << 40;
 }  // namespace
 
@@ -239,7 +246,7 @@ bool position_builder::build(const ordered_graph& g, panel_set& s, offset_t limi
   if (s.storage.size() < at(threads)) s.storage.resize(at(threads));
   for (panel_set::memory& m : s.storage) {
     m.blocks.clear();
-    m.masks.clear(at(g.n / threads) + 1);
+    m.masks.clear(least_block(g.n, threads));
   }
   parallel_ranges<int>(threads, threads, 1,
                        [&](int, int t, int) { workers_[at(t)].resize(panels); });
