@@ -185,12 +185,6 @@ template <class T>
 GSOFA_DEVICE T load_shared_state(const T* p) {
   return *static_cast<const volatile T*>(p);
 }
-/// A load that acquires, from the device, what the writers of the word released.
-GSOFA_DEVICE std::uint32_t load_acquire(const std::uint32_t* p) {
-  std::uint32_t value;
-  asm volatile("ld.acquire.gpu.u32 %0, [%1];" : "=r"(value) : "l"(p) : "memory");
-  return value;
-}
 /// A load of data that no thread of the launch writes.
 template <class T>
 GSOFA_DEVICE T load_constant(const T* p) {
@@ -409,7 +403,6 @@ GSOFA_ONE_STEP T load_shared_state(const T* p) {
   emulator::maybe_yield();
   return *p;
 }
-inline std::uint32_t load_acquire(const std::uint32_t* p) { return load_shared_state(p); }
 template <class T>
 GSOFA_ONE_STEP T load_constant(const T* p) {
   return *p;

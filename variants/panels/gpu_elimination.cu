@@ -37,12 +37,10 @@
 //    be complete before all tasks for T have been created and done, and exactly one increment, by
 //    the last child or the last task, completes it.
 //  * The other targets of the task wait, too: they are ancestors of J beyond T, hence of T.
-//  * All of them are marked as helped, and updated by atomics, since other workers may be updating
-//    them. The parent of a panel is not marked but asked: if it has one child, and its counter is
-//    zero when the child is taken up, no task for it is left, and none will come to be; otherwise
-//    it is taken up by its counter, and its diagonal block is not factored ahead. Only a worker of
-//    a panel K relies on the absence of a mark, and only for panels that it reaches from K by steps
-//    to a parent with one child. The panels below such a
+//  * All of them are marked as helped. A helped panel with one child is taken up by its counter,
+//    its diagonal block is not factored ahead, and it is updated by atomics, since other workers
+//    may be updating it. Only a worker of a panel K relies on the absence of a mark, and only for
+//    panels that it reaches from K by steps to a parent with one child. The panels below such a
 //    panel are K, those below K and those between. The ones below K have set their marks before K
 //    is taken up, K sets its own behind its sweep and updates by itself none of the panels that it
 //    marks, and those between are not taken up yet.
@@ -228,7 +226,6 @@ struct worker_state {
   index_t panel;                            ///< the worker's next panel; -1: none
   index_t task;                             ///< of it: see work_item
   std::uint32_t next_step;                  ///< see outlook
-  std::uint32_t next_is_free;               ///< see next_is_free()
   std::int64_t excess;  ///< of a warp's update rounds over fair_work for each of its panels
 
   GSOFA_DEVICE target_routes* routes() { return reinterpret_cast<target_routes*>(this + 1); }
@@ -272,7 +269,6 @@ struct cluster_state {
   index_t panel;            ///< the cluster's next panel; -1: none
   index_t task;             ///< as in worker_state
   std::uint32_t next_step;  ///< as in worker_state
-  std::uint32_t next_is_free;
 };
 
 /// What a worker does when a panel and its updates are done.
@@ -884,7 +880,7 @@ GSOFA_DEVICE bool exceeds_update_work(const elimination_view& e, unsigned long l
 struct outcome {
   bool ready;  ///< the diagonal block of the panel above is factored
   outlook next;
-  bool counts;  ///< the panel above may wait for tasks; where workers hand over
+  bool helped;  ///< the panel above is a target of tasks; where workers hand over
 };
 
 /// Adds to what update rounds have cost, by one thread of a worker.
@@ -1012,30 +1008,6 @@ GSOFA_DEVICE panel_input read_panel(const current_panel& c, target_routes& mine)
   return in;
 }
 
-/// Whether the panel above has one child, the current panel, and no task for it is left; where
-/// workers hand over. No task will come to be: all panels below are done but the current one, which
-/// does not hand over its first column block.
-///
-/// Tasks that update the panel above have it for their first target: others would have the current
-/// panel or one below it, which have waited for them.
-template <tier Tier>
-GSOFA_DEVICE bool next_is_free(const current_panel& c) {
-  const std::uint32_t* at = &c.s.next_is_free;
-  if constexpr (worker<Tier>::is_cluster) at = &state_of_cluster(c.e).next_is_free;
-  return simt::load_shared_state(at) != 0;
-}
-
-/// Finds that out, by one thread of the worker; the first wide barrier of the panel orders it.
-template <tier Tier>
-GSOFA_DEVICE void find_next_is_free(const current_panel& c) {
-  std::uint32_t* at = &c.s.next_is_free;
-  if constexpr (worker<Tier>::is_cluster) at = &state_of_cluster(c.e).next_is_free;
-  const next_panel& next = c.head.next;
-  const bool is_free =
-      next.panel >= 0 && next.children == 1 && simt::load_acquire(c.e.finished + next.panel) == 0;
-  *at = is_free ? 1 : 0;
-}
-
 /// Factors the diagonal block and reads the head, unless both are ready. Clears the sums that
 /// vertices_with_boundary() makes: those in shared memory for this panel, those of a cluster for
 /// the next one.
@@ -1063,9 +1035,8 @@ GSOFA_DEVICE void factor_diagonal(const current_panel& c, const lane_masks& diag
   }
   if (warp == warps / 4) {
     if (!c.ready) read_head(c.e, c.j, c.head);
-    if (lane_index() == 0) c.s.any_upper = c.s.any_lower = 0;
-    if constexpr (team::hands_over) {
-      if (lane_index() == 0 && c.wide_rank < team::size()) find_next_is_free<Tier>(c);
+    if (lane_index() == 0) {
+      c.s.any_upper = c.s.any_lower = 0;
     }
   }
   if constexpr (team::is_cluster) {
@@ -1189,9 +1160,7 @@ GSOFA_DEVICE void route_updates(const current_panel& c, const lane_masks& m, boo
     if (lane == 0) {
       mine.steps = step == 0 ? 0 : static_cast<index_t>(simt::lowest_bit(step)) + 1;
       mine.exclusive = step != 0 && mine.steps <= c.head.single_child_steps;
-      if constexpr (team::hands_over) {
-        mine.exclusive = mine.exclusive && (mine.steps == 1 ? next_is_free<Tier>(c) : !mine.helped);
-      }
+      if constexpr (team::hands_over) mine.exclusive = mine.exclusive && !mine.helped;
     }
   } else if (lane == 0) {
     mine.upper.active = mine.lower.active = 0;
@@ -1240,7 +1209,7 @@ struct sweep_share {
 template <tier Tier>
 GSOFA_DEVICE bool prepares_next_panel(const current_panel& c) {
   if constexpr (worker<Tier>::hands_over) {
-    if (!next_is_free<Tier>(c)) return false;
+    if (c.s.routes()[0].helped) return false;
   }
   return c.head.single_child_steps > 0 && c.head.next.panel < c.e.wave.end &&
          c.head.next.place.length <= c.e.most && worker<Tier>::warps() >= 4;
@@ -1714,6 +1683,7 @@ GSOFA_DEVICE outcome update_near_and_far(const current_panel& c, const panel_clo
   const std::uint32_t others = near & (near - 1);
   if ((others >> team::warp() & 1U) != 0) find_places<Tier>(c);
   count_round(c, near);
+  const bool helped = c.s.routes()[0].helped;
   sweep_share share{place.width, c.wide_rank, team::wide_size(), 0};
   const bool next_ready = prepares_next_panel<Tier>(c);
   if (next_ready) prepare_next_panel<Tier>(c, near, share);
@@ -1735,8 +1705,7 @@ GSOFA_DEVICE outcome update_near_and_far(const current_panel& c, const panel_clo
     if (!swept) team::sync_wide();
     sweep_pairs<Tier>(c, others);
   }
-  const bool counts = !next_is_free<Tier>(c);
-  return {next_ready, finish_panel<Tier>(c, work), counts};
+  return {next_ready, finish_panel<Tier>(c, work), helped};
 }
 
 /// Factors panel j and updates its ancestors. `ready`: its diagonal block is factored already.
@@ -1857,7 +1826,7 @@ GSOFA_DEVICE void follow(const elimination_view& e, index_t j, worker_state& s, 
     const index_t finished = j;
     j = above.panel;
     bool counted = above.children > 1;
-    if constexpr (team::hands_over) counted = counted || last.counts;
+    if constexpr (team::hands_over) counted = counted || last.helped;
     if (j >= 0 && counted) {
       index_t* next = &s.panel;
       if constexpr (team::is_cluster) {
