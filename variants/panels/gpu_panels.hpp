@@ -404,9 +404,9 @@ struct elimination_settings {
   handing_over far_targets = handing_over::automatic;
   /// Units as of most_update_work; -1: the number of panels. A round for every eighth panel.
   std::int64_t most_far_work = -1;
-  /// Or from the second launch on, if those of warps have cost more for each of their panels: three
-  /// rounds, and a bit.
-  index_t fair_work = 36;
+  /// Or from the second launch on, if those of warps have cost more for each of their panels: nearly
+  /// four rounds of one step.
+  index_t fair_work = 42;
   index_t sharing_positions = 512;  ///< `automatic` is `off` where no panel has more positions
   /// Workers that hand over update targets of the first round themselves as far as their positions
   /// are so many for each thread, in groups of four; the nearest one in any case.
