@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <atomic>
 #include <barrier>
+#include <chrono>
 #include <cstddef>
 #include <exception>
 #include <memory>
@@ -55,15 +56,18 @@ int useful_threads(int threads, Count pieces) {
 
 namespace detail {
 
-/// Waits until `value` is no longer `old`: looks for some 20 microseconds, for as long as waking a
-/// thread takes, before it sleeps.
+/// Waits until `value` is no longer `old`: looks for so long before it sleeps.
 template <class T>
-void wait_while(const std::atomic<T>& value, T old) {
+void wait_while(const std::atomic<T>& value, T old, std::chrono::microseconds awake) {
 #if defined(__x86_64__)
-  for (int k = 0; k < 256; ++k) {
-    if (value.load(std::memory_order_acquire) != old) return;
-    __builtin_ia32_pause();
-  }
+  using clock = std::chrono::steady_clock;
+  const auto end = clock::now() + awake;
+  do {
+    for (int k = 0; k < 64; ++k) {
+      if (value.load(std::memory_order_acquire) != old) return;
+      __builtin_ia32_pause();
+    }
+  } while (clock::now() < end);
 #endif
   value.wait(old, std::memory_order_acquire);
 }
@@ -104,7 +108,7 @@ class kept_threads {
     for (;;) {
       const int left = kept->unfinished_.load(std::memory_order_acquire);
       if (left == 0) break;
-      detail::wait_while(kept->unfinished_, left);
+      detail::wait_while(kept->unfinished_, left, kept->awake_.load(std::memory_order_relaxed));
     }
     kept->busy_ = false;
     return true;
@@ -125,7 +129,7 @@ class kept_threads {
    private:
     void run(kept_threads& of, int number) {
       for (;;) {
-        detail::wait_while(order_, order::none);
+        detail::wait_while(order_, order::none, of.awake_.load(std::memory_order_relaxed));
         if (order_.load(std::memory_order_acquire) == order::stop) return;
         order_.store(order::none, std::memory_order_relaxed);
         of.call_(of.what_, number);
@@ -145,6 +149,11 @@ class kept_threads {
   }
 
   void start(std::size_t count) {
+    if (workers_.size() >= count) return;
+    // To wake 15 threads, one by one, takes longer than most steps of a run that they wait between;
+    // to look for longer than it takes to wake one pays only where each thread has a processor.
+    awake_.store(std::chrono::microseconds(count < std::thread::hardware_concurrency() ? 100 : 15),
+                 std::memory_order_relaxed);
     workers_.reserve(count);
     while (workers_.size() < count) {
       workers_.push_back(std::make_unique<worker>(*this, static_cast<int>(workers_.size()) + 1));
@@ -154,6 +163,7 @@ class kept_threads {
   void (*call_)(void*, int) = nullptr;
   void* what_ = nullptr;
   std::atomic<int> unfinished_{0};
+  std::atomic<std::chrono::microseconds> awake_{std::chrono::microseconds(0)};
   bool busy_ = false;
   std::vector<std::unique_ptr<worker>> workers_;
 };

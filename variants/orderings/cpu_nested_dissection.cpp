@@ -53,7 +53,8 @@ GSOFA_REGISTER_ORDER({
                  .tested = {"1", "5"}},
                 {.name = "room",
                  .default_value = std::int64_t{1},
-                 .help = "vertices of the separators that a level refines, by those of the part",
+                 .help = "vertices of the separators that a level refines, by those of the part; "
+                         "at the first four depths at least 4",
                  .minimum = 1,
                  .maximum = 64,
                  .tested = {"3"}},

@@ -126,8 +126,7 @@ struct coarsening {
 /// Work arrays of compress(), coarsen() and split(), kept from call to call.
 class graph_steps {
  public:
-  /// desk: of those that one host thread has at the same time, each has a number of its own.
-  explicit graph_steps(memory_budget& budget, int desk = 0);
+  explicit graph_steps(memory_budget& budget);
   ~graph_steps();
 
   /// Coarsens as orderings::coarsen(). `coarse` gets the graphs that have shrunk, in the order of
@@ -140,7 +139,7 @@ class graph_steps {
     bool splits;
     std::uint64_t winner;  ///< its sides are side[winner + local number]
     offset_t weight[2];    ///< of sides A and B
-    index_t position;      ///< first position of its vertices in the order; negative: they get none
+    index_t position;      ///< first position of its vertices in the order
     index_t count[3];      ///< out: vertices of A, B and S; those of a leaf count as of A
   };
   /// Makes the graphs of the sides (side A of a graph, then side B, empty ones too) of the graphs
@@ -190,8 +189,7 @@ struct trial_spec {
 /// The trials of one level at a time.
 class trial_steps {
  public:
-  /// desk: of those that one host thread has at the same time, each has a number of its own.
-  explicit trial_steps(memory_budget& budget, int desk = 0);
+  explicit trial_steps(memory_budget& budget);
   ~trial_steps();
 
   /// Replaces the trials by those of a finer level (trials of one graph stand together). `coarser`

@@ -5,9 +5,7 @@
 #if defined(GSOFA_GPU)
 
 #include <algorithm>
-#include <deque>
 #include <limits>
-#include <utility>
 
 #include "variants/orderings/gpu_dissection.hpp"
 #include "variants/orderings/gpu_dissection_rows.hpp"
@@ -699,7 +697,7 @@ struct side_counts {
 /// Where the vertices of a graph go.
 struct sides_view {
   std::uint64_t winner;
-  index_t position[3];  ///< of sides A, B and S; of a leaf in A; negative: none
+  index_t position[3];  ///< of sides A, B and S; of a leaf in A
   index_t child;        ///< none: a leaf
   index_t first[2];     ///< vertex of each child
   offset_t room[2];     ///< first place of adj
@@ -784,7 +782,7 @@ struct split_op {
       to = graphs + g.owner[v];
       const index_t own = number[v];
       s = own == no_child ? 2 : own >= 0 ? 0 : 1;
-      if (team.rank() == 0 && to->position[0] >= 0) order[to->position[s] + rank[v]] = vertex[v];
+      if (team.rank() == 0) order[to->position[s] + rank[v]] = vertex[v];
       if (to->child == none) s = 2;
     }
     const offset_t from = s == 2 ? 0 : g.begin[v];
@@ -877,18 +875,16 @@ struct messages {
   pinned_vector<side_counts> counts;
   pinned_vector<sides_view> sides;
 };
-messages& messages_of_thread(int desk) {
-  thread_local std::deque<messages> all;
-  while (std::cmp_less_equal(all.size(), desk)) all.emplace_back();
-  return all[static_cast<std::size_t>(desk)];
+messages& messages_of_thread() {
+  thread_local messages all;
+  return all;
 }
 
 }  // namespace graph_kernels
 
 struct graph_steps::space {
-  space(memory_budget& budget, int desk)
-      : host(messages_of_thread(desk)),
-        d_tasks(budget, "matching"),
+  explicit space(memory_budget& budget)
+      : d_tasks(budget, "matching"),
         d_results(budget, "matching"),
         d_kept(budget, "matching"),
         d_owner(budget, "matching"),
@@ -911,7 +907,7 @@ struct graph_steps::space {
     d_side_sums.resize(threads_per_block);
   }
 
-  messages& host;
+  messages& host = messages_of_thread();
   pinned_vector<task>& tasks = host.tasks;
   pinned_vector<task_result>& results = host.results;
   pinned_vector<kept_task>& kept = host.kept;
@@ -964,8 +960,7 @@ struct graph_steps::space {
   }
 };
 
-graph_steps::graph_steps(memory_budget& budget, int desk)
-    : space_(std::make_unique<space>(budget, desk)) {}
+graph_steps::graph_steps(memory_budget& budget) : space_(std::make_unique<space>(budget)) {}
 graph_steps::~graph_steps() = default;
 
 std::vector<index_t> graph_steps::coarsen(const level& fine, std::span<const coarsening> wanted,

@@ -15,20 +15,18 @@
 // much of it; warps take the movers' rows, then those of the vertices that they draw. Five barriers
 // and the way to a row's vertices and back are a round's time, whatever the number of movers.
 //
-// Where it is small the moves of a pass are a chain: one warp makes them. It finds the candidate of
-// the highest rank, reads its row and the states of its neighbours, and for those that come to S
-// their rows and the states of theirs. Candidates, the vertices of S that may move, have slots in
-// shared memory; slots of vertices that have moved are used again, so that the list is about as
-// long as S. A slot holds the rank of move_rank() in two words: its high word is the gain plus
-// 2^31, to which drawn neighbours add their weights.
+// Where it is small a pass goes in steps, a chain: one warp makes them. It finds the candidates of
+// the highest ranks, up to four, reads their rows and the states of their neighbours, and for those
+// that come to S their rows and the states of theirs. Candidates, the vertices of S that may move,
+// have slots in shared memory; slots of vertices that have moved are used again, so that the list
+// is about as long as S. A slot holds the rank of move_rank() in two words: its high word is the
+// gain plus 2^31, to which drawn neighbours add their weights.
 
 #include "variants/device/simt.hpp"
 
 #if defined(GSOFA_GPU)
 
 #include <algorithm>
-#include <deque>
-#include <utility>
 
 #include "common/random.hpp"
 #include "variants/device/tile_scan.hpp"
@@ -45,7 +43,7 @@ using orderings::side_a;
 using orderings::side_b;
 
 #if defined(__CUDACC__)
-constexpr int threads_of_rounds = 1024;    // of a large trial, where there are few
+constexpr int threads_of_rounds = 512;     // of a large trial, where there are few
 constexpr index_t most_near_slots = 1024;  // candidates of a small trial in shared memory
 constexpr index_t large_order = 4096;      // a trial with so many vertices is large
 constexpr index_t near_of_few = 12288;     // of a large one, where there are few, else
@@ -54,9 +52,6 @@ constexpr std::size_t block_overhead = 1024;  // bytes of shared memory that a b
 constexpr index_t most_waves = 3;             // of small trials in shared memory
 constexpr index_t far_room = 256;             // candidates of small trials in global memory
 constexpr index_t most_near_order = 512;      // graphs whose first separators need no global memory
-constexpr std::uint32_t band_slots = 512;     // candidates on a band, in shared memory
-constexpr std::uint32_t most_layers = 32;     // of a band
-constexpr std::size_t band_bytes = 0;         // a band has the memory of a large trial's candidates
 #else
 constexpr int threads_of_rounds = 96;
 constexpr index_t large_order = 1000;
@@ -64,9 +59,6 @@ constexpr index_t most_near_slots = 512;
 constexpr index_t near_of_few = 128;
 constexpr index_t near_of_many = 128;
 constexpr index_t most_near_order = 64;
-constexpr std::uint32_t band_slots = 128;
-constexpr std::uint32_t most_layers = 9;
-constexpr std::size_t band_bytes = 16000;
 #endif
 constexpr unsigned most_free_slots = 128;  // that are remembered; others are lost
 constexpr unsigned rows_at_once = 4;
@@ -232,7 +224,6 @@ GSOFA_DEVICE void prefetch_row(const level_view& g, const neighbour& n) {
 struct alignas(16) block_space {
   trial_data d;
   std::uint32_t count;
-  std::uint32_t entries;  ///< of a band's rows
   std::uint32_t better;
   pass_result result;
   std::uint32_t free_slots[most_free_slots];
@@ -255,13 +246,9 @@ struct candidates {
   std::uint32_t *far_high, *far_low, *far_vertex;  // by slot
   slot_group* groups;                              // of far slots, if they may be many
   std::uint32_t room;                              // slots_per_step or 2, 4, .. times as many
-  std::uint32_t *local, *far_local;                // on a band: its number of the vertex
 
   GSOFA_DEVICE std::uint32_t vertex_at(std::uint32_t slot) const {
     return slot < room ? vertex[slot] : far_vertex[slot];
-  }
-  GSOFA_DEVICE std::uint32_t& local_at(std::uint32_t slot) const {
-    return slot < room ? local[slot] : far_local[slot];
   }
   /// 0: the slot is free.
   [[nodiscard]] GSOFA_DEVICE std::uint32_t high_at(std::uint32_t slot) const {
@@ -326,42 +313,56 @@ struct choice {
   std::uint32_t slot;  ///< in that lane
 };
 
-/// Among the first Steps * slots_per_step slots, which are in shared memory.
+/// The first Steps * slots_per_step slots, which are in shared memory, in registers.
 template <unsigned Steps>
-GSOFA_DEVICE choice best_of_steps(const candidates& c) {
-  const std::uint32_t first = 4 * lane_of_thread();
-  four_words high[Steps];
-  four_words low[Steps];
-  four_words vertex[Steps];
-  GSOFA_UNROLL for (unsigned k = 0; k < Steps; ++k) {
-    const std::uint32_t s = first + k * slots_per_step;
-    high[k] = *reinterpret_cast<const four_words*>(c.high + s);
-    low[k] = *reinterpret_cast<const four_words*>(c.low + s);
-    vertex[k] = *reinterpret_cast<const four_words*>(c.vertex + s);
+class held_slots {
+ public:
+  GSOFA_DEVICE void load(const candidates& c, std::uint32_t /*slots*/) {
+    GSOFA_UNROLL for (unsigned k = 0; k < Steps; ++k) {
+      const std::uint32_t s = first() + k * slots_per_step;
+      high_[k] = *reinterpret_cast<const four_words*>(c.high + s);
+      low_[k] = *reinterpret_cast<const four_words*>(c.low + s);
+      vertex_[k] = *reinterpret_cast<const four_words*>(c.vertex + s);
+    }
   }
-  const auto larger = [](std::uint32_t a, std::uint32_t b) { return a > b ? a : b; };
-  std::uint32_t most = 0;
-  GSOFA_UNROLL for (unsigned k = 0; k < 4 * Steps; ++k) {
-    most = larger(most, high[k / 4].word[k % 4]);
+  [[nodiscard]] GSOFA_DEVICE choice best() const {
+    const auto larger = [](std::uint32_t a, std::uint32_t b) { return a > b ? a : b; };
+    std::uint32_t most = 0;
+    GSOFA_UNROLL for (unsigned k = 0; k < 4 * Steps; ++k) {
+      most = larger(most, high_[k / 4].word[k % 4]);
+    }
+    const std::uint32_t top_high = simt::max_of_warp(most);
+    if (top_high == 0) return {-1, false, 0};
+    most = 0;
+    GSOFA_UNROLL for (unsigned k = 0; k < 4 * Steps; ++k) {
+      most = larger(most, high_[k / 4].word[k % 4] == top_high ? low_[k / 4].word[k % 4] : 0);
+    }
+    const std::uint32_t top_low = simt::max_of_warp(most);
+    most = 0;  // a vertex plus 1
+    std::uint32_t slot = 0;
+    GSOFA_UNROLL for (unsigned k = 0; k < 4 * Steps; ++k) {
+      const bool top = high_[k / 4].word[k % 4] == top_high && low_[k / 4].word[k % 4] == top_low;
+      const std::uint32_t v = top ? vertex_[k / 4].word[k % 4] + 1 : 0;
+      slot = v > most ? first() + k / 4 * slots_per_step + k % 4 : slot;
+      most = larger(most, v);
+    }
+    const std::uint32_t v = simt::max_of_warp(most);
+    return {static_cast<index_t>(v - 1), most == v, slot};
   }
-  const std::uint32_t top_high = simt::max_of_warp(most);
-  if (top_high == 0) return {-1, false, 0};
-  most = 0;
-  GSOFA_UNROLL for (unsigned k = 0; k < 4 * Steps; ++k) {
-    most = larger(most, high[k / 4].word[k % 4] == top_high ? low[k / 4].word[k % 4] : 0);
+  /// Takes a candidate off; only the lane that holds it does.
+  GSOFA_DEVICE void drop(const choice& chosen) {
+    GSOFA_UNROLL for (unsigned k = 0; k < 4 * Steps; ++k) {
+      const bool is = chosen.mine && chosen.slot == first() + k / 4 * slots_per_step + k % 4;
+      high_[k / 4].word[k % 4] = is ? 0 : high_[k / 4].word[k % 4];
+    }
   }
-  const std::uint32_t top_low = simt::max_of_warp(most);
-  most = 0;  // a vertex plus 1
-  std::uint32_t slot = 0;
-  GSOFA_UNROLL for (unsigned k = 0; k < 4 * Steps; ++k) {
-    const bool top = high[k / 4].word[k % 4] == top_high && low[k / 4].word[k % 4] == top_low;
-    const std::uint32_t v = top ? vertex[k / 4].word[k % 4] + 1 : 0;
-    slot = v > most ? first + k / 4 * slots_per_step + k % 4 : slot;
-    most = larger(most, v);
-  }
-  const std::uint32_t v = simt::max_of_warp(most);
-  return {static_cast<index_t>(v - 1), most == v, slot};
-}
+
+ private:
+  GSOFA_DEVICE static std::uint32_t first() { return 4 * lane_of_thread(); }
+  four_words high_[Steps];
+  four_words low_[Steps];
+  four_words vertex_[Steps];
+};
 
 /// Among any number of slots.
 GSOFA_DEVICE choice best_of_many(const candidates& c, std::uint32_t slots) {
@@ -411,12 +412,92 @@ GSOFA_DEVICE choice best_of_many(const candidates& c, std::uint32_t slots) {
   return {static_cast<index_t>(v), top && vertex == v, slot};
 }
 
-GSOFA_DEVICE choice best_candidate(const candidates& c, std::uint32_t slots) {
-  if (slots <= slots_per_step) return best_of_steps<1>(c);
-  if (slots <= 2 * slots_per_step && slots <= c.room) return best_of_steps<2>(c);
-  if (slots <= 4 * slots_per_step && slots <= c.room) return best_of_steps<4>(c);
-  return best_of_many(c, slots);
+/// Any number of slots, read for each choice.
+class all_slots {
+ public:
+  GSOFA_DEVICE void load(const candidates& c, std::uint32_t slots) {
+    c_ = &c;
+    slots_ = slots;
+  }
+  [[nodiscard]] GSOFA_DEVICE choice best() const { return best_of_many(*c_, slots_); }
+  GSOFA_DEVICE void drop(const choice& /*chosen*/) { simt::sync_warp(); }
+
+ private:
+  const candidates* c_ = nullptr;
+  std::uint32_t slots_ = 0;
+};
+
+/// Calls body(slots) with the way to look at so many slots.
+template <class Body>
+GSOFA_DEVICE unsigned with_slots(const candidates& c, std::uint32_t slots, Body&& body) {
+  if (slots <= slots_per_step) {
+    held_slots<1> held;
+    held.load(c, slots);
+    return body(held);
+  }
+  if (slots <= 2 * slots_per_step && slots <= c.room) {
+    held_slots<2> held;
+    held.load(c, slots);
+    return body(held);
+  }
+  if (slots <= 4 * slots_per_step && slots <= c.room) {
+    held_slots<4> held;
+    held.load(c, slots);
+    return body(held);
+  }
+  all_slots all;
+  all.load(c, slots);
+  return body(all);
 }
+
+/// The vertices that move in a step, one for each of the first lanes.
+struct step_movers {
+  std::uint32_t v = 0;       ///< of this lane
+  std::uint32_t weight = 0;  ///< of this lane's
+  std::uint32_t total = 0;   ///< weight of all
+};
+
+/// Chooses the movers of a step, up to `wanted` of the best candidates as long as x has room for
+/// all of them, and takes them off the list; returns how many there are. look(choice): the vertex
+/// and its weight, in all lanes; fits(weight): whether x has room for so much; discard(): takes all
+/// candidates off that do not fit alone. Slots that become free join the `free` ones.
+template <class Look, class Fits, class Discard>
+GSOFA_DEVICE unsigned choose_movers(const candidates& c, std::uint32_t slots, unsigned wanted,
+                                    std::uint32_t* free_slots, std::uint32_t& free,
+                                    step_movers& movers, Look&& look, Fits&& fits,
+                                    Discard&& discard) {
+  return with_slots(c, slots, [&](auto& held) {
+    unsigned count = 0;
+    while (count < wanted) {
+      const choice chosen = held.best();
+      if (chosen.v < 0) break;
+      const auto [v, weight] = look(chosen);
+      if (!fits(weight)) {
+        discard();
+        held.load(c, slots);
+        continue;
+      }
+      if (!fits(movers.total + weight)) break;
+      const bool remembers = free < most_free_slots;
+      if (chosen.mine) {
+        c.kill(chosen.slot);
+        if (remembers) free_slots[free] = chosen.slot;
+      }
+      free += remembers ? 1 : 0;
+      held.drop(chosen);
+      if (lane_of_thread() == count) {
+        movers.v = v;
+        movers.weight = weight;
+      }
+      movers.total += weight;
+      ++count;
+    }
+    return count;
+  });
+}
+struct seen_vertex {
+  std::uint32_t v, weight;
+};
 
 /// Takes all candidates off the list whose vertices are too heavy, which `discards` tells of a slot
 /// and notes: they remain so. Their slots join the `free` ones; returns how many there are then.
@@ -480,13 +561,13 @@ GSOFA_DEVICE void begin_pass(const block_trial& w, int pass) {
   simt::sync_block();
 }
 
-// --------------------------------------------------------------------------------- single moves
+// ---------------------------------------------------------------------------------------- steps
 
 /// The moves of a pass of a small trial, by one warp.
 template <bool Prefetches>
-class single_moves {
+class step_moves {
  public:
-  GSOFA_DEVICE single_moves(const block_trial& w, const candidates& c, std::uint32_t slots)
+  GSOFA_DEVICE step_moves(const block_trial& w, const candidates& c, std::uint32_t slots)
       : w_(w),
         c_(c),
         result_(w.b.result),
@@ -501,16 +582,29 @@ class single_moves {
 
   GSOFA_DEVICE void run() {
     const std::uint32_t limit = orderings::idle_limit(w_.d.members, w_.t.idle_moves);
+    const unsigned wanted = orderings::movers_of_step(w_.d.members);
+    const unsigned lane = lane_of_thread();
     std::uint64_t best = cost();
     std::uint32_t kept = 0;
     offset_t best_x = 0;
     offset_t best_y = 0;
-    std::uint32_t idle = 0;
-    bool moved = false;
-    const auto account = [&] {
-      if (!moved) return;
-      moved = false;
-      ++idle;
+    for (std::uint32_t idle = 0; idle < limit;) {
+      step_movers movers;
+      const unsigned count = choose(wanted, movers);
+      if (count == 0) break;
+      to_x_ += static_cast<offset_t>(movers.total);
+      ++moves_;
+      const lane_row row = row_of(w_.g, lane < count, static_cast<index_t>(movers.v));
+      if (lane < count) {
+        w_.s[movers.v] = status_of(w_.d.x, start_of(w_.s[movers.v]));
+        log_[logged_ + lane] = 2 * movers.v;
+      }
+      logged_ += count;
+      simt::sync_warp();
+      for (unsigned m = 0; m < count; ++m) {
+        draw_neighbours({simt::shuffle(row.begin, m), simt::shuffle(row.length, m)});
+      }
+      idle += count;
       if (const std::uint64_t now = cost(); now < best) {
         best = now;
         kept = logged_;
@@ -518,34 +612,8 @@ class single_moves {
         best_y = from_y_;
         idle = 0;
       }
-    };
-    for (;;) {
-      const choice chosen = best_candidate(c_, slots_);
-      const index_t v = chosen.v;
-      if (v < 0) break;
-      const lane_row row = row_of(w_.g, true, v);
-      const index_t weight = w_.g.weight[v];
-      const auto lane = static_cast<index_t>(lane_of_thread());
-      const index_t u = lane < row.length ? w_.g.adj[row.begin + lane] : 0;
-      // The cost of the move before, while the row is on its way.
-      account();
-      if (idle >= limit) break;
-      if (too_heavy(weight)) {
-        discard_heavy();
-        continue;
-      }
-      const bool remembers = free_ < most_free_slots;
-      if (chosen.mine) {
-        c_.kill(chosen.slot);
-        if (remembers) w_.b.free_slots[free_] = chosen.slot;
-      }
-      free_ += remembers ? 1 : 0;
-      to_x_ += weight;
-      moved = true;
-      move(v, row, u);
     }
-    account();
-    if (lane_of_thread() == 0) {
+    if (lane == 0) {
       result_.kept = kept;
       result_.moved = logged_;
       result_.to_x = best_x;
@@ -572,23 +640,26 @@ class single_moves {
       return true;
     });
   }
-  // u: the lane's entry of the row.
-  GSOFA_DEVICE void move(index_t v, const lane_row& row, index_t u) {
-    const auto lane = static_cast<index_t>(lane_of_thread());
-    ++moves_;
-    if (lane == 0) {
-      w_.s[v] = status_of(w_.d.x, start_of(w_.s[v]));
-      log_[logged_] = 2 * static_cast<std::uint32_t>(v);
-    }
-    ++logged_;
-    for (index_t k = lane;;) {
+  GSOFA_DEVICE unsigned choose(unsigned wanted, step_movers& movers) {
+    return choose_movers(
+        c_, slots_, wanted, w_.b.free_slots, free_, movers,
+        [&](const choice& chosen) {
+          return seen_vertex{static_cast<std::uint32_t>(chosen.v),
+                             static_cast<std::uint32_t>(w_.g.weight[chosen.v])};
+        },
+        [&](std::uint32_t weight) { return !too_heavy(static_cast<index_t>(weight)); },
+        [&] { discard_heavy(); });
+  }
+  // The neighbours in y of a mover come to S.
+  GSOFA_DEVICE void draw_neighbours(const lane_row& row) {
+    for (auto k = static_cast<index_t>(lane_of_thread());; k += 32) {
+      const bool is = k < row.length;
+      if (simt::ballot(is) == 0) break;
+      const index_t u = is ? w_.g.adj[row.begin + k] : 0;
       neighbour n;
-      if (k < row.length) n = {w_.s[u], w_.g.weight[u], row_of(w_.g, true, u)};
-      const unsigned mask = simt::ballot(k < row.length && now_of(n.status) == y_);
+      if (is) n = {w_.s[u], w_.g.weight[u], row_of(w_.g, true, u)};
+      const unsigned mask = simt::ballot(is && now_of(n.status) == y_);
       if (mask != 0) draw(mask, u, n);
-      k += 32;
-      if (k - lane >= row.length) break;
-      if (k < row.length) u = w_.g.adj[row.begin + k];
     }
     simt::sync_warp();
   }
@@ -655,7 +726,7 @@ class single_moves {
 
 /// The moves of a pass of the block's trial. All warps look for candidates, one moves them.
 template <bool Prefetches>
-GSOFA_DEVICE void move_singly(const block_trial& w, candidates c) {
+GSOFA_DEVICE void move_in_steps(const block_trial& w, candidates c) {
   const std::uint32_t y = 1 - w.d.x;
   c.far_high = w.t.far + 4 * w.d.first;
   c.far_low = c.far_high + w.d.n;
@@ -688,20 +759,16 @@ GSOFA_DEVICE void move_singly(const block_trial& w, candidates c) {
     w.s[v] = settled(separator) | (slot << 4);
   });
   simt::sync_block();
-  if (warp_of_thread() == 0) single_moves<Prefetches>(w, c, w.b.count).run();
+  if (warp_of_thread() == 0) step_moves<Prefetches>(w, c, w.b.count).run();
   simt::sync_block();
 }
 
 // ------------------------------------------------------------------- moves in shared memory
 
-/// In shared memory the graph of a small trial, or a band of a large one: its vertices by local
-/// number. On a band number[v] is that in the trial's graph; rows of the vertices from `inner` on,
-/// its outermost layer, are not there.
+/// In shared memory the graph of a small trial: its vertices by local number.
 struct near_graph {
   std::uint32_t *begin, *end, *weight, *status;
   std::uint16_t* adj;
-  std::uint32_t* number = nullptr;
-  std::uint32_t n = 0, inner = 0;
 
   static constexpr std::size_t bytes(offset_t n, offset_t entries) {
     return static_cast<std::size_t>(16 * n + 2 * entries);
@@ -709,10 +776,8 @@ struct near_graph {
 };
 GSOFA_DEVICE near_graph near_graph_at(unsigned char* place, std::uint32_t n) {
   auto* const words = reinterpret_cast<std::uint32_t*>(place);
-  near_graph h{words, words + n, words + 2 * n, words + 3 * n,
-               reinterpret_cast<std::uint16_t*>(words + 4 * n)};
-  h.n = h.inner = n;
-  return h;
+  return {words, words + n, words + 2 * n, words + 3 * n,
+          reinterpret_cast<std::uint16_t*>(words + 4 * n)};
 }
 
 /// From lengths of rows, in `end`, their places. All threads; returns the sum of the lengths.
@@ -768,9 +833,8 @@ GSOFA_DEVICE void load_graph(const block_trial& w, const near_graph& h) {
   simt::sync_block();
 }
 
-/// The moves of single_moves on a graph in shared memory, by one warp. Candidates tell vertices by
+/// The moves of step_moves on a graph in shared memory, by one warp. Candidates tell vertices by
 /// their numbers in the trial's graph.
-template <bool Band>
 class near_moves {
  public:
   GSOFA_DEVICE near_moves(const block_trial& w, const near_graph& h, const candidates& c,
@@ -790,48 +854,29 @@ class near_moves {
                 w.d.weight[w.d.x]),
         cost_(w.g.total[w.d.graph]) {}
 
-  /// False, in all lanes, if a move goes beyond the band: then there is no result.
-  GSOFA_DEVICE bool run() {
+  GSOFA_DEVICE void run() {
     const std::uint32_t limit = orderings::idle_limit(w_.d.members, w_.t.idle_moves);
     const std::uint32_t lane = lane_of_thread();
     std::uint64_t best = cost();
     std::uint32_t kept = 0;
     index_t best_x = 0;
     index_t best_y = 0;
+    const unsigned wanted = orderings::movers_of_step(w_.d.members);
     for (std::uint32_t idle = 0; idle < limit;) {
-      const choice chosen = best_candidate(c_, slots_);
-      if (chosen.v < 0) break;
-      const std::uint32_t v = local_of(chosen);
-      const std::uint32_t begin = h_.begin[v];
-      const std::uint32_t end = h_.end[v];
-      const auto weight = static_cast<index_t>(h_.weight[v]);
-      if (to_x_ + weight > room_x_) {
-        discard_heavy();
-        continue;
-      }
-      const bool remembers = free_ < most_free_slots;
-      if (chosen.mine) {
-        c_.kill(chosen.slot);
-        if (remembers) w_.b.free_slots[free_] = chosen.slot;
-      }
-      free_ += remembers ? 1 : 0;
-      to_x_ += weight;
+      step_movers movers;
+      const unsigned count = choose(wanted, movers);
+      if (count == 0) break;
+      to_x_ += static_cast<index_t>(movers.total);
       ++moves_;
-      if (lane == 0) {
-        h_.status[v] = status_of(w_.d.x, separator);
-        log_[logged_] = 2 * static_cast<std::uint32_t>(w_.first + chosen.v);
+      if (lane < count) {
+        h_.status[movers.v] = status_of(w_.d.x, separator);
+        log_[logged_ + lane] = 2 * (static_cast<std::uint32_t>(w_.first) + movers.v);
       }
-      ++logged_;
-      for (std::uint32_t base = begin; base < end; base += 32) {
-        const bool is = base + lane < end;
-        const std::uint32_t u = is ? h_.adj[base + lane] : 0;
-        const bool in_y = is && now_of(h_.status[u]) == y_;
-        const unsigned mask = simt::ballot(in_y);
-        if (Band && simt::ballot(in_y && u >= h_.inner) != 0) return false;
-        if (mask != 0) draw(mask, u);
-      }
+      logged_ += count;
       simt::sync_warp();
-      ++idle;
+      draw_neighbours(count, movers.v);
+      simt::sync_warp();
+      idle += count;
       if (const std::uint64_t now = cost(); now < best) {
         best = now;
         kept = logged_;
@@ -846,29 +891,56 @@ class near_moves {
       result_.to_x = best_x;
       result_.from_y = best_y;
     }
-    return true;
   }
 
  private:
   [[nodiscard]] GSOFA_DEVICE std::uint64_t cost() const {
     return cost_(weight_x_ + to_x_, weight_y_ - from_y_, weight_s_ + from_y_ - to_x_);
   }
-  /// The number of a vertex in the trial's graph.
-  [[nodiscard]] GSOFA_DEVICE index_t number(std::uint32_t v) const {
-    return static_cast<index_t>(Band ? h_.number[v] : v);
-  }
-  [[nodiscard]] GSOFA_DEVICE std::uint32_t local_of(const choice& chosen) const {
-    if constexpr (!Band) return static_cast<std::uint32_t>(chosen.v);
-    const unsigned owner = simt::lowest_bit(simt::ballot(chosen.mine));
-    return simt::shuffle(chosen.mine ? c_.local_at(chosen.slot) : 0U, owner);
+  GSOFA_DEVICE unsigned choose(unsigned wanted, step_movers& movers) {
+    return choose_movers(
+        c_, slots_, wanted, w_.b.free_slots, free_, movers,
+        [&](const choice& chosen) {
+          const auto v = static_cast<std::uint32_t>(chosen.v);
+          return seen_vertex{v, h_.weight[v]};
+        },
+        [&](std::uint32_t weight) { return to_x_ + static_cast<offset_t>(weight) <= room_x_; },
+        [&] { discard_heavy(); });
   }
   GSOFA_DEVICE void discard_heavy() {
     free_ = discard_candidates(c_, slots_, w_.b.free_slots, free_, [&](std::uint32_t slot) {
-      const std::uint32_t v = Band ? c_.local_at(slot) : c_.vertex_at(slot);
+      const std::uint32_t v = c_.vertex_at(slot);
       if (to_x_ + static_cast<index_t>(h_.weight[v]) <= room_x_) return false;
       h_.status[v] |= no_slot << 4;
       return true;
     });
+  }
+
+  /// The neighbours in y of the movers, of the first `count` lanes, come to S: up to four rows at a
+  /// time, each by a share of the lanes.
+  GSOFA_DEVICE void draw_neighbours(unsigned count, std::uint32_t mover) {
+    const unsigned lane = lane_of_thread();
+    for (unsigned base = 0; base < count; base += most_rows) {
+      const unsigned rows = count - base < most_rows ? count - base : most_rows;
+      const unsigned width = rows == 1 ? 32 : rows == 2 ? 16 : 8;
+      const unsigned of = base + lane / width;
+      const std::uint32_t from = simt::shuffle(mover, of % 32);
+      const std::uint32_t end = of < count ? h_.end[from] : 0;
+      std::uint32_t k = of < count ? h_.begin[from] + lane % width : 0;
+      for (;; k += width) {
+        const bool is = k < end;
+        if (simt::ballot(is) == 0) break;
+        const std::uint32_t u = is ? h_.adj[k] : 0;
+        const std::uint32_t status = is ? h_.status[u] : settled(w_.d.x);
+        // Rows may have neighbours in common.
+        const bool drawn_here =
+            now_of(status) == y_ &&
+            (rows == 1 || simt::atomic_cas(h_.status + u, status,
+                                           status_of(drawn, y_) | (no_slot << 4)) == status);
+        const unsigned mask = simt::ballot(drawn_here);
+        if (mask != 0) draw(mask, u);
+      }
+    }
   }
 
   // The vertices u of the lanes of `mask` come to S.
@@ -878,7 +950,7 @@ class near_moves {
     const unsigned before = simt::population(mask & lanes_below());
     const unsigned arrivals = simt::population(mask);
     const std::uint32_t weight = mine ? h_.weight[u] : 0;
-    const index_t own_number = mine ? number(u) : 0;
+    const auto own_number = static_cast<index_t>(u);
     if (mine) {
       h_.status[u] = status_of(drawn, y_) | (no_slot << 4);
       log_[logged_ + before] = 2 * static_cast<std::uint32_t>(w_.first + own_number) + 1;
@@ -897,7 +969,6 @@ class near_moves {
           before < again ? w_.b.free_slots[free_ - 1 - before] : slots_ + before - again;
       const index_t gain = static_cast<index_t>(weight) - static_cast<index_t>(pull);
       c_.set(slot, orderings::move_rank(gain, stamp, own_number, salt_), own_number);
-      if constexpr (Band) c_.local_at(slot) = u;
       h_.status[u] = status_of(separator, y_) | (slot << 4);
     }
     free_ -= again;
@@ -932,7 +1003,7 @@ class near_moves {
         const std::uint32_t status = h_.status[z];
         if (now_of(status) == y_) pulled += h_.weight[z];
         if (now_of(status) == separator && slot_of(status) != no_slot) {
-          const std::uint64_t rank = orderings::move_rank(0, stamp, number(z), salt_);
+          const std::uint64_t rank = orderings::move_rank(0, stamp, static_cast<index_t>(z), salt_);
           c_.raise(slot_of(status), gain, static_cast<std::uint32_t>(rank));
         }
       }
@@ -1026,217 +1097,9 @@ GSOFA_DEVICE void move_near(const block_trial& w, const near_graph& h, candidate
     h.status[static_cast<std::uint32_t>(members[k] - w.first)] = settled(separator) | (k << 4);
   }
   simt::sync_block();
-  if (warp_of_thread() == 0) near_moves<false>(w, h, c, w.d.members).run();
+  if (warp_of_thread() == 0) near_moves(w, h, c, w.d.members).run();
   simt::sync_block();
 }
-
-// ------------------------------------------------------------------ moves on a band around S
-
-/// What is within some layers of S, of a large trial, in shared memory: the moves of a pass hardly
-/// ever go farther. A pass that does is made again in global memory.
-class band {
- public:
-  GSOFA_DEVICE band(const block_trial& w, unsigned char* place, std::size_t bytes) : w_(w) {
-    auto* const words = reinterpret_cast<std::uint32_t*>(place);
-    c_ = {words,   words + band_slots, words + 2 * band_slots, nullptr, nullptr, nullptr,
-          nullptr, band_slots,         words + 3 * band_slots, nullptr};
-    const offset_t n = w.d.n;
-    c_.far_high = w.t.far + 4 * w.d.first;
-    c_.far_low = c_.far_high + n;
-    c_.far_vertex = c_.far_low + n;
-    c_.far_local = c_.far_vertex + n;
-    const std::size_t used = 4 * sizeof(std::uint32_t) * band_slots;
-    const auto rest = static_cast<std::uint32_t>(bytes > used ? bytes - used : 0);
-    const auto mean = static_cast<std::uint32_t>(w.g.entries[w.d.graph] / (n < 1 ? 1 : n)) + 1;
-    most_ = rest / (4 * words_of_vertex + 2 * mean) / 4 * 4;
-    most_ = most_ < most_vertices ? most_ : most_vertices;
-    most_entries_ = (rest - 4 * words_of_vertex * most_) / 2;
-    std::uint32_t* const arrays = words + 4 * band_slots;
-    h_ = {arrays,
-          arrays + most_,
-          arrays + 2 * most_,
-          arrays + 3 * most_,
-          reinterpret_cast<std::uint16_t*>(arrays + words_of_vertex * most_),
-          arrays + 4 * most_};
-  }
-
-  /// Another use of the memory has begun.
-  GSOFA_DEVICE void forget() { h_.n = h_.inner = 0; }
-
-  /// The moves of a pass; false, in all threads, if they are to be made in global memory. The
-  /// states in global memory remain as they are.
-  GSOFA_DEVICE bool move() {
-    if (leaves_ >= most_leaves) return false;
-    if (!prepare()) {
-      load();
-      if (!prepare()) return false;
-    }
-    if (warp_of_thread() == 0) {
-      const bool stays = near_moves<true>(w_, h_, c_, w_.d.members).run();
-      if (lane_of_thread() == 0) w_.b.count = stays ? 1 : 0;
-    }
-    simt::sync_block();
-    const bool stays = w_.b.count != 0;
-    simt::sync_block();
-    if (!stays) {
-      forget();
-      ++leaves_;
-    }
-    return stays;
-  }
-
- private:
-  static constexpr std::uint32_t words_of_vertex = 5;
-  static constexpr std::uint32_t most_vertices = 0xfff0;
-  static constexpr int most_leaves = 2;  // passes that go beyond it
-
-  /// Statuses and candidates; false, in all threads, if not all of S is inside of the band.
-  GSOFA_DEVICE bool prepare() {
-    if (h_.n == 0) return false;
-    for (std::uint32_t k = simt::thread_index(); k < c_.room; k += simt::block_size()) {
-      c_.high[k] = 0;
-    }
-    if (simt::thread_index() == 0) w_.b.count = 0;
-    for (std::uint32_t k = simt::thread_index(); k < h_.n; k += simt::block_size()) {
-      h_.status[k] = settled(w_.t.side[w_.d.first + h_.number[k]]);
-    }
-    simt::sync_block();
-    const std::uint32_t y = 1 - w_.d.x;
-    const auto salt = static_cast<std::uint32_t>(w_.d.pass_key);
-    for (std::uint32_t base = 32 * warp_of_thread(); base < h_.inner;
-         base += 32 * warps_of_block()) {
-      const std::uint32_t v = base + lane_of_thread();
-      const bool is = v < h_.inner && now_of(h_.status[v]) == separator;
-      const std::uint32_t slot = next_place(&w_.b.count, is);
-      if (!is) continue;
-      std::uint32_t pull = 0;
-      for (std::uint32_t e = h_.begin[v]; e < h_.end[v]; ++e) {
-        const std::uint32_t u = h_.adj[e];
-        if (start_of(h_.status[u]) == y) pull += h_.weight[u];
-      }
-      const auto number = static_cast<index_t>(h_.number[v]);
-      const index_t gain = static_cast<index_t>(h_.weight[v]) - static_cast<index_t>(pull);
-      c_.set(slot, orderings::move_rank(gain, 0, number, salt), number);
-      c_.local_at(slot) = v;
-    }
-    simt::sync_block();
-    const bool all = w_.b.count == w_.d.members;
-    // Other warps have read the statuses until here.
-    for (std::uint32_t k = simt::thread_index(); all && k < w_.d.members; k += simt::block_size()) {
-      h_.status[c_.local_at(k)] = settled(separator) | (k << 4);
-    }
-    simt::sync_block();
-    return all;
-  }
-
-  /// Finds the layers around S, on both sides, while there is room for them.
-  GSOFA_DEVICE void load() {
-    const index_t* const members = w_.members();
-    const std::uint32_t size = w_.d.members;
-    forget();
-    if (size > most_) return;
-    for (std::uint32_t k = simt::thread_index(); k < size; k += simt::block_size()) {
-      h_.number[k] = static_cast<std::uint32_t>(members[k] - w_.first);
-      w_.s[members[k]] = settled(separator) | ((k + 1) << 4);
-    }
-    if (simt::thread_index() == 0) {
-      w_.b.count = size;
-      w_.b.entries = 0;
-    }
-    simt::sync_block();
-    std::uint32_t entries = 0;
-    for (std::uint32_t layer = 0; layer < most_layers; ++layer) {
-      const std::uint32_t end = w_.b.count;
-      if (h_.inner == end) break;
-      simt::sync_block();
-      place_rows_of(h_.inner, end);
-      simt::sync_block();
-      const std::uint32_t more = w_.b.entries - entries;
-      if (w_.b.entries > most_entries_ || end + more > most_) break;
-      entries += more;
-      add_neighbours(h_.inner, end);
-      simt::sync_block();
-      h_.inner = end;
-    }
-    simt::sync_block();
-    h_.n = w_.b.count;
-    load_rows();
-    simt::sync_block();
-    for (std::uint32_t k = simt::thread_index(); k < h_.n; k += simt::block_size()) {
-      vertex_status& s = w_.s[vertex(k)];
-      s = settled(now_of(s));
-      h_.weight[k] = static_cast<std::uint32_t>(w_.g.weight[vertex(k)]);
-    }
-    simt::sync_block();
-  }
-
-  [[nodiscard]] GSOFA_DEVICE index_t vertex(std::uint32_t k) const {
-    return w_.first + static_cast<index_t>(h_.number[k]);
-  }
-  GSOFA_DEVICE void place_rows_of(std::uint32_t from, std::uint32_t to) {
-    for (std::uint32_t k = from + simt::thread_index(); k < to; k += simt::block_size()) {
-      const auto length = static_cast<std::uint32_t>(w_.g.end[vertex(k)] - w_.g.begin[vertex(k)]);
-      h_.begin[k] = simt::atomic_add(&w_.b.entries, length);
-      h_.end[k] = h_.begin[k] + length;
-    }
-  }
-  /// Whole warps take 32 rows of the band at a time: body(place of the row, row).
-  template <class Gather, class Visit>
-  GSOFA_DEVICE void for_band(std::uint32_t from, std::uint32_t to, Gather&& gather,
-                             Visit&& visit) const {
-    for (std::uint32_t base = from + 32 * warp_of_thread(); base < to;
-         base += 32 * warps_of_block()) {
-      const std::uint32_t k = base + lane_of_thread();
-      const bool is = k < to;
-      const lane_row row = row_of(w_.g, is, is ? vertex(k) : 0);
-      // From an entry's place to that in shared memory.
-      const offset_t shift = is ? static_cast<offset_t>(h_.begin[k]) - row.begin : 0;
-      for_rows<entry>(w_.g.adj, simt::ballot(is), row, gather,
-                      [&](unsigned of, bool valid, index_t u, const entry& e) {
-                        visit(simt::shuffle(shift, of), valid, u, e);
-                      });
-    }
-  }
-  struct entry {
-    offset_t place = 0;
-    vertex_status status = 0;
-  };
-  /// The neighbours that are not in the band yet.
-  GSOFA_DEVICE void add_neighbours(std::uint32_t from, std::uint32_t to) {
-    for_band(
-        from, to,
-        [&](offset_t e, index_t u) {
-          return entry{e, w_.s[u]};
-        },
-        [&](offset_t, bool valid, index_t u, const entry& e) {
-          const vertex_status old = e.status;
-          const bool mine = valid && slot_of(old) == 0 &&
-                            simt::atomic_cas(w_.s + u, old, old | (no_slot << 4)) == old;
-          if (simt::ballot(mine) == 0) return;
-          const std::uint32_t k = next_place(&w_.b.count, mine);
-          if (!mine) return;
-          h_.number[k] = static_cast<std::uint32_t>(u - w_.first);
-          w_.s[u] = old | ((k + 1) << 4);
-        });
-  }
-  /// Rows of the vertices inside, by numbers of the band.
-  GSOFA_DEVICE void load_rows() {
-    for_band(
-        0, h_.inner,
-        [&](offset_t e, index_t u) {
-          return entry{e, w_.s[u]};
-        },
-        [&](offset_t shift, bool valid, index_t, const entry& e) {
-          if (valid) h_.adj[shift + e.place] = static_cast<std::uint16_t>(slot_of(e.status) - 1);
-        });
-  }
-
-  const block_trial& w_;
-  candidates c_{};
-  near_graph h_{};
-  std::uint32_t most_ = 0, most_entries_ = 0;
-  int leaves_ = 0;
-};
 
 // --------------------------------------------------------------------------------------- rounds
 
@@ -1698,8 +1561,7 @@ GSOFA_DEVICE block_space& space_of_block() { return *simt::shared_memory<block_s
 GSOFA_DEVICE candidates candidates_of_block(std::uint32_t room) {
   auto* const words =
       reinterpret_cast<std::uint32_t*>(simt::shared_memory<unsigned char>() + sizeof(block_space));
-  return {words,   words + room, words + 2 * room, nullptr, nullptr, nullptr,
-          nullptr, room,         nullptr,          nullptr};
+  return {words, words + room, words + 2 * room, nullptr, nullptr, nullptr, nullptr, room};
 }
 constexpr std::size_t bytes_of_block(index_t room) {
   return sizeof(block_space) + 4 * sizeof(std::uint32_t) * at(room);
@@ -1751,7 +1613,7 @@ GSOFA_KERNEL void refine_kernel(level_view g, trial_view t, const index_t* trial
       if (!loaded) load_statuses(w, near);
       move_near(w, near, c);
     } else {
-      move_singly<false>(w, c);
+      move_in_steps<false>(w, c);
     }
     end_pass(w);
     loaded = fits && !in_rounds;
@@ -1762,24 +1624,19 @@ GSOFA_KERNEL void refine_kernel(level_view g, trial_view t, const index_t* trial
 
 /// All passes of large trials, one block each.
 GSOFA_BOUNDED_KERNEL(threads_of_rounds)
-void rounds_kernel(level_view g, trial_view t, const index_t* trials, std::uint32_t room,
-                   std::size_t bytes) {
+void rounds_kernel(level_view g, trial_view t, const index_t* trials, std::uint32_t room) {
   simt::after_earlier_launches();
   const index_t trial = trials[simt::block_index()];
   load_trial(t, trial);
   block_space& b = space_of_block();
   const block_trial w(g, t, b);
   const candidates c = candidates_of_block(room);
-  band near(w, simt::shared_memory<unsigned char>() + sizeof(block_space),
-            bytes - sizeof(block_space));
   for (int pass = 0; !ends(t, b.d, pass); ++pass) {
     begin_pass(w, pass);
     if (b.d.members >= orderings::members_of_rounds) {
-      near.forget();
       trial_rounds(w, round_candidates_of(w, c)).run();
-    } else if (!near.move()) {
-      near.forget();
-      move_singly<true>(w, c);
+    } else {
+      move_in_steps<true>(w, c);
     }
     end_pass(w);
   }
@@ -2247,10 +2104,9 @@ class upload_arena {
 };
 
 /// Page-locked memory is slow to get and to give back: a host thread keeps it from order to order.
-upload_arena& arena_of_thread(int desk) {
-  thread_local std::deque<upload_arena> arenas;
-  while (std::cmp_less_equal(arenas.size(), desk)) arenas.emplace_back();
-  return arenas[static_cast<std::size_t>(desk)];
+upload_arena& arena_of_thread() {
+  thread_local upload_arena arena;
+  return arena;
 }
 
 template <class T>
@@ -2265,9 +2121,8 @@ int blocks_of_warps(offset_t warps) { return blocks_for(warps * 32); }
 using namespace trial_kernels;  // NOLINT(google-build-using-namespace)
 
 struct trial_steps::space {
-  space(memory_budget& budget, int desk)
-      : arena(arena_of_thread(desk)),
-        table(budget, "trials"),
+  explicit space(memory_budget& budget)
+      : table(budget, "trials"),
         groups(budget, "trials"),
         data{{budget, "trials"}, {budget, "trials"}},
         side{{budget, "trials"}, {budget, "trials"}},
@@ -2296,7 +2151,7 @@ struct trial_steps::space {
     return place;
   }
 
-  upload_arena& arena;
+  upload_arena& arena = arena_of_thread();
   growing_array<std::uint64_t> table, groups;
   growing_array<trial_data> data[2];
   growing_array<std::uint8_t> side[2];
@@ -2315,8 +2170,7 @@ struct trial_steps::space {
   const index_t *small_list = nullptr, *large_list = nullptr;  // on the device
 };
 
-trial_steps::trial_steps(memory_budget& budget, int desk)
-    : space_(std::make_unique<space>(budget, desk)) {}
+trial_steps::trial_steps(memory_budget& budget) : space_(std::make_unique<space>(budget)) {}
 trial_steps::~trial_steps() = default;
 
 const std::uint8_t* trial_steps::side() const { return space_->view.side; }
@@ -2419,9 +2273,8 @@ void trial_steps::refine(const level& at_level, const orderings::dissection_sett
       room = near_of_many;
     }
 #endif
-    const std::size_t bytes = bytes_of_block(room) + band_bytes;
-    launch_overlapping(rounds_kernel, s.large, threads, bytes, g, s.view, s.large_list,
-                       static_cast<std::uint32_t>(room), bytes);
+    launch_overlapping(rounds_kernel, s.large, threads, bytes_of_block(room), g, s.view,
+                       s.large_list, static_cast<std::uint32_t>(room));
   }
   if (s.small > 0) {
     // Where trials are few, each has many warps to look for candidates.

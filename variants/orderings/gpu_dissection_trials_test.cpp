@@ -310,7 +310,7 @@ TEST_CASE("separators of large graphs are refined in rounds") {
   CHECK(alone("circuit:n=9000,hubs=3,seed=1", 2, 7, 20) >= 0);
 }
 
-TEST_CASE("narrow separators of large graphs move on a band around them, and beyond it") {
+TEST_CASE("narrow separators of large graphs move in steps") {
   std::vector<chain> chains;
   std::uint64_t key = 11;
   for (const char* spec : {"grid5:nx=36,ny=40", "grid5:nx=9,ny=150,drop=0.2,seed=3",

@@ -4,12 +4,7 @@
 
 #include "variants/device/gpu_variant.hpp"
 
-#include <functional>
-#include <numeric>
-#include <optional>
-
 #include "common/ordering.hpp"
-#include "common/parallel.hpp"
 #include "variants/device/device_patterns.hpp"
 #include "variants/device/tile_scan.hpp"
 #include "variants/orderings/gpu_dissection.hpp"
@@ -26,7 +21,7 @@ using orderings::no_node;
 using orderings::node;
 
 /// A part of the pattern: positions first .. of the order hold its vertices, `above` is the first
-/// position of the node above. first < 0: a part of another search.
+/// position of the node above.
 struct part {
   index_t first = 0;
   index_t above = no_node;
@@ -47,15 +42,15 @@ class bisection {
             trial_steps& trials, timeline& time)
       : settings_(settings), budget_(&budget), graphs_(&graphs), trials_(&trials), time_(&time) {}
 
-  /// Finds separators of the parts of this search that have more than leaf_order vertices: fills
+  /// Finds separators of the graphs of `whole` that have more than leaf_order vertices: fills
   /// `splits`, `winner` and `weight` of endings.
-  void run(const level& whole, std::span<const part> parts,
+  void run(int depth, const level& whole, std::span<const part> parts,
            std::span<graph_steps::ending> endings) {
     whole_ = &whole;
+    room_ = orderings::room_at(depth, settings_.room);
     plan(0);
     for (index_t i = 0; i < whole.graphs(); ++i) {
-      const bool bisects =
-          parts[at(i)].first >= 0 && whole.size_of(i) > std::max<index_t>(1, settings_.leaf_order);
+      const bool bisects = whole.size_of(i) > std::max<index_t>(1, settings_.leaf_order);
       copies_[0].push_back({.part = bisects ? i : none});
     }
     time_->mark("coarsen");
@@ -201,7 +196,7 @@ class bisection {
           const index_t kept =
               std::min(from.last_trial - from.first_trial,
                        orderings::trials_kept(whole_->size_of(c.part), fine.size_of(g),
-                                              shared ? 1 : replicas_of(l, g), settings_.room));
+                                              shared ? 1 : replicas_of(l, g), room_));
           for (index_t r = 0; r < kept; ++r) {
             specs.push_back({.graph = g,
                              .from = from.first_trial,
@@ -252,6 +247,7 @@ class bisection {
   trial_steps* trials_;
   timeline* time_;
   const level* whole_ = nullptr;
+  int room_ = 1;
   std::vector<std::unique_ptr<level>> levels_;  // from 1 on
   std::size_t depth_ = 0;                       // levels
   std::vector<std::vector<copy>> copies_;       // by level and graph
@@ -269,238 +265,49 @@ GSOFA_KERNEL void identity_kernel(index_t n, index_t* values) {
   }
 }
 
-/// What is found below some parts: nodes of the tree in any order, and its leaves.
-struct found_tree {
-  std::vector<node> nodes;
-  std::vector<leaf> leaves;
-
-  void append(const found_tree& o) {
-    nodes.insert(nodes.end(), o.nodes.begin(), o.nodes.end());
-    leaves.insert(leaves.end(), o.leaves.begin(), o.leaves.end());
-  }
-};
-
-/// Finds what is below some parts, a depth at a time.
-class search {
- public:
-  /// order: gets the vertices of leaves and separators by position.
-  search(const dissection_settings& settings, memory_budget& budget, timeline& time, int desk,
-         index_t* order)
-      : settings_(settings),
-        budget_(&budget),
-        time_(&time),
-        order_(order),
-        own_{level(budget), level(budget)},
-        vertex_(budget, "order_vertices"),
-        next_vertex_(budget, "order_vertices"),
-        desk_(desk) {}
-
-  /// Parts of the graphs of `g`; vertex[v]: the vertex of the pattern that v of g is. Those whose
-  /// `first` is negative are left out.
-  void begin(const level& g, const index_t* vertex, std::vector<part> parts) {
-    graphs_ = &g;
-    vertices_ = vertex;
-    parts_ = std::move(parts);
-    prepare();
-  }
-  [[nodiscard]] const level& graphs() const { return *graphs_; }
-  [[nodiscard]] const index_t* vertices() const { return vertices_; }
-  [[nodiscard]] const std::vector<part>& parts() const { return parts_; }
-  [[nodiscard]] const found_tree& found() const { return found_; }
-
-  /// Bisects all parts; their sides are the next ones.
-  void step() {
-    prepare();
-    std::vector<graph_steps::ending> endings(parts_.size());
-    for (std::size_t k = 0; k < parts_.size(); ++k) endings[k].position = parts_[k].first;
-    work_->bisect.run(*graphs_, parts_, endings);
-    time_->mark("split");
-    level& sides = own_[depth_++ % 2];
-    work_->graphs.split(*graphs_, work_->trials.side(), endings, vertices_, order_, sides,
-                        next_vertex_);
-    next_.clear();
-    for (std::size_t k = 0; k < parts_.size(); ++k) {
-      if (parts_[k].first < 0) continue;
-      end(parts_[k], parts_[k].first + graphs_->size_of(static_cast<index_t>(k)), endings[k]);
-    }
-    parts_.swap(next_);
-    vertex_.swap(next_vertex_);
-    vertices_ = vertex_.data();
-    graphs_ = &sides;
-  }
-  void run() {
-    while (!parts_.empty()) step();
-  }
-  /// Gives back what lasts from step to step only, and waits for the device.
-  void rest() {
-    work_.reset();
-    synchronize();
-  }
-
- private:
-  struct work {
-    work(const dissection_settings& settings, memory_budget& budget, timeline& time, int desk)
-        : graphs(budget, desk),
-          trials(budget, desk),
-          bisect(settings, budget, graphs, trials, time) {}
-    graph_steps graphs;
-    trial_steps trials;
-    bisection bisect;
-  };
-
-  void prepare() {
-    if (!work_) work_.emplace(settings_, *budget_, *time_, desk_);
-  }
-  // The part p, of positions up to `last`, becomes a node and two parts, or a leaf.
-  void end(const part& p, index_t last, const graph_steps::ending& e) {
-    if (!e.splits) {
-      found_.nodes.push_back({p.first, last, p.above});
-      found_.leaves.push_back({p.first, last});
-      return;
-    }
-    const index_t start[3] = {p.first, p.first + e.count[0], p.first + e.count[0] + e.count[1]};
-    const index_t above = e.count[2] > 0 ? start[2] : p.above;
-    if (e.count[2] > 0) found_.nodes.push_back({start[2], last, p.above});
-    for (const int s : {0, 1}) {
-      next_.push_back({start[s], above, keyed_random(p.key, 0, static_cast<std::uint64_t>(s))});
-    }
-  }
-
-  const dissection_settings& settings_;
-  memory_budget* budget_;
-  timeline* time_;
-  index_t* order_;
-  std::optional<work> work_;
-  level own_[2];
-  growing_array<index_t> vertex_, next_vertex_;
-  int desk_;
-  int depth_ = 0;
-  const level* graphs_ = nullptr;
-  const index_t* vertices_ = nullptr;
-  std::vector<part> parts_, next_;
-  found_tree found_;
-};
-
-// Groups of parts that are searched at the same time, of patterns with many vertices.
-#if defined(__CUDACC__)
-constexpr std::size_t group_count = 4;
-constexpr index_t vertices_of_groups = 40000;
-#else
-constexpr std::size_t group_count = 2;
-constexpr index_t vertices_of_groups = 150;
-#endif
-
-/// Calls body(k) for each group: on a device at the same time, by host threads, each of which has a
-/// stream of its own.
-template <class Body>
-void for_groups(Body&& body) {
-  synchronize();
-#if defined(__CUDACC__)
-  int device = 0;
-  check(cudaGetDevice(&device), "cudaGetDevice");
-  if (const auto pool = memory_pool()) {
-    // Else a thread's allocation may wait for launches of another one.
-    int no = 0;
-    check(cudaMemPoolSetAttribute(pool, cudaMemPoolReuseAllowInternalDependencies, &no),
-          "memory pool");
-  }
-  on_threads(static_cast<int>(group_count), [&](int k) {
-    check(cudaSetDevice(device), "cudaSetDevice");
-    try {
-      body(static_cast<std::size_t>(k));
-    } catch (...) {
-      // Arrays of the group must outlast its launches.
-      cudaStreamSynchronize(cudaStreamPerThread);
-      throw;
-    }
-    synchronize();
-  });
-#else
-  for (std::size_t k = 0; k < group_count; ++k) body(k);
-#endif
-}
-
-/// The group of each part: the largest ones first, each to the group with the fewest vertices.
-std::vector<std::size_t> groups_of(const level& g) {
-  std::vector<index_t> by_size(at(g.graphs()));
-  std::iota(by_size.begin(), by_size.end(), 0);
-  std::ranges::stable_sort(by_size, std::greater{}, [&](index_t i) { return g.size_of(i); });
-  offset_t vertices[group_count] = {};
-  std::vector<std::size_t> group(by_size.size());
-  for (const index_t i : by_size) {
-    const auto least = std::ranges::min_element(vertices);
-    *least += g.size_of(i);
-    group[at(i)] = static_cast<std::size_t>(least - vertices);
-  }
-  return group;
-}
-
-/// A group of parts, and memory for it alone.
-struct group_search {
-  memory_budget budget;
-  timeline time;
-  std::optional<search> below;
-};
-
-/// Finds what is below the parts of `above`, in groups: while the separators of one are refined,
-/// each by one block, the whole device coarsens the graphs of another. Each group has an equal
-/// share of the memory that is left; throws budget_error if one does not suffice. The calling
-/// thread makes all work arrays, since it keeps their page-locked memory from order to order.
-found_tree search_groups(const search& above, const dissection_settings& settings,
-                         memory_budget& budget, timeline& time, index_t* order) {
-  const std::vector<std::size_t> group = groups_of(above.graphs());
-  group_search groups[group_count];
-  for (std::size_t k = 0; k < group_count; ++k) {
-    group_search& own = groups[k];
-    own.budget.set_limit((budget.limit() - budget.used()) / static_cast<offset_t>(group_count));
-    // The phases are those of the first group, which the calling thread searches.
-    own.below.emplace(settings, own.budget, k == 0 ? time : own.time, static_cast<int>(k), order);
-    std::vector<part> parts = above.parts();
-    for (std::size_t i = 0; i < parts.size(); ++i) {
-      if (group[i] != k) parts[i].first = -1;
-    }
-    own.below->begin(above.graphs(), above.vertices(), std::move(parts));
-  }
-  for_groups([&](std::size_t k) { groups[k].below->run(); });
-  found_tree found;
-  offset_t peak = 0;
-  for (const group_search& own : groups) {
-    found.append(own.below->found());
-    peak += own.budget.peak();
-    for (const auto& [structure, bytes] : own.budget.by_structure()) {
-      budget.take(structure.c_str(), bytes);
-      budget.give(bytes);
-    }
-  }
-  budget.take("groups", peak);
-  budget.give(peak);
-  return found;
-}
-
-/// Finds the tree; `order` gets the vertices by position.
-found_tree find_tree(const level& root, const dissection_settings& settings, memory_budget& budget,
-                     timeline& time, index_t* order) {
+/// Finds the tree: appends its nodes and leaves; `order` gets the vertices by position.
+void find_tree(const level& root, const dissection_settings& settings, memory_budget& budget,
+               timeline& time, index_t* order, std::vector<node>& tree, std::vector<leaf>& leaves) {
+  graph_steps graphs(budget);
+  trial_steps trials(budget);
+  bisection bisect(settings, budget, graphs, trials, time);
+  level own[2]{level(budget), level(budget)};
+  growing_array<index_t> vertex(budget, "order_vertices");
+  growing_array<index_t> next_vertex(budget, "order_vertices");
   const index_t n = root.first.back();
-  device_array<index_t> vertex(budget, "order_vertices", n);
-  launch_overlapping(identity_kernel, blocks_for(n), threads_per_block, 0, n, vertex.data());
-  search all(settings, budget, time, 0, order);
-  all.begin(root, vertex.data(), {{.first = 0, .above = no_node, .key = mix64(settings.seed + 1)}});
-  while (!all.parts().empty() && all.parts().size() < group_count) all.step();
-  if (n >= vertices_of_groups && !all.parts().empty()) {
-    all.rest();
-    // A group takes about its share of what the first depths have taken.
-    if (budget.limit() - budget.used() >= 2 * budget.peak()) {
-      try {
-        found_tree found = search_groups(all, settings, budget, time, order);
-        found.append(all.found());
-        return found;
-      } catch (const budget_error&) {
-        // Groups differ much: one after the other, they have room.
+  launch_overlapping(identity_kernel, blocks_for(n), threads_per_block, 0, n, vertex.resize(n));
+  std::vector<part> parts{{.first = 0, .above = no_node, .key = mix64(settings.seed + 1)}};
+  std::vector<part> next;
+  const level* whole = &root;
+  for (int depth = 0; !parts.empty(); ++depth) {
+    std::vector<graph_steps::ending> endings(parts.size());
+    for (std::size_t k = 0; k < parts.size(); ++k) endings[k].position = parts[k].first;
+    bisect.run(depth, *whole, parts, endings);
+    time.mark("split");
+    level& sides = own[depth % 2];
+    graphs.split(*whole, trials.side(), endings, vertex.data(), order, sides, next_vertex);
+    next.clear();
+    for (std::size_t k = 0; k < parts.size(); ++k) {
+      const part& p = parts[k];
+      const graph_steps::ending& e = endings[k];
+      const index_t last = p.first + whole->size_of(static_cast<index_t>(k));
+      if (!e.splits) {
+        tree.push_back({p.first, last, p.above});
+        leaves.push_back({p.first, last});
+        continue;
+      }
+      const index_t start[3] = {p.first, p.first + e.count[0], p.first + e.count[0] + e.count[1]};
+      const index_t above = e.count[2] > 0 ? start[2] : p.above;
+      if (e.count[2] > 0) tree.push_back({start[2], last, p.above});
+      for (const int s : {0, 1}) {
+        next.push_back({start[s], above, keyed_random(p.key, 0, static_cast<std::uint64_t>(s))});
       }
     }
+    parts.swap(next);
+    vertex.swap(next_vertex);
+    whole = &sides;
   }
-  all.run();
-  return all.found();
+  std::ranges::sort(tree, {}, &node::first);
 }
 
 /// The graph of A + A^T: made on the device where the sort of its entries fits the budget, else on
@@ -550,7 +357,7 @@ dissection_settings search_of(const order_settings& settings) {
 }
 
 orderings::dissection dissect(index_t rows, device_array<offset_t> row_ptr,
-                              device_array<index_t> col_idx, const dissection_settings& settings,
+                              device_array<index_t> col_idx, const dissection_settings& search,
                               memory_budget& budget, timeline& time) {
   time.mark("compress");
   level root(budget);
@@ -562,12 +369,11 @@ orderings::dissection dissect(index_t rows, device_array<offset_t> row_ptr,
   std::vector<node> tree;
   std::vector<index_t> position(at(n));
   if (n > 0) {
+    std::vector<leaf> leaves;
     device_array<index_t> order(budget, "order", n);
-    found_tree found = find_tree(root, settings, budget, time, order.data());
+    find_tree(root, search, budget, time, order.data(), tree, leaves);
     time.mark("leaves");
-    order_leaves(root, found.leaves, order.data(), budget);
-    tree = std::move(found.nodes);
-    std::ranges::sort(tree, {}, &node::first);
+    order_leaves(root, leaves, order.data(), budget);
     time.mark("download");
     copy_to_host(position.data(), order.data(), n);
   }
@@ -612,7 +418,8 @@ std::vector<option_spec> search_options() {
            .tested = {"1", "5"}},
           {.name = "room",
            .default_value = std::int64_t{8},
-           .help = "vertices of the separators that a level refines, by those of the part",
+           .help = "vertices of the separators that a level refines, by those of the part; at the "
+                   "first four depths at least 4",
            .minimum = 1,
            .maximum = 64,
            .tested = {"3"}},

@@ -140,6 +140,7 @@ struct component {
   index_t first = 0;
   index_t above = no_node;  // first position of the node above
   std::uint64_t key = 0;
+  int depth = 0;
   graph own;
   const graph* given = nullptr;  // instead of its own
 
@@ -197,7 +198,7 @@ class dissector {
     if (settings_.stop != nullptr && settings_.stop->load(std::memory_order_relaxed)) {
       throw cancelled_error();
     }
-    if (g.n <= std::max<index_t>(1, settings_.leaf_order) || !b.bisect(g, c.key)) {
+    if (g.n <= std::max<index_t>(1, settings_.leaf_order) || !b.bisect(g, c.key, c.depth)) {
       nodes.push_back({c.first, last, c.above});
       return;
     }
@@ -216,7 +217,7 @@ class dissector {
     if (count[2] > 0) nodes.push_back({start[2], last, c.above});
     for (const int k : {0, 1}) {
       const std::uint64_t key = keyed_random(c.key, 0, static_cast<std::uint64_t>(k));
-      children.push_back({start[k], above, key, std::move(sides[k]), nullptr});
+      children.push_back({start[k], above, key, c.depth + 1, std::move(sides[k]), nullptr});
     }
   }
 

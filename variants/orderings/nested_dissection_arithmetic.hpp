@@ -39,13 +39,16 @@ constexpr index_t trials_kept(index_t whole, index_t n, int copies, int times) {
   const offset_t room = offset_t{whole} * times / (offset_t{n < 1 ? 1 : n} * copies);
   return static_cast<index_t>(room < 1 ? 1 : room > most_kept ? most_kept : room);
 }
+/// The `times` of trials_kept() at a depth of the tree: at the first ones, where parts are few and
+/// their separators most of the operations, at least 4.
+constexpr int room_at(int depth, int room) { return depth < 4 && room < 4 ? 4 : room; }
 /// The largest weight of a side of a first cut: 0.55 of the total.
 constexpr offset_t cut_side_limit(offset_t total) { return (11 * total + 19) / 20; }
 inline constexpr int cut_passes = 1;
 inline constexpr index_t cut_idle_moves = 40;  ///< of a pass over a cut without gain
 
 // Refinement.
-/// A separator of fewer vertices moves one after the other, another one in rounds.
+/// A separator of fewer vertices moves in steps of few, another one in rounds.
 inline constexpr std::uint32_t members_of_rounds = 256;
 /// Vertices of S for each that moves in a round.
 inline constexpr std::uint32_t members_of_mover = 32;
@@ -55,12 +58,19 @@ constexpr std::uint32_t movers_of(std::uint32_t members) {
   const std::uint32_t share = members / members_of_mover;
   return share < 1 ? 1 : share > most_movers ? most_movers : share;
 }
+/// The same of a step of a small separator.
+inline constexpr std::uint32_t members_of_step_mover = 16;
+inline constexpr std::uint32_t most_movers_of_step = 4;
+constexpr std::uint32_t movers_of_step(std::uint32_t members) {
+  const std::uint32_t share = members / members_of_step_mover;
+  return share < 1 ? 1 : share > most_movers_of_step ? most_movers_of_step : share;
+}
 /// Whether a side of weight x is too large. The limit is a share of both sides: one of the total
 /// would let S be huge.
 constexpr bool too_large(offset_t x, offset_t both_sides) { return 100 * x > 62 * both_sides; }
 /// The largest weight of a side that is not too large.
 constexpr offset_t largest_side(offset_t both_sides) { return 62 * both_sides / 100; }
-/// A pass of single moves ends after so many without gain: twice as many as S has vertices, at most
+/// A pass in steps ends after so many without gain: twice as many as S has vertices, at most
 /// `idle_moves`.
 constexpr std::uint32_t idle_limit(std::uint32_t members, std::uint32_t idle_moves) {
   const std::uint64_t own = 2 * std::uint64_t{members};

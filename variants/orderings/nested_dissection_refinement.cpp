@@ -5,10 +5,11 @@
 // separates after any set of moves: no neighbour of a vertex of x is in y. side[] is constant
 // within the pass; moved[] tells what the pass has done.
 //
-// On a small graph moves follow one another. On a large one they come in rounds: all movers of a
-// round leave S at the same time, and the gains of the others are those after it. Drawing raises
-// gains only, so that a mover never gains less than it would have alone. The pass keeps the best
-// prefix, of moves or of whole rounds.
+// Several vertices of S move at the same time: where S is small in steps of up to four, the best
+// ones, else in rounds of one of 32, chosen by classes. All movers of a step or round leave S
+// together, and the gains of the others are those after it. Drawing raises gains only, so that a
+// mover never gains less than it would have alone. The pass keeps the best prefix of whole steps or
+// rounds.
 
 #include <algorithm>
 
@@ -89,11 +90,11 @@ class pass {
   offset_t from_y_ = 0;
 };
 
-// One move after the other. A heap holds the vertices of S by (gain, hash); the gain of a vertex
-// only grows, so an entry is out of date iff it is not the present one.
-class single_moves : pass {
+// Few moves at a time, the best ones. A heap holds the vertices of S by (gain, hash); the gain of a
+// vertex only grows, so an entry is out of date iff it is not the present one.
+class step_moves : pass {
  public:
-  single_moves(trial& t, scratch& s) : pass(t, s), heap_(s.heap), changed_(s.queue) {}
+  step_moves(trial& t, scratch& s) : pass(t, s), heap_(s.heap), changed_(s.queue) {}
 
   void run() {
     heap_.clear();
@@ -105,11 +106,17 @@ class single_moves : pass {
     std::ranges::make_heap(heap_, lower);
     const std::uint32_t limit = idle_limit(static_cast<std::uint32_t>(t_.members.size()),
                                            static_cast<std::uint32_t>(t_.idle_moves));
-    for (std::uint32_t idle = 0; !heap_.empty() && idle < limit;) {
-      const index_t v = pop();
-      if (v < 0) continue;
-      move(v);
-      ++idle;
+    movers_ = movers_of_step(static_cast<std::uint32_t>(t_.members.size()));
+    for (std::uint32_t idle = 0; idle < limit && choose();) {
+      ++moves_;
+      for (const index_t v : s_.next) leave(v);
+      changed_.clear();
+      for (const index_t v : s_.next) draw_neighbours(v);
+      for (const index_t z : changed_) {
+        heap_.emplace_back(rank(z), z);
+        std::ranges::push_heap(heap_, lower);
+      }
+      idle += static_cast<std::uint32_t>(s_.next.size());
       if (keep_if_best()) idle = 0;
     }
     roll_back();
@@ -123,37 +130,49 @@ class single_moves : pass {
   static constexpr auto lower = [](const entry& a, const entry& b) {
     return a.first < b.first || (a.first == b.first && a.second < b.second);
   };
-  // The gain of v changes in this move, perhaps not for the last time.
+  // The gain of v changes in this step, perhaps not for the last time.
   void change(index_t v) {
     if (t_.stamp[at(v)] == moves_) return;
     t_.stamp[at(v)] = std::min(moves_, most_stamp);
     changed_.push_back(v);
   }
 
-  // The next vertex to move, or -1 if the top of the heap is none. A vertex that is too heavy for x
-  // remains so.
+  // Leaves the next vertices to move in s_.next, the best ones as long as x has room for all of
+  // them; false if there is none.
+  bool choose() {
+    s_.next.clear();
+    offset_t weight = 0;
+    while (s_.next.size() < movers_ && !heap_.empty()) {
+      const entry top = heap_.front();
+      const index_t v = pop();
+      if (v < 0) continue;
+      weight += g_.weight[at(v)];
+      if (too_heavy(weight)) {
+        heap_.push_back(top);
+        std::ranges::push_heap(heap_, lower);
+        break;
+      }
+      s_.next.push_back(v);
+    }
+    return !s_.next.empty();
+  }
+  // The top of the heap, or -1 if it does not move. A vertex that is too heavy for x remains so.
   index_t pop() {
     const auto [top, v] = heap_.front();
     std::ranges::pop_heap(heap_, lower);
     heap_.pop_back();
     if (t_.moved[at(v)] == now_x || rank(v) != top) return -1;
+    if (std::ranges::find(s_.next, v) != s_.next.end()) return -1;
     return too_heavy(g_.weight[at(v)]) ? -1 : v;
   }
 
-  void move(index_t v) {
-    ++moves_;
-    leave(v);
-    changed_.clear();
+  void draw_neighbours(index_t v) {
     for (const index_t u : g_.row(v)) {
       if (!in_y(u)) continue;
       come(u);
       // It may have been in S before, in another pass.
       t_.stamp[at(u)] = 0;
       draw(u);
-    }
-    for (const index_t z : changed_) {
-      heap_.emplace_back(rank(z), z);
-      std::ranges::push_heap(heap_, lower);
     }
   }
 
@@ -174,8 +193,9 @@ class single_moves : pass {
   }
 
   std::vector<entry>& heap_;
-  std::vector<index_t>& changed_;  // in this move
-  index_t moves_ = 0;
+  std::vector<index_t>& changed_;  // in this step
+  std::size_t movers_ = 1;
+  index_t moves_ = 0;  // steps
 };
 
 // Moves in rounds. Every vertex of S has a candidate, in t.slot's place of the list.
@@ -349,7 +369,7 @@ void refine_trial(trial& t, scratch& s, int passes, index_t idle_moves, std::uin
     t.pass_key = keyed_random(t.key, key, static_cast<std::uint64_t>(k));
     t.to_x = t.from_y = 0;
     if (t.members.size() < members_of_rounds) {
-      single_moves(t, s).run();
+      step_moves(t, s).run();
     } else {
       rounds(t, s).run();
     }

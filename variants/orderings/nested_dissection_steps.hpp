@@ -113,7 +113,8 @@ class bisector {
   bisector(team& crew, const dissection_settings& settings);
   /// From now on the threads of `crew` work.
   void lead(team& crew);
-  bool bisect(const graph& g, std::uint64_t key);
+  /// depth: of g in the separator tree.
+  bool bisect(const graph& g, std::uint64_t key, int depth);
   [[nodiscard]] const trial& best() const { return *trials_[0]; }
   [[nodiscard]] team& crew() { return *space_.crew; }
   [[nodiscard]] scratch* per_thread() { return space_.per_thread.data(); }
@@ -135,6 +136,7 @@ class bisector {
               std::size_t copy);
 
   dissection_settings settings_;
+  int depth_ = 0;
   workspace space_;
   std::vector<workspace> replica_space_;
   std::vector<std::vector<std::unique_ptr<graph>>> graphs_;  ///< by copy (0: shared) and level

@@ -227,6 +227,9 @@ TEST_CASE("costs and ranks stay in their widths") {
   CHECK(movers_of(0) == 1);
   CHECK(movers_of(100) == 3);
   CHECK(movers_of(0x7fffffffU) == most_movers);
+  CHECK(movers_of_step(0) == 1);
+  CHECK(movers_of_step(50) == 3);
+  CHECK(movers_of_step(255) == most_movers_of_step);
   CHECK(idle_limit_of_rounds(1, 100) == 100);
   CHECK(idle_limit_of_rounds(0x7fffffffU, 100) == idle_rounds * most_movers);
   // The better gain first, then the later change.

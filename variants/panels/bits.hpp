@@ -16,6 +16,9 @@ inline constexpr int mask_bits = 64;
 /// Eight words that are worked on together (GCC and Clang lower it to what the processor has).
 using mask_vector = mask_t __attribute__((vector_size(64)));
 
+/// Two words that are worked on together.
+using mask_couple = mask_t __attribute__((vector_size(16)));
+
 /// A 64 x 64 bit matrix: bit j of word i is the entry (i, j).
 union bit_matrix {
   std::array<mask_t, mask_bits> rows;
@@ -121,10 +124,13 @@ inline void transpose_entries(bit_matrix& m, int w) {
 inline void eliminate(bit_matrix& m, int w) {
   using namespace bits_impl;
   const int blocks = (w + 7) / 8;
+  mask_t row = m[0];
   for (int k = 0; k + 1 < w; ++k) {
-    const mask_t row = m[k] & above(k);
-    if (row == 0) continue;
-    const mask_vector add = all(row);
+    // Row k + 1 by itself, so that it need not wait for the vector that has it.
+    const mask_t next = m[k + 1];
+    const mask_t source = row & above(k);
+    row = next | ((next >> k & 1U) != 0 ? source : 0);
+    const mask_vector add = all(source);
     mask_vector& own = vector(m, k / 8);
     own = join_where(own, k, add & lanes_above(k % 8));
     for (int q = k / 8 + 1; q < blocks; ++q) vector(m, q) = join_where(vector(m, q), k, add);
@@ -135,7 +141,10 @@ inline void eliminate(bit_matrix& m, int w) {
 /// member found in an earlier member's set adds nothing, so that each round takes a source not yet
 /// covered.
 inline mask_t closure(mask_t m, const bit_matrix& reach) {
-  mask_t todo = m;
+  // Mostly the first source covers all, and whether there is one is hard to predict.
+  const mask_t first = reach[lowest(m) & (mask_bits - 1)] & (mask_t{0} - mask_t{m != 0});
+  mask_t todo = m & (m - 1) & ~first;
+  m |= first;
   while (todo != 0) {
     const mask_t r = reach[lowest(todo)];
     m |= r;
@@ -176,6 +185,9 @@ inline mask_t uncovered(mask_t candidates, mask_t m, const bit_matrix& reach) {
 /// is added as in binary.
 class bit_counter {
  public:
+  /// For at most so many words.
+  explicit bit_counter(std::size_t words)
+      : used_(static_cast<std::size_t>(std::bit_width(words))) {}
   void add(mask_t word) { carry(word, 0); }
   /// Eight words by full adders, in about 5 operations each.
   void add(const std::array<mask_t, 8>& x) {
@@ -193,8 +205,7 @@ class bit_counter {
   [[nodiscard]] bit_matrix counts(int w = mask_bits) const {
     bit_matrix m{};
     if (w <= 8) {
-      for (std::size_t p = 0; p < planes_.size(); ++p) {
-        if (planes_[p] == 0) continue;
+      for (std::size_t p = 0; p < used_; ++p) {
         for (int c = 0; c < w; ++c) m[c] += (planes_[p] >> c & 1U) << p;
       }
       return m;
@@ -212,14 +223,16 @@ class bit_counter {
     low = both ^ b;
     return over;
   }
+  // Through all planes: where a carry ends is hard to predict.
   void carry(mask_t word, std::size_t plane) {
-    for (; word != 0; ++plane) {
+    for (; plane < used_; ++plane) {
       const mask_t over = planes_[plane] & word;
       planes_[plane] ^= word;
       word = over;
     }
   }
 
+  std::size_t used_;
   std::array<mask_t, 32> planes_{};
 };
 

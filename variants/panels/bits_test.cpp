@@ -98,7 +98,7 @@ TEST_CASE("counts of bits and of members") {
   for (int trial = 0; trial < 200; ++trial) {
     const auto length = static_cast<std::size_t>(random.below(trial < 20 ? 3000 : 40));
     const mask_t rare = random.below(3) == 0 ? bit(5) : ~mask_t{0};
-    bit_counter counter;
+    bit_counter counter(length);
     std::array<std::uint64_t, 64> expected{};
     std::array<mask_t, 8> eight{};
     std::size_t waiting = 0;

@@ -57,37 +57,45 @@ class buffer {
 };
 
 /// Lists that stay where they are while others are added, in blocks of memory that are kept for the
-/// lists after clear().
+/// lists after clear(). A block is at least as large as all before it together.
 template <class T>
 class list_storage {
  public:
-  void clear() {
+  /// Blocks made from now on have at least so many elements.
+  void clear(std::size_t least_elements = 4096) {
     block_ = 0;
     used_ = 0;
+    least_elements_ = least_elements;
   }
-  /// A copy of the list. Throws std::bad_alloc.
-  std::span<const T> keep(std::span<const T> list) {
-    while (block_ < blocks_.size() && used_ + list.size() > blocks_[block_].size()) {
+  /// A list of `size` elements, of which none has a value. Throws std::bad_alloc.
+  std::span<T> room(std::size_t size) {
+    while (block_ < blocks_.size() && used_ + size > blocks_[block_].size()) {
       ++block_;
       used_ = 0;
     }
     if (block_ == blocks_.size()) {
       blocks_.emplace_back();
-      blocks_.back().resize(std::max(least_elements, list.size()));
+      blocks_.back().resize(std::max({least_elements_, size, elements_}));
+      elements_ += blocks_.back().size();
       used_ = 0;
     }
     T* const first = blocks_[block_].data() + used_;
-    std::ranges::copy(list, first);
-    used_ += list.size();
-    return {first, list.size()};
+    used_ += size;
+    return {first, size};
+  }
+  /// A copy of the list. Throws std::bad_alloc.
+  std::span<const T> keep(std::span<const T> list) {
+    const std::span<T> copy = room(list.size());
+    std::ranges::copy(list, copy.begin());
+    return copy;
   }
 
  private:
-  static constexpr std::size_t least_elements = 4096;
-
   std::vector<buffer<T>> blocks_;
+  std::size_t least_elements_ = 4096;
   std::size_t block_ = 0;
   std::size_t used_ = 0;
+  std::size_t elements_ = 0;  // of all blocks
 };
 
 }  // namespace gsofa::detail

@@ -10,8 +10,8 @@
 //  1. forest       elimination tree; if the numbering is no postorder of it, vertices are
 //                  relabelled by one. Columns of A by transposition, unless A is symmetric.
 //  2. panels       cut_panels: ranges of at most panel_width vertices with one parent outside.
-//  3. panels       position_builder: the position list of every panel as column blocks, masks set
-//                  to A.
+//  3. panels       position_builder: the position list of every panel as column blocks, and its
+//                  masks, set to A.
 //  4. elimination  factor and sweep of each panel, for panels ascending or, on threads, subtree by
 //                  subtree; of large panels above the subtrees idle threads sweep pieces
 //                  (schedule.hpp).
@@ -20,17 +20,17 @@
 // Supernodes: variants/support/supernodes.hpp on the caller's rows; L(s, r) by binary search in the
 // blocks and one bit.
 //
-// Invariants: bit c of masks[p].upper (lower), p a position of panel J with vertex f = F_J[p], is
-// U(b + c, f) (L(f, b + c)), and only bits with b + c < f are ever set. Before factor(J) the masks
-// hold bits of A and of updates, all of them entries of L+U; after it they hold all entries. Bits
-// are never cleared. Encoding: 16 bytes of masks per position and 16 per column block, that is, a
+// Invariants: bit c of masks[J][p].upper (lower), where f = F_J[p], is U(b + c, f) (L(f, b + c)),
+// and only bits with b + c < f are ever set. Before factor(J) the masks hold bits of A and of
+// updates, all of them entries of L+U; after it they hold all entries. Bits are never cleared.
+// Encoding: 16 bytes of masks per position and 16 per column block, that is, a
 // word of members, the panel and the position of the first member; panels in ascending order.
 //
 // Cost: with P positions in B column blocks, O(nnz log n) for 1, O(P + B + nnz) words for 3 and 5,
 // one closure of two words per position in 4 (its rounds are the members not reached by smaller
 // ones, mostly 1 to 3) and about one OR of two words per position for the updates. Memory:
-// 16 (P + B) bytes, 53 |V| and 4 for each entry of A below the diagonal, unless A is symmetric;
-// several threads add 26 bytes per panel each, and 8 for each of these entries meanwhile. P is the
+// 16 (P + B) bytes, 55 |V| and 8 for each entry of A below the diagonal, unless A is symmetric;
+// several threads add 16 bytes per panel each, and 8 for each of these entries meanwhile. P is the
 // sum over panels of |F|, about 1/64 of |chol(A + A^T)| where that is dense; B is P/12 in orders by
 // nested dissection. Where P + B passes 2^18 + 16 nnz(A), a search of rows (gilbert_peierls.hpp) of
 // bounded length is tried first; where it passes the limit of memory_budget_mb, the run falls back
@@ -58,13 +58,20 @@ constexpr offset_t edges_per_position = 8;
 // Idle threads take blocks of a panel in pieces of about so many positions.
 constexpr index_t positions_of_a_piece = 256;
 
-// A thread is worth its start, and waiting for it, if it has this many entries of A or positions.
-constexpr offset_t entries_of_a_thread = offset_t{1} << 15;
-constexpr offset_t positions_of_a_thread = offset_t{1} << 13;
+// A thread is worth its start, and waiting for it, if it has so many entries of A or positions.
+// Threads are started at all if there are so many, which take one thread a good half millisecond.
+struct work_of_threads {
+  offset_t of_one, of_several;
+};
+constexpr work_of_threads entries_of_threads{.of_one = offset_t{1} << 15,
+                                             .of_several = offset_t{1} << 17};
+constexpr work_of_threads positions_of_threads{.of_one = offset_t{1} << 13,
+                                               .of_several = offset_t{1} << 16};
 
 // At most `threads`, and at least one, for so much work.
-int threads_for(offset_t work, offset_t of_a_thread, int threads) {
-  return static_cast<int>(std::clamp<offset_t>(work / of_a_thread, 1, threads));
+int threads_for(offset_t work, work_of_threads of, int threads, bool started = false) {
+  if (work < of.of_several && !started) return 1;
+  return static_cast<int>(std::clamp<offset_t>(work / of.of_one, 1, threads));
 }
 
 class cpu_bitmap_panels final : public variant, public gives_masks {
@@ -75,13 +82,13 @@ class cpu_bitmap_panels final : public variant, public gives_masks {
     rows_.prepare(a, settings);
     limit_ = settings.options.integer("memory_budget_mb") * (1 << 20) / detail::bytes_per_item;
     context.predicted_bytes["vertex_arrays"] =
-        offset_t{a.n_rows} * 53 + a.nnz() * (settings.threads > 1 ? 6 : 2);
+        offset_t{a.n_rows} * 55 + a.nnz() * (settings.threads > 1 ? 8 : 4);
   }
 
   void run(run_context& context) override {
     // With more positions and column blocks than this, rows are tried first.
     const offset_t few = (offset_t{1} << 18) + 16 * a_.nnz();
-    const int threads = threads_for(a_.nnz(), entries_of_a_thread, settings_.threads);
+    const int threads = threads_for(a_.nnz(), entries_of_threads, settings_.threads);
     const kept_threads kept;
     {
       const phase timed(context, phase_id::schedule);
@@ -110,7 +117,7 @@ class cpu_bitmap_panels final : public variant, public gives_masks {
       rows_.run(context);
       return;
     }
-    eliminate(context);
+    eliminate(context, threads > 1);
     if (settings_.wants.has(want::supernodes)) {
       const phase timed(context, phase_id::supernode);
       if (!graph_.order.empty()) label_ = inverse_permutation(graph_.order);
@@ -177,9 +184,11 @@ class cpu_bitmap_panels final : public variant, public gives_masks {
     }
     out.masks.clear();
     out.masks.reserve(2 * out.vertices.size());
-    for (const detail::mask_pair& m : panels_.masks.view().first(out.vertices.size())) {
-      out.masks.push_back(m.upper);
-      out.masks.push_back(m.lower);
+    for (const auto& of_panel : panels_.masks) {
+      for (const detail::mask_pair& m : of_panel) {
+        out.masks.push_back(m.upper);
+        out.masks.push_back(m.lower);
+      }
     }
     return true;
   }
@@ -192,11 +201,11 @@ class cpu_bitmap_panels final : public variant, public gives_masks {
     std::uint32_t pieces = 0;
   };
 
-  void eliminate(run_context& context) {
+  void eliminate(run_context& context, bool started) {
     const auto n = static_cast<std::size_t>(a_.n_rows);
-    const int threads =
-        useful_threads(threads_for(panels_.positions(), positions_of_a_thread, settings_.threads),
-                       panels_.panels());
+    const int threads = useful_threads(
+        threads_for(panels_.positions(), positions_of_threads, settings_.threads, started),
+        panels_.panels());
     std::vector<detail::panel_eliminator> workers(
         at(threads), detail::panel_eliminator(panels_, graph_.symmetric()
                                                            ? std::span<const index_t>(graph_.parent)

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cstring>
 
 #include "variants/support/counting.hpp"
 
@@ -26,6 +27,30 @@ void join(mask_t& word, mask_t bits) {
   }
 }
 
+mask_couple couple(const mask_pair& m) {
+  mask_couple both;
+  std::memcpy(&both, &m, sizeof both);
+  return both;
+}
+
+template <bool Shared>
+void join(mask_pair& position, mask_couple bits) {
+  if constexpr (Shared) {
+    join<true>(position.upper, bits[0]);
+    join<true>(position.lower, bits[1]);
+  } else {
+    bits |= couple(position);
+    std::memcpy(&position, &bits, sizeof bits);
+  }
+}
+
+// What a position takes by several routes.
+mask_couple found_by(std::span<const route> routes, mask_couple position) {
+  mask_couple found{0, 0};
+  for (const route& r : routes) found |= r.of(position);
+  return found;
+}
+
 void transpose_block(bit_matrix& m, int w) { w <= narrow ? transpose_entries(m, w) : transpose(m); }
 
 // Row r: the columns of U(r, :) in the panel.
@@ -42,7 +67,8 @@ const factored_panel& panel_eliminator::factor(index_t j) {
   const int w = s_->width(j);
   const index_t boundary = s_->length(j) - w;
   f_.panel = j;
-  f_.used = 0;
+  f_.updates.clear();
+  f_.routes.clear();
   f_.complete = 1;
   // A boundary shorter than this does not repay the closure of the diagonal block.
   f_.closed = symmetric_ || boundary >= w / 4;
@@ -108,24 +134,41 @@ void target_routes::add(mask_t sources, mask_t target) {
 
 // Finds the routes to the targets of block b, which is closed; returns what is left of `unpruned`.
 // Bit k of that: no s before the current target has L(s, k) != 0 and U(k, s) != 0.
-mask_t panel_eliminator::find_routes(const factored_panel& f, const column_block& b,
-                                     const mask_pair* masks, mask_t unpruned,
-                                     factored_panel::update& out) {
-  out.upper.clear();
-  out.lower.clear();
+mask_t panel_eliminator::find_routes(const column_block& b, const mask_pair* masks,
+                                     mask_t unpruned) {
+  upper_.clear();
+  lower_.clear();
   const mask_pair* next = masks + b.base;
   for (mask_t left = b.members; left != 0; left &= left - 1) {
     const mask_pair m = *next++;
     const mask_t own = left & -left;
     if ((m.lower & unpruned) != 0) {
-      out.upper.add(uncovered(m.lower & unpruned, m.lower, f.l_reach), own);
+      upper_.add(uncovered(m.lower & unpruned, m.lower, f_.l_reach), own);
     }
     if ((m.upper & unpruned) != 0) {
-      out.lower.add(uncovered(m.upper & unpruned, m.upper, f.u_reach), own);
+      lower_.add(uncovered(m.upper & unpruned, m.upper, f_.u_reach), own);
     }
     unpruned &= ~(m.lower & m.upper);
   }
   return unpruned;
+}
+
+// Adds the routes that were found last.
+void panel_eliminator::add_update(std::size_t block) {
+  const std::size_t first = f_.routes.size();
+  mask_t rows = upper_.active;
+  mask_t columns = lower_.active;
+  while ((rows | columns) != 0) {
+    const mask_t row = rows & -rows;
+    const mask_t column = columns & -columns;
+    const mask_t of_row = row == 0 ? 0 : upper_.targets[lowest(row)];
+    const mask_t of_column = column == 0 ? 0 : lower_.targets[lowest(column)];
+    f_.routes.push_back(
+        {.source = mask_couple{row, column}, .targets = mask_couple{of_row, of_column}});
+    rows ^= row;
+    columns ^= column;
+  }
+  f_.updates.push_back({.block = block, .first = first, .count = f_.routes.size() - first});
 }
 
 void panel_eliminator::find_updates(mask_t unpruned) {
@@ -133,26 +176,14 @@ void panel_eliminator::find_updates(mask_t unpruned) {
   for (std::size_t b = 1; b < blocks.size() && unpruned != 0; ++b) {
     close(f_, blocks[b]);
     f_.complete = b + 1;
-    if (f_.updates.size() == f_.used) f_.updates.emplace_back();
-    factored_panel::update& u = f_.updates[f_.used];
-    u.block = b;
-    unpruned = find_routes(f_, blocks[b], masks_of(f_.panel), unpruned, u);
-    if ((u.upper.active | u.lower.active) == 0) continue;
-    u.few_upper.set(u.upper);
-    u.few_lower.set(u.lower);
-    ++f_.used;
+    unpruned = find_routes(blocks[b], masks_of(f_.panel), unpruned);
+    if ((upper_.active | lower_.active) != 0) add_update(b);
   }
 }
 
 // The target q(J), the first vertex of the boundary, takes all rows.
 void panel_eliminator::find_symmetric_update() {
-  if (f_.updates.empty()) f_.updates.emplace_back();
-  factored_panel::update& u = f_.updates.front();
-  const mask_t members = s_->blocks[at(f_.panel)][1].members;
-  u.block = 1;
-  u.upper.active = 1;
-  u.upper.targets[0] = members & -members;
-  f_.used = 1;
+  f_.updates.push_back({.block = 1, .first = 0, .count = 0});
 }
 
 GSOFA_FOR_PROCESSORS
@@ -179,69 +210,87 @@ void panel_eliminator::push_targets(const factored_panel& f,
   const column_block& b = s_->blocks[at(f.panel)][u.block];
   const mask_pair* next = masks_of(f.panel) + b.base;
   mask_pair* const out = masks_of(b.panel);
+  const mask_t first = b.members & -b.members;
   for (mask_t left = b.members; left != 0; left &= left - 1) {
-    const mask_pair m = *next++;
     const int c = lowest(left);
     if (symmetric_) {
-      join<Shared>(out[c].upper, u.upper.targets[0] & below(c));
+      join<Shared>(out[c].upper, first & below(c));
       continue;
     }
-    join<Shared>(out[c].upper, u.upper.of(m.upper) & below(c));
-    join<Shared>(out[c].lower, u.lower.of(m.lower) & below(c));
+    const mask_t before = below(c);
+    join<Shared>(out[c], found_by(f.routes_of(u), couple(*next++)) & mask_couple{before, before});
   }
 }
 
-// Calls push(from, length, to) for every run of vertices that is one in a later block and in the
-// list of the target panel, which has all vertices of the block; `there`: a block of that list, not
-// after the one of the same panel.
+// Calls push(from, to) for every position of a later block and its place in the list of the target
+// panel, which has all vertices of the block; `there`: a block of that list, not after the one of
+// the same panel.
 template <class Push>
-void panel_eliminator::for_each_run(const factored_panel& f, const factored_panel::update& u,
-                                    std::size_t block, const column_block*& there,
-                                    const Push& push) const {
+void panel_eliminator::for_each_place(const factored_panel& f, const factored_panel::update& u,
+                                      std::size_t block, const column_block*& there,
+                                      const Push& push) const {
   const auto blocks = s_->blocks[at(f.panel)];
   const column_block& b = blocks[block];
-  const mask_pair* from = masks_of(f.panel) + b.base;
-  mask_pair* const out = masks_of(blocks[u.block].panel);
   while (there->panel != b.panel) ++there;
-  for (mask_t left = b.members; left != 0;) {
-    const int c = lowest(left);
-    const mask_t others = there->members & ~b.members & above(c);
-    const mask_t run = others == 0 ? left : left & below(lowest(others));
-    const index_t length = count(run);
-    push(from, length, out + there->base + count(there->members & below(c)));
-    from += length;
-    left &= ~run;
+  const mask_pair* from = masks_of(f.panel) + b.base;
+  mask_pair* const out = masks_of(blocks[u.block].panel) + there->base;
+  const mask_t members = there->members;
+  const int first = lowest(b.members);
+  if ((members & ~b.members & above(first) & below(highest(b.members))) == 0) {
+    // The vertices of the block are side by side there.
+    const mask_pair* const end = from + count(b.members);
+    for (mask_pair* to = out + count(members & below(first)); from != end;) push(*from++, *to++);
+    return;
+  }
+  for (mask_t left = b.members; left != 0; left &= left - 1) {
+    push(*from++, out[count(members & below(lowest(left)))]);
   }
 }
 
-// Updates the targets with a later block.
+// Updates the targets with a later block, by Count routes, or if that is 0, by any number.
+template <bool Shared, std::size_t Count>
+void panel_eliminator::push_block(const factored_panel& f, const factored_panel::update& u,
+                                  std::size_t block, const column_block*& there) const {
+  const auto routes = f.routes_of(u);
+  if constexpr (Count == 0) {
+    for_each_place(f, u, block, there, [&](const mask_pair& from, mask_pair& to) {
+      join<Shared>(to, found_by(routes, couple(from)));
+    });
+  } else {
+    std::array<route, Count> kept;
+    std::copy_n(routes.begin(), Count, kept.begin());
+    for_each_place(f, u, block, there, [&](const mask_pair& from, mask_pair& to) {
+      join<Shared>(to, found_by(kept, couple(from)));
+    });
+  }
+}
+
 template <bool Shared>
 void panel_eliminator::push_block(const factored_panel& f, const factored_panel::update& u,
-                                  std::size_t block, const column_block*& there) {
+                                  std::size_t block, const column_block*& there) const {
   if (symmetric_) {
-    const mask_t target = u.upper.targets[0];
-    for_each_run(f, u, block, there, [&](const mask_pair*, index_t length, mask_pair* to) {
-      for (index_t z = 0; z < length; ++z) join<Shared>(to[z].upper, target);
-    });
+    const mask_t members = s_->blocks[at(f.panel)][u.block].members;
+    const mask_t target = members & -members;
+    for_each_place(f, u, block, there,
+                   [target](const mask_pair&, mask_pair& to) { join<Shared>(to.upper, target); });
     return;
   }
-  const auto push = [&](const auto& upper, const auto& lower) {
-    for_each_run(f, u, block, there, [&](const mask_pair* from, index_t length, mask_pair* to) {
-      for (index_t z = 0; z < length; ++z) {
-        join<Shared>(to[z].upper, upper(from[z].upper));
-        join<Shared>(to[z].lower, lower(from[z].lower));
-      }
-    });
-  };
-  const few_routes& upper = u.few_upper;
-  const few_routes& lower = u.few_lower;
-  if (upper.size <= 1 && lower.size <= 1) {
-    push([&upper](mask_t m) { return upper.of_first(m); },
-         [&lower](mask_t m) { return lower.of_first(m); });
-  } else if (upper.size <= few_routes::most && lower.size <= few_routes::most) {
-    push([&upper](mask_t m) { return upper.of(m); }, [&lower](mask_t m) { return lower.of(m); });
-  } else {
-    push([&u](mask_t m) { return u.upper.of(m); }, [&u](mask_t m) { return u.lower.of(m); });
+  switch (u.count) {
+    case 1:
+      push_block<Shared, 1>(f, u, block, there);
+      break;
+    case 2:
+      push_block<Shared, 2>(f, u, block, there);
+      break;
+    case 3:
+      push_block<Shared, 3>(f, u, block, there);
+      break;
+    case 4:
+      push_block<Shared, 4>(f, u, block, there);
+      break;
+    default:
+      push_block<Shared, 0>(f, u, block, there);
+      break;
   }
 }
 
@@ -256,8 +305,8 @@ void panel_eliminator::count_work(const factored_panel& f, const factored_panel:
   const index_t length = count(b.members);
   work_.words_read += length;
   for (index_t z = 0; z < length; ++z) {
-    const bool any = symmetric_ || (u.upper.of(m[z].upper) | u.lower.of(m[z].lower)) != 0;
-    work_.words_or += any ? 1 : 0;
+    const mask_couple found = found_by(f.routes_of(u), couple(m[z]));
+    work_.words_or += symmetric_ || (found[0] | found[1]) != 0 ? 1 : 0;
   }
 }
 
@@ -266,8 +315,8 @@ void panel_eliminator::sweep(const factored_panel& f, std::size_t from, std::siz
   const auto blocks = s_->blocks[at(f.panel)];
   from = std::max<std::size_t>(from, 1);
   if (from >= to) return;
-  there_.resize(f.used);
-  for (std::size_t k = 0; k < f.used; ++k) {
+  there_.resize(f.updates.size());
+  for (std::size_t k = 0; k < there_.size(); ++k) {
     const std::size_t block = f.updates[k].block;
     const auto list = s_->blocks[at(blocks[block].panel)];
     const index_t first = blocks[std::max(from, block)].panel;
@@ -284,7 +333,7 @@ void panel_eliminator::sweep_blocks(const factored_panel& f, std::size_t from, s
   const auto blocks = s_->blocks[at(f.panel)];
   for (std::size_t b = from; b < to; ++b) {
     if (b >= f.complete) close(f, blocks[b]);
-    for (std::size_t k = 0; k < f.used && f.updates[k].block <= b; ++k) {
+    for (std::size_t k = 0; k < f.updates.size() && f.updates[k].block <= b; ++k) {
       const factored_panel::update& u = f.updates[k];
       const bool shared = blocks[u.block].panel > own;
       if (b == u.block) {

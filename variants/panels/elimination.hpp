@@ -17,57 +17,37 @@ struct target_routes {
 
   void clear() { active = 0; }
   void add(mask_t sources, mask_t target);
-  // Union of targets[r] over the r in m.
-  [[nodiscard]] mask_t of(mask_t m) const {
-    mask_t found = 0;
-    for (m &= active; m != 0; m &= m - 1) found |= targets[lowest(m)];
-    return found;
-  }
 };
 
-/// The routes of a few rows, in turn.
-struct few_routes {
-  static constexpr int most = 4;
+/// A row of U and a column of L, or one of them: a position that has the bit of it takes its
+/// targets, each side for itself.
+struct route {
+  mask_couple source;  ///< one bit each, or none
+  mask_couple targets;
 
-  void set(const target_routes& routes) {
-    size = count(routes.active);
-    targets[0] = 0;
-    int k = 0;
-    for (mask_t m = routes.active; m != 0 && k < most; m &= m - 1) {
-      rows[at(k)] = lowest(m);
-      targets[at(k++)] = routes.targets[lowest(m)];
-    }
+  [[nodiscard]] mask_couple of(mask_couple position) const {
+    return (position & source) != 0 ? targets : mask_couple{0, 0};
   }
-  // Of the first one, or none.
-  [[nodiscard]] mask_t of_first(mask_t m) const {
-    return (mask_t{0} - (m >> rows[0] & 1U)) & targets[0];
-  }
-  [[nodiscard]] mask_t of(mask_t m) const {
-    mask_t found = 0;
-    for (int k = 0; k < size; ++k) found |= (mask_t{0} - (m >> rows[at(k)] & 1U)) & targets[at(k)];
-    return found;
-  }
-
-  int size = 0;  ///< more than `most`: only the first ones are here
-  std::array<int, most> rows{};
-  std::array<mask_t, most> targets{};
 };
 
 /// What the boundary of a panel of width w needs of its factored diagonal block, and the panels
 /// that it updates. Rows of matrices are those below w.
 struct factored_panel {
   struct update {
-    std::size_t block;  ///< the column block that has the targets
-    target_routes upper, lower;
-    few_routes few_upper, few_lower;  ///< the same
+    std::size_t block;         ///< the column block that has the targets
+    std::size_t first, count;  ///< its routes
   };
   index_t panel = -1;
   bit_matrix l_reach{};      ///< of column k: rows i > k reached by edges k -> i with L(i, k) != 0
   bit_matrix u_reach{};      ///< of row k: columns j > k reached by edges k -> j with U(k, j) != 0
   bool closed = false;       ///< else the two hold edges in place of what is reached
   std::size_t complete = 1;  ///< blocks before this one have been closed
-  std::vector<update> updates;
-  std::size_t used = 0;  ///< the first ones of `updates`, ascending by blocks
+  std::vector<update> updates;  ///< ascending by blocks
+  std::vector<route> routes;    ///< none where the pattern is symmetric
+
+  [[nodiscard]] std::span<const route> routes_of(const update& u) const {
+    return std::span(routes).subspan(u.first, u.count);
+  }
 };
 
 /// Work done, for the counting build.
@@ -98,24 +78,25 @@ class panel_eliminator {
   [[nodiscard]] const panel_work& work() const { return work_; }
 
  private:
-  [[nodiscard]] mask_pair* masks_of(index_t j) const {
-    return s_->masks.data() + s_->position_begin[at(j)];
-  }
+  [[nodiscard]] mask_pair* masks_of(index_t j) const { return s_->masks[at(j)].data(); }
   mask_t factor_block(mask_pair* masks, int w) noexcept;
   void factor_symmetric_block(index_t begin, mask_pair* masks, int w) noexcept;
   void find_updates(mask_t unpruned);
   void find_symmetric_update();
-  static mask_t find_routes(const factored_panel& f, const column_block& b, const mask_pair* masks,
-                            mask_t unpruned, factored_panel::update& out);
+  mask_t find_routes(const column_block& b, const mask_pair* masks, mask_t unpruned);
+  void add_update(std::size_t block);
   void close(const factored_panel& f, const column_block& b) const noexcept;
   void sweep_blocks(const factored_panel& f, std::size_t from, std::size_t to,
                     index_t own) noexcept;
   template <bool Shared>
   void push_block(const factored_panel& f, const factored_panel::update& u, std::size_t block,
-                  const column_block*& there);
+                  const column_block*& there) const;
+  template <bool Shared, std::size_t Count>
+  void push_block(const factored_panel& f, const factored_panel::update& u, std::size_t block,
+                  const column_block*& there) const;
   template <class Push>
-  void for_each_run(const factored_panel& f, const factored_panel::update& u, std::size_t block,
-                    const column_block*& there, const Push& push) const;
+  void for_each_place(const factored_panel& f, const factored_panel::update& u, std::size_t block,
+                      const column_block*& there, const Push& push) const;
   template <bool Shared>
   void push_targets(const factored_panel& f, const factored_panel::update& u) const;
   void count_work(const factored_panel& f, const factored_panel::update& u, std::size_t block);
@@ -124,6 +105,7 @@ class panel_eliminator {
   std::span<const index_t> parent_;
   bool symmetric_;
   factored_panel f_;
+  target_routes upper_{}, lower_{};  // of the column block that is looked at
   panel_work work_;
   std::vector<const column_block*> there_;
 };

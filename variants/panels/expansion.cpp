@@ -21,14 +21,16 @@ void add(index_t& sum, index_t value) {
 // Row c: the number of masks that have bit c.
 template <mask_t mask_pair::*Side>
 bit_matrix counts_of_bits(const mask_pair* masks, index_t length, int w) {
-  bit_counter counter;
+  bit_counter counter(at(length));
+  std::array<mask_t, 8> words;
   index_t z = 0;
   for (; z + 8 <= length; z += 8) {
-    std::array<mask_t, 8> words;
     for (index_t k = 0; k < 8; ++k) words[at(k)] = masks[z + k].*Side;
     counter.add(words);
   }
-  for (; z < length; ++z) counter.add(masks[z].*Side);
+  words.fill(0);
+  for (index_t k = 0; z + k < length; ++k) words[at(k)] = masks[z + k].*Side;
+  counter.add(words);
   return counter.counts(w);
 }
 
@@ -48,7 +50,7 @@ void count_blocks(const ordered_graph& g, const panel_set& s, index_t j, std::si
                   std::size_t to, index_t own, std::vector<index_t>& l_row_counts,
                   std::vector<index_t>& u_row_counts) noexcept {
   if (from >= to) return;
-  const mask_pair* const masks = s.masks.data() + s.position_begin[at(j)];
+  const mask_pair* const masks = s.masks[at(j)].data();
   const auto blocks = s.blocks[at(j)];
   for (std::size_t b = from; b < to; ++b) {
     blocks[b].panel > own ? add_rows<true>(g, s, blocks[b], masks, l_row_counts)
@@ -69,7 +71,7 @@ bool has_l(const panel_set& s, index_t i, index_t k) {
   const index_t j = s.panel_of[at(k)];
   const index_t place = s.place(j, i);
   if (place < 0) return false;
-  return (s.masks[at(s.position_begin[at(j)] + place)].lower >> (k - s.begin[at(j)]) & 1U) != 0;
+  return (s.masks[at(j)][at(place)].lower >> (k - s.begin[at(j)]) & 1U) != 0;
 }
 
 void expand(const ordered_graph& g, const panel_set& s, std::span<const index_t> l_row_counts,
@@ -99,7 +101,7 @@ void expand(const ordered_graph& g, const panel_set& s, std::span<const index_t>
     const index_t begin = s.begin[at(j)];
     const index_t w = s.width(j);
     const auto list = s.list(j);
-    const mask_pair* const masks = s.masks.data() + s.position_begin[at(j)];
+    const mask_pair* const masks = s.masks[at(j)].data();
     for (std::size_t z = 0; z < list.size(); ++z) {
       const index_t f = g.caller(list[z]);
       for (mask_t m = masks[z].lower; m != 0; m &= m - 1) {
@@ -143,7 +145,7 @@ void add_density(const ordered_graph& g, const panel_set& s, index_t j, factor_p
   const index_t begin = s.begin[at(j)];
   const index_t end = s.begin[at(j) + 1];
   const auto list = s.list(j);
-  const mask_pair* const masks = s.masks.data() + s.position_begin[at(j)];
+  const mask_pair* const masks = s.masks[at(j)].data();
   const auto count = [&](index_t row, index_t column) -> offset_t& {
     return out.density[at(offset_t{row} * out.cells + column)];
   };
@@ -169,7 +171,7 @@ factor_profile profile_panels(const ordered_graph& g, const panel_set& s, index_
                      .cells = cells,
                      .density = std::vector<offset_t>(at(cells) * at(cells), 0)};
   for (index_t j = 0; j < s.panels(); ++j) {
-    const mask_pair* const masks = s.masks.data() + s.position_begin[at(j)];
+    const mask_pair* const masks = s.masks[at(j)].data();
     const auto counts = counts_of_bits<&mask_pair::lower>(masks, s.length(j), s.width(j));
     for (int c = 0; c < s.width(j); ++c) {
       out.l_col_counts[at(g.caller(s.begin[at(j)] + c))] = static_cast<index_t>(counts[c]);

@@ -1,9 +1,11 @@
 #include "variants/panels/forest.hpp"
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <bit>
 #include <iterator>
+#include <numeric>
 #include <utility>
 
 #include "common/parallel.hpp"
@@ -14,12 +16,18 @@ namespace gsofa::detail {
 namespace {
 
 constexpr index_t rows_at_a_time = 1024;
-// The search for mirror images by several threads is twice the work of one.
+// Mirror images, and columns, by several threads are twice the work of one.
 constexpr int threads_that_pay = 3;
 // Entries of a row, on average, from which on threads keep places.
 constexpr offset_t entries_of_long_row = 12;
 // Buckets of a transpose: at most 2^8, whose ends stay in the first-level cache.
 constexpr int bucket_bits = 8;
+
+std::vector<index_t> joined(const std::vector<std::vector<index_t>>& lists) {
+  std::vector<index_t> all;
+  for (const auto& some : lists) all.insert(all.end(), some.begin(), some.end());
+  return all;
+}
 
 }  // namespace
 
@@ -41,27 +49,15 @@ void ordered_graph::build(const pattern_view& a, int threads) {
   rows_.idx = a.col_idx;
   order.clear();
   rows_.diagonal.resize(at(n));
-  if (threads < threads_that_pay) {
-    symmetric_ = find_symmetry();
-    if (!symmetric_ && threads > 1) find_diagonals(threads);
-  } else {
-    find_diagonals(threads);
-    symmetric_ = find_symmetry(threads);
-  }
-  if (!symmetric_ && threads == 1) {
-    scan_rows();
-    fill_half(half::below, columns_);
-  } else if (!symmetric_) {
-    transpose_half(half::below, threads, columns_);
-  }
+  symmetric_ = threads < threads_that_pay ? find_symmetry() : find_symmetry(threads);
   if (build_postordered_tree(threads)) return;
   subtree_begin_.clear();
   build_tree(threads);
   if (!is_postordered(parent)) relabel(threads);
 }
 
+// Each of the two finds the diagonals of the rows that it gets to.
 bool ordered_graph::find_symmetry() {
-  // The loop also finds the diagonals of the rows that it gets to.
   // next_[j]: rows < i have matched the entries of row_above(j) before this one.
   next_.resize(at(n));
   for (index_t i = 0; i < n; ++i) {
@@ -102,7 +98,7 @@ bool ordered_graph::find_symmetry(int threads) {
         differs.store(true, std::memory_order_relaxed);
         return;
       }
-      found += std::ssize(row_below(i));
+      found += rows_.diagonal[at(i)] - rows_.ptr[at(i)];
     }
     below.fetch_add(found, std::memory_order_relaxed);
   });
@@ -110,73 +106,141 @@ bool ordered_graph::find_symmetry(int threads) {
 }
 
 // Whether all entries of row i below the diagonal have mirror images.
-bool ordered_graph::is_mirrored(index_t i) const {
-  return std::ranges::all_of(
-      row_below(i), [&](index_t j) { return std::ranges::binary_search(row_above(j), i); });
-}
-
-// The same where rows come in ascending order; passed[j] - 1: so many entries of row j above the
-// diagonal are of rows before; 0: row j has not been looked at.
-bool ordered_graph::is_mirrored(index_t i, index_t* passed) const {
-  for (const index_t j : row_below(i)) {
-    const auto row = row_above(j);
-    if (passed[j] == 0) {
-      passed[j] = 1 + static_cast<index_t>(std::ranges::lower_bound(row, i) - row.begin());
-    }
-    const std::size_t place = at(passed[j]++) - 1;
-    if (place >= row.size() || row[place] != i) return false;
+bool ordered_graph::is_mirrored(index_t i) {
+  offset_t q = rows_.ptr[at(i)];
+  for (; rows_.idx[at(q)] < i; ++q) {
+    if (!std::ranges::binary_search(row(rows_.idx[at(q)]), i)) return false;
   }
+  rows_.diagonal[at(i)] = q;
   return true;
 }
 
-void ordered_graph::find_diagonals(int threads) {
-  parallel_ranges<index_t>(threads, n, rows_at_a_time, [&](int, index_t begin, index_t end) {
-    for (index_t i = begin; i < end; ++i) {
-      const index_t* q = rows_.idx.data() + rows_.ptr[at(i)];
-      while (*q < i) ++q;
-      rows_.diagonal[at(i)] = q - rows_.idx.data();
+// The same where rows come in ascending order; passed[j] - 1: so many entries of row j are of rows
+// before; 0: row j has not been looked at.
+bool ordered_graph::is_mirrored(index_t i, index_t* passed) {
+  offset_t q = rows_.ptr[at(i)];
+  for (; rows_.idx[at(q)] < i; ++q) {
+    const index_t j = rows_.idx[at(q)];
+    const auto entries = row(j);
+    if (passed[j] == 0) {
+      passed[j] = 1 + static_cast<index_t>(std::ranges::lower_bound(entries, i) - entries.begin());
     }
-  });
+    const std::size_t place = at(passed[j]++) - 1;
+    if (place >= entries.size() || entries[place] != i) return false;
+  }
+  rows_.diagonal[at(i)] = q;
+  return true;
 }
 
-// In one pass of one thread, as the end of a short row is hard to predict: diagonals, least
-// neighbours, and in columns_.ptr[j + 1] the entries of column j below the diagonal.
+// In one pass of one thread: diagonals, least neighbours, and in columns_.ptr[j + 1] the entries of
+// column j below the diagonal. The end of a short row is hard to predict; nothing else branches:
+// least_[j] <= j, so that rows i > j leave it.
 void ordered_graph::scan_rows() {
-  least_.assign(at(n), n);
+  least_.resize(at(n));
+  std::iota(least_.begin(), least_.end(), 0);
   columns_.ptr.assign(at(n) + 1, 0);
   const index_t* const idx = rows_.idx.data();
+  index_t* const least = least_.data();
+  offset_t* const length = columns_.ptr.data() + 1;
   for (index_t i = 0; i < n; ++i) {
-    const index_t* q = idx + rows_.ptr[at(i)];
-    const index_t* const end = idx + rows_.ptr[at(i) + 1];
-    least_[at(i)] = std::min(least_[at(i)], *q);
-    for (; *q < i; ++q) ++columns_.ptr[at(*q) + 1];
-    rows_.diagonal[at(i)] = q - idx;
-    for (++q; q < end; ++q) least_[at(*q)] = std::min(least_[at(*q)], i);
+    const offset_t begin = rows_.ptr[at(i)];
+    const offset_t end = rows_.ptr[at(i) + 1];
+    offset_t diagonal = begin;
+    least[i] = std::min(least[i], idx[begin]);
+    for (offset_t p = begin; p < end; ++p) {
+      const index_t j = idx[p];
+      const offset_t below = j < i ? 1 : 0;
+      diagonal += below;
+      length[j] += below;
+      least[j] = std::min(least[j], i);
+    }
+    rows_.diagonal[at(i)] = diagonal;
   }
 }
 
-// least_[u]: the least neighbour of u in A + A^T, u itself counted. No vertex is marked.
-void ordered_graph::find_least_neighbours(int threads) {
-  marked_.resize(at(n));
-  if (!symmetric_ && threads == 1) {
-    std::ranges::fill(marked_, 0);
-    return;  // by scan_rows()
-  }
+// The same by all threads, which count the entries of buckets instead of columns. No row is last_.
+ordered_graph::buckets ordered_graph::scan_rows(int threads) {
+  buckets b = plan_buckets(threads);
   least_.resize(at(n));
+  last_.resize(at(n));
   parallel_ranges<index_t>(threads, n, 4 * rows_at_a_time, [&](int, index_t begin, index_t end) {
     for (index_t u = begin; u < end; ++u) least_[at(u)] = rows_.idx[at(rows_.ptr[at(u)])];
-    std::fill(marked_.begin() + begin, marked_.begin() + end, 0);
+    std::fill(last_.begin() + begin, last_.begin() + end, -1);
   });
-  if (symmetric_) return;
-  // relaxed: minima are read after all threads have joined.
-  parallel_ranges<index_t>(threads, n, rows_at_a_time, [&](int, index_t begin, index_t end) {
-    for (index_t i = begin; i < end; ++i) {
-      for (const index_t j : row_above(i)) {
+  on_threads(threads, [&](int t) {
+    offset_t* const mine = b.next[at(t)].data();
+    for (index_t i = b.first[at(t)]; i < b.first[at(t) + 1]; ++i) {
+      offset_t diagonal = rows_.ptr[at(i)];
+      for (const index_t j : row(i)) {
+        const offset_t below = j < i ? 1 : 0;
+        diagonal += below;
+        mine[at(j) >> b.shift] += below;
+        // relaxed: minima are read after all threads have joined.
         std::atomic_ref<index_t> least(least_[at(j)]);
         index_t old = least.load(std::memory_order_relaxed);
         while (old > i && !least.compare_exchange_weak(old, i, std::memory_order_relaxed)) {
         }
       }
+      rows_.diagonal[at(i)] = diagonal;
+    }
+  });
+  place_buckets(b);
+  return b;
+}
+
+// From the lengths of the columns, in one pass of one thread: columns below the diagonal, and the
+// doubtful vertices: where last_ says nothing, column P(v) has no entry in the subtree. Entry (i,
+// j) with i <= j is written to the begin of column j and not kept. It is before all that stays
+// there: of column j, or, if that is empty, of the next ones, whose rows come after j. last_[j]:
+// the last row so far with an entry in column j; -1: none.
+std::vector<index_t> ordered_graph::transpose_scanned() {
+  std::vector<offset_t>& ptr = columns_.ptr;
+  for (index_t j = 0; j < n; ++j) ptr[at(j) + 1] += ptr[at(j)];
+  next_.assign(ptr.begin(), ptr.end() - 1);
+  columns_.entries.resize(at(ptr.back()) + 1);
+  last_.assign(at(n), -1);
+  work_.resize(at(n));
+  const index_t* const idx = rows_.idx.data();
+  offset_t* const next = next_.data();
+  index_t* const last = last_.data();
+  entry* const out = columns_.entries.data();
+  std::size_t doubtful = 0;
+  for (index_t i = 0; i < n; ++i) {
+    for (offset_t p = rows_.ptr[at(i)]; p < rows_.ptr[at(i) + 1]; ++p) {
+      const index_t j = idx[p];
+      out[next[j]] = {.row = i, .column = j};
+      next[j] += j < i ? 1 : 0;
+      last[j] = i;
+    }
+    work_[doubtful] = i;
+    doubtful += is_doubtful(i) ? 1 : 0;
+  }
+  return without_edge_in_row(std::span(work_).first(doubtful));
+}
+
+// The same by all threads. Which vertices are doubtful depends on the threads: one may have
+// overwritten the edge of another, or not written it yet.
+std::vector<index_t> ordered_graph::transpose_scanned(buckets& b, int threads) {
+  std::vector<std::vector<index_t>> found(at(threads));
+  transpose_by_buckets(half::below, b, threads, columns_, [&](int t, index_t i) {
+    for (const index_t u : row_above(i)) {
+      std::atomic_ref(last_[at(u)]).store(i, std::memory_order_relaxed);
+    }
+    if (is_doubtful(i) && !has_edge_in_row(i)) found[at(t)].push_back(i);
+  });
+  return joined(found);
+}
+
+// Symmetric patterns. least_[u]: the least neighbour of u, u itself counted. last_[u]: the last one
+// before u, or u if there is none.
+void ordered_graph::find_neighbours(int threads) {
+  least_.resize(at(n));
+  last_.resize(at(n));
+  parallel_ranges<index_t>(threads, n, 4 * rows_at_a_time, [&](int, index_t begin, index_t end) {
+    for (index_t u = begin; u < end; ++u) {
+      const offset_t first = rows_.ptr[at(u)];
+      least_[at(u)] = rows_.idx[at(first)];
+      last_[at(u)] = rows_.idx[at(std::max(first, rows_.diagonal[at(u)] - 1))];
     }
   });
 }
@@ -192,51 +256,69 @@ std::vector<index_t> ordered_graph::row_ranges(int threads) const {
   return first;
 }
 
-// Threads put the entries of their rows into buckets of consecutive columns, in the order of rows;
-// then buckets are transposed by themselves.
+// Each thread puts the entries of its rows into buckets of consecutive columns, in the order of
+// rows; then buckets are transposed by themselves.
+ordered_graph::buckets ordered_graph::plan_buckets(int threads) const {
+  const int shift = std::max(0, static_cast<int>(std::bit_width(at(n))) - bucket_bits);
+  return {.shift = shift,
+          .first = row_ranges(threads),
+          .next = {at(threads), std::vector<offset_t>((at(n) >> shift) + 1, 0)},
+          .begin = {}};
+}
+
+// From numbers of entries to places.
+void ordered_graph::place_buckets(buckets& b) {
+  const std::size_t count = b.next.front().size();
+  b.begin.assign(count + 1, 0);
+  offset_t total = 0;
+  for (std::size_t k = 0; k < count; ++k) {
+    for (std::vector<offset_t>& of : b.next) total += std::exchange(of[k], total);
+    b.begin[k + 1] = total;
+  }
+}
+
+// Calls after(thread, i) when the entries of row i are in their buckets.
+template <class After>
+void ordered_graph::transpose_by_buckets(half h, buckets& b, int threads, half_columns& out,
+                                         const After& after) {
+  const offset_t total = b.begin.back();
+  entries_.resize(at(total));
+  on_threads(threads, [&](int t) {
+    offset_t* const mine = b.next[at(t)].data();
+    for (index_t i = b.first[at(t)]; i < b.first[at(t) + 1]; ++i) {
+      for (const index_t j : side(h, i)) {
+        entries_[at(mine[at(j) >> b.shift]++)] = {.row = i, .column = j};
+      }
+      after(t, i);
+    }
+  });
+  out.ptr.resize(at(n) + 1);
+  out.ptr[at(n)] = total;
+  out.entries.resize(at(total));
+  const std::size_t count = b.begin.size() - 1;
+  parallel_ranges<std::size_t>(threads, count, 1, [&](int, std::size_t k, std::size_t) {
+    const auto begin = static_cast<index_t>(k << b.shift);
+    const auto end = static_cast<index_t>(std::min(at(n), (k + 1) << b.shift));
+    if (begin >= end) return;
+    out.ptr[at(begin)] = b.begin[k];
+    transpose_bucket(entries_.view().subspan(at(b.begin[k]), at(b.begin[k + 1] - b.begin[k])),
+                     begin, end, out);
+  });
+}
+
 void ordered_graph::transpose_half(half h, int threads, half_columns& out) {
   if (threads == 1) {
     transpose_half(h, out);
     return;
   }
-  const int shift = std::max(0, static_cast<int>(std::bit_width(at(n))) - bucket_bits);
-  const std::size_t buckets = (at(n) >> shift) + 1;
-  const std::vector<index_t> first = row_ranges(threads);
-  // Of thread t and bucket b: entries, then the place of the next one.
-  std::vector<std::vector<offset_t>> next(at(threads), std::vector<offset_t>(buckets, 0));
+  buckets b = plan_buckets(threads);
   on_threads(threads, [&](int t) {
-    std::vector<offset_t>& mine = next[at(t)];
-    for (index_t i = first[at(t)]; i < first[at(t) + 1]; ++i) {
-      for (const index_t j : side(h, i)) ++mine[at(j) >> shift];
+    for (index_t i = b.first[at(t)]; i < b.first[at(t) + 1]; ++i) {
+      for (const index_t j : side(h, i)) ++b.next[at(t)][at(j) >> b.shift];
     }
   });
-  std::vector<offset_t> bucket_begin(buckets + 1, 0);
-  offset_t total = 0;
-  for (std::size_t b = 0; b < buckets; ++b) {
-    for (std::vector<offset_t>& of : next) total += std::exchange(of[b], total);
-    bucket_begin[b + 1] = total;
-  }
-  entries_.resize(at(total));
-  on_threads(threads, [&](int t) {
-    offset_t* const mine = next[at(t)].data();
-    for (index_t i = first[at(t)]; i < first[at(t) + 1]; ++i) {
-      for (const index_t j : side(h, i)) {
-        entries_[at(mine[at(j) >> shift]++)] = {.row = i, .column = j};
-      }
-    }
-  });
-  out.ptr.resize(at(n) + 1);
-  out.ptr[at(n)] = total;
-  out.idx.resize(at(total));
-  parallel_ranges<std::size_t>(threads, buckets, 1, [&](int, std::size_t b, std::size_t) {
-    const auto begin = static_cast<index_t>(b << shift);
-    const auto end = static_cast<index_t>(std::min(at(n), (b + 1) << shift));
-    if (begin >= end) return;
-    out.ptr[at(begin)] = bucket_begin[b];
-    transpose_bucket(
-        entries_.view().subspan(at(bucket_begin[b]), at(bucket_begin[b + 1] - bucket_begin[b])),
-        begin, end, out);
-  });
+  place_buckets(b);
+  transpose_by_buckets(h, b, threads, out, [](int, index_t) {});
 }
 
 // All entries of the columns begin .. end - 1, ascending by rows; ptr[begin] is there.
@@ -248,7 +330,7 @@ void ordered_graph::transpose_bucket(std::span<const entry> entries, index_t beg
   for (std::size_t k = 1; k < next.size(); ++k) next[k] += next[k - 1];
   // ptr[end] belongs to the next bucket.
   std::copy(next.begin() + 1, next.end() - 1, out.ptr.begin() + begin + 1);
-  for (const entry& e : entries) out.idx[at(next[at(e.column - begin)]++)] = e.row;
+  for (const entry& e : entries) out.entries[at(next[at(e.column - begin)]++)] = e;
 }
 
 void ordered_graph::transpose_half(half h, half_columns& out) {
@@ -256,43 +338,36 @@ void ordered_graph::transpose_half(half h, half_columns& out) {
   for (index_t i = 0; i < n; ++i) {
     for (const index_t j : side(h, i)) ++out.ptr[at(j) + 1];
   }
-  fill_half(h, out);
-}
-
-// From the lengths of the columns.
-void ordered_graph::fill_half(half h, half_columns& out) {
   for (index_t j = 0; j < n; ++j) out.ptr[at(j) + 1] += out.ptr[at(j)];
   next_.assign(out.ptr.begin(), out.ptr.end() - 1);
-  out.idx.resize(at(out.ptr.back()));
+  out.entries.resize(at(out.ptr.back()));
   for (index_t i = 0; i < n; ++i) {
-    for (const index_t j : side(h, i)) out.idx[at(next_[at(j)]++)] = i;
+    for (const index_t j : side(h, i)) {
+      out.entries[at(next_[at(j)]++)] = {.row = i, .column = j};
+    }
   }
 }
 
 // Finds the nearest parents, P(v) = min{ u > v : f(u) <= v }, f(u) the least neighbour of u in
 // A + A^T (README.md, "Nearest parents"). P is the elimination tree, and the numbering a postorder
 // of it, if every v has an edge from P(v) into its subtree. The child of u above f(u), the first
-// one, has such an edge; of the others those that have one are marked. Returns false if P is not
-// the elimination tree, or the numbering no postorder of it.
+// one, has such an edge. Returns false if P is not the elimination tree, or the numbering no
+// postorder of it.
 bool ordered_graph::build_postordered_tree(int threads) {
-  find_least_neighbours(threads);
+  if (symmetric_) {
+    find_neighbours(threads);
+    find_nearest_parents(threads);
+    return find_doubtful(threads).empty();
+  }
+  if (threads < threads_that_pay) {
+    scan_rows();
+    find_nearest_parents(threads);
+    return transpose_scanned().empty();
+  }
+  buckets b = scan_rows(threads);
   find_nearest_parents(threads);
-  many_.resize(symmetric_ ? 0 : at(n));
-  parallel_ranges<index_t>(symmetric_ ? 1 : threads, static_cast<index_t>(many_.size()),
-                           4 * rows_at_a_time, [&](int, index_t begin, index_t end) {
-                             for (index_t u = begin; u < end; ++u) {
-                               many_[at(u)] = has_many_below(u) ? 1 : 0;
-                             }
-                           });
-  std::vector<std::vector<entry>> left(at(threads));
-  parallel_ranges<index_t>(threads, n, rows_at_a_time, [&](int t, index_t begin, index_t end) {
-    mark_by_rows(begin, end, left[at(t)]);
-  });
-  std::atomic<bool> fails{false};  // relaxed: read after all threads have joined
-  parallel_ranges<index_t>(threads, n, rows_at_a_time, [&](int, index_t begin, index_t end) {
-    if (!all_marked(begin, end)) fails.store(true, std::memory_order_relaxed);
-  });
-  return !fails.load(std::memory_order_relaxed);
+  std::vector<index_t> doubtful = transpose_scanned(b, threads);
+  return doubtful.empty() || have_edges_in_columns(doubtful, threads);
 }
 
 // Threads find the nearest parents within chunks, one those in later chunks.
@@ -343,61 +418,66 @@ void ordered_graph::join_chunks(std::span<const chunk> chunks) {
   }
 }
 
-// Whether u has more than one child; the last one is u - 1.
-bool ordered_graph::has_siblings_below(index_t u) const {
-  return subtree_begin_[at(u)] < u && subtree_begin_[at(u) - 1] > subtree_begin_[at(u)];
+// Whether row P(v) has an entry in the subtree of v.
+bool ordered_graph::has_edge_in_row(index_t v) const {
+  const auto row = row_below(parent[at(v)]);
+  const auto found = std::ranges::lower_bound(row, subtree_begin_[at(v)]);
+  return found != row.end() && *found <= v;
 }
 
-// Whether u has more than two children.
-bool ordered_graph::has_many_below(index_t u) const {
-  return has_siblings_below(u) &&
-         subtree_begin_[at(subtree_begin_[at(u) - 1]) - 1] > subtree_begin_[at(u)];
+// False only if P(v) has an edge into the subtree of v, or if v has no parent: if v is the first
+// child of P(v), or last_[P(v)], a neighbour of P(v), is in the subtree.
+bool ordered_graph::is_doubtful(index_t v) {
+  const index_t u = parent[at(v)];
+  if (u < 0) return false;
+  // relaxed: what is read is an edge, whoever wrote it.
+  const index_t last = std::atomic_ref(last_[at(u)]).load(std::memory_order_relaxed);
+  const index_t begin = subtree_begin_[at(v)];
+  return !(((last >= begin) & (last <= v)) | (begin == subtree_begin_[at(u)]));
 }
 
-// Marks the children of u that have one of `below`, ascending neighbours of u below it. The child
-// before another one is the vertex before its subtree.
-void ordered_graph::mark_children(index_t u, std::span<const index_t> below) {
-  index_t child = u - 1;
-  for (std::size_t k = below.size(); k > 0; --k) {
-    while (below[k - 1] < subtree_begin_[at(child)]) child = subtree_begin_[at(child)] - 1;
-    // relaxed: read after all threads have joined
-    std::atomic_ref(marked_[at(child)]).store(1, std::memory_order_relaxed);
-  }
+std::vector<index_t> ordered_graph::without_edge_in_row(std::span<const index_t> doubtful) const {
+  std::vector<index_t> all;
+  std::ranges::copy_if(doubtful, std::back_inserter(all),
+                       [&](index_t v) { return !has_edge_in_row(v); });
+  return all;
 }
 
-// Marks the children for the entries of rows begin .. end - 1. `left` is scratch: entries (i, u)
-// that may belong to any but the first and the last child of u.
-void ordered_graph::mark_by_rows(index_t begin, index_t end, std::vector<entry>& left) {
-  left.clear();
-  char none = 0;
-  for (index_t i = begin; i < end; ++i) {
-    if (has_siblings_below(i)) mark_children(i, row_below(i));
-    if (symmetric_) continue;
-    for (const index_t u : row_above(i)) {
-      // i is below u, so that u has a child. Which one i belongs to is hard to predict.
-      const bool in_last = i >= subtree_begin_[at(u) - 1];
-      char& mark = *(in_last ? &marked_[at(u) - 1] : &none);
-      std::atomic_ref(mark).store(1, std::memory_order_relaxed);
-      if (many_[at(u)] != 0 && !in_last) left.push_back({.row = i, .column = u});
+// Vertices of a symmetric pattern without an edge of P(v) into the subtree.
+std::vector<index_t> ordered_graph::find_doubtful(int threads) {
+  std::vector<std::vector<index_t>> found(at(threads));
+  parallel_ranges<index_t>(threads, n, rows_at_a_time, [&](int t, index_t begin, index_t end) {
+    std::array<index_t, rows_at_a_time> doubtful;
+    std::size_t count = 0;
+    for (index_t v = begin; v < end; ++v) {
+      doubtful[count] = v;
+      count += is_doubtful(v) ? 1 : 0;
     }
-  }
-  std::ranges::stable_sort(left, {}, &entry::column);
-  std::vector<index_t> below;
-  for (std::size_t k = 0; k < left.size();) {
-    const index_t u = left[k].column;
-    below.clear();
-    for (; k < left.size() && left[k].column == u; ++k) below.push_back(left[k].row);
-    mark_children(u, below);
-  }
+    const auto none = without_edge_in_row(std::span(doubtful).first(count));
+    found[at(t)].insert(found[at(t)].end(), none.begin(), none.end());
+  });
+  return joined(found);
 }
 
-bool ordered_graph::all_marked(index_t begin, index_t end) const {
-  for (index_t v = begin; v < end; ++v) {
-    const index_t u = parent[at(v)];
-    const bool first = u < 0 || subtree_begin_[at(v)] == subtree_begin_[at(u)];
-    if (!first && marked_[at(v)] == 0) return false;
-  }
-  return true;
+// Whether each of some vertices has an entry of column P(v) in its subtree.
+bool ordered_graph::have_edges_in_columns(std::vector<index_t>& doubtful, int threads) {
+  constexpr index_t wanted = -2;
+  const auto place = [&](index_t v) { return std::pair(parent[at(v)], v); };
+  std::ranges::sort(doubtful, {}, place);
+  for (const index_t v : doubtful) last_[at(parent[at(v)])] = wanted;
+  std::vector<char> found(doubtful.size(), 0);
+  parallel_ranges<index_t>(threads, n, rows_at_a_time, [&](int, index_t begin, index_t end) {
+    for (index_t i = begin; i < end; ++i) {
+      for (const index_t u : row_above(i)) {
+        if (last_[at(u)] != wanted) continue;
+        const auto v = std::ranges::lower_bound(doubtful, std::pair(u, i), {}, place);
+        if (v == doubtful.end() || parent[at(*v)] != u || subtree_begin_[at(*v)] > i) continue;
+        // relaxed: read after all threads have joined
+        std::atomic_ref(found[at(v - doubtful.begin())]).store(1, std::memory_order_relaxed);
+      }
+    }
+  });
+  return std::ranges::find(found, 0) == found.end();
 }
 
 // Liu 1990 with path compression.
@@ -423,7 +503,7 @@ void ordered_graph::build_tree(int threads) {
     work_[at(i)] = i;
     for (const index_t k : row_below(i)) climb(k, i);
     if (!symmetric_) {
-      for (const index_t k : upper.of(i)) climb(k, i);
+      for (const entry& e : upper.of(i, i + 1)) climb(e.row, i);
     }
     work_[at(i)] = -1;
   }

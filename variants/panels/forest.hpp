@@ -14,6 +14,9 @@ namespace gsofa::detail {
 /// L and U are then L and U of the caller's numbering with rows and columns relabelled (README.md,
 /// "Relabelling is exact").
 struct ordered_graph {
+  struct entry {
+    index_t row, column;
+  };
   index_t n = 0;
   std::vector<index_t> parent;  ///< etree of A + A^T; -1: root
   std::vector<index_t> order;   ///< caller's number of each vertex; empty: the same
@@ -22,12 +25,19 @@ struct ordered_graph {
   /// The j < i with A(i, j) != 0, and the j > i.
   [[nodiscard]] std::span<const index_t> row_below(index_t i) const { return rows_.before(i); }
   [[nodiscard]] std::span<const index_t> row_above(index_t i) const { return rows_.after(i); }
-  /// The i > j with A(i, j) != 0.
-  [[nodiscard]] std::span<const index_t> column_above(index_t j) const {
-    return symmetric_ ? rows_.after(j) : columns_.of(j);
+  /// The entries below the diagonal in the columns begin .. end - 1, ascending by columns, then by
+  /// rows. Not for symmetric patterns, of which the rows tell as much.
+  [[nodiscard]] std::span<const entry> columns_below(index_t begin, index_t end) const {
+    return columns_.of(begin, end);
   }
   /// Entries of the rows before i.
   [[nodiscard]] offset_t entries_before(index_t i) const { return rows_.ptr[at(i)]; }
+  /// How many entries, at most, of A are right of the diagonal in the rows begin .. end - 1 or
+  /// below it in these columns.
+  [[nodiscard]] offset_t entries_of(index_t begin, index_t end) const {
+    const offset_t in_rows = rows_.ptr[at(end)] - rows_.ptr[at(begin)];
+    return symmetric_ ? in_rows : in_rows + columns_.ptr[at(end)] - columns_.ptr[at(begin)];
+  }
   /// The first vertex of each subtree; empty if vertices were relabelled.
   [[nodiscard]] std::span<const index_t> subtree_begin() const { return subtree_begin_; }
   /// True if the pattern is symmetric: columns are rows.
@@ -57,15 +67,19 @@ struct ordered_graph {
   // The entries on one side of the diagonal, by columns.
   struct half_columns {
     std::vector<offset_t> ptr;
-    buffer<index_t> idx;
+    buffer<entry> entries;  // perhaps one more than there are
 
-    [[nodiscard]] std::span<const index_t> of(index_t j) const {
-      return idx.view().subspan(at(ptr[at(j)]), at(ptr[at(j) + 1] - ptr[at(j)]));
+    [[nodiscard]] std::span<const entry> of(index_t begin, index_t end) const {
+      return entries.view().subspan(at(ptr[at(begin)]), at(ptr[at(end)] - ptr[at(begin)]));
     }
   };
   enum class half { below, above };  // entries (i, j) with j < i, or with j > i
-  struct entry {
-    index_t row, column;
+  // Ranges of 2^shift columns, and of rows for threads.
+  struct buckets {
+    int shift;
+    std::vector<index_t> first;               // row of each thread
+    std::vector<std::vector<offset_t>> next;  // of a thread and a bucket: entries, then places
+    std::vector<offset_t> begin;              // place of each bucket
   };
   // Vertices that one thread looks at: those without a parent among them are the first `open`
   // elements of its part of work_; `first` has those before which none was open.
@@ -81,26 +95,34 @@ struct ordered_graph {
   }
   bool find_symmetry();
   bool find_symmetry(int threads);
-  [[nodiscard]] bool is_mirrored(index_t i) const;
-  bool is_mirrored(index_t i, index_t* passed) const;
-  void find_diagonals(int threads);
+  bool is_mirrored(index_t i);
+  bool is_mirrored(index_t i, index_t* passed);
+  [[nodiscard]] std::span<const index_t> row(index_t i) const {
+    return rows_.slice(rows_.ptr[at(i)], rows_.ptr[at(i) + 1]);
+  }
   void scan_rows();
-  void find_least_neighbours(int threads);
+  buckets scan_rows(int threads);
+  std::vector<index_t> transpose_scanned();
+  std::vector<index_t> transpose_scanned(buckets& b, int threads);
+  void find_neighbours(int threads);
   [[nodiscard]] std::vector<index_t> row_ranges(int threads) const;
+  [[nodiscard]] buckets plan_buckets(int threads) const;
+  static void place_buckets(buckets& b);
+  template <class After>
+  void transpose_by_buckets(half h, buckets& b, int threads, half_columns& out, const After& after);
   void transpose_half(half h, int threads, half_columns& out);
   void transpose_half(half h, half_columns& out);
-  void fill_half(half h, half_columns& out);
   void transpose_bucket(std::span<const entry> entries, index_t begin, index_t end,
                         half_columns& out);
   bool build_postordered_tree(int threads);
   void find_nearest_parents(int threads);
   void find_nearest_parents(chunk& c);
   void join_chunks(std::span<const chunk> chunks);
-  [[nodiscard]] bool has_siblings_below(index_t u) const;
-  [[nodiscard]] bool has_many_below(index_t u) const;
-  void mark_children(index_t u, std::span<const index_t> below);
-  void mark_by_rows(index_t begin, index_t end, std::vector<entry>& left);
-  [[nodiscard]] bool all_marked(index_t begin, index_t end) const;
+  [[nodiscard]] bool has_edge_in_row(index_t v) const;
+  bool is_doubtful(index_t v);
+  [[nodiscard]] std::vector<index_t> without_edge_in_row(std::span<const index_t> doubtful) const;
+  std::vector<index_t> find_doubtful(int threads);
+  bool have_edges_in_columns(std::vector<index_t>& doubtful, int threads);
   void build_tree(int threads);
   void relabel(int threads);
 
@@ -108,10 +130,9 @@ struct ordered_graph {
   adjacency rows_;
   half_columns columns_;           // below the diagonal, unless symmetric_
   std::vector<offset_t> row_ptr_;  // of relabelled rows
-  std::vector<index_t> row_idx_, work_, least_, subtree_begin_;
+  std::vector<index_t> row_idx_, work_, least_, last_, subtree_begin_;
   buffer<entry> entries_;
   buffer<index_t> passed_;
-  std::vector<char> marked_, many_;
   std::vector<offset_t> next_;
 };
 

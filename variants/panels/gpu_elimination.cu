@@ -226,6 +226,7 @@ struct worker_state {
   index_t panel;                            ///< the worker's next panel; -1: none
   index_t task;                             ///< of it: see work_item
   std::uint32_t next_step;                  ///< see outlook
+  std::int64_t excess;  ///< of a warp's update rounds over fair_work for each of its panels
 
   GSOFA_DEVICE target_routes* routes() { return reinterpret_cast<target_routes*>(this + 1); }
   /// Behind the routes of `warps` warps, where workers hand over.
@@ -307,7 +308,7 @@ struct elimination_view {
   std::uint32_t* helped;    ///< not 0: the panel is a target of tasks
   task_queue tasks;
   std::uint32_t* open;      ///< tasks that are not done, and panels taken from lists
-  index_t most_near_steps;  ///< as in elimination_settings
+  index_t most_near_steps;  ///< as in elimination_settings, of the launch
   /// Panels to begin with; the first launch looks for leaves. The second list is for workers that
   /// hand over.
   panel_source from[2];
@@ -315,7 +316,11 @@ struct elimination_view {
   std::uint32_t* list_count;
   unsigned long long* far_work;      ///< update rounds of blocks and clusters that do not hand over
   unsigned long long most_far_work;  ///< from here on workers hand over
-  std::uint32_t* zeros;              ///< set to zero by the first launch
+  /// The work of the update rounds of warps less fair_work for each of their panels, modulo 2^64:
+  /// if that is positive, workers hand over from the second launch on.
+  unsigned long long* excess;
+  index_t fair_work;     ///< as in elimination_settings
+  std::uint32_t* zeros;  ///< set to zero by the first launch
   offset_t zero_count;
   index_t most;  ///< most positions of a panel that this launch eliminates
   unsigned long long* update_work;
@@ -1319,6 +1324,9 @@ GSOFA_DEVICE mask_t vertices_with_boundary(const current_panel& c, mask_pair any
 template <tier Tier>
 GSOFA_DEVICE outlook finish_panel(const current_panel& c, unsigned long long update_work) {
   using team = worker<Tier>;
+  if constexpr (team::is_warp) {
+    if (c.leads) c.s.excess += static_cast<std::int64_t>(update_work) - c.e.fair_work;
+  }
   if (update_work == 0) {
     team::sync_wide();
     return goes_on;
@@ -1333,8 +1341,8 @@ GSOFA_DEVICE outlook finish_panel(const current_panel& c, unsigned long long upd
 /// Hands over the column blocks of a panel from `far` on, relative to its first, as tasks. Returns
 /// the first column block that has found no room, or the number of column blocks.
 ///
-/// Before: a wide barrier stands behind the stores of all factored masks. After: all threads return
-/// the same; the targets of the tasks wait for them.
+/// After: a wide barrier has been passed; all threads return the same; the targets of the tasks
+/// wait for them. Flags are set behind the barrier: they release all masks of the panel.
 template <tier Tier>
 GSOFA_DEVICE index_t hand_over(const current_panel& c, index_t far) {
   using team = worker<Tier>;
@@ -1346,6 +1354,9 @@ GSOFA_DEVICE index_t hand_over(const current_panel& c, index_t far) {
   index_t* first_slot = &c.s.task;
   if constexpr (team::is_cluster) first_slot = &state_of_cluster(e).task;
   const index_t* const targets = e.p.column_block_panel + c.place.column_block_begin;
+  for (index_t k = far + c.wide_rank; k < count; k += team::wide_size()) {
+    simt::atomic_or(e.helped + targets[k], std::uint32_t{1});
+  }
   if (c.leads) {
     // The panel itself is open: the count does not come to zero meanwhile.
     simt::atomic_add(e.open, static_cast<std::uint32_t>(tasks));
@@ -1365,15 +1376,10 @@ GSOFA_DEVICE index_t hand_over(const current_panel& c, index_t far) {
   const auto slot = static_cast<std::uint32_t>(simt::load_shared_state(first_slot));
   const std::uint32_t room = slot < q.room ? q.room - slot : 0;
   const index_t fit = room < static_cast<std::uint32_t>(tasks) ? static_cast<index_t>(room) : tasks;
-  const index_t end = far + fit * warps < count ? far + fit * warps : count;
-  for (index_t k = far + c.wide_rank; k < end; k += team::wide_size()) {
-    simt::atomic_or(e.helped + targets[k], std::uint32_t{1});
-  }
-  team::sync_wide();
   for (index_t k = c.wide_rank; k < fit; k += team::wide_size()) {
     simt::atomic_increment_acq_rel(q.flags + slot + static_cast<std::uint32_t>(k));
   }
-  return end;
+  return far + fit * warps < count ? far + fit * warps : count;
 }
 
 /// The vertices of a factored panel, by the masks of its positions before `end`, that no target
@@ -1461,18 +1467,6 @@ GSOFA_DEVICE void find_places(const current_panel& c) {
   }
 }
 
-/// Position in a target beyond the parent of a vertex behind the vertices of the target; z is its
-/// position in the current panel.
-GSOFA_DEVICE index_t position_in_target(const panel_view& p, const far_state& far,
-                                        const target_blocks& there, index_t target, index_t z,
-                                        index_t vertex) {
-  if (z >= far.end) return p.position(target, vertex);
-  // The last block that does not begin behind z.
-  const index_t k = first_from(far.block_begin, far.blocks, z + 1) - 1;
-  return there.first[k] + static_cast<index_t>(simt::population(
-                              there.members[k] & below(vertex - far.block_vertices[k])));
-}
-
 /// Updates one target by positions z, z + 32, ... of the current panel, of which each lane of a
 /// warp has others.
 template <tier Tier>
@@ -1491,6 +1485,12 @@ GSOFA_DEVICE void update_target(const current_panel& c, const far_state& far,
     masks[u] = c.masks[at];
     vertex[u] = p.columns[c.place.first + at];
   }
+  // The last listed column block that does not begin behind the position; sought while the loads
+  // are under way.
+  index_t block[unroll];
+  GSOFA_UNROLL for (int u = 0; u < unroll; ++u) {
+    block[u] = first_from(far.block_begin, far.blocks, z + 32 * u + 1) - 1;
+  }
   mask_pair add[unroll];
   mask_pair* out[unroll];
   GSOFA_UNROLL for (int u = 0; u < unroll; ++u) {
@@ -1503,10 +1503,12 @@ GSOFA_DEVICE void update_target(const current_panel& c, const far_state& far,
       // Among the targets themselves: U(t, f) and L(f, t) with t < f only.
       to = vertex[u] - routes.vertices;
       add[u] = {add[u].upper & below(to), add[u].lower & below(to)};
-    } else if (routes.steps == 1) {
-      to = p.in_parent[c.place.first + at];
+    } else if (at >= far.end) {
+      to = p.position(routes.panel, vertex[u]);
     } else {
-      to = position_in_target(p, far, there, routes.panel, at, vertex[u]);
+      const index_t k = block[u];
+      to = there.first[k] + static_cast<index_t>(simt::population(
+                                there.members[k] & below(vertex[u] - far.block_vertices[k])));
     }
     out[u] = p.masks + routes.first + to;
   }
@@ -1546,18 +1548,32 @@ GSOFA_DEVICE offset_t sweep_pairs(const current_panel& c, std::uint32_t active) 
   return pairs;
 }
 
-/// Updates the targets of a factored panel that column blocks `first` to `end` - 1 hold, at most
-/// one per warp, where `unpruned` holds the vertices that no target before them prunes. Returns the
-/// work of the round. No barrier stands behind the sweep.
+/// The targets of a later round, one per warp.
+struct later_round {
+  lane_masks targets;  ///< zero where there is none
+  bool has_targets;
+};
+
+/// Reads what a round needs that updates the targets of a factored panel from column block `first`
+/// on. The barriers of route_updates() order what this leaves in shared memory.
 template <tier Tier>
-GSOFA_DEVICE unsigned long long update_round(const current_panel& c, offset_t first, offset_t end,
+GSOFA_DEVICE later_round read_round(const current_panel& c, offset_t first) {
+  using team = worker<Tier>;
+  const offset_t own = first + team::warp();
+  const offset_t end = c.place.column_block_end;
+  list_blocks<Tier>(c, first);
+  return {load_targets<Tier>(c, head_of_column_block(c.e.p, own, end), c.s.routes()[team::warp()]),
+          own < end};
+}
+
+/// Updates the targets of a round, where `unpruned` holds the vertices that no target before them
+/// prunes. Returns the work of the round. No barrier stands behind the sweep.
+template <tier Tier>
+GSOFA_DEVICE unsigned long long update_round(const current_panel& c, const later_round& round,
                                              mask_t& unpruned) {
   using team = worker<Tier>;
-  target_routes& mine = c.s.routes()[team::warp()];
-  const offset_t own = first + team::warp();
-  list_blocks<Tier>(c, first);
-  const lane_masks targets = load_targets<Tier>(c, head_of_column_block(c.e.p, own, end), mine);
-  route_updates<Tier>(c, targets, own < end, false, mine, unpruned);
+  route_updates<Tier>(c, round.targets, round.has_targets, false, c.s.routes()[team::warp()],
+                      unpruned);
   const std::uint32_t active = active_routes<Tier>(c);
   if ((active >> team::warp() & 1U) != 0) find_places<Tier>(c);
   team::sync();
@@ -1577,19 +1593,16 @@ GSOFA_DEVICE index_t do_task(const elimination_view& e, work_item task, worker_s
   const panel_view& p = e.p;
   const panel_place place = place_of(p, task.panel);
   const current_panel c = current_panel_of<Tier>(e, task.panel, place, s, side, false);
+  const offset_t first = place.column_block_begin + task.task;
   lane_masks diagonal{{0, 0}, {0, 0}};
   if (has_diagonal<Tier>()) diagonal = load_diagonal(c);
+  const later_round round = read_round<Tier>(c, first);
   factor_diagonal<Tier>(c, diagonal);
   // Others may be updating the targets. The barriers of route_updates() order this store.
   if (team::rank() == 0) c.head.single_child_steps = 0;
-  const offset_t first = place.column_block_begin + task.task;
-  const offset_t after = first + team::warps();
   mask_t unpruned = unpruned_before<Tier>(c, p.column_block_first[first]);
   unsigned long long work = 0;
-  if (unpruned != 0) {
-    work = update_round<Tier>(
-        c, first, after < place.column_block_end ? after : place.column_block_end, unpruned);
-  }
+  if (unpruned != 0) work = update_round<Tier>(c, round, unpruned);
   team::sync_wide();
   index_t* next = &s.panel;
   if constexpr (team::is_cluster) next = &state_of_cluster(e).panel;
@@ -1633,18 +1646,15 @@ GSOFA_DEVICE std::uint32_t near_targets(const current_panel& c, std::uint32_t ta
 }
 
 /// Updates the targets of the first round but one, `others`, and those beyond, from column block
-/// `far` on: by tasks where `hands` says so, and itself where there is no room for these. Returns
-/// the work of the rounds.
-///
-/// Before: a wide barrier stands behind the stores of all factored masks.
+/// `far` on: by tasks, and itself where there is no room for these. Returns the work of the rounds.
 template <tier Tier>
 GSOFA_DEVICE unsigned long long update_others(const current_panel& c, std::uint32_t others,
-                                              bool hands, index_t far) {
+                                              index_t far) {
   using team = worker<Tier>;
   const panel_place& place = c.place;
   const auto count = static_cast<index_t>(place.column_block_end - place.column_block_begin);
   const auto warps = static_cast<index_t>(team::warps());
-  const index_t rest = hands ? hand_over<Tier>(c, far) : count;
+  const index_t rest = hand_over<Tier>(c, far);
   if (others != 0) sweep_pairs<Tier>(c, others);
   unsigned long long work = 0;
   for (index_t first = rest; first < count; first += warps) {
@@ -1654,9 +1664,7 @@ GSOFA_DEVICE unsigned long long update_others(const current_panel& c, std::uint3
     const offset_t begin = place.column_block_begin + first;
     mask_t left = unpruned_before<Tier>(c, c.e.p.column_block_first[begin]);
     if (left == 0) break;
-    const offset_t end = begin + warps;
-    work += update_round<Tier>(c, begin,
-                               end < place.column_block_end ? end : place.column_block_end, left);
+    work += update_round<Tier>(c, read_round<Tier>(c, begin), left);
   }
   return work;
 }
@@ -1684,14 +1692,17 @@ GSOFA_DEVICE outcome update_near_and_far(const current_panel& c, const panel_clo
   note(c.e.stamps, c.j, stamp_factored, c.leads);
   const bool has_more = place.column_block_begin + team::warps() < place.column_block_end;
   bool hands = near != taking;
-  unsigned long long work = 0;
-  if (hands || (has_more && unpruned != 0)) {
+  bool swept = false;  // a wide barrier stands behind the sweep
+  if (!hands && has_more && unpruned != 0) {
     // Row k updates along entries of column k and the other way round: both must have some.
-    unpruned &= vertices_with_boundary<Tier>(c, any);
-    hands = hands || unpruned != 0;
-    if (hands || others != 0) work = update_others<Tier>(c, others, hands, far);
+    hands = (unpruned & vertices_with_boundary<Tier>(c, any)) != 0;
+    swept = true;
+  }
+  unsigned long long work = 0;
+  if (hands) {
+    work = update_others<Tier>(c, others, far);
   } else if (others != 0) {
-    team::sync_wide();
+    if (!swept) team::sync_wide();
     sweep_pairs<Tier>(c, others);
   }
   return {next_ready, finish_panel<Tier>(c, work), helped};
@@ -1848,21 +1859,26 @@ GSOFA_BOUNDED_KERNEL(warp_threads) void warp_panels_kernel(elimination_view e) {
   worker_state& s = *reinterpret_cast<worker_state*>(simt::shared_memory<unsigned char>() +
                                                      simt::thread_index() / 32 * state_bytes(1));
   unsigned side = 0;
+  if (lane_index() == 0) s.excess = 0;
   for (;;) {
     std::uint32_t ticket = 0;
     if (lane_index() == 0) ticket = simt::atomic_add(e.from[0].ticket, std::uint32_t{1});
     ticket = simt::shuffle(ticket, 0);
-    if (ticket >= static_cast<std::uint32_t>(e.wave.end - e.wave.begin)) return;
+    if (ticket >= static_cast<std::uint32_t>(e.wave.end - e.wave.begin)) break;
     const index_t j = e.wave.begin + static_cast<index_t>(ticket);
     if (j != e.wave.begin && e.children[j] != 0) continue;
     follow<tier::warp>(e, j, s, side);
     simt::sync_warp();
   }
+  if (lane_index() == 0 && s.excess != 0) {
+    simt::atomic_add(e.excess, static_cast<unsigned long long>(s.excess));
+  }
 }
 
 /// Whether workers that hand over go on, by what has been counted so far.
 GSOFA_DEVICE bool far_work_is_reached(const elimination_view& e) {
-  return simt::load_shared_state(e.far_work) >= e.most_far_work;
+  if (e.most_far_work == ~0ULL) return false;
+  return simt::load_shared_state(e.far_work) >= e.most_far_work || *e.excess - 1 < ~0ULL / 2;
 }
 
 /// Takes panels of a list in turn, by workers of one tier that do not hand over, as long as the
@@ -2038,10 +2054,103 @@ void panel_elimination::expect() { fell_back_[0] = 0; }
 
 namespace {
 
-/// Words of the control of a wave: the tickets of the first launch and of each list, then the
-/// number of panels on each list.
-constexpr int panel_lists = 4;
-static_assert(1 + 2 * panel_lists < panel_structure::wave_control_words);
+/// The lists of panels between the launches of a wave. Its control has the tickets of the first
+/// launch and of each list, then the number of panels on each list.
+struct launch_lists {
+  static constexpr int lists = 4;
+  index_t* arrays[3];  ///< in turn: nobody reads a list when the third one after it is written
+  std::uint32_t* control;
+
+  [[nodiscard]] std::uint32_t* count(int list) const { return control + 1 + lists + list; }
+  [[nodiscard]] panel_source source(int list) const {
+    return {arrays[list % 3], count(list), control + 1 + list};
+  }
+  void leave_on(int list, elimination_view& e) const {
+    e.list = arrays[list % 3];
+    e.list_count = count(list);
+  }
+};
+/// Before these words stands the excess of warps, behind them the work of update rounds.
+static_assert(1 + 2 * launch_lists::lists <= panel_structure::wave_control_words - 2);
+
+/// The words of tasks: the queue's head and tail, far_work, open items of three launches; then the
+/// flags of tasks and the marks of panels.
+void set_tasks(elimination_view& e, std::uint32_t* words, std::uint64_t* items, index_t room) {
+  e.tasks = {reinterpret_cast<work_item*>(items), words + task_words, words, words + 1,
+             static_cast<std::uint32_t>(room)};
+  e.far_work = reinterpret_cast<unsigned long long*>(words + 2);
+  e.helped = words + task_words + room;
+  e.zeros = words;
+  e.zero_count = task_words + offset_t{room} + e.p.panels;
+}
+
+/// What is resident of each kernel, and where clusters have their states.
+struct launch_sizes {
+  int warp_blocks, block_blocks, half_blocks, sharing_blocks, clusters, wide_clusters, wide_blocks;
+  cluster_state* states;
+};
+
+/// Launches all of a wave. Launches of one tier take the panels of a list, and leave panels on the
+/// next one; those that hand over take what is left of both, and leave panels on the one after
+/// that.
+void launch_wave(elimination_view& e, const elimination_settings& settings,
+                 const launch_sizes& sizes, const launch_lists& lists, index_t longest,
+                 bool shares) {
+  // Blocks are faster than warps, but there are fewer of them. Where all panels are short, blocks
+  // of half as many threads finish as soon, and two of them share a multiprocessor.
+  const index_t few = settings.few_panels >= 0 ? settings.few_panels : 16 * multiprocessors();
+  const bool by_blocks = e.wave.end - e.wave.begin <= few;
+  const bool half =
+      by_blocks && longest <= short_positions && settings.warps_per_block > half_warps;
+  const int threads = settings.warps_per_block * 32;
+  const std::size_t bytes = state_bytes(settings.warps_per_block);
+  const std::size_t sharing_bytes = state_bytes(settings.warps_per_block, true);
+  const auto eliminate = [&](int list, index_t most, const auto& plain, const auto& sharing) {
+    e.most = most;
+    e.from[0] = lists.source(list);
+    lists.leave_on(list + 1, e);
+    if (settings.far_targets != handing_over::on) plain();
+    if (!shares) return;
+    e.from[1] = lists.source(list + 1);
+    lists.leave_on(list + 2, e);
+    e.open = e.zeros + 4 + list;
+    sharing();
+  };
+
+  e.most_near_steps = settings.near_steps_of_blocks;
+  e.from[0].ticket = lists.control;
+  lists.leave_on(0, e);
+  e.most = by_blocks ? 0 : settings.warp_positions;
+  launch_overlapping(warp_panels_kernel, sizes.warp_blocks, warp_threads,
+                     warp_threads / 32 * state_bytes(1), e);
+  if (longest <= e.most) return;
+
+  const auto blocks = [&] {
+    launch_overlapping(block_panels_kernel, half ? sizes.half_blocks : sizes.block_blocks,
+                       half ? half_warps * 32 : threads, half ? state_bytes(half_warps) : bytes, e);
+  };
+  eliminate(0, sizes.clusters > 0 ? settings.cluster_positions : max_index, blocks, [&] {
+    launch_overlapping(sharing_blocks_kernel, sizes.sharing_blocks, threads, sharing_bytes, e);
+  });
+  if (longest <= e.most) return;
+
+  e.most_near_steps = settings.near_steps_of_clusters;
+  e.clusters = sizes.states;
+  fill_bytes(e.clusters, 0, 2 * (sizes.clusters + sizes.wide_clusters));
+  const auto by_clusters = [&](int list, index_t most, int clusters, int size) {
+    const auto one = [&] {
+      launch_clusters(cluster_panels_kernel, clusters, size, threads, bytes, e);
+    };
+    eliminate(list, most, one, [&] {
+      e.clusters += clusters;
+      launch_clusters(sharing_clusters_kernel, clusters, size, threads, sharing_bytes, e);
+    });
+    e.clusters += clusters;
+  };
+  by_clusters(1, sizes.wide_clusters > 0 ? settings.wide_positions : max_index, sizes.clusters,
+              settings.blocks_per_cluster);
+  if (longest > e.most) by_clusters(2, max_index, sizes.wide_clusters, sizes.wide_blocks);
+}
 
 }  // namespace
 
@@ -2052,26 +2161,18 @@ bool panel_elimination::may_hand_over(index_t longest) const {
   return longest > settings_.sharing_positions;
 }
 
+unsigned long long panel_elimination::most_far_work(index_t panels) const {
+  if (settings_.far_targets == handing_over::on) return 0;
+  const std::int64_t most = settings_.most_far_work >= 0 ? settings_.most_far_work : panels;
+  return static_cast<unsigned long long>(std::max<std::int64_t>(1, most));
+}
+
 void panel_elimination::run(const panel_structure& structure, panel_range wave) {
   if (detail::counting && wave.begin == 0) {
     fill_bytes(counters_.data(), 0, elimination_counters);
     fill_bytes(stamps_.data(), 0, stamps_.size());
   }
-  const index_t longest = structure.longest();
-  // Blocks are faster than warps, but there are fewer of them. Where all panels are short, blocks
-  // of half as many threads finish as soon, and two of them share a multiprocessor.
-  const index_t few = settings_.few_panels >= 0 ? settings_.few_panels : 16 * multiprocessors();
-  const bool by_blocks = wave.end - wave.begin <= few;
-  const bool half =
-      by_blocks && longest <= short_positions && settings_.warps_per_block > half_warps;
-  const int all_threads = settings_.warps_per_block * 32;
-  const int threads = half ? half_warps * 32 : all_threads;
-  const std::size_t bytes = state_bytes(threads / 32);
-  const std::size_t sharing_bytes = state_bytes(settings_.warps_per_block, true);
-  const bool shares = may_hand_over(longest);
-  std::uint32_t* const tickets = structure.control();
-  std::uint32_t* const counts = tickets + 1 + panel_lists;
-  std::uint32_t* const words = task_words_.data();
+  if (wave.begin == 0) expect();
   elimination_view e{};
   e.p = structure.view();
   e.wave = wave;
@@ -2079,84 +2180,24 @@ void panel_elimination::run(const panel_structure& structure, panel_range wave) 
   e.finished = structure.finished();
   e.counters = counters_.data();
   e.stamps = stamps_.data();
-  e.update_work =
-      reinterpret_cast<unsigned long long*>(tickets + panel_structure::wave_control_words);
+  e.update_work = reinterpret_cast<unsigned long long*>(structure.control() +
+                                                        panel_structure::wave_control_words);
   e.most_update_work = settings_.most_update_work < 0
                            ? ~0ULL
                            : static_cast<unsigned long long>(settings_.most_update_work);
-  if (wave.begin == 0) expect();
   e.fell_back = fell_back_.data();
-  e.tasks = {reinterpret_cast<work_item*>(task_items_.data()), words + task_words, words, words + 1,
-             static_cast<std::uint32_t>(task_room_)};
-  e.helped = words + task_words + task_room_;
-  e.most_near_steps = settings_.most_near_steps;
-  e.far_work = reinterpret_cast<unsigned long long*>(words + 2);
-  e.most_far_work = ~0ULL;
-  if (shares) {
-    const std::int64_t most =
-        settings_.most_far_work >= 0 ? settings_.most_far_work : wave.end - wave.begin;
-    e.most_far_work = settings_.far_targets == handing_over::on
-                          ? 0
-                          : static_cast<unsigned long long>(std::max<std::int64_t>(1, most));
-  }
-  e.zeros = words;
-  e.zero_count = shares ? task_words + offset_t{task_room_} + e.p.panels : task_words;
-
-  const auto leave_on = [&](int list) {
-    e.list = lists_[list % 3].data();
-    e.list_count = counts + list;
-  };
-  const auto list_of = [&](int list) -> panel_source {
-    return {lists_[list % 3].data(), counts + list, tickets + 1 + list};
-  };
-  // Launches of one tier take the panels of a list, and leave panels on the next one; those that
-  // hand over take what is left of both, and leave panels on the one after that.
-  const auto eliminate = [&](int list, index_t most, const auto& plain, const auto& sharing) {
-    e.most = most;
-    e.from[0] = list_of(list);
-    leave_on(list + 1);
-    if (settings_.far_targets != handing_over::on) plain();
-    if (!shares) return;
-    e.from[1] = list_of(list + 1);
-    leave_on(list + 2);
-    e.open = words + 4 + list;
-    sharing();
-  };
-
-  e.from[0].ticket = tickets;
-  leave_on(0);
-  e.most = by_blocks ? 0 : settings_.warp_positions;
-  launch_overlapping(warp_panels_kernel, warp_blocks_, warp_threads,
-                     warp_threads / 32 * state_bytes(1), e);
-  if (longest <= e.most) return;
-
-  eliminate(
-      0, clusters_ > 0 ? settings_.cluster_positions : max_index,
-      [&] {
-        launch_overlapping(block_panels_kernel, half ? half_blocks_ : block_blocks_, threads, bytes,
-                           e);
-      },
-      [&] {
-        launch_overlapping(sharing_blocks_kernel, sharing_blocks_, all_threads, sharing_bytes, e);
-      });
-  if (longest <= e.most) return;
-
-  fill_bytes(cluster_states_.data(), 0, cluster_states_.size());
-  e.clusters = reinterpret_cast<cluster_state*>(cluster_states_.data());
-  const auto by_clusters = [&](int list, index_t most, int clusters, int blocks) {
-    eliminate(
-        list, most,
-        [&] { launch_clusters(cluster_panels_kernel, clusters, blocks, all_threads, bytes, e); },
-        [&] {
-          e.clusters += clusters;
-          launch_clusters(sharing_clusters_kernel, clusters, blocks, all_threads, sharing_bytes, e);
-        });
-    e.clusters += clusters;
-  };
-  by_clusters(1, wide_clusters_ > 0 ? settings_.wide_positions : max_index, clusters_,
-              settings_.blocks_per_cluster);
-  if (longest <= e.most) return;
-  by_clusters(2, max_index, wide_clusters_, wide_blocks_);
+  e.excess = e.update_work - 1;
+  e.fair_work = settings_.fair_work;
+  const bool shares = may_hand_over(structure.longest());
+  e.most_far_work = shares ? most_far_work(wave.end - wave.begin) : ~0ULL;
+  set_tasks(e, task_words_.data(), task_items_.data(), task_room_);
+  if (!shares) e.zero_count = task_words;
+  launch_wave(
+      e, settings_,
+      {warp_blocks_, block_blocks_, half_blocks_, sharing_blocks_, clusters_, wide_clusters_,
+       wide_blocks_, reinterpret_cast<cluster_state*>(cluster_states_.data())},
+      {{lists_[0].data(), lists_[1].data(), lists_[2].data()}, structure.control()},
+      structure.longest(), shares);
 }
 
 offset_t panel_elimination::tasks() const {

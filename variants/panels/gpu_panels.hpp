@@ -291,7 +291,7 @@ class panel_structure {
   [[nodiscard]] std::uint32_t* finished() const;
   [[nodiscard]] std::uint32_t* control() const;
   static constexpr offset_t control_words = 14;
-  static constexpr offset_t wave_control_words = 10;  ///< those that begin_wave() sets to zero
+  static constexpr offset_t wave_control_words = 12;  ///< those that begin_wave() sets to zero
 
  private:
   void first_pass(const device_matrix& a, offset_t nnz, index_t width);
@@ -404,10 +404,14 @@ struct elimination_settings {
   handing_over far_targets = handing_over::automatic;
   /// Units as of most_update_work; -1: the number of panels. A round for every eighth panel.
   std::int64_t most_far_work = -1;
+  /// Or from the second launch on, if those of warps have cost more for each of their panels: three
+  /// rounds, and a bit.
+  index_t fair_work = 36;
   index_t sharing_positions = 512;  ///< `automatic` is `off` where no panel has more positions
   /// Workers that hand over update targets of the first round themselves as far as their positions
   /// are so many for each thread, in groups of four; the nearest one in any case.
-  index_t most_near_steps = 4;
+  index_t near_steps_of_blocks = 2;
+  index_t near_steps_of_clusters = 1;
   index_t most_tasks = -1;  ///< room for so many handed over; -1: an eighth of n, at least 1,024
   /// Limit of the work of all update rounds: 8 for a round, 3 for a step of a sweep; -1: none.
   std::int64_t most_update_work = -1;
@@ -433,6 +437,7 @@ class panel_elimination {
 
  private:
   [[nodiscard]] bool may_hand_over(index_t longest) const;
+  [[nodiscard]] unsigned long long most_far_work(index_t panels) const;
 
   elimination_settings settings_;
   int warp_blocks_ = 0, block_blocks_ = 0, half_blocks_ = 0, sharing_blocks_ = 0, clusters_ = 0;

@@ -47,7 +47,8 @@ TEST_CASE("panels of all widths, for warps, blocks and clusters, in many orders 
       elimination.far_targets = static_cast<gpu::handing_over>(runs % 5 % 3);
       elimination.most_far_work = static_cast<std::int64_t>(runs % 4 * 30);
       elimination.sharing_positions = 0;
-      elimination.most_near_steps = static_cast<index_t>(runs % 7 % 2);
+      elimination.near_steps_of_blocks = elimination.near_steps_of_clusters =
+          static_cast<index_t>(runs % 7 % 2);
       if (runs % 6 == 0) elimination.most_tasks = static_cast<index_t>(runs / 6 % 4);
       tuning.search = runs % 8 != 0;
       // Symmetric patterns are eliminated, too.
@@ -123,7 +124,8 @@ TEST_CASE("panels, position lists, relative places and first masks are what they
             outside.insert(q);
           }
           for (const index_t f : g.row_above(v)) mine.insert(f);
-          for (const index_t f : g.column_above(v)) mine.insert(f);
+          if (g.symmetric()) continue;
+          for (const auto& e : g.columns_below(v, v + 1)) mine.insert(e.row);
         }
         require(outside.size() == 1);
         const index_t q = *outside.begin();
@@ -168,7 +170,7 @@ TEST_CASE("panels, position lists, relative places and first masks are what they
 
 TEST_CASE("far targets are handed over where structures are unsymmetric, and nowhere else") {
   const auto tasks_of = [](const pattern& a, gpu::handing_over far_targets, bool clusters,
-                           std::int64_t most_far_work = -1) {
+                           std::int64_t most_far_work = -1, index_t fair_work = 1 << 20) {
     gpu::memory_budget budget;
     budget.set_limit(offset_t{1} << 28);
     gpu::device_matrix matrix;
@@ -180,14 +182,16 @@ TEST_CASE("far targets are handed over where structures are unsymmetric, and now
     gpu::panel_elimination elimination;
     elimination.prepare(a.n_rows,
                         {.warps_per_block = 4,
-                         .warp_positions = 8,
+                         .warp_positions = fair_work < 0 ? 24 : 8,
                          .few_panels = 0,
                          .cluster_positions = clusters ? 16 : 1 << 20,
                          .blocks_per_cluster = 2,
                          .far_targets = far_targets,
                          .most_far_work = most_far_work,
+                         .fair_work = fair_work,
                          .sharing_positions = 0,
-                         .most_near_steps = 0},
+                         .near_steps_of_blocks = 0,
+                         .near_steps_of_clusters = 0},
                         budget);
     elimination.run(structure, {0, structure.view().panels});
     return elimination.tasks();
@@ -205,6 +209,7 @@ TEST_CASE("far targets are handed over where structures are unsymmetric, and now
     }
     CHECK(tasks_of(one_way, off, clusters) == 0);
     CHECK(tasks_of(one_way, automatic, clusters, 1 << 20) == 0);
+    CHECK(tasks_of(one_way, automatic, clusters, 1 << 20, -1) > 20);
   }
 }
 
@@ -242,7 +247,8 @@ TEST_CASE("patterns of low symmetry with more column blocks than a worker lists"
                                k % 3 == 0 ? gpu::handing_over::on : gpu::handing_over::automatic,
                            .most_far_work = k % 3 * 100,
                            .sharing_positions = 0,
-                           .most_near_steps = k % 3},
+                           .near_steps_of_blocks = k % 3,
+                           .near_steps_of_clusters = k % 2},
            .search = false});
       simt::emulator::set_seed(static_cast<std::uint64_t>(k));
       v->prepare(a, settings, context);
@@ -317,7 +323,8 @@ TEST_CASE("panels are released wave by wave where the positions are not admitted
       tuning.elimination.far_targets = static_cast<gpu::handing_over>(runs % 5 % 3);
       tuning.elimination.most_far_work = static_cast<std::int64_t>(runs % 4 * 30);
       tuning.elimination.sharing_positions = 0;
-      tuning.elimination.most_near_steps = static_cast<index_t>(runs % 7 % 2);
+      tuning.elimination.near_steps_of_blocks = tuning.elimination.near_steps_of_clusters =
+          static_cast<index_t>(runs % 7 % 2);
       if (runs / 7 % 2 == 0) tuning.closing = gpu::closing_masks::never;
       simt::emulator::set_seed(runs);
       run_context context;

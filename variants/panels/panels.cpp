@@ -104,88 +104,127 @@ index_t panel_set::place(index_t j, index_t v) const {
   return found->base + count(found->members & below(c));
 }
 
-void position_builder::boundary_set::resize(index_t panels) {
-  members_.assign(at(panels), 0);
-  summary_.assign(members_.size() / 64 + 1, 0);
-  top_.assign(summary_.size() / 64 + 1, 0);
+namespace {
+// Other threads wait longer for the masks of a list of so many positions than for its blocks.
+constexpr index_t long_list = 256;
+// Elements of the blocks of masks of one thread, of which there is one for each vertex or more: a
+// large page if the thread is likely to fill a quarter of it.
+std::size_t least_block(index_t n, int threads) {
+  const std::size_t share = at(n) / at(threads) + 1;
+  const std::size_t page = large_page / sizeof(mask_pair);
+  return share < page / 4 ? share : std::max(share, page);
+}
+constexpr std::uint64_t below_diagonal = std::uint64_t{1} << 40;
+}  // namespace
+
+void position_builder::worker::resize(index_t panels) {
+  of_panel.resize(at(panels));
+  for (index_t p = 0; p < panels; ++p) of_panel[at(p)] = {.members = 0, .panel = p, .base = 0};
+  summary.assign(at(panels) / 64 + 1, 0);
+  top.assign(summary.size() / 64 + 1, 0);
 }
 
-void position_builder::boundary_set::insert(index_t panel, mask_t members) {
+void position_builder::worker::insert(index_t panel, mask_t members) {
   const auto p = at(panel);
-  if (members_[p] == 0) {
-    if (summary_[p / 64] == 0) top_[p / 4096] |= bit(static_cast<int>(p / 64 % 64));
-    summary_[p / 64] |= bit(static_cast<int>(p % 64));
+  if (of_panel[p].members == 0) {
+    top[p / 4096] |= bit(static_cast<int>(p / 64 % 64));
+    summary[p / 64] |= bit(static_cast<int>(p % 64));
   }
-  members_[p] |= members;
+  of_panel[p].members |= members;
 }
 
-index_t position_builder::boundary_set::take(std::vector<column_block>& out, index_t base) {
-  for (std::size_t t = 0; t < top_.size(); ++t) {
-    for (; top_[t] != 0; top_[t] &= top_[t] - 1) {
-      const std::size_t u = t * 64 + at(lowest(top_[t]));
-      for (; summary_[u] != 0; summary_[u] &= summary_[u] - 1) {
-        const std::size_t p = u * 64 + at(lowest(summary_[u]));
-        const mask_t members = std::exchange(members_[p], 0);
-        out.push_back({.members = members, .panel = static_cast<index_t>(p), .base = base});
-        base += count(members);
+index_t position_builder::worker::take(index_t j, index_t width) {
+  list.assign(1, {.members = first_bits(width), .panel = j, .base = 0});
+  index_t base = width;
+  for (std::size_t t = at(j) / 4096; t < top.size(); ++t) {
+    for (; top[t] != 0; top[t] &= top[t] - 1) {
+      const std::size_t u = t * 64 + at(lowest(top[t]));
+      for (; summary[u] != 0; summary[u] &= summary[u] - 1) {
+        column_block& b = of_panel[u * 64 + at(lowest(summary[u]))];
+        b.base = base;
+        base += count(b.members);
+        list.push_back(b);
       }
     }
   }
   return base;
 }
 
-void position_builder::find_blocks(const ordered_graph& g, panel_set& s, index_t j, int thread) {
+void position_builder::worker::load(const panel_set& s, index_t j) {
+  list.assign(s.blocks[at(j)].begin(), s.blocks[at(j)].end());
+  for (std::size_t b = 1; b < list.size(); ++b) of_panel[at(list[b].panel)] = list[b];
+}
+
+void position_builder::worker::clear() {
+  for (std::size_t b = 1; b < list.size(); ++b) of_panel[at(list[b].panel)].members = 0;
+}
+
+// Nothing branches but ends of rows.
+void position_builder::worker::collect(const ordered_graph& g, index_t begin, index_t end) {
+  entries.resize(at(g.entries_of(begin, end)) + 1);
+  std::fill_n(inner.begin(), end - begin, mask_pair{0, 0});
+  outer_entry* next = entries.data();
+  index_t none = mask_bits;  // in turn with the one after it, as each change waits for the last one
+  const auto take = [&](index_t v, index_t c, outer_entry side, mask_t mask_pair::*which) {
+    inner[at(std::min(v - begin, none))].*which |= bit(c - begin);
+    none ^= 1;
+    *next = outer_entry{static_cast<std::uint32_t>(c - begin)} << 32 | side |
+            static_cast<std::uint32_t>(v);
+    next += v >= end ? 1 : 0;
+  };
+  for (index_t c = begin; c < end; ++c) {
+    for (const index_t v : g.row_above(c)) take(v, c, 0, &mask_pair::upper);
+  }
+  if (!g.symmetric()) {
+    for (const auto& [v, c] : g.columns_below(begin, end)) {
+      take(v, c, below_diagonal, &mask_pair::lower);
+    }
+  }
+  outer = at(next - entries.data());
+}
+
+void position_builder::worker::insert_entries(const panel_set& s) {
+  for (std::size_t k = 0; k < outer; ++k) {
+    const auto v = static_cast<index_t>(entries[k]);
+    const index_t panel = s.panel_of[at(v)];
+    insert(panel, bit(v - s.begin[at(panel)]));
+  }
+}
+
+GSOFA_FOR_PROCESSORS
+void position_builder::worker::set_masks(const panel_set& s, index_t j, bool symmetric) noexcept {
+  const index_t width = s.width(j);
+  mask_pair* const masks = s.masks[at(j)].data();
+  std::copy_n(inner.begin(), width, masks);
+  std::fill(masks + width, masks + s.masks[at(j)].size(), mask_pair{0, 0});
+  for (std::size_t k = 0; k < outer; ++k) {
+    const outer_entry e = entries[k];
+    const auto v = static_cast<index_t>(e);
+    const index_t panel = s.panel_of[at(v)];
+    const column_block& b = of_panel[at(panel)];
+    mask_pair& m = masks[b.base + count(b.members & below(v - s.begin[at(panel)]))];
+    ((e & below_diagonal) == 0 ? m.upper : m.lower) |= bit(e >> 32 & 63);
+  }
+  if (symmetric) {
+    for (mask_pair& m : s.masks[at(j)]) m.lower = m.upper;
+  }
+  clear();
+}
+
+index_t position_builder::find_blocks(const ordered_graph& g, panel_set& s, index_t j, int thread) {
   worker& mine = workers_[at(thread)];
-  boundary_set& set = mine.set;
   const index_t begin = s.begin[at(j)];
   const index_t end = s.begin[at(j) + 1];
   // A boundary vertex of a child is in this panel or in its boundary; so is each neighbour in A.
   // The first two blocks of a child are its own and that of this panel.
   for (index_t child = first_child_[at(j)]; child >= 0; child = sibling_[at(child)]) {
-    for (const column_block& b : s.blocks[at(child)].subspan(2)) set.insert(b.panel, b.members);
+    for (const column_block& b : s.blocks[at(child)].subspan(2)) mine.insert(b.panel, b.members);
   }
-  const auto insert = [&](std::span<const index_t> neighbours) {
-    for (const index_t v : neighbours) {
-      if (v < end) continue;
-      const index_t panel = s.panel_of[at(v)];
-      set.insert(panel, bit(v - s.begin[at(panel)]));
-    }
-  };
-  for (index_t c = begin; c < end; ++c) {
-    insert(g.row_above(c));
-    if (!g.symmetric()) insert(g.column_above(c));
-  }
-  const index_t width = end - begin;
-  mine.list.assign(1, {.members = first_bits(width), .panel = j, .base = 0});
-  s.position_begin[at(j) + 1] = set.take(mine.list, width);
-  s.blocks[at(j)] = s.storage[at(thread)].keep(mine.list);
-}
-
-GSOFA_FOR_PROCESSORS
-void position_builder::fill(const ordered_graph& g, panel_set& s, index_t j,
-                            places& where) noexcept {
-  const index_t begin = s.begin[at(j)];
-  const index_t end = s.begin[at(j) + 1];
-  for (const column_block& b : s.blocks[at(j)]) where.of_panel[at(b.panel)] = b;
-  mask_pair* const masks = s.masks.data() + s.position_begin[at(j)];
-  std::fill(masks, masks + s.length(j), mask_pair{0, 0});
-  const auto mask_of = [&](index_t v) -> mask_pair& {
-    if (v < end) return masks[v - begin];
-    const index_t panel = s.panel_of[at(v)];
-    return masks[where.position(panel, v - s.begin[at(panel)])];
-  };
-  for (index_t c = begin; c < end; ++c) {
-    const mask_t mine = bit(c - begin);
-    if (g.symmetric()) {
-      for (const index_t v : g.row_above(c)) {
-        mask_pair& m = mask_of(v);
-        m = {m.upper | mine, m.lower | mine};
-      }
-      continue;
-    }
-    for (const index_t v : g.row_above(c)) mask_of(v).upper |= mine;
-    for (const index_t v : g.column_above(c)) mask_of(v).lower |= mine;
-  }
+  mine.collect(g, begin, end);
+  mine.insert_entries(s);
+  const index_t length = mine.take(j, end - begin);
+  s.blocks[at(j)] = s.storage[at(thread)].blocks.keep(mine.list);
+  return length;
 }
 
 bool position_builder::build(const ordered_graph& g, panel_set& s, offset_t limit, int threads) {
@@ -203,12 +242,14 @@ bool position_builder::build(const ordered_graph& g, panel_set& s, offset_t limi
   s.position_begin.resize(at(panels) + 1);
   s.position_begin[0] = 0;
   s.blocks.resize(at(panels));
+  s.masks.resize(at(panels));
   if (s.storage.size() < at(threads)) s.storage.resize(at(threads));
-  parallel_ranges<int>(threads, threads, 1, [&](int, int t, int) {
-    s.storage[at(t)].clear();
-    workers_[at(t)].set.resize(panels);
-    workers_[at(t)].where.of_panel.resize(at(panels));
-  });
+  for (panel_set::memory& m : s.storage) {
+    m.blocks.clear();
+    m.masks.clear(least_block(g.n, threads));
+  }
+  parallel_ranges<int>(threads, threads, 1,
+                       [&](int, int t, int) { workers_[at(t)].resize(panels); });
   // The sum of what is found so far passes the limit only if the sum over all panels does.
   // relaxed: a hint while threads run; the verdict is read after they have joined.
   std::atomic<offset_t> items{0};
@@ -216,22 +257,34 @@ bool position_builder::build(const ordered_graph& g, panel_set& s, offset_t limi
     const index_t v = s.begin[at(j)];
     return g.entries_before(v) + v;
   };
-  for_each_panel(threads, s.parent, weight, [&](int thread, index_t j, index_t) {
+  for_each_panel(threads, s.parent, weight, [&](int thread, index_t j, index_t root) {
     if (items.load(std::memory_order_relaxed) > limit) return;
-    find_blocks(g, s, j, thread);
-    const offset_t found = s.position_begin[at(j) + 1] + std::ssize(s.blocks[at(j)]);
-    if (threads == 1) {
-      items.store(items.load(std::memory_order_relaxed) + found, std::memory_order_relaxed);
-    } else {
-      items.fetch_add(found, std::memory_order_relaxed);
+    const index_t length = find_blocks(g, s, j, thread);
+    s.position_begin[at(j) + 1] = length;
+    const offset_t found = length + std::ssize(s.blocks[at(j)]);
+    if (items.fetch_add(found, std::memory_order_relaxed) + found > limit) return;
+    worker& mine = workers_[at(thread)];
+    if (threads > 1 && root == j && length >= long_list) {
+      // Panels above wait for this one.
+      mine.clear();
+      s.masks[at(j)] = {};
+      return;
     }
+    s.masks[at(j)] = s.storage[at(thread)].masks.room(at(length));
+    mine.set_masks(s, j, g.symmetric());
   });
   if (items.load(std::memory_order_relaxed) > limit) return false;
-
   for (index_t j = 0; j < panels; ++j) s.position_begin[at(j) + 1] += s.position_begin[at(j)];
-  s.masks.resize(at(s.positions()));
-  parallel_ranges<index_t>(threads, panels, 16, [&](int thread, index_t first, index_t last) {
-    for (index_t j = first; j < last; ++j) fill(g, s, j, workers_[at(thread)].where);
+  if (threads == 1) return true;
+  parallel_ranges<index_t>(threads, panels, 8, [&](int thread, index_t first, index_t last) {
+    for (index_t j = first; j < last; ++j) {
+      if (!s.masks[at(j)].empty()) continue;
+      worker& mine = workers_[at(thread)];
+      mine.load(s, j);
+      mine.collect(g, s.begin[at(j)], s.begin[at(j) + 1]);
+      s.masks[at(j)] = s.storage[at(thread)].masks.room(at(s.length(j)));
+      mine.set_masks(s, j, g.symmetric());
+    }
   });
   return true;
 }

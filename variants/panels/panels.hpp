@@ -1,5 +1,7 @@
 #pragma once
 
+#include <array>
+#include <cstdint>
 #include <memory>
 #include <span>
 #include <vector>
@@ -31,15 +33,19 @@ struct column_block {
 /// columns. Every boundary vertex is an ancestor of q(J) or q(J) itself, so that the boundary lies
 /// in the lists of all panels on the path from J to the root that begin before it.
 /// A list is held as column blocks, ascending: first J itself, all of its bits set, then, unless J
-/// is a root, the panel of q(J). Position z of J is element position_begin[J] + z of `masks`.
+/// is a root, the panel of q(J).
 struct panel_set {
   std::vector<index_t> begin;                         ///< panels + 1: first vertex of each
   std::vector<index_t> panel_of;                      ///< n
   std::vector<index_t> parent;                        ///< panel of q(J); -1: none
-  std::vector<std::span<const column_block>> blocks;  ///< of each panel, in `storage`
+  std::vector<std::span<const column_block>> blocks;  ///< of each panel
+  std::vector<std::span<mask_pair>> masks;            ///< of each panel, by positions
   std::vector<offset_t> position_begin;               ///< panels + 1
-  buffer<mask_pair> masks;
-  std::vector<list_storage<column_block>> storage;  ///< one for each thread
+  struct memory {
+    list_storage<column_block> blocks;
+    list_storage<mask_pair> masks;
+  };
+  std::vector<memory> storage;  ///< of each thread
 
   [[nodiscard]] index_t panels() const { return static_cast<index_t>(parent.size()); }
   [[nodiscard]] offset_t positions() const { return position_begin.back(); }
@@ -67,42 +73,43 @@ void cut_panels(const ordered_graph& g, int width, panel_set& s, int threads = 1
 /// Fills the position lists and sets the masks to A. O(positions + nnz). Returns false, with `s`
 /// unusable, as soon as there would be more than `limit` positions and column blocks.
 ///
-/// The lists are found from the leaves upwards, by several threads in subtrees first; then masks
-/// are written panel by panel. Any number of threads gives the same. Scratch per thread: 26 bytes
-/// per panel.
+/// Panels are taken from the leaves upwards, by several threads in subtrees first. Any number of
+/// threads gives the same. Scratch per thread: 16 bytes per panel.
 class position_builder {
  public:
   bool build(const ordered_graph& g, panel_set& s, offset_t limit, int threads = 1);
 
  private:
-  // A set of vertices beyond a panel, by panels, and in three levels: bit p of summary_ says that
-  // panel p has any, a bit of top_ that a word of summary_ has. Empty between panels.
-  struct boundary_set {
+  // An entry of A between column c of the panel and a vertex v beyond it: v + 2^32 c, and 2^40 more
+  // if it is below the diagonal.
+  using outer_entry = std::uint64_t;
+  // One thread's list of one panel. Of vertices beyond the panel, by panels, in three levels: bit p
+  // of summary_ says that panel p has any, a bit of top_ that a word of summary_ has. No panel has
+  // any between lists.
+  struct worker {
     void resize(index_t panels);
     void insert(index_t panel, mask_t members);
-    // Moves the set to `out` in ascending order; `base` is the first position. Returns the first
-    // position after it.
-    index_t take(std::vector<column_block>& out, index_t base);
+    // The list of panel j, of so many vertices, as far as members are inserted; ascending.
+    index_t take(index_t j, index_t width);
+    // The list of panel j as it is in `s`.
+    void load(const panel_set& s, index_t j);
+    void clear();
+    void collect(const ordered_graph& g, index_t begin, index_t end);
+    void insert_entries(const panel_set& s);
+    // Sets the masks of panel j to A and clears the list.
+    void set_masks(const panel_set& s, index_t j, bool symmetric) noexcept;
 
-    std::vector<mask_t> members_, summary_, top_;
-  };
-  // Where the vertices of each panel of one list are.
-  struct places {
-    [[nodiscard]] index_t position(index_t panel, int c) const {
-      const column_block& b = of_panel[at(panel)];
-      return b.base + count(b.members & below(c));
-    }
     std::vector<column_block> of_panel;
-  };
-  struct worker {
-    boundary_set set;
-    places where;
+    std::vector<mask_t> summary, top;
     std::vector<column_block> list;
+    // A within the panel, the last two elements of none; then A beyond it, the first `outer`
+    // elements.
+    std::array<mask_pair, mask_bits + 2> inner;
+    buffer<outer_entry> entries;
+    std::size_t outer = 0;
   };
-  // Finds the column blocks of panel j from those of its children and A.
-  void find_blocks(const ordered_graph& g, panel_set& s, index_t j, int thread);
-  // Sets the masks of panel j to A.
-  static void fill(const ordered_graph& g, panel_set& s, index_t j, places& where) noexcept;
+  // Finds the column blocks of panel j from those of its children and A. Returns its positions.
+  index_t find_blocks(const ordered_graph& g, panel_set& s, index_t j, int thread);
 
   std::vector<worker> workers_;
   std::vector<index_t> first_child_, sibling_;

@@ -14,7 +14,7 @@ mask_t bits_below(index_t c) { return c >= 64 ? ~mask_t{0} : bit(c) - 1; }
 // Bit c: column b + c + 1 of panel j, b + c + 1 < the panel's end, does not join column b + c.
 mask_t bounds_within(const panel_set& s, index_t j) {
   const index_t width = s.width(j);
-  const mask_pair* masks = s.masks.data() + s.position_begin[at(j)];
+  const mask_pair* masks = s.masks[at(j)].data();
   mask_t differ = 0;
   // Of rows of the panel only columns before the row count, and row t must be in column t - 1.
   for (index_t t = 1; t < width; ++t) {
@@ -34,8 +34,8 @@ bool joins_across(const panel_set& s, index_t j) {
   const index_t first = s.begin[at(j) + 1];
   const auto mine = s.list(j);
   const auto its = s.list(j + 1);
-  const mask_pair* masks = s.masks.data() + s.position_begin[at(j)];
-  const mask_pair* its_masks = s.masks.data() + s.position_begin[at(j) + 1];
+  const mask_pair* masks = s.masks[at(j)].data();
+  const mask_pair* its_masks = s.masks[at(j) + 1].data();
   const auto has = [](const mask_pair* m, std::size_t z, mask_t bit) {
     return (m[z].lower & bit) != 0;
   };
@@ -85,7 +85,7 @@ void for_each_segment(const panel_set& s, std::span<const index_t> begin,
     // Rows of a column's own supernode belong to the diagonal block of that.
     const mask_t others = bits_below(std::max(begin[at(last_of)] - b, index_t{0}));
     const auto list = s.list(j);
-    const mask_pair* masks = s.masks.data() + s.position_begin[at(j)];
+    const mask_pair* masks = s.masks[at(j)].data();
     for (index_t z = 1; z < width; ++z) {
       const index_t own = begin[at(supernode[at(b + z)])] - b;
       visit_segments(b + z, masks[z].upper & bits_below(std::max(own, index_t{0})));
@@ -128,7 +128,7 @@ void supernodal_of_panels(const panel_set& s, const supernode_rule& rule,
     const index_t c = first - s.begin[at(j)];
     if (j != list_of) list = s.list(j);
     list_of = j;
-    const mask_pair* masks = s.masks.data() + s.position_begin[at(j)];
+    const mask_pair* masks = s.masks[at(j)].data();
     out.rows.push_back(first);
     for (std::size_t z = at(c) + 1; z < list.size(); ++z) {
       if ((masks[z].lower & bit(c)) != 0) out.rows.push_back(list[z]);
