@@ -9,16 +9,15 @@ list of a panel has its vertices, those of its separator behind it, and the vert
 import functools
 import sys
 
-# Seconds on one H200. The first three are measured (200^3 at 1bb01a9: 30, 31 and 2.5 ms; 2.4 ms of the 30 by the kernels of AU, per vertex and
-# entry), the others are estimates.
-SCHEDULE = 9.0e-11  # per position: column blocks, positions, masks of A
+# Seconds on one H200, as measured on 200^3 (README.md), eliminated panels at 1bb01a9; but COPY is an estimate.
+SCHEDULE = 9.1e-11  # per position: column blocks, positions, masks of A
 COMPACT = 0.8e-11  # per position
 ELIMINATION = 21e-6  # per panel of the longest path
-CLOSURE = 2.0e-11  # per position, in place of elimination where A is symmetric
-TREE = 3.0e-10  # per vertex, on every GPU: tree and panels
-DIVISION = 4e-9  # per panel, on every host thread
+CLOSURE = 2.3e-11  # per position, in place of elimination where A is symmetric
+TREE = 2.3e-10  # per vertex, on every GPU: tree and panels
+DIVISION = 2.5e-9  # per panel, on every host thread
 COPY = 350e9  # bytes a second from another GPU
-LAUNCHES = 0.4e-3  # of the panels at the top
+LAUNCHES = 1.5e-3  # of the panels at the top
 
 
 @functools.cache

@@ -96,41 +96,47 @@ GSOFA_DEVICE void write_columns(index_t* out, mask_t bits, index_t base) {
   }
 }
 
-/// Writes a row f of L by one warp: first what the panels hold whose boundary has f, in ascending
-/// order, 32 column blocks of the list of f's panel at a time; then what f's own panel holds.
-GSOFA_DEVICE void write_l_row(const panel_view& p, const target_list_view& lists,
-                              const offset_t* l_ptr, index_t* l_idx, index_t row) {
+/// Writes the rows of L by block number `block` of `blocks`. A warp writes one row f at a time:
+/// first what the panels hold whose boundary has f, in ascending order, 32 column blocks of the
+/// list of f's panel at a time; then what f's own panel holds.
+GSOFA_DEVICE void write_l_rows(const panel_view& p, const target_list_view& lists,
+                               const offset_t* l_ptr, index_t* l_idx, unsigned block,
+                               unsigned blocks) {
   const unsigned lane = lane_index();
-  const index_t panel = p.panel_of[row];
-  const index_t inside = row - p.begin[panel];
-  const offset_t end = lists.begin[panel + 1];
-  index_t* out = l_idx + l_ptr[row];
-  for (offset_t base = lists.begin[panel]; base < end; base += 32) {
-    mask_t columns = 0;
-    index_t first = 0;
-    if (base + lane < end) {
-      const target_block listed = lists.column_blocks[base + lane];
-      if ((listed.members >> inside & 1U) != 0) {
-        columns = p.masks[listed.first +
-                          static_cast<offset_t>(simt::population(listed.members & below(inside)))]
-                      .lower;
-        first = listed.columns;
+  const offset_t warps = offset_t{blocks} * (simt::block_size() / 32);
+  for (offset_t row = offset_t{block} * (simt::block_size() / 32) + simt::thread_index() / 32;
+       row < p.n; row += warps) {
+    const index_t panel = p.panel_of[row];
+    const auto inside = static_cast<index_t>(row - p.begin[panel]);
+    const offset_t end = lists.begin[panel + 1];
+    index_t* out = l_idx + l_ptr[row];
+    for (offset_t base = lists.begin[panel]; base < end; base += 32) {
+      mask_t columns = 0;
+      index_t first = 0;
+      if (base + lane < end) {
+        const target_block listed = lists.column_blocks[base + lane];
+        if ((listed.members >> inside & 1U) != 0) {
+          columns = p.masks[listed.first +
+                            static_cast<offset_t>(simt::population(listed.members & below(inside)))]
+                        .lower;
+          first = listed.columns;
+        }
       }
+      unsigned upto = simt::population(columns);
+      for (unsigned step = 1; step < 32; step *= 2) {
+        const unsigned before = simt::shuffle_up(upto, step);
+        if (lane >= step) upto += before;
+      }
+      for (unsigned left = simt::ballot(columns != 0); left != 0; left &= left - 1) {
+        const unsigned source = simt::lowest_bit(left);
+        const mask_t bits = simt::shuffle(columns, source);
+        write_columns(out + simt::shuffle(upto, source) - simt::population(bits), bits,
+                      simt::shuffle(first, source));
+      }
+      out += simt::shuffle(upto, 31);
     }
-    unsigned upto = simt::population(columns);
-    for (unsigned step = 1; step < 32; step *= 2) {
-      const unsigned before = simt::shuffle_up(upto, step);
-      if (lane >= step) upto += before;
-    }
-    for (unsigned left = simt::ballot(columns != 0); left != 0; left &= left - 1) {
-      const unsigned source = simt::lowest_bit(left);
-      const mask_t bits = simt::shuffle(columns, source);
-      write_columns(out + simt::shuffle(upto, source) - simt::population(bits), bits,
-                    simt::shuffle(first, source));
-    }
-    out += simt::shuffle(upto, 31);
+    write_columns(out, p.masks[p.position_begin[panel] + inside].lower, p.begin[panel]);
   }
-  write_columns(out, p.masks[p.position_begin[panel] + inside].lower, p.begin[panel]);
 }
 
 constexpr int row_warps = threads_per_block / 32;
@@ -144,49 +150,53 @@ struct position_tile {
   index_t column[tile_positions];
 };
 
-/// Writes the rows of panel j in U by one block, which reads a tile of positions at a time; every
-/// warp writes a few rows: the diagonal, then the positions in order, 32 at a time.
+/// Writes the rows of U by block number `block` of `blocks`. The block reads a tile of positions of
+/// a panel at a time; every warp writes a few rows of the panel: the diagonal, then the positions
+/// in order, 32 at a time.
 GSOFA_DEVICE void write_u_rows(const panel_view& p, const offset_t* u_ptr, index_t* u_idx,
-                               position_tile& tile, index_t j) {
+                               position_tile& tile, unsigned block, unsigned blocks) {
   const auto thread = static_cast<index_t>(simt::thread_index());
   const index_t warp = thread / 32;
-  const offset_t first = p.position_begin[j];
-  const index_t length = p.length(j);
-  const index_t w = p.width(j);
-  index_t* out[rows_per_warp];
-  GSOFA_UNROLL for (int k = 0; k < rows_per_warp; ++k) {
-    const index_t c = warp + k * row_warps;
-    out[k] = u_idx;
-    if (c >= w) continue;
-    out[k] = u_idx + u_ptr[p.begin[j] + c];
-    if (lane_index() == 0) *out[k] = p.begin[j] + c;
-    ++out[k];
-  }
-  for (index_t base = 0; base < length; base += tile_positions) {
-    mask_t upper[per_thread];
-    index_t column[per_thread];
-    GSOFA_UNROLL for (int q = 0; q < per_thread; ++q) {
-      const index_t z = base + q * threads_per_block + thread;
-      upper[q] = z < length ? p.masks[first + z].upper : 0;
-      column[q] = z < length ? p.columns[first + z] : 0;
+  for (unsigned panel = block; panel < static_cast<unsigned>(p.panels); panel += blocks) {
+    const auto j = static_cast<index_t>(panel);
+    const offset_t first = p.position_begin[j];
+    const index_t length = p.length(j);
+    const index_t w = p.width(j);
+    index_t* out[rows_per_warp];
+    GSOFA_UNROLL for (int k = 0; k < rows_per_warp; ++k) {
+      const index_t c = warp + k * row_warps;
+      out[k] = u_idx;
+      if (c >= w) continue;
+      out[k] = u_idx + u_ptr[p.begin[j] + c];
+      if (lane_index() == 0) *out[k] = p.begin[j] + c;
+      ++out[k];
     }
-    simt::sync_block();
-    GSOFA_UNROLL for (int q = 0; q < per_thread; ++q) {
-      tile.upper[q * threads_per_block + thread] = upper[q];
-      tile.column[q * threads_per_block + thread] = column[q];
-    }
-    simt::sync_block();
-    for (index_t part = 0; part < tile_positions && base + part < length; part += 32) {
-      const auto at = part + static_cast<index_t>(lane_index());
-      const mask_t masks = tile.upper[at];
-      const index_t here = tile.column[at];
-      GSOFA_UNROLL for (int k = 0; k < rows_per_warp; ++k) {
-        // Rows from w on have no bits.
-        const index_t c = warp + k * row_warps;
-        const bool hit = c < mask_bits && (masks >> c & 1U) != 0;
-        const unsigned hits = simt::ballot(hit);
-        if (hit) out[k][simt::population(hits & lower_lanes())] = here;
-        out[k] += simt::population(hits);
+    for (index_t base = 0; base < length; base += tile_positions) {
+      mask_t upper[per_thread];
+      index_t column[per_thread];
+      GSOFA_UNROLL for (int q = 0; q < per_thread; ++q) {
+        const index_t z = base + q * threads_per_block + thread;
+        upper[q] = z < length ? p.masks[first + z].upper : 0;
+        column[q] = z < length ? p.columns[first + z] : 0;
+      }
+      simt::sync_block();
+      GSOFA_UNROLL for (int q = 0; q < per_thread; ++q) {
+        tile.upper[q * threads_per_block + thread] = upper[q];
+        tile.column[q * threads_per_block + thread] = column[q];
+      }
+      simt::sync_block();
+      for (index_t part = 0; part < tile_positions && base + part < length; part += 32) {
+        const auto at = part + static_cast<index_t>(lane_index());
+        const mask_t masks = tile.upper[at];
+        const index_t here = tile.column[at];
+        GSOFA_UNROLL for (int k = 0; k < rows_per_warp; ++k) {
+          // Rows from w on have no bits.
+          const index_t c = warp + k * row_warps;
+          const bool hit = c < mask_bits && (masks >> c & 1U) != 0;
+          const unsigned hits = simt::ballot(hit);
+          if (hit) out[k][simt::population(hits & lower_lanes())] = here;
+          out[k] += simt::population(hits);
+        }
       }
     }
   }
@@ -200,78 +210,17 @@ struct row_arrays {
   index_t* u_idx;
 };
 
-/// Shared memory of all_rows_kernel().
-struct row_state {
-  position_tile tile;
-  std::uint32_t ticket;
-};
-
-/// Numbers 0 .. count - 1 in pieces: those of a few at first, then larger ones.
-struct ticket_pieces {
-  std::uint32_t count;
-  std::uint32_t few;  ///< numbers of a small piece; a large one has 8 times as many
-
-  // On the emulator small patterns must have large pieces.
-#if defined(__CUDACC__)
-  static constexpr std::uint32_t small_pieces = 4096;
-#else
-  static constexpr std::uint32_t small_pieces = 3;
-#endif
-  GSOFA_DEVICE std::uint32_t begin(std::uint32_t piece) const {
-    const std::uint32_t small = piece < small_pieces ? piece : small_pieces;
-    const offset_t at = offset_t{small} * few + offset_t{piece - small} * 8 * few;
-    return at < count ? static_cast<std::uint32_t>(at) : count;
-  }
-};
-
-/// Calls work(begin, end) by all threads of a block for the pieces that it draws, where blocks draw
-/// from one counter. The next piece is drawn during the work on one.
-template <class Work>
-GSOFA_DEVICE void for_each_piece(std::uint32_t* counter, const ticket_pieces& pieces,
-                                 std::uint32_t& ticket, Work&& work) {
-  const bool draws = simt::thread_index() == 0;
-  std::uint32_t next = 0;
-  if (draws) next = simt::atomic_add(counter, std::uint32_t{1});
-  for (;;) {
-    if (draws) ticket = next;
-    simt::sync_block();
-    const std::uint32_t begin = pieces.begin(ticket);
-    const std::uint32_t end = pieces.begin(ticket + 1);
-    if (begin == end) break;
-    if (draws) next = simt::atomic_add(counter, std::uint32_t{1});
-    work(begin, end);
-    simt::sync_block();
-  }
-  simt::sync_block();
-}
-
-/// Writes all rows. Every other block begins with rows of U, panel by panel, the others with rows
-/// of L, a row for each warp, so that some work while others wait for memory; each goes on with the
-/// others' rows. The last panels, and the last rows, are the longest ones, and come first.
+/// Writes all rows: every other block writes rows of L, the rest rows of U, so that some work while
+/// others wait for memory.
 GSOFA_BOUNDED_KERNEL(threads_per_block)
-void all_rows_kernel(panel_view p, target_list_view lists, row_arrays rows,
-                     std::uint32_t* counters) {
+void all_rows_kernel(panel_view p, target_list_view lists, row_arrays rows) {
   simt::after_earlier_launches();
-  row_state& s = *simt::shared_memory<row_state>();
-  const auto n = static_cast<std::uint32_t>(p.n);
-  const auto panels = static_cast<std::uint32_t>(p.panels);
-  const unsigned warps = simt::block_size() / 32;
-  const auto u_rows = [&] {
-    for_each_piece(counters, {panels, 1}, s.ticket, [&](std::uint32_t begin, std::uint32_t end) {
-      for (std::uint32_t k = begin; k < end; ++k) {
-        write_u_rows(p, rows.u_ptr, rows.u_idx, s.tile, static_cast<index_t>(panels - 1 - k));
-      }
-    });
-  };
-  const auto l_rows = [&] {
-    for_each_piece(counters + 1, {n, warps}, s.ticket, [&](std::uint32_t begin, std::uint32_t end) {
-      for (std::uint32_t k = begin + simt::thread_index() / 32; k < end; k += warps) {
-        write_l_row(p, lists, rows.l_ptr, rows.l_idx, static_cast<index_t>(n - 1 - k));
-      }
-    });
-  };
-  for (unsigned turn = 0; turn < 2; ++turn) {
-    (simt::block_index() + turn) % 2 == 0 ? u_rows() : l_rows();
+  const unsigned block = simt::block_index() / 2;
+  if (simt::block_index() % 2 == 0) {
+    const unsigned blocks = (simt::grid_size() + 1) / 2;
+    write_u_rows(p, rows.u_ptr, rows.u_idx, *simt::shared_memory<position_tile>(), block, blocks);
+  } else {
+    write_l_rows(p, lists, rows.l_ptr, rows.l_idx, block, simt::grid_size() / 2);
   }
 }
 
@@ -352,12 +301,9 @@ bool panel_expansion::run(const panel_view& panels, const std::uint32_t* l_count
     l_idx_ = {budget, "rows", l};
     u_idx_ = {budget, "rows", u};
     const target_lists lists(panels, column_blocks, budget, "rows");
-    const device_array<std::uint32_t> counters(budget, "rows", 2);
-    fill_bytes(counters.data(), 0, counters.size());
     launch_overlapping(all_rows_kernel, blocks_for(offset_t{n} * 32) + 1, threads_per_block,
-                       sizeof(row_state), panels, lists.view(),
-                       row_arrays{l_ptr_.data(), u_ptr_.data(), l_idx_.data(), u_idx_.data()},
-                       counters.data());
+                       sizeof(position_tile), panels, lists.view(),
+                       row_arrays{l_ptr_.data(), u_ptr_.data(), l_idx_.data(), u_idx_.data()});
   } catch (const budget_error&) {
     release();
     return false;

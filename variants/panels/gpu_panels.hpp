@@ -307,7 +307,7 @@ class panel_structure {
                       memory_budget& budget, run_context& context);
   bool fill_structure(const panel_limits& limits, memory_budget& budget,
                       const std::function<void()>& set_masks);
-  void grow_table(const panel_limits& limits, const memory_budget& budget);
+  void grow_table(offset_t found, const panel_limits& limits, const memory_budget& budget);
   void justify(const device_matrix& a, offset_t nnz);
   bool find_panels(const device_matrix& a, const panel_limits& limits, memory_budget& budget,
                    const std::function<void()>& divide);

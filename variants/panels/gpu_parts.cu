@@ -341,7 +341,7 @@ packed_panels panel_structure::pack(memory_budget& budget) const {
 // Takes the panels of `top` by themselves, with labels.
 void panel_structure::take_top(const panel_structure& one, memory_budget& budget) {
   top_ = one.top_;
-  prepare(top_.vertices(), budget);
+  if (n_ != top_.vertices()) prepare(top_.vertices(), budget);
   panels_ = static_cast<index_t>(top_.panel.size());
   symmetric_ = one.symmetric_;
   relabelled_ = true;

@@ -1239,11 +1239,13 @@ bool panel_structure::make_table(const panel_limits& limits, memory_budget& budg
   return true;
 }
 
-// After a table was too small.
-void panel_structure::grow_table(const panel_limits& limits, const memory_budget& budget) {
+// After a table was too small for the column blocks, so many of which have found a place. One that
+// is far from full had many keys near each other.
+void panel_structure::grow_table(offset_t found, const panel_limits& limits,
+                                 const memory_budget& budget) {
   slots_ = {};
   const offset_t fit = bytes_left(limits, budget) / bytes_per_column_block;
-  capacity_ *= fit >= 4 * capacity_ ? 4 : 2;
+  capacity_ *= fit >= 4 * capacity_ && found > capacity_ / 4 * 3 ? 4 : 2;
   fill_bytes(&totals()->overflow, 0, 1);
   fill_bytes(&totals()->listed, 0, 1);
   fill_bytes(zeros(in_length), 0, 3 * offset_t{n_});
@@ -1291,7 +1293,7 @@ bool panel_structure::count_part(const device_matrix& a, const panel_limits& lim
     wait_for_note(&note->number, 1);
     context.check_deadline();
     if (note->totals.overflow == 0) break;
-    grow_table(limits, budget);
+    grow_table(note->totals.column_blocks, limits, budget);
   }
   adopt(note->totals);
   return true;
@@ -1321,7 +1323,7 @@ bool panel_structure::join_column_blocks(std::span<const packed_panels* const> p
     measure();
     wait_for_note(&note->number, 1);
     if (note->totals.overflow == 0) break;
-    grow_table(limits, budget);
+    grow_table(note->totals.column_blocks, limits, budget);
   }
   adopt(note->totals);
   return true;
@@ -1360,7 +1362,7 @@ bool panel_structure::find_structure(const device_matrix& a, offset_t nnz,
     } else {
       // The positions found so far are a part of all positions.
       if (!limits.waves && found.positions > most_positions(limits)) return false;
-      grow_table(limits, budget);
+      grow_table(found.column_blocks, limits, budget);
     }
     if (!make_table(limits, budget)) return false;
     note->number = 0;
