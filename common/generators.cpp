@@ -95,6 +95,12 @@ const std::vector<family>& families() {
          "the diagonal only",
          {required("n", 0)},
          [](const arguments& a) { return make_banded(a, 0, 0); }},
+        {"dissected",
+         "a 3-D grid numbered by geometric nested dissection, for orders up to 10^8 and more: keep "
+         "it by --order natural",
+         space + std::vector{word("stencil", "7", {"7", "15", "27"}), integer("dof", "1", 1, 64)} +
+             filters + std::vector{integer("interleaved", "0", 0, 1), seed},
+         make_dissected},
         {"economy",
          "multi-country economic model stacked over periods; lagged (states) and leading (jumps) "
          "variables couple neighbouring periods, present values and stocks all within the "

@@ -48,6 +48,10 @@ const std::vector<golden> golden_values = {
     {"dg:nx=4,ny=5,nz=3,element=cube", 240, 3040, 0xb371145d63df4d1aULL},
     {"dg:nx=6,ny=5,nz=1,element=cube", 90, 666, 0x6e831d17dde67186ULL},
     {"diagonal:n=15", 15, 15, 0x212fd770d07c35d0ULL},
+    {"dissected:nx=9,ny=7,nz=6", 378, 2328, 0x142d06bf603a7456ULL},
+    {"dissected:nx=8,interleaved=1", 512, 3200, 0xd68b5a7258dbfa21ULL},
+    {"dissected:nx=5,ny=6,nz=4,stencil=27,dof=2,oneway=0.5,drop=0.1,seed=3", 240, 5712,
+     0xb57c6eb56a4f82d3ULL},
     {"economy:equations=70,periods=8,feedback=0.2,states=0.4", 560, 2916, 0x36c48963264aa43aULL},
     {"economy:equations=70,periods=9,horizon=5,n=600", 600, 4514, 0xdeb018f31f5b2e5dULL},
     {"edge_elements:nx=4,ny=3,nz=2", 133, 2749, 0x002b7e8dd23ee72bULL},
@@ -385,6 +389,27 @@ TEST_CASE("n cuts out the leading principal submatrix") {
       CHECK(std::ranges::equal(part.row(i), expected));
     }
   }
+}
+
+TEST_CASE("a dissected grid is the grid in an order of little fill") {
+  const pattern plain = generate("grid7:nx=13,ny=11,nz=12");
+  const pattern a = generate("dissected:nx=13,ny=11,nz=12");
+  CHECK(a.n_rows == plain.n_rows);
+  CHECK(a.nnz() == plain.nnz());
+  CHECK(transpose(a) == a);
+  const auto degrees = [](const pattern& p) {
+    std::multiset<std::size_t> all;
+    for (index_t i = 0; i < p.n_rows; ++i) all.insert(p.row(i).size());
+    return all;
+  };
+  CHECK(degrees(a) == degrees(plain));
+  CHECK(3 * fill_of(a) < 2 * fill_of(plain));
+  // One direction of every edge, and blocks of unknowns.
+  const pattern one_way = generate("dissected:nx=13,ny=11,nz=12,oneway=1");
+  CHECK(2 * (one_way.nnz() - one_way.n_rows) == a.nnz() - a.n_rows);
+  CHECK(generate("dissected:nx=6,stencil=27,dof=3").nnz() == 9 * generate("grid27:nx=6").nnz());
+  CHECK(generate("dissected:nx=1").n_rows == 1);
+  CHECK(contains(refusal("dissected:nx=1300"), "does not fit in 32 bits"));
 }
 
 TEST_CASE("a batch is a direct sum of matrices in fill-reducing orders") {

@@ -201,17 +201,19 @@ def dots(axis, measured, matrices, series, large=(), label="", log=False, line=N
     if average and any(s.value.value is not None or s.mean is not None for s in series):
         parts = {s: f"{len(s.value.measured)} of {len(s.value.asked)}" if len(s.value.measured) < len(s.value.asked) else ""
                  for s in series if s.value.value is not None}
+        spare = 0.3
         common = set(parts.values()).pop() if len(set(parts.values())) == 1 else ""
         if common:
             average += f"\n({common})"
         elif any(parts.values()):
             slot *= 1.45
-        axis.axvspan(end + 0.1, end + 0.3 + slot * len(series), color=SHADE, zorder=0, linewidth=0)
+            spare = 0.65  # the longest text beside the last point
+        axis.axvspan(end + 0.1, end + spare + slot * len(series), color=SHADE, zorder=0, linewidth=0)
         for k, s in enumerate(series):
             x = end + 0.45 + slot * k
             rows += mean(axis, x, s, k, average, notes, "" if common else parts.get(s, ""), colours[k])
         ticks.append((end + 0.2 + slot / 2 * len(series), average))
-        end += 0.3 + slot * len(series)
+        end += spare + slot * len(series)
     axis.set_xlim(-0.6, end)
     axis.set_xticks([x for x, _ in ticks], [t for _, t in ticks])
     axis.tick_params(axis="x", length=0, labelsize=TEXT + 1)

@@ -238,6 +238,8 @@ index_t rounded_at_random(random_source& random, double mean);
 
 // batches.cpp
 pattern make_batch(const arguments& args);
+// dissected.cpp
+pattern make_dissected(const arguments& args);
 // lattices.cpp
 pattern make_grid(const arguments& args, const std::string& points);
 pattern make_elasticity(const arguments& args);

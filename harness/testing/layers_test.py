@@ -58,7 +58,7 @@ EXCEPTIONS = {
     ("experiments/batches/batch_times.cpp", "common/generators.hpp"): "batches of any size",
     ("experiments/batches/batch_times.cpp", "common/pattern.hpp"): "the same",
     **{("experiments/large_grids/large_grid.cpp", f"common/{name}.hpp"):
-       "a variant alone on patterns whose checks and matching would take minutes" for name in ("error", "parallel", "variant")},
+       "a variant alone on patterns whose checks and matching would take minutes" for name in ("error", "generators", "mask_pattern", "variant")},
     (SOLVE, "common/generators.hpp"): "matrices of any size",
     (SOLVE, "common/pattern.hpp"): "the same",
     (SOLVE, "common/preprocess.hpp"): "rows matched by structure alone, without an analysis",

@@ -397,6 +397,11 @@ class device_matrix {
     copy_to_device(col_idx_.data(), a.col_idx.data(), col_idx_.size());
     rows_ = {a.n_rows, a.nnz(), row_ptr_.data(), col_idx_.data()};
   }
+  /// Another matrix of as many rows and entries, in the same memory; not after refer_to().
+  void replace(const pattern_view& a) {
+    copy_to_device(row_ptr_.data(), a.row_ptr.data(), row_ptr_.size());
+    copy_to_device(col_idx_.data(), a.col_idx.data(), col_idx_.size());
+  }
   void refer_to(const device_rows& a) {
     row_ptr_ = {};
     col_idx_ = {};

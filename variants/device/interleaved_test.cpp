@@ -86,8 +86,11 @@ TEST_CASE("panels eliminated by warps, blocks and clusters agree with it too") {
     tuning.elimination.warps_per_block = static_cast<int>(1 + k % 5);
     tuning.elimination.cluster_positions = k % 3 == 0 ? 0 : 20;
     tuning.elimination.few_panels = 0;
-    tuning.elimination.most_targets = static_cast<index_t>(k % 3);
-    tuning.elimination.near_targets = static_cast<index_t>(1 + k % 2);
+    tuning.elimination.far_targets = static_cast<gpu::handing_over>(k % 3);
+    tuning.elimination.most_far_work = static_cast<std::int64_t>(k % 4 * 30);
+    tuning.elimination.sharing_positions = 0;
+    tuning.elimination.near_steps_of_blocks = tuning.elimination.near_steps_of_clusters =
+        static_cast<index_t>(k % 2);
     run_context context;
     const auto v = gpu::make_bitmap_panels(tuning);
     CHECK(fault(*v, patterns[k], settings_for(info, k), context) == "");

@@ -16,7 +16,8 @@ struct matrix_view {
   const index_t* col_idx;
   index_t n;
   offset_t nnz;
-  int per_thread;  ///< entries of a thread at a time
+  int per_thread;      ///< entries of a thread at a time
+  offset_t begin = 0;  ///< the first entry that is visited
 };
 
 /// The largest row in [low, high] that begins at or before entry e.
@@ -76,11 +77,10 @@ struct alignas(16) row_window {
   }
 };
 
-/// Calls visit(is_entry, e, i, j) for all entries of A, entry e at (i, j), a lane for each, however
-/// long the rows are.
-/// Whole warps take consecutive entries; in the last ones, lanes without an entry call it too.
-/// After every chunk of entries all threads of the block call finish() behind a barrier. Needs a
-/// row_window in shared memory.
+/// Calls visit(is_entry, e, i, j) for the entries of A from the first one on, entry e at (i, j), a
+/// lane for each, however long the rows are. Whole warps take consecutive entries; in the last
+/// ones, lanes without an entry call it too. After every chunk of entries all threads of the block
+/// call finish() behind a barrier. Needs a row_window in shared memory.
 template <class Visit, class Finish>
 GSOFA_DEVICE void for_each_place(const matrix_view& a, Visit&& visit, Finish&& finish) {
   row_window& window = *simt::shared_memory<row_window>();
@@ -88,7 +88,7 @@ GSOFA_DEVICE void for_each_place(const matrix_view& a, Visit&& visit, Finish&& f
   const auto thread = static_cast<offset_t>(simt::thread_index());
   const offset_t warp = thread / 32;
   const offset_t chunk = threads * a.per_thread;
-  for (offset_t first = simt::block_index() * chunk; first < a.nnz;
+  for (offset_t first = a.begin + simt::block_index() * chunk; first < a.nnz;
        first += simt::grid_size() * chunk) {
     const offset_t end = first + chunk < a.nnz ? first + chunk : a.nnz;
     for (offset_t side = warp; side < 2; side += threads / 32) {
@@ -147,10 +147,19 @@ inline matrix_view entries_of(const offset_t* row_ptr, const index_t* col_idx, i
   return {row_ptr, col_idx, n, nnz, static_cast<int>(std::clamp<offset_t>(nnz / threads, 1, 8))};
 }
 
+/// Entries begin .. end - 1 of the same.
+inline matrix_view entries_of(const offset_t* row_ptr, const index_t* col_idx, index_t n,
+                              offset_t begin, offset_t end) {
+  matrix_view part = entries_of(row_ptr, col_idx, n, end - begin);
+  part.begin = begin;
+  part.nnz = end;
+  return part;
+}
+
 template <class... P, class... A>
 void launch_on_entries(void (*kernel)(matrix_view, P...), const matrix_view& a, A... arguments) {
-  launch_overlapping(kernel, blocks_for((a.nnz - 1) / a.per_thread + 1), threads_per_block,
-                     sizeof(row_window), a, arguments...);
+  launch_overlapping(kernel, blocks_for((a.nnz - a.begin - 1) / a.per_thread + 1),
+                     threads_per_block, sizeof(row_window), a, arguments...);
 }
 
 #endif

@@ -51,30 +51,51 @@ constexpr std::size_t scan_bytes(int threads) {
   return 2 * static_cast<std::size_t>(threads) * sizeof(typename Op::value);
 }
 
-/// Scans one tile of consecutive items, beginning with `carry`; emits the results if Emit. Returns
-/// the total.
-template <class Op, bool Emit>
-GSOFA_DEVICE typename Op::value scan_tile(const Op& op, typename Op::value carry) {
+/// Scans consecutive items begin .. end - 1, beginning with `carry`, PerThread of them by each
+/// thread at a time; emits the results if Emit. Returns the total.
+template <class Op, bool Emit, int PerThread>
+GSOFA_DEVICE typename Op::value scan_items(const Op& op, offset_t begin, offset_t end,
+                                           typename Op::value carry) {
   auto* const values = simt::shared_memory<typename Op::value>();
   const unsigned threads = simt::block_size();
+  const unsigned thread = simt::thread_index();
+  // After the scan the values of all threads are in one of the two halves.
+  unsigned side = 0;
+  for (unsigned step = 1; step < threads; step *= 2) side ^= 1U;
+  const typename Op::value* const scanned = values + side * threads;
+  for (offset_t base = begin; base < end; base += offset_t{PerThread} * threads) {
+    const offset_t first = base + offset_t{PerThread} * thread;
+    typename Op::value items[PerThread];
+    auto mine = Op::identity();
+    GSOFA_UNROLL for (int q = 0; q < PerThread; ++q) {
+      const offset_t k = first + q;
+      items[q] = k < end ? op.item(static_cast<index_t>(k)) : Op::identity();
+      mine = op.combine(mine, items[q]);
+    }
+    block_scan(op, mine, values);
+    if constexpr (Emit) {
+      auto upto = thread == 0 ? carry : op.combine(carry, scanned[thread - 1]);
+      GSOFA_UNROLL for (int q = 0; q < PerThread; ++q) {
+        upto = op.combine(upto, items[q]);
+        if (first + q < end) op.emit(static_cast<index_t>(first + q), upto);
+      }
+    }
+    carry = op.combine(carry, scanned[threads - 1]);
+    simt::sync_block();
+  }
+  return carry;
+}
+
+/// Scans one tile of consecutive items. Where a tile has more items than the block has threads,
+/// each thread takes several at a time, whose loads overlap.
+template <class Op, bool Emit>
+GSOFA_DEVICE typename Op::value scan_tile(const Op& op, typename Op::value carry) {
   const offset_t count = op.count();
   const offset_t per_tile = (count - 1) / simt::grid_size() + 1;
   const offset_t begin = per_tile * simt::block_index();
   const offset_t end = begin + per_tile < count ? begin + per_tile : count;
-  for (offset_t base = begin; base < end; base += threads) {
-    const offset_t k = base + simt::thread_index();
-    const auto mine =
-        block_scan(op, k < end ? op.item(static_cast<index_t>(k)) : Op::identity(), values);
-    if constexpr (Emit) {
-      if (k < end) op.emit(static_cast<index_t>(k), op.combine(carry, mine));
-    }
-    // After the scan the values of all threads are in one of the two halves.
-    unsigned side = 0;
-    for (unsigned step = 1; step < threads; step *= 2) side ^= 1U;
-    carry = op.combine(carry, values[side * threads + threads - 1]);
-    simt::sync_block();
-  }
-  return carry;
+  return per_tile <= simt::block_size() ? scan_items<Op, Emit, 1>(op, begin, end, carry)
+                                        : scan_items<Op, Emit, 4>(op, begin, end, carry);
 }
 
 /// Combines the items of each tile into partial[tile].

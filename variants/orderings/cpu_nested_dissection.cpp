@@ -10,13 +10,14 @@
 #include <utility>
 
 #include "common/ordering.hpp"
+#include "common/symmetrize.hpp"
 
 namespace gsofa {
 
 namespace {
 
 ordering order_by_dissection(const pattern_view& a, const order_settings& settings) {
-  const pattern s = symmetrized(a, diagonal::drop);
+  const pattern s = symmetrized(a, diagonal::drop, settings.threads);
   orderings::dissection d = orderings::nested_dissection(
       s, {.seed = settings.seed < 0 ? 0 : static_cast<std::uint64_t>(settings.seed),
           .threads = settings.threads,
@@ -52,7 +53,8 @@ GSOFA_REGISTER_ORDER({
                  .tested = {"1", "5"}},
                 {.name = "room",
                  .default_value = std::int64_t{1},
-                 .help = "vertices of the separators that a level refines, by those of the part",
+                 .help = "vertices of the separators that a level refines, by those of the part; "
+                         "at the first four depths at least 4",
                  .minimum = 1,
                  .maximum = 64,
                  .tested = {"3"}},

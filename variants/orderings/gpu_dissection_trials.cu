@@ -11,16 +11,16 @@
 // Between passes both sides of a status are equal. One block makes all passes of a trial.
 //
 // Where S is large a pass goes in rounds (trial_rounds): the block chooses the movers of a round by
-// their keys, a radix selection; warps take their rows, then those of the vertices that they draw.
-// Four barriers, one more for each digit of the selection and the way to a row's vertices and back
-// are a round's time, whatever the number of movers.
+// their keys: it counts the classes of keys, one warp finds the last class that moves, and how
+// much of it; warps take the movers' rows, then those of the vertices that they draw. Five barriers
+// and the way to a row's vertices and back are a round's time, whatever the number of movers.
 //
-// Where it is small the moves of a pass are a chain: one warp makes them. It finds the candidate of
-// the highest rank, reads its row and the states of its neighbours, and for those that come to S
-// their rows and the states of theirs. Candidates, the vertices of S that may move, have slots in
-// shared memory; slots of vertices that have moved are used again, so that the list is about as
-// long as S. A slot holds the rank of move_rank() in two words: its high word is the gain plus
-// 2^31, to which drawn neighbours add their weights.
+// Where it is small a pass goes in steps, a chain: one warp makes them. It finds the candidates of
+// the highest ranks, up to four, reads their rows and the states of their neighbours, and for those
+// that come to S their rows and the states of theirs. Candidates, the vertices of S that may move,
+// have slots in shared memory; slots of vertices that have moved are used again, so that the list
+// is about as long as S. A slot holds the rank of move_rank() in two words: its high word is the
+// gain plus 2^31, to which drawn neighbours add their weights.
 
 #include "variants/device/simt.hpp"
 
@@ -43,7 +43,7 @@ using orderings::side_a;
 using orderings::side_b;
 
 #if defined(__CUDACC__)
-constexpr int threads_of_rounds = 1024;    // of a large trial, where there are few
+constexpr int threads_of_rounds = 512;     // of a large trial, where there are few
 constexpr index_t most_near_slots = 1024;  // candidates of a small trial in shared memory
 constexpr index_t large_order = 4096;      // a trial with so many vertices is large
 constexpr index_t near_of_few = 12288;     // of a large one, where there are few, else
@@ -195,13 +195,15 @@ struct neighbour {
   lane_row row{};
 };
 
-constexpr unsigned key_digits = 256;
-constexpr unsigned digits_of_key = 4;
+constexpr std::uint32_t near_movers = 256;  // of a round, that shared memory lists
 
 /// What a block that moves in rounds shares. Between rounds counts, movers and weight are 0.
 struct alignas(16) round_space {
-  std::uint32_t counts[digits_of_key * key_digits];  ///< of the keys by each of their digits
+  std::uint32_t counts[orderings::round_classes];  ///< of candidates by class
+  std::uint32_t list[near_movers];                 ///< slots of movers
   std::uint32_t most_of_warp[32];
+  std::uint32_t top;    ///< the best gain of the candidates
+  std::uint32_t bound;  ///< of the keys that move
   std::uint32_t movers, slots, logged;
   std::uint64_t weight;  ///< of the movers
   std::uint64_t to_x, from_y;
@@ -311,42 +313,56 @@ struct choice {
   std::uint32_t slot;  ///< in that lane
 };
 
-/// Among the first Steps * slots_per_step slots, which are in shared memory.
+/// The first Steps * slots_per_step slots, which are in shared memory, in registers.
 template <unsigned Steps>
-GSOFA_DEVICE choice best_of_steps(const candidates& c) {
-  const std::uint32_t first = 4 * lane_of_thread();
-  four_words high[Steps];
-  four_words low[Steps];
-  four_words vertex[Steps];
-  GSOFA_UNROLL for (unsigned k = 0; k < Steps; ++k) {
-    const std::uint32_t s = first + k * slots_per_step;
-    high[k] = *reinterpret_cast<const four_words*>(c.high + s);
-    low[k] = *reinterpret_cast<const four_words*>(c.low + s);
-    vertex[k] = *reinterpret_cast<const four_words*>(c.vertex + s);
+class held_slots {
+ public:
+  GSOFA_DEVICE void load(const candidates& c, std::uint32_t /*slots*/) {
+    GSOFA_UNROLL for (unsigned k = 0; k < Steps; ++k) {
+      const std::uint32_t s = first() + k * slots_per_step;
+      high_[k] = *reinterpret_cast<const four_words*>(c.high + s);
+      low_[k] = *reinterpret_cast<const four_words*>(c.low + s);
+      vertex_[k] = *reinterpret_cast<const four_words*>(c.vertex + s);
+    }
   }
-  const auto larger = [](std::uint32_t a, std::uint32_t b) { return a > b ? a : b; };
-  std::uint32_t most = 0;
-  GSOFA_UNROLL for (unsigned k = 0; k < 4 * Steps; ++k) {
-    most = larger(most, high[k / 4].word[k % 4]);
+  [[nodiscard]] GSOFA_DEVICE choice best() const {
+    const auto larger = [](std::uint32_t a, std::uint32_t b) { return a > b ? a : b; };
+    std::uint32_t most = 0;
+    GSOFA_UNROLL for (unsigned k = 0; k < 4 * Steps; ++k) {
+      most = larger(most, high_[k / 4].word[k % 4]);
+    }
+    const std::uint32_t top_high = simt::max_of_warp(most);
+    if (top_high == 0) return {-1, false, 0};
+    most = 0;
+    GSOFA_UNROLL for (unsigned k = 0; k < 4 * Steps; ++k) {
+      most = larger(most, high_[k / 4].word[k % 4] == top_high ? low_[k / 4].word[k % 4] : 0);
+    }
+    const std::uint32_t top_low = simt::max_of_warp(most);
+    most = 0;  // a vertex plus 1
+    std::uint32_t slot = 0;
+    GSOFA_UNROLL for (unsigned k = 0; k < 4 * Steps; ++k) {
+      const bool top = high_[k / 4].word[k % 4] == top_high && low_[k / 4].word[k % 4] == top_low;
+      const std::uint32_t v = top ? vertex_[k / 4].word[k % 4] + 1 : 0;
+      slot = v > most ? first() + k / 4 * slots_per_step + k % 4 : slot;
+      most = larger(most, v);
+    }
+    const std::uint32_t v = simt::max_of_warp(most);
+    return {static_cast<index_t>(v - 1), most == v, slot};
   }
-  const std::uint32_t top_high = simt::max_of_warp(most);
-  if (top_high == 0) return {-1, false, 0};
-  most = 0;
-  GSOFA_UNROLL for (unsigned k = 0; k < 4 * Steps; ++k) {
-    most = larger(most, high[k / 4].word[k % 4] == top_high ? low[k / 4].word[k % 4] : 0);
+  /// Takes a candidate off; only the lane that holds it does.
+  GSOFA_DEVICE void drop(const choice& chosen) {
+    GSOFA_UNROLL for (unsigned k = 0; k < 4 * Steps; ++k) {
+      const bool is = chosen.mine && chosen.slot == first() + k / 4 * slots_per_step + k % 4;
+      high_[k / 4].word[k % 4] = is ? 0 : high_[k / 4].word[k % 4];
+    }
   }
-  const std::uint32_t top_low = simt::max_of_warp(most);
-  most = 0;  // a vertex plus 1
-  std::uint32_t slot = 0;
-  GSOFA_UNROLL for (unsigned k = 0; k < 4 * Steps; ++k) {
-    const bool top = high[k / 4].word[k % 4] == top_high && low[k / 4].word[k % 4] == top_low;
-    const std::uint32_t v = top ? vertex[k / 4].word[k % 4] + 1 : 0;
-    slot = v > most ? first + k / 4 * slots_per_step + k % 4 : slot;
-    most = larger(most, v);
-  }
-  const std::uint32_t v = simt::max_of_warp(most);
-  return {static_cast<index_t>(v - 1), most == v, slot};
-}
+
+ private:
+  GSOFA_DEVICE static std::uint32_t first() { return 4 * lane_of_thread(); }
+  four_words high_[Steps];
+  four_words low_[Steps];
+  four_words vertex_[Steps];
+};
 
 /// Among any number of slots.
 GSOFA_DEVICE choice best_of_many(const candidates& c, std::uint32_t slots) {
@@ -396,23 +412,103 @@ GSOFA_DEVICE choice best_of_many(const candidates& c, std::uint32_t slots) {
   return {static_cast<index_t>(v), top && vertex == v, slot};
 }
 
-GSOFA_DEVICE choice best_candidate(const candidates& c, std::uint32_t slots) {
-  if (slots <= slots_per_step) return best_of_steps<1>(c);
-  if (slots <= 2 * slots_per_step && slots <= c.room) return best_of_steps<2>(c);
-  if (slots <= 4 * slots_per_step && slots <= c.room) return best_of_steps<4>(c);
-  return best_of_many(c, slots);
+/// Any number of slots, read for each choice.
+class all_slots {
+ public:
+  GSOFA_DEVICE void load(const candidates& c, std::uint32_t slots) {
+    c_ = &c;
+    slots_ = slots;
+  }
+  [[nodiscard]] GSOFA_DEVICE choice best() const { return best_of_many(*c_, slots_); }
+  GSOFA_DEVICE void drop(const choice& /*chosen*/) { simt::sync_warp(); }
+
+ private:
+  const candidates* c_ = nullptr;
+  std::uint32_t slots_ = 0;
+};
+
+/// Calls body(slots) with the way to look at so many slots.
+template <class Body>
+GSOFA_DEVICE unsigned with_slots(const candidates& c, std::uint32_t slots, Body&& body) {
+  if (slots <= slots_per_step) {
+    held_slots<1> held;
+    held.load(c, slots);
+    return body(held);
+  }
+  if (slots <= 2 * slots_per_step && slots <= c.room) {
+    held_slots<2> held;
+    held.load(c, slots);
+    return body(held);
+  }
+  if (slots <= 4 * slots_per_step && slots <= c.room) {
+    held_slots<4> held;
+    held.load(c, slots);
+    return body(held);
+  }
+  all_slots all;
+  all.load(c, slots);
+  return body(all);
 }
 
-/// Takes all candidates off the list whose vertices are too heavy, which `discards` tells and
-/// notes: they remain so. Their slots join the `free` ones; returns how many there are then. All
-/// lanes of the warp call it.
+/// The vertices that move in a step, one for each of the first lanes.
+struct step_movers {
+  std::uint32_t v = 0;       ///< of this lane
+  std::uint32_t weight = 0;  ///< of this lane's
+  std::uint32_t total = 0;   ///< weight of all
+};
+
+/// Chooses the movers of a step, up to `wanted` of the best candidates as long as x has room for
+/// all of them, and takes them off the list; returns how many there are. look(choice): the vertex
+/// and its weight, in all lanes; fits(weight): whether x has room for so much; discard(): takes all
+/// candidates off that do not fit alone. Slots that become free join the `free` ones.
+template <class Look, class Fits, class Discard>
+GSOFA_DEVICE unsigned choose_movers(const candidates& c, std::uint32_t slots, unsigned wanted,
+                                    std::uint32_t* free_slots, std::uint32_t& free,
+                                    step_movers& movers, Look&& look, Fits&& fits,
+                                    Discard&& discard) {
+  return with_slots(c, slots, [&](auto& held) {
+    unsigned count = 0;
+    while (count < wanted) {
+      const choice chosen = held.best();
+      if (chosen.v < 0) break;
+      const auto [v, weight] = look(chosen);
+      if (!fits(weight)) {
+        discard();
+        held.load(c, slots);
+        continue;
+      }
+      if (!fits(movers.total + weight)) break;
+      const bool remembers = free < most_free_slots;
+      if (chosen.mine) {
+        c.kill(chosen.slot);
+        if (remembers) free_slots[free] = chosen.slot;
+      }
+      free += remembers ? 1 : 0;
+      held.drop(chosen);
+      if (lane_of_thread() == count) {
+        movers.v = v;
+        movers.weight = weight;
+      }
+      movers.total += weight;
+      ++count;
+    }
+    return count;
+  });
+}
+struct seen_vertex {
+  std::uint32_t v, weight;
+};
+
+/// Takes all candidates off the list whose vertices are too heavy, which `discards` tells of a slot
+/// and notes: they remain so. Their slots join the `free` ones; returns how many there are then.
+/// All lanes of the warp call it.
 template <class Discards>
 GSOFA_DEVICE std::uint32_t discard_candidates(const candidates& c, std::uint32_t slots,
                                               std::uint32_t* free_slots, std::uint32_t free,
                                               Discards&& discards) {
   for (std::uint32_t base = 0; base < slots; base += 32) {
     const std::uint32_t slot = base + lane_of_thread();
-    const bool is = slot < slots && c.high_at(slot) != 0 && discards(c.vertex_at(slot));
+    const bool is = slot < slots && c.high_at(slot) != 0 && discards(slot);
     const unsigned mask = simt::ballot(is);
     const std::uint32_t place = free + simt::population(mask & lanes_below());
     if (is) c.kill(slot);
@@ -465,13 +561,13 @@ GSOFA_DEVICE void begin_pass(const block_trial& w, int pass) {
   simt::sync_block();
 }
 
-// --------------------------------------------------------------------------------- single moves
+// ---------------------------------------------------------------------------------------- steps
 
 /// The moves of a pass of a small trial, by one warp.
 template <bool Prefetches>
-class single_moves {
+class step_moves {
  public:
-  GSOFA_DEVICE single_moves(const block_trial& w, const candidates& c, std::uint32_t slots)
+  GSOFA_DEVICE step_moves(const block_trial& w, const candidates& c, std::uint32_t slots)
       : w_(w),
         c_(c),
         result_(w.b.result),
@@ -486,16 +582,29 @@ class single_moves {
 
   GSOFA_DEVICE void run() {
     const std::uint32_t limit = orderings::idle_limit(w_.d.members, w_.t.idle_moves);
+    const unsigned wanted = orderings::movers_of_step(w_.d.members);
+    const unsigned lane = lane_of_thread();
     std::uint64_t best = cost();
     std::uint32_t kept = 0;
     offset_t best_x = 0;
     offset_t best_y = 0;
-    std::uint32_t idle = 0;
-    bool moved = false;
-    const auto account = [&] {
-      if (!moved) return;
-      moved = false;
-      ++idle;
+    for (std::uint32_t idle = 0; idle < limit;) {
+      step_movers movers;
+      const unsigned count = choose(wanted, movers);
+      if (count == 0) break;
+      to_x_ += static_cast<offset_t>(movers.total);
+      ++moves_;
+      const lane_row row = row_of(w_.g, lane < count, static_cast<index_t>(movers.v));
+      if (lane < count) {
+        w_.s[movers.v] = status_of(w_.d.x, start_of(w_.s[movers.v]));
+        log_[logged_ + lane] = 2 * movers.v;
+      }
+      logged_ += count;
+      simt::sync_warp();
+      for (unsigned m = 0; m < count; ++m) {
+        draw_neighbours({simt::shuffle(row.begin, m), simt::shuffle(row.length, m)});
+      }
+      idle += count;
       if (const std::uint64_t now = cost(); now < best) {
         best = now;
         kept = logged_;
@@ -503,34 +612,8 @@ class single_moves {
         best_y = from_y_;
         idle = 0;
       }
-    };
-    for (;;) {
-      const choice chosen = best_candidate(c_, slots_);
-      const index_t v = chosen.v;
-      if (v < 0) break;
-      const lane_row row = row_of(w_.g, true, v);
-      const index_t weight = w_.g.weight[v];
-      const auto lane = static_cast<index_t>(lane_of_thread());
-      const index_t u = lane < row.length ? w_.g.adj[row.begin + lane] : 0;
-      // The cost of the move before, while the row is on its way.
-      account();
-      if (idle >= limit) break;
-      if (too_heavy(weight)) {
-        discard_heavy();
-        continue;
-      }
-      const bool remembers = free_ < most_free_slots;
-      if (chosen.mine) {
-        c_.kill(chosen.slot);
-        if (remembers) w_.b.free_slots[free_] = chosen.slot;
-      }
-      free_ += remembers ? 1 : 0;
-      to_x_ += weight;
-      moved = true;
-      move(v, row, u);
     }
-    account();
-    if (lane_of_thread() == 0) {
+    if (lane == 0) {
       result_.kept = kept;
       result_.moved = logged_;
       result_.to_x = best_x;
@@ -550,29 +633,33 @@ class single_moves {
     return orderings::too_large(weight_x_ + to_x_ + weight, weight_x_ + weight_y_);
   }
   GSOFA_DEVICE void discard_heavy() {
-    free_ = discard_candidates(c_, slots_, w_.b.free_slots, free_, [&](std::uint32_t v) {
+    free_ = discard_candidates(c_, slots_, w_.b.free_slots, free_, [&](std::uint32_t slot) {
+      const std::uint32_t v = c_.vertex_at(slot);
       if (!too_heavy(w_.g.weight[v])) return false;
       w_.s[v] = status_of(separator, start_of(w_.s[v])) | (no_slot << 4);
       return true;
     });
   }
-  // u: the lane's entry of the row.
-  GSOFA_DEVICE void move(index_t v, const lane_row& row, index_t u) {
-    const auto lane = static_cast<index_t>(lane_of_thread());
-    ++moves_;
-    if (lane == 0) {
-      w_.s[v] = status_of(w_.d.x, start_of(w_.s[v]));
-      log_[logged_] = 2 * static_cast<std::uint32_t>(v);
-    }
-    ++logged_;
-    for (index_t k = lane;;) {
+  GSOFA_DEVICE unsigned choose(unsigned wanted, step_movers& movers) {
+    return choose_movers(
+        c_, slots_, wanted, w_.b.free_slots, free_, movers,
+        [&](const choice& chosen) {
+          return seen_vertex{static_cast<std::uint32_t>(chosen.v),
+                             static_cast<std::uint32_t>(w_.g.weight[chosen.v])};
+        },
+        [&](std::uint32_t weight) { return !too_heavy(static_cast<index_t>(weight)); },
+        [&] { discard_heavy(); });
+  }
+  // The neighbours in y of a mover come to S.
+  GSOFA_DEVICE void draw_neighbours(const lane_row& row) {
+    for (auto k = static_cast<index_t>(lane_of_thread());; k += 32) {
+      const bool is = k < row.length;
+      if (simt::ballot(is) == 0) break;
+      const index_t u = is ? w_.g.adj[row.begin + k] : 0;
       neighbour n;
-      if (k < row.length) n = {w_.s[u], w_.g.weight[u], row_of(w_.g, true, u)};
-      const unsigned mask = simt::ballot(k < row.length && now_of(n.status) == y_);
+      if (is) n = {w_.s[u], w_.g.weight[u], row_of(w_.g, true, u)};
+      const unsigned mask = simt::ballot(is && now_of(n.status) == y_);
       if (mask != 0) draw(mask, u, n);
-      k += 32;
-      if (k - lane >= row.length) break;
-      if (k < row.length) u = w_.g.adj[row.begin + k];
     }
     simt::sync_warp();
   }
@@ -639,7 +726,7 @@ class single_moves {
 
 /// The moves of a pass of the block's trial. All warps look for candidates, one moves them.
 template <bool Prefetches>
-GSOFA_DEVICE void move_singly(const block_trial& w, candidates c) {
+GSOFA_DEVICE void move_in_steps(const block_trial& w, candidates c) {
   const std::uint32_t y = 1 - w.d.x;
   c.far_high = w.t.far + 4 * w.d.first;
   c.far_low = c.far_high + w.d.n;
@@ -672,7 +759,7 @@ GSOFA_DEVICE void move_singly(const block_trial& w, candidates c) {
     w.s[v] = settled(separator) | (slot << 4);
   });
   simt::sync_block();
-  if (warp_of_thread() == 0) single_moves<Prefetches>(w, c, w.b.count).run();
+  if (warp_of_thread() == 0) step_moves<Prefetches>(w, c, w.b.count).run();
   simt::sync_block();
 }
 
@@ -746,7 +833,7 @@ GSOFA_DEVICE void load_graph(const block_trial& w, const near_graph& h) {
   simt::sync_block();
 }
 
-/// The moves of single_moves on a graph in shared memory, by one warp. Candidates tell vertices by
+/// The moves of step_moves on a graph in shared memory, by one warp. Candidates tell vertices by
 /// their numbers in the trial's graph.
 class near_moves {
  public:
@@ -774,39 +861,22 @@ class near_moves {
     std::uint32_t kept = 0;
     index_t best_x = 0;
     index_t best_y = 0;
+    const unsigned wanted = orderings::movers_of_step(w_.d.members);
     for (std::uint32_t idle = 0; idle < limit;) {
-      const choice chosen = best_candidate(c_, slots_);
-      if (chosen.v < 0) break;
-      const auto v = static_cast<std::uint32_t>(chosen.v);
-      const std::uint32_t begin = h_.begin[v];
-      const std::uint32_t end = h_.end[v];
-      const auto weight = static_cast<index_t>(h_.weight[v]);
-      if (to_x_ + weight > room_x_) {
-        discard_heavy();
-        continue;
-      }
-      const bool remembers = free_ < most_free_slots;
-      if (chosen.mine) {
-        c_.kill(chosen.slot);
-        if (remembers) w_.b.free_slots[free_] = chosen.slot;
-      }
-      free_ += remembers ? 1 : 0;
-      to_x_ += weight;
+      step_movers movers;
+      const unsigned count = choose(wanted, movers);
+      if (count == 0) break;
+      to_x_ += static_cast<index_t>(movers.total);
       ++moves_;
-      if (lane == 0) {
-        h_.status[v] = status_of(w_.d.x, separator);
-        log_[logged_] = 2 * static_cast<std::uint32_t>(w_.first + chosen.v);
+      if (lane < count) {
+        h_.status[movers.v] = status_of(w_.d.x, separator);
+        log_[logged_ + lane] = 2 * (static_cast<std::uint32_t>(w_.first) + movers.v);
       }
-      ++logged_;
-      for (std::uint32_t base = begin; base < end; base += 32) {
-        const bool is = base + lane < end;
-        const std::uint32_t u = is ? h_.adj[base + lane] : 0;
-        const bool in_y = is && now_of(h_.status[u]) == y_;
-        const unsigned mask = simt::ballot(in_y);
-        if (mask != 0) draw(mask, u);
-      }
+      logged_ += count;
       simt::sync_warp();
-      ++idle;
+      draw_neighbours(count, movers.v);
+      simt::sync_warp();
+      idle += count;
       if (const std::uint64_t now = cost(); now < best) {
         best = now;
         kept = logged_;
@@ -827,12 +897,50 @@ class near_moves {
   [[nodiscard]] GSOFA_DEVICE std::uint64_t cost() const {
     return cost_(weight_x_ + to_x_, weight_y_ - from_y_, weight_s_ + from_y_ - to_x_);
   }
+  GSOFA_DEVICE unsigned choose(unsigned wanted, step_movers& movers) {
+    return choose_movers(
+        c_, slots_, wanted, w_.b.free_slots, free_, movers,
+        [&](const choice& chosen) {
+          const auto v = static_cast<std::uint32_t>(chosen.v);
+          return seen_vertex{v, h_.weight[v]};
+        },
+        [&](std::uint32_t weight) { return to_x_ + static_cast<offset_t>(weight) <= room_x_; },
+        [&] { discard_heavy(); });
+  }
   GSOFA_DEVICE void discard_heavy() {
-    free_ = discard_candidates(c_, slots_, w_.b.free_slots, free_, [&](std::uint32_t v) {
+    free_ = discard_candidates(c_, slots_, w_.b.free_slots, free_, [&](std::uint32_t slot) {
+      const std::uint32_t v = c_.vertex_at(slot);
       if (to_x_ + static_cast<index_t>(h_.weight[v]) <= room_x_) return false;
       h_.status[v] |= no_slot << 4;
       return true;
     });
+  }
+
+  /// The neighbours in y of the movers, of the first `count` lanes, come to S: up to four rows at a
+  /// time, each by a share of the lanes.
+  GSOFA_DEVICE void draw_neighbours(unsigned count, std::uint32_t mover) {
+    const unsigned lane = lane_of_thread();
+    for (unsigned base = 0; base < count; base += most_rows) {
+      const unsigned rows = count - base < most_rows ? count - base : most_rows;
+      const unsigned width = rows == 1 ? 32 : rows == 2 ? 16 : 8;
+      const unsigned of = base + lane / width;
+      const std::uint32_t from = simt::shuffle(mover, of % 32);
+      const std::uint32_t end = of < count ? h_.end[from] : 0;
+      std::uint32_t k = of < count ? h_.begin[from] + lane % width : 0;
+      for (;; k += width) {
+        const bool is = k < end;
+        if (simt::ballot(is) == 0) break;
+        const std::uint32_t u = is ? h_.adj[k] : 0;
+        const std::uint32_t status = is ? h_.status[u] : settled(w_.d.x);
+        // Rows may have neighbours in common.
+        const bool drawn_here =
+            now_of(status) == y_ &&
+            (rows == 1 || simt::atomic_cas(h_.status + u, status,
+                                           status_of(drawn, y_) | (no_slot << 4)) == status);
+        const unsigned mask = simt::ballot(drawn_here);
+        if (mask != 0) draw(mask, u);
+      }
+    }
   }
 
   // The vertices u of the lanes of `mask` come to S.
@@ -1032,6 +1140,8 @@ class trial_rounds {
 
   GSOFA_DEVICE void run() {
     begin();
+    reference_ = most_of([&](std::uint32_t slot) { return c_.gain_of(slot); });
+    simt::sync_block();
     const cost_function cost(w_.g.total[w_.d.graph]);
     const offset_t x = w_.d.weight[w_.d.x];
     const offset_t y = w_.d.weight[y_];
@@ -1042,7 +1152,7 @@ class trial_rounds {
     std::uint32_t round = 0;
     for (std::uint32_t idle = 0; idle < limit;) {
       const std::uint32_t first_drawn = r_.slots;
-      if (!choose()) break;
+      if (!choose(static_cast<index_t>(round))) break;
       idle += r_.movers;
       ++round;
       leave();
@@ -1107,8 +1217,7 @@ class trial_rounds {
   }
 
   GSOFA_DEVICE void clear() {
-    for (unsigned k = simt::thread_index(); k < digits_of_key * key_digits;
-         k += simt::block_size()) {
+    for (unsigned k = simt::thread_index(); k < orderings::round_classes; k += simt::block_size()) {
       r_.counts[k] = 0;
     }
     if (simt::thread_index() == 0) {
@@ -1117,27 +1226,29 @@ class trial_rounds {
     }
   }
 
-  [[nodiscard]] GSOFA_DEVICE std::uint32_t present_key(std::uint32_t slot,
-                                                       std::uint32_t top) const {
-    const std::uint32_t gain = c_.gain_of(slot);
-    if (gain == 0) return 0;
-    return orderings::round_key(static_cast<index_t>(top - zero_gain),
-                                static_cast<index_t>(gain - zero_gain),
-                                static_cast<index_t>(c_.stamp_of(slot)),
-                                static_cast<index_t>(c_.vertex_of(slot)) - w_.first, salt_);
-  }
-
   /// Lists the movers of the next round; false if there is none. All threads return the same.
-  GSOFA_DEVICE bool choose() {
+  GSOFA_DEVICE bool choose(index_t round) {
     for (;;) {
-      const std::uint32_t top = most_of([&](std::uint32_t slot) { return c_.gain_of(slot); });
+      compute_keys(round);
+      simt::sync_block();
+      if (warp_of_thread() == 0) find_bound();
+      simt::sync_block();
+      const std::uint32_t top = r_.top;
+      const std::uint32_t bound = r_.bound;
       if (top == 0) return false;
-      if (take(threshold_of_keys(top))) return true;
+      reference_ = top;
+      const bool fits = take([&](std::uint32_t slot) { return c_.key_of(slot) < bound; });
+      if (fits && r_.movers > 0) return true;
       const bool any_heavy = discard_heavy();
       clear();
       simt::sync_block();
       if (any_heavy) continue;
-      return take(most_of([&](std::uint32_t slot) { return c_.key_of(slot); }));
+      // Of the candidates with the best gain the one with the largest number.
+      const std::uint32_t best = most_of(
+          [&](std::uint32_t slot) { return c_.gain_of(slot) == top ? c_.vertex_of(slot) + 1 : 0; });
+      return take([&](std::uint32_t slot) {
+        return c_.gain_of(slot) == top && c_.vertex_of(slot) + 1 == best;
+      });
     }
   }
   /// Candidates that are too heavy for x remain so; true, in all threads, if there were any.
@@ -1170,62 +1281,48 @@ class trial_rounds {
     return simt::max_of_warp(lane < warps_of_block() ? r_.most_of_warp[lane] : 0);
   }
 
-  /// The key of the last of the wanted movers, digit by digit from the highest one on; 1 where
-  /// there are no more candidates. Every warp finds it from the counts, so that a digit takes one
-  /// barrier.
-  GSOFA_DEVICE std::uint32_t threshold_of_keys(std::uint32_t top) {
-    std::uint32_t threshold = 0;
-    std::uint32_t wanted = wanted_;
-    for (unsigned digit = 0;; ++digit) {
-      const unsigned shift = 8 * (digits_of_key - 1 - digit);
-      std::uint32_t* const counts = r_.counts + digit * key_digits;
-      count_digits(top, threshold, shift, counts);
-      simt::sync_block();
-      if (!next_digit(counts, shift, threshold, wanted)) continue;
-      // Counts that no warp reads any more.
-      list_ = r_.counts + (digit + 1 < digits_of_key ? digits_of_key - 1 : 0) * key_digits;
-      return threshold;
-    }
-  }
-  /// Counts the digits of keys with a prefix; the first time it notes the keys. Lanes that have the
-  /// digit of the first one count together: gains and rounds are few different ones.
-  GSOFA_DEVICE void count_digits(std::uint32_t top, std::uint32_t prefix, unsigned shift,
-                                 std::uint32_t* counts) const {
+  /// Keys of all candidates, counts of their classes, and the best gain that each warp has seen.
+  /// Lanes of the two classes that come first in a warp count together: there are few different
+  /// ones.
+  GSOFA_DEVICE void compute_keys(index_t round) {
+    const std::uint32_t salt = orderings::round_salt(salt_, round);
+    const auto reference = static_cast<index_t>(reference_ - zero_gain);
     const std::uint32_t slots = r_.slots;
+    std::uint32_t most = 0;
     for (std::uint32_t base = warp_of_thread() * 32; base < slots; base += warps_of_block() * 32) {
       const std::uint32_t k = base + lane_of_thread();
-      std::uint32_t key = 0;
-      if (k < slots && shift == 24) {
-        key = present_key(k, top);
-        c_.key_of(k) = key;
-      } else if (k < slots) {
-        key = c_.key_of(k);
+      const std::uint32_t gain = k < slots ? c_.gain_of(k) : 0;
+      most = gain > most ? gain : most;
+      std::uint32_t key = orderings::no_round_key;
+      if (gain != 0) {
+        key = orderings::round_key(reference, static_cast<index_t>(gain - zero_gain),
+                                   round - static_cast<index_t>(c_.stamp_of(k)),
+                                   static_cast<index_t>(c_.vertex_of(k)) - w_.first, salt);
       }
-      const bool is = key != 0 && (std::uint64_t{key ^ prefix} >> (shift + 8)) == 0;
-      const std::uint32_t digit = key >> shift & (key_digits - 1);
-      const unsigned counted = simt::ballot(is);
-      if (counted == 0) continue;
-      const unsigned leader = simt::lowest_bit(counted);
-      const std::uint32_t first = simt::shuffle(digit, leader);
-      const unsigned same = simt::ballot(is && digit == first);
-      if (lane_of_thread() == leader) {
-        simt::atomic_add(counts + first, simt::population(same));
-      } else if (is && digit != first) {
-        simt::atomic_add(counts + digit, 1U);
+      if (k < slots) c_.key_of(k) = key;
+      const std::uint32_t own = key >> 16;
+      unsigned left = simt::ballot(gain != 0);
+      GSOFA_UNROLL for (unsigned time = 0; time < 2; ++time) {
+        if (left == 0) continue;
+        const unsigned leader = simt::lowest_bit(left);
+        const unsigned same = simt::ballot(own == simt::shuffle(own, leader)) & left;
+        if (lane_of_thread() == leader) simt::atomic_add(r_.counts + own, simt::population(same));
+        left &= ~same;
       }
+      if ((left >> lane_of_thread() & 1U) != 0) simt::atomic_add(r_.counts + own, 1U);
     }
+    most = simt::max_of_warp(most);
+    if (lane_of_thread() == 0) r_.most_of_warp[warp_of_thread()] = most;
   }
-  /// Adds the next digit to the threshold; true if no other is needed. A lane has eight digits, the
-  /// highest ones first.
-  GSOFA_DEVICE bool next_digit(const std::uint32_t* counts, unsigned shift,
-                               std::uint32_t& threshold, std::uint32_t& wanted) const {
-    constexpr unsigned own = key_digits / 32;
+
+  /// From the counts and what the warps have seen, by one warp. A lane has consecutive classes.
+  GSOFA_DEVICE void find_bound() {
+    constexpr unsigned own = orderings::round_classes / 32;
     const unsigned lane = lane_of_thread();
-    const unsigned least = key_digits - own * (lane + 1);
     std::uint32_t count[own];
     std::uint32_t sum = 0;
     GSOFA_UNROLL for (unsigned k = 0; k < own; k += 4) {
-      const four_words w = *reinterpret_cast<const four_words*>(counts + least + k);
+      const four_words w = *reinterpret_cast<const four_words*>(r_.counts + own * lane + k);
       GSOFA_UNROLL for (unsigned q = 0; q < 4; ++q) {
         count[k + q] = w.word[q];
         sum += w.word[q];
@@ -1236,53 +1333,45 @@ class trial_rounds {
       const std::uint32_t other = simt::shuffle_up(through, step);
       if (lane >= step) through += other;
     }
-    const unsigned reaching = simt::ballot(through >= wanted);
-    if (reaching == 0) {
-      // Only for the first digit: there are fewer candidates than wanted.
-      threshold = 1;
-      return true;
-    }
-    std::uint32_t rest = wanted - (through - sum);  // of this lane's, where it decides
-    std::uint32_t digit = least;
-    bool ends = shift == 0;
+    const unsigned reaching = simt::ballot(through >= wanted_);
+    std::uint32_t wanted = wanted_ - (through - sum);  // of this lane's, where it decides
+    std::uint32_t bound = orderings::no_round_key;
     bool found = false;
-    GSOFA_UNROLL for (unsigned k = own; k-- > 0;) {
-      if (found) continue;
-      if (count[k] >= rest) {
-        digit = least + k;
-        // Where all with this prefix are wanted, the threshold may end here.
-        ends = ends || count[k] == rest;
+    GSOFA_UNROLL for (unsigned k = 0; k < own; ++k) {
+      if (!found && count[k] >= wanted && count[k] > 0) {
+        bound = orderings::key_bound(own * lane + k, wanted, count[k]);
         found = true;
-      } else {
-        rest -= count[k];
       }
+      wanted -= found ? 0 : count[k];
     }
-    const unsigned leader = simt::lowest_bit(reaching);
-    const std::uint32_t result = simt::shuffle(digit * 2 + (ends ? 1U : 0U), leader);
-    wanted = simt::shuffle(rest, leader);
-    threshold |= (result / 2) << shift;
-    return result % 2 == 1;
+    const std::uint32_t top =
+        simt::max_of_warp(lane < warps_of_block() ? r_.most_of_warp[lane] : 0);
+    if (lane == (reaching == 0 ? 0 : simt::lowest_bit(reaching))) {
+      r_.bound = reaching == 0 ? orderings::no_round_key : bound;
+      r_.top = top;
+    }
   }
 
-  // The movers' slots, in shared memory unless more keys are equal than there is room for.
+  // The movers' slots, in shared memory unless there are more than it has room for.
   GSOFA_DEVICE void list(std::uint32_t place, std::uint32_t slot) {
-    if (place < key_digits) {
-      list_[place] = slot;
+    if (place < near_movers) {
+      r_.list[place] = slot;
     } else {
       more_movers_[place] = static_cast<index_t>(slot);
     }
   }
   [[nodiscard]] GSOFA_DEVICE std::uint32_t listed(std::uint32_t place) const {
-    return place < key_digits ? list_[place] : static_cast<std::uint32_t>(more_movers_[place]);
+    return place < near_movers ? r_.list[place] : static_cast<std::uint32_t>(more_movers_[place]);
   }
 
-  /// Lists the candidates with keys of at least `least`; false if they are too heavy together.
-  GSOFA_DEVICE bool take(std::uint32_t least) {
+  /// Lists the candidates that move; false if they are too heavy together.
+  template <class Moves>
+  GSOFA_DEVICE bool take(Moves&& moves) {
     const std::uint32_t slots = r_.slots;
     std::uint64_t weight = 0;
     for (std::uint32_t base = warp_of_thread() * 32; base < slots; base += warps_of_block() * 32) {
       const std::uint32_t k = base + lane_of_thread();
-      const bool is = k < slots && c_.key_of(k) >= least;
+      const bool is = k < slots && moves(k);
       const std::uint32_t place = next_place(&r_.movers, is);
       if (!is) continue;
       list(place, k);
@@ -1373,8 +1462,8 @@ class trial_rounds {
   const round_candidates c_;
   std::uint32_t* log_;
   index_t* more_movers_;
-  std::uint32_t* list_ = nullptr;
   std::uint32_t y_, salt_, size_, wanted_;
+  std::uint32_t reference_ = 0;  ///< of the keys: the best gain of a while ago
 };
 
 // -------------------------------------------------------------------------------- end of a pass
@@ -1524,7 +1613,7 @@ GSOFA_KERNEL void refine_kernel(level_view g, trial_view t, const index_t* trial
       if (!loaded) load_statuses(w, near);
       move_near(w, near, c);
     } else {
-      move_singly<false>(w, c);
+      move_in_steps<false>(w, c);
     }
     end_pass(w);
     loaded = fits && !in_rounds;
@@ -1547,7 +1636,7 @@ void rounds_kernel(level_view g, trial_view t, const index_t* trials, std::uint3
     if (b.d.members >= orderings::members_of_rounds) {
       trial_rounds(w, round_candidates_of(w, c)).run();
     } else {
-      move_singly<true>(w, c);
+      move_in_steps<true>(w, c);
     }
     end_pass(w);
   }

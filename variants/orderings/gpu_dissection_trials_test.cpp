@@ -310,6 +310,19 @@ TEST_CASE("separators of large graphs are refined in rounds") {
   CHECK(alone("circuit:n=9000,hubs=3,seed=1", 2, 7, 20) >= 0);
 }
 
+TEST_CASE("narrow separators of large graphs move in steps") {
+  std::vector<chain> chains;
+  std::uint64_t key = 11;
+  for (const char* spec : {"grid5:nx=36,ny=40", "grid5:nx=9,ny=150,drop=0.2,seed=3",
+                           "grid7:nx=11,ny=11,nz=12", "grid9:nx=40,ny=31",
+                           "circuit:n=1500,hubs=2,seed=4", "arrow:n=1300", "tridiagonal:n=1200"}) {
+    const graph g = graph_of(generate(spec));
+    chains.push_back(chain_of(g, ++key, orderings::coarsest));
+    chains.push_back(chain_of(weighted(g, 5), ++key, orderings::coarsest));
+  }
+  check(std::move(chains), 2, 60);
+}
+
 TEST_CASE("separators that are most of a graph, and vertices too heavy for a side") {
   std::vector<chain> chains;
   for (const char* spec : {"random:n=5000,degree=6,seed=1", "random:n=4500,degree=4,seed=2"}) {

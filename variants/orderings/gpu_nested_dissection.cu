@@ -44,9 +44,10 @@ class bisection {
 
   /// Finds separators of the graphs of `whole` that have more than leaf_order vertices: fills
   /// `splits`, `winner` and `weight` of endings.
-  void run(const level& whole, std::span<const part> parts,
+  void run(int depth, const level& whole, std::span<const part> parts,
            std::span<graph_steps::ending> endings) {
     whole_ = &whole;
+    room_ = orderings::room_at(depth, settings_.room);
     plan(0);
     for (index_t i = 0; i < whole.graphs(); ++i) {
       const bool bisects = whole.size_of(i) > std::max<index_t>(1, settings_.leaf_order);
@@ -195,7 +196,7 @@ class bisection {
           const index_t kept =
               std::min(from.last_trial - from.first_trial,
                        orderings::trials_kept(whole_->size_of(c.part), fine.size_of(g),
-                                              shared ? 1 : replicas_of(l, g), settings_.room));
+                                              shared ? 1 : replicas_of(l, g), room_));
           for (index_t r = 0; r < kept; ++r) {
             specs.push_back({.graph = g,
                              .from = from.first_trial,
@@ -246,6 +247,7 @@ class bisection {
   trial_steps* trials_;
   timeline* time_;
   const level* whole_ = nullptr;
+  int room_ = 1;
   std::vector<std::unique_ptr<level>> levels_;  // from 1 on
   std::size_t depth_ = 0;                       // levels
   std::vector<std::vector<copy>> copies_;       // by level and graph
@@ -280,7 +282,7 @@ void find_tree(const level& root, const dissection_settings& settings, memory_bu
   for (int depth = 0; !parts.empty(); ++depth) {
     std::vector<graph_steps::ending> endings(parts.size());
     for (std::size_t k = 0; k < parts.size(); ++k) endings[k].position = parts[k].first;
-    bisect.run(*whole, parts, endings);
+    bisect.run(depth, *whole, parts, endings);
     time.mark("split");
     level& sides = own[depth % 2];
     graphs.split(*whole, trials.side(), endings, vertex.data(), order, sides, next_vertex);
@@ -416,7 +418,8 @@ std::vector<option_spec> search_options() {
            .tested = {"1", "5"}},
           {.name = "room",
            .default_value = std::int64_t{8},
-           .help = "vertices of the separators that a level refines, by those of the part",
+           .help = "vertices of the separators that a level refines, by those of the part; at the "
+                   "first four depths at least 4",
            .minimum = 1,
            .maximum = 64,
            .tested = {"3"}},

@@ -22,12 +22,14 @@ struct compressed_graph : vertex_classes {
 };
 
 // Rows longer than max(256, 10 sqrt n).
-std::vector<std::uint8_t> find_hubs(const pattern_view& s) {
+std::vector<std::uint8_t> find_hubs(team& crew, const pattern_view& s) {
   std::vector<std::uint8_t> hub(at(s.n_rows), 0);
-  for (index_t v = 0; v < s.n_rows; ++v) {
-    const auto degree = static_cast<offset_t>(s.row(v).size());
-    hub[at(v)] = is_hub(degree, s.n_rows) ? 1 : 0;
-  }
+  crew.ranges(s.n_rows, grain, [&](int, offset_t from, offset_t to) {
+    for (auto v = static_cast<index_t>(from); v < to; ++v) {
+      const auto degree = static_cast<offset_t>(s.row(v).size());
+      hub[at(v)] = is_hub(degree, s.n_rows) ? 1 : 0;
+    }
+  });
   return hub;
 }
 
@@ -105,7 +107,7 @@ void list_members(compressed_graph& c, std::span<const std::uint8_t> hub,
 
 compressed_graph compress(team& crew, const pattern_view& s) {
   compressed_graph c;
-  const std::vector<std::uint8_t> hub = find_hubs(s);
+  const std::vector<std::uint8_t> hub = find_hubs(crew, s);
   const std::vector<index_t> twin = find_twins(crew, s, hub);
   std::vector<index_t> id(at(s.n_rows), -1);
   list_members(c, hub, twin, id);
@@ -118,7 +120,6 @@ compressed_graph compress(team& crew, const pattern_view& s) {
     room += static_cast<offset_t>(s.row(c.members[at(c.member_start[at(i)])]).size());
   }
   g.adj.resize(at(room));
-  g.edge.assign(at(room), 1);
   crew.ranges(g.n, grain, [&](int, offset_t from, offset_t to) {
     for (auto i = static_cast<index_t>(from); i < to; ++i) {
       const index_t v = c.members[at(c.member_start[at(i)])];
@@ -133,13 +134,17 @@ compressed_graph compress(team& crew, const pattern_view& s) {
   return c;
 }
 
-// A component: positions first .. first + g.n - 1 of the order hold its vertices, local vertex v at
-// position first + v until it is split.
+// A component: positions first .. first + g().n - 1 of the order hold its vertices, local vertex v
+// at position first + v until it is split.
 struct component {
   index_t first = 0;
   index_t above = no_node;  // first position of the node above
   std::uint64_t key = 0;
-  graph g;
+  int depth = 0;
+  graph own;
+  const graph* given = nullptr;  // instead of its own
+
+  [[nodiscard]] const graph& g() const { return given != nullptr ? *given : own; }
 };
 
 // The subgraphs of the two sides; local[v]: number of v in its side.
@@ -168,7 +173,6 @@ void split_graph(team& crew, const graph& g, const trial& t, std::span<const ind
     h.total = t.weight[k];
     h.entries = room[k];
     h.adj.resize(at(room[k]));
-    h.edge.assign(at(room[k]), 1);
     crew.ranges(h.n, grain, [&](int, offset_t from, offset_t to) {
       for (auto i = from; i < to; ++i) {
         offset_t next = h.begin[at(i)];
@@ -188,31 +192,32 @@ class dissector {
 
   // Bisects c: appends its node, or that of a leaf, and what remains to be bisected.
   void step(bisector& b, component c, std::vector<node>& nodes, std::vector<component>& children) {
-    const index_t last = c.first + c.g.n;
-    if (c.g.n == 0) return;
+    const graph& g = c.g();
+    const index_t last = c.first + g.n;
+    if (g.n == 0) return;
     if (settings_.stop != nullptr && settings_.stop->load(std::memory_order_relaxed)) {
       throw cancelled_error();
     }
-    if (c.g.n <= std::max<index_t>(1, settings_.leaf_order) || !b.bisect(c.g, c.key)) {
+    if (g.n <= std::max<index_t>(1, settings_.leaf_order) || !b.bisect(g, c.key, c.depth)) {
       nodes.push_back({c.first, last, c.above});
       return;
     }
     const trial& t = b.best();
-    std::vector<index_t> local(at(c.g.n));
+    std::vector<index_t> local(at(g.n));
     index_t count[3] = {0, 0, 0};
-    for (index_t v = 0; v < c.g.n; ++v) local[at(v)] = count[t.side[at(v)]]++;
+    for (index_t v = 0; v < g.n; ++v) local[at(v)] = count[t.side[at(v)]]++;
     const index_t start[3] = {c.first, c.first + count[0], c.first + count[0] + count[1]};
     std::vector<index_t> old(position_.begin() + c.first, position_.begin() + last);
-    for (index_t v = 0; v < c.g.n; ++v) {
+    for (index_t v = 0; v < g.n; ++v) {
       position_[at(start[t.side[at(v)]] + local[at(v)])] = old[at(v)];
     }
     graph sides[2];
-    split_graph(b.crew(), c.g, t, local, sides);
+    split_graph(b.crew(), g, t, local, sides);
     const index_t above = count[2] > 0 ? start[2] : c.above;
     if (count[2] > 0) nodes.push_back({start[2], last, c.above});
     for (const int k : {0, 1}) {
       const std::uint64_t key = keyed_random(c.key, 0, static_cast<std::uint64_t>(k));
-      children.push_back({start[k], above, key, std::move(sides[k])});
+      children.push_back({start[k], above, key, c.depth + 1, std::move(sides[k]), nullptr});
     }
   }
 
@@ -235,8 +240,11 @@ class tree_finder {
 
   std::vector<node> run(const graph& g) {
     most_ = crew_.size() == 1 ? g.n : g.n / (offset_t{2} * crew_.size());
-    bisect_large(crew_, 0, {0, no_node, mix64(settings_.seed + 1), g});
-    std::ranges::sort(small_, std::greater{}, [](const component& c) { return c.g.n; });
+    component whole;
+    whole.key = mix64(settings_.seed + 1);
+    whole.given = &g;
+    bisect_large(crew_, 0, std::move(whole));
+    std::ranges::sort(small_, std::greater{}, [](const component& c) { return c.g().n; });
     team alone;
     crew_.items(static_cast<offset_t>(small_.size()), [&](int thread, offset_t i) {
       std::vector<component> stack;
@@ -265,7 +273,7 @@ class tree_finder {
 
   // By a team whose first thread is number `leader`.
   void bisect_large(team& crew, int leader, component c) {
-    if (c.g.n <= most_) {
+    if (c.g().n <= most_) {
       const std::scoped_lock lock(mutex_);
       small_.push_back(std::move(c));
       return;
@@ -273,7 +281,7 @@ class tree_finder {
     std::vector<component> sides;
     dissector_.step(bisector_of(leader, crew), std::move(c), nodes_[at(leader)], sides);
     if (sides.empty()) return;
-    const offset_t n[2] = {sides[0].g.n, sides[1].g.n};
+    const offset_t n[2] = {sides[0].g().n, sides[1].g().n};
     if (crew.size() == 1 || std::min(n[0], n[1]) <= most_) {
       for (component& side : sides) bisect_large(crew, leader, std::move(side));
       return;

@@ -32,20 +32,23 @@ constexpr offset_t widest_meeting_place(offset_t entries, index_t n) {
 // Trials.
 inline constexpr int first_passes = 8;  ///< of refinement of a first separator
 inline constexpr int later_passes = 6;  ///< on each finer level
-inline constexpr index_t most_kept = 16;
+inline constexpr index_t most_kept = 8;
 /// Trials of one of `copies` graphs of n vertices that are refined: their vertices together are
 /// about `times` as many as the `whole` of the component.
 constexpr index_t trials_kept(index_t whole, index_t n, int copies, int times) {
   const offset_t room = offset_t{whole} * times / (offset_t{n < 1 ? 1 : n} * copies);
   return static_cast<index_t>(room < 1 ? 1 : room > most_kept ? most_kept : room);
 }
+/// The `times` of trials_kept() at a depth of the tree: at the first ones, where parts are few and
+/// their separators most of the operations, at least 4.
+constexpr int room_at(int depth, int room) { return depth < 4 && room < 4 ? 4 : room; }
 /// The largest weight of a side of a first cut: 0.55 of the total.
 constexpr offset_t cut_side_limit(offset_t total) { return (11 * total + 19) / 20; }
 inline constexpr int cut_passes = 1;
 inline constexpr index_t cut_idle_moves = 40;  ///< of a pass over a cut without gain
 
 // Refinement.
-/// A separator of fewer vertices moves one after the other, another one in rounds.
+/// A separator of fewer vertices moves in steps of few, another one in rounds.
 inline constexpr std::uint32_t members_of_rounds = 256;
 /// Vertices of S for each that moves in a round.
 inline constexpr std::uint32_t members_of_mover = 32;
@@ -55,12 +58,19 @@ constexpr std::uint32_t movers_of(std::uint32_t members) {
   const std::uint32_t share = members / members_of_mover;
   return share < 1 ? 1 : share > most_movers ? most_movers : share;
 }
+/// The same of a step of a small separator.
+inline constexpr std::uint32_t members_of_step_mover = 16;
+inline constexpr std::uint32_t most_movers_of_step = 4;
+constexpr std::uint32_t movers_of_step(std::uint32_t members) {
+  const std::uint32_t share = members / members_of_step_mover;
+  return share < 1 ? 1 : share > most_movers_of_step ? most_movers_of_step : share;
+}
 /// Whether a side of weight x is too large. The limit is a share of both sides: one of the total
 /// would let S be huge.
 constexpr bool too_large(offset_t x, offset_t both_sides) { return 100 * x > 62 * both_sides; }
 /// The largest weight of a side that is not too large.
 constexpr offset_t largest_side(offset_t both_sides) { return 62 * both_sides / 100; }
-/// A pass of single moves ends after so many without gain: twice as many as S has vertices, at most
+/// A pass in steps ends after so many without gain: twice as many as S has vertices, at most
 /// `idle_moves`.
 constexpr std::uint32_t idle_limit(std::uint32_t members, std::uint32_t idle_moves) {
   const std::uint64_t own = 2 * std::uint64_t{members};
@@ -114,16 +124,49 @@ constexpr std::uint64_t move_rank(index_t gain, index_t stamp, index_t v, std::u
 /// Of a candidate that cannot move.
 inline constexpr index_t least_gain = -0x7fffffff - 1;
 
-/// The key of a candidate of a round whose best gain is `top`: the gain less than 255 below it,
-/// then the round in which the gain last changed, up to 255, then a hash. 0: it does not move in
-/// this round.
-constexpr std::uint32_t round_key(index_t top, index_t gain, index_t round, index_t v,
+/// Candidates of a round have classes by gain and age; those of lower classes move first.
+inline constexpr std::uint32_t gain_classes = 64;
+inline constexpr std::uint32_t age_classes = 8;
+inline constexpr std::uint32_t round_classes = gain_classes * age_classes;
+/// The class of a gain so much below `reference`, the best one of a while ago: one for each up to 8
+/// above it and 15 below, then four for each factor of two.
+constexpr std::uint32_t gain_class(index_t reference, index_t gain) {
+  constexpr std::uint32_t above = 8;
+  if (gain >= reference) {
+    const auto more = static_cast<std::uint32_t>(gain) - static_cast<std::uint32_t>(reference);
+    return more < above ? above - more : 0;
+  }
+  auto below = static_cast<std::uint32_t>(reference) - static_cast<std::uint32_t>(gain);
+  if (below < 16) return above + below;
+  std::uint32_t octave = above + 16;
+  for (; below >= 32 && octave < gain_classes; octave += 4) below >>= 1;
+  octave += (below >> 2) & 3U;
+  return octave < gain_classes ? octave : gain_classes - 1;
+}
+/// The class of a candidate whose gain last changed so many rounds ago.
+constexpr std::uint32_t age_class(index_t age) {
+  if (age < 4) return static_cast<std::uint32_t>(age);
+  return age < 6 ? 4 : age < 10 ? 5 : age < 18 ? 6 : 7;
+}
+/// The key of a candidate in a round, the lower the sooner it moves: its class, then 16 bits of a
+/// hash.
+constexpr std::uint32_t round_key(index_t reference, index_t gain, index_t age, index_t v,
                                   std::uint32_t salt) {
-  const auto below = static_cast<std::uint32_t>(top) - static_cast<std::uint32_t>(gain);
-  if (below >= 255) return 0;
-  const std::uint32_t stamp = round < 255 ? static_cast<std::uint32_t>(round) : 255;
   const std::uint32_t hash = (static_cast<std::uint32_t>(v) ^ salt) * 0x9e3779b1U;
-  return ((255 - below) << 24) | (stamp << 16) | (hash >> 16);
+  return ((gain_class(reference, gain) * age_classes + age_class(age)) << 16) | (hash >> 16);
+}
+/// Of a candidate that does not move; above all keys.
+inline constexpr std::uint32_t no_round_key = round_classes << 16;
+/// What the hashes of a round are salted with.
+constexpr std::uint32_t round_salt(std::uint32_t salt, index_t round) {
+  return salt + static_cast<std::uint32_t>(round) * 0x85ebca6bU;
+}
+/// Keys below it move: all of lower classes and, by their hashes, about `wanted` of the `members`
+/// of this one.
+constexpr std::uint32_t key_bound(std::uint32_t of_class, std::uint32_t wanted,
+                                  std::uint32_t members) {
+  const std::uint64_t share = ((std::uint64_t{wanted} << 16) + members - 1) / members;
+  return (of_class << 16) + static_cast<std::uint32_t>(share);
 }
 
 /// Cost of a separator: w(S) * (1 + 0.2 |w(A) - w(B)| / T), T the total weight, scaled by 10 T to

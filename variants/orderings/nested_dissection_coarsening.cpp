@@ -30,7 +30,7 @@ index_t best_neighbour(const workspace& w, const graph& g, index_t v, offset_t m
   for (offset_t e = g.begin[at(v)]; e < g.end[at(v)]; ++e) {
     const index_t u = g.adj[at(e)];
     if (w.match[at(u)] != unmatched) continue;
-    const edge_rank r = rank_of(g.edge[at(e)], w.tie[at(v)], w.tie[at(u)], u);
+    const edge_rank r = rank_of(g.edge_weight(e), w.tie[at(v)], w.tie[at(u)], u);
     if (best < r && offset_t{g.weight[at(v)]} + g.weight[at(u)] <= most) best = r;
   }
   return best.u;
@@ -71,7 +71,7 @@ index_t meeting_place(const workspace& w, const graph& g, index_t v, offset_t wi
   edge_rank best{0, nobody};
   for (offset_t e = g.begin[at(v)]; e < g.end[at(v)]; ++e) {
     const index_t u = g.adj[at(e)];
-    best = std::max(best, rank_of(g.edge[at(e)], w.tie[at(v)], w.tie[at(u)], u));
+    best = std::max(best, rank_of(g.edge_weight(e), w.tie[at(v)], w.tie[at(u)], u));
   }
   return g.degree(v) == 1 || g.degree(best.u) <= widest ? best.u : nobody;
 }
@@ -130,11 +130,11 @@ void merge_row(const graph& g, graph& coarse, index_t c, index_t v, index_t* whe
     if (u == c) continue;
     const index_t place = where[u];
     if (place < length && row[place] == u) {
-      weights[place] += g.edge[at(e)];
+      weights[place] += g.edge_weight(e);
     } else {
       where[u] = length;
       row[length] = u;
-      weights[length++] = g.edge[at(e)];
+      weights[length++] = g.edge_weight(e);
     }
   }
   coarse.end[at(c)] = begin + length;

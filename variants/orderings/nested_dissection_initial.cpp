@@ -35,7 +35,7 @@ void compute_gains(const trial& t, scratch& s) {
     index_t gain = 0;
     for (offset_t e = g.begin[at(v)]; e < g.end[at(v)]; ++e) {
       const bool cut = t.side[at(g.adj[at(e)])] != t.side[at(v)];
-      gain += cut ? g.edge[at(e)] : -g.edge[at(e)];
+      gain += cut ? g.edge_weight(e) : -g.edge_weight(e);
     }
     s.gain[at(v)] = gain;
   }
@@ -51,7 +51,7 @@ void flip(trial& t, scratch& s, index_t v) {
   s.gain[at(v)] = -s.gain[at(v)];
   for (offset_t e = g.begin[at(v)]; e < g.end[at(v)]; ++e) {
     const index_t u = g.adj[at(e)];
-    s.gain[at(u)] += t.side[at(u)] == from ? 2 * g.edge[at(e)] : -2 * g.edge[at(e)];
+    s.gain[at(u)] += t.side[at(u)] == from ? 2 * g.edge_weight(e) : -2 * g.edge_weight(e);
     if (s.key[at(u)] != barred) s.key[at(u)] = s.gain[at(u)];
   }
 }

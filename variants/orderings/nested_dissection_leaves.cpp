@@ -1,5 +1,6 @@
 // Leaves: minimum fill on bit sets. The halo of a leaf, its neighbours outside, is eliminated after
-// it; its vertices count as neighbours, and as adjacent to each other.
+// it; its vertices count as neighbours, and as adjacent to each other: pairs that are missing are
+// of two vertices of the leaf or of one of each, so that rows of the leaf's vertices tell all.
 
 #include <algorithm>
 #include <bit>
@@ -10,29 +11,28 @@ namespace gsofa::orderings {
 
 namespace {
 
-// The elimination graph of a leaf and its halo: row v is a bit set of v's neighbours.
+// The elimination graph of a leaf and its halo: row v is a bit set of the neighbours in the leaf of
+// v, a vertex of the leaf, then one of those in the halo, each in words of its own.
 class leaf_graph {
  public:
   leaf_graph(const graph& g, std::span<const index_t> leaf, std::span<const index_t> halo,
              scratch& s)
       : leaf_(static_cast<index_t>(leaf.size())),
-        all_(leaf_ + static_cast<index_t>(halo.size())),
-        words_((at(all_) + 63) / 64) {
-    s.bits.assign(at(all_) * words_ + words_, 0);
+        own_words_((leaf.size() + 63) / 64),
+        words_(own_words_ + (halo.size() + 63) / 64) {
+    s.bits.assign(leaf.size() * words_ + own_words_, 0);
     bits_ = s.bits.data();
-    live_ = bits_ + at(all_) * words_;
+    live_ = bits_ + leaf.size() * words_;
     for (index_t i = 0; i < leaf_; ++i) {
       set(live_, i);
       for (const index_t u : g.row(leaf[at(i)])) {
         const index_t j = s.local[at(u)];
         if (j < 0) continue;
-        set(row(i), j);
-        if (j >= leaf_) set(row(j), i);
-      }
-    }
-    for (index_t i = leaf_; i < all_; ++i) {
-      for (index_t j = leaf_; j < all_; ++j) {
-        if (i != j) set(row(i), j);
+        if (j < leaf_) {
+          set(row(i), j);
+        } else {
+          set(row(i) + own_words_, j - leaf_);
+        }
       }
     }
   }
@@ -42,7 +42,7 @@ class leaf_graph {
   void order(std::vector<index_t>& result, std::vector<index_t>& rank) {
     rank.resize(at(leaf_));
     for (index_t v = 0; v < leaf_; ++v) rank[at(v)] = deficiency(v);
-    std::vector<std::uint64_t> changed(words_);
+    std::vector<std::uint64_t> changed(own_words_);
     for (index_t left = leaf_; left > 0; --left) {
       index_t v = -1;
       for_each(live_, [&](index_t u) {
@@ -69,9 +69,10 @@ class leaf_graph {
     bits[v / 64] &= ~(std::uint64_t{1} << (v % 64));
   }
 
+  // For the vertices of the leaf in a bit set.
   template <class Body>
   void for_each(const std::uint64_t* bits, Body&& body) const {
-    for (std::size_t k = 0; k < words_; ++k) {
+    for (std::size_t k = 0; k < own_words_; ++k) {
       for (std::uint64_t word = bits[k]; word != 0; word &= word - 1) {
         body(static_cast<index_t>(64 * k) + std::countr_zero(word));
       }
@@ -87,45 +88,47 @@ class leaf_graph {
   // Twice the number of pairs of neighbours of v that are not adjacent.
   index_t deficiency(index_t v) {
     const std::uint64_t* own = row(v);
-    index_t missing = 0;
+    index_t in_leaf = 0;  // each pair twice, and each neighbour with itself
+    index_t of_both = 0;
     index_t neighbours = 0;
     for_each(own, [&](index_t u) {
       const std::uint64_t* other = row(u);
-      for (std::size_t k = 0; k < words_; ++k) missing += std::popcount(own[k] & ~other[k]);
+      std::size_t k = 0;
+      for (; k < own_words_; ++k) in_leaf += std::popcount(own[k] & ~other[k]);
+      for (; k < words_; ++k) of_both += std::popcount(own[k] & ~other[k]);
       ++neighbours;
     });
-    return missing - neighbours;  // u is no neighbour of its own
+    return in_leaf - neighbours + 2 * of_both;
   }
 
   // Whether all live vertices are neighbours of v.
   bool dominates(index_t v) {
-    for (std::size_t k = 0; k < words_; ++k) {
+    for (std::size_t k = 0; k < own_words_; ++k) {
       if ((live_[k] & ~row(v)[k]) != 0) return false;
     }
     return true;
   }
 
   // Joins the neighbours of v. changed: the live vertices whose deficiency may have changed, the
-  // neighbours of v and, unless v was simplicial, theirs.
+  // neighbours of v and, unless v was simplicial, theirs: of each pair that becomes adjacent one is
+  // in the leaf, and who sees both is its neighbour.
   void eliminate(index_t v, bool simplicial, std::vector<std::uint64_t>& changed) {
     const std::uint64_t* own = row(v);
-    std::copy(own, own + words_, changed.begin());
+    std::copy(own, own + own_words_, changed.begin());
     for_each(own, [&](index_t u) {
       std::uint64_t* other = row(u);
       if (!simplicial) {
-        for (std::size_t k = 0; k < words_; ++k) {
-          changed[k] |= other[k];
-          other[k] |= own[k];
-        }
+        for (std::size_t k = 0; k < own_words_; ++k) changed[k] |= other[k];
+        for (std::size_t k = 0; k < words_; ++k) other[k] |= own[k];
         clear(other, u);
       }
       clear(other, v);
     });
-    for (std::size_t k = 0; k < words_; ++k) changed[k] &= live_[k];
+    for (std::size_t k = 0; k < own_words_; ++k) changed[k] &= live_[k];
   }
 
   index_t leaf_;
-  index_t all_;
+  std::size_t own_words_;  // of a row, those of the leaf
   std::size_t words_;
   std::uint64_t* bits_ = nullptr;
   std::uint64_t* live_ = nullptr;  // vertices of the leaf that are not ordered yet

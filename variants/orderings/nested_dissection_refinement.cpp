@@ -5,10 +5,11 @@
 // separates after any set of moves: no neighbour of a vertex of x is in y. side[] is constant
 // within the pass; moved[] tells what the pass has done.
 //
-// On a small graph moves follow one another. On a large one they come in rounds: all movers of a
-// round leave S at the same time, and the gains of the others are those after it. Drawing raises
-// gains only, so that a mover never gains less than it would have alone. The pass keeps the best
-// prefix, of moves or of whole rounds.
+// Several vertices of S move at the same time: where S is small in steps of up to four, the best
+// ones, else in rounds of one of 32, chosen by classes. All movers of a step or round leave S
+// together, and the gains of the others are those after it. Drawing raises gains only, so that a
+// mover never gains less than it would have alone. The pass keeps the best prefix of whole steps or
+// rounds.
 
 #include <algorithm>
 
@@ -89,11 +90,11 @@ class pass {
   offset_t from_y_ = 0;
 };
 
-// One move after the other. A heap holds the vertices of S by (gain, hash); the gain of a vertex
-// only grows, so an entry is out of date iff it is not the present one.
-class single_moves : pass {
+// Few moves at a time, the best ones. A heap holds the vertices of S by (gain, hash); the gain of a
+// vertex only grows, so an entry is out of date iff it is not the present one.
+class step_moves : pass {
  public:
-  single_moves(trial& t, scratch& s) : pass(t, s), heap_(s.heap), changed_(s.queue) {}
+  step_moves(trial& t, scratch& s) : pass(t, s), heap_(s.heap), changed_(s.queue) {}
 
   void run() {
     heap_.clear();
@@ -105,11 +106,17 @@ class single_moves : pass {
     std::ranges::make_heap(heap_, lower);
     const std::uint32_t limit = idle_limit(static_cast<std::uint32_t>(t_.members.size()),
                                            static_cast<std::uint32_t>(t_.idle_moves));
-    for (std::uint32_t idle = 0; !heap_.empty() && idle < limit;) {
-      const index_t v = pop();
-      if (v < 0) continue;
-      move(v);
-      ++idle;
+    movers_ = movers_of_step(static_cast<std::uint32_t>(t_.members.size()));
+    for (std::uint32_t idle = 0; idle < limit && choose();) {
+      ++moves_;
+      for (const index_t v : s_.next) leave(v);
+      changed_.clear();
+      for (const index_t v : s_.next) draw_neighbours(v);
+      for (const index_t z : changed_) {
+        heap_.emplace_back(rank(z), z);
+        std::ranges::push_heap(heap_, lower);
+      }
+      idle += static_cast<std::uint32_t>(s_.next.size());
       if (keep_if_best()) idle = 0;
     }
     roll_back();
@@ -123,37 +130,49 @@ class single_moves : pass {
   static constexpr auto lower = [](const entry& a, const entry& b) {
     return a.first < b.first || (a.first == b.first && a.second < b.second);
   };
-  // The gain of v changes in this move, perhaps not for the last time.
+  // The gain of v changes in this step, perhaps not for the last time.
   void change(index_t v) {
     if (t_.stamp[at(v)] == moves_) return;
     t_.stamp[at(v)] = std::min(moves_, most_stamp);
     changed_.push_back(v);
   }
 
-  // The next vertex to move, or -1 if the top of the heap is none. A vertex that is too heavy for x
-  // remains so.
+  // Leaves the next vertices to move in s_.next, the best ones as long as x has room for all of
+  // them; false if there is none.
+  bool choose() {
+    s_.next.clear();
+    offset_t weight = 0;
+    while (s_.next.size() < movers_ && !heap_.empty()) {
+      const entry top = heap_.front();
+      const index_t v = pop();
+      if (v < 0) continue;
+      weight += g_.weight[at(v)];
+      if (too_heavy(weight)) {
+        heap_.push_back(top);
+        std::ranges::push_heap(heap_, lower);
+        break;
+      }
+      s_.next.push_back(v);
+    }
+    return !s_.next.empty();
+  }
+  // The top of the heap, or -1 if it does not move. A vertex that is too heavy for x remains so.
   index_t pop() {
     const auto [top, v] = heap_.front();
     std::ranges::pop_heap(heap_, lower);
     heap_.pop_back();
     if (t_.moved[at(v)] == now_x || rank(v) != top) return -1;
+    if (std::ranges::find(s_.next, v) != s_.next.end()) return -1;
     return too_heavy(g_.weight[at(v)]) ? -1 : v;
   }
 
-  void move(index_t v) {
-    ++moves_;
-    leave(v);
-    changed_.clear();
+  void draw_neighbours(index_t v) {
     for (const index_t u : g_.row(v)) {
       if (!in_y(u)) continue;
       come(u);
       // It may have been in S before, in another pass.
       t_.stamp[at(u)] = 0;
       draw(u);
-    }
-    for (const index_t z : changed_) {
-      heap_.emplace_back(rank(z), z);
-      std::ranges::push_heap(heap_, lower);
     }
   }
 
@@ -174,8 +193,9 @@ class single_moves : pass {
   }
 
   std::vector<entry>& heap_;
-  std::vector<index_t>& changed_;  // in this move
-  index_t moves_ = 0;
+  std::vector<index_t>& changed_;  // in this step
+  std::size_t movers_ = 1;
+  index_t moves_ = 0;  // steps
 };
 
 // Moves in rounds. Every vertex of S has a candidate, in t.slot's place of the list.
@@ -186,6 +206,7 @@ class rounds : pass {
   void run() {
     all_.clear();
     for (const index_t v : t_.members) add(v);
+    reference_ = top_gain();
     const auto size = static_cast<std::uint32_t>(t_.members.size());
     movers_ = movers_of(size);
     const std::uint32_t limit =
@@ -232,25 +253,65 @@ class rounds : pass {
     c.stamp = round_;
   }
 
-  // Leaves the movers of the next round in s_.queue; false if there is none.
+  // Leaves the movers of the next round in s_.queue; false if there is none. Gains are compared
+  // with the best one before the round before, so that one look at the candidates suffices.
   bool choose() {
     for (;;) {
-      index_t top = least_gain;
-      for (const candidate& c : all_) {
-        if (c.gain > top) top = c.gain;
-      }
+      const index_t top = top_gain();
       if (top == least_gain) return false;
-      s_.keys.clear();
-      for (const candidate& c : all_) {
-        if (const std::uint32_t key = key_of(c, top); key != 0) s_.keys.push_back(key);
+      const std::uint32_t bound = bound_of_keys();
+      reference_ = top;
+      const offset_t weight = list([&](std::size_t k) { return s_.keys[k] < bound; });
+      if (s_.queue.empty() || too_heavy(weight)) {
+        if (discard_heavy()) continue;
+        list_best(top);
       }
-      const std::size_t wanted = std::min(at(static_cast<index_t>(movers_)), s_.keys.size());
-      const auto last = s_.keys.begin() + static_cast<std::ptrdiff_t>(wanted - 1);
-      std::ranges::nth_element(s_.keys, last, std::ranges::greater{});
-      if (take(top, *last)) return true;
-      if (discard_heavy()) continue;
-      return take(top, *std::ranges::max_element(s_.keys));
+      for (const index_t v : s_.queue) all_[at(t_.pull[at(v)])].gain = least_gain;
+      return true;
     }
+  }
+  [[nodiscard]] index_t top_gain() const {
+    index_t top = least_gain;
+    for (const candidate& c : all_) top = std::max(top, c.gain);
+    return top;
+  }
+  // Computes the keys, and the bound of those that move.
+  std::uint32_t bound_of_keys() {
+    const std::uint32_t salt = round_salt(salt_, round_);
+    std::uint32_t count[round_classes] = {};
+    s_.keys.clear();
+    for (const candidate& c : all_) {
+      const bool is = c.gain != least_gain;
+      s_.keys.push_back(is ? round_key(reference_, c.gain, round_ - c.stamp, c.v, salt)
+                           : no_round_key);
+      if (is) ++count[s_.keys.back() >> 16];
+    }
+    std::uint32_t wanted = movers_;
+    for (std::uint32_t k = 0; k < round_classes; ++k) {
+      if (count[k] >= wanted) return key_bound(k, wanted, count[k]);
+      wanted -= count[k];
+    }
+    return no_round_key;
+  }
+  // Lists the candidates that move; returns their weight.
+  template <class Moves>
+  offset_t list(Moves&& moves) {
+    s_.queue.clear();
+    offset_t weight = 0;
+    for (std::size_t k = 0; k < all_.size(); ++k) {
+      if (!moves(k)) continue;
+      s_.queue.push_back(all_[k].v);
+      weight += g_.weight[at(all_[k].v)];
+    }
+    return weight;
+  }
+  // Of the candidates with the best gain the one with the largest number.
+  void list_best(index_t top) {
+    index_t best = -1;
+    for (const candidate& c : all_) {
+      if (c.gain == top) best = std::max(best, c.v);
+    }
+    s_.queue.assign(1, best);
   }
   // Candidates that are too heavy for x remain so; true if there were any.
   bool discard_heavy() {
@@ -262,26 +323,11 @@ class rounds : pass {
     }
     return any;
   }
-  [[nodiscard]] std::uint32_t key_of(const candidate& c, index_t top) const {
-    return c.gain == least_gain ? 0 : round_key(top, c.gain, c.stamp, c.v, salt_);
-  }
-  // Candidates with keys of at least `least`, off the list unless they are too heavy together.
-  bool take(index_t top, std::uint32_t least) {
-    s_.queue.clear();
-    offset_t weight = 0;
-    for (const candidate& c : all_) {
-      if (key_of(c, top) < least) continue;
-      s_.queue.push_back(c.v);
-      weight += g_.weight[at(c.v)];
-    }
-    if (too_heavy(weight)) return false;
-    for (const index_t v : s_.queue) all_[at(t_.pull[at(v)])].gain = least_gain;
-    return true;
-  }
 
   std::vector<candidate>& all_;
   std::uint32_t movers_ = 1;
   index_t round_ = 0;
+  index_t reference_ = least_gain;  // of the keys
 };
 
 // Applies the moves that the pass has kept if they lower the cost, else none.
@@ -323,7 +369,7 @@ void refine_trial(trial& t, scratch& s, int passes, index_t idle_moves, std::uin
     t.pass_key = keyed_random(t.key, key, static_cast<std::uint64_t>(k));
     t.to_x = t.from_y = 0;
     if (t.members.size() < members_of_rounds) {
-      single_moves(t, s).run();
+      step_moves(t, s).run();
     } else {
       rounds(t, s).run();
     }

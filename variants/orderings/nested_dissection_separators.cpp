@@ -29,7 +29,7 @@ graph& bisector::level_graph(std::size_t copy, std::size_t level) {
 }
 
 index_t bisector::keep(index_t n, int copies) const {
-  return trials_kept(shared_[0]->n, n, copies, settings_.room);
+  return trials_kept(shared_[0]->n, n, copies, room_at(depth_, settings_.room));
 }
 
 // Adds a coarser graph to the levels of one copy.
@@ -143,7 +143,8 @@ void bisector::uncoarsen_shared() {
   std::swap(trials_[0], trials_[at(alive[0])]);
 }
 
-bool bisector::bisect(const graph& g, std::uint64_t key) {
+bool bisector::bisect(const graph& g, std::uint64_t key, int depth) {
+  depth_ = depth;
   coarsen_shared(g, key);
   coarsen_replicas(key);
   first_tries(key);

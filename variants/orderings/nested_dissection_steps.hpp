@@ -26,11 +26,12 @@ struct graph {
   std::vector<offset_t> begin;      ///< n
   std::vector<offset_t> end;        ///< n
   std::vector<index_t> adj;         ///< neighbours
-  std::vector<index_t> edge;        ///< weight of each entry of adj
+  std::vector<index_t> edge;        ///< weight of each entry of adj; empty: all are 1
   std::vector<index_t> weight;      ///< of each vertex, at least 1
   std::vector<index_t> from_finer;  ///< this graph's vertex by vertex of the finer graph
 
   [[nodiscard]] offset_t degree(index_t v) const { return end[at(v)] - begin[at(v)]; }
+  [[nodiscard]] index_t edge_weight(offset_t e) const { return edge.empty() ? 1 : edge[at(e)]; }
   [[nodiscard]] std::span<const index_t> row(index_t v) const {
     return {adj.data() + begin[at(v)], at(degree(v))};
   }
@@ -112,7 +113,8 @@ class bisector {
   bisector(team& crew, const dissection_settings& settings);
   /// From now on the threads of `crew` work.
   void lead(team& crew);
-  bool bisect(const graph& g, std::uint64_t key);
+  /// depth: of g in the separator tree.
+  bool bisect(const graph& g, std::uint64_t key, int depth);
   [[nodiscard]] const trial& best() const { return *trials_[0]; }
   [[nodiscard]] team& crew() { return *space_.crew; }
   [[nodiscard]] scratch* per_thread() { return space_.per_thread.data(); }
@@ -134,6 +136,7 @@ class bisector {
               std::size_t copy);
 
   dissection_settings settings_;
+  int depth_ = 0;
   workspace space_;
   std::vector<workspace> replica_space_;
   std::vector<std::vector<std::unique_ptr<graph>>> graphs_;  ///< by copy (0: shared) and level
@@ -149,8 +152,8 @@ class bisector {
 void order_leaf(const graph& g, std::span<index_t> leaf, scratch& s);
 
 /// The classes of the vertices of a pattern: hubs, which are ordered last, and vertices with equal
-/// closed neighbourhoods, each class a vertex of the compressed graph. Without hubs and with classes
-/// of one vertex each, all lists may be empty.
+/// closed neighbourhoods, each class a vertex of the compressed graph. Without hubs and with
+/// classes of one vertex each, all lists may be empty.
 struct vertex_classes {
   std::vector<index_t> member_start;  ///< by vertex of the compressed graph, and one more
   std::vector<index_t> members;       ///< vertices of the pattern by class

@@ -227,12 +227,25 @@ TEST_CASE("costs and ranks stay in their widths") {
   CHECK(movers_of(0) == 1);
   CHECK(movers_of(100) == 3);
   CHECK(movers_of(0x7fffffffU) == most_movers);
+  CHECK(movers_of_step(0) == 1);
+  CHECK(movers_of_step(50) == 3);
+  CHECK(movers_of_step(255) == most_movers_of_step);
   CHECK(idle_limit_of_rounds(1, 100) == 100);
   CHECK(idle_limit_of_rounds(0x7fffffffU, 100) == idle_rounds * most_movers);
-  CHECK(round_key(3, 3, 0, 0, 0) > round_key(3, 2, 300, 7, 3));
-  CHECK(round_key(-5, -5, 9, 0, 0) > round_key(-5, -5, 8, 7, 3));
-  CHECK(round_key(0, 0, 255, 4, 0) == round_key(0, 0, 256, 4, 0));
-  CHECK(round_key(0, -254, 0, 0, 0) > 0);
-  CHECK(round_key(0, -255, 9, 9, 9) == 0);
-  CHECK(round_key(0x7fffffff, least_gain + 1, 9, 9, 9) == 0);
+  // The better gain first, then the later change.
+  CHECK(round_key(3, 3, 300, 0, 0) < round_key(3, 2, 0, 7, 3));
+  CHECK(round_key(-5, -5, 2, 0, 0) < round_key(-5, -5, 3, 7, 3));
+  CHECK(round_key(0, 0, 18, 4, 0) == round_key(0, 0, 1 << 30, 4, 0));
+  for (index_t gain = 40; gain > -5000; --gain) {
+    CHECK(gain_class(0, gain) <= gain_class(0, gain - 1));
+  }
+  CHECK(gain_class(0, 0x7fffffff) == 0);
+  CHECK(gain_class(0, 5) < gain_class(0, 4));
+  CHECK(gain_class(0, -14) < gain_class(0, -15));
+  CHECK(gain_class(0, -4095) < gain_class(0, -8192));
+  CHECK(gain_class(0x7fffffff, least_gain + 1) == gain_classes - 1);
+  CHECK(round_key(0x7fffffff, least_gain + 1, 0x7fffffff, 9, 9) < no_round_key);
+  // All of a class, a share of it.
+  CHECK(key_bound(3, 5, 5) == (4U << 16));
+  CHECK(key_bound(3, 1, 4) == (3U << 16) + (1U << 14));
 }

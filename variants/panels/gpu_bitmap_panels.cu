@@ -40,7 +40,10 @@
 //                       with few panels, none
 //   18 block panels     elimination of the rest, except panels of > cluster_positions if there are
 //                       to be clusters: then a launch for these, and one for panels of
-//                       > wide_positions by wide clusters
+//                       > wide_positions by wide clusters. Behind each of them, where panels are
+//                       long, a launch of workers that hand over far targets, which does nothing
+//                       unless the one before has left panels to it
+//  [17 closure          two launches, instead of 17 and 18 where A is symmetric, see below]
 //   19 counts           and digests
 //   20 supernodes       if wanted: a thread per row gathers its L inside the chunk, one thread then
 //                       walks over the rows
@@ -53,10 +56,15 @@
 // found by pointer doubling, and 4 to 12 except 8 run again on labels. Where the table of 9 is too
 // small, 9 to 12 run again with four times the places.
 //
-// A run of a prepared matrix after the first repeats all launches of a run as they are recorded
-// then: 1 to 20 without a wait of the host in between and without allocations, in arrays that are
-// kept. A kernel that finds other sizes than those of the record has the others do nothing, and the
-// host begins anew.
+// Symmetric patterns: the masks follow from the position lists, panel by panel, in two passes
+// without a critical path (gpu_symmetric.cu). A sum of hashes in 1 tells whether A is symmetric;
+// the passes themselves find out where it is not, and the run begins anew, with elimination.
+//
+// A run of a prepared matrix after the first, or of the third matrix in a row that has the same
+// size and is prepared for one run, repeats all launches of a run as they are recorded then: 1 to
+// 20 without a wait of the host in between and without allocations, in arrays that are kept. A
+// kernel that finds other sizes than those of the record has the others do nothing, and the host
+// begins anew.
 //
 // Waves: where the budget does not admit all positions, and neither rows nor supernodes of columns
 // are wanted, panels are eliminated in waves, consecutive panels one after another, of as many
@@ -98,6 +106,7 @@
 #include <memory>
 
 #include "common/mask_pattern.hpp"
+#include "common/thread_device.hpp"
 #include "variants/device/caller_memory.hpp"
 #include "variants/device/host_copies.hpp"
 #include "variants/device/tile_scan.hpp"
@@ -124,6 +133,7 @@ GSOFA_KERNEL void count_kernel(panel_view p, panel_range wave, std::uint32_t* l_
   for (unsigned panel = simt::block_index(); panel < static_cast<unsigned>(wave.end - wave.begin);
        panel += simt::grid_size()) {
     const index_t j = wave.begin + static_cast<index_t>(panel);
+    if (!p.owns(j)) continue;
     const index_t begin = p.begin[j];
     const index_t w = p.width(j);
     const index_t length = p.length(j);
@@ -197,17 +207,6 @@ struct panel_rows {
   }
 };
 
-/// Where panels are not kept, a number per column tells what T3 supernodes have to know of L: the
-/// last row of the run of entries below the diagonal. The walk along the rows asks for L(s, r) only
-/// where L(r + 1, r) to L(s - 1, r) are entries.
-struct column_runs {
-  const index_t* last;
-  index_t begin = 0;
-  index_t sources;
-
-  GSOFA_DEVICE bool has(index_t slot, index_t v) const { return last[v] >= slot; }
-};
-
 /// The row behind the chunk of a row.
 GSOFA_DEVICE index_t end_of_chunk(index_t row, index_t chunk, index_t n) {
   if (chunk == 0) return n;
@@ -217,17 +216,19 @@ GSOFA_DEVICE index_t end_of_chunk(index_t row, index_t chunk, index_t n) {
 
 /// Sets the last rows of the runs in the columns of panels that were not relabelled, as far as the
 /// chunk of the panel's last column. A warp takes a panel, 32 positions at a time.
-GSOFA_KERNEL void column_runs_kernel(panel_view p, panel_range wave, index_t chunk, index_t* last) {
+GSOFA_KERNEL void column_runs_kernel(panel_view p, panel_range wave, index_t n, index_t chunk,
+                                     index_t* last) {
   simt::after_earlier_launches();
   const auto lane = static_cast<index_t>(lane_index());
   const unsigned warps = simt::block_size() / 32;
   for (unsigned panel = simt::block_index() * warps + simt::thread_index() / 32;
        panel < static_cast<unsigned>(wave.end - wave.begin); panel += simt::grid_size() * warps) {
     const index_t j = wave.begin + static_cast<index_t>(panel);
+    if (!p.owns(j)) continue;
     const index_t begin = p.begin[j];
     const index_t w = p.width(j);
     const offset_t first = p.position_begin[j];
-    const index_t rows = end_of_chunk(begin + w - 1, chunk, p.n) - begin;
+    const index_t rows = end_of_chunk(begin + w - 1, chunk, n) - begin;
     const index_t length = p.length(j) < rows ? p.length(j) : rows;
     mask_t running = w < mask_bits ? below(w) : ~mask_t{0};
     for (index_t base = 0; running != 0; base += 32) {
@@ -253,7 +254,7 @@ GSOFA_KERNEL void column_runs_kernel(panel_view p, panel_range wave, index_t chu
 
 /// The same in the caller's numbering, where vertices were relabelled: a thread takes a column.
 /// Both ends of an entry are in the same order in either numbering.
-GSOFA_KERNEL void relabelled_runs_kernel(panel_view p, panel_range wave, index_t chunk,
+GSOFA_KERNEL void relabelled_runs_kernel(panel_view p, panel_range wave, index_t n, index_t chunk,
                                          index_t* last) {
   simt::after_earlier_launches();
   for (offset_t k = p.begin[wave.begin] + offset_t{simt::block_index()} * simt::block_size() +
@@ -261,8 +262,9 @@ GSOFA_KERNEL void relabelled_runs_kernel(panel_view p, panel_range wave, index_t
        k < p.begin[wave.end]; k += offset_t{simt::grid_size()} * simt::block_size()) {
     const auto v = static_cast<index_t>(k);
     const index_t j = p.panel_of[v];
+    if (!p.owns(j)) continue;
     const index_t column = p.caller(v);
-    const index_t end = end_of_chunk(column, chunk, p.n);
+    const index_t end = end_of_chunk(column, chunk, n);
     index_t row = column + 1;
     for (; row < end; ++row) {
       const index_t f = p.vertex(row);
@@ -360,6 +362,12 @@ class bitmap_panels final : public variant,
   explicit bitmap_panels(const panel_tuning& tuning = {}) : tuning_(tuning) {}
 
   void prepare(const pattern_view& a, const run_settings& settings, run_context& context) override {
+    if (matrix_.bytes() > 0 && prepared_for(a.n_rows, a.nnz(), settings)) {
+      begin_again();
+      on_host_ = a;
+      matrix_.replace(a);
+      return;
+    }
     clear();
     on_host_ = a;
     budget_.set_limit(std::numeric_limits<offset_t>::max());
@@ -369,6 +377,12 @@ class bitmap_panels final : public variant,
 
   void prepare_device(const device_rows& a, const run_settings& settings,
                       run_context& context) override {
+    if (a.row_ptr == matrix_.row_ptr() && a.col_idx == matrix_.col_idx() &&
+        prepared_for(a.n, a.nnz, settings)) {
+      begin_again();
+      on_host_ = {};
+      return;
+    }
     clear();
     on_host_ = {};
     matrix_.refer_to(a);
@@ -376,7 +390,10 @@ class bitmap_panels final : public variant,
   }
 
   void run(run_context& context) override {
-    if (whole_.recorded() && run_again(context)) return;
+    if (whole_.recorded()) {
+      if (run_again(context)) return;
+      repeats_ = -fewest_repeats;
+    }
     clear();
     phases_.start(context, phase_id::schedule);
     rows_.start();
@@ -395,6 +412,11 @@ class bitmap_panels final : public variant,
     if (!rows_wanted && !in_waves) find_supernodes(panels);
     if (in_waves) rows_.find_supernodes(column_runs{.last = runs_.data(), .sources = n_});
     phases_.finish(context);
+    if (closure_.refuted()) {
+      refuted_ = true;
+      run(context);
+      return;
+    }
     if (elimination_.fell_back()) {
       structure_.drop();
       search(context);
@@ -409,7 +431,8 @@ class bitmap_panels final : public variant,
       }
     }
     report(context);
-    if (!settings_.runs_once && !in_waves && !rows_wanted) record();
+    // Recording launches repays from the second run of a size on.
+    if ((!settings_.runs_once || repeats_ > 0) && !in_waves && !rows_wanted) record();
   }
 
   result collect(want_set wants) override {
@@ -514,7 +537,9 @@ class bitmap_panels final : public variant,
  private:
   void prepare_rows(const run_settings& settings, run_context& context) {
     settings_ = settings;
-    told_ = false;
+    told_ = is_prepared_ = false;
+    repeats_ = 0;
+    device_ = thread_device();
     n_ = matrix_.rows().n;
     const option_set& o = settings.options;
     const std::int64_t megabytes = o.integer("memory_budget_mb");
@@ -526,17 +551,49 @@ class bitmap_panels final : public variant,
     structure_.prepare(n_, budget_);
     elimination_settings elimination = tuning_.elimination;
     elimination.blocks_per_cluster = static_cast<int>(o.integer("blocks_per_cluster"));
-    if (tuning_.search) elimination.most_update_work = work_of_search();
+    if (o.choice("hand_over") != "auto") {
+      elimination.far_targets =
+          o.choice("hand_over") == "on" ? handing_over::on : handing_over::off;
+    }
+    if (tuning_.search) elimination.most_update_work = work_of_search(n_, matrix_.rows().nnz);
     elimination_.prepare(n_, elimination, budget_);
+    closure_.prepare();
+    refuted_ = false;
     context.predicted_bytes["vertex_arrays"] = budget_.used() - matrix_.bytes();
-    // Recording launches repays from the second run on.
     if (!settings.runs_once) structure_.record(matrix_, matrix_.rows().nnz, limits(), budget_);
+    is_prepared_ = true;
+  }
+
+  // Whether all that the last prepare() has taken, and what has been recorded since, serves a
+  // matrix of this size under these settings.
+  [[nodiscard]] bool prepared_for(index_t n, offset_t nnz, const run_settings& s) const {
+    return is_prepared_ && n == n_ && nnz == matrix_.rows().nnz && device_ == thread_device() &&
+           s.options.values() == settings_.options.values() && s.wants == settings_.wants &&
+           s.supernodal == settings_.supernodal && s.runs_once == settings_.runs_once &&
+           s.leaves_on_device == settings_.leaves_on_device &&
+           s.chunk_size == settings_.chunk_size && s.threads == settings_.threads;
+  }
+
+  // Gives back the results of the run before, and nothing else.
+  void begin_again() {
+    forget_results();
+    ++repeats_;
+  }
+
+  void forget_results() {
+    searched_ = nullptr;
+    handed_over_.reset();
+    holds_rows_ = false;
+    bits_ = {};
+    runs_ = {};
+    expansion_.release();
   }
 
   void report(run_context& context) {
     context.check_deadline();
     const panel_view panels = structure_.view();
-    elimination_.report(panels, context);
+    if (!closes()) elimination_.report(panels, context);
+    context.derived["symmetric"] = closes() ? 1 : 0;
     context.derived["panels"] = panels.panels;
     context.derived["positions"] = structure_.positions();
     context.derived["words"] = structure_.column_blocks();
@@ -571,9 +628,10 @@ class bitmap_panels final : public variant,
     rows_.forget();
     structure_.expect();
     elimination_.expect();
+    closure_.expect();
     whole_.launch();
     phases_.settle(context);
-    if (structure_.repeated() && !elimination_.fell_back()) {
+    if (structure_.repeated() && !elimination_.fell_back() && !closure_.refuted()) {
       context.derived["repeated"] = 1;
       report(context);
       return true;
@@ -588,25 +646,27 @@ class bitmap_panels final : public variant,
     const index_t waves = structure_.waves();
     const bool runs = waves > 1 && settings_.wants.has(want::supernodes);
     if (runs) runs_ = {budget_, "column_runs", n_};
-    const bool digests = settings_.wants.has(want::digest);
+    elimination_.expect();
+    closure_.expect();
     for (index_t k = 0; k < waves && (k == 0 || !elimination_.fell_back()); ++k) {
       if (k > 0) phases_.mark(context, phase_id::schedule);
       const panel_range wave = structure_.begin_wave(k, matrix_, matrix_.rows().nnz);
       context.check_deadline(k, waves);
       const panel_view panels = structure_.view();
       phases_.mark(context, phase_id::traverse);
-      elimination_.run(structure_, wave);
+      closes() ? closure_.run(structure_, wave) : elimination_.run(structure_, wave);
       phases_.mark(context, phase_id::compact);
-      launch_overlapping(
-          count_kernel, std::min(wave.end - wave.begin, 1 << 16), panel_threads, 0, panels, wave,
-          rows_.l_counts(), rows_.u_counts(),
-          digests ? reinterpret_cast<unsigned long long*>(rows_.digests()) : nullptr);
+      count_rows(panels, wave, rows_);
       if (!runs) continue;
       phases_.mark(context, phase_id::supernode);
-      launch_overlapping(structure_.relabelled() ? relabelled_runs_kernel : column_runs_kernel,
-                         blocks_for(offset_t{wave.end - wave.begin} * 32), threads_per_block, 0,
-                         panels, wave, settings_.chunk_size, runs_.data());
+      find_column_runs(panels, wave, n_, settings_.chunk_size, runs_.data());
     }
+  }
+
+  // Whether the masks are completed as those of a symmetric pattern.
+  [[nodiscard]] bool closes() const {
+    if (refuted_ || tuning_.closing == closing_masks::never) return false;
+    return structure_.symmetric() || tuning_.closing == closing_masks::always;
   }
 
   // The rows that are not on the device, which collect() hands over once.
@@ -622,23 +682,8 @@ class bitmap_panels final : public variant,
   // Gives back the memory that a run has taken.
   void clear() {
     whole_.clear();
-    searched_ = nullptr;
-    handed_over_.reset();
-    holds_rows_ = false;
-    bits_ = {};
-    runs_ = {};
-    expansion_.release();
+    forget_results();
     structure_.release();
-  }
-  // The work of a search of all rows in the units of most_update_work: a unit takes about as long
-  // as 105,000 pairs of a row and an entry of A (measured on small inputs in their natural order),
-  // and a search has some work that does not depend on either. Where the elimination propagates
-  // updates from panel to panel for longer than that, which no symmetric pattern makes it do, rows
-  // are searched: at most twice the time of the search.
-  [[nodiscard]] std::int64_t work_of_search() const {
-    constexpr double pairs_per_unit = 105e3;
-    const double pairs = static_cast<double>(n_) * static_cast<double>(matrix_.rows().nnz);
-    return 1900 + static_cast<std::int64_t>(std::min(pairs / pairs_per_unit, 4e18));
   }
   [[nodiscard]] panel_limits limits() const {
     // Counts, digests and T3 supernodes are taken from a panel once; rows need all masks.
@@ -766,6 +811,12 @@ class bitmap_panels final : public variant,
 
   panel_tuning tuning_;
   index_t n_ = 0;
+  bool is_prepared_ = false;  // prepare_rows() has come to its end
+  int device_ = 0;
+  // Calls of prepare() for the size of the one before. After a run that could not repeat the
+  // recorded launches, since the pattern has other panels, some are waited for.
+  int repeats_ = 0;
+  static constexpr int fewest_repeats = 4;
   bool told_ = false;     // predict_search() has
   pattern_view on_host_;  // of the caller; empty where the matrix was on the device
   pattern copied_;
@@ -775,6 +826,8 @@ class bitmap_panels final : public variant,
   row_results rows_;
   panel_structure structure_;
   panel_elimination elimination_;
+  symmetric_closure closure_;
+  bool refuted_ = false;  // of this matrix
   panel_expansion expansion_;
   bool holds_rows_ = false;  // expansion_ has the rows, which nobody has copied yet
   std::optional<result> handed_over_;
@@ -787,6 +840,29 @@ class bitmap_panels final : public variant,
 };
 
 }  // namespace
+
+void count_rows(const panel_view& panels, panel_range wave, const row_results& rows) {
+  launch_overlapping(count_kernel, std::min(wave.end - wave.begin, 1 << 16), panel_threads, 0,
+                     panels, wave, rows.l_counts(), rows.u_counts(),
+                     reinterpret_cast<unsigned long long*>(rows.digests()));
+}
+
+void find_column_runs(const panel_view& panels, panel_range wave, index_t n, index_t chunk,
+                      index_t* last) {
+  launch_overlapping(panels.label == nullptr ? column_runs_kernel : relabelled_runs_kernel,
+                     blocks_for(offset_t{wave.end - wave.begin} * 32), threads_per_block, 0, panels,
+                     wave, n, chunk, last);
+}
+
+// A unit takes about as long as 105,000 pairs of a row and an entry of A (measured on small inputs
+// in their natural order), and a search has some work that does not depend on either. Where the
+// elimination propagates updates from panel to panel for longer than that, which no symmetric
+// pattern makes it do, rows are searched: at most twice the time of the search.
+std::int64_t work_of_search(index_t n, offset_t nnz) {
+  constexpr double pairs_per_unit = 105e3;
+  const double pairs = static_cast<double>(n) * static_cast<double>(nnz);
+  return 1900 + static_cast<std::int64_t>(std::min(pairs / pairs_per_unit, 4e18));
+}
 
 std::unique_ptr<variant> make_bitmap_panels(const panel_tuning& tuning) {
   return std::make_unique<bitmap_panels>(tuning);
@@ -814,6 +890,12 @@ GSOFA_REGISTER_VARIANT({
                  .minimum = 1,
                  .maximum = 8,
                  .tested = {"4", "1", "3"}},
+                {.name = "hand_over",
+                 .default_value = std::string("auto"),
+                 .help = "updates of far panels are handed over to idle workers; auto: from the "
+                         "point on where counted work says that the pattern is that unsymmetric",
+                 .choices = {"auto", "on", "off"},
+                 .tested = {"auto", "on", "off", "on"}},
                 gsofa::gpu::memory_budget_option()},
     .supernodal = true,
     .unavailable = gsofa::gpu::unavailable,

@@ -7,20 +7,29 @@
 // its own threads: any worker that runs makes progress, whatever the others do, and whether or not
 // they are resident.
 //
-// Up to four launches. In the first the workers are warps, and a panel of more than
-// `warp_positions` positions whose children are all done is put on a list instead. In the second
-// they are blocks; the tickets are the places of that list, and a panel of more than
-// `cluster_positions` is put on another list. In the third they are clusters of blocks, which leave
-// panels of more than `wide_positions` to the fourth, of wide clusters. Every panel that a launch
-// leaves has a panel of the launch's list in its subtree, perhaps itself: if all its children are
-// done, the worker that finished the last of them (or drew its ticket) has put it on the list;
-// otherwise a child is not done, and the same holds of the child.
+// Launches. In the first the workers are warps, and a panel of more than `warp_positions` positions
+// whose children are all done is put on a list instead. In the second they are blocks; the tickets
+// are the places of that list, and a panel of more than `cluster_positions` is put on another list.
+// Then come clusters of blocks, which leave panels of more than `wide_positions` to wide clusters.
+// Every panel that a launch leaves has a panel of the launch's list in its subtree, perhaps itself,
+// or one of the list that the launch has not finished: if all its children are done, the worker
+// that finished the last of them (or drew its ticket) has put it on the list; otherwise a child is
+// not done, and the same holds of the child.
+//
+// Two instances of the kernels of blocks and clusters: workers of one hand over, those of the other
+// do not and have neither the code nor the shared memory for it. Update rounds, which symmetric
+// patterns do not have, are counted. As soon as those of the launches of blocks and clusters have
+// cost most_far_work, workers that do not hand over leave: they take no panel from a list any more,
+// and list the panel that they would go on with. Behind each of their launches stands one of
+// workers that hand over, which take what the launch has left on its list and what it has listed;
+// they do nothing unless that much work was counted. So the sum that the pattern has decides, and
+// timing decides only where on the way the second instance takes over.
 //
 // Handing over. Where structures are symmetric, a panel J updates little more than its parent.
 // Where they are not, J has up to hundreds of target panels, and the worker that follows the path
-// up from J would update one after another while the others idle. In all launches but the first it
-// updates the nearest ones only, and hands over the others as tasks: up to one target per warp of
-// the same J, ascending. A worker takes tasks before it takes listed panels, and after these until
+// up from J would update one after another while the others idle. A worker that hands over updates
+// the nearest ones only, and leaves the others as tasks: up to one target per warp of the same J,
+// ascending. A worker takes tasks before it takes listed panels, and after these until
 // nothing is left to do. Let T be the first target of a task.
 //  * T waits for the task: the counter of T counts finished children less tasks that are not
 //    done, and T is taken up when the count is that of its children. J takes one off the counter
@@ -33,7 +42,8 @@
 //    may be updating it. Only a worker of a panel K relies on the absence of a mark, and only for
 //    panels that it reaches from K by steps to a parent with one child. The panels below such a
 //    panel are K, those below K and those between. The ones below K have set their marks before K
-//    is taken up, K sets its own behind its sweep, and those between are not taken up yet.
+//    is taken up, K sets its own behind its sweep and updates by itself none of the panels that it
+//    marks, and those between are not taken up yet.
 //  * A worker without work looks for tasks until no panel and no task is left; no other worker
 //    waits for it. One that has drawn a task's place waits for the flag, which a running thread is
 //    about to set.
@@ -54,8 +64,8 @@
 //    happens before the child's masks were read, and what was done for the child was done by
 //    threads of the same worker, before a barrier of theirs.
 //  * Where all panels on the way up to a target have one child each and the target is not helped,
-//  no
-//    other worker updates it: all panels below have been done. Plain loads and stores serve then.
+//    no other worker updates it: all panels below have been done. Plain loads and stores serve
+//    then.
 //  * ORs among workers race only with each other: relaxed is enough, since OR commutes and no bit
 //    is read before the count of its panel is complete.
 //  * Where the panel P above J has one child, two warps factor the diagonal block of P while the
@@ -64,6 +74,8 @@
 //    themselves, from the factored masks of the first column block, which are in shared memory
 //    behind a barrier. The sweep leaves these masks out; they are written behind the barrier that
 //    ends J, from the diagonal block.
+//  * Where workers hand over, the sweep updates one target; a wide barrier stands between it and
+//    the updates of the others, which read masks that any thread of the worker has factored.
 //  * The first round factors the masks of its column blocks for itself. In a cluster, blocks read
 //    these masks while others may be through with their routes: a barrier of the cluster stands
 //    between these reads and the first store of a sweep.
@@ -74,7 +86,7 @@
 //    first target, as by that of a child.
 //  * Falling back: the work of update rounds is added up by relaxed atomics. A worker that finds
 //    the sum too large stops, at a barrier with all its threads; no other worker waits for it.
-//    Masks are not read then.
+//    Masks are not read then. The work that decides on handing over is added up likewise.
 // What is said of barriers holds of a cluster with its own barrier, which releases and acquires at
 // the scope of the cluster: causality order is transitive over scopes. The list of a launch is read
 // in the next launch: the end of the grid orders the two.
@@ -103,9 +115,6 @@ struct route {
   mask_t several;             ///< targets that take more than one row
 };
 
-/// Column blocks of a panel, from the first of a round on, whose places in far targets are known.
-constexpr index_t known_blocks = 128;
-
 /// The routes to one target panel; shared memory, one per warp.
 struct alignas(16) target_routes {
   route upper;       ///< of rows of U, to columns
@@ -118,10 +127,7 @@ struct alignas(16) target_routes {
   index_t end;
   index_t steps;   ///< of the target on the way up from the current panel, from 1; 0: far away
   bool exclusive;  ///< no other worker updates the target now
-  bool helped;     ///< tasks update the target, or have done so
-  /// Of a target far away, in later rounds: the places in its column blocks of those of the current
-  /// panel, counted from the first of the round.
-  std::uint16_t places[known_blocks];
+  bool helped;     ///< tasks update the target, or have done so; where workers hand over
 };
 
 /// The vertices that each vertex of a panel reaches inside it; transitively closed.
@@ -165,7 +171,7 @@ struct next_panel {
   panel_place place;
 };
 
-/// Words of the queue of tasks, and of the open panels of three launches.
+/// Words of the queue of tasks, of the open items of three launches, and far_work.
 constexpr offset_t task_words = 8;
 constexpr int warp_threads = 128;  // of a block of the first launch
 constexpr int most_warps = 16;     // of a block of the second
@@ -187,6 +193,28 @@ struct panel_head {
   column_block_head column_blocks[most_warps];  ///< the first ones
 };
 
+/// Column blocks of a panel, from the first of a round on, whose places in the targets are known.
+constexpr index_t known_blocks = 128;
+
+/// Where these column blocks lie in one target.
+struct target_blocks {
+  offset_t begin;                ///< first column block of the target
+  index_t count;                 ///< number of them
+  index_t first[known_blocks];   ///< position of the lowest member in the target
+  mask_t members[known_blocks];  ///< in the target
+};
+
+/// What a worker that hands over keeps in addition.
+struct alignas(16) far_state {
+  closure_table closures[2];             ///< of l and u
+  index_t block_panel[known_blocks];     ///< of the column blocks of a round: target panel
+  index_t block_begin[known_blocks];     ///< position
+  index_t block_vertices[known_blocks];  ///< first vertex of the panel
+  index_t blocks;                        ///< number of these
+  index_t end;                           ///< position behind them
+  target_blocks there[most_warps];       ///< of the target of each warp
+};
+
 /// Shared memory of a worker, before the routes of its warps. Of two of a kind one belongs to the
 /// current panel, the other to the panel before or after it.
 struct worker_state {
@@ -195,27 +223,22 @@ struct worker_state {
   mask_pair first_column_block[mask_bits];  ///< factored masks of the vertices of the panel above
   mask_t any_upper;                         ///< k with an entry of U(k, :) in the boundary
   mask_t any_lower;                         ///< k with an entry of L(:, k) in the boundary
-  index_t block_begin[known_blocks];        ///< of the column blocks of a later round: position
-  index_t block_vertices[known_blocks];     ///< first vertex of the panel
-  index_t blocks;                           ///< number of these; 0: the places are not known
   index_t panel;                            ///< the worker's next panel; -1: none
   index_t task;                             ///< of it: see work_item
-  bool falls_back;                          ///< update rounds have cost too much
+  std::uint32_t next_step;                  ///< see outlook
+  std::int64_t excess;  ///< of a warp's update rounds over fair_work for each of its panels
 
   GSOFA_DEVICE target_routes* routes() { return reinterpret_cast<target_routes*>(this + 1); }
-  /// Behind the routes of `warps` warps: of l and u. Workers of the first launch have none.
-  GSOFA_DEVICE closure_table* tables(unsigned warps) {
-    return reinterpret_cast<closure_table*>(routes() + warps);
+  /// Behind the routes of `warps` warps, where workers hand over.
+  GSOFA_DEVICE far_state& far(unsigned warps) {
+    return *reinterpret_cast<far_state*>(routes() + warps);
   }
 };
 
-/// Bytes of shared memory of a worker of the first launch.
-constexpr std::size_t warp_state_bytes = sizeof(worker_state) + sizeof(target_routes);
-
-/// Bytes of shared memory of a block of the other launches, of `warps` warps.
-constexpr std::size_t state_bytes(int warps) {
+/// Bytes of shared memory of a worker of `warps` warps.
+constexpr std::size_t state_bytes(int warps, bool hands_over = false) {
   return sizeof(worker_state) + static_cast<std::size_t>(warps) * sizeof(target_routes) +
-         2 * sizeof(closure_table);
+         (hands_over ? sizeof(far_state) : 0);
 }
 
 enum elimination_counter : int {
@@ -243,9 +266,16 @@ enum panel_stamp : int {
 struct cluster_state {
   mask_t any_upper[2];  ///< as in worker_state, of the current panel and of the one before or after
   mask_t any_lower[2];
-  index_t panel;             ///< the cluster's next panel; -1: none
-  index_t task;              ///< as in worker_state
-  std::uint32_t falls_back;  ///< as in worker_state
+  index_t panel;            ///< the cluster's next panel; -1: none
+  index_t task;             ///< as in worker_state
+  std::uint32_t next_step;  ///< as in worker_state
+};
+
+/// What a worker does when a panel and its updates are done.
+enum outlook : std::uint32_t {
+  goes_on,     ///< with the panel above, if that is ready
+  leaves,      ///< workers that hand over take the panels above
+  falls_back,  ///< it stops: the update rounds of all panels have cost too much
 };
 
 /// What a worker does next: it eliminates a panel and those above, or does a task of it.
@@ -263,6 +293,13 @@ struct task_queue {
   std::uint32_t room;
 };
 
+/// Panels that workers take by ticket.
+struct panel_source {
+  const index_t* panels;
+  const std::uint32_t* count;
+  std::uint32_t* ticket;
+};
+
 struct elimination_view {
   panel_view p;
   panel_range wave;  ///< the panels to eliminate; those before are eliminated
@@ -270,15 +307,21 @@ struct elimination_view {
   std::uint32_t* finished;  ///< children that are done, less tasks that are not
   std::uint32_t* helped;    ///< not 0: the panel is a target of tasks
   task_queue tasks;
-  std::uint32_t* open;  ///< listed panels and tasks that are not done; at least one is being done
-  std::uint32_t* open_next;  ///< listed panels of the next launch
-  index_t most_targets;      ///< as in elimination_settings
-  index_t near_targets;
-  std::uint32_t* ticket;
-  const index_t* from;              ///< panels to begin with; the first launch looks for leaves
-  const std::uint32_t* from_count;  ///< number of these
-  index_t* list;                    ///< panels of more positions, for the next launch
+  std::uint32_t* open;      ///< tasks that are not done, and panels taken from lists
+  index_t most_near_steps;  ///< as in elimination_settings, of the launch
+  /// Panels to begin with; the first launch looks for leaves. The second list is for workers that
+  /// hand over.
+  panel_source from[2];
+  index_t* list;  ///< panels that are left to later launches
   std::uint32_t* list_count;
+  unsigned long long* far_work;      ///< update rounds of blocks and clusters that do not hand over
+  unsigned long long most_far_work;  ///< from here on workers hand over
+  /// The work of the update rounds of warps less fair_work for each of their panels, modulo 2^64:
+  /// if that is positive, workers hand over from the second launch on.
+  unsigned long long* excess;
+  index_t fair_work;     ///< as in elimination_settings
+  std::uint32_t* zeros;  ///< set to zero by the first launch
+  offset_t zero_count;
   index_t most;  ///< most positions of a panel that this launch eliminates
   unsigned long long* update_work;
   unsigned long long most_update_work;
@@ -303,15 +346,16 @@ GSOFA_DEVICE void note([[maybe_unused]] unsigned long long* stamps, [[maybe_unus
   }
 }
 
-/// The threads that work on one panel.
-enum class tier { warp, block, cluster };
+/// The threads that work on one panel, and whether they hand over updates of far targets.
+enum class tier { warp, block, cluster, sharing_block, sharing_cluster };
 
 /// A worker of one tier. Every block of a cluster factors the diagonal block and finds the routes
 /// for itself, in its own shared memory; the positions of a panel are divided among the blocks.
 template <tier Tier>
 struct worker {
   static constexpr bool is_warp = Tier == tier::warp;
-  static constexpr bool is_cluster = Tier == tier::cluster;
+  static constexpr bool is_cluster = Tier == tier::cluster || Tier == tier::sharing_cluster;
+  static constexpr bool hands_over = Tier == tier::sharing_block || Tier == tier::sharing_cluster;
   /// Rank and number of the threads with one shared memory.
   static GSOFA_DEVICE index_t rank() {
     return static_cast<index_t>(is_warp ? lane_index() : simt::thread_index());
@@ -351,6 +395,9 @@ struct worker {
   /// Number of warps with one shared memory, and this thread's warp.
   static GSOFA_DEVICE unsigned warps() { return is_warp ? 1 : simt::block_size() / 32; }
   static GSOFA_DEVICE unsigned warp() { return is_warp ? 0 : simt::thread_index() / 32; }
+  /// Rank and number among all warps of the worker.
+  static GSOFA_DEVICE index_t wide_warp() { return wide_rank() / 32; }
+  static GSOFA_DEVICE index_t wide_warps() { return wide_size() / 32; }
 };
 
 GSOFA_DEVICE std::uint32_t low_half(mask_t m) { return static_cast<std::uint32_t>(m); }
@@ -487,25 +534,13 @@ struct closure {
   const reach& r;
   mask_t all;  ///< vertices of the panel
   bool is_chain;
-  const closure_table* table;  ///< null: there is none
 
-  GSOFA_DEVICE closure(const reach& by, mask_t vertices, const closure_table* closures)
-      : r(by), all(vertices), is_chain(by.is_chain), table(closures) {}
+  GSOFA_DEVICE closure(const reach& by, mask_t vertices)
+      : r(by), all(vertices), is_chain(by.is_chain) {}
 
   /// m with all that its members reach.
   GSOFA_DEVICE mask_t operator()(mask_t m) const {
-    if (is_chain) return behind_lowest(m);
-    return table != nullptr ? looked_up(m) : searched(m);
-  }
-  /// The closure of a union is the union of the closures. No load depends on another, and lanes
-  /// that read different entries of one row read different banks.
-  GSOFA_DEVICE mask_t looked_up(mask_t m) const {
-    mask_t found = 0;
-    if (m == 0) return found;
-    GSOFA_UNROLL for (unsigned k = 0; k < mask_bits / 4; ++k) {
-      found |= table->of[k][m >> 4 * k & 15U];
-    }
-    return found;
+    return is_chain ? behind_lowest(m) : searched(m);
   }
   /// In a chain: the lowest member and all behind it.
   GSOFA_DEVICE mask_t behind_lowest(mask_t m) const {
@@ -527,6 +562,24 @@ struct closure {
       todo &= (todo - 1) & ~reached;
     }
     return joined(low, high);
+  }
+};
+
+/// The same by a table, unless the reach is a chain.
+struct tabled_closure {
+  const closure& by;
+  const closure_table& table;
+
+  /// The closure of a union is the union of the closures. No load depends on another, and lanes
+  /// that read different entries of one row read different banks.
+  GSOFA_DEVICE mask_t operator()(mask_t m) const {
+    if (by.is_chain) return by.behind_lowest(m);
+    mask_t found = 0;
+    if (m == 0) return found;
+    GSOFA_UNROLL for (unsigned k = 0; k < mask_bits / 4; ++k) {
+      found |= table.of[k][m >> 4 * k & 15U];
+    }
+    return found;
   }
 };
 
@@ -665,34 +718,34 @@ struct position {
   index_t z;
   index_t vertex;
   index_t place;  ///< its position in the panel one step above, then in those further up
-  index_t block;  ///< its column block, counted from the first of the round, where that is known
 };
 
-/// The column block of position z, by the worker's list of those of the round.
-GSOFA_DEVICE index_t block_of(const worker_state& s, index_t z) {
-  index_t low = 0;
-  for (index_t high = s.blocks; high - low > 1;) {
-    const index_t middle = low + (high - low) / 2;
-    if (s.block_begin[middle] <= z) {
-      low = middle;
-    } else {
-      high = middle;
+/// ORs `add` into the masks at `out`, unless it is zero.
+template <int unroll>
+GSOFA_DEVICE void or_into(bool exclusive, const mask_pair (&add)[unroll],
+                          mask_pair* const (&out)[unroll]) {
+  mask_pair old[unroll];
+  GSOFA_UNROLL for (int u = 0; u < unroll; ++u) old[u] = {0, 0};
+  if (exclusive) {
+    GSOFA_UNROLL for (int u = 0; u < unroll; ++u) {
+      if ((add[u].upper | add[u].lower) != 0) old[u] = *out[u];
     }
+    GSOFA_UNROLL for (int u = 0; u < unroll; ++u) {
+      if ((add[u].upper | add[u].lower) == 0) continue;
+      *out[u] = {old[u].upper | add[u].upper, old[u].lower | add[u].lower};
+    }
+    return;
   }
-  return low;
-}
-
-/// Position in a far target of a vertex of the current panel's boundary.
-///
-/// The boundary of a panel beyond an ancestor lies in the list of the ancestor (README.md): so the
-/// ancestor has a column block of the same panel, with this vertex in its mask.
-GSOFA_DEVICE index_t position_in_far(const panel_view& p, const worker_state& s,
-                                     const target_routes& routes, const position& at) {
-  if (s.blocks == 0) return p.position(routes.panel, at.vertex);
-  const offset_t block = p.column_block_begin[routes.panel] + routes.places[at.block];
-  const mask_t before = below(at.vertex - s.block_vertices[at.block]);
-  return p.column_block_first[block] +
-         static_cast<index_t>(simt::population(p.column_block_mask[block] & before));
+  // Bits are never cleared: bits that are there already need not be added.
+  GSOFA_UNROLL for (int u = 0; u < unroll; ++u) {
+    if ((add[u].upper | add[u].lower) == 0) continue;
+    old[u] = {simt::load_shared_state(&out[u]->upper), simt::load_shared_state(&out[u]->lower)};
+  }
+  GSOFA_UNROLL for (int u = 0; u < unroll; ++u) {
+    if ((add[u].upper | add[u].lower) == 0) continue;
+    if ((add[u].upper & ~old[u].upper) != 0) simt::atomic_or(&out[u]->upper, add[u].upper);
+    if ((add[u].lower & ~old[u].lower) != 0) simt::atomic_or(&out[u]->lower, add[u].lower);
+  }
 }
 
 /// Updates the active targets by some positions of the current panel: ORs into the masks of each
@@ -718,11 +771,10 @@ GSOFA_DEVICE void update_targets(const panel_view& p, position (&here)[unroll], 
       }
     }
     mask_pair add[unroll];
-    mask_pair old[unroll];
     mask_pair* out[unroll];
     GSOFA_UNROLL for (int u = 0; u < unroll; ++u) {
       const position& at = here[u];
-      add[u] = old[u] = {0, 0};
+      add[u] = {0, 0};
       out[u] = p.masks;
       if (at.z < routes.begin || at.z < least || at.z >= length) continue;
       add[u] = {routed(at.masks.upper, routes.upper), routed(at.masks.lower, routes.lower)};
@@ -733,30 +785,11 @@ GSOFA_DEVICE void update_targets(const panel_view& p, position (&here)[unroll], 
         to = at.vertex - routes.vertices;
         add[u] = {add[u].upper & below(to), add[u].lower & below(to)};
       } else if (routes.steps == 0) {
-        to = position_in_far(p, s, routes, at);
+        to = p.position(routes.panel, at.vertex);
       }
       out[u] = p.masks + routes.first + to;
     }
-    if (routes.exclusive) {
-      GSOFA_UNROLL for (int u = 0; u < unroll; ++u) {
-        if ((add[u].upper | add[u].lower) != 0) old[u] = *out[u];
-      }
-      GSOFA_UNROLL for (int u = 0; u < unroll; ++u) {
-        if ((add[u].upper | add[u].lower) == 0) continue;
-        *out[u] = {old[u].upper | add[u].upper, old[u].lower | add[u].lower};
-      }
-      continue;
-    }
-    // Bits are never cleared: bits that are there already need not be added.
-    GSOFA_UNROLL for (int u = 0; u < unroll; ++u) {
-      if ((add[u].upper | add[u].lower) == 0) continue;
-      old[u] = {simt::load_shared_state(&out[u]->upper), simt::load_shared_state(&out[u]->lower)};
-    }
-    GSOFA_UNROLL for (int u = 0; u < unroll; ++u) {
-      if ((add[u].upper | add[u].lower) == 0) continue;
-      if ((add[u].upper & ~old[u].upper) != 0) simt::atomic_or(&out[u]->upper, add[u].upper);
-      if ((add[u].lower & ~old[u].lower) != 0) simt::atomic_or(&out[u]->lower, add[u].lower);
-    }
+    or_into(routes.exclusive, add, out);
   }
 }
 
@@ -809,7 +842,7 @@ GSOFA_DEVICE void factor_next_diagonal(const panel_view& p, const panel_place& n
 constexpr unsigned long long work_of_round = 8;
 constexpr unsigned long long work_of_step = 3;
 
-/// The work of an update round whose sweep passes over `positions` positions for the active
+/// The work of an update round whose sweep passes over `positions` positions for each of the active
 /// targets.
 template <tier Tier>
 GSOFA_DEVICE unsigned long long work_of_update_round(index_t positions, std::uint32_t active) {
@@ -819,12 +852,19 @@ GSOFA_DEVICE unsigned long long work_of_update_round(index_t positions, std::uin
   return work_of_round + work_of_step * static_cast<unsigned>(steps) * simt::population(active);
 }
 
+/// The work of a round that divides pairs of a position and a target.
+template <tier Tier>
+GSOFA_DEVICE unsigned long long work_of_pairs(offset_t pairs) {
+  const offset_t size = offset_t{worker<Tier>::unroll} * worker<Tier>::wide_size();
+  return work_of_round + work_of_step * static_cast<unsigned long long>((pairs + size - 1) / size);
+}
+
 /// What a task adds, whose round is `work`. Tasks are done side by side: a task takes the share of
 /// one worker of the launch, twice that where workers are busy otherwise.
 template <tier Tier>
 GSOFA_DEVICE unsigned long long work_of_task(unsigned long long work) {
   const unsigned workers =
-      Tier == tier::cluster ? simt::grid_size() / simt::cluster_size() : simt::grid_size();
+      worker<Tier>::is_cluster ? simt::grid_size() / simt::cluster_size() : simt::grid_size();
   return 1 + 2 * work / workers;
 }
 
@@ -836,12 +876,24 @@ GSOFA_DEVICE bool exceeds_update_work(const elimination_view& e, unsigned long l
   return too_much;
 }
 
-/// What a worker does next.
+/// How a worker leaves a panel.
 struct outcome {
-  bool ready;       ///< it goes on with the panel above, whose diagonal block is factored
-  bool falls_back;  ///< it stops: the update rounds of all panels have cost too much
-  bool helped;      ///< the panel above is a target of tasks
+  bool ready;  ///< the diagonal block of the panel above is factored
+  outlook next;
+  bool helped;  ///< the panel above is a target of tasks; where workers hand over
 };
+
+/// Adds to what update rounds have cost, by one thread of a worker.
+template <tier Tier>
+GSOFA_DEVICE outlook outlook_after(const elimination_view& e, unsigned long long work) {
+  using team = worker<Tier>;
+  if (exceeds_update_work(e, work)) return falls_back;
+  if constexpr (team::is_warp || team::hands_over) {
+    return goes_on;
+  } else {
+    return simt::atomic_add(e.far_work, work) + work >= e.most_far_work ? leaves : goes_on;
+  }
+}
 
 /// The panel that a worker factors, as one of its threads sees it.
 struct current_panel {
@@ -880,6 +932,7 @@ GSOFA_DEVICE bool has_diagonal() {
 ///
 /// Before: no thread writes these masks. After: each lane holds two masks, zero where the vertex is
 /// not in the boundary; lane 0 has written `mine`, which the barriers of route_updates() order.
+template <tier Tier>
 GSOFA_DEVICE lane_masks load_targets(const current_panel& c, const column_block_head& block,
                                      target_routes& mine) {
   lane_masks m{{0, 0}, {0, 0}};
@@ -902,7 +955,12 @@ GSOFA_DEVICE lane_masks load_targets(const current_panel& c, const column_block_
     mine.first = p.position_begin[block.panel];
     mine.begin = block.begin;
     mine.end = block.begin + static_cast<index_t>(simt::population(block.members));
-    mine.helped = simt::load_shared_state(c.e.helped + block.panel) != 0;
+    if constexpr (worker<Tier>::hands_over) {
+      mine.helped = simt::load_shared_state(c.e.helped + block.panel) != 0;
+      target_blocks& there = c.s.far(worker<Tier>::warps()).there[worker<Tier>::warp()];
+      there.begin = p.column_block_begin[block.panel];
+      there.count = static_cast<index_t>(p.column_block_begin[block.panel + 1] - there.begin);
+    }
   }
   return m;
 }
@@ -934,12 +992,12 @@ GSOFA_DEVICE panel_input read_panel(const current_panel& c, target_routes& mine)
   const index_t w = c.place.width;
   panel_input in{{{0, 0}, {0, 0}}, {}};
   if (has_diagonal<Tier>() && !c.ready) in.diagonal = load_diagonal(c);
-  in.targets =
-      load_targets(c,
-                   c.ready ? c.head.column_blocks[team::warp()]
-                           : head_of_column_block(p, c.place.column_block_begin + team::warp(),
-                                                  c.place.column_block_end),
-                   mine);
+  in.targets = load_targets<Tier>(
+      c,
+      c.ready ? c.head.column_blocks[team::warp()]
+              : head_of_column_block(p, c.place.column_block_begin + team::warp(),
+                                     c.place.column_block_end),
+      mine);
   GSOFA_UNROLL for (int u = 0; u < team::unroll; ++u) {
     const index_t z = w + c.wide_rank + u * team::wide_size();
     if (z >= c.place.length) break;
@@ -979,7 +1037,6 @@ GSOFA_DEVICE void factor_diagonal(const current_panel& c, const lane_masks& diag
     if (!c.ready) read_head(c.e, c.j, c.head);
     if (lane_index() == 0) {
       c.s.any_upper = c.s.any_lower = 0;
-      c.s.blocks = 0;
     }
   }
   if constexpr (team::is_cluster) {
@@ -1017,26 +1074,29 @@ struct panel_closures {
   closure by_l;  ///< of `upper` masks
   closure by_u;  ///< of `lower` masks
 
-  GSOFA_DEVICE panel_closures(const current_panel& c, const closure_table* tables)
-      : by_l(c.block.l, all_of(c.place.width), tables),
-        by_u(c.block.u, all_of(c.place.width), tables == nullptr ? nullptr : tables + 1) {}
+  GSOFA_DEVICE explicit panel_closures(const current_panel& c)
+      : by_l(c.block.l, all_of(c.place.width)), by_u(c.block.u, all_of(c.place.width)) {}
 };
 
-/// The closures of a panel, with tables of those that are no chains, unless its worker is a warp.
+/// The same by the tables of a worker that hands over.
+struct tabled_closures {
+  tabled_closure by_l;
+  tabled_closure by_u;
+
+  GSOFA_DEVICE tabled_closures(const panel_closures& by, const far_state& far)
+      : by_l{by.by_l, far.closures[0]}, by_u{by.by_u, far.closures[1]} {}
+};
+
+/// Fills the tables of closures that are no chains, by the threads of a block.
 ///
 /// Before: the diagonal block is valid for all threads. The barriers of route_updates() order the
 /// tables, which the sweep reads.
 template <tier Tier>
-GSOFA_DEVICE panel_closures closures_of(const current_panel& c) {
+GSOFA_DEVICE void fill_tables(const current_panel& c, const panel_closures& by) {
   using team = worker<Tier>;
-  if constexpr (team::is_warp) {
-    return {c, nullptr};
-  } else {
-    closure_table* const tables = c.s.tables(team::warps());
-    if (!c.block.l.is_chain) fill_table(tables[0], c.block.l, team::rank(), team::size());
-    if (!c.block.u.is_chain) fill_table(tables[1], c.block.u, team::rank(), team::size());
-    return {c, tables};
-  }
+  far_state& far = c.s.far(team::warps());
+  if (!by.by_l.is_chain) fill_table(far.closures[0], c.block.l, team::rank(), team::size());
+  if (!by.by_u.is_chain) fill_table(far.closures[1], c.block.u, team::rank(), team::size());
 }
 
 /// Factors the masks of a warp's column block of the first round for the warp itself.
@@ -1099,7 +1159,8 @@ GSOFA_DEVICE void route_updates(const current_panel& c, const lane_masks& m, boo
     const unsigned step = simt::ballot(there);
     if (lane == 0) {
       mine.steps = step == 0 ? 0 : static_cast<index_t>(simt::lowest_bit(step)) + 1;
-      mine.exclusive = step != 0 && !mine.helped && mine.steps <= c.head.single_child_steps;
+      mine.exclusive = step != 0 && mine.steps <= c.head.single_child_steps;
+      if constexpr (team::hands_over) mine.exclusive = mine.exclusive && !mine.helped;
     }
   } else if (lane == 0) {
     mine.upper.active = mine.lower.active = 0;
@@ -1147,9 +1208,11 @@ struct sweep_share {
 /// if enough warps are left for the sweep.
 template <tier Tier>
 GSOFA_DEVICE bool prepares_next_panel(const current_panel& c) {
-  return c.head.single_child_steps > 0 && !c.s.routes()[0].helped &&
-         c.head.next.panel < c.e.wave.end && c.head.next.place.length <= c.e.most &&
-         worker<Tier>::warps() >= 4;
+  if constexpr (worker<Tier>::hands_over) {
+    if (c.s.routes()[0].helped) return false;
+  }
+  return c.head.single_child_steps > 0 && c.head.next.panel < c.e.wave.end &&
+         c.head.next.place.length <= c.e.most && worker<Tier>::warps() >= 4;
 }
 
 /// Prepares the panel above by the last three warps of each block, which do not sweep: two factor
@@ -1195,9 +1258,9 @@ GSOFA_DEVICE void prepare_next_panel(const current_panel& c, std::uint32_t activ
 /// since the last thread loaded its targets, so that each boundary position is read and written by
 /// one thread. After: the targets have been updated as update_targets() says. Returns the OR of the
 /// masks that this thread has factored, zero in update rounds.
-template <tier Tier>
-GSOFA_DEVICE mask_pair sweep(const current_panel& c, const panel_closures& by,
-                             const sweep_share& share, std::uint32_t active, bool is_first) {
+template <tier Tier, class Closures>
+GSOFA_DEVICE mask_pair sweep(const current_panel& c, const Closures& by, const sweep_share& share,
+                             std::uint32_t active, bool is_first) {
   constexpr int unroll = worker<Tier>::unroll;
   const panel_view& p = c.e.p;
   const index_t length = c.place.length;
@@ -1207,10 +1270,9 @@ GSOFA_DEVICE mask_pair sweep(const current_panel& c, const panel_closures& by,
     position here[unroll];
     GSOFA_UNROLL for (int u = 0; u < unroll; ++u) {
       const index_t at = z + u * share.size;
-      here[u] = {{0, 0}, at, 0, 0, 0};
+      here[u] = {{0, 0}, at, 0, 0};
       if (at < length) {
-        here[u] = {c.masks[at], at, p.columns[first + at], p.in_parent[first + at], 0};
-        if (!is_first && c.s.blocks > 0) here[u].block = block_of(c.s, at);
+        here[u] = {c.masks[at], at, p.columns[first + at], p.in_parent[first + at]};
       }
     }
     if (is_first) {
@@ -1258,31 +1320,29 @@ GSOFA_DEVICE mask_t vertices_with_boundary(const current_panel& c, mask_pair any
 ///
 /// After: a wide barrier has been passed. Behind it all threads of the worker see all masks of the
 /// panel and all its updates, and the leader may release these to other workers. All threads return
-/// the same value: whether the worker falls back.
+/// the same.
 template <tier Tier>
-GSOFA_DEVICE bool finish_panel(const current_panel& c, unsigned long long update_work) {
+GSOFA_DEVICE outlook finish_panel(const current_panel& c, unsigned long long update_work) {
   using team = worker<Tier>;
+  if constexpr (team::is_warp) {
+    if (c.leads) c.s.excess += static_cast<std::int64_t>(update_work) - c.e.fair_work;
+  }
   if (update_work == 0) {
     team::sync_wide();
-    return false;
+    return goes_on;
   }
-  if constexpr (team::is_cluster) {
-    cluster_state& shared = state_of_cluster(c.e);
-    if (c.leads) shared.falls_back = exceeds_update_work(c.e, update_work) ? 1 : 0;
-    team::sync_wide();
-    return simt::load_shared_state(&shared.falls_back) != 0;
-  } else {
-    if (c.leads) c.s.falls_back = exceeds_update_work(c.e, update_work);
-    team::sync_wide();
-    return c.s.falls_back;
-  }
+  std::uint32_t* next = &c.s.next_step;
+  if constexpr (team::is_cluster) next = &state_of_cluster(c.e).next_step;
+  if (c.leads) *next = outlook_after<Tier>(c.e, update_work);
+  team::sync_wide();
+  return static_cast<outlook>(simt::load_shared_state(next));
 }
 
 /// Hands over the column blocks of a panel from `far` on, relative to its first, as tasks. Returns
 /// the first column block that has found no room, or the number of column blocks.
 ///
-/// Before: a wide barrier stands behind the stores of all factored masks. After: all threads return
-/// the same; the targets of the tasks wait for them.
+/// After: a wide barrier has been passed; all threads return the same; the targets of the tasks
+/// wait for them. Flags are set behind the barrier: they release all masks of the panel.
 template <tier Tier>
 GSOFA_DEVICE index_t hand_over(const current_panel& c, index_t far) {
   using team = worker<Tier>;
@@ -1294,6 +1354,9 @@ GSOFA_DEVICE index_t hand_over(const current_panel& c, index_t far) {
   index_t* first_slot = &c.s.task;
   if constexpr (team::is_cluster) first_slot = &state_of_cluster(e).task;
   const index_t* const targets = e.p.column_block_panel + c.place.column_block_begin;
+  for (index_t k = far + c.wide_rank; k < count; k += team::wide_size()) {
+    simt::atomic_or(e.helped + targets[k], std::uint32_t{1});
+  }
   if (c.leads) {
     // The panel itself is open: the count does not come to zero meanwhile.
     simt::atomic_add(e.open, static_cast<std::uint32_t>(tasks));
@@ -1313,15 +1376,10 @@ GSOFA_DEVICE index_t hand_over(const current_panel& c, index_t far) {
   const auto slot = static_cast<std::uint32_t>(simt::load_shared_state(first_slot));
   const std::uint32_t room = slot < q.room ? q.room - slot : 0;
   const index_t fit = room < static_cast<std::uint32_t>(tasks) ? static_cast<index_t>(room) : tasks;
-  const index_t end = far + fit * warps < count ? far + fit * warps : count;
-  for (index_t k = far + c.wide_rank; k < end; k += team::wide_size()) {
-    simt::atomic_or(e.helped + targets[k], std::uint32_t{1});
-  }
-  team::sync_wide();
   for (index_t k = c.wide_rank; k < fit; k += team::wide_size()) {
     simt::atomic_increment_acq_rel(q.flags + slot + static_cast<std::uint32_t>(k));
   }
-  return end;
+  return far + fit * warps < count ? far + fit * warps : count;
 }
 
 /// The vertices of a factored panel, by the masks of its positions before `end`, that no target
@@ -1342,65 +1400,185 @@ GSOFA_DEVICE mask_t unpruned_before(const current_panel& c, index_t end) {
   return unpruned_inside(c.block, c.place.width) & ~c.s.any_upper;
 }
 
-/// Lists the column blocks of a panel from `first` on, if they are not too many, by the threads of
-/// a block. The barriers of route_updates() order it.
+/// Lists the column blocks of a panel from `first` on, as many as there is room for, by the threads
+/// of a block. The barriers of route_updates() order the list.
 template <tier Tier>
 GSOFA_DEVICE void list_blocks(const current_panel& c, offset_t first) {
   using team = worker<Tier>;
   const panel_view& p = c.e.p;
+  far_state& far = c.s.far(team::warps());
   const auto count = static_cast<index_t>(c.place.column_block_end - first);
-  const index_t known = count <= known_blocks ? count : 0;
-  if (team::rank() == 0) c.s.blocks = known;
+  const index_t known = count < known_blocks ? count : known_blocks;
+  if (team::rank() == 0) {
+    far.blocks = known;
+    far.end = known < count ? p.column_block_first[first + known] : c.place.length;
+  }
   for (index_t k = team::rank(); k < known; k += team::size()) {
-    c.s.block_begin[k] = p.column_block_first[first + k];
-    c.s.block_vertices[k] = p.begin[p.column_block_panel[first + k]];
-  }
-}
-
-/// Finds the places of the column blocks of the current panel in those of a far target, by one
-/// warp.
-GSOFA_DEVICE void find_places(const current_panel& c, offset_t first, target_routes& mine) {
-  const panel_view& p = c.e.p;
-  const offset_t begin = p.column_block_begin[mine.panel];
-  const offset_t end = p.column_block_begin[mine.panel + 1];
-  for (auto k = static_cast<index_t>(lane_index()); k < c.s.blocks; k += 32) {
-    if (c.s.block_begin[k] < mine.end) continue;  // it is the target, or before it
     const index_t panel = p.column_block_panel[first + k];
-    offset_t low = begin;
-    for (offset_t high = end; low < high;) {
-      const offset_t middle = low + (high - low) / 2;
-      if (p.column_block_panel[middle] < panel) {
-        low = middle + 1;
-      } else {
-        high = middle;
-      }
-    }
-    mine.places[k] = static_cast<std::uint16_t>(low - begin);
+    far.block_panel[k] = panel;
+    far.block_begin[k] = p.column_block_first[first + k];
+    far.block_vertices[k] = p.begin[panel];
   }
 }
 
-/// Updates the targets of a factored panel that column blocks `first` to `end` - 1 hold, at most
-/// one per warp, where `unpruned` holds the vertices that no target before them prunes. Returns the
-/// work of the round. No barrier stands behind the sweep.
-template <tier Tier>
-GSOFA_DEVICE unsigned long long update_round(const current_panel& c, const panel_closures& by,
-                                             offset_t first, offset_t end, mask_t& unpruned) {
-  using team = worker<Tier>;
-  target_routes& mine = c.s.routes()[team::warp()];
-  const offset_t own = first + team::warp();
-  if constexpr (!team::is_warp) list_blocks<Tier>(c, first);
-  const lane_masks targets = load_targets(c, head_of_column_block(c.e.p, own, end), mine);
-  route_updates<Tier>(c, targets, own < end, false, mine, unpruned);
-  const std::uint32_t active = active_routes<Tier>(c);
-  if constexpr (!team::is_warp) {
-    if ((active >> team::warp() & 1U) != 0 && mine.steps == 0) find_places(c, first, mine);
-    team::sync();
+/// The first of `count` ascending values that is not less than `value`; `count`: there is none.
+GSOFA_DEVICE index_t first_from(const index_t* values, index_t count, index_t value) {
+  index_t low = 0;
+  for (index_t high = count; low < high;) {
+    const index_t middle = low + (high - low) / 2;
+    if (values[middle] < value) {
+      low = middle + 1;
+    } else {
+      high = middle;
+    }
   }
+  return low;
+}
+
+/// Finds the listed column blocks of the current panel among those of this warp's target, by the
+/// warp. The caller passes a barrier of the block before their use.
+///
+/// The boundary of a panel beyond an ancestor lies in the list of the ancestor (README.md): so a
+/// target has a column block of each panel that the current one has beyond it, with all members.
+template <tier Tier>
+GSOFA_DEVICE void find_places(const current_panel& c) {
+  constexpr int batch = 4;  // loads that overlap
+  const panel_view& p = c.e.p;
+  far_state& far = c.s.far(worker<Tier>::warps());
+  target_blocks& there = far.there[worker<Tier>::warp()];
+  for (auto k = static_cast<index_t>(lane_index()); k < there.count; k += 32 * batch) {
+    index_t panel[batch], first[batch];
+    mask_t members[batch];
+    GSOFA_UNROLL for (int b = 0; b < batch; ++b) {
+      panel[b] = -1;
+      if (k + 32 * b >= there.count) continue;
+      const offset_t block = there.begin + k + 32 * b;
+      panel[b] = p.column_block_panel[block];
+      first[b] = p.column_block_first[block];
+      members[b] = p.column_block_mask[block];
+    }
+    GSOFA_UNROLL for (int b = 0; b < batch; ++b) {
+      if (panel[b] < 0) continue;
+      const index_t at = first_from(far.block_panel, far.blocks, panel[b]);
+      if (at == far.blocks || far.block_panel[at] != panel[b]) continue;
+      there.first[at] = first[b];
+      there.members[at] = members[b];
+    }
+  }
+}
+
+/// Updates one target by positions z, z + 32, ... of the current panel, of which each lane of a
+/// warp has others.
+template <tier Tier>
+GSOFA_DEVICE void update_target(const current_panel& c, const far_state& far,
+                                const target_routes& routes, const target_blocks& there,
+                                index_t z) {
+  constexpr int unroll = worker<Tier>::unroll;
+  const panel_view& p = c.e.p;
+  mask_pair masks[unroll];
+  index_t vertex[unroll];
+  GSOFA_UNROLL for (int u = 0; u < unroll; ++u) {
+    const index_t at = z + 32 * u;
+    masks[u] = {0, 0};
+    vertex[u] = 0;
+    if (at >= c.place.length) continue;
+    masks[u] = c.masks[at];
+    vertex[u] = p.columns[c.place.first + at];
+  }
+  // The last listed column block that does not begin behind the position; sought while the loads
+  // are under way.
+  index_t block[unroll];
+  GSOFA_UNROLL for (int u = 0; u < unroll; ++u) {
+    block[u] = first_from(far.block_begin, far.blocks, z + 32 * u + 1) - 1;
+  }
+  mask_pair add[unroll];
+  mask_pair* out[unroll];
+  GSOFA_UNROLL for (int u = 0; u < unroll; ++u) {
+    const index_t at = z + 32 * u;
+    add[u] = {routed(masks[u].upper, routes.upper), routed(masks[u].lower, routes.lower)};
+    out[u] = p.masks;
+    if ((add[u].upper | add[u].lower) == 0) continue;
+    index_t to = 0;
+    if (at < routes.end) {
+      // Among the targets themselves: U(t, f) and L(f, t) with t < f only.
+      to = vertex[u] - routes.vertices;
+      add[u] = {add[u].upper & below(to), add[u].lower & below(to)};
+    } else if (at >= far.end) {
+      to = p.position(routes.panel, vertex[u]);
+    } else {
+      const index_t k = block[u];
+      to = there.first[k] + static_cast<index_t>(simt::population(
+                                there.members[k] & below(vertex[u] - far.block_vertices[k])));
+    }
+    out[u] = p.masks + routes.first + to;
+  }
+  or_into(routes.exclusive, add, out);
+}
+
+/// Updates the targets of the active warps by a factored panel. Pieces of 32 unroll positions of
+/// one target are divided among all warps of the worker. Returns the pairs of a position and a
+/// target.
+///
+/// Positions before the vertices of a target do not matter to it. The sweep of the first round
+/// divides positions instead, and updates one target after another by each: where the panel is
+/// shorter than the threads are many, most of these would idle for as many steps as there are
+/// targets.
+///
+/// Before: a wide barrier stands behind the stores of the masks, one of the block behind routes and
+/// places.
+template <tier Tier>
+GSOFA_DEVICE offset_t sweep_pairs(const current_panel& c, std::uint32_t active) {
+  using team = worker<Tier>;
+  constexpr index_t piece = 32 * team::unroll;
+  far_state& far = c.s.far(team::warps());
+  offset_t pairs = 0;
+  index_t k = team::wide_warp();
+  for (; active != 0; active &= active - 1) {
+    const unsigned warp = simt::lowest_bit(active);
+    const target_routes& routes = c.s.routes()[warp];
+    const index_t positions = c.place.length - routes.begin;
+    const index_t pieces = (positions + piece - 1) / piece;
+    for (; k < pieces; k += team::wide_warps()) {
+      update_target<Tier>(c, far, routes, far.there[warp],
+                          routes.begin + k * piece + static_cast<index_t>(lane_index()));
+    }
+    k -= pieces;
+    pairs += positions;
+  }
+  return pairs;
+}
+
+/// The targets of a later round, one per warp.
+struct later_round {
+  lane_masks targets;  ///< zero where there is none
+  bool has_targets;
+};
+
+/// Reads what a round needs that updates the targets of a factored panel from column block `first`
+/// on. The barriers of route_updates() order what this leaves in shared memory.
+template <tier Tier>
+GSOFA_DEVICE later_round read_round(const current_panel& c, offset_t first) {
+  using team = worker<Tier>;
+  const offset_t own = first + team::warp();
+  const offset_t end = c.place.column_block_end;
+  list_blocks<Tier>(c, first);
+  return {load_targets<Tier>(c, head_of_column_block(c.e.p, own, end), c.s.routes()[team::warp()]),
+          own < end};
+}
+
+/// Updates the targets of a round, where `unpruned` holds the vertices that no target before them
+/// prunes. Returns the work of the round. No barrier stands behind the sweep.
+template <tier Tier>
+GSOFA_DEVICE unsigned long long update_round(const current_panel& c, const later_round& round,
+                                             mask_t& unpruned) {
+  using team = worker<Tier>;
+  route_updates<Tier>(c, round.targets, round.has_targets, false, c.s.routes()[team::warp()],
+                      unpruned);
+  const std::uint32_t active = active_routes<Tier>(c);
+  if ((active >> team::warp() & 1U) != 0) find_places<Tier>(c);
+  team::sync();
   count_round(c, active);
-  sweep_share share{c.place.length, c.wide_rank, team::wide_size(), 0};
-  if (active != 0) share.begin = c.s.routes()[simt::lowest_bit(active)].begin;
-  sweep<Tier>(c, by, share, active, false);
-  return work_of_update_round<Tier>(c.place.length - share.begin, active);
+  return work_of_pairs<Tier>(sweep_pairs<Tier>(c, active));
 }
 
 /// Does a task: updates the targets of panel j from its column block `task` on, one per warp.
@@ -1415,20 +1593,16 @@ GSOFA_DEVICE index_t do_task(const elimination_view& e, work_item task, worker_s
   const panel_view& p = e.p;
   const panel_place place = place_of(p, task.panel);
   const current_panel c = current_panel_of<Tier>(e, task.panel, place, s, side, false);
+  const offset_t first = place.column_block_begin + task.task;
   lane_masks diagonal{{0, 0}, {0, 0}};
   if (has_diagonal<Tier>()) diagonal = load_diagonal(c);
+  const later_round round = read_round<Tier>(c, first);
   factor_diagonal<Tier>(c, diagonal);
   // Others may be updating the targets. The barriers of route_updates() order this store.
   if (team::rank() == 0) c.head.single_child_steps = 0;
-  const offset_t first = place.column_block_begin + task.task;
-  const offset_t after = first + team::warps();
   mask_t unpruned = unpruned_before<Tier>(c, p.column_block_first[first]);
   unsigned long long work = 0;
-  if (unpruned != 0) {
-    const panel_closures by(c, nullptr);
-    work = update_round<Tier>(
-        c, by, first, after < place.column_block_end ? after : place.column_block_end, unpruned);
-  }
+  if (unpruned != 0) work = update_round<Tier>(c, round, unpruned);
   team::sync_wide();
   index_t* next = &s.panel;
   if constexpr (team::is_cluster) next = &state_of_cluster(e).panel;
@@ -1445,60 +1619,93 @@ GSOFA_DEVICE index_t do_task(const elimination_view& e, work_item task, worker_s
   return ready;
 }
 
-/// The targets of the first round that the worker updates itself, of the active ones; `far` becomes
-/// the first column block, relative to the panel's first, that it does not update in this round.
+/// The targets of the first round that the worker updates itself, of those of the warps `taking`;
+/// `far` becomes the first column block, relative to the panel's first, that it does not update in
+/// this round.
 ///
-/// A target costs the worker about as much as the sweep without any, and a task costs another
-/// worker about as much as a round: with few targets nothing is handed over.
+/// A task costs another worker about as much as a panel with its first target. As many targets
+/// stay, the nearest, as are updated in a few steps of all threads.
 template <tier Tier>
-GSOFA_DEVICE std::uint32_t near_targets(const elimination_view& e, std::uint32_t active,
+GSOFA_DEVICE std::uint32_t near_targets(const current_panel& c, std::uint32_t taking,
                                         index_t& far) {
   using team = worker<Tier>;
+  const offset_t most = offset_t{c.e.most_near_steps} * team::unroll * team::wide_size();
   far = static_cast<index_t>(team::warps());
-  if (team::is_warp || static_cast<index_t>(simt::population(active)) <= e.most_targets) {
-    return active;
+  offset_t pairs = 0;
+  std::uint32_t near = 0;
+  for (; taking != 0; taking &= taking - 1) {
+    const unsigned warp = simt::lowest_bit(taking);
+    pairs += c.place.length - c.s.routes()[warp].begin;
+    if (near != 0 && pairs > most) {
+      far = static_cast<index_t>(warp);
+      break;
+    }
+    near |= 1U << warp;
   }
-  std::uint32_t others = active;
-  for (index_t k = 0; k < e.near_targets; ++k) others &= others - 1;
-  if (others == 0) return active;
-  far = static_cast<index_t>(simt::lowest_bit(others));
-  return active & ~others;
+  return near;
 }
 
-/// Updates the targets beyond those of the first round, from column block `far` on: by tasks, and
-/// itself where there is no room for these; a warp in rounds of its own. Returns the work of the
-/// rounds.
-///
-/// Before: a wide barrier stands behind the stores of all factored masks; `unpruned` holds the
-/// vertices that no target of the first round prunes.
+/// Updates the targets of the first round but one, `others`, and those beyond, from column block
+/// `far` on: by tasks, and itself where there is no room for these. Returns the work of the rounds.
 template <tier Tier>
-GSOFA_DEVICE unsigned long long update_far_targets(const current_panel& c, const panel_closures& by,
-                                                   index_t far, mask_t unpruned) {
+GSOFA_DEVICE unsigned long long update_others(const current_panel& c, std::uint32_t others,
+                                              index_t far) {
   using team = worker<Tier>;
   const panel_place& place = c.place;
+  const auto count = static_cast<index_t>(place.column_block_end - place.column_block_begin);
+  const auto warps = static_cast<index_t>(team::warps());
+  const index_t rest = hand_over<Tier>(c, far);
+  if (others != 0) sweep_pairs<Tier>(c, others);
   unsigned long long work = 0;
-  if constexpr (team::is_warp) {
-    for (offset_t first = place.column_block_begin + far;
-         first < place.column_block_end && unpruned != 0; ++first) {
-      work += update_round<Tier>(c, by, first, first + 1, unpruned);
-      team::sync();
-    }
-  } else {
-    const auto count = static_cast<index_t>(place.column_block_end - place.column_block_begin);
-    const auto warps = static_cast<index_t>(team::warps());
-    for (index_t first = hand_over<Tier>(c, far); first < count; first += warps) {
-      if (team::rank() == 0) c.s.any_upper = 0;
-      team::sync();
-      const offset_t begin = place.column_block_begin + first;
-      mask_t left = unpruned_before<Tier>(c, c.e.p.column_block_first[begin]);
-      if (left == 0) break;
-      work += update_round<Tier>(
-          c, by, begin,
-          begin + warps < place.column_block_end ? begin + warps : place.column_block_end, left);
-      team::sync();
-    }
+  for (index_t first = rest; first < count; first += warps) {
+    team::sync();
+    if (team::rank() == 0) c.s.any_upper = 0;
+    team::sync();
+    const offset_t begin = place.column_block_begin + first;
+    mask_t left = unpruned_before<Tier>(c, c.e.p.column_block_first[begin]);
+    if (left == 0) break;
+    work += update_round<Tier>(c, read_round<Tier>(c, begin), left);
   }
   return work;
+}
+
+/// Updates the ancestors by a panel whose first round is routed, where workers hand over; `taking`:
+/// the warps whose targets take anything; `unpruned`: the vertices that no target of the first
+/// round prunes. One sweep factors all positions and updates the first target. Behind a barrier,
+/// far targets are handed over, and pairs of a position and a target are divided among all warps.
+template <tier Tier>
+GSOFA_DEVICE outcome update_near_and_far(const current_panel& c, const panel_closures& by,
+                                         std::uint32_t taking, mask_t unpruned) {
+  using team = worker<Tier>;
+  const panel_place& place = c.place;
+  index_t far = 0;
+  const std::uint32_t near = near_targets<Tier>(c, taking, far);
+  const std::uint32_t others = near & (near - 1);
+  if ((others >> team::warp() & 1U) != 0) find_places<Tier>(c);
+  count_round(c, near);
+  const bool helped = c.s.routes()[0].helped;
+  sweep_share share{place.width, c.wide_rank, team::wide_size(), 0};
+  const bool next_ready = prepares_next_panel<Tier>(c);
+  if (next_ready) prepare_next_panel<Tier>(c, near, share);
+  const mask_pair any =
+      sweep<Tier>(c, tabled_closures(by, c.s.far(team::warps())), share, near & ~others, true);
+  note(c.e.stamps, c.j, stamp_factored, c.leads);
+  const bool has_more = place.column_block_begin + team::warps() < place.column_block_end;
+  bool hands = near != taking;
+  bool swept = false;  // a wide barrier stands behind the sweep
+  if (!hands && has_more && unpruned != 0) {
+    // Row k updates along entries of column k and the other way round: both must have some.
+    hands = (unpruned & vertices_with_boundary<Tier>(c, any)) != 0;
+    swept = true;
+  }
+  unsigned long long work = 0;
+  if (hands) {
+    work = update_others<Tier>(c, others, far);
+  } else if (others != 0) {
+    if (!swept) team::sync_wide();
+    sweep_pairs<Tier>(c, others);
+  }
+  return {next_ready, finish_panel<Tier>(c, work), helped};
 }
 
 /// Factors panel j and updates its ancestors. `ready`: its diagonal block is factored already.
@@ -1509,13 +1716,14 @@ GSOFA_DEVICE unsigned long long update_far_targets(const current_panel& c, const
 ///
 /// A round has one target panel per warp, ascending: whether row k updates a target depends on the
 /// targets before it through `unpruned` alone. The first round factors the positions of its targets
-/// for itself; then one sweep factors and stores every position and updates these targets, or the
-/// nearest of them, so that masks are read once. Later rounds and tasks, for the other targets,
-/// read factored masks.
+/// for itself; then one sweep factors and stores every position and updates these targets, so that
+/// masks are read once. Update rounds, for rows that are not pruned by then, read factored masks.
+/// Workers that hand over do as update_near_and_far() says. `stays`: a worker that does not may
+/// prepare the panel above.
 template <tier Tier>
 GSOFA_DEVICE outcome factor_and_update(const elimination_view& e, index_t j,
                                        const panel_place& place, worker_state& s, unsigned side,
-                                       bool ready) {
+                                       bool ready, bool stays) {
   using team = worker<Tier>;
   const current_panel c = current_panel_of<Tier>(e, j, place, s, side, ready);
   target_routes& mine = s.routes()[team::warp()];
@@ -1525,39 +1733,60 @@ GSOFA_DEVICE outcome factor_and_update(const elimination_view& e, index_t j,
   store_diagonal<Tier>(c);
   if (place.length == place.width) {
     team::sync_wide();
-    return {false, false, false};
+    return {false, goes_on, false};
   }
 
   mask_t unpruned = unpruned_inside(c.block, place.width);
-  const panel_closures by = closures_of<Tier>(c);
+  const panel_closures by(c);
   lane_masks targets = first_targets;
-  factor_targets<Tier>(c, by, targets);
-  route_updates<Tier>(c, targets, place.column_block_begin + team::warp() < place.column_block_end,
-                      true, mine, unpruned);
-  note(e.stamps, j, stamp_routed, c.leads);
-  index_t far = 0;
-  const std::uint32_t taking = active_routes<Tier>(c);
-  const std::uint32_t active = near_targets<Tier>(e, taking, far);
-  count_round(c, active);
-  const bool helped = s.routes()[0].helped;
-  bool next_ready = false;
-  sweep_share share{place.width, c.wide_rank, team::wide_size(), 0};
-  if constexpr (!team::is_warp) {
-    next_ready = prepares_next_panel<Tier>(c);
-    if (next_ready) prepare_next_panel<Tier>(c, active, share);
-  }
-  const mask_pair any = sweep<Tier>(c, by, share, active, true);
-  note(e.stamps, j, stamp_factored, c.leads);
-  unsigned long long update_work = 0;
-  const bool has_more = place.column_block_begin + team::warps() < place.column_block_end;
-  if (active != taking || (has_more && unpruned != 0)) {
-    // Row k updates along entries of column k and the other way round: both must have some.
-    unpruned &= vertices_with_boundary<Tier>(c, any);
-    if (active != taking || unpruned != 0) {
-      update_work = update_far_targets<Tier>(c, by, far, unpruned);
+  if constexpr (team::hands_over) {
+    fill_tables<Tier>(c, by);
+    list_blocks<Tier>(c, place.column_block_begin);
+    factor_targets<Tier>(c, by, targets);
+    route_updates<Tier>(c, targets,
+                        place.column_block_begin + team::warp() < place.column_block_end, true,
+                        mine, unpruned);
+    note(e.stamps, j, stamp_routed, c.leads);
+    return update_near_and_far<Tier>(c, by, active_routes<Tier>(c), unpruned);
+  } else {
+    bool next_ready = false;
+    bool is_first = true;
+    unsigned long long update_work = 0;
+    for (offset_t block = place.column_block_begin; block < place.column_block_end;
+         block += team::warps()) {
+      const offset_t own = block + team::warp();
+      if (is_first) {
+        factor_targets<Tier>(c, by, targets);
+      } else {
+        targets =
+            load_targets<Tier>(c, head_of_column_block(e.p, own, place.column_block_end), mine);
+      }
+      route_updates<Tier>(c, targets, own < place.column_block_end, is_first, mine, unpruned);
+      if (is_first) note(e.stamps, j, stamp_routed, c.leads);
+      const std::uint32_t active = active_routes<Tier>(c);
+      count_round(c, active);
+      sweep_share share{place.width, c.wide_rank, team::wide_size(), 0};
+      if (!is_first) {
+        share.begin = active == 0 ? place.length : s.routes()[simt::lowest_bit(active)].begin;
+        update_work += work_of_update_round<Tier>(place.length - share.begin, active);
+      } else if constexpr (!team::is_warp) {
+        next_ready = stays && prepares_next_panel<Tier>(c);
+        if (next_ready) prepare_next_panel<Tier>(c, active, share);
+      }
+      const mask_pair any = sweep<Tier>(c, by, share, active, is_first);
+      if (is_first) {
+        is_first = false;
+        note(e.stamps, j, stamp_factored, c.leads);
+        if (block + team::warps() >= place.column_block_end || unpruned == 0) break;
+        // Row k updates along entries of column k and the other way round: both must have some.
+        unpruned &= vertices_with_boundary<Tier>(c, any);
+      } else {
+        team::sync();
+      }
+      if (unpruned == 0) break;
     }
+    return {next_ready, finish_panel<Tier>(c, update_work), false};
   }
-  return {next_ready, finish_panel<Tier>(c, update_work), helped};
 }
 
 /// Eliminates panel j and then each panel above it whose last child this worker has finished, up to
@@ -1569,18 +1798,19 @@ GSOFA_DEVICE outcome factor_and_update(const elimination_view& e, index_t j,
 ///
 /// Waves: the last child of panel j is panel j - 1. So if all children of a panel are before its
 /// wave, it is the first panel of the wave, which begins with it and with its leaves.
+///
+/// A worker that is to leave, since workers that hand over go on, lists the panel that it would go
+/// on with, unless that panel is ready: its diagonal block is nowhere but with this worker.
 template <tier Tier>
 GSOFA_DEVICE void follow(const elimination_view& e, index_t j, worker_state& s, unsigned& side) {
   using team = worker<Tier>;
   const bool leads = team::wide_rank() == 0;
   panel_place place = place_of(e.p, j);
-  outcome last{false, false, false};
+  outcome last{false, goes_on, false};
+  bool stays = true;
   for (;; side ^= 1U) {
-    if (place.length > e.most) {
-      if (leads) {
-        e.list[simt::atomic_add(e.list_count, std::uint32_t{1})] = j;
-        simt::atomic_add(e.open_next, std::uint32_t{1});
-      }
+    if (place.length > e.most || (!stays && !last.ready)) {
+      if (leads) e.list[simt::atomic_add(e.list_count, std::uint32_t{1})] = j;
       return;
     }
     if constexpr (detail::counting) {
@@ -1588,13 +1818,16 @@ GSOFA_DEVICE void follow(const elimination_view& e, index_t j, worker_state& s, 
     }
     note(e.stamps, j, stamp_begin, leads);
     note(e.stamps, j, stamp_start, leads);
-    last = factor_and_update<Tier>(e, j, place, s, side, last.ready);
+    last = factor_and_update<Tier>(e, j, place, s, side, last.ready, stays);
     note(e.stamps, j, stamp_updated, leads);
-    if (last.falls_back) break;
+    if (last.next == falls_back) break;
+    if (last.next == leaves) stays = false;
     const next_panel& above = s.head[side].next;
     const index_t finished = j;
     j = above.panel;
-    if (j >= 0 && (above.children > 1 || last.helped)) {
+    bool counted = above.children > 1;
+    if constexpr (team::hands_over) counted = counted || last.helped;
+    if (j >= 0 && counted) {
       index_t* next = &s.panel;
       if constexpr (team::is_cluster) {
         next = &state_of_cluster(e).panel;
@@ -1615,22 +1848,62 @@ GSOFA_DEVICE void follow(const elimination_view& e, index_t j, worker_state& s, 
 }
 
 /// First launch: a warp takes each panel without children in the wave and follows the path up from
-/// it.
+/// it. Sets to zero what later launches count with.
 GSOFA_BOUNDED_KERNEL(warp_threads) void warp_panels_kernel(elimination_view e) {
   simt::after_earlier_launches();
   if (e.p.stale()) return;
+  for (offset_t k = offset_t{simt::block_index()} * simt::block_size() + simt::thread_index();
+       k < e.zero_count; k += offset_t{simt::grid_size()} * simt::block_size()) {
+    e.zeros[k] = 0;
+  }
   worker_state& s = *reinterpret_cast<worker_state*>(simt::shared_memory<unsigned char>() +
-                                                     simt::thread_index() / 32 * warp_state_bytes);
+                                                     simt::thread_index() / 32 * state_bytes(1));
   unsigned side = 0;
+  if (lane_index() == 0) s.excess = 0;
   for (;;) {
     std::uint32_t ticket = 0;
-    if (lane_index() == 0) ticket = simt::atomic_add(e.ticket, std::uint32_t{1});
+    if (lane_index() == 0) ticket = simt::atomic_add(e.from[0].ticket, std::uint32_t{1});
     ticket = simt::shuffle(ticket, 0);
-    if (ticket >= static_cast<std::uint32_t>(e.wave.end - e.wave.begin)) return;
+    if (ticket >= static_cast<std::uint32_t>(e.wave.end - e.wave.begin)) break;
     const index_t j = e.wave.begin + static_cast<index_t>(ticket);
     if (j != e.wave.begin && e.children[j] != 0) continue;
     follow<tier::warp>(e, j, s, side);
     simt::sync_warp();
+  }
+  if (lane_index() == 0 && s.excess != 0) {
+    simt::atomic_add(e.excess, static_cast<unsigned long long>(s.excess));
+  }
+}
+
+/// Whether workers that hand over go on, by what has been counted so far.
+GSOFA_DEVICE bool far_work_is_reached(const elimination_view& e) {
+  if (e.most_far_work == ~0ULL) return false;
+  return simt::load_shared_state(e.far_work) >= e.most_far_work || *e.excess - 1 < ~0ULL / 2;
+}
+
+/// Takes panels of a list in turn, by workers of one tier that do not hand over, as long as the
+/// update rounds of all have cost little. The leader notifies the other threads of the next panel
+/// through `next`.
+template <tier Tier>
+GSOFA_DEVICE void take_listed(const elimination_view& e, worker_state& s, index_t* next) {
+  using team = worker<Tier>;
+  const panel_source& from = e.from[0];
+  unsigned side = 0;
+  for (;;) {
+    if (team::wide_rank() == 0) {
+      *next = -1;
+      if (!far_work_is_reached(e)) {
+        const std::uint32_t ticket = simt::atomic_add(from.ticket, std::uint32_t{1});
+        const bool goes = simt::load_shared_state(e.update_work) <= e.most_update_work;
+        if (goes && ticket < *from.count) *next = from.panels[ticket];
+      }
+    }
+    team::sync_wide();
+    const index_t j = simt::load_shared_state(next);
+    team::sync_wide();
+    if (j < 0) return;
+    follow<Tier>(e, j, s, side);
+    team::sync_wide();
   }
 }
 
@@ -1649,24 +1922,36 @@ GSOFA_DEVICE bool take_task(const task_queue& q, work_item& next) {
   }
 }
 
+/// Takes the next listed panel, by one thread; -1: there is none. A panel that is taken is open
+/// before it is missed on its list.
+GSOFA_DEVICE index_t take_panel(const elimination_view& e, const panel_source& from) {
+  if (simt::load_shared_state(from.ticket) >= *from.count) return -1;
+  simt::atomic_increment_acq_rel(e.open);
+  const std::uint32_t ticket = simt::atomic_add(from.ticket, std::uint32_t{1});
+  if (ticket < *from.count) return from.panels[ticket];
+  simt::atomic_add(e.open, ~std::uint32_t{0});
+  return -1;
+}
+
 /// Finds what a worker does next, by one thread: tasks come before listed panels, since panels wait
-/// for them. Panel -1: nothing is left, or update rounds have cost too much.
+/// for them. Panel -1: nothing is left, or update rounds have cost too much. A worker that leaves
+/// too early leaves more to the others, which do their own tasks at least.
 GSOFA_DEVICE work_item find_work(const elimination_view& e) {
   work_item next{-1, -1};
   for (;;) {
     if (simt::load_shared_state(e.update_work) > e.most_update_work) return {-1, -1};
     if (take_task(e.tasks, next)) return next;
-    if (simt::load_shared_state(e.ticket) < *e.from_count) {
-      const std::uint32_t ticket = simt::atomic_add(e.ticket, std::uint32_t{1});
-      if (ticket < *e.from_count) return {e.from[ticket], -1};
+    for (const panel_source& from : e.from) {
+      next.panel = take_panel(e, from);
+      if (next.panel >= 0) return next;
     }
     if (simt::load_shared_state(e.open) == 0) return {-1, -1};
     simt::pause();
   }
 }
 
-/// Does what is to be done in a launch, by workers of one tier. The leader notifies the other
-/// threads of the next item through `panel` and `task`.
+/// Does what is to be done in a launch, by workers of one tier that hand over. The leader notifies
+/// the other threads of the next item through `panel` and `task`.
 template <tier Tier>
 GSOFA_DEVICE void work(const elimination_view& e, worker_state& s, index_t* panel, index_t* task) {
   using team = worker<Tier>;
@@ -1690,22 +1975,38 @@ GSOFA_DEVICE void work(const elimination_view& e, worker_state& s, index_t* pane
   }
 }
 
-/// Second launch: a block takes each listed panel and follows the path up from it, or does a task.
+/// Second launch: a block takes each listed panel and follows the path up from it.
 GSOFA_BOUNDED_KERNEL(most_warps * 32) void block_panels_kernel(elimination_view e) {
   simt::after_earlier_launches();
   if (e.p.stale()) return;
   worker_state& s = *simt::shared_memory<worker_state>();
-  work<tier::block>(e, s, &s.panel, &s.task);
+  take_listed<tier::block>(e, s, &s.panel);
 }
 
-/// Third and fourth launch: a cluster of blocks takes each panel that the launch before has listed
+/// The same by blocks that hand over, where the blocks before have left the panels to them.
+GSOFA_BOUNDED_KERNEL(most_warps * 32) void sharing_blocks_kernel(elimination_view e) {
+  simt::after_earlier_launches();
+  if (e.p.stale() || !far_work_is_reached(e)) return;
+  worker_state& s = *simt::shared_memory<worker_state>();
+  work<tier::sharing_block>(e, s, &s.panel, &s.task);
+}
+
+/// A cluster of blocks takes each panel that launches of blocks, or of narrower clusters, have left
 /// and follows the path up from it.
 GSOFA_BOUNDED_KERNEL(most_warps * 32) void cluster_panels_kernel(elimination_view e) {
   simt::after_earlier_launches();
   if (e.p.stale()) return;
   worker_state& s = *simt::shared_memory<worker_state>();
+  take_listed<tier::cluster>(e, s, &state_of_cluster(e).panel);
+}
+
+/// The same by clusters that hand over.
+GSOFA_BOUNDED_KERNEL(most_warps * 32) void sharing_clusters_kernel(elimination_view e) {
+  simt::after_earlier_launches();
+  if (e.p.stale() || !far_work_is_reached(e)) return;
+  worker_state& s = *simt::shared_memory<worker_state>();
   cluster_state& shared = state_of_cluster(e);
-  work<tier::cluster>(e, s, &shared.panel, &shared.task);
+  work<tier::sharing_cluster>(e, s, &shared.panel, &shared.task);
 }
 
 }  // namespace
@@ -1713,23 +2014,27 @@ GSOFA_BOUNDED_KERNEL(most_warps * 32) void cluster_panels_kernel(elimination_vie
 void panel_elimination::prepare(index_t n, const elimination_settings& settings,
                                 memory_budget& budget) {
   settings_ = settings;
-  ready_ = {budget, "schedule", n};
-  long_ready_ = {budget, "schedule", n};
+  for (auto& list : lists_) list = {budget, "schedule", n};
   fell_back_.assign(1, 0);
   counters_ = {budget, "control", elimination_counters};
   if (detail::counting) stamps_ = {budget, "stamps", offset_t{n} * panel_stamps};
   const int threads = settings_.warps_per_block * 32;
   const std::size_t bytes = state_bytes(settings_.warps_per_block);
+  const std::size_t sharing_bytes = state_bytes(settings_.warps_per_block, true);
+  allow_shared(sharing_blocks_kernel, sharing_bytes);
+  allow_shared(sharing_clusters_kernel, sharing_bytes);
   warp_blocks_ = std::max(
-      1, resident_blocks(warp_panels_kernel, warp_threads, warp_threads / 32 * warp_state_bytes));
+      1, resident_blocks(warp_panels_kernel, warp_threads, warp_threads / 32 * state_bytes(1)));
   block_blocks_ = std::max(1, resident_blocks(block_panels_kernel, threads, bytes));
   half_blocks_ =
       std::max(1, resident_blocks(block_panels_kernel, half_warps * 32, state_bytes(half_warps)));
+  sharing_blocks_ = std::max(1, resident_blocks(sharing_blocks_kernel, threads, sharing_bytes));
+  const auto resident = [&](int blocks) {
+    return std::min(resident_clusters(cluster_panels_kernel, blocks, threads, bytes),
+                    resident_clusters(sharing_clusters_kernel, blocks, threads, sharing_bytes));
+  };
   clusters_ = wide_clusters_ = 0;
   if (settings_.blocks_per_cluster > 1) {
-    const auto resident = [&](int blocks) {
-      return resident_clusters(cluster_panels_kernel, blocks, threads, bytes);
-    };
     clusters_ = resident(settings_.blocks_per_cluster);
     wide_blocks_ = settings_.blocks_per_wide_cluster;
     // Devices may have no room for as many blocks side by side.
@@ -1739,102 +2044,165 @@ void panel_elimination::prepare(index_t n, const elimination_settings& settings,
     }
   }
   constexpr auto words = static_cast<offset_t>(sizeof(cluster_state) / 8);
-  cluster_states_ = {budget, "control", std::max(clusters_, wide_clusters_) * words};
-  helped_ = {budget, "schedule", n + task_words};
+  cluster_states_ = {budget, "control", 2 * words * (clusters_ + wide_clusters_)};
   task_room_ = settings_.most_tasks >= 0 ? settings_.most_tasks : std::max<index_t>(1024, n / 8);
   task_items_ = {budget, "schedule", task_room_};
-  task_flags_ = {budget, "schedule", task_room_};
+  task_words_ = {budget, "schedule", task_words + offset_t{task_room_} + n};
 }
 
 void panel_elimination::expect() { fell_back_[0] = 0; }
+
+namespace {
+
+/// The lists of panels between the launches of a wave. Its control has the tickets of the first
+/// launch and of each list, then the number of panels on each list.
+struct launch_lists {
+  static constexpr int lists = 4;
+  index_t* arrays[3];  ///< in turn: nobody reads a list when the third one after it is written
+  std::uint32_t* control;
+
+  [[nodiscard]] std::uint32_t* count(int list) const { return control + 1 + lists + list; }
+  [[nodiscard]] panel_source source(int list) const {
+    return {arrays[list % 3], count(list), control + 1 + list};
+  }
+  void leave_on(int list, elimination_view& e) const {
+    e.list = arrays[list % 3];
+    e.list_count = count(list);
+  }
+};
+/// Before these words stands the excess of warps, behind them the work of update rounds.
+static_assert(1 + 2 * launch_lists::lists <= panel_structure::wave_control_words - 2);
+
+/// The words of tasks: the queue's head and tail, far_work, open items of three launches; then the
+/// flags of tasks and the marks of panels.
+void set_tasks(elimination_view& e, std::uint32_t* words, std::uint64_t* items, index_t room) {
+  e.tasks = {reinterpret_cast<work_item*>(items), words + task_words, words, words + 1,
+             static_cast<std::uint32_t>(room)};
+  e.far_work = reinterpret_cast<unsigned long long*>(words + 2);
+  e.helped = words + task_words + room;
+  e.zeros = words;
+  e.zero_count = task_words + offset_t{room} + e.p.panels;
+}
+
+/// What is resident of each kernel, and where clusters have their states.
+struct launch_sizes {
+  int warp_blocks, block_blocks, half_blocks, sharing_blocks, clusters, wide_clusters, wide_blocks;
+  cluster_state* states;
+};
+
+/// Launches all of a wave. Launches of one tier take the panels of a list, and leave panels on the
+/// next one; those that hand over take what is left of both, and leave panels on the one after
+/// that.
+void launch_wave(elimination_view& e, const elimination_settings& settings,
+                 const launch_sizes& sizes, const launch_lists& lists, index_t longest,
+                 bool shares) {
+  // Blocks are faster than warps, but there are fewer of them. Where all panels are short, blocks
+  // of half as many threads finish as soon, and two of them share a multiprocessor.
+  const index_t few = settings.few_panels >= 0 ? settings.few_panels : 16 * multiprocessors();
+  const bool by_blocks = e.wave.end - e.wave.begin <= few;
+  const bool half =
+      by_blocks && longest <= short_positions && settings.warps_per_block > half_warps;
+  const int threads = settings.warps_per_block * 32;
+  const std::size_t bytes = state_bytes(settings.warps_per_block);
+  const std::size_t sharing_bytes = state_bytes(settings.warps_per_block, true);
+  const auto eliminate = [&](int list, index_t most, const auto& plain, const auto& sharing) {
+    e.most = most;
+    e.from[0] = lists.source(list);
+    lists.leave_on(list + 1, e);
+    if (settings.far_targets != handing_over::on) plain();
+    if (!shares) return;
+    e.from[1] = lists.source(list + 1);
+    lists.leave_on(list + 2, e);
+    e.open = e.zeros + 4 + list;
+    sharing();
+  };
+
+  e.most_near_steps = settings.near_steps_of_blocks;
+  e.from[0].ticket = lists.control;
+  lists.leave_on(0, e);
+  e.most = by_blocks ? 0 : settings.warp_positions;
+  launch_overlapping(warp_panels_kernel, sizes.warp_blocks, warp_threads,
+                     warp_threads / 32 * state_bytes(1), e);
+  if (longest <= e.most) return;
+
+  const auto blocks = [&] {
+    launch_overlapping(block_panels_kernel, half ? sizes.half_blocks : sizes.block_blocks,
+                       half ? half_warps * 32 : threads, half ? state_bytes(half_warps) : bytes, e);
+  };
+  eliminate(0, sizes.clusters > 0 ? settings.cluster_positions : max_index, blocks, [&] {
+    launch_overlapping(sharing_blocks_kernel, sizes.sharing_blocks, threads, sharing_bytes, e);
+  });
+  if (longest <= e.most) return;
+
+  e.most_near_steps = settings.near_steps_of_clusters;
+  e.clusters = sizes.states;
+  fill_bytes(e.clusters, 0, 2 * (sizes.clusters + sizes.wide_clusters));
+  const auto by_clusters = [&](int list, index_t most, int clusters, int size) {
+    const auto one = [&] {
+      launch_clusters(cluster_panels_kernel, clusters, size, threads, bytes, e);
+    };
+    eliminate(list, most, one, [&] {
+      e.clusters += clusters;
+      launch_clusters(sharing_clusters_kernel, clusters, size, threads, sharing_bytes, e);
+    });
+    e.clusters += clusters;
+  };
+  by_clusters(1, sizes.wide_clusters > 0 ? settings.wide_positions : max_index, sizes.clusters,
+              settings.blocks_per_cluster);
+  if (longest > e.most) by_clusters(2, max_index, sizes.wide_clusters, sizes.wide_blocks);
+}
+
+}  // namespace
+
+bool panel_elimination::may_hand_over(index_t longest) const {
+  if (settings_.far_targets != handing_over::automatic) {
+    return settings_.far_targets == handing_over::on;
+  }
+  return longest > settings_.sharing_positions;
+}
+
+unsigned long long panel_elimination::most_far_work(index_t panels) const {
+  if (settings_.far_targets == handing_over::on) return 0;
+  const std::int64_t most = settings_.most_far_work >= 0 ? settings_.most_far_work : panels;
+  return static_cast<unsigned long long>(std::max<std::int64_t>(1, most));
+}
 
 void panel_elimination::run(const panel_structure& structure, panel_range wave) {
   if (detail::counting && wave.begin == 0) {
     fill_bytes(counters_.data(), 0, elimination_counters);
     fill_bytes(stamps_.data(), 0, stamps_.size());
   }
-  const index_t longest = structure.longest();
-  // Blocks are faster than warps, but there are fewer of them. Where all panels are short, blocks
-  // of half as many threads finish as soon, and two of them share a multiprocessor.
-  const index_t few = settings_.few_panels >= 0 ? settings_.few_panels : 16 * multiprocessors();
-  const bool by_blocks = wave.end - wave.begin <= few;
-  const bool half =
-      by_blocks && longest <= short_positions && settings_.warps_per_block > half_warps;
-  const int warps = half ? half_warps : settings_.warps_per_block;
-  const int threads = warps * 32;
-  const std::size_t bytes = state_bytes(warps);
-  std::uint32_t* const tickets = structure.control();
-  std::uint32_t* const counts = tickets + 4;
+  if (wave.begin == 0) expect();
   elimination_view e{};
   e.p = structure.view();
   e.wave = wave;
   e.children = structure.children();
   e.finished = structure.finished();
-  e.clusters = reinterpret_cast<cluster_state*>(cluster_states_.data());
   e.counters = counters_.data();
   e.stamps = stamps_.data();
-  e.update_work =
-      reinterpret_cast<unsigned long long*>(tickets + panel_structure::wave_control_words);
+  e.update_work = reinterpret_cast<unsigned long long*>(structure.control() +
+                                                        panel_structure::wave_control_words);
   e.most_update_work = settings_.most_update_work < 0
                            ? ~0ULL
                            : static_cast<unsigned long long>(settings_.most_update_work);
-  if (wave.begin == 0) expect();
   e.fell_back = fell_back_.data();
-  fill_bytes(helped_.data(), 0, helped_.size());
-  fill_bytes(task_flags_.data(), 0, task_flags_.size());
-  e.helped = helped_.data() + task_words;
-  std::uint32_t* const control = helped_.data();
-  e.tasks = {reinterpret_cast<work_item*>(task_items_.data()), task_flags_.data(), control,
-             control + 1, static_cast<std::uint32_t>(task_room_)};
-  e.most_targets = settings_.most_targets;
-  e.near_targets = settings_.near_targets;
-  e.open_next = control + 2;
-
-  e.ticket = tickets;
-  e.list = ready_.data();
-  e.list_count = counts;
-  e.most = by_blocks ? 0 : settings_.warp_positions;
-  launch_overlapping(warp_panels_kernel, warp_blocks_, warp_threads,
-                     warp_threads / 32 * warp_state_bytes, e);
-  if (longest <= e.most) return;
-
-  e.open = control + 2;
-  e.open_next = control + 3;
-  e.ticket = tickets + 1;
-  e.from = ready_.data();
-  e.from_count = counts;
-  e.list = long_ready_.data();
-  e.list_count = counts + 1;
-  e.most = clusters_ > 0 ? settings_.cluster_positions : max_index;
-  launch_overlapping(block_panels_kernel, half ? half_blocks_ : block_blocks_, threads, bytes, e);
-  if (longest <= e.most) return;
-
-  fill_bytes(cluster_states_.data(), 0, cluster_states_.size());
-  e.open = control + 3;
-  e.open_next = control + 4;
-  e.ticket = tickets + 2;
-  e.from = long_ready_.data();
-  e.from_count = counts + 1;
-  e.list = ready_.data();
-  e.list_count = counts + 2;
-  e.most = wide_clusters_ > 0 ? settings_.wide_positions : max_index;
-  launch_clusters(cluster_panels_kernel, clusters_, settings_.blocks_per_cluster, threads, bytes,
-                  e);
-  if (longest <= e.most) return;
-
-  fill_bytes(cluster_states_.data(), 0, cluster_states_.size());
-  e.open = control + 4;
-  e.open_next = nullptr;
-  e.ticket = tickets + 3;
-  e.from = ready_.data();
-  e.from_count = counts + 2;
-  e.most = max_index;
-  launch_clusters(cluster_panels_kernel, wide_clusters_, wide_blocks_, threads, bytes, e);
+  e.excess = e.update_work - 1;
+  e.fair_work = settings_.fair_work;
+  const bool shares = may_hand_over(structure.longest());
+  e.most_far_work = shares ? most_far_work(wave.end - wave.begin) : ~0ULL;
+  set_tasks(e, task_words_.data(), task_items_.data(), task_room_);
+  if (!shares) e.zero_count = task_words;
+  launch_wave(
+      e, settings_,
+      {warp_blocks_, block_blocks_, half_blocks_, sharing_blocks_, clusters_, wide_clusters_,
+       wide_blocks_, reinterpret_cast<cluster_state*>(cluster_states_.data())},
+      {{lists_[0].data(), lists_[1].data(), lists_[2].data()}, structure.control()},
+      structure.longest(), shares);
 }
 
 offset_t panel_elimination::tasks() const {
   std::uint32_t created = 0;
-  copy_to_host(&created, static_cast<const std::uint32_t*>(helped_.data() + 1), 1);
+  copy_to_host(&created, static_cast<const std::uint32_t*>(task_words_.data() + 1), 1);
   return std::min<offset_t>(created, task_room_);
 }
 

@@ -4,6 +4,7 @@
 /// gpu_bitmap_panels.cu.
 
 #include <algorithm>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -16,6 +17,7 @@
 #include "variants/device/caller_memory.hpp"
 #include "variants/device/gpu_variant.hpp"
 #include "variants/device/runtime.hpp"
+#include "variants/panels/parts.hpp"
 #include "variants/panels/waves.hpp"
 
 namespace gsofa::gpu {
@@ -107,7 +109,13 @@ struct panel_view {
   /// Where launches are repeated: nonzero if the sizes are no longer those of the launches, which
   /// then do nothing; else null.
   const std::uint32_t* differs;
+  /// Where the structure is that of a part of the panels: of each panel; else null.
+  const panel_kind* kind;
 
+  GSOFA_DEVICE bool holds(index_t j) const {
+    return kind == nullptr || kind[j] != panel_kind::foreign;
+  }
+  GSOFA_DEVICE bool owns(index_t j) const { return kind == nullptr || kind[j] == panel_kind::own; }
   GSOFA_DEVICE bool stale() const { return differs != nullptr && *differs != 0; }
   GSOFA_DEVICE index_t width(index_t j) const { return begin[j + 1] - begin[j]; }
   GSOFA_DEVICE index_t length(index_t j) const { return lengths[j]; }
@@ -165,11 +173,43 @@ struct loose_column_blocks {
   index_t* first;
 };
 
+/// Panels of `top` that a part holds, with the column blocks and the masks that are not empty of
+/// each one after another, all in one array on a device. Panels are numbered as in top_panels.
+class packed_panels {
+ public:
+  packed_panels() = default;
+  /// Room for so many.
+  packed_panels(index_t panels, offset_t blocks, offset_t masks, memory_budget& budget);
+  /// A copy on the current device; `staged`: through memory of the host, where the devices do not
+  /// reach each other.
+  [[nodiscard]] packed_panels fetched(bool staged, memory_budget& budget) const;
+
+  struct view_type {
+    index_t panels;
+    mask_pair* masks;
+    mask_t* block_mask;
+    offset_t* block_begin;  ///< panels + 1
+    offset_t* mask_begin;   ///< panels + 1
+    index_t* block_target;
+    index_t* block_first;  ///< position in the part's list
+    index_t* position;     ///< of each mask in the part's list
+    index_t* panel;        ///< the number of each
+  };
+  [[nodiscard]] view_type view() const;
+  [[nodiscard]] offset_t blocks() const { return blocks_; }
+
+ private:
+  index_t panels_ = 0;
+  offset_t blocks_ = 0, masks_ = 0;
+  device_array<mask_pair> words_;  // holds all arrays
+};
+
 /// Elimination tree, panels, position lists, and masks set to A.
 class panel_structure {
  public:
-  /// Takes the arrays over vertices. Throws budget_error if they do not fit.
-  void prepare(index_t n, memory_budget& budget);
+  /// Takes the arrays over vertices, of one of `parts` parts. Throws budget_error if they do not
+  /// fit.
+  void prepare(index_t n, memory_budget& budget, int parts = 1);
   /// Records the launches with which every run on this matrix and panel width begins; holds the
   /// table of column blocks, 32 to 64 bytes a vertex, from here on. Optional.
   void record(const device_matrix& a, offset_t nnz, const panel_limits& limits,
@@ -180,6 +220,33 @@ class panel_structure {
   /// waves() is more than 1, and position lists and masks are those that begin_wave() has written.
   bool build(const device_matrix& a, offset_t nnz, const panel_limits& limits,
              memory_budget& budget, run_context& context);
+  /// What divides panels, given the first vertex of each, one number more, and their parents.
+  using division = std::function<panel_parts(std::span<const index_t>, std::span<const index_t>)>;
+  /// The same for part k of the panels, which `divide` divides: position lists and masks are those
+  /// of the part's own panels, and of the panels of `top` as far as own panels, and A there, add to
+  /// them. row_ptr: of A, on the host.
+  bool build_part(const device_matrix& a, std::span<const offset_t> row_ptr,
+                  const panel_limits& limits, memory_budget& budget, run_context& context,
+                  const division& divide, std::size_t k);
+  /// Of the last build_part().
+  [[nodiscard]] const panel_parts& parts() const { return parts_; }
+  [[nodiscard]] const top_panels& top() const { return top_; }
+  /// The panels of the part's range, without those of `top` at its beginning.
+  [[nodiscard]] panel_range own_range() const { return own_; }
+  /// Rows begin .. end - 1 of A, and their entries.
+  struct row_range {
+    index_t begin, end;
+    offset_t first_entry, end_of_entries;
+  };
+  /// The rows that the part may have entries of L + U in; empty: all.
+  [[nodiscard]] std::span<const row_range> held_rows() const { return ranges_; }
+  /// Packs the panels of `top` that the part holds.
+  [[nodiscard]] packed_panels pack(memory_budget& budget) const;
+  /// Joins the panels of `top` that all parts hold, on one device, where `one` is the structure of
+  /// one of the parts: the lists of all their positions, and the masks of all parts. Returns false
+  /// where the limits do not admit them.
+  bool build_top(const panel_structure& one, std::span<const packed_panels* const> parts,
+                 const panel_limits& limits, memory_budget& budget);
   /// Takes what repeat() needs beyond the result of build(), which has returned true with one wave
   /// and no labels. Returns false where the budget, or `most_bytes`, does not admit it.
   bool keep(offset_t most_bytes, memory_budget& budget);
@@ -214,16 +281,21 @@ class panel_structure {
   /// Number of positions of the longest panel.
   [[nodiscard]] index_t longest() const { return longest_; }
   [[nodiscard]] bool relabelled() const { return relabelled_; }
+  /// Whether A is symmetric, by a sum of hashes: false is certain, true is not.
+  [[nodiscard]] bool symmetric() const { return symmetric_; }
+  /// The parent of each vertex in the elimination tree; of a root a number that is no vertex.
+  [[nodiscard]] const std::uint32_t* tree_parent() const { return tree_parent_.data(); }
   /// Number of children of each panel.
   [[nodiscard]] const std::uint32_t* children() const;
   /// After build(): a zero for each panel, and control_words zeros more.
   [[nodiscard]] std::uint32_t* finished() const;
   [[nodiscard]] std::uint32_t* control() const;
-  static constexpr offset_t control_words = 12;
-  static constexpr offset_t wave_control_words = 8;  ///< those that begin_wave() sets to zero
+  static constexpr offset_t control_words = 14;
+  static constexpr offset_t wave_control_words = 12;  ///< those that begin_wave() sets to zero
 
  private:
   void first_pass(const device_matrix& a, offset_t nnz, index_t width);
+  void find_tree(const device_matrix& a, offset_t nnz, index_t width);
   void find_column_blocks(const device_matrix& a, offset_t nnz);
   void nearest_parents(const device_matrix& a, offset_t nnz);
   void cut(index_t width, bool is_etree);
@@ -233,11 +305,29 @@ class panel_structure {
   bool make_table(const panel_limits& limits, memory_budget& budget);
   bool find_structure(const device_matrix& a, offset_t nnz, const panel_limits& limits,
                       memory_budget& budget, run_context& context);
-  bool fill_structure(const device_matrix& a, offset_t nnz, const panel_limits& limits,
-                      memory_budget& budget);
+  bool fill_structure(const panel_limits& limits, memory_budget& budget,
+                      const std::function<void()>& set_masks);
+  void grow_table(offset_t found, const panel_limits& limits, const memory_budget& budget);
+  void justify(const device_matrix& a, offset_t nnz);
+  bool find_panels(const device_matrix& a, const panel_limits& limits, memory_budget& budget,
+                   const std::function<void()>& divide);
+  void fetch_tree();
+  [[nodiscard]] std::span<const index_t> begins_on_host() const;
+  [[nodiscard]] std::span<const index_t> parents_on_host() const;
+  void take_part(std::span<const offset_t> row_ptr, std::size_t k, memory_budget& budget);
+  bool count_part(const device_matrix& a, const panel_limits& limits, memory_budget& budget,
+                  run_context& context);
+  void take_top(const panel_structure& one, memory_budget& budget);
+  bool join_column_blocks(std::span<const packed_panels* const> parts, const panel_limits& limits,
+                          memory_budget& budget);
+  void adopt(const structure_totals& found);
+  void measure();
   bool plan(const panel_limits& limits, memory_budget& budget);
   void collect_column_blocks(const std::uint32_t* differs);
   void sort_column_blocks(const std::uint32_t* differs);
+  template <class Visit>
+  void for_each_range(const device_matrix& a, offset_t nnz, Visit&& visit) const;
+  void write_positions();
   void place(const device_matrix& a, offset_t nnz);
   [[nodiscard]] loose_column_blocks loose() const;
 
@@ -262,7 +352,7 @@ class panel_structure {
   index_t panels_ = 0;
   offset_t positions_ = 0, held_ = 0, column_blocks_ = 0, bytes_missing_ = 0;
   index_t longest_ = 0;
-  bool relabelled_ = false;
+  bool relabelled_ = false, symmetric_ = false;
   device_array<std::uint32_t> zeroed_, tree_parent_, hint_, minima_;
   device_array<index_t> low_, depth_, siblings_, panel_of_, begin_, panel_parent_, order_, label_;
   device_array<unsigned char> partial_;  // of a scan
@@ -288,7 +378,19 @@ class panel_structure {
   std::vector<panel_wave> waves_;
   device_array<index_t> fresh_;         // panels that a wave assigns places to
   device_array<offset_t> fresh_begin_;  // their places
+  // Where the structure is that of a part.
+  panel_parts parts_;
+  top_panels top_;
+  panel_range own_{0, 0};
+  std::vector<panel_kind> kinds_;
+  pinned_vector<index_t> tree_on_host_;
+  device_array<panel_kind> kind_;
+  std::vector<row_range> ranges_;
 };
+
+/// Whether blocks and clusters hand over updates of far targets; `automatic`: from the point on
+/// where the update rounds of those that do not have cost most_far_work.
+enum class handing_over { automatic, on, off };
 
 /// How panels are divided among warps, blocks and clusters.
 struct elimination_settings {
@@ -299,9 +401,18 @@ struct elimination_settings {
   int blocks_per_cluster = 4;        ///< 1: no clusters
   index_t wide_positions = 1 << 15;  ///< a wide cluster eliminates panels of more positions
   int blocks_per_wide_cluster = 16;  ///< up to blocks_per_cluster: no wide clusters
-  index_t most_targets = 8;  ///< a first round with more of them hands over all but the nearest
-  index_t near_targets = 4;  ///< that a worker updates itself then; at least 1
-  index_t most_tasks = -1;   ///< room for so many handed over; -1: an eighth of n, at least 1,024
+  handing_over far_targets = handing_over::automatic;
+  /// Units as of most_update_work; -1: the number of panels. A round for every eighth panel.
+  std::int64_t most_far_work = -1;
+  /// Or from the second launch on, if those of warps have cost more for each of their panels: nearly
+  /// four rounds of one step.
+  index_t fair_work = 42;
+  index_t sharing_positions = 512;  ///< `automatic` is `off` where no panel has more positions
+  /// Workers that hand over update targets of the first round themselves as far as their positions
+  /// are so many for each thread, in groups of four; the nearest one in any case.
+  index_t near_steps_of_blocks = 2;
+  index_t near_steps_of_clusters = 1;
+  index_t most_tasks = -1;  ///< room for so many handed over; -1: an eighth of n, at least 1,024
   /// Limit of the work of all update rounds: 8 for a round, 3 for a step of a sweep; -1: none.
   std::int64_t most_update_work = -1;
 };
@@ -310,7 +421,7 @@ struct elimination_settings {
 class panel_elimination {
  public:
   void prepare(index_t n, const elimination_settings& settings, memory_budget& budget);
-  /// Factors the panels of one wave, all of them where there is one; waves ascend. Up to four
+  /// Factors the panels of one wave, all of them where there is one; waves ascend. Up to seven
   /// launches; asynchronous. Uses up finished() and control() of the structure. Falls back where
   /// the update rounds pass most_update_work: panels are then left as they are.
   void run(const panel_structure& structure, panel_range wave);
@@ -325,17 +436,37 @@ class panel_elimination {
   void report(const panel_view& panels, run_context& context) const;
 
  private:
+  [[nodiscard]] bool may_hand_over(index_t longest) const;
+  [[nodiscard]] unsigned long long most_far_work(index_t panels) const;
+
   elimination_settings settings_;
-  int warp_blocks_ = 0, block_blocks_ = 0, half_blocks_ = 0, clusters_ = 0;
+  int warp_blocks_ = 0, block_blocks_ = 0, half_blocks_ = 0, sharing_blocks_ = 0, clusters_ = 0;
   int wide_clusters_ = 0, wide_blocks_ = 0;  // wide clusters, and blocks of each
   device_array<unsigned long long> counters_, stamps_;
-  device_array<index_t> ready_, long_ready_;
+  device_array<index_t> lists_[3];  // in turn of the lists of panels between launches
   device_array<std::uint64_t> cluster_states_;
   index_t task_room_ = 0;
-  device_array<std::uint32_t> helped_;  // with the words of the queue of tasks
   device_array<std::uint64_t> task_items_;
-  device_array<std::uint32_t> task_flags_;
+  device_array<std::uint32_t> task_words_;  // control, flags of tasks, marks of panels
   pinned_vector<std::uint32_t> fell_back_;
+};
+
+/// Completes the masks of a structure whose masks hold A, without elimination, where L is U
+/// transposed; finds out where it is not.
+class symmetric_closure {
+ public:
+  void prepare() { refuted_.assign(1, 0); }
+  /// Completes the masks of the panels of one wave, all of them where there is one; waves ascend.
+  /// Asynchronous. Masks are those of L and U unless refuted().
+  void run(const panel_structure& structure, panel_range wave);
+  /// Before the launches of run() are repeated.
+  void expect() { refuted_[0] = 0; }
+  /// Whether L was not U transposed in the waves since expect(), once the device has done what
+  /// run() launched.
+  [[nodiscard]] bool refuted() const { return refuted_[0] != 0; }
+
+ private:
+  pinned_vector<std::uint32_t> refuted_;
 };
 
 /// L and U by sorted rows on the device, in the caller's numbering.
@@ -393,6 +524,33 @@ void supernodal_to_host(const panel_view& panels, const panel_sizes& sizes,
                         const supernode_rule& rule, int threads, memory_budget& budget,
                         supernodal_pattern& out);
 
+/// Where panels are not kept, a number per column tells what T3 supernodes have to know of L: the
+/// last row of the run of entries below the diagonal. The walk along the rows asks for L(s, r) only
+/// where L(r + 1, r) to L(s - 1, r) are entries.
+struct column_runs {
+  const index_t* last;
+  index_t begin = 0;
+  index_t sources;
+
+  GSOFA_DEVICE bool has(index_t slot, index_t v) const { return last[v] >= slot; }
+};
+
+/// Sets, by column that panels of the wave own, the last rows of column_runs, as far as the chunk
+/// of the panel's last column. Asynchronous.
+void find_column_runs(const panel_view& panels, panel_range wave, index_t n, index_t chunk,
+                      index_t* last);
+
+/// Counts the entries of the panels of a wave, as far as they are owned, by row, and adds up their
+/// hashes if digests are wanted. Asynchronous.
+void count_rows(const panel_view& panels, panel_range wave, const row_results& rows);
+
+/// The work of a search of all rows in the units of most_update_work.
+std::int64_t work_of_search(index_t n, offset_t nnz);
+
+/// Where masks are completed as those of a symmetric pattern before panels are eliminated: where A
+/// is symmetric as far as counted, or nowhere, or everywhere.
+enum class closing_masks : char { where_symmetric, never, always };
+
 /// Settings of gpu_bitmap_panels that tests vary and users need not.
 struct panel_tuning {
   elimination_settings elimination{};
@@ -400,8 +558,18 @@ struct panel_tuning {
   offset_t most_positions = 0;        ///< as in panel_limits
   bool waves = true;                  ///< where not all positions are admitted at once
   double longest_silent_search = 60;  ///< seconds of a search that the user is not told of
+  closing_masks closing = closing_masks::where_symmetric;
 };
 std::unique_ptr<variant> make_bitmap_panels(const panel_tuning& tuning);
+
+/// The same of gpu_bitmap_panels_multi.
+struct multi_tuning {
+  elimination_settings elimination{};
+  closing_masks closing = closing_masks::where_symmetric;
+  bool staged =
+      false;  ///< devices exchange through memory of the host, whether they have to or not
+};
+std::unique_ptr<variant> make_bitmap_panels_multi(const multi_tuning& tuning);
 
 #endif
 

@@ -44,10 +44,15 @@ TEST_CASE("panels of all widths, for warps, blocks and clusters, in many orders 
       elimination.few_panels = runs % 5 == 0 ? -1 : 0;
       elimination.wide_positions = 30;
       elimination.blocks_per_wide_cluster = static_cast<int>(runs % 7);
-      elimination.most_targets = runs % 7 == 0 ? 8 : static_cast<index_t>(runs % 3);
-      elimination.near_targets = static_cast<index_t>(1 + runs % 2);
+      elimination.far_targets = static_cast<gpu::handing_over>(runs % 5 % 3);
+      elimination.most_far_work = static_cast<std::int64_t>(runs % 4 * 30);
+      elimination.sharing_positions = 0;
+      elimination.near_steps_of_blocks = elimination.near_steps_of_clusters =
+          static_cast<index_t>(runs % 7 % 2);
       if (runs % 6 == 0) elimination.most_tasks = static_cast<index_t>(runs / 6 % 4);
       tuning.search = runs % 8 != 0;
+      // Symmetric patterns are eliminated, too.
+      if (runs / 3 % 2 == 0) tuning.closing = gpu::closing_masks::never;
       elimination.most_update_work = 1;
       const bool clusters = runs % 4 != 0;
       settings.options.set(info.options, "blocks_per_cluster", std::to_string(1 + runs % 4));
@@ -119,7 +124,8 @@ TEST_CASE("panels, position lists, relative places and first masks are what they
             outside.insert(q);
           }
           for (const index_t f : g.row_above(v)) mine.insert(f);
-          for (const index_t f : g.column_above(v)) mine.insert(f);
+          if (g.symmetric()) continue;
+          for (const auto& e : g.columns_below(v, v + 1)) mine.insert(e.row);
         }
         require(outside.size() == 1);
         const index_t q = *outside.begin();
@@ -163,7 +169,8 @@ TEST_CASE("panels, position lists, relative places and first masks are what they
 }
 
 TEST_CASE("far targets are handed over where structures are unsymmetric, and nowhere else") {
-  const auto tasks_of = [](const pattern& a, index_t width, bool clusters) {
+  const auto tasks_of = [](const pattern& a, gpu::handing_over far_targets, bool clusters,
+                           std::int64_t most_far_work = -1, index_t fair_work = 1 << 20) {
     gpu::memory_budget budget;
     budget.set_limit(offset_t{1} << 28);
     gpu::device_matrix matrix;
@@ -171,29 +178,44 @@ TEST_CASE("far targets are handed over where structures are unsymmetric, and now
     gpu::panel_structure structure;
     structure.prepare(a.n_rows, budget);
     run_context context;
-    REQUIRE(structure.build(matrix, a.nnz(), {.width = width}, budget, context));
+    REQUIRE(structure.build(matrix, a.nnz(), {.width = 4}, budget, context));
     gpu::panel_elimination elimination;
     elimination.prepare(a.n_rows,
                         {.warps_per_block = 4,
-                         .warp_positions = 8,
+                         .warp_positions = fair_work < 0 ? 24 : 8,
                          .few_panels = 0,
                          .cluster_positions = clusters ? 16 : 1 << 20,
-                         .blocks_per_cluster = 2},
+                         .blocks_per_cluster = 2,
+                         .far_targets = far_targets,
+                         .most_far_work = most_far_work,
+                         .fair_work = fair_work,
+                         .sharing_positions = 0,
+                         .near_steps_of_blocks = 0,
+                         .near_steps_of_clusters = 0},
                         budget);
     elimination.run(structure, {0, structure.view().panels});
     return elimination.tasks();
   };
+  using enum gpu::handing_over;
+  const pattern one_way = generate("grid7:nx=7,oneway=1");
+  const pattern upwind = generate("dg:nx=4,nz=1");
   for (const bool clusters : {false, true}) {
     CAPTURE(clusters);
-    CHECK(tasks_of(generate("grid7:nx=7,oneway=1"), 4, clusters) > 20);
-    CHECK(tasks_of(generate("dg:nx=4,nz=1"), 4, clusters) > 0);
-    CHECK(tasks_of(generate("grid7:nx=7"), 4, clusters) == 0);
-    CHECK(tasks_of(generate("elasticity3d:nx=4"), 4, clusters) == 0);
+    for (const auto far_targets : {automatic, on}) {
+      CHECK(tasks_of(one_way, far_targets, clusters) > 20);
+      CHECK(tasks_of(upwind, far_targets, clusters) > 0);
+      CHECK(tasks_of(generate("grid7:nx=7"), far_targets, clusters) == 0);
+      CHECK(tasks_of(generate("elasticity3d:nx=4"), far_targets, clusters) == 0);
+    }
+    CHECK(tasks_of(one_way, off, clusters) == 0);
+    CHECK(tasks_of(one_way, automatic, clusters, 1 << 20) == 0);
+    CHECK(tasks_of(one_way, automatic, clusters, 1 << 20, -1) > 20);
   }
 }
 
 TEST_CASE("patterns of low symmetry with more column blocks than a worker lists") {
   const variant_info& info = find_variant("gpu_bitmap_panels");
+  int turn = 0;
   for (const auto& [spec, width] :
        std::vector<std::pair<std::string, std::string>>{{"random:n=400,degree=3,seed=2", "1"},
                                                         {"random:n=500,degree=3,seed=3", "2"},
@@ -204,21 +226,41 @@ TEST_CASE("patterns of low symmetry with more column blocks than a worker lists"
     CAPTURE(spec);
     const pattern a = generate(spec);
     const auto truth = reference::make_truth(reference::row_union(a));
-    run_settings settings;
-    settings.options = option_set(info.options);
-    settings.options.set(info.options, "panel_width", width);
-    settings.wants = info.gives;
-    run_context context;
-    const auto v = gpu::make_bitmap_panels(
-        {.elimination = {.warps_per_block = 2, .warp_positions = 16, .few_panels = 0},
-         .search = false});
-    v->prepare(a, settings, context);
-    context.phases.start(phase_id::traverse);
-    v->run(context);
-    context.phases.stop();
-    CHECK(context.derived["searched"] == 0);
-    CHECK(reference::compare(truth, v->collect(settings.wants), settings.wants, settings.chunk_size)
+    // Workers hand over from the beginning on, or from a point on in the launches of blocks or of
+    // clusters; near targets are one, some or all. Two of six settings by turns.
+    for (const int k : {turn % 6, (turn + 4) % 6}) {
+      CAPTURE(k);
+      run_settings settings;
+      settings.options = option_set(info.options);
+      settings.options.set(info.options, "panel_width", width);
+      settings.wants = info.gives;
+      run_context context;
+      const auto v = gpu::make_bitmap_panels(
+          {.elimination = {.warps_per_block = 2 + 2 * (k % 2),
+                           .warp_positions = 16,
+                           .few_panels = 0,
+                           .cluster_positions = k < 3 ? 2048 : 40,
+                           .blocks_per_cluster = 2,
+                           .wide_positions = k < 5 ? 1 << 15 : 60,
+                           .blocks_per_wide_cluster = 3,
+                           .far_targets =
+                               k % 3 == 0 ? gpu::handing_over::on : gpu::handing_over::automatic,
+                           .most_far_work = k % 3 * 100,
+                           .sharing_positions = 0,
+                           .near_steps_of_blocks = k % 3,
+                           .near_steps_of_clusters = k % 2},
+           .search = false});
+      simt::emulator::set_seed(static_cast<std::uint64_t>(k));
+      v->prepare(a, settings, context);
+      context.phases.start(phase_id::traverse);
+      v->run(context);
+      context.phases.stop();
+      CHECK(context.derived["searched"] == 0);
+      CHECK(
+          reference::compare(truth, v->collect(settings.wants), settings.wants, settings.chunk_size)
               .reason == "");
+    }
+    ++turn;
   }
 }
 
@@ -278,8 +320,12 @@ TEST_CASE("panels are released wave by wave where the positions are not admitted
       tuning.elimination.blocks_per_wide_cluster = static_cast<int>(runs % 4 + 1);
       tuning.elimination.warps_per_block = static_cast<int>(1 + runs % 5);
       tuning.elimination.few_panels = runs % 5 == 0 ? -1 : 0;
-      tuning.elimination.most_targets = static_cast<index_t>(runs % 4);
-      tuning.elimination.near_targets = static_cast<index_t>(1 + runs % 2);
+      tuning.elimination.far_targets = static_cast<gpu::handing_over>(runs % 5 % 3);
+      tuning.elimination.most_far_work = static_cast<std::int64_t>(runs % 4 * 30);
+      tuning.elimination.sharing_positions = 0;
+      tuning.elimination.near_steps_of_blocks = tuning.elimination.near_steps_of_clusters =
+          static_cast<index_t>(runs % 7 % 2);
+      if (runs / 7 % 2 == 0) tuning.closing = gpu::closing_masks::never;
       simt::emulator::set_seed(runs);
       run_context context;
       const auto v = gpu::make_bitmap_panels(tuning);
@@ -418,4 +464,47 @@ TEST_CASE("the launches of a run are repeated, unless the matrix has other sizes
   CHECK(seen["other sizes"] > 20);
   CHECK(seen["same sizes"] > 2);
   CHECK(seen["not repeated"] > 2);
+}
+
+TEST_CASE("matrices of one size, each prepared for one run: the third repeats the launches") {
+  const variant_info& info = find_variant("gpu_bitmap_panels");
+  random_source random(17);
+  std::map<std::string, int> seen;
+  for (const subject& s : subjects(40, 60)) {
+    CAPTURE(s.name);
+    std::vector<index_t> order = identity_order(s.a.n_rows);
+    for (std::size_t k = order.size(); k > 1; --k) std::swap(order[k - 1], order[random.below(k)]);
+    const pattern other = permute(s.a, order, order);
+    const auto other_truth = reference::make_truth(reference::row_union(other));
+    run_settings settings;
+    settings.options = option_set(info.options);
+    settings.options.set(info.options, "panel_width", "6");
+    settings.options.set(info.options, "memory_budget_mb", "40");
+    settings.wants = info.gives.without(want::pattern);
+    settings.chunk_size = 7;
+    settings.runs_once = true;
+    const auto v = info.create();
+    run_context context;
+    const auto is_right = [&](const pattern& a, const reference::truth& truth) {
+      context.derived.clear();
+      v->prepare(a, settings, context);
+      const result r = run_once(*v, settings.wants, context);
+      return reference::compare(truth, r, settings.wants, settings.chunk_size).reason == "";
+    };
+    for (int k = 0; k < 4; ++k) {
+      CHECK(is_right(s.a, s.truth));
+      CHECK((context.derived["repeated"] != 0) == (k > 1 && context.derived["relabelled"] == 0));
+    }
+    const bool was_repeated = context.derived["repeated"] != 0;
+    CHECK(is_right(other, other_truth));
+    seen["other sizes"] += was_repeated && context.derived["repeated"] == 0 ? 1 : 0;
+    seen["same sizes"] += was_repeated && context.derived["repeated"] != 0 ? 1 : 0;
+    CHECK(is_right(s.a, s.truth));
+    // Other settings begin anew.
+    settings.chunk_size = 5;
+    CHECK(is_right(s.a, s.truth));
+    CHECK(context.derived["repeated"] == 0);
+  }
+  CHECK(seen["other sizes"] > 10);
+  CHECK(seen["same sizes"] > 1);
 }

@@ -27,7 +27,10 @@ struct structure_totals {
   std::uint32_t siblings;   ///< vertices with siblings in the forest of nearest parents
   std::uint32_t justified;  ///< those of them in whose subtree the parent has a neighbour
   std::uint32_t differs;    ///< nonzero: repeated launches have found other sizes
-  std::uint32_t unused;
+  std::uint32_t listed;     ///< column blocks on the list of those to climb from
+  /// Sum of a hash of every entry of A above the diagonal less those of the partners of the entries
+  /// below: zero where A is symmetric, and hardly anywhere else.
+  unsigned long long unbalance;
 
   /// Whether that forest is the elimination tree.
   GSOFA_DEVICE bool is_etree() const { return siblings == justified; }
@@ -52,6 +55,13 @@ constexpr offset_t least_capacity = 8;
 constexpr offset_t first_blocks_per_vertex = 0;
 #endif
 constexpr std::uint32_t most_probes = 128;
+// From so many places on the column blocks in it are listed before they climb: most places of a
+// large table are empty, and lanes would wait for the few that have found something.
+#if defined(__CUDACC__)
+constexpr offset_t large_table = offset_t{1} << 20;
+#else
+constexpr offset_t large_table = 64;
+#endif
 constexpr offset_t bytes_per_column_block = 16;  // in the table, loose, or sorted
 
 // ------------------------------------------------------------------------------- entries of A
@@ -83,15 +93,21 @@ GSOFA_DEVICE void add_to(std::uint32_t* total, std::uint32_t mine) {
 // proofs). An only child has one: only vertices with siblings are looked at. Where one of them is
 // not justified, etree_kernel finds the tree and the vertices are relabelled.
 
-/// Sets least[u] to f(u) if that is less than u.
-GSOFA_KERNEL void leftmost_kernel(matrix_view a, std::uint32_t* least) {
+/// Sets least[u] to f(u) if that is less than u, and adds up what A lacks to be symmetric.
+GSOFA_KERNEL void leftmost_kernel(matrix_view a, std::uint32_t* least, structure_totals* totals) {
   simt::after_earlier_launches();
+  unsigned long long unbalance = 0;
   for_each_entry(a, [&](index_t i, index_t j) {
     if (i == j) return;
+    const auto low = static_cast<std::uint64_t>(static_cast<std::uint32_t>(i < j ? i : j));
+    const std::uint64_t hash = mix64(low << 32 | static_cast<std::uint32_t>(i < j ? j : i));
+    unbalance += i < j ? hash : ~hash + 1;
     std::uint32_t* const of = least + (i < j ? j : i);
     const auto neighbour = static_cast<std::uint32_t>(i < j ? i : j);
     if (simt::load_shared_state(of) > neighbour) simt::atomic_min(of, neighbour);
   });
+  for (unsigned step = 16; step > 0; step /= 2) unbalance += simt::shuffle_xor(unbalance, step);
+  if (lane_index() == 0 && unbalance != 0) simt::atomic_add(&totals->unbalance, unbalance);
 }
 
 /// The minima of groups of 32, of groups of these groups, and so on; level 0 is the array itself.
@@ -425,6 +441,11 @@ struct cut_view {
   const index_t* begin;
   const index_t* panel_of;
   const index_t* panel_parent;
+  const panel_kind* kind;  // null: all are held
+
+  GSOFA_DEVICE bool holds(index_t k) const {
+    return kind == nullptr || kind[k] != panel_kind::foreign;
+  }
 };
 
 // Boundaries of all panels. A vertex i is in the boundary of J iff J lies below panel(i) on the way
@@ -492,7 +513,7 @@ GSOFA_KERNEL void first_column_blocks_kernel(matrix_view a, cut_view c, column_b
     const index_t high = i < j ? j : i;
     const index_t k = c.panel_of[i < j ? i : j];
     const index_t target = c.panel_of[high];
-    if (k == target) return;
+    if (k == target || !c.holds(k)) return;
     const index_t member = high - c.begin[target];
     if (!near.insert(column_block_key(k, target), member)) {
       insert<1>(table, &k, 1, target, bit(member), totals);
@@ -512,18 +533,61 @@ GSOFA_KERNEL void first_column_blocks_kernel(matrix_view a, cut_view c, column_b
   });
 }
 
+/// Places of a table, as many as totals->listed, if there is room for all. Null: not listed.
+struct listed_slots {
+  std::uint32_t* slots;
+  std::uint32_t room;
+};
+
+/// Lists the places with column blocks. A warp looks at 256 places at a time.
+GSOFA_KERNEL void list_slots_kernel(column_block_table table, listed_slots list,
+                                    structure_totals* totals) {
+  simt::after_earlier_launches();
+  constexpr unsigned per_lane = 8;
+  const unsigned lane = lane_index();
+  const std::uint64_t warps = std::uint64_t{simt::grid_size()} * (simt::block_size() / 32);
+  for (std::uint64_t chunk = std::uint64_t{simt::block_index()} * (simt::block_size() / 32) +
+                             simt::thread_index() / 32;
+       chunk * 32 * per_lane < table.capacity; chunk += warps) {
+    const std::uint64_t first = chunk * 32 * per_lane + lane;
+    std::uint32_t found = 0;
+    GSOFA_UNROLL for (unsigned q = 0; q < per_lane; ++q) {
+      const std::uint64_t slot = first + q * 32;
+      if (slot < table.capacity && table.slots[slot].key != no_key) found |= 1U << q;
+    }
+    const std::uint32_t mine = simt::population(found);
+    std::uint32_t upto = mine;
+    for (unsigned step = 1; step < 32; step *= 2) {
+      const std::uint32_t before = simt::shuffle_up(upto, step);
+      if (lane >= step) upto += before;
+    }
+    std::uint32_t place = 0;
+    const std::uint32_t all = simt::shuffle(upto, 31);
+    if (lane == 0 && all != 0) place = simt::atomic_add(&totals->listed, all);
+    place = simt::shuffle(place, 0) + upto - mine;
+    for (; found != 0; found &= found - 1, ++place) {
+      if (place >= list.room) break;
+      list.slots[place] = static_cast<std::uint32_t>(first) + simt::lowest_bit(found) * 32;
+    }
+  }
+}
+
 /// A thread per column block goes up the panel tree as long as it adds members; members that it
 /// finds there have been added by other threads. A step adds the members to several panels,
 /// whatever it finds in them, and the thread that adds a member to the last panel of a step goes on
 /// with that member. So, by induction down from the target, where a member has been added it will
 /// be added everywhere above. It does not matter whether a thread meets column blocks that are
-/// added meanwhile.
-GSOFA_KERNEL void boundary_kernel(cut_view c, column_block_table table, structure_totals* totals) {
+/// added meanwhile; of a list it meets none.
+GSOFA_KERNEL void boundary_kernel(cut_view c, column_block_table table, listed_slots list,
+                                  structure_totals* totals) {
   simt::after_earlier_launches();
   if (!totals->is_etree()) return;
-  for (std::uint64_t slot =
+  const bool is_listed = list.slots != nullptr && totals->listed <= list.room;
+  const std::uint64_t items = is_listed ? totals->listed : table.capacity;
+  for (std::uint64_t item =
            std::uint64_t{simt::block_index()} * simt::block_size() + simt::thread_index();
-       slot < table.capacity; slot += std::uint64_t{simt::grid_size()} * simt::block_size()) {
+       item < items; item += std::uint64_t{simt::grid_size()} * simt::block_size()) {
+    const std::uint64_t slot = is_listed ? list.slots[item] : item;
     const column_block block{simt::load_shared_state(&table.slots[slot].key),
                              simt::load_shared_state(&table.slots[slot].mask)};
     if (block.key == no_key) continue;
@@ -537,6 +601,20 @@ GSOFA_KERNEL void boundary_kernel(cut_view c, column_block_table table, structur
         path[count] = k;
       }
       members = insert<batch>(table, path, count, target, members, totals);
+    }
+  }
+}
+
+/// Enters the column blocks of packed panels in the table. A block takes a panel.
+GSOFA_KERNEL void join_kernel(packed_panels::view_type part, column_block_table table,
+                              structure_totals* totals) {
+  simt::after_earlier_launches();
+  for (auto i = static_cast<index_t>(simt::block_index()); i < part.panels;
+       i += static_cast<index_t>(simt::grid_size())) {
+    const index_t j = part.panel[i];
+    for (offset_t q = part.block_begin[i] + simt::thread_index(); q < part.block_begin[i + 1];
+         q += simt::block_size()) {
+      insert<1>(table, &j, 1, part.block_target[q], part.block_mask[q], totals);
     }
   }
 }
@@ -560,6 +638,7 @@ GSOFA_KERNEL void length_kernel(column_block_table table, std::uint32_t* column_
 struct panel_extent {
   std::uint32_t panels;
   offset_t column_blocks, positions, longest;
+  bool balanced;
 };
 
 /// Computes where the column blocks and the positions of each panel begin.
@@ -568,6 +647,7 @@ struct length_scan {
     offset_t column_blocks, positions, longest;
   };
   const index_t* begin;
+  const panel_kind* kind;  ///< null: all panels are held
   const std::uint32_t* column_block_count;
   const unsigned long long* length;
   offset_t* column_block_begin;
@@ -583,21 +663,25 @@ struct length_scan {
   GSOFA_DEVICE bool is_expected(const value& found) const {
     return totals->panels == expected.panels && found.column_blocks == expected.column_blocks &&
            found.positions == expected.positions && found.longest == expected.longest &&
-           totals->is_etree() && totals->overflow == 0;
+           totals->is_etree() && totals->overflow == 0 &&
+           (totals->unbalance == 0) == expected.balanced;
   }
   GSOFA_DEVICE value combine(const value& a, const value& b) const {
     return {a.column_blocks + b.column_blocks, a.positions + b.positions,
             a.longest < b.longest ? b.longest : a.longest};
   }
+  GSOFA_DEVICE offset_t positions(index_t j) const {
+    if (kind != nullptr && kind[j] == panel_kind::foreign) return 0;
+    return begin[j + 1] - begin[j] + static_cast<offset_t>(length[j]);
+  }
   GSOFA_DEVICE value item(index_t j) const {
-    const offset_t positions = begin[j + 1] - begin[j] + static_cast<offset_t>(length[j]);
-    return {column_block_count[j], positions, positions};
+    return {column_block_count[j], positions(j), positions(j)};
   }
   GSOFA_DEVICE void emit(index_t j, const value& upto) const {
     if (j == 0) column_block_begin[0] = position_begin[0] = 0;
     column_block_begin[j + 1] = upto.column_blocks;
     position_begin[j + 1] = upto.positions;
-    lengths[j] = begin[j + 1] - begin[j] + static_cast<index_t>(length[j]);
+    lengths[j] = static_cast<index_t>(positions(j));
     if (j + 1 == static_cast<index_t>(totals->panels)) {
       totals->column_blocks = upto.column_blocks;
       totals->positions = upto.positions;
@@ -753,6 +837,7 @@ GSOFA_KERNEL void positions_kernel(panel_view p, offset_t column_blocks, unsigne
   for (offset_t k = thread; k < p.n; k += threads) {
     const auto v = static_cast<index_t>(k);
     const index_t j = p.panel_of[v];
+    if (!p.holds(j)) continue;
     const offset_t to = p.position_begin[j] + (v - p.begin[j]);
     columns[to] = v;
     in_parent[to] = -1;
@@ -886,8 +971,8 @@ GSOFA_KERNEL void scatter_kernel(matrix_view a, panel_view p, bool in_waves, ind
     const auto key = static_cast<std::uint64_t>(static_cast<std::uint32_t>(panel)) << 33 |
                      static_cast<std::uint64_t>(static_cast<std::uint32_t>(f)) << 1 |
                      (upper ? 1U : 0U);
-    const bool here =
-        is_entry && row != column && (!in_waves || (panel >= from && p.position_begin[panel] >= 0));
+    const bool here = is_entry && row != column && p.holds(panel) &&
+                      (!in_waves || (panel >= from && p.position_begin[panel] >= 0));
     const mask_t set = or_of_run(key, here ? bit(k - p.begin[panel]) : mask_t{0});
     if (set == 0) return;
     mask_pair& m = p.masks[places.place(p, panel, f)];
@@ -905,7 +990,7 @@ constexpr offset_t totals_words = sizeof(structure_totals) / 4;
 constexpr offset_t header_words = totals_words + panel_structure::control_words;
 static_assert(header_words % 2 == 0);
 
-void panel_structure::prepare(index_t n, memory_budget& budget) {
+void panel_structure::prepare(index_t n, memory_budget& budget, int parts) {
   n_ = n;
   zeroed_ = {budget, "tree", header_words + offset_t{zero_arrays} * n};
   tree_parent_ = {budget, "tree", n};
@@ -914,7 +999,7 @@ void panel_structure::prepare(index_t n, memory_budget& budget) {
   first_pass_.clear();
   slots_ = {};
   capacity_ = 1;
-  while (capacity_ < least_capacity + first_blocks_per_vertex * n) capacity_ *= 2;
+  while (capacity_ < least_capacity + first_blocks_per_vertex * n / parts) capacity_ *= 2;
   for (auto* indices : {&low_, &depth_, &panel_of_, &panel_parent_, &siblings_}) {
     *indices = {budget, "tree", n};
   }
@@ -944,6 +1029,8 @@ void panel_structure::release() {
   if (!first_pass_.recorded()) slots_ = {};
   loose_ = {};
   waves_.clear();
+  kind_ = {};
+  ranges_.clear();
   fresh_ = {};
   fresh_begin_ = {};
   order_ = {};
@@ -963,15 +1050,28 @@ matrix_view view_of(const device_matrix& a, index_t n, offset_t nnz) {
 /// Launches a kernel on entries that has a table in shared memory.
 template <class Table, class... P, class... A>
 void launch_with_table(void (*kernel)(matrix_view, P...), const matrix_view& a, A... arguments) {
-  launch_overlapping(kernel, blocks_for((a.nnz - 1) / a.per_thread + 1), threads_per_block,
-                     sizeof(row_window) + sizeof(Table), a, arguments...);
+  launch_overlapping(kernel, blocks_for((a.nnz - a.begin - 1) / a.per_thread + 1),
+                     threads_per_block, sizeof(row_window) + sizeof(Table), a, arguments...);
+}
+
+}  // namespace
+
+namespace {
+
+/// Bytes of the budget that a structure may take.
+offset_t bytes_left(const panel_limits& limits, const memory_budget& budget) {
+  return budget.limit() - budget.used() - limits.reserve;
+}
+
+offset_t most_positions(const panel_limits& limits) {
+  return limits.most_positions > 0 ? limits.most_positions : std::numeric_limits<offset_t>::max();
 }
 
 }  // namespace
 
 void panel_structure::nearest_parents(const device_matrix& a, offset_t nnz) {
   // hint_ has the least neighbours.
-  launch_on_entries(leftmost_kernel, view_of(a, n_, nnz), hint_.data());
+  launch_on_entries(leftmost_kernel, view_of(a, n_, nnz), hint_.data(), totals());
   minima m{{hint_.data()}, {n_}, 1};
   std::uint32_t* next = minima_.data();
   while (m.size[m.levels - 1] > minima::group) {
@@ -1026,31 +1126,65 @@ void panel_structure::relabel(const device_matrix& a, offset_t nnz, memory_budge
 // The launches do not depend on what is found.
 void panel_structure::first_pass(const device_matrix& a, offset_t nnz, index_t width) {
   // All fills come before the first launch, so that launches overlap.
+  fill_bytes(slots_.data(), 0, capacity_);
+  find_tree(a, nnz, width);
+  justify(a, nnz);
+  find_column_blocks(a, nnz);
+}
+
+// Launches all steps up to the panels.
+void panel_structure::find_tree(const device_matrix& a, offset_t nnz, index_t width) {
   fill_bytes(zeroed_.data(), 0, zeroed_.size());
   fill_bytes(hint_.data(), 0xff, n_);
-  fill_bytes(slots_.data(), 0, capacity_);
   nearest_parents(a, nnz);
   cut(width, false);
+}
+
+// Counts whether the tree is the elimination tree.
+void panel_structure::justify(const device_matrix& a, offset_t nnz) {
   launch_on_entries(justify_kernel, view_of(a, n_, nnz),
                     sibling_lists{zeros(in_children), depth_.data(), siblings_.data()},
                     zeros(in_marks), totals());
-  find_column_blocks(a, nnz);
 }
 
 void panel_structure::find_column_blocks(const device_matrix& a, offset_t nnz) {
   const column_block_table table{slots_.data(), static_cast<std::uint32_t>(capacity_)};
-  const cut_view cut_panels{label_.data(), begin_.data(), panel_of_.data(), panel_parent_.data()};
-  launch_with_table<near_table>(first_column_blocks_kernel, view_of(a, n_, nnz), cut_panels, table,
-                                totals());
+  const cut_view cut_panels{label_.data(), begin_.data(), panel_of_.data(), panel_parent_.data(),
+                            kind_.data()};
+  for_each_range(a, nnz, [&](const matrix_view& entries) {
+    launch_with_table<near_table>(first_column_blocks_kernel, entries, cut_panels, table, totals());
+  });
+  // The least neighbours have been read.
+  listed_slots list{};
+  if (capacity_ >= large_table) {
+    list = {hint_.data(), static_cast<std::uint32_t>(n_)};
+    launch_overlapping(list_slots_kernel, blocks_for(capacity_ / 8), threads_per_block, 0, table,
+                       list, totals());
+  }
   launch_overlapping(boundary_kernel, blocks_for(capacity_), threads_per_block, 0, cut_panels,
-                     table, totals());
+                     table, list, totals());
+  measure();
+}
+
+// Calls visit(entries) for all entries of A that may belong to panels that are held.
+template <class Visit>
+void panel_structure::for_each_range(const device_matrix& a, offset_t nnz, Visit&& visit) const {
+  if (ranges_.empty()) visit(view_of(a, n_, nnz));
+  for (const row_range& r : ranges_) {
+    visit(entries_of(a.row_ptr(), a.col_idx(), n_, r.first_entry, r.end_of_entries));
+  }
+}
+
+// Finds the lengths of the position lists of a table that has all column blocks.
+void panel_structure::measure() {
+  const column_block_table table{slots_.data(), static_cast<std::uint32_t>(capacity_)};
   launch_overlapping(length_kernel, blocks_for(capacity_), threads_per_block, 0, table,
                      zeros(in_column_block_count), length());
-  scan(length_scan{begin_.data(), zeros(in_column_block_count), length(),
+  scan(length_scan{begin_.data(), kind_.data(), zeros(in_column_block_count), length(),
                    column_block_begin_.data(), position_begin_.data(), lengths(), totals(),
                    reinterpret_cast<structure_note*>(note_.data()),
                    repeats_ ? panel_extent{static_cast<std::uint32_t>(panels_), column_blocks_,
-                                           positions_, longest_}
+                                           positions_, longest_, symmetric_}
                             : panel_extent{}},
        n_, reinterpret_cast<length_scan::value*>(partial_.data()));
 }
@@ -1068,19 +1202,6 @@ void panel_structure::record(const device_matrix& a, offset_t nnz, const panel_l
   first_pass_.record([&] { first_pass(a, nnz, limits.width); });
   if (!first_pass_.recorded()) slots_ = {};
 }
-
-namespace {
-
-/// Bytes of the budget that a structure may take.
-offset_t bytes_left(const panel_limits& limits, const memory_budget& budget) {
-  return budget.limit() - budget.used() - limits.reserve;
-}
-
-offset_t most_positions(const panel_limits& limits) {
-  return limits.most_positions > 0 ? limits.most_positions : std::numeric_limits<offset_t>::max();
-}
-
-}  // namespace
 
 void panel_structure::drop() {
   release();
@@ -1104,7 +1225,8 @@ bool panel_structure::build(const device_matrix& a, offset_t nnz, const panel_li
 
 bool panel_structure::try_build(const device_matrix& a, offset_t nnz, const panel_limits& limits,
                                 memory_budget& budget, run_context& context) {
-  return find_structure(a, nnz, limits, budget, context) && fill_structure(a, nnz, limits, budget);
+  return find_structure(a, nnz, limits, budget, context) &&
+         fill_structure(limits, budget, [&] { place(a, nnz); });
 }
 
 // The table of column blocks must be reached by 32-bit places.
@@ -1114,6 +1236,96 @@ bool panel_structure::make_table(const panel_limits& limits, memory_budget& budg
   if (capacity_ > offset_t{1} << 31) return false;
   if (bytes_left(limits, budget) / bytes_per_column_block < capacity_) return false;
   slots_ = {budget, "word_table", capacity_};
+  return true;
+}
+
+// After a table was too small for the column blocks, so many of which have found a place. One that
+// is far from full had many keys near each other.
+void panel_structure::grow_table(offset_t found, const panel_limits& limits,
+                                 const memory_budget& budget) {
+  slots_ = {};
+  const offset_t fit = bytes_left(limits, budget) / bytes_per_column_block;
+  capacity_ *= fit >= 4 * capacity_ && found > capacity_ / 4 * 3 ? 4 : 2;
+  fill_bytes(&totals()->overflow, 0, 1);
+  fill_bytes(&totals()->listed, 0, 1);
+  fill_bytes(zeros(in_length), 0, 3 * offset_t{n_});
+}
+
+// Finds the panels, by label where the numbering is no postorder, and calls divide() when they are
+// known: once more where they change. Returns false where the limits do not admit the labels.
+bool panel_structure::find_panels(const device_matrix& a, const panel_limits& limits,
+                                  memory_budget& budget, const std::function<void()>& divide) {
+  const offset_t nnz = a.rows().nnz;
+  structure_totals found{};
+  const auto fetch = [&] {
+    copy_to_host(&found, static_cast<const structure_totals*>(totals()), 1);
+    panels_ = static_cast<index_t>(found.panels);
+  };
+  find_tree(a, nnz, limits.width);
+  fetch();
+  fetch_tree();
+  // The device goes on while the host divides.
+  justify(a, nnz);
+  divide();
+  fetch();
+  symmetric_ = found.unbalance == 0;
+  if (found.siblings == found.justified) return true;
+  if (bytes_left(limits, budget) < 8 * offset_t{n_}) return false;
+  relabel(a, nnz, budget);
+  fill_bytes(zeroed_.data(), 0, zeroed_.size());
+  cut(limits.width, true);
+  fetch();
+  fetch_tree();
+  divide();
+  return true;
+}
+
+// Finds the column blocks of the panels that a part holds, and lengths. Returns false where the
+// limits do not admit the table.
+bool panel_structure::count_part(const device_matrix& a, const panel_limits& limits,
+                                 memory_budget& budget, run_context& context) {
+  auto* const note = reinterpret_cast<structure_note*>(note_.data());
+  for (;;) {
+    if (!make_table(limits, budget)) return false;
+    note->number = 0;
+    fill_bytes(slots_.data(), 0, capacity_);
+    find_column_blocks(a, a.rows().nnz);
+    wait_for_note(&note->number, 1);
+    context.check_deadline();
+    if (note->totals.overflow == 0) break;
+    grow_table(note->totals.column_blocks, limits, budget);
+  }
+  adopt(note->totals);
+  return true;
+}
+
+// Enters the column blocks of the panels of `top` that any part holds, and finds lengths. Returns
+// false where the limits do not admit the table.
+bool panel_structure::join_column_blocks(std::span<const packed_panels* const> parts,
+                                         const panel_limits& limits, memory_budget& budget) {
+  auto* const note = reinterpret_cast<structure_note*>(note_.data());
+  structure_totals known{};
+  known.panels = static_cast<std::uint32_t>(panels_);
+  copy_to_device(totals(), &known, 1);
+  offset_t blocks = 0;
+  for (const packed_panels* part : parts) blocks += part->blocks();
+  while (capacity_ < least_capacity + 2 * blocks) capacity_ *= 2;
+  for (;;) {
+    if (!make_table(limits, budget)) return false;
+    note->number = 0;
+    fill_bytes(slots_.data(), 0, capacity_);
+    for (const packed_panels* part : parts) {
+      const packed_panels::view_type view = part->view();
+      launch_overlapping(join_kernel, std::min(view.panels, 1 << 16), threads_per_block, 0, view,
+                         column_block_table{slots_.data(), static_cast<std::uint32_t>(capacity_)},
+                         totals());
+    }
+    measure();
+    wait_for_note(&note->number, 1);
+    if (note->totals.overflow == 0) break;
+    grow_table(note->totals.column_blocks, limits, budget);
+  }
+  adopt(note->totals);
   return true;
 }
 
@@ -1131,9 +1343,11 @@ bool panel_structure::find_structure(const device_matrix& a, offset_t nnz,
     first_pass(a, nnz, limits.width);
   }
   structure_totals found{};
-  for (;;) {
+  for (bool is_first = true;; is_first = false) {
     wait_for_note(&note->number, 1);
     found = note->totals;
+    // Labels come after the pass over A that tells.
+    if (is_first) symmetric_ = found.unbalance == 0;
     context.check_deadline();
     const bool is_etree = found.siblings == found.justified;
     if (is_etree && found.overflow == 0) break;
@@ -1148,27 +1362,28 @@ bool panel_structure::find_structure(const device_matrix& a, offset_t nnz,
     } else {
       // The positions found so far are a part of all positions.
       if (!limits.waves && found.positions > most_positions(limits)) return false;
-      const offset_t fit = bytes_left(limits, budget) / bytes_per_column_block;
-      capacity_ *= fit >= 4 * capacity_ ? 4 : 2;
-      fill_bytes(&totals()->overflow, 0, 1);
-      fill_bytes(zeros(in_length), 0, 3 * offset_t{n_});
+      grow_table(found.column_blocks, limits, budget);
     }
     if (!make_table(limits, budget)) return false;
     note->number = 0;
     fill_bytes(slots_.data(), 0, capacity_);
     find_column_blocks(a, nnz);
   }
+  adopt(found);
+  return true;
+}
+
+void panel_structure::adopt(const structure_totals& found) {
   panels_ = static_cast<index_t>(found.panels);
   column_blocks_ = found.column_blocks;
   positions_ = found.positions;
   longest_ = static_cast<index_t>(found.longest);
-  return true;
 }
 
-// Sorts the column blocks of the table and writes the position lists and the masks of A, or plans
-// waves. Returns false where the limits do not admit them.
-bool panel_structure::fill_structure(const device_matrix& a, offset_t nnz,
-                                     const panel_limits& limits, memory_budget& budget) {
+// Sorts the column blocks of the table, and writes the position lists and the masks by set_masks(),
+// or plans waves. Returns false where the limits do not admit them.
+bool panel_structure::fill_structure(const panel_limits& limits, memory_budget& budget,
+                                     const std::function<void()>& set_masks) {
   const auto left = [&] { return bytes_left(limits, budget); };
   constexpr offset_t bytes_per_loose_block = sizeof(column_block) + sizeof(index_t);
   const offset_t sorted_bytes =
@@ -1194,7 +1409,7 @@ bool panel_structure::fill_structure(const device_matrix& a, offset_t nnz,
     masks_ = {budget, "masks", held_};
   }
   sort_column_blocks(nullptr);
-  if (at_once) place(a, nnz);
+  if (at_once) set_masks();
   loose_ = {};
   return at_once || plan(limits, budget);
 }
@@ -1219,15 +1434,22 @@ void panel_structure::sort_column_blocks(const std::uint32_t* differs) {
       by_column_block_.data(), column_block_first(), differs);
 }
 
-// Writes the position lists and the masks of A for all panels.
-void panel_structure::place(const device_matrix& a, offset_t nnz) {
+// Writes the position lists and empty masks for all panels that are held.
+void panel_structure::write_positions() {
   // A warp writes as few column blocks one after another as leave some for every warp.
   const offset_t warps = offset_t{multiprocessors()} * 64;
   const auto per_warp = static_cast<unsigned>(std::clamp<offset_t>(column_blocks_ / warps, 4, 32));
   launch_overlapping(positions_kernel, blocks_for(column_blocks_ / per_warp * 32 + n_),
                      threads_per_block, 0, view(), column_blocks_, per_warp, loose(), columns(),
                      in_parent(), masks_.data());
-  launch_with_table<place_table>(scatter_kernel, view_of(a, n_, nnz), view(), false, index_t{0});
+}
+
+// The same with the masks of A.
+void panel_structure::place(const device_matrix& a, offset_t nnz) {
+  write_positions();
+  for_each_range(a, nnz, [&](const matrix_view& entries) {
+    launch_with_table<place_table>(scatter_kernel, entries, view(), false, index_t{0});
+  });
 }
 
 bool panel_structure::keep(offset_t most_bytes, memory_budget& budget) {
@@ -1338,7 +1560,8 @@ panel_view panel_structure::view() const {
           columns(),
           in_parent(),
           masks_.data(),
-          repeats_ ? &totals()->differs : nullptr};
+          repeats_ ? &totals()->differs : nullptr,
+          kind_.data()};
 }
 
 }  // namespace gsofa::gpu

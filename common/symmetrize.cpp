@@ -1,0 +1,88 @@
+#include "common/symmetrize.hpp"
+
+#include <algorithm>
+#include <atomic>
+#include <memory>
+
+#include "common/parallel.hpp"
+
+namespace gsofa {
+
+namespace {
+
+constexpr index_t rows_at_once = 2048;
+constexpr offset_t least_entries = 1 << 16;  // fewer are faster on one thread
+
+// Calls body(j) for the union of two sorted rows, in ascending order.
+template <class Body>
+void for_union(std::span<const index_t> x, std::span<const index_t> y, Body&& body) {
+  std::size_t p = 0;
+  std::size_t q = 0;
+  while (p < x.size() || q < y.size()) {
+    if (q == y.size() || (p < x.size() && x[p] < y[q])) {
+      body(x[p++]);
+    } else {
+      if (p < x.size() && x[p] == y[q]) ++p;
+      body(y[q++]);
+    }
+  }
+}
+
+// Partial sums: start[i] is where row i of length[i] begins. Leaves the last sum at the end.
+std::vector<offset_t> starts_of(std::span<const index_t> length) {
+  std::vector<offset_t> start(length.size() + 1, 0);
+  for (std::size_t i = 0; i < length.size(); ++i) start[i + 1] = start[i] + length[i];
+  return start;
+}
+
+}  // namespace
+
+pattern symmetrized(const pattern_view& a, diagonal mode, int threads) {
+  if (threads <= 1 || a.nnz() < least_entries) return symmetrized(a, mode);
+  const index_t n = a.n_rows;
+  const auto for_rows = [&](auto&& body) {
+    parallel_ranges(threads, n, rows_at_once, [&](int, index_t from, index_t to) {
+      for (index_t i = from; i < to; ++i) body(i);
+    });
+  };
+  // A^T: its rows get their entries in any order, then are sorted.
+  std::vector<index_t> length(at(n), 0);
+  for_rows([&](index_t i) {
+    for (const index_t j : a.row(i)) {
+      std::atomic_ref(length[at(j)]).fetch_add(1, std::memory_order_relaxed);
+    }
+  });
+  const std::vector<offset_t> start = starts_of(length);
+  const std::unique_ptr<index_t[]> entries(new index_t[at(start.back())]);
+  for_rows([&](index_t i) {
+    for (const index_t j : a.row(i)) {
+      const index_t left = std::atomic_ref(length[at(j)]).fetch_sub(1, std::memory_order_relaxed);
+      entries[at(start[at(j)] + left - 1)] = i;
+    }
+  });
+  const auto row_of_transpose = [&](index_t i) {
+    return std::span<const index_t>(entries.get() + start[at(i)], entries.get() + start[at(i) + 1]);
+  };
+  const auto for_entries = [&](index_t i, auto&& body) {
+    for_union(a.row(i), row_of_transpose(i), [&](index_t j) {
+      if (mode == diagonal::keep || j != i) body(j);
+    });
+  };
+  for_rows([&](index_t i) {
+    std::sort(entries.get() + start[at(i)], entries.get() + start[at(i) + 1]);
+    index_t count = 0;
+    for_entries(i, [&](index_t) { ++count; });
+    length[at(i)] = count;
+  });
+  pattern out;
+  out.n_rows = out.n_cols = n;
+  out.row_ptr = starts_of(length);
+  out.col_idx.resize(at(out.row_ptr.back()));
+  for_rows([&](index_t i) {
+    auto next = out.col_idx.begin() + out.row_ptr[at(i)];
+    for_entries(i, [&](index_t j) { *next++ = j; });
+  });
+  return out;
+}
+
+}  // namespace gsofa

@@ -1,0 +1,12 @@
+#pragma once
+
+#include "common/pattern.hpp"
+
+namespace gsofa {
+
+/// Pattern of A + A^T for a square A, with or without the diagonal, by up to `threads` host
+/// threads; the same for any number. O(nnz log(longest row) + n).
+/// Throws error if the system refuses a thread.
+pattern symmetrized(const pattern_view& a, diagonal mode, int threads);
+
+}  // namespace gsofa

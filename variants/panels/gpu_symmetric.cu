@@ -1,0 +1,198 @@
+// The masks of panels where L is U transposed, without elimination: no panel waits for another.
+//
+// Let C be the pattern of chol(A + A^T), which the position lists hold, and C(k, f), k < f, its
+// entries. Of J's vertices k, C(k, f) holds iff one of the following does (Liu 1990: the structure
+// of a column is that of A and of its children in the tree, without their first rows):
+//   1. k and f are neighbours in A + A^T;
+//   2. k is the vertex q(K) of a child panel K of J, and f is beyond k in the boundary of K;
+//   3. a child c of k in J has C(c, f).
+// So the mask of position f is that of 1 and 2 with all ancestors inside J, below f, of its
+// members. First every panel adds 2 to the masks of its parent, then every panel closes its own;
+// upper and lower masks side by side, which differ in 1: `upper` has A(k, f), `lower` A(f, k).
+//
+// If both closed masks agree at all positions, U and the transpose of L are C, exactly. The masks
+// are C's then: closing commutes with OR. U and L are parts of C. By induction on k, U(k, f) != 0
+// and L(f, k) != 0 for all f with C(k, f): the closed upper mask of f has k, by 1: A(k, f) is an
+// entry; by 2: some root r of K has k as its parent and C(r, f), and C(r, k); r < k, so that
+// L(k, r) != 0 and U(r, f) != 0, hence U(k, f) != 0; by 3: the same with c for r. Likewise L. QED
+//
+// Where A is symmetric the masks agree. Where they do not, somewhere, nothing follows, and panels
+// have to be eliminated from A's masks again.
+//
+// Where the boundary of panel J - 1, a child of J, is all of F_J, the first vertex of J is in the
+// mask of every position behind it, by 2. Nothing is added then, but known when J is closed; if in
+// addition every vertex of J is an ancestor of the one before, all masks are full, whatever A has.
+// On grids most panels of the large separators are such.
+//
+// In waves: a panel adds 2 to its parent's masks in its own wave, and the parent is closed in its
+// own, which is not an earlier one.
+//
+// Cost: two passes over the masks, and one over the places in the parents' lists.
+
+#include "variants/device/simt.hpp"
+
+#if defined(GSOFA_GPU)
+
+#include <algorithm>
+
+#include "variants/panels/gpu_panels.hpp"
+
+namespace gsofa::gpu {
+
+namespace {
+
+#if defined(__CUDACC__)
+constexpr int closure_threads = 256;
+#else
+constexpr int closure_threads = 64;
+#endif
+
+/// Whether panel j - 1 is a child of panel j whose boundary is all of the list of j.
+GSOFA_DEVICE bool has_full_child(const panel_view& p, index_t j) {
+  return j > 0 && p.parent[j - 1] == j && p.length(j - 1) - p.width(j - 1) == p.length(j);
+}
+
+/// Adds the vertex q(K) of every panel K of the wave to the masks of its parent at the places of
+/// the boundary of K beyond q(K). A block takes a panel, long ones first.
+GSOFA_KERNEL void add_to_parents_kernel(panel_view p, panel_range wave,
+                                        const std::uint32_t* children) {
+  simt::after_earlier_launches();
+  if (p.stale()) return;
+  for (auto k = static_cast<index_t>(simt::block_index()); k < wave.end - wave.begin;
+       k += static_cast<index_t>(simt::grid_size())) {
+    const index_t j = wave.end - 1 - k;
+    if (!p.owns(j)) continue;
+    const index_t w = p.width(j);
+    const index_t length = p.length(j);
+    if (length == w) continue;
+    const index_t parent = p.parent[j];
+    // The masks of a parent of `top` are closed elsewhere.
+    if (parent == j + 1 && p.owns(parent) && has_full_child(p, parent)) continue;
+    const offset_t first = p.position_begin[j];
+    // The first boundary vertex is q(K).
+    const mask_t q = bit(p.columns[first + w] - p.begin[parent]);
+    mask_pair* const above = p.masks + p.position_begin[parent];
+    // No other panel adds to the masks of a parent with one child.
+    const bool alone = children[parent] == 1;
+    for (index_t z = w + 1 + static_cast<index_t>(simt::thread_index()); z < length;
+         z += static_cast<index_t>(simt::block_size())) {
+      mask_pair& m = above[p.in_parent[first + z]];
+      if (alone) {
+        m = {m.upper | q, m.lower | q};
+      } else {
+        simt::atomic_or(&m.upper, q);
+        simt::atomic_or(&m.lower, q);
+      }
+    }
+  }
+}
+
+/// The ancestors of each vertex of a panel inside it; shared memory.
+struct panel_ancestors {
+  mask_t of[mask_bits];
+  std::uint32_t next[mask_bits];  ///< vertices as far above as members of `of`; mask_bits: none
+
+  /// By one warp: in every step `of` and `next` reach twice as far.
+  GSOFA_DEVICE void find(const std::uint32_t* tree_parent, index_t begin, index_t width) {
+    constexpr auto outside = static_cast<std::uint32_t>(mask_bits);
+    const unsigned lane = lane_index();
+    for (unsigned c = lane; c < outside; c += 32) {
+      std::uint32_t up = outside;
+      if (static_cast<index_t>(c) < width) {
+        const std::uint32_t parent = tree_parent[begin + static_cast<index_t>(c)];
+        if (parent < static_cast<std::uint32_t>(begin + width)) {
+          up = parent - static_cast<std::uint32_t>(begin);
+        }
+      }
+      next[c] = up;
+      of[c] = up == outside ? 0 : mask_t{1} << up;
+    }
+    for (bool more = true; more;) {
+      simt::sync_warp();
+      mask_t reached[2];
+      std::uint32_t farther[2];
+      GSOFA_UNROLL for (unsigned half = 0; half < 2; ++half) {
+        const std::uint32_t up = next[lane + half * 32];
+        reached[half] = up == outside ? 0 : of[up];
+        farther[half] = up == outside ? outside : next[up];
+      }
+      more = simt::ballot(farther[0] != outside || farther[1] != outside) != 0;
+      simt::sync_warp();
+      GSOFA_UNROLL for (unsigned half = 0; half < 2; ++half) {
+        of[lane + half * 32] |= reached[half];
+        next[lane + half * 32] = farther[half];
+      }
+    }
+  }
+
+  /// Whether all vertices behind the first one are its ancestors.
+  [[nodiscard]] GSOFA_DEVICE bool first_reaches(index_t width) const {
+    return (of[0] | 1U) == vertices(width);
+  }
+  [[nodiscard]] static GSOFA_DEVICE mask_t vertices(index_t width) {
+    return width < mask_bits ? below(width) : ~mask_t{0};
+  }
+
+  /// The members and all their ancestors.
+  [[nodiscard]] GSOFA_DEVICE mask_t close(mask_t members) const {
+    for (mask_t left = members; left != 0;) {
+      const unsigned c = simt::lowest_bit(left);
+      members |= of[c];
+      left &= ~of[c] & ~(mask_t{1} << c);
+    }
+    return members;
+  }
+};
+
+/// Closes the masks of the panels of the wave, and sets `refuted` where those of U and L differ. A
+/// block takes a panel, long ones first.
+GSOFA_KERNEL void close_kernel(panel_view p, panel_range wave, const std::uint32_t* tree_parent,
+                               std::uint32_t* refuted) {
+  simt::after_earlier_launches();
+  if (p.stale()) return;
+  panel_ancestors& ancestors = *simt::shared_memory<panel_ancestors>();
+  bool differ = false;
+  for (auto k = static_cast<index_t>(simt::block_index()); k < wave.end - wave.begin;
+       k += static_cast<index_t>(simt::grid_size())) {
+    const index_t j = wave.end - 1 - k;
+    if (!p.owns(j)) continue;
+    const index_t w = p.width(j);
+    const index_t length = p.length(j);
+    if (simt::thread_index() < 32) ancestors.find(tree_parent, p.begin[j], w);
+    simt::sync_block();
+    mask_pair* const masks = p.masks + p.position_begin[j];
+    const bool full_child = has_full_child(p, j);
+    const bool full = full_child && ancestors.first_reaches(w);
+    for (index_t z = static_cast<index_t>(simt::thread_index()); z < length;
+         z += static_cast<index_t>(simt::block_size())) {
+      const mask_t limit = z < w ? below(z) : panel_ancestors::vertices(w);
+      if (full) {
+        masks[z] = {limit, limit};
+        continue;
+      }
+      const mask_pair m = masks[z];
+      const mask_t added = full_child && z > 0 ? 1 : 0;
+      const mask_t upper = ancestors.close(m.upper | added) & limit;
+      const mask_t lower = m.lower == m.upper ? upper : ancestors.close(m.lower | added) & limit;
+      differ = differ || upper != lower;
+      masks[z] = {upper, lower};
+    }
+    simt::sync_block();
+  }
+  if (differ) simt::store_to_host(refuted, 1);
+}
+
+}  // namespace
+
+void symmetric_closure::run(const panel_structure& structure, panel_range wave) {
+  const panel_view panels = structure.view();
+  const int blocks = std::min(wave.end - wave.begin, 1 << 16);
+  launch_overlapping(add_to_parents_kernel, blocks, closure_threads, 0, panels, wave,
+                     structure.children());
+  launch_overlapping(close_kernel, blocks, closure_threads, sizeof(panel_ancestors), panels, wave,
+                     structure.tree_parent(), refuted_.data());
+}
+
+}  // namespace gsofa::gpu
+
+#endif
