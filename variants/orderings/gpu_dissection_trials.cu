@@ -671,6 +671,7 @@ class step_moves {
     const unsigned lane = lane_of_thread();
     const bool mine = ((mask >> lane) & 1U) != 0;
     const unsigned before = simt::population(mask & lanes_below());
+    simt::sync_warp();  // other lanes have read statuses of vertices drawn before
     if (mine) {
       w_.s[u] = status_of(drawn, y_);
       log_[logged_ + before] = 2 * static_cast<std::uint32_t>(u) + 1;
