@@ -5,8 +5,8 @@
 //
 //   large_grid NX REPEAT [OPTION=VALUE | digest | supernodes | rows | masks | interleaved ...]
 //
-// rows: the sorted rows of L and U, too. masks: copies panels and masks to the host, twice into the
-// same arrays, and prints the rate. With the option gpus: gpu_bitmap_panels_multi, else
+// rows: the sorted rows of L and U, too. masks: copies panels and masks to the host, into new arrays,
+// into the same ones again, and into new ones once more, and prints the rates. With the option gpus: gpu_bitmap_panels_multi, else
 // gpu_bitmap_panels. interleaved: the smallest boxes side by side are numbered in turn, which is no
 // postorder.
 //
@@ -49,16 +49,20 @@ void print(const run_context& context, double seconds) {
 
 void copy_masks(variant& v) {
   auto* const giver = dynamic_cast<gives_masks*>(&v);
-  mask_pattern masks;
-  for (int k = 0; k < 2; ++k) {
+  mask_pattern first;
+  mask_pattern second;
+  const auto copy = [&](mask_pattern& masks, const char* where) {
     const auto since = std::chrono::steady_clock::now();
     if (giver == nullptr || !giver->masks_into(masks)) throw error(exit_code::run_failed, "masks");
     const double seconds = seconds_since(since);
     const double bytes = 8.0 * static_cast<double>(masks.masks.size()) +
                          4.0 * static_cast<double>(masks.vertices.size());
-    fmt::print("  masks to the host: {:.2f} GB in {:.1f} ms, {:.1f} GB/s\n", 1e-9 * bytes,
+    fmt::print("  masks to the host, {}: {:.2f} GB in {:.1f} ms, {:.1f} GB/s\n", where, 1e-9 * bytes,
                1e3 * seconds, 1e-9 * bytes / seconds);
-  }
+  };
+  copy(first, "new arrays, first copy of all");
+  copy(first, "the same arrays");
+  copy(second, "new arrays");
 }
 
 int run(int argc, char** argv) {

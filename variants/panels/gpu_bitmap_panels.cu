@@ -613,7 +613,7 @@ class bitmap_panels final : public variant,
       run_context unused;
       phases_.start(unused, phase_id::schedule);
       rows_.clear();
-      structure_.repeat(matrix_, matrix_.rows().nnz, limits().width);
+      structure_.repeat(matrix_, matrix_.rows().nnz, limits(), budget_);
       eliminate(unused);
       phases_.mark(unused, phase_id::supernode);
       find_supernodes(structure_.view());
@@ -693,7 +693,8 @@ class bitmap_panels final : public variant,
             .most_positions = tuning_.most_positions,
             .reserve = keeps ? row_bytes() : 0,
             .reserve_of_waves = runs,
-            .waves = tuning_.waves && !keeps};
+            .waves = tuning_.waves && !keeps,
+            .many_vertices = tuning_.many_vertices};
   }
   [[nodiscard]] offset_t row_words() const { return (offset_t{n_} + 31) / 32; }
   [[nodiscard]] offset_t row_bytes() const { return 4 * row_words(); }

@@ -144,6 +144,14 @@ struct panel_view {
   }
 };
 
+// From so many vertices on boundaries are found target by target, with waits of the host in
+// between, which smaller patterns would notice.
+#if defined(__CUDACC__)
+inline constexpr index_t many_vertices = 400'000;
+#else
+inline constexpr index_t many_vertices = 24;
+#endif
+
 /// The limits of a structure.
 struct panel_limits {
   index_t width = mask_bits;      ///< most vertices of a panel, 1..64
@@ -151,6 +159,7 @@ struct panel_limits {
   offset_t reserve = 0;           ///< bytes of the budget to leave for others
   offset_t reserve_of_waves = 0;  ///< in addition, where there are several
   bool waves = false;             ///< panels may be released when they have updated their ancestors
+  index_t many_vertices = gpu::many_vertices;
 };
 
 /// Bytes of the three arrays per position.
@@ -171,6 +180,55 @@ struct alignas(16) column_block {
 struct loose_column_blocks {
   column_block* column_blocks;
   index_t* first;
+};
+
+GSOFA_DEVICE std::uint64_t column_block_key(index_t panel, index_t target) {
+  return (static_cast<std::uint64_t>(static_cast<std::uint32_t>(panel) + 1) << 32) |
+         static_cast<std::uint32_t>(target);
+}
+
+/// The first panel in the subtree of each panel. Panels are in postorder: with the numbers
+/// mirrored, it lies before the nearest one beyond whose parent is not below (minima::nearest).
+struct first_panels {
+  index_t panels;
+  const std::uint32_t* nearest;
+
+  [[nodiscard]] GSOFA_DEVICE index_t first(index_t j) const {
+    const auto mirrored = static_cast<index_t>(nearest[panels - 1 - j]);
+    return mirrored < 0 ? 0 : panels - mirrored;
+  }
+};
+
+/// What is counted of the boundary of each panel.
+struct boundary_sizes {
+  std::uint32_t* blocks;
+  unsigned long long* members;
+};
+
+/// Boundaries of all panels, found target by target (gpu_boundaries.cu).
+class boundary_lists {
+ public:
+  /// Lists the column blocks of a table, which are those of A's entries. Returns their number.
+  offset_t list_first(const column_block* slots, offset_t capacity, index_t panels,
+                      memory_budget& budget);
+  /// Finds the column blocks of all panels, and adds to their sizes. Returns false where their
+  /// number exceeds that of 32-bit places. Throws budget_error.
+  bool climb(const index_t* panel_parent, const first_panels& subtrees, const boundary_sizes& sizes,
+             memory_budget& budget);
+  [[nodiscard]] offset_t count() const { return count_; }
+  /// Writes them in the order of panels, and of targets in each; gives back all memory. begin:
+  /// first vertices of the panels; first: positions of lowest members. Throws budget_error.
+  void sort(const index_t* begin, const loose_column_blocks& sorted, index_t* targets,
+            mask_t* masks, index_t* first, memory_budget& budget);
+  void clear();
+
+ private:
+  int bits_ = 0;  // of the number of a panel
+  offset_t count_ = 0;
+  device_array<std::uint64_t> keys_;
+  device_array<mask_t> first_masks_;
+  device_array<column_block> blocks_;
+  device_array<std::uint32_t> panels_;
 };
 
 /// Panels of `top` that a part holds, with the column blocks and the masks that are not empty of
@@ -253,7 +311,8 @@ class panel_structure {
   /// Launches all of build() on the arrays that are there; asynchronous. The launches depend on
   /// nothing but the sizes that build() has found: where the matrix has others, they and those that
   /// take view() do nothing.
-  void repeat(const device_matrix& a, offset_t nnz, index_t width);
+  void repeat(const device_matrix& a, offset_t nnz, const panel_limits& limits,
+              memory_budget& budget);
   /// Before repeated launches; and whether they have found the same sizes, once they have ended.
   void expect();
   [[nodiscard]] bool repeated() const;
@@ -294,15 +353,24 @@ class panel_structure {
   static constexpr offset_t wave_control_words = 12;  ///< those that begin_wave() sets to zero
 
  private:
-  void first_pass(const device_matrix& a, offset_t nnz, index_t width);
+  void first_pass(const device_matrix& a, offset_t nnz, const panel_limits& limits,
+                  memory_budget& budget);
   void find_tree(const device_matrix& a, offset_t nnz, index_t width);
-  void find_column_blocks(const device_matrix& a, offset_t nnz);
+  void find_column_blocks(const device_matrix& a, offset_t nnz, const panel_limits& limits,
+                          memory_budget& budget);
+  void find_first_panels();
   void nearest_parents(const device_matrix& a, offset_t nnz);
   void cut(index_t width, bool is_etree);
   void relabel(const device_matrix& a, offset_t nnz, memory_budget& budget);
   bool try_build(const device_matrix& a, offset_t nnz, const panel_limits& limits,
                  memory_budget& budget, run_context& context);
   bool make_table(const panel_limits& limits, memory_budget& budget);
+  void climb_by_targets(const panel_limits& limits, memory_budget& budget);
+  bool sort_boundaries(const panel_limits& limits, memory_budget& budget,
+                       const std::function<void()>& set_masks);
+  void take_loose(memory_budget& budget);
+  void take_column_blocks(memory_budget& budget);
+  void take_positions(offset_t positions, memory_budget& budget);
   bool find_structure(const device_matrix& a, offset_t nnz, const panel_limits& limits,
                       memory_budget& budget, run_context& context);
   bool fill_structure(const panel_limits& limits, memory_budget& budget,
@@ -322,9 +390,11 @@ class panel_structure {
                           memory_budget& budget);
   void adopt(const structure_totals& found);
   void measure();
+  void place_lists();
   bool plan(const panel_limits& limits, memory_budget& budget);
   void collect_column_blocks(const std::uint32_t* differs);
   void sort_column_blocks(const std::uint32_t* differs);
+  void sort_column_blocks(const std::uint32_t* differs, offset_t count);
   template <class Visit>
   void for_each_range(const device_matrix& a, offset_t nnz, Visit&& visit) const;
   void write_positions();
@@ -360,6 +430,9 @@ class panel_structure {
   pinned_vector<unsigned char> note_;  // totals, on the host
   launch_sequence first_pass_;
   device_array<column_block> slots_;  // the table of column blocks
+  boundary_lists boundaries_;         // where there are many panels
+  bool by_targets_ = false;           // boundaries_ has the column blocks, or had them
+  bool too_many_ = false;             // column blocks for 32-bit numbers
   offset_t capacity_ = 0;             // of it
   // Of the result: several arrays in each, see view().
   [[nodiscard]] index_t* lengths() const;
@@ -404,8 +477,8 @@ struct elimination_settings {
   handing_over far_targets = handing_over::automatic;
   /// Units as of most_update_work; -1: the number of panels. A round for every eighth panel.
   std::int64_t most_far_work = -1;
-  /// Or from the second launch on, if those of warps have cost more for each of their panels: nearly
-  /// four rounds of one step.
+  /// Or from the second launch on, if those of warps have cost more for each of their panels:
+  /// nearly four rounds of one step.
   index_t fair_work = 42;
   index_t sharing_positions = 512;  ///< `automatic` is `off` where no panel has more positions
   /// Workers that hand over update targets of the first round themselves as far as their positions
@@ -559,6 +632,7 @@ struct panel_tuning {
   bool waves = true;                  ///< where not all positions are admitted at once
   double longest_silent_search = 60;  ///< seconds of a search that the user is not told of
   closing_masks closing = closing_masks::where_symmetric;
+  index_t many_vertices = gpu::many_vertices;  ///< as in panel_limits
 };
 std::unique_ptr<variant> make_bitmap_panels(const panel_tuning& tuning);
 

@@ -89,6 +89,7 @@ TEST_CASE("panels of all widths, for warps, blocks and clusters, in many orders 
 TEST_CASE("panels, position lists, relative places and first masks are what they are said to be") {
   const auto patterns = subjects(60, 150);
   int several = 0;
+  unsigned several_ways = 0;
   for (const subject& s : patterns) {
     CAPTURE(s.name);
     for (const index_t width : {1, 2, 5, 16, 64}) {
@@ -102,7 +103,10 @@ TEST_CASE("panels, position lists, relative places and first masks are what they
       const index_t n = s.a.n_rows;
       structure.prepare(n, budget);
       run_context context;
-      REQUIRE(structure.build(matrix, s.a.nnz(), {.width = width}, budget, context));
+      // Boundaries by way of a table, and target by target.
+      const index_t many = (++several_ways & 1) != 0 ? 1 : n + 1;
+      REQUIRE(structure.build(matrix, s.a.nnz(), {.width = width, .many_vertices = many}, budget,
+                              context));
       // Device memory is host memory here.
       const gpu::panel_view p = structure.view();
       detail::ordered_graph g;
@@ -439,7 +443,7 @@ TEST_CASE("the launches of a run are repeated, unless the matrix has other sizes
     settings.options.set(info.options, "memory_budget_mb", "40");
     settings.wants = info.gives.without(want::pattern);
     settings.chunk_size = 7;
-    const auto v = info.create();
+    const auto v = gpu::make_bitmap_panels({.many_vertices = 1 << 20});
     run_context context;
     dynamic_cast<takes_device_rows&>(*v).prepare_device(matrix.rows(), settings, context);
     const auto is_right = [&](const reference::truth& truth) {
@@ -483,7 +487,7 @@ TEST_CASE("matrices of one size, each prepared for one run: the third repeats th
     settings.wants = info.gives.without(want::pattern);
     settings.chunk_size = 7;
     settings.runs_once = true;
-    const auto v = info.create();
+    const auto v = gpu::make_bitmap_panels({.many_vertices = 1 << 20});
     run_context context;
     const auto is_right = [&](const pattern& a, const reference::truth& truth) {
       context.derived.clear();

@@ -27,7 +27,7 @@ struct structure_totals {
   std::uint32_t siblings;   ///< vertices with siblings in the forest of nearest parents
   std::uint32_t justified;  ///< those of them in whose subtree the parent has a neighbour
   std::uint32_t differs;    ///< nonzero: repeated launches have found other sizes
-  std::uint32_t listed;     ///< column blocks on the list of those to climb from
+  std::uint32_t unused;
   /// Sum of a hash of every entry of A above the diagonal less those of the partners of the entries
   /// below: zero where A is symmetric, and hardly anywhere else.
   unsigned long long unbalance;
@@ -55,14 +55,9 @@ constexpr offset_t least_capacity = 8;
 constexpr offset_t first_blocks_per_vertex = 0;
 #endif
 constexpr std::uint32_t most_probes = 128;
-// From so many places on the column blocks in it are listed before they climb: most places of a
-// large table are empty, and lanes would wait for the few that have found something.
-#if defined(__CUDACC__)
-constexpr offset_t large_table = offset_t{1} << 20;
-#else
-constexpr offset_t large_table = 64;
-#endif
 constexpr offset_t bytes_per_column_block = 16;  // in the table, loose, or sorted
+// Listed by targets it has 20 bytes until it is sorted, with 12 more for the sort, and spare ones.
+constexpr offset_t bytes_while_sorted = 52;
 
 // ------------------------------------------------------------------------------- entries of A
 
@@ -182,6 +177,18 @@ GSOFA_KERNEL void nearest_parent_kernel(minima m, index_t n, std::uint32_t* pare
        k < n; k += offset_t{simt::grid_size()} * simt::block_size()) {
     // no_parent is -1 in as many bits.
     parent[k] = static_cast<std::uint32_t>(m.nearest(static_cast<index_t>(k)));
+  }
+}
+
+/// The parents of panels, mirrored, for first_panels: beyond a panel are those before it, and a
+/// panel that is not below J has a parent beyond J, or none.
+GSOFA_KERNEL void mirrored_parents_kernel(const index_t* parent, index_t panels,
+                                          std::uint32_t* mirrored) {
+  simt::after_earlier_launches();
+  for (offset_t k = offset_t{simt::block_index()} * simt::block_size() + simt::thread_index();
+       k < panels; k += offset_t{simt::grid_size()} * simt::block_size()) {
+    const index_t p = parent[panels - 1 - static_cast<index_t>(k)];
+    mirrored[k] = p < 0 ? 0 : static_cast<std::uint32_t>(panels - p);
   }
 }
 
@@ -383,11 +390,6 @@ GSOFA_KERNEL void justify_kernel(matrix_view a, sibling_lists siblings, std::uin
 
 // -------------------------------------------------------------------------------- column blocks
 
-GSOFA_DEVICE std::uint64_t column_block_key(index_t panel, index_t target) {
-  return (static_cast<std::uint64_t>(static_cast<std::uint32_t>(panel) + 1) << 32) |
-         static_cast<std::uint32_t>(target);
-}
-
 /// An open-addressing hash table of column blocks. A key never changes once set, a mask belongs to
 /// its slot and only grows, so that relaxed accesses to either suffice.
 struct column_block_table {
@@ -533,61 +535,18 @@ GSOFA_KERNEL void first_column_blocks_kernel(matrix_view a, cut_view c, column_b
   });
 }
 
-/// Places of a table, as many as totals->listed, if there is room for all. Null: not listed.
-struct listed_slots {
-  std::uint32_t* slots;
-  std::uint32_t room;
-};
-
-/// Lists the places with column blocks. A warp looks at 256 places at a time.
-GSOFA_KERNEL void list_slots_kernel(column_block_table table, listed_slots list,
-                                    structure_totals* totals) {
-  simt::after_earlier_launches();
-  constexpr unsigned per_lane = 8;
-  const unsigned lane = lane_index();
-  const std::uint64_t warps = std::uint64_t{simt::grid_size()} * (simt::block_size() / 32);
-  for (std::uint64_t chunk = std::uint64_t{simt::block_index()} * (simt::block_size() / 32) +
-                             simt::thread_index() / 32;
-       chunk * 32 * per_lane < table.capacity; chunk += warps) {
-    const std::uint64_t first = chunk * 32 * per_lane + lane;
-    std::uint32_t found = 0;
-    GSOFA_UNROLL for (unsigned q = 0; q < per_lane; ++q) {
-      const std::uint64_t slot = first + q * 32;
-      if (slot < table.capacity && table.slots[slot].key != no_key) found |= 1U << q;
-    }
-    const std::uint32_t mine = simt::population(found);
-    std::uint32_t upto = mine;
-    for (unsigned step = 1; step < 32; step *= 2) {
-      const std::uint32_t before = simt::shuffle_up(upto, step);
-      if (lane >= step) upto += before;
-    }
-    std::uint32_t place = 0;
-    const std::uint32_t all = simt::shuffle(upto, 31);
-    if (lane == 0 && all != 0) place = simt::atomic_add(&totals->listed, all);
-    place = simt::shuffle(place, 0) + upto - mine;
-    for (; found != 0; found &= found - 1, ++place) {
-      if (place >= list.room) break;
-      list.slots[place] = static_cast<std::uint32_t>(first) + simt::lowest_bit(found) * 32;
-    }
-  }
-}
-
 /// A thread per column block goes up the panel tree as long as it adds members; members that it
 /// finds there have been added by other threads. A step adds the members to several panels,
 /// whatever it finds in them, and the thread that adds a member to the last panel of a step goes on
 /// with that member. So, by induction down from the target, where a member has been added it will
 /// be added everywhere above. It does not matter whether a thread meets column blocks that are
-/// added meanwhile; of a list it meets none.
-GSOFA_KERNEL void boundary_kernel(cut_view c, column_block_table table, listed_slots list,
-                                  structure_totals* totals) {
+/// added meanwhile.
+GSOFA_KERNEL void boundary_kernel(cut_view c, column_block_table table, structure_totals* totals) {
   simt::after_earlier_launches();
   if (!totals->is_etree()) return;
-  const bool is_listed = list.slots != nullptr && totals->listed <= list.room;
-  const std::uint64_t items = is_listed ? totals->listed : table.capacity;
-  for (std::uint64_t item =
+  for (std::uint64_t slot =
            std::uint64_t{simt::block_index()} * simt::block_size() + simt::thread_index();
-       item < items; item += std::uint64_t{simt::grid_size()} * simt::block_size()) {
-    const std::uint64_t slot = is_listed ? list.slots[item] : item;
+       slot < table.capacity; slot += std::uint64_t{simt::grid_size()} * simt::block_size()) {
     const column_block block{simt::load_shared_state(&table.slots[slot].key),
                              simt::load_shared_state(&table.slots[slot].mask)};
     if (block.key == no_key) continue;
@@ -1025,7 +984,8 @@ const std::uint32_t* panel_structure::children() const { return zeros(in_panel_c
 std::uint32_t* panel_structure::finished() const { return zeros(in_finished); }
 
 void panel_structure::release() {
-  relabelled_ = repeats_ = false;
+  relabelled_ = repeats_ = by_targets_ = too_many_ = false;
+  boundaries_.clear();
   if (!first_pass_.recorded()) slots_ = {};
   loose_ = {};
   waves_.clear();
@@ -1069,24 +1029,42 @@ offset_t most_positions(const panel_limits& limits) {
 
 }  // namespace
 
+namespace {
+
+/// Finds the nearest place beyond each of `size` places whose value is up to the number of the
+/// place. `spare` has room for the levels of minima.
+void find_nearest(const std::uint32_t* values, index_t size, std::uint32_t* spare,
+                  std::uint32_t* nearest) {
+  minima m{{values}, {size}, 1};
+  while (m.size[m.levels - 1] > minima::group) {
+    const std::uint32_t* const from = m.level[m.levels - 1];
+    const index_t below = m.size[m.levels - 1];
+    const index_t groups = (below - 1) / minima::group + 1;
+    launch_overlapping(minima_kernel, blocks_for(offset_t{groups} * 32), threads_per_block, 0, from,
+                       below, spare);
+    m.level[m.levels] = spare;
+    m.size[m.levels] = groups;
+    ++m.levels;
+    spare += groups;
+  }
+  launch_overlapping(nearest_parent_kernel, blocks_for(size), threads_per_block, 0, m, size,
+                     nearest);
+}
+
+}  // namespace
+
 void panel_structure::nearest_parents(const device_matrix& a, offset_t nnz) {
   // hint_ has the least neighbours.
   launch_on_entries(leftmost_kernel, view_of(a, n_, nnz), hint_.data(), totals());
-  minima m{{hint_.data()}, {n_}, 1};
-  std::uint32_t* next = minima_.data();
-  while (m.size[m.levels - 1] > minima::group) {
-    const std::uint32_t* const from = m.level[m.levels - 1];
-    const index_t size = m.size[m.levels - 1];
-    const index_t groups = (size - 1) / minima::group + 1;
-    launch_overlapping(minima_kernel, blocks_for(offset_t{groups} * 32), threads_per_block, 0, from,
-                       size, next);
-    m.level[m.levels] = next;
-    m.size[m.levels] = groups;
-    ++m.levels;
-    next += groups;
-  }
-  launch_overlapping(nearest_parent_kernel, blocks_for(n_), threads_per_block, 0, m, n_,
-                     tree_parent_.data());
+  find_nearest(hint_.data(), n_, minima_.data(), tree_parent_.data());
+}
+
+// The least neighbours and the lists of siblings have been read.
+void panel_structure::find_first_panels() {
+  launch_overlapping(mirrored_parents_kernel, blocks_for(panels_), threads_per_block, 0,
+                     static_cast<const index_t*>(panel_parent_.data()), panels_, hint_.data());
+  find_nearest(hint_.data(), panels_, minima_.data(),
+               reinterpret_cast<std::uint32_t*>(siblings_.data()));
 }
 
 void panel_structure::cut(index_t width, bool is_etree) {
@@ -1124,12 +1102,13 @@ void panel_structure::relabel(const device_matrix& a, offset_t nnz, memory_budge
 
 // Launches all steps up to the lengths of the position lists of a numbering that is a postorder.
 // The launches do not depend on what is found.
-void panel_structure::first_pass(const device_matrix& a, offset_t nnz, index_t width) {
+void panel_structure::first_pass(const device_matrix& a, offset_t nnz, const panel_limits& limits,
+                                 memory_budget& budget) {
   // All fills come before the first launch, so that launches overlap.
   fill_bytes(slots_.data(), 0, capacity_);
-  find_tree(a, nnz, width);
+  find_tree(a, nnz, limits.width);
   justify(a, nnz);
-  find_column_blocks(a, nnz);
+  find_column_blocks(a, nnz, limits, budget);
 }
 
 // Launches all steps up to the panels.
@@ -1147,23 +1126,44 @@ void panel_structure::justify(const device_matrix& a, offset_t nnz) {
                     zeros(in_marks), totals());
 }
 
-void panel_structure::find_column_blocks(const device_matrix& a, offset_t nnz) {
+// Finds the column blocks of all panels that are held, and their lengths. Where there are many
+// panels, the host waits for the sizes.
+void panel_structure::find_column_blocks(const device_matrix& a, offset_t nnz,
+                                         const panel_limits& limits, memory_budget& budget) {
   const column_block_table table{slots_.data(), static_cast<std::uint32_t>(capacity_)};
   const cut_view cut_panels{label_.data(), begin_.data(), panel_of_.data(), panel_parent_.data(),
                             kind_.data()};
   for_each_range(a, nnz, [&](const matrix_view& entries) {
     launch_with_table<near_table>(first_column_blocks_kernel, entries, cut_panels, table, totals());
   });
-  // The least neighbours have been read.
-  listed_slots list{};
-  if (capacity_ >= large_table) {
-    list = {hint_.data(), static_cast<std::uint32_t>(n_)};
-    launch_overlapping(list_slots_kernel, blocks_for(capacity_ / 8), threads_per_block, 0, table,
-                       list, totals());
-  }
+  if (n_ >= limits.many_vertices) return climb_by_targets(limits, budget);
   launch_overlapping(boundary_kernel, blocks_for(capacity_), threads_per_block, 0, cut_panels,
-                     table, list, totals());
+                     table, totals());
   measure();
+}
+
+// The table has the column blocks of A's entries unless it was too small or the tree is another
+// one, which the note then tells.
+void panel_structure::climb_by_targets(const panel_limits& limits, memory_budget& budget) {
+  auto* const note = reinterpret_cast<structure_note*>(note_.data());
+  copy_to_host(&note->totals, static_cast<const structure_totals*>(totals()), 1);
+  structure_totals& found = note->totals;
+  by_targets_ = true;
+  const bool is_etree = found.siblings == found.justified;
+  if (!is_etree || found.overflow != 0) {
+    found.column_blocks = found.overflow != 0 ? capacity_ : 0;
+    note->number = 1;
+    return;
+  }
+  panels_ = static_cast<index_t>(found.panels);
+  boundaries_.list_first(slots_.data(), capacity_, panels_, budget);
+  slots_ = {};
+  find_first_panels();
+  const first_panels subtrees{panels_, reinterpret_cast<const std::uint32_t*>(siblings_.data())};
+  const boundary_sizes sizes{zeros(in_column_block_count), length()};
+  too_many_ = !boundaries_.climb(panel_parent_.data(), subtrees, sizes, budget);
+  bytes_missing_ = budget.used() + limits.reserve;
+  place_lists();
 }
 
 // Calls visit(entries) for all entries of A that may belong to panels that are held.
@@ -1180,6 +1180,11 @@ void panel_structure::measure() {
   const column_block_table table{slots_.data(), static_cast<std::uint32_t>(capacity_)};
   launch_overlapping(length_kernel, blocks_for(capacity_), threads_per_block, 0, table,
                      zeros(in_column_block_count), length());
+  place_lists();
+}
+
+// Finds where the lists begin, from the sizes of the boundaries.
+void panel_structure::place_lists() {
   scan(length_scan{begin_.data(), kind_.data(), zeros(in_column_block_count), length(),
                    column_block_begin_.data(), position_begin_.data(), lengths(), totals(),
                    reinterpret_cast<structure_note*>(note_.data()),
@@ -1191,15 +1196,17 @@ void panel_structure::measure() {
 
 void panel_structure::record(const device_matrix& a, offset_t nnz, const panel_limits& limits,
                              memory_budget& budget) {
+  // The host waits in between.
+  if (n_ >= limits.many_vertices) return;
   try {
     if (!make_table(limits, budget)) return;
   } catch (const budget_error&) {
     // The device itself may have less than the budget: build() sees what can be done.
     return;
   }
-  first_pass(a, nnz, limits.width);
+  first_pass(a, nnz, limits, budget);
   synchronize();
-  first_pass_.record([&] { first_pass(a, nnz, limits.width); });
+  first_pass_.record([&] { first_pass(a, nnz, limits, budget); });
   if (!first_pass_.recorded()) slots_ = {};
 }
 
@@ -1247,7 +1254,6 @@ void panel_structure::grow_table(offset_t found, const panel_limits& limits,
   const offset_t fit = bytes_left(limits, budget) / bytes_per_column_block;
   capacity_ *= fit >= 4 * capacity_ && found > capacity_ / 4 * 3 ? 4 : 2;
   fill_bytes(&totals()->overflow, 0, 1);
-  fill_bytes(&totals()->listed, 0, 1);
   fill_bytes(zeros(in_length), 0, 3 * offset_t{n_});
 }
 
@@ -1289,7 +1295,7 @@ bool panel_structure::count_part(const device_matrix& a, const panel_limits& lim
     if (!make_table(limits, budget)) return false;
     note->number = 0;
     fill_bytes(slots_.data(), 0, capacity_);
-    find_column_blocks(a, a.rows().nnz);
+    find_column_blocks(a, a.rows().nnz, limits, budget);
     wait_for_note(&note->number, 1);
     context.check_deadline();
     if (note->totals.overflow == 0) break;
@@ -1340,7 +1346,7 @@ bool panel_structure::find_structure(const device_matrix& a, offset_t nnz,
     first_pass_.launch();
   } else {
     if (!make_table(limits, budget)) return false;
-    first_pass(a, nnz, limits.width);
+    first_pass(a, nnz, limits, budget);
   }
   structure_totals found{};
   for (bool is_first = true;; is_first = false) {
@@ -1367,7 +1373,7 @@ bool panel_structure::find_structure(const device_matrix& a, offset_t nnz,
     if (!make_table(limits, budget)) return false;
     note->number = 0;
     fill_bytes(slots_.data(), 0, capacity_);
-    find_column_blocks(a, nnz);
+    find_column_blocks(a, nnz, limits, budget);
   }
   adopt(found);
   return true;
@@ -1384,15 +1390,14 @@ void panel_structure::adopt(const structure_totals& found) {
 // or plans waves. Returns false where the limits do not admit them.
 bool panel_structure::fill_structure(const panel_limits& limits, memory_budget& budget,
                                      const std::function<void()>& set_masks) {
+  if (by_targets_) return sort_boundaries(limits, budget, set_masks);
   const auto left = [&] { return bytes_left(limits, budget); };
   constexpr offset_t bytes_per_loose_block = sizeof(column_block) + sizeof(index_t);
   const offset_t sorted_bytes =
       column_blocks_ * bytes_per_column_block + offset_t{panels_} * (most_steps + 1) * 4;
   bytes_missing_ = budget.used() + limits.reserve + sorted_bytes + positions_ * bytes_per_position;
   if (left() / bytes_per_loose_block < column_blocks_) return false;
-  // One allocation holds several arrays.
-  constexpr offset_t per_slot = sizeof(column_block) / sizeof(index_t);
-  loose_ = {budget, "loose_words", column_blocks_ + column_blocks_ / per_slot + 1};
+  take_loose(budget);
   collect_column_blocks(nullptr);
   const bool fits = (left() - sorted_bytes) / bytes_per_position >= positions_;
   // Where the result does not fit in addition to the table, the next run allocates a table again.
@@ -1401,17 +1406,51 @@ bool panel_structure::fill_structure(const panel_limits& limits, memory_budget& 
   const bool at_once = positions_ <= most_positions(limits) &&
                        (left() - sorted_bytes) / bytes_per_position >= positions_;
   if (!at_once && (!limits.waves || left() < sorted_bytes)) return false;
-  by_panel_ = {budget, "tree", offset_t{panels_} * (most_steps + 1)};
-  by_column_block_ = {budget, "words", column_blocks_ * 2};
-  if (at_once) {
-    held_ = positions_;
-    by_position_ = {budget, "positions", held_ * 2};
-    masks_ = {budget, "masks", held_};
-  }
+  take_column_blocks(budget);
+  if (at_once) take_positions(positions_, budget);
   sort_column_blocks(nullptr);
   if (at_once) set_masks();
   loose_ = {};
   return at_once || plan(limits, budget);
+}
+
+// The same where the column blocks are listed by targets.
+bool panel_structure::sort_boundaries(const panel_limits& limits, memory_budget& budget,
+                                      const std::function<void()>& set_masks) {
+  bytes_missing_ = budget.used() + limits.reserve + column_blocks_ * bytes_while_sorted +
+                   positions_ * bytes_per_position;
+  if (too_many_ || bytes_left(limits, budget) / bytes_while_sorted < column_blocks_) return false;
+  take_loose(budget);
+  take_column_blocks(budget);
+  sort_column_blocks(nullptr, 0);
+  boundaries_.sort(begin_.data(), loose(), column_block_panel(), by_column_block_.data(),
+                   column_block_first(), budget);
+  const bool at_once = positions_ <= most_positions(limits) &&
+                       bytes_left(limits, budget) / bytes_per_position >= positions_;
+  if (!at_once && !limits.waves) return false;
+  if (at_once) {
+    take_positions(positions_, budget);
+    set_masks();
+  }
+  loose_ = {};
+  return at_once || plan(limits, budget);
+}
+
+// One allocation holds several arrays.
+void panel_structure::take_loose(memory_budget& budget) {
+  constexpr offset_t per_slot = sizeof(column_block) / sizeof(index_t);
+  loose_ = {budget, "loose_words", column_blocks_ + column_blocks_ / per_slot + 1};
+}
+
+void panel_structure::take_column_blocks(memory_budget& budget) {
+  by_panel_ = {budget, "tree", offset_t{panels_} * (most_steps + 1)};
+  by_column_block_ = {budget, "words", column_blocks_ * 2};
+}
+
+void panel_structure::take_positions(offset_t positions, memory_budget& budget) {
+  held_ = positions;
+  by_position_ = {budget, "positions", held_ * 2};
+  masks_ = {budget, "masks", held_};
 }
 
 loose_column_blocks panel_structure::loose() const {
@@ -1426,10 +1465,15 @@ void panel_structure::collect_column_blocks(const std::uint32_t* differs) {
 }
 
 void panel_structure::sort_column_blocks(const std::uint32_t* differs) {
+  sort_column_blocks(differs, column_blocks_);
+}
+
+// Sorts so many column blocks, and lists the ancestors of panels.
+void panel_structure::sort_column_blocks(const std::uint32_t* differs, offset_t count) {
   launch_overlapping(
-      sort_kernel, blocks_for(column_blocks_ + panels_), threads_per_block, 0,
+      sort_kernel, blocks_for(count + panels_), threads_per_block, 0,
       ancestor_lists{panels_, panel_parent_.data(), children(), above(), single_child_steps()},
-      column_blocks_, loose(), static_cast<const index_t*>(begin_.data()),
+      count, loose(), static_cast<const index_t*>(begin_.data()),
       static_cast<const offset_t*>(column_block_begin_.data()), column_block_panel(),
       by_column_block_.data(), column_block_first(), differs);
 }
@@ -1455,7 +1499,7 @@ void panel_structure::place(const device_matrix& a, offset_t nnz) {
 bool panel_structure::keep(offset_t most_bytes, memory_budget& budget) {
   constexpr offset_t per_slot = sizeof(column_block) / sizeof(index_t);
   const offset_t loose = column_blocks_ + column_blocks_ / per_slot + 1;
-  if (relabelled_ || !waves_.empty()) return false;
+  if (relabelled_ || by_targets_ || !waves_.empty()) return false;
   if ((loose + capacity_) * bytes_per_column_block > most_bytes) return false;
   try {
     loose_ = {budget, "loose_words", loose};
@@ -1468,8 +1512,9 @@ bool panel_structure::keep(offset_t most_bytes, memory_budget& budget) {
   return true;
 }
 
-void panel_structure::repeat(const device_matrix& a, offset_t nnz, index_t width) {
-  first_pass(a, nnz, width);
+void panel_structure::repeat(const device_matrix& a, offset_t nnz, const panel_limits& limits,
+                             memory_budget& budget) {
+  first_pass(a, nnz, limits, budget);
   collect_column_blocks(&totals()->differs);
   sort_column_blocks(&totals()->differs);
   place(a, nnz);
@@ -1499,13 +1544,11 @@ bool panel_structure::plan(const panel_limits& limits, memory_budget& budget) {
   auto waves = plan_waves(lengths, parent, room);
   if (!waves) return false;
   waves_ = std::move(*waves);
-  held_ = room;
   std::size_t most = 0;
   for (const panel_wave& w : waves_) most = std::max(most, w.fresh.size());
   fresh_ = {budget, "waves", static_cast<offset_t>(most)};
   fresh_begin_ = {budget, "waves", static_cast<offset_t>(most)};
-  by_position_ = {budget, "positions", held_ * 2};
-  masks_ = {budget, "masks", held_};
+  take_positions(room, budget);
   fill_bytes(position_begin_.data(), 0xff, panels_);
   return true;
 }
