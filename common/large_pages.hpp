@@ -70,8 +70,9 @@ void take_written(std::vector<T>& v, std::size_t size) {
   v.insert(v.end(), written + v.size(), written + size);
 }
 
-/// Maps the pages of [begin, begin + bytes) now, to be written, where the system can; else they are
-/// mapped as they are touched.
+/// Maps the pages of [begin, begin + bytes), whose bytes are to be overwritten, where the system
+/// can; else they are mapped as they are touched. A large page is touched: several threads that do
+/// so wait for each other less than in the system's call, which then maps what is left.
 inline void map_pages([[maybe_unused]] void* begin, [[maybe_unused]] std::size_t bytes) {
 #if defined(MADV_POPULATE_WRITE)
   static const auto page = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
@@ -80,6 +81,9 @@ inline void map_pages([[maybe_unused]] void* begin, [[maybe_unused]] std::size_t
   if (bytes < before + page) return;
   // Advice only. The pages at both ends may hold other objects, and are mapped as they are touched.
   const std::size_t whole = (bytes - before) / page * page;
+  for (std::size_t k = distance_to(begin, large_page); k + large_page <= bytes; k += large_page) {
+    *static_cast<volatile char*>(first + k) = 0;
+  }
   static_cast<void>(madvise(first + before, whole, MADV_POPULATE_WRITE));
 #endif
 }

@@ -70,43 +70,35 @@ void wait_while(const std::atomic<T>& value, T old) {
 
 }  // namespace detail
 
-/// While one lives, on_threads() of the thread that made it uses its threads again: they start when
-/// first needed, sleep between calls that are not soon after each other and end with it. Starting
-/// 15 threads takes as long as a small pattern. Of several of one thread the first counts; it ends
-/// on that thread.
-class kept_threads {
+/// Threads that start when first needed and sleep between calls that are not soon after each other.
+/// One thread uses a team at a time, whichever.
+class thread_team {
  public:
-  kept_threads() {
-    if (of_this_thread() == nullptr) of_this_thread() = this;
-  }
-  kept_threads(const kept_threads&) = delete;
-  kept_threads& operator=(const kept_threads&) = delete;
-  ~kept_threads() {
-    if (of_this_thread() == this) of_this_thread() = nullptr;
+  thread_team() = default;
+  thread_team(const thread_team&) = delete;
+  thread_team& operator=(const thread_team&) = delete;
+  ~thread_team() {
     for (const auto& w : workers_) w->give(order::stop);
   }
 
   /// Calls body(thread), which throws nothing, on threads 0, the caller, to threads - 1. False if
-  /// none are kept, or if they are at work: body(0) may come here again.
+  /// they are at work: body(0) may come here again.
   template <class Body>
-  static bool run(int threads, Body& body) {
-    kept_threads* const kept = of_this_thread();
-    if (kept == nullptr || kept->busy_) return false;
-    kept->start(static_cast<std::size_t>(threads) - 1);
-    kept->busy_ = true;
-    kept->unfinished_.store(threads - 1, std::memory_order_relaxed);
-    kept->call_ = [](void* what, int thread) { (*static_cast<Body*>(what))(thread); };
-    kept->what_ = &body;
-    for (int t = 1; t < threads; ++t) {
-      kept->workers_[static_cast<std::size_t>(t) - 1]->give(order::work);
-    }
+  bool run(int threads, Body& body) {
+    if (busy_) return false;
+    start(static_cast<std::size_t>(threads) - 1);
+    busy_ = true;
+    unfinished_.store(threads - 1, std::memory_order_relaxed);
+    call_ = [](void* what, int thread) { (*static_cast<Body*>(what))(thread); };
+    what_ = &body;
+    for (int t = 1; t < threads; ++t) workers_[static_cast<std::size_t>(t) - 1]->give(order::work);
     body(0);
     for (;;) {
-      const int left = kept->unfinished_.load(std::memory_order_acquire);
+      const int left = unfinished_.load(std::memory_order_acquire);
       if (left == 0) break;
-      detail::wait_while(kept->unfinished_, left);
+      detail::wait_while(unfinished_, left);
     }
-    kept->busy_ = false;
+    busy_ = false;
     return true;
   }
 
@@ -116,14 +108,14 @@ class kept_threads {
   // All a worker reads was written before its order.
   class worker {
    public:
-    worker(kept_threads& of, int number) : thread_([this, &of, number] { run(of, number); }) {}
+    worker(thread_team& of, int number) : thread_([this, &of, number] { run(of, number); }) {}
     void give(order o) {
       order_.store(o, std::memory_order_release);
       order_.notify_one();
     }
 
    private:
-    void run(kept_threads& of, int number) {
+    void run(thread_team& of, int number) {
       for (;;) {
         detail::wait_while(order_, order::none);
         if (order_.load(std::memory_order_acquire) == order::stop) return;
@@ -139,11 +131,6 @@ class kept_threads {
     std::jthread thread_;
   };
 
-  static kept_threads*& of_this_thread() {
-    thread_local kept_threads* kept = nullptr;
-    return kept;
-  }
-
   void start(std::size_t count) {
     workers_.reserve(count);
     while (workers_.size() < count) {
@@ -158,6 +145,62 @@ class kept_threads {
   std::vector<std::unique_ptr<worker>> workers_;
 };
 
+/// While one lives, on_threads() of the thread that made it uses its team: starting 15 threads
+/// takes as long as a small pattern. Of several of one thread the first counts; it ends on that
+/// thread.
+class kept_threads {
+ public:
+  kept_threads() {
+    if (of_this_thread() == nullptr) of_this_thread() = this;
+  }
+  kept_threads(const kept_threads&) = delete;
+  kept_threads& operator=(const kept_threads&) = delete;
+  ~kept_threads() {
+    if (of_this_thread() == this) of_this_thread() = nullptr;
+  }
+
+  /// As thread_team::run(); false, too, if none are kept.
+  template <class Body>
+  static bool run(int threads, Body& body) {
+    kept_threads* const kept = of_this_thread();
+    return kept != nullptr && kept->team_.run(threads, body);
+  }
+
+ private:
+  static kept_threads*& of_this_thread() {
+    thread_local kept_threads* kept = nullptr;
+    return kept;
+  }
+
+  thread_team team_;
+};
+
+namespace detail {
+
+inline error refused_threads(int threads, const std::system_error& e) {
+  return {exit_code::run_failed,
+          "cannot start " + std::to_string(threads) + " threads: " + e.what()};
+}
+
+}  // namespace detail
+
+/// Calls body(thread) on as many threads of a team, the caller's among them, and waits for all. The
+/// first exception thrown by any of them is rethrown here; throws error if the system refuses a
+/// thread, or if the team is at work.
+template <class Body>
+void on_team(thread_team& team, int threads, Body&& body) {
+  detail::first_exception failure;
+  auto guarded = [&](int t) { failure.guard([&] { body(t); }); };
+  bool done = false;
+  try {
+    done = team.run(threads, guarded);
+  } catch (const std::system_error& e) {
+    throw detail::refused_threads(threads, e);
+  }
+  if (!done) throw error(exit_code::run_failed, "threads of a team are at work");
+  failure.rethrow();
+}
+
 /// Calls body(thread) on `threads` host threads (the caller's among them) and waits for all.
 /// No body begins before all threads exist, so that they may wait for each other; throws error if
 /// the system refuses a thread. The first exception thrown by any of them is rethrown here.
@@ -170,16 +213,12 @@ void on_threads(int threads, Body&& body) {
   enum gate : int { closed, open, cancelled };
   std::atomic<int> start{closed};
   detail::first_exception failure;
-  const auto refused = [&](const std::system_error& e) {
-    return error(exit_code::run_failed,
-                 "cannot start " + std::to_string(threads) + " threads: " + e.what());
-  };
   auto guarded = [&](int t) { failure.guard([&] { body(t); }); };
   bool done = false;
   try {
     done = kept_threads::run(threads, guarded);
   } catch (const std::system_error& e) {
-    throw refused(e);
+    throw detail::refused_threads(threads, e);
   }
   if (!done) {
     std::vector<std::jthread> pool;
@@ -194,7 +233,7 @@ void on_threads(int threads, Body&& body) {
     } catch (const std::system_error& e) {
       start.store(cancelled);
       start.notify_all();
-      throw refused(e);
+      throw detail::refused_threads(threads, e);
     } catch (...) {
       start.store(cancelled);
       start.notify_all();

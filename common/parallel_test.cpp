@@ -101,6 +101,33 @@ TEST_CASE("a body on kept threads may need threads itself") {
   CHECK(visits == 5);
 }
 
+TEST_CASE("a team has the same threads for whoever calls it, and passes on exceptions") {
+  thread_team team;
+  std::vector<std::thread::id> first;
+  for (int round = 0; round < 50; ++round) {
+    const int threads = 1 + round % 5;
+    std::vector<std::thread::id> who(static_cast<std::size_t>(threads));
+    std::thread caller([&] {
+      on_team(team, threads,
+              [&](int t) { who[static_cast<std::size_t>(t)] = std::this_thread::get_id(); });
+      CHECK_THROWS_WITH_AS(on_team(team, threads,
+                                   [&](int t) {
+                                     if (t == threads - 1) throw std::runtime_error("one");
+                                   }),
+                           "one", std::runtime_error);
+    });
+    caller.join();
+    for (std::size_t t = 1; t < who.size(); ++t) {
+      if (t > first.size()) first.push_back(who[t]);
+      CHECK(who[t] == first[t - 1]);
+    }
+  }
+  CHECK(first.size() == 4);
+  on_team(team, 2, [&](int t) {
+    if (t == 0) CHECK_THROWS_AS(on_team(team, 2, [](int) {}), error);
+  });
+}
+
 TEST_CASE("levels end when there is none left, and at the first exception of either side") {
   for (int threads : {1, 2, 5}) {
     CAPTURE(threads);

@@ -161,19 +161,25 @@ GSOFA_DEVICE index_t nth_member(mask_t set, index_t k) {
   return static_cast<index_t>(simt::lowest_bit(set));
 }
 
+// Blocks that share a panel: those of `top` are few and long.
+constexpr int blocks_per_top_panel = 8;
+
 /// ORs the masks of packed panels into those of the same panels, whose lists have all of their
-/// vertices. A block takes a panel.
+/// vertices. Several blocks take a panel.
 GSOFA_KERNEL void join_masks_kernel(panel_view p, packed_panels::view_type part) {
   simt::after_earlier_launches();
-  for (auto i = static_cast<index_t>(simt::block_index()); i < part.panels;
-       i += static_cast<index_t>(simt::grid_size())) {
+  constexpr auto sharing = static_cast<unsigned>(blocks_per_top_panel);
+  const offset_t thread =
+      offset_t{simt::block_index() % sharing} * simt::block_size() + simt::thread_index();
+  for (auto i = static_cast<index_t>(simt::block_index() / sharing); i < part.panels;
+       i += static_cast<index_t>(simt::grid_size() / sharing)) {
     const index_t j = part.panel[i];
     const index_t w = p.width(j);
     const offset_t begin = p.column_block_begin[j];
     const auto blocks = static_cast<index_t>(p.column_block_begin[j + 1] - begin);
     const auto mine = static_cast<index_t>(part.block_begin[i + 1] - part.block_begin[i]);
-    for (offset_t e = part.mask_begin[i] + simt::thread_index(); e < part.mask_begin[i + 1];
-         e += simt::block_size()) {
+    for (offset_t e = part.mask_begin[i] + thread; e < part.mask_begin[i + 1];
+         e += offset_t{simt::block_size()} * sharing) {
       index_t z = part.position[e];
       if (z >= w) {
         // The last column block that begins at or before z has it.
@@ -375,8 +381,9 @@ bool panel_structure::build_top(const panel_structure& one,
           write_positions();
           for (const packed_panels* part : parts) {
             const packed_panels::view_type from = part->view();
-            launch_overlapping(join_masks_kernel, std::min(from.panels, 1 << 16), threads_per_block,
-                               0, view(), from);
+            launch_overlapping(join_masks_kernel,
+                               std::min(from.panels, 1 << 16) * blocks_per_top_panel,
+                               threads_per_block, 0, view(), from);
           }
         })) {
       return true;
