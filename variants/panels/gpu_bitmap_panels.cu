@@ -654,9 +654,10 @@ class bitmap_panels final : public variant,
       context.check_deadline(k, waves);
       const panel_view panels = structure_.view();
       phases_.mark(context, phase_id::traverse);
-      closes() ? closure_.run(structure_, wave) : elimination_.run(structure_, wave);
+      const bool counted = closes() && closure_.run(structure_, wave, rows_);
+      if (!closes()) elimination_.run(structure_, wave);
       phases_.mark(context, phase_id::compact);
-      count_rows(panels, wave, rows_);
+      if (!counted) count_rows(panels, wave, rows_);
       if (!runs) continue;
       phases_.mark(context, phase_id::supernode);
       find_column_runs(panels, wave, n_, settings_.chunk_size, runs_.data());

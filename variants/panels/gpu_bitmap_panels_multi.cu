@@ -240,9 +240,10 @@ class bitmap_panels_multi final : public variant {
     if (panels.begin == panels.end) return;
     const panel_view view = structure.view();
     p.phases.mark(context, phase_id::traverse);
-    closes(structure) ? p.closure.run(structure, panels) : p.elimination.run(structure, panels);
+    const bool counted = closes(structure) && p.closure.run(structure, panels, p.rows);
+    if (!closes(structure)) p.elimination.run(structure, panels);
     p.phases.mark(context, phase_id::compact);
-    count_rows(view, panels, p.rows);
+    if (!counted) count_rows(view, panels, p.rows);
     if (!settings_.wants.has(want::supernodes)) return;
     p.phases.mark(context, phase_id::supernode);
     find_column_runs(view, panels, a_.n_rows, settings_.chunk_size, p.runs.data());

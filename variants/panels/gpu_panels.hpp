@@ -530,8 +530,9 @@ class symmetric_closure {
  public:
   void prepare() { refuted_.assign(1, 0); }
   /// Completes the masks of the panels of one wave, all of them where there is one; waves ascend.
-  /// Asynchronous. Masks are those of L and U unless refuted().
-  void run(const panel_structure& structure, panel_range wave);
+  /// Asynchronous. Masks are those of L and U unless refuted(). Returns whether the entries of the
+  /// wave's panels have been counted as by count_rows(), which is so where no digests are wanted.
+  bool run(const panel_structure& structure, panel_range wave, const row_results& rows);
   /// Before the launches of run() are repeated.
   void expect() { refuted_[0] = 0; }
   /// Whether L was not U transposed in the waves since expect(), once the device has done what
