@@ -28,7 +28,9 @@
 //   8  justify          a lane per entry of A: do all siblings have an edge from their parent?
 //   9  boundary         two launches: column blocks of entries of A are gathered in shared memory,
 //                       then in a hash table; every column block climbs the panel tree, four panels
-//                       at a time, adding its bits until it meets what another one added
+//                       at a time, adding its bits until it meets what another one added. From
+//                       400,000 vertices on the table has A's entries alone, and the host waits for
+//                       sizes while boundaries are found target by target (gpu_boundaries.cu)
 //   10 lengths          column blocks and positions of each panel
 //   11-12 offsets       reduce and scan [h: panels, column blocks, positions, three flags]
 //   13 collect          column blocks of each panel side by side
@@ -44,17 +46,19 @@
 //                       long, a launch of workers that hand over far targets, which does nothing
 //                       unless the one before has left panels to it
 //  [17 closure          two launches, instead of 17 and 18 where A is symmetric, see below]
-//   19 counts           and digests
+//   19 counts           and digests; the closure counts where no digests are wanted
 //   20 supernodes       if wanted: a thread per row gathers its L inside the chunk, one thread then
 //                       walks over the rows
 //   21- sorted rows     if wanted: where rows begin, reduce and scan [h: sizes]; column blocks are
 //                       listed and sorted by target, a row of L reads the list of its panel; rows
-//                       of U come from tiles of positions, by other blocks of the same launch.
+//                       of U come from tiles of positions, whose entries by row are counted before,
+//                       by other blocks of the same launch.
 //                       Where they do not fit, or vertices were relabelled, batches of rows by way
 //                       of bitmaps instead.
 // Where 8 says no, edges are spliced into the elimination tree without locks, a postorder of it is
 // found by pointer doubling, and 4 to 12 except 8 run again on labels. Where the table of 9 is too
-// small, 9 to 12 run again with four times the places.
+// small, 9 to 12 run again with four times the places. Of many vertices 13 and 14 are a stable sort
+// by panel.
 //
 // Symmetric patterns: the masks follow from the position lists, panel by panel, in two passes
 // without a critical path (gpu_symmetric.cu). A sum of hashes in 1 tells whether A is symmetric;
@@ -62,7 +66,8 @@
 //
 // A run of a prepared matrix after the first, or of the third matrix in a row that has the same
 // size and is prepared for one run, repeats all launches of a run as they are recorded then: 1 to
-// 20 without a wait of the host in between and without allocations, in arrays that are kept. A
+// 20 without a wait of the host in between and without allocations, in arrays that are kept; not
+// from 400,000 vertices on. A
 // kernel that finds other sizes than those of the record has the others do nothing, and the host
 // begins anew.
 //
@@ -92,10 +97,11 @@
 // nnz(A) times a constant: never where the pattern is symmetric, and then about twice the time of
 // the search.
 //
-// Cost with P positions, W column blocks: O(nnz) for 1; O(W + nnz) atomics in 9; the sum over
-// panels of the squares of their column blocks in 14; in 17-18 a closure of two words per position
-// and about one OR of two words per position for the updates. Memory: 24 P + 16 W bytes; while it
-// is built 16 W or twice to eight times as much for the table.
+// Cost with P positions, W column blocks: O(nnz) for 1; atomics in 9, O(nnz) and for every column
+// block as many as there are threads that have bits for it, of many vertices two; the sum over
+// panels of the squares of their column blocks in 14, of many vertices a sort by radix; in 17-18 a
+// closure of two words per position and about one OR of two words per position for the updates.
+// Memory: 24 P + 16 W bytes; while it is built 16 W or twice to eight times as much for the table.
 
 #include "variants/panels/gpu_panels.hpp"
 

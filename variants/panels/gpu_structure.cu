@@ -27,7 +27,6 @@ struct structure_totals {
   std::uint32_t siblings;   ///< vertices with siblings in the forest of nearest parents
   std::uint32_t justified;  ///< those of them in whose subtree the parent has a neighbour
   std::uint32_t differs;    ///< nonzero: repeated launches have found other sizes
-  std::uint32_t unused;
   /// Sum of a hash of every entry of A above the diagonal less those of the partners of the entries
   /// below: zero where A is symmetric, and hardly anywhere else.
   unsigned long long unbalance;
