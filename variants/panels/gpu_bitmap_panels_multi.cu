@@ -33,74 +33,21 @@
 // Cost: 1 and 2 are not shared, 7 to 9 are done by one GPU. Memory of a part: A, the arrays over
 // all vertices, column blocks and positions of the panels that it holds.
 
-#include "variants/panels/gpu_panels.hpp"
+#include "variants/panels/gpu_panel_part.hpp"
 
 #if defined(GSOFA_GPU)
 
-#include <limits>
 #include <memory>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "common/parallel.hpp"
-#include "common/thread_device.hpp"
 #include "variants/device/devices.hpp"
-#include "variants/device/tile_scan.hpp"
 
 namespace gsofa::gpu {
 
 namespace {
-
-template <class T>
-GSOFA_KERNEL void add_kernel(offset_t count, const T* from, T* to) {
-  simt::after_earlier_launches();
-  for (offset_t k = offset_t{simt::block_index()} * simt::block_size() + simt::thread_index();
-       k < count; k += offset_t{simt::grid_size()} * simt::block_size()) {
-    to[k] += from[k];
-  }
-}
-
-GSOFA_KERNEL void join_runs_kernel(offset_t count, const index_t* from, index_t* to) {
-  simt::after_earlier_launches();
-  for (offset_t k = offset_t{simt::block_index()} * simt::block_size() + simt::thread_index();
-       k < count; k += offset_t{simt::grid_size()} * simt::block_size()) {
-    to[k] = from[k] > to[k] ? from[k] : to[k];
-  }
-}
-
-/// Uses a device while it lives.
-class on_device {
- public:
-  explicit on_device(int device) : before_(thread_device()) { use_thread_device(device); }
-  on_device(const on_device&) = delete;
-  on_device& operator=(const on_device&) = delete;
-  ~on_device() { use_thread_device(before_); }
-
- private:
-  int before_;
-};
-
-/// What a part has on its device.
-struct device_part {
-  int device = 0;
-  bool staged = false;  ///< the first part's device does not reach the memory of this one
-  memory_budget budget;
-  device_matrix matrix;
-  row_results rows;
-  panel_structure structure;
-  panel_elimination elimination;
-  symmetric_closure closure;
-  device_array<index_t> runs;  // column_runs
-  packed_panels packed;
-  device_phases phases;
-  run_context context;
-  bool built = false;
-
-  device_part() = default;
-  device_part(const device_part&) = delete;
-  device_part& operator=(const device_part&) = delete;
-};
 
 class bitmap_panels_multi final : public variant {
  public:
@@ -111,14 +58,16 @@ class bitmap_panels_multi final : public variant {
 
   void prepare(const pattern_view& a, const run_settings& settings, run_context& context) override {
     clear();
-    a_ = a;
-    settings_ = settings;
-    refuted_ = false;
+    job_.a = a;
+    job_.settings = settings;
+    job_.tuning = tuning_;
+    job_.refuted = false;
     const int devices = visible_devices();
     const auto wanted = static_cast<int>(settings.options.integer("gpus"));
     const int parts = wanted > 0 ? wanted : devices;
+    job_.parts = parts;
     for (int k = 0; k < parts; ++k) {
-      parts_.push_back(std::make_unique<device_part>());
+      parts_.push_back(std::make_unique<panel_part>());
       parts_.back()->device = (thread_device() + k) % devices;
     }
     // Of parts on one device each has a share.
@@ -128,7 +77,7 @@ class bitmap_panels_multi final : public variant {
       const on_device here(parts_[0]->device);
       p->staged = !let_read(parts_[0]->device, p->device) || tuning_.staged;
       use_thread_device(p->device);
-      prepare_part(*p, on_one);
+      p->prepare(job_, on_one, p == parts_[0]);
     }
     // Their first call of the runtime takes a host thread most of a millisecond.
     on_team(team_, parts, [&](int k) {
@@ -142,12 +91,13 @@ class bitmap_panels_multi final : public variant {
   void run(run_context& context) override {
     alone_ = nullptr;
     on_team(team_, static_cast<int>(parts_.size()), [&](int k) {
-      device_part& p = *parts_[at(k)];
+      panel_part& p = *parts_[at(k)];
       const on_device here(p.device);
       p.context = run_context{};
       p.context.share_deadline(context);
       p.context.phases.start(phase_id::schedule);
-      p.built = run_part(p, at(k));
+      if (k == 0) top_->drop();
+      p.built = p.run(job_, at(k), p.context);
       p.context.phases.stop();
     });
     charge(context);
@@ -165,7 +115,7 @@ class bitmap_panels_multi final : public variant {
       refuted = parts_[0]->closure.refuted();
     }
     if (refuted) {
-      refuted_ = true;
+      job_.refuted = true;
       run(context);
     } else if (!built || fell_back) {
       run_alone(context);
@@ -181,82 +131,9 @@ class bitmap_panels_multi final : public variant {
   }
 
  private:
-  void prepare_part(device_part& p, int on_one) {
-    const bool is_first = &p == parts_[0].get();
-    p.budget.set_limit(std::numeric_limits<offset_t>::max());
-    p.matrix.upload(a_, p.budget);
-    const std::int64_t megabytes = settings_.options.integer("memory_budget_mb");
-    const offset_t limit =
-        megabytes > 0 ? megabytes << 20 : current_limits().free_bytes / 4 * 3 / on_one;
-    p.budget.set_limit(limit + p.budget.used());
-    run_settings of_part = settings_;
-    if (!is_first) of_part.wants = of_part.wants.without(want::supernodes);
-    p.rows.prepare(a_.n_rows, of_part, p.budget);
-    p.structure.prepare(a_.n_rows, p.budget, static_cast<int>(parts_.size()));
-    elimination_settings elimination = tuning_.elimination;
-    elimination.most_update_work = work_of_search(a_.n_rows, a_.nnz());
-    p.elimination.prepare(a_.n_rows, elimination, p.budget);
-    p.closure.prepare();
-  }
-
-  [[nodiscard]] panel_limits limits() const {
-    return {.width = static_cast<index_t>(settings_.options.integer("panel_width"))};
-  }
-
-  // Steps 1 to 6. Returns false where the budget does not admit the part.
-  bool run_part(device_part& p, std::size_t k) {
-    p.packed = {};
-    if (k == 0) top_->drop();
-    p.phases.start(p.context, phase_id::schedule);
-    p.rows.start();
-    p.elimination.expect();
-    p.closure.expect();
-    const auto divide = [&](std::span<const index_t> begin, std::span<const index_t> parent) {
-      return divide_panels(begin, parent, static_cast<int>(parts_.size()));
-    };
-    if (!p.structure.build_part(p.matrix, a_.row_ptr, limits(), p.budget, p.context, divide, k)) {
-      p.phases.finish(p.context);
-      return false;
-    }
-    bool packed = true;
-    try {
-      if (settings_.wants.has(want::supernodes)) {
-        p.runs = {p.budget, "column_runs", a_.n_rows};
-        fill_bytes(p.runs.data(), 0xff, a_.n_rows);
-      }
-      eliminate(p, p.structure, p.structure.own_range(), p.context);
-      p.phases.mark(p.context, phase_id::comm);
-      p.packed = p.structure.pack(p.budget);
-    } catch (const budget_error&) {
-      packed = false;
-    }
-    p.phases.finish(p.context);
-    return packed;
-  }
-
-  // Eliminates panels on the device of a part and counts what they own.
-  void eliminate(device_part& p, const panel_structure& structure, panel_range panels,
-                 run_context& context) {
-    if (panels.begin == panels.end) return;
-    const panel_view view = structure.view();
-    p.phases.mark(context, phase_id::traverse);
-    const bool counted = closes(structure) && p.closure.run(structure, panels, p.rows);
-    if (!closes(structure)) p.elimination.run(structure, panels);
-    p.phases.mark(context, phase_id::compact);
-    if (!counted) count_rows(view, panels, p.rows);
-    if (!settings_.wants.has(want::supernodes)) return;
-    p.phases.mark(context, phase_id::supernode);
-    find_column_runs(view, panels, a_.n_rows, settings_.chunk_size, p.runs.data());
-  }
-
-  [[nodiscard]] bool closes(const panel_structure& structure) const {
-    if (refuted_ || tuning_.closing == closing_masks::never) return false;
-    return structure.symmetric() || tuning_.closing == closing_masks::always;
-  }
-
   // Steps 7 to 9. Returns false where the budget does not admit the joint panels.
   bool join(run_context& context) {
-    device_part& first = *parts_[0];
+    panel_part& first = *parts_[0];
     const on_device here(first.device);
     first.phases.start(context, phase_id::comm);
     try {
@@ -271,15 +148,15 @@ class bitmap_panels_multi final : public variant {
       return false;
     }
     first.phases.mark(context, phase_id::supernode);
-    if (settings_.wants.has(want::supernodes)) {
-      first.rows.find_supernodes(column_runs{.last = first.runs.data(), .sources = a_.n_rows});
+    if (job_.settings.wants.has(want::supernodes)) {
+      first.rows.find_supernodes(column_runs{.last = first.runs.data(), .sources = job_.a.n_rows});
     }
     first.phases.finish(context);
     return true;
   }
 
   bool join_top(run_context& context) {
-    device_part& first = *parts_[0];
+    panel_part& first = *parts_[0];
     std::vector<packed_panels> fetched;
     fetched.reserve(parts_.size());
     std::vector<const packed_panels*> all{&first.packed};
@@ -288,8 +165,8 @@ class bitmap_panels_multi final : public variant {
       all.push_back(&fetched.back());
     }
     first.phases.mark(context, phase_id::schedule);
-    if (!top_->build_top(first.structure, all, limits(), first.budget)) return false;
-    eliminate(first, *top_, {0, top_->view().panels}, context);
+    if (!top_->build_top(first.structure, all, job_.limits(), first.budget)) return false;
+    first.eliminate(job_, *top_, {0, top_->view().panels}, context);
     // What was fetched is read until then.
     synchronize();
     return true;
@@ -297,50 +174,47 @@ class bitmap_panels_multi final : public variant {
 
   // Calls join(array, count) with a copy of an array of another part on the first device.
   template <class T, class Join>
-  void with_copy(const device_part& p, const T* from, offset_t count, Join&& join) {
+  void with_copy(const panel_part& p, const T* from, offset_t count, Join&& join) {
     const device_array<T> copy{parts_[0]->budget, "fetched", count};
     copy_between_devices(copy.data(), from, count, p.staged);
     join(static_cast<const T*>(copy.data()), count);
   }
 
   // Adds the results of another part to those of the first one, in some rows.
-  void add(const device_part& p, index_t begin, index_t end) {
+  void add(const panel_part& p, index_t begin, index_t end) {
     const row_results& to = parts_[0]->rows;
     const offset_t rows = offset_t{end} - begin;
-    const auto add_counts = [&](const std::uint32_t* from, std::uint32_t* sums) {
+    const auto add_rows = [&](const std::uint32_t* from, std::uint32_t* sums) {
       with_copy(p, from + begin, rows, [&](const std::uint32_t* copy, offset_t count) {
-        launch_overlapping(add_kernel<std::uint32_t>, blocks_for(count), threads_per_block, 0,
-                           count, copy, sums + begin);
+        add_counts(count, copy, sums + begin);
       });
     };
-    add_counts(p.rows.l_counts(), to.l_counts());
-    add_counts(p.rows.u_counts(), to.u_counts());
-    if (settings_.wants.has(want::digest)) {
+    add_rows(p.rows.l_counts(), to.l_counts());
+    add_rows(p.rows.u_counts(), to.u_counts());
+    if (job_.settings.wants.has(want::digest)) {
       const std::uint64_t* const from = p.rows.digests() + begin;
       with_copy(p, from, rows, [&](const std::uint64_t* copy, offset_t count) {
-        launch_overlapping(add_kernel<std::uint64_t>, blocks_for(count), threads_per_block, 0,
-                           count, copy, to.digests() + begin);
+        add_digests(count, copy, to.digests() + begin);
       });
     }
-    if (settings_.wants.has(want::supernodes)) {
+    if (job_.settings.wants.has(want::supernodes)) {
       const index_t* const from = p.runs.data() + begin;
       with_copy(p, from, rows, [&](const index_t* copy, offset_t count) {
-        launch_overlapping(join_runs_kernel, blocks_for(count), threads_per_block, 0, count, copy,
-                           parts_[0]->runs.data() + begin);
+        join_runs(count, copy, parts_[0]->runs.data() + begin);
       });
     }
   }
 
-  void add(const device_part& p) {
+  void add(const panel_part& p) {
     for (const panel_structure::row_range& r : p.structure.held_rows()) add(p, r.begin, r.end);
-    if (p.structure.held_rows().empty()) add(p, 0, a_.n_rows);
+    if (p.structure.held_rows().empty()) add(p, 0, job_.a.n_rows);
   }
 
   // Charges the phases of the part that has taken longest, and notes those of all.
   void charge(run_context& context) {
     constexpr phase_id phases[] = {phase_id::schedule, phase_id::traverse, phase_id::compact,
                                    phase_id::supernode, phase_id::comm};
-    const device_part* slowest = nullptr;
+    const panel_part* slowest = nullptr;
     double most = -1;
     for (std::size_t k = 0; k < parts_.size(); ++k) {
       const auto spent = parts_[k]->context.phases.seconds();
@@ -379,7 +253,7 @@ class bitmap_panels_multi final : public variant {
     context.derived["top_panels"] = static_cast<std::int64_t>(one.top().panel.size());
     context.derived["top_positions"] = one.top().panel.empty() ? 0 : top_->positions();
     context.derived["relabelled"] = one.relabelled() ? 1 : 0;
-    context.derived["symmetric"] = closes(one) ? 1 : 0;
+    context.derived["symmetric"] = job_.closes(one) ? 1 : 0;
     context.derived["alone"] = 0;
   }
 
@@ -398,15 +272,15 @@ class bitmap_panels_multi final : public variant {
     }
     const on_device here(device);
     const variant_info& one = find_variant("gpu_bitmap_panels");
-    run_settings settings = settings_;
+    run_settings settings = job_.settings;
     settings.options = option_set(one.options);
     for (const char* name : {"panel_width", "memory_budget_mb"}) {
-      settings.options.set(one.options, name, std::to_string(settings_.options.integer(name)));
+      settings.options.set(one.options, name, std::to_string(job_.settings.options.integer(name)));
     }
     alone_ = one.create();
     {
       const phase timed(context, phase_id::init);
-      alone_->prepare(a_, settings, context);
+      alone_->prepare(job_.a, settings, context);
     }
     alone_->run(context);
     context.derived["alone"] = 1;
@@ -427,10 +301,8 @@ class bitmap_panels_multi final : public variant {
   }
 
   multi_tuning tuning_;
-  pattern_view a_;
-  run_settings settings_;
-  bool refuted_ = false;  // the closure of this matrix
-  std::vector<std::unique_ptr<device_part>> parts_;
+  part_job job_;
+  std::vector<std::unique_ptr<panel_part>> parts_;
   thread_team team_;                      // a thread for each part
   std::unique_ptr<panel_structure> top_;  // on the first part's device, of its budget
   std::unique_ptr<variant> alone_;

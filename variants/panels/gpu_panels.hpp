@@ -231,6 +231,13 @@ class boundary_lists {
   device_array<std::uint32_t> panels_;
 };
 
+/// packed_panels in memory of the host, for another process.
+struct packed_on_host {
+  index_t panels = 0;
+  offset_t blocks = 0, masks = 0;
+  std::vector<mask_pair> words{};
+};
+
 /// Panels of `top` that a part holds, with the column blocks and the masks that are not empty of
 /// each one after another, all in one array on a device. Panels are numbered as in top_panels.
 class packed_panels {
@@ -238,6 +245,8 @@ class packed_panels {
   packed_panels() = default;
   /// Room for so many.
   packed_panels(index_t panels, offset_t blocks, offset_t masks, memory_budget& budget);
+  packed_panels(const packed_on_host& from, memory_budget& budget);
+  [[nodiscard]] packed_on_host on_host() const;
   /// A copy on the current device; `staged`: through memory of the host, where the devices do not
   /// reach each other.
   [[nodiscard]] packed_panels fetched(bool staged, memory_budget& budget) const;
@@ -617,6 +626,12 @@ void find_column_runs(const panel_view& panels, panel_range wave, index_t n, ind
 /// Counts the entries of the panels of a wave, as far as they are owned, by row, and adds up their
 /// hashes if digests are wanted. Asynchronous.
 void count_rows(const panel_view& panels, panel_range wave, const row_results& rows);
+
+/// Add what another part has of `count` rows or columns: counts, digests, or the last rows of
+/// column_runs, of which the greatest counts. Asynchronous.
+void add_counts(offset_t count, const std::uint32_t* from, std::uint32_t* to);
+void add_digests(offset_t count, const std::uint64_t* from, std::uint64_t* to);
+void join_runs(offset_t count, const index_t* from, index_t* to);
 
 /// The work of a search of all rows in the units of most_update_work.
 std::int64_t work_of_search(index_t n, offset_t nnz);

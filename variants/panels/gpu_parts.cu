@@ -197,7 +197,50 @@ GSOFA_KERNEL void join_masks_kernel(panel_view p, packed_panels::view_type part)
   }
 }
 
+template <class T>
+GSOFA_KERNEL void add_kernel(offset_t count, const T* from, T* to) {
+  simt::after_earlier_launches();
+  for (offset_t k = offset_t{simt::block_index()} * simt::block_size() + simt::thread_index();
+       k < count; k += offset_t{simt::grid_size()} * simt::block_size()) {
+    to[k] += from[k];
+  }
+}
+
+GSOFA_KERNEL void join_runs_kernel(offset_t count, const index_t* from, index_t* to) {
+  simt::after_earlier_launches();
+  for (offset_t k = offset_t{simt::block_index()} * simt::block_size() + simt::thread_index();
+       k < count; k += offset_t{simt::grid_size()} * simt::block_size()) {
+    to[k] = from[k] > to[k] ? from[k] : to[k];
+  }
+}
+
 }  // namespace
+
+void add_counts(offset_t count, const std::uint32_t* from, std::uint32_t* to) {
+  launch_overlapping(add_kernel<std::uint32_t>, blocks_for(count), threads_per_block, 0, count,
+                     from, to);
+}
+
+void add_digests(offset_t count, const std::uint64_t* from, std::uint64_t* to) {
+  launch_overlapping(add_kernel<std::uint64_t>, blocks_for(count), threads_per_block, 0, count,
+                     from, to);
+}
+
+void join_runs(offset_t count, const index_t* from, index_t* to) {
+  launch_overlapping(join_runs_kernel, blocks_for(count), threads_per_block, 0, count, from, to);
+}
+
+packed_panels::packed_panels(const packed_on_host& from, memory_budget& budget)
+    : packed_panels(from.panels, from.blocks, from.masks, budget) {
+  copy_to_device(words_.data(), from.words.data(), static_cast<offset_t>(from.words.size()));
+}
+
+packed_on_host packed_panels::on_host() const {
+  packed_on_host out{panels_, blocks_, masks_, {}};
+  out.words.resize(static_cast<std::size_t>(words_.size()));
+  copy_to_host(out.words.data(), static_cast<const mask_pair*>(words_.data()), words_.size());
+  return out;
+}
 
 packed_panels::packed_panels(index_t panels, offset_t blocks, offset_t masks, memory_budget& budget)
     : panels_(panels), blocks_(blocks), masks_(masks) {
