@@ -150,134 +150,53 @@ struct position_tile {
   index_t column[tile_positions];
 };
 
-/// The position lists of all panels in tiles, as equal pieces of work: a panel of a large separator
-/// has hundreds of times the positions of most.
-struct tile_view {
-  const index_t* begin;          ///< panels + 1: the first tile of each panel
-  const index_t* panel;          ///< of each tile
-  const std::uint32_t* entries;  ///< of each tile, mask_bits: those of each row in tiles before
-  index_t count;
-};
-
-/// Where the tiles of each panel begin.
-struct tile_count_scan {
-  using value = index_t;
-  panel_view p;
-  index_t* begin;
-
-  [[nodiscard]] GSOFA_DEVICE offset_t count() const { return p.panels; }
-  GSOFA_DEVICE static value identity() { return 0; }
-  [[nodiscard]] GSOFA_DEVICE value combine(value a, value b) const { return a + b; }
-  [[nodiscard]] GSOFA_DEVICE value item(index_t j) const {
-    return (p.length(j) - 1) / tile_positions + 1;
-  }
-  GSOFA_DEVICE void emit(index_t j, value upto) const {
-    if (j == 0) begin[0] = 0;
-    begin[j + 1] = upto;
-  }
-};
-
-GSOFA_KERNEL void tile_panels_kernel(index_t panels, const index_t* begin, index_t* panel) {
-  simt::after_earlier_launches();
-  for (offset_t j = offset_t{simt::block_index()} * simt::block_size() + simt::thread_index();
-       j < panels; j += offset_t{simt::grid_size()} * simt::block_size()) {
-    for (index_t t = begin[j]; t < begin[j + 1]; ++t) panel[t] = static_cast<index_t>(j);
-  }
-}
-
-/// Counts the entries of U by row in the tiles of panels that have several; entries: zeros. A block
-/// takes a tile, a warp 64 positions of it at a time.
-GSOFA_KERNEL void count_tiles_kernel(panel_view p, tile_view tiles, std::uint32_t* entries) {
-  simt::after_earlier_launches();
-  const auto lane = static_cast<index_t>(lane_index());
-  for (auto t = static_cast<index_t>(simt::block_index()); t < tiles.count;
-       t += static_cast<index_t>(simt::grid_size())) {
-    const index_t j = tiles.panel[t];
-    if (tiles.begin[j + 1] - tiles.begin[j] == 1) continue;
-    const index_t base = (t - tiles.begin[j]) * tile_positions;
-    const index_t length = p.length(j);
-    const offset_t first = p.position_begin[j];
-    for (index_t part = static_cast<index_t>(simt::thread_index()) / 32 * 64; part < tile_positions;
-         part += static_cast<index_t>(simt::block_size()) * 2) {
-      row_pair by_row[1] = {{0, 0}};
-      for (index_t half = 0; half < 2; ++half) {
-        const index_t z = base + part + half * 32 + lane;
-        if (z >= length) continue;
-        (half == 0 ? by_row[0].low : by_row[0].high) = p.masks[first + z].upper;
-      }
-      transpose(by_row);
-      for (index_t half = 0; half < 2; ++half) {
-        const unsigned here = simt::population(half == 0 ? by_row[0].low : by_row[0].high);
-        if (here == 0) continue;
-        simt::atomic_add(entries + offset_t{t} * mask_bits + half * 32 + lane, here);
-      }
-    }
-  }
-}
-
-/// Turns the entries of tiles into those of the tiles before in the same panel. A thread takes a
-/// row of a panel.
-GSOFA_KERNEL void add_tiles_kernel(index_t panels, const index_t* begin, std::uint32_t* entries) {
-  simt::after_earlier_launches();
-  for (offset_t k = offset_t{simt::block_index()} * simt::block_size() + simt::thread_index();
-       k < offset_t{panels} * mask_bits; k += offset_t{simt::grid_size()} * simt::block_size()) {
-    const offset_t j = k / mask_bits;
-    std::uint32_t upto = 0;
-    for (offset_t t = begin[j]; t < begin[j + 1]; ++t) {
-      std::uint32_t& here = entries[t * mask_bits + k % mask_bits];
-      const std::uint32_t mine = here;
-      here = upto;
-      upto += mine;
-    }
-  }
-}
-
-/// Writes the rows of U by block number `block` of `blocks`. The block reads a tile of positions at
-/// a time; every warp writes a few rows of the panel: the diagonal in the first tile, then the
-/// positions in order, 32 at a time.
-GSOFA_DEVICE void write_u_rows(const panel_view& p, const tile_view& tiles, const offset_t* u_ptr,
-                               index_t* u_idx, position_tile& tile, unsigned block,
-                               unsigned blocks) {
+/// Writes the rows of U by block number `block` of `blocks`. The block reads a tile of positions of
+/// a panel at a time; every warp writes a few rows of the panel: the diagonal, then the positions
+/// in order, 32 at a time.
+GSOFA_DEVICE void write_u_rows(const panel_view& p, const offset_t* u_ptr, index_t* u_idx,
+                               position_tile& tile, unsigned block, unsigned blocks) {
   const auto thread = static_cast<index_t>(simt::thread_index());
   const index_t warp = thread / 32;
-  for (auto t = static_cast<index_t>(block); t < tiles.count; t += static_cast<index_t>(blocks)) {
-    const index_t j = tiles.panel[t];
-    const index_t base = (t - tiles.begin[j]) * tile_positions;
+  for (unsigned panel = block; panel < static_cast<unsigned>(p.panels); panel += blocks) {
+    const auto j = static_cast<index_t>(panel);
     const offset_t first = p.position_begin[j];
     const index_t length = p.length(j);
     const index_t w = p.width(j);
-    mask_t upper[per_thread];
-    index_t column[per_thread];
-    GSOFA_UNROLL for (int q = 0; q < per_thread; ++q) {
-      const index_t z = base + q * threads_per_block + thread;
-      upper[q] = z < length ? p.masks[first + z].upper : 0;
-      column[q] = z < length ? p.columns[first + z] : 0;
-    }
     index_t* out[rows_per_warp];
     GSOFA_UNROLL for (int k = 0; k < rows_per_warp; ++k) {
       const index_t c = warp + k * row_warps;
       out[k] = u_idx;
       if (c >= w) continue;
-      out[k] = u_idx + u_ptr[p.begin[j] + c] + 1 + tiles.entries[offset_t{t} * mask_bits + c];
-      if (base == 0 && lane_index() == 0) out[k][-1] = p.begin[j] + c;
+      out[k] = u_idx + u_ptr[p.begin[j] + c];
+      if (lane_index() == 0) *out[k] = p.begin[j] + c;
+      ++out[k];
     }
-    simt::sync_block();
-    GSOFA_UNROLL for (int q = 0; q < per_thread; ++q) {
-      tile.upper[q * threads_per_block + thread] = upper[q];
-      tile.column[q * threads_per_block + thread] = column[q];
-    }
-    simt::sync_block();
-    for (index_t part = 0; part < tile_positions && base + part < length; part += 32) {
-      const auto at = part + static_cast<index_t>(lane_index());
-      const mask_t masks = tile.upper[at];
-      const index_t here = tile.column[at];
-      GSOFA_UNROLL for (int k = 0; k < rows_per_warp; ++k) {
-        // Rows from w on have no bits.
-        const index_t c = warp + k * row_warps;
-        const bool hit = c < mask_bits && (masks >> c & 1U) != 0;
-        const unsigned hits = simt::ballot(hit);
-        if (hit) out[k][simt::population(hits & lower_lanes())] = here;
-        out[k] += simt::population(hits);
+    for (index_t base = 0; base < length; base += tile_positions) {
+      mask_t upper[per_thread];
+      index_t column[per_thread];
+      GSOFA_UNROLL for (int q = 0; q < per_thread; ++q) {
+        const index_t z = base + q * threads_per_block + thread;
+        upper[q] = z < length ? p.masks[first + z].upper : 0;
+        column[q] = z < length ? p.columns[first + z] : 0;
+      }
+      simt::sync_block();
+      GSOFA_UNROLL for (int q = 0; q < per_thread; ++q) {
+        tile.upper[q * threads_per_block + thread] = upper[q];
+        tile.column[q * threads_per_block + thread] = column[q];
+      }
+      simt::sync_block();
+      for (index_t part = 0; part < tile_positions && base + part < length; part += 32) {
+        const auto at = part + static_cast<index_t>(lane_index());
+        const mask_t masks = tile.upper[at];
+        const index_t here = tile.column[at];
+        GSOFA_UNROLL for (int k = 0; k < rows_per_warp; ++k) {
+          // Rows from w on have no bits.
+          const index_t c = warp + k * row_warps;
+          const bool hit = c < mask_bits && (masks >> c & 1U) != 0;
+          const unsigned hits = simt::ballot(hit);
+          if (hit) out[k][simt::population(hits & lower_lanes())] = here;
+          out[k] += simt::population(hits);
+        }
       }
     }
   }
@@ -294,13 +213,12 @@ struct row_arrays {
 /// Writes all rows: every other block writes rows of L, the rest rows of U, so that some work while
 /// others wait for memory.
 GSOFA_BOUNDED_KERNEL(threads_per_block)
-void all_rows_kernel(panel_view p, target_list_view lists, tile_view tiles, row_arrays rows) {
+void all_rows_kernel(panel_view p, target_list_view lists, row_arrays rows) {
   simt::after_earlier_launches();
   const unsigned block = simt::block_index() / 2;
   if (simt::block_index() % 2 == 0) {
     const unsigned blocks = (simt::grid_size() + 1) / 2;
-    write_u_rows(p, tiles, rows.u_ptr, rows.u_idx, *simt::shared_memory<position_tile>(), block,
-                 blocks);
+    write_u_rows(p, rows.u_ptr, rows.u_idx, *simt::shared_memory<position_tile>(), block, blocks);
   } else {
     write_l_rows(p, lists, rows.l_ptr, rows.l_idx, block, simt::grid_size() / 2);
   }
@@ -376,30 +294,15 @@ bool panel_expansion::run(const panel_view& panels, const std::uint32_t* l_count
   u_ptr_ = {budget, "rows", offset_t{n} + 1};
   const device_array<row_scan::value> partial(budget, "rows", threads_per_block);
   scan(row_scan{n, l_counts, u_counts, l_ptr_.data(), u_ptr_.data()}, n, partial.data());
-  const device_array<index_t> tile_begin(budget, "rows", offset_t{panels.panels} + 1);
-  const device_array<index_t> tile_partial(budget, "rows", threads_per_block);
-  scan(tile_count_scan{panels, tile_begin.data()}, panels.panels, tile_partial.data());
   offset_t l = 0, u = 0;
-  index_t tiles = 0;
   copy_to_host(&l, static_cast<const offset_t*>(l_ptr_.data() + n), 1);
   copy_to_host(&u, static_cast<const offset_t*>(u_ptr_.data() + n), 1);
-  copy_to_host(&tiles, static_cast<const index_t*>(tile_begin.data() + panels.panels), 1);
   try {
     l_idx_ = {budget, "rows", l};
     u_idx_ = {budget, "rows", u};
     const target_lists lists(panels, column_blocks, budget, "rows");
-    const device_array<index_t> tile_panel(budget, "rows", tiles);
-    const device_array<std::uint32_t> entries(budget, "rows", offset_t{tiles} * mask_bits);
-    const tile_view tiled{tile_begin.data(), tile_panel.data(), entries.data(), tiles};
-    fill_bytes(entries.data(), 0, entries.size());
-    launch_overlapping(tile_panels_kernel, blocks_for(panels.panels), threads_per_block, 0,
-                       panels.panels, tiled.begin, tile_panel.data());
-    launch_overlapping(count_tiles_kernel, blocks_for(offset_t{tiles} * threads_per_block),
-                       threads_per_block, 0, panels, tiled, entries.data());
-    launch_overlapping(add_tiles_kernel, blocks_for(offset_t{panels.panels} * mask_bits),
-                       threads_per_block, 0, panels.panels, tiled.begin, entries.data());
     launch_overlapping(all_rows_kernel, blocks_for(offset_t{n} * 32) + 1, threads_per_block,
-                       sizeof(position_tile), panels, lists.view(), tiled,
+                       sizeof(position_tile), panels, lists.view(),
                        row_arrays{l_ptr_.data(), u_ptr_.data(), l_idx_.data(), u_idx_.data()});
   } catch (const budget_error&) {
     release();
