@@ -118,6 +118,7 @@ constexpr std::uint64_t below_diagonal = std::uint64_t{1} << 40;
 }  // namespace
 
 void position_builder::worker::resize(index_t panels) {
+  items = 0;
   of_panel.resize(at(panels));
   for (index_t p = 0; p < panels; ++p) of_panel[at(p)] = {.members = 0, .panel = p, .base = 0};
   summary.assign(at(panels) / 64 + 1, 0);
@@ -250,21 +251,29 @@ bool position_builder::build(const ordered_graph& g, panel_set& s, offset_t limi
   }
   parallel_ranges<int>(threads, threads, 1,
                        [&](int, int t, int) { workers_[at(t)].resize(panels); });
-  // The sum of what is found so far passes the limit only if the sum over all panels does.
+  // The sum of what is found so far passes the limit only if the sum over all panels does. Threads
+  // add to it now and then: it is the same word for all.
   // relaxed: a hint while threads run; the verdict is read after they have joined.
   std::atomic<offset_t> items{0};
-  const auto weight = [&](index_t j) {
-    const index_t v = s.begin[at(j)];
-    return g.entries_before(v) + v;
-  };
-  for_each_panel(threads, s.parent, weight, [&](int thread, index_t j, index_t root) {
+  const offset_t at_a_time = std::min<offset_t>(limit / (offset_t{16} * threads), 1 << 14);
+  if (threads > 1) {
+    tickets_.build(threads, s.parent, [&](index_t j) {
+      const index_t v = s.begin[at(j)];
+      return g.entries_before(v) + v;
+    });
+  }
+  for_each_panel(threads, s.parent, tickets_, [&](int thread, const panel_task& task) {
     if (items.load(std::memory_order_relaxed) > limit) return;
+    const index_t j = task.panel;
     const index_t length = find_blocks(g, s, j, thread);
     s.position_begin[at(j) + 1] = length;
-    const offset_t found = length + std::ssize(s.blocks[at(j)]);
-    if (items.fetch_add(found, std::memory_order_relaxed) + found > limit) return;
     worker& mine = workers_[at(thread)];
-    if (threads > 1 && root == j && length >= long_list) {
+    mine.items += length + std::ssize(s.blocks[at(j)]);
+    if (mine.items > at_a_time) {
+      const offset_t found = std::exchange(mine.items, 0);
+      if (items.fetch_add(found, std::memory_order_relaxed) + found > limit) return;
+    }
+    if (task.above && length >= long_list) {
       // Panels above wait for this one.
       mine.clear();
       s.masks[at(j)] = {};
@@ -273,7 +282,9 @@ bool position_builder::build(const ordered_graph& g, panel_set& s, offset_t limi
     s.masks[at(j)] = s.storage[at(thread)].masks.room(at(length));
     mine.set_masks(s, j, g.symmetric());
   });
-  if (items.load(std::memory_order_relaxed) > limit) return false;
+  offset_t total = items.load(std::memory_order_relaxed);
+  for (const worker& w : workers_) total += w.items;
+  if (total > limit) return false;
   for (index_t j = 0; j < panels; ++j) s.position_begin[at(j) + 1] += s.position_begin[at(j)];
   if (threads == 1) return true;
   parallel_ranges<index_t>(threads, panels, 8, [&](int thread, index_t first, index_t last) {

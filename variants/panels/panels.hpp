@@ -9,6 +9,7 @@
 #include "variants/panels/bits.hpp"
 #include "variants/panels/buffer.hpp"
 #include "variants/panels/forest.hpp"
+#include "variants/panels/schedule.hpp"
 
 namespace gsofa::detail {
 
@@ -107,12 +108,14 @@ class position_builder {
     std::array<mask_pair, mask_bits + 2> inner;
     buffer<outer_entry> entries;
     std::size_t outer = 0;
+    offset_t items = 0;  // positions and blocks that the sum over all threads does not have yet
   };
   // Finds the column blocks of panel j from those of its children and A. Returns its positions.
   index_t find_blocks(const ordered_graph& g, panel_set& s, index_t j, int thread);
 
   std::vector<worker> workers_;
   std::vector<index_t> first_child_, sibling_;
+  subtree_tickets tickets_;
 };
 
 }  // namespace gsofa::detail
