@@ -212,8 +212,9 @@ class cpu_bitmap_panels final : public variant, public gives_masks {
                                                            : std::span<const index_t>()));
     detail::help_board<sweep_job> board(threads);
     if (threads > 1) {
-      tickets_.build(threads, panels_.parent,
-                     [&](index_t j) { return panels_.position_begin[at(j)]; });
+      tickets_.build(
+          threads, panels_.parent, [&](index_t j) { return panels_.first[at(j)]; },
+          [&](index_t j) { return panels_.position_begin[at(j)]; });
     }
     counter_.start(graph_, panels_, tickets_, threads, l_counts_, u_counts_);
     const auto sweep = [&](int thread, const sweep_job& job, std::uint32_t k) {

@@ -33,7 +33,9 @@ struct factored {
     std::vector<detail::panel_eliminator> workers(static_cast<std::size_t>(threads),
                                                   detail::panel_eliminator(s, tree));
     detail::subtree_tickets of;
-    of.build(threads, s.parent, [&](index_t j) { return s.position_begin[at(j)]; });
+    of.build(
+        threads, s.parent, [&](index_t j) { return s.first[at(j)]; },
+        [&](index_t j) { return s.position_begin[at(j)]; });
     detail::row_counter counter;
     counter.start(g, s, of, threads, l_counts, u_counts);
     detail::for_each_panel(threads, s.parent, of, [&](int t, const detail::panel_task& task) {

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <atomic>
 #include <cstdint>
-#include <numeric>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -36,43 +35,44 @@ class waiting_thread {
 
 /// Small subtrees of a postordered forest, and how many children the panels above them wait for.
 struct subtree_tickets {
-  std::vector<index_t> first;       ///< first panel of the subtree of each
   std::vector<index_t> tickets;     ///< roots of the small subtrees, and leaves that are larger
+  std::vector<index_t> first;       ///< first panel of the subtree of each of these
   std::vector<index_t> unfinished;  ///< children of each other panel
 
-  /// before(j): the work of the panels before j. O(panels).
-  template <class Before>
-  void build(int threads, const std::vector<index_t>& parent, Before&& before) {
+  /// subtree(j): the first panel of the subtree of j; before(j): the work of the panels before j.
+  /// O(panels above the subtrees).
+  template <class Subtree, class Before>
+  void build(int threads, const std::vector<index_t>& parent, Subtree&& subtree, Before&& before) {
     const auto panels = static_cast<index_t>(parent.size());
     const offset_t share = (before(panels) - before(0)) / (offset_t{threads} * 8);
-    first.resize(parent.size());
-    std::iota(first.begin(), first.end(), 0);
     tickets.clear();
-    unfinished.assign(parent.size(), 0);
-    for (index_t j = 0; j < panels; ++j) {
-      if (const index_t p = parent[at(j)]; p >= 0)
-        first[at(p)] = std::min(first[at(p)], first[at(j)]);
+    first.clear();
+    unfinished.resize(parent.size());
+    // A panel comes after all above it.
+    for (index_t j = panels - 1; j >= 0;) {
+      const index_t begin = subtree(j);
+      if (const index_t p = parent[at(j)]; p >= 0) ++unfinished[at(p)];
+      if (begin == j || before(j + 1) - before(begin) <= share) {
+        tickets.push_back(j);
+        first.push_back(begin);
+        j = begin - 1;
+      } else {
+        unfinished[at(j--)] = 0;
+      }
     }
-    const auto is_ticket = [&](index_t j) {
-      return first[at(j)] == j || before(j + 1) - before(first[at(j)]) <= share;
-    };
-    for (index_t j = 0; j < panels; ++j) {
-      const index_t p = parent[at(j)];
-      const bool largest = p < 0 || !is_ticket(p);
-      if (largest && is_ticket(j)) tickets.push_back(j);
-      if (largest && p >= 0) ++unfinished[at(p)];
-    }
+    std::ranges::reverse(tickets);
+    std::ranges::reverse(first);
   }
 
   /// Calls body(begin, end) for each range of panels above the small subtrees.
   template <class Body>
   void for_each_above(Body&& body) const {
     index_t begin = 0;
-    for (const index_t root : tickets) {
-      if (begin < this->first[at(root)]) body(begin, this->first[at(root)]);
-      begin = root + 1;
+    for (std::size_t k = 0; k < tickets.size(); ++k) {
+      if (begin < first[k]) body(begin, first[k]);
+      begin = tickets[k] + 1;
     }
-    if (const auto end = static_cast<index_t>(this->first.size()); begin < end) body(begin, end);
+    if (const auto end = static_cast<index_t>(unfinished.size()); begin < end) body(begin, end);
   }
 
   /// The last panel from `own` upwards of which all other children are finished.
@@ -132,7 +132,7 @@ void for_each_panel(int threads, const std::vector<index_t>& parent, subtree_tic
         if (mine >= of.tickets.size()) break;
         const index_t root = of.tickets[mine];
         index_t own = of.extended(root, parent);
-        for (index_t j = of.first[at(root)]; j <= root; ++j) {
+        for (index_t j = of.first[mine]; j <= root; ++j) {
           if (stopped.load(std::memory_order_relaxed)) return;
           work(t, panel_task{.panel = j, .own = own, .above = false});
         }

@@ -25,6 +25,16 @@ std::vector<index_t> random_forest(random_source& random, std::size_t n) {
   return parent;
 }
 
+// The first vertex of each subtree.
+std::vector<index_t> first_of_subtrees(const std::vector<index_t>& parent) {
+  std::vector<index_t> first(parent.size());
+  for (std::size_t v = 0; v < first.size(); ++v) first[v] = static_cast<index_t>(v);
+  for (std::size_t v = 0; v < first.size(); ++v) {
+    if (parent[v] >= 0) first[at(parent[v])] = std::min(first[at(parent[v])], first[v]);
+  }
+  return first;
+}
+
 }  // namespace
 
 TEST_CASE("every panel once, after all its children and with all they wrote") {
@@ -43,7 +53,10 @@ TEST_CASE("every panel once, after all its children and with all they wrote") {
       std::vector<int> below(n, 1), calls(n, 0), worker(n, -1);
       std::vector<index_t> owns(n, -1);
       detail::subtree_tickets of;
-      of.build(threads, parent, [&](index_t j) { return before[at(j)]; });
+      const std::vector<index_t> first = first_of_subtrees(parent);
+      of.build(
+          threads, parent, [&](index_t j) { return first[at(j)]; },
+          [&](index_t j) { return before[at(j)]; });
       std::vector<char> above(n, 0);
       if (threads > 1) {
         of.for_each_above([&](index_t begin, index_t end) {
@@ -84,7 +97,8 @@ TEST_CASE("an exception of one thread ends them all and is passed on") {
   std::vector<index_t> parent(1000, -1);
   for (const int threads : {1, 3}) {
     detail::subtree_tickets of;
-    of.build(threads, parent, [](index_t j) { return offset_t{j}; });
+    of.build(
+        threads, parent, [](index_t j) { return j; }, [](index_t j) { return offset_t{j}; });
     CHECK_THROWS_AS(detail::for_each_panel(threads, parent, of,
                                            [](int, const detail::panel_task& task) {
                                              if (task.panel == 10) throw std::runtime_error("ten");
