@@ -8,6 +8,7 @@
 #include <numeric>
 #include <utility>
 
+#include "common/mirror_images.hpp"
 #include "common/parallel.hpp"
 #include "common/preprocess.hpp"
 
@@ -28,57 +29,6 @@ std::vector<index_t> joined(const std::vector<std::vector<index_t>>& lists) {
 }
 
 }  // namespace
-
-// Mirror images of entries below the diagonal in rows from `begin` on, which come in turn. Of row j
-// those in rows before have been found: next_[j] is the place of the next one. Rows before `begin`
-// are other threads': their places are searched for, and some are noted.
-class ordered_graph::mirror_images {
- public:
-  mirror_images(ordered_graph& g, index_t begin) : g_(g), begin_(begin) {
-    noted_.fill({.row = -1, .next = 0});
-  }
-
-  // Whether all entries of row i below the diagonal have mirror images; if so, finds the diagonal.
-  bool has_row(index_t i) {
-    const index_t* const idx = g_.rows_.idx.data();
-    const offset_t* const ptr = g_.rows_.ptr.data();
-    offset_t* const next = g_.next_.data();
-    offset_t q = ptr[i];
-    for (; idx[q] < begin_; ++q) {
-      if (!is_in_other_row(idx[q], i)) return false;
-    }
-    for (; idx[q] < i; ++q) {
-      const index_t j = idx[q];
-      const offset_t p = next[j]++;
-      if (p == ptr[j + 1] || idx[p] != i) return false;
-    }
-    g_.rows_.diagonal[at(i)] = q;
-    next[i] = q + 1;
-    return true;
-  }
-
- private:
-  struct note {
-    index_t row;
-    offset_t next;
-  };
-  bool is_in_other_row(index_t j, index_t i) {
-    note& of = noted_[at(j) % noted_.size()];
-    const index_t* const idx = g_.rows_.idx.data();
-    const offset_t end = g_.rows_.ptr[at(j) + 1];
-    if (of.row != j || of.next == end || idx[of.next] != i) {
-      const index_t* const found = std::lower_bound(idx + g_.rows_.ptr[at(j)], idx + end, i);
-      if (found == idx + end || *found != i) return false;
-      of = {.row = j, .next = found - idx};
-    }
-    ++of.next;
-    return true;
-  }
-
-  ordered_graph& g_;
-  index_t begin_;
-  std::array<note, 512> noted_;
-};
 
 bool is_postordered(std::span<const index_t> parent) {
   // The open roots of the vertices so far. In a postorder the children of v are the last of them; a
@@ -118,16 +68,17 @@ bool ordered_graph::find_symmetry(int threads) {
   std::atomic<bool> differs{false};
   std::atomic<offset_t> below{0};
   on_threads(threads, [&](int t) {
-    mirror_images images(*this, first[at(t)]);
+    mirror_images<true> images(rows_.ptr, rows_.idx, next_, first[at(t)]);
     offset_t found = 0;
     for (index_t i = first[at(t)]; i < first[at(t) + 1]; ++i) {
       if (i % 64 == 0 && differs.load(std::memory_order_relaxed)) return;
-      if (!images.has_row(i)) {
+      const offset_t begin = rows_.ptr[at(i)];
+      const offset_t diagonal = images.find(i);
+      if (diagonal < 0) {
         differs.store(true, std::memory_order_relaxed);
         return;
       }
-      const offset_t begin = rows_.ptr[at(i)];
-      const offset_t diagonal = rows_.diagonal[at(i)];
+      rows_.diagonal[at(i)] = diagonal;
       least_[at(i)] = rows_.idx[at(begin)];
       last_[at(i)] = rows_.idx[at(std::max(begin, diagonal - 1))];
       found += diagonal - begin;

@@ -93,7 +93,6 @@ struct ordered_graph {
   [[nodiscard]] std::span<const index_t> side(half h, index_t i) const {
     return h == half::below ? rows_.before(i) : rows_.after(i);
   }
-  class mirror_images;
   bool find_symmetry(int threads);
   [[nodiscard]] std::span<const index_t> row(index_t i) const {
     return rows_.slice(rows_.ptr[at(i)], rows_.ptr[at(i) + 1]);
