@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "common/large_pages.hpp"
 #include "variants/orderings/nested_dissection_steps.hpp"
 
 namespace gsofa::orderings {
@@ -199,10 +200,18 @@ void contract(team& crew, workspace& w, scratch* per_thread, const graph& g, gra
   coarse.begin.resize(at(n));
   coarse.end.resize(at(n));
   coarse.weight.resize(at(n));
-  if (coarse.adj.size() < at(g.entries)) {
-    coarse.adj.resize(at(g.entries));
-    coarse.edge.resize(at(g.entries));
+  // Gaps are not written, nor read.
+  const std::size_t room = at(g.entries);
+  const bool is_new = coarse.adj.size() < room;
+  if (is_new) {
+    storage_to_write(coarse.adj, room);
+    storage_to_write(coarse.edge, room);
   }
+  const auto keep_written = [&] {
+    if (!is_new) return;
+    take_written(coarse.adj, room);
+    take_written(coarse.edge, room);
+  };
   coarse.entries = 0;
   if (crew.size() == 1) {
     per_thread[0].where.resize(std::max(per_thread[0].where.size(), at(n)), 0);
@@ -213,6 +222,7 @@ void contract(team& crew, workspace& w, scratch* per_thread, const graph& g, gra
       next = coarse.end[at(c)];
     }
     coarse.entries = next;
+    keep_written();
     return;
   }
   offset_t next = 0;
@@ -229,6 +239,7 @@ void contract(team& crew, workspace& w, scratch* per_thread, const graph& g, gra
       merge_pair(w, g, coarse, c, where.data());
   });
   for (index_t c = 0; c < n; ++c) coarse.entries += coarse.degree(c);
+  keep_written();
 }
 
 }  // namespace

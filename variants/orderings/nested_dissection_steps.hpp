@@ -161,6 +161,7 @@ class bisector {
   using chain = std::vector<const graph*>;
   void coarsen_shared(const graph& g, std::uint64_t key);
   void coarsen_replicas(std::uint64_t key);
+  void coarsen_replicas(team& crew, int leader, std::uint64_t key, int first, int last);
   void first_tries(std::uint64_t key);
   void uncoarsen_replicas();
   void uncoarsen_shared();
