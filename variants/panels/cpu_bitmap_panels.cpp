@@ -30,9 +30,9 @@
 // one closure of two words per position in 4 (its rounds are the members not reached by smaller
 // ones, mostly 1 to 3) and about one OR of two words per position for the updates. Memory:
 // 16 (P + B) bytes, 55 |V| and 8 for each entry of A below the diagonal, unless A is symmetric;
-// several threads add 16 bytes per panel each, and 8 for each of these entries meanwhile. P is the
-// sum over panels of |F|, about 1/64 of |chol(A + A^T)| where that is dense; B is P/12 in orders by
-// nested dissection. Where P + B passes 2^18 + 16 nnz(A), a search of rows (gilbert_peierls.hpp) of
+// several threads add 16 bytes per panel and 8 for each vertex above the small subtrees each, and 8
+// for each of these entries meanwhile. P is the sum over panels of |F|, about 1/64 of
+// |chol(A + A^T)| where that is dense; B is P/12 in orders by nested dissection. Where P + B passes 2^18 + 16 nnz(A), a search of rows (gilbert_peierls.hpp) of
 // bounded length is tried first; where it passes the limit of memory_budget_mb, the run falls back
 // to the search of rows, whose memory is that of L+U in supernodal lists.
 
