@@ -506,6 +506,7 @@ template <class Discards>
 GSOFA_DEVICE std::uint32_t discard_candidates(const candidates& c, std::uint32_t slots,
                                               std::uint32_t* free_slots, std::uint32_t free,
                                               Discards&& discards) {
+  simt::sync_warp();  // movers are off the list
   for (std::uint32_t base = 0; base < slots; base += 32) {
     const std::uint32_t slot = base + lane_of_thread();
     const bool is = slot < slots && c.high_at(slot) != 0 && discards(slot);
@@ -933,6 +934,7 @@ class near_moves {
         if (simt::ballot(is) == 0) break;
         const std::uint32_t u = is ? h_.adj[k] : 0;
         const std::uint32_t status = is ? h_.status[u] : settled(w_.d.x);
+        simt::sync_warp();  // all lanes have read before one draws
         // Rows may have neighbours in common.
         const bool drawn_here =
             now_of(status) == y_ &&
@@ -952,6 +954,7 @@ class near_moves {
     const unsigned arrivals = simt::population(mask);
     const std::uint32_t weight = mine ? h_.weight[u] : 0;
     const auto own_number = static_cast<index_t>(u);
+    simt::sync_warp();  // all lanes have tried to draw
     if (mine) {
       h_.status[u] = status_of(drawn, y_) | (no_slot << 4);
       log_[logged_ + before] = 2 * static_cast<std::uint32_t>(w_.first + own_number) + 1;
