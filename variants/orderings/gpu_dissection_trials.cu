@@ -242,13 +242,20 @@ struct slot_group {
 
 /// Slots of candidates: the first ones in shared memory.
 struct candidates {
-  std::uint32_t *high, *low, *vertex;              // `room` each
-  std::uint32_t *far_high, *far_low, *far_vertex;  // by slot
-  slot_group* groups;                              // of far slots, if they may be many
-  std::uint32_t room;                              // slots_per_step or 2, 4, .. times as many
+  std::uint32_t *high, *low, *vertex, *weight;                  // `room` each
+  std::uint32_t *far_high, *far_low, *far_vertex, *far_weight;  // by slot
+  slot_group* groups;                                           // of far slots, if they may be many
+  std::uint32_t room;  // slots_per_step or 2, 4, .. times as many
 
   GSOFA_DEVICE std::uint32_t vertex_at(std::uint32_t slot) const {
     return slot < room ? vertex[slot] : far_vertex[slot];
+  }
+  /// Of step_moves alone.
+  [[nodiscard]] GSOFA_DEVICE std::uint32_t weight_at(std::uint32_t slot) const {
+    return slot < room ? weight[slot] : far_weight[slot];
+  }
+  GSOFA_DEVICE void set_weight(std::uint32_t slot, index_t w) const {
+    (slot < room ? weight[slot] : far_weight[slot]) = static_cast<std::uint32_t>(w);
   }
   /// 0: the slot is free.
   [[nodiscard]] GSOFA_DEVICE std::uint32_t high_at(std::uint32_t slot) const {
@@ -602,9 +609,7 @@ class step_moves {
       }
       logged_ += count;
       simt::sync_warp();
-      for (unsigned m = 0; m < count; ++m) {
-        draw_neighbours({simt::shuffle(row.begin, m), simt::shuffle(row.length, m)});
-      }
+      draw_neighbours(count, row);
       idle += count;
       if (const std::uint64_t now = cost(); now < best) {
         best = now;
@@ -636,7 +641,7 @@ class step_moves {
   GSOFA_DEVICE void discard_heavy() {
     free_ = discard_candidates(c_, slots_, w_.b.free_slots, free_, [&](std::uint32_t slot) {
       const std::uint32_t v = c_.vertex_at(slot);
-      if (!too_heavy(w_.g.weight[v])) return false;
+      if (!too_heavy(static_cast<index_t>(c_.weight_at(slot)))) return false;
       w_.s[v] = status_of(separator, start_of(w_.s[v])) | (no_slot << 4);
       return true;
     });
@@ -645,22 +650,38 @@ class step_moves {
     return choose_movers(
         c_, slots_, wanted, w_.b.free_slots, free_, movers,
         [&](const choice& chosen) {
-          return seen_vertex{static_cast<std::uint32_t>(chosen.v),
-                             static_cast<std::uint32_t>(w_.g.weight[chosen.v])};
+          const std::uint32_t own = chosen.mine ? c_.weight_at(chosen.slot) : 0;
+          return seen_vertex{static_cast<std::uint32_t>(chosen.v), simt::max_of_warp(own)};
         },
         [&](std::uint32_t weight) { return !too_heavy(static_cast<index_t>(weight)); },
         [&] { discard_heavy(); });
   }
-  // The neighbours in y of a mover come to S.
-  GSOFA_DEVICE void draw_neighbours(const lane_row& row) {
-    for (auto k = static_cast<index_t>(lane_of_thread());; k += 32) {
-      const bool is = k < row.length;
-      if (simt::ballot(is) == 0) break;
-      const index_t u = is ? w_.g.adj[row.begin + k] : 0;
-      neighbour n;
-      if (is) n = {w_.s[u], w_.g.weight[u], row_of(w_.g, true, u)};
-      const unsigned mask = simt::ballot(is && now_of(n.status) == y_);
-      if (mask != 0) draw(mask, u, n);
+  // The neighbours in y of the movers, whose rows the first `count` lanes have, come to S: up to
+  // four rows at a time, each by a share of the lanes.
+  GSOFA_DEVICE void draw_neighbours(unsigned count, const lane_row& mover) {
+    const unsigned lane = lane_of_thread();
+    for (unsigned base = 0; base < count; base += rows_at_once) {
+      const unsigned rows = count - base < rows_at_once ? count - base : rows_at_once;
+      const unsigned width = rows == 1 ? 32 : rows == 2 ? 16 : 8;
+      const unsigned of = base + lane / width;
+      const offset_t begin = simt::shuffle(mover.begin, of % 32);
+      const index_t length = simt::shuffle(mover.length, of % 32);
+      const index_t end = of < count ? length : 0;
+      for (auto k = static_cast<index_t>(lane % width);; k += static_cast<index_t>(width)) {
+        const bool is = k < end;
+        if (simt::ballot(is) == 0) break;
+        const index_t u = is ? w_.g.adj[begin + k] : 0;
+        neighbour n;
+        if (is) n = {w_.s[u], w_.g.weight[u], row_of(w_.g, true, u)};
+        bool mine = is && now_of(n.status) == y_;
+        // Rows may have neighbours in common: the first lane draws.
+        if (rows > 1) {
+          const std::uint32_t key = mine ? static_cast<std::uint32_t>(u) : ~lane;
+          mine = mine && simt::lowest_bit(simt::lanes_with(key)) == lane;
+        }
+        const unsigned mask = simt::ballot(mine);
+        if (mask != 0) draw(mask, u, n);
+      }
     }
     simt::sync_warp();
   }
@@ -705,6 +726,7 @@ class step_moves {
       const std::uint32_t slot =
           before < again ? w_.b.free_slots[free_ - 1 - before] : slots_ + before - again;
       c_.set(slot, rank(weight - static_cast<index_t>(pull), u), u);
+      c_.set_weight(slot, weight);
       w_.s[u] = status_of(separator, y_) | (slot << 4);
     }
     free_ -= again;
@@ -733,6 +755,7 @@ GSOFA_DEVICE void move_in_steps(const block_trial& w, candidates c) {
   c.far_high = w.t.far + 4 * w.d.first;
   c.far_low = c.far_high + w.d.n;
   c.far_vertex = c.far_low + w.d.n;
+  c.far_weight = c.far_vertex + w.d.n;
   c.groups = reinterpret_cast<slot_group*>(w.t.spare + w.d.first);
   for (std::uint32_t k = simt::thread_index(); k < c.room; k += simt::block_size()) c.high[k] = 0;
   if (simt::thread_index() == 0) w.b.count = 0;
@@ -758,6 +781,7 @@ GSOFA_DEVICE void move_in_steps(const block_trial& w, candidates c) {
           orderings::move_rank(own - static_cast<index_t>(pull), 0, v - w.first,
                                static_cast<std::uint32_t>(w.d.pass_key)),
           v);
+    c.set_weight(slot, own);
     w.s[v] = settled(separator) | (slot << 4);
   });
   simt::sync_block();
@@ -1092,6 +1116,7 @@ GSOFA_DEVICE void move_near(const block_trial& w, const near_graph& h, candidate
   c.far_high = w.t.far + 4 * w.d.first;
   c.far_low = c.far_high + w.d.n;
   c.far_vertex = c.far_low + w.d.n;
+  c.far_weight = c.far_vertex + w.d.n;
   for (std::uint32_t k = simt::thread_index(); k < c.room; k += simt::block_size()) c.high[k] = 0;
   simt::sync_block();
   set_candidates(w, h, c);
@@ -1565,7 +1590,8 @@ GSOFA_DEVICE block_space& space_of_block() { return *simt::shared_memory<block_s
 GSOFA_DEVICE candidates candidates_of_block(std::uint32_t room) {
   auto* const words =
       reinterpret_cast<std::uint32_t*>(simt::shared_memory<unsigned char>() + sizeof(block_space));
-  return {words, words + room, words + 2 * room, nullptr, nullptr, nullptr, nullptr, room};
+  return {words,   words + room, words + 2 * room, words + 3 * room, nullptr,
+          nullptr, nullptr,      nullptr,          nullptr,          room};
 }
 constexpr std::size_t bytes_of_block(index_t room) {
   return sizeof(block_space) + 4 * sizeof(std::uint32_t) * at(room);
@@ -1589,8 +1615,7 @@ GSOFA_DEVICE bool ends(const trial_view& t, const trial_data& d, int pass) {
 GSOFA_DEVICE round_candidates round_candidates_of(const block_trial& w, const candidates& c) {
   std::uint32_t* const far = w.t.far + 4 * w.d.first;
   const offset_t n = w.d.n;
-  return {c.high,      c.low,       c.vertex, c.vertex + c.room, far, far + n,
-          far + 2 * n, far + 3 * n, c.room};
+  return {c.high, c.low, c.vertex, c.weight, far, far + n, far + 2 * n, far + 3 * n, c.room};
 }
 
 /// All passes of small trials, one block each.
