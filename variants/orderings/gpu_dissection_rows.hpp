@@ -29,6 +29,7 @@ GSOFA_DEVICE void rows_of_lanes(Op& op, index_t first, offset_t length) {
   constexpr unsigned groups = 32 / lanes;
   const unsigned own = lane_group::index() % groups;
   lane_group group;
+  simt::sync_warp();  // all lanes have read what op.row() may change
   for (unsigned left = simt::ballot(length >= 0); left != 0;) {
     unsigned of = 32;
     GSOFA_UNROLL for (unsigned g = 0; g < groups; ++g) {

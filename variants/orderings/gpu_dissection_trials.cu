@@ -43,21 +43,26 @@ using orderings::side_a;
 using orderings::side_b;
 
 #if defined(__CUDACC__)
-constexpr int threads_of_rounds = 512;     // of a large trial, where there are few
+constexpr int threads_of_rounds = 1024;    // of a large trial, where there are few
+constexpr int threads_of_steps = 512;      // the same where its separator is small
+constexpr int threads_of_many = 256;       // the same where there are many
 constexpr index_t most_near_slots = 1024;  // candidates of a small trial in shared memory
 constexpr index_t large_order = 4096;      // a trial with so many vertices is large
 constexpr index_t near_of_few = 12288;     // of a large one, where there are few, else
 constexpr index_t near_of_many = 4096;
+constexpr index_t near_of_steps = 2048;
 constexpr std::size_t block_overhead = 1024;  // bytes of shared memory that a block takes itself
 constexpr index_t most_waves = 3;             // of small trials in shared memory
 constexpr index_t far_room = 256;             // candidates of small trials in global memory
 constexpr index_t most_near_order = 512;      // graphs whose first separators need no global memory
 #else
 constexpr int threads_of_rounds = 96;
+constexpr int threads_of_steps = 64;
 constexpr index_t large_order = 1000;
 constexpr index_t most_near_slots = 512;
 constexpr index_t near_of_few = 128;
 constexpr index_t near_of_many = 128;
+constexpr index_t near_of_steps = 128;
 constexpr index_t most_near_order = 64;
 #endif
 constexpr unsigned most_free_slots = 128;  // that are remembered; others are lost
@@ -93,6 +98,7 @@ struct trial_data {
   std::uint32_t list;     ///< which of the two lists holds them
   std::uint32_t x;        ///< the side that grows
   std::uint32_t idle;     ///< passes without gain since the last gain
+  std::uint32_t pass;     ///< passes made
 };
 
 /// What a pass has done.
@@ -209,6 +215,16 @@ struct alignas(16) round_space {
   std::uint64_t to_x, from_y;
 };
 
+/// Rows of a round that a block of a large trial holds in shared memory.
+struct alignas(16) round_rows {
+  static constexpr std::uint32_t near_drawn = 512;
+  offset_t mover_begin[near_movers];
+  offset_t drawn_begin[near_drawn];
+  index_t mover_length[near_movers];
+  index_t drawn_length[near_drawn];
+  std::uint32_t drawn_weight[near_drawn];
+};
+
 /// Prefetches a row that the moves will need if n's vertex comes to S: of large graphs, whose rows
 /// are not in L1.
 template <bool Prefetches>
@@ -320,7 +336,8 @@ struct choice {
   std::uint32_t slot;  ///< in that lane
 };
 
-/// The first Steps * slots_per_step slots, which are in shared memory, in registers.
+/// The first Steps * slots_per_step slots, which are in shared memory, in registers. Each lane
+/// knows the best of its own.
 template <unsigned Steps>
 class held_slots {
  public:
@@ -331,44 +348,53 @@ class held_slots {
       low_[k] = *reinterpret_cast<const four_words*>(c.low + s);
       vertex_[k] = *reinterpret_cast<const four_words*>(c.vertex + s);
     }
+    find_best();
   }
   [[nodiscard]] GSOFA_DEVICE choice best() const {
-    const auto larger = [](std::uint32_t a, std::uint32_t b) { return a > b ? a : b; };
-    std::uint32_t most = 0;
-    GSOFA_UNROLL for (unsigned k = 0; k < 4 * Steps; ++k) {
-      most = larger(most, high_[k / 4].word[k % 4]);
-    }
-    const std::uint32_t top_high = simt::max_of_warp(most);
+    const auto high = static_cast<std::uint32_t>(rank_ >> 32);
+    const std::uint32_t top_high = simt::max_of_warp(high);
     if (top_high == 0) return {-1, false, 0};
-    most = 0;
-    GSOFA_UNROLL for (unsigned k = 0; k < 4 * Steps; ++k) {
-      most = larger(most, high_[k / 4].word[k % 4] == top_high ? low_[k / 4].word[k % 4] : 0);
+    const auto low = static_cast<std::uint32_t>(rank_);
+    const std::uint32_t top_low = simt::max_of_warp(high == top_high ? low : 0);
+    const bool top = high == top_high && low == top_low;
+    const unsigned lanes = simt::ballot(top);
+    if ((lanes & (lanes - 1)) == 0) {
+      return {static_cast<index_t>(simt::shuffle(best_, simt::lowest_bit(lanes))), top, slot_};
     }
-    const std::uint32_t top_low = simt::max_of_warp(most);
-    most = 0;  // a vertex plus 1
-    std::uint32_t slot = 0;
-    GSOFA_UNROLL for (unsigned k = 0; k < 4 * Steps; ++k) {
-      const bool top = high_[k / 4].word[k % 4] == top_high && low_[k / 4].word[k % 4] == top_low;
-      const std::uint32_t v = top ? vertex_[k / 4].word[k % 4] + 1 : 0;
-      slot = v > most ? first() + k / 4 * slots_per_step + k % 4 : slot;
-      most = larger(most, v);
-    }
-    const std::uint32_t v = simt::max_of_warp(most);
-    return {static_cast<index_t>(v - 1), most == v, slot};
+    const std::uint32_t v = simt::max_of_warp(top ? best_ + 1 : 0) - 1;
+    return {static_cast<index_t>(v), top && best_ == v, slot_};
   }
   /// Takes a candidate off; only the lane that holds it does.
   GSOFA_DEVICE void drop(const choice& chosen) {
+    if (!chosen.mine) return;
     GSOFA_UNROLL for (unsigned k = 0; k < 4 * Steps; ++k) {
-      const bool is = chosen.mine && chosen.slot == first() + k / 4 * slots_per_step + k % 4;
+      const bool is = chosen.slot == first() + k / 4 * slots_per_step + k % 4;
       high_[k / 4].word[k % 4] = is ? 0 : high_[k / 4].word[k % 4];
     }
+    find_best();
   }
 
  private:
   GSOFA_DEVICE static std::uint32_t first() { return 4 * lane_of_thread(); }
+  GSOFA_DEVICE void find_best() {
+    rank_ = 0;
+    best_ = 0;
+    slot_ = 0;
+    GSOFA_UNROLL for (unsigned k = 0; k < 4 * Steps; ++k) {
+      const std::uint32_t high = high_[k / 4].word[k % 4];
+      const std::uint64_t rank = (static_cast<std::uint64_t>(high) << 32) | low_[k / 4].word[k % 4];
+      const std::uint32_t v = vertex_[k / 4].word[k % 4];
+      const bool better = high != 0 && (rank > rank_ || (rank == rank_ && v > best_));
+      rank_ = better ? rank : rank_;
+      best_ = better ? v : best_;
+      slot_ = better ? first() + k / 4 * slots_per_step + k % 4 : slot_;
+    }
+  }
   four_words high_[Steps];
   four_words low_[Steps];
   four_words vertex_[Steps];
+  std::uint64_t rank_;
+  std::uint32_t best_, slot_;
 };
 
 /// Among any number of slots.
@@ -1153,12 +1179,14 @@ struct round_candidates {
   }
 };
 
-/// A pass in rounds, by one block.
+/// A pass in rounds, by one block; with room for rows it looks them up while other loads go on.
+template <bool HoldsRows>
 class trial_rounds {
  public:
-  GSOFA_DEVICE trial_rounds(const block_trial& w, const round_candidates& c)
+  GSOFA_DEVICE trial_rounds(const block_trial& w, const round_candidates& c, round_rows* rows)
       : w_(w),
         r_(w.b.rounds),
+        rows_(rows),
         c_(c),
         log_(w.t.log + 2 * w.d.first),
         more_movers_(w.t.spare + w.d.first),
@@ -1184,7 +1212,7 @@ class trial_rounds {
       if (!choose(static_cast<index_t>(round))) break;
       idle += r_.movers;
       ++round;
-      leave();
+      leave(first_drawn);
       simt::sync_block();
       draw(first_drawn, round);
       simt::sync_block();
@@ -1363,22 +1391,23 @@ class trial_rounds {
       if (lane >= step) through += other;
     }
     const unsigned reaching = simt::ballot(through >= wanted_);
-    std::uint32_t wanted = wanted_ - (through - sum);  // of this lane's, where it decides
-    std::uint32_t bound = orderings::no_round_key;
-    bool found = false;
-    GSOFA_UNROLL for (unsigned k = 0; k < own; ++k) {
-      if (!found && count[k] >= wanted && count[k] > 0) {
-        bound = orderings::key_bound(own * lane + k, wanted, count[k]);
-        found = true;
-      }
-      wanted -= found ? 0 : count[k];
-    }
     const std::uint32_t top =
         simt::max_of_warp(lane < warps_of_block() ? r_.most_of_warp[lane] : 0);
-    if (lane == (reaching == 0 ? 0 : simt::lowest_bit(reaching))) {
-      r_.bound = reaching == 0 ? orderings::no_round_key : bound;
-      r_.top = top;
+    if (lane != (reaching == 0 ? 0 : simt::lowest_bit(reaching))) return;
+    r_.top = top;
+    r_.bound = orderings::no_round_key;
+    if (reaching == 0) return;
+    // The class that decides is one of this lane's.
+    std::uint32_t wanted = wanted_ - (through - sum);
+    std::uint32_t of_class = 0;
+    std::uint32_t members = 0;
+    GSOFA_UNROLL for (unsigned k = 0; k < own; ++k) {
+      const bool decides = members == 0 && count[k] >= wanted && count[k] > 0;
+      of_class = decides ? own * lane + k : of_class;
+      members = decides ? count[k] : members;
+      wanted -= members != 0 ? 0 : count[k];
     }
+    r_.bound = orderings::key_bound(of_class, wanted, members);
   }
 
   // The movers' slots, in shared memory unless there are more than it has room for.
@@ -1404,7 +1433,15 @@ class trial_rounds {
       const std::uint32_t place = next_place(&r_.movers, is);
       if (!is) continue;
       list(place, k);
-      weight += static_cast<std::uint64_t>(w_.g.weight[c_.vertex_of(k)]);
+      const auto v = static_cast<index_t>(c_.vertex_of(k));
+      weight += static_cast<std::uint64_t>(w_.g.weight[v]);
+      if constexpr (HoldsRows) {
+        if (place < near_movers) {
+          const lane_row row = row_of(w_.g, true, v);
+          rows_->mover_begin[place] = row.begin;
+          rows_->mover_length[place] = row.length;
+        }
+      }
     }
     weight = sum_of_warp(weight);
     if (lane_of_thread() == 0 && weight != 0) simt::atomic_add(&r_.weight, weight);
@@ -1413,37 +1450,72 @@ class trial_rounds {
     return !orderings::too_large(x, w_.d.weight[side_a] + w_.d.weight[side_b]);
   }
 
-  /// The movers go to x, and their neighbours in y to S. Rows are dealt to the warps in turn.
-  GSOFA_DEVICE void leave() {
+  /// The row of the m-th mover, which is v.
+  [[nodiscard]] GSOFA_DEVICE lane_row row_of_mover(bool is, std::uint32_t m, index_t v) const {
+    if constexpr (HoldsRows) {
+      if (is && m < near_movers) return {rows_->mover_begin[m], rows_->mover_length[m]};
+    }
+    return row_of(w_.g, is, v);
+  }
+
+  /// The movers go to x, and their neighbours in y to S, in the slots from `first` on. Rows are
+  /// dealt to the warps in turn.
+  GSOFA_DEVICE void leave(std::uint32_t first) {
     const std::uint32_t movers = r_.movers;
+    std::uint32_t* const log = log_ + r_.logged;
     for (std::uint32_t base = 0; base < movers; base += simt::block_size()) {
       const std::uint32_t m = base + warp_of_thread() + lane_of_thread() * warps_of_block();
       const bool is = m < movers;
       const std::uint32_t left = is ? listed(m) : 0;
       const index_t v = is ? static_cast<index_t>(c_.vertex_of(left)) : 0;
-      const lane_row row = row_of(w_.g, is, v);
-      const std::uint32_t entry = next_place(&r_.logged, is);
+      const lane_row row = row_of_mover(is, m, v);
       if (is) {
         c_.gain_of(left) = 0;
         w_.s[v] = status_of(w_.d.x, left < size_ ? std::uint32_t{separator} : y_);
-        log_[entry] = 2 * static_cast<std::uint32_t>(v);
+        log[m] = 2 * static_cast<std::uint32_t>(v);
       }
-      for_rows<vertex_status>(
-          w_.g.adj, simt::ballot(is), row, [&](offset_t, index_t u) { return w_.s[u]; },
-          [&](unsigned, bool valid, index_t u, vertex_status status) {
+      for_rows<neighbour>(
+          w_.g.adj, simt::ballot(is), row,
+          [&](offset_t, index_t u) {
+            if constexpr (HoldsRows) {
+              return neighbour{w_.s[u], w_.g.weight[u], row_of(w_.g, true, u)};
+            }
+            return neighbour{w_.s[u], 0, {}};
+          },
+          [&](unsigned, bool valid, index_t u, const neighbour& n) {
             bool mine = false;
-            if (valid && now_of(status) == y_) {
+            if (valid && now_of(n.status) == y_) {
               mine = simt::atomic_cas(w_.s + u, settled(y_), status_of(drawn, y_)) == settled(y_);
             }
             if (simt::ballot(mine) == 0) return;
             const std::uint32_t slot = next_place(&r_.slots, mine);
-            const std::uint32_t place = next_place(&r_.logged, mine);
             if (!mine) return;
             c_.vertex_of(slot) = static_cast<std::uint32_t>(u);
             w_.s[u] = status_of(separator, y_) | (slot << 4);
-            log_[place] = 2 * static_cast<std::uint32_t>(u) + 1;
+            log[movers + slot - first] = 2 * static_cast<std::uint32_t>(u) + 1;
+            if constexpr (HoldsRows) {
+              if (slot - first < round_rows::near_drawn) {
+                rows_->drawn_begin[slot - first] = n.row.begin;
+                rows_->drawn_length[slot - first] = n.row.length;
+                rows_->drawn_weight[slot - first] = static_cast<std::uint32_t>(n.weight);
+                prefetch_row<true>(w_.g, n);
+              }
+            }
           });
     }
+  }
+
+  /// The row and the weight of u, the k-th vertex that has come.
+  [[nodiscard]] GSOFA_DEVICE neighbour drawn_at(bool is, std::uint32_t k, index_t u) const {
+    if (!is) return {};
+    if constexpr (HoldsRows) {
+      if (k < round_rows::near_drawn) {
+        return {0,
+                static_cast<index_t>(rows_->drawn_weight[k]),
+                {rows_->drawn_begin[k], rows_->drawn_length[k]}};
+      }
+    }
+    return {0, w_.g.weight[u], row_of(w_.g, true, u)};
   }
 
   /// Gains of the vertices that have come to S, in the slots from `first` on, and of their
@@ -1451,16 +1523,20 @@ class trial_rounds {
   GSOFA_DEVICE void draw(std::uint32_t first, std::uint32_t round) {
     const std::uint32_t slots = r_.slots;
     std::uint64_t from_y = 0;
-    if (simt::thread_index() == 0) r_.to_x += r_.weight;
+    if (simt::thread_index() == 0) {
+      r_.to_x += r_.weight;
+      r_.logged += r_.movers + slots - first;
+    }
     clear();
     for (std::uint32_t base = first; base < slots; base += simt::block_size()) {
       const std::uint32_t k = base + warp_of_thread() + lane_of_thread() * warps_of_block();
       const bool is = k < slots;
       const index_t u = is ? static_cast<index_t>(c_.vertex_of(k)) : 0;
-      const std::uint32_t weight = is ? static_cast<std::uint32_t>(w_.g.weight[u]) : 0;
+      const neighbour own = drawn_at(is, k - first, u);
+      const auto weight = static_cast<std::uint32_t>(own.weight);
       std::uint32_t pull = 0;
       for_rows<neighbour>(
-          w_.g.adj, simt::ballot(is), row_of(w_.g, is, u),
+          w_.g.adj, simt::ballot(is), own.row,
           [&](offset_t, index_t z) {
             return neighbour{w_.s[z], w_.g.weight[z], {}};
           },
@@ -1488,6 +1564,7 @@ class trial_rounds {
 
   const block_trial& w_;
   round_space& r_;
+  round_rows* rows_;
   const round_candidates c_;
   std::uint32_t* log_;
   index_t* more_movers_;
@@ -1596,6 +1673,9 @@ GSOFA_DEVICE candidates candidates_of_block(std::uint32_t room) {
 constexpr std::size_t bytes_of_block(index_t room) {
   return sizeof(block_space) + 4 * sizeof(std::uint32_t) * at(room);
 }
+constexpr std::size_t bytes_of_large(index_t room) {
+  return bytes_of_block(room) + sizeof(round_rows);
+}
 
 GSOFA_DEVICE void load_trial(const trial_view& t, index_t trial) {
   simt::sync_block();
@@ -1637,7 +1717,7 @@ GSOFA_KERNEL void refine_kernel(level_view g, trial_view t, const index_t* trial
     begin_pass(w, pass);
     const bool in_rounds = b.d.members >= orderings::members_of_rounds;
     if (in_rounds) {
-      trial_rounds(w, round_candidates_of(w, c)).run();
+      trial_rounds<false>(w, round_candidates_of(w, c), nullptr).run();
     } else if (fits) {
       if (!loaded) load_statuses(w, near);
       move_near(w, near, c);
@@ -1651,7 +1731,7 @@ GSOFA_KERNEL void refine_kernel(level_view g, trial_view t, const index_t* trial
   store_trial(t, trial);
 }
 
-/// All passes of large trials, one block each.
+/// The passes of large trials, one block each, up to the first one whose separator is small.
 GSOFA_BOUNDED_KERNEL(threads_of_rounds)
 void rounds_kernel(level_view g, trial_view t, const index_t* trials, std::uint32_t room) {
   simt::after_earlier_launches();
@@ -1659,11 +1739,32 @@ void rounds_kernel(level_view g, trial_view t, const index_t* trials, std::uint3
   load_trial(t, trial);
   block_space& b = space_of_block();
   const block_trial w(g, t, b);
+  const round_candidates c = round_candidates_of(w, candidates_of_block(room));
+  auto* const rows = reinterpret_cast<round_rows*>(simt::shared_memory<unsigned char>() +
+                                                   bytes_of_block(static_cast<index_t>(room)));
+  int pass = 0;
+  for (; !ends(t, b.d, pass) && b.d.members >= orderings::members_of_rounds; ++pass) {
+    begin_pass(w, pass);
+    trial_rounds<true>(w, c, rows).run();
+    end_pass(w);
+  }
+  if (simt::thread_index() == 0) b.d.pass = static_cast<std::uint32_t>(pass);
+  store_trial(t, trial);
+}
+
+/// The other passes of large trials, which one warp makes for the most part.
+GSOFA_BOUNDED_KERNEL(threads_of_steps)
+void steps_kernel(level_view g, trial_view t, const index_t* trials, std::uint32_t room) {
+  simt::after_earlier_launches();
+  const index_t trial = trials[simt::block_index()];
+  load_trial(t, trial);
+  block_space& b = space_of_block();
+  const block_trial w(g, t, b);
   const candidates c = candidates_of_block(room);
-  for (int pass = 0; !ends(t, b.d, pass); ++pass) {
+  for (int pass = static_cast<int>(b.d.pass); !ends(t, b.d, pass); ++pass) {
     begin_pass(w, pass);
     if (b.d.members >= orderings::members_of_rounds) {
-      trial_rounds(w, round_candidates_of(w, c)).run();
+      trial_rounds<false>(w, round_candidates_of(w, c), nullptr).run();
     } else {
       move_in_steps<true>(w, c);
     }
@@ -2023,7 +2124,7 @@ GSOFA_KERNEL void select_kernel(const trial_entry* entries, index_t count, const
     d.graph = e.graph;
     d.n = e.n;
     d.stage = e.stage;
-    d.members = d.list = d.idle = 0;
+    d.members = d.list = d.idle = d.pass = 0;
     d.x = d.weight[0] <= d.weight[1] ? side_a : side_b;
     data[k] = d;
   }
@@ -2166,7 +2267,7 @@ struct trial_steps::space {
 #if defined(__CUDACC__)
     shared_bytes = current_limits().shared_bytes_per_block;
     allow_shared(refine_kernel, shared_bytes);
-    allow_shared(rounds_kernel, bytes_of_block(near_of_few));
+    allow_shared(rounds_kernel, bytes_of_large(near_of_few));
 #endif
   }
 
@@ -2294,16 +2395,20 @@ void trial_steps::refine(const level& at_level, const orderings::dissection_sett
   s.view.later_passes = all ? orderings::later_passes : 0;
   const level_view g = at_level.view();
   if (s.large > 0) {
-    int threads = threads_of_rounds;
-    index_t room = near_of_few;
+    bool few = true;
+    int of_rounds = threads_of_rounds;
+    int of_steps = threads_of_steps;
 #if defined(__CUDACC__)
     if (s.large > multiprocessors()) {
-      threads /= 2;
-      room = near_of_many;
+      few = false;
+      of_rounds = of_steps = threads_of_many;
     }
 #endif
-    launch_overlapping(rounds_kernel, s.large, threads, bytes_of_block(room), g, s.view,
+    const index_t room = few ? near_of_few : near_of_many;
+    launch_overlapping(rounds_kernel, s.large, of_rounds, bytes_of_large(room), g, s.view,
                        s.large_list, static_cast<std::uint32_t>(room));
+    launch_overlapping(steps_kernel, s.large, of_steps, bytes_of_block(near_of_steps), g, s.view,
+                       s.large_list, static_cast<std::uint32_t>(near_of_steps));
   }
   if (s.small > 0) {
     // Where trials are few, each has many warps to look for candidates.
