@@ -517,13 +517,13 @@ GSOFA_DEVICE unsigned choose_movers(const candidates& c, std::uint32_t slots, un
         if (remembers) free_slots[free] = chosen.slot;
       }
       free += remembers ? 1 : 0;
-      held.drop(chosen);
       if (lane_of_thread() == count) {
         movers.v = v;
         movers.weight = weight;
       }
       movers.total += weight;
       ++count;
+      if (count < wanted) held.drop(chosen);
     }
     return count;
   });
@@ -1061,10 +1061,15 @@ class near_moves {
           c_.raise(slot_of(status), gain, static_cast<std::uint32_t>(rank));
         }
       }
-      for (unsigned step = width / 2; step > 0; step /= 2) {
-        pulled += simt::shuffle_xor(pulled, step);
+      if (rows == 1) {
+        pulled = simt::add_of_warp(pulled);
+      } else {
+        for (unsigned step = width / 2; step > 0; step /= 2) {
+          pulled += simt::shuffle_xor(pulled, step);
+        }
+        pulled = simt::shuffle(pulled, (before - base) * width % 32);
       }
-      const std::uint32_t result = simt::shuffle(pulled, (before - base) * width % 32);
+      const std::uint32_t result = pulled;
       if (mine && before >= base && before < base + most_rows) pull = result;
     }
     return pull;
