@@ -707,7 +707,8 @@ class step_moves {
         // Rows may have neighbours in common: the first lane draws.
         if (rows > 1) {
           const std::uint32_t key = mine ? static_cast<std::uint32_t>(u) : ~lane;
-          mine = mine && simt::lowest_bit(simt::lanes_with(key)) == lane;
+          const unsigned same = simt::lanes_with(key);
+          mine = mine && simt::lowest_bit(same) == lane;
         }
         const unsigned mask = simt::ballot(mine);
         if (mask != 0) draw(mask, u, n);
