@@ -4,6 +4,7 @@
 #include <atomic>
 #include <barrier>
 #include <cstddef>
+#include <cstdint>
 #include <exception>
 #include <memory>
 #include <mutex>
@@ -14,6 +15,7 @@
 #include <vector>
 
 #include "common/error.hpp"
+#include "common/types.hpp"
 
 namespace gsofa {
 
@@ -55,98 +57,46 @@ int useful_threads(int threads, Count pieces) {
 
 namespace detail {
 
-/// Waits until `value` is no longer `old`: looks for some 20 microseconds, for as long as waking a
-/// thread takes, before it sleeps.
-template <class T>
-void wait_while(const std::atomic<T>& value, T old) {
-#if defined(__x86_64__)
-  for (int k = 0; k < 256; ++k) {
-    if (value.load(std::memory_order_acquire) != old) return;
-    __builtin_ia32_pause();
-  }
-#endif
-  value.wait(old, std::memory_order_acquire);
-}
+/// Threads that wait for work of one caller at a time.
+class thread_team {
+ public:
+  static constexpr std::uint64_t most_threads = 0xffff;
+
+  thread_team();
+  thread_team(const thread_team&) = delete;
+  thread_team& operator=(const thread_team&) = delete;
+  /// Ends its threads.
+  ~thread_team();
+
+  /// Has at least so many threads afterwards. Throws std::system_error, std::bad_alloc.
+  void start(std::size_t threads);
+  /// Calls body(what, thread), which throws nothing, on the caller as thread 0 and on threads 1 to
+  /// threads - 1, which have started, and waits for all.
+  void call(int threads, void (*body)(void*, int), void* what);
+
+  /// The team of a run that begins, one that has ended its run if there is one: its threads look
+  /// for work for a while before they sleep.
+  static std::unique_ptr<thread_team> take();
+  /// Keeps the team of a run that has ended for the next one, or ends it if none can follow.
+  static void give_back(std::unique_ptr<thread_team> team) noexcept;
+  /// False in a process forked since the team was taken, which has none of its threads.
+  [[nodiscard]] bool is_of_this_process() const;
+
+ private:
+  struct shared;
+  class worker;
+  friend struct idle_teams;
+
+  std::unique_ptr<shared> shared_;
+  std::vector<std::unique_ptr<worker>> workers_;
+  thread_team* next_ = nullptr;  // of the teams of no run
+};
 
 }  // namespace detail
 
-/// Threads that start when first needed and sleep between calls that are not soon after each other.
-/// One thread uses a team at a time, whichever.
-class thread_team {
- public:
-  thread_team() = default;
-  thread_team(const thread_team&) = delete;
-  thread_team& operator=(const thread_team&) = delete;
-  ~thread_team() {
-    for (const auto& w : workers_) w->give(order::stop);
-  }
-
-  /// Calls body(thread), which throws nothing, on threads 0, the caller, to threads - 1. False if
-  /// they are at work: body(0) may come here again.
-  template <class Body>
-  bool run(int threads, Body& body) {
-    if (busy_) return false;
-    start(static_cast<std::size_t>(threads) - 1);
-    busy_ = true;
-    unfinished_.store(threads - 1, std::memory_order_relaxed);
-    call_ = [](void* what, int thread) { (*static_cast<Body*>(what))(thread); };
-    what_ = &body;
-    for (int t = 1; t < threads; ++t) workers_[static_cast<std::size_t>(t) - 1]->give(order::work);
-    body(0);
-    for (;;) {
-      const int left = unfinished_.load(std::memory_order_acquire);
-      if (left == 0) break;
-      detail::wait_while(unfinished_, left);
-    }
-    busy_ = false;
-    return true;
-  }
-
- private:
-  enum class order : int { none, work, stop };
-
-  // All a worker reads was written before its order.
-  class worker {
-   public:
-    worker(thread_team& of, int number) : thread_([this, &of, number] { run(of, number); }) {}
-    void give(order o) {
-      order_.store(o, std::memory_order_release);
-      order_.notify_one();
-    }
-
-   private:
-    void run(thread_team& of, int number) {
-      for (;;) {
-        detail::wait_while(order_, order::none);
-        if (order_.load(std::memory_order_acquire) == order::stop) return;
-        order_.store(order::none, std::memory_order_relaxed);
-        of.call_(of.what_, number);
-        if (of.unfinished_.fetch_sub(1, std::memory_order_acq_rel) == 1) {
-          of.unfinished_.notify_one();
-        }
-      }
-    }
-
-    std::atomic<order> order_{order::none};
-    std::jthread thread_;
-  };
-
-  void start(std::size_t count) {
-    workers_.reserve(count);
-    while (workers_.size() < count) {
-      workers_.push_back(std::make_unique<worker>(*this, static_cast<int>(workers_.size()) + 1));
-    }
-  }
-
-  void (*call_)(void*, int) = nullptr;
-  void* what_ = nullptr;
-  std::atomic<int> unfinished_{0};
-  bool busy_ = false;
-  std::vector<std::unique_ptr<worker>> workers_;
-};
-
-/// While one lives, on_threads() of the thread that made it uses its team: starting 15 threads
-/// takes as long as a small pattern. Of several of one thread the first counts; it ends on that
+/// While one lives, on_threads() of the thread that made it uses the threads of one team again and
+/// again, and those that another one has used before: starting 15 threads takes as long as a small
+/// pattern. They end with the process. Of several of one thread the first counts; it ends on that
 /// thread.
 class kept_threads {
  public:
@@ -157,13 +107,23 @@ class kept_threads {
   kept_threads& operator=(const kept_threads&) = delete;
   ~kept_threads() {
     if (of_this_thread() == this) of_this_thread() = nullptr;
+    if (team_ != nullptr) detail::thread_team::give_back(std::move(team_));
   }
 
-  /// As thread_team::run(); false, too, if none are kept.
+  /// Calls body(thread), which throws nothing, on threads 0, the caller, to threads - 1. False if
+  /// none are kept, or if they are at work: body(0) may come here again. Throws std::system_error,
+  /// std::bad_alloc.
   template <class Body>
   static bool run(int threads, Body& body) {
     kept_threads* const kept = of_this_thread();
-    return kept != nullptr && kept->team_.run(threads, body);
+    if (kept == nullptr || kept->busy_) return false;
+    if (std::cmp_greater(threads, detail::thread_team::most_threads)) return false;
+    kept->start(static_cast<std::size_t>(threads) - 1);
+    kept->busy_ = true;
+    kept->team_->call(
+        threads, [](void* what, int thread) { (*static_cast<Body*>(what))(thread); }, &body);
+    kept->busy_ = false;
+    return true;
   }
 
  private:
@@ -172,7 +132,38 @@ class kept_threads {
     return kept;
   }
 
-  thread_team team_;
+  void start(std::size_t count) {
+    if (team_ != nullptr && !team_->is_of_this_process()) {
+      detail::thread_team::give_back(std::move(team_));
+    }
+    if (team_ == nullptr) team_ = detail::thread_team::take();
+    team_->start(count);
+  }
+
+  bool busy_ = false;
+  std::unique_ptr<detail::thread_team> team_;
+};
+
+/// Threads of one owner that start when first needed, the same in every call. One thread uses them
+/// at a time, whichever.
+class thread_team {
+ public:
+  /// Calls body(thread), which throws nothing, on threads 0, the caller, to threads - 1. False if
+  /// they are at work: body(0) may come here again. Throws std::system_error, std::bad_alloc.
+  template <class Body>
+  bool run(int threads, Body& body) {
+    if (busy_) return false;
+    team_.start(static_cast<std::size_t>(threads) - 1);
+    busy_ = true;
+    team_.call(
+        threads, [](void* what, int thread) { (*static_cast<Body*>(what))(thread); }, &body);
+    busy_ = false;
+    return true;
+  }
+
+ private:
+  detail::thread_team team_;
+  bool busy_ = false;
 };
 
 namespace detail {
@@ -213,12 +204,16 @@ void on_threads(int threads, Body&& body) {
   enum gate : int { closed, open, cancelled };
   std::atomic<int> start{closed};
   detail::first_exception failure;
+  const auto refused = [&](const std::system_error& e) {
+    return error(exit_code::run_failed,
+                 "cannot start " + std::to_string(threads) + " threads: " + e.what());
+  };
   auto guarded = [&](int t) { failure.guard([&] { body(t); }); };
   bool done = false;
   try {
     done = kept_threads::run(threads, guarded);
   } catch (const std::system_error& e) {
-    throw detail::refused_threads(threads, e);
+    throw refused(e);
   }
   if (!done) {
     std::vector<std::jthread> pool;
@@ -233,7 +228,7 @@ void on_threads(int threads, Body&& body) {
     } catch (const std::system_error& e) {
       start.store(cancelled);
       start.notify_all();
-      throw detail::refused_threads(threads, e);
+      throw refused(e);
     } catch (...) {
       start.store(cancelled);
       start.notify_all();

@@ -1,8 +1,12 @@
 #include "common/parallel.hpp"
 
 #include <doctest/doctest.h>
+#include <sched.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <cstdint>
+#include <set>
 #include <stdexcept>
 #include <thread>
 #include <vector>
@@ -127,6 +131,98 @@ TEST_CASE("a team has the same threads for whoever calls it, and passes on excep
     if (t == 0) CHECK_THROWS_AS(on_team(team, 2, [](int) {}), error);
   });
 }
+
+namespace {
+std::vector<std::thread::id> who_works(int threads) {
+  const kept_threads kept;
+  std::vector<std::thread::id> who(static_cast<std::size_t>(threads));
+  on_threads(threads,
+             [&](int t) { who[static_cast<std::size_t>(t)] = std::this_thread::get_id(); });
+  return who;
+}
+}  // namespace
+
+TEST_CASE("a run has the threads of the one before it") {
+  const auto first = who_works(4);
+  for (int round = 0; round < 50; ++round) {
+    const auto threads = static_cast<std::size_t>(2 + round % 3);
+    const auto again = who_works(static_cast<int>(threads));
+    CHECK(std::equal(again.begin(), again.end(), first.begin()));
+    // Sleeping ones, too.
+    if (round % 10 == 0) std::this_thread::sleep_for(std::chrono::milliseconds(2));
+  }
+}
+
+TEST_CASE("runs at the same time have threads of their own") {
+  constexpr int runs = 3;
+  for (int round = 0; round < 20; ++round) {
+    std::vector<std::vector<std::thread::id>> who(runs);
+    std::atomic<int> arrived{0};
+    std::vector<std::jthread> callers;
+    for (auto& of_run : who) {
+      callers.emplace_back([&] {
+        const kept_threads kept;
+        of_run.resize(3);
+        on_threads(3, [&](int t) {
+          of_run[static_cast<std::size_t>(t)] = std::this_thread::get_id();
+          ++arrived;
+          while (arrived != 3 * runs) std::this_thread::yield();
+        });
+      });
+    }
+    callers.clear();
+    std::set<std::thread::id> all;
+    for (const auto& of_run : who) all.insert(of_run.begin(), of_run.end());
+    CHECK(all.size() == 3 * runs);
+  }
+}
+
+TEST_CASE("threads run where those that the caller starts would") {
+  cpu_set_t before;
+  REQUIRE(sched_getaffinity(0, sizeof before, &before) == 0);
+  static_cast<void>(who_works(3));
+  cpu_set_t one;
+  CPU_ZERO(&one);
+  for (std::size_t k = 0; k < CPU_SETSIZE && CPU_COUNT(&one) == 0; ++k) {
+    if (CPU_ISSET(k, &before) != 0) CPU_SET(k, &one);
+  }
+  for (const cpu_set_t& set : {one, before, one}) {
+    REQUIRE(sched_setaffinity(0, sizeof set, &set) == 0);
+    const kept_threads kept;
+    std::atomic<int> same{0};
+    on_threads(3, [&](int) {
+      cpu_set_t mine;
+      if (sched_getaffinity(0, sizeof mine, &mine) == 0 && CPU_EQUAL(&mine, &set) != 0) ++same;
+    });
+    CHECK(same == 3);
+  }
+  REQUIRE(sched_setaffinity(0, sizeof before, &before) == 0);
+}
+
+// The thread sanitizer starts no thread in a child of a process of several.
+#ifndef __SANITIZE_THREAD__
+TEST_CASE("a forked process starts threads of its own") {
+  static_cast<void>(who_works(4));
+  const kept_threads kept;
+  std::atomic<int> visits{0};
+  const auto visit = [&](int) { ++visits; };
+  on_threads(4, visit);  // of which the child, too, is in the run
+  const pid_t child = fork();
+  REQUIRE(child >= 0);
+  if (child == 0) {
+    visits = 0;
+    for (int round = 0; round < 3; ++round) on_threads(4, visit);
+    static_cast<void>(who_works(3));
+    _exit(visits == 12 ? 0 : 1);
+  }
+  int status = -1;
+  REQUIRE(waitpid(child, &status, 0) == child);
+  CHECK(WIFEXITED(status));
+  CHECK(WEXITSTATUS(status) == 0);
+  on_threads(4, visit);
+  CHECK(visits == 8);
+}
+#endif
 
 TEST_CASE("levels end when there is none left, and at the first exception of either side") {
   for (int threads : {1, 2, 5}) {

@@ -4,6 +4,8 @@
 #include <atomic>
 #include <memory>
 
+#include "common/large_pages.hpp"
+#include "common/mirror_images.hpp"
 #include "common/parallel.hpp"
 
 namespace gsofa {
@@ -35,10 +37,72 @@ std::vector<offset_t> starts_of(std::span<const index_t> length) {
   return start;
 }
 
+bool is_symmetric(const pattern_view& a, int threads) {
+  std::vector<offset_t> next(at(a.n_rows));
+  // relaxed: a hint while threads run; the verdict is read after they have joined.
+  std::atomic<bool> differs{false};
+  std::atomic<offset_t> below{0};
+  std::atomic<offset_t> above{0};
+  on_threads(threads, [&](int t) {
+    const auto row_at = [&](int k) {
+      const auto row = std::ranges::lower_bound(a.row_ptr, a.nnz() / threads * k);
+      return k == threads ? a.n_rows : static_cast<index_t>(row - a.row_ptr.begin());
+    };
+    const index_t begin = row_at(t);
+    const index_t end = std::max(begin, row_at(t + 1));
+    mirror_images<false> images(a.row_ptr, a.col_idx, next, begin);
+    offset_t own_below = 0;
+    offset_t own_above = 0;
+    for (index_t i = begin; i < end; ++i) {
+      if (i % 64 == 0 && differs.load(std::memory_order_relaxed)) return;
+      const offset_t diagonal = images.find(i);
+      if (diagonal < 0) {
+        differs.store(true, std::memory_order_relaxed);
+        return;
+      }
+      own_below += diagonal - a.row_ptr[at(i)];
+      own_above += a.row_ptr[at(i) + 1] - next[at(i)];
+    }
+    below.fetch_add(own_below, std::memory_order_relaxed);
+    above.fetch_add(own_above, std::memory_order_relaxed);
+  });
+  return !differs.load() && below.load() == above.load();
+}
+
+// A, which is symmetric, with or without its diagonal.
+pattern with_diagonal(const pattern_view& a, diagonal mode, int threads) {
+  pattern out;
+  out.n_rows = out.n_cols = a.n_rows;
+  std::vector<index_t> length(at(a.n_rows));
+  const auto for_rows = [&](auto&& body) {
+    parallel_ranges(threads, a.n_rows, rows_at_once, [&](int, index_t from, index_t to) {
+      for (index_t i = from; i < to; ++i) body(i, a.row(i));
+    });
+  };
+  for_rows([&](index_t i, std::span<const index_t> row) {
+    const bool drops = mode == diagonal::drop && std::ranges::binary_search(row, i);
+    length[at(i)] = static_cast<index_t>(row.size()) - (drops ? 1 : 0);
+  });
+  out.row_ptr = starts_of(length);
+  const std::size_t size = at(out.row_ptr.back());
+  index_t* const idx = storage_to_write(out.col_idx, size);
+  for_rows([&](index_t i, std::span<const index_t> row) {
+    index_t* const begin = idx + out.row_ptr[at(i)];
+    if (at(length[at(i)]) == row.size()) {
+      std::ranges::copy(row, begin);
+    } else {
+      std::ranges::remove_copy(row, begin, i);
+    }
+  });
+  take_written(out.col_idx, size);
+  return out;
+}
+
 }  // namespace
 
 pattern symmetrized(const pattern_view& a, diagonal mode, int threads) {
   if (threads <= 1 || a.nnz() < least_entries) return symmetrized(a, mode);
+  if (is_symmetric(a, threads)) return with_diagonal(a, mode, threads);
   const index_t n = a.n_rows;
   const auto for_rows = [&](auto&& body) {
     parallel_ranges(threads, n, rows_at_once, [&](int, index_t from, index_t to) {
@@ -77,11 +141,13 @@ pattern symmetrized(const pattern_view& a, diagonal mode, int threads) {
   pattern out;
   out.n_rows = out.n_cols = n;
   out.row_ptr = starts_of(length);
-  out.col_idx.resize(at(out.row_ptr.back()));
+  const std::size_t size = at(out.row_ptr.back());
+  index_t* const idx = storage_to_write(out.col_idx, size);
   for_rows([&](index_t i) {
-    auto next = out.col_idx.begin() + out.row_ptr[at(i)];
+    index_t* next = idx + out.row_ptr[at(i)];
     for_entries(i, [&](index_t j) { *next++ = j; });
   });
+  take_written(out.col_idx, size);
   return out;
 }
 

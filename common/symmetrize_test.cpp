@@ -19,3 +19,33 @@ TEST_CASE("A + A^T does not depend on the number of threads") {
   }
   CHECK(generate("random:n=30000,degree=4,seed=2").nnz() >= (1 << 16));
 }
+
+TEST_CASE("symmetric patterns, with some of the diagonal, and all but symmetric ones") {
+  const pattern full = generate("elasticity3d:nx=9");
+  REQUIRE(full.nnz() >= (1 << 16));
+  pattern a;
+  a.n_rows = a.n_cols = full.n_rows;
+  for (index_t i = 0; i < full.n_rows; ++i) {
+    for (const index_t j : full.row(i)) {
+      if (j != i || i % 3 == 0) a.col_idx.push_back(j);
+    }
+    a.row_ptr.push_back(static_cast<offset_t>(a.col_idx.size()));
+  }
+  const auto check = [](const pattern& b) {
+    for (const diagonal mode : {diagonal::keep, diagonal::drop}) {
+      const pattern one = symmetrized(b, mode);
+      for (const int threads : {2, 3, 7}) CHECK(symmetrized(b, mode, threads) == one);
+    }
+  };
+  check(a);
+  CHECK(symmetrized(a, diagonal::keep, 3) == a);
+  for (const index_t row : {index_t{0}, a.n_rows / 2, a.n_rows - 1}) {
+    for (const bool front : {true, false}) {
+      pattern b = a;
+      const offset_t place = front ? b.row_ptr[at(row)] : b.row_ptr[at(row) + 1] - 1;
+      b.col_idx.erase(b.col_idx.begin() + place);
+      for (std::size_t i = at(row) + 1; i < b.row_ptr.size(); ++i) --b.row_ptr[i];
+      check(b);
+    }
+  }
+}

@@ -90,6 +90,10 @@ template <class T>
 GSOFA_DEVICE T shuffle_down(T value, unsigned delta) {
   return __shfl_down_sync(0xffffffffU, value, delta);
 }
+/// The lanes whose value is this lane's.
+GSOFA_DEVICE unsigned lanes_with(std::uint32_t value) {
+  return __match_any_sync(0xffffffffU, value);
+}
 /// OR over the warp, in every lane.
 GSOFA_DEVICE std::uint32_t or_of_warp(std::uint32_t value) {
 #if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 800
@@ -318,6 +322,12 @@ template <class T>
 T shuffle_down(T value, unsigned delta) {
   const unsigned lane = thread_index() & 31U;
   return shuffle(value, lane + delta < 32 ? lane + delta : lane);
+}
+GSOFA_ONE_STEP inline unsigned lanes_with(std::uint32_t value) {
+  const std::uint64_t* all = emulator::exchange_warp(value);
+  unsigned bits = 0;
+  for (unsigned lane = 0; lane < 32; ++lane) bits |= (all[lane] == value ? 1U : 0U) << lane;
+  return bits;
 }
 GSOFA_ONE_STEP inline std::uint32_t or_of_warp(std::uint32_t value) {
   const std::uint64_t* all = emulator::exchange_warp(value);

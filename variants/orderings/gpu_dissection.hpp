@@ -46,10 +46,11 @@ class growing_array {
  public:
   growing_array(memory_budget& budget, const char* structure)
       : budget_(&budget), structure_(structure) {}
-  /// Makes room for `size` elements, and for some more where it is not for the first time.
+  /// Makes room for `size` elements, and for some more where it is not for the first time, most
+  /// where they are few.
   T* resize(offset_t size) {
     if (size > array_.size()) {
-      const offset_t more = array_.size() > 0 ? size / 16 : 0;
+      const offset_t more = array_.size() == 0 ? 0 : size < few ? 3 * size : size / 16;
       array_ = {};
       array_ = {*budget_, structure_, size + more};
     }
@@ -66,6 +67,7 @@ class growing_array {
   }
 
  private:
+  static constexpr offset_t few = 1 << 14;
   memory_budget* budget_;
   const char* structure_;
   device_array<T> array_;

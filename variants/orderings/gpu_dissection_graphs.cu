@@ -26,24 +26,13 @@ constexpr index_t isolated = -3;  // the meeting place of isolated vertices
 // On the emulator small graphs must be matched by the whole grid and have rows larger than tables.
 #if defined(__CUDACC__)
 constexpr index_t small_graph = 2048;  // vertices of a graph that one block matches
-constexpr unsigned table_slots = 256;  // of a group, for the row of a coarse vertex
+constexpr unsigned table_slots = 128;  // of a group, for the row of a coarse vertex
 constexpr unsigned bitmap_words = 1024;
 #else
 constexpr index_t small_graph = 100;
 constexpr unsigned table_slots = 32;
 constexpr unsigned bitmap_words = 2;
 #endif
-
-template <class T>
-void upload(T* device, const pinned_vector<T>& host, offset_t count) {
-  if (count == 0) return;
-#if defined(__CUDACC__)
-  check(cudaMemcpyAsync(device, host.data(), at(count) * sizeof(T), cudaMemcpyHostToDevice),
-        "copy to the device");
-#else
-  copy_to_device(device, host.data(), count);
-#endif
-}
 
 /// Page-locked memory is slow to get: there is room for many at once, and it grows by factors.
 template <class T>
@@ -99,11 +88,18 @@ struct one_task {
 };
 
 struct matching {
+  std::uint64_t* seen;  ///< what neighbours see of a vertex: seen_word()
   index_t* match;
   index_t* proposal;
-  std::uint32_t* tie;
-  std::uint32_t* guests;  ///< vertices that have chosen a vertex as their meeting place
+  std::uint32_t* guests;    ///< vertices that have chosen a vertex as their meeting place
+  std::uint32_t* isolated;  ///< of the whole device: not 0 if a vertex is isolated
 };
+/// The weight of a free vertex, or more than any, and the hash that breaks ties of its edges.
+constexpr std::uint64_t taken = std::uint64_t{0xffffffffU} << 32;
+GSOFA_DEVICE std::uint64_t seen_word(index_t weight, std::uint32_t tie) {
+  return (static_cast<std::uint64_t>(weight) << 32) | tie;
+}
+GSOFA_DEVICE std::uint32_t tie_of(std::uint64_t seen) { return static_cast<std::uint32_t>(seen); }
 
 template <class Tasks>
 struct matching_op {
@@ -144,17 +140,15 @@ struct propose_op : matching_op<Tasks> {
       const scope s = this->tasks.of(i);
       const index_t v = i + s.to_fine;
       const offset_t begin = g.begin[v];
-      const std::uint32_t tie = m.tie[i];
+      const std::uint32_t tie = tie_of(m.seen[i]);
       const offset_t most = s.most - g.weight[v];
       for (offset_t e = begin + team.rank(); e < begin + length; e += team.size()) {
         const index_t u = g.adj[e] - s.to_fine;
         const index_t w = g.edge == nullptr ? 1 : g.edge[e];
-        // Loads that do not wait for each other.
-        const bool is_free = m.match[u] == unmatched;
-        const std::uint32_t tie_u = m.tie[u];
-        const bool is_light = g.weight[u + s.to_fine] <= most;
-        const best_edge other{edge_rank_of(w, tie, tie_u), u};
-        if (is_free && is_light && mine.below(other)) mine = other;
+        const std::uint64_t seen = m.seen[u];
+        const bool fits = static_cast<offset_t>(seen >> 32) <= most;
+        const best_edge other{edge_rank_of(w, tie, tie_of(seen)), u};
+        if (fits && mine.below(other)) mine = other;
       }
     }
     mine = team.best(mine);
@@ -168,6 +162,7 @@ GSOFA_DEVICE bool accept(const matching& m, index_t i) {
   const index_t p = m.proposal[i];
   if (p < 0 || m.proposal[p] != i) return false;
   m.match[i] = p;
+  m.seen[i] |= taken;
   return true;
 }
 
@@ -178,7 +173,9 @@ struct meet_op : matching_op<Tasks> {
   using matching_op<Tasks>::m;
 
   GSOFA_DEVICE offset_t length(index_t i) const {
-    return m.match[i] != unmatched ? -1 : this->degree(i);
+    if (m.match[i] == unmatched) return this->degree(i);
+    m.proposal[i] = nobody;
+    return -1;
   }
   template <class Team>
   GSOFA_DEVICE void row(Team& team, index_t i, offset_t length) const {
@@ -186,10 +183,11 @@ struct meet_op : matching_op<Tasks> {
     if (length > 0) {
       const index_t to_fine = this->tasks.of(i).to_fine;
       const offset_t begin = g.begin[i + to_fine];
-      const std::uint32_t tie = m.tie[i];
+      const std::uint32_t tie = tie_of(m.seen[i]);
       for (offset_t e = begin + team.rank(); e < begin + length; e += team.size()) {
         const index_t u = g.adj[e] - to_fine;
-        const best_edge other{edge_rank_of(g.edge == nullptr ? 1 : g.edge[e], tie, m.tie[u]), u};
+        const index_t w = g.edge == nullptr ? 1 : g.edge[e];
+        const best_edge other{edge_rank_of(w, tie, tie_of(m.seen[u])), u};
         if (mine.below(other)) mine = other;
       }
     }
@@ -198,7 +196,8 @@ struct meet_op : matching_op<Tasks> {
     index_t place = nobody;
     if (length == 0) {
       place = isolated;
-    } else if (length > 0) {
+      if (m.isolated != nullptr && *m.isolated == 0) simt::atomic_or(m.isolated, 1U);
+    } else {
       const scope s = this->tasks.of(i);
       const offset_t widest = widest_meeting_place(g.entries[s.parent], s.high - s.low);
       if (length == 1 || this->degree(mine.u) <= widest) place = mine.u;
@@ -336,7 +335,9 @@ struct isolated_op : matching_op<Tasks> {
     if (b.count == 0) return a;
     return {a.count + b.count, b.last, b.count > 1 ? b.previous : a.last, a.starts};
   }
-  GSOFA_DEVICE offset_t count() const { return n; }
+  GSOFA_DEVICE offset_t count() const {
+    return this->m.isolated != nullptr && *this->m.isolated == 0 ? 0 : n;
+  }
   GSOFA_DEVICE value item(index_t i) const {
     const bool is = this->m.proposal[i] == isolated;
     return {is ? 1 : 0, is ? i : none, none, this->tasks.of(i).low == i ? 1U : 0U};
@@ -409,11 +410,13 @@ GSOFA_DEVICE index_t task_of(const task* tasks, index_t count, index_t x) {
   return low;
 }
 
-GSOFA_KERNEL void begin_matching_kernel(const task* tasks, index_t count, index_t n, matching m,
-                                        index_t* owner, task_result* results, offset_t* entries) {
+GSOFA_KERNEL void begin_matching_kernel(level_view g, const task* tasks, index_t count, index_t n,
+                                        matching m, index_t* owner, task_result* results,
+                                        offset_t* entries) {
   simt::after_earlier_launches();
   const auto step = offset_t{simt::grid_size()} * simt::block_size();
   const auto thread = offset_t{simt::block_index()} * simt::block_size() + simt::thread_index();
+  if (thread == 0) *m.isolated = 0;
   for (offset_t k = thread; k < count; k += step) {
     entries[k] = 0;
     if (tasks[k].first == tasks[k].last) results[k] = {0, 0};
@@ -425,7 +428,9 @@ GSOFA_KERNEL void begin_matching_kernel(const task* tasks, index_t count, index_
     m.match[x] = unmatched;
     m.proposal[x] = unknown;
     m.guests[x] = 0;
-    m.tie[x] = vertex_hash(tasks[own].key, x - tasks[own].first);
+    const task& t = tasks[own];
+    const index_t v = x - t.first;
+    m.seen[x] = seen_word(g.weight[g.first[t.parent] + v], vertex_hash(t.key, v));
   }
 }
 
@@ -455,9 +460,9 @@ GSOFA_DEVICE void scan_by_block(const Op& op, typename Op::value* values) {
   }
 }
 
-/// Shared memory of match_kernel, apart from 16 bytes for each vertex.
-constexpr std::size_t match_bytes(int threads) {
-  return sizeof(whole_block::memory) +
+/// Shared memory of match_kernel for graphs of up to so many vertices.
+constexpr std::size_t match_bytes(int threads, index_t most) {
+  return sizeof(some_rows_memory) + 20 * (at(most) + at(most) % 2) +
          std::max({guest_bytes(threads), scan_bytes<number_op<one_task>>(threads),
                    scan_bytes<isolated_op<one_task>>(threads)});
 }
@@ -471,12 +476,13 @@ GSOFA_KERNEL void match_kernel(level_view g, const task* tasks, index_t most, nu
   const index_t n = t.last - t.first;
   const auto thread = static_cast<index_t>(simt::thread_index());
   const auto threads = static_cast<index_t>(simt::block_size());
-  auto* const team = simt::shared_memory<whole_block::memory>();
-  auto* const words = reinterpret_cast<std::uint32_t*>(team + 1);
-  const auto size = at(most);
-  const matching m{reinterpret_cast<index_t*>(words), reinterpret_cast<index_t*>(words + size),
-                   words + 2 * size, words + 3 * size};
-  auto* const rest = reinterpret_cast<unsigned char*>(words + 4 * size);
+  auto* const team = simt::shared_memory<some_rows_memory>();
+  auto* const seen = reinterpret_cast<std::uint64_t*>(team + 1);
+  const auto size = at(most) + at(most) % 2;
+  auto* const words = reinterpret_cast<std::uint32_t*>(seen + size);
+  const matching m{seen, reinterpret_cast<index_t*>(words),
+                   reinterpret_cast<index_t*>(words + size), words + 2 * size, nullptr};
+  auto* const rest = reinterpret_cast<unsigned char*>(words + 3 * size);
   if (thread == 0) {
     entries[k] = 0;
     if (n == 0) to.results[k] = {0, 0};
@@ -486,24 +492,24 @@ GSOFA_KERNEL void match_kernel(level_view g, const task* tasks, index_t most, nu
     m.match[i] = unmatched;
     m.proposal[i] = unknown;
     m.guests[i] = 0;
-    m.tie[i] = vertex_hash(t.key, i);
+    m.seen[i] = seen_word(g.weight[g.first[t.parent] + i], vertex_hash(t.key, i));
   }
   const one_task all{{k, t.parent, g.first[t.parent], t.first, 0, n, t.most}};
   simt::sync_block();
   propose_op<one_task> propose{{g, m, all}};
   for (int round = 0; round < handshake_rounds; ++round) {
-    for_rows(propose, 0, n, team);
+    for_some_rows(propose, 0, n, &team->block, &team->longs);
     simt::sync_block();
     bool any = false;
     for (index_t i = thread; i < n; i += threads) any |= accept(m, i);
     if (!simt::sync_block_or(any)) break;
   }
   meet_op<one_task> meet{{g, m, all}};
-  for_rows(meet, 0, n, team);
+  for_some_rows(meet, 0, n, &team->block, &team->longs);
   simt::sync_block();
   pair_op<one_task> pair{{g, m, all},
                          static_cast<std::uint32_t>(rest - simt::shared_memory<unsigned char>())};
-  for_rows(pair, 0, n, team);
+  for_some_rows(pair, 0, n, &team->block, &team->longs);
   simt::sync_block();
   bool any_isolated = false;
   for (index_t i = thread; i < n; i += threads) any_isolated |= m.proposal[i] == isolated;
@@ -528,14 +534,60 @@ struct kept_task {
   offset_t map;   ///< first place of the map
 };
 
+/// Where the graphs that have shrunk go: one after the other, by one block.
+struct plan_op {
+  struct value {
+    offset_t room, map;
+    index_t graphs, vertices;
+  };
+  const task* tasks;
+  const task_result* results;
+  index_t tasks_count;
+  kept_task* kept;
+  task_result* for_host;  ///< gets the results
+
+  GSOFA_DEVICE static value identity() { return {0, 0, 0, 0}; }
+  GSOFA_DEVICE static value combine(const value& a, const value& b) {
+    return {a.room + b.room, a.map + b.map, a.graphs + b.graphs, a.vertices + b.vertices};
+  }
+  GSOFA_DEVICE offset_t count() const { return tasks_count; }
+  GSOFA_DEVICE index_t size(index_t k) const { return tasks[k].last - tasks[k].first; }
+  GSOFA_DEVICE value item(index_t k) const {
+    const task_result r = results[k];
+    if (!has_shrunk(size(k), r.vertices)) return identity();
+    return {r.room, size(k), 1, r.vertices};
+  }
+  GSOFA_DEVICE void emit(index_t k, const value& upto) const {
+    const task_result r = results[k];
+    for_host[k] = r;
+    kept[k] = {none, 0, 0, 0, 0};
+    if (!has_shrunk(size(k), r.vertices)) return;
+    kept[k] = {upto.graphs - 1, upto.vertices - r.vertices, r.vertices, upto.room - r.room,
+               upto.map - size(k)};
+  }
+};
+
+GSOFA_KERNEL void plan_kernel(plan_op op, std::uint32_t* note, std::uint32_t stamp) {
+  simt::after_earlier_launches();
+  scan_by_block(op, simt::shared_memory<plan_op::value>());
+  simt::sync_block();
+  if (simt::thread_index() == 0) simt::store_to_host(note, stamp);
+}
+
 constexpr std::uint32_t empty_slot = 0xffffffffU;
 
-/// Rows of coarse vertices: the neighbours of both fine vertices, in a table of distinct ones.
+struct alignas(16) four_slots {
+  std::uint32_t word[4];
+};
+
+/// Rows of coarse vertices: the neighbours of both fine vertices, in a table of distinct ones. The
+/// table of a group of lanes has as many slots as the row has entries, or more.
 struct contract_op {
-  static constexpr offset_t longest = table_slots / 2;
-  struct memory {
+  static constexpr offset_t longest = table_slots;
+  struct alignas(16) memory {
     std::uint32_t key[row_groups * table_slots];
     std::uint32_t weight[row_groups * table_slots];
+    std::uint8_t slot[row_groups * table_slots];  ///< of the k-th distinct neighbour
     entry_sum::memory sums;
   };
   level_view g;
@@ -554,67 +606,115 @@ struct contract_op {
 
   GSOFA_DEVICE offset_t length(index_t x) const {
     const index_t k = task_of_vertex[x];
-    if (kept[k].graph == none || x - tasks[k].first >= kept[k].vertices) return -1;
+    const kept_task& to = kept[k];
+    if (to.graph == none) return -1;
+    const index_t local = x - tasks[k].first;
+    map[to.map + local] = to.first + from.id[x];
+    if (local >= to.vertices) return -1;
     const index_t v = from.one[x];
     const index_t u = from.two[x];
     return g.end[v] - g.begin[v] + (u == none ? 0 : g.end[u] - g.begin[u]);
   }
 
-  template <class Team>
-  GSOFA_DEVICE void row(Team& team, index_t x, offset_t length) {
-    memory* const shared = shared_of_rows<memory>();
-    index_t k = none;
-    kept_task to{none, 0, 0, 0, 0};
-    index_t local = 0;
-    if (x != none) {
-      k = task_of_vertex[x];
-      to = kept[k];
-      local = x - tasks[k].first;
-      if (team.rank() == 0 && to.graph != none) map[to.map + local] = to.first + from.id[x];
+  /// The entries of the rows of both fine vertices of x: calls body(neighbour's number in its
+  /// coarse graph, weight) in steps of the team; a negative number for none.
+  struct source {
+    offset_t of_one, begin_one, begin_two;
+    index_t to_virtual, local;
+
+    GSOFA_DEVICE offset_t at(offset_t e) const { return (e < of_one ? begin_one : begin_two) + e; }
+  };
+  GSOFA_DEVICE source source_of(index_t x, index_t k) const {
+    const index_t v = from.one[x];
+    const index_t u = from.two[x];
+    const offset_t begin_v = g.begin[v];
+    const offset_t of_v = g.end[v] - begin_v;
+    return {of_v, begin_v, u == none ? 0 : g.begin[u] - of_v,
+            tasks[k].first - g.first[tasks[k].parent], x - tasks[k].first};
+  }
+  /// The neighbour of an entry, or the vertex itself.
+  GSOFA_DEVICE index_t neighbour(const source& s, offset_t e) const {
+    return from.id[g.adj[s.at(e)] + s.to_virtual];
+  }
+  GSOFA_DEVICE std::uint32_t weight_of(const source& s, offset_t e) const {
+    return g.edge == nullptr ? 1U : static_cast<std::uint32_t>(g.edge[s.at(e)]);
+  }
+
+  GSOFA_DEVICE void row(lane_group& team, index_t x, offset_t length) {
+    memory* const shared = shared_of_some_rows<memory>();
+    const unsigned table = lane_group::index() * table_slots;
+    std::uint32_t* const key = shared->key + table;
+    std::uint32_t* const sums = shared->weight + table;
+    std::uint8_t* const slot = shared->slot + table;
+    const unsigned rank = lane_group::rank();
+    unsigned slots = 4 * lanes;
+    while (slots < length) slots *= 2;
+    for (unsigned s = 4 * rank; s < slots; s += 4 * lanes) {
+      *reinterpret_cast<four_slots*>(key + s) = {empty_slot, empty_slot, empty_slot, empty_slot};
+      *reinterpret_cast<four_slots*>(sums + s) = {};
     }
-    // A table of at most half as many keys as slots, or as many where rows are long.
+    source of{};
+    kept_task to{none, 0, 0, 0, 0};
+    offset_t place = 0;
+    if (length >= 0) {
+      const index_t k = task_of_vertex[x];
+      to = kept[k];
+      of = source_of(x, k);
+      place = to.room + from.place[x];
+    }
+    simt::sync_warp();
+    offset_t found = 0;
+    const offset_t steps = team.most_steps(length < 0 ? 0 : (length + lanes - 1) / lanes);
+    for (offset_t step = 0; step < steps; ++step) {
+      const offset_t e = step * lanes + rank;
+      const index_t c = e < length ? neighbour(of, e) : of.local;
+      const std::uint32_t w = e < length ? weight_of(of, e) : 0;
+      entry at{0, false};
+      if (c != of.local) at = insert(key, sums, slots, static_cast<std::uint32_t>(c), w);
+      const offset_t there = team.place(at.is_new, found);
+      if (!at.is_new) continue;
+      slot[there] = static_cast<std::uint8_t>(at.slot);
+      adj[place + there] = to.first + c;
+    }
+    simt::sync_warp();
+    for (offset_t k = rank; k < found; k += lanes) {
+      edge[place + k] = static_cast<index_t>(sums[slot[k]]);
+    }
+    if (length >= 0 && rank == 0) end_row(x, to, of.local, place, found);
+    simt::sync_warp();
+  }
+
+  /// Of long rows. The table has twice as many slots as keys, or as many where rows are longer
+  /// still: then it is the row itself.
+  GSOFA_DEVICE void row(whole_block& team, index_t x, offset_t length) {
+    memory* const shared = shared_of_some_rows<memory>();
+    constexpr offset_t block_slots = offset_t{row_groups} * table_slots;
+    const index_t k = task_of_vertex[x];
+    const kept_task to = kept[k];
+    const source of = source_of(x, k);
+    const offset_t place = to.room + from.place[x];
+    offset_t slots = team.size();
+    while (slots < 2 * length && slots < block_slots) slots *= 2;
     std::uint32_t* key = shared->key;
     std::uint32_t* sums = shared->weight;
-    offset_t slots = 0;
-    if (length >= 0) {
-      constexpr offset_t block_slots = offset_t{row_groups} * table_slots;
-      slots = team.size();
-      while (slots < 2 * length && slots < block_slots) slots *= 2;
-      if constexpr (Team::is_block) {
-        if (slots < length) {
-          slots = length;
-          key = reinterpret_cast<std::uint32_t*>(adj + to.room + from.place[x]);
-          sums = reinterpret_cast<std::uint32_t*>(edge + to.room + from.place[x]);
-        }
-      } else {
-        key += team.index() * table_slots;
-        sums += team.index() * table_slots;
-      }
-      for (offset_t s = team.rank(); s < slots; s += team.size()) {
-        key[s] = empty_slot;
-        sums[s] = 0;
-      }
+    if (slots < length) {
+      slots = length;
+      key = reinterpret_cast<std::uint32_t*>(adj + place);
+      sums = reinterpret_cast<std::uint32_t*>(edge + place);
     }
-    synchronize_team<Team>();
-    if (length > 0) {
-      const index_t v = from.one[x];
-      const index_t u = from.two[x];
-      const offset_t of_v = g.end[v] - g.begin[v];
-      const offset_t begin_v = g.begin[v];
-      const offset_t begin_u = u == none ? 0 : g.begin[u] - of_v;
-      const index_t to_virtual = tasks[k].first - g.first[tasks[k].parent];
-      for (offset_t e = team.rank(); e < length; e += team.size()) {
-        const offset_t at = (e < of_v ? begin_v : begin_u) + e;
-        const index_t c = from.id[g.adj[at] + to_virtual];
-        if (c == local) continue;
-        insert(key, sums, slots, static_cast<std::uint32_t>(c),
-               g.edge == nullptr ? 1U : static_cast<std::uint32_t>(g.edge[at]));
-      }
+    for (offset_t s = team.rank(); s < slots; s += team.size()) {
+      key[s] = empty_slot;
+      sums[s] = 0;
     }
-    synchronize_team<Team>();
-    const offset_t place = length < 0 ? 0 : to.room + from.place[x];
+    simt::sync_block();
+    for (offset_t e = team.rank(); e < length; e += team.size()) {
+      const index_t c = neighbour(of, e);
+      if (c == of.local) continue;
+      insert(key, sums, slots, static_cast<std::uint32_t>(c), weight_of(of, e));
+    }
+    simt::sync_block();
     offset_t found = 0;
-    const offset_t steps = team.most_steps((slots + team.size() - 1) / team.size());
+    const offset_t steps = (slots + team.size() - 1) / team.size();
     for (offset_t step = 0; step < steps; ++step) {
       const offset_t s = step * team.size() + team.rank();
       const std::uint32_t c = s < slots ? key[s] : empty_slot;
@@ -625,44 +725,46 @@ struct contract_op {
       adj[at] = to.first + static_cast<index_t>(c);
       edge[at] = static_cast<index_t>(w);
     }
-    if (length >= 0 && team.rank() == 0) {
-      const index_t v = from.one[x];
-      const index_t u = from.two[x];
-      const index_t c = to.first + local;
-      begin[c] = place;
-      end[c] = place + found;
-      owner[c] = to.graph;
-      weight[c] = g.weight[v] + (u == none ? 0 : g.weight[u]);
-      sum.add(entries, to.graph, found);
-    }
-    synchronize_team<Team>();
+    if (team.rank() == 0) end_row(x, to, of.local, place, found);
+    simt::sync_block();
   }
 
-  template <class Team>
-  GSOFA_DEVICE static void synchronize_team() {
-    if constexpr (Team::is_block) {
-      simt::sync_block();
-    } else {
-      simt::sync_warp();
-    }
+  GSOFA_DEVICE void end_row(index_t x, const kept_task& to, index_t local, offset_t place,
+                            offset_t found) {
+    const index_t u = from.two[x];
+    const index_t c = to.first + local;
+    begin[c] = place;
+    end[c] = place + found;
+    owner[c] = to.graph;
+    weight[c] = g.weight[from.one[x]] + (u == none ? 0 : g.weight[u]);
+    sum.add(entries, to.graph, found);
   }
 
-  GSOFA_DEVICE static void insert(std::uint32_t* key, std::uint32_t* sums, offset_t slots,
-                                  std::uint32_t c, std::uint32_t w) {
+  /// Where an entry has come to.
+  struct entry {
+    std::uint32_t slot;
+    bool is_new;
+  };
+  GSOFA_DEVICE static entry insert(std::uint32_t* key, std::uint32_t* sums, offset_t slots,
+                                   std::uint32_t c, std::uint32_t w) {
     const std::uint32_t hash = c * 0x9e3779b1U;
-    auto s = static_cast<offset_t>((std::uint64_t{hash} * static_cast<std::uint64_t>(slots)) >> 32);
+    const auto last = static_cast<std::uint32_t>(slots - 1);
+    auto s =
+        static_cast<std::uint32_t>((std::uint64_t{hash} * static_cast<std::uint64_t>(slots)) >> 32);
+    std::uint32_t held = empty_slot;
     for (;;) {
-      std::uint32_t held = simt::load_shared_state(key + s);
+      held = simt::load_shared_state(key + s);
       if (held == empty_slot) held = simt::atomic_cas(key + s, empty_slot, c);
       if (held == empty_slot || held == c) break;
-      if (++s == slots) s = 0;
+      s = s == last ? 0 : s + 1;
     }
     simt::atomic_add(sums + s, w);
+    return {s, held == empty_slot};
   }
 
   /// The data by graph, and the sums.
   GSOFA_DEVICE void finish() {
-    sum.finish(entries, &shared_of_rows<memory>()->sums);
+    sum.finish(entries, &shared_of_some_rows<memory>()->sums);
     const auto step = offset_t{simt::grid_size()} * simt::block_size();
     const auto thread = offset_t{simt::block_index()} * simt::block_size() + simt::thread_index();
     if (thread == 0) {
@@ -719,7 +821,7 @@ struct side_op {
   index_t* number;  ///< out: that of a vertex of A, the complement of that of one of B, no_child
   index_t* rank;    ///< out: number within its side
   offset_t* place;  ///< out: of its row, in the room of its child
-  side_counts* counts;
+  side_counts* counts;  ///< in memory of the host
 
   GSOFA_DEVICE static value identity() { return {{0, 0}, {0, 0, 0}, 0}; }
   GSOFA_DEVICE static value combine(const value& a, const value& b) {
@@ -870,7 +972,7 @@ namespace graph_kernels {
 struct messages {
   pinned_vector<task> tasks;
   pinned_vector<task_result> results;
-  pinned_vector<kept_task> kept;
+  device_note note;
   pinned_vector<ending_view> endings;
   pinned_vector<side_counts> counts;
   pinned_vector<sides_view> sides;
@@ -893,11 +995,11 @@ struct graph_steps::space {
         d_id(budget, "matching"),
         d_one(budget, "matching"),
         d_two(budget, "matching"),
-        d_tie(budget, "matching"),
+        d_seen(budget, "matching"),
         d_guests(budget, "matching"),
+        d_isolated(budget, "matching"),
         d_place(budget, "matching"),
         d_endings(budget, "splitting"),
-        d_counts(budget, "splitting"),
         d_sides(budget, "splitting"),
         d_number_sums(budget, "scan_buffer"),
         d_isolated_sums(budget, "scan_buffer"),
@@ -910,7 +1012,6 @@ struct graph_steps::space {
   messages& host = messages_of_thread();
   pinned_vector<task>& tasks = host.tasks;
   pinned_vector<task_result>& results = host.results;
-  pinned_vector<kept_task>& kept = host.kept;
   pinned_vector<ending_view>& endings = host.endings;
   pinned_vector<side_counts>& counts = host.counts;
   pinned_vector<sides_view>& sides = host.sides;
@@ -918,14 +1019,27 @@ struct graph_steps::space {
   growing_array<task_result> d_results;
   growing_array<kept_task> d_kept;
   growing_array<index_t> d_owner, d_match, d_proposal, d_id, d_one, d_two;
-  growing_array<std::uint32_t> d_tie, d_guests;
+  growing_array<std::uint64_t> d_seen;
+  growing_array<std::uint32_t> d_guests, d_isolated;
   growing_array<offset_t> d_place;
   growing_array<ending_view> d_endings;
-  growing_array<side_counts> d_counts;
   growing_array<sides_view> d_sides;
   growing_array<number_op<all_tasks>::value> d_number_sums;
   growing_array<isolated_op<all_tasks>::value> d_isolated_sums;
   growing_array<side_op::value> d_side_sums;
+
+  /// Plans the coarse level on the device and waits for the results.
+  void plan(index_t count) {
+    const plan_op op{d_tasks.data(), d_results.data(), count, d_kept.resize(count), results.data()};
+#if defined(__CUDACC__)
+    const int threads = count <= 32 ? 32 : count <= 128 ? 128 : 512;
+#else
+    const int threads = 32;
+#endif
+    launch_overlapping(plan_kernel, 1, threads, scan_bytes<plan_op>(threads), op, host.note.word(),
+                       host.note.next());
+    host.note.wait_for();
+  }
 
   /// Matches each graph by one block.
   void match_small(const level_view& g, index_t count, index_t largest, const numbering& to,
@@ -936,7 +1050,7 @@ struct graph_steps::space {
 #else
     const int threads = row_threads;
 #endif
-    const std::size_t bytes = match_bytes(threads) + 16 * at(largest);
+    const std::size_t bytes = match_bytes(threads, largest);
     allow_shared(match_kernel, bytes);
     launch_overlapping(match_kernel, count, threads, bytes, g, d_tasks.data(), largest, to,
                        d_owner.data(), entries);
@@ -945,16 +1059,17 @@ struct graph_steps::space {
   /// Matches all graphs by the whole device.
   void match_large(const level_view& g, index_t count, index_t n, const numbering& to,
                    offset_t* entries) {
-    const matching m{d_match.resize(n), d_proposal.resize(n), d_tie.resize(n), d_guests.resize(n)};
+    const matching m{d_seen.resize(n), d_match.resize(n), d_proposal.resize(n), d_guests.resize(n),
+                     d_isolated.resize(1)};
     launch_overlapping(begin_matching_kernel, blocks_for(std::max(n, count)), threads_per_block, 0,
-                       d_tasks.data(), count, n, m, d_owner.data(), to.results, entries);
+                       g, d_tasks.data(), count, n, m, d_owner.data(), to.results, entries);
     const matching_op<all_tasks> op{g, m, {d_tasks.data(), d_owner.data(), g.first}};
     for (int round = 0; round < handshake_rounds; ++round) {
-      launch_rows(propose_op<all_tasks>{op}, n);
+      launch_some_rows(propose_op<all_tasks>{op}, n);
       launch_overlapping(accept_kernel, blocks_for(n), threads_per_block, 0, m, n);
     }
-    launch_rows(meet_op<all_tasks>{op}, n);
-    launch_rows(pair_op<all_tasks>{op, sizeof(whole_block::memory)}, n, guest_bytes(row_threads));
+    launch_some_rows(meet_op<all_tasks>{op}, n);
+    launch_some_rows(pair_op<all_tasks>{op, sizeof(some_rows_memory)}, n, guest_bytes(row_threads));
     scan(isolated_op<all_tasks>{op, n}, n, d_isolated_sums.data());
     scan(number_op<all_tasks>{op, to, n}, n, d_number_sums.data());
   }
@@ -985,8 +1100,7 @@ std::vector<index_t> graph_steps::coarsen(const level& fine, std::span<const coa
     s.tasks[k] = {w.key, w.most, w.parent, static_cast<index_t>(first), static_cast<index_t>(n)};
   }
   const auto vertices = static_cast<index_t>(n);
-  s.d_tasks.resize(count);
-  upload(s.d_tasks.data(), s.tasks, count);
+  upload_words(s.d_tasks.resize(count), s.tasks, count);
   s.d_owner.resize(n);
   const numbering to{s.d_id.resize(n), s.d_one.resize(n), s.d_two.resize(n), s.d_place.resize(n),
                      s.d_results.resize(count)};
@@ -997,19 +1111,13 @@ std::vector<index_t> graph_steps::coarsen(const level& fine, std::span<const coa
   } else {
     s.match_large(g, count, vertices, to, entries);
   }
-  copy_to_host(s.results.data(), s.d_results.data(), count);
-  reserve(s.kept, wanted.size());  // the copy before from it has ended
+  s.plan(count);
   std::vector<index_t> places;
   for (index_t k = 0; k < count; ++k) {
     const coarsening& w = wanted[at(k)];
     const task_result r = s.results[at(k)];
     const index_t size = fine.size_of(w.parent);
-    if (!has_shrunk(size, r.vertices)) {
-      s.kept[at(k)] = {none, 0, 0, 0, 0};
-      continue;
-    }
-    s.kept[at(k)] = {static_cast<index_t>(places.size()), coarse.first.back(), r.vertices,
-                     coarse.room, coarse.map_first.back()};
+    if (!has_shrunk(size, r.vertices)) continue;
     places.push_back(k);
     coarse.room += r.room;
     coarse.first.push_back(coarse.first.back() + r.vertices);
@@ -1018,8 +1126,6 @@ std::vector<index_t> graph_steps::coarsen(const level& fine, std::span<const coa
     coarse.map_first.push_back(coarse.map_first.back() + size);
   }
   if (places.empty()) return places;
-  s.d_kept.resize(count);
-  upload(s.d_kept.data(), s.kept, count);
   const index_t graphs = coarse.graphs();
   const index_t coarse_n = coarse.first.back();
   const offset_t map_size = coarse.map_first.back();
@@ -1045,7 +1151,7 @@ std::vector<index_t> graph_steps::coarsen(const level& fine, std::span<const coa
                        entries,
                        coarse.d_map_first.resize(offset_t{graphs} + 1),
                        {}};
-  launch_rows(op, n, sizeof(contract_op::memory));
+  launch_some_rows(op, n, sizeof(contract_op::memory));
   return places;
 }
 
@@ -1063,18 +1169,16 @@ void graph_steps::split(const level& whole, const std::uint8_t* side, std::span<
   for (std::size_t i = 0; i < endings.size(); ++i) {
     s.endings[i] = {endings[i].winner, endings[i].position, endings[i].splits ? 1U : 0U};
   }
-  s.d_endings.resize(graphs);
-  upload(s.d_endings.data(), s.endings, graphs);
+  upload_words(s.d_endings.resize(graphs), s.endings, graphs);
   index_t* const number = s.d_id.resize(g.n);
   index_t* const rank = s.d_one.resize(g.n);
   offset_t* const place = s.d_place.resize(g.n);
-  s.d_counts.resize(graphs);
   if (g.n > 0) {
-    scan(side_op{g, side, s.d_endings.data(), number, rank, place, s.d_counts.data()}, g.n,
+    scan(side_op{g, side, s.d_endings.data(), number, rank, place, s.counts.data()}, g.n,
          s.d_side_sums.data());
   }
-  copy_to_host(s.counts.data(), s.d_counts.data(), graphs);
-  reserve(s.sides, at(graphs));  // the copy before from it has ended
+  s.host.note.wait();
+  reserve(s.sides, at(graphs));
   for (index_t i = 0; i < graphs; ++i) {
     ending& e = endings[at(i)];
     const side_counts c = whole.size_of(i) == 0 ? side_counts{} : s.counts[at(i)];
@@ -1096,11 +1200,10 @@ void graph_steps::split(const level& whole, const std::uint8_t* side, std::span<
       sides.room += c.room[k];
     }
   }
-  s.d_sides.resize(graphs);
-  upload(s.d_sides.data(), s.sides, graphs);
   const index_t children = sides.graphs();
   const index_t n = sides.first.back();
-  fill_bytes(sides.d_entries.resize(children), 0, children);
+  upload_words(s.d_sides.resize(graphs), s.sides, graphs, sides.d_entries.resize(children),
+               children);
   const split_op op{g,
                     s.d_sides.data(),
                     number,

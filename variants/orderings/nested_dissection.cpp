@@ -7,7 +7,9 @@
 #include <algorithm>
 #include <mutex>
 #include <numeric>
+#include <thread>
 
+#include "common/large_pages.hpp"
 #include "variants/orderings/nested_dissection_steps.hpp"
 
 namespace gsofa::orderings {
@@ -119,17 +121,18 @@ compressed_graph compress(team& crew, const pattern_view& s) {
     g.begin[at(i)] = room;
     room += static_cast<offset_t>(s.row(c.members[at(c.member_start[at(i)])]).size());
   }
-  g.adj.resize(at(room));
+  index_t* const adj = storage_to_write(g.adj, at(room));
   crew.ranges(g.n, grain, [&](int, offset_t from, offset_t to) {
     for (auto i = static_cast<index_t>(from); i < to; ++i) {
       const index_t v = c.members[at(c.member_start[at(i)])];
       offset_t next = g.begin[at(i)];
       for (const index_t u : s.row(v)) {
-        if (hub[at(u)] == 0 && twin[at(u)] == u && id[at(u)] != i) g.adj[at(next++)] = id[at(u)];
+        if (hub[at(u)] == 0 && twin[at(u)] == u && id[at(u)] != i) adj[next++] = id[at(u)];
       }
       g.end[at(i)] = next;
     }
   });
+  take_written(g.adj, at(room));
   for (index_t i = 0; i < g.n; ++i) g.entries += g.degree(i);
   return c;
 }
@@ -147,12 +150,16 @@ struct component {
   [[nodiscard]] const graph& g() const { return given != nullptr ? *given : own; }
 };
 
-// The subgraphs of the two sides; local[v]: number of v in its side.
+// The subgraphs of the two sides, of count[side] vertices; local[v]: number of v in its side.
 void split_graph(team& crew, const graph& g, const trial& t, std::span<const index_t> local,
-                 graph* sides) {
+                 const index_t* count, graph* sides) {
   std::vector<offset_t> begin(at(g.n));
   std::vector<index_t> vertex[2];
   offset_t room[2] = {0, 0};
+  for (int k = 0; k < 2; ++k) {
+    for (auto* of : {&sides[k].begin, &sides[k].end}) of->reserve(at(count[k]));
+    for (auto* of : {&sides[k].weight, &vertex[k]}) of->reserve(at(count[k]));
+  }
   std::vector<index_t> lost(at(g.n), 0);
   for (const index_t v : t.members) {
     for (const index_t u : g.row(v)) ++lost[at(u)];
@@ -172,15 +179,16 @@ void split_graph(team& crew, const graph& g, const trial& t, std::span<const ind
     h.n = static_cast<index_t>(vertex[k].size());
     h.total = t.weight[k];
     h.entries = room[k];
-    h.adj.resize(at(room[k]));
+    index_t* const adj = storage_to_write(h.adj, at(room[k]));
     crew.ranges(h.n, grain, [&](int, offset_t from, offset_t to) {
       for (auto i = from; i < to; ++i) {
-        offset_t next = h.begin[at(i)];
+        index_t* next = adj + h.begin[at(i)];
         for (const index_t u : g.row(vertex[k][at(i)])) {
-          if (t.side[at(u)] == k) h.adj[at(next++)] = local[at(u)];
+          if (t.side[at(u)] == k) *next++ = local[at(u)];
         }
       }
     });
+    take_written(h.adj, at(room[k]));
   }
 }
 
@@ -212,7 +220,7 @@ class dissector {
       position_[at(start[t.side[at(v)]] + local[at(v)])] = old[at(v)];
     }
     graph sides[2];
-    split_graph(b.crew(), g, t, local, sides);
+    split_graph(b.crew(), g, t, local, count, sides);
     const index_t above = count[2] > 0 ? start[2] : c.above;
     if (count[2] > 0) nodes.push_back({start[2], last, c.above});
     for (const int k : {0, 1}) {
@@ -244,18 +252,9 @@ class tree_finder {
     whole.key = mix64(settings_.seed + 1);
     whole.given = &g;
     bisect_large(crew_, 0, std::move(whole));
-    std::ranges::sort(small_, std::greater{}, [](const component& c) { return c.g().n; });
+    std::ranges::make_heap(small_, smaller);
     team alone;
-    crew_.items(static_cast<offset_t>(small_.size()), [&](int thread, offset_t i) {
-      std::vector<component> stack;
-      stack.push_back(std::move(small_[at(i)]));
-      bisector& mine = bisector_of(thread, alone);
-      while (!stack.empty()) {
-        component c = std::move(stack.back());
-        stack.pop_back();
-        dissector_.step(mine, std::move(c), nodes_[at(thread)], stack);
-      }
-    });
+    crew_.items(crew_.size(), [&](int thread, offset_t) { take_small(thread, alone); });
     std::vector<node> tree;
     for (const auto& part : nodes_) tree.insert(tree.end(), part.begin(), part.end());
     std::ranges::sort(tree, {}, &node::first);
@@ -263,6 +262,54 @@ class tree_finder {
   }
 
  private:
+  static bool smaller(const component& a, const component& b) { return a.g().n < b.g().n; }
+
+  // Bisects components until none is left, the largest first. What is left of one is for all
+  // threads as long as it is large.
+  void take_small(int thread, team& alone) {
+    bisector& mine = bisector_of(thread, alone);
+    std::vector<component> stack;
+    for (;;) {
+      {
+        const std::scoped_lock lock(mutex_);
+        if (small_.empty() && working_ == 0) return;
+        if (!small_.empty()) {
+          std::ranges::pop_heap(small_, smaller);
+          stack.push_back(std::move(small_.back()));
+          small_.pop_back();
+          ++working_;
+        }
+      }
+      if (stack.empty()) {
+        std::this_thread::yield();
+        continue;
+      }
+      const end_of_work ends{*this};
+      while (!stack.empty()) {
+        component c = std::move(stack.back());
+        stack.pop_back();
+        dissector_.step(mine, std::move(c), nodes_[at(thread)], stack);
+        share_large(stack);
+      }
+    }
+  }
+  // Where a step throws, too: others wait for it.
+  struct end_of_work {
+    tree_finder& of;
+    ~end_of_work() {
+      const std::scoped_lock lock(of.mutex_);
+      --of.working_;
+    }
+  };
+  void share_large(std::vector<component>& stack) {
+    while (!stack.empty() && stack.back().g().n > most_ / 8) {
+      const std::scoped_lock lock(mutex_);
+      small_.push_back(std::move(stack.back()));
+      std::ranges::push_heap(small_, smaller);
+      stack.pop_back();
+    }
+  }
+
   // That of a thread, which leads `crew` now.
   bisector& bisector_of(int thread, team& crew) {
     auto& own = own_[at(thread)];
@@ -300,7 +347,8 @@ class tree_finder {
   std::vector<std::vector<node>> nodes_;        // by thread
   std::vector<std::unique_ptr<bisector>> own_;  // by thread
   std::mutex mutex_;
-  std::vector<component> small_;
+  std::vector<component> small_;  // a heap once there are no large ones
+  int working_ = 0;               // threads at work on what was in it
 };
 
 // The nodes of a tree without separators below the last level, leaves of g ordered in place.

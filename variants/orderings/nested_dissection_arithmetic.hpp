@@ -161,12 +161,11 @@ inline constexpr std::uint32_t no_round_key = round_classes << 16;
 constexpr std::uint32_t round_salt(std::uint32_t salt, index_t round) {
   return salt + static_cast<std::uint32_t>(round) * 0x85ebca6bU;
 }
-/// Keys below it move: all of lower classes and, by their hashes, about `wanted` of the `members`
-/// of this one.
+/// Keys below it move: all of lower classes and, by their hashes, about `wanted` (up to
+/// most_movers) of the `members` of this one.
 constexpr std::uint32_t key_bound(std::uint32_t of_class, std::uint32_t wanted,
                                   std::uint32_t members) {
-  const std::uint64_t share = ((std::uint64_t{wanted} << 16) + members - 1) / members;
-  return (of_class << 16) + static_cast<std::uint32_t>(share);
+  return (of_class << 16) + ((wanted << 16) + members - 1) / members;
 }
 
 /// Cost of a separator: w(S) * (1 + 0.2 |w(A) - w(B)| / T), T the total weight, scaled by 10 T to

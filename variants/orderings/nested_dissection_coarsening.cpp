@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "common/large_pages.hpp"
 #include "variants/orderings/nested_dissection_steps.hpp"
 
 namespace gsofa::orderings {
@@ -24,28 +25,60 @@ edge_rank rank_of(index_t weight, std::uint32_t tie_v, std::uint32_t tie_u, inde
   return {edge_rank_of(weight, tie_v, tie_u), u};
 }
 
-// The neighbour of v of the highest edge among those that are free and light enough.
-index_t best_neighbour(const workspace& w, const graph& g, index_t v, offset_t most) {
+// What a search of the best neighbours reads.
+struct matching {
+  matching(const workspace& w, const graph& graph)
+      : g(graph),
+        adj(graph.adj.data()),
+        edge(graph.edge.empty() ? nullptr : graph.edge.data()),
+        weight(graph.weight.data()),
+        match(w.match.data()),
+        tie(w.tie.data()) {}
+
+  const graph& g;
+  const index_t* adj;
+  const index_t* edge;  // nullptr: all are 1
+  const index_t* weight;
+  const index_t* match;
+  const std::uint32_t* tie;
+};
+
+// The neighbour of v of the highest edge among those that may match it; Weights: edges have some.
+template <bool Weights, class May>
+index_t highest_edge(const matching& m, index_t v, const May& may) {
   edge_rank best{0, nobody};
-  for (offset_t e = g.begin[at(v)]; e < g.end[at(v)]; ++e) {
-    const index_t u = g.adj[at(e)];
-    if (w.match[at(u)] != unmatched) continue;
-    const edge_rank r = rank_of(g.edge_weight(e), w.tie[at(v)], w.tie[at(u)], u);
-    if (best < r && offset_t{g.weight[at(v)]} + g.weight[at(u)] <= most) best = r;
+  const offset_t end = m.g.end[at(v)];
+  for (offset_t e = m.g.begin[at(v)]; e < end; ++e) {
+    const index_t u = m.adj[e];
+    if (!may(u)) continue;
+    best = std::max(best, rank_of(Weights ? m.edge[e] : 1, m.tie[v], m.tie[u], u));
   }
   return best.u;
+}
+
+template <class May>
+index_t highest_edge(const matching& m, index_t v, const May& may) {
+  return m.edge == nullptr ? highest_edge<false>(m, v, may) : highest_edge<true>(m, v, may);
+}
+
+// The neighbour of v of the highest edge among those that are free and light enough.
+index_t best_neighbour(const matching& m, index_t v, offset_t most) {
+  const offset_t left = most - m.weight[v];
+  return highest_edge(m, v,
+                      [&](index_t u) { return m.match[u] == unmatched && m.weight[u] <= left; });
 }
 
 // Free vertices propose to their best neighbours; mutual proposals match. A proposal stands until
 // its receiver is matched, as the set of free neighbours only shrinks.
 void handshake(team& crew, workspace& w, const graph& g, offset_t most) {
+  const matching m(w, g);
   for (int round = 0; round < handshake_rounds; ++round) {
     crew.ranges(g.n, grain, [&](int, offset_t from, offset_t to) {
       for (auto v = static_cast<index_t>(from); v < to; ++v) {
         const index_t p = w.proposal[at(v)];
         if (w.match[at(v)] != unmatched || p == nobody) continue;
         if (p == unknown || w.match[at(p)] != unmatched) {
-          w.proposal[at(v)] = best_neighbour(w, g, v, most);
+          w.proposal[at(v)] = best_neighbour(m, v, most);
         }
       }
     });
@@ -66,23 +99,21 @@ void handshake(team& crew, workspace& w, const graph& g, offset_t most) {
 
 // The neighbour through which a free vertex may meet another: that of its highest edge, unless its
 // degree is large; slot n for an isolated vertex.
-index_t meeting_place(const workspace& w, const graph& g, index_t v, offset_t widest) {
+index_t meeting_place(const matching& m, index_t v, offset_t widest) {
+  const graph& g = m.g;
   if (g.degree(v) == 0) return g.n;
-  edge_rank best{0, nobody};
-  for (offset_t e = g.begin[at(v)]; e < g.end[at(v)]; ++e) {
-    const index_t u = g.adj[at(e)];
-    best = std::max(best, rank_of(g.edge_weight(e), w.tie[at(v)], w.tie[at(u)], u));
-  }
-  return g.degree(v) == 1 || g.degree(best.u) <= widest ? best.u : nobody;
+  const index_t u = highest_edge(m, v, [](index_t) { return true; });
+  return g.degree(v) == 1 || g.degree(u) <= widest ? u : nobody;
 }
 
 // Free vertices with one meeting place pair up in order of their numbers, first with second, third
 // with fourth. Without the bound on its degree, hubs would turn the coarse graph into an expander.
 void two_hop(team& crew, workspace& w, const graph& g, offset_t most) {
   const offset_t widest = widest_meeting_place(g.entries, g.n);
+  const matching m(w, g);
   crew.ranges(g.n, grain, [&](int, offset_t from, offset_t to) {
     for (auto v = static_cast<index_t>(from); v < to; ++v) {
-      w.proposal[at(v)] = w.match[at(v)] == unmatched ? meeting_place(w, g, v, widest) : nobody;
+      w.proposal[at(v)] = w.match[at(v)] == unmatched ? meeting_place(m, v, widest) : nobody;
     }
   });
   w.slot.assign(at(g.n) + 1, nobody);
@@ -119,25 +150,36 @@ index_t number_pairs(workspace& w, const graph& g, graph& coarse) {
 }
 
 // Appends the row of v to that of coarse vertex c, merging equal neighbours: where[u] is the place
-// of u in the row of c if that place holds u.
+// of u in the row of c if that place holds u. Weights: edges of g have some.
+template <bool Weights>
 void merge_row(const graph& g, graph& coarse, index_t c, index_t v, index_t* where) {
   const offset_t begin = coarse.begin[at(c)];
-  index_t* row = coarse.adj.data() + begin;
-  index_t* weights = coarse.edge.data() + begin;
+  const offset_t end = g.end[at(v)];
+  const index_t* const adj = g.adj.data();
+  const index_t* const edge = g.edge.data();
+  const index_t* const from_finer = coarse.from_finer.data();
+  index_t* const row = coarse.adj.data() + begin;
+  index_t* const weights = coarse.edge.data() + begin;
   auto length = static_cast<index_t>(coarse.end[at(c)] - begin);
-  for (offset_t e = g.begin[at(v)]; e < g.end[at(v)]; ++e) {
-    const index_t u = coarse.from_finer[at(g.adj[at(e)])];
+  for (offset_t e = g.begin[at(v)]; e < end; ++e) {
+    const index_t u = from_finer[adj[e]];
     if (u == c) continue;
+    const index_t weight = Weights ? edge[e] : 1;
     const index_t place = where[u];
     if (place < length && row[place] == u) {
-      weights[place] += g.edge_weight(e);
+      weights[place] += weight;
     } else {
       where[u] = length;
       row[length] = u;
-      weights[length++] = g.edge_weight(e);
+      weights[length++] = weight;
     }
   }
   coarse.end[at(c)] = begin + length;
+}
+
+void merge_row(const graph& g, graph& coarse, index_t c, index_t v, index_t* where) {
+  g.edge.empty() ? merge_row<false>(g, coarse, c, v, where)
+                 : merge_row<true>(g, coarse, c, v, where);
 }
 
 void merge_pair(const workspace& w, const graph& g, graph& coarse, index_t c, index_t* where) {
@@ -158,10 +200,18 @@ void contract(team& crew, workspace& w, scratch* per_thread, const graph& g, gra
   coarse.begin.resize(at(n));
   coarse.end.resize(at(n));
   coarse.weight.resize(at(n));
-  if (coarse.adj.size() < at(g.entries)) {
-    coarse.adj.resize(at(g.entries));
-    coarse.edge.resize(at(g.entries));
+  // Gaps are not written, nor read.
+  const std::size_t room = at(g.entries);
+  const bool is_new = coarse.adj.size() < room;
+  if (is_new) {
+    storage_to_write(coarse.adj, room);
+    storage_to_write(coarse.edge, room);
   }
+  const auto keep_written = [&] {
+    if (!is_new) return;
+    take_written(coarse.adj, room);
+    take_written(coarse.edge, room);
+  };
   coarse.entries = 0;
   if (crew.size() == 1) {
     per_thread[0].where.resize(std::max(per_thread[0].where.size(), at(n)), 0);
@@ -172,6 +222,7 @@ void contract(team& crew, workspace& w, scratch* per_thread, const graph& g, gra
       next = coarse.end[at(c)];
     }
     coarse.entries = next;
+    keep_written();
     return;
   }
   offset_t next = 0;
@@ -188,6 +239,7 @@ void contract(team& crew, workspace& w, scratch* per_thread, const graph& g, gra
       merge_pair(w, g, coarse, c, where.data());
   });
   for (index_t c = 0; c < n; ++c) coarse.entries += coarse.degree(c);
+  keep_written();
 }
 
 }  // namespace

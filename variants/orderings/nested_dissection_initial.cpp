@@ -7,6 +7,7 @@
 #include <tuple>
 
 #include "variants/orderings/nested_dissection_steps.hpp"
+#include "variants/support/processors.hpp"
 
 namespace gsofa::orderings {
 
@@ -16,7 +17,8 @@ constexpr index_t barred = std::numeric_limits<index_t>::min();
 
 // The vertex of the largest key that is not barred, of several the one of the largest tie, which
 // tells the vertex in its low bits; -1 if all are barred.
-index_t best_key(const scratch& s, index_t n) {
+GSOFA_FOR_PROCESSORS
+index_t best_key(const scratch& s, index_t n) noexcept {
   const index_t* key = s.key.data();
   const std::uint32_t* tie = s.tie.data();
   index_t most = barred;

@@ -6,6 +6,7 @@
 #include <bit>
 
 #include "variants/orderings/nested_dissection_steps.hpp"
+#include "variants/support/processors.hpp"
 
 namespace gsofa::orderings {
 
@@ -20,9 +21,10 @@ class leaf_graph {
       : leaf_(static_cast<index_t>(leaf.size())),
         own_words_((leaf.size() + 63) / 64),
         words_(own_words_ + (halo.size() + 63) / 64) {
-    s.bits.assign(leaf.size() * words_ + own_words_, 0);
+    s.bits.assign(leaf.size() * words_ + 2 * own_words_, 0);
     bits_ = s.bits.data();
     live_ = bits_ + leaf.size() * words_;
+    changed_ = live_ + own_words_;
     for (index_t i = 0; i < leaf_; ++i) {
       set(live_, i);
       for (const index_t u : g.row(leaf[at(i)])) {
@@ -39,30 +41,32 @@ class leaf_graph {
 
   // Orders the leaf's vertices, numbered from 0: the least deficiency first, then the least degree,
   // then the smallest number.
-  void order(std::vector<index_t>& result, std::vector<index_t>& rank) {
-    rank.resize(at(leaf_));
-    for (index_t v = 0; v < leaf_; ++v) rank[at(v)] = deficiency(v);
-    std::vector<std::uint64_t> changed(own_words_);
-    for (index_t left = leaf_; left > 0; --left) {
-      index_t v = -1;
-      for_each(live_, [&](index_t u) {
-        if (v < 0 || rank[at(u)] < rank[at(v)] ||
-            (rank[at(u)] == rank[at(v)] && degree(u) < degree(v))) {
-          v = u;
-        }
-      });
-      result.push_back(v);
-      clear(live_, v);
-      if (rank[at(v)] == 0 && dominates(v)) {
-        for_each(live_, [&](index_t u) { result.push_back(u); });
-        return;
-      }
-      eliminate(v, rank[at(v)] == 0, changed);
-      for_each(changed.data(), [&](index_t u) { rank[at(u)] = deficiency(u); });
-    }
+  void order(scratch& s) {
+    s.next.resize(at(leaf_));
+    s.gain.resize(at(leaf_));
+    order(s.next.data(), s.gain.data());
   }
 
  private:
+  GSOFA_FOR_PROCESSORS
+  void order(index_t* result, index_t* rank) noexcept {
+    for (index_t v = 0; v < leaf_; ++v) rank[v] = deficiency(v);
+    for (index_t left = leaf_; left > 0; --left) {
+      index_t v = -1;
+      for_each(live_, [&](index_t u) {
+        if (v < 0 || rank[u] < rank[v] || (rank[u] == rank[v] && degree(u) < degree(v))) v = u;
+      });
+      *result++ = v;
+      clear(live_, v);
+      if (rank[v] == 0 && dominates(v)) {
+        for_each(live_, [&](index_t u) { *result++ = u; });
+        return;
+      }
+      eliminate(v, rank[v] == 0);
+      for_each(changed_, [&](index_t u) { rank[u] = deficiency(u); });
+    }
+  }
+
   [[nodiscard]] std::uint64_t* row(index_t v) { return bits_ + at(v) * words_; }
   static void set(std::uint64_t* bits, index_t v) { bits[v / 64] |= std::uint64_t{1} << (v % 64); }
   static void clear(std::uint64_t* bits, index_t v) {
@@ -109,22 +113,22 @@ class leaf_graph {
     return true;
   }
 
-  // Joins the neighbours of v. changed: the live vertices whose deficiency may have changed, the
+  // Joins the neighbours of v. changed_: the live vertices whose deficiency may have changed, the
   // neighbours of v and, unless v was simplicial, theirs: of each pair that becomes adjacent one is
   // in the leaf, and who sees both is its neighbour.
-  void eliminate(index_t v, bool simplicial, std::vector<std::uint64_t>& changed) {
+  void eliminate(index_t v, bool simplicial) {
     const std::uint64_t* own = row(v);
-    std::copy(own, own + own_words_, changed.begin());
+    std::copy(own, own + own_words_, changed_);
     for_each(own, [&](index_t u) {
       std::uint64_t* other = row(u);
       if (!simplicial) {
-        for (std::size_t k = 0; k < own_words_; ++k) changed[k] |= other[k];
+        for (std::size_t k = 0; k < own_words_; ++k) changed_[k] |= other[k];
         for (std::size_t k = 0; k < words_; ++k) other[k] |= own[k];
         clear(other, u);
       }
       clear(other, v);
     });
-    for (std::size_t k = 0; k < own_words_; ++k) changed[k] &= live_[k];
+    for (std::size_t k = 0; k < own_words_; ++k) changed_[k] &= live_[k];
   }
 
   index_t leaf_;
@@ -132,6 +136,7 @@ class leaf_graph {
   std::size_t words_;
   std::uint64_t* bits_ = nullptr;
   std::uint64_t* live_ = nullptr;  // vertices of the leaf that are not ordered yet
+  std::uint64_t* changed_ = nullptr;
 };
 
 }  // namespace
@@ -151,8 +156,7 @@ void order_leaf(const graph& g, std::span<index_t> leaf, scratch& s) {
       s.queue.push_back(u);
     }
   }
-  s.next.clear();
-  leaf_graph(g, leaf, s.queue, s).order(s.next, s.gain);
+  leaf_graph(g, leaf, s.queue, s).order(s);
   for (const index_t u : s.queue) s.local[at(u)] = -1;
   for (const index_t v : leaf) s.local[at(v)] = -1;
   s.queue.assign(leaf.begin(), leaf.end());

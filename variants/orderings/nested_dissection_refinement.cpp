@@ -2,41 +2,54 @@
 //
 // One pass grows side x at the cost of the other side y: vertices of S go to x and draw their
 // neighbours of y into S. A vertex goes y -> S -> x only, so it is logged at most twice, and S
-// separates after any set of moves: no neighbour of a vertex of x is in y. side[] is constant
-// within the pass; moved[] tells what the pass has done.
+// separates after any set of moves: no neighbour of a vertex of x is in y. side[] is where a vertex
+// is now; the log undoes moves from its end.
 //
 // Several vertices of S move at the same time: where S is small in steps of up to four, the best
 // ones, else in rounds of one of 32, chosen by classes. All movers of a step or round leave S
 // together, and the gains of the others are those after it. Drawing raises gains only, so that a
 // mover never gains less than it would have alone. The pass keeps the best prefix of whole steps or
 // rounds.
+//
+// The vertices of S have slots, side by side, so that a choice is a scan of arrays.
 
 #include <algorithm>
+#include <array>
+#include <utility>
 
 #include "variants/orderings/nested_dissection_steps.hpp"
+#include "variants/support/processors.hpp"
 
 namespace gsofa::orderings {
 
 namespace {
 
-enum : std::uint8_t { unmoved = 0, now_separator = 1, now_x = 2 };
+constexpr index_t no_slot = -1;
 
-// What both kinds of a pass share: the log, the weights and the best prefix.
+// What both kinds of a pass share: the log, the weights and the best prefix. Pointers, as a side
+// that is written might else be part of a vector's own data.
 class pass {
  protected:
   pass(trial& t, scratch& s)
       : t_(t),
-        g_(*t.g),
         s_(s),
+        begin_(t.g->begin.data()),
+        end_(t.g->end.data()),
+        adj_(t.g->adj.data()),
+        weight_(t.g->weight.data()),
+        side_(t.side.data()),
+        slot_(t.slot.data()),
+        x_(t.x),
         y_(static_cast<std::uint8_t>(1 - t.x)),
         salt_(static_cast<std::uint32_t>(t.pass_key)),
-        cost_(g_.total) {
+        both_sides_(t.weight[side_a] + t.weight[side_b]),
+        cost_(t.g->total) {
     t.log.clear();
     best_ = cost();
   }
 
   [[nodiscard]] std::uint64_t cost() const {
-    return cost_(t_.weight[t_.x] + to_x_, t_.weight[y_] - from_y_,
+    return cost_(t_.weight[x_] + to_x_, t_.weight[y_] - from_y_,
                  t_.weight[separator] + from_y_ - to_x_);
   }
   // Whether the prefix that ends here is the best so far, which is then kept.
@@ -50,163 +63,192 @@ class pass {
     return true;
   }
   [[nodiscard]] bool too_heavy(offset_t more) const {
-    return too_large(t_.weight[t_.x] + to_x_ + more, t_.weight[side_a] + t_.weight[side_b]);
+    return too_large(t_.weight[x_] + to_x_ + more, both_sides_);
   }
-  [[nodiscard]] bool in_y(index_t u) const {
-    return t_.side[at(u)] == y_ && t_.moved[at(u)] == unmoved;
+  [[nodiscard]] std::span<const index_t> row(index_t v) const {
+    return {adj_ + begin_[v], at(end_[v] - begin_[v])};
   }
-  [[nodiscard]] index_t pull_of(index_t v) const {
-    index_t pull = 0;
-    for (const index_t u : g_.row(v)) pull += in_y(u) ? g_.weight[at(u)] : 0;
-    return pull;
+  // Weight of v less that of its neighbours in y.
+  [[nodiscard]] index_t gain_of(index_t v) const {
+    index_t gain = weight_[v];
+    for (const index_t u : row(v)) gain -= side_[u] == y_ ? weight_[u] : 0;
+    return gain;
   }
   void leave(index_t v) {
-    t_.moved[at(v)] = now_x;
-    to_x_ += g_.weight[at(v)];
+    side_[v] = x_;
+    to_x_ += weight_[v];
     t_.log.push_back(2 * static_cast<std::uint32_t>(v));
   }
   void come(index_t u) {
-    t_.moved[at(u)] = now_separator;
-    from_y_ += g_.weight[at(u)];
+    side_[u] = separator;
+    from_y_ += weight_[u];
     t_.log.push_back(2 * static_cast<std::uint32_t>(u) + 1);
   }
-  void roll_back() {
-    for (; t_.log.size() > kept_; t_.log.pop_back()) {
-      const std::uint32_t entry = t_.log.back();
-      const std::uint32_t v = entry >> 1;
-      t_.moved[v] = entry % 2 == 0 && t_.side[v] == y_ ? now_separator : unmoved;
-    }
-  }
+  void roll_back() { undo_moves(t_, kept_); }
 
   trial& t_;
-  const graph& g_;
   scratch& s_;
-  std::uint8_t y_;
+  const offset_t* begin_;
+  const offset_t* end_;
+  const index_t* adj_;
+  const index_t* weight_;
+  std::uint8_t* side_;
+  index_t* slot_;
+  std::uint8_t x_, y_;
   std::uint32_t salt_;
+  offset_t both_sides_;
   cost_function cost_;
   std::uint64_t best_ = 0;
   std::size_t kept_ = 0;
   offset_t to_x_ = 0;
   offset_t from_y_ = 0;
+
+ public:
+  // All but the first `kept` moves.
+  static void undo_moves(trial& t, std::size_t kept) {
+    const auto y = static_cast<std::uint8_t>(1 - t.x);
+    for (; t.log.size() > kept; t.log.pop_back()) {
+      const std::uint32_t entry = t.log.back();
+      t.side[entry >> 1] = entry % 2 == 0 ? static_cast<std::uint8_t>(separator) : y;
+    }
+  }
 };
 
-// Few moves at a time, the best ones. A heap holds the vertices of S by (gain, hash); the gain of a
-// vertex only grows, so an entry is out of date iff it is not the present one.
+// Few moves at a time, the best ones, by ranks (move_rank); of equal ranks the larger number goes
+// first.
 class step_moves : pass {
  public:
-  step_moves(trial& t, scratch& s) : pass(t, s), heap_(s.heap), changed_(s.queue) {}
+  step_moves(trial& t, scratch& s) : pass(t, s), ranks_(s.ranks), vertices_(s.vertices) {}
 
   void run() {
-    heap_.clear();
-    for (const index_t v : t_.members) {
-      t_.pull[at(v)] = pull_of(v);
-      t_.stamp[at(v)] = 0;
-      heap_.emplace_back(rank(v), v);
-    }
-    std::ranges::make_heap(heap_, lower);
-    const std::uint32_t limit = idle_limit(static_cast<std::uint32_t>(t_.members.size()),
-                                           static_cast<std::uint32_t>(t_.idle_moves));
-    movers_ = movers_of_step(static_cast<std::uint32_t>(t_.members.size()));
+    const auto size = static_cast<std::uint32_t>(t_.members.size());
+    ranks_.clear();
+    vertices_.clear();
+    for (const index_t v : t_.members) add(v, move_rank(gain_of(v), 0, v, salt_));
+    const std::uint32_t limit = idle_limit(size, static_cast<std::uint32_t>(t_.idle_moves));
+    movers_ = movers_of_step(size);
     for (std::uint32_t idle = 0; idle < limit && choose();) {
-      ++moves_;
-      for (const index_t v : s_.next) leave(v);
-      changed_.clear();
-      for (const index_t v : s_.next) draw_neighbours(v);
-      for (const index_t z : changed_) {
-        heap_.emplace_back(rank(z), z);
-        std::ranges::push_heap(heap_, lower);
+      stamp_ = std::min(stamp_ + 1, most_stamp);
+      for (std::size_t k = 0; k < chosen_; ++k) {
+        remove(best_of_[k].second);
+        leave(best_of_[k].second);
       }
-      idle += static_cast<std::uint32_t>(s_.next.size());
+      for (std::size_t k = 0; k < chosen_; ++k) draw_neighbours(best_of_[k].second);
+      idle += static_cast<std::uint32_t>(chosen_);
       if (keep_if_best()) idle = 0;
     }
     roll_back();
   }
 
  private:
-  [[nodiscard]] std::uint64_t rank(index_t v) const {
-    return move_rank(g_.weight[at(v)] - t_.pull[at(v)], t_.stamp[at(v)], v, salt_);
-  }
   using entry = std::pair<std::uint64_t, index_t>;
-  static constexpr auto lower = [](const entry& a, const entry& b) {
-    return a.first < b.first || (a.first == b.first && a.second < b.second);
-  };
-  // The gain of v changes in this step, perhaps not for the last time.
-  void change(index_t v) {
-    if (t_.stamp[at(v)] == moves_) return;
-    t_.stamp[at(v)] = std::min(moves_, most_stamp);
-    changed_.push_back(v);
+
+  void add(index_t v, std::uint64_t rank) {
+    slot_[v] = static_cast<index_t>(ranks_.size());
+    ranks_.push_back(rank);
+    vertices_.push_back(v);
+  }
+  void remove(index_t v) {
+    const index_t slot = std::exchange(slot_[v], no_slot);
+    const index_t last = vertices_.back();
+    if (last != v) {
+      ranks_[at(slot)] = ranks_.back();
+      vertices_[at(slot)] = last;
+      slot_[last] = slot;
+    }
+    ranks_.pop_back();
+    vertices_.pop_back();
   }
 
-  // Leaves the next vertices to move in s_.next, the best ones as long as x has room for all of
-  // them; false if there is none.
-  bool choose() {
-    s_.next.clear();
-    offset_t weight = 0;
-    while (s_.next.size() < movers_ && !heap_.empty()) {
-      const entry top = heap_.front();
-      const index_t v = pop();
-      if (v < 0) continue;
-      weight += g_.weight[at(v)];
-      if (too_heavy(weight)) {
-        heap_.push_back(top);
-        std::ranges::push_heap(heap_, lower);
-        break;
-      }
-      s_.next.push_back(v);
+  // The best `movers_` ones, descending; places that are left have no vertex.
+  void find_best() {
+    const entry none(0, -1);
+    best_of_.fill(none);
+    const std::size_t last = movers_ - 1;
+    for (std::size_t k = 0; k < ranks_.size(); ++k) {
+      if (ranks_[k] < best_of_[last].first) continue;
+      const entry own(ranks_[k], vertices_[k]);
+      if (own < best_of_[last]) continue;
+      std::size_t place = last;
+      for (; place > 0 && best_of_[place - 1] < own; --place) best_of_[place] = best_of_[place - 1];
+      best_of_[place] = own;
     }
-    return !s_.next.empty();
+    chosen_ = 0;
+    while (chosen_ < movers_ && best_of_[chosen_].second >= 0) ++chosen_;
   }
-  // The top of the heap, or -1 if it does not move. A vertex that is too heavy for x remains so.
-  index_t pop() {
-    const auto [top, v] = heap_.front();
-    std::ranges::pop_heap(heap_, lower);
-    heap_.pop_back();
-    if (t_.moved[at(v)] == now_x || rank(v) != top) return -1;
-    if (std::ranges::find(s_.next, v) != s_.next.end()) return -1;
-    return too_heavy(g_.weight[at(v)]) ? -1 : v;
+  // Chooses the vertices to move, the best ones as long as x has room for all of them; false if
+  // there is none. A vertex that is too heavy for x remains so.
+  bool choose() {
+    for (;;) {
+      find_best();
+      offset_t weight = 0;
+      for (std::size_t k = 0; k < chosen_; ++k) {
+        const index_t own = weight_[best_of_[k].second];
+        if (too_heavy(own)) {
+          chosen_ = no_choice;
+          break;
+        }
+        weight += own;
+        if (too_heavy(weight)) chosen_ = k;
+      }
+      if (chosen_ != no_choice) return chosen_ > 0;
+      discard_heavy();
+    }
+  }
+  void discard_heavy() {
+    for (std::size_t k = vertices_.size(); k-- > 0;) {
+      if (too_heavy(weight_[vertices_[k]])) remove(vertices_[k]);
+    }
   }
 
   void draw_neighbours(index_t v) {
-    for (const index_t u : g_.row(v)) {
-      if (!in_y(u)) continue;
+    for (const index_t u : row(v)) {
+      if (side_[u] != y_) continue;
       come(u);
-      // It may have been in S before, in another pass.
-      t_.stamp[at(u)] = 0;
       draw(u);
     }
   }
-
-  // u has come to S: its own pull, and that of its neighbours in S, which no longer draw it.
+  // u has come to S: its own gain, and that of its neighbours in S, which no longer draw it.
   void draw(index_t u) {
-    index_t pull = 0;
-    for (const index_t z : g_.row(u)) {
-      if (t_.side[at(z)] == t_.x) continue;
-      if (in_y(z)) {
-        pull += g_.weight[at(z)];
-      } else if (t_.moved[at(z)] != now_x) {
-        t_.pull[at(z)] -= g_.weight[at(u)];
-        change(z);
+    const index_t own = weight_[u];
+    index_t gain = own;
+    for (const index_t z : row(u)) {
+      const std::uint8_t where = side_[z];
+      if (where == x_) continue;
+      if (where == y_) {
+        gain -= weight_[z];
+      } else if (const index_t slot = slot_[z]; slot != no_slot) {
+        std::uint64_t& rank = ranks_[at(slot)];
+        rank = with_stamp(rank + (static_cast<std::uint64_t>(own) << 32), stamp_);
       }
     }
-    t_.pull[at(u)] = pull;
-    change(u);
+    add(u, move_rank(gain, stamp_, u, salt_));
+  }
+  static std::uint64_t with_stamp(std::uint64_t rank, index_t stamp) {
+    return (rank & ~(std::uint64_t{0xffff} << 16)) | (static_cast<std::uint64_t>(stamp) << 16);
   }
 
-  std::vector<entry>& heap_;
-  std::vector<index_t>& changed_;  // in this step
+  static constexpr std::size_t no_choice = ~std::size_t{0};
+
+  // By slots.
+  std::vector<std::uint64_t>& ranks_;
+  std::vector<index_t>& vertices_;
+  std::array<entry, most_movers_of_step> best_of_{};
   std::size_t movers_ = 1;
-  index_t moves_ = 0;  // steps
+  std::size_t chosen_ = 0;
+  index_t stamp_ = 0;  // steps
 };
 
-// Moves in rounds. Every vertex of S has a candidate, in t.slot's place of the list.
+// Moves in rounds. Every vertex that has been in S has a slot; of one that cannot move the gain is
+// least_gain.
 class rounds : pass {
  public:
   rounds(trial& t, scratch& s) : pass(t, s), all_(s.candidates) {}
 
   void run() {
     all_.clear();
-    for (const index_t v : t_.members) add(v);
-    reference_ = top_gain();
+    for (const index_t v : t_.members) add(v, gain_of(v));
+    reference_ = top_gain(all_);
     const auto size = static_cast<std::uint32_t>(t_.members.size());
     movers_ = movers_of(size);
     const std::uint32_t limit =
@@ -216,14 +258,13 @@ class rounds : pass {
       ++round_;
       for (const index_t v : s_.queue) leave(v);
       for (const index_t v : s_.queue) {
-        for (const index_t u : g_.row(v)) {
-          if (!in_y(u)) continue;
+        for (const index_t u : row(v)) {
+          if (side_[u] != y_) continue;
           come(u);
-          t_.pull[at(u)] = static_cast<index_t>(all_.size());
-          all_.push_back({.v = u});
+          add(u, 0);
         }
       }
-      for (std::size_t k = first_drawn; k < all_.size(); ++k) draw(all_[k], first_drawn);
+      for (std::size_t k = first_drawn; k < all_.size(); ++k) draw(k, first_drawn);
       idle += static_cast<std::uint32_t>(s_.queue.size());
       if (keep_if_best()) idle = 0;
     }
@@ -231,106 +272,122 @@ class rounds : pass {
   }
 
  private:
-  void add(index_t v) {
-    t_.pull[at(v)] = static_cast<index_t>(all_.size());
-    all_.push_back({.v = v, .gain = g_.weight[at(v)] - pull_of(v)});
+  void add(index_t v, index_t gain) {
+    slot_[v] = static_cast<index_t>(all_.size());
+    all_.add(v, gain, round_);
   }
 
-  // u has come to S in this round, as all candidates from `first_drawn` on.
-  void draw(candidate& c, std::size_t first_drawn) {
-    index_t pull = 0;
-    for (const index_t z : g_.row(c.v)) {
-      if (in_y(z)) {
-        pull += g_.weight[at(z)];
-      } else if (t_.side[at(z)] != t_.x && t_.moved[at(z)] != now_x) {
-        const std::size_t slot = at(t_.pull[at(z)]);
-        if (slot >= first_drawn || all_[slot].gain == least_gain) continue;
-        all_[slot].gain += g_.weight[at(c.v)];
-        all_[slot].stamp = round_;
+  // The vertex of slot k has come to S in this round, as all from `first_drawn` on.
+  void draw(std::size_t k, std::size_t first_drawn) {
+    const index_t u = all_.vertex[k];
+    const index_t own = weight_[u];
+    index_t gain = own;
+    for (const index_t z : row(u)) {
+      const std::uint8_t where = side_[z];
+      if (where == x_) continue;
+      if (where == y_) {
+        gain -= weight_[z];
+        continue;
       }
+      const std::size_t slot = at(slot_[z]);
+      if (slot >= first_drawn || all_.gain[slot] == least_gain) continue;
+      all_.gain[slot] += own;
+      all_.stamp[slot] = round_;
     }
-    c.gain = g_.weight[at(c.v)] - pull;
-    c.stamp = round_;
+    all_.gain[k] = gain;
   }
 
   // Leaves the movers of the next round in s_.queue; false if there is none. Gains are compared
   // with the best one before the round before, so that one look at the candidates suffices.
   bool choose() {
     for (;;) {
-      const index_t top = top_gain();
+      const index_t top = top_gain(all_);
       if (top == least_gain) return false;
       const std::uint32_t bound = bound_of_keys();
       reference_ = top;
-      const offset_t weight = list([&](std::size_t k) { return s_.keys[k] < bound; });
+      const offset_t weight = list(bound);
       if (s_.queue.empty() || too_heavy(weight)) {
         if (discard_heavy()) continue;
         list_best(top);
       }
-      for (const index_t v : s_.queue) all_[at(t_.pull[at(v)])].gain = least_gain;
+      for (const index_t v : s_.queue) all_.gain[at(slot_[v])] = least_gain;
       return true;
     }
   }
-  [[nodiscard]] index_t top_gain() const {
+  GSOFA_FOR_PROCESSORS
+  static index_t top_gain(const candidates& all) noexcept {
     index_t top = least_gain;
-    for (const candidate& c : all_) top = std::max(top, c.gain);
+    for (const index_t gain : all.gain) top = std::max(top, gain);
     return top;
+  }
+  GSOFA_FOR_PROCESSORS
+  static void find_keys(const candidates& all, index_t reference, index_t round, std::uint32_t salt,
+                        std::uint32_t* keys) noexcept {
+    const index_t* const vertex = all.vertex.data();
+    const index_t* const gain = all.gain.data();
+    const index_t* const stamp = all.stamp.data();
+    const std::size_t size = all.size();
+    for (std::size_t k = 0; k < size; ++k) {
+      keys[k] = branchless_round_key(reference, gain[k], round - stamp[k], vertex[k], salt);
+    }
   }
   // Computes the keys, and the bound of those that move.
   std::uint32_t bound_of_keys() {
-    const std::uint32_t salt = round_salt(salt_, round_);
-    std::uint32_t count[round_classes] = {};
-    s_.keys.clear();
-    for (const candidate& c : all_) {
-      const bool is = c.gain != least_gain;
-      s_.keys.push_back(is ? round_key(reference_, c.gain, round_ - c.stamp, c.v, salt)
-                           : no_round_key);
-      if (is) ++count[s_.keys.back() >> 16];
+    s_.keys.resize(all_.size());
+    find_keys(all_, reference_, round_, round_salt(salt_, round_), s_.keys.data());
+    // Two, as keys one after the other are often of one class.
+    std::array<std::uint32_t, round_classes + 1> even{}, odd{};
+    std::size_t k = 0;
+    for (; k + 1 < s_.keys.size(); k += 2) {
+      ++even[s_.keys[k] >> 16];
+      ++odd[s_.keys[k + 1] >> 16];
     }
+    if (k < s_.keys.size()) ++even[s_.keys[k] >> 16];
     std::uint32_t wanted = movers_;
-    for (std::uint32_t k = 0; k < round_classes; ++k) {
-      if (count[k] >= wanted) return key_bound(k, wanted, count[k]);
-      wanted -= count[k];
+    for (std::uint32_t c = 0; c < round_classes; ++c) {
+      const std::uint32_t count = even[c] + odd[c];
+      if (count >= wanted) return key_bound(c, wanted, count);
+      wanted -= count;
     }
     return no_round_key;
   }
-  // Lists the candidates that move; returns their weight.
-  template <class Moves>
-  offset_t list(Moves&& moves) {
+  // Lists the candidates with keys below `bound`; returns their weight.
+  offset_t list(std::uint32_t bound) {
     s_.queue.clear();
     offset_t weight = 0;
     for (std::size_t k = 0; k < all_.size(); ++k) {
-      if (!moves(k)) continue;
-      s_.queue.push_back(all_[k].v);
-      weight += g_.weight[at(all_[k].v)];
+      if (s_.keys[k] >= bound) continue;
+      s_.queue.push_back(all_.vertex[k]);
+      weight += weight_[all_.vertex[k]];
     }
     return weight;
   }
   // Of the candidates with the best gain the one with the largest number.
   void list_best(index_t top) {
     index_t best = -1;
-    for (const candidate& c : all_) {
-      if (c.gain == top) best = std::max(best, c.v);
+    for (std::size_t k = 0; k < all_.size(); ++k) {
+      if (all_.gain[k] == top) best = std::max(best, all_.vertex[k]);
     }
     s_.queue.assign(1, best);
   }
   // Candidates that are too heavy for x remain so; true if there were any.
   bool discard_heavy() {
     bool any = false;
-    for (candidate& c : all_) {
-      if (c.gain == least_gain || !too_heavy(g_.weight[at(c.v)])) continue;
-      c.gain = least_gain;
+    for (std::size_t k = 0; k < all_.size(); ++k) {
+      if (all_.gain[k] == least_gain || !too_heavy(weight_[all_.vertex[k]])) continue;
+      all_.gain[k] = least_gain;
       any = true;
     }
     return any;
   }
 
-  std::vector<candidate>& all_;
+  candidates& all_;
   std::uint32_t movers_ = 1;
   index_t round_ = 0;
   index_t reference_ = least_gain;  // of the keys
 };
 
-// Applies the moves that the pass has kept if they lower the cost, else none.
+// Keeps the moves that the pass has kept if they lower the cost, else none.
 void end_pass(trial& t) {
   const int y = 1 - t.x;
   offset_t weight[3] = {0, 0, t.weight[separator] + t.from_y - t.to_x};
@@ -338,30 +395,23 @@ void end_pass(trial& t) {
   weight[y] = t.weight[y] - t.from_y;
   const std::uint64_t cost = cost_function(t.g->total)(weight[0], weight[1], weight[2]);
   const bool better = cost < t.cost;
-  for (const std::uint32_t entry : t.log) {
-    const std::uint32_t v = entry >> 1;
-    if (better && t.moved[v] != unmoved) {
-      if (t.moved[v] == now_separator) t.members.push_back(static_cast<index_t>(v));
-      t.side[v] = t.moved[v] == now_x ? t.x : static_cast<std::uint8_t>(separator);
-    }
-    t.moved[v] = unmoved;
-  }
   t.idle = better ? 0 : t.idle + 1;
   if (better) {
+    for (const std::uint32_t entry : t.log) {
+      if (entry % 2 == 1) t.members.push_back(static_cast<index_t>(entry >> 1));
+    }
     std::erase_if(t.members, [&](index_t v) { return t.side[at(v)] != separator; });
     std::ranges::copy(weight, t.weight);
     t.cost = cost;
+  } else {
+    pass::undo_moves(t, 0);
   }
   t.x = static_cast<std::uint8_t>(y);
 }
 
 void refine_trial(trial& t, scratch& s, int passes, index_t idle_moves, std::uint64_t key) {
   const auto n = at(t.g->n);
-  if (t.moved.size() < n) {
-    t.moved.resize(n, unmoved);
-    t.pull.resize(n);
-    t.stamp.resize(n);
-  }
+  if (t.slot.size() < n) t.slot.resize(n);
   t.idle = 0;
   t.idle_moves = idle_moves;
   t.x = t.weight[side_a] <= t.weight[side_b] ? side_a : side_b;

@@ -59,15 +59,34 @@ void bisector::coarsen_replicas(std::uint64_t key) {
                        offset_t{shared_.back()->n} * settings_.replicas <= shared_[0]->n;
   const int copies = several ? settings_.replicas : 1;
   for (auto& levels_of : replicas_) levels_of.clear();
-  space_.crew->items(copies, [&](int thread, offset_t q) {
-    team alone;
-    chain& own = replicas_[at(q)];
-    own.assign(1, shared_.back());
+  for (int q = 0; q < copies; ++q) replicas_[at(q)].assign(1, shared_.back());
+  if (several) coarsen_replicas(*space_.crew, 0, key, 0, copies);
+}
+
+// Those from `first` to last - 1, by a team whose first thread is number `leader`. Teams of several
+// threads for each copy where there are as many.
+void bisector::coarsen_replicas(team& crew, int leader, std::uint64_t key, int first, int last) {
+  const int copies = last - first;
+  if (copies > 1 && crew.size() >= 2 * copies) {
+    const int middle = first + copies / 2;
+    const int threads = crew.size() * (middle - first) / copies;
+    crew.split(threads, [&](team& part, int k) {
+      k == 0 ? coarsen_replicas(part, leader, key, first, middle)
+             : coarsen_replicas(part, leader + threads, key, middle, last);
+    });
+    return;
+  }
+  const auto coarsen_one = [&](team& own_crew, int thread, int q) {
     const std::uint64_t own_key =
         keyed_random(key, matching_word, static_cast<std::uint64_t>(-1 - q));
-    while (several && extend(alone, replica_space_[at(q)], &space_.per_thread[at(thread)], own,
-                             own_key, at(q) + 1)) {
+    while (extend(own_crew, replica_space_[at(q)], &space_.per_thread[at(thread)], replicas_[at(q)],
+                  own_key, at(q) + 1)) {
     }
+  };
+  if (copies == 1) return coarsen_one(crew, leader, first);
+  team alone;
+  crew.items(copies, [&](int thread, offset_t q) {
+    coarsen_one(alone, leader + thread, first + static_cast<int>(q));
   });
 }
 

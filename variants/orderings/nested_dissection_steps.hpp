@@ -5,6 +5,7 @@
 // the component, level, trial, vertex); sums are of integers. So no result depends on threads, on
 // the order of a row or on the order of a list.
 
+#include <bit>
 #include <cstdint>
 #include <memory>
 #include <span>
@@ -41,39 +42,76 @@ struct graph {
 struct trial {
   const graph* g = nullptr;
   std::uint64_t key = 0;
-  std::vector<std::uint8_t> side;  ///< of each vertex; constant within a pass
+  std::vector<std::uint8_t> side;  ///< of each vertex, now
   std::vector<index_t> members;    ///< of S, in any order
   offset_t weight[3] = {0, 0, 0};  ///< by side
   std::uint64_t cost = 0;
   int idle = 0;  ///< passes without gain since the last gain
 
-  // One pass of refinement. All of moved is 0 between passes.
+  // One pass of refinement.
   std::uint8_t x = 0;  ///< the side that grows
   index_t idle_moves = 0;
   std::uint64_t pass_key = 0;
-  std::vector<std::uint8_t> moved;  ///< 1: in S now, from y; 2: in x now
-  /// Of a vertex of S: the weight of its neighbours in y, or in rounds its place among the
-  /// candidates.
-  std::vector<index_t> pull;
-  std::vector<index_t> stamp;      ///< of a vertex of S: number of moves when its gain last changed
-  std::vector<std::uint32_t> log;  ///< 2 v: v left S; 2 v + 1: v came from y to S
-  offset_t to_x = 0;               ///< weight that x gains by the prefix that is kept
-  offset_t from_y = 0;             ///< weight that y loses by it
+  std::vector<index_t> slot;             ///< of a vertex of S, in the pass
+  std::vector<std::uint32_t> log;        ///< 2 v: v left S; 2 v + 1: v came from y to S
+  offset_t to_x = 0;                     ///< weight that x gains by the prefix that is kept
+  offset_t from_y = 0;                   ///< weight that y loses by it
   std::vector<std::uint8_t> finer_side;  ///< scratch of projection
 };
 
-/// A vertex of S that may move in a round; gain least_gain: it has moved.
-struct candidate {
-  index_t v = 0;
-  index_t gain = least_gain;
-  index_t stamp = 0;  ///< round in which the gain last changed
+/// Vertices of S that may move in a round, by slots; gain least_gain: one that cannot, or not any
+/// more.
+struct candidates {
+  std::vector<index_t> vertex;
+  std::vector<index_t> gain;
+  std::vector<index_t> stamp;  ///< round in which the gain last changed
+
+  [[nodiscard]] std::size_t size() const { return vertex.size(); }
+  void clear() {
+    vertex.clear();
+    gain.clear();
+    stamp.clear();
+  }
+  void add(index_t v, index_t gain_of_v, index_t round) {
+    vertex.push_back(v);
+    gain.push_back(gain_of_v);
+    stamp.push_back(round);
+  }
 };
+
+/// round_key(), and of least_gain no_round_key, without branches, so that compilers find the keys
+/// of many candidates at the same time.
+inline std::uint32_t branchless_round_key(index_t reference, index_t gain, index_t age, index_t v,
+                                          std::uint32_t salt) {
+  const auto lesser = [](std::uint32_t a, std::uint32_t b) { return a < b ? a : b; };
+  const auto all_bits_if = [](bool is) { return 0U - static_cast<std::uint32_t>(is); };
+  const std::uint32_t more =
+      static_cast<std::uint32_t>(gain) - static_cast<std::uint32_t>(reference);
+  const std::uint32_t less = lesser(0U - more, 1U << 14);
+  // From 16 on the exponent and two bits of the mantissa of a float, 524 of 16, tell the class.
+  const auto number = static_cast<float>(static_cast<std::int32_t>(less));
+  const std::uint32_t octave =
+      lesser((std::bit_cast<std::uint32_t>(number) >> 21) - 500, gain_classes - 1);
+  const std::uint32_t small = all_bits_if(less < 16);
+  const std::uint32_t below = (small & (8 + less)) | (~small & octave);
+  const std::uint32_t is_above = all_bits_if(gain >= reference);
+  const std::uint32_t of_gain = (is_above & (8 - lesser(more, 8))) | (~is_above & below);
+  std::uint32_t of_age = 0;
+  for (const index_t last : {0, 1, 2, 3, 5, 9, 17}) {
+    of_age += static_cast<std::uint32_t>(age > last);
+  }
+  const std::uint32_t hash = (static_cast<std::uint32_t>(v) ^ salt) * 0x9e3779b1U;
+  const std::uint32_t key = (of_gain * age_classes + of_age) << 16 | hash >> 16;
+  const std::uint32_t none = all_bits_if(gain == least_gain);
+  return (none & no_round_key) | (~none & key);
+}
 
 /// Work arrays of one thread.
 struct scratch {
-  std::vector<std::pair<std::uint64_t, index_t>> heap;
+  std::vector<std::uint64_t> ranks;
+  std::vector<index_t> vertices;
   std::vector<index_t> where;  ///< by coarse vertex, any content
-  std::vector<candidate> candidates;
+  orderings::candidates candidates;
   std::vector<std::uint32_t> keys;
   std::vector<index_t> gain, key, queue, next;
   std::vector<std::uint32_t> tie;
@@ -123,6 +161,7 @@ class bisector {
   using chain = std::vector<const graph*>;
   void coarsen_shared(const graph& g, std::uint64_t key);
   void coarsen_replicas(std::uint64_t key);
+  void coarsen_replicas(team& crew, int leader, std::uint64_t key, int first, int last);
   void first_tries(std::uint64_t key);
   void uncoarsen_replicas();
   void uncoarsen_shared();

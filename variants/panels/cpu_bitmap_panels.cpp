@@ -30,9 +30,9 @@
 // one closure of two words per position in 4 (its rounds are the members not reached by smaller
 // ones, mostly 1 to 3) and about one OR of two words per position for the updates. Memory:
 // 16 (P + B) bytes, 55 |V| and 8 for each entry of A below the diagonal, unless A is symmetric;
-// several threads add 16 bytes per panel each, and 8 for each of these entries meanwhile. P is the
-// sum over panels of |F|, about 1/64 of |chol(A + A^T)| where that is dense; B is P/12 in orders by
-// nested dissection. Where P + B passes 2^18 + 16 nnz(A), a search of rows (gilbert_peierls.hpp) of
+// several threads add 16 bytes per panel and 8 for each vertex above the small subtrees each, and 8
+// for each of these entries meanwhile. P is the sum over panels of |F|, about 1/64 of
+// |chol(A + A^T)| where that is dense; B is P/12 in orders by nested dissection. Where P + B passes 2^18 + 16 nnz(A), a search of rows (gilbert_peierls.hpp) of
 // bounded length is tried first; where it passes the limit of memory_budget_mb, the run falls back
 // to the search of rows, whose memory is that of L+U in supernodal lists.
 
@@ -197,12 +197,12 @@ class cpu_bitmap_panels final : public variant, public gives_masks {
   // A factored panel whose blocks several threads sweep, those from k * size / pieces on.
   struct sweep_job {
     const detail::factored_panel* factored = nullptr;
+    detail::panel_task task{};
     std::size_t blocks = 0;
     std::uint32_t pieces = 0;
   };
 
   void eliminate(run_context& context, bool started) {
-    const auto n = static_cast<std::size_t>(a_.n_rows);
     const int threads = useful_threads(
         threads_for(panels_.positions(), positions_of_threads, settings_.threads, started),
         panels_.panels());
@@ -211,43 +211,41 @@ class cpu_bitmap_panels final : public variant, public gives_masks {
                                                            ? std::span<const index_t>(graph_.parent)
                                                            : std::span<const index_t>()));
     detail::help_board<sweep_job> board(threads);
-    l_counts_.resize(n);
-    u_counts_.resize(n);
-    parallel_ranges<index_t>(threads, a_.n_rows, 1 << 15, [&](int, index_t begin, index_t end) {
-      std::fill(l_counts_.begin() + begin, l_counts_.begin() + end, 0);
-      std::fill(u_counts_.begin() + begin, u_counts_.begin() + end, 1);
-    });
-    const auto before = [&](index_t j) { return panels_.position_begin[at(j)]; };
-    const auto sweep = [&](int thread, const sweep_job& job, std::uint32_t k, index_t own) {
+    if (threads > 1) {
+      tickets_.build(
+          threads, panels_.parent, [&](index_t j) { return panels_.first[at(j)]; },
+          [&](index_t j) { return panels_.position_begin[at(j)]; });
+    }
+    counter_.start(graph_, panels_, tickets_, threads, l_counts_, u_counts_);
+    const auto sweep = [&](int thread, const sweep_job& job, std::uint32_t k) {
       const std::size_t from = job.blocks * k / job.pieces;
       const std::size_t to = job.blocks * (k + 1) / job.pieces;
-      workers[at(thread)].sweep(*job.factored, from, to, own);
-      detail::count_blocks(graph_, panels_, job.factored->panel, from, to, own, l_counts_,
-                           u_counts_);
+      workers[at(thread)].sweep(*job.factored, from, to, job.task.own);
+      counter_.count(thread, job.task, from, to, job.pieces > 1);
     };
-    const auto work = [&](int thread, index_t j, index_t root) {
+    const auto work = [&](int thread, const detail::panel_task& task) {
+      const index_t j = task.panel;
       if ((j & 15) == 0) {
         // Several threads take panels in no order that tells how far they are.
         threads > 1 ? context.check_deadline() : context.check_deadline(j, panels_.panels());
       }
       sweep_job job{.factored = &workers[at(thread)].factor(j),
+                    .task = task,
                     .blocks = panels_.blocks[at(j)].size(),
                     .pieces = 1};
-      if (root == j && panels_.length(j) >= 2 * positions_of_a_piece && board.idle() > 0) {
+      if (task.above && panels_.length(j) >= 2 * positions_of_a_piece && board.idle() > 0) {
         job.pieces = static_cast<std::uint32_t>(
             std::min<index_t>(panels_.length(j) / positions_of_a_piece, 4 * threads));
-        // Others count rows of panel j itself, too.
-        board.share(thread, job, job.pieces,
-                    [&](std::uint32_t k) { sweep(thread, job, k, j - 1); });
+        board.share(thread, job, job.pieces, [&](std::uint32_t k) { sweep(thread, job, k); });
       } else {
-        sweep(thread, job, 0, root);
+        sweep(thread, job, 0);
       }
     };
-    detail::for_each_panel(threads, panels_.parent, before, work, [&](int thread) {
-      return board.help(thread, [&](const sweep_job& job, std::uint32_t k) {
-        sweep(thread, job, k, job.factored->panel - 1);
-      });
+    detail::for_each_panel(threads, panels_.parent, tickets_, work, [&](int thread) {
+      return board.help(thread,
+                        [&](const sweep_job& job, std::uint32_t k) { sweep(thread, job, k); });
     });
+    counter_.finish(threads);
     if constexpr (detail::counting) {
       auto& totals = context.counters.totals;
       totals["panels"] = panels_.panels();
@@ -274,6 +272,8 @@ class cpu_bitmap_panels final : public variant, public gives_masks {
   detail::position_builder builder_;
   detail::gilbert_peierls rows_;
   detail::supernodal_scratch scratch_;
+  detail::subtree_tickets tickets_;
+  detail::row_counter counter_;
   std::vector<index_t> l_counts_, u_counts_, t3_starts_, label_;
 };
 

@@ -61,7 +61,7 @@ struct panel_work {
 /// Eliminates panels of one panel_set; scratch of one thread. Where the pattern is symmetric, L is
 /// U^T, and each panel has one target, q(J), which takes every vertex of the boundary: the parent
 /// of all columns of J that have none in J (Liu 1990). Then only one side is worked on.
-class panel_eliminator {
+class alignas(64) panel_eliminator {
  public:
   /// `parent`: of each vertex in the elimination tree, where the pattern is symmetric; else empty.
   explicit panel_eliminator(panel_set& s, std::span<const index_t> parent = {})

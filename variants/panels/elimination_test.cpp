@@ -32,21 +32,25 @@ struct factored {
         g.symmetric() ? std::span<const index_t>(g.parent) : std::span<const index_t>();
     std::vector<detail::panel_eliminator> workers(static_cast<std::size_t>(threads),
                                                   detail::panel_eliminator(s, tree));
-    l_counts.assign(static_cast<std::size_t>(a.n_rows), 0);
-    u_counts.assign(l_counts.size(), 1);
-    const auto before = [&](index_t j) { return s.position_begin[at(j)]; };
-    detail::for_each_panel(threads, s.parent, before, [&](int t, index_t j, index_t own) {
+    detail::subtree_tickets of;
+    of.build(
+        threads, s.parent, [&](index_t j) { return s.first[at(j)]; },
+        [&](index_t j) { return s.position_begin[at(j)]; });
+    detail::row_counter counter;
+    counter.start(g, s, of, threads, l_counts, u_counts);
+    detail::for_each_panel(threads, s.parent, of, [&](int t, const detail::panel_task& task) {
       detail::panel_eliminator& mine = workers[static_cast<std::size_t>(t)];
-      const detail::factored_panel& f = mine.factor(j);
+      const detail::factored_panel& f = mine.factor(task.panel);
       // In two parts, the first of which may have no block of the boundary.
-      const std::size_t blocks = s.blocks[at(j)].size();
-      const std::size_t middle = at(j) % (blocks + 1);
+      const std::size_t blocks = s.blocks[at(task.panel)].size();
+      const std::size_t middle = at(task.panel) % (blocks + 1);
       for (const auto& [from, to] :
            {std::pair{middle, blocks}, std::pair{std::size_t{0}, middle}}) {
-        mine.sweep(f, from, to, own);
-        detail::count_blocks(g, s, j, from, to, own, l_counts, u_counts);
+        mine.sweep(f, from, to, task.own);
+        counter.count(t, task, from, to, task.above);
       }
     });
+    counter.finish(threads);
     result out;
     detail::expand(g, s, l_counts, u_counts, want_set(want::pattern) | want::digest, out);
     // L and U side by side are the rows of L+U, sorted

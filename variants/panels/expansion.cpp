@@ -1,23 +1,13 @@
 #include "variants/panels/expansion.hpp"
 
 #include <algorithm>
-#include <atomic>
+#include <array>
 
 #include "common/digest.hpp"
 
 namespace gsofa::detail {
 
 namespace {
-// relaxed: sums are read after all threads have joined.
-template <bool Shared>
-void add(index_t& sum, index_t value) {
-  if constexpr (Shared) {
-    if (value != 0) std::atomic_ref(sum).fetch_add(value, std::memory_order_relaxed);
-  } else {
-    sum += value;
-  }
-}
-
 // Row c: the number of masks that have bit c.
 template <mask_t mask_pair::*Side>
 bit_matrix counts_of_bits(const mask_pair* masks, index_t length, int w) {
@@ -34,37 +24,94 @@ bit_matrix counts_of_bits(const mask_pair* masks, index_t length, int w) {
   return counter.counts(w);
 }
 
-template <bool Shared>
-void add_rows(const ordered_graph& g, const panel_set& s, const column_block& b,
-              const mask_pair* masks, std::vector<index_t>& l_row_counts) {
-  const index_t begin = s.begin[at(b.panel)];
-  const mask_pair* next = masks + b.base;
-  for (mask_t left = b.members; left != 0; left &= left - 1) {
-    add<Shared>(l_row_counts[at(g.caller(begin + lowest(left)))], count(next++->lower));
-  }
-}
 }  // namespace
 
+void row_counter::start(const ordered_graph& g, const panel_set& s, const subtree_tickets& of,
+                        int threads, std::vector<index_t>& l_row_counts,
+                        std::vector<index_t>& u_row_counts) {
+  g_ = &g;
+  s_ = &s;
+  l_row_counts.resize(at(g.n));
+  u_row_counts.resize(at(g.n));
+  l_counts_ = l_row_counts.data();
+  u_counts_ = u_row_counts.data();
+  above_.clear();
+  size_ = 0;
+  if (threads > 1) {
+    place_.resize(at(s.panels()));
+    of.for_each_above([&](index_t begin, index_t end) {
+      const range own{.begin = s.begin[at(begin)], .end = s.begin[at(end)], .place = size_};
+      for (index_t j = begin; j < end; ++j) place_[at(j)] = own.place - own.begin;
+      above_.push_back(own);
+      size_ += own.end - own.begin;
+    });
+  }
+  if (sums_.size() < at(threads)) sums_.resize(at(threads));
+  clear(threads);
+}
+
+void row_counter::clear(int threads) {
+  const offset_t n = g_->n;
+  on_threads(threads, [&](int t) {
+    const offset_t begin = n * t / threads;
+    const offset_t end = n * (t + 1) / threads;
+    std::fill(l_counts_ + begin, l_counts_ + end, 0);
+    std::fill(u_counts_ + begin, u_counts_ + end, 1);
+    sums_[at(t)].resize(2 * at(size_));
+    std::fill_n(sums_[at(t)].data(), 2 * at(size_), 0);
+  });
+}
+
 GSOFA_FOR_PROCESSORS
-void count_blocks(const ordered_graph& g, const panel_set& s, index_t j, std::size_t from,
-                  std::size_t to, index_t own, std::vector<index_t>& l_row_counts,
-                  std::vector<index_t>& u_row_counts) noexcept {
+void row_counter::count(int thread, const panel_task& task, std::size_t from, std::size_t to,
+                        bool in_pieces) noexcept {
   if (from >= to) return;
-  const mask_pair* const masks = s.masks[at(j)].data();
-  const auto blocks = s.blocks[at(j)];
+  const index_t j = task.panel;
+  const mask_pair* const masks = s_->masks[at(j)].data();
+  const auto blocks = s_->blocks[at(j)];
+  index_t* const sums = sums_[at(thread)].data();
   for (std::size_t b = from; b < to; ++b) {
-    blocks[b].panel > own ? add_rows<true>(g, s, blocks[b], masks, l_row_counts)
-                          : add_rows<false>(g, s, blocks[b], masks, l_row_counts);
+    const index_t begin = s_->begin[at(blocks[b].panel)];
+    const mask_pair* next = masks + blocks[b].base;
+    if (blocks[b].panel > task.own) {
+      index_t* const rows = sums + (place_[at(blocks[b].panel)] + begin);
+      for (mask_t left = blocks[b].members; left != 0; left &= left - 1) {
+        rows[lowest(left)] += gsofa::detail::count(next++->lower);
+      }
+    } else {
+      for (mask_t left = blocks[b].members; left != 0; left &= left - 1) {
+        l_counts_[g_->caller(begin + lowest(left))] += gsofa::detail::count(next++->lower);
+      }
+    }
   }
-  const index_t end = blocks[to - 1].base + count(blocks[to - 1].members);
+  const index_t end = blocks[to - 1].base + gsofa::detail::count(blocks[to - 1].members);
   const index_t begin = blocks[from].base;
-  const bit_matrix u_counts =
-      counts_of_bits<&mask_pair::upper>(masks + begin, end - begin, s.width(j));
-  for (int c = 0; c < s.width(j); ++c) {
-    index_t& sum = u_row_counts[at(g.caller(s.begin[at(j)] + c))];
-    const auto found = static_cast<index_t>(u_counts[c]);
-    j > own ? add<true>(sum, found) : add<false>(sum, found);
+  const int w = s_->width(j);
+  const index_t first = s_->begin[at(j)];
+  const bit_matrix u_counts = counts_of_bits<&mask_pair::upper>(masks + begin, end - begin, w);
+  if (in_pieces) {
+    index_t* const rows = sums + size_ + (place_[at(j)] + first);
+    for (int c = 0; c < w; ++c) rows[c] += static_cast<index_t>(u_counts[c]);
+  } else {
+    for (int c = 0; c < w; ++c) {
+      u_counts_[g_->caller(first + c)] += static_cast<index_t>(u_counts[c]);
+    }
   }
+}
+
+void row_counter::finish(int threads) {
+  if (size_ == 0) return;
+  parallel_ranges<std::size_t>(threads, above_.size(), 1, [&](int, std::size_t k, std::size_t) {
+    const range& own = above_[k];
+    for (index_t v = own.begin; v < own.end; ++v) {
+      const std::size_t place = at(own.place + v - own.begin);
+      const std::size_t row = at(g_->caller(v));
+      for (int t = 0; t < threads; ++t) {
+        l_counts_[row] += sums_[at(t)][place];
+        u_counts_[row] += sums_[at(t)][at(size_) + place];
+      }
+    }
+  });
 }
 
 bool has_l(const panel_set& s, index_t i, index_t k) {

@@ -4,21 +4,48 @@
 
 #include "common/variant.hpp"
 #include "variants/panels/panels.hpp"
+#include "variants/panels/schedule.hpp"
 
 namespace gsofa::detail {
 
-/// Adds the column blocks from .. to - 1 of panel j, which are factored, to the row counts: entries
-/// of the panel's columns of L to their rows, and of its rows of U beside the diagonal. Other
-/// threads may count blocks meanwhile, of panel j if it is after panel `own`, and rows after `own`.
-void count_blocks(const ordered_graph& g, const panel_set& s, index_t j, std::size_t from,
-                  std::size_t to, index_t own, std::vector<index_t>& l_row_counts,
-                  std::vector<index_t>& u_row_counts) noexcept;
+/// Counts entries of rows of L, and of U beside the diagonal, while panels are factored. Where
+/// several threads may count entries of one row, each has a sum of its own.
+class row_counter {
+ public:
+  /// Counts go to the rows of the two lists of n numbers. `of`: with several threads, the subtrees
+  /// that are one thread's each.
+  void start(const ordered_graph& g, const panel_set& s, const subtree_tickets& of, int threads,
+             std::vector<index_t>& l_row_counts, std::vector<index_t>& u_row_counts);
+  /// Sets the counts of the begin of all rows: 0 of L, 1 of U.
+  void clear(int threads);
+  /// Adds the column blocks from .. to - 1 of a panel, which are factored: entries of its columns
+  /// of L to their rows, and of its rows of U. in_pieces: others count blocks of this panel
+  /// meanwhile.
+  void count(int thread, const panel_task& task, std::size_t from, std::size_t to,
+             bool in_pieces) noexcept;
+  /// Adds the sums of all threads to the counts.
+  void finish(int threads);
+
+ private:
+  struct range {
+    index_t begin, end;  // vertices of panels above the subtrees
+    index_t place;       // of the first one
+  };
+  const ordered_graph* g_ = nullptr;
+  const panel_set* s_ = nullptr;
+  index_t* l_counts_ = nullptr;
+  index_t* u_counts_ = nullptr;
+  std::vector<range> above_;
+  std::vector<index_t> place_;  // of a panel above the subtrees: vertex v has number v + place
+  index_t size_ = 0;            // vertices above the subtrees
+  std::vector<buffer<index_t>> sums_;  // of each thread: rows of L, then of U
+};
 
 /// True if L(i, k) != 0, k < i in the numbering of `g`. O(log blocks).
 bool has_l(const panel_set& s, index_t i, index_t k);
 
 /// Digests and explicit rows of L and U, in the caller's numbering, of factored panels.
-/// The counts are those of count_blocks over all panels, and 1 in each row of U. Adds to `out` the
+/// The counts are those of a row_counter over all panels. Adds to `out` the
 /// digest and the pattern as far as `wants` has them. O(positions + entries); rows are sorted where
 /// the numbering differs.
 void expand(const ordered_graph& g, const panel_set& s, std::span<const index_t> l_row_counts,

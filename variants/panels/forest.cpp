@@ -8,6 +8,7 @@
 #include <numeric>
 #include <utility>
 
+#include "common/mirror_images.hpp"
 #include "common/parallel.hpp"
 #include "common/preprocess.hpp"
 
@@ -18,8 +19,6 @@ namespace {
 constexpr index_t rows_at_a_time = 1024;
 // Mirror images, and columns, by several threads are twice the work of one.
 constexpr int threads_that_pay = 3;
-// Entries of a row, on average, from which on threads keep places.
-constexpr offset_t entries_of_long_row = 12;
 // Buckets of a transpose: at most 2^8, whose ends stay in the first-level cache.
 constexpr int bucket_bits = 8;
 
@@ -49,87 +48,44 @@ void ordered_graph::build(const pattern_view& a, int threads) {
   rows_.idx = a.col_idx;
   order.clear();
   rows_.diagonal.resize(at(n));
-  symmetric_ = threads < threads_that_pay ? find_symmetry() : find_symmetry(threads);
+  symmetric_ = find_symmetry(threads);
   if (build_postordered_tree(threads)) return;
   subtree_begin_.clear();
   build_tree(threads);
   if (!is_postordered(parent)) relabel(threads);
 }
 
-// Each of the two finds the diagonals of the rows that it gets to.
-bool ordered_graph::find_symmetry() {
-  // next_[j]: rows < i have matched the entries of row_above(j) before this one.
-  next_.resize(at(n));
-  for (index_t i = 0; i < n; ++i) {
-    offset_t q = rows_.ptr[at(i)];
-    for (; rows_.idx[at(q)] < i; ++q) {
-      const index_t j = rows_.idx[at(q)];
-      const offset_t p = next_[at(j)]++;
-      if (p == rows_.ptr[at(j) + 1] || rows_.idx[at(p)] != i) return false;
-    }
-    rows_.diagonal[at(i)] = q;
-    next_[at(i)] = q + 1;
-  }
-  for (index_t j = 0; j < n; ++j) {
-    if (next_[at(j)] != rows_.ptr[at(j) + 1]) return false;
-  }
-  return true;
-}
-
 // The pattern is symmetric if each entry below the diagonal has its mirror image, and there are as
-// many above it. In long rows a search takes longer than a place for each row to go on from, of
-// which every thread has its own.
+// many above it. Finds the diagonals of the rows that it gets to; where the pattern is symmetric,
+// least_[u]: the least neighbour of u, u itself counted, and last_[u]: the last one before u, or u
+// if there is none.
 bool ordered_graph::find_symmetry(int threads) {
-  const offset_t nnz = rows_.ptr[at(n)];
-  const bool long_rows = nnz / n >= entries_of_long_row;
-  const int teams = long_rows ? static_cast<int>(std::min<offset_t>(threads, nnz / n)) : threads;
-  const std::vector<index_t> first = row_ranges(teams);
-  if (long_rows) passed_.resize(at(n) * at(teams));
+  const std::vector<index_t> first = row_ranges(threads);
+  next_.resize(at(n));
+  least_.resize(at(n));
+  last_.resize(at(n));
   // relaxed: a hint while threads run; the verdict is read after they have joined.
   std::atomic<bool> differs{false};
   std::atomic<offset_t> below{0};
-  on_threads(teams, [&](int t) {
-    index_t* const passed = long_rows ? passed_.data() + at(n) * at(t) : nullptr;
-    if (long_rows) std::fill(passed, passed + n, 0);
+  on_threads(threads, [&](int t) {
+    mirror_images<true> images(rows_.ptr, rows_.idx, next_, first[at(t)]);
     offset_t found = 0;
     for (index_t i = first[at(t)]; i < first[at(t) + 1]; ++i) {
       if (i % 64 == 0 && differs.load(std::memory_order_relaxed)) return;
-      if (!(long_rows ? is_mirrored(i, passed) : is_mirrored(i))) {
+      const offset_t begin = rows_.ptr[at(i)];
+      const offset_t diagonal = images.find(i);
+      if (diagonal < 0) {
         differs.store(true, std::memory_order_relaxed);
         return;
       }
-      found += rows_.diagonal[at(i)] - rows_.ptr[at(i)];
+      rows_.diagonal[at(i)] = diagonal;
+      least_[at(i)] = rows_.idx[at(begin)];
+      last_[at(i)] = rows_.idx[at(std::max(begin, diagonal - 1))];
+      found += diagonal - begin;
     }
     below.fetch_add(found, std::memory_order_relaxed);
   });
-  return !differs.load() && 2 * below.load() + n == nnz;
-}
-
-// Whether all entries of row i below the diagonal have mirror images.
-bool ordered_graph::is_mirrored(index_t i) {
-  offset_t q = rows_.ptr[at(i)];
-  for (; rows_.idx[at(q)] < i; ++q) {
-    if (!std::ranges::binary_search(row(rows_.idx[at(q)]), i)) return false;
-  }
-  rows_.diagonal[at(i)] = q;
-  return true;
-}
-
-// The same where rows come in ascending order; passed[j] - 1: so many entries of row j are of rows
-// before; 0: row j has not been looked at.
-bool ordered_graph::is_mirrored(index_t i, index_t* passed) {
-  offset_t q = rows_.ptr[at(i)];
-  for (; rows_.idx[at(q)] < i; ++q) {
-    const index_t j = rows_.idx[at(q)];
-    const auto entries = row(j);
-    if (passed[j] == 0) {
-      passed[j] = 1 + static_cast<index_t>(std::ranges::lower_bound(entries, i) - entries.begin());
-    }
-    const std::size_t place = at(passed[j]++) - 1;
-    if (place >= entries.size() || entries[place] != i) return false;
-  }
-  rows_.diagonal[at(i)] = q;
-  return true;
+  return !differs.load() && 2 * below.load() + n == rows_.ptr[at(n)];
 }
 
 // In one pass of one thread: diagonals, least neighbours, and in columns_.ptr[j + 1] the entries of
@@ -229,20 +185,6 @@ std::vector<index_t> ordered_graph::transpose_scanned(buckets& b, int threads) {
     if (is_doubtful(i) && !has_edge_in_row(i)) found[at(t)].push_back(i);
   });
   return joined(found);
-}
-
-// Symmetric patterns. least_[u]: the least neighbour of u, u itself counted. last_[u]: the last one
-// before u, or u if there is none.
-void ordered_graph::find_neighbours(int threads) {
-  least_.resize(at(n));
-  last_.resize(at(n));
-  parallel_ranges<index_t>(threads, n, 4 * rows_at_a_time, [&](int, index_t begin, index_t end) {
-    for (index_t u = begin; u < end; ++u) {
-      const offset_t first = rows_.ptr[at(u)];
-      least_[at(u)] = rows_.idx[at(first)];
-      last_[at(u)] = rows_.idx[at(std::max(first, rows_.diagonal[at(u)] - 1))];
-    }
-  });
 }
 
 // Rows in ranges with about as many entries each.
@@ -355,7 +297,6 @@ void ordered_graph::transpose_half(half h, half_columns& out) {
 // postorder of it.
 bool ordered_graph::build_postordered_tree(int threads) {
   if (symmetric_) {
-    find_neighbours(threads);
     find_nearest_parents(threads);
     return find_doubtful(threads).empty();
   }

@@ -93,10 +93,7 @@ struct ordered_graph {
   [[nodiscard]] std::span<const index_t> side(half h, index_t i) const {
     return h == half::below ? rows_.before(i) : rows_.after(i);
   }
-  bool find_symmetry();
   bool find_symmetry(int threads);
-  bool is_mirrored(index_t i);
-  bool is_mirrored(index_t i, index_t* passed);
   [[nodiscard]] std::span<const index_t> row(index_t i) const {
     return rows_.slice(rows_.ptr[at(i)], rows_.ptr[at(i) + 1]);
   }
@@ -104,7 +101,6 @@ struct ordered_graph {
   buckets scan_rows(int threads);
   std::vector<index_t> transpose_scanned();
   std::vector<index_t> transpose_scanned(buckets& b, int threads);
-  void find_neighbours(int threads);
   [[nodiscard]] std::vector<index_t> row_ranges(int threads) const;
   [[nodiscard]] buckets plan_buckets(int threads) const;
   static void place_buckets(buckets& b);
@@ -132,7 +128,6 @@ struct ordered_graph {
   std::vector<offset_t> row_ptr_;  // of relabelled rows
   std::vector<index_t> row_idx_, work_, least_, last_, subtree_begin_;
   buffer<entry> entries_;
-  buffer<index_t> passed_;
   std::vector<offset_t> next_;
 };
 

@@ -10,7 +10,8 @@ namespace gsofa::detail {
 
 namespace {
 
-struct cuts {
+// Threads write to the ends of their lists all the time: not to one cache line.
+struct alignas(64) cuts {
   std::vector<index_t> begin, outer;  // of each panel: first vertex, q(J)
 };
 
@@ -56,6 +57,29 @@ index_t next_cut(const ordered_graph& g, index_t from, index_t width) {
   return g.n;
 }
 
+// From the vertex q(J) to its panel, and the first panel of each subtree: that of the first vertex
+// of the subtrees of its vertices.
+void find_subtrees(const ordered_graph& g, panel_set& s, int threads) {
+  const auto begin = g.subtree_begin();
+  s.first.resize(at(s.panels()));
+  parallel_ranges<index_t>(threads, s.panels(), 256, [&](int, index_t from, index_t to) {
+    for (index_t j = from; j < to; ++j) {
+      index_t& q = s.parent[at(j)];
+      q = q < 0 ? -1 : s.panel_of[at(q)];
+      s.first[at(j)] = j;
+      if (begin.empty()) continue;
+      const auto own = begin.subspan(at(s.begin[at(j)]), at(s.width(j)));
+      s.first[at(j)] = s.panel_of[at(std::ranges::min(own))];
+    }
+  });
+  if (!begin.empty()) return;
+  for (index_t j = 0; j < s.panels(); ++j) {
+    if (const index_t p = s.parent[at(j)]; p >= 0) {
+      s.first[at(p)] = std::min(s.first[at(p)], s.first[at(j)]);
+    }
+  }
+}
+
 }  // namespace
 
 void cut_panels(const ordered_graph& g, int width, panel_set& s, int threads) {
@@ -83,7 +107,7 @@ void cut_panels(const ordered_graph& g, int width, panel_set& s, int threads) {
       std::fill(s.panel_of.begin() + s.begin[at(j)], s.panel_of.begin() + s.begin[at(j) + 1], j);
     }
   });
-  for (index_t& q : s.parent) q = q < 0 ? -1 : s.panel_of[at(q)];
+  find_subtrees(g, s, threads);
 }
 
 std::vector<index_t> panel_set::list(index_t j) const {
@@ -118,6 +142,8 @@ constexpr std::uint64_t below_diagonal = std::uint64_t{1} << 40;
 }  // namespace
 
 void position_builder::worker::resize(index_t panels) {
+  items = 0;
+  if (std::exchange(is_clear, false) && of_panel.size() == at(panels)) return;
   of_panel.resize(at(panels));
   for (index_t p = 0; p < panels; ++p) of_panel[at(p)] = {.members = 0, .panel = p, .base = 0};
   summary.assign(at(panels) / 64 + 1, 0);
@@ -217,9 +243,9 @@ index_t position_builder::find_blocks(const ordered_graph& g, panel_set& s, inde
   const index_t end = s.begin[at(j) + 1];
   // A boundary vertex of a child is in this panel or in its boundary; so is each neighbour in A.
   // The first two blocks of a child are its own and that of this panel.
-  for (index_t child = first_child_[at(j)]; child >= 0; child = sibling_[at(child)]) {
+  s.for_each_child(j, [&](index_t child) {
     for (const column_block& b : s.blocks[at(child)].subspan(2)) mine.insert(b.panel, b.members);
-  }
+  });
   mine.collect(g, begin, end);
   mine.insert_entries(s);
   const index_t length = mine.take(j, end - begin);
@@ -231,14 +257,6 @@ bool position_builder::build(const ordered_graph& g, panel_set& s, offset_t limi
   const index_t panels = s.panels();
   threads = std::max(1, useful_threads(threads, panels));
   workers_.resize(at(threads));
-  first_child_.assign(at(panels), -1);
-  sibling_.resize(at(panels));
-  for (index_t j = 0; j < panels; ++j) {
-    if (const index_t p = s.parent[at(j)]; p >= 0) {
-      sibling_[at(j)] = first_child_[at(p)];
-      first_child_[at(p)] = j;
-    }
-  }
   s.position_begin.resize(at(panels) + 1);
   s.position_begin[0] = 0;
   s.blocks.resize(at(panels));
@@ -250,21 +268,31 @@ bool position_builder::build(const ordered_graph& g, panel_set& s, offset_t limi
   }
   parallel_ranges<int>(threads, threads, 1,
                        [&](int, int t, int) { workers_[at(t)].resize(panels); });
-  // The sum of what is found so far passes the limit only if the sum over all panels does.
+  // The sum of what is found so far passes the limit only if the sum over all panels does. Threads
+  // add to it now and then: it is the same word for all.
   // relaxed: a hint while threads run; the verdict is read after they have joined.
   std::atomic<offset_t> items{0};
-  const auto weight = [&](index_t j) {
-    const index_t v = s.begin[at(j)];
-    return g.entries_before(v) + v;
-  };
-  for_each_panel(threads, s.parent, weight, [&](int thread, index_t j, index_t root) {
+  const offset_t at_a_time = std::min<offset_t>(limit / (offset_t{16} * threads), 1 << 14);
+  if (threads > 1) {
+    tickets_.build(
+        threads, s.parent, [&](index_t j) { return s.first[at(j)]; },
+        [&](index_t j) {
+          const index_t v = s.begin[at(j)];
+          return g.entries_before(v) + v;
+        });
+  }
+  for_each_panel(threads, s.parent, tickets_, [&](int thread, const panel_task& task) {
     if (items.load(std::memory_order_relaxed) > limit) return;
+    const index_t j = task.panel;
     const index_t length = find_blocks(g, s, j, thread);
     s.position_begin[at(j) + 1] = length;
-    const offset_t found = length + std::ssize(s.blocks[at(j)]);
-    if (items.fetch_add(found, std::memory_order_relaxed) + found > limit) return;
     worker& mine = workers_[at(thread)];
-    if (threads > 1 && root == j && length >= long_list) {
+    mine.items += length + std::ssize(s.blocks[at(j)]);
+    if (mine.items > at_a_time) {
+      const offset_t found = std::exchange(mine.items, 0);
+      if (items.fetch_add(found, std::memory_order_relaxed) + found > limit) return;
+    }
+    if (task.above && length >= long_list) {
       // Panels above wait for this one.
       mine.clear();
       s.masks[at(j)] = {};
@@ -273,7 +301,10 @@ bool position_builder::build(const ordered_graph& g, panel_set& s, offset_t limi
     s.masks[at(j)] = s.storage[at(thread)].masks.room(at(length));
     mine.set_masks(s, j, g.symmetric());
   });
-  if (items.load(std::memory_order_relaxed) > limit) return false;
+  offset_t total = items.load(std::memory_order_relaxed);
+  for (const worker& w : workers_) total += w.items;
+  if (total > limit) return false;
+  for (worker& w : workers_) w.is_clear = true;
   for (index_t j = 0; j < panels; ++j) s.position_begin[at(j) + 1] += s.position_begin[at(j)];
   if (threads == 1) return true;
   parallel_ranges<index_t>(threads, panels, 8, [&](int thread, index_t first, index_t last) {

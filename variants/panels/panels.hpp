@@ -9,6 +9,7 @@
 #include "variants/panels/bits.hpp"
 #include "variants/panels/buffer.hpp"
 #include "variants/panels/forest.hpp"
+#include "variants/panels/schedule.hpp"
 
 namespace gsofa::detail {
 
@@ -38,15 +39,21 @@ struct panel_set {
   std::vector<index_t> begin;                         ///< panels + 1: first vertex of each
   std::vector<index_t> panel_of;                      ///< n
   std::vector<index_t> parent;                        ///< panel of q(J); -1: none
+  std::vector<index_t> first;                         ///< first panel of the subtree of each
   std::vector<std::span<const column_block>> blocks;  ///< of each panel
   std::vector<std::span<mask_pair>> masks;            ///< of each panel, by positions
   std::vector<offset_t> position_begin;               ///< panels + 1
-  struct memory {
+  struct alignas(64) memory {
     list_storage<column_block> blocks;
     list_storage<mask_pair> masks;
   };
   std::vector<memory> storage;  ///< of each thread
 
+  /// Calls body(c) for the children c of panel j.
+  template <class Body>
+  void for_each_child(index_t j, Body&& body) const {
+    for (index_t c = j - 1; c >= first[at(j)]; c = first[at(c)] - 1) body(c);
+  }
   [[nodiscard]] index_t panels() const { return static_cast<index_t>(parent.size()); }
   [[nodiscard]] offset_t positions() const { return position_begin.back(); }
   [[nodiscard]] index_t width(index_t j) const {
@@ -66,8 +73,8 @@ struct panel_set {
 inline constexpr offset_t bytes_per_item = sizeof(mask_pair);
 static_assert(sizeof(column_block) == bytes_per_item);
 
-/// Cuts the forest of `g` into panels of at most `width` (1..64) vertices: fills begin, panel_of
-/// and parent of `s`. O(n).
+/// Cuts the forest of `g` into panels of at most `width` (1..64) vertices: fills begin, panel_of,
+/// parent and first of `s`. O(n).
 void cut_panels(const ordered_graph& g, int width, panel_set& s, int threads = 1);
 
 /// Fills the position lists and sets the masks to A. O(positions + nnz). Returns false, with `s`
@@ -86,7 +93,7 @@ class position_builder {
   // One thread's list of one panel. Of vertices beyond the panel, by panels, in three levels: bit p
   // of summary_ says that panel p has any, a bit of top_ that a word of summary_ has. No panel has
   // any between lists.
-  struct worker {
+  struct alignas(64) worker {
     void resize(index_t panels);
     void insert(index_t panel, mask_t members);
     // The list of panel j, of so many vertices, as far as members are inserted; ascending.
@@ -107,12 +114,14 @@ class position_builder {
     std::array<mask_pair, mask_bits + 2> inner;
     buffer<outer_entry> entries;
     std::size_t outer = 0;
+    bool is_clear = false;  // no panel has members, of a run that was not cut short
+    offset_t items = 0;     // positions and blocks that the sum over all threads does not have yet
   };
   // Finds the column blocks of panel j from those of its children and A. Returns its positions.
   index_t find_blocks(const ordered_graph& g, panel_set& s, index_t j, int thread);
 
   std::vector<worker> workers_;
-  std::vector<index_t> first_child_, sibling_;
+  subtree_tickets tickets_;
 };
 
 }  // namespace gsofa::detail

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <atomic>
 #include <cstdint>
-#include <numeric>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -36,61 +35,92 @@ class waiting_thread {
 
 /// Small subtrees of a postordered forest, and how many children the panels above them wait for.
 struct subtree_tickets {
-  std::vector<index_t> first;       ///< first panel of the subtree of each
   std::vector<index_t> tickets;     ///< roots of the small subtrees, and leaves that are larger
+  std::vector<index_t> first;       ///< first panel of the subtree of each of these
   std::vector<index_t> unfinished;  ///< children of each other panel
 
-  template <class Before>
-  void build(int threads, const std::vector<index_t>& parent, Before&& before) {
+  /// subtree(j): the first panel of the subtree of j; before(j): the work of the panels before j.
+  /// O(panels above the subtrees).
+  template <class Subtree, class Before>
+  void build(int threads, const std::vector<index_t>& parent, Subtree&& subtree, Before&& before) {
     const auto panels = static_cast<index_t>(parent.size());
     const offset_t share = (before(panels) - before(0)) / (offset_t{threads} * 8);
-    first.resize(parent.size());
-    std::iota(first.begin(), first.end(), 0);
-    unfinished.assign(parent.size(), 0);
-    for (index_t j = 0; j < panels; ++j) {
-      if (const index_t p = parent[at(j)]; p >= 0)
-        first[at(p)] = std::min(first[at(p)], first[at(j)]);
+    tickets.clear();
+    first.clear();
+    unfinished.resize(parent.size());
+    // A panel comes after all above it.
+    for (index_t j = panels - 1; j >= 0;) {
+      const index_t begin = subtree(j);
+      if (const index_t p = parent[at(j)]; p >= 0) ++unfinished[at(p)];
+      if (begin == j || before(j + 1) - before(begin) <= share) {
+        tickets.push_back(j);
+        first.push_back(begin);
+        j = begin - 1;
+      } else {
+        unfinished[at(j--)] = 0;
+      }
     }
-    const auto is_ticket = [&](index_t j) {
-      return first[at(j)] == j || before(j + 1) - before(first[at(j)]) <= share;
-    };
-    for (index_t j = 0; j < panels; ++j) {
-      const index_t p = parent[at(j)];
-      const bool largest = p < 0 || !is_ticket(p);
-      if (largest && is_ticket(j)) tickets.push_back(j);
-      if (largest && p >= 0) ++unfinished[at(p)];
+    std::ranges::reverse(tickets);
+    std::ranges::reverse(first);
+  }
+
+  /// Calls body(begin, end) for each range of panels above the small subtrees.
+  template <class Body>
+  void for_each_above(Body&& body) const {
+    index_t begin = 0;
+    for (std::size_t k = 0; k < tickets.size(); ++k) {
+      if (begin < first[k]) body(begin, first[k]);
+      begin = tickets[k] + 1;
     }
+    if (const auto end = static_cast<index_t>(unfinished.size()); begin < end) body(begin, end);
+  }
+
+  /// The last panel from `own` upwards of which all other children are finished.
+  [[nodiscard]] index_t extended(index_t own, const std::vector<index_t>& parent) {
+    for (index_t p = parent[at(own)]; p >= 0; p = parent[at(p)]) {
+      if (std::atomic_ref(unfinished[at(p)]).load(std::memory_order_acquire) != 1) break;
+      own = p;
+    }
+    return own;
   }
 };
 
-/// Calls work(thread, panel, root) once for every panel, after all its children in the forest
-/// `parent` and everything that their calls did. Panels are numbered by a postorder;
-/// before(j) is the work of the panels before j. Small subtrees, those of at most 1/8 of a thread's
-/// share of all work, are tickets: one thread takes the panels of one in ascending order, `root`
-/// its last one. Of the panels above, where `root` is the panel itself, the thread that finishes
-/// the last child goes on with the panel. No thread waits, so that no schedule of the threads can
-/// stop the others. One thread: all panels in ascending order, `root` the last one. O(panels).
+/// A panel to work on.
+struct panel_task {
+  index_t panel;
+  index_t own;  ///< no other panel's work touches a panel after this one and up to `own` meanwhile
+  bool above;   ///< the small subtrees: other threads have time to help
+};
+
+/// Calls work(thread, task) once for every panel, after all its children in the forest `parent` and
+/// everything that their calls did. Panels are numbered by a postorder; `of` is built for it and as
+/// many threads. Small subtrees, those of at most 1/8 of a thread's share of all work, are tickets:
+/// one thread takes the panels of one in ascending order. Of the panels above, the thread that
+/// finishes the last child goes on with the panel. No thread waits, so that no schedule of the
+/// threads can stop the others. One thread: all panels in ascending order; `of` is not used.
 ///
-/// Hence only the thread that works on a panel of a small subtree touches other panels up to
-/// `root` meanwhile, if work on a panel touches its ancestors alone.
+/// If work on a panel touches its ancestors alone, then only the thread that works on a panel of a
+/// small subtree touches other panels up to the root, and up to further ancestors all other
+/// children of which are finished.
 ///
 /// Orders: a ticket carries no data, relaxed. `unfinished[p]` is decremented acq_rel after the work
 /// on a child: all decrements are read-modify-writes, hence one release sequence, and the thread
-/// that takes it to zero has acquired from every child's thread, and by induction along the tree
-/// from every descendant's. Any exception ends the loop for all threads at their next panel.
+/// that takes it to zero, or reads that it is the last one, has acquired from every other child's
+/// thread, and by induction along the tree from every descendant's. Any exception ends the loop for
+/// all threads at their next panel.
 ///
 /// Threads for which there is no ticket left call idle(thread) until all panels are done, or, if it
 /// returns `leave`, return.
-template <class Before, class Work, class Idle>
-void for_each_panel(int threads, const std::vector<index_t>& parent, Before&& before, Work&& work,
-                    Idle&& idle) {
+template <class Work, class Idle>
+void for_each_panel(int threads, const std::vector<index_t>& parent, subtree_tickets& of,
+                    Work&& work, Idle&& idle) {
   const auto panels = static_cast<index_t>(parent.size());
   if (threads <= 1) {
-    for (index_t j = 0; j < panels; ++j) work(0, j, panels - 1);
+    for (index_t j = 0; j < panels; ++j) {
+      work(0, panel_task{.panel = j, .own = panels - 1, .above = false});
+    }
     return;
   }
-  subtree_tickets of;
-  of.build(threads, parent, before);
   std::atomic<std::size_t> ticket{0};
   std::atomic<bool> stopped{false};  // relaxed: a hint; the exception itself travels by join
   // Tickets that are not done with all panels above that they have made ready.
@@ -101,15 +131,17 @@ void for_each_panel(int threads, const std::vector<index_t>& parent, Before&& be
         const std::size_t mine = ticket.fetch_add(1, std::memory_order_relaxed);
         if (mine >= of.tickets.size()) break;
         const index_t root = of.tickets[mine];
-        for (index_t j = of.first[at(root)]; j <= root; ++j) {
+        index_t own = of.extended(root, parent);
+        for (index_t j = of.first[mine]; j <= root; ++j) {
           if (stopped.load(std::memory_order_relaxed)) return;
-          work(t, j, root);
+          work(t, panel_task{.panel = j, .own = own, .above = false});
         }
         for (index_t j = parent[at(root)]; j >= 0; j = parent[at(j)]) {
           std::atomic_ref<index_t> left(of.unfinished[at(j)]);
           if (left.fetch_sub(1, std::memory_order_acq_rel) != 1) break;
           if (stopped.load(std::memory_order_relaxed)) return;
-          work(t, j, j);
+          own = of.extended(std::max(own, j), parent);
+          work(t, panel_task{.panel = j, .own = own, .above = true});
         }
         left_over.fetch_sub(1, std::memory_order_relaxed);
       }
@@ -127,9 +159,10 @@ void for_each_panel(int threads, const std::vector<index_t>& parent, Before&& be
 }
 
 /// The same without help: threads for which there is no ticket left return.
-template <class Before, class Work>
-void for_each_panel(int threads, const std::vector<index_t>& parent, Before&& before, Work&& work) {
-  for_each_panel(threads, parent, before, work, [](int) { return idle_result::leave; });
+template <class Work>
+void for_each_panel(int threads, const std::vector<index_t>& parent, subtree_tickets& of,
+                    Work&& work) {
+  for_each_panel(threads, parent, of, work, [](int) { return idle_result::leave; });
 }
 
 /// Pieces of work that one thread has and others take when they are idle. An owner offers numbered

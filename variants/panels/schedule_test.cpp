@@ -25,11 +25,22 @@ std::vector<index_t> random_forest(random_source& random, std::size_t n) {
   return parent;
 }
 
+// The first vertex of each subtree.
+std::vector<index_t> first_of_subtrees(const std::vector<index_t>& parent) {
+  std::vector<index_t> first(parent.size());
+  for (std::size_t v = 0; v < first.size(); ++v) first[v] = static_cast<index_t>(v);
+  for (std::size_t v = 0; v < first.size(); ++v) {
+    if (parent[v] >= 0) first[at(parent[v])] = std::min(first[at(parent[v])], first[v]);
+  }
+  return first;
+}
+
 }  // namespace
 
 TEST_CASE("every panel once, after all its children and with all they wrote") {
   random_source random(4);
   int alone = 0;
+  int extended = 0;
   for (int trial = 0; trial < 300; ++trial) {
     const auto n = static_cast<std::size_t>(random.below(trial < 30 ? 1000 : 60));
     const std::vector<index_t> parent = random_forest(random, n);
@@ -40,43 +51,58 @@ TEST_CASE("every panel once, after all its children and with all they wrote") {
     for (const int threads : {1, 2, 5}) {
       // Not atomic: a parent may read what its children wrote only if the schedule orders it.
       std::vector<int> below(n, 1), calls(n, 0), worker(n, -1);
-      std::vector<index_t> roots(n, -1);
-      detail::for_each_panel(
-          threads, parent, [&](index_t j) { return before[at(j)]; },
-          [&](int thread, index_t j, index_t root) {
-            CHECK(thread < threads);
-            ++calls[at(j)];
-            worker[at(j)] = thread;
-            roots[at(j)] = root;
-            const index_t p = parent[at(j)];
-            // Up to the root of a subtree nobody else writes.
-            if (p >= 0 && p <= root) below[at(p)] += below[at(j)];
-            for (index_t c = 0; c < j; ++c) {
-              if (parent[at(c)] == j && roots[at(c)] < j) below[at(j)] += below[at(c)];
-            }
-          });
+      std::vector<index_t> owns(n, -1);
+      detail::subtree_tickets of;
+      const std::vector<index_t> first = first_of_subtrees(parent);
+      of.build(
+          threads, parent, [&](index_t j) { return first[at(j)]; },
+          [&](index_t j) { return before[at(j)]; });
+      std::vector<char> above(n, 0);
+      if (threads > 1) {
+        of.for_each_above([&](index_t begin, index_t end) {
+          std::fill(above.begin() + begin, above.begin() + end, 1);
+        });
+      }
+      detail::for_each_panel(threads, parent, of, [&](int thread, const detail::panel_task& task) {
+        const auto [j, own, is_above] = task;
+        CHECK(is_above == (above[at(j)] != 0));
+        CHECK(thread < threads);
+        ++calls[at(j)];
+        worker[at(j)] = thread;
+        owns[at(j)] = own;
+        const index_t p = parent[at(j)];
+        for (index_t c = 0; c < j; ++c) {
+          if (parent[at(c)] == j && owns[at(c)] < j) below[at(j)] += below[at(c)];
+        }
+        // Up to `own` nobody else writes.
+        if (p >= 0 && p <= own) below[at(p)] += below[at(j)];
+      });
       std::vector<int> size(n, 1);
       for (std::size_t v = 0; v < n; ++v) {
         if (parent[v] >= 0) size[at(parent[v])] += size[v];
-        REQUIRE(roots[v] >= static_cast<index_t>(v));
-        CHECK(worker[v] == worker[at(roots[v])]);
-        alone += roots[v] == static_cast<index_t>(v) ? 1 : 0;
+        REQUIRE(owns[v] >= static_cast<index_t>(v));
+        CHECK(worker[v] == worker[at(owns[v])]);
+        alone += owns[v] == static_cast<index_t>(v) ? 1 : 0;
+        extended += above[v] != 0 && owns[v] != static_cast<index_t>(v) ? 1 : 0;
       }
       CHECK(below == size);
       CHECK(calls == std::vector<int>(n, 1));
     }
   }
   CHECK(alone > 1000);
+  CHECK(extended > 1000);
 }
 
 TEST_CASE("an exception of one thread ends them all and is passed on") {
   std::vector<index_t> parent(1000, -1);
   for (const int threads : {1, 3}) {
-    CHECK_THROWS_AS(detail::for_each_panel(
-                        threads, parent, [](index_t j) { return offset_t{j}; },
-                        [](int, index_t j, index_t) {
-                          if (j == 10) throw std::runtime_error("ten");
-                        }),
+    detail::subtree_tickets of;
+    of.build(
+        threads, parent, [](index_t j) { return j; }, [](index_t j) { return offset_t{j}; });
+    CHECK_THROWS_AS(detail::for_each_panel(threads, parent, of,
+                                           [](int, const detail::panel_task& task) {
+                                             if (task.panel == 10) throw std::runtime_error("ten");
+                                           }),
                     std::runtime_error);
   }
 }
