@@ -14,23 +14,25 @@
 // vertex has 92 bytes and what is wanted of its row, and a panel has 36 bytes for its next eight
 // ancestors. The result is the masks with the position lists; rows are read off on demand.
 //
-// Launches of a run, in order; [h]: the host waits for what a kernel notes in its memory. Fills are
-// not counted. 1 to 12 depend on nothing that is found: they are recorded when a matrix is prepared
+// Launches of a run, in order; [h]: the host waits for what a kernel notes in its memory. One
+// before them sets all arrays that have to be zero, or no vertex, at first. 1 to 12 depend on nothing that is found: they are recorded when a matrix is prepared
 // and repeated by one call. Nearly every launch begins while the one before it ends
 // (simt::after_earlier_launches).
 //   1  leftmost         a lane per entry of A: the least neighbour of every vertex
-//   2  minima           of groups of 32, of groups of these, and so on
+//   2  minima           of groups of 32, of groups of these, and so on, two of these a launch
 //   3  nearest parents  a thread per vertex: the forest that is the elimination tree if the
 //                       numbering is a postorder of it
 //   4  subtree          a thread per vertex: its subtree, up to panel_width
 //   5-6 cut             reduce and scan: runs, panels, depths
 //   7  panel tree       children of panels, lists of siblings
-//   8  justify          a lane per entry of A: do all siblings have an edge from their parent?
+//   8  justify          a lane per entry of A, in the first launch of 9: do all siblings have an
+//                       edge from their parent?
 //   9  boundary         two launches: column blocks of entries of A are gathered in shared memory,
 //                       then in a hash table; every column block climbs the panel tree, four panels
 //                       at a time, adding its bits until it meets what another one added
 //   10 lengths          column blocks and positions of each panel
-//   11-12 offsets       reduce and scan [h: panels, column blocks, positions, three flags]
+//   11-12 offsets       reduce and scan, one launch where panels are known to be few [h: panels,
+//                       column blocks, positions, three flags]
 //   13 collect          column blocks of each panel side by side
 //   14 sort             rank sort, the position where each column block begins; the next eight
 //                       panels above each panel
@@ -612,11 +614,14 @@ class bitmap_panels final : public variant,
     whole_.record_lasting([this] {
       run_context unused;
       phases_.start(unused, phase_id::schedule);
-      rows_.clear();
-      structure_.repeat(matrix_, matrix_.rows().nnz, limits().width);
+      const std::span<std::uint32_t> rows = rows_.cleared();
+      structure_.repeat(matrix_, matrix_.rows().nnz, limits().width,
+                        {rows.data(), static_cast<offset_t>(rows.size()), 0});
       eliminate(unused);
-      phases_.mark(unused, phase_id::supernode);
-      find_supernodes(structure_.view());
+      if (settings_.wants.has(want::supernodes)) {
+        phases_.mark(unused, phase_id::supernode);
+        find_supernodes(structure_.view());
+      }
       phases_.end(unused);
     });
   }

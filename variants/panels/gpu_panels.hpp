@@ -153,6 +153,13 @@ struct panel_limits {
   bool waves = false;             ///< panels may be released when they have updated their ancestors
 };
 
+/// Words that are all to be set to one value; they begin at a multiple of 16 bytes.
+struct word_fill {
+  std::uint32_t* words = nullptr;
+  offset_t count = 0;
+  std::uint32_t value = 0;
+};
+
 /// Bytes of the three arrays per position.
 inline constexpr offset_t bytes_per_position = sizeof(mask_pair) + 2 * sizeof(index_t);
 
@@ -252,8 +259,8 @@ class panel_structure {
   bool keep(offset_t most_bytes, memory_budget& budget);
   /// Launches all of build() on the arrays that are there; asynchronous. The launches depend on
   /// nothing but the sizes that build() has found: where the matrix has others, they and those that
-  /// take view() do nothing.
-  void repeat(const device_matrix& a, offset_t nnz, index_t width);
+  /// take view() do nothing. `more`: words that the first launch sets, too.
+  void repeat(const device_matrix& a, offset_t nnz, index_t width, word_fill more = {});
   /// Before repeated launches; and whether they have found the same sizes, once they have ended.
   void expect();
   [[nodiscard]] bool repeated() const;
@@ -294,9 +301,10 @@ class panel_structure {
   static constexpr offset_t wave_control_words = 12;  ///< those that begin_wave() sets to zero
 
  private:
-  void first_pass(const device_matrix& a, offset_t nnz, index_t width);
+  void first_pass(const device_matrix& a, offset_t nnz, index_t width, word_fill more = {});
+  void clear_for_tree(word_fill table, word_fill more);
   void find_tree(const device_matrix& a, offset_t nnz, index_t width);
-  void find_column_blocks(const device_matrix& a, offset_t nnz);
+  void find_column_blocks(const device_matrix& a, offset_t nnz, bool justifies = false);
   void nearest_parents(const device_matrix& a, offset_t nnz);
   void cut(index_t width, bool is_etree);
   void relabel(const device_matrix& a, offset_t nnz, memory_budget& budget);
