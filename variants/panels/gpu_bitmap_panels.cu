@@ -45,7 +45,8 @@
 //                       > wide_positions by wide clusters. Behind each of them, where panels are
 //                       long, a launch of workers that hand over far targets, which does nothing
 //                       unless the one before has left panels to it
-//  [17 closure          two launches, instead of 17 and 18 where A is symmetric, see below]
+//  [17 closure          two launches, instead of 17 and 18 where A is symmetric, see below; rows are
+//                       counted by the second unless digests are wanted]
 //   19 counts           and digests
 //   20 supernodes       if wanted: a thread per row gathers its L inside the chunk, one thread then
 //                       walks over the rows
@@ -659,9 +660,18 @@ class bitmap_panels final : public variant,
       context.check_deadline(k, waves);
       const panel_view panels = structure_.view();
       phases_.mark(context, phase_id::traverse);
-      closes() ? closure_.run(structure_, wave) : elimination_.run(structure_, wave);
-      phases_.mark(context, phase_id::compact);
-      count_rows(panels, wave, rows_);
+      // The closure counts rows in passing; digests of rows take a pass of their own.
+      const bool counts = closes() && rows_.digests() == nullptr;
+      if (closes()) {
+        closure_.run(structure_, wave,
+                     counts ? row_counts{rows_.l_counts(), rows_.u_counts()} : row_counts{});
+      } else {
+        elimination_.run(structure_, wave);
+      }
+      if (!counts) {
+        phases_.mark(context, phase_id::compact);
+        count_rows(panels, wave, rows_);
+      }
       if (!runs) continue;
       phases_.mark(context, phase_id::supernode);
       find_column_runs(panels, wave, n_, settings_.chunk_size, runs_.data());

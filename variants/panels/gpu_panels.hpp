@@ -459,14 +459,21 @@ class panel_elimination {
   pinned_vector<std::uint32_t> fell_back_;
 };
 
+/// Where the entries of the rows of L and U are counted; null: they are not.
+struct row_counts {
+  std::uint32_t* l = nullptr;
+  std::uint32_t* u = nullptr;
+};
+
 /// Completes the masks of a structure whose masks hold A, without elimination, where L is U
 /// transposed; finds out where it is not.
 class symmetric_closure {
  public:
   void prepare() { refuted_.assign(1, 0); }
   /// Completes the masks of the panels of one wave, all of them where there is one; waves ascend.
-  /// Asynchronous. Masks are those of L and U unless refuted().
-  void run(const panel_structure& structure, panel_range wave);
+  /// Adds the entries of these panels to `counts`, as count_rows() does. Asynchronous. Masks and
+  /// counts are those of L and U unless refuted().
+  void run(const panel_structure& structure, panel_range wave, row_counts counts = {});
   /// Before the launches of run() are repeated.
   void expect() { refuted_[0] = 0; }
   /// Whether L was not U transposed in the waves since expect(), once the device has done what

@@ -27,7 +27,8 @@
 // In waves: a panel adds 2 to its parent's masks in its own wave, and the parent is closed in its
 // own, which is not an earlier one.
 //
-// Cost: two passes over the masks, and one over the places in the parents' lists.
+// Cost: two passes over the masks, which count rows, too, and one over the places in the parents'
+// lists.
 
 #include "variants/device/simt.hpp"
 
@@ -144,13 +145,69 @@ struct panel_ancestors {
   }
 };
 
+/// A panel as its closure sees it.
+struct closed_panel {
+  const panel_ancestors& ancestors;
+  index_t width;
+  bool full_child;  ///< the first vertex is in all masks behind it
+  bool full;        ///< so are all vertices
+
+  GSOFA_DEVICE mask_t limit(index_t z) const {
+    return z < width ? below(z) : panel_ancestors::vertices(width);
+  }
+  /// The closed masks of position z, which has masks m unless the panel is full.
+  GSOFA_DEVICE mask_pair close(index_t z, const mask_pair& m) const {
+    const mask_t within = limit(z);
+    if (full) return {within, within};
+    const mask_t added = full_child && z > 0 ? 1 : 0;
+    const mask_t upper = ancestors.close(m.upper | added) & within;
+    return {upper, m.lower == m.upper ? upper : ancestors.close(m.lower | added) & within};
+  }
+};
+
+/// Numbers of entries of two rows of U of a panel, lane and lane + 32.
+struct lane_counts {
+  std::uint32_t u[2];
+};
+
+/// Closes 64 positions of panel j from `tile` on by one warp, and counts them if counts.l is not
+/// null: transposed, the masks of U are a word per row of the panel. Returns whether the masks of
+/// U and L differ.
+GSOFA_DEVICE bool close_tile(const panel_view& p, index_t j, const closed_panel& panel,
+                             index_t tile, const row_counts& counts, lane_counts& rows) {
+  const offset_t first = p.position_begin[j];
+  const index_t length = p.length(j);
+  mask_pair* const masks = p.masks + first;
+  row_pair by_row[1] = {{0, 0}};
+  bool differ = false;
+  for (index_t half = 0; half < 2; ++half) {
+    const index_t z = tile + half * 32 + static_cast<index_t>(lane_index());
+    if (z >= length) continue;
+    const mask_pair m = panel.close(z, panel.full ? mask_pair{0, 0} : masks[z]);
+    differ = differ || m.upper != m.lower;
+    masks[z] = m;
+    (half == 0 ? by_row[0].low : by_row[0].high) = m.upper;
+    if (counts.l == nullptr || m.lower == 0) continue;
+    simt::atomic_add(counts.l + p.caller(p.columns[first + z]),
+                     static_cast<std::uint32_t>(simt::population(m.lower)));
+  }
+  if (counts.l == nullptr || panel.full) return differ;
+  transpose(by_row);
+  rows.u[0] += static_cast<std::uint32_t>(simt::population(by_row[0].low));
+  rows.u[1] += static_cast<std::uint32_t>(simt::population(by_row[0].high));
+  return differ;
+}
+
 /// Closes the masks of the panels of the wave, and sets `refuted` where those of U and L differ. A
-/// block takes a panel, long ones first.
+/// block takes a panel, long ones first, a warp 64 positions at a time. Counts the rows of L and U,
+/// those with the diagonal, unless counts.l is null: the counts are void where the masks differ.
 GSOFA_KERNEL void close_kernel(panel_view p, panel_range wave, const std::uint32_t* tree_parent,
-                               std::uint32_t* refuted) {
+                               row_counts counts, std::uint32_t* refuted) {
   simt::after_earlier_launches();
   if (p.stale()) return;
   panel_ancestors& ancestors = *simt::shared_memory<panel_ancestors>();
+  const auto warp = static_cast<index_t>(simt::thread_index() / 32);
+  const auto stride = static_cast<index_t>(simt::block_size()) * 2;
   bool differ = false;
   for (auto k = static_cast<index_t>(simt::block_index()); k < wave.end - wave.begin;
        k += static_cast<index_t>(simt::grid_size())) {
@@ -158,24 +215,20 @@ GSOFA_KERNEL void close_kernel(panel_view p, panel_range wave, const std::uint32
     if (!p.owns(j)) continue;
     const index_t w = p.width(j);
     const index_t length = p.length(j);
-    if (simt::thread_index() < 32) ancestors.find(tree_parent, p.begin[j], w);
+    if (warp == 0) ancestors.find(tree_parent, p.begin[j], w);
     simt::sync_block();
-    mask_pair* const masks = p.masks + p.position_begin[j];
     const bool full_child = has_full_child(p, j);
-    const bool full = full_child && ancestors.first_reaches(w);
-    for (index_t z = static_cast<index_t>(simt::thread_index()); z < length;
-         z += static_cast<index_t>(simt::block_size())) {
-      const mask_t limit = z < w ? below(z) : panel_ancestors::vertices(w);
-      if (full) {
-        masks[z] = {limit, limit};
-        continue;
-      }
-      const mask_pair m = masks[z];
-      const mask_t added = full_child && z > 0 ? 1 : 0;
-      const mask_t upper = ancestors.close(m.upper | added) & limit;
-      const mask_t lower = m.lower == m.upper ? upper : ancestors.close(m.lower | added) & limit;
-      differ = differ || upper != lower;
-      masks[z] = {upper, lower};
+    const closed_panel panel{ancestors, w, full_child, full_child && ancestors.first_reaches(w)};
+    lane_counts rows{{0, 0}};
+    for (index_t tile = warp * 64; tile < length; tile += stride) {
+      differ = close_tile(p, j, panel, tile, counts, rows) || differ;
+    }
+    for (index_t half = 0; counts.u != nullptr && half < 2; ++half) {
+      const auto row = static_cast<index_t>(lane_index()) + half * 32;
+      std::uint32_t mine = half == 0 ? rows.u[0] : rows.u[1];
+      // The diagonal; row `row` of a full panel has all positions behind it.
+      if (warp == 0) mine += 1 + (panel.full ? static_cast<std::uint32_t>(length - 1 - row) : 0);
+      if (row < w && mine != 0) simt::atomic_add(counts.u + p.caller(p.begin[j] + row), mine);
     }
     simt::sync_block();
   }
@@ -184,13 +237,13 @@ GSOFA_KERNEL void close_kernel(panel_view p, panel_range wave, const std::uint32
 
 }  // namespace
 
-void symmetric_closure::run(const panel_structure& structure, panel_range wave) {
+void symmetric_closure::run(const panel_structure& structure, panel_range wave, row_counts counts) {
   const panel_view panels = structure.view();
   const int blocks = std::min(wave.end - wave.begin, 1 << 16);
   launch_overlapping(add_to_parents_kernel, blocks, closure_threads, 0, panels, wave,
                      structure.children());
   launch_overlapping(close_kernel, blocks, closure_threads, sizeof(panel_ancestors), panels, wave,
-                     structure.tree_parent(), refuted_.data());
+                     structure.tree_parent(), counts, refuted_.data());
 }
 
 }  // namespace gsofa::gpu
