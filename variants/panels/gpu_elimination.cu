@@ -328,7 +328,6 @@ struct elimination_view {
   std::uint32_t* open;      ///< tasks that are not done, and panels taken from lists
   index_t most_near_steps;  ///< as in elimination_settings, of the launch
   index_t most_task_steps;  ///< likewise
-  unsigned panels_first;    ///< likewise
   /// Panels to begin with; the first launch looks for leaves. The second list is for workers that
   /// hand over.
   panel_source from[2];
@@ -2082,28 +2081,18 @@ GSOFA_DEVICE index_t take_panel(const elimination_view& e, const panel_source& f
   return -1;
 }
 
-/// Takes the next listed panel of either list, by one thread; false: there is none.
-GSOFA_DEVICE bool take_panel(const elimination_view& e, work_item& next) {
-  for (const panel_source& from : e.from) {
-    next = {take_panel(e, from), -1};
-    if (next.panel >= 0) return true;
-  }
-  return false;
-}
-
-/// Finds what worker number `worker` does next, by one thread: tasks come before listed panels,
-/// since panels wait for them, but every panels_first-th worker takes panels first, since long
-/// paths may begin with one of them. Panel -1: nothing is left, or update rounds have cost too
-/// much. A worker that leaves too early leaves more to the others, which do their own tasks at
-/// least.
-GSOFA_DEVICE work_item find_work(const elimination_view& e, unsigned worker) {
+/// Finds what a worker does next, by one thread: tasks come before listed panels, since panels wait
+/// for them. Panel -1: nothing is left, or update rounds have cost too much. A worker that leaves
+/// too early leaves more to the others, which do their own tasks at least.
+GSOFA_DEVICE work_item find_work(const elimination_view& e) {
   work_item next{-1, -1};
-  const bool panels_first = e.panels_first > 0 && worker % e.panels_first == 0;
   for (;;) {
     if (simt::load_shared_state(e.update_work) > e.most_update_work) return {-1, -1};
-    if (panels_first && take_panel(e, next)) return next;
     if (take_task(e.tasks, next)) return next;
-    if (!panels_first && take_panel(e, next)) return next;
+    for (const panel_source& from : e.from) {
+      next.panel = take_panel(e, from);
+      if (next.panel >= 0) return next;
+    }
     if (simt::load_shared_state(e.open) == 0) return {-1, -1};
     simt::pause();
   }
@@ -2118,8 +2107,7 @@ GSOFA_DEVICE void work(const elimination_view& e, worker_state& s, index_t* pane
   const bool leads = team::wide_rank() == 0;
   for (;;) {
     if (leads) {
-      const work_item next = find_work(
-          e, team::is_cluster ? simt::block_index() / simt::cluster_size() : simt::block_index());
+      const work_item next = find_work(e);
       *panel = next.panel;
       *task = next.task;
     }
@@ -2277,7 +2265,6 @@ void launch_wave(elimination_view& e, const elimination_settings& settings,
     sharing();
   };
 
-  e.panels_first = static_cast<unsigned>(settings.panels_first);
   e.most_near_steps = settings.near_steps_of_blocks;
   e.most_task_steps = settings.task_steps_of_blocks;
   e.from[0].ticket = lists.control;

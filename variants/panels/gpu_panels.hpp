@@ -423,8 +423,7 @@ struct elimination_settings {
   /// A task has as many targets, one at least, as a worker updates in so many steps.
   index_t task_steps_of_blocks = 16;
   index_t task_steps_of_clusters = 4;
-  index_t panels_first = 2;  ///< every so many workers take panels before tasks; 0: none
-  index_t most_tasks = -1;   ///< room for so many handed over; -1: an eighth of n, at least 1,024
+  index_t most_tasks = -1;  ///< room for so many handed over; -1: an eighth of n, at least 1,024
   /// Limit of the work of all update rounds: 8 for a round, 3 for a step of a sweep; -1: none.
   std::int64_t most_update_work = -1;
 };

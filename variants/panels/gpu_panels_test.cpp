@@ -50,7 +50,6 @@ TEST_CASE("panels of all widths, for warps, blocks and clusters, in many orders 
       elimination.near_steps_of_blocks = elimination.near_steps_of_clusters =
           static_cast<index_t>(runs % 7 % 2);
       elimination.task_steps_of_blocks = static_cast<index_t>(runs % 3);
-      elimination.panels_first = static_cast<index_t>(runs % 4);
       if (runs % 6 == 0) elimination.most_tasks = static_cast<index_t>(runs / 6 % 4);
       tuning.search = runs % 8 != 0;
       // Symmetric patterns are eliminated, too.
@@ -252,8 +251,7 @@ TEST_CASE("patterns of low symmetry with more column blocks than a worker lists"
                            .near_steps_of_blocks = k % 3,
                            .near_steps_of_clusters = k % 2,
                            .task_steps_of_blocks = k % 3 == 2 ? 16 : k % 2,
-                           .task_steps_of_clusters = k % 2,
-                           .panels_first = k % 3},
+                           .task_steps_of_clusters = k % 2},
            .search = false});
       simt::emulator::set_seed(static_cast<std::uint64_t>(k));
       v->prepare(a, settings, context);
