@@ -29,7 +29,7 @@
 // Where they are not, J has up to hundreds of target panels, and the worker that follows the path
 // up from J would update one after another while the others idle. A worker that hands over updates
 // the nearest ones only, and leaves the others as tasks: up to one target per warp of the same J,
-// fewer where J has many positions, ascending. A worker takes tasks before it takes listed panels,
+// ascending. A worker takes tasks before it takes listed panels,
 // and after these until nothing is left to do. Let T be the first target of a task.
 //  * T waits for the task: the counter of T counts finished children less tasks that are not
 //    done, and T is taken up when the count is that of its children. J takes one off the counter
@@ -327,7 +327,6 @@ struct elimination_view {
   task_queue tasks;
   std::uint32_t* open;      ///< tasks that are not done, and panels taken from lists
   index_t most_near_steps;  ///< as in elimination_settings, of the launch
-  index_t most_task_steps;  ///< likewise
   /// Panels to begin with; the first launch looks for leaves. The second list is for workers that
   /// hand over.
   panel_source from[2];
@@ -1467,18 +1466,6 @@ GSOFA_DEVICE outlook finish_panel(const current_panel& c, unsigned long long upd
   return static_cast<outlook>(simt::load_shared_state(next));
 }
 
-/// The column blocks of a task of a panel of so many positions: one per warp of a block, fewer
-/// where the worker would need more than most_task_steps steps for the pairs of a position and a
-/// target. The path may wait for a task, whose other parts take as long for one target as for many.
-template <tier Tier>
-GSOFA_DEVICE index_t blocks_of_task(const elimination_view& e, index_t length) {
-  using team = worker<Tier>;
-  const offset_t most = offset_t{e.most_task_steps} * team::unroll * team::wide_size();
-  const auto warps = static_cast<offset_t>(team::warps());
-  const offset_t fit = most / length;
-  return static_cast<index_t>(fit < 1 ? 1 : fit < warps ? fit : warps);
-}
-
 /// Hands over the column blocks of a panel from `far` on, relative to its first, as tasks. Returns
 /// the first column block that has found no room, or the number of column blocks.
 ///
@@ -1489,9 +1476,9 @@ GSOFA_DEVICE index_t hand_over(const current_panel& c, index_t far) {
   using team = worker<Tier>;
   const elimination_view& e = c.e;
   const task_queue& q = e.tasks;
-  const index_t of_task = blocks_of_task<Tier>(e, c.place.length);
+  const auto warps = static_cast<index_t>(team::warps());
   const auto count = static_cast<index_t>(c.place.column_block_end - c.place.column_block_begin);
-  const index_t tasks = (count - far + of_task - 1) / of_task;
+  const index_t tasks = (count - far + warps - 1) / warps;
   index_t* first_slot = &c.s.task;
   if constexpr (team::is_cluster) first_slot = &state_of_cluster(e).task;
   const index_t* const targets = e.p.column_block_panel + c.place.column_block_begin;
@@ -1507,7 +1494,7 @@ GSOFA_DEVICE index_t hand_over(const current_panel& c, index_t far) {
         room < static_cast<std::uint32_t>(tasks) ? room : static_cast<std::uint32_t>(tasks);
     simt::atomic_add(e.open, fit - static_cast<std::uint32_t>(tasks));
     for (std::uint32_t k = 0; k < fit; ++k) {
-      const index_t first = far + static_cast<index_t>(k) * of_task;
+      const index_t first = far + static_cast<index_t>(k) * warps;
       simt::atomic_add(e.finished + targets[first], ~std::uint32_t{0});
       q.items[slot + k] = {c.j, first};
     }
@@ -1520,7 +1507,7 @@ GSOFA_DEVICE index_t hand_over(const current_panel& c, index_t far) {
   for (index_t k = c.wide_rank; k < fit; k += team::wide_size()) {
     simt::atomic_increment_acq_rel(q.flags + slot + static_cast<std::uint32_t>(k));
   }
-  return far + fit * of_task < count ? far + fit * of_task : count;
+  return far + fit * warps < count ? far + fit * warps : count;
 }
 
 /// The vertices of a factored panel, by the masks of its positions before `end`, that no target
@@ -1697,14 +1684,12 @@ struct later_round {
 };
 
 /// Reads what a round needs that updates the targets of a factored panel from column block `first`
-/// on, up to `count` of them. The barriers of route_updates() order what this leaves in shared
-/// memory.
+/// on. The barriers of route_updates() order what this leaves in shared memory.
 template <tier Tier>
-GSOFA_DEVICE later_round read_round(const current_panel& c, offset_t first, index_t count) {
+GSOFA_DEVICE later_round read_round(const current_panel& c, offset_t first) {
   using team = worker<Tier>;
   const offset_t own = first + team::warp();
-  const offset_t left = c.place.column_block_end - first;
-  const offset_t end = first + (count < left ? count : left);
+  const offset_t end = c.place.column_block_end;
   list_blocks<Tier>(c, first);
   return {load_targets<Tier>(c, head_of_column_block(c.e.p, own, end), c.s.routes()[team::warp()]),
           own < end};
@@ -1740,7 +1725,7 @@ GSOFA_DEVICE index_t do_task(const elimination_view& e, work_item task, worker_s
   const offset_t first = place.column_block_begin + task.task;
   lane_masks diagonal{{0, 0}, {0, 0}};
   if (has_diagonal<Tier>()) diagonal = load_diagonal(c);
-  const later_round round = read_round<Tier>(c, first, blocks_of_task<Tier>(e, place.length));
+  const later_round round = read_round<Tier>(c, first);
   factor_diagonal<Tier>(c, diagonal);
   // Others may be updating the targets. The barriers of route_updates() order this store.
   if (team::rank() == 0) c.head.single_child_steps = 0;
@@ -1810,7 +1795,7 @@ GSOFA_DEVICE unsigned long long update_others(const current_panel& c, std::uint3
     const offset_t begin = place.column_block_begin + first;
     mask_t left = unpruned_before<Tier>(c, c.e.p.column_block_first[begin]);
     if (left == 0) break;
-    work += update_round<Tier>(c, read_round<Tier>(c, begin, warps), left);
+    work += update_round<Tier>(c, read_round<Tier>(c, begin), left);
   }
   return work;
 }
@@ -2266,7 +2251,6 @@ void launch_wave(elimination_view& e, const elimination_settings& settings,
   };
 
   e.most_near_steps = settings.near_steps_of_blocks;
-  e.most_task_steps = settings.task_steps_of_blocks;
   e.from[0].ticket = lists.control;
   lists.leave_on(0, e);
   e.most = by_blocks ? 0 : settings.warp_positions;
@@ -2284,7 +2268,6 @@ void launch_wave(elimination_view& e, const elimination_settings& settings,
   if (longest <= e.most) return;
 
   e.most_near_steps = settings.near_steps_of_clusters;
-  e.most_task_steps = settings.task_steps_of_clusters;
   e.clusters = sizes.states;
   fill_bytes(e.clusters, 0, 2 * (sizes.clusters + sizes.wide_clusters));
   const auto by_clusters = [&](int list, index_t most, int clusters, int size) {

@@ -49,7 +49,6 @@ TEST_CASE("panels of all widths, for warps, blocks and clusters, in many orders 
       elimination.sharing_positions = 0;
       elimination.near_steps_of_blocks = elimination.near_steps_of_clusters =
           static_cast<index_t>(runs % 7 % 2);
-      elimination.task_steps_of_blocks = static_cast<index_t>(runs % 3);
       if (runs % 6 == 0) elimination.most_tasks = static_cast<index_t>(runs / 6 % 4);
       tuning.search = runs % 8 != 0;
       // Symmetric patterns are eliminated, too.
@@ -249,9 +248,7 @@ TEST_CASE("patterns of low symmetry with more column blocks than a worker lists"
                            .most_far_work = k % 3 * 100,
                            .sharing_positions = 0,
                            .near_steps_of_blocks = k % 3,
-                           .near_steps_of_clusters = k % 2,
-                           .task_steps_of_blocks = k % 3 == 2 ? 16 : k % 2,
-                           .task_steps_of_clusters = k % 2},
+                           .near_steps_of_clusters = k % 2},
            .search = false});
       simt::emulator::set_seed(static_cast<std::uint64_t>(k));
       v->prepare(a, settings, context);
