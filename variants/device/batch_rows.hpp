@@ -4,6 +4,7 @@
 /// that all GPU variants share that find rows by marking vertices.
 
 #include <algorithm>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -212,7 +213,8 @@ class row_results {
     const bool digests = wants_.has(want::digest);
     const bool starts = wants_.has(want::supernodes);
     // One array, which one launch clears, holds digests, counts of L and of U, two words, starts.
-    zeroed_ = {budget, "row_results", offset_t{n} * (8 + (digests ? 8 : 0) + (starts ? 1 : 0)) + 8};
+    const offset_t bytes = offset_t{n} * (8 + (digests ? 8 : 0) + (starts ? 1 : 0)) + 8;
+    zeroed_ = {budget, "row_results", (bytes + 3) / 4 * 4};
     digests_ = digests ? reinterpret_cast<std::uint64_t*>(zeroed_.data()) : nullptr;
     l_counts_ = reinterpret_cast<index_t*>(zeroed_.data() + (digests ? offset_t{n} * 8 : 0));
     u_counts_ = l_counts_ + n;
@@ -239,6 +241,11 @@ class row_results {
   }
   /// Clears what is counted on the device; asynchronous.
   void clear() { fill_bytes(zeroed_.data(), 0, zeroed_.size()); }
+  /// What clear() clears, words of 4 bytes.
+  [[nodiscard]] std::span<std::uint32_t> cleared() const {
+    return {reinterpret_cast<std::uint32_t*>(zeroed_.data()),
+            static_cast<std::size_t>(zeroed_.size() / 4)};
+  }
   /// Forgets what the host has of the last run.
   void forget() {
     batch_ = 0;

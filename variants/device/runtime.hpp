@@ -584,8 +584,16 @@ void launch_clusters(void (*kernel)(P...), int clusters, int cluster, int thread
 #endif
 }
 
+/// Notes the time, in nanoseconds, at which all launches before have ended.
+template <class Time>
+GSOFA_KERNEL void note_time_kernel(Time* at) {
+  simt::after_earlier_launches();
+  if (simt::thread_index() == 0) *at = simt::device_time();
+}
+
 /// Splits the time of a run among phases without waiting between them: each mark is an event among
-/// the launches of this host thread.
+/// the launches of this host thread. Among recorded launches it is a launch that notes the time,
+/// which takes a quarter of what an event does.
 class device_phases {
  public:
   device_phases() = default;
@@ -612,10 +620,13 @@ class device_phases {
     }
     cudaStreamCaptureStatus status = cudaStreamCaptureStatusNone;
     check(cudaStreamIsCapturing(cudaStreamPerThread, &status), "capture");
-    // Recorded launches note their times too.
-    const unsigned flags =
-        status == cudaStreamCaptureStatusActive ? cudaEventRecordExternal : cudaEventRecordDefault;
-    check(cudaEventRecordWithFlags(events_[marks_.size()], cudaStreamPerThread, flags), "event");
+    recorded_ = status == cudaStreamCaptureStatusActive;
+    if (recorded_) {
+      if (notes_.empty()) notes_.assign(most_notes, 0);
+      launch_overlapping(note_time_kernel<unsigned long long>, 1, 32, 0, &notes_.at(marks_.size()));
+    } else {
+      check(cudaEventRecord(events_[marks_.size()], cudaStreamPerThread), "event");
+    }
 #else
     context.phases.switch_to(next);
 #endif
@@ -637,6 +648,10 @@ class device_phases {
     synchronize();
 #if defined(__CUDACC__)
     for (std::size_t k = 0; k + 1 < marks_.size(); ++k) {
+      if (recorded_) {
+        context.phases.charge(marks_[k], 1e-9 * static_cast<double>(notes_[k + 1] - notes_[k]));
+        continue;
+      }
       float ms = 0;
       check(cudaEventElapsedTime(&ms, events_[k], events_[k + 1]), "event");
       context.phases.charge(marks_[k], 1e-3 * static_cast<double>(ms));
@@ -647,7 +662,10 @@ class device_phases {
  private:
   std::vector<phase_id> marks_;
 #if defined(__CUDACC__)
+  static constexpr std::size_t most_notes = 16;  // recorded launches have fewer marks
   std::vector<cudaEvent_t> events_;
+  pinned_vector<unsigned long long> notes_;  // of recorded launches
+  bool recorded_ = false;                    // notes_ has the times of the marks
 #endif
 };
 

@@ -123,9 +123,22 @@ GSOFA_KERNEL void scan_kernel(Op op, const typename Op::value* partial) {
   scan_tile<Op, true>(op, before);
 }
 
-/// Emits the inclusive scan of all items by two launches. `partial` has threads_per_block places.
+// Up to so many items for each thread of one block are scanned by one launch.
+#if defined(__CUDACC__)
+inline constexpr offset_t few_items = 8;
+#else
+inline constexpr offset_t few_items = 1;
+#endif
+
+/// Emits the inclusive scan of all items by two launches, by one where there are to be few.
+/// `partial` has threads_per_block places. With more than most_items items it takes longer.
 template <class Op>
 void scan(const Op& op, offset_t most_items, typename Op::value* partial) {
+  if (most_items <= few_items * threads_per_block) {
+    launch_overlapping(scan_kernel<Op>, 1, threads_per_block, scan_bytes<Op>(threads_per_block), op,
+                       static_cast<const typename Op::value*>(partial));
+    return;
+  }
   const auto tiles = static_cast<int>(
       std::min<offset_t>(threads_per_block, (most_items - 1) / threads_per_block + 1));
   constexpr std::size_t bytes = scan_bytes<Op>(threads_per_block);

@@ -14,25 +14,27 @@
 // vertex has 92 bytes and what is wanted of its row, and a panel has 36 bytes for its next eight
 // ancestors. The result is the masks with the position lists; rows are read off on demand.
 //
-// Launches of a run, in order; [h]: the host waits for what a kernel notes in its memory. Fills are
-// not counted. 1 to 12 depend on nothing that is found: they are recorded when a matrix is prepared
-// and repeated by one call. Nearly every launch begins while the one before it ends
-// (simt::after_earlier_launches).
+// Launches of a run, in order; [h]: the host waits for what a kernel notes in its memory. One
+// before them sets all arrays that have to be zero, or no vertex, at first. 1 to 12 depend on
+// nothing that is found: they are recorded when a matrix is prepared and repeated by one call.
+// Nearly every launch begins while the one before it ends (simt::after_earlier_launches).
 //   1  leftmost         a lane per entry of A: the least neighbour of every vertex
-//   2  minima           of groups of 32, of groups of these, and so on
+//   2  minima           of groups of 32, of groups of these, and so on, two of these a launch
 //   3  nearest parents  a thread per vertex: the forest that is the elimination tree if the
 //                       numbering is a postorder of it
 //   4  subtree          a thread per vertex: its subtree, up to panel_width
 //   5-6 cut             reduce and scan: runs, panels, depths
 //   7  panel tree       children of panels, lists of siblings
-//   8  justify          a lane per entry of A: do all siblings have an edge from their parent?
+//   8  justify          a lane per entry of A, in the first launch of 9: do all siblings have an
+//                       edge from their parent?
 //   9  boundary         two launches: column blocks of entries of A are gathered in shared memory,
 //                       then in a hash table; every column block climbs the panel tree, four panels
 //                       at a time, adding its bits until it meets what another one added. From
 //                       400,000 vertices on the table has A's entries alone, and the host waits for
 //                       sizes while boundaries are found target by target (gpu_boundaries.cu)
 //   10 lengths          column blocks and positions of each panel
-//   11-12 offsets       reduce and scan [h: panels, column blocks, positions, three flags]
+//   11-12 offsets       reduce and scan, one launch where panels are known to be few [h: panels,
+//                       column blocks, positions, three flags]
 //   13 collect          column blocks of each panel side by side
 //   14 sort             rank sort, the position where each column block begins; the next eight
 //                       panels above each panel
@@ -45,8 +47,10 @@
 //                       > wide_positions by wide clusters. Behind each of them, where panels are
 //                       long, a launch of workers that hand over far targets, which does nothing
 //                       unless the one before has left panels to it
-//  [17 closure          two launches, instead of 17 and 18 where A is symmetric, see below]
-//   19 counts           and digests; the closure counts where no digests are wanted
+//  [17 closure          two launches, instead of 17 and 18 where A is symmetric, see below; rows
+//  are
+//                       counted by the second unless digests are wanted]
+//   19 counts           and digests
 //   20 supernodes       if wanted: a thread per row gathers its L inside the chunk, one thread then
 //                       walks over the rows
 //   21- sorted rows     if wanted: where rows begin, reduce and scan [h: sizes]; column blocks are
@@ -618,11 +622,14 @@ class bitmap_panels final : public variant,
     whole_.record_lasting([this] {
       run_context unused;
       phases_.start(unused, phase_id::schedule);
-      rows_.clear();
-      structure_.repeat(matrix_, matrix_.rows().nnz, limits(), budget_);
+      const std::span<std::uint32_t> rows = rows_.cleared();
+      structure_.repeat(matrix_, matrix_.rows().nnz, limits(), budget_,
+                        {rows.data(), static_cast<offset_t>(rows.size()), 0});
       eliminate(unused);
-      phases_.mark(unused, phase_id::supernode);
-      find_supernodes(structure_.view());
+      if (settings_.wants.has(want::supernodes)) {
+        phases_.mark(unused, phase_id::supernode);
+        find_supernodes(structure_.view());
+      }
       phases_.end(unused);
     });
   }
@@ -660,10 +667,18 @@ class bitmap_panels final : public variant,
       context.check_deadline(k, waves);
       const panel_view panels = structure_.view();
       phases_.mark(context, phase_id::traverse);
-      const bool counted = closes() && closure_.run(structure_, wave, rows_);
-      if (!closes()) elimination_.run(structure_, wave);
-      phases_.mark(context, phase_id::compact);
-      if (!counted) count_rows(panels, wave, rows_);
+      // The closure counts rows in passing; digests of rows take a pass of their own.
+      const bool counts = closes() && rows_.digests() == nullptr;
+      if (closes()) {
+        closure_.run(structure_, wave,
+                     counts ? row_counts{rows_.l_counts(), rows_.u_counts()} : row_counts{});
+      } else {
+        elimination_.run(structure_, wave);
+      }
+      if (!counts) {
+        phases_.mark(context, phase_id::compact);
+        count_rows(panels, wave, rows_);
+      }
       if (!runs) continue;
       phases_.mark(context, phase_id::supernode);
       find_column_runs(panels, wave, n_, settings_.chunk_size, runs_.data());

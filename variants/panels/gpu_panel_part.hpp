@@ -118,10 +118,16 @@ struct panel_part {
     if (panels.begin == panels.end) return;
     const panel_view view = of.view();
     phases.mark(of_run, phase_id::traverse);
-    const bool counted = job.closes(of) && closure.run(of, panels, rows);
-    if (!job.closes(of)) elimination.run(of, panels);
-    phases.mark(of_run, phase_id::compact);
-    if (!counted) count_rows(view, panels, rows);
+    const bool counts = job.closes(of) && rows.digests() == nullptr;
+    if (job.closes(of)) {
+      closure.run(of, panels, counts ? row_counts{rows.l_counts(), rows.u_counts()} : row_counts{});
+    } else {
+      elimination.run(of, panels);
+    }
+    if (!counts) {
+      phases.mark(of_run, phase_id::compact);
+      count_rows(view, panels, rows);
+    }
     if (!job.wants_runs()) return;
     phases.mark(of_run, phase_id::supernode);
     find_column_runs(view, panels, job.a.n_rows, job.settings.chunk_size, runs.data());

@@ -162,6 +162,13 @@ struct panel_limits {
   index_t many_vertices = gpu::many_vertices;
 };
 
+/// Words that are all to be set to one value; they begin at a multiple of 16 bytes.
+struct word_fill {
+  std::uint32_t* words = nullptr;
+  offset_t count = 0;
+  std::uint32_t value = 0;
+};
+
 /// Bytes of the three arrays per position.
 inline constexpr offset_t bytes_per_position = sizeof(mask_pair) + 2 * sizeof(index_t);
 
@@ -319,9 +326,9 @@ class panel_structure {
   bool keep(offset_t most_bytes, memory_budget& budget);
   /// Launches all of build() on the arrays that are there; asynchronous. The launches depend on
   /// nothing but the sizes that build() has found: where the matrix has others, they and those that
-  /// take view() do nothing.
+  /// take view() do nothing. `more`: words that the first launch sets, too.
   void repeat(const device_matrix& a, offset_t nnz, const panel_limits& limits,
-              memory_budget& budget);
+              memory_budget& budget, word_fill more = {});
   /// Before repeated launches; and whether they have found the same sizes, once they have ended.
   void expect();
   [[nodiscard]] bool repeated() const;
@@ -363,10 +370,11 @@ class panel_structure {
 
  private:
   void first_pass(const device_matrix& a, offset_t nnz, const panel_limits& limits,
-                  memory_budget& budget);
+                  memory_budget& budget, word_fill more = {});
+  void clear_for_tree(word_fill table, word_fill more);
   void find_tree(const device_matrix& a, offset_t nnz, index_t width);
   void find_column_blocks(const device_matrix& a, offset_t nnz, const panel_limits& limits,
-                          memory_budget& budget);
+                          memory_budget& budget, bool justifies = false);
   void find_first_panels();
   void nearest_parents(const device_matrix& a, offset_t nnz);
   void cut(index_t width, bool is_etree);
@@ -533,15 +541,21 @@ class panel_elimination {
   pinned_vector<std::uint32_t> fell_back_;
 };
 
+/// Where the entries of the rows of L and U are counted; null: they are not.
+struct row_counts {
+  std::uint32_t* l = nullptr;
+  std::uint32_t* u = nullptr;
+};
+
 /// Completes the masks of a structure whose masks hold A, without elimination, where L is U
 /// transposed; finds out where it is not.
 class symmetric_closure {
  public:
   void prepare() { refuted_.assign(1, 0); }
   /// Completes the masks of the panels of one wave, all of them where there is one; waves ascend.
-  /// Asynchronous. Masks are those of L and U unless refuted(). Returns whether the entries of the
-  /// wave's panels have been counted as by count_rows(), which is so where no digests are wanted.
-  bool run(const panel_structure& structure, panel_range wave, const row_results& rows);
+  /// Adds the entries of these panels to `counts`, as count_rows() does. Asynchronous. Masks and
+  /// counts are those of L and U unless refuted().
+  void run(const panel_structure& structure, panel_range wave, row_counts counts = {});
   /// Before the launches of run() are repeated.
   void expect() { refuted_[0] = 0; }
   /// Whether L was not U transposed in the waves since expect(), once the device has done what

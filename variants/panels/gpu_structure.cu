@@ -58,6 +58,27 @@ constexpr offset_t bytes_per_column_block = 16;  // in the table, loose, or sort
 // Listed by targets it has 20 bytes until it is sorted, with 12 more for the sort, and spare ones.
 constexpr offset_t bytes_while_sorted = 52;
 
+/// Sets all words of some arrays: one launch in place of a fill for each.
+struct fill_list {
+  static constexpr int most = 4;
+  word_fill of[most];
+};
+GSOFA_KERNEL void fill_kernel(fill_list fills) {
+  simt::after_earlier_launches();
+  const offset_t thread = offset_t{simt::block_index()} * simt::block_size() + simt::thread_index();
+  const offset_t threads = offset_t{simt::grid_size()} * simt::block_size();
+  for (const word_fill& f : fills.of) {
+    // Arrays begin at multiples of 16 bytes.
+    struct alignas(16) four {
+      std::uint32_t word[4];
+    };
+    auto* const fours = reinterpret_cast<four*>(f.words);
+    const std::uint32_t v = f.value;
+    for (offset_t k = thread; k < f.count / 4; k += threads) fours[k] = {{v, v, v, v}};
+    for (offset_t k = f.count / 4 * 4 + thread; k < f.count; k += threads) f.words[k] = v;
+  }
+}
+
 // ------------------------------------------------------------------------------- entries of A
 
 /// Returns the OR over each run of equal keys in the first lane of the run, and 0 in the others.
@@ -151,22 +172,43 @@ struct minima {
   }
 };
 
-/// A warp computes the minimum of each group.
-GSOFA_KERNEL void minima_kernel(const std::uint32_t* in, index_t size, std::uint32_t* out) {
+/// A warp computes the minima of 32 groups; if `of_groups` is not null, also that of these minima.
+GSOFA_KERNEL void minima_kernel(const std::uint32_t* in, index_t size, std::uint32_t* out,
+                                std::uint32_t* of_groups) {
   simt::after_earlier_launches();
+  constexpr index_t batch = 8;  // loads that overlap
   const auto lane = static_cast<index_t>(lane_index());
   const index_t groups = (size - 1) / minima::group + 1;
+  const index_t chunks = (groups - 1) / minima::group + 1;
   const auto warps = static_cast<index_t>(simt::grid_size() * (simt::block_size() / 32));
   for (auto k = static_cast<index_t>(simt::block_index() * (simt::block_size() / 32) +
                                      simt::thread_index() / 32);
-       k < groups; k += warps) {
-    const index_t at = k * minima::group + lane;
-    std::uint32_t least = at < size ? in[at] : no_parent;
-    for (unsigned step = 16; step > 0; step /= 2) {
-      const std::uint32_t other = simt::shuffle_xor(least, step);
-      least = other < least ? other : least;
+       k < chunks; k += warps) {
+    std::uint32_t mine = no_parent;  // of group `lane` of the chunk
+    GSOFA_KEEP_LOOP for (index_t first = 0; first < minima::group; first += batch) {
+      std::uint32_t least[batch];
+      GSOFA_UNROLL for (index_t q = 0; q < batch; ++q) {
+        const offset_t at = (offset_t{k} * minima::group + first + q) * minima::group + lane;
+        least[q] = at < size ? in[at] : no_parent;
+      }
+      for (unsigned step = 1; step < 32; step *= 2) {
+        GSOFA_UNROLL for (index_t q = 0; q < batch; ++q) {
+          const std::uint32_t other = simt::shuffle_xor(least[q], step);
+          least[q] = other < least[q] ? other : least[q];
+        }
+      }
+      GSOFA_UNROLL for (index_t q = 0; q < batch; ++q) {
+        if (lane == first + q) mine = least[q];
+      }
     }
-    if (lane == 0) out[k] = least;
+    const offset_t group = offset_t{k} * minima::group + lane;
+    if (group < groups) out[group] = mine;
+    if (of_groups == nullptr) continue;
+    for (unsigned step = 1; step < 32; step *= 2) {
+      const std::uint32_t other = simt::shuffle_xor(mine, step);
+      mine = other < mine ? other : mine;
+    }
+    if (lane == 0) of_groups[k] = mine;
   }
 }
 
@@ -360,16 +402,17 @@ GSOFA_KERNEL void panel_tree_kernel(index_t n, const std::uint32_t* parent, sibl
   add_to(&totals->siblings, with_siblings);
 }
 
-/// Counts the vertices with siblings that have an edge from their parent into their subtree;
-/// marks: n zeros. The child of j above its neighbour i < j is the first that is not before i.
-GSOFA_KERNEL void justify_kernel(matrix_view a, sibling_lists siblings, std::uint32_t* marks,
-                                 structure_totals* totals) {
-  simt::after_earlier_launches();
-  std::uint32_t justified = 0;
-  for_each_entry(a, [&](index_t row, index_t column) {
+/// Counts the vertices with siblings that have an edge from their parent into their subtree. The
+/// child of j above its neighbour i < j is the first that is not before i.
+struct justification {
+  sibling_lists siblings;
+  std::uint32_t* marks;  ///< n zeros; null: nothing is counted
+
+  /// Looks at an entry; returns 1 if it is the first found of a vertex.
+  GSOFA_DEVICE std::uint32_t visit(index_t row, index_t column) const {
     const index_t i = row < column ? row : column;
     const index_t j = row < column ? column : row;
-    if (i == j || siblings.children[j] < 2) return;
+    if (i == j || siblings.children[j] < 2) return 0;
     offset_t low = siblings.first_child(j);
     for (offset_t high = low + siblings.children[j] - 1; low < high;) {
       const offset_t middle = (low + high) / 2;
@@ -380,10 +423,16 @@ GSOFA_KERNEL void justify_kernel(matrix_view a, sibling_lists siblings, std::uin
       }
     }
     std::uint32_t* const mark = marks + siblings.list[low];
-    if (simt::load_shared_state(mark) == 0 && simt::atomic_exchange(mark, std::uint32_t{1}) == 0) {
-      ++justified;
-    }
-  });
+    return simt::load_shared_state(mark) == 0 && simt::atomic_exchange(mark, std::uint32_t{1}) == 0
+               ? 1
+               : 0;
+  }
+};
+
+GSOFA_KERNEL void justify_kernel(matrix_view a, justification by, structure_totals* totals) {
+  simt::after_earlier_launches();
+  std::uint32_t justified = 0;
+  for_each_entry(a, [&](index_t i, index_t j) { justified += by.visit(i, j); });
   add_to(&totals->justified, justified);
 }
 
@@ -499,16 +548,19 @@ struct near_table {
 
 /// Enters the column blocks of the entries of A in the table. Those of a chunk of entries are
 /// gathered in shared memory first. Needs sizeof(near_table) bytes of it behind those of
-/// for_each_lane().
+/// for_each_lane(). In the same pass over A it counts what is justified, if `by` has marks: nobody
+/// reads the table then unless the tree is the elimination tree.
 GSOFA_KERNEL void first_column_blocks_kernel(matrix_view a, cut_view c, column_block_table table,
-                                             structure_totals* totals) {
+                                             justification by, structure_totals* totals) {
   simt::after_earlier_launches();
-  if (!totals->is_etree()) return;
+  if (by.marks == nullptr && !totals->is_etree()) return;
+  std::uint32_t justified = 0;
   near_table& near = *reinterpret_cast<near_table*>(simt::shared_memory<row_window>() + 1);
   near.clear();
   simt::sync_block();
   const auto visit = [&](bool is_entry, index_t row, index_t column) {
     if (!is_entry || row == column) return;
+    if (by.marks != nullptr) justified += by.visit(row, column);
     const index_t i = c.label == nullptr ? row : c.label[row];
     const index_t j = c.label == nullptr ? column : c.label[column];
     const index_t high = i < j ? j : i;
@@ -532,6 +584,7 @@ GSOFA_KERNEL void first_column_blocks_kernel(matrix_view a, cut_view c, column_b
     near.clear();
     simt::sync_block();
   });
+  if (by.marks != nullptr) add_to(&totals->justified, justified);
 }
 
 /// A thread per column block goes up the panel tree as long as it adds members; members that it
@@ -1035,16 +1088,22 @@ namespace {
 void find_nearest(const std::uint32_t* values, index_t size, std::uint32_t* spare,
                   std::uint32_t* nearest) {
   minima m{{values}, {size}, 1};
-  while (m.size[m.levels - 1] > minima::group) {
-    const std::uint32_t* const from = m.level[m.levels - 1];
-    const index_t below = m.size[m.levels - 1];
-    const index_t groups = (below - 1) / minima::group + 1;
-    launch_overlapping(minima_kernel, blocks_for(offset_t{groups} * 32), threads_per_block, 0, from,
-                       below, spare);
+  const auto add_level = [&] {
+    const index_t groups = (m.size[m.levels - 1] - 1) / minima::group + 1;
     m.level[m.levels] = spare;
     m.size[m.levels] = groups;
     ++m.levels;
     spare += groups;
+    return groups > minima::group;
+  };
+  // Two levels by a launch.
+  while (m.size[m.levels - 1] > minima::group) {
+    const int from = m.levels - 1;
+    std::uint32_t* const groups = spare;
+    std::uint32_t* const of_groups = add_level() ? spare : nullptr;
+    launch_overlapping(minima_kernel, blocks_for(m.size[from + 1]), threads_per_block, 0,
+                       m.level[from], m.size[from], groups, of_groups);
+    if (of_groups != nullptr) add_level();
   }
   launch_overlapping(nearest_parent_kernel, blocks_for(size), threads_per_block, 0, m, size,
                      nearest);
@@ -1102,38 +1161,47 @@ void panel_structure::relabel(const device_matrix& a, offset_t nnz, memory_budge
 // Launches all steps up to the lengths of the position lists of a numbering that is a postorder.
 // The launches do not depend on what is found.
 void panel_structure::first_pass(const device_matrix& a, offset_t nnz, const panel_limits& limits,
-                                 memory_budget& budget) {
-  // All fills come before the first launch, so that launches overlap.
-  fill_bytes(slots_.data(), 0, capacity_);
+                                 memory_budget& budget, word_fill more) {
+  clear_for_tree({reinterpret_cast<std::uint32_t*>(slots_.data()), capacity_ * 4, 0}, more);
   find_tree(a, nnz, limits.width);
-  justify(a, nnz);
-  find_column_blocks(a, nnz, limits, budget);
+  find_column_blocks(a, nnz, limits, budget, true);
+}
+
+void panel_structure::clear_for_tree(word_fill table, word_fill more) {
+  const offset_t words = zeroed_.size() + n_ + table.count + more.count;
+  launch_overlapping(
+      fill_kernel, blocks_for((words - 1) / 4 + 1), threads_per_block, 0,
+      fill_list{{table, {zeroed_.data(), zeroed_.size(), 0}, {hint_.data(), n_, no_parent}, more}});
 }
 
 // Launches all steps up to the panels.
 void panel_structure::find_tree(const device_matrix& a, offset_t nnz, index_t width) {
-  fill_bytes(zeroed_.data(), 0, zeroed_.size());
-  fill_bytes(hint_.data(), 0xff, n_);
   nearest_parents(a, nnz);
   cut(width, false);
 }
 
 // Counts whether the tree is the elimination tree.
 void panel_structure::justify(const device_matrix& a, offset_t nnz) {
-  launch_on_entries(justify_kernel, view_of(a, n_, nnz),
-                    sibling_lists{zeros(in_children), depth_.data(), siblings_.data()},
-                    zeros(in_marks), totals());
+  launch_on_entries(
+      justify_kernel, view_of(a, n_, nnz),
+      justification{{zeros(in_children), depth_.data(), siblings_.data()}, zeros(in_marks)},
+      totals());
 }
 
 // Finds the column blocks of all panels that are held, and their lengths. Where there are many
-// panels, the host waits for the sizes.
+// panels, the host waits for the sizes. `justifies`: and counts whether the tree is the elimination
+// tree.
 void panel_structure::find_column_blocks(const device_matrix& a, offset_t nnz,
-                                         const panel_limits& limits, memory_budget& budget) {
+                                         const panel_limits& limits, memory_budget& budget,
+                                         bool justifies) {
+  const justification by{{zeros(in_children), depth_.data(), siblings_.data()},
+                         justifies ? zeros(in_marks) : nullptr};
   const column_block_table table{slots_.data(), static_cast<std::uint32_t>(capacity_)};
   const cut_view cut_panels{label_.data(), begin_.data(), panel_of_.data(), panel_parent_.data(),
                             kind_.data()};
   for_each_range(a, nnz, [&](const matrix_view& entries) {
-    launch_with_table<near_table>(first_column_blocks_kernel, entries, cut_panels, table, totals());
+    launch_with_table<near_table>(first_column_blocks_kernel, entries, cut_panels, table, by,
+                                  totals());
   });
   if (n_ >= limits.many_vertices) return climb_by_targets(limits, budget);
   launch_overlapping(boundary_kernel, blocks_for(capacity_), threads_per_block, 0, cut_panels,
@@ -1190,7 +1258,8 @@ void panel_structure::place_lists() {
                    repeats_ ? panel_extent{static_cast<std::uint32_t>(panels_), column_blocks_,
                                            positions_, longest_, symmetric_}
                             : panel_extent{}},
-       n_, reinterpret_cast<length_scan::value*>(partial_.data()));
+       repeats_ || by_targets_ ? panels_ : n_,
+       reinterpret_cast<length_scan::value*>(partial_.data()));
 }
 
 void panel_structure::record(const device_matrix& a, offset_t nnz, const panel_limits& limits,
@@ -1266,6 +1335,7 @@ bool panel_structure::find_panels(const device_matrix& a, const panel_limits& li
     copy_to_host(&found, static_cast<const structure_totals*>(totals()), 1);
     panels_ = static_cast<index_t>(found.panels);
   };
+  clear_for_tree({}, {});
   find_tree(a, nnz, limits.width);
   fetch();
   fetch_tree();
@@ -1512,8 +1582,8 @@ bool panel_structure::keep(offset_t most_bytes, memory_budget& budget) {
 }
 
 void panel_structure::repeat(const device_matrix& a, offset_t nnz, const panel_limits& limits,
-                             memory_budget& budget) {
-  first_pass(a, nnz, limits, budget);
+                             memory_budget& budget, word_fill more) {
+  first_pass(a, nnz, limits, budget, more);
   collect_column_blocks(&totals()->differs);
   sort_column_blocks(&totals()->differs);
   place(a, nnz);

@@ -27,8 +27,8 @@
 // In waves: a panel adds 2 to its parent's masks in its own wave, and the parent is closed in its
 // own, which is not an earlier one.
 //
-// Cost: two passes over the masks, and one over the places in the parents' lists. Where no digests
-// are wanted, the second pass counts the rows, too.
+// Cost: two passes over the masks, which count rows, too, and one over the places in the parents'
+// lists.
 
 #include "variants/device/simt.hpp"
 
@@ -145,40 +145,69 @@ struct panel_ancestors {
   }
 };
 
-/// Counts of all rows; null: not counted.
-struct row_counts {
-  std::uint32_t* l;
-  std::uint32_t* u;
-};
-
-/// How the masks of one panel are closed.
-struct panel_closure {
-  const panel_ancestors* ancestors;
+/// A panel as its closure sees it.
+struct closed_panel {
+  const panel_ancestors& ancestors;
   index_t width;
-  bool full_child, full;
+  bool full_child;  ///< the first vertex is in all masks behind it
+  bool full;        ///< so are all vertices
 
-  /// The masks of position z; `differ` becomes true where those of U and L do.
-  [[nodiscard]] GSOFA_DEVICE mask_pair closed(index_t z, const mask_pair& m, bool& differ) const {
-    const mask_t limit = z < width ? below(z) : panel_ancestors::vertices(width);
-    if (full) return {limit, limit};
+  GSOFA_DEVICE mask_t limit(index_t z) const {
+    return z < width ? below(z) : panel_ancestors::vertices(width);
+  }
+  /// The closed masks of position z, which has masks m unless the panel is full.
+  GSOFA_DEVICE mask_pair close(index_t z, const mask_pair& m) const {
+    const mask_t within = limit(z);
+    if (full) return {within, within};
     const mask_t added = full_child && z > 0 ? 1 : 0;
-    const mask_t upper = ancestors->close(m.upper | added) & limit;
-    const mask_t lower = m.lower == m.upper ? upper : ancestors->close(m.lower | added) & limit;
-    differ = differ || upper != lower;
-    return {upper, lower};
+    const mask_t upper = ancestors.close(m.upper | added) & within;
+    return {upper, m.lower == m.upper ? upper : ancestors.close(m.lower | added) & within};
   }
 };
 
-/// Closes the masks of the panels of the wave, sets `refuted` where those of U and L differ, and
-/// counts the entries of rows. A block takes a panel, long ones first; a warp takes 64 positions at
-/// a time: transposed, the masks of U are a word for each row of the panel.
+/// Numbers of entries of two rows of U of a panel, lane and lane + 32.
+struct lane_counts {
+  std::uint32_t u[2];
+};
+
+/// Closes 64 positions of panel j from `tile` on by one warp, and counts them if counts.l is not
+/// null: transposed, the masks of U are a word per row of the panel. Returns whether the masks of
+/// U and L differ.
+GSOFA_DEVICE bool close_tile(const panel_view& p, index_t j, const closed_panel& panel,
+                             index_t tile, const row_counts& counts, lane_counts& rows) {
+  const offset_t first = p.position_begin[j];
+  const index_t length = p.length(j);
+  mask_pair* const masks = p.masks + first;
+  row_pair by_row[1] = {{0, 0}};
+  bool differ = false;
+  for (index_t half = 0; half < 2; ++half) {
+    const index_t z = tile + half * 32 + static_cast<index_t>(lane_index());
+    if (z >= length) continue;
+    const mask_pair m = panel.close(z, panel.full ? mask_pair{0, 0} : masks[z]);
+    differ = differ || m.upper != m.lower;
+    masks[z] = m;
+    (half == 0 ? by_row[0].low : by_row[0].high) = m.upper;
+    if (counts.l == nullptr || m.lower == 0) continue;
+    simt::atomic_add(counts.l + p.caller(p.columns[first + z]),
+                     static_cast<std::uint32_t>(simt::population(m.lower)));
+  }
+  if (counts.l == nullptr || panel.full) return differ;
+  transpose(by_row);
+  rows.u[0] += static_cast<std::uint32_t>(simt::population(by_row[0].low));
+  rows.u[1] += static_cast<std::uint32_t>(simt::population(by_row[0].high));
+  return differ;
+}
+
+/// Closes the masks of the panels of the wave, and sets `refuted` where those of U and L differ. A
+/// block takes a panel, long ones first, a warp 64 positions at a time. Counts the rows of L and U,
+/// those with the diagonal, unless counts.l is null: the counts are void where the masks differ.
 GSOFA_KERNEL void close_kernel(panel_view p, panel_range wave, const std::uint32_t* tree_parent,
                                row_counts counts, std::uint32_t* refuted) {
   simt::after_earlier_launches();
   if (p.stale()) return;
   panel_ancestors& ancestors = *simt::shared_memory<panel_ancestors>();
-  const auto lane = static_cast<index_t>(lane_index());
   const auto warp = static_cast<index_t>(simt::thread_index() / 32);
+  const auto stride = static_cast<index_t>(simt::block_size()) * 2;
   bool differ = false;
   for (auto k = static_cast<index_t>(simt::block_index()); k < wave.end - wave.begin;
        k += static_cast<index_t>(simt::grid_size())) {
@@ -186,36 +215,20 @@ GSOFA_KERNEL void close_kernel(panel_view p, panel_range wave, const std::uint32
     if (!p.owns(j)) continue;
     const index_t w = p.width(j);
     const index_t length = p.length(j);
-    const offset_t first = p.position_begin[j];
     if (warp == 0) ancestors.find(tree_parent, p.begin[j], w);
     simt::sync_block();
     const bool full_child = has_full_child(p, j);
-    const panel_closure closure{&ancestors, w, full_child,
-                                full_child && ancestors.first_reaches(w)};
-    // The entries of U in rows lane and lane + 32 of the panel, with the diagonal.
-    std::uint32_t u[2] = {warp == 0 ? 1U : 0U, warp == 0 ? 1U : 0U};
-    for (index_t tile = warp * 64; tile < length;
-         tile += static_cast<index_t>(simt::block_size()) * 2) {
-      row_pair by_row[1] = {{0, 0}};
-      GSOFA_UNROLL for (index_t half = 0; half < 2; ++half) {
-        const index_t z = tile + half * 32 + lane;
-        if (z >= length) continue;
-        const mask_pair before = closure.full ? mask_pair{0, 0} : p.masks[first + z];
-        const mask_pair m = closure.closed(z, before, differ);
-        p.masks[first + z] = m;
-        (half == 0 ? by_row[0].low : by_row[0].high) = m.upper;
-        if (counts.l == nullptr || m.lower == 0) continue;
-        simt::atomic_add(counts.l + p.caller(p.columns[first + z]),
-                         static_cast<std::uint32_t>(simt::population(m.lower)));
-      }
-      if (counts.l == nullptr) continue;
-      transpose(by_row);
-      u[0] += static_cast<std::uint32_t>(simt::population(by_row[0].low));
-      u[1] += static_cast<std::uint32_t>(simt::population(by_row[0].high));
+    const closed_panel panel{ancestors, w, full_child, full_child && ancestors.first_reaches(w)};
+    lane_counts rows{{0, 0}};
+    for (index_t tile = warp * 64; tile < length; tile += stride) {
+      differ = close_tile(p, j, panel, tile, counts, rows) || differ;
     }
-    for (index_t half = 0; half < 2 && counts.l != nullptr; ++half) {
-      const index_t row = half * 32 + lane;
-      if (row < w && u[half] != 0) simt::atomic_add(counts.u + p.caller(p.begin[j] + row), u[half]);
+    for (index_t half = 0; counts.u != nullptr && half < 2; ++half) {
+      const auto row = static_cast<index_t>(lane_index()) + half * 32;
+      std::uint32_t mine = half == 0 ? rows.u[0] : rows.u[1];
+      // The diagonal; row `row` of a full panel has all positions behind it.
+      if (warp == 0) mine += 1 + (panel.full ? static_cast<std::uint32_t>(length - 1 - row) : 0);
+      if (row < w && mine != 0) simt::atomic_add(counts.u + p.caller(p.begin[j] + row), mine);
     }
     simt::sync_block();
   }
@@ -224,18 +237,13 @@ GSOFA_KERNEL void close_kernel(panel_view p, panel_range wave, const std::uint32
 
 }  // namespace
 
-bool symmetric_closure::run(const panel_structure& structure, panel_range wave,
-                            const row_results& rows) {
+void symmetric_closure::run(const panel_structure& structure, panel_range wave, row_counts counts) {
   const panel_view panels = structure.view();
   const int blocks = std::min(wave.end - wave.begin, 1 << 16);
   launch_overlapping(add_to_parents_kernel, blocks, closure_threads, 0, panels, wave,
                      structure.children());
-  const bool counts = rows.digests() == nullptr;
   launch_overlapping(close_kernel, blocks, closure_threads, sizeof(panel_ancestors), panels, wave,
-                     structure.tree_parent(),
-                     counts ? row_counts{rows.l_counts(), rows.u_counts()} : row_counts{},
-                     refuted_.data());
-  return counts;
+                     structure.tree_parent(), counts, refuted_.data());
 }
 
 }  // namespace gsofa::gpu
