@@ -37,36 +37,36 @@ std::vector<offset_t> starts_of(std::span<const index_t> length) {
   return start;
 }
 
+// Entries below the diagonal less those above it, in rows begin .. end - 1; `differs` where one
+// below has no mirror image.
+offset_t excess_below(const pattern_view& a, std::span<offset_t> next, index_t begin, index_t end,
+                      std::atomic<bool>& differs) {
+  mirror_images<false> images(a.row_ptr, a.col_idx, next, begin);
+  offset_t excess = 0;
+  for (index_t i = begin; i < end; ++i) {
+    if (i % 64 == 0 && differs.load(std::memory_order_relaxed)) break;
+    const offset_t diagonal = images.find(i);
+    if (diagonal < 0) {
+      differs.store(true, std::memory_order_relaxed);
+      break;
+    }
+    excess += diagonal - a.row_ptr[at(i)] - (a.row_ptr[at(i) + 1] - next[at(i)]);
+  }
+  return excess;
+}
+
 bool is_symmetric(const pattern_view& a, int threads) {
   std::vector<offset_t> next(at(a.n_rows));
   // relaxed: a hint while threads run; the verdict is read after they have joined.
   std::atomic<bool> differs{false};
-  std::atomic<offset_t> below{0};
-  std::atomic<offset_t> above{0};
-  on_threads(threads, [&](int t) {
-    const auto row_at = [&](int k) {
-      const auto row = std::ranges::lower_bound(a.row_ptr, a.nnz() / threads * k);
-      return k == threads ? a.n_rows : static_cast<index_t>(row - a.row_ptr.begin());
-    };
-    const index_t begin = row_at(t);
-    const index_t end = std::max(begin, row_at(t + 1));
-    mirror_images<false> images(a.row_ptr, a.col_idx, next, begin);
-    offset_t own_below = 0;
-    offset_t own_above = 0;
-    for (index_t i = begin; i < end; ++i) {
-      if (i % 64 == 0 && differs.load(std::memory_order_relaxed)) return;
-      const offset_t diagonal = images.find(i);
-      if (diagonal < 0) {
-        differs.store(true, std::memory_order_relaxed);
-        return;
-      }
-      own_below += diagonal - a.row_ptr[at(i)];
-      own_above += a.row_ptr[at(i) + 1] - next[at(i)];
-    }
-    below.fetch_add(own_below, std::memory_order_relaxed);
-    above.fetch_add(own_above, std::memory_order_relaxed);
-  });
-  return !differs.load() && below.load() == above.load();
+  std::atomic<offset_t> excess{0};
+  // Several ranges of rows for each thread, as more entries of some are searched for.
+  const offset_t grain = a.n_rows / (offset_t{4} * threads) + 1;
+  parallel_ranges<index_t>(
+      threads, a.n_rows, static_cast<index_t>(grain), [&](int, index_t begin, index_t end) {
+        excess.fetch_add(excess_below(a, next, begin, end, differs), std::memory_order_relaxed);
+      });
+  return !differs.load() && excess.load() == 0;
 }
 
 // A, which is symmetric, with or without its diagonal.

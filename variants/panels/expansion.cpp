@@ -8,6 +8,8 @@
 namespace gsofa::detail {
 
 namespace {
+constexpr index_t vertices_at_a_time = 256;
+
 // Row c: the number of masks that have bit c.
 template <mask_t mask_pair::*Side>
 bit_matrix counts_of_bits(const mask_pair* masks, index_t length, int w) {
@@ -40,10 +42,14 @@ void row_counter::start(const ordered_graph& g, const panel_set& s, const subtre
   if (threads > 1) {
     place_.resize(at(s.panels()));
     of.for_each_above([&](index_t begin, index_t end) {
-      const range own{.begin = s.begin[at(begin)], .end = s.begin[at(end)], .place = size_};
-      for (index_t j = begin; j < end; ++j) place_[at(j)] = own.place - own.begin;
-      above_.push_back(own);
-      size_ += own.end - own.begin;
+      const index_t last = s.begin[at(end)];
+      for (index_t v = s.begin[at(begin)]; v < last;) {
+        const index_t next = v + std::min(last - v, vertices_at_a_time);
+        above_.push_back({.begin = v, .end = next, .place = size_ + v - s.begin[at(begin)]});
+        v = next;
+      }
+      for (index_t j = begin; j < end; ++j) place_[at(j)] = size_ - s.begin[at(begin)];
+      size_ += last - s.begin[at(begin)];
     });
   }
   if (sums_.size() < at(threads)) sums_.resize(at(threads));
@@ -103,12 +109,13 @@ void row_counter::finish(int threads) {
   if (size_ == 0) return;
   parallel_ranges<std::size_t>(threads, above_.size(), 1, [&](int, std::size_t k, std::size_t) {
     const range& own = above_[k];
-    for (index_t v = own.begin; v < own.end; ++v) {
-      const std::size_t place = at(own.place + v - own.begin);
-      const std::size_t row = at(g_->caller(v));
-      for (int t = 0; t < threads; ++t) {
-        l_counts_[row] += sums_[at(t)][place];
-        u_counts_[row] += sums_[at(t)][at(size_) + place];
+    for (int t = 0; t < threads; ++t) {
+      const index_t* const l = sums_[at(t)].data() + own.place;
+      const index_t* const u = l + size_;
+      for (index_t v = own.begin; v < own.end; ++v) {
+        const index_t row = g_->caller(v);
+        l_counts_[row] += l[v - own.begin];
+        u_counts_[row] += u[v - own.begin];
       }
     }
   });

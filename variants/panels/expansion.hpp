@@ -28,7 +28,7 @@ class row_counter {
 
  private:
   struct range {
-    index_t begin, end;  // vertices of panels above the subtrees
+    index_t begin, end;  // some vertices of panels above the subtrees
     index_t place;       // of the first one
   };
   const ordered_graph* g_ = nullptr;

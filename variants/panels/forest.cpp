@@ -19,6 +19,8 @@ namespace {
 constexpr index_t rows_at_a_time = 1024;
 // Mirror images, and columns, by several threads are twice the work of one.
 constexpr int threads_that_pay = 3;
+// Ranges of rows whose entries below the diagonal a thread searches for mirror images.
+constexpr int ranges_of_thread = 4;
 // Buckets of a transpose: at most 2^8, whose ends stay in the first-level cache.
 constexpr int bucket_bits = 8;
 
@@ -60,32 +62,44 @@ void ordered_graph::build(const pattern_view& a, int threads) {
 // least_[u]: the least neighbour of u, u itself counted, and last_[u]: the last one before u, or u
 // if there is none.
 bool ordered_graph::find_symmetry(int threads) {
-  const std::vector<index_t> first = row_ranges(threads);
+  // The last rows have most of the entries that are searched for, and come first.
+  const int ranges = threads == 1 ? 1 : ranges_of_thread * threads;
+  const std::vector<index_t> first = row_ranges(ranges);
   next_.resize(at(n));
   least_.resize(at(n));
   last_.resize(at(n));
   // relaxed: a hint while threads run; the verdict is read after they have joined.
   std::atomic<bool> differs{false};
   std::atomic<offset_t> below{0};
-  on_threads(threads, [&](int t) {
-    mirror_images<true> images(rows_.ptr, rows_.idx, next_, first[at(t)]);
-    offset_t found = 0;
-    for (index_t i = first[at(t)]; i < first[at(t) + 1]; ++i) {
-      if (i % 64 == 0 && differs.load(std::memory_order_relaxed)) return;
-      const offset_t begin = rows_.ptr[at(i)];
-      const offset_t diagonal = images.find(i);
-      if (diagonal < 0) {
-        differs.store(true, std::memory_order_relaxed);
-        return;
-      }
-      rows_.diagonal[at(i)] = diagonal;
-      least_[at(i)] = rows_.idx[at(begin)];
-      last_[at(i)] = rows_.idx[at(std::max(begin, diagonal - 1))];
-      found += diagonal - begin;
+  std::atomic<int> left{ranges};
+  on_threads(threads, [&](int) {
+    for (int k = 0; (k = left.fetch_sub(1, std::memory_order_relaxed) - 1) >= 0;) {
+      if (differs.load(std::memory_order_relaxed)) return;
+      const offset_t found = mirrored_entries(first[at(k)], first[at(k) + 1], differs);
+      below.fetch_add(found, std::memory_order_relaxed);
     }
-    below.fetch_add(found, std::memory_order_relaxed);
   });
   return !differs.load() && 2 * below.load() + n == rows_.ptr[at(n)];
+}
+
+// Entries below the diagonal in rows begin .. end - 1; `differs` where one has no mirror image.
+offset_t ordered_graph::mirrored_entries(index_t begin, index_t end, std::atomic<bool>& differs) {
+  mirror_images<true> images(rows_.ptr, rows_.idx, next_, begin);
+  offset_t found = 0;
+  for (index_t i = begin; i < end; ++i) {
+    if (i % 64 == 0 && differs.load(std::memory_order_relaxed)) break;
+    const offset_t first = rows_.ptr[at(i)];
+    const offset_t diagonal = images.find(i);
+    if (diagonal < 0) {
+      differs.store(true, std::memory_order_relaxed);
+      break;
+    }
+    rows_.diagonal[at(i)] = diagonal;
+    least_[at(i)] = rows_.idx[at(first)];
+    last_[at(i)] = rows_.idx[at(std::max(first, diagonal - 1))];
+    found += diagonal - first;
+  }
+  return found;
 }
 
 // In one pass of one thread: diagonals, least neighbours, and in columns_.ptr[j + 1] the entries of
