@@ -94,8 +94,9 @@ struct matching {
   std::uint32_t* guests;    ///< vertices that have chosen a vertex as their meeting place
   std::uint32_t* isolated;  ///< of the whole device: not 0 if a vertex is isolated
 };
-/// The weight of a free vertex, or more than any, and the hash that breaks ties of its edges.
+/// Set in the word of a matched vertex: a weight that is more than any.
 constexpr std::uint64_t taken = std::uint64_t{0xffffffffU} << 32;
+/// The weight of a vertex, and the hash that breaks ties of its edges.
 GSOFA_DEVICE std::uint64_t seen_word(index_t weight, std::uint32_t tie) {
   return (static_cast<std::uint64_t>(weight) << 32) | tie;
 }
