@@ -59,7 +59,15 @@ void bisector::coarsen_replicas(std::uint64_t key) {
                        offset_t{shared_.back()->n} * settings_.replicas <= shared_[0]->n;
   const int copies = several ? settings_.replicas : 1;
   for (auto& levels_of : replicas_) levels_of.clear();
-  space_.crew->items(copies, [&](int thread, offset_t q) {
+  // Of the parts of the first depths one more thread looks for a level that separates.
+  has_level_ = false;
+  const bool searches = depth_ < depths_of_levels && shared_.size() > 1;
+  space_.crew->items(copies + (searches ? 1 : 0), [&](int thread, offset_t item) {
+    const offset_t q = searches ? item - 1 : item;
+    if (q < 0) {
+      has_level_ = level_separator(*shared_[0], key, level_, space_.per_thread[at(thread)]);
+      return;
+    }
     team alone;
     chain& own = replicas_[at(q)];
     own.assign(1, shared_.back());
@@ -122,6 +130,19 @@ void bisector::uncoarsen_replicas() {
   }
 }
 
+// On the part itself the level is one more trial if it is better than all others are before they
+// are refined there.
+void bisector::add_level(std::vector<index_t>& alive) {
+  if (!has_level_ || level_.cost >= trials_[at(alive[0])]->cost) return;
+  // Its place is that of a trial that is no longer alive, or a new one.
+  index_t place = 0;
+  while (std::ranges::find(alive, place) != alive.end()) ++place;
+  if (at(place) == trials_.size()) trials_.push_back(std::make_unique<trial>());
+  std::swap(*trials_[at(place)], level_);
+  alive.push_back(place);
+  active_.push_back(trials_[at(place)].get());
+}
+
 // Ranks the trials of all replicas together and brings the best to the finest graph.
 void bisector::uncoarsen_shared() {
   std::vector<index_t> alive;
@@ -135,6 +156,7 @@ void bisector::uncoarsen_shared() {
     for (const index_t i : alive) active_.push_back(trials_[at(i)].get());
     space_.crew->items(static_cast<offset_t>(active_.size()),
                        [&](int, offset_t i) { project(*active_[at(i)], *shared_.back()); });
+    if (shared_.size() == 1) add_level(alive);
     if (refines(shared_.size() - 1)) {
       refine(*space_.crew, per_thread(), active_, later_passes, settings_.idle_moves, 2);
     }
