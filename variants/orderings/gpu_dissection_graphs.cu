@@ -360,11 +360,11 @@ struct isolated_op : matching_op<Tasks> {
 
 /// Numbers of the coarse vertices within their graphs and places for their rows, by virtual number.
 struct numbering {
-  index_t* id;           ///< coarse vertex of a vertex
-  index_t* one;          ///< by coarse vertex: its smaller fine vertex
-  index_t* two;          ///< and the other, or none
-  offset_t* place;       ///< of its row, in the room of its graph
-  task_result* results;  ///< in memory of the host
+  index_t* id;      ///< coarse vertex of a vertex
+  index_t* one;     ///< by coarse vertex: its smaller fine vertex
+  index_t* two;     ///< and the other, or none
+  offset_t* place;  ///< of its row, in the room of its graph
+  task_result* results;
 };
 
 /// Numbers the pairs by their smaller vertices.
@@ -544,6 +544,56 @@ struct kept_task {
   offset_t room;  ///< first place of adj
   offset_t map;   ///< first place of the map
 };
+
+/// Where the graphs that have shrunk go: one after the other, by one block.
+struct plan_op {
+  struct value {
+    offset_t room, map;
+    index_t graphs, vertices;
+  };
+  const task* tasks;
+  const task_result* results;
+  index_t tasks_count;
+  kept_task* kept;
+  task_result* for_host;  ///< gets the results
+
+  GSOFA_DEVICE static value identity() { return {0, 0, 0, 0}; }
+  GSOFA_DEVICE static value combine(const value& a, const value& b) {
+    return {a.room + b.room, a.map + b.map, a.graphs + b.graphs, a.vertices + b.vertices};
+  }
+  GSOFA_DEVICE offset_t count() const { return tasks_count; }
+  GSOFA_DEVICE index_t size(index_t k) const { return tasks[k].last - tasks[k].first; }
+  GSOFA_DEVICE value item(index_t k) const {
+    const task_result r = results[k];
+    if (!has_shrunk(size(k), r.vertices)) return identity();
+    return {r.room, size(k), 1, r.vertices};
+  }
+  GSOFA_DEVICE void emit(index_t k, const value& upto) const {
+    const task_result r = results[k];
+    for_host[k] = r;
+    kept[k] = {none, 0, 0, 0, 0};
+    if (!has_shrunk(size(k), r.vertices)) return;
+    kept[k] = {upto.graphs - 1, upto.vertices - r.vertices, r.vertices, upto.room - r.room,
+               upto.map - size(k)};
+  }
+};
+
+GSOFA_KERNEL void plan_kernel(plan_op op, std::uint32_t* note, std::uint32_t stamp) {
+  simt::after_earlier_launches();
+  scan_by_block(op, simt::shared_memory<plan_op::value>());
+  simt::sync_block();
+  if (simt::thread_index() == 0) simt::store_to_host(note, stamp);
+}
+
+/// Copies what the host has written, word by word.
+GSOFA_KERNEL void copy_words_kernel(const std::uint64_t* from, std::uint64_t* to, offset_t words) {
+  simt::after_earlier_launches();
+  const auto step = offset_t{simt::grid_size()} * simt::block_size();
+  for (auto k = offset_t{simt::block_index()} * simt::block_size() + simt::thread_index();
+       k < words; k += step) {
+    to[k] = from[k];
+  }
+}
 
 constexpr std::uint32_t empty_slot = 0xffffffffU;
 
@@ -943,7 +993,8 @@ namespace graph_kernels {
 struct messages {
   pinned_vector<task> tasks;
   pinned_vector<task_result> results;
-  pinned_vector<kept_task> kept;
+  pinned_vector<std::uint32_t> note{0};  ///< the stamp of the last results
+  std::uint32_t stamp = 0;
   pinned_vector<ending_view> endings;
   pinned_vector<side_counts> counts;
   pinned_vector<sides_view> sides;
@@ -958,6 +1009,7 @@ messages& messages_of_thread() {
 struct graph_steps::space {
   explicit space(memory_budget& budget)
       : d_tasks(budget, "matching"),
+        d_results(budget, "matching"),
         d_kept(budget, "matching"),
         d_owner(budget, "matching"),
         d_match(budget, "matching"),
@@ -983,11 +1035,11 @@ struct graph_steps::space {
   messages& host = messages_of_thread();
   pinned_vector<task>& tasks = host.tasks;
   pinned_vector<task_result>& results = host.results;
-  pinned_vector<kept_task>& kept = host.kept;
   pinned_vector<ending_view>& endings = host.endings;
   pinned_vector<side_counts>& counts = host.counts;
   pinned_vector<sides_view>& sides = host.sides;
   growing_array<task> d_tasks;
+  growing_array<task_result> d_results;
   growing_array<kept_task> d_kept;
   growing_array<index_t> d_owner, d_match, d_proposal, d_id, d_one, d_two;
   growing_array<std::uint64_t> d_seen;
@@ -999,6 +1051,28 @@ struct graph_steps::space {
   growing_array<number_op<all_tasks>::value> d_number_sums;
   growing_array<isolated_op<all_tasks>::value> d_isolated_sums;
   growing_array<side_op::value> d_side_sums;
+
+  /// Copies the tasks to the device.
+  void upload_tasks(index_t count) {
+    static_assert(sizeof(task) % sizeof(std::uint64_t) == 0);
+    constexpr auto words_of_task = static_cast<offset_t>(sizeof(task) / sizeof(std::uint64_t));
+    const offset_t words = count * words_of_task;
+    launch_overlapping(copy_words_kernel, blocks_for(words), threads_per_block, 0,
+                       reinterpret_cast<const std::uint64_t*>(tasks.data()),
+                       reinterpret_cast<std::uint64_t*>(d_tasks.resize(count)), words);
+  }
+  /// Plans the coarse level on the device and waits for the results.
+  void plan(index_t count) {
+    const plan_op op{d_tasks.data(), d_results.data(), count, d_kept.resize(count), results.data()};
+#if defined(__CUDACC__)
+    const int threads = count <= 32 ? 32 : count <= 128 ? 128 : 512;
+#else
+    const int threads = 32;
+#endif
+    launch_overlapping(plan_kernel, 1, threads, scan_bytes<plan_op>(threads), op, host.note.data(),
+                       ++host.stamp);
+    wait_for_note(host.note.data(), host.stamp);
+  }
 
   /// Matches each graph by one block.
   void match_small(const level_view& g, index_t count, index_t largest, const numbering& to,
@@ -1059,11 +1133,10 @@ std::vector<index_t> graph_steps::coarsen(const level& fine, std::span<const coa
     s.tasks[k] = {w.key, w.most, w.parent, static_cast<index_t>(first), static_cast<index_t>(n)};
   }
   const auto vertices = static_cast<index_t>(n);
-  s.d_tasks.resize(count);
-  upload(s.d_tasks.data(), s.tasks, count);
+  s.upload_tasks(count);
   s.d_owner.resize(n);
   const numbering to{s.d_id.resize(n), s.d_one.resize(n), s.d_two.resize(n), s.d_place.resize(n),
-                     s.results.data()};
+                     s.d_results.resize(count)};
   offset_t* const entries = coarse.d_entries.resize(count);
   const level_view g = fine.view();
   if (largest <= small_graph) {
@@ -1071,19 +1144,13 @@ std::vector<index_t> graph_steps::coarsen(const level& fine, std::span<const coa
   } else {
     s.match_large(g, count, vertices, to, entries);
   }
-  synchronize();
-  reserve(s.kept, wanted.size());  // the copy before from it has ended
+  s.plan(count);
   std::vector<index_t> places;
   for (index_t k = 0; k < count; ++k) {
     const coarsening& w = wanted[at(k)];
     const task_result r = s.results[at(k)];
     const index_t size = fine.size_of(w.parent);
-    if (!has_shrunk(size, r.vertices)) {
-      s.kept[at(k)] = {none, 0, 0, 0, 0};
-      continue;
-    }
-    s.kept[at(k)] = {static_cast<index_t>(places.size()), coarse.first.back(), r.vertices,
-                     coarse.room, coarse.map_first.back()};
+    if (!has_shrunk(size, r.vertices)) continue;
     places.push_back(k);
     coarse.room += r.room;
     coarse.first.push_back(coarse.first.back() + r.vertices);
@@ -1092,8 +1159,6 @@ std::vector<index_t> graph_steps::coarsen(const level& fine, std::span<const coa
     coarse.map_first.push_back(coarse.map_first.back() + size);
   }
   if (places.empty()) return places;
-  s.d_kept.resize(count);
-  upload(s.d_kept.data(), s.kept, count);
   const index_t graphs = coarse.graphs();
   const index_t coarse_n = coarse.first.back();
   const offset_t map_size = coarse.map_first.back();

@@ -139,7 +139,8 @@ GSOFA_DEVICE std::uint32_t next_place(std::uint32_t* size, bool wanted) {
 }
 
 GSOFA_DEVICE std::uint64_t sum_of_warp(std::uint64_t value) {
-  for (unsigned step = 16; step > 0; step /= 2) value += simt::shuffle_xor(value, step);
+  GSOFA_KEEP_LOOP for (unsigned step = 16; step > 0; step /= 2) value +=
+      simt::shuffle_xor(value, step);
   return value;
 }
 
@@ -164,7 +165,7 @@ template <class Item, class Gather, class Visit>
 GSOFA_DEVICE void for_rows(const index_t* adj, unsigned mask, const lane_row& mine, Gather&& gather,
                            Visit&& visit) {
   const auto lane = static_cast<index_t>(lane_of_thread());
-  while (mask != 0) {
+  GSOFA_KEEP_LOOP while (mask != 0) {
     unsigned row[rows_at_once];
     lane_row r[rows_at_once];
     index_t longest = 0;
@@ -232,7 +233,8 @@ GSOFA_DEVICE void prefetch_row(const level_view& g, const neighbour& n) {
   if constexpr (Prefetches) {
     constexpr index_t sector = 32 / sizeof(index_t);
     const index_t length = n.row.length < 8 * sector ? n.row.length : 8 * sector;
-    for (index_t k = 0; k < length; k += sector) simt::prefetch(g.adj + n.row.begin + k);
+    GSOFA_KEEP_LOOP for (index_t k = 0; k < length; k += sector)
+        simt::prefetch(g.adj + n.row.begin + k);
   }
 }
 
@@ -411,21 +413,21 @@ GSOFA_DEVICE choice best_of_many(const candidates& c, std::uint32_t slots) {
   };
   const std::uint32_t lane = lane_of_thread();
   const std::uint32_t near = slots < c.room ? slots : c.room;
-  for (std::uint32_t s = 4 * lane; s < near; s += slots_per_step) {
+  GSOFA_KEEP_LOOP for (std::uint32_t s = 4 * lane; s < near; s += slots_per_step) {
     const four_words high = *reinterpret_cast<const four_words*>(c.high + s);
     const four_words low = *reinterpret_cast<const four_words*>(c.low + s);
     GSOFA_UNROLL for (unsigned k = 0; k < 4; ++k) consider(high.word[k], low.word[k], s + k);
   }
   if (c.groups == nullptr) {
-    for (std::uint32_t s = c.room + lane; s < slots; s += 32) {
+    GSOFA_KEEP_LOOP for (std::uint32_t s = c.room + lane; s < slots; s += 32) {
       consider(c.far_high[s], c.far_low[s], s);
     }
   } else if (slots > c.room) {
     const std::uint32_t groups = (slots - c.room - 1) / 32 + 1;
-    for (std::uint32_t base = 0; base < groups; base += 32) {
+    GSOFA_KEEP_LOOP for (std::uint32_t base = 0; base < groups; base += 32) {
       const bool is = base + lane < groups;
       unsigned changed = simt::ballot(is && c.groups[base + lane].changed != 0);
-      for (; changed != 0; changed &= changed - 1) {
+      GSOFA_KEEP_LOOP for (; changed != 0; changed &= changed - 1) {
         c.update(base + simt::lowest_bit(changed), slots);
       }
       if (!is) continue;
@@ -462,7 +464,7 @@ class all_slots {
 
 /// Calls body(slots) with the way to look at so many slots.
 template <class Body>
-GSOFA_DEVICE unsigned with_slots(const candidates& c, std::uint32_t slots, Body&& body) {
+GSOFA_DEVICE bool with_slots(const candidates& c, std::uint32_t slots, Body& body) {
   if (slots <= slots_per_step) {
     held_slots<1> held;
     held.load(c, slots);
@@ -499,18 +501,15 @@ GSOFA_DEVICE unsigned choose_movers(const candidates& c, std::uint32_t slots, un
                                     std::uint32_t* free_slots, std::uint32_t& free,
                                     step_movers& movers, Look&& look, Fits&& fits,
                                     Discard&& discard) {
-  return with_slots(c, slots, [&](auto& held) {
-    unsigned count = 0;
-    while (count < wanted) {
+  unsigned count = 0;
+  // Whether a candidate was too heavy.
+  const auto look_at = [&](auto& held) {
+    GSOFA_KEEP_LOOP while (count < wanted) {
       const choice chosen = held.best();
-      if (chosen.v < 0) break;
+      if (chosen.v < 0) return false;
       const auto [v, weight] = look(chosen);
-      if (!fits(weight)) {
-        discard();
-        held.load(c, slots);
-        continue;
-      }
-      if (!fits(movers.total + weight)) break;
+      if (!fits(weight)) return true;
+      if (!fits(movers.total + weight)) return false;
       const bool remembers = free < most_free_slots;
       if (chosen.mine) {
         c.kill(chosen.slot);
@@ -525,8 +524,10 @@ GSOFA_DEVICE unsigned choose_movers(const candidates& c, std::uint32_t slots, un
       ++count;
       if (count < wanted) held.drop(chosen);
     }
-    return count;
-  });
+    return false;
+  };
+  GSOFA_KEEP_LOOP while (with_slots(c, slots, look_at)) discard();
+  return count;
 }
 struct seen_vertex {
   std::uint32_t v, weight;
@@ -540,7 +541,7 @@ GSOFA_DEVICE std::uint32_t discard_candidates(const candidates& c, std::uint32_t
                                               std::uint32_t* free_slots, std::uint32_t free,
                                               Discards&& discards) {
   simt::sync_warp();  // movers are off the list
-  for (std::uint32_t base = 0; base < slots; base += 32) {
+  GSOFA_KEEP_LOOP for (std::uint32_t base = 0; base < slots; base += 32) {
     const std::uint32_t slot = base + lane_of_thread();
     const bool is = slot < slots && c.high_at(slot) != 0 && discards(slot);
     const unsigned mask = simt::ballot(is);
@@ -581,7 +582,8 @@ struct block_trial {
 /// Whole warps take 32 vertices of a list at a time: body(whether the lane has one, vertex).
 template <class Body>
 GSOFA_DEVICE void for_batches(const index_t* list, std::uint32_t size, Body&& body) {
-  for (std::uint32_t base = warp_of_thread() * 32; base < size; base += warps_of_block() * 32) {
+  GSOFA_KEEP_LOOP for (std::uint32_t base = warp_of_thread() * 32; base < size;
+                       base += warps_of_block() * 32) {
     const std::uint32_t k = base + lane_of_thread();
     body(k < size, k < size ? list[k] : 0);
   }
@@ -622,7 +624,7 @@ class step_moves {
     std::uint32_t kept = 0;
     offset_t best_x = 0;
     offset_t best_y = 0;
-    for (std::uint32_t idle = 0; idle < limit;) {
+    GSOFA_KEEP_LOOP for (std::uint32_t idle = 0; idle < limit;) {
       step_movers movers;
       const unsigned count = choose(wanted, movers);
       if (count == 0) break;
@@ -686,14 +688,15 @@ class step_moves {
   // four rows at a time, each by a share of the lanes.
   GSOFA_DEVICE void draw_neighbours(unsigned count, const lane_row& mover) {
     const unsigned lane = lane_of_thread();
-    for (unsigned base = 0; base < count; base += rows_at_once) {
+    GSOFA_KEEP_LOOP for (unsigned base = 0; base < count; base += rows_at_once) {
       const unsigned rows = count - base < rows_at_once ? count - base : rows_at_once;
       const unsigned width = rows == 1 ? 32 : rows == 2 ? 16 : 8;
       const unsigned of = base + lane / width;
       const offset_t begin = simt::shuffle(mover.begin, of % 32);
       const index_t length = simt::shuffle(mover.length, of % 32);
       const index_t end = of < count ? length : 0;
-      for (auto k = static_cast<index_t>(lane % width);; k += static_cast<index_t>(width)) {
+      GSOFA_KEEP_LOOP for (auto k = static_cast<index_t>(lane % width);;
+                           k += static_cast<index_t>(width)) {
         const bool is = k < end;
         if (simt::ballot(is) == 0) break;
         const index_t u = is ? w_.g.adj[begin + k] : 0;
@@ -783,7 +786,8 @@ GSOFA_DEVICE void move_in_steps(const block_trial& w, candidates c) {
   c.far_vertex = c.far_low + w.d.n;
   c.far_weight = c.far_vertex + w.d.n;
   c.groups = reinterpret_cast<slot_group*>(w.t.spare + w.d.first);
-  for (std::uint32_t k = simt::thread_index(); k < c.room; k += simt::block_size()) c.high[k] = 0;
+  GSOFA_KEEP_LOOP for (std::uint32_t k = simt::thread_index(); k < c.room; k += simt::block_size())
+      c.high[k] = 0;
   if (simt::thread_index() == 0) w.b.count = 0;
   simt::sync_block();
   for_batches(w.members(), w.d.members, [&](bool is, index_t v) {
@@ -838,11 +842,11 @@ GSOFA_DEVICE std::uint32_t place_rows(const block_trial& w, const near_graph& h,
   if (warp_of_thread() == 0) {
     const unsigned lane = lane_of_thread();
     std::uint32_t before = 0;
-    for (std::uint32_t base = 0; base < n; base += 32) {
+    GSOFA_KEEP_LOOP for (std::uint32_t base = 0; base < n; base += 32) {
       const std::uint32_t k = base + lane;
       const std::uint32_t own = k < n ? h.end[k] : 0;
       std::uint32_t sum = own;
-      for (unsigned step = 1; step < 32; step *= 2) {
+      GSOFA_KEEP_LOOP for (unsigned step = 1; step < 32; step *= 2) {
         const std::uint32_t other = simt::shuffle_up(sum, step);
         if (lane >= step) sum += other;
       }
@@ -863,13 +867,14 @@ GSOFA_DEVICE std::uint32_t place_rows(const block_trial& w, const near_graph& h,
 /// Copies the graph of the block's trial; all threads.
 GSOFA_DEVICE void load_graph(const block_trial& w, const near_graph& h) {
   const auto n = static_cast<std::uint32_t>(w.d.n);
-  for (std::uint32_t k = simt::thread_index(); k < n; k += simt::block_size()) {
+  GSOFA_KEEP_LOOP for (std::uint32_t k = simt::thread_index(); k < n; k += simt::block_size()) {
     const index_t v = w.first + static_cast<index_t>(k);
     h.end[k] = static_cast<std::uint32_t>(w.g.end[v] - w.g.begin[v]);
     h.weight[k] = static_cast<std::uint32_t>(w.g.weight[v]);
   }
   place_rows(w, h, n);
-  for (std::uint32_t base = warp_of_thread() * 32; base < n; base += warps_of_block() * 32) {
+  GSOFA_KEEP_LOOP for (std::uint32_t base = warp_of_thread() * 32; base < n;
+                       base += warps_of_block() * 32) {
     const std::uint32_t k = base + lane_of_thread();
     const bool is = k < n;
     const lane_row row = row_of(w.g, is, w.first + static_cast<index_t>(is ? k : 0));
@@ -914,7 +919,7 @@ class near_moves {
     index_t best_x = 0;
     index_t best_y = 0;
     const unsigned wanted = orderings::movers_of_step(w_.d.members);
-    for (std::uint32_t idle = 0; idle < limit;) {
+    GSOFA_KEEP_LOOP for (std::uint32_t idle = 0; idle < limit;) {
       step_movers movers;
       const unsigned count = choose(wanted, movers);
       if (count == 0) break;
@@ -972,14 +977,14 @@ class near_moves {
   /// time, each by a share of the lanes.
   GSOFA_DEVICE void draw_neighbours(unsigned count, std::uint32_t mover) {
     const unsigned lane = lane_of_thread();
-    for (unsigned base = 0; base < count; base += most_rows) {
+    GSOFA_KEEP_LOOP for (unsigned base = 0; base < count; base += most_rows) {
       const unsigned rows = count - base < most_rows ? count - base : most_rows;
       const unsigned width = rows == 1 ? 32 : rows == 2 ? 16 : 8;
       const unsigned of = base + lane / width;
       const std::uint32_t from = simt::shuffle(mover, of % 32);
       const std::uint32_t end = of < count ? h_.end[from] : 0;
       std::uint32_t k = of < count ? h_.begin[from] + lane % width : 0;
-      for (;; k += width) {
+      GSOFA_KEEP_LOOP for (;; k += width) {
         const bool is = k < end;
         if (simt::ballot(is) == 0) break;
         const std::uint32_t u = is ? h_.adj[k] : 0;
@@ -1038,7 +1043,7 @@ class near_moves {
     const bool mine = ((mask >> lane) & 1U) != 0;
     std::uint32_t pull = 0;
     unsigned base = 0;
-    for (unsigned left = mask; left != 0; base += most_rows) {
+    GSOFA_KEEP_LOOP for (unsigned left = mask; left != 0; base += most_rows) {
       const unsigned rows = simt::population(left);
       const unsigned width = rows == 1 ? 32 : rows == 2 ? 16 : 8;
       const unsigned own = lane / width;
@@ -1052,7 +1057,8 @@ class near_moves {
       const std::uint32_t gain = simt::shuffle(weight, of % 32);
       const std::uint32_t end = of < 32 ? h_.end[from] : 0;
       std::uint32_t pulled = 0;
-      for (std::uint32_t k = of < 32 ? h_.begin[from] + lane % width : 0; k < end; k += width) {
+      GSOFA_KEEP_LOOP for (std::uint32_t k = of < 32 ? h_.begin[from] + lane % width : 0; k < end;
+                           k += width) {
         const std::uint32_t z = h_.adj[k];
         const std::uint32_t status = h_.status[z];
         if (now_of(status) == y_) pulled += h_.weight[z];
@@ -1064,7 +1070,7 @@ class near_moves {
       if (rows == 1) {
         pulled = simt::add_of_warp(pulled);
       } else {
-        for (unsigned step = width / 2; step > 0; step /= 2) {
+        GSOFA_KEEP_LOOP for (unsigned step = width / 2; step > 0; step /= 2) {
           pulled += simt::shuffle_xor(pulled, step);
         }
         pulled = simt::shuffle(pulled, (before - base) * width % 32);
@@ -1095,8 +1101,8 @@ class near_moves {
 
 /// The statuses of all vertices at the start of a pass.
 GSOFA_DEVICE void load_statuses(const block_trial& w, const near_graph& h) {
-  for (std::uint32_t k = simt::thread_index(); k < static_cast<std::uint32_t>(w.d.n);
-       k += simt::block_size()) {
+  GSOFA_KEEP_LOOP for (std::uint32_t k = simt::thread_index();
+                       k < static_cast<std::uint32_t>(w.d.n); k += simt::block_size()) {
     h.status[k] = settled(w.t.side[w.d.first + k]);
   }
   simt::sync_block();
@@ -1111,8 +1117,8 @@ GSOFA_DEVICE void set_candidates(const block_trial& w, const near_graph& h, cons
   const std::uint32_t lane = lane_of_thread();
   const index_t* const members = w.members();
   const auto salt = static_cast<std::uint32_t>(w.d.pass_key);
-  for (std::uint32_t base = 32 * warp_of_thread(); base < w.d.members;
-       base += 32 * warps_of_block()) {
+  GSOFA_KEEP_LOOP for (std::uint32_t base = 32 * warp_of_thread(); base < w.d.members;
+                       base += 32 * warps_of_block()) {
     const std::uint32_t slot = base + lane;
     const bool is = slot < w.d.members;
     const auto v = static_cast<std::uint32_t>(is ? members[slot] - w.first : 0);
@@ -1120,15 +1126,17 @@ GSOFA_DEVICE void set_candidates(const block_trial& w, const near_graph& h, cons
     const std::uint32_t end_of_v = is ? h.end[v] : 0;
     const std::uint32_t count = w.d.members - base < 32 ? w.d.members - base : 32;
     std::uint32_t pull = 0;
-    for (std::uint32_t row = 0; row < count; row += rows) {
+    GSOFA_KEEP_LOOP for (std::uint32_t row = 0; row < count; row += rows) {
       const std::uint32_t of = row + lane / width;
       const std::uint32_t end = simt::shuffle(end_of_v, of);
       std::uint32_t sum = 0;
-      for (std::uint32_t e = simt::shuffle(begin_of_v, of) + lane % width; e < end; e += width) {
+      GSOFA_KEEP_LOOP for (std::uint32_t e = simt::shuffle(begin_of_v, of) + lane % width; e < end;
+                           e += width) {
         const std::uint32_t u = h.adj[e];
         if (start_of(h.status[u]) == y) sum += h.weight[u];
       }
-      for (unsigned step = width / 2; step > 0; step /= 2) sum += simt::shuffle_xor(sum, step);
+      GSOFA_KEEP_LOOP for (unsigned step = width / 2; step > 0; step /= 2) sum +=
+          simt::shuffle_xor(sum, step);
       const std::uint32_t result = simt::shuffle(sum, lane % rows * width);
       if (lane / rows == row / rows) pull = result;
     }
@@ -1148,12 +1156,14 @@ GSOFA_DEVICE void move_near(const block_trial& w, const near_graph& h, candidate
   c.far_low = c.far_high + w.d.n;
   c.far_vertex = c.far_low + w.d.n;
   c.far_weight = c.far_vertex + w.d.n;
-  for (std::uint32_t k = simt::thread_index(); k < c.room; k += simt::block_size()) c.high[k] = 0;
+  GSOFA_KEEP_LOOP for (std::uint32_t k = simt::thread_index(); k < c.room; k += simt::block_size())
+      c.high[k] = 0;
   simt::sync_block();
   set_candidates(w, h, c);
   // Other warps have read the states of members until here.
   simt::sync_block();
-  for (std::uint32_t k = simt::thread_index(); k < w.d.members; k += simt::block_size()) {
+  GSOFA_KEEP_LOOP for (std::uint32_t k = simt::thread_index(); k < w.d.members;
+                       k += simt::block_size()) {
     h.status[static_cast<std::uint32_t>(members[k] - w.first)] = settled(separator) | (k << 4);
   }
   simt::sync_block();
@@ -1212,7 +1222,7 @@ class trial_rounds {
     pass_result best{0, 0, 0, 0};
     std::uint64_t least = cost(x, y, s);
     std::uint32_t round = 0;
-    for (std::uint32_t idle = 0; idle < limit;) {
+    GSOFA_KEEP_LOOP for (std::uint32_t idle = 0; idle < limit;) {
       const std::uint32_t first_drawn = r_.slots;
       if (!choose(static_cast<index_t>(round))) break;
       idle += r_.movers;
@@ -1241,7 +1251,8 @@ class trial_rounds {
   template <class Body>
   GSOFA_DEVICE void for_slots(Body&& body) const {
     const std::uint32_t slots = r_.slots;
-    for (std::uint32_t k = simt::thread_index(); k < slots; k += simt::block_size()) body(k);
+    GSOFA_KEEP_LOOP for (std::uint32_t k = simt::thread_index(); k < slots; k += simt::block_size())
+        body(k);
   }
 
   /// All of S are candidates.
@@ -1253,7 +1264,8 @@ class trial_rounds {
     }
     clear();
     const index_t* const members = w_.members();
-    for (std::uint32_t base = warp_of_thread() * 32; base < size_; base += warps_of_block() * 32) {
+    GSOFA_KEEP_LOOP for (std::uint32_t base = warp_of_thread() * 32; base < size_;
+                         base += warps_of_block() * 32) {
       const std::uint32_t slot = base + lane_of_thread();
       const bool is = slot < size_;
       const index_t v = is ? members[slot] : 0;
@@ -1279,7 +1291,8 @@ class trial_rounds {
   }
 
   GSOFA_DEVICE void clear() {
-    for (unsigned k = simt::thread_index(); k < orderings::round_classes; k += simt::block_size()) {
+    GSOFA_KEEP_LOOP for (unsigned k = simt::thread_index(); k < orderings::round_classes;
+                         k += simt::block_size()) {
       r_.counts[k] = 0;
     }
     if (simt::thread_index() == 0) {
@@ -1290,7 +1303,7 @@ class trial_rounds {
 
   /// Lists the movers of the next round; false if there is none. All threads return the same.
   GSOFA_DEVICE bool choose(index_t round) {
-    for (;;) {
+    GSOFA_KEEP_LOOP for (;;) {
       compute_keys(round);
       simt::sync_block();
       if (warp_of_thread() == 0) find_bound();
@@ -1351,7 +1364,8 @@ class trial_rounds {
     const auto reference = static_cast<index_t>(reference_ - zero_gain);
     const std::uint32_t slots = r_.slots;
     std::uint32_t most = 0;
-    for (std::uint32_t base = warp_of_thread() * 32; base < slots; base += warps_of_block() * 32) {
+    GSOFA_KEEP_LOOP for (std::uint32_t base = warp_of_thread() * 32; base < slots;
+                         base += warps_of_block() * 32) {
       const std::uint32_t k = base + lane_of_thread();
       const std::uint32_t gain = k < slots ? c_.gain_of(k) : 0;
       most = gain > most ? gain : most;
@@ -1391,7 +1405,7 @@ class trial_rounds {
       }
     }
     std::uint32_t through = sum;  // of this lane and those before
-    for (unsigned step = 1; step < 32; step *= 2) {
+    GSOFA_KEEP_LOOP for (unsigned step = 1; step < 32; step *= 2) {
       const std::uint32_t other = simt::shuffle_up(through, step);
       if (lane >= step) through += other;
     }
@@ -1432,7 +1446,8 @@ class trial_rounds {
   GSOFA_DEVICE bool take(Moves&& moves) {
     const std::uint32_t slots = r_.slots;
     std::uint64_t weight = 0;
-    for (std::uint32_t base = warp_of_thread() * 32; base < slots; base += warps_of_block() * 32) {
+    GSOFA_KEEP_LOOP for (std::uint32_t base = warp_of_thread() * 32; base < slots;
+                         base += warps_of_block() * 32) {
       const std::uint32_t k = base + lane_of_thread();
       const bool is = k < slots && moves(k);
       const std::uint32_t place = next_place(&r_.movers, is);
@@ -1468,7 +1483,7 @@ class trial_rounds {
   GSOFA_DEVICE void leave(std::uint32_t first) {
     const std::uint32_t movers = r_.movers;
     std::uint32_t* const log = log_ + r_.logged;
-    for (std::uint32_t base = 0; base < movers; base += simt::block_size()) {
+    GSOFA_KEEP_LOOP for (std::uint32_t base = 0; base < movers; base += simt::block_size()) {
       const std::uint32_t m = base + warp_of_thread() + lane_of_thread() * warps_of_block();
       const bool is = m < movers;
       const std::uint32_t left = is ? listed(m) : 0;
@@ -1533,7 +1548,7 @@ class trial_rounds {
       r_.logged += r_.movers + slots - first;
     }
     clear();
-    for (std::uint32_t base = first; base < slots; base += simt::block_size()) {
+    GSOFA_KEEP_LOOP for (std::uint32_t base = first; base < slots; base += simt::block_size()) {
       const std::uint32_t k = base + warp_of_thread() + lane_of_thread() * warps_of_block();
       const bool is = k < slots;
       const index_t u = is ? static_cast<index_t>(c_.vertex_of(k)) : 0;
@@ -1585,7 +1600,8 @@ template <class Body>
 GSOFA_DEVICE void for_log(const block_trial& w, Body&& body) {
   const pass_result& r = w.b.result;
   const std::uint32_t* const log = w.t.log + 2 * w.d.first;
-  for (std::uint32_t base = 32 * warp_of_thread(); base < r.moved; base += 32 * warps_of_block()) {
+  GSOFA_KEEP_LOOP for (std::uint32_t base = 32 * warp_of_thread(); base < r.moved;
+                       base += 32 * warps_of_block()) {
     const std::uint32_t k = base + lane_of_thread();
     const std::uint32_t entry = k < r.moved ? log[k] : 0;
     body(k < r.moved, static_cast<index_t>(entry >> 1), entry % 2 == 1,
@@ -1718,7 +1734,7 @@ GSOFA_KERNEL void refine_kernel(level_view g, trial_view t, const index_t* trial
   const bool fits = near_graph::bytes(b.d.n, g.entries[b.d.graph]) <= near_bytes;
   if (fits && !ends(t, b.d, 0)) load_graph(w, near);
   bool loaded = false;  // the statuses of `near` are those in global memory
-  for (int pass = 0; !ends(t, b.d, pass); ++pass) {
+  GSOFA_KEEP_LOOP for (int pass = 0; !ends(t, b.d, pass); ++pass) {
     begin_pass(w, pass);
     const bool in_rounds = b.d.members >= orderings::members_of_rounds;
     if (in_rounds) {
@@ -1748,7 +1764,8 @@ void rounds_kernel(level_view g, trial_view t, const index_t* trials, std::uint3
   auto* const rows = reinterpret_cast<round_rows*>(simt::shared_memory<unsigned char>() +
                                                    bytes_of_block(static_cast<index_t>(room)));
   int pass = 0;
-  for (; !ends(t, b.d, pass) && b.d.members >= orderings::members_of_rounds; ++pass) {
+  GSOFA_KEEP_LOOP for (; !ends(t, b.d, pass) && b.d.members >= orderings::members_of_rounds;
+                       ++pass) {
     begin_pass(w, pass);
     trial_rounds<true>(w, c, rows).run();
     end_pass(w);
@@ -1766,7 +1783,7 @@ void steps_kernel(level_view g, trial_view t, const index_t* trials, std::uint32
   block_space& b = space_of_block();
   const block_trial w(g, t, b);
   const candidates c = candidates_of_block(room);
-  for (int pass = static_cast<int>(b.d.pass); !ends(t, b.d, pass); ++pass) {
+  GSOFA_KEEP_LOOP for (int pass = static_cast<int>(b.d.pass); !ends(t, b.d, pass); ++pass) {
     begin_pass(w, pass);
     if (b.d.members >= orderings::members_of_rounds) {
       trial_rounds<false>(w, round_candidates_of(w, c), nullptr).run();
@@ -1804,8 +1821,7 @@ class first_cut {
 
   GSOFA_DEVICE void run() {
     grow();
-    for (int pass = 0; pass < orderings::cut_passes && refine(); ++pass) {
-    }
+    GSOFA_KEEP_LOOP for (int pass = 0; pass < orderings::cut_passes && refine(); ++pass) {}
   }
 
   /// Of the vertices at the cut, those of the side whose loss is the cheaper separator go to S:
@@ -1858,14 +1874,14 @@ class first_cut {
 
   template <class Body>
   GSOFA_DEVICE void for_vertices(Body&& body) const {
-    for (auto v = static_cast<index_t>(lane_of_thread()); v < n_; v += 32) body(v);
+    GSOFA_KEEP_LOOP for (auto v = static_cast<index_t>(lane_of_thread()); v < n_; v += 32) body(v);
   }
   /// visit() as of for_rows(), with a word of the row's lane and the side of its vertex; done() in
   /// the row's lane.
   template <class Visit, class Done>
   GSOFA_DEVICE void for_rows_of_all(Visit&& visit, Done&& done) {
     simt::sync_warp();
-    for (index_t base = 0; base < n_; base += 32) {
+    GSOFA_KEEP_LOOP for (index_t base = 0; base < n_; base += 32) {
       const index_t v = base + static_cast<index_t>(lane_of_thread());
       const bool is = v < n_;
       std::uint32_t word = 0;
@@ -1937,7 +1953,7 @@ class first_cut {
   template <class Body>
   GSOFA_DEVICE void for_row(index_t v, Body&& body) const {
     const offset_t end = g_.end[first_ + v];
-    for (offset_t e = g_.begin[first_ + v] + lane_of_thread(); e < end; e += 32) {
+    GSOFA_KEEP_LOOP for (offset_t e = g_.begin[first_ + v] + lane_of_thread(); e < end; e += 32) {
       body(e, g_.adj[e] - first_);
     }
   }
@@ -1957,7 +1973,7 @@ class first_cut {
         },
         [&](index_t v, std::uint32_t sum) { s_.gain[v] = zero_gain - sum; });
     const offset_t limit = orderings::cut_side_limit(total_);
-    while (2 * weight_[0] < total_) {
+    GSOFA_KEEP_LOOP while (2 * weight_[0] < total_) {
       index_t v = best_key();
       if (v < 0) {
         v = best([&](index_t u) { return s_.mark[u] >> 1 == 0 ? zero_gain : 0; });
@@ -2000,7 +2016,7 @@ class first_cut {
     const offset_t before = least.excess;
     index_t flips = 0;
     index_t kept = 0;
-    while (flips < kept + orderings::cut_idle_moves) {
+    GSOFA_KEEP_LOOP while (flips < kept + orderings::cut_idle_moves) {
       index_t v = best_key();
       if (v >= 0 && !fits(v, limit)) {
         v = best([&](index_t u) { return s_.key[u] != 0 && fits(u, limit) ? s_.key[u] : 0; });
@@ -2021,7 +2037,7 @@ class first_cut {
       }
     }
     simt::sync_warp();
-    for (; flips > kept; --flips) flip(static_cast<index_t>(s_.queue[flips - 1]));
+    GSOFA_KEEP_LOOP for (; flips > kept; --flips) flip(static_cast<index_t>(s_.queue[flips - 1]));
     return least.excess < before || least.change < 0;
   }
 
@@ -2057,7 +2073,7 @@ GSOFA_KERNEL void first_kernel(level_view g, trial_view t, const index_t* trials
   });
   simt::sync_warp();
   std::uint32_t members = 0;
-  for (index_t base = 0; base < n; base += 32) {
+  GSOFA_KEEP_LOOP for (index_t base = 0; base < n; base += 32) {
     const index_t v = base + static_cast<index_t>(lane_of_thread());
     const bool is = v < n && t.side[shift + v] == separator;
     const unsigned mask = simt::ballot(is);
@@ -2083,9 +2099,9 @@ GSOFA_KERNEL void first_kernel(level_view g, trial_view t, const index_t* trials
 GSOFA_KERNEL void upload_kernel(const std::uint64_t* from, std::uint64_t* to, index_t words) {
   simt::after_earlier_launches();
   const auto step = static_cast<index_t>(simt::grid_size() * simt::block_size());
-  for (auto k =
-           static_cast<index_t>(simt::block_index() * simt::block_size() + simt::thread_index());
-       k < words; k += step) {
+  GSOFA_KEEP_LOOP for (auto k = static_cast<index_t>(simt::block_index() * simt::block_size() +
+                                                     simt::thread_index());
+                       k < words; k += step) {
     to[k] = from[k];
   }
 }
@@ -2094,10 +2110,10 @@ GSOFA_KERNEL void upload_kernel(const std::uint64_t* from, std::uint64_t* to, in
 /// warp; the result is in the lane that returns one, the others return -1.
 GSOFA_DEVICE index_t find_rank(const trial_data* data, index_t from, index_t to, index_t rank) {
   index_t found = -1;
-  for (auto k = from + static_cast<index_t>(lane_of_thread()); k < to; k += 32) {
+  GSOFA_KEEP_LOOP for (auto k = from + static_cast<index_t>(lane_of_thread()); k < to; k += 32) {
     const std::uint64_t cost = data[k].cost;
     index_t before = 0;
-    for (index_t q = from; q < to; ++q) {
+    GSOFA_KEEP_LOOP for (index_t q = from; q < to; ++q) {
       const std::uint64_t other = data[q].cost;
       before += other < cost || (other == cost && q < k) ? 1 : 0;
     }
@@ -2111,8 +2127,9 @@ GSOFA_KERNEL void select_kernel(const trial_entry* entries, index_t count, const
                                 trial_data* data) {
   simt::after_earlier_launches();
   const auto warps = static_cast<index_t>(simt::grid_size() * warps_of_block());
-  for (auto k = static_cast<index_t>(simt::block_index() * warps_of_block() + warp_of_thread());
-       k < count; k += warps) {
+  GSOFA_KEEP_LOOP for (auto k = static_cast<index_t>(simt::block_index() * warps_of_block() +
+                                                     warp_of_thread());
+                       k < count; k += warps) {
     const trial_entry e = entries[k];
     trial_data d{};
     index_t source = -1;
@@ -2138,7 +2155,7 @@ GSOFA_KERNEL void select_kernel(const trial_entry* entries, index_t count, const
 /// The last trial in low .. high whose places begin at or before `place`.
 GSOFA_DEVICE index_t trial_at(const trial_entry* entries, index_t low, index_t high,
                               std::uint64_t place) {
-  while (low < high) {
+  GSOFA_KEEP_LOOP while (low < high) {
     const index_t middle = high - (high - low) / 2;
     if (entries[middle].first <= place) {
       low = middle;
@@ -2157,15 +2174,15 @@ GSOFA_KERNEL void project_kernel(level_view g, trial_view t, const trial_entry* 
   simt::after_earlier_launches();
   auto* const range = simt::shared_memory<index_t>();
   const std::uint64_t chunk = std::uint64_t{simt::block_size()} * items_per_thread;
-  for (std::uint64_t begin = simt::block_index() * chunk; begin < places;
-       begin += simt::grid_size() * chunk) {
+  GSOFA_KEEP_LOOP for (std::uint64_t begin = simt::block_index() * chunk; begin < places;
+                       begin += simt::grid_size() * chunk) {
     const std::uint64_t end = begin + chunk < places ? begin + chunk : places;
     if (simt::thread_index() < 2) {
       range[simt::thread_index()] =
           trial_at(entries, 0, count - 1, simt::thread_index() == 0 ? begin : end - 1);
     }
     simt::sync_block();
-    for (std::uint64_t base = begin; base < end; base += simt::block_size()) {
+    GSOFA_KEEP_LOOP for (std::uint64_t base = begin; base < end; base += simt::block_size()) {
       const std::uint64_t place = base + simt::thread_index();
       bool member = false;
       index_t trial = range[0];
@@ -2203,8 +2220,9 @@ GSOFA_KERNEL void best_kernel(const trial_data* data, const trial_steps::group* 
                               index_t count, trial_steps::winner* winners) {
   simt::after_earlier_launches();
   const auto warps = static_cast<index_t>(simt::grid_size() * warps_of_block());
-  for (auto k = static_cast<index_t>(simt::block_index() * warps_of_block() + warp_of_thread());
-       k < count; k += warps) {
+  GSOFA_KEEP_LOOP for (auto k = static_cast<index_t>(simt::block_index() * warps_of_block() +
+                                                     warp_of_thread());
+                       k < count; k += warps) {
     const index_t best = find_rank(data, groups[k].from, groups[k].to, 0);
     if (best < 0) continue;
     const trial_data& d = data[best];
