@@ -203,7 +203,7 @@ coverage check(std::vector<chain> chains, int tries, index_t idle_moves = 200,
     for (index_t k = 0; k < static_cast<index_t>(host.size()); ++k) each.push_back({k, k + 1});
     const auto compare = [&](const char* step) {
       CAPTURE(step);
-      const auto found = steps.best(each);
+      const auto found = steps.best(*levels[l], each);
       std::size_t wrong = 0;
       for (std::size_t k = 0; k < host.size(); ++k) {
         const trial& t = *host[k];
@@ -240,7 +240,7 @@ coverage check(std::vector<chain> chains, int tries, index_t idle_moves = 200,
   for (const chain& c : chains) {
     groups.push_back({c.first, c.first + static_cast<index_t>(c.alive.size())});
   }
-  const auto found = steps.best(groups);
+  const auto found = steps.best(*levels[0], groups);
   for (std::size_t k = 0; k < chains.size(); ++k) {
     auto alive = chains[k].alive;
     std::ranges::stable_sort(alive, {}, [&](index_t i) { return chains[k].trials[at(i)]->cost; });

@@ -130,17 +130,10 @@ void bisector::uncoarsen_replicas() {
   }
 }
 
-// On the part itself the level is one more trial if it is better than all others are before they
-// are refined there.
-void bisector::add_level(std::vector<index_t>& alive) {
-  if (!has_level_ || level_.cost >= trials_[at(alive[0])]->cost) return;
-  // Its place is that of a trial that is no longer alive, or a new one.
-  index_t place = 0;
-  while (std::ranges::find(alive, place) != alive.end()) ++place;
-  if (at(place) == trials_.size()) trials_.push_back(std::make_unique<trial>());
-  std::swap(*trials_[at(place)], level_);
-  alive.push_back(place);
-  active_.push_back(trials_[at(place)].get());
+// On the part itself the level is refined, too, if it is better than all others are before they are
+// refined there.
+bool bisector::competes(const trial& best) const {
+  return has_level_ && cost_function(shared_[0]->total).takes_level(level_.weight, best.weight);
 }
 
 // Ranks the trials of all replicas together and brings the best to the finest graph.
@@ -156,13 +149,19 @@ void bisector::uncoarsen_shared() {
     for (const index_t i : alive) active_.push_back(trials_[at(i)].get());
     space_.crew->items(static_cast<offset_t>(active_.size()),
                        [&](int, offset_t i) { project(*active_[at(i)], *shared_.back()); });
-    if (shared_.size() == 1) add_level(alive);
+    if (shared_.size() == 1) {
+      has_level_ = competes(*trials_[at(alive[0])]);
+      if (has_level_) active_.push_back(&level_);
+    }
     if (refines(shared_.size() - 1)) {
       refine(*space_.crew, per_thread(), active_, later_passes, settings_.idle_moves, 2);
     }
     std::ranges::stable_sort(alive, {}, [&](index_t i) { return trials_[at(i)]->cost; });
   }
   std::swap(trials_[0], trials_[at(alive[0])]);
+  if (has_level_ && cost_function(level_.g->total).takes_level(level_.weight, trials_[0]->weight)) {
+    std::swap(*trials_[0], level_);
+  }
 }
 
 bool bisector::bisect(const graph& g, std::uint64_t key, int depth) {

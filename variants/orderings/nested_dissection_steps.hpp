@@ -127,7 +127,7 @@ class bisector {
   using chain = std::vector<const graph*>;
   void coarsen_shared(const graph& g, std::uint64_t key);
   void coarsen_replicas(std::uint64_t key);
-  void add_level(std::vector<index_t>& alive);
+  [[nodiscard]] bool competes(const trial& best) const;
   void first_tries(std::uint64_t key);
   void uncoarsen_replicas();
   void uncoarsen_shared();
