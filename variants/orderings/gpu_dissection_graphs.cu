@@ -34,17 +34,6 @@ constexpr unsigned table_slots = 32;
 constexpr unsigned bitmap_words = 2;
 #endif
 
-template <class T>
-void upload(T* device, const pinned_vector<T>& host, offset_t count) {
-  if (count == 0) return;
-#if defined(__CUDACC__)
-  check(cudaMemcpyAsync(device, host.data(), at(count) * sizeof(T), cudaMemcpyHostToDevice),
-        "copy to the device");
-#else
-  copy_to_device(device, host.data(), count);
-#endif
-}
-
 /// Page-locked memory is slow to get: there is room for many at once, and it grows by factors.
 template <class T>
 void reserve(pinned_vector<T>& host, std::size_t size) {
@@ -585,16 +574,6 @@ GSOFA_KERNEL void plan_kernel(plan_op op, std::uint32_t* note, std::uint32_t sta
   if (simt::thread_index() == 0) simt::store_to_host(note, stamp);
 }
 
-/// Copies what the host has written, word by word.
-GSOFA_KERNEL void copy_words_kernel(const std::uint64_t* from, std::uint64_t* to, offset_t words) {
-  simt::after_earlier_launches();
-  const auto step = offset_t{simt::grid_size()} * simt::block_size();
-  for (auto k = offset_t{simt::block_index()} * simt::block_size() + simt::thread_index();
-       k < words; k += step) {
-    to[k] = from[k];
-  }
-}
-
 constexpr std::uint32_t empty_slot = 0xffffffffU;
 
 struct alignas(16) four_slots {
@@ -842,7 +821,7 @@ struct side_op {
   index_t* number;  ///< out: that of a vertex of A, the complement of that of one of B, no_child
   index_t* rank;    ///< out: number within its side
   offset_t* place;  ///< out: of its row, in the room of its child
-  side_counts* counts;
+  side_counts* counts;  ///< in memory of the host
 
   GSOFA_DEVICE static value identity() { return {{0, 0}, {0, 0, 0}, 0}; }
   GSOFA_DEVICE static value combine(const value& a, const value& b) {
@@ -993,8 +972,7 @@ namespace graph_kernels {
 struct messages {
   pinned_vector<task> tasks;
   pinned_vector<task_result> results;
-  pinned_vector<std::uint32_t> note{0};  ///< the stamp of the last results
-  std::uint32_t stamp = 0;
+  device_note note;
   pinned_vector<ending_view> endings;
   pinned_vector<side_counts> counts;
   pinned_vector<sides_view> sides;
@@ -1022,7 +1000,6 @@ struct graph_steps::space {
         d_isolated(budget, "matching"),
         d_place(budget, "matching"),
         d_endings(budget, "splitting"),
-        d_counts(budget, "splitting"),
         d_sides(budget, "splitting"),
         d_number_sums(budget, "scan_buffer"),
         d_isolated_sums(budget, "scan_buffer"),
@@ -1046,21 +1023,11 @@ struct graph_steps::space {
   growing_array<std::uint32_t> d_guests, d_isolated;
   growing_array<offset_t> d_place;
   growing_array<ending_view> d_endings;
-  growing_array<side_counts> d_counts;
   growing_array<sides_view> d_sides;
   growing_array<number_op<all_tasks>::value> d_number_sums;
   growing_array<isolated_op<all_tasks>::value> d_isolated_sums;
   growing_array<side_op::value> d_side_sums;
 
-  /// Copies the tasks to the device.
-  void upload_tasks(index_t count) {
-    static_assert(sizeof(task) % sizeof(std::uint64_t) == 0);
-    constexpr auto words_of_task = static_cast<offset_t>(sizeof(task) / sizeof(std::uint64_t));
-    const offset_t words = count * words_of_task;
-    launch_overlapping(copy_words_kernel, blocks_for(words), threads_per_block, 0,
-                       reinterpret_cast<const std::uint64_t*>(tasks.data()),
-                       reinterpret_cast<std::uint64_t*>(d_tasks.resize(count)), words);
-  }
   /// Plans the coarse level on the device and waits for the results.
   void plan(index_t count) {
     const plan_op op{d_tasks.data(), d_results.data(), count, d_kept.resize(count), results.data()};
@@ -1069,9 +1036,9 @@ struct graph_steps::space {
 #else
     const int threads = 32;
 #endif
-    launch_overlapping(plan_kernel, 1, threads, scan_bytes<plan_op>(threads), op, host.note.data(),
-                       ++host.stamp);
-    wait_for_note(host.note.data(), host.stamp);
+    launch_overlapping(plan_kernel, 1, threads, scan_bytes<plan_op>(threads), op, host.note.word(),
+                       host.note.next());
+    host.note.wait_for();
   }
 
   /// Matches each graph by one block.
@@ -1133,7 +1100,7 @@ std::vector<index_t> graph_steps::coarsen(const level& fine, std::span<const coa
     s.tasks[k] = {w.key, w.most, w.parent, static_cast<index_t>(first), static_cast<index_t>(n)};
   }
   const auto vertices = static_cast<index_t>(n);
-  s.upload_tasks(count);
+  upload_words(s.d_tasks.resize(count), s.tasks, count);
   s.d_owner.resize(n);
   const numbering to{s.d_id.resize(n), s.d_one.resize(n), s.d_two.resize(n), s.d_place.resize(n),
                      s.d_results.resize(count)};
@@ -1202,18 +1169,16 @@ void graph_steps::split(const level& whole, const std::uint8_t* side, std::span<
   for (std::size_t i = 0; i < endings.size(); ++i) {
     s.endings[i] = {endings[i].winner, endings[i].position, endings[i].splits ? 1U : 0U};
   }
-  s.d_endings.resize(graphs);
-  upload(s.d_endings.data(), s.endings, graphs);
+  upload_words(s.d_endings.resize(graphs), s.endings, graphs);
   index_t* const number = s.d_id.resize(g.n);
   index_t* const rank = s.d_one.resize(g.n);
   offset_t* const place = s.d_place.resize(g.n);
-  s.d_counts.resize(graphs);
   if (g.n > 0) {
-    scan(side_op{g, side, s.d_endings.data(), number, rank, place, s.d_counts.data()}, g.n,
+    scan(side_op{g, side, s.d_endings.data(), number, rank, place, s.counts.data()}, g.n,
          s.d_side_sums.data());
   }
-  copy_to_host(s.counts.data(), s.d_counts.data(), graphs);
-  reserve(s.sides, at(graphs));  // the copy before from it has ended
+  s.host.note.wait();
+  reserve(s.sides, at(graphs));
   for (index_t i = 0; i < graphs; ++i) {
     ending& e = endings[at(i)];
     const side_counts c = whole.size_of(i) == 0 ? side_counts{} : s.counts[at(i)];
@@ -1235,11 +1200,10 @@ void graph_steps::split(const level& whole, const std::uint8_t* side, std::span<
       sides.room += c.room[k];
     }
   }
-  s.d_sides.resize(graphs);
-  upload(s.d_sides.data(), s.sides, graphs);
   const index_t children = sides.graphs();
   const index_t n = sides.first.back();
-  fill_bytes(sides.d_entries.resize(children), 0, children);
+  upload_words(s.d_sides.resize(graphs), s.sides, graphs, sides.d_entries.resize(children),
+               children);
   const split_op op{g,
                     s.d_sides.data(),
                     number,

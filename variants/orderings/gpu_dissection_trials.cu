@@ -31,6 +31,7 @@
 #include "common/random.hpp"
 #include "variants/device/tile_scan.hpp"
 #include "variants/orderings/gpu_dissection.hpp"
+#include "variants/orderings/gpu_dissection_rows.hpp"
 
 namespace gsofa::gpu::dissection {
 
@@ -2096,17 +2097,6 @@ GSOFA_KERNEL void first_kernel(level_view g, trial_view t, const index_t* trials
 
 // ------------------------------------------------------------------- kernels: from level to level
 
-/// Copies what the host has written, word by word.
-GSOFA_KERNEL void upload_kernel(const std::uint64_t* from, std::uint64_t* to, index_t words) {
-  simt::after_earlier_launches();
-  const auto step = static_cast<index_t>(simt::grid_size() * simt::block_size());
-  GSOFA_KEEP_LOOP for (auto k = static_cast<index_t>(simt::block_index() * simt::block_size() +
-                                                     simt::thread_index());
-                       k < words; k += step) {
-    to[k] = from[k];
-  }
-}
-
 /// The rank-th of trials from .. to - 1 in order of their costs, ties in the order of those. One
 /// warp; the result is in the lane that returns one, the others return -1.
 GSOFA_DEVICE index_t find_rank(const trial_data* data, index_t from, index_t to, index_t rank) {
@@ -2308,6 +2298,16 @@ upload_arena& arena_of_thread() {
   return arena;
 }
 
+/// What the device tells the host, kept for the same reason.
+struct trial_messages {
+  pinned_vector<trial_steps::winner> winners;
+  device_note note;
+};
+trial_messages& messages_of_thread() {
+  thread_local trial_messages all;
+  return all;
+}
+
 template <class T>
 T* with_slack(growing_array<T>& a, offset_t size) {
   return a.resize(size > a.size() ? size + size / 4 : size);
@@ -2327,8 +2327,7 @@ struct trial_steps::space {
         side{{budget, "trials"}, {budget, "trials"}},
         state(budget, "trials"),
         vertices(budget, "trials"),
-        words(budget, "trials"),
-        winners(budget, "trials") {
+        words(budget, "trials") {
     if (arena.in_use()) {  // of an order that has thrown
       synchronize();
       arena.give_back();
@@ -2345,8 +2344,8 @@ struct trial_steps::space {
                                      std::size_t words) {
     const auto size = static_cast<offset_t>(words);
     std::uint64_t* const place = with_slack(to, size);
-    launch_overlapping(upload_kernel, blocks_for(size), threads_per_block, 0, from, place,
-                       static_cast<index_t>(words));
+    launch_overlapping(copy_words_kernel, blocks_for(size), threads_per_block, 0, from, place, size,
+                       static_cast<offset_t*>(nullptr), offset_t{0});
     return place;
   }
 
@@ -2357,7 +2356,6 @@ struct trial_steps::space {
   growing_array<vertex_status> state;
   growing_array<index_t> vertices;     // three lists
   growing_array<std::uint32_t> words;  // far candidates and logs
-  growing_array<winner> winners;
 
   int current = 0;  // of the two arrays
   // Of a block. On the emulator not all graphs fit.
@@ -2513,20 +2511,21 @@ std::vector<trial_steps::winner> trial_steps::best(const level& at_level,
                                                    std::span<const group> groups) {
   space& s = *space_;
   const auto count = static_cast<index_t>(groups.size());
-  std::vector<winner> result(groups.size());
-  if (count == 0) return result;
+  if (count == 0) return {};
   static_assert(sizeof(group) == 16);
   std::uint64_t* const words = s.arena.take(2 * groups.size());
   std::ranges::copy(groups, reinterpret_cast<group*>(words));
   const auto* const device_groups =
       reinterpret_cast<const group*>(space::upload(s.groups, words, 2 * groups.size()));
-  winner* const winners = with_slack(s.winners, count);
+  trial_messages& messages = messages_of_thread();
+  if (messages.winners.size() < groups.size()) messages.winners.resize(2 * groups.size());
+  winner* const winners = messages.winners.data();
   launch_overlapping(best_kernel, blocks_of_warps(count), threads_per_block, 0,
                      static_cast<const trial_data*>(s.view.data), device_groups, count,
                      at_level.view().total, winners);
-  copy_to_host(result.data(), static_cast<const winner*>(winners), count);
+  messages.note.wait();
   s.arena.give_back();
-  return result;
+  return {winners, winners + count};
 }
 
 }  // namespace gsofa::gpu::dissection
