@@ -75,6 +75,7 @@ struct warp {
   std::array<std::array<std::uint64_t, 32>, 2> out{};
   unsigned arrived = 0;
   unsigned turn = 0;
+  collective kind = collective::barrier;
 };
 
 // The threads of a block that are at its barrier, and the OR of their predicates.
@@ -246,12 +247,16 @@ void before_access(const void* address) {
   }
 }
 
-const std::uint64_t* exchange_warp(std::uint64_t mine) {
+const std::uint64_t* exchange_warp(std::uint64_t mine, collective kind) {
   const emulator_scope here;
   machine& m = the_machine();
   fiber& me = *m.current;
   const std::size_t w = std::size_t{me.slot} * (m.threads / 32) + me.thread / 32;
   warp& mates = m.warps[w];
+  if (mates.arrived > 0 && mates.kind != kind) {
+    throw std::logic_error("lanes of a warp are at different collectives");
+  }
+  mates.kind = kind;
   mates.in[me.thread % 32] = mine;
   if (++mates.arrived == 32) {
     mates.arrived = 0;

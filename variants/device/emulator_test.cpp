@@ -18,6 +18,15 @@ TEST_CASE("the emulator finds threads that wait at different barriers") {
                   std::logic_error);
 }
 
+TEST_CASE("the emulator finds lanes that are at different collectives") {
+  CHECK_THROWS_AS(simt::emulator::run_grid(1, 32, 0, false,
+                                           [] {
+                                             if (simt::thread_index() < 5) simt::sync_warp();
+                                             simt::ballot(true);
+                                           }),
+                  std::logic_error);
+}
+
 TEST_CASE("warp collectives and grid barriers of the emulator") {
   std::vector<unsigned> seen(128, 0);
   unsigned counter = 0;
@@ -26,11 +35,12 @@ TEST_CASE("warp collectives and grid barriers of the emulator") {
     const unsigned lane = simt::thread_index() % 32;
     const unsigned odd = simt::ballot(lane % 2 == 1);
     const unsigned next = simt::shuffle(lane, (lane + 1) % 32);
+    const unsigned alike = simt::lanes_with(lane % 3);
     auto* const shared = simt::shared_memory<std::uint32_t>();
     if (simt::thread_index() == 0) shared[0] = simt::block_index() + 7;
     simt::sync_block();
-    const bool right =
-        odd == 0xaaaaaaaaU && next == (lane + 1) % 32 && shared[0] == simt::block_index() + 7;
+    const bool right = alike == 0x49249249U << lane % 3 && odd == 0xaaaaaaaaU &&
+                       next == (lane + 1) % 32 && shared[0] == simt::block_index() + 7;
     seen[simt::block_index() * 64 + simt::thread_index()] = right ? 1 : 0;
     simt::atomic_add(&counter, 1U);
     simt::sync_grid();

@@ -278,8 +278,11 @@ bool barrier_block_or(bool predicate);
 void barrier_grid();
 void barrier_cluster();
 unsigned cluster_size();
-/// All 32 lanes contribute a word; each gets the array of all words.
-const std::uint64_t* exchange_warp(std::uint64_t mine);
+/// What the lanes of a warp do together.
+enum class collective : std::uint8_t { barrier, vote, shuffle, match, disjunction, maximum, sum };
+/// All 32 lanes contribute a word; each gets the array of all words. Throws std::logic_error if
+/// another lane has come with another collective.
+const std::uint64_t* exchange_warp(std::uint64_t mine, collective kind);
 /// Perhaps lets other fibers run.
 void maybe_yield();
 
@@ -291,7 +294,7 @@ inline unsigned block_size() { return emulator::block_size(); }
 inline unsigned grid_size() { return emulator::grid_size(); }
 inline void sync_block() { emulator::barrier_block(); }
 inline bool sync_block_or(bool predicate) { return emulator::barrier_block_or(predicate); }
-inline void sync_warp() { emulator::exchange_warp(0); }
+inline void sync_warp() { emulator::exchange_warp(0, emulator::collective::barrier); }
 inline void sync_grid() { emulator::barrier_grid(); }
 inline unsigned cluster_size() { return emulator::cluster_size(); }
 inline unsigned cluster_rank() { return emulator::block_index() % emulator::cluster_size(); }
@@ -299,7 +302,7 @@ inline void sync_cluster() { emulator::barrier_cluster(); }
 inline void after_earlier_launches() {}
 
 GSOFA_ONE_STEP inline unsigned ballot(bool predicate) {
-  const std::uint64_t* all = emulator::exchange_warp(predicate ? 1 : 0);
+  const std::uint64_t* all = emulator::exchange_warp(predicate ? 1 : 0, emulator::collective::vote);
   unsigned bits = 0;
   for (unsigned lane = 0; lane < 32; ++lane) bits |= static_cast<unsigned>(all[lane]) << lane;
   return bits;
@@ -307,7 +310,8 @@ GSOFA_ONE_STEP inline unsigned ballot(bool predicate) {
 template <class T>
 GSOFA_ONE_STEP T shuffle(T value, unsigned lane) {
   static_assert(sizeof(T) <= 8);
-  return static_cast<T>(emulator::exchange_warp(static_cast<std::uint64_t>(value))[lane & 31U]);
+  return static_cast<T>(emulator::exchange_warp(static_cast<std::uint64_t>(value),
+                                                emulator::collective::shuffle)[lane & 31U]);
 }
 template <class T>
 T shuffle_xor(T value, unsigned mask) {
@@ -324,26 +328,26 @@ T shuffle_down(T value, unsigned delta) {
   return shuffle(value, lane + delta < 32 ? lane + delta : lane);
 }
 GSOFA_ONE_STEP inline unsigned lanes_with(std::uint32_t value) {
-  const std::uint64_t* all = emulator::exchange_warp(value);
+  const std::uint64_t* all = emulator::exchange_warp(value, emulator::collective::match);
   unsigned bits = 0;
   for (unsigned lane = 0; lane < 32; ++lane) bits |= (all[lane] == value ? 1U : 0U) << lane;
   return bits;
 }
 GSOFA_ONE_STEP inline std::uint32_t or_of_warp(std::uint32_t value) {
-  const std::uint64_t* all = emulator::exchange_warp(value);
+  const std::uint64_t* all = emulator::exchange_warp(value, emulator::collective::disjunction);
   std::uint64_t sum = 0;
   for (unsigned lane = 0; lane < 32; ++lane) sum |= all[lane];
   return static_cast<std::uint32_t>(sum);
 }
 
 GSOFA_ONE_STEP inline std::uint32_t max_of_warp(std::uint32_t value) {
-  const std::uint64_t* all = emulator::exchange_warp(value);
+  const std::uint64_t* all = emulator::exchange_warp(value, emulator::collective::maximum);
   std::uint64_t most = 0;
   for (unsigned lane = 0; lane < 32; ++lane) most = all[lane] > most ? all[lane] : most;
   return static_cast<std::uint32_t>(most);
 }
 GSOFA_ONE_STEP inline std::uint32_t add_of_warp(std::uint32_t value) {
-  const std::uint64_t* all = emulator::exchange_warp(value);
+  const std::uint64_t* all = emulator::exchange_warp(value, emulator::collective::sum);
   std::uint64_t sum = 0;
   for (unsigned lane = 0; lane < 32; ++lane) sum += all[lane];
   return static_cast<std::uint32_t>(sum);

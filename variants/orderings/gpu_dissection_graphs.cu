@@ -616,8 +616,7 @@ struct contract_op {
     return g.end[v] - g.begin[v] + (u == none ? 0 : g.end[u] - g.begin[u]);
   }
 
-  /// The entries of the rows of both fine vertices of x: calls body(neighbour's number in its
-  /// coarse graph, weight) in steps of the team; a negative number for none.
+  /// Where the entries of a row are: those of the one fine vertex, then those of the other.
   struct source {
     offset_t of_one, begin_one, begin_two;
     index_t to_virtual, local;

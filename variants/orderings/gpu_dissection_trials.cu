@@ -13,7 +13,8 @@
 // Where S is large a pass goes in rounds (trial_rounds): the block chooses the movers of a round by
 // their keys: it counts the classes of keys, one warp finds the last class that moves, and how
 // much of it; warps take the movers' rows, then those of the vertices that they draw. Five barriers
-// and the way to a row's vertices and back are a round's time, whatever the number of movers.
+// and the way to a row's vertices and back are a round's time, whatever the number of movers: so
+// where rows begin is read together with weights and statuses, before it is needed.
 //
 // Where it is small a pass goes in steps, a chain: one warp makes them. It finds the candidates of
 // the highest ranks, up to four, reads their rows and the states of their neighbours, and for those
@@ -708,7 +709,8 @@ class step_moves {
         // Rows may have neighbours in common: the first lane draws.
         if (rows > 1) {
           const std::uint32_t key = mine ? static_cast<std::uint32_t>(u) : ~lane;
-          mine = mine && simt::lowest_bit(simt::lanes_with(key)) == lane;
+          const unsigned same = simt::lanes_with(key);
+          mine = mine && simt::lowest_bit(same) == lane;
         }
         const unsigned mask = simt::ballot(mine);
         if (mask != 0) draw(mask, u, n);

@@ -87,6 +87,14 @@ TEST_CASE("the device's nested dissection finds the host's order") {
   }
 }
 
+TEST_CASE("separators of large graphs move on the device as on the host") {
+  // The graphs do not fit shared memory; steps move two and four vertices, rounds more.
+  for (const char* spec : {"grid5:nx=40", "grid7:nx=11", "random:n=1300,degree=6,seed=3"}) {
+    CAPTURE(spec);
+    check_equal(generate(spec), ":leaf_order=300,tries=1,replicas=1,room=1", -1);
+  }
+}
+
 TEST_CASE("the device's nested dissection of graphs of extreme shapes is the host's") {
   const std::pair<const char*, pattern> graphs[] = {
       {"empty", graph_of(0, {})}, {"pair", graph_of(2, {{0, 1}})}, {"star", star(500)},
