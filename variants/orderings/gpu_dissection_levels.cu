@@ -109,8 +109,8 @@ GSOFA_DEVICE void search_level(const level_view& g, const search_view& s, std::u
       const unsigned leader = simt::lowest_bit(mask);
       std::uint32_t place = 0;
       if (lane_of_thread() == leader) place = simt::atomic_add(reached, simt::population(mask));
-      place = simt::shuffle(place, leader) +
-              simt::population(mask & ((1U << lane_of_thread()) - 1));
+      place =
+          simt::shuffle(place, leader) + simt::population(mask & ((1U << lane_of_thread()) - 1));
       if (mine) s.queue[to + place] = u;
     }
   }
@@ -250,9 +250,7 @@ void level_steps::search(const level& whole, std::span<const index_t> graphs,
                      view, s.found.resize(g.graphs));
 }
 
-found_levels level_steps::found() const {
-  return {space_->level.data(), space_->found.data()};
-}
+found_levels level_steps::found() const { return {space_->level.data(), space_->found.data()}; }
 
 }  // namespace gsofa::gpu::dissection
 

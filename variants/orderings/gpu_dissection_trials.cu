@@ -88,7 +88,7 @@ constexpr std::uint32_t slot_of(std::uint32_t status) { return status >> 4; }
 /// What the host tells of a trial.
 struct trial_entry {
   std::uint64_t key;
-  std::uint64_t first;  ///< of its places
+  std::uint64_t first;                      ///< of its places
   index_t graph, n, from, to, rank, stage;  ///< rank of_level: the level of a search
 };
 inline constexpr index_t of_level = -1;
@@ -2143,8 +2143,7 @@ GSOFA_DEVICE std::uint32_t side_by_level(const found_levels& levels, const trial
 
 /// One warp for each trial: what it takes over from the coarser level.
 GSOFA_KERNEL void select_kernel(const trial_entry* entries, index_t count, const trial_data* old,
-                                trial_data* data, found_levels levels,
-                                const offset_t* total) {
+                                trial_data* data, found_levels levels, const offset_t* total) {
   simt::after_earlier_launches();
   const auto warps = static_cast<index_t>(simt::grid_size() * warps_of_block());
   GSOFA_KEEP_LOOP for (auto k = static_cast<index_t>(simt::block_index() * warps_of_block() +
@@ -2248,8 +2247,7 @@ GSOFA_KERNEL void project_kernel(level_view g, trial_view t, const trial_entry* 
 
 /// One warp for each group.
 GSOFA_KERNEL void best_kernel(const trial_data* data, const trial_steps::group* groups,
-                              index_t count, const offset_t* total,
-                              trial_steps::winner* winners) {
+                              index_t count, const offset_t* total, trial_steps::winner* winners) {
   simt::after_earlier_launches();
   const auto warps = static_cast<index_t>(simt::grid_size() * warps_of_block());
   GSOFA_KEEP_LOOP for (auto k = static_cast<index_t>(simt::block_index() * warps_of_block() +
@@ -2374,8 +2372,8 @@ trial_steps::~trial_steps() = default;
 
 const std::uint8_t* trial_steps::side() const { return space_->view.side; }
 
-void trial_steps::move(const level* coarser, const level& finer,
-                       std::span<const trial_spec> specs, const found_levels& levels) {
+void trial_steps::move(const level* coarser, const level& finer, std::span<const trial_spec> specs,
+                       const found_levels& levels) {
   space& s = *space_;
   const auto count = static_cast<index_t>(specs.size());
   // The table: the entries, then the lists of small and of large trials and of first separators.

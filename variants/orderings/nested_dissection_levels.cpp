@@ -75,9 +75,7 @@ bool level_separator(const graph& g, std::uint64_t key, trial& t, scratch& s) {
   t.side.resize(at(g.n));
   for (index_t v = 0; v < g.n; ++v) {
     const index_t level = s.gain[at(v)];
-    t.side[at(v)] = level == cut                         ? separator
-                    : level != unreached && level < cut ? side_a
-                                                         : side_b;
+    t.side[at(v)] = level == cut ? separator : level != unreached && level < cut ? side_a : side_b;
   }
   collect_separator(t);
   return true;

@@ -150,7 +150,7 @@ class bisector {
   std::vector<chain> replicas_;
   std::vector<std::vector<index_t>> alive_;  ///< trials of each replica, best first
   std::vector<trial*> active_;
-  trial level_;              ///< a level of a search of the part
+  trial level_;  ///< a level of a search of the part
   bool has_level_ = false;
 };
 
