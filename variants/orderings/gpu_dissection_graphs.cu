@@ -1027,7 +1027,7 @@ struct graph_steps::space {
   growing_array<isolated_op<all_tasks>::value> d_isolated_sums;
   growing_array<side_op::value> d_side_sums;
 
-  /// Plans the coarse level on the device and waits for the results.
+  /// Plans the coarse level on the device, which then notes the results.
   void plan(index_t count) {
     const plan_op op{d_tasks.data(), d_results.data(), count, d_kept.resize(count), results.data()};
 #if defined(__CUDACC__)
@@ -1037,7 +1037,6 @@ struct graph_steps::space {
 #endif
     launch_overlapping(plan_kernel, 1, threads, scan_bytes<plan_op>(threads), op, host.note.word(),
                        host.note.next());
-    host.note.wait_for();
   }
 
   /// Matches each graph by one block.
@@ -1073,6 +1072,32 @@ struct graph_steps::space {
     scan(number_op<all_tasks>{op, to, n}, n, d_number_sums.data());
   }
 };
+
+namespace graph_kernels {
+
+/// Makes room for a coarse level of `count` graphs from n vertices of the finer one, about as much
+/// as it will take: allocations take the host as long as many launches, and the device works
+/// meanwhile.
+void expect(level& coarse, const level& fine, offset_t count, offset_t n) {
+  const offset_t vertices = n / 2 + n / 8;
+  // Rows of weighted graphs leave gaps: neighbours that were merged.
+  const double copies = static_cast<double>(n) / std::max<index_t>(1, fine.first.back());
+  const double share = fine.weighted ? 0.65 : 1.0;
+  const auto room = static_cast<offset_t>(share * copies * static_cast<double>(fine.room));
+  coarse.d_first.resize(count + 1);
+  coarse.d_map_first.resize(count + 1);
+  coarse.d_parent.resize(count);
+  coarse.d_total.resize(count);
+  coarse.d_map.resize(n);
+  coarse.d_owner.resize(vertices);
+  coarse.d_weight.resize(vertices);
+  coarse.d_begin.resize(vertices);
+  coarse.d_end.resize(vertices);
+  coarse.d_adj.resize(room);
+  coarse.d_edge.resize(room);
+}
+
+}  // namespace graph_kernels
 
 graph_steps::graph_steps(memory_budget& budget) : space_(std::make_unique<space>(budget)) {}
 graph_steps::~graph_steps() = default;
@@ -1111,6 +1136,8 @@ std::vector<index_t> graph_steps::coarsen(const level& fine, std::span<const coa
     s.match_large(g, count, vertices, to, entries);
   }
   s.plan(count);
+  expect(coarse, fine, count, n);
+  s.host.note.wait_for();
   std::vector<index_t> places;
   for (index_t k = 0; k < count; ++k) {
     const coarsening& w = wanted[at(k)];

@@ -13,8 +13,7 @@
 // Where S is large a pass goes in rounds (trial_rounds): the block chooses the movers of a round by
 // their keys: it counts the classes of keys, one warp finds the last class that moves, and how
 // much of it; warps take the movers' rows, then those of the vertices that they draw. Five barriers
-// and the way to a row's vertices and back are a round's time, whatever the number of movers: so
-// where rows begin is read together with weights and statuses, before it is needed.
+// and the way to a row's vertices and back are a round's time, whatever the number of movers.
 //
 // Where it is small a pass goes in steps, a chain: one warp makes them. It finds the candidates of
 // the highest ranks, up to four, reads their rows and the states of their neighbours, and for those
@@ -50,7 +49,7 @@ constexpr int threads_of_steps = 512;      // the same where its separator is sm
 constexpr int threads_of_many = 256;       // the same where there are many
 constexpr index_t most_near_slots = 1024;  // candidates of a small trial in shared memory
 constexpr index_t large_order = 4096;      // a trial with so many vertices is large
-constexpr index_t near_of_few = 12288;     // of a large one, where there are few, else
+constexpr index_t near_of_few = 8192;      // of a large one, where there are few, else
 constexpr index_t near_of_many = 4096;
 constexpr index_t near_of_steps = 2048;
 constexpr std::size_t block_overhead = 1024;  // bytes of shared memory that a block takes itself
@@ -142,8 +141,7 @@ GSOFA_DEVICE std::uint32_t next_place(std::uint32_t* size, bool wanted) {
 }
 
 GSOFA_DEVICE std::uint64_t sum_of_warp(std::uint64_t value) {
-  GSOFA_KEEP_LOOP for (unsigned step = 16; step > 0; step /= 2) value +=
-      simt::shuffle_xor(value, step);
+  for (unsigned step = 16; step > 0; step /= 2) value += simt::shuffle_xor(value, step);
   return value;
 }
 
@@ -168,7 +166,7 @@ template <class Item, class Gather, class Visit>
 GSOFA_DEVICE void for_rows(const index_t* adj, unsigned mask, const lane_row& mine, Gather&& gather,
                            Visit&& visit) {
   const auto lane = static_cast<index_t>(lane_of_thread());
-  GSOFA_KEEP_LOOP while (mask != 0) {
+  while (mask != 0) {
     unsigned row[rows_at_once];
     lane_row r[rows_at_once];
     index_t longest = 0;
@@ -219,16 +217,6 @@ struct alignas(16) round_space {
   std::uint64_t to_x, from_y;
 };
 
-/// Rows of a round that a block of a large trial holds in shared memory.
-struct alignas(16) round_rows {
-  static constexpr std::uint32_t near_drawn = 512;
-  offset_t mover_begin[near_movers];
-  offset_t drawn_begin[near_drawn];
-  index_t mover_length[near_movers];
-  index_t drawn_length[near_drawn];
-  std::uint32_t drawn_weight[near_drawn];
-};
-
 /// Prefetches a row that the moves will need if n's vertex comes to S: of large graphs, whose rows
 /// are not in L1.
 template <bool Prefetches>
@@ -236,8 +224,7 @@ GSOFA_DEVICE void prefetch_row(const level_view& g, const neighbour& n) {
   if constexpr (Prefetches) {
     constexpr index_t sector = 32 / sizeof(index_t);
     const index_t length = n.row.length < 8 * sector ? n.row.length : 8 * sector;
-    GSOFA_KEEP_LOOP for (index_t k = 0; k < length; k += sector)
-        simt::prefetch(g.adj + n.row.begin + k);
+    for (index_t k = 0; k < length; k += sector) simt::prefetch(g.adj + n.row.begin + k);
   }
 }
 
@@ -341,8 +328,7 @@ struct choice {
   std::uint32_t slot;  ///< in that lane
 };
 
-/// The first Steps * slots_per_step slots, which are in shared memory, in registers. Each lane
-/// knows the best of its own.
+/// The first Steps * slots_per_step slots, which are in shared memory, in registers.
 template <unsigned Steps>
 class held_slots {
  public:
@@ -353,53 +339,44 @@ class held_slots {
       low_[k] = *reinterpret_cast<const four_words*>(c.low + s);
       vertex_[k] = *reinterpret_cast<const four_words*>(c.vertex + s);
     }
-    find_best();
   }
   [[nodiscard]] GSOFA_DEVICE choice best() const {
-    const auto high = static_cast<std::uint32_t>(rank_ >> 32);
-    const std::uint32_t top_high = simt::max_of_warp(high);
-    if (top_high == 0) return {-1, false, 0};
-    const auto low = static_cast<std::uint32_t>(rank_);
-    const std::uint32_t top_low = simt::max_of_warp(high == top_high ? low : 0);
-    const bool top = high == top_high && low == top_low;
-    const unsigned lanes = simt::ballot(top);
-    if ((lanes & (lanes - 1)) == 0) {
-      return {static_cast<index_t>(simt::shuffle(best_, simt::lowest_bit(lanes))), top, slot_};
+    const auto larger = [](std::uint32_t a, std::uint32_t b) { return a > b ? a : b; };
+    std::uint32_t most = 0;
+    GSOFA_UNROLL for (unsigned k = 0; k < 4 * Steps; ++k) {
+      most = larger(most, high_[k / 4].word[k % 4]);
     }
-    const std::uint32_t v = simt::max_of_warp(top ? best_ + 1 : 0) - 1;
-    return {static_cast<index_t>(v), top && best_ == v, slot_};
+    const std::uint32_t top_high = simt::max_of_warp(most);
+    if (top_high == 0) return {-1, false, 0};
+    most = 0;
+    GSOFA_UNROLL for (unsigned k = 0; k < 4 * Steps; ++k) {
+      most = larger(most, high_[k / 4].word[k % 4] == top_high ? low_[k / 4].word[k % 4] : 0);
+    }
+    const std::uint32_t top_low = simt::max_of_warp(most);
+    most = 0;  // a vertex plus 1
+    std::uint32_t slot = 0;
+    GSOFA_UNROLL for (unsigned k = 0; k < 4 * Steps; ++k) {
+      const bool top = high_[k / 4].word[k % 4] == top_high && low_[k / 4].word[k % 4] == top_low;
+      const std::uint32_t v = top ? vertex_[k / 4].word[k % 4] + 1 : 0;
+      slot = v > most ? first() + k / 4 * slots_per_step + k % 4 : slot;
+      most = larger(most, v);
+    }
+    const std::uint32_t v = simt::max_of_warp(most);
+    return {static_cast<index_t>(v - 1), most == v, slot};
   }
   /// Takes a candidate off; only the lane that holds it does.
   GSOFA_DEVICE void drop(const choice& chosen) {
-    if (!chosen.mine) return;
     GSOFA_UNROLL for (unsigned k = 0; k < 4 * Steps; ++k) {
-      const bool is = chosen.slot == first() + k / 4 * slots_per_step + k % 4;
+      const bool is = chosen.mine && chosen.slot == first() + k / 4 * slots_per_step + k % 4;
       high_[k / 4].word[k % 4] = is ? 0 : high_[k / 4].word[k % 4];
     }
-    find_best();
   }
 
  private:
   GSOFA_DEVICE static std::uint32_t first() { return 4 * lane_of_thread(); }
-  GSOFA_DEVICE void find_best() {
-    rank_ = 0;
-    best_ = 0;
-    slot_ = 0;
-    GSOFA_UNROLL for (unsigned k = 0; k < 4 * Steps; ++k) {
-      const std::uint32_t high = high_[k / 4].word[k % 4];
-      const std::uint64_t rank = (static_cast<std::uint64_t>(high) << 32) | low_[k / 4].word[k % 4];
-      const std::uint32_t v = vertex_[k / 4].word[k % 4];
-      const bool better = high != 0 && (rank > rank_ || (rank == rank_ && v > best_));
-      rank_ = better ? rank : rank_;
-      best_ = better ? v : best_;
-      slot_ = better ? first() + k / 4 * slots_per_step + k % 4 : slot_;
-    }
-  }
   four_words high_[Steps];
   four_words low_[Steps];
   four_words vertex_[Steps];
-  std::uint64_t rank_;
-  std::uint32_t best_, slot_;
 };
 
 /// Among any number of slots.
@@ -416,21 +393,21 @@ GSOFA_DEVICE choice best_of_many(const candidates& c, std::uint32_t slots) {
   };
   const std::uint32_t lane = lane_of_thread();
   const std::uint32_t near = slots < c.room ? slots : c.room;
-  GSOFA_KEEP_LOOP for (std::uint32_t s = 4 * lane; s < near; s += slots_per_step) {
+  for (std::uint32_t s = 4 * lane; s < near; s += slots_per_step) {
     const four_words high = *reinterpret_cast<const four_words*>(c.high + s);
     const four_words low = *reinterpret_cast<const four_words*>(c.low + s);
     GSOFA_UNROLL for (unsigned k = 0; k < 4; ++k) consider(high.word[k], low.word[k], s + k);
   }
   if (c.groups == nullptr) {
-    GSOFA_KEEP_LOOP for (std::uint32_t s = c.room + lane; s < slots; s += 32) {
+    for (std::uint32_t s = c.room + lane; s < slots; s += 32) {
       consider(c.far_high[s], c.far_low[s], s);
     }
   } else if (slots > c.room) {
     const std::uint32_t groups = (slots - c.room - 1) / 32 + 1;
-    GSOFA_KEEP_LOOP for (std::uint32_t base = 0; base < groups; base += 32) {
+    for (std::uint32_t base = 0; base < groups; base += 32) {
       const bool is = base + lane < groups;
       unsigned changed = simt::ballot(is && c.groups[base + lane].changed != 0);
-      GSOFA_KEEP_LOOP for (; changed != 0; changed &= changed - 1) {
+      for (; changed != 0; changed &= changed - 1) {
         c.update(base + simt::lowest_bit(changed), slots);
       }
       if (!is) continue;
@@ -467,7 +444,7 @@ class all_slots {
 
 /// Calls body(slots) with the way to look at so many slots.
 template <class Body>
-GSOFA_DEVICE bool with_slots(const candidates& c, std::uint32_t slots, Body& body) {
+GSOFA_DEVICE unsigned with_slots(const candidates& c, std::uint32_t slots, Body&& body) {
   if (slots <= slots_per_step) {
     held_slots<1> held;
     held.load(c, slots);
@@ -504,33 +481,34 @@ GSOFA_DEVICE unsigned choose_movers(const candidates& c, std::uint32_t slots, un
                                     std::uint32_t* free_slots, std::uint32_t& free,
                                     step_movers& movers, Look&& look, Fits&& fits,
                                     Discard&& discard) {
-  unsigned count = 0;
-  // Whether a candidate was too heavy.
-  const auto look_at = [&](auto& held) {
-    GSOFA_KEEP_LOOP while (count < wanted) {
+  return with_slots(c, slots, [&](auto& held) {
+    unsigned count = 0;
+    while (count < wanted) {
       const choice chosen = held.best();
-      if (chosen.v < 0) return false;
+      if (chosen.v < 0) break;
       const auto [v, weight] = look(chosen);
-      if (!fits(weight)) return true;
-      if (!fits(movers.total + weight)) return false;
+      if (!fits(weight)) {
+        discard();
+        held.load(c, slots);
+        continue;
+      }
+      if (!fits(movers.total + weight)) break;
       const bool remembers = free < most_free_slots;
       if (chosen.mine) {
         c.kill(chosen.slot);
         if (remembers) free_slots[free] = chosen.slot;
       }
       free += remembers ? 1 : 0;
+      held.drop(chosen);
       if (lane_of_thread() == count) {
         movers.v = v;
         movers.weight = weight;
       }
       movers.total += weight;
       ++count;
-      if (count < wanted) held.drop(chosen);
     }
-    return false;
-  };
-  GSOFA_KEEP_LOOP while (with_slots(c, slots, look_at)) discard();
-  return count;
+    return count;
+  });
 }
 struct seen_vertex {
   std::uint32_t v, weight;
@@ -544,7 +522,7 @@ GSOFA_DEVICE std::uint32_t discard_candidates(const candidates& c, std::uint32_t
                                               std::uint32_t* free_slots, std::uint32_t free,
                                               Discards&& discards) {
   simt::sync_warp();  // movers are off the list
-  GSOFA_KEEP_LOOP for (std::uint32_t base = 0; base < slots; base += 32) {
+  for (std::uint32_t base = 0; base < slots; base += 32) {
     const std::uint32_t slot = base + lane_of_thread();
     const bool is = slot < slots && c.high_at(slot) != 0 && discards(slot);
     const unsigned mask = simt::ballot(is);
@@ -585,8 +563,7 @@ struct block_trial {
 /// Whole warps take 32 vertices of a list at a time: body(whether the lane has one, vertex).
 template <class Body>
 GSOFA_DEVICE void for_batches(const index_t* list, std::uint32_t size, Body&& body) {
-  GSOFA_KEEP_LOOP for (std::uint32_t base = warp_of_thread() * 32; base < size;
-                       base += warps_of_block() * 32) {
+  for (std::uint32_t base = warp_of_thread() * 32; base < size; base += warps_of_block() * 32) {
     const std::uint32_t k = base + lane_of_thread();
     body(k < size, k < size ? list[k] : 0);
   }
@@ -627,7 +604,7 @@ class step_moves {
     std::uint32_t kept = 0;
     offset_t best_x = 0;
     offset_t best_y = 0;
-    GSOFA_KEEP_LOOP for (std::uint32_t idle = 0; idle < limit;) {
+    for (std::uint32_t idle = 0; idle < limit;) {
       step_movers movers;
       const unsigned count = choose(wanted, movers);
       if (count == 0) break;
@@ -691,15 +668,14 @@ class step_moves {
   // four rows at a time, each by a share of the lanes.
   GSOFA_DEVICE void draw_neighbours(unsigned count, const lane_row& mover) {
     const unsigned lane = lane_of_thread();
-    GSOFA_KEEP_LOOP for (unsigned base = 0; base < count; base += rows_at_once) {
+    for (unsigned base = 0; base < count; base += rows_at_once) {
       const unsigned rows = count - base < rows_at_once ? count - base : rows_at_once;
       const unsigned width = rows == 1 ? 32 : rows == 2 ? 16 : 8;
       const unsigned of = base + lane / width;
       const offset_t begin = simt::shuffle(mover.begin, of % 32);
       const index_t length = simt::shuffle(mover.length, of % 32);
       const index_t end = of < count ? length : 0;
-      GSOFA_KEEP_LOOP for (auto k = static_cast<index_t>(lane % width);;
-                           k += static_cast<index_t>(width)) {
+      for (auto k = static_cast<index_t>(lane % width);; k += static_cast<index_t>(width)) {
         const bool is = k < end;
         if (simt::ballot(is) == 0) break;
         const index_t u = is ? w_.g.adj[begin + k] : 0;
@@ -790,8 +766,7 @@ GSOFA_DEVICE void move_in_steps(const block_trial& w, candidates c) {
   c.far_vertex = c.far_low + w.d.n;
   c.far_weight = c.far_vertex + w.d.n;
   c.groups = reinterpret_cast<slot_group*>(w.t.spare + w.d.first);
-  GSOFA_KEEP_LOOP for (std::uint32_t k = simt::thread_index(); k < c.room; k += simt::block_size())
-      c.high[k] = 0;
+  for (std::uint32_t k = simt::thread_index(); k < c.room; k += simt::block_size()) c.high[k] = 0;
   if (simt::thread_index() == 0) w.b.count = 0;
   simt::sync_block();
   for_batches(w.members(), w.d.members, [&](bool is, index_t v) {
@@ -846,11 +821,11 @@ GSOFA_DEVICE std::uint32_t place_rows(const block_trial& w, const near_graph& h,
   if (warp_of_thread() == 0) {
     const unsigned lane = lane_of_thread();
     std::uint32_t before = 0;
-    GSOFA_KEEP_LOOP for (std::uint32_t base = 0; base < n; base += 32) {
+    for (std::uint32_t base = 0; base < n; base += 32) {
       const std::uint32_t k = base + lane;
       const std::uint32_t own = k < n ? h.end[k] : 0;
       std::uint32_t sum = own;
-      GSOFA_KEEP_LOOP for (unsigned step = 1; step < 32; step *= 2) {
+      for (unsigned step = 1; step < 32; step *= 2) {
         const std::uint32_t other = simt::shuffle_up(sum, step);
         if (lane >= step) sum += other;
       }
@@ -871,14 +846,13 @@ GSOFA_DEVICE std::uint32_t place_rows(const block_trial& w, const near_graph& h,
 /// Copies the graph of the block's trial; all threads.
 GSOFA_DEVICE void load_graph(const block_trial& w, const near_graph& h) {
   const auto n = static_cast<std::uint32_t>(w.d.n);
-  GSOFA_KEEP_LOOP for (std::uint32_t k = simt::thread_index(); k < n; k += simt::block_size()) {
+  for (std::uint32_t k = simt::thread_index(); k < n; k += simt::block_size()) {
     const index_t v = w.first + static_cast<index_t>(k);
     h.end[k] = static_cast<std::uint32_t>(w.g.end[v] - w.g.begin[v]);
     h.weight[k] = static_cast<std::uint32_t>(w.g.weight[v]);
   }
   place_rows(w, h, n);
-  GSOFA_KEEP_LOOP for (std::uint32_t base = warp_of_thread() * 32; base < n;
-                       base += warps_of_block() * 32) {
+  for (std::uint32_t base = warp_of_thread() * 32; base < n; base += warps_of_block() * 32) {
     const std::uint32_t k = base + lane_of_thread();
     const bool is = k < n;
     const lane_row row = row_of(w.g, is, w.first + static_cast<index_t>(is ? k : 0));
@@ -923,7 +897,7 @@ class near_moves {
     index_t best_x = 0;
     index_t best_y = 0;
     const unsigned wanted = orderings::movers_of_step(w_.d.members);
-    GSOFA_KEEP_LOOP for (std::uint32_t idle = 0; idle < limit;) {
+    for (std::uint32_t idle = 0; idle < limit;) {
       step_movers movers;
       const unsigned count = choose(wanted, movers);
       if (count == 0) break;
@@ -981,14 +955,14 @@ class near_moves {
   /// time, each by a share of the lanes.
   GSOFA_DEVICE void draw_neighbours(unsigned count, std::uint32_t mover) {
     const unsigned lane = lane_of_thread();
-    GSOFA_KEEP_LOOP for (unsigned base = 0; base < count; base += most_rows) {
+    for (unsigned base = 0; base < count; base += most_rows) {
       const unsigned rows = count - base < most_rows ? count - base : most_rows;
       const unsigned width = rows == 1 ? 32 : rows == 2 ? 16 : 8;
       const unsigned of = base + lane / width;
       const std::uint32_t from = simt::shuffle(mover, of % 32);
       const std::uint32_t end = of < count ? h_.end[from] : 0;
       std::uint32_t k = of < count ? h_.begin[from] + lane % width : 0;
-      GSOFA_KEEP_LOOP for (;; k += width) {
+      for (;; k += width) {
         const bool is = k < end;
         if (simt::ballot(is) == 0) break;
         const std::uint32_t u = is ? h_.adj[k] : 0;
@@ -1047,7 +1021,7 @@ class near_moves {
     const bool mine = ((mask >> lane) & 1U) != 0;
     std::uint32_t pull = 0;
     unsigned base = 0;
-    GSOFA_KEEP_LOOP for (unsigned left = mask; left != 0; base += most_rows) {
+    for (unsigned left = mask; left != 0; base += most_rows) {
       const unsigned rows = simt::population(left);
       const unsigned width = rows == 1 ? 32 : rows == 2 ? 16 : 8;
       const unsigned own = lane / width;
@@ -1061,8 +1035,7 @@ class near_moves {
       const std::uint32_t gain = simt::shuffle(weight, of % 32);
       const std::uint32_t end = of < 32 ? h_.end[from] : 0;
       std::uint32_t pulled = 0;
-      GSOFA_KEEP_LOOP for (std::uint32_t k = of < 32 ? h_.begin[from] + lane % width : 0; k < end;
-                           k += width) {
+      for (std::uint32_t k = of < 32 ? h_.begin[from] + lane % width : 0; k < end; k += width) {
         const std::uint32_t z = h_.adj[k];
         const std::uint32_t status = h_.status[z];
         if (now_of(status) == y_) pulled += h_.weight[z];
@@ -1071,15 +1044,10 @@ class near_moves {
           c_.raise(slot_of(status), gain, static_cast<std::uint32_t>(rank));
         }
       }
-      if (rows == 1) {
-        pulled = simt::add_of_warp(pulled);
-      } else {
-        GSOFA_KEEP_LOOP for (unsigned step = width / 2; step > 0; step /= 2) {
-          pulled += simt::shuffle_xor(pulled, step);
-        }
-        pulled = simt::shuffle(pulled, (before - base) * width % 32);
+      for (unsigned step = width / 2; step > 0; step /= 2) {
+        pulled += simt::shuffle_xor(pulled, step);
       }
-      const std::uint32_t result = pulled;
+      const std::uint32_t result = simt::shuffle(pulled, (before - base) * width % 32);
       if (mine && before >= base && before < base + most_rows) pull = result;
     }
     return pull;
@@ -1105,8 +1073,8 @@ class near_moves {
 
 /// The statuses of all vertices at the start of a pass.
 GSOFA_DEVICE void load_statuses(const block_trial& w, const near_graph& h) {
-  GSOFA_KEEP_LOOP for (std::uint32_t k = simt::thread_index();
-                       k < static_cast<std::uint32_t>(w.d.n); k += simt::block_size()) {
+  for (std::uint32_t k = simt::thread_index(); k < static_cast<std::uint32_t>(w.d.n);
+       k += simt::block_size()) {
     h.status[k] = settled(w.t.side[w.d.first + k]);
   }
   simt::sync_block();
@@ -1121,8 +1089,8 @@ GSOFA_DEVICE void set_candidates(const block_trial& w, const near_graph& h, cons
   const std::uint32_t lane = lane_of_thread();
   const index_t* const members = w.members();
   const auto salt = static_cast<std::uint32_t>(w.d.pass_key);
-  GSOFA_KEEP_LOOP for (std::uint32_t base = 32 * warp_of_thread(); base < w.d.members;
-                       base += 32 * warps_of_block()) {
+  for (std::uint32_t base = 32 * warp_of_thread(); base < w.d.members;
+       base += 32 * warps_of_block()) {
     const std::uint32_t slot = base + lane;
     const bool is = slot < w.d.members;
     const auto v = static_cast<std::uint32_t>(is ? members[slot] - w.first : 0);
@@ -1130,17 +1098,15 @@ GSOFA_DEVICE void set_candidates(const block_trial& w, const near_graph& h, cons
     const std::uint32_t end_of_v = is ? h.end[v] : 0;
     const std::uint32_t count = w.d.members - base < 32 ? w.d.members - base : 32;
     std::uint32_t pull = 0;
-    GSOFA_KEEP_LOOP for (std::uint32_t row = 0; row < count; row += rows) {
+    for (std::uint32_t row = 0; row < count; row += rows) {
       const std::uint32_t of = row + lane / width;
       const std::uint32_t end = simt::shuffle(end_of_v, of);
       std::uint32_t sum = 0;
-      GSOFA_KEEP_LOOP for (std::uint32_t e = simt::shuffle(begin_of_v, of) + lane % width; e < end;
-                           e += width) {
+      for (std::uint32_t e = simt::shuffle(begin_of_v, of) + lane % width; e < end; e += width) {
         const std::uint32_t u = h.adj[e];
         if (start_of(h.status[u]) == y) sum += h.weight[u];
       }
-      GSOFA_KEEP_LOOP for (unsigned step = width / 2; step > 0; step /= 2) sum +=
-          simt::shuffle_xor(sum, step);
+      for (unsigned step = width / 2; step > 0; step /= 2) sum += simt::shuffle_xor(sum, step);
       const std::uint32_t result = simt::shuffle(sum, lane % rows * width);
       if (lane / rows == row / rows) pull = result;
     }
@@ -1160,14 +1126,12 @@ GSOFA_DEVICE void move_near(const block_trial& w, const near_graph& h, candidate
   c.far_low = c.far_high + w.d.n;
   c.far_vertex = c.far_low + w.d.n;
   c.far_weight = c.far_vertex + w.d.n;
-  GSOFA_KEEP_LOOP for (std::uint32_t k = simt::thread_index(); k < c.room; k += simt::block_size())
-      c.high[k] = 0;
+  for (std::uint32_t k = simt::thread_index(); k < c.room; k += simt::block_size()) c.high[k] = 0;
   simt::sync_block();
   set_candidates(w, h, c);
   // Other warps have read the states of members until here.
   simt::sync_block();
-  GSOFA_KEEP_LOOP for (std::uint32_t k = simt::thread_index(); k < w.d.members;
-                       k += simt::block_size()) {
+  for (std::uint32_t k = simt::thread_index(); k < w.d.members; k += simt::block_size()) {
     h.status[static_cast<std::uint32_t>(members[k] - w.first)] = settled(separator) | (k << 4);
   }
   simt::sync_block();
@@ -1198,14 +1162,12 @@ struct round_candidates {
   }
 };
 
-/// A pass in rounds, by one block; with room for rows it looks them up while other loads go on.
-template <bool HoldsRows>
+/// A pass in rounds, by one block.
 class trial_rounds {
  public:
-  GSOFA_DEVICE trial_rounds(const block_trial& w, const round_candidates& c, round_rows* rows)
+  GSOFA_DEVICE trial_rounds(const block_trial& w, const round_candidates& c)
       : w_(w),
         r_(w.b.rounds),
-        rows_(rows),
         c_(c),
         log_(w.t.log + 2 * w.d.first),
         more_movers_(w.t.spare + w.d.first),
@@ -1226,12 +1188,12 @@ class trial_rounds {
     pass_result best{0, 0, 0, 0};
     std::uint64_t least = cost(x, y, s);
     std::uint32_t round = 0;
-    GSOFA_KEEP_LOOP for (std::uint32_t idle = 0; idle < limit;) {
+    for (std::uint32_t idle = 0; idle < limit;) {
       const std::uint32_t first_drawn = r_.slots;
       if (!choose(static_cast<index_t>(round))) break;
       idle += r_.movers;
       ++round;
-      leave(first_drawn);
+      leave();
       simt::sync_block();
       draw(first_drawn, round);
       simt::sync_block();
@@ -1255,8 +1217,7 @@ class trial_rounds {
   template <class Body>
   GSOFA_DEVICE void for_slots(Body&& body) const {
     const std::uint32_t slots = r_.slots;
-    GSOFA_KEEP_LOOP for (std::uint32_t k = simt::thread_index(); k < slots; k += simt::block_size())
-        body(k);
+    for (std::uint32_t k = simt::thread_index(); k < slots; k += simt::block_size()) body(k);
   }
 
   /// All of S are candidates.
@@ -1268,8 +1229,7 @@ class trial_rounds {
     }
     clear();
     const index_t* const members = w_.members();
-    GSOFA_KEEP_LOOP for (std::uint32_t base = warp_of_thread() * 32; base < size_;
-                         base += warps_of_block() * 32) {
+    for (std::uint32_t base = warp_of_thread() * 32; base < size_; base += warps_of_block() * 32) {
       const std::uint32_t slot = base + lane_of_thread();
       const bool is = slot < size_;
       const index_t v = is ? members[slot] : 0;
@@ -1295,8 +1255,7 @@ class trial_rounds {
   }
 
   GSOFA_DEVICE void clear() {
-    GSOFA_KEEP_LOOP for (unsigned k = simt::thread_index(); k < orderings::round_classes;
-                         k += simt::block_size()) {
+    for (unsigned k = simt::thread_index(); k < orderings::round_classes; k += simt::block_size()) {
       r_.counts[k] = 0;
     }
     if (simt::thread_index() == 0) {
@@ -1307,7 +1266,7 @@ class trial_rounds {
 
   /// Lists the movers of the next round; false if there is none. All threads return the same.
   GSOFA_DEVICE bool choose(index_t round) {
-    GSOFA_KEEP_LOOP for (;;) {
+    for (;;) {
       compute_keys(round);
       simt::sync_block();
       if (warp_of_thread() == 0) find_bound();
@@ -1368,8 +1327,7 @@ class trial_rounds {
     const auto reference = static_cast<index_t>(reference_ - zero_gain);
     const std::uint32_t slots = r_.slots;
     std::uint32_t most = 0;
-    GSOFA_KEEP_LOOP for (std::uint32_t base = warp_of_thread() * 32; base < slots;
-                         base += warps_of_block() * 32) {
+    for (std::uint32_t base = warp_of_thread() * 32; base < slots; base += warps_of_block() * 32) {
       const std::uint32_t k = base + lane_of_thread();
       const std::uint32_t gain = k < slots ? c_.gain_of(k) : 0;
       most = gain > most ? gain : most;
@@ -1409,7 +1367,7 @@ class trial_rounds {
       }
     }
     std::uint32_t through = sum;  // of this lane and those before
-    GSOFA_KEEP_LOOP for (unsigned step = 1; step < 32; step *= 2) {
+    for (unsigned step = 1; step < 32; step *= 2) {
       const std::uint32_t other = simt::shuffle_up(through, step);
       if (lane >= step) through += other;
     }
@@ -1450,22 +1408,13 @@ class trial_rounds {
   GSOFA_DEVICE bool take(Moves&& moves) {
     const std::uint32_t slots = r_.slots;
     std::uint64_t weight = 0;
-    GSOFA_KEEP_LOOP for (std::uint32_t base = warp_of_thread() * 32; base < slots;
-                         base += warps_of_block() * 32) {
+    for (std::uint32_t base = warp_of_thread() * 32; base < slots; base += warps_of_block() * 32) {
       const std::uint32_t k = base + lane_of_thread();
       const bool is = k < slots && moves(k);
       const std::uint32_t place = next_place(&r_.movers, is);
       if (!is) continue;
       list(place, k);
-      const auto v = static_cast<index_t>(c_.vertex_of(k));
-      weight += static_cast<std::uint64_t>(w_.g.weight[v]);
-      if constexpr (HoldsRows) {
-        if (place < near_movers) {
-          const lane_row row = row_of(w_.g, true, v);
-          rows_->mover_begin[place] = row.begin;
-          rows_->mover_length[place] = row.length;
-        }
-      }
+      weight += static_cast<std::uint64_t>(w_.g.weight[c_.vertex_of(k)]);
     }
     weight = sum_of_warp(weight);
     if (lane_of_thread() == 0 && weight != 0) simt::atomic_add(&r_.weight, weight);
@@ -1474,72 +1423,37 @@ class trial_rounds {
     return !orderings::too_large(x, w_.d.weight[side_a] + w_.d.weight[side_b]);
   }
 
-  /// The row of the m-th mover, which is v.
-  [[nodiscard]] GSOFA_DEVICE lane_row row_of_mover(bool is, std::uint32_t m, index_t v) const {
-    if constexpr (HoldsRows) {
-      if (is && m < near_movers) return {rows_->mover_begin[m], rows_->mover_length[m]};
-    }
-    return row_of(w_.g, is, v);
-  }
-
-  /// The movers go to x, and their neighbours in y to S, in the slots from `first` on. Rows are
-  /// dealt to the warps in turn.
-  GSOFA_DEVICE void leave(std::uint32_t first) {
+  /// The movers go to x, and their neighbours in y to S. Rows are dealt to the warps in turn.
+  GSOFA_DEVICE void leave() {
     const std::uint32_t movers = r_.movers;
-    std::uint32_t* const log = log_ + r_.logged;
-    GSOFA_KEEP_LOOP for (std::uint32_t base = 0; base < movers; base += simt::block_size()) {
+    for (std::uint32_t base = 0; base < movers; base += simt::block_size()) {
       const std::uint32_t m = base + warp_of_thread() + lane_of_thread() * warps_of_block();
       const bool is = m < movers;
       const std::uint32_t left = is ? listed(m) : 0;
       const index_t v = is ? static_cast<index_t>(c_.vertex_of(left)) : 0;
-      const lane_row row = row_of_mover(is, m, v);
+      const lane_row row = row_of(w_.g, is, v);
+      const std::uint32_t entry = next_place(&r_.logged, is);
       if (is) {
         c_.gain_of(left) = 0;
         w_.s[v] = status_of(w_.d.x, left < size_ ? std::uint32_t{separator} : y_);
-        log[m] = 2 * static_cast<std::uint32_t>(v);
+        log_[entry] = 2 * static_cast<std::uint32_t>(v);
       }
-      for_rows<neighbour>(
-          w_.g.adj, simt::ballot(is), row,
-          [&](offset_t, index_t u) {
-            if constexpr (HoldsRows) {
-              return neighbour{w_.s[u], w_.g.weight[u], row_of(w_.g, true, u)};
-            }
-            return neighbour{w_.s[u], 0, {}};
-          },
-          [&](unsigned, bool valid, index_t u, const neighbour& n) {
+      for_rows<vertex_status>(
+          w_.g.adj, simt::ballot(is), row, [&](offset_t, index_t u) { return w_.s[u]; },
+          [&](unsigned, bool valid, index_t u, vertex_status status) {
             bool mine = false;
-            if (valid && now_of(n.status) == y_) {
+            if (valid && now_of(status) == y_) {
               mine = simt::atomic_cas(w_.s + u, settled(y_), status_of(drawn, y_)) == settled(y_);
             }
             if (simt::ballot(mine) == 0) return;
             const std::uint32_t slot = next_place(&r_.slots, mine);
+            const std::uint32_t place = next_place(&r_.logged, mine);
             if (!mine) return;
             c_.vertex_of(slot) = static_cast<std::uint32_t>(u);
             w_.s[u] = status_of(separator, y_) | (slot << 4);
-            log[movers + slot - first] = 2 * static_cast<std::uint32_t>(u) + 1;
-            if constexpr (HoldsRows) {
-              if (slot - first < round_rows::near_drawn) {
-                rows_->drawn_begin[slot - first] = n.row.begin;
-                rows_->drawn_length[slot - first] = n.row.length;
-                rows_->drawn_weight[slot - first] = static_cast<std::uint32_t>(n.weight);
-                prefetch_row<true>(w_.g, n);
-              }
-            }
+            log_[place] = 2 * static_cast<std::uint32_t>(u) + 1;
           });
     }
-  }
-
-  /// The row and the weight of u, the k-th vertex that has come.
-  [[nodiscard]] GSOFA_DEVICE neighbour drawn_at(bool is, std::uint32_t k, index_t u) const {
-    if (!is) return {};
-    if constexpr (HoldsRows) {
-      if (k < round_rows::near_drawn) {
-        return {0,
-                static_cast<index_t>(rows_->drawn_weight[k]),
-                {rows_->drawn_begin[k], rows_->drawn_length[k]}};
-      }
-    }
-    return {0, w_.g.weight[u], row_of(w_.g, true, u)};
   }
 
   /// Gains of the vertices that have come to S, in the slots from `first` on, and of their
@@ -1547,20 +1461,16 @@ class trial_rounds {
   GSOFA_DEVICE void draw(std::uint32_t first, std::uint32_t round) {
     const std::uint32_t slots = r_.slots;
     std::uint64_t from_y = 0;
-    if (simt::thread_index() == 0) {
-      r_.to_x += r_.weight;
-      r_.logged += r_.movers + slots - first;
-    }
+    if (simt::thread_index() == 0) r_.to_x += r_.weight;
     clear();
-    GSOFA_KEEP_LOOP for (std::uint32_t base = first; base < slots; base += simt::block_size()) {
+    for (std::uint32_t base = first; base < slots; base += simt::block_size()) {
       const std::uint32_t k = base + warp_of_thread() + lane_of_thread() * warps_of_block();
       const bool is = k < slots;
       const index_t u = is ? static_cast<index_t>(c_.vertex_of(k)) : 0;
-      const neighbour own = drawn_at(is, k - first, u);
-      const auto weight = static_cast<std::uint32_t>(own.weight);
+      const std::uint32_t weight = is ? static_cast<std::uint32_t>(w_.g.weight[u]) : 0;
       std::uint32_t pull = 0;
       for_rows<neighbour>(
-          w_.g.adj, simt::ballot(is), own.row,
+          w_.g.adj, simt::ballot(is), row_of(w_.g, is, u),
           [&](offset_t, index_t z) {
             return neighbour{w_.s[z], w_.g.weight[z], {}};
           },
@@ -1588,7 +1498,6 @@ class trial_rounds {
 
   const block_trial& w_;
   round_space& r_;
-  round_rows* rows_;
   const round_candidates c_;
   std::uint32_t* log_;
   index_t* more_movers_;
@@ -1604,8 +1513,7 @@ template <class Body>
 GSOFA_DEVICE void for_log(const block_trial& w, Body&& body) {
   const pass_result& r = w.b.result;
   const std::uint32_t* const log = w.t.log + 2 * w.d.first;
-  GSOFA_KEEP_LOOP for (std::uint32_t base = 32 * warp_of_thread(); base < r.moved;
-                       base += 32 * warps_of_block()) {
+  for (std::uint32_t base = 32 * warp_of_thread(); base < r.moved; base += 32 * warps_of_block()) {
     const std::uint32_t k = base + lane_of_thread();
     const std::uint32_t entry = k < r.moved ? log[k] : 0;
     body(k < r.moved, static_cast<index_t>(entry >> 1), entry % 2 == 1,
@@ -1698,9 +1606,6 @@ GSOFA_DEVICE candidates candidates_of_block(std::uint32_t room) {
 constexpr std::size_t bytes_of_block(index_t room) {
   return sizeof(block_space) + 4 * sizeof(std::uint32_t) * at(room);
 }
-constexpr std::size_t bytes_of_large(index_t room) {
-  return bytes_of_block(room) + sizeof(round_rows);
-}
 
 GSOFA_DEVICE void load_trial(const trial_view& t, index_t trial) {
   simt::sync_block();
@@ -1738,11 +1643,11 @@ GSOFA_KERNEL void refine_kernel(level_view g, trial_view t, const index_t* trial
   const bool fits = near_graph::bytes(b.d.n, g.entries[b.d.graph]) <= near_bytes;
   if (fits && !ends(t, b.d, 0)) load_graph(w, near);
   bool loaded = false;  // the statuses of `near` are those in global memory
-  GSOFA_KEEP_LOOP for (int pass = 0; !ends(t, b.d, pass); ++pass) {
+  for (int pass = 0; !ends(t, b.d, pass); ++pass) {
     begin_pass(w, pass);
     const bool in_rounds = b.d.members >= orderings::members_of_rounds;
     if (in_rounds) {
-      trial_rounds<false>(w, round_candidates_of(w, c), nullptr).run();
+      trial_rounds(w, round_candidates_of(w, c)).run();
     } else if (fits) {
       if (!loaded) load_statuses(w, near);
       move_near(w, near, c);
@@ -1765,13 +1670,10 @@ void rounds_kernel(level_view g, trial_view t, const index_t* trials, std::uint3
   block_space& b = space_of_block();
   const block_trial w(g, t, b);
   const round_candidates c = round_candidates_of(w, candidates_of_block(room));
-  auto* const rows = reinterpret_cast<round_rows*>(simt::shared_memory<unsigned char>() +
-                                                   bytes_of_block(static_cast<index_t>(room)));
   int pass = 0;
-  GSOFA_KEEP_LOOP for (; !ends(t, b.d, pass) && b.d.members >= orderings::members_of_rounds;
-                       ++pass) {
+  for (; !ends(t, b.d, pass) && b.d.members >= orderings::members_of_rounds; ++pass) {
     begin_pass(w, pass);
-    trial_rounds<true>(w, c, rows).run();
+    trial_rounds(w, c).run();
     end_pass(w);
   }
   if (simt::thread_index() == 0) b.d.pass = static_cast<std::uint32_t>(pass);
@@ -1787,10 +1689,10 @@ void steps_kernel(level_view g, trial_view t, const index_t* trials, std::uint32
   block_space& b = space_of_block();
   const block_trial w(g, t, b);
   const candidates c = candidates_of_block(room);
-  GSOFA_KEEP_LOOP for (int pass = static_cast<int>(b.d.pass); !ends(t, b.d, pass); ++pass) {
+  for (int pass = static_cast<int>(b.d.pass); !ends(t, b.d, pass); ++pass) {
     begin_pass(w, pass);
     if (b.d.members >= orderings::members_of_rounds) {
-      trial_rounds<false>(w, round_candidates_of(w, c), nullptr).run();
+      trial_rounds(w, round_candidates_of(w, c)).run();
     } else {
       move_in_steps<true>(w, c);
     }
@@ -1825,7 +1727,8 @@ class first_cut {
 
   GSOFA_DEVICE void run() {
     grow();
-    GSOFA_KEEP_LOOP for (int pass = 0; pass < orderings::cut_passes && refine(); ++pass) {}
+    for (int pass = 0; pass < orderings::cut_passes && refine(); ++pass) {
+    }
   }
 
   /// Of the vertices at the cut, those of the side whose loss is the cheaper separator go to S:
@@ -1878,14 +1781,14 @@ class first_cut {
 
   template <class Body>
   GSOFA_DEVICE void for_vertices(Body&& body) const {
-    GSOFA_KEEP_LOOP for (auto v = static_cast<index_t>(lane_of_thread()); v < n_; v += 32) body(v);
+    for (auto v = static_cast<index_t>(lane_of_thread()); v < n_; v += 32) body(v);
   }
   /// visit() as of for_rows(), with a word of the row's lane and the side of its vertex; done() in
   /// the row's lane.
   template <class Visit, class Done>
   GSOFA_DEVICE void for_rows_of_all(Visit&& visit, Done&& done) {
     simt::sync_warp();
-    GSOFA_KEEP_LOOP for (index_t base = 0; base < n_; base += 32) {
+    for (index_t base = 0; base < n_; base += 32) {
       const index_t v = base + static_cast<index_t>(lane_of_thread());
       const bool is = v < n_;
       std::uint32_t word = 0;
@@ -1957,7 +1860,7 @@ class first_cut {
   template <class Body>
   GSOFA_DEVICE void for_row(index_t v, Body&& body) const {
     const offset_t end = g_.end[first_ + v];
-    GSOFA_KEEP_LOOP for (offset_t e = g_.begin[first_ + v] + lane_of_thread(); e < end; e += 32) {
+    for (offset_t e = g_.begin[first_ + v] + lane_of_thread(); e < end; e += 32) {
       body(e, g_.adj[e] - first_);
     }
   }
@@ -1977,7 +1880,7 @@ class first_cut {
         },
         [&](index_t v, std::uint32_t sum) { s_.gain[v] = zero_gain - sum; });
     const offset_t limit = orderings::cut_side_limit(total_);
-    GSOFA_KEEP_LOOP while (2 * weight_[0] < total_) {
+    while (2 * weight_[0] < total_) {
       index_t v = best_key();
       if (v < 0) {
         v = best([&](index_t u) { return s_.mark[u] >> 1 == 0 ? zero_gain : 0; });
@@ -2020,7 +1923,7 @@ class first_cut {
     const offset_t before = least.excess;
     index_t flips = 0;
     index_t kept = 0;
-    GSOFA_KEEP_LOOP while (flips < kept + orderings::cut_idle_moves) {
+    while (flips < kept + orderings::cut_idle_moves) {
       index_t v = best_key();
       if (v >= 0 && !fits(v, limit)) {
         v = best([&](index_t u) { return s_.key[u] != 0 && fits(u, limit) ? s_.key[u] : 0; });
@@ -2041,7 +1944,7 @@ class first_cut {
       }
     }
     simt::sync_warp();
-    GSOFA_KEEP_LOOP for (; flips > kept; --flips) flip(static_cast<index_t>(s_.queue[flips - 1]));
+    for (; flips > kept; --flips) flip(static_cast<index_t>(s_.queue[flips - 1]));
     return least.excess < before || least.change < 0;
   }
 
@@ -2077,7 +1980,7 @@ GSOFA_KERNEL void first_kernel(level_view g, trial_view t, const index_t* trials
   });
   simt::sync_warp();
   std::uint32_t members = 0;
-  GSOFA_KEEP_LOOP for (index_t base = 0; base < n; base += 32) {
+  for (index_t base = 0; base < n; base += 32) {
     const index_t v = base + static_cast<index_t>(lane_of_thread());
     const bool is = v < n && t.side[shift + v] == separator;
     const unsigned mask = simt::ballot(is);
@@ -2103,10 +2006,10 @@ GSOFA_KERNEL void first_kernel(level_view g, trial_view t, const index_t* trials
 /// warp; the result is in the lane that returns one, the others return -1.
 GSOFA_DEVICE index_t find_rank(const trial_data* data, index_t from, index_t to, index_t rank) {
   index_t found = -1;
-  GSOFA_KEEP_LOOP for (auto k = from + static_cast<index_t>(lane_of_thread()); k < to; k += 32) {
+  for (auto k = from + static_cast<index_t>(lane_of_thread()); k < to; k += 32) {
     const std::uint64_t cost = data[k].cost;
     index_t before = 0;
-    GSOFA_KEEP_LOOP for (index_t q = from; q < to; ++q) {
+    for (index_t q = from; q < to; ++q) {
       const std::uint64_t other = data[q].cost;
       before += other < cost || (other == cost && q < k) ? 1 : 0;
     }
@@ -2146,9 +2049,8 @@ GSOFA_KERNEL void select_kernel(const trial_entry* entries, index_t count, const
                                 trial_data* data, found_levels levels, const offset_t* total) {
   simt::after_earlier_launches();
   const auto warps = static_cast<index_t>(simt::grid_size() * warps_of_block());
-  GSOFA_KEEP_LOOP for (auto k = static_cast<index_t>(simt::block_index() * warps_of_block() +
-                                                     warp_of_thread());
-                       k < count; k += warps) {
+  for (auto k = static_cast<index_t>(simt::block_index() * warps_of_block() + warp_of_thread());
+       k < count; k += warps) {
     const trial_entry e = entries[k];
     trial_data d{};
     index_t source = -1;
@@ -2179,7 +2081,7 @@ GSOFA_KERNEL void select_kernel(const trial_entry* entries, index_t count, const
 /// The last trial in low .. high whose places begin at or before `place`.
 GSOFA_DEVICE index_t trial_at(const trial_entry* entries, index_t low, index_t high,
                               std::uint64_t place) {
-  GSOFA_KEEP_LOOP while (low < high) {
+  while (low < high) {
     const index_t middle = high - (high - low) / 2;
     if (entries[middle].first <= place) {
       low = middle;
@@ -2199,15 +2101,15 @@ GSOFA_KERNEL void project_kernel(level_view g, trial_view t, const trial_entry* 
   simt::after_earlier_launches();
   auto* const range = simt::shared_memory<index_t>();
   const std::uint64_t chunk = std::uint64_t{simt::block_size()} * items_per_thread;
-  GSOFA_KEEP_LOOP for (std::uint64_t begin = simt::block_index() * chunk; begin < places;
-                       begin += simt::grid_size() * chunk) {
+  for (std::uint64_t begin = simt::block_index() * chunk; begin < places;
+       begin += simt::grid_size() * chunk) {
     const std::uint64_t end = begin + chunk < places ? begin + chunk : places;
     if (simt::thread_index() < 2) {
       range[simt::thread_index()] =
           trial_at(entries, 0, count - 1, simt::thread_index() == 0 ? begin : end - 1);
     }
     simt::sync_block();
-    GSOFA_KEEP_LOOP for (std::uint64_t base = begin; base < end; base += simt::block_size()) {
+    for (std::uint64_t base = begin; base < end; base += simt::block_size()) {
       const std::uint64_t place = base + simt::thread_index();
       bool member = false;
       index_t trial = range[0];
@@ -2250,9 +2152,8 @@ GSOFA_KERNEL void best_kernel(const trial_data* data, const trial_steps::group* 
                               index_t count, const offset_t* total, trial_steps::winner* winners) {
   simt::after_earlier_launches();
   const auto warps = static_cast<index_t>(simt::grid_size() * warps_of_block());
-  GSOFA_KEEP_LOOP for (auto k = static_cast<index_t>(simt::block_index() * warps_of_block() +
-                                                     warp_of_thread());
-                       k < count; k += warps) {
+  for (auto k = static_cast<index_t>(simt::block_index() * warps_of_block() + warp_of_thread());
+       k < count; k += warps) {
     const index_t to = groups[k].to - groups[k].with_level;
     index_t best = find_rank(data, groups[k].from, to, 0);
     if (best < 0) continue;
@@ -2335,7 +2236,7 @@ struct trial_steps::space {
 #if defined(__CUDACC__)
     shared_bytes = current_limits().shared_bytes_per_block;
     allow_shared(refine_kernel, shared_bytes);
-    allow_shared(rounds_kernel, bytes_of_large(near_of_few));
+    allow_shared(rounds_kernel, bytes_of_block(near_of_few));
 #endif
   }
 
@@ -2472,7 +2373,7 @@ void trial_steps::refine(const level& at_level, const orderings::dissection_sett
     }
 #endif
     const index_t room = few ? near_of_few : near_of_many;
-    launch_overlapping(rounds_kernel, s.large, of_rounds, bytes_of_large(room), g, s.view,
+    launch_overlapping(rounds_kernel, s.large, of_rounds, bytes_of_block(room), g, s.view,
                        s.large_list, static_cast<std::uint32_t>(room));
     launch_overlapping(steps_kernel, s.large, of_steps, bytes_of_block(near_of_steps), g, s.view,
                        s.large_list, static_cast<std::uint32_t>(near_of_steps));
