@@ -197,9 +197,11 @@ class level_steps {
   ~level_steps();
 
   /// Finds levels that separate as orderings::level_separator(), of `graphs` of `whole`, whose
-  /// parts have `keys`. Nothing waits for the device.
+  /// parts have `keys`. The device does it beside what it is given afterwards, until join();
+  /// `whole` stays until then. Nothing waits for the device.
   void search(const level& whole, std::span<const index_t> graphs,
               std::span<const std::uint64_t> keys);
+  void join();
   [[nodiscard]] found_levels found() const;
 
  private:

@@ -116,32 +116,6 @@ GSOFA_DEVICE void search_level(const level_view& g, const search_view& s, std::u
   }
 }
 
-/// Two searches of each graph, by all blocks: from its root, then from the vertex farthest away.
-GSOFA_KERNEL void search_kernel(level_view g, search_view s) {
-  for (int sweep = 0; sweep < 2; ++sweep) {
-    begin_search(g, s, sweep == 0);
-    std::uint32_t from = 0;
-    for (std::uint32_t level = 0;; ++level) {
-      // Until the next barrier vertices are counted for the next level only.
-      const std::uint32_t count = simt::load_shared_state(s.reached + level % 3);
-      if (count == 0) break;
-      if (thread_of_grid() == 0) s.reached[(level + 2) % 3] = 0;
-      search_level(g, s, level, from, from + count);
-      from += count;
-      simt::sync_grid();
-    }
-    if (sweep == 1) return;
-    for (std::uint64_t v = thread_of_grid(); v < static_cast<std::uint64_t>(g.n);
-         v += threads_of_grid()) {
-      const index_t graph = g.owner[v];
-      if (s.root[graph] >= 0 && s.level[v] == s.deepest[graph]) {
-        simt::atomic_max(s.farthest + graph, static_cast<std::uint32_t>(v) + 1);
-      }
-    }
-    simt::sync_grid();
-  }
-}
-
 /// A level of a graph as a separator.
 struct level_choice {
   std::uint64_t cost;
@@ -153,7 +127,7 @@ struct level_choice {
 };
 
 /// The cheapest level of each graph that is searched, one warp each.
-GSOFA_KERNEL void choose_kernel(level_view g, search_view s, found_level* found) {
+GSOFA_DEVICE void choose_levels(const level_view& g, const search_view& s, found_level* found) {
   const auto warps = static_cast<index_t>(threads_of_grid() / 32);
   for (auto i = static_cast<index_t>(thread_of_grid() / 32); i < g.graphs; i += warps) {
     if (s.root[i] < 0) continue;
@@ -193,6 +167,34 @@ GSOFA_KERNEL void choose_kernel(level_view g, search_view s, found_level* found)
   }
 }
 
+/// Two searches of each graph, by all blocks: from its root, then from the vertex farthest away,
+/// whose cheapest level is chosen.
+GSOFA_KERNEL void search_kernel(level_view g, search_view s, found_level* found) {
+  for (int sweep = 0; sweep < 2; ++sweep) {
+    begin_search(g, s, sweep == 0);
+    std::uint32_t from = 0;
+    for (std::uint32_t level = 0;; ++level) {
+      // Until the next barrier vertices are counted for the next level only.
+      const std::uint32_t count = simt::load_shared_state(s.reached + level % 3);
+      if (count == 0) break;
+      if (thread_of_grid() == 0) s.reached[(level + 2) % 3] = 0;
+      search_level(g, s, level, from, from + count);
+      from += count;
+      simt::sync_grid();
+    }
+    if (sweep == 1) break;
+    for (std::uint64_t v = thread_of_grid(); v < static_cast<std::uint64_t>(g.n);
+         v += threads_of_grid()) {
+      const index_t graph = g.owner[v];
+      if (s.root[graph] >= 0 && s.level[v] == s.deepest[graph]) {
+        simt::atomic_max(s.farthest + graph, static_cast<std::uint32_t>(v) + 1);
+      }
+    }
+    simt::sync_grid();
+  }
+  choose_levels(g, s, found);
+}
+
 }  // namespace search_kernels
 
 struct level_steps::space {
@@ -203,6 +205,13 @@ struct level_steps::space {
         words(budget, "levels"),
         width(budget, "levels"),
         found(budget, "levels") {}
+  ~space() {
+    try {
+      beside.join();
+    } catch (const std::exception&) {
+      // The device has failed, and its memory is not used again.
+    }
+  }
 
   growing_array<index_t> graphs;  // roots, then numbers of levels
   growing_array<std::uint32_t> level;
@@ -211,6 +220,7 @@ struct level_steps::space {
   growing_array<std::uint64_t> width;
   growing_array<found_level> found;
   std::vector<index_t> of_host;
+  side_work beside;
 };
 
 level_steps::level_steps(memory_budget& budget) : space_(std::make_unique<space>(budget)) {}
@@ -229,6 +239,7 @@ void level_steps::search(const level& whole, std::span<const index_t> graphs,
     s.of_host[at(i)] = whole.first[at(i)] + orderings::first_root(keys[k], n);
     s.of_host[count + at(i)] = orderings::most_levels(n);
   }
+  found_level* const found = s.found.resize(g.graphs);
   index_t* const lists = s.graphs.resize(2 * g.graphs);
   copy_to_device(lists, s.of_host.data(), 2 * g.graphs);
   std::uint32_t* const words = s.words.resize(2 * g.graphs + 3);
@@ -240,15 +251,17 @@ void level_steps::search(const level& whole, std::span<const index_t> graphs,
                          .deepest = words,
                          .farthest = words + count,
                          .reached = words + 2 * count};
+  // Few blocks, so that the coarsening goes on beside them.
 #if defined(__CUDACC__)
-  const int blocks = std::min(multiprocessors(), blocks_for(offset_t{g.n} * row_lanes));
+  const int blocks = std::max(1, std::min(multiprocessors() / 3, blocks_for(g.n)));
 #else
   const int blocks = 2;
 #endif
-  launch_cooperative(search_kernel, blocks, threads_of_search, 0, g, view);
-  launch_overlapping(choose_kernel, blocks_for(offset_t{g.graphs} * 32), threads_per_block, 0, g,
-                     view, s.found.resize(g.graphs));
+  s.beside.begin();
+  launch_cooperative_beside(&s.beside, search_kernel, blocks, threads_of_search, 0, g, view, found);
 }
+
+void level_steps::join() { space_->beside.join(); }
 
 found_levels level_steps::found() const { return {space_->level.data(), space_->found.data()}; }
 

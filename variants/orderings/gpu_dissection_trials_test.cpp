@@ -365,6 +365,7 @@ TEST_CASE("levels of searches of many graphs at once are those of the host") {
   int separators = 0;
   for (int round = 0; round < 2; ++round) {
     steps.search(l, searched, keys);
+    steps.join();
     std::vector<device::found_level> found(graphs.size());
     gpu::copy_to_host(found.data(), steps.found().found, static_cast<offset_t>(found.size()));
     std::vector<std::uint32_t> level(at(l.first.back()));

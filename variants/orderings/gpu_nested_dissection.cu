@@ -59,9 +59,8 @@ class bisection {
       copies_[0].push_back({.part = bisects ? i : none});
     }
     time_->mark("coarsen");
-    coarsen(parts);
-    time_->mark("levels");
     search_levels(depth, parts);
+    coarsen(parts);
     time_->mark("separate");
     separate(parts);
     choose(endings);
@@ -172,14 +171,14 @@ class bisection {
     }
   }
 
-  // Of the parts of the first depths a level of a search is one more trial, but for small ones.
+  // Of the parts of the first depths a level of a search is one more trial, but for those that are
+  // not coarsened. The device searches beside the coarsening.
   void search_levels(int depth, std::span<const part> parts) {
     searched_.clear();
     if (depth >= orderings::depths_of_levels) return;
     std::vector<std::uint64_t> keys;
     for (index_t g = 0; g < whole_->graphs(); ++g) {
-      const copy& c = copies_[0][at(g)];
-      if (c.part == none || c.copy >= 0 || c.replicas > 0) continue;
+      if (copies_[0][at(g)].part == none || whole_->size_of(g) <= orderings::coarsest) continue;
       searched_.push_back(g);
       keys.push_back(parts[at(g)].key);
     }
@@ -189,6 +188,7 @@ class bisection {
   // First separators on the coarsest graph of each chain, then up, level by level: the best trials
   // of each chain, and from the replicas' common graph on of all replicas, stay.
   void separate(std::span<const part> parts) {
+    std::erase_if(searched_, [&](index_t g) { return copies_[0][at(g)].replicas > 0; });
     const level* coarser = nullptr;
     std::vector<trial_spec>& specs = specs_;
     for (std::size_t l = depth_; l-- > 0;) {
@@ -237,6 +237,7 @@ class bisection {
         }
         c.last_trial = static_cast<index_t>(specs.size());
       }
+      if (l == 0) searches_->join();
       if (specs.empty()) continue;
       trials_->move(coarser, fine, specs, searched_.empty() ? found_levels{} : searches_->found());
       trials_->refine(fine, settings_, l);
@@ -304,9 +305,9 @@ void find_tree(const level& root, const dissection_settings& settings, memory_bu
                timeline& time, index_t* order, std::vector<node>& tree, std::vector<leaf>& leaves) {
   graph_steps graphs(budget);
   trial_steps trials(budget);
-  level_steps levels(budget);
-  bisection bisect(settings, budget, graphs, trials, levels, time);
   level own[2]{level(budget), level(budget)};
+  level_steps levels(budget);  // whose searches read the graphs until its end
+  bisection bisect(settings, budget, graphs, trials, levels, time);
   growing_array<index_t> vertex(budget, "order_vertices");
   growing_array<index_t> next_vertex(budget, "order_vertices");
   const index_t n = root.first.back();
