@@ -496,10 +496,54 @@ class launch_sequence {
 #endif
 };
 
-/// Launches a kernel whose blocks are guaranteed to be resident together; asynchronous.
+/// Work that the device does beside what this host thread gives it. Memory that it uses is given
+/// back after join() alone.
+class side_work {
+ public:
+  side_work() = default;
+  side_work(const side_work&) = delete;
+  side_work& operator=(const side_work&) = delete;
+#if defined(__CUDACC__)
+  ~side_work() {
+    if (stream_ == nullptr) return;
+    cudaEventDestroy(mark_);
+    cudaStreamDestroy(stream_);
+  }
+  /// What it is given from now on comes after all that this thread has given the device before.
+  void begin() {
+    if (stream_ == nullptr) {
+      check(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking), "stream");
+      check(cudaEventCreateWithFlags(&mark_, cudaEventDisableTiming), "event");
+    }
+    check(cudaEventRecord(mark_, cudaStreamPerThread), "event");
+    check(cudaStreamWaitEvent(stream_, mark_, 0), "event");
+    begun_ = true;
+  }
+  /// What this thread gives the device from now on comes after it.
+  void join() {
+    if (!begun_) return;
+    begun_ = false;
+    check(cudaEventRecord(mark_, stream_), "event");
+    check(cudaStreamWaitEvent(cudaStreamPerThread, mark_, 0), "event");
+  }
+  [[nodiscard]] cudaStream_t stream() const { return stream_; }
+
+ private:
+  cudaStream_t stream_ = nullptr;
+  cudaEvent_t mark_ = nullptr;
+  bool begun_ = false;
+#else
+  // The emulator does it at once.
+  void begin() {}
+  void join() {}
+#endif
+};
+
+/// Launches a kernel whose blocks are guaranteed to be resident together; asynchronous. It belongs
+/// to `beside`, if that is given.
 template <class... P, class... A>
-void launch_cooperative(void (*kernel)(P...), int blocks, int threads, std::size_t shared_bytes,
-                        A... a) {
+void launch_cooperative_beside([[maybe_unused]] const side_work* beside, void (*kernel)(P...),
+                               int blocks, int threads, std::size_t shared_bytes, A... a) {
 #if defined(__CUDACC__)
   std::tuple<P...> values(static_cast<P>(a)...);
   std::apply(
@@ -507,7 +551,8 @@ void launch_cooperative(void (*kernel)(P...), int blocks, int threads, std::size
         void* pointers[] = {static_cast<void*>(&v)...};
         check(cudaLaunchCooperativeKernel(
                   reinterpret_cast<const void*>(kernel), dim3(static_cast<unsigned>(blocks)),
-                  dim3(static_cast<unsigned>(threads)), pointers, shared_bytes, nullptr),
+                  dim3(static_cast<unsigned>(threads)), pointers, shared_bytes,
+                  beside != nullptr ? beside->stream() : nullptr),
               "cooperative launch");
       },
       values);
@@ -515,6 +560,11 @@ void launch_cooperative(void (*kernel)(P...), int blocks, int threads, std::size
   simt::emulator::run_grid(static_cast<unsigned>(blocks), static_cast<unsigned>(threads),
                            shared_bytes, true, [&] { kernel(static_cast<P>(a)...); });
 #endif
+}
+template <class... P, class... A>
+void launch_cooperative(void (*kernel)(P...), int blocks, int threads, std::size_t shared_bytes,
+                        A... a) {
+  launch_cooperative_beside(nullptr, kernel, blocks, threads, shared_bytes, a...);
 }
 
 #if defined(__CUDACC__)

@@ -174,6 +174,41 @@ struct leaf {
 void order_leaves(const level& g, std::span<const leaf> leaves, index_t* order,
                   memory_budget& budget);
 
+// ------------------------------------------- levels of searches: gpu_dissection_levels.cu
+
+/// The level that separates a graph: vertices of lower levels are its side A, all others its side
+/// B.
+struct found_level {
+  std::uint64_t cost;
+  offset_t weight[3];   ///< by side
+  std::uint32_t level;  ///< of the separator
+  std::uint32_t is;     ///< 0: the graph has no level with even sides
+};
+/// What searches have found.
+struct found_levels {
+  const std::uint32_t* level = nullptr;  ///< by vertex, all ones: not reached
+  const found_level* found = nullptr;    ///< by graph that was searched
+};
+
+/// Work arrays of searches, kept from call to call.
+class level_steps {
+ public:
+  explicit level_steps(memory_budget& budget);
+  ~level_steps();
+
+  /// Finds levels that separate as orderings::level_separator(), of `graphs` of `whole`, whose
+  /// parts have `keys`. The device does it beside what it is given afterwards, until join();
+  /// `whole` stays until then. Nothing waits for the device.
+  void search(const level& whole, std::span<const index_t> graphs,
+              std::span<const std::uint64_t> keys);
+  void join();
+  [[nodiscard]] found_levels found() const;
+
+ private:
+  struct space;
+  std::unique_ptr<space> space_;
+};
+
 // ------------------------------------------------------------- separators:
 // gpu_dissection_trials.cu
 
@@ -186,6 +221,9 @@ struct trial_spec {
   index_t rank = 0;
   std::uint64_t key = 0;  ///< of a first separator; others keep theirs
   int stage = 0;  ///< 0: first separator, 8 passes; 1: of replicas, 2: of the shared levels, 6
+  /// Instead of the rank-th best the level of a search, if it is better than the best is before its
+  /// refinement; key is its own.
+  bool is_level = false;
 };
 
 /// The trials of one level at a time.
@@ -196,7 +234,9 @@ class trial_steps {
 
   /// Replaces the trials by those of a finer level (trials of one graph stand together). `coarser`
   /// is the level of the trials before, nullptr at first.
-  void move(const level* coarser, const level& finer, std::span<const trial_spec> specs);
+  /// levels: of the specs that take one.
+  void move(const level* coarser, const level& finer, std::span<const trial_spec> specs,
+            const found_levels& levels = {});
   /// Refines all trials of the level, as orderings::refine() with the key and the passes of their
   /// stage. Nothing waits for the device.
   /// number: of the level, 0 being the parts themselves. First separators are refined on any.
@@ -209,8 +249,11 @@ class trial_steps {
   };
   struct group {
     index_t from, to;
+    index_t with_level =
+        0;  ///< 1: the last one is the level of a search, taken if it is much better
+    index_t unused = 0;
   };
-  std::vector<winner> best(std::span<const group> groups);
+  std::vector<winner> best(const level& at, std::span<const group> groups);
   [[nodiscard]] const std::uint8_t* side() const;
 
  private:

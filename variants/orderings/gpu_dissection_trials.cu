@@ -87,9 +87,10 @@ constexpr std::uint32_t slot_of(std::uint32_t status) { return status >> 4; }
 /// What the host tells of a trial.
 struct trial_entry {
   std::uint64_t key;
-  std::uint64_t first;  ///< of its places
-  index_t graph, n, from, to, rank, stage;
+  std::uint64_t first;                      ///< of its places
+  index_t graph, n, from, to, rank, stage;  ///< rank of_level: the level of a search
 };
+inline constexpr index_t of_level = -1;
 
 struct trial_data {
   std::uint64_t key, first, pass_key, cost;
@@ -2017,9 +2018,35 @@ GSOFA_DEVICE index_t find_rank(const trial_data* data, index_t from, index_t to,
   return found;
 }
 
+/// Makes d the level of a search if it is so much better than the best other trial, else one
+/// without S, of which nothing is refined. Returns the passes without gain that d has had.
+GSOFA_DEVICE std::uint32_t take_level(const trial_entry& e, const trial_data& best, offset_t total,
+                                      const found_levels& levels, trial_data& d) {
+  const found_level& f = levels.found[e.graph];
+  d.key = e.key;
+  if (f.is == 0 || !cost_function(total).takes_level(f.weight, best.weight)) {
+    d.weight[side_a] = total;
+    d.cost = cost_function(total)(total, 0, 0);
+    return 2;
+  }
+  d.cost = f.cost;
+  for (int side = 0; side < 3; ++side) d.weight[side] = f.weight[side];
+  return 0;
+}
+
+/// The side of vertex v, whose trial is the level of a search.
+GSOFA_DEVICE std::uint32_t side_by_level(const found_levels& levels, const trial_data& d,
+                                         index_t v) {
+  if (d.idle != 0) return side_a;
+  const std::uint32_t cut = levels.found[d.graph].level;
+  const std::uint32_t level = levels.level[v];
+  if (level == cut) return separator;
+  return level < cut ? side_a : side_b;
+}
+
 /// One warp for each trial: what it takes over from the coarser level.
 GSOFA_KERNEL void select_kernel(const trial_entry* entries, index_t count, const trial_data* old,
-                                trial_data* data) {
+                                trial_data* data, found_levels levels, const offset_t* total) {
   simt::after_earlier_launches();
   const auto warps = static_cast<index_t>(simt::grid_size() * warps_of_block());
   for (auto k = static_cast<index_t>(simt::block_index() * warps_of_block() + warp_of_thread());
@@ -2027,7 +2054,11 @@ GSOFA_KERNEL void select_kernel(const trial_entry* entries, index_t count, const
     const trial_entry e = entries[k];
     trial_data d{};
     index_t source = -1;
-    if (e.from < e.to) {
+    std::uint32_t idle = 0;
+    if (e.from < e.to && e.rank == of_level) {
+      source = find_rank(old, e.from, e.to, 0);
+      if (source >= 0) idle = take_level(e, old[source], total[e.graph], levels, d);
+    } else if (e.from < e.to) {
       source = find_rank(old, e.from, e.to, e.rank);
       if (source >= 0) d = old[source];
     } else {
@@ -2040,7 +2071,8 @@ GSOFA_KERNEL void select_kernel(const trial_entry* entries, index_t count, const
     d.graph = e.graph;
     d.n = e.n;
     d.stage = e.stage;
-    d.members = d.list = d.idle = d.pass = 0;
+    d.members = d.list = d.pass = 0;
+    d.idle = idle;
     d.x = d.weight[0] <= d.weight[1] ? side_a : side_b;
     data[k] = d;
   }
@@ -2064,7 +2096,8 @@ GSOFA_DEVICE index_t trial_at(const trial_entry* entries, index_t low, index_t h
 GSOFA_KERNEL void project_kernel(level_view g, trial_view t, const trial_entry* entries,
                                  index_t count, std::uint64_t places, const trial_data* old,
                                  const std::uint8_t* old_side, const index_t* old_first,
-                                 const offset_t* map_first, const index_t* map) {
+                                 const offset_t* map_first, const index_t* map,
+                                 found_levels levels) {
   simt::after_earlier_launches();
   auto* const range = simt::shared_memory<index_t>();
   const std::uint64_t chunk = std::uint64_t{simt::block_size()} * items_per_thread;
@@ -2086,13 +2119,18 @@ GSOFA_KERNEL void project_kernel(level_view g, trial_view t, const trial_entry* 
         const trial_entry& e = entries[trial];
         if (e.from < e.to) {
           const auto v = static_cast<index_t>(place - e.first);
-          const trial_data& from = old[t.data[trial].source];
-          const index_t c = map[map_first[from.graph] + v] - old_first[from.graph];
-          const std::uint32_t side = old_side[from.first + static_cast<std::uint64_t>(c)];
+          vertex = g.first[e.graph] + v;
+          std::uint32_t side = 0;
+          if (e.rank == of_level) {
+            side = side_by_level(levels, t.data[trial], vertex);
+          } else {
+            const trial_data& from = old[t.data[trial].source];
+            const index_t c = map[map_first[from.graph] + v] - old_first[from.graph];
+            side = old_side[from.first + static_cast<std::uint64_t>(c)];
+          }
           t.side[place] = static_cast<std::uint8_t>(side);
           t.state[place] = settled(side);
           member = side == separator;
-          vertex = g.first[e.graph] + v;
         }
       }
       // Warps within one trial ask for places together.
@@ -2111,13 +2149,19 @@ GSOFA_KERNEL void project_kernel(level_view g, trial_view t, const trial_entry* 
 
 /// One warp for each group.
 GSOFA_KERNEL void best_kernel(const trial_data* data, const trial_steps::group* groups,
-                              index_t count, trial_steps::winner* winners) {
+                              index_t count, const offset_t* total, trial_steps::winner* winners) {
   simt::after_earlier_launches();
   const auto warps = static_cast<index_t>(simt::grid_size() * warps_of_block());
   for (auto k = static_cast<index_t>(simt::block_index() * warps_of_block() + warp_of_thread());
        k < count; k += warps) {
-    const index_t best = find_rank(data, groups[k].from, groups[k].to, 0);
+    const index_t to = groups[k].to - groups[k].with_level;
+    index_t best = find_rank(data, groups[k].from, to, 0);
     if (best < 0) continue;
+    // One without S has an empty side, and is not taken.
+    if (groups[k].with_level != 0 &&
+        cost_function(total[data[to].graph]).takes_level(data[to].weight, data[best].weight)) {
+      best = to;
+    }
     const trial_data& d = data[best];
     winners[k] = {d.first, {d.weight[0], d.weight[1], d.weight[2]}};
   }
@@ -2229,8 +2273,8 @@ trial_steps::~trial_steps() = default;
 
 const std::uint8_t* trial_steps::side() const { return space_->view.side; }
 
-void trial_steps::move(const level* coarser, const level& finer,
-                       std::span<const trial_spec> specs) {
+void trial_steps::move(const level* coarser, const level& finer, std::span<const trial_spec> specs,
+                       const found_levels& levels) {
   space& s = *space_;
   const auto count = static_cast<index_t>(specs.size());
   // The table: the entries, then the lists of small and of large trials and of first separators.
@@ -2256,7 +2300,7 @@ void trial_steps::move(const level* coarser, const level& finer,
                   .n = n,
                   .from = spec.from,
                   .to = spec.to,
-                  .rank = spec.rank,
+                  .rank = spec.is_level ? of_level : spec.rank,
                   .stage = spec.stage};
     places += static_cast<std::uint64_t>(n);
     if (n >= large_order) {
@@ -2293,14 +2337,14 @@ void trial_steps::move(const level* coarser, const level& finer,
   const trial_data* const old = s.data[before].data();
   const level_view g = finer.view();
   launch_overlapping(select_kernel, blocks_of_warps(count), threads_per_block, 0, device_entries,
-                     count, old, s.view.data);
+                     count, old, s.view.data, levels, g.total);
   if (first_separators < count) {
     launch_overlapping(project_kernel, blocks_for(room / items_per_thread + 1), threads_per_block,
                        2 * sizeof(index_t), g, s.view, device_entries, count, places, old,
                        static_cast<const std::uint8_t*>(s.side[before].data()),
                        static_cast<const index_t*>(coarser->d_first.data()),
                        static_cast<const offset_t*>(coarser->d_map_first.data()),
-                       static_cast<const index_t*>(coarser->d_map.data()));
+                       static_cast<const index_t*>(coarser->d_map.data()), levels);
   }
   if (first_separators > 0) {
     const index_t near = std::min(most_first, most_near_order);
@@ -2364,20 +2408,22 @@ void trial_steps::refine(const level& at_level, const orderings::dissection_sett
   }
 }
 
-std::vector<trial_steps::winner> trial_steps::best(std::span<const group> groups) {
+std::vector<trial_steps::winner> trial_steps::best(const level& at_level,
+                                                   std::span<const group> groups) {
   space& s = *space_;
   const auto count = static_cast<index_t>(groups.size());
   if (count == 0) return {};
-  static_assert(sizeof(group) == 8);
-  std::uint64_t* const words = s.arena.take(groups.size());
+  static_assert(sizeof(group) == 16);
+  std::uint64_t* const words = s.arena.take(2 * groups.size());
   std::ranges::copy(groups, reinterpret_cast<group*>(words));
   const auto* const device_groups =
-      reinterpret_cast<const group*>(space::upload(s.groups, words, groups.size()));
+      reinterpret_cast<const group*>(space::upload(s.groups, words, 2 * groups.size()));
   trial_messages& messages = messages_of_thread();
   if (messages.winners.size() < groups.size()) messages.winners.resize(2 * groups.size());
   winner* const winners = messages.winners.data();
   launch_overlapping(best_kernel, blocks_of_warps(count), threads_per_block, 0,
-                     static_cast<const trial_data*>(s.view.data), device_groups, count, winners);
+                     static_cast<const trial_data*>(s.view.data), device_groups, count,
+                     at_level.view().total, winners);
   messages.note.wait();
   s.arena.give_back();
   return {winners, winners + count};

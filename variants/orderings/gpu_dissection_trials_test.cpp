@@ -203,7 +203,7 @@ coverage check(std::vector<chain> chains, int tries, index_t idle_moves = 200,
     for (index_t k = 0; k < static_cast<index_t>(host.size()); ++k) each.push_back({k, k + 1});
     const auto compare = [&](const char* step) {
       CAPTURE(step);
-      const auto found = steps.best(each);
+      const auto found = steps.best(*levels[l], each);
       std::size_t wrong = 0;
       for (std::size_t k = 0; k < host.size(); ++k) {
         const trial& t = *host[k];
@@ -240,7 +240,7 @@ coverage check(std::vector<chain> chains, int tries, index_t idle_moves = 200,
   for (const chain& c : chains) {
     groups.push_back({c.first, c.first + static_cast<index_t>(c.alive.size())});
   }
-  const auto found = steps.best(groups);
+  const auto found = steps.best(*levels[0], groups);
   for (std::size_t k = 0; k < chains.size(); ++k) {
     auto alive = chains[k].alive;
     std::ranges::stable_sort(alive, {}, [&](index_t i) { return chains[k].trials[at(i)]->cost; });
@@ -336,4 +336,61 @@ TEST_CASE("separators that are most of a graph, and vertices too heavy for a sid
     chains.push_back(chain_of(weighted(graph_of(generate(spec)), 900), 7, 1 << 20));
   }
   CHECK(check(std::move(chains), 2).rounds > 0);
+}
+
+TEST_CASE("levels of searches of many graphs at once are those of the host") {
+  std::vector<graph> graphs;
+  for (const char* spec :
+       {"diagonal:n=40", "tridiagonal:n=30", "tridiagonal:n=3000", "arrow:n=700", "dense:n=50",
+        "grid5:nx=40", "grid5:nx=40,ny=30,drop=0.3,seed=2", "grid7:nx=12", "grid27:nx=8",
+        "circuit:n=1200,hubs=3,seed=1", "random:n=300,degree=3,seed=3", "diagonal:n=1"}) {
+    graphs.push_back(graph_of(generate(spec)));
+    graphs.push_back(weighted(graphs.back(), 9));
+  }
+  // Every fifth graph is not searched.
+  std::vector<const graph*> all;
+  std::vector<index_t> searched;
+  std::vector<std::uint64_t> keys;
+  for (index_t k = 0; k < static_cast<index_t>(graphs.size()); ++k) {
+    all.push_back(&graphs[at(k)]);
+    if (k % 5 == 4) continue;
+    searched.push_back(k);
+    keys.push_back(mix64(at(k)));
+  }
+  gpu::memory_budget budget;
+  budget.set_limit(offset_t{1} << 30);
+  device::level l(budget);
+  put_level(l, all, {});
+  device::level_steps steps(budget);
+  int separators = 0;
+  for (int round = 0; round < 2; ++round) {
+    steps.search(l, searched, keys);
+    steps.join();
+    std::vector<device::found_level> found(graphs.size());
+    gpu::copy_to_host(found.data(), steps.found().found, static_cast<offset_t>(found.size()));
+    std::vector<std::uint32_t> level(at(l.first.back()));
+    gpu::copy_to_host(level.data(), steps.found().level, static_cast<offset_t>(level.size()));
+    for (std::size_t k = 0; k < searched.size(); ++k) {
+      const index_t i = searched[k];
+      CAPTURE(i);
+      trial t;
+      orderings::scratch s;
+      const bool is = orderings::level_separator(graphs[at(i)], keys[k], t, s);
+      const device::found_level& f = found[at(i)];
+      REQUIRE((f.is != 0) == is);
+      if (!is) continue;
+      ++separators;
+      CHECK(f.cost == t.cost);
+      CHECK(std::ranges::equal(f.weight, t.weight));
+      std::vector<std::uint8_t> side;
+      for (index_t v = l.first[at(i)]; v < l.first[at(i) + 1]; ++v) {
+        const std::uint32_t own = level[at(v)];
+        side.push_back(own == f.level  ? orderings::separator
+                       : own < f.level ? orderings::side_a
+                                       : orderings::side_b);
+      }
+      CHECK(side == t.side);
+    }
+  }
+  CHECK(separators > 16);
 }

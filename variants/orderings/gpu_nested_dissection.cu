@@ -39,8 +39,13 @@ void check_limits(const dissection_settings& settings) {
 class bisection {
  public:
   bisection(const dissection_settings& settings, memory_budget& budget, graph_steps& graphs,
-            trial_steps& trials, timeline& time)
-      : settings_(settings), budget_(&budget), graphs_(&graphs), trials_(&trials), time_(&time) {}
+            trial_steps& trials, level_steps& levels, timeline& time)
+      : settings_(settings),
+        budget_(&budget),
+        graphs_(&graphs),
+        trials_(&trials),
+        searches_(&levels),
+        time_(&time) {}
 
   /// Finds separators of the graphs of `whole` that have more than leaf_order vertices: fills
   /// `splits`, `winner` and `weight` of endings.
@@ -54,6 +59,7 @@ class bisection {
       copies_[0].push_back({.part = bisects ? i : none});
     }
     time_->mark("coarsen");
+    search_levels(depth, parts);
     coarsen(parts);
     time_->mark("separate");
     separate(parts);
@@ -165,9 +171,24 @@ class bisection {
     }
   }
 
+  // Of the parts of the first depths a level of a search is one more trial, but for those that are
+  // not coarsened. The device searches beside the coarsening.
+  void search_levels(int depth, std::span<const part> parts) {
+    searched_.clear();
+    if (depth >= orderings::depths_of_levels) return;
+    std::vector<std::uint64_t> keys;
+    for (index_t g = 0; g < whole_->graphs(); ++g) {
+      if (copies_[0][at(g)].part == none || whole_->size_of(g) <= orderings::coarsest) continue;
+      searched_.push_back(g);
+      keys.push_back(parts[at(g)].key);
+    }
+    if (!searched_.empty()) searches_->search(*whole_, searched_, keys);
+  }
+
   // First separators on the coarsest graph of each chain, then up, level by level: the best trials
   // of each chain, and from the replicas' common graph on of all replicas, stay.
   void separate(std::span<const part> parts) {
+    std::erase_if(searched_, [&](index_t g) { return copies_[0][at(g)].replicas > 0; });
     const level* coarser = nullptr;
     std::vector<trial_spec>& specs = specs_;
     for (std::size_t l = depth_; l-- > 0;) {
@@ -205,10 +226,20 @@ class bisection {
                              .stage = shared ? 2 : 1});
           }
         }
+        if (l == 0 && std::ranges::binary_search(searched_, g)) {
+          const copy& from = copies_[1][at(next_[0][at(c.first_next)])];
+          specs.push_back({.graph = g,
+                           .from = from.first_trial,
+                           .to = from.last_trial,
+                           .key = orderings::level_key(parts[at(c.part)].key),
+                           .stage = 2,
+                           .is_level = true});
+        }
         c.last_trial = static_cast<index_t>(specs.size());
       }
+      if (l == 0) searches_->join();
       if (specs.empty()) continue;
-      trials_->move(coarser, fine, specs);
+      trials_->move(coarser, fine, specs, searched_.empty() ? found_levels{} : searches_->found());
       trials_->refine(fine, settings_, l);
       coarser = &fine;
     }
@@ -227,11 +258,13 @@ class bisection {
       const copy& c = copies_[0][at(g)];
       endings[at(g)].splits = false;
       if (c.part == none) continue;
-      groups.push_back({c.first_trial, c.last_trial});
+      groups.push_back({.from = c.first_trial,
+                        .to = c.last_trial,
+                        .with_level = std::ranges::binary_search(searched_, g) ? 1 : 0});
       graphs.push_back(g);
     }
     if (groups.empty()) return;
-    const std::vector<trial_steps::winner> winners = trials_->best(groups);
+    const std::vector<trial_steps::winner> winners = trials_->best(*whole_, groups);
     for (std::size_t k = 0; k < groups.size(); ++k) {
       graph_steps::ending& e = endings[at(graphs[k])];
       e.winner = winners[k].first;
@@ -245,6 +278,7 @@ class bisection {
   memory_budget* budget_;
   graph_steps* graphs_;
   trial_steps* trials_;
+  level_steps* searches_;
   timeline* time_;
   const level* whole_ = nullptr;
   int room_ = 1;
@@ -255,6 +289,7 @@ class bisection {
   std::vector<coarsening> wanted_;
   std::vector<source> sources_;
   std::vector<trial_spec> specs_;
+  std::vector<index_t> searched_;  // parts, ascending
 };
 
 GSOFA_KERNEL void identity_kernel(index_t n, index_t* values) {
@@ -270,8 +305,9 @@ void find_tree(const level& root, const dissection_settings& settings, memory_bu
                timeline& time, index_t* order, std::vector<node>& tree, std::vector<leaf>& leaves) {
   graph_steps graphs(budget);
   trial_steps trials(budget);
-  bisection bisect(settings, budget, graphs, trials, time);
   level own[2]{level(budget), level(budget)};
+  level_steps levels(budget);  // whose searches read the graphs until its end
+  bisection bisect(settings, budget, graphs, trials, levels, time);
   growing_array<index_t> vertex(budget, "order_vertices");
   growing_array<index_t> next_vertex(budget, "order_vertices");
   const index_t n = root.first.back();

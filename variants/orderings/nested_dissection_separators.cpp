@@ -141,6 +141,12 @@ void bisector::uncoarsen_replicas() {
   }
 }
 
+// On the part itself the level is refined, too, if it is better than all others are before they are
+// refined there.
+bool bisector::competes(const trial& best) const {
+  return has_level_ && cost_function(shared_[0]->total).takes_level(level_.weight, best.weight);
+}
+
 // Ranks the trials of all replicas together and brings the best to the finest graph.
 void bisector::uncoarsen_shared() {
   std::vector<index_t> alive;
@@ -154,20 +160,46 @@ void bisector::uncoarsen_shared() {
     for (const index_t i : alive) active_.push_back(trials_[at(i)].get());
     space_.crew->items(static_cast<offset_t>(active_.size()),
                        [&](int, offset_t i) { project(*active_[at(i)], *shared_.back()); });
+    if (shared_.size() == 1) {
+      has_level_ = competes(*trials_[at(alive[0])]);
+      if (has_level_) active_.push_back(&level_);
+    }
     if (refines(shared_.size() - 1)) {
       refine(*space_.crew, per_thread(), active_, later_passes, settings_.idle_moves, 2);
     }
     std::ranges::stable_sort(alive, {}, [&](index_t i) { return trials_[at(i)]->cost; });
   }
   std::swap(trials_[0], trials_[at(alive[0])]);
+  if (has_level_ && cost_function(level_.g->total).takes_level(level_.weight, trials_[0]->weight)) {
+    std::swap(*trials_[0], level_);
+  }
 }
 
 bool bisector::bisect(const graph& g, std::uint64_t key, int depth) {
   depth_ = depth;
   coarsen_shared(g, key);
-  coarsen_replicas(key);
-  first_tries(key);
-  uncoarsen_replicas();
+  const auto coarse_separators = [&] {
+    coarsen_replicas(key);
+    first_tries(key);
+    uncoarsen_replicas();
+  };
+  // Of the parts of the first depths one thread looks for a level that separates, beside the
+  // others.
+  has_level_ = false;
+  const bool searches = depth_ < depths_of_levels && shared_.size() > 1;
+  const auto search = [&] { has_level_ = level_separator(g, key, level_, level_space_); };
+  team& all = *space_.crew;
+  if (searches && all.size() > 1) {
+    all.split(1, [&](team& part, int k) {
+      if (k == 0) return search();
+      lead(part);
+      coarse_separators();
+    });
+    lead(all);
+  } else {
+    if (searches) search();
+    coarse_separators();
+  }
   uncoarsen_shared();
   return best().weight[side_a] > 0 && best().weight[side_b] > 0;
 }

@@ -136,6 +136,10 @@ bool coarsen(team& crew, workspace& w, scratch* per_thread, const graph& fine, o
 /// Gives t a first separator of *t.g: greedy growth, edge refinement, then one side of the cut.
 void initial_separator(trial& t, scratch& s);
 
+/// Gives t a separator that is a level of a breadth-first search of g, the one of the least cost
+/// among those with even sides; false if there is none. key: of the part.
+bool level_separator(const graph& g, std::uint64_t key, trial& t, scratch& s);
+
 /// Recomputes members and weights from the sides.
 void collect_separator(trial& t);
 /// Moves a trial to the finer graph that its graph was coarsened from.
@@ -162,6 +166,7 @@ class bisector {
   void coarsen_shared(const graph& g, std::uint64_t key);
   void coarsen_replicas(std::uint64_t key);
   void coarsen_replicas(team& crew, int leader, std::uint64_t key, int first, int last);
+  [[nodiscard]] bool competes(const trial& best) const;
   void first_tries(std::uint64_t key);
   void uncoarsen_replicas();
   void uncoarsen_shared();
@@ -184,6 +189,9 @@ class bisector {
   std::vector<chain> replicas_;
   std::vector<std::vector<index_t>> alive_;  ///< trials of each replica, best first
   std::vector<trial*> active_;
+  trial level_;  ///< a level of a search of the part
+  scratch level_space_;
+  bool has_level_ = false;
 };
 
 /// Orders the vertices of one leaf of g in place by minimum fill with its halo, the neighbours

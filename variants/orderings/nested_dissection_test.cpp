@@ -96,6 +96,49 @@ TEST_CASE("coarsening keeps weights, merges edges and bounds what it merges") {
   }
 }
 
+TEST_CASE("a level of a search separates; on grids along axes it is smaller than a plane") {
+  for (const char* spec : specs) {
+    CAPTURE(spec);
+    const graph g = graph_of(spec);
+    for (std::uint64_t key = 0; key < 5; ++key) {
+      trial t;
+      scratch s;
+      if (!level_separator(g, key, t, s)) continue;
+      CHECK(separates(t));
+      CHECK(is_consistent(t));
+      CHECK(are_even(t.weight[side_a], t.weight[side_b], g.total));
+    }
+  }
+  for (std::uint64_t key = 0; key < 5; ++key) {
+    trial t;
+    scratch s;
+    const graph cube = graph_of("grid7:nx=20");
+    REQUIRE(level_separator(cube, key, t, s));
+    CHECK(t.weight[separator] <= 300);  // a plane has 400
+    const graph square = graph_of("grid5:nx=60");
+    REQUIRE(level_separator(square, key, t, s));
+    CHECK(t.weight[separator] < 60);
+    // One level has most of the vertices, or all but some are farther than a search goes.
+    CHECK_FALSE(level_separator(graph_of("diagonal:n=200"), key, t, s));
+    CHECK_FALSE(level_separator(graph_of("tridiagonal:n=20000"), key, t, s));
+  }
+}
+
+TEST_CASE("a level is taken if it is smaller by more than 3 % and about as even, never if empty") {
+  const cost_function cost(1000);
+  const offset_t plane[3] = {450, 450, 100};
+  for (const offset_t width : {96, 98, 100}) {
+    const offset_t level[3] = {500 - width / 2, 500 - width / 2, width};
+    CHECK(cost.takes_level(level, plane) == (width < 97));
+  }
+  const offset_t uneven[3] = {600, 305, 95};
+  CHECK_FALSE(cost.takes_level(uneven, plane));
+  const offset_t none[3] = {1000, 0, 0};
+  const offset_t beyond[3] = {900, 5, 95};  // more uneven than any other may be
+  CHECK_FALSE(cost.takes_level(none, plane));
+  CHECK_FALSE(cost.takes_level(none, beyond));
+}
+
 TEST_CASE("first separators separate, and refinement never makes one worse") {
   for (const char* spec : specs) {
     CAPTURE(spec);

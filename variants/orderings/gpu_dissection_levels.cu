@@ -1,0 +1,270 @@
+// Separators that are a level of a breadth-first search, of several parts at once: the same as
+// orderings::level_separator() finds.
+
+#include "variants/orderings/gpu_dissection.hpp"
+
+#if defined(GSOFA_GPU)
+
+#include "variants/device/simt_grid.hpp"
+#include "variants/device/tile_scan.hpp"
+
+namespace gsofa::gpu::dissection {
+
+namespace search_kernels {
+
+inline constexpr std::uint32_t unreached = 0xffffffffU;
+inline constexpr unsigned row_lanes = 8;  ///< lanes that read a row together
+#if defined(__CUDACC__)
+inline constexpr int threads_of_search = 512;
+#else
+inline constexpr int threads_of_search = 64;
+#endif
+
+struct search_view {
+  const index_t* root;      ///< by graph: the first vertex of its first search; -1: is not searched
+  const index_t* most;      ///< by graph: levels that a search goes
+  std::uint32_t* level;     ///< by vertex
+  index_t* queue;           ///< vertices in ascending order of their levels
+  std::uint64_t* width;     ///< weight of level k of graph i: width[g.first[i] + k]
+  std::uint32_t* deepest;   ///< by graph: its last level
+  std::uint32_t* farthest;  ///< by graph: the largest vertex of that level, and 1
+  std::uint32_t* reached;   ///< three: vertices of level k by k % 3
+};
+
+GSOFA_DEVICE std::uint64_t thread_of_grid() {
+  return std::uint64_t{simt::block_index()} * simt::block_size() + simt::thread_index();
+}
+GSOFA_DEVICE std::uint64_t threads_of_grid() {
+  return std::uint64_t{simt::grid_size()} * simt::block_size();
+}
+GSOFA_DEVICE unsigned lane_of_thread() { return simt::thread_index() & 31U; }
+
+/// Before a search: no vertex is reached but the roots.
+GSOFA_DEVICE void begin_search(const level_view& g, const search_view& s, bool first) {
+  for (std::uint64_t v = thread_of_grid(); v < static_cast<std::uint64_t>(g.n);
+       v += threads_of_grid()) {
+    s.level[v] = unreached;
+    s.width[v] = 0;
+  }
+  if (thread_of_grid() < 3) s.reached[thread_of_grid()] = 0;
+  simt::sync_grid();
+  for (std::uint64_t i = thread_of_grid(); i < static_cast<std::uint64_t>(g.graphs);
+       i += threads_of_grid()) {
+    if (s.root[i] < 0) continue;
+    const index_t v = first ? s.root[i] : static_cast<index_t>(s.farthest[i]) - 1;
+    s.farthest[i] = s.deepest[i] = 0;
+    s.level[v] = 0;
+    s.queue[simt::atomic_add(s.reached, 1U)] = v;
+  }
+  simt::sync_grid();
+}
+
+/// Adds the weights of the vertices that leaders of the warp's lanes hold to the widths of their
+/// level.
+GSOFA_DEVICE void add_width(const level_view& g, const search_view& s, bool leads, index_t graph,
+                            std::uint32_t level, std::uint64_t weight) {
+  const unsigned mask = simt::ballot(leads);
+  if (mask == 0) return;
+  const index_t one = simt::shuffle(graph, simt::lowest_bit(mask));
+  const bool apart = simt::ballot(leads && graph != one) != 0;
+  std::uint64_t sum = leads && !apart ? weight : 0;
+  for (unsigned step = 16; step > 0; step /= 2) sum += simt::shuffle_xor(sum, step);
+  if (apart ? leads : lane_of_thread() == 0) {
+    const index_t own = apart ? graph : one;
+    simt::atomic_add(s.width + g.first[own] + level, apart ? weight : sum);
+  }
+}
+
+/// Reaches the vertices of level `level` + 1 from those at places from .. to - 1 of the queue.
+GSOFA_DEVICE void search_level(const level_view& g, const search_view& s, std::uint32_t level,
+                               std::uint32_t from, std::uint32_t to) {
+  std::uint32_t* const reached = s.reached + (level + 1) % 3;
+  const auto groups = static_cast<std::uint32_t>(threads_of_grid() / row_lanes);
+  const unsigned groups_of_warp = 32 / row_lanes;
+  const auto own = static_cast<std::uint32_t>(thread_of_grid() / row_lanes);
+  // Whole warps go through the loops, for their votes.
+  for (std::uint32_t base = own / groups_of_warp * groups_of_warp; base < to - from;
+       base += groups) {
+    const std::uint32_t k = base + own % groups_of_warp;
+    const bool is = k < to - from;
+    const index_t v = is ? s.queue[from + k] : 0;
+    const index_t graph = is ? g.owner[v] : 0;
+    const bool leads = is && lane_of_thread() % row_lanes == 0;
+    add_width(g, s, leads, graph, level, leads ? static_cast<std::uint64_t>(g.weight[v]) : 0);
+    const bool goes = is && level < static_cast<std::uint32_t>(s.most[graph]);
+    offset_t e = goes ? g.begin[v] + lane_of_thread() % row_lanes : 0;
+    const offset_t end = goes ? g.end[v] : 0;
+    while (simt::ballot(e < end) != 0) {
+      bool mine = false;
+      index_t u = 0;
+      if (e < end) {
+        u = g.adj[e];
+        mine = simt::load_shared_state(s.level + u) == unreached &&
+               simt::atomic_cas(s.level + u, unreached, level + 1) == unreached;
+        if (mine) simt::atomic_max(s.deepest + graph, level + 1);
+      }
+      e += row_lanes;
+      const unsigned mask = simt::ballot(mine);
+      if (mask == 0) continue;
+      const unsigned leader = simt::lowest_bit(mask);
+      std::uint32_t place = 0;
+      if (lane_of_thread() == leader) place = simt::atomic_add(reached, simt::population(mask));
+      place =
+          simt::shuffle(place, leader) + simt::population(mask & ((1U << lane_of_thread()) - 1));
+      if (mine) s.queue[to + place] = u;
+    }
+  }
+}
+
+/// A level of a graph as a separator.
+struct level_choice {
+  std::uint64_t cost;
+  std::uint32_t level;
+  offset_t below, width;
+  [[nodiscard]] GSOFA_DEVICE bool operator<(const level_choice& o) const {
+    return cost < o.cost || (cost == o.cost && level < o.level);
+  }
+};
+
+/// The cheapest level of each graph that is searched, one warp each.
+GSOFA_DEVICE void choose_levels(const level_view& g, const search_view& s, found_level* found) {
+  const auto warps = static_cast<index_t>(threads_of_grid() / 32);
+  for (auto i = static_cast<index_t>(thread_of_grid() / 32); i < g.graphs; i += warps) {
+    if (s.root[i] < 0) continue;
+    const orderings::cost_function cost(g.total[i]);
+    level_choice best{~std::uint64_t{0}, unreached, 0, 0};
+    std::uint64_t before = 0;
+    const std::uint32_t levels = s.deepest[i] + 1;
+    for (std::uint32_t base = 0; base < levels; base += 32) {
+      const std::uint32_t level = base + lane_of_thread();
+      const std::uint64_t width = level < levels ? s.width[g.first[i] + level] : 0;
+      std::uint64_t sum = width;
+      for (unsigned step = 1; step < 32; step *= 2) {
+        const std::uint64_t lower = simt::shuffle_up(sum, step);
+        sum += lane_of_thread() >= step ? lower : 0;
+      }
+      const auto below = static_cast<offset_t>(before + sum - width);
+      const auto own = static_cast<offset_t>(width);
+      const offset_t above = g.total[i] - below - own;
+      if (level < levels && orderings::are_even(below, above, g.total[i])) {
+        const level_choice c{cost(below, above, own), level, below, own};
+        if (c < best) best = c;
+      }
+      before += simt::shuffle(sum, 31);
+    }
+    for (unsigned step = 16; step > 0; step /= 2) {
+      const level_choice other{
+          simt::shuffle_xor(best.cost, step), simt::shuffle_xor(best.level, step),
+          simt::shuffle_xor(best.below, step), simt::shuffle_xor(best.width, step)};
+      if (other < best) best = other;
+    }
+    if (lane_of_thread() == 0) {
+      found[i] = {best.cost,
+                  {best.below, g.total[i] - best.below - best.width, best.width},
+                  best.level,
+                  best.level != unreached ? 1U : 0U};
+    }
+  }
+}
+
+/// Two searches of each graph, by all blocks: from its root, then from the vertex farthest away,
+/// whose cheapest level is chosen.
+GSOFA_KERNEL void search_kernel(level_view g, search_view s, found_level* found) {
+  for (int sweep = 0; sweep < 2; ++sweep) {
+    begin_search(g, s, sweep == 0);
+    std::uint32_t from = 0;
+    for (std::uint32_t level = 0;; ++level) {
+      // Until the next barrier vertices are counted for the next level only.
+      const std::uint32_t count = simt::load_shared_state(s.reached + level % 3);
+      if (count == 0) break;
+      if (thread_of_grid() == 0) s.reached[(level + 2) % 3] = 0;
+      search_level(g, s, level, from, from + count);
+      from += count;
+      simt::sync_grid();
+    }
+    if (sweep == 1) break;
+    for (std::uint64_t v = thread_of_grid(); v < static_cast<std::uint64_t>(g.n);
+         v += threads_of_grid()) {
+      const index_t graph = g.owner[v];
+      if (s.root[graph] >= 0 && s.level[v] == s.deepest[graph]) {
+        simt::atomic_max(s.farthest + graph, static_cast<std::uint32_t>(v) + 1);
+      }
+    }
+    simt::sync_grid();
+  }
+  choose_levels(g, s, found);
+}
+
+}  // namespace search_kernels
+
+struct level_steps::space {
+  explicit space(memory_budget& budget)
+      : graphs(budget, "levels"),
+        level(budget, "levels"),
+        queue(budget, "levels"),
+        words(budget, "levels"),
+        width(budget, "levels"),
+        found(budget, "levels") {}
+  ~space() {
+    try {
+      beside.join();
+    } catch (const std::exception&) {
+      // The device has failed, and its memory is not used again.
+    }
+  }
+
+  growing_array<index_t> graphs;  // roots, then numbers of levels
+  growing_array<std::uint32_t> level;
+  growing_array<index_t> queue;
+  growing_array<std::uint32_t> words;
+  growing_array<std::uint64_t> width;
+  growing_array<found_level> found;
+  std::vector<index_t> of_host;
+  side_work beside;
+};
+
+level_steps::level_steps(memory_budget& budget) : space_(std::make_unique<space>(budget)) {}
+level_steps::~level_steps() = default;
+
+void level_steps::search(const level& whole, std::span<const index_t> graphs,
+                         std::span<const std::uint64_t> keys) {
+  using namespace search_kernels;  // NOLINT(google-build-using-namespace)
+  space& s = *space_;
+  const level_view g = whole.view();
+  const auto count = at(g.graphs);
+  s.of_host.assign(2 * count, -1);
+  for (std::size_t k = 0; k < graphs.size(); ++k) {
+    const index_t i = graphs[k];
+    const index_t n = whole.size_of(i);
+    s.of_host[at(i)] = whole.first[at(i)] + orderings::first_root(keys[k], n);
+    s.of_host[count + at(i)] = orderings::most_levels(n);
+  }
+  found_level* const found = s.found.resize(g.graphs);
+  index_t* const lists = s.graphs.resize(2 * g.graphs);
+  copy_to_device(lists, s.of_host.data(), 2 * g.graphs);
+  std::uint32_t* const words = s.words.resize(2 * g.graphs + 3);
+  const search_view view{.root = lists,
+                         .most = lists + count,
+                         .level = s.level.resize(g.n),
+                         .queue = s.queue.resize(g.n),
+                         .width = s.width.resize(g.n),
+                         .deepest = words,
+                         .farthest = words + count,
+                         .reached = words + 2 * count};
+  // Few blocks, so that the coarsening goes on beside them.
+#if defined(__CUDACC__)
+  const int blocks = std::max(1, std::min(multiprocessors() / 3, blocks_for(g.n)));
+#else
+  const int blocks = 2;
+#endif
+  s.beside.begin();
+  launch_cooperative_beside(&s.beside, search_kernel, blocks, threads_of_search, 0, g, view, found);
+}
+
+void level_steps::join() { space_->beside.join(); }
+
+found_levels level_steps::found() const { return {space_->level.data(), space_->found.data()}; }
+
+}  // namespace gsofa::gpu::dissection
+
+#endif
