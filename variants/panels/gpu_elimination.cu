@@ -10,7 +10,8 @@
 // Launches. In the first the workers are warps, and a panel of more than `warp_positions` positions
 // whose children are all done is put on a list instead. In the second they are blocks; the tickets
 // are the places of that list, and a panel of more than `cluster_positions` is put on another list.
-// Then come clusters of blocks, which leave panels of more than `wide_positions` to wide clusters.
+// Then come clusters of blocks, which leave panels of more than `wide_positions` to wide clusters
+// unless they hand over: wide clusters are too few to do tasks.
 // Every panel that a launch leaves has a panel of the launch's list in its subtree, perhaps itself,
 // or one of the list that the launch has not finished: if all its children are done, the worker
 // that finished the last of them (or drew its ticket) has put it on the list; otherwise a child is
@@ -2238,7 +2239,8 @@ void launch_wave(elimination_view& e, const elimination_settings& settings,
   const int threads = settings.warps_per_block * 32;
   const std::size_t bytes = state_bytes(settings.warps_per_block);
   const std::size_t sharing_bytes = state_bytes(settings.warps_per_block, true);
-  const auto eliminate = [&](int list, index_t most, const auto& plain, const auto& sharing) {
+  const auto eliminate = [&](int list, index_t most, index_t most_of_sharing, const auto& plain,
+                             const auto& sharing) {
     e.most = most;
     e.from[0] = lists.source(list);
     lists.leave_on(list + 1, e);
@@ -2247,7 +2249,9 @@ void launch_wave(elimination_view& e, const elimination_settings& settings,
     e.from[1] = lists.source(list + 1);
     lists.leave_on(list + 2, e);
     e.open = e.zeros + 4 + list;
+    e.most = most_of_sharing;
     sharing();
+    e.most = most;
   };
 
   e.most_near_steps = settings.near_steps_of_blocks;
@@ -2262,7 +2266,9 @@ void launch_wave(elimination_view& e, const elimination_settings& settings,
     launch_overlapping(block_panels_kernel, half ? sizes.half_blocks : sizes.block_blocks,
                        half ? half_warps * 32 : threads, half ? state_bytes(half_warps) : bytes, e);
   };
-  eliminate(0, sizes.clusters > 0 ? settings.cluster_positions : max_index, blocks, [&] {
+  constexpr auto no_limit = static_cast<index_t>(max_index);
+  const index_t most_of_blocks = sizes.clusters > 0 ? settings.cluster_positions : no_limit;
+  eliminate(0, most_of_blocks, most_of_blocks, blocks, [&] {
     launch_overlapping(sharing_blocks_kernel, sizes.sharing_blocks, threads, sharing_bytes, e);
   });
   if (longest <= e.most) return;
@@ -2274,7 +2280,7 @@ void launch_wave(elimination_view& e, const elimination_settings& settings,
     const auto one = [&] {
       launch_clusters(cluster_panels_kernel, clusters, size, threads, bytes, e);
     };
-    eliminate(list, most, one, [&] {
+    eliminate(list, most, no_limit, one, [&] {
       e.clusters += clusters;
       launch_clusters(sharing_clusters_kernel, clusters, size, threads, sharing_bytes, e);
     });
