@@ -12,6 +12,7 @@
 // are the places of that list, and a panel of more than `cluster_positions` is put on another list.
 // Then come clusters of blocks, which leave panels of more than `wide_positions` to wide clusters
 // unless they hand over: wide clusters are too few to do tasks.
+// Blocks that hand over leave panels of more than `lone_positions`, too, once few items are open.
 // Every panel that a launch leaves has a panel of the launch's list in its subtree, perhaps itself,
 // or one of the list that the launch has not finished: if all its children are done, the worker
 // that finished the last of them (or drew its ticket) has put it on the list; otherwise a child is
@@ -337,6 +338,8 @@ struct elimination_view {
   task_queue tasks;
   std::uint32_t* open;      ///< tasks that are not done, and panels taken from lists
   index_t most_near_steps;  ///< as in elimination_settings, of the launch
+  index_t lone_positions;   ///< likewise
+  std::uint32_t few_open;   ///< open items up to which lone_positions holds
   /// Panels to begin with; the first launch looks for leaves. The second list is for workers that
   /// hand over.
   panel_source from[2];
@@ -1725,6 +1728,18 @@ GSOFA_DEVICE unsigned long long update_round(const current_panel& c, const later
   return work_of_pairs<Tier>(sweep_pairs<Tier>(c, active));
 }
 
+/// Leaves panel j, which this worker could go on with, to clusters if it is long and blocks have
+/// little else to do: then a cluster is free for it, and is faster. By one thread; returns whether
+/// the panel is listed.
+template <tier Tier>
+GSOFA_DEVICE bool leave_to_clusters(const elimination_view& e, index_t j, index_t length) {
+  if constexpr (Tier != tier::sharing_block) return false;
+  if (length <= e.lone_positions || length > e.most) return false;
+  if (simt::load_shared_state(e.open) > e.few_open) return false;
+  e.list[simt::atomic_add(e.list_count, std::uint32_t{1})] = j;
+  return true;
+}
+
 /// Does a task: updates the targets of panel j from its column block `task` on, one per warp.
 /// Returns the target that the last of its children and tasks has made ready, or -1.
 ///
@@ -1757,7 +1772,9 @@ GSOFA_DEVICE index_t do_task(const elimination_view& e, work_item task, worker_s
     const index_t target = p.column_block_panel[first];
     const bool is_last =
         simt::atomic_increment_acq_rel(e.finished + target) + 1 == e.children[target];
-    *next = is_last ? target : -1;
+    const bool listed =
+        is_last && target < e.wave.end && leave_to_clusters<Tier>(e, target, p.length(target));
+    *next = is_last && !listed ? target : -1;
   }
   team::sync_wide();
   const index_t ready = simt::load_shared_state(next);
@@ -1982,7 +1999,9 @@ GSOFA_DEVICE void follow(const elimination_view& e, index_t j, worker_state& s, 
       }
       if (leads) {
         const bool is_last = simt::atomic_increment_acq_rel(e.finished + j) + 1 == above.children;
-        *next = is_last ? j : -1;
+        const bool listed = is_last && !last.ready && j < e.wave.end &&
+                            leave_to_clusters<Tier>(e, j, above.place.length);
+        *next = is_last && !listed ? j : -1;
       }
       team::sync_wide();
       j = simt::load_shared_state(next);
@@ -2282,6 +2301,8 @@ void launch_wave(elimination_view& e, const elimination_settings& settings,
   };
   constexpr auto no_limit = static_cast<index_t>(max_index);
   const index_t most_of_blocks = sizes.clusters > 0 ? settings.cluster_positions : no_limit;
+  e.lone_positions = longest > most_of_blocks ? settings.lone_positions : no_limit;
+  e.few_open = static_cast<std::uint32_t>(sizes.clusters);
   eliminate(0, most_of_blocks, most_of_blocks, blocks, [&] {
     launch_overlapping(sharing_blocks_kernel, sizes.sharing_blocks, threads, sharing_bytes, e);
   });
