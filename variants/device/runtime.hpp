@@ -672,9 +672,10 @@ class device_phases {
     check(cudaStreamIsCapturing(cudaStreamPerThread, &status), "capture");
     recorded_ = status == cudaStreamCaptureStatusActive;
     if (recorded_) {
-      if (notes_.empty()) notes_.assign(most_notes, 0);
       launch_overlapping(note_time_kernel<unsigned long long>, 1, 32, 0, &notes_.at(marks_.size()));
     } else {
+      // Memory cannot be allocated while launches are recorded, which have been launched before.
+      if (notes_.empty()) notes_.assign(most_notes, 0);
       check(cudaEventRecord(events_[marks_.size()], cudaStreamPerThread), "event");
     }
 #else

@@ -10,7 +10,9 @@
 // Launches. In the first the workers are warps, and a panel of more than `warp_positions` positions
 // whose children are all done is put on a list instead. In the second they are blocks; the tickets
 // are the places of that list, and a panel of more than `cluster_positions` is put on another list.
-// Then come clusters of blocks, which leave panels of more than `wide_positions` to wide clusters.
+// Then come clusters of blocks, which leave panels of more than `wide_positions` to wide clusters
+// unless they hand over: wide clusters are too few to do tasks.
+// Blocks that hand over leave panels of more than `lone_positions`, too, once few items are open.
 // Every panel that a launch leaves has a panel of the launch's list in its subtree, perhaps itself,
 // or one of the list that the launch has not finished: if all its children are done, the worker
 // that finished the last of them (or drew its ticket) has put it on the list; otherwise a child is
@@ -131,11 +133,20 @@ struct alignas(16) target_routes {
   bool helped;     ///< tasks update the target, or have done so; where workers hand over
 };
 
+/// After so many steps of a search, tables do the rest where there are any: members of masks are
+/// few on the average, but a search takes as long as that of the lane with the most.
+#if defined(__CUDACC__)
+constexpr int most_searched = 12;
+#else
+constexpr int most_searched = 1;
+#endif
+
 /// The vertices that each vertex of a panel reaches inside it; transitively closed.
 struct reach {
   mask_t from[mask_bits];  ///< [k]: those > k that k reaches
   mask_t to[mask_bits];    ///< [k]: those < k that reach k
   bool is_chain;           ///< every vertex reaches all vertices behind it
+  bool is_wide;            ///< searches may take more than most_searched steps
 };
 
 /// A map of masks that takes unions to unions, by all masks of four consecutive vertices: entry
@@ -327,6 +338,8 @@ struct elimination_view {
   task_queue tasks;
   std::uint32_t* open;      ///< tasks that are not done, and panels taken from lists
   index_t most_near_steps;  ///< as in elimination_settings, of the launch
+  index_t lone_positions;   ///< likewise
+  std::uint32_t few_open;   ///< open items up to which lone_positions holds
   /// Panels to begin with; the first launch looks for leaves. The second list is for workers that
   /// hand over.
   panel_source from[2];
@@ -537,7 +550,15 @@ GSOFA_DEVICE void factor_block(const lane_masks& m, index_t w, diagonal_block& f
     const bool reaches_all = (from[q].low == (above(lane) & all) || lane >= w) &&
                              (from[q].high == (above(lane + 32) & all) || lane + 32 >= w);
     const bool is_chain = simt::ballot(!reaches_all) == 0;
-    if (lane == 0) r.is_chain = is_chain;
+    // A search takes at most one step for each run of vertices that reach the next one.
+    const bool ends_low = (from[q].low >> (lane + 1) & 1U) == 0;
+    const bool ends_high = lane == 31 || (from[q].high >> (lane + 33) % mask_bits & 1U) == 0;
+    const int runs = simt::population(simt::ballot(ends_low && lane < w)) +
+                     simt::population(simt::ballot(ends_high && lane + 32 < w));
+    if (lane == 0) {
+      r.is_chain = is_chain;
+      r.is_wide = runs > most_searched;
+    }
   }
 }
 
@@ -606,14 +627,6 @@ GSOFA_DEVICE void fill_table(mask_table& table, const Of& of, index_t rank, inde
     table.of[at / 16][at % 16] = found;
   }
 }
-
-/// After so many steps of a search, tables do the rest where there are any: members of masks are
-/// few on the average, but a search takes as long as that of the lane with the most.
-#if defined(__CUDACC__)
-constexpr int most_searched = 6;
-#else
-constexpr int most_searched = 1;
-#endif
 
 /// Tables of Count maps; without any, searches go on to their end.
 template <int Count>
@@ -728,14 +741,20 @@ GSOFA_DEVICE mask_t routed(mask_t m, const route& r) {
   return found;
 }
 
-/// Whether a table tells what targets take: where more rows than this have any, searches are long.
+/// Whether a route has a table: where few rows are active, searches are short.
 GSOFA_DEVICE bool is_tabled(const route& r) {
-  return simt::population(r.active) > 2 * most_searched;
+  return simt::population(r.active) > static_cast<unsigned>(most_searched);
 }
 
-/// The same by the table of the route if it has one.
+/// The same by the table of the route if it has one and the search would be long.
 GSOFA_DEVICE mask_t routed(mask_t m, const route& r, const mask_table& table) {
-  return is_tabled(r) ? table(m) : routed(m, r);
+  if (is_tabled(r)) {
+    const unsigned members = simt::population(m & r.active);
+    const unsigned others = simt::population(r.active & ~m);
+    const bool by_others = others < members && r.several == 0;
+    if ((by_others ? others : members) > static_cast<unsigned>(most_searched)) return table(m);
+  }
+  return routed(m, r);
 }
 
 /// Fills the table of a route by a warp that has set it, if it is to have one. Half of a row of the
@@ -1170,8 +1189,7 @@ struct tabled_closures {
       : by_l{by.by_l, far.closures[0]}, by_u{by.by_u, far.closures[1]} {}
 };
 
-/// Fills the tables of what reaches a vertex by the threads of a block, unless reaches are chains,
-/// where one step of a search is enough.
+/// Fills the tables of what reaches a vertex by the threads of a block, where searches are long.
 ///
 /// Before: the diagonal block is valid for all threads. A barrier before the use of the tables is
 /// the caller's.
@@ -1181,7 +1199,7 @@ GSOFA_DEVICE void fill_reaching(const current_panel& c) {
   far_state& far = c.s.far(team::warps());
   GSOFA_UNROLL for (int side = 0; side < 2; ++side) {
     const reach& r = side == 0 ? c.block.l : c.block.u;
-    if (r.is_chain) continue;
+    if (!r.is_wide) continue;
     fill_table(
         far.reaching[side], [&](index_t k) { return r.to[k]; }, team::rank(), team::size());
   }
@@ -1710,6 +1728,18 @@ GSOFA_DEVICE unsigned long long update_round(const current_panel& c, const later
   return work_of_pairs<Tier>(sweep_pairs<Tier>(c, active));
 }
 
+/// Leaves panel j, which this worker could go on with, to clusters if it is long and blocks have
+/// little else to do: then a cluster is free for it, and is faster. By one thread; returns whether
+/// the panel is listed.
+template <tier Tier>
+GSOFA_DEVICE bool leave_to_clusters(const elimination_view& e, index_t j, index_t length) {
+  if constexpr (Tier != tier::sharing_block) return false;
+  if (length <= e.lone_positions || length > e.most) return false;
+  if (simt::load_shared_state(e.open) > e.few_open) return false;
+  e.list[simt::atomic_add(e.list_count, std::uint32_t{1})] = j;
+  return true;
+}
+
 /// Does a task: updates the targets of panel j from its column block `task` on, one per warp.
 /// Returns the target that the last of its children and tasks has made ready, or -1.
 ///
@@ -1742,7 +1772,9 @@ GSOFA_DEVICE index_t do_task(const elimination_view& e, work_item task, worker_s
     const index_t target = p.column_block_panel[first];
     const bool is_last =
         simt::atomic_increment_acq_rel(e.finished + target) + 1 == e.children[target];
-    *next = is_last ? target : -1;
+    const bool listed =
+        is_last && target < e.wave.end && leave_to_clusters<Tier>(e, target, p.length(target));
+    *next = is_last && !listed ? target : -1;
   }
   team::sync_wide();
   const index_t ready = simt::load_shared_state(next);
@@ -1874,7 +1906,7 @@ GSOFA_DEVICE outcome factor_and_update(const elimination_view& e, index_t j,
     fill_closures<Tier>(c);
     fill_reaching<Tier>(c);
     list_blocks<Tier>(c, place.column_block_begin);
-    team::sync();
+    if (c.block.l.is_wide || c.block.u.is_wide) team::sync();
     factor_targets<Tier>(c, by, targets);
     route_updates<Tier>(c, targets,
                         place.column_block_begin + team::warp() < place.column_block_end, true,
@@ -1967,7 +1999,9 @@ GSOFA_DEVICE void follow(const elimination_view& e, index_t j, worker_state& s, 
       }
       if (leads) {
         const bool is_last = simt::atomic_increment_acq_rel(e.finished + j) + 1 == above.children;
-        *next = is_last ? j : -1;
+        const bool listed = is_last && !last.ready && j < e.wave.end &&
+                            leave_to_clusters<Tier>(e, j, above.place.length);
+        *next = is_last && !listed ? j : -1;
       }
       team::sync_wide();
       j = simt::load_shared_state(next);
@@ -2238,7 +2272,8 @@ void launch_wave(elimination_view& e, const elimination_settings& settings,
   const int threads = settings.warps_per_block * 32;
   const std::size_t bytes = state_bytes(settings.warps_per_block);
   const std::size_t sharing_bytes = state_bytes(settings.warps_per_block, true);
-  const auto eliminate = [&](int list, index_t most, const auto& plain, const auto& sharing) {
+  const auto eliminate = [&](int list, index_t most, index_t most_of_sharing, const auto& plain,
+                             const auto& sharing) {
     e.most = most;
     e.from[0] = lists.source(list);
     lists.leave_on(list + 1, e);
@@ -2247,7 +2282,9 @@ void launch_wave(elimination_view& e, const elimination_settings& settings,
     e.from[1] = lists.source(list + 1);
     lists.leave_on(list + 2, e);
     e.open = e.zeros + 4 + list;
+    e.most = most_of_sharing;
     sharing();
+    e.most = most;
   };
 
   e.most_near_steps = settings.near_steps_of_blocks;
@@ -2262,7 +2299,11 @@ void launch_wave(elimination_view& e, const elimination_settings& settings,
     launch_overlapping(block_panels_kernel, half ? sizes.half_blocks : sizes.block_blocks,
                        half ? half_warps * 32 : threads, half ? state_bytes(half_warps) : bytes, e);
   };
-  eliminate(0, sizes.clusters > 0 ? settings.cluster_positions : max_index, blocks, [&] {
+  constexpr auto no_limit = static_cast<index_t>(max_index);
+  const index_t most_of_blocks = sizes.clusters > 0 ? settings.cluster_positions : no_limit;
+  e.lone_positions = longest > most_of_blocks ? settings.lone_positions : no_limit;
+  e.few_open = static_cast<std::uint32_t>(sizes.clusters);
+  eliminate(0, most_of_blocks, most_of_blocks, blocks, [&] {
     launch_overlapping(sharing_blocks_kernel, sizes.sharing_blocks, threads, sharing_bytes, e);
   });
   if (longest <= e.most) return;
@@ -2274,7 +2315,7 @@ void launch_wave(elimination_view& e, const elimination_settings& settings,
     const auto one = [&] {
       launch_clusters(cluster_panels_kernel, clusters, size, threads, bytes, e);
     };
-    eliminate(list, most, one, [&] {
+    eliminate(list, most, no_limit, one, [&] {
       e.clusters += clusters;
       launch_clusters(sharing_clusters_kernel, clusters, size, threads, sharing_bytes, e);
     });

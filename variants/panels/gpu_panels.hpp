@@ -502,6 +502,9 @@ struct elimination_settings {
   /// are so many for each thread, in groups of four; the nearest one in any case.
   index_t near_steps_of_blocks = 2;
   index_t near_steps_of_clusters = 1;
+  /// Blocks that hand over leave panels of more positions to clusters, where there are to be
+  /// clusters, while at most one item for each of these is open.
+  index_t lone_positions = 1024;
   index_t most_tasks = -1;  ///< room for so many handed over; -1: an eighth of n, at least 1,024
   /// Limit of the work of all update rounds: 8 for a round, 3 for a step of a sweep; -1: none.
   std::int64_t most_update_work = -1;

@@ -49,6 +49,7 @@ TEST_CASE("panels of all widths, for warps, blocks and clusters, in many orders 
       elimination.sharing_positions = 0;
       elimination.near_steps_of_blocks = elimination.near_steps_of_clusters =
           static_cast<index_t>(runs % 7 % 2);
+      elimination.lone_positions = runs % 2 == 0 ? 0 : 12;
       if (runs % 6 == 0) elimination.most_tasks = static_cast<index_t>(runs / 6 % 4);
       tuning.search = runs % 8 != 0;
       // Symmetric patterns are eliminated, too.
@@ -252,7 +253,8 @@ TEST_CASE("patterns of low symmetry with more column blocks than a worker lists"
                            .most_far_work = k % 3 * 100,
                            .sharing_positions = 0,
                            .near_steps_of_blocks = k % 3,
-                           .near_steps_of_clusters = k % 2},
+                           .near_steps_of_clusters = k % 2,
+                           .lone_positions = k % 2 == 0 ? 20 : 1 << 20},
            .search = false});
       simt::emulator::set_seed(static_cast<std::uint64_t>(k));
       v->prepare(a, settings, context);
