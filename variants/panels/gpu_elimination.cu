@@ -30,8 +30,9 @@
 // Handing over. Where structures are symmetric, a panel J updates little more than its parent.
 // Where they are not, J has up to hundreds of target panels, and the worker that follows the path
 // up from J would update one after another while the others idle. A worker that hands over updates
-// the nearest ones only, and leaves the others as tasks: up to one target per warp of the same J,
-// ascending. A worker takes tasks before it takes listed panels,
+// the nearest ones only, and leaves the others as tasks: rounds of up to one target per warp of
+// the same J, ascending, the nearest in a task of one round, the others in tasks of two, then of
+// four rounds. A worker takes tasks before it takes listed panels,
 // and after these until nothing is left to do. Let T be the first target of a task.
 //  * T waits for the task: the counter of T counts finished children less tasks that are not
 //    done, and T is taken up when the count is that of its children. J takes one off the counter
@@ -310,7 +311,7 @@ enum outlook : std::uint32_t {
 /// What a worker does next: it eliminates a panel and those above, or does a task of it.
 struct work_item {
   index_t panel;  ///< -1: nothing is left
-  index_t task;   ///< the first of the panel's column blocks to update; -1: eliminate
+  index_t task;   ///< the panel's column blocks to update, by task_sizes; -1: eliminate
 };
 
 /// Tasks that have been handed over, in the order of their creation.
@@ -1484,6 +1485,26 @@ GSOFA_DEVICE outlook finish_panel(const current_panel& c, unsigned long long upd
   return static_cast<outlook>(simt::load_shared_state(next));
 }
 
+/// The tasks of a panel: they double in size, from the nearest targets on, which panels wait for
+/// soonest. A task costs about two rounds besides its own.
+struct task_sizes {
+  static constexpr index_t doublings = 2;
+  static constexpr int size_shift = 26;  // of work_item::task: the column block, then the doublings
+  index_t of_round;                      ///< column blocks of a round
+
+  /// The column blocks before task k.
+  GSOFA_DEVICE index_t before(index_t k) const {
+    const index_t doubled = k < doublings ? k : doublings;
+    return of_round * ((1 << doubled) - 1 + (k - doubled) * (1 << doublings));
+  }
+  /// Task k, whose first column block is `first`.
+  GSOFA_DEVICE static index_t encoded(index_t k, index_t first) {
+    return first | (k < doublings ? k : doublings) << size_shift;
+  }
+  GSOFA_DEVICE static index_t first(index_t task) { return task & ((1 << size_shift) - 1); }
+  GSOFA_DEVICE index_t size(index_t task) const { return of_round << (task >> size_shift); }
+};
+
 /// Hands over the column blocks of a panel from `far` on, relative to its first, as tasks. Returns
 /// the first column block that has found no room, or the number of column blocks.
 ///
@@ -1494,9 +1515,10 @@ GSOFA_DEVICE index_t hand_over(const current_panel& c, index_t far) {
   using team = worker<Tier>;
   const elimination_view& e = c.e;
   const task_queue& q = e.tasks;
-  const auto warps = static_cast<index_t>(team::warps());
+  const task_sizes sizes{static_cast<index_t>(team::warps())};
   const auto count = static_cast<index_t>(c.place.column_block_end - c.place.column_block_begin);
-  const index_t tasks = (count - far + warps - 1) / warps;
+  index_t tasks = 0;
+  while (far + sizes.before(tasks) < count) ++tasks;
   index_t* first_slot = &c.s.task;
   if constexpr (team::is_cluster) first_slot = &state_of_cluster(e).task;
   const index_t* const targets = e.p.column_block_panel + c.place.column_block_begin;
@@ -1512,9 +1534,10 @@ GSOFA_DEVICE index_t hand_over(const current_panel& c, index_t far) {
         room < static_cast<std::uint32_t>(tasks) ? room : static_cast<std::uint32_t>(tasks);
     simt::atomic_add(e.open, fit - static_cast<std::uint32_t>(tasks));
     for (std::uint32_t k = 0; k < fit; ++k) {
-      const index_t first = far + static_cast<index_t>(k) * warps;
+      const auto number = static_cast<index_t>(k);
+      const index_t first = far + sizes.before(number);
       simt::atomic_add(e.finished + targets[first], ~std::uint32_t{0});
-      q.items[slot + k] = {c.j, first};
+      q.items[slot + k] = {c.j, task_sizes::encoded(number, first)};
     }
     *first_slot = static_cast<index_t>(slot);
   }
@@ -1525,7 +1548,7 @@ GSOFA_DEVICE index_t hand_over(const current_panel& c, index_t far) {
   for (index_t k = c.wide_rank; k < fit; k += team::wide_size()) {
     simt::atomic_increment_acq_rel(q.flags + slot + static_cast<std::uint32_t>(k));
   }
-  return far + fit * warps < count ? far + fit * warps : count;
+  return far + sizes.before(fit) < count ? far + sizes.before(fit) : count;
 }
 
 /// The vertices of a factored panel, by the masks of its positions before `end`, that no target
@@ -1740,7 +1763,7 @@ GSOFA_DEVICE bool leave_to_clusters(const elimination_view& e, index_t j, index_
   return true;
 }
 
-/// Does a task: updates the targets of panel j from its column block `task` on, one per warp.
+/// Does a task: updates the targets of panel j round by round, one per warp.
 /// Returns the target that the last of its children and tasks has made ready, or -1.
 ///
 /// Before: the leader has acquired the task, and a wide barrier has been passed. After: a wide
@@ -1752,18 +1775,31 @@ GSOFA_DEVICE index_t do_task(const elimination_view& e, work_item task, worker_s
   const panel_view& p = e.p;
   const panel_place place = place_of(p, task.panel);
   const current_panel c = current_panel_of<Tier>(e, task.panel, place, s, side, false);
-  const offset_t first = place.column_block_begin + task.task;
+  const task_sizes sizes{static_cast<index_t>(team::warps())};
+  const offset_t first = place.column_block_begin + task_sizes::first(task.task);
+  const offset_t behind = first + sizes.size(task.task);
+  const offset_t end = behind < place.column_block_end ? behind : place.column_block_end;
   lane_masks diagonal{{0, 0}, {0, 0}};
   if (has_diagonal<Tier>()) diagonal = load_diagonal(c);
-  const later_round round = read_round<Tier>(c, first);
+  later_round round = read_round<Tier>(c, first);
   factor_diagonal<Tier>(c, diagonal);
   // Others may be updating the targets. The barriers of route_updates() order this store.
   if (team::rank() == 0) c.head.single_child_steps = 0;
   // Behind the barriers of route_updates(), too.
   fill_reaching<Tier>(c);
-  mask_t unpruned = unpruned_before<Tier>(c, p.column_block_first[first]);
   unsigned long long work = 0;
-  if (unpruned != 0) work = update_round<Tier>(c, round, unpruned);
+  for (offset_t block = first; block < end; block += sizes.of_round) {
+    if (block > first) {
+      // The round before is through with what this one writes.
+      team::sync();
+      if (team::rank() == 0) c.s.any_upper = 0;
+      round = read_round<Tier>(c, block);
+      team::sync();
+    }
+    mask_t unpruned = unpruned_before<Tier>(c, p.column_block_first[block]);
+    if (unpruned == 0) break;
+    work += update_round<Tier>(c, round, unpruned);
+  }
   team::sync_wide();
   index_t* next = &s.panel;
   if constexpr (team::is_cluster) next = &state_of_cluster(e).panel;
