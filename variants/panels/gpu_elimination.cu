@@ -134,20 +134,11 @@ struct alignas(16) target_routes {
   bool helped;     ///< tasks update the target, or have done so; where workers hand over
 };
 
-/// After so many steps of a search, tables do the rest where there are any: members of masks are
-/// few on the average, but a search takes as long as that of the lane with the most.
-#if defined(__CUDACC__)
-constexpr int most_searched = 12;
-#else
-constexpr int most_searched = 1;
-#endif
-
 /// The vertices that each vertex of a panel reaches inside it; transitively closed.
 struct reach {
   mask_t from[mask_bits];  ///< [k]: those > k that k reaches
   mask_t to[mask_bits];    ///< [k]: those < k that reach k
   bool is_chain;           ///< every vertex reaches all vertices behind it
-  bool is_wide;            ///< searches may take more than most_searched steps
 };
 
 /// A map of masks that takes unions to unions, by all masks of four consecutive vertices: entry
@@ -551,15 +542,7 @@ GSOFA_DEVICE void factor_block(const lane_masks& m, index_t w, diagonal_block& f
     const bool reaches_all = (from[q].low == (above(lane) & all) || lane >= w) &&
                              (from[q].high == (above(lane + 32) & all) || lane + 32 >= w);
     const bool is_chain = simt::ballot(!reaches_all) == 0;
-    // A search takes at most one step for each run of vertices that reach the next one.
-    const bool ends_low = (from[q].low >> (lane + 1) & 1U) == 0;
-    const bool ends_high = lane == 31 || (from[q].high >> (lane + 33) % mask_bits & 1U) == 0;
-    const int runs = simt::population(simt::ballot(ends_low && lane < w)) +
-                     simt::population(simt::ballot(ends_high && lane + 32 < w));
-    if (lane == 0) {
-      r.is_chain = is_chain;
-      r.is_wide = runs > most_searched;
-    }
+    if (lane == 0) r.is_chain = is_chain;
   }
 }
 
@@ -628,6 +611,14 @@ GSOFA_DEVICE void fill_table(mask_table& table, const Of& of, index_t rank, inde
     table.of[at / 16][at % 16] = found;
   }
 }
+
+/// After so many steps of a search, tables do the rest where there are any: members of masks are
+/// few on the average, but a search takes as long as that of the lane with the most.
+#if defined(__CUDACC__)
+constexpr int most_searched = 6;
+#else
+constexpr int most_searched = 1;
+#endif
 
 /// Tables of Count maps; without any, searches go on to their end.
 template <int Count>
@@ -742,20 +733,14 @@ GSOFA_DEVICE mask_t routed(mask_t m, const route& r) {
   return found;
 }
 
-/// Whether a route has a table: where few rows are active, searches are short.
+/// Whether a table tells what targets take: where more rows than this have any, searches are long.
 GSOFA_DEVICE bool is_tabled(const route& r) {
-  return simt::population(r.active) > static_cast<unsigned>(most_searched);
+  return simt::population(r.active) > 2 * most_searched;
 }
 
-/// The same by the table of the route if it has one and the search would be long.
+/// The same by the table of the route if it has one.
 GSOFA_DEVICE mask_t routed(mask_t m, const route& r, const mask_table& table) {
-  if (is_tabled(r)) {
-    const unsigned members = simt::population(m & r.active);
-    const unsigned others = simt::population(r.active & ~m);
-    const bool by_others = others < members && r.several == 0;
-    if ((by_others ? others : members) > static_cast<unsigned>(most_searched)) return table(m);
-  }
-  return routed(m, r);
+  return is_tabled(r) ? table(m) : routed(m, r);
 }
 
 /// Fills the table of a route by a warp that has set it, if it is to have one. Half of a row of the
@@ -1190,7 +1175,8 @@ struct tabled_closures {
       : by_l{by.by_l, far.closures[0]}, by_u{by.by_u, far.closures[1]} {}
 };
 
-/// Fills the tables of what reaches a vertex by the threads of a block, where searches are long.
+/// Fills the tables of what reaches a vertex by the threads of a block, unless reaches are chains,
+/// where one step of a search is enough.
 ///
 /// Before: the diagonal block is valid for all threads. A barrier before the use of the tables is
 /// the caller's.
@@ -1200,7 +1186,7 @@ GSOFA_DEVICE void fill_reaching(const current_panel& c) {
   far_state& far = c.s.far(team::warps());
   GSOFA_UNROLL for (int side = 0; side < 2; ++side) {
     const reach& r = side == 0 ? c.block.l : c.block.u;
-    if (!r.is_wide) continue;
+    if (r.is_chain) continue;
     fill_table(
         far.reaching[side], [&](index_t k) { return r.to[k]; }, team::rank(), team::size());
   }
@@ -1942,7 +1928,7 @@ GSOFA_DEVICE outcome factor_and_update(const elimination_view& e, index_t j,
     fill_closures<Tier>(c);
     fill_reaching<Tier>(c);
     list_blocks<Tier>(c, place.column_block_begin);
-    if (c.block.l.is_wide || c.block.u.is_wide) team::sync();
+    team::sync();
     factor_targets<Tier>(c, by, targets);
     route_updates<Tier>(c, targets,
                         place.column_block_begin + team::warp() < place.column_block_end, true,
