@@ -101,7 +101,6 @@
 #include <algorithm>
 #include <map>
 #include <string>
-#include <type_traits>
 #include <vector>
 
 #include "variants/panels/gpu_panels.hpp"
@@ -134,40 +133,16 @@ struct alignas(16) target_routes {
   bool helped;     ///< tasks update the target, or have done so; where workers hand over
 };
 
-/// After so many steps of a search, tables do the rest where there are any: members of masks are
-/// few on the average, but a search takes as long as that of the lane with the most.
-#if defined(__CUDACC__)
-constexpr int most_searched = 12;
-#else
-constexpr int most_searched = 1;
-#endif
-
 /// The vertices that each vertex of a panel reaches inside it; transitively closed.
 struct reach {
   mask_t from[mask_bits];  ///< [k]: those > k that k reaches
   mask_t to[mask_bits];    ///< [k]: those < k that reach k
   bool is_chain;           ///< every vertex reaches all vertices behind it
-  bool is_wide;            ///< searches may take more than most_searched steps
 };
 
-/// A map of masks that takes unions to unions, by all masks of four consecutive vertices: entry
-/// [k][m] is what m << 4 k is mapped to.
-struct mask_table {
+/// Closures of all masks of four consecutive vertices: entry [k][m] is that of the mask m << 4 k.
+struct closure_table {
   mask_t of[mask_bits / 4][16];
-
-  /// No load depends on another, and lanes that read different entries of one row read different
-  /// banks.
-  GSOFA_DEVICE mask_t operator()(mask_t m) const {
-    mask_t found = 0;
-    if (m == 0) return found;
-    GSOFA_UNROLL for (unsigned k = 0; k < mask_bits / 4; ++k) found |= of[k][m >> 4 * k & 15U];
-    return found;
-  }
-};
-
-/// What the targets of one target panel take, by tables; of routes that are searched, void.
-struct route_tables {
-  mask_table upper, lower;
 };
 
 /// Where a panel lies.
@@ -234,9 +209,7 @@ struct target_blocks {
 
 /// What a worker that hands over keeps in addition.
 struct alignas(16) far_state {
-  mask_table closures[2];                ///< of l and u: a mask with all that its members reach
-  mask_table reaching[2];                ///< of l and u: what reaches a member
-  route_tables routes[most_warps];       ///< of the target of each warp
+  closure_table closures[2];             ///< of l and u
   index_t block_panel[known_blocks];     ///< of the column blocks of a round: target panel
   index_t block_begin[known_blocks];     ///< position
   index_t block_vertices[known_blocks];  ///< first vertex of the panel
@@ -551,15 +524,7 @@ GSOFA_DEVICE void factor_block(const lane_masks& m, index_t w, diagonal_block& f
     const bool reaches_all = (from[q].low == (above(lane) & all) || lane >= w) &&
                              (from[q].high == (above(lane + 32) & all) || lane + 32 >= w);
     const bool is_chain = simt::ballot(!reaches_all) == 0;
-    // A search takes at most one step for each run of vertices that reach the next one.
-    const bool ends_low = (from[q].low >> (lane + 1) & 1U) == 0;
-    const bool ends_high = lane == 31 || (from[q].high >> (lane + 33) % mask_bits & 1U) == 0;
-    const int runs = simt::population(simt::ballot(ends_low && lane < w)) +
-                     simt::population(simt::ballot(ends_high && lane + 32 < w));
-    if (lane == 0) {
-      r.is_chain = is_chain;
-      r.is_wide = runs > most_searched;
-    }
+    if (lane == 0) r.is_chain = is_chain;
   }
 }
 
@@ -608,45 +573,43 @@ struct closure {
 /// The same by a table, unless the reach is a chain.
 struct tabled_closure {
   const closure& by;
-  const mask_table& table;
+  const closure_table& table;
 
+  /// The closure of a union is the union of the closures. No load depends on another, and lanes
+  /// that read different entries of one row read different banks.
   GSOFA_DEVICE mask_t operator()(mask_t m) const {
-    return by.is_chain ? by.behind_lowest(m) : table(m);
+    if (by.is_chain) return by.behind_lowest(m);
+    mask_t found = 0;
+    if (m == 0) return found;
+    GSOFA_UNROLL for (unsigned k = 0; k < mask_bits / 4; ++k) {
+      found |= table.of[k][m >> 4 * k & 15U];
+    }
+    return found;
   }
 };
 
-/// Fills a table by `size` threads of rank `rank`, where of(k) is what vertex k is mapped to. A
-/// barrier before its use is the caller's.
-template <class Of>
-GSOFA_DEVICE void fill_table(mask_table& table, const Of& of, index_t rank, index_t size) {
+/// Fills the table of a reach that is no chain, by `size` threads of rank `rank`. A barrier before
+/// its use is the caller's.
+GSOFA_DEVICE void fill_table(closure_table& table, const reach& r, index_t rank, index_t size) {
   for (index_t at = rank; at < mask_bits / 4 * 16; at += size) {
     const index_t first = at / 16 * 4;
     mask_t found = 0;
     GSOFA_UNROLL for (index_t b = 0; b < 4; ++b) {
-      if ((at >> b & 1) != 0) found |= of(first + b);
+      if ((at >> b & 1) != 0) found |= r.from[first + b] | bit(first + b);
     }
     table.of[at / 16][at % 16] = found;
   }
 }
 
-/// Tables of Count maps; without any, searches go on to their end.
+/// Replaces m[q] by its closure under by[q], for all q side by side.
 template <int Count>
-struct tables_of {
-  const mask_table* of[Count];
-};
-struct no_tables {};
-
-/// Replaces m[q] by its closure under by[q], for all q side by side. `tables`: of these closures,
-/// void where they are chains.
-template <int Count, class Tables>
-GSOFA_DEVICE void apply_closures(mask_t (&m)[Count], const closure* const (&by)[Count],
-                                 [[maybe_unused]] const Tables& tables) {
+GSOFA_DEVICE void apply_closures(mask_t (&m)[Count], const closure* const (&by)[Count]) {
   mask_t todo[Count];
   GSOFA_UNROLL for (int q = 0; q < Count; ++q) {
     todo[q] = by[q]->is_chain ? 0 : m[q];
     if (by[q]->is_chain) m[q] = by[q]->behind_lowest(m[q]);
   }
-  GSOFA_KEEP_LOOP for (int step = 0;; ++step) {
+  for (;;) {
     mask_t left = 0;
     GSOFA_UNROLL for (int q = 0; q < Count; ++q) {
       if (todo[q] != 0) {
@@ -657,23 +620,15 @@ GSOFA_DEVICE void apply_closures(mask_t (&m)[Count], const closure* const (&by)[
       left |= todo[q];
     }
     if (left == 0) break;
-    if constexpr (!std::is_same_v<Tables, no_tables>) {
-      if (step + 1 < most_searched) continue;
-      // The closure of a union is the union of the closures.
-      GSOFA_UNROLL for (int q = 0; q < Count; ++q) m[q] |= (*tables.of[q])(todo[q]);
-      break;
-    }
   }
 }
 
-/// Keeps of each m[q] the members that reach no other member. `tables`: of the map from a vertex to
-/// those that reach it.
-template <int Count, class Tables>
-GSOFA_DEVICE void keep_last(mask_t (&m)[Count], const reach* const (&r)[Count],
-                            [[maybe_unused]] const Tables& tables) {
+/// Keeps of each m[q] the members that reach no other member.
+template <int Count>
+GSOFA_DEVICE void keep_last(mask_t (&m)[Count], const reach* const (&r)[Count]) {
   mask_t last[Count];
   GSOFA_UNROLL for (int q = 0; q < Count; ++q) last[q] = 0;
-  GSOFA_KEEP_LOOP for (int step = 0;; ++step) {
+  for (;;) {
     mask_t left = 0;
     GSOFA_UNROLL for (int q = 0; q < Count; ++q) {
       if (m[q] != 0) {
@@ -685,12 +640,6 @@ GSOFA_DEVICE void keep_last(mask_t (&m)[Count], const reach* const (&r)[Count],
       left |= m[q];
     }
     if (left == 0) break;
-    if constexpr (!std::is_same_v<Tables, no_tables>) {
-      if (step + 1 < most_searched) continue;
-      // Those that reach a member before have been removed.
-      GSOFA_UNROLL for (int q = 0; q < Count; ++q) last[q] |= m[q] & ~(*tables.of[q])(m[q]);
-      break;
-    }
   }
   GSOFA_UNROLL for (int q = 0; q < Count; ++q) m[q] = last[q];
 }
@@ -741,50 +690,6 @@ GSOFA_DEVICE mask_t routed(mask_t m, const route& r) {
   }
   return found;
 }
-
-/// Whether a route has a table: where few rows are active, searches are short.
-GSOFA_DEVICE bool is_tabled(const route& r) {
-  return simt::population(r.active) > static_cast<unsigned>(most_searched);
-}
-
-/// The same by the table of the route if it has one and the search would be long.
-GSOFA_DEVICE mask_t routed(mask_t m, const route& r, const mask_table& table) {
-  if (is_tabled(r)) {
-    const unsigned members = simt::population(m & r.active);
-    const unsigned others = simt::population(r.active & ~m);
-    const bool by_others = others < members && r.several == 0;
-    if ((by_others ? others : members) > static_cast<unsigned>(most_searched)) return table(m);
-  }
-  return routed(m, r);
-}
-
-/// Fills the table of a route by a warp that has set it, if it is to have one. Half of a row of the
-/// table by each lane.
-GSOFA_DEVICE void fill_route_table(mask_table& table, const route& r) {
-  if (!is_tabled(r)) return;
-  const unsigned row = lane_index() / 2;
-  const mask_t* const by = r.targets + row * 4;
-  mask_t found[8];
-  found[0] = lane_index() % 2 == 0 ? 0 : by[3];
-  GSOFA_UNROLL for (unsigned m = 1; m < 8; ++m) {
-    found[m] = found[m & (m - 1)] | by[(m & 1U) != 0 ? 0 : (m & 2U) != 0 ? 1 : 2];
-  }
-  GSOFA_UNROLL for (unsigned m = 0; m < 8; ++m) table.of[row][lane_index() % 2 * 8 + m] = found[m];
-}
-
-/// What targets take by searches alone, and by tables where these are shorter.
-struct searched_routes {
-  GSOFA_DEVICE mask_pair operator()(mask_pair m, const target_routes& r, unsigned) const {
-    return {routed(m.upper, r.upper), routed(m.lower, r.lower)};
-  }
-};
-struct tabled_routes {
-  const route_tables* of_warp;
-  GSOFA_DEVICE mask_pair operator()(mask_pair m, const target_routes& r, unsigned warp) const {
-    return {routed(m.upper, r.upper, of_warp[warp].upper),
-            routed(m.lower, r.lower, of_warp[warp].lower)};
-  }
-};
 
 /// Sets both routes by one warp, of which lane l holds the rows that targets l and l + 32 take.
 GSOFA_DEVICE void set_routes(target_routes& out, const row_pair& upper, const row_pair& lower) {
@@ -855,14 +760,13 @@ GSOFA_DEVICE void or_into(bool exclusive, const mask_pair (&add)[unroll],
 /// behind a barrier. After: the masks of the targets hold the updates, as seen by this thread;
 /// other workers see them behind the barrier that ends the panel and the release of its parent's
 /// counter.
-template <int unroll, class Routes>
+template <int unroll>
 GSOFA_DEVICE void update_targets(const panel_view& p, position (&here)[unroll], index_t least,
                                  index_t length, std::uint32_t active, worker_state& s,
-                                 const panel_head& head, const Routes& by) {
+                                 const panel_head& head) {
   index_t steps = 1;
   for (; active != 0; active &= active - 1) {
-    const unsigned warp = simt::lowest_bit(active);
-    const target_routes& routes = s.routes()[warp];
+    const target_routes& routes = s.routes()[simt::lowest_bit(active)];
     // Targets ascend: positions before the end of one do not matter to later ones.
     for (; steps < routes.steps; ++steps) {
       const offset_t base = head.above_begin[steps - 1];
@@ -878,7 +782,7 @@ GSOFA_DEVICE void update_targets(const panel_view& p, position (&here)[unroll], 
       add[u] = {0, 0};
       out[u] = p.masks;
       if (at.z < routes.begin || at.z < least || at.z >= length) continue;
-      add[u] = by(at.masks, routes, warp);
+      add[u] = {routed(at.masks.upper, routes.upper), routed(at.masks.lower, routes.lower)};
       if ((add[u].upper | add[u].lower) == 0) continue;
       index_t to = at.place;
       if (at.z < routes.end) {
@@ -922,20 +826,18 @@ GSOFA_DEVICE void read_head(const elimination_view& e, index_t j, panel_head& he
 /// receive from the current panel, which `takes` says they do. Nobody writes these masks
 /// meanwhile: the sweep leaves them out, and store_diagonal() sets them when the panel above is the
 /// current one. After: the block is complete; the barrier that ends the current panel orders it.
-template <class Routes>
 GSOFA_DEVICE void factor_next_diagonal(const panel_view& p, const panel_place& next,
                                        const target_routes& routes, bool takes, worker_state& s,
-                                       diagonal_block& factored, bool of_columns,
-                                       const Routes& by) {
+                                       diagonal_block& factored, bool of_columns) {
   lane_masks m{{0, 0}, {0, 0}};
   GSOFA_UNROLL for (int half = 0; half < 2; ++half) {
     const auto v = static_cast<index_t>(lane_index()) + half * 32;
     mask_pair& here = half == 0 ? m.low : m.high;
     if (v < next.width) here = p.masks[next.first + v];
     if (!takes) continue;
-    const mask_pair add = by(s.first_column_block[v], routes, 0);
-    here.upper |= add.upper & below(v);
-    here.lower |= add.lower & below(v);
+    const mask_pair from = s.first_column_block[v];
+    here.upper |= routed(from.upper, routes.upper) & below(v);
+    here.lower |= routed(from.lower, routes.lower) & below(v);
   }
   factor_block_side(m, next.width, factored, of_columns);
 }
@@ -1190,34 +1092,16 @@ struct tabled_closures {
       : by_l{by.by_l, far.closures[0]}, by_u{by.by_u, far.closures[1]} {}
 };
 
-/// Fills the tables of what reaches a vertex by the threads of a block, where searches are long.
+/// Fills the tables of closures that are no chains, by the threads of a block.
 ///
-/// Before: the diagonal block is valid for all threads. A barrier before the use of the tables is
-/// the caller's.
+/// Before: the diagonal block is valid for all threads. The barriers of route_updates() order the
+/// tables, which the sweep reads.
 template <tier Tier>
-GSOFA_DEVICE void fill_reaching(const current_panel& c) {
+GSOFA_DEVICE void fill_tables(const current_panel& c, const panel_closures& by) {
   using team = worker<Tier>;
   far_state& far = c.s.far(team::warps());
-  GSOFA_UNROLL for (int side = 0; side < 2; ++side) {
-    const reach& r = side == 0 ? c.block.l : c.block.u;
-    if (!r.is_wide) continue;
-    fill_table(
-        far.reaching[side], [&](index_t k) { return r.to[k]; }, team::rank(), team::size());
-  }
-}
-
-/// The same of the closures, which the first round and its sweep need.
-template <tier Tier>
-GSOFA_DEVICE void fill_closures(const current_panel& c) {
-  using team = worker<Tier>;
-  far_state& far = c.s.far(team::warps());
-  GSOFA_UNROLL for (int side = 0; side < 2; ++side) {
-    const reach& r = side == 0 ? c.block.l : c.block.u;
-    if (r.is_chain) continue;
-    fill_table(
-        far.closures[side], [&](index_t k) { return r.from[k] | bit(k); }, team::rank(),
-        team::size());
-  }
+  if (!by.by_l.is_chain) fill_table(far.closures[0], c.block.l, team::rank(), team::size());
+  if (!by.by_u.is_chain) fill_table(far.closures[1], c.block.u, team::rank(), team::size());
 }
 
 /// Factors the masks of a warp's column block of the first round for the warp itself.
@@ -1229,12 +1113,7 @@ template <tier Tier>
 GSOFA_DEVICE void factor_targets(const current_panel& c, const panel_closures& by, lane_masks& m) {
   mask_t masks[] = {m.low.upper, m.high.upper, m.low.lower, m.high.lower};
   const closure* const closures[] = {&by.by_l, &by.by_l, &by.by_u, &by.by_u};
-  if constexpr (worker<Tier>::hands_over) {
-    const mask_table* const t = c.s.far(worker<Tier>::warps()).closures;
-    apply_closures(masks, closures, tables_of<4>{{t, t, t + 1, t + 1}});
-  } else {
-    apply_closures(masks, closures, no_tables{});
-  }
+  apply_closures(masks, closures);
   m.low = {masks[0], masks[2]};
   m.high = {masks[1], masks[3]};
   if (!worker<Tier>::is_warp && worker<Tier>::warp() == 0) {
@@ -1277,19 +1156,8 @@ GSOFA_DEVICE void route_updates(const current_panel& c, const lane_masks& m, boo
     // Row k goes to target t for the k of L(t, :) that reach no other, and the other way round.
     mask_t last[] = {m.low.lower, m.high.lower, m.low.upper, m.high.upper};
     const reach* const by[] = {&c.block.l, &c.block.l, &c.block.u, &c.block.u};
-    if constexpr (team::hands_over) {
-      const mask_table* const t = c.s.far(team::warps()).reaching;
-      keep_last(last, by, tables_of<4>{{t, t, t + 1, t + 1}});
-    } else {
-      keep_last(last, by, no_tables{});
-    }
+    keep_last(last, by);
     set_routes(mine, {low & last[0], high & last[1]}, {low & last[2], high & last[3]});
-    if constexpr (team::hands_over) {
-      route_tables& tables = c.s.far(team::warps()).routes[warp];
-      simt::sync_warp();
-      fill_route_table(tables.upper, mine.upper);
-      fill_route_table(tables.lower, mine.lower);
-    }
     // Is the target one of the next ancestors?
     const bool there =
         lane < static_cast<unsigned>(most_steps) && c.head.above_begin[lane] == mine.first;
@@ -1352,16 +1220,6 @@ GSOFA_DEVICE bool prepares_next_panel(const current_panel& c) {
          c.head.next.place.length <= c.e.most && worker<Tier>::warps() >= 4;
 }
 
-/// How a worker finds what targets take.
-template <tier Tier>
-GSOFA_DEVICE auto routes_by([[maybe_unused]] const current_panel& c) {
-  if constexpr (worker<Tier>::hands_over) {
-    return tabled_routes{c.s.far(worker<Tier>::warps()).routes};
-  } else {
-    return searched_routes{};
-  }
-}
-
 /// Prepares the panel above by the last three warps of each block, which do not sweep: two factor
 /// its diagonal block, one reads its head. Divides the sweep among the other warps.
 ///
@@ -1387,7 +1245,7 @@ GSOFA_DEVICE void prepare_next_panel(const current_panel& c, std::uint32_t activ
   panel_head& head_above = c.s.head[c.side ^ 1U];
   if (has_diagonal<Tier>()) {
     factor_next_diagonal(p, next.place, routes[0], (active & 1U) != 0, c.s, c.s.block[c.side ^ 1U],
-                         warp + 1 == warps, routes_by<Tier>(c));
+                         warp + 1 == warps);
   } else if (warp + others == warps) {
     read_head(c.e, next.panel, head_above);
     if (lane < warps) {
@@ -1430,7 +1288,7 @@ GSOFA_DEVICE mask_pair sweep(const current_panel& c, const Closures& by, const s
         any = {any.upper | m_here.upper, any.lower | m_here.lower};
       }
     }
-    update_targets(p, here, share.least, length, active, c.s, c.head, routes_by<Tier>(c));
+    update_targets(p, here, share.least, length, active, c.s, c.head);
   }
   return any;
 }
@@ -1639,12 +1497,11 @@ GSOFA_DEVICE void find_places(const current_panel& c) {
 /// Updates one target by positions z, z + 32, ... of the current panel, of which each lane of a
 /// warp has others.
 template <tier Tier>
-GSOFA_DEVICE void update_target(const current_panel& c, const far_state& far, unsigned warp,
+GSOFA_DEVICE void update_target(const current_panel& c, const far_state& far,
+                                const target_routes& routes, const target_blocks& there,
                                 index_t z) {
   constexpr int unroll = worker<Tier>::unroll;
   const panel_view& p = c.e.p;
-  const target_routes& routes = c.s.routes()[warp];
-  const target_blocks& there = far.there[warp];
   mask_pair masks[unroll];
   index_t vertex[unroll];
   GSOFA_UNROLL for (int u = 0; u < unroll; ++u) {
@@ -1665,7 +1522,7 @@ GSOFA_DEVICE void update_target(const current_panel& c, const far_state& far, un
   mask_pair* out[unroll];
   GSOFA_UNROLL for (int u = 0; u < unroll; ++u) {
     const index_t at = z + 32 * u;
-    add[u] = routes_by<Tier>(c)(masks[u], routes, warp);
+    add[u] = {routed(masks[u].upper, routes.upper), routed(masks[u].lower, routes.lower)};
     out[u] = p.masks;
     if ((add[u].upper | add[u].lower) == 0) continue;
     index_t to = 0;
@@ -1709,7 +1566,7 @@ GSOFA_DEVICE offset_t sweep_pairs(const current_panel& c, std::uint32_t active) 
     const index_t positions = c.place.length - routes.begin;
     const index_t pieces = (positions + piece - 1) / piece;
     for (; k < pieces; k += team::wide_warps()) {
-      update_target<Tier>(c, far, warp,
+      update_target<Tier>(c, far, routes, far.there[warp],
                           routes.begin + k * piece + static_cast<index_t>(lane_index()));
     }
     k -= pieces;
@@ -1785,8 +1642,6 @@ GSOFA_DEVICE index_t do_task(const elimination_view& e, work_item task, worker_s
   factor_diagonal<Tier>(c, diagonal);
   // Others may be updating the targets. The barriers of route_updates() order this store.
   if (team::rank() == 0) c.head.single_child_steps = 0;
-  // Behind the barriers of route_updates(), too.
-  fill_reaching<Tier>(c);
   unsigned long long work = 0;
   for (offset_t block = first; block < end; block += sizes.of_round) {
     if (block > first) {
@@ -1939,10 +1794,8 @@ GSOFA_DEVICE outcome factor_and_update(const elimination_view& e, index_t j,
   const panel_closures by(c);
   lane_masks targets = first_targets;
   if constexpr (team::hands_over) {
-    fill_closures<Tier>(c);
-    fill_reaching<Tier>(c);
+    fill_tables<Tier>(c, by);
     list_blocks<Tier>(c, place.column_block_begin);
-    if (c.block.l.is_wide || c.block.u.is_wide) team::sync();
     factor_targets<Tier>(c, by, targets);
     route_updates<Tier>(c, targets,
                         place.column_block_begin + team::warp() < place.column_block_end, true,
