@@ -2204,7 +2204,7 @@ struct trial_messages {
   pinned_vector<trial_steps::winner> winners;
   device_note note;
 };
-trial_messages& messages_of_thread() {
+trial_messages& trial_messages_of_thread() {
   thread_local trial_messages all;
   return all;
 }
@@ -2418,7 +2418,7 @@ std::vector<trial_steps::winner> trial_steps::best(const level& at_level,
   std::ranges::copy(groups, reinterpret_cast<group*>(words));
   const auto* const device_groups =
       reinterpret_cast<const group*>(space::upload(s.groups, words, 2 * groups.size()));
-  trial_messages& messages = messages_of_thread();
+  trial_messages& messages = trial_messages_of_thread();
   if (messages.winners.size() < groups.size()) messages.winners.resize(2 * groups.size());
   winner* const winners = messages.winners.data();
   launch_overlapping(best_kernel, blocks_of_warps(count), threads_per_block, 0,
