@@ -14,20 +14,23 @@ from style import plt
 COLOURS = ("#8a8a8a", "#b5651d", "#5b8c2a", "#a02860", "#6a5acd", "#333333", "#1a8a85", "#d08a00")
 MARKERS = ("o", "v", "P", "D", "X", "*", "s", "^")
 OURS = ("cpu_nested_dissection", "gpu_nested_dissection")
+COLUMNS = ["input", "order", "threads", "time_over_metis", "operations_over_metis"]
 
 
 def series_of(files):
-    """{(order, threads): {input: (time, operations)}}, ours last; Refused where an input is named twice."""
+    """{(order, threads): {input: (time, operations)}} of the files that are such tables, ours last; Refused where an input is
+    named twice."""
     found = {}
     for file in files:
         with open(file, newline="") as f:
-            for r in csv.DictReader(f):
+            table = csv.DictReader(f)
+            for r in table if table.fieldnames == COLUMNS else ():
                 points = found.setdefault((r["order"], int(r["threads"])), {})
                 if r["input"] in points:
                     raise records.Refused(f"{file} names {r['input']} twice for {r['order']}")
                 points[r["input"]] = float(r["time_over_metis"]), float(r["operations_over_metis"])
     if not found:
-        raise records.Absent("no orders")
+        raise records.Absent("no table of orders")
     if len(found) > len(MARKERS):
         raise records.Refused(f"{len(found)} orders, at most {len(MARKERS)} can be told apart")
     return dict(sorted(found.items(), key=lambda s: (s[0][0] in OURS, s[0])))

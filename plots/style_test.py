@@ -389,8 +389,10 @@ class AllOrders(unittest.TestCase):
         with self.assertRaisesRegex(records.Refused, "9 orders, at most 8"):
             all_orders.series_of([self.file])
         self.write()
-        with self.assertRaises(records.Absent):
-            all_orders.series_of([self.file])
+        for text in (self.file.read_text(), "", '{"schema": 1}\n'):
+            self.file.write_text(text)
+            with self.assertRaises(records.Absent):
+                all_orders.series_of([self.file])
 
 
 if __name__ == "__main__":
