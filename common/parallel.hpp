@@ -204,16 +204,12 @@ void on_threads(int threads, Body&& body) {
   enum gate : int { closed, open, cancelled };
   std::atomic<int> start{closed};
   detail::first_exception failure;
-  const auto refused = [&](const std::system_error& e) {
-    return error(exit_code::run_failed,
-                 "cannot start " + std::to_string(threads) + " threads: " + e.what());
-  };
   auto guarded = [&](int t) { failure.guard([&] { body(t); }); };
   bool done = false;
   try {
     done = kept_threads::run(threads, guarded);
   } catch (const std::system_error& e) {
-    throw refused(e);
+    throw detail::refused_threads(threads, e);
   }
   if (!done) {
     std::vector<std::jthread> pool;
@@ -228,7 +224,7 @@ void on_threads(int threads, Body&& body) {
     } catch (const std::system_error& e) {
       start.store(cancelled);
       start.notify_all();
-      throw refused(e);
+      throw detail::refused_threads(threads, e);
     } catch (...) {
       start.store(cancelled);
       start.notify_all();

@@ -249,8 +249,7 @@ class trial_steps {
   };
   struct group {
     index_t from, to;
-    index_t with_level =
-        0;  ///< 1: the last one is the level of a search, taken if it is much better
+    index_t with_level = 0;  ///< 1: the last one is the level of a search, taken if much better
     index_t unused = 0;
   };
   std::vector<winner> best(const level& at, std::span<const group> groups);
