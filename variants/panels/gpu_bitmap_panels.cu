@@ -400,11 +400,18 @@ class bitmap_panels final : public variant,
   }
 
   void run(run_context& context) override {
-    if (whole_.recorded()) {
+    if (counts_by_tree()) {
+      forget_results();
+      if (count_by_tree(context)) return;
+    } else if (whole_.recorded()) {
       if (run_again(context)) return;
       repeats_ = -fewest_repeats;
     }
     clear();
+    run_panels(context);
+  }
+
+  void run_panels(run_context& context) {
     phases_.start(context, phase_id::schedule);
     rows_.start();
     if (!structure_.build(matrix_, matrix_.rows().nnz, limits(), budget_, context)) {
@@ -424,7 +431,8 @@ class bitmap_panels final : public variant,
     phases_.finish(context);
     if (closure_.refuted()) {
       refuted_ = true;
-      run(context);
+      clear();
+      run_panels(context);
       return;
     }
     if (elimination_.fell_back()) {
@@ -466,6 +474,12 @@ class bitmap_panels final : public variant,
   }
 
   bool masks_into(mask_pattern& out) override {
+    if (counted_) {
+      run_context unused;
+      tree_counts_.release();
+      clear();
+      run_panels(unused);
+    }
     if (searched_ != nullptr || structure_.relabelled() || structure_.waves() > 1) return false;
     const panel_view p = structure_.view();
     const offset_t panels = offset_t{p.panels} + 1;
@@ -569,6 +583,13 @@ class bitmap_panels final : public variant,
     elimination_.prepare(n_, elimination, budget_);
     closure_.prepare();
     refuted_ = false;
+    tree_counts_.release();
+    const bool counts_alone = settings.wants.without(want::counts) == want_set() &&
+                              !settings.supernodal && !settings.leaves_on_device;
+    if (counts_alone && tuning_.counts_by_tree &&
+        tuning_.closing == closing_masks::where_symmetric) {
+      tree_counts_.prepare(n_, budget_);
+    }
     context.predicted_bytes["vertex_arrays"] = budget_.used() - matrix_.bytes();
     if (!settings.runs_once) structure_.record(matrix_, matrix_.rows().nnz, limits(), budget_);
     is_prepared_ = true;
@@ -593,7 +614,7 @@ class bitmap_panels final : public variant,
   void forget_results() {
     searched_ = nullptr;
     handed_over_.reset();
-    holds_rows_ = false;
+    holds_rows_ = counted_ = false;
     bits_ = {};
     runs_ = {};
     expansion_.release();
@@ -632,6 +653,48 @@ class bitmap_panels final : public variant,
       }
       phases_.end(unused);
     });
+  }
+
+  // Counts may be had from the elimination tree of a symmetric pattern: nobody has found yet that
+  // this matrix is none, or numbered otherwise.
+  [[nodiscard]] bool counts_by_tree() const { return tree_counts_.prepared(); }
+
+  void launch_tree_counts(run_context& context) {
+    phases_.start(context, phase_id::traverse);
+    rows_.clear();
+    tree_counts_.run(matrix_.rows(), {rows_.l_counts(), rows_.u_counts()});
+  }
+
+  // Returns false, and gives back what it has taken, where the pattern does not admit it. Panels
+  // are found then.
+  bool count_by_tree(run_context& context) {
+    rows_.forget();
+    if (whole_.recorded()) {
+      whole_.launch();
+      phases_.settle(context);
+    } else {
+      launch_tree_counts(context);
+      phases_.finish(context);
+    }
+    if (!tree_counts_.exact()) {
+      whole_.clear();
+      tree_counts_.release();
+      return false;
+    }
+    counted_ = true;
+    context.check_deadline();
+    context.derived["symmetric"] = context.derived["counted_by_tree"] = 1;
+    if (whole_.recorded()) context.derived["repeated"] = 1;
+    context.device_peak_bytes = budget_.peak();
+    context.device_bytes = budget_.by_structure();
+    if (!whole_.recorded() && (!settings_.runs_once || repeats_ > 0)) {
+      whole_.record_lasting([this] {
+        run_context unused;
+        launch_tree_counts(unused);
+        phases_.end(unused);
+      });
+    }
+    return true;
   }
 
   // Repeats the launches of the run before. Returns false, with nothing recorded any more, where
@@ -851,6 +914,8 @@ class bitmap_panels final : public variant,
   panel_elimination elimination_;
   symmetric_closure closure_;
   bool refuted_ = false;  // of this matrix
+  symmetric_counts tree_counts_;
+  bool counted_ = false;  // the results are those of tree_counts_, and there are no panels
   panel_expansion expansion_;
   bool holds_rows_ = false;  // expansion_ has the rows, which nobody has copied yet
   std::optional<result> handed_over_;

@@ -569,6 +569,32 @@ class symmetric_closure {
   pinned_vector<std::uint32_t> refuted_;
 };
 
+/// Finds the nearest place beyond each of `size` places whose value is up to the number of the
+/// place, 2^32 - 1 where there is none. `spare` has room for the levels of minima: size / 31 + 7.
+/// Asynchronous.
+void find_nearest(const std::uint32_t* values, index_t size, std::uint32_t* spare,
+                  std::uint32_t* nearest);
+
+/// Counts the rows of L and U of a symmetric pattern from its elimination tree alone, where the
+/// numbering is a postorder of it; finds out where either is not so (gpu_symmetric_counts.cu).
+class symmetric_counts {
+ public:
+  /// Takes the arrays; returns false, with nothing held, where the budget does not admit them.
+  bool prepare(index_t n, memory_budget& budget);
+  void release();
+  [[nodiscard]] bool prepared() const { return zeroed_.size() > 0; }
+  /// Adds to counts of zero. The launches depend on nothing but the size; asynchronous.
+  void run(const device_rows& rows, row_counts counts);
+  /// Whether the counts of the last run() are those of L and U, once the device has done what it
+  /// launched. If not, they are void.
+  [[nodiscard]] bool exact() const { return note_[0] != 0; }
+
+ private:
+  device_array<std::uint32_t> zeroed_, first_, parent_, maxima_, minima_, partial_;
+  offset_t header_ = 0;
+  pinned_vector<std::uint32_t> note_;
+};
+
 /// L and U by sorted rows on the device, in the caller's numbering.
 class panel_expansion {
  public:
@@ -666,6 +692,7 @@ struct panel_tuning {
   double longest_silent_search = 60;  ///< seconds of a search that the user is not told of
   closing_masks closing = closing_masks::where_symmetric;
   index_t many_vertices = gpu::many_vertices;  ///< as in panel_limits
+  bool counts_by_tree = true;  ///< where counts alone are wanted, and `closing` is where_symmetric
 };
 std::unique_ptr<variant> make_bitmap_panels(const panel_tuning& tuning);
 

@@ -1081,10 +1081,6 @@ offset_t most_positions(const panel_limits& limits) {
 
 }  // namespace
 
-namespace {
-
-/// Finds the nearest place beyond each of `size` places whose value is up to the number of the
-/// place. `spare` has room for the levels of minima.
 void find_nearest(const std::uint32_t* values, index_t size, std::uint32_t* spare,
                   std::uint32_t* nearest) {
   minima m{{values}, {size}, 1};
@@ -1108,8 +1104,6 @@ void find_nearest(const std::uint32_t* values, index_t size, std::uint32_t* spar
   launch_overlapping(nearest_parent_kernel, blocks_for(size), threads_per_block, 0, m, size,
                      nearest);
 }
-
-}  // namespace
 
 void panel_structure::nearest_parents(const device_matrix& a, offset_t nnz) {
   // hint_ has the least neighbours.

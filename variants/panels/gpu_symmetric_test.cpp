@@ -59,6 +59,7 @@ TEST_CASE(
       // Without digests the closure counts.
       if (runs % 3 == 0) settings.wants = want::counts;
       gpu::panel_tuning tuning;
+      tuning.counts_by_tree = false;
       if (k >= 2) {
         settings.wants = settings.wants.without(want::pattern);
         tuning.most_positions = (k - 1) * offset_t{s.a.n_rows};
