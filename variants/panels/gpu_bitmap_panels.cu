@@ -68,6 +68,10 @@
 // without a critical path (gpu_symmetric.cu). A sum of hashes in 1 tells whether A is symmetric;
 // the passes themselves find out where it is not, and the run begins anew, with elimination.
 //
+// Counts alone of a symmetric pattern in a postorder take none of this: they follow from the
+// elimination tree (gpu_symmetric_counts.cu), which is tried first. Where its tests fail, the
+// launches above are made, in this run and all later ones of the prepared matrix.
+//
 // A run of a prepared matrix after the first, or of the third matrix in a row that has the same
 // size and is prepared for one run, repeats all launches of a run as they are recorded then: 1 to
 // 20 without a wait of the host in between and without allocations, in arrays that are kept; not
