@@ -590,7 +590,7 @@ class bitmap_panels final : public variant,
     tree_counts_.release();
     const bool counts_alone = settings.wants.without(want::counts) == want_set() &&
                               !settings.supernodal && !settings.leaves_on_device;
-    if (counts_alone && tuning_.counts_by_tree &&
+    if (counts_alone && o.choice("counts") == "tree" &&
         tuning_.closing == closing_masks::where_symmetric) {
       tree_counts_.prepare(n_, budget_);
     }
@@ -988,6 +988,12 @@ GSOFA_REGISTER_VARIANT({
                          "point on where counted work says that the pattern is that unsymmetric",
                  .choices = {"auto", "on", "off"},
                  .tested = {"auto", "on", "off", "on"}},
+                {.name = "counts",
+                 .default_value = std::string("tree"),
+                 .help = "counts alone of a symmetric pattern in a postorder: from the elimination "
+                         "tree, without any structure, or from panels as all else",
+                 .choices = {"tree", "panels"},
+                 .tested = {"tree", "panels", "tree"}},
                 gsofa::gpu::memory_budget_option()},
     .supernodal = true,
     .unavailable = gsofa::gpu::unavailable,

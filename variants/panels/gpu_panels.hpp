@@ -692,7 +692,6 @@ struct panel_tuning {
   double longest_silent_search = 60;  ///< seconds of a search that the user is not told of
   closing_masks closing = closing_masks::where_symmetric;
   index_t many_vertices = gpu::many_vertices;  ///< as in panel_limits
-  bool counts_by_tree = true;  ///< where counts alone are wanted, and `closing` is where_symmetric
 };
 std::unique_ptr<variant> make_bitmap_panels(const panel_tuning& tuning);
 

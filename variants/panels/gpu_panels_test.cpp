@@ -367,10 +367,11 @@ TEST_CASE("panels whose masks are asked for are not released: rows are searched 
     settings.options = option_set(info.options);
     settings.options.set(info.options, "panel_width", "4");
     settings.options.set(info.options, "memory_budget_mb", "40");
+    settings.options.set(info.options, "counts", "panels");
     settings.wants = want::counts;
     settings.supernodal = masks;
     run_context context;
-    const auto v = gpu::make_bitmap_panels({.most_positions = a.n_rows, .counts_by_tree = false});
+    const auto v = gpu::make_bitmap_panels({.most_positions = a.n_rows});
     v->prepare(a, settings, context);
     const result r = run_once(*v, settings.wants, context);
     CHECK(reference::compare(truth, r, settings.wants, settings.chunk_size).reason == "");
@@ -392,11 +393,11 @@ TEST_CASE("a search that takes long is announced once, with the budget that woul
     run_settings settings;
     settings.options = option_set(info.options);
     settings.options.set(info.options, "memory_budget_mb", "40");
+    settings.options.set(info.options, "counts", "panels");
     run_context context;
     std::vector<std::string> said;
     context.say = [&](const std::string& line) { said.push_back(line); };
-    const auto v = gpu::make_bitmap_panels(
-        {.most_positions = 1, .longest_silent_search = silent, .counts_by_tree = false});
+    const auto v = gpu::make_bitmap_panels({.most_positions = 1, .longest_silent_search = silent});
     v->prepare(a, settings, context);
     for (int k = 0; k < 2; ++k) run_timed(*v, context);
     CHECK(context.derived["searched"] == 1);

@@ -25,6 +25,7 @@ run_settings settings_of(const std::string& width) {
   settings.options = option_set(info.options);
   settings.options.set(info.options, "panel_width", width);
   settings.options.set(info.options, "memory_budget_mb", "40");
+  settings.options.set(info.options, "counts", "panels");
   settings.wants = info.gives;
   return settings;
 }
@@ -59,7 +60,6 @@ TEST_CASE(
       // Without digests the closure counts.
       if (runs % 3 == 0) settings.wants = want::counts;
       gpu::panel_tuning tuning;
-      tuning.counts_by_tree = false;
       if (k >= 2) {
         settings.wants = settings.wants.without(want::pattern);
         tuning.most_positions = (k - 1) * offset_t{s.a.n_rows};
