@@ -68,9 +68,9 @@
 // without a critical path (gpu_symmetric.cu). A sum of hashes in 1 tells whether A is symmetric;
 // the passes themselves find out where it is not, and the run begins anew, with elimination.
 //
-// Counts alone of a symmetric pattern in a postorder take none of this: they follow from the
-// elimination tree (gpu_symmetric_counts.cu), which is tried first. Where its tests fail, the
-// launches above are made, in this run and all later ones of the prepared matrix.
+// Counts, and T3 supernodes, alone of a symmetric pattern in a postorder take none of this: they
+// follow from the elimination tree (gpu_symmetric_counts.cu), which is tried first. Where its tests
+// fail, the launches above are made, in this run and all later ones of the prepared matrix.
 //
 // A run of a prepared matrix after the first, or of the third matrix in a row that has the same
 // size and is prepared for one run, repeats all launches of a run as they are recorded then: 1 to
@@ -588,8 +588,9 @@ class bitmap_panels final : public variant,
     closure_.prepare();
     refuted_ = false;
     tree_counts_.release();
-    const bool counts_alone = settings.wants.without(want::counts) == want_set() &&
-                              !settings.supernodal && !settings.leaves_on_device;
+    const bool counts_alone =
+        settings.wants.without(want_set(want::counts) | want::supernodes) == want_set() &&
+        !settings.supernodal && !settings.leaves_on_device;
     if (counts_alone && o.choice("counts") == "tree" &&
         tuning_.closing == closing_masks::where_symmetric) {
       tree_counts_.prepare(n_, budget_);
@@ -666,7 +667,8 @@ class bitmap_panels final : public variant,
   void launch_tree_counts(run_context& context) {
     phases_.start(context, phase_id::traverse);
     rows_.clear();
-    tree_counts_.run(matrix_.rows(), {rows_.l_counts(), rows_.u_counts()});
+    tree_counts_.run(matrix_.rows(), {rows_.l_counts(), rows_.u_counts()},
+                     {rows_.supernode_starts(), settings_.chunk_size});
   }
 
   // Returns false, and gives back what it has taken, where the pattern does not admit it. Panels
@@ -990,8 +992,9 @@ GSOFA_REGISTER_VARIANT({
                  .tested = {"auto", "on", "off", "on"}},
                 {.name = "counts",
                  .default_value = std::string("tree"),
-                 .help = "counts alone of a symmetric pattern in a postorder: from the elimination "
-                         "tree, without any structure, or from panels as all else",
+                 .help =
+                     "counts and T3 supernodes alone of a symmetric pattern in a postorder: from "
+                     "the elimination tree, without any structure, or from panels as all else",
                  .choices = {"tree", "panels"},
                  .tested = {"tree", "panels", "tree"}},
                 gsofa::gpu::memory_budget_option()},

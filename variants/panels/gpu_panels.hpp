@@ -575,6 +575,13 @@ class symmetric_closure {
 void find_nearest(const std::uint32_t* values, index_t size, std::uint32_t* spare,
                   std::uint32_t* nearest);
 
+/// Where first rows of T3 supernodes are marked, zeros before; null: they are not. chunk: 0:
+/// unlimited.
+struct supernode_marks {
+  unsigned char* is_start = nullptr;
+  index_t chunk = 0;
+};
+
 /// Counts the rows of L and U of a symmetric pattern from its elimination tree alone, where the
 /// numbering is a postorder of it; finds out where either is not so (gpu_symmetric_counts.cu).
 class symmetric_counts {
@@ -584,7 +591,7 @@ class symmetric_counts {
   void release();
   [[nodiscard]] bool prepared() const { return zeroed_.size() > 0; }
   /// Adds to counts of zero. The launches depend on nothing but the size; asynchronous.
-  void run(const device_rows& rows, row_counts counts);
+  void run(const device_rows& rows, row_counts counts, supernode_marks supernodes = {});
   /// Whether the counts of the last run() are those of L and U, once the device has done what it
   /// launched. If not, they are void.
   [[nodiscard]] bool exact() const { return note_[0] != 0; }

@@ -1,5 +1,5 @@
-// Row counts of L and U of a symmetric pattern from its elimination tree alone, without panels,
-// position lists or masks.
+// Row counts of L and U, and T3 supernodes, of a symmetric pattern from its elimination tree alone,
+// without panels, position lists or masks.
 //
 // Source: Gilbert, Ng & Peyton 1994 (skeleton entries, level differences); Liu 1990. README.md,
 // "Counts of a symmetric pattern", has the terms.
@@ -15,6 +15,11 @@
 // In a postorder t_k is the greatest parent among j_{k-1} .. j_k - 1: all of these are below t_k,
 // and the child of t_k above j_{k-1} is one of them. Maxima of groups of 32 vertices from either
 // end, of groups of these, and so on give it by two reads a level.
+//
+// T3 supernodes: row s joins that of r .. s - 1 iff the count of row s of U is one less than that
+// of row s - 1, and s is the parent of s - 1. For then columns r .. s - 1 have the same rows beyond
+// themselves, each count being one less than the one before along a path of parents, and L(s, r) is
+// an entry iff L(s, s - 1) is; if s is in column s - 1, it is the first there, hence the parent.
 //
 // What is taken for granted is found out in the same pass: rows ascend strictly, every entry below
 // the diagonal has its partner above, and there are as many of either kind, hence A is symmetric.
@@ -294,18 +299,27 @@ GSOFA_KERNEL void count_entries_kernel(matrix_view a, entry_sums sums) {
   if (balance != 0) simt::atomic_add(&sums.totals->balance, balance);
 }
 
-/// Counts the columns of L with the diagonal, which are the rows of U, and tells the host whether
-/// all was as taken for granted.
+/// Counts the columns of L with the diagonal, which are the rows of U, marks the first rows of
+/// supernodes, and tells the host whether all was as taken for granted.
 GSOFA_KERNEL void column_counts_kernel(index_t n, const std::uint32_t* first,
-                                       const std::uint32_t* sums, std::uint32_t* u_counts,
+                                       const std::uint32_t* parent, const std::uint32_t* sums,
+                                       std::uint32_t* u_counts, supernode_marks supernodes,
                                        const symmetry_totals* totals, std::uint32_t* note) {
   simt::after_earlier_launches();
   const bool exact = totals->broken == 0 && totals->faults == 0 && totals->balance == 0 &&
                      totals->joined + totals->roots == static_cast<std::uint32_t>(n);
+  const auto count = [&](offset_t v) {
+    return sums[v] - (first[v] == 0 ? 0 : sums[first[v] - 1]) + 1;
+  };
   for (offset_t k = offset_t{simt::block_index()} * simt::block_size() + simt::thread_index();
        exact && k < n; k += offset_t{simt::grid_size()} * simt::block_size()) {
-    const std::uint32_t before = first[k] == 0 ? 0 : sums[first[k] - 1];
-    u_counts[k] = sums[k] - before + 1;
+    const std::uint32_t mine = count(k);
+    u_counts[k] = mine;
+    if (supernodes.is_start == nullptr) continue;
+    const bool begins_chunk = k == 0 || (supernodes.chunk != 0 && k % supernodes.chunk == 0);
+    const bool joins =
+        !begins_chunk && parent[k - 1] == static_cast<std::uint32_t>(k) && mine + 1 == count(k - 1);
+    if (!joins) supernodes.is_start[k] = 1;
   }
   if (simt::block_index() == 0 && simt::thread_index() == 0) {
     simt::store_to_host(note, exact ? 1 : 0);
@@ -342,7 +356,7 @@ void symmetric_counts::release() {
   partial_ = {};
 }
 
-void symmetric_counts::run(const device_rows& rows, row_counts counts) {
+void symmetric_counts::run(const device_rows& rows, row_counts counts, supernode_marks supernodes) {
   const index_t n = rows.n;
   const matrix_view a = entries_of(rows.row_ptr, rows.col_idx, n, rows.nnz);
   auto* const totals = reinterpret_cast<symmetry_totals*>(zeroed_.data());
@@ -376,7 +390,8 @@ void symmetric_counts::run(const device_rows& rows, row_counts counts) {
   scan(difference_scan{n, differences, totals}, n, partial_.data());
   launch_overlapping(column_counts_kernel, blocks_for(n), threads_per_block, 0, n,
                      static_cast<const std::uint32_t*>(first_.data()),
-                     static_cast<const std::uint32_t*>(differences), counts.u,
+                     static_cast<const std::uint32_t*>(parent_.data()),
+                     static_cast<const std::uint32_t*>(differences), counts.u, supernodes,
                      static_cast<const symmetry_totals*>(totals), note_.data());
 }
 
