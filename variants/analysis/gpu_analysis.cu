@@ -219,6 +219,8 @@ class whole_analysis final : public variant,
     run_settings settings = settings_;
     settings.options = option_set(panels.options);
     settings.runs_once = true;
+    // An analysis has a structure, also where counts alone are asked for.
+    settings.options.set(panels.options, "counts", "panels");
     const offset_t megabytes = (budget_.limit() - budget_.used()) >> 20;
     settings.options.set(panels.options, "memory_budget_mb",
                          std::to_string(std::clamp<offset_t>(megabytes, 1, 1 << 20)));
