@@ -31,11 +31,10 @@
 // searches of up to 64 steps among the vertices of a panel, which tables of four vertices end after
 // six. Filling these costs more than short searches do. So there is a third instance: behind each
 // launch of workers that hand over stands one of workers that do the same by tables. Which of the
-// two does anything is told by the panels with update rounds of the first instance alone, by the
-// mean number of their runs (long_runs); the first 128 of these have 31 to 39 in upwinded
-// convection, 11 to 18 in DG. Nothing that the two do changes what decides between them. Where
-// workers hand over by the count of the first launch, none of these panels has been counted, and
-// searches are not ended.
+// two does anything is told by the first launch, which counts the pairs (i, j), (j, i) of entries
+// of A among some positions of panels without children: tables where more than a fourth of the
+// pairs with any entry have both (41 to 50 % in upwinded convection, 11 % in DG, none in one-way
+// grids).
 //
 // Handing over. Where structures are symmetric, a panel J updates little more than its parent.
 // Where they are not, J has up to hundreds of target panels, and the worker that follows the path
@@ -200,9 +199,8 @@ struct next_panel {
   panel_place place;
 };
 
-/// Words of the queue of tasks, of the open items of three launches, far_work, and long_runs.
+/// Words of the queue of tasks, of the open items of three launches, and far_work.
 constexpr offset_t task_words = 8;
-constexpr offset_t long_runs_word = 7;
 constexpr int warp_threads = 128;  // of a block of the first launch
 constexpr int most_warps = 16;     // of a block of the second
 constexpr int half_warps = 8;      // where all panels are short
@@ -262,6 +260,7 @@ struct worker_state {
   index_t panel;                            ///< the worker's next panel; -1: none
   index_t task;                             ///< of it: see work_item
   std::uint32_t next_step;                  ///< see outlook
+  std::uint32_t matched;                    ///< what a warp has added to that of elimination_view
   std::int64_t excess;  ///< of a warp's update rounds over fair_work for each of its panels
 
   GSOFA_DEVICE target_routes* routes() { return reinterpret_cast<target_routes*>(this + 1); }
@@ -357,11 +356,11 @@ struct elimination_view {
   std::uint32_t* list_count;
   unsigned long long* far_work;      ///< update rounds of blocks and clusters that do not hand over
   unsigned long long most_far_work;  ///< from here on workers hand over
-  /// The runs of the panels with update rounds that blocks and clusters that do not hand over have
-  /// eliminated, less 2 fair_runs for each, modulo 2^32: if that is positive, searches are long.
-  std::uint32_t* long_runs;
-  index_t fair_runs;     ///< as in elimination_settings
-  search_ending tables;  ///< likewise
+  /// Of the pairs of A that the first launch has looked at, least_matched times those with both
+  /// entries less all, modulo 2^32: if that is positive, searches are ended by tables.
+  std::uint32_t* matched;
+  index_t least_matched;  ///< as in elimination_settings
+  search_ending tables;   ///< likewise
   /// The work of the update rounds of warps less fair_work for each of their panels, modulo 2^64:
   /// if that is positive, workers hand over from the second launch on.
   unsigned long long* excess;
@@ -1484,16 +1483,6 @@ GSOFA_DEVICE mask_t vertices_with_boundary(const current_panel& c, mask_pair any
   return any.upper & any.lower;
 }
 
-/// The runs of vertices k, k + 1, ... of a panel of width w with an entry (k + 1, k) each, by one
-/// warp; `rows` of the factored diagonal block, or its transpose.
-GSOFA_DEVICE unsigned runs_of(const mask_t* rows, index_t w) {
-  const auto k = static_cast<index_t>(lane_index());
-  const auto ends = [&](index_t v) {
-    return v < w && (v + 1 == w || (rows[v + 1] >> v & 1U) == 0);
-  };
-  return simt::population(simt::ballot(ends(k))) + simt::population(simt::ballot(ends(k + 32)));
-}
-
 /// Ends a panel whose update rounds have cost `update_work`.
 ///
 /// After: a wide barrier has been passed. Behind it all threads of the worker see all masks of the
@@ -1508,15 +1497,6 @@ GSOFA_DEVICE outlook finish_panel(const current_panel& c, unsigned long long upd
   if (update_work == 0) {
     team::sync_wide();
     return goes_on;
-  }
-  if constexpr (!team::is_warp && !team::hands_over) {
-    if (c.wide_rank < 32) {
-      const unsigned runs =
-          runs_of(c.block.rows, c.place.width) + runs_of(c.block.cols, c.place.width);
-      if (c.leads) {
-        simt::atomic_add(c.e.long_runs, runs - 2 * static_cast<std::uint32_t>(c.e.fair_runs));
-      }
-    }
   }
   std::uint32_t* next = &c.s.next_step;
   if constexpr (team::is_cluster) next = &state_of_cluster(c.e).next_step;
@@ -2091,6 +2071,22 @@ GSOFA_DEVICE void follow(const elimination_view& e, index_t j, worker_state& s, 
   side ^= 1U;
 }
 
+/// Counts the pairs of entries of A among 32 positions of a panel, and those with both entries, by
+/// one warp. No worker has updated the panel.
+GSOFA_DEVICE void count_matched(const elimination_view& e, index_t j, worker_state& s) {
+  const auto lane = static_cast<index_t>(lane_index());
+  const panel_place place = place_of(e.p, j);
+  const index_t z = lane * (place.length / 32) + lane * (place.length % 32) / 32;
+  const mask_pair m = e.p.masks[place.first + z];
+  std::uint32_t sum = static_cast<std::uint32_t>(e.least_matched) *
+                          static_cast<std::uint32_t>(simt::population(m.upper & m.lower)) -
+                      static_cast<std::uint32_t>(simt::population(m.upper | m.lower));
+  for (unsigned step = 16; step > 0; step /= 2) {
+    sum += simt::shuffle(sum, (lane_index() + step) % 32);
+  }
+  if (lane == 0) s.matched += sum;
+}
+
 /// First launch: a warp takes each panel without children in the wave and follows the path up from
 /// it. Sets to zero what later launches count with.
 GSOFA_BOUNDED_KERNEL(warp_threads) void warp_panels_kernel(elimination_view e) {
@@ -2103,7 +2099,10 @@ GSOFA_BOUNDED_KERNEL(warp_threads) void warp_panels_kernel(elimination_view e) {
   worker_state& s = *reinterpret_cast<worker_state*>(simt::shared_memory<unsigned char>() +
                                                      simt::thread_index() / 32 * state_bytes(1));
   unsigned side = 0;
-  if (lane_index() == 0) s.excess = 0;
+  if (lane_index() == 0) {
+    s.excess = 0;
+    s.matched = 0;
+  }
   for (;;) {
     std::uint32_t ticket = 0;
     if (lane_index() == 0) ticket = simt::atomic_add(e.from[0].ticket, std::uint32_t{1});
@@ -2111,12 +2110,14 @@ GSOFA_BOUNDED_KERNEL(warp_threads) void warp_panels_kernel(elimination_view e) {
     if (ticket >= static_cast<std::uint32_t>(e.wave.end - e.wave.begin)) break;
     const index_t j = e.wave.begin + static_cast<index_t>(ticket);
     if (j != e.wave.begin && e.children[j] != 0) continue;
+    if (e.most_far_work != ~0ULL && j % 8 == 0) count_matched(e, j, s);
     follow<tier::warp>(e, j, s, side);
     simt::sync_warp();
   }
   if (lane_index() == 0 && s.excess != 0) {
     simt::atomic_add(e.excess, static_cast<unsigned long long>(s.excess));
   }
+  if (lane_index() == 0 && s.matched != 0) simt::atomic_add(e.matched, s.matched);
 }
 
 /// Whether workers that hand over go on, by what has been counted so far.
@@ -2128,7 +2129,7 @@ GSOFA_DEVICE bool far_work_is_reached(const elimination_view& e) {
 /// Whether the workers that hand over end searches with tables. Nothing that these do changes it.
 GSOFA_DEVICE bool searches_are_long(const elimination_view& e) {
   if (e.tables != search_ending::automatic) return e.tables == search_ending::by_tables;
-  return static_cast<std::int32_t>(*e.long_runs) > 0;
+  return static_cast<std::int32_t>(*e.matched) > 0;
 }
 
 /// Takes panels of a list in turn, by workers of one tier that do not hand over, as long as the
@@ -2342,15 +2343,15 @@ struct launch_lists {
   }
 };
 /// Before these words stands the excess of warps, behind them the work of update rounds.
-static_assert(1 + 2 * launch_lists::lists <= panel_structure::wave_control_words - 2);
+constexpr offset_t matched_word = 1 + 2 * launch_lists::lists;  // behind those of the lists
+static_assert(matched_word < panel_structure::wave_control_words - 2);
 
-/// The words of tasks: the queue's head and tail, far_work, open items of three launches,
-/// long_runs; then the flags of tasks and the marks of panels.
+/// The words of tasks: the queue's head and tail, far_work, open items of three launches; then the
+/// flags of tasks and the marks of panels.
 void set_tasks(elimination_view& e, std::uint32_t* words, std::uint64_t* items, index_t room) {
   e.tasks = {reinterpret_cast<work_item*>(items), words + task_words, words, words + 1,
              static_cast<std::uint32_t>(room)};
   e.far_work = reinterpret_cast<unsigned long long*>(words + 2);
-  e.long_runs = words + long_runs_word;
   e.helped = words + task_words + room;
   e.zeros = words;
   e.zero_count = task_words + offset_t{room} + e.p.panels;
@@ -2471,7 +2472,8 @@ void panel_elimination::run(const panel_structure& structure, panel_range wave) 
   e.excess = e.update_work - 1;
   e.fair_work = settings_.fair_work;
   const bool shares = may_hand_over(structure.longest());
-  e.fair_runs = settings_.fair_runs;
+  e.matched = structure.control() + matched_word;
+  e.least_matched = settings_.least_matched;
   e.tables = settings_.tables;
   e.most_far_work = shares ? most_far_work(wave.end - wave.begin) : ~0ULL;
   set_tasks(e, task_words_.data(), task_items_.data(), task_room_);
@@ -2490,10 +2492,10 @@ offset_t panel_elimination::tasks() const {
   return std::min<offset_t>(created, task_room_);
 }
 
-bool panel_elimination::has_long_runs() const {
-  std::uint32_t runs = 0;
-  copy_to_host(&runs, static_cast<const std::uint32_t*>(task_words_.data() + long_runs_word), 1);
-  return static_cast<std::int32_t>(runs) > 0;
+bool panel_elimination::is_matched(const panel_structure& structure) {
+  std::uint32_t matched = 0;
+  copy_to_host(&matched, static_cast<const std::uint32_t*>(structure.control() + matched_word), 1);
+  return static_cast<std::int32_t>(matched) > 0;
 }
 
 namespace {

@@ -501,11 +501,10 @@ struct elimination_settings {
   /// Or from the second launch on, if those of warps have cost more for each of their panels:
   /// nearly four rounds of one step.
   index_t fair_work = 42;
-  /// `automatic`: tables if the panels with update rounds of blocks and clusters that do not hand
-  /// over have more than fair_runs runs on the mean. A run: vertices with an entry of L (of U, the
-  /// mean of both is taken) from each to the next.
+  /// `automatic`: tables if one of least_matched pairs (i, j), (j, i) with an entry of A has both,
+  /// by a sample of the panels without children.
   search_ending tables = search_ending::automatic;
-  index_t fair_runs = 24;
+  index_t least_matched = 4;
   index_t sharing_positions = 512;  ///< `automatic` is `off` where no panel has more positions
   /// Workers that hand over update targets of the first round themselves as far as their positions
   /// are so many for each thread, in groups of four; the nearest one in any case.
@@ -533,8 +532,8 @@ class panel_elimination {
   [[nodiscard]] bool fell_back() const { return fell_back_[0] != 0; }
   /// Tasks that workers of the last run have handed over.
   [[nodiscard]] offset_t tasks() const;
-  /// Whether those of the last run that handed over, if any did, had tables by fair_runs.
-  [[nodiscard]] bool has_long_runs() const;
+  /// Whether least_matched says so of the last run on this structure.
+  [[nodiscard]] static bool is_matched(const panel_structure& structure);
   /// Reports on the last run in the counting build: its work, and cycles and time by part, of all
   /// panels together and of those on the realised critical path.
   void report(const panel_view& panels, run_context& context) const;

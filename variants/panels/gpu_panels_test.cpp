@@ -51,7 +51,7 @@ TEST_CASE("panels of all widths, for warps, blocks and clusters, in many orders 
           static_cast<index_t>(runs % 7 % 2);
       elimination.lone_positions = runs % 2 == 0 ? 0 : 12;
       elimination.tables = static_cast<gpu::search_ending>(runs % 7 % 3);
-      elimination.fair_runs = static_cast<index_t>(runs % 3);
+      elimination.least_matched = static_cast<index_t>(runs % 3 * 2);
       if (runs % 6 == 0) elimination.most_tasks = static_cast<index_t>(runs / 6 % 4);
       tuning.search = runs % 8 != 0;
       // Symmetric patterns are eliminated, too.
@@ -220,8 +220,8 @@ TEST_CASE("far targets are handed over where structures are unsymmetric, and now
   }
 }
 
-TEST_CASE("searches end with tables where panels have many runs") {
-  const auto has_long_runs = [](const pattern& a, index_t fair_runs) {
+TEST_CASE("searches end with tables where many pairs of entries are matched") {
+  const auto is_matched = [](const pattern& a, index_t least_matched) {
     gpu::memory_budget budget;
     budget.set_limit(offset_t{1} << 28);
     gpu::device_matrix matrix;
@@ -231,26 +231,14 @@ TEST_CASE("searches end with tables where panels have many runs") {
     run_context context;
     REQUIRE(structure.build(matrix, a.nnz(), {.width = 4}, budget, context));
     gpu::panel_elimination elimination;
-    elimination.prepare(a.n_rows,
-                        {.warps_per_block = 4,
-                         .warp_positions = 8,
-                         .few_panels = 0,
-                         .cluster_positions = 1 << 20,
-                         .fair_work = 1 << 20,
-                         .fair_runs = fair_runs,
-                         .sharing_positions = 0,
-                         .near_steps_of_blocks = 0},
-                        budget);
+    elimination.prepare(a.n_rows, {.least_matched = least_matched, .sharing_positions = 0}, budget);
     elimination.run(structure, {0, structure.view().panels});
-    CHECK(elimination.tasks() > 0);
-    return elimination.has_long_runs();
+    return gpu::panel_elimination::is_matched(structure);
   };
-  const pattern one_way = generate("grid7:nx=7,oneway=1");
-  const pattern upwind = generate("dg:nx=4,nz=1");
-  CHECK(has_long_runs(one_way, 2));
-  CHECK_FALSE(has_long_runs(one_way, 4));  // a panel has no more vertices
-  CHECK_FALSE(has_long_runs(upwind, 2));
-  CHECK(has_long_runs(upwind, 0));
+  CHECK_FALSE(is_matched(generate("grid7:nx=7,oneway=1"), 100));
+  CHECK(is_matched(generate("grid7:nx=7"), 2));
+  CHECK(is_matched(generate("grid7:nx=7,drop=0.3"), 4));
+  CHECK_FALSE(is_matched(generate("grid7:nx=7,drop=0.3"), 1));
 }
 
 TEST_CASE("patterns of low symmetry with more column blocks than a worker lists") {
@@ -288,7 +276,7 @@ TEST_CASE("patterns of low symmetry with more column blocks than a worker lists"
                            .most_far_work = k % 3 * 100,
                            .tables = k % 2 == 0 ? gpu::search_ending::by_tables
                                                 : gpu::search_ending::automatic,
-                           .fair_runs = 0,
+                           .least_matched = 4 * (k % 4),
                            .sharing_positions = 0,
                            .near_steps_of_blocks = k % 3,
                            .near_steps_of_clusters = k % 2,
