@@ -27,6 +27,15 @@
 // they do nothing unless that much work was counted. So the sum that the pattern has decides, and
 // timing decides only where on the way the second instance takes over.
 //
+// Tables. Closing a mask, choosing the rows that a target takes, and the targets of a mask are
+// searches of up to 64 steps among the vertices of a panel, which tables of four vertices end after
+// six. Filling these costs more than short searches do. So there is a third instance: behind each
+// launch of workers that hand over stands one of workers that do the same by tables. Which of the
+// two does anything is told by the first launch, which counts the pairs (i, j), (j, i) of entries
+// of A among some positions of panels without children: tables where more than a fourth of the
+// pairs with any entry have both (41 to 50 % in upwinded convection, 11 % in DG, none in one-way
+// grids).
+//
 // Handing over. Where structures are symmetric, a panel J updates little more than its parent.
 // Where they are not, J has up to hundreds of target panels, and the worker that follows the path
 // up from J would update one after another while the others idle. A worker that hands over updates
@@ -101,6 +110,7 @@
 #include <algorithm>
 #include <map>
 #include <string>
+#include <type_traits>
 #include <vector>
 
 #include "variants/panels/gpu_panels.hpp"
@@ -140,9 +150,24 @@ struct reach {
   bool is_chain;           ///< every vertex reaches all vertices behind it
 };
 
-/// Closures of all masks of four consecutive vertices: entry [k][m] is that of the mask m << 4 k.
-struct closure_table {
+/// A map of masks that takes unions to unions, by all masks of four consecutive vertices: entry
+/// [k][m] is what m << 4 k is mapped to.
+struct mask_table {
   mask_t of[mask_bits / 4][16];
+
+  /// No load depends on another, and lanes that read different entries of one row read different
+  /// banks.
+  GSOFA_DEVICE mask_t operator()(mask_t m) const {
+    mask_t found = 0;
+    if (m == 0) return found;
+    GSOFA_UNROLL for (unsigned k = 0; k < mask_bits / 4; ++k) found |= of[k][m >> 4 * k & 15U];
+    return found;
+  }
+};
+
+/// What the targets of one target panel take, by tables; of routes that are searched, void.
+struct route_tables {
+  mask_table upper, lower;
 };
 
 /// Where a panel lies.
@@ -209,13 +234,19 @@ struct target_blocks {
 
 /// What a worker that hands over keeps in addition.
 struct alignas(16) far_state {
-  closure_table closures[2];             ///< of l and u
+  mask_table closures[2];                ///< of l and u: a mask with all that its members reach
   index_t block_panel[known_blocks];     ///< of the column blocks of a round: target panel
   index_t block_begin[known_blocks];     ///< position
   index_t block_vertices[known_blocks];  ///< first vertex of the panel
   index_t blocks;                        ///< number of these
   index_t end;                           ///< position behind them
   target_blocks there[most_warps];       ///< of the target of each warp
+};
+
+/// What one keeps behind that whose searches end with tables.
+struct alignas(16) search_tables {
+  mask_table reaching[2];           ///< of l and u: what reaches a member
+  route_tables routes[most_warps];  ///< of the target of each warp
 };
 
 /// Shared memory of a worker, before the routes of its warps. Of two of a kind one belongs to the
@@ -229,6 +260,7 @@ struct worker_state {
   index_t panel;                            ///< the worker's next panel; -1: none
   index_t task;                             ///< of it: see work_item
   std::uint32_t next_step;                  ///< see outlook
+  std::uint32_t matched;                    ///< what a warp has added to that of elimination_view
   std::int64_t excess;  ///< of a warp's update rounds over fair_work for each of its panels
 
   GSOFA_DEVICE target_routes* routes() { return reinterpret_cast<target_routes*>(this + 1); }
@@ -236,12 +268,15 @@ struct worker_state {
   GSOFA_DEVICE far_state& far(unsigned warps) {
     return *reinterpret_cast<far_state*>(routes() + warps);
   }
+  GSOFA_DEVICE search_tables& tables(unsigned warps) {
+    return *reinterpret_cast<search_tables*>(&far(warps) + 1);
+  }
 };
 
 /// Bytes of shared memory of a worker of `warps` warps.
-constexpr std::size_t state_bytes(int warps, bool hands_over = false) {
+constexpr std::size_t state_bytes(int warps, bool hands_over = false, bool has_tables = false) {
   return sizeof(worker_state) + static_cast<std::size_t>(warps) * sizeof(target_routes) +
-         (hands_over ? sizeof(far_state) : 0);
+         (hands_over ? sizeof(far_state) : 0) + (has_tables ? sizeof(search_tables) : 0);
 }
 
 enum elimination_counter : int {
@@ -321,6 +356,11 @@ struct elimination_view {
   std::uint32_t* list_count;
   unsigned long long* far_work;      ///< update rounds of blocks and clusters that do not hand over
   unsigned long long most_far_work;  ///< from here on workers hand over
+  /// Of the pairs of A that the first launch has looked at, least_matched times those with both
+  /// entries less all, modulo 2^32: if that is positive, searches are ended by tables.
+  std::uint32_t* matched;
+  index_t least_matched;  ///< as in elimination_settings
+  search_ending tables;   ///< likewise
   /// The work of the update rounds of warps less fair_work for each of their panels, modulo 2^64:
   /// if that is positive, workers hand over from the second launch on.
   unsigned long long* excess;
@@ -351,16 +391,28 @@ GSOFA_DEVICE void note([[maybe_unused]] unsigned long long* stamps, [[maybe_unus
   }
 }
 
-/// The threads that work on one panel, and whether they hand over updates of far targets.
-enum class tier { warp, block, cluster, sharing_block, sharing_cluster };
+/// The threads that work on one panel, whether they hand over updates of far targets, and whether
+/// these end long searches with tables.
+enum class tier {
+  warp,
+  block,
+  cluster,
+  sharing_block,
+  sharing_cluster,
+  tabled_block,
+  tabled_cluster
+};
 
 /// A worker of one tier. Every block of a cluster factors the diagonal block and finds the routes
 /// for itself, in its own shared memory; the positions of a panel are divided among the blocks.
 template <tier Tier>
 struct worker {
   static constexpr bool is_warp = Tier == tier::warp;
-  static constexpr bool is_cluster = Tier == tier::cluster || Tier == tier::sharing_cluster;
-  static constexpr bool hands_over = Tier == tier::sharing_block || Tier == tier::sharing_cluster;
+  static constexpr bool has_tables = Tier == tier::tabled_block || Tier == tier::tabled_cluster;
+  static constexpr bool is_cluster =
+      Tier == tier::cluster || Tier == tier::sharing_cluster || Tier == tier::tabled_cluster;
+  static constexpr bool hands_over =
+      Tier == tier::sharing_block || Tier == tier::sharing_cluster || has_tables;
   /// Rank and number of the threads with one shared memory.
   static GSOFA_DEVICE index_t rank() {
     return static_cast<index_t>(is_warp ? lane_index() : simt::thread_index());
@@ -573,43 +625,53 @@ struct closure {
 /// The same by a table, unless the reach is a chain.
 struct tabled_closure {
   const closure& by;
-  const closure_table& table;
+  const mask_table& table;
 
-  /// The closure of a union is the union of the closures. No load depends on another, and lanes
-  /// that read different entries of one row read different banks.
   GSOFA_DEVICE mask_t operator()(mask_t m) const {
-    if (by.is_chain) return by.behind_lowest(m);
-    mask_t found = 0;
-    if (m == 0) return found;
-    GSOFA_UNROLL for (unsigned k = 0; k < mask_bits / 4; ++k) {
-      found |= table.of[k][m >> 4 * k & 15U];
-    }
-    return found;
+    return by.is_chain ? by.behind_lowest(m) : table(m);
   }
 };
 
-/// Fills the table of a reach that is no chain, by `size` threads of rank `rank`. A barrier before
-/// its use is the caller's.
-GSOFA_DEVICE void fill_table(closure_table& table, const reach& r, index_t rank, index_t size) {
+/// Fills a table by `size` threads of rank `rank`, where of(k) is what vertex k is mapped to. A
+/// barrier before its use is the caller's.
+template <class Of>
+GSOFA_DEVICE void fill_table(mask_table& table, const Of& of, index_t rank, index_t size) {
   for (index_t at = rank; at < mask_bits / 4 * 16; at += size) {
     const index_t first = at / 16 * 4;
     mask_t found = 0;
     GSOFA_UNROLL for (index_t b = 0; b < 4; ++b) {
-      if ((at >> b & 1) != 0) found |= r.from[first + b] | bit(first + b);
+      if ((at >> b & 1) != 0) found |= of(first + b);
     }
     table.of[at / 16][at % 16] = found;
   }
 }
 
-/// Replaces m[q] by its closure under by[q], for all q side by side.
+/// After so many steps of a search, tables do the rest where there are any: members of masks are
+/// few on the average, but a search takes as long as that of the lane with the most.
+#if defined(__CUDACC__)
+constexpr int most_searched = 6;
+#else
+constexpr int most_searched = 1;
+#endif
+
+/// Tables of Count maps; without any, searches go on to their end.
 template <int Count>
-GSOFA_DEVICE void apply_closures(mask_t (&m)[Count], const closure* const (&by)[Count]) {
+struct tables_of {
+  const mask_table* of[Count];
+};
+struct no_tables {};
+
+/// Replaces m[q] by its closure under by[q], for all q side by side. `tables`: of these closures,
+/// void where they are chains.
+template <int Count, class Tables>
+GSOFA_DEVICE void apply_closures(mask_t (&m)[Count], const closure* const (&by)[Count],
+                                 [[maybe_unused]] const Tables& tables) {
   mask_t todo[Count];
   GSOFA_UNROLL for (int q = 0; q < Count; ++q) {
     todo[q] = by[q]->is_chain ? 0 : m[q];
     if (by[q]->is_chain) m[q] = by[q]->behind_lowest(m[q]);
   }
-  for (;;) {
+  GSOFA_KEEP_LOOP for (int step = 0;; ++step) {
     mask_t left = 0;
     GSOFA_UNROLL for (int q = 0; q < Count; ++q) {
       if (todo[q] != 0) {
@@ -620,15 +682,23 @@ GSOFA_DEVICE void apply_closures(mask_t (&m)[Count], const closure* const (&by)[
       left |= todo[q];
     }
     if (left == 0) break;
+    if constexpr (!std::is_same_v<Tables, no_tables>) {
+      if (step + 1 < most_searched) continue;
+      // The closure of a union is the union of the closures.
+      GSOFA_UNROLL for (int q = 0; q < Count; ++q) m[q] |= (*tables.of[q])(todo[q]);
+      break;
+    }
   }
 }
 
-/// Keeps of each m[q] the members that reach no other member.
-template <int Count>
-GSOFA_DEVICE void keep_last(mask_t (&m)[Count], const reach* const (&r)[Count]) {
+/// Keeps of each m[q] the members that reach no other member. `tables`: of the map from a vertex to
+/// those that reach it.
+template <int Count, class Tables>
+GSOFA_DEVICE void keep_last(mask_t (&m)[Count], const reach* const (&r)[Count],
+                            [[maybe_unused]] const Tables& tables) {
   mask_t last[Count];
   GSOFA_UNROLL for (int q = 0; q < Count; ++q) last[q] = 0;
-  for (;;) {
+  GSOFA_KEEP_LOOP for (int step = 0;; ++step) {
     mask_t left = 0;
     GSOFA_UNROLL for (int q = 0; q < Count; ++q) {
       if (m[q] != 0) {
@@ -640,6 +710,12 @@ GSOFA_DEVICE void keep_last(mask_t (&m)[Count], const reach* const (&r)[Count]) 
       left |= m[q];
     }
     if (left == 0) break;
+    if constexpr (!std::is_same_v<Tables, no_tables>) {
+      if (step + 1 < most_searched) continue;
+      // Those that reach a member before have been removed.
+      GSOFA_UNROLL for (int q = 0; q < Count; ++q) last[q] |= m[q] & ~(*tables.of[q])(m[q]);
+      break;
+    }
   }
   GSOFA_UNROLL for (int q = 0; q < Count; ++q) m[q] = last[q];
 }
@@ -690,6 +766,44 @@ GSOFA_DEVICE mask_t routed(mask_t m, const route& r) {
   }
   return found;
 }
+
+/// Whether a table tells what targets take: where more rows than this have any, searches are long.
+GSOFA_DEVICE bool is_tabled(const route& r) {
+  return simt::population(r.active) > 2 * most_searched;
+}
+
+/// The same by the table of the route if it has one.
+GSOFA_DEVICE mask_t routed(mask_t m, const route& r, const mask_table& table) {
+  return is_tabled(r) ? table(m) : routed(m, r);
+}
+
+/// Fills the table of a route by a warp that has set it, if it is to have one. Half of a row of the
+/// table by each lane.
+GSOFA_DEVICE void fill_route_table(mask_table& table, const route& r) {
+  if (!is_tabled(r)) return;
+  const unsigned row = lane_index() / 2;
+  const mask_t* const by = r.targets + row * 4;
+  mask_t found[8];
+  found[0] = lane_index() % 2 == 0 ? 0 : by[3];
+  GSOFA_UNROLL for (unsigned m = 1; m < 8; ++m) {
+    found[m] = found[m & (m - 1)] | by[(m & 1U) != 0 ? 0 : (m & 2U) != 0 ? 1 : 2];
+  }
+  GSOFA_UNROLL for (unsigned m = 0; m < 8; ++m) table.of[row][lane_index() % 2 * 8 + m] = found[m];
+}
+
+/// What targets take by searches alone, and by tables where these are shorter.
+struct searched_routes {
+  GSOFA_DEVICE mask_pair operator()(mask_pair m, const target_routes& r, unsigned) const {
+    return {routed(m.upper, r.upper), routed(m.lower, r.lower)};
+  }
+};
+struct tabled_routes {
+  const route_tables* of_warp;
+  GSOFA_DEVICE mask_pair operator()(mask_pair m, const target_routes& r, unsigned warp) const {
+    return {routed(m.upper, r.upper, of_warp[warp].upper),
+            routed(m.lower, r.lower, of_warp[warp].lower)};
+  }
+};
 
 /// Sets both routes by one warp, of which lane l holds the rows that targets l and l + 32 take.
 GSOFA_DEVICE void set_routes(target_routes& out, const row_pair& upper, const row_pair& lower) {
@@ -760,13 +874,14 @@ GSOFA_DEVICE void or_into(bool exclusive, const mask_pair (&add)[unroll],
 /// behind a barrier. After: the masks of the targets hold the updates, as seen by this thread;
 /// other workers see them behind the barrier that ends the panel and the release of its parent's
 /// counter.
-template <int unroll>
+template <int unroll, class Routes>
 GSOFA_DEVICE void update_targets(const panel_view& p, position (&here)[unroll], index_t least,
                                  index_t length, std::uint32_t active, worker_state& s,
-                                 const panel_head& head) {
+                                 const panel_head& head, const Routes& by) {
   index_t steps = 1;
   for (; active != 0; active &= active - 1) {
-    const target_routes& routes = s.routes()[simt::lowest_bit(active)];
+    const unsigned warp = simt::lowest_bit(active);
+    const target_routes& routes = s.routes()[warp];
     // Targets ascend: positions before the end of one do not matter to later ones.
     for (; steps < routes.steps; ++steps) {
       const offset_t base = head.above_begin[steps - 1];
@@ -782,7 +897,7 @@ GSOFA_DEVICE void update_targets(const panel_view& p, position (&here)[unroll], 
       add[u] = {0, 0};
       out[u] = p.masks;
       if (at.z < routes.begin || at.z < least || at.z >= length) continue;
-      add[u] = {routed(at.masks.upper, routes.upper), routed(at.masks.lower, routes.lower)};
+      add[u] = by(at.masks, routes, warp);
       if ((add[u].upper | add[u].lower) == 0) continue;
       index_t to = at.place;
       if (at.z < routes.end) {
@@ -826,18 +941,20 @@ GSOFA_DEVICE void read_head(const elimination_view& e, index_t j, panel_head& he
 /// receive from the current panel, which `takes` says they do. Nobody writes these masks
 /// meanwhile: the sweep leaves them out, and store_diagonal() sets them when the panel above is the
 /// current one. After: the block is complete; the barrier that ends the current panel orders it.
+template <class Routes>
 GSOFA_DEVICE void factor_next_diagonal(const panel_view& p, const panel_place& next,
                                        const target_routes& routes, bool takes, worker_state& s,
-                                       diagonal_block& factored, bool of_columns) {
+                                       diagonal_block& factored, bool of_columns,
+                                       const Routes& by) {
   lane_masks m{{0, 0}, {0, 0}};
   GSOFA_UNROLL for (int half = 0; half < 2; ++half) {
     const auto v = static_cast<index_t>(lane_index()) + half * 32;
     mask_pair& here = half == 0 ? m.low : m.high;
     if (v < next.width) here = p.masks[next.first + v];
     if (!takes) continue;
-    const mask_pair from = s.first_column_block[v];
-    here.upper |= routed(from.upper, routes.upper) & below(v);
-    here.lower |= routed(from.lower, routes.lower) & below(v);
+    const mask_pair add = by(s.first_column_block[v], routes, 0);
+    here.upper |= add.upper & below(v);
+    here.lower |= add.lower & below(v);
   }
   factor_block_side(m, next.width, factored, of_columns);
 }
@@ -1092,16 +1209,35 @@ struct tabled_closures {
       : by_l{by.by_l, far.closures[0]}, by_u{by.by_u, far.closures[1]} {}
 };
 
-/// Fills the tables of closures that are no chains, by the threads of a block.
+/// Fills the tables of what reaches a vertex by the threads of a block, unless reaches are chains,
+/// where one step of a search is enough.
 ///
-/// Before: the diagonal block is valid for all threads. The barriers of route_updates() order the
-/// tables, which the sweep reads.
+/// Before: the diagonal block is valid for all threads. A barrier before the use of the tables is
+/// the caller's.
 template <tier Tier>
-GSOFA_DEVICE void fill_tables(const current_panel& c, const panel_closures& by) {
+GSOFA_DEVICE void fill_reaching(const current_panel& c) {
+  using team = worker<Tier>;
+  search_tables& tables = c.s.tables(team::warps());
+  GSOFA_UNROLL for (int side = 0; side < 2; ++side) {
+    const reach& r = side == 0 ? c.block.l : c.block.u;
+    if (r.is_chain) continue;
+    fill_table(
+        tables.reaching[side], [&](index_t k) { return r.to[k]; }, team::rank(), team::size());
+  }
+}
+
+/// The same of the closures, which the first round and its sweep need.
+template <tier Tier>
+GSOFA_DEVICE void fill_closures(const current_panel& c) {
   using team = worker<Tier>;
   far_state& far = c.s.far(team::warps());
-  if (!by.by_l.is_chain) fill_table(far.closures[0], c.block.l, team::rank(), team::size());
-  if (!by.by_u.is_chain) fill_table(far.closures[1], c.block.u, team::rank(), team::size());
+  GSOFA_UNROLL for (int side = 0; side < 2; ++side) {
+    const reach& r = side == 0 ? c.block.l : c.block.u;
+    if (r.is_chain) continue;
+    fill_table(
+        far.closures[side], [&](index_t k) { return r.from[k] | bit(k); }, team::rank(),
+        team::size());
+  }
 }
 
 /// Factors the masks of a warp's column block of the first round for the warp itself.
@@ -1113,7 +1249,12 @@ template <tier Tier>
 GSOFA_DEVICE void factor_targets(const current_panel& c, const panel_closures& by, lane_masks& m) {
   mask_t masks[] = {m.low.upper, m.high.upper, m.low.lower, m.high.lower};
   const closure* const closures[] = {&by.by_l, &by.by_l, &by.by_u, &by.by_u};
-  apply_closures(masks, closures);
+  if constexpr (worker<Tier>::has_tables) {
+    const mask_table* const t = c.s.far(worker<Tier>::warps()).closures;
+    apply_closures(masks, closures, tables_of<4>{{t, t, t + 1, t + 1}});
+  } else {
+    apply_closures(masks, closures, no_tables{});
+  }
   m.low = {masks[0], masks[2]};
   m.high = {masks[1], masks[3]};
   if (!worker<Tier>::is_warp && worker<Tier>::warp() == 0) {
@@ -1156,8 +1297,19 @@ GSOFA_DEVICE void route_updates(const current_panel& c, const lane_masks& m, boo
     // Row k goes to target t for the k of L(t, :) that reach no other, and the other way round.
     mask_t last[] = {m.low.lower, m.high.lower, m.low.upper, m.high.upper};
     const reach* const by[] = {&c.block.l, &c.block.l, &c.block.u, &c.block.u};
-    keep_last(last, by);
+    if constexpr (team::has_tables) {
+      const mask_table* const t = c.s.tables(team::warps()).reaching;
+      keep_last(last, by, tables_of<4>{{t, t, t + 1, t + 1}});
+    } else {
+      keep_last(last, by, no_tables{});
+    }
     set_routes(mine, {low & last[0], high & last[1]}, {low & last[2], high & last[3]});
+    if constexpr (team::has_tables) {
+      route_tables& tables = c.s.tables(team::warps()).routes[warp];
+      simt::sync_warp();
+      fill_route_table(tables.upper, mine.upper);
+      fill_route_table(tables.lower, mine.lower);
+    }
     // Is the target one of the next ancestors?
     const bool there =
         lane < static_cast<unsigned>(most_steps) && c.head.above_begin[lane] == mine.first;
@@ -1220,6 +1372,16 @@ GSOFA_DEVICE bool prepares_next_panel(const current_panel& c) {
          c.head.next.place.length <= c.e.most && worker<Tier>::warps() >= 4;
 }
 
+/// How a worker finds what targets take.
+template <tier Tier>
+GSOFA_DEVICE auto routes_by([[maybe_unused]] const current_panel& c) {
+  if constexpr (worker<Tier>::has_tables) {
+    return tabled_routes{c.s.tables(worker<Tier>::warps()).routes};
+  } else {
+    return searched_routes{};
+  }
+}
+
 /// Prepares the panel above by the last three warps of each block, which do not sweep: two factor
 /// its diagonal block, one reads its head. Divides the sweep among the other warps.
 ///
@@ -1245,7 +1407,7 @@ GSOFA_DEVICE void prepare_next_panel(const current_panel& c, std::uint32_t activ
   panel_head& head_above = c.s.head[c.side ^ 1U];
   if (has_diagonal<Tier>()) {
     factor_next_diagonal(p, next.place, routes[0], (active & 1U) != 0, c.s, c.s.block[c.side ^ 1U],
-                         warp + 1 == warps);
+                         warp + 1 == warps, routes_by<Tier>(c));
   } else if (warp + others == warps) {
     read_head(c.e, next.panel, head_above);
     if (lane < warps) {
@@ -1288,7 +1450,7 @@ GSOFA_DEVICE mask_pair sweep(const current_panel& c, const Closures& by, const s
         any = {any.upper | m_here.upper, any.lower | m_here.lower};
       }
     }
-    update_targets(p, here, share.least, length, active, c.s, c.head);
+    update_targets(p, here, share.least, length, active, c.s, c.head, routes_by<Tier>(c));
   }
   return any;
 }
@@ -1497,11 +1659,12 @@ GSOFA_DEVICE void find_places(const current_panel& c) {
 /// Updates one target by positions z, z + 32, ... of the current panel, of which each lane of a
 /// warp has others.
 template <tier Tier>
-GSOFA_DEVICE void update_target(const current_panel& c, const far_state& far,
-                                const target_routes& routes, const target_blocks& there,
+GSOFA_DEVICE void update_target(const current_panel& c, const far_state& far, unsigned warp,
                                 index_t z) {
   constexpr int unroll = worker<Tier>::unroll;
   const panel_view& p = c.e.p;
+  const target_routes& routes = c.s.routes()[warp];
+  const target_blocks& there = far.there[warp];
   mask_pair masks[unroll];
   index_t vertex[unroll];
   GSOFA_UNROLL for (int u = 0; u < unroll; ++u) {
@@ -1522,7 +1685,7 @@ GSOFA_DEVICE void update_target(const current_panel& c, const far_state& far,
   mask_pair* out[unroll];
   GSOFA_UNROLL for (int u = 0; u < unroll; ++u) {
     const index_t at = z + 32 * u;
-    add[u] = {routed(masks[u].upper, routes.upper), routed(masks[u].lower, routes.lower)};
+    add[u] = routes_by<Tier>(c)(masks[u], routes, warp);
     out[u] = p.masks;
     if ((add[u].upper | add[u].lower) == 0) continue;
     index_t to = 0;
@@ -1566,7 +1729,7 @@ GSOFA_DEVICE offset_t sweep_pairs(const current_panel& c, std::uint32_t active) 
     const index_t positions = c.place.length - routes.begin;
     const index_t pieces = (positions + piece - 1) / piece;
     for (; k < pieces; k += team::wide_warps()) {
-      update_target<Tier>(c, far, routes, far.there[warp],
+      update_target<Tier>(c, far, warp,
                           routes.begin + k * piece + static_cast<index_t>(lane_index()));
     }
     k -= pieces;
@@ -1613,7 +1776,7 @@ GSOFA_DEVICE unsigned long long update_round(const current_panel& c, const later
 /// the panel is listed.
 template <tier Tier>
 GSOFA_DEVICE bool leave_to_clusters(const elimination_view& e, index_t j, index_t length) {
-  if constexpr (Tier != tier::sharing_block) return false;
+  if constexpr (Tier != tier::sharing_block && Tier != tier::tabled_block) return false;
   if (length <= e.lone_positions || length > e.most) return false;
   if (simt::load_shared_state(e.open) > e.few_open) return false;
   e.list[simt::atomic_add(e.list_count, std::uint32_t{1})] = j;
@@ -1642,6 +1805,7 @@ GSOFA_DEVICE index_t do_task(const elimination_view& e, work_item task, worker_s
   factor_diagonal<Tier>(c, diagonal);
   // Others may be updating the targets. The barriers of route_updates() order this store.
   if (team::rank() == 0) c.head.single_child_steps = 0;
+  if constexpr (team::has_tables) fill_reaching<Tier>(c);  // likewise
   unsigned long long work = 0;
   for (offset_t block = first; block < end; block += sizes.of_round) {
     if (block > first) {
@@ -1794,8 +1958,12 @@ GSOFA_DEVICE outcome factor_and_update(const elimination_view& e, index_t j,
   const panel_closures by(c);
   lane_masks targets = first_targets;
   if constexpr (team::hands_over) {
-    fill_tables<Tier>(c, by);
+    fill_closures<Tier>(c);
     list_blocks<Tier>(c, place.column_block_begin);
+    if constexpr (team::has_tables) {
+      fill_reaching<Tier>(c);
+      team::sync();
+    }
     factor_targets<Tier>(c, by, targets);
     route_updates<Tier>(c, targets,
                         place.column_block_begin + team::warp() < place.column_block_end, true,
@@ -1903,6 +2071,22 @@ GSOFA_DEVICE void follow(const elimination_view& e, index_t j, worker_state& s, 
   side ^= 1U;
 }
 
+/// Counts the pairs of entries of A among 32 positions of a panel, and those with both entries, by
+/// one warp. No worker has updated the panel.
+GSOFA_DEVICE void count_matched(const elimination_view& e, index_t j, worker_state& s) {
+  const auto lane = static_cast<index_t>(lane_index());
+  const panel_place place = place_of(e.p, j);
+  const index_t z = lane * (place.length / 32) + lane * (place.length % 32) / 32;
+  const mask_pair m = e.p.masks[place.first + z];
+  std::uint32_t sum = static_cast<std::uint32_t>(e.least_matched) *
+                          static_cast<std::uint32_t>(simt::population(m.upper & m.lower)) -
+                      static_cast<std::uint32_t>(simt::population(m.upper | m.lower));
+  for (unsigned step = 16; step > 0; step /= 2) {
+    sum += simt::shuffle(sum, (lane_index() + step) % 32);
+  }
+  if (lane == 0) s.matched += sum;
+}
+
 /// First launch: a warp takes each panel without children in the wave and follows the path up from
 /// it. Sets to zero what later launches count with.
 GSOFA_BOUNDED_KERNEL(warp_threads) void warp_panels_kernel(elimination_view e) {
@@ -1915,7 +2099,10 @@ GSOFA_BOUNDED_KERNEL(warp_threads) void warp_panels_kernel(elimination_view e) {
   worker_state& s = *reinterpret_cast<worker_state*>(simt::shared_memory<unsigned char>() +
                                                      simt::thread_index() / 32 * state_bytes(1));
   unsigned side = 0;
-  if (lane_index() == 0) s.excess = 0;
+  if (lane_index() == 0) {
+    s.excess = 0;
+    s.matched = 0;
+  }
   for (;;) {
     std::uint32_t ticket = 0;
     if (lane_index() == 0) ticket = simt::atomic_add(e.from[0].ticket, std::uint32_t{1});
@@ -1923,18 +2110,26 @@ GSOFA_BOUNDED_KERNEL(warp_threads) void warp_panels_kernel(elimination_view e) {
     if (ticket >= static_cast<std::uint32_t>(e.wave.end - e.wave.begin)) break;
     const index_t j = e.wave.begin + static_cast<index_t>(ticket);
     if (j != e.wave.begin && e.children[j] != 0) continue;
+    if (e.most_far_work != ~0ULL && j % 8 == 0) count_matched(e, j, s);
     follow<tier::warp>(e, j, s, side);
     simt::sync_warp();
   }
   if (lane_index() == 0 && s.excess != 0) {
     simt::atomic_add(e.excess, static_cast<unsigned long long>(s.excess));
   }
+  if (lane_index() == 0 && s.matched != 0) simt::atomic_add(e.matched, s.matched);
 }
 
 /// Whether workers that hand over go on, by what has been counted so far.
 GSOFA_DEVICE bool far_work_is_reached(const elimination_view& e) {
   if (e.most_far_work == ~0ULL) return false;
   return simt::load_shared_state(e.far_work) >= e.most_far_work || *e.excess - 1 < ~0ULL / 2;
+}
+
+/// Whether the workers that hand over end searches with tables. Nothing that these do changes it.
+GSOFA_DEVICE bool searches_are_long(const elimination_view& e) {
+  if (e.tables != search_ending::automatic) return e.tables == search_ending::by_tables;
+  return static_cast<std::int32_t>(*e.matched) > 0;
 }
 
 /// Takes panels of a list in turn, by workers of one tier that do not hand over, as long as the
@@ -2042,9 +2237,17 @@ GSOFA_BOUNDED_KERNEL(most_warps * 32) void block_panels_kernel(elimination_view 
 /// The same by blocks that hand over, where the blocks before have left the panels to them.
 GSOFA_BOUNDED_KERNEL(most_warps * 32) void sharing_blocks_kernel(elimination_view e) {
   simt::after_earlier_launches();
-  if (e.p.stale() || !far_work_is_reached(e)) return;
+  if (e.p.stale() || !far_work_is_reached(e) || searches_are_long(e)) return;
   worker_state& s = *simt::shared_memory<worker_state>();
   work<tier::sharing_block>(e, s, &s.panel, &s.task);
+}
+
+/// The same by blocks whose searches end with tables, where searches are long.
+GSOFA_BOUNDED_KERNEL(most_warps * 32) void tabled_blocks_kernel(elimination_view e) {
+  simt::after_earlier_launches();
+  if (e.p.stale() || !far_work_is_reached(e) || !searches_are_long(e)) return;
+  worker_state& s = *simt::shared_memory<worker_state>();
+  work<tier::tabled_block>(e, s, &s.panel, &s.task);
 }
 
 /// A cluster of blocks takes each panel that launches of blocks, or of narrower clusters, have left
@@ -2059,10 +2262,19 @@ GSOFA_BOUNDED_KERNEL(most_warps * 32) void cluster_panels_kernel(elimination_vie
 /// The same by clusters that hand over.
 GSOFA_BOUNDED_KERNEL(most_warps * 32) void sharing_clusters_kernel(elimination_view e) {
   simt::after_earlier_launches();
-  if (e.p.stale() || !far_work_is_reached(e)) return;
+  if (e.p.stale() || !far_work_is_reached(e) || searches_are_long(e)) return;
   worker_state& s = *simt::shared_memory<worker_state>();
   cluster_state& shared = state_of_cluster(e);
   work<tier::sharing_cluster>(e, s, &shared.panel, &shared.task);
+}
+
+/// The same by clusters whose searches end with tables.
+GSOFA_BOUNDED_KERNEL(most_warps * 32) void tabled_clusters_kernel(elimination_view e) {
+  simt::after_earlier_launches();
+  if (e.p.stale() || !far_work_is_reached(e) || !searches_are_long(e)) return;
+  worker_state& s = *simt::shared_memory<worker_state>();
+  cluster_state& shared = state_of_cluster(e);
+  work<tier::tabled_cluster>(e, s, &shared.panel, &shared.task);
 }
 
 }  // namespace
@@ -2079,6 +2291,9 @@ void panel_elimination::prepare(index_t n, const elimination_settings& settings,
   const std::size_t sharing_bytes = state_bytes(settings_.warps_per_block, true);
   allow_shared(sharing_blocks_kernel, sharing_bytes);
   allow_shared(sharing_clusters_kernel, sharing_bytes);
+  const std::size_t tabled_bytes = state_bytes(settings_.warps_per_block, true, true);
+  allow_shared(tabled_blocks_kernel, tabled_bytes);
+  allow_shared(tabled_clusters_kernel, tabled_bytes);
   warp_blocks_ = std::max(
       1, resident_blocks(warp_panels_kernel, warp_threads, warp_threads / 32 * state_bytes(1)));
   block_blocks_ = std::max(1, resident_blocks(block_panels_kernel, threads, bytes));
@@ -2086,8 +2301,9 @@ void panel_elimination::prepare(index_t n, const elimination_settings& settings,
       std::max(1, resident_blocks(block_panels_kernel, half_warps * 32, state_bytes(half_warps)));
   sharing_blocks_ = std::max(1, resident_blocks(sharing_blocks_kernel, threads, sharing_bytes));
   const auto resident = [&](int blocks) {
-    return std::min(resident_clusters(cluster_panels_kernel, blocks, threads, bytes),
-                    resident_clusters(sharing_clusters_kernel, blocks, threads, sharing_bytes));
+    return std::min({resident_clusters(cluster_panels_kernel, blocks, threads, bytes),
+                     resident_clusters(sharing_clusters_kernel, blocks, threads, sharing_bytes),
+                     resident_clusters(tabled_clusters_kernel, blocks, threads, tabled_bytes)});
   };
   clusters_ = wide_clusters_ = 0;
   if (settings_.blocks_per_cluster > 1) {
@@ -2127,7 +2343,8 @@ struct launch_lists {
   }
 };
 /// Before these words stands the excess of warps, behind them the work of update rounds.
-static_assert(1 + 2 * launch_lists::lists <= panel_structure::wave_control_words - 2);
+constexpr offset_t matched_word = 1 + 2 * launch_lists::lists;  // behind those of the lists
+static_assert(matched_word < panel_structure::wave_control_words - 2);
 
 /// The words of tasks: the queue's head and tail, far_work, open items of three launches; then the
 /// flags of tasks and the marks of panels.
@@ -2161,6 +2378,7 @@ void launch_wave(elimination_view& e, const elimination_settings& settings,
   const int threads = settings.warps_per_block * 32;
   const std::size_t bytes = state_bytes(settings.warps_per_block);
   const std::size_t sharing_bytes = state_bytes(settings.warps_per_block, true);
+  const std::size_t tabled_bytes = state_bytes(settings.warps_per_block, true, true);
   const auto eliminate = [&](int list, index_t most, index_t most_of_sharing, const auto& plain,
                              const auto& sharing) {
     e.most = most;
@@ -2194,6 +2412,7 @@ void launch_wave(elimination_view& e, const elimination_settings& settings,
   e.few_open = static_cast<std::uint32_t>(sizes.clusters);
   eliminate(0, most_of_blocks, most_of_blocks, blocks, [&] {
     launch_overlapping(sharing_blocks_kernel, sizes.sharing_blocks, threads, sharing_bytes, e);
+    launch_overlapping(tabled_blocks_kernel, sizes.sharing_blocks, threads, tabled_bytes, e);
   });
   if (longest <= e.most) return;
 
@@ -2207,6 +2426,7 @@ void launch_wave(elimination_view& e, const elimination_settings& settings,
     eliminate(list, most, no_limit, one, [&] {
       e.clusters += clusters;
       launch_clusters(sharing_clusters_kernel, clusters, size, threads, sharing_bytes, e);
+      launch_clusters(tabled_clusters_kernel, clusters, size, threads, tabled_bytes, e);
     });
     e.clusters += clusters;
   };
@@ -2252,6 +2472,9 @@ void panel_elimination::run(const panel_structure& structure, panel_range wave) 
   e.excess = e.update_work - 1;
   e.fair_work = settings_.fair_work;
   const bool shares = may_hand_over(structure.longest());
+  e.matched = structure.control() + matched_word;
+  e.least_matched = settings_.least_matched;
+  e.tables = settings_.tables;
   e.most_far_work = shares ? most_far_work(wave.end - wave.begin) : ~0ULL;
   set_tasks(e, task_words_.data(), task_items_.data(), task_room_);
   if (!shares) e.zero_count = task_words;
@@ -2267,6 +2490,12 @@ offset_t panel_elimination::tasks() const {
   std::uint32_t created = 0;
   copy_to_host(&created, static_cast<const std::uint32_t*>(task_words_.data() + 1), 1);
   return std::min<offset_t>(created, task_room_);
+}
+
+bool panel_elimination::is_matched(const panel_structure& structure) {
+  std::uint32_t matched = 0;
+  copy_to_host(&matched, static_cast<const std::uint32_t*>(structure.control() + matched_word), 1);
+  return static_cast<std::int32_t>(matched) > 0;
 }
 
 namespace {

@@ -482,6 +482,10 @@ class panel_structure {
 /// where the update rounds of those that do not have cost most_far_work.
 enum class handing_over { automatic, on, off };
 
+/// How workers that hand over end searches among the vertices of a panel: step by step, or after a
+/// few steps by tables.
+enum class search_ending { automatic, by_tables, by_steps };
+
 /// How panels are divided among warps, blocks and clusters.
 struct elimination_settings {
   int warps_per_block = 16;
@@ -497,6 +501,10 @@ struct elimination_settings {
   /// Or from the second launch on, if those of warps have cost more for each of their panels:
   /// nearly four rounds of one step.
   index_t fair_work = 42;
+  /// `automatic`: tables if one of least_matched pairs (i, j), (j, i) with an entry of A has both,
+  /// by a sample of the panels without children.
+  search_ending tables = search_ending::automatic;
+  index_t least_matched = 4;
   index_t sharing_positions = 512;  ///< `automatic` is `off` where no panel has more positions
   /// Workers that hand over update targets of the first round themselves as far as their positions
   /// are so many for each thread, in groups of four; the nearest one in any case.
@@ -514,7 +522,7 @@ struct elimination_settings {
 class panel_elimination {
  public:
   void prepare(index_t n, const elimination_settings& settings, memory_budget& budget);
-  /// Factors the panels of one wave, all of them where there is one; waves ascend. Up to seven
+  /// Factors the panels of one wave, all of them where there is one; waves ascend. Up to ten
   /// launches; asynchronous. Uses up finished() and control() of the structure. Falls back where
   /// the update rounds pass most_update_work: panels are then left as they are.
   void run(const panel_structure& structure, panel_range wave);
@@ -524,6 +532,8 @@ class panel_elimination {
   [[nodiscard]] bool fell_back() const { return fell_back_[0] != 0; }
   /// Tasks that workers of the last run have handed over.
   [[nodiscard]] offset_t tasks() const;
+  /// Whether least_matched says so of the last run on this structure.
+  [[nodiscard]] static bool is_matched(const panel_structure& structure);
   /// Reports on the last run in the counting build: its work, and cycles and time by part, of all
   /// panels together and of those on the realised critical path.
   void report(const panel_view& panels, run_context& context) const;

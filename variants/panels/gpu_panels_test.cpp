@@ -50,6 +50,8 @@ TEST_CASE("panels of all widths, for warps, blocks and clusters, in many orders 
       elimination.near_steps_of_blocks = elimination.near_steps_of_clusters =
           static_cast<index_t>(runs % 7 % 2);
       elimination.lone_positions = runs % 2 == 0 ? 0 : 12;
+      elimination.tables = static_cast<gpu::search_ending>(runs % 7 % 3);
+      elimination.least_matched = static_cast<index_t>(runs % 3 * 2);
       if (runs % 6 == 0) elimination.most_tasks = static_cast<index_t>(runs / 6 % 4);
       tuning.search = runs % 8 != 0;
       // Symmetric patterns are eliminated, too.
@@ -218,6 +220,27 @@ TEST_CASE("far targets are handed over where structures are unsymmetric, and now
   }
 }
 
+TEST_CASE("searches end with tables where many pairs of entries are matched") {
+  const auto is_matched = [](const pattern& a, index_t least_matched) {
+    gpu::memory_budget budget;
+    budget.set_limit(offset_t{1} << 28);
+    gpu::device_matrix matrix;
+    matrix.upload(a, budget);
+    gpu::panel_structure structure;
+    structure.prepare(a.n_rows, budget);
+    run_context context;
+    REQUIRE(structure.build(matrix, a.nnz(), {.width = 4}, budget, context));
+    gpu::panel_elimination elimination;
+    elimination.prepare(a.n_rows, {.least_matched = least_matched, .sharing_positions = 0}, budget);
+    elimination.run(structure, {0, structure.view().panels});
+    return gpu::panel_elimination::is_matched(structure);
+  };
+  CHECK_FALSE(is_matched(generate("grid7:nx=7,oneway=1"), 100));
+  CHECK(is_matched(generate("grid7:nx=7"), 2));
+  CHECK(is_matched(generate("grid7:nx=7,drop=0.3"), 4));
+  CHECK_FALSE(is_matched(generate("grid7:nx=7,drop=0.3"), 1));
+}
+
 TEST_CASE("patterns of low symmetry with more column blocks than a worker lists") {
   const variant_info& info = find_variant("gpu_bitmap_panels");
   int turn = 0;
@@ -251,6 +274,9 @@ TEST_CASE("patterns of low symmetry with more column blocks than a worker lists"
                            .far_targets =
                                k % 3 == 0 ? gpu::handing_over::on : gpu::handing_over::automatic,
                            .most_far_work = k % 3 * 100,
+                           .tables = k % 2 == 0 ? gpu::search_ending::by_tables
+                                                : gpu::search_ending::automatic,
+                           .least_matched = 4 * (k % 4),
                            .sharing_positions = 0,
                            .near_steps_of_blocks = k % 3,
                            .near_steps_of_clusters = k % 2,

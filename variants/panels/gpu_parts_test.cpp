@@ -79,6 +79,7 @@ TEST_CASE("any number of parts gives what one gives, eliminated and closed, stag
       tuning.elimination.most_far_work = static_cast<std::int64_t>(runs % 4 * 30);
       tuning.elimination.sharing_positions = 0;
       tuning.elimination.near_steps_of_blocks = static_cast<index_t>(runs % 2);
+      tuning.elimination.tables = static_cast<gpu::search_ending>(runs % 7 % 3);
       simt::emulator::set_seed(runs);
       run_context context;
       const auto v = gpu::make_bitmap_panels_multi(tuning);
