@@ -9,15 +9,16 @@ list of a panel has its vertices, those of its separator behind it, and the vert
 import functools
 import sys
 
-# Seconds on one H200, as measured on 200^3 (README.md), eliminated panels at 1bb01a9; but COPY is an estimate.
-SCHEDULE = 9.1e-11  # per position: column blocks, positions, masks of A
-COMPACT = 0.8e-11  # per position
+# Seconds on one H200, as measured on 200^3 (README.md), eliminated panels at 1bb01a9, the rest at c42994a; but COPY is an estimate.
+SCHEDULE = 3.04e-11  # per position: column blocks, positions, masks of A
+COMPACT = 0.8e-11  # per position, where panels are eliminated
 ELIMINATION = 21e-6  # per panel of the longest path
-CLOSURE = 2.3e-11  # per position, in place of elimination where A is symmetric
-TREE = 2.3e-10  # per vertex, on every GPU: tree and panels
-DIVISION = 2.5e-9  # per panel, on every host thread
+CLOSURE = 2.45e-11  # per position with counts, in place of elimination where A is symmetric
+TREE = 2.1e-10  # per vertex, on every GPU: tree and panels
+JUSTIFICATION = 0.7e-10  # per vertex, on every GPU of several: one more pass over A
+DIVISION = 2.5e-9  # per panel, on every host thread, in the meantime
 COPY = 350e9  # bytes a second from another GPU
-LAUNCHES = 1.5e-3  # of the panels at the top
+LAUNCHES = 1.5e-3  # packing and joining of the panels at the top, besides their positions
 
 
 @functools.cache
@@ -69,32 +70,50 @@ def levels(sides, around, count):
     return found
 
 
-def predict(side, gpus, closes=True, shares_top=False):
-    """Seconds of one run on a power of 2 of GPUs, and the share of positions at the top; shares_top: as if the top were divided, too."""
+def predict(side, gpus, closes=True, shares_top=False, divides_tree=False, hides_launches=False):
+    """Seconds of one run on a power of 2 of GPUs, and the share of positions at the top. As if, of symmetric patterns, the top were divided,
+    too (shares_top); the tree were, with 8 bytes a vertex sent to all (divides_tree); the top were joined while own panels are closed
+    (hides_launches)."""
     sides, around = (side,) * 3, (False,) * 6
     positions, panels, path = boxes(sides, around)
     by_level = levels(sides, around, gpus.bit_length() - 1)
     at_top = sum(by_level)
     on_path = sum(p / 2**k for k, p in enumerate(by_level))  # what one part holds of the top
     own = (positions - at_top) / gpus
-    seconds = TREE * side**3 + (own + on_path) * SCHEDULE + own * COMPACT
-    seconds += own * CLOSURE if closes else path * ELIMINATION
+    seconds = (own + on_path) * SCHEDULE
+    seconds += own * CLOSURE if closes else own * COMPACT + path * ELIMINATION
+    sent = 8 * side**3 * (gpus - 1) / gpus
+    if gpus > 1 and divides_tree:
+        seconds += TREE * side**3 / gpus + sent / COPY
+    else:
+        seconds += TREE * side**3
+        if gpus > 1:
+            seconds += max(JUSTIFICATION * side**3, DIVISION * panels)
     if gpus > 1:
-        sent = 8 * side**3 * (gpus - 1) / gpus + (0 if closes else 20 * (gpus - 1) * on_path)
-        seconds += DIVISION * panels + LAUNCHES + sent / COPY
-        joint = at_top * (SCHEDULE / 4 + COMPACT + (CLOSURE if closes else 0))
+        seconds += (sent + (0 if closes else 20 * (gpus - 1) * on_path)) / COPY
+        seconds += 0 if closes and hides_launches else LAUNCHES
+        joint = at_top * (SCHEDULE / 4 + (CLOSURE if closes else COMPACT))
         seconds += joint / gpus if shares_top and closes else joint
     return seconds, at_top / positions
 
 
+FORMS = {
+    "closed": {},
+    "closed, top shared": {"shares_top": True},
+    "closed, tree divided": {"divides_tree": True},
+    "closed, launches hidden": {"hides_launches": True},
+    "closed, all three": {"shares_top": True, "divides_tree": True, "hides_launches": True},
+    "eliminated": {"closes": False},
+}
+
+
 def main(arguments):
     for side in [int(a) for a in arguments] or [128, 200, 320, 464]:
-        for closes, shares_top in ((True, False), (True, True), (False, False)):
-            one = predict(side, 1, closes)[0]
-            form = ("closed, top shared" if shares_top else "closed") if closes else "eliminated"
+        for form, settings in FORMS.items():
+            one = predict(side, 1, **settings)[0]
             row = [f"{side}^3 {form}: 1 GPU {1e3 * one:.1f} ms"]
             for gpus in (2, 4, 8, 16, 32, 64):
-                seconds, share = predict(side, gpus, closes, shares_top)
+                seconds, share = predict(side, gpus, **settings)
                 row.append(f"{gpus}: {1e3 * seconds:.1f} ({one / seconds:.2f}, top {100 * share:.0f} %)")
             print("; ".join(row))
 
