@@ -90,70 +90,15 @@ GSOFA_KERNEL void list_begin_kernel(const index_t* targets, index_t column_block
 
 /// Writes the columns base + b for the bits b of a mask, ascending; by one warp.
 GSOFA_DEVICE void write_columns(index_t* out, mask_t bits, index_t base) {
-  const unsigned lane = lane_index();
-  const auto low = static_cast<std::uint32_t>(bits);
-  const auto high = static_cast<std::uint32_t>(bits >> 32U);
-  const index_t column = base + static_cast<index_t>(lane);
-  if ((low >> lane & 1U) != 0) out[simt::population(low & lower_lanes())] = column;
-  out += simt::population(low);
-  if ((high >> lane & 1U) != 0) out[simt::population(high & lower_lanes())] = column + 32;
-}
-
-/// Writes `count` columns, at most 64, that follow one another from `column` on; by one warp.
-GSOFA_DEVICE void write_run(index_t* out, unsigned count, index_t column) {
-  const unsigned lane = lane_index();
-  const index_t mine = column + static_cast<index_t>(lane);
-  if (lane < count) out[lane] = mine;
-  if (lane + 32 < count) out[lane + 32] = mine + 32;
-}
-
-/// What a lane knows of one row f of L: the columns in one panel, as bits from `first` on.
-struct row_piece {
-  mask_t columns;
-  index_t first;
-};
-
-/// The piece of row f, which is number `inside` of its panel, from one entry of the panel's list.
-GSOFA_DEVICE row_piece piece_of(const panel_view& p, const target_block& listed, index_t inside) {
-  if ((listed.members >> inside & 1U) == 0) return {0, 0};
-  const auto before = static_cast<offset_t>(simt::population(listed.members & below(inside)));
-  return {p.masks[listed.first + before].lower, listed.columns};
-}
-
-/// Writes the pieces of 32 lanes one after another; returns their length. Most masks are one run of
-/// bits, whose columns need no counting. The offset of a piece is below 2^11, its length at
-/// most 64.
-GSOFA_DEVICE unsigned write_pieces(index_t* out, const row_piece& mine) {
-  const unsigned lane = lane_index();
-  const unsigned count = simt::population(mine.columns);
-  unsigned upto = count;
-  for (unsigned step = 1; step < 32; step *= 2) {
-    const unsigned before = simt::shuffle_up(upto, step);
-    if (lane >= step) upto += before;
+  for (unsigned half = 0; half < 2; ++half) {
+    const auto b = static_cast<index_t>(half * 32 + lane_index());
+    if ((bits >> b & 1U) != 0) out[simt::population(bits & below(b))] = base + b;
   }
-  const unsigned lowest = mine.columns == 0 ? 0 : simt::lowest_bit(mine.columns);
-  const mask_t moved = mine.columns >> lowest;
-  const bool run = (moved & (moved + 1)) == 0;
-  const index_t start = run ? mine.first + static_cast<index_t>(lowest) : mine.first;
-  const unsigned packed = (upto - count) | count << 12U | (run ? 1U << 20U : 0U);
-  for (unsigned left = simt::ballot(count != 0); left != 0; left &= left - 1) {
-    const unsigned source = simt::lowest_bit(left);
-    const unsigned known = simt::shuffle(packed, source);
-    const index_t column = simt::shuffle(start, source);
-    index_t* const here = out + (known & 0xfffU);
-    if (known >> 20U != 0) {
-      write_run(here, known >> 12U & 0xffU, column);
-    } else {
-      write_columns(here, simt::shuffle(mine.columns, source), column);
-    }
-  }
-  return simt::shuffle(upto, 31);
 }
 
 /// Writes the rows of L by block number `block` of `blocks`. A warp writes one row f at a time:
 /// first what the panels hold whose boundary has f, in ascending order, 32 column blocks of the
-/// list of f's panel at a time; then what f's own panel holds. While 32 pieces are written, the
-/// masks of the next 32 and the entries of the list after these are on their way.
+/// list of f's panel at a time; then what f's own panel holds.
 GSOFA_DEVICE void write_l_rows(const panel_view& p, const target_list_view& lists,
                                const offset_t* l_ptr, index_t* l_idx, unsigned block,
                                unsigned blocks) {
@@ -164,18 +109,31 @@ GSOFA_DEVICE void write_l_rows(const panel_view& p, const target_list_view& list
     const index_t panel = p.panel_of[row];
     const auto inside = static_cast<index_t>(row - p.begin[panel]);
     const offset_t end = lists.begin[panel + 1];
-    const auto entry = [&](offset_t k) {
-      return k < end ? lists.column_blocks[k] : target_block{0, 0, 0};
-    };
     index_t* out = l_idx + l_ptr[row];
-    const offset_t begin = lists.begin[panel];
-    row_piece now = piece_of(p, entry(begin + lane), inside);
-    target_block listed = entry(begin + 32 + lane);
-    for (offset_t base = begin; base < end; base += 32) {
-      const row_piece next = piece_of(p, listed, inside);
-      listed = entry(base + 64 + lane);
-      out += write_pieces(out, now);
-      now = next;
+    for (offset_t base = lists.begin[panel]; base < end; base += 32) {
+      mask_t columns = 0;
+      index_t first = 0;
+      if (base + lane < end) {
+        const target_block listed = lists.column_blocks[base + lane];
+        if ((listed.members >> inside & 1U) != 0) {
+          columns = p.masks[listed.first +
+                            static_cast<offset_t>(simt::population(listed.members & below(inside)))]
+                        .lower;
+          first = listed.columns;
+        }
+      }
+      unsigned upto = simt::population(columns);
+      for (unsigned step = 1; step < 32; step *= 2) {
+        const unsigned before = simt::shuffle_up(upto, step);
+        if (lane >= step) upto += before;
+      }
+      for (unsigned left = simt::ballot(columns != 0); left != 0; left &= left - 1) {
+        const unsigned source = simt::lowest_bit(left);
+        const mask_t bits = simt::shuffle(columns, source);
+        write_columns(out + simt::shuffle(upto, source) - simt::population(bits), bits,
+                      simt::shuffle(first, source));
+      }
+      out += simt::shuffle(upto, 31);
     }
     write_columns(out, p.masks[p.position_begin[panel] + inside].lower, p.begin[panel]);
   }
@@ -204,7 +162,6 @@ GSOFA_DEVICE void write_u_rows(const panel_view& p, const offset_t* u_ptr, index
     const offset_t first = p.position_begin[j];
     const index_t length = p.length(j);
     const index_t w = p.width(j);
-    const mask_t all = w < mask_bits ? below(w) : ~mask_t{0};
     index_t* out[rows_per_warp];
     GSOFA_UNROLL for (int k = 0; k < rows_per_warp; ++k) {
       const index_t c = warp + k * row_warps;
@@ -232,17 +189,10 @@ GSOFA_DEVICE void write_u_rows(const panel_view& p, const offset_t* u_ptr, index
         const auto at = part + static_cast<index_t>(lane_index());
         const mask_t masks = tile.upper[at];
         const index_t here = tile.column[at];
-        // Where all 32 masks are full, every row takes all 32 columns.
-        const bool full = simt::ballot(masks != all) == 0;
         GSOFA_UNROLL for (int k = 0; k < rows_per_warp; ++k) {
+          // Rows from w on have no bits.
           const index_t c = warp + k * row_warps;
-          if (c >= w) continue;
-          if (full) {
-            out[k][lane_index()] = here;
-            out[k] += 32;
-            continue;
-          }
-          const bool hit = (masks >> c & 1U) != 0;
+          const bool hit = c < mask_bits && (masks >> c & 1U) != 0;
           const unsigned hits = simt::ballot(hit);
           if (hit) out[k][simt::population(hits & lower_lanes())] = here;
           out[k] += simt::population(hits);
