@@ -72,6 +72,7 @@ def draw(args):
     axis.set_ylabel("picoseconds per entry of L+U")
     low, high = axis.get_xlim()
     axis.set_xlim(low, high * 2.4)
+    axis.set_ylim(bottom=axis.get_ylim()[0] / 1.6)  # for names beside the lowest points
     dots.names(axis, ends)
     style.save(fig, args.out, "growth", ("family", "n", "nnz_lu", "ms", "ps_per_entry", "verified"), rows)
 
