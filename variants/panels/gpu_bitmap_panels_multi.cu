@@ -73,6 +73,7 @@ class bitmap_panels_multi final : public variant {
     // Of parts on one device each has a share.
     const int on_one = (parts - 1) / devices + 1;
     top_ = std::make_unique<panel_structure>();
+    may_share_ = !tuning_.staged && all_read_all();
     for (const auto& p : parts_) {
       const on_device here(parts_[0]->device);
       p->staged = !let_read(parts_[0]->device, p->device) || tuning_.staged;
@@ -90,6 +91,11 @@ class bitmap_panels_multi final : public variant {
 
   void run(run_context& context) override {
     alone_ = nullptr;
+    const bool shares =
+        may_share_ && !job_.refuted && tuning_.closing != closing_masks::never;
+    job_.sharing = shares ? &sharing_ : nullptr;
+    sharing_.always = tuning_.closing == closing_masks::always;
+    sharing_.start(job_.parts);
     on_team(team_, static_cast<int>(parts_.size()), [&](int k) {
       panel_part& p = *parts_[at(k)];
       const on_device here(p.device);
@@ -131,13 +137,25 @@ class bitmap_panels_multi final : public variant {
   }
 
  private:
+  // Whether the device of every part reads the memory of all others.
+  bool all_read_all() const {
+    const on_device here(parts_[0]->device);
+    for (const auto& p : parts_) {
+      for (const auto& other : parts_) {
+        if (!let_read(p->device, other->device)) return false;
+      }
+    }
+    return true;
+  }
+
   // Steps 7 to 9. Returns false where the budget does not admit the joint panels.
   bool join(run_context& context) {
     panel_part& first = *parts_[0];
     const on_device here(first.device);
     first.phases.start(context, phase_id::comm);
     try {
-      if (!first.structure.top().panel.empty() && !join_top(context)) {
+      if (!first.structure.shares_top() && !first.structure.top().panel.empty() &&
+          !join_top(context)) {
         first.phases.finish(context);
         return false;
       }
@@ -172,11 +190,12 @@ class bitmap_panels_multi final : public variant {
     return true;
   }
 
-  // Calls join(array, count) with a copy of an array of another part on the first device.
+  // Calls join(array, count) with an array of another part that the first device can read.
   template <class T, class Join>
-  void with_copy(const panel_part& p, const T* from, offset_t count, Join&& join) {
+  void with_readable(const panel_part& p, const T* from, offset_t count, Join&& join) {
+    if (!p.staged) return join(from, count);
     const device_array<T> copy{parts_[0]->budget, "fetched", count};
-    copy_between_devices(copy.data(), from, count, p.staged);
+    copy_between_devices(copy.data(), from, count, true);
     join(static_cast<const T*>(copy.data()), count);
   }
 
@@ -185,22 +204,22 @@ class bitmap_panels_multi final : public variant {
     const row_results& to = parts_[0]->rows;
     const offset_t rows = offset_t{end} - begin;
     const auto add_rows = [&](const std::uint32_t* from, std::uint32_t* sums) {
-      with_copy(p, from + begin, rows, [&](const std::uint32_t* copy, offset_t count) {
-        add_counts(count, copy, sums + begin);
+      with_readable(p, from + begin, rows, [&](const std::uint32_t* there, offset_t count) {
+        add_counts(count, there, sums + begin);
       });
     };
     add_rows(p.rows.l_counts(), to.l_counts());
     add_rows(p.rows.u_counts(), to.u_counts());
     if (job_.settings.wants.has(want::digest)) {
       const std::uint64_t* const from = p.rows.digests() + begin;
-      with_copy(p, from, rows, [&](const std::uint64_t* copy, offset_t count) {
-        add_digests(count, copy, to.digests() + begin);
+      with_readable(p, from, rows, [&](const std::uint64_t* there, offset_t count) {
+        add_digests(count, there, to.digests() + begin);
       });
     }
     if (job_.settings.wants.has(want::supernodes)) {
       const index_t* const from = p.runs.data() + begin;
-      with_copy(p, from, rows, [&](const index_t* copy, offset_t count) {
-        join_runs(count, copy, parts_[0]->runs.data() + begin);
+      with_readable(p, from, rows, [&](const index_t* there, offset_t count) {
+        join_runs(count, there, parts_[0]->runs.data() + begin);
       });
     }
   }
@@ -251,7 +270,9 @@ class bitmap_panels_multi final : public variant {
     context.derived["panels"] = one.parts().cut.back();
     context.derived["positions"] = positions;
     context.derived["top_panels"] = static_cast<std::int64_t>(one.top().panel.size());
-    context.derived["top_positions"] = one.top().panel.empty() ? 0 : top_->positions();
+    const bool joined = !one.top().panel.empty() && !one.shares_top();
+    context.derived["top_positions"] = joined ? top_->positions() : 0;
+    context.derived["top_shared"] = one.shares_top() ? 1 : 0;
     context.derived["relabelled"] = one.relabelled() ? 1 : 0;
     context.derived["symmetric"] = job_.closes(one) ? 1 : 0;
     context.derived["alone"] = 0;
@@ -302,6 +323,8 @@ class bitmap_panels_multi final : public variant {
 
   multi_tuning tuning_;
   part_job job_;
+  top_sharing sharing_;
+  bool may_share_ = false;  // all devices read each other's memory
   std::vector<std::unique_ptr<panel_part>> parts_;
   thread_team team_;                      // a thread for each part
   std::unique_ptr<panel_structure> top_;  // on the first part's device, of its budget

@@ -31,7 +31,8 @@ struct part_job {
   run_settings settings;
   multi_tuning tuning;
   int parts = 1;
-  bool refuted = false;  ///< the closure of this matrix
+  bool refuted = false;            ///< the closure of this matrix
+  top_sharing* sharing = nullptr;  ///< null: parts do not complete the panels of `top` together
 
   [[nodiscard]] panel_limits limits() const {
     return {.width = static_cast<index_t>(settings.options.integer("panel_width"))};
@@ -81,9 +82,37 @@ struct panel_part {
     closure.prepare();
   }
 
-  /// Part k: its own panels, and what it has of those of `top`, packed. Returns false where the
-  /// budget does not admit the part.
+  /// Part k: its own panels, and its share of `top` or what it has of it, packed. Returns false
+  /// where the budget does not admit the part.
   bool run(const part_job& job, std::size_t k, run_context& of_run) {
+    const attendance attends{job.sharing};
+    return attends.with_result = try_run(job, k, of_run);
+  }
+
+  /// Eliminates panels on this device and counts what they own.
+  void eliminate(const part_job& job, const panel_structure& of, panel_range panels,
+                 run_context& of_run) {
+    if (panels.begin == panels.end) return;
+    phases.mark(of_run, phase_id::traverse);
+    if (job.closes(of)) {
+      closure.run(of, panels, counts_of_closure(job, of));
+    } else {
+      elimination.run(of, panels);
+    }
+    count(job, of, panels, of_run);
+  }
+
+ private:
+  /// Leaves the meeting of the parts at the end.
+  struct attendance {
+    top_sharing* sharing;
+    mutable bool with_result = false;
+    ~attendance() {
+      if (sharing != nullptr) sharing->meeting.leave(with_result);
+    }
+  };
+
+  bool try_run(const part_job& job, std::size_t k, run_context& of_run) {
     packed = {};
     phases.start(of_run, phase_id::schedule);
     rows.start();
@@ -92,39 +121,59 @@ struct panel_part {
     const auto divide = [&](std::span<const index_t> begin, std::span<const index_t> parent) {
       return divide_panels(begin, parent, job.parts);
     };
-    if (!structure.build_part(matrix, job.a.row_ptr, job.limits(), budget, of_run, divide, k)) {
+    if (!structure.build_part(matrix, job.a.row_ptr, job.limits(), budget, of_run, divide, k,
+                              job.sharing)) {
       phases.finish(of_run);
       return false;
     }
-    bool is_packed = true;
+    bool is_done = true;
     try {
       if (job.wants_runs()) {
         runs = {budget, "column_runs", job.a.n_rows};
         fill_bytes(runs.data(), 0xff, job.a.n_rows);
       }
-      eliminate(job, structure, structure.own_range(), of_run);
-      phases.mark(of_run, phase_id::comm);
-      packed = structure.pack(budget);
+      if (structure.shares_top()) {
+        is_done = close_with_top(job, of_run);
+      } else {
+        eliminate(job, structure, structure.own_range(), of_run);
+        phases.mark(of_run, phase_id::comm);
+        packed = structure.pack(budget);
+      }
     } catch (const budget_error&) {
-      is_packed = false;
+      is_done = false;
     }
     phases.finish(of_run);
-    return is_packed;
+    return is_done;
   }
 
-  /// Eliminates panels on this device and counts what they own.
-  void eliminate(const part_job& job, const panel_structure& of, panel_range panels,
-                 run_context& of_run) {
-    if (panels.begin == panels.end) return;
-    const panel_view view = of.view();
+  /// Closes and counts its own panels, and those of `top` that it completes. Returns false where
+  /// another part has ended.
+  bool close_with_top(const part_job& job, run_context& of_run) {
     phases.mark(of_run, phase_id::traverse);
-    const bool counts = job.closes(of) && rows.digests() == nullptr;
-    if (job.closes(of)) {
-      closure.run(of, panels, counts ? row_counts{rows.l_counts(), rows.u_counts()} : row_counts{});
-    } else {
-      elimination.run(of, panels);
+    const panel_range own = structure.own_range();
+    closure.add(structure, own);
+    // The device goes on while parts wait for each other.
+    if (!structure.meet()) return false;
+    for (std::size_t l = 0; l < static_cast<std::size_t>(job.parts); ++l) {
+      const panel_list children = structure.joint_children(l);
+      if (children.count > 0) closure.add(structure, structure.view_of_part(l), children);
     }
-    if (!counts) {
+    closure.close(structure, own, structure.joint_panels(), counts_of_closure(job, structure));
+    const panel_range completed = structure.completed_range();
+    if (completed.begin != completed.end) count(job, structure, completed, of_run);
+    return true;
+  }
+
+  [[nodiscard]] row_counts counts_of_closure(const part_job& job, const panel_structure& of) const {
+    if (!job.closes(of) || rows.digests() != nullptr) return {};
+    return {rows.l_counts(), rows.u_counts()};
+  }
+
+  /// Counts what the panels own, unless it was counted when they were closed.
+  void count(const part_job& job, const panel_structure& of, panel_range panels,
+             run_context& of_run) {
+    const panel_view view = of.view();
+    if (counts_of_closure(job, of).l == nullptr) {
       phases.mark(of_run, phase_id::compact);
       count_rows(view, panels, rows);
     }

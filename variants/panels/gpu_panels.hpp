@@ -17,6 +17,7 @@
 #include "variants/device/caller_memory.hpp"
 #include "variants/device/gpu_variant.hpp"
 #include "variants/device/runtime.hpp"
+#include "variants/panels/part_meeting.hpp"
 #include "variants/panels/parts.hpp"
 #include "variants/panels/waves.hpp"
 
@@ -115,7 +116,9 @@ struct panel_view {
   GSOFA_DEVICE bool holds(index_t j) const {
     return kind == nullptr || kind[j] != panel_kind::foreign;
   }
-  GSOFA_DEVICE bool owns(index_t j) const { return kind == nullptr || kind[j] == panel_kind::own; }
+  GSOFA_DEVICE bool owns(index_t j) const {
+    return kind == nullptr || kind[j] == panel_kind::own || kind[j] == panel_kind::joint;
+  }
   GSOFA_DEVICE bool stale() const { return differs != nullptr && *differs != 0; }
   GSOFA_DEVICE index_t width(index_t j) const { return begin[j + 1] - begin[j]; }
   GSOFA_DEVICE index_t length(index_t j) const { return lengths[j]; }
@@ -212,12 +215,24 @@ struct boundary_sizes {
   unsigned long long* members;
 };
 
+/// How a part tells the others the column blocks of A's entries that add to panels of `top`, and is
+/// told theirs.
+struct block_exchange {
+  const panel_kind* kind;  ///< of each panel
+  const index_t* parent;
+  panel_range range;  ///< of the part
+  /// Given those of panels of the range with targets in `top`, on the device. Returns those of the
+  /// others, in memory of the host that the device reads. Throws budget_error.
+  std::function<std::vector<std::span<const column_block>>(const column_block*, offset_t)> swap;
+};
+
 /// Boundaries of all panels, found target by target (gpu_boundaries.cu).
 class boundary_lists {
  public:
-  /// Lists the column blocks of a table, which are those of A's entries. Returns their number.
+  /// Lists the column blocks of a table, which are those of A's entries, and those of other parts if
+  /// there is an exchange. Returns their number.
   offset_t list_first(const column_block* slots, offset_t capacity, index_t panels,
-                      memory_budget& budget);
+                      memory_budget& budget, const block_exchange* exchange = nullptr);
   /// Finds the column blocks of all panels, and adds to their sizes. Returns false where their
   /// number exceeds that of 32-bit places. Throws budget_error.
   bool climb(const index_t* panel_parent, const first_panels& subtrees, const boundary_sizes& sizes,
@@ -278,6 +293,30 @@ class packed_panels {
   device_array<mask_pair> words_;  // holds all arrays
 };
 
+/// What parts of one process tell each other while they run, so that they complete the panels of
+/// `top` together (gpu_parts.cu). Their devices reach each other's memory.
+struct top_sharing {
+  struct part {
+    std::uint32_t justified = 0;         ///< vertices of its range
+    pinned_vector<column_block> blocks;  ///< of A's entries, with targets in `top`
+    panel_view view{};
+  };
+  part_meeting meeting;
+  std::vector<part> of;
+  bool always = false;  ///< masks are closed where A is not symmetric, too
+
+  void start(int parts) {
+    of.resize(static_cast<std::size_t>(parts));
+    meeting.start(parts);
+  }
+};
+
+/// Some panels, on the host, where the device reads them.
+struct panel_list {
+  const index_t* panels = nullptr;
+  index_t count = 0;
+};
+
 /// Elimination tree, panels, position lists, and masks set to A.
 class panel_structure {
  public:
@@ -298,10 +337,12 @@ class panel_structure {
   using division = std::function<panel_parts(std::span<const index_t>, std::span<const index_t>)>;
   /// The same for part k of the panels, which `divide` divides: position lists and masks are those
   /// of the part's own panels, and of the panels of `top` as far as own panels, and A there, add to
-  /// them. row_ptr: of A, on the host.
+  /// them. row_ptr: of A, on the host. With `sharing`, where A is symmetric and large, lists of the
+  /// panels of `top` that the part holds have all of their positions, and shares_top() holds; all
+  /// parts call it then, each on a thread of its own, which wait for each other.
   bool build_part(const device_matrix& a, std::span<const offset_t> row_ptr,
                   const panel_limits& limits, memory_budget& budget, run_context& context,
-                  const division& divide, std::size_t k);
+                  const division& divide, std::size_t k, top_sharing* sharing = nullptr);
   /// Of the last build_part().
   [[nodiscard]] const panel_parts& parts() const { return parts_; }
   [[nodiscard]] const top_panels& top() const { return top_; }
@@ -314,6 +355,22 @@ class panel_structure {
   };
   /// The rows that the part may have entries of L + U in; empty: all.
   [[nodiscard]] std::span<const row_range> held_rows() const { return ranges_; }
+  /// Whether the panels of `top` are completed by all parts, one by one of them each.
+  [[nodiscard]] bool shares_top() const { return sharing_ != nullptr; }
+  /// Waits until all parts have written their position lists; the device goes on. Returns false if
+  /// one has ended without.
+  bool meet();
+  /// Of the panels of `top` that this part completes, those that are not in own_range().
+  [[nodiscard]] panel_list joint_panels() const { return joint_list(parts_.cut.size() - 1); }
+  /// Their children in the range of part l, as far as this part does not have them; of this part,
+  /// all that it has but those in own_range() that it completes.
+  [[nodiscard]] panel_list joint_children(std::size_t l) const { return joint_list(l); }
+  /// The structure of part l, once parts have met.
+  [[nodiscard]] panel_view view_of_part(std::size_t l) const {
+    return l == part_ ? view() : sharing_->of[l].view;
+  }
+  /// A range that has all panels that the part completes.
+  [[nodiscard]] panel_range completed_range() const;
   /// Packs the panels of `top` that the part holds.
   [[nodiscard]] packed_panels pack(memory_budget& budget) const;
   /// Joins the panels of `top` that all parts hold, on one device, where `one` is the structure of
@@ -395,11 +452,25 @@ class panel_structure {
   void grow_table(offset_t found, const panel_limits& limits, const memory_budget& budget);
   void justify(const device_matrix& a, offset_t nnz);
   bool find_panels(const device_matrix& a, const panel_limits& limits, memory_budget& budget,
-                   const std::function<void()>& divide);
+                   const std::function<void()>& divide, top_sharing* sharing);
+  bool relabel_panels(const device_matrix& a, const panel_limits& limits, memory_budget& budget,
+                      const std::function<void()>& divide);
   void fetch_tree();
+  void agree();
+  std::vector<std::span<const column_block>> swap_blocks(const column_block* found, offset_t count);
+  void list_joint();
+  [[nodiscard]] panel_list joint_list(std::size_t which) const {
+    if (joint_begin_.empty()) return {};
+    const index_t begin = joint_begin_[which];
+    return {joint_.data() + begin, joint_begin_[which + 1] - begin};
+  }
+  [[nodiscard]] bool is_empty_part() const { return parts_.cut[part_] == parts_.cut[part_ + 1]; }
+  bool build_held(const device_matrix& a, std::span<const offset_t> row_ptr,
+                  const panel_limits& limits, memory_budget& budget, run_context& context,
+                  const std::function<void()>& divide);
   [[nodiscard]] std::span<const index_t> begins_on_host() const;
   [[nodiscard]] std::span<const index_t> parents_on_host() const;
-  void take_part(std::span<const offset_t> row_ptr, std::size_t k, memory_budget& budget);
+  void take_part(std::span<const offset_t> row_ptr, memory_budget& budget);
   bool count_part(const device_matrix& a, const panel_limits& limits, memory_budget& budget,
                   run_context& context);
   void take_top(const panel_structure& one, memory_budget& budget);
@@ -476,6 +547,12 @@ class panel_structure {
   pinned_vector<index_t> tree_on_host_;
   device_array<panel_kind> kind_;
   std::vector<row_range> ranges_;
+  std::size_t part_ = 0;
+  top_sharing* sharing_ = nullptr;
+  bool defers_ = false;    // parts count together whether the tree is the elimination tree
+  bool is_etree_ = false;  // it is, as far as counted
+  pinned_vector<index_t> joint_;
+  std::vector<index_t> joint_begin_;
 };
 
 /// Whether blocks and clusters hand over updates of far targets; `automatic`: from the point on
@@ -569,6 +646,13 @@ class symmetric_closure {
   /// Adds the entries of these panels to `counts`, as count_rows() does. Asynchronous. Masks and
   /// counts are those of L and U unless refuted().
   void run(const panel_structure& structure, panel_range wave, row_counts counts = {});
+  /// The steps of run(): what the panels of a wave add to their parents, and what those of a list
+  /// that another part holds, or the same, add to theirs; then the panels of a wave and of a list
+  /// are closed.
+  void add(const panel_structure& structure, panel_range wave);
+  void add(const panel_structure& structure, const panel_view& from, panel_list children);
+  void close(const panel_structure& structure, panel_range wave, panel_list more,
+             row_counts counts);
   /// Before the launches of run() are repeated.
   void expect() { refuted_[0] = 0; }
   /// Whether L was not U transposed in the waves since expect(), once the device has done what

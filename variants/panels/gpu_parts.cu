@@ -15,6 +15,18 @@
 // over all parts, at their places in the joint list, is what a single device has when all panels
 // below P that are not of `top` are done. The panels of `top` by themselves are a forest then, to
 // be eliminated as any other.
+//
+// Where masks are closed (gpu_symmetric.cu) no panel waits for another, and parts of one process
+// share `top`:
+//  * each part tells the others the blocks (K, T) of A's entries with K in its range and T in `top`.
+//    Of the way up from K, another part holds the panels from some K' on, since it holds all
+//    ancestors of what it holds, and takes the block as (K', T). So all lists that it holds are
+//    complete, those of `top`, too, and the list of a panel is the same in all parts that hold it;
+//  * every panel P of `top` is completed by one of the parts that hold it. That part has A's bits of
+//    P, as it has all entries that belong to P; a child of P adds to them by its list alone, which
+//    the part whose range has the child holds, at places that are the same in every list of P.
+// Parts wait for each other three times: until all have counted whether the tree is the elimination
+// tree, until all have told their blocks, and until all have written their position lists.
 
 #include "variants/device/simt.hpp"
 
@@ -288,13 +300,14 @@ std::span<const index_t> panel_structure::parents_on_host() const {
   return {tree_on_host_.data() + panels_ + 1, at(panels_)};
 }
 
-// Takes part k of the panels.
-void panel_structure::take_part(std::span<const offset_t> row_ptr, std::size_t k,
-                                memory_budget& budget) {
+// Takes the panels of the part.
+void panel_structure::take_part(std::span<const offset_t> row_ptr, memory_budget& budget) {
   const std::span<const index_t> begin = begins_on_host();
   const std::span<const index_t> parent = parents_on_host();
+  const std::size_t k = part_;
   column_blocks_ = positions_ = 0;
   longest_ = 0;
+  ranges_.clear();
   kind_ = {budget, "parts", panels_};
   copy_to_device(kind_.data(), kinds_.data(), panels_);
   const index_t end = parts_.cut[k + 1];
@@ -324,27 +337,101 @@ void panel_structure::take_part(std::span<const offset_t> row_ptr, std::size_t k
 
 bool panel_structure::build_part(const device_matrix& a, std::span<const offset_t> row_ptr,
                                  const panel_limits& limits, memory_budget& budget,
-                                 run_context& context, const division& divide, std::size_t k) {
+                                 run_context& context, const division& divide, std::size_t k,
+                                 top_sharing* sharing) {
   release();
   bytes_missing_ = 0;
+  part_ = k;
   bool built = false;
-  try {
-    built = find_panels(a, limits, budget, [&] {
-      parts_ = divide(begins_on_host(), parents_on_host());
-      top_ = top_of(parts_, begins_on_host(), parents_on_host());
-      kinds_ = kinds_of_part(parts_, parents_on_host(), k);
-    });
-    if (built) {
-      take_part(row_ptr, k, budget);
-      if (parts_.cut[k] == parts_.cut[k + 1]) return true;
-      built = count_part(a, limits, budget, context) &&
-              fill_structure(limits, budget, [&] { place(a, a.rows().nnz); });
+  const auto divide_among_parts = [&] {
+    parts_ = divide(begins_on_host(), parents_on_host());
+    top_ = top_of(parts_, begins_on_host(), parents_on_host());
+    kinds_ = kinds_of_part(parts_, parents_on_host(), k);
+    if (sharing_ == nullptr) return;
+    const std::vector<index_t> closers = share_top(parts_, parents_on_host());
+    for (std::size_t i = 0; i < closers.size(); ++i) {
+      if (at(closers[i]) == k) kinds_[at(parts_.top[i])] = panel_kind::joint;
     }
+  };
+  try {
+    built = find_panels(a, limits, budget, divide_among_parts, sharing) &&
+            build_held(a, row_ptr, limits, budget, context, divide_among_parts);
   } catch (const budget_error&) {
     built = false;
   }
   if (!built) drop();
   return built;
+}
+
+// All but tree and panels, once more where the panels change.
+bool panel_structure::build_held(const device_matrix& a, std::span<const offset_t> row_ptr,
+                                 const panel_limits& limits, memory_budget& budget,
+                                 run_context& context, const std::function<void()>& divide) {
+  take_part(row_ptr, budget);
+  if (!count_part(a, limits, budget, context)) return false;
+  if (!is_etree_) {
+    defers_ = false;
+    slots_ = {};
+    if (!relabel_panels(a, limits, budget, divide)) return false;
+    take_part(row_ptr, budget);
+    if (!count_part(a, limits, budget, context)) return false;
+  }
+  if (is_empty_part()) return true;
+  if (!fill_structure(limits, budget, [&] { place(a, a.rows().nnz); })) return false;
+  if (sharing_ != nullptr) list_joint();
+  return true;
+}
+
+// Tells the others so many blocks.
+std::vector<std::span<const column_block>> panel_structure::swap_blocks(const column_block* found,
+                                                                        offset_t count) {
+  auto& mine = sharing_->of[part_].blocks;
+  mine.resize(static_cast<std::size_t>(count));
+  copy_to_host(mine.data(), found, count);
+  if (!sharing_->meeting.meet()) throw budget_error("another part has ended");
+  std::vector<std::span<const column_block>> told;
+  for (std::size_t l = 0; l < sharing_->of.size(); ++l) {
+    const auto& blocks = sharing_->of[l].blocks;
+    if (l != part_ && !blocks.empty()) told.emplace_back(blocks.data(), blocks.size());
+  }
+  return told;
+}
+
+// Lists the panels of `top` that the part completes, and their children, while the device goes on.
+void panel_structure::list_joint() {
+  const std::size_t count = parts_.cut.size() - 1;
+  const auto is_own_range = [&](index_t j) { return j >= own_.begin && j < own_.end; };
+  std::vector<std::vector<index_t>> lists(count + 1);
+  for (const index_t j : parts_.top) {
+    if (kinds_[at(j)] == panel_kind::joint && !is_own_range(j)) lists[count].push_back(j);
+  }
+  const std::span<const index_t> parent = parents_on_host();
+  for (std::size_t l = 0; l < count; ++l) {
+    for (index_t j = parts_.cut[l]; j < parts_.cut[l + 1]; ++j) {
+      if (parent[at(j)] < 0 || kinds_[at(parent[at(j)])] != panel_kind::joint) continue;
+      const panel_kind kind = kinds_[at(j)];
+      if (kind == panel_kind::foreign) {
+        lists[l].push_back(j);
+      } else if (kind == panel_kind::top || (kind == panel_kind::joint && !is_own_range(j))) {
+        lists[part_].push_back(j);
+      }
+    }
+  }
+  joint_.clear();
+  joint_begin_.assign(1, 0);
+  for (const auto& list : lists) {
+    joint_.insert(joint_.end(), list.begin(), list.end());
+    joint_begin_.push_back(static_cast<index_t>(joint_.size()));
+  }
+}
+
+panel_range panel_structure::completed_range() const {
+  const panel_list more = joint_panels();
+  if (more.count == 0) return own_;
+  const index_t first = more.panels[0];
+  const index_t end = more.panels[more.count - 1] + 1;
+  if (own_.begin == own_.end) return {first, end};
+  return {std::min(own_.begin, first), std::max(own_.end, end)};
 }
 
 packed_panels panel_structure::pack(memory_budget& budget) const {

@@ -90,6 +90,8 @@ TEST_CASE("any number of parts gives what one gives, eliminated and closed, stag
         continue;
       }
       const bool top = context.derived["top_panels"] > 0;
+      const bool shared = top && context.derived["top_shared"] != 0;
+      seen["shared"] += shared ? 1 : 0;
       seen["top"] += top ? 1 : 0;
       seen["no top"] += top ? 0 : 1;
       seen["long top"] += context.derived["top_panels"] > 5 ? 1 : 0;
@@ -104,6 +106,95 @@ TEST_CASE("any number of parts gives what one gives, eliminated and closed, stag
   CHECK(seen["relabelled"] > 20);
   CHECK(seen["closed"] > 40);
   CHECK(seen["eliminated"] > 40);
+  CHECK(seen["shared"] > 15);
+}
+
+namespace {
+
+// Symmetric patterns, in postorder and not.
+std::vector<subject> symmetric_subjects() {
+  std::vector<subject> all;
+  const auto add = [&](pattern a, const std::string& name) {
+    auto truth = reference::make_truth(reference::row_union(a));
+    all.push_back({std::move(a), name, std::move(truth)});
+  };
+  for (const char* spec :
+       {"grid5:nx=13", "grid7:nx=6", "dissected:nx=9", "dissected:nx=7,interleaved=1",
+        "elasticity3d:nx=3", "batch:count=9,least=10,most=40,drop=0.1"}) {
+    add(symmetrized(generate(spec), diagonal::keep), spec);
+  }
+  // A star: panels below one at the top. A band: a chain of panels. Trees side by side.
+  triplets star{80, 80, {}, {}};
+  triplets band{150, 150, {}, {}};
+  for (index_t i = 0; i < 150; ++i) {
+    for (index_t j = std::max(i - 3, index_t{0}); j <= i; ++j) {
+      band.rows.insert(band.rows.end(), {i, j});
+      band.cols.insert(band.cols.end(), {j, i});
+    }
+    if (i >= 80) continue;
+    star.rows.insert(star.rows.end(), {i, 79, i});
+    star.cols.insert(star.cols.end(), {i, i, 79});
+  }
+  add(from_triplets(star, duplicates::merge), "star");
+  add(from_triplets(band, duplicates::merge), "band");
+  return all;
+}
+
+}  // namespace
+
+TEST_CASE("parts complete the panels of the top together") {
+  const std::vector<std::string> widths{"8", "64", "1", "3", "2", "16"};
+  std::map<std::string, int> seen;
+  std::uint64_t runs = 0;
+  for (const subject& s : symmetric_subjects()) {
+    CAPTURE(s.name);
+    for (const std::string& width : widths) {
+      CAPTURE(width);
+      for (const int parts : {1, 2, 3, 4, 5, 9}) {
+        CAPTURE(parts);
+        run_settings settings = settings_of(parts, width);
+        ++runs;
+        settings.chunk_size = static_cast<index_t>(runs % 5);
+        if (runs % 3 == 0) settings.wants = want::counts;
+        gpu::multi_tuning tuning;
+        if (runs % 4 == 0) tuning.closing = gpu::closing_masks::always;
+        simt::emulator::set_seed(runs);
+        run_context context;
+        const auto v = gpu::make_bitmap_panels_multi(tuning);
+        CHECK(fault(*v, s, settings, context) == "");
+        CHECK(context.derived["alone"] == 0);
+        CHECK(context.derived["top_shared"] == 1);
+        const bool top = context.derived["top_panels"] > 0;
+        seen["top"] += top ? 1 : 0;
+        seen["relabelled"] += top && context.derived["relabelled"] != 0 ? 1 : 0;
+        seen["long top of many"] += parts > 2 && context.derived["top_panels"] > 5 ? 1 : 0;
+        seen["more parts than panels"] += context.derived["panels"] < parts ? 1 : 0;
+      }
+    }
+  }
+  CHECK(seen["top"] > 100);
+  CHECK(seen["relabelled"] > 20);
+  CHECK(seen["long top of many"] > 40);
+  CHECK(seen["more parts than panels"] > 5);
+}
+
+TEST_CASE("a closure that is refuted: the top is eliminated on one part") {
+  const pattern a = generate("grid7:nx=6,oneway=1");
+  const auto truth = reference::make_truth(reference::row_union(a));
+  for (const int parts : {1, 2, 5}) {
+    const run_settings settings = settings_of(parts, "8");
+    gpu::multi_tuning tuning;
+    tuning.closing = gpu::closing_masks::always;
+    const auto v = gpu::make_bitmap_panels_multi(tuning);
+    run_context context;
+    v->prepare(a, settings, context);
+    for (int k = 0; k < 2; ++k) {
+      const result r = run_once(*v, settings.wants, context);
+      CHECK(reference::compare(truth, r, settings.wants, settings.chunk_size).reason == "");
+      CHECK(context.derived["top_shared"] == 0);
+      CHECK(context.derived["alone"] == 0);
+    }
+  }
 }
 
 TEST_CASE("a part that the budget does not admit: one GPU does all of it") {

@@ -38,7 +38,8 @@ struct structure_totals {
 /// A copy of the totals in memory of the host.
 struct structure_note {
   structure_totals totals;
-  std::uint32_t number;  ///< 1 as soon as the totals are there
+  std::uint32_t number;     ///< 1 as soon as the totals are there
+  std::uint32_t positions;  ///< of a part: 1 as soon as the position lists are there
 };
 
 namespace {
@@ -407,6 +408,7 @@ GSOFA_KERNEL void panel_tree_kernel(index_t n, const std::uint32_t* parent, sibl
 struct justification {
   sibling_lists siblings;
   std::uint32_t* marks;  ///< n zeros; null: nothing is counted
+  index_t first, last;   ///< those from `first` on, before `last`
 
   /// Looks at an entry; returns 1 if it is the first found of a vertex.
   GSOFA_DEVICE std::uint32_t visit(index_t row, index_t column) const {
@@ -422,7 +424,9 @@ struct justification {
         high = middle;
       }
     }
-    std::uint32_t* const mark = marks + siblings.list[low];
+    const index_t child = siblings.list[low];
+    if (child < first || child >= last) return 0;
+    std::uint32_t* const mark = marks + child;
     return simt::load_shared_state(mark) == 0 && simt::atomic_exchange(mark, std::uint32_t{1}) == 0
                ? 1
                : 0;
@@ -856,6 +860,11 @@ GSOFA_KERNEL void positions_kernel(panel_view p, offset_t column_blocks, unsigne
   }
 }
 
+GSOFA_KERNEL void note_kernel(std::uint32_t* note) {
+  simt::after_earlier_launches();
+  if (simt::thread_index() == 0) simt::store_to_host(note, 1);
+}
+
 /// Panels that are assigned a place, and the places.
 struct fresh_panels {
   index_t count;
@@ -1036,7 +1045,9 @@ const std::uint32_t* panel_structure::children() const { return zeros(in_panel_c
 std::uint32_t* panel_structure::finished() const { return zeros(in_finished); }
 
 void panel_structure::release() {
-  relabelled_ = repeats_ = by_targets_ = too_many_ = false;
+  relabelled_ = repeats_ = by_targets_ = too_many_ = defers_ = false;
+  sharing_ = nullptr;
+  joint_begin_.clear();
   boundaries_.clear();
   if (!first_pass_.recorded()) slots_ = {};
   loose_ = {};
@@ -1178,7 +1189,8 @@ void panel_structure::find_tree(const device_matrix& a, offset_t nnz, index_t wi
 void panel_structure::justify(const device_matrix& a, offset_t nnz) {
   launch_on_entries(
       justify_kernel, view_of(a, n_, nnz),
-      justification{{zeros(in_children), depth_.data(), siblings_.data()}, zeros(in_marks)},
+      justification{
+          {zeros(in_children), depth_.data(), siblings_.data()}, zeros(in_marks), 0, n_},
       totals());
 }
 
@@ -1188,8 +1200,14 @@ void panel_structure::justify(const device_matrix& a, offset_t nnz) {
 void panel_structure::find_column_blocks(const device_matrix& a, offset_t nnz,
                                          const panel_limits& limits, memory_budget& budget,
                                          bool justifies) {
-  const justification by{{zeros(in_children), depth_.data(), siblings_.data()},
-                         justifies ? zeros(in_marks) : nullptr};
+  justification by{{zeros(in_children), depth_.data(), siblings_.data()},
+                   justifies ? zeros(in_marks) : nullptr,
+                   0,
+                   n_};
+  if (kind_.size() > 0) {
+    by.first = begins_on_host()[at(parts_.cut[part_])];
+    by.last = begins_on_host()[at(parts_.cut[part_ + 1])];
+  }
   const column_block_table table{slots_.data(), static_cast<std::uint32_t>(capacity_)};
   const cut_view cut_panels{label_.data(), begin_.data(), panel_of_.data(), panel_parent_.data(),
                             kind_.data()};
@@ -1210,6 +1228,7 @@ void panel_structure::climb_by_targets(const panel_limits& limits, memory_budget
   copy_to_host(&note->totals, static_cast<const structure_totals*>(totals()), 1);
   structure_totals& found = note->totals;
   by_targets_ = true;
+  if (defers_) agree();
   const bool is_etree = found.siblings == found.justified;
   if (!is_etree || found.overflow != 0) {
     found.column_blocks = found.overflow != 0 ? capacity_ : 0;
@@ -1217,7 +1236,16 @@ void panel_structure::climb_by_targets(const panel_limits& limits, memory_budget
     return;
   }
   panels_ = static_cast<index_t>(found.panels);
-  boundaries_.list_first(slots_.data(), capacity_, panels_, budget);
+  if (sharing_ != nullptr) {
+    const block_exchange exchange{
+        kind_.data(),
+        panel_parent_.data(),
+        {parts_.cut[part_], parts_.cut[part_ + 1]},
+        [&](const column_block* mine, offset_t count) { return swap_blocks(mine, count); }};
+    boundaries_.list_first(slots_.data(), capacity_, panels_, budget, &exchange);
+  } else {
+    boundaries_.list_first(slots_.data(), capacity_, panels_, budget);
+  }
   slots_ = {};
   find_first_panels();
   const first_panels subtrees{panels_, reinterpret_cast<const std::uint32_t*>(siblings_.data())};
@@ -1320,51 +1348,95 @@ void panel_structure::grow_table(offset_t found, const panel_limits& limits,
 }
 
 // Finds the panels, by label where the numbering is no postorder, and calls divide() when they are
-// known: once more where they change. Returns false where the limits do not admit the labels.
+// known: once more where they change. Returns false where the limits do not admit the labels. Where
+// parts share `top` of a symmetric matrix, whether the numbering is a postorder is left open.
 bool panel_structure::find_panels(const device_matrix& a, const panel_limits& limits,
-                                  memory_budget& budget, const std::function<void()>& divide) {
+                                  memory_budget& budget, const std::function<void()>& divide,
+                                  top_sharing* sharing) {
   const offset_t nnz = a.rows().nnz;
   structure_totals found{};
-  const auto fetch = [&] {
-    copy_to_host(&found, static_cast<const structure_totals*>(totals()), 1);
-    panels_ = static_cast<index_t>(found.panels);
-  };
   clear_for_tree({}, {});
   find_tree(a, nnz, limits.width);
-  fetch();
+  copy_to_host(&found, static_cast<const structure_totals*>(totals()), 1);
+  panels_ = static_cast<index_t>(found.panels);
+  symmetric_ = found.unbalance == 0;
+  if (sharing != nullptr && n_ >= limits.many_vertices && (symmetric_ || sharing->always)) {
+    sharing_ = sharing;
+    defers_ = symmetric_;
+  }
   fetch_tree();
   // The device goes on while the host divides.
-  justify(a, nnz);
+  if (!defers_) justify(a, nnz);
   divide();
-  fetch();
-  symmetric_ = found.unbalance == 0;
+  if (defers_) return true;
+  copy_to_host(&found, static_cast<const structure_totals*>(totals()), 1);
   if (found.siblings == found.justified) return true;
+  return relabel_panels(a, limits, budget, divide);
+}
+
+// Finds the panels by label. Returns false where the limits do not admit the labels.
+bool panel_structure::relabel_panels(const device_matrix& a, const panel_limits& limits,
+                                     memory_budget& budget, const std::function<void()>& divide) {
   if (bytes_left(limits, budget) < 8 * offset_t{n_}) return false;
-  relabel(a, nnz, budget);
+  relabel(a, a.rows().nnz, budget);
   fill_bytes(zeroed_.data(), 0, zeroed_.size());
   cut(limits.width, true);
-  fetch();
+  structure_totals found{};
+  copy_to_host(&found, static_cast<const structure_totals*>(totals()), 1);
+  panels_ = static_cast<index_t>(found.panels);
   fetch_tree();
   divide();
   return true;
 }
 
-// Finds the column blocks of the panels that a part holds, and lengths. Returns false where the
-// limits do not admit the table.
+// Adds up what the parts have justified, each of the vertices of its range. A is symmetric: the edge
+// from the parent of such a vertex into its subtree stands in the row of the parent, which the part
+// holds. Throws budget_error where another part has ended.
+void panel_structure::agree() {
+  structure_totals& found = reinterpret_cast<structure_note*>(note_.data())->totals;
+  sharing_->of[part_].justified = found.justified;
+  if (!sharing_->meeting.meet()) throw budget_error("another part has ended");
+  found.justified = 0;
+  for (const top_sharing::part& p : sharing_->of) found.justified += p.justified;
+  is_etree_ = found.siblings == found.justified;
+}
+
+bool panel_structure::meet() {
+  if (!is_empty_part()) {
+    wait_for_note(&reinterpret_cast<const structure_note*>(note_.data())->positions, 1);
+    sharing_->of[part_].view = view();
+  }
+  return sharing_->meeting.meet();
+}
+
+// Finds the column blocks of the panels that a part holds, and lengths, unless is_etree_ becomes
+// false. Returns false where the limits do not admit the table.
 bool panel_structure::count_part(const device_matrix& a, const panel_limits& limits,
                                  memory_budget& budget, run_context& context) {
-  auto* const note = reinterpret_cast<structure_note*>(note_.data());
+  structure_note& note = *reinterpret_cast<structure_note*>(note_.data());
+  is_etree_ = true;
+  if (is_empty_part()) {
+    if (defers_) {
+      copy_to_host(&note.totals, static_cast<const structure_totals*>(totals()), 1);
+      agree();
+    }
+    if (is_etree_ && sharing_ != nullptr) swap_blocks(nullptr, 0);
+    return true;
+  }
   for (;;) {
     if (!make_table(limits, budget)) return false;
-    note->number = 0;
+    note.number = 0;
     fill_bytes(slots_.data(), 0, capacity_);
-    find_column_blocks(a, a.rows().nnz, limits, budget);
-    wait_for_note(&note->number, 1);
+    find_column_blocks(a, a.rows().nnz, limits, budget, defers_);
+    wait_for_note(&note.number, 1);
     context.check_deadline();
-    if (note->totals.overflow == 0) break;
-    grow_table(note->totals.column_blocks, limits, budget);
+    if (!defers_) is_etree_ = note.totals.siblings == note.totals.justified;
+    if (!is_etree_ || note.totals.overflow == 0) break;
+    if (defers_) copy_to_device(&totals()->justified, &note.totals.justified, 1);
+    defers_ = false;
+    grow_table(note.totals.column_blocks, limits, budget);
   }
-  adopt(note->totals);
+  if (is_etree_) adopt(note.totals);
   return true;
 }
 
@@ -1554,6 +1626,11 @@ void panel_structure::write_positions() {
 // The same with the masks of A.
 void panel_structure::place(const device_matrix& a, offset_t nnz) {
   write_positions();
+  if (sharing_ != nullptr) {
+    auto* const note = reinterpret_cast<structure_note*>(note_.data());
+    note->positions = 0;
+    launch_overlapping(note_kernel, 1, 32, 0, &note->positions);
+  }
   for_each_range(a, nnz, [&](const matrix_view& entries) {
     launch_with_table<place_table>(scatter_kernel, entries, view(), false, index_t{0});
   });

@@ -75,6 +75,12 @@ TEST_CASE("every panel below the top is of one part, with all below it") {
     CHECK(fault(t, p, parts) == "");
     with_top += p.top.empty() ? 0 : 1;
     if (parts == 1) CHECK(p.top.empty());
+    const std::vector<index_t> closers = share_top(p, t.parent);
+    REQUIRE(closers.size() == p.top.size());
+    for (std::size_t i = 0; i < p.top.size(); ++i) {
+      // Whoever completes a panel of `top` holds it.
+      CHECK(kinds_of_part(p, t.parent, at(closers[i]))[at(p.top[i])] == panel_kind::top);
+    }
     const top_panels top = top_of(p, t.begin, t.parent);
     REQUIRE(top.begin.size() == p.top.size() + 1);
     for (std::size_t i = 0; i < p.top.size(); ++i) {
@@ -86,6 +92,49 @@ TEST_CASE("every panel below the top is of one part, with all below it") {
   CHECK(with_top > 200);
 }
 
+namespace {
+
+// The cuts by a look at all panels.
+std::vector<index_t> cuts_of_all(const tree& t, int parts) {
+  const auto panels = static_cast<index_t>(t.parent.size());
+  const offset_t n = t.begin.back();
+  std::vector<offset_t> above(t.parent.size(), 0);
+  for (index_t j = panels - 1; j >= 0; --j) {
+    const index_t p = t.parent[at(j)];
+    if (p >= 0) above[at(j)] = above[at(p)] + t.begin[at(p) + 1] - t.begin[at(p)];
+  }
+  std::vector<index_t> cut{0};
+  for (int k = 1; k < parts; ++k) {
+    const offset_t ideal = n * k / parts;
+    const auto middle = static_cast<index_t>(
+        std::lower_bound(t.begin.begin(), t.begin.end() - 1, ideal) - t.begin.begin());
+    const auto off = [&](index_t j) { return std::abs(t.begin[at(j)] - ideal); };
+    const auto cost = [&](index_t j) { return off(j) + (j > 0 ? 8 * above[at(j) - 1] : 0); };
+    index_t best = middle;
+    for (const index_t step : {-1, 1}) {
+      for (index_t j = middle + step; j >= 0 && j < panels; j += step) {
+        if (cost(j) < cost(best)) best = j;
+        if (off(j) > n / (offset_t{parts} * 8)) break;
+      }
+    }
+    cut.push_back(std::max(best, cut.back()));
+  }
+  cut.push_back(panels);
+  return cut;
+}
+
+}  // namespace
+
+TEST_CASE("cuts are made where their neighbourhood has the fewest ancestors behind") {
+  random_source random(5);
+  for (int k = 0; k < 600; ++k) {
+    const tree t =
+        random_tree(random, static_cast<index_t>(random.between(1, 90)), random.between(0, 3));
+    const int parts = static_cast<int>(random.between(1, 9));
+    CHECK(divide_panels(t.begin, t.parent, parts).cut == cuts_of_all(t, parts));
+  }
+}
+
 TEST_CASE("two subtrees under a separator are the two parts, a path is top from its cut on") {
   // Panels 0 and 1 under 2, 3 and 4 under 5, both under the separator 6 and 7.
   const std::vector<index_t> begin{0, 10, 20, 22, 32, 42, 44, 48, 50};
@@ -93,9 +142,11 @@ TEST_CASE("two subtrees under a separator are the two parts, a path is top from 
   const panel_parts two = divide_panels(begin, parent, 2);
   CHECK(two.cut == std::vector<index_t>{0, 3, 8});
   CHECK(two.top == std::vector<index_t>{6, 7});
+  CHECK(share_top(two, parent) == std::vector<index_t>{0, 1});
   const std::vector<index_t> steps{0, 1, 2, 3, 4};
   const std::vector<index_t> path{1, 2, 3, -1};
   const panel_parts of_path = divide_panels(steps, path, 2);
   CHECK(of_path.cut == std::vector<index_t>{0, 3, 4});
   CHECK(of_path.top == std::vector<index_t>{3});
+  CHECK(share_top(of_path, path) == std::vector<index_t>{0});
 }
