@@ -130,10 +130,23 @@ inline constexpr offset_t few_items = 8;
 inline constexpr offset_t few_items = 1;
 #endif
 
+// Of so many items and more, blocks of more threads scan a tile.
+#if defined(__CUDACC__)
+inline constexpr offset_t many_items = 1 << 20;
+#else
+inline constexpr offset_t many_items = 100;
+#endif
+
+/// Threads of a block that scans a tile of `items` items in all, with up to 128 registers each.
+inline int threads_of_scan(offset_t items) {
+  return items < many_items ? threads_per_block : 2 * threads_per_block;
+}
+
 /// Emits the inclusive scan of all items by two launches, by one where there are to be few.
 /// `partial` has threads_per_block places. With more than most_items items it takes longer.
 template <class Op>
-void scan(const Op& op, offset_t most_items, typename Op::value* partial) {
+void scan(const Op& op, offset_t most_items, typename Op::value* partial,
+          int threads = threads_per_block) {
   if (most_items <= few_items * threads_per_block) {
     launch_overlapping(scan_kernel<Op>, 1, threads_per_block, scan_bytes<Op>(threads_per_block), op,
                        static_cast<const typename Op::value*>(partial));
@@ -141,9 +154,10 @@ void scan(const Op& op, offset_t most_items, typename Op::value* partial) {
   }
   const auto tiles = static_cast<int>(
       std::min<offset_t>(threads_per_block, (most_items - 1) / threads_per_block + 1));
-  constexpr std::size_t bytes = scan_bytes<Op>(threads_per_block);
-  launch_overlapping(reduce_kernel<Op>, tiles, threads_per_block, bytes, op, partial);
-  launch_overlapping(scan_kernel<Op>, tiles, threads_per_block, bytes, op,
+  // There are at most as many tiles as threads of a block.
+  const std::size_t bytes = scan_bytes<Op>(threads);
+  launch_overlapping(reduce_kernel<Op>, tiles, threads, bytes, op, partial);
+  launch_overlapping(scan_kernel<Op>, tiles, threads, bytes, op,
                      static_cast<const typename Op::value*>(partial));
 }
 

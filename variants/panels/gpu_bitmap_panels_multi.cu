@@ -91,8 +91,7 @@ class bitmap_panels_multi final : public variant {
 
   void run(run_context& context) override {
     alone_ = nullptr;
-    const bool shares =
-        may_share_ && !job_.refuted && tuning_.closing != closing_masks::never;
+    const bool shares = may_share_ && !job_.refuted && tuning_.closing != closing_masks::never;
     job_.sharing = shares ? &sharing_ : nullptr;
     sharing_.always = tuning_.closing == closing_masks::always;
     sharing_.start(job_.parts);

@@ -13,7 +13,8 @@
 //
 // A part of the panels (gpu_parts.cu) that is to have all of the boundaries of panels at the top is
 // told the blocks (K, T) that other parts have found there. Of the way up from K it has the panels
-// from some K' on: the block is taken as (K', T), or as an empty (T, T), on whose way no panel lies.
+// from some K' on: the block is taken as (K', T), or as an empty (T, T), on whose way no panel
+// lies.
 //
 // The blocks are listed in ascending order of their targets. A stable sort by panel then has the
 // blocks of every panel in ascending order of theirs.
@@ -357,8 +358,8 @@ offset_t boundary_lists::list_first(const column_block* slots, offset_t capacity
                      bits_, counts.data() + 2, keys.data(), masks.data());
   for (const auto& blocks : told) {
     const auto size = static_cast<offset_t>(blocks.size());
-    launch_overlapping(list_told_kernel, blocks_for(size), threads_per_block, 0, blocks.data(), size,
-                       exchange->kind, exchange->parent, bits_, keys.data() + count,
+    launch_overlapping(list_told_kernel, blocks_for(size), threads_per_block, 0, blocks.data(),
+                       size, exchange->kind, exchange->parent, bits_, keys.data() + count,
                        masks.data() + count);
     count += size;
   }
@@ -418,7 +419,7 @@ void boundary_lists::sort(const index_t* begin, const loose_column_blocks& sorte
   }
   const device_array<member_scan::value> partial(budget, "word_lists", threads_per_block);
   scan(member_scan{count_, sorted.column_blocks, begin, first, sorted.first}, count_,
-       partial.data());
+       partial.data(), threads_of_scan(count_));
   clear();
 }
 

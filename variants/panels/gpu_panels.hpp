@@ -229,8 +229,8 @@ struct block_exchange {
 /// Boundaries of all panels, found target by target (gpu_boundaries.cu).
 class boundary_lists {
  public:
-  /// Lists the column blocks of a table, which are those of A's entries, and those of other parts if
-  /// there is an exchange. Returns their number.
+  /// Lists the column blocks of a table, which are those of A's entries, and those of other parts
+  /// if there is an exchange. Returns their number.
   offset_t list_first(const column_block* slots, offset_t capacity, index_t panels,
                       memory_budget& budget, const block_exchange* exchange = nullptr);
   /// Finds the column blocks of all panels, and adds to their sizes. Returns false where their
@@ -297,8 +297,10 @@ class packed_panels {
 /// `top` together (gpu_parts.cu). Their devices reach each other's memory.
 struct top_sharing {
   struct part {
-    std::uint32_t justified = 0;         ///< vertices of its range
-    pinned_vector<column_block> blocks;  ///< of A's entries, with targets in `top`
+    const std::uint32_t* least = nullptr;  ///< neighbours, by its share of the entries
+    std::uint64_t unbalance = 0;           ///< of these entries
+    std::uint32_t justified = 0;           ///< vertices of its range
+    pinned_vector<column_block> blocks;    ///< of A's entries, with targets in `top`
     panel_view view{};
   };
   part_meeting meeting;
@@ -456,6 +458,9 @@ class panel_structure {
   bool relabel_panels(const device_matrix& a, const panel_limits& limits, memory_budget& budget,
                       const std::function<void()>& divide);
   void fetch_tree();
+  void launch_note();
+  bool meet_at_note();
+  bool all_balanced(std::uint64_t unbalance);
   void agree();
   std::vector<std::span<const column_block>> swap_blocks(const column_block* found, offset_t count);
   void list_joint();

@@ -214,3 +214,23 @@ TEST_CASE("a part that the budget does not admit: one GPU does all of it") {
     }
   }
 }
+
+TEST_CASE("parts that the budget ends at any step do not keep the others waiting") {
+  const pattern a = generate("dissected:nx=22");
+  const auto truth = reference::make_truth(reference::row_union(a));
+  std::map<std::int64_t, int> seen;
+  for (const int megabytes : {2, 3, 4, 5, 6, 8, 10, 14, 20, 30}) {
+    run_settings settings = settings_of(3, "4");
+    settings.options.set(find_variant("gpu_bitmap_panels_multi").options, "memory_budget_mb",
+                         std::to_string(megabytes));
+    settings.wants = want::counts;
+    run_context context;
+    const auto v = gpu::make_bitmap_panels_multi({});
+    v->prepare(a, settings, context);
+    const result r = run_once(*v, settings.wants, context);
+    CHECK(reference::compare(truth, r, settings.wants, settings.chunk_size).reason == "");
+    ++seen[context.derived["alone"]];
+  }
+  CHECK(seen[0] > 0);
+  CHECK(seen[1] > 0);
+}

@@ -38,8 +38,8 @@ struct structure_totals {
 /// A copy of the totals in memory of the host.
 struct structure_note {
   structure_totals totals;
-  std::uint32_t number;     ///< 1 as soon as the totals are there
-  std::uint32_t positions;  ///< of a part: 1 as soon as the position lists are there
+  std::uint32_t number;  ///< 1 as soon as the totals are there
+  std::uint32_t stage;   ///< of a part: 1 as soon as what others read next is there
 };
 
 namespace {
@@ -124,6 +124,22 @@ GSOFA_KERNEL void leftmost_kernel(matrix_view a, std::uint32_t* least, structure
   });
   for (unsigned step = 16; step > 0; step /= 2) unbalance += simt::shuffle_xor(unbalance, step);
   if (lane_index() == 0 && unbalance != 0) simt::atomic_add(&totals->unbalance, unbalance);
+}
+
+/// out[u] = min(one[u], other[u]).
+GSOFA_KERNEL void lesser_kernel(index_t n, const std::uint32_t* one, const std::uint32_t* other,
+                                std::uint32_t* out) {
+  simt::after_earlier_launches();
+  for (offset_t k = offset_t{simt::block_index()} * simt::block_size() + simt::thread_index();
+       k < n; k += offset_t{simt::grid_size()} * simt::block_size()) {
+    out[k] = one[k] < other[k] ? one[k] : other[k];
+  }
+}
+
+/// Tells the host that what was launched before is done.
+GSOFA_KERNEL void note_kernel(std::uint32_t* note) {
+  simt::after_earlier_launches();
+  if (simt::thread_index() == 0) simt::store_to_host(note, 1);
 }
 
 /// The minima of groups of 32, of groups of these groups, and so on; level 0 is the array itself.
@@ -860,11 +876,6 @@ GSOFA_KERNEL void positions_kernel(panel_view p, offset_t column_blocks, unsigne
   }
 }
 
-GSOFA_KERNEL void note_kernel(std::uint32_t* note) {
-  simt::after_earlier_launches();
-  if (simt::thread_index() == 0) simt::store_to_host(note, 1);
-}
-
 /// Panels that are assigned a place, and the places.
 struct fresh_panels {
   index_t count;
@@ -1118,8 +1129,44 @@ void find_nearest(const std::uint32_t* values, index_t size, std::uint32_t* spar
 
 void panel_structure::nearest_parents(const device_matrix& a, offset_t nnz) {
   // hint_ has the least neighbours.
-  launch_on_entries(leftmost_kernel, view_of(a, n_, nnz), hint_.data(), totals());
-  find_nearest(hint_.data(), n_, minima_.data(), tree_parent_.data());
+  if (sharing_ == nullptr) {
+    launch_on_entries(leftmost_kernel, view_of(a, n_, nnz), hint_.data(), totals());
+    find_nearest(hint_.data(), n_, minima_.data(), tree_parent_.data());
+    return;
+  }
+  // Of a part those in its share of the entries; siblings_, not used yet, has those of all parts.
+  const auto parts = static_cast<offset_t>(sharing_->of.size());
+  const offset_t begin = nnz / parts * static_cast<offset_t>(part_);
+  const offset_t end = static_cast<offset_t>(part_) + 1 < parts ? begin + nnz / parts : nnz;
+  if (begin < end) {
+    launch_on_entries(leftmost_kernel, entries_of(a.row_ptr(), a.col_idx(), n_, begin, end),
+                      hint_.data(), totals());
+  }
+  launch_note();
+  sharing_->of[part_].least = hint_.data();
+  if (!meet_at_note()) throw budget_error("another part has ended");
+  const std::uint32_t* least = hint_.data();
+  for (std::size_t l = 0; l < sharing_->of.size(); ++l) {
+    if (l == part_) continue;
+    auto* const joint = reinterpret_cast<std::uint32_t*>(siblings_.data());
+    launch_overlapping(lesser_kernel, blocks_for(n_), threads_per_block, 0, n_, least,
+                       sharing_->of[l].least, joint);
+    least = joint;
+  }
+  find_nearest(least, n_, minima_.data(), tree_parent_.data());
+}
+
+// Has the device tell when all is done that was launched before.
+void panel_structure::launch_note() {
+  auto* const note = reinterpret_cast<structure_note*>(note_.data());
+  note->stage = 0;
+  launch_overlapping(note_kernel, 1, 32, 0, &note->stage);
+}
+
+// Waits for that, and for all parts. Returns false if one has ended.
+bool panel_structure::meet_at_note() {
+  wait_for_note(&reinterpret_cast<const structure_note*>(note_.data())->stage, 1);
+  return sharing_->meeting.meet();
 }
 
 // The least neighbours and the lists of siblings have been read.
@@ -1137,7 +1184,7 @@ void panel_structure::cut(index_t width, bool is_etree) {
                      zeros(in_children), zeros(in_big_children), low_.data(), zeros(in_root));
   scan(cut_scan{n_, width, parent, children, zeros(in_big_children), low_.data(), zeros(in_root),
                 panel_of_.data(), begin_.data(), depth_.data(), totals()},
-       n_, reinterpret_cast<cut_scan::value*>(partial_.data()));
+       n_, reinterpret_cast<cut_scan::value*>(partial_.data()), threads_of_scan(n_));
   launch_overlapping(panel_tree_kernel, blocks_for(n_), threads_per_block, 0, n_, parent,
                      sibling_lists{children, depth_.data(), siblings_.data()}, is_etree,
                      static_cast<const index_t*>(panel_of_.data()),
@@ -1189,8 +1236,7 @@ void panel_structure::find_tree(const device_matrix& a, offset_t nnz, index_t wi
 void panel_structure::justify(const device_matrix& a, offset_t nnz) {
   launch_on_entries(
       justify_kernel, view_of(a, n_, nnz),
-      justification{
-          {zeros(in_children), depth_.data(), siblings_.data()}, zeros(in_marks), 0, n_},
+      justification{{zeros(in_children), depth_.data(), siblings_.data()}, zeros(in_marks), 0, n_},
       totals());
 }
 
@@ -1355,14 +1401,16 @@ bool panel_structure::find_panels(const device_matrix& a, const panel_limits& li
                                   top_sharing* sharing) {
   const offset_t nnz = a.rows().nnz;
   structure_totals found{};
+  if (n_ >= limits.many_vertices) sharing_ = sharing;
   clear_for_tree({}, {});
   find_tree(a, nnz, limits.width);
   copy_to_host(&found, static_cast<const structure_totals*>(totals()), 1);
   panels_ = static_cast<index_t>(found.panels);
   symmetric_ = found.unbalance == 0;
-  if (sharing != nullptr && n_ >= limits.many_vertices && (symmetric_ || sharing->always)) {
-    sharing_ = sharing;
-    defers_ = symmetric_;
+  if (sharing_ != nullptr) {
+    symmetric_ = all_balanced(found.unbalance);
+    if (!symmetric_ && !sharing_->always) sharing_ = nullptr;
+    defers_ = sharing_ != nullptr && symmetric_;
   }
   fetch_tree();
   // The device goes on while the host divides.
@@ -1389,9 +1437,20 @@ bool panel_structure::relabel_panels(const device_matrix& a, const panel_limits&
   return true;
 }
 
-// Adds up what the parts have justified, each of the vertices of its range. A is symmetric: the edge
-// from the parent of such a vertex into its subtree stands in the row of the parent, which the part
-// holds. Throws budget_error where another part has ended.
+// Whether A is symmetric, as far as counted, from what each part lacks. All parts have read the
+// least neighbours that others have found by then. Throws budget_error where another part has
+// ended.
+bool panel_structure::all_balanced(std::uint64_t unbalance) {
+  sharing_->of[part_].unbalance = unbalance;
+  if (!sharing_->meeting.meet()) throw budget_error("another part has ended");
+  std::uint64_t sum = 0;
+  for (const top_sharing::part& p : sharing_->of) sum += p.unbalance;
+  return sum == 0;
+}
+
+// Adds up what the parts have justified, each of the vertices of its range. A is symmetric: the
+// edge from the parent of such a vertex into its subtree stands in the row of the parent, which the
+// part holds. Throws budget_error where another part has ended.
 void panel_structure::agree() {
   structure_totals& found = reinterpret_cast<structure_note*>(note_.data())->totals;
   sharing_->of[part_].justified = found.justified;
@@ -1402,11 +1461,9 @@ void panel_structure::agree() {
 }
 
 bool panel_structure::meet() {
-  if (!is_empty_part()) {
-    wait_for_note(&reinterpret_cast<const structure_note*>(note_.data())->positions, 1);
-    sharing_->of[part_].view = view();
-  }
-  return sharing_->meeting.meet();
+  if (is_empty_part()) return sharing_->meeting.meet();
+  sharing_->of[part_].view = view();
+  return meet_at_note();
 }
 
 // Finds the column blocks of the panels that a part holds, and lengths, unless is_etree_ becomes
@@ -1626,11 +1683,7 @@ void panel_structure::write_positions() {
 // The same with the masks of A.
 void panel_structure::place(const device_matrix& a, offset_t nnz) {
   write_positions();
-  if (sharing_ != nullptr) {
-    auto* const note = reinterpret_cast<structure_note*>(note_.data());
-    note->positions = 0;
-    launch_overlapping(note_kernel, 1, 32, 0, &note->positions);
-  }
+  if (sharing_ != nullptr) launch_note();
   for_each_range(a, nnz, [&](const matrix_view& entries) {
     launch_with_table<place_table>(scatter_kernel, entries, view(), false, index_t{0});
   });

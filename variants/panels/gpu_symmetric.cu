@@ -88,8 +88,8 @@ GSOFA_KERNEL void add_to_parents_kernel(panel_view p, panel_range wave,
   }
 }
 
-/// Adds the vertex q(K) of every panel K of the list, which lies in `from`, to the masks of its parent
-/// in p, whose list is the same in both.
+/// Adds the vertex q(K) of every panel K of the list, which lies in `from`, to the masks of its
+/// parent in p, whose list is the same in both.
 GSOFA_KERNEL void add_children_kernel(panel_view p, panel_view from, panel_list children) {
   simt::after_earlier_launches();
   for (auto k = static_cast<index_t>(simt::block_index()); k < children.count;
@@ -234,8 +234,8 @@ GSOFA_KERNEL void close_kernel(panel_view p, panel_list list, panel_range wave,
   const auto warp = static_cast<index_t>(simt::thread_index() / 32);
   const auto stride = static_cast<index_t>(simt::block_size()) * 2;
   bool differ = false;
-  for (auto k = static_cast<index_t>(simt::block_index());
-       k < list.count + wave.end - wave.begin; k += static_cast<index_t>(simt::grid_size())) {
+  for (auto k = static_cast<index_t>(simt::block_index()); k < list.count + wave.end - wave.begin;
+       k += static_cast<index_t>(simt::grid_size())) {
     const index_t j = k < list.count ? list.panels[k] : wave.end - 1 - (k - list.count);
     if (!p.owns(j)) continue;
     const index_t w = p.width(j);

@@ -9,8 +9,8 @@
 
 namespace gsofa {
 
-/// Where the parts of a run wait for each other. Nobody waits for a part that has left; once one has
-/// left without a result nobody waits at all.
+/// Where the parts of a run wait for each other. Nobody waits for a part that has left; once one
+/// has left without a result nobody waits at all.
 class part_meeting {
  public:
   void start(int parts) {

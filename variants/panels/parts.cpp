@@ -46,8 +46,8 @@ index_t best_cut(std::span<const index_t> begin, std::span<const index_t> parent
                  offset_t most_off) {
   const auto panels = static_cast<index_t>(parent.size());
   const auto is_near = [&](index_t j) { return std::abs(begin[at(j)] - ideal) <= most_off; };
-  const auto middle = static_cast<index_t>(
-      std::lower_bound(begin.begin(), begin.end() - 1, ideal) - begin.begin());
+  const auto middle =
+      static_cast<index_t>(std::lower_bound(begin.begin(), begin.end() - 1, ideal) - begin.begin());
   // The panels on both sides of the place are always considered.
   index_t first = std::max(middle - 1, index_t{0});
   while (first > 0 && first < middle && is_near(first)) --first;
@@ -76,8 +76,7 @@ panel_parts divide_panels(std::span<const index_t> begin, std::span<const index_
   panel_parts out;
   out.cut.push_back(0);
   for (int k = 1; k < parts; ++k) {
-    const index_t best =
-        best_cut(begin, parent, n * k / parts, n / (offset_t{parts} * 8));
+    const index_t best = best_cut(begin, parent, n * k / parts, n / (offset_t{parts} * 8));
     out.cut.push_back(std::max(best, out.cut.back()));
   }
   out.cut.push_back(panels);
