@@ -1,28 +1,35 @@
 // gpu_bitmap_panels_multi: gpu_bitmap_panels on several GPUs of one host. Subtrees of panels go to
-// GPUs; the panels above them are joined on the first one. Exact for every input order, and the
-// same result for any number of GPUs.
+// GPUs; the panels above them are shared, or joined on the first one. Exact for every input order,
+// and the same result for any number of GPUs.
 //
 // Source: Rose & Tarjan 1978; Liu 1990; Eisenstat & Liu 1992; subtrees to processors: George, Liu &
 // Ng 1989. README.md has the algorithm, parts.hpp how panels are divided, gpu_parts.cu why the
 // masks of the panels above can be joined; gpu_bitmap_panels.cu is the same on one GPU.
 //
 // Part k, on one host thread and GPU:
-//   1 tree, panels      from all of A: every part does the same
+//   1 least neighbours  in a share of A's entries, joined by peer access; then tree and panels:
+//                       every part does the same
 //   2 division          on the host, from begins and parents of the panels: every part the same
 //   3 column blocks, positions, masks of A   of the panels that the part holds
 //   4 elimination       of its own panels, or the closure of symmetric patterns
 //   5 counts, digests, runs of columns       of its own panels
+// Where masks are closed (symmetric patterns from many_vertices on, GPUs that reach each other's
+// memory) parts share `top`. In 3 they tell each other the column blocks that add to lists of
+// `top`; each panel of `top` is closed and counted by one of the parts that hold it, in turn, with
+// what its children on other GPUs add to it by peer access. Whether the tree is the elimination
+// tree is counted in the pass of 3, each vertex by the part in whose range it lies. The parts meet
+// five times; the device has work while they wait for each other the last time. Else, where panels
+// are eliminated:
 //   6 pack              column blocks and masks of the panels of `top` that the part holds
 // Then the first GPU, when all parts are done:
 //   7 fetch             what the others have packed, by peer access or through memory of the host
 //   8 join              column blocks and masks of `top`, whose panels are a problem of their own
-//   9 elimination, counts, runs of `top`; then the other parts' counts are added, and supernodes
-//     are found from the runs.
-// Parts share no memory and do not wait for each other before 7.
+//   9 elimination, counts, runs of `top`
+// In the end the first GPU adds the other parts' counts, and finds supernodes from the runs.
 //
 // Encoding: that of gpu_bitmap_panels on each GPU, with a byte per panel for what the part has to
-// do with it. Of a row, every part has counts (and digest) of the entries in its own panels, zero
-// elsewhere; of a column, the run in the part that owns it, -1 elsewhere.
+// do with it. Of a row, every part has counts (and digest) of the entries in the panels that it
+// completes, zero elsewhere; of a column, the run in the part that completes it, -1 elsewhere.
 //
 // Several parts may lie on one GPU, as where there are fewer than `gpus`: they take turns.
 //
@@ -30,13 +37,15 @@
 // the budget of a part does not admit the part, or the joint panels, or where update rounds take
 // longer than a search of rows.
 //
-// Cost: 1 and 2 are not shared, 7 to 9 are done by one GPU. Memory of a part: A, the arrays over
-// all vertices, column blocks and positions of the panels that it holds.
+// Cost: tree, panels and 2 are not shared; where panels are eliminated, 7 to 9 are done by one GPU.
+// Memory of a part: A, the arrays over all vertices, column blocks and positions of the panels that
+// it holds; positions and the table of column blocks stay until the next run where there is room.
 
 #include "variants/panels/gpu_panel_part.hpp"
 
 #if defined(GSOFA_GPU)
 
+#include <map>
 #include <memory>
 #include <string>
 #include <utility>
@@ -73,10 +82,11 @@ class bitmap_panels_multi final : public variant {
     // Of parts on one device each has a share.
     const int on_one = (parts - 1) / devices + 1;
     top_ = std::make_unique<panel_structure>();
-    may_share_ = !tuning_.staged && all_read_all();
+    const bool all = all_read_all();
+    may_share_ = all && !tuning_.staged;
     for (const auto& p : parts_) {
       const on_device here(parts_[0]->device);
-      p->staged = !let_read(parts_[0]->device, p->device) || tuning_.staged;
+      p->staged = !reads(parts_[0]->device, p->device) || tuning_.staged;
       use_thread_device(p->device);
       p->prepare(job_, on_one, p == parts_[0]);
     }
@@ -136,15 +146,21 @@ class bitmap_panels_multi final : public variant {
   }
 
  private:
+  // Whether a device reads the memory of another one; it is allowed to once.
+  bool reads(int reader, int owner) {
+    const auto [known, is_new] = reads_.try_emplace({reader, owner}, false);
+    if (is_new) known->second = let_read(reader, owner);
+    return known->second;
+  }
+
   // Whether the device of every part reads the memory of all others.
-  bool all_read_all() const {
+  bool all_read_all() {
     const on_device here(parts_[0]->device);
+    bool all = true;
     for (const auto& p : parts_) {
-      for (const auto& other : parts_) {
-        if (!let_read(p->device, other->device)) return false;
-      }
+      for (const auto& other : parts_) all = reads(p->device, other->device) && all;
     }
-    return true;
+    return all;
   }
 
   // Steps 7 to 9. Returns false where the budget does not admit the joint panels.
@@ -324,6 +340,7 @@ class bitmap_panels_multi final : public variant {
   part_job job_;
   top_sharing sharing_;
   bool may_share_ = false;  // all devices read each other's memory
+  std::map<std::pair<int, int>, bool> reads_;
   std::vector<std::unique_ptr<panel_part>> parts_;
   thread_team team_;                      // a thread for each part
   std::unique_ptr<panel_structure> top_;  // on the first part's device, of its budget
@@ -343,7 +360,7 @@ std::unique_ptr<variant> make_bitmap_panels_multi(const multi_tuning& tuning) {
 GSOFA_REGISTER_VARIANT({
     .name = "gpu_bitmap_panels_multi",
     .device = "gpu",
-    .summary = "gpu_bitmap_panels on several GPUs: subtrees to GPUs, the panels above on one",
+    .summary = "gpu_bitmap_panels on several GPUs: subtrees to GPUs, the panels above shared",
     .citation = "Rose & Tarjan 1978; Liu 1990; George, Liu & Ng 1989",
     .gives = gsofa::want_set(gsofa::want::counts) | gsofa::want::digest | gsofa::want::supernodes,
     .options = {{.name = "gpus",

@@ -143,6 +143,7 @@ struct panel_part {
       is_done = false;
     }
     phases.finish(of_run);
+    structure.keep_positions(budget);
     return is_done;
   }
 

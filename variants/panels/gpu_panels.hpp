@@ -373,6 +373,9 @@ class panel_structure {
   }
   /// A range that has all panels that the part completes.
   [[nodiscard]] panel_range completed_range() const;
+  /// Has the next build_part() find the arrays over positions and the table in place, if the budget
+  /// admits the rest of what it takes beside them.
+  void keep_positions(const memory_budget& budget);
   /// Packs the panels of `top` that the part holds.
   [[nodiscard]] packed_panels pack(memory_budget& budget) const;
   /// Joins the panels of `top` that all parts hold, on one device, where `one` is the structure of
@@ -444,6 +447,9 @@ class panel_structure {
   void climb_by_targets(const panel_limits& limits, memory_budget& budget);
   bool sort_boundaries(const panel_limits& limits, memory_budget& budget,
                        const std::function<void()>& set_masks);
+  [[nodiscard]] offset_t kept_bytes() const {
+    return keeps_positions_ ? masks_.size() * bytes_per_position : 0;
+  }
   void take_loose(memory_budget& budget);
   void take_column_blocks(memory_budget& budget);
   void take_positions(offset_t positions, memory_budget& budget);
@@ -540,6 +546,7 @@ class panel_structure {
   device_array<mask_pair> masks_;
   device_array<column_block> loose_;  // column blocks before they are sorted
   bool repeats_ = false;              // launches are those of repeat()
+  bool keeps_positions_ = false;      // of the run before
   // Where there are several waves.
   std::vector<panel_wave> waves_;
   device_array<index_t> fresh_;         // panels that a wave assigns places to
@@ -548,7 +555,7 @@ class panel_structure {
   panel_parts parts_;
   top_panels top_;
   panel_range own_{0, 0};
-  std::vector<panel_kind> kinds_;
+  pinned_vector<panel_kind> kinds_;
   pinned_vector<index_t> tree_on_host_;
   device_array<panel_kind> kind_;
   std::vector<row_range> ranges_;

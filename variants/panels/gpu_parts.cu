@@ -350,7 +350,8 @@ bool panel_structure::build_part(const device_matrix& a, std::span<const offset_
   const auto divide_among_parts = [&] {
     parts_ = divide(begins_on_host(), parents_on_host());
     top_ = top_of(parts_, begins_on_host(), parents_on_host());
-    kinds_ = kinds_of_part(parts_, parents_on_host(), k);
+    const std::vector<panel_kind> kinds = kinds_of_part(parts_, parents_on_host(), k);
+    kinds_.assign(kinds.begin(), kinds.end());
     if (sharing_ == nullptr) return;
     const std::vector<index_t> closers = share_top(parts_, parents_on_host());
     for (std::size_t i = 0; i < closers.size(); ++i) {

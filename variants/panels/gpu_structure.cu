@@ -1060,7 +1060,7 @@ void panel_structure::release() {
   sharing_ = nullptr;
   joint_begin_.clear();
   boundaries_.clear();
-  if (!first_pass_.recorded()) slots_ = {};
+  if (!first_pass_.recorded() && !keeps_positions_) slots_ = {};
   loose_ = {};
   waves_.clear();
   kind_ = {};
@@ -1071,8 +1071,16 @@ void panel_structure::release() {
   label_ = {};
   by_panel_ = {};
   by_column_block_ = {};
+  if (keeps_positions_) return;
   by_position_ = {};
   masks_ = {};
+}
+
+// The memory pool maps memory anew, for milliseconds, where large arrays change places.
+void panel_structure::keep_positions(const memory_budget& budget) {
+  if (keeps_positions_ || masks_.size() == 0) return;
+  keeps_positions_ = budget.limit() - budget.peak() >=
+                     masks_.size() * bytes_per_position + capacity_ * bytes_per_column_block;
 }
 
 namespace {
@@ -1292,7 +1300,7 @@ void panel_structure::climb_by_targets(const panel_limits& limits, memory_budget
   } else {
     boundaries_.list_first(slots_.data(), capacity_, panels_, budget);
   }
-  slots_ = {};
+  if (!keeps_positions_) slots_ = {};
   find_first_panels();
   const first_panels subtrees{panels_, reinterpret_cast<const std::uint32_t*>(siblings_.data())};
   const boundary_sizes sizes{zeros(in_column_block_count), length()};
@@ -1347,6 +1355,7 @@ void panel_structure::record(const device_matrix& a, offset_t nnz, const panel_l
 }
 
 void panel_structure::drop() {
+  keeps_positions_ = false;
   release();
   first_pass_.clear();
   slots_ = {};
@@ -1374,6 +1383,7 @@ bool panel_structure::try_build(const device_matrix& a, offset_t nnz, const pane
 
 // The table of column blocks must be reached by 32-bit places.
 bool panel_structure::make_table(const panel_limits& limits, memory_budget& budget) {
+  if (keeps_positions_ && slots_.size() == capacity_) return true;
   slots_ = {};
   bytes_missing_ = budget.used() + limits.reserve + capacity_ * bytes_per_column_block;
   if (capacity_ > offset_t{1} << 31) return false;
@@ -1583,7 +1593,7 @@ void panel_structure::adopt(const structure_totals& found) {
 bool panel_structure::fill_structure(const panel_limits& limits, memory_budget& budget,
                                      const std::function<void()>& set_masks) {
   if (by_targets_) return sort_boundaries(limits, budget, set_masks);
-  const auto left = [&] { return bytes_left(limits, budget); };
+  const auto left = [&] { return bytes_left(limits, budget) + kept_bytes(); };
   constexpr offset_t bytes_per_loose_block = sizeof(column_block) + sizeof(index_t);
   const offset_t sorted_bytes =
       column_blocks_ * bytes_per_column_block + offset_t{panels_} * (most_steps + 1) * 4;
@@ -1617,8 +1627,9 @@ bool panel_structure::sort_boundaries(const panel_limits& limits, memory_budget&
   sort_column_blocks(nullptr, 0);
   boundaries_.sort(begin_.data(), loose(), column_block_panel(), by_column_block_.data(),
                    column_block_first(), budget);
-  const bool at_once = positions_ <= most_positions(limits) &&
-                       bytes_left(limits, budget) / bytes_per_position >= positions_;
+  const offset_t left = bytes_left(limits, budget) + kept_bytes();
+  const bool at_once =
+      positions_ <= most_positions(limits) && left / bytes_per_position >= positions_;
   if (!at_once && !limits.waves) return false;
   if (at_once) {
     take_positions(positions_, budget);
@@ -1640,6 +1651,10 @@ void panel_structure::take_column_blocks(memory_budget& budget) {
 }
 
 void panel_structure::take_positions(offset_t positions, memory_budget& budget) {
+  if (keeps_positions_ && masks_.size() == positions) return;
+  keeps_positions_ = false;
+  by_position_ = {};
+  masks_ = {};
   held_ = positions;
   by_position_ = {budget, "positions", held_ * 2};
   masks_ = {budget, "masks", held_};

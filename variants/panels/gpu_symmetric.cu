@@ -88,12 +88,21 @@ GSOFA_KERNEL void add_to_parents_kernel(panel_view p, panel_range wave,
   }
 }
 
+// Blocks that share a panel: those below the top are few and long, and may lie on another device.
+#if defined(__CUDACC__)
+constexpr index_t blocks_per_child = 64;
+#else
+constexpr index_t blocks_per_child = 2;
+#endif
+
 /// Adds the vertex q(K) of every panel K of the list, which lies in `from`, to the masks of its
-/// parent in p, whose list is the same in both.
+/// parent in p, whose list is the same in both. Several blocks take a panel.
 GSOFA_KERNEL void add_children_kernel(panel_view p, panel_view from, panel_list children) {
   simt::after_earlier_launches();
-  for (auto k = static_cast<index_t>(simt::block_index()); k < children.count;
-       k += static_cast<index_t>(simt::grid_size())) {
+  const auto place = static_cast<index_t>(simt::block_index()) % blocks_per_child;
+  const auto threads = static_cast<index_t>(simt::block_size());
+  for (index_t k = static_cast<index_t>(simt::block_index()) / blocks_per_child; k < children.count;
+       k += static_cast<index_t>(simt::grid_size()) / blocks_per_child) {
     const index_t j = children.panels[k];
     const index_t w = p.width(j);
     const index_t length = from.length(j);
@@ -102,8 +111,8 @@ GSOFA_KERNEL void add_children_kernel(panel_view p, panel_view from, panel_list 
     const offset_t first = from.position_begin[j];
     const mask_t q = bit(from.columns[first + w] - p.begin[parent]);
     mask_pair* const above = p.masks + p.position_begin[parent];
-    for (index_t z = w + 1 + static_cast<index_t>(simt::thread_index()); z < length;
-         z += static_cast<index_t>(simt::block_size())) {
+    for (index_t z = w + 1 + place * threads + static_cast<index_t>(simt::thread_index());
+         z < length; z += threads * blocks_per_child) {
       mask_pair& m = above[from.in_parent[first + z]];
       simt::atomic_or(&m.upper, q);
       simt::atomic_or(&m.lower, q);
@@ -274,8 +283,8 @@ void symmetric_closure::add(const panel_structure& structure, panel_range wave) 
 
 void symmetric_closure::add(const panel_structure& structure, const panel_view& from,
                             panel_list children) {
-  launch_overlapping(add_children_kernel, std::min(children.count, 1 << 16), closure_threads, 0,
-                     structure.view(), from, children);
+  launch_overlapping(add_children_kernel, std::min(children.count, 1 << 10) * blocks_per_child,
+                     closure_threads, 0, structure.view(), from, children);
 }
 
 void symmetric_closure::close(const panel_structure& structure, panel_range wave, panel_list more,

@@ -2,70 +2,85 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <limits>
+#include <utility>
 
 namespace gsofa {
 
 namespace {
 
-// Vertices of all proper ancestors of some consecutive panels. The parent of one of them that is
-// not one itself is an ancestor of the last one, since its subtree is contiguous.
-class vertices_above {
+// The panel that a cut before vertex `ideal`, or not far from it, is best made before.
+class cut_search {
  public:
-  vertices_above(std::span<const index_t> begin, std::span<const index_t> parent, index_t first,
-                 index_t last)
-      : first_(first), above_(at(last - first) + 1) {
-    std::vector<index_t> path;
-    for (index_t j = parent[at(last)]; j >= 0; j = parent[at(j)]) path.push_back(j);
-    std::vector<offset_t> upto(path.size() + 1, 0);  // [i]: vertices from path[i] on
-    for (std::size_t i = path.size(); i-- > 0;) upto[i] = upto[i + 1] + width(begin, path[i]);
-    for (index_t j = last; j >= first; --j) {
-      const index_t p = parent[at(j)];
-      offset_t& above = above_[at(j - first)];
+  cut_search(std::span<const index_t> begin, std::span<const index_t> parent, offset_t ideal,
+             offset_t most_off)
+      : begin_(begin), parent_(parent), ideal_(ideal) {
+    const auto panels = static_cast<index_t>(parent.size());
+    middle_ = static_cast<index_t>(std::lower_bound(begin.begin(), begin.end() - 1, ideal) -
+                                   begin.begin());
+    // The panels on both sides of the place are always considered.
+    first_ = std::max(middle_ - 1, index_t{0});
+    while (first_ > 0 && first_ < middle_ && off(first_) <= most_off) --first_;
+    last_ = std::min(middle_ + 1, panels - 1);
+    while (last_ + 1 < panels && last_ > middle_ && off(last_) <= most_off) ++last_;
+  }
+
+  // The one with the least cost: of several the middle one, else the nearest before it.
+  [[nodiscard]] index_t best() const {
+    const index_t lowest = std::max(first_ - 1, index_t{0});
+    // Vertices of all proper ancestors of each panel. A parent beyond the last panel is an ancestor
+    // of that one, since its subtree is contiguous.
+    std::vector<index_t> above(at(last_ - lowest) + 1);
+    const auto [path, upto] = path_above(last_);
+    offset_t least[3] = {0, most_cost, most_cost};  // of the middle, before it, beyond it
+    index_t where[3] = {middle_, middle_, middle_};
+    for (index_t j = last_; j >= lowest; --j) {
+      const index_t p = parent_[at(j)];
+      index_t& mine = above[at(j - lowest)];
       if (p < 0) {
-        above = 0;
-      } else if (p <= last) {
-        above = above_[at(p - first)] + width(begin, p);
+        mine = 0;
+      } else if (p <= last_) {
+        mine = above[at(p - lowest)] + width(p);
       } else {
-        above = upto[at(std::ranges::lower_bound(path, p) - path.begin())];
+        mine = upto[at(std::ranges::lower_bound(path, p) - path.begin())];
+      }
+      // A cut before the next panel.
+      const index_t next = j + 1;
+      if (next < first_ || next > std::max(middle_, last_)) continue;
+      const offset_t cost = off(next) + 8 * offset_t{mine};
+      const int side = next == middle_ ? 0 : next < middle_ ? 1 : 2;
+      if (side == 0 || cost < least[side] || (side == 2 && cost == least[side])) {
+        least[side] = cost;
+        where[side] = next;
       }
     }
+    if (middle_ == 0) least[0] = off(0);
+    if (first_ == 0 && middle_ > 0 && off(0) < least[1]) least[1] = off(0), where[1] = 0;
+    int side = 0;
+    for (const int other : {1, 2}) {
+      if (least[other] < least[side]) side = other;
+    }
+    return where[side];
   }
-  [[nodiscard]] offset_t of(index_t j) const { return above_[at(j - first_)]; }
 
  private:
-  static index_t width(std::span<const index_t> begin, index_t j) {
-    return begin[at(j) + 1] - begin[at(j)];
+  static constexpr offset_t most_cost = std::numeric_limits<offset_t>::max();
+
+  [[nodiscard]] index_t width(index_t j) const { return begin_[at(j) + 1] - begin_[at(j)]; }
+  [[nodiscard]] offset_t off(index_t j) const { return std::abs(begin_[at(j)] - ideal_); }
+  // The proper ancestors of a panel, and the vertices of each of them and those above.
+  [[nodiscard]] std::pair<std::vector<index_t>, std::vector<index_t>> path_above(index_t j) const {
+    std::vector<index_t> path;
+    for (index_t p = parent_[at(j)]; p >= 0; p = parent_[at(p)]) path.push_back(p);
+    std::vector<index_t> upto(path.size() + 1, 0);
+    for (std::size_t i = path.size(); i-- > 0;) upto[i] = upto[i + 1] + width(path[i]);
+    return {std::move(path), std::move(upto)};
   }
 
-  index_t first_;
-  std::vector<offset_t> above_;
+  std::span<const index_t> begin_, parent_;
+  offset_t ideal_;
+  index_t middle_ = 0, first_ = 0, last_ = 0;
 };
-
-// The panel that a cut before vertex `ideal`, or not far from it, is best made before.
-index_t best_cut(std::span<const index_t> begin, std::span<const index_t> parent, offset_t ideal,
-                 offset_t most_off) {
-  const auto panels = static_cast<index_t>(parent.size());
-  const auto is_near = [&](index_t j) { return std::abs(begin[at(j)] - ideal) <= most_off; };
-  const auto middle =
-      static_cast<index_t>(std::lower_bound(begin.begin(), begin.end() - 1, ideal) - begin.begin());
-  // The panels on both sides of the place are always considered.
-  index_t first = std::max(middle - 1, index_t{0});
-  while (first > 0 && first < middle && is_near(first)) --first;
-  index_t last = std::min(middle + 1, panels - 1);
-  while (last + 1 < panels && last > middle && is_near(last)) ++last;
-  const vertices_above above(begin, parent, std::max(first - 1, index_t{0}), last);
-  const auto cost = [&](index_t j) {
-    return std::abs(begin[at(j)] - ideal) + (j > 0 ? 8 * above.of(j - 1) : 0);
-  };
-  index_t best = middle;
-  for (index_t j = middle - 1; j >= first; --j) {
-    if (cost(j) < cost(best)) best = j;
-  }
-  for (index_t j = middle + 1; j <= last; ++j) {
-    if (cost(j) < cost(best)) best = j;
-  }
-  return best;
-}
 
 }  // namespace
 
@@ -76,7 +91,7 @@ panel_parts divide_panels(std::span<const index_t> begin, std::span<const index_
   panel_parts out;
   out.cut.push_back(0);
   for (int k = 1; k < parts; ++k) {
-    const index_t best = best_cut(begin, parent, n * k / parts, n / (offset_t{parts} * 8));
+    const index_t best = cut_search(begin, parent, n * k / parts, n / (offset_t{parts} * 8)).best();
     out.cut.push_back(std::max(best, out.cut.back()));
   }
   out.cut.push_back(panels);
