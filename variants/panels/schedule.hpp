@@ -75,6 +75,12 @@ struct subtree_tickets {
     if (const auto end = static_cast<index_t>(unfinished.size()); begin < end) body(begin, end);
   }
 
+  [[nodiscard]] std::size_t panels_above() const {
+    std::size_t count = 0;
+    for_each_above([&](index_t begin, index_t end) { count += at(end - begin); });
+    return count;
+  }
+
   /// The last panel from `own` upwards of which all other children are finished.
   [[nodiscard]] index_t extended(index_t own, const std::vector<index_t>& parent) {
     for (index_t p = parent[at(own)]; p >= 0; p = parent[at(p)]) {
@@ -109,8 +115,9 @@ struct panel_task {
 /// thread, and by induction along the tree from every descendant's. Any exception ends the loop for
 /// all threads at their next panel.
 ///
-/// Threads for which there is no ticket left call idle(thread) until all panels are done, or, if it
-/// returns `leave`, return.
+/// Threads for which there is no ticket left call idle(thread) until all panels are done and it
+/// finds nothing, or, if it returns `leave`, return. Whatever work() has left for idle() is found
+/// by one of them: `left_over` is released after all work, and acquired before the last look.
 template <class Work, class Idle>
 void for_each_panel(int threads, const std::vector<index_t>& parent, subtree_tickets& of,
                     Work&& work, Idle&& idle) {
@@ -143,12 +150,13 @@ void for_each_panel(int threads, const std::vector<index_t>& parent, subtree_tic
           own = of.extended(std::max(own, j), parent);
           work(t, panel_task{.panel = j, .own = own, .above = true});
         }
-        left_over.fetch_sub(1, std::memory_order_relaxed);
+        left_over.fetch_sub(1, std::memory_order_acq_rel);
       }
-      for (waiting_thread w; left_over.load(std::memory_order_relaxed) > 0;) {
-        if (stopped.load(std::memory_order_relaxed)) return;
+      for (waiting_thread w; !stopped.load(std::memory_order_relaxed);) {
+        const bool last = left_over.load(std::memory_order_acquire) == 0;
         const idle_result found = idle(t);
         if (found == idle_result::leave) return;
+        if (found == idle_result::nothing && last) return;
         found == idle_result::worked ? w.reset() : w.wait();
       }
     } catch (...) {
@@ -164,6 +172,41 @@ void for_each_panel(int threads, const std::vector<index_t>& parent, subtree_tic
                     Work&& work) {
   for_each_panel(threads, parent, of, work, [](int) { return idle_result::leave; });
 }
+
+/// Panels with a step that no other panel waits for: threads without a panel take them, those added
+/// first before others.
+///
+/// Orders: an index is released into its place, and acquired by the thread that takes it, with all
+/// that was done before. relaxed: each place is written once, and each number is drawn by one
+/// thread.
+class postponed_panels {
+ public:
+  /// There is none, and room for `most`.
+  void start(std::size_t most) {
+    places_.assign(most, -1);
+    added_.store(0, std::memory_order_relaxed);
+    taken_.store(0, std::memory_order_relaxed);
+  }
+  void add(index_t panel) {
+    const std::size_t k = added_.fetch_add(1, std::memory_order_relaxed);
+    std::atomic_ref(places_[k]).store(panel, std::memory_order_release);
+  }
+  /// A panel that no other thread takes; -1: none. Finds one if there is one whose adding happened
+  /// before, and that of all before it.
+  index_t take() {
+    for (std::size_t k = taken_.load(std::memory_order_relaxed); k < places_.size();) {
+      const index_t panel = std::atomic_ref(places_[k]).load(std::memory_order_acquire);
+      if (panel < 0) return -1;
+      if (taken_.compare_exchange_weak(k, k + 1, std::memory_order_relaxed)) return panel;
+    }
+    return -1;
+  }
+
+ private:
+  std::vector<index_t> places_;
+  alignas(64) std::atomic<std::size_t> added_{0};
+  alignas(64) std::atomic<std::size_t> taken_{0};
+};
 
 /// Pieces of work that one thread has and others take when they are idle. An owner offers numbered
 /// pieces of a job and returns when all are done; nobody else waits.

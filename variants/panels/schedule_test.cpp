@@ -2,6 +2,7 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <atomic>
 #include <new>
 #include <stdexcept>
@@ -104,6 +105,38 @@ TEST_CASE("an exception of one thread ends them all and is passed on") {
                                              if (task.panel == 10) throw std::runtime_error("ten");
                                            }),
                     std::runtime_error);
+  }
+}
+
+TEST_CASE("what panels leave for threads without one is done once by the end") {
+  random_source random(5);
+  detail::postponed_panels postponed;
+  for (int trial = 0; trial < 60; ++trial) {
+    const std::vector<index_t> parent = random_forest(random, 400);
+    const std::vector<index_t> first = first_of_subtrees(parent);
+    for (const int threads : {2, 5}) {
+      detail::subtree_tickets of;
+      of.build(
+          threads, parent, [&](index_t j) { return first[at(j)]; },
+          [](index_t j) { return offset_t{j}; });
+      postponed.start(of.panels_above());
+      // Not atomic: a panel is taken after it was added.
+      std::vector<int> added(parent.size(), 0), taken(parent.size(), 0);
+      const auto work = [&](int, const detail::panel_task& task) {
+        if (!task.above) return;
+        added[at(task.panel)] = 1;
+        postponed.add(task.panel);
+      };
+      detail::for_each_panel(threads, parent, of, work, [&](int) {
+        const index_t j = postponed.take();
+        if (j < 0) return detail::idle_result::nothing;
+        taken[at(j)] += added[at(j)];
+        return detail::idle_result::worked;
+      });
+      CHECK(taken == added);
+      CHECK(at(std::ranges::count(added, 1)) == of.panels_above());
+      CHECK(postponed.take() == -1);
+    }
   }
 }
 
