@@ -20,12 +20,12 @@ class waiting_thread {
  public:
   void reset() { rounds_ = 0; }
   void wait() {
-    if (++rounds_ > 64) {
+    if (++rounds_ > 512) {
       std::this_thread::yield();
       return;
     }
 #if defined(__x86_64__)
-    for (int k = 0; k < 16; ++k) __builtin_ia32_pause();
+    __builtin_ia32_pause();
 #endif
   }
 
@@ -219,8 +219,8 @@ class help_board {
  public:
   explicit help_board(int threads) : slots_(at(threads)) {}
 
-  /// Threads that look for work now: a hint.
-  [[nodiscard]] int idle() const { return idle_.load(std::memory_order_relaxed); }
+  /// Threads that have begun to look for work, or have taken some: a hint.
+  [[nodiscard]] int helpers() const { return helpers_.load(std::memory_order_relaxed); }
 
   /// Calls body(k) for k in [0, pieces), those that others take by help(); 0 < pieces < 2^16.
   template <class Body>
@@ -239,27 +239,30 @@ class help_board {
   /// Takes a piece of any thread's job, if there is one, and calls body(job, k).
   template <class Body>
   idle_result help(int thread, Body&& body) {
-    idle_.fetch_add(1, std::memory_order_relaxed);
+    slot& mine = slots_[at(thread)];
+    if (!mine.helps) helpers_.fetch_add(1, std::memory_order_relaxed);
+    mine.helps = true;
     for (std::size_t k = 1; k < slots_.size(); ++k) {
       slot& other = slots_[(at(thread) + k) % slots_.size()];
       std::uint32_t piece = 0;
       if (!take(other, piece)) continue;
-      idle_.fetch_sub(1, std::memory_order_relaxed);
       const ended_piece counts{other.done};
       body(std::as_const(other.job), piece);
       return idle_result::worked;
     }
-    idle_.fetch_sub(1, std::memory_order_relaxed);
     return idle_result::nothing;
   }
 
  private:
-  // Pieces that are left and their end, and a number that no two jobs share for long.
+  // In cache lines of their own: state, which all look at, done, which helpers write, and the job.
   struct alignas(64) slot {
+    // Pieces that are left and their end, and a number that no two jobs share for long.
     std::atomic<std::uint64_t> state{0};
-    std::atomic<std::uint32_t> done{0};
-    std::uint32_t epoch = 0;  // of the owner
-    Job job{};
+    alignas(64) std::atomic<std::uint32_t> done{0};
+    alignas(64) Job job{};
+    // Of the owner.
+    std::uint32_t epoch = 0;
+    bool helps = false;
   };
   // A piece counts as done where it throws, too: its owner waits for it.
   struct ended_piece {
@@ -280,7 +283,7 @@ class help_board {
   }
 
   std::vector<slot> slots_;
-  std::atomic<int> idle_{0};
+  alignas(64) std::atomic<int> helpers_{0};
 };
 
 }  // namespace gsofa::detail

@@ -172,7 +172,7 @@ TEST_CASE("pieces of a job are each done once, with what their owner wrote, and 
         }
       }
     });
-    CHECK(board.idle() == 0);
+    CHECK(board.helpers() <= threads);
     if (threads == 1) CHECK(helped.load() == 0);
   }
 }
@@ -201,5 +201,4 @@ TEST_CASE("an owner does not wait for a piece that threw") {
     });
   };
   CHECK_THROWS_AS(run(), std::bad_alloc);
-  CHECK(board.idle() == 0);
 }
