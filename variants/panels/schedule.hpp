@@ -38,6 +38,8 @@ struct subtree_tickets {
   std::vector<index_t> tickets;     ///< roots of the small subtrees, and leaves that are larger
   std::vector<index_t> first;       ///< first panel of the subtree of each of these
   std::vector<index_t> unfinished;  ///< children of each other panel
+  std::vector<std::size_t> order;   ///< numbers of tickets, by threads that should take them
+  std::vector<std::size_t> begin;   ///< threads + 1: of the numbers of each
 
   /// subtree(j): the first panel of the subtree of j; before(j): the work of the panels before j.
   /// O(panels above the subtrees).
@@ -50,34 +52,55 @@ struct subtree_tickets {
     unfinished.resize(parent.size());
     // A panel comes after all above it.
     for (index_t j = panels - 1; j >= 0;) {
-      const index_t begin = subtree(j);
+      const index_t from = subtree(j);
       if (const index_t p = parent[at(j)]; p >= 0) ++unfinished[at(p)];
-      if (begin == j || before(j + 1) - before(begin) <= share) {
+      if (from == j || before(j + 1) - before(from) <= share) {
         tickets.push_back(j);
-        first.push_back(begin);
-        j = begin - 1;
+        first.push_back(from);
+        j = from - 1;
       } else {
         unfinished[at(j--)] = 0;
       }
     }
     std::ranges::reverse(tickets);
     std::ranges::reverse(first);
+    divide(threads, before);
   }
 
   /// Calls body(begin, end) for each range of panels above the small subtrees.
   template <class Body>
   void for_each_above(Body&& body) const {
-    index_t begin = 0;
+    index_t from = 0;
     for (std::size_t k = 0; k < tickets.size(); ++k) {
-      if (begin < first[k]) body(begin, first[k]);
-      begin = tickets[k] + 1;
+      if (from < first[k]) body(from, first[k]);
+      from = tickets[k] + 1;
     }
-    if (const auto end = static_cast<index_t>(unfinished.size()); begin < end) body(begin, end);
+    if (const auto end = static_cast<index_t>(unfinished.size()); from < end) body(from, end);
+  }
+
+  /// Gives each thread neighbouring subtrees of every part of the forest: their panels update the
+  /// same ancestors, and runs over the same forest touch the same memory. Panels above a part are
+  /// taken up while threads are at work in later ones.
+  template <class Before>
+  void divide(int threads, Before&& before) {
+    constexpr offset_t parts = 2;
+    const auto panels = static_cast<index_t>(unfinished.size());
+    const offset_t work = std::max<offset_t>(before(panels) - before(0), 1);
+    const auto thread_of = [&](index_t panel) {
+      const offset_t place = (before(panel) - before(0)) * parts * threads / work;
+      return at(std::min(place, parts * threads - 1) % threads);
+    };
+    begin.assign(at(threads) + 1, 0);
+    for (const index_t j : first) ++begin[thread_of(j) + 1];
+    for (std::size_t t = 1; t < begin.size(); ++t) begin[t] += begin[t - 1];
+    order.resize(first.size());
+    std::vector<std::size_t> next(begin.begin(), begin.end() - 1);
+    for (std::size_t k = 0; k < first.size(); ++k) order[next[thread_of(first[k])]++] = k;
   }
 
   [[nodiscard]] std::size_t panels_above() const {
     std::size_t count = 0;
-    for_each_above([&](index_t begin, index_t end) { count += at(end - begin); });
+    for_each_above([&](index_t from, index_t end) { count += at(end - from); });
     return count;
   }
 
@@ -98,6 +121,41 @@ struct panel_task {
   bool above;   ///< the small subtrees: other threads have time to help
 };
 
+/// Tickets of several threads: each takes its own share in ascending order, then the last ones of
+/// others.
+///
+/// Orders: relaxed, a ticket carries no data.
+class ticket_shares {
+ public:
+  ticket_shares(const subtree_tickets& of, int threads) : of_(&of), left_(at(threads)) {
+    for (std::size_t t = 0; t < left_.size(); ++t) {
+      left_[t].range.store(of.begin[t] << 32 | of.begin[t + 1], std::memory_order_relaxed);
+    }
+  }
+  /// True if there is a ticket that no other thread takes.
+  bool take(int thread, std::size_t& ticket) {
+    for (std::size_t k = 0; k < left_.size(); ++k) {
+      std::atomic<std::uint64_t>& range = left_[(at(thread) + k) % left_.size()].range;
+      std::uint64_t old = range.load(std::memory_order_relaxed);
+      while (old >> 32 < (old & 0xffffffffU)) {
+        const std::uint64_t rest = k == 0 ? old + (std::uint64_t{1} << 32) : old - 1;
+        if (range.compare_exchange_weak(old, rest, std::memory_order_relaxed)) {
+          ticket = of_->order[k == 0 ? old >> 32 : rest & 0xffffffffU];
+          return true;
+        }
+      }
+    }
+    return false;
+  }
+
+ private:
+  struct alignas(64) numbers {
+    std::atomic<std::uint64_t> range{0};  // 2^32 times the first one of those left, and their end
+  };
+  const subtree_tickets* of_;
+  std::vector<numbers> left_;
+};
+
 /// Calls work(thread, task) once for every panel, after all its children in the forest `parent` and
 /// everything that their calls did. Panels are numbered by a postorder; `of` is built for it and as
 /// many threads. Small subtrees, those of at most 1/8 of a thread's share of all work, are tickets:
@@ -109,7 +167,7 @@ struct panel_task {
 /// small subtree touches other panels up to the root, and up to further ancestors all other
 /// children of which are finished.
 ///
-/// Orders: a ticket carries no data, relaxed. `unfinished[p]` is decremented acq_rel after the work
+/// Orders: `unfinished[p]` is decremented acq_rel after the work
 /// on a child: all decrements are read-modify-writes, hence one release sequence, and the thread
 /// that takes it to zero, or reads that it is the last one, has acquired from every other child's
 /// thread, and by induction along the tree from every descendant's. Any exception ends the loop for
@@ -128,15 +186,13 @@ void for_each_panel(int threads, const std::vector<index_t>& parent, subtree_tic
     }
     return;
   }
-  std::atomic<std::size_t> ticket{0};
+  ticket_shares shares(of, threads);
   std::atomic<bool> stopped{false};  // relaxed: a hint; the exception itself travels by join
   // Tickets that are not done with all panels above that they have made ready.
   std::atomic<std::size_t> left_over{of.tickets.size()};
   on_threads(threads, [&](int t) {
     try {
-      for (;;) {
-        const std::size_t mine = ticket.fetch_add(1, std::memory_order_relaxed);
-        if (mine >= of.tickets.size()) break;
+      for (std::size_t mine = 0; shares.take(t, mine);) {
         const index_t root = of.tickets[mine];
         index_t own = of.extended(root, parent);
         for (index_t j = of.first[mine]; j <= root; ++j) {
