@@ -13,8 +13,8 @@
 //  3. panels       position_builder: the position list of every panel as column blocks, and its
 //                  masks, set to A.
 //  4. elimination  factor and sweep of each panel, for panels ascending or, on threads, subtree by
-//                  subtree; of large panels above the subtrees idle threads sweep pieces
-//                  (schedule.hpp).
+//                  subtree; of large panels above the subtrees idle threads search for updates
+//                  and sweep in pieces (schedule.hpp).
 //  5. expansion    counts of a panel once it is factored: population counts of its masks. Digests
 //                  and sorted rows only when asked for, outside the run.
 // Supernodes: variants/support/supernodes.hpp on the caller's rows; L(s, r) by binary search in the
