@@ -78,24 +78,26 @@ struct subtree_tickets {
     if (const auto end = static_cast<index_t>(unfinished.size()); from < end) body(from, end);
   }
 
-  /// Gives each thread neighbouring subtrees of every part of the forest: their panels update the
-  /// same ancestors, and runs over the same forest touch the same memory. Panels above a part are
-  /// taken up while threads are at work in later ones.
+  /// Gives each thread neighbouring subtrees of both parts of the forest: their panels update the
+  /// same ancestors, and runs over the same forest touch the same memory. Panels above the
+  /// first part are taken up while threads are at work in the second one.
   template <class Before>
   void divide(int threads, Before&& before) {
-    constexpr offset_t parts = 2;
-    const auto panels = static_cast<index_t>(unfinished.size());
-    const offset_t work = std::max<offset_t>(before(panels) - before(0), 1);
-    const auto thread_of = [&](index_t panel) {
-      const offset_t place = (before(panel) - before(0)) * parts * threads / work;
-      return at(std::min(place, parts * threads - 1) % threads);
-    };
+    const offset_t cells = offset_t{2} * threads;
+    const offset_t work = before(static_cast<index_t>(unfinished.size())) - before(0);
     begin.assign(at(threads) + 1, 0);
-    for (const index_t j : first) ++begin[thread_of(j) + 1];
+    std::vector<std::size_t> owner(first.size());
+    offset_t cell = 0;
+    for (std::size_t k = 0; k < first.size(); ++k) {
+      const offset_t done = before(first[k]) - before(0);
+      while (cell + 1 < cells && done * cells >= work * (cell + 1)) ++cell;
+      owner[k] = at(cell < threads ? cell : cell - threads);
+      ++begin[owner[k] + 1];
+    }
     for (std::size_t t = 1; t < begin.size(); ++t) begin[t] += begin[t - 1];
     order.resize(first.size());
     std::vector<std::size_t> next(begin.begin(), begin.end() - 1);
-    for (std::size_t k = 0; k < first.size(); ++k) order[next[thread_of(first[k])]++] = k;
+    for (std::size_t k = 0; k < first.size(); ++k) order[next[owner[k]]++] = k;
   }
 
   [[nodiscard]] std::size_t panels_above() const {
