@@ -167,7 +167,7 @@ void update_list::add(const update_list& later, mask_t pruned) {
     // Rows and columns are side by side, each without gaps.
     std::array<std::size_t, 2> next{first, first};
     for (const route& r : later.routes_of(u)) {
-      for (const std::size_t side : {0, 1}) {
+      for (std::size_t side = 0; side < 2; ++side) {
         if ((r.source[side] & ~pruned) == 0) continue;
         if (next[side] == routes.size()) routes.push_back({mask_couple{0, 0}, mask_couple{0, 0}});
         route& to = routes[next[side]++];

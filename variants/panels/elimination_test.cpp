@@ -32,7 +32,7 @@ const detail::factored_panel& factor_in_parts(const detail::panel_set& s,
   }
   std::array<detail::update_piece, 3> pieces;
   const std::size_t left = blocks - f.complete;
-  for (const std::size_t k : {2, 0, 1}) {
+  for (const std::size_t k : {std::size_t{2}, std::size_t{0}, std::size_t{1}}) {
     by.search(f, f.complete + left * k / 3, f.complete + left * (k + 1) / 3, pieces[k]);
   }
   by.join_pieces(pieces);
@@ -166,7 +166,7 @@ TEST_CASE("updates that are found in pieces are those of one search") {
       CHECK(count == expected.updates[u].count);
     }
     for (std::size_t r = 0; r < expected.routes.size(); ++r) {
-      for (const std::size_t side : {0, 1}) {
+      for (std::size_t side = 0; side < 2; ++side) {
         CHECK(f.found.routes[r].source[side] == expected.routes[r].source[side]);
         CHECK(f.found.routes[r].targets[side] == expected.routes[r].targets[side]);
       }
