@@ -137,7 +137,9 @@ ordered_graph::buckets ordered_graph::scan_rows(int threads) {
     for (index_t u = begin; u < end; ++u) least_[at(u)] = rows_.idx[at(rows_.ptr[at(u)])];
     std::fill(last_.begin() + begin, last_.begin() + end, -1);
   });
+  if (far_.size() < at(threads)) far_.resize(at(threads));
   on_threads(threads, [&](int t) {
+    far_[at(t)].clear();
     offset_t* const mine = b.next[at(t)].data();
     for (index_t i = b.first[at(t)]; i < b.first[at(t) + 1]; ++i) {
       offset_t diagonal = rows_.ptr[at(i)];
@@ -188,28 +190,27 @@ std::vector<index_t> ordered_graph::transpose_scanned() {
   return without_edge_in_row(std::span(work_).first(doubtful));
 }
 
-// The same by all threads, each with the rows of its range: last_ is of columns among these, far of
-// those beyond. Rows of other ranges tell what is left, as far as columns have not replaced it.
+// The same by all threads, each with the rows of its range: last_ is of columns among these, far_
+// of those beyond. Rows of other ranges tell what is left, as far as columns have not replaced it.
 std::vector<index_t> ordered_graph::transpose_scanned(buckets& b, int threads) {
   std::vector<std::vector<index_t>> found(at(threads));
-  std::vector<far_columns> far(at(threads));
   transpose_by_buckets(half::below, b, threads, columns_, [&](int t, index_t i) {
     const index_t end = b.first[at(t) + 1];
     for (const index_t u : row_above(i)) {
       if (u < end) {
         last_[at(u)] = i;
       } else {
-        far[at(t)].of(u) = {.row = i, .column = u};
+        far_[at(t)].of(u) = {.row = i, .column = u};
       }
     }
     const index_t u = parent[at(i)];
-    const bool doubtful = u < end ? is_doubtful(i) : is_doubtful(i, far[at(t)].last_row(u));
+    const bool doubtful = u < end ? is_doubtful(i) : is_doubtful(i, far_[at(t)].last_row(u));
     if (doubtful && !has_edge_in_row(i)) found[at(t)].push_back(i);
   });
   std::vector<index_t> all = joined(found);
   std::erase_if(all, [&](index_t v) {
-    return std::ranges::any_of(
-        far, [&](far_columns& f) { return !is_doubtful(v, f.last_row(parent[at(v)])); });
+    return std::any_of(far_.begin(), far_.begin() + threads,
+                       [&](far_columns& f) { return !is_doubtful(v, f.last_row(parent[at(v)])); });
   });
   return all;
 }

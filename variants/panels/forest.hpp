@@ -84,11 +84,12 @@ struct ordered_graph {
     std::vector<offset_t> begin;              // place of each bucket
   };
   // Of columns, the last row so far with an entry there; a column may replace another one.
-  class far_columns {
+  class alignas(64) far_columns {
    public:
     entry& of(index_t column) {
       return entries_[static_cast<std::uint32_t>(column) * 2654435769U >> (32 - bits)];
     }
+    void clear() { entries_.assign(std::size_t{1} << bits, entry{.row = -1, .column = -1}); }
     // -1: not known.
     index_t last_row(index_t column) {
       const entry e = of(column);
@@ -97,7 +98,7 @@ struct ordered_graph {
 
    private:
     static constexpr int bits = 12;
-    std::vector<entry> entries_ = std::vector<entry>(std::size_t{1} << bits, entry{-1, -1});
+    std::vector<entry> entries_;
   };
   // Vertices that one thread looks at: those without a parent among them are the first `open`
   // elements of its part of work_; `first` has those before which none was open.
@@ -149,6 +150,7 @@ struct ordered_graph {
   std::vector<index_t> row_idx_, work_, least_, last_, subtree_begin_;
   buffer<entry> entries_;
   std::vector<offset_t> next_;
+  std::vector<far_columns> far_;  // of each thread
 };
 
 /// True if every subtree of the forest is a range of vertices that ends at its root.
