@@ -13,8 +13,8 @@
 //  3. panels       position_builder: the position list of every panel as column blocks, and its
 //                  masks, set to A.
 //  4. elimination  factor and sweep of each panel, for panels ascending or, on threads, subtree by
-//                  subtree; of large panels above the subtrees idle threads sweep pieces
-//                  (schedule.hpp).
+//                  subtree; of large panels above the subtrees idle threads search for updates
+//                  and sweep in pieces (schedule.hpp).
 //  5. expansion    counts of a panel once it is factored: population counts of its masks. Digests
 //                  and sorted rows only when asked for, outside the run.
 // Supernodes: variants/support/supernodes.hpp on the caller's rows; L(s, r) by binary search in the
@@ -32,9 +32,10 @@
 // 16 (P + B) bytes, 55 |V| and 8 for each entry of A below the diagonal, unless A is symmetric;
 // several threads add 16 bytes per panel and 8 for each vertex above the small subtrees each, and 8
 // for each of these entries meanwhile. P is the sum over panels of |F|, about 1/64 of
-// |chol(A + A^T)| where that is dense; B is P/12 in orders by nested dissection. Where P + B passes 2^18 + 16 nnz(A), a search of rows (gilbert_peierls.hpp) of
-// bounded length is tried first; where it passes the limit of memory_budget_mb, the run falls back
-// to the search of rows, whose memory is that of L+U in supernodal lists.
+// |chol(A + A^T)| where that is dense; B is P/12 in orders by nested dissection. Where P + B passes
+// 2^18 + 16 nnz(A), a search of rows (gilbert_peierls.hpp) of bounded length is tried first; where
+// it passes the limit of memory_budget_mb, the run falls back to the search of rows, whose memory
+// is that of L+U in supernodal lists.
 
 #include <algorithm>
 #include <memory>
@@ -73,6 +74,97 @@ int threads_for(offset_t work, work_of_threads of, int threads, bool started = f
   if (work < of.of_several && !started) return 1;
   return static_cast<int>(std::clamp<offset_t>(work / of.of_one, 1, threads));
 }
+
+// Factors panels and sweeps their boundaries, on one thread or several. Of a large panel above the
+// small subtrees, idle threads search for updates and sweep, in pieces of consecutive blocks.
+class panel_workers {
+ public:
+  panel_workers(const detail::ordered_graph& g, detail::panel_set& s, detail::row_counter& counter,
+                int threads)
+      : s_(&s), counter_(&counter), board_(threads), pieces_(at(threads)) {
+    const std::span<const index_t> tree =
+        g.symmetric() ? std::span<const index_t>(g.parent) : std::span<const index_t>();
+    of_.assign(at(threads), detail::panel_eliminator(s, tree));
+  }
+
+  void work(int thread, const detail::panel_task& task) {
+    const index_t j = task.panel;
+    const bool is_large = task.above && s_->length(j) >= 2 * positions_of_a_piece;
+    detail::panel_eliminator& mine = of_[at(thread)];
+    const detail::factored_panel& f =
+        is_large ? mine.factor(j, positions_of_a_piece) : mine.factor(j);
+    if (is_large) find_updates(thread, f);
+    const job all{.factored = &f, .task = task, .first = 0, .blocks = s_->blocks[at(j)].size()};
+    const std::uint32_t pieces = is_large ? share(thread, all, s_->length(j)) : 1;
+    if (pieces == 1) take(thread, all, 0);
+    if (task.above) counter_->finish_panel(j, pieces > 1);
+  }
+
+  // For a thread that has no panel.
+  detail::idle_result help(int thread) {
+    const auto found =
+        board_.help(thread, [&](const job& of, std::uint32_t k) { take(thread, of, k); });
+    return found == detail::idle_result::nothing ? counter_->add_sums() : found;
+  }
+
+  [[nodiscard]] std::span<const detail::panel_eliminator> of_threads() const { return of_; }
+
+ private:
+  // The last blocks of a factored panel in pieces, from first + k * (blocks - first) / pieces on.
+  struct job {
+    const detail::factored_panel* factored = nullptr;
+    detail::panel_task task{};
+    std::size_t first = 0;
+    std::size_t blocks = 0;
+    std::uint32_t pieces = 1;
+    detail::update_piece* found = nullptr;  // of each piece; none: blocks are swept
+  };
+
+  void take(int thread, const job& of, std::uint32_t k) {
+    const std::size_t blocks = of.blocks - of.first;
+    const std::size_t from = of.first + blocks * k / of.pieces;
+    const std::size_t to = of.first + blocks * (k + 1) / of.pieces;
+    if (of.found != nullptr) {
+      of_[at(thread)].search(*of.factored, from, to, of.found[k]);
+      return;
+    }
+    of_[at(thread)].sweep(*of.factored, from, to, of.task.own);
+    counter_->count(thread, of.task, from, to, of.pieces > 1);
+  }
+
+  // Returns the number of pieces that blocks with so many positions were taken in; 1: the caller
+  // has to take them.
+  std::uint32_t share(int thread, job of, index_t positions) {
+    if (positions < 2 * positions_of_a_piece || board_.helpers() == 0) return 1;
+    of.pieces = static_cast<std::uint32_t>(
+        std::min<index_t>(positions / positions_of_a_piece, 4 * static_cast<int>(of_.size())));
+    board_.share(thread, of, of.pieces, [&](std::uint32_t k) { take(thread, of, k); });
+    return of.pieces;
+  }
+
+  // The updates that factoring has left to find.
+  void find_updates(int thread, const detail::factored_panel& f) {
+    const auto blocks = s_->blocks[at(f.panel)];
+    if (f.complete == blocks.size() || f.unpruned == 0) return;
+    std::vector<detail::update_piece>& found = pieces_[at(thread)];
+    found.resize(4 * of_.size());
+    const job rest{
+        .factored = &f, .first = f.complete, .blocks = blocks.size(), .found = found.data()};
+    const index_t positions = s_->length(f.panel) - blocks[f.complete].base;
+    const std::uint32_t pieces = share(thread, rest, positions);
+    if (pieces == 1) {
+      of_[at(thread)].search();
+    } else {
+      of_[at(thread)].join_pieces(std::span(found).first(pieces));
+    }
+  }
+
+  detail::panel_set* s_;
+  detail::row_counter* counter_;
+  std::vector<detail::panel_eliminator> of_;
+  detail::help_board<job> board_;
+  std::vector<std::vector<detail::update_piece>> pieces_;  // of the panel of each thread
+};
 
 class cpu_bitmap_panels final : public variant, public gives_masks {
  public:
@@ -194,63 +286,31 @@ class cpu_bitmap_panels final : public variant, public gives_masks {
   }
 
  private:
-  // A factored panel whose blocks several threads sweep, those from k * size / pieces on.
-  struct sweep_job {
-    const detail::factored_panel* factored = nullptr;
-    detail::panel_task task{};
-    std::size_t blocks = 0;
-    std::uint32_t pieces = 0;
-  };
-
   void eliminate(run_context& context, bool started) {
     const int threads = useful_threads(
         threads_for(panels_.positions(), positions_of_threads, settings_.threads, started),
         panels_.panels());
-    std::vector<detail::panel_eliminator> workers(
-        at(threads), detail::panel_eliminator(panels_, graph_.symmetric()
-                                                           ? std::span<const index_t>(graph_.parent)
-                                                           : std::span<const index_t>()));
-    detail::help_board<sweep_job> board(threads);
     if (threads > 1) {
       tickets_.build(
           threads, panels_.parent, [&](index_t j) { return panels_.first[at(j)]; },
           [&](index_t j) { return panels_.position_begin[at(j)]; });
     }
     counter_.start(graph_, panels_, tickets_, threads, l_counts_, u_counts_);
-    const auto sweep = [&](int thread, const sweep_job& job, std::uint32_t k) {
-      const std::size_t from = job.blocks * k / job.pieces;
-      const std::size_t to = job.blocks * (k + 1) / job.pieces;
-      workers[at(thread)].sweep(*job.factored, from, to, job.task.own);
-      counter_.count(thread, job.task, from, to, job.pieces > 1);
-    };
+    panel_workers workers(graph_, panels_, counter_, threads);
     const auto work = [&](int thread, const detail::panel_task& task) {
-      const index_t j = task.panel;
-      if ((j & 15) == 0) {
+      if (const index_t j = task.panel; (j & 15) == 0) {
         // Several threads take panels in no order that tells how far they are.
         threads > 1 ? context.check_deadline() : context.check_deadline(j, panels_.panels());
       }
-      sweep_job job{.factored = &workers[at(thread)].factor(j),
-                    .task = task,
-                    .blocks = panels_.blocks[at(j)].size(),
-                    .pieces = 1};
-      if (task.above && panels_.length(j) >= 2 * positions_of_a_piece && board.idle() > 0) {
-        job.pieces = static_cast<std::uint32_t>(
-            std::min<index_t>(panels_.length(j) / positions_of_a_piece, 4 * threads));
-        board.share(thread, job, job.pieces, [&](std::uint32_t k) { sweep(thread, job, k); });
-      } else {
-        sweep(thread, job, 0);
-      }
+      workers.work(thread, task);
     };
-    detail::for_each_panel(threads, panels_.parent, tickets_, work, [&](int thread) {
-      return board.help(thread,
-                        [&](const sweep_job& job, std::uint32_t k) { sweep(thread, job, k); });
-    });
-    counter_.finish(threads);
+    detail::for_each_panel(threads, panels_.parent, tickets_, work,
+                           [&](int thread) { return workers.help(thread); });
     if constexpr (detail::counting) {
       auto& totals = context.counters.totals;
       totals["panels"] = panels_.panels();
       totals["positions"] = panels_.positions();
-      for (const auto& w : workers) {
+      for (const auto& w : workers.of_threads()) {
         totals["pushes"] += w.work().updates;
         totals["push_targets"] += w.work().targets;
         totals["push_positions"] += w.work().words_read;

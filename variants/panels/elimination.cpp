@@ -63,18 +63,20 @@ bit_matrix rows_of_upper(const mask_pair* masks, int w) {
 }
 }  // namespace
 
-const factored_panel& panel_eliminator::factor(index_t j) {
+const factored_panel& panel_eliminator::factor(index_t j, index_t limit) {
   const int w = s_->width(j);
+  const auto blocks = s_->blocks[at(j)];
   const index_t boundary = s_->length(j) - w;
   f_.panel = j;
-  f_.updates.clear();
-  f_.routes.clear();
+  f_.found.clear();
   f_.complete = 1;
+  f_.unpruned = 0;
   // A boundary shorter than this does not repay the closure of the diagonal block.
   f_.closed = symmetric_ || boundary >= w / 4;
   if (symmetric_) {
     factor_symmetric_block(s_->begin[at(j)], masks_of(j), w);
-    if (boundary > 0) find_symmetric_update();
+    // The target q(J), the first vertex of the boundary, takes all rows.
+    if (boundary > 0) f_.found.updates.push_back({.block = 1, .first = 0, .count = 0});
     return f_;
   }
   const mask_t unpruned = factor_block(masks_of(j), w);
@@ -83,7 +85,13 @@ const factored_panel& panel_eliminator::factor(index_t j) {
     close_ascending(f_.u_reach, w);
     close_ascending(f_.l_reach, w);
   }
-  find_updates(unpruned);
+  f_.unpruned = unpruned;
+  if (limit >= s_->length(j)) {
+    search();
+  } else {
+    const auto end = std::ranges::lower_bound(blocks, limit, {}, &column_block::base);
+    f_.complete = search(f_, 1, at(end - blocks.begin()), f_.unpruned, f_.found);
+  }
   return f_;
 }
 
@@ -132,58 +140,105 @@ void target_routes::add(mask_t sources, mask_t target) {
   }
 }
 
+void update_list::clear() {
+  updates.clear();
+  routes.clear();
+}
+
+void update_list::add(std::size_t block, const target_routes& rows, const target_routes& columns) {
+  const std::size_t first = routes.size();
+  mask_t of_u = rows.active;
+  mask_t of_l = columns.active;
+  while ((of_u | of_l) != 0) {
+    const mask_t row = of_u & -of_u;
+    const mask_t column = of_l & -of_l;
+    routes.push_back({.source = mask_couple{row, column},
+                      .targets = mask_couple{row == 0 ? 0 : rows.targets[lowest(row)],
+                                             column == 0 ? 0 : columns.targets[lowest(column)]}});
+    of_u ^= row;
+    of_l ^= column;
+  }
+  updates.push_back({.block = block, .first = first, .count = routes.size() - first});
+}
+
+void update_list::add(const update_list& later, mask_t pruned) {
+  for (const update& u : later.updates) {
+    const std::size_t first = routes.size();
+    // Rows and columns are side by side, each without gaps.
+    std::array<std::size_t, 2> next{first, first};
+    for (const route& r : later.routes_of(u)) {
+      for (std::size_t side = 0; side < 2; ++side) {
+        if ((r.source[side] & ~pruned) == 0) continue;
+        if (next[side] == routes.size()) routes.push_back({mask_couple{0, 0}, mask_couple{0, 0}});
+        route& to = routes[next[side]++];
+        to.source[side] = r.source[side];
+        to.targets[side] = r.targets[side];
+      }
+    }
+    if (first == routes.size()) continue;
+    updates.push_back({.block = u.block, .first = first, .count = routes.size() - first});
+  }
+}
+
 // Finds the routes to the targets of block b, which is closed; returns what is left of `unpruned`.
 // Bit k of that: no s before the current target has L(s, k) != 0 and U(k, s) != 0.
-mask_t panel_eliminator::find_routes(const column_block& b, const mask_pair* masks,
+mask_t panel_eliminator::find_routes(const factored_panel& f, const column_block& b,
                                      mask_t unpruned) {
   upper_.clear();
   lower_.clear();
-  const mask_pair* next = masks + b.base;
+  const mask_pair* next = masks_of(f.panel) + b.base;
   for (mask_t left = b.members; left != 0; left &= left - 1) {
     const mask_pair m = *next++;
     const mask_t own = left & -left;
     if ((m.lower & unpruned) != 0) {
-      upper_.add(uncovered(m.lower & unpruned, m.lower, f_.l_reach), own);
+      upper_.add(uncovered(m.lower & unpruned, m.lower, f.l_reach), own);
     }
     if ((m.upper & unpruned) != 0) {
-      lower_.add(uncovered(m.upper & unpruned, m.upper, f_.u_reach), own);
+      lower_.add(uncovered(m.upper & unpruned, m.upper, f.u_reach), own);
     }
     unpruned &= ~(m.lower & m.upper);
   }
   return unpruned;
 }
 
-// Adds the routes that were found last.
-void panel_eliminator::add_update(std::size_t block) {
-  const std::size_t first = f_.routes.size();
-  mask_t rows = upper_.active;
-  mask_t columns = lower_.active;
-  while ((rows | columns) != 0) {
-    const mask_t row = rows & -rows;
-    const mask_t column = columns & -columns;
-    const mask_t of_row = row == 0 ? 0 : upper_.targets[lowest(row)];
-    const mask_t of_column = column == 0 ? 0 : lower_.targets[lowest(column)];
-    f_.routes.push_back(
-        {.source = mask_couple{row, column}, .targets = mask_couple{of_row, of_column}});
-    rows ^= row;
-    columns ^= column;
+// Closes blocks and adds their updates as long as any row is unpruned; returns the block after.
+std::size_t panel_eliminator::search(const factored_panel& f, std::size_t from, std::size_t to,
+                                     mask_t& unpruned, update_list& found) {
+  const auto blocks = s_->blocks[at(f.panel)];
+  std::size_t b = from;
+  for (; b < to && unpruned != 0; ++b) {
+    close(f, blocks[b]);
+    unpruned = find_routes(f, blocks[b], unpruned);
+    if ((upper_.active | lower_.active) != 0) found.add(b, upper_, lower_);
   }
-  f_.updates.push_back({.block = block, .first = first, .count = f_.routes.size() - first});
+  return b;
 }
 
-void panel_eliminator::find_updates(mask_t unpruned) {
-  const auto blocks = s_->blocks[at(f_.panel)];
-  for (std::size_t b = 1; b < blocks.size() && unpruned != 0; ++b) {
-    close(f_, blocks[b]);
-    f_.complete = b + 1;
-    unpruned = find_routes(blocks[b], masks_of(f_.panel), unpruned);
-    if ((upper_.active | lower_.active) != 0) add_update(b);
+void panel_eliminator::search() {
+  const std::size_t blocks = s_->blocks[at(f_.panel)].size();
+  f_.complete = search(f_, f_.complete, blocks, f_.unpruned, f_.found);
+}
+
+void panel_eliminator::search(const factored_panel& f, std::size_t from, std::size_t to,
+                              update_piece& out) {
+  out.found.clear();
+  out.unpruned = f.unpruned;
+  const auto blocks = s_->blocks[at(f.panel)];
+  for (std::size_t b = search(f, from, to, out.unpruned, out.found); b < to; ++b) {
+    close(f, blocks[b]);
   }
 }
 
-// The target q(J), the first vertex of the boundary, takes all rows.
-void panel_eliminator::find_symmetric_update() {
-  f_.updates.push_back({.block = 1, .first = 0, .count = 0});
+// A row is pruned by the first block that has an s with L(s, k) != 0 and U(k, s) != 0, whatever
+// other rows have, so that a piece finds too much only by rows that pieces before it prune.
+void panel_eliminator::join_pieces(std::span<const update_piece> pieces) {
+  mask_t pruned = 0;
+  for (const update_piece& p : pieces) {
+    f_.found.add(p.found, pruned);
+    pruned |= ~p.unpruned;
+  }
+  f_.unpruned = 0;
+  f_.complete = s_->blocks[at(f_.panel)].size();
 }
 
 GSOFA_FOR_PROCESSORS
@@ -205,8 +260,7 @@ void panel_eliminator::close(const factored_panel& f, const column_block& b) con
 
 // Among the targets themselves: U(t, f) and L(f, t) with t < f only.
 template <bool Shared>
-void panel_eliminator::push_targets(const factored_panel& f,
-                                    const factored_panel::update& u) const {
+void panel_eliminator::push_targets(const factored_panel& f, const update_list::update& u) const {
   const column_block& b = s_->blocks[at(f.panel)][u.block];
   const mask_pair* next = masks_of(f.panel) + b.base;
   mask_pair* const out = masks_of(b.panel);
@@ -218,7 +272,8 @@ void panel_eliminator::push_targets(const factored_panel& f,
       continue;
     }
     const mask_t before = below(c);
-    join<Shared>(out[c], found_by(f.routes_of(u), couple(*next++)) & mask_couple{before, before});
+    join<Shared>(out[c],
+                 found_by(f.found.routes_of(u), couple(*next++)) & mask_couple{before, before});
   }
 }
 
@@ -226,7 +281,7 @@ void panel_eliminator::push_targets(const factored_panel& f,
 // panel, which has all vertices of the block; `there`: a block of that list, not after the one of
 // the same panel.
 template <class Push>
-void panel_eliminator::for_each_place(const factored_panel& f, const factored_panel::update& u,
+void panel_eliminator::for_each_place(const factored_panel& f, const update_list::update& u,
                                       std::size_t block, const column_block*& there,
                                       const Push& push) const {
   const auto blocks = s_->blocks[at(f.panel)];
@@ -249,9 +304,9 @@ void panel_eliminator::for_each_place(const factored_panel& f, const factored_pa
 
 // Updates the targets with a later block, by Count routes, or if that is 0, by any number.
 template <bool Shared, std::size_t Count>
-void panel_eliminator::push_block(const factored_panel& f, const factored_panel::update& u,
+void panel_eliminator::push_block(const factored_panel& f, const update_list::update& u,
                                   std::size_t block, const column_block*& there) const {
-  const auto routes = f.routes_of(u);
+  const auto routes = f.found.routes_of(u);
   if constexpr (Count == 0) {
     for_each_place(f, u, block, there, [&](const mask_pair& from, mask_pair& to) {
       join<Shared>(to, found_by(routes, couple(from)));
@@ -266,7 +321,7 @@ void panel_eliminator::push_block(const factored_panel& f, const factored_panel:
 }
 
 template <bool Shared>
-void panel_eliminator::push_block(const factored_panel& f, const factored_panel::update& u,
+void panel_eliminator::push_block(const factored_panel& f, const update_list::update& u,
                                   std::size_t block, const column_block*& there) const {
   if (symmetric_) {
     const mask_t members = s_->blocks[at(f.panel)][u.block].members;
@@ -294,7 +349,7 @@ void panel_eliminator::push_block(const factored_panel& f, const factored_panel:
   }
 }
 
-void panel_eliminator::count_work(const factored_panel& f, const factored_panel::update& u,
+void panel_eliminator::count_work(const factored_panel& f, const update_list::update& u,
                                   std::size_t block) {
   const column_block& b = s_->blocks[at(f.panel)][block];
   if (block == u.block) {
@@ -305,7 +360,7 @@ void panel_eliminator::count_work(const factored_panel& f, const factored_panel:
   const index_t length = count(b.members);
   work_.words_read += length;
   for (index_t z = 0; z < length; ++z) {
-    const mask_couple found = found_by(f.routes_of(u), couple(m[z]));
+    const mask_couple found = found_by(f.found.routes_of(u), couple(m[z]));
     work_.words_or += symmetric_ || (found[0] | found[1]) != 0 ? 1 : 0;
   }
 }
@@ -315,9 +370,9 @@ void panel_eliminator::sweep(const factored_panel& f, std::size_t from, std::siz
   const auto blocks = s_->blocks[at(f.panel)];
   from = std::max<std::size_t>(from, 1);
   if (from >= to) return;
-  there_.resize(f.updates.size());
+  there_.resize(f.found.updates.size());
   for (std::size_t k = 0; k < there_.size(); ++k) {
-    const std::size_t block = f.updates[k].block;
+    const std::size_t block = f.found.updates[k].block;
     const auto list = s_->blocks[at(blocks[block].panel)];
     const index_t first = blocks[std::max(from, block)].panel;
     there_[k] = &*std::ranges::lower_bound(list, first, {}, &column_block::panel);
@@ -333,8 +388,8 @@ void panel_eliminator::sweep_blocks(const factored_panel& f, std::size_t from, s
   const auto blocks = s_->blocks[at(f.panel)];
   for (std::size_t b = from; b < to; ++b) {
     if (b >= f.complete) close(f, blocks[b]);
-    for (std::size_t k = 0; k < f.updates.size() && f.updates[k].block <= b; ++k) {
-      const factored_panel::update& u = f.updates[k];
+    for (std::size_t k = 0; k < f.found.updates.size() && f.found.updates[k].block <= b; ++k) {
+      const update_list::update& u = f.found.updates[k];
       const bool shared = blocks[u.block].panel > own;
       if (b == u.block) {
         shared ? push_targets<true>(f, u) : push_targets<false>(f, u);

@@ -4,6 +4,7 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <array>
 #include <utility>
 
 #include "common/digest.hpp"
@@ -17,6 +18,26 @@
 using namespace gsofa;
 
 namespace {
+
+// Searches for updates at once, first up to some position, or in pieces, by panels.
+const detail::factored_panel& factor_in_parts(const detail::panel_set& s,
+                                              detail::panel_eliminator& by, index_t j) {
+  if (j % 3 == 0) return by.factor(j);
+  const detail::factored_panel& f = by.factor(j, s.width(j) + j % 5);
+  const std::size_t blocks = s.blocks[at(j)].size();
+  if (f.complete == blocks || f.unpruned == 0) return f;
+  if (j % 3 == 1) {
+    by.search();
+    return f;
+  }
+  std::array<detail::update_piece, 3> pieces;
+  const std::size_t left = blocks - f.complete;
+  for (const std::size_t k : {std::size_t{2}, std::size_t{0}, std::size_t{1}}) {
+    by.search(f, f.complete + left * k / 3, f.complete + left * (k + 1) / 3, pieces[k]);
+  }
+  by.join_pieces(pieces);
+  return f;
+}
 
 struct factored {
   detail::ordered_graph g;
@@ -40,7 +61,7 @@ struct factored {
     counter.start(g, s, of, threads, l_counts, u_counts);
     detail::for_each_panel(threads, s.parent, of, [&](int t, const detail::panel_task& task) {
       detail::panel_eliminator& mine = workers[static_cast<std::size_t>(t)];
-      const detail::factored_panel& f = mine.factor(task.panel);
+      const detail::factored_panel& f = factor_in_parts(s, mine, task.panel);
       // In two parts, the first of which may have no block of the boundary.
       const std::size_t blocks = s.blocks[at(task.panel)].size();
       const std::size_t middle = at(task.panel) % (blocks + 1);
@@ -49,8 +70,9 @@ struct factored {
         mine.sweep(f, from, to, task.own);
         counter.count(t, task, from, to, task.above);
       }
+      if (task.above) counter.finish_panel(task.panel, true);
     });
-    counter.finish(threads);
+    counter.finish();
     result out;
     detail::expand(g, s, l_counts, u_counts, want_set(want::pattern) | want::digest, out);
     // L and U side by side are the rows of L+U, sorted
@@ -106,6 +128,52 @@ TEST_CASE("single entries of L are found in the masks") {
       }
     }
   }
+}
+
+TEST_CASE("updates that are found in pieces are those of one search") {
+  detail::ordered_graph g;
+  detail::panel_set s;
+  detail::position_builder builder;
+  const pattern a = generate("grid27:nx=10,drop=0.6,oneway=0.5,seed=1");
+  g.build(a);
+  detail::cut_panels(g, 16, s);
+  REQUIRE(builder.build(g, s, max_index));
+  detail::panel_eliminator worker(s);
+  std::array<detail::update_piece, 5> pieces;
+  int pruned = 0;
+  for (index_t j = 0; j < s.panels(); ++j) {
+    const std::size_t blocks = s.blocks[at(j)].size();
+    const detail::update_list expected = worker.factor(j).found;
+    // Closed masks stay as they are.
+    const detail::factored_panel& f = worker.factor(j, s.width(j) + 1);
+    if (f.complete < blocks && f.unpruned != 0) {
+      const std::size_t left = blocks - f.complete;
+      std::size_t routes = f.found.routes.size();
+      for (std::size_t k = 0; k < 5; ++k) {
+        worker.search(f, f.complete + left * k / 5, f.complete + left * (k + 1) / 5, pieces[k]);
+        routes += pieces[k].found.routes.size();
+      }
+      worker.join_pieces(pieces);
+      CHECK(f.complete == blocks);
+      pruned += routes > expected.routes.size() ? 1 : 0;
+    }
+    REQUIRE(f.found.updates.size() == expected.updates.size());
+    REQUIRE(f.found.routes.size() == expected.routes.size());
+    for (std::size_t u = 0; u < expected.updates.size(); ++u) {
+      const auto& [block, first, count] = f.found.updates[u];
+      CHECK(block == expected.updates[u].block);
+      CHECK(first == expected.updates[u].first);
+      CHECK(count == expected.updates[u].count);
+    }
+    for (std::size_t r = 0; r < expected.routes.size(); ++r) {
+      for (std::size_t side = 0; side < 2; ++side) {
+        CHECK(f.found.routes[r].source[side] == expected.routes[r].source[side]);
+        CHECK(f.found.routes[r].targets[side] == expected.routes[r].targets[side]);
+      }
+    }
+    worker.sweep(f, 0, blocks, s.panels() - 1);
+  }
+  CHECK(pruned > 10);
 }
 
 TEST_CASE("few entries are updated twice: pruned and covered rows stay behind") {

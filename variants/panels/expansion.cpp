@@ -8,8 +8,6 @@
 namespace gsofa::detail {
 
 namespace {
-constexpr index_t vertices_at_a_time = 256;
-
 // Row c: the number of masks that have bit c.
 template <mask_t mask_pair::*Side>
 bit_matrix counts_of_bits(const mask_pair* masks, index_t length, int w) {
@@ -37,20 +35,17 @@ void row_counter::start(const ordered_graph& g, const panel_set& s, const subtre
   u_row_counts.resize(at(g.n));
   l_counts_ = l_row_counts.data();
   u_counts_ = u_row_counts.data();
-  above_.clear();
+  threads_ = threads;
   size_ = 0;
   if (threads > 1) {
-    place_.resize(at(s.panels()));
+    rows_.resize(at(s.panels()));
     of.for_each_above([&](index_t begin, index_t end) {
-      const index_t last = s.begin[at(end)];
-      for (index_t v = s.begin[at(begin)]; v < last;) {
-        const index_t next = v + std::min(last - v, vertices_at_a_time);
-        above_.push_back({.begin = v, .end = next, .place = size_ + v - s.begin[at(begin)]});
-        v = next;
-      }
-      for (index_t j = begin; j < end; ++j) place_[at(j)] = size_ - s.begin[at(begin)];
-      size_ += last - s.begin[at(begin)];
+      const index_t place = size_ - s.begin[at(begin)];
+      std::fill(rows_.begin() + begin, rows_.begin() + end,
+                sum_rows{.place = place, .of_u = false});
+      size_ += s.begin[at(end)] - s.begin[at(begin)];
     });
+    finished_.start(of.panels_above());
   }
   if (sums_.size() < at(threads)) sums_.resize(at(threads));
   clear(threads);
@@ -80,7 +75,7 @@ void row_counter::count(int thread, const panel_task& task, std::size_t from, st
     const index_t begin = s_->begin[at(blocks[b].panel)];
     const mask_pair* next = masks + blocks[b].base;
     if (blocks[b].panel > task.own) {
-      index_t* const rows = sums + (place_[at(blocks[b].panel)] + begin);
+      index_t* const rows = sums + (rows_[at(blocks[b].panel)].place + begin);
       for (mask_t left = blocks[b].members; left != 0; left &= left - 1) {
         rows[lowest(left)] += gsofa::detail::count(next++->lower);
       }
@@ -96,7 +91,7 @@ void row_counter::count(int thread, const panel_task& task, std::size_t from, st
   const index_t first = s_->begin[at(j)];
   const bit_matrix u_counts = counts_of_bits<&mask_pair::upper>(masks + begin, end - begin, w);
   if (in_pieces) {
-    index_t* const rows = sums + size_ + (place_[at(j)] + first);
+    index_t* const rows = sums + size_ + (rows_[at(j)].place + first);
     for (int c = 0; c < w; ++c) rows[c] += static_cast<index_t>(u_counts[c]);
   } else {
     for (int c = 0; c < w; ++c) {
@@ -105,20 +100,37 @@ void row_counter::count(int thread, const panel_task& task, std::size_t from, st
   }
 }
 
-void row_counter::finish(int threads) {
+void row_counter::finish_panel(index_t panel, bool in_pieces) {
+  rows_[at(panel)].of_u = in_pieces;
+  finished_.add(panel);
+}
+
+idle_result row_counter::add_sums() {
+  const index_t j = finished_.take();
+  if (j < 0) return idle_result::nothing;
+  const sum_rows own = rows_[at(j)];
+  const index_t begin = s_->begin[at(j)];
+  const index_t w = s_->width(j);
+  std::array<index_t, mask_bits> l{};
+  std::array<index_t, mask_bits> u{};
+  for (int t = 0; t < threads_; ++t) {
+    const index_t* const sums = sums_[at(t)].data() + (own.place + begin);
+    for (index_t c = 0; c < w; ++c) l[at(c)] += sums[c];
+    if (!own.of_u) continue;
+    for (index_t c = 0; c < w; ++c) u[at(c)] += sums[size_ + c];
+  }
+  for (index_t c = 0; c < w; ++c) {
+    const index_t row = g_->caller(begin + c);
+    l_counts_[row] += l[at(c)];
+    u_counts_[row] += u[at(c)];
+  }
+  return idle_result::worked;
+}
+
+void row_counter::finish() {
   if (size_ == 0) return;
-  parallel_ranges<std::size_t>(threads, above_.size(), 1, [&](int, std::size_t k, std::size_t) {
-    const range& own = above_[k];
-    for (int t = 0; t < threads; ++t) {
-      const index_t* const l = sums_[at(t)].data() + own.place;
-      const index_t* const u = l + size_;
-      for (index_t v = own.begin; v < own.end; ++v) {
-        const index_t row = g_->caller(v);
-        l_counts_[row] += l[v - own.begin];
-        u_counts_[row] += u[v - own.begin];
-      }
-    }
-  });
+  while (add_sums() == idle_result::worked) {
+  }
 }
 
 bool has_l(const panel_set& s, index_t i, index_t k) {

@@ -23,21 +23,28 @@ class row_counter {
   /// meanwhile.
   void count(int thread, const panel_task& task, std::size_t from, std::size_t to,
              bool in_pieces) noexcept;
-  /// Adds the sums of all threads to the counts.
-  void finish(int threads);
+  /// All blocks of a panel above the subtrees have been counted, hence all of its rows, which those
+  /// below it have, too.
+  void finish_panel(index_t panel, bool in_pieces);
+  /// Adds the sums of all threads to the counts of the rows of one finished panel, if there is any.
+  idle_result add_sums();
+  /// The same for all of them that are left, by one thread.
+  void finish();
 
  private:
-  struct range {
-    index_t begin, end;  // some vertices of panels above the subtrees
-    index_t place;       // of the first one
+  // Of a panel above the subtrees: vertex v has number v + place.
+  struct sum_rows {
+    index_t place;
+    bool of_u;  // blocks were counted in pieces
   };
   const ordered_graph* g_ = nullptr;
   const panel_set* s_ = nullptr;
   index_t* l_counts_ = nullptr;
   index_t* u_counts_ = nullptr;
-  std::vector<range> above_;
-  std::vector<index_t> place_;  // of a panel above the subtrees: vertex v has number v + place
+  int threads_ = 1;
+  std::vector<sum_rows> rows_;  // of each panel
   index_t size_ = 0;            // vertices above the subtrees
+  postponed_panels finished_;
   std::vector<buffer<index_t>> sums_;  // of each thread: rows of L, then of U
 };
 

@@ -137,7 +137,9 @@ ordered_graph::buckets ordered_graph::scan_rows(int threads) {
     for (index_t u = begin; u < end; ++u) least_[at(u)] = rows_.idx[at(rows_.ptr[at(u)])];
     std::fill(last_.begin() + begin, last_.begin() + end, -1);
   });
+  if (far_.size() < at(threads)) far_.resize(at(threads));
   on_threads(threads, [&](int t) {
+    far_[at(t)].clear();
     offset_t* const mine = b.next[at(t)].data();
     for (index_t i = b.first[at(t)]; i < b.first[at(t) + 1]; ++i) {
       offset_t diagonal = rows_.ptr[at(i)];
@@ -188,17 +190,29 @@ std::vector<index_t> ordered_graph::transpose_scanned() {
   return without_edge_in_row(std::span(work_).first(doubtful));
 }
 
-// The same by all threads. Which vertices are doubtful depends on the threads: one may have
-// overwritten the edge of another, or not written it yet.
+// The same by all threads, each with the rows of its range: last_ is of columns among these, far_
+// of those beyond. Rows of other ranges tell what is left, as far as columns have not replaced it.
 std::vector<index_t> ordered_graph::transpose_scanned(buckets& b, int threads) {
   std::vector<std::vector<index_t>> found(at(threads));
   transpose_by_buckets(half::below, b, threads, columns_, [&](int t, index_t i) {
+    const index_t end = b.first[at(t) + 1];
     for (const index_t u : row_above(i)) {
-      std::atomic_ref(last_[at(u)]).store(i, std::memory_order_relaxed);
+      if (u < end) {
+        last_[at(u)] = i;
+      } else {
+        far_[at(t)].of(u) = {.row = i, .column = u};
+      }
     }
-    if (is_doubtful(i) && !has_edge_in_row(i)) found[at(t)].push_back(i);
+    const index_t u = parent[at(i)];
+    const bool doubtful = u < end ? is_doubtful(i) : is_doubtful(i, far_[at(t)].last_row(u));
+    if (doubtful && !has_edge_in_row(i)) found[at(t)].push_back(i);
   });
-  return joined(found);
+  std::vector<index_t> all = joined(found);
+  std::erase_if(all, [&](index_t v) {
+    return std::any_of(far_.begin(), far_.begin() + threads,
+                       [&](far_columns& f) { return !is_doubtful(v, f.last_row(parent[at(v)])); });
+  });
+  return all;
 }
 
 // Rows in ranges with about as many entries each.
@@ -382,13 +396,15 @@ bool ordered_graph::has_edge_in_row(index_t v) const {
 
 // False only if P(v) has an edge into the subtree of v, or if v has no parent: if v is the first
 // child of P(v), or last_[P(v)], a neighbour of P(v), is in the subtree.
-bool ordered_graph::is_doubtful(index_t v) {
+bool ordered_graph::is_doubtful(index_t v) const {
   const index_t u = parent[at(v)];
-  if (u < 0) return false;
-  // relaxed: what is read is an edge, whoever wrote it.
-  const index_t last = std::atomic_ref(last_[at(u)]).load(std::memory_order_relaxed);
+  return u >= 0 && is_doubtful(v, last_[at(u)]);
+}
+
+// The same where row `last` has an edge to P(v), if it is not negative.
+bool ordered_graph::is_doubtful(index_t v, index_t last) const {
   const index_t begin = subtree_begin_[at(v)];
-  return !(((last >= begin) & (last <= v)) | (begin == subtree_begin_[at(u)]));
+  return !(((last >= begin) & (last <= v)) | (begin == subtree_begin_[at(parent[at(v)])]));
 }
 
 std::vector<index_t> ordered_graph::without_edge_in_row(std::span<const index_t> doubtful) const {

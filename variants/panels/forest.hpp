@@ -1,6 +1,8 @@
 #pragma once
 
 #include <atomic>
+#include <cstddef>
+#include <cstdint>
 #include <span>
 #include <vector>
 
@@ -81,6 +83,23 @@ struct ordered_graph {
     std::vector<std::vector<offset_t>> next;  // of a thread and a bucket: entries, then places
     std::vector<offset_t> begin;              // place of each bucket
   };
+  // Of columns, the last row so far with an entry there; a column may replace another one.
+  class alignas(64) far_columns {
+   public:
+    entry& of(index_t column) {
+      return entries_[static_cast<std::uint32_t>(column) * 2654435769U >> (32 - bits)];
+    }
+    void clear() { entries_.assign(std::size_t{1} << bits, entry{.row = -1, .column = -1}); }
+    // -1: not known.
+    index_t last_row(index_t column) {
+      const entry e = of(column);
+      return e.column == column ? e.row : -1;
+    }
+
+   private:
+    static constexpr int bits = 12;
+    std::vector<entry> entries_;
+  };
   // Vertices that one thread looks at: those without a parent among them are the first `open`
   // elements of its part of work_; `first` has those before which none was open.
   struct chunk {
@@ -116,7 +135,8 @@ struct ordered_graph {
   void find_nearest_parents(chunk& c);
   void join_chunks(std::span<const chunk> chunks);
   [[nodiscard]] bool has_edge_in_row(index_t v) const;
-  bool is_doubtful(index_t v);
+  [[nodiscard]] bool is_doubtful(index_t v) const;
+  [[nodiscard]] bool is_doubtful(index_t v, index_t last) const;
   [[nodiscard]] std::vector<index_t> without_edge_in_row(std::span<const index_t> doubtful) const;
   std::vector<index_t> find_doubtful(int threads);
   bool have_edges_in_columns(std::vector<index_t>& doubtful, int threads);
@@ -130,6 +150,7 @@ struct ordered_graph {
   std::vector<index_t> row_idx_, work_, least_, last_, subtree_begin_;
   buffer<entry> entries_;
   std::vector<offset_t> next_;
+  std::vector<far_columns> far_;  // of each thread
 };
 
 /// True if every subtree of the forest is a range of vertices that ends at its root.

@@ -197,9 +197,45 @@ pattern paths_below_one(index_t paths, index_t without) {
   return a;
 }
 
+// Paths side by side below a chain of vertices; the first vertex of each but one has an upper edge
+// to the begin of the chain, and the second vertex of every 20th to all others of it.
+pattern paths_below_chain(index_t paths, index_t without) {
+  constexpr index_t length = 30;
+  constexpr index_t chain = 9000;
+  const index_t begin = paths * length;
+  pattern a;
+  a.n_rows = a.n_cols = begin + chain;
+  for (index_t i = 0; i < a.n_rows; ++i) {
+    a.col_idx.push_back(i);
+    const index_t place = i % length;
+    const index_t path = i / length;
+    if (i + 1 < a.n_rows && (i >= begin || place < length - 1)) a.col_idx.push_back(i + 1);
+    if (i < begin && place == 0 && path != without) a.col_idx.push_back(begin);
+    if (i < begin && place == 1 && path % 20 == 0) {
+      for (index_t u = begin + 1; u < a.n_rows; ++u) a.col_idx.push_back(u);
+    }
+    a.row_ptr.push_back(static_cast<offset_t>(a.col_idx.size()));
+  }
+  return a;
+}
+
 }  // namespace
 
-TEST_CASE("threads that overwrite each other's edges find the same tree") {
+TEST_CASE("threads whose columns replace each other find the same tree") {
+  for (const index_t without : {-1, 40}) {
+    CAPTURE(without);
+    const pattern a = paths_below_chain(100, without);
+    const detail::ordered_graph one = g_of(a);
+    CHECK(one.order.empty() == (without < 0));
+    for (const int threads : {2, 3, 6}) {
+      detail::ordered_graph several;
+      several.build(a, threads);
+      CHECK(same(one, several));
+    }
+  }
+}
+
+TEST_CASE("threads that have parts of a path each find the same tree") {
   for (const index_t without : {-1, 7}) {
     CAPTURE(without);
     const pattern a = paths_below_one(400, without);

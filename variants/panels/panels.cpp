@@ -253,6 +253,19 @@ index_t position_builder::find_blocks(const ordered_graph& g, panel_set& s, inde
   return length;
 }
 
+idle_result position_builder::set_postponed_masks(const ordered_graph& g, panel_set& s,
+                                                  int thread) {
+  const index_t j = without_masks_.take();
+  if (j < 0) return idle_result::nothing;
+  worker& mine = workers_[at(thread)];
+  mine.load(s, j);
+  mine.collect(g, s.begin[at(j)], s.begin[at(j) + 1]);
+  // Sums of lengths are not made yet.
+  s.masks[at(j)] = s.storage[at(thread)].masks.room(at(s.position_begin[at(j) + 1]));
+  mine.set_masks(s, j, g.symmetric());
+  return idle_result::worked;
+}
+
 bool position_builder::build(const ordered_graph& g, panel_set& s, offset_t limit, int threads) {
   const index_t panels = s.panels();
   threads = std::max(1, useful_threads(threads, panels));
@@ -280,8 +293,9 @@ bool position_builder::build(const ordered_graph& g, panel_set& s, offset_t limi
           const index_t v = s.begin[at(j)];
           return g.entries_before(v) + v;
         });
+    without_masks_.start(tickets_.panels_above());
   }
-  for_each_panel(threads, s.parent, tickets_, [&](int thread, const panel_task& task) {
+  const auto find_list = [&](int thread, const panel_task& task) {
     if (items.load(std::memory_order_relaxed) > limit) return;
     const index_t j = task.panel;
     const index_t length = find_blocks(g, s, j, thread);
@@ -295,28 +309,19 @@ bool position_builder::build(const ordered_graph& g, panel_set& s, offset_t limi
     if (task.above && length >= long_list) {
       // Panels above wait for this one.
       mine.clear();
-      s.masks[at(j)] = {};
+      without_masks_.add(j);
       return;
     }
     s.masks[at(j)] = s.storage[at(thread)].masks.room(at(length));
     mine.set_masks(s, j, g.symmetric());
-  });
+  };
+  for_each_panel(threads, s.parent, tickets_, find_list,
+                 [&](int thread) { return set_postponed_masks(g, s, thread); });
   offset_t total = items.load(std::memory_order_relaxed);
   for (const worker& w : workers_) total += w.items;
   if (total > limit) return false;
   for (worker& w : workers_) w.is_clear = true;
   for (index_t j = 0; j < panels; ++j) s.position_begin[at(j) + 1] += s.position_begin[at(j)];
-  if (threads == 1) return true;
-  parallel_ranges<index_t>(threads, panels, 8, [&](int thread, index_t first, index_t last) {
-    for (index_t j = first; j < last; ++j) {
-      if (!s.masks[at(j)].empty()) continue;
-      worker& mine = workers_[at(thread)];
-      mine.load(s, j);
-      mine.collect(g, s.begin[at(j)], s.begin[at(j) + 1]);
-      s.masks[at(j)] = s.storage[at(thread)].masks.room(at(s.length(j)));
-      mine.set_masks(s, j, g.symmetric());
-    }
-  });
   return true;
 }
 

@@ -119,9 +119,12 @@ class position_builder {
   };
   // Finds the column blocks of panel j from those of its children and A. Returns its positions.
   index_t find_blocks(const ordered_graph& g, panel_set& s, index_t j, int thread);
+  // Sets the masks of one panel whose list is known, if there is any.
+  idle_result set_postponed_masks(const ordered_graph& g, panel_set& s, int thread);
 
   std::vector<worker> workers_;
   subtree_tickets tickets_;
+  postponed_panels without_masks_;  // their lists are known
 };
 
 }  // namespace gsofa::detail

@@ -20,12 +20,12 @@ class waiting_thread {
  public:
   void reset() { rounds_ = 0; }
   void wait() {
-    if (++rounds_ > 64) {
+    if (++rounds_ > 512) {
       std::this_thread::yield();
       return;
     }
 #if defined(__x86_64__)
-    for (int k = 0; k < 16; ++k) __builtin_ia32_pause();
+    __builtin_ia32_pause();
 #endif
   }
 
@@ -38,6 +38,8 @@ struct subtree_tickets {
   std::vector<index_t> tickets;     ///< roots of the small subtrees, and leaves that are larger
   std::vector<index_t> first;       ///< first panel of the subtree of each of these
   std::vector<index_t> unfinished;  ///< children of each other panel
+  std::vector<std::size_t> order;   ///< numbers of tickets, by threads that should take them
+  std::vector<std::size_t> begin;   ///< threads + 1: of the numbers of each
 
   /// subtree(j): the first panel of the subtree of j; before(j): the work of the panels before j.
   /// O(panels above the subtrees).
@@ -50,29 +52,58 @@ struct subtree_tickets {
     unfinished.resize(parent.size());
     // A panel comes after all above it.
     for (index_t j = panels - 1; j >= 0;) {
-      const index_t begin = subtree(j);
+      const index_t from = subtree(j);
       if (const index_t p = parent[at(j)]; p >= 0) ++unfinished[at(p)];
-      if (begin == j || before(j + 1) - before(begin) <= share) {
+      if (from == j || before(j + 1) - before(from) <= share) {
         tickets.push_back(j);
-        first.push_back(begin);
-        j = begin - 1;
+        first.push_back(from);
+        j = from - 1;
       } else {
         unfinished[at(j--)] = 0;
       }
     }
     std::ranges::reverse(tickets);
     std::ranges::reverse(first);
+    divide(threads, before);
   }
 
   /// Calls body(begin, end) for each range of panels above the small subtrees.
   template <class Body>
   void for_each_above(Body&& body) const {
-    index_t begin = 0;
+    index_t from = 0;
     for (std::size_t k = 0; k < tickets.size(); ++k) {
-      if (begin < first[k]) body(begin, first[k]);
-      begin = tickets[k] + 1;
+      if (from < first[k]) body(from, first[k]);
+      from = tickets[k] + 1;
     }
-    if (const auto end = static_cast<index_t>(unfinished.size()); begin < end) body(begin, end);
+    if (const auto end = static_cast<index_t>(unfinished.size()); from < end) body(from, end);
+  }
+
+  /// Gives each thread neighbouring subtrees of both parts of the forest: their panels update the
+  /// same ancestors, and runs over the same forest touch the same memory. Panels above the
+  /// first part are taken up while threads are at work in the second one.
+  template <class Before>
+  void divide(int threads, Before&& before) {
+    const offset_t cells = offset_t{2} * threads;
+    const offset_t work = before(static_cast<index_t>(unfinished.size())) - before(0);
+    begin.assign(at(threads) + 1, 0);
+    std::vector<std::size_t> owner(first.size());
+    offset_t cell = 0;
+    for (std::size_t k = 0; k < first.size(); ++k) {
+      const offset_t done = before(first[k]) - before(0);
+      while (cell + 1 < cells && done * cells >= work * (cell + 1)) ++cell;
+      owner[k] = at(cell < threads ? cell : cell - threads);
+      ++begin[owner[k] + 1];
+    }
+    for (std::size_t t = 1; t < begin.size(); ++t) begin[t] += begin[t - 1];
+    order.resize(first.size());
+    std::vector<std::size_t> next(begin.begin(), begin.end() - 1);
+    for (std::size_t k = 0; k < first.size(); ++k) order[next[owner[k]]++] = k;
+  }
+
+  [[nodiscard]] std::size_t panels_above() const {
+    std::size_t count = 0;
+    for_each_above([&](index_t from, index_t end) { count += at(end - from); });
+    return count;
   }
 
   /// The last panel from `own` upwards of which all other children are finished.
@@ -92,6 +123,41 @@ struct panel_task {
   bool above;   ///< the small subtrees: other threads have time to help
 };
 
+/// Tickets of several threads: each takes its own share in ascending order, then the last ones of
+/// others.
+///
+/// Orders: relaxed, a ticket carries no data.
+class ticket_shares {
+ public:
+  ticket_shares(const subtree_tickets& of, int threads) : of_(&of), left_(at(threads)) {
+    for (std::size_t t = 0; t < left_.size(); ++t) {
+      left_[t].range.store(of.begin[t] << 32 | of.begin[t + 1], std::memory_order_relaxed);
+    }
+  }
+  /// True if there is a ticket that no other thread takes.
+  bool take(int thread, std::size_t& ticket) {
+    for (std::size_t k = 0; k < left_.size(); ++k) {
+      std::atomic<std::uint64_t>& range = left_[(at(thread) + k) % left_.size()].range;
+      std::uint64_t old = range.load(std::memory_order_relaxed);
+      while (old >> 32 < (old & 0xffffffffU)) {
+        const std::uint64_t rest = k == 0 ? old + (std::uint64_t{1} << 32) : old - 1;
+        if (range.compare_exchange_weak(old, rest, std::memory_order_relaxed)) {
+          ticket = of_->order[k == 0 ? old >> 32 : rest & 0xffffffffU];
+          return true;
+        }
+      }
+    }
+    return false;
+  }
+
+ private:
+  struct alignas(64) numbers {
+    std::atomic<std::uint64_t> range{0};  // 2^32 times the first one of those left, and their end
+  };
+  const subtree_tickets* of_;
+  std::vector<numbers> left_;
+};
+
 /// Calls work(thread, task) once for every panel, after all its children in the forest `parent` and
 /// everything that their calls did. Panels are numbered by a postorder; `of` is built for it and as
 /// many threads. Small subtrees, those of at most 1/8 of a thread's share of all work, are tickets:
@@ -103,14 +169,15 @@ struct panel_task {
 /// small subtree touches other panels up to the root, and up to further ancestors all other
 /// children of which are finished.
 ///
-/// Orders: a ticket carries no data, relaxed. `unfinished[p]` is decremented acq_rel after the work
+/// Orders: `unfinished[p]` is decremented acq_rel after the work
 /// on a child: all decrements are read-modify-writes, hence one release sequence, and the thread
 /// that takes it to zero, or reads that it is the last one, has acquired from every other child's
 /// thread, and by induction along the tree from every descendant's. Any exception ends the loop for
 /// all threads at their next panel.
 ///
-/// Threads for which there is no ticket left call idle(thread) until all panels are done, or, if it
-/// returns `leave`, return.
+/// Threads for which there is no ticket left call idle(thread) until all panels are done and it
+/// finds nothing, or, if it returns `leave`, return. Whatever work() has left for idle() is found
+/// by one of them: `left_over` is released after all work, and acquired before the last look.
 template <class Work, class Idle>
 void for_each_panel(int threads, const std::vector<index_t>& parent, subtree_tickets& of,
                     Work&& work, Idle&& idle) {
@@ -121,15 +188,13 @@ void for_each_panel(int threads, const std::vector<index_t>& parent, subtree_tic
     }
     return;
   }
-  std::atomic<std::size_t> ticket{0};
+  ticket_shares shares(of, threads);
   std::atomic<bool> stopped{false};  // relaxed: a hint; the exception itself travels by join
   // Tickets that are not done with all panels above that they have made ready.
   std::atomic<std::size_t> left_over{of.tickets.size()};
   on_threads(threads, [&](int t) {
     try {
-      for (;;) {
-        const std::size_t mine = ticket.fetch_add(1, std::memory_order_relaxed);
-        if (mine >= of.tickets.size()) break;
+      for (std::size_t mine = 0; shares.take(t, mine);) {
         const index_t root = of.tickets[mine];
         index_t own = of.extended(root, parent);
         for (index_t j = of.first[mine]; j <= root; ++j) {
@@ -143,12 +208,13 @@ void for_each_panel(int threads, const std::vector<index_t>& parent, subtree_tic
           own = of.extended(std::max(own, j), parent);
           work(t, panel_task{.panel = j, .own = own, .above = true});
         }
-        left_over.fetch_sub(1, std::memory_order_relaxed);
+        left_over.fetch_sub(1, std::memory_order_acq_rel);
       }
-      for (waiting_thread w; left_over.load(std::memory_order_relaxed) > 0;) {
-        if (stopped.load(std::memory_order_relaxed)) return;
+      for (waiting_thread w; !stopped.load(std::memory_order_relaxed);) {
+        const bool last = left_over.load(std::memory_order_acquire) == 0;
         const idle_result found = idle(t);
         if (found == idle_result::leave) return;
+        if (found == idle_result::nothing && last) return;
         found == idle_result::worked ? w.reset() : w.wait();
       }
     } catch (...) {
@@ -165,6 +231,41 @@ void for_each_panel(int threads, const std::vector<index_t>& parent, subtree_tic
   for_each_panel(threads, parent, of, work, [](int) { return idle_result::leave; });
 }
 
+/// Panels with a step that no other panel waits for: threads without a panel take them, those added
+/// first before others.
+///
+/// Orders: an index is released into its place, and acquired by the thread that takes it, with all
+/// that was done before. relaxed: each place is written once, and each number is drawn by one
+/// thread.
+class postponed_panels {
+ public:
+  /// There is none, and room for `most`.
+  void start(std::size_t most) {
+    places_.assign(most, -1);
+    added_.store(0, std::memory_order_relaxed);
+    taken_.store(0, std::memory_order_relaxed);
+  }
+  void add(index_t panel) {
+    const std::size_t k = added_.fetch_add(1, std::memory_order_relaxed);
+    std::atomic_ref(places_[k]).store(panel, std::memory_order_release);
+  }
+  /// A panel that no other thread takes; -1: none. Finds one if there is one whose adding happened
+  /// before, and that of all before it.
+  index_t take() {
+    for (std::size_t k = taken_.load(std::memory_order_relaxed); k < places_.size();) {
+      const index_t panel = std::atomic_ref(places_[k]).load(std::memory_order_acquire);
+      if (panel < 0) return -1;
+      if (taken_.compare_exchange_weak(k, k + 1, std::memory_order_relaxed)) return panel;
+    }
+    return -1;
+  }
+
+ private:
+  std::vector<index_t> places_;
+  alignas(64) std::atomic<std::size_t> added_{0};
+  alignas(64) std::atomic<std::size_t> taken_{0};
+};
+
 /// Pieces of work that one thread has and others take when they are idle. An owner offers numbered
 /// pieces of a job and returns when all are done; nobody else waits.
 ///
@@ -176,8 +277,8 @@ class help_board {
  public:
   explicit help_board(int threads) : slots_(at(threads)) {}
 
-  /// Threads that look for work now: a hint.
-  [[nodiscard]] int idle() const { return idle_.load(std::memory_order_relaxed); }
+  /// Threads that have begun to look for work, or have taken some: a hint.
+  [[nodiscard]] int helpers() const { return helpers_.load(std::memory_order_relaxed); }
 
   /// Calls body(k) for k in [0, pieces), those that others take by help(); 0 < pieces < 2^16.
   template <class Body>
@@ -196,27 +297,30 @@ class help_board {
   /// Takes a piece of any thread's job, if there is one, and calls body(job, k).
   template <class Body>
   idle_result help(int thread, Body&& body) {
-    idle_.fetch_add(1, std::memory_order_relaxed);
+    slot& mine = slots_[at(thread)];
+    if (!mine.helps) helpers_.fetch_add(1, std::memory_order_relaxed);
+    mine.helps = true;
     for (std::size_t k = 1; k < slots_.size(); ++k) {
       slot& other = slots_[(at(thread) + k) % slots_.size()];
       std::uint32_t piece = 0;
       if (!take(other, piece)) continue;
-      idle_.fetch_sub(1, std::memory_order_relaxed);
       const ended_piece counts{other.done};
       body(std::as_const(other.job), piece);
       return idle_result::worked;
     }
-    idle_.fetch_sub(1, std::memory_order_relaxed);
     return idle_result::nothing;
   }
 
  private:
-  // Pieces that are left and their end, and a number that no two jobs share for long.
+  // In cache lines of their own: state, which all look at, done, which helpers write, and the job.
   struct alignas(64) slot {
+    // Pieces that are left and their end, and a number that no two jobs share for long.
     std::atomic<std::uint64_t> state{0};
-    std::atomic<std::uint32_t> done{0};
-    std::uint32_t epoch = 0;  // of the owner
-    Job job{};
+    alignas(64) std::atomic<std::uint32_t> done{0};
+    alignas(64) Job job{};
+    // Of the owner.
+    std::uint32_t epoch = 0;
+    bool helps = false;
   };
   // A piece counts as done where it throws, too: its owner waits for it.
   struct ended_piece {
@@ -237,7 +341,7 @@ class help_board {
   }
 
   std::vector<slot> slots_;
-  std::atomic<int> idle_{0};
+  alignas(64) std::atomic<int> helpers_{0};
 };
 
 }  // namespace gsofa::detail
