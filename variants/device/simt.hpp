@@ -23,6 +23,8 @@
 #define GSOFA_KERNEL static __global__
 /// A kernel of at most `threads` threads per block.
 #define GSOFA_BOUNDED_KERNEL(threads) static __global__ __launch_bounds__(threads, 1)
+/// The same, with registers for so many blocks at a time on a multiprocessor.
+#define GSOFA_RESIDENT_KERNEL(threads, blocks) static __global__ __launch_bounds__(threads, blocks)
 /// The next loop has a constant number of steps; the compiler makes its counter a constant in each.
 #define GSOFA_UNROLL _Pragma("unroll")
 /// The next loop is not unrolled: code that does not fit the instruction cache is slower than a
@@ -237,6 +239,7 @@ GSOFA_DEVICE unsigned long long cycles() { return static_cast<unsigned long long
 #define GSOFA_DEVICE inline
 #define GSOFA_KERNEL static
 #define GSOFA_BOUNDED_KERNEL(threads) static
+#define GSOFA_RESIDENT_KERNEL(threads, blocks) static
 #define GSOFA_UNROLL
 #define GSOFA_KEEP_LOOP
 #define GSOFA_SHARED_CODE static

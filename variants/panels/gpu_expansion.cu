@@ -88,28 +88,135 @@ GSOFA_KERNEL void list_begin_kernel(const index_t* targets, index_t column_block
   }
 }
 
-/// Writes the columns base + b for the bits b of a mask, ascending; by one warp.
-GSOFA_DEVICE void write_columns(index_t* out, mask_t bits, index_t base) {
-  for (unsigned half = 0; half < 2; ++half) {
-    const auto b = static_cast<index_t>(half * 32 + lane_index());
-    if ((bits >> b & 1U) != 0) out[simt::population(bits & below(b))] = base + b;
+constexpr unsigned line_entries = 32;  // 128 bytes
+constexpr int row_warps = threads_per_block / 32;
+constexpr int per_thread = 2;  // positions of a tile
+constexpr int tile_positions = per_thread * threads_per_block;
+
+/// Four entries that are written at once.
+struct alignas(16) entry_quad {
+  index_t entries[4];
+};
+
+/// Entries of one row that a warp gathers: a tile's, and those of the mask added last or of the
+/// line that was not full before.
+constexpr unsigned gathered_entries = tile_positions + mask_bits;
+
+/// Writes a part of a row, by one warp. Rows begin anywhere, and so do the pieces of them that are
+/// known at a time: written one by one they would be parts of sectors, for which memory takes twice
+/// as long. So entries are gathered in shared memory and leave in whole lines of 128 bytes of the
+/// array, but for the first and the last.
+class row_writer {
+ public:
+  /// The part begins at place `begin` of the array. `gathered` has gathered_entries of each warp.
+  GSOFA_DEVICE row_writer(index_t* gathered, offset_t begin)
+      : gathered_(gathered),
+        first_(simt::thread_index() / 32 * gathered_entries),
+        begin_(begin),
+        head_(first_ + static_cast<unsigned>(begin) % line_entries),
+        end_(head_) {
+    begin_ -= head_;
   }
+  /// Adds an entry of each lane in `lanes`, which is the same in all lanes, in the order of lanes.
+  GSOFA_DEVICE void add(unsigned lanes, index_t entry) {
+    if ((lanes >> lane_index() & 1U) != 0) {
+      gathered_[end_ + simt::population(lanes & lower_lanes())] = entry;
+    }
+    end_ += simt::population(lanes);
+  }
+  /// Adds an entry of each lane.
+  GSOFA_DEVICE void add(index_t entry) {
+    gathered_[end_ + lane_index()] = entry;
+    end_ += 32;
+  }
+  /// Adds first, first + 1 and so on, `count` entries, up to 64.
+  GSOFA_DEVICE void add_run(index_t first, unsigned count) {
+    const unsigned lane = lane_index();
+    index_t* const to = gathered_ + end_ + lane;
+    if (lane < count) to[0] = first + static_cast<index_t>(lane);
+    if (lane + 32 < count) to[32] = first + static_cast<index_t>(lane + 32);
+    end_ += count;
+  }
+  /// Writes the full lines if a mask might not find room any more.
+  GSOFA_DEVICE void make_room(index_t* idx) {
+    if (end_ <= first_ + tile_positions) return;
+    const unsigned full = end_ / line_entries * line_entries;
+    write(idx, full);
+    // The line that is not full moves to the front.
+    const unsigned at = first_ + lane_index();
+    if (full + lane_index() < end_) gathered_[at] = gathered_[full + lane_index()];
+    begin_ += full - first_;
+    end_ -= full - first_;
+    head_ = first_;
+    simt::sync_warp();
+  }
+  /// Writes what is left; returns where the next part begins.
+  GSOFA_DEVICE offset_t finish(index_t* idx) {
+    write(idx, end_);
+    return begin_ + end_;
+  }
+
+ private:
+  // Writes entries up to `end`, quads at once.
+  GSOFA_DEVICE void write(index_t* idx, unsigned end) {
+    simt::sync_warp();
+    for (unsigned q = first_ + 4 * lane_index(); q < end; q += 4 * 32) {
+      index_t* const to = idx + (begin_ + q);
+      if (q >= head_ && q + 4 <= end) {
+        *reinterpret_cast<entry_quad*>(to) = *reinterpret_cast<const entry_quad*>(gathered_ + q);
+      } else {
+        for (unsigned k = 0; k < 4; ++k) {
+          if (q + k >= head_ && q + k < end) to[k] = gathered_[q + k];
+        }
+      }
+    }
+    simt::sync_warp();
+  }
+
+  index_t* gathered_;
+  unsigned first_;  // where the warp's entries are, and the first line begins
+  offset_t begin_;  // what to add to a place in `gathered` for that in the array
+  unsigned head_;   // where the part begins
+  unsigned end_;    // where the next entry goes
+};
+
+/// The first run of bits of a mask, and whether there is no other.
+struct bit_run {
+  unsigned first, count;
+  bool only;
+};
+
+GSOFA_DEVICE bit_run first_run(mask_t bits) {
+  if (bits == 0) return {0, 0, true};
+  const unsigned first = simt::lowest_bit(bits);
+  const mask_t beyond = ~(bits >> first);
+  const unsigned count = beyond == 0 ? mask_bits : simt::lowest_bit(beyond);
+  return {first, count, simt::population(bits) == count};
+}
+
+/// Adds the columns base + b for the bits b of a mask, ascending.
+GSOFA_DEVICE void add_columns(row_writer& writer, mask_t bits, index_t base) {
+  const auto lane = static_cast<index_t>(lane_index());
+  writer.add(static_cast<unsigned>(bits), base + lane);
+  writer.add(static_cast<unsigned>(bits >> 32), base + 32 + lane);
 }
 
 /// Writes the rows of L by block number `block` of `blocks`. A warp writes one row f at a time:
 /// first what the panels hold whose boundary has f, in ascending order, 32 column blocks of the
-/// list of f's panel at a time; then what f's own panel holds.
+/// list of f's panel at a time; then what f's own panel holds. Most masks are one run of columns.
 GSOFA_DEVICE void write_l_rows(const panel_view& p, const target_list_view& lists,
-                               const offset_t* l_ptr, index_t* l_idx, unsigned block,
-                               unsigned blocks) {
+                               const offset_t* l_ptr, index_t* l_idx, index_t* gathered,
+                               unsigned block, unsigned blocks) {
   const unsigned lane = lane_index();
   const offset_t warps = offset_t{blocks} * (simt::block_size() / 32);
-  for (offset_t row = offset_t{block} * (simt::block_size() / 32) + simt::thread_index() / 32;
-       row < p.n; row += warps) {
+  // The longest rows are the last ones.
+  for (offset_t row = p.n - 1 - offset_t{block} * (simt::block_size() / 32) -
+                      offset_t{simt::thread_index() / 32};
+       row >= 0; row -= warps) {
     const index_t panel = p.panel_of[row];
     const auto inside = static_cast<index_t>(row - p.begin[panel]);
     const offset_t end = lists.begin[panel + 1];
-    index_t* out = l_idx + l_ptr[row];
+    row_writer writer(gathered, l_ptr[row]);
     for (offset_t base = lists.begin[panel]; base < end; base += 32) {
       mask_t columns = 0;
       index_t first = 0;
@@ -122,82 +229,99 @@ GSOFA_DEVICE void write_l_rows(const panel_view& p, const target_list_view& list
           first = listed.columns;
         }
       }
-      unsigned upto = simt::population(columns);
-      for (unsigned step = 1; step < 32; step *= 2) {
-        const unsigned before = simt::shuffle_up(upto, step);
-        if (lane >= step) upto += before;
-      }
+      const bit_run run = first_run(columns);
+      const unsigned runs = simt::ballot(run.only);
       for (unsigned left = simt::ballot(columns != 0); left != 0; left &= left - 1) {
         const unsigned source = simt::lowest_bit(left);
-        const mask_t bits = simt::shuffle(columns, source);
-        write_columns(out + simt::shuffle(upto, source) - simt::population(bits), bits,
-                      simt::shuffle(first, source));
+        const index_t begin = simt::shuffle(first, source);
+        if ((runs >> source & 1U) != 0) {
+          const unsigned at = simt::shuffle(run.first << 8 | run.count, source);
+          writer.add_run(begin + static_cast<index_t>(at >> 8), at & 255U);
+        } else {
+          add_columns(writer, simt::shuffle(columns, source), begin);
+        }
+        writer.make_room(l_idx);
       }
-      out += simt::shuffle(upto, 31);
     }
-    write_columns(out, p.masks[p.position_begin[panel] + inside].lower, p.begin[panel]);
+    add_columns(writer, p.masks[p.position_begin[panel] + inside].lower, p.begin[panel]);
+    writer.finish(l_idx);
   }
 }
 
-constexpr int row_warps = threads_per_block / 32;
-constexpr int rows_per_warp = (mask_bits + row_warps - 1) / row_warps;
-constexpr int per_thread = 4;  // positions of a tile
-constexpr int tile_positions = per_thread * threads_per_block;
+constexpr index_t tile_rows = 32;  // of half a panel
 
-/// A tile of positions in shared memory.
+/// A tile of positions in shared memory, where the next entry of each row goes, and what warps
+/// gather.
 struct position_tile {
-  mask_t upper[tile_positions];
+  std::uint32_t upper[tile_positions];  // a half of the masks
   index_t column[tile_positions];
+  offset_t next[tile_rows];
+  alignas(16) index_t gathered[row_warps * gathered_entries];
 };
 
-/// Writes the rows of U by block number `block` of `blocks`. The block reads a tile of positions of
-/// a panel at a time; every warp writes a few rows of the panel: the diagonal, then the positions
-/// in order, 32 at a time.
+/// Writes the entries of row number r of a half in a tile of `size` positions.
+GSOFA_DEVICE void write_u_tile(position_tile& tile, index_t* u_idx, index_t r, index_t size) {
+  const auto lane = static_cast<index_t>(lane_index());
+  row_writer writer(tile.gathered, tile.next[r]);
+  for (index_t part = lane; part - lane < size; part += 32) {
+    const unsigned hits = simt::ballot((tile.upper[part] >> r & 1U) != 0);
+    if (hits == 0) continue;
+    if (hits == ~0U) {
+      writer.add(tile.column[part]);
+    } else {
+      writer.add(hits, tile.column[part]);
+    }
+  }
+  const offset_t next = writer.finish(u_idx);
+  if (lane == 0) tile.next[r] = next;
+}
+
+/// Writes the rows of U that belong to a half of a panel: those of 32 bits of its masks. The block
+/// reads a tile of positions at a time, and its warps write the entries that rows have there.
+GSOFA_DEVICE void write_half(const panel_view& p, const offset_t* u_ptr, index_t* u_idx,
+                             position_tile& tile, index_t panel, unsigned half) {
+  const auto thread = static_cast<index_t>(simt::thread_index());
+  const offset_t first = p.position_begin[panel];
+  const index_t length = p.length(panel);
+  const index_t begin = p.begin[panel] + static_cast<index_t>(half) * tile_rows;
+  const index_t left = p.begin[panel] + p.width(panel) - begin;
+  const index_t rows = left < tile_rows ? left : tile_rows;
+  simt::sync_block();
+  for (index_t r = thread; r < rows; r += threads_per_block) {
+    // The diagonal is no position's bit.
+    const offset_t at = u_ptr[begin + r];
+    u_idx[at] = begin + r;
+    tile.next[r] = at + 1;
+  }
+  for (index_t base = 0; base < length; base += tile_positions) {
+    const index_t size = length - base < tile_positions ? length - base : tile_positions;
+    mask_t upper[per_thread];
+    index_t column[per_thread];
+    GSOFA_UNROLL for (int q = 0; q < per_thread; ++q) {
+      const index_t z = q * threads_per_block + thread;
+      upper[q] = z < size ? p.masks[first + base + z].upper : 0;
+      column[q] = z < size ? p.columns[first + base + z] : 0;
+    }
+    simt::sync_block();
+    GSOFA_UNROLL for (int q = 0; q < per_thread; ++q) {
+      const index_t z = q * threads_per_block + thread;
+      tile.upper[z] = static_cast<std::uint32_t>(upper[q] >> (half * 32));
+      tile.column[z] = column[q];
+    }
+    simt::sync_block();
+    for (index_t r = thread / 32; r < rows; r += row_warps) write_u_tile(tile, u_idx, r, size);
+  }
+}
+
+/// Writes the rows of U by block number `block` of `blocks`. The longest are among those of the
+/// last panels.
 GSOFA_DEVICE void write_u_rows(const panel_view& p, const offset_t* u_ptr, index_t* u_idx,
                                position_tile& tile, unsigned block, unsigned blocks) {
-  const auto thread = static_cast<index_t>(simt::thread_index());
-  const index_t warp = thread / 32;
-  for (unsigned panel = block; panel < static_cast<unsigned>(p.panels); panel += blocks) {
-    const auto j = static_cast<index_t>(panel);
-    const offset_t first = p.position_begin[j];
-    const index_t length = p.length(j);
-    const index_t w = p.width(j);
-    index_t* out[rows_per_warp];
-    GSOFA_UNROLL for (int k = 0; k < rows_per_warp; ++k) {
-      const index_t c = warp + k * row_warps;
-      out[k] = u_idx;
-      if (c >= w) continue;
-      out[k] = u_idx + u_ptr[p.begin[j] + c];
-      if (lane_index() == 0) *out[k] = p.begin[j] + c;
-      ++out[k];
-    }
-    for (index_t base = 0; base < length; base += tile_positions) {
-      mask_t upper[per_thread];
-      index_t column[per_thread];
-      GSOFA_UNROLL for (int q = 0; q < per_thread; ++q) {
-        const index_t z = base + q * threads_per_block + thread;
-        upper[q] = z < length ? p.masks[first + z].upper : 0;
-        column[q] = z < length ? p.columns[first + z] : 0;
-      }
-      simt::sync_block();
-      GSOFA_UNROLL for (int q = 0; q < per_thread; ++q) {
-        tile.upper[q * threads_per_block + thread] = upper[q];
-        tile.column[q * threads_per_block + thread] = column[q];
-      }
-      simt::sync_block();
-      for (index_t part = 0; part < tile_positions && base + part < length; part += 32) {
-        const auto at = part + static_cast<index_t>(lane_index());
-        const mask_t masks = tile.upper[at];
-        const index_t here = tile.column[at];
-        GSOFA_UNROLL for (int k = 0; k < rows_per_warp; ++k) {
-          // Rows from w on have no bits.
-          const index_t c = warp + k * row_warps;
-          const bool hit = c < mask_bits && (masks >> c & 1U) != 0;
-          const unsigned hits = simt::ballot(hit);
-          if (hit) out[k][simt::population(hits & lower_lanes())] = here;
-          out[k] += simt::population(hits);
-        }
-      }
+  for (offset_t item = 2 * offset_t{p.panels} - 1 - block; item >= 0; item -= blocks) {
+    const auto panel = static_cast<index_t>(item / 2);
+    const auto half = static_cast<unsigned>(item % 2);
+    if (half == 0 || p.width(panel) > tile_rows) {
+      write_half(p, u_ptr, u_idx, tile, panel, half);
     }
   }
 }
@@ -212,7 +336,7 @@ struct row_arrays {
 
 /// Writes all rows: every other block writes rows of L, the rest rows of U, so that some work while
 /// others wait for memory.
-GSOFA_BOUNDED_KERNEL(threads_per_block)
+GSOFA_RESIDENT_KERNEL(threads_per_block, 6)
 void all_rows_kernel(panel_view p, target_list_view lists, row_arrays rows) {
   simt::after_earlier_launches();
   const unsigned block = simt::block_index() / 2;
@@ -220,7 +344,8 @@ void all_rows_kernel(panel_view p, target_list_view lists, row_arrays rows) {
     const unsigned blocks = (simt::grid_size() + 1) / 2;
     write_u_rows(p, rows.u_ptr, rows.u_idx, *simt::shared_memory<position_tile>(), block, blocks);
   } else {
-    write_l_rows(p, lists, rows.l_ptr, rows.l_idx, block, simt::grid_size() / 2);
+    write_l_rows(p, lists, rows.l_ptr, rows.l_idx, simt::shared_memory<position_tile>()->gathered,
+                 block, simt::grid_size() / 2);
   }
 }
 

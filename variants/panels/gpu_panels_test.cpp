@@ -542,3 +542,32 @@ TEST_CASE("matrices of one size, each prepared for one run: the third repeats th
   CHECK(seen["other sizes"] > 10);
   CHECK(seen["same sizes"] > 1);
 }
+
+TEST_CASE(
+    "explicit rows of more entries than a warp gathers, of masks with one run and with many") {
+  const variant_info& info = find_variant("gpu_bitmap_panels");
+  std::uint64_t seed = 0;
+  int longer = 0;
+  for (const char* spec :
+       {"grid27:nx=7,drop=0.3", "grid7:nx=8,oneway=1", "random:n=350,degree=5"}) {
+    CAPTURE(spec);
+    pattern a = generate(spec);
+    auto truth = reference::make_truth(reference::row_union(a));
+    // A warp of the emulator gathers 64 entries and a mask.
+    if (*std::max_element(truth.l_row_counts.begin(), truth.l_row_counts.end()) > 128) ++longer;
+    const subject s{std::move(a), spec, std::move(truth)};
+    for (const char* width : {"64", "7"}) {
+      CAPTURE(width);
+      run_settings settings;
+      settings.options = option_set(info.options);
+      settings.options.set(info.options, "panel_width", width);
+      settings.options.set(info.options, "memory_budget_mb", "80");
+      settings.wants = want_set(want::counts) | want::pattern;
+      simt::emulator::set_seed(++seed);
+      run_context context;
+      const auto v = gpu::make_bitmap_panels({});
+      CHECK(fault(*v, s, settings, context) == "");
+    }
+  }
+  CHECK(longer > 0);
+}
