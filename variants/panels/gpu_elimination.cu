@@ -249,6 +249,12 @@ struct alignas(16) search_tables {
   route_tables routes[most_warps];  ///< of the target of each warp
 };
 
+/// What a worker does next: it eliminates a panel and those above, or does a task of it.
+struct work_item {
+  index_t panel;  ///< -1: nothing is left
+  index_t task;   ///< the panel's column blocks to update, by task_sizes; -1: eliminate
+};
+
 /// Shared memory of a worker, before the routes of its warps. Of two of a kind one belongs to the
 /// current panel, the other to the panel before or after it.
 struct worker_state {
@@ -257,8 +263,9 @@ struct worker_state {
   mask_pair first_column_block[mask_bits];  ///< factored masks of the vertices of the panel above
   mask_t any_upper;                         ///< k with an entry of U(k, :) in the boundary
   mask_t any_lower;                         ///< k with an entry of L(:, k) in the boundary
-  index_t panel;                            ///< the worker's next panel; -1: none
-  index_t task;                             ///< of it: see work_item
+  index_t panel;                            ///< the panel that the worker follows; -1: none
+  index_t first_task;                       ///< of the panel: its place in the queue
+  work_item item;                           ///< the worker's next one
   std::uint32_t next_step;                  ///< see outlook
   std::uint32_t matched;                    ///< what a warp has added to that of elimination_view
   std::int64_t excess;  ///< of a warp's update rounds over fair_work for each of its panels
@@ -304,9 +311,10 @@ enum panel_stamp : int {
 struct cluster_state {
   mask_t any_upper[2];  ///< as in worker_state, of the current panel and of the one before or after
   mask_t any_lower[2];
-  index_t panel;            ///< the cluster's next panel; -1: none
-  index_t task;             ///< as in worker_state
-  std::uint32_t next_step;  ///< as in worker_state
+  index_t panel;            ///< as in worker_state, like those below
+  index_t first_task;
+  work_item item;
+  std::uint32_t next_step;
 };
 
 /// What a worker does when a panel and its updates are done.
@@ -314,12 +322,6 @@ enum outlook : std::uint32_t {
   goes_on,     ///< with the panel above, if that is ready
   leaves,      ///< workers that hand over take the panels above
   falls_back,  ///< it stops: the update rounds of all panels have cost too much
-};
-
-/// What a worker does next: it eliminates a panel and those above, or does a task of it.
-struct work_item {
-  index_t panel;  ///< -1: nothing is left
-  index_t task;   ///< the panel's column blocks to update, by task_sizes; -1: eliminate
 };
 
 /// Tasks that have been handed over, in the order of their creation.
@@ -1539,27 +1541,31 @@ GSOFA_DEVICE index_t hand_over(const current_panel& c, index_t far) {
   const auto count = static_cast<index_t>(c.place.column_block_end - c.place.column_block_begin);
   index_t tasks = 0;
   while (far + sizes.before(tasks) < count) ++tasks;
-  index_t* first_slot = &c.s.task;
-  if constexpr (team::is_cluster) first_slot = &state_of_cluster(e).task;
+  index_t* first_slot = &c.s.first_task;
+  if constexpr (team::is_cluster) first_slot = &state_of_cluster(e).first_task;
   const index_t* const targets = e.p.column_block_panel + c.place.column_block_begin;
   for (index_t k = far + c.wide_rank; k < count; k += team::wide_size()) {
     simt::atomic_or(e.helped + targets[k], std::uint32_t{1});
   }
-  if (c.leads) {
-    // The panel itself is open: the count does not come to zero meanwhile.
-    simt::atomic_add(e.open, static_cast<std::uint32_t>(tasks));
-    const std::uint32_t slot = simt::atomic_add(q.tail, static_cast<std::uint32_t>(tasks));
+  if (c.wide_rank < 32) {
+    // By one warp, a lane for each task.
+    std::uint32_t slot = 0;
+    if (c.leads) slot = simt::atomic_add(q.tail, static_cast<std::uint32_t>(tasks));
+    slot = simt::shuffle(slot, 0);
     const std::uint32_t room = slot < q.room ? q.room - slot : 0;
     const std::uint32_t fit =
         room < static_cast<std::uint32_t>(tasks) ? room : static_cast<std::uint32_t>(tasks);
-    simt::atomic_add(e.open, fit - static_cast<std::uint32_t>(tasks));
-    for (std::uint32_t k = 0; k < fit; ++k) {
+    // The panel itself is open: the count does not come to zero before.
+    if (c.leads) {
+      simt::atomic_add(e.open, fit);
+      *first_slot = static_cast<index_t>(slot);
+    }
+    for (std::uint32_t k = lane_index(); k < fit; k += 32) {
       const auto number = static_cast<index_t>(k);
       const index_t first = far + sizes.before(number);
       simt::atomic_add(e.finished + targets[first], ~std::uint32_t{0});
       q.items[slot + k] = {c.j, task_sizes::encoded(number, first)};
     }
-    *first_slot = static_cast<index_t>(slot);
   }
   team::sync_wide();
   const auto slot = static_cast<std::uint32_t>(simt::load_shared_state(first_slot));
@@ -1784,10 +1790,11 @@ GSOFA_DEVICE bool leave_to_clusters(const elimination_view& e, index_t j, index_
 }
 
 /// Does a task: updates the targets of panel j round by round, one per warp.
-/// Returns the target that the last of its children and tasks has made ready, or -1.
+/// Returns, to the leader, the target that the last of its children and tasks has made ready, or
+/// -1; void in other threads.
 ///
 /// Before: the leader has acquired the task, and a wide barrier has been passed. After: a wide
-/// barrier has been passed; all threads return the same.
+/// barrier has been passed.
 template <tier Tier>
 GSOFA_DEVICE index_t do_task(const elimination_view& e, work_item task, worker_state& s,
                              unsigned side) {
@@ -1799,6 +1806,9 @@ GSOFA_DEVICE index_t do_task(const elimination_view& e, work_item task, worker_s
   const offset_t first = place.column_block_begin + task_sizes::first(task.task);
   const offset_t behind = first + sizes.size(task.task);
   const offset_t end = behind < place.column_block_end ? behind : place.column_block_end;
+  // Loaded here, they are there when the updates are done.
+  const index_t target = p.column_block_panel[first];
+  const std::uint32_t children = e.children[target];
   lane_masks diagonal{{0, 0}, {0, 0}};
   if (has_diagonal<Tier>()) diagonal = load_diagonal(c);
   later_round round = read_round<Tier>(c, first);
@@ -1820,21 +1830,14 @@ GSOFA_DEVICE index_t do_task(const elimination_view& e, work_item task, worker_s
     work += update_round<Tier>(c, round, unpruned);
   }
   team::sync_wide();
-  index_t* next = &s.panel;
-  if constexpr (team::is_cluster) next = &state_of_cluster(e).panel;
-  if (c.leads) {
-    if (work > 0) exceeds_update_work(e, work_of_task<Tier>(work));
-    const index_t target = p.column_block_panel[first];
-    const bool is_last =
-        simt::atomic_increment_acq_rel(e.finished + target) + 1 == e.children[target];
-    const bool listed =
-        is_last && target < e.wave.end && leave_to_clusters<Tier>(e, target, p.length(target));
-    *next = is_last && !listed ? target : -1;
+  if (work > 0 && c.wide_rank + 1 == team::wide_size()) {
+    exceeds_update_work(e, work_of_task<Tier>(work));
   }
-  team::sync_wide();
-  const index_t ready = simt::load_shared_state(next);
-  team::sync_wide();
-  return ready;
+  if (!c.leads) return -1;
+  const bool is_last = simt::atomic_increment_acq_rel(e.finished + target) + 1 == children;
+  // A target of a later wave begins that wave: all of its children are done.
+  if (!is_last || target >= e.wave.end) return -1;
+  return leave_to_clusters<Tier>(e, target, p.length(target)) ? -1 : target;
 }
 
 /// The targets of the first round that the worker updates itself, of those of the warps `taking`;
@@ -1946,6 +1949,8 @@ GSOFA_DEVICE outcome factor_and_update(const elimination_view& e, index_t j,
   const current_panel c = current_panel_of<Tier>(e, j, place, s, side, ready);
   target_routes& mine = s.routes()[team::warp()];
   const auto [diagonal, first_targets] = read_panel<Tier>(c, mine);
+  // The loads overlap with the factorization by other warps.
+  if constexpr (team::hands_over) list_blocks<Tier>(c, place.column_block_begin);
   factor_diagonal<Tier>(c, diagonal);
   note(e.stamps, j, stamp_diagonal, c.leads);
   store_diagonal<Tier>(c);
@@ -1959,7 +1964,6 @@ GSOFA_DEVICE outcome factor_and_update(const elimination_view& e, index_t j,
   lane_masks targets = first_targets;
   if constexpr (team::hands_over) {
     fill_closures<Tier>(c);
-    list_blocks<Tier>(c, place.column_block_begin);
     if constexpr (team::has_tables) {
       fill_reaching<Tier>(c);
       team::sync();
@@ -2158,19 +2162,15 @@ GSOFA_DEVICE void take_listed(const elimination_view& e, worker_state& s, index_
   }
 }
 
-/// Takes the next task, by one thread; false: there is none.
-GSOFA_DEVICE bool take_task(const task_queue& q, work_item& next) {
-  for (;;) {
-    const std::uint32_t head = simt::load_shared_state(q.head);
-    const std::uint32_t created = simt::load_shared_state(q.tail);
-    if (head >= (created < q.room ? created : q.room)) return false;
-    if (simt::atomic_cas(q.head, head, head + 1) != head) continue;
-    std::uint32_t* const flag = q.flags + head;
-    while (simt::load_shared_state(flag) == 0) simt::pause();
-    simt::atomic_increment_acq_rel(flag);  // to acquire
-    next = q.items[head];
-    return true;
+/// The task at a place of the queue that this thread has drawn.
+GSOFA_DEVICE work_item drawn_task(const task_queue& q, std::uint32_t place) {
+  // The increment acquires what the worker that hands over is about to release, or has released.
+  std::uint32_t* const flag = q.flags + place;
+  if (simt::atomic_increment_acq_rel(flag) == 0) {
+    while (simt::load_shared_state(flag) < 2) simt::pause();
+    simt::atomic_increment_acq_rel(flag);
   }
+  return q.items[place];
 }
 
 /// Takes the next listed panel, by one thread; -1: there is none. A panel that is taken is open
@@ -2188,13 +2188,19 @@ GSOFA_DEVICE index_t take_panel(const elimination_view& e, const panel_source& f
 /// for them. Panel -1: nothing is left, or update rounds have cost too much. A worker that leaves
 /// too early leaves more to the others, which do their own tasks at least.
 GSOFA_DEVICE work_item find_work(const elimination_view& e) {
-  work_item next{-1, -1};
+  const task_queue& q = e.tasks;
   for (;;) {
-    if (simt::load_shared_state(e.update_work) > e.most_update_work) return {-1, -1};
-    if (take_task(e.tasks, next)) return next;
+    const unsigned long long spent = simt::load_shared_state(e.update_work);
+    const std::uint32_t head = simt::load_shared_state(q.head);
+    const std::uint32_t created = simt::load_shared_state(q.tail);
+    if (spent > e.most_update_work) return {-1, -1};
+    if (head < (created < q.room ? created : q.room)) {
+      if (simt::atomic_cas(q.head, head, head + 1) == head) return drawn_task(q, head);
+      continue;
+    }
     for (const panel_source& from : e.from) {
-      next.panel = take_panel(e, from);
-      if (next.panel >= 0) return next;
+      const index_t panel = take_panel(e, from);
+      if (panel >= 0) return {panel, -1};
     }
     if (simt::load_shared_state(e.open) == 0) return {-1, -1};
     simt::pause();
@@ -2202,27 +2208,33 @@ GSOFA_DEVICE work_item find_work(const elimination_view& e) {
 }
 
 /// Does what is to be done in a launch, by workers of one tier that hand over. The leader notifies
-/// the other threads of the next item through `panel` and `task`.
+/// the other threads of the next item through `item`.
+///
+/// Between the loads of an item and the store of the next one stands a wide barrier.
 template <tier Tier>
-GSOFA_DEVICE void work(const elimination_view& e, worker_state& s, index_t* panel, index_t* task) {
+GSOFA_DEVICE void work(const elimination_view& e, worker_state& s, work_item* item) {
   using team = worker<Tier>;
   unsigned side = 0;
   const bool leads = team::wide_rank() == 0;
+  work_item next{-1, -1};
+  if (leads) next = find_work(e);
   for (;;) {
-    if (leads) {
-      const work_item next = find_work(e);
-      *panel = next.panel;
-      *task = next.task;
+    if (leads) *item = next;
+    team::sync_wide();
+    const work_item mine{simt::load_shared_state(&item->panel),
+                         simt::load_shared_state(&item->task)};
+    if (mine.panel < 0) return;
+    next = {-1, -1};
+    if (mine.task >= 0) {
+      next.panel = do_task<Tier>(e, mine, s, side);
+    } else {
+      follow<Tier>(e, mine.panel, s, side);
+      team::sync_wide();
     }
-    team::sync_wide();
-    const work_item next{simt::load_shared_state(panel), simt::load_shared_state(task)};
-    team::sync_wide();
-    if (next.panel < 0) return;
-    const index_t j = next.task < 0 ? next.panel : do_task<Tier>(e, next, s, side);
-    // A target of a later wave begins that wave: all of its children are done.
-    if (j >= 0 && j < e.wave.end) follow<Tier>(e, j, s, side);
-    if (leads) simt::atomic_add(e.open, ~std::uint32_t{0});
-    team::sync_wide();
+    if (leads && next.panel < 0) {
+      simt::atomic_add(e.open, ~std::uint32_t{0});
+      next = find_work(e);
+    }
   }
 }
 
@@ -2239,7 +2251,7 @@ GSOFA_BOUNDED_KERNEL(most_warps * 32) void sharing_blocks_kernel(elimination_vie
   simt::after_earlier_launches();
   if (e.p.stale() || !far_work_is_reached(e) || searches_are_long(e)) return;
   worker_state& s = *simt::shared_memory<worker_state>();
-  work<tier::sharing_block>(e, s, &s.panel, &s.task);
+  work<tier::sharing_block>(e, s, &s.item);
 }
 
 /// The same by blocks whose searches end with tables, where searches are long.
@@ -2247,7 +2259,7 @@ GSOFA_BOUNDED_KERNEL(most_warps * 32) void tabled_blocks_kernel(elimination_view
   simt::after_earlier_launches();
   if (e.p.stale() || !far_work_is_reached(e) || !searches_are_long(e)) return;
   worker_state& s = *simt::shared_memory<worker_state>();
-  work<tier::tabled_block>(e, s, &s.panel, &s.task);
+  work<tier::tabled_block>(e, s, &s.item);
 }
 
 /// A cluster of blocks takes each panel that launches of blocks, or of narrower clusters, have left
@@ -2264,8 +2276,7 @@ GSOFA_BOUNDED_KERNEL(most_warps * 32) void sharing_clusters_kernel(elimination_v
   simt::after_earlier_launches();
   if (e.p.stale() || !far_work_is_reached(e) || searches_are_long(e)) return;
   worker_state& s = *simt::shared_memory<worker_state>();
-  cluster_state& shared = state_of_cluster(e);
-  work<tier::sharing_cluster>(e, s, &shared.panel, &shared.task);
+  work<tier::sharing_cluster>(e, s, &state_of_cluster(e).item);
 }
 
 /// The same by clusters whose searches end with tables.
@@ -2273,8 +2284,7 @@ GSOFA_BOUNDED_KERNEL(most_warps * 32) void tabled_clusters_kernel(elimination_vi
   simt::after_earlier_launches();
   if (e.p.stale() || !far_work_is_reached(e) || !searches_are_long(e)) return;
   worker_state& s = *simt::shared_memory<worker_state>();
-  cluster_state& shared = state_of_cluster(e);
-  work<tier::tabled_cluster>(e, s, &shared.panel, &shared.task);
+  work<tier::tabled_cluster>(e, s, &state_of_cluster(e).item);
 }
 
 }  // namespace
