@@ -199,7 +199,8 @@ struct next_panel {
   panel_place place;
 };
 
-/// Words of the queue of tasks, of the open items of three launches, and far_work.
+/// Words of the queue of tasks, far_work, open items of three launches, and panels with a
+/// kept_reach.
 constexpr offset_t task_words = 8;
 constexpr int warp_threads = 128;  // of a block of the first launch
 constexpr int most_warps = 16;     // of a block of the second
@@ -250,9 +251,18 @@ struct alignas(16) search_tables {
 };
 
 /// What a worker does next: it eliminates a panel and those above, or does a task of it.
-struct work_item {
+struct alignas(16) work_item {
   index_t panel;  ///< -1: nothing is left
   index_t task;   ///< the panel's column blocks to update, by task_sizes; -1: eliminate
+  index_t kept;   ///< where the panel's kept_reach is; -1: nowhere
+  index_t spare;
+};
+constexpr work_item no_item{-1, -1, -1, 0};
+
+/// What tasks of a panel need of its diagonal block.
+struct kept_reach {
+  mask_t l_to[mask_bits];  ///< as `to` of diagonal_block::l
+  mask_t u_to[mask_bits];  ///< likewise
 };
 
 /// Shared memory of a worker, before the routes of its warps. Of two of a kind one belongs to the
@@ -285,6 +295,10 @@ constexpr std::size_t state_bytes(int warps, bool hands_over = false, bool has_t
   return sizeof(worker_state) + static_cast<std::size_t>(warps) * sizeof(target_routes) +
          (hands_over ? sizeof(far_state) : 0) + (has_tables ? sizeof(search_tables) : 0);
 }
+
+/// Words of 8 bytes of a T.
+template <class T>
+constexpr auto words_of = static_cast<offset_t>(sizeof(T) / 8);
 
 enum elimination_counter : int {
   count_block_panels,      ///< panels eliminated by a block
@@ -331,6 +345,9 @@ struct task_queue {
   std::uint32_t* head;   ///< items that have been taken
   std::uint32_t* tail;   ///< items that have been created; some may have found no room
   std::uint32_t room;
+  kept_reach* kept;
+  std::uint32_t* kept_count;  ///< panels that have asked for one; some may have found no room
+  std::uint32_t kept_room;
 };
 
 /// Panels that workers take by ticket.
@@ -1550,8 +1567,13 @@ GSOFA_DEVICE index_t hand_over(const current_panel& c, index_t far) {
   if (c.wide_rank < 32) {
     // By one warp, a lane for each task.
     std::uint32_t slot = 0;
-    if (c.leads) slot = simt::atomic_add(q.tail, static_cast<std::uint32_t>(tasks));
+    std::uint32_t kept = 0;
+    if (c.leads) {
+      slot = simt::atomic_add(q.tail, static_cast<std::uint32_t>(tasks));
+      kept = simt::atomic_add(q.kept_count, std::uint32_t{1});
+    }
     slot = simt::shuffle(slot, 0);
+    kept = simt::shuffle(kept, 0);
     const std::uint32_t room = slot < q.room ? q.room - slot : 0;
     const std::uint32_t fit =
         room < static_cast<std::uint32_t>(tasks) ? room : static_cast<std::uint32_t>(tasks);
@@ -1564,7 +1586,14 @@ GSOFA_DEVICE index_t hand_over(const current_panel& c, index_t far) {
       const auto number = static_cast<index_t>(k);
       const index_t first = far + sizes.before(number);
       simt::atomic_add(e.finished + targets[first], ~std::uint32_t{0});
-      q.items[slot + k] = {c.j, task_sizes::encoded(number, first)};
+      q.items[slot + k] = {c.j, task_sizes::encoded(number, first),
+                           kept < q.kept_room ? static_cast<index_t>(kept) : -1, 0};
+    }
+    if (kept < q.kept_room) {
+      for (unsigned k = lane_index(); k < mask_bits; k += 32) {
+        q.kept[kept].l_to[k] = c.block.l.to[k];
+        q.kept[kept].u_to[k] = c.block.u.to[k];
+      }
     }
   }
   team::sync_wide();
@@ -1577,22 +1606,23 @@ GSOFA_DEVICE index_t hand_over(const current_panel& c, index_t far) {
   return far + sizes.before(fit) < count ? far + sizes.before(fit) : count;
 }
 
-/// The vertices of a factored panel, by the masks of its positions before `end`, that no target
-/// there prunes. Each block computes all of them.
+/// The vertices of a factored panel, by the masks of its positions before `end`, that no vertex
+/// there prunes, in the panel or beyond it. Each block computes all of them.
 ///
-/// Before: the barrier of factor_diagonal() has been passed, and any_upper of the worker is zero.
+/// Before: the panel's masks are those of L and U, its own vertices' as well, and any_upper of the
+/// worker is zero, behind a barrier of the block.
 template <tier Tier>
 GSOFA_DEVICE mask_t unpruned_before(const current_panel& c, index_t end) {
   using team = worker<Tier>;
   mask_t both = 0;
-  for (index_t z = c.place.width + team::rank(); z < end; z += team::size()) {
+  for (index_t z = team::rank(); z < end; z += team::size()) {
     const mask_pair m = c.masks[z];
     both |= m.upper & m.lower;
   }
   both = or_over_warp(both);
   if (lane_index() == 0 && both != 0) simt::atomic_or(&c.s.any_upper, both);
   team::sync();
-  return unpruned_inside(c.block, c.place.width) & ~c.s.any_upper;
+  return all_of(c.place.width) & ~c.s.any_upper;
 }
 
 /// Lists the column blocks of a panel from `first` on, as many as there is room for, by the threads
@@ -1789,6 +1819,34 @@ GSOFA_DEVICE bool leave_to_clusters(const elimination_view& e, index_t j, index_
   return true;
 }
 
+/// Sets what tasks of a panel need of its diagonal block: `to` of both reaches, as it was kept or by
+/// factoring the block again. Clears any_upper.
+///
+/// After: all that is valid for the threads of the block, behind a barrier. No target is exclusive:
+/// others may be updating them.
+template <tier Tier>
+GSOFA_DEVICE void find_reach(const current_panel& c, index_t kept) {
+  using team = worker<Tier>;
+  if (kept >= 0) {
+    const kept_reach& from = c.e.tasks.kept[kept];
+    for (index_t k = team::rank(); k < mask_bits; k += team::size()) {
+      c.block.l.to[k] = from.l_to[k];
+      c.block.u.to[k] = from.u_to[k];
+    }
+    if (team::rank() == 0) {
+      c.block.l.is_chain = c.block.u.is_chain = false;  // tables are filled, whether needed or not
+      c.s.any_upper = 0;
+      c.head.single_child_steps = 0;
+    }
+    team::sync();
+    return;
+  }
+  lane_masks diagonal{{0, 0}, {0, 0}};
+  if (has_diagonal<Tier>()) diagonal = load_diagonal(c);
+  factor_diagonal<Tier>(c, diagonal);
+  if (team::rank() == 0) c.head.single_child_steps = 0;  // ordered by route_updates()
+}
+
 /// Does a task: updates the targets of panel j round by round, one per warp.
 /// Returns, to the leader, the target that the last of its children and tasks has made ready, or
 /// -1; void in other threads.
@@ -1809,13 +1867,9 @@ GSOFA_DEVICE index_t do_task(const elimination_view& e, work_item task, worker_s
   // Loaded here, they are there when the updates are done.
   const index_t target = p.column_block_panel[first];
   const std::uint32_t children = e.children[target];
-  lane_masks diagonal{{0, 0}, {0, 0}};
-  if (has_diagonal<Tier>()) diagonal = load_diagonal(c);
   later_round round = read_round<Tier>(c, first);
-  factor_diagonal<Tier>(c, diagonal);
-  // Others may be updating the targets. The barriers of route_updates() order this store.
-  if (team::rank() == 0) c.head.single_child_steps = 0;
-  if constexpr (team::has_tables) fill_reaching<Tier>(c);  // likewise
+  find_reach<Tier>(c, task.kept);
+  if constexpr (team::has_tables) fill_reaching<Tier>(c);  // ordered by route_updates()
   unsigned long long work = 0;
   for (offset_t block = first; block < end; block += sizes.of_round) {
     if (block > first) {
@@ -2193,16 +2247,16 @@ GSOFA_DEVICE work_item find_work(const elimination_view& e) {
     const unsigned long long spent = simt::load_shared_state(e.update_work);
     const std::uint32_t head = simt::load_shared_state(q.head);
     const std::uint32_t created = simt::load_shared_state(q.tail);
-    if (spent > e.most_update_work) return {-1, -1};
+    if (spent > e.most_update_work) return no_item;
     if (head < (created < q.room ? created : q.room)) {
       if (simt::atomic_cas(q.head, head, head + 1) == head) return drawn_task(q, head);
       continue;
     }
     for (const panel_source& from : e.from) {
       const index_t panel = take_panel(e, from);
-      if (panel >= 0) return {panel, -1};
+      if (panel >= 0) return {panel, -1, -1, 0};
     }
-    if (simt::load_shared_state(e.open) == 0) return {-1, -1};
+    if (simt::load_shared_state(e.open) == 0) return no_item;
     simt::pause();
   }
 }
@@ -2216,15 +2270,16 @@ GSOFA_DEVICE void work(const elimination_view& e, worker_state& s, work_item* it
   using team = worker<Tier>;
   unsigned side = 0;
   const bool leads = team::wide_rank() == 0;
-  work_item next{-1, -1};
+  work_item next = no_item;
   if (leads) next = find_work(e);
   for (;;) {
     if (leads) *item = next;
     team::sync_wide();
     const work_item mine{simt::load_shared_state(&item->panel),
-                         simt::load_shared_state(&item->task)};
+                         simt::load_shared_state(&item->task),
+                         simt::load_shared_state(&item->kept), 0};
     if (mine.panel < 0) return;
-    next = {-1, -1};
+    next = no_item;
     if (mine.task >= 0) {
       next.panel = do_task<Tier>(e, mine, s, side);
     } else {
@@ -2325,10 +2380,12 @@ void panel_elimination::prepare(index_t n, const elimination_settings& settings,
       wide_blocks_ /= 2;
     }
   }
-  constexpr auto words = static_cast<offset_t>(sizeof(cluster_state) / 8);
-  cluster_states_ = {budget, "control", 2 * words * (clusters_ + wide_clusters_)};
+  cluster_states_ = {budget, "control",
+                     2 * words_of<cluster_state> * (clusters_ + wide_clusters_)};
   task_room_ = settings_.most_tasks >= 0 ? settings_.most_tasks : std::max<index_t>(1024, n / 8);
-  task_items_ = {budget, "schedule", task_room_};
+  task_items_ = {budget, "schedule", offset_t{task_room_} * words_of<work_item>};
+  kept_room_ = std::clamp<index_t>(n / 128, 16, 1 << 14);
+  kept_ = {budget, "schedule", offset_t{kept_room_} * words_of<kept_reach>};
   task_words_ = {budget, "schedule", task_words + offset_t{task_room_} + n};
 }
 
@@ -2356,11 +2413,18 @@ struct launch_lists {
 constexpr offset_t matched_word = 1 + 2 * launch_lists::lists;  // behind those of the lists
 static_assert(matched_word < panel_structure::wave_control_words - 2);
 
-/// The words of tasks: the queue's head and tail, far_work, open items of three launches; then the
-/// flags of tasks and the marks of panels.
-void set_tasks(elimination_view& e, std::uint32_t* words, std::uint64_t* items, index_t room) {
-  e.tasks = {reinterpret_cast<work_item*>(items), words + task_words, words, words + 1,
-             static_cast<std::uint32_t>(room)};
+/// The words of tasks: the queue's head and tail, far_work, open items of three launches, panels
+/// with a kept_reach; then the flags of tasks and the marks of panels.
+void set_tasks(elimination_view& e, std::uint32_t* words, const device_array<std::uint64_t>& items,
+               index_t room, const device_array<std::uint64_t>& kept, index_t kept_room) {
+  e.tasks = {reinterpret_cast<work_item*>(items.data()),
+             words + task_words,
+             words,
+             words + 1,
+             static_cast<std::uint32_t>(room),
+             reinterpret_cast<kept_reach*>(kept.data()),
+             words + 7,
+             static_cast<std::uint32_t>(kept_room)};
   e.far_work = reinterpret_cast<unsigned long long*>(words + 2);
   e.helped = words + task_words + room;
   e.zeros = words;
@@ -2486,7 +2550,7 @@ void panel_elimination::run(const panel_structure& structure, panel_range wave) 
   e.least_matched = settings_.least_matched;
   e.tables = settings_.tables;
   e.most_far_work = shares ? most_far_work(wave.end - wave.begin) : ~0ULL;
-  set_tasks(e, task_words_.data(), task_items_.data(), task_room_);
+  set_tasks(e, task_words_.data(), task_items_, task_room_, kept_, kept_room_);
   if (!shares) e.zero_count = task_words;
   launch_wave(
       e, settings_,
