@@ -2342,6 +2342,9 @@ GSOFA_BOUNDED_KERNEL(most_warps * 32) void tabled_clusters_kernel(elimination_vi
   work<tier::tabled_cluster>(e, s, &state_of_cluster(e).item);
 }
 
+/// Panels whose tasks find a kept_reach where there is room for `tasks`.
+index_t kept_room(index_t tasks) { return std::clamp<index_t>(tasks / 16, 16, 1 << 14); }
+
 }  // namespace
 
 void panel_elimination::prepare(index_t n, const elimination_settings& settings,
@@ -2383,9 +2386,10 @@ void panel_elimination::prepare(index_t n, const elimination_settings& settings,
   cluster_states_ = {budget, "control",
                      2 * words_of<cluster_state> * (clusters_ + wide_clusters_)};
   task_room_ = settings_.most_tasks >= 0 ? settings_.most_tasks : std::max<index_t>(1024, n / 8);
-  task_items_ = {budget, "schedule", offset_t{task_room_} * words_of<work_item>};
-  kept_room_ = std::clamp<index_t>(n / 128, 16, 1 << 14);
-  kept_ = {budget, "schedule", offset_t{kept_room_} * words_of<kept_reach>};
+  // Items, then what is kept of their panels.
+  task_items_ = {budget, "schedule",
+                 offset_t{task_room_} * words_of<work_item> +
+                     offset_t{kept_room(task_room_)} * words_of<kept_reach>};
   task_words_ = {budget, "schedule", task_words + offset_t{task_room_} + n};
 }
 
@@ -2415,16 +2419,15 @@ static_assert(matched_word < panel_structure::wave_control_words - 2);
 
 /// The words of tasks: the queue's head and tail, far_work, open items of three launches, panels
 /// with a kept_reach; then the flags of tasks and the marks of panels.
-void set_tasks(elimination_view& e, std::uint32_t* words, const device_array<std::uint64_t>& items,
-               index_t room, const device_array<std::uint64_t>& kept, index_t kept_room) {
-  e.tasks = {reinterpret_cast<work_item*>(items.data()),
+void set_tasks(elimination_view& e, std::uint32_t* words, std::uint64_t* items, index_t room) {
+  e.tasks = {reinterpret_cast<work_item*>(items),
              words + task_words,
              words,
              words + 1,
              static_cast<std::uint32_t>(room),
-             reinterpret_cast<kept_reach*>(kept.data()),
+             reinterpret_cast<kept_reach*>(items + room * words_of<work_item>),
              words + 7,
-             static_cast<std::uint32_t>(kept_room)};
+             static_cast<std::uint32_t>(kept_room(room))};
   e.far_work = reinterpret_cast<unsigned long long*>(words + 2);
   e.helped = words + task_words + room;
   e.zeros = words;
@@ -2550,7 +2553,7 @@ void panel_elimination::run(const panel_structure& structure, panel_range wave) 
   e.least_matched = settings_.least_matched;
   e.tables = settings_.tables;
   e.most_far_work = shares ? most_far_work(wave.end - wave.begin) : ~0ULL;
-  set_tasks(e, task_words_.data(), task_items_, task_room_, kept_, kept_room_);
+  set_tasks(e, task_words_.data(), task_items_.data(), task_room_);
   if (!shares) e.zero_count = task_words;
   launch_wave(
       e, settings_,

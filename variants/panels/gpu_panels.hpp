@@ -548,8 +548,8 @@ class panel_elimination {
   device_array<unsigned long long> counters_, stamps_;
   device_array<index_t> lists_[3];  // in turn of the lists of panels between launches
   device_array<std::uint64_t> cluster_states_;
-  index_t task_room_ = 0, kept_room_ = 0;
-  device_array<std::uint64_t> task_items_, kept_;
+  index_t task_room_ = 0;
+  device_array<std::uint64_t> task_items_;
   device_array<std::uint32_t> task_words_;  // control, flags of tasks, marks of panels
   pinned_vector<std::uint32_t> fell_back_;
 };
