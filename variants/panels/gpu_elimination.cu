@@ -325,7 +325,7 @@ enum panel_stamp : int {
 struct cluster_state {
   mask_t any_upper[2];  ///< as in worker_state, of the current panel and of the one before or after
   mask_t any_lower[2];
-  index_t panel;            ///< as in worker_state, like those below
+  index_t panel;  ///< as in worker_state, like those below
   index_t first_task;
   work_item item;
   std::uint32_t next_step;
@@ -1819,8 +1819,8 @@ GSOFA_DEVICE bool leave_to_clusters(const elimination_view& e, index_t j, index_
   return true;
 }
 
-/// Sets what tasks of a panel need of its diagonal block: `to` of both reaches, as it was kept or by
-/// factoring the block again. Clears any_upper.
+/// Sets what tasks of a panel need of its diagonal block: `to` of both reaches, as it was kept or
+/// by factoring the block again. Clears any_upper.
 ///
 /// After: all that is valid for the threads of the block, behind a barrier. No target is exclusive:
 /// others may be updating them.
@@ -2184,10 +2184,14 @@ GSOFA_DEVICE bool far_work_is_reached(const elimination_view& e) {
   return simt::load_shared_state(e.far_work) >= e.most_far_work || *e.excess - 1 < ~0ULL / 2;
 }
 
+/// Whether one of least_matched pairs of A has both entries, by the sum `matched` of
+/// elimination_view.
+constexpr bool are_matched(std::uint32_t sum) { return static_cast<std::int32_t>(sum) > 0; }
+
 /// Whether the workers that hand over end searches with tables. Nothing that these do changes it.
 GSOFA_DEVICE bool searches_are_long(const elimination_view& e) {
   if (e.tables != search_ending::automatic) return e.tables == search_ending::by_tables;
-  return static_cast<std::int32_t>(*e.matched) > 0;
+  return are_matched(*e.matched);
 }
 
 /// Takes panels of a list in turn, by workers of one tier that do not hand over, as long as the
@@ -2276,8 +2280,8 @@ GSOFA_DEVICE void work(const elimination_view& e, worker_state& s, work_item* it
     if (leads) *item = next;
     team::sync_wide();
     const work_item mine{simt::load_shared_state(&item->panel),
-                         simt::load_shared_state(&item->task),
-                         simt::load_shared_state(&item->kept), 0};
+                         simt::load_shared_state(&item->task), simt::load_shared_state(&item->kept),
+                         0};
     if (mine.panel < 0) return;
     next = no_item;
     if (mine.task >= 0) {
@@ -2383,8 +2387,7 @@ void panel_elimination::prepare(index_t n, const elimination_settings& settings,
       wide_blocks_ /= 2;
     }
   }
-  cluster_states_ = {budget, "control",
-                     2 * words_of<cluster_state> * (clusters_ + wide_clusters_)};
+  cluster_states_ = {budget, "control", 2 * words_of<cluster_state> * (clusters_ + wide_clusters_)};
   task_room_ = settings_.most_tasks >= 0 ? settings_.most_tasks : std::max<index_t>(1024, n / 8);
   // Items, then what is kept of their panels.
   task_items_ = {budget, "schedule",
@@ -2572,7 +2575,7 @@ offset_t panel_elimination::tasks() const {
 bool panel_elimination::is_matched(const panel_structure& structure) {
   std::uint32_t matched = 0;
   copy_to_host(&matched, static_cast<const std::uint32_t*>(structure.control() + matched_word), 1);
-  return static_cast<std::int32_t>(matched) > 0;
+  return are_matched(matched);
 }
 
 namespace {
