@@ -1525,23 +1525,31 @@ GSOFA_DEVICE outlook finish_panel(const current_panel& c, unsigned long long upd
 }
 
 /// The tasks of a panel: they double in size, from the nearest targets on, which panels wait for
-/// soonest. A task costs about two rounds besides its own.
+/// soonest, up to four rounds. Those of clusters begin with a quarter of a round: one of a whole
+/// round takes as long as several panels of the path up. Blocks have shorter panels, and a task
+/// costs as much as two of their rounds besides its own.
 struct task_sizes {
-  static constexpr index_t doublings = 2;
+  static constexpr index_t largest = 4;  // doublings
   static constexpr int size_shift = 26;  // of work_item::task: the column block, then the doublings
-  index_t of_round;                      ///< column blocks of a round
+  index_t least;  ///< column blocks of a task without doublings: a quarter of a round
+  index_t begin;  ///< doublings of the first task
 
+  template <tier Tier>
+  static GSOFA_DEVICE task_sizes of() {
+    const auto warps = static_cast<index_t>(worker<Tier>::warps());
+    return {warps < 4 ? 1 : warps / 4, worker<Tier>::is_cluster ? 0 : 2};
+  }
   /// The column blocks before task k.
   GSOFA_DEVICE index_t before(index_t k) const {
-    const index_t doubled = k < doublings ? k : doublings;
-    return of_round * ((1 << doubled) - 1 + (k - doubled) * (1 << doublings));
+    const index_t doubled = k < largest - begin ? k : largest - begin;
+    return least * ((1 << (begin + doubled)) - (1 << begin) + (k - doubled) * (1 << largest));
   }
   /// Task k, whose first column block is `first`.
-  GSOFA_DEVICE static index_t encoded(index_t k, index_t first) {
-    return first | (k < doublings ? k : doublings) << size_shift;
+  GSOFA_DEVICE index_t encoded(index_t k, index_t first) const {
+    return first | (begin + k < largest ? begin + k : largest) << size_shift;
   }
   GSOFA_DEVICE static index_t first(index_t task) { return task & ((1 << size_shift) - 1); }
-  GSOFA_DEVICE index_t size(index_t task) const { return of_round << (task >> size_shift); }
+  GSOFA_DEVICE index_t size(index_t task) const { return least << (task >> size_shift); }
 };
 
 /// Hands over the column blocks of a panel from `far` on, relative to its first, as tasks. Returns
@@ -1554,7 +1562,7 @@ GSOFA_DEVICE index_t hand_over(const current_panel& c, index_t far) {
   using team = worker<Tier>;
   const elimination_view& e = c.e;
   const task_queue& q = e.tasks;
-  const task_sizes sizes{static_cast<index_t>(team::warps())};
+  const auto sizes = task_sizes::of<Tier>();
   const auto count = static_cast<index_t>(c.place.column_block_end - c.place.column_block_begin);
   index_t tasks = 0;
   while (far + sizes.before(tasks) < count) ++tasks;
@@ -1586,7 +1594,7 @@ GSOFA_DEVICE index_t hand_over(const current_panel& c, index_t far) {
       const auto number = static_cast<index_t>(k);
       const index_t first = far + sizes.before(number);
       simt::atomic_add(e.finished + targets[first], ~std::uint32_t{0});
-      q.items[slot + k] = {c.j, task_sizes::encoded(number, first),
+      q.items[slot + k] = {c.j, sizes.encoded(number, first),
                            kept < q.kept_room ? static_cast<index_t>(kept) : -1, 0};
     }
     if (kept < q.kept_room) {
@@ -1781,12 +1789,11 @@ struct later_round {
 };
 
 /// Reads what a round needs that updates the targets of a factored panel from column block `first`
-/// on. The barriers of route_updates() order what this leaves in shared memory.
+/// on, before `end`. The barriers of route_updates() order what this leaves in shared memory.
 template <tier Tier>
-GSOFA_DEVICE later_round read_round(const current_panel& c, offset_t first) {
+GSOFA_DEVICE later_round read_round(const current_panel& c, offset_t first, offset_t end) {
   using team = worker<Tier>;
   const offset_t own = first + team::warp();
-  const offset_t end = c.place.column_block_end;
   list_blocks<Tier>(c, first);
   return {load_targets<Tier>(c, head_of_column_block(c.e.p, own, end), c.s.routes()[team::warp()]),
           own < end};
@@ -1860,23 +1867,23 @@ GSOFA_DEVICE index_t do_task(const elimination_view& e, work_item task, worker_s
   const panel_view& p = e.p;
   const panel_place place = place_of(p, task.panel);
   const current_panel c = current_panel_of<Tier>(e, task.panel, place, s, side, false);
-  const task_sizes sizes{static_cast<index_t>(team::warps())};
+  const auto sizes = task_sizes::of<Tier>();
   const offset_t first = place.column_block_begin + task_sizes::first(task.task);
   const offset_t behind = first + sizes.size(task.task);
   const offset_t end = behind < place.column_block_end ? behind : place.column_block_end;
   // Loaded here, they are there when the updates are done.
   const index_t target = p.column_block_panel[first];
   const std::uint32_t children = e.children[target];
-  later_round round = read_round<Tier>(c, first);
+  later_round round = read_round<Tier>(c, first, end);
   find_reach<Tier>(c, task.kept);
   if constexpr (team::has_tables) fill_reaching<Tier>(c);  // ordered by route_updates()
   unsigned long long work = 0;
-  for (offset_t block = first; block < end; block += sizes.of_round) {
+  for (offset_t block = first; block < end; block += team::warps()) {
     if (block > first) {
       // The round before is through with what this one writes.
       team::sync();
       if (team::rank() == 0) c.s.any_upper = 0;
-      round = read_round<Tier>(c, block);
+      round = read_round<Tier>(c, block, end);
       team::sync();
     }
     mask_t unpruned = unpruned_before<Tier>(c, p.column_block_first[block]);
@@ -1939,7 +1946,7 @@ GSOFA_DEVICE unsigned long long update_others(const current_panel& c, std::uint3
     const offset_t begin = place.column_block_begin + first;
     mask_t left = unpruned_before<Tier>(c, c.e.p.column_block_first[begin]);
     if (left == 0) break;
-    work += update_round<Tier>(c, read_round<Tier>(c, begin), left);
+    work += update_round<Tier>(c, read_round<Tier>(c, begin, place.column_block_end), left);
   }
   return work;
 }
