@@ -40,8 +40,8 @@
 // Where they are not, J has up to hundreds of target panels, and the worker that follows the path
 // up from J would update one after another while the others idle. A worker that hands over updates
 // the nearest ones only, and leaves the others as tasks: rounds of up to one target per warp of
-// the same J, ascending, the nearest in a task of one round, the others in tasks of two, then of
-// four rounds. A worker takes tasks before it takes listed panels,
+// the same J, ascending; the nearest in a task of a part of a round, the others in tasks of twice
+// as many each, up to four rounds. A worker takes tasks before it takes listed panels,
 // and after these until nothing is left to do. Let T be the first target of a task.
 //  * T waits for the task: the counter of T counts finished children less tasks that are not
 //    done, and T is taken up when the count is that of its children. J takes one off the counter
@@ -1525,9 +1525,10 @@ GSOFA_DEVICE outlook finish_panel(const current_panel& c, unsigned long long upd
 }
 
 /// The tasks of a panel: they double in size, from the nearest targets on, which panels wait for
-/// soonest, up to four rounds. Those of clusters begin with a quarter of a round: one of a whole
-/// round takes as long as several panels of the path up. Blocks have shorter panels, and a task
-/// costs as much as two of their rounds besides its own.
+/// soonest, up to four rounds. The first one has as many targets as take a few steps, a quarter of
+/// a round to a whole one: a task of a whole round of a long panel takes as long as several panels
+/// of the path up, while other workers idle. A task costs as much as two rounds of short panels
+/// besides its own.
 struct task_sizes {
   static constexpr index_t largest = 4;  // doublings
   static constexpr int size_shift = 26;  // of work_item::task: the column block, then the doublings
@@ -1535,9 +1536,13 @@ struct task_sizes {
   index_t begin;  ///< doublings of the first task
 
   template <tier Tier>
-  static GSOFA_DEVICE task_sizes of() {
-    const auto warps = static_cast<index_t>(worker<Tier>::warps());
-    return {warps < 4 ? 1 : warps / 4, worker<Tier>::is_cluster ? 0 : 2};
+  static GSOFA_DEVICE task_sizes of(index_t length) {
+    using team = worker<Tier>;
+    const auto warps = static_cast<index_t>(team::warps());
+    const offset_t most = offset_t{team::is_cluster ? 2 : 4} * team::unroll * team::wide_size();
+    task_sizes sizes{warps < 4 ? 1 : warps / 4, 2};
+    while (sizes.begin > 0 && (offset_t{length} * sizes.least << sizes.begin) > most) --sizes.begin;
+    return sizes;
   }
   /// The column blocks before task k.
   GSOFA_DEVICE index_t before(index_t k) const {
@@ -1562,7 +1567,7 @@ GSOFA_DEVICE index_t hand_over(const current_panel& c, index_t far) {
   using team = worker<Tier>;
   const elimination_view& e = c.e;
   const task_queue& q = e.tasks;
-  const auto sizes = task_sizes::of<Tier>();
+  const auto sizes = task_sizes::of<Tier>(c.place.length);
   const auto count = static_cast<index_t>(c.place.column_block_end - c.place.column_block_begin);
   index_t tasks = 0;
   while (far + sizes.before(tasks) < count) ++tasks;
@@ -1867,7 +1872,7 @@ GSOFA_DEVICE index_t do_task(const elimination_view& e, work_item task, worker_s
   const panel_view& p = e.p;
   const panel_place place = place_of(p, task.panel);
   const current_panel c = current_panel_of<Tier>(e, task.panel, place, s, side, false);
-  const auto sizes = task_sizes::of<Tier>();
+  const auto sizes = task_sizes::of<Tier>(place.length);
   const offset_t first = place.column_block_begin + task_sizes::first(task.task);
   const offset_t behind = first + sizes.size(task.task);
   const offset_t end = behind < place.column_block_end ? behind : place.column_block_end;
