@@ -201,7 +201,7 @@ struct next_panel {
 
 /// Words of the queue of tasks, far_work, open items of three launches, and panels with a
 /// kept_reach.
-constexpr offset_t task_words = 8;
+constexpr offset_t task_words = 12;
 constexpr int warp_threads = 128;  // of a block of the first launch
 constexpr int most_warps = 16;     // of a block of the second
 constexpr int half_warps = 8;      // where all panels are short
@@ -274,7 +274,7 @@ struct worker_state {
   mask_t any_upper;                         ///< k with an entry of U(k, :) in the boundary
   mask_t any_lower;                         ///< k with an entry of L(:, k) in the boundary
   index_t panel;                            ///< the panel that the worker follows; -1: none
-  index_t first_task;                       ///< of the panel: its place in the queue
+  index_t tasks[2];                         ///< of the panel: the first ones in both queues
   work_item item;                           ///< the worker's next one
   std::uint32_t next_step;                  ///< see outlook
   std::uint32_t matched;                    ///< what a warp has added to that of elimination_view
@@ -326,7 +326,7 @@ struct cluster_state {
   mask_t any_upper[2];  ///< as in worker_state, of the current panel and of the one before or after
   mask_t any_lower[2];
   index_t panel;  ///< as in worker_state, like those below
-  index_t first_task;
+  index_t tasks[2];
   work_item item;
   std::uint32_t next_step;
 };
@@ -338,16 +338,27 @@ enum outlook : std::uint32_t {
   falls_back,  ///< it stops: the update rounds of all panels have cost too much
 };
 
-/// Tasks that have been handed over, in the order of their creation.
+/// Tasks that have been handed over, in the order of their creation. There are two queues: panels
+/// wait for the first task of a panel sooner than for the others.
 struct task_queue {
   work_item* items;      ///< valid where the flag has been seen
   std::uint32_t* flags;  ///< of each item: not 0 once it is published
   std::uint32_t* head;   ///< items that have been taken
   std::uint32_t* tail;   ///< items that have been created; some may have found no room
   std::uint32_t room;
-  kept_reach* kept;
-  std::uint32_t* kept_count;  ///< panels that have asked for one; some may have found no room
-  std::uint32_t kept_room;
+
+  /// Of `count` items that have been created from `place` on, those that have found room.
+  [[nodiscard]] GSOFA_DEVICE std::uint32_t fitting(std::uint32_t place, std::uint32_t count) const {
+    const std::uint32_t left = place < room ? room - place : 0;
+    return left < count ? left : count;
+  }
+};
+
+/// What is kept of panels for their tasks.
+struct kept_reaches {
+  kept_reach* of;
+  std::uint32_t* count;  ///< panels that have asked for one; some may have found no room
+  std::uint32_t room;
 };
 
 /// Panels that workers take by ticket.
@@ -363,7 +374,8 @@ struct elimination_view {
   const std::uint32_t* children;
   std::uint32_t* finished;  ///< children that are done, less tasks that are not
   std::uint32_t* helped;    ///< not 0: the panel is a target of tasks
-  task_queue tasks;
+  task_queue tasks[2];      ///< first tasks of panels, and the others
+  kept_reaches kept;
   std::uint32_t* open;      ///< tasks that are not done, and panels taken from lists
   index_t most_near_steps;  ///< as in elimination_settings, of the launch
   index_t lone_positions;   ///< likewise
@@ -1557,66 +1569,85 @@ struct task_sizes {
   GSOFA_DEVICE index_t size(index_t task) const { return least << (task >> size_shift); }
 };
 
+/// Puts the tasks of a panel into the queues, the first one and `others`, by one warp, a lane for
+/// each; leaves in `places` where they begin. Flags are not set.
+GSOFA_DEVICE void create_tasks(const current_panel& c, const task_sizes& sizes, index_t far,
+                               std::uint32_t others, const index_t* targets, index_t* places) {
+  const elimination_view& e = c.e;
+  std::uint32_t first = 0;
+  std::uint32_t second = 0;
+  std::uint32_t kept = 0;
+  if (c.leads) {
+    first = simt::atomic_add(e.tasks[0].tail, std::uint32_t{1});
+    if (others > 0) second = simt::atomic_add(e.tasks[1].tail, others);
+    kept = simt::atomic_add(e.kept.count, std::uint32_t{1});
+  }
+  first = simt::shuffle(first, 0);
+  second = simt::shuffle(second, 0);
+  kept = simt::shuffle(kept, 0);
+  const bool is_kept = kept < e.kept.room;
+  const std::uint32_t fit[] = {e.tasks[0].fitting(first, 1), e.tasks[1].fitting(second, others)};
+  // The panel itself is open: the count does not come to zero before.
+  if (c.leads) {
+    simt::atomic_add(e.open, fit[0] + fit[1]);
+    places[0] = static_cast<index_t>(first);
+    places[1] = static_cast<index_t>(second);
+  }
+  for (std::uint32_t k = lane_index(); k < 1 + fit[1]; k += 32) {
+    if (k == 0 && fit[0] == 0) continue;
+    const auto number = static_cast<index_t>(k);
+    const index_t block = far + sizes.before(number);
+    simt::atomic_add(e.finished + targets[block], ~std::uint32_t{0});
+    work_item& item = k == 0 ? e.tasks[0].items[first] : e.tasks[1].items[second + (k - 1)];
+    item = {c.j, sizes.encoded(number, block), is_kept ? static_cast<index_t>(kept) : -1, 0};
+  }
+  for (unsigned k = lane_index(); is_kept && k < mask_bits; k += 32) {
+    e.kept.of[kept].l_to[k] = c.block.l.to[k];
+    e.kept.of[kept].u_to[k] = c.block.u.to[k];
+  }
+}
+
+/// Column blocks of a panel that have found no room as tasks, relative to its first: those from
+/// `begin` to `end`, and those from `rest` on.
+struct kept_blocks {
+  index_t begin, end, rest;
+};
+
 /// Hands over the column blocks of a panel from `far` on, relative to its first, as tasks. Returns
-/// the first column block that has found no room, or the number of column blocks.
+/// those that have found no room.
 ///
 /// After: a wide barrier has been passed; all threads return the same; the targets of the tasks
 /// wait for them. Flags are set behind the barrier: they release all masks of the panel.
 template <tier Tier>
-GSOFA_DEVICE index_t hand_over(const current_panel& c, index_t far) {
+GSOFA_DEVICE kept_blocks hand_over(const current_panel& c, index_t far) {
   using team = worker<Tier>;
   const elimination_view& e = c.e;
-  const task_queue& q = e.tasks;
   const auto sizes = task_sizes::of<Tier>(c.place.length);
   const auto count = static_cast<index_t>(c.place.column_block_end - c.place.column_block_begin);
-  index_t tasks = 0;
-  while (far + sizes.before(tasks) < count) ++tasks;
-  index_t* first_slot = &c.s.first_task;
-  if constexpr (team::is_cluster) first_slot = &state_of_cluster(e).first_task;
+  std::uint32_t others = 0;
+  while (far + sizes.before(static_cast<index_t>(others) + 1) < count) ++others;
+  index_t* places = c.s.tasks;
+  if constexpr (team::is_cluster) places = state_of_cluster(e).tasks;
   const index_t* const targets = e.p.column_block_panel + c.place.column_block_begin;
   for (index_t k = far + c.wide_rank; k < count; k += team::wide_size()) {
     simt::atomic_or(e.helped + targets[k], std::uint32_t{1});
   }
-  if (c.wide_rank < 32) {
-    // By one warp, a lane for each task.
-    std::uint32_t slot = 0;
-    std::uint32_t kept = 0;
-    if (c.leads) {
-      slot = simt::atomic_add(q.tail, static_cast<std::uint32_t>(tasks));
-      kept = simt::atomic_add(q.kept_count, std::uint32_t{1});
-    }
-    slot = simt::shuffle(slot, 0);
-    kept = simt::shuffle(kept, 0);
-    const std::uint32_t room = slot < q.room ? q.room - slot : 0;
-    const std::uint32_t fit =
-        room < static_cast<std::uint32_t>(tasks) ? room : static_cast<std::uint32_t>(tasks);
-    // The panel itself is open: the count does not come to zero before.
-    if (c.leads) {
-      simt::atomic_add(e.open, fit);
-      *first_slot = static_cast<index_t>(slot);
-    }
-    for (std::uint32_t k = lane_index(); k < fit; k += 32) {
-      const auto number = static_cast<index_t>(k);
-      const index_t first = far + sizes.before(number);
-      simt::atomic_add(e.finished + targets[first], ~std::uint32_t{0});
-      q.items[slot + k] = {c.j, sizes.encoded(number, first),
-                           kept < q.kept_room ? static_cast<index_t>(kept) : -1, 0};
-    }
-    if (kept < q.kept_room) {
-      for (unsigned k = lane_index(); k < mask_bits; k += 32) {
-        q.kept[kept].l_to[k] = c.block.l.to[k];
-        q.kept[kept].u_to[k] = c.block.u.to[k];
-      }
-    }
-  }
+  if (c.wide_rank < 32) create_tasks(c, sizes, far, others, targets, places);
   team::sync_wide();
-  const auto slot = static_cast<std::uint32_t>(simt::load_shared_state(first_slot));
-  const std::uint32_t room = slot < q.room ? q.room - slot : 0;
-  const index_t fit = room < static_cast<std::uint32_t>(tasks) ? static_cast<index_t>(room) : tasks;
-  for (index_t k = c.wide_rank; k < fit; k += team::wide_size()) {
-    simt::atomic_increment_acq_rel(q.flags + slot + static_cast<std::uint32_t>(k));
+  const auto first = static_cast<std::uint32_t>(simt::load_shared_state(places));
+  const auto second = static_cast<std::uint32_t>(simt::load_shared_state(places + 1));
+  const std::uint32_t fit[] = {e.tasks[0].fitting(first, 1), e.tasks[1].fitting(second, others)};
+  for (auto k = static_cast<std::uint32_t>(c.wide_rank); k < 1 + fit[1];
+       k += static_cast<std::uint32_t>(team::wide_size())) {
+    if (k > 0) {
+      simt::atomic_increment_acq_rel(e.tasks[1].flags + second + (k - 1));
+    } else if (fit[0] > 0) {
+      simt::atomic_increment_acq_rel(e.tasks[0].flags + first);
+    }
   }
-  return far + sizes.before(fit) < count ? far + sizes.before(fit) : count;
+  const index_t end = far + sizes.before(1);
+  const index_t rest = far + sizes.before(1 + static_cast<index_t>(fit[1]));
+  return {far, fit[0] > 0 ? far : end < count ? end : count, rest < count ? rest : count};
 }
 
 /// The vertices of a factored panel, by the masks of its positions before `end`, that no vertex
@@ -1840,7 +1871,7 @@ template <tier Tier>
 GSOFA_DEVICE void find_reach(const current_panel& c, index_t kept) {
   using team = worker<Tier>;
   if (kept >= 0) {
-    const kept_reach& from = c.e.tasks.kept[kept];
+    const kept_reach& from = c.e.kept.of[kept];
     for (index_t k = team::rank(); k < mask_bits; k += team::size()) {
       c.block.l.to[k] = from.l_to[k];
       c.block.u.to[k] = from.u_to[k];
@@ -1941,17 +1972,20 @@ GSOFA_DEVICE unsigned long long update_others(const current_panel& c, std::uint3
   const panel_place& place = c.place;
   const auto count = static_cast<index_t>(place.column_block_end - place.column_block_begin);
   const auto warps = static_cast<index_t>(team::warps());
-  const index_t rest = hand_over<Tier>(c, far);
+  const kept_blocks kept = hand_over<Tier>(c, far);
   if (others != 0) sweep_pairs<Tier>(c, others);
   unsigned long long work = 0;
-  for (index_t first = rest; first < count; first += warps) {
+  for (index_t first = kept.begin < kept.end ? kept.begin : kept.rest; first < count;) {
+    const index_t end = first < kept.end ? kept.end : count;
     team::sync();
     if (team::rank() == 0) c.s.any_upper = 0;
     team::sync();
     const offset_t begin = place.column_block_begin + first;
     mask_t left = unpruned_before<Tier>(c, c.e.p.column_block_first[begin]);
     if (left == 0) break;
-    work += update_round<Tier>(c, read_round<Tier>(c, begin, place.column_block_end), left);
+    work += update_round<Tier>(c, read_round<Tier>(c, begin, place.column_block_begin + end), left);
+    first += warps;
+    if (end == kept.end && first >= end) first = kept.rest;
   }
   return work;
 }
@@ -2258,16 +2292,23 @@ GSOFA_DEVICE index_t take_panel(const elimination_view& e, const panel_source& f
 /// for them. Panel -1: nothing is left, or update rounds have cost too much. A worker that leaves
 /// too early leaves more to the others, which do their own tasks at least.
 GSOFA_DEVICE work_item find_work(const elimination_view& e) {
-  const task_queue& q = e.tasks;
   for (;;) {
     const unsigned long long spent = simt::load_shared_state(e.update_work);
-    const std::uint32_t head = simt::load_shared_state(q.head);
-    const std::uint32_t created = simt::load_shared_state(q.tail);
-    if (spent > e.most_update_work) return no_item;
-    if (head < (created < q.room ? created : q.room)) {
-      if (simt::atomic_cas(q.head, head, head + 1) == head) return drawn_task(q, head);
-      continue;
+    std::uint32_t head[2];
+    std::uint32_t created[2];
+    GSOFA_UNROLL for (int k = 0; k < 2; ++k) {
+      head[k] = simt::load_shared_state(e.tasks[k].head);
+      created[k] = simt::load_shared_state(e.tasks[k].tail);
     }
+    if (spent > e.most_update_work) return no_item;
+    bool lost = false;
+    GSOFA_UNROLL for (int k = 0; k < 2; ++k) {
+      const task_queue& q = e.tasks[k];
+      if (lost || head[k] >= q.fitting(0, created[k])) continue;
+      if (simt::atomic_cas(q.head, head[k], head[k] + 1) == head[k]) return drawn_task(q, head[k]);
+      lost = true;
+    }
+    if (lost) continue;
     for (const panel_source& from : e.from) {
       const index_t panel = take_panel(e, from);
       if (panel >= 0) return {panel, -1, -1, 0};
@@ -2432,17 +2473,18 @@ struct launch_lists {
 constexpr offset_t matched_word = 1 + 2 * launch_lists::lists;  // behind those of the lists
 static_assert(matched_word < panel_structure::wave_control_words - 2);
 
-/// The words of tasks: the queue's head and tail, far_work, open items of three launches, panels
-/// with a kept_reach; then the flags of tasks and the marks of panels.
+/// The words of tasks: head and tail of the first queue, far_work, open items of three launches,
+/// panels with a kept_reach, head and tail of the second queue; then the flags of tasks and the
+/// marks of panels.
 void set_tasks(elimination_view& e, std::uint32_t* words, std::uint64_t* items, index_t room) {
-  e.tasks = {reinterpret_cast<work_item*>(items),
-             words + task_words,
-             words,
-             words + 1,
-             static_cast<std::uint32_t>(room),
-             reinterpret_cast<kept_reach*>(items + room * words_of<work_item>),
-             words + 7,
-             static_cast<std::uint32_t>(kept_room(room))};
+  auto* const places = reinterpret_cast<work_item*>(items);
+  std::uint32_t* const flags = words + task_words;
+  const auto others = static_cast<std::uint32_t>(room / 2);
+  const std::uint32_t firsts = static_cast<std::uint32_t>(room) - others;
+  e.tasks[0] = {places, flags, words, words + 1, firsts};
+  e.tasks[1] = {places + firsts, flags + firsts, words + 8, words + 9, others};
+  e.kept = {reinterpret_cast<kept_reach*>(places + room), words + 7,
+            static_cast<std::uint32_t>(kept_room(room))};
   e.far_work = reinterpret_cast<unsigned long long*>(words + 2);
   e.helped = words + task_words + room;
   e.zeros = words;
@@ -2579,9 +2621,10 @@ void panel_elimination::run(const panel_structure& structure, panel_range wave) 
 }
 
 offset_t panel_elimination::tasks() const {
-  std::uint32_t created = 0;
-  copy_to_host(&created, static_cast<const std::uint32_t*>(task_words_.data() + 1), 1);
-  return std::min<offset_t>(created, task_room_);
+  std::uint32_t words[task_words] = {};
+  copy_to_host(words, static_cast<const std::uint32_t*>(task_words_.data()), task_words);
+  return std::min<offset_t>(words[1], task_room_ - task_room_ / 2) +
+         std::min<offset_t>(words[9], task_room_ / 2);
 }
 
 bool panel_elimination::is_matched(const panel_structure& structure) {
