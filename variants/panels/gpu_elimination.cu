@@ -41,8 +41,9 @@
 // up from J would update one after another while the others idle. A worker that hands over updates
 // the nearest ones only, and leaves the others as tasks: rounds of up to one target per warp of
 // the same J, ascending; the nearest in a task of a part of a round, the others in tasks of twice
-// as many each, up to four rounds. A worker takes tasks before it takes listed panels,
-// and after these until nothing is left to do. Let T be the first target of a task.
+// as many each, up to four rounds. A worker takes first tasks of panels before others, tasks
+// before listed panels, and tasks after these until nothing is left to do. Let T be the first
+// target of a task.
 //  * T waits for the task: the counter of T counts finished children less tasks that are not
 //    done, and T is taken up when the count is that of its children. J takes one off the counter
 //    before J itself is done; as J is below T, a child of T is not done then. So the count cannot
@@ -92,9 +93,9 @@
 //    these masks while others may be through with their routes: a barrier of the cluster stands
 //    between these reads and the first store of a sweep.
 //  * Handing over (below): a task is published by the increment of its flag, which releases what
-//    the threads of the worker did before the barrier that precedes it: all masks of J. The worker
-//    that takes the task acquires them by an increment of the same flag, and passes a barrier with
-//    its other threads. Its updates are released by the increment of the counter of the task's
+//    the threads of the worker did before the barrier that precedes it: all masks of J, and what is
+//    kept of it. The worker that takes the task acquires them by an increment of the same flag,
+//    which it repeats if it was the first, and passes a barrier with its other threads. Its updates are released by the increment of the counter of the task's
 //    first target, as by that of a child.
 //  * Falling back: the work of update rounds is added up by relaxed atomics. A worker that finds
 //    the sum too large stops, at a barrier with all its threads; no other worker waits for it.
