@@ -95,8 +95,9 @@
 //  * Handing over (below): a task is published by the increment of its flag, which releases what
 //    the threads of the worker did before the barrier that precedes it: all masks of J, and what is
 //    kept of it. The worker that takes the task acquires them by an increment of the same flag,
-//    which it repeats if it was the first, and passes a barrier with its other threads. Its updates are released by the increment of the counter of the task's
-//    first target, as by that of a child.
+//    which it repeats if it was the first, and passes a barrier with its other threads. Its updates
+//    are released by the increment of the counter of the task's first target, as by that of a
+//    child.
 //  * Falling back: the work of update rounds is added up by relaxed atomics. A worker that finds
 //    the sum too large stops, at a barrier with all its threads; no other worker waits for it.
 //    Masks are not read then. The work that decides on handing over is added up likewise.
