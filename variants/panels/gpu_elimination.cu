@@ -40,10 +40,9 @@
 // Where they are not, J has up to hundreds of target panels, and the worker that follows the path
 // up from J would update one after another while the others idle. A worker that hands over updates
 // the nearest ones only, and leaves the others as tasks: rounds of up to one target per warp of
-// the same J, ascending; the nearest in a task of a part of a round, the others in tasks of twice
-// as many each, up to four rounds. A worker takes first tasks of panels before others, tasks
-// before listed panels, and tasks after these until nothing is left to do. Let T be the first
-// target of a task.
+// the same J, ascending, the nearest in a task of one round, the others in tasks of two, then of
+// four rounds. A worker takes tasks before it takes listed panels,
+// and after these until nothing is left to do. Let T be the first target of a task.
 //  * T waits for the task: the counter of T counts finished children less tasks that are not
 //    done, and T is taken up when the count is that of its children. J takes one off the counter
 //    before J itself is done; as J is below T, a child of T is not done then. So the count cannot
@@ -93,11 +92,10 @@
 //    these masks while others may be through with their routes: a barrier of the cluster stands
 //    between these reads and the first store of a sweep.
 //  * Handing over (below): a task is published by the increment of its flag, which releases what
-//    the threads of the worker did before the barrier that precedes it: all masks of J, and what is
-//    kept of it. The worker that takes the task acquires them by an increment of the same flag,
-//    which it repeats if it was the first, and passes a barrier with its other threads. Its updates
-//    are released by the increment of the counter of the task's first target, as by that of a
-//    child.
+//    the threads of the worker did before the barrier that precedes it: all masks of J. The worker
+//    that takes the task acquires them by an increment of the same flag, and passes a barrier with
+//    its other threads. Its updates are released by the increment of the counter of the task's
+//    first target, as by that of a child.
 //  * Falling back: the work of update rounds is added up by relaxed atomics. A worker that finds
 //    the sum too large stops, at a barrier with all its threads; no other worker waits for it.
 //    Masks are not read then. The work that decides on handing over is added up likewise.
@@ -201,9 +199,8 @@ struct next_panel {
   panel_place place;
 };
 
-/// Words of the queue of tasks, far_work, open items of three launches, and panels with a
-/// kept_reach.
-constexpr offset_t task_words = 12;
+/// Words of the queue of tasks, of the open items of three launches, and far_work.
+constexpr offset_t task_words = 8;
 constexpr int warp_threads = 128;  // of a block of the first launch
 constexpr int most_warps = 16;     // of a block of the second
 constexpr int half_warps = 8;      // where all panels are short
@@ -252,21 +249,6 @@ struct alignas(16) search_tables {
   route_tables routes[most_warps];  ///< of the target of each warp
 };
 
-/// What a worker does next: it eliminates a panel and those above, or does a task of it.
-struct alignas(16) work_item {
-  index_t panel;  ///< -1: nothing is left
-  index_t task;   ///< the panel's column blocks to update, by task_sizes; -1: eliminate
-  index_t kept;   ///< where the panel's kept_reach is; -1: nowhere
-  index_t spare;
-};
-constexpr work_item no_item{-1, -1, -1, 0};
-
-/// What tasks of a panel need of its diagonal block.
-struct kept_reach {
-  mask_t l_to[mask_bits];  ///< as `to` of diagonal_block::l
-  mask_t u_to[mask_bits];  ///< likewise
-};
-
 /// Shared memory of a worker, before the routes of its warps. Of two of a kind one belongs to the
 /// current panel, the other to the panel before or after it.
 struct worker_state {
@@ -275,9 +257,8 @@ struct worker_state {
   mask_pair first_column_block[mask_bits];  ///< factored masks of the vertices of the panel above
   mask_t any_upper;                         ///< k with an entry of U(k, :) in the boundary
   mask_t any_lower;                         ///< k with an entry of L(:, k) in the boundary
-  index_t panel;                            ///< the panel that the worker follows; -1: none
-  index_t tasks[2];                         ///< of the panel: the first ones in both queues
-  work_item item;                           ///< the worker's next one
+  index_t panel;                            ///< the worker's next panel; -1: none
+  index_t task;                             ///< of it: see work_item
   std::uint32_t next_step;                  ///< see outlook
   std::uint32_t matched;                    ///< what a warp has added to that of elimination_view
   std::int64_t excess;  ///< of a warp's update rounds over fair_work for each of its panels
@@ -297,10 +278,6 @@ constexpr std::size_t state_bytes(int warps, bool hands_over = false, bool has_t
   return sizeof(worker_state) + static_cast<std::size_t>(warps) * sizeof(target_routes) +
          (hands_over ? sizeof(far_state) : 0) + (has_tables ? sizeof(search_tables) : 0);
 }
-
-/// Words of 8 bytes of a T.
-template <class T>
-constexpr auto words_of = static_cast<offset_t>(sizeof(T) / 8);
 
 enum elimination_counter : int {
   count_block_panels,      ///< panels eliminated by a block
@@ -327,10 +304,9 @@ enum panel_stamp : int {
 struct cluster_state {
   mask_t any_upper[2];  ///< as in worker_state, of the current panel and of the one before or after
   mask_t any_lower[2];
-  index_t panel;  ///< as in worker_state, like those below
-  index_t tasks[2];
-  work_item item;
-  std::uint32_t next_step;
+  index_t panel;            ///< the cluster's next panel; -1: none
+  index_t task;             ///< as in worker_state
+  std::uint32_t next_step;  ///< as in worker_state
 };
 
 /// What a worker does when a panel and its updates are done.
@@ -340,26 +316,18 @@ enum outlook : std::uint32_t {
   falls_back,  ///< it stops: the update rounds of all panels have cost too much
 };
 
-/// Tasks that have been handed over, in the order of their creation. There are two queues: panels
-/// wait for the first task of a panel sooner than for the others.
+/// What a worker does next: it eliminates a panel and those above, or does a task of it.
+struct work_item {
+  index_t panel;  ///< -1: nothing is left
+  index_t task;   ///< the panel's column blocks to update, by task_sizes; -1: eliminate
+};
+
+/// Tasks that have been handed over, in the order of their creation.
 struct task_queue {
   work_item* items;      ///< valid where the flag has been seen
   std::uint32_t* flags;  ///< of each item: not 0 once it is published
   std::uint32_t* head;   ///< items that have been taken
   std::uint32_t* tail;   ///< items that have been created; some may have found no room
-  std::uint32_t room;
-
-  /// Of `count` items that have been created from `place` on, those that have found room.
-  [[nodiscard]] GSOFA_DEVICE std::uint32_t fitting(std::uint32_t place, std::uint32_t count) const {
-    const std::uint32_t left = place < room ? room - place : 0;
-    return left < count ? left : count;
-  }
-};
-
-/// What is kept of panels for their tasks.
-struct kept_reaches {
-  kept_reach* of;
-  std::uint32_t* count;  ///< panels that have asked for one; some may have found no room
   std::uint32_t room;
 };
 
@@ -376,8 +344,7 @@ struct elimination_view {
   const std::uint32_t* children;
   std::uint32_t* finished;  ///< children that are done, less tasks that are not
   std::uint32_t* helped;    ///< not 0: the panel is a target of tasks
-  task_queue tasks[2];      ///< first tasks of panels, and the others
-  kept_reaches kept;
+  task_queue tasks;
   std::uint32_t* open;      ///< tasks that are not done, and panels taken from lists
   index_t most_near_steps;  ///< as in elimination_settings, of the launch
   index_t lone_positions;   ///< likewise
@@ -1539,136 +1506,87 @@ GSOFA_DEVICE outlook finish_panel(const current_panel& c, unsigned long long upd
 }
 
 /// The tasks of a panel: they double in size, from the nearest targets on, which panels wait for
-/// soonest, up to four rounds. The first one has as many targets as take a few steps, a quarter of
-/// a round to a whole one: a task of a whole round of a long panel takes as long as several panels
-/// of the path up, while other workers idle. A task costs as much as two rounds of short panels
-/// besides its own.
+/// soonest. A task costs about two rounds besides its own.
 struct task_sizes {
-  static constexpr index_t largest = 4;  // doublings
+  static constexpr index_t doublings = 2;
   static constexpr int size_shift = 26;  // of work_item::task: the column block, then the doublings
-  index_t least;  ///< column blocks of a task without doublings: a quarter of a round
-  index_t begin;  ///< doublings of the first task
+  index_t of_round;                      ///< column blocks of a round
 
-  template <tier Tier>
-  static GSOFA_DEVICE task_sizes of(index_t length) {
-    using team = worker<Tier>;
-    const auto warps = static_cast<index_t>(team::warps());
-    const offset_t most = offset_t{team::is_cluster ? 2 : 4} * team::unroll * team::wide_size();
-    task_sizes sizes{warps < 4 ? 1 : warps / 4, 2};
-    while (sizes.begin > 0 && (offset_t{length} * sizes.least << sizes.begin) > most) --sizes.begin;
-    return sizes;
-  }
   /// The column blocks before task k.
   GSOFA_DEVICE index_t before(index_t k) const {
-    const index_t doubled = k < largest - begin ? k : largest - begin;
-    return least * ((1 << (begin + doubled)) - (1 << begin) + (k - doubled) * (1 << largest));
+    const index_t doubled = k < doublings ? k : doublings;
+    return of_round * ((1 << doubled) - 1 + (k - doubled) * (1 << doublings));
   }
   /// Task k, whose first column block is `first`.
-  GSOFA_DEVICE index_t encoded(index_t k, index_t first) const {
-    return first | (begin + k < largest ? begin + k : largest) << size_shift;
+  GSOFA_DEVICE static index_t encoded(index_t k, index_t first) {
+    return first | (k < doublings ? k : doublings) << size_shift;
   }
   GSOFA_DEVICE static index_t first(index_t task) { return task & ((1 << size_shift) - 1); }
-  GSOFA_DEVICE index_t size(index_t task) const { return least << (task >> size_shift); }
-};
-
-/// Puts the tasks of a panel into the queues, the first one and `others`, by one warp, a lane for
-/// each; leaves in `places` where they begin. Flags are not set.
-GSOFA_DEVICE void create_tasks(const current_panel& c, const task_sizes& sizes, index_t far,
-                               std::uint32_t others, const index_t* targets, index_t* places) {
-  const elimination_view& e = c.e;
-  std::uint32_t first = 0;
-  std::uint32_t second = 0;
-  std::uint32_t kept = 0;
-  if (c.leads) {
-    first = simt::atomic_add(e.tasks[0].tail, std::uint32_t{1});
-    if (others > 0) second = simt::atomic_add(e.tasks[1].tail, others);
-    kept = simt::atomic_add(e.kept.count, std::uint32_t{1});
-  }
-  first = simt::shuffle(first, 0);
-  second = simt::shuffle(second, 0);
-  kept = simt::shuffle(kept, 0);
-  const bool is_kept = kept < e.kept.room;
-  const std::uint32_t fit[] = {e.tasks[0].fitting(first, 1), e.tasks[1].fitting(second, others)};
-  // The panel itself is open: the count does not come to zero before.
-  if (c.leads) {
-    simt::atomic_add(e.open, fit[0] + fit[1]);
-    places[0] = static_cast<index_t>(first);
-    places[1] = static_cast<index_t>(second);
-  }
-  for (std::uint32_t k = lane_index(); k < 1 + fit[1]; k += 32) {
-    if (k == 0 && fit[0] == 0) continue;
-    const auto number = static_cast<index_t>(k);
-    const index_t block = far + sizes.before(number);
-    simt::atomic_add(e.finished + targets[block], ~std::uint32_t{0});
-    work_item& item = k == 0 ? e.tasks[0].items[first] : e.tasks[1].items[second + (k - 1)];
-    item = {c.j, sizes.encoded(number, block), is_kept ? static_cast<index_t>(kept) : -1, 0};
-  }
-  for (unsigned k = lane_index(); is_kept && k < mask_bits; k += 32) {
-    e.kept.of[kept].l_to[k] = c.block.l.to[k];
-    e.kept.of[kept].u_to[k] = c.block.u.to[k];
-  }
-}
-
-/// Column blocks of a panel that have found no room as tasks, relative to its first: those from
-/// `begin` to `end`, and those from `rest` on.
-struct kept_blocks {
-  index_t begin, end, rest;
+  GSOFA_DEVICE index_t size(index_t task) const { return of_round << (task >> size_shift); }
 };
 
 /// Hands over the column blocks of a panel from `far` on, relative to its first, as tasks. Returns
-/// those that have found no room.
+/// the first column block that has found no room, or the number of column blocks.
 ///
 /// After: a wide barrier has been passed; all threads return the same; the targets of the tasks
 /// wait for them. Flags are set behind the barrier: they release all masks of the panel.
 template <tier Tier>
-GSOFA_DEVICE kept_blocks hand_over(const current_panel& c, index_t far) {
+GSOFA_DEVICE index_t hand_over(const current_panel& c, index_t far) {
   using team = worker<Tier>;
   const elimination_view& e = c.e;
-  const auto sizes = task_sizes::of<Tier>(c.place.length);
+  const task_queue& q = e.tasks;
+  const task_sizes sizes{static_cast<index_t>(team::warps())};
   const auto count = static_cast<index_t>(c.place.column_block_end - c.place.column_block_begin);
-  std::uint32_t others = 0;
-  while (far + sizes.before(static_cast<index_t>(others) + 1) < count) ++others;
-  index_t* places = c.s.tasks;
-  if constexpr (team::is_cluster) places = state_of_cluster(e).tasks;
+  index_t tasks = 0;
+  while (far + sizes.before(tasks) < count) ++tasks;
+  index_t* first_slot = &c.s.task;
+  if constexpr (team::is_cluster) first_slot = &state_of_cluster(e).task;
   const index_t* const targets = e.p.column_block_panel + c.place.column_block_begin;
   for (index_t k = far + c.wide_rank; k < count; k += team::wide_size()) {
     simt::atomic_or(e.helped + targets[k], std::uint32_t{1});
   }
-  if (c.wide_rank < 32) create_tasks(c, sizes, far, others, targets, places);
-  team::sync_wide();
-  const auto first = static_cast<std::uint32_t>(simt::load_shared_state(places));
-  const auto second = static_cast<std::uint32_t>(simt::load_shared_state(places + 1));
-  const std::uint32_t fit[] = {e.tasks[0].fitting(first, 1), e.tasks[1].fitting(second, others)};
-  for (auto k = static_cast<std::uint32_t>(c.wide_rank); k < 1 + fit[1];
-       k += static_cast<std::uint32_t>(team::wide_size())) {
-    if (k > 0) {
-      simt::atomic_increment_acq_rel(e.tasks[1].flags + second + (k - 1));
-    } else if (fit[0] > 0) {
-      simt::atomic_increment_acq_rel(e.tasks[0].flags + first);
+  if (c.leads) {
+    // The panel itself is open: the count does not come to zero meanwhile.
+    simt::atomic_add(e.open, static_cast<std::uint32_t>(tasks));
+    const std::uint32_t slot = simt::atomic_add(q.tail, static_cast<std::uint32_t>(tasks));
+    const std::uint32_t room = slot < q.room ? q.room - slot : 0;
+    const std::uint32_t fit =
+        room < static_cast<std::uint32_t>(tasks) ? room : static_cast<std::uint32_t>(tasks);
+    simt::atomic_add(e.open, fit - static_cast<std::uint32_t>(tasks));
+    for (std::uint32_t k = 0; k < fit; ++k) {
+      const auto number = static_cast<index_t>(k);
+      const index_t first = far + sizes.before(number);
+      simt::atomic_add(e.finished + targets[first], ~std::uint32_t{0});
+      q.items[slot + k] = {c.j, task_sizes::encoded(number, first)};
     }
+    *first_slot = static_cast<index_t>(slot);
   }
-  const index_t end = far + sizes.before(1);
-  const index_t rest = far + sizes.before(1 + static_cast<index_t>(fit[1]));
-  return {far, fit[0] > 0 ? far : end < count ? end : count, rest < count ? rest : count};
+  team::sync_wide();
+  const auto slot = static_cast<std::uint32_t>(simt::load_shared_state(first_slot));
+  const std::uint32_t room = slot < q.room ? q.room - slot : 0;
+  const index_t fit = room < static_cast<std::uint32_t>(tasks) ? static_cast<index_t>(room) : tasks;
+  for (index_t k = c.wide_rank; k < fit; k += team::wide_size()) {
+    simt::atomic_increment_acq_rel(q.flags + slot + static_cast<std::uint32_t>(k));
+  }
+  return far + sizes.before(fit) < count ? far + sizes.before(fit) : count;
 }
 
-/// The vertices of a factored panel, by the masks of its positions before `end`, that no vertex
-/// there prunes, in the panel or beyond it. Each block computes all of them.
+/// The vertices of a factored panel, by the masks of its positions before `end`, that no target
+/// there prunes. Each block computes all of them.
 ///
-/// Before: the panel's masks are those of L and U, its own vertices' as well, and any_upper of the
-/// worker is zero, behind a barrier of the block.
+/// Before: the barrier of factor_diagonal() has been passed, and any_upper of the worker is zero.
 template <tier Tier>
 GSOFA_DEVICE mask_t unpruned_before(const current_panel& c, index_t end) {
   using team = worker<Tier>;
   mask_t both = 0;
-  for (index_t z = team::rank(); z < end; z += team::size()) {
+  for (index_t z = c.place.width + team::rank(); z < end; z += team::size()) {
     const mask_pair m = c.masks[z];
     both |= m.upper & m.lower;
   }
   both = or_over_warp(both);
   if (lane_index() == 0 && both != 0) simt::atomic_or(&c.s.any_upper, both);
   team::sync();
-  return all_of(c.place.width) & ~c.s.any_upper;
+  return unpruned_inside(c.block, c.place.width) & ~c.s.any_upper;
 }
 
 /// Lists the column blocks of a panel from `first` on, as many as there is room for, by the threads
@@ -1827,11 +1745,12 @@ struct later_round {
 };
 
 /// Reads what a round needs that updates the targets of a factored panel from column block `first`
-/// on, before `end`. The barriers of route_updates() order what this leaves in shared memory.
+/// on. The barriers of route_updates() order what this leaves in shared memory.
 template <tier Tier>
-GSOFA_DEVICE later_round read_round(const current_panel& c, offset_t first, offset_t end) {
+GSOFA_DEVICE later_round read_round(const current_panel& c, offset_t first) {
   using team = worker<Tier>;
   const offset_t own = first + team::warp();
+  const offset_t end = c.place.column_block_end;
   list_blocks<Tier>(c, first);
   return {load_targets<Tier>(c, head_of_column_block(c.e.p, own, end), c.s.routes()[team::warp()]),
           own < end};
@@ -1864,40 +1783,11 @@ GSOFA_DEVICE bool leave_to_clusters(const elimination_view& e, index_t j, index_
   return true;
 }
 
-/// Sets what tasks of a panel need of its diagonal block: `to` of both reaches, as it was kept or
-/// by factoring the block again. Clears any_upper.
-///
-/// After: all that is valid for the threads of the block, behind a barrier. No target is exclusive:
-/// others may be updating them.
-template <tier Tier>
-GSOFA_DEVICE void find_reach(const current_panel& c, index_t kept) {
-  using team = worker<Tier>;
-  if (kept >= 0) {
-    const kept_reach& from = c.e.kept.of[kept];
-    for (index_t k = team::rank(); k < mask_bits; k += team::size()) {
-      c.block.l.to[k] = from.l_to[k];
-      c.block.u.to[k] = from.u_to[k];
-    }
-    if (team::rank() == 0) {
-      c.block.l.is_chain = c.block.u.is_chain = false;  // tables are filled, whether needed or not
-      c.s.any_upper = 0;
-      c.head.single_child_steps = 0;
-    }
-    team::sync();
-    return;
-  }
-  lane_masks diagonal{{0, 0}, {0, 0}};
-  if (has_diagonal<Tier>()) diagonal = load_diagonal(c);
-  factor_diagonal<Tier>(c, diagonal);
-  if (team::rank() == 0) c.head.single_child_steps = 0;  // ordered by route_updates()
-}
-
 /// Does a task: updates the targets of panel j round by round, one per warp.
-/// Returns, to the leader, the target that the last of its children and tasks has made ready, or
-/// -1; void in other threads.
+/// Returns the target that the last of its children and tasks has made ready, or -1.
 ///
 /// Before: the leader has acquired the task, and a wide barrier has been passed. After: a wide
-/// barrier has been passed.
+/// barrier has been passed; all threads return the same.
 template <tier Tier>
 GSOFA_DEVICE index_t do_task(const elimination_view& e, work_item task, worker_state& s,
                              unsigned side) {
@@ -1905,23 +1795,24 @@ GSOFA_DEVICE index_t do_task(const elimination_view& e, work_item task, worker_s
   const panel_view& p = e.p;
   const panel_place place = place_of(p, task.panel);
   const current_panel c = current_panel_of<Tier>(e, task.panel, place, s, side, false);
-  const auto sizes = task_sizes::of<Tier>(place.length);
+  const task_sizes sizes{static_cast<index_t>(team::warps())};
   const offset_t first = place.column_block_begin + task_sizes::first(task.task);
   const offset_t behind = first + sizes.size(task.task);
   const offset_t end = behind < place.column_block_end ? behind : place.column_block_end;
-  // Loaded here, they are there when the updates are done.
-  const index_t target = p.column_block_panel[first];
-  const std::uint32_t children = e.children[target];
-  later_round round = read_round<Tier>(c, first, end);
-  find_reach<Tier>(c, task.kept);
-  if constexpr (team::has_tables) fill_reaching<Tier>(c);  // ordered by route_updates()
+  lane_masks diagonal{{0, 0}, {0, 0}};
+  if (has_diagonal<Tier>()) diagonal = load_diagonal(c);
+  later_round round = read_round<Tier>(c, first);
+  factor_diagonal<Tier>(c, diagonal);
+  // Others may be updating the targets. The barriers of route_updates() order this store.
+  if (team::rank() == 0) c.head.single_child_steps = 0;
+  if constexpr (team::has_tables) fill_reaching<Tier>(c);  // likewise
   unsigned long long work = 0;
-  for (offset_t block = first; block < end; block += team::warps()) {
+  for (offset_t block = first; block < end; block += sizes.of_round) {
     if (block > first) {
       // The round before is through with what this one writes.
       team::sync();
       if (team::rank() == 0) c.s.any_upper = 0;
-      round = read_round<Tier>(c, block, end);
+      round = read_round<Tier>(c, block);
       team::sync();
     }
     mask_t unpruned = unpruned_before<Tier>(c, p.column_block_first[block]);
@@ -1929,14 +1820,21 @@ GSOFA_DEVICE index_t do_task(const elimination_view& e, work_item task, worker_s
     work += update_round<Tier>(c, round, unpruned);
   }
   team::sync_wide();
-  if (work > 0 && c.wide_rank + 1 == team::wide_size()) {
-    exceeds_update_work(e, work_of_task<Tier>(work));
+  index_t* next = &s.panel;
+  if constexpr (team::is_cluster) next = &state_of_cluster(e).panel;
+  if (c.leads) {
+    if (work > 0) exceeds_update_work(e, work_of_task<Tier>(work));
+    const index_t target = p.column_block_panel[first];
+    const bool is_last =
+        simt::atomic_increment_acq_rel(e.finished + target) + 1 == e.children[target];
+    const bool listed =
+        is_last && target < e.wave.end && leave_to_clusters<Tier>(e, target, p.length(target));
+    *next = is_last && !listed ? target : -1;
   }
-  if (!c.leads) return -1;
-  const bool is_last = simt::atomic_increment_acq_rel(e.finished + target) + 1 == children;
-  // A target of a later wave begins that wave: all of its children are done.
-  if (!is_last || target >= e.wave.end) return -1;
-  return leave_to_clusters<Tier>(e, target, p.length(target)) ? -1 : target;
+  team::sync_wide();
+  const index_t ready = simt::load_shared_state(next);
+  team::sync_wide();
+  return ready;
 }
 
 /// The targets of the first round that the worker updates itself, of those of the warps `taking`;
@@ -1974,20 +1872,17 @@ GSOFA_DEVICE unsigned long long update_others(const current_panel& c, std::uint3
   const panel_place& place = c.place;
   const auto count = static_cast<index_t>(place.column_block_end - place.column_block_begin);
   const auto warps = static_cast<index_t>(team::warps());
-  const kept_blocks kept = hand_over<Tier>(c, far);
+  const index_t rest = hand_over<Tier>(c, far);
   if (others != 0) sweep_pairs<Tier>(c, others);
   unsigned long long work = 0;
-  for (index_t first = kept.begin < kept.end ? kept.begin : kept.rest; first < count;) {
-    const index_t end = first < kept.end ? kept.end : count;
+  for (index_t first = rest; first < count; first += warps) {
     team::sync();
     if (team::rank() == 0) c.s.any_upper = 0;
     team::sync();
     const offset_t begin = place.column_block_begin + first;
     mask_t left = unpruned_before<Tier>(c, c.e.p.column_block_first[begin]);
     if (left == 0) break;
-    work += update_round<Tier>(c, read_round<Tier>(c, begin, place.column_block_begin + end), left);
-    first += warps;
-    if (end == kept.end && first >= end) first = kept.rest;
+    work += update_round<Tier>(c, read_round<Tier>(c, begin), left);
   }
   return work;
 }
@@ -2051,8 +1946,6 @@ GSOFA_DEVICE outcome factor_and_update(const elimination_view& e, index_t j,
   const current_panel c = current_panel_of<Tier>(e, j, place, s, side, ready);
   target_routes& mine = s.routes()[team::warp()];
   const auto [diagonal, first_targets] = read_panel<Tier>(c, mine);
-  // The loads overlap with the factorization by other warps.
-  if constexpr (team::hands_over) list_blocks<Tier>(c, place.column_block_begin);
   factor_diagonal<Tier>(c, diagonal);
   note(e.stamps, j, stamp_diagonal, c.leads);
   store_diagonal<Tier>(c);
@@ -2066,6 +1959,7 @@ GSOFA_DEVICE outcome factor_and_update(const elimination_view& e, index_t j,
   lane_masks targets = first_targets;
   if constexpr (team::hands_over) {
     fill_closures<Tier>(c);
+    list_blocks<Tier>(c, place.column_block_begin);
     if constexpr (team::has_tables) {
       fill_reaching<Tier>(c);
       team::sync();
@@ -2268,15 +2162,19 @@ GSOFA_DEVICE void take_listed(const elimination_view& e, worker_state& s, index_
   }
 }
 
-/// The task at a place of the queue that this thread has drawn.
-GSOFA_DEVICE work_item drawn_task(const task_queue& q, std::uint32_t place) {
-  // The increment acquires what the worker that hands over is about to release, or has released.
-  std::uint32_t* const flag = q.flags + place;
-  if (simt::atomic_increment_acq_rel(flag) == 0) {
-    while (simt::load_shared_state(flag) < 2) simt::pause();
-    simt::atomic_increment_acq_rel(flag);
+/// Takes the next task, by one thread; false: there is none.
+GSOFA_DEVICE bool take_task(const task_queue& q, work_item& next) {
+  for (;;) {
+    const std::uint32_t head = simt::load_shared_state(q.head);
+    const std::uint32_t created = simt::load_shared_state(q.tail);
+    if (head >= (created < q.room ? created : q.room)) return false;
+    if (simt::atomic_cas(q.head, head, head + 1) != head) continue;
+    std::uint32_t* const flag = q.flags + head;
+    while (simt::load_shared_state(flag) == 0) simt::pause();
+    simt::atomic_increment_acq_rel(flag);  // to acquire
+    next = q.items[head];
+    return true;
   }
-  return q.items[place];
 }
 
 /// Takes the next listed panel, by one thread; -1: there is none. A panel that is taken is open
@@ -2294,61 +2192,41 @@ GSOFA_DEVICE index_t take_panel(const elimination_view& e, const panel_source& f
 /// for them. Panel -1: nothing is left, or update rounds have cost too much. A worker that leaves
 /// too early leaves more to the others, which do their own tasks at least.
 GSOFA_DEVICE work_item find_work(const elimination_view& e) {
+  work_item next{-1, -1};
   for (;;) {
-    const unsigned long long spent = simt::load_shared_state(e.update_work);
-    std::uint32_t head[2];
-    std::uint32_t created[2];
-    GSOFA_UNROLL for (int k = 0; k < 2; ++k) {
-      head[k] = simt::load_shared_state(e.tasks[k].head);
-      created[k] = simt::load_shared_state(e.tasks[k].tail);
-    }
-    if (spent > e.most_update_work) return no_item;
-    bool lost = false;
-    GSOFA_UNROLL for (int k = 0; k < 2; ++k) {
-      const task_queue& q = e.tasks[k];
-      if (lost || head[k] >= q.fitting(0, created[k])) continue;
-      if (simt::atomic_cas(q.head, head[k], head[k] + 1) == head[k]) return drawn_task(q, head[k]);
-      lost = true;
-    }
-    if (lost) continue;
+    if (simt::load_shared_state(e.update_work) > e.most_update_work) return {-1, -1};
+    if (take_task(e.tasks, next)) return next;
     for (const panel_source& from : e.from) {
-      const index_t panel = take_panel(e, from);
-      if (panel >= 0) return {panel, -1, -1, 0};
+      next.panel = take_panel(e, from);
+      if (next.panel >= 0) return next;
     }
-    if (simt::load_shared_state(e.open) == 0) return no_item;
+    if (simt::load_shared_state(e.open) == 0) return {-1, -1};
     simt::pause();
   }
 }
 
 /// Does what is to be done in a launch, by workers of one tier that hand over. The leader notifies
-/// the other threads of the next item through `item`.
-///
-/// Between the loads of an item and the store of the next one stands a wide barrier.
+/// the other threads of the next item through `panel` and `task`.
 template <tier Tier>
-GSOFA_DEVICE void work(const elimination_view& e, worker_state& s, work_item* item) {
+GSOFA_DEVICE void work(const elimination_view& e, worker_state& s, index_t* panel, index_t* task) {
   using team = worker<Tier>;
   unsigned side = 0;
   const bool leads = team::wide_rank() == 0;
-  work_item next = no_item;
-  if (leads) next = find_work(e);
   for (;;) {
-    if (leads) *item = next;
+    if (leads) {
+      const work_item next = find_work(e);
+      *panel = next.panel;
+      *task = next.task;
+    }
     team::sync_wide();
-    const work_item mine{simt::load_shared_state(&item->panel),
-                         simt::load_shared_state(&item->task), simt::load_shared_state(&item->kept),
-                         0};
-    if (mine.panel < 0) return;
-    next = no_item;
-    if (mine.task >= 0) {
-      next.panel = do_task<Tier>(e, mine, s, side);
-    } else {
-      follow<Tier>(e, mine.panel, s, side);
-      team::sync_wide();
-    }
-    if (leads && next.panel < 0) {
-      simt::atomic_add(e.open, ~std::uint32_t{0});
-      next = find_work(e);
-    }
+    const work_item next{simt::load_shared_state(panel), simt::load_shared_state(task)};
+    team::sync_wide();
+    if (next.panel < 0) return;
+    const index_t j = next.task < 0 ? next.panel : do_task<Tier>(e, next, s, side);
+    // A target of a later wave begins that wave: all of its children are done.
+    if (j >= 0 && j < e.wave.end) follow<Tier>(e, j, s, side);
+    if (leads) simt::atomic_add(e.open, ~std::uint32_t{0});
+    team::sync_wide();
   }
 }
 
@@ -2365,7 +2243,7 @@ GSOFA_BOUNDED_KERNEL(most_warps * 32) void sharing_blocks_kernel(elimination_vie
   simt::after_earlier_launches();
   if (e.p.stale() || !far_work_is_reached(e) || searches_are_long(e)) return;
   worker_state& s = *simt::shared_memory<worker_state>();
-  work<tier::sharing_block>(e, s, &s.item);
+  work<tier::sharing_block>(e, s, &s.panel, &s.task);
 }
 
 /// The same by blocks whose searches end with tables, where searches are long.
@@ -2373,7 +2251,7 @@ GSOFA_BOUNDED_KERNEL(most_warps * 32) void tabled_blocks_kernel(elimination_view
   simt::after_earlier_launches();
   if (e.p.stale() || !far_work_is_reached(e) || !searches_are_long(e)) return;
   worker_state& s = *simt::shared_memory<worker_state>();
-  work<tier::tabled_block>(e, s, &s.item);
+  work<tier::tabled_block>(e, s, &s.panel, &s.task);
 }
 
 /// A cluster of blocks takes each panel that launches of blocks, or of narrower clusters, have left
@@ -2390,7 +2268,8 @@ GSOFA_BOUNDED_KERNEL(most_warps * 32) void sharing_clusters_kernel(elimination_v
   simt::after_earlier_launches();
   if (e.p.stale() || !far_work_is_reached(e) || searches_are_long(e)) return;
   worker_state& s = *simt::shared_memory<worker_state>();
-  work<tier::sharing_cluster>(e, s, &state_of_cluster(e).item);
+  cluster_state& shared = state_of_cluster(e);
+  work<tier::sharing_cluster>(e, s, &shared.panel, &shared.task);
 }
 
 /// The same by clusters whose searches end with tables.
@@ -2398,11 +2277,9 @@ GSOFA_BOUNDED_KERNEL(most_warps * 32) void tabled_clusters_kernel(elimination_vi
   simt::after_earlier_launches();
   if (e.p.stale() || !far_work_is_reached(e) || !searches_are_long(e)) return;
   worker_state& s = *simt::shared_memory<worker_state>();
-  work<tier::tabled_cluster>(e, s, &state_of_cluster(e).item);
+  cluster_state& shared = state_of_cluster(e);
+  work<tier::tabled_cluster>(e, s, &shared.panel, &shared.task);
 }
-
-/// Panels whose tasks find a kept_reach where there is room for `tasks`.
-index_t kept_room(index_t tasks) { return std::clamp<index_t>(tasks / 16, 16, 1 << 14); }
 
 }  // namespace
 
@@ -2442,12 +2319,10 @@ void panel_elimination::prepare(index_t n, const elimination_settings& settings,
       wide_blocks_ /= 2;
     }
   }
-  cluster_states_ = {budget, "control", 2 * words_of<cluster_state> * (clusters_ + wide_clusters_)};
+  constexpr auto words = static_cast<offset_t>(sizeof(cluster_state) / 8);
+  cluster_states_ = {budget, "control", 2 * words * (clusters_ + wide_clusters_)};
   task_room_ = settings_.most_tasks >= 0 ? settings_.most_tasks : std::max<index_t>(1024, n / 8);
-  // Items, then what is kept of their panels.
-  task_items_ = {budget, "schedule",
-                 offset_t{task_room_} * words_of<work_item> +
-                     offset_t{kept_room(task_room_)} * words_of<kept_reach>};
+  task_items_ = {budget, "schedule", task_room_};
   task_words_ = {budget, "schedule", task_words + offset_t{task_room_} + n};
 }
 
@@ -2475,18 +2350,11 @@ struct launch_lists {
 constexpr offset_t matched_word = 1 + 2 * launch_lists::lists;  // behind those of the lists
 static_assert(matched_word < panel_structure::wave_control_words - 2);
 
-/// The words of tasks: head and tail of the first queue, far_work, open items of three launches,
-/// panels with a kept_reach, head and tail of the second queue; then the flags of tasks and the
-/// marks of panels.
+/// The words of tasks: the queue's head and tail, far_work, open items of three launches; then the
+/// flags of tasks and the marks of panels.
 void set_tasks(elimination_view& e, std::uint32_t* words, std::uint64_t* items, index_t room) {
-  auto* const places = reinterpret_cast<work_item*>(items);
-  std::uint32_t* const flags = words + task_words;
-  const auto others = static_cast<std::uint32_t>(room / 2);
-  const std::uint32_t firsts = static_cast<std::uint32_t>(room) - others;
-  e.tasks[0] = {places, flags, words, words + 1, firsts};
-  e.tasks[1] = {places + firsts, flags + firsts, words + 8, words + 9, others};
-  e.kept = {reinterpret_cast<kept_reach*>(places + room), words + 7,
-            static_cast<std::uint32_t>(kept_room(room))};
+  e.tasks = {reinterpret_cast<work_item*>(items), words + task_words, words, words + 1,
+             static_cast<std::uint32_t>(room)};
   e.far_work = reinterpret_cast<unsigned long long*>(words + 2);
   e.helped = words + task_words + room;
   e.zeros = words;
@@ -2623,10 +2491,9 @@ void panel_elimination::run(const panel_structure& structure, panel_range wave) 
 }
 
 offset_t panel_elimination::tasks() const {
-  std::uint32_t words[task_words] = {};
-  copy_to_host(words, static_cast<const std::uint32_t*>(task_words_.data()), task_words);
-  return std::min<offset_t>(words[1], task_room_ - task_room_ / 2) +
-         std::min<offset_t>(words[9], task_room_ / 2);
+  std::uint32_t created = 0;
+  copy_to_host(&created, static_cast<const std::uint32_t*>(task_words_.data() + 1), 1);
+  return std::min<offset_t>(created, task_room_);
 }
 
 bool panel_elimination::is_matched(const panel_structure& structure) {
