@@ -2126,10 +2126,14 @@ GSOFA_DEVICE bool far_work_is_reached(const elimination_view& e) {
   return simt::load_shared_state(e.far_work) >= e.most_far_work || *e.excess - 1 < ~0ULL / 2;
 }
 
+/// Whether one of least_matched pairs of A has both entries, by the sum `matched` of
+/// elimination_view.
+constexpr bool are_matched(std::uint32_t sum) { return static_cast<std::int32_t>(sum) > 0; }
+
 /// Whether the workers that hand over end searches with tables. Nothing that these do changes it.
 GSOFA_DEVICE bool searches_are_long(const elimination_view& e) {
   if (e.tables != search_ending::automatic) return e.tables == search_ending::by_tables;
-  return static_cast<std::int32_t>(*e.matched) > 0;
+  return are_matched(*e.matched);
 }
 
 /// Takes panels of a list in turn, by workers of one tier that do not hand over, as long as the
@@ -2495,7 +2499,7 @@ offset_t panel_elimination::tasks() const {
 bool panel_elimination::is_matched(const panel_structure& structure) {
   std::uint32_t matched = 0;
   copy_to_host(&matched, static_cast<const std::uint32_t*>(structure.control() + matched_word), 1);
-  return static_cast<std::int32_t>(matched) > 0;
+  return are_matched(matched);
 }
 
 namespace {

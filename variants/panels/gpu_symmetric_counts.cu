@@ -189,35 +189,31 @@ GSOFA_KERNEL void first_vertices_kernel(parent_maxima tree, std::uint32_t* first
   if (lane_index() == 0 && roots != 0) simt::atomic_add(&totals->roots, roots);
 }
 
-/// The number of ancestors of each vertex: the subtrees that begin up to v, less the vertices up to
-/// v, whose subtrees but that of v end before. In place.
-struct level_scan {
+/// Sums from vertex 0 on, modulo 2^32, in place; of each the Kept part stays.
+template <class Kept>
+struct vertex_scan {
   using value = std::uint32_t;
   index_t n;
-  std::uint32_t* levels;
+  std::uint32_t* values;
   const symmetry_totals* totals;
 
   [[nodiscard]] GSOFA_DEVICE offset_t count() const { return totals->broken != 0 ? 0 : n; }
   GSOFA_DEVICE static value identity() { return 0; }
   [[nodiscard]] GSOFA_DEVICE value combine(value a, value b) const { return a + b; }
-  [[nodiscard]] GSOFA_DEVICE value item(index_t v) const { return levels[v]; }
-  GSOFA_DEVICE void emit(index_t v, value upto) const {
-    levels[v] = upto - static_cast<std::uint32_t>(v) - 1;
+  [[nodiscard]] GSOFA_DEVICE value item(index_t v) const { return values[v]; }
+  GSOFA_DEVICE void emit(index_t v, value upto) const { values[v] = Kept{}(v, upto); }
+};
+
+/// The number of ancestors of each vertex: the subtrees that begin up to v, less the vertices up to
+/// v, whose subtrees but that of v end before.
+struct levels_of {
+  GSOFA_DEVICE std::uint32_t operator()(index_t v, std::uint32_t upto) const {
+    return upto - static_cast<std::uint32_t>(v) - 1;
   }
 };
 
-/// Sums from vertex 0 on, modulo 2^32, in place.
-struct difference_scan {
-  using value = std::uint32_t;
-  index_t n;
-  std::uint32_t* sums;
-  const symmetry_totals* totals;
-
-  [[nodiscard]] GSOFA_DEVICE offset_t count() const { return totals->broken != 0 ? 0 : n; }
-  GSOFA_DEVICE static value identity() { return 0; }
-  [[nodiscard]] GSOFA_DEVICE value combine(value a, value b) const { return a + b; }
-  [[nodiscard]] GSOFA_DEVICE value item(index_t v) const { return sums[v]; }
-  GSOFA_DEVICE void emit(index_t v, value upto) const { sums[v] = upto; }
+struct all_of_sum {
+  GSOFA_DEVICE std::uint32_t operator()(index_t, std::uint32_t upto) const { return upto; }
 };
 
 /// The sum over each run of equal rows in the first lane of the run, and 0 in the others.
@@ -384,10 +380,10 @@ void symmetric_counts::run(const device_rows& rows, row_counts counts, supernode
   }
   launch_overlapping(first_vertices_kernel, blocks_for(n), threads_per_block, 0, tree,
                      first_.data(), levels, totals);
-  scan(level_scan{n, levels, totals}, n, partial_.data());
+  scan(vertex_scan<levels_of>{n, levels, totals}, n, partial_.data());
   launch_on_entries(count_entries_kernel, a,
                     entry_sums{tree, levels, differences, counts.l, totals});
-  scan(difference_scan{n, differences, totals}, n, partial_.data());
+  scan(vertex_scan<all_of_sum>{n, differences, totals}, n, partial_.data());
   launch_overlapping(column_counts_kernel, blocks_for(n), threads_per_block, 0, n,
                      static_cast<const std::uint32_t*>(first_.data()),
                      static_cast<const std::uint32_t*>(parent_.data()),
