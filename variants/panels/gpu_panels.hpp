@@ -598,7 +598,7 @@ struct elimination_settings {
   /// Workers that hand over update targets of the first round themselves as far as their positions
   /// are so many for each thread, in groups of four; the nearest one in any case.
   index_t near_steps_of_blocks = 2;
-  index_t near_steps_of_clusters = 0;
+  index_t near_steps_of_clusters = 1;
   /// Blocks that hand over leave panels of more positions to clusters, where there are to be
   /// clusters, while at most one item for each of these is open.
   index_t lone_positions = 1024;
