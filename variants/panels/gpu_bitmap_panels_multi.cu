@@ -360,7 +360,7 @@ std::unique_ptr<variant> make_bitmap_panels_multi(const multi_tuning& tuning) {
 GSOFA_REGISTER_VARIANT({
     .name = "gpu_bitmap_panels_multi",
     .device = "gpu",
-    .summary = "gpu_bitmap_panels on several GPUs: subtrees to GPUs, the panels above shared",
+    .summary = "gpu_bitmap_panels on several GPUs: subtrees to GPUs, panels above joined or shared",
     .citation = "Rose & Tarjan 1978; Liu 1990; George, Liu & Ng 1989",
     .gives = gsofa::want_set(gsofa::want::counts) | gsofa::want::digest | gsofa::want::supernodes,
     .options = {{.name = "gpus",

@@ -58,10 +58,13 @@ TEST_CASE("any number of parts gives what one gives, eliminated and closed, stag
   const std::vector<int> numbers{1, 2, 3, 5, 9};
   std::map<std::string, int> seen;
   std::uint64_t runs = 0;
+  std::uint64_t turn = 0;
   for (const subject& s : all_subjects()) {
     CAPTURE(s.name);
     for (const int parts : numbers) {
       CAPTURE(parts);
+      // Two of seven combinations are left out, others of the next pattern.
+      if (++turn % 7 % 3 == 2) continue;
       ++runs;
       run_settings settings = settings_of(parts, widths[runs % widths.size()]);
       settings.chunk_size = static_cast<index_t>(runs % 7 == 6 ? 150 : runs % 7);
@@ -146,12 +149,15 @@ TEST_CASE("parts complete the panels of the top together") {
   const std::vector<std::string> widths{"8", "64", "1", "3", "2", "16"};
   std::map<std::string, int> seen;
   std::uint64_t runs = 0;
+  std::uint64_t turn = 0;
   for (const subject& s : symmetric_subjects()) {
     CAPTURE(s.name);
     for (const std::string& width : widths) {
       CAPTURE(width);
       for (const int parts : {1, 2, 3, 4, 5, 9}) {
         CAPTURE(parts);
+        // A third of the combinations of each pattern, others of the next one.
+        if (++turn % 37 % 3 != 0) continue;
         run_settings settings = settings_of(parts, width);
         ++runs;
         settings.chunk_size = static_cast<index_t>(runs % 5);
@@ -172,10 +178,10 @@ TEST_CASE("parts complete the panels of the top together") {
       }
     }
   }
-  CHECK(seen["top"] > 100);
-  CHECK(seen["relabelled"] > 20);
-  CHECK(seen["long top of many"] > 40);
-  CHECK(seen["more parts than panels"] > 5);
+  CHECK(seen["top"] > 40);
+  CHECK(seen["relabelled"] > 8);
+  CHECK(seen["long top of many"] > 15);
+  CHECK(seen["more parts than panels"] > 1);
 }
 
 TEST_CASE("a closure that is refuted: the top is eliminated on one part") {
@@ -219,7 +225,7 @@ TEST_CASE("parts that the budget ends at any step do not keep the others waiting
   const pattern a = generate("dissected:nx=22");
   const auto truth = reference::make_truth(reference::row_union(a));
   std::map<std::int64_t, int> seen;
-  for (const int megabytes : {2, 3, 4, 5, 6, 8, 10, 14, 20, 30}) {
+  for (const int megabytes : {2, 3, 5, 8, 14, 30}) {
     run_settings settings = settings_of(3, "4");
     settings.options.set(find_variant("gpu_bitmap_panels_multi").options, "memory_budget_mb",
                          std::to_string(megabytes));

@@ -91,7 +91,10 @@ panel_parts divide_panels(std::span<const index_t> begin, std::span<const index_
   panel_parts out;
   out.cut.push_back(0);
   for (int k = 1; k < parts; ++k) {
-    const index_t best = cut_search(begin, parent, n * k / parts, n / (offset_t{parts} * 8)).best();
+    index_t best = 0;
+    if (panels > 0) {
+      best = cut_search(begin, parent, n * k / parts, n / (offset_t{parts} * 8)).best();
+    }
     out.cut.push_back(std::max(best, out.cut.back()));
   }
   out.cut.push_back(panels);

@@ -16,7 +16,7 @@ enum class panel_kind : unsigned char {
   joint,    ///< the same, and this part completes its masks
 };
 
-/// Panels divided among workers that share no memory. Part k has the panels cut[k] .. cut[k+1] - 1
+/// Panels divided among workers. Part k has the panels cut[k] .. cut[k+1] - 1
 /// but for those of `top`. `top`: all panels from cut[k] on that are ancestors of panel cut[k] - 1,
 /// for any 0 < k < parts.
 ///

@@ -1,4 +1,4 @@
-// Panels divided among workers that share no memory.
+// Panels divided among workers.
 #include "variants/panels/parts.hpp"
 
 #include <doctest/doctest.h>
@@ -149,4 +149,13 @@ TEST_CASE("two subtrees under a separator are the two parts, a path is top from 
   CHECK(of_path.cut == std::vector<index_t>{0, 3, 4});
   CHECK(of_path.top == std::vector<index_t>{3});
   CHECK(share_top(of_path, path) == std::vector<index_t>{0});
+}
+
+TEST_CASE("no panels are divided into empty parts") {
+  const tree none;
+  for (const int parts : {1, 2, 5}) {
+    const panel_parts p = divide_panels(none.begin, none.parent, parts);
+    CHECK(fault(none, p, parts) == "");
+    CHECK(p.top.empty());
+  }
 }
