@@ -289,9 +289,23 @@ class help_board {
     ++mine.epoch;
     mine.state.store(state_of(mine.epoch, pieces), std::memory_order_release);
     std::uint32_t own = 0;
-    for (std::uint32_t k = 0; take(mine, k); ++own) body(k);
-    waiting_thread w;
-    while (mine.done.load(std::memory_order_acquire) + own < pieces) w.wait();
+    std::uint32_t k = 0;
+    const auto wait_for_others = [&] {
+      waiting_thread w;
+      while (mine.done.load(std::memory_order_acquire) + own < pieces) w.wait();
+    };
+    try {
+      while (take(mine, k)) {
+        ++own;
+        body(k);
+      }
+    } catch (...) {
+      // Whoever has taken a piece reads what the job refers to until the piece has ended.
+      while (take(mine, k)) ++own;
+      wait_for_others();
+      throw;
+    }
+    wait_for_others();
   }
 
   /// Takes a piece of any thread's job, if there is one, and calls body(job, k).

@@ -235,3 +235,41 @@ TEST_CASE("an owner does not wait for a piece that threw") {
   };
   CHECK_THROWS_AS(run(), std::bad_alloc);
 }
+
+TEST_CASE("an owner whose piece throws leaves after the pieces that others have taken") {
+  struct job {
+    std::atomic<int>* begun;
+    std::atomic<int>* ended;
+  };
+  detail::help_board<job> board(2);
+  for (int round = 0; round < 50; ++round) {
+    std::atomic<bool> taken{false};
+    std::atomic<bool> left{false};
+    on_threads(2, [&](int t) {
+      if (t == 0) {
+        std::atomic<int> begun{0};
+        std::atomic<int> ended{0};
+        const auto share = [&] {
+          board.share(0, {.begun = &begun, .ended = &ended}, 4, [&](std::uint32_t) {
+            for (detail::waiting_thread w; !taken.load();) w.wait();
+            throw std::bad_alloc();
+          });
+        };
+        CHECK_THROWS_AS(share(), std::bad_alloc);
+        CHECK(begun.load() > 0);
+        CHECK(ended.load() == begun.load());
+        left.store(true);
+        return;
+      }
+      for (detail::waiting_thread w; !left.load();) {
+        board.help(1, [&](const job& j, std::uint32_t) {
+          j.begun->fetch_add(1);
+          taken.store(true);
+          for (int k = 0; k < 100; ++k) detail::waiting_thread{}.wait();
+          j.ended->fetch_add(1);
+        });
+        w.wait();
+      }
+    });
+  }
+}
