@@ -136,8 +136,8 @@ class panel_workers {
   // has to take them.
   std::uint32_t share(int thread, job of, index_t positions) {
     if (positions < 2 * positions_of_a_piece || board_.helpers() == 0) return 1;
-    of.pieces = static_cast<std::uint32_t>(
-        std::min<index_t>(positions / positions_of_a_piece, 4 * static_cast<int>(of_.size())));
+    const std::size_t pieces = std::min(at(positions / positions_of_a_piece), 4 * of_.size());
+    of.pieces = static_cast<std::uint32_t>(std::min<std::size_t>(pieces, detail::most_pieces));
     board_.share(thread, of, of.pieces, [&](std::uint32_t k) { take(thread, of, k); });
     return of.pieces;
   }

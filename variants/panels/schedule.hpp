@@ -20,10 +20,11 @@ class waiting_thread {
  public:
   void reset() { rounds_ = 0; }
   void wait() {
-    if (++rounds_ > 512) {
+    if (rounds_ == 512) {
       std::this_thread::yield();
       return;
     }
+    ++rounds_;
 #if defined(__x86_64__)
     __builtin_ia32_pause();
 #endif
@@ -266,6 +267,9 @@ class postponed_panels {
   alignas(64) std::atomic<std::size_t> taken_{0};
 };
 
+/// Of a job that a help_board offers.
+inline constexpr std::uint32_t most_pieces = 0xffff;
+
 /// Pieces of work that one thread has and others take when they are idle. An owner offers numbered
 /// pieces of a job and returns when all are done; nobody else waits.
 ///
@@ -280,7 +284,8 @@ class help_board {
   /// Threads that have begun to look for work, or have taken some: a hint.
   [[nodiscard]] int helpers() const { return helpers_.load(std::memory_order_relaxed); }
 
-  /// Calls body(k) for k in [0, pieces), those that others take by help(); 0 < pieces < 2^16.
+  /// Calls body(k) for k in [0, pieces), those that others take by help(); 0 < pieces <=
+  /// most_pieces.
   template <class Body>
   void share(int thread, const Job& job, std::uint32_t pieces, Body&& body) {
     slot& mine = slots_[at(thread)];
