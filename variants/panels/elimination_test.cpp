@@ -59,7 +59,7 @@ struct factored {
         [&](index_t j) { return s.position_begin[at(j)]; });
     detail::row_counter counter;
     counter.start(g, s, of, threads, l_counts, u_counts);
-    detail::for_each_panel(threads, s.parent, of, [&](int t, const detail::panel_task& task) {
+    const auto work = [&](int t, const detail::panel_task& task) {
       detail::panel_eliminator& mine = workers[static_cast<std::size_t>(t)];
       const detail::factored_panel& f = factor_in_parts(s, mine, task.panel);
       // In two parts, the first of which may have no block of the boundary.
@@ -71,8 +71,8 @@ struct factored {
         counter.count(t, task, from, to, task.above);
       }
       if (task.above) counter.finish_panel(task.panel, true);
-    });
-    counter.finish();
+    };
+    detail::for_each_panel(threads, s.parent, of, work, [&](int) { return counter.add_sums(); });
     result out;
     detail::expand(g, s, l_counts, u_counts, want_set(want::pattern) | want::digest, out);
     // L and U side by side are the rows of L+U, sorted

@@ -127,12 +127,6 @@ idle_result row_counter::add_sums() {
   return idle_result::worked;
 }
 
-void row_counter::finish() {
-  if (size_ == 0) return;
-  while (add_sums() == idle_result::worked) {
-  }
-}
-
 bool has_l(const panel_set& s, index_t i, index_t k) {
   const index_t j = s.panel_of[at(k)];
   const index_t place = s.place(j, i);

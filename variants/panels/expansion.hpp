@@ -28,8 +28,6 @@ class row_counter {
   void finish_panel(index_t panel, bool in_pieces);
   /// Adds the sums of all threads to the counts of the rows of one finished panel, if there is any.
   idle_result add_sums();
-  /// The same for all of them that are left, by one thread.
-  void finish();
 
  private:
   // Of a panel above the subtrees: vertex v has number v + place.
