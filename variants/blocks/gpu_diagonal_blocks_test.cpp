@@ -20,11 +20,6 @@ using namespace gsofa::testing;
 
 namespace {
 
-subject with_truth(pattern a, std::string name) {
-  auto truth = reference::make_truth(reference::row_union(a));
-  return {std::move(a), std::move(name), std::move(truth)};
-}
-
 pattern direct_sum(const std::vector<pattern>& parts) {
   pattern out;
   for (const pattern& p : parts) {
@@ -94,7 +89,7 @@ TEST_CASE("direct sums of blocks of all kinds and of sizes next to a word") {
   std::map<std::string, int> seen;
   for (std::uint64_t k = 0; k < 240; ++k) {
     CAPTURE(k);
-    const subject s = with_truth(random_sum(random), "");
+    const subject s = subject_of(random_sum(random), "");
     simt::emulator::set_seed(k);
     gpu::block_tuning tuning;
     if (k % 2 == 0) tuning.most_words = 340;
@@ -124,7 +119,7 @@ TEST_CASE("blocks of more words than lanes") {
         "batch:count=1,least=1200,most=1200,kind=circuit,oneway=0.4", "arrow:n=1025,tip=last",
         "banded:n=1100,lower=0,upper=3", "batch:count=3,least=1,most=2048,seed=7"}) {
     CAPTURE(spec);
-    const subject s = with_truth(generate(spec), spec);
+    const subject s = subject_of(generate(spec), spec);
     run_settings settings;
     settings.options = option_set(info.options);
     settings.wants = k++ % 2 == 0 ? info.gives : info.gives.without(want::pattern);

@@ -23,6 +23,11 @@ struct subject {
   reference::truth truth;
 };
 
+inline subject subject_of(pattern a, std::string name) {
+  auto truth = reference::make_truth(reference::row_union(a));
+  return {std::move(a), std::move(name), std::move(truth)};
+}
+
 /// Special shapes and random patterns up to an order.
 inline std::vector<subject> subjects(std::uint64_t random_patterns, index_t largest) {
   std::vector<named_pattern> all = special_patterns();
@@ -30,8 +35,7 @@ inline std::vector<subject> subjects(std::uint64_t random_patterns, index_t larg
   std::vector<subject> out;
   for (auto& p : all) {
     if (p.a.n_rows > largest) continue;
-    auto truth = reference::make_truth(reference::row_union(p.a));
-    out.push_back({std::move(p.a), p.name, std::move(truth)});
+    out.push_back(subject_of(std::move(p.a), p.name));
   }
   return out;
 }

@@ -37,11 +37,7 @@ std::map<std::string, std::int64_t> derived(const std::string& name, const subje
   return context.derived;
 }
 
-subject grid(const std::string& spec) {
-  pattern a = generate(spec);
-  auto truth = reference::make_truth(reference::row_union(a));
-  return {std::move(a), spec, std::move(truth)};
-}
+subject grid(const std::string& spec) { return subject_of(generate(spec), spec); }
 
 }  // namespace
 

@@ -327,9 +327,7 @@ TEST_CASE("panels are released wave by wave where the positions are not admitted
                              ",least=" + std::to_string(k % 3 == 0 ? 100 : 12) +
                              ",most=" + std::to_string(k % 3 == 0 ? 160 : 30) +
                              ",drop=0.2,oneway=0.3,seed=" + std::to_string(k);
-    pattern a = generate(spec);
-    auto truth = reference::make_truth(reference::row_union(a));
-    patterns.push_back({std::move(a), spec, std::move(truth)});
+    patterns.push_back(subject_of(generate(spec), spec));
   }
   for (const subject& s : patterns) {
     CAPTURE(s.name);
@@ -551,11 +549,9 @@ TEST_CASE(
   for (const char* spec :
        {"grid27:nx=7,drop=0.3", "grid7:nx=8,oneway=1", "random:n=350,degree=5"}) {
     CAPTURE(spec);
-    pattern a = generate(spec);
-    auto truth = reference::make_truth(reference::row_union(a));
+    const subject s = subject_of(generate(spec), spec);
     // A warp of the emulator gathers 64 entries and a mask.
-    if (*std::max_element(truth.l_row_counts.begin(), truth.l_row_counts.end()) > 128) ++longer;
-    const subject s{std::move(a), spec, std::move(truth)};
+    if (std::ranges::max(s.truth.l_row_counts) > 128) ++longer;
     for (const char* width : {"64", "7"}) {
       CAPTURE(width);
       run_settings settings;

@@ -28,15 +28,12 @@ run_settings settings_of(int parts, const std::string& width) {
 
 std::vector<subject> all_subjects() {
   std::vector<subject> all = subjects(40, 120);
-  const auto add = [&](pattern a, const std::string& name) {
-    auto truth = reference::make_truth(reference::row_union(a));
-    all.push_back({std::move(a), name, std::move(truth)});
-  };
   for (const char* spec : {"grid5:nx=12", "grid7:nx=5", "grid7:nx=6,oneway=1", "dg:nx=4,nz=1",
                            "convection:nx=6,conductive=0.3", "elasticity3d:nx=3",
                            "batch:count=7,least=10,most=30,drop=0.2,oneway=0.3"}) {
-    add(generate(spec), spec);
-    add(symmetrized(all.back().a, diagonal::keep), std::string(spec) + " symmetrized");
+    all.push_back(subject_of(generate(spec), spec));
+    all.push_back(
+        subject_of(symmetrized(all.back().a, diagonal::keep), std::string(spec) + " symmetrized"));
   }
   // A path: one chain of panels. No edges: as many trees as vertices.
   triplets path{90, 90, {}, {}};
@@ -46,8 +43,8 @@ std::vector<subject> all_subjects() {
     path.cols.insert(path.cols.end(), {i, std::max(i - 1, index_t{0}), i});
     if (i < 50) none.rows.push_back(i), none.cols.push_back(i);
   }
-  add(from_triplets(path, duplicates::merge), "path");
-  add(from_triplets(none, duplicates::merge), "no edges");
+  all.push_back(subject_of(from_triplets(path, duplicates::merge), "path"));
+  all.push_back(subject_of(from_triplets(none, duplicates::merge), "no edges"));
   return all;
 }
 
@@ -117,14 +114,10 @@ namespace {
 // Symmetric patterns, in postorder and not.
 std::vector<subject> symmetric_subjects() {
   std::vector<subject> all;
-  const auto add = [&](pattern a, const std::string& name) {
-    auto truth = reference::make_truth(reference::row_union(a));
-    all.push_back({std::move(a), name, std::move(truth)});
-  };
   for (const char* spec :
        {"grid5:nx=13", "grid7:nx=6", "dissected:nx=9", "dissected:nx=7,interleaved=1",
         "elasticity3d:nx=3", "batch:count=9,least=10,most=40,drop=0.1"}) {
-    add(symmetrized(generate(spec), diagonal::keep), spec);
+    all.push_back(subject_of(symmetrized(generate(spec), diagonal::keep), spec));
   }
   // A star: panels below one at the top. A band: a chain of panels. Trees side by side.
   triplets star{80, 80, {}, {}};
@@ -138,8 +131,8 @@ std::vector<subject> symmetric_subjects() {
     star.rows.insert(star.rows.end(), {i, 79, i});
     star.cols.insert(star.cols.end(), {i, i, 79});
   }
-  add(from_triplets(star, duplicates::merge), "star");
-  add(from_triplets(band, duplicates::merge), "band");
+  all.push_back(subject_of(from_triplets(star, duplicates::merge), "star"));
+  all.push_back(subject_of(from_triplets(band, duplicates::merge), "band"));
   return all;
 }
 

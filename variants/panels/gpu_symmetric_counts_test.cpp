@@ -27,11 +27,6 @@ run_settings counts_alone() {
   return settings;
 }
 
-subject subject_of(pattern a, const std::string& name) {
-  auto truth = reference::make_truth(reference::row_union(a));
-  return {std::move(a), name, std::move(truth)};
-}
-
 }  // namespace
 
 TEST_CASE("rows of symmetric patterns are counted by the elimination tree") {

@@ -37,9 +37,7 @@ std::vector<subject> symmetric_subjects() {
     s.truth = reference::make_truth(reference::row_union(s.a));
   }
   for (const char* spec : {"grid7:nx=5", "elasticity3d:nx=3", "grid5:nx=11"}) {
-    pattern a = generate(spec);
-    auto truth = reference::make_truth(reference::row_union(a));
-    all.push_back({std::move(a), spec, std::move(truth)});
+    all.push_back(subject_of(generate(spec), spec));
   }
   return all;
 }
