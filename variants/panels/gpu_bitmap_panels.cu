@@ -383,6 +383,7 @@ class bitmap_panels final : public variant,
       return;
     }
     clear();
+    structure_.drop();
     on_host_ = a;
     budget_.set_limit(std::numeric_limits<offset_t>::max());
     matrix_.upload(a, budget_);
@@ -398,6 +399,7 @@ class bitmap_panels final : public variant,
       return;
     }
     clear();
+    structure_.drop();
     on_host_ = {};
     matrix_.refer_to(a);
     prepare_rows(settings, context);
@@ -453,8 +455,10 @@ class bitmap_panels final : public variant,
       }
     }
     report(context);
+    if ((settings_.runs_once && repeats_ == 0) || in_waves) return;
     // Recording launches repays from the second run of a size on.
-    if ((!settings_.runs_once || repeats_ > 0) && !in_waves && !rows_wanted) record();
+    if (!rows_wanted) record();
+    if (!whole_.recorded()) structure_.keep_positions(budget_);
   }
 
   result collect(want_set wants) override {

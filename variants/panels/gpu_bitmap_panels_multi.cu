@@ -107,12 +107,13 @@ class bitmap_panels_multi final : public variant {
     sharing_.start(job_.parts);
     on_team(team_, static_cast<int>(parts_.size()), [&](int k) {
       panel_part& p = *parts_[at(k)];
+      attendance attends(job_.sharing);
       const on_device here(p.device);
       p.context = run_context{};
       p.context.share_deadline(context);
       p.context.phases.start(phase_id::schedule);
       if (k == 0) top_->drop();
-      p.built = p.run(job_, at(k), p.context);
+      p.built = attends.is_done = p.run(job_, at(k), p.context);
       p.context.phases.stop();
     });
     charge(context);
@@ -130,6 +131,11 @@ class bitmap_panels_multi final : public variant {
       refuted = parts_[0]->closure.refuted();
     }
     if (refuted) {
+      // What was kept may be in the way of joining.
+      for (const auto& p : parts_) {
+        const on_device there(p->device);
+        p->structure.drop();
+      }
       job_.refuted = true;
       run(context);
     } else if (!built || fell_back) {

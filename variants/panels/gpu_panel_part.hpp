@@ -44,6 +44,19 @@ struct part_job {
   [[nodiscard]] bool wants_runs() const { return settings.wants.has(want::supernodes); }
 };
 
+/// Leaves the meeting of the parts, if they share anything, at the end: with a result if is_done.
+struct attendance {
+  top_sharing* sharing;
+  bool is_done = false;
+
+  explicit attendance(top_sharing* of) : sharing(of) {}
+  attendance(const attendance&) = delete;
+  attendance& operator=(const attendance&) = delete;
+  ~attendance() {
+    if (sharing != nullptr) sharing->meeting.leave(is_done);
+  }
+};
+
 /// What a part has on its device. Members are called while that is the thread's device.
 struct panel_part {
   int device = 0;
@@ -85,34 +98,6 @@ struct panel_part {
   /// Part k: its own panels, and its share of `top` or what it has of it, packed. Returns false
   /// where the budget does not admit the part.
   bool run(const part_job& job, std::size_t k, run_context& of_run) {
-    const attendance attends{job.sharing};
-    return attends.with_result = try_run(job, k, of_run);
-  }
-
-  /// Eliminates panels on this device and counts what they own.
-  void eliminate(const part_job& job, const panel_structure& of, panel_range panels,
-                 run_context& of_run) {
-    if (panels.begin == panels.end) return;
-    phases.mark(of_run, phase_id::traverse);
-    if (job.closes(of)) {
-      closure.run(of, panels, counts_of_closure(job, of));
-    } else {
-      elimination.run(of, panels);
-    }
-    count(job, of, panels, of_run);
-  }
-
- private:
-  /// Leaves the meeting of the parts at the end.
-  struct attendance {
-    top_sharing* sharing;
-    mutable bool with_result = false;
-    ~attendance() {
-      if (sharing != nullptr) sharing->meeting.leave(with_result);
-    }
-  };
-
-  bool try_run(const part_job& job, std::size_t k, run_context& of_run) {
     packed = {};
     phases.start(of_run, phase_id::schedule);
     rows.start();
@@ -147,6 +132,20 @@ struct panel_part {
     return is_done;
   }
 
+  /// Eliminates panels on this device and counts what they own.
+  void eliminate(const part_job& job, const panel_structure& of, panel_range panels,
+                 run_context& of_run) {
+    if (panels.begin == panels.end) return;
+    phases.mark(of_run, phase_id::traverse);
+    if (job.closes(of)) {
+      closure.run(of, panels, counts_of_closure(job, of));
+    } else {
+      elimination.run(of, panels);
+    }
+    count(job, of, panels, of_run);
+  }
+
+ private:
   /// Closes and counts its own panels, and those of `top` that it completes. Returns false where
   /// another part has ended.
   bool close_with_top(const part_job& job, run_context& of_run) {

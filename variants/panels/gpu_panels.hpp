@@ -373,8 +373,8 @@ class panel_structure {
   }
   /// A range that has all panels that the part completes.
   [[nodiscard]] panel_range completed_range() const;
-  /// Has the next build_part() find the arrays over positions and the table in place, if the budget
-  /// admits the rest of what it takes beside them.
+  /// Has the next build() or build_part() find the arrays over positions and the table in place, if
+  /// the budget admits the rest of what it takes beside them.
   void keep_positions(const memory_budget& budget);
   /// Packs the panels of `top` that the part holds.
   [[nodiscard]] packed_panels pack(memory_budget& budget) const;
@@ -394,7 +394,7 @@ class panel_structure {
   /// Before repeated launches; and whether they have found the same sizes, once they have ended.
   void expect();
   [[nodiscard]] bool repeated() const;
-  /// Gives back what build() has taken.
+  /// Gives back what build() has taken, but for what keep_positions() has left.
   void release();
   /// Gives back what build() and record() have taken: only the arrays of prepare() are held then.
   void drop();
@@ -453,6 +453,7 @@ class panel_structure {
   void take_loose(memory_budget& budget);
   void take_column_blocks(memory_budget& budget);
   void take_positions(offset_t positions, memory_budget& budget);
+  void drop_positions();
   bool find_structure(const device_matrix& a, offset_t nnz, const panel_limits& limits,
                       memory_budget& budget, run_context& context);
   bool fill_structure(const panel_limits& limits, memory_budget& budget,

@@ -567,3 +567,44 @@ TEST_CASE(
   }
   CHECK(longer > 0);
 }
+
+TEST_CASE("positions kept between runs are not in the way of a matrix that has more of them") {
+  const pattern a = generate("dissected:nx=7");
+  random_source random(23);
+  std::vector<index_t> order = identity_order(a.n_rows);
+  for (std::size_t k = order.size(); k > 1; --k) std::swap(order[k - 1], order[random.below(k)]);
+  const pattern other = permute(a, order, order);
+  const gpu::panel_limits limits{.width = 4, .waves = false, .many_vertices = 1};
+  // Builds from the matrices in turn, with so many bytes besides what prepare() takes; the peak.
+  const auto build = [&](std::span<const pattern* const> in_turn, offset_t bytes, bool& built) {
+    gpu::memory_budget budget;
+    budget.set_limit(offset_t{1} << 28);
+    gpu::device_matrix matrix;
+    matrix.upload(a, budget);
+    gpu::panel_structure structure;
+    structure.prepare(a.n_rows, budget);
+    const offset_t before = budget.used();
+    budget.set_limit(before + bytes);
+    for (const pattern* p : in_turn) {
+      matrix.replace(*p);
+      run_context context;
+      built = structure.build(matrix, a.nnz(), limits, budget, context);
+      structure.keep_positions(budget);
+    }
+    return budget.peak() - before;
+  };
+  std::map<bool, int> seen;
+  bool built = false;
+  const offset_t most = build(std::vector{&other}, offset_t{1} << 27, built);
+  REQUIRE(built);
+  for (int part = 5; part <= 25; ++part) {
+    const offset_t bytes = most * part / 20;
+    build(std::vector{&other}, bytes, built);
+    const bool fits = built;
+    build(std::vector{&a, &other}, bytes, built);
+    CHECK(built == fits);
+    ++seen[fits];
+  }
+  CHECK(seen[false] > 0);
+  CHECK(seen[true] > 0);
+}

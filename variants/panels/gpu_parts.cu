@@ -23,8 +23,9 @@
 //    ancestors of what it holds, and takes the block as (K', T). So all lists that it holds are
 //    complete, those of `top`, too, and the list of a panel is the same in all parts that hold it;
 //  * every panel P of `top` is completed by one of the parts that hold it. That part has
-//    A's bits of P, as it has all entries that belong to P; a child of P adds to them by its list alone, which
-//    the part whose range has the child holds, at places that are the same in every list of P.
+//    A's bits of P, as it has all entries that belong to P; a child of P adds to them by its list
+//    alone, which the part whose range has the child holds, at places that are the same in every
+//    list of P.
 // The least neighbours of all vertices, from which the tree follows, each part finds in a share of
 // the entries; then they are joined by all. Parts wait for each other until all have found these,
 // know whether A is symmetric, have counted whether the tree is the elimination tree, have told

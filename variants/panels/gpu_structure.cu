@@ -1071,7 +1071,11 @@ void panel_structure::release() {
   label_ = {};
   by_panel_ = {};
   by_column_block_ = {};
-  if (keeps_positions_) return;
+  if (!keeps_positions_) drop_positions();
+}
+
+void panel_structure::drop_positions() {
+  keeps_positions_ = false;
   by_position_ = {};
   masks_ = {};
 }
@@ -1363,16 +1367,20 @@ void panel_structure::drop() {
 
 bool panel_structure::build(const device_matrix& a, offset_t nnz, const panel_limits& limits,
                             memory_budget& budget, run_context& context) {
-  release();
-  bytes_missing_ = 0;
-  bool built = false;
-  try {
-    built = try_build(a, nnz, limits, budget, context);
-  } catch (const budget_error&) {
-    // The device itself may have less than the budget.
-  }
-  if (!built) drop();
-  return built;
+  const auto built = [&] {
+    release();
+    bytes_missing_ = 0;
+    try {
+      if (try_build(a, nnz, limits, budget, context)) return true;
+    } catch (const budget_error&) {
+      // The device itself may have less than the budget.
+    }
+    drop();
+    return false;
+  };
+  // What the run before has left may be in the way of a larger matrix.
+  const bool had_kept = keeps_positions_;
+  return built() || (had_kept && built());
 }
 
 bool panel_structure::try_build(const device_matrix& a, offset_t nnz, const panel_limits& limits,
@@ -1652,9 +1660,7 @@ void panel_structure::take_column_blocks(memory_budget& budget) {
 
 void panel_structure::take_positions(offset_t positions, memory_budget& budget) {
   if (keeps_positions_ && masks_.size() == positions) return;
-  keeps_positions_ = false;
-  by_position_ = {};
-  masks_ = {};
+  drop_positions();
   held_ = positions;
   by_position_ = {budget, "positions", held_ * 2};
   masks_ = {budget, "masks", held_};
@@ -1738,6 +1744,7 @@ bool panel_structure::repeated() const {
 // Divides the panels into waves, for which the host waits. Returns false where the limits do not
 // admit a panel and its ancestors.
 bool panel_structure::plan(const panel_limits& limits, memory_budget& budget) {
+  drop_positions();
   std::vector<index_t> lengths(at(panels_));
   std::vector<index_t> parent(at(panels_));
   copy_to_host(lengths.data(), this->lengths(), panels_);

@@ -90,14 +90,15 @@ GSOFA_KERNEL void add_to_parents_kernel(panel_view p, panel_range wave,
 
 // Blocks that share a panel: those below the top are few and long, and may lie on another device.
 #if defined(__CUDACC__)
-constexpr index_t blocks_per_child = 64;
+constexpr index_t most_per_child = 64;
 #else
-constexpr index_t blocks_per_child = 2;
+constexpr index_t most_per_child = 2;
 #endif
 
 /// Adds the vertex q(K) of every panel K of the list, which lies in `from`, to the masks of its
-/// parent in p, whose list is the same in both. Several blocks take a panel.
-GSOFA_KERNEL void add_children_kernel(panel_view p, panel_view from, panel_list children) {
+/// parent in p, whose list is the same in both. So many blocks take a panel.
+GSOFA_KERNEL void add_children_kernel(panel_view p, panel_view from, panel_list children,
+                                      index_t blocks_per_child) {
   simt::after_earlier_launches();
   const auto place = static_cast<index_t>(simt::block_index()) % blocks_per_child;
   const auto threads = static_cast<index_t>(simt::block_size());
@@ -283,8 +284,10 @@ void symmetric_closure::add(const panel_structure& structure, panel_range wave) 
 
 void symmetric_closure::add(const panel_structure& structure, const panel_view& from,
                             panel_list children) {
-  launch_overlapping(add_children_kernel, std::min(children.count, 1 << 10) * blocks_per_child,
-                     closure_threads, 0, structure.view(), from, children);
+  constexpr index_t most_blocks = 1 << 16;
+  const index_t per_child = std::clamp(most_blocks / children.count, 1, most_per_child);
+  launch_overlapping(add_children_kernel, std::min(children.count, most_blocks) * per_child,
+                     closure_threads, 0, structure.view(), from, children, per_child);
 }
 
 void symmetric_closure::close(const panel_structure& structure, panel_range wave, panel_list more,
