@@ -21,11 +21,6 @@ namespace gsofa::gpu {
 
 namespace {
 
-/// What blocks have drawn of the work on rows: rows of L, and halves of panels for rows of U.
-struct row_draws {
-  std::uint32_t l_rows, u_halves;
-};
-
 /// Where the rows of L and of U begin.
 struct row_scan {
   struct value {
@@ -36,7 +31,6 @@ struct row_scan {
   const std::uint32_t* u_counts;
   offset_t* l_ptr;
   offset_t* u_ptr;
-  row_draws* draws;  ///< becomes zero
 
   GSOFA_DEVICE offset_t count() const { return n; }
   GSOFA_DEVICE static value identity() { return {0, 0}; }
@@ -45,10 +39,7 @@ struct row_scan {
   }
   GSOFA_DEVICE value item(index_t i) const { return {l_counts[i], u_counts[i]}; }
   GSOFA_DEVICE void emit(index_t i, const value& upto) const {
-    if (i == 0) {
-      l_ptr[0] = u_ptr[0] = 0;
-      *draws = {0, 0};
-    }
+    if (i == 0) l_ptr[0] = u_ptr[0] = 0;
     l_ptr[i + 1] = upto.l;
     u_ptr[i + 1] = upto.u;
   }
@@ -210,87 +201,50 @@ GSOFA_DEVICE void add_columns(row_writer& writer, mask_t bits, index_t base) {
   writer.add(static_cast<unsigned>(bits >> 32), base + 32 + lane);
 }
 
-/// Writes row `row` of L by one warp: first what the panels hold whose boundary has the row, in
-/// ascending order, 32 column blocks of the list of the row's panel at a time; then what its own
-/// panel holds. Most masks are one run of columns.
-GSOFA_DEVICE void write_l_row(const panel_view& p, const target_list_view& lists,
-                              const offset_t* l_ptr, index_t* l_idx, index_t* gathered,
-                              index_t row) {
-  const unsigned lane = lane_index();
-  const index_t panel = p.panel_of[row];
-  const index_t inside = row - p.begin[panel];
-  const offset_t end = lists.begin[panel + 1];
-  row_writer writer(gathered, l_ptr[row]);
-  for (offset_t base = lists.begin[panel]; base < end; base += 32) {
-    mask_t columns = 0;
-    index_t first = 0;
-    if (base + lane < end) {
-      const target_block listed = lists.column_blocks[base + lane];
-      if ((listed.members >> inside & 1U) != 0) {
-        columns = p.masks[listed.first +
-                          static_cast<offset_t>(simt::population(listed.members & below(inside)))]
-                      .lower;
-        first = listed.columns;
-      }
-    }
-    const bit_run run = first_run(columns);
-    const unsigned runs = simt::ballot(run.only);
-    for (unsigned left = simt::ballot(columns != 0); left != 0; left &= left - 1) {
-      const unsigned source = simt::lowest_bit(left);
-      const index_t begin = simt::shuffle(first, source);
-      if ((runs >> source & 1U) != 0) {
-        const unsigned at = simt::shuffle(run.first << 8 | run.count, source);
-        writer.add_run(begin + static_cast<index_t>(at >> 8), at & 255U);
-      } else {
-        add_columns(writer, simt::shuffle(columns, source), begin);
-      }
-      writer.make_room(l_idx);
-    }
-  }
-  add_columns(writer, p.masks[p.position_begin[panel] + inside].lower, p.begin[panel]);
-  writer.finish(l_idx);
-}
-
-/// The rows of L and U, and where they begin.
-struct row_arrays {
-  const offset_t* l_ptr;
-  const offset_t* u_ptr;
-  index_t* l_idx;
-  index_t* u_idx;
-  row_draws* draws;
-};
-
-/// Items that are drawn, last ones first: one at a time as long as there are many to draw for each
-/// of those that draw, then several.
-struct drawn_items {
-  offset_t last;  ///< then last - 1 and so on; negative: none is left
-  int count;
-};
-
-GSOFA_DEVICE drawn_items items_of(std::uint32_t draw, offset_t items, unsigned drawing) {
-  constexpr unsigned singly_of_each = 16;
-  constexpr int at_a_time = 8;
-  const unsigned singly = singly_of_each * drawing;
-  if (draw < singly) return {items - 1 - draw, 1};
-  const offset_t last = items - 1 - (singly + offset_t{at_a_time} * (draw - singly));
-  return {last, last < at_a_time ? static_cast<int>(last) + 1 : at_a_time};
-}
-
-/// Writes rows of L, which warps draw. The longest are among the last ones.
+/// Writes the rows of L by block number `block` of `blocks`. A warp writes one row f at a time:
+/// first what the panels hold whose boundary has f, in ascending order, 32 column blocks of the
+/// list of f's panel at a time; then what f's own panel holds. Most masks are one run of columns.
 GSOFA_DEVICE void write_l_rows(const panel_view& p, const target_list_view& lists,
-                               const row_arrays& rows, index_t* gathered) {
-  // Lane 0 draws while the warp writes what it has drawn before.
-  const auto draw = [&] {
-    return lane_index() == 0 ? simt::atomic_add(&rows.draws->l_rows, 1U) : 0U;
-  };
-  for (std::uint32_t drawn = draw();;) {
-    const drawn_items mine =
-        items_of(simt::shuffle(drawn, 0), p.n, simt::grid_size() * row_warps / 2);
-    if (mine.last < 0) return;
-    drawn = draw();
-    for (int k = 0; k < mine.count; ++k) {
-      write_l_row(p, lists, rows.l_ptr, rows.l_idx, gathered, static_cast<index_t>(mine.last) - k);
+                               const offset_t* l_ptr, index_t* l_idx, index_t* gathered,
+                               unsigned block, unsigned blocks) {
+  const unsigned lane = lane_index();
+  const offset_t warps = offset_t{blocks} * (simt::block_size() / 32);
+  // The longest rows are the last ones.
+  for (offset_t row = p.n - 1 - offset_t{block} * (simt::block_size() / 32) -
+                      offset_t{simt::thread_index() / 32};
+       row >= 0; row -= warps) {
+    const index_t panel = p.panel_of[row];
+    const auto inside = static_cast<index_t>(row - p.begin[panel]);
+    const offset_t end = lists.begin[panel + 1];
+    row_writer writer(gathered, l_ptr[row]);
+    for (offset_t base = lists.begin[panel]; base < end; base += 32) {
+      mask_t columns = 0;
+      index_t first = 0;
+      if (base + lane < end) {
+        const target_block listed = lists.column_blocks[base + lane];
+        if ((listed.members >> inside & 1U) != 0) {
+          columns = p.masks[listed.first +
+                            static_cast<offset_t>(simt::population(listed.members & below(inside)))]
+                        .lower;
+          first = listed.columns;
+        }
+      }
+      const bit_run run = first_run(columns);
+      const unsigned runs = simt::ballot(run.only);
+      for (unsigned left = simt::ballot(columns != 0); left != 0; left &= left - 1) {
+        const unsigned source = simt::lowest_bit(left);
+        const index_t begin = simt::shuffle(first, source);
+        if ((runs >> source & 1U) != 0) {
+          const unsigned at = simt::shuffle(run.first << 8 | run.count, source);
+          writer.add_run(begin + static_cast<index_t>(at >> 8), at & 255U);
+        } else {
+          add_columns(writer, simt::shuffle(columns, source), begin);
+        }
+        writer.make_room(l_idx);
+      }
     }
+    add_columns(writer, p.masks[p.position_begin[panel] + inside].lower, p.begin[panel]);
+    writer.finish(l_idx);
   }
 }
 
@@ -302,7 +256,6 @@ struct position_tile {
   std::uint32_t upper[tile_positions];  // a half of the masks
   index_t column[tile_positions];
   offset_t next[tile_rows];
-  std::uint32_t drawn;
   alignas(16) index_t gathered[row_warps * gathered_entries];
 };
 
@@ -360,45 +313,39 @@ GSOFA_DEVICE void write_half(const panel_view& p, const offset_t* u_ptr, index_t
   }
 }
 
-/// Writes rows of U, which blocks draw by halves of panels. The longest are among those of the last
-/// panels.
-GSOFA_DEVICE void write_u_rows(const panel_view& p, const row_arrays& rows, position_tile& tile) {
-  // Thread 0 draws while the block writes what it has drawn before.
-  const auto draw = [&] {
-    return simt::thread_index() == 0 ? simt::atomic_add(&rows.draws->u_halves, 1U) : 0U;
-  };
-  for (std::uint32_t drawn = draw();;) {
-    simt::sync_block();
-    if (simt::thread_index() == 0) tile.drawn = drawn;
-    simt::sync_block();
-    const drawn_items mine = items_of(tile.drawn, 2 * offset_t{p.panels}, simt::grid_size() / 2);
-    if (mine.last < 0) return;
-    drawn = draw();
-    for (int k = 0; k < mine.count; ++k) {
-      const offset_t item = mine.last - k;
-      const auto panel = static_cast<index_t>(item / 2);
-      const auto half = static_cast<unsigned>(item % 2);
-      if (half == 0 || p.width(panel) > tile_rows) {
-        write_half(p, rows.u_ptr, rows.u_idx, tile, panel, half);
-      }
+/// Writes the rows of U by block number `block` of `blocks`. The longest are among those of the
+/// last panels.
+GSOFA_DEVICE void write_u_rows(const panel_view& p, const offset_t* u_ptr, index_t* u_idx,
+                               position_tile& tile, unsigned block, unsigned blocks) {
+  for (offset_t item = 2 * offset_t{p.panels} - 1 - block; item >= 0; item -= blocks) {
+    const auto panel = static_cast<index_t>(item / 2);
+    const auto half = static_cast<unsigned>(item % 2);
+    if (half == 0 || p.width(panel) > tile_rows) {
+      write_half(p, u_ptr, u_idx, tile, panel, half);
     }
   }
 }
 
-constexpr int blocks_of_rows = 6;  // on a multiprocessor
+/// The rows of L and U, and where they begin.
+struct row_arrays {
+  const offset_t* l_ptr;
+  const offset_t* u_ptr;
+  index_t* l_idx;
+  index_t* u_idx;
+};
 
-/// Writes all rows: every other block begins with rows of L, the rest with rows of U, so that some
-/// work while others wait for memory.
-GSOFA_RESIDENT_KERNEL(threads_per_block, blocks_of_rows)
+/// Writes all rows: every other block writes rows of L, the rest rows of U, so that some work while
+/// others wait for memory.
+GSOFA_RESIDENT_KERNEL(threads_per_block, 6)
 void all_rows_kernel(panel_view p, target_list_view lists, row_arrays rows) {
   simt::after_earlier_launches();
-  position_tile& tile = *simt::shared_memory<position_tile>();
-  for (unsigned kind = 0; kind < 2; ++kind) {
-    if ((simt::block_index() + kind) % 2 == 0) {
-      write_u_rows(p, rows, tile);
-    } else {
-      write_l_rows(p, lists, rows, tile.gathered);
-    }
+  const unsigned block = simt::block_index() / 2;
+  if (simt::block_index() % 2 == 0) {
+    const unsigned blocks = (simt::grid_size() + 1) / 2;
+    write_u_rows(p, rows.u_ptr, rows.u_idx, *simt::shared_memory<position_tile>(), block, blocks);
+  } else {
+    write_l_rows(p, lists, rows.l_ptr, rows.l_idx, simt::shared_memory<position_tile>()->gathered,
+                 block, simt::grid_size() / 2);
   }
 }
 
@@ -425,6 +372,18 @@ void sort_by_target(index_t* targets, index_t* sorted_targets, index_t* numbers,
                    [&](index_t a, index_t b) { return targets[a] < targets[b]; });
   for (offset_t k = 0; k < column_blocks; ++k) sorted_targets[k] = targets[sorted_numbers[k]];
 #endif
+}
+
+/// Blocks that write n rows with so many entries. The longest rows come first, so that more blocks
+/// end closer to each other; with fewer than 40,000 entries each they take longer.
+int blocks_for_rows(index_t n, offset_t entries) {
+  constexpr offset_t entries_of_a_block = 40000;
+  constexpr offset_t most_on_each = 128;
+  const offset_t most =
+      std::min(most_on_each * multiprocessors(), (offset_t{n} - 1) / row_warps + 1);
+  return std::max(blocks_for(offset_t{n} * 32),
+                  static_cast<int>(std::min(entries / entries_of_a_block, most))) +
+         1;
 }
 
 }  // namespace
@@ -471,9 +430,7 @@ bool panel_expansion::run(const panel_view& panels, const std::uint32_t* l_count
   l_ptr_ = {budget, "rows", offset_t{n} + 1};
   u_ptr_ = {budget, "rows", offset_t{n} + 1};
   const device_array<row_scan::value> partial(budget, "rows", threads_per_block);
-  const device_array<row_draws> draws(budget, "rows", 1);
-  scan(row_scan{n, l_counts, u_counts, l_ptr_.data(), u_ptr_.data(), draws.data()}, n,
-       partial.data());
+  scan(row_scan{n, l_counts, u_counts, l_ptr_.data(), u_ptr_.data()}, n, partial.data());
   offset_t l = 0, u = 0;
   copy_to_host(&l, static_cast<const offset_t*>(l_ptr_.data() + n), 1);
   copy_to_host(&u, static_cast<const offset_t*>(u_ptr_.data() + n), 1);
@@ -481,11 +438,9 @@ bool panel_expansion::run(const panel_view& panels, const std::uint32_t* l_count
     l_idx_ = {budget, "rows", l};
     u_idx_ = {budget, "rows", u};
     const target_lists lists(panels, column_blocks, budget, "rows");
-    const int blocks =
-        std::min(blocks_for(offset_t{n} * 32) + 1, blocks_of_rows * multiprocessors());
-    launch_overlapping(
-        all_rows_kernel, blocks, threads_per_block, sizeof(position_tile), panels, lists.view(),
-        row_arrays{l_ptr_.data(), u_ptr_.data(), l_idx_.data(), u_idx_.data(), draws.data()});
+    launch_overlapping(all_rows_kernel, blocks_for_rows(n, l + u), threads_per_block,
+                       sizeof(position_tile), panels, lists.view(),
+                       row_arrays{l_ptr_.data(), u_ptr_.data(), l_idx_.data(), u_idx_.data()});
   } catch (const budget_error&) {
     release();
     return false;
