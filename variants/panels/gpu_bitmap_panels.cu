@@ -455,7 +455,7 @@ class bitmap_panels final : public variant,
       }
     }
     report(context);
-    if ((settings_.runs_once && repeats_ == 0) || in_waves) return;
+    if ((settings_.runs_once && repeats_ <= 0) || in_waves) return;
     // Recording launches repays from the second run of a size on.
     if (!rows_wanted) record();
     if (!whole_.recorded()) structure_.keep_positions(budget_);

@@ -39,7 +39,7 @@
 //
 // Cost: tree, panels and 2 are not shared; where panels are eliminated, 7 to 9 are done by one GPU.
 // Memory of a part: A, the arrays over all vertices, column blocks and positions of the panels that
-// it holds; positions and the table of column blocks stay until the next run where there is room.
+// it holds; positions stay until the next run where there is room.
 
 #include "variants/panels/gpu_panel_part.hpp"
 
@@ -131,11 +131,6 @@ class bitmap_panels_multi final : public variant {
       refuted = parts_[0]->closure.refuted();
     }
     if (refuted) {
-      // What was kept may be in the way of joining.
-      for (const auto& p : parts_) {
-        const on_device there(p->device);
-        p->structure.drop();
-      }
       job_.refuted = true;
       run(context);
     } else if (!built || fell_back) {

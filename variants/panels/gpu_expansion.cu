@@ -377,7 +377,11 @@ void sort_by_target(index_t* targets, index_t* sorted_targets, index_t* numbers,
 /// Blocks that write n rows with so many entries. The longest rows come first, so that more blocks
 /// end closer to each other; with fewer than 40,000 entries each they take longer.
 int blocks_for_rows(index_t n, offset_t entries) {
+#if defined(__CUDACC__)
   constexpr offset_t entries_of_a_block = 40000;
+#else
+  constexpr offset_t entries_of_a_block = 400;
+#endif
   constexpr offset_t most_on_each = 128;
   const offset_t most =
       std::min(most_on_each * multiprocessors(), (offset_t{n} - 1) / row_warps + 1);

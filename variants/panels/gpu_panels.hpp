@@ -373,8 +373,8 @@ class panel_structure {
   }
   /// A range that has all panels that the part completes.
   [[nodiscard]] panel_range completed_range() const;
-  /// Has the next build() or build_part() find the arrays over positions and the table in place, if
-  /// the budget admits the rest of what it takes beside them.
+  /// Has the next build() or build_part() find the arrays over positions in place, if the budget
+  /// admits the rest of what it takes beside them.
   void keep_positions(const memory_budget& budget);
   /// Packs the panels of `top` that the part holds.
   [[nodiscard]] packed_panels pack(memory_budget& budget) const;

@@ -1060,7 +1060,7 @@ void panel_structure::release() {
   sharing_ = nullptr;
   joint_begin_.clear();
   boundaries_.clear();
-  if (!first_pass_.recorded() && !keeps_positions_) slots_ = {};
+  if (!first_pass_.recorded()) slots_ = {};
   loose_ = {};
   waves_.clear();
   kind_ = {};
@@ -1304,7 +1304,7 @@ void panel_structure::climb_by_targets(const panel_limits& limits, memory_budget
   } else {
     boundaries_.list_first(slots_.data(), capacity_, panels_, budget);
   }
-  if (!keeps_positions_) slots_ = {};
+  slots_ = {};
   find_first_panels();
   const first_panels subtrees{panels_, reinterpret_cast<const std::uint32_t*>(siblings_.data())};
   const boundary_sizes sizes{zeros(in_column_block_count), length()};
@@ -1367,20 +1367,23 @@ void panel_structure::drop() {
 
 bool panel_structure::build(const device_matrix& a, offset_t nnz, const panel_limits& limits,
                             memory_budget& budget, run_context& context) {
-  const auto built = [&] {
+  const auto is_built = [&] {
     release();
     bytes_missing_ = 0;
     try {
-      if (try_build(a, nnz, limits, budget, context)) return true;
+      return try_build(a, nnz, limits, budget, context);
     } catch (const budget_error&) {
       // The device itself may have less than the budget.
+      return false;
     }
-    drop();
-    return false;
   };
-  // What the run before has left may be in the way of a larger matrix.
   const bool had_kept = keeps_positions_;
-  return built() || (had_kept && built());
+  if (is_built()) return true;
+  // What the run before has left may be in the way of a larger matrix.
+  keeps_positions_ = false;
+  if (had_kept && is_built()) return true;
+  drop();
+  return false;
 }
 
 bool panel_structure::try_build(const device_matrix& a, offset_t nnz, const panel_limits& limits,
@@ -1391,7 +1394,6 @@ bool panel_structure::try_build(const device_matrix& a, offset_t nnz, const pane
 
 // The table of column blocks must be reached by 32-bit places.
 bool panel_structure::make_table(const panel_limits& limits, memory_budget& budget) {
-  if (keeps_positions_ && slots_.size() == capacity_) return true;
   slots_ = {};
   bytes_missing_ = budget.used() + limits.reserve + capacity_ * bytes_per_column_block;
   if (capacity_ > offset_t{1} << 31) return false;

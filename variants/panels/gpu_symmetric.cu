@@ -284,6 +284,7 @@ void symmetric_closure::add(const panel_structure& structure, panel_range wave) 
 
 void symmetric_closure::add(const panel_structure& structure, const panel_view& from,
                             panel_list children) {
+  if (children.count == 0) return;
   constexpr index_t most_blocks = 1 << 16;
   const index_t per_child = std::clamp(most_blocks / children.count, 1, most_per_child);
   launch_overlapping(add_children_kernel, std::min(children.count, most_blocks) * per_child,
