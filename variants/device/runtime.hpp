@@ -59,6 +59,17 @@ inline cudaMemPool_t memory_pool() {
   return pool;
 }
 
+/// Allocates from the current device's pool. What the pool keeps may lie in pieces none of which is
+/// large enough: where the device has no more, these are unmapped first.
+inline cudaError_t allocate_from_pool(void** p, std::size_t bytes) {
+  const cudaError_t status = cudaMallocAsync(p, bytes, nullptr);
+  if (status != cudaErrorMemoryAllocation) return status;
+  (void)cudaGetLastError();
+  check(cudaStreamSynchronize(nullptr), "device memory");
+  check(cudaMemPoolTrimTo(memory_pool(), 0), "memory pool");
+  return cudaMallocAsync(p, bytes, nullptr);
+}
+
 #endif
 
 /// What the kernels need to know of the device.
@@ -178,7 +189,7 @@ class device_array {
     void* p = nullptr;
     pooled_ = memory_pool() != nullptr;
     const auto size = static_cast<std::size_t>(bytes);
-    check(pooled_ ? cudaMallocAsync(&p, size, nullptr) : cudaMalloc(&p, size), "device memory");
+    check(pooled_ ? allocate_from_pool(&p, size) : cudaMalloc(&p, size), "device memory");
     data_ = static_cast<T*>(p);
 #else
     data_ = static_cast<T*>(::operator new(static_cast<std::size_t>(bytes)));

@@ -458,7 +458,7 @@ class bitmap_panels final : public variant,
     if ((settings_.runs_once && repeats_ <= 0) || in_waves) return;
     // Recording launches repays from the second run of a size on.
     if (!rows_wanted) record();
-    if (!whole_.recorded()) structure_.keep_positions(budget_);
+    if (!whole_.recorded()) structure_.keep_positions(budget_, structure_.peak_before_positions());
   }
 
   result collect(want_set wants) override {

@@ -128,7 +128,7 @@ struct panel_part {
       is_done = false;
     }
     phases.finish(of_run);
-    structure.keep_positions(budget);
+    structure.keep_positions(budget, budget.peak());
     return is_done;
   }
 

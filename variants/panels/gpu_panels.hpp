@@ -374,8 +374,10 @@ class panel_structure {
   /// A range that has all panels that the part completes.
   [[nodiscard]] panel_range completed_range() const;
   /// Has the next build() or build_part() find the arrays over positions in place, if the budget
-  /// admits the rest of what it takes beside them.
-  void keep_positions(const memory_budget& budget);
+  /// admits `others` bytes beside them. build() does without where they are in the way.
+  void keep_positions(const memory_budget& budget, offset_t others);
+  /// The peak of the budget when the arrays over positions were allocated.
+  [[nodiscard]] offset_t peak_before_positions() const { return peak_before_positions_; }
   /// Packs the panels of `top` that the part holds.
   [[nodiscard]] packed_panels pack(memory_budget& budget) const;
   /// Joins the panels of `top` that all parts hold, on one device, where `one` is the structure of
@@ -548,6 +550,7 @@ class panel_structure {
   device_array<column_block> loose_;  // column blocks before they are sorted
   bool repeats_ = false;              // launches are those of repeat()
   bool keeps_positions_ = false;      // of the run before
+  offset_t peak_before_positions_ = 0;
   // Where there are several waves.
   std::vector<panel_wave> waves_;
   device_array<index_t> fresh_;         // panels that a wave assigns places to

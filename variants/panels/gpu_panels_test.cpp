@@ -608,7 +608,7 @@ TEST_CASE("positions kept between runs are not in the way of a matrix that has m
         const gpu::mask_pair* const masks = structure.view().masks;
         out.masks.assign(masks, masks + structure.positions());
       }
-      structure.keep_positions(budget);
+      structure.keep_positions(budget, structure.peak_before_positions());
     }
     out.peak = budget.peak() - before;
     return out;

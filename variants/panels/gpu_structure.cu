@@ -1081,10 +1081,9 @@ void panel_structure::drop_positions() {
 }
 
 // The memory pool maps memory anew, for milliseconds, where large arrays change places.
-void panel_structure::keep_positions(const memory_budget& budget) {
+void panel_structure::keep_positions(const memory_budget& budget, offset_t others) {
   if (keeps_positions_ || masks_.size() == 0) return;
-  keeps_positions_ = budget.limit() - budget.peak() >=
-                     masks_.size() * bytes_per_position + capacity_ * bytes_per_column_block;
+  keeps_positions_ = budget.limit() - others >= masks_.size() * bytes_per_position;
 }
 
 namespace {
@@ -1663,6 +1662,7 @@ void panel_structure::take_column_blocks(memory_budget& budget) {
 void panel_structure::take_positions(offset_t positions, memory_budget& budget) {
   if (keeps_positions_ && masks_.size() == positions) return;
   drop_positions();
+  peak_before_positions_ = budget.peak();
   held_ = positions;
   by_position_ = {budget, "positions", held_ * 2};
   masks_ = {budget, "masks", held_};
