@@ -112,7 +112,7 @@ TEST_CASE("any number of parts gives what one gives, eliminated and closed, stag
 namespace {
 
 // Symmetric patterns, in postorder and not.
-std::vector<subject> symmetric_subjects() {
+std::vector<subject> closed_subjects() {
   std::vector<subject> all;
   for (const char* spec :
        {"grid5:nx=13", "grid7:nx=6", "dissected:nx=9", "dissected:nx=7,interleaved=1",
@@ -143,7 +143,7 @@ TEST_CASE("parts complete the panels of the top together") {
   std::map<std::string, int> seen;
   std::uint64_t runs = 0;
   std::uint64_t turn = 0;
-  for (const subject& s : symmetric_subjects()) {
+  for (const subject& s : closed_subjects()) {
     CAPTURE(s.name);
     for (const std::string& width : widths) {
       CAPTURE(width);
