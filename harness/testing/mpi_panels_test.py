@@ -45,8 +45,8 @@ class PanelsTest(unittest.TestCase):
 
     def test_rank_0_does_what_the_budget_does_not_admit(self):
         # A part takes more than a mebibyte beside A.
-        budget = ("--set", "memory_budget_mb=1", "--set", "panel_width=4")
-        record = self.record(on_ranks(2, GSOFA, *arguments("gen:grid7:nx=13", "mpi_bitmap_panels", *budget)))
+        budget = ("--set", "memory_budget_mb=1", "--set", "panel_width=1")
+        record = self.record(on_ranks(2, GSOFA, *arguments("gen:grid7:nx=10,oneway=1", "mpi_bitmap_panels", *budget)))
         self.assertEqual(record["derived"]["alone"], 1)
 
 

@@ -26,12 +26,13 @@ TEST_CASE("panels of all widths, for warps, blocks and clusters, in many orders 
   const std::vector<index_t> warp_positions{0, 12, 256};
   std::map<std::string, int> seen;
   std::uint64_t runs = 0;
-  std::size_t parity = 0;
+  std::size_t turn = 0;
   for (const subject& s : patterns) {
     CAPTURE(s.name);
-    // Every other combination, those of even number and those of odd number by turns.
-    parity ^= 1U;
-    for (std::size_t k = parity; k < 24; k += 2) {
+    // Every fifth combination, others of the next pattern. Five patterns have 24 of these, and one
+    // number is left out for each: 29 is prime, so a combination meets all values of the settings.
+    ++runs;
+    for (std::size_t k = turn++ % 5; k < 24; k += 5) {
       CAPTURE(k);
       run_settings settings;
       settings.options = option_set(info.options);
@@ -79,12 +80,12 @@ TEST_CASE("panels of all widths, for warps, blocks and clusters, in many orders 
       seen["expanded"] += context.derived["expanded"] != 0 ? 1 : 0;
     }
   }
-  CHECK(seen["expanded"] > 200);
-  CHECK(seen["clusters"] > 200);
-  CHECK(seen["several panels"] > 500);
-  CHECK(seen["boundaries"] > 400);
-  CHECK(seen["relabelled"] > 200);
-  CHECK(seen["as they are"] > 200);
+  CHECK(seen["expanded"] > 80);
+  CHECK(seen["clusters"] > 80);
+  CHECK(seen["several panels"] > 200);
+  CHECK(seen["boundaries"] > 160);
+  CHECK(seen["relabelled"] > 80);
+  CHECK(seen["as they are"] > 80);
   CHECK(seen["fell back"] > 2);
   CHECK(seen["searched"] == seen["fell back"]);
 }
@@ -255,44 +256,41 @@ TEST_CASE("patterns of low symmetry with more column blocks than a worker lists"
     const pattern a = generate(spec);
     const auto truth = reference::make_truth(reference::row_union(a));
     // Workers hand over from the beginning on, or from a point on in the launches of blocks or of
-    // clusters; near targets are one, some or all. Two of six settings by turns.
-    for (const int k : {turn % 6, (turn + 4) % 6}) {
-      CAPTURE(k);
-      run_settings settings;
-      settings.options = option_set(info.options);
-      settings.options.set(info.options, "panel_width", width);
-      settings.wants = info.gives;
-      run_context context;
-      const auto v = gpu::make_bitmap_panels(
-          {.elimination = {.warps_per_block = 2 + 2 * (k % 2),
-                           .warp_positions = 16,
-                           .few_panels = 0,
-                           .cluster_positions = k < 3 ? 2048 : 40,
-                           .blocks_per_cluster = 2,
-                           .wide_positions = k < 5 ? 1 << 15 : 60,
-                           .blocks_per_wide_cluster = 3,
-                           .far_targets =
-                               k % 3 == 0 ? gpu::handing_over::on : gpu::handing_over::automatic,
-                           .most_far_work = k % 3 * 100,
-                           .tables = k % 2 == 0 ? gpu::search_ending::by_tables
-                                                : gpu::search_ending::automatic,
-                           .least_matched = 4 * (k % 4),
-                           .sharing_positions = 0,
-                           .near_steps_of_blocks = k % 3,
-                           .near_steps_of_clusters = k % 2,
-                           .lone_positions = k % 2 == 0 ? 20 : 1 << 20},
-           .search = false});
-      simt::emulator::set_seed(static_cast<std::uint64_t>(k));
-      v->prepare(a, settings, context);
-      context.phases.start(phase_id::traverse);
-      v->run(context);
-      context.phases.stop();
-      CHECK(context.derived["searched"] == 0);
-      CHECK(
-          reference::compare(truth, v->collect(settings.wants), settings.wants, settings.chunk_size)
+    // clusters; near targets are one, some or all. A setting for each pattern.
+    const int k = turn++;
+    CAPTURE(k);
+    run_settings settings;
+    settings.options = option_set(info.options);
+    settings.options.set(info.options, "panel_width", width);
+    settings.wants = info.gives;
+    run_context context;
+    const auto v = gpu::make_bitmap_panels(
+        {.elimination = {.warps_per_block = 2 + 2 * (k % 2),
+                         .warp_positions = 16,
+                         .few_panels = 0,
+                         .cluster_positions = k < 3 ? 2048 : 40,
+                         .blocks_per_cluster = 2,
+                         .wide_positions = k < 5 ? 1 << 15 : 60,
+                         .blocks_per_wide_cluster = 3,
+                         .far_targets =
+                             k % 3 == 0 ? gpu::handing_over::on : gpu::handing_over::automatic,
+                         .most_far_work = k % 3 * 100,
+                         .tables = k % 2 == 0 ? gpu::search_ending::by_tables
+                                              : gpu::search_ending::automatic,
+                         .least_matched = 4 * (k % 4),
+                         .sharing_positions = 0,
+                         .near_steps_of_blocks = k % 3,
+                         .near_steps_of_clusters = k % 2,
+                         .lone_positions = k % 2 == 0 ? 20 : 1 << 20},
+         .search = false});
+    simt::emulator::set_seed(static_cast<std::uint64_t>(k));
+    v->prepare(a, settings, context);
+    context.phases.start(phase_id::traverse);
+    v->run(context);
+    context.phases.stop();
+    CHECK(context.derived["searched"] == 0);
+    CHECK(reference::compare(truth, v->collect(settings.wants), settings.wants, settings.chunk_size)
               .reason == "");
-    }
-    ++turn;
   }
 }
 
@@ -320,6 +318,7 @@ TEST_CASE("panels are released wave by wave where the positions are not admitted
   const std::vector<std::string> widths{"8", "64", "1", "3", "16"};
   std::map<std::string, int> seen;
   std::uint64_t runs = 0;
+  std::uint64_t turn = 0;
   std::vector<subject> patterns = subjects(40, 60);
   // Grids in an order of nested dissection, one and several.
   for (int k = 0; k < 12; ++k) {
@@ -332,6 +331,8 @@ TEST_CASE("panels are released wave by wave where the positions are not admitted
   for (const subject& s : patterns) {
     CAPTURE(s.name);
     for (const offset_t quarters : {1, 2, 3, 5, 8, 12, 20}) {
+      // Every other budget, the others of the next pattern.
+      if (++turn % 2 == 0) continue;
       ++runs;
       CAPTURE(runs);
       run_settings settings;
@@ -374,12 +375,12 @@ TEST_CASE("panels are released wave by wave where the positions are not admitted
       seen["clusters"] += waves > 1 && runs % 3 > 0 && context.derived["longest_panel"] > 8;
     }
   }
-  CHECK(seen["searched"] > 20);
-  CHECK(seen["in one"] > 50);
-  CHECK(seen["in several"] > 50);
-  CHECK(seen["in many"] > 10);
-  CHECK(seen["relabelled"] > 10);
-  CHECK(seen["clusters"] > 10);
+  CHECK(seen["searched"] > 10);
+  CHECK(seen["in one"] > 25);
+  CHECK(seen["in several"] > 25);
+  CHECK(seen["in many"] > 5);
+  CHECK(seen["relabelled"] > 5);
+  CHECK(seen["clusters"] > 5);
 }
 
 TEST_CASE("panels whose masks are asked for are not released: rows are searched for instead") {

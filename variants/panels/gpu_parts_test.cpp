@@ -60,8 +60,8 @@ TEST_CASE("any number of parts gives what one gives, eliminated and closed, stag
     CAPTURE(s.name);
     for (const int parts : numbers) {
       CAPTURE(parts);
-      // Two of seven combinations are left out, others of the next pattern.
-      if (++turn % 7 % 3 == 2) continue;
+      // Two of seven combinations, others of the next pattern.
+      if (++turn % 7 % 3 != 1) continue;
       ++runs;
       run_settings settings = settings_of(parts, widths[runs % widths.size()]);
       settings.chunk_size = static_cast<index_t>(runs % 7 == 6 ? 150 : runs % 7);
@@ -100,19 +100,19 @@ TEST_CASE("any number of parts gives what one gives, eliminated and closed, stag
       seen["eliminated"] += top && context.derived["symmetric"] == 0 ? 1 : 0;
     }
   }
-  CHECK(seen["top"] > 100);
-  CHECK(seen["no top"] > 20);
-  CHECK(seen["long top"] > 40);
-  CHECK(seen["relabelled"] > 20);
-  CHECK(seen["closed"] > 40);
-  CHECK(seen["eliminated"] > 40);
-  CHECK(seen["shared"] > 15);
+  CHECK(seen["top"] > 40);
+  CHECK(seen["no top"] > 8);
+  CHECK(seen["long top"] > 16);
+  CHECK(seen["relabelled"] > 8);
+  CHECK(seen["closed"] > 16);
+  CHECK(seen["eliminated"] > 16);
+  CHECK(seen["shared"] > 6);
 }
 
 namespace {
 
 // Symmetric patterns, in postorder and not.
-std::vector<subject> symmetric_subjects() {
+std::vector<subject> closed_subjects() {
   std::vector<subject> all;
   for (const char* spec :
        {"grid5:nx=13", "grid7:nx=6", "dissected:nx=9", "dissected:nx=7,interleaved=1",
@@ -143,7 +143,7 @@ TEST_CASE("parts complete the panels of the top together") {
   std::map<std::string, int> seen;
   std::uint64_t runs = 0;
   std::uint64_t turn = 0;
-  for (const subject& s : symmetric_subjects()) {
+  for (const subject& s : closed_subjects()) {
     CAPTURE(s.name);
     for (const std::string& width : widths) {
       CAPTURE(width);
@@ -197,7 +197,7 @@ TEST_CASE("a closure that is refuted: the top is eliminated on one part") {
 }
 
 TEST_CASE("a part that the budget does not admit: one GPU does all of it") {
-  const pattern a = generate("grid7:nx=13");
+  const pattern a = generate("grid7:nx=12");
   const auto truth = reference::make_truth(reference::row_union(a));
   const variant_info& info = find_variant("gpu_bitmap_panels_multi");
   for (const char* megabytes : {"1", "40"}) {
