@@ -3,12 +3,15 @@
 // variant as it is: it is square, sorted, with its diagonal, and numbered by a postorder of its
 // elimination tree.
 //
-//   large_grid NX REPEAT [OPTION=VALUE | digest | supernodes | rows | masks | interleaved ...]
+//   large_grid NX REPEAT [OPTION=VALUE | digest | supernodes | rows | masks | interleaved | oneway
+//                         ...]
 //
-// rows: the sorted rows of L and U, too. masks: copies panels and masks to the host, into new arrays,
-// into the same ones again, and into new ones once more, and prints the rates. With the option gpus: gpu_bitmap_panels_multi, else
-// gpu_bitmap_panels. interleaved: the smallest boxes side by side are numbered in turn, which is no
-// postorder.
+// rows: the sorted rows of L and U, too. masks: copies panels and masks to the host, into new
+// arrays, into the same ones again, and into new ones once more, and prints the rates; then REPEAT
+// runs whose masks leave meanwhile, into new arrays, the same, and new ones, each compared with a
+// copy. With the option gpus: gpu_bitmap_panels_multi, else gpu_bitmap_panels. interleaved: the
+// smallest boxes side by side are numbered in turn, which is no postorder. oneway: every edge has
+// one direction.
 //
 // Prints a line with the size, the time of each run in ms, its phases, and the device memory.
 
@@ -65,16 +68,42 @@ void copy_masks(variant& v) {
   copy(second, "new arrays");
 }
 
+// Runs whose masks leave as they are found, into new arrays and into those of the run before; they
+// must be those that are copied behind a run.
+void leave_masks(variant& v, run_context& context, int repeat) {
+  auto& giver = dynamic_cast<gives_masks&>(v);
+  mask_pattern left;
+  mask_pattern copied;
+  giver.leave_masks_in(&left);
+  for (int k = 0; k < repeat; ++k) {
+    if (k == repeat - 1) left = {};
+    const auto since = std::chrono::steady_clock::now();
+    const double seconds = run_timed(v, context);
+    if (!giver.masks_into(left)) throw error(exit_code::run_failed, "masks");
+    fmt::print("  run with masks leaving, {} arrays: {:.1f} ms\n",
+               k == 0 || k == repeat - 1 ? "new" : "the same", 1e3 * seconds_since(since));
+    print(context, seconds);
+    if (!giver.masks_into(copied)) throw error(exit_code::run_failed, "masks");
+    if (left.masks != copied.masks || left.vertices != copied.vertices ||
+        left.begin != copied.begin || left.position_begin != copied.position_begin) {
+      throw error(exit_code::run_failed, "masks that left are not those that were copied");
+    }
+  }
+  giver.leave_masks_in(nullptr);
+}
+
 int run(int argc, char** argv) {
   const index_t side = std::atoi(argv[1]);
   const int repeat = std::atoi(argv[2]);
   const int threads = static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
   if (side < 1 || side > 1290 || repeat < 1) throw input_error("large_grid: NX REPEAT expected");
-  const bool interleaved =
-      std::find(argv + 3, argv + argc, std::string("interleaved")) != argv + argc;
+  const auto is_asked = [&](const char* word) {
+    return std::find(argv + 3, argv + argc, std::string(word)) != argv + argc;
+  };
   auto since = std::chrono::steady_clock::now();
-  const pattern a =
-      generate("dissected:nx=" + std::to_string(side) + (interleaved ? ",interleaved=1" : ""));
+  const pattern a = generate("dissected:nx=" + std::to_string(side) +
+                             (is_asked("interleaved") ? ",interleaved=1" : "") +
+                             (is_asked("oneway") ? ",oneway=1" : ""));
   const double made = seconds_since(since);
   const bool several = std::any_of(
       argv + 3, argv + argc, [](const std::string& word) { return word.starts_with("gpus="); });
@@ -87,7 +116,7 @@ int run(int argc, char** argv) {
   settings.threads = threads;
   for (int k = 3; k < argc; ++k) {
     const std::string word = argv[k];
-    if (word == "interleaved") continue;
+    if (word == "interleaved" || word == "oneway") continue;
     const std::size_t equals = word.find('=');
     if (word == "digest" || word == "supernodes" || word == "rows") {
       settings.wants |= word == "rows"     ? want::pattern
@@ -115,7 +144,10 @@ int run(int argc, char** argv) {
     const double seconds = run_timed(*v, context);
     print(context, seconds);
   }
-  if (settings.supernodal) copy_masks(*v);
+  if (settings.supernodal) {
+    copy_masks(*v);
+    leave_masks(*v, context, repeat);
+  }
   const result r = v->collect(settings.wants);
   fmt::print("  nnz(L+U) = {}, digest {:016x}, supernodes {}\n", r.nnz_l + r.nnz_u, r.digest,
              r.supernode_starts.size());

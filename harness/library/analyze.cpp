@@ -268,9 +268,8 @@ void find_supernodes_of_columns(const elimination_input& e, const analysis_optio
                     std::move(s.segment_begin), std::move(s.segments)};
 }
 
-void find_masks(bool has_rows, workspace& w, analysis& out) {
-  mask_pattern m{std::move(out.masks.first_vertex), std::move(out.masks.position_begin),
-                 std::move(out.masks.vertices), std::move(out.masks.masks)};
+// `m` is where the run may have left its masks.
+void find_masks(bool has_rows, workspace& w, mask_pattern& m, analysis& out) {
   auto* const by_masks = dynamic_cast<gives_masks*>(w.kept.get());
   if (by_masks == nullptr || !by_masks->masks_into(m)) {
     const result rows = has_rows ? result{} : w.kept->collect(want::pattern);
@@ -383,6 +382,14 @@ void run_variant(const variant_info& info, const elimination_input& e, const for
   }
   out.setup_seconds = lap(since);
   if (!context.layout.empty()) s.say(info.name + ": " + context.layout);
+  // Masks may leave during the run, for the arrays of the analysis before.
+  mask_pattern masks;
+  auto* const by_masks = dynamic_cast<gives_masks*>(w.kept.get());
+  if (options.masks) {
+    masks = {std::move(out.masks.first_vertex), std::move(out.masks.position_begin),
+             std::move(out.masks.vertices), std::move(out.masks.masks)};
+  }
+  if (by_masks != nullptr) by_masks->leave_masks_in(options.masks ? &masks : nullptr);
   run_timed(*w.kept, context);
   out.analysis_seconds = lap(since);
   s.enter(analysis_stage::output);
@@ -398,7 +405,7 @@ void run_variant(const variant_info& info, const elimination_input& e, const for
     leave_on_device(*leaves, e, options, w.found, out);
   } else {
     const bool has_rows = settings.wants.has(want::pattern);
-    if (options.masks) find_masks(has_rows, w, out);
+    if (options.masks) find_masks(has_rows, w, masks, out);
     if (options.supernodal || options.tree || !e.of.empty()) {
       find_supernodes_of_columns(e, options, has_rows, w, out);
     }

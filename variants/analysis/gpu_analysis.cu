@@ -177,6 +177,7 @@ class whole_analysis final : public variant,
   bool masks_into(mask_pattern& out) override {
     return dynamic_cast<gives_masks&>(*factorization_).masks_into(out);
   }
+  void leave_masks_in(mask_pattern* out) override { masks_to_ = out; }
   void rows_on_device(const device_destination& to, device_rows& l, device_rows& u) override {
     dynamic_cast<leaves_device_results&>(*factorization_).rows_on_device(to, l, u);
   }
@@ -230,6 +231,7 @@ class whole_analysis final : public variant,
       dynamic_cast<takes_device_rows&>(*factorization_)
           .prepare_device(found_.a.view(), settings, context);
     }
+    dynamic_cast<gives_masks&>(*factorization_).leave_masks_in(masks_to_);
     factorization_->run(context);
     // The factorization counts its own memory only.
     context.device_peak_bytes =
@@ -253,6 +255,7 @@ class whole_analysis final : public variant,
   device_rows rows_;
   analysis::analyzed found_;
   std::unique_ptr<variant> factorization_;
+  mask_pattern* masks_to_ = nullptr;  // where runs leave their masks
 };
 
 }  // namespace

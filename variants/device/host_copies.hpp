@@ -52,8 +52,21 @@ struct piece {
   char* to = nullptr;
   const char* from = nullptr;
   std::size_t bytes = 0;
-  const device_mark* after = nullptr;  ///< the bytes are complete then
+  const device_mark* after = nullptr;  ///< the bytes are complete then; null: they are
 };
+
+/// Pieces of `bytes` bytes: a page of the host belongs to one of them.
+inline std::vector<piece> pieces_of(char* to, const char* from, std::size_t bytes,
+                                    const device_mark* after = nullptr) {
+  std::vector<piece> pieces;
+  for (std::size_t done = 0; done < bytes;) {
+    const auto place = reinterpret_cast<std::uintptr_t>(to + done);
+    const std::size_t now = std::min(piece_bytes - place % piece_bytes, bytes - done);
+    pieces.push_back({to + done, from + done, now, after});
+    done += now;
+  }
+  return pieces;
+}
 
 /// What a host thread copies through: pinned memory for two pieces, and a stream of its own.
 class copy_lane {
@@ -166,6 +179,13 @@ class host_copies {
     add_bytes(storage_to_write(v, static_cast<std::size_t>(count)), from, bytes);
   }
 
+  /// Adds a piece of pieces_of(), of at least piece_bytes in all.
+  void add_piece(const piece& p) {
+    const std::scoped_lock lock(mutex_);
+    pieces_.push_back(p);
+    more_.notify_one();
+  }
+
   /// Calls produce() on this thread, which add()s what is to be copied as the device comes to find
   /// it; the other threads copy meanwhile, and this one when produce() has returned. `bytes` is
   /// about what will be copied. Rethrows what any of them throws, with nothing on its way.
@@ -202,16 +222,10 @@ class host_copies {
     }
     auto mark = std::make_unique<device_mark>();
     mark->set();
-    auto* const begin = static_cast<char*>(to);
-    const auto* const source = static_cast<const char*>(from);
+    const std::vector<piece> added =
+        pieces_of(static_cast<char*>(to), static_cast<const char*>(from), bytes, mark.get());
     const std::scoped_lock lock(mutex_);
-    for (std::size_t done = 0; done < bytes;) {
-      // A page of the host belongs to one piece.
-      const auto place = reinterpret_cast<std::uintptr_t>(begin + done);
-      const std::size_t now = std::min(piece_bytes - place % piece_bytes, bytes - done);
-      pieces_.push_back({begin + done, source + done, now, mark.get()});
-      done += now;
-    }
+    pieces_.insert(pieces_.end(), added.begin(), added.end());
     marks_.push_back(std::move(mark));
     more_.notify_all();
   }

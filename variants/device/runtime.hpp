@@ -404,6 +404,21 @@ void launch_overlapping(void (*kernel)(P...), int blocks, int threads, std::size
 #endif
 }
 
+/// Whether the device has done all that this host thread has launched. The call reports the errors
+/// of these launches.
+inline bool is_done() {
+#if defined(__CUDACC__)
+  const cudaError_t status = cudaStreamQuery(cudaStreamPerThread);
+  if (status == cudaErrorNotReady) {
+    // Some runtimes keep this status as the last error.
+    (void)cudaGetLastError();
+    return false;
+  }
+  check(status, "kernel");
+#endif
+  return true;
+}
+
 /// Waits until a kernel of this host thread has stored `value` in `flag` (simt::store_to_host); the
 /// caller then sees what the kernel wrote before. `flag` is in pinned memory. The call reports the
 /// errors of launches before.
@@ -416,14 +431,7 @@ inline void wait_for_note(const std::uint32_t* flag, std::uint32_t value) {
   };
   for (unsigned k = 1;; ++k) {
     if (arrived()) return;
-    if (k % looks != 0) continue;
-    const cudaError_t status = cudaStreamQuery(cudaStreamPerThread);
-    if (status == cudaErrorNotReady) {
-      // Some runtimes keep this status as the last error.
-      (void)cudaGetLastError();
-      continue;
-    }
-    check(status, "kernel");
+    if (k % looks != 0 || !is_done()) continue;
     if (arrived()) return;
     throw error(exit_code::run_failed, "kernel: it ended without what the host waits for");
   }

@@ -116,8 +116,10 @@
 #if defined(GSOFA_GPU)
 
 #include <algorithm>
+#include <chrono>
 #include <limits>
 #include <memory>
+#include <thread>
 
 #include "common/mask_pattern.hpp"
 #include "common/thread_device.hpp"
@@ -406,6 +408,7 @@ class bitmap_panels final : public variant,
   }
 
   void run(run_context& context) override {
+    left_in_ = nullptr;
     if (counts_by_tree()) {
       forget_results();
       if (count_by_tree(context)) return;
@@ -429,7 +432,12 @@ class bitmap_panels final : public variant,
     const bool rows_wanted =
         settings_.wants.has(want::pattern) || (settings_.supernodal && structure_.relabelled());
     const bool in_waves = structure_.waves() > 1;
-    eliminate(context);
+    const bool leaves = masks_leave();
+    if (leaves) {
+      eliminate_and_copy(context);
+    } else {
+      eliminate(context);
+    }
     const panel_view panels = structure_.view();
     phases_.mark(context, phase_id::supernode);
     if (!rows_wanted && !in_waves) find_supernodes(panels);
@@ -441,6 +449,7 @@ class bitmap_panels final : public variant,
       run_panels(context);
       return;
     }
+    left_in_ = leaves && !elimination_.fell_back() ? masks_to_ : nullptr;
     if (elimination_.fell_back()) {
       structure_.drop();
       search(context);
@@ -481,7 +490,14 @@ class bitmap_panels final : public variant,
                        rule, settings_.threads, budget_, out);
   }
 
+  void leave_masks_in(mask_pattern* out) override { masks_to_ = out; }
+
   bool masks_into(mask_pattern& out) override {
+    if (left_in_ == &out) {
+      left_in_ = nullptr;
+      take_masks(out);
+      return true;
+    }
     if (counted_) {
       run_context unused;
       tree_counts_.release();
@@ -490,20 +506,14 @@ class bitmap_panels final : public variant,
     }
     if (searched_ != nullptr || structure_.relabelled() || structure_.waves() > 1) return false;
     const panel_view p = structure_.view();
-    const offset_t panels = offset_t{p.panels} + 1;
     const offset_t positions = structure_.positions();
     static_assert(sizeof(mask_pair) == 2 * sizeof(std::uint64_t));
     host_copies copies(settings_.threads);
-    copies.run(static_cast<std::size_t>(positions) * (sizeof(mask_pair) + sizeof(index_t)), [&] {
+    copies.run(mask_bytes(), [&] {
       copies.add(out.masks, reinterpret_cast<const std::uint64_t*>(p.masks), 2 * positions);
-      copies.add(out.vertices, p.columns, positions);
-      copies.add(out.begin, p.begin, panels);
-      copies.add(out.position_begin, p.position_begin, panels);
+      add_lists(copies, p, out);
     });
-    take_written(out.masks, static_cast<std::size_t>(2 * positions));
-    take_written(out.vertices, static_cast<std::size_t>(positions));
-    take_written(out.begin, static_cast<std::size_t>(panels));
-    take_written(out.position_begin, static_cast<std::size_t>(panels));
+    take_masks(out);
     return true;
   }
 
@@ -624,6 +634,8 @@ class bitmap_panels final : public variant,
     searched_ = nullptr;
     handed_over_.reset();
     holds_rows_ = counted_ = false;
+    left_in_ = nullptr;
+    completion_.release();
     bits_ = {};
     runs_ = {};
     expansion_.release();
@@ -728,7 +740,7 @@ class bitmap_panels final : public variant,
 
   // Eliminates the panels and counts their rows, wave by wave. Digests and runs of columns are read
   // off the masks of a wave before they are released.
-  void eliminate(run_context& context) {
+  void eliminate(run_context& context, completion_view completion = {}) {
     const index_t waves = structure_.waves();
     const bool runs = waves > 1 && settings_.wants.has(want::supernodes);
     if (runs) runs_ = {budget_, "column_runs", n_};
@@ -746,7 +758,7 @@ class bitmap_panels final : public variant,
         closure_.run(structure_, wave,
                      counts ? row_counts{rows_.l_counts(), rows_.u_counts()} : row_counts{});
       } else {
-        elimination_.run(structure_, wave);
+        elimination_.run(structure_, wave, completion);
       }
       if (!counts) {
         phases_.mark(context, phase_id::compact);
@@ -756,6 +768,76 @@ class bitmap_panels final : public variant,
       phases_.mark(context, phase_id::supernode);
       find_column_runs(panels, wave, n_, settings_.chunk_size, runs_.data());
     }
+  }
+
+  // Bytes of the compressed result.
+  [[nodiscard]] std::size_t mask_bytes() const {
+    return static_cast<std::size_t>(structure_.positions()) * (sizeof(mask_pair) + sizeof(index_t));
+  }
+
+  // Whether the masks are copied to the host while they are completed.
+  [[nodiscard]] bool masks_leave() const {
+    return masks_to_ != nullptr && settings_.supernodal && structure_.waves() == 1 &&
+           !structure_.relabelled() && mask_bytes() >= least_leaving_bytes;
+  }
+
+  void add_lists(host_copies& copies, const panel_view& p, mask_pattern& out) const {
+    copies.add(out.vertices, p.columns, structure_.positions());
+    copies.add(out.begin, p.begin, offset_t{p.panels} + 1);
+    copies.add(out.position_begin, p.position_begin, offset_t{p.panels} + 1);
+  }
+
+  void take_masks(mask_pattern& out) const {
+    const auto panels = static_cast<std::size_t>(structure_.view().panels) + 1;
+    take_written(out.masks, static_cast<std::size_t>(2 * structure_.positions()));
+    take_written(out.vertices, static_cast<std::size_t>(structure_.positions()));
+    take_written(out.begin, panels);
+    take_written(out.position_begin, panels);
+  }
+
+  // The same as eliminate(); position lists leave for *masks_to_ meanwhile, and masks as workers
+  // complete them. Masks that are closed leave behind all launches.
+  void eliminate_and_copy(run_context& context) {
+    const panel_view p = structure_.view();
+    const offset_t positions = structure_.positions();
+    host_copies copies(settings_.threads);
+    std::chrono::steady_clock::time_point ended;
+    copies.run(mask_bytes(), [&] {
+      add_lists(copies, p, *masks_to_);
+      std::uint64_t* const to =
+          storage_to_write(masks_to_->masks, static_cast<std::size_t>(2 * positions));
+      const bool notes = !closes() && completion_.start(structure_, budget_);
+      eliminate(context, notes ? completion_.view() : completion_view{});
+      std::vector<piece> waiting = pieces_of(reinterpret_cast<char*>(to),
+                                             reinterpret_cast<const char*>(p.masks),
+                                             static_cast<std::size_t>(positions) * mask_pair_bytes);
+      const auto is_noted = [&](const piece& q) {
+        const offset_t begin = q.from - reinterpret_cast<const char*>(p.masks);
+        const auto end = begin + static_cast<offset_t>(q.bytes);
+        return completion_.has(begin / mask_pair_bytes,
+                               (end + mask_pair_bytes - 1) / mask_pair_bytes);
+      };
+      std::int64_t noted = 0;
+      while (!waiting.empty()) {
+        const bool is_end = is_done();
+        const std::size_t before = waiting.size();
+        std::erase_if(waiting, [&](const piece& q) {
+          const bool leaves = notes && is_noted(q);
+          if (!leaves && !is_end) return false;
+          if (leaves) ++noted;
+          copies.add_piece(q);
+          return true;
+        });
+        if (waiting.size() == before) std::this_thread::yield();
+      }
+      while (!is_done()) std::this_thread::yield();
+      ended = std::chrono::steady_clock::now();
+      context.derived["noted_pieces"] = noted;
+    });
+    // What the device did meanwhile is charged to its own phases.
+    context.phases.charge(
+        phase_id::d2h,
+        std::chrono::duration<double>(std::chrono::steady_clock::now() - ended).count());
   }
 
   // Whether the masks are completed as those of a symmetric pattern.
@@ -923,6 +1005,9 @@ class bitmap_panels final : public variant,
   panel_structure structure_;
   panel_elimination elimination_;
   symmetric_closure closure_;
+  mask_completion completion_;
+  mask_pattern* masks_to_ = nullptr;  // where runs leave their masks
+  mask_pattern* left_in_ = nullptr;   // where the last run has, until masks_into()
   bool refuted_ = false;  // of this matrix
   symmetric_counts tree_counts_;
   bool counted_ = false;  // the results are those of tree_counts_, and there are no panels
@@ -932,6 +1017,13 @@ class bitmap_panels final : public variant,
   device_phases phases_;
   launch_sequence whole_;  // all launches of a run
   static constexpr offset_t most_kept_bytes = offset_t{1} << 26;
+  static constexpr auto mask_pair_bytes = static_cast<offset_t>(sizeof(mask_pair));
+  // Masks of fewer bytes are copied behind the run.
+#if defined(__CUDACC__)
+  static constexpr std::size_t least_leaving_bytes = 4 * piece_bytes;
+#else
+  static constexpr std::size_t least_leaving_bytes = 2 * piece_bytes;
+#endif
   device_array<std::uint32_t> bits_;
   device_array<index_t> runs_;  // column_runs
   std::unique_ptr<variant> searched_;

@@ -374,6 +374,7 @@ struct elimination_view {
   cluster_state* clusters;
   unsigned long long* counters;  // counting build, by elimination_counter
   unsigned long long* stamps;    // counting build: panel_stamps for each panel
+  completion_view completion;    ///< told of every panel; without counts: it is not
 };
 
 /// The state of this block's cluster.
@@ -2043,6 +2044,7 @@ GSOFA_DEVICE void follow(const elimination_view& e, index_t j, worker_state& s, 
     last = factor_and_update<Tier>(e, j, place, s, side, last.ready, stays);
     note(e.stamps, j, stamp_updated, leads);
     if (last.next == falls_back) break;
+    if (leads && e.completion.counts != nullptr) e.completion.note(place.first, place.length);
     if (last.next == leaves) stays = false;
     const next_panel& above = s.head[side].next;
     const index_t finished = j;
@@ -2454,7 +2456,8 @@ unsigned long long panel_elimination::most_far_work(index_t panels) const {
   return static_cast<unsigned long long>(std::max<std::int64_t>(1, most));
 }
 
-void panel_elimination::run(const panel_structure& structure, panel_range wave) {
+void panel_elimination::run(const panel_structure& structure, panel_range wave,
+                            completion_view completion) {
   if (detail::counting && wave.begin == 0) {
     fill_bytes(counters_.data(), 0, elimination_counters);
     fill_bytes(stamps_.data(), 0, stamps_.size());
@@ -2465,6 +2468,7 @@ void panel_elimination::run(const panel_structure& structure, panel_range wave) 
   e.wave = wave;
   e.children = structure.children();
   e.finished = structure.finished();
+  e.completion = completion;
   e.counters = counters_.data();
   e.stamps = stamps_.data();
   e.update_work = reinterpret_cast<unsigned long long*>(structure.control() +

@@ -611,14 +611,55 @@ struct elimination_settings {
   std::int64_t most_update_work = -1;
 };
 
+// Positions of a chunk.
+#if defined(__CUDACC__)
+inline constexpr int chunk_shift = 17;  // 2 MiB of masks
+#else
+inline constexpr int chunk_shift = 2;  // small patterns must have several
+#endif
+
+/// Tells the host which masks are complete while panels are eliminated, by chunks of consecutive
+/// positions.
+struct completion_view {
+  std::uint32_t* counts = nullptr;    ///< panels with positions in each chunk, 0 - the missing ones
+  std::uint32_t* complete = nullptr;  ///< of each chunk, memory of the host: 1 if all masks are
+
+  /// The masks of a panel are complete, and this thread has passed a barrier since. Increments of a
+  /// count are one release sequence: who completes it has acquired from the workers of all panels
+  /// of the chunk, and the store to the host releases that to the system.
+  GSOFA_DEVICE void note(offset_t first, index_t length) const {
+    const offset_t last = (first + length - 1) >> chunk_shift;
+    for (offset_t c = first >> chunk_shift; c <= last; ++c) {
+      if (simt::atomic_increment_acq_rel(counts + c) + 1 == 0) simt::store_to_host(complete + c, 1);
+    }
+  }
+};
+
+/// What the host knows of the masks of a structure with one wave while its panels are eliminated.
+class mask_completion {
+ public:
+  /// Nothing is complete; asynchronous. Returns false, with nothing held, where the budget does not
+  /// admit it.
+  bool start(const panel_structure& structure, memory_budget& budget);
+  [[nodiscard]] completion_view view() { return {counts_.data(), complete_.data()}; }
+  /// Whether the masks of the positions begin .. end - 1 are complete, and may be copied.
+  [[nodiscard]] bool has(offset_t begin, offset_t end) const;
+  void release() { counts_ = {}; }
+
+ private:
+  device_array<std::uint32_t> counts_;
+  mutable pinned_vector<std::uint32_t> complete_;
+};
+
 /// Factors all panels of a structure whose masks hold A.
 class panel_elimination {
  public:
   void prepare(index_t n, const elimination_settings& settings, memory_budget& budget);
   /// Factors the panels of one wave, all of them where there is one; waves ascend. Up to ten
   /// launches; asynchronous. Uses up finished() and control() of the structure. Falls back where
-  /// the update rounds pass most_update_work: panels are then left as they are.
-  void run(const panel_structure& structure, panel_range wave);
+  /// the update rounds pass most_update_work: panels are then left as they are. `completion` is
+  /// told of every panel that is factored.
+  void run(const panel_structure& structure, panel_range wave, completion_view completion = {});
   /// Before the launches of run() are repeated.
   void expect();
   /// Whether the last run() fell back; valid once the device has done what run() launched.

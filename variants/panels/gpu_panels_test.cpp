@@ -411,6 +411,72 @@ TEST_CASE("panels whose masks are asked for are not released: rows are searched 
   }
 }
 
+TEST_CASE("masks leave while panels are eliminated, and are those that are copied behind a run") {
+  const variant_info& info = find_variant("gpu_bitmap_panels");
+  const auto leave = [&](const pattern& a, int threads, const char* hand_over, bool is_closed) {
+    run_settings settings;
+    settings.options = option_set(info.options);
+    settings.options.set(info.options, "panel_width", "4");
+    settings.options.set(info.options, "hand_over", hand_over);
+    settings.wants = want::counts;
+    settings.supernodal = true;
+    settings.threads = threads;
+    run_context context;
+    const auto v = gpu::make_bitmap_panels({.elimination = {.warp_positions = 12}});
+    v->prepare(a, settings, context);
+    auto& giver = dynamic_cast<gives_masks&>(*v);
+    mask_pattern left;
+    mask_pattern copied;
+    giver.leave_masks_in(&left);
+    for (int k = 0; k < 2; ++k) {  // the second run has arrays of the first
+      run_once(*v, settings.wants, context);
+      REQUIRE(giver.masks_into(left));
+      REQUIRE(giver.masks_into(copied));
+      CHECK(left.begin == copied.begin);
+      CHECK(left.position_begin == copied.position_begin);
+      CHECK(left.vertices == copied.vertices);
+      CHECK(left.masks == copied.masks);
+      // Closed masks are all complete at once; a worker has told of every other panel.
+      const auto pieces = static_cast<std::int64_t>(2 * 8 * copied.vertices.size() / 64);
+      const std::int64_t noted = context.derived["noted_pieces"];
+      CHECK((is_closed ? noted == 0 : noted >= pieces && noted <= pieces + 2));
+    }
+  };
+  for (const int threads : {1, 3}) {
+    CAPTURE(threads);
+    leave(generate("dissected:nx=6,oneway=1"), threads, "off", false);
+    leave(generate("dissected:nx=6,oneway=1"), threads, "on", false);
+    leave(generate("dissected:nx=6"), threads, "auto", true);
+  }
+}
+
+TEST_CASE("masks that were to leave and did not are copied") {
+  // Of a run that is too small, and of one that relabels, each before another.
+  const variant_info& info = find_variant("gpu_bitmap_panels");
+  run_settings settings;
+  settings.options = option_set(info.options);
+  settings.wants = want::counts;
+  settings.supernodal = true;
+  run_context context;
+  const auto v = gpu::make_bitmap_panels({});
+  auto& giver = dynamic_cast<gives_masks&>(*v);
+  mask_pattern left;
+  giver.leave_masks_in(&left);
+  for (const char* spec : {"dissected:nx=1", "dissected:nx=4,oneway=1", "grid7:nx=4,oneway=1",
+                           "dissected:nx=4,oneway=1"}) {
+    CAPTURE(spec);
+    v->prepare(generate(spec), settings, context);
+    run_once(*v, settings.wants, context);
+    const bool has_masks = giver.masks_into(left);
+    CHECK(has_masks == (context.derived["relabelled"] == 0));
+    if (!has_masks) continue;
+    mask_pattern copied;
+    REQUIRE(giver.masks_into(copied));
+    CHECK(left.masks == copied.masks);
+    CHECK(left.vertices == copied.vertices);
+  }
+}
+
 TEST_CASE("a search that takes long is announced once, with the budget that would avoid it") {
   const variant_info& info = find_variant("gpu_bitmap_panels");
   const pattern a = generate("grid5:nx=9");
