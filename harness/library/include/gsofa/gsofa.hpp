@@ -319,8 +319,9 @@ struct analysis {
 
   double order_seconds = 0;     ///< checking, sorting, matching, ordering, permuting
   double setup_seconds = 0;     ///< allocation, copies to the device, its first use
-  double analysis_seconds = 0;  ///< the symbolic factorization, with supernodes
-  double output_seconds = 0;    ///< counts, explicit L and U
+  /// The symbolic factorization, with supernodes, and with masks that leave the device meanwhile.
+  double analysis_seconds = 0;
+  double output_seconds = 0;  ///< counts, explicit L and U
 
   /// n; elimination tree of A + A^T, -1 for roots: level_sets() and relaxed_supernodes() take it.
   /// Empty unless analysis_options::tree.
