@@ -811,11 +811,12 @@ class bitmap_panels final : public variant,
           storage_to_write(masks_to_->masks, static_cast<std::size_t>(2 * positions));
       const bool notes = !closes() && completion_.start(structure_, budget_);
       eliminate(context, notes ? completion_.view() : completion_view{});
-      std::vector<piece> waiting = pieces_of(reinterpret_cast<char*>(to),
-                                             reinterpret_cast<const char*>(p.masks),
-                                             static_cast<std::size_t>(positions) * mask_pair_bytes);
+      const auto* const from = reinterpret_cast<const char*>(p.masks);
+      std::vector<piece> waiting =
+          pieces_of(reinterpret_cast<char*>(to), from,
+                    static_cast<std::size_t>(positions) * sizeof(mask_pair));
       const auto is_noted = [&](const piece& q) {
-        const offset_t begin = q.from - reinterpret_cast<const char*>(p.masks);
+        const offset_t begin = q.from - from;
         const auto end = begin + static_cast<offset_t>(q.bytes);
         return completion_.has(begin / mask_pair_bytes,
                                (end + mask_pair_bytes - 1) / mask_pair_bytes);
