@@ -2044,7 +2044,7 @@ GSOFA_DEVICE void follow(const elimination_view& e, index_t j, worker_state& s, 
     last = factor_and_update<Tier>(e, j, place, s, side, last.ready, stays);
     note(e.stamps, j, stamp_updated, leads);
     if (last.next == falls_back) break;
-    if (leads && e.completion.counts != nullptr) e.completion.note(place.first, place.length);
+    if (leads && e.completion.counts != nullptr) e.completion.note(e.p, j);
     if (last.next == leaves) stays = false;
     const next_panel& above = s.head[side].next;
     const index_t finished = j;

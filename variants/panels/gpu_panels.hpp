@@ -624,11 +624,12 @@ struct completion_view {
   std::uint32_t* counts = nullptr;    ///< panels with positions in each chunk, 0 - the missing ones
   std::uint32_t* complete = nullptr;  ///< of each chunk, memory of the host: 1 if all masks are
 
-  /// The masks of a panel are complete, and this thread has passed a barrier since. Increments of a
+  /// The masks of panel j are complete, and this thread has passed a barrier since. Increments of a
   /// count are one release sequence: who completes it has acquired from the workers of all panels
   /// of the chunk, and the store to the host releases that to the system.
-  GSOFA_DEVICE void note(offset_t first, index_t length) const {
-    const offset_t last = (first + length - 1) >> chunk_shift;
+  GSOFA_DEVICE void note(const panel_view& p, index_t j) const {
+    const offset_t first = p.position_begin[j];
+    const offset_t last = (first + p.length(j) - 1) >> chunk_shift;
     for (offset_t c = first >> chunk_shift; c <= last; ++c) {
       if (simt::atomic_increment_acq_rel(counts + c) + 1 == 0) simt::store_to_host(complete + c, 1);
     }
