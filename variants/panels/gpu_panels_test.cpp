@@ -709,3 +709,29 @@ TEST_CASE("positions kept between runs are not in the way of a matrix that has m
   CHECK(seen[false] > 0);
   CHECK(seen[true] > 0);
 }
+
+TEST_CASE("blocks with little else to do leave long panels to clusters") {
+  const variant_info& info = find_variant("gpu_bitmap_panels");
+  const pattern a = generate("dissected:nx=9,oneway=1");
+  // The panels of the last separators have 85 and 109 positions; whoever finishes the last child of
+  // the former has nothing else to do.
+  const auto truth = reference::make_truth(reference::row_union(a));
+  for (const index_t lone : {1 << 20, 0}) {
+    CAPTURE(lone);
+    run_settings settings;
+    settings.options = option_set(info.options);
+    settings.options.set(info.options, "panel_width", "4");
+    settings.options.set(info.options, "hand_over", "on");
+    settings.wants = want_set(want::counts) | want::digest;
+    run_context context;
+    const auto v = gpu::make_bitmap_panels({.elimination = {.warp_positions = 8,
+                                                            .few_panels = 0,
+                                                            .cluster_positions = 90,
+                                                            .lone_positions = lone},
+                                            .search = false});
+    v->prepare(a, settings, context);
+    const result r = run_once(*v, settings.wants, context);
+    CHECK(reference::compare(truth, r, settings.wants, settings.chunk_size).reason == "");
+    CHECK(context.derived["longest_panel"] > 90);
+  }
+}
