@@ -179,7 +179,7 @@ class host_copies {
     add_bytes(storage_to_write(v, static_cast<std::size_t>(count)), from, bytes);
   }
 
-  /// Adds a piece of pieces_of(), of at least piece_bytes in all.
+  /// Adds a piece of pieces_of(), in a run() of at least piece_bytes.
   void add_piece(const piece& p) {
     const std::scoped_lock lock(mutex_);
     pieces_.push_back(p);

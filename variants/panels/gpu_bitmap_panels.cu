@@ -838,7 +838,7 @@ class bitmap_panels final : public variant,
       ended = std::chrono::steady_clock::now();
       context.derived["noted_pieces"] = noted;
     });
-    // What the device did meanwhile is charged to its own phases.
+    // The phase that the device was in last has this time, too: it is charged twice.
     context.phases.charge(
         phase_id::d2h,
         std::chrono::duration<double>(std::chrono::steady_clock::now() - ended).count());
@@ -1022,7 +1022,7 @@ class bitmap_panels final : public variant,
   launch_sequence whole_;  // all launches of a run
   static constexpr offset_t most_kept_bytes = offset_t{1} << 26;
   static constexpr auto mask_pair_bytes = static_cast<offset_t>(sizeof(mask_pair));
-  // Masks of fewer bytes are copied behind the run, whose launches may be recorded ones: these take
+  // Masks, with vertices, of fewer bytes are copied behind the run, whose launches may be recorded ones: these take
   // half a millisecond less, in which 20 MB are copied.
 #if defined(__CUDACC__)
   static constexpr std::size_t least_leaving_bytes = 16 * piece_bytes;

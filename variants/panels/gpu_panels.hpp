@@ -621,7 +621,8 @@ inline constexpr int chunk_shift = 2;  // small patterns must have several
 /// Tells the host which masks are complete while panels are eliminated, by chunks of consecutive
 /// positions.
 struct completion_view {
-  std::uint32_t* counts = nullptr;    ///< panels with positions in each chunk, 0 - the missing ones
+  /// Of each chunk: 0 less the panels with positions there that are not factored, modulo 2^32.
+  std::uint32_t* counts = nullptr;
   std::uint32_t* complete = nullptr;  ///< of each chunk, memory of the host: 1 if all masks are
 
   /// The masks of panel j are complete, and this thread has passed a barrier since. Increments of a
@@ -639,8 +640,8 @@ struct completion_view {
 /// What the host knows of the masks of a structure with one wave while its panels are eliminated.
 class mask_completion {
  public:
-  /// Nothing is complete; asynchronous. Returns false, with nothing held, where the budget does not
-  /// admit it.
+  /// Nothing is complete; launches are asynchronous. Returns false, with nothing held, where the
+  /// budget does not admit it. Throws budget_error where the device or the host has no memory.
   bool start(const panel_structure& structure, memory_budget& budget);
   [[nodiscard]] completion_view view() { return {counts_.data(), complete_.data()}; }
   /// Whether the masks of the positions begin .. end - 1 are complete, and may be copied.

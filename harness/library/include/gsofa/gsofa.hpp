@@ -319,7 +319,7 @@ struct analysis {
 
   double order_seconds = 0;     ///< checking, sorting, matching, ordering, permuting
   double setup_seconds = 0;     ///< allocation, copies to the device, its first use
-  /// The symbolic factorization, with supernodes, and with masks that leave the device meanwhile.
+  /// The symbolic factorization, with supernodes, and with large masks of a GPU.
   double analysis_seconds = 0;
   double output_seconds = 0;  ///< counts, explicit L and U
 
