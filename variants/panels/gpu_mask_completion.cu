@@ -1,8 +1,8 @@
 // Which masks are complete while panels are eliminated, as the host learns it: a count for each
 // chunk of consecutive positions of the panels with positions there that are missing. Panels are
 // told by the workers that have factored them (gpu_elimination.cu). A panel above some others is
-// factored behind all of them. In nested dissection few chunks, those of the largest separators, are
-// complete at the end alone; in other orders these may be many.
+// factored behind all of them. In nested dissection few chunks, those of the largest separators,
+// are complete at the end alone; in other orders these may be many.
 //
 // Nothing changes the masks of a panel once it is factored, so that they may be copied from then
 // on. Cost: an increment for each panel, and one for each chunk that a panel reaches into.
