@@ -268,10 +268,28 @@ void find_supernodes_of_columns(const elimination_input& e, const analysis_optio
                     std::move(s.segment_begin), std::move(s.segments)};
 }
 
+gives_masks* giver_of(workspace& w) { return dynamic_cast<gives_masks*>(w.kept.get()); }
+
+// Runs of the variant that is kept leave their masks in an array as long as this lives.
+class leaving_masks {
+ public:
+  leaving_masks(workspace& w, mask_pattern& m) : w_(w) {
+    if (gives_masks* const giver = giver_of(w)) giver->leave_masks_in(&m);
+  }
+  leaving_masks(const leaving_masks&) = delete;
+  leaving_masks& operator=(const leaving_masks&) = delete;
+  ~leaving_masks() {
+    if (gives_masks* const giver = giver_of(w_)) giver->leave_masks_in(nullptr);
+  }
+
+ private:
+  workspace& w_;
+};
+
 // `m` is where the run may have left its masks.
 void find_masks(bool has_rows, workspace& w, mask_pattern& m, analysis& out) {
-  auto* const by_masks = dynamic_cast<gives_masks*>(w.kept.get());
-  if (by_masks == nullptr || !by_masks->masks_into(m)) {
+  gives_masks* const giver = giver_of(w);
+  if (giver == nullptr || !giver->masks_into(m)) {
     const result rows = has_rows ? result{} : w.kept->collect(want::pattern);
     m = has_rows ? masks_of(w.found.l, w.found.u) : masks_of(rows.l, rows.u);
   }
@@ -384,12 +402,12 @@ void run_variant(const variant_info& info, const elimination_input& e, const for
   if (!context.layout.empty()) s.say(info.name + ": " + context.layout);
   // Masks may leave during the run, for the arrays of the analysis before.
   mask_pattern masks;
-  auto* const by_masks = dynamic_cast<gives_masks*>(w.kept.get());
+  std::optional<leaving_masks> leaving;
   if (options.masks) {
     masks = {std::move(out.masks.first_vertex), std::move(out.masks.position_begin),
              std::move(out.masks.vertices), std::move(out.masks.masks)};
+    leaving.emplace(w, masks);
   }
-  if (by_masks != nullptr) by_masks->leave_masks_in(options.masks ? &masks : nullptr);
   run_timed(*w.kept, context);
   out.analysis_seconds = lap(since);
   s.enter(analysis_stage::output);

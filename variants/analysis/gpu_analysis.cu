@@ -177,7 +177,12 @@ class whole_analysis final : public variant,
   bool masks_into(mask_pattern& out) override {
     return dynamic_cast<gives_masks&>(*factorization_).masks_into(out);
   }
-  void leave_masks_in(mask_pattern* out) override { masks_to_ = out; }
+  void leave_masks_in(mask_pattern* out) override {
+    masks_to_ = out;
+    if (factorization_ != nullptr) {
+      dynamic_cast<gives_masks&>(*factorization_).leave_masks_in(out);
+    }
+  }
   void rows_on_device(const device_destination& to, device_rows& l, device_rows& u) override {
     dynamic_cast<leaves_device_results&>(*factorization_).rows_on_device(to, l, u);
   }

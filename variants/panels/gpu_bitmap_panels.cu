@@ -119,7 +119,6 @@
 #if defined(GSOFA_GPU)
 
 #include <algorithm>
-#include <chrono>
 #include <limits>
 #include <memory>
 #include <thread>
@@ -493,7 +492,10 @@ class bitmap_panels final : public variant,
                        rule, settings_.threads, budget_, out);
   }
 
-  void leave_masks_in(mask_pattern* out) override { masks_to_ = out; }
+  void leave_masks_in(mask_pattern* out) override {
+    masks_to_ = out;
+    left_in_ = nullptr;
+  }
 
   bool masks_into(mask_pattern& out) override {
     if (left_in_ == &out) {
@@ -799,49 +801,48 @@ class bitmap_panels final : public variant,
   }
 
   // The same as eliminate(); position lists leave for *masks_to_ meanwhile, and masks as workers
-  // complete them. Masks that are closed leave behind all launches.
+  // complete them. Masks that are closed leave behind all launches. What has left of a run that
+  // falls back or is refuted is of no use.
   void eliminate_and_copy(run_context& context) {
     const panel_view p = structure_.view();
-    const offset_t positions = structure_.positions();
+    const bool notes = !closes() && completion_.start(structure_, budget_);
     host_copies copies(settings_.threads);
-    std::chrono::steady_clock::time_point ended;
     copies.run(mask_bytes(), [&] {
       add_lists(copies, p, *masks_to_);
-      std::uint64_t* const to =
-          storage_to_write(masks_to_->masks, static_cast<std::size_t>(2 * positions));
-      const bool notes = !closes() && completion_.start(structure_, budget_);
       eliminate(context, notes ? completion_.view() : completion_view{});
-      const auto* const from = reinterpret_cast<const char*>(p.masks);
-      std::vector<piece> waiting =
-          pieces_of(reinterpret_cast<char*>(to), from,
-                    static_cast<std::size_t>(positions) * sizeof(mask_pair));
-      const auto is_noted = [&](const piece& q) {
-        const offset_t begin = q.from - from;
-        const auto end = begin + static_cast<offset_t>(q.bytes);
-        return completion_.has(begin / mask_pair_bytes,
-                               (end + mask_pair_bytes - 1) / mask_pair_bytes);
-      };
-      std::int64_t noted = 0;
-      while (!waiting.empty()) {
-        const bool is_end = is_done();
-        const std::size_t before = waiting.size();
-        std::erase_if(waiting, [&](const piece& q) {
-          const bool leaves = notes && is_noted(q);
-          if (!leaves && !is_end) return false;
-          if (leaves) ++noted;
-          copies.add_piece(q);
-          return true;
-        });
-        if (waiting.size() == before) std::this_thread::yield();
-      }
-      while (!is_done()) std::this_thread::yield();
-      ended = std::chrono::steady_clock::now();
-      context.derived["noted_pieces"] = noted;
+      phases_.mark(context, phase_id::d2h);
+      add_masks(copies, notes, context);
     });
-    // The phase that the device was in last has this time, too: it is charged twice.
-    context.phases.charge(
-        phase_id::d2h,
-        std::chrono::duration<double>(std::chrono::steady_clock::now() - ended).count());
+    if (elimination_.fell_back()) *masks_to_ = {};
+  }
+
+  // Adds the masks to what is copied, piece by piece as they are noted, the rest when the device
+  // has done all.
+  void add_masks(host_copies& copies, bool notes, run_context& context) {
+    constexpr unsigned looks = 64;  // between two queries of the device's state
+    const offset_t positions = structure_.positions();
+    const auto* const from = reinterpret_cast<const char*>(structure_.view().masks);
+    auto* const to = reinterpret_cast<char*>(
+        storage_to_write(masks_to_->masks, static_cast<std::size_t>(2 * positions)));
+    constexpr auto pair = static_cast<offset_t>(sizeof(mask_pair));
+    std::vector<piece> waiting = pieces_of(to, from, static_cast<std::size_t>(positions * pair));
+    const std::size_t pieces = waiting.size();
+    const auto leave = [&](const piece& q) {
+      const offset_t begin = q.from - from;
+      const offset_t end = begin + static_cast<offset_t>(q.bytes);
+      if (!completion_.has(begin / pair, (end + pair - 1) / pair)) return false;
+      copies.add_piece(q);
+      return true;
+    };
+    for (unsigned turn = 1; notes && !waiting.empty(); ++turn) {
+      if (turn % looks == 0 && is_done()) break;
+      if (std::erase_if(waiting, leave) == 0) std::this_thread::yield();
+    }
+    synchronize();
+    context.derived["early_pieces"] = static_cast<std::int64_t>(pieces - waiting.size());
+    context.check_deadline();
+    if (elimination_.fell_back() || closure_.refuted()) return;
+    for (const piece& q : waiting) copies.add_piece(q);
   }
 
   // Whether the masks are completed as those of a symmetric pattern.
@@ -1012,7 +1013,7 @@ class bitmap_panels final : public variant,
   mask_completion completion_;
   mask_pattern* masks_to_ = nullptr;  // where runs leave their masks
   mask_pattern* left_in_ = nullptr;   // where the last run has, until masks_into()
-  bool refuted_ = false;  // of this matrix
+  bool refuted_ = false;              // of this matrix
   symmetric_counts tree_counts_;
   bool counted_ = false;  // the results are those of tree_counts_, and there are no panels
   panel_expansion expansion_;
@@ -1021,9 +1022,8 @@ class bitmap_panels final : public variant,
   device_phases phases_;
   launch_sequence whole_;  // all launches of a run
   static constexpr offset_t most_kept_bytes = offset_t{1} << 26;
-  static constexpr auto mask_pair_bytes = static_cast<offset_t>(sizeof(mask_pair));
-  // Masks, with vertices, of fewer bytes are copied behind the run, whose launches may be recorded ones: these take
-  // half a millisecond less, in which 20 MB are copied.
+  // Masks, with vertices, of fewer bytes are copied behind the run, whose launches may be recorded
+  // ones: these take half a millisecond less, in which 20 MB are copied.
 #if defined(__CUDACC__)
   static constexpr std::size_t least_leaving_bytes = 16 * piece_bytes;
 #else

@@ -25,12 +25,8 @@ GSOFA_KERNEL void count_missing_kernel(panel_view p, std::uint32_t* counts) {
   simt::after_earlier_launches();
   for (unsigned k = simt::block_index() * simt::block_size() + simt::thread_index();
        k < static_cast<unsigned>(p.panels); k += simt::grid_size() * simt::block_size()) {
-    const auto j = static_cast<index_t>(k);
-    const offset_t first = p.position_begin[j];
-    const offset_t last = (first + p.length(j) - 1) >> chunk_shift;
-    for (offset_t c = first >> chunk_shift; c <= last; ++c) {
-      simt::atomic_add(counts + c, ~std::uint32_t{0});
-    }
+    for_each_chunk(p, static_cast<index_t>(k),
+                   [&](offset_t c) { simt::atomic_add(counts + c, ~std::uint32_t{0}); });
   }
 }
 
@@ -38,12 +34,16 @@ GSOFA_KERNEL void count_missing_kernel(panel_view p, std::uint32_t* counts) {
 
 bool mask_completion::start(const panel_structure& structure, memory_budget& budget) {
   const offset_t chunks = ((structure.positions() - 1) >> chunk_shift) + 1;
-  if (counts_.size() < chunks) {
+  try {
+    complete_.assign(static_cast<std::size_t>(chunks), 0);
+    if (counts_.size() < chunks) {
+      counts_ = {};
+      counts_ = {budget, "completion", chunks};
+    }
+  } catch (const budget_error&) {
     counts_ = {};
-    if (budget.limit() - budget.used() < offset_t{sizeof(std::uint32_t)} * chunks) return false;
-    counts_ = {budget, "completion", chunks};
+    return false;
   }
-  complete_.assign(static_cast<std::size_t>(chunks), 0);
   fill_bytes(counts_.data(), 0, chunks);
   const panel_view p = structure.view();
   launch_overlapping(count_missing_kernel, blocks_for(p.panels), threads_per_block, 0, p,

@@ -618,6 +618,14 @@ inline constexpr int chunk_shift = 17;  // 2 MiB of masks
 inline constexpr int chunk_shift = 2;  // small patterns must have several
 #endif
 
+/// Calls f(c) for every chunk c in which panel j has positions.
+template <class F>
+GSOFA_DEVICE void for_each_chunk(const panel_view& p, index_t j, const F& f) {
+  const offset_t first = p.position_begin[j];
+  const offset_t last = (first + p.length(j) - 1) >> chunk_shift;
+  for (offset_t c = first >> chunk_shift; c <= last; ++c) f(c);
+}
+
 /// Tells the host which masks are complete while panels are eliminated, by chunks of consecutive
 /// positions.
 struct completion_view {
@@ -629,19 +637,17 @@ struct completion_view {
   /// count are one release sequence: who completes it has acquired from the workers of all panels
   /// of the chunk, and the store to the host releases that to the system.
   GSOFA_DEVICE void note(const panel_view& p, index_t j) const {
-    const offset_t first = p.position_begin[j];
-    const offset_t last = (first + p.length(j) - 1) >> chunk_shift;
-    for (offset_t c = first >> chunk_shift; c <= last; ++c) {
+    for_each_chunk(p, j, [&](offset_t c) {
       if (simt::atomic_increment_acq_rel(counts + c) + 1 == 0) simt::store_to_host(complete + c, 1);
-    }
+    });
   }
 };
 
 /// What the host knows of the masks of a structure with one wave while its panels are eliminated.
 class mask_completion {
  public:
-  /// Nothing is complete; launches are asynchronous. Returns false, with nothing held, where the
-  /// budget does not admit it. Throws budget_error where the device or the host has no memory.
+  /// Nothing is complete; launches are asynchronous. Returns false, with nothing held on the
+  /// device, where the budget, the device or the host has no memory for it.
   bool start(const panel_structure& structure, memory_budget& budget);
   [[nodiscard]] completion_view view() { return {counts_.data(), complete_.data()}; }
   /// Whether the masks of the positions begin .. end - 1 are complete, and may be copied.

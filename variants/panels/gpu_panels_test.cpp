@@ -4,8 +4,10 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <atomic>
 #include <map>
 #include <set>
+#include <thread>
 
 #include "common/generators.hpp"
 #include "common/mask_pattern.hpp"
@@ -439,10 +441,11 @@ TEST_CASE("masks leave while panels are eliminated, and are those that are copie
       CHECK(left.position_begin == copied.position_begin);
       CHECK(left.vertices == copied.vertices);
       CHECK(left.masks == copied.masks);
-      // Closed masks are all complete at once; a worker has told of every other panel.
+      // Closed masks are all complete at once; a worker has told of every other panel, and here
+      // the host looks at that before it asks whether the device has ended.
       const auto pieces = static_cast<std::int64_t>(2 * 8 * copied.vertices.size() / 64);
-      const std::int64_t noted = context.derived["noted_pieces"];
-      CHECK((is_closed || !leaves ? noted == 0 : noted >= pieces && noted <= pieces + 2));
+      const std::int64_t early = context.derived["early_pieces"];
+      CHECK((is_closed || !leaves ? early == 0 : early >= pieces && early <= pieces + 2));
     }
   };
   for (const int threads : {1, 3}) {
@@ -477,6 +480,119 @@ TEST_CASE("masks that were to leave and did not are copied") {
     REQUIRE(giver.masks_into(copied));
     CHECK(left.masks == copied.masks);
     CHECK(left.vertices == copied.vertices);
+  }
+}
+
+TEST_CASE("masks of a run that is refuted are those of the next one; none of one that gives up") {
+  const variant_info& info = find_variant("gpu_bitmap_panels");
+  const pattern a = generate("dissected:nx=6,oneway=1");
+  run_settings settings;
+  settings.options = option_set(info.options);
+  settings.options.set(info.options, "panel_width", "4");
+  settings.wants = want::counts;
+  settings.supernodal = true;
+  settings.threads = 3;
+  for (const bool refuted : {true, false}) {
+    CAPTURE(refuted);
+    gpu::panel_tuning tuning{.search = false};
+    if (refuted) {
+      tuning.closing = gpu::closing_masks::always;
+    } else {
+      tuning.elimination.most_update_work = 1;
+    }
+    const auto v = gpu::make_bitmap_panels(tuning);
+    auto& giver = dynamic_cast<gives_masks&>(*v);
+    mask_pattern left;
+    giver.leave_masks_in(&left);
+    for (int k = 0; k < 2; ++k) {
+      run_context context;
+      v->prepare(a, settings, context);
+      run_once(*v, settings.wants, context);
+      CHECK(context.derived["gave_up"] == (refuted ? 0 : 1));
+      CHECK(giver.masks_into(left) == refuted);
+      if (!refuted) {
+        CHECK(left.vertices.capacity() + left.masks.capacity() == 0);
+        continue;
+      }
+      CHECK(context.derived["early_pieces"] > 0);
+      mask_pattern copied;
+      REQUIRE(giver.masks_into(copied));
+      CHECK(left.masks == copied.masks);
+      CHECK(left.vertices == copied.vertices);
+    }
+  }
+}
+
+TEST_CASE("a run that is cancelled while its masks leave, and those after it") {
+  const variant_info& info = find_variant("gpu_bitmap_panels");
+  const pattern a = generate("dissected:nx=6,oneway=1");
+  run_settings settings;
+  settings.options = option_set(info.options);
+  settings.wants = want::counts;
+  settings.supernodal = true;
+  settings.threads = 3;
+  const auto v = gpu::make_bitmap_panels({});
+  auto& giver = dynamic_cast<gives_masks&>(*v);
+  mask_pattern left;
+  giver.leave_masks_in(&left);
+  run_context unused;
+  v->prepare(a, settings, unused);
+  // Another thread asks to stop when the elimination is about to begin. What has been copied by
+  // then has no effect on runs after it.
+  int cancelled = 0;
+  for (int k = 0; cancelled < 3; ++k) {
+    REQUIRE(k < 1000);
+    run_context context;
+    progress_probe probe;
+    std::atomic<bool> stop{false};
+    context.probe = &probe;
+    context.stop = &stop;
+    std::thread stopper([&] {
+      while (probe.ask() < 0 && !stop) std::this_thread::yield();
+      stop = true;
+    });
+    bool ended = true;
+    try {
+      run_timed(*v, context);
+    } catch (const cancelled_error&) {
+      ended = false;
+    }
+    stop = true;
+    stopper.join();
+    if (ended || context.derived.count("early_pieces") == 0) continue;
+    ++cancelled;
+    v->prepare(a, settings, unused);
+    run_timed(*v, unused);
+    REQUIRE(giver.masks_into(left));
+    mask_pattern copied;
+    REQUIRE(giver.masks_into(copied));
+    CHECK(left.masks == copied.masks);
+    CHECK(left.vertices == copied.vertices);
+  }
+}
+
+TEST_CASE("the host knows of no complete masks where there is no memory for that") {
+  const pattern a = generate("dissected:nx=6,oneway=1");
+  gpu::memory_budget budget;
+  budget.set_limit(offset_t{1} << 28);
+  gpu::device_matrix matrix;
+  matrix.upload(a, budget);
+  gpu::panel_structure structure;
+  structure.prepare(a.n_rows, budget);
+  run_context context;
+  REQUIRE(structure.build(matrix, a.nnz(), {}, budget, context));
+  const offset_t used = budget.used();
+  gpu::mask_completion completion;
+  for (const offset_t bytes : {0, 7, 1 << 20, 0, 1 << 20}) {
+    CAPTURE(bytes);
+    budget.set_limit(used + bytes);
+    const bool starts = completion.start(structure, budget);
+    CHECK(starts == (bytes > 7));
+    CHECK((budget.used() > used) == starts);
+    if (!starts) continue;
+    CHECK_FALSE(completion.has(0, structure.positions()));
+    CHECK_FALSE(completion.has(structure.positions() - 1, structure.positions()));
+    completion.release();
   }
 }
 
