@@ -34,9 +34,9 @@ class gives_masks {
   virtual ~gives_masks() = default;
   /// False if the run had no masks, or those of another numbering: then collect() has the rows.
   virtual bool masks_into(mask_pattern& out) = 0;
-  /// Has each run() from now on write masks to *out as it comes to know them, if it can; until
-  /// masks_into(*out) or another run() nothing is known of what *out holds. *out lives until the
-  /// next call; null: runs keep their masks.
+  /// Has each run() from now on write masks to *out as it comes to know them, if it can: from then
+  /// on until masks_into(*out) has returned true nothing is known of what *out holds. *out lives
+  /// until the next call; null: runs keep their masks.
   virtual void leave_masks_in(mask_pattern* /*out*/) {}
 };
 

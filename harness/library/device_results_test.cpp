@@ -2,6 +2,7 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -10,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "common/generators.hpp"
 #include "common/pattern.hpp"
 #include "gsofa/gsofa.h"
 #include "gsofa/gsofa.hpp"
@@ -401,6 +403,66 @@ TEST_CASE("the C interface: results in device memory") {
   CHECK(std::string(gsofa_last_error()) == "the factors are in device memory: gsofa_device_l()");
   CHECK(gsofa_supernodal(f, &s) == GSOFA_INVALID_INPUT);
   gsofa_free(f);
+}
+
+// Bits of masks by rows are the counts of L and U.
+void check_row_counts(const analysis& found) {
+  const mask_factors& m = found.masks;
+  std::vector<std::uint32_t> l(found.l_row_counts.size(), 0);
+  std::vector<std::uint32_t> u(found.u_row_counts.size(), 1);
+  for (std::int32_t p = 0; p < m.panels(); ++p) {
+    const auto panel = static_cast<std::size_t>(p);
+    const auto first = static_cast<std::size_t>(m.first_vertex[panel]);
+    for (auto z = m.position_begin[panel]; z < m.position_begin[panel + 1]; ++z) {
+      const auto at = static_cast<std::size_t>(z);
+      for (std::uint64_t upper = m.masks[2 * at]; upper != 0; upper &= upper - 1) {
+        ++u[first + static_cast<std::size_t>(std::countr_zero(upper))];
+      }
+      l[static_cast<std::size_t>(m.vertices[at])] +=
+          static_cast<std::uint32_t>(std::popcount(m.masks[2 * at + 1]));
+    }
+  }
+  CHECK(std::ranges::equal(l, found.l_row_counts));
+  CHECK(std::ranges::equal(u, found.u_row_counts));
+}
+
+TEST_CASE("masks leave for the arrays of the analysis before, whatever became of that") {
+  if (!device_heap().works()) return;
+#ifdef GSOFA_EMULATE_GPU
+  const pattern a = generate("dissected:nx=6,oneway=1");
+#else
+  const pattern a = generate("dissected:nx=64,oneway=1");  // of less than 32 MiB none leave
+#endif
+  analysis_options options{
+      .variant = "gpu_bitmap_panels", .threads = 3, .match = false, .order = order_method::natural};
+  options.masks = true;
+  const csr_view view{a.n_rows, a.row_ptr, a.col_idx};
+  const analysis expected = analyze(view, options);
+  check_row_counts(expected);
+  analyzer kept(options);
+  for (int round = 0; round < 6; ++round) {
+    CAPTURE(round);
+    if (round % 2 == 1) {
+      pending_analysis pending = kept.start(view);
+      pending.cancel();
+      try {
+        pending.get();
+      } catch (const analysis_error& e) {
+        CHECK(e.kind() == failure::cancelled);
+      }
+    }
+    // An analysis that keeps the masks on the device writes to no array of the one before.
+    kept.options().masks = round % 3 != 1;
+    kept.options().supernodal = round % 3 == 1;
+    const analysis& found = kept.analyze(view);
+    CHECK(found.masks.masks.empty() == (round % 3 == 1));
+    if (round % 3 == 1) continue;
+    CHECK(found.masks.masks == expected.masks.masks);
+    CHECK(found.masks.vertices == expected.masks.vertices);
+    CHECK(found.masks.first_vertex == expected.masks.first_vertex);
+    CHECK(found.masks.position_begin == expected.masks.position_begin);
+    check_row_counts(found);
+  }
 }
 
 TEST_CASE("device memory is refused where results are of the host alone") {

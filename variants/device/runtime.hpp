@@ -303,6 +303,13 @@ inline void synchronize() {
 #endif
 }
 
+/// The same, before an error is reported that is known already.
+inline void drain() noexcept {
+#if defined(__CUDACC__)
+  cudaStreamSynchronize(cudaStreamPerThread);
+#endif
+}
+
 /// Has all that this host thread gives the device from now on done after what `stream`, a
 /// cudaStream_t, was given before.
 inline void follow([[maybe_unused]] void* stream) {

@@ -411,6 +411,7 @@ class bitmap_panels final : public variant,
 
   void run(run_context& context) override {
     left_in_ = nullptr;
+    late_pieces_ = 0;
     if (counts_by_tree()) {
       forget_results();
       if (count_by_tree(context)) return;
@@ -447,6 +448,7 @@ class bitmap_panels final : public variant,
     phases_.finish(context);
     if (closure_.refuted()) {
       refuted_ = true;
+      context.derived["refuted"] = 1;
       clear();
       run_panels(context);
       return;
@@ -809,9 +811,15 @@ class bitmap_panels final : public variant,
     host_copies copies(settings_.threads);
     copies.run(mask_bytes(), [&] {
       add_lists(copies, p, *masks_to_);
-      eliminate(context, notes ? completion_.view() : completion_view{});
-      phases_.mark(context, phase_id::d2h);
-      add_masks(copies, notes, context);
+      try {
+        eliminate(context, notes ? completion_.view() : completion_view{});
+        phases_.mark(context, phase_id::d2h);
+        add_masks(copies, notes, context);
+      } catch (...) {
+        // The next run may be one of another host thread, which would not wait for these launches.
+        drain();
+        throw;
+      }
     });
     if (elimination_.fell_back()) *masks_to_ = {};
   }
@@ -841,8 +849,11 @@ class bitmap_panels final : public variant,
     synchronize();
     context.derived["early_pieces"] = static_cast<std::int64_t>(pieces - waiting.size());
     context.check_deadline();
-    if (elimination_.fell_back() || closure_.refuted()) return;
-    for (const piece& q : waiting) copies.add_piece(q);
+    if (!elimination_.fell_back() && !closure_.refuted()) {
+      for (const piece& q : waiting) copies.add_piece(q);
+      late_pieces_ += static_cast<std::int64_t>(waiting.size());
+    }
+    context.derived["late_pieces"] = late_pieces_;
   }
 
   // Whether the masks are completed as those of a symmetric pattern.
@@ -1013,6 +1024,7 @@ class bitmap_panels final : public variant,
   mask_completion completion_;
   mask_pattern* masks_to_ = nullptr;  // where runs leave their masks
   mask_pattern* left_in_ = nullptr;   // where the last run has, until masks_into()
+  std::int64_t late_pieces_ = 0;      // masks of this run that were copied behind its launches
   bool refuted_ = false;              // of this matrix
   symmetric_counts tree_counts_;
   bool counted_ = false;  // the results are those of tree_counts_, and there are no panels

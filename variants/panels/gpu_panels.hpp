@@ -647,7 +647,7 @@ struct completion_view {
 class mask_completion {
  public:
   /// Nothing is complete; launches are asynchronous. Returns false, with nothing held on the
-  /// device, where the budget, the device or the host has no memory for it.
+  /// device, where the budget or the device's runtime, which pins memory of the host, has none.
   bool start(const panel_structure& structure, memory_budget& budget);
   [[nodiscard]] completion_view view() { return {counts_.data(), complete_.data()}; }
   /// Whether the masks of the positions begin .. end - 1 are complete, and may be copied.

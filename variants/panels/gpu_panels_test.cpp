@@ -446,6 +446,8 @@ TEST_CASE("masks leave while panels are eliminated, and are those that are copie
       const auto pieces = static_cast<std::int64_t>(2 * 8 * copied.vertices.size() / 64);
       const std::int64_t early = context.derived["early_pieces"];
       CHECK((is_closed || !leaves ? early == 0 : early >= pieces && early <= pieces + 2));
+      const std::int64_t late = context.derived["late_pieces"];
+      CHECK((is_closed && leaves ? late >= pieces && late <= pieces + 2 : late == 0));
     }
   };
   for (const int threads : {1, 3}) {
@@ -510,6 +512,8 @@ TEST_CASE("masks of a run that is refuted are those of the next one; none of one
       run_once(*v, settings.wants, context);
       CHECK(context.derived["gave_up"] == (refuted ? 0 : 1));
       CHECK(giver.masks_into(left) == refuted);
+      CHECK(context.derived["refuted"] == (refuted && k == 0 ? 1 : 0));
+      CHECK(context.derived.at("late_pieces") == 0);
       if (!refuted) {
         CHECK(left.vertices.capacity() + left.masks.capacity() == 0);
         continue;
@@ -547,19 +551,21 @@ TEST_CASE("a run that is cancelled while its masks leave, and those after it") {
     std::atomic<bool> stop{false};
     context.probe = &probe;
     context.stop = &stop;
-    std::thread stopper([&] {
-      while (probe.ask() < 0 && !stop) std::this_thread::yield();
-      stop = true;
-    });
     bool ended = true;
-    try {
-      run_timed(*v, context);
-    } catch (const cancelled_error&) {
-      ended = false;
+    {
+      const std::jthread stopper([&](const std::stop_token& enough) {
+        while (probe.ask() < 0 && !enough.stop_requested()) std::this_thread::yield();
+        stop = true;
+      });
+      try {
+        run_timed(*v, context);
+      } catch (const cancelled_error&) {
+        ended = false;
+      }
     }
-    stop = true;
-    stopper.join();
-    if (ended || context.derived.count("early_pieces") == 0) continue;
+    // What is late is known once a run has not been cancelled behind its launches.
+    const bool eliminated = context.derived.count("early_pieces") != 0;
+    if (ended || !eliminated || context.derived.count("late_pieces") != 0) continue;
     ++cancelled;
     v->prepare(a, settings, unused);
     run_timed(*v, unused);
