@@ -92,6 +92,21 @@ TEST_CASE("panels of all widths, for warps, blocks and clusters, in many orders 
   CHECK(seen["searched"] == seen["fell back"]);
 }
 
+// Panels of a pattern whose masks hold A.
+struct built_panels {
+  built_panels(const pattern& a, const gpu::panel_limits& limits) {
+    budget.set_limit(offset_t{1} << 28);
+    matrix.upload(a, budget);
+    structure.prepare(a.n_rows, budget);
+    run_context context;
+    REQUIRE(structure.build(matrix, a.nnz(), limits, budget, context));
+  }
+
+  gpu::memory_budget budget;
+  gpu::device_matrix matrix;
+  gpu::panel_structure structure;
+};
+
 TEST_CASE("panels, position lists, relative places and first masks are what they are said to be") {
   const auto patterns = subjects(60, 150);
   int several = 0;
@@ -101,18 +116,11 @@ TEST_CASE("panels, position lists, relative places and first masks are what they
     for (const index_t width : {1, 2, 5, 16, 64}) {
       CAPTURE(width);
       simt::emulator::set_seed(static_cast<std::uint64_t>(width) + 100);
-      gpu::memory_budget budget;
-      budget.set_limit(offset_t{1} << 28);
-      gpu::device_matrix matrix;
-      matrix.upload(s.a, budget);
-      gpu::panel_structure structure;
       const index_t n = s.a.n_rows;
-      structure.prepare(n, budget);
-      run_context context;
       // Boundaries by way of a table, and target by target.
       const index_t many = (++several_ways & 1) != 0 ? 1 : n + 1;
-      REQUIRE(structure.build(matrix, s.a.nnz(), {.width = width, .many_vertices = many}, budget,
-                              context));
+      built_panels built(s.a, {.width = width, .many_vertices = many});
+      const gpu::panel_structure& structure = built.structure;
       // Device memory is host memory here.
       const gpu::panel_view p = structure.view();
       detail::ordered_graph g;
@@ -181,14 +189,8 @@ TEST_CASE("panels, position lists, relative places and first masks are what they
 TEST_CASE("far targets are handed over where structures are unsymmetric, and nowhere else") {
   const auto tasks_of = [](const pattern& a, gpu::handing_over far_targets, bool clusters,
                            std::int64_t most_far_work = -1, index_t fair_work = 1 << 20) {
-    gpu::memory_budget budget;
-    budget.set_limit(offset_t{1} << 28);
-    gpu::device_matrix matrix;
-    matrix.upload(a, budget);
-    gpu::panel_structure structure;
-    structure.prepare(a.n_rows, budget);
-    run_context context;
-    REQUIRE(structure.build(matrix, a.nnz(), {.width = 4}, budget, context));
+    built_panels built(a, {.width = 4});
+    gpu::panel_structure& structure = built.structure;
     gpu::panel_elimination elimination;
     elimination.prepare(a.n_rows,
                         {.warps_per_block = 4,
@@ -202,7 +204,7 @@ TEST_CASE("far targets are handed over where structures are unsymmetric, and now
                          .sharing_positions = 0,
                          .near_steps_of_blocks = 0,
                          .near_steps_of_clusters = 0},
-                        budget);
+                        built.budget);
     elimination.run(structure, {0, structure.view().panels});
     return elimination.tasks();
   };
@@ -225,16 +227,11 @@ TEST_CASE("far targets are handed over where structures are unsymmetric, and now
 
 TEST_CASE("searches end with tables where many pairs of entries are matched") {
   const auto is_matched = [](const pattern& a, index_t least_matched) {
-    gpu::memory_budget budget;
-    budget.set_limit(offset_t{1} << 28);
-    gpu::device_matrix matrix;
-    matrix.upload(a, budget);
-    gpu::panel_structure structure;
-    structure.prepare(a.n_rows, budget);
-    run_context context;
-    REQUIRE(structure.build(matrix, a.nnz(), {.width = 4}, budget, context));
+    built_panels built(a, {.width = 4});
+    gpu::panel_structure& structure = built.structure;
     gpu::panel_elimination elimination;
-    elimination.prepare(a.n_rows, {.least_matched = least_matched, .sharing_positions = 0}, budget);
+    elimination.prepare(a.n_rows, {.least_matched = least_matched, .sharing_positions = 0},
+                        built.budget);
     elimination.run(structure, {0, structure.view().panels});
     return gpu::panel_elimination::is_matched(structure);
   };
@@ -413,22 +410,39 @@ TEST_CASE("panels whose masks are asked for are not released: rows are searched 
   }
 }
 
+// Of runs that find masks and counts.
+run_settings settings_of_masks(int threads) {
+  run_settings settings;
+  settings.options = option_set(find_variant("gpu_bitmap_panels").options);
+  settings.wants = want::counts;
+  settings.supernodal = true;
+  settings.threads = threads;
+  return settings;
+}
+
+void set_panel_width(run_settings& settings, const char* width) {
+  settings.options.set(find_variant("gpu_bitmap_panels").options, "panel_width", width);
+}
+
+// Whether masks that have left are those that are copied behind the run.
+bool are_copied(gives_masks& giver, const mask_pattern& left) {
+  mask_pattern copied;
+  return giver.masks_into(copied) && left.begin == copied.begin &&
+         left.position_begin == copied.position_begin && left.vertices == copied.vertices &&
+         left.masks == copied.masks;
+}
+
 TEST_CASE("masks leave while panels are eliminated, and are those that are copied behind a run") {
   const variant_info& info = find_variant("gpu_bitmap_panels");
   const auto leave = [&](const pattern& a, int threads, const char* hand_over, bool is_closed) {
-    run_settings settings;
-    settings.options = option_set(info.options);
-    settings.options.set(info.options, "panel_width", "4");
+    run_settings settings = settings_of_masks(threads);
+    set_panel_width(settings, "4");
     settings.options.set(info.options, "hand_over", hand_over);
-    settings.wants = want::counts;
-    settings.supernodal = true;
-    settings.threads = threads;
     run_context context;
     const auto v = gpu::make_bitmap_panels({.elimination = {.warp_positions = 12}});
     v->prepare(a, settings, context);
     auto& giver = dynamic_cast<gives_masks&>(*v);
     mask_pattern left;
-    mask_pattern copied;
     // Twice each: in the arrays of the run before; without, and repeating that run; again.
     for (const bool leaves : {true, true, false, false, true, true}) {
       CAPTURE(leaves);
@@ -436,14 +450,10 @@ TEST_CASE("masks leave while panels are eliminated, and are those that are copie
       context.derived.clear();
       run_once(*v, settings.wants, context);
       REQUIRE(giver.masks_into(left));
-      REQUIRE(giver.masks_into(copied));
-      CHECK(left.begin == copied.begin);
-      CHECK(left.position_begin == copied.position_begin);
-      CHECK(left.vertices == copied.vertices);
-      CHECK(left.masks == copied.masks);
+      CHECK(are_copied(giver, left));
       // Closed masks are all complete at once; a worker has told of every other panel, and here
       // the host looks at that before it asks whether the device has ended.
-      const auto pieces = static_cast<std::int64_t>(2 * 8 * copied.vertices.size() / 64);
+      const auto pieces = static_cast<std::int64_t>(2 * 8 * left.vertices.size() / 64);
       const std::int64_t early = context.derived["early_pieces"];
       CHECK((is_closed || !leaves ? early == 0 : early >= pieces && early <= pieces + 2));
       const std::int64_t late = context.derived["late_pieces"];
@@ -460,11 +470,7 @@ TEST_CASE("masks leave while panels are eliminated, and are those that are copie
 
 TEST_CASE("masks that were to leave and did not are copied") {
   // Of a run that is too small, and of one that relabels, each before another.
-  const variant_info& info = find_variant("gpu_bitmap_panels");
-  run_settings settings;
-  settings.options = option_set(info.options);
-  settings.wants = want::counts;
-  settings.supernodal = true;
+  const run_settings settings = settings_of_masks(1);
   run_context context;
   const auto v = gpu::make_bitmap_panels({});
   auto& giver = dynamic_cast<gives_masks&>(*v);
@@ -477,23 +483,14 @@ TEST_CASE("masks that were to leave and did not are copied") {
     run_once(*v, settings.wants, context);
     const bool has_masks = giver.masks_into(left);
     CHECK(has_masks == (context.derived["relabelled"] == 0));
-    if (!has_masks) continue;
-    mask_pattern copied;
-    REQUIRE(giver.masks_into(copied));
-    CHECK(left.masks == copied.masks);
-    CHECK(left.vertices == copied.vertices);
+    if (has_masks) CHECK(are_copied(giver, left));
   }
 }
 
 TEST_CASE("masks of a run that is refuted are those of the next one; none of one that gives up") {
-  const variant_info& info = find_variant("gpu_bitmap_panels");
   const pattern a = generate("dissected:nx=6,oneway=1");
-  run_settings settings;
-  settings.options = option_set(info.options);
-  settings.options.set(info.options, "panel_width", "4");
-  settings.wants = want::counts;
-  settings.supernodal = true;
-  settings.threads = 3;
+  run_settings settings = settings_of_masks(3);
+  set_panel_width(settings, "4");
   for (const bool refuted : {true, false}) {
     CAPTURE(refuted);
     gpu::panel_tuning tuning{.search = false};
@@ -519,22 +516,14 @@ TEST_CASE("masks of a run that is refuted are those of the next one; none of one
         continue;
       }
       CHECK(context.derived["early_pieces"] > 0);
-      mask_pattern copied;
-      REQUIRE(giver.masks_into(copied));
-      CHECK(left.masks == copied.masks);
-      CHECK(left.vertices == copied.vertices);
+      CHECK(are_copied(giver, left));
     }
   }
 }
 
 TEST_CASE("a run that is cancelled while its masks leave, and those after it") {
-  const variant_info& info = find_variant("gpu_bitmap_panels");
   const pattern a = generate("dissected:nx=6,oneway=1");
-  run_settings settings;
-  settings.options = option_set(info.options);
-  settings.wants = want::counts;
-  settings.supernodal = true;
-  settings.threads = 3;
+  const run_settings settings = settings_of_masks(3);
   const auto v = gpu::make_bitmap_panels({});
   auto& giver = dynamic_cast<gives_masks&>(*v);
   mask_pattern left;
@@ -570,23 +559,15 @@ TEST_CASE("a run that is cancelled while its masks leave, and those after it") {
     v->prepare(a, settings, unused);
     run_timed(*v, unused);
     REQUIRE(giver.masks_into(left));
-    mask_pattern copied;
-    REQUIRE(giver.masks_into(copied));
-    CHECK(left.masks == copied.masks);
-    CHECK(left.vertices == copied.vertices);
+    CHECK(are_copied(giver, left));
   }
 }
 
 TEST_CASE("the host knows of no complete masks where there is no memory for that") {
   const pattern a = generate("dissected:nx=6,oneway=1");
-  gpu::memory_budget budget;
-  budget.set_limit(offset_t{1} << 28);
-  gpu::device_matrix matrix;
-  matrix.upload(a, budget);
-  gpu::panel_structure structure;
-  structure.prepare(a.n_rows, budget);
-  run_context context;
-  REQUIRE(structure.build(matrix, a.nnz(), {}, budget, context));
+  built_panels built(a, {});
+  gpu::panel_structure& structure = built.structure;
+  gpu::memory_budget& budget = built.budget;
   const offset_t used = budget.used();
   gpu::mask_completion completion;
   for (const offset_t bytes : {0, 7, 1 << 20, 0, 1 << 20}) {
