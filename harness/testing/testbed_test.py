@@ -13,7 +13,8 @@ TESTBED = Path(__file__).resolve().parents[2] / "testbed"
 CMAKE = """#!/bin/sh
 case $1 in
   --version) echo cmake version 3.25.1 ;;
-  *) echo built >>"$CALLS"; printf "$STEPS"; exit ${BUILD_CODE:-0} ;;
+  --preset) echo "configured $*" >>"$CALLS"; printf -- "$CONFIGURED"; exit ${CONFIGURE_CODE:-0} ;;
+  *) echo built >>"$CALLS"; printf "$STEPS"; [ -z "$MORE" ] || { sleep 2.5; printf "$MORE"; }; exit ${BUILD_CODE:-0} ;;
 esac
 """
 GSOFA = """#!/bin/sh
@@ -42,9 +43,9 @@ class TestbedTest(unittest.TestCase):
             path.chmod(0o755)
 
     def environment(self, variables):
-        env = {k: v for k, v in os.environ.items() if k not in ("CI", "GSOFA_PRESET")}
+        env = {k: v for k, v in os.environ.items() if k not in ("CI", "GSOFA_PRESET", "GSOFA_WITH_CUDA", "GSOFA_PROGRESS")}
         return env | {"PATH": f"{self.root}/bin:{env['PATH']}", "GSOFA_NO_INSTALL": "1", "GSOFA_JOBS": "1",
-                "PYTHON": str(self.root / "bin/python"), "CALLS": str(self.calls), "STEPS": ""} | variables
+                "PYTHON": str(self.root / "bin/python"), "CALLS": str(self.calls), "STEPS": "", "CONFIGURED": "", "MORE": ""} | variables
 
     def call(self, *args, **variables):
         return subprocess.run([str(self.root / "testbed"), *args], capture_output=True, text=True,
@@ -93,6 +94,41 @@ class TestbedTest(unittest.TestCase):
         self.assertEqual(done.returncode, 1)
         self.assertIn("building all programs (preset release): 1 step\n", done.stderr)
         self.assertIn("\nx.cpp:3: fault\ntestbed: error: the build failed;", done.stderr)
+
+    def test_without_a_terminal_a_line_now_and_then_says_how_far_the_build_is(self):
+        # The build is silent for 2.5 s, in the midst of a line.
+        steps = {"STEPS": "[1/4] Building CXX object x.o\n[2/4] Build", "MORE": "ing CXX object y.o\n[4/4] Linking\n"}
+        said = self.call("gsofa", "list", GSOFA_PROGRESS="1", **steps).stderr.splitlines()
+        self.assertEqual(said[0], "testbed: building gsofa (preset release): 4 steps")
+        self.assertGreaterEqual(len(said), 3, said)
+        for line in said[1:-1]:
+            self.assertRegex(line, r"\Atestbed: [124] of 4 steps, \d+ s\Z")
+        self.assertRegex(said[-1], r"\Atestbed: built in \d+ s\Z")
+        self.assertEqual(len(self.call("gsofa", "list", STEPS=steps["STEPS"]).stderr.splitlines()), 2)
+        self.refused(2, "GSOFA_PROGRESS is a number of seconds", "gsofa", "list", GSOFA_PROGRESS="soon")
+
+    def test_the_first_build_says_whether_it_has_gpu_kernels(self):
+        (self.root / "build/release/build.ninja").unlink()
+        line = "without CUDA: nvcc was found, but no GPU answers; GSOFA_WITH_CUDA=ON compiles the GPU kernels"
+        done = self.call("build", CONFIGURED=f"-- Detecting\n-- gsofa: {line}\n-- gsofa: without CUDSS\n")
+        self.assertEqual(done.stderr, f"testbed: running CMake (preset release)\ntestbed: {line}\n")
+        self.assertEqual(self.called(), ["configured --preset release", "built"])
+
+    def test_gpu_kernels_by_environment(self):
+        cache = self.root / "build/release/CMakeCache.txt"
+        for before, wanted, again in (("AUTO", "ON", True), ("ON", "ON", False), ("ON", "OFF", True), ("ON", "", False)):
+            cache.write_text(f"GSOFA_WITH_CUDA:STRING={before}\n")
+            self.calls.unlink(missing_ok=True)
+            self.assertEqual(self.call("build", GSOFA_WITH_CUDA=wanted).returncode, 0)
+            configured = [f"configured --preset release -D GSOFA_WITH_CUDA={wanted}"] if again else []
+            self.assertEqual(self.called(), configured + ["built"])
+
+    def test_a_configuration_that_fails(self):
+        (self.root / "build/release/build.ninja").unlink()
+        done = self.call("build", CONFIGURED="CMake Error: no x\n", CONFIGURE_CODE="1")
+        self.assertEqual(done.returncode, 1)
+        self.assertEqual(done.stderr, "testbed: running CMake (preset release)\nCMake Error: no x\n"
+                         "testbed: error: cmake --preset release failed\n")
 
     @unittest.skipUnless(shutil.which("flock"), "no flock")
     def test_a_second_build_waits_for_the_first(self):

@@ -39,7 +39,7 @@ std::optional<std::string> unavailable() {
 #elif defined(GSOFA_EMULATE_GPU)
   return std::nullopt;
 #else
-  return "built without CUDA (nvcc was not found)";
+  return "built without CUDA; cmake -D GSOFA_WITH_CUDA=ON builds the GPU kernels";
 #endif
 }
 
