@@ -158,6 +158,8 @@ def main():
         print(f"results.py: error: {e}", file=sys.stderr)
         return 2
     print(f"figures drawn: {', '.join(drawn) or 'none'}", file=sys.stderr)
+    for line in records.left_out(args.records):
+        print(line, file=sys.stderr)
     if absent:
         reasons = grouped(absent, args.records)
         few = [f"{why} ({', '.join(names)})" for why, names in reasons if len(names) <= 3]

@@ -11,7 +11,7 @@ from unittest import mock
 
 HERE = Path(__file__).resolve().parent
 SKIPPED = 77
-sys.path[:0] = [str(HERE), str(HERE.parent / "plots")]
+sys.path[:0] = [str(HERE), str(HERE.parent / "plots"), str(HERE.parent / "experiments")]
 
 try:
     import results
@@ -20,9 +20,49 @@ except ImportError as e:
     sys.exit(SKIPPED)
 
 import records_example as example
+import stale
 
 FRONTIER = {"experiment": "fig04_frontier_size", "variant": "cpu_maxid", "counting": True, "samples_s": [],
             "series": {"frontier_size": [0, 1, 2.5, 4]}}
+
+
+NAMES = ("bcsstk18", "gen:batch:count=20,least=10,most=200,kind=circuit,oneway=0.3", "gen:grid5:nx=5", "gen:grid7:nx=8",
+         "gen:grid7:nx=8,drop=0.3", "gen:circuit:n=9", "gen:grid27:m=3", "a$b$c_1", "x^2_{$y")
+
+
+def any_record(variant, matrix, **changes):
+    """A run of any variant on any input, as the program writes it."""
+    stand_in = not matrix.startswith("gen:") and matrix != "bcsstk18"
+    device = {"gpu": "gpu", "peer": "peer"}.get(variant.partition("_")[0], "cpu")
+    options = {"sharing": "peer", "concurrent_sources": 0, "schedule": "block"} if variant.startswith("mpi_maxid") else {}
+    return example.run(**{"variant": variant, "device": device, "options": options, "derived": {"workers_per_node": 1},
+                          "experiment": "reproduce",
+                          "matrix": {"name": matrix, "n": 100 + len(matrix), "nnz": 30, "stand_in": stand_in}} | changes)
+
+
+class EveryRecord(unittest.TestCase):
+    """No record that a run of the experiments can make keeps a figure from being drawn or left alone."""
+
+    def test_every_variant_on_every_kind_of_input(self):
+        variants = sorted(stale.registered())
+        self.assertGreater(len(variants), 20)
+        skipped = [any_record(v, m, status="skipped", reason="no GPU", samples_s=[], phases_s={}, result={})
+                   for v in variants for m in NAMES[:3]]
+        failed = [any_record(v, m, status=s, reason="row 3") for v, s in zip(variants, ("fail", "error", "crash", "mismatch") * 20)
+                  for m in NAMES]
+        well = [any_record(v, m) for v in variants for m in NAMES]
+        cpu = [r for r in well if r["variant"].startswith(("cpu", "peer"))]
+        counting = [any_record(v, "bcsstk18", counting=True, samples_s=[]) for v in variants]
+        bare = {"phases_s": {}, "mem": {"device_peak": 0, "device": {}, "predicted": {}}}
+        for title, lines in (("one matrix", well[::len(NAMES)]), ("no GPU, failed", cpu[::3] + skipped + failed),
+                             ("generated", [r | bare for r in well if r["matrix"]["name"].startswith("gen:")]),
+                             ("mixed", skipped + failed[::3] + well[::2] + counting), ("one run", well[:1]),
+                             ("all failed", failed)):
+            with self.subTest(title), tempfile.TemporaryDirectory() as folder:
+                path = example.write(Path(folder) / "x.jsonl", *lines)
+                drawn, _, refused = results.draw_all([path], Path(folder) / "figures")
+                self.assertEqual(refused, {})
+                self.assertEqual(bool(drawn), title != "all failed")
 
 
 class ResultsTest(unittest.TestCase):

@@ -163,7 +163,7 @@ def limits(axis, numbers, also=(), ticks=9):
 
 def plain(value):
     """A power of ten in little room."""
-    return f"{value:g}" if 1e-3 <= value < 1e4 else f"$10^{{{math.log10(value):.0f}}}$"
+    return f"{value:g}" if 1e-3 <= value < 1e4 else style.power(round(math.log10(value)))
 
 
 def spread_of(case, factor):
@@ -271,11 +271,6 @@ def by_series(figure, machine, series, matrices, notes):
         axis.set_xlabel(f"time over that of\n{narrow(machine.baseline, 20)}\n(left of 1: faster)", fontsize=dots.TEXT)
 
 
-def listed(names, most=4):
-    names = list(names)
-    return ", ".join(names[:most]) + (", …" if len(names) > most else "")
-
-
 def chosen_matrices(machine, series, most):
     """Those that most of the series ran on, of them the largest; in the order of their size."""
     count = collections.Counter(m for s, m in machine.cases if s in series)
@@ -295,10 +290,10 @@ def plan(machine):
     left = []
     if len(series) < len(machine.series):
         gone = [s for s in machine.series if s not in series]
-        left.append(f"{len(gone)} of {len(machine.series)} variants: {listed(map(shown, gone))}")
+        left.append(f"{len(gone)} of {len(machine.series)} variants: {records.few(map(shown, gone))}")
     if len(matrices) < len(machine.matrices):
         gone = [m for m in machine.matrices if m not in matrices]
-        left.append(f"{len(gone)} of {len(machine.matrices)} matrices: {listed(gone)}" +
+        left.append(f"{len(gone)} of {len(machine.matrices)} matrices: {records.few(gone)}" +
                     ("" if few else " (the ratios have all)"))
     return series, matrices, ROW * lines + (0.9 if few else 1.3), left
 
@@ -335,7 +330,7 @@ def machines_of(args):
         raise records.Absent("no run with times")
     if baseline and all(r["variant"] != baseline for r in runs):
         raise records.Refused(f"no timed run of the baseline '{baseline}'; there are "
-                              f"{listed(sorted({r['variant'] for r in runs}), 12)}")
+                              f"{records.few(sorted({r['variant'] for r in runs}), 12)}")
     several = collections.defaultdict(list)
     for r in runs:
         several[records.machine(r)].append(r)
@@ -360,6 +355,8 @@ def draw(args):
             below.append("Not in the picture: " + "; ".join(left) + ". compare.csv has them.")
         if machine is machines[len(plans) - 1] and len(machines) > len(plans):
             below.append(f"{len(machines) - len(plans)} more machines are in compare.csv.")
+        if machine is machines[len(plans) - 1]:
+            below += records.left_out(args.records)
         part.suptitle(textwrap.fill(machine.name, 100), fontsize=dots.TEXT + 1, x=0.01, ha="left")
         if below:
             part.supxlabel("\n".join(textwrap.fill(text, 125) for text in below), fontsize=dots.TEXT - 0.5, x=0.01, ha="left",

@@ -94,6 +94,23 @@ class CompareTest(unittest.TestCase):
         self.assertEqual(len(self.marks(figure, "bound")), 5)
         self.assertIn("limit passed", self.texts(figure))
 
+    def test_what_failed_or_was_skipped_is_named(self):
+        code, err, rows, figure = self.draw(run("cpu_a", [1, 2, 3]), run("cpu_b", [], status="fail", reason="row 3 differs"),
+                                            run("gpu_c", [], status="skipped", reason="no usable CUDA device"))
+        self.assertEqual((code, {r["variant"] for r in rows}), (0, {"cpu_a"}))
+        for line in ("left out: cpu_b on bcsstk18 (fail)", "skipped: 1 variant (gpu_c): no usable CUDA device"):
+            self.assertIn(f"compare.py: {line}\n", err.replace(sys.argv[0], "compare.py"))
+            self.assertIn(line, " ".join(figure.subfigs[-1]._supxlabel.get_text().split()))
+
+    def test_names_are_drawn_literally(self):
+        for name in ("a$b$c", "$\\frac{$", "x_1^2"):
+            with self.subTest(name):
+                code, err, _, figure = self.draw(run("cpu_a", [1, 2], name), run("cpu_b", [2e-5, 3e4], name))
+                self.assertEqual(code, 0, err)
+                self.assertIn(name, self.texts(figure))
+                self.assertEqual([t for t in figure.findobj(style.plt.Text) if t.get_parse_math()], [])
+                self.assertNotIn("mathdefault", self.texts(figure))
+
     def test_settings_that_differ_on_a_matrix_are_series_of_their_own(self):
         rows = self.draw(run("cpu_mine", [1], options={"block": 1, "x": 1}), run("cpu_mine", [2], options={"block": 2, "x": 1}),
                          run("cpu_mine", [3], "twotone", options={"block": 1, "x": 2}))[2]

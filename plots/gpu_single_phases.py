@@ -30,7 +30,7 @@ def draw(args):
     # The largest input: most entries in L+U among those that gpu_maxid solved.
     candidates = [m for m in solved if VARIANTS[0] in solved[m]]
     if not candidates:
-        raise records.Refused(f"{records.named(args.records)}: no verified run of {VARIANTS[0]}")
+        raise records.Absent(f"{records.named(args.records)} has no verified run of {VARIANTS[0]}")
     size = {m: sum(solved[m][VARIANTS[0]]["result"][k] for k in ("nnz_l", "nnz_u"))
             for m in candidates}
     largest = max(candidates, key=size.get)
@@ -51,7 +51,7 @@ def draw(args):
                           label=name if y == 0 else None)
                 at += ms
                 rows.append((m, v, name, f"{ms:.6g}"))
-            axis.text(at, y, f" {style.short(at)} ms, {spent.get('traverse', 0.0) / at:.0%} traverse",
+            axis.text(at, y, f" {style.short(at)} ms, {spent.get('traverse', 0.0) / max(at, 1e-9):.0%} traverse",
                       va="center", fontsize=8)
         axis.set_yticks(range(len(names)), names)
         axis.invert_yaxis()

@@ -24,6 +24,8 @@ def draw(args):
     matrices = list(dict.fromkeys(m for m, _ in last))
     by_time = {m: statistics.median(last[(m, "gpu_maxid")]["samples_s"])
                for m in matrices if (m, "gpu_maxid") in last}
+    if not by_time:
+        raise records.Absent(f"{records.named(args.records)} has no verified run of gpu_maxid")
     matrices = sorted(by_time, key=by_time.get)
 
     figure, (left, right) = plt.subplots(1, 2, figsize=(9.6, 3.4), layout="constrained",
@@ -47,7 +49,7 @@ def draw(args):
     left.set_xlim(-0.5, 1.5 * len(matrices))
     dots.names(left, ends)
 
-    ablations = sorted({v for _, v in last if v.startswith("gpu_maxid_") and v not in MAIN})
+    ablations = sorted({v for m, v in last if v.startswith("gpu_maxid_") and v not in MAIN and m in by_time})
     for y, v in enumerate(ablations):
         ratios = []
         for m in matrices:

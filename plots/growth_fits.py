@@ -18,7 +18,7 @@ def exponent(points):
     """Least squares of log value over log n; None for fewer than three sizes."""
     if len(points) < 3:
         return None
-    xs, ys = [math.log(n) for n, _ in points], [math.log(v) for _, v in points]
+    xs, ys = [math.log(n) for n, _ in points], [math.log(v or 1) for _, v in points]
     mx, my = statistics.mean(xs), statistics.mean(ys)
     return sum((x - mx) * (y - my) for x, y in zip(xs, ys)) / sum((x - mx) ** 2 for x in xs)
 

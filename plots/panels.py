@@ -8,7 +8,7 @@ import style
 from style import plt
 
 PANELS = "gpu_bitmap_panels"
-SERIES = ((PANELS, "one H200", "o", "#000000"), ("cpu_bitmap_panels", "one core", "s", "white"),
+SERIES = ((PANELS, "one GPU", "o", "#000000"), ("cpu_bitmap_panels", "one core", "s", "white"),
           (records.TRUSTED, "one core", "^", "white"))
 PHASES = ("schedule", "traverse", "compact", "supernode")
 COPY = 4.267e12  # bytes per second, read and written: experiments/records/2026-11-21_h200_x4/bandwidth.json
@@ -52,7 +52,7 @@ def draw(args):
 
     begin = [0.0] * len(panels)
     for k, phase in enumerate(PHASES):
-        share = [r["phases_s"].get(phase, 0) / sum(r["phases_s"].values()) for r in panels]
+        share = [r["phases_s"].get(phase, 0) / (sum(r["phases_s"].values()) or 1) for r in panels]
         right.barh(range(len(panels)), share, left=begin, height=0.8, edgecolor="black",
                    linewidth=0.4, color=("white", *style.GREYS[:0:-1])[k], hatch=style.HATCHES[k],
                    label=phase)

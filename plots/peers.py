@@ -2,6 +2,7 @@
 the table of it: times, and the peers' over ours. Records: runs with digests, which are verified; peers; and counts.csv, runs
 for counts alone, whose entries must be those of the verified runs."""
 
+import collections
 import csv
 import math
 import statistics
@@ -29,57 +30,63 @@ COLUMNS = ("matrix", "n", "nnz (L+U)", "panels", "with digests", "maxid tuned", 
 def seconds(record):
     """Lower median; of cuDSS the symbolic phase, its reordering phase left out; of the maxId search without digests."""
     if record["variant"] == "peer_cudss":
-        return record["phases_s"]["traverse"]
+        return record["phases_s"].get("traverse", records.seconds(record))
     return records.seconds(record)
 
 
 def series_of(record):
     """The variant; cuDSS in an order of its own is a series by itself."""
-    return OWN if record["variant"] == "peer_cudss" and record["options"]["order"] == "own" else record["variant"]
+    return OWN if record["variant"] == "peer_cudss" and record["options"].get("order") == "own" else record["variant"]
 
 
 def label_of(name, stand_in):
-    """A name for an axis and a narrow column; generated inputs by family and size."""
-    if name.startswith("gen:"):
-        family, _, given = name.removeprefix("gen:").partition(":")
-        sizes = dict(part.split("=") for part in given.split(","))
-        size = f"{sizes['nx']}^3" if "nx" in sizes else sizes["n"]
-        return f"{FAMILIES[family]} {size}" + (" one-way" if "oneway" in sizes else "")
-    return name + ("*" if stand_in else "")
+    """A name for an axis and a narrow column: a generated input of FAMILIES by family and size, any other by its own name."""
+    family, _, given = name.removeprefix("gen:").partition(":")
+    if name.startswith("gen:") and family in FAMILIES:
+        sizes = dict(part.partition("=")[::2] for part in given.split(","))
+        size = f"{sizes['nx']}^3" if "nx" in sizes else sizes.get("n")
+        if size:
+            return f"{FAMILIES[family]} {size}" + (" one-way" if "oneway" in sizes else "")
+    return name.removeprefix("gen:") + ("*" if stand_in else "")
+
+
+def labels_of(matrices):
+    """{name: its label} of {name: whether it is a stand-in}; the names themselves where labels would be the same."""
+    labels = {m: label_of(m, stand_in) for m, stand_in in matrices.items()}
+    several = collections.Counter(labels.values())
+    return {m: label if several[label] == 1 else m for m, label in labels.items()}
 
 
 def digits(value):
     return f"{value:.0f}" if value >= 100 else f"{value:.3g}"
 
 
-def name_of(record):
-    return label_of(record["matrix"]["name"], record["matrix"]["stand_in"])
-
-
 def draw(args):
     tables = [path for path in args.records if path.suffix == ".csv"]
     read = [r for r in records.read_runs(path for path in args.records if path not in tables) if r["samples_s"]]
-    times, full, exact, ranks, size = {}, {}, {}, {}, {}
+    times, full, exact, ranks, size, stand_in = {}, {}, {}, {}, {}, {}
     for r in style.accept([r for r in read if r["variant"] == OURS and "pattern" not in r["wants"]], args):
-        m = name_of(r)
+        m = r["matrix"]["name"]
+        stand_in[m] = r["matrix"]["stand_in"]
         full[m] = min(seconds(r), full.get(m, math.inf))
         exact[m] = (r["matrix"]["n"], r["result"]["nnz_l"] + r["result"]["nnz_u"])
-        size[m] = r["mem"]["device"].get("matrix", 0) + r["derived"].get("positions", 0) * 24
+        size[m] = r["mem"]["device"].get("matrix", 0) + r.get("derived", {}).get("positions", 0) * 24
     for r in read:
-        key = (series_of(r), name_of(r))
-        if r["device"] == "peer" and seconds(r) < times.get(key, math.inf):
+        key = (series_of(r), r["matrix"]["name"])
+        if r["device"] == "peer" and records.is_usable(r) and seconds(r) < times.get(key, math.inf):
             times[key] = seconds(r)
             ranks[key] = r["mpi"]["ranks"]
     for path in tables:
         with open(path, encoding="utf-8") as f:
             for row in csv.DictReader(f):
-                m = label_of(row["matrix"], row["stand_in"] == "1")
+                m = row["matrix"]
                 if m in exact and int(row["nnz_lu"]) != exact[m][1]:
                     raise records.Refused(f"{m}: {row['variant']} found {row['nnz_lu']} entries, {OURS} {exact[m][1]}")
                 times[row["variant"], m] = float(row["ms"]) / 1e3
     matrices = sorted((m for m in exact if (OURS, m) in times), key=lambda m: exact[m][1])
     if not matrices:
-        raise records.Absent(f"no runs of {OURS}")
+        raise records.Absent(f"no runs of {OURS} for counts alone (a counts.csv beside the records)")
+    labels = labels_of({m: stand_in[m] for m in matrices})
 
     fig, (axis,) = paper.figure(height=4.6)
     starts = []
@@ -96,7 +103,7 @@ def draw(args):
     starts.append((0, 1e3 * size[matrices[0]] / COPY, "matrix and result\nat copy bandwidth", "black"))
     axis.set_yscale("log")
     axis.set_ylabel("ms")
-    axis.set_xticks(range(len(matrices)), matrices, rotation=90, fontsize=dots.TEXT)
+    axis.set_xticks(range(len(matrices)), [labels[m] for m in matrices], rotation=90, fontsize=dots.TEXT)
     axis.set_xlim(-0.38 * len(matrices), len(matrices) - 0.5)
     axis.grid(False, axis="x")
     dots.names(axis, starts, left=True)
@@ -116,7 +123,7 @@ def draw(args):
             best[m] = min(cpus) / ours
         if (OWN, m) in times:
             own[m] = times[OWN, m] / ours
-        rows.append((m, exact[m][0], f"{exact[m][1]:.3g}", ms(OURS, m), digits(1e3 * full[m]), ms("gpu_maxid_tuned", m),
+        rows.append((labels[m], exact[m][0], f"{exact[m][1]:.3g}", ms(OURS, m), digits(1e3 * full[m]), ms("gpu_maxid_tuned", m),
                      ms(OWN, m), ms("peer_cudss", m), ms("peer_superlu_dist", m), ms("peer_superlu_dist_parallel", m),
                      ranks.get(("peer_superlu_dist_parallel", m), ""), ms("cpu_bitmap_panels", m),
                      digits(one_core[m]) if m in one_core else "", digits(best[m]) if m in best else "",

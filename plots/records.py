@@ -159,6 +159,25 @@ def pooled(runs):
 LIMIT = re.compile(r"limit of ([0-9.e+]+) s")
 
 
+def left_out(sources, most=4):
+    """Lines that name what no figure shows of the files: cases that failed, and how many were skipped for which reason."""
+    failed, skipped = {}, {}
+    for r in read_runs(path for path in sources if Path(path).suffix != ".csv"):
+        if r["status"] == "skipped":
+            skipped.setdefault(r["reason"].removeprefix(f"{r['variant']} "), {})[r["variant"]] = None
+        elif r["status"] not in ("pass", "unverified", "timeout"):
+            failed.setdefault((r["variant"], r["status"]), {})[r["matrix"]["name"]] = None
+    lines = [f"left out: {variant} on {few(matrices, most)} ({status})" for (variant, status), matrices in failed.items()]
+    return lines + [f"skipped: {len(variants)} variant{'s' if len(variants) > 1 else ''} ({few(variants, most)}): {reason}"
+                    for reason, variants in skipped.items()]
+
+
+def few(names, most=4):
+    """The first of them, for a message."""
+    names = list(names)
+    return ", ".join(names[:most]) + (", …" if len(names) > most else "")
+
+
 def limit_of(run):
     """Seconds after which a run was ended."""
     trials = run.get("trials", {})

@@ -37,7 +37,7 @@ def draw(args):
     matrices = sorted({m for m, ranks, gpus in best if ranks * gpus == 1},
                       key=lambda m: best[m, 1, 1][0])
     if not matrices:
-        raise records.Refused(f"{records.named(args.records)}: no run on one GPU to compare with")
+        raise records.Absent(f"{records.named(args.records)} has no run on one GPU to compare with")
     most = max(ranks * gpus for _, ranks, gpus in best)
 
     figure, axes = plt.subplots(1, 2, figsize=(7.4, 3.8), sharey=True, width_ratios=(1.7, 1), layout="constrained")

@@ -3,13 +3,16 @@
 import argparse
 import csv
 import importlib
+import re
 import sys
+import textwrap
 from pathlib import Path
 
 import matplotlib
 
 matplotlib.use("Agg")
 import matplotlib.pyplot as plt
+from matplotlib import ticker
 
 import records
 
@@ -34,6 +37,8 @@ plt.rcParams.update(
         "legend.frameon": False,
         "lines.linewidth": 1.2,
         "pdf.fonttype": 42,
+        # A $ in the name of a matrix is a dollar sign.
+        "text.parse_math": False,
     }
 )
 
@@ -74,9 +79,60 @@ def short(value):
     return f"{value:,.0f}" if value >= 100 else f"{value:.3g}"
 
 
+RAISED = str.maketrans("0123456789-−", "⁰¹²³⁴⁵⁶⁷⁸⁹⁻⁻")
+
+
+def power(exponent):
+    """10 to an integer power, without mathtext."""
+    return "10" + str(exponent).translate(RAISED)
+
+
+class Literal(ticker.Formatter):
+    """Ticks of a formatter that writes mathtext, as plain text."""
+
+    def __init__(self, formatter):
+        self.formatter = formatter
+
+    def set_axis(self, axis):
+        self.formatter.set_axis(axis)
+
+    def set_locs(self, locs):
+        self.formatter.set_locs(locs)
+
+    def __call__(self, value, position=None):
+        text = re.sub(r"10\^\{([-−\d]+)\}", lambda found: power(found[1]), self.formatter(value, position))
+        return re.sub(r"\$|\\mathdefault|[{}]", "", text.replace(r"\times", "×"))
+
+
+def without_mathtext(figure):
+    """Gives ticks that would need mathtext plain text."""
+    for axes in figure.findobj(matplotlib.axes.Axes):
+        for axis in (axes.xaxis, axes.yaxis):
+            for get, put in ((axis.get_major_formatter, axis.set_major_formatter),
+                             (axis.get_minor_formatter, axis.set_minor_formatter)):
+                if isinstance(get(), ticker.LogFormatterMathtext):
+                    put(Literal(get()))
+
+
+def caption(figure, lines, width=110):
+    """Small lines under a figure: what it leaves out."""
+    if lines:
+        figure.supxlabel("\n".join(textwrap.fill(text, width) for text in lines), fontsize=6.5, x=0.01, ha="left",
+                         color="#606060")
+
+
+def write_table(path, header, rows):
+    """A CSV file."""
+    with open(path, "w", newline="", encoding="utf-8") as out:
+        writer = csv.writer(out, lineterminator="\n")
+        writer.writerow(header)
+        writer.writerows(rows)
+
+
 def save(figure, folder, name, header, rows):
     """Writes name.pdf, name.png and name.csv (the plotted points) into folder."""
     folder.mkdir(parents=True, exist_ok=True)
+    without_mathtext(figure)
     # The layout is found once: by itself each file would take it twice.
     figure.draw_without_rendering()
     figure.set_layout_engine("none")
@@ -84,10 +140,7 @@ def save(figure, folder, name, header, rows):
     # A fixed date keeps the PDF the same for the same records.
     figure.savefig(folder / f"{name}.pdf", bbox_inches=box, metadata={"CreationDate": None})
     figure.savefig(folder / f"{name}.png", bbox_inches=box)
-    with open(folder / f"{name}.csv", "w", newline="", encoding="utf-8") as out:
-        writer = csv.writer(out, lineterminator="\n")
-        writer.writerow(header)
-        writer.writerows(rows)
+    write_table(folder / f"{name}.csv", header, rows)
     print(f"{folder / name}.pdf, .png, .csv", file=sys.stderr)
 
 
@@ -119,6 +172,8 @@ def main(draw, description, add_options=None, **defaults):
     args = p.parse_args()
     try:
         draw(args)
+        for line in records.left_out(args.records):
+            print(f"{Path(sys.argv[0]).name}: {line}", file=sys.stderr)
     except records.Absent as e:
         print(f"{Path(sys.argv[0]).name}: nothing to draw: {e}", file=sys.stderr)
         return 3

@@ -306,6 +306,17 @@ class CommittedRecords(unittest.TestCase):
             style.draw_figure("headline", headline.COMMITTED, Path(folder))
             self.assertEqual((Path(folder) / "headline.csv").read_text(), (PLOTS / "headline.csv").read_text())
             self.assertLess((Path(folder) / "headline.png").stat().st_size, 100000)
+            self.assertEqual((Path(folder) / "headline_means.csv").read_text(), (PLOTS / "headline_means.csv").read_text())
+
+    def test_a_headline_needs_several_inputs(self):
+        def lines(matrices):
+            return [example.run(matrix={"name": m, "n": 500, "nnz": 30, "stand_in": False}, variant=v, device=d)
+                    for m in matrices for v, d in ((headline.BASE, "peer"), ("cpu_bitmap_panels", "cpu"))]
+        with tempfile.TemporaryDirectory() as folder, contextlib.redirect_stderr(io.StringIO()):
+            path = example.write(Path(folder) / "x.jsonl", *lines("a"))
+            with self.assertRaisesRegex(records.Absent, "on 1 matrix, a headline needs 3"):
+                style.draw_figure("headline", [path], Path(folder))
+            style.draw_figure("headline", [example.write(path, *lines("abc"))], Path(folder))
 
     def test_simulated_scaling(self):
         self.draw("scaling_simulated", SIMULATED)
