@@ -1,12 +1,14 @@
 #!/usr/bin/env python3
-"""Which committed records are of variants whose sources changed since.
+"""Which committed records are of variants whose own code changed since.
 
   stale.py [--records FOLDER]
 
-Prints a line for each file of records, commit and variant of which a source differs between that commit and the tree:
-those that register it, the headers and kernels beside them, and variants/device and variants/support. The committed
-list is records/stale.tsv; records_test.py fails where it is not what this prints. A line does not say that a time
-changed: comments count too. Exit status 2 without the history of the repository. Python 3.11, standard library only.
+Prints a line for each file of records, commit and variant whose own sources differ between that commit and the tree in more
+than comments, white space, texts and the calls that ask whether a run should stop (they also report its progress). Its own are, in the folder of its family: the file that registers it, the headers that this
+file includes, and the sources whose first header of the family is one of them; a variant on a processor is not compiled from .cu. What families share
+(variants/device, variants/support, common) is not counted: a change there touches every variant and rarely its time. The
+committed list is records/stale.tsv; records_test.py fails where it is not what this prints. A line does not say that a time
+changed. Exit status 2 without the history of the repository. Python 3.11, standard library only.
 """
 import argparse
 import functools
@@ -19,8 +21,12 @@ import json_lines
 
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parent
-SHARED = ("variants/device", "variants/support")
 SOURCE = {".cpp", ".cu", ".cuh", ".hpp"}
+HEADER = {".cuh", ".hpp"}
+REGISTERS = re.compile(r"\bGSOFA_REGISTER_VARIANTS?\(")
+INCLUDES = re.compile(r'^\s*#\s*include\s+"(variants/[^"]+)"', re.M)
+STOPS = re.compile(r"\bcontext\.check_deadline\([^;]*\);")
+NOT_CODE = re.compile(r'"(?:\\.|[^"\\\n])*"|//[^\n]*|/\*.*?\*/', re.S)
 
 
 class NoHistory(Exception):
@@ -28,32 +34,78 @@ class NoHistory(Exception):
 
 
 @functools.cache
+def sources():
+    """{path from the root: text} of all sources of variants, tests aside."""
+    return {f.relative_to(ROOT).as_posix(): f.read_text(encoding="utf-8") for f in sorted((ROOT / "variants").rglob("*"))
+            if f.suffix in SOURCE and not f.stem.endswith("_test")}
+
+
+@functools.cache
 def registered():
-    """{variant: folder of the file that registers it}."""
+    """{variant: the file that registers it}: of the files that register a variant the one of its name, or one that names it."""
     found = {}
-    for file in sorted((ROOT / "variants").rglob("*")):
-        if file.suffix in SOURCE and not file.name.endswith("_test.cpp"):
-            for name in re.findall(r'"((?:cpu|gpu|mpi|peer)_\w+)"', file.read_text(encoding="utf-8")):
-                found.setdefault(name, file.parent.relative_to(ROOT).as_posix())
+    for file, text in sources().items():
+        if REGISTERS.search(text):
+            for name in re.findall(r'"((?:cpu|gpu|mpi|peer)_\w+)"', text):
+                if pathlib.Path(file).stem == name or f'.name = "{name}"' in text:
+                    found[name] = file
+                else:
+                    found.setdefault(name, file)
     return found
 
 
 @functools.cache
-def changed_since(commit):
-    """Sources of variants that differ from a commit, tests aside."""
-    done = subprocess.run(["git", "-C", ROOT, "diff", "--name-only", commit, "--", "variants"], capture_output=True, text=True,
-                          check=False)
+def own_sources(variant):
+    """What a variant is compiled from within its family, as far as its includes say."""
+    first = registered()[variant]
+    family = "/".join(first.split("/")[:2]) + "/"
+    mine, waiting = set(), [first]
+
+    def includes(file):
+        return [f for f in INCLUDES.findall(sources()[file]) if f.startswith(family) and f in sources()]
+    while waiting:
+        file = waiting.pop()
+        if file in mine:
+            continue
+        mine.add(file)
+        waiting += includes(file)
+        if pathlib.Path(file).suffix in HEADER:
+            waiting += [f for f, text in sources().items() if f.startswith(family) and includes(f)[:1] == [file] and
+                        pathlib.Path(f).suffix in {".cpp", pathlib.Path(first).suffix} and not REGISTERS.search(text)]
+    return frozenset(mine)
+
+
+def code_of(text):
+    """The text without what does not change what a run does: comments, white space, texts, calls of STOPS. Names of options
+    and variants are texts too: records name them, and a renamed one is another."""
+    return "".join(STOPS.sub(" ", NOT_CODE.sub(lambda m: '""' if m[0].startswith('"') else " ", text)).split())
+
+
+@functools.cache
+def code_now(file):
+    return code_of(sources().get(file, ""))
+
+
+def git(*arguments):
+    done = subprocess.run(["git", "-C", ROOT, *arguments], capture_output=True, text=True, check=False)
     if done.returncode:
-        raise NoHistory(f"{commit}: {done.stderr.strip().splitlines()[0] if done.stderr else 'git failed'}")
-    return [f for f in done.stdout.splitlines() if pathlib.Path(f).suffix in SOURCE and not f.endswith("_test.cpp")]
+        raise NoHistory(f"{arguments}: {done.stderr.strip().splitlines()[0] if done.stderr else 'git failed'}")
+    return done.stdout
+
+
+@functools.cache
+def changed_since(commit):
+    """Sources of variants whose code differs from a commit, tests aside."""
+    differ = [f for f in git("diff", "--name-only", "--no-renames", commit, "--", "variants").splitlines() if f in sources()]
+    before = set(git("ls-tree", "-r", "--name-only", commit, "--", "variants").splitlines())
+    return [f for f in differ if f not in before or code_of(git("show", f"{commit}:{f}")) != code_now(f)]
 
 
 def sources_changed(commit, variant):
-    """How many sources of a variant differ from a commit; -1 for one that is no longer registered."""
-    folder = registered().get(variant)
-    if folder is None:
+    """How many of its own sources of a variant differ from a commit; -1 for one that is no longer registered."""
+    if variant not in registered():
         return -1
-    return sum(1 for f in changed_since(commit) if f.startswith((folder + "/", *(s + "/" for s in SHARED))))
+    return len(own_sources(variant) & set(changed_since(commit)))
 
 
 def stale(folder):
