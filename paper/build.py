@@ -17,6 +17,7 @@ paragraphs, lists, tables, **bold**, `code`, figures of plots/ as ![CAPTION](NAM
   {{ tested() }}          the runs of the tests that claims rest on
   {{ rows("NAME") }}      how many rows a table of numbers, or of a figure's points, has; {{ rows("NAME", "COLUMN", X) }}: of
                           them with a number of at most X in a column
+  {{ cell("NAME", "COLUMN", KEY, ...) }}  of such a table, the row whose first cells are the keys
 
 and, as paragraphs of their own:
 
@@ -47,6 +48,7 @@ ROOT = HERE.parent
 sys.path[:0] = [str(HERE), str(ROOT / "plots")]
 
 import claims  # noqa: E402
+import headline  # noqa: E402
 import records  # noqa: E402
 import style  # noqa: E402
 
@@ -97,7 +99,7 @@ class Content:
 
     def calls(self):
         return {name: getattr(self, "call_" + name) for name in
-                ("value", "paper", "population", "older", "number", "count", "tested", "rows", "claims", "table", "scoreboard", "rules", "changes", "findings")}
+                ("value", "paper", "population", "older", "number", "count", "tested", "rows", "cell", "claims", "table", "scoreboard", "rules", "changes", "findings")}
 
     def put(self, header, rows, widths=()):
         self.blocks.append({"kind": "table", "header": header, "rows": rows, "widths": widths})
@@ -143,6 +145,8 @@ class Content:
 
     def sources(self, name):
         """The files that a figure is drawn from, and those of real matrices beside them."""
+        if name == "headline":
+            return headline.COMMITTED, []
         of = self.records_of.get(name, ("paper",))
         files = [path for entry in of for path in records.files_of(self.board.sources[entry])]
         real = [ROOT / place for entry in of for place in self.board.evidence.population.get(entry, ())]
@@ -236,6 +240,15 @@ class Content:
             raise Fault(f"{name} has no column '{column}'")
         k = header.index(column)
         return str(sum(1 for r in rows if r[k] != "-" and float(r[k]) <= most))
+
+    def call_cell(self, name, column, *keys):
+        header, rows = self.points(name)
+        if column not in header:
+            raise Fault(f"{name} has no column '{column}'")
+        found = [r for r in rows if r[:len(keys)] == keys]
+        if len(found) != 1:
+            raise Fault(f"{name} has {len(found)} rows of {', '.join(keys)}")
+        return found[0][header.index(column)]
 
 
 def measured_text(c):

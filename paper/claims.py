@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 """Scoreboard: every statement of the paper against the records.
 
-claims.toml says what is measured and what the paper states; RULES below how that is judged. Both were fixed before the first
-measurement (frozen.txt has a digest of each claim, frozen_rules.txt the rules of then). evidence.toml has what came after:
+claims.toml says what is measured and what the paper states; RULES below how that is judged. Both were frozen on 22 November
+2026, after a first set of measurements of 21 November and before those of 22 November (frozen.txt has a digest of each claim,
+frozen_rules.txt the rules of then). evidence.toml has what came after:
 which records count, the verdict that each claim got, why it differs, and every change of the judgement since, with its time
 and the claims that it touched.
 """

@@ -108,12 +108,14 @@ shown_order show_order(const matched_pattern& matched, const std::string& spec,
                             .title = {"A, rows and columns permuted", ""}});
   }
   const offset_t nnz = r.nnz_l + r.nnz_u;
+  const offset_t fill = nnz - p.a.nnz();
   drawn_pattern both{
       .n = n,
       .image = picture_of(n, cells, entries, profile.density),
       .title = {fmt::format("L + U, {}: {} entries", name, with_commas(nnz)),
-                fmt::format("fill-ins {}, {:.2f} times A", with_commas(nnz - p.a.nnz()),
-                            static_cast<double>(nnz) / static_cast<double>(p.a.nnz()))}};
+                fmt::format("fill-ins {}, {:.2f} times A", with_commas(fill),
+                            static_cast<double>(fill) /
+                                static_cast<double>(std::max<offset_t>(p.a.nnz(), 1)))}};
   if (o.supernodes) both.supernode_starts = r.supernode_starts;
   out.patterns.push_back(std::move(both));
   return shown;

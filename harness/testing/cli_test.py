@@ -658,7 +658,7 @@ class ShowTest(CliTest):
             self.assertEqual((done.returncode, done.stderr), (OK, ""))
             self.assertRegex(done.stdout, r"natural +31 +22 +22 +13 +78 +8\n")
             self.assertTrue(file.read_bytes().startswith(begin), kind)
-        self.assertIn(b"fill-ins 13, 1.42 times A", (self.folder / "a.svg").read_bytes())
+        self.assertIn(b"fill-ins 13, 0.42 times A", (self.folder / "a.svg").read_bytes())
 
     def test_orders_side_by_side(self):
         file = self.folder / "two.svg"

@@ -175,9 +175,9 @@ def summary(cases, baseline=BASELINE, bare=False):
 @functools.cache
 def sources_of(variant):
     """The text of the sources that a variant's options may be declared in, tests aside; "" of one that is gone."""
-    folder = stale.registered().get(variant)
-    if folder is None:
+    if variant not in stale.registered():
         return ""
+    folder = Path(stale.registered()[variant]).parent
     files = sorted(f for place in (folder, "variants/support", "variants/device") for f in (ROOT / place).rglob("*"))
     return "".join(f.read_text(encoding="utf-8") for f in files
                    if f.suffix in stale.SOURCE and not f.stem.endswith("_test"))

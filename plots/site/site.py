@@ -347,7 +347,7 @@ class Site:
             for (name, k, sha), (g, low, high, count) in summary], counts={
                 "runs": len(used), "cases": len(self.cases), "matrices": len({c.matrix for c in self.cases}),
                 "machines": len({c.machine for c in self.cases}),
-                "variants": len({c.variant for c in self.cases})}, slugs=self.slugs, baseline=data.BASELINE)
+                "variants": len({c.variant for c in self.cases})}, slugs=self.slugs, baseline=data.BASELINE, headline=headline())
         for name in self.by_matrix:
             page("matrix.html.j2", f"matrix/{self.slugs[name]}.html", **self.matrix_page(name))
         page("growth.html.j2", "growth.html", panels=self.growth())
@@ -355,6 +355,13 @@ class Site:
         page("made.html.j2", "made.html", folders=folders, machines=dict(sorted(self.known.items())))
         page("figures.html.j2", "figures.html", **figures_page(out / "figures", figures))
         (out / MARK).write_text("A site of the gSoFa testbed: ./testbed site replaces this folder.\n", encoding="utf-8")
+
+
+def headline():
+    """The real matrices of plots/headline_means.csv, which style_test.py compares with the records: all, and the large ones."""
+    with open(ROOT / "plots" / "headline_means.csv", encoding="utf-8", newline="") as f:
+        rows = [r for r in csv.DictReader(f) if "real" in r["group"] and r["variant"].startswith("gpu_bitmap_panels")]
+    return {"real": rows[0], "large": rows[1]}
 
 
 def png_size(path):
