@@ -1,7 +1,7 @@
 #include "common/parallel.hpp"
 
-#include <pthread.h>
 #include <sched.h>
+#include <unistd.h>
 
 #include <chrono>
 #include <cstdint>
@@ -34,7 +34,7 @@ struct thread_team::shared {
   void (*body)(void*, int) = nullptr;
   void* what = nullptr;
   cpu_set_t processors{};
-  unsigned forks = 0;  // of the process before the team was made
+  std::uint64_t process = 0;  // process_number() where the team was made
   // The number of the last call, and in the last 16 bits its threads; none: the threads end.
   alignas(64) std::atomic<std::uint64_t> call{0};
   alignas(64) std::atomic<int> unfinished{0};
@@ -116,7 +116,6 @@ struct idle_teams {
   // be waited for.
   thread_team* lost = nullptr;
   bool closed = false;
-  std::atomic<unsigned> forks{0};
 
   static void push(thread_team*& chain, thread_team* team) {
     team->next_ = chain;
@@ -135,7 +134,6 @@ struct idle_teams {
     return nullptr;
   }
   void after_fork() {
-    forks.fetch_add(1, std::memory_order_relaxed);
     while (thread_team* const team = pop(first)) push(lost, team);
   }
   void close() {
@@ -150,19 +148,69 @@ struct idle_teams {
   }
 };
 
+// The kept_threads of all threads, which are few: a list without memory of its own. A thread-local
+// pointer would be a thread-local block of libgsofa.so, which the dynamic linker allocates at its
+// first use on each thread, and ends the process where it cannot.
+struct living_runs {
+  std::mutex mutex;
+  kept_threads* first = nullptr;
+
+  [[nodiscard]] kept_threads* of_this_thread() const {
+    kept_threads* run = first;
+    while (run != nullptr && pthread_equal(run->owner_, pthread_self()) == 0) run = run->next_;
+    return run;
+  }
+  void add(kept_threads* run) {
+    const std::scoped_lock lock(mutex);
+    if (of_this_thread() != nullptr) return;
+    run->owner_ = pthread_self();
+    run->listed_ = true;
+    run->next_ = first;
+    first = run;
+  }
+  void remove(kept_threads* run) {
+    const std::scoped_lock lock(mutex);
+    for (kept_threads** at = &first; *at != nullptr; at = &(*at)->next_) {
+      if (*at != run) continue;
+      *at = run->next_;
+      return;
+    }
+  }
+  // Only the thread that has forked exists in the child: another one may get the name of a lost
+  // one.
+  void after_fork() {
+    first = of_this_thread();
+    if (first != nullptr) first->next_ = nullptr;
+  }
+};
+
 namespace {
 
 constinit idle_teams idle;
+constinit living_runs living;
+constinit std::atomic<std::uint64_t> forks{0};
+// The system had no memory for the functions that count forks.
+constinit std::atomic<bool> forks_are_not_counted{false};
 
-// A process that forks while another thread holds the mutex would leave it locked for its child.
+// A process that forks while another thread holds a mutex would leave it locked for its child.
 struct life_of_teams {
   life_of_teams() {
-    // Without memory for them, children of this process are on their own.
-    static_cast<void>(pthread_atfork([] { idle.mutex.lock(); }, [] { idle.mutex.unlock(); },
-                                     [] {
-                                       idle.after_fork();
-                                       idle.mutex.unlock();
-                                     }));
+    const auto before = [] {
+      living.mutex.lock();
+      idle.mutex.lock();
+    };
+    const auto in_parent = [] {
+      idle.mutex.unlock();
+      living.mutex.unlock();
+    };
+    const auto in_child = [] {
+      forks.fetch_add(1, std::memory_order_relaxed);
+      idle.after_fork();
+      idle.mutex.unlock();
+      living.after_fork();
+      living.mutex.unlock();
+    };
+    if (pthread_atfork(before, in_parent, in_child) != 0) forks_are_not_counted = true;
   }
   life_of_teams(const life_of_teams&) = delete;
   life_of_teams& operator=(const life_of_teams&) = delete;
@@ -174,10 +222,15 @@ const life_of_teams life;
 
 thread_team::thread_team() : shared_(std::make_unique<shared>()) {
   shared_->processors = processors_of_this_thread();
-  shared_->forks = idle.forks.load(std::memory_order_relaxed);
+  shared_->process = process_number();
 }
 
 thread_team::~thread_team() {
+  if (!is_of_this_process()) {
+    for (auto& w : workers_) static_cast<void>(w.release());
+    static_cast<void>(shared_.release());
+    return;
+  }
   shared_->call.store(shared_->next_call(0), std::memory_order_seq_cst);
   for (const auto& w : workers_) w->wake();
 }
@@ -201,6 +254,7 @@ void thread_team::call(int threads, void (*body)(void*, int), void* what) {
   s.call.store(s.next_call(threads), std::memory_order_seq_cst);
   for (std::size_t t = 1; t < at(threads); ++t) workers_[t - 1]->wake();
   body(what, 0);
+  if (!is_of_this_process()) throw lost_threads();
   const auto is_done = [&] { return s.unfinished.load(std::memory_order_acquire) == 0; };
   if (s.look(is_done)) return;
   for (int left = 0; (left = s.unfinished.load(std::memory_order_acquire)) != 0;) {
@@ -226,8 +280,37 @@ void thread_team::give_back(std::unique_ptr<thread_team> team) noexcept {
   }
 }
 
-bool thread_team::is_of_this_process() const {
-  return shared_->forks == idle.forks.load(std::memory_order_relaxed);
-}
+bool thread_team::is_of_this_process() const { return shared_->process == process_number(); }
 
 }  // namespace gsofa::detail
+
+namespace gsofa {
+
+std::uint64_t process_number() {
+  if (detail::forks_are_not_counted) return static_cast<std::uint64_t>(getpid());
+  return detail::forks.load(std::memory_order_relaxed);
+}
+
+kept_threads::kept_threads(int threads) {
+  if (threads > 1) detail::living.add(this);
+}
+
+kept_threads::~kept_threads() {
+  if (listed_) detail::living.remove(this);
+  if (team_ != nullptr) detail::thread_team::give_back(std::move(team_));
+}
+
+kept_threads* kept_threads::of_this_thread() {
+  const std::scoped_lock lock(detail::living.mutex);
+  return detail::living.of_this_thread();
+}
+
+void kept_threads::start(std::size_t count) {
+  if (team_ != nullptr && !team_->is_of_this_process()) {
+    detail::thread_team::give_back(std::move(team_));
+  }
+  if (team_ == nullptr) team_ = detail::thread_team::take();
+  team_->start(count);
+}
+
+}  // namespace gsofa

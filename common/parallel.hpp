@@ -1,5 +1,7 @@
 #pragma once
 
+#include <pthread.h>
+
 #include <algorithm>
 #include <atomic>
 #include <barrier>
@@ -18,6 +20,11 @@
 #include "common/types.hpp"
 
 namespace gsofa {
+
+/// The number of this process, which differs from the numbers of the processes that it was forked
+/// from. If an object was made under another number, its threads do not exist in this process and
+/// its mutexes may be locked for good.
+[[nodiscard]] std::uint64_t process_number();
 
 namespace detail {
 
@@ -57,6 +64,8 @@ int useful_threads(int threads, Count pieces) {
 
 namespace detail {
 
+struct living_runs;
+
 /// Threads that wait for work of one caller at a time.
 class thread_team {
  public:
@@ -65,7 +74,7 @@ class thread_team {
   thread_team();
   thread_team(const thread_team&) = delete;
   thread_team& operator=(const thread_team&) = delete;
-  /// Ends its threads.
+  /// Ends its threads; in a process forked since the team was made, it leaves them alone.
   ~thread_team();
 
   /// Has at least so many threads afterwards. Throws std::system_error, std::bad_alloc.
@@ -94,21 +103,17 @@ class thread_team {
 
 }  // namespace detail
 
-/// While one lives, on_threads() of the thread that made it uses the threads of one team again and
-/// again, and those that another one has used before: starting 15 threads takes as long as a small
-/// pattern. They end with the process. Of several of one thread the first counts; it ends on that
-/// thread.
+/// While an object of this class lives, on_threads() of the thread that made it uses the threads of
+/// one team again and again, and those that another object has used before: starting 15 threads
+/// takes as long as a small pattern. The threads end with the process. If a thread makes several
+/// objects, the first one counts. An object ends on the thread that made it.
 class kept_threads {
  public:
-  kept_threads() {
-    if (of_this_thread() == nullptr) of_this_thread() = this;
-  }
+  /// Keeps threads if the run uses more than one.
+  explicit kept_threads(int threads);
   kept_threads(const kept_threads&) = delete;
   kept_threads& operator=(const kept_threads&) = delete;
-  ~kept_threads() {
-    if (of_this_thread() == this) of_this_thread() = nullptr;
-    if (team_ != nullptr) detail::thread_team::give_back(std::move(team_));
-  }
+  ~kept_threads();
 
   /// Calls body(thread), which throws nothing, on threads 0, the caller, to threads - 1. False if
   /// none are kept, or if they are at work: body(0) may come here again. Throws std::system_error,
@@ -127,20 +132,15 @@ class kept_threads {
   }
 
  private:
-  static kept_threads*& of_this_thread() {
-    thread_local kept_threads* kept = nullptr;
-    return kept;
-  }
+  friend struct detail::living_runs;
 
-  void start(std::size_t count) {
-    if (team_ != nullptr && !team_->is_of_this_process()) {
-      detail::thread_team::give_back(std::move(team_));
-    }
-    if (team_ == nullptr) team_ = detail::thread_team::take();
-    team_->start(count);
-  }
+  static kept_threads* of_this_thread();
+  void start(std::size_t count);
 
+  bool listed_ = false;
   bool busy_ = false;
+  pthread_t owner_{};
+  kept_threads* next_ = nullptr;  // of the list of all threads
   std::unique_ptr<detail::thread_team> team_;
 };
 
@@ -153,20 +153,30 @@ class thread_team {
   template <class Body>
   bool run(int threads, Body& body) {
     if (busy_) return false;
-    team_.start(static_cast<std::size_t>(threads) - 1);
+    if (team_ == nullptr || !team_->is_of_this_process()) {
+      team_ = std::make_unique<detail::thread_team>();
+    }
+    team_->start(static_cast<std::size_t>(threads) - 1);
     busy_ = true;
-    team_.call(
+    team_->call(
         threads, [](void* what, int thread) { (*static_cast<Body*>(what))(thread); }, &body);
     busy_ = false;
     return true;
   }
 
  private:
-  detail::thread_team team_;
+  std::unique_ptr<detail::thread_team> team_;
   bool busy_ = false;
 };
 
 namespace detail {
+
+/// Thrown in a forked process by a call whose other threads are those of its parent.
+inline unavailable_error lost_threads() {
+  return unavailable_error(
+      "this process was forked by a callback, and the threads that work for the call exist in its "
+      "parent only");
+}
 
 inline error refused_threads(int threads, const std::system_error& e) {
   return {exit_code::run_failed,
@@ -194,7 +204,8 @@ void on_team(thread_team& team, int threads, Body&& body) {
 
 /// Calls body(thread) on `threads` host threads (the caller's among them) and waits for all.
 /// No body begins before all threads exist, so that they may wait for each other; throws error if
-/// the system refuses a thread. The first exception thrown by any of them is rethrown here.
+/// the system refuses a thread. The first exception thrown by any of them is rethrown here. If
+/// body(0) forks and returns in the child, it throws unavailable_error there.
 template <class Body>
 void on_threads(int threads, Body&& body) {
   if (threads <= 1) {
@@ -232,7 +243,12 @@ void on_threads(int threads, Body&& body) {
     }
     start.store(open);
     start.notify_all();
+    const std::uint64_t process = process_number();
     guarded(0);
+    if (process != process_number()) {
+      for (std::jthread& thread : pool) thread.detach();
+      throw detail::lost_threads();
+    }
   }
   failure.rethrow();
 }

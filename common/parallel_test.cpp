@@ -61,7 +61,7 @@ TEST_CASE("no thread begins before all exist") {
 }
 
 TEST_CASE("kept threads do all that new ones do, again and again") {
-  const kept_threads kept;
+  const kept_threads kept(2);
   std::vector<std::thread::id> first;
   for (int round = 0; round < 300; ++round) {
     const int threads = 1 + round % 7;
@@ -88,14 +88,14 @@ TEST_CASE("kept threads do all that new ones do, again and again") {
 }
 
 TEST_CASE("a body on kept threads may need threads itself") {
-  const kept_threads kept;
+  const kept_threads kept(2);
   for (int round = 0; round < 20; ++round) {
     std::atomic<int> visits{0};
     on_threads(3, [&](int) { on_threads(2, [&](int) { ++visits; }); });
     CHECK(visits == 6);
   }
   {
-    const kept_threads inner;  // of no effect
+    const kept_threads inner(2);  // of no effect
     std::atomic<int> visits{0};
     on_threads(4, [&](int) { ++visits; });
     CHECK(visits == 4);
@@ -134,7 +134,7 @@ TEST_CASE("a team has the same threads for whoever calls it, and passes on excep
 
 namespace {
 std::vector<std::thread::id> who_works(int threads) {
-  const kept_threads kept;
+  const kept_threads kept(2);
   std::vector<std::thread::id> who(static_cast<std::size_t>(threads));
   on_threads(threads,
              [&](int t) { who[static_cast<std::size_t>(t)] = std::this_thread::get_id(); });
@@ -161,7 +161,7 @@ TEST_CASE("runs at the same time have threads of their own") {
     std::vector<std::jthread> callers;
     for (auto& of_run : who) {
       callers.emplace_back([&] {
-        const kept_threads kept;
+        const kept_threads kept(2);
         of_run.resize(3);
         on_threads(3, [&](int t) {
           of_run[static_cast<std::size_t>(t)] = std::this_thread::get_id();
@@ -188,7 +188,7 @@ TEST_CASE("threads run where those that the caller starts would") {
   }
   for (const cpu_set_t& set : {one, before, one}) {
     REQUIRE(sched_setaffinity(0, sizeof set, &set) == 0);
-    const kept_threads kept;
+    const kept_threads kept(2);
     std::atomic<int> same{0};
     on_threads(3, [&](int) {
       cpu_set_t mine;
@@ -203,7 +203,7 @@ TEST_CASE("threads run where those that the caller starts would") {
 #ifndef __SANITIZE_THREAD__
 TEST_CASE("a forked process starts threads of its own") {
   static_cast<void>(who_works(4));
-  const kept_threads kept;
+  const kept_threads kept(2);
   std::atomic<int> visits{0};
   const auto visit = [&](int) { ++visits; };
   on_threads(4, visit);  // of which the child, too, is in the run
@@ -221,6 +221,55 @@ TEST_CASE("a forked process starts threads of its own") {
   CHECK(WEXITSTATUS(status) == 0);
   on_threads(4, visit);
   CHECK(visits == 8);
+}
+
+TEST_CASE("a team of one owner starts threads of its own in a forked process") {
+  auto team = std::make_unique<thread_team>();
+  std::atomic<int> visits{0};
+  const auto visit = [&](int) { ++visits; };
+  on_team(*team, 3, visit);
+  const std::uint64_t parent = process_number();
+  const pid_t child = fork();
+  REQUIRE(child >= 0);
+  if (child == 0) {
+    alarm(60);
+    visits = process_number() != parent ? 0 : 100;
+    on_team(*team, 3, visit);
+    team = nullptr;
+    _exit(visits == 3 ? 0 : 1);
+  }
+  int status = -1;
+  REQUIRE(waitpid(child, &status, 0) == child);
+  CHECK(status == 0);
+  CHECK(process_number() == parent);
+}
+
+TEST_CASE("a thread of a forked process has nothing to do with threads that kept a team before") {
+  std::atomic<int> state{0};
+  std::jthread keeps([&] {
+    const kept_threads kept(3);
+    on_threads(3, [](int) {});
+    state = 1;
+    state.notify_all();
+    state.wait(1);
+  });
+  state.wait(0);
+  const pid_t child = fork();
+  REQUIRE(child >= 0);
+  if (child == 0) {
+    alarm(60);
+    std::atomic<int> visits{0};
+    // They may get the names of the lost threads.
+    for (int k = 0; k < 4; ++k) {
+      std::thread([&] { on_threads(3, [&](int) { ++visits; }); }).join();
+    }
+    _exit(visits == 12 ? 0 : 1);
+  }
+  int status = -1;
+  REQUIRE(waitpid(child, &status, 0) == child);
+  CHECK(status == 0);
+  state = 2;
+  state.notify_all();
 }
 #endif
 

@@ -1,6 +1,10 @@
 #include <algorithm>
+#include <atomic>
 #include <chrono>
+#include <cstdint>
+#include <exception>
 #include <functional>
+#include <memory>
 #include <new>
 #include <numeric>
 #include <optional>
@@ -826,13 +830,26 @@ void analyze_into(const View& a, const analysis_options& options, workspace& w,
   supervise(options, work, cancelled_by);
 }
 
+// A process that a callback has forked leaves alone what another thread was writing.
+struct leave_in_child {
+  std::uint64_t process = process_number();
+  template <class T>
+  void operator()(T* value) const {
+    if (process == process_number()) delete value;  // NOLINT(cppcoreguidelines-owning-memory)
+  }
+};
+template <class T>
+std::unique_ptr<T, leave_in_child> left_in_child() {
+  return {new T, {}};
+}
+
 template <class View>
 analysis analyze_view(const View& a, const analysis_options& options) {
   return reporting([&] {
-    analysis out;
-    workspace w;
-    analyze_into(a, options, w, nullptr, out);
-    return out;
+    const auto out = left_in_child<analysis>();
+    const auto w = left_in_child<workspace>();
+    analyze_into(a, options, *w, nullptr, *out);
+    return std::move(*out);
   });
 }
 
@@ -850,8 +867,8 @@ fill_estimate estimate_checked(const checked_input& in, const analysis_options& 
 template <class View>
 fill_estimate estimate_view(const View& a, const analysis_options& options) {
   return reporting([&] {
-    fill_estimate found;
-    workspace w;
+    const auto kept = left_in_child<std::pair<fill_estimate, workspace>>();
+    auto& [found, w] = *kept;
     const auto work = [&](supervision& s) {
       if constexpr (requires { a.col_ptr; }) {
         input_arrays arrays;
@@ -866,7 +883,7 @@ fill_estimate estimate_view(const View& a, const analysis_options& options) {
       }
     };
     supervise(options, work);
-    return found;
+    return std::move(kept->first);
   });
 }
 
@@ -889,11 +906,13 @@ void numbered(std::size_t k, const Function& found) {
 }
 
 void hand_over(std::size_t k, const analysis& found, const taker& take) {
+  const std::uint64_t process = process_number();
   try {
     take(k, found);
   } catch (...) {
     throw callback_failure{std::current_exception()};
   }
+  if (process != process_number()) throw lost_threads();
 }
 
 // Calls work(thread, k) for the numbers begin .. end - 1, one at a time on each thread.
@@ -1105,51 +1124,104 @@ void analyze_batch(std::span<const csr_view> patterns, const analysis_options& o
 }
 
 struct analyzer::state {
+  // What the analyses of one process work in and with. Those of a forked process leave it alone: it
+  // may be half written, and its thread does not exist there.
+  struct parts {
+    workspace kept;
+    analysis found;
+    std::shared_ptr<pending_analysis::state> last;  // of start()
+    work_thread worker;
+    cancellation stop;              // of analyze()
+    std::atomic<bool> busy{false};  // with analyze()
+    std::atomic<bool> left{false};  // by its owner, to analyze()
+    const std::uint64_t process = process_number();
+    parts* next = nullptr;  // of those that are left alone
+
+    parts() { kept.keeps = true; }
+    parts(const parts&) = delete;
+    parts& operator=(const parts&) = delete;
+    ~parts() {
+      if (last == nullptr) return;
+      last->stop.request();
+      if (!last->ended()) last->wait();
+      last->withdraw();
+    }
+  };
+
   analysis_options options;
-  workspace kept;
-  analysis found;
-  std::shared_ptr<pending_analysis::state> last;  // of start()
-  work_thread worker;
+  std::unique_ptr<parts> own = std::make_unique<parts>();
 
   state() = default;
   state(const state&) = delete;
   state& operator=(const state&) = delete;
-  ~state() {
-    if (last == nullptr) return;
-    last->stop.request();
-    last->wait();
-    last->withdraw();
+  ~state() { leave(std::move(own)); }
+
+  // Ends the parts now, or, where a callback of their analysis calls, once that has ended.
+  static void leave(std::unique_ptr<parts> parts) noexcept {
+    if (parts->process != process_number()) return forget(parts.release());
+    if (parts->busy) {
+      parts->left = true;
+      parts->stop.silence();
+      static_cast<void>(parts.release());
+    } else if (parts->last != nullptr && parts->last->is_done_here()) {
+      parts->last->stop.silence();
+      work_thread& worker = parts->worker;
+      worker.end_with([of = parts.release()] { delete of; });  // NOLINT
+    }
+  }
+  // They stay where they are, and a search for leaks finds them.
+  static void forget(parts* of) noexcept {
+    static constinit std::atomic<parts*> all{nullptr};
+    of->next = all;
+    while (!all.compare_exchange_weak(of->next, of)) {
+    }
   }
 
   // Before another analysis.
-  void take_back() {
-    if (last == nullptr) return;
-    if (!last->ended()) throw invalid_input("analyzer: an analysis has not ended yet");
-    last->withdraw();
-    last = nullptr;
-  }
-
-  // The caller's functions are gone when it has ended.
-  template <class View>
-  void analyze_pending(const View& a, analysis_options&& given, pending_analysis::state& pending) {
-    std::exception_ptr failed;
-    try {
-      const analysis_options with = std::move(given);
-      reporting([&] { analyze_into(a, with, kept, &pending.stop, found); });
-    } catch (...) {
-      failed = std::current_exception();
+  parts& taken_back() {
+    if (own->process != process_number()) {
+      auto fresh = std::make_unique<parts>();
+      forget(own.release());
+      own = std::move(fresh);
     }
-    pending.end(failed, failed ? nullptr : &found);
+    if (own->busy || (own->last != nullptr && !own->last->ended())) {
+      throw invalid_input("analyzer: an analysis has not ended yet");
+    }
+    if (own->last != nullptr) own->last->withdraw();
+    own->last = nullptr;
+    return *own;
   }
 };
 
+namespace {
+
+// The caller's functions are gone when it has ended.
+template <class View>
+void analyze_pending(const View& a, analysis_options&& given, workspace& kept, analysis& found,
+                     pending_state& pending) {
+  std::exception_ptr failed;
+  try {
+    const analysis_options with = std::move(given);
+    reporting([&] { analyze_into(a, with, kept, &pending.stop, found); });
+  } catch (...) {
+    failed = std::current_exception();
+  }
+  pending.end(failed, failed ? nullptr : &found);
+}
+
+}  // namespace
+
 analyzer::analyzer(analysis_options options) : state_(std::make_unique<state>()) {
   state_->options = std::move(options);
-  state_->kept.keeps = true;
 }
 analyzer::~analyzer() = default;
 analyzer::analyzer(analyzer&&) noexcept = default;
-analyzer& analyzer::operator=(analyzer&&) noexcept = default;
+analyzer& analyzer::operator=(analyzer&& o) noexcept {
+  if (this == &o) return *this;
+  const analyzer before(std::move(*this));  // a callback of its own analysis may look at this one
+  state_ = std::move(o.state_);
+  return *this;
+}
 analysis_options& analyzer::options() { return state_->options; }
 
 const analysis& analyzer::analyze(const csr_view& a) { return analyze<csr_view>(a); }
@@ -1157,23 +1229,42 @@ const analysis& analyzer::analyze(const csr_view& a) { return analyze<csr_view>(
 template <class View>
 const analysis& analyzer::analyze(const View& a) {
   return reporting([&]() -> const analysis& {
-    state_->take_back();
-    analyze_into(a, state_->options, state_->kept, nullptr, state_->found);
-    return state_->found;
+    state::parts& with = state_->taken_back();
+    const analysis_options options = state_->options;
+    with.busy = true;
+    const auto end = [&] {
+      with.busy = false;
+      if (!with.left) return false;
+      delete &with;  // NOLINT(cppcoreguidelines-owning-memory)
+      return true;
+    };
+    try {
+      analyze_into(a, options, with.kept, &with.stop, with.found);
+    } catch (...) {
+      if (with.process == process_number()) end();
+      throw;
+    }
+    if (end()) throw cancelled_error();
+    return with.found;
   });
 }
 
 template <class View>
 pending_analysis analyzer::start(const View& a) {
   return reporting([&] {
-    state& s = *state_;
-    s.take_back();
+    state::parts& with = state_->taken_back();
     const auto pending = std::make_shared<pending_analysis::state>();
-    s.worker.give([&s, a, pending, options = s.options, device = thread_device()]() mutable {
-      use_thread_device(device);
-      s.analyze_pending(a, std::move(options), *pending);
-    });
-    s.last = pending;
+    with.last = pending;
+    try {
+      with.worker.give(
+          [&with, a, pending, options = state_->options, device = thread_device()]() mutable {
+            use_thread_device(device);
+            analyze_pending(a, std::move(options), with.kept, with.found, *pending);
+          });
+    } catch (...) {
+      with.last = nullptr;
+      throw;
+    }
     return pending_analysis(pending);
   });
 }

@@ -1,17 +1,20 @@
 #include <algorithm>
 #include <cstddef>
-#include <cstdio>
+#include <cstdint>
 #include <cstring>
 #include <exception>
 #include <memory>
+#include <mutex>
 #include <new>
 #include <span>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "common/parallel.hpp"
 #include "gsofa/gsofa.h"
 #include "gsofa/gsofa.hpp"
+#include "harness/library/last_error.hpp"
 
 struct gsofa_analysis {
   gsofa_analysis(gsofa::analysis f, const gsofa_options& o)
@@ -31,6 +34,15 @@ struct gsofa_analyzer {
   gsofa_options asked{};
   std::unique_ptr<gsofa_analysis> result;
   gsofa::pending_analysis pending;  // it ends before the analyzer
+  // Held while an analysis is begun: its callbacks may use this object before that has returned.
+  mutable std::mutex beginning;
+  std::uint64_t process = gsofa::process_number();
+
+  /// Returns once the analysis that is being begun, if there is one, has been.
+  void settle() const {
+    if (process != gsofa::process_number()) return;
+    const std::scoped_lock lock(beginning);
+  }
 };
 
 struct gsofa_profile {
@@ -66,11 +78,8 @@ static_assert(GSOFA_STAGE_OUTPUT == static_cast<int>(gsofa::analysis_stage::outp
 static_assert(sizeof(gsofa_range) == sizeof(gsofa::supernode_range) &&
               offsetof(gsofa_range, end) == offsetof(gsofa::supernode_range, end));
 
-// A fixed length, so that reporting a lack of memory takes none.
-thread_local char last_error[512] = "";
-
 gsofa_status fail(gsofa_status status, const char* message) {
-  std::snprintf(last_error, sizeof last_error, "%s", message);
+  gsofa::detail::set_last_error(message);
   return status;
 }
 
@@ -375,6 +384,8 @@ void with_device_view(const gsofa_device_pattern& a, const Call& call) {
 
 template <class View>
 void start(gsofa_analyzer& by, const View& view, const gsofa_options& asked) {
+  std::unique_lock lock(by.beginning, std::defer_lock);
+  if (by.process == gsofa::process_number()) lock.lock();
   if (!by.pending.ready()) throw gsofa::invalid_input("analyzer: an analysis has not ended yet");
   by.result = nullptr;
   by.analyzer.options() = options_of(asked, view.n);
@@ -460,6 +471,7 @@ gsofa_status gsofa_analyzer_create(gsofa_analyzer** out) {
 }
 
 void gsofa_analyzer_free(gsofa_analyzer* by) {
+  if (by != nullptr) by->settle();
   delete by;  // NOLINT(cppcoreguidelines-owning-memory)
 }
 
@@ -482,17 +494,21 @@ gsofa_status gsofa_analyzer_start_device(gsofa_analyzer* by, const gsofa_device_
 }
 
 int gsofa_analyzer_ready(const gsofa_analyzer* by) {
+  if (by != nullptr) by->settle();
   return by == nullptr || by->pending.ready() ? 1 : 0;
 }
 
 void gsofa_analyzer_cancel(gsofa_analyzer* by) {
-  if (by != nullptr) by->pending.cancel();
+  if (by == nullptr) return;
+  by->settle();
+  by->pending.cancel();
 }
 
 gsofa_status gsofa_analyzer_wait(gsofa_analyzer* by, const gsofa_analysis** out) {
   if (out != nullptr) *out = nullptr;
   if (by == nullptr || out == nullptr) return fail(GSOFA_INVALID_INPUT, "an argument is NULL");
   return reporting([&] {
+    by->settle();
     const gsofa::analysis& found = by->pending.get();
     if (by->result == nullptr) by->result = std::make_unique<gsofa_analysis>(&found, by->asked);
     *out = by->result.get();
@@ -501,7 +517,7 @@ gsofa_status gsofa_analyzer_wait(gsofa_analyzer* by, const gsofa_analysis** out)
 
 void gsofa_free(gsofa_analysis* a) { delete a; }  // NOLINT(cppcoreguidelines-owning-memory)
 
-const char* gsofa_last_error(void) { return last_error; }
+const char* gsofa_last_error(void) { return gsofa::detail::last_error(); }
 
 int32_t gsofa_n(const gsofa_analysis* a) { return a == nullptr ? 0 : a->found.n; }
 int64_t gsofa_nnz_l(const gsofa_analysis* a) { return a == nullptr ? 0 : a->found.nnz_l; }

@@ -1,5 +1,6 @@
 #include "harness/library/pending.hpp"
 
+#include <cstdint>
 #include <string>
 #include <system_error>
 #include <utility>
@@ -20,8 +21,8 @@ pending_analysis& pending_analysis::operator=(pending_analysis&& o) noexcept {
 
 pending_analysis::~pending_analysis() {
   if (state_ == nullptr) return;
-  state_->stop.request();
-  state_->wait();
+  state_->request_stop();
+  if (!state_->ended() && !state_->is_done_here()) state_->wait();
 }
 
 bool pending_analysis::ready() const { return state_ == nullptr || state_->ended(); }
@@ -32,42 +33,40 @@ const analysis& pending_analysis::get() {
 }
 
 void pending_analysis::cancel() noexcept {
-  if (state_ != nullptr) state_->stop.request();
+  if (state_ != nullptr) state_->request_stop();
 }
 
 namespace detail {
 
 void pending_state::end(std::exception_ptr failed, const analysis* found) {
-  const std::scoped_lock lock(mutex_);
-  ended_ = true;
   failed_ = std::move(failed);
   found_ = found;
-  changed_.notify_all();
+  ended_ = 1;
+  ended_.notify_all();
 }
 
-bool pending_state::ended() {
-  const std::scoped_lock lock(mutex_);
-  return ended_;
+void pending_state::wait() const {
+  if (is_done_here()) {
+    throw invalid_input("pending_analysis: a callback of an analysis cannot wait for its end");
+  }
+  while (ended_ == 0) {
+    if (is_lost()) {
+      throw analysis_error(failure::unavailable,
+                           "pending_analysis: the analysis is under way in the process that this "
+                           "one was forked from");
+    }
+    ended_.wait(0);
+  }
 }
 
-void pending_state::wait() {
-  std::unique_lock lock(mutex_);
-  changed_.wait(lock, [&] { return ended_; });
-}
-
-const analysis& pending_state::get() {
+const analysis& pending_state::get() const {
   wait();
-  const std::scoped_lock lock(mutex_);
   if (failed_) std::rethrow_exception(failed_);
-  if (found_ == nullptr) {
+  const analysis* const found = found_;
+  if (found == nullptr) {
     throw invalid_input("pending_analysis: the analyzer has ended or has begun another analysis");
   }
-  return *found_;
-}
-
-void pending_state::withdraw() {
-  const std::scoped_lock lock(mutex_);
-  found_ = nullptr;
+  return *found;
 }
 
 work_thread::~work_thread() {
@@ -90,6 +89,7 @@ void work_thread::give(std::function<void()> work) {
 }
 
 void work_thread::run() {
+  const std::uint64_t process = process_number();
   for (;;) {
     std::function<void()> work;
     {
@@ -99,6 +99,14 @@ void work_thread::run() {
       work = std::exchange(next_, nullptr);
     }
     work();
+    // A callback has forked, and this is the only thread of the child.
+    if (process != process_number()) return;
+    work = nullptr;
+    if (const auto last = std::exchange(last_, nullptr)) {
+      thread_.detach();
+      last();
+      return;
+    }
   }
 }
 

@@ -4,6 +4,7 @@
 #include <chrono>
 #include <cstdint>
 #include <future>
+#include <memory>
 #include <random>
 #include <stdexcept>
 #include <string>
@@ -252,6 +253,120 @@ TEST_CASE("no analysis is pending") {
   CHECK(moved.ready());
 }
 
+// Text of the invalid_input that action() throws, "" if it throws nothing.
+std::string refusal_of(const auto& action) {
+  try {
+    action();
+  } catch (const invalid_input& e) {
+    return e.what();
+  }
+  return "";
+}
+
+TEST_CASE("a callback cannot wait for its own analysis, and may cancel it") {
+  const pattern a = five_point_grid(9);
+  constexpr const char* said =
+      "pending_analysis: a callback of an analysis cannot wait for its end";
+  for (int kind = 0; kind < 3; ++kind) {
+    CAPTURE(kind);
+    analyzer by({.order = order_method::amd}), other({.order = order_method::amd});
+    pending_analysis p;
+    std::promise<void> assigned;
+    std::string waits, begins, analyses;
+    int calls = 0;
+    const auto call = [&] {
+      if (calls++ > 0) return;
+      assigned.get_future().wait();
+      waits = refusal_of([&] { p.get(); });
+      begins = refusal_of([&] { by.start(view_of(a)); });
+      analyses = refusal_of([&] { by.analyze(view_of(a)); });
+      CHECK(other.start(view_of(a)).get().n == 81);
+      CHECK_FALSE(p.ready());
+    };
+    if (kind != 1) {
+      by.options().progress = [&](const analysis_progress&) {
+        call();
+        if (kind == 2) p.cancel();
+        return true;
+      };
+    } else {
+      by.options().device = compute_device::cpu;
+      by.options().log = [&](const std::string&) { call(); };
+    }
+    p = by.start(view_of(a));
+    assigned.set_value();
+    if (kind == 2) {
+      CHECK(kind_of(p) == failure::cancelled);
+    } else {
+      CHECK(p.get().n == 81);
+    }
+    CHECK(calls > 0);
+    CHECK(waits == said);
+    CHECK(begins == "analyzer: an analysis has not ended yet");
+    CHECK(analyses == begins);
+  }
+}
+
+TEST_CASE("an analyzer may end in a callback of its own analysis, which it cancels") {
+  const pattern a = five_point_grid(9);
+  for (int kind = 0; kind < 3; ++kind) {
+    CAPTURE(kind);
+    auto by = std::make_unique<analyzer>(analysis_options{.order = order_method::amd});
+    auto p = std::make_unique<pending_analysis>();
+    std::promise<void> assigned, ended;
+    std::atomic<int> calls{0};
+    // Tells that the analysis has released what it was given.
+    auto lives = std::shared_ptr<int>(new int, [&](const int* value) {
+      delete value;
+      ended.set_value();
+    });
+    by->options().progress_seconds = 1e-5;
+    by->options().progress = [&, held = lives](const analysis_progress&) {
+      ++calls;
+      assigned.get_future().wait();
+      if (kind != 1) p = nullptr;
+      if (kind < 2) by = nullptr;
+      if (kind == 2) *by = analyzer{};
+      return true;
+    };
+    *p = by->start(view_of(a));
+    by->options().progress = nullptr;
+    lives = nullptr;
+    assigned.set_value();
+    ended.get_future().wait();
+    CHECK(calls == 1);
+    if (kind == 1) CHECK(kind_of(*p) == failure::cancelled);
+    if (kind == 2) CHECK(by->analyze(view_of(a)).n == 81);
+  }
+}
+
+TEST_CASE("callbacks of analyze() may neither begin another analysis nor use the object's end") {
+  const pattern a = five_point_grid(9);
+  std::string again;
+  auto by = std::make_unique<analyzer>(analysis_options{.order = order_method::amd});
+  by->options().progress = [&](const analysis_progress&) {
+    again = refusal_of([&] { by->analyze(view_of(a)); });
+    return true;
+  };
+  CHECK(by->analyze(view_of(a)).n == 81);
+  CHECK(again == "analyzer: an analysis has not ended yet");
+  int calls = 0;
+  by->options().progress = [&](const analysis_progress&) {
+    ++calls;
+    by = nullptr;
+    return true;
+  };
+  failure kind{};
+  try {
+    by->analyze(view_of(a));
+  } catch (const analysis_error& e) {
+    kind = e.kind();
+  }
+  CHECK(kind == failure::cancelled);
+  CHECK(calls == 1);
+  CHECK(by == nullptr);
+}
+
 gsofa_pattern c_pattern(const pattern& a) {
   return {a.n_rows, a.row_ptr.data(), a.col_idx.data(), GSOFA_INDEX_64_32, GSOFA_CSR};
 }
@@ -343,6 +458,49 @@ TEST_CASE("the C interface: a pending analysis is cancelled, and freed as it run
     CHECK(gsofa_analyzer_wait(by, &f) == GSOFA_CANCELLED);
     CHECK(f == nullptr);
     gsofa_analyzer_free(by);
+  }
+}
+
+TEST_CASE("the C interface: wait, start, cancel and free in a callback of the analysis") {
+  const pattern a = five_point_grid(7);
+  struct user_data {
+    gsofa_analyzer* by = nullptr;
+    gsofa_pattern view{};
+    bool frees = false;
+    std::vector<int> statuses;
+    std::string text;
+    std::atomic<bool> called{false};
+  };
+  for (const bool frees : {false, true}) {
+    user_data user;
+    user.view = c_pattern(a);
+    user.frees = frees;
+    gsofa_options options;
+    gsofa_options_init(&options);
+    options.order = GSOFA_ORDER_AMD;
+    options.user = &user;
+    options.progress = [](int, double, void* data) {
+      auto& u = *static_cast<user_data*>(data);
+      const gsofa_analysis* f = nullptr;
+      if (u.called) return 0;
+      u.statuses.push_back(gsofa_analyzer_wait(u.by, &f));
+      u.text = gsofa_last_error();
+      u.statuses.push_back(gsofa_analyzer_start(u.by, &u.view, nullptr));
+      u.statuses.push_back(gsofa_analyzer_ready(u.by));
+      u.frees ? gsofa_analyzer_free(u.by) : gsofa_analyzer_cancel(u.by);
+      u.called = true;
+      u.called.notify_all();
+      return 0;
+    };
+    REQUIRE(gsofa_analyzer_create(&user.by) == GSOFA_OK);
+    REQUIRE(gsofa_analyzer_start(user.by, &user.view, &options) == GSOFA_OK);
+    user.called.wait(false);
+    CHECK(user.statuses == std::vector<int>{GSOFA_INVALID_INPUT, GSOFA_INVALID_INPUT, 0});
+    CHECK(user.text == "pending_analysis: a callback of an analysis cannot wait for its end");
+    if (frees) continue;
+    const gsofa_analysis* f = nullptr;
+    CHECK(gsofa_analyzer_wait(user.by, &f) == GSOFA_CANCELLED);
+    gsofa_analyzer_free(user.by);
   }
 }
 

@@ -2,10 +2,12 @@
 
 #include <chrono>
 #include <condition_variable>
+#include <cstdint>
 #include <system_error>
 #include <thread>
 #include <utility>
 
+#include "common/parallel.hpp"
 #include "common/thread_device.hpp"
 
 namespace gsofa::detail {
@@ -53,11 +55,12 @@ void supervise(const analysis_options& options, const std::function<void(supervi
   }
   std::exception_ptr of_work, of_callback;
   bool cancelled = false;
+  std::uint64_t process = process_number();
   const auto call_back = [&] {
-    if (cancelled) return;
+    if (cancelled || (cancelled_by != nullptr && cancelled_by->is_silent())) return;
     try {
       s.pass_on_lines();
-      cancelled = !options.progress(s.look());
+      if (process == process_number()) cancelled = !options.progress(s.look());
     } catch (...) {
       of_callback = std::current_exception();
       cancelled = true;
@@ -67,11 +70,13 @@ void supervise(const analysis_options& options, const std::function<void(supervi
   call_back();
   if (of_callback) throw callback_failure{of_callback};
   if (cancelled) throw cancelled_error();
+  process = process_number();
   std::mutex mutex;
   std::condition_variable ended;
   bool done = false;
   try {
-    const std::jthread worker([&, device = thread_device()] {
+    std::jthread worker([&, device = thread_device()] {
+      const cancellation::thread_scope here(cancelled_by, 1);
       try {
         use_thread_device(device);
         work(s);
@@ -88,12 +93,16 @@ void supervise(const analysis_options& options, const std::function<void(supervi
     while (!ended.wait_for(lock, interval, [&] { return done; })) {
       lock.unlock();
       call_back();
+      if (process != process_number()) {
+        worker.detach();
+        throw lost_threads();
+      }
       lock.lock();
     }
   } catch (const std::system_error& e) {
     throw error(exit_code::run_failed, std::string("cannot start a thread: ") + e.what());
   }
-  if (!of_callback) {
+  if (!of_callback && (cancelled_by == nullptr || !cancelled_by->is_silent())) {
     try {
       s.pass_on_lines();
     } catch (...) {

@@ -181,7 +181,7 @@ class cpu_bitmap_panels final : public variant, public gives_masks {
     // With more positions and column blocks than this, rows are tried first.
     const offset_t few = (offset_t{1} << 18) + 16 * a_.nnz();
     const int threads = threads_for(a_.nnz(), entries_of_threads, settings_.threads);
-    const kept_threads kept;
+    const kept_threads kept(settings_.threads);
     {
       const phase timed(context, phase_id::schedule);
       graph_.build(a_, threads);

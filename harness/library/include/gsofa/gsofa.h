@@ -172,7 +172,7 @@ GSOFA_API gsofa_status gsofa_analyze_batch(const gsofa_pattern* patterns, size_t
 typedef struct gsofa_analyzer gsofa_analyzer;
 GSOFA_API gsofa_status gsofa_analyzer_create(gsofa_analyzer** out);
 /// Cancels an analysis that has not ended, waits for its end, and releases all results; NULL is
-/// allowed.
+/// allowed. In a callback of the analysis it returns at once, and no callback is called again.
 GSOFA_API void gsofa_analyzer_free(gsofa_analyzer* by);
 /// Begins an analysis and returns. The arrays of the pattern and of the permutation must live until
 /// it has ended; callbacks are called by another thread. The last result is no more.
@@ -187,7 +187,9 @@ GSOFA_API int gsofa_analyzer_ready(const gsofa_analyzer* by);
 /// Asks the analysis to end and does not wait: GSOFA_CANCELLED, unless it ends before.
 GSOFA_API void gsofa_analyzer_cancel(gsofa_analyzer* by);
 /// Waits for the end of the analysis that was begun last, as often as it is called. `*out` belongs to
-/// the analyzer and is valid until the next start; NULL after any failure.
+/// the analyzer and is valid until the next start; NULL after any failure. GSOFA_INVALID_INPUT in a
+/// callback of the analysis. GSOFA_UNAVAILABLE in a process that was forked while the analysis was
+/// under way: it goes on in the parent only.
 GSOFA_API gsofa_status gsofa_analyzer_wait(gsofa_analyzer* by, const gsofa_analysis** out);
 
 /// Releases a handle; NULL is allowed.

@@ -385,7 +385,7 @@ class GSOFA_API pending_analysis {
  public:
   pending_analysis() noexcept;  ///< none
   /// Cancels an analysis that has not ended, and waits for its end: then nothing reads the pattern.
-  /// Not to be called from a callback of that analysis.
+  /// In a callback of that analysis it does not wait.
   ~pending_analysis();
   pending_analysis(pending_analysis&&) noexcept;
   pending_analysis& operator=(pending_analysis&&) noexcept;
@@ -393,7 +393,9 @@ class GSOFA_API pending_analysis {
   [[nodiscard]] bool ready() const;
   /// Waits for its end; returns what analyzer::analyze() would have returned, or throws what that
   /// would have thrown, as often as it is called. The result is valid until the next call or the
-  /// end of the analyzer; from then on, and where there is no analysis, it throws invalid_input.
+  /// end of the analyzer; from then on, where there is no analysis, and in a callback of the
+  /// analysis, it throws invalid_input. In a process that was forked while the analysis was under
+  /// way, it throws analysis_error of kind unavailable and does not wait.
   const analysis& get();
   /// Asks it to end, as where analysis_options::progress returns false, and does not wait. One that
   /// ends all the same is complete.
@@ -430,7 +432,8 @@ class GSOFA_API analyzer {
   /// is current in the calling thread. The options are taken as they are now. The arrays of `a`, of
   /// the permutation and of relaxed supernodes must live until the analysis has ended. Throws
   /// invalid_input while the one before has not, which analyze() does too; the end of this object
-  /// cancels it and waits.
+  /// cancels it and waits, or, in a callback of the analysis, does not wait. A forked process begins
+  /// its first analysis with a thread and storage of its own.
   template <class View>
   pending_analysis start(const View& a);
 

@@ -1,0 +1,289 @@
+// Analyses in a process that was forked from one that had begun or ended some.
+
+#include <doctest/doctest.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cstdint>
+#include <random>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "gsofa/gsofa.h"
+#include "gsofa/gsofa.hpp"
+#include "reference/test_patterns.hpp"
+
+// The thread sanitizer starts no thread in a child of a process of several.
+#ifndef __SANITIZE_THREAD__
+
+namespace gsofa {
+namespace {
+
+using reference::testing::five_point_grid;
+using reference::testing::random_pattern;
+
+csr_view view_of(const pattern& a) { return {a.n_rows, a.row_ptr, a.col_idx}; }
+
+pid_t begin_child(const auto& holds) {
+  const pid_t child = fork();
+  if (child != 0) return child;
+  alarm(120);  // a child that hangs is killed
+  int code = 2;
+  try {
+    code = holds() ? 0 : 1;
+  } catch (...) {
+  }
+  _exit(code);
+}
+
+int end_of(pid_t child) {
+  int status = -1;
+  REQUIRE(waitpid(child, &status, 0) == child);
+  return status;
+}
+
+// The wait status of a child that calls holds(): 0 if that returned true.
+int in_child(const auto& holds) { return end_of(begin_child(holds)); }
+
+bool same(const analysis& a, const analysis& b) {
+  return a.row_order == b.row_order && a.l.col_idx == b.l.col_idx && a.u.col_idx == b.u.col_idx &&
+         a.supernodal.rows == b.supernodal.rows && a.supernodal.segments == b.supernodal.segments;
+}
+
+analysis_options plain(int threads = 1) {
+  return {.device = compute_device::cpu,
+          .threads = threads,
+          .order = order_method::amd,
+          .factors = true,
+          .supernodal = true};
+}
+
+// Stops an analysis in its first callback, on whatever thread that is, until open().
+struct gate {
+  std::atomic<int> state{0};  // 1: reached, 2: open
+  void stop_in(analysis_options& options) {
+    options.progress = [this](const analysis_progress&) {
+      int before = 0;
+      state.compare_exchange_strong(before, 1);
+      state.notify_all();
+      while (state == 1) state.wait(1);
+      return true;
+    };
+  }
+  void wait_until_reached() { state.wait(0); }
+  void open() {
+    state = 2;
+    state.notify_all();
+  }
+};
+
+// What get() throws.
+failure failure_of(pending_analysis& p) {
+  try {
+    p.get();
+  } catch (const analysis_error& e) {
+    return e.kind();
+  }
+  return failure{};
+}
+
+TEST_CASE("an analyzer that is older than a fork works in the child") {
+  const pattern a = five_point_grid(12);
+  const pattern b = five_point_grid(9);
+  for (const int threads : {1, 3}) {
+    CAPTURE(threads);
+    const analysis of_a = analyze(view_of(a), plain(threads));
+    const analysis of_b = analyze(view_of(b), plain(threads));
+    analyzer used(plain(threads)), unused(plain(threads)), other(plain(threads));
+    pending_analysis p = used.start(view_of(a));
+    REQUIRE(same(p.get(), of_a));
+    REQUIRE(same(other.analyze(view_of(a)), of_a));
+    const auto work = [&] {
+      bool holds = p.ready() && same(p.get(), of_a);  // what had ended stays
+      holds = holds && same(used.start(view_of(b)).get(), of_b);
+      holds = holds && same(used.analyze(view_of(a)), of_a);
+      holds = holds && same(unused.start(view_of(b)).get(), of_b);
+      holds = holds && same(other.analyze(view_of(b)), of_b);
+      holds = holds && same(other.start(view_of(a)).get(), of_a);
+      used = analyzer{};
+      const analyzer moved = std::move(other);
+      return holds;
+    };
+    CHECK(in_child(work) == 0);
+    CHECK(in_child([&] { return in_child(work) == 0 && work(); }) == 0);
+    CHECK(in_child([&] {
+            analyzer gone = std::move(used);
+            pending_analysis none = std::move(p);
+            return true;
+          }) == 0);
+    CHECK(work());
+  }
+}
+
+TEST_CASE("an analysis under way at a fork goes on in the parent alone") {
+  const pattern a = five_point_grid(12);
+  const analysis expected = analyze(view_of(a), plain());
+  gate of;
+  analyzer by(plain());
+  of.stop_in(by.options());
+  pending_analysis p = by.start(view_of(a));
+  of.wait_until_reached();
+  CHECK(in_child([&] {
+          bool holds = p.ready() && failure_of(p) == failure::unavailable;
+          p.cancel();
+          p = {};
+          by.options().progress = nullptr;
+          holds = holds && same(by.start(view_of(a)).get(), expected);
+          return holds && same(by.analyze(view_of(a)), expected);
+        }) == 0);
+  CHECK(in_child([&] {
+          const analyzer gone = std::move(by);
+          const pending_analysis none = std::move(p);
+          return true;
+        }) == 0);
+  CHECK_FALSE(p.ready());
+  of.open();
+  CHECK(same(p.get(), expected));
+}
+
+TEST_CASE("the C interface: analyzers older than a fork") {
+  const pattern a = five_point_grid(8);
+  const gsofa_pattern view{a.n_rows, a.row_ptr.data(), a.col_idx.data(), GSOFA_INDEX_64_32,
+                           GSOFA_CSR};
+  gsofa_options options;
+  gsofa_options_init(&options);
+  options.device = GSOFA_CPU;
+  options.order = GSOFA_ORDER_AMD;
+  const std::int64_t expected = analyze(view_of(a), plain()).nnz_u;
+  const auto finds = [&](gsofa_analyzer* by, const gsofa_options& with) {
+    const gsofa_analysis* f = nullptr;
+    return gsofa_analyzer_start(by, &view, &with) == GSOFA_OK &&
+           gsofa_analyzer_wait(by, &f) == GSOFA_OK && gsofa_nnz_u(f) == expected;
+  };
+  gsofa_analyzer *idle = nullptr, *running = nullptr;
+  REQUIRE(gsofa_analyzer_create(&idle) == GSOFA_OK);
+  REQUIRE(gsofa_analyzer_create(&running) == GSOFA_OK);
+  REQUIRE(finds(idle, options));
+  std::atomic<int> state{0};
+  gsofa_options stops = options;
+  stops.user = &state;
+  stops.progress = [](int, double, void* user) {
+    auto& now = *static_cast<std::atomic<int>*>(user);
+    int before = 0;
+    now.compare_exchange_strong(before, 1);
+    now.notify_all();
+    while (now == 1) now.wait(1);
+    return 0;
+  };
+  REQUIRE(gsofa_analyzer_start(running, &view, &stops) == GSOFA_OK);
+  state.wait(0);
+  CHECK(in_child([&] {
+          const gsofa_analysis* f = nullptr;
+          bool holds = gsofa_analyzer_wait(idle, &f) == GSOFA_OK && gsofa_nnz_u(f) == expected;
+          holds = holds && finds(idle, options);
+          gsofa_analyzer_free(idle);
+          holds = holds && gsofa_analyzer_ready(running) != 0;
+          holds = holds && gsofa_analyzer_wait(running, &f) == GSOFA_UNAVAILABLE && f == nullptr;
+          holds = holds && std::string(gsofa_last_error()).find("fork") != std::string::npos;
+          gsofa_analyzer_cancel(running);
+          holds = holds && finds(running, options);
+          gsofa_analyzer_free(running);
+          return holds;
+        }) == 0);
+  CHECK(in_child([&] {
+          gsofa_analyzer_free(running);
+          gsofa_analyzer_free(idle);
+          return true;
+        }) == 0);
+  state = 2;
+  state.notify_all();
+  const gsofa_analysis* f = nullptr;
+  CHECK(gsofa_analyzer_wait(running, &f) == GSOFA_OK);
+  gsofa_analyzer_free(running);
+  gsofa_analyzer_free(idle);
+}
+
+TEST_CASE("processes forked while threads analyse") {
+  std::mt19937_64 engine(71);
+  const pattern a = random_pattern(engine, 300, 4);
+  const auto options = plain(3);
+  const analysis expected = analyze(view_of(a), options);
+  std::atomic<bool> ends{false};
+  std::vector<std::jthread> busy;
+  for (int t = 0; t < 2; ++t) {
+    busy.emplace_back([&] {
+      analyzer by(options);
+      while (!ends) by.start(view_of(a)).get();
+    });
+  }
+  std::vector<pid_t> children;
+  for (int k = 0; k < 12; ++k) {
+    children.push_back(begin_child([&] {
+      analyzer by(options);
+      return same(analyze(view_of(a), options), expected) &&
+             same(by.start(view_of(a)).get(), expected);
+    }));
+  }
+  for (const pid_t child : children) CHECK(end_of(child) == 0);
+  ends = true;
+}
+
+TEST_CASE("a child forked by a callback has no analysis") {
+  const pattern a = five_point_grid(50);
+  pid_t child = 0;
+  bool in_this_child = false;
+  const auto forks = [&] {
+    if (child != 0 || in_this_child) return;
+    child = fork();
+    in_this_child = child == 0;
+    if (in_this_child) alarm(120);
+  };
+  // Calls analysis(options), in the child too.
+  const auto check_child = [&](analysis_options options, const auto& analysis) {
+    child = 0;
+    bool refused = false;
+    try {
+      analysis(options);
+    } catch (const analysis_error& e) {
+      refused = e.kind() == failure::unavailable;
+    }
+    if (in_this_child) _exit(refused ? 0 : 1);
+    CHECK_FALSE(refused);
+    CHECK(end_of(child) == 0);
+  };
+  analysis_options watched = plain(2);
+  watched.progress_seconds = 1e-5;
+  int calls = 0;
+  watched.progress = [&](const analysis_progress&) {
+    if (++calls == 2) forks();  // the first one comes before there is another thread
+    return true;
+  };
+  const auto again = [&](const auto& analysis) {
+    return [&](const analysis_options& options) {
+      while (child == 0 && !in_this_child) {
+        calls = 0;
+        analysis(options);
+      }
+    };
+  };
+  check_child(watched, again([&](const auto& options) { analyze(view_of(a), options); }));
+  check_child(watched, again([&](const auto& options) { estimate(view_of(a), options); }));
+  check_child(watched, again([&](const auto& options) { analyzer(options).analyze(view_of(a)); }));
+  const std::vector<csr_view> patterns(6, view_of(a));
+  check_child(plain(2), [&](const analysis_options& options) {
+    const auto thread = std::this_thread::get_id();
+    while (child == 0 && !in_this_child) {
+      analyze_batch(patterns, options, [&](std::size_t, const analysis&) {
+        if (std::this_thread::get_id() == thread) forks();
+      });
+    }
+  });
+}
+
+}  // namespace
+}  // namespace gsofa
+
+#endif
