@@ -18,6 +18,7 @@
 #include <cstring>
 #include <exception>
 #include <mutex>
+#include <optional>
 #include <system_error>
 #include <thread>
 
@@ -26,6 +27,8 @@ namespace gsofa::superlu {
 namespace {
 
 using std::chrono::microseconds;
+using std::chrono::milliseconds;
+using std::chrono::steady_clock;
 
 constexpr int fixed_size = F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE;
 
@@ -43,9 +46,12 @@ struct address {
   [[nodiscard]] const sockaddr* get() const { return reinterpret_cast<const sockaddr*>(&name); }
 };
 
-descriptor new_socket() { return descriptor(socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0)); }
+// Non-blocking: connect() to a listener whose queue is full would otherwise wait without a limit.
+descriptor new_socket() {
+  return descriptor(socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+}
 
-// Abstract names have no permissions: others could answer or ask.
+// Abstract names have no permissions: any user can listen or connect.
 bool is_of_this_user(const descriptor& connection) {
   ucred peer{};
   socklen_t size = sizeof peer;
@@ -53,47 +59,98 @@ bool is_of_this_user(const descriptor& connection) {
          peer.uid == geteuid();
 }
 
-// A message of one byte, with room for a descriptor.
+// A message of one byte with room for descriptors: the kernel closes those beyond.
 struct descriptor_message {
-  char one = 1;
-  iovec data{&one, 1};
-  alignas(cmsghdr) std::array<char, CMSG_SPACE(sizeof(int))> control{};
-  msghdr message{};
+  static constexpr std::size_t room = 2;
+
+  char byte = 0;
+  iovec data{&byte, 1};
+  alignas(cmsghdr) std::array<char, CMSG_SPACE(room * sizeof(int))> control{};
+  msghdr header{};
 
   descriptor_message() {
-    message.msg_iov = &data;
-    message.msg_iovlen = 1;
-    message.msg_control = control.data();
-    message.msg_controllen = control.size();
+    header.msg_iov = &data;
+    header.msg_iovlen = 1;
+    header.msg_control = control.data();
+    header.msg_controllen = control.size();
   }
   descriptor_message(const descriptor_message&) = delete;
   descriptor_message& operator=(const descriptor_message&) = delete;
 };
 
-void send_descriptor(const descriptor& connection, const descriptor& memory) {
+// False if the peer has ended or reads nothing.
+bool send_working(const descriptor& connection) {
+  const auto byte = message::working;
+  return send(connection.get(), &byte, 1, MSG_NOSIGNAL | MSG_DONTWAIT) == 1;
+}
+
+bool send_descriptor(const descriptor& connection, const descriptor& memory) {
   descriptor_message m;
-  cmsghdr* const header = CMSG_FIRSTHDR(&m.message);
+  m.byte = static_cast<char>(message::ready);
+  m.header.msg_controllen = CMSG_SPACE(sizeof(int));
+  cmsghdr* const header = CMSG_FIRSTHDR(&m.header);
   header->cmsg_level = SOL_SOCKET;
   header->cmsg_type = SCM_RIGHTS;
   header->cmsg_len = CMSG_LEN(sizeof(int));
   const int number = memory.get();
   std::memcpy(CMSG_DATA(header), &number, sizeof number);
-  // Who has ended meanwhile needs nothing.
-  sendmsg(connection.get(), &m.message, MSG_NOSIGNAL);
+  return sendmsg(connection.get(), &m.header, MSG_NOSIGNAL | MSG_DONTWAIT) == 1;
 }
 
-descriptor receive_descriptor(const descriptor& connection) {
-  descriptor_message m;
-  ssize_t size = 0;
-  do {
-    size = recvmsg(connection.get(), &m.message, MSG_CMSG_CLOEXEC);
-  } while (size < 0 && errno == EINTR);
-  const cmsghdr* const header = CMSG_FIRSTHDR(&m.message);
-  if (size != 1 || header == nullptr || header->cmsg_type != SCM_RIGHTS) return descriptor();
-  int number = -1;
-  std::memcpy(&number, CMSG_DATA(header), sizeof number);
-  return descriptor(number);
+// Owns every descriptor that came with a message.
+std::vector<descriptor> descriptors_of(msghdr& header) {
+  std::vector<descriptor> out;
+  for (cmsghdr* c = CMSG_FIRSTHDR(&header); c != nullptr; c = CMSG_NXTHDR(&header, c)) {
+    if (c->cmsg_level != SOL_SOCKET || c->cmsg_type != SCM_RIGHTS) continue;
+    const std::size_t count = (c->cmsg_len - CMSG_LEN(0)) / sizeof(int);
+    for (std::size_t k = 0; k < count; ++k) {
+      int number = -1;
+      std::memcpy(&number, CMSG_DATA(c) + k * sizeof number, sizeof number);
+      out.emplace_back(number);
+    }
+  }
+  return out;
 }
+
+// The next message if it is well formed: `working` alone, or `ready` with one descriptor.
+struct received {
+  bool well_formed = false;
+  descriptor memory = descriptor();
+};
+
+received receive(const descriptor& connection) {
+  descriptor_message m;
+  const ssize_t size = recvmsg(connection.get(), &m.header, MSG_CMSG_CLOEXEC | MSG_DONTWAIT);
+  if (size < 0) return {.well_formed = errno == EINTR || errno == EAGAIN};
+  std::vector<descriptor> sent = descriptors_of(m.header);
+  const bool cut = (m.header.msg_flags & (MSG_TRUNC | MSG_CTRUNC)) != 0;
+  if (size != 1 || cut) return {};
+  if (m.byte == static_cast<char>(message::working) && sent.empty()) return {.well_formed = true};
+  if (m.byte != static_cast<char>(message::ready) || sent.size() != 1) return {};
+  return {.well_formed = true, .memory = std::move(sent.front())};
+}
+
+// poll() takes an int of milliseconds; rounded up, so that it does not return just before the end.
+int poll_time(steady_clock::duration left) {
+  return static_cast<int>(std::chrono::ceil<milliseconds>(left).count());
+}
+
+// Blocks all signals for the calling thread, and for threads that it starts, until this object
+// ends.
+class signals_blocked {
+ public:
+  signals_blocked() {
+    sigset_t all;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before_);
+  }
+  signals_blocked(const signals_blocked&) = delete;
+  signals_blocked& operator=(const signals_blocked&) = delete;
+  ~signals_blocked() { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
+
+ private:
+  sigset_t before_{};
+};
 
 }  // namespace
 
@@ -101,27 +158,24 @@ descriptor::~descriptor() {
   if (number_ >= 0) close(number_);
 }
 
-// Answers the others in a thread of its own, which ends when all have been answered.
+// Answers the processes that ask, in a thread of its own, which ends when all have been answered.
 class node_share::server {
  public:
   server(descriptor listening, int others)
       : listening_(std::move(listening)),
-        wake_(eventfd(0, EFD_CLOEXEC)),
+        wake_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)),
         others_(static_cast<std::size_t>(others)) {
-    // Signals are for the threads of the program.
-    sigset_t all;
-    sigset_t before;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
+    if (!wake_) throw std::system_error(errno, std::generic_category());
+    const signals_blocked blocked;  // signals are for the threads of the program
     thread_ = std::thread([this] {
       try {
         run();
       } catch (const std::exception&) {
-        // Who waits gets nothing, and finds for itself.
+        // Processes that wait receive nothing and find the result themselves.
       }
       listening_ = descriptor();
+      peers_.clear();
     });
-    pthread_sigmask(SIG_SETMASK, &before, nullptr);
   }
   server(const server&) = delete;
   server& operator=(const server&) = delete;
@@ -135,16 +189,16 @@ class node_share::server {
   }
 
   std::vector<helper> helpers(microseconds least, microseconds most) {
-    const auto now = std::chrono::steady_clock::now();
+    const auto now = steady_clock::now();
     std::unique_lock lock(mutex_);
-    arrived_.wait_until(lock, now + least, [&] { return !helpers_.empty(); });
-    if (!helpers_.empty()) {
-      arrived_.wait_until(lock, now + most, [&] { return helpers_.size() >= others_; });
+    arrived_.wait_until(lock, now + least, [&] { return !lent_.empty(); });
+    if (!lent_.empty()) {
+      arrived_.wait_until(lock, now + most, [&] { return lent_.size() >= others_; });
     }
-    return helpers_;
+    return lent_;
   }
 
-  void give(std::function<descriptor()> make) {
+  void give(make_memory make) {
     {
       const std::scoped_lock lock(mutex_);
       make_ = std::move(make);
@@ -153,100 +207,179 @@ class node_share::server {
   }
 
  private:
+  // A connection; it asks once it has said what it lends.
+  struct peer {
+    descriptor connection;
+    steady_clock::time_point since;
+    std::optional<helper> lends;
+  };
+
+  static constexpr milliseconds beat{200};       // between two messages `working`
+  static constexpr milliseconds greeting{1000};  // within which a connection has to ask
+  static constexpr std::size_t most_silent = 16;
+
   void wake() const {
     const std::uint64_t one = 1;
     [[maybe_unused]] const ssize_t written = write(wake_.get(), &one, sizeof one);
   }
 
   void run() {
-    std::vector<descriptor> waiting;
     descriptor memory;
     std::size_t answered = 0;
     while (answered < others_) {
-      std::array<pollfd, 2> events{{{listening_.get(), POLLIN, 0}, {wake_.get(), POLLIN, 0}}};
-      if (poll(events.data(), events.size(), -1) < 0 && errno != EINTR) break;
-      if (events[0].revents != 0 && !accept_one(waiting)) break;
-      if ((events[1].revents & POLLIN) != 0) {
+      std::vector<pollfd> events{{wake_.get(), POLLIN, 0}, {listening_.get(), POLLIN, 0}};
+      // Nobody is accepted while too many connections are open: they wait in the socket's queue.
+      if (peers_.size() >= others_ + most_silent) events[1].fd = -1;
+      for (const peer& p : peers_) events.push_back({p.connection.get(), POLLIN, 0});
+      const int time = peers_.empty() ? -1 : poll_time(beat);
+      if (poll(events.data(), events.size(), time) < 0 && errno != EINTR) return;
+      if ((events[0].revents & POLLIN) != 0) {
         std::uint64_t count = 0;
         [[maybe_unused]] const ssize_t read_bytes = read(wake_.get(), &count, sizeof count);
       }
-      std::function<descriptor()> make;
+      hear(std::span(events).subspan(2));
+      if (events[1].revents != 0 && !accept_one()) return;
+      make_memory make;
       {
         const std::scoped_lock lock(mutex_);
-        if (stopped_) break;
-        if (!waiting.empty()) make = std::exchange(make_, {});
+        if (stopped_) return;
+        if (!lent_.empty()) make = std::exchange(make_, {});
       }
+      say_working();
       if (make) {
-        memory = make();
-        if (!memory) break;
+        memory = make([this] { say_working(); });
+        if (!memory) return;
       }
-      if (!memory) continue;
-      for (const descriptor& connection : waiting) send_descriptor(connection, memory);
-      answered += waiting.size();
-      waiting.clear();
+      if (memory) answered += answer(memory);
     }
-    const std::scoped_lock lock(mutex_);
-    make_ = {};
   }
 
-  // False if no more can be accepted.
-  bool accept_one(std::vector<descriptor>& waiting) {
-    descriptor connection(accept4(listening_.get(), nullptr, nullptr, SOCK_CLOEXEC));
-    if (!connection) return errno == EINTR || errno == ECONNABORTED;
-    if (!is_of_this_user(connection)) return true;
-    const timeval limit{1, 0};
-    setsockopt(connection.get(), SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit);
-    helper who;
-    if (recv(connection.get(), &who, sizeof who, 0) != sizeof who) return true;
-    waiting.push_back(std::move(connection));
-    const std::scoped_lock lock(mutex_);
-    helpers_.push_back(who);
-    arrived_.notify_all();
+  // Takes greetings; drops connections that ended, say something else, or say nothing for too long.
+  void hear(std::span<const pollfd> events) {
+    const auto now = steady_clock::now();
+    bool changed = false;
+    for (std::size_t k = events.size(); k-- > 0;) {
+      peer& p = peers_[k];
+      bool stays = p.lends.has_value() || now - p.since < greeting;
+      if (events[k].revents != 0) {
+        stays = !p.lends && greeted(p);
+        changed = true;
+      }
+      if (!stays) peers_.erase(peers_.begin() + static_cast<std::ptrdiff_t>(k));
+    }
+    if (changed) tell_lent();
+  }
+
+  // Reads what a connection lends; false if the message has another size.
+  static bool greeted(peer& p) {
+    helper lends;
+    const ssize_t size = recv(p.connection.get(), &lends, sizeof lends, MSG_DONTWAIT | MSG_TRUNC);
+    if (size < 0) return errno == EAGAIN || errno == EINTR;
+    if (size != sizeof lends) return false;
+    p.lends = lends;
     return true;
+  }
+
+  void tell_lent() {
+    std::vector<helper> lent;
+    for (const peer& p : peers_) {
+      if (p.lends && lent.size() < others_) lent.push_back(*p.lends);
+    }
+    const std::scoped_lock lock(mutex_);
+    lent_ = std::move(lent);
+    arrived_.notify_all();
+  }
+
+  // False if no connection can be accepted any more.
+  bool accept_one() {
+    descriptor connection(
+        accept4(listening_.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
+    if (!connection) return errno == EINTR || errno == EAGAIN || errno == ECONNABORTED;
+    if (is_of_this_user(connection)) {
+      peers_.push_back({std::move(connection), steady_clock::now(), std::nullopt});
+    }
+    return true;
+  }
+
+  void say_working() {
+    const auto now = steady_clock::now();
+    if (now - last_beat_ < beat) return;
+    last_beat_ = now;
+    for (const peer& p : peers_) {
+      if (p.lends) send_working(p.connection);
+    }
+  }
+
+  // Sends the descriptor to every process that asks; the number of those that can receive it.
+  std::size_t answer(const descriptor& memory) {
+    std::size_t answered = 0;
+    std::erase_if(peers_, [&](const peer& p) {
+      if (!p.lends) return false;
+      if (send_descriptor(p.connection, memory)) ++answered;
+      return true;
+    });
+    tell_lent();
+    return answered;
   }
 
   descriptor listening_, wake_;
   std::size_t others_;
+  std::vector<peer> peers_;  // of the thread alone
+  steady_clock::time_point last_beat_;
   std::mutex mutex_;
   std::condition_variable arrived_;
-  std::vector<helper> helpers_;
-  std::function<descriptor()> make_;
+  std::vector<helper> lent_;
+  make_memory make_;
   bool stopped_ = false;
   std::thread thread_;
 };
 
-node_share::node_share(const std::string& name, int others, const helper& self) {
+node_share::node_share(const std::string& name, int others, const helper& self,
+                       const wait_limits& limits)
+    : limits_(limits) {
   const address here(name);
-  for (int attempt = 0; attempt < 100; ++attempt) {
+  const auto end = steady_clock::now() + limits.connect;
+  microseconds pause{100};
+  do {
     descriptor own = new_socket();
     if (!own) return;
     if (bind(own.get(), here.get(), here.size) == 0) {
-      if (listen(own.get(), others) != 0) return;
-      try {
-        server_ = std::make_unique<server>(std::move(own), others);
-      } catch (const std::system_error&) {
-        // No thread to be had: this process finds for itself alone.
-      }
+      serve(std::move(own), others);
       return;
     }
     if (errno != EADDRINUSE) return;
     descriptor connection = new_socket();
     if (!connection) return;
     if (connect(connection.get(), here.get(), here.size) == 0) {
-      if (!is_of_this_user(connection) ||
-          send(connection.get(), &self, sizeof self, MSG_NOSIGNAL) != sizeof self) {
-        return;
-      }
-      connection_ = std::move(connection);
-      finds_ = false;
+      ask(std::move(connection), self);
       return;
     }
-    // Bound, but not yet or no longer listening.
-    std::this_thread::sleep_for(microseconds(100));
-  }
+    // Refused: bound, but not yet or no longer listening. EAGAIN: the listener's queue is full.
+    if (errno != ECONNREFUSED && errno != EAGAIN && errno != EINTR) return;
+    std::this_thread::sleep_for(pause);
+    pause = std::min(2 * pause, microseconds(10000));
+  } while (steady_clock::now() < end);
 }
 
 node_share::~node_share() = default;
+
+void node_share::serve(descriptor listening, int others) {
+  if (listen(listening.get(), others) != 0) return;
+  try {
+    server_ = std::make_unique<server>(std::move(listening), others);
+  } catch (const std::system_error&) {
+    // No thread or no descriptor left: this process finds the result for itself alone.
+  }
+}
+
+void node_share::ask(descriptor connection, const helper& self) {
+  if (!is_of_this_user(connection) ||
+      send(connection.get(), &self, sizeof self, MSG_NOSIGNAL | MSG_DONTWAIT) != sizeof self) {
+    return;
+  }
+  connection_ = std::move(connection);
+  finds_ = false;
+}
 
 bool node_share::finds() const { return finds_; }
 
@@ -254,30 +387,47 @@ std::vector<helper> node_share::helpers(microseconds least, microseconds most) {
   return server_ ? server_->helpers(least, most) : std::vector<helper>();
 }
 
-void node_share::give(std::function<descriptor()> make) {
+void node_share::give(make_memory make) {
   if (server_) server_->give(std::move(make));
 }
 
 descriptor node_share::wait() {
-  descriptor memory = receive_descriptor(connection_);
-  connection_ = descriptor();
-  return memory;
+  const descriptor connection = std::move(connection_);
+  const auto end = steady_clock::now() + limits_.total;
+  auto silent_until = steady_clock::now() + limits_.silence;
+  while (connection) {
+    const auto left = std::min(end, silent_until) - steady_clock::now();
+    if (left <= left.zero()) break;
+    pollfd event{connection.get(), POLLIN, 0};
+    const int ready = poll(&event, 1, poll_time(left));
+    if (ready < 0 && errno != EINTR) break;
+    if (ready <= 0) continue;
+    received next = receive(connection);
+    if (!next.well_formed) break;
+    if (next.memory) return std::move(next.memory);
+    silent_until = steady_clock::now() + limits_.silence;
+  }
+  return descriptor();
 }
 
-descriptor sealed_memory(std::span<const std::span<const std::byte>> parts) {
+descriptor sealed_memory(std::span<const std::span<const std::byte>> parts,
+                         const std::function<void()>& still_working) {
+  constexpr std::size_t most_at_once = 16 << 20;
   std::size_t size = 0;
   for (const auto& part : parts) size += part.size();
   descriptor memory(memfd_create("gsofa", MFD_CLOEXEC | MFD_ALLOW_SEALING));
   if (!memory || size == 0 || ftruncate(memory.get(), static_cast<off_t>(size)) != 0) {
     return descriptor();
   }
-  // Of a write that finds no memory the answer is an error, of a mapping's a signal.
+  // write() returns an error where memory is short; a store to mapped memory would raise a signal.
   for (const auto& part : parts) {
     for (std::size_t done = 0; done < part.size();) {
-      const ssize_t written = write(memory.get(), part.data() + done, part.size() - done);
+      const std::size_t next = std::min(most_at_once, part.size() - done);
+      const ssize_t written = write(memory.get(), part.data() + done, next);
       if (written < 0 && errno == EINTR) continue;
       if (written <= 0) return descriptor();
       done += static_cast<std::size_t>(written);
+      still_working();
     }
   }
   if (fcntl(memory.get(), F_ADD_SEALS, fixed_size) != 0) return descriptor();
@@ -285,11 +435,13 @@ descriptor sealed_memory(std::span<const std::span<const std::byte>> parts) {
 }
 
 mapped_memory::mapped_memory(const descriptor& memory) {
+  if (!memory) return;
+  const int seals = fcntl(memory.get(), F_GET_SEALS);
+  // -1: not memory of memfd_create().
+  if (seals < 0 || (seals & fixed_size) != fixed_size) return;
   struct stat found {};
-  if (!memory || (fcntl(memory.get(), F_GET_SEALS) & fixed_size) != fixed_size ||
-      fstat(memory.get(), &found) != 0 || found.st_size <= 0) {
-    return;
-  }
+  if (fstat(memory.get(), &found) != 0 || found.st_size <= 0) return;
+  if (found.st_blocks < found.st_size / 512) return;  // holes; st_blocks counts units of 512 bytes
   const auto size = static_cast<std::size_t>(found.st_size);
   void* const place = mmap(nullptr, size, PROT_READ, MAP_PRIVATE | MAP_POPULATE, memory.get(), 0);
   if (place == MAP_FAILED) return;

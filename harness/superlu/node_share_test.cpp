@@ -1,94 +1,20 @@
-// Processes of a node that look for the same: one finds it, whoever else lives gets it.
+// Processes of a node that want the same result: one finds it, every other one that lives gets it.
 #include "harness/superlu/node_share.hpp"
 
 #include <doctest/doctest.h>
 #include <sys/mman.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
-#include <algorithm>
-#include <array>
 #include <atomic>
 #include <chrono>
 #include <csignal>
-#include <cstring>
-#include <functional>
-#include <memory>
-#include <new>
-#include <numeric>
-#include <string>
 #include <thread>
 #include <vector>
 
+#include "harness/superlu/test_processes.hpp"
+
 using namespace gsofa::superlu;
 using namespace std::chrono_literals;
-
-namespace {
-
-// What a process of a test says at its end.
-enum : int { found = 10, given = 20, nothing = 30, wrong = 40 };
-
-std::string new_name() {
-  static int count = 0;
-  return "gsofa.test." + std::to_string(getpid()) + "." + std::to_string(count++);
-}
-
-// The ends of processes 0 .. count - 1, in ascending order; a signal counts as 100 and its number.
-std::vector<int> ends(int count, const std::function<int(int)>& body) {
-  std::vector<pid_t> children;
-  for (int k = 0; k < count; ++k) {
-    const pid_t child = fork();
-    if (child == 0) {
-      alarm(20);  // a process that waits for ever
-      _exit(body(k));
-    }
-    REQUIRE(child > 0);
-    children.push_back(child);
-  }
-  std::vector<int> out;
-  for (const pid_t child : children) {
-    int status = 0;
-    REQUIRE(waitpid(child, &status, 0) == child);
-    out.push_back(WIFEXITED(status) ? WEXITSTATUS(status) : 100 + WTERMSIG(status));
-  }
-  std::ranges::sort(out);
-  return out;
-}
-
-// An object that the processes of a test share.
-template <class T>
-std::unique_ptr<T, void (*)(T*)> in_all_processes() {
-  void* const place =
-      mmap(nullptr, sizeof(T), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-  REQUIRE(place != MAP_FAILED);
-  return {new (place) T(), [](T* t) { munmap(t, sizeof(T)); }};
-}
-
-std::vector<int> numbers(int size) {
-  std::vector<int> out(static_cast<std::size_t>(size));
-  std::iota(out.begin(), out.end(), 7);
-  return out;
-}
-
-descriptor memory_of(const std::vector<int>& values) {
-  const std::array<std::span<const std::byte>, 1> parts{std::as_bytes(std::span(values))};
-  return sealed_memory(parts);
-}
-
-bool holds(const descriptor& memory, const std::vector<int>& values) {
-  const mapped_memory mapped(memory);
-  const auto bytes = std::as_bytes(std::span(values));
-  return std::ranges::equal(mapped.bytes(), bytes);
-}
-
-// Of a process that waits.
-int result_of(node_share& share, const std::vector<int>& expected) {
-  const descriptor memory = share.wait();
-  if (!memory) return nothing;
-  return holds(memory, expected) ? given : wrong;
-}
-
-}  // namespace
 
 TEST_CASE("one process finds, the others get what it found and lend their processors") {
   for (const int count : {2, 5}) {
@@ -115,7 +41,7 @@ TEST_CASE("one process finds, the others get what it found and lend their proces
         CPU_OR(&all, &all, &other.processors);
       }
       if (threads != count * (count + 1) / 2 || CPU_COUNT(&all) != count) return int{wrong};
-      share.give([&] { return memory_of(expected); });
+      share.give([&](auto&) { return memory_of(expected); });
       while (*served + 1 < count) std::this_thread::sleep_for(1ms);
       return int{found};
     });
@@ -131,7 +57,7 @@ TEST_CASE("who asks late gets it too, while it is there") {
   node_share first(name, 2, {});
   REQUIRE(first.finds());
   CHECK(first.helpers(1ms, 10s).empty());
-  first.give([&] { return memory_of(expected); });
+  first.give([&](auto&) { return memory_of(expected); });
   for (int k = 0; k < 2; ++k) {
     node_share later(name, 2, {});
     REQUIRE(!later.finds());
@@ -167,7 +93,7 @@ TEST_CASE("nobody waits for a process that gave up, nor does it wait for others"
     node_share alone(new_name(), 3, {});
     REQUIRE(alone.finds());
     CHECK(alone.helpers(1ms, 10s).empty());
-    alone.give([] { return memory_of({1}); });
+    alone.give([](auto&) { return memory_of({1}); });
   }
   CHECK(std::chrono::steady_clock::now() - begin < 5s);
 }
@@ -177,7 +103,7 @@ TEST_CASE("nobody waits where there is no memory to share") {
   const auto out = ends(2, [&](int) {
     node_share share(name, 1, {});
     if (!share.finds()) return result_of(share, {});
-    share.give([] { return descriptor(); });
+    share.give([](auto&) { return descriptor(); });
     std::this_thread::sleep_for(200ms);
     return int{found};
   });
@@ -189,17 +115,4 @@ TEST_CASE("names are apart") {
   node_share b(new_name(), 1, {});
   CHECK(a.finds());
   CHECK(b.finds());
-}
-
-TEST_CASE("only memory that cannot change is taken") {
-  const auto values = numbers(10);
-  descriptor open_memory(memfd_create("test", MFD_CLOEXEC | MFD_ALLOW_SEALING));
-  REQUIRE(write(open_memory.get(), values.data(), sizeof(int) * values.size()) > 0);
-  CHECK(mapped_memory(open_memory).bytes().empty());
-  CHECK(mapped_memory(descriptor()).bytes().empty());
-  const descriptor sealed = memory_of(values);
-  CHECK(holds(sealed, values));
-  CHECK(write(sealed.get(), "x", 1) < 0);
-  CHECK(ftruncate(sealed.get(), 1) != 0);
-  CHECK(!memory_of({}));
 }

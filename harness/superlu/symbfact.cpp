@@ -96,6 +96,17 @@ std::string job() {
   return "p" + std::to_string(getppid());
 }
 
+// $GSOFA_SUPERLU_WAIT: seconds without a sign of life of the process that finds.
+gsofa::superlu::wait_limits limits_of_waiting() {
+  gsofa::superlu::wait_limits limits;
+  const int given = std::atoi(setting("GSOFA_SUPERLU_WAIT"));
+  if (given > 0) {
+    limits.silence = std::chrono::seconds(given);
+    limits.total = 60 * limits.silence;
+  }
+  return limits;
+}
+
 // The processors that this process may use, and its threads: as many, divided by the processes
 // that share them where they are not bound to processors of their own.
 helper own_processors() {
@@ -245,10 +256,11 @@ class kept_result {
     const bool keeps = std::string_view(setting("GSOFA_SUPERLU_KEEP")) != "0";
     const int others = processes_of_node() - 1;
     if (others > 0 && shares(q)) {
-      auto share = std::make_unique<node_share>(name_of(q), others, own_processors());
+      auto share = std::make_unique<node_share>(gsofa::superlu::share_name(q, job()), others,
+                                                own_processors(), limits_of_waiting());
       if (share->finds()) {
         auto result = found_with(q, share->helpers(std::chrono::microseconds(200), patience(q)));
-        share->give([result] { return result->to_memory(); });
+        share->give([result](auto& still_working) { return result->to_memory(still_working); });
         share_ = std::move(share);
         if (keeps) found_ = result;
         return {result, ""};
@@ -265,12 +277,6 @@ class kept_result {
   }
 
  private:
-  static std::string name_of(const question& q) {
-    // The job comes last: a name may be cut off.
-    return "gsofa.symbfact." + std::to_string(geteuid()) + "." + std::to_string(sampled_name(q)) +
-           "." + job();
-  }
-
   std::mutex mutex_;
   std::shared_ptr<const symbolic_result> found_;
   std::unique_ptr<node_share> share_;

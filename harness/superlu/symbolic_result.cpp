@@ -1,7 +1,11 @@
 #include "harness/superlu/symbolic_result.hpp"
 
+#include <unistd.h>
+
 #include <algorithm>
+#include <cstddef>
 #include <cstring>
+#include <limits>
 #include <utility>
 #include <vector>
 
@@ -14,21 +18,89 @@ const NCPformat& columns_of(const question& q) {
 }
 std::size_t order_of(const question& q) { return static_cast<std::size_t>(q.a->ncol); }
 
-// Memory that is shared begins with this; the arrays follow in the order of `size`, the wider ones
-// first, so that all lie at multiples of their widths.
+// Shared memory begins with this header. The arrays follow in the order of `size`, each filled up
+// with zeros to a multiple of 8 bytes.
 struct memory_header {
-  std::array<char, 8> magic{'g', 's', 'o', 'f', 'a', '0', '0', '1'};
+  std::array<char, 8> magic{'g', 's', 'o', 'f', 'a', '0', '0', '2'};
+  std::uint64_t digest = 0;  // of all bytes behind this one
   std::uint64_t int_bytes = sizeof(int_t);
   std::array<std::uint64_t, 2> limits{};
   std::array<std::uint64_t, 9> size{};
 };
+
+constexpr std::size_t word = sizeof(std::uint64_t);
+constexpr std::size_t digest_begin = offsetof(memory_header, int_bytes);
 
 template <class T>
 std::span<const std::byte> bytes_of(std::span<const T> values) {
   return std::as_bytes(values);
 }
 
+std::size_t padding(std::size_t bytes) { return (word - bytes % word) % word; }
+
+// Whether `bounds` ascends from 0 to `end`.
+template <class T>
+bool ascends(std::span<const T> bounds, std::size_t end) {
+  return !bounds.empty() && bounds.front() == 0 && std::cmp_equal(bounds.back(), end) &&
+         std::ranges::is_sorted(bounds);
+}
+
+bool all_within(std::span<const std::int32_t> values, std::int64_t begin, std::int64_t end) {
+  return std::ranges::all_of(values, [&](std::int32_t v) { return begin <= v && v < end; });
+}
+
+// Whether supernode k has at least one column, its list of rows begins with its columns and goes on
+// below them, and the segments of its columns are above them.
+bool is_sound(const factor_view& f, std::size_t k, std::int32_t n) {
+  const std::int32_t first = f.first_column[k];
+  const std::int32_t next = f.first_column[k + 1];
+  if (first >= next) return false;
+  const auto rows = f.rows.subspan(static_cast<std::size_t>(f.row_begin[k]),
+                                   static_cast<std::size_t>(f.row_begin[k + 1] - f.row_begin[k]));
+  const auto width = static_cast<std::size_t>(next - first);
+  if (rows.size() < width) return false;
+  for (std::size_t i = 0; i < width; ++i) {
+    if (rows[i] != first + static_cast<std::int32_t>(i)) return false;
+  }
+  const std::int64_t begin = f.segment_begin[static_cast<std::size_t>(first)];
+  const std::int64_t end = f.segment_begin[static_cast<std::size_t>(next)];
+  const auto segments =
+      f.segments.subspan(static_cast<std::size_t>(begin), static_cast<std::size_t>(end - begin));
+  return all_within(rows.subspan(width), next, n) && all_within(segments, 0, first);
+}
+
+// Whether every length and index of factors of order n can be used.
+bool is_sound(const factor_view& f, std::size_t n) {
+  if (n > std::numeric_limits<std::int32_t>::max() || f.first_column.size() < 2 ||
+      f.row_begin.size() != f.first_column.size() || f.segment_begin.size() != n + 1 ||
+      !ascends(f.first_column, n) || !ascends(f.row_begin, f.rows.size()) ||
+      !ascends(f.segment_begin, f.segments.size())) {
+    return false;
+  }
+  for (std::size_t k = 0; k < f.supernodes(); ++k) {
+    if (!is_sound(f, k, static_cast<std::int32_t>(n))) return false;
+  }
+  return true;
+}
+
+// A short text for a terminal.
+bool is_sound(std::string_view text) {
+  return text.size() <= 200 &&
+         std::ranges::all_of(text, [](char c) { return ' ' <= c && c <= '~'; });
+}
+
 }  // namespace
+
+std::uint64_t memory_digest(std::span<const std::byte> bytes, std::uint64_t begin) {
+  std::uint64_t digest = begin;
+  for (std::size_t k = 0; k < bytes.size(); k += word) {
+    std::uint64_t value = 0;
+    std::memcpy(&value, bytes.data() + k, std::min(word, bytes.size() - k));
+    digest = (digest ^ value) * 0x9e3779b97f4a7c15ULL;
+    digest ^= digest >> 32;
+  }
+  return digest;
+}
 
 symbolic_result::symbolic_result(const question& q, gsofa::supernodal_factors&& factors,
                                  std::string_view how)
@@ -61,7 +133,7 @@ symbolic_result::symbolic_result(const question& q, gsofa::supernodal_factors&& 
   owner_ = own;
 }
 
-descriptor symbolic_result::to_memory() const {
+descriptor symbolic_result::to_memory(const std::function<void()>& still_working) const {
   memory_header header;
   header.limits = {static_cast<std::uint64_t>(limits_[0]), static_cast<std::uint64_t>(limits_[1])};
   header.size = {end_.size(),
@@ -73,18 +145,25 @@ descriptor symbolic_result::to_memory() const {
                  factors_.rows.size(),
                  factors_.segments.size(),
                  how_.size()};
-  const std::array<std::span<const std::byte>, 10> parts{
-      bytes_of(std::span<const memory_header>(&header, 1)),
-      bytes_of(end_),
-      bytes_of(factors_.row_begin),
-      bytes_of(factors_.segment_begin),
-      bytes_of(etree_),
-      bytes_of(rows_),
-      bytes_of(factors_.first_column),
-      bytes_of(factors_.rows),
-      bytes_of(factors_.segments),
-      bytes_of(std::span<const char>(how_))};
-  return sealed_memory(parts);
+  const std::array<std::span<const std::byte>, 9> arrays{bytes_of(end_),
+                                                         bytes_of(factors_.row_begin),
+                                                         bytes_of(factors_.segment_begin),
+                                                         bytes_of(etree_),
+                                                         bytes_of(rows_),
+                                                         bytes_of(factors_.first_column),
+                                                         bytes_of(factors_.rows),
+                                                         bytes_of(factors_.segments),
+                                                         bytes_of(std::span<const char>(how_))};
+  static constexpr std::array<std::byte, word> zeros{};
+  const auto header_bytes = bytes_of(std::span<const memory_header>(&header, 1));
+  std::vector<std::span<const std::byte>> parts{header_bytes};
+  header.digest = memory_digest(header_bytes.subspan(digest_begin));
+  for (const auto& array : arrays) {
+    header.digest = memory_digest(array, header.digest);
+    parts.push_back(array);
+    parts.push_back(std::span(zeros).first(padding(array.size())));
+  }
+  return sealed_memory(parts, still_working);
 }
 
 std::optional<symbolic_result> symbolic_result::of_memory(const descriptor& memory) {
@@ -93,10 +172,11 @@ std::optional<symbolic_result> symbolic_result::of_memory(const descriptor& memo
   memory_header header;
   if (rest.size() < sizeof header) return std::nullopt;
   std::memcpy(&header, rest.data(), sizeof header);
-  rest = rest.subspan(sizeof header);
-  if (header.magic != memory_header().magic || header.int_bytes != sizeof(int_t)) {
+  if (header.magic != memory_header().magic || header.int_bytes != sizeof(int_t) ||
+      header.digest != memory_digest(rest.subspan(digest_begin))) {
     return std::nullopt;
   }
+  rest = rest.subspan(sizeof header);
   bool fits = true;
   std::size_t next = 0;
   const auto take = [&]<class T>(std::span<const T>& to) {
@@ -104,7 +184,8 @@ std::optional<symbolic_result> symbolic_result::of_memory(const descriptor& memo
     fits = fits && count <= rest.size() / sizeof(T);
     if (!fits) return;
     to = {reinterpret_cast<const T*>(rest.data()), static_cast<std::size_t>(count)};
-    rest = rest.subspan(to.size_bytes());
+    fits = padding(to.size_bytes()) <= rest.size() - to.size_bytes();
+    if (fits) rest = rest.subspan(to.size_bytes() + padding(to.size_bytes()));
   };
   symbolic_result out;
   std::span<const char> how;
@@ -117,8 +198,14 @@ std::optional<symbolic_result> symbolic_result::of_memory(const descriptor& memo
   take(out.factors_.rows);
   take(out.factors_.segments);
   take(how);
-  if (!fits || !rest.empty() || out.factors_.first_column.empty()) return std::nullopt;
   out.how_ = {how.data(), how.size()};
+  constexpr std::uint64_t most = std::numeric_limits<int>::max();
+  if (!fits || !rest.empty() || header.limits[0] > most || header.limits[1] > most ||
+      out.end_.size() != out.etree_.size() || out.end_.empty() ||
+      out.end_.back() != out.rows_.size() || !std::ranges::is_sorted(out.end_) ||
+      !is_sound(out.factors_, out.etree_.size()) || !is_sound(out.how_)) {
+    return std::nullopt;
+  }
   out.limits_ = {static_cast<int>(header.limits[0]), static_cast<int>(header.limits[1])};
   out.owner_ = mapped;
   return out;
@@ -142,7 +229,10 @@ bool symbolic_result::answers(const question& q) const {
   return true;
 }
 
-std::uint64_t sampled_name(const question& q) {
+namespace {
+
+// A number for a question: equal for equal ones, from a few of its entries.
+std::uint64_t sampled(const question& q) {
   constexpr std::size_t samples = 1024;
   const NCPformat& columns = columns_of(q);
   const std::size_t n = order_of(q);
@@ -163,6 +253,14 @@ std::uint64_t sampled_name(const question& q) {
     if (columns.colend[j] > columns.colbeg[j]) add(columns.rowind[columns.colend[j] - 1]);
   }
   return name;
+}
+
+}  // namespace
+
+std::string share_name(const question& q, std::string_view job) {
+  // The job comes last: the end of a long name is cut off.
+  return "gsofa.symbfact." + std::to_string(geteuid()) + "." + std::to_string(sampled(q)) + "." +
+         std::string(job);
 }
 
 }  // namespace gsofa::superlu

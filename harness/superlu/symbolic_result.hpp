@@ -5,6 +5,7 @@
 
 #include <array>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -40,14 +41,16 @@ struct factor_view {
 
 class symbolic_result {
  public:
-  /// how: a few words on who found it
+  /// how: at most 200 printable characters that say who found the result
   symbolic_result(const question& q, gsofa::supernodal_factors&& factors, std::string_view how);
-  /// What to_memory() made; none if it is no such memory.
+  /// Reads memory that to_memory() made. No value for any other memory: every length and index is
+  /// checked, and a digest of all bytes.
   static std::optional<symbolic_result> of_memory(const descriptor& memory);
 
-  /// Empty if there is no memory to share.
-  [[nodiscard]] descriptor to_memory() const;
-  /// Whether it is the answer: every entry of the pattern and of the tree is compared.
+  /// Sealed memory with the result; empty if memory is short. Calls `still_working` every few
+  /// megabytes.
+  [[nodiscard]] descriptor to_memory(const std::function<void()>& still_working = [] {}) const;
+  /// True if this result answers q: compares every entry of the pattern and of the tree.
   [[nodiscard]] bool answers(const question& q) const;
 
   [[nodiscard]] const factor_view& factors() const { return factors_; }
@@ -64,7 +67,12 @@ class symbolic_result {
   std::shared_ptr<const void> owner_;
 };
 
-/// A name of a question: the same for the same one, of few entries of it.
-std::uint64_t sampled_name(const question& q);
+/// Name of the socket at which the processes of a job share the answer of q: equal for equal
+/// questions, made from a few of their entries.
+std::string share_name(const question& q, std::string_view job);
+
+/// Digest of the bytes of shared memory behind the digest itself; `begin`: that of the bytes
+/// before.
+std::uint64_t memory_digest(std::span<const std::byte> bytes, std::uint64_t begin = 0);
 
 }  // namespace gsofa::superlu
