@@ -250,10 +250,10 @@ class kept_result {
         &a,
         etree,
         {static_cast<int>(sp_ienv_dist(2, options)), static_cast<int>(sp_ienv_dist(3, options))}};
-    if (found_ && found_->answers(q)) return {found_, ", kept"};
+    const bool keeps = std::string_view(setting("GSOFA_SUPERLU_KEEP")) != "0";
+    if (keeps && found_ && found_->answers(q)) return {found_, ", kept"};
     found_.reset();
     share_.reset();
-    const bool keeps = std::string_view(setting("GSOFA_SUPERLU_KEEP")) != "0";
     const int others = processes_of_node() - 1;
     if (others > 0 && shares(q)) {
       auto share = std::make_unique<node_share>(gsofa::superlu::share_name(q, job()), others,
@@ -276,6 +276,12 @@ class kept_result {
     return {result, ""};
   }
 
+  /// Releases the last result. The processes that wait for it still receive it.
+  void forget() {
+    const std::scoped_lock lock(mutex_);
+    found_.reset();
+  }
+
  private:
   std::mutex mutex_;
   std::shared_ptr<const symbolic_result> found_;
@@ -293,7 +299,7 @@ struct stored_entries {
   std::int64_t u = 0;  // with the diagonal
 };
 
-stored_entries count(const factor_view& s, const std::vector<std::int32_t>& supernode) {
+stored_entries count(const factor_view& s, int_array& supernode) {
   stored_entries out;
   for (std::size_t k = 0; k + 1 < s.first_column.size(); ++k) {
     const std::int64_t width = s.first_column[k + 1] - s.first_column[k];
@@ -307,54 +313,93 @@ stored_entries count(const factor_view& s, const std::vector<std::int32_t>& supe
   return out;
 }
 
-// Fills the two structs; allocates as symbfact_SubFree() and its callers free.
-void hand_over(superlu_dist_options_t* options, const SuperMatrix& a, const factor_view& s,
-               bool print, Glu_persist_t* persist, Glu_freeable_t* lists) {
-  const auto n = static_cast<std::size_t>(a.ncol);
-  const std::size_t supernodes = s.supernodes();
-  as_int(static_cast<std::int64_t>(s.rows.size()), "row subscripts of L");
-  as_int(static_cast<std::int64_t>(s.segments.size()), "segments of U");
-  int_array lsub(s.rows.size());
-  int_array usub(s.segments.size());
-  std::vector<std::int32_t> supernode(n);
-  // SuperLU_DIST's bookkeeping, with room for one entry of A; its lists are replaced. Nothing fails
-  // from here on.
-  if (symbfact_SubInit(options, DOFACT, nullptr, 0, a.nrow, a.ncol, 1, persist, lists) != 0) {
-    throw std::bad_alloc();
-  }
-  std::copy(s.rows.begin(), s.rows.end(), &lsub[0]);
-  std::copy(s.segments.begin(), s.segments.end(), &usub[0]);
-  superlu_free_dist(lists->lsub);
-  superlu_free_dist(lists->usub);
-  lists->lsub = lsub.release();
-  lists->usub = usub.release();
-  lists->nzlmax = static_cast<int_t>(s.rows.size());
-  lists->nzumax = static_cast<int_t>(s.segments.size());
-  for (std::size_t k = 0; k < supernodes; ++k) {
+// The arrays of the two structs, of SuperLU_DIST's allocator.
+struct output_arrays {
+  int_array xsup, supno, xlsub, xusub, lsub, usub;
+
+  output_arrays(std::size_t n, const factor_view& s)
+      : xsup(n + 1),
+        supno(n + 1),
+        xlsub(n + 1),
+        xusub(n + 1),
+        lsub(s.rows.size()),
+        usub(s.segments.size()) {}
+};
+
+void fill(output_arrays& out, const factor_view& s, std::size_t n) {
+  for (std::size_t k = 0; k < s.supernodes(); ++k) {
     const auto begin = static_cast<std::size_t>(s.first_column[k]);
     const auto end = static_cast<std::size_t>(s.first_column[k + 1]);
-    persist->xsup[k] = s.first_column[k];
-    lists->xlsub[begin] = static_cast<int_t>(s.row_begin[k]);
+    out.xsup[k] = s.first_column[k];
+    out.xlsub[begin] = static_cast<int_t>(s.row_begin[k]);
     for (std::size_t j = begin; j < end; ++j) {
-      supernode[j] = static_cast<std::int32_t>(k);
-      persist->supno[j] = static_cast<int_t>(k);
-      // Of all columns but the first the list is empty and begins where that of the supernode ends.
-      if (j > begin) lists->xlsub[j] = static_cast<int_t>(s.row_begin[k + 1]);
+      out.supno[j] = static_cast<int_t>(k);
+      // The lists of all columns but the first are empty: they begin where the supernode's list
+      // ends.
+      if (j > begin) out.xlsub[j] = static_cast<int_t>(s.row_begin[k + 1]);
     }
   }
-  persist->xsup[supernodes] = a.ncol;
-  persist->supno[n] = static_cast<int_t>(supernodes) - 1;
-  lists->xlsub[n] = static_cast<int_t>(s.rows.size());
-  std::copy(s.segment_begin.begin(), s.segment_begin.end(), lists->xusub);
-  const stored_entries stored = count(s, supernode);
-  lists->nnzLU = stored.l + stored.u - static_cast<std::int64_t>(n);
-  if (print && options->PrintStat == YES) {
-    std::printf(
-        "\tsymbfact (gsofa): n %zu, supernodes %zu, entries of L %lld, of U %lld, of L+U %lld,"
-        " row subscripts %zu\n",
-        n, supernodes, static_cast<long long>(stored.l), static_cast<long long>(stored.u),
-        static_cast<long long>(lists->nnzLU), s.rows.size());
+  out.xsup[s.supernodes()] = static_cast<int_t>(n);
+  out.supno[n] = static_cast<int_t>(s.supernodes()) - 1;
+  out.xlsub[n] = static_cast<int_t>(s.rows.size());
+  std::copy(s.rows.begin(), s.rows.end(), &out.lsub[0]);
+  std::copy(s.segments.begin(), s.segments.end(), &out.usub[0]);
+  std::copy(s.segment_begin.begin(), s.segment_begin.end(), &out.xusub[0]);
+}
+
+// SuperLU_DIST's own bookkeeping, which symbfact_SubFree() and QuerySpace_dist() read: set up for
+// order 0, with workspace that is released here. SuperLU_DIST then allocates 100 bytes more, and
+// ends the program itself if it cannot.
+void set_up_bookkeeping(superlu_dist_options_t* options) {
+  constexpr int_t entries = 2;
+  const auto fill = static_cast<std::size_t>(std::max(sp_ienv_dist(6, options), 1));
+  const std::size_t ints = 4 + 2 * fill * entries;
+  int_array workspace(ints);
+  Glu_persist_t persist{};
+  Glu_freeable_t lists{};
+  if (symbfact_SubInit(options, DOFACT, &workspace[0], static_cast<int_t>(ints * sizeof(int_t)), 0,
+                       0, entries, &persist, &lists) != 0) {
+    throw std::bad_alloc();
   }
+}
+
+// Fills the two structs once nothing can fail any more.
+stored_entries hand_over(superlu_dist_options_t* options, std::size_t n, const factor_view& s,
+                         Glu_persist_t* persist, Glu_freeable_t* lists) {
+  const int_t row_count = as_int(static_cast<std::int64_t>(s.rows.size()), "row subscripts of L");
+  const int_t segment_count = as_int(static_cast<std::int64_t>(s.segments.size()), "segments of U");
+  output_arrays out(n, s);
+  fill(out, s, n);
+  set_up_bookkeeping(options);
+  const stored_entries stored = count(s, out.supno);
+  persist->xsup = out.xsup.release();
+  persist->supno = out.supno.release();
+  lists->xlsub = out.xlsub.release();
+  lists->xusub = out.xusub.release();
+  lists->lsub = out.lsub.release();
+  lists->usub = out.usub.release();
+  lists->nzlmax = row_count;
+  lists->nzumax = segment_count;
+  lists->MemModel = SYSTEM;
+  lists->nnzLU = stored.l + stored.u - static_cast<std::int64_t>(n);
+  return stored;
+}
+
+void print_statistics(const factor_view& s, std::size_t n, const stored_entries& stored) {
+  const std::int64_t all = stored.l + stored.u - static_cast<std::int64_t>(n);
+  std::printf(
+      "\tsymbfact (gsofa): n %zu, supernodes %zu, entries of L %lld, of U %lld, of L+U %lld,"
+      " row subscripts %zu\n",
+      n, s.supernodes(), static_cast<long long>(stored.l), static_cast<long long>(stored.u),
+      static_cast<long long>(all), s.rows.size());
+}
+
+// SuperLU_DIST documents the number of bytes that were allocated when memory ran out. Only the size
+// of A is known everywhere.
+int_t out_of_memory(const SuperMatrix& a) {
+  const auto bytes = std::int64_t{static_cast<const NCPformat*>(a.Store)->nnz} *
+                     static_cast<std::int64_t>(sizeof(int_t));
+  return static_cast<int_t>(std::clamp<std::int64_t>(bytes, 1, std::numeric_limits<int_t>::max()));
 }
 
 [[noreturn]] void give_up(const std::string& why) {
@@ -379,27 +424,28 @@ int_t symbfact_by_gsofa(routine original, superlu_dist_options_t* options, int p
     if (a->nrow != a->ncol) throw gsofa::invalid_input("the matrix is not square");
     const auto begin = std::chrono::steady_clock::now();
     const auto found = kept().find(options, *a, etree);
-    hand_over(options, *a, found.result->factors(), is_first(pnum), persist, lists);
+    const factor_view& factors = found.result->factors();
+    const auto n = static_cast<std::size_t>(a->ncol);
+    const stored_entries stored = hand_over(options, n, factors, persist, lists);
+    if (is_first(pnum) && options->PrintStat == YES) print_statistics(factors, n, stored);
     if (mode == "verbose" && is_first(pnum)) {
       const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - begin;
-      std::fprintf(stderr,
-                   "gsofa: symbfact: n %lld, %lld entries of L+U, %zu supernodes, %.3g s (%s%s)\n",
-                   static_cast<long long>(a->ncol), static_cast<long long>(lists->nnzLU),
-                   found.result->factors().supernodes(), taken.count(),
-                   std::string(found.result->how()).c_str(), found.from);
+      const std::string_view how = found.result->how();
+      std::fprintf(
+          stderr, "gsofa: symbfact: n %lld, %lld entries of L+U, %zu supernodes, %.3g s (%.*s%s)\n",
+          static_cast<long long>(a->ncol), static_cast<long long>(lists->nnzLU),
+          factors.supernodes(), taken.count(), static_cast<int>(how.size()), how.data(),
+          found.from);
     }
     return a->ncol == 1 ? 0 : -lists->xlsub[a->ncol];
   } catch (const std::bad_alloc&) {
-    // As documented: what could not be had, of which only the lists of A are known.
-    return static_cast<int_t>(std::min<std::int64_t>(
-        std::numeric_limits<int_t>::max(),
-        std::int64_t{static_cast<const NCPformat*>(a->Store)->nnz} * std::int64_t{sizeof(int_t)}));
+    kept().forget();
+    return out_of_memory(*a);
   } catch (const gsofa::analysis_error& e) {
-    if (e.kind() == gsofa::failure::out_of_memory) {
-      if (is_first(pnum)) std::fprintf(stderr, "gsofa: symbfact: %s\n", e.what());
-      return static_cast<int_t>(static_cast<const NCPformat*>(a->Store)->nnz);
-    }
-    give_up(e.what());
+    if (e.kind() != gsofa::failure::out_of_memory) give_up(e.what());
+    kept().forget();
+    if (is_first(pnum)) std::fprintf(stderr, "gsofa: symbfact: %s\n", e.what());
+    return out_of_memory(*a);
   } catch (const std::exception& e) {
     give_up(e.what());
   }
