@@ -1,5 +1,5 @@
 # cmake -D BUILD_DIR=... -D WORK_DIR=... -D SOURCE_DIR=... -D LIBDIR=... -D CXX_COMPILER=...
-#       -D SANITIZE=... -D MATCHING=0|1 -D STATIC=ON|OFF -P install_test.cmake
+#       -D SANITIZE=... -D MATCHING=0|1 -D STATIC=ON|OFF -D SUPERLU_DIST=0|1 -P install_test.cmake
 # Installs the library into WORK_DIR, builds the examples and those of the documentation as projects
 # of their own against that, and runs them.
 cmake_minimum_required(VERSION 3.22)
@@ -23,6 +23,13 @@ endforeach()
 file(GLOB_RECURSE runtime RELATIVE ${WORK_DIR}/gsofa_runtime ${WORK_DIR}/gsofa_runtime/*)
 if(NOT runtime MATCHES "^${LIBDIR}/libgsofa\\.so\\.[0-9.]+;${LIBDIR}/libgsofa\\.so\\.[0-9.]+$")
   message(FATAL_ERROR "the component gsofa_runtime has ${runtime}")
+endif()
+if(SUPERLU_DIST)
+  expect(0 out ${CMAKE_COMMAND} --install ${BUILD_DIR} --prefix ${WORK_DIR}/superlu --component gsofa_superlu)
+  file(GLOB_RECURSE drop_in RELATIVE ${WORK_DIR}/superlu/${LIBDIR} ${WORK_DIR}/superlu/*)
+  if(NOT drop_in MATCHES "^libgsofa_superlu.so;libgsofa_superlu.so.[0-9.]+;libgsofa_superlu.so.[0-9.]+;libgsofa_superlu_wrap.a$")
+    message(FATAL_ERROR "the component gsofa_superlu has ${drop_in}")
+  endif()
 endif()
 expect(0 out ${CMAKE_COMMAND} --install ${BUILD_DIR} --prefix ${prefix})
 
