@@ -1,9 +1,11 @@
 """What users pass as a matrix, as compressed sparse rows that the library reads."""
+import itertools
 from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
 
+from . import _core
 from .errors import InvalidInput
 
 LARGEST = 2**31 - 1  # order of a matrix
@@ -58,9 +60,79 @@ def is_of_cupy(a):
     return type(a).__module__.split(".")[0] == "cupyx"
 
 
+def repeated(count, indptr, indices):
+    """0 .. count - 1, each as often as the compressed rows or columns have entries."""
+    if len(indptr) != count + 1 or indptr[0] != 0 or indptr[-1] != len(indices) or (np.diff(indptr) < 0).any():
+        raise ValueError(f"indptr does not ascend from 0 to {len(indices)}, the number of indices, in {count} steps")
+    return np.repeat(np.arange(count), np.diff(indptr))
+
+
+def positions_of(a):
+    """(rows, columns) of the stored entries of a SciPy sparse matrix, stored zeros and repeated entries among them; None of
+    the formats csr and lil, which have their own rows, and of formats that are not SciPy's."""
+    if a.format == "coo":
+        return a.row, a.col
+    if a.format == "csc":
+        return a.indices, repeated(a.shape[1], a.indptr, a.indices)
+    if a.format == "dia":
+        columns = [np.arange(max(0, k), min(a.data.shape[1], a.shape[1], a.shape[0] + k)) for k in map(int, a.offsets)]
+        rows = [c - int(k) for c, k in zip(columns, a.offsets)]
+        return tuple(np.concatenate([np.empty(0, dtype=np.int64), *x]) for x in (rows, columns))
+    if a.format == "bsr":
+        height, width = a.blocksize
+        block_row = repeated(a.shape[0] // height, a.indptr, a.indices)
+        inside = np.indices((height, width))
+        at = (block_row[:, None, None] * height + inside[0], np.asarray(a.indices)[:, None, None] * width + inside[1])
+        return tuple(x.ravel() for x in at)
+    if a.format == "dok":
+        keys = np.fromiter(itertools.chain.from_iterable(a.keys()), dtype=np.int64)
+        return keys[::2], keys[1::2]
+    return None
+
+
+def rows_of(a):
+    """(indptr, indices) of the stored entries of a SciPy sparse matrix of any shape. Arrays may be those of the matrix, and
+    nobody has checked them."""
+    try:
+        at = positions_of(a)
+        if at is not None:
+            # A copy whose values are not zero, so that SciPy drops nothing; it checks the ranges.
+            at = tuple(np.array(x) for x in at)
+            a = sp.coo_array((np.ones(at[0].size, dtype=bool), at), shape=a.shape).tocsr()
+        elif a.format == "lil":
+            lengths = np.fromiter(map(len, a.rows), dtype=np.int64, count=a.shape[0])
+            return (np.concatenate([[0], np.cumsum(lengths)]),
+                    np.fromiter(itertools.chain.from_iterable(a.rows), dtype=np.int64, count=int(lengths.sum())))
+        else:
+            a = a.tocsr()
+    except (IndexError, TypeError, ValueError) as e:
+        raise InvalidInput(f"{a.format} matrix: {e}") from e
+    if len(a.indptr) != a.shape[0] + 1:
+        raise InvalidInput(f"indptr has {len(a.indptr)} entries, but the matrix has {a.shape[0]} rows")
+    return a.indptr, a.indices
+
+
+def pattern_of_rows(row_ptr, col_idx):
+    """The two arrays as read-only copies, int64 and int32."""
+    row_ptr = widened(row_ptr, "indptr")
+    if row_ptr.size < 2:
+        raise InvalidInput(f"indptr has {row_ptr.size} entries: an order of at least 1 is needed")
+    if row_ptr.size - 1 > LARGEST:
+        raise OverflowError(f"order {row_ptr.size - 1} is beyond 32 bits")
+    return _core.frozen(row_ptr), _core.frozen(narrowed(col_idx, "indices"))
+
+
+def check_shape(a):
+    """Refuses more rows or columns than the library counts."""
+    for size in a.shape:
+        if size > LARGEST:
+            raise OverflowError(f"order {size} is beyond 32 bits")
+
+
 def pattern_of(a):
-    """(row_ptr, col_idx) of a square matrix: a SciPy sparse array or matrix of any format, where stored zeros count as
-    entries; a CuPy one; a pair (indptr, indices) of compressed sparse rows."""
+    """(row_ptr, col_idx), int64 and int32, of a square matrix: a SciPy sparse array or matrix of any format, where all stored
+    entries count; a CuPy one; a pair (indptr, indices) of compressed sparse rows. Both are read-only copies on the host, which
+    nobody has checked: the library does."""
     if isinstance(a, (tuple, list)):
         if len(a) != 2:
             raise InvalidInput(f"expected a pair (indptr, indices), not {len(a)} values")
@@ -68,17 +140,20 @@ def pattern_of(a):
     elif sp.issparse(a) or is_of_cupy(a):
         if a.ndim != 2 or a.shape[0] != a.shape[1]:
             raise InvalidInput(f"expected a square matrix, not one of shape {a.shape}")
-        a = a.tocsr()
-        row_ptr, col_idx = on_host(a.indptr), on_host(a.indices)
+        check_shape(a)
+        if is_of_cupy(a) and a.format != "csr":
+            a = a.get()
+        row_ptr, col_idx = rows_of(a) if sp.issparse(a) else map(on_host, (a.indptr, a.indices))
     else:
         raise InvalidInput(f"expected a sparse matrix or a pair (indptr, indices), not {type(a).__name__}; "
                            "scipy.sparse.csr_array(a) makes one of a dense array")
-    row_ptr = widened(row_ptr, "indptr")
-    if row_ptr.size < 2:
-        raise InvalidInput(f"indptr has {row_ptr.size} entries: an order of at least 1 is needed")
-    if row_ptr.size - 1 > LARGEST:
-        raise OverflowError(f"order {row_ptr.size - 1} is beyond 32 bits")
-    return row_ptr, narrowed(col_idx, "indices")
+    return pattern_of_rows(row_ptr, col_idx)
+
+
+def canonical(row_ptr, col_idx, progress=None):
+    """The rows sorted, without repeated entries. Raises InvalidInput where they are no rows of a square matrix."""
+    same = np.arange(row_ptr.size - 1, dtype=np.int32)
+    return _core.permuted(row_ptr, col_idx, same, same, progress)
 
 
 class DeviceRows(NamedTuple):
@@ -130,7 +205,7 @@ def rows_on_device(a, stream=None):
 
 
 def csr_of(row_ptr, col_idx, n):
-    """csr_array of ones."""
+    """csr_array of ones (float64) whose arrays are read-only; sp.csr_array() of it has the same arrays and takes no time."""
     index = np.int64 if row_ptr[-1] > LARGEST else np.int32
-    return sp.csr_array((np.ones(col_idx.size, dtype=np.int8), col_idx.astype(index, copy=False), row_ptr.astype(index)),
-                        shape=(n, n))
+    rows = [x if x.dtype == index else _core.frozen(x.astype(index)) for x in (col_idx, row_ptr)]
+    return sp.csr_array((_core.ones(col_idx.size), *rows), shape=(n, n))

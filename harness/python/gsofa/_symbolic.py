@@ -3,6 +3,7 @@ import base64
 import functools
 import io
 import operator
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -10,12 +11,13 @@ import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 
 from . import _core
-from ._pattern import csr_of, is_of_cupy, narrowed, pattern_of, rows_on_device
+from ._pattern import canonical, check_shape, csr_of, is_of_cupy, narrowed, pattern_of, pattern_of_rows, rows_of, rows_on_device
 from .errors import InvalidInput
 
 ORDERINGS = ("auto", "metis", "amd", "colamd", "natural", "nested_dissection", "best_of",
              "gpu_nested_dissection")
 DEVICES = ("auto", "cpu", "gpu")
+Progress = Callable[[str, float | None], object] | None
 
 
 def whole(value, name, least, most=2**31 - 1):
@@ -38,14 +40,23 @@ def one_of(value, name, choices):
     return value
 
 
+def callable_or_none(progress):
+    """The argument `progress`."""
+    if progress is not None and not callable(progress):
+        raise InvalidInput(f"progress: {type(progress).__name__} is not callable")
+    return progress
+
+
 def analyze(a: Any, ordering: str | ArrayLike = "auto", *, device: str = "auto", variant: str | None = None, threads: int = 0,
-            match: bool = True, chunk_size: int = 0, memory_budget_mb: int = -1, stream: Any = None) -> "Symbolic":
+            match: bool = True, chunk_size: int = 0, memory_budget_mb: int = -1, stream: Any = None,
+            progress: Progress = None) -> "Symbolic":
     """Symbolic LU factorization, without pivoting and without numerical cancellation, of a square sparse matrix.
 
     a: a scipy.sparse array or matrix of any format, a CuPy one, or a pair (indptr, indices) of compressed sparse rows, unsorted
-    and with duplicates if need be. Stored zeros count as entries. Compressed rows in the memory of a CUDA device
-    (__cuda_array_interface__) are analysed there with the ordering "gpu_nested_dissection" and `match`, else copied to the host;
-    what is computed later (parent, L, U) takes a copy on the host.
+    and with repeated entries if need be. All stored entries count, stored zeros too. Compressed rows in the memory of a CUDA
+    device (__cuda_array_interface__) are analysed there with the ordering "gpu_nested_dissection" and `match`.
+    The result owns a copy of the pattern on the host, 4 bytes for each entry and 8 for each row: later changes of `a` change
+    nothing. A pattern in device memory is copied to the host when the analysis ends, and `a` must not change until then.
     ordering: of rows and columns alike: "auto" (METIS, or AMD in a build without it; on a GPU from 20,000 rows on
     "gpu_nested_dissection"), "metis", "amd", "colamd", "nested_dissection", "best_of", "gpu_nested_dissection", "natural",
     or a permutation: the old index of each new position.
@@ -53,6 +64,13 @@ def analyze(a: Any, ordering: str | ArrayLike = "auto", *, device: str = "auto",
     match: permute rows so that the diagonal has no zeros; else missing diagonal entries are added to the pattern.
     chunk_size: supernodes never cross a multiple of it; 0: unlimited. memory_budget_mb: 0 or -1: chosen by the library.
     stream: of CUDA (an integer, or an object of CuPy or PyTorch), whose work completes the arrays; None: the one they name.
+    progress: called as progress(stage, share) at once and then every 0.1 s in the calling thread; stage is "check", "match",
+    "order", "permute", "analyze" or "output", share the part of the stage that is done, from 0 to 1, or None if that is not
+    known. What progress returns is ignored. What it raises cancels the analysis and is raised here.
+
+    Ctrl-C, like every signal with a Python handler, is answered every 0.1 s if analyze() runs in the main thread: what the
+    handler raises cancels the analysis. A cancelled analysis ends at the next panel of the symbolic factorization, within
+    METIS or nested dissection, or at the end of another stage: "amd" and "colamd" are not interrupted.
 
     Returns a Symbolic. Raises InvalidInput (a ValueError), OverflowError, Unavailable, OutOfMemory (a MemoryError).
 
@@ -67,14 +85,16 @@ def analyze(a: Any, ordering: str | ArrayLike = "auto", *, device: str = "auto",
     if isinstance(ordering, str):
         order_name = one_of(ordering, "ordering", ORDERINGS)
     else:
-        order_name, permutation = "given", narrowed(ordering, "ordering")
+        order_name, permutation = "given", _core.frozen(narrowed(ordering, "ordering"))
     options = (order_name, permutation, one_of(device, "device", DEVICES), variant or "", whole(threads, "threads", 0),
-               whole(memory_budget_mb, "memory_budget_mb", -1, 2**53), bool(match), False, whole(chunk_size, "chunk_size", 0))
+               whole(memory_budget_mb, "memory_budget_mb", -1, 2**53), bool(match), False, whole(chunk_size, "chunk_size", 0),
+               callable_or_none(progress))
     there = rows_on_device(a, stream) if device != "cpu" and has_device() else None
     if there is not None:
-        return Symbolic(a, _core.analyze_there(there[:-1], *options), threads, is_of_cupy(a))
+        found = _core.analyze_there(there[:-1], *options)
+        return Symbolic(pattern_of(a), found, threads, is_of_cupy(a), progress)
     pattern = pattern_of(a)
-    return Symbolic(pattern, _core.analyze(*pattern, *options), threads, is_of_cupy(a))
+    return Symbolic(pattern, _core.analyze(*pattern, *options), threads, is_of_cupy(a), progress)
 
 
 @functools.cache
@@ -83,15 +103,15 @@ def has_device():
     return any(v.name == "gpu_bitmap_panels" and not v.unavailable for v in variants())
 
 
-def order(a: Any, ordering: str | ArrayLike = "auto", *, threads: int = 0) -> NDArray[np.int32]:
+def order(a: Any, ordering: str | ArrayLike = "auto", *, threads: int = 0, progress: Progress = None) -> NDArray[np.int32]:
     """The permutation of an ordering: the old index of each new position, postordered unless it is natural. Rows that have no
-    diagonal entry stay where they are.
+    diagonal entry stay where they are. Arguments as of analyze().
 
     >>> import scipy.sparse as sp
     >>> sorted(order(sp.eye(3), "amd").tolist())
     [0, 1, 2]
     """
-    return analyze(a, ordering, threads=threads, match=False, device="cpu").perm_c
+    return analyze(a, ordering, threads=threads, match=False, device="cpu", progress=progress).perm_c
 
 
 class VariantInfo(NamedTuple):
@@ -125,10 +145,27 @@ class Supernodal(NamedTuple):
 
 class Symbolic:
     """The patterns of L and U of a permuted matrix, P_r A P_c = L U, and what follows from them. Entry (i, j) of the permuted
-    matrix is entry (perm_r[i], perm_c[j]) of A; everything but these two is in the new numbering. Arrays are read-only."""
+    matrix is entry (perm_r[i], perm_c[j]) of A; everything but these two is in the new numbering.
 
-    def __init__(self, a: Any, found: dict[str, Any], threads: int, of_cupy: bool = False) -> None:
-        self._a, self._found, self._threads, self._of_cupy = a, found, threads, of_cupy
+    A Symbolic owns its data, with a copy of the pattern of A. Its arrays are read-only and cannot be made writeable: copy()
+    them. It can be pickled and copied; what is computed later is then computed again.
+
+    progress: analyze()'s, also called while L, U, parent and all else is computed that analyze() did not; may be set to another
+    callable or to None. Ctrl-C interrupts these computations as it interrupts analyze()."""
+
+    progress: Progress
+
+    def __init__(self, pattern: tuple[NDArray[np.int64], NDArray[np.int32]], found: dict[str, Any], threads: int,
+                 of_cupy: bool = False, progress: Progress = None) -> None:
+        self._pattern, self._found, self._threads, self._of_cupy = pattern, found, threads, of_cupy
+        self.progress = progress
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {"pattern": self._pattern, "found": self._found, "threads": self._threads, "of_cupy": self._of_cupy}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        found = {k: _core.frozen(v) if isinstance(v, np.ndarray) else v for k, v in state["found"].items()}
+        self.__init__(tuple(map(_core.frozen, state["pattern"])), found, state["threads"], state["of_cupy"])
 
     # --- what the analysis found ---
 
@@ -180,7 +217,7 @@ class Symbolic:
     @property
     def row_counts(self) -> NDArray[np.int32]:
         """n; entries of each row of L + U."""
-        return self._found["l_row_counts"] + self._found["u_row_counts"]
+        return _core.frozen(self._found["l_row_counts"] + self._found["u_row_counts"])
 
     @property
     def l_row_counts(self) -> NDArray[np.int32]:
@@ -220,51 +257,51 @@ class Symbolic:
     # --- what is computed when it is asked for ---
 
     @functools.cached_property
-    def _pattern(self):
-        """(indptr, indices) of A as it was given."""
-        return pattern_of(self._a)
-
-    @functools.cached_property
     def _permuted(self):
-        return _core.permuted(*self._pattern, self.perm_r, self.perm_c)
+        return _core.permuted(*self._pattern, self.perm_r, self.perm_c, self.progress)
 
     @functools.cached_property
     def _factors(self):
-        found = _core.analyze(*self._permuted, "natural", None, "auto", "", self._threads, -1, False, True, 0)
+        found = _core.analyze(*self._permuted, "natural", None, "auto", "", self._threads, -1, False, True, 0, self.progress)
         return tuple(csr_of(*found[name], self.n) for name in "lu")
 
     @functools.cached_property
-    def _profile(self):
-        return _core.profile(*self._permuted, 0, self._threads)
+    def _tree(self):
+        return _core.tree(*self._permuted, self._threads, self.progress)
+
+    @functools.cached_property
+    def _permuted_csr(self):
+        return csr_of(*self._permuted, self.n)
+
+    def _given(self, factor):
+        """What users get of a csr_array of ours: their own, with the same read-only arrays."""
+        if not self._of_cupy:
+            return sp.csr_array(factor)
+        from cupyx.scipy.sparse import csr_matrix
+
+        return csr_matrix(factor)
 
     @property
     def A(self) -> sp.csr_array:
-        """The pattern of the permuted matrix, a csr_array of ones; diagonal entries that were added are not in it."""
-        return csr_of(*self._permuted, self.n)
+        """The pattern of the permuted matrix, a csr_array of ones (float64); diagonal entries that were added are not in it."""
+        return sp.csr_array(self._permuted_csr)
 
     @property
     def L(self) -> sp.csr_array | Any:
-        """L below the diagonal, a csr_array of ones; lnz entries of 5 bytes are made when first asked for. Of a matrix of CuPy a
-        csr_matrix of CuPy, of True, on the current device."""
-        return self._factors_given[0]
+        """L below the diagonal, a csr_array of ones (float64, so that sums and products count without wrapping), with
+        read-only arrays: copy() is writeable. Its lnz entries of 12 bytes are made when L or U is first asked for. Of a matrix
+        of CuPy a csr_matrix of CuPy on the current device, copied there each time that it is asked for."""
+        return self._given(self._factors[0])
 
     @property
     def U(self) -> sp.csr_array | Any:
         """U with the diagonal, likewise."""
-        return self._factors_given[1]
-
-    @functools.cached_property
-    def _factors_given(self):
-        if not self._of_cupy:
-            return self._factors
-        from cupyx.scipy.sparse import csr_matrix  # which has no integers
-
-        return tuple(csr_matrix(factor.astype(bool)) for factor in self._factors)
+        return self._given(self._factors[1])
 
     @property
     def parent(self) -> NDArray[np.int32]:
         """n; elimination tree of the permuted A + A^T: parent of each column, -1 for roots (Liu 1990)."""
-        return self._profile["parent"]
+        return self._tree["parent"]
 
     @functools.cached_property
     def levels(self) -> NDArray[np.int32]:
@@ -279,13 +316,13 @@ class Symbolic:
     @property
     def l_col_counts(self) -> NDArray[np.int32]:
         """n; entries of each column of L below the diagonal."""
-        return self._profile["l_col_counts"]
+        return self._tree["l_col_counts"]
 
     @property
     def flops(self) -> float:
         """Operations of A = L U: the sum over k of l + 2 l u, with l entries below the diagonal in column k of L and u to its
         right in row k of U."""
-        return self._profile["flops"]
+        return self._tree["flops"]
 
     @property
     def memory_estimate(self) -> int:
@@ -300,8 +337,8 @@ class Symbolic:
         >>> analyze(sp.csr_array([[1, 1], [1, 1]]), "natural").density().tolist()
         [[1, 1], [1, 1]]
         """
-        found = _core.profile(*self._permuted, whole(cells, "cells", 1, 8192), self._threads)
-        return found["density"].reshape(found["cells"], found["cells"])
+        cells = min(whole(cells, "cells", 1, 8192), self.n)
+        return _core.density(*self._permuted, cells, self._threads, self.progress).reshape(cells, cells)
 
     def supernodal(self, most_columns: int = 0, relax: int = 1) -> Supernodal:
         """L + U by supernodes of columns, of at most most_columns each (0: any number). relax: maximal subtrees of the
@@ -315,7 +352,7 @@ class Symbolic:
         ([0, 1, 3], [0, 1, 1, 2], [0])
         """
         return Supernodal(*_core.supernodal(*self._permuted, self._threads, whole(most_columns, "most_columns", 0),
-                                            whole(relax, "relax", 1)))
+                                            whole(relax, "relax", 1), self.progress))
 
     def matches(self, a: Any) -> bool:
         """True if `a` has the entries of the matrix that was analysed, so that this analysis holds for it.
@@ -331,13 +368,13 @@ class Symbolic:
             return False
         if all(map(np.array_equal, (row_ptr, col_idx), self._pattern)):
             return True
-        ours, theirs = (_core.permuted(*p, *2 * (np.arange(self.n, dtype=np.int32),))
-                        for p in (self._pattern, (row_ptr, col_idx)))
+        ours, theirs = (canonical(*p, self.progress) for p in (self._pattern, (row_ptr, col_idx)))
         return all(map(np.array_equal, ours, theirs))
 
     def to_superlu(self) -> dict[str, Any]:
         """As SuperLU has it: perm_r and perm_c (new position of each old row and column), etree (n for roots), the supernode of
-        each column and first column of each supernode (xsup, n at the end), L below the diagonal and U as csc_array."""
+        each column and first column of each supernode (xsup, n at the end), L below the diagonal and U as csc_array. The arrays
+        are new ones at each call."""
         xsup = np.append(self.supernodes, self.n).astype(np.int32)
         return {
             "perm_r": np.argsort(self.perm_r).astype(np.int32), "perm_c": np.argsort(self.perm_c).astype(np.int32),
@@ -396,9 +433,21 @@ class SymbfactResult(NamedTuple):
     R: sp.csr_array  # pattern of the Cholesky factor, upper
 
 
-def symbfact(a: Any, kind: str = "sym") -> SymbfactResult:
+def pattern_of_product(a, kind):
+    """The pattern of A^T A ("col") or A A^T ("row") of a SciPy sparse matrix of any shape, as a csr_array of True."""
+    if not sp.issparse(a) or a.ndim != 2:
+        raise InvalidInput(f"expected a sparse matrix, not {type(a).__name__}")
+    check_shape(a)
+    row_ptr, col_idx = pattern_of_rows(*rows_of(a))
+    _core.check_rows(row_ptr, col_idx, a.shape[1])
+    a = sp.csr_array((np.ones(col_idx.size, dtype=bool), col_idx, row_ptr), shape=a.shape)
+    return a.T @ a if kind == "col" else a @ a.T
+
+
+def symbfact(a: Any, kind: str = "sym", *, progress: Progress = None) -> SymbfactResult:
     """Symbolic Cholesky factorization with the five results of MATLAB's function of this name, counted from 0, parents of roots
     -1. kind: "sym": of the upper triangle of `a` and its transpose; "lo": of the lower; "col": of A^T A; "row": of A A^T.
+    progress: as of analyze(). SciPy computes A^T A and A A^T, which nothing interrupts.
 
     >>> import scipy.sparse as sp
     >>> count, h, parent, post, R = symbfact(sp.csr_array([[4, 0, 1], [0, 4, 1], [1, 1, 4]]))
@@ -406,19 +455,15 @@ def symbfact(a: Any, kind: str = "sym") -> SymbfactResult:
     ([2, 2, 1], 2, [2, 2, -1], [0, 1, 2], 5)
     """
     one_of(kind, "kind", ("sym", "lo", "col", "row"))
+    callable_or_none(progress)
     if kind in ("col", "row"):
-        if not sp.issparse(a):
-            raise InvalidInput(f"expected a sparse matrix, not {type(a).__name__}")
-        a = sp.csr_array(a)
-        a = sp.csr_array((np.ones(a.nnz, dtype=np.int64), a.indices, a.indptr), shape=a.shape)
-        a = a.T @ a if kind == "col" else a @ a.T
-    row_ptr, col_idx = pattern_of(a)
-    n = row_ptr.size - 1
-    half = csr_of(row_ptr, col_idx, n)
-    half = sp.tril(half, format="csr") if kind == "lo" else sp.triu(half, format="csr")
-    whole_pattern = half + half.T
-    p = pattern_of(whole_pattern)
-    s = Symbolic(p, _core.analyze(*p, "natural", None, "auto", "", 0, -1, False, False, 0), 0)
+        a = pattern_of_product(a, kind)
+    # Without repeated entries, so that sums are positive: SciPy leaves out entries that are zero.
+    rows = canonical(*pattern_of(a), progress)
+    whole_matrix = csr_of(*rows, rows[0].size - 1)
+    half = sp.tril(whole_matrix, format="csr") if kind == "lo" else sp.triu(whole_matrix, format="csr")
+    p = pattern_of(half + half.T)
+    s = Symbolic(p, _core.analyze(*p, "natural", None, "auto", "", 0, -1, False, False, 0, progress), 0, progress=progress)
     return SymbfactResult(s.u_row_counts, s.height, s.parent, postorder(s.parent), s.U)
 
 

@@ -14,7 +14,7 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 from matplotlib.ticker import FuncFormatter, MaxNLocator
 
-from ._pattern import pattern_of
+from ._pattern import canonical, pattern_of
 from ._symbolic import Symbolic
 from .errors import InvalidInput
 
@@ -23,7 +23,8 @@ FILL = np.array([0.95, 0.58, 0.22])  # of L + U only: orange, light in grey
 LINE = "#30b48a"  # borders of supernodes
 CELLS = 480  # in each direction: about as many as a picture has pixels
 STYLE = {"font.size": 9, "axes.spines.top": False, "axes.spines.right": False, "axes.linewidth": 0.6,
-         "xtick.major.width": 0.6, "ytick.major.width": 0.6, "savefig.dpi": 200}
+         "xtick.major.width": 0.6, "ytick.major.width": 0.6, "savefig.dpi": 200,
+         "text.parse_math": False}  # names may have a $
 
 
 def cell_counts(row_ptr, col_idx, cells):
@@ -107,7 +108,7 @@ def legend(fig, borders):
 
 def titles(s):
     """What is said of an analysis above its pictures."""
-    return f"L + U, {s.ordering}: {s.nnz:,}", f"fill-ins {s.fill:,}, {s.nnz / s.nnz_a:.2f} times A"
+    return f"L + U, {s.ordering}: {s.nnz:,}", f"fill-ins {s.fill:,}, {s.fill / s.nnz_a:.2f} times A"
 
 
 def as_symbolic(s):
@@ -137,7 +138,7 @@ def spy(s, *, cells=CELLS, supernodes=True, path=None):
     used = min(cells, s.n)
     with matplotlib.rc_context(STYLE):
         title = f"A: order {s.n:,}\n{s.nnz_a - s.diagonal_added:,} entries"
-        draw(axes[0], s.n, cell_counts(*s._pattern, used), None, title)
+        draw(axes[0], s.n, cell_counts(*canonical(*s._pattern, s.progress), used), None, title)
         draw(axes[1], s.n, cell_counts(*s._permuted, used), None, "A, rows and columns permuted\n")
         legend(fig, factor_axes(axes[2], s, cells, supernodes))
     return written(fig, path)
@@ -154,7 +155,7 @@ def compare(first, second, *, cells=CELLS, supernodes=False, path=None):
 
 def pattern(a, *, cells=CELLS, path=None):
     """The pattern of a matrix; a Figure."""
-    row_ptr, col_idx = pattern_of(a)
+    row_ptr, col_idx = canonical(*pattern_of(a))
     n = row_ptr.size - 1
     fig, axes = figure_of(1, 3.6)
     with matplotlib.rc_context(STYLE):

@@ -26,6 +26,19 @@ def test_colours_of_cells_are_those_of_entries(s):
     assert np.allclose(rgb[~(low | up)], 1)
 
 
+def test_the_share_of_the_fill_is_that_of_the_fill_alone():
+    s = gsofa.analyze(sp.csr_array([[1, 0, 1], [1, 1, 0], [0, 1, 1]]), "natural")
+    assert (s.nnz_a, s.nnz, s.fill) == (6, 7, 1)
+    assert s.spy().axes[2].get_title(loc="left").endswith("fill-ins 1, 0.17 times A")
+
+
+def test_a_name_may_hold_what_matplotlib_takes_for_mathematics(s, tmp_path):
+    s._found["order"] = "a $_{$ b"
+    for draw in (s.spy, s.tree, lambda path: pictures.compare(s, s, path=path)):
+        draw(path=tmp_path / "a.svg")
+        assert "a $_{$ b" in (tmp_path / "a.svg").read_text()
+
+
 def test_fill_is_lighter_than_entries_in_grey():
     grey = np.array([0.2126, 0.7152, 0.0722])
     assert 0.4 < grey @ pictures.FILL < 0.75 and grey @ pictures.ENTRY < 0.25
