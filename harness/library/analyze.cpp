@@ -16,6 +16,7 @@
 #include "common/mask_pattern.hpp"
 #include "common/parallel.hpp"
 #include "common/preprocess.hpp"
+#include "common/supernodal.hpp"
 #include "common/thread_device.hpp"
 #include "common/variant.hpp"
 #include "gsofa/gsofa.hpp"
@@ -69,6 +70,9 @@ void check_options(const analysis_options& o, index_t n) {
   if (o.relax > 1 && !o.relaxed.empty()) {
     throw invalid_input("relax and relaxed: only one of them may be set");
   }
+  std::vector<column_range> relaxed;
+  for (const supernode_range& r : o.relaxed) relaxed.push_back({r.begin, r.end});
+  validate_ranges(relaxed, n);
   if (o.device_memory && o.factor_columns) {
     throw invalid_input("device_memory: not with factor_columns");
   }
@@ -761,23 +765,29 @@ struct input_rows {
 };
 
 template <class View>
-fill_profile profile_checked(const View& a, std::int32_t cells, int threads) {
-  if (threads < 0) throw invalid_input("threads: " + std::to_string(threads) + " is not 0 or more");
-  if (cells < 0 || cells > 8192) {
-    throw invalid_input("cells: " + std::to_string(cells) + " is not in [0, 8192]");
-  }
+fill_profile profile_supervised(const View& a, std::int32_t cells, const analysis_options& options,
+                                supervision& s) {
   const input_rows rows(a);
   const checked_input& in = rows.in;
+  check_options({.threads = options.threads,
+                 .memory_budget_mb = options.memory_budget_mb,
+                 .progress = options.progress,
+                 .progress_seconds = options.progress_seconds},
+                in.a.n_rows);
   const pattern with = in.missing > 0 ? with_diagonal(in.a) : pattern{};
   const pattern_view p = in.missing > 0 ? with : in.a;
   fill_profile out;
   out.parent = elimination_tree_of_sum(p, transpose(p));
   const variant_info& info = public_variant("cpu_bitmap_panels");
-  const run_settings settings = settings_for(info, {.threads = threads});
+  const run_settings settings = settings_for(info, options);
+  s.enter(analysis_stage::analyze);
   run_context context;
+  context.probe = &s.probe;
+  context.stop = &s.stop;
   const std::unique_ptr<variant> v = info.create();
   v->prepare(p, settings, context);
   out.u_row_counts = run_once(*v, want::counts, context).u_row_counts;
+  s.enter(analysis_stage::output);
   factor_profile found = v->profile(std::min(cells, p.n_rows));
   out.l_col_counts = std::move(found.l_col_counts);
   out.cells = found.cells;
@@ -786,6 +796,16 @@ fill_profile profile_checked(const View& a, std::int32_t cells, int threads) {
     const double l = out.l_col_counts[k];
     out.flops += l + 2 * l * (out.u_row_counts[k] - 1);
   }
+  return out;
+}
+
+template <class View>
+fill_profile profile_checked(const View& a, std::int32_t cells, const analysis_options& options) {
+  if (cells < 0 || cells > 8192) {
+    throw invalid_input("cells: " + std::to_string(cells) + " is not in [0, 8192]");
+  }
+  fill_profile out;
+  supervise(options, [&](supervision& s) { out = profile_supervised(a, cells, options, s); });
   return out;
 }
 
@@ -1270,12 +1290,16 @@ pending_analysis analyzer::start(const View& a) {
 }
 
 fill_profile profile(const csr_view& a, std::int32_t cells, int threads) {
-  return reporting([&] { return profile_checked(a, cells, threads); });
+  return reporting([&] { return profile_checked(a, cells, {.threads = threads}); });
+}
+
+fill_profile profile(const csr_view& a, std::int32_t cells, const analysis_options& options) {
+  return reporting([&] { return profile_checked(a, cells, options); });
 }
 
 template <class View>
 fill_profile profile(const View& a, std::int32_t cells, int threads) {
-  return reporting([&] { return profile_checked(a, cells, threads); });
+  return reporting([&] { return profile_checked(a, cells, {.threads = threads}); });
 }
 
 std::vector<std::int32_t> elimination_tree(const csr_view& a) { return tree_of_view(a); }

@@ -382,6 +382,31 @@ TEST_CASE("a cancelled analysis ends in whatever stage it is") {
   CHECK(analyze(view_of(a), options).n == a.n_rows);
 }
 
+TEST_CASE("a profile is cancelled in every stage, and is complete where it is not") {
+  const pattern a = reference::testing::five_point_grid(60);
+  const fill_profile expected = profile(view_of(a), 5);
+  analysis_options options{.threads = 2};
+  int looks = 0;
+  options.progress = [&](const analysis_progress&) { return ++looks > 0; };
+  const fill_profile found = profile(view_of(a), 5, options);
+  CHECK(found.density == expected.density);
+  CHECK(found.l_col_counts == expected.l_col_counts);
+  CHECK(looks > 0);
+  options.progress_seconds = 1e-4;
+  for (const auto last : {analysis_stage::check, analysis_stage::analyze}) {
+    options.progress = [&](const analysis_progress& p) { return p.stage < last; };
+    try {
+      (void)profile(view_of(reference::testing::five_point_grid(200)), 5, options);
+      FAIL("nothing was thrown");
+    } catch (const analysis_error& e) {
+      CHECK(e.kind() == failure::cancelled);
+    }
+  }
+  options.progress_seconds = 0;
+  CHECK_THROWS_AS(profile(view_of(a), 5, options), invalid_input);
+  CHECK_THROWS_AS(profile(view_of(a), 5, {.threads = -1}), invalid_input);
+}
+
 TEST_CASE("what a callback throws passes through") {
   const pattern a = reference::testing::five_point_grid(100);
   struct mine : std::exception {};

@@ -841,6 +841,19 @@ TEST_CASE("faulty options are refused by name") {
   const std::vector<supernode_range> outside{{0, 4}};
   CHECK(refused_options({.match = false, .order = order_method::natural, .relaxed = outside}) ==
         "columns 0 to 4: ranges must be ascending, disjoint and within [0, 3)");
+  constexpr std::int32_t least = std::numeric_limits<std::int32_t>::min();
+  constexpr std::int32_t most = std::numeric_limits<std::int32_t>::max();
+  using ranges_of_columns = std::vector<supernode_range>;
+  const std::vector<ranges_of_columns> faulty{
+      {{0, 0}},         {{2, 1}},        {{-2, -1}},      {{3, 4}},       {{1, 2}, {0, 1}},
+      {{0, 2}, {1, 3}}, {{least, most}}, {{most, least}}, {{most, most}}, {{0, least}}};
+  for (const ranges_of_columns& ranges : faulty) {
+    analysis_options o{
+        .match = false, .order = order_method::natural, .relaxed = ranges, .masks = true};
+    CHECK(refused_options(o).ends_with("ranges must be ascending, disjoint and within [0, 3)"));
+    o.masks = false;
+    CHECK(refused_options(o).ends_with("ranges must be ascending, disjoint and within [0, 3)"));
+  }
   CHECK(refused_options({.relax = 2, .relaxed = outside}) ==
         "relax and relaxed: only one of them may be set");
   CHECK(refusal([] {

@@ -8,7 +8,6 @@
 
 #include <algorithm>
 #include <atomic>
-#include <bit>
 #include <chrono>
 #include <cstdint>
 #include <exception>
@@ -290,85 +289,38 @@ nb::dict analyze_there(const nb::tuple& rows, const std::string& order, nb::obje
       chunk_size, progress);
 }
 
-// For results of a pattern as it is, on the host.
-gsofa::analysis_options as_it_is(int threads) {
-  return {.device = gsofa::compute_device::cpu,
-          .threads = threads,
-          .match = false,
-          .order = gsofa::order_method::natural};
-}
-
-nb::dict tree(const input<std::int64_t>& row_ptr, const input<std::int32_t>& col_idx, int threads,
-              const nb::object& progress) {
+nb::dict profile(const input<std::int64_t>& row_ptr, const input<std::int32_t>& col_idx,
+                 std::int32_t cells, int threads, const nb::object& progress) {
   const gsofa::csr_view a = view_of(row_ptr, col_idx);
-  gsofa::analysis_options options = as_it_is(threads);
-  options.tree = true;
-  gsofa::analysis f = watched(
-      options, progress, [&](const gsofa::analysis_options& o) { return gsofa::analyze(a, o); });
-  nb::dict out;
-  out["parent"] = array_of(std::move(f.parent));
-  out["l_col_counts"] = array_of(std::move(f.l_col_counts));
-  out["flops"] = f.flops;
-  return out;
-}
-
-// Entries in each of cells x cells cells of L + U, by rows of cells; cells <= m.n.
-std::vector<std::int64_t> density_of(const gsofa::mask_factors& m, std::int64_t n,
-                                     std::int64_t cells) {
-  const auto cell_of = [&](std::int64_t v) { return static_cast<std::size_t>(v * cells / n); };
-  const auto width = static_cast<std::size_t>(cells);
-  std::vector<std::int64_t> out(width * width, 0);
-  struct part {
-    std::size_t cell;
-    std::uint64_t bits;
-  };
-  std::vector<part> parts;  // of a panel: its vertices in each cell
-  for (std::size_t p = 0; p < static_cast<std::size_t>(m.panels()); ++p) {
-    parts.clear();
-    for (std::int32_t v = m.first_vertex[p]; v < m.first_vertex[p + 1]; ++v) {
-      const std::size_t cell = cell_of(v);
-      ++out[cell * width + cell];
-      if (parts.empty() || parts.back().cell != cell) parts.push_back({cell, 0});
-      parts.back().bits |= std::uint64_t{1} << (v - m.first_vertex[p]);
-    }
-    const auto end = static_cast<std::size_t>(m.position_begin[p + 1]);
-    for (auto k = static_cast<std::size_t>(m.position_begin[p]); k < end; ++k) {
-      const std::size_t cell = cell_of(m.vertices[k]);
-      for (const part& of : parts) {
-        out[of.cell * width + cell] += std::popcount(m.masks[2 * k] & of.bits);
-        out[cell * width + of.cell] += std::popcount(m.masks[2 * k + 1] & of.bits);
-      }
-    }
-  }
-  return out;
-}
-
-nb::object density(const input<std::int64_t>& row_ptr, const input<std::int32_t>& col_idx,
-                   std::int32_t cells, int threads, const nb::object& progress) {
-  const gsofa::csr_view a = view_of(row_ptr, col_idx);
-  if (cells < 1 || cells > std::min(a.n, 8192)) {
-    throw gsofa::invalid_input("cells: " + std::to_string(cells) + " is not in [1, min(n, 8192)]");
-  }
-  gsofa::analysis_options options = as_it_is(threads);
-  options.masks = true;
-  std::vector<std::int64_t> out;
-  (void)watched(options, progress, [&](const gsofa::analysis_options& o) {
-    gsofa::analysis f = gsofa::analyze(a, o);
-    out = density_of(f.masks, a.n, cells);
-    return f;
+  watched_work watch(progress);
+  gsofa::fill_profile p;
+  watch.run([&] {
+    gsofa::analysis_options options{.threads = threads};
+    options.progress = [&](const gsofa::analysis_progress& at) {
+      return watch.goes_on(at.stage, at.share);
+    };
+    p = gsofa::profile(a, cells, options);
   });
-  return array_of(std::move(out));
+  nb::dict out;
+  out["parent"] = array_of(std::move(p.parent));
+  out["l_col_counts"] = array_of(std::move(p.l_col_counts));
+  out["flops"] = p.flops;
+  out["cells"] = p.cells;
+  out["density"] = array_of(std::move(p.density));
+  return out;
 }
 
+// Of the pattern as it is.
 nb::tuple supernodal(const input<std::int64_t>& row_ptr, const input<std::int32_t>& col_idx,
                      int threads, std::int32_t most_columns, std::int32_t relax,
                      const nb::object& progress) {
   const gsofa::csr_view a = view_of(row_ptr, col_idx);
-  gsofa::analysis_options options = as_it_is(threads);
-  options.device = gsofa::compute_device::automatic;
-  options.supernodal = true;
-  options.most_columns = most_columns;
-  options.relax = relax;
+  const gsofa::analysis_options options{.threads = threads,
+                                        .match = false,
+                                        .order = gsofa::order_method::natural,
+                                        .supernodal = true,
+                                        .most_columns = most_columns,
+                                        .relax = relax};
   gsofa::supernodal_factors s = watched(options, progress, [&](const gsofa::analysis_options& o) {
                                   return gsofa::analyze(a, o);
                                 }).supernodal;
@@ -525,8 +477,7 @@ NB_MODULE(_core, m) {
   m.def("analyze_there", analyze_there, "rows"_a, "order"_a, "permutation"_a.none(), "device"_a,
         "variant"_a, "threads"_a, "memory_budget_mb"_a, "match"_a, "factors"_a, "chunk_size"_a,
         "progress"_a.none());
-  m.def("tree", tree, "row_ptr"_a, "col_idx"_a, "threads"_a, "progress"_a.none());
-  m.def("density", density, "row_ptr"_a, "col_idx"_a, "cells"_a, "threads"_a, "progress"_a.none());
+  m.def("profile", profile, "row_ptr"_a, "col_idx"_a, "cells"_a, "threads"_a, "progress"_a.none());
   m.def("supernodal", supernodal, "row_ptr"_a, "col_idx"_a, "threads"_a, "most_columns"_a,
         "relax"_a, "progress"_a.none());
   m.def("levels", levels, "parent"_a);

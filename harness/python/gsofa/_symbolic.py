@@ -266,8 +266,8 @@ class Symbolic:
         return tuple(csr_of(*found[name], self.n) for name in "lu")
 
     @functools.cached_property
-    def _tree(self):
-        return _core.tree(*self._permuted, self._threads, self.progress)
+    def _profile(self):
+        return _core.profile(*self._permuted, 0, self._threads, self.progress)
 
     @functools.cached_property
     def _permuted_csr(self):
@@ -301,7 +301,7 @@ class Symbolic:
     @property
     def parent(self) -> NDArray[np.int32]:
         """n; elimination tree of the permuted A + A^T: parent of each column, -1 for roots (Liu 1990)."""
-        return self._tree["parent"]
+        return self._profile["parent"]
 
     @functools.cached_property
     def levels(self) -> NDArray[np.int32]:
@@ -316,13 +316,13 @@ class Symbolic:
     @property
     def l_col_counts(self) -> NDArray[np.int32]:
         """n; entries of each column of L below the diagonal."""
-        return self._tree["l_col_counts"]
+        return self._profile["l_col_counts"]
 
     @property
     def flops(self) -> float:
         """Operations of A = L U: the sum over k of l + 2 l u, with l entries below the diagonal in column k of L and u to its
         right in row k of U."""
-        return self._tree["flops"]
+        return self._profile["flops"]
 
     @property
     def memory_estimate(self) -> int:
@@ -337,8 +337,8 @@ class Symbolic:
         >>> analyze(sp.csr_array([[1, 1], [1, 1]]), "natural").density().tolist()
         [[1, 1], [1, 1]]
         """
-        cells = min(whole(cells, "cells", 1, 8192), self.n)
-        return _core.density(*self._permuted, cells, self._threads, self.progress).reshape(cells, cells)
+        found = _core.profile(*self._permuted, whole(cells, "cells", 1, 8192), self._threads, self.progress)
+        return found["density"].reshape(found["cells"], found["cells"])
 
     def supernodal(self, most_columns: int = 0, relax: int = 1) -> Supernodal:
         """L + U by supernodes of columns, of at most most_columns each (0: any number). relax: maximal subtrees of the

@@ -172,7 +172,7 @@ FAULTY = {
 def test_the_extension_module_checks_its_rows(fault):
     rows = FAULTY[fault]
     for call in (lambda: _core.analyze(*rows, "natural", None, "auto", "", 1, -1, True, True, 0, None),
-                 lambda: _core.tree(*rows, 1, None), lambda: _core.density(*rows, 1, 1, None),
+                 lambda: _core.profile(*rows, 1, 1, None),
                  lambda: _core.supernodal(*rows, 1, 0, 1, None), lambda: _core.permuted(*rows, IDENTITY, IDENTITY, None)):
         with pytest.raises(gsofa.InvalidInput, match="pattern"):
             call()
@@ -192,9 +192,9 @@ def test_the_extension_module_checks_its_trees_and_numbers():
     for parent in ([5, -1], [0, -1], [-2, -1], [1, 0], [2**31 - 1, -1]):
         with pytest.raises(gsofa.InvalidInput, match="parent"):
             _core.levels(np.array(parent, dtype=np.int32))
-    for cells in (-1, 0, 3, 2**31 - 1):
+    for cells in (-1, 8193, 2**31 - 1):
         with pytest.raises(gsofa.InvalidInput, match="cells"):
-            _core.density(*ROWS, cells, 1, None)
+            _core.profile(*ROWS, cells, 1, None)
     for threads, most, relax in ((-1, 0, 1), (1, -1, 1), (1, 0, 0), (1, 0, -2**31)):
         with pytest.raises(gsofa.InvalidInput):
             _core.supernodal(*ROWS, threads, most, relax, None)

@@ -476,6 +476,11 @@ struct fill_profile {
 /// a list of the entries. Throws as analyze() does.
 GSOFA_API fill_profile profile(const csr_view& a, std::int32_t cells, int threads = 1);
 
+/// The same with the threads, the memory budget of the host, the progress and the log of `options`,
+/// all others of which are ignored: options.progress cancels it as it cancels analyze().
+GSOFA_API fill_profile profile(const csr_view& a, std::int32_t cells,
+                               const analysis_options& options);
+
 /// Elimination tree of A + A^T of a square pattern: the parent of each vertex, -1 for roots (Liu
 /// 1990). Throws as analyze() does.
 GSOFA_API std::vector<std::int32_t> elimination_tree(const csr_view& a);
