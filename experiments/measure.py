@@ -46,6 +46,7 @@ import tomllib
 
 import json_lines
 from job_queue import ROOT, Fault, Job, Machine, Queue, Results, latest
+from terminal_text import printable
 from verified_runs import launcher
 
 HERE = pathlib.Path(__file__).resolve().parent
@@ -82,6 +83,23 @@ def expand(matrices, real=None):
             yield from bundled if m in ("@bundled", "@real") else [str(ROOT / m) if is_path(m) else m]
 
 
+def machine_id():
+    """16 digits that tell this machine from others of its name: of the system's id, the processor's model, GiB of memory, GPUs."""
+    def text(path, pattern):
+        try:
+            found = re.search(pattern, pathlib.Path(path).read_text(errors="replace"), re.M)
+        except OSError:
+            return ""
+        return found[1] if found else ""
+    try:
+        gpus = subprocess.run(["nvidia-smi", "--list-gpus"], capture_output=True, text=True, check=False).stdout
+    except OSError:
+        gpus = ""
+    gib = round(int(text("/proc/meminfo", r"^MemTotal:\s*(\d+)") or 0) / 2**20)
+    parts = text("/etc/machine-id", r"^(.*)$"), text("/proc/cpuinfo", r"^model name\s*: (.*)$"), str(gib), gpus
+    return hashlib.sha256("\n".join(parts).encode()).hexdigest()[:16]
+
+
 class Plan:
     """The jobs that a call asks for."""
 
@@ -111,7 +129,7 @@ class Plan:
 
     @functools.cached_property
     def version(self):
-        return f"{self.ask('--version').strip()} on {platform.node()}"
+        return f"{self.ask('--version').strip()} on {platform.node()} ({machine_id()})"
 
     def add_build(self):
         cuda = ["-DGSOFA_WITH_CUDA=ON"] if self.machine.gpus else []
@@ -338,5 +356,5 @@ if __name__ == "__main__":
     try:
         sys.exit(main(sys.argv[1:]))
     except (Fault, json_lines.BadLine, OSError) as fault:
-        print(f"measure: error: {fault}", file=sys.stderr)
+        print(f"measure: error: {printable(fault)}", file=sys.stderr)
         sys.exit(2)

@@ -21,6 +21,8 @@ import time
 import tomllib
 from pathlib import Path
 
+from terminal_text import printable
+
 ROOT = Path(__file__).resolve().parent.parent
 NUMERIC = ("bcsstk18", "add32", "sherman5", "west2021", "epb0")
 # Those of a run by themselves; what else a case can end with is named in the lines.
@@ -29,11 +31,6 @@ FAILED = ("fail", "error")
 WIDTH = 24
 # Of groups that were run whole: cases that ran, seconds, machine.
 MEASURED = {"smoke": (204, 43, "2 cores of an Intel Xeon")}
-
-
-def printable(text):
-    """Control characters of what programs print do not reach the terminal."""
-    return re.sub(r"[\x00-\x1f\x7f-\x9f]", "?", text)
 
 
 def duration(seconds):

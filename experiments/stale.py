@@ -18,6 +18,7 @@ import subprocess
 import sys
 
 import json_lines
+from terminal_text import printable
 
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parent
@@ -133,11 +134,11 @@ def main():
     try:
         lines = stale(args.records)
     except (NoHistory, json_lines.BadLine, OSError) as e:
-        print(f"stale: error: {e}", file=sys.stderr)
+        print(f"stale: error: {printable(e)}", file=sys.stderr)
         return 2
     print("\t".join(("file", "commit", "variant", "records", "changed sources")))
     for line in lines:
-        print("\t".join(line))
+        print("\t".join(map(printable, line)))
     return 0
 
 

@@ -51,6 +51,7 @@ import claims  # noqa: E402
 import headline  # noqa: E402
 import records  # noqa: E402
 import style  # noqa: E402
+from terminal_text import printable  # noqa: E402
 
 # Figures whose records are not those of the claims of their item.
 RECORDS_OF = {"fig04_frontier_size": ("frontier", "paper"), "fig17_schedules": ("simulator", "paper"),
@@ -437,12 +438,12 @@ def main():
         board = claims.Board()
         (args.out / "claims.jsonl").write_text(claims.json_text(board), encoding="utf-8")
         if problems := board.problems():
-            print(*problems, sep="\n", file=sys.stderr)
+            print(*map(printable, problems), sep="\n", file=sys.stderr)
             print("build.py: error: paper/evidence.toml is not what the records say", file=sys.stderr)
             return 1
         build(board, args.out)
     except (Fault, records.Refused, OSError) as e:
-        print(f"build.py: error: {e}", file=sys.stderr)
+        print(f"build.py: error: {printable(e)}", file=sys.stderr)
         return 2
     print(args.out / "report.html")
     if not args.no_pdf and shutil.which("latexmk"):

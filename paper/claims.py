@@ -28,6 +28,7 @@ import records  # noqa: E402
 import junit  # noqa: E402
 from estimate import CONFIDENCE  # noqa: E402
 from language import Expression, Value, documentation  # noqa: E402
+from terminal_text import printable  # noqa: E402
 
 ROOT = HERE.parent
 OK, DIFFERS, BAD_INPUT, FAILED = 0, 1, 2, 4
@@ -717,11 +718,6 @@ def statement(j, width, colour):
 def statement_room(width):
     """Columns for what the paper says where a claim stands in one line."""
     return width - 22 - 47 - 22 - (ID if width >= WIDEST else 0)
-
-
-def printable(text):
-    """Control characters of what files hold do not reach the terminal."""
-    return re.sub(r"[\x00-\x1f\x7f-\x9f]", "?", str(text))
 
 
 def json_text(board):

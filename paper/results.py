@@ -20,6 +20,7 @@ from build import html_environment
 
 import records
 import style
+from terminal_text import printable
 
 
 COMPARISON = "compare"
@@ -155,7 +156,7 @@ def main():
             whole.write_text(text, encoding="utf-8")
             whole.replace(args.page)
     except (records.Refused, OSError) as e:
-        print(f"results.py: error: {e}", file=sys.stderr)
+        print(f"results.py: error: {printable(e)}", file=sys.stderr)
         return 2
     print(f"figures drawn: {', '.join(drawn) or 'none'}", file=sys.stderr)
     for line in records.left_out(args.records):
@@ -164,9 +165,9 @@ def main():
         reasons = grouped(absent, args.records)
         few = [f"{why} ({', '.join(names)})" for why, names in reasons if len(names) <= 3]
         many = [f"{why} ({len(names)}: {names[0]} to {names[-1]})" for why, names in reasons if len(names) > 3]
-        print(f"not drawn, {len(absent)}: {'; '.join(many + few)}", file=sys.stderr)
+        print(printable(f"not drawn, {len(absent)}: {'; '.join(many + few)}"), file=sys.stderr)
     for why, names in grouped(refused, args.records):
-        print(f"results.py: error: {', '.join(names)} cannot be drawn: {why}", file=sys.stderr)
+        print(printable(f"results.py: error: {', '.join(names)} cannot be drawn: {why}"), file=sys.stderr)
     return 1 if refused else 0 if drawn else 3
 
 

@@ -21,11 +21,12 @@ def geomean(values):
 
 
 def cases(sources):
-    """{machine: {order: {matrix: line}}} of the last lines; Refused if threads of one order differ on a machine."""
+    """{(machine id, processor): {order: {matrix: line}}} of the last lines; Refused if threads of one order differ on a machine.
+    Copies of one virtual machine have one id on any processor."""
     machines = {}
     for r in records.read_orders(sources):
         if r["order"] not in LEFT_OUT:
-            machines.setdefault(r["machine"]["id"], {}).setdefault(r["order"], {})[r["matrix"]["name"]] = r
+            machines.setdefault((r["machine"]["id"], r.get("cpu", "")), {}).setdefault(r["order"], {})[r["matrix"]["name"]] = r
     for found in machines.values():
         for order, by_matrix in found.items():
             if len({r["threads"] for r in by_matrix.values()}) > 1:
@@ -74,9 +75,9 @@ def draw(args):
                       f" ({len(points)}): {middle[0]:.3g}, {middle[1]:.3g}")
             for m, p in points.items():
                 line = found[order][m]
-                rows.append((machine, order, m, line["matrix"]["n"], line["threads"], records.seconds(line),
+                rows.append((*machine, order, m, line["matrix"]["n"], line["threads"], records.seconds(line),
                              *(f"{x:.6g}" for x in p)))
-            rows.append((machine, order, "geometric mean", "", "", "",
+            rows.append((*machine, order, "geometric mean", "", "", "",
                          *(f"{geomean([p[i] for p in points.values()]):.6g}" for i in range(4))))
         for one in (axis.xaxis, axis.yaxis):
             one.axes.set(**{f"{one.axis_name}scale": "log"})
@@ -87,7 +88,7 @@ def draw(args):
         axis.legend(title="order (matrices): means of operations, time", loc="upper center", bbox_to_anchor=(0.5, -0.16),
                     fontsize=7, title_fontsize=7)
     axes[0][0].set(ylabel="time over METIS's on one core")
-    style.save(fig, args.out, "orderings", ("machine", "order", "matrix", "n", "threads", "seconds", "time ratio", "nnz ratio",
+    style.save(fig, args.out, "orderings", ("machine", "cpu", "order", "matrix", "n", "threads", "seconds", "time ratio", "nnz ratio",
                                             "flops ratio", "height ratio"), rows)
 
 

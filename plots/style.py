@@ -15,6 +15,7 @@ import matplotlib.pyplot as plt
 from matplotlib import ticker
 
 import records
+from terminal_text import printable
 
 # Told apart by lightness alone, darkest first.
 GREYS = ("#000000", "#595959", "#8c8c8c", "#bfbfbf")
@@ -175,9 +176,9 @@ def main(draw, description, add_options=None, **defaults):
         for line in records.left_out(args.records):
             print(f"{Path(sys.argv[0]).name}: {line}", file=sys.stderr)
     except records.Absent as e:
-        print(f"{Path(sys.argv[0]).name}: nothing to draw: {e}", file=sys.stderr)
+        print(f"{Path(sys.argv[0]).name}: nothing to draw: {printable(e)}", file=sys.stderr)
         return 3
     except records.Refused as e:
-        print(f"{Path(sys.argv[0]).name}: error: {e}", file=sys.stderr)
+        print(f"{Path(sys.argv[0]).name}: error: {printable(e)}", file=sys.stderr)
         return 2
     return 0

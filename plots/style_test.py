@@ -348,14 +348,19 @@ class Orders(unittest.TestCase):
         self.assertEqual([r["order"] for r in records.read_orders([self.file])], ["amd"])
 
     def test_ratios_are_over_metis(self):
-        found = self.cases(self.line("metis"), self.line("amd", 4.0, seconds=(9.0, 1.0, 3.0)), self.line("natural"))["a"]
+        found = self.cases(self.line("metis"), self.line("amd", 4.0, seconds=(9.0, 1.0, 3.0)), self.line("natural"))["a", ""]
         self.assertEqual(set(found), {"metis", "amd"})
         self.assertEqual(orderings.ratios(found["amd"]["epb3"], found["metis"]["epb3"]), (1.5, 1, 0.5, 1))
 
     def test_machines_are_not_mixed(self):
         found = self.cases(self.line("metis"), self.line("amd", machine="b"), self.line("amd", 4.0))
-        self.assertEqual({m: set(orders) for m, orders in found.items()}, {"a": {"metis", "amd"}, "b": {"amd"}})
-        self.assertEqual(orderings.name_of(found["a"]), "processor")
+        self.assertEqual({m: set(orders) for m, orders in found.items()}, {("a", ""): {"metis", "amd"}, ("b", ""): {"amd"}})
+        self.assertEqual(orderings.name_of(found["a", ""]), "processor")
+
+    def test_copies_of_a_virtual_machine_are_not_mixed(self):
+        """They have one id, on processors of several kinds."""
+        found = self.cases(self.line("metis") | {"cpu": "AMD"}, self.line("amd") | {"cpu": "Intel"})
+        self.assertEqual({m: set(orders) for m, orders in found.items()}, {("a", "AMD"): {"metis"}, ("a", "Intel"): {"amd"}})
 
     def test_refusals(self):
         with self.assertRaisesRegex(records.Refused, "different numbers of threads"):
@@ -367,7 +372,7 @@ class Orders(unittest.TestCase):
             style.draw_figure("orderings", [self.file], self.out)
         rows = (self.out / "orderings.csv").read_text().splitlines()
         self.assertEqual(len(rows), 4)
-        self.assertEqual(rows[3], "a,amd,geometric mean,,,,1,1,0.25,1")
+        self.assertEqual(rows[3], "a,,amd,geometric mean,,,,1,1,0.25,1")
         example.write(self.file, self.line("metis"))
         with self.assertRaises(records.Absent):
             style.draw_figure("orderings", [self.file], self.out)

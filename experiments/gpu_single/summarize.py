@@ -16,6 +16,7 @@ import sys
 
 sys.path.append(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 import json_lines
+from terminal_text import printable
 
 # Milliseconds of the paper authors' released code on an H200 (METIS and postorder): its traversal, without supernodes, medians
 # of experiments/records/2026-11-22_h200_x2_ranks/authors.csv.
@@ -284,7 +285,7 @@ def main():
         sys.exit("no records")
     machines = sorted({machine(r) for r in records})
     for gpu, cpu, host, sha, dirty in machines:
-        print(f"{gpu}, {cpu}, host {host}, commit {sha[:12]}{' (changed)' if dirty else ''}")
+        print(printable(f"{gpu}, {cpu}, host {host}, commit {sha[:12]}{' (changed)' if dirty else ''}"))
     if len(machines) > 1 and not args.mixed:
         print("records of different machines or commits: no ratios without --mixed", file=sys.stderr)
         return 2
@@ -312,7 +313,7 @@ def main():
     faults = {(short_name(r), r["variant"], r["status"], r["reason"]) for r in records
               if r["status"] in ("fail", "error", "oom")}
     for m, v, status, reason in sorted(faults)[:8]:
-        print(f"  {m} {v}: {status}: {reason[:160]}")
+        print("  " + printable(f"{m} {v}: {status}: {reason[:160]}"))
     return 1 if faults else 0
 
 
@@ -320,5 +321,5 @@ if __name__ == "__main__":
     try:
         sys.exit(main())
     except json_lines.BadLine as fault:
-        print(fault, file=sys.stderr)
+        print(printable(fault), file=sys.stderr)
         sys.exit(2)

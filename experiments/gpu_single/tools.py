@@ -14,6 +14,7 @@ import sys
 
 sys.path.append(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 import json_lines
+from terminal_text import printable
 
 
 PERCENT = ".pct_of_peak_sustained_elapsed"
@@ -73,5 +74,5 @@ if __name__ == "__main__":
     try:
         main(sys.argv[1:])
     except json_lines.BadLine as fault:
-        print(fault, file=sys.stderr)
+        print(printable(fault), file=sys.stderr)
         sys.exit(2)

@@ -19,6 +19,7 @@ from pathlib import Path
 sys.path.append(str(Path(__file__).resolve().parent.parent))
 import json_lines
 from simulator import SCHEDULES, Layout, Machine, fit_rate, simulate
+from terminal_text import printable
 
 OVERHEADS = ("overhead", "source_rate", "chunk_time")
 
@@ -203,13 +204,25 @@ def arguments():
     return args
 
 
+def refuse_other_text(path):
+    """BadInput if a file has something else than what this program appends to it."""
+    path = Path(path)
+    if path.is_file():
+        with open(path, "rb") as f:
+            begin = f.readline(1 << 16).strip()
+        if begin and not begin.startswith(b'{"simulated":'):
+            raise BadInput(f"{path}: its first line is not of a simulation, so nothing is appended to it")
+
+
 def main():
     args = arguments()
     try:
+        if args.out:
+            refuse_other_text(args.out)
         works = read_work(args.work)
         rows = validate(args, works) if args.validate else extrapolate(args, works)
     except (BadInput, json_lines.BadLine) as e:
-        print(f"simulate.py: error: {e}", file=sys.stderr)
+        print(f"simulate.py: error: {printable(e)}", file=sys.stderr)
         return 2
     if not rows:
         print("simulate.py: error: no timed record of these matrices with a 1 x 1 run", file=sys.stderr)

@@ -156,6 +156,9 @@ class TestbedTest(unittest.TestCase):
             done = self.call(*args)
             self.assertEqual(done.returncode, 2)
             self.assertNotIn("\x1b", done.stdout + done.stderr)
+        for locale in ("C", "C.UTF-8"):
+            done = self.call("no\u202e\u2066\u200f\u061c\ufeff\u009b\u00ad\U000e0041such \u00e9\u20ac", LC_ALL=locale)
+            self.assertIn("'no????????such \u00e9\u20ac'", done.stderr)
 
     def test_report(self):
         done = self.call("report")

@@ -22,6 +22,7 @@ sys.path[:0] = [str(ROOT / "paper"), str(ROOT / "plots")]
 
 import claims  # noqa: E402
 import records  # noqa: E402
+from terminal_text import printable  # noqa: E402
 
 README = HERE / "README.md"
 BEGIN, END = "<!-- needs.py -->", "<!-- end of needs.py -->"
@@ -137,7 +138,7 @@ def main():
             new.write_text(after, encoding="utf-8")
             os.replace(new, README)
     except (records.Refused, OSError) as e:
-        print(f"needs.py: error: {e}", file=sys.stderr)
+        print(f"needs.py: error: {printable(e)}", file=sys.stderr)
         return 2
     if args.check and before != after:
         print("needs.py: error: README.md is not what the claims and records say; needs.py --write", file=sys.stderr)

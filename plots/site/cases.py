@@ -4,8 +4,10 @@ A case is all timed runs of one variant with one set of settings on one prepared
 group is what may be divided by one another: the cases of one prepared matrix on one machine at one commit.
 """
 
+import collections
 import functools
 import gzip
+import hashlib
 import math
 import re
 import sys
@@ -20,6 +22,7 @@ import stale  # noqa: E402
 
 BASELINE = "peer_superlu_dist"
 KINDS = ("real", "stand-in", "generated")
+LONGEST = 150  # characters of a slug
 BUNDLED = ROOT / "experiments" / "matrices"
 
 
@@ -43,8 +46,12 @@ def place(run):
 
 
 def machine_key(run):
-    """The machine's id; of records that have none their session, the folder, which is of one machine."""
-    return run.get("machine", {}).get("id", "") or Path(place(run)[0]).parent.name
+    """The machine's id and its processor, since copies of one virtual machine have one id on any processor; of records without
+    an id their session, the folder, which is of one machine."""
+    identity = run.get("machine", {}).get("id", "")
+    if not identity:
+        return Path(place(run)[0]).parent.name
+    return f"{identity}.{re.sub(r'[^A-Za-z0-9]+', '-', run['cpu']).strip('-')}"
 
 
 def kind(matrix):
@@ -57,6 +64,14 @@ def kind(matrix):
 def slug(name):
     """A file name for a matrix; distinct names stay distinct."""
     return re.sub(r"[^A-Za-z0-9._=-]", lambda m: {":": "_", ",": "+"}.get(m[0], f"%{ord(m[0]):x}"), name)
+
+
+def slugs(names):
+    """{name: its file name}: of names whose slugs differ in upper and lower case alone, and of long ones, with a digest."""
+    short = {name: slug(name) for name in names}
+    count = collections.Counter(s.lower() for s in short.values())
+    return {name: s if count[s.lower()] == 1 and len(s) <= LONGEST else f"{s[:LONGEST]}-{hashlib.sha256(name.encode()).hexdigest()[:16]}"
+            for name, s in short.items()}
 
 
 def settings(run):

@@ -14,7 +14,9 @@ import contextlib
 import csv
 import io
 import json
+import re
 import shutil
+import signal
 import statistics
 import struct
 import sys
@@ -32,10 +34,12 @@ import pictures  # noqa: E402
 import records  # noqa: E402
 import build  # noqa: E402
 import claims  # noqa: E402
+from terminal_text import printable  # noqa: E402
 
 ROOT = data.ROOT
 RECORDS = ROOT / "experiments" / "records"
 MARK = ".gsofa-site"  # a file of every site, by which its folder is known
+ENDS = {signal.SIGINT, signal.SIGTERM, signal.SIGHUP}
 SYMBOLS = {claims.REPRODUCED: "✓", claims.SHAPE_ONLY: "≈", claims.DIRECTION_ONLY: "↗", claims.UNDECIDED: "?",
            claims.NOT_REPRODUCED: "✗", claims.INCOMPLETE: "…", claims.NOT_RUN: "–", claims.ELSEWHERE: "⌂"}
 FAMILIES = (("gen:grid7:", "7-point grid"), ("gen:grid27:", "27-point grid"), ("gen:circuit:", "circuit"),
@@ -75,8 +79,10 @@ class Machine:
         return ", ".join(f"{count} × {name}" for name, count in sorted(self.gpus.items())) or "no GPU"
 
     def short(self):
-        """What a column has room for."""
-        return self.key[:8] if self.identified else self.key.replace("2026-", "", 1)
+        """What a column has room for: "64d6a5fb Intel"."""
+        if not self.identified:
+            return self.key.replace("2026-", "", 1)
+        return f"{self.key[:8]} {re.match('[A-Za-z0-9]*', self.cpu)[0]}".strip()
 
     def text(self):
         return f"{self.short()}: {self.gpu_text()}, {self.cpu}"
@@ -118,9 +124,7 @@ class Site:
         self.by_matrix = {}
         for run in sorted(self.runs, key=lambda r: (r["matrix"]["n"], r["matrix"]["name"])):
             self.by_matrix.setdefault(run["matrix"]["name"], []).append(run)
-        self.slugs = {name: data.slug(name) for name in self.by_matrix}
-        if len(set(map(str.lower, self.slugs.values()))) != len(self.slugs):
-            raise records.Refused("two matrices would have one page")
+        self.slugs = data.slugs(self.by_matrix)
         self.stale = self.read_stale()
 
     @staticmethod
@@ -410,6 +414,27 @@ def figures_page(out, chosen):
     return {"items": items, "score": score, "total": len(content.claims)}
 
 
+def end(number, _):
+    """A signal ends the program as an error does: what it has written so far is removed."""
+    sys.exit(128 + number)
+
+
+def put_in_place(made, out, before):
+    """Renames a folder to `out`, whose content goes to `before`. No signal comes between: there is an old site or a new one."""
+    waiting = signal.pthread_sigmask(signal.SIG_BLOCK, ENDS)
+    try:
+        if out.exists():
+            out.rename(before)
+        try:
+            made.rename(out)
+        except OSError:
+            if before.exists():
+                before.rename(out)
+            raise
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, waiting)
+
+
 def replaceable(folder):
     """True if a site may take the place of a folder."""
     return not folder.exists() or (folder.is_dir() and ((folder / MARK).is_file() or not any(folder.iterdir())))
@@ -421,6 +446,9 @@ def main():
     p.add_argument("--figures", metavar="NAME,...", help="draw these alone; none: the claims without figures")
     args = p.parse_args()
     figures = None if args.figures is None else {name for name in args.figures.split(",") if name != "none"}
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        if signal.getsignal(number) == signal.SIG_DFL:
+            signal.signal(number, end)
     # A link is replaced in the folder that it leads to.
     out = args.out.resolve()
     try:
@@ -437,17 +465,9 @@ def main():
             site.write(made, figures)
             if not replaceable(out):
                 raise records.Refused(f"{args.out} is neither an empty folder nor a site")
-            before = Path(folder) / "before"
-            if out.exists():
-                out.rename(before)
-            try:
-                made.rename(out)
-            except OSError:
-                if before.exists():
-                    before.rename(out)
-                raise
+            put_in_place(made, out, Path(folder) / "before")
     except (build.Fault, records.Refused, OSError) as e:
-        print(f"site.py: error: {e}", file=sys.stderr)
+        print(f"site.py: error: {printable(e)}", file=sys.stderr)
         return 2
     print(out / "index.html")
     return 0

@@ -1,17 +1,22 @@
 """Tests of the site: the data step on made-up records, the program, and the built pages in headless Chromium. Exit status 77
 if something could not be tested: without Jinja2 and matplotlib, or without Chromium, which leaves the browser out."""
 
+import contextlib
 import html
+import importlib.util
+import io
 import json
 import math
 import os
 import re
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
 import unittest
 from pathlib import Path
+from unittest import mock
 
 HERE = Path(__file__).resolve().parent
 SKIPPED = 77
@@ -47,8 +52,14 @@ class DataStep(unittest.TestCase):
 
     def test_ratios_never_mix_machines(self):
         cases = self.cases(run(SLOW, [8.0]), run(FAST, [2.0]), run(FAST, [1.0], machine=B))
-        self.assertEqual({c.machine: r for c, r in data.ratios(cases).items() if c.variant == FAST}, {A["id"]: 4.0})
-        self.assertNotIn((FAST, B["id"], "0" * 40), data.summary(cases))
+        self.assertEqual({c.machine: r for c, r in data.ratios(cases).items() if c.variant == FAST}, {A["id"] + ".c": 4.0})
+        self.assertNotIn((FAST, B["id"] + ".c", "0" * 40), data.summary(cases))
+
+    def test_copies_of_a_virtual_machine_are_machines_of_their_own(self):
+        """They have one id, on processors of several kinds."""
+        cases = self.cases(run(SLOW, [8.0], cpu="AMD EPYC"), run(FAST, [2.0], cpu="AMD EPYC"), run(FAST, [1.0], cpu="Intel(R) Xeon(R)"))
+        self.assertEqual({c.machine: r for c, r in data.ratios(cases).items() if c.variant == FAST}, {A["id"] + ".AMD-EPYC": 4.0})
+        self.assertEqual(len({c.machine for c in cases}), 2)
 
     def test_ratios_never_mix_commits_or_orders(self):
         ordered = {"col": "metis", "digest": "other"}
@@ -68,7 +79,7 @@ class DataStep(unittest.TestCase):
     def test_geometric_mean_over_common_matrices(self):
         cases = self.cases(run(SLOW, [8.0]), run(FAST, [2.0]), run(SLOW, [9.0], "m"), run(FAST, [1.0], "m"),
                            run(FAST, [1.0], "alone"), run(SLOW, [1.0], "alone too"))
-        mean, least, most, count = data.summary(cases)[FAST, A["id"], "0" * 40]
+        mean, least, most, count = data.summary(cases)[FAST, A["id"] + ".c", "0" * 40]
         self.assertAlmostEqual(mean, 6)
         self.assertEqual((round(least, 9), round(most, 9), count), (4, 9, 2))
 
@@ -76,7 +87,7 @@ class DataStep(unittest.TestCase):
         other = {"col": "metis", "digest": "other"}
         cases = self.cases(run(SLOW, [8.0]), run(FAST, [2.0]), run(SLOW, [4.0], ordering=other),
                            run(FAST, [4.0], ordering=other))
-        mean, _, _, count = data.summary(cases)[FAST, A["id"], "0" * 40]
+        mean, _, _, count = data.summary(cases)[FAST, A["id"] + ".c", "0" * 40]
         self.assertAlmostEqual(mean, 2)
         self.assertEqual(count, 1)
 
@@ -117,9 +128,13 @@ class DataStep(unittest.TestCase):
         self.assertEqual(data.ratios([case], FAST), {})
 
     def test_file_names_stay_distinct(self):
-        names = ["gen:a:x=1,y=2", "gen_a_x=1+y=2", "a/b", "a b", "ä", "..", "a%2fb"]
-        self.assertEqual(len({data.slug(n) for n in names}), len(names))
-        self.assertNotIn("/", "".join(map(data.slug, names)))
+        names = ["gen:a:x=1,y=2", "gen_a_x=1+y=2", "a/b", "a b", "ä", "..", "a%2fb", "Case", "case", "x" * 300, "x" * 301]
+        found = data.slugs(names)
+        self.assertEqual(len({s.lower() for s in found.values()}), len(names))
+        self.assertNotIn("/", "".join(found.values()))
+        self.assertLess(max(map(len, found.values())), 200)
+        self.assertEqual((found["a/b"], data.slugs(["case"])["case"]), (data.slug("a/b"), "case"))
+        self.assertEqual(found["case"], data.slugs(["CASE", "case"])["case"])  # whatever the other is
 
     def test_command(self):
         line = run(FAST, [1.0, 2.0], trials={"repeat": 7, "warmup": 1, "timeout_s": 60.0, "interleaved": True})
@@ -165,6 +180,39 @@ class Program(unittest.TestCase):
             self.assertEqual(done.stderr, f"site.py: error: {folder} is neither an empty folder nor a site\n")
             done = site("--out", f"{folder}/mine.txt")
             self.assertEqual((done.returncode, done.stderr.count("\n")), (2, 1), done.stderr)
+
+    def test_a_signal_leaves_the_old_site_and_nothing_else(self):
+        spec = importlib.util.spec_from_file_location("gsofa_site", HERE / "site.py")
+        module = importlib.util.module_from_spec(spec)
+        spec.loader.exec_module(module)
+
+        class Ended:
+            def write(self, out, figures):
+                (out / "index.html").write_text("half")
+                os.kill(os.getpid(), signal.SIGTERM)
+
+        class Whole:
+            def write(self, out, figures):
+                (out / "index.html").write_text("new")
+                (out / module.MARK).write_text("x")
+        handlers = {number: signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGHUP)}
+        with tempfile.TemporaryDirectory() as folder:
+            out = Path(folder) / "site"
+            out.mkdir()
+            (out / module.MARK).write_text("x")
+            (out / "index.html").write_text("old")
+            try:
+                with mock.patch.object(sys, "argv", ["site.py", "--out", str(out)]):
+                    with mock.patch.object(module, "Site", Ended), self.assertRaises(SystemExit) as ended:
+                        module.main()
+                    self.assertEqual((ended.exception.code, os.listdir(folder)), (128 + signal.SIGTERM, ["site"]))
+                    self.assertEqual((out / "index.html").read_text(), "old")
+                    with mock.patch.object(module, "Site", Whole), contextlib.redirect_stdout(io.StringIO()):
+                        self.assertEqual(module.main(), 0)
+                self.assertEqual(((out / "index.html").read_text(), os.listdir(folder)), ("new", ["site"]))
+            finally:
+                for number, handler in handlers.items():
+                    signal.signal(number, handler)
 
     def test_an_unknown_figure_is_refused(self):
         with tempfile.TemporaryDirectory() as folder:

@@ -46,6 +46,8 @@ def run(variants, matrices, *, order="metis", repeat=5, threads=1, options=(), t
     names = [variants] if isinstance(variants, str) else list(variants)
     if not names:
         raise InvalidInput("variants: none are named")
+    if out is not None:
+        refuse_other_text(out)
     exe = program(root)
     with tempfile.TemporaryDirectory() as folder:
         file = pathlib.Path(folder) / "records.jsonl"
@@ -70,6 +72,15 @@ def run(variants, matrices, *, order="metis", repeat=5, threads=1, options=(), t
         return read(file)
 
 
+def refuse_other_text(path):
+    """InvalidInput if a file begins with something else than a record, which the program refuses to append to as well."""
+    if os.path.isfile(path):
+        with open(path, "rb") as file:
+            begin = file.read(1 << 16).strip()
+        if begin and not begin.startswith(b'{"schema":'):
+            raise InvalidInput(f"{path}: its first line is not a record, so nothing is appended to it")
+
+
 def last_line(text):
     """What a program said last, without its name."""
     lines = text.strip().splitlines() or ["it said nothing"]
@@ -79,7 +90,7 @@ def last_line(text):
 def read(*paths):
     """The runs of files of records (.jsonl) or of folders that hold some, a row each: matrix, n, nnz, variant, device, options,
     threads, ranks, status, reason, median_s with the ends of its interval low_s and high_s, samples_s, fill, nnz_l, nnz_u,
-    machine, commit, time_utc, file, line. The interval: percentiles of 95 % of bootstrap replicates of the median; none of a
+    machine, cpu, commit, time_utc, file, line. The interval: percentiles of 95 % of bootstrap replicates of the median; none of a
     run that was not repeated."""
     rows = []
     for path in map(pathlib.Path, paths):
@@ -97,7 +108,7 @@ def read(*paths):
 
 
 COLUMNS = ("matrix", "n", "nnz", "variant", "device", "options", "threads", "ranks", "status", "reason", "median_s", "low_s",
-           "high_s", "samples_s", "fill", "nnz_l", "nnz_u", "machine", "commit", "time_utc", "file", "line")
+           "high_s", "samples_s", "fill", "nnz_l", "nnz_u", "machine", "cpu", "commit", "time_utc", "file", "line")
 
 
 def row_of(r, file, number):
@@ -108,7 +119,7 @@ def row_of(r, file, number):
     return (matrix["name"], matrix["n"], matrix["nnz_prepared"], r["variant"], r["device"],
             json.dumps(r["options"], sort_keys=True), r["threads"], r["mpi"]["ranks"], r["status"], r["reason"],
             statistics.median(samples) if samples else np.nan, low, high, tuple(samples), result.get("fill"),
-            result.get("nnz_l"), result.get("nnz_u"), r.get("machine", {}).get("id") or r["host"], r["git"]["sha"],
+            result.get("nnz_l"), result.get("nnz_u"), r.get("machine", {}).get("id") or r["host"], r.get("cpu", ""), r["git"]["sha"],
             r["time_utc"], str(file), number)
 
 
@@ -136,7 +147,7 @@ def compare(before, after, by=CASE):
     sides = []
     for frame in (before, after):
         timed = frame[frame["median_s"].notna()]
-        sides.append({key: (sum(map(list, group["samples_s"]), []), set(group["machine"]))
+        sides.append({key: (sum(map(list, group["samples_s"]), []), set(zip(group["machine"], group["cpu"])))
                       for key, group in timed.groupby(by, sort=True)})
     rows = []
     for key, (old, old_machines) in sides[0].items():
