@@ -239,6 +239,14 @@ after = ["rows"]
             self.commands(f'[[command]]\nname = "wrong"\ngroups = ["other"]\n{wrong}\n')
             self.refused(reason, "run", "study", "--group", "other")
 
+    def test_another_machine_of_the_same_name_needs_another_folder(self):
+        self.call("prepare", "study")
+        jobs = self.out / "jobs.jsonl"
+        lines = [json.loads(line) for line in jobs.read_text().splitlines()]
+        self.assertRegex(lines[-1]["version"], r" on .* \([0-9a-f]{16}\)$")
+        jobs.write_text("".join(json.dumps(line | {"version": line["version"][:-3] + "zz)"}) + "\n" for line in lines))
+        self.refused("results of another program or machine", "prepare", "study")
+
     def test_faults_are_one_line(self):
         self.refused("there is no study 'absent'", "run", "absent")
         self.refused("neither cases nor commands in group 'paper'", "run", "study", "--group", "paper")

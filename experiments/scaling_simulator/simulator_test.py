@@ -200,6 +200,13 @@ class ProgramTest(unittest.TestCase):
         self.assertEqual([r["speedup"] for r in rows], [1, 2])
         self.assertTrue(all(r["simulated"] and r["work"] == "measured" for r in rows))
 
+    def test_other_text_is_left_alone(self):
+        notes = self.folder / "notes.txt"
+        notes.write_text("my notes\n")
+        done = self.call("--work", self.work, "--scales", "1x1", "--out", str(notes))
+        self.assertEqual((done.returncode, done.stdout, notes.read_text()), (2, "", "my notes\n"))
+        self.assertEqual(done.stderr, f"simulate.py: error: {notes}: its first line is not of a simulation, so nothing is appended to it\n")
+
     def test_predicted_work_says_so(self):
         path = self.write("p.json", {"kind": "predicted", "matrix": {"name": "m", "n": 3},
                                      "ordering": {"digest": "b" * 16}, "predicted_work": [1, 2, 3]})

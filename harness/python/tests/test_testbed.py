@@ -51,6 +51,20 @@ def test_compare_gives_the_ratio_of_each_common_case(tmp_path):
     assert found.low["cpu_once"] != found.low["cpu_once"]
 
 
+def test_copies_of_a_virtual_machine_are_not_one(tmp_path):
+    """They have one id, on processors of several kinds."""
+    sides = [testbed.read(write(tmp_path / f"{cpu}.jsonl", record() | {"cpu": cpu})) for cpu in ("AMD EPYC", "Intel(R) Xeon(R)")]
+    assert not testbed.compare(*sides).one_machine.any() and testbed.compare(sides[0], sides[0]).one_machine.all()
+
+
+def test_runs_are_appended_to_records_alone(tmp_path):
+    file = tmp_path / "notes.txt"
+    file.write_text("my notes\n")
+    with pytest.raises(gsofa.InvalidInput, match="notes.txt: its first line is not a record"):
+        testbed.run("cpu_a", "m", out=file, root=tmp_path)
+    assert file.read_text() == "my notes\n"
+
+
 @pytest.fixture
 def built():
     try:
