@@ -14,6 +14,7 @@
 #include "common/elimination_forest.hpp"
 #include "common/large_pages.hpp"
 #include "common/mask_pattern.hpp"
+#include "common/metis_library.hpp"
 #include "common/parallel.hpp"
 #include "common/preprocess.hpp"
 #include "common/supernodal.hpp"
@@ -84,8 +85,10 @@ void check_options(const analysis_options& o, index_t n) {
   } else if (!o.permutation.empty()) {
     throw invalid_input("permutation: set, but the order is " + order + ", not given");
   }
-  if (order == "metis" && !has_metis()) {
-    throw analysis_error(failure::unavailable, "order: this build has no METIS");
+  if (order == "metis") {
+    if (const auto reason = metis_fault()) {
+      throw analysis_error(failure::unavailable, "order metis: " + *reason);
+    }
   }
   if (order == device_order) {
     if (const auto reason = info_of_device_order().unavailable()) {
@@ -1380,11 +1383,11 @@ std::vector<variant_description> variants() {
 }
 
 bool has_metis() noexcept {
-#ifdef GSOFA_HAVE_METIS
-  return true;
-#else
-  return false;
-#endif
+  try {
+    return !metis_fault();
+  } catch (const std::bad_alloc&) {
+    return false;
+  }
 }
 
 const char* version() noexcept { return GSOFA_VERSION; }

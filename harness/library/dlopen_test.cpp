@@ -1,12 +1,13 @@
-// libgsofa loaded as a plugin: its symbols are seen by nobody else, METIS is resolved lazily, and
-// it is unloaded while METIS stays.
+// libgsofa loaded as a plugin: its symbols are seen by nobody else, and neither it nor another
+// METIS of the process sees the other.
 
 #include <dlfcn.h>
 #include <doctest/doctest.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <atomic>
 #include <cstdint>
-#include <memory>
 #include <thread>
 #include <vector>
 
@@ -52,7 +53,36 @@ std::vector<std::int32_t> order(void* library, const pattern& a) {
 
 }  // namespace
 
-TEST_CASE("a plugin finds the same order on all threads, and METIS outlives it") {
+TEST_CASE("another METIS in the global scope, with wider indices, changes no order") {
+  const pattern a(30);
+  std::vector<std::int32_t> expected(static_cast<std::size_t>(a.n()));
+  int ends[2];
+  REQUIRE(pipe(ends) == 0);
+  const pid_t child = fork();
+  if (child == 0) {  // a process without the other METIS
+    const auto found = order(dlopen(GSOFA_LIBRARY, RTLD_NOW | RTLD_LOCAL), a);
+    const auto bytes = static_cast<ssize_t>(found.size() * sizeof(found[0]));
+    _exit(write(ends[1], found.data(), static_cast<std::size_t>(bytes)) == bytes ? 0 : 1);
+  }
+  int status = -1;
+  REQUIRE(waitpid(child, &status, 0) == child);
+  REQUIRE(status == 0);
+  const std::size_t bytes = expected.size() * sizeof(expected[0]);
+  REQUIRE(read(ends[0], expected.data(), bytes) == static_cast<ssize_t>(bytes));
+
+  void* const other = dlopen(GSOFA_FAKE_METIS, RTLD_NOW | RTLD_GLOBAL);
+  REQUIRE_MESSAGE(other != nullptr, dlerror());
+  void* const library = dlopen(GSOFA_LIBRARY, RTLD_NOW | RTLD_LOCAL);
+  REQUIRE_MESSAGE(library != nullptr, dlerror());
+  CHECK(order(library, a) == expected);
+  // Others find theirs, by name and in the global scope.
+  void* const named = dlopen("libmetis.so.5", RTLD_NOW | RTLD_NOLOAD);
+  CHECK(named == other);
+  CHECK(dlsym(RTLD_DEFAULT, "METIS_NodeND") == dlsym(other, "METIS_NodeND"));
+  dlclose(library);
+}
+
+TEST_CASE("a plugin finds the same order on all threads") {
   void* const library = dlopen(GSOFA_LIBRARY, RTLD_LAZY | RTLD_LOCAL);
   REQUIRE_MESSAGE(library != nullptr, dlerror());
   const pattern a(30);
@@ -69,16 +99,5 @@ TEST_CASE("a plugin finds the same order on all threads, and METIS outlives it")
   }
   CHECK(different == 0);
   for (const auto& other : orders) CHECK(other == orders.front());
-
-  void* const metis = dlopen("libmetis.so.5", RTLD_LAZY | RTLD_NOLOAD);
   dlclose(library);
-  if (metis == nullptr) return;
-  // METIS as another user of the process has it.
-  using node_nd = int(std::int32_t*, std::int32_t*, std::int32_t*, std::int32_t*, std::int32_t*,
-                      std::int32_t*, std::int32_t*);
-  std::int32_t n = 3;
-  std::int32_t begins[] = {0, 1, 3, 4}, neighbours[] = {1, 0, 2, 1}, perm[3], inverse[3];
-  CHECK(find<node_nd>(metis, "METIS_NodeND")(&n, begins, neighbours, nullptr, nullptr, perm,
-                                             inverse) == 1);
-  dlclose(metis);
 }

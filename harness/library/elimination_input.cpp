@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "common/large_pages.hpp"
+#include "common/metis_library.hpp"
 #include "common/preprocess.hpp"
 
 namespace gsofa::detail {
@@ -139,7 +140,7 @@ const order_info& info_of_device_order() {
 const char* order_name(order_method order) {
   switch (order) {
     case order_method::automatic:
-      return has_metis() ? "metis" : "amd";
+      return metis_fault() ? "amd" : "metis";
     case order_method::metis:
       return "metis";
     case order_method::amd:

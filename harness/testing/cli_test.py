@@ -643,6 +643,21 @@ class OrderTest(CliTest):
         self.assertEqual(call("prepare", "--matrix", self.small, "--match", "none", "--out", prepared).returncode, OK)
         self.assert_refused(BAD_INPUT, "order", "--matrix", prepared, mention=["ordered already"])
 
+    def test_another_metis_in_the_process_changes_no_order(self):
+        """The fake METIS has wider indices, and aborts where METIS's own functions call each other through it."""
+        other = {"LD_PRELOAD": os.environ.get("GSOFA_FAKE_METIS", "")}
+        if not other["LD_PRELOAD"]:
+            self.skipTest("no METIS in this build")
+        matrix = ("--matrix", "gen:grid5:nx=30,ny=30", "--order", "metis")
+        for args in (("order", *matrix, "--json"), ("run", *matrix, "--variant", "cpu_fill2", "--json")):
+            found = []
+            for environment in ({}, other):
+                done = subprocess.run([GSOFA, *args], capture_output=True, text=True, timeout=300,
+                                      env=os.environ | environment)
+                self.assertEqual(done.returncode, OK, done.stderr)
+                found.append(json.loads(done.stdout)["result"])
+            self.assertEqual(*found)
+
     def test_checks_reject_what_is_planted(self):
         done = call("check", "--order", "amd", "--order", "planted_order_lost_vertex", "--patterns", "20")
         self.assertEqual(done.returncode, OK, done.stderr)

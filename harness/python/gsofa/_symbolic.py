@@ -57,7 +57,7 @@ def analyze(a: Any, ordering: str | ArrayLike = "auto", *, device: str = "auto",
     device (__cuda_array_interface__) are analysed there with the ordering "gpu_nested_dissection" and `match`.
     The result owns a copy of the pattern on the host, 4 bytes for each entry and 8 for each row: later changes of `a` change
     nothing. A pattern in device memory is copied to the host when the analysis ends, and `a` must not change until then.
-    ordering: of rows and columns alike: "auto" (METIS, or AMD in a build without it; on a GPU from 20,000 rows on
+    ordering: of rows and columns alike: "auto" (METIS, or AMD where it cannot be loaded; on a GPU from 20,000 rows on
     "gpu_nested_dissection"), "metis", "amd", "colamd", "nested_dissection", "best_of", "gpu_nested_dissection", "natural",
     or a permutation: the old index of each new position.
     device: "auto", "cpu" or "gpu". variant: a name of variants(), which alone is then tried. threads: 0 for all.

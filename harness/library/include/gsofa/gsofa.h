@@ -348,7 +348,7 @@ typedef struct gsofa_variant {
 } gsofa_variant;
 GSOFA_API gsofa_status gsofa_variants(const gsofa_variant** variants, int32_t* count);
 
-/// Nonzero in a build with METIS.
+/// Nonzero where METIS can be loaded.
 GSOFA_API int gsofa_has_metis(void);
 
 /// Version of the library, "major.minor.patch".

@@ -163,7 +163,7 @@ enum class compute_device {
 /// colamd take up to 2^31 - 1 entries of A + A^T.
 enum class order_method {
   /// gpu_nested_dissection where the analysis is to run on a device and 20,000 or more vertices are
-  /// not isolated; else metis; amd in a build without METIS
+  /// not isolated; else metis; amd where METIS cannot be loaded (has_metis)
   automatic,
   metis,    ///< nested dissection of A + A^T (METIS)
   amd,      ///< approximate minimum degree of A + A^T (Eigen)
@@ -362,9 +362,8 @@ class GSOFA_API invalid_input : public analysis_error {
 /// Symbolic LU factorization of a square pattern of order n >= 1. Rows may be unsorted and hold
 /// duplicates, which count once. Throws invalid_input for a fault of `a` or `options`, a
 /// structurally singular pattern under analysis_options::match among them, and analysis_error.
-/// Threads may call it at the same time. The same input and options give the same result, and the
-/// caller's rand() and signal handlers are left alone; but where METIS is not a shared library on
-/// Linux with glibc, orders of METIS require that no other thread calls rand() meanwhile.
+/// Threads may call it at the same time. The same input and options give the same result. The
+/// caller's rand(), its signal handlers and any METIS of its own are left alone.
 GSOFA_API analysis analyze(const csr_view& a, const analysis_options& options = {});
 
 /// The same of a pattern in other integers, by columns or in device memory: View is one of
@@ -548,7 +547,7 @@ struct variant_description {
 /// All algorithms of this build, in order of name.
 GSOFA_API std::vector<variant_description> variants();
 
-/// True in a build with METIS.
+/// Whether METIS can be loaded here; false in a build without METIS.
 GSOFA_API bool has_metis() noexcept;
 
 /// Compressed rows in other integers.

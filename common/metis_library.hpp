@@ -1,0 +1,59 @@
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "common/types.hpp"
+
+namespace gsofa {
+
+/// A private copy of the METIS in a shared library. No other code of the process sees the copy, and
+/// the copy sees no other METIS that the process has.
+class metis_library {
+ public:
+  /// Loads `file`. Throws unavailable_error with the reason where that is impossible here,
+  /// std::bad_alloc.
+  explicit metis_library(const std::string& file);
+  ~metis_library();
+  metis_library(const metis_library&) = delete;
+  metis_library& operator=(const metis_library&) = delete;
+
+  /// 32 or 64: the bits of idx_t in this METIS.
+  [[nodiscard]] int index_bits() const { return index_bits_; }
+
+  /// METIS_NodeND with the default options on a graph (xadj: n + 1 offsets, adjncy: neighbours
+  /// without the vertex itself): old number by new position. seed < 0: the default seed.
+  ///
+  /// The same arguments give the same order, that of METIS on the rand() of the C library, whatever
+  /// other threads do; the caller's rand() and signal handlers are left alone. Threads may call at
+  /// the same time. Throws cancelled_error soon after *stop has become true, std::bad_alloc where
+  /// METIS runs out of memory, error where it fails otherwise.
+  [[nodiscard]] std::vector<index_t> node_nd(std::span<index_t> xadj, std::span<index_t> adjncy,
+                                             std::int64_t seed,
+                                             const std::atomic<bool>* stop = nullptr) const;
+
+ private:
+  void* handle_ = nullptr;
+  void* node_nd_ = nullptr;
+  void* set_default_options_ = nullptr;
+  int index_bits_ = 0;
+  std::size_t thread_bytes_ = 0;    ///< of its variables with thread storage duration
+  std::vector<char> thread_image_;  ///< how they begin, up to the zeros
+};
+
+/// The METIS that this build looks for: the library that CMake found or, where that file is gone,
+/// the libmetis that the dynamic linker finds. Loaded by the first call. Throws unavailable_error
+/// where there is none, std::bad_alloc.
+const metis_library& metis();
+
+/// Why metis() throws unavailable_error; nullopt where it returns. Throws std::bad_alloc.
+std::optional<std::string> metis_fault();
+
+/// "METIS 5.1.0", of the library that CMake found; empty in a build without METIS.
+std::string metis_version();
+
+}  // namespace gsofa
