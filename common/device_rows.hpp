@@ -47,6 +47,7 @@ struct foreign_rows {
   /// A cudaStream_t: what it was given before makes the arrays complete. Null: the legacy default
   /// stream.
   void* stream = nullptr;
+  bool matches = true;  ///< false: a run ends with error where the diagonal has zeros
 };
 
 /// A variant that takes such rows.

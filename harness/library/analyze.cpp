@@ -43,6 +43,13 @@ constexpr const char* batch_variant = "gpu_diagonal_blocks";
 // Most rows of patterns that a device analyses at once; it bounds what is held meanwhile.
 constexpr offset_t most_batch_rows = offset_t{1} << 24;
 
+// There are many matchings: all doors have that of the host, if this build has it.
+#ifdef GSOFA_HAVE_BTF
+constexpr bool matches_on_host = true;
+#else
+constexpr bool matches_on_host = false;
+#endif
+
 // Seconds since `since`, which becomes now.
 double lap(clock::time_point& since) {
   const auto now = clock::now();
@@ -186,6 +193,20 @@ pattern spread(pattern p, index_t n, std::span<const index_t> place, bool diagon
   return out;
 }
 
+// First rows of supernodes of the coupled vertices as those of all: an isolated vertex is one.
+void spread_supernodes(std::span<const index_t> starts, index_t n, std::span<const index_t> place,
+                       std::vector<index_t>& out) {
+  auto start = starts.begin();
+  std::size_t k = 0;
+  for (index_t i = 0; i < n; ++i) {
+    const bool coupled = k < place.size() && place[k] == i;
+    const bool begins = coupled && start != starts.end() && at(*start) == k;
+    if (begins) ++start;
+    if (coupled) ++k;
+    if (begins || !coupled) out.push_back(i);
+  }
+}
+
 csr_pattern rows_of(pattern&& p) { return {p.n_rows, std::move(p.row_ptr), std::move(p.col_idx)}; }
 csc_pattern columns_of(pattern&& p) {
   return {p.n_rows, std::move(p.row_ptr), std::move(p.col_idx)};
@@ -313,9 +334,8 @@ void give(const elimination_input& e, const analysis_options& options, workspace
           analysis& out) {
   const index_t n = out.n;
   result& r = w.found;
-  const index_t isolated = e.leaves_out ? n - e.a.n_rows : 0;
   out.nnz_l = r.nnz_l;
-  out.nnz_u = r.nnz_u + isolated;
+  out.nnz_u = r.nnz_u + (e.leaves_out ? n - e.a.n_rows : 0);
   if (e.leaves_out) {
     resize_in_large_pages(out.l_row_counts, at(n));
     resize_in_large_pages(out.u_row_counts, at(n));
@@ -329,11 +349,10 @@ void give(const elimination_input& e, const analysis_options& options, workspace
     lend_counts(out, r);
   }
   out.supernode_starts.clear();
-  if (options.supernodes) {
-    for (index_t i = 0; i < isolated; ++i) out.supernode_starts.push_back(i);
-    for (const index_t start : r.supernode_starts) {
-      out.supernode_starts.push_back(start + isolated);
-    }
+  if (options.supernodes && e.leaves_out) {
+    spread_supernodes(r.supernode_starts, n, w.place, out.supernode_starts);
+  } else if (options.supernodes) {
+    out.supernode_starts = r.supernode_starts;
   }
   out.l = out.u = {};
   out.l_columns = out.u_columns = {};
@@ -495,11 +514,11 @@ bool device_does_all(const analysis_options& options, bool on_device, index_t ro
          options.relaxed.empty() && !options.tree && !find_variant(device_analysis).unavailable();
 }
 
-// Whether the diagonal of e.a is as the device leaves it: a missing entry is for a matching.
-bool device_matches(const checked_input& in, const elimination_input& e,
-                    const analysis_options& options) {
-  if (options.match) return in.isolated_missing == 0;
-  return in.missing == (e.leaves_out ? in.isolated_missing : 0);
+// Whether the device may do all of this pattern: a missing diagonal entry is for a matching or for
+// the host, and a diagonal is its own result.
+bool suits_device(const checked_input& in, const analysis_options& options) {
+  if (in.coupled == 0) return false;
+  return in.missing == 0 || (options.match && !matches_on_host && in.isolated_missing == 0);
 }
 
 // The order of w.found as one of the vertices of e.
@@ -512,7 +531,7 @@ void take_order(elimination_input& e, workspace& w) {
 }
 
 // Matches, orders, permutes and factorizes e.a, or `there`, on the device.
-void analyze_on_device(const checked_input& in, elimination_input& e, const foreign_rows* there,
+void analyze_on_device(elimination_input& e, const foreign_rows* there,
                        const analysis_options& options, workspace& w, supervision& s,
                        analysis& out) {
   run_context context;
@@ -526,20 +545,19 @@ void analyze_on_device(const checked_input& in, elimination_input& e, const fore
   }
   out.order = device_order;
   out.variant = device_variant;
-  out.nnz_a = context.derived.at("entries") + (e.leaves_out ? out.n - in.coupled : 0);
+  out.nnz_a = context.derived.at("entries");
   take_order(e, w);
-  number_all(in, options, e, w, out);
+  number_all(e, w, out);
   give(e, options, w, out);
   out.output_seconds += lap(since);
 }
 
 // The same, or false where the host is to begin: it names the fault of a singular pattern.
-bool try_all_on_device(const checked_input& in, elimination_input& e,
-                       const analysis_options& options, workspace& w, supervision& s,
-                       analysis& out) {
+bool try_all_on_device(elimination_input& e, const analysis_options& options, workspace& w,
+                       supervision& s, analysis& out) {
   try {
     const auto reason = failure_of_device(find_variant(device_analysis), w, [&] {
-      analyze_on_device(in, e, nullptr, options, w, s, out);
+      analyze_on_device(e, nullptr, options, w, s, out);
     });
     if (!reason) return true;
     fall_back(*reason, s, out);
@@ -581,11 +599,12 @@ void analyze_checked(const Read& read, const analysis_options& options, workspac
   const std::vector<const variant_info*> candidates = choose_variants(options);
   begin_result(in.a.n_rows, w, out);
   const bool on_device = candidates.front()->device == "gpu";
-  elimination_input e = coupled_input(in, options, w, s, out);
-  if (device_does_all(options, on_device, e.a.n_rows) && device_matches(in, e, options)) {
-    out.diagonal_added = options.match ? 0 : in.missing;
+  elimination_input e;
+  e.a = in.a;
+  if (device_does_all(options, on_device, e.a.n_rows) && suits_device(in, options)) {
     out.order_seconds = lap(since);
-    if (try_all_on_device(in, e, options, w, s, out)) return report(out, s);
+    if (try_all_on_device(e, options, w, s, out)) return report(out, s);
+    e.row_of.clear();
   }
   permute_for_elimination(in, options, on_device, e, w, s, out);
   relax(options, e, w);
@@ -608,7 +627,8 @@ foreign_rows rows_there(const auto& a) {
           .col_idx = a.col_idx,
           .long_row_ptr = sizeof(*a.row_ptr) == sizeof(std::int64_t),
           .long_col_idx = sizeof(*a.col_idx) == sizeof(std::int64_t),
-          .stream = a.stream};
+          .stream = a.stream,
+          .matches = !matches_on_host};
 }
 
 // Analyses a pattern in device memory: there, or a copy of it on the host.
@@ -629,8 +649,7 @@ void analyze_there(const foreign_rows& there, const analysis_options& options, w
   if (options.match && device_does_all(options, on_device, n)) {
     begin_result(n, w, out);
     elimination_input e;
-    failed =
-        failure_of_device(info, w, [&] { analyze_on_device({}, e, &there, options, w, s, out); });
+    failed = failure_of_device(info, w, [&] { analyze_on_device(e, &there, options, w, s, out); });
     if (!failed) return report(out, s);
     s.say(*failed);
   }
@@ -882,7 +901,8 @@ fill_estimate estimate_checked(const checked_input& in, const analysis_options& 
   const bool on_device = choose_variants(options).front()->device == "gpu";
   analysis out;
   begin_result(in.a.n_rows, w, out);
-  elimination_input e = coupled_input(in, options, w, s, out);
+  elimination_input e;
+  e.a = in.a;
   permute_for_elimination(in, options, on_device, e, w, s, out);
   return estimate_of(in, options, e, w, out);
 }
@@ -983,6 +1003,20 @@ bool is_for_device(std::span<const csr_view> patterns, const analysis_options& o
   return (asked || pays) && !find_variant(batch_variant).unavailable();
 }
 
+// Whether an analysis of `a` alone has the order of the device. So has that in a batch: the device
+// is given such patterns one by one.
+bool is_large(const csr_view& a, const analysis_options& options) {
+  return a.n >= least_device_order && options.device != compute_device::cpu &&
+         is_for_device_order(options, choose_variants(options).front()->device == "gpu", a.n);
+}
+
+void analyze_alone(std::span<const csr_view> patterns, std::size_t k,
+                   const analysis_options& options, const taker& take) {
+  analysis found;
+  numbered(k, [&] { found = analyze_view(patterns[k], options); });
+  hand_over(k, found, take);
+}
+
 // A pattern of a batch, matched, ordered and permuted.
 struct batch_member {
   elimination_input e;
@@ -998,7 +1032,7 @@ batch_member order_member(const csr_view& a, const analysis_options& options, wo
   const checked_input in = read_rows(a)(w.arrays);
   check_options(options, in.a.n_rows);
   begin_result(in.a.n_rows, w, m.out);
-  m.e = coupled_input(in, options, w, s, m.out);
+  m.e.a = in.a;
   permute_for_elimination(in, options, false, m.e, w, s, m.out);
   m.permuted = {m.e.a.n_rows,
                 m.e.a.n_cols,
@@ -1131,16 +1165,23 @@ void analyze_batch(std::span<const csr_view> patterns, const analysis_options& o
     if (options.progress || options.log) {
       throw invalid_input("options: a batch has no progress and no log");
     }
-    if (!is_for_device(patterns, options)) {
-      return analyze_each(patterns, 0, patterns.size(), options, "", take);
-    }
+    const bool at_once = is_for_device(patterns, options);
     const index_t chunk = options.supernodes ? options.chunk_size : 0;
     for (std::size_t begin = 0; begin < patterns.size();) {
+      if (is_large(patterns[begin], options)) {
+        analyze_alone(patterns, begin++, options, take);
+        continue;
+      }
       batch_rows rows(chunk);
       std::size_t end = begin;
       do rows.add(patterns[end++].n);
-      while (end < patterns.size() && rows.with(patterns[end].n) <= most_batch_rows);
-      analyze_at_once(patterns, begin, end, options, take);
+      while (end < patterns.size() && !is_large(patterns[end], options) &&
+             (!at_once || rows.with(patterns[end].n) <= most_batch_rows));
+      if (at_once) {
+        analyze_at_once(patterns, begin, end, options, take);
+      } else {
+        analyze_each(patterns, begin, end, options, "", take);
+      }
       begin = end;
     }
   });

@@ -16,69 +16,79 @@ bool is_fixed(order_method order) {
   return order == order_method::natural || order == order_method::given;
 }
 
-// Chunks of supernodes, and supernodes where isolated vertices stay among the others, depend on the
-// numbers of all vertices.
+// Chunks of supernodes, and supernodes where isolated vertices are between columns of one, depend
+// on the numbers of all vertices. (Fill-reducing orders are postordered, so that there are none.)
 bool may_leave_out(const analysis_options& o) {
   if (asks_supernodes_of_columns(o) || o.device_memory) return false;
   return !o.supernodes || (o.chunk_size == 0 && !is_fixed(o.order));
 }
 
-void take_core(const checked_input& in, elimination_input& e, pattern& core) {
+[[noreturn]] void refuse_singular(index_t rank, index_t n) {
+  throw invalid_input("pattern: structurally singular: structural rank " + std::to_string(rank) +
+                      " of " + std::to_string(n) +
+                      " (match = false adds the missing diagonal entries instead)");
+}
+
+// A pattern without an entry off the diagonal: L and U are the diagonal in any order, and every
+// method finds the natural one.
+void leave_out_all(const checked_input& in, const analysis_options& options, elimination_input& e,
+                   workspace& w, analysis& out) {
+  if (in.missing > 0 && options.match) refuse_singular(out.n - in.missing, out.n);
+  out.diagonal_added = in.missing;
+  out.nnz_a = out.n;
+  w.order.assign(options.permutation.begin(), options.permutation.end());
+  w.place.clear();
+  w.core.n_rows = w.core.n_cols = 0;
+  w.core.row_ptr.assign(1, 0);
+  w.core.col_idx.clear();
   e.leaves_out = true;
-  e.vertices.reserve(at(in.coupled));
+  e.a = w.core;
+}
+
+// Takes the isolated vertices out of the permuted pattern. (They are the same before and after.)
+void leave_out_isolated(const checked_input& in, elimination_input& e, workspace& w) {
+  const index_t n = e.a.n_rows;
+  std::vector<index_t> number(at(n));
+  w.place.clear();
+  w.place.reserve(at(in.coupled));
+  for (index_t k = 0; k < n; ++k) {
+    if (!in.has_edge(w.order.empty() ? k : w.order[at(k)])) continue;
+    number[at(k)] = static_cast<index_t>(w.place.size());
+    w.place.push_back(k);
+  }
+  pattern& core = w.core;
   core.n_rows = core.n_cols = in.coupled;
   core.row_ptr.assign(1, 0);
-  core.col_idx.clear();
-  e.a = core;
-  if (in.coupled == 0) return;
-  std::vector<index_t> number(at(in.a.n_rows));
-  for (index_t v = 0; v < in.a.n_rows; ++v) {
-    if (!in.has_edge(v)) continue;
-    number[at(v)] = static_cast<index_t>(e.vertices.size());
-    e.vertices.push_back(v);
-  }
   core.row_ptr.reserve(at(in.coupled) + 1);
-  core.col_idx.reserve(at(in.a.nnz() - (in.a.n_rows - in.coupled - in.isolated_missing)));
-  for (const index_t v : e.vertices) {
-    for (const index_t j : in.a.row(v)) core.col_idx.push_back(number[at(j)]);
+  core.col_idx.clear();
+  core.col_idx.reserve(at(e.a.nnz() - (n - in.coupled)));
+  for (const index_t k : w.place) {
+    for (const index_t j : e.a.row(k)) core.col_idx.push_back(number[at(j)]);
     core.row_ptr.push_back(static_cast<offset_t>(core.col_idx.size()));
   }
+  e.leaves_out = true;
   e.a = core;
 }
 
 void give_zero_free_diagonal(const checked_input& in, const analysis_options& options,
                              elimination_input& e, workspace& w, analysis& out) {
   if (in.missing == 0) return;
-  const index_t missing = in.missing - (e.leaves_out ? in.isolated_missing : 0);
-  if (!options.match) {
-    out.diagonal_added = in.missing;
-    if (missing == 0) return;
-    w.matched = with_diagonal(e.a);
-  } else {
-    index_t rank = out.n - in.isolated_missing;
-    if (missing > 0) {
-      transversal t = maximum_transversal(e.a);
-      rank = t.structural_rank + (e.leaves_out ? out.n - in.coupled - in.isolated_missing : 0);
-      e.row_of = std::move(t.row_of_col);
-    }
-    if (rank < out.n) {
-      throw invalid_input("pattern: structurally singular: structural rank " +
-                          std::to_string(rank) + " of " + std::to_string(out.n) +
-                          " (match = false adds the missing diagonal entries instead)");
-    }
+  if (options.match) {
+    transversal t = maximum_transversal(e.a);
+    if (t.structural_rank < out.n) refuse_singular(t.structural_rank, out.n);
+    e.row_of = std::move(t.row_of_col);
     permute_into(e.a, e.row_of, identity_order(e.a.n_rows), w.permuting, w.matched);
+  } else {
+    out.diagonal_added = in.missing;
+    w.matched = with_diagonal(e.a);
   }
   e.a = w.matched;
 }
 
-// An order by the device where that pays and nobody has chosen another; false if it is for the host
-// to find one.
+// An order by the device; false if it is for the host to find one.
 bool find_order_on_device(const analysis_options& options, bool on_device, workspace& w,
                           const elimination_input& e, supervision& s, analysis& out) {
-  if (options.order != order_method::automatic || !on_device || e.a.n_rows < least_device_order ||
-      info_of_device_order().unavailable()) {
-    return false;
-  }
+  if (!is_for_device_order(options, on_device, e.a.n_rows)) return false;
   try {
     w.order = compute_order(e.a, device_order, -1, host_threads(options), &s.stop).order;
     out.order = device_order;
@@ -94,24 +104,15 @@ bool find_order_on_device(const analysis_options& options, bool on_device, works
 }
 
 // Sets w.order to the order of the vertices of e.a, unless that is the natural one.
-void find_order(const checked_input& in, const analysis_options& options, bool on_device,
-                const elimination_input& e, workspace& w, supervision& s, analysis& out) {
+void find_order(const analysis_options& options, bool on_device, const elimination_input& e,
+                workspace& w, supervision& s, analysis& out) {
   w.order.clear();
   if (options.order == order_method::natural || e.a.n_rows == 0) return;
-  if (options.order != order_method::given) {
-    if (find_order_on_device(options, on_device, w, e, s, out)) return;
+  if (options.order == order_method::given) {
+    w.order.assign(options.permutation.begin(), options.permutation.end());
+  } else if (!find_order_on_device(options, on_device, w, e, s, out)) {
     w.order =
         compute_order(e.a, order_name(options.order), -1, host_threads(options), &s.stop).order;
-    return;
-  }
-  if (!e.leaves_out) {
-    w.order.assign(options.permutation.begin(), options.permutation.end());
-    return;
-  }
-  for (const index_t v : options.permutation) {
-    if (!in.has_edge(v)) continue;
-    w.order.push_back(
-        static_cast<index_t>(std::ranges::lower_bound(e.vertices, v) - e.vertices.begin()));
   }
 }
 
@@ -135,6 +136,11 @@ void apply_order(const analysis_options& options, elimination_input& e, workspac
 
 const order_info& info_of_device_order() {
   return *std::ranges::find(all_orders(), device_order, &order_info::name);
+}
+
+bool is_for_device_order(const analysis_options& options, bool on_device, index_t n) {
+  return options.order == order_method::automatic && on_device && n >= least_device_order &&
+         !info_of_device_order().unavailable();
 }
 
 const char* order_name(order_method order) {
@@ -175,80 +181,46 @@ void fall_back(const std::string& reason, supervision& s, analysis& out) {
   out.fallback += (out.fallback.empty() ? "" : "; ") + reason;
 }
 
-void number_all(const checked_input& in, const analysis_options& options,
-                const elimination_input& e, workspace& w, analysis& out) {
-  const index_t n = out.n;
+void number_all(const elimination_input& e, const workspace& w, analysis& out) {
   const auto old_column = [&](index_t k) { return w.order.empty() ? k : w.order[at(k)]; };
-  const auto old_row = [&](index_t k) {
-    return e.row_of.empty() ? old_column(k) : e.row_of[at(old_column(k))];
-  };
-  resize_in_large_pages(out.row_order, at(n));
-  resize_in_large_pages(out.col_order, at(n));
-  w.place.clear();
-  if (!e.leaves_out) {
-    for (index_t k = 0; k < n; ++k) {
-      out.row_order[at(k)] = old_row(k);
-      out.col_order[at(k)] = old_column(k);
-    }
-    return;
+  resize_in_large_pages(out.row_order, at(out.n));
+  resize_in_large_pages(out.col_order, at(out.n));
+  for (index_t k = 0; k < out.n; ++k) {
+    const index_t column = old_column(k);
+    out.row_order[at(k)] = e.row_of.empty() ? column : e.row_of[at(column)];
+    out.col_order[at(k)] = column;
   }
-  w.place.reserve(e.vertices.size());
-  const auto put = [&](index_t position, index_t row, index_t column) {
-    out.row_order[at(position)] = row;
-    out.col_order[at(position)] = column;
-  };
-  if (is_fixed(options.order)) {
-    for (index_t position = 0; position < n; ++position) {
-      const index_t v =
-          options.order == order_method::natural ? position : options.permutation[at(position)];
-      put(position, v, v);
-      if (in.has_edge(v)) w.place.push_back(position);
-    }
-  } else {
-    index_t position = 0;
-    for (index_t v = 0; v < n; ++v) {
-      if (!in.has_edge(v)) put(position++, v, v);
-    }
-    while (position < n) w.place.push_back(position++);
-  }
-  for (std::size_t k = 0; k < w.place.size(); ++k) {
-    const auto i = static_cast<index_t>(k);
-    put(w.place[k], e.vertices[at(old_row(i))], e.vertices[at(old_column(i))]);
-  }
-}
-
-elimination_input coupled_input(const checked_input& in, const analysis_options& options,
-                                workspace& w, supervision& s, analysis& out) {
-  elimination_input e;
-  e.a = in.a;
-  const index_t isolated = out.n - in.coupled;
-  if (isolated > 0 && may_leave_out(options)) take_core(in, e, w.core);
-  if (e.leaves_out) {
-    s.say(std::to_string(isolated) + " of " + std::to_string(out.n) +
-          " vertices are isolated and left out");
-  }
-  return e;
 }
 
 void permute_for_elimination(const checked_input& in, const analysis_options& options,
                              bool on_device, elimination_input& e, workspace& w, supervision& s,
                              analysis& out) {
   out.order = order_name(options.order);
+  const index_t isolated = out.n - in.coupled;
+  const bool leaves_out = isolated > 0 && may_leave_out(options);
   s.enter(analysis_stage::match);
-  give_zero_free_diagonal(in, options, e, w, out);
-  s.enter(analysis_stage::order);
-  find_order(in, options, on_device, e, w, s, out);
-  s.enter(analysis_stage::permute);
-  apply_order(options, e, w);
-  out.nnz_a = e.a.nnz() + (e.leaves_out ? out.n - in.coupled : 0);
-  number_all(in, options, e, w, out);
+  if (leaves_out && in.coupled == 0) {
+    if (is_for_device_order(options, on_device, out.n)) out.order = device_order;
+    leave_out_all(in, options, e, w, out);
+  } else {
+    give_zero_free_diagonal(in, options, e, w, out);
+    s.enter(analysis_stage::order);
+    find_order(options, on_device, e, w, s, out);
+    s.enter(analysis_stage::permute);
+    apply_order(options, e, w);
+    out.nnz_a = e.a.nnz();
+    if (leaves_out) leave_out_isolated(in, e, w);
+  }
+  number_all(e, w, out);
+  if (leaves_out) {
+    s.say(std::to_string(isolated) + " of " + std::to_string(out.n) +
+          " vertices are isolated and left out of the elimination");
+  }
   if (!w.keeps) {
     w.permuting = {};
     w.order = {};
-    if (e.a.row_ptr.data() == w.permuted.row_ptr.data()) {
-      w.core = {};
-      w.matched = {};
-    }
+    if (e.a.row_ptr.data() == w.core.row_ptr.data()) w.permuted = {};
+    if (e.a.row_ptr.data() != w.matched.row_ptr.data()) w.matched = {};
   }
 }
 

@@ -20,6 +20,9 @@ inline constexpr index_t least_device_order = 20000;
 
 const order_info& info_of_device_order();
 
+/// Whether the device orders n rows: where that pays and nobody has chosen another order.
+bool is_for_device_order(const analysis_options& options, bool on_device, index_t n);
+
 /// The order on the host where it has another name than asked for.
 const char* order_name(order_method order);
 
@@ -29,10 +32,9 @@ int host_threads(const analysis_options& options);
 struct workspace {
   bool keeps = false;  ///< everything for a next pattern, as an analyzer does
   input_arrays arrays;
-  pattern core;  ///< the coupled vertices alone
   pattern matched;
   permutation_workspace permuting;
-  pattern permuted, relaxed;
+  pattern permuted, core, relaxed;
   std::vector<index_t> order, place;
   const variant_info* made = nullptr;
   std::unique_ptr<variant> kept;
@@ -40,14 +42,12 @@ struct workspace {
   supernodal_pattern lists;  ///< those of an earlier analysis, for their memory
 };
 
-/// The pattern to be eliminated: that of the coupled vertices, unless all are. The other vertices
-/// have no entry off the diagonal, and neither have L and U in their rows and columns: matching,
-/// order and elimination leave them out. They come first in a fill-reducing order and stay where
-/// they are in a fixed one.
+/// The pattern to be eliminated. Vertices without an entry off the diagonal take part in matching
+/// and order as all others do. L and U have no entry off the diagonal in their rows and columns, so
+/// that the elimination leaves them out where no result depends on the numbers of all vertices.
 struct elimination_input {
-  pattern_view a;                   ///< permuted
+  pattern_view a;                   ///< permuted; without isolated vertices if leaves_out
   bool leaves_out = false;          ///< any vertex
-  std::vector<index_t> vertices;    ///< coupled ones, ascending, if others are left out
   std::vector<index_t> row_of;      ///< by the matching; empty: the same
   std::vector<column_range> fixed;  ///< supernodes of columns of a
   /// Columns that each vertex of a stands for, where relaxed supernodes are shrunk to a vertex
@@ -60,21 +60,17 @@ bool asks_supernodes_of_columns(const analysis_options& o);
 /// Says why the analysis falls back from the device.
 void fall_back(const std::string& reason, supervision& s, analysis& out);
 
-/// The vertices that take part, in the caller's numbering.
-elimination_input coupled_input(const checked_input& in, const analysis_options& options,
-                                workspace& w, supervision& s, analysis& out);
-
-/// Matches, orders and permutes e.a on the host, but for an order of the device where that pays and
-/// nobody has chosen another; fills in the orders and nnz_a of `out`. Throws invalid_input for a
-/// structurally singular pattern under analysis_options::match.
+/// Matches, orders and permutes e.a, the pattern as it was read, on the host, but for an order of
+/// the device where that pays and nobody has chosen another, and leaves isolated vertices out;
+/// fills in the orders and nnz_a of `out`, and w.place with the positions of the vertices of e.a,
+/// ascending, if others are left out. Throws invalid_input for a structurally singular pattern
+/// under analysis_options::match.
 void permute_for_elimination(const checked_input& in, const analysis_options& options,
                              bool on_device, elimination_input& e, workspace& w, supervision& s,
                              analysis& out);
 
-/// From w.order and e.row_of the orders of all rows and columns, and in w.place the new positions
-/// of the vertices of e.a, ascending, if others are left out.
-void number_all(const checked_input& in, const analysis_options& options,
-                const elimination_input& e, workspace& w, analysis& out);
+/// Sets the orders of all rows and columns of `out` from w.order and e.row_of.
+void number_all(const elimination_input& e, const workspace& w, analysis& out);
 
 /// Pads the permuted pattern for its relaxed supernodes or, where nobody asks for explicit rows,
 /// shrinks each of them to a vertex, which takes less time and room.

@@ -142,16 +142,17 @@ fill_estimate estimate_of(const checked_input& in, const analysis_options& optio
     if (options.supernodal) lists = supernodal_bytes(parent, counts, options.most_columns);
   }
   f.result_bytes = result_bytes(options, f, out.n) + lists;
+  const bool permutes = in.coupled > 0 || !e.leaves_out;
   const bool orders =
-      options.order != order_method::natural && options.order != order_method::given;
-  const offset_t order = orders ? 32 * m + 4 * z + 8 * off_diagonal : 0;
-  const offset_t match = in.missing > 0 ? 28 * m + 12 * z : 0;
-  const offset_t permute = 48 * m + 8 * z;
+      permutes && options.order != order_method::natural && options.order != order_method::given;
+  const offset_t all = permutes ? out.n : 0, entries = permutes ? out.nnz_a : 0;
+  const offset_t order = orders ? 32 * all + 4 * entries + 8 * off_diagonal : 0;
+  const offset_t match = in.missing > 0 ? 28 * all + 12 * entries : 0;
+  const offset_t permute = 48 * all + 8 * entries;
   const offset_t analyze = (f.symmetric ? 64 * m + 4 * z : 80 * m + 8 * z) + 36 * positions;
   const offset_t copies = 8 * static_cast<offset_t>(w.arrays.row_ptr.size()) +
                           4 * static_cast<offset_t>(w.arrays.col_idx.size());
-  const offset_t core = e.leaves_out ? 12 * m + 4 * z : 0;
-  f.working_bytes = copies + core + std::max({order, match, permute, analyze});
+  f.working_bytes = copies + std::max({order, match, permute, analyze});
   return f;
 }
 

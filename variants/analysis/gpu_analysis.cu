@@ -69,17 +69,21 @@ ordered dissected(const rows_view& a, const orderings::dissection_settings& sear
 
 }  // namespace
 
-analyzed analyze(const rows_view& raw, const orderings::dissection_settings& search,
+analyzed analyze(const rows_view& raw, const orderings::dissection_settings& search, bool matches,
                  memory_budget& budget, timeline& time) {
   analyzed out;
   time.mark("sort");
   device_pattern a = sorted_rows(raw, budget);
   time.mark("match");
+  const bool has_zeros = missing_diagonal(a.view(), budget) > 0;
+  if (has_zeros && !matches) {
+    throw error(exit_code::run_failed, "the diagonal has zeros; the host matches rows");
+  }
   matching m = maximum_matching(a.view(), budget);
   out.structural_rank = m.structural_rank;
   out.deficient_rows = std::move(m.deficient_rows);
   if (out.structural_rank < a.n) return out;
-  if (missing_diagonal(a.view(), budget) > 0) {
+  if (has_zeros) {
     const device_array<index_t> columns = put(identity_order(a.n), budget);
     a = permuted(a.view(), m.row_of_col.data(), columns.data(), budget);
   }
@@ -126,11 +130,13 @@ class whole_analysis final : public variant,
  public:
   void prepare(const pattern_view& a, const run_settings& settings, run_context&) override {
     start(settings);
+    matches_ = true;
     uploaded_ = analysis::upload(a, budget_);
     rows_ = uploaded_.view();
   }
   void prepare_foreign(const foreign_rows& a, const run_settings& settings, run_context&) override {
     start(settings);
+    matches_ = a.matches;
     analysis::adopted in = analysis::adopt(a, budget_);
     uploaded_ = std::move(in.copy);
     rows_ = in.rows;
@@ -149,7 +155,7 @@ class whole_analysis final : public variant,
       search_.stop = context.stop;
       search_.run = &context;
       timeline time;
-      found_ = analysis::analyze(rows_, search_, budget_, time);
+      found_ = analysis::analyze(rows_, search_, matches_, budget_, time);
       for (const auto& [step, seconds] : time.finish()) {
         context.phases.charge(phase_of(step), seconds);
       }
@@ -254,6 +260,7 @@ class whole_analysis final : public variant,
   }
 
   run_settings settings_;
+  bool matches_ = true;
   orderings::dissection_settings search_;
   memory_budget budget_;
   analysis::device_pattern uploaded_;

@@ -72,8 +72,9 @@ struct analyzed {
 /// zero-free diagonal, the graph of A + A^T, nested dissection as gpu_nested_dissection, the
 /// elimination tree, a postorder. No entry passes through the host; the host plans the dissection
 /// and expands its order to all vertices. Adds the phases sort, match, graph, those of dissection,
-/// permute and postorder to `time`. Throws as sorted_rows().
-analyzed analyze(const rows_view& raw, const orderings::dissection_settings& search,
+/// permute and postorder to `time`. Throws as sorted_rows(); error for zeros on the diagonal where
+/// `matches` is false.
+analyzed analyze(const rows_view& raw, const orderings::dissection_settings& search, bool matches,
                  memory_budget& budget, timeline& time);
 
 }  // namespace gsofa::gpu::analysis

@@ -311,7 +311,7 @@ TEST_CASE("the analysis on the device is matching, dissection and postorder of t
       gpu::memory_budget budget = budget_of_tests();
       const auto raw = device::upload(shuffled(a, seed), budget);
       gpu::timeline time;
-      const device::analyzed out = device::analyze(raw.view(), search, budget, time);
+      const device::analyzed out = device::analyze(raw.view(), search, true, budget, time);
       CHECK(out.structural_rank == maximum_transversal(a).structural_rank);
       if (out.structural_rank < a.n_rows) {
         ++refused;

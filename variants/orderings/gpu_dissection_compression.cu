@@ -5,8 +5,10 @@
 
 #if defined(GSOFA_GPU)
 
+#include <algorithm>
 #include <limits>
 #include <numeric>
+#include <vector>
 
 #include "variants/orderings/gpu_dissection.hpp"
 #include "variants/orderings/gpu_dissection_rows.hpp"
@@ -39,12 +41,27 @@ struct pattern_rows {
   }
 };
 
-GSOFA_KERNEL void hub_kernel(pattern_rows s, std::uint8_t* hub) {
+/// Adds the vertices without neighbours.
+GSOFA_KERNEL void isolated_kernel(pattern_rows s, std::uint32_t* isolated) {
   simt::after_earlier_launches();
+  std::uint32_t found = 0;
   const auto step = offset_t{simt::grid_size()} * simt::block_size();
   for (auto k = offset_t{simt::block_index()} * simt::block_size() + simt::thread_index(); k < s.n;
        k += step) {
-    hub[k] = is_hub(s.degree(static_cast<index_t>(k)), s.n) ? 1 : 0;
+    if (s.degree(static_cast<index_t>(k)) == 0) ++found;
+  }
+  if (found > 0) simt::atomic_add(isolated, found);
+}
+
+/// hub[v]: 1 for a hub, 2 for an isolated vertex, 0 for a vertex of a class.
+GSOFA_KERNEL void hub_kernel(pattern_rows s, const std::uint32_t* isolated, std::uint8_t* hub) {
+  simt::after_earlier_launches();
+  const index_t others = s.n - static_cast<index_t>(*isolated);
+  const auto step = offset_t{simt::grid_size()} * simt::block_size();
+  for (auto k = offset_t{simt::block_index()} * simt::block_size() + simt::thread_index(); k < s.n;
+       k += step) {
+    const offset_t degree = s.degree(static_cast<index_t>(k));
+    hub[k] = degree == 0 ? 2 : is_hub(degree, others) ? 1 : 0;
   }
 }
 
@@ -129,35 +146,37 @@ struct twin_op : compress_op {
   }
 };
 
-/// Numbers of classes and hubs, and places of the rows of classes.
+/// Numbers of classes, hubs and isolated vertices, and places of the rows of classes.
 struct class_op {
   struct value {
     offset_t room;
     index_t classes;
     index_t hubs;
+    index_t isolated;
   };
   pattern_rows s;
   const std::uint8_t* hub;
   const index_t* twin;
   index_t* id;      ///< out: class by its smallest vertex, none for others
-  index_t* hubs;    ///< out: the hubs
+  index_t* hubs;    ///< out, n: the hubs, and from the end on the isolated vertices, downwards
   index_t* weight;  ///< out: 1 for each class
   offset_t* begin;  ///< out: by class
   value* counts;    ///< out: the totals
 
-  GSOFA_DEVICE static value identity() { return {0, 0, 0}; }
+  GSOFA_DEVICE static value identity() { return {0, 0, 0, 0}; }
   GSOFA_DEVICE static value combine(const value& a, const value& b) {
-    return {a.room + b.room, a.classes + b.classes, a.hubs + b.hubs};
+    return {a.room + b.room, a.classes + b.classes, a.hubs + b.hubs, a.isolated + b.isolated};
   }
   GSOFA_DEVICE offset_t count() const { return s.n; }
   GSOFA_DEVICE value item(index_t v) const {
-    if (hub[v] != 0) return {0, 0, 1};
-    return twin[v] == v ? value{s.degree(v), 1, 0} : value{0, 0, 0};
+    if (hub[v] != 0) return {0, 0, hub[v] == 1 ? 1 : 0, hub[v] == 2 ? 1 : 0};
+    return twin[v] == v ? value{s.degree(v), 1, 0, 0} : value{0, 0, 0, 0};
   }
   GSOFA_DEVICE void emit(index_t v, const value& upto) const {
     const bool first = hub[v] == 0 && twin[v] == v;
     id[v] = first ? upto.classes - 1 : none;
-    if (hub[v] != 0) hubs[upto.hubs - 1] = v;
+    if (hub[v] == 1) hubs[upto.hubs - 1] = v;
+    if (hub[v] == 2) hubs[s.n - upto.isolated] = v;
     if (first) {
       begin[upto.classes - 1] = upto.room - s.degree(v);
       weight[upto.classes - 1] = 1;
@@ -263,17 +282,21 @@ orderings::vertex_classes compress(index_t n, const offset_t* row_ptr, const ind
   vertex_classes result;
   g.clear();
   g.weighted = false;
-  class_op::value counts{0, 0, 0};
+  class_op::value counts{0, 0, 0, 0};
   const pattern_rows s{n, row_ptr, col_idx};
   device_array<std::uint8_t> hub(budget, "compression", n);
   device_array<std::uint64_t> hash(budget, "compression", n);
   device_array<index_t> size(budget, "compression", n);
   device_array<index_t> twin(budget, "compression", n);
   device_array<index_t> id(budget, "compression", n);
+  device_array<std::uint32_t> isolated(budget, "compression", 1);
   device_array<class_op::value> sums(budget, "scan_buffer", threads_per_block + 1);
   index_t* const hubs = size.data();  // sizes are not needed any more when hubs are listed
   if (n > 0) {
-    launch_overlapping(hub_kernel, blocks_for(n), threads_per_block, 0, s, hub.data());
+    fill_bytes(isolated.data(), 0, 1);
+    launch_overlapping(isolated_kernel, blocks_for(n), threads_per_block, 0, s, isolated.data());
+    launch_overlapping(hub_kernel, blocks_for(n), threads_per_block, 0, s,
+                       static_cast<const std::uint32_t*>(isolated.data()), hub.data());
     const compress_op op{s, hub.data()};
     launch_rows(hash_op{op, hash.data(), size.data()}, n);
     launch_rows(twin_op{op, hash.data(), size.data(), twin.data()}, n);
@@ -284,7 +307,7 @@ orderings::vertex_classes compress(index_t n, const offset_t* row_ptr, const ind
     copy_to_host(&counts, total, 1);
   }
   const index_t classes = counts.classes;
-  const index_t members = n - counts.hubs;
+  const index_t members = n - counts.hubs - counts.isolated;
   g.first.push_back(classes);
   g.total.push_back(members);
   g.room = counts.room;
@@ -314,12 +337,17 @@ orderings::vertex_classes compress(index_t n, const offset_t* row_ptr, const ind
   result.members.resize(at(members));
   result.member_start.resize(at(classes) + 1);
   copy_to_host(result.hubs.data(), hubs, counts.hubs);
+  result.isolated.resize(at(counts.isolated));
+  copy_to_host(result.isolated.data(), hubs + (n - counts.isolated), counts.isolated);
+  std::ranges::reverse(result.isolated);
   if (classes == members) {
     std::iota(result.member_start.begin(), result.member_start.end(), 0);
+    std::vector<index_t> others(at(n - members));
+    std::ranges::merge(result.hubs, result.isolated, others.begin());
     index_t v = 0;
-    auto next = result.hubs.begin();
+    auto next = others.begin();
     for (index_t& member : result.members) {
-      for (; next != result.hubs.end() && *next == v; ++next) ++v;
+      for (; next != others.end() && *next == v; ++next) ++v;
       member = v++;
     }
     return result;

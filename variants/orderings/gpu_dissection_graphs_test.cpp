@@ -269,14 +269,18 @@ compression compression_of(const pattern& s) {
   compression c;
   std::vector<bool> hub(at(s.n_rows));
   for (index_t v = 0; v < s.n_rows; ++v) {
-    hub[at(v)] = orderings::is_hub(static_cast<offset_t>(s.row(v).size()), s.n_rows);
+    if (s.row(v).empty()) c.classes.isolated.push_back(v);
+  }
+  const auto others = s.n_rows - static_cast<index_t>(c.classes.isolated.size());
+  for (index_t v = 0; v < s.n_rows; ++v) {
+    hub[at(v)] = orderings::is_hub(static_cast<offset_t>(s.row(v).size()), others);
     if (hub[at(v)]) c.classes.hubs.push_back(v);
   }
   std::map<std::vector<index_t>, index_t> known;
   std::vector<std::vector<index_t>> members;
   std::vector<index_t> id(at(s.n_rows), -1);
   for (index_t v = 0; v < s.n_rows; ++v) {
-    if (hub[at(v)]) continue;
+    if (hub[at(v)] || s.row(v).empty()) continue;
     std::vector<index_t> closed{v};
     for (const index_t u : s.row(v)) {
       if (!hub[at(u)]) closed.push_back(u);
@@ -320,6 +324,7 @@ void check_compression(const pattern& s) {
   const auto found = device::compress(s.n_rows, row_ptr.data(), col_idx.data(), budget, l);
   const compression expected = compression_of(s);
   CHECK(found.hubs == expected.classes.hubs);
+  CHECK(found.isolated == expected.classes.isolated);
   if (expected.g.n == s.n_rows) {
     CHECK(found.member_start.empty());
     CHECK(found.members.empty());

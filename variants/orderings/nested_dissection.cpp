@@ -1,6 +1,7 @@
-// Nested dissection: hubs last, vertices with equal closed neighbourhoods as one, then separators,
-// component by component, down to leaves of minimum fill. A component's separator depends on its
-// graph and its key alone, so components may be bisected in any order and at the same time.
+// Nested dissection: isolated vertices first, hubs last, vertices with equal closed neighbourhoods
+// as one, then separators, component by component, down to leaves of minimum fill. A component's
+// separator depends on its graph and its key alone, so components may be bisected in any order and
+// at the same time.
 
 #include "variants/orderings/nested_dissection.hpp"
 
@@ -23,13 +24,15 @@ struct compressed_graph : vertex_classes {
   graph g;
 };
 
-// Rows longer than max(256, 10 sqrt n).
+// Rows longer than max(256, 10 sqrt n), for n vertices with neighbours.
 std::vector<std::uint8_t> find_hubs(team& crew, const pattern_view& s) {
   std::vector<std::uint8_t> hub(at(s.n_rows), 0);
+  index_t n = 0;
+  for (index_t v = 0; v < s.n_rows; ++v) n += s.row(v).empty() ? 0 : 1;
   crew.ranges(s.n_rows, grain, [&](int, offset_t from, offset_t to) {
     for (auto v = static_cast<index_t>(from); v < to; ++v) {
       const auto degree = static_cast<offset_t>(s.row(v).size());
-      hub[at(v)] = is_hub(degree, s.n_rows) ? 1 : 0;
+      hub[at(v)] = is_hub(degree, n) ? 1 : 0;
     }
   });
   return hub;
@@ -82,13 +85,15 @@ std::vector<index_t> find_twins(team& crew, const pattern_view& s,
   return twin;
 }
 
-// Lists the members of each class; id[v]: the class of v, -1 for a hub.
-void list_members(compressed_graph& c, std::span<const std::uint8_t> hub,
+// Lists the members of each class; id[v]: the class of v, -1 for a hub or an isolated vertex.
+void list_members(compressed_graph& c, const pattern_view& s, std::span<const std::uint8_t> hub,
                   std::span<const index_t> twin, std::vector<index_t>& id) {
   const auto n = static_cast<index_t>(twin.size());
   for (index_t v = 0; v < n; ++v) {
     if (hub[at(v)] != 0) {
       c.hubs.push_back(v);
+    } else if (s.row(v).empty()) {
+      c.isolated.push_back(v);
     } else if (twin[at(v)] == v) {
       id[at(v)] = c.g.n++;
       c.g.weight.push_back(1);
@@ -103,7 +108,7 @@ void list_members(compressed_graph& c, std::span<const std::uint8_t> hub,
   c.members.resize(at(c.g.total));
   std::vector<index_t> next(c.member_start.begin(), c.member_start.end() - 1);
   for (index_t v = 0; v < n; ++v) {
-    if (hub[at(v)] == 0) c.members[at(next[at(id[at(v)])]++)] = v;
+    if (id[at(v)] >= 0) c.members[at(next[at(id[at(v)])]++)] = v;
   }
 }
 
@@ -112,7 +117,7 @@ compressed_graph compress(team& crew, const pattern_view& s) {
   const std::vector<std::uint8_t> hub = find_hubs(crew, s);
   const std::vector<index_t> twin = find_twins(crew, s, hub);
   std::vector<index_t> id(at(s.n_rows), -1);
-  list_members(c, hub, twin, id);
+  list_members(c, s, hub, twin, id);
   graph& g = c.g;
   g.begin.resize(at(g.n));
   g.end.resize(at(g.n));
@@ -380,11 +385,18 @@ dissection expand(const vertex_classes& c, std::span<const node> tree,
                   std::vector<index_t> position) {
   dissection result;
   const bool single = c.member_start.empty();  // each vertex is a class
-  result.order.reserve(c.members.size() + c.hubs.size());
+  result.order = c.isolated;
+  result.order.reserve(c.isolated.size() + c.members.size() + c.hubs.size());
+  const auto end_node = [&](index_t last, index_t parent) {
+    result.tree.start.push_back(last);
+    result.tree.parent.push_back(parent);
+  };
+  if (!c.isolated.empty()) end_node(static_cast<index_t>(c.isolated.size()), -1);
+  const auto before = static_cast<index_t>(result.tree.parent.size());
   std::vector<index_t> node_at(position.size() + 1, -1);
   for (std::size_t i = 0; i < tree.size(); ++i)
-    node_at[at(tree[i].first)] = static_cast<index_t>(i);
-  const auto root = c.hubs.empty() ? index_t{-1} : static_cast<index_t>(tree.size());
+    node_at[at(tree[i].first)] = before + static_cast<index_t>(i);
+  const auto root = c.hubs.empty() ? index_t{-1} : before + static_cast<index_t>(tree.size());
   for (const node& k : tree) {
     for (index_t i = k.first; i < k.last && !single; ++i) {
       const index_t v = position[at(i)];
@@ -392,14 +404,13 @@ dissection expand(const vertex_classes& c, std::span<const node> tree,
         result.order.push_back(c.members[at(m)]);
       }
     }
-    result.tree.start.push_back(single ? k.last : static_cast<index_t>(result.order.size()));
-    result.tree.parent.push_back(k.above == no_node ? root : node_at[at(k.above)]);
+    end_node(single ? k.last : static_cast<index_t>(result.order.size()),
+             k.above == no_node ? root : node_at[at(k.above)]);
   }
   if (single) result.order = std::move(position);
   if (!c.hubs.empty()) {
     result.order.insert(result.order.end(), c.hubs.begin(), c.hubs.end());
-    result.tree.start.push_back(static_cast<index_t>(result.order.size()));
-    result.tree.parent.push_back(-1);
+    end_node(static_cast<index_t>(result.order.size()), -1);
   }
   return result;
 }

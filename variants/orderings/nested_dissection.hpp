@@ -30,10 +30,11 @@ struct dissection {
   separator_tree tree;
 };
 
-/// Multilevel nested dissection of a symmetric graph: rows sorted, no diagonal, any shape. The
-/// order depends on the graph and on the settings but threads and stop alone.
-/// Throws input_error if s is not square, std::bad_alloc, error if the system refuses a thread.
-/// Source: George 1973; Karypis & Kumar 1998 (multilevel separators, one-sided refinement).
+/// Multilevel nested dissection of a symmetric graph: rows sorted, no diagonal, any shape. Isolated
+/// vertices come first and change nothing in the order of the other vertices. The order depends on
+/// the graph and on the settings but threads and stop alone. Throws input_error if s is not square,
+/// std::bad_alloc, error if the system refuses a thread. Source: George 1973; Karypis & Kumar 1998
+/// (multilevel separators, one-sided refinement).
 dissection nested_dissection(const pattern_view& s, const dissection_settings& settings);
 
 }  // namespace gsofa::orderings

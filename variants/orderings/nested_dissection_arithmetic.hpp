@@ -112,7 +112,7 @@ constexpr index_t first_root(std::uint64_t key, index_t n) {
   return static_cast<index_t>(keyed_random(key, level_word, 1) % static_cast<std::uint64_t>(n));
 }
 
-/// A row of so many entries among n is ordered last.
+/// A row of so many entries among n vertices that are not isolated is ordered last.
 constexpr bool is_hub(offset_t degree, index_t n) {
   return degree > 256 && degree * degree > 100 * offset_t{n};
 }

@@ -198,13 +198,14 @@ class bisector {
 /// outside. s.local holds -1 for each vertex of g.
 void order_leaf(const graph& g, std::span<index_t> leaf, scratch& s);
 
-/// The classes of the vertices of a pattern: hubs, which are ordered last, and vertices with equal
-/// closed neighbourhoods, each class a vertex of the compressed graph. Without hubs and with
-/// classes of one vertex each, all lists may be empty.
+/// The classes of the vertices of a pattern: isolated vertices, which are ordered first, hubs,
+/// which are ordered last, and vertices with equal closed neighbourhoods, each class a vertex of
+/// the compressed graph. Where each vertex is a class of its own, all lists may be empty.
 struct vertex_classes {
   std::vector<index_t> member_start;  ///< by vertex of the compressed graph, and one more
   std::vector<index_t> members;       ///< vertices of the pattern by class
   std::vector<index_t> hubs;          ///< in ascending order
+  std::vector<index_t> isolated;      ///< vertices without neighbours, in ascending order
 };
 
 inline constexpr index_t no_node = -1;
@@ -215,8 +216,9 @@ struct node {
   index_t first, last, above;
 };
 
-/// The order of the vertices of the pattern and the tree over their positions, the hubs as its last
-/// node. tree: by first position; position: the vertex of the compressed graph at each position.
+/// The order of the vertices of the pattern and the tree over their positions: isolated vertices
+/// are its first node and hubs its last one. tree: by first position; position: the vertex of the
+/// compressed graph at each position.
 dissection expand(const vertex_classes& c, std::span<const node> tree,
                   std::vector<index_t> position);
 

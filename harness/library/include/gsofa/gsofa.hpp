@@ -162,8 +162,8 @@ enum class compute_device {
 /// A fill-reducing order of rows and columns alike. The libraries that compute metis, amd and
 /// colamd take up to 2^31 - 1 entries of A + A^T.
 enum class order_method {
-  /// gpu_nested_dissection where the analysis is to run on a device and 20,000 or more vertices are
-  /// not isolated; else metis; amd where METIS cannot be loaded (has_metis)
+  /// gpu_nested_dissection of 20,000 or more rows where the analysis is to run on a device; else
+  /// metis; amd where METIS cannot be loaded (has_metis)
   automatic,
   metis,    ///< nested dissection of A + A^T (METIS)
   amd,      ///< approximate minimum degree of A + A^T (Eigen)
@@ -362,16 +362,17 @@ class GSOFA_API invalid_input : public analysis_error {
 /// Symbolic LU factorization of a square pattern of order n >= 1. Rows may be unsorted and hold
 /// duplicates, which count once. Throws invalid_input for a fault of `a` or `options`, a
 /// structurally singular pattern under analysis_options::match among them, and analysis_error.
-/// Threads may call it at the same time. The same input and options give the same result. The
-/// caller's rand(), its signal handlers and any METIS of its own are left alone.
+/// Threads may call it at the same time. The same input and options give the same result, and the
+/// order does not depend on the results that the options request. The caller's rand(), its signal
+/// handlers and any METIS of its own are left alone.
 GSOFA_API analysis analyze(const csr_view& a, const analysis_options& options = {});
 
 /// The same of a pattern in other integers, by columns or in device memory: View is one of
 /// csr_view_32, csr_view_64, csc_view, csc_view_32, csc_view_64, device_csr_view,
 /// device_csr_view_32, device_csr_view_64. A pattern in device memory is copied to the host unless
-/// the device does all of the analysis (compute_device) under analysis_options::match; of 64-bit
-/// pointers and 32-bit columns no copy is made on the device. There isolated rows take part in the
-/// search for an order, from which the host leaves them out: the order may differ. Compressed
+/// the device does all of the analysis (compute_device) under analysis_options::match and the
+/// diagonal has no zeros; of 64-bit pointers and 32-bit columns no copy is made on the device. The
+/// order is that of the same rows on the host. Compressed
 /// columns are transposed first, except where only factors by columns are asked for and the order
 /// is that of the transposed pattern too: then the columns of L and U are the rows of U and L of
 /// the transposed pattern, and nothing is transposed. The result is that of the rows of the same
