@@ -100,8 +100,13 @@ std::vector<column_range> relaxed_leaves(std::span<const index_t> parent, index_
     if (below[at(v)] != v - first[at(v)]) {
       throw input_error("the elimination tree is not postordered at vertex " + std::to_string(v));
     }
-    if (is_root(v)) continue;
     const index_t p = parent[at(v)];
+    if (p < -1 || p > n) {
+      throw input_error("parent: vertex " + std::to_string(v) + " has " + std::to_string(p) +
+                        ", which is neither a vertex of " + std::to_string(n) +
+                        ", nor -1 or that number");
+    }
+    if (is_root(v)) continue;
     if (p <= v) {
       throw input_error("the elimination tree is not postordered: the parent of " +
                         std::to_string(v) + " is " + std::to_string(p));

@@ -1187,6 +1187,14 @@ void analyze_batch(std::span<const csr_view> patterns, const analysis_options& o
   });
 }
 
+namespace {
+
+// Parts of analyzers that a forked process leaves alone: a chain, where a search for leaks finds
+// them.
+constinit std::atomic<void*> forgotten{nullptr};
+
+}  // namespace
+
 struct analyzer::state {
   // What the analyses of one process work in and with. Those of a forked process leave it alone: it
   // may be half written, and its thread does not exist there.
@@ -1199,7 +1207,7 @@ struct analyzer::state {
     std::atomic<bool> busy{false};  // with analyze()
     std::atomic<bool> left{false};  // by its owner, to analyze()
     const std::uint64_t process = process_number();
-    parts* next = nullptr;  // of those that are left alone
+    void* next = nullptr;  // of those that are left alone
 
     parts() { kept.keeps = true; }
     parts(const parts&) = delete;
@@ -1233,11 +1241,9 @@ struct analyzer::state {
       worker.end_with([of = parts.release()] { delete of; });  // NOLINT
     }
   }
-  // They stay where they are, and a search for leaks finds them.
   static void forget(parts* of) noexcept {
-    static constinit std::atomic<parts*> all{nullptr};
-    of->next = all;
-    while (!all.compare_exchange_weak(of->next, of)) {
+    of->next = forgotten;
+    while (!forgotten.compare_exchange_weak(of->next, of)) {
     }
   }
 

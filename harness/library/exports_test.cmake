@@ -1,8 +1,9 @@
-# cmake -D NM=... -D LIBRARY=... -D LIST=exports.txt -D VERSION=GSOFA_x.y [-D WRITE=1]
-#       -P exports_test.cmake
+# cmake -D NM=... -D READELF=... -D LIBRARY=... -D LIST=exports.txt -D VERSION=GSOFA_x.y
+#       [-D WRITE=1] -P exports_test.cmake
 # Compares the symbols that the library defines for others, all of them of one version, with the list.
 # WRITE=1 writes the list instead. The functions of C among them are those that gsofa.h declares, that
-# fortran/gsofa.f90 has an interface of, and that docs/ name.
+# fortran/gsofa.f90 has an interface of, and that docs/ name. The library has no thread-local variables:
+# where there is no memory for such a block, the dynamic linker ends the process.
 cmake_minimum_required(VERSION 3.22)
 
 execute_process(COMMAND ${NM} -D --defined-only --with-symbol-versions ${LIBRARY}
@@ -66,3 +67,28 @@ foreach(symbol IN LISTS found)
     message(FATAL_ERROR "no page of docs/ names ${symbol}")
   endif()
 endforeach()
+
+execute_process(COMMAND ${READELF} --symbols --wide ${LIBRARY}
+  RESULT_VARIABLE result OUTPUT_VARIABLE text)
+if(NOT result EQUAL 0)
+  message(FATAL_ERROR "${READELF} failed on ${LIBRARY}")
+endif()
+string(REGEX MATCHALL "[^\n]+" lines "${text}")
+set(others FALSE)
+foreach(line IN LISTS lines)
+  if(NOT line MATCHES " TLS " OR line MATCHES " UND ")
+    continue()
+  endif()
+  string(REGEX REPLACE ".* " "" symbol "${line}")
+  # CUDA's static run-time library has a block of its own.
+  if(symbol MATCHES "^libcudart_static_")
+    set(others TRUE)
+  elseif(symbol MATCHES "metis_call|7currentE$" AND EXISTS ${SOURCE_DIR}/common/metis_guard.cpp)
+    set(others TRUE)
+  else()
+    message(FATAL_ERROR "the library has a thread-local variable: ${symbol}")
+  endif()
+endforeach()
+if(NOT others AND text MATCHES "__tls_get_addr")
+  message(FATAL_ERROR "the library looks up thread-local variables by __tls_get_addr")
+endif()

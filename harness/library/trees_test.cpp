@@ -367,6 +367,11 @@ TEST_CASE("the C interface: trees, relaxed supernodes, estimates") {
         GSOFA_INVALID_INPUT);
   std::int32_t count = 0;
   CHECK(gsofa_relaxed_supernodes(n, tree.data(), 0, ranges.data(), &count) == GSOFA_INVALID_INPUT);
+  for (const std::int32_t wrong : {-2, n + 1}) {
+    const std::vector<std::int32_t> none(tree.size(), wrong);
+    CHECK(gsofa_relaxed_supernodes(n, none.data(), 2, ranges.data(), &count) ==
+          GSOFA_INVALID_INPUT);
+  }
 
   const gsofa_pattern matrix{n, a.row_ptr.data(), a.col_idx.data(), GSOFA_INDEX_64_32, GSOFA_CSR};
   gsofa_fill_estimate e{};

@@ -1,6 +1,9 @@
 // Whether there is a GPU to run on.
 
+#include <cstdint>
+
 #include "common/error.hpp"
+#include "common/parallel.hpp"
 #include "common/thread_device.hpp"
 #include "variants/device/gpu_variant.hpp"
 
@@ -9,9 +12,16 @@ namespace gsofa::gpu {
 #if defined(__CUDACC__)
 namespace {
 
+// Whether this process was forked from one that has asked the runtime, which answers no call here.
+bool lost_in_fork() {
+  static const std::uint64_t first = process_number();
+  return first != process_number();
+}
+
 [[maybe_unused]] const thread_device_functions before = set_thread_device_functions({
     [] {
       int device = 0;
+      if (lost_in_fork()) return device;
       if (cudaGetDevice(&device) != cudaSuccess) {
         cudaGetLastError();
         return 0;
@@ -19,7 +29,9 @@ namespace {
       return device;
     },
     // A device that cannot be used says so where it is.
-    [](int device) { static_cast<void>(cudaSetDevice(device)); },
+    [](int device) {
+      if (!lost_in_fork()) static_cast<void>(cudaSetDevice(device));
+    },
 });
 
 }  // namespace
@@ -27,6 +39,7 @@ namespace {
 
 std::optional<std::string> unavailable() {
 #if defined(__CUDACC__)
+  if (lost_in_fork()) return "no CUDA device in a process forked from one that has used CUDA";
   static const std::optional<std::string> reason = []() -> std::optional<std::string> {
     int devices = 0;
     const cudaError_t status = cudaGetDeviceCount(&devices);

@@ -38,25 +38,49 @@ inline void check(cudaError_t status, const char* what) {
 
 #if defined(__CUDACC__)
 
+/// One fact of each device, which all threads share. Each finds the same, so that none waits.
+template <class Fact>
+class device_facts {
+ public:
+  /// The fact of the current device, the first time from find(device).
+  template <class Find>
+  Fact of_current_device(const Find& find) {
+    int device = 0;
+    check(cudaGetDevice(&device), "cudaGetDevice");
+    if (device < 0 || device >= most) return find(device);
+    entry& e = entries_[device];
+    if (e.known.load(std::memory_order_acquire)) return e.fact.load(std::memory_order_relaxed);
+    const Fact found = find(device);
+    e.fact.store(found, std::memory_order_relaxed);
+    e.known.store(true, std::memory_order_release);
+    return found;
+  }
+
+ private:
+  static constexpr int most = 64;  // devices; facts of further ones are found every time
+  struct entry {
+    std::atomic<bool> known{false};
+    std::atomic<Fact> fact{};
+  };
+  entry entries_[most];
+};
+
 /// The current device's memory pool, set to keep freed memory: mapping memory again would take
 /// longer than many small runs. The pool is null where the device has none.
 inline cudaMemPool_t memory_pool() {
-  int device = 0;
-  check(cudaGetDevice(&device), "cudaGetDevice");
-  thread_local int known = -1;
-  thread_local cudaMemPool_t pool = nullptr;
-  if (device == known) return pool;
-  pool = nullptr;
-  int supported = 0;
-  check(cudaDeviceGetAttribute(&supported, cudaDevAttrMemoryPoolsSupported, device),
-        "device attributes");
-  if (supported != 0) {
-    check(cudaDeviceGetDefaultMemPool(&pool, device), "memory pool");
-    std::uint64_t keep = ~std::uint64_t{0};
-    check(cudaMemPoolSetAttribute(pool, cudaMemPoolAttrReleaseThreshold, &keep), "memory pool");
-  }
-  known = device;
-  return pool;
+  static constinit device_facts<cudaMemPool_t> pools;
+  return pools.of_current_device([](int device) {
+    cudaMemPool_t pool = nullptr;
+    int supported = 0;
+    check(cudaDeviceGetAttribute(&supported, cudaDevAttrMemoryPoolsSupported, device),
+          "device attributes");
+    if (supported != 0) {
+      check(cudaDeviceGetDefaultMemPool(&pool, device), "memory pool");
+      std::uint64_t keep = ~std::uint64_t{0};
+      check(cudaMemPoolSetAttribute(pool, cudaMemPoolAttrReleaseThreshold, &keep), "memory pool");
+    }
+    return pool;
+  });
 }
 
 /// Allocates from the current device's pool. What the pool keeps may lie in pieces none of which is
@@ -374,17 +398,13 @@ void launch(void (*kernel)(P...), int blocks, int threads, std::size_t shared_by
 #if defined(__CUDACC__)
 /// Whether a launch may overlap the one before it (programmatic dependent launch).
 inline bool launches_overlap() {
-  int device = 0;
-  check(cudaGetDevice(&device), "cudaGetDevice");
-  thread_local int known = -1;
-  thread_local bool overlap = false;
-  if (device == known) return overlap;
-  int major = 0;
-  check(cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, device),
-        "device attributes");
-  overlap = major >= 9;
-  known = device;
-  return overlap;
+  static constinit device_facts<bool> overlap;
+  return overlap.of_current_device([](int device) {
+    int major = 0;
+    check(cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, device),
+          "device attributes");
+    return major >= 9;
+  });
 }
 #endif
 

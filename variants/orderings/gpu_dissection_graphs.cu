@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "variants/device/lent.hpp"
 #include "variants/orderings/gpu_dissection.hpp"
 #include "variants/orderings/gpu_dissection_rows.hpp"
 #include "variants/orderings/nested_dissection_arithmetic.hpp"
@@ -967,8 +968,7 @@ void level::clear() {
 
 namespace graph_kernels {
 
-/// What host and device tell each other. Page-locked memory is slow to get and to give back: a host
-/// thread keeps it from order to order.
+/// What host and device tell each other.
 struct messages {
   pinned_vector<task> tasks;
   pinned_vector<task_result> results;
@@ -977,10 +977,6 @@ struct messages {
   pinned_vector<side_counts> counts;
   pinned_vector<sides_view> sides;
 };
-messages& messages_of_thread() {
-  thread_local messages all;
-  return all;
-}
 
 }  // namespace graph_kernels
 
@@ -1009,7 +1005,8 @@ struct graph_steps::space {
     d_side_sums.resize(threads_per_block);
   }
 
-  messages& host = messages_of_thread();
+  lent<messages> lent_host;
+  messages& host = *lent_host;
   pinned_vector<task>& tasks = host.tasks;
   pinned_vector<task_result>& results = host.results;
   pinned_vector<ending_view>& endings = host.endings;

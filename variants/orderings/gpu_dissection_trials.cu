@@ -29,6 +29,7 @@
 #include <algorithm>
 
 #include "common/random.hpp"
+#include "variants/device/lent.hpp"
 #include "variants/device/tile_scan.hpp"
 #include "variants/orderings/gpu_dissection.hpp"
 #include "variants/orderings/gpu_dissection_rows.hpp"
@@ -2193,21 +2194,12 @@ class upload_arena {
   std::size_t used_ = 0;
 };
 
-/// Page-locked memory is slow to get and to give back: a host thread keeps it from order to order.
-upload_arena& arena_of_thread() {
-  thread_local upload_arena arena;
-  return arena;
-}
-
-/// What the device tells the host, kept for the same reason.
+/// What host and device tell each other.
 struct trial_messages {
+  upload_arena arena;
   pinned_vector<trial_steps::winner> winners;
   device_note note;
 };
-trial_messages& trial_messages_of_thread() {
-  thread_local trial_messages all;
-  return all;
-}
 
 template <class T>
 T* with_slack(growing_array<T>& a, offset_t size) {
@@ -2229,10 +2221,7 @@ struct trial_steps::space {
         state(budget, "trials"),
         vertices(budget, "trials"),
         words(budget, "trials") {
-    if (arena.in_use()) {  // of an order that has thrown
-      synchronize();
-      arena.give_back();
-    }
+    if (arena.in_use()) arena.give_back();  // of an order that has thrown
 #if defined(__CUDACC__)
     shared_bytes = current_limits().shared_bytes_per_block;
     allow_shared(refine_kernel, shared_bytes);
@@ -2250,7 +2239,8 @@ struct trial_steps::space {
     return place;
   }
 
-  upload_arena& arena = arena_of_thread();
+  lent<trial_messages> messages;
+  upload_arena& arena = messages->arena;
   growing_array<std::uint64_t> table, groups;
   growing_array<trial_data> data[2];
   growing_array<std::uint8_t> side[2];
@@ -2418,7 +2408,7 @@ std::vector<trial_steps::winner> trial_steps::best(const level& at_level,
   std::ranges::copy(groups, reinterpret_cast<group*>(words));
   const auto* const device_groups =
       reinterpret_cast<const group*>(space::upload(s.groups, words, 2 * groups.size()));
-  trial_messages& messages = trial_messages_of_thread();
+  trial_messages& messages = *s.messages;
   if (messages.winners.size() < groups.size()) messages.winners.resize(2 * groups.size());
   winner* const winners = messages.winners.data();
   launch_overlapping(best_kernel, blocks_of_warps(count), threads_per_block, 0,

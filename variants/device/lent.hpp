@@ -1,0 +1,58 @@
+#pragma once
+
+/// Objects with page-locked memory, which is slow to get and to give back: a run borrows one and
+/// leaves it to the next run, on whatever thread.
+
+#include <memory>
+#include <mutex>
+#include <utility>
+
+#include "variants/device/runtime.hpp"
+
+namespace gsofa::gpu {
+
+#if defined(GSOFA_GPU)
+
+/// A T that nobody else has meanwhile: one that another owner has left, as that left it, or a new
+/// one. The device has done all that the owner's thread gave it before the next one gets the T.
+template <class T>
+class lent {
+ public:
+  lent() : held_(take()) {
+    if (held_ == nullptr) held_ = std::make_unique<node>();
+  }
+  lent(const lent&) = delete;
+  lent& operator=(const lent&) = delete;
+  ~lent() {
+    drain();
+    // A process that was forked while another thread held the lock finds it locked for good.
+    const std::unique_lock lock(mutex, std::try_to_lock);
+    if (!lock.owns_lock()) return;
+    held_->next = idle;
+    idle = held_.release();
+  }
+
+  T& operator*() const { return held_->object; }
+  T* operator->() const { return &held_->object; }
+
+ private:
+  struct node {
+    T object;
+    node* next = nullptr;
+  };
+  static std::unique_ptr<node> take() {
+    const std::unique_lock lock(mutex, std::try_to_lock);
+    if (!lock.owns_lock() || idle == nullptr) return nullptr;
+    return std::unique_ptr<node>(std::exchange(idle, idle->next));
+  }
+
+  // They live as long as the process: at its end the runtime of the device may be gone.
+  static inline constinit std::mutex mutex;
+  static inline constinit node* idle = nullptr;
+
+  std::unique_ptr<node> held_;
+};
+
+#endif
+
+}  // namespace gsofa::gpu
