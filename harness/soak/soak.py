@@ -170,7 +170,8 @@ class Soak:
         self.fuzzer = self.build / "harness/soak/gsofa_fuzz"
         self.oracle = self.build / "harness/soak/gsofa_soak_oracle"
         self.failing = self.build / "harness/soak/gsofa_failing"
-        for program in (self.gsofa, self.fuzzer, self.oracle, self.failing):
+        self.plugin = self.build / "harness/soak/gsofa_soak_plugin"
+        for program in (self.gsofa, self.fuzzer, self.oracle, self.failing, self.plugin):
             if not program.exists():
                 sys.exit(f"soak: error: {program} is not built: target gsofa_soak")
         self.saved = options.out or self.build / "soak" / time.strftime("%Y-%m-%dT%H-%M-%S")
@@ -334,7 +335,7 @@ class Soak:
             left = max(1.0, end - time.monotonic())
             command = [self.oracle, f"--seed={self.seed}", f"--first={first}",
                        f"--seconds={left:.1f}", *more]
-            process = self.start(command, environment(leaks="--starved" not in more))
+            process = self.start(command, environment(leaks="--attack=starved" not in more))
             try:
                 out, err = process.communicate(timeout=left + LIMIT)
                 hung = ""
@@ -370,8 +371,25 @@ class Soak:
                 first = max(numbers) + 1
 
     def compare_with_oracle(self, seconds):
-        self.ask_oracle("oracle", "one thread", 0.4 * seconds, "--threads=1")
-        self.ask_oracle("oracle", "eight threads", 0.6 * seconds, "--threads=8")
+        self.ask_oracle("oracle", "one thread", 0.2 * seconds, "--threads=1")
+        self.ask_oracle("oracle", "eight threads", 0.3 * seconds, "--threads=8")
+        self.ask_oracle("oracle", "C interface", 0.2 * seconds, "--attack=c", "--threads=2")
+        self.ask_oracle("oracle", "C++ interface", 0.1 * seconds, "--attack=cpp", "--threads=2")
+        self.ask_oracle("oracle", "fork", 0.1 * seconds, "--attack=fork")
+        self.load_as_plugin(0.1 * seconds)
+
+    def load_as_plugin(self, seconds):
+        command = [self.plugin, f"--seconds={seconds:.1f}"]
+        try:
+            done = self.run(command, environment(leaks=False))
+            for line in done.out.splitlines():
+                if line.endswith(" executions"):
+                    self.count("oracle", "plugin", int(line.split()[0]))
+            done.require_alive()
+            require(done.code == OK, done.out.splitlines()[0] if done.out else "no output")
+        except Failed as e:
+            self.fail("oracle", "plugin", str(e), lambda _: " ".join(map(str, command)),
+                      text=self.last[-1].text())
 
     # --- kill ----------------------------------------------------------------------------------
 
@@ -616,7 +634,7 @@ class Soak:
     def memory(self, seconds):
         begin = time.monotonic()
         if self.case is None:
-            self.ask_oracle("memory", "library", 0.4 * seconds, "--starved")
+            self.ask_oracle("memory", "library", 0.4 * seconds, "--attack=starved")
         self.cases("memory", [("program", self.starve)], seconds - (time.monotonic() - begin))
 
     # --- disk ----------------------------------------------------------------------------------

@@ -101,6 +101,36 @@ class NoticeTest(unittest.TestCase):
             self.assertEqual(done.returncode, code, done.stdout + done.stderr)
             self.assertEqual("counts of row 7 differ" in done.stdout, code == 1)
 
+    def test_every_attack_runs(self):
+        oracle = BUILD / "harness/soak/gsofa_soak_oracle"
+        for command in ([oracle, "--attack=cpp", "--cases=10"], [oracle, "--attack=fork", "--cases=10"],
+                        [oracle, "--attack=starved", "--cases=4"],
+                        [BUILD / "harness/soak/gsofa_soak_plugin", "--cases=20"]):
+            done = subprocess.run(command, capture_output=True, text=True, timeout=300)
+            self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+            self.assertRegex(done.stdout, r"(?m)^[1-9][0-9]* executions")
+        done = subprocess.run([oracle, "--attack=none"], capture_output=True, text=True, timeout=300)
+        self.assertEqual(done.returncode, 2)
+
+    def test_the_soak_calls_all_that_the_library_exports(self):
+        exported = set((HERE.parent / "library/exports.txt").read_text().split())
+        oracle = BUILD / "harness/soak/gsofa_soak_oracle"
+        done = subprocess.run([oracle, "--attack=c", "--seed=1", "--cases=40", "--list-calls"],
+                              capture_output=True, text=True, timeout=300)
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        called = set(re.findall("(?m)^called: (.*)$", done.stdout))
+        self.assertEqual(called, {name for name in exported if name.startswith("gsofa_")})
+        # Of C++, what the program asks the library for. Variants of constructors and destructors for
+        # base classes, and what describes types, are used by compilers as they see fit.
+        done = subprocess.run([os.environ.get("NM", "nm"), "-D", "--undefined-only", oracle],
+                              capture_output=True, text=True, check=True, timeout=60)
+        wanted = {line.split()[-1].partition("@")[0] for line in done.stdout.splitlines()}
+        implicit = re.compile(r"_ZT|_ZN\w*(C2E|D0E|D2E|C1ESt10shared_ptr)|"
+                              r"_ZN5gsofa(13invalid_input|14analysis_error)[CD]")
+        left = {name for name in exported - wanted
+                if name.startswith("_Z") and not implicit.match(name)}
+        self.assertEqual(left, set())
+
 
 if __name__ == "__main__":
     unittest.main(verbosity=2)

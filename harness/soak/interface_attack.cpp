@@ -1,0 +1,772 @@
+// All functions of gsofa.h. soak_test.py compares the names that were called with exports.txt.
+
+#include <algorithm>
+#include <atomic>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <iterator>
+#include <limits>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <thread>
+#include <vector>
+
+#include "harness/soak/attacks.hpp"
+
+namespace gsofa::soak {
+
+namespace {
+
+std::mutex names_lock;
+std::set<std::string> names_called;
+
+void note_call(const char* name) {
+  const std::scoped_lock lock(names_lock);
+  names_called.insert(name);
+}
+
+// The function, whose name counts as called.
+#define CALL(function) (note_call(#function), function)
+
+using indices = std::vector<std::int32_t>;
+
+void require_status(gsofa_status found, gsofa_status expected, const std::string& what) {
+  require(found == expected, what + ": status " + std::to_string(found) + ", not " +
+                                 std::to_string(expected) + ": " + gsofa_last_error());
+}
+
+// The pattern of a call in other arrays.
+struct stored_pattern {
+  std::vector<std::int64_t> long_pointers, long_indices;
+  indices short_pointers, short_indices;
+  gsofa_pattern view{};
+
+  stored_pattern(const call& c, int format, int index_type) {
+    long_pointers = c.row_ptr;
+    long_indices.assign(c.col_idx.begin(), c.col_idx.end());
+    if (format == GSOFA_CSC) transpose(c.n);
+    short_pointers.assign(long_pointers.begin(), long_pointers.end());
+    short_indices.assign(long_indices.begin(), long_indices.end());
+    const bool short_p = index_type == GSOFA_INDEX_32_32;
+    const bool short_i = index_type != GSOFA_INDEX_64_64;
+    view = {c.n, short_p ? static_cast<const void*>(short_pointers.data()) : long_pointers.data(),
+            short_i ? static_cast<const void*>(short_indices.data()) : long_indices.data(),
+            index_type, format};
+  }
+  stored_pattern(const stored_pattern&) = delete;
+  stored_pattern& operator=(const stored_pattern&) = delete;
+
+ private:
+  void transpose(std::int32_t n) {
+    std::vector<std::int64_t> ptr{0}, idx;
+    for (std::int32_t j = 0; j < n; ++j) {
+      for (std::int32_t i = 0; i < n; ++i) {
+        for (std::int64_t p = long_pointers[at(i)]; p < long_pointers[at(i) + 1]; ++p) {
+          if (long_indices[at(p)] == j) idx.push_back(i);
+        }
+      }
+      ptr.push_back(static_cast<std::int64_t>(idx.size()));
+    }
+    long_pointers = std::move(ptr);
+    long_indices = std::move(idx);
+  }
+};
+
+// A + A^T with the diagonal.
+dense_matrix symmetric(const dense_matrix& a) {
+  dense_matrix s = a;
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    s[i].set(i);
+    for (std::size_t j = 0; j < a.size(); ++j) {
+      if (a[i][j]) s[j].set(i);
+    }
+  }
+  return s;
+}
+
+// Entries of L + U of a + a^T.
+dense_matrix cholesky(const dense_matrix& a) {
+  dense_matrix s = symmetric(a);
+  eliminate(s);
+  return s;
+}
+
+// Parents in the elimination tree of a filled symmetric matrix, -1 for roots.
+indices tree_of(const dense_matrix& filled) {
+  indices parent(filled.size(), -1);
+  for (std::size_t j = 0; j < filled.size(); ++j) {
+    for (std::size_t i = j + 1; i < filled.size() && parent[j] < 0; ++i) {
+      if (filled[i][j]) parent[j] = static_cast<std::int32_t>(i);
+    }
+  }
+  return parent;
+}
+
+// Entries of each column below the diagonal; of each row from the diagonal on.
+indices lower_columns(const dense_matrix& b) {
+  indices count(b.size());
+  for (std::size_t i = 0; i < b.size(); ++i) {
+    for (std::size_t j = 0; j < i; ++j) count[j] += b[i][j] ? 1 : 0;
+  }
+  return count;
+}
+indices upper_rows(const dense_matrix& b) {
+  indices count;
+  for (std::size_t i = 0; i < b.size(); ++i) {
+    count.push_back(static_cast<std::int32_t>((b[i] >> i).count()));
+  }
+  return count;
+}
+double operations(const dense_matrix& b) {
+  const indices l = lower_columns(b), u = upper_rows(b);
+  double flops = 0;
+  for (std::size_t k = 0; k < l.size(); ++k) flops += l[k] + 2.0 * l[k] * (u[k] - 1);
+  return flops;
+}
+
+indices array_of(const std::int32_t* p, std::size_t n) {
+  return n == 0 ? indices{} : indices(p, p + n);
+}
+
+// Compressed rows (or columns) of the lower or upper triangle of b.
+struct triangle {
+  std::vector<std::int64_t> ptr{0};
+  indices idx;
+  bool operator==(const triangle&) const = default;
+};
+triangle triangle_of(const dense_matrix& b, bool lower, bool columns) {
+  triangle t;
+  const std::size_t n = b.size();
+  for (std::size_t k = 0; k < n; ++k) {
+    for (std::size_t m = 0; m < n; ++m) {
+      const std::size_t i = columns ? m : k, j = columns ? k : m;
+      if (b[i][j] && (lower ? j < i : j >= i)) t.idx.push_back(static_cast<std::int32_t>(m));
+    }
+    t.ptr.push_back(static_cast<std::int64_t>(t.idx.size()));
+  }
+  return t;
+}
+triangle triangle_of(const std::int64_t* ptr, const std::int32_t* idx, std::size_t n) {
+  triangle t;
+  t.ptr.assign(ptr, ptr + n + 1);
+  t.idx.assign(idx, idx + t.ptr.back());
+  return t;
+}
+
+/// One analysis and what elimination says of it.
+struct checked_case {
+  const call& c;
+  const gsofa_analysis* f;
+  const answer& found;
+  dense_matrix b;  // permuted, filled
+};
+
+void check_getters(const checked_case& k) {
+  const auto n = at(k.c.n);
+  require(CALL(gsofa_n)(k.f) == k.c.n, "gsofa_n");
+  require(CALL(gsofa_nnz_l)(k.f) == k.found.nnz_l && CALL(gsofa_nnz_u)(k.f) == k.found.nnz_u &&
+              CALL(gsofa_nnz_a)(k.f) == k.found.nnz_a &&
+              CALL(gsofa_diagonal_added)(k.f) == k.found.diagonal_added,
+          "numbers of entries change");
+  require(array_of(CALL(gsofa_row_order)(k.f), n) == k.found.row_order &&
+              array_of(CALL(gsofa_col_order)(k.f), n) == k.found.col_order,
+          "orders change");
+  require(array_of(CALL(gsofa_l_row_counts)(k.f), n) == k.found.l_counts &&
+              array_of(CALL(gsofa_u_row_counts)(k.f), n) == upper_rows(k.b),
+          "counts change");
+  for (const double seconds :
+       {CALL(gsofa_order_seconds)(k.f), CALL(gsofa_setup_seconds)(k.f),
+        CALL(gsofa_analysis_seconds)(k.f), CALL(gsofa_output_seconds)(k.f)}) {
+    require(seconds >= 0 && seconds < 1e5, "seconds are negative or absurd");
+  }
+  require(k.found.variant == CALL(gsofa_variant_name)(k.f), "the name of the variant changes");
+  require(k.found.order == CALL(gsofa_order_name)(k.f), "the name of the order changes");
+  require(*CALL(gsofa_fallback)(k.f) == '\0', "the host falls back");
+}
+
+void check_factors(const checked_case& k) {
+  const std::size_t n = k.b.size();
+  const std::int64_t* ptr = nullptr;
+  const std::int32_t* idx = nullptr;
+  const gsofa_status rows = k.c.options.factors != 0 ? GSOFA_OK : GSOFA_INVALID_INPUT;
+  const gsofa_status columns = k.c.options.factor_columns != 0 ? GSOFA_OK : GSOFA_INVALID_INPUT;
+  require_status(CALL(gsofa_l)(k.f, &ptr, &idx), rows, "gsofa_l");
+  if (rows == GSOFA_OK) {
+    require(triangle_of(ptr, idx, n) == triangle_of(k.b, true, false), "gsofa_l differs");
+  }
+  require_status(CALL(gsofa_u)(k.f, &ptr, &idx), rows, "gsofa_u");
+  if (rows == GSOFA_OK) {
+    require(triangle_of(ptr, idx, n) == triangle_of(k.b, false, false), "gsofa_u differs");
+  }
+  require_status(CALL(gsofa_l_columns)(k.f, &ptr, &idx), columns, "gsofa_l_columns");
+  if (columns == GSOFA_OK) {
+    require(triangle_of(ptr, idx, n) == triangle_of(k.b, true, true), "gsofa_l_columns differs");
+  }
+  require_status(CALL(gsofa_u_columns)(k.f, &ptr, &idx), columns, "gsofa_u_columns");
+  if (columns == GSOFA_OK) {
+    require(triangle_of(ptr, idx, n) == triangle_of(k.b, false, true), "gsofa_u_columns differs");
+  }
+}
+
+// Copies into arrays that end where they have to.
+template <class Pointer, class Index>
+void check_copy(const checked_case& k, bool lower, int format, int index_type) {
+  const triangle expected = triangle_of(k.b, lower, format == GSOFA_CSC);
+  std::vector<Pointer> ptr(expected.ptr.size());
+  std::vector<Index> idx(expected.idx.size());
+  const bool asked = (format == GSOFA_CSC ? k.c.options.factor_columns : k.c.options.factors) != 0;
+  const gsofa_status status =
+      lower ? CALL(gsofa_copy_l)(k.f, format, index_type, ptr.data(), idx.data())
+            : CALL(gsofa_copy_u)(k.f, format, index_type, ptr.data(), idx.data());
+  require_status(status, asked ? GSOFA_OK : GSOFA_INVALID_INPUT, "a copy of a factor");
+  if (!asked) return;
+  require(std::ranges::equal(ptr, expected.ptr) && std::ranges::equal(idx, expected.idx),
+          "a copy of a factor differs");
+}
+
+void check_copies(const checked_case& k) {
+  for (const bool lower : {true, false}) {
+    for (const int format : {GSOFA_CSR, GSOFA_CSC}) {
+      check_copy<std::int64_t, std::int32_t>(k, lower, format, GSOFA_INDEX_64_32);
+      check_copy<std::int32_t, std::int32_t>(k, lower, format, GSOFA_INDEX_32_32);
+      check_copy<std::int64_t, std::int64_t>(k, lower, format, GSOFA_INDEX_64_64);
+    }
+  }
+}
+
+void check_supernodes(const checked_case& k) {
+  const std::int32_t* starts = nullptr;
+  std::int32_t count = 0;
+  const gsofa_status status = CALL(gsofa_supernodes)(k.f, &starts, &count);
+  const bool asked = k.c.options.supernodes != 0;
+  require_status(status, asked ? GSOFA_OK : GSOFA_INVALID_INPUT, "gsofa_supernodes");
+  if (asked) require(array_of(starts, at(count)) == k.found.starts, "gsofa_supernodes changes");
+}
+
+void check_tree(const checked_case& k, const dense_matrix& unfilled) {
+  const auto n = at(k.c.n);
+  const std::int32_t* const parent = CALL(gsofa_parent)(k.f);
+  const std::int32_t* const counts = CALL(gsofa_l_col_counts)(k.f);
+  const double flops = CALL(gsofa_flops)(k.f);
+  if (k.c.options.tree == 0) {
+    require(parent == nullptr && counts == nullptr && flops == 0, "a tree nobody asked for");
+    return;
+  }
+  require(array_of(parent, n) == tree_of(cholesky(unfilled)), "gsofa_parent differs");
+  require(array_of(counts, n) == lower_columns(k.b), "gsofa_l_col_counts differs");
+  require(flops == operations(k.b), "gsofa_flops differs");
+}
+
+// Rows of column j of L from row `from` on.
+dense_row column_from(const dense_matrix& b, std::size_t j, std::size_t from) {
+  dense_row rows;
+  for (std::size_t i = from; i < b.size(); ++i) rows[i] = b[i][j];
+  return rows;
+}
+
+void check_supernodal(const checked_case& k) {
+  gsofa_supernodal_view v{};
+  const gsofa_status status = CALL(gsofa_supernodal)(k.f, &v);
+  const bool asked = k.c.options.supernodal != 0;
+  require_status(status, asked ? GSOFA_OK : GSOFA_INVALID_INPUT, "gsofa_supernodal");
+  if (!asked) return;
+  const dense_matrix& b = k.b;
+  const std::size_t n = b.size();
+  const auto joins = [&](std::size_t j) {
+    return b[j][j - 1] && column_from(b, j, j + 1) == column_from(b, j - 1, j + 1);
+  };
+  require(v.first_column[0] == 0 && v.first_column[v.supernodes] == k.c.n && v.row_begin[0] == 0 &&
+              v.segment_begin[0] == 0,
+          "supernodes of columns do not cover the columns");
+  std::vector<std::size_t> own(n);
+  for (std::int32_t s = 0; s < v.supernodes; ++s) {
+    const auto begin = at(v.first_column[s]), end = at(v.first_column[s + 1]);
+    require(begin < end && end <= n, "a supernode of columns is empty");
+    require(k.c.options.most_columns == 0 || end - begin <= at(k.c.options.most_columns),
+            "a supernode has more columns than most_columns");
+    for (std::size_t j = begin; j < end; ++j) {
+      own[j] = at(s);
+      require(j == begin || joins(j), "a column is in a supernode that it does not belong to");
+    }
+    require(begin == 0 || k.c.options.most_columns > 0 || !joins(begin), "a supernode is cut");
+    indices rows{static_cast<std::int32_t>(begin)};
+    for (std::size_t i = begin + 1; i < n; ++i) {
+      if (b[i][begin]) rows.push_back(static_cast<std::int32_t>(i));
+    }
+    require(rows == indices(v.rows + v.row_begin[s], v.rows + v.row_begin[s + 1]),
+            "the rows of a supernode differ");
+  }
+  for (std::size_t j = 0; j < n; ++j) {
+    indices segments;
+    for (std::size_t i = 0; i < at(v.first_column[own[j]]); ++i) {
+      if (b[i][j] && (i == 0 || own[i] != own[i - 1] || !b[i - 1][j])) {
+        segments.push_back(static_cast<std::int32_t>(i));
+      }
+    }
+    require(
+        segments == indices(v.segments + v.segment_begin[j], v.segments + v.segment_begin[j + 1]),
+        "the segments of a column of U differ");
+  }
+}
+
+void check_masks(const checked_case& k) {
+  gsofa_masks_view v{};
+  const bool asked = k.c.options.masks != 0;
+  require_status(CALL(gsofa_masks)(k.f, &v), asked ? GSOFA_OK : GSOFA_INVALID_INPUT, "gsofa_masks");
+  if (!asked) return;
+  const std::size_t n = k.b.size();
+  dense_matrix held(n);
+  for (std::size_t i = 0; i < n; ++i) held[i].set(i);
+  require(v.first_vertex[0] == 0 && v.first_vertex[v.panels] == k.c.n, "panels do not cover A");
+  for (std::int32_t p = 0; p < v.panels; ++p) {
+    const std::int32_t begin = v.first_vertex[p];
+    require(begin < v.first_vertex[p + 1] && v.first_vertex[p + 1] - begin <= 64, "panel widths");
+    for (std::int64_t q = v.position_begin[p]; q < v.position_begin[p + 1]; ++q) {
+      const std::int32_t f = v.vertices[q];
+      require(f >= 0 && f < k.c.n && (q == v.position_begin[p] || v.vertices[q - 1] < f),
+              "vertices of a panel do not ascend");
+      for (std::int32_t c = 0; c < 64; ++c) {
+        const bool u = (v.masks[2 * q] >> c & 1) != 0, l = (v.masks[2 * q + 1] >> c & 1) != 0;
+        if (!u && !l) continue;
+        require(begin + c < f && begin + c < v.first_vertex[p + 1], "a mask has a bit too many");
+        if (u) held[at(begin + c)].set(at(f));
+        if (l) held[at(f)].set(at(begin + c));
+      }
+    }
+  }
+  require(held == k.b, "the masks hold another pattern");
+}
+
+void check_device_results(const checked_case& k) {
+  gsofa_device_pattern p{};
+  gsofa_supernodal_view s{};
+  require_status(CALL(gsofa_device_l)(k.f, &p), GSOFA_UNAVAILABLE, "gsofa_device_l");
+  require_status(CALL(gsofa_device_u)(k.f, &p), GSOFA_UNAVAILABLE, "gsofa_device_u");
+  require_status(CALL(gsofa_device_supernodal)(k.f, &s), GSOFA_UNAVAILABLE,
+                 "gsofa_device_supernodal");
+}
+
+void check_other_integers(dice& d, const checked_case& k) {
+  const stored_pattern a(k.c, d.below(2), d.below(3));
+  handle h;
+  const gsofa_status status = CALL(gsofa_analyze_pattern)(&a.view, &k.c.options, &h.a);
+  answer other = copy(k.c, status, h);
+  require(other == k.found, "the pattern in other integers or by columns has another answer");
+}
+
+void check_batch(dice& d, const checked_case& k) {
+  const stored_pattern a(k.c, GSOFA_CSR, GSOFA_INDEX_64_32);
+  const std::vector<gsofa_pattern> patterns(at(1 + d.below(4)), a.view);
+  std::vector<gsofa_analysis*> handles(patterns.size());
+  require_status(
+      CALL(gsofa_analyze_batch)(patterns.data(), patterns.size(), &k.c.options, handles.data()),
+      GSOFA_OK, "gsofa_analyze_batch");
+  for (gsofa_analysis* const one : handles) {
+    handle h;
+    h.a = one;
+    require(copy(k.c, GSOFA_OK, h) == k.found, "an analysis of a batch differs");
+  }
+  std::vector<gsofa_pattern> bad = patterns;
+  bad.back().index_type = GSOFA_INDEX_64_64;
+  require_status(CALL(gsofa_analyze_batch)(bad.data(), bad.size(), &k.c.options, handles.data()),
+                 GSOFA_INVALID_INPUT, "a batch in other integers");
+  require(std::ranges::count(handles, nullptr) == std::ssize(handles), "handles of a failed batch");
+}
+
+void check_analyzer(dice& d, const checked_case& k) {
+  const stored_pattern a(k.c, d.below(2), d.below(3));
+  gsofa_analyzer* by = nullptr;
+  require_status(CALL(gsofa_analyzer_create)(&by), GSOFA_OK, "gsofa_analyzer_create");
+  struct release {
+    gsofa_analyzer* by;
+    ~release() { CALL(gsofa_analyzer_free)(by); }
+  } const frees{by};
+  require(CALL(gsofa_analyzer_ready)(by) != 0, "a new analyzer is not ready");
+  const gsofa_analysis* f = nullptr;
+  for (int round = 0; round < 2; ++round) {
+    require_status(CALL(gsofa_analyzer_start)(by, &a.view, &k.c.options), GSOFA_OK,
+                   "gsofa_analyzer_start");
+    if (d.one_in(2)) {
+      while (CALL(gsofa_analyzer_ready)(by) == 0) std::this_thread::yield();
+    }
+    require_status(CALL(gsofa_analyzer_wait)(by, &f), GSOFA_OK, "gsofa_analyzer_wait");
+    require(gsofa_nnz_l(f) == k.found.nnz_l && gsofa_nnz_u(f) == k.found.nnz_u &&
+                array_of(gsofa_row_order(f), at(k.c.n)) == k.found.row_order,
+            "an analyzer finds something else");
+  }
+  require_status(CALL(gsofa_analyzer_start)(by, &a.view, &k.c.options), GSOFA_OK,
+                 "gsofa_analyzer_start");
+  CALL(gsofa_analyzer_cancel)(by);
+  const gsofa_status status = CALL(gsofa_analyzer_wait)(by, &f);
+  require(status == GSOFA_OK || status == GSOFA_CANCELLED, "a cancelled analysis is neither");
+  require((f != nullptr) == (status == GSOFA_OK), "a cancelled analysis has a result");
+  if (d.one_in(2)) CALL(gsofa_analyzer_start)(by, &a.view, &k.c.options);
+}
+
+// No device: unavailable. With one, memory of the host must not be taken for its memory here.
+void check_device_patterns(const call& c, const abilities& can) {
+  gsofa_device_pattern a{
+      c.n, c.row_ptr.back(), c.row_ptr.data(), c.col_idx.data(), GSOFA_INDEX_64_32, nullptr};
+  if (can.gpu) a.index_type = 99;
+  const gsofa_status expected = can.gpu ? GSOFA_INVALID_INPUT : GSOFA_UNAVAILABLE;
+  handle h;
+  require_status(CALL(gsofa_analyze_device)(&a, &c.options, &h.a), expected,
+                 "gsofa_analyze_device");
+  gsofa_analyzer* by = nullptr;
+  require_status(CALL(gsofa_analyzer_create)(&by), GSOFA_OK, "gsofa_analyzer_create");
+  gsofa_status status = CALL(gsofa_analyzer_start_device)(by, &a, &c.options);
+  const gsofa_analysis* f = nullptr;
+  if (status == GSOFA_OK) status = CALL(gsofa_analyzer_wait)(by, &f);
+  CALL(gsofa_analyzer_free)(by);
+  require(status == expected && f == nullptr, "gsofa_analyzer_start_device");
+}
+
+void check_forest(const indices& parent) {
+  const auto n = static_cast<std::int32_t>(parent.size());
+  indices begin(parent.size() + 1), vertices(parent.size()), order(parent.size());
+  std::int32_t levels = -1;
+  require_status(CALL(gsofa_level_sets)(n, parent.data(), begin.data(), vertices.data(), &levels),
+                 GSOFA_OK, "gsofa_level_sets");
+  indices height(parent.size());
+  for (std::size_t v = 0; v < parent.size(); ++v) {
+    if (parent[v] >= 0) height[at(parent[v])] = std::max(height[at(parent[v])], height[v] + 1);
+  }
+  require(levels == 1 + std::ranges::max(height), "the number of levels differs");
+  std::int32_t next = 0;
+  for (std::int32_t h = 0; h < levels; ++h) {
+    require(begin[at(h)] == next, "a level does not begin where the one before ends");
+    for (std::int32_t v = 0; v < n; ++v) {
+      if (height[at(v)] == h) require(vertices[at(next++)] == v, "a level has another vertex");
+    }
+  }
+  require(begin[at(levels)] == n, "levels do not hold all vertices");
+  require_status(CALL(gsofa_tree_postorder)(n, parent.data(), order.data()), GSOFA_OK,
+                 "gsofa_tree_postorder");
+  indices position(parent.size(), -1), size(parent.size(), 1), relabelled(parent.size(), -1);
+  for (std::int32_t p = 0; p < n; ++p) {
+    require(order[at(p)] >= 0 && order[at(p)] < n && position[at(order[at(p)])] < 0,
+            "a postorder is no permutation");
+    position[at(order[at(p)])] = p;
+  }
+  for (std::size_t v = 0; v < parent.size(); ++v) {
+    if (parent[v] >= 0) size[at(parent[v])] += size[v];
+  }
+  for (std::size_t v = 0; v < parent.size(); ++v) {
+    if (parent[v] < 0) continue;
+    const std::int32_t of_parent = position[at(parent[v])];
+    require(position[v] < of_parent && position[v] > of_parent - size[at(parent[v])],
+            "a subtree is not contiguous");
+    relabelled[at(position[v])] = of_parent;
+  }
+  // Maximal subtrees of at most `relax` vertices.
+  for (const std::int32_t relax : {1, 2, 5, n + 1}) {
+    std::vector<gsofa_range> ranges(parent.size());
+    std::int32_t count = -1;
+    require_status(
+        CALL(gsofa_relaxed_supernodes)(n, relabelled.data(), relax, ranges.data(), &count),
+        GSOFA_OK, "gsofa_relaxed_supernodes");
+    std::int32_t k = 0;
+    for (std::int32_t p = 0; p < n; ++p) {
+      const std::int32_t v = order[at(p)], up = parent[at(v)];
+      if (size[at(v)] > relax || (up >= 0 && size[at(up)] <= relax)) continue;
+      require(k < count && ranges[at(k)].begin == p + 1 - size[at(v)] && ranges[at(k)].end == p + 1,
+              "a relaxed supernode differs");
+      ++k;
+    }
+    require(k == count, "there are more relaxed supernodes than subtrees");
+  }
+}
+
+void check_pattern_functions(dice& d, const call& c, const dense_matrix& a) {
+  const stored_pattern p(c, d.below(2), d.below(3));
+  const std::size_t n = a.size();
+  const indices parent = tree_of(cholesky(a));
+  indices found(n);
+  require_status(CALL(gsofa_elimination_tree)(&p.view, found.data()), GSOFA_OK,
+                 "gsofa_elimination_tree");
+  require(found == parent, "gsofa_elimination_tree differs");
+  check_forest(parent);
+  dense_matrix b = a;
+  for (std::size_t i = 0; i < n; ++i) b[i].set(i);
+  eliminate(b);
+  gsofa_profile* profile = nullptr;
+  const std::int32_t asked = d.below(2 * c.n + 1);
+  require_status(CALL(gsofa_profile_pattern)(&p.view, asked, 1 + d.below(3), &profile), GSOFA_OK,
+                 "gsofa_profile_pattern");
+  struct release {
+    gsofa_profile* p;
+    ~release() { CALL(gsofa_profile_free)(p); }
+  } const frees{profile};
+  require(array_of(CALL(gsofa_profile_parent)(profile), n) == parent, "gsofa_profile_parent");
+  require(array_of(CALL(gsofa_profile_l_col_counts)(profile), n) == lower_columns(b),
+          "gsofa_profile_l_col_counts");
+  require(array_of(CALL(gsofa_profile_u_row_counts)(profile), n) == upper_rows(b),
+          "gsofa_profile_u_row_counts");
+  require(CALL(gsofa_profile_flops)(profile) == operations(b), "gsofa_profile_flops");
+  const std::int32_t cells = CALL(gsofa_profile_cells)(profile);
+  require(cells == std::min(asked, c.n), "gsofa_profile_cells");
+  std::vector<std::int64_t> density(at(cells) * at(cells));
+  for (std::size_t i = 0; i < n && cells > 0; ++i) {
+    for (std::size_t j = 0; j < n; ++j) {
+      density[i * at(cells) / n * at(cells) + j * at(cells) / n] += b[i][j] ? 1 : 0;
+    }
+  }
+  const std::int64_t* const held = CALL(gsofa_profile_density)(profile);
+  require(std::equal(density.begin(), density.end(), held), "gsofa_profile_density");
+}
+
+void check_estimate(dice& d, const checked_case& k, const dense_matrix& unfilled) {
+  const stored_pattern a(k.c, d.below(2), d.below(3));
+  gsofa_fill_estimate e{};
+  indices order(at(k.c.n));
+  require_status(CALL(gsofa_estimate)(&a.view, &k.c.options, &e, order.data()), GSOFA_OK,
+                 "gsofa_estimate");
+  const dense_matrix filled = cholesky(unfilled);
+  std::int64_t lower = 0;
+  for (const std::int32_t count : lower_columns(filled)) lower += count;
+  require(e.nnz_a == k.found.nnz_a && e.nnz_l == lower && e.nnz_u == lower + k.c.n,
+          "an estimate is not that of chol(A + A^T)");
+  require((e.symmetric != 0) == (symmetric(unfilled) == unfilled), "symmetric is wrong");
+  require(e.flops == operations(filled) && e.result_bytes > 0 && e.working_bytes > 0,
+          "operations or bytes of an estimate are wrong");
+  indices sorted = order;
+  std::ranges::sort(sorted);
+  for (std::int32_t v = 0; v < k.c.n; ++v) require(sorted[at(v)] == v, "no permutation");
+}
+
+// The whole of a pattern padded to relaxed supernodes holds what the pattern itself has.
+void check_relaxed(dice& d, const call& plain, const dense_matrix& a) {
+  call c = plain;
+  c.permutation.clear();
+  c.options.permutation = nullptr;
+  c.options.order = GSOFA_ORDER_AMD;
+  c.options.match = 0;
+  c.options.relax = 2 + d.below(6);
+  c.options.factors = c.options.supernodal = 1;
+  handle h;
+  require_status(analyze(c, h), GSOFA_OK, "relaxed supernodes");
+  const answer found = copy(c, GSOFA_OK, h);
+  dense_matrix b = permuted(a, found.row_order, found.col_order);
+  const indices parent = tree_of(cholesky(b));
+  std::vector<gsofa_range> ranges(b.size());
+  std::int32_t count = 0;
+  require_status(
+      CALL(gsofa_relaxed_supernodes)(c.n, parent.data(), c.options.relax, ranges.data(), &count),
+      GSOFA_OK, "gsofa_relaxed_supernodes");
+  eliminate(b);
+  dense_matrix held(b.size());
+  for (std::size_t i = 0; i < b.size(); ++i) {
+    for (std::int64_t p = found.l_ptr[i]; p < found.l_ptr[i + 1]; ++p) {
+      held[i].set(at(found.l_idx[at(p)]));
+    }
+    for (std::int64_t p = found.u_ptr[i]; p < found.u_ptr[i + 1]; ++p) {
+      held[i].set(at(found.u_idx[at(p)]));
+    }
+    require((b[i] & ~held[i]).none(), "a relaxed factor lacks an entry");
+  }
+  gsofa_supernodal_view v{};
+  require_status(CALL(gsofa_supernodal)(h.a, &v), GSOFA_OK, "gsofa_supernodal");
+  for (std::int32_t r = 0; r < count; ++r) {
+    const auto* const end = v.first_column + v.supernodes + 1;
+    const auto* const begin = std::find(v.first_column, end, ranges[at(r)].begin);
+    // A range of one column begins a supernode, which later columns may join.
+    const bool ends = ranges[at(r)].end - ranges[at(r)].begin > 1;
+    const bool whole =
+        begin != end && (!ends || (begin + 1 != end && begin[1] == ranges[at(r)].end));
+    require(whole, "a relaxed supernode is none of the analysis");
+  }
+  // The same supernodes by their ranges.
+  call given = plain;
+  given.options = c.options;
+  given.options.relax = 1;
+  given.options.order = GSOFA_ORDER_GIVEN;
+  given.permutation = found.col_order;
+  given.options.permutation = given.permutation.data();
+  given.options.relaxed = ranges.data();
+  given.options.relaxed_count = count;
+  handle again;
+  require_status(analyze(given, again), GSOFA_OK, "relaxed supernodes by their ranges");
+  const answer same = copy(given, GSOFA_OK, again);
+  require(same.l_idx == found.l_idx && same.u_idx == found.u_idx,
+          "relaxed supernodes by their ranges give something else");
+}
+
+void check_constants(const abilities& can) {
+  const gsofa_variant* variants = nullptr;
+  std::int32_t count = 0;
+  require_status(CALL(gsofa_variants)(&variants, &count), GSOFA_OK, "gsofa_variants");
+  bool found = false;
+  for (std::int32_t k = 0; k < count; ++k) {
+    require(k == 0 || std::strcmp(variants[k - 1].name, variants[k].name) < 0,
+            "names do not ascend");
+    require(*variants[k].summary != '\0', "a variant without a summary");
+    found = found || std::string_view(variants[k].name) == "cpu_bitmap_panels";
+  }
+  require(found, "there is no cpu_bitmap_panels");
+  require((CALL(gsofa_has_metis)() != 0) == can.metis, "gsofa_has_metis");
+  const std::string_view version = CALL(gsofa_version)();
+  require(std::ranges::count(version, '.') == 2, "gsofa_version");
+}
+
+void check_options_init(dice& d) {
+  std::vector<unsigned char> bytes(sizeof(gsofa_options) + 64, 0xa5);
+  const std::size_t size = at(d.below(static_cast<std::int64_t>(bytes.size())));
+  alignas(gsofa_options) unsigned char room[sizeof(gsofa_options) + 64];
+  std::ranges::copy(bytes, room);
+  CALL(gsofa_options_init_sized)(reinterpret_cast<gsofa_options*>(room), size);
+  for (std::size_t k = size; k < sizeof room; ++k) {
+    require(room[k] == 0xa5, "gsofa_options_init_sized writes beyond the size");
+  }
+  CALL(gsofa_options_init_sized)(nullptr, size);
+}
+
+// Arguments that must give a status, and null handles that must give nothing.
+void check_refusals(dice& d, const call& c, const gsofa_analysis* f) {
+  constexpr gsofa_status invalid = GSOFA_INVALID_INPUT;
+  const auto refused = [](gsofa_status status, const char* what) {
+    require_status(status, invalid, what);
+    const std::string text = CALL(gsofa_last_error)();
+    require(!text.empty() && text.find('\n') == std::string::npos, "an error is not one line");
+  };
+  const stored_pattern p(c, GSOFA_CSR, GSOFA_INDEX_64_32);
+  const gsofa_device_pattern on_device{};
+  const std::int64_t* ptr = nullptr;
+  const std::int32_t* idx = nullptr;
+  std::int32_t number = 0;
+  handle h;
+  const gsofa_analysis* result = nullptr;
+  gsofa_profile* profile = nullptr;
+  gsofa_fill_estimate estimate{};
+  gsofa_supernodal_view supernodal{};
+  gsofa_masks_view masks{};
+  gsofa_device_pattern device{};
+  gsofa_range range{};
+  refused(CALL(gsofa_analyze)(c.n, nullptr, c.col_idx.data(), nullptr, &h.a), "no row pointers");
+  refused(CALL(gsofa_analyze)(c.n, c.row_ptr.data(), c.col_idx.data(), nullptr, nullptr), "no out");
+  refused(CALL(gsofa_analyze)(-1, c.row_ptr.data(), c.col_idx.data(), nullptr, &h.a), "n = -1");
+  refused(CALL(gsofa_analyze_pattern)(nullptr, nullptr, &h.a), "no pattern");
+  refused(CALL(gsofa_analyze_pattern)(&p.view, nullptr, nullptr), "no out");
+  gsofa_pattern bad = p.view;
+  (d.one_in(2) ? bad.format : bad.index_type) = d.one_in(2) ? -1 : 3 + d.below(1 << 30);
+  refused(CALL(gsofa_analyze_pattern)(&bad, nullptr, &h.a), "format or index_type");
+  refused(CALL(gsofa_elimination_tree)(&bad, &number), "format or index_type");
+  refused(CALL(gsofa_estimate)(&bad, nullptr, &estimate, nullptr), "format or index_type");
+  refused(CALL(gsofa_profile_pattern)(&bad, 1, 1, &profile), "format or index_type");
+  refused(CALL(gsofa_analyze_batch)(nullptr, 1, nullptr, &h.a), "no patterns");
+  refused(CALL(gsofa_analyze_batch)(&p.view, 1, nullptr, nullptr), "no out");
+  require_status(CALL(gsofa_analyze_batch)(nullptr, 0, nullptr, nullptr), GSOFA_OK, "empty batch");
+  refused(CALL(gsofa_analyze_device)(nullptr, nullptr, &h.a), "no pattern");
+  refused(CALL(gsofa_analyze_device)(&on_device, nullptr, nullptr), "no out");
+  refused(CALL(gsofa_analyzer_create)(nullptr), "no out");
+  refused(CALL(gsofa_analyzer_start)(nullptr, &p.view, nullptr), "no analyzer");
+  refused(CALL(gsofa_analyzer_start_device)(nullptr, &on_device, nullptr), "no analyzer");
+  refused(CALL(gsofa_analyzer_wait)(nullptr, &result), "no analyzer");
+  CALL(gsofa_analyzer_cancel)(nullptr);
+  CALL(gsofa_analyzer_free)(nullptr);
+  CALL(gsofa_free)(nullptr);
+  CALL(gsofa_profile_free)(nullptr);
+  refused(CALL(gsofa_l)(nullptr, &ptr, &idx), "no analysis");
+  refused(CALL(gsofa_u)(f, nullptr, &idx), "no pointer");
+  refused(CALL(gsofa_l_columns)(f, &ptr, nullptr), "no pointer");
+  refused(CALL(gsofa_u_columns)(nullptr, &ptr, &idx), "no analysis");
+  refused(CALL(gsofa_copy_l)(f, 7, GSOFA_INDEX_64_32, &ptr, &idx), "format");
+  refused(CALL(gsofa_copy_u)(nullptr, GSOFA_CSR, GSOFA_INDEX_64_32, &ptr, &idx), "no analysis");
+  refused(CALL(gsofa_supernodal)(f, nullptr), "no view");
+  refused(CALL(gsofa_supernodal)(nullptr, &supernodal), "no analysis");
+  refused(CALL(gsofa_masks)(nullptr, &masks), "no analysis");
+  refused(CALL(gsofa_supernodes)(f, nullptr, &number), "no pointer");
+  refused(CALL(gsofa_device_l)(nullptr, &device), "no analysis");
+  refused(CALL(gsofa_device_u)(f, nullptr), "no pattern");
+  refused(CALL(gsofa_device_supernodal)(nullptr, &supernodal), "no analysis");
+  refused(CALL(gsofa_elimination_tree)(&p.view, nullptr), "no tree");
+  refused(CALL(gsofa_level_sets)(c.n, nullptr, &number, &number, &number), "no tree");
+  refused(CALL(gsofa_tree_postorder)(-1, &number, &number), "n = -1");
+  refused(CALL(gsofa_relaxed_supernodes)(c.n, nullptr, 2, &range, &number), "no tree");
+  const indices wrong(at(c.n), d.one_in(2) ? -2 : c.n + 1);  // no parents
+  indices three(3 * at(c.n) + 3);
+  refused(CALL(gsofa_level_sets)(c.n, wrong.data(), three.data(), three.data() + c.n + 1, &number),
+          "a tree that is none");
+  refused(CALL(gsofa_tree_postorder)(c.n, wrong.data(), three.data()), "a tree that is none");
+  std::vector<gsofa_range> ranges(at(c.n));
+  refused(CALL(gsofa_relaxed_supernodes)(c.n, wrong.data(), 2, ranges.data(), &number),
+          "a tree that is none");
+  refused(CALL(gsofa_estimate)(&p.view, nullptr, nullptr, nullptr), "no estimate");
+  refused(CALL(gsofa_profile_pattern)(&p.view, -1, 1, &profile), "cells");
+  refused(CALL(gsofa_profile_pattern)(&p.view, 1, -1, &profile), "threads");
+  refused(CALL(gsofa_variants)(nullptr, &number), "no variants");
+  require(CALL(gsofa_n)(nullptr) == 0 && CALL(gsofa_nnz_l)(nullptr) == 0 &&
+              CALL(gsofa_row_order)(nullptr) == nullptr && CALL(gsofa_flops)(nullptr) == 0 &&
+              CALL(gsofa_profile_cells)(nullptr) == 0 && CALL(gsofa_parent)(nullptr) == nullptr,
+          "something of no analysis");
+}
+
+call make_interface_call(dice& d) {
+  call c;
+  c.n = 1 + d.below(d.one_in(6) ? 70 : 24);
+  fill_rows(d, c);
+  gsofa_options& o = c.options;
+  gsofa_options_init(&o);
+  o.device = GSOFA_CPU;
+  o.order = d.below(8);
+  if (o.order == GSOFA_ORDER_GIVEN) {
+    for (std::int32_t v = 0; v < c.n; ++v) c.permutation.push_back(v);
+    std::ranges::shuffle(c.permutation, d.engine());
+    o.permutation = c.permutation.data();
+  }
+  o.threads = d.below(3);
+  o.match = d.one_in(3) ? 1 : 0;
+  o.factors = d.below(2);
+  o.factor_columns = d.below(2);
+  o.supernodes = d.below(2);
+  o.chunk_size = d.one_in(2) ? 0 : 1 + d.below(c.n);
+  o.supernodal = d.below(2);
+  o.most_columns = d.one_in(2) ? 0 : 1 + d.below(8);
+  o.tree = d.below(2);
+  o.masks = d.below(2);
+  return c;
+}
+
+}  // namespace
+
+std::set<std::string> functions_called() {
+  const std::scoped_lock lock(names_lock);
+  return names_called;
+}
+
+void attack_c_interface(std::uint64_t seed, std::uint64_t number, const abilities& can) {
+  dice d(seed + 1, number);
+  const call c = make_interface_call(d);
+  const dense_matrix a = dense(c);
+  check_constants(can);
+  check_options_init(d);
+  check_pattern_functions(d, c, a);
+  check_device_patterns(c, can);
+  check_relaxed(d, c, a);
+  handle h;
+  const gsofa_status status =
+      CALL(gsofa_analyze)(c.n, c.row_ptr.data(), c.col_idx.data(), &c.options, &h.a);
+  const answer found = copy(c, status, h);
+  check_answer(c, found, can);
+  check_refusals(d, c, h.a);
+  if (status != GSOFA_OK) return;
+  const dense_matrix unfilled = permuted(a, found.row_order, found.col_order);
+  checked_case k{c, h.a, found, unfilled};
+  eliminate(k.b);
+  check_getters(k);
+  check_factors(k);
+  check_copies(k);
+  check_supernodes(k);
+  check_tree(k, unfilled);
+  check_supernodal(k);
+  check_masks(k);
+  check_device_results(k);
+  check_other_integers(d, k);
+  check_batch(d, k);
+  check_analyzer(d, k);
+  check_estimate(d, k, unfilled);
+}
+
+}  // namespace gsofa::soak
