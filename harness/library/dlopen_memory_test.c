@@ -41,6 +41,11 @@ static struct {
   __typeof__(gsofa_analyzer_start)* analyzer_start;
   __typeof__(gsofa_analyzer_wait)* analyzer_wait;
   __typeof__(gsofa_analyzer_free)* analyzer_free;
+  __typeof__(gsofa_analyze_batch)* analyze_batch;
+  __typeof__(gsofa_estimate)* estimate;
+  __typeof__(gsofa_profile_pattern)* profile_pattern;
+  __typeof__(gsofa_profile_free)* profile_free;
+  __typeof__(gsofa_variants)* variants;
   __typeof__(gsofa_nnz_u)* nnz_u;
   __typeof__(gsofa_free)* free;
   __typeof__(gsofa_last_error)* last_error;
@@ -56,9 +61,11 @@ static void find(void* library, const char* name, void* function) {
   memcpy(function, &found, sizeof found);
 }
 
+enum what { by_analyze, by_analyzer, by_batch, by_estimate, by_profile, by_variants };
+
 struct trial {
   gsofa_options options;
-  int pending;      /* by an analyzer */
+  enum what what;
   long first, last; /* allocations that fail */
   gsofa_status status;
   int64_t nnz_u;
@@ -66,26 +73,57 @@ struct trial {
   char text[512];
 };
 
+static int go_on(int stage, double share, void* user) {
+  (void)stage;
+  (void)share;
+  (void)user;
+  return 0;
+}
+
 static void* analyze(void* data) {
   struct trial* const t = data;
-  gsofa_analysis* found = NULL;
+  gsofa_analysis* found[2] = {NULL, NULL};
   gsofa_analyzer* by = NULL;
   const gsofa_analysis* of_analyzer = NULL;
-  const gsofa_pattern pattern = {order, row_ptr, col_idx, GSOFA_INDEX_64_32, GSOFA_CSR};
+  gsofa_profile* profile = NULL;
+  gsofa_fill_estimate estimate = {0, 0, 0, 0, 0, 0, 0};
+  const gsofa_variant* variants = NULL;
+  int32_t count = 0;
+  const gsofa_pattern pattern[2] = {{order, row_ptr, col_idx, GSOFA_INDEX_64_32, GSOFA_CSR},
+                                    {order, row_ptr, col_idx, GSOFA_INDEX_64_32, GSOFA_CSR}};
   fail_allocations(t->first, t->last);
-  if (t->pending) {
-    t->status = lib.analyzer_create(&by);
-    if (t->status == GSOFA_OK) t->status = lib.analyzer_start(by, &pattern, &t->options);
-    if (t->status == GSOFA_OK) t->status = lib.analyzer_wait(by, &of_analyzer);
-  } else {
-    t->status = lib.analyze(order, row_ptr, col_idx, &t->options, &found);
+  switch (t->what) {
+    case by_analyze:
+      t->status = lib.analyze(order, row_ptr, col_idx, &t->options, &found[0]);
+      break;
+    case by_analyzer:
+      t->status = lib.analyzer_create(&by);
+      if (t->status == GSOFA_OK) t->status = lib.analyzer_start(by, pattern, &t->options);
+      if (t->status == GSOFA_OK) t->status = lib.analyzer_wait(by, &of_analyzer);
+      break;
+    case by_batch:
+      t->status = lib.analyze_batch(pattern, 2, &t->options, found);
+      break;
+    case by_estimate:
+      t->status = lib.estimate(pattern, &t->options, &estimate, NULL);
+      break;
+    case by_profile:
+      t->status = lib.profile_pattern(pattern, 4, 2, &profile);
+      break;
+    case by_variants:
+      t->status = lib.variants(&variants, &count);
+      break;
   }
   snprintf(t->text, sizeof t->text, "%s", lib.last_error());
   t->needed = allocations_made();
   fail_allocations(0, 0);
-  t->nnz_u = lib.nnz_u(t->pending ? of_analyzer : found);
-  lib.free(found);
+  t->nnz_u = t->what == by_estimate   ? estimate.nnz_u
+             : t->what == by_analyzer ? lib.nnz_u(of_analyzer)
+                                      : lib.nnz_u(found[0]);
+  lib.free(found[0]);
+  lib.free(found[1]);
   lib.analyzer_free(by);
+  lib.profile_free(profile);
   return NULL;
 }
 
@@ -100,7 +138,7 @@ static void run(struct trial* t) {
 
 static int failures = 0;
 
-static void sweep(const char* name, gsofa_order by, int threads, int pending) {
+static void sweep(const char* name, enum what what, gsofa_order by, int threads, int watched) {
   struct trial t;
   memset(&t, 0, sizeof t);
   lib.options_init_sized(&t.options, sizeof t.options);
@@ -109,7 +147,8 @@ static void sweep(const char* name, gsofa_order by, int threads, int pending) {
   t.options.threads = threads;
   t.options.factors = 1;
   t.options.supernodal = 1;
-  t.pending = pending;
+  t.what = what;
+  if (watched) t.options.progress = go_on;
   run(&t);
   if (t.status == GSOFA_UNAVAILABLE) return;
   run(&t);
@@ -134,11 +173,57 @@ static void sweep(const char* name, gsofa_order by, int threads, int pending) {
   }
   printf("%s: %ld allocations, %ld refusals\n", name, needed, refused);
   fflush(stdout);
-  if (needed < 20 || refused < 20) ++failures;
+  if (needed < 10 || refused < 10) ++failures;
+}
+
+/* The text of an error where there is no memory for it, and on more threads than have room. */
+enum { many_threads = 80 };
+static pthread_barrier_t all_have_failed;
+static long allocations_that_fail;
+
+static void* fail_and_read(void* data) {
+  int* const wrong = data;
+  fail_allocations(1, allocations_that_fail);
+  const gsofa_status status = lib.analyzer_create(NULL);
+  const char* const text = lib.last_error();
+  fail_allocations(0, 0);
+  pthread_barrier_wait(&all_have_failed);
+  *wrong = status != GSOFA_INVALID_INPUT ||
+           (strcmp(text, "out is NULL") != 0 &&
+            (allocations_that_fail == 0 || strstr(text, "there is no memory") == NULL));
+  lib.analyzer_create(NULL); /* with memory again */
+  *wrong = *wrong || strcmp(lib.last_error(), "out is NULL") != 0;
+  return NULL;
+}
+
+static void check_texts(void) {
+  pthread_t threads[many_threads];
+  int wrong[many_threads];
+  for (int round = 0; round < 4; ++round) {
+    allocations_that_fail = round % 2 == 0 ? 0 : LONG_MAX;
+    const int count = round < 2 ? 1 : many_threads;
+    pthread_barrier_init(&all_have_failed, NULL, (unsigned)count);
+    for (int t = 0; t < count; ++t) {
+      wrong[t] = 1;
+      fail_allocations(0, 0);
+      if (pthread_create(&threads[t], NULL, fail_and_read, &wrong[t]) != 0) exit(1);
+    }
+    for (int t = 0; t < count; ++t) {
+      pthread_join(threads[t], NULL);
+      failures += wrong[t];
+    }
+    pthread_barrier_destroy(&all_have_failed);
+  }
+  if (failures > 0) printf("failed: texts of errors\n");
 }
 
 int main(void) {
   fill_grid();
+  /* Values of the first 32 keys need no memory: the library shall have a later one. */
+  pthread_key_t key;
+  for (int k = 0; k < 40; ++k) {
+    if (pthread_key_create(&key, NULL) != 0) return 1;
+  }
   void* const library = dlopen(GSOFA_LIBRARY, RTLD_LAZY | RTLD_LOCAL);
   if (library == NULL) {
     fprintf(stderr, "%s\n", dlerror());
@@ -150,12 +235,31 @@ int main(void) {
   find(library, "gsofa_analyzer_start", &lib.analyzer_start);
   find(library, "gsofa_analyzer_wait", &lib.analyzer_wait);
   find(library, "gsofa_analyzer_free", &lib.analyzer_free);
+  find(library, "gsofa_analyze_batch", &lib.analyze_batch);
+  find(library, "gsofa_estimate", &lib.estimate);
+  find(library, "gsofa_profile_pattern", &lib.profile_pattern);
+  find(library, "gsofa_profile_free", &lib.profile_free);
+  find(library, "gsofa_variants", &lib.variants);
   find(library, "gsofa_nnz_u", &lib.nnz_u);
   find(library, "gsofa_free", &lib.free);
   find(library, "gsofa_last_error", &lib.last_error);
-  sweep("natural", GSOFA_ORDER_NATURAL, 1, 0);
-  sweep("amd", GSOFA_ORDER_AMD, 1, 0);
-  sweep("nested dissection on two threads", GSOFA_ORDER_NESTED_DISSECTION, 2, 0);
-  sweep("natural, by an analyzer", GSOFA_ORDER_NATURAL, 1, 1);
+  check_texts();
+  /* First, since the list is made once: until that has succeeded. */
+  struct trial variants;
+  memset(&variants, 0, sizeof variants);
+  variants.what = by_variants;
+  do {
+    variants.last = ++variants.first;
+    run(&variants);
+  } while (variants.status == GSOFA_OUT_OF_MEMORY);
+  if (variants.status != GSOFA_OK || variants.first < 5) ++failures;
+  sweep("natural", by_analyze, GSOFA_ORDER_NATURAL, 1, 0);
+  sweep("amd", by_analyze, GSOFA_ORDER_AMD, 1, 0);
+  sweep("nested dissection on two threads", by_analyze, GSOFA_ORDER_NESTED_DISSECTION, 2, 0);
+  sweep("amd, with progress", by_analyze, GSOFA_ORDER_AMD, 2, 1);
+  sweep("natural, by an analyzer", by_analyzer, GSOFA_ORDER_NATURAL, 1, 0);
+  sweep("batch", by_batch, GSOFA_ORDER_AMD, 2, 0);
+  sweep("estimate", by_estimate, GSOFA_ORDER_COLAMD, 1, 0);
+  sweep("profile", by_profile, GSOFA_ORDER_NATURAL, 1, 0);
   return failures == 0 ? 0 : 1;
 }
