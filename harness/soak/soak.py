@@ -23,7 +23,7 @@ OK, FAILED, BAD_INPUT, UNAVAILABLE, RUN_FAILED = 0, 1, 2, 3, 4
 LIMIT = 180  # seconds after which a program that needs one or two counts as hanging
 RANK_LIMIT = 90  # seconds in which ranks end after one of them was killed; they notice in 60
 MOST_SAVED = 3  # failures of one kind that are saved; further ones are counted
-SHARES = {"fuzz": 0.35, "oracle": 0.2, "kill": 0.2, "memory": 0.15, "disk": 0.1}
+SHARES = {"fuzz": 0.25, "oracle": 0.2, "kill": 0.2, "memory": 0.15, "disk": 0.1, "superlu": 0.1}
 DIED = ("AddressSanitizer", "LeakSanitizer", "runtime error:", "terminate called", "Assertion",
         "UndefinedBehaviorSanitizer", "fuzz: violated")
 
@@ -171,6 +171,7 @@ class Soak:
         self.oracle = self.build / "harness/soak/gsofa_soak_oracle"
         self.failing = self.build / "harness/soak/gsofa_failing"
         self.plugin = self.build / "harness/soak/gsofa_soak_plugin"
+        self.drop_in = self.build / "harness/soak/gsofa_soak_superlu"  # where SuperLU_DIST is installed
         for program in (self.gsofa, self.fuzzer, self.oracle, self.failing, self.plugin):
             if not program.exists():
                 sys.exit(f"soak: error: {program} is not built: target gsofa_soak")
@@ -705,12 +706,38 @@ class Soak:
         self.cases("disk", [("limit", self.fill_disk), ("limit", self.fill_disk),
                             ("limit", self.fill_disk), ("full device", self.fill_device)], seconds)
 
+    # --- superlu -------------------------------------------------------------------------------
+
+    def attack_superlu(self, seconds):
+        """Ranks that call symbfact among hostile neighbours; the program counts the attacks."""
+        if not self.drop_in.exists():
+            self.count("superlu", "(no SuperLU_DIST)", 0)
+            return
+        seeded = [self.drop_in, f"--seed={self.seed}"]
+        command = [*seeded, f"--seconds={max(1, round(seconds))}"]
+        try:
+            done = self.end(self.start(command, environment(leaks=False)), command, seconds + LIMIT)
+        except Failed as e:
+            self.fail("superlu", "program", str(e), lambda _: " ".join(map(str, command)),
+                      text=self.last[-1].text())
+            return
+        cause = next((w.strip() for w in done.err.splitlines() if any(d in w for d in DIED)), "")
+        cases = re.findall(r"^failed: case (\d+): (.*?): (.*)$", done.out, re.MULTILINE)
+        for number, attack, message in cases:
+            again = " ".join(map(str, [*seeded, f"--first={number}", "--cases=1"]))
+            self.fail("superlu", attack, f"{message} {cause}"[:300], lambda _, a=again: a, text=done.text())
+        for runs, attack in re.findall(r"^(\d+) runs, \d+ failures: (.*)$", done.out, re.MULTILINE):
+            self.count("superlu", attack, int(runs))
+        if done.code != OK and not cases:
+            self.fail("superlu", "program", (cause or f"exit status {done.code}")[:300],
+                      lambda _: " ".join(map(str, command)), text=done.text())
+
     # --- all -----------------------------------------------------------------------------------
 
     def run_parts(self, parts, seconds):
         total = sum(SHARES[p] for p in parts)
         actions = {"fuzz": self.fuzz, "oracle": self.compare_with_oracle, "kill": self.kill,
-                   "memory": self.memory, "disk": self.disk}
+                   "memory": self.memory, "disk": self.disk, "superlu": self.attack_superlu}
         spent = {}
         try:
             for part in parts:
@@ -827,7 +854,7 @@ def main():
     if not (seconds > 0 and options.seed >= 0 and options.jobs > 0):
         parser.error("a time, a seed or a number of jobs is negative or 0")
     if options.case is not None and (len(options.only or ()) != 1
-                                     or options.only[0] in ("fuzz", "oracle")):
+                                     or options.only[0] in ("fuzz", "oracle", "superlu")):
         parser.error("--case needs --only kill, memory or disk")
     if options.parse_only:
         return 0

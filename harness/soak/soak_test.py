@@ -131,6 +131,32 @@ class NoticeTest(unittest.TestCase):
                 if name.startswith("_Z") and not implicit.match(name)}
         self.assertEqual(left, set())
 
+    def test_a_failure_of_the_drop_in_is_counted_and_named(self):
+        programs = self.folder / "harness" / "soak"
+        programs.mkdir(parents=True)
+        lines = "failed: case 3: silence: the arrays differ\\n5 runs, 0 failures: file\\n2 runs, 1 failures: silence\\n"
+        for path in (self.folder / "gsofa", *(programs / f"gsofa_{name}" for name in (
+                "fuzz", "soak_oracle", "soak_plugin", "failing", "soak_superlu"))):
+            path.write_text(f"#!/bin/sh\nprintf '{lines}'\nexit 1\n")
+            path.chmod(0o755)
+        done = subprocess.run([sys.executable, HERE / "soak.py", "--build", self.folder, "--seconds", "1",
+                               "--seed", "1", "--only", "superlu"], capture_output=True, text=True, timeout=60)
+        self.assertEqual(done.returncode, 1, done.stdout + done.stderr)
+        self.assertRegex(done.stdout, r"superlu +file +5 +[0-9]+ +0\n")
+        self.assertRegex(done.stdout, r"superlu +silence +2 +[0-9]+ +1\n")
+        self.assertIn("superlu/silence: the arrays differ", done.stdout)
+        self.assertRegex(done.stdout, r"again by .*gsofa_soak_superlu --seed=1 --first=3 --cases=1\n")
+
+    def test_wrong_arrays_among_hostile_neighbours_are_found(self):
+        program = BUILD / "harness/soak/gsofa_soak_superlu"
+        if not program.exists():
+            self.skipTest("no SuperLU_DIST")
+        for planted, code in ((["--planted"], 1), ([], 0)):
+            done = subprocess.run([program, "--seed=1", "--cases=2", *planted], capture_output=True, text=True,
+                                  timeout=300)
+            self.assertEqual(done.returncode, code, done.stdout + done.stderr)
+            self.assertEqual("full queue: the arrays differ" in done.stdout, code == 1)
+
 
 if __name__ == "__main__":
     unittest.main(verbosity=2)

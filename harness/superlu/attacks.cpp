@@ -169,27 +169,33 @@ void send_short(const descriptor& peer, const target& at, random_engine& random)
   send_memory(peer, sealed(std::span(at.result).first(std::min(size, at.result.size()))));
 }
 
-void send_malformed(const descriptor& peer, const target& at, random_engine& random) {
-  constexpr std::array<std::int64_t, 8> extremes{0,
-                                                 -1,
-                                                 1,
-                                                 std::numeric_limits<std::int32_t>::max(),
-                                                 std::numeric_limits<std::int64_t>::max(),
-                                                 std::numeric_limits<std::int64_t>::min(),
-                                                 std::int64_t{1} << 32,
-                                                 255};
+// Some words of the header or of the arrays changed to values that no index or length has.
+std::vector<std::byte> malformed(const target& at, random_engine& random) {
+  constexpr std::array<std::int64_t, 3> extremes{-1, std::numeric_limits<std::int32_t>::max(),
+                                                 std::numeric_limits<std::int64_t>::max()};
   std::vector<std::byte> bytes = at.result;
-  for (std::size_t k = 1 + below(random, 4); k > 0; --k) {
-    // Half of them at the header, where the lengths are.
+  for (std::size_t k = 1 + below(random, 3); k > 0; --k) {
     const std::size_t end =
         below(random, 2) == 0 ? std::min<std::size_t>(bytes.size(), 128) : bytes.size();
     const std::size_t width = below(random, 2) == 0 ? 4 : 8;
     if (end < width) continue;
-    const std::size_t place = below(random, end / width) * width;
     const std::int64_t value = extremes[below(random, extremes.size())];
-    std::memcpy(bytes.data() + place, &value, width);
-    bytes[below(random, end)] ^= static_cast<std::byte>(1 << below(random, 8));
+    std::memcpy(bytes.data() + below(random, end / width) * width, &value, width);
   }
+  return bytes;
+}
+
+void send_malformed(const descriptor& peer, const target& at, random_engine& random) {
+  std::vector<std::byte> bytes = malformed(at, random);
+  bytes[below(random, bytes.size())] ^= static_cast<std::byte>(1 << below(random, 8));
+  send_memory(peer, sealed(bytes));
+}
+
+// The second word is the digest of those behind it.
+void send_malformed_with_digest(const descriptor& peer, const target& at, random_engine& random) {
+  std::vector<std::byte> bytes = malformed(at, random);
+  const std::uint64_t digest = memory_digest(std::span(bytes).subspan(16));
+  std::memcpy(bytes.data() + 8, &digest, sizeof digest);
   send_memory(peer, sealed(bytes));
 }
 
@@ -260,6 +266,7 @@ std::vector<attack> all_attacks() {
       {"memory with holes", true, answering(send_holes)},
       {"short memory", true, answering(send_short)},
       {"malformed memory", true, answering(send_malformed)},
+      {"malformed, right digest", true, answering(send_malformed_with_digest)},
       {"two descriptors", true,
        answering(
            [](const descriptor& peer, const target&, random_engine&) { send_many(peer, 2); })},

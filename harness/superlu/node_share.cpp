@@ -434,6 +434,18 @@ descriptor sealed_memory(std::span<const std::span<const std::byte>> parts,
   return memory;
 }
 
+std::uint64_t memory_digest(std::span<const std::byte> bytes, std::uint64_t begin) {
+  std::uint64_t digest = begin;
+  constexpr std::size_t word = sizeof digest;
+  for (std::size_t k = 0; k < bytes.size(); k += word) {
+    std::uint64_t value = 0;
+    std::memcpy(&value, bytes.data() + k, std::min(word, bytes.size() - k));
+    digest = (digest ^ value) * 0x9e3779b97f4a7c15ULL;
+    digest ^= digest >> 32;
+  }
+  return digest;
+}
+
 mapped_memory::mapped_memory(const descriptor& memory) {
   if (!memory) return;
   const int seals = fcntl(memory.get(), F_GET_SEALS);

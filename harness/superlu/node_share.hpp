@@ -15,6 +15,7 @@
 
 #include <chrono>
 #include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <span>
@@ -102,6 +103,10 @@ class node_share {
 descriptor sealed_memory(
     std::span<const std::span<const std::byte>> parts,
     const std::function<void()>& still_working = [] {});
+
+/// Digest of bytes, filled up with zeros to a multiple of 8; `begin`: that of the bytes before
+/// them.
+std::uint64_t memory_digest(std::span<const std::byte> bytes, std::uint64_t begin = 0);
 
 /// The bytes of sealed memory. Empty for any other descriptor: none, of a file or a pipe, unsealed,
 /// of size 0, or with holes (which would take memory when they are read).

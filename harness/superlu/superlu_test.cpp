@@ -2,7 +2,6 @@
 // equal supernodes, pointers and counts, and lists with equal elements. SuperLU_DIST lists elements
 // in the order of its search, libgsofa ascending. SuperLU_DIST reads the most columns of a
 // supernode once a process ($SUPERLU_MAXSUP).
-#include <dlfcn.h>
 #include <doctest/doctest.h>
 #include <pthread.h>
 #include <sys/mman.h>
@@ -14,127 +13,33 @@
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
-#include <numeric>
 #include <string>
-#include <tuple>
 #include <vector>
 
 #include "common/matrix_market.hpp"
 #include "common/preprocess.hpp"
 #include "harness/check/test_patterns.hpp"
+#include "harness/superlu/comparison.hpp"
 #include "harness/superlu/superlu_headers.hpp"
 #include "reference/row_union.hpp"
 
-extern "C" decltype(symbfact) gsofa_symbfact;
-
 using namespace gsofa;
+using superlu::original;
+using superlu::output;
 
 namespace {
 
-// Both libraries export a symbfact; this is that of SuperLU_DIST.
-decltype(symbfact)& original() {
-  static const auto found = [] {
-    void* library = dlopen(GSOFA_SUPERLU_DIST, RTLD_LAZY | RTLD_LOCAL);
-    REQUIRE_MESSAGE(library != nullptr, dlerror());
-    const auto routine = reinterpret_cast<decltype(&symbfact)>(dlsym(library, "symbfact"));
-    Dl_info where;
-    REQUIRE(dladdr(reinterpret_cast<void*>(routine), &where) != 0);
-    REQUIRE(std::string(where.dli_fname).find("superlu_dist") != std::string::npos);
-    return routine;
-  }();
-  return *found;
-}
-
 // A and its elimination tree as pdgssvx hands them to symbfact.
-class input {
+class input : public superlu::call_input {
  public:
-  input(const pattern& a, const std::vector<index_t>& parent) : n_(a.n_rows) {
-    const pattern columns = transpose(a);
-    rows_.assign(columns.col_idx.begin(), columns.col_idx.end());
-    begin_.assign(columns.row_ptr.begin(), columns.row_ptr.end() - 1);
-    end_.assign(columns.row_ptr.begin() + 1, columns.row_ptr.end());
-    values_.assign(columns.col_idx.size(), 1.0);
-    identity_.resize(at(n_));
-    std::iota(identity_.begin(), identity_.end(), 0);
-    for (const index_t p : parent) etree_.push_back(p < 0 ? n_ : p);
-    store_ = {static_cast<int_t>(rows_.size()), values_.data(), rows_.data(), begin_.data(),
-              end_.data()};
-    matrix_ = {SLU_NCP, SLU_D, SLU_GE, n_, n_, &store_};
-  }
-  input(const input&) = delete;
-  input& operator=(const input&) = delete;
-
-  int_t call(decltype(symbfact)& routine, superlu_dist_options_t& options, Glu_persist_t& persist,
-             Glu_freeable_t& lists) {
-    return routine(&options, 0, &matrix_, identity_.data(), etree_.data(), &persist, &lists);
-  }
-
- private:
-  index_t n_;
-  std::vector<int_t> rows_, begin_, end_, etree_;
-  std::vector<superlu::column_index> identity_;
-  std::vector<double> values_;
-  NCPformat store_{};
-  SuperMatrix matrix_{};
-};
-
-// What symbfact fills, each list in ascending order.
-struct output {
-  std::vector<int_t> xsup, supno, row_begin, segment_begin;
-  std::vector<std::vector<int_t>> rows, segments;
-  std::int64_t entries = 0;
-  bool blocks_lead = true;  // the rows of a list begin with the columns of its supernode
-  bool others_empty = true;
-  std::size_t unsorted = 0;  // lists that symbfact filled in another order; not compared
-  bool operator==(const output& o) const {
-    const auto compared = [](const output& x) {
-      return std::tie(x.xsup, x.supno, x.row_begin, x.segment_begin, x.rows, x.segments, x.entries,
-                      x.blocks_lead, x.others_empty);
-    };
-    return compared(*this) == compared(o);
-  }
+  input(const pattern& a, const std::vector<index_t>& parent)
+      : call_input(transpose(a).row_ptr, transpose(a).col_idx, parent) {}
 };
 
 output run(decltype(symbfact)& routine, input& in, index_t n, int relax) {
-  superlu_dist_options_t options;
-  set_default_options_dist(&options);
-  options.superlu_relax = relax;
-  options.PrintStat = NO;
-  Glu_persist_t persist{};
-  Glu_freeable_t lists{};
-  const int_t status = in.call(routine, options, persist, lists);
-  CHECK((n == 1 ? status == 0 : status < 0));
-  output out;
-  const int_t supernodes = persist.supno[n] + 1;
-  out.xsup.assign(persist.xsup, persist.xsup + supernodes + 1);
-  out.supno.assign(persist.supno, persist.supno + n + 1);
-  out.row_begin.assign(lists.xlsub, lists.xlsub + n + 1);
-  out.segment_begin.assign(lists.xusub, lists.xusub + n + 1);
-  for (int_t s = 0; s < supernodes; ++s) {
-    const int_t first = persist.xsup[s];
-    const int_t next = persist.xsup[s + 1];
-    std::vector<int_t> rows(lists.lsub + lists.xlsub[first], lists.lsub + lists.xlsub[first + 1]);
-    for (int_t j = first; j < next; ++j) {
-      out.blocks_lead = out.blocks_lead && rows[at(j - first)] == j;
-      if (j > first) out.others_empty = out.others_empty && lists.xlsub[j] == lists.xlsub[j + 1];
-    }
-    out.unsorted += !std::ranges::is_sorted(rows);
-    std::ranges::sort(rows);
-    out.rows.push_back(std::move(rows));
-  }
-  for (index_t j = 0; j < n; ++j) {
-    std::vector<int_t> segments(lists.usub + lists.xusub[j], lists.usub + lists.xusub[j + 1]);
-    out.unsorted += !std::ranges::is_sorted(segments);
-    std::ranges::sort(segments);
-    out.segments.push_back(std::move(segments));
-  }
-  out.entries = lists.nnzLU;
-  superlu_dist_mem_usage_t memory;
-  QuerySpace_dist(n, -status, &lists, &memory);
-  CHECK(memory.total > 0);
-  symbfact_SubFree(&lists);
-  superlu_free_dist(persist.xsup);
-  superlu_free_dist(persist.supno);
+  output out = superlu::call(routine, in, relax);
+  CHECK((n == 1 ? out.status == 0 : out.status < 0));
+  CHECK(out.memory > 0);
   return out;
 }
 
@@ -246,13 +151,8 @@ ended call_in_a_process(const pattern& a, const std::vector<index_t>& parent, co
     dup2(said[1], 1);
     dup2(said[1], 2);
     setenv("GSOFA_SUPERLU", mode, 1);
-    superlu_dist_options_t options;
-    set_default_options_dist(&options);
-    options.PrintStat = NO;
-    Glu_persist_t persist{};
-    Glu_freeable_t lists{};
     input in(a, parent);
-    const int_t status = in.call(gsofa_symbfact, options, persist, lists);
+    const int_t status = superlu::call(gsofa_symbfact, in, 60).status;
     std::fflush(stdout);
     _exit(status < 0 ? 0 : 3);
   }

@@ -91,17 +91,6 @@ bool is_sound(std::string_view text) {
 
 }  // namespace
 
-std::uint64_t memory_digest(std::span<const std::byte> bytes, std::uint64_t begin) {
-  std::uint64_t digest = begin;
-  for (std::size_t k = 0; k < bytes.size(); k += word) {
-    std::uint64_t value = 0;
-    std::memcpy(&value, bytes.data() + k, std::min(word, bytes.size() - k));
-    digest = (digest ^ value) * 0x9e3779b97f4a7c15ULL;
-    digest ^= digest >> 32;
-  }
-  return digest;
-}
-
 symbolic_result::symbolic_result(const question& q, gsofa::supernodal_factors&& factors,
                                  std::string_view how)
     : limits_(q.limits) {

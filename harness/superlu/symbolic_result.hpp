@@ -71,8 +71,4 @@ class symbolic_result {
 /// questions, made from a few of their entries.
 std::string share_name(const question& q, std::string_view job);
 
-/// Digest of the bytes of shared memory behind the digest itself; `begin`: that of the bytes
-/// before.
-std::uint64_t memory_digest(std::span<const std::byte> bytes, std::uint64_t begin = 0);
-
 }  // namespace gsofa::superlu
