@@ -30,6 +30,7 @@ using input = nb::ndarray<const T, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 template <class T>
 nb::object array_of(std::vector<T>&& values) {
   auto* const owned = new std::vector<T>(std::move(values));
+  owned->reserve(1);  // NumPy takes an array without an address for a writeable one
   nb::capsule owner(owned, [](void* p) noexcept { delete static_cast<std::vector<T>*>(p); });
   return nb::cast(
       nb::ndarray<nb::numpy, const T, nb::ndim<1>>(owned->data(), {owned->size()}, owner));

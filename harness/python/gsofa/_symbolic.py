@@ -143,6 +143,19 @@ class Supernodal(NamedTuple):
     segments: NDArray[np.int32]  # first row of what it has of an earlier supernode, to the end of that supernode
 
 
+class computed_once:
+    """functools.cached_property without its lock: before Python 3.12 that is one lock for all objects, so that one thread waits
+    for the computation of another, and a child that is forked meanwhile waits for ever."""
+
+    def __init__(self, find):
+        self.find, self.name, self.__doc__ = find, find.__name__, find.__doc__
+
+    def __get__(self, owner, kind=None):
+        if owner is None:
+            return self
+        return owner.__dict__.setdefault(self.name, self.find(owner))
+
+
 class Symbolic:
     """The patterns of L and U of a permuted matrix, P_r A P_c = L U, and what follows from them. Entry (i, j) of the permuted
     matrix is entry (perm_r[i], perm_c[j]) of A; everything but these two is in the new numbering.
@@ -256,20 +269,20 @@ class Symbolic:
 
     # --- what is computed when it is asked for ---
 
-    @functools.cached_property
+    @computed_once
     def _permuted(self):
         return _core.permuted(*self._pattern, self.perm_r, self.perm_c, self.progress)
 
-    @functools.cached_property
+    @computed_once
     def _factors(self):
         found = _core.analyze(*self._permuted, "natural", None, "auto", "", self._threads, -1, False, True, 0, self.progress)
         return tuple(csr_of(*found[name], self.n) for name in "lu")
 
-    @functools.cached_property
+    @computed_once
     def _profile(self):
         return _core.profile(*self._permuted, 0, self._threads, self.progress)
 
-    @functools.cached_property
+    @computed_once
     def _permuted_csr(self):
         return csr_of(*self._permuted, self.n)
 
@@ -303,9 +316,13 @@ class Symbolic:
         """n; elimination tree of the permuted A + A^T: parent of each column, -1 for roots (Liu 1990)."""
         return self._profile["parent"]
 
-    @functools.cached_property
+    @property
     def levels(self) -> NDArray[np.int32]:
         """n; level of each column in that tree: 0 for leaves, else one more than its highest child."""
+        return self._levels
+
+    @computed_once
+    def _levels(self):
         return _core.levels(self.parent)
 
     @property

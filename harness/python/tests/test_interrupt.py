@@ -207,6 +207,19 @@ time.sleep(0.05)
         assert (done.returncode, done.stdout, done.stderr) == (0, "4\n", "")
 
 
+def test_one_thread_does_not_wait_for_what_another_computes():
+    one, other = (gsofa.analyze(long_matrix(300), "natural") for _ in range(2))
+    seen = []
+
+    def progress(*_):
+        t = threading.Thread(target=lambda: seen.append(other.L.nnz), daemon=True)
+        t.start()
+        t.join(60)
+        one.progress = None
+    one.progress = progress
+    assert one.L.nnz == other.lnz and seen and set(seen) == {other.lnz}
+
+
 def test_a_child_of_a_fork_analyses():
     """Forked while another thread analyses."""
     done = run(PRELUDE + """
