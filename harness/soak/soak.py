@@ -23,7 +23,7 @@ OK, FAILED, BAD_INPUT, UNAVAILABLE, RUN_FAILED = 0, 1, 2, 3, 4
 LIMIT = 180  # seconds after which a program that needs one or two counts as hanging
 RANK_LIMIT = 90  # seconds in which ranks end after one of them was killed; they notice in 60
 MOST_SAVED = 3  # failures of one kind that are saved; further ones are counted
-SHARES = {"fuzz": 0.25, "oracle": 0.2, "kill": 0.2, "memory": 0.15, "disk": 0.1, "superlu": 0.1}
+SHARES = {"fuzz": 0.2, "oracle": 0.2, "kill": 0.2, "memory": 0.1, "disk": 0.1, "superlu": 0.1, "python": 0.1}
 DIED = ("AddressSanitizer", "LeakSanitizer", "runtime error:", "terminate called", "Assertion",
         "UndefinedBehaviorSanitizer", "fuzz: violated")
 
@@ -172,6 +172,8 @@ class Soak:
         self.failing = self.build / "harness/soak/gsofa_failing"
         self.plugin = self.build / "harness/soak/gsofa_soak_plugin"
         self.drop_in = self.build / "harness/soak/gsofa_soak_superlu"  # where SuperLU_DIST is installed
+        # The environment that harness/python/package_test.py makes, unless another one is named.
+        self.interpreter = options.python or self.build / "python_package/bin/python"
         for program in (self.gsofa, self.fuzzer, self.oracle, self.failing, self.plugin):
             if not program.exists():
                 sys.exit(f"soak: error: {program} is not built: target gsofa_soak")
@@ -732,12 +734,46 @@ class Soak:
             self.fail("superlu", "program", (cause or f"exit status {done.code}")[:300],
                       lambda _: " ".join(map(str, command)), text=done.text())
 
+    # --- python --------------------------------------------------------------------------------
+
+    def has_package(self):
+        """Whether there is an interpreter that has the package."""
+        try:
+            return subprocess.run([self.interpreter, "-c", "import gsofa"], capture_output=True).returncode == 0
+        except OSError:
+            return False
+
+    def python(self, seconds):
+        """python_part.py in processes, each begun after the case that the one before ended with."""
+        if not self.has_package():
+            self.count("python", "package (not built)", 0)
+            return
+        part, current = Path(__file__).with_name("python_part.py"), self.work / "current"
+        end, first = time.monotonic() + seconds, 0
+        while time.monotonic() < end:
+            current.write_text(str(first))
+            command = [self.interpreter, part, f"--seed={self.seed}", f"--first={first}",
+                       f"--seconds={end - time.monotonic():.1f}", f"--current={current}"]
+            done = self.end(self.start(command, os.environ), command, seconds + LIMIT)
+            last = int(current.read_text())
+            faults = [line for line in done.out.splitlines() if line.startswith("failed: case ")]
+            if not done.out.rstrip().endswith(" executions"):
+                cause = next((line for line in done.err.splitlines() if line), "no output")
+                faults.append(f"failed: case {last}: the interpreter died, exit status {done.code}: {cause}")
+            for line in faults:
+                number = int(line.split()[2].rstrip(":"))
+                again = f"{self.interpreter} {part} --seed={self.seed} --first={number} --cases=1"
+                self.fail("python", "package", line[:300], lambda _, a=again: a, text=done.text())
+            self.count("python", "package", last + 1 - first)
+            first = last + 1
+
     # --- all -----------------------------------------------------------------------------------
 
     def run_parts(self, parts, seconds):
         total = sum(SHARES[p] for p in parts)
         actions = {"fuzz": self.fuzz, "oracle": self.compare_with_oracle, "kill": self.kill,
-                   "memory": self.memory, "disk": self.disk, "superlu": self.attack_superlu}
+                   "memory": self.memory, "disk": self.disk, "superlu": self.attack_superlu,
+                   "python": self.python}
         spent = {}
         try:
             for part in parts:
@@ -846,6 +882,8 @@ def main():
     parser.add_argument("--build", type=Path, default=ROOT / "build" / "asan",
                         help="folder of the build; default: build/asan")
     parser.add_argument("--libfuzzer", type=Path, help="gsofa_fuzz built with libFuzzer")
+    parser.add_argument("--python", type=Path,
+                        help="interpreter with the package gsofa; default: BUILD/python_package/bin/python, if it is there")
     parser.add_argument("--out", type=Path, help="folder for failures")
     parser.add_argument("--jobs", type=int, default=os.cpu_count(), help="fuzz targets at once")
     parser.add_argument("--parse-only", action="store_true", help=argparse.SUPPRESS)
@@ -854,7 +892,7 @@ def main():
     if not (seconds > 0 and options.seed >= 0 and options.jobs > 0):
         parser.error("a time, a seed or a number of jobs is negative or 0")
     if options.case is not None and (len(options.only or ()) != 1
-                                     or options.only[0] in ("fuzz", "oracle", "superlu")):
+                                     or options.only[0] in ("fuzz", "oracle", "superlu", "python")):
         parser.error("--case needs --only kill, memory or disk")
     if options.parse_only:
         return 0

@@ -93,6 +93,30 @@ class NoticeTest(unittest.TestCase):
         self.assertNotEqual(repeated.returncode, 0)
         self.assertIn("the planted property", repeated.stderr)
 
+    def soak_python(self, script):
+        """The part `python` with a program in place of the interpreter."""
+        python = self.write("python", "#!/bin/sh\ntest \"$1\" = -c && exit 0\n" + script)
+        python.chmod(0o755)
+        return subprocess.run(
+            [sys.executable, HERE / "soak.py", "--build", BUILD, "--seconds", "0.2", "--seed", "1", "--only", "python",
+             "--python", python, "--out", self.folder / "saved"], capture_output=True, text=True, timeout=300)
+
+    def test_failures_of_the_package_are_found(self):
+        for script, message in (("echo 'failed: case 7: check_fork: x'; echo 8 executions; exit 1", "case 7: check_fork: x"),
+                                ("echo 'Fatal Python error: SEGV' >&2; kill -SEGV $$",
+                                 "case 0: the interpreter died, exit status -11: Fatal Python error")):
+            done = self.soak_python(script + "\n")
+            self.assertEqual(done.returncode, 1, done.stdout + done.stderr)
+            self.assertIn(message, done.stdout)
+        self.assertEqual(self.soak_python("echo 3 executions\n").returncode, 0)
+
+    def test_where_the_package_is_not_built_the_part_says_so(self):
+        done = subprocess.run(
+            [sys.executable, HERE / "soak.py", "--build", BUILD, "--seconds", "1", "--seed", "1", "--only", "python",
+             "--python", self.folder / "none"], capture_output=True, text=True, timeout=300)
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        self.assertRegex(done.stdout, r"python +package \(not built\) +0")
+
     def test_the_oracle_finds_a_planted_fault(self):
         oracle = BUILD / "harness/soak/gsofa_soak_oracle"
         for planted, code in ((["--planted"], 1), ([], 0)):
