@@ -499,4 +499,4 @@ def postorder(parent):
             out.append(v)
         else:
             stack.append((child, iter(children[child])))
-    return np.array(out[:-1], dtype=np.int32)
+    return _core.frozen(np.array(out[:-1], dtype=np.int32))

@@ -37,6 +37,24 @@ def spoil(a):
     a.data[:] = np.nan
 
 
+class Array(np.ndarray):
+    """A subclass, as memory maps are."""
+
+
+class DeviceArray:
+    """An array that says that it is of a device, and is of the host."""
+
+    def __init__(self, array):
+        self.array = array
+        self.__cuda_array_interface__ = array.__array_interface__
+
+    def get(self):
+        return self.array
+
+    def __setitem__(self, where, value):
+        self.array[where] = value
+
+
 CHANGES = {
     "zeros are eliminated": lambda a: a.eliminate_zeros(),
     "another pattern": lambda a: a.indices.__setitem__(slice(None), np.random.default_rng(0).permutation(a.indices)),
@@ -47,7 +65,7 @@ CHANGES = {
 
 
 @pytest.mark.parametrize("change", CHANGES)
-@pytest.mark.parametrize("kind", ("csr", "csc", "coo", "pair", "wide pair"))
+@pytest.mark.parametrize("kind", ("csr", "csc", "coo", "pair", "wide pair", "subclass pair", "device pair"))
 def test_later_changes_of_the_matrix_change_nothing(kind, change):
     a = matrix()
     expected = results(gsofa.analyze(a.copy(), "amd"))
@@ -56,9 +74,13 @@ def test_later_changes_of_the_matrix_change_nothing(kind, change):
         before = given.copy()
     else:
         integer = np.int64 if kind == "wide pair" else np.int32
-        given = before = (a.indptr.astype(np.int64), a.indices.astype(integer))
+        given = (a.indptr.astype(np.int64), a.indices.astype(integer))
         before = tuple(x.copy() for x in given)
-    s = gsofa.analyze(given, "amd")
+        if kind == "subclass pair":
+            given = tuple(x.view(Array) for x in given)
+        elif kind == "device pair":
+            given = tuple(map(DeviceArray, given))
+    s = gsofa.analyze(given, "amd", device="cpu")
     if kind == "csr":
         CHANGES[change](given)
     elif kind in ("csc", "coo"):
@@ -71,7 +93,8 @@ def test_later_changes_of_the_matrix_change_nothing(kind, change):
         del given
         gc.collect()
     assert results(s) == expected and s.matches(before)
-    assert s.spy() and s.tree() and s.profiles()
+    if kind == "csr":
+        assert s.spy() and s.tree() and s.profiles()
 
 
 def test_the_matrix_that_was_analysed_is_not_kept():
@@ -124,6 +147,14 @@ def test_arrays_cannot_be_written(again):
         with pytest.raises(ValueError):
             a.view().setflags(write=True)
     assert results(s) == expected
+
+
+def test_results_of_functions_cannot_be_written():
+    count, _, parent, post, r = gsofa.symbfact(matrix())
+    for a in (count, parent, post, r.data, r.indices, r.indptr, gsofa.order(matrix(), "amd"), gsofa.analyze(sp.eye(1)).L.data):
+        assert not a.flags.writeable
+        with pytest.raises(ValueError):
+            a.flags.writeable = True
 
 
 def test_changes_of_a_factor_are_its_holders_alone():
