@@ -1,8 +1,12 @@
 #include "common/text.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cstddef>
+#include <cstdint>
+#include <iterator>
 #include <numeric>
+#include <utility>
 
 namespace gsofa {
 
@@ -34,6 +38,29 @@ std::size_t utf8_length(std::string_view text) {
   return 0;
 }
 
+// The code point of the character of `length` valid bytes at the front of `text`.
+std::uint32_t code_point(std::string_view text, std::size_t length) {
+  constexpr std::array<unsigned, 5> first_bits{0, 0x7f, 0x1f, 0x0f, 0x07};
+  std::uint32_t code = byte_at(text, 0) & first_bits[length];
+  for (std::size_t k = 1; k < length; ++k) code = code << 6U | (byte_at(text, k) & 0x3fU);
+  return code;
+}
+
+// Characters that a terminal obeys or does not show: the general categories Cc without the line
+// feed, Cf, Zl and Zp of Unicode 15. Some of Cf reorder the text around them (UAX 9).
+bool is_invisible(std::uint32_t code) {
+  using range = std::pair<std::uint32_t, std::uint32_t>;
+  static constexpr auto ranges = std::to_array<range>(
+      {{0x00, 0x09},       {0x0b, 0x1f},       {0x7f, 0x9f},       {0xad, 0xad},
+       {0x600, 0x605},     {0x61c, 0x61c},     {0x6dd, 0x6dd},     {0x70f, 0x70f},
+       {0x890, 0x891},     {0x8e2, 0x8e2},     {0x180e, 0x180e},   {0x200b, 0x200f},
+       {0x2028, 0x202e},   {0x2060, 0x2064},   {0x2066, 0x206f},   {0xfeff, 0xfeff},
+       {0xfff9, 0xfffb},   {0x110bd, 0x110bd}, {0x110cd, 0x110cd}, {0x13430, 0x1343f},
+       {0x1bca0, 0x1bca3}, {0x1d173, 0x1d17a}, {0xe0001, 0xe0001}, {0xe0020, 0xe007f}});
+  const auto after = std::ranges::upper_bound(ranges, code, {}, &range::first);
+  return after != ranges.begin() && code <= std::prev(after)->second;
+}
+
 std::size_t edit_distance(std::string_view a, std::string_view b) {
   std::vector<std::size_t> row(b.size() + 1);
   std::iota(row.begin(), row.end(), std::size_t{0});
@@ -55,11 +82,8 @@ std::string printable(std::string_view text) {
   std::string out;
   out.reserve(text.size());
   for (std::size_t at = 0; at < text.size();) {
-    const unsigned c = byte_at(text, at);
     const std::size_t valid = utf8_length(text.substr(at));
-    const bool c0_or_delete = (c < 0x20 && c != '\n') || c == 0x7f;
-    const bool c1 = c == 0xc2 && byte_at(text, at + 1) < 0xa0;
-    const bool shown = valid > 0 && !c0_or_delete && !c1;
+    const bool shown = valid > 0 && !is_invisible(code_point(text.substr(at), valid));
     const std::size_t length = std::max<std::size_t>(valid, 1);
     for (std::size_t k = at; k < at + length; ++k) {
       if (shown) {

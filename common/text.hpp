@@ -7,9 +7,9 @@
 
 namespace gsofa {
 
-/// `text` as a terminal may show it: control characters (C0 but the line feed, DEL, C1) and bytes
-/// that are not UTF-8 become \xNN. Characters of one byte or more that are printed stay as they
-/// are.
+/// `text` as a terminal may show it: control characters (C0 but the line feed, DEL, C1), format
+/// characters such as those that reverse the direction of text, and bytes that are not UTF-8 become
+/// \xNN. Characters of one byte or more that are printed stay as they are.
 std::string printable(std::string_view text);
 
 /// Bytes before the first one that is not UTF-8: the size of `text` if all are.

@@ -14,6 +14,22 @@ TEST_CASE("what a terminal would act on is escaped") {
                   "31m") == "\\xc2\\x9b31m");
 }
 
+TEST_CASE("characters that reorder or hide text are escaped") {
+  CHECK(printable("a\xe2\x80\xae"
+                  "b") == "a\\xe2\\x80\\xaeb");  // U+202E, right-to-left override
+  for (const char* format :
+       {"\xc2\xad", "\xd8\x9c", "\xe2\x80\x8b", "\xe2\x80\x8f", "\xe2\x80\xa8", "\xe2\x80\xaa",
+        "\xe2\x81\xa6", "\xe2\x81\xa9", "\xef\xbb\xbf", "\xef\xbf\xb9", "\xf0\x91\x82\xbd",
+        "\xf3\xa0\x80\x81", "\xf3\xa0\x81\xbf"}) {
+    CAPTURE(format);
+    CHECK(printable(format).starts_with("\\x"));
+  }
+  // Their neighbours stay.
+  const std::string kept =
+      "\xe2\x80\x90\xe2\x80\xaf\xe2\x81\x9f\xe2\x81\xb0\xef\xbb\xbe\xef\xbf\xbc";
+  CHECK(printable(kept) == kept);
+}
+
 TEST_CASE("characters of several bytes stay, other bytes above 127 are escaped") {
   const std::string kept = "\xc3\xa9 \xe2\x82\xac \xf0\x9f\x98\x80 \xc2\xa0 \xed\x9f\xbf";
   CHECK(printable(kept) == kept);
