@@ -6,8 +6,11 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <cstdlib>
+#include <exception>
 #include <fstream>
+#include <iterator>
 #include <thread>
 
 #include "common/cuda_device.hpp"
@@ -30,12 +33,31 @@ std::string first_value(const char* file, const std::string& key) {
   return "";
 }
 
+// At most `wanted` threads, this one among them, that the system lets the process have at once: a
+// limit on the processes of a user (ulimit -u) or of a container allows fewer.
+int startable_threads(int wanted) {
+  std::atomic<bool> enough{false};
+  std::vector<std::thread> others;
+  others.reserve(static_cast<std::size_t>(wanted));
+  try {
+    while (std::ssize(others) + 1 < wanted) {
+      others.emplace_back([&] { enough.wait(false); });
+    }
+  } catch (const std::exception&) {
+    // As many as there are.
+  }
+  enough.store(true);
+  enough.notify_all();
+  for (std::thread& t : others) t.join();
+  return static_cast<int>(others.size()) + 1;
+}
+
 int usable_threads() {
   cpu_set_t mask;
   CPU_ZERO(&mask);
   if (sched_getaffinity(0, sizeof mask, &mask) == 0 && CPU_COUNT(&mask) > 0)
-    return CPU_COUNT(&mask);
-  return static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
+    return startable_threads(CPU_COUNT(&mask));
+  return startable_threads(static_cast<int>(std::max(1U, std::thread::hardware_concurrency())));
 }
 
 // /proc/self/status gives kibibytes.
@@ -52,14 +74,16 @@ std::string first_line(const char* file) {
   return line;
 }
 
-std::string identity() {
-  std::string known =
-      first_line("/etc/machine-id") + "\n" + first_line("/sys/class/dmi/id/product_uuid");
-  for (const std::string& uuid : nvml::all_uuids()) known += "\n" + uuid;
-  return known == "\n" ? "" : hashed(known);
-}
-
 }  // namespace
+
+std::string identity_of(const machine_parts& parts) {
+  std::string known = parts.machine_id + "\n" + parts.board;
+  for (const std::string& uuid : parts.gpus) known += "\n" + uuid;
+  if (known == "\n") return "";
+  // Kernels of different versions keep different parts of a GiB for themselves.
+  const std::int64_t gib = (parts.memory + (std::int64_t{1} << 29)) >> 30;
+  return hashed(known + "\n" + parts.cpu + "\n" + std::to_string(gib));
+}
 
 std::string hashed(const std::string& text) {
   try {
@@ -78,7 +102,11 @@ const machine_info& this_machine() {
     m.hardware_threads = usable_threads();
     m.online_threads = static_cast<int>(std::max(1L, sysconf(_SC_NPROCESSORS_ONLN)));
     m.microcode = first_value("/proc/cpuinfo", "microcode");
-    m.id = identity();
+    m.id = identity_of({.machine_id = first_line("/etc/machine-id"),
+                        .board = first_line("/sys/class/dmi/id/product_uuid"),
+                        .cpu = m.cpu,
+                        .memory = sysconf(_SC_PHYS_PAGES) * std::int64_t{sysconf(_SC_PAGESIZE)},
+                        .gpus = nvml::all_uuids()});
     return m;
   }();
   return info;

@@ -13,14 +13,26 @@ namespace gsofa {
 struct machine_info {
   std::string host;
   std::string cpu;
-  int hardware_threads = 1;  ///< those this process may use (affinity mask)
-  int online_threads = 1;    ///< those of the machine
-  std::string microcode;     ///< of the CPU, "0x2b000603"; empty where the kernel does not say
-  /// 16 hexadecimal digits of a hash of what tells machines apart: the system's machine id, the
-  /// board's UUID and the UUIDs of all its GPUs. Empty where none of them can be read.
+  /// Those this process may use: of its affinity mask, as many as it can start.
+  int hardware_threads = 1;
+  int online_threads = 1;  ///< those of the machine
+  std::string microcode;   ///< of the CPU, "0x2b000603"; empty where the kernel does not say
+  /// 16 hexadecimal digits, identity_of() this machine.
   std::string id;
 };
 const machine_info& this_machine();
+
+/// What tells machines apart.
+struct machine_parts {
+  std::string machine_id;         ///< of the system; copies of one virtual machine have the same
+  std::string board;              ///< UUID of the board; for root alone
+  std::string cpu;                ///< model
+  std::int64_t memory = 0;        ///< bytes of main memory
+  std::vector<std::string> gpus;  ///< UUIDs of all GPUs
+};
+/// 16 hexadecimal digits of a hash of all parts; empty if machine id, board and GPUs are, since
+/// model and size alone do not name a machine.
+std::string identity_of(const machine_parts& parts);
 
 /// 16 hexadecimal digits for a text that is not to be told; empty where OpenSSL gives no SHA-256.
 std::string hashed(const std::string& text);

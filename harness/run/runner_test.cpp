@@ -2,8 +2,11 @@
 
 #include <doctest/doctest.h>
 
+#include <cstdint>
 #include <new>
+#include <set>
 #include <stdexcept>
+#include <string>
 #include <thread>
 
 #include "common/cuda_device.hpp"
@@ -133,6 +136,34 @@ TEST_CASE(
   o.judged.status = run_status::skipped;
   o.samples_s.clear();
   CHECK(rounds() == 1);
+}
+
+TEST_CASE("every part of a machine tells it apart from others with the same machine id") {
+  const std::int64_t gib = std::int64_t{1} << 30;
+  const machine_parts image{
+      .machine_id = "id", .board = "", .cpu = "AMD EPYC", .memory = 64 * gib, .gpus = {"a", "b"}};
+  std::set<std::string> ids{identity_of(image)};
+  const auto add = [&](auto change) {
+    machine_parts other = image;
+    change(other);
+    ids.insert(identity_of(other));
+  };
+  add([](machine_parts& m) { m.cpu = "Intel(R) Xeon(R)"; });
+  add([&](machine_parts& m) { m.memory = 128 * gib; });
+  add([](machine_parts& m) { m.gpus = {"a"}; });
+  add([](machine_parts& m) { m.gpus = {"a", "c"}; });
+  add([](machine_parts& m) { m.machine_id = "other"; });
+  add([](machine_parts& m) { m.board = "board"; });
+  CHECK(ids.size() == 7);
+  for (const std::string& id : ids) CHECK(id.size() == 16);
+  // Another kernel keeps some MiB more for itself.
+  machine_parts later = image;
+  later.memory -= gib / 128;
+  CHECK(identity_of(later) == identity_of(image));
+  machine_parts nameless = image;
+  nameless.machine_id.clear();
+  nameless.gpus.clear();
+  CHECK(identity_of(nameless).empty());
 }
 
 TEST_CASE("what is recorded of the machine tells it apart and does not change") {
