@@ -11,7 +11,9 @@
 #include <limits>
 #include <mutex>
 #include <new>
+#include <system_error>
 #include <thread>
+#include <utility>
 
 #ifdef GSOFA_HAVE_MPI
 #define OMPI_SKIP_MPICXX 1
@@ -83,6 +85,10 @@ mpi_context& mpi_context::world() {
   return instance;
 }
 
+bool has_launcher() {
+  return number_in({"OMPI_COMM_WORLD_RANK", "PMI_RANK", "PMIX_RANK"}).has_value();
+}
+
 int launched_rank() {
   return number_in({"OMPI_COMM_WORLD_RANK", "PMI_RANK", "PMIX_RANK"}).value_or(0);
 }
@@ -117,6 +123,16 @@ namespace {
 std::mutex& mpi_lock() {
   static std::mutex lock;
   return lock;
+}
+
+template <class Body>
+std::thread started(const char* purpose, Body body) {
+  try {
+    return std::thread(std::move(body));
+  } catch (const std::system_error& e) {
+    throw error(exit_code::run_failed,
+                std::string("cannot start the thread that ") + purpose + ": " + e.what());
+  }
 }
 
 constexpr std::size_t piece = std::size_t{1} << 30;  // counts of MPI-3 are int
@@ -193,7 +209,7 @@ class mpi_context::watch {
     const int rank = j.rank();
     MPI_Allgather(&rank, 1, MPI_INT, world.data(), 1, MPI_INT, node);  // no line is read before it
     for (std::size_t r = 0; r < ranks_.size(); ++r) ranks_[r].world = world[r];
-    thread_ = std::thread([this] { run(); });
+    thread_ = started("watches the other ranks", [this] { run(); });
   }
   ~watch() { stop(); }
   watch(const watch&) = delete;
@@ -507,7 +523,7 @@ struct shared_counter::progress::state {
 shared_counter::progress::progress(shared_counter& counter) {
   if (counter.job_.ranks() == 1 || !counter.job_.root()) return;
   state_ = std::make_unique<state>();
-  state_->thread = std::thread([s = state_.get()] {
+  state_->thread = started("answers requests of other ranks", [s = state_.get()] {
     std::unique_lock lock(s->guard);
     while (!s->wake.wait_for(lock, std::chrono::microseconds(500), [s] { return s->done; })) {
       const std::scoped_lock call(mpi_lock());

@@ -169,6 +169,9 @@ class mpi_context {
 /// True if this build can use MPI.
 bool built_with_mpi();
 
+/// True if a launcher such as mpirun started this process; calls no MPI routine.
+bool has_launcher();
+
 /// The rank of this process as its launcher states it, 0 without a launcher; calls no MPI routine.
 int launched_rank();
 

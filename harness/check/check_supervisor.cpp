@@ -12,10 +12,12 @@
 #include <mutex>
 #include <optional>
 #include <string_view>
+#include <system_error>
 #include <thread>
 
 #include "common/file.hpp"
 #include "common/matrix_market.hpp"
+#include "common/text.hpp"
 #include "harness/check/shrink.hpp"
 #include "harness/check/worker_process.hpp"
 #include "harness/run/machine.hpp"
@@ -228,7 +230,7 @@ void supervisor::finish(running& r) {
   if (const json* done = w.done()) {
     t.add(*done);
     t.finished = true;
-    std::cout << t.report << std::flush;
+    std::cout << printable(t.report) << std::flush;
     failed_ = failed_ || (!t.failure.empty() && !t.planted());
     return;
   }
@@ -301,7 +303,7 @@ void supervisor::look_into(const crash& c) {
   std::fprintf(stderr, "%s FAILS: %s\n", t.info->name.c_str(), t.failure.c_str());
   const pattern least = c.hung || c.refuted ? p->a : shrunk(t, s, p->a);
   t.report = report_counterexample(options_, t, s, least, c.reason);
-  std::cout << t.report << std::flush;
+  std::cout << printable(t.report) << std::flush;
 }
 
 bool supervisor::run() {
@@ -325,7 +327,12 @@ bool supervisor::run() {
   }
   begin_ = std::chrono::steady_clock::now();
   bool agree = true;
-  std::jthread oracles([&] { agree = variant_checker::oracles_agree(plan_); });
+  std::jthread oracles;
+  try {
+    oracles = std::jthread([&] { agree = variant_checker::oracles_agree(plan_); });
+  } catch (const std::system_error&) {
+    agree = variant_checker::oracles_agree(plan_);  // before the workers instead of beside them
+  }
   while (!queue_.empty() || !running_.empty()) {
     start_what_fits();
     {
@@ -348,7 +355,7 @@ bool supervisor::run() {
     }
   }
   shown.reset();
-  oracles.join();
+  if (oracles.joinable()) oracles.join();
   for (const auto& c : crashes_) look_into(c);
   return agree && !failed_;
 }

@@ -6,7 +6,9 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdio>
+#include <new>
 #include <span>
+#include <string>
 
 #include "common/digest.hpp"
 #include "harness/run/status.hpp"
@@ -136,6 +138,13 @@ exit_code root_only(const std::function<exit_code()>& action) {
 
 void abort_job(const char* message) noexcept {
   mpi_context& j = mpi_context::world();
+  std::string shown;
+  try {
+    shown = one_line(message);
+    message = shown.c_str();
+  } catch (const std::bad_alloc&) {
+    // It is printed as it is.
+  }
   // The message may be of any length and of several lines, and there may be no memory left.
   char line[2048];
   std::size_t used = 0;

@@ -7,6 +7,7 @@
 #include <atomic>
 #include <cerrno>
 #include <csignal>
+#include <system_error>
 #include <thread>
 #include <utility>
 
@@ -54,7 +55,13 @@ interrupt_guard::interrupt_guard(std::function<void()> action) : state_(std::mak
   if (sigaction(SIGINT, nullptr, &state_->before) != 0) return;
   if (state_->before.sa_handler != SIG_DFL || wake_descriptor.load() >= 0) return;
   if (pipe2(state_->pipe_ends.data(), O_CLOEXEC) != 0) return;
-  state_->thread = std::thread([s = state_.get()] { s->watch(); });
+  try {
+    state_->thread = std::thread([s = state_.get()] { s->watch(); });
+  } catch (const std::system_error&) {
+    // Without the thread Ctrl-C ends the process at once, as it does by default.
+    for (int& end : state_->pipe_ends) close(std::exchange(end, -1));
+    return;
+  }
   wake_descriptor = state_->pipe_ends[1];
   now.sa_handler = note_interrupt;
   now.sa_flags = SA_RESTART;

@@ -270,6 +270,9 @@ case_outcome run_case(const prepared_pattern& a, const case_request& request, ve
         break;
       }
     }
+  } catch (const watchdog_error& e) {
+    end_all_unless_known(e);
+    throw;  // every case would end so
   } catch (const timeout_error& e) {
     end_all_unless_known(e);
     ended(run_status::timeout, fmt::format("passed its limit of {:g} s", request.trials.timeout));

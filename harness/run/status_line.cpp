@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <system_error>
 #include <utility>
 
 #include "harness/run/status.hpp"
@@ -38,7 +39,7 @@ double seconds_left(double elapsed, double share) {
 
 status_line::status_line(std::function<std::string()> text, double delay) {
   if (!errors_on_terminal()) return;
-  thread_ = std::thread([this, delay, what = std::move(text)] {
+  auto show = [this, delay, what = std::move(text)] {
     std::unique_lock lock(guard_);
     double wait = delay;
     bool shown = false;
@@ -49,7 +50,12 @@ status_line::status_line(std::function<std::string()> text, double delay) {
       wait = between;
     }
     if (shown) std::fputs("\r\x1b[K", stderr);
-  });
+  };
+  try {
+    thread_ = std::thread(std::move(show));
+  } catch (const std::system_error&) {
+    // The work goes on without the line.
+  }
 }
 
 status_line::~status_line() {

@@ -8,6 +8,8 @@
 #include <cstdlib>
 #include <utility>
 
+#include "common/mpi_context.hpp"
+
 namespace gsofa {
 
 namespace {
@@ -18,6 +20,10 @@ std::size_t columns_of_environment() {
   const long value = std::strtol(text, nullptr, 10);
   return value > 0 ? static_cast<std::size_t>(value) : 0;
 }
+
+// Launchers give a rank a terminal of its own, which is none for who reads the output: Open MPI 4
+// does so for stdout.
+bool is_terminal(int descriptor) { return isatty(descriptor) != 0 && !has_launcher(); }
 
 bool begins_character(char c) { return (static_cast<unsigned char>(c) & 0xC0U) != 0x80U; }
 
@@ -36,10 +42,10 @@ bool output_has_colour() {
   const char* const refused = std::getenv("NO_COLOR");
   if (refused != nullptr && *refused != '\0') return false;
   const char* const kind = std::getenv("TERM");
-  return isatty(STDOUT_FILENO) != 0 && kind != nullptr && std::string_view(kind) != "dumb";
+  return is_terminal(STDOUT_FILENO) && kind != nullptr && std::string_view(kind) != "dumb";
 }
 
-bool errors_on_terminal() { return isatty(STDERR_FILENO) != 0; }
+bool errors_on_terminal() { return is_terminal(STDERR_FILENO); }
 
 std::size_t display_width(std::string_view text) {
   return static_cast<std::size_t>(std::ranges::count_if(text, begins_character));

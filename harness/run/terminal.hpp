@@ -11,9 +11,11 @@ namespace gsofa {
 /// Columns for text on standard output: those of the terminal that it is, else $COLUMNS, else 0,
 /// which means no limit: a script sees everything.
 std::size_t output_width();
-/// True if standard output is a terminal that shows colours, and $NO_COLOR is unset or empty.
+/// True if standard output is a terminal that shows colours, $NO_COLOR is unset or empty, and no
+/// launcher such as mpirun started the process.
 bool output_has_colour();
-/// True if standard error is a terminal, where a line may be written again and again.
+/// True if standard error is a terminal, where a line may be written again and again, and no
+/// launcher started the process.
 bool errors_on_terminal();
 
 /// Characters that a terminal shows of UTF-8 text of one column each.

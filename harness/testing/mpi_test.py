@@ -51,6 +51,14 @@ class SequentialTest(unittest.TestCase):
         self.assertIn(record["status"], ("pass", "unverified"), record["reason"])
         self.assertEqual(record["mpi"]["ranks"], 1)
 
+    def test_ranks_write_no_colours(self):
+        """stdout of a rank looks like a terminal under Open MPI 4."""
+        done = subprocess.run([*launcher(1), GSOFA, "run", SMALL, "--variant", "cpu_fill1"], capture_output=True, text=True,
+                              timeout=LIMIT, env=os.environ | {"TERM": "xterm"})
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn("pass", done.stdout)
+        self.assertNotIn("\x1b", done.stdout)
+
 
 class ParallelTest(unittest.TestCase):
     def check(self, record, fill, most, symbolic_ranks):
@@ -84,7 +92,7 @@ class ParallelTest(unittest.TestCase):
             self.check(record, fill, most, record["derived"]["symbolic_ranks"])
 
     def test_prepared_file_on_sixteen_ranks(self):
-        # Rank 0 maps the file, whose arrays take more than a megabyte; the others get copies.
+        # Rank 0 reads the file, whose arrays take more than a megabyte; the others get copies.
         with tempfile.TemporaryDirectory() as folder:
             prepared = str(Path(folder) / "grid.bin")
             subprocess.run([GSOFA, "prepare", "--matrix", "gen:grid5:nx=260,ny=260", "--out",
