@@ -2,6 +2,8 @@
 
 #include <cstddef>
 #include <ostream>
+#include <string>
+#include <vector>
 
 #include "harness/record/record.hpp"
 
@@ -21,5 +23,11 @@ void print_list_verbose(std::ostream& out, bool planted);
 json orders_json(bool planted);
 void print_orders(std::ostream& out, bool planted, std::size_t width = 0);
 void print_orders_verbose(std::ostream& out, bool planted);
+
+/// All about the variants that words select, as select_variants(), and about orders: those that
+/// words name that name no variant, or all of them if `orders`. Throws input_error for a word that
+/// selects neither.
+json named_json(const std::vector<std::string>& words, bool orders);
+void print_named(std::ostream& out, const std::vector<std::string>& words, bool orders);
 
 }  // namespace gsofa
