@@ -2,7 +2,6 @@
 
 #include <fcntl.h>
 #include <sys/file.h>
-#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 #include <zlib.h>
@@ -24,11 +23,9 @@ namespace gsofa {
 
 namespace {
 
-std::string reason(int error_number) { return std::generic_category().message(error_number); }
-
 int open_for_reading(const std::filesystem::path& file) {
   const int descriptor = ::open(file.c_str(), O_RDONLY | O_CLOEXEC);
-  if (descriptor < 0) throw input_error(file.string() + ": cannot open: " + reason(errno));
+  if (descriptor < 0) throw input_error(file.string() + ": cannot open: " + reason_of(errno));
   return descriptor;
 }
 
@@ -40,7 +37,7 @@ std::size_t read_fully(int descriptor, char* out, std::size_t size,
     const ssize_t got = ::read(descriptor, out + done, size - done);
     if (got < 0) {
       if (errno == EINTR) continue;
-      throw input_error(file.string() + ": cannot read: " + reason(errno));
+      throw input_error(file.string() + ": cannot read: " + reason_of(errno));
     }
     if (got == 0) break;
     done += static_cast<std::size_t>(got);
@@ -207,24 +204,22 @@ std::size_t byte_source::read(std::span<char> out) {
 std::int64_t byte_source::file_bytes() const { return state_->bytes; }
 bool byte_source::compressed() const { return state_->gzip; }
 
-mapped_file::mapped_file(const std::filesystem::path& file) {
+file_content::file_content(const std::filesystem::path& file) {
   const closing_descriptor input(open_for_reading(file));
   struct stat info {};
   if (::fstat(input.descriptor, &info) != 0) {
-    throw input_error(file.string() + ": cannot open: " + reason(errno));
+    throw input_error(file.string() + ": cannot open: " + reason_of(errno));
   }
   if (!S_ISREG(info.st_mode)) throw input_error(file.string() + ": not a regular file");
-  const auto size = static_cast<std::size_t>(info.st_size);
-  if (size == 0) return;  // an empty range cannot be mapped
-  void* address = ::mmap(nullptr, size, PROT_READ, MAP_PRIVATE, input.descriptor, 0);
-  if (address == MAP_FAILED) {
-    throw input_error(file.string() + ": cannot map into memory: " + reason(errno));
+  size_ = static_cast<std::size_t>(info.st_size);
+  bytes_.reset(
+      static_cast<std::byte*>(::operator new[](std::max<std::size_t>(size_, 1), alignment)));
+  const std::size_t got =
+      read_fully(input.descriptor, reinterpret_cast<char*>(bytes_.get()), size_, file);
+  if (got < size_) {
+    throw input_error(file.string() + ": was cut to " + std::to_string(got) + " of " +
+                      std::to_string(size_) + " bytes while it was read");
   }
-  bytes_ = {static_cast<const std::byte*>(address), size};
-}
-
-mapped_file::~mapped_file() {
-  if (!bytes_.empty()) ::munmap(const_cast<std::byte*>(bytes_.data()), bytes_.size());
 }
 
 atomic_file::atomic_file(const std::filesystem::path& file) : target_(file) {
@@ -282,7 +277,7 @@ atomic_file::~atomic_file() {
 }
 
 void atomic_file::fail(int error_number) const {
-  throw input_error(target_.string() + ": cannot write: " + reason(error_number));
+  throw input_error(target_.string() + ": cannot write: " + reason_of(error_number));
 }
 
 void atomic_file::write_all(const char* data, std::size_t size) {
@@ -317,11 +312,13 @@ void atomic_file::write(std::span<const std::byte> bytes) {
 
 void atomic_file::commit() {
   flush();
+  if (const int failed = sync_to_disk(descriptor_)) fail(failed);
   // The lock outlives the closing, which reports writes that failed late, until the part has its
   // final name.
   const int descriptor = descriptor_;
   descriptor_ = -1;
   if (::close(descriptor) != 0 || ::rename(temporary_.c_str(), target_.c_str()) != 0) fail(errno);
+  sync_name(target_);
   ::close(lock_);
   lock_ = -1;
 }
@@ -381,7 +378,7 @@ void text_output::commit() {
 temporary_directory::temporary_directory() {
   std::string name = (std::filesystem::temp_directory_path() / "gsofa-XXXXXX").string();
   if (::mkdtemp(name.data()) == nullptr) {
-    throw input_error(name + ": cannot create a temporary directory: " + reason(errno));
+    throw input_error(name + ": cannot create a temporary directory: " + reason_of(errno));
   }
   path_ = name;
 }
@@ -389,6 +386,37 @@ temporary_directory::temporary_directory() {
 temporary_directory::~temporary_directory() {
   std::error_code ignored;
   std::filesystem::remove_all(path_, ignored);
+}
+
+void create_folder(const std::filesystem::path& folder) {
+  std::error_code failure;
+  std::filesystem::create_directories(folder, failure);
+  // A trailing slash, or a link to a folder, is no failure.
+  std::error_code ignored;
+  if (failure && !std::filesystem::is_directory(folder, ignored)) {
+    throw input_error(folder.string() + ": cannot create the folder: " + failure.message());
+  }
+}
+
+std::string reason_of(int error_number) { return std::generic_category().message(error_number); }
+
+std::string because_of_errno() { return errno == 0 ? "" : ": " + reason_of(errno); }
+
+int sync_to_disk(int descriptor) {
+  int failed = 0;
+  do {
+    failed = ::fsync(descriptor) == 0 ? 0 : errno;
+  } while (failed == EINTR);
+  return failed == EINVAL || failed == ENOTSUP || failed == EROFS ? 0 : failed;
+}
+
+void sync_name(const std::filesystem::path& file) {
+  const std::filesystem::path folder = file.parent_path();
+  const int descriptor =
+      ::open(folder.empty() ? "." : folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (descriptor < 0) return;  // a folder that may be written but not read
+  const closing_descriptor opened(descriptor);
+  sync_to_disk(descriptor);
 }
 
 std::int64_t available_memory() {

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <memory>
+#include <new>
 #include <span>
 #include <string>
 #include <string_view>
@@ -33,21 +34,24 @@ class byte_source {
   std::unique_ptr<state> state_;
 };
 
-/// Whole file mapped read-only. The file must not be truncated in place while it is mapped;
-/// replacing it by rename, as atomic_file does, is safe.
-class mapped_file {
+/// The bytes of a regular file, read into memory: nothing that happens to the file later changes
+/// them. A mapping would be faster to open, but ends the process when the file is cut.
+class file_content {
  public:
-  /// Throws input_error naming the file if it is absent, not a regular file or cannot be mapped.
-  explicit mapped_file(const std::filesystem::path& file);
-  ~mapped_file();
-  mapped_file(const mapped_file&) = delete;
-  mapped_file& operator=(const mapped_file&) = delete;
+  /// Throws input_error naming the file if it is absent, not a regular file or cannot be read, or
+  /// if it becomes shorter meanwhile; std::bad_alloc.
+  explicit file_content(const std::filesystem::path& file);
 
-  /// Page-aligned.
-  [[nodiscard]] std::span<const std::byte> bytes() const { return bytes_; }
+  /// Begins at a multiple of 64 bytes.
+  [[nodiscard]] std::span<const std::byte> bytes() const { return {bytes_.get(), size_}; }
 
  private:
-  std::span<const std::byte> bytes_;
+  static constexpr std::align_val_t alignment{64};
+  struct aligned_delete {
+    void operator()(std::byte* bytes) const { ::operator delete[](bytes, alignment); }
+  };
+  std::unique_ptr<std::byte[], aligned_delete> bytes_;
+  std::size_t size_ = 0;
 };
 
 /// A file that appears whole or not at all: it is written in the same folder, as
@@ -68,7 +72,8 @@ class atomic_file {
   /// Appends; buffered. Throws input_error naming the file if the disk refuses.
   void write(std::string_view text);
   void write(std::span<const std::byte> bytes);
-  /// Flushes and renames the file to its place, replacing what was there.
+  /// Puts the file in its place, replacing what was there. The bytes reach the disk before the name
+  /// does: after a power cut the name has the old file or the new one, never an empty one.
   void commit();
 
  private:
@@ -115,6 +120,24 @@ class temporary_directory {
  private:
   std::filesystem::path path_;
 };
+
+/// Creates a folder with all above it, if it is absent. Throws input_error that names the folder
+/// and the reason.
+void create_folder(const std::filesystem::path& folder);
+
+/// The reason of an errno value, "No space left on device".
+std::string reason_of(int error_number);
+
+/// ": REASON" after a stream of the standard library failed, by errno, which the caller set to 0
+/// before; empty if the stream left it so.
+std::string because_of_errno();
+
+/// Writes what an open file has been given to the disk. Returns 0 or the errno value; a file system
+/// that has no such operation is no error.
+int sync_to_disk(int descriptor);
+
+/// Writes the entry of `file` in its folder to the disk, as far as the file system can.
+void sync_name(const std::filesystem::path& file);
 
 /// Bytes of main memory that this process can hope to get: what the system says is available,
 /// or the limit of its control group if that is less.

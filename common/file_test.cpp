@@ -1,5 +1,6 @@
 #include "common/file.hpp"
 
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 #include <zlib.h>
@@ -7,13 +8,43 @@
 #include <doctest/doctest.h>
 
 #include <array>
+#include <cerrno>
 #include <csignal>
+#include <cstdint>
 #include <fstream>
 #include <iterator>
 #include <string>
+#include <system_error>
 
 #include "common/error.hpp"
 #include "common/test_files.hpp"
+
+namespace gsofa::testing {
+
+namespace {
+noted_syncs* noting = nullptr;
+}
+
+noted_syncs::noted_syncs() { noting = this; }
+noted_syncs::~noted_syncs() { noting = nullptr; }
+
+int noted_syncs::call(int descriptor) {
+  std::error_code ignored;
+  const auto name = "/proc/self/fd/" + std::to_string(descriptor);
+  paths_.push_back(std::filesystem::read_symlink(name, ignored).string());
+  if (before_each) before_each();
+  errno = fault;
+  return fault != 0 ? -1 : static_cast<int>(::syscall(SYS_fsync, descriptor));
+}
+
+}  // namespace gsofa::testing
+
+// In place of the one of the C library, in this program.
+extern "C" int fsync(int descriptor) {
+  gsofa::testing::noted_syncs* const note = gsofa::testing::noting;
+  return note != nullptr ? note->call(descriptor)
+                         : static_cast<int>(::syscall(SYS_fsync, descriptor));
+}
 
 namespace {
 
@@ -49,6 +80,41 @@ TEST_CASE("atomic_file: appears only at commit and replaces what was there") {
     out.commit();
   }
   CHECK(content(file) == std::string(1000000, 'a') + "b");
+  CHECK(files_in(directory.path()) == 1);
+}
+
+TEST_CASE("atomic_file: the bytes are on the disk before the name is, then the name") {
+  const temporary_directory directory;
+  const auto file = directory.path() / "out";
+  put(file, "old");
+  noted_syncs synced;
+  {
+    atomic_file out(file);
+    out.write("new");
+    synced.before_each = [&] {
+      if (synced.paths().size() == 1) CHECK(content(file) == "old");
+    };
+    out.commit();
+  }
+  REQUIRE(synced.paths().size() == 2);
+  CHECK(synced.paths()[0].find(".gsofa-part-") != std::string::npos);
+  CHECK(synced.paths()[1] == directory.path().string());
+  CHECK(content(file) == "new");
+  // A disk that fails leaves what was there; a file system without the operation is no failure.
+  for (const int fault : {EIO, EINVAL}) {
+    synced.fault = fault;
+    atomic_file out(file);
+    out.write("newer");
+    if (fault == EIO) {
+      CHECK_THROWS_WITH_AS(out.commit(),
+                           (file.string() + ": cannot write: Input/output error").c_str(),
+                           input_error);
+      CHECK(content(file) == "new");
+    } else {
+      out.commit();
+      CHECK(content(file) == "newer");
+    }
+  }
   CHECK(files_in(directory.path()) == 1);
 }
 
@@ -147,14 +213,51 @@ TEST_CASE("byte_source: every truncation and corruption of gzip data is an error
   CHECK_THROWS_AS(read_all(file), input_error);
 }
 
-TEST_CASE("byte_source and mapped_file: absent files and directories") {
+TEST_CASE("byte_source and file_content: absent files and directories") {
   const temporary_directory directory;
   CHECK_THROWS_AS(byte_source{directory.path() / "absent"}, input_error);
   CHECK_THROWS_AS(read_all(directory.path()), input_error);
-  CHECK_THROWS_AS(mapped_file{directory.path() / "absent"}, input_error);
-  CHECK_THROWS_AS(mapped_file{directory.path()}, input_error);
+  CHECK_THROWS_AS(file_content{directory.path() / "absent"}, input_error);
+  CHECK_THROWS_AS(file_content{directory.path()}, input_error);
   put(directory.path() / "empty", "");
-  CHECK(mapped_file(directory.path() / "empty").bytes().empty());
+  CHECK(file_content(directory.path() / "empty").bytes().empty());
+}
+
+TEST_CASE("file_content: nothing that happens to the file later changes it") {
+  const temporary_directory directory;
+  const auto file = directory.path() / "in";
+  std::string text;
+  for (int k = 0; k < 100000; ++k) text += std::to_string(k) + ' ';
+  put(file, text);
+  const file_content held(file);
+  CHECK(reinterpret_cast<std::uintptr_t>(held.bytes().data()) % 64 == 0);
+  fs::resize_file(file, 0);
+  // A mapping would end the process by SIGBUS here.
+  CHECK(std::string(reinterpret_cast<const char*>(held.bytes().data()), held.bytes().size()) ==
+        text);
+}
+
+TEST_CASE("create_folder: all above it, once, and the reason of a failure") {
+  const temporary_directory directory;
+  create_folder(directory.path() / "a" / "b");
+  create_folder(directory.path() / "a" / "b" / "");
+  fs::create_symlink("a", directory.path() / "link");
+  create_folder(directory.path() / "link");
+  CHECK(fs::is_directory(directory.path() / "a" / "b"));
+  put(directory.path() / "file", "text");
+  auto message = [&](const fs::path& folder) {
+    try {
+      create_folder(folder);
+    } catch (const input_error& e) {
+      return std::string(e.what());
+    }
+    return std::string();
+  };
+  const std::string name = (directory.path() / "file").string();
+  CHECK(message(name) == name + ": cannot create the folder: Not a directory");
+  CHECK(message(name + "/below") == name + "/below: cannot create the folder: Not a directory");
+  const std::string longest = (directory.path() / std::string(300, 'x')).string();
+  CHECK(message(longest) == longest + ": cannot create the folder: File name too long");
 }
 
 TEST_CASE("available_memory is positive") { CHECK(available_memory() > 0); }

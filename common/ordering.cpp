@@ -1,6 +1,7 @@
 #include "common/ordering.hpp"
 
 #include <algorithm>
+#include <cerrno>
 #include <charconv>
 #include <filesystem>
 #include <fstream>
@@ -8,6 +9,7 @@
 #include <string_view>
 #include <utility>
 
+#include "common/file.hpp"
 #include "common/parallel.hpp"
 #include "common/text.hpp"
 
@@ -49,8 +51,9 @@ namespace {
 std::string read_bounded(const std::string& file, std::size_t most_bytes) {
   std::error_code failure;
   if (std::filesystem::is_directory(file, failure)) throw input_error(file + ": is a directory");
+  errno = 0;
   std::ifstream in(file, std::ios::binary);
-  if (!in) throw input_error(file + ": cannot open permutation file");
+  if (!in) throw input_error(file + ": cannot open permutation file" + because_of_errno());
   std::string text;
   constexpr std::size_t block = std::size_t{1} << 16;
   while (in) {
@@ -63,7 +66,7 @@ std::string read_bounded(const std::string& file, std::size_t most_bytes) {
                         " bytes, too long for a permutation of the matrix");
     }
   }
-  if (in.bad()) throw input_error(file + ": cannot read");
+  if (in.bad()) throw input_error(file + ": cannot read" + because_of_errno());
   return text;
 }
 
@@ -162,7 +165,7 @@ std::optional<order_request> find_order(const std::string& spec) {
   }
   const std::string hint = nearest(name, names);
   throw input_error("unknown order '" + spec + "'" +
-                    (hint.empty() ? "" : "; did you mean '" + hint + "'?") + " One of " +
+                    (hint.empty() ? ": one of " : "; did you mean '" + hint + "'? One of ") +
                     known_orders() + ", or the path of a permutation file");
 }
 

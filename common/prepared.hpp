@@ -32,6 +32,13 @@ struct provenance {
   std::map<std::string, std::string> made_from{};
 };
 
+/// The name of the matrix, "NAME (stand-in)" of a stand-in: what tables, captions and messages
+/// show.
+std::string marked_name(const provenance& p);
+
+/// A line that says what a stand-in was generated from; empty of other matrices.
+std::string stand_in_note(const provenance& p);
+
 /// One JSON object; text that is not UTF-8 is replaced.
 std::string to_json(const provenance& p);
 /// Reads what to_json() wrote; throws input_error that names `origin` and the field on any fault.
@@ -57,14 +64,14 @@ class prepared_pattern {
   /// Writes the binary form: a fixed header, the provenance as JSON, then 64-byte aligned arrays.
   /// The file appears whole or not at all.
   void save(const std::filesystem::path& file) const;
-  /// Maps a file that save() wrote; the arrays are used in place. Sizes, bounds and structure are
+  /// Reads a file that save() wrote; the arrays are used in place. Sizes, bounds and structure are
   /// checked; throws input_error with the reason. `verify_digest` also recomputes the digest.
   static prepared_pattern load(const std::filesystem::path& file, bool verify_digest = true);
   /// True if the file begins with the magic bytes of the binary form.
   static bool is_prepared_file(const std::filesystem::path& file);
 
  private:
-  std::shared_ptr<const void> storage_;  // the owned pattern and orders, or the mapped file
+  std::shared_ptr<const void> storage_;  // the owned pattern and orders, or the content of the file
   pattern_view view_;
   std::span<const index_t> row_order_, col_order_;
   std::uint64_t digest_ = 0;

@@ -170,7 +170,8 @@ TEST_CASE("unusable matrices are refused in one line") {
                        input_error);
   CHECK_THROWS_AS(prepare(from_rows({{0}}), {match_mode::none, "best", -1}, named), input_error);
   CHECK_THROWS_WITH_AS(prepare(from_rows({{0}}), {match_mode::none, "no/such.perm", -1}, named),
-                       "no/such.perm: cannot open permutation file", input_error);
+                       "no/such.perm: cannot open permutation file: No such file or directory",
+                       input_error);
 }
 
 TEST_CASE("orders are permutations; all but the natural one are postordered") {
@@ -232,7 +233,7 @@ TEST_CASE("a file that holds no order is refused in one line") {
   };
   CHECK(refusal(directory.path().string()) == directory.path().string() + ": is a directory");
   // A file whose first byte cannot be read.
-  CHECK(refusal("/proc/self/mem") == "/proc/self/mem: cannot read");
+  CHECK(refusal("/proc/self/mem") == "/proc/self/mem: cannot read: Input/output error");
   const std::string endless =
       ": longer than 1048768 bytes, too long for a permutation of the matrix";
   CHECK(refusal("/dev/zero") == "/dev/zero" + endless);

@@ -8,8 +8,10 @@
 
 #include <filesystem>
 #include <fstream>
+#include <functional>
 #include <iterator>
 #include <string>
+#include <vector>
 
 namespace gsofa::testing {
 
@@ -25,6 +27,26 @@ inline std::string content(const std::filesystem::path& file) {
   std::ifstream in(file, std::ios::binary);
   return {std::istreambuf_iterator<char>(in), {}};
 }
+
+/// While one lives, calls of fsync() in this program are noted (file_test.cpp); one at a time.
+class noted_syncs {
+ public:
+  noted_syncs();
+  ~noted_syncs();
+  noted_syncs(const noted_syncs&) = delete;
+  noted_syncs& operator=(const noted_syncs&) = delete;
+
+  /// The files and folders, in order.
+  [[nodiscard]] const std::vector<std::string>& paths() const { return paths_; }
+  /// What fsync() does: 0, or -1 with errno set to `fault`.
+  int call(int descriptor);
+
+  std::function<void()> before_each;
+  int fault = 0;  ///< 0: the call of the system decides
+
+ private:
+  std::vector<std::string> paths_;
+};
 
 /// One gzip member.
 inline std::string gzip(const std::string& text) {

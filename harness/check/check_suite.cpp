@@ -24,18 +24,19 @@ named_pattern read_alone(const std::string& spec) {
   if (is_prepared(spec)) {
     const auto stored = prepared_pattern::load(spec);
     const pattern_view a = stored.view();
-    return {spec,
+    return {stored.origin().stand_in ? spec + " (stand-in)" : spec,
             {a.n_rows,
              a.n_cols,
              {a.row_ptr.begin(), a.row_ptr.end()},
              {a.col_idx.begin(), a.col_idx.end()}}};
   }
   raw_matrix raw = read_matrix(spec);
-  if (raw.a.n_rows != raw.a.n_cols) throw input_error(spec + ": the matrix is not square");
+  const std::string name = raw.origin.stand_in ? marked_name(raw.origin) : spec;
+  if (raw.a.n_rows != raw.a.n_cols) throw input_error(name + ": the matrix is not square");
   if (count_missing_diagonal(raw.a) > 0) {
-    throw input_error(spec + ": a diagonal position is structurally zero; it is checked as it is");
+    throw input_error(name + ": a diagonal position is structurally zero; it is checked as it is");
   }
-  return {spec, std::move(raw.a)};
+  return {name, std::move(raw.a)};
 }
 
 std::vector<std::filesystem::path> files_of(const std::filesystem::path& folder) {
@@ -143,7 +144,7 @@ void for_each_matrix(const check_options& options, std::size_t first,
                        const std::filesystem::path& known = {}) {
     if (number++ < first) return;
     check_matrix m{.number = number - 1, .name = {}, .a = load(), .known = known};
-    m.name = m.a.origin().name;
+    m.name = marked_name(m.a.origin());
     if (m.a.view().n_rows <= suite.largest_bundled) go_on = visit(m);
   };
   if (!options.shared.empty()) {

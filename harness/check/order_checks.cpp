@@ -6,6 +6,7 @@
 #include <atomic>
 #include <filesystem>
 
+#include "common/file.hpp"
 #include "common/matrix_market.hpp"
 #include "common/text.hpp"
 #include "harness/run/selection.hpp"
@@ -167,8 +168,7 @@ std::vector<order_tally> check_orders(const check_options& options, const check_
   }
   for (order_tally& t : tallies) {
     if (!t.info->planted.empty() || t.failure.empty()) continue;
-    std::error_code ignored;
-    std::filesystem::create_directories(options.save, ignored);
+    create_folder(options.save);
     const auto file = options.save / ("order_" + t.info->name + ".mtx");
     write_matrix_market(file, t.counterexample, "counterexample to the order " + t.info->name);
     t.again = fmt::format("again: {} check --order {} --matrix {}\n", shell_quoted(options.program),

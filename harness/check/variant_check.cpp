@@ -11,6 +11,7 @@
 #include <memory>
 #include <string_view>
 
+#include "common/file.hpp"
 #include "common/matrix_market.hpp"
 #include "common/mpi_context.hpp"
 #include "common/parallel.hpp"
@@ -45,7 +46,7 @@ bool is_emulated(const variant_info& info) {
 bool oracles_agree_on(const named_pattern& p, const reference::truth& expected) {
   const auto refuted = refute_oracles(p.a, expected);
   if (refuted && mpi_context::world().root()) {
-    std::cout << fmt::format("oracles: {} on {}\n", *refuted, p.name);
+    std::cout << fmt::format("oracles: {} on {}\n", *refuted, one_line(p.name));
     if (p.a.n_rows <= largest_picture) std::cout << picture(p.a);
   }
   return !refuted;
@@ -132,8 +133,7 @@ double run_limit(const check_tally& t, const check_plan& plan, std::size_t item)
 std::string report_counterexample(const check_options& options, const check_tally& t,
                                   const check_setting& s, const pattern& least,
                                   const std::string& what) {
-  std::error_code failure;
-  std::filesystem::create_directories(options.save, failure);
+  create_folder(options.save);
   const auto file = options.save / (t.info->name + ".mtx");
   write_matrix_market(file, least,
                       fmt::format("counterexample to {} with {}", t.info->name, s.text));
@@ -228,7 +228,7 @@ void variant_checker::check_setting_on(check_tally& t, std::size_t k, std::size_
   } else if (!(t.planted() && why->timed_out) && t.failure.empty()) {
     // For a planted variant only a wrong answer counts.
     fail(t, k, s, p, why->reason);
-    if (!hooks_.begins) std::cout << t.report << std::flush;
+    if (!hooks_.begins) std::cout << printable(t.report) << std::flush;
   }
 }
 
@@ -245,7 +245,8 @@ void variant_checker::check_pattern(std::size_t k) {
     if (!hooks_.begins) {
       guard = std::make_unique<watchdog>(std::chrono::seconds(300), [&] {
         std::fprintf(stderr, "gsofa: error: %s does not return on %s\n%s", t.info->name.c_str(),
-                     p.name.c_str(), p.a.n_rows <= largest_picture ? picture(p.a).c_str() : "");
+                     one_line(p.name).c_str(),
+                     p.a.n_rows <= largest_picture ? picture(p.a).c_str() : "");
         mpi_context::world().abort(static_cast<int>(exit_code::verification_failed));
       });
     }

@@ -19,6 +19,7 @@
 #include <utility>
 
 #include "common/error.hpp"
+#include "common/file.hpp"
 
 extern char** environ;
 
@@ -32,7 +33,7 @@ constexpr int page_in_worker = 4;
 
 [[noreturn]] void refuse(const char* what, int error_number) {
   throw error(exit_code::run_failed,
-              fmt::format("cannot start a worker: {}: {}", what, std::strerror(error_number)));
+              fmt::format("cannot start a worker: {}: {}", what, reason_of(error_number)));
 }
 
 worker_page* map_page(int descriptor) {

@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <cstdio>
-#include <fstream>
 #include <iostream>
 #include <memory>
 #include <span>
@@ -43,7 +42,7 @@ std::vector<text_table::column> columns(bool with_matrix) {
 std::vector<std::string> table_row(const prepared_pattern& a, const planned_case& c,
                                    const case_outcome& o, bool with_matrix) {
   std::vector<std::string> cells;
-  if (with_matrix) cells.push_back(a.origin().name + (a.origin().stand_in ? " (stand-in)" : ""));
+  if (with_matrix) cells.push_back(marked_name(a.origin()));
   cells.push_back(c.request.info->name);
   cells.emplace_back(to_string(o.judged.status));
   if (o.samples_s.empty()) {
@@ -87,16 +86,10 @@ case_session::case_session(session_info session, output_options output)
     if (output_.resume && !output_.out.empty()) {
       known_ = recorded_keys(output_.out);
       const std::string mended = mend_last_line(output_.out);
-      if (!mended.empty()) std::fprintf(stderr, "%s\n", mended.c_str());
+      if (!mended.empty()) std::fprintf(stderr, "%s\n", one_line(mended).c_str());
     }
     if (!output_.out.empty()) file_.emplace(output_.out);
-    if (!output_.pattern_out.empty()) {
-      std::error_code failure;
-      std::filesystem::create_directories(output_.pattern_out, failure);
-      if (!std::filesystem::is_directory(output_.pattern_out)) {
-        throw input_error(output_.pattern_out.string() + ": cannot be created");
-      }
-    }
+    if (!output_.pattern_out.empty()) create_folder(output_.pattern_out);
   });
   if (mpi_context::world().ranks() == 1) interrupts_.emplace([this] { stop_early(); });
 }
@@ -119,8 +112,8 @@ void case_session::stop_early() const {
 }
 
 bool case_session::already_recorded(const prepared_pattern& a, const case_request& request) const {
-  if (known_.empty()) return false;
-  return known_.contains(record_key(make_record(session_, a, request, case_outcome(), false)));
+  if (known_.done.empty()) return false;
+  return known_.done.contains(record_key(make_record(session_, a, request, case_outcome(), false)));
 }
 
 void case_session::run(const prepared_pattern& a, const std::vector<planned_case>& cases,
@@ -140,7 +133,7 @@ void case_session::run(const prepared_pattern& a, const std::vector<planned_case
     };
     if (!j.root() || !errors_on_terminal()) return run_case(a, request, *check, on_hang);
     progress_.begin(fmt::format("[{}/{}] {} {}", done_ + 1, std::max(expected_, done_ + 1),
-                                one_line(a.origin().name), request.info->name),
+                                one_line(marked_name(a.origin())), request.info->name),
                     runs_of(request.trials));
     const status_line shown([this] { return progress_.text(); });
     return run_case(a, request, *check, on_hang, &progress_);
@@ -211,7 +204,10 @@ void case_session::report(const prepared_pattern& a, const planned_case& c,
                  one_line(outcome.layout).c_str());
   }
   const json record = make_record(session_, a, c.request, outcome, output_.series);
-  if (file_) file_->append(record);
+  // With --resume a case that was skipped before and is skipped again has its record.
+  const bool again = outcome.judged.status == run_status::skipped && !known_.skipped.empty() &&
+                     known_.skipped.contains(record_key(record));
+  if (file_ && !again) file_->append(record);
   if (output_.json) std::cout << json_line(record) << std::endl;
   if (outcome.judged.status == run_status::skipped) {
     // The list below the table has the reason once.
@@ -222,7 +218,7 @@ void case_session::report(const prepared_pattern& a, const planned_case& c,
   table_.add(table_row(a, c, outcome, output_.matrix_column));
   std::string line;
   if (expected_ > 0) line += progress();
-  line += fmt::format("{} {}: {}", a.origin().name, c.request.info->name,
+  line += fmt::format("{} {}: {}", marked_name(a.origin()), c.request.info->name,
                       to_string(outcome.judged.status));
   if (!outcome.samples_s.empty()) {
     line += fmt::format(" {} ms", milliseconds(outcome.samples_s[median_index(outcome.samples_s)]));
@@ -248,14 +244,11 @@ void case_session::write_pattern(const prepared_pattern& a, const case_request& 
   if (outcome.last->pattern_rows) {
     // Every rank writes the rows that it has; their union is the pattern.
     base += fmt::format(".part{:05}of{:05}", j.rank(), j.ranks());
-    std::ofstream rows(output_.pattern_out / (base + ".rows.txt"));
-    for (const index_t i : *outcome.last->pattern_rows) rows << i + 1 << '\n';
-    if (!rows.flush()) {
-      throw error(exit_code::run_failed,
-                  (output_.pattern_out / (base + ".rows.txt")).string() + ": cannot write");
-    }
+    text_output rows(output_.pattern_out / (base + ".rows.txt"));
+    for (const index_t i : *outcome.last->pattern_rows) rows.write(fmt::format("{}\n", i + 1));
+    rows.commit();
   }
-  const std::string comment = a.origin().name + ", row " + a.origin().match + ", col " +
+  const std::string comment = marked_name(a.origin()) + ", row " + a.origin().match + ", col " +
                               a.origin().order + ", by " + request.info->name;
   const char* const suffix = output_.compress_patterns ? ".gz" : "";
   write_matrix_market(output_.pattern_out / (base + ".L.mtx" + suffix), outcome.last->l,
@@ -265,9 +258,9 @@ void case_session::write_pattern(const prepared_pattern& a, const case_request& 
   if (!j.root()) return;
   const std::string matrix = file_name_of(a.origin().name);
   write_permutation(output_.pattern_out / (matrix + ".row_order.perm"), a.row_order(),
-                    "row k of L and U is this row of " + a.origin().name);
+                    "row k of L and U is this row of " + marked_name(a.origin()));
   write_permutation(output_.pattern_out / (matrix + ".col_order.perm"), a.col_order(),
-                    "column k of L and U is this column of " + a.origin().name);
+                    "column k of L and U is this column of " + marked_name(a.origin()));
 }
 
 void case_session::print_table() const {

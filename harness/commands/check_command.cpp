@@ -57,7 +57,7 @@ void print_summary(const check_options& options, const check_plan& plan,
     const std::string verdict = !t.unavailable.empty() ? "skipped: " + t.unavailable
                                 : t.failure.empty()    ? "NOT REJECTED: " + t.info->planted
                                                        : "rejected: " + t.failure;
-    std::cout << fmt::format("{}: {}\n", t.info->name, verdict);
+    std::cout << printable(fmt::format("{}: {}\n", t.info->name, verdict));
   }
   std::cout << fmt::format("{} small patterns, seed {}: {}\n",
                            with_commas(static_cast<long long>(plan.size())), options.seed,
@@ -86,7 +86,7 @@ bool check_and_print_orders(const check_options& options, const check_plan& plan
                                   : "FAIL: " + t.failure;
       well = well && t.failure.empty();
     }
-    std::cout << fmt::format("order {}: {}\n{}", t.info->name, verdict, t.again);
+    std::cout << printable(fmt::format("order {}: {}\n{}", t.info->name, verdict, t.again));
   }
   return well;
 }

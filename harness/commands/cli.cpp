@@ -3,14 +3,17 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <cerrno>
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
 #include <iostream>
 #include <new>
 #include <string>
+#include <system_error>
 #include <vector>
 
+#include "common/file.hpp"
 #include "common/mpi_context.hpp"
 #include "common/text.hpp"
 #include "harness/commands/commands.hpp"
@@ -139,8 +142,9 @@ int run_reporting(int argc, char** argv) {
     const exit_code code = action(make_session(argc, argv));
     // A run whose output was lost is no success.
     j.on_root([&] {
+      errno = 0;
       if (!std::cout.flush()) {
-        throw error(exit_code::run_failed, "standard output: cannot write");
+        throw error(exit_code::run_failed, "standard output: cannot write" + because_of_errno());
       }
     });
     j.finish();
@@ -149,6 +153,11 @@ int run_reporting(int argc, char** argv) {
     return failed(e, e.what(), e.code());
   } catch (const std::bad_alloc& e) {
     return failed(e, "out of host memory", exit_code::run_failed);
+  } catch (const std::system_error& e) {
+    // What the standard library says where it cannot start a thread names neither.
+    const bool thread = e.code() == std::errc::resource_unavailable_try_again;
+    return failed(e, (thread ? "cannot start a thread: " : "") + std::string(e.what()),
+                  exit_code::run_failed);
   } catch (const std::exception& e) {
     return failed(e, e.what(), exit_code::run_failed);
   }

@@ -47,6 +47,9 @@ struct matrix_options {
   [[nodiscard]] prepared_pattern load(const std::string& name) const;
 };
 
+/// stand_in_note() as a line on stdout, if there is one: below a table that names no matrix.
+void print_stand_in_note(const provenance& origin);
+
 match_mode parse_match(const std::string& text);
 
 }  // namespace gsofa

@@ -13,6 +13,7 @@
 #include "harness/commands/commands.hpp"
 #include "harness/commands/experiment.hpp"
 #include "harness/matrices/kept_matrix.hpp"
+#include "harness/matrices/matrix_source.hpp"
 #include "harness/run/distribute.hpp"
 #include "harness/run/machine.hpp"
 #include "harness/run/selection.hpp"
@@ -152,7 +153,7 @@ exit_code run(const experiment_options& o, session_info session) {
         const bool real = std::ranges::find(p.source->real, name) != p.source->real.end();
         std::string refused;
         std::optional<status_line> shown;
-        shown.emplace([&] { return name + ": reading, matching, ordering"; });
+        shown.emplace([what = shown_name(name)] { return what + ": reading, matching, ordering"; });
         const auto a = load_on_root(j, [&]() -> prepared_pattern {
           try {
             auto loaded = load_kept_matrix(o.prepared, name, how);
@@ -175,7 +176,7 @@ exit_code run(const experiment_options& o, session_info session) {
         }
         out.leave_out(p.cases.size());
         if (j.root()) {
-          std::fprintf(stderr, "%s: left out: %s\n", one_line(name).c_str(),
+          std::fprintf(stderr, "%s: left out: %s\n", one_line(shown_name(name)).c_str(),
                        one_line(refused).c_str());
         }
       }

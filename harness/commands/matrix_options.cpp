@@ -1,9 +1,12 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <iostream>
+
 #include "harness/commands/commands.hpp"
 #include "harness/matrices/matrix_source.hpp"
 #include "harness/run/machine.hpp"
+#include "harness/run/status.hpp"
 
 namespace gsofa {
 
@@ -11,6 +14,11 @@ match_mode parse_match(const std::string& text) {
   if (text == "auto") return match_mode::automatic;
   if (text == "none") return match_mode::none;
   throw input_error("unknown matching '" + text + "': one of auto, none");
+}
+
+void print_stand_in_note(const provenance& origin) {
+  const std::string note = stand_in_note(origin);
+  if (!note.empty()) std::cout << one_line(note) << '\n';
 }
 
 void matrix_options::add_to(CLI::App& command, bool several) {

@@ -189,8 +189,7 @@ void print_orders(const std::vector<order_case>& cases) {
                with_commas(c.quality.nnz_l + c.quality.nnz_u),
                fmt::format("{:.4g}", c.quality.flops / 1e9), with_commas(c.quality.height),
                tree ? with_commas(s.largest_separator) : "-",
-               tree ? fmt::format("{:.3f}", s.largest_child) : "-",
-               note_of(c)});
+               tree ? fmt::format("{:.3f}", s.largest_child) : "-", note_of(c)});
   }
   table.print_fitting(std::cout);
 }
@@ -205,16 +204,18 @@ exit_code order_matrix(const order_options& o, const session_info& session) {
       o.out.empty() ? std::nullopt : std::optional<record_file>(o.out);
   const int threads = o.threads > 0 ? o.threads : this_machine().hardware_threads;
   const raw_matrix m = read_matrix(o.matrix.matrix);
+  const std::string name = marked_name(m.origin);
   if (m.a.n_rows != m.a.n_cols || m.a.n_rows == 0) {
     throw input_error(fmt::format("{}: the matrix is {} x {}; orders are of square ones",
-                                  m.origin.source, m.a.n_rows, m.a.n_cols));
+                                  m.origin.stand_in ? name : m.origin.source, m.a.n_rows,
+                                  m.a.n_cols));
   }
   const matched_pattern matched = match_diagonal(m.a, parse_match(o.matrix.match));
   if (matched.structural_rank < m.a.n_rows) {
-    throw input_error(
-        fmt::format("{}: structurally singular: structural rank {} of {} (--match none adds the "
-                    "missing diagonal entries instead)",
-                    m.origin.source, matched.structural_rank, m.a.n_rows));
+    throw input_error(fmt::format(
+        "{}: structurally singular: structural rank {} of {} (--match none adds the "
+        "missing diagonal entries instead)",
+        m.origin.stand_in ? name : m.origin.source, matched.structural_rank, m.a.n_rows));
   }
   for (int round = 0; round < o.repeat; ++round) {
     for (order_case& c : cases) {
@@ -223,13 +224,13 @@ exit_code order_matrix(const order_options& o, const session_info& session) {
         const auto begin = std::chrono::steady_clock::now();
         const status_line shown([&] {
           const std::chrono::duration<double> elapsed = std::chrono::steady_clock::now() - begin;
-          return fmt::format("[{}/{}] {} {}: {}", round + 1, o.repeat, m.origin.name, c.spec,
+          return fmt::format("[{}/{}] {} {}: {}", round + 1, o.repeat, name, c.spec,
                              duration_text(elapsed.count()));
         });
         compute_once(c, matched.matched.a, o.matrix.seed, threads);
       }
-      std::cerr << fmt::format("[{}/{}] {} {}: {}\n", round + 1, o.repeat, one_line(m.origin.name),
-                               c.spec,
+      std::cerr << fmt::format("[{}/{}] {} {}: {}\n", round + 1, o.repeat, one_line(name),
+                               one_line(c.spec),
                                c.samples_s.empty() ? one_line(c.judged.reason)
                                                    : milliseconds(c.samples_s.back()) + " ms");
     }
@@ -241,7 +242,10 @@ exit_code order_matrix(const order_options& o, const session_info& session) {
     if (file && c.judged.status != run_status::skipped) file->append(r);
     if (o.json) std::cout << json_line(r) << '\n';
   }
-  if (!o.json) print_orders(cases);
+  if (!o.json) {
+    print_orders(cases);
+    print_stand_in_note(m.origin);
+  }
   return failed ? exit_code::verification_failed : exit_code::ok;
 }
 

@@ -53,6 +53,7 @@ void add_prepare_command(CLI::App& app, command_action& action) {
     o->matrix.note_given(*c);
     action = [o](const session_info&) {
       return root_only([&] {
+        if (!o->predicted_work.empty()) refuse_other_text(o->predicted_work);
         std::optional<atomic_file> order;
         if (!o->order_out.empty()) order.emplace(o->order_out);
         const prepared_pattern a = o->matrix.load();
@@ -73,7 +74,7 @@ void add_prepare_command(CLI::App& app, command_action& action) {
                        {"predicted_work", detail::predicted_work(a.view())}});
         }
         std::cout << one_line(fmt::format("{}: {}, n = {}, nnz = {}, match {}, order {}, digest {}",
-                                          o->out.string(), a.origin().name,
+                                          o->out.string(), marked_name(a.origin()),
                                           with_commas(a.view().n_rows), with_commas(a.view().nnz()),
                                           a.origin().match, a.origin().order, hex(a.digest())))
                   << '\n';

@@ -90,9 +90,13 @@ exit_code run(run_options& o, const session_info& session) {
     cases = plan_cases(o.cases);
   });
   std::vector<std::string> matrices;
-  j.collective_try([&] { matrices = matrices_to_run(o); });
+  j.collective_try([&] {
+    matrices = matrices_to_run(o);
+    if (!o.output.out.empty()) refuse_other_text(o.output.out);
+  });
   auto load = [&](const std::string& name) {
-    const status_line shown([&] { return name + ": reading, matching, ordering"; });
+    const status_line shown(
+        [what = shown_name(name)] { return what + ": reading, matching, ordering"; });
     return o.matrix.load(name);
   };
   if (matrices.size() == 1) {
@@ -101,6 +105,7 @@ exit_code run(run_options& o, const session_info& session) {
     out.expect_cases(cases.size());
     out.run(a, cases, verify);
     out.print_table();
+    if (!o.output.json && j.root()) print_stand_in_note(a.origin());
     return out.code();
   }
   o.output.matrix_column = true;

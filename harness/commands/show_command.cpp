@@ -4,7 +4,6 @@
 #include <filesystem>
 #include <iostream>
 #include <memory>
-#include <thread>
 
 #include "common/file.hpp"
 #include "common/ordering.hpp"
@@ -15,6 +14,7 @@
 #include "harness/matrices/matrix_source.hpp"
 #include "harness/record/table.hpp"
 #include "harness/run/distribute.hpp"
+#include "harness/run/machine.hpp"
 
 namespace gsofa {
 
@@ -28,6 +28,7 @@ struct show_options {
   index_t cells = 480;
   bool supernodes = true;
   std::string what = "fill";
+  bool preprocessing_given = false;
 };
 
 std::string kind_of(const std::filesystem::path& file) {
@@ -52,10 +53,13 @@ struct shown_order {
   std::size_t supernodes = 0;
 };
 
-// A permuted, and L + U, of one order.
-shown_order show_order(const matched_pattern& matched, const std::string& spec,
-                       const show_options& o, drawing& out) {
-  const int threads = std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
+// A pattern in the order that is drawn.
+struct ordered_pattern {
+  pattern a;
+  std::string order;
+};
+
+ordered_pattern in_order(const matched_pattern& matched, const std::string& spec) {
   permuted_pattern p = matched.matched;
   const auto request = find_order(spec);
   if (request) {
@@ -63,17 +67,23 @@ shown_order show_order(const matched_pattern& matched, const std::string& spec,
       throw unavailable_error(request->info->name + ": " + *why);
     }
   }
-  const ordering order = compute_order(p.a, spec, -1, threads);
+  const ordering order = compute_order(p.a, spec, -1, this_machine().hardware_threads);
   // A file of a permutation is known by its path.
   const std::string name = request ? order.method : spec;
   reorder(p, order.order, name != "natural");
+  return {std::move(p.a), name};
+}
+
+// A permuted, and L + U, of one order.
+shown_order show_order(const ordered_pattern& p, const show_options& o, drawing& out) {
+  const std::string& name = p.order;
   const index_t n = p.a.n_rows;
   const index_t cells = o.what == "fill" ? std::min(o.cells, n) : 0;
   const variant_info& info = find_variant("cpu_bitmap_panels");
   run_settings settings;
   settings.options = option_set(info.options);
   settings.wants = want_set(want::counts) | want::supernodes;
-  settings.threads = threads;
+  settings.threads = this_machine().hardware_threads;
   settings.runs_once = true;
   run_context context;
   const auto v = info.create();
@@ -148,6 +158,37 @@ std::string content_of(const drawing& drawn, const std::string& kind) {
          svg + "</html>\n";
 }
 
+exit_code finish(const show_options& o, const std::string& kind, const drawing& drawn,
+                 const std::vector<shown_order>& shown, const provenance& origin,
+                 atomic_file& file) {
+  file.write(content_of(drawn, kind));
+  file.commit();
+  table_of(shown).print(std::cout);
+  print_stand_in_note(origin);
+  std::cout << one_line(o.out.string() + " written") << '\n';
+  return exit_code::ok;
+}
+
+// A matrix that is ordered already has one order, and its file lacks A as it was read.
+exit_code show_prepared(const show_options& o, const std::string& kind, atomic_file& file) {
+  const prepared_pattern m = prepared_pattern::load(o.matrix);
+  const pattern_view a = m.view();
+  if (a.n_rows == 0) throw input_error(marked_name(m.origin()) + ": order 0, nothing to draw");
+  drawing drawn;
+  const std::vector<shown_order> shown{show_order({.a = {a.n_rows,
+                                                         a.n_cols,
+                                                         {a.row_ptr.begin(), a.row_ptr.end()},
+                                                         {a.col_idx.begin(), a.col_idx.end()}},
+                                                   .order = m.origin().order},
+                                                  o, drawn)};
+  if (!drawn.patterns.empty()) {
+    drawn.patterns.front().title = {
+        fmt::format("{}, prepared: order {}", marked_name(m.origin()), with_commas(a.n_rows)),
+        fmt::format("{} entries", with_commas(a.nnz()))};
+  }
+  return finish(o, kind, drawn, shown, m.origin(), file);
+}
+
 exit_code show(const show_options& o) {
   const std::string kind = kind_of(o.out);
   if (kind == ".png" && o.what != "fill") {
@@ -158,10 +199,16 @@ exit_code show(const show_options& o) {
     throw input_error(fmt::format("--order: at most {} orders fit side by side", most));
   }
   atomic_file file(o.out);
+  if (is_prepared(o.matrix)) {
+    if (o.preprocessing_given) {
+      throw input_error(o.matrix + ": is prepared already; --match and --order do not apply");
+    }
+    return show_prepared(o, kind, file);
+  }
   const raw_matrix m = read_matrix(o.matrix);
   if (m.a.n_rows != m.a.n_cols || m.a.n_rows == 0) {
     throw input_error(
-        fmt::format("{}: {} x {}, not square", m.origin.name, m.a.n_rows, m.a.n_cols));
+        fmt::format("{}: {} x {}, not square", marked_name(m.origin), m.a.n_rows, m.a.n_cols));
   }
   const matched_pattern matched =
       match_diagonal(m.a, o.match == "none" ? match_mode::none : match_mode::automatic);
@@ -169,7 +216,7 @@ exit_code show(const show_options& o) {
     throw input_error(
         fmt::format("{}: structural rank {} of {}; --match none adds the missing "
                     "diagonal entries",
-                    m.origin.name, matched.structural_rank, m.a.n_rows));
+                    marked_name(m.origin), matched.structural_rank, m.a.n_rows));
   }
   const index_t cells = std::min(o.cells, m.a.n_rows);
   drawing drawn;
@@ -177,17 +224,14 @@ exit_code show(const show_options& o) {
     drawn.patterns.push_back(
         {.n = m.a.n_rows,
          .image = picture_of(m.a.n_rows, cells, density_of(m.a, cells), {}),
-         .title = {fmt::format("{}{}: order {}", m.origin.name,
-                               m.origin.stand_in ? " (stand-in)" : "", with_commas(m.a.n_rows)),
+         .title = {fmt::format("{}: order {}", marked_name(m.origin), with_commas(m.a.n_rows)),
                    fmt::format("{} entries", with_commas(m.a.nnz()))}});
   }
   std::vector<shown_order> shown;
-  for (const std::string& spec : o.orders) shown.push_back(show_order(matched, spec, o, drawn));
-  file.write(content_of(drawn, kind));
-  file.commit();
-  table_of(shown).print(std::cout);
-  std::cout << one_line(o.out.string() + " written") << '\n';
-  return exit_code::ok;
+  for (const std::string& spec : o.orders) {
+    shown.push_back(show_order(in_order(matched, spec), o, drawn));
+  }
+  return finish(o, kind, drawn, shown, m.origin, file);
 }
 
 }  // namespace
@@ -215,7 +259,8 @@ void add_show_command(CLI::App& app, command_action& action) {
       ->check(CLI::IsMember({"fill", "tree", "profiles"}))
       ->capture_default_str();
   c->add_flag("!--no-supernodes", o->supernodes, "Do not draw the squares of supernodes");
-  c->callback([o, &action] {
+  c->callback([o, c, &action] {
+    o->preprocessing_given = c->count("--match") + c->count("--order") > 0;
     action = [o](const session_info&) { return root_only([&] { return show(*o); }); };
   });
 }

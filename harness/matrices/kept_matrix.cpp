@@ -5,8 +5,10 @@
 #include <algorithm>
 #include <cstdio>
 
+#include "common/file.hpp"
 #include "common/sha256.hpp"
 #include "harness/matrices/matrix_source.hpp"
+#include "harness/run/status.hpp"
 
 namespace gsofa {
 
@@ -68,10 +70,10 @@ prepared_pattern load_kept_matrix(const fs::path& folder, const std::string& spe
     prepared_pattern found;
     const std::string reason = why_not(file, wanted, found);
     if (reason.empty()) return found;
-    std::fprintf(stderr, "%s: prepared again\n", reason.c_str());
+    std::fprintf(stderr, "%s: prepared again\n", one_line(reason).c_str());
   }
   const prepared_pattern a = load_matrix(spec, how);
-  fs::create_directories(folder, failure);
+  create_folder(folder);
   a.save(file);
   return a;
 }

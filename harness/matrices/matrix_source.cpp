@@ -38,6 +38,8 @@ matrix_location in_catalog(const std::string& spec) {
     std::string known;
     std::vector<std::string> names;
     for (const auto& d : catalog.entries()) {
+      // A matrix of the paper may also be bundled.
+      if (std::ranges::find(names, d.name) != names.end()) continue;
       known += (known.empty() ? "" : ", ") + d.name;
       names.push_back(d.name);
     }
@@ -106,9 +108,20 @@ matrix_location locate_matrix(const std::string& spec) {
   }
   std::error_code ignored;
   if (fs::is_directory(spec, ignored)) throw input_error(spec + ": is a directory");
-  if (fs::exists(spec, ignored)) return {.name = stem(spec), .source = spec, .file = spec};
+  std::error_code failure;
+  if (fs::exists(spec, failure)) return {.name = stem(spec), .source = spec, .file = spec};
+  if (failure) throw input_error(spec + ": " + failure.message());
   if (looks_like_path(spec)) throw input_error(spec + ": no such file");
   return in_catalog(spec);
+}
+
+std::string shown_name(const std::string& spec) {
+  try {
+    const matrix_location from = locate_matrix(spec);
+    return from.stand_in ? from.name + " (stand-in)" : spec;
+  } catch (const error&) {
+    return spec;
+  }
 }
 
 raw_matrix read_matrix(const matrix_location& from) {
@@ -153,8 +166,9 @@ prepared_pattern load_matrix(const std::string& spec, const prepare_options& opt
     return prepare(m.a, options, std::move(m.origin));
   } catch (const input_error& e) {
     const std::string what = e.what();
-    if (what.find(spec) != std::string::npos) throw;
-    throw input_error(spec + ": " + what);
+    const std::string name = shown_name(spec);
+    if (what.find(name) != std::string::npos) throw;
+    throw input_error(name + ": " + what);
   }
 }
 

@@ -36,6 +36,10 @@ std::vector<std::string> select_matrices(const std::vector<std::string>& words);
 /// Finds what `spec` names, as read_matrix() does, and reads nothing of it.
 matrix_location locate_matrix(const std::string& spec);
 
+/// `spec` as a message shows it: the name with its mark if it names a stand-in. Throws nothing for
+/// what names no matrix.
+std::string shown_name(const std::string& spec);
+
 /// True if `spec` is the path of a file that `gsofa prepare` wrote.
 bool is_prepared(const std::string& spec);
 

@@ -5,12 +5,14 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <fstream>
 #include <iterator>
 #include <new>
 #include <string>
 #include <string_view>
 
+#include "common/file.hpp"
 #include "common/text.hpp"
 
 namespace gsofa {
@@ -48,10 +50,11 @@ toml::table read_toml(const std::filesystem::path& file) {
   const std::string name = file.string();
   std::error_code ignored;
   if (std::filesystem::is_directory(file, ignored)) throw input_error(name + ": is a directory");
+  errno = 0;
   std::ifstream in(file, std::ios::binary);
-  if (!in) throw input_error(name + ": cannot be opened");
+  if (!in) throw input_error(name + ": cannot be opened" + because_of_errno());
   const std::string text{std::istreambuf_iterator<char>(in), {}};
-  if (in.bad()) throw input_error(name + ": cannot be read");
+  if (in.bad()) throw input_error(name + ": cannot be read" + because_of_errno());
   // toml++ would name the line of the previous character.
   if (const std::size_t valid = utf8_prefix(text); valid < text.size()) {
     const auto line = 1 + std::count(text.begin(), text.begin() + std::ptrdiff_t(valid), '\n');

@@ -3,10 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <fstream>
 #include <string_view>
 
 #include "common/error.hpp"
+#include "common/file.hpp"
 
 namespace gsofa {
 
@@ -92,8 +94,9 @@ void read_json_lines(const std::filesystem::path& file, const std::function<void
   if (std::filesystem::is_directory(file, ignored)) {
     throw input_error(file.string() + ": is a directory");
   }
+  errno = 0;
   std::ifstream in(file, std::ios::binary);
-  if (!in) throw input_error(file.string() + ": cannot be read");
+  if (!in) throw input_error(file.string() + ": cannot be read" + because_of_errno());
   std::string line;
   for (long number = 1; std::getline(in, line); ++number) {
     if (line.empty()) continue;
@@ -107,7 +110,7 @@ void read_json_lines(const std::filesystem::path& file, const std::function<void
       throw input_error(fmt::format("{}:{}: {}", file.string(), number, e.what()));
     }
   }
-  if (in.bad()) throw input_error(file.string() + ": cannot be read");
+  if (in.bad()) throw input_error(file.string() + ": cannot be read" + because_of_errno());
 }
 
 void require_fields(const json& value, std::initializer_list<json_field> fields) {

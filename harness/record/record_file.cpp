@@ -8,9 +8,10 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <cstring>
+#include <fstream>
 #include <string_view>
 
+#include "common/file.hpp"
 #include "harness/record/json_lines.hpp"
 
 namespace gsofa {
@@ -23,14 +24,16 @@ class locked_file {
   explicit locked_file(const std::filesystem::path& file) : name_(file.string()) {
     // A device or a pipe cannot be read back.
     struct stat info {};
-    const bool readable = ::stat(file.c_str(), &info) != 0 || S_ISREG(info.st_mode);
+    const bool exists = ::stat(file.c_str(), &info) == 0;
+    const bool readable = !exists || S_ISREG(info.st_mode);
     fd_ =
         ::open(file.c_str(), (readable ? O_RDWR : O_WRONLY) | O_APPEND | O_CREAT | O_CLOEXEC, 0644);
-    if (fd_ < 0) throw input_error(name_ + ": " + std::strerror(errno));
+    if (fd_ < 0) throw input_error(name_ + ": " + reason_of(errno));
     // File systems without locks are used by one process at a time.
     while (readable && ::flock(fd_, LOCK_EX) != 0 && errno == EINTR) {
     }
     if (readable && ::fstat(fd_, &info) == 0) size_ = info.st_size;
+    if (!exists) sync_name(file);
   }
   ~locked_file() {
     if (fd_ >= 0) ::close(fd_);
@@ -46,7 +49,7 @@ class locked_file {
       const off_t begin = std::max<off_t>(0, end - block);
       std::string piece(static_cast<std::size_t>(end - begin), '\0');
       if (::pread(fd_, piece.data(), piece.size(), begin) != end - begin) {
-        throw input_error(name_ + ": cannot be read");
+        throw input_error(name_ + ": cannot be read: " + reason_of(errno));
       }
       const std::size_t line = piece.rfind('\n') + 1;  // npos + 1 is 0
       tail.insert(0, piece, line, std::string::npos);
@@ -56,7 +59,8 @@ class locked_file {
     return tail;
   }
 
-  // Appends all of `text`; after an error it removes what was written, if the device allows it.
+  // Appends all of `text`, to the disk; after an error it removes what was written, if the device
+  // allows it.
   void append(std::string_view text) {
     int code = 0;
     while (!text.empty() && code == 0) {
@@ -67,19 +71,20 @@ class locked_file {
         code = errno;
       }
     }
+    if (code == 0) code = sync_to_disk(fd_);
     if (code != 0 && size_ >= 0 && ::ftruncate(fd_, size_) != 0) code = errno;
     const int fd = fd_;
     fd_ = -1;
     if (::close(fd) != 0 && code == 0) code = errno;
     if (code != 0) {
       throw error(exit_code::run_failed,
-                  name_ + ": the record cannot be written: " + std::strerror(code));
+                  name_ + ": the record cannot be written: " + reason_of(code));
     }
   }
 
   void drop(std::size_t bytes) {
     if (::ftruncate(fd_, size_ - static_cast<off_t>(bytes)) != 0) {
-      throw input_error(name_ + ": " + std::strerror(errno));
+      throw input_error(name_ + ": " + reason_of(errno));
     }
   }
 
@@ -88,6 +93,10 @@ class locked_file {
   int fd_ = -1;
   off_t size_ = -1;  // -1: not a regular file
 };
+
+// Every record begins so.
+constexpr std::string_view first_key = R"({"schema":)";
+constexpr std::string_view predicted_key = R"({"kind":)";  // of `gsofa prepare --predicted-work`
 
 std::string cut_off(const std::filesystem::path& file) {
   return file.string() +
@@ -105,9 +114,27 @@ bool is_record(const std::string& line) {
 
 }  // namespace
 
-record_file::record_file(std::filesystem::path file) : file_(std::move(file)) {
+void refuse_other_text(const std::filesystem::path& file) {
   std::error_code failure;
-  if (file_.has_parent_path()) std::filesystem::create_directories(file_.parent_path(), failure);
+  if (!std::filesystem::is_regular_file(file, failure)) return;
+  std::ifstream in(file, std::ios::binary);
+  std::size_t line = 1;
+  for (; in.peek() == '\n'; ++line) in.get();
+  std::string begin(first_key.size(), '\0');
+  in.read(begin.data(), static_cast<std::streamsize>(begin.size()));
+  begin.resize(static_cast<std::size_t>(in.gcount()));
+  // The beginning of a record that is cut off has its own message.
+  if (first_key.starts_with(begin) ||
+      predicted_key.starts_with(begin.substr(0, predicted_key.size()))) {
+    return;
+  }
+  throw input_error(
+      fmt::format("{}:{}: not a record, so nothing is appended to this file", file.string(), line));
+}
+
+record_file::record_file(std::filesystem::path file) : file_(std::move(file)) {
+  refuse_other_text(file_);
+  if (file_.has_parent_path()) create_folder(file_.parent_path());
   if (!locked_file(file_).unterminated().empty()) throw input_error(cut_off(file_));
 }
 
@@ -118,8 +145,8 @@ void record_file::append(const json& record) const {
   out.append(json_line(record) + "\n");
 }
 
-std::set<std::string> recorded_keys(const std::filesystem::path& file) {
-  std::set<std::string> keys;
+record_keys recorded_keys(const std::filesystem::path& file) {
+  record_keys keys;
   std::error_code ignored;
   if (!std::filesystem::exists(file, ignored)) return keys;
   const auto use = [&](const json& record) {
@@ -144,7 +171,8 @@ std::set<std::string> recorded_keys(const std::filesystem::path& file) {
                                     record_schema));
     }
     const json& status = record.at("status");
-    if (status != "skipped" && status != "error") keys.insert(record_key(record));
+    if (status == "error") return;
+    (status == "skipped" ? keys.skipped : keys.done).insert(record_key(record));
   };
   read_json_lines(file, use, cut_off_line::pass_over);
   return keys;
@@ -160,8 +188,7 @@ std::string mend_last_line(const std::filesystem::path& file) {
     out.append("\n");
     return file.string() + ": its last line lacked its end, which was added";
   }
-  static constexpr std::string_view begin = R"({"schema":)";
-  if (!begin.starts_with(std::string_view(tail).substr(0, begin.size()))) {
+  if (!first_key.starts_with(std::string_view(tail).substr(0, first_key.size()))) {
     throw input_error(file.string() + ": its last line is neither terminated nor of a record");
   }
   out.drop(tail.size());

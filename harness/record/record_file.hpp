@@ -11,11 +11,12 @@ namespace gsofa {
 /// An append-only JSON Lines file of records.
 class record_file {
  public:
-  /// Creates the file and its folder if absent; throws input_error if it cannot be written or its
-  /// last line is not terminated.
+  /// Creates the file and its folder if absent; throws input_error if it cannot be written, as
+  /// refuse_other_text(), or if its last line is not terminated.
   explicit record_file(std::filesystem::path file);
-  /// Appends one line whole or not at all, under a lock, so that processes may share the file.
-  /// Throws error (run_failed) if the device does not take it, or after an unterminated line.
+  /// Appends one line whole or not at all, under a lock, so that processes may share the file; the
+  /// line is on the disk when this returns (fsync). Throws error (run_failed) if the device does
+  /// not take it, or after an unterminated line.
   void append(const json& record) const;
   [[nodiscard]] const std::filesystem::path& path() const { return file_; }
 
@@ -23,10 +24,20 @@ class record_file {
   std::filesystem::path file_;
 };
 
-/// Keys of the records in `file` that need no repetition (not skipped, no error); empty if the file
-/// is absent. A last line that is cut off is passed over. Throws input_error naming the line that
-/// is not a record.
-std::set<std::string> recorded_keys(const std::filesystem::path& file);
+/// Throws input_error if `file` is a regular file whose text begins with something else than a
+/// record: records are not appended to a matrix, a log or a program.
+void refuse_other_text(const std::filesystem::path& file);
+
+/// Keys of the records in a file.
+struct record_keys {
+  std::set<std::string> done;  ///< of cases that need no repetition: not skipped, no error
+  std::set<std::string>
+      skipped;  ///< of cases that were skipped: if they are again, they have a record
+};
+
+/// The keys of the records in `file`; none if the file is absent. A last line that is cut off is
+/// passed over. Throws input_error naming the line that is not a record.
+record_keys recorded_keys(const std::filesystem::path& file);
 
 /// Repairs what a process leaves that is killed while it appends: drops the part of a record that
 /// ends `file`, or ends the line where only its end is missing. Returns what was done, in one line;

@@ -10,6 +10,9 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "harness/record/record_file.hpp"
 #include "harness/testing/fake_variant.hpp"
@@ -130,7 +133,7 @@ TEST_CASE("names that are not UTF-8 do not cost the record") {
   std::string line;
   REQUIRE(std::getline(in, line));
   CHECK(json::parse(line).at("matrix").at("name") == "w\xef\xbf\xbd");
-  CHECK(recorded_keys(file.path()).contains(record_key(json::parse(line))));
+  CHECK(recorded_keys(file.path()).done.contains(record_key(json::parse(line))));
 }
 
 TEST_CASE("options keep their types") {
@@ -156,13 +159,14 @@ TEST_CASE("cases that were skipped or ended in an error are to be run again") {
                                      {run_status::fail, 1}}) {
     const temporary_file file;
     record_file(file.path()).append(sample_record(status));
-    CHECK(recorded_keys(file.path()).size() == static_cast<std::size_t>(keys));
+    CHECK(recorded_keys(file.path()).done.size() == static_cast<std::size_t>(keys));
+    CHECK(recorded_keys(file.path()).skipped.size() == (status == run_status::skipped ? 1 : 0));
   }
 }
 
 TEST_CASE("records are appended as whole lines and found again by key") {
   const temporary_file file;
-  CHECK(recorded_keys(file.path()).empty());
+  CHECK(recorded_keys(file.path()).done.empty());
   const record_file out(file.path());
   const json r = sample_record();
   out.append(r);
@@ -171,7 +175,7 @@ TEST_CASE("records are appended as whole lines and found again by key") {
   int lines = 0;
   for (std::string line; std::getline(in, line); ++lines) CHECK(json::parse(line).is_object());
   CHECK(lines == 2);
-  const auto keys = recorded_keys(file.path());
+  const auto keys = recorded_keys(file.path()).done;
   CHECK(keys.size() == 1);
   CHECK(keys.contains(record_key(r)));
 
@@ -204,6 +208,48 @@ TEST_CASE("a file that holds no records is refused by line") {
   std::ofstream(file.path()) << "{}\n";
   CHECK_THROWS_WITH_AS(recorded_keys(file.path()),
                        (file.path().string() + ":1: not a record: 'schema' is missing").c_str(),
+                       input_error);
+}
+
+TEST_CASE("records are appended to nothing but records") {
+  const temporary_file file;
+  const std::string name = file.path().string();
+  for (const auto& [other, line] :
+       {std::pair{"text\n", "1"}, std::pair{"%%MatrixMarket matrix\n", "1"}, std::pair{"{\n", "1"},
+        std::pair{"{\"a\":1}\n", "1"}, std::pair{"text", "1"}, std::pair{"\x7f\x45LF", "1"},
+        std::pair{"[]\n", "1"}, std::pair{"\n\ntext\n", "3"}}) {
+    put(file.path(), other);
+    CHECK_THROWS_WITH_AS(
+        record_file{file.path()},
+        (name + ":" + line + ": not a record, so nothing is appended to this file").c_str(),
+        input_error);
+    CHECK(content(file.path()) == other);
+  }
+  const json r = sample_record();
+  for (const std::string& ours : {std::string(), std::string("\n\n"), json_line(r) + "\n",
+                                  std::string(R"({"kind":"predicted","matrix":{}})") + "\n"}) {
+    put(file.path(), ours);
+    record_file(file.path()).append(r);
+    CHECK(content(file.path()) == ours + json_line(r) + "\n");
+  }
+}
+
+TEST_CASE("a record is on the disk once it is appended, and so is the name of a new file") {
+  const temporary_file file;
+  const noted_syncs synced;
+  const record_file out(file.path());
+  CHECK(synced.paths() == std::vector<std::string>{file.path().parent_path().string()});
+  out.append(sample_record());
+  REQUIRE(synced.paths().size() == 2);
+  CHECK(synced.paths()[1] == file.path().string());
+}
+
+TEST_CASE("a folder that cannot be made is refused with the reason") {
+  const temporary_file file;
+  put(file.path(), "text");
+  const std::string name = file.path().string();
+  CHECK_THROWS_WITH_AS(record_file{file.path() / "below" / "r.jsonl"},
+                       (name + "/below: cannot create the folder: Not a directory").c_str(),
                        input_error);
 }
 
@@ -280,13 +326,13 @@ TEST_CASE("what is left of a record that is cut off is dropped") {
   for (const std::string& before : {std::string(), whole, std::string(200000, '\n')}) {
     for (const std::size_t size : {std::size_t{1}, std::size_t{200}, whole.size() - 2}) {
       put(file.path(), before + whole.substr(0, size));
-      CHECK(recorded_keys(file.path()).size() == (before == whole ? 1 : 0));
+      CHECK(recorded_keys(file.path()).done.size() == (before == whole ? 1 : 0));
       CHECK(mend_last_line(file.path()).find("dropped") != std::string::npos);
       CHECK(content(file.path()) == before);
     }
     // Only the end of the line is missing: the record is kept.
     put(file.path(), before + whole.substr(0, whole.size() - 1));
-    CHECK(recorded_keys(file.path()).size() == 1);
+    CHECK(recorded_keys(file.path()).done.size() == 1);
     CHECK(mend_last_line(file.path()).find("added") != std::string::npos);
     CHECK(content(file.path()) == before + whole);
   }

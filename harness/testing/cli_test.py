@@ -164,6 +164,27 @@ class ListTest(CliTest):
         self.assertIn("--set ", done.stdout)
 
 
+    def test_all_about_one(self):
+        """`list NAME` has what `list -v` has of it, and a word may select several, or name an order."""
+        lines = call("list", "-v").stdout.splitlines()
+        begin = next(k for k, line in enumerate(lines) if line.startswith("cpu_maxid  ["))
+        end = next((k for k in range(begin + 1, len(lines)) if lines[k][0] != " "), len(lines))
+        done = call("list", "cpu_maxid")
+        self.assertEqual((done.returncode, done.stdout.splitlines()), (OK, lines[begin:end]))
+        for text in ("[cpu, threads]", "source: ", "gives: counts, digest", "--set line_9_5=false  (bool, true|false) ",
+                     "concurrent_sources=0  (int, 0..1048576) "):
+            self.assertIn(text, done.stdout)
+        (one,) = json.loads(call("list", "cpu_maxid", "--json").stdout)
+        self.assertEqual(one, next(v for v in json.loads(call("list", "--json").stdout) if v["name"] == "cpu_maxid"))
+        names = [v["name"] for v in json.loads(call("list", "cpu_fill*,amd", "planted_over_fill", "--json").stdout)]
+        self.assertEqual((names[0], names[-2:]), ("cpu_fill1", ["planted_over_fill", "amd"]))
+        self.assertIn("computed by: METIS", call("list", "--orders", "metis").stdout)
+        for words in (["cpu_maxod"], ["cpu_fill1", "cpu_maxod"], ["cpu_maxod", "--json"]):
+            self.assert_refused(BAD_INPUT, "list", *words, mention=["'cpu_maxod'", "did you mean 'cpu_maxid'?"])
+        self.assert_refused(BAD_INPUT, "list", "--orders", "metsi", mention=["'metsi'", "did you mean 'metis'?"])
+        self.assertIn("NAME", call("list", "--help").stdout)
+
+
 class HelpTest(CliTest):
     def test_help_of_every_subcommand(self):
         done = call("--help")
@@ -294,6 +315,29 @@ class RunTest(CliTest):
         self.assertEqual(len(self.records(*args)), 0)
         self.assertEqual(len(self.records(*args, "--chunk-size", "2")), 1)
 
+    def test_records_are_appended_to_records_alone(self):
+        spec = self.write("spec.toml", '[[case]]\ngroups = ["smoke"]\nmatrices = ["gen:grid5:nx=3"]\nvariants = ["cpu_fill1"]\n')
+        for text in ("a log\n", SMALL, '{"name": "x"}\n', "\x7fELF"):
+            file = self.write("other", text)
+            for command in (["run", self.small], ["run", self.small, self.small + ".no"], ["order", self.small], ["experiment", spec]):
+                self.assert_refused(BAD_INPUT, *command, "--out", file,
+                                    mention=[".no"] if command[-1].endswith(".no") else [f"{file}:1: not a record"])
+            self.assert_refused(BAD_INPUT, "prepare", self.small, "-o", str(self.folder / "p"), "--predicted-work", file,
+                                mention=[f"{file}:1: not a record"])
+            self.assertEqual(Path(file).read_text(), text)
+        self.assertFalse((self.folder / "p").exists())
+
+    def test_a_folder_that_cannot_be_made_is_named_with_the_reason(self):
+        below = f"{self.small}/below"
+        why = [f"{below}: cannot create the folder: Not a directory"]
+        run = ("run", self.small, "--variant", "cpu_fill1")
+        self.assert_refused(BAD_INPUT, *run, "--out", f"{below}/r.jsonl", mention=why)
+        self.assert_refused(BAD_INPUT, *run, "--pattern-out", below, mention=why)
+        spec = self.write("spec.toml", '[[case]]\ngroups = ["smoke"]\nmatrices = ["gen:grid5:nx=3"]\nvariants = ["cpu_fill1"]\n')
+        self.assert_refused(BAD_INPUT, "experiment", spec, "--prepared", below, mention=why)
+        done = call("check", "--variant", "planted_over_fill", "--patterns", "3", "--save", below)
+        self.assertNotIn("terminate", done.stderr)
+
     def test_patterns_are_written(self):
         out = self.folder / "patterns"
         self.records("--matrix", self.small, "--match", "none", "--order", "natural", "--variant",
@@ -324,6 +368,24 @@ class RunTest(CliTest):
         # The order of the columns is read by --order.
         (r,) = self.records(matrix, "--order", str(out / "m.col_order.perm"), "--variant", "cpu_fill2")
         self.assertEqual(r["ordering"]["col"], "file")
+
+    def test_where_no_thread_starts(self):
+        """The stack of a new thread would take more than the address space: every start is refused."""
+        def run(*args):
+            return subprocess.run([GSOFA, *args], capture_output=True, text=True, timeout=300, preexec_fn=lambda: resource.setrlimit(
+                resource.RLIMIT_STACK, (1 << 50, resource.RLIM_INFINITY)))
+        if resource.getrlimit(resource.RLIMIT_STACK)[1] != resource.RLIM_INFINITY:
+            self.skipTest("the size of stacks is limited here")
+        done = run("run", self.small, "--variant", "cpu_maxid,cpu_fill1", "--json")
+        self.assertEqual(done.returncode, OK, done.stderr)
+        self.assertEqual([json.loads(line)["threads"] for line in done.stdout.splitlines()], [1, 1])
+        self.assertEqual(run("prepare", self.small, "-o", str(self.folder / "p")).returncode, OK)
+        done = run("run", self.small, "--variant", "cpu_maxid", "--threads", "8", "--json")
+        self.assertEqual((done.returncode, json.loads(done.stdout)["reason"]),
+                         (RUN_FAILED, "cannot start 3 threads: Resource temporarily unavailable"))
+        done = run("run", self.small, "--variant", "cpu_fill1", "--timeout", "60")
+        self.assertEqual((done.returncode, done.stderr), (RUN_FAILED, "gsofa: error: cannot start the thread that enforces the "
+                                                          "time limit: Resource temporarily unavailable\n"))
 
     def test_generated_matrix(self):
         for r in self.records("--matrix", "gen:grid5:nx=5,ny=4", "--variant", "cpu_fill1"):
@@ -376,7 +438,7 @@ class RunTest(CliTest):
         with open("/dev/full", "w") as full:
             done = subprocess.run([GSOFA, "list"], stdout=full, stderr=subprocess.PIPE, text=True)
         self.assertEqual(done.returncode, RUN_FAILED)
-        self.assertEqual(done.stderr, "gsofa: error: standard output: cannot write\n")
+        self.assertEqual(done.stderr, "gsofa: error: standard output: cannot write: No space left on device\n")
 
     def test_a_full_disk_leaves_whole_records(self):
         out = self.folder / "records.jsonl"
@@ -437,7 +499,7 @@ class RunTest(CliTest):
         self.assertEqual([open_at(d) for d in range(3)], ["/dev/null"] * 3)
         # What is written to a closed standard output is lost, which is no success.
         done = subprocess.run(["sh", "-c", 'exec "$0" "$@" >&-', GSOFA, "list"], stderr=subprocess.PIPE, text=True)
-        self.assertEqual((done.returncode, done.stderr), (RUN_FAILED, "gsofa: error: standard output: cannot write\n"))
+        self.assertEqual((done.returncode, done.stderr), (RUN_FAILED, "gsofa: error: standard output: cannot write: Bad file descriptor\n"))
 
     def test_a_checkpoint_folder_keeps_the_files_of_others(self):
         args = ("--matrix", self.small, "--variant", "mpi_maxid_cpu", "--repeat", "1", "--checkpoint",
@@ -563,6 +625,17 @@ class ExperimentTest(CliTest):
         self.assertEqual([r["variant"] for r in records], ["cpu_fill1"])
         self.assertIn("needs 1000 GPUs", done.stdout)
         self.assertIn("1 pass, 1 skipped", done.stderr)
+
+    def test_a_skipped_case_is_recorded_once(self):
+        lacking = [v["name"] for v in json.loads(call("list", "--json").stdout) if not v["available"] and not v["orders"]]
+        if not lacking:
+            self.skipTest("everything is available here")
+        spec = self.write("spec.toml", '[[case]]\ngroups = ["smoke"]\nmatrices = ["gen:grid5:nx=3"]\n'
+                          f'variants = ["cpu_fill1", "{lacking[0]}"]\n')
+        out = self.folder / "r.jsonl"
+        for _ in range(3):
+            self.assertEqual(call("experiment", spec, "--out", str(out), "--resume").returncode, OK)
+        self.assertEqual(sorted(json.loads(line)["status"] for line in out.read_text().splitlines()), ["pass", "skipped"])
 
     def test_parts_of_a_spec(self):
         spec = self.spec({"matrices": ["gen:grid5:nx=8", "gen:grid5:nx=9"], "orders": ["natural"],
@@ -696,6 +769,19 @@ class ShowTest(CliTest):
         for words in ("entries by pivot, metis", "column of L", "operations done"):
             self.assertIn(words, page.read_text())
 
+    def test_a_prepared_matrix_is_drawn_in_its_order(self):
+        prepared, out = str(self.folder / "p.gsofa"), self.folder / "x.svg"
+        self.assertEqual(call("prepare", self.small, "--match", "none", "--order", "amd", "-o", prepared).returncode, OK)
+        for what in ("fill", "tree", "profiles"):
+            done = call("show", prepared, "-o", str(out), "--what", what)
+            self.assertEqual(done.returncode, OK, done.stderr)
+            self.assertEqual(done.stdout.splitlines()[1].split()[:2], ["amd", "6"])
+            text = out.read_text()
+            self.assertEqual("small, prepared: order 3" in text, what == "fill")
+        out.unlink()
+        self.assert_refused(BAD_INPUT, "show", prepared, "-o", str(out), "--order", "amd", mention=["is prepared already"])
+        self.assertFalse(out.exists())
+
     def test_bad_input_leaves_no_picture(self):
         for args in (("bcsstk18", "-o", "a.png", "--what", "tree"), ("bcsstk18", "-o", "a.svg", "--what", "trees"),
                      ("bcsstk18", "-o", "a.svg", "--what", "profiles", "--order", "natural,amd,natural"),
@@ -793,6 +879,14 @@ class WidthTest(CliTest):
         for title in ("median ms", "min ms", "nnz_l", "nnz_u", "fill", "supernodes", "note"):
             self.assertIn(title, done.stdout.splitlines()[0])
         self.assertNotIn("\x1b", done.stdout)
+
+    def test_ranks_of_a_job_write_no_colours(self):
+        """Launchers give each rank a terminal of its own."""
+        for variable in ("OMPI_COMM_WORLD_RANK", "PMI_RANK"):
+            text, code = on_terminal("run", self.small, "--variant", "cpu_fill1", environment={variable: "0"})
+            self.assertEqual(code, OK)
+            self.assertIn("pass", text)
+            self.assertNotIn("\x1b", text)
 
     def test_a_terminal_has_its_width_and_colours(self):
         text, status = on_terminal("run", self.small, *self.TABLE, columns=66)
@@ -1039,10 +1133,56 @@ class BadInputTest(CliTest):
             self.assert_refused(BAD_INPUT, *resume, mention=["records.jsonl:1: not "])
 
 
+class StandInTest(CliTest):
+    """What prints the name of a stand-in says that it is one."""
+
+    NAME = "epb2"  # the smallest
+
+    def setUp(self):
+        super().setUp()
+        info = call("info", self.NAME, "--json", "--no-fill")
+        if info.returncode != OK or not json.loads(info.stdout)["stand_in"]:
+            self.skipTest(f"{self.NAME} is here")
+
+    def marked(self, *args, code=OK):
+        done = call(*args)
+        self.assertEqual(done.returncode, code, done.stderr)
+        text = done.stdout + done.stderr
+        self.assertIn(f"{self.NAME} (stand-in)", text)
+        bare = text.replace(f"{self.NAME} (stand-in)", "").replace(str(self.folder), "")
+        self.assertNotIn(self.NAME, bare)
+        return done
+
+    def test_commands(self):
+        fast = ("--match", "none", "--order", "amd")
+        run = ("run", self.NAME, *fast, "--variant", "cpu_bitmap_panels", "--verify", "none", "--repeat", "1", "--warmup", "0")
+        self.assertIn("stand-in", self.marked(*run).stdout)
+        self.assertIn("stand-in", self.marked(*run, "west2021").stdout)
+        self.assertIn("stand-in", self.marked("order", self.NAME, *fast).stdout)
+        self.marked("info", self.NAME, "--no-fill")
+        prepared, picture = str(self.folder / "p"), str(self.folder / "x.svg")
+        self.marked("prepare", self.NAME, *fast, "-o", prepared)
+        self.marked("run", prepared, *run[6:])
+        for matrix in (prepared, self.NAME):
+            self.marked("show", matrix, "-o", picture, *(fast if matrix == self.NAME else ()))
+            self.assertIn(f"{self.NAME} (stand-in)", Path(picture).read_text())
+        folder = self.folder / "factors"
+        self.marked(*run, "--pattern-out", str(folder))
+        for file in folder.iterdir():
+            head = [line for line in file.read_text()[:1000].splitlines() if line.startswith("%") and self.NAME in line]
+            self.assertTrue(head and all(f"{self.NAME} (stand-in)" in line for line in head), file.name)
+        self.assertTrue(self.records(*run[1:])[0]["matrix"]["stand_in"])
+
+    def test_unknown_names(self):
+        known = call("info", "no_such_matrix").stderr.partition("the datasets are ")[2].split(", ")
+        self.assertEqual(len(known), len(set(known)))
+        self.assertIn("bcsstk18", known)
+
+
 class TerminalTest(CliTest):
     """Escapes for a terminal in what a user or a file gives are not passed on."""
 
-    BELL = "\x1b]0;title\x07\x1b[31mred\x9b0m"
+    BELL = "\x1b]0;title\x07\x1b[31mred\x9b0m\u202egnp\u2066\u200b\ufeff"
 
     def printed(self, *args):
         done = subprocess.run([GSOFA, *args], capture_output=True, timeout=300)

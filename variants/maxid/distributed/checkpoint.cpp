@@ -12,6 +12,7 @@
 #include <iterator>
 #include <span>
 
+#include "common/file.hpp"
 #include "common/random.hpp"
 
 namespace gsofa::detail {
@@ -107,8 +108,9 @@ std::vector<chunk_record> checkpoint_file::read(const std::filesystem::path& fil
                                                 std::uint64_t* whole_bytes) {
   std::error_code failure;
   if (!std::filesystem::is_regular_file(file, failure)) fail(file, foreign);
+  errno = 0;
   std::ifstream in(file, std::ios::binary);
-  if (!in) fail(file, "cannot be read");
+  if (!in) fail(file, "cannot be read" + because_of_errno());
   const std::vector<char> bytes{std::istreambuf_iterator<char>(in), {}};
   if (!begins_with_magic(bytes)) fail(file, foreign);
   std::vector<chunk_record> records;
@@ -151,12 +153,12 @@ checkpoint_file::checkpoint_file(std::filesystem::path file, const checkpoint_ke
   std::uint64_t whole = 0;
   if (std::filesystem::exists(file_, failure)) read(file_, key, &whole);
   fd_ = ::open(file_.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0644);
-  if (fd_ < 0) fail(file_, std::strerror(errno));
+  if (fd_ < 0) fail(file_, reason_of(errno));
   const std::vector<char> begin = header(key);
   const bool fresh = whole == 0;
   if (::ftruncate(fd_, static_cast<off_t>(whole)) != 0 || ::lseek(fd_, 0, SEEK_END) < 0 ||
       (fresh && ::write(fd_, begin.data(), begin.size()) != static_cast<ssize_t>(begin.size()))) {
-    const std::string why = std::strerror(errno);
+    const std::string why = reason_of(errno);
     ::close(fd_);
     fail(file_, why);
   }
@@ -179,7 +181,7 @@ void checkpoint_file::append(const chunk_record& record) {
   if (written != static_cast<ssize_t>(out.size())) {
     throw error(exit_code::run_failed,
                 file_.string() + ": chunk not written whole: " +
-                    (written < 0 ? std::strerror(errno) : "the device is full"));
+                    (written < 0 ? reason_of(errno) : std::string("the device is full")));
   }
 }
 

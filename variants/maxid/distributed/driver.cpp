@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "common/digest.hpp"
+#include "common/file.hpp"
 #include "common/parallel.hpp"
 #include "variants/maxid/distributed/checkpoint.hpp"
 #include "variants/support/counting.hpp"
@@ -112,8 +113,7 @@ void distributed_driver::state::open_checkpoint() {
                            .digests = wants(want::digest),
                            .supernodes = wants(want::supernodes)};
   j.on_root([&] {
-    std::error_code failure;
-    std::filesystem::create_directories(folder, failure);
+    create_folder(folder);
     if (!settings.checkpoint.resume) checkpoint_file::remove_all(folder, j.ranks());
     for (const auto& file : checkpoint_file::all(folder)) {
       for (auto& c : checkpoint_file::read(file, key)) {
