@@ -88,8 +88,8 @@ def draw(args):
         axis.legend(title="order (matrices): means of operations, time", loc="upper center", bbox_to_anchor=(0.5, -0.16),
                     fontsize=7, title_fontsize=7)
     axes[0][0].set(ylabel="time over METIS's on one core")
-    style.save(fig, args.out, "orderings", ("machine", "cpu", "order", "matrix", "n", "threads", "seconds", "time ratio", "nnz ratio",
-                                            "flops ratio", "height ratio"), rows)
+    style.save(fig, args.out, "orderings", ("machine", "cpu", "order", "matrix", "n", "threads", "seconds", "time ratio",
+                                            "nnz ratio", "flops ratio", "height ratio"), rows)
 
 
 if __name__ == "__main__":

@@ -45,7 +45,7 @@ def main():
     for m in args.matrices:
         r = records(timed, m, [PANELS, ROWS, PEER], how + ["--threads", "1"])
         panels = r[PANELS]
-        name = panels["matrix"]["name"]
+        name = panels["matrix"]["name"] + (" (stand-in)" if panels["matrix"]["stand_in"] else "")
         a, b, c = least(panels), least(r[ROWS]), least(r[PEER])
         ratios.append(c / a)
         result = panels["result"]

@@ -286,6 +286,9 @@ def main():
     machines = sorted({machine(r) for r in records})
     for gpu, cpu, host, sha, dirty in machines:
         print(printable(f"{gpu}, {cpu}, host {host}, commit {sha[:12]}{' (changed)' if dirty else ''}"))
+    stand_ins = sorted({short_name(r) for r in records if r["matrix"].get("stand_in")})
+    if stand_ins:
+        print(printable(f"stand-ins, generated in place of the original matrices: {', '.join(stand_ins)}"))
     if len(machines) > 1 and not args.mixed:
         print("records of different machines or commits: no ratios without --mixed", file=sys.stderr)
         return 2

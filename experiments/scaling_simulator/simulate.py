@@ -125,12 +125,17 @@ def extrapolate(args, works):
     return rows
 
 
+def shown_name(row):
+    """At most 28 characters, with an asterisk for a stand-in."""
+    return row["matrix"][:27] + "*" if row["stand_in"] else row["matrix"][:28]
+
+
 def print_table(rows, out):
-    print("SIMULATED (replayed per-source work; nothing here was timed)", file=out)
+    print("SIMULATED (replayed per-source work; nothing here was timed); *: a stand-in", file=out)
     print(f"{'matrix':<28} {'n':>8} {'work':<9} {'schedule':<11} {'chunk':>5} {'#C':>5} {'nodes':>5} "
           f"{'GPUs':>6} {'speedup':>8} {'imbalance':>9}", file=out)
     for r in rows:
-        print(f"{r['matrix'][:28]:<28} {r['n']:>8} {r['work']:<9} {r['schedule']:<11} "
+        print(f"{shown_name(r):<28} {r['n']:>8} {r['work']:<9} {r['schedule']:<11} "
               f"{r['chunk_size']:>5} {r['concurrent_sources']:>5} {r['nodes']:>5} {r['gpus']:>6} "
               f"{r['speedup']:>8.2f} {r['imbalance']:>9.2f}", file=out)
 
@@ -164,11 +169,11 @@ def validate(args, works):
 
 
 def print_validation(rows, out):
-    print("SIMULATED beside measured; error = simulated / measured - 1", file=out)
+    print("SIMULATED beside measured; error = simulated / measured - 1; *: a stand-in", file=out)
     print(f"{'matrix':<28} {'schedule':<11} {'chunk':>5} {'nodes':>5} {'GPUs':>5} {'simulated ms':>12} "
           f"{'measured ms':>11} {'error':>7}", file=out)
     for r in rows:
-        print(f"{r['matrix'][:28]:<28} {r['schedule']:<11} {r['chunk_size']:>5} {r['nodes']:>5} "
+        print(f"{shown_name(r):<28} {r['schedule']:<11} {r['chunk_size']:>5} {r['nodes']:>5} "
               f"{r['gpus']:>5} {1e3 * r['makespan_s']:>12.2f} {1e3 * r['measured_s']:>11.2f} "
               f"{100 * r['error']:>6.1f}%{' (sets the rate)' if r['fitted'] else ''}", file=out)
     errors = [abs(r["error"]) for r in rows if not r["fitted"]]

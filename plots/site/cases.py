@@ -70,8 +70,10 @@ def slugs(names):
     """{name: its file name}: of names whose slugs differ in upper and lower case alone, and of long ones, with a digest."""
     short = {name: slug(name) for name in names}
     count = collections.Counter(s.lower() for s in short.values())
-    return {name: s if count[s.lower()] == 1 and len(s) <= LONGEST else f"{s[:LONGEST]}-{hashlib.sha256(name.encode()).hexdigest()[:16]}"
-            for name, s in short.items()}
+
+    def digest(name):
+        return hashlib.sha256(name.encode()).hexdigest()[:16]
+    return {name: s if count[s.lower()] == 1 and len(s) <= LONGEST else f"{s[:LONGEST]}-{digest(name)}" for name, s in short.items()}
 
 
 def settings(run):

@@ -88,8 +88,8 @@ def last_line(text):
 
 
 def read(*paths):
-    """The runs of files of records (.jsonl) or of folders that hold some, a row each: matrix, n, nnz, variant, device, options,
-    threads, ranks, status, reason, median_s with the ends of its interval low_s and high_s, samples_s, fill, nnz_l, nnz_u,
+    """The runs of files of records (.jsonl) or of folders that hold some, a row each: matrix, stand_in, n, nnz, variant, device,
+    options, threads, ranks, status, reason, median_s with the ends of its interval low_s and high_s, samples_s, fill, nnz_l, nnz_u,
     machine, cpu, commit, time_utc, file, line. The interval: percentiles of 95 % of bootstrap replicates of the median; none of a
     run that was not repeated."""
     rows = []
@@ -107,8 +107,8 @@ def read(*paths):
     return frame
 
 
-COLUMNS = ("matrix", "n", "nnz", "variant", "device", "options", "threads", "ranks", "status", "reason", "median_s", "low_s",
-           "high_s", "samples_s", "fill", "nnz_l", "nnz_u", "machine", "cpu", "commit", "time_utc", "file", "line")
+COLUMNS = ("matrix", "stand_in", "n", "nnz", "variant", "device", "options", "threads", "ranks", "status", "reason", "median_s",
+           "low_s", "high_s", "samples_s", "fill", "nnz_l", "nnz_u", "machine", "cpu", "commit", "time_utc", "file", "line")
 
 
 def row_of(r, file, number):
@@ -116,11 +116,11 @@ def row_of(r, file, number):
     samples = [float(s) for s in r["samples_s"]]
     low, high = interval(np.median(resampled(samples), axis=1)) if len(samples) > 1 else (np.nan, np.nan)
     matrix, result = r["matrix"], r.get("result", {})
-    return (matrix["name"], matrix["n"], matrix["nnz_prepared"], r["variant"], r["device"],
+    return (matrix["name"], matrix.get("stand_in", False), matrix["n"], matrix["nnz_prepared"], r["variant"], r["device"],
             json.dumps(r["options"], sort_keys=True), r["threads"], r["mpi"]["ranks"], r["status"], r["reason"],
             statistics.median(samples) if samples else np.nan, low, high, tuple(samples), result.get("fill"),
-            result.get("nnz_l"), result.get("nnz_u"), r.get("machine", {}).get("id") or r["host"], r.get("cpu", ""), r["git"]["sha"],
-            r["time_utc"], str(file), number)
+            result.get("nnz_l"), result.get("nnz_u"), r.get("machine", {}).get("id") or r["host"], r.get("cpu", ""),
+            r["git"]["sha"], r["time_utc"], str(file), number)
 
 
 def resampled(samples):
