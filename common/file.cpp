@@ -53,20 +53,6 @@ struct closing_descriptor {
   int descriptor;
 };
 
-// The number in the first line of `file` that begins with `key`; -1 if there is none.
-std::int64_t number_after(const char* file, std::string_view key) {
-  std::ifstream in(file);
-  for (std::string line; std::getline(in, line);) {
-    if (!line.starts_with(key)) continue;
-    const std::size_t digit = line.find_first_of("0123456789", key.size());
-    if (digit == std::string::npos) return -1;
-    std::int64_t value = -1;
-    const auto parsed = std::from_chars(line.data() + digit, line.data() + line.size(), value);
-    return parsed.ec == std::errc{} ? value : -1;
-  }
-  return -1;
-}
-
 constexpr std::string_view part_mark = ".gsofa-part-";
 
 // True for .NAME.gsofa-part-PROCESS-SERIAL.
@@ -106,103 +92,6 @@ void remove_abandoned_parts(const std::filesystem::path& folder) {
 }
 
 }  // namespace
-
-struct byte_source::state {
-  static constexpr std::size_t block = std::size_t{1} << 18;
-
-  explicit state(const std::filesystem::path& path) : file(path), input(open_for_reading(path)) {
-    struct stat info {};
-    if (::fstat(input.descriptor, &info) == 0 && S_ISREG(info.st_mode)) bytes = info.st_size;
-    raw.resize(block);
-    refill();
-    gzip = raw_end >= 2 && raw[0] == '\x1f' && raw[1] == '\x8b';
-    if (gzip) {
-      // 16: zlib expects a gzip header
-      if (::inflateInit2(&stream, MAX_WBITS + 16) != Z_OK) throw std::bad_alloc();
-      stream_ready = true;
-    }
-  }
-  ~state() {
-    if (stream_ready) ::inflateEnd(&stream);
-  }
-  state(const state&) = delete;
-  state& operator=(const state&) = delete;
-
-  bool refill() {
-    raw_begin = 0;
-    raw_end = read_fully(input.descriptor, raw.data(), raw.size(), file);
-    return raw_end > 0;
-  }
-
-  std::size_t read_plain(std::span<char> out) {
-    const std::size_t held = std::min(out.size(), raw_end - raw_begin);
-    std::copy_n(raw.data() + raw_begin, held, out.data());
-    raw_begin += held;
-    return held + read_fully(input.descriptor, out.data() + held, out.size() - held, file);
-  }
-
-  std::size_t inflate_into(std::span<char> out) {
-    std::size_t done = 0;
-    while (done < out.size() && !ended) {
-      if (raw_begin == raw_end && !refill()) {
-        throw input_error(file.string() + ": truncated gzip data");
-      }
-      const std::size_t room =
-          std::min(out.size() - done, std::size_t{std::numeric_limits<uInt>::max()});
-      stream.next_in = reinterpret_cast<Bytef*>(raw.data() + raw_begin);
-      stream.avail_in = static_cast<uInt>(raw_end - raw_begin);
-      stream.next_out = reinterpret_cast<Bytef*>(out.data() + done);
-      stream.avail_out = static_cast<uInt>(room);
-      const int status = ::inflate(&stream, Z_NO_FLUSH);
-      raw_begin = raw_end - stream.avail_in;
-      done += room - stream.avail_out;
-      if (status == Z_STREAM_END) {
-        next_member();
-      } else if (status == Z_MEM_ERROR) {
-        throw std::bad_alloc();
-      } else if (status != Z_OK && status != Z_BUF_ERROR) {
-        throw input_error(file.string() + ": corrupt gzip data" +
-                          (stream.msg != nullptr ? std::string(" (") + stream.msg + ")" : ""));
-      }
-    }
-    return done;
-  }
-
-  // A member ended: the file ends here, or is padded with zero bytes, or another member follows.
-  void next_member() {
-    bool padded = false;
-    for (;; padded = true) {
-      if (raw_begin == raw_end && !refill()) {
-        ended = true;
-        return;
-      }
-      if (raw[raw_begin] != '\0') break;
-      ++raw_begin;
-    }
-    if (padded || raw[raw_begin] != '\x1f') {
-      throw input_error(file.string() + ": data that are not gzip follow the gzip data");
-    }
-    ::inflateReset(&stream);
-  }
-
-  std::filesystem::path file;
-  closing_descriptor input;
-  std::int64_t bytes = 0;
-  std::vector<char> raw;
-  std::size_t raw_begin = 0, raw_end = 0;
-  bool gzip = false, stream_ready = false, ended = false;
-  z_stream stream{};
-};
-
-byte_source::byte_source(const std::filesystem::path& file)
-    : state_(std::make_unique<state>(file)) {}
-byte_source::~byte_source() = default;
-
-std::size_t byte_source::read(std::span<char> out) {
-  return state_->gzip ? state_->inflate_into(out) : state_->read_plain(out);
-}
-std::int64_t byte_source::file_bytes() const { return state_->bytes; }
-bool byte_source::compressed() const { return state_->gzip; }
 
 file_content::file_content(const std::filesystem::path& file) {
   const closing_descriptor input(open_for_reading(file));
@@ -417,21 +306,6 @@ void sync_name(const std::filesystem::path& file) {
   if (descriptor < 0) return;  // a folder that may be written but not read
   const closing_descriptor opened(descriptor);
   sync_to_disk(descriptor);
-}
-
-std::int64_t available_memory() {
-  std::int64_t bytes = std::numeric_limits<std::int64_t>::max();
-  const std::int64_t kib = number_after("/proc/meminfo", "MemAvailable:");
-  const long pages = ::sysconf(_SC_PHYS_PAGES);
-  const long page = ::sysconf(_SC_PAGESIZE);
-  if (kib >= 0) {
-    bytes = kib * 1024;
-  } else if (pages > 0 && page > 0) {
-    bytes = std::int64_t{pages} * page;
-  }
-  // "max" instead of a number: no limit
-  const std::int64_t group = number_after("/sys/fs/cgroup/memory.max", "");
-  return group >= 0 ? std::min(bytes, group) : bytes;
 }
 
 }  // namespace gsofa

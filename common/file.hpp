@@ -12,28 +12,6 @@
 
 namespace gsofa {
 
-/// Content of a file from its beginning to its end, decompressed if it is gzip'd (told by its
-/// magic bytes; several members may follow each other). Memory is bounded whatever the size.
-class byte_source {
- public:
-  /// Throws input_error naming the file if it cannot be opened.
-  explicit byte_source(const std::filesystem::path& file);
-  ~byte_source();
-  byte_source(const byte_source&) = delete;
-  byte_source& operator=(const byte_source&) = delete;
-
-  /// Fills `out`; returns fewer bytes than that only at the end. Throws input_error naming the
-  /// file if it cannot be read or its gzip data are corrupt or truncated.
-  std::size_t read(std::span<char> out);
-  /// Bytes on disk; 0 if the file is not a regular one.
-  [[nodiscard]] std::int64_t file_bytes() const;
-  [[nodiscard]] bool compressed() const;
-
- private:
-  struct state;
-  std::unique_ptr<state> state_;
-};
-
 /// The bytes of a regular file, read into memory: nothing that happens to the file later changes
 /// them. A mapping would be faster to open, but ends the process when the file is cut.
 class file_content {
@@ -138,9 +116,5 @@ int sync_to_disk(int descriptor);
 
 /// Writes the entry of `file` in its folder to the disk, as far as the file system can.
 void sync_name(const std::filesystem::path& file);
-
-/// Bytes of main memory that this process can hope to get: what the system says is available,
-/// or the limit of its control group if that is less.
-std::int64_t available_memory();
 
 }  // namespace gsofa

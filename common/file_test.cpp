@@ -16,7 +16,9 @@
 #include <string>
 #include <system_error>
 
+#include "common/byte_source.hpp"
 #include "common/error.hpp"
+#include "common/process.hpp"
 #include "common/test_files.hpp"
 
 namespace gsofa::testing {

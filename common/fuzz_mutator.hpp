@@ -21,6 +21,17 @@ inline const std::vector<std::string> matrix_market_seeds{
     "%%MatrixMarket matrix coordinate complex hermitian\n3 3 4\n3 3 1 0\n2 1 1 -1\n1 1 2 0\n"
     "3 2 0 1",
     "%%MatrixMarket matrix coordinate pattern general\n0 0 0\n",
+    "\xef\xbb\xbf%MatrixMarket matrix coordinate unsigned-integer spd\r2 2 3\r1 1 1\r2 2 nan\r"
+    "2 1 18446744073709551615\r",
+    "%%MatrixMarket matrix array real general\n2 3\n1\n2\n3\n4\n5\n6\n",
+};
+
+/// Small valid Harwell-Boeing and Rutherford-Boeing files.
+inline const std::vector<std::string> harwell_boeing_seeds{
+    "title\n 5 1 2 2 2\nRUA 3 3 6 0\n(4I3) (3I4) (3E12.4) (3E12.4)\nF 1 0\n  1  4  5  7\n"
+    "   1   3   3\n   2   3   3\n1. 2. 3.\n4. 5. 6.\n1.\n2.\n",
+    "title\n 3 1 2 0\npsa 3 3 6 0\n(2(1X,I2),2I3.3) (40I2) ()\n  1  4005007\n 1 3 3 2 3 3\n",
+    "title\n 1 1 0 0 0\nPUA 0 0 0 0\n(4I3) (3I4)\n  1\n",
 };
 
 /// Words that readers of numbers and of text tend to trip over.

@@ -15,7 +15,8 @@
 #include "common/digest.hpp"
 #include "common/file.hpp"
 #include "common/fuzz_mutator.hpp"
-#include "common/matrix_market.hpp"
+#include "common/matrix_archives.hpp"
+#include "common/matrix_file.hpp"
 #include "common/prepared.hpp"
 #include "common/test_files.hpp"
 
@@ -31,12 +32,16 @@ constexpr std::int64_t fuzzed_memory_limit = std::int64_t{8} << 20;
 // What a file that was accepted must mean, read word by word with the standard library.
 std::set<std::pair<long, long>> positions_of(const std::string& text) {
   std::set<std::pair<long, long>> positions;
-  std::istringstream in(text);
+  std::string lines = text.substr(text.starts_with("\xef\xbb\xbf") ? 3 : 0);
+  std::ranges::replace(lines, '\r', '\n');
+  std::istringstream in(lines);
   std::string line;
-  std::getline(in, line);
+  while (std::getline(in, line) && line.find('%') == std::string::npos) {
+  }
   std::transform(line.begin(), line.end(), line.begin(),
                  [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
   const bool mirrored = line.find("general") == std::string::npos;
+  const bool dense = line.find("array") != std::string::npos;
   bool sizes_seen = false;
   while (std::getline(in, line)) {
     const std::size_t first = line.find_first_not_of(" \t\r");
@@ -44,6 +49,10 @@ std::set<std::pair<long, long>> positions_of(const std::string& text) {
     long i = 0, j = 0;
     std::istringstream words(line);
     words >> i >> j;
+    if (dense) {  // all positions
+      for (long k = 0; k < i * j; ++k) positions.insert({k / j, k % j});
+      break;
+    }
     if (std::exchange(sizes_seen, true)) {
       positions.insert({i - 1, j - 1});
       if (mirrored) positions.insert({j - 1, i - 1});
@@ -60,7 +69,7 @@ std::set<std::pair<long, long>> positions_of(const pattern_view& a) {
   return positions;
 }
 
-void check_message(const input_error& e, const std::filesystem::path& file) {
+void check_message(const error& e, const std::filesystem::path& file) {
   const std::string message = e.what();
   CHECK(message.starts_with(file.string() + ":"));
   CHECK(std::ranges::all_of(message, [](char c) { return c >= ' ' && c <= '~'; }));
@@ -70,9 +79,9 @@ void check_message(const input_error& e, const std::filesystem::path& file) {
 // Reads the file: either a valid pattern, returned, or an error of one line that names the file.
 bool accepted(const std::filesystem::path& file, pattern& a) {
   try {
-    matrix_market_header header;
-    a = read_matrix_market(file, &header, fuzzed_memory_limit);
-  } catch (const input_error& e) {
+    matrix_file_header header;
+    a = read_matrix_file(file, &header, fuzzed_memory_limit);
+  } catch (const error& e) {
     check_message(e, file);
     return false;
   }
@@ -124,6 +133,33 @@ TEST_CASE("fuzz: gzip'd text, mutated before or after compression") {
   }
   CHECK(read > 100);
   CHECK(refused > 1000);
+}
+
+TEST_CASE("fuzz: Harwell-Boeing text, archives and .npz, mutated, are refused or read right") {
+  const temporary_directory directory;
+  const auto file = directory.path() / "m";
+  mutator mutate(20240605);
+  const std::vector<std::string> archives = sample_archives();
+  int read = 0, refused = 0;
+  const auto count = [&](const std::string& bytes) {
+    put(file, bytes);
+    pattern a;
+    ++(accepted(file, a) ? read : refused);
+  };
+  for (int trial = 0; trial < 4000; ++trial) {
+    const auto& texts = fuzz::harwell_boeing_seeds;
+    count(mutate.text(texts[mutate.below(texts.size())]));
+    count(mutate.bytes(archives[mutate.below(archives.size())]));
+  }
+  CHECK(read > 500);
+  CHECK(refused > 1000);
+  for (const auto& seeds_of_kind : {fuzz::harwell_boeing_seeds, archives}) {
+    for (const std::string& bytes : seeds_of_kind) {
+      put(file, bytes);
+      pattern a;
+      CHECK(accepted(file, a));
+    }
+  }
 }
 
 TEST_CASE("fuzz: text that is not Matrix Market") {

@@ -13,7 +13,9 @@
 #include <utility>
 #include <vector>
 
+#include "common/byte_source.hpp"
 #include "common/file.hpp"
+#include "common/matrix_file.hpp"
 #include "common/sha256.hpp"
 
 namespace {
@@ -23,15 +25,15 @@ namespace fs = std::filesystem;
 
 class scratch {
  public:
-  pattern read(const std::string& text, matrix_market_header* header = nullptr) const {
+  pattern read(const std::string& text, matrix_file_header* header = nullptr) const {
     std::ofstream(file(), std::ios::binary) << text;
-    return read_matrix_market(file(), header);
+    return read_matrix_file(file(), header);
   }
   // The message of the input_error that reading `text` ends in, from "m.mtx" on.
   std::string refusal(const std::string& text, std::int64_t memory_limit = 0) const {
     std::ofstream(file(), std::ios::binary) << text;
     try {
-      read_matrix_market(file(), nullptr, memory_limit);
+      read_matrix_file(file(), nullptr, memory_limit);
     } catch (const input_error& e) {
       const std::string message = e.what();
       const std::string path = file().string();
@@ -62,7 +64,7 @@ const std::string real = "%%MatrixMarket matrix coordinate real general\n";
 TEST_CASE("matrix market: every field") {
   const scratch s;
   const pattern expected = from_positions(3, 2, {{0, 0}, {2, 1}, {1, 0}});
-  matrix_market_header h;
+  matrix_file_header h;
   CHECK(s.read(real + "3 2 3\n1 1 0\n3 2 -1.5e-300\n2 1 +.5\n", &h) == expected);
   CHECK(h.field == "real");
   CHECK(h.symmetry == "general");
@@ -90,7 +92,7 @@ TEST_CASE("matrix market: every symmetry, from either triangle and in any order"
   const std::string banner = "%%MatrixMarket matrix coordinate ";
   const pattern full = from_positions(3, 3, {{0, 0}, {1, 0}, {0, 1}, {2, 1}, {1, 2}, {2, 2}});
   const std::string sizes = "3 3 4\n";
-  matrix_market_header h;
+  matrix_file_header h;
   for (const char* body : {"1 1\n2 1\n3 2\n3 3\n", "1 1\n1 2\n2 3\n3 3\n", "3 3\n2 3\n2 1\n1 1\n",
                            "1 2\n3 3\n1 1\n3 2\n"}) {
     CHECK(s.read(banner + "pattern symmetric\n" + sizes + body, &h) == full);
@@ -128,26 +130,20 @@ TEST_CASE("matrix market: faults are named with file, line and reason") {
   const scratch s;
   const std::string banner = "%%MatrixMarket matrix coordinate ";
   CHECK(s.refusal("") == "m.mtx: empty file");
-  CHECK(s.refusal("\n") == "m.mtx:1: not a Matrix Market file (no %%MatrixMarket banner)");
-  CHECK(s.refusal("hello world\n1 1 1\n") ==
+  CHECK(s.refusal("\n") == "m.mtx: holds no text");
+  CHECK(s.refusal(real + std::string(3000000, 'x')) == "m.mtx:2: the line is longer than 1 MiB");
+  CHECK(s.refusal("%%MatrixMarkets matrix coordinate real general\n") ==
         "m.mtx:1: not a Matrix Market file (no %%MatrixMarket banner)");
-  CHECK(s.refusal(std::string(3000000, '\0')) == "m.mtx:1: the line is longer than 1 MiB");
-  CHECK(s.refusal("%%MatrixMarket matrix array real general\n1 1\n1\n") ==
-        "m.mtx:1: array (dense) format is not supported; expected coordinate");
   CHECK(s.refusal("%%MatrixMarket vector coordinate real general\n") ==
         "m.mtx:1: object 'vector' is not supported; expected matrix");
   CHECK(s.refusal(banner + "quaternion general\n") ==
-        "m.mtx:1: field 'quaternion' is not supported; expected real, double, complex, integer or "
+        "m.mtx:1: field 'quaternion' is not supported; expected one of real, complex, integer, "
         "pattern");
   CHECK(s.refusal(banner + "real\n") ==
-        "m.mtx:1: symmetry '' is not supported; expected general, symmetric, skew-symmetric or "
-        "hermitian");
-  CHECK(s.refusal(banner + "real hermitian\n") ==
-        "m.mtx:1: a matrix cannot be both real and hermitian");
-  CHECK(s.refusal(banner + "pattern skew-symmetric\n") ==
-        "m.mtx:1: a matrix cannot be both pattern and skew-symmetric");
+        "m.mtx:1: symmetry '' is not supported; expected one of general, symmetric, "
+        "skew-symmetric, hermitian");
   CHECK(s.refusal(banner + "real general extra\n") ==
-        "m.mtx:1: the banner has more than five words");
+        "m.mtx:1: unexpected 'extra' after the five words of the banner");
 
   CHECK(s.refusal(real) == "m.mtx:1: the file ends before the size line");
   CHECK(s.refusal(real + "%\n%\n") == "m.mtx:3: the file ends before the size line");
@@ -161,11 +157,6 @@ TEST_CASE("matrix market: faults are named with file, line and reason") {
   CHECK(s.refusal(real + "1 4294967297 1\n") == "m.mtx:2: dimension 4294967297 exceeds 2^31 - 1");
   CHECK(s.refusal(real + "1 1 99999999999999999999\n") ==
         "m.mtx:2: size '99999999999999999999' does not fit in 64 bits");
-  CHECK(s.refusal(real + "2 2 5\n") == "m.mtx:2: declares 5 entries for 4 positions");
-  CHECK(s.refusal(banner + "real symmetric\n2 2 4\n") ==
-        "m.mtx:2: declares 4 entries for 3 positions");
-  CHECK(s.refusal(banner + "real skew-symmetric\n2 2 2\n") ==
-        "m.mtx:2: declares 2 entries for 1 positions");
   CHECK(s.refusal(banner + "real symmetric\n2 3 1\n") ==
         "m.mtx:2: symmetric but not square: 2 x 3");
 
@@ -185,32 +176,101 @@ TEST_CASE("matrix market: faults are named with file, line and reason") {
   CHECK(body("1 2e0 1\n") == "m.mtx:4: column index '2e0' is not an integer");
   CHECK(body("1\n") == "m.mtx:4: the column index is missing");
   CHECK(body("1 1\n") == "m.mtx:4: the value is missing");
-  CHECK(body("1 1 nan\n") == "m.mtx:4: value 'nan' is not a finite number");
-  CHECK(body("1 1 -Inf\n") == "m.mtx:4: value '-Inf' is not a finite number");
-  CHECK(body("1 1 1.2.3\n") == "m.mtx:4: value '1.2.3' is not a finite number");
-  CHECK(body("1 1 0x1p3\n") == "m.mtx:4: value '0x1p3' is not a finite number");
-  CHECK(body("1 1 1e\n") == "m.mtx:4: value '1e' is not a finite number");
-  CHECK(body("1 1 .\n") == "m.mtx:4: value '.' is not a finite number");
-  CHECK(body("1 1 1 2\n") == "m.mtx:4: unexpected '2' after the entry");
-  CHECK(body("1 1 1\r2\n") == "m.mtx:4: value '1?2' is not a finite number");
+  CHECK(body("1 1 % none\n") == "m.mtx:4: the value is missing");
+  CHECK(body("1 1 1\r2\n") == "m.mtx:5: more entries than the 1 declared");
   CHECK(body("") == "m.mtx:3: the file ends after 0 of the 1 entries declared");
   CHECK(body("1 1 1\n2 2 1\n") == "m.mtx:5: more entries than the 1 declared");
-  CHECK(s.refusal(banner + "pattern general\n3 3 1\n1 1 5\n") ==
-        "m.mtx:3: unexpected '5' after the entry");
-  CHECK(s.refusal(banner + "integer general\n3 3 1\n1 1 5.5\n") ==
-        "m.mtx:3: value '5.5' is not a finite integer");
-  CHECK(s.refusal(banner + "complex general\n3 3 1\n1 1 5\n") == "m.mtx:3: the value is missing");
-  CHECK(s.refusal(banner + "real skew-symmetric\n3 3 1\n2 2 5\n") ==
-        "m.mtx:3: a skew-symmetric matrix has no entries on its diagonal");
 }
 
-TEST_CASE("matrix market: a position given twice is refused") {
+TEST_CASE("matrix market: values are not judged") {
   const scratch s;
-  CHECK(s.refusal(real + "3 3 3\n3 2 1\n1 1 1\n3 2 1\n") ==
-        "m.mtx: duplicate entry at row 3, column 2");
-  CHECK(s.refusal(real + "3 3 2\n3 2 1\n3 2 1\n") == "m.mtx: duplicate entry at row 3, column 2");
-  CHECK(s.refusal("%%MatrixMarket matrix coordinate real symmetric\n3 3 2\n3 2 1\n2 3 1\n") ==
-        "m.mtx: duplicate entry at row 3, column 2 (in symmetric storage, or its mirror image)");
+  const std::string banner = "%%MatrixMarket matrix coordinate ";
+  const pattern expected = from_positions(2, 2, {{0, 0}, {1, 0}, {1, 1}});
+  const auto read = [&](const std::string& kind, const std::string& a, const std::string& b) {
+    return s.read(banner + kind + "\n2 2 3\n1 1 " + a + "\n2 1 " + b + "\n2 2 1\n");
+  };
+  CHECK(read("real general", "nan", "-Inf") == expected);
+  CHECK(read("real general", "0x1p3", "1 2") == expected);
+  CHECK(read("integer general", "1e+16", "5.5") == expected);
+  CHECK(read("unsigned-integer general", "18446744073709551615", "7") == expected);
+  CHECK(read("pattern general", "", "5") == expected);
+  CHECK(read("complex general", "1", "1 2") == expected);
+  const pattern mirrored = from_positions(2, 2, {{0, 0}, {0, 1}, {1, 0}, {1, 1}});
+  for (const char* kind : {"real hermitian", "complex hermitian", "pattern hermitian", "real spd",
+                           "pattern skew-symmetric", "integer skew-symmetric"}) {
+    CAPTURE(kind);
+    CHECK(read(kind, "0.0", "1") == mirrored);
+  }
+}
+
+TEST_CASE("matrix market: a position that is given again is one entry") {
+  const scratch s;
+  const pattern expected = from_positions(3, 3, {{0, 0}, {2, 1}});
+  matrix_file_header h;
+  CHECK(s.read(real + "3 3 3\n3 2 1\n1 1 1\n3 2 1\n", &h) == expected);
+  CHECK(h.stored_entries == 3);
+  CHECK(s.read(real + "3 3 4\n1 1 1\n1 1 -1\n3 2 1\n3 2 1\n") == expected);
+  CHECK(s.read(real + "1 1 3\n1 1 1\n1 1 1\n1 1 1\n") == from_positions(1, 1, {{0, 0}}));
+  // More entries than positions, in symmetric storage from both triangles.
+  CHECK(s.read("%%MatrixMarket matrix coordinate real symmetric\n2 2 5\n"
+               "2 1 1\n1 2 1\n1 1 1\n2 2 1\n2 1 1\n") ==
+        from_positions(2, 2, {{0, 0}, {0, 1}, {1, 0}, {1, 1}}));
+}
+
+TEST_CASE("matrix market: banners, byte order marks and line ends of other writers") {
+  const scratch s;
+  const std::string body = "\n2 2 2\n2 1 1\n2 2 1\n";
+  const std::string words = " matrix coordinate real general";
+  const pattern expected = from_positions(2, 2, {{1, 0}, {1, 1}});
+  CHECK(s.read("%MatrixMarket" + words + body) == expected);
+  CHECK(s.read("\xef\xbb\xbf%%MatrixMarket" + words + body) == expected);
+  CHECK(s.read("\n\r\n %%MATRIXMARKET MATRIX coordinate REAL General" + body) == expected);
+  for (const char* field : {"double", "float", "unsigned", "int", "boolean"}) {
+    CHECK(s.read(std::string("%%MatrixMarket matrix coordinate ") + field + " unsymmetric" +
+                 body) == expected);
+  }
+  const auto with_ends = [](std::string text, const std::string& end) {
+    for (std::size_t k = 0; (k = text.find('\n', k)) != text.npos; k += end.size()) {
+      text.replace(k, 1, end);
+    }
+    return text;
+  };
+  for (const char* end : {"\r", "\r\n"}) {
+    CHECK(s.read(with_ends("%%MatrixMarket" + words + body, end)) == expected);
+    CHECK(s.read(with_ends("\xef\xbb\xbf%%MatrixMarket" + words + "\n%" + body, end)) == expected);
+    // Faults are in the right line, also where a CR ends a block of the reader.
+    for (int comment = (1 << 18) - 80; comment < (1 << 18); comment += 1) {
+      if (comment % 16 != 0 && comment + 70 < (1 << 18)) continue;
+      CHECK(s.refusal(with_ends(
+                "%%MatrixMarket" + words + "\n%" +
+                    std::string(static_cast<std::size_t>(comment), 'c') + "\n2 2 2\n1 1 1\n",
+                end)) == "m.mtx:4: the file ends after 1 of the 2 entries declared");
+    }
+  }
+}
+
+TEST_CASE("matrix market: arrays") {
+  const scratch s;
+  const std::string banner = "%%MatrixMarket matrix array ";
+  matrix_file_header h;
+  CHECK(s.read(banner + "real general\n%\n3 2\n1\n0\nnan\n4 5\n6\n", &h) ==
+        from_positions(3, 2, {{0, 0}, {0, 1}, {1, 0}, {1, 1}, {2, 0}, {2, 1}}));
+  CHECK(h.stored_entries == 6);
+  const pattern full = from_positions(2, 2, {{0, 0}, {0, 1}, {1, 0}, {1, 1}});
+  CHECK(s.read(banner + "complex general\n2 2\n1 0\n2 0\n3 0\n4 0\n") == full);
+  CHECK(s.read(banner + "integer symmetric\n2 2\n1\n2\n3\n") == full);
+  CHECK(s.read(banner + "complex hermitian\n2 2\n1 0\n2 1\n3 0\n") == full);
+  CHECK(s.read(banner + "real skew-symmetric\n2 2\n1\n") == from_positions(2, 2, {{0, 1}, {1, 0}}));
+  CHECK(s.read(banner + "real general\n0 0\n") == from_positions(0, 0, {}));
+  CHECK(s.refusal(banner + "real general\n2 2\n1\n2\n3\n") ==
+        "m.mtx:5: the file ends after 3 of the 4 values of a general array of 2 x 2");
+  CHECK(s.refusal(banner + "real symmetric\n2 2\n1\n2\n3\n4\n") ==
+        "m.mtx:6: more values than the 3 of a symmetric array of 2 x 2");
+  CHECK(s.refusal(banner + "pattern general\n2 2\n") ==
+        "m.mtx:1: a matrix in array format cannot be a pattern");
+  CHECK(s.refusal(banner + "real general\n2 2 4\n") == "m.mtx:2: unexpected '4' after the sizes");
+  CHECK(s.refusal(banner + "real general\n2147483647 2147483647\n1\n")
+            .ends_with("of a general array of 2147483647 x 2147483647"));
 }
 
 TEST_CASE("matrix market: claimed sizes take no memory before the entries are seen") {
@@ -285,7 +345,7 @@ TEST_CASE("matrix market: random files of all kinds, plain and gzip'd, in any or
       text += random() % 8 == 0 ? "\r\n" : "\n";
     }
     const pattern expected = from_positions(n_rows, n_cols, {expanded.begin(), expanded.end()});
-    matrix_market_header plain, zipped;
+    matrix_file_header plain, zipped;
     CHECK(s.read(text, &plain) == expected);
     CHECK(s.read(gzipped(text), &zipped) == expected);
     CHECK(plain.sha256 == sha256_hex(text));
@@ -307,8 +367,8 @@ TEST_CASE("matrix market: files much longer than the reader's buffer round trip"
   }
   const pattern a = from_triplets(t, duplicates::merge);
   write_matrix_market(s.file(), a, "first line\nsecond line");
-  matrix_market_header h;
-  CHECK(read_matrix_market(s.file(), &h) == a);
+  matrix_file_header h;
+  CHECK(read_matrix_file(s.file(), &h) == a);
   CHECK(h.stored_entries == a.nnz());
   std::ifstream in(s.file());
   std::string line;
@@ -333,12 +393,12 @@ TEST_CASE("matrix market: writing small and empty patterns") {
   for (const pattern& a : {from_positions(0, 0, {}), from_positions(1, 1, {}),
                            from_positions(2, 5, {{0, 4}, {1, 0}, {1, 1}})}) {
     write_matrix_market(s.file(), a, "");
-    CHECK(read_matrix_market(s.file()) == a);
+    CHECK(read_matrix_file(s.file()) == a);
   }
   CHECK_THROWS_AS(write_matrix_market(s.file() / "absent" / "x", from_positions(1, 1, {}), ""),
                   input_error);
-  CHECK_THROWS_AS(read_matrix_market(s.file().parent_path() / "absent"), input_error);
-  CHECK_THROWS_AS(read_matrix_market(s.file().parent_path()), input_error);
+  CHECK_THROWS_AS(read_matrix_file(s.file().parent_path() / "absent"), input_error);
+  CHECK_THROWS_AS(read_matrix_file(s.file().parent_path()), input_error);
 }
 
 }  // namespace
@@ -357,8 +417,8 @@ TEST_CASE("a file whose name ends in .gz is compressed, always to the same bytes
   write_matrix_market(packed, a, "a comment");
   CHECK(std::filesystem::file_size(packed) < std::filesystem::file_size(plain));
   CHECK(byte_source(packed).compressed());
-  CHECK(read_matrix_market(packed) == a);
-  CHECK(read_matrix_market(plain) == a);
+  CHECK(read_matrix_file(packed) == a);
+  CHECK(read_matrix_file(plain) == a);
   const auto again = folder.path() / "b.mtx.gz";
   write_matrix_market(again, a, "a comment");
   auto content = [](const std::filesystem::path& file) {

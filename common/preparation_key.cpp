@@ -38,7 +38,7 @@ preparation_key key_of(const prepare_options& options) {
   };
   if (options.match != match_mode::none) add("match_library", matching_library());
   if (method) add("order_library", method->info->library);
-  if (by_file) key["permutation"] = sha256_of_matrix_file(options.order);
+  if (by_file) key["permutation"] = sha256_of_file(options.order);
   return key;
 }
 

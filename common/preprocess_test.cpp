@@ -11,7 +11,7 @@
 #include "common/digest.hpp"
 #include "common/file.hpp"
 #include "common/generators.hpp"
-#include "common/matrix_market.hpp"
+#include "common/matrix_file.hpp"
 #include "common/random.hpp"
 
 using namespace gsofa;
@@ -134,8 +134,8 @@ TEST_CASE("block triangular form") {
   CHECK(two.blocks == 2);
   CHECK(two.largest == 2);
   // INDEX of the collection: west2021 has 522 blocks, epb0 is irreducible.
-  CHECK(block_triangular_form(read_matrix_market(bundled / "west2021.mtx.gz")).blocks > 500);
-  CHECK(block_triangular_form(read_matrix_market(bundled / "epb0.mtx.gz")).blocks == 1);
+  CHECK(block_triangular_form(read_matrix_file(bundled / "west2021.mtx.gz")).blocks > 500);
+  CHECK(block_triangular_form(read_matrix_file(bundled / "epb0.mtx.gz")).blocks == 1);
 }
 
 #else
@@ -175,7 +175,7 @@ TEST_CASE("unusable matrices are refused in one line") {
 }
 
 TEST_CASE("orders are permutations; all but the natural one are postordered") {
-  const pattern a = read_matrix_market(bundled / "sherman5.mtx.gz");
+  const pattern a = read_matrix_file(bundled / "sherman5.mtx.gz");
   for (const std::string& order : available_orders()) {
     CAPTURE(order);
     const auto p = prepare(a, {match_mode::automatic, order, -1}, {});

@@ -8,8 +8,8 @@
 #include <new>
 #include <vector>
 
+#include "common/byte_source.hpp"
 #include "common/error.hpp"
-#include "common/file.hpp"
 
 namespace gsofa {
 
@@ -73,7 +73,7 @@ std::string sha256_hex(const std::string& text) {
   return sha256_hex(std::as_bytes(std::span(text)));
 }
 
-std::string sha256_of_matrix_file(const std::filesystem::path& file) {
+std::string sha256_of_file(const std::filesystem::path& file) {
   byte_source source(file);
   sha256_hasher hasher;
   std::vector<char> block(std::size_t{1} << 18);

@@ -33,6 +33,6 @@ std::string sha256_hex(const std::string& text);
 
 /// SHA-256 of the content of a file, uncompressed first if it is gzip'd. Throws input_error naming
 /// the file if it cannot be read.
-std::string sha256_of_matrix_file(const std::filesystem::path& file);
+std::string sha256_of_file(const std::filesystem::path& file);
 
 }  // namespace gsofa

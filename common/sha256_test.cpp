@@ -60,9 +60,9 @@ TEST_CASE("sha256: a gzip'd file has the digest of its content") {
   REQUIRE(out != nullptr);
   CHECK(gzwrite(out, text.data(), static_cast<unsigned>(text.size())) > 0);
   CHECK(gzclose(out) == Z_OK);
-  CHECK(sha256_of_matrix_file(plain) == sha256_hex(text));
-  CHECK(sha256_of_matrix_file(zipped) == sha256_hex(text));
-  CHECK_THROWS_AS(sha256_of_matrix_file(directory.path() / "absent"), input_error);
+  CHECK(sha256_of_file(plain) == sha256_hex(text));
+  CHECK(sha256_of_file(zipped) == sha256_hex(text));
+  CHECK_THROWS_AS(sha256_of_file(directory.path() / "absent"), input_error);
 }
 
 }  // namespace

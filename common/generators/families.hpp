@@ -16,8 +16,8 @@
 #include <vector>
 
 #include "common/error.hpp"
-#include "common/file.hpp"
 #include "common/pattern.hpp"
+#include "common/process.hpp"
 #include "common/random.hpp"
 #include "common/types.hpp"
 

@@ -15,7 +15,7 @@
 #include <vector>
 
 #include "common/generators.hpp"
-#include "common/matrix_market.hpp"
+#include "common/matrix_file.hpp"
 #include "gsofa/gsofa.hpp"
 
 namespace {
@@ -33,7 +33,7 @@ struct settings {
 
 gsofa::pattern load(const std::string& matrix) {
   if (matrix.starts_with("gen:")) return gsofa::generate(matrix.substr(4));
-  return gsofa::read_matrix_market(matrix);
+  return gsofa::read_matrix_file(matrix);
 }
 
 void check(cudaError_t status, const char* what) {

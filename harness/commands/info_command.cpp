@@ -5,6 +5,7 @@
 #include <memory>
 
 #include "common/generators.hpp"
+#include "common/order_zero.hpp"
 #include "harness/commands/commands.hpp"
 #include "harness/matrices/matrix_source.hpp"
 #include "harness/record/table.hpp"
@@ -45,7 +46,7 @@ json fill_json(const prepared_pattern& a) {
   const auto info = std::ranges::find(variants, trusted_variant, &variant_info::name);
   if (info == variants.end()) return j;
   run_context context;
-  const auto v = info->create();
+  const auto v = create_for(*info, a.view().n_rows);
   run_settings settings;
   settings.options = option_set(info->options);
   v->prepare(a.view(), settings, context);
@@ -77,7 +78,11 @@ json info_json(const matrix_options& options, bool with_fill) {
     owned = std::move(m.a);
     a = owned.view();
     origin = m.origin;
-    if (m.header) header = {{"field", m.header->field}, {"symmetry", m.header->symmetry}};
+    if (m.header) {
+      header = {{"format", name_of(m.header->format)},
+                {"field", m.header->field},
+                {"symmetry", m.header->symmetry}};
+    }
   }
   j["name"] = origin.name;
   j["source"] = origin.source;
@@ -106,7 +111,7 @@ json info_json(const matrix_options& options, bool with_fill) {
     j["left_out"] = e.what();
   }
   const bool singular = rank < a.n_rows && parse_match(options.match) == match_mode::automatic;
-  if (!with_fill || a.n_rows == 0 || (singular && !ready)) return j;
+  if (!with_fill || (singular && !ready)) return j;
   if (!ready) prepared = prepare(owned, options.preparation(), origin);
   j["match"] = prepared.origin().match;
   j["order"] = prepared.origin().order;

@@ -23,7 +23,9 @@ void print_stand_in_note(const provenance& origin) {
 
 void matrix_options::add_to(CLI::App& command, bool several) {
   const std::string one =
-      "Path (.mtx, .mtx.gz, or a file of `gsofa prepare`), a name of experiments/datasets.toml, or "
+      "Path of a file (Matrix Market, Harwell-Boeing, SciPy's .npz; also compressed or in a .tar "
+      "or "
+      ".zip; or of `gsofa prepare`), - for standard input, a name of experiments/datasets.toml, or "
       "gen:SPEC";
   CLI::Option* const option =
       several ? command

@@ -6,6 +6,7 @@
 #include <cstdio>
 
 #include "common/file.hpp"
+#include "common/matrix_file.hpp"
 #include "common/sha256.hpp"
 #include "harness/matrices/matrix_source.hpp"
 #include "harness/run/status.hpp"

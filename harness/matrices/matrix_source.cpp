@@ -19,16 +19,35 @@ namespace fs = std::filesystem;
 
 constexpr const char* generator_prefix = "gen:";
 
-std::string stem(const fs::path& file) {
-  std::string name = file.filename().string();
-  for (const char* suffix : {".gz", ".mtx"}) {
-    if (name.ends_with(suffix)) name.resize(name.size() - std::string(suffix).size());
+constexpr const char* standard_input = "-";
+constexpr const char* standard_input_file = "/dev/stdin";
+
+constexpr std::string_view wrapped_endings[] = {".gz", ".xz",  ".bz2", ".zst", ".Z",
+                                                ".lz", ".tgz", ".txz", ".tar", ".zip"};
+
+// Without the ending of an archive or of compressed content; false if there is none.
+bool unwrap(std::string_view& name) {
+  for (const std::string_view ending : wrapped_endings) {
+    if (!name.ends_with(ending) || name.size() == ending.size()) continue;
+    name.remove_suffix(ending.size());
+    return true;
   }
-  return name;
+  return false;
+}
+
+std::string stem(const fs::path& file) {
+  const std::string whole = file.filename().string();
+  std::string_view name = whole;
+  while (unwrap(name)) {
+  }
+  if (is_named_as_matrix(name) || name.ends_with(".npz")) name = name.substr(0, name.rfind('.'));
+  return std::string(name.empty() ? std::string_view(whole) : name);
 }
 
 bool looks_like_path(const std::string& spec) {
-  return spec.find('/') != std::string::npos || spec.ends_with(".mtx") || spec.ends_with(".gz");
+  std::string_view name = spec;
+  return spec.find('/') != std::string::npos || spec == standard_input ||
+         is_named_as_matrix(spec) || spec.ends_with(".npz") || unwrap(name);
 }
 
 matrix_location in_catalog(const std::string& spec) {
@@ -75,7 +94,7 @@ std::vector<std::string> select_matrices(const std::vector<std::string>& words) 
   };
   for (const std::string& word : words) {
     std::error_code ignored;
-    if (word.starts_with(generator_prefix) || fs::exists(word, ignored)) {
+    if (word.starts_with(generator_prefix) || word == standard_input || fs::exists(word, ignored)) {
       add(word);
     } else if (word == "@bundled") {
       for (const std::string& name : dataset_catalog::repository().bundled()) add(name);
@@ -106,6 +125,9 @@ matrix_location locate_matrix(const std::string& spec) {
   if (spec.starts_with(generator_prefix)) {
     return {.name = spec, .source = spec, .generator = spec};
   }
+  if (spec == standard_input) {
+    return {.name = "stdin", .source = spec, .file = standard_input_file};
+  }
   std::error_code ignored;
   if (fs::is_directory(spec, ignored)) throw input_error(spec + ": is a directory");
   std::error_code failure;
@@ -127,8 +149,8 @@ std::string shown_name(const std::string& spec) {
 raw_matrix read_matrix(const matrix_location& from) {
   raw_matrix m;
   if (from.generator.empty()) {
-    matrix_market_header header;
-    m.a = read_matrix_market(from.file, &header);
+    matrix_file_header header;
+    m.a = read_matrix_file(from.file, &header);
     m.header = header;
     m.origin.sha256 = header.sha256;
     if (!from.sha256.empty() && m.origin.sha256 != from.sha256) {

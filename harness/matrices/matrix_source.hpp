@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "common/matrix_market.hpp"
+#include "common/matrix_file.hpp"
 #include "common/preparation_key.hpp"
 #include "common/preprocess.hpp"
 
@@ -15,7 +15,7 @@ namespace gsofa {
 struct raw_matrix {
   pattern a;
   provenance origin;
-  std::optional<matrix_market_header> header;  ///< if it came from a Matrix Market file
+  std::optional<matrix_file_header> header;  ///< if it came from a file
 };
 
 /// Where the matrix that a spec names comes from: a file or a generator.
@@ -43,8 +43,9 @@ std::string shown_name(const std::string& spec);
 /// True if `spec` is the path of a file that `gsofa prepare` wrote.
 bool is_prepared(const std::string& spec);
 
-/// Finds the matrix that `spec` names: a path (.mtx, .mtx.gz), a name of experiments/datasets.toml
-/// (its file, or else its stand-in, which is marked as such), or gen:SPEC.
+/// Finds the matrix that `spec` names: the path of a file that read_matrix_file() reads, "-" for
+/// standard input, a name of experiments/datasets.toml (its file, or else its stand-in, which is
+/// marked as such), or gen:SPEC.
 /// Throws input_error that says what is wrong with it.
 raw_matrix read_matrix(const std::string& spec);
 

@@ -23,6 +23,8 @@
 #include "common/file.hpp"
 #include "common/fuzz_mutator.hpp"
 #include "common/generators.hpp"
+#include "common/matrix_archives.hpp"
+#include "common/matrix_file.hpp"
 #include "common/matrix_market.hpp"
 #include "common/preprocess.hpp"
 #include "common/random.hpp"
@@ -126,7 +128,7 @@ std::string gzip(std::string_view text) {
 
 struct outcome {
   std::optional<pattern> read;
-  matrix_market_header header;
+  matrix_file_header header;
   std::string refusal;  // without file and line
 
   [[nodiscard]] bool about_memory() const { return refusal.find("memory") != std::string::npos; }
@@ -141,10 +143,10 @@ outcome read_text(std::string_view bytes) {
   outcome o;
   const fs::path& file = scratch().put(bytes);
   try {
-    o.read = read_matrix_market(file, &o.header, memory_limit);
+    o.read = read_matrix_file(file, &o.header, memory_limit);
     validate(*o.read, "accepted file");
     return o;
-  } catch (const input_error& e) {
+  } catch (const error& e) {
     o.refusal = checked(e);
   }
   require(!o.read, "an accepted file holds a valid pattern");
@@ -177,7 +179,7 @@ std::string read_matrix_text(std::string_view bytes) {
   const outcome o = read_text(bytes);
   const bool compressed = bytes.starts_with("\x1f\x8b");
   const std::size_t dice = chance(bytes);
-  if (!compressed && !bytes.starts_with("\n") && dice % 8 == 0) check_shifted(bytes, o);
+  if (bytes.starts_with("%%MatrixMarket") && dice % 8 == 0) check_shifted(bytes, o);
   if (!compressed && dice % 8 == 1) {
     // The same text in two gzip members, cut anywhere.
     const std::size_t cut = dice / 8 % (bytes.size() + 1);
@@ -189,7 +191,7 @@ std::string read_matrix_text(std::string_view bytes) {
   if (o.read && dice % 8 == 2) {
     const fs::path copy = folder() / "copy.mtx";
     write_matrix_market(copy, *o.read, "a comment\nof two lines");
-    require(read_matrix_market(copy) == *o.read, "a pattern comes back as it was written");
+    require(read_matrix_file(copy) == *o.read, "a pattern comes back as it was written");
   }
   return o.refusal;
 }
@@ -239,6 +241,16 @@ std::string read_compressed(std::string_view bytes) {
     require(plain.about_memory() || plain == o, "zlib reads the same");
   }
   return o.refusal;
+}
+
+std::string read_archive(std::string_view bytes) { return read_text(bytes).refusal; }
+
+texts harwell_boeing_seeds() { return fuzz::harwell_boeing_seeds; }
+
+texts archive_seeds() {
+  texts seeds = testing::sample_archives();
+  seeds.push_back(gzip(seeds.front()));
+  return seeds;
 }
 
 provenance sample_origin() {
@@ -619,6 +631,8 @@ const std::vector<fuzz_target>& fuzz_targets() {
   static const std::vector<fuzz_target> all{
       {"matrix_market", " \r\n\t", matrix_seeds, read_matrix_text},
       {"matrix_market_gz", "", compressed_seeds, read_compressed},
+      {"harwell_boeing", " \r\n\t", harwell_boeing_seeds, read_archive},
+      {"archive", "", archive_seeds, read_archive},
       {"prepared", "", prepared_seeds, read_prepared},
       {"provenance", " \n,:{}\"", provenance_seeds, read_provenance},
       {"checkpoint", "", checkpoint_seeds, read_checkpoint},

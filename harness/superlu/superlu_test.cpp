@@ -16,7 +16,7 @@
 #include <string>
 #include <vector>
 
-#include "common/matrix_market.hpp"
+#include "common/matrix_file.hpp"
 #include "common/preprocess.hpp"
 #include "harness/check/test_patterns.hpp"
 #include "harness/superlu/comparison.hpp"
@@ -283,7 +283,7 @@ TEST_CASE("the arrays are those of SuperLU_DIST on real matrices") {
   std::size_t compared = 0;
   for (const auto& file : files) {
     CAPTURE(file.string());
-    const pattern raw = read_matrix_market(file);
+    const pattern raw = read_matrix_file(file);
     if (raw.n_rows != raw.n_cols) continue;
     const char* const order = "metis";
     const prepare_options options{.match = match_mode::automatic, .order = order, .threads = 1};

@@ -52,7 +52,7 @@ CUDSS, CUDSS_PHASES = "experiments/solvers/cudss_solve.cpp", "experiments/solver
 DEVICE_LU = "experiments/supplement_numeric/device_lu.cu"
 DEVICE_RESULTS = "experiments/solvers/device_results.cpp"
 EXCEPTIONS = {
-    (SYMBFACT, "common/matrix_market.hpp"): "real matrices, prepared as pdgssvx prepares them",
+    (SYMBFACT, "common/matrix_file.hpp"): "real matrices, prepared as pdgssvx prepares them",
     (SYMBFACT, "common/preprocess.hpp"): "the same",
     (SYMBFACT, "harness/check/test_patterns.hpp"): "the patterns that variants are checked on",
     ("experiments/batches/batch_times.cpp", "common/generators.hpp"): "batches of any size",
@@ -71,7 +71,7 @@ EXCEPTIONS = {
     (CUDSS_PHASES + ".hpp", "variants/peers/cudss_objects.hpp"): "handles and errors as the peer has them",
     (CUDSS_PHASES + ".cpp", "common/types.hpp"): "checked narrowing",
     (DEVICE_RESULTS, "common/generators.hpp"): "generated matrices",
-    (DEVICE_RESULTS, "common/matrix_market.hpp"): "real ones",
+    (DEVICE_RESULTS, "common/matrix_file.hpp"): "real ones",
     (DEVICE_LU, "variants/device/runtime.hpp"): "one source of kernels for the GPU and the emulator",
     ("experiments/supplement_numeric/refactorize_test.cpp", "variants/device/simt.hpp"):
         "the emulator's seed, and switching at loads and stores",

@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "common/generators.hpp"
-#include "common/matrix_market.hpp"
+#include "common/matrix_file.hpp"
 #include "common/preprocess.hpp"
 #include "common/random.hpp"
 #include "harness/check/test_patterns.hpp"
@@ -72,7 +72,7 @@ std::vector<named_pattern> subjects() {
                            "random:n=260,degree=9,seed=4", "random:n=400,degree=1,seed=4"}) {
     out.push_back({spec, generate(spec)});
   }
-  out.push_back({"west2021", read_matrix_market(std::string(GSOFA_SOURCE_DIR) +
+  out.push_back({"west2021", read_matrix_file(std::string(GSOFA_SOURCE_DIR) +
                                                 "/experiments/matrices/west2021.mtx.gz")});
   return out;
 }

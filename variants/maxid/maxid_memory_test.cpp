@@ -7,7 +7,7 @@
 #include <map>
 
 #include "common/generators.hpp"
-#include "common/matrix_market.hpp"
+#include "common/matrix_file.hpp"
 #include "variants/device/emulated_cases.hpp"
 
 using namespace gsofa;
@@ -47,7 +47,7 @@ TEST_CASE("budgets are filled, never exceeded") {
   for (const auto& file : std::filesystem::directory_iterator(bundled)) {
     if (file.path().extension() != ".gz") continue;
     CAPTURE(file.path().string());
-    const pattern a = with_diagonal(read_matrix_market(file.path()));
+    const pattern a = with_diagonal(read_matrix_file(file.path()));
     for (const char* name : {"gpu_maxid", "gpu_maxid_no_dynamic_allocation",
                              "gpu_maxid_no_bubble_removal", "gpu_maxid_no_external_frontier",
                              "gpu_maxid_separate_queues", "gpu_maxid_scan_enqueue"}) {

@@ -1,0 +1,44 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "common/matrix_content.hpp"
+#include "common/pattern.hpp"
+
+namespace gsofa {
+
+/// What a matrix file says of the matrix.
+struct matrix_file_header {
+  matrix_format format = matrix_format::matrix_market;
+  std::string field;     ///< real, complex, integer or pattern
+  std::string symmetry;  ///< general, symmetric, skew-symmetric or hermitian
+  offset_t stored_entries = 0;
+  std::string sha256;  ///< as read_matrix_file() of matrix_file.hpp says; else empty
+};
+
+/// The pattern that `content` holds, in whichever format; `header` without its SHA-256. Throws
+/// input_error as read_matrix_file() does.
+pattern parse_matrix(matrix_content& content, matrix_file_header& header,
+                     std::int64_t memory_limit);
+
+/// Matrix Market, coordinate or array. Lines that are blank or begin with % may stand anywhere
+/// after the banner. Of an entry's values only their presence is checked. Source: Boisvert, Pozo &
+/// Remington, The Matrix Market Exchange Formats, NISTIR 5935 (1996).
+pattern parse_matrix_market(matrix_content& content, matrix_file_header& header,
+                            std::int64_t memory_limit);
+
+/// Harwell-Boeing and Rutherford-Boeing, assembled. Pointers and indices are read by the columns of
+/// the header's Fortran formats; values and right-hand sides are skipped.
+/// Sources: Duff, Grimes & Lewis, Users' Guide for the Harwell-Boeing Sparse Matrix Collection
+/// (1992); The Rutherford-Boeing Sparse Matrix Collection, RAL-TR-97-031 (1997).
+pattern parse_harwell_boeing(matrix_content& content, matrix_file_header& header,
+                             std::int64_t memory_limit);
+
+/// .npz of scipy.sparse.save_npz: formats csr, csc, coo, bsr (every position of a block is an
+/// entry) and dia (every position of a diagonal within the matrix is an entry). Source: SciPy's
+/// scipy.sparse.load_npz; NumPy Enhancement Proposal 1 for arrays.
+pattern parse_scipy_npz(matrix_content& content, matrix_file_header& header,
+                        std::int64_t memory_limit);
+
+}  // namespace gsofa

@@ -1,0 +1,88 @@
+#include "common/stored_entries.hpp"
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+#include "common/error.hpp"
+
+namespace gsofa {
+
+namespace {
+
+// Scatters entries (k = 0, 1, ...) given in an order that leaves every row ascending, and their
+// mirror images if the storage is symmetric.
+template <class Row, class Column>
+pattern scatter(index_t n_rows, index_t n_cols, std::size_t count, bool mirrored, const Row& row,
+                const Column& column) {
+  pattern a;
+  a.n_rows = n_rows;
+  a.n_cols = n_cols;
+  a.row_ptr.assign(at(n_rows) + 1, 0);
+  for (std::size_t k = 0; k < count; ++k) ++a.row_ptr[at(row(k))];
+  if (mirrored) {
+    for (std::size_t k = 0; k < count; ++k) {
+      if (row(k) != column(k)) ++a.row_ptr[at(column(k))];
+    }
+  }
+  offset_t total = 0;
+  for (offset_t& begin : a.row_ptr) total += std::exchange(begin, total);
+  a.col_idx.resize(at(total));
+  // Each row's pointer moves from its beginning to its end, which is where the next row begins.
+  for (std::size_t k = 0; k < count; ++k) {
+    const index_t i = row(k);
+    const index_t j = column(k);
+    a.col_idx[at(a.row_ptr[at(i)]++)] = j;
+    if (mirrored && i != j) a.col_idx[at(a.row_ptr[at(j)]++)] = i;
+  }
+  std::copy_backward(a.row_ptr.begin(), a.row_ptr.end() - 1, a.row_ptr.end());
+  a.row_ptr.front() = 0;
+  return a;
+}
+
+}  // namespace
+
+void stored_entries::begin(index_t n_rows, index_t n_cols, bool mirrored, offset_t likely) {
+  entries_.n_rows = n_rows;
+  entries_.n_cols = n_cols;
+  mirrored_ = mirrored;
+  check_memory(8 * (offset_t{n_rows} + 1) + 8 * likely);
+  entries_.rows.reserve(at(likely));
+  entries_.cols.reserve(at(likely));
+}
+
+void stored_entries::check_memory(offset_t bytes) const {
+  if (bytes <= memory_limit_) return;
+  throw input_error(name_ + ": not enough memory for " + std::to_string(entries_.n_rows) + " x " +
+                    std::to_string(entries_.n_cols) + ": " + std::to_string(bytes >> 20) +
+                    " MiB needed, " + std::to_string(memory_limit_ >> 20) + " MiB available");
+}
+
+pattern stored_entries::assemble() {
+  const index_t n_rows = entries_.n_rows;
+  const index_t n_cols = entries_.n_cols;
+  const std::size_t stored = entries_.rows.size();
+  const offset_t pointers = 8 * (offset_t{n_rows} + 1);
+  const offset_t result = pointers + 8 * count() + 4 * (mirrored_ ? 2 * count() : count());
+  // Ordered by column or by row, the stored lower triangle of row i comes before its mirrored
+  // upper part: the entries (i, j), j <= i, precede every (k, i), k > i, in both orders.
+  if (by_column_ || by_row_) {
+    check_memory(result);
+    return scatter(
+        n_rows, n_cols, stored, mirrored_, [&](std::size_t k) { return entries_.rows[k]; },
+        [&](std::size_t k) { return entries_.cols[k]; });
+  }
+  check_memory(result + 2 * pointers + 8 * (offset_t{n_cols} + 1) + 8 * count());
+  pattern sorted = from_triplets(entries_, duplicates::merge);
+  if (!mirrored_) return sorted;
+  std::vector<index_t>& row_of = entries_.rows;
+  for (index_t i = 0; i < n_rows; ++i) {
+    std::fill(row_of.begin() + sorted.row_ptr[at(i)], row_of.begin() + sorted.row_ptr[at(i) + 1],
+              i);
+  }
+  return scatter(
+      n_rows, n_cols, at(sorted.nnz()), true, [&](std::size_t k) { return row_of[k]; },
+      [&](std::size_t k) { return sorted.col_idx[k]; });
+}
+
+}  // namespace gsofa
