@@ -635,8 +635,8 @@ foreign_rows rows_there(const auto& a) {
 void analyze_there(const foreign_rows& there, const analysis_options& options, workspace& w,
                    supervision& s, analysis& out) {
   auto since = clock::now();
-  if (there.n < 1) {
-    throw input_error("pattern: order " + std::to_string(there.n) + "; at least 1 is needed");
+  if (there.n < 0) {
+    throw input_error("pattern: order " + std::to_string(there.n) + " is negative");
   }
   const auto n = narrow<index_t>(there.n, "pattern: order");
   check_options(options, n);
@@ -653,7 +653,8 @@ void analyze_there(const foreign_rows& there, const analysis_options& options, w
     if (!failed) return report(out, s);
     s.say(*failed);
   }
-  const pattern copy = dynamic_cast<takes_foreign_rows&>(*info.create()).fetch(there);
+  const pattern copy =
+      n == 0 ? pattern() : dynamic_cast<takes_foreign_rows&>(*info.create()).fetch(there);
   s.say("the pattern was copied to the host");
   const double spent = lap(since);
   analyze_checked(

@@ -110,7 +110,7 @@ View view_of(const gsofa_pattern& a) {
   }
   view.n = static_cast<Index>(a.n);
   // An order beyond 2^31 - 1 is refused before its arrays are read.
-  if (a.n < 1 || !std::in_range<std::int32_t>(a.n)) return view;
+  if (a.n < 0 || !std::in_range<std::int32_t>(a.n)) return view;
   if (a.pointers == nullptr) {
     throw gsofa::invalid_input(a.format == GSOFA_CSC ? "col_ptr is NULL" : "row_ptr is NULL");
   }
@@ -741,6 +741,27 @@ gsofa_status gsofa_variants(const gsofa_variant** variants, int32_t* count) {
     *variants = list.entries.data();
     *count = static_cast<std::int32_t>(list.entries.size());
   });
+}
+
+gsofa_status gsofa_read_pattern(const char* file, gsofa_pattern* out) {
+  if (out != nullptr) *out = {};
+  if (file == nullptr || out == nullptr) return fail(GSOFA_INVALID_INPUT, "an argument is NULL");
+  return reporting([&] {
+    auto read = std::make_unique<gsofa::csr_pattern>(gsofa::read_pattern(file));
+    auto pointers = std::make_unique<std::int64_t[]>(read->row_ptr.size());
+    std::ranges::copy(read->row_ptr, pointers.get());
+    read->row_ptr = {};
+    auto indices = std::make_unique<std::int32_t[]>(std::max<std::size_t>(read->col_idx.size(), 1));
+    std::ranges::copy(read->col_idx, indices.get());
+    *out = {read->n, pointers.release(), indices.release(), GSOFA_INDEX_64_32, GSOFA_CSR};
+  });
+}
+
+void gsofa_pattern_free(gsofa_pattern* a) {
+  if (a == nullptr) return;
+  delete[] static_cast<const std::int64_t*>(a->pointers);
+  delete[] static_cast<const std::int32_t*>(a->indices);
+  *a = {};
 }
 
 int gsofa_has_metis(void) { return gsofa::has_metis() ? 1 : 0; }

@@ -7,13 +7,17 @@
 #include <cstdint>
 #include <cstring>
 #include <random>
+#include <span>
 #include <stdexcept>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
+#include "common/file.hpp"
 #include "common/pattern.hpp"
 #include "common/preprocess.hpp"
+#include "common/test_files.hpp"
 #include "gsofa/gsofa.h"
 #include "gsofa/gsofa.hpp"
 #include "reference/row_union.hpp"
@@ -543,6 +547,83 @@ TEST_CASE("the C interface: integers, columns, copies, profile, tree, variants")
   CHECK(gsofa_profile_parent(nullptr) == nullptr);
   CHECK(gsofa_profile_flops(nullptr) == 0);
   gsofa_profile_free(nullptr);
+}
+
+TEST_CASE("a matrix of order 0 has an answer, by every order and with every result") {
+  const std::vector<std::int64_t> row_ptr{0};
+  for (const order_method order : all_methods()) {
+    CAPTURE(static_cast<int>(order));
+    const analysis f = analyze(csr_view{0, row_ptr, {}}, {.order = order,
+                                                          .factors = true,
+                                                          .factor_columns = true,
+                                                          .supernodes = true,
+                                                          .supernodal = true,
+                                                          .tree = true,
+                                                          .masks = true});
+    CHECK(f.n == 0);
+    CHECK((f.nnz_l == 0 && f.nnz_u == 0 && f.nnz_a == 0 && f.flops == 0));
+    CHECK((f.row_order.empty() && f.parent.empty() && f.supernode_starts.empty()));
+    for (const csr_pattern* factor : {&f.l, &f.u}) {
+      CHECK((factor->n == 0 && factor->row_ptr == row_ptr && factor->col_idx.empty()));
+    }
+    CHECK((f.u_columns.n == 0 && f.u_columns.col_ptr == row_ptr));
+    CHECK(f.supernodal.first_column == std::vector<std::int32_t>{0});
+    CHECK(f.supernodal.segment_begin == row_ptr);
+    CHECK(f.masks.first_vertex == std::vector<std::int32_t>{0});
+  }
+  CHECK(elimination_tree(csr_view{0, row_ptr, {}}).empty());
+  CHECK(profile(csr_view{0, row_ptr, {}}, 3).cells == 0);
+  CHECK(estimate(csr_view{0, row_ptr, {}}).nnz_u == 0);
+  analyzer kept;
+  CHECK(kept.analyze(csr_view{0, row_ptr, {}}).n == 0);
+  const csr_view two[] = {{0, row_ptr, {}}, {0, row_ptr, {}}};
+  int calls = 0;
+  analyze_batch(two, {}, [&](std::size_t, const analysis& f) { calls += f.n == 0 ? 1 : 0; });
+  CHECK(calls == 2);
+}
+
+TEST_CASE("matrices are read from files: C++ and C give the same, and one line for a fault") {
+  const temporary_directory folder;
+  const std::string file = folder.path() / "a matrix";
+  const auto write = [&](const std::string& text) { testing::put(file, text); };
+  const std::string banner = "%%MatrixMarket matrix coordinate ";
+  write(testing::gzip(banner + "real spd\r3 3 4\r1 1 nan\r3 1 1\r3 1 1\r2 2 0\r"));
+  const csr_pattern a = read_pattern(file);
+  CHECK((a.n == 3 && a.row_ptr == std::vector<std::int64_t>{0, 2, 3, 4}));
+  CHECK(a.col_idx == std::vector<std::int32_t>{0, 2, 1, 0});
+  gsofa_pattern p;
+  REQUIRE(gsofa_read_pattern(file.c_str(), &p) == GSOFA_OK);
+  CHECK((p.n == 3 && p.index_type == GSOFA_INDEX_64_32 && p.format == GSOFA_CSR));
+  CHECK(std::ranges::equal(a.row_ptr, std::span(static_cast<const std::int64_t*>(p.pointers), 4)));
+  CHECK(std::ranges::equal(a.col_idx, std::span(static_cast<const std::int32_t*>(p.indices), 4)));
+  gsofa_pattern_free(&p);
+  CHECK((p.n == 0 && p.pointers == nullptr && p.indices == nullptr));
+  gsofa_pattern_free(&p);
+  gsofa_pattern_free(nullptr);
+
+  write(banner + "real general\n0 0 0\n");
+  REQUIRE(gsofa_read_pattern(file.c_str(), &p) == GSOFA_OK);
+  gsofa_analysis* found = nullptr;
+  CHECK(gsofa_analyze_pattern(&p, nullptr, &found) == GSOFA_OK);
+  CHECK(gsofa_n(found) == 0);
+  gsofa_free(found);
+  gsofa_pattern_free(&p);
+
+  const std::pair<std::string, std::string> faults[] = {
+      {banner + "real general\n3 3 1\n4 1 1\n", ":3: row index '4' is outside 1..3"},
+      {banner + "real general\n2 3 0\n", ": the matrix is 2 x 3, not square"},
+      {"", ": empty file"},
+      {"\x89HDF\r\n\x1a\n", ": is an HDF5 file"}};
+  for (const auto& [text, why] : faults) {
+    write(text);
+    CHECK(gsofa_read_pattern(file.c_str(), &p) == GSOFA_INVALID_INPUT);
+    CHECK((p.n == 0 && p.pointers == nullptr));
+    CHECK(std::string(gsofa_last_error()).starts_with(file + why));
+    CHECK_THROWS_AS(read_pattern(file), invalid_input);
+  }
+  CHECK(gsofa_read_pattern((file + "/absent").c_str(), &p) == GSOFA_INVALID_INPUT);
+  CHECK(gsofa_read_pattern(nullptr, &p) == GSOFA_INVALID_INPUT);
+  CHECK(gsofa_read_pattern(file.c_str(), nullptr) == GSOFA_INVALID_INPUT);
 }
 
 TEST_CASE("the C interface: supernodes of columns are those of the C++ one") {

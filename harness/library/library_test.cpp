@@ -804,8 +804,8 @@ TEST_CASE("patterns in device memory") {
 }
 
 TEST_CASE("a faulty pattern is refused with one line that says where") {
-  CHECK(refused_pattern(0, {0}, {}) == "pattern: order 0; at least 1 is needed");
-  CHECK(refused_pattern(-3, {}, {}) == "pattern: order -3; at least 1 is needed");
+  CHECK(refused_pattern(-3, {}, {}) == "pattern: order -3 is negative");
+  CHECK(refused_pattern(0, {}, {}) == "pattern: row_ptr has 0 entries; order 0 needs 1");
   CHECK(refused_pattern(3, {0, 1, 2}, {0, 1}) == "pattern: row_ptr has 3 entries; order 3 needs 4");
   CHECK(refused_pattern(std::numeric_limits<std::int32_t>::max(), {0, 1}, {0}) ==
         "pattern: row_ptr has 2 entries; order 2147483647 needs 2147483648");
@@ -947,7 +947,7 @@ TEST_CASE("the C interface reports errors by status and text, and throws nothing
   CHECK(run(2, row_ptr.data(), nullptr, nullptr) == GSOFA_INVALID_INPUT);
   CHECK(text() == "col_idx is NULL");
   CHECK(run(0, nullptr, nullptr, nullptr) == GSOFA_INVALID_INPUT);
-  CHECK(text() == "pattern: order 0; at least 1 is needed");
+  CHECK(text() == "row_ptr is NULL");
   CHECK(run(2, row_ptr.data(), outside.data(), nullptr) == GSOFA_INVALID_INPUT);
   CHECK(text() == "pattern: row 1: column 5 is outside [0, 2)");
   const std::vector<std::int64_t> negative{0, 1, -1};

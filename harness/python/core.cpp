@@ -11,6 +11,8 @@
 #include <chrono>
 #include <cstdint>
 #include <exception>
+#include <string>
+#include <string_view>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -433,6 +435,16 @@ nb::tuple permuted(const input<std::int64_t>& row_ptr, const input<std::int32_t>
   return nb::make_tuple(array_of(std::move(found.ptr)), array_of(std::move(found.idx)));
 }
 
+nb::tuple read_pattern(const nb::bytes& file) {
+  gsofa::csr_pattern p;
+  {
+    const std::string name(file.c_str(), file.size());
+    const nb::gil_scoped_release released;
+    p = gsofa::read_pattern(name);
+  }
+  return rows_of(p);
+}
+
 nb::list variants() {
   nb::list out;
   for (const gsofa::variant_description& v : gsofa::variants()) {
@@ -462,7 +474,11 @@ void translate(const std::exception_ptr& p, void*) {
       return "InternalError";
     };
     const nb::object type = nb::module_::import_("gsofa.errors").attr(name());
-    PyErr_SetString(type.ptr(), e.what());
+    // A message may quote the name of a file that is not UTF-8.
+    const std::string_view what = e.what();
+    const nb::object text = nb::steal(PyUnicode_DecodeUTF8(
+        what.data(), static_cast<Py_ssize_t>(what.size()), "backslashreplace"));
+    PyErr_SetObject(type.ptr(), text.ptr());
   }
 }
 
@@ -488,6 +504,7 @@ NB_MODULE(_core, m) {
   m.def("frozen", frozen<std::int32_t>, "values"_a.noconvert());
   m.def("frozen", frozen<std::int64_t>, "values"_a.noconvert());
   m.def("ones", ones, "count"_a);
+  m.def("read_pattern", read_pattern, "file"_a);
   m.def("variants", variants);
   m.def("has_metis", &gsofa::has_metis);
   m.def("version", &gsofa::version);

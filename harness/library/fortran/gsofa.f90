@@ -328,6 +328,17 @@ module gsofa
       type(c_ptr), value :: a
     end function
 
+    ! file: with c_null_char at its end
+    integer(c_int) function gsofa_read_pattern(file, out) bind(c)
+      import :: gsofa_pattern, c_int, c_char
+      character(kind=c_char), intent(in) :: file(*)
+      type(gsofa_pattern), intent(out) :: out
+    end function
+    subroutine gsofa_pattern_free(a) bind(c)
+      import :: gsofa_pattern
+      type(gsofa_pattern), intent(inout) :: a
+    end subroutine
+
     integer(c_int) function gsofa_elimination_tree(a, parent) bind(c)
       import :: gsofa_pattern, c_int, c_int32_t
       type(gsofa_pattern), intent(in) :: a

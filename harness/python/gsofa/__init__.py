@@ -10,9 +10,10 @@ array([[1, 0, 1],
        [0, 0, 1]])
 """
 from ._core import has_metis, version
+from ._read import read
 from ._symbolic import Supernodal, Symbolic, SymbfactResult, VariantInfo, analyze, order, symbfact, variants
 from .errors import GsofaError, InternalError, InvalidInput, OutOfMemory, Unavailable
 
 __version__ = version()
 __all__ = ["GsofaError", "InternalError", "InvalidInput", "OutOfMemory", "Supernodal", "SymbfactResult", "Symbolic",
-           "Unavailable", "VariantInfo", "analyze", "has_metis", "order", "symbfact", "variants", "version"]
+           "Unavailable", "VariantInfo", "analyze", "has_metis", "order", "read", "symbfact", "variants", "version"]

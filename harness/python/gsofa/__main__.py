@@ -1,29 +1,14 @@
 """python -m gsofa show MATRIX: pictures of a matrix, its fill, its elimination tree and its profiles."""
 import argparse
-import gzip
 import pathlib
 import sys
-import warnings
 
-import scipy.io
-import scipy.sparse
-
-from . import _symbolic, errors, version
-
-
-def read(path):
-    """The matrix of a file: Matrix Market (.mtx, .mtx.gz) or SciPy's .npz."""
-    path = pathlib.Path(path)
-    if path.suffix == ".npz":
-        return scipy.sparse.load_npz(path)
-    with gzip.open(path) if path.suffix == ".gz" else path.open("rb") as file, warnings.catch_warnings():
-        warnings.simplefilter("ignore", DeprecationWarning)  # of SciPy: its class of matrices may change
-        return scipy.io.mmread(file)
+from . import _symbolic, errors, read, version
 
 
 def parser():
     p = argparse.ArgumentParser(prog="python -m gsofa show", description=__doc__.split(": ", 1)[1].capitalize())
-    p.add_argument("matrix", help="file .mtx, .mtx.gz or .npz")
+    p.add_argument("matrix", help="file: Matrix Market, Harwell-Boeing or .npz, also compressed or in a .tar or .zip")
     p.add_argument("--order", default="auto", metavar="NAME[,NAME]",
                    help=f"one of {', '.join(_symbolic.ORDERINGS)}; two are drawn side by side (default: auto)")
     p.add_argument("--what", choices=("fill", "tree", "profiles", "pattern"), default="fill", help="default: fill")
@@ -45,6 +30,8 @@ def show(arguments):
     cells = args.cells or pictures.CELLS
     try:
         a = read(args.matrix)
+        if a.shape[0] == 0:
+            raise errors.InvalidInput(f"{args.matrix}: the order is 0, so there is nothing to draw")
         if args.what == "pattern":
             pictures.pattern(a, cells=cells, path=out)
         else:

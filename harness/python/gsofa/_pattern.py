@@ -115,8 +115,8 @@ def rows_of(a):
 def pattern_of_rows(row_ptr, col_idx):
     """The two arrays as read-only copies, int64 and int32."""
     row_ptr = widened(row_ptr, "indptr")
-    if row_ptr.size < 2:
-        raise InvalidInput(f"indptr has {row_ptr.size} entries: an order of at least 1 is needed")
+    if row_ptr.size < 1:
+        raise InvalidInput("indptr has no entries; a matrix of order 0 has 1")
     if row_ptr.size - 1 > LARGEST:
         raise OverflowError(f"order {row_ptr.size - 1} is beyond 32 bits")
     return _core.frozen(row_ptr), _core.frozen(narrowed(col_idx, "indices"))
@@ -189,8 +189,8 @@ def rows_on_device(a, stream=None):
             raise InvalidInput(f"{name}: expected one dimension, not {len(x['shape'])}")
         if x.get("strides") not in (None, (int(x["typestr"][2]),)):
             return None
-    if row_ptr["shape"][0] < 2:
-        raise InvalidInput(f"indptr has {row_ptr['shape'][0]} entries: an order of at least 1 is needed")
+    if row_ptr["shape"][0] < 1:
+        raise InvalidInput("indptr has no entries; a matrix of order 0 has 1")
     if row_ptr["shape"][0] - 1 > LARGEST:
         raise OverflowError(f"order {row_ptr['shape'][0] - 1} is beyond 32 bits")
     if stream is None:

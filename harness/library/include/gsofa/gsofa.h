@@ -74,6 +74,13 @@ typedef struct gsofa_device_pattern {
   void* stream;
 } gsofa_device_pattern;
 
+/// Pattern of the square matrix in a file, as read_pattern() of gsofa.hpp, in GSOFA_INDEX_64_32 and
+/// GSOFA_CSR, columns ascending. Its arrays belong to the library: gsofa_pattern_free() releases them.
+/// After any failure n is 0 and both pointers are NULL.
+GSOFA_API gsofa_status gsofa_read_pattern(const char* file, gsofa_pattern* out);
+/// Releases the arrays that gsofa_read_pattern() gave, and sets them to NULL; NULL is allowed.
+GSOFA_API void gsofa_pattern_free(gsofa_pattern* a);
+
 /// Parts of an analysis, in their order: checking, matching, ordering, permuting, symbolic
 /// factorization, output.
 typedef enum gsofa_stage {

@@ -545,6 +545,15 @@ struct variant_description {
   std::string unavailable;  ///< why it cannot run on this machine; empty if it can
 };
 
+/// Pattern of the square matrix in a file: Matrix Market (coordinate or array), Harwell-Boeing or
+/// Rutherford-Boeing (assembled), or .npz of scipy.sparse.save_npz; plain, gzip'd where this build has
+/// zlib, and, where this build and machine have libarchive, as .xz, .bz2, .zst or in a .tar or .zip.
+/// The content decides, not the name. Symmetric storage is expanded, repeated positions are merged,
+/// and every stored position counts, whatever its value.
+/// Throws analysis_error: invalid_input with file, line and reason; unavailable for a compression that
+/// this build does not read; out_of_memory.
+GSOFA_API csr_pattern read_pattern(const std::string& file);
+
 /// All algorithms of this build, in order of name.
 GSOFA_API std::vector<variant_description> variants();
 
