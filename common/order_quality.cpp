@@ -15,6 +15,7 @@ namespace {
 // Row counts of U (with the diagonal) and column counts of L of a pattern, and the entries of L.
 std::tuple<std::vector<index_t>, std::vector<index_t>, offset_t> pivot_counts(const pattern_view& a,
                                                                               int threads) {
+  if (a.n_rows == 0) return {};
   const variant_info& info = find_variant("cpu_bitmap_panels");
   run_settings settings;
   settings.options = option_set(info.options);

@@ -11,7 +11,6 @@ prepared_pattern prepare(const pattern& raw, const prepare_options& options, pro
     throw input_error(name + ": the matrix is " + std::to_string(raw.n_rows) + " x " +
                       std::to_string(raw.n_cols) + ", not square");
   }
-  if (raw.n_rows == 0) throw input_error(name + ": the matrix is empty (order 0)");
   origin.nnz_input = raw.nnz();
 
   auto [m, o, postordered] = match_and_order(raw, options);

@@ -6,6 +6,7 @@
 #include <set>
 
 #include "common/mpi_context.hpp"
+#include "common/order_zero.hpp"
 #include "reference/gaussian_elimination.hpp"
 #include "reference/row_union.hpp"
 
@@ -95,7 +96,7 @@ std::optional<refutation> refute(const variant_info& info, const run_settings& a
     run_settings settings = asked;
     if (j.ranks() > 1) settings.wants = settings.wants.without(want::pattern);
     run_context context;
-    const auto v = info.create();
+    const auto v = create_for(info, a.n_rows);
     v->prepare(a.view(), settings, context);
     for (int k = 0; k < 2; ++k) {
       context.set_timeout(time_limit);

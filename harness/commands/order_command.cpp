@@ -205,7 +205,7 @@ exit_code order_matrix(const order_options& o, const session_info& session) {
   const int threads = o.threads > 0 ? o.threads : this_machine().hardware_threads;
   const raw_matrix m = read_matrix(o.matrix.matrix);
   const std::string name = marked_name(m.origin);
-  if (m.a.n_rows != m.a.n_cols || m.a.n_rows == 0) {
+  if (m.a.n_rows != m.a.n_cols) {
     throw input_error(fmt::format("{}: the matrix is {} x {}; orders are of square ones",
                                   m.origin.stand_in ? name : m.origin.source, m.a.n_rows,
                                   m.a.n_cols));

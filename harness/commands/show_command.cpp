@@ -6,6 +6,7 @@
 #include <memory>
 
 #include "common/file.hpp"
+#include "common/order_zero.hpp"
 #include "common/ordering.hpp"
 #include "common/variant.hpp"
 #include "harness/commands/commands.hpp"
@@ -86,7 +87,7 @@ shown_order show_order(const ordered_pattern& p, const show_options& o, drawing&
   settings.threads = this_machine().hardware_threads;
   settings.runs_once = true;
   run_context context;
-  const auto v = info.create();
+  const auto v = create_for(info, n);
   v->prepare(p.a, settings, context);
   const result r = run_once(*v, settings.wants, context);
   const factor_profile profile = v->profile(cells);
@@ -206,9 +207,12 @@ exit_code show(const show_options& o) {
     return show_prepared(o, kind, file);
   }
   const raw_matrix m = read_matrix(o.matrix);
-  if (m.a.n_rows != m.a.n_cols || m.a.n_rows == 0) {
+  if (m.a.n_rows != m.a.n_cols) {
     throw input_error(
         fmt::format("{}: {} x {}, not square", marked_name(m.origin), m.a.n_rows, m.a.n_cols));
+  }
+  if (m.a.n_rows == 0) {
+    throw input_error(m.origin.name + ": the order is 0, so there is nothing to draw");
   }
   const matched_pattern matched =
       match_diagonal(m.a, o.match == "none" ? match_mode::none : match_mode::automatic);

@@ -16,7 +16,7 @@ bool check_entries(Index n, std::span<const Offset> ptr, std::span<const Index> 
   const auto text = [](auto value) { return std::to_string(value); };
   const auto fail = [](const std::string& why) { throw input_error("pattern: " + why); };
   const std::string pointers = names.pointers;
-  if (n < 1) fail("order " + text(n) + "; at least 1 is needed");
+  if (n < 0) fail("order " + text(n) + " is negative");
   narrow<index_t>(n, "pattern: order");
   if (ptr.size() != at(n) + 1) {
     fail(pointers + " has " + text(ptr.size()) + " entries; order " + text(n) + " needs " +

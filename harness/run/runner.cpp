@@ -11,6 +11,7 @@
 #include <numeric>
 
 #include "common/mpi_context.hpp"
+#include "common/order_zero.hpp"
 #include "harness/run/distribute.hpp"
 #include "harness/run/watchdog.hpp"
 #include "variants/support/build_kind.hpp"
@@ -203,7 +204,7 @@ case_outcome run_case(const prepared_pattern& a, const case_request& request, ve
       }
     };
     out.before = current_state();
-    v = request.info->create();
+    v = create_for(*request.info, a.view().n_rows);
     v->prepare(a.view(), settings, context);
     out.predicted_bytes = context.predicted_bytes;
     int runs_done = 0;

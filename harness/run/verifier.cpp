@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <functional>
 
+#include "common/order_zero.hpp"
 #include "reference/gaussian_elimination.hpp"
 #include "reference/row_union.hpp"
 
@@ -83,7 +84,7 @@ void verifier::find_trusted() {
     if (const auto why = info->unavailable()) throw unavailable_error(*why);
     auto solve = [&](want_set wants) {
       run_context context;
-      const auto v = info->create();
+      const auto v = create_for(*info, a_.view().n_rows);
       const run_settings settings{.options = option_set(info->options),
                                   .wants = wants,
                                   .threads = threads_,
