@@ -1,7 +1,9 @@
-"""Tests of the run of all experiments, with stand-ins for the programs. Exit status 77 without matplotlib and Jinja2."""
+"""Tests of the run of all experiments: with stand-ins for the programs, and with the programs of $GSOFA_BUILD, a build folder.
+Exit status 77 without matplotlib and Jinja2."""
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -145,6 +147,65 @@ class ReproduceTest(unittest.TestCase):
                              (reproduce.bundled(),) * 2)):
             self.assertEqual(reproduce.expected([case], registry), count, case)
         self.assertGreater(reproduce.bundled(), 5)
+
+
+BUILD = os.environ.get("GSOFA_BUILD", "")
+
+
+def smoke_specs():
+    """As `./testbed reproduce` takes them: the experiment `reproduce` first."""
+    first = HERE / "reproduce" / "spec.toml"
+    others = [p for p in sorted(HERE.glob("*/spec.toml")) if p != first and
+              re.search(r'^groups = .*"smoke"', p.read_text(), re.M)]
+    return [first, *others]
+
+
+@unittest.skipUnless(BUILD, "GSOFA_BUILD names no build")
+class RealPrograms(unittest.TestCase):
+    """What `./testbed reproduce` does after its build, once, with nothing replaced."""
+
+    @classmethod
+    def setUpClass(cls):
+        folder = tempfile.TemporaryDirectory()
+        cls.addClassCleanup(folder.cleanup)
+        cls.out, cls.specs = Path(folder.name) / "results", smoke_specs()
+        cls.done = subprocess.run([sys.executable, HERE / "reproduce.py", "--build", BUILD, "--out", cls.out, "--group", "smoke",
+                                   "--numeric", *cls.specs], capture_output=True, text=True, timeout=500)
+        cls.records = [json.loads(line) for line in (cls.out / "records.jsonl").read_text().splitlines()]
+
+    def test_it_ends_well(self):
+        self.assertEqual((self.done.returncode, self.done.stderr), (0, ""), self.done.stdout)
+        self.assertNotIn("cannot be drawn", self.done.stdout)
+        self.assertRegex(self.done.stdout, r"\nfigures drawn: headline, .*compare\n")
+
+    def test_every_experiment_ran(self):
+        self.assertGreater(len(self.specs), 20)
+        ran = {r["experiment"] for r in self.records}
+        absent = re.findall(r"left out: cases of several ranks, for want of mpirun: (.*)", self.done.stdout)
+        self.assertEqual({p.parent.name for p in self.specs} - ran - set(", ".join(absent).split(", ")), set())
+
+    def test_no_case_failed(self):
+        bad = [(r["variant"], r["matrix"]["name"], r["status"], r["reason"]) for r in self.records
+               if r["status"] not in ("pass", "skipped", "unverified")]
+        self.assertEqual(bad, [])
+
+    def test_the_page_shows_every_figure_and_what_a_newcomer_wants(self):
+        page = (self.out / "index.html").read_text()
+        drawn = re.search(r"\nfigures drawn: (.*)\n", self.done.stdout)[1].split(", ")
+        self.assertEqual(re.findall(r'<figure id="(\w+)"><img src="data:image/png;base64,[A-Za-z0-9+/=]{1000,}"', page), drawn)
+        for name in drawn:
+            for kind in ("png", "pdf", "csv"):
+                self.assertGreater((self.out / "figures" / f"{name}.{kind}").stat().st_size, 50, f"{name}.{kind}")
+        first = page[page.index("<h1>"):page.index("<figure")]
+        self.assertRegex(first, r"All \d+ variants whose results could be verified agree on \d+ matrices and \d+ generated patterns\.")
+        self.assertRegex(first, r'<td>bcsstk18</td><td>\w+_bitmap_panels</td>(<td class="n">[\d.,]+</td>){3}<td class="n">11,948</td>'
+                                r'<td class="n">1,129,226</td>')
+        self.assertIn(">980,136</td><td", first)
+        self.assertEqual(first[first.index("Ten statements"):].count("<tr>"), 11)
+
+    def test_every_bundled_matrix_is_run(self):
+        names = {r["matrix"]["name"] for r in self.records if r["experiment"] == "reproduce"}
+        self.assertEqual(len(names), reproduce.bundled())
 
 
 if __name__ == "__main__":

@@ -18,21 +18,23 @@ from pathlib import Path
 
 from build import html_environment
 
+import summary
+
 import records
 import style
 from terminal_text import printable
 
 
-COMPARISON = "compare"
+COMPARISON, HEADLINE = "compare", "headline"
 COMMITTED = records.ROOT / "experiments" / "records"
 NO_RUNS = ("race100",)  # a hundred runs each, to provoke races
 
 
 def draw_all(sources, folder, baseline=""):
-    """(drawn, absent, refused): each {figure: its description, or why not}. The comparison of all variants comes first;
-    baseline: its own; Refused if there are no runs of it."""
+    """(drawn, absent, refused): each {figure: its description, or why not}. The headline comes first, the comparison of all
+    variants and settings last; baseline: its own; Refused if there are no runs of it."""
     drawn, absent, refused = {}, {}, {}
-    for name in sorted(style.figures(), key=lambda name: (name != COMPARISON, name)):
+    for name in sorted(style.figures(), key=lambda name: (name == COMPARISON, name != HEADLINE, name)):
         try:
             with contextlib.redirect_stderr(io.StringIO()):
                 drawn[name] = style.draw_figure(name, sources, folder, **({"baseline": baseline} if name == COMPARISON else {}))
@@ -131,8 +133,10 @@ def page(sources, folder, drawn, absent, refused):
         if r["status"] == "skipped":
             skipped[r["reason"]][r["variant"]] = None
     images = {name: base64.b64encode((folder / f"{name}.png").read_bytes()).decode() for name in drawn}
+    said, well = summary.agreement(runs)
     return html_environment().get_template("results.html.j2").render(
-        title="Results", beside=beside_committed(runs, committed_runs()), sources=records.named(sources), drawn=drawn,
+        title="What this machine found", said=said, well=well, fastest=summary.fastest(runs), statements=summary.statements(sources),
+        baseline=summary.BASELINE, beside=beside_committed(runs, committed_runs()), sources=records.named(sources), drawn=drawn,
         absent=[(why, ", ".join(names)) for why, names in grouped(absent, sources)], refused=refused, images=images,
         statuses=sorted(collections.Counter(r["status"] for r in runs).items()), rows=case_rows(runs),
         skipped=[(", ".join(variants), reason) for reason, variants in skipped.items()],
@@ -160,7 +164,8 @@ def main():
         return 2
     print(f"figures drawn: {', '.join(drawn) or 'none'}", file=sys.stderr)
     for line in records.left_out(args.records):
-        print(line, file=sys.stderr)
+        if not (args.page and line.startswith("skipped")):  # the page names them
+            print(line, file=sys.stderr)
     if absent:
         reasons = grouped(absent, args.records)
         few = [f"{why} ({', '.join(names)})" for why, names in reasons if len(names) <= 3]

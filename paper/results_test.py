@@ -87,7 +87,7 @@ class ResultsTest(unittest.TestCase):
             example.run(status="skipped", variant="gpu_maxid", samples_s=[], phases_s={}, result={},
                         reason="no CUDA device"))
         self.assertEqual(code, 0, err)
-        self.assertIn("figures drawn: compare, fig04_frontier_size\n", err)
+        self.assertIn("figures drawn: fig04_frontier_size, compare\n", err)
         self.assertRegex(err, r"\nnot drawn, \d+: no records for it \(\d+: ablations to table3_queues\); [^\n]*no family in several sizes")
         self.assertNotIn("records.jsonl has", err)
         self.assertIn("<b>fig04_frontier_size.</b> Figure 4 of the paper: average frontier size", page)
@@ -100,6 +100,27 @@ class ResultsTest(unittest.TestCase):
         self.assertIn('<td class="n">counters</td>', page)
         self.assertIn("<tr><td>gpu_maxid</td><td>no CUDA device</td></tr>", page)
 
+    def test_the_page_begins_with_agreement_the_fastest_and_the_papers_statements(self):
+        def run(variant, seconds, **changes):
+            return any_record(variant, "bcsstk18", samples_s=[seconds], **changes)
+        lines = [run("cpu_a", 2e-3), run("cpu_b", 1e-3, verify={"mode": "certificate"}), run("peer_superlu_dist", 5e-3),
+                 run("cpu_c", 1e-4, status="error", reason="no memory"),
+                 run("gpu_d", 1e-5, status="skipped", reason="no GPU", result={})]
+        code, err, page = self.make(*lines)
+        first = page[page.index("<h1>"):page.index('<h2 id="figures">')]
+        self.assertEqual(code, 0, err)
+        for text in ('<p class="said bad">3 of 4 variants pass every case on 1 matrix.</p>', "<p>Failed: cpu_c on bcsstk18 (error: no memory).</p>",
+                     "1 variant (no GPU)", '<td>bcsstk18</td><td>cpu_b</td><td class="n">1</td><td class="n">5</td><td class="n">5</td>',
+                     "needs a GPU"):
+            self.assertIn(text, first)
+        self.assertIn("left out: cpu_c on bcsstk18 (error)\n", err)
+        self.assertIn('<p class="said good">All 3 variants whose results could be verified agree on 1 matrix.</p>',
+                      self.make(*lines[:3])[2])
+        other = run("cpu_b", 1e-3, result={"fill": 21, "nnz_l": 21, "nnz_u": 30})
+        self.assertIn("Different results: bcsstk18: cpu_a have 20 and 30 entries of L and U; cpu_b have 21 and 30", self.make(
+            lines[0], other)[2])
+        self.assertIn("No result was verified.", self.make(lines[3])[2])
+
     def test_nothing_to_draw_still_gives_a_page(self):
         code, err, page = self.make()
         self.assertEqual(code, 3)
@@ -110,7 +131,7 @@ class ResultsTest(unittest.TestCase):
         lines = [example.run(**FRONTIER), example.run(variant="gpu_bitmap_panels", status="unverified", reason="no truth")]
         code, err, page = self.make(*lines)
         self.assertEqual(code, 1)
-        self.assertIn("figures drawn: compare, fig04_frontier_size\n", err)
+        self.assertIn("figures drawn: fig04_frontier_size, compare\n", err)
         self.assertRegex(err, "error: .*, panels, .* cannot be drawn: .*no truth")
         self.assertEqual(err.count("no truth"), 1)
         self.assertIn("no truth", page)
