@@ -43,6 +43,19 @@ class ReportTest(unittest.TestCase):
         self.assertEqual(self.code, 0, self.errors)
         self.assertEqual(self.said, f"{self.out / 'report.html'}\n")
 
+    def test_the_readme_counts_the_verdicts(self):
+        judged = [c for c in map(json.loads, (self.out / "claims.jsonl").read_text().splitlines()) if "number" not in c]
+        count = {v: sum(c["verdict"] == v for c in judged) for v in claims.VERDICTS}
+        base = {b: sum(c["verdict"] == claims.REPRODUCED and c["basis"] == b for c in judged) for b in claims.BASES}
+        measured = base["originals"] + base["stand-ins"]
+        readme = " ".join((HERE.parent / "README.md").read_text().split())
+        self.assertIn(f"as {len(judged)} claims, {count['reproduced']} are reproduced, {count['shape only']} hold in shape, "
+                      f"{count['direction only']} hold in direction only, {count['undecided']} are undecided, "
+                      f"{count['not reproduced']} are not reproduced, and {count['needs other hardware']} need other hardware.", readme)
+        self.assertIn(f"of the {count['reproduced']} reproduced claims {base['test']} are tests of the algorithm, "
+                      f"{base['identity']} hold by construction, and of the {measured} that were measured {base['originals']} rest",
+                      readme)
+
     def test_every_claim_stands_in_it(self):
         page = (self.out / "report.html").read_text()
         items = set(re.findall(r'\{\{ claims\("(\w+)"\) \}\}', self.source))

@@ -30,6 +30,7 @@ except ImportError as e:
 
 import records
 import records_example as example
+import records_readme
 
 
 def record(**changes):
@@ -307,6 +308,24 @@ class CommittedRecords(unittest.TestCase):
             self.assertEqual((Path(folder) / "headline.csv").read_text(), (PLOTS / "headline.csv").read_text())
             self.assertLess((Path(folder) / "headline.png").stat().st_size, 100000)
             self.assertEqual((Path(folder) / "headline_means.csv").read_text(), (PLOTS / "headline_means.csv").read_text())
+
+    def test_the_numbers_of_the_readme_are_those_of_the_records(self):
+        readme = (PLOTS.parent / "README.md").read_text()
+        flat = " ".join(readme.split())
+        self.assertIn("\n".join(["", *records_readme.table(), ""]), readme)
+        self.assertLessEqual(len(records_readme.table()) - 2, 9)
+        with open(PLOTS / "headline_means.csv", encoding="utf-8") as f:
+            real, large = [r for r in csv.DictReader(f) if "real" in r["group"] and r["variant"].startswith("gpu_bitmap_panels")]
+        short = {k: records_readme.digits(float(real[k])) for k in ("geometric mean", "least", "most")}
+        self.assertIn(f"is {short['geometric mean']} times as fast as SuperLU_DIST's `symbfact` on one core (geometric mean of "
+                      f"{real['inputs']} real matrices, {short['least']} to {short['most']}), and {float(large['geometric mean']):.0f} "
+                      f"times on the {large['inputs']} with 10,000 rows or more", flat)
+        self.assertIn(f"with them the first number is {records_readme.with_digests()}.", flat)
+        with open(PLOTS / "headline.csv", encoding="utf-8") as f:
+            slower = [r for r in csv.DictReader(f) if r["group"] == real["group"] and r["variant"] == real["variant"] and
+                      float(r["times_symbfact"]) < 1]
+        self.assertEqual(len(slower), 5)
+        self.assertIn("On five of the smallest matrices `symbfact` is faster", flat)
 
     def test_a_headline_needs_several_inputs(self):
         def lines(matrices):

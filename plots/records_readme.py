@@ -1,0 +1,106 @@
+#!/usr/bin/env python3
+"""Prints the table of results of the project's README from committed records; style_test.py compares the README with it."""
+
+import csv
+import statistics
+import sys
+from pathlib import Path
+
+import headline
+import records
+import style
+
+sys.path.append(str(records.ROOT / "paper"))
+
+import language  # noqa: E402
+
+FOLDER = headline.FOLDER
+ORDERS = FOLDER / "2026-11-25_h200_final" / "orders.jsonl"
+REFACTORIZE = FOLDER / "2026-11-24_h200_solvers" / "refactorize.csv"
+PANELS, ONE_CORE, RANKS = ("gpu_bitmap_panels", False), ("cpu_bitmap_panels", False), ("peer_superlu_dist_parallel", True)
+HEADER = ("what", "geometric mean", "range", "inputs", "machine")
+
+
+def digits(value):
+    """Two digits, three of numbers above 10."""
+    return f"{value:.0f}" if value >= 100 else f"{value:.1f}" if value >= 1 else f"{value:.2f}"
+
+
+def row(what, values, text, inputs, machine, mean=statistics.geometric_mean):
+    """A row for a list of ratios; text: what follows its mean."""
+    values = list(values)
+    return what, f"{digits(mean(values))} {text}".strip(), f"{digits(min(values))} to {digits(max(values))}", \
+        f"{len(values)} {inputs}", machine
+
+
+def speeds():
+    """Rows of the headline's records."""
+    args = style.parser("", headline.COMMITTED, Path()).parse_args([])
+    inputs = headline.Inputs(args)
+    ratios = inputs.ratios()
+    real = [k for k in ratios[PANELS] if inputs.real[k]]
+    large = [k for k in real if inputs.rows[k] >= headline.LARGE]
+    best = {k: max(1, ratios[RANKS][k]) for k in real if k in ratios[RANKS]}
+    fast, slow = ratios[PANELS], ratios[ONE_CORE]
+    host = "one H200; one core"
+    what = "`gpu_bitmap_panels` compared with `symbfact` of SuperLU_DIST"
+    yield row(what, (fast[k] for k in real), "times as fast", "real", host)
+    yield row("the same, 10,000 rows or more", (fast[k] for k in large), "times as fast", "real", host)
+    yield row("the same, SuperLU_DIST on its best number of ranks, 1 to 16", (fast[k] / best[k] for k in best), "times as fast",
+              "real", "one H200; 16 cores")
+    yield row("`gpu_bitmap_panels` compared with `symbfact` of SuperLU_DIST", (y for k, y in fast.items() if not inputs.real[k]), "times as fast",
+              "generated or stand-ins", host)
+    yield row("`cpu_bitmap_panels` compared with `symbfact`, both on one core", (slow[k] for k in real if k in slow),
+              "times as fast", "real", "one core")
+
+
+def with_digests():
+    """The first row's mean with the digests of rows."""
+    times = {}
+    for r in records.read_runs([headline.COMMITTED[-1]]):
+        if r["variant"] in (PANELS[0], headline.BASE) and r["samples_s"]:
+            times.setdefault(r["matrix"]["name"], {})[r["variant"]] = records.seconds(r)
+    return digits(statistics.geometric_mean(t[headline.BASE] / t[PANELS[0]] for t in times.values()))
+
+
+def searches():
+    """The paper's search compared with fill2, as its claim has it."""
+    claims, evidence = (records.read_toml(records.ROOT / "paper" / f"{name}.toml") for name in ("claims", "evidence"))
+    claim = next(c for c in claims["claim"] if c["id"] == "fig10.naive.mean")
+    measured = records.Measured([records.ROOT / p for p in evidence["population"]["paper"]], population=True)
+    found = language.Expression(claim["measure"], claims["define"], claims["sets"]).evaluate(measured, measured.matrices())
+    yield row(f"the paper's `gpu_maxid` compared with `gpu_fill2_naive` (the paper: {claim['paper']:.1f})",
+              [e.number for e in found.each.values()], "times as fast (arithmetic mean)", "real", "one H200", statistics.fmean)
+
+
+def orders():
+    """Orders compared with METIS."""
+    lines = {}
+    for r in records.read_orders([ORDERS]):
+        lines.setdefault(r["matrix"]["name"], {})[r["order"]] = r
+    real = [v for name, v in lines.items() if not name.startswith("gen:") and {"metis", "cpu_nested_dissection"} <= set(v)]
+    yield row("order of `gpu_nested_dissection`: operations of the factorization",
+              (v["gpu_nested_dissection"]["result"]["flops"] / v["metis"]["result"]["flops"] for v in real),
+              "of METIS's", "real", "one H200")
+    yield row("time of `cpu_nested_dissection` on 16 threads compared with METIS on one core",
+              (records.seconds(v["metis"]) / records.seconds(v["cpu_nested_dissection"]) for v in real),
+              "times as fast", "real", "16 threads; one core")
+
+
+def refactorization():
+    """The numeric example compared with cuSOLVER."""
+    with open(REFACTORIZE, encoding="utf-8", newline="") as f:
+        rows = [r for r in csv.DictReader(f) if r["rf_refactor_ms"] not in ("", "-")]
+    yield row("numeric refactorization in the predicted pattern compared with cuSOLVER's",
+              (float(r["rf_refactor_ms"]) / float(r["refactor_ms"]) for r in rows), "times as fast", "real", "one H200")
+
+
+def table():
+    """Lines of Markdown: real matrices first."""
+    rows = [*speeds(), *searches(), *orders(), *refactorization()]
+    rows.sort(key=lambda r: not r[3].endswith(" real"))
+    return ["| " + " | ".join(HEADER) + " |", "|---|---|---|---|---|", *("| " + " | ".join(r) + " |" for r in rows)]
+
+
+if __name__ == "__main__":
+    print("\n".join(table()))
