@@ -11,6 +11,7 @@ import typing
 import numpy
 from matplotlib import ticker, transforms
 from matplotlib.legend import Legend
+from matplotlib.path import Path
 
 import style
 from style import plt
@@ -29,11 +30,13 @@ STRIP = 0.105  # width of one series of real matrices over that of the panel
 LINEAR = 2  # height of the linear half of an axis of both signs, in decades
 MOST_SPAN = 3  # real matrices stretch a linear axis so far; what lies beyond is marked at its edge
 HEADER = ("series", "matrix", "measured", "low", "high", "bound", "paper", "set")
+# An arrow as a marker, without mathtext.
+UP = Path([(0, -1), (0, 1), (-0.55, 0.35), (0, 1), (0.55, 0.35)], [Path.MOVETO, Path.LINETO, Path.MOVETO, Path.LINETO, Path.LINETO])
 NOTES = {"stand-in": dict(marker="o", markerfacecolor="white"), "fewer than 3 runs, no interval": dict(marker="o", markersize=FEW),
          "paper": dict(marker="_", markersize=9, markeredgewidth=1.8, color="black"),
-         "not measured": dict(marker="x", markersize=4), "at least (limit passed)": dict(marker="$\\uparrow$", markersize=7),
-         "at most (limit passed)": dict(marker="$\\downarrow$", markersize=7),
-         "limit passed": dict(marker="$\\rightarrow$", markersize=7)}
+         "not measured": dict(marker="x", markersize=4), "at least (limit passed)": dict(marker=UP, fillstyle="none", markersize=7),
+         "at most (limit passed)": dict(marker=UP.transformed(transforms.Affine2D().rotate_deg(180)), fillstyle="none", markersize=7),
+         "limit passed": dict(marker=UP.transformed(transforms.Affine2D().rotate_deg(270)), fillstyle="none", markersize=7)}
 
 
 @dataclasses.dataclass(eq=False)
