@@ -21,9 +21,9 @@ namespace {
 
 using namespace gsofa;
 using namespace gsofa::testing;
-using positions = std::vector<std::pair<index_t, index_t>>;
+using entry_list = std::vector<std::pair<index_t, index_t>>;
 
-class scratch {
+class matrix_scratch {
  public:
   pattern read(const std::string& bytes, matrix_file_header* header = nullptr) const {
     put(file(), bytes);
@@ -48,7 +48,7 @@ class scratch {
   temporary_directory directory_;
 };
 
-pattern of(index_t n_rows, index_t n_cols, const positions& entries) {
+pattern pattern_at(index_t n_rows, index_t n_cols, const entry_list& entries) {
   triplets t{n_rows, n_cols, {}, {}};
   for (const auto& [i, j] : entries) {
     t.rows.push_back(i);
@@ -59,7 +59,7 @@ pattern of(index_t n_rows, index_t n_cols, const positions& entries) {
 
 const std::string diagonal_of_two =
     "%%MatrixMarket matrix coordinate pattern general\n2 2 2\n1 1\n2 2\n";
-const pattern two = of(2, 2, {{0, 0}, {1, 1}});
+const pattern two_on_diagonal = pattern_at(2, 2, {{0, 0}, {1, 1}});
 
 std::string from_hex(const std::string& digits) {
   std::string bytes;
@@ -86,50 +86,50 @@ const std::string by_zstd = from_hex(
 // --- Harwell-Boeing ----------------------------------------------------------------------------
 
 // Lower triangle, with repeated entry (3, 1).
-std::string harwell_boeing(const std::string& type, const std::string& values) {
+std::string harwell_boeing(const std::string& type, const std::string& tail) {
   return "A title                                                                 KEY     \n"
          "             5             1             2             " +
-         std::string(values.empty() ? "0" : "2") + "             0\n" + type +
+         std::string(tail.empty() ? "0" : "2") + "             0\n" + type +
          "                        3             3             6             0\n"
          "(4I3)           (3I4)           (3E12.4)            (3E12.4)            \n"
          "  1  4  5  7\n"
          "   1   3   3\n   2   3   3\n" +
-         values;
+         tail;
 }
-const std::string values = " 1.0000E+00         nan  2.0000E+00\n  1.0D+00 2 3\n";
+const std::string three_values = " 1.0000E+00         nan  2.0000E+00\n  1.0D+00 2 3\n";
 
 TEST_CASE("Harwell-Boeing: every kind of values and of symmetry, cases and line ends") {
-  const scratch s;
-  const pattern lower = of(3, 3, {{0, 0}, {2, 0}, {1, 1}, {2, 2}});
-  const pattern full = of(3, 3, {{0, 0}, {2, 0}, {0, 2}, {1, 1}, {2, 2}});
+  const matrix_scratch s;
+  const pattern lower = pattern_at(3, 3, {{0, 0}, {2, 0}, {1, 1}, {2, 2}});
+  const pattern full = pattern_at(3, 3, {{0, 0}, {2, 0}, {0, 2}, {1, 1}, {2, 2}});
   matrix_file_header h;
   for (const char* type : {"RUA", "CUA", "IUA", "rua", "Rra"}) {
-    CHECK(s.read(harwell_boeing(type, values), &h) == lower);
+    CHECK(s.read(harwell_boeing(type, three_values), &h) == lower);
     CHECK(h.symmetry == "general");
   }
   CHECK(h.format == matrix_format::harwell_boeing);
   CHECK(h.stored_entries == 6);
-  CHECK(h.sha256 == sha256_hex(harwell_boeing("Rra", values)));
+  CHECK(h.sha256 == sha256_hex(harwell_boeing("Rra", three_values)));
   for (const char* type : {"RSA", "CHA", "rza", "csa"}) {
-    CHECK(s.read(harwell_boeing(type, values)) == full);
+    CHECK(s.read(harwell_boeing(type, three_values)) == full);
   }
   CHECK(s.read(harwell_boeing("PUA", ""), &h) == lower);
   CHECK(h.field == "pattern");
   CHECK(s.read(harwell_boeing("psa", "")) == full);
-  CHECK(s.read(harwell_boeing("qua", values)) == lower);
-  std::string text = harwell_boeing("RUA", values);
+  CHECK(s.read(harwell_boeing("qua", three_values)) == lower);
+  std::string text = harwell_boeing("RUA", three_values);
   for (std::size_t k = 0; (k = text.find('\n', k)) != text.npos; k += 2) text.replace(k, 1, "\r\n");
   CHECK(s.read(text) == lower);
   CHECK(s.read(gzip(text)) == lower);
 }
 
 TEST_CASE("Harwell-Boeing: right-hand sides, formats, rectangular, Rutherford-Boeing") {
-  const scratch s;
+  const matrix_scratch s;
   const auto read = [&](const std::string& counts, const std::string& sizes,
                         const std::string& formats, const std::string& body) {
     return s.read("title\n" + counts + "\n" + sizes + "\n" + formats + "\n" + body);
   };
-  const pattern wide = of(2, 3, {{0, 0}, {1, 1}, {0, 2}, {1, 2}});
+  const pattern wide = pattern_at(2, 3, {{0, 0}, {1, 1}, {0, 2}, {1, 2}});
   // Right-hand sides with starting guesses.
   CHECK(read("9 1 1 1 4", "RUA 2 3 4 0", "(4I3) (10I1) (4F3.0) (2F3.0)",
              "FGX 2 0\n  1  2  3  5\n1212\n1. 2. 3. 4.\n1.\n2.\n3.\n4.\n") == wide);
@@ -138,13 +138,13 @@ TEST_CASE("Harwell-Boeing: right-hand sides, formats, rectangular, Rutherford-Bo
              "  1  2  3  5\n 1 2 1 2\n1 2 3\n4\n") == wide);
   CHECK(read("2 1 1 0", "pra 2 3 4 0", "(2(1X,I2),2I3.3) (4I1)", "  1  2003005\n1212\n") == wide);
   CHECK(read("2 1 1", "PRA 2 3 4", "( 4 i 3 ) (4I1)", "  1  2  3  5\n1212\n") == wide);
-  CHECK(read("1 1 0 0", "PUA 0 0 0 0", "(4I3) (4I3)", "  1\n") == of(0, 0, {}));
+  CHECK(read("1 1 0 0", "PUA 0 0 0 0", "(4I3) (4I3)", "  1\n") == pattern_at(0, 0, {}));
 }
 
 TEST_CASE("Harwell-Boeing: faults are named with file, line and reason") {
-  const scratch s;
-  const std::string good = harwell_boeing("RUA", values);
-  CHECK(s.refusal(harwell_boeing("RSE", values)) ==
+  const matrix_scratch s;
+  const std::string good = harwell_boeing("RUA", three_values);
+  CHECK(s.refusal(harwell_boeing("RSE", three_values)) ==
         ":3: type RSE: the matrix is not assembled (elemental); only assembled matrices are read");
   const auto changed = [&](const std::string& from, const std::string& to) {
     std::string text = good;
@@ -190,15 +190,16 @@ TEST_CASE("Harwell-Boeing: faults are named with file, line and reason") {
 const npy_member shape_34 = integers("shape", "<i8", {3, 4});
 
 TEST_CASE(".npz of scipy.sparse: csr and csc, stored and deflated, in integers of any kind") {
-  const scratch s;
-  const pattern expected = of(3, 4, {{0, 1}, {0, 3}, {2, 0}});
+  const matrix_scratch s;
+  const pattern expected = pattern_at(3, 4, {{0, 1}, {0, 3}, {2, 0}});
   for (const char* type : {"<i4", "<i8", ">i4", "<u8", "<i2", "|u1"}) {
     for (const bool deflated : {false, true}) {
       matrix_file_header h;
       const auto members = std::vector<npy_member>{
           integers("indices", type, {3, 1, 0, 1}), integers("indptr", type, {0, 2, 2, 4}),
           text_array("format", "csr"), shape_34, doubles("data", {4})};
-      CHECK(s.read(npz(members, deflated), &h) == of(3, 4, {{0, 1}, {0, 3}, {2, 0}, {2, 1}}));
+      CHECK(s.read(npz(members, deflated), &h) ==
+            pattern_at(3, 4, {{0, 1}, {0, 3}, {2, 0}, {2, 1}}));
       CHECK(h.format == matrix_format::scipy_npz);
       CHECK(h.field == "real");
       CHECK(h.stored_entries == 4);
@@ -215,25 +216,25 @@ TEST_CASE(".npz of scipy.sparse: csr and csc, stored and deflated, in integers o
 }
 
 TEST_CASE(".npz of scipy.sparse: coo, bsr and dia") {
-  const scratch s;
+  const matrix_scratch s;
   CHECK(s.read(npz({integers("row", "<i4", {2, 0, 2}), integers("col", "<i4", {0, 3, 0}),
                     text_array("format", "coo"), shape_34},
-                   true)) == of(3, 4, {{0, 3}, {2, 0}}));
+                   true)) == pattern_at(3, 4, {{0, 3}, {2, 0}}));
   CHECK(s.read(npz({integers("indptr", "<i4", {0, 0, 1}), integers("indices", "<i4", {1}),
                     doubles("data", {1, 1, 2}), integers("shape", "<i8", {2, 4}),
                     text_array("format", "bsr")},
-                   true)) == of(2, 4, {{1, 2}, {1, 3}}));
+                   true)) == pattern_at(2, 4, {{1, 2}, {1, 3}}));
   // Column j of a diagonal of the data is the entry in column j; some lie outside the matrix.
   CHECK(s.read(npz({integers("offsets", "<i4", {0, 2, -1, 7, -3}), doubles("data", {5, 3}),
                     text_array("format", "dia"), shape_34},
-                   true)) == of(3, 4, {{0, 0}, {1, 0}, {1, 1}, {2, 1}, {0, 2}, {2, 2}}));
+                   true)) == pattern_at(3, 4, {{0, 0}, {1, 0}, {1, 1}, {2, 1}, {0, 2}, {2, 2}}));
   CHECK(s.read(npz({integers("indptr", "<i4", {0}), integers("indices", "<i4", {}),
                     text_array("format", "csr"), integers("shape", "<i8", {0, 0})},
-                   true)) == of(0, 0, {}));
+                   true)) == pattern_at(0, 0, {}));
 }
 
 TEST_CASE(".npz: faults are named") {
-  const scratch s;
+  const matrix_scratch s;
   const auto csr = [&](const npy_member& indptr, const npy_member& indices) {
     return s.refusal(npz({indices, indptr, text_array("format", "csr"), shape_34}, true));
   };
@@ -278,11 +279,11 @@ TEST_CASE(".npz: faults are named") {
 // --- archives ----------------------------------------------------------------------------------
 
 TEST_CASE("compressed files are told by content") {
-  const scratch s;
+  const matrix_scratch s;
   matrix_file_header h;
   for (const std::string& bytes :
        {diagonal_of_two, gzip(diagonal_of_two), by_xz, by_bzip2, by_zstd}) {
-    CHECK(s.read(bytes, &h) == two);
+    CHECK(s.read(bytes, &h) == two_on_diagonal);
     CHECK(h.sha256 == sha256_hex(diagonal_of_two));
     CHECK(sha256_of_matrix_file(s.file()) == h.sha256);
   }
@@ -296,7 +297,7 @@ TEST_CASE("compressed files are told by content") {
 }
 
 TEST_CASE("the matrix in an archive is that of the folder's name, or the only one") {
-  const scratch s;
+  const matrix_scratch s;
   const std::string other = "%%MatrixMarket matrix array real general\n2 1\n1\n2\n";
   matrix_file_header h;
   const std::string collection = tar({{"a/a_b.mtx", other},
@@ -307,11 +308,11 @@ TEST_CASE("the matrix in an archive is that of the folder's name, or the only on
        {collection, gzip(collection), tar({{"x_b.mtx", other}, {"x.mtx", diagonal_of_two}}),
         zip({{"readme.txt", "text"}, {"__MACOSX/._x.mtx", "?"}, {"x.mtx", diagonal_of_two}}, true),
         zip({{"x.MTX", diagonal_of_two}}, false)}) {
-    CHECK(s.read(bytes, &h) == two);
+    CHECK(s.read(bytes, &h) == two_on_diagonal);
     CHECK(h.sha256 == sha256_hex(diagonal_of_two));
     CHECK(sha256_of_matrix_file(s.file()) == h.sha256);
   }
-  CHECK(s.read(tar({{"g/g.rua", harwell_boeing("RUA", values)}})).nnz() == 4);
+  CHECK(s.read(tar({{"g/g.rua", harwell_boeing("RUA", three_values)}})).nnz() == 4);
   CHECK(s.refusal(tar({{"a.mtx", diagonal_of_two}, {"b.mtx", diagonal_of_two}})) ==
         ": holds several matrices: a.mtx, b.mtx; unpack the one that is meant");
   CHECK(s.refusal(tar({{"a/a.mtx", diagonal_of_two}, {"b/b.mtx", diagonal_of_two}})) ==
@@ -332,7 +333,7 @@ TEST_CASE("the matrix in an archive is that of the folder's name, or the only on
 // --- what is refused -----------------------------------------------------------------------------
 
 TEST_CASE("files that are no matrices are named") {
-  const scratch s;
+  const matrix_scratch s;
   using namespace std::string_literals;
   const std::pair<std::string, const char*> kinds[] = {
       {"MATLAB 5.0 MAT-file, Platform: GLNXA64", "is a MATLAB file"},

@@ -473,6 +473,8 @@ void factorize(const variant_info& info, const elimination_input& e,
     w.found = {};
     w.found.l.n_rows = w.found.u.n_rows = 0;
     s.enter(analysis_stage::output);
+    if (out.n == 0 && options.supernodal) out.supernodal = {{0}, {0}, {}, {0}, {}};
+    if (out.n == 0 && options.masks) out.masks = {{0}, {0}, {}, {}};
   } else {
     run_context context;
     context.say = [&](const std::string& line) { s.say(info.name + ": " + line); };

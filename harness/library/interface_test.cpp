@@ -555,9 +555,9 @@ TEST_CASE("a matrix of order 0 has an answer, by every order and with every resu
     CAPTURE(static_cast<int>(order));
     const analysis f = analyze(csr_view{0, row_ptr, {}}, {.order = order,
                                                           .factors = true,
-                                                          .factor_columns = true,
                                                           .supernodes = true,
                                                           .supernodal = true,
+                                                          .factor_columns = true,
                                                           .tree = true,
                                                           .masks = true});
     CHECK(f.n == 0);
@@ -705,7 +705,7 @@ TEST_CASE("the C interface: a batch") {
   patterns[7].pointers = nullptr;
   fails(7, "row_ptr is NULL");
   patterns[7].pointers = held[7].row_ptr.data();
-  patterns[3].n = 0;
+  patterns[3].n = -1;
   fails(3, "");
 }
 

@@ -1084,8 +1084,11 @@ class ReadingTest(CliTest):
         path = self.write("zero.mtx", self.OTHERS["zero.mtx"])
         done = call("run", "--json", "--repeat", "1", "--matrix", path)
         self.assertEqual(done.returncode, OK, done.stderr)
-        for record in map(json.loads, done.stdout.splitlines()):
-            self.assertEqual((record["status"], record["result"]["nnz_l"], record["result"]["nnz_u"]), ("pass", 0, 0), record)
+        ran = [r for r in map(json.loads, done.stdout.splitlines()) if r["status"] != "skipped"]
+        self.assertGreater(len(ran), 4)
+        for record in ran:
+            self.assertIn(record["status"], ("pass", "unverified"), record)
+            self.assertEqual((record["result"]["nnz_l"], record["result"]["nnz_u"]), (0, 0), record)
         done = call("check", "--matrix", path, "-v", "cpu_*")
         self.assertEqual(done.returncode, OK, done.stderr)
         self.assert_refused(BAD_INPUT, "show", path, "-o", str(self.folder / "p.svg"), mention=["the order is 0"])

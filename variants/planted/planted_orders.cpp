@@ -31,13 +31,13 @@ ordering by_halves(const pattern_view& a) {
 
 ordering lost_vertex(const pattern_view& a, const order_settings&) {
   ordering o = by_halves(a);
-  o.order.pop_back();
+  if (!o.order.empty()) o.order.pop_back();
   return o;
 }
 
 ordering repeated_vertex(const pattern_view& a, const order_settings&) {
   ordering o = by_halves(a);
-  o.order.front() = o.order.back();
+  if (!o.order.empty()) o.order.front() = o.order.back();
   return o;
 }
 
