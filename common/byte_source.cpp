@@ -50,21 +50,6 @@ int open_input(const fs::path& file) {
   return number;
 }
 
-// Reads until `size` bytes are there or the file ends.
-std::size_t read_fully(int number, char* out, std::size_t size, const fs::path& file) {
-  std::size_t done = 0;
-  while (done < size) {
-    const ssize_t got = ::read(number, out + done, size - done);
-    if (got < 0) {
-      if (errno == EINTR) continue;
-      throw input_error(file.string() + ": cannot read: " + error_text(errno));
-    }
-    if (got == 0) break;
-    done += static_cast<std::size_t>(got);
-  }
-  return done;
-}
-
 // A new file without a name.
 int open_scratch(const fs::path& file) {
   std::error_code failure;
@@ -78,6 +63,20 @@ int open_scratch(const fs::path& file) {
 }
 
 }  // namespace
+
+std::size_t read_fully(int number, char* out, std::size_t size, const fs::path& file) {
+  std::size_t done = 0;
+  while (done < size) {
+    const ssize_t got = ::read(number, out + done, size - done);
+    if (got < 0) {
+      if (errno == EINTR) continue;
+      throw input_error(file.string() + ": cannot read: " + error_text(errno));
+    }
+    if (got == 0) break;
+    done += static_cast<std::size_t>(got);
+  }
+  return done;
+}
 
 wrapping wrapping_of(std::span<const char> head) {
   using namespace std::string_view_literals;

@@ -35,6 +35,11 @@ class byte_source {
   std::unique_ptr<state> state_;
 };
 
+/// Reads from an open file until `size` bytes are at `out` or the file ends; returns the bytes
+/// read. Throws input_error naming `file` if it cannot be read.
+std::size_t read_fully(int descriptor, char* out, std::size_t size,
+                       const std::filesystem::path& file);
+
 /// Forms of compression and of archives, told by their first bytes.
 enum class wrapping { none, gzip, xz, bzip2, zstd, compress, lzip, tar, zip };
 

@@ -17,6 +17,7 @@
 #include <new>
 #include <system_error>
 
+#include "common/byte_source.hpp"
 #include "common/error.hpp"
 
 namespace gsofa {
@@ -27,22 +28,6 @@ int open_for_reading(const std::filesystem::path& file) {
   const int descriptor = ::open(file.c_str(), O_RDONLY | O_CLOEXEC);
   if (descriptor < 0) throw input_error(file.string() + ": cannot open: " + reason_of(errno));
   return descriptor;
-}
-
-// Reads until `size` bytes are there or the file ends.
-std::size_t read_fully(int descriptor, char* out, std::size_t size,
-                       const std::filesystem::path& file) {
-  std::size_t done = 0;
-  while (done < size) {
-    const ssize_t got = ::read(descriptor, out + done, size - done);
-    if (got < 0) {
-      if (errno == EINTR) continue;
-      throw input_error(file.string() + ": cannot read: " + reason_of(errno));
-    }
-    if (got == 0) break;
-    done += static_cast<std::size_t>(got);
-  }
-  return done;
 }
 
 struct closing_descriptor {

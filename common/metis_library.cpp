@@ -211,32 +211,33 @@ struct open_file {
   }
 };
 
-[[noreturn]] void refuse(const std::string& file, const std::string& reason) {
+[[noreturn]] void refuse_library(const std::string& file, const std::string& reason) {
   throw unavailable_error("METIS cannot be loaded from " + file + ": " + reason);
 }
 
 // By errno.
-[[noreturn]] void refuse(const std::string& file) {
+[[noreturn]] void refuse_library(const std::string& file) {
   if (errno == ENOMEM || errno == ENOSPC) throw std::bad_alloc();
-  refuse(file, std::strerror(errno));
+  refuse_library(file, std::strerror(errno));
 }
 
 // A copy of `file` in memory, mapped.
 open_file copy_of(const std::string& file) {
   const open_file from(open(file.c_str(), O_RDONLY | O_CLOEXEC));
   struct stat about {};
-  if (from.fd < 0 || fstat(from.fd, &about) != 0) refuse(file);
-  if (!S_ISREG(about.st_mode) || about.st_size == 0) refuse(file, "is no file with content");
+  if (from.fd < 0 || fstat(from.fd, &about) != 0) refuse_library(file);
+  if (!S_ISREG(about.st_mode) || about.st_size == 0)
+    refuse_library(file, "is no file with content");
   open_file to(memfd_create("metis", MFD_CLOEXEC));
-  if (to.fd < 0) refuse(file);
+  if (to.fd < 0) refuse_library(file);
   to.size = static_cast<std::size_t>(about.st_size);
   for (std::size_t left = to.size; left > 0;) {
     const ssize_t sent = sendfile(to.fd, from.fd, nullptr, left);
-    if (sent <= 0) refuse(file);
+    if (sent <= 0) refuse_library(file);
     left -= static_cast<std::size_t>(sent);
   }
   void* const mapped = mmap(nullptr, to.size, PROT_READ | PROT_WRITE, MAP_SHARED, to.fd, 0);
-  if (mapped == MAP_FAILED) refuse(file);  // NOLINT
+  if (mapped == MAP_FAILED) refuse_library(file);  // NOLINT
   to.bytes = static_cast<char*>(mapped);
   return to;
 }
@@ -251,7 +252,7 @@ struct elf_headers {
 elf_headers anonymous(const open_file& copy, const std::string& file) {
   const auto at_offset = [&]<class T>(std::size_t offset, std::size_t count, T*& out) {
     if (offset > copy.size || count > (copy.size - offset) / sizeof(T)) {
-      refuse(file, "is truncated");
+      refuse_library(file, "is truncated");
     }
     out = reinterpret_cast<T*>(copy.bytes + offset);
   };
@@ -259,7 +260,7 @@ elf_headers anonymous(const open_file& copy, const std::string& file) {
   at_offset(0, 1, head);
   if (!std::equal(ELFMAG, ELFMAG + SELFMAG, head->e_ident) || head->e_type != ET_DYN ||
       head->e_ident[EI_CLASS] != ELFCLASS64 || head->e_phentsize != sizeof(ElfW(Phdr))) {
-    refuse(file, "is no shared library of this machine");
+    refuse_library(file, "is no shared library of this machine");
   }
   elf_headers out;
   ElfW(Phdr)* parts = nullptr;
@@ -288,7 +289,7 @@ void* load(const open_file& copy, const std::string& file) {
     if (other == nullptr) break;
     dlclose(other);
     const int next = fcntl(copy.fd, F_DUPFD_CLOEXEC, fd + 1);
-    if (next < 0) refuse(file);
+    if (next < 0) refuse_library(file);
     if (same.fd >= 0) close(same.fd);
     same.fd = next;
   }
@@ -296,7 +297,7 @@ void* load(const open_file& copy, const std::string& file) {
   const char* const said = dlerror();
   const std::string why = said == nullptr ? "cannot be loaded" : said;
   if (why.find(std::strerror(ENOMEM)) != why.npos) throw std::bad_alloc();
-  refuse(file, why);
+  refuse_library(file, why);
 }
 
 // Points the slots of one relocation table to the object itself and to `imports`.
@@ -330,7 +331,7 @@ void bind_slots(std::uintptr_t base, const elf_headers& elf, std::size_t table_t
 
 void bind_object(void* handle, const elf_headers& elf, const std::string& file) {
   link_map* object = nullptr;
-  if (dlinfo(handle, RTLD_DI_LINKMAP, &object) != 0) refuse(file, "cannot be inspected");
+  if (dlinfo(handle, RTLD_DI_LINKMAP, &object) != 0) refuse_library(file, "cannot be inspected");
   const std::uintptr_t base = object->l_addr;
   // The dynamic linker rounds both ends down.
   const auto page = static_cast<std::uintptr_t>(sysconf(_SC_PAGESIZE));
@@ -338,7 +339,7 @@ void bind_object(void* handle, const elf_headers& elf, const std::string& file) 
   const std::uintptr_t end = (base + elf.read_only.p_vaddr + elf.read_only.p_memsz) / page * page;
   const auto protect = [&](int how) {
     if (begin < end && mprotect(reinterpret_cast<void*>(begin), end - begin, how) != 0) {  // NOLINT
-      refuse(file);
+      refuse_library(file);
     }
   };
   protect(PROT_READ | PROT_WRITE);
@@ -378,7 +379,8 @@ metis_library::metis_library(const std::string& file) {
   bind_object(handle_, elf, file);
   node_nd_ = dlsym(handle_, "METIS_NodeND");
   set_default_options_ = dlsym(handle_, "METIS_SetDefaultOptions");
-  if (node_nd_ == nullptr || set_default_options_ == nullptr) refuse(file, "has no METIS_NodeND");
+  if (node_nd_ == nullptr || set_default_options_ == nullptr)
+    refuse_library(file, "has no METIS_NodeND");
   link_map* object = nullptr;
   dlinfo(handle_, RTLD_DI_LINKMAP, &object);
   const auto* image = reinterpret_cast<const char*>(object->l_addr + elf.thread.p_vaddr);  // NOLINT
