@@ -101,6 +101,14 @@ TEST_CASE("the arrays are those of SuperLU_DIST") {
   CHECK(in_another_order > 500);
 }
 
+TEST_CASE("order 0 has an answer") {
+  superlu::call_input in(std::vector<std::int64_t>{0}, {}, {});
+  const output expected = superlu::call(original(), in, 1);
+  const output found = superlu::call(gsofa_symbfact, in, 1);
+  CHECK(found == expected);
+  CHECK(found.status == expected.status);
+}
+
 TEST_CASE("a pattern that comes again gives the same arrays, a changed one its own") {
   const auto tree_of = [](const pattern& a) {
     return elimination_tree(symmetrized(a, diagonal::drop));

@@ -212,6 +212,13 @@ bool has_few_entries(const question& q) {
 
 std::shared_ptr<const symbolic_result> found_with(const question& q,
                                                   const std::vector<helper>& helpers) {
+  if (q.a->ncol == 0) {
+    gsofa::supernodal_factors none;
+    none.first_column = {0};
+    none.row_begin = {0};
+    none.segment_begin = {0};
+    return std::make_shared<const symbolic_result>(q, std::move(none), "order 0");
+  }
   const lent_processors lent(helpers);
   const bool given = std::atoi(setting("GSOFA_SUPERLU_THREADS")) > 0;
   const int threads = has_few_entries(q) && !given ? 1 : lent.threads();
@@ -352,7 +359,7 @@ void fill(output_arrays& out, const factor_view& s, std::size_t n) {
 // ends the program itself if it cannot.
 void set_up_bookkeeping(superlu_dist_options_t* options) {
   constexpr int_t entries = 2;
-  const auto fill = static_cast<std::size_t>(std::max(sp_ienv_dist(6, options), 1));
+  const auto fill = static_cast<std::size_t>(std::max<std::int64_t>(sp_ienv_dist(6, options), 1));
   const std::size_t ints = 4 + 2 * fill * entries;
   int_array workspace(ints);
   Glu_persist_t persist{};
