@@ -2,6 +2,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cstdio>
 #include <iostream>
 #include <memory>
@@ -18,6 +19,7 @@
 #include "harness/run/selection.hpp"
 #include "harness/run/status.hpp"
 #include "harness/run/terminal.hpp"
+#include "harness/run/watchdog.hpp"
 
 namespace gsofa {
 
@@ -134,6 +136,10 @@ exit_code check(check_options options, const std::optional<std::size_t>& worker,
   }
   // A process that MPI has initialised cannot be replaced by a worker.
   options.in_process = options.in_process || mpi_context::world().uses_mpi();
+  {
+    // Where no thread starts every variant would seem to fail.
+    const watchdog starts(std::chrono::hours(1), [] {});
+  }
   const check_plan plan(options);
   bool orders_well = true;
   if (options.variants.empty()) orders_well = check_and_print_orders(options, plan);

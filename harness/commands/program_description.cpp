@@ -54,6 +54,11 @@ strings words_of(const option_description& o, const CLI::App& app, const std::st
   if (has("order")) return names_of(all_orders(), command == "order" || command == "check");
   if (has("matrix")) return matrix_names(o.repeatable);
   if (has("device")) return {"cpu", "gpu", "mpi", "peer"};
+  if (o.positional == "name" && command == "list") {
+    strings names = names_of(all_variants(), true);
+    for (const std::string& order : names_of(all_orders(), false)) add_once(names, order);
+    return names;
+  }
   if (o.positional == "command") {
     strings names;
     for (const CLI::App* c : app.get_subcommands([](const CLI::App*) { return true; })) {

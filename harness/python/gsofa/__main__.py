@@ -2,8 +2,14 @@
 import argparse
 import pathlib
 import sys
+import unicodedata
 
 from . import _symbolic, errors, read, version
+
+
+def printable(text):
+    """A question mark in place of what a terminal obeys or hides: control and format characters."""
+    return "".join("?" if unicodedata.category(c) in ("Cc", "Cf", "Cs", "Zl", "Zp") else c for c in text)
 
 
 def parser():
@@ -46,12 +52,13 @@ def show(arguments):
             else:
                 getattr(pictures, args.what)(found[0], path=out)
             for s in found:
-                print(f"{name}: {s.ordering}: {s.nnz:,} entries of L + U, {s.fill:,} fill-ins, {s.flops:.3g} operations, "
+                print(f"{printable(name)}: {s.ordering}: {s.nnz:,} entries of L + U, {s.fill:,} fill-ins, {s.flops:.3g} operations, "
                       f"tree of height {s.height:,}")
     except (errors.GsofaError, OverflowError, OSError, ValueError) as e:
         text = " ".join(str(e).split()) or type(e).__name__
-        p.exit(2, f"gsofa show: error: {text if isinstance(e, (errors.GsofaError, OSError)) else f'{args.matrix}: {text}'}\n")
-    print(f"{out} written")
+        text = text if isinstance(e, (errors.GsofaError, OSError)) else f"{args.matrix}: {text}"
+        p.exit(2, f"gsofa show: error: {printable(text)}\n")
+    print(printable(f"{out} written"))
     return 0
 
 

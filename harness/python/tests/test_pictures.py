@@ -90,3 +90,5 @@ def test_the_command(tmp_path):
                                ((file, "-o", tmp_path / "a.txt"), "a.txt"), ((file, "--order", "amd,natural,amd"), "two")):
         done = show(*arguments)
         assert done.returncode == 2 and mention in done.stderr and done.stderr.count("\n") == 1, done.stderr
+    done = show(tmp_path / "no\x1b[31m\u202e.mtx")
+    assert done.returncode == 2 and not set("\x1b\u202e") & set(done.stderr), done.stderr
