@@ -272,10 +272,6 @@ void create_folder(const std::filesystem::path& folder) {
   }
 }
 
-std::string reason_of(int error_number) { return std::generic_category().message(error_number); }
-
-std::string because_of_errno() { return errno == 0 ? "" : ": " + reason_of(errno); }
-
 int sync_to_disk(int descriptor) {
   int failed = 0;
   do {

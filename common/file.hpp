@@ -10,6 +10,8 @@
 #include <string_view>
 #include <vector>
 
+#include "common/text.hpp"
+
 namespace gsofa {
 
 /// The bytes of a regular file, read into memory: nothing that happens to the file later changes
@@ -102,13 +104,6 @@ class temporary_directory {
 /// Creates a folder with all above it, if it is absent. Throws input_error that names the folder
 /// and the reason.
 void create_folder(const std::filesystem::path& folder);
-
-/// The reason of an errno value, "No space left on device".
-std::string reason_of(int error_number);
-
-/// ": REASON" after a stream of the standard library failed, by errno, which the caller set to 0
-/// before; empty if the stream left it so.
-std::string because_of_errno();
 
 /// Writes what an open file has been given to the disk. Returns 0 or the errno value; a file system
 /// that has no such operation is no error.

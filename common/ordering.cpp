@@ -9,7 +9,6 @@
 #include <string_view>
 #include <utility>
 
-#include "common/file.hpp"
 #include "common/parallel.hpp"
 #include "common/text.hpp"
 

@@ -2,10 +2,12 @@
 
 #include <algorithm>
 #include <array>
+#include <cerrno>
 #include <cstddef>
 #include <cstdint>
 #include <iterator>
 #include <numeric>
+#include <system_error>
 #include <utility>
 
 namespace gsofa {
@@ -125,5 +127,9 @@ std::string nearest(std::string_view name, const std::vector<std::string>& names
   }
   return hint;
 }
+
+std::string reason_of(int error_number) { return std::generic_category().message(error_number); }
+
+std::string because_of_errno() { return errno == 0 ? "" : ": " + reason_of(errno); }
 
 }  // namespace gsofa

@@ -15,6 +15,13 @@ std::string printable(std::string_view text);
 /// Bytes before the first one that is not UTF-8: the size of `text` if all are.
 std::size_t utf8_prefix(std::string_view text);
 
+/// The reason of an errno value, "No space left on device".
+std::string reason_of(int error_number);
+
+/// ": REASON" after a stream of the standard library failed, by errno, which the caller set to 0
+/// before; empty if the stream left it so.
+std::string because_of_errno();
+
 /// `text` as one word of a shell command.
 std::string shell_quoted(const std::string& text);
 
