@@ -789,6 +789,19 @@ struct input_rows {
   input_rows& operator=(const input_rows&) = delete;
 };
 
+// A process that a callback has forked leaves alone what another thread was writing.
+struct leave_in_child {
+  std::uint64_t process = process_number();
+  template <class T>
+  void operator()(T* value) const {
+    if (process == process_number()) delete value;  // NOLINT(cppcoreguidelines-owning-memory)
+  }
+};
+template <class T>
+std::unique_ptr<T, leave_in_child> left_in_child() {
+  return {new T, {}};
+}
+
 template <class View>
 fill_profile profile_supervised(const View& a, std::int32_t cells, const analysis_options& options,
                                 supervision& s) {
@@ -829,9 +842,9 @@ fill_profile profile_checked(const View& a, std::int32_t cells, const analysis_o
   if (cells < 0 || cells > 8192) {
     throw invalid_input("cells: " + std::to_string(cells) + " is not in [0, 8192]");
   }
-  fill_profile out;
-  supervise(options, [&](supervision& s) { out = profile_supervised(a, cells, options, s); });
-  return out;
+  const auto out = left_in_child<fill_profile>();
+  supervise(options, [&](supervision& s) { *out = profile_supervised(a, cells, options, s); });
+  return std::move(*out);
 }
 
 // What `found` returns, every exception as one of this library's.
@@ -873,19 +886,6 @@ void analyze_into(const View& a, const analysis_options& options, workspace& w,
     }
   };
   supervise(options, work, cancelled_by);
-}
-
-// A process that a callback has forked leaves alone what another thread was writing.
-struct leave_in_child {
-  std::uint64_t process = process_number();
-  template <class T>
-  void operator()(T* value) const {
-    if (process == process_number()) delete value;  // NOLINT(cppcoreguidelines-owning-memory)
-  }
-};
-template <class T>
-std::unique_ptr<T, leave_in_child> left_in_child() {
-  return {new T, {}};
 }
 
 template <class View>

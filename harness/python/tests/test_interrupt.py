@@ -247,3 +247,24 @@ t.join()
 sys.exit(os.waitstatus_to_exitcode(status))
 """)
     assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize("what", ("gsofa.analyze(a, 'natural', progress=progress)", "s.parent"))
+def test_progress_may_fork(what):
+    """The analysis goes on in the parent alone."""
+    done = run(PRELUDE + f"""
+import gsofa
+children = []
+def progress(stage, share):
+    if stage == "analyze" and not children:
+        children.append(os.fork())
+s = gsofa.analyze(a, "natural")
+s.progress = progress
+try:
+    {what}
+except gsofa.Unavailable:
+    assert children == [0] and gsofa.analyze(sp.eye(5)).L.nnz == 0
+    os._exit(7)
+assert os.waitpid(children[0], 0)[1] == 7 << 8 and s.height > 0
+""")
+    assert done.returncode == 0, done.stderr
