@@ -180,6 +180,10 @@ class node_share::server {
   server(const server&) = delete;
   server& operator=(const server&) = delete;
   ~server() {
+    if (getpid() != owner_) {  // a fork copied this object, but not its thread
+      thread_.detach();
+      return;
+    }
     {
       const std::scoped_lock lock(mutex_);
       stopped_ = true;
@@ -322,6 +326,7 @@ class node_share::server {
     return answered;
   }
 
+  const pid_t owner_ = getpid();
   descriptor listening_, wake_;
   std::size_t others_;
   std::vector<peer> peers_;  // of the thread alone

@@ -10,6 +10,7 @@
 #include <chrono>
 #include <csignal>
 #include <filesystem>
+#include <memory>
 #include <thread>
 #include <vector>
 
@@ -220,6 +221,21 @@ TEST_CASE("a process that can start no thread finds alone and keeps its signals"
     return share.finds() && share.helpers(1ms, 1ms).empty() ? int{found} : int{wrong};
   });
   CHECK(out == std::vector<int>{found});
+}
+
+TEST_CASE("a process that was forked from the one that finds ends, and leaves it alone") {
+  const std::string name = new_name();
+  auto share = std::make_unique<node_share>(name, 1, helper(), wait_limits());
+  REQUIRE(share->finds());
+  share->give([](auto&) { return memory_of(numbers(10)); });
+  const auto out = ends(1, [&](int) {
+    share.reset();  // as static objects are destroyed at exit
+    return int{found};
+  });
+  CHECK(out == std::vector<int>{found});
+  node_share later(name, 1, {});
+  REQUIRE(!later.finds());
+  CHECK(result_of(later, numbers(10)) == given);
 }
 
 TEST_CASE("only memory that cannot change is mapped") {

@@ -128,11 +128,13 @@ class lent_processors {
   explicit lent_processors(const std::vector<helper>& lenders) : all_(own_processors()) {
     if (lenders.empty()) return;
     own_ = all_.processors;
+    const int given = std::atoi(setting("GSOFA_SUPERLU_THREADS"));
+    const int most_of_one = given > 0 ? given : CPU_SETSIZE;
     for (const helper& other : lenders) {
       CPU_OR(&all_.processors, &all_.processors, &other.processors);
-      all_.threads += std::clamp(other.threads, 1, CPU_SETSIZE);
+      all_.threads += std::clamp(other.threads, 1, most_of_one);
     }
-    if (std::atoi(setting("GSOFA_SUPERLU_THREADS")) <= 0) {
+    if (given <= 0) {
       all_.threads = std::min(all_.threads, std::max(1, CPU_COUNT(&all_.processors)));
     }
     changed_ = sched_setaffinity(0, sizeof all_.processors, &all_.processors) == 0;
