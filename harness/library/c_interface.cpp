@@ -395,6 +395,7 @@ void start(gsofa_analyzer& by, const View& view, const gsofa_options& asked) {
 
 // The algorithms of this build, described once.
 struct variant_list {
+  std::uint64_t process = gsofa::process_number();
   std::vector<gsofa::variant_description> described = gsofa::variants();
   std::vector<gsofa_variant> entries;
   variant_list() {
@@ -737,9 +738,15 @@ gsofa_status gsofa_variants(const gsofa_variant** variants, int32_t* count) {
     return fail(GSOFA_INVALID_INPUT, "an argument is NULL");
   }
   return reporting([&] {
-    static const variant_list list;
-    *variants = list.entries.data();
-    *count = static_cast<std::int32_t>(list.entries.size());
+    static const variant_list of_first;
+    const variant_list* list = &of_first;
+    if (of_first.process != gsofa::process_number()) {
+      // Devices that were there are lost to forked processes, and to those that these fork.
+      static const variant_list of_child;
+      list = &of_child;
+    }
+    *variants = list->entries.data();
+    *count = static_cast<std::int32_t>(list->entries.size());
   });
 }
 
