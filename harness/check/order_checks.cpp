@@ -168,9 +168,14 @@ std::vector<order_tally> check_orders(const check_options& options, const check_
   }
   for (order_tally& t : tallies) {
     if (!t.info->planted.empty() || t.failure.empty()) continue;
-    create_folder(options.save);
     const auto file = options.save / ("order_" + t.info->name + ".mtx");
-    write_matrix_market(file, t.counterexample, "counterexample to the order " + t.info->name);
+    try {
+      create_folder(options.save);
+      write_matrix_market(file, t.counterexample, "counterexample to the order " + t.info->name);
+    } catch (const input_error& e) {
+      t.again = std::string("counterexample not saved: ") + e.what() + "\n";
+      continue;
+    }
     t.again = fmt::format("again: {} check --order {} --matrix {}\n", shell_quoted(options.program),
                           t.info->name, shell_quoted(file.string()));
   }

@@ -133,18 +133,24 @@ double run_limit(const check_tally& t, const check_plan& plan, std::size_t item)
 std::string report_counterexample(const check_options& options, const check_tally& t,
                                   const check_setting& s, const pattern& least,
                                   const std::string& what) {
-  create_folder(options.save);
   const auto file = options.save / (t.info->name + ".mtx");
-  write_matrix_market(file, least,
-                      fmt::format("counterexample to {} with {}", t.info->name, s.text));
-  return fmt::format(
-      "{} fails with {}: {}\ncounterexample of order {}, numbers from 0; saved as {}\n{}{}again: "
-      "{} "
-      "check --variant {} --matrix {} --setting {}\n",
-      t.info->name, s.text, what, least.n_rows, file.string(),
-      least.n_rows <= largest_picture ? picture(least) : "", explain_entry(least.view(), what),
-      shell_quoted(options.program), t.info->name, shell_quoted(file.string()),
-      shell_quoted(s.text));
+  std::string saved = "saved as " + file.string();
+  std::string again = fmt::format("again: {} check --variant {} --matrix {} --setting {}\n",
+                                  shell_quoted(options.program), t.info->name,
+                                  shell_quoted(file.string()), shell_quoted(s.text));
+  try {
+    create_folder(options.save);
+    write_matrix_market(file, least,
+                        fmt::format("counterexample to {} with {}", t.info->name, s.text));
+  } catch (const input_error& e) {
+    // The variant fails all the same.
+    saved = std::string("not saved: ") + e.what();
+    again.clear();
+  }
+  return fmt::format("{} fails with {}: {}\ncounterexample of order {}, numbers from 0; {}\n{}{}{}",
+                     t.info->name, s.text, what, least.n_rows, saved,
+                     least.n_rows <= largest_picture ? picture(least) : "",
+                     explain_entry(least.view(), what), again);
 }
 
 variant_checker::variant_checker(const check_options& options, const check_plan& plan,

@@ -60,6 +60,15 @@ class CheckTest(unittest.TestCase):
         self.assertIn("counterexample of order 3, numbers from 0; saved as ", done.stdout)
         self.assertIn("    0 1 2\n  0 1 . .\n  1 . 1 .\n  2 1 . 1\nagain: ", done.stdout)
 
+    def test_a_fault_is_told_also_where_its_pattern_cannot_be_saved(self):
+        taken = self.folder / "file"
+        taken.write_text("text")
+        done = call("check", "--variant", "cpu_abort", "--patterns", 4, "--save", taken)
+        self.assertEqual(done.returncode, FAILED, done.stderr)
+        self.assertIn(f"numbers from 0; not saved: {taken}: cannot create the folder: Not a directory\n", done.stdout)
+        self.assertNotIn("again: ", done.stdout)
+        self.assertEqual(taken.read_text(), "text")
+
     def test_the_printed_command_line_shows_the_crash_again(self):
         done = call("check", "--variant", "cpu_abort", "--patterns", 4, "--save", self.folder)
         command = self.rerun(done.stdout)
