@@ -22,6 +22,8 @@ except ImportError as e:
 import records_example as example
 import stale
 
+results.style.FORMATS = ("png",)
+
 FRONTIER = {"experiment": "fig04_frontier_size", "variant": "cpu_maxid", "counting": True, "samples_s": [],
             "series": {"frontier_size": [0, 1, 2.5, 4]}}
 

@@ -22,6 +22,8 @@ except ImportError as e:
 
 import records_example as example
 
+style.FORMATS = ("png",)
+
 
 def run(variant, samples, matrix="bcsstk18", **changes):
     return example.run(variant=variant, samples_s=samples, matrix=matrix, **changes)

@@ -20,6 +20,7 @@ from terminal_text import printable
 # Told apart by lightness alone, darkest first.
 GREYS = ("#000000", "#595959", "#8c8c8c", "#bfbfbf")
 HATCHES = ("", "///", "...", "xxx", "\\\\\\", "+++")
+FORMATS = ("pdf", "png")  # tests that look at neither draw PNG alone
 MARKERS = ("o", "s", "^", "D", "v", "P", "X")
 
 plt.rcParams.update(
@@ -138,11 +139,11 @@ def save(figure, folder, name, header, rows):
     figure.draw_without_rendering()
     figure.set_layout_engine("none")
     box = figure.get_tightbbox().padded(plt.rcParams["savefig.pad_inches"])
-    # A fixed date keeps the PDF the same for the same records.
-    figure.savefig(folder / f"{name}.pdf", bbox_inches=box, metadata={"CreationDate": None})
-    figure.savefig(folder / f"{name}.png", bbox_inches=box)
+    for kind in FORMATS:
+        # A fixed date keeps the PDF the same for the same records.
+        figure.savefig(folder / f"{name}.{kind}", bbox_inches=box, metadata={"CreationDate": None} if kind == "pdf" else None)
     write_table(folder / f"{name}.csv", header, rows)
-    print(f"{folder / name}.pdf, .png, .csv", file=sys.stderr)
+    print(f"{folder / name}.{', .'.join(FORMATS)}, .csv", file=sys.stderr)
 
 
 def figures():
