@@ -328,7 +328,7 @@ class Symbolic:
     @property
     def height(self) -> int:
         """Columns on the longest path of the elimination tree."""
-        return int(self.levels.max()) + 1
+        return int(self.levels.max(initial=-1)) + 1
 
     @property
     def l_col_counts(self) -> NDArray[np.int32]:
@@ -423,7 +423,7 @@ class Symbolic:
 
     def _repr_html_(self) -> str:
         rows = [("order", f"{self.n:,}"), ("entries of A", f"{self.nnz_a:,}"), ("entries of L + U", f"{self.nnz:,}"),
-                ("fill-ins", f"{self.fill:,}"), ("L + U over A", f"{self.nnz / self.nnz_a:.2f}"),
+                ("fill-ins", f"{self.fill:,}"), ("L + U over A", f"{self.nnz / max(self.nnz_a, 1):.2f}"),
                 ("supernodes", f"{self.supernodes.size:,}"), ("operations", f"{self.flops:.3g}"), ("ordering", self.ordering),
                 ("variant", self.variant)]
         table = "".join(f'<tr><td style="text-align:left">{k}</td><td style="text-align:right">{v}</td></tr>' for k, v in rows)
@@ -433,6 +433,8 @@ class Symbolic:
         except ImportError:  # no matplotlib
             pass
         else:
+            if self.n == 0:
+                return f"<table>{table}</table>"
             out = io.BytesIO()
             pictures.thumbnail(self, out)
             data = base64.b64encode(out.getvalue()).decode()

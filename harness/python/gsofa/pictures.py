@@ -114,7 +114,13 @@ def titles(s):
 def as_symbolic(s):
     if not isinstance(s, Symbolic):
         raise InvalidInput(f"expected what gsofa.analyze() returns, not {type(s).__name__}")
+    drawable(s.n)
     return s
+
+
+def drawable(n):
+    if n == 0:
+        raise InvalidInput("the order is 0, so there is nothing to draw")
 
 
 def factor_axes(ax, s, cells, supernodes):
@@ -157,6 +163,7 @@ def pattern(a, *, cells=CELLS, path=None):
     """The pattern of a matrix; a Figure."""
     row_ptr, col_idx = canonical(*pattern_of(a))
     n = row_ptr.size - 1
+    drawable(n)
     fig, axes = figure_of(1, 3.6)
     with matplotlib.rc_context(STYLE):
         draw(axes[0], n, cell_counts(row_ptr, col_idx, min(cells, n)), None, f"order {n:,}, {col_idx.size:,} entries")

@@ -101,7 +101,7 @@ def test_rows_are_matched_where_the_diagonal_has_zeros():
     ((np.eye(3),), gsofa.InvalidInput, "csr_array"),
     ((([0, 1], [5]),), gsofa.InvalidInput, "row 0: column 5"),
     ((([0, 2, 1], [0, 1]),), gsofa.InvalidInput, "row 1"),
-    ((([0], []),), gsofa.InvalidInput, "order"),
+    (((np.array([], dtype=np.int64), []),), gsofa.InvalidInput, "order 0 has 1"),
     ((([0, 1], [0.5]),), gsofa.InvalidInput, "integers"),
     ((([0, 1], [2**40]),), OverflowError, "indices[0]"),
     ((sp.csr_array(np.eye(3)), "metiss"), gsofa.InvalidInput, "metiss"),
