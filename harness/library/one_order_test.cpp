@@ -76,7 +76,7 @@ std::vector<subject> subjects() {
   add("a grid", generate("grid5:nx=11,ny=10"), 70, true);
   add("a grid, few", generate("grid5:nx=11,ny=10"), 2, true);
   add("hubs", generate("arrow:n=270"), 40, true);
-  for (int k = 0; k < 5; ++k) {
+  for (int k = 0; k < 3; ++k) {
     const pattern core = random_pattern(engine, 2 + draw(engine, 60), 1 + k % 4);
     add("random " + std::to_string(k), k % 3 == 2 ? core : with_diagonal(core),
         1 + draw(engine, 50), k % 3 == 1);
@@ -218,7 +218,7 @@ TEST_CASE("an order that the device finds unasked is found whatever is asked for
   const pattern large = spread_out(generate("grid5:nx=9,ny=8"), 20000, engine);
   const orders expected =
       *of_program({.name = "", .a = large, .match = true}, "gpu_nested_dissection");
-  for (const std::size_t k : {0, 3, 5, 6}) {
+  for (const std::size_t k : {0, 6}) {  // by the device alone, and with a tree
     CAPTURE(k);
     analysis_options options{.device = compute_device::gpu};
     results()[k](options);

@@ -109,6 +109,34 @@ TEST_CASE("cpu_nested_dissection: any graph, the same order on any number of thr
   }
 }
 
+TEST_CASE("cpu_nested_dissection: isolated vertices come first and change nothing else") {
+  constexpr index_t stride = 5;  // places of two vertices that are not isolated
+  for (const char* spec : {"grid5:nx=30,ny=20", "circuit:n=900,hubs=3", "arrow:n=300"}) {
+    CAPTURE(spec);
+    const pattern core = generate(spec);
+    triplets entries{stride * core.n_rows, stride * core.n_rows, {}, {}};
+    std::vector<index_t> expected;
+    for (index_t v = 0; v < entries.n_rows; ++v) {
+      entries.rows.push_back(v);
+      entries.cols.push_back(v);
+      if (v % stride != 0) expected.push_back(v);
+    }
+    for (index_t i = 0; i < core.n_rows; ++i) {
+      for (const index_t j : core.row(i)) {
+        entries.rows.push_back(stride * i);
+        entries.cols.push_back(stride * j);
+      }
+    }
+    const pattern a = from_triplets(entries, duplicates::merge);
+    for (const index_t v : compute_order(core, "cpu_nested_dissection", -1).order) {
+      expected.push_back(stride * v);
+    }
+    const ordering found = compute_order(a, "cpu_nested_dissection", -1, 2);
+    CHECK(found.order == expected);
+    CHECK(reference::fault_of_order(a, found) == "");
+  }
+}
+
 TEST_CASE("cpu_nested_dissection: operations near those of METIS") {
   if (find_order("metis")->info->unavailable()) return;
   for (const char* spec :
