@@ -122,6 +122,10 @@ class ResultsTest(unittest.TestCase):
         self.assertIn("Different results: bcsstk18: cpu_a have 20 and 30 entries of L and U; cpu_b have 21 and 30", self.make(
             lines[0], other)[2])
         self.assertIn("No result was verified.", self.make(lines[3])[2])
+        metis, amd = (any_record("cpu_bitmap_panels", "bcsstk18", ordering={"col": col, "digest": col},
+                                 result={"fill": fill, "nnz_l": 1, "nnz_u": fill}) for col, fill in (("metis", 25), ("amd", 77)))
+        page = self.make(metis, amd)[2]
+        self.assertIn("<td>BC gets 980,136 fill-ins</td><td>980,136</td><td>25</td>", re.sub(' class="n"', "", page))
 
     def test_nothing_to_draw_still_gives_a_page(self):
         code, err, page = self.make()
