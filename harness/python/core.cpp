@@ -48,9 +48,9 @@ nb::object frozen(const input<T>& values) {
 nb::object ones(std::size_t count) { return array_of(std::vector<double>(count, 1.0)); }
 
 gsofa::csr_view view_of(const input<std::int64_t>& row_ptr, const input<std::int32_t>& col_idx) {
-  if (row_ptr.size() < 2 || row_ptr.size() > std::size_t{1} << 31) {
+  if (row_ptr.size() < 1 || row_ptr.size() > std::size_t{1} << 31) {
     throw gsofa::invalid_input("pattern: " + std::to_string(row_ptr.size()) +
-                               " row pointers: the order must be in [1, 2147483647]");
+                               " row pointers: the order must be in [0, 2147483647]");
   }
   return {static_cast<std::int32_t>(row_ptr.size()) - 1,
           {row_ptr.data(), row_ptr.size()},
