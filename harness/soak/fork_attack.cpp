@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "harness/soak/allocations.hpp"
 #include "harness/soak/attacks.hpp"
 
 namespace gsofa::soak {
@@ -22,6 +23,28 @@ struct analyzer_of_c {
   ~analyzer_of_c() { gsofa_analyzer_free(by); }
   analyzer_of_c(const analyzer_of_c&) = delete;
   analyzer_of_c& operator=(const analyzer_of_c&) = delete;
+};
+
+// Stops an analysis in its first callback until open().
+struct gate {
+  std::atomic<int> state{0};  // 1: reached, 2: open
+
+  void stop_in(gsofa_options& options) {
+    options.user = this;
+    options.progress = [](int, double, void* user) {
+      auto& now = static_cast<gate*>(user)->state;
+      int before = 0;
+      now.compare_exchange_strong(before, 1);
+      now.notify_all();
+      while (now == 1) now.wait(1);
+      return 0;
+    };
+  }
+  void wait_until_reached() const { state.wait(0); }
+  void open() {
+    state = 2;
+    state.notify_all();
+  }
 };
 
 // A new analysis finds what is expected.
@@ -69,18 +92,26 @@ void attack_by_fork(std::uint64_t seed, std::uint64_t number, const abilities& c
   require(expected.status == GSOFA_OK, expected.message);
   check_filled(c, dense(c), expected);
   const gsofa_pattern a{c.n, c.row_ptr.data(), c.col_idx.data(), GSOFA_INDEX_64_32, GSOFA_CSR};
+  gate stops;
   const analyzer_of_c idle, running;
   require(finds(idle.by, a, c.options, expected), "an analyzer finds something else");
-  require(gsofa_analyzer_start(running.by, &a, &c.options) == GSOFA_OK, "gsofa_analyzer_start");
-  for (int spins = d.below(20'000); spins > 0; --spins) {
+  // Sanitizers do not unlock their allocator in a child: no thread may allocate at the fork.
+  const bool stopped = !watches_malloc() || d.one_in(2);
+  gsofa_options options = c.options;
+  if (stopped) stops.stop_in(options);
+  require(gsofa_analyzer_start(running.by, &a, &options) == GSOFA_OK, "gsofa_analyzer_start");
+  if (stopped) stops.wait_until_reached();
+  for (int spins = stopped ? 0 : d.below(20'000); spins > 0; --spins) {
     if (gsofa_analyzer_ready(running.by) != 0 && d.one_in(2)) break;
   }
   const pid_t child = fork();
+  if (child < 0) stops.open();
   require(child >= 0, "fork() fails");
   if (child == 0) {
     alarm(longest_child);
     _exit(use_in_child(idle.by, running.by, c, a, expected));
   }
+  stops.open();
   int status = -1;
   require(waitpid(child, &status, 0) == child, "waitpid() fails");
   require(!WIFSIGNALED(status), "a child ends by signal " + std::to_string(WTERMSIG(status)));
