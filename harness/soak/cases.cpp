@@ -120,7 +120,7 @@ static void damage(dice& d, call& c) {
       c.row_ptr[0] = d.one_in(2) ? -1 : 1 + d.below(3);
       return;
     case 3:
-      c.n = d.one_in(2) ? 0 : extremes[d.below(3)];
+      c.n = extremes[d.below(3)];
       return;
     case 4:
       o.order = d.one_in(2) ? 8 : extremes[d.below(6)];
