@@ -54,11 +54,20 @@ class EveryRecord(unittest.TestCase):
                   for m in NAMES]
         well = [any_record(v, m) for v in variants for m in NAMES]
         cpu = [r for r in well if r["variant"].startswith(("cpu", "peer"))]
+        memory = {"device_peak": 9, "device": {"arena": 6, "matrix": 3},
+                  "predicted": dict.fromkeys(("fill", "maxid", "paper_6VC", "queues_and_trackers"), 8)}
+        gpu = [any_record(v, m, samples_s=[s, 2 * s], mem=memory,
+                          options={"concurrent_sources": c, "memory_budget_mb": b, "queue_share": 1, "window": 2048})
+               for m, s in (("bcsstk18", 3), ("pre2", 4)) for v in variants if v.startswith(("gpu_maxid", "gpu_fill2"))
+               for c, b in (((0, 0), (1024, 0), (0, 16384), (0, 1024)) if v == "gpu_maxid" else
+                            ((1024, 0),) if v == "gpu_maxid_no_range_reuse" else ((0, 0),))]
         counting = [any_record(v, "bcsstk18", counting=True, samples_s=[]) for v in variants]
         bare = {"phases_s": {}, "mem": {"device_peak": 0, "device": {}, "predicted": {}}}
         for title, lines in (("one matrix", well[::len(NAMES)]), ("no GPU, failed", cpu[::3] + skipped + failed),
                              ("generated", [r | bare for r in well if r["matrix"]["name"].startswith("gen:")]),
                              ("mixed", skipped + failed[::3] + well[::2] + counting), ("one run", well[:1]),
+                             ("a GPU, one matrix", gpu[:len(gpu) // 2] + cpu[::len(NAMES)]),
+                             ("a GPU", gpu + failed[::3]),
                              ("all failed", failed)):
             with self.subTest(title), tempfile.TemporaryDirectory() as folder:
                 path = example.write(Path(folder) / "x.jsonl", *lines)
@@ -119,7 +128,7 @@ class ResultsTest(unittest.TestCase):
         self.assertIn('<p class="said good">All 3 variants whose results could be verified agree on 1 matrix.</p>',
                       self.make(*lines[:3])[2])
         other = run("cpu_b", 1e-3, result={"fill": 21, "nnz_l": 21, "nnz_u": 30})
-        self.assertIn("Different results: bcsstk18: cpu_a have 20 and 30 entries of L and U; cpu_b have 21 and 30", self.make(
+        self.assertIn("Different results: bcsstk18, entries of L and U: 20 and 30 by cpu_a; 21 and 30 by cpu_b.", self.make(
             lines[0], other)[2])
         self.assertIn("No result was verified.", self.make(lines[3])[2])
         metis, amd = (any_record("cpu_bitmap_panels", "bcsstk18", ordering={"col": col, "digest": col},

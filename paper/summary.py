@@ -55,7 +55,7 @@ def disagreeing(runs):
     found = collections.defaultdict(lambda: collections.defaultdict(dict))
     for r in exact(runs):
         found[input_of(r)][entries(r)][r["variant"]] = None
-    return [f"{name}: " + "; ".join(f"{records.few(variants)} have {l} and {u} entries of L and U" for (l, u), variants in of.items())
+    return [f"{name}, entries of L and U: " + "; ".join(f"{l} and {u} by {records.few(who)}" for (l, u), who in of.items())
             for (name, _), of in found.items() if len(of) > 1]
 
 

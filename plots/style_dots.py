@@ -299,7 +299,7 @@ def fit(axis, series, log=False, also=(), floor=None):
     least, most = min(main), max(main)
     if log:
         axis.set_yscale("symlog", linthresh=log, linscale=LINEAR)
-        axis.set_ylim(min(least, *real, -log / 3) * 1.3, max(most, *real) * 1.3)
+        axis.set_ylim(min(least, *real, -log / 3) * 1.3, max([most, *real]) * 1.3)
         signed_ticks(axis, log)
         return
     span = max(most - least, 1e-9)
