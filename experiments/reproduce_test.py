@@ -118,11 +118,14 @@ class ReproduceTest(unittest.TestCase):
         self.assertFalse((self.out / "records.jsonl").exists())
 
     def test_the_duration_of_the_last_call_is_known(self):
-        spec = self.spec("first", example.run())
-        self.reproduce(spec)
-        self.out = self.root / "results" / "two"
-        self.assertRegex(self.reproduce(spec)[1], r"\ntime: the last call for as many of this group took \d+ s\n")
-        self.assertIn("\ntime: about 1 s by ", self.reproduce(spec, self.spec("second", example.run()))[1])
+        for name, total in (("one", "total of group smoke, 1 experiment: 1 pass in 7 s"),
+                            ("two", "total of group paper, 1 experiment: 1 pass in 9 s")):
+            (self.root / "results" / name).mkdir(parents=True)
+            (self.root / "results" / name / "log.txt").write_text(f"$ a program\n{total}\n")
+        self.out = self.root / "results" / "three"
+        for group, experiments, seconds in (("smoke", 1, 7), ("paper", 1, 9), ("smoke", 2, None)):
+            self.assertEqual(reproduce.last_duration(self.out, group, experiments), seconds)
+        self.assertIn("\ntime: the last call for as many of this group took 7 s\n", self.reproduce(self.spec("first", example.run()))[1])
 
     def test_an_interrupt_ends_the_program_and_names_the_log(self):
         spec = self.spec("first", example.run())

@@ -63,9 +63,9 @@ class EveryRecord(unittest.TestCase):
                             ((1024, 0),) if v == "gpu_maxid_no_range_reuse" else ((0, 0),))]
         counting = [any_record(v, "bcsstk18", counting=True, samples_s=[]) for v in variants]
         bare = {"phases_s": {}, "mem": {"device_peak": 0, "device": {}, "predicted": {}}}
-        for title, lines in (("one matrix", well[::len(NAMES)]), ("no GPU, failed", cpu[::3] + skipped + failed),
-                             ("generated", [r | bare for r in well if r["matrix"]["name"].startswith("gen:")]),
-                             ("mixed", skipped + failed[::3] + well[::2] + counting), ("one run", well[:1]),
+        for title, lines in (("no GPU, failed", cpu[::3] + skipped + failed),
+                             ("generated", [r | bare for r in well[::2] if r["matrix"]["name"].startswith("gen:")]),
+                             ("mixed", skipped + failed[::3] + well[::4] + counting), ("one run", well[:1]),
                              ("a GPU, one matrix", gpu[:len(gpu) // 2] + cpu[::len(NAMES)]),
                              ("a GPU", gpu + failed[::3]),
                              ("all failed", failed)):
