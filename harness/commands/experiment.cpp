@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "harness/matrices/datasets.hpp"
+#include "harness/matrices/matrix_source.hpp"
 #include "harness/matrices/toml_reader.hpp"
 #include "harness/run/build_info.hpp"
 
@@ -19,8 +20,7 @@ std::vector<std::string> files_of(const std::filesystem::path& folder) {
   std::error_code failure;
   for (const auto& entry : std::filesystem::directory_iterator(folder, failure)) {
     const std::string name = entry.path().filename().string();
-    if (entry.is_regular_file() &&
-        (name.ends_with(".mtx.gz") || name.ends_with(".mtx") || name.ends_with(".bin")))
+    if (entry.is_regular_file() && (is_named_as_matrix_file(name) || name.ends_with(".bin")))
       found.emplace_back(entry.file_size(), entry.path().string());
   }
   if (failure) throw input_error(folder.string() + ": " + failure.message());

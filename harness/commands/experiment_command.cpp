@@ -217,7 +217,7 @@ void add_experiment_command(CLI::App& app, command_action& action) {
       ->type_name("FOLDER");
   c->add_option(
        "--real", o->real,
-       "Folder of Matrix Market files and prepared matrices, which @real in a spec stands for; "
+       "Folder of files of matrices and of prepared matrices, which @real in a spec stands for; "
        "those that are structurally singular or too small for the case are left out; "
        "default: the bundled matrices")
       ->type_name("FOLDER");

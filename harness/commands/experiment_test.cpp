@@ -46,14 +46,16 @@ bool contains(const std::string& text, const std::string& part) {
 
 }  // namespace
 
-TEST_CASE("@real stands for the Matrix Market files of a folder, the smallest first") {
+TEST_CASE("@real stands for the files of matrices in a folder, the smallest first") {
   const auto folder =
       std::filesystem::temp_directory_path() / ("gsofa_real_" + std::to_string(getpid()));
   std::filesystem::create_directories(folder);
   std::ofstream(folder / "large.mtx") << std::string(100, ' ');
   std::ofstream(folder / "small.mtx.gz") << ' ';
   std::ofstream(folder / "middle.bin") << std::string(50, ' ');
+  std::ofstream(folder / "wide.rua.xz") << std::string(70, ' ');
   std::ofstream(folder / "README.md") << ' ';
+  std::ofstream(folder / "notes.txt.gz") << ' ';
   const spec_file spec(R"(
 [[case]]
 groups = ["paper"]
@@ -64,8 +66,9 @@ chunk_sizes = [64, 256]
   const auto with = spec.read(folder).cases.at(0);
   CHECK(with.matrices == std::vector<std::string>{"b", (folder / "small.mtx.gz").string(),
                                                   (folder / "middle.bin").string(),
+                                                  (folder / "wide.rua.xz").string(),
                                                   (folder / "large.mtx").string()});
-  CHECK(with.real.size() == 3);
+  CHECK(with.real.size() == 4);
   CHECK(with.chunk_sizes == std::vector<index_t>{64, 256});
   CHECK(with.least_order == 1000);
   const auto without = spec.read().cases.at(0);

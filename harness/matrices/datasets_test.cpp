@@ -5,6 +5,7 @@
 #include <fstream>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "common/file.hpp"
@@ -93,6 +94,24 @@ TEST_CASE("what does not name a matrix is an input error") {
   CHECK_THROWS_AS(read_matrix("no_such.mtx"), input_error);
   CHECK_THROWS_AS(read_matrix("gen:"), input_error);
   CHECK_THROWS_AS(read_matrix("."), input_error);
+}
+
+TEST_CASE("a matrix has the name of its file without the endings") {
+  const temporary_directory folder;
+  const std::pair<const char*, const char*> names[] = {
+      {"a.b.mtx.gz", "a.b"}, {"g5.rua", "g5"},   {"n.tar.gz", "n"}, {"s.npz", "s"},
+      {"t.tgz", "t"},        {"u.mtx.xz", "u"},  {"v.zip", "v"},    {".mtx", ".mtx"},
+      {"plain", "plain"},    {"w.RSA.bz2", "w"}, {".gz", ".gz"}};
+  for (const auto& [file, name] : names) {
+    const auto path = folder.path() / file;
+    std::ofstream(path) << ' ';
+    CHECK(locate_matrix(path.string()).name == name);
+    const std::string ending = file;
+    CHECK(is_named_as_matrix_file(file) == (ending != "plain" && ending != ".gz"));
+  }
+  CHECK_FALSE(is_named_as_matrix_file("notes.txt.gz"));
+  CHECK(locate_matrix("-").name == "stdin");
+  CHECK_THROWS_WITH_AS(locate_matrix("absent.rua"), "absent.rua: no such file", input_error);
 }
 
 TEST_CASE("names become file names") {

@@ -81,6 +81,18 @@ matrix_location in_catalog(const std::string& spec) {
 
 }  // namespace
 
+bool is_named_as_matrix_file(std::string_view name) {
+  bool archive = false;
+  for (;;) {
+    const std::string_view before = name;
+    if (!unwrap(name)) break;
+    const std::string_view ending = before.substr(name.size());
+    archive =
+        archive || ending == ".tgz" || ending == ".txz" || ending == ".tar" || ending == ".zip";
+  }
+  return archive || is_named_as_matrix(name) || name.ends_with(".npz");
+}
+
 bool is_prepared(const std::string& spec) {
   std::error_code ignored;
   return !spec.starts_with(generator_prefix) && fs::is_regular_file(spec, ignored) &&

@@ -3,6 +3,7 @@
 #include <filesystem>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "common/matrix_file.hpp"
@@ -42,6 +43,10 @@ std::string shown_name(const std::string& spec);
 
 /// True if `spec` is the path of a file that `gsofa prepare` wrote.
 bool is_prepared(const std::string& spec);
+
+/// True if a file's name ends as that of a matrix: NAME.mtx, NAME.rua, NAME.npz, ..., also compressed,
+/// or NAME.tar, NAME.tar.gz, NAME.tgz, NAME.zip.
+bool is_named_as_matrix_file(std::string_view name);
 
 /// Finds the matrix that `spec` names: the path of a file that read_matrix_file() reads, "-" for
 /// standard input, a name of experiments/datasets.toml (its file, or else its stand-in, which is
