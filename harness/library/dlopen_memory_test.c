@@ -254,6 +254,7 @@ int main(void) {
   } while (variants.status == GSOFA_OUT_OF_MEMORY);
   if (variants.status != GSOFA_OK || variants.first < 5) ++failures;
   sweep("natural", by_analyze, GSOFA_ORDER_NATURAL, 1, 0);
+  sweep("metis", by_analyze, GSOFA_ORDER_METIS, 1, 0);
   sweep("amd", by_analyze, GSOFA_ORDER_AMD, 1, 0);
   sweep("nested dissection on two threads", by_analyze, GSOFA_ORDER_NESTED_DISSECTION, 2, 0);
   sweep("amd, with progress", by_analyze, GSOFA_ORDER_AMD, 2, 1);

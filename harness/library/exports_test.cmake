@@ -83,8 +83,6 @@ foreach(line IN LISTS lines)
   # CUDA's static run-time library has a block of its own.
   if(symbol MATCHES "^libcudart_static_")
     set(others TRUE)
-  elseif(symbol MATCHES "metis_call|7currentE$" AND EXISTS ${SOURCE_DIR}/common/metis_guard.cpp)
-    set(others TRUE)
   else()
     message(FATAL_ERROR "the library has a thread-local variable: ${symbol}")
   endif()

@@ -1,6 +1,11 @@
 #include "harness/soak/cases.hpp"
 
+#include <unistd.h>
+
 #include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
 #include <limits>
 #include <string_view>
 #include <utility>
@@ -159,6 +164,22 @@ call make_call(std::uint64_t seed, std::uint64_t number) {
   if (d.one_in(6)) damage(d, c);
   return c;
 }
+
+pattern_file::pattern_file(const call& c)
+    : name_((std::filesystem::temp_directory_path() / "gsofa-soak-XXXXXX").string()) {
+  const int descriptor = mkstemp(name_.data());
+  require(descriptor >= 0, "there is no room for a temporary file");
+  close(descriptor);
+  std::ofstream out(name_);
+  out << "%%MatrixMarket matrix coordinate pattern general\n"
+      << c.n << ' ' << c.n << ' ' << c.col_idx.size() << '\n';
+  for (std::int32_t i = 0; i < c.n; ++i) {
+    for (std::int64_t p = c.row_ptr[at(i)]; p < c.row_ptr[at(i) + 1]; ++p) {
+      out << i + 1 << ' ' << c.col_idx[at(p)] + 1 << '\n';
+    }
+  }
+}
+pattern_file::~pattern_file() { std::remove(name_.c_str()); }
 
 dense_matrix dense(const call& c) {
   dense_matrix a(at(c.n));

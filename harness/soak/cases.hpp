@@ -55,6 +55,19 @@ struct call {
   bool faulty = false;  // whatever comes of it, GSOFA_OK does not
 };
 
+/// A Matrix Market file of the pattern of a call, repeated entries among them, while this lives.
+class pattern_file {
+ public:
+  explicit pattern_file(const call& c);
+  ~pattern_file();
+  pattern_file(const pattern_file&) = delete;
+  pattern_file& operator=(const pattern_file&) = delete;
+  [[nodiscard]] const char* name() const { return name_.c_str(); }
+
+ private:
+  std::string name_;
+};
+
 call make_call(std::uint64_t seed, std::uint64_t number);
 /// A pattern of one of the kinds of make_call(), of order n in 1 .. largest.
 void fill_rows(dice& d, call& c);

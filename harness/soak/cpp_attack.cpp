@@ -107,6 +107,17 @@ void check_objects(const cpp_case& c) {
   require(kind_of([&] { pending_analysis().get(); }) == failure::invalid_input, "no analysis");
 }
 
+// What takes the options of an analysis, and a file.
+void check_others(const cpp_case& c, const call& pattern) {
+  const fill_profile q = profile(c.rows(), 3, c.options);
+  require(q.density == c.profiled.density && q.u_row_counts == c.profiled.u_row_counts,
+          "profile() with options");
+  const pattern_file file(pattern);
+  const csr_pattern read = read_pattern(file.name());
+  require(same(analyze(read.view(), c.options), c.expected), "read_pattern()");
+  require(kind_of([] { read_pattern(""); }) == failure::invalid_input, "read_pattern() of no file");
+}
+
 void check_functions(const cpp_case& c, const abilities& can) {
   const tree_levels levels = level_sets(c.parent);
   require(static_cast<std::int32_t>(levels.vertices.size()) == c.n, "level_sets()");
@@ -189,6 +200,7 @@ void attack_cpp_interface(std::uint64_t seed, std::uint64_t number, const abilit
   check_batch(c);
   check_objects(c);
   check_functions(c, can);
+  check_others(c, pattern);
 }
 
 }  // namespace gsofa::soak

@@ -1,79 +1,19 @@
 // All functions of gsofa.h. soak_test.py compares the names that were called with exports.txt.
 
 #include <algorithm>
-#include <atomic>
-#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
-#include <iterator>
-#include <limits>
-#include <mutex>
 #include <string>
 #include <string_view>
 #include <thread>
 #include <vector>
 
-#include "harness/soak/attacks.hpp"
+#include "harness/soak/interface_calls.hpp"
 
 namespace gsofa::soak {
 
 namespace {
-
-std::mutex names_lock;
-std::set<std::string> names_called;
-
-void note_call(const char* name) {
-  const std::scoped_lock lock(names_lock);
-  names_called.insert(name);
-}
-
-// The function, whose name counts as called.
-#define CALL(function) (note_call(#function), function)
-
-using indices = std::vector<std::int32_t>;
-
-void require_status(gsofa_status found, gsofa_status expected, const std::string& what) {
-  require(found == expected, what + ": status " + std::to_string(found) + ", not " +
-                                 std::to_string(expected) + ": " + gsofa_last_error());
-}
-
-// The pattern of a call in other arrays.
-struct stored_pattern {
-  std::vector<std::int64_t> long_pointers, long_indices;
-  indices short_pointers, short_indices;
-  gsofa_pattern view{};
-
-  stored_pattern(const call& c, int format, int index_type) {
-    long_pointers = c.row_ptr;
-    long_indices.assign(c.col_idx.begin(), c.col_idx.end());
-    if (format == GSOFA_CSC) transpose(c.n);
-    short_pointers.assign(long_pointers.begin(), long_pointers.end());
-    short_indices.assign(long_indices.begin(), long_indices.end());
-    const bool short_p = index_type == GSOFA_INDEX_32_32;
-    const bool short_i = index_type != GSOFA_INDEX_64_64;
-    view = {c.n, short_p ? static_cast<const void*>(short_pointers.data()) : long_pointers.data(),
-            short_i ? static_cast<const void*>(short_indices.data()) : long_indices.data(),
-            index_type, format};
-  }
-  stored_pattern(const stored_pattern&) = delete;
-  stored_pattern& operator=(const stored_pattern&) = delete;
-
- private:
-  void transpose(std::int32_t n) {
-    std::vector<std::int64_t> ptr{0}, idx;
-    for (std::int32_t j = 0; j < n; ++j) {
-      for (std::int32_t i = 0; i < n; ++i) {
-        for (std::int64_t p = long_pointers[at(i)]; p < long_pointers[at(i) + 1]; ++p) {
-          if (long_indices[at(p)] == j) idx.push_back(i);
-        }
-      }
-      ptr.push_back(static_cast<std::int64_t>(idx.size()));
-    }
-    long_pointers = std::move(ptr);
-    long_indices = std::move(idx);
-  }
-};
 
 // A + A^T with the diagonal.
 dense_matrix symmetric(const dense_matrix& a) {
@@ -594,6 +534,46 @@ void check_relaxed(dice& d, const call& plain, const dense_matrix& a) {
           "relaxed supernodes by their ranges give something else");
 }
 
+// A pattern comes back from a file, its entries by rows and once each.
+void check_file(const call& c, const dense_matrix& a) {
+  const pattern_file file(c);
+  gsofa_pattern p{};
+  require_status(CALL(gsofa_read_pattern)(file.name(), &p), GSOFA_OK, "gsofa_read_pattern");
+  require(p.n == c.n && p.index_type == GSOFA_INDEX_64_32 && p.format == GSOFA_CSR, "another form");
+  const auto* const ptr = static_cast<const std::int64_t*>(p.pointers);
+  const auto* const idx = static_cast<const std::int32_t*>(p.indices);
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    indices row;
+    for (std::size_t j = 0; j < a.size(); ++j) {
+      if (a[i][j]) row.push_back(static_cast<std::int32_t>(j));
+    }
+    require(row == indices(idx + ptr[i], idx + ptr[i + 1]), "a row of a file differs");
+  }
+  CALL(gsofa_pattern_free)(&p);
+  require(p.pointers == nullptr && p.indices == nullptr, "gsofa_pattern_free");
+  CALL(gsofa_pattern_free)(&p);
+  CALL(gsofa_pattern_free)(nullptr);
+  for (const char* const wrong : {static_cast<const char*>(nullptr), "", "/dev/null/none", "/"}) {
+    p.n = 7;
+    require_status(CALL(gsofa_read_pattern)(wrong, &p), GSOFA_INVALID_INPUT, "no file");
+    require(p.n == 0 && p.pointers == nullptr && p.indices == nullptr, "a pattern of no file");
+  }
+  require_status(CALL(gsofa_read_pattern)(file.name(), nullptr), GSOFA_INVALID_INPUT, "no pattern");
+}
+
+void check_order_0() {
+  const std::int64_t none = 0;
+  const gsofa_pattern p{0, &none, nullptr, GSOFA_INDEX_64_32, GSOFA_CSR};
+  handle h;
+  require_status(CALL(gsofa_analyze)(0, &none, nullptr, nullptr, &h.a), GSOFA_OK, "order 0");
+  require(CALL(gsofa_n)(h.a) == 0 && CALL(gsofa_nnz_u)(h.a) == 0, "entries of order 0");
+  gsofa_fill_estimate e{};
+  require_status(CALL(gsofa_estimate)(&p, nullptr, &e, nullptr), GSOFA_OK, "order 0: estimate");
+  gsofa_profile* profile = nullptr;
+  require_status(CALL(gsofa_profile_pattern)(&p, 4, 1, &profile), GSOFA_OK, "order 0: profile");
+  CALL(gsofa_profile_free)(profile);
+}
+
 void check_constants(const abilities& can) {
   const gsofa_variant* variants = nullptr;
   std::int32_t count = 0;
@@ -609,98 +589,6 @@ void check_constants(const abilities& can) {
   require((CALL(gsofa_has_metis)() != 0) == can.metis, "gsofa_has_metis");
   const std::string_view version = CALL(gsofa_version)();
   require(std::ranges::count(version, '.') == 2, "gsofa_version");
-}
-
-void check_options_init(dice& d) {
-  std::vector<unsigned char> bytes(sizeof(gsofa_options) + 64, 0xa5);
-  const std::size_t size = at(d.below(static_cast<std::int64_t>(bytes.size())));
-  alignas(gsofa_options) unsigned char room[sizeof(gsofa_options) + 64];
-  std::ranges::copy(bytes, room);
-  CALL(gsofa_options_init_sized)(reinterpret_cast<gsofa_options*>(room), size);
-  for (std::size_t k = size; k < sizeof room; ++k) {
-    require(room[k] == 0xa5, "gsofa_options_init_sized writes beyond the size");
-  }
-  CALL(gsofa_options_init_sized)(nullptr, size);
-}
-
-// Arguments that must give a status, and null handles that must give nothing.
-void check_refusals(dice& d, const call& c, const gsofa_analysis* f) {
-  constexpr gsofa_status invalid = GSOFA_INVALID_INPUT;
-  const auto refused = [](gsofa_status status, const char* what) {
-    require_status(status, invalid, what);
-    const std::string text = CALL(gsofa_last_error)();
-    require(!text.empty() && text.find('\n') == std::string::npos, "an error is not one line");
-  };
-  const stored_pattern p(c, GSOFA_CSR, GSOFA_INDEX_64_32);
-  const gsofa_device_pattern on_device{};
-  const std::int64_t* ptr = nullptr;
-  const std::int32_t* idx = nullptr;
-  std::int32_t number = 0;
-  handle h;
-  const gsofa_analysis* result = nullptr;
-  gsofa_profile* profile = nullptr;
-  gsofa_fill_estimate estimate{};
-  gsofa_supernodal_view supernodal{};
-  gsofa_masks_view masks{};
-  gsofa_device_pattern device{};
-  gsofa_range range{};
-  refused(CALL(gsofa_analyze)(c.n, nullptr, c.col_idx.data(), nullptr, &h.a), "no row pointers");
-  refused(CALL(gsofa_analyze)(c.n, c.row_ptr.data(), c.col_idx.data(), nullptr, nullptr), "no out");
-  refused(CALL(gsofa_analyze)(-1, c.row_ptr.data(), c.col_idx.data(), nullptr, &h.a), "n = -1");
-  refused(CALL(gsofa_analyze_pattern)(nullptr, nullptr, &h.a), "no pattern");
-  refused(CALL(gsofa_analyze_pattern)(&p.view, nullptr, nullptr), "no out");
-  gsofa_pattern bad = p.view;
-  (d.one_in(2) ? bad.format : bad.index_type) = d.one_in(2) ? -1 : 3 + d.below(1 << 30);
-  refused(CALL(gsofa_analyze_pattern)(&bad, nullptr, &h.a), "format or index_type");
-  refused(CALL(gsofa_elimination_tree)(&bad, &number), "format or index_type");
-  refused(CALL(gsofa_estimate)(&bad, nullptr, &estimate, nullptr), "format or index_type");
-  refused(CALL(gsofa_profile_pattern)(&bad, 1, 1, &profile), "format or index_type");
-  refused(CALL(gsofa_analyze_batch)(nullptr, 1, nullptr, &h.a), "no patterns");
-  refused(CALL(gsofa_analyze_batch)(&p.view, 1, nullptr, nullptr), "no out");
-  require_status(CALL(gsofa_analyze_batch)(nullptr, 0, nullptr, nullptr), GSOFA_OK, "empty batch");
-  refused(CALL(gsofa_analyze_device)(nullptr, nullptr, &h.a), "no pattern");
-  refused(CALL(gsofa_analyze_device)(&on_device, nullptr, nullptr), "no out");
-  refused(CALL(gsofa_analyzer_create)(nullptr), "no out");
-  refused(CALL(gsofa_analyzer_start)(nullptr, &p.view, nullptr), "no analyzer");
-  refused(CALL(gsofa_analyzer_start_device)(nullptr, &on_device, nullptr), "no analyzer");
-  refused(CALL(gsofa_analyzer_wait)(nullptr, &result), "no analyzer");
-  CALL(gsofa_analyzer_cancel)(nullptr);
-  CALL(gsofa_analyzer_free)(nullptr);
-  CALL(gsofa_free)(nullptr);
-  CALL(gsofa_profile_free)(nullptr);
-  refused(CALL(gsofa_l)(nullptr, &ptr, &idx), "no analysis");
-  refused(CALL(gsofa_u)(f, nullptr, &idx), "no pointer");
-  refused(CALL(gsofa_l_columns)(f, &ptr, nullptr), "no pointer");
-  refused(CALL(gsofa_u_columns)(nullptr, &ptr, &idx), "no analysis");
-  refused(CALL(gsofa_copy_l)(f, 7, GSOFA_INDEX_64_32, &ptr, &idx), "format");
-  refused(CALL(gsofa_copy_u)(nullptr, GSOFA_CSR, GSOFA_INDEX_64_32, &ptr, &idx), "no analysis");
-  refused(CALL(gsofa_supernodal)(f, nullptr), "no view");
-  refused(CALL(gsofa_supernodal)(nullptr, &supernodal), "no analysis");
-  refused(CALL(gsofa_masks)(nullptr, &masks), "no analysis");
-  refused(CALL(gsofa_supernodes)(f, nullptr, &number), "no pointer");
-  refused(CALL(gsofa_device_l)(nullptr, &device), "no analysis");
-  refused(CALL(gsofa_device_u)(f, nullptr), "no pattern");
-  refused(CALL(gsofa_device_supernodal)(nullptr, &supernodal), "no analysis");
-  refused(CALL(gsofa_elimination_tree)(&p.view, nullptr), "no tree");
-  refused(CALL(gsofa_level_sets)(c.n, nullptr, &number, &number, &number), "no tree");
-  refused(CALL(gsofa_tree_postorder)(-1, &number, &number), "n = -1");
-  refused(CALL(gsofa_relaxed_supernodes)(c.n, nullptr, 2, &range, &number), "no tree");
-  const indices wrong(at(c.n), d.one_in(2) ? -2 : c.n + 1);  // no parents
-  indices three(3 * at(c.n) + 3);
-  refused(CALL(gsofa_level_sets)(c.n, wrong.data(), three.data(), three.data() + c.n + 1, &number),
-          "a tree that is none");
-  refused(CALL(gsofa_tree_postorder)(c.n, wrong.data(), three.data()), "a tree that is none");
-  std::vector<gsofa_range> ranges(at(c.n));
-  refused(CALL(gsofa_relaxed_supernodes)(c.n, wrong.data(), 2, ranges.data(), &number),
-          "a tree that is none");
-  refused(CALL(gsofa_estimate)(&p.view, nullptr, nullptr, nullptr), "no estimate");
-  refused(CALL(gsofa_profile_pattern)(&p.view, -1, 1, &profile), "cells");
-  refused(CALL(gsofa_profile_pattern)(&p.view, 1, -1, &profile), "threads");
-  refused(CALL(gsofa_variants)(nullptr, &number), "no variants");
-  require(CALL(gsofa_n)(nullptr) == 0 && CALL(gsofa_nnz_l)(nullptr) == 0 &&
-              CALL(gsofa_row_order)(nullptr) == nullptr && CALL(gsofa_flops)(nullptr) == 0 &&
-              CALL(gsofa_profile_cells)(nullptr) == 0 && CALL(gsofa_parent)(nullptr) == nullptr,
-          "something of no analysis");
 }
 
 call make_interface_call(dice& d) {
@@ -731,11 +619,6 @@ call make_interface_call(dice& d) {
 
 }  // namespace
 
-std::set<std::string> functions_called() {
-  const std::scoped_lock lock(names_lock);
-  return names_called;
-}
-
 void attack_c_interface(std::uint64_t seed, std::uint64_t number, const abilities& can) {
   dice d(seed + 1, number);
   const call c = make_interface_call(d);
@@ -745,6 +628,8 @@ void attack_c_interface(std::uint64_t seed, std::uint64_t number, const abilitie
   check_pattern_functions(d, c, a);
   check_device_patterns(c, can);
   check_relaxed(d, c, a);
+  check_file(c, a);
+  check_order_0();
   handle h;
   const gsofa_status status =
       CALL(gsofa_analyze)(c.n, c.row_ptr.data(), c.col_idx.data(), &c.options, &h.a);

@@ -1,0 +1,123 @@
+// What the C interface must refuse, and the list of the functions that were called.
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <mutex>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "harness/soak/interface_calls.hpp"
+
+namespace gsofa::soak {
+
+namespace {
+
+std::mutex names_lock;
+std::set<std::string> names_called;
+
+}  // namespace
+
+void note_call(const char* name) {
+  const std::scoped_lock lock(names_lock);
+  names_called.insert(name);
+}
+
+std::set<std::string> functions_called() {
+  const std::scoped_lock lock(names_lock);
+  return names_called;
+}
+
+void check_options_init(dice& d) {
+  std::vector<unsigned char> bytes(sizeof(gsofa_options) + 64, 0xa5);
+  const std::size_t size = at(d.below(static_cast<std::int64_t>(bytes.size())));
+  alignas(gsofa_options) unsigned char room[sizeof(gsofa_options) + 64];
+  std::ranges::copy(bytes, room);
+  CALL(gsofa_options_init_sized)(reinterpret_cast<gsofa_options*>(room), size);
+  for (std::size_t k = size; k < sizeof room; ++k) {
+    require(room[k] == 0xa5, "gsofa_options_init_sized writes beyond the size");
+  }
+  CALL(gsofa_options_init_sized)(nullptr, size);
+}
+
+void check_refusals(dice& d, const call& c, const gsofa_analysis* f) {
+  constexpr gsofa_status invalid = GSOFA_INVALID_INPUT;
+  const auto refused = [](gsofa_status status, const char* what) {
+    require_status(status, invalid, what);
+    const std::string text = CALL(gsofa_last_error)();
+    require(!text.empty() && text.find('\n') == std::string::npos, "an error is not one line");
+  };
+  const stored_pattern p(c, GSOFA_CSR, GSOFA_INDEX_64_32);
+  const gsofa_device_pattern on_device{};
+  const std::int64_t* ptr = nullptr;
+  const std::int32_t* idx = nullptr;
+  std::int32_t number = 0;
+  handle h;
+  const gsofa_analysis* result = nullptr;
+  gsofa_profile* profile = nullptr;
+  gsofa_fill_estimate estimate{};
+  gsofa_supernodal_view supernodal{};
+  gsofa_masks_view masks{};
+  gsofa_device_pattern device{};
+  gsofa_range range{};
+  refused(CALL(gsofa_analyze)(c.n, nullptr, c.col_idx.data(), nullptr, &h.a), "no row pointers");
+  refused(CALL(gsofa_analyze)(c.n, c.row_ptr.data(), c.col_idx.data(), nullptr, nullptr), "no out");
+  refused(CALL(gsofa_analyze)(-1, c.row_ptr.data(), c.col_idx.data(), nullptr, &h.a), "n = -1");
+  refused(CALL(gsofa_analyze_pattern)(nullptr, nullptr, &h.a), "no pattern");
+  refused(CALL(gsofa_analyze_pattern)(&p.view, nullptr, nullptr), "no out");
+  gsofa_pattern bad = p.view;
+  (d.one_in(2) ? bad.format : bad.index_type) = d.one_in(2) ? -1 : 3 + d.below(1 << 30);
+  refused(CALL(gsofa_analyze_pattern)(&bad, nullptr, &h.a), "format or index_type");
+  refused(CALL(gsofa_elimination_tree)(&bad, &number), "format or index_type");
+  refused(CALL(gsofa_estimate)(&bad, nullptr, &estimate, nullptr), "format or index_type");
+  refused(CALL(gsofa_profile_pattern)(&bad, 1, 1, &profile), "format or index_type");
+  refused(CALL(gsofa_analyze_batch)(nullptr, 1, nullptr, &h.a), "no patterns");
+  refused(CALL(gsofa_analyze_batch)(&p.view, 1, nullptr, nullptr), "no out");
+  require_status(CALL(gsofa_analyze_batch)(nullptr, 0, nullptr, nullptr), GSOFA_OK, "empty batch");
+  refused(CALL(gsofa_analyze_device)(nullptr, nullptr, &h.a), "no pattern");
+  refused(CALL(gsofa_analyze_device)(&on_device, nullptr, nullptr), "no out");
+  refused(CALL(gsofa_analyzer_create)(nullptr), "no out");
+  refused(CALL(gsofa_analyzer_start)(nullptr, &p.view, nullptr), "no analyzer");
+  refused(CALL(gsofa_analyzer_start_device)(nullptr, &on_device, nullptr), "no analyzer");
+  refused(CALL(gsofa_analyzer_wait)(nullptr, &result), "no analyzer");
+  CALL(gsofa_analyzer_cancel)(nullptr);
+  CALL(gsofa_analyzer_free)(nullptr);
+  CALL(gsofa_free)(nullptr);
+  CALL(gsofa_profile_free)(nullptr);
+  refused(CALL(gsofa_l)(nullptr, &ptr, &idx), "no analysis");
+  refused(CALL(gsofa_u)(f, nullptr, &idx), "no pointer");
+  refused(CALL(gsofa_l_columns)(f, &ptr, nullptr), "no pointer");
+  refused(CALL(gsofa_u_columns)(nullptr, &ptr, &idx), "no analysis");
+  refused(CALL(gsofa_copy_l)(f, 7, GSOFA_INDEX_64_32, &ptr, &idx), "format");
+  refused(CALL(gsofa_copy_u)(nullptr, GSOFA_CSR, GSOFA_INDEX_64_32, &ptr, &idx), "no analysis");
+  refused(CALL(gsofa_supernodal)(f, nullptr), "no view");
+  refused(CALL(gsofa_supernodal)(nullptr, &supernodal), "no analysis");
+  refused(CALL(gsofa_masks)(nullptr, &masks), "no analysis");
+  refused(CALL(gsofa_supernodes)(f, nullptr, &number), "no pointer");
+  refused(CALL(gsofa_device_l)(nullptr, &device), "no analysis");
+  refused(CALL(gsofa_device_u)(f, nullptr), "no pattern");
+  refused(CALL(gsofa_device_supernodal)(nullptr, &supernodal), "no analysis");
+  refused(CALL(gsofa_elimination_tree)(&p.view, nullptr), "no tree");
+  refused(CALL(gsofa_level_sets)(c.n, nullptr, &number, &number, &number), "no tree");
+  refused(CALL(gsofa_tree_postorder)(-1, &number, &number), "n = -1");
+  refused(CALL(gsofa_relaxed_supernodes)(c.n, nullptr, 2, &range, &number), "no tree");
+  const indices wrong(at(c.n), d.one_in(2) ? -2 : c.n + 1);  // no parents
+  indices three(3 * at(c.n) + 3);
+  refused(CALL(gsofa_level_sets)(c.n, wrong.data(), three.data(), three.data() + c.n + 1, &number),
+          "a tree that is none");
+  refused(CALL(gsofa_tree_postorder)(c.n, wrong.data(), three.data()), "a tree that is none");
+  std::vector<gsofa_range> ranges(at(c.n));
+  refused(CALL(gsofa_relaxed_supernodes)(c.n, wrong.data(), 2, ranges.data(), &number),
+          "a tree that is none");
+  refused(CALL(gsofa_estimate)(&p.view, nullptr, nullptr, nullptr), "no estimate");
+  refused(CALL(gsofa_profile_pattern)(&p.view, -1, 1, &profile), "cells");
+  refused(CALL(gsofa_profile_pattern)(&p.view, 1, -1, &profile), "threads");
+  refused(CALL(gsofa_variants)(nullptr, &number), "no variants");
+  require(CALL(gsofa_n)(nullptr) == 0 && CALL(gsofa_nnz_l)(nullptr) == 0 &&
+              CALL(gsofa_row_order)(nullptr) == nullptr && CALL(gsofa_flops)(nullptr) == 0 &&
+              CALL(gsofa_profile_cells)(nullptr) == 0 && CALL(gsofa_parent)(nullptr) == nullptr,
+          "something of no analysis");
+}
+
+}  // namespace gsofa::soak
