@@ -12,8 +12,8 @@
 #include <utility>
 #include <vector>
 
-#include "common/error.hpp"
 #include "common/ascii.hpp"
+#include "common/error.hpp"
 
 namespace gsofa {
 
@@ -54,14 +54,19 @@ namespace {
 // libcrypto, ...).
 class libarchive {
  public:
-  // Never unloaded. Throws unavailable_error beginning with `name`.
+  // Never unloaded.
+  static const libarchive& loaded() {
+    static const libarchive found;
+    return found;
+  }
+  // Throws unavailable_error beginning with `name`.
   static const libarchive& get(const std::string& name) {
-    static const libarchive loaded;
-    if (!loaded.reason_.empty()) {
-      throw unavailable_error(name + ": needs libarchive: " + loaded.reason_ +
-                              ": apt-get install libarchive13");
-    }
-    return loaded;
+    const std::string reason = loaded().unavailable();
+    if (!reason.empty()) throw unavailable_error(name + ": " + reason);
+    return loaded();
+  }
+  [[nodiscard]] std::string unavailable() const {
+    return reason_.empty() ? "" : "needs libarchive: " + reason_ + ": apt-get install libarchive13";
   }
 
  private:
@@ -202,6 +207,8 @@ archive_reader::archive_reader(source bytes, wrapping kind, std::string name)
 }
 archive_reader::~archive_reader() = default;
 
+std::string archive_reader::unavailable() { return libarchive::loaded().unavailable(); }
+
 bool archive_reader::next(std::string& path) {
   while (!state_->ended) {
     struct archive_entry* entry = nullptr;
@@ -243,10 +250,12 @@ std::size_t archive_reader::read(std::span<char> out) {
 struct archive_reader::state {};
 
 archive_reader::archive_reader(source, wrapping kind, std::string name) {
-  throw unavailable_error(name + ": is a " + name_of(kind) +
-                          ", and this build lacks libarchive: apt-get install libarchive-dev");
+  throw unavailable_error(name + ": is a " + name_of(kind) + ", and " + unavailable());
 }
 archive_reader::~archive_reader() = default;
+std::string archive_reader::unavailable() {
+  return "this build lacks libarchive: apt-get install libarchive-dev";
+}
 bool archive_reader::next(std::string&) { return false; }
 bool archive_reader::single() const { return false; }
 std::size_t archive_reader::read(std::span<char>) { return 0; }

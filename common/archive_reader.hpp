@@ -20,6 +20,8 @@ class archive_reader {
   /// `kind`: of the first bytes that `bytes` gives; `name` begins every message. Throws
   /// unavailable_error if this build lacks libarchive, or libarchive the kind of compression.
   archive_reader(source bytes, wrapping kind, std::string name);
+  /// Why no archive can be read in this build or on this machine; "" if they can.
+  static std::string unavailable();
   ~archive_reader();
   archive_reader(const archive_reader&) = delete;
   archive_reader& operator=(const archive_reader&) = delete;

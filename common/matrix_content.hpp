@@ -16,8 +16,8 @@ enum class matrix_format { matrix_market, harwell_boeing, scipy_npz };
 /// "Matrix Market", "Harwell-Boeing" or "SciPy .npz".
 const char* name_of(matrix_format format);
 
-/// True if a path ends as that of a matrix, neither compressed nor in an archive: in .mtx, .mm, .rb,
-/// .hb, or a type of Harwell-Boeing such as .rua. The content decides what it is.
+/// True if a path ends as that of a matrix, neither compressed nor in an archive: in .mtx, .mm,
+/// .rb, .hb, or a type of Harwell-Boeing such as .rua. The content decides what it is.
 bool is_named_as_matrix(std::string_view path);
 
 /// Content of the matrix that a file holds: decompressed (.gz by zlib; .xz, .bz2, .zst, .Z and .lz

@@ -137,7 +137,8 @@ void print_info(std::ostream& out, const json& j) {
        j.at("name").get<std::string>() + (j.at("stand_in").get<bool>() ? " (stand-in)" : ""));
   line("source", j.at("source").get<std::string>());
   if (!j.at("header").empty()) {
-    line("file", j.at("header").at("field").get<std::string>() + " " +
+    line("file", j.at("header").at("format").get<std::string>() + ", " +
+                     j.at("header").at("field").get<std::string>() + " " +
                      j.at("header").at("symmetry").get<std::string>());
   }
   line("order", j.at("n_rows") == j.at("n_cols") ? whole("n_rows")

@@ -1097,8 +1097,11 @@ class ReadingTest(CliTest):
         archive = self.folder / "small.tar.gz"
         with tarfile.open(archive, "w:gz") as tar:
             tar.add(self.small, "small/small.mtx")
-        self.assertEqual(json.loads(call("info", "--json", str(archive)).stdout)["name"], "small")
-        for data in (SMALL.encode(), gzip.compress(SMALL.encode()), archive.read_bytes()):
+        done = call("info", "--json", str(archive))
+        read = "lacks libarchive" not in done.stderr  # it is optional
+        if read:
+            self.assertEqual(json.loads(done.stdout)["name"], "small")
+        for data in (SMALL.encode(), gzip.compress(SMALL.encode()), *([archive.read_bytes()] if read else [])):
             for words in (["--matrix", "-"], ["-"]):
                 done = subprocess.run([GSOFA, "run", "--json", "-v", "cpu_fill2", *words], input=data, capture_output=True)
                 self.assertEqual(done.returncode, OK, done.stderr)
