@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <unistd.h>
+
 #include <cerrno>
 #include <cstdio>
 #include <cstdlib>
@@ -144,6 +146,8 @@ int run_reporting(int argc, char** argv) {
     j.on_root([&] {
       errno = 0;
       if (!std::cout.flush()) {
+        // An earlier write failed, and its reason is lost: one more byte fails for the same reason.
+        if (errno == 0 && ::write(STDOUT_FILENO, "\n", 1) == 1) errno = 0;
         throw error(exit_code::run_failed, "standard output: cannot write" + because_of_errno());
       }
     });

@@ -738,6 +738,15 @@ class OrderTest(CliTest):
                 found.append(json.loads(done.stdout)["result"])
             self.assertEqual(*found)
 
+    def test_a_limit_of_file_sizes_changes_no_order(self):
+        """METIS is copied into a file in memory, which the limit bounds too."""
+        if not os.environ.get("GSOFA_FAKE_METIS", ""):
+            self.skipTest("no METIS in this build")
+        done = subprocess.run([GSOFA, "order", "-m", "gen:grid5:nx=9,ny=9", "--order", "metis"], capture_output=True, text=True,
+                              timeout=300, preexec_fn=file_size_limit(4096))
+        self.assertEqual(done.returncode, RUN_FAILED, done.stderr)
+        self.assertRegex(done.stderr, r"\Agsofa: error: METIS cannot be loaded from .*RLIMIT_FSIZE.*\n\Z")
+
     def test_checks_reject_what_is_planted(self):
         done = call("check", "--order", "amd", "--order", "planted_order_lost_vertex", "--patterns", "20")
         self.assertEqual(done.returncode, OK, done.stderr)
