@@ -449,7 +449,7 @@ class RunTest(CliTest):
 
     def test_a_full_disk_leaves_whole_records(self):
         out = self.folder / "records.jsonl"
-        args = ("run", "--json", "--matrix", self.small, "--variant", "cpu_fill1", "--out", str(out))
+        args = ("run", "--json", "--order", "amd", "--matrix", self.small, "--variant", "cpu_fill1", "--out", str(out))
         self.assertEqual(call(*args).returncode, OK)
         whole = out.read_text()
         done = subprocess.run([GSOFA, *args], capture_output=True, text=True,
