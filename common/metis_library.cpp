@@ -232,12 +232,11 @@ open_file copy_of(const std::string& file) {
   open_file to(memfd_create("metis", MFD_CLOEXEC));
   if (to.fd < 0) refuse_library(file);
   to.size = static_cast<std::size_t>(about.st_size);
-  // Beyond the limit a write sends SIGXFSZ. Another order because of a limit would surprise.
+  // A write beyond the limit sends SIGXFSZ.
   rlimit most{};
   if (getrlimit(RLIMIT_FSIZE, &most) == 0 && most.rlim_cur < to.size) {
-    throw error(exit_code::run_failed, "METIS cannot be loaded from " + file +
-                                           ": the limit of file sizes (RLIMIT_FSIZE) is below " +
-                                           std::to_string(to.size) + " bytes");
+    refuse_library(file, "the limit of file sizes (RLIMIT_FSIZE) is below its size, " +
+                             std::to_string(to.size) + " bytes");
   }
   for (std::size_t left = to.size; left > 0;) {
     const ssize_t sent = sendfile(to.fd, from.fd, nullptr, left);

@@ -645,7 +645,8 @@ class Soak:
     def fill_disk(self, rng, folder):
         while True:
             what, args = self.commands(rng, folder)
-            if what not in ("info", "list"):
+            # METIS is copied into a file in memory, which the limit keeps out.
+            if what not in ("info", "list") and "metis" not in args:
                 break
         command = [self.gsofa, *args]
         self.run_whole(command)
