@@ -38,6 +38,7 @@ struct order_options {
 struct order_case {
   std::string spec;
   const order_info* info = nullptr;  // null for the file of a permutation
+  bool by_name = false;
   judgement judged{};
   std::vector<double> samples_s{};
   std::map<std::string, double> phases_s{};  // of the last run
@@ -82,7 +83,7 @@ tree_sizes sizes_of(const separator_tree& t) {
 std::vector<order_case> plan_orders(const std::string& words) {
   std::vector<order_case> cases;
   for (const selected_order& o : select_orders({words})) {
-    cases.push_back({.spec = o.spec, .info = o.info});
+    cases.push_back({.spec = o.spec, .info = o.info, .by_name = o.by_name});
   }
   return cases;
 }
@@ -236,8 +237,10 @@ exit_code order_matrix(const order_options& o, const session_info& session) {
     }
   }
   bool failed = false;
+  bool absent = false;  // an order that was named
   for (const order_case& c : cases) {
     failed = failed || c.judged.status == run_status::fail;
+    absent = absent || (c.by_name && c.judged.status == run_status::skipped);
     const json r = order_record(session, m, matched, c, o, threads);
     if (file && c.judged.status != run_status::skipped) file->append(r);
     if (o.json) std::cout << json_line(r) << '\n';
@@ -246,7 +249,8 @@ exit_code order_matrix(const order_options& o, const session_info& session) {
     print_orders(cases);
     print_stand_in_note(m.origin);
   }
-  return failed ? exit_code::verification_failed : exit_code::ok;
+  if (failed) return exit_code::verification_failed;
+  return absent ? exit_code::unavailable : exit_code::ok;
 }
 
 }  // namespace
@@ -285,8 +289,10 @@ void add_order_command(CLI::App& app, command_action& action) {
           fmt::format("  {:<24}  {}={}: {}\n", "", s.name, to_string(s.default_value), s.help);
     }
   }
-  c->footer(methods +
-            "Exit status: 0 all well, 1 an order or a separator tree is wrong, 2 bad input.\n");
+  c->footer(
+      methods +
+      "Exit status: 0 all well, 1 an order or a separator tree is wrong, 2 bad input, 3 an order "
+      "that was named is unavailable on this machine.\n");
   c->callback([o, &action] {
     action = [o](const session_info& session) {
       return root_only([&] { return order_matrix(*o, session); });

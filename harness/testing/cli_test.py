@@ -742,10 +742,11 @@ class OrderTest(CliTest):
         """METIS is copied into a file in memory, which the limit bounds too."""
         if not os.environ.get("GSOFA_FAKE_METIS", ""):
             self.skipTest("no METIS in this build")
-        done = subprocess.run([GSOFA, "run", "-m", "gen:grid5:nx=9,ny=9", "--order", "metis", "-v", "cpu_fill2"], capture_output=True,
-                              text=True, timeout=300, preexec_fn=file_size_limit(4096))
-        self.assertEqual(done.returncode, UNAVAILABLE, done.stderr)
-        self.assertRegex(done.stderr, r"METIS cannot be loaded from .*RLIMIT_FSIZE")
+        matrix = ("-m", "gen:grid5:nx=9,ny=9", "--order", "metis")
+        for args in (("run", *matrix, "-v", "cpu_fill2"), ("order", *matrix)):
+            done = subprocess.run([GSOFA, *args], capture_output=True, text=True, timeout=300, preexec_fn=file_size_limit(4096))
+            self.assertEqual(done.returncode, UNAVAILABLE, done.stderr)
+            self.assertRegex(done.stderr, r"METIS cannot be loaded from .*RLIMIT_FSIZE")
 
     def test_checks_reject_what_is_planted(self):
         done = call("check", "--order", "amd", "--order", "planted_order_lost_vertex", "--patterns", "20")
