@@ -173,6 +173,9 @@ class node_share::server {
       } catch (const std::exception&) {
         // Processes that wait receive nothing and find the result themselves.
       }
+      // A process that was forked meanwhile holds the socket too: without shutdown() others would
+      // go on connecting to it, and nobody would answer.
+      shutdown(listening_.get(), SHUT_RDWR);
       listening_ = descriptor();
       peers_.clear();
     });

@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <atomic>
@@ -236,6 +237,23 @@ TEST_CASE("a process that was forked from the one that finds ends, and leaves it
   node_share later(name, 1, {});
   REQUIRE(!later.finds());
   CHECK(result_of(later, numbers(10)) == given);
+}
+
+TEST_CASE(
+    "the socket of a share that has ended waits for nobody, though a forked process holds it") {
+  const std::string name = new_name();
+  auto share = std::make_unique<node_share>(name, 1, helper(), wait_limits());
+  REQUIRE(share->finds());
+  const pid_t child = fork();
+  if (child == 0) {
+    pause();
+    _exit(0);
+  }
+  share.reset();
+  const node_share later(name, 1, {}, {.connect = 50ms, .silence = 60000ms, .total = 60000ms});
+  CHECK(later.finds());
+  kill(child, SIGKILL);
+  waitpid(child, nullptr, 0);
 }
 
 TEST_CASE("only memory that cannot change is mapped") {
