@@ -219,6 +219,10 @@ struct open_file {
 // By errno.
 [[noreturn]] void refuse_library(const std::string& file) {
   if (errno == ENOMEM || errno == ENOSPC) throw std::bad_alloc();
+  if (errno == EMFILE || errno == ENFILE) {
+    throw error(exit_code::run_failed,
+                "METIS cannot be loaded from " + file + ": " + std::strerror(errno));
+  }
   refuse_library(file, std::strerror(errno));
 }
 
@@ -265,7 +269,7 @@ elf_headers anonymous(const open_file& copy, const std::string& file) {
   };
   ElfW(Ehdr)* head = nullptr;
   at_offset(0, 1, head);
-  if (!std::equal(ELFMAG, ELFMAG + SELFMAG, head->e_ident) || head->e_type != ET_DYN ||
+  if (std::memcmp(head->e_ident, ELFMAG, SELFMAG) != 0 || head->e_type != ET_DYN ||
       head->e_ident[EI_CLASS] != ELFCLASS64 || head->e_phentsize != sizeof(ElfW(Phdr))) {
     refuse_library(file, "is no shared library of this machine");
   }
@@ -469,10 +473,22 @@ std::unique_ptr<metis_library> find_metis() {
 }  // namespace
 
 const metis_library& metis() {
-  // Not unloaded at exit: threads may still be in it.
+  // Not unloaded at exit: threads may still be in it. That there is none is remembered too.
   static std::atomic<const metis_library*> found;
+  static std::atomic<const std::string*> missing;
   if (const metis_library* const there = found.load(std::memory_order_acquire)) return *there;
-  std::unique_ptr<metis_library> mine = find_metis();
+  if (const std::string* const why = missing.load(std::memory_order_acquire)) {
+    throw unavailable_error(*why);
+  }
+  std::unique_ptr<metis_library> mine;
+  try {
+    mine = find_metis();
+  } catch (const unavailable_error& e) {
+    auto why = std::make_unique<std::string>(e.what());
+    const std::string* nothing = nullptr;
+    if (missing.compare_exchange_strong(nothing, why.get())) why.release();
+    throw;
+  }
   const metis_library* none = nullptr;
   // Another thread may have been faster: its copy serves all.
   if (found.compare_exchange_strong(none, mine.get())) return *mine.release();

@@ -809,6 +809,7 @@ fill_profile profile_supervised(const View& a, std::int32_t cells, const analysi
   const checked_input& in = rows.in;
   check_options({.threads = options.threads,
                  .memory_budget_mb = options.memory_budget_mb,
+                 .order = order_method::natural,  // no order is computed, METIS not loaded
                  .progress = options.progress,
                  .progress_seconds = options.progress_seconds},
                 in.a.n_rows);
@@ -1435,7 +1436,7 @@ std::vector<variant_description> variants() {
 bool has_metis() noexcept {
   try {
     return !metis_fault();
-  } catch (const std::bad_alloc&) {
+  } catch (const std::exception&) {
     return false;
   }
 }
