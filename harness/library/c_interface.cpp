@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -396,6 +397,7 @@ void start(gsofa_analyzer& by, const View& view, const gsofa_options& asked) {
 // The algorithms of this build, described once.
 struct variant_list {
   std::uint64_t process = gsofa::process_number();
+  const variant_list* before = nullptr;  // of a parent: somebody may hold it
   std::vector<gsofa::variant_description> described = gsofa::variants();
   std::vector<gsofa_variant> entries;
   variant_list() {
@@ -738,12 +740,14 @@ gsofa_status gsofa_variants(const gsofa_variant** variants, int32_t* count) {
     return fail(GSOFA_INVALID_INPUT, "an argument is NULL");
   }
   return reporting([&] {
-    static const variant_list of_first;
-    const variant_list* list = &of_first;
-    if (of_first.process != gsofa::process_number()) {
-      // Devices that were there are lost to forked processes, and to those that these fork.
-      static const variant_list of_child;
-      list = &of_child;
+    // Devices that were there are lost to a forked process, which lists anew. No lock, which a
+    // thread that the child lacks could hold.
+    static std::atomic<const variant_list*> newest;
+    const variant_list* list = newest.load(std::memory_order_acquire);
+    if (list == nullptr || list->process != gsofa::process_number()) {
+      auto mine = std::make_unique<variant_list>();
+      mine->before = list;
+      if (newest.compare_exchange_strong(list, mine.get())) list = mine.release();
     }
     *variants = list->entries.data();
     *count = static_cast<std::int32_t>(list->entries.size());
