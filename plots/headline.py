@@ -11,11 +11,10 @@ import statistics
 import sys
 from pathlib import Path
 
-from PIL import Image
-
 import peers
 import records
 import style
+from PIL import Image
 import style_dots as dots
 import style_paper as paper
 

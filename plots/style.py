@@ -8,7 +8,10 @@ import sys
 import textwrap
 from pathlib import Path
 
-import matplotlib
+try:
+    import matplotlib
+except ModuleNotFoundError as e:
+    sys.exit(f"plots: error: {sys.executable} has no {e.name}: apt-get install python3-matplotlib, then /usr/bin/python3")
 
 matplotlib.use("Agg")
 import matplotlib.pyplot as plt

@@ -52,4 +52,7 @@ void print_stand_in_note(const provenance& origin);
 
 match_mode parse_match(const std::string& text);
 
+/// Refuses what cannot be the name of a file or folder to write: nothing, and -.
+CLI::Validator is_an_output();
+
 }  // namespace gsofa

@@ -221,7 +221,9 @@ void add_experiment_command(CLI::App& app, command_action& action) {
        "those that are structurally singular or too small for the case are left out; "
        "default: the bundled matrices")
       ->type_name("FOLDER");
-  c->add_option("--out", o->output.out, "Append the records to this file")->type_name("FILE.jsonl");
+  c->add_option("--out", o->output.out, "Append the records to this file")
+      ->check(is_an_output())
+      ->type_name("FILE.jsonl");
   c->add_flag("--json", o->output.json, "Records on stdout, one line each and nothing else");
   c->add_flag("--resume", o->output.resume, "Leave out cases that --out already has");
   c->callback([o, &action] {

@@ -16,6 +16,14 @@ match_mode parse_match(const std::string& text) {
   throw input_error("unknown matching '" + text + "': one of auto, none");
 }
 
+CLI::Validator is_an_output() {
+  return {[](std::string& text) {
+            if (text.empty()) return std::string("the name of the output is empty");
+            return text == "-" ? std::string("-: standard output is /dev/stdout") : std::string();
+          },
+          ""};
+}
+
 void print_stand_in_note(const provenance& origin) {
   const std::string note = stand_in_note(origin);
   if (!note.empty()) std::cout << one_line(note) << '\n';

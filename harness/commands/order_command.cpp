@@ -277,6 +277,7 @@ void add_order_command(CLI::App& app, command_action& action) {
       ->type_name("T")
       ->capture_default_str();
   c->add_option("--out", o->out, "Append a record of each order to this file, one line each")
+      ->check(is_an_output())
       ->type_name("FILE.jsonl");
   c->add_flag("--json", o->json, "Records on stdout, one line each and nothing else");
   std::string methods = "Orders:\n";

@@ -39,15 +39,20 @@ void add_prepare_command(CLI::App& app, command_action& action) {
   CLI::App* c = app.add_subcommand(
       "prepare", "Match and order a matrix once; the file written is then read fast");
   o->matrix.add_to(*c);
-  c->add_option("-o,--out", o->out, "File to write")->required()->type_name("F");
+  c->add_option("-o,--out", o->out, "File to write")
+      ->check(is_an_output())
+      ->required()
+      ->type_name("F");
   c->add_option(
        "--order-out", o->order_out,
        "Write the order to this file, old column by new position, one per line, for --order")
+      ->check(is_an_output())
       ->type_name("FILE.perm");
   c->add_option(
        "--predicted-work", o->predicted_work,
        "Append to this file, as one JSON line, the edges that the search of each source is "
        "predicted to traverse (what the dynamic schedule orders chunks by)")
+      ->check(is_an_output())
       ->type_name("FILE.jsonl");
   c->callback([o, c, &action] {
     o->matrix.note_given(*c);

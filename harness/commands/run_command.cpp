@@ -120,6 +120,8 @@ exit_code run(run_options& o, const session_info& session) {
         return load(name);
       } catch (const input_error& e) {
         refused = e.what();
+      } catch (const std::bad_alloc&) {
+        refused = shown_name(name) + ": there is not enough memory to prepare the matrix";
       }
       return {};
     });
@@ -195,15 +197,18 @@ void add_run_command(CLI::App& app, command_action& action) {
       ->type_name("S")
       ->capture_default_str();
   c->add_option("--out", o->output.out, "Append the records to this file, one line each")
+      ->check(is_an_output())
       ->type_name("FILE.jsonl");
   c->add_flag("--json", o->output.json, "Records on stdout, one line each and nothing else");
   c->add_option(
        "--pattern-out", o->output.pattern_out,
        "Write L and U as Matrix Market patterns, and the permutations of rows and columns, "
        "into this folder; DIR.gz: the patterns gzip'd, into DIR; implies --want pattern")
+      ->check(is_an_output())
       ->type_name("DIR");
   c->add_option("--checkpoint", o->cases.checkpoint.folder,
                 "Distributed variants: record finished chunks in this folder; one run, no warm-up")
+      ->check(is_an_output())
       ->type_name("DIR");
   c->add_flag("--resume", o->output.resume,
               "Leave out cases that --out already has, and chunks that --checkpoint already has");

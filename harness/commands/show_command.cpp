@@ -252,6 +252,7 @@ void add_show_command(CLI::App& app, command_action& action) {
       ->check(CLI::IsMember({"auto", "none"}))
       ->capture_default_str();
   c->add_option("-o,--out", o->out, "Picture to write: .svg, .html, or .png without words")
+      ->check(is_an_output())
       ->required()
       ->type_name("FILE");
   c->add_option("--cells", o->cells, "Cells of a picture in each direction, at most")

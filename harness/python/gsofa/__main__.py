@@ -12,13 +12,29 @@ def printable(text):
     return "".join("?" if unicodedata.category(c) in ("Cc", "Cf", "Cs", "Zl", "Zp") else c for c in text)
 
 
+def name_of(path):
+    """The name of a matrix: its file's without the endings of formats and compressions."""
+    name = pathlib.Path(path).name
+    for ending in (".gz", ".xz", ".bz2", ".zst", ".Z", ".lz", ".tar", ".tgz", ".zip",
+                   ".mtx", ".npz", ".rua", ".rsa", ".pua", ".psa", ".cua", ".csa", ".rb"):
+        name = name.removesuffix(ending) or name
+    return name
+
+
+def cells_of(text):
+    """A number of cells."""
+    if not text.isascii() or not text.isdigit() or not 1 <= int(text) <= 8192:
+        raise argparse.ArgumentTypeError(f"{text} is not a number in 1..8192")
+    return int(text)
+
+
 def parser():
     p = argparse.ArgumentParser(prog="python -m gsofa show", description=__doc__.split(": ", 1)[1].capitalize())
     p.add_argument("matrix", help="file: Matrix Market, Harwell-Boeing or .npz, also compressed or in a .tar or .zip")
     p.add_argument("--order", default="auto", metavar="NAME[,NAME]",
                    help=f"one of {', '.join(_symbolic.ORDERINGS)}; two are drawn side by side (default: auto)")
     p.add_argument("--what", choices=("fill", "tree", "profiles", "pattern"), default="fill", help="default: fill")
-    p.add_argument("--cells", type=int, default=0, help="cells in each direction of a pattern (default: 480)")
+    p.add_argument("--cells", type=cells_of, default=0, help="cells in each direction of a pattern (default: 480)")
     p.add_argument("-o", "--out", metavar="FILE", help="picture .png, .svg, .pdf or .html (default: MATRIX.png here)")
     p.add_argument("--version", action="version", version=f"gsofa {version()}")
     return p
@@ -31,7 +47,7 @@ def show(arguments):
         from . import pictures
     except ImportError:
         p.exit(3, "gsofa show: error: pictures need matplotlib: pip install matplotlib\n")
-    name = pathlib.Path(args.matrix).name.split(".")[0]
+    name = name_of(args.matrix)
     out = args.out or f"{name}.png"
     cells = args.cells or pictures.CELLS
     try:
