@@ -4,10 +4,13 @@
 #include <archive.h>
 #include <archive_entry.h>
 #include <dlfcn.h>
+#include <locale.h>
 #endif
 
+#include <atomic>
 #include <cerrno>
 #include <exception>
+#include <memory>
 #include <new>
 #include <utility>
 #include <vector>
@@ -56,8 +59,14 @@ class libarchive {
  public:
   // Never unloaded.
   static const libarchive& loaded() {
-    static const libarchive found;
-    return found;
+    // No lock, which a thread that a forked child lacks could hold.
+    static std::atomic<const libarchive*> found;
+    const libarchive* there = found.load(std::memory_order_acquire);
+    if (there == nullptr) {
+      std::unique_ptr<const libarchive> mine(new libarchive);
+      if (found.compare_exchange_strong(there, mine.get())) there = mine.release();
+    }
+    return *there;
   }
   // Throws unavailable_error beginning with `name`.
   static const libarchive& get(const std::string& name) {
@@ -115,6 +124,24 @@ class libarchive {
 };
 
 }  // namespace
+
+// Names of members are UTF-8 for this thread until the object ends, whatever its locale is.
+class utf8_names {
+ public:
+  utf8_names() : own_(newlocale(LC_CTYPE_MASK, "C.UTF-8", nullptr)) {
+    if (own_ != nullptr) before_ = uselocale(own_);
+  }
+  ~utf8_names() {
+    if (own_ == nullptr) return;
+    uselocale(before_);
+    freelocale(own_);
+  }
+  utf8_names(const utf8_names&) = delete;
+  utf8_names& operator=(const utf8_names&) = delete;
+
+ private:
+  locale_t own_, before_ = nullptr;
+};
 
 struct archive_reader::state {
   state(source from, wrapping k, std::string n)
@@ -210,6 +237,7 @@ archive_reader::~archive_reader() = default;
 std::string archive_reader::unavailable() { return libarchive::loaded().unavailable(); }
 
 bool archive_reader::next(std::string& path) {
+  const utf8_names names;
   while (!state_->ended) {
     struct archive_entry* entry = nullptr;
     const int status = state_->library.next_header(state_->handle, &entry);
@@ -223,6 +251,9 @@ bool archive_reader::next(std::string& path) {
     if (!single() && state_->library.file_type(entry) != AE_IFREG) continue;
     const char* found = state_->library.utf8_path(entry);
     if (found == nullptr) found = state_->library.path(entry);
+    if (found == nullptr && !single()) {
+      throw input_error(state_->name + ": is an archive with a member whose name is not UTF-8");
+    }
     path = found != nullptr ? found : "";
     return true;
   }

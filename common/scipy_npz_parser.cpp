@@ -55,6 +55,7 @@ class npz_parser {
   const npz_array& one(const char* name, std::size_t dimensions) const;
   index_t size(offset_t value, const char* what) const;
   index_t index(offset_t value, index_t limit, const char* what, std::size_t at_entry) const;
+  void check_values(std::size_t places) const;
   void add_compressed(bool by_rows);
   void add_coordinates();
   void add_blocks();
@@ -217,9 +218,20 @@ void npz_parser::check_pointers(const std::vector<offset_t>& pointers, offset_t 
   }
 }
 
+// The values that a file may have: as many as places.
+void npz_parser::check_values(std::size_t places) const {
+  const auto data = arrays_.find("data.npy");
+  if (data == arrays_.end()) return;
+  const auto& shape = data->second.shape;
+  if (shape.size() != 1 || shape[0] != static_cast<offset_t>(places)) {
+    fail("data does not have the " + std::to_string(places) + " values of the entries");
+  }
+}
+
 void npz_parser::add_compressed(bool by_rows) {
   const auto& pointers = one("indptr", 1).numbers;
   const auto& indices = one("indices", 1).numbers;
+  check_values(indices.size());
   const index_t major = by_rows ? n_rows_ : n_cols_, minor = by_rows ? n_cols_ : n_rows_;
   check_pointers(pointers, major, static_cast<offset_t>(indices.size()));
   entries_.begin(n_rows_, n_cols_, false, pointers.back());
@@ -238,6 +250,7 @@ void npz_parser::add_coordinates() {
     fail("row has " + std::to_string(rows.size()) + " numbers and col has " +
          std::to_string(cols.size()));
   }
+  check_values(rows.size());
   entries_.begin(n_rows_, n_cols_, false, static_cast<offset_t>(rows.size()));
   for (std::size_t k = 0; k < rows.size(); ++k) {
     entries_.add(index(rows[k], n_rows_, "row", k), index(cols[k], n_cols_, "column", k));

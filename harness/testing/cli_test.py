@@ -20,6 +20,7 @@ import termios
 import time
 import unittest
 import xml.etree.ElementTree
+import zipfile
 from pathlib import Path
 
 GSOFA = os.environ.get("GSOFA", "gsofa")
@@ -1074,6 +1075,19 @@ class ReadingTest(CliTest):
         "zero.mtx": "%%MatrixMarket matrix coordinate real general\n0 0 0\n",
     }
 
+    def test_members_of_archives_have_names_in_any_locale(self):
+        path = self.folder / "names.zip"
+        for members in (["gr\u00f6\u00dfe/gr\u00f6\u00dfe.mtx"], ["\u00e9/\u00e9.mtx", "b/b.mtx"]):
+            with zipfile.ZipFile(path, "w") as archive:
+                for name in members:
+                    archive.writestr(name, SMALL)
+            done = subprocess.run([GSOFA, "info", "--json", "--matrix", path], capture_output=True, text=True, timeout=300,
+                                  env=os.environ | {"LC_ALL": "C"})
+            if "libarchive" in done.stderr:
+                self.skipTest("this build lacks libarchive")
+            # Of several matrices none is taken.
+            self.assertEqual(done.returncode, OK if len(members) == 1 else BAD_INPUT, done.stderr)
+
     def test_every_command_reads_what_others_write(self):
         for name, text in self.OTHERS.items():
             with self.subTest(name):
@@ -1124,6 +1138,14 @@ class ReadingTest(CliTest):
 
 
 class BadInputTest(CliTest):
+    def test_outputs_without_a_name(self):
+        run = ("run", "--matrix", self.small, "--variant", "cpu_fill1")
+        for args in ((*run, "--out", ""), (*run, "--out", "-"), (*run, "--pattern-out", ""), (*run, "--checkpoint", ""),
+                     ("prepare", "--matrix", self.small, "--out", ""), ("order", "--matrix", self.small, "--out", ""),
+                     ("show", self.small, "--out", "")):
+            with self.subTest(args):
+                self.assert_refused(BAD_INPUT, *args, mention=["out" if args[-2] != "--checkpoint" else "checkpoint"])
+
     def test_matrices(self):
         for name, text, mention in (
             ("rectangular.mtx", RECTANGULAR, ("square",)),

@@ -131,6 +131,13 @@ def test_compressed_files_and_archives(tmp_path):
         gsofa.read(tmp_path / "bad.npz")
 
 
+def test_values_are_as_many_as_entries(tmp_path, archives):
+    file = tmp_path / "a.npz"
+    np.savez(file, indices=np.array([0, 1]), indptr=np.array([0, 1, 2]), shape=np.array([2, 2]), format=b"csr", data=np.ones(1))
+    with pytest.raises(gsofa.InvalidInput, match="data does not have the 2 values"):
+        gsofa.read(file)
+
+
 FAULTS = {
     "absent": (None, "cannot open"),
     "empty": (b"", "empty file"),
