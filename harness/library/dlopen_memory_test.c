@@ -179,10 +179,12 @@ static void sweep(const char* name, enum what what, gsofa_order by, int threads,
 /* The text of an error where there is no memory for it, and on more threads than have room. */
 enum { many_threads = 80 };
 static pthread_barrier_t all_have_failed;
+static pthread_barrier_t all_have_begun; /* a thread that is created needs memory, too */
 static long allocations_that_fail;
 
 static void* fail_and_read(void* data) {
   int* const wrong = data;
+  pthread_barrier_wait(&all_have_begun);
   fail_allocations(1, allocations_that_fail);
   const gsofa_status status = lib.analyzer_create(NULL);
   const char* const text = lib.last_error();
@@ -203,6 +205,7 @@ static void check_texts(void) {
     allocations_that_fail = round % 2 == 0 ? 0 : LONG_MAX;
     const int count = round < 2 ? 1 : many_threads;
     pthread_barrier_init(&all_have_failed, NULL, (unsigned)count);
+    pthread_barrier_init(&all_have_begun, NULL, (unsigned)count);
     for (int t = 0; t < count; ++t) {
       wrong[t] = 1;
       fail_allocations(0, 0);
@@ -213,6 +216,7 @@ static void check_texts(void) {
       failures += wrong[t];
     }
     pthread_barrier_destroy(&all_have_failed);
+    pthread_barrier_destroy(&all_have_begun);
   }
   if (failures > 0) printf("failed: texts of errors\n");
 }
