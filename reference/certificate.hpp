@@ -22,9 +22,9 @@ verdict check_structure(const pattern_view& l, const pattern_view& u, index_t n)
 ///   (a) contained: A and the diagonal are in F;
 ///   (b) closed: F(i,k), k < i, F(k,j), j > k imply F(i,j);
 ///   (c) justified: every F(i,j), i != j, is in A or has a k < min(i,j) with F(i,k) and F(k,j).
-/// On a fault of (a) to (c) the reason names one entry of the smallest faulty row, whatever the
-/// number of threads. Takes certificate_cost(l, u) steps and n bytes per thread.
-/// Throws input_error if `a` itself is not a valid square pattern.
+/// On a fault of (a) to (c) the reason names one entry of the smallest faulty row, for any number
+/// of threads. Takes certificate_cost(l, u) steps and n bytes per thread. Throws input_error if `a`
+/// itself is not a valid square pattern.
 verdict check_certificate(const pattern_view& a, const pattern_view& l, const pattern_view& u,
                           int threads);
 

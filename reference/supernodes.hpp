@@ -14,7 +14,7 @@ namespace gsofa::reference {
 /// chunk_size < 0.
 std::vector<index_t> t3_supernodes(const pattern_view& filled, index_t chunk_size);
 
-/// The same for L (strictly lower) and U (with the diagonal) as two patterns.
+/// As above, from L (strictly lower) and U (with the diagonal) as two patterns.
 std::vector<index_t> t3_supernodes(const pattern_view& l, const pattern_view& u,
                                    index_t chunk_size);
 

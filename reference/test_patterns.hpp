@@ -68,7 +68,7 @@ inline pattern upper(const pattern& f) {
   return u;
 }
 
-/// True if (i, j) is an entry of a.
+/// True if (i, j) is an entry of `a`.
 inline bool contains(const pattern& a, index_t i, index_t j) {
   return std::ranges::binary_search(a.row(i), j);
 }

@@ -13,7 +13,7 @@ namespace gsofa::reference {
 /// the others are one choice among several.
 pattern worked_example();
 
-/// The facts that the text states of it, 0-based.
+/// The facts that the text states about the pattern, 0-based.
 namespace worked {
 
 using edge = std::pair<index_t, index_t>;
@@ -44,14 +44,14 @@ inline constexpr std::array<std::array<index_t, 10>, 4> max_id = {{
     {1, 0, 0, 2, 3, 1, 10, 0, 0, 0},
 }};
 /// Sections 2 and 5: |U(0,:)| and |U(1,:)|; supernode leaders among rows 0..3; the bitmap of
-/// |U(s,:)| = |U(s-1,:)| - 1 over these rows ("0100"). The remark in section 2 that rows 1 and 2
-/// form a supernode contradicts both and is not followed (it holds for rows 0 and 1).
+/// |U(s,:)| = |U(s-1,:)| - 1 over these rows ("0100"). The remark in Section 2 that rows 1 and 2
+/// form a supernode contradicts both facts; it is true of rows 0 and 1, and is not followed here.
 inline constexpr index_t u_row_0_count = 3;
 inline constexpr index_t u_row_1_count = 2;
 inline constexpr std::array<index_t, 3> leaders_phase_1 = {0, 2, 3};
 inline constexpr std::array<bool, 4> bitmap_phase_1 = {false, true, false, false};
-/// Section 6: capacity of the new frontier queue, the vertices that frontiers 1 and 2 fill it
-/// with, and the one that frontier 7 adds.
+/// Section 6: the capacity of the new frontier queue, the vertices with which frontiers 1 and 2
+/// fill it, and the vertex that frontier 7 adds.
 inline constexpr std::size_t external_capacity = 3;
 inline constexpr std::array<index_t, 3> external_first = {0, 3, 5};
 inline constexpr index_t external_after = 4;

@@ -1,7 +1,7 @@
 #pragma once
 
-/// Counts, digests, supernodes and sorted rows from the fill stamps of a batch of sources: the part
-/// that all GPU variants share that find rows by marking vertices.
+/// Counts, digests, supernodes and sorted rows from the fill stamps of a batch of sources: the
+/// common part of all GPU variants that find rows by marking vertices.
 
 #include <algorithm>
 #include <span>
@@ -44,7 +44,7 @@ struct bitmap_rows {
     const auto k = static_cast<std::size_t>(static_cast<std::uint32_t>(v));
     return (bits[static_cast<std::size_t>(slot) * words + k / 32] >> (k % 32) & 1U) != 0;
   }
-  /// Bits of the vertices 32 k .. 32 k + 31.
+  /// The bits of vertices 32 k .. 32 k + 31.
   GSOFA_DEVICE std::uint32_t word(index_t slot, std::size_t k) const {
     return bits[static_cast<std::size_t>(slot) * words + k];
   }
@@ -53,7 +53,7 @@ struct bitmap_rows {
 GSOFA_DEVICE unsigned lane_index() { return simt::thread_index() & 31U; }
 GSOFA_DEVICE unsigned lower_lanes() { return (1U << lane_index()) - 1U; }
 
-/// Source of a slot: rows.source(slot) where sources are listed, else consecutive.
+/// Source of a slot: rows.source(slot) if sources are listed; otherwise sources are consecutive.
 template <class Rows>
 GSOFA_DEVICE index_t source_of(const Rows& rows, index_t slot) {
   if constexpr (requires { rows.source(slot); }) {
@@ -98,7 +98,7 @@ GSOFA_KERNEL void digest_kernel(Rows rows, std::uint64_t* digests) {
 }
 
 /// One block per source of [first, first + count) writes its columns, ascending, to
-/// out[offsets[slot - first]] and the places behind.
+/// out[offsets[slot - first]] and the places after it.
 template <class Rows>
 GSOFA_KERNEL void rows_kernel(Rows rows, index_t first, index_t count, const offset_t* offsets,
                               index_t* out) {
@@ -129,15 +129,15 @@ GSOFA_KERNEL void rows_kernel(Rows rows, index_t first, index_t count, const off
   }
 }
 
-/// The paper's two-phase supernode detection (Section 5, Figure 8) for the rows of a batch, the
-/// calling block's piece being the `number`-th of `piece` rows. Phase I: a bitmap of the rows whose
-/// U count is one less than their predecessor's, and a queue of the others, the leaders, both in
-/// shared memory. Phase II: a thread per leader follows the set bits and tests L(s, r); where the
-/// test fails s leads a supernode of its own. A walk may leave its piece (it recomputes the bits
-/// beyond) and ends with the chunk. carry_in: start of the supernode that the last row of the batch
-/// before belongs to; the walk that reaches the end of this batch stores the start of its own
-/// supernode in carry_out. u_counts is indexed by row, an array or an object that indexes like one;
-/// so is is_start, which is zero before the call.
+/// The paper's two-phase supernode detection (Section 5, Figure 8) for the rows of a batch; the
+/// calling block processes the `number`-th piece of `piece` rows. Phase I: a bitmap of the rows
+/// whose U count is one less than their predecessor's, and a queue of all other rows, the leaders,
+/// both in shared memory. Phase II: one thread per leader follows the set bits and tests L(s, r);
+/// if the test fails, s leads a new supernode. A walk may leave its piece (it recomputes the bits
+/// beyond) and ends with the chunk. carry_in: start of the supernode that contains the last row of
+/// the previous batch; the walk that reaches the end of this batch stores the start of its own
+/// supernode in carry_out. u_counts and is_start are indexed by row; each is an array or an object
+/// that indexes like an array. is_start is zero before the call.
 template <class Rows, class Counts, class Starts>
 GSOFA_DEVICE void detect_supernodes(const Rows& rows, const Counts& u_counts, index_t chunk,
                                     unsigned piece, unsigned number, const index_t* carry_in,
@@ -194,7 +194,7 @@ constexpr std::size_t supernode_shared_bytes(unsigned piece) {
   return ((piece + 31) / 32 + piece + 1) * 4;
 }
 
-/// detect_supernodes for a batch, one block for each piece.
+/// detect_supernodes for a batch, one block per piece.
 template <class Rows>
 GSOFA_KERNEL void supernode_kernel(Rows rows, const index_t* u_counts, index_t chunk,
                                    unsigned piece, const index_t* carry_in, index_t* carry_out,
@@ -239,29 +239,29 @@ class row_results {
     forget();
     clear();
   }
-  /// Clears what is counted on the device; asynchronous.
+  /// Clears the counts on the device; asynchronous.
   void clear() { fill_bytes(zeroed_.data(), 0, zeroed_.size()); }
-  /// What clear() clears, words of 4 bytes.
+  /// The memory that clear() clears, in words of 4 bytes.
   [[nodiscard]] std::span<std::uint32_t> cleared() const {
     return {reinterpret_cast<std::uint32_t*>(zeroed_.data()),
             static_cast<std::size_t>(zeroed_.size() / 4)};
   }
-  /// Forgets what the host has of the last run.
+  /// Drops the host's results of the last run.
   void forget() {
     batch_ = 0;
     l_ = u_ = pattern{};
     l_.n_rows = l_.n_cols = u_.n_rows = u_.n_cols = n_;
   }
 
-  /// The array in which an engine that finds supernodes itself marks their first rows; start()
-  /// zeroes it.
+  /// An engine that finds supernodes itself marks their first rows in this array; start() zeroes
+  /// it.
   [[nodiscard]] unsigned char* supernode_starts() const { return is_start_; }
-  /// The array in which an engine that computes digests itself stores them; start() zeroes it. It
-  /// is null if digests are not wanted.
+  /// An engine that computes digests itself stores them in this array; start() zeroes it. Null if
+  /// digests are not requested.
   [[nodiscard]] std::uint64_t* digests() const { return digests_; }
 
   /// Takes over a finished batch; batches come in ascending order and their counts are set.
-  /// `has_digests` and `has_pattern` say which parts the engine delivers itself; those are not
+  /// `has_digests` and `has_pattern`: the engine delivers these parts itself, and they are not
   /// computed here.
   template <class Rows>
   void add(const Rows& rows, run_context& context, bool has_digests = false,
@@ -281,7 +281,7 @@ class row_results {
     ++batch_;
   }
 
-  /// Finds the supernodes that begin in a finished batch, if they are wanted; asynchronous.
+  /// Finds the supernodes that begin in a finished batch, if requested; asynchronous.
   template <class Rows>
   void find_supernodes(const Rows& rows) {
     if (!wants_.has(want::supernodes)) return;
@@ -292,7 +292,7 @@ class row_results {
            static_cast<const index_t*>(carry_ + batch_ % 2), carry_ + (batch_ + 1) % 2, is_start_);
   }
 
-  /// Takes the rows of an engine that delivers them itself.
+  /// Takes rows that an engine delivers itself.
   void set_pattern(pattern l, pattern u) {
     l_ = std::move(l);
     u_ = std::move(u);
@@ -394,7 +394,7 @@ class row_results {
   pattern l_, u_;
 };
 
-/// The matrix on the device: a copy of it there, or the caller's.
+/// The matrix on the device: a copy, or the caller's arrays.
 class device_matrix {
  public:
   void upload(const pattern_view& a, memory_budget& budget) {
@@ -404,7 +404,8 @@ class device_matrix {
     copy_to_device(col_idx_.data(), a.col_idx.data(), col_idx_.size());
     rows_ = {a.n_rows, a.nnz(), row_ptr_.data(), col_idx_.data()};
   }
-  /// Another matrix of as many rows and entries, in the same memory; not after refer_to().
+  /// Loads another matrix with equal numbers of rows and entries into the same memory; not after
+  /// refer_to().
   void replace(const pattern_view& a) {
     copy_to_device(row_ptr_.data(), a.row_ptr.data(), row_ptr_.size());
     copy_to_device(col_idx_.data(), a.col_idx.data(), col_idx_.size());
@@ -417,7 +418,7 @@ class device_matrix {
   [[nodiscard]] const device_rows& rows() const { return rows_; }
   [[nodiscard]] const offset_t* row_ptr() const { return rows_.row_ptr; }
   [[nodiscard]] const index_t* col_idx() const { return rows_.col_idx; }
-  /// Bytes of the budget that it takes.
+  /// Bytes that this object takes from the budget.
   [[nodiscard]] offset_t bytes() const {
     return row_ptr_.size() * static_cast<offset_t>(sizeof(offset_t)) +
            col_idx_.size() * static_cast<offset_t>(sizeof(index_t));
@@ -429,8 +430,8 @@ class device_matrix {
   device_array<index_t> col_idx_;
 };
 
-/// Reports the memory of a run and, in the counting build, its work: edges traversed, and the
-/// counter that `second` names.
+/// Reports the memory of a run and, in the counting build, its work: the edges traversed and the
+/// counter named `second`.
 inline void report_search(run_context& context, const memory_budget& budget,
                           [[maybe_unused]] const unsigned long long* work,
                           [[maybe_unused]] const char* second) {

@@ -1,6 +1,6 @@
 #pragma once
 
-/// Results in device memory of the caller.
+/// Results in the caller's device memory.
 
 #include <span>
 #include <string>
@@ -13,8 +13,8 @@ namespace gsofa::gpu {
 
 #if defined(GSOFA_GPU)
 
-/// Arrays in memory that the caller gives. An array without elements is null and takes none. A copy
-/// is complete after synchronize().
+/// Arrays in memory that the caller provides. An array without elements is null and takes no
+/// memory. A copy is complete after synchronize().
 class caller_memory {
  public:
   explicit caller_memory(const device_destination& to) : to_(to) {}
@@ -39,7 +39,7 @@ class caller_memory {
     copy_on_device(to, from, count);
     return to;
   }
-  /// A copy of an array of the host.
+  /// A copy of a host array.
   template <class T>
   const T* uploaded(std::span<const T> from) const {
     const auto count = static_cast<offset_t>(from.size());

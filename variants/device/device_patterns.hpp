@@ -1,7 +1,7 @@
 #pragma once
 
 // Square sparsity patterns in device memory: sorted rows, transpose, the graph of A + A^T, a
-// permuted pattern. Their results are those of common/pattern.hpp and depend on no number of
+// permuted pattern. Results equal those of common/pattern.hpp and do not depend on the number of
 // blocks.
 
 #include "common/device_rows.hpp"
@@ -26,16 +26,17 @@ struct device_pattern {
   operator rows_view() const { return view(); }  // NOLINT(google-explicit-constructor)
 };
 
-// Each costs a radix sort of words of 8 bytes, one for each entry of `a`, two for the graph, with
-// 16 bytes of working memory for each word beside what the sort takes. All throw budget_error.
+// Each function costs a radix sort of 8-byte words, one per entry of `a` (two for the graph), with
+// 16 bytes of working memory per word in addition to the memory of the sort. All throw
+// budget_error.
 
-/// A copy of a pattern on the host, and one there of a pattern on the device.
+/// Copies a host pattern to the device, and a device pattern to the host.
 device_pattern upload(const pattern_view& a, memory_budget& budget);
 pattern download(const rows_view& a);
 
-/// Rows of a user: `copy` holds what has other integers than those of rows_view, and is empty where
-/// nothing has. Waits for their stream. Throws input_error for sizes that cannot be and for arrays
-/// that are not in memory of the current device; a column beyond 32 bits becomes -1.
+/// Rows of a user: `copy` holds arrays whose integers differ from those of rows_view; it is empty
+/// if no array does. Waits for the stream of the rows. Throws input_error for impossible sizes and
+/// for arrays outside the memory of the current device; a column beyond 32 bits becomes -1.
 struct adopted {
   device_pattern copy;
   rows_view rows;
@@ -59,7 +60,7 @@ device_pattern symmetric_graph(const rows_view& a, memory_budget& budget);
 device_pattern permuted(const rows_view& a, const index_t* row_order, const index_t* col_order,
                         memory_budget& budget);
 
-/// Diagonal positions that `a` lacks.
+/// The diagonal positions that are missing in `a`.
 index_t missing_diagonal(const rows_view& a, memory_budget& budget);
 
 }  // namespace gsofa::gpu::patterns

@@ -8,7 +8,7 @@ namespace gsofa::gpu {
 
 #if defined(GSOFA_GPU)
 
-/// Devices that there are.
+/// Number of devices.
 inline int visible_devices() {
 #if defined(__CUDACC__)
   int count = 0;
@@ -19,8 +19,8 @@ inline int visible_devices() {
 #endif
 }
 
-/// Lets a device read the memory of another one, the memory pool's as well. Returns false where it
-/// cannot. The current device changes to `reader`.
+/// Lets device `reader` read the memory of another device, including its memory pool. Returns false
+/// if the devices do not support it. The current device becomes `reader`.
 inline bool let_read([[maybe_unused]] int reader, [[maybe_unused]] int owner) {
 #if defined(__CUDACC__)
   if (reader == owner) return true;
@@ -46,8 +46,8 @@ inline bool let_read([[maybe_unused]] int reader, [[maybe_unused]] int owner) {
   return true;
 }
 
-/// Copies from the memory of any device to that of the current one, `staged` through memory of the
-/// host.
+/// Copies from the memory of any device to the memory of the current device; `staged`: through host
+/// memory.
 template <class T>
 void copy_between_devices(T* to, const T* from, offset_t count, bool staged) {
   if (count == 0) return;

@@ -1,6 +1,6 @@
 #pragma once
 
-/// The elimination tree of A + A^T from the entries of A, whatever the numbering.
+/// The elimination tree of A + A^T from the entries of A, for any numbering.
 
 #include "variants/device/matrix_entries.hpp"
 
@@ -10,9 +10,9 @@ namespace gsofa::gpu {
 
 inline constexpr std::uint32_t no_parent = 0xffffffffU;
 
-/// Elimination tree of A + A^T without locks. At any time M is the multiset of the edges
-/// (v, parent[v]) and of those that threads hold, each with its smaller end first; at first the
-/// edges of A. One step of a thread with edge (r, t):
+/// Elimination tree of A + A^T without locks. At any time M is the multiset of the edges (v,
+/// parent[v]) and of the edges that threads hold, each with its smaller end first. Initially M is
+/// the edges of A. One step of a thread with edge (r, t):
 ///   parent[r] empty: the edge moves there;         parent[r] == t: a repeated edge is dropped;
 ///   parent[r] == s < t: (r, t) becomes (s, t);     parent[r] == s > t: (r, t) stays, the thread
 ///                                                  goes on with (t, s).

@@ -64,8 +64,7 @@ inline bool is_wrong(const variant_info& info, const subject& s, std::uint64_t s
   return !fault(*v, s, settings, context).empty();
 }
 
-/// Settings number k of a variant: each option takes one of the values that its specification has
-/// for tests.
+/// The k-th settings of a variant: each option takes one of its values for tests.
 inline run_settings settings_for(const variant_info& info, std::uint64_t k) {
   run_settings settings;
   settings.options = option_set(info.options);
@@ -79,8 +78,8 @@ inline run_settings settings_for(const variant_info& info, std::uint64_t k) {
   return settings;
 }
 
-/// Checks every GPU variant but the planted ones on every pattern, in settings that change from
-/// pattern to pattern; begin(k) is called before pattern k, and its result lives until pattern k is
+/// Checks every GPU variant except planted ones on every pattern, with settings that change from
+/// pattern to pattern. Calls begin(k) before pattern k and keeps its result until pattern k is
 /// done.
 template <class Begin>
 void check_gpu_variants(const std::vector<subject>& patterns, Begin&& begin) {

@@ -1,9 +1,8 @@
 #pragma once
 
-/// The header that the file of a GPU variant includes first. The file, a .cu, is compiled by nvcc,
-/// by the host compiler with GSOFA_EMULATE_GPU (simt.hpp), and in builds without either as a host
-/// source that has the registration alone, so that the variant is listed with the reason why it
-/// cannot run:
+/// The first include of a GPU variant's file. nvcc compiles the .cu file for the GPU; the host
+/// compiler compiles it for the emulator (GSOFA_EMULATE_GPU, simt.hpp); a build with neither
+/// compiles only the registration, so that the variant is listed with the reason why it cannot run:
 ///
 ///     #include "variants/device/gpu_variant.hpp"
 ///     #if defined(GSOFA_GPU)
@@ -23,8 +22,8 @@ namespace gsofa::gpu {
 
 /// Why GPU variants cannot run in this build or on this machine; nullopt if they can.
 std::optional<std::string> unavailable();
-/// The same for a planted race of plain loads and stores, which the emulator shows only while it
-/// switches threads at loads and stores.
+/// unavailable() for planted races of plain loads and stores: the emulator shows such a race only
+/// while it switches threads at loads and stores.
 std::optional<std::string> unavailable_to_races();
 
 /// The option memory_budget_mb, with this name and meaning in all GPU variants.
@@ -35,7 +34,8 @@ option_spec memory_budget_option();
 
 }  // namespace gsofa::gpu
 
-/// A function that makes a variant of a class of gsofa::gpu, from what follows the class.
+/// A function that creates a variant of class gsofa::gpu::type; the remaining arguments go to its
+/// constructor.
 #if defined(GSOFA_GPU)
 #define GSOFA_GPU_CREATE(type, ...)                           \
   []() -> std::unique_ptr<::gsofa::variant> {                 \

@@ -1,8 +1,8 @@
 #pragma once
 
 /// Copies of gigabytes from the device to pageable memory of the host, on several host threads:
-/// each thread has a piece on its way into pinned memory of its own while it maps the pages of the
-/// piece before and copies that. One thread of a driver does the same at a few GB/s.
+/// while one piece is on its way into a thread's own pinned memory, the thread maps the pages of
+/// the previous piece and copies it. The driver's own copy uses one thread and reaches a few GB/s.
 
 #include <algorithm>
 #include <condition_variable>
@@ -22,7 +22,7 @@ namespace gsofa::gpu {
 
 #if defined(GSOFA_GPU)
 
-/// A mark behind what the calling host thread has given the device.
+/// A mark after the work that the calling host thread has enqueued on the device.
 class device_mark {
  public:
 #if defined(__CUDACC__)
@@ -52,10 +52,10 @@ struct piece {
   char* to = nullptr;
   const char* from = nullptr;
   std::size_t bytes = 0;
-  const device_mark* after = nullptr;  ///< the bytes are complete then; null: they are
+  const device_mark* after = nullptr;  ///< bytes are complete at it; null: complete now
 };
 
-/// Pieces of `bytes` bytes: a page of the host belongs to one of them.
+/// Pieces of `bytes` bytes; every host page belongs to one piece.
 inline std::vector<piece> pieces_of(char* to, const char* from, std::size_t bytes,
                                     const device_mark* after = nullptr) {
   std::vector<piece> pieces;
@@ -68,7 +68,7 @@ inline std::vector<piece> pieces_of(char* to, const char* from, std::size_t byte
   return pieces;
 }
 
-/// What a host thread copies through: pinned memory for two pieces, and a stream of its own.
+/// The copy channel of a host thread: pinned memory for two pieces, and its own stream.
 class copy_lane {
  public:
   copy_lane() {
@@ -91,7 +91,7 @@ class copy_lane {
 #endif
 
   [[nodiscard]] int device() const { return device_; }
-  /// Sends a piece on its way to one of two places.
+  /// Starts the copy of a piece into one of two places.
   void send(const piece& p, int place) {
     char* const to = pinned_.data() + static_cast<std::size_t>(place) * piece_bytes;
 #if defined(__CUDACC__)
@@ -103,7 +103,7 @@ class copy_lane {
     std::memcpy(to, p.from, p.bytes);
 #endif
   }
-  /// Waits for the piece in that place and copies it to where it belongs.
+  /// Waits for the piece in that place and copies it to its target.
   void receive(const piece& p, int place) {
 #if defined(__CUDACC__)
     map_pages(p.to, p.bytes);
@@ -111,7 +111,7 @@ class copy_lane {
 #endif
     std::memcpy(p.to, pinned_.data() + static_cast<std::size_t>(place) * piece_bytes, p.bytes);
   }
-  /// Waits for all that is on its way.
+  /// Waits for all copies that have started.
   void drain() noexcept {
 #if defined(__CUDACC__)
     cudaStreamSynchronize(stream_);
@@ -127,8 +127,8 @@ class copy_lane {
 #endif
 };
 
-/// Lanes that nobody uses at the moment: pinned memory takes longer to get than to fill, so that it
-/// stays with the process for the next analysis.
+/// Lanes that are not in use. Allocating pinned memory takes longer than filling it, so the process
+/// keeps it for the next analysis.
 class idle_lanes {
  public:
   static std::unique_ptr<copy_lane> take(int device) {
@@ -160,7 +160,7 @@ class idle_lanes {
   std::vector<std::unique_ptr<copy_lane>> lanes_;
 };
 
-/// Copies that several host threads share.
+/// Copies shared by several host threads.
 class host_copies {
  public:
   /// Copies made by run() with at most `threads` threads.
@@ -170,9 +170,9 @@ class host_copies {
 #endif
   }
 
-  /// The calling thread, in `produce`, has given the device all that writes `count` elements at
-  /// `from`: they are copied to storage_to_write(v, count), and take_written() may follow once
-  /// run() has returned. Both arrays stay where they are until then.
+  /// Called in `produce` after all work that writes `count` elements at `from` has been enqueued:
+  /// copies the elements to storage_to_write(v, count). take_written() may follow after run() has
+  /// returned. Neither array may move until then.
   template <class T>
   void add(std::vector<T>& v, const T* from, offset_t count) {
     const std::size_t bytes = static_cast<std::size_t>(count) * sizeof(T);
@@ -186,9 +186,10 @@ class host_copies {
     more_.notify_one();
   }
 
-  /// Calls produce() on this thread, which add()s what is to be copied as the device comes to find
-  /// it; the other threads copy meanwhile, and this one when produce() has returned. `bytes` is
-  /// about what will be copied. Rethrows what any of them throws, with nothing on its way.
+  /// Calls produce() on this thread, which add()s arrays as the device computes them. The other
+  /// threads copy meanwhile; this thread copies after produce() has returned. `bytes`: about the
+  /// number of bytes to be copied. Rethrows the exception of any thread after all copies have
+  /// ended.
   template <class Produce>
   void run(std::size_t bytes, Produce&& produce) {
     const int threads = useful_threads(threads_, bytes / piece_bytes);
@@ -237,7 +238,7 @@ class host_copies {
     more_.notify_all();
   }
 
-  // The next piece; waits for one if told to. False if there is none.
+  // The next piece; waits for a piece if `wait` is set. False if no piece is left.
   bool take(piece& p, bool wait) {
     std::unique_lock lock(mutex_);
     if (wait) more_.wait(lock, [&] { return ended_ || next_ < pieces_.size(); });

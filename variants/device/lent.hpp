@@ -1,7 +1,7 @@
 #pragma once
 
-/// Objects with page-locked memory, which is slow to get and to give back: a run borrows one and
-/// leaves it to the next run, on whatever thread.
+/// Objects with page-locked memory, which is slow to allocate and to free: a run borrows an object
+/// and passes it on to the next run, on any thread.
 
 #include <memory>
 #include <mutex>
@@ -13,8 +13,9 @@ namespace gsofa::gpu {
 
 #if defined(GSOFA_GPU)
 
-/// A T that nobody else has meanwhile: one that another owner has left, as that left it, or a new
-/// one. The device has done all that the owner's thread gave it before the next one gets the T.
+/// Exclusive use of a T: either an object that an earlier owner returned, in the state in which
+/// that owner left it, or a new object. All device work of the earlier owner's thread has ended
+/// before the next owner gets the object.
 template <class T>
 class lent {
  public:

@@ -1,6 +1,6 @@
 #pragma once
 
-/// All entries of a pattern in compressed rows, a lane for each, however long the rows are.
+/// All entries of a pattern in compressed rows, one lane per entry, for any row lengths.
 
 #include <algorithm>
 
@@ -16,7 +16,7 @@ struct matrix_view {
   const index_t* col_idx;
   index_t n;
   offset_t nnz;
-  int per_thread;      ///< entries of a thread at a time
+  int per_thread;      ///< entries per thread at a time
   offset_t begin = 0;  ///< the first entry that is visited
 };
 
@@ -33,7 +33,7 @@ GSOFA_DEVICE index_t row_of(const offset_t* row_ptr, offset_t e, index_t low, in
   return low;
 }
 
-/// The largest row that begins at or before entry e, found by one warp: it looks at 32 rows in a
+/// The largest row that begins at or before entry e, found by one warp, which compares 32 rows per
 /// step.
 GSOFA_DEVICE index_t row_by_warp(const offset_t* row_ptr, offset_t e, index_t n) {
   const auto lane = static_cast<offset_t>(lane_index());
@@ -62,7 +62,7 @@ struct alignas(16) row_window {
   index_t rows[2];                     ///< of the first and the last entry of a chunk
   std::uint32_t entries_before[most];  ///< [k]: entries of the chunk before row k + 1 of its rows
 
-  /// Row of entry number k of the chunk.
+  /// Row of the k-th entry of the chunk.
   GSOFA_DEVICE index_t row(std::uint32_t k) const {
     index_t low = 0;
     for (index_t high = rows[1] - rows[0]; low < high;) {
@@ -77,10 +77,10 @@ struct alignas(16) row_window {
   }
 };
 
-/// Calls visit(is_entry, e, i, j) for the entries of A from the first one on, entry e at (i, j), a
-/// lane for each, however long the rows are. Whole warps take consecutive entries; in the last
-/// ones, lanes without an entry call it too. After every chunk of entries all threads of the block
-/// call finish() behind a barrier. Needs a row_window in shared memory.
+/// Calls visit(is_entry, e, i, j) for the entries e = (i, j) of A, one lane per entry, for any row
+/// lengths. Complete warps take consecutive entries; in the last warps, lanes without an entry call
+/// visit with is_entry = false. After every chunk of entries all threads of the block call finish()
+/// after a barrier. Needs a row_window in shared memory.
 template <class Visit, class Finish>
 GSOFA_DEVICE void for_each_place(const matrix_view& a, Visit&& visit, Finish&& finish) {
   row_window& window = *simt::shared_memory<row_window>();
@@ -120,7 +120,7 @@ GSOFA_DEVICE void for_each_place(const matrix_view& a, Visit&& visit, Finish&& f
   }
 }
 
-/// The same for visit(is_entry, i, j).
+/// As above, for visit(is_entry, i, j).
 template <class Visit, class Finish>
 GSOFA_DEVICE void for_each_lane(const matrix_view& a, Visit&& visit, Finish&& finish) {
   for_each_place(
@@ -142,12 +142,12 @@ GSOFA_DEVICE void for_each_entry(const matrix_view& a, Visit&& visit) {
 
 inline matrix_view entries_of(const offset_t* row_ptr, const index_t* col_idx, index_t n,
                               offset_t nnz) {
-  // Enough threads to fill the device, then more entries for each.
+  // Enough threads to fill the device, then more entries per thread.
   const offset_t threads = offset_t{multiprocessors()} * 16 * threads_per_block;
   return {row_ptr, col_idx, n, nnz, static_cast<int>(std::clamp<offset_t>(nnz / threads, 1, 8))};
 }
 
-/// Entries begin .. end - 1 of the same.
+/// As above, for entries begin .. end - 1.
 inline matrix_view entries_of(const offset_t* row_ptr, const index_t* col_idx, index_t n,
                               offset_t begin, offset_t end) {
   matrix_view part = entries_of(row_ptr, col_idx, n, end - begin);

@@ -1,6 +1,7 @@
 #pragma once
 
-/// The work on rows of many lengths: groups of lanes share the short ones, a block each long one.
+/// Work on rows of very different lengths: a group of lanes shares a short row, a block shares a
+/// long row.
 
 #include <algorithm>
 #include <cstdint>
@@ -12,7 +13,7 @@ namespace gsofa::gpu {
 
 #if defined(GSOFA_GPU)
 
-inline constexpr unsigned lanes = 8;  ///< of a group
+inline constexpr unsigned lanes = 8;  ///< per group
 // On the emulator small graphs must have long rows and many blocks.
 #if defined(__CUDACC__)
 inline constexpr int row_threads = 128;
@@ -54,9 +55,9 @@ struct lane_group {
     return (simt::ballot(flag) >> (lane_index() & ~(lanes - 1))) & all_lanes;
   }
   GSOFA_DEVICE bool all(bool flag) { return vote(!flag) == 0; }
-  /// Whether any group of the warp goes on.
+  /// Whether any group of the warp continues.
   GSOFA_DEVICE bool any_group(bool flag) { return simt::ballot(flag) != 0; }
-  /// The number of steps of the warp's group that has most.
+  /// The largest number of steps among the groups of the warp.
   GSOFA_DEVICE offset_t most_steps(offset_t steps) {
     for (unsigned step = 16; step >= lanes; step /= 2) {
       const offset_t other = simt::shuffle_xor(steps, step);
@@ -64,7 +65,7 @@ struct lane_group {
     }
     return steps;
   }
-  /// The number of threads before this one whose flag is set; adds those of all to `count`.
+  /// The number of earlier threads whose flag is set; adds the number over all threads to `count`.
   GSOFA_DEVICE offset_t place(bool flag, offset_t& count) {
     const std::uint32_t set = vote(flag);
     const offset_t before = count + simt::population(set & ((1U << rank()) - 1));
@@ -140,10 +141,10 @@ struct whole_block {
   }
 };
 
-/// Calls op.row(team, k, length) for each k of from .. to - 1: groups of lanes share the rows up to
-/// Op::longest, the block each other one. op.length(k) is the length of the row or negative for
-/// nothing to do. A group without a row to share calls op.row() too, with the negative length, or
-/// with k = -1 beyond the last.
+/// Calls op.row(team, k, length) for each k of from .. to - 1: a group of lanes shares a row of
+/// length at most Op::longest, the block shares a longer row. op.length(k) is the length of the
+/// row, or negative if there is nothing to do. A group without a row also calls op.row(), with the
+/// negative length, or with k = -1 after the last row.
 template <class Op>
 GSOFA_DEVICE void for_rows(Op& op, offset_t from, offset_t to, whole_block::memory* shared) {
   const unsigned groups = simt::block_size() / lanes;
@@ -184,8 +185,8 @@ constexpr offset_t rows_of_block(offset_t rows, int processors) {
   return row_groups * std::clamp<offset_t>(rounds, 1, most_rows_of_group);
 }
 
-/// A launch of share_rows_kernel, of at least one block; shared_bytes: of memory behind that of
-/// whole_block.
+/// Launches share_rows_kernel with at least one block; shared_bytes: shared memory in addition to
+/// that of whole_block.
 template <class Op>
 void launch_rows(const Op& op, offset_t rows, std::size_t shared_bytes = 0) {
   const offset_t per_block = rows_of_block(std::max<offset_t>(rows, 1), multiprocessors());
@@ -194,7 +195,7 @@ void launch_rows(const Op& op, offset_t rows, std::size_t shared_bytes = 0) {
                      sizeof(whole_block::memory) + shared_bytes, op, rows, per_block);
 }
 
-/// Memory of an operation on rows.
+/// Working memory of an operation on rows.
 template <class T>
 GSOFA_DEVICE T* shared_of_rows() {
   return reinterpret_cast<T*>(simt::shared_memory<unsigned char>() + sizeof(whole_block::memory));

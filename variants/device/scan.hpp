@@ -46,7 +46,8 @@ class scanner {
 #endif
   }
 
-  /// out[k] = sum of in[0 .. k); returns the sum of all `count`. in and out have count + 1 places.
+  /// out[k] = sum of in[0 .. k); returns the sum of all `count` values. in and out have count + 1
+  /// places.
   std::uint32_t exclusive_sum(std::uint32_t* in, std::uint32_t* out, std::uint32_t count) {
     fill_bytes(in + count, 0, 1);
     std::uint32_t total = 0;
@@ -65,7 +66,7 @@ class scanner {
     return total;
   }
 
-  /// Packs the entries of in that are not `value` into out; returns their number.
+  /// Packs the entries of `in` that differ from `value` into `out`; returns their number.
   std::uint32_t select_other_than(std::uint64_t value, const std::uint64_t* in, std::uint64_t* out,
                                   std::uint32_t count) {
     std::uint32_t found = 0;

@@ -3,11 +3,11 @@
 /// One source for kernels, two compilers. Under nvcc this is CUDA. Under a host compiler with
 /// GSOFA_EMULATE_GPU the same kernels run on the CPU: every thread of a grid is a fiber, all on one
 /// operating-system thread, switched at barriers, warp collectives, atomics and yields in an order
-/// that a seed shuffles. The emulation finds missing barriers, stale reads and wrong index
-/// arithmetic where no GPU is, and makes every GPU variant testable in continuous integration.
+/// that a seed shuffles. The emulator finds missing barriers, stale reads and wrong index
+/// arithmetic without a GPU, and makes every GPU variant testable in continuous integration.
 /// Kernels compiled with -fsanitize=thread, whose callbacks interleaving/accesses.cpp defines, are
-/// switched before loads and stores too, which finds what threads share without an atomic or a
-/// barrier between them. The emulator does not model weak memory: a write is visible at once.
+/// also switched before loads and stores. This finds data that threads share without an atomic
+/// operation or a barrier. The emulator does not model weak memory: a write is visible at once.
 ///
 /// Kernels are one-dimensional, take their dynamic shared memory through shared_memory<T>(), and
 /// use only the operations that this header declares.
@@ -23,20 +23,21 @@
 #define GSOFA_KERNEL static __global__
 /// A kernel of at most `threads` threads per block.
 #define GSOFA_BOUNDED_KERNEL(threads) static __global__ __launch_bounds__(threads, 1)
-/// The same, with registers for so many blocks at a time on a multiprocessor.
+/// A kernel with at most `threads` threads per block, whose registers allow `blocks` resident
+/// blocks per multiprocessor.
 #define GSOFA_RESIDENT_KERNEL(threads, blocks) static __global__ __launch_bounds__(threads, blocks)
 /// The next loop has a constant number of steps; the compiler makes its counter a constant in each.
 #define GSOFA_UNROLL _Pragma("unroll")
-/// The next loop is not unrolled: code that does not fit the instruction cache is slower than a
-/// counter.
+/// The next loop is not unrolled: a loop counter is cheaper than code that exceeds the instruction
+/// cache.
 #define GSOFA_KEEP_LOOP _Pragma("unroll 1")
-/// A function of its own, with one copy of its code in a kernel.
+/// A function that is not inlined: one copy of its code per kernel.
 #define GSOFA_SHARED_CODE static __device__ __noinline__
 #define GSOFA_GPU 1
 
 namespace gsofa::simt {
 
-/// Of the emulator, below: a device orders its threads itself.
+/// No-op: only the emulator (below) has a seed; a device orders its threads itself.
 namespace emulator {
 inline void set_seed(std::uint64_t) {}
 }  // namespace emulator
@@ -50,11 +51,11 @@ GSOFA_DEVICE void sync_block() { __syncthreads(); }
 GSOFA_DEVICE bool sync_block_or(bool predicate) { return __syncthreads_or(predicate ? 1 : 0) != 0; }
 GSOFA_DEVICE void sync_warp() { __syncwarp(); }
 /// Blocks of a cluster run at the same time. Devices before compute capability 9.0 have no
-/// clusters: there every block is a cluster of its own.
+/// clusters: there every block is its own cluster.
 #if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 900
 GSOFA_DEVICE unsigned cluster_size() { return __clusterSizeInBlocks(); }
 GSOFA_DEVICE unsigned cluster_rank() { return __clusterRelativeBlockRank(); }
-/// A barrier of all threads of the cluster; releases and acquires, to the cluster.
+/// A barrier of all threads of the cluster; release and acquire at cluster scope.
 GSOFA_DEVICE void sync_cluster() {
   __syncwarp();
   __cluster_barrier_arrive();
@@ -67,7 +68,7 @@ GSOFA_DEVICE void sync_cluster() { __syncthreads(); }
 #endif
 
 /// The first statement of a kernel that launch_overlapping() launches: it lets the next launch
-/// begin, and returns when the launches before have ended and what they wrote is visible.
+/// begin, and returns when the earlier launches have ended and their writes are visible.
 GSOFA_DEVICE void after_earlier_launches() {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
   asm volatile("griddepcontrol.launch_dependents;");
@@ -92,7 +93,7 @@ template <class T>
 GSOFA_DEVICE T shuffle_down(T value, unsigned delta) {
   return __shfl_down_sync(0xffffffffU, value, delta);
 }
-/// The lanes whose value is this lane's.
+/// The lanes whose value equals this lane's value.
 GSOFA_DEVICE unsigned lanes_with(std::uint32_t value) {
   return __match_any_sync(0xffffffffU, value);
 }
@@ -169,18 +170,18 @@ GSOFA_DEVICE std::uint64_t atomic_cas(std::uint64_t* p, std::uint64_t expected,
                    static_cast<unsigned long long>(expected),
                    static_cast<unsigned long long>(desired));
 }
-/// *p += 1; returns the old value. The call releases to the device what this thread did before it,
-/// and what other threads of its block or warp did before a barrier that this thread passed; it
-/// acquires likewise. All calls on one word form a release sequence: the caller that gets the last
-/// value sees what every earlier caller released.
+/// *p += 1; returns the old value. The call releases, at device scope, everything that this thread
+/// did before it and everything that other threads of its block or warp did before a barrier that
+/// this thread passed; it acquires likewise. All calls on one word form a release sequence: the
+/// caller that gets the last value sees what every earlier caller released.
 GSOFA_DEVICE std::uint32_t atomic_increment_acq_rel(std::uint32_t* p) {
   std::uint32_t old;
   asm volatile("atom.add.acq_rel.gpu.u32 %0, [%1], 1;" : "=r"(old) : "l"(p) : "memory");
   return old;
 }
 
-/// Stores to memory that the host reads while the kernel runs; the store releases what this thread
-/// wrote.
+/// Stores to memory that the host reads while the kernel runs; the store releases this thread's
+/// earlier writes.
 GSOFA_DEVICE void store_to_host(std::uint32_t* p, std::uint32_t v) {
   asm volatile("st.release.sys.u32 [%0], %1;" ::"l"(p), "r"(v) : "memory");
 }
@@ -206,18 +207,19 @@ GSOFA_DEVICE unsigned population(std::uint64_t x) { return static_cast<unsigned>
 GSOFA_DEVICE std::uint32_t rotate_left(std::uint32_t x, unsigned count) {
   return __funnelshift_l(x, x, count);
 }
-/// Number of the highest set bit; x != 0.
+/// Index of the highest set bit; x != 0.
 GSOFA_DEVICE unsigned highest_bit(std::uint64_t x) {
   return 63U - static_cast<unsigned>(__clzll(static_cast<long long>(x)));
 }
-/// Number of the lowest set bit; x != 0.
+/// Index of the lowest set bit; x != 0.
 GSOFA_DEVICE unsigned lowest_bit(std::uint32_t x) { return static_cast<unsigned>(__ffs(x)) - 1; }
 GSOFA_DEVICE unsigned lowest_bit(std::uint64_t x) {
   return static_cast<unsigned>(__ffsll(static_cast<long long>(x))) - 1;
 }
-/// Orders this thread's accesses before it against those after it, for its block.
+/// Orders this thread's accesses before the fence before its accesses after the fence, at block
+/// scope.
 GSOFA_DEVICE void fence_block() { __threadfence_block(); }
-/// Gives other threads time; it orders nothing.
+/// Yields to other threads; does not order memory.
 GSOFA_DEVICE void pause() { __nanosleep(100); }
 /// Nanoseconds by a clock that all multiprocessors share; the clock advances in steps of some tens
 /// of nanoseconds or more.
@@ -244,8 +246,7 @@ GSOFA_DEVICE unsigned long long cycles() { return static_cast<unsigned long long
 #define GSOFA_KEEP_LOOP
 #define GSOFA_SHARED_CODE static
 #define GSOFA_GPU 1
-/// A function that is one step for the other threads: the emulator switches none at its loads and
-/// stores.
+/// A function that is atomic for the emulator: no fiber switches at its loads and stores.
 #define GSOFA_ONE_STEP __attribute__((no_sanitize("thread")))
 
 namespace gsofa::simt {
@@ -263,8 +264,8 @@ void run_grid(unsigned blocks, unsigned threads, std::size_t shared_bytes, bool 
 /// Reseeds the order in which fibers run.
 void set_seed(std::uint64_t seed);
 
-/// Lets other fibers run before one in `accesses` loads and stores of instrumented kernels; with 0,
-/// the initial value, before none.
+/// Lets other fibers run before one in `accesses` loads and stores of instrumented kernels; 0 (the
+/// initial value): never.
 void switch_at_accesses(unsigned accesses);
 [[nodiscard]] bool switches_at_accesses();
 /// An instrumented kernel is about to load from or store to this address.
@@ -281,12 +282,12 @@ bool barrier_block_or(bool predicate);
 void barrier_grid();
 void barrier_cluster();
 unsigned cluster_size();
-/// What the lanes of a warp do together.
+/// Collectives of a warp.
 enum class collective : std::uint8_t { barrier, vote, shuffle, match, disjunction, maximum, sum };
 /// All 32 lanes contribute a word; each gets the array of all words. Throws std::logic_error if
-/// another lane has come with another collective.
+/// lanes call different collectives.
 const std::uint64_t* exchange_warp(std::uint64_t mine, collective kind);
-/// Perhaps lets other fibers run.
+/// May let other fibers run.
 void maybe_yield();
 
 }  // namespace emulator

@@ -1,7 +1,7 @@
 #pragma once
 
-/// The barrier of a grid, for kernels that launch_cooperative() launches. Apart from simt.hpp,
-/// since CUDA's header takes nvcc as long as all that most kernels need.
+/// The barrier of a grid, for kernels that launch_cooperative() launches. Separate from simt.hpp
+/// because nvcc takes as long for CUDA's header as for everything else that most kernels need.
 
 #include "variants/device/simt.hpp"
 

@@ -21,10 +21,10 @@ namespace gsofa::gpu {
 
 using word_t = std::uint64_t;
 
-/// Entries as words. Row number n holds what is no entry: it sorts behind all others.
+/// Entries as words. Row n marks words that are no entry; they sort after all entries.
 struct coding {
   index_t n;
-  int bits;  ///< of a column
+  int bits;  ///< of a column number
 
   explicit coding(index_t order)
       : n(order), bits(std::bit_width(static_cast<std::uint32_t>(order))) {}
@@ -67,7 +67,7 @@ GSOFA_KERNEL void columns_kernel(const word_t* words, offset_t count, coding cod
   }
 }
 
-/// Sorts words; removes repeated ones if told to.
+/// Sorts words and optionally removes repeated words.
 class sorted_words {
  public:
   sorted_words(offset_t count, memory_budget& budget)

@@ -51,8 +51,8 @@ constexpr std::size_t scan_bytes(int threads) {
   return 2 * static_cast<std::size_t>(threads) * sizeof(typename Op::value);
 }
 
-/// Scans consecutive items begin .. end - 1, beginning with `carry`, PerThread of them by each
-/// thread at a time; emits the results if Emit. Returns the total.
+/// Scans items begin .. end - 1, starting from `carry`; each thread takes PerThread items at a
+/// time. Emits the results if Emit. Returns the total.
 template <class Op, bool Emit, int PerThread>
 GSOFA_DEVICE typename Op::value scan_items(const Op& op, offset_t begin, offset_t end,
                                            typename Op::value carry) {
@@ -86,8 +86,8 @@ GSOFA_DEVICE typename Op::value scan_items(const Op& op, offset_t begin, offset_
   return carry;
 }
 
-/// Scans one tile of consecutive items. Where a tile has more items than the block has threads,
-/// each thread takes several at a time, whose loads overlap.
+/// Scans one tile of consecutive items. If a tile has more items than the block has threads, each
+/// thread takes several items at a time, whose loads overlap.
 template <class Op, bool Emit>
 GSOFA_DEVICE typename Op::value scan_tile(const Op& op, typename Op::value carry) {
   const offset_t count = op.count();
@@ -123,14 +123,14 @@ GSOFA_KERNEL void scan_kernel(Op op, const typename Op::value* partial) {
   scan_tile<Op, true>(op, before);
 }
 
-// Up to so many items for each thread of one block are scanned by one launch.
+// One launch scans up to this many items per thread of one block.
 #if defined(__CUDACC__)
 inline constexpr offset_t few_items = 8;
 #else
 inline constexpr offset_t few_items = 1;
 #endif
 
-// Of so many items and more, blocks of more threads scan a tile.
+// For this many items and more, larger blocks scan a tile.
 #if defined(__CUDACC__)
 inline constexpr offset_t many_items = 1 << 20;
 #else
@@ -142,8 +142,8 @@ inline int threads_of_scan(offset_t items) {
   return items < many_items ? threads_per_block : 2 * threads_per_block;
 }
 
-/// Emits the inclusive scan of all items by two launches, by one where there are to be few.
-/// `partial` has threads_per_block places. With more than most_items items it takes longer.
+/// Emits the inclusive scan of all items by two launches, or by one launch for few items. `partial`
+/// has threads_per_block places. Slower for more than most_items items.
 template <class Op>
 void scan(const Op& op, offset_t most_items, typename Op::value* partial,
           int threads = threads_per_block) {

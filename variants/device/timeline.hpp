@@ -1,6 +1,6 @@
 #pragma once
 
-/// The time of steps on the device.
+/// Times of steps on the device.
 
 #include <map>
 #include <string>
@@ -13,8 +13,7 @@ namespace gsofa::gpu {
 
 #if defined(GSOFA_GPU)
 
-/// Splits the time of the launches of a host thread among named phases by events between its
-/// launches.
+/// Splits the time of a host thread's launches among named phases, by events between the launches.
 class timeline {
  public:
   timeline() = default;
@@ -24,7 +23,7 @@ class timeline {
   ~timeline() {
     for (const auto& [event, name] : marks_) cudaEventDestroy(event);
   }
-  /// What is launched from now on belongs to `phase`.
+  /// Later launches belong to `phase`.
   void mark(const char* phase) {
     cudaEvent_t event = nullptr;
     check(cudaEventCreate(&event), "event");

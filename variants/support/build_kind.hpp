@@ -5,8 +5,7 @@ namespace gsofa {
 /// True in the program whose variants fill the work counters (gsofa_counting).
 bool is_counting_build();
 
-/// The machinery that runs the GPU variants of this program: "cuda", "emulated" (on the host) or
-/// "none".
+/// How this program runs GPU variants: "cuda", "emulated" (on the host) or "none".
 const char* gpu_build();
 
 }  // namespace gsofa

@@ -14,15 +14,15 @@ namespace gsofa::detail {
 /// Gilbert & Peierls 1988 (SIAM J. Sci. Stat. Comput. 9), applied to A^T: row i of L+U is the set
 /// of vertices reachable from A(i,:) in the graph of the rows of U before i. Two reductions, both
 /// exact, apply:
-///  * supernodes (Demmel et al. 1999): rows b..t with U(k,:) = U(k-1,:) \ {k-1} share one list,
+/// * supernodes (Demmel et al. 1999): rows b..t with U(k,:) = U(k-1,:) \ {k-1} share one list,
 ///    U(t, >t). Reaching k in it reaches k+1..t and that list, so that a supernode is one vertex.
-///  * symmetric pruning (Eisenstat & Liu 1992, SIMAX 13): let s be the least row > t with L(s,t)
+/// * symmetric pruning (Eisenstat & Liu 1992, SIMAX 13): let s be the least row > t with L(s,t)
 ///    and U(t,s) nonzero. U(t, >s) is part of U(s,:), and every search that reaches t reaches s, so
 ///    that later searches need no entry of the list beyond s.
 ///
-/// A row i that reaches row i-1, which has i in U(i-1,:), contains the open supernode's list
-/// already; it joins exactly if its search finds no column outside. The search then touches nothing
-/// of length |U(i,:)|: its work is that below i alone.
+/// A row i that reaches row i-1 with i in U(i-1,:) already contains the list of the open supernode;
+/// it joins the supernode iff its search finds no column outside the list. The search then touches
+/// nothing of length |U(i,:)|: its work is that below i alone.
 ///
 /// Arrays: supernode_of[k]; per supernode K: first, last row, list [list_begin, list_end) into
 /// `lists`, of which searches still need [list_begin, search_end). The list of the open supernode

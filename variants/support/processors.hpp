@@ -2,10 +2,11 @@
 
 #include <cstddef>  // __GLIBC__
 
-/// Before a function that spends its time on words: a portable build has it, with all that it
-/// inlines, for newer x86 processors too, and the loader takes the one for the processor. Such a
-/// function is noexcept: no exception gets out of a version for other processors (GCC 12).
-/// Sanitizers are not ready when it does.
+/// Attribute of functions that spend their time on words: a portable build compiles such a
+/// function, with everything that it inlines, also for newer x86 processors, and the loader selects
+/// the version for the processor. The function must be noexcept: no exception leaves a version for
+/// another processor (GCC 12). Not used with sanitizers, which are not initialised when the loader
+/// selects.
 #if defined(__x86_64__) && defined(__GLIBC__) && defined(__GNUC__) && !defined(__clang__) && \
     !defined(__AVX2__) && !defined(__SANITIZE_THREAD__) && !defined(__SANITIZE_ADDRESS__)
 #define GSOFA_FOR_PROCESSORS \

@@ -25,7 +25,7 @@ class row_store {
     keep_ = keep_entries;
   }
 
-  /// Stores row i as found by `thread`: columns < i and columns >= i (with i itself).
+  /// Stores row i, found by `thread`: columns < i, and columns >= i (including i).
   void add(int thread, index_t i, std::span<const index_t> lower, std::span<const index_t> upper) {
     row& r = rows_[static_cast<std::size_t>(i)];
     r.lower = static_cast<index_t>(lower.size());
@@ -65,8 +65,8 @@ class row_store {
     index_t lower = 0;
     index_t upper = 0;
   };
-  // Allocates contiguous pieces of blocks that never move; each thread has an object of its own, on
-  // its own cache lines.
+  // Allocates contiguous pieces of blocks that never move; each thread has its own object, on its
+  // own cache lines.
   class alignas(128) arena {
    public:
     index_t* allocate(std::size_t size) {
@@ -92,7 +92,7 @@ class row_store {
   bool keep_ = true;
 };
 
-/// True if a caller that wants `wants` needs the entries themselves and not only their number.
+/// True if `wants` needs the entries themselves and not only their number.
 inline bool needs_entries(want_set wants) {
   return wants.has(want::digest) || wants.has(want::pattern) || wants.has(want::supernodes);
 }

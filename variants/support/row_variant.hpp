@@ -6,7 +6,7 @@
 
 namespace gsofa::detail {
 
-/// The common part of all variants that deliver their result row by row.
+/// Base class of all variants that deliver their result row by row.
 class row_variant : public variant {
  public:
   void prepare(const pattern_view& a, const run_settings& settings, run_context& context) override {
@@ -22,7 +22,7 @@ class row_variant : public variant {
   }
 
  protected:
-  /// Phase `supernode`: the shared post-pass, if supernodes are wanted.
+  /// Phase `supernode`: the shared post-pass, if supernodes are requested.
   void find_supernodes(run_context& context) {
     if (!settings_.wants.has(want::supernodes)) return;
     const phase timed(context, phase_id::supernode);

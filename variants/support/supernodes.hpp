@@ -30,7 +30,7 @@ std::vector<index_t> t3_post_pass(std::span<const index_t> u_counts, index_t chu
       r = s;
     }
   };
-  // A row that cannot join the one before begins a supernode whatever stands before it.
+  // A row that cannot join the previous row begins a supernode, independently of earlier rows.
   constexpr index_t rows_that_pay = 8192;
   const int teams = useful_threads(threads, n / rows_that_pay);
   std::vector<index_t> first(static_cast<std::size_t>(teams) + 1, n);
@@ -50,13 +50,13 @@ std::vector<index_t> t3_post_pass(std::span<const index_t> u_counts, index_t chu
   return std::move(starts[0]);
 }
 
-/// The paper's two-phase detection (Section 5, Figure 8), chunk by chunk.
-/// Phase I: one bit per row, set iff its U count is one less than its predecessor's; rows with a
-/// clear bit are leaders and go to a queue. Phase II: every leader independently follows the set
-/// bits behind it and tests L(s, r). Where that test fails, s leads a new supernode and the walk
-/// goes on with r = s: a walk that stopped there would lose or misplace the supernodes behind it.
-/// Encoding: bit k of `bitmap` is row (chunk begin + k); `queue` holds leaders relative to the
-/// chunk. Without a limit the whole matrix is one chunk.
+/// The paper's two-phase detection (Section 5, Figure 8), chunk by chunk. Phase I: one bit per row,
+/// set iff its U count is one less than its predecessor's; rows with a clear bit are leaders and go
+/// to a queue. Phase II: every leader independently follows the set bits behind it and tests L(s,
+/// r). If the test fails, s leads a new supernode and the walk continues with r = s: a walk that
+/// stopped there would lose or misplace the later supernodes. Encoding: bit k of `bitmap` is row
+/// (chunk begin + k); `queue` holds leaders relative to the chunk. Without a limit the whole matrix
+/// is one chunk.
 template <class HasL>
 std::vector<index_t> t3_two_phase(std::span<const index_t> u_counts, index_t chunk_size,
                                   int threads, HasL&& has_l) {
