@@ -10,8 +10,8 @@ inline char lower_letter(char c) {
   return c >= 'A' && c <= 'Z' ? static_cast<char>(c + ('a' - 'A')) : c;
 }
 
-/// The beginning of text that comes from a file, for an error message: at most `most` characters
-/// and then "...", with '?' for everything that is not printable ASCII.
+/// The beginning of text from a file, for an error message: at most `most` characters followed by
+/// "...", with '?' for everything that is not printable ASCII.
 inline std::string excerpt(std::string_view text, std::size_t most) {
   std::string out(text.substr(0, most));
   for (char& c : out) {

@@ -18,12 +18,13 @@ struct cuda_device {
 /// What the CUDA runtime finds on this machine.
 struct cuda_devices {
   std::vector<cuda_device> devices;
-  std::string driver;   ///< CUDA version of the driver, "13.0"; empty if there is none
-  std::string runtime;  ///< version of the runtime this was built with; empty without CUDA
+  std::string driver;   ///< CUDA version of the driver, "13.0"; empty without a driver
+  std::string runtime;  ///< runtime version of this build; empty without CUDA
   std::string reason;   ///< why `devices` is empty
 };
 
-/// The first call asks the runtime, later ones return the same. Never throws; creates no context.
+/// The first call asks the runtime; later calls return the same answer. Never throws; creates no
+/// context.
 const cuda_devices& find_cuda_devices();
 
 }  // namespace gsofa

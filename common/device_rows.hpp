@@ -13,8 +13,8 @@
 
 namespace gsofa {
 
-/// A square pattern in compressed rows in the memory of a device: row i is
-/// col_idx[row_ptr[i] .. row_ptr[i+1]).
+/// A square pattern in compressed rows in device memory: row i is col_idx[row_ptr[i] ..
+/// row_ptr[i+1]).
 struct device_rows {
   index_t n = 0;
   offset_t nnz = 0;
@@ -22,7 +22,7 @@ struct device_rows {
   const index_t* col_idx = nullptr;   ///< nnz, in device memory
 };
 
-/// A variant whose matrix may lie in the memory of the current device.
+/// A variant that accepts a matrix in the memory of the current device.
 class takes_device_rows {
  public:
   takes_device_rows() = default;
@@ -30,8 +30,8 @@ class takes_device_rows {
   takes_device_rows& operator=(const takes_device_rows&) = delete;
   virtual ~takes_device_rows() = default;
 
-  /// As variant::prepare(). The arrays must outlive the variant and be complete: work that other
-  /// streams do on them has ended.
+  /// As variant::prepare(). The arrays must outlive the variant and be complete: all work on them
+  /// in other streams has ended.
   virtual void prepare_device(const device_rows& a, const run_settings& settings,
                               run_context& context) = 0;
 };
@@ -42,12 +42,12 @@ struct foreign_rows {
   std::int64_t nnz = 0;
   const void* row_ptr = nullptr;  ///< n + 1
   const void* col_idx = nullptr;  ///< nnz
-  bool long_row_ptr = false;      ///< of 64 bits
+  bool long_row_ptr = false;      ///< 64 bits
   bool long_col_idx = false;
-  /// A cudaStream_t: what it was given before makes the arrays complete. Null: the legacy default
-  /// stream.
+  /// A cudaStream_t: the arrays are complete once all work enqueued on it has finished. Null: the
+  /// legacy default stream.
   void* stream = nullptr;
-  bool matches = true;  ///< false: a run ends with error where the diagonal has zeros
+  bool matches = true;  ///< false: a zero on the diagonal is an error of the run
 };
 
 /// A variant that takes such rows.
@@ -58,27 +58,27 @@ class takes_foreign_rows {
   takes_foreign_rows& operator=(const takes_foreign_rows&) = delete;
   virtual ~takes_foreign_rows() = default;
 
-  /// As variant::prepare(); rows may be in any order, with repeated columns, and run() throws
-  /// input_error where they are no pattern. Arrays of 64-bit pointers and 32-bit columns are used
-  /// in place and must outlive the run. Throws input_error for sizes that cannot be and for arrays
-  /// that are not in memory of the current device.
+  /// As variant::prepare(); rows may be in any order, with repeated columns; run() throws
+  /// input_error if they are not a valid pattern. Arrays of 64-bit pointers and 32-bit columns are
+  /// used in place and must outlive the run. Throws input_error for impossible sizes and for arrays
+  /// outside the memory of the current device.
   virtual void prepare_foreign(const foreign_rows& a, const run_settings& settings,
                                run_context& context) = 0;
-  /// A copy on the host, its rows as they are. Throws as prepare_foreign(); a column beyond 32 bits
+  /// A copy on the host with unchanged rows. Throws as prepare_foreign(); a column beyond 32 bits
   /// becomes -1.
   virtual pattern fetch(const foreign_rows& a) = 0;
 };
 
-/// Memory of the current device that the caller owns.
+/// Memory on the current device that the caller owns.
 struct device_destination {
-  /// At least so many bytes, aligned to 8; null if there is none.
+  /// Returns at least `bytes` bytes, aligned to 8; null if there is no memory.
   std::function<void*(std::size_t bytes)> allocate;
-  /// A cudaStream_t: the memory is written after what this was given when allocate() returns. Null:
-  /// at once.
+  /// A cudaStream_t: the memory is written after all work that was enqueued on this stream when
+  /// allocate() returned. Null: the memory may be written at once.
   void* stream = nullptr;
 };
 
-/// supernodal_pattern in device memory.
+/// A supernodal_pattern in device memory.
 struct device_supernodal_pattern {
   index_t supernodes = 0;
   offset_t row_count = 0;
@@ -90,9 +90,9 @@ struct device_supernodal_pattern {
   const index_t* segments = nullptr;        ///< segment_count
 };
 
-/// A variant that leaves L and U on the device, in memory of the caller; an array without entries
-/// is null. Calls follow a run for which prepare() was told run_settings::leaves_on_device. They
-/// throw budget_error where the caller has no memory, and what the allocator throws.
+/// A variant that leaves L and U on the device, in the caller's memory; an array without entries is
+/// null. Call these functions after a run whose prepare() received run_settings::leaves_on_device.
+/// They throw budget_error if the caller provides no memory, and rethrow what the allocator throws.
 class leaves_device_results {
  public:
   leaves_device_results() = default;
@@ -100,14 +100,14 @@ class leaves_device_results {
   leaves_device_results& operator=(const leaves_device_results&) = delete;
   virtual ~leaves_device_results() = default;
 
-  /// L below the diagonal and U with it, of a run that was asked for want::pattern, which collect()
-  /// then does not hand over.
+  /// L below the diagonal and U with the diagonal, after a run with want::pattern; collect() then
+  /// does not deliver the pattern.
   virtual void rows_on_device(const device_destination& to, device_rows& l, device_rows& u) = 0;
   /// As variant::supernodal().
   virtual device_supernodal_pattern supernodal_on_device(const supernode_rule& rule,
                                                          const device_destination& to) = 0;
-  /// The same of a pattern with one vertex for each relaxed supernode, expanded by expand_leaves();
-  /// `added` becomes added_columns(). `rule` has contraction::fixed.
+  /// As supernodal(), for a pattern with one vertex per relaxed supernode, expanded by
+  /// expand_leaves(); `added` receives added_columns(). `rule` has contraction::fixed.
   virtual device_supernodal_pattern expanded_on_device(const supernode_rule& rule,
                                                        std::span<const column_range> of,
                                                        const device_destination& to,

@@ -7,8 +7,9 @@
 
 namespace gsofa {
 
-/// Vertices of a forest by height: those without children have height 0, any other vertex has one
-/// more than the highest of its children. Vertices of one height are independent of each other.
+/// Vertices of a forest by height: vertices without children have height 0; any other vertex has
+/// the largest height of its children plus one. Vertices of one height are independent of each
+/// other.
 struct forest_levels {
   std::vector<index_t> begin{0};  ///< levels + 1
   /// vertices[begin[h] .. begin[h+1]) have height h, ascending.
@@ -22,11 +23,11 @@ void validate_forest(std::span<const index_t> parent);
 /// O(n). Throws as validate_forest().
 forest_levels levels_of_forest(std::span<const index_t> parent);
 
-/// Entries of each column of chol(A + A^T) below the diagonal, for a square A, its transpose `t`
-/// and the elimination tree of their sum. L has no more in that column, and row k of U no more than
-/// column k has, with the diagonal one more; of a symmetric pattern they have as many. By counting
-/// the row subtrees that hold a vertex (Gilbert, Ng & Peyton 1994): O(nnz alpha(n)) time, 24 bytes
-/// per vertex beside the result.
+/// Entries below the diagonal of each column k of chol(A + A^T), for a square A, its transpose `t`
+/// and the elimination tree of A + A^T. They bound the entries of column k of L below the diagonal
+/// and of row k of U right of the diagonal; for a symmetric pattern the bounds are attained. Counts
+/// the row subtrees that contain a vertex (Gilbert, Ng & Peyton 1994): O(nnz alpha(n)) time, 24
+/// bytes per vertex in addition to the result.
 std::vector<index_t> cholesky_column_counts(const pattern_view& a, const pattern_view& t,
                                             std::span<const index_t> parent);
 

@@ -10,7 +10,7 @@ enum class exit_code : int {
   ok = 0,
   verification_failed = 1,  ///< at least one result was refuted
   bad_input = 2,            ///< bad option, unreadable or unusable matrix, unknown variant
-  unavailable = 3,          ///< something asked for by name that this build or machine lacks
+  unavailable = 3,          ///< this build or machine lacks something that was named
   run_failed = 4,           ///< at least one case ended in timeout, oom or error
 };
 
@@ -30,13 +30,13 @@ class input_error : public error {
   explicit input_error(const std::string& message) : error(exit_code::bad_input, message) {}
 };
 
-/// A number does not fit in the integers that have to hold it; the message names both.
+/// A number exceeds its integer type; the message names both.
 class overflow_error : public input_error {
  public:
   explicit overflow_error(const std::string& message) : input_error(message) {}
 };
 
-/// The caller has cancelled a run (run_context::stop).
+/// The caller cancelled the run (run_context::stop).
 class cancelled_error : public error {
  public:
   cancelled_error() : error(exit_code::run_failed, "cancelled by the caller") {}
@@ -48,7 +48,7 @@ class unavailable_error : public error {
   explicit unavailable_error(const std::string& message) : error(exit_code::unavailable, message) {}
 };
 
-/// A run passed its deadline (status `timeout`).
+/// A run exceeded its deadline (status `timeout`).
 class timeout_error : public error {
  public:
   explicit timeout_error(const std::string& message) : error(exit_code::run_failed, message) {}

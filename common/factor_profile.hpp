@@ -6,11 +6,11 @@
 
 namespace gsofa {
 
-/// What can be told of L and U without a list of their entries.
+/// Properties of L and U that need no list of their entries.
 struct factor_profile {
   std::vector<index_t> l_col_counts;  ///< n; entries of each column of L below the diagonal
   index_t cells = 0;                  ///< cells in each direction of `density`
-  /// cells x cells by rows: how many entries of L + U lie in each cell; entry (i, j) is in cell
+  /// cells x cells, by rows: the number of entries of L + U in each cell; entry (i, j) is in cell
   /// (cell_of(i), cell_of(j)). Empty if cells is 0.
   std::vector<offset_t> density;
 };

@@ -14,12 +14,12 @@
 
 namespace gsofa {
 
-/// The bytes of a regular file, read into memory: nothing that happens to the file later changes
-/// them. A mapping would be faster to open, but ends the process when the file is cut.
+/// The bytes of a regular file, read into memory: later changes of the file do not affect them. A
+/// mapping would be faster to open, but would end the process if the file were truncated.
 class file_content {
  public:
   /// Throws input_error naming the file if it is absent, not a regular file or cannot be read, or
-  /// if it becomes shorter meanwhile; std::bad_alloc.
+  /// if it becomes shorter while it is read; std::bad_alloc.
   explicit file_content(const std::filesystem::path& file);
 
   /// Begins at a multiple of 64 bytes.
@@ -34,26 +34,27 @@ class file_content {
   std::size_t size_ = 0;
 };
 
-/// A file that appears whole or not at all: it is written in the same folder, as
-/// .NAME.gsofa-part-P-K, and renamed by commit(). A process that is killed leaves such a part; the
-/// next process that writes into the folder removes it. A live process is recognised by the lock
-/// (flock) that it holds on its part, also from other hosts if the file system has such locks; if
-/// it has none, no part is removed.
+/// A file that appears completely or not at all: it is written to .NAME.gsofa-part-P-K in the same
+/// folder and renamed by commit(). A killed process leaves such a part; the next process that
+/// writes into the folder removes the part. The lock (flock) on its part identifies a live process,
+/// also from other hosts if the file system supports such locks; if it does not, no part is
+/// removed.
 class atomic_file {
  public:
-  /// Throws input_error if nothing can be created there or the place is taken by something else
-  /// than a regular file. A symbolic link is followed.
+  /// Throws input_error if the file cannot be created, or if something other than a regular file
+  /// has its name. Follows a symbolic link.
   explicit atomic_file(const std::filesystem::path& file);
-  /// Removes what was written unless commit() was called.
+  /// Removes the part unless commit() was called.
   ~atomic_file();
   atomic_file(const atomic_file&) = delete;
   atomic_file& operator=(const atomic_file&) = delete;
 
-  /// Appends; buffered. Throws input_error naming the file if the disk refuses.
+  /// Appends; buffered. Throws input_error naming the file if writing fails.
   void write(std::string_view text);
   void write(std::span<const std::byte> bytes);
-  /// Puts the file in its place, replacing what was there. The bytes reach the disk before the name
-  /// does: after a power cut the name has the old file or the new one, never an empty one.
+  /// Renames the part to its final name and replaces an existing file. The bytes reach the disk
+  /// before the name does: after a power failure the name refers to the old file or the new file,
+  /// never to an empty file.
   void commit();
 
  private:
@@ -69,8 +70,8 @@ class atomic_file {
   int lock_ = -1;  // the same open file: holds the lock until the part is renamed or removed
 };
 
-/// Text that appears whole or not at all, as an atomic_file, gzip'd if the name of the file ends in
-/// .gz; the same text gives the same bytes.
+/// A text file that appears completely or not at all (atomic_file), gzip'd if its name ends in .gz;
+/// equal text gives equal bytes.
 class text_output {
  public:
   /// Throws input_error as atomic_file, std::bad_alloc.
@@ -101,15 +102,15 @@ class temporary_directory {
   std::filesystem::path path_;
 };
 
-/// Creates a folder with all above it, if it is absent. Throws input_error that names the folder
-/// and the reason.
+/// Creates a folder and its missing parents. Throws input_error that names the folder and the
+/// reason.
 void create_folder(const std::filesystem::path& folder);
 
-/// Writes what an open file has been given to the disk. Returns 0 or the errno value; a file system
-/// that has no such operation is no error.
+/// Flushes an open file to the disk. Returns 0 or the errno value; a file system without this
+/// operation is not an error.
 int sync_to_disk(int descriptor);
 
-/// Writes the entry of `file` in its folder to the disk, as far as the file system can.
+/// Flushes the directory entry of `file` to the disk, as far as the file system supports it.
 void sync_name(const std::filesystem::path& file);
 
 }  // namespace gsofa

@@ -132,7 +132,7 @@ inline std::string npz(const std::vector<npy_member>& members, bool deflated) {
   return zip(files, deflated);
 }
 
-/// Small matrices in every kind of archive, and in every format of a .npz.
+/// Small matrices in every kind of archive, and in every .npz format.
 inline std::vector<std::string> sample_archives() {
   const std::string text = "%%MatrixMarket matrix coordinate pattern general\n2 2 2\n1 1\n2 2\n";
   const npy_member shape = integers("shape", "<i8", {2, 2});

@@ -9,14 +9,14 @@
 namespace gsofa {
 
 /// Reads the pattern of a sparse matrix from a file: Matrix Market (coordinate and array),
-/// Harwell-Boeing and Rutherford-Boeing (assembled), or .npz of scipy.sparse.save_npz; compressed
-/// or in an archive as matrix_content says. Symmetric, skew-symmetric and hermitian storage is
+/// Harwell-Boeing and Rutherford-Boeing (assembled), or .npz of scipy.sparse.save_npz; optionally
+/// compressed or in an archive (matrix_content). Symmetric, skew-symmetric and hermitian storage is
 /// expanded, from either triangle; every stored position is an entry, whatever its value, and
 /// repeated positions are one entry. The matrix may be rectangular or have no rows.
 ///
-/// `header`, if given, is filled. Its SHA-256, which is computed only then, while reading, is that
-/// of the uncompressed file; in a .tar or .zip, of the member; of a .npz, of all its members one
-/// after another (`unzip -p FILE | sha256sum`).
+/// `header`, if given, is filled. Its SHA-256, which is computed only in this case, while reading,
+/// is the hash of the uncompressed file; for a .tar or .zip, of the member; for a .npz, of all
+/// members in sequence (`unzip -p FILE | sha256sum`).
 ///
 /// Throws input_error, one line that names file, line and reason, on any fault: no matrix,
 /// truncated, indices out of range, dimensions beyond 2^31 - 1, more than `memory_limit` bytes
@@ -25,8 +25,8 @@ namespace gsofa {
 pattern read_matrix_file(const std::filesystem::path& file, matrix_file_header* header = nullptr,
                          std::int64_t memory_limit = 0);
 
-/// The SHA-256 in the header of read_matrix_file(). Throws input_error as it does, except for
-/// faults of the matrix itself.
+/// The SHA-256 in the header of read_matrix_file(). Throws input_error as read_matrix_file(),
+/// except for faults of the matrix itself.
 std::string sha256_of_matrix_file(const std::filesystem::path& file);
 
 }  // namespace gsofa

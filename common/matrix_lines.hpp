@@ -9,19 +9,19 @@
 
 namespace gsofa {
 
-/// Lines of the text of a matrix_content, in blocks of whole lines. A line ends with LF, CR LF or
-/// CR, and each CR that is not before LF has become LF. A byte order mark at the beginning is left
-/// out.
+/// Lines of text of a matrix_content, in blocks of complete lines. A line ends with LF, CR LF or
+/// CR; every CR not followed by LF is replaced by LF. A byte order mark at the beginning is
+/// skipped.
 class matrix_lines {
  public:
   explicit matrix_lines(matrix_content& content);
 
-  /// The next line, which ends with '\n' or "\r\n"; null at the end of the file. It is valid until
-  /// the following call. Throws input_error if the line is longer than 1 MiB.
+  /// The next line, which ends with '\n' or "\r\n"; null at the end of the file. Valid until the
+  /// following call. Throws input_error if the line is longer than 1 MiB.
   const char* next();
-  /// The lines that next() has not returned, as many as the buffer holds: [begin, end), of whole
-  /// lines, with at least 16 readable bytes '\n' after the end. False at the end of the file. The
-  /// caller adds the lines it takes to `number`.
+  /// The buffered lines that next() has not returned: [begin, end), complete lines, followed by at
+  /// least 16 readable bytes '\n'. False at the end of the file. The caller adds the number of
+  /// lines that it takes to `number`.
   bool next_block(const char*& begin, const char*& end);
 
   /// Throws input_error "NAME:LINE: why" for the line taken last.

@@ -7,10 +7,10 @@
 
 namespace gsofa {
 
-/// Writes a as `matrix coordinate pattern general`, 1-based, rows ascending; each line of `comment`
-/// becomes a comment line. The file appears whole or not at all (it is written under another
-/// name in the same folder, then renamed), gzip'd if its name ends in .gz. Throws input_error
-/// naming the file if it cannot be written. read_matrix_file() reads it.
+/// Writes `a` as `matrix coordinate pattern general`, 1-based, rows ascending; each line of
+/// `comment` becomes a comment line. The file appears completely or not at all (atomic_file),
+/// gzip'd if its name ends in .gz. Throws input_error naming the file if it cannot be written.
+/// read_matrix_file() reads it.
 void write_matrix_market(const std::filesystem::path& file, const pattern_view& a,
                          const std::string& comment);
 

@@ -8,7 +8,7 @@
 
 namespace gsofa {
 
-/// What a matrix file says of the matrix.
+/// The properties of a matrix that its file states.
 struct matrix_file_header {
   matrix_format format = matrix_format::matrix_market;
   std::string field;     ///< real, complex, integer or pattern
@@ -17,14 +17,14 @@ struct matrix_file_header {
   std::string sha256;  ///< as read_matrix_file() of matrix_file.hpp says; else empty
 };
 
-/// The pattern that `content` holds, in whichever format; `header` without its SHA-256. Throws
+/// The pattern in `content`, in any of the formats; fills `header` except its SHA-256. Throws
 /// input_error as read_matrix_file() does.
 pattern parse_matrix(matrix_content& content, matrix_file_header& header,
                      std::int64_t memory_limit);
 
-/// Matrix Market, coordinate or array. Lines that are blank or begin with % may stand anywhere
-/// after the banner. Of an entry's values only their presence is checked. Source: Boisvert, Pozo &
-/// Remington, The Matrix Market Exchange Formats, NISTIR 5935 (1996).
+/// Matrix Market, coordinate or array. Blank lines and lines that begin with % may occur anywhere
+/// after the banner. The values of an entry must be present; they are not checked otherwise.
+/// Source: Boisvert, Pozo & Remington, The Matrix Market Exchange Formats, NISTIR 5935 (1996).
 pattern parse_matrix_market(matrix_content& content, matrix_file_header& header,
                             std::int64_t memory_limit);
 

@@ -10,21 +10,22 @@
 namespace gsofa {
 
 /// Finds the mirror images of entries below the diagonal of a square pattern with sorted rows, for
-/// rows that come in turn from `begin` on. Of row j the images in rows before have been found:
-/// next[j] is the place of the next one. Rows before `begin` are other threads': places in them are
-/// searched for, and some are noted. Full: every row has its diagonal.
+/// ascending rows from `begin`. The images of earlier rows in row j have been found: next[j] is the
+/// place of the next image. Rows before `begin` belong to other threads: places in these rows are
+/// found by search, and some are remembered. Full: every row has its diagonal.
 template <bool Full>
 class mirror_images {
  public:
-  /// next: n numbers, those from `begin` to the last row that comes for this object alone.
+  /// next: n numbers; the numbers from `begin` to the last row of this object are used by this
+  /// object only.
   mirror_images(std::span<const offset_t> ptr, std::span<const index_t> idx,
                 std::span<offset_t> next, index_t begin)
       : ptr_(ptr.data()), idx_(idx.data()), next_(next.data()), begin_(begin) {
     noted_.fill({.row = -1, .next = 0});
   }
 
-  /// The place of the first entry of row i that is not below the diagonal; -1 if one below it has
-  /// no mirror image.
+  /// The place of the first entry of row i that is not below the diagonal; -1 if an entry below the
+  /// diagonal has no mirror image.
   offset_t find(index_t i) {
     const offset_t end = ptr_[i + 1];
     offset_t q = ptr_[i];

@@ -6,8 +6,8 @@
 
 namespace gsofa {
 
-/// A variant that will be prepared for a pattern of order n: info.create(), but for n = 0, where
-/// there is nothing to factorize, an object that returns the empty result without the algorithm.
+/// A variant for a pattern of order n: info.create() for n > 0, and for n = 0 an object that
+/// returns the empty result without running the algorithm.
 std::unique_ptr<variant> create_for(const variant_info& info, index_t n);
 
 }  // namespace gsofa

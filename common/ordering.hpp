@@ -14,9 +14,9 @@
 
 namespace gsofa {
 
-/// Separator tree of an order: node k owns positions start[k] .. start[k+1] - 1, its separator or
-/// what a leaf orders. Children come before parents: parent[k] > k, -1 for roots. An edge of
-/// A + A^T joins vertices of one node, or of a node and one of its ancestors (George 1973).
+/// Separator tree of an order: node k owns positions start[k] .. start[k+1] - 1: a separator, or
+/// the vertices of a leaf. Children come before parents: parent[k] > k, -1 for roots. An edge of A
+/// + A^T joins vertices of one node, or of a node and one of its ancestors (George 1973).
 struct separator_tree {
   std::vector<index_t> start{0};  ///< nodes + 1
   std::vector<index_t> parent;    ///< nodes
@@ -27,20 +27,20 @@ struct separator_tree {
 /// A fill-reducing symmetric order of a square pattern (old index by new position).
 struct ordering {
   std::vector<index_t> order;
-  /// What compute_order() was asked for, of `automatic` the method that it took; "file" for a file.
+  /// The method given to compute_order(); for `automatic`, the method that it selected; "file" for
+  /// a file.
   std::string method;
   std::string library;          ///< name and version; the path of a file; empty: this program
-  separator_tree separators{};  ///< empty where the method finds none
-  std::map<std::string, double> phases_s{};  ///< seconds by step, of methods that tell them
+  separator_tree separators{};  ///< empty if the method finds none
+  std::map<std::string, double> phases_s{};  ///< seconds by step, if the method reports them
 };
 
 /// Everything that determines an order, in addition to the pattern.
 struct order_settings {
   option_set options;
   std::int64_t seed = -1;  ///< -1: the default of the method
-  int threads = 1;         ///< host threads it may use; any number gives the same order
-  /// Becomes true where the order is to end with cancelled_error, as far as the method can; null:
-  /// never.
+  int threads = 1;         ///< host threads; any number gives the same order
+  /// If it becomes true, the method ends with cancelled_error as soon as it can; null: never.
   const std::atomic<bool>* stop = nullptr;
 };
 
@@ -53,18 +53,19 @@ struct order_info {
   std::string library{};  ///< name and version of the library that computes it
   std::vector<option_spec> options{};
   bool multithreaded = false;  ///< uses order_settings::threads
-  bool dissects = false;       ///< brings a separator tree
+  bool dissects = false;       ///< returns a separator tree
   bool contends = false;       ///< best_of computes it
-  /// `automatic` takes the available method with the greatest number; 0: never. Numbers differ.
+  /// `automatic` selects the available method with the largest number; 0: never. No two numbers are
+  /// equal.
   int preference = 0;
-  index_t preferred_from = 0;  ///< rows from which it does
+  index_t preferred_from = 0;  ///< selected for at least this many rows
   std::string same_as{};       ///< the method that finds the same order from the same options
   std::string planted{};       ///< non-empty: deliberately wrong; names the fault to be found
   std::function<std::optional<std::string>()> unavailable = [] {
     return std::optional<std::string>{};
   };
-  /// Of a square pattern with any diagonal: the order, and the separator tree if the method has
-  /// one.
+  /// Computes the order of a square pattern with any diagonal, and the separator tree if the method
+  /// has one.
   std::function<ordering(const pattern_view& a, const order_settings& settings)> compute;
 };
 
@@ -72,34 +73,34 @@ struct order_info {
 /// two have one name.
 const std::vector<order_info>& all_orders();
 
-/// A method as users name it, NAME or NAME:OPTION=VALUE,OPTION=VALUE.
+/// A method in the user's notation, NAME or NAME:OPTION=VALUE,OPTION=VALUE.
 struct order_request {
   const order_info* info = nullptr;
   option_set options;
 };
 
-/// Reads such a name; nullopt where `spec` names no method but may be the path of a permutation
-/// file. Throws input_error for a name that can be neither, suggesting the nearest, and for an
-/// option or value that the method does not have.
+/// Parses this notation; nullopt if `spec` names no method but may be the path of a permutation
+/// file. Throws input_error for a name that can be neither (the message suggests the nearest name),
+/// and for an option or value that the method does not have.
 std::optional<order_request> find_order(const std::string& spec);
 
 /// The order of a square pattern by the method or the permutation file that `spec` names, on at
-/// most so many host threads, one for every 1,000 rows. The result is a permutation. Throws
-/// input_error as find_order() and for a file that is none; unavailable_error if this build or
-/// machine lacks the method; overflow_error if its integers are too short for the pattern.
+/// most `threads` host threads, and at most one per 1,000 rows. The result is a permutation. Throws
+/// input_error as find_order() and for a file without a permutation; unavailable_error if this
+/// build or machine lacks the method; overflow_error if its integers are too short for the pattern.
 ordering compute_order(const pattern_view& a, const std::string& spec, std::int64_t seed,
                        int threads = 1, const std::atomic<bool>* stop = nullptr);
 
-/// Names of the methods that are available here, planted ones left out.
+/// Names of the methods that are available here, except planted ones.
 std::vector<std::string> available_orders();
-/// The method where the user names none: automatic.
+/// The method if the user names none: automatic.
 inline constexpr const char* default_order = "automatic";
 
 /// The natural order.
 std::vector<index_t> identity_order(index_t n);
 /// Offsets of `a` as int; throws overflow_error naming `what` if there are too many.
 std::vector<int> narrow_offsets(const pattern_view& a, const char* what);
-/// The error of a build that lacks a library; debian: its package.
+/// The error of a build that lacks a library; debian: the library's package.
 unavailable_error needs_library(const std::string& task, const char* library, const char* debian);
 
 }  // namespace gsofa

@@ -21,9 +21,9 @@
 
 namespace gsofa {
 
-/// The number of this process, which differs from the numbers of the processes that it was forked
-/// from. If an object was made under another number, its threads do not exist in this process and
-/// its mutexes may be locked for good.
+/// The number of this process; a forked process has another number than its parents. If an object
+/// was created under another number, its threads do not exist in this process and its mutexes may
+/// stay locked forever.
 [[nodiscard]] std::uint64_t process_number();
 
 namespace detail {
@@ -56,7 +56,7 @@ class first_exception {
 
 }  // namespace detail
 
-/// Threads that can have work if there are `pieces` of it: at most `threads`, at least one.
+/// Number of threads for `pieces` pieces of work: at most `threads`, at least one.
 template <class Count>
 int useful_threads(int threads, Count pieces) {
   return std::max(1, std::cmp_less(pieces, threads) ? static_cast<int>(pieces) : threads);
@@ -66,7 +66,7 @@ namespace detail {
 
 struct living_runs;
 
-/// Threads that wait for work of one caller at a time.
+/// Threads that wait for work from one caller at a time.
 class thread_team {
  public:
   static constexpr std::uint64_t most_threads = 0xffff;
@@ -83,12 +83,13 @@ class thread_team {
   /// threads - 1, which have started, and waits for all.
   void call(int threads, void (*body)(void*, int), void* what);
 
-  /// The team of a run that begins, one that has ended its run if there is one: its threads look
-  /// for work for a while before they sleep.
+  /// The team for a run that begins, if possible the team of a finished run, whose threads look for
+  /// work for a while before they sleep.
   static std::unique_ptr<thread_team> take();
-  /// Keeps the team of a run that has ended for the next one, or ends it if none can follow.
+  /// Keeps the team of a finished run for the next run, or ends the team if no run can follow.
   static void give_back(std::unique_ptr<thread_team> team) noexcept;
-  /// False in a process forked since the team was taken, which has none of its threads.
+  /// False in a process that was forked after the team was taken: it has none of the team's
+  /// threads.
   [[nodiscard]] bool is_of_this_process() const;
 
  private:
@@ -103,10 +104,10 @@ class thread_team {
 
 }  // namespace detail
 
-/// While an object of this class lives, on_threads() of the thread that made it uses the threads of
-/// one team again and again, and those that another object has used before: starting 15 threads
-/// takes as long as a small pattern. The threads end with the process. If a thread makes several
-/// objects, the first one counts. An object ends on the thread that made it.
+/// While an object of this class exists, on_threads() on the creating thread reuses the threads of
+/// one team, also a team of an earlier object: starting 15 threads takes as long as a small
+/// pattern. The threads end with the process. If a thread creates several objects, the first object
+/// counts. An object must end on the thread that created it.
 class kept_threads {
  public:
   /// Keeps threads if the run uses more than one.
@@ -144,8 +145,8 @@ class kept_threads {
   std::unique_ptr<detail::thread_team> team_;
 };
 
-/// Threads of one owner that start when first needed, the same in every call. One thread uses them
-/// at a time, whichever.
+/// Threads of one owner, which start at first use and serve every call. Any thread may use them,
+/// one thread at a time.
 class thread_team {
  public:
   /// Calls body(thread), which throws nothing, on threads 0, the caller, to threads - 1. False if
@@ -171,7 +172,7 @@ class thread_team {
 
 namespace detail {
 
-/// Thrown in a forked process by a call whose other threads are those of its parent.
+/// Thrown in a forked process by a call whose other threads belong to the parent.
 inline unavailable_error lost_threads() {
   return unavailable_error(
       "this process was forked by a callback, and the threads that work for the call exist in its "
@@ -185,9 +186,9 @@ inline error refused_threads(int threads, const std::system_error& e) {
 
 }  // namespace detail
 
-/// Calls body(thread) on as many threads of a team, the caller's among them, and waits for all. The
-/// first exception thrown by any of them is rethrown here; throws error if the system refuses a
-/// thread, or if the team is at work.
+/// Calls body(thread) on `threads` threads of a team, including the caller's thread, and waits for
+/// all. The first exception thrown by any of them is rethrown here; throws error if the system
+/// refuses a thread, or if the team is at work.
 template <class Body>
 void on_team(thread_team& team, int threads, Body&& body) {
   detail::first_exception failure;
@@ -202,10 +203,10 @@ void on_team(thread_team& team, int threads, Body&& body) {
   failure.rethrow();
 }
 
-/// Calls body(thread) on `threads` host threads (the caller's among them) and waits for all.
-/// No body begins before all threads exist, so that they may wait for each other; throws error if
-/// the system refuses a thread. The first exception thrown by any of them is rethrown here. If
-/// body(0) forks and returns in the child, it throws unavailable_error there.
+/// Calls body(thread) on `threads` host threads (including the caller's) and waits for all. No body
+/// begins before all threads exist, so that they may wait for each other; throws error if the
+/// system refuses a thread. The first exception thrown by any of them is rethrown here. If body(0)
+/// forks and returns in the child, it throws unavailable_error there.
 template <class Body>
 void on_threads(int threads, Body&& body) {
   if (threads <= 1) {
@@ -280,8 +281,8 @@ void parallel_levels(int threads, Work&& work, NextLevel&& next_level) {
 }
 
 /// Calls body(thread, begin, end) for the ranges of `grain` indices that partition [0, n), taken
-/// from a shared counter, so that uneven rows balance, by at most one thread per range. No further
-/// range starts after an exception.
+/// from a shared counter, so that uneven rows balance, by at most one thread per range. No range
+/// starts after an exception.
 template <class Index, class Body>
 void parallel_ranges(int threads, Index n, Index grain, Body&& body) {
   const Index ranges = n / grain + (n % grain == 0 ? 0 : 1);

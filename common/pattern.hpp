@@ -46,7 +46,7 @@ struct triplets {
   std::vector<index_t> cols;
 };
 
-/// What to do with a position that occurs more than once.
+/// How to treat a position that occurs more than once.
 enum class duplicates { reject, merge };
 
 /// Sorts triplets into a pattern in O(nnz + n).
@@ -65,14 +65,13 @@ pattern transpose(const pattern_view& a);
 pattern permute(const pattern_view& a, std::span<const index_t> row_order,
                 std::span<const index_t> col_order);
 
-/// Arrays that permute_into() uses again.
+/// Arrays that permute_into() reuses.
 struct permutation_workspace {
   pattern transposed;  ///< of the last result, rows sorted
   std::vector<index_t> new_column;
 };
 
-/// permute() into `out`, which must not be `a`: nothing is allocated where the arrays are as large
-/// already.
+/// permute() into `out`, which must not be `a`. Allocates nothing if the arrays are large enough.
 void permute_into(const pattern_view& a, std::span<const index_t> row_order,
                   std::span<const index_t> col_order, permutation_workspace& workspace,
                   pattern& out);
@@ -93,7 +92,8 @@ pattern with_diagonal(const pattern_view& a);
 enum class diagonal { keep, drop };
 pattern symmetrized(const pattern_view& a, diagonal mode);
 
-/// Fraction of off-diagonal entries (i,j) for which (j,i) is present too; 1 if there is none.
+/// Fraction of off-diagonal entries (i,j) for which (j,i) is also present; 1 without off-diagonal
+/// entries.
 double structural_symmetry(const pattern_view& a);
 
 }  // namespace gsofa

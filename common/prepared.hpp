@@ -32,16 +32,15 @@ struct provenance {
   std::map<std::string, std::string> made_from{};
 };
 
-/// The name of the matrix, "NAME (stand-in)" of a stand-in: what tables, captions and messages
-/// show.
+/// The name of the matrix, or "NAME (stand-in)", for tables, captions and messages.
 std::string marked_name(const provenance& p);
 
-/// A line that says what a stand-in was generated from; empty of other matrices.
+/// A line that names the generator of a stand-in; empty for other matrices.
 std::string stand_in_note(const provenance& p);
 
 /// One JSON object; text that is not UTF-8 is replaced.
 std::string to_json(const provenance& p);
-/// Reads what to_json() wrote; throws input_error that names `origin` and the field on any fault.
+/// Reads the output of to_json(); throws input_error naming `origin` and the field on any fault.
 provenance from_json(std::string_view text, const std::string& origin);
 
 /// A square pattern with structurally nonzero diagonal, permuted and ready for any variant.
@@ -62,7 +61,7 @@ class prepared_pattern {
   [[nodiscard]] std::uint64_t digest() const { return digest_; }
 
   /// Writes the binary form: a fixed header, the provenance as JSON, then 64-byte aligned arrays.
-  /// The file appears whole or not at all.
+  /// The file appears completely or not at all.
   void save(const std::filesystem::path& file) const;
   /// Reads a file that save() wrote; the arrays are used in place. Sizes, bounds and structure are
   /// checked; throws input_error with the reason. `verify_digest` also recomputes the digest.

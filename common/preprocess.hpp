@@ -11,23 +11,23 @@
 namespace gsofa {
 
 enum class match_mode {
-  automatic,  ///< permute rows so that the diagonal is zero-free, if it is not already
-  none,       ///< leave rows where they are; missing diagonal entries are added
+  automatic,  ///< permute rows if the diagonal has a zero
+  none,       ///< keep the rows; add missing diagonal entries
 };
 
 /// How to prepare a matrix.
 struct prepare_options {
   match_mode match = match_mode::automatic;
-  std::string order = "metis";  ///< as of find_order(), or the path of a permutation file
-  std::int64_t seed = -1;       ///< of the order; -1: its default
-  int threads = 1;              ///< host threads that the order may use, which do not change it
+  std::string order = "metis";  ///< as for find_order(), or the path of a permutation file
+  std::int64_t seed = -1;       ///< for the order; -1: the method's default
+  int threads = 1;              ///< host threads for the order; any number gives the same order
 };
 
 /// Structural rank of A and, if it is full, for each column j the row row_of_col[j] with
 /// A(row_of_col[j], j) != 0, distinct (a maximum transversal: Duff 1981, as in SuiteSparse BTF).
 struct transversal {
   index_t structural_rank = 0;
-  std::vector<index_t> row_of_col;  ///< -1 where the column is unmatched
+  std::vector<index_t> row_of_col;  ///< -1 for an unmatched column
 };
 transversal maximum_transversal(const pattern_view& a);
 
@@ -61,7 +61,7 @@ struct matched_pattern {
   permuted_pattern matched{};  ///< no zero on the diagonal; empty if structural_rank < n
   std::string how{};           ///< as provenance::match: "none", "kept" or "maximum"
   index_t diagonal_added = 0;
-  index_t structural_rank = 0;  ///< n unless a matching was asked for, needed and not found
+  index_t structural_rank = 0;  ///< less than n only if a needed matching was not found
 };
 
 /// Gives a square pattern a zero-free diagonal as `mode` says.
@@ -74,12 +74,12 @@ void reorder(permuted_pattern& p, std::span<const index_t> order, bool postorder
 /// Outcome of match_and_order().
 struct ordered_pattern {
   matched_pattern matching;  ///< `matched` is in the order below
-  ordering order;            ///< its permutation has been used up
+  ordering order;            ///< its permutation has been moved from
   bool postordered = false;
 };
 
 /// match_diagonal(), then compute_order() and, unless the order is natural, a postorder. Stops
-/// before the order where the structural rank is below n.
+/// before the order if the structural rank is less than n.
 ordered_pattern match_and_order(pattern a, const prepare_options& options);
 
 /// file -> pattern -> prepared pattern: matching, ordering, and, except for natural order, a

@@ -4,14 +4,14 @@
 
 namespace gsofa {
 
-/// main() calls it first, before any file is opened. Closed descriptors among 0 to 2 are
-/// occupied, so that no file of the program gets such a number and then the text of a message;
-/// reading or writing them still fails. A file that would pass the limit RLIMIT_FSIZE becomes an
-/// error of the write, as a full disk is, and no longer a signal that ends the process.
+/// main() calls this function before any file is opened. It occupies closed descriptors among 0 to
+/// 2, so that no file of the program receives such a number, and with it the text of messages;
+/// reading or writing these descriptors still fails. A write beyond the limit RLIMIT_FSIZE becomes
+/// an error of the write, as on a full disk, instead of a signal that ends the process.
 void guard_descriptors();
 
-/// Bytes of main memory that this process can hope to get: what the system says is available,
-/// or the limit of its control group if that is less.
+/// Bytes of main memory that this process can expect to get: the available memory reported by the
+/// system, or the limit of the control group if it is less.
 std::int64_t available_memory();
 
 }  // namespace gsofa

@@ -12,14 +12,14 @@ constexpr std::uint64_t mix64(std::uint64_t x) {
   return x ^ (x >> 31);
 }
 
-/// Stateless random word of a key (a, b) under `seed`: the same whenever and wherever it is asked
-/// for, so that an edge can be decided from either of its ends and rows in any order.
+/// Stateless random word of a key (a, b) under `seed`: equal for every call, so that an edge can be
+/// decided from either end, and rows in any order.
 constexpr std::uint64_t keyed_random(std::uint64_t seed, std::uint64_t a, std::uint64_t b) {
   return mix64(mix64(mix64(seed + 0x9e3779b97f4a7c15ULL) ^ a) + 0xd1b54a32d192ed03ULL * (b + 1));
 }
 
-/// A probability as a 53-bit threshold; compared with integers only, so that no platform's
-/// floating point can change a decision. Exact for 0 and 1.
+/// A probability as a 53-bit threshold. Comparisons use integers only, so that floating point
+/// cannot change a decision. Exact for 0 and 1.
 class probability {
  public:
   constexpr probability() = default;

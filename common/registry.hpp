@@ -11,8 +11,8 @@
 namespace gsofa::detail {
 
 /// Registered things 0 .. count - 1 of one file, in static storage. Their descriptions (an Info has
-/// a name) are made when the registry is first asked: they take memory, and a lack of it cannot be
-/// reported before main() begins.
+/// a name) are created at the first use of the registry: they allocate, and a failed allocation
+/// cannot be reported before main() begins.
 template <class Info>
 struct registration {
   Info (*describe)(std::size_t k);
@@ -20,7 +20,7 @@ struct registration {
   const registration* next = nullptr;
 };
 
-/// The last registration, of a chain.
+/// The last registration of a chain.
 template <class Info>
 inline constinit const registration<Info>* registrations = nullptr;
 
@@ -31,8 +31,8 @@ bool add_registration(registration<Info>& mine) noexcept {
   return true;
 }
 
-/// All that was registered, by name. Throws std::bad_alloc, error if two have one name; kind:
-/// "variants" for the message.
+/// All registered things, in order of name. Throws std::bad_alloc, and error if two have the same
+/// name; kind: "variants", for the message.
 template <class Info>
 std::vector<Info> describe_all(const char* kind) {
   std::vector<Info> all;

@@ -57,7 +57,7 @@ class phase_clock {
     current_ = next;
     return previous;
   }
-  /// Moves seconds from the current phase to another one: for what a device did meanwhile.
+  /// Moves seconds from the current phase to another phase: for work that a device did meanwhile.
   void charge(phase_id id, double seconds) {
     spent_[static_cast<std::size_t>(id)] += seconds;
     spent_[static_cast<std::size_t>(current_)] -= seconds;
@@ -82,17 +82,17 @@ struct work_counters {
   std::map<std::string, std::vector<double>> series;  ///< per source, e.g. frontier_size
 };
 
-/// A question of another thread to a run: how many of its units of work are done. The run answers
-/// at its next look at the deadline; while nobody asks, a look costs one load.
+/// Another thread's question to a run: which share of its work is done. The run answers at its next
+/// check of the deadline; a check costs one load while nobody asks.
 class progress_probe {
  public:
-  /// From 0 to 1 as of the answer to the last question, -1 before the first one; asks anew.
+  /// The last answer, from 0 to 1; -1 before the first answer. Asks again.
   double ask() {
     asked_.store(true, std::memory_order_relaxed);
     return share_.load(std::memory_order_relaxed);
   }
   void answer(std::int64_t done, std::int64_t total);
-  /// Forgets the answers, for another run.
+  /// Drops the answers, for another run.
   void reset() {
     asked_.store(false, std::memory_order_relaxed);
     share_.store(-1, std::memory_order_relaxed);
@@ -103,7 +103,7 @@ class progress_probe {
   std::atomic<double> share_{-1};
 };
 
-/// What a variant reports to while it runs; owned by the harness, one per case.
+/// Receives a variant's reports during a run; owned by the harness, one per case.
 class run_context {
  public:
   phase_clock phases;
@@ -113,35 +113,35 @@ class run_context {
   /// Quantities that the variant derived from its options and the matrix, e.g. #C; set in prepare()
   /// and run(). Not measurements of work: see `counters`.
   std::map<std::string, std::int64_t> derived;
-  /// One line for the user on how the work is laid out; empty: nothing to say.
+  /// One line for the user on how the work is distributed; may be empty.
   std::string layout;
-  /// Tells the user one line at once, before work that takes long; null: nobody listens.
+  /// Shows the user one line at once, before long work; null: no listener.
   std::function<void(const std::string&)> say;
-  /// Most bytes of device memory held at once, and the largest allocation by data structure.
+  /// Peak of device memory in bytes, and the largest allocation by data structure.
   std::int64_t device_peak_bytes = 0;
   std::map<std::string, std::int64_t> device_bytes;
-  /// Of a watching thread, which must outlive the runs; null: nobody watches.
+  /// The question of a watching thread; must outlive the runs; null: no watcher.
   progress_probe* probe = nullptr;
-  /// Becomes true, by any thread, where the run is to end with cancelled_error; null: never.
+  /// If any thread sets it to true, the run ends with cancelled_error; null: never.
   const std::atomic<bool>* stop = nullptr;
 
   /// Sets the time limit of the coming run, in seconds from now; 0: none.
   void set_timeout(double seconds);
-  /// Adopts the time limit of `other`, for a thread that keeps phases of its own.
+  /// Adopts the time limit of `other`, for a thread with its own phases.
   void share_deadline(const run_context& other) {
     limited_ = other.limited_;
     deadline_ = other.deadline_;
     probe = other.probe;
     stop = other.stop;
   }
-  /// Throws timeout_error once the limit has passed, cancelled_error once `stop` is true. It is
-  /// cheap enough to be called once per source; any thread may call it.
+  /// Throws timeout_error once the limit has passed, cancelled_error once `stop` is true. Cheap
+  /// enough for one call per source; any thread may call it.
   void check_deadline() const {
     if (stop != nullptr && stop->load(std::memory_order_relaxed)) throw cancelled_error();
     if (limited_ && phase_clock::clock::now() > deadline_)
       throw timeout_error("time limit reached");
   }
-  /// The same, when `done` of `total` units of work (sources, chunks, panels) are done.
+  /// As above, when `done` of `total` units of work (sources, chunks, panels) are done.
   void check_deadline(std::int64_t done, std::int64_t total) const {
     if (probe != nullptr) probe->answer(done, total);
     check_deadline();

@@ -8,9 +8,8 @@
 
 namespace gsofa {
 
-/// SHA-256 (FIPS 180-4, by OpenSSL) of bytes that arrive in pieces. Throws
-/// std::bad_alloc, and error where OpenSSL lacks memory for the algorithm or its configuration
-/// withholds it.
+/// SHA-256 (FIPS 180-4, by OpenSSL) of bytes that arrive in pieces. Throws std::bad_alloc, and
+/// error if OpenSSL lacks memory or its configuration disables the algorithm.
 class sha256_hasher {
  public:
   sha256_hasher();
@@ -19,7 +18,7 @@ class sha256_hasher {
   sha256_hasher& operator=(sha256_hasher&&) noexcept;
 
   void update(std::span<const std::byte> bytes);
-  /// The digest as 64 lower-case hexadecimal digits. Nothing may follow it.
+  /// The digest as 64 lower-case hexadecimal digits. Must be the last call.
   std::string hex();
 
  private:

@@ -8,12 +8,11 @@
 
 namespace gsofa {
 
-/// Positions as a file stores them, in any order and repeated if need be, on their way to a
-/// pattern.
+/// Positions in the order of a file, possibly repeated, collected for a pattern.
 class stored_entries {
  public:
-  /// `name` begins messages. `mirrored`: each entry stands for its mirror image, too, and may come
-  /// from either triangle. `memory_limit`: in bytes, for the entries and the pattern.
+  /// `name` begins messages. `mirrored`: each entry also represents its mirror image and may come
+  /// from either triangle. `memory_limit`: bytes for the entries and the pattern.
   stored_entries(std::string name, std::int64_t memory_limit)
       : name_(std::move(name)), memory_limit_(memory_limit) {}
 
@@ -51,7 +50,7 @@ class stored_entries {
   std::int64_t memory_limit_;
   triplets entries_;
   bool mirrored_ = false;
-  // Entries so far come strictly ascending by (column, row) or by (row, column).
+  // Entries so far are strictly ascending by (column, row) or by (row, column).
   bool by_column_ = true, by_row_ = true;
   std::uint64_t last_by_column_ = 0, last_by_row_ = 0;
 };

@@ -4,9 +4,9 @@
 
 namespace gsofa {
 
-/// Pattern of A + A^T for a square A, with or without the diagonal, by up to `threads` host
-/// threads; the same for any number. O(nnz log(longest row) + n).
-/// Throws error if the system refuses a thread.
+/// Pattern of A + A^T for a square A, with or without the diagonal, on up to `threads` host
+/// threads; the result does not depend on their number. O(nnz log(longest row) + n). Throws error
+/// if the system refuses a thread.
 pattern symmetrized(const pattern_view& a, diagonal mode, int threads);
 
 }  // namespace gsofa

@@ -15,8 +15,8 @@
 
 namespace gsofa::testing {
 
-/// Writes a file, and the folders above it. One that is there is removed: some file systems flush a
-/// file that is truncated and written again.
+/// Writes a file and creates its parent folders. An existing file is removed first: some file
+/// systems flush a file that is truncated and rewritten.
 inline void put(const std::filesystem::path& file, const std::string& text) {
   if (file.has_parent_path()) std::filesystem::create_directories(file.parent_path());
   std::filesystem::remove(file);
@@ -28,7 +28,8 @@ inline std::string content(const std::filesystem::path& file) {
   return {std::istreambuf_iterator<char>(in), {}};
 }
 
-/// While one lives, calls of fsync() in this program are noted (file_test.cpp); one at a time.
+/// While an object of this class exists, calls of fsync() in this program are recorded
+/// (file_test.cpp); at most one object at a time.
 class noted_syncs {
  public:
   noted_syncs();
@@ -38,11 +39,11 @@ class noted_syncs {
 
   /// The files and folders, in order.
   [[nodiscard]] const std::vector<std::string>& paths() const { return paths_; }
-  /// What fsync() does: 0, or -1 with errno set to `fault`.
+  /// The result of fsync(): 0, or -1 with errno set to `fault`.
   int call(int descriptor);
 
   std::function<void()> before_each;
-  int fault = 0;  ///< 0: the call of the system decides
+  int fault = 0;  ///< 0: the system call decides
 
  private:
   std::vector<std::string> paths_;

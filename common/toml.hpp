@@ -6,8 +6,7 @@
 
 namespace gsofa {
 
-/// An assertion of toml++ does not hold, as `matrices = [}` brings about. The text is the
-/// condition.
+/// A failed assertion of toml++, for example for `matrices = [}`. The text is the condition.
 class toml_assertion : public std::logic_error {
  public:
   using std::logic_error::logic_error;
@@ -18,7 +17,7 @@ class toml_assertion : public std::logic_error {
 
 // toml++ asserts conditions that a malformed file need not fulfil. Its assertions throw, in every
 // build: with NDEBUG toml++ would promise the conditions to the compiler. Every file that uses
-// toml++ includes it by this header, so that all have the same definition.
+// toml++ includes this header, so that all files have the same definition.
 #pragma push_macro("NDEBUG")
 #undef NDEBUG
 #define TOML_ASSERT(condition) \

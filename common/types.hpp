@@ -13,7 +13,7 @@ namespace gsofa {
 /// A vertex: a row or column number, 0-based.
 using index_t = std::int32_t;
 
-/// A number of edges, nonzeros or fill-ins; exceeds 32 bits on the larger inputs.
+/// A number of edges, nonzeros or fill-ins; exceeds 32 bits on larger inputs.
 using offset_t = std::int64_t;
 
 inline constexpr offset_t max_index = std::numeric_limits<index_t>::max();
@@ -28,7 +28,7 @@ To narrow(From value, const char* what) {
   return static_cast<To>(value);
 }
 
-/// The subscript i >= 0 of an array or the size of one, as the standard library takes it.
+/// i >= 0 as a subscript or size for the standard library.
 constexpr std::size_t at(offset_t i) { return static_cast<std::size_t>(i); }
 
 }  // namespace gsofa

@@ -18,7 +18,7 @@
 
 namespace gsofa {
 
-/// What a caller can ask a variant for.
+/// The parts of a result that a caller can request.
 enum class want : unsigned {
   counts = 1,      ///< row counts of L and of U
   digest = 2,      ///< per-row digests of L+U and their sum
@@ -52,7 +52,7 @@ class want_set {
   constexpr bool operator==(const want_set&) const = default;
   /// Names in the order counts, digest, pattern, supernodes.
   [[nodiscard]] std::vector<std::string> names() const;
-  /// The names with commas, for a message; "totals" for none: those every result has.
+  /// The names with commas, for a message; "totals" for the empty set: every result has the totals.
   [[nodiscard]] std::string text() const;
   /// Parses one name; throws input_error on anything else.
   static want parse(const std::string& name);
@@ -61,7 +61,7 @@ class want_set {
   unsigned bits_ = 0;
 };
 
-/// Value of an option: a switch, an integer, or one of a list of words.
+/// Value of an option: a switch, an integer, or a word from a list.
 using option_value = std::variant<bool, std::int64_t, std::string>;
 
 /// A typed option that a variant declares at its registration. The type is that of
@@ -73,8 +73,8 @@ struct option_spec {
   std::int64_t minimum = 0;
   std::int64_t maximum = std::int64_t{1} << 62;
   std::vector<std::string> choices{};
-  /// Values that tests take in turn, among them those that lead through rare paths of the code;
-  /// empty: the default alone.
+  /// Values that tests use, including values that reach rare paths of the code; empty: only the
+  /// default.
   std::vector<std::string> tested{};
 
   [[nodiscard]] std::string type_name() const;  ///< "bool", "int" or "choice"
@@ -87,8 +87,8 @@ class option_set {
  public:
   /// Starts from the defaults of `specs`.
   explicit option_set(const std::vector<option_spec>& specs = {});
-  /// Parses `value` for option `name`; -1 stands for the default of an integer that cannot be less
-  /// than 0; throws input_error with the type and range on any fault.
+  /// Parses `value` for option `name`; -1 means the default, for an integer option whose minimum is
+  /// not negative; throws input_error with the type and range on any fault.
   void set(const std::vector<option_spec>& specs, const std::string& name,
            const std::string& value);
 
@@ -101,26 +101,26 @@ class option_set {
   std::map<std::string, option_value> values_;
 };
 
-/// Where a distributed variant records the chunks that it has finished.
+/// Where a distributed variant records finished chunks.
 struct checkpoint_settings {
   std::string folder;   ///< empty: nowhere
-  bool resume = false;  ///< do only what the folder does not have yet
+  bool resume = false;  ///< compute only the chunks missing in the folder
 };
 
 /// Everything that determines a run, in addition to the matrix.
 struct run_settings {
   option_set options;
   want_set wants = want::counts;
-  int threads = 1;          ///< host threads the variant may use
-  bool supernodal = false;  ///< supernodal() will be asked for; see variant_info::supernodal
-  bool runs_once = false;   ///< run() is called once: nothing is prepared that repays later
-  /// Rows are asked for by leaves_device_results, which the variant is, and not by collect().
+  int threads = 1;          ///< host threads that the variant may use
+  bool supernodal = false;  ///< supernodal() will be called; see variant_info
+  bool runs_once = false;   ///< run() is called once: prepare nothing for later runs
+  /// The variant is a leaves_device_results; the caller takes rows through it and not by collect().
   bool leaves_on_device = false;
   index_t chunk_size = 128;  ///< supernodes never cross a multiple of it; 0: unlimited
   checkpoint_settings checkpoint{};
 };
 
-/// What collect() hands over; only what was wanted is filled.
+/// The result of collect(); only requested parts are filled.
 struct result {
   offset_t nnz_l = 0;  ///< strictly lower part of L+U; always filled
   offset_t nnz_u = 0;  ///< upper part including the diagonal; always filled
@@ -129,14 +129,14 @@ struct result {
   std::uint64_t digest = 0;                         ///< want::digest, sum of row_digests
   pattern l, u;                                     ///< want::pattern; u includes the diagonal
   std::vector<index_t> supernode_starts;            ///< want::supernodes, ascending, begins with 0
-  /// In a job of several ranks the pattern is never on one of them: l and u (n rows) then hold the
-  /// rows listed here, ascending, and no others. All else is complete on rank 0, absent elsewhere.
+  /// In a job of several ranks no rank holds the complete pattern: l and u (n rows) then hold only
+  /// the rows listed here, ascending. All other parts are complete on rank 0 and absent elsewhere.
   std::optional<std::vector<index_t>> pattern_rows{};
-  /// The variant ordered the matrix by itself: all of this is of that order and says nothing on the
-  /// fill in the order given.
+  /// The variant ordered the matrix itself: the result belongs to the variant's order, not to the
+  /// given order.
   bool of_own_order = false;
-  /// That order where the variant tells it, n entries each: entry (i, j) of the pattern that this
-  /// is the result of is entry (row_order[i], col_order[j]) of the one given.
+  /// The variant's order if it returns the order, n entries each: entry (i, j) of the factorized
+  /// pattern is entry (row_order[i], col_order[j]) of the given pattern.
   std::vector<index_t> row_order{}, col_order{};
 };
 
@@ -153,46 +153,47 @@ class variant {
   /// this object.
   virtual void prepare(const pattern_view& a, const run_settings& settings,
                        run_context& context) = 0;
-  /// Factorizes symbolically. A second call starts afresh.
+  /// Factorizes symbolically. A second call starts from the beginning.
   virtual void run(run_context& context) = 0;
-  /// Returns what of `wants` (a subset of what prepare() was told) the last run found.
+  /// Returns the parts `wants` of the last run's result; prepare() must have received at least
+  /// these.
   virtual result collect(want_set wants) = 0;
-  /// The same into `out`, whose arrays are used again where the variant can. What `out` holds of
-  /// members that are not in `wants` is unspecified.
+  /// As above, into `out`, whose arrays the variant may reuse. Members of `out` that are not in
+  /// `wants` are unspecified.
   virtual void collect_into(want_set wants, result& out);
-  /// Column counts of L and the density of L + U of the last run, `cells` in each direction: by
-  /// default from explicit rows, which prepare() must have been asked for (want::pattern).
+  /// Column counts of L and the density of L + U of the last run, `cells` in each direction. The
+  /// default implementation uses explicit rows: prepare() must have received want::pattern.
   virtual factor_profile profile(index_t cells);
-  /// L + U of the last run by supernodes of columns, by default from explicit rows. prepare() must
-  /// have been asked for them (want::pattern) or, where variant_info::supernodal is set, for
-  /// run_settings::supernodal. Throws input_error for a fault of `rule`.
+  /// L + U of the last run by supernodes of columns. prepare() must have received
+  /// run_settings::supernodal if variant_info::supernodal is set, else want::pattern: the default
+  /// implementation uses explicit rows. Throws input_error for a fault of `rule`.
   virtual supernodal_pattern supernodal(const supernode_rule& rule);
-  /// The same into `out`, whose arrays are used again where the variant can.
+  /// As above, into `out`, whose arrays the variant may reuse.
   virtual void supernodal_into(const supernode_rule& rule, supernodal_pattern& out);
 };
 
-/// run() of a prepared variant, all of its time charged to phases; returns the seconds.
+/// run() of a prepared variant, with all time charged to phases; returns seconds.
 double run_timed(variant& v, run_context& context);
 /// run() and collect() of a prepared variant.
 result run_once(variant& v, want_set wants, run_context& context);
 
-/// What the registry knows about a variant.
+/// A variant's entry in the registry.
 struct variant_info {
   std::string name;                  ///< <device>_<algorithm>[_<twist>]
   std::string device;                ///< "cpu", "gpu", "mpi" or "peer"
   std::string summary;               ///< one line
   std::string citation;              ///< paper section or reference
-  want_set gives = want_set::all();  ///< empty: nothing but the totals nnz_l and nnz_u
+  want_set gives = want_set::all();  ///< empty: only the totals nnz_l and nnz_u
   std::vector<option_spec> options{};
   bool multithreaded = false;  ///< uses run_settings::threads
-  bool supernodal = false;     ///< supernodal() does without explicit rows, at least as a rule
+  bool supernodal = false;     ///< supernodal() usually needs no explicit rows
   bool exact = true;           ///< false: may report a superset of the fill, or bounds (peers)
-  bool orders = false;         ///< results are of an order of its own: result::row_order
-  /// prepare, run and collect are collective over the ranks of the MPI job; others run in jobs of
-  /// one rank only.
+  bool orders = false;         ///< orders the matrix itself: result::row_order
+  /// prepare, run and collect are collective over the ranks of the MPI job; other variants run only
+  /// in jobs of one rank.
   bool distributed = false;
   std::string planted{};  ///< non-empty: deliberately wrong; names the fault to be found
-  /// The planted fault ends or blocks the process: the variant is run in processes of its own only.
+  /// The planted fault ends or blocks the process: the variant runs only in separate processes.
   bool fatal = false;
   /// Why the variant cannot run in this build or on this machine; nullopt if it can.
   std::function<std::optional<std::string>()> unavailable = [] {
@@ -201,15 +202,15 @@ struct variant_info {
   std::function<std::unique_ptr<variant>()> create;
 };
 
-/// All registered variants in order of name. Planted ones are included. Throws std::bad_alloc,
-/// error if two have one name.
+/// All registered variants in order of name, planted ones included. Throws std::bad_alloc, and
+/// error if two have the same name.
 const std::vector<variant_info>& all_variants();
 
 /// Looks a variant up by name; throws input_error that suggests the nearest names.
 const variant_info& find_variant(const std::string& name);
 
-/// The variants that a shell pattern such as gpu_maxid* matches, but for those that order the
-/// matrix by themselves, or the one of this name; throws input_error where there is none.
+/// The variant with this name, or the variants that a shell pattern such as gpu_maxid* matches,
+/// except those that order the matrix themselves; throws input_error if there is no match.
 std::vector<const variant_info*> find_variants(const std::string& name_or_pattern);
 
 }  // namespace gsofa
