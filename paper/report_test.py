@@ -49,7 +49,7 @@ class ReportTest(unittest.TestCase):
         base = {b: sum(c["verdict"] == claims.REPRODUCED and c["basis"] == b for c in judged) for b in claims.BASES}
         measured = base["originals"] + base["stand-ins"]
         readme = " ".join((HERE.parent / "README.md").read_text().split())
-        self.assertIn(f"as {len(judged)} claims, {count['reproduced']} are reproduced, {count['shape only']} hold in shape, "
+        self.assertIn(f"as {len(judged)} claims: {count['reproduced']} are reproduced, {count['shape only']} hold in shape, "
                       f"{count['direction only']} hold in direction only, {count['undecided']} are undecided, "
                       f"{count['not reproduced']} are not reproduced, and {count['needs other hardware']} need other hardware.", readme)
         self.assertIn(f"of the {count['reproduced']} reproduced claims {base['test']} are tests of the algorithm, "
