@@ -48,6 +48,7 @@ ROOT = HERE.parent
 sys.path[:0] = [str(HERE), str(ROOT / "plots")]
 
 import claims  # noqa: E402
+import rules  # noqa: E402
 import headline  # noqa: E402
 import records  # noqa: E402
 import style  # noqa: E402
@@ -287,7 +288,7 @@ def population_text(c):
     value = f"{p['verdict']}: {measured_text({'measured': p['value'], 'interval': p['interval']})}; " if p["verdict"] else ""
     large = p["large"]
     if large and large["matrices"] and large["matrices"] < p["matrices"]:
-        value += (f"of {claims.LARGE:,} rows and more {measured_text({'measured': large['value'], 'interval': large['interval']})} "
+        value += (f"of {rules.LARGE:,} rows and more {measured_text({'measured': large['value'], 'interval': large['interval']})} "
                   f"({large['matrices']}); ")
     if p["share"] is not None:
         return f"{value}it holds on {100 * p['share']:.0f} % of {p['matrices']}"
