@@ -4,7 +4,6 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <bit>
 #include <chrono>
 #include <cstdio>
 #include <fstream>
@@ -20,12 +19,12 @@
 #include <vector>
 
 #include "common/cuda_device.hpp"
-#include "common/generators.hpp"
 #include "common/order_quality.hpp"
 #include "common/ordering.hpp"
 #include "common/pattern.hpp"
-#include "common/random.hpp"
 #include "experiments/solvers/cudss_solver.hpp"
+#include "experiments/solvers/linear_system.hpp"
+#include "experiments/solvers/tree_format.hpp"
 #include "harness/run/build_info.hpp"
 #include "harness/run/gpu_state.hpp"
 #include "variants/peers/partition_tree.hpp"
@@ -33,10 +32,7 @@
 namespace {
 
 using namespace gsofa;
-using cudss_solver::device_system;
-using cudss_solver::given_order;
-using cudss_solver::outcome;
-using cudss_solver::solver;
+using namespace cudss_solver;
 using peers::node_order;
 using peers::partition_tree;
 using peers::tree_layout;
@@ -63,164 +59,6 @@ struct choices {
   double limit = 0;
   std::string out;
 };
-
-// ---- the form of a tree of cuDSS
-
-struct tree_format {
-  tree_layout layout = tree_layout::nested;
-  node_order nodes = node_order::leaves_first;
-  bool old_to_new = false;  // the permutation holds new positions by old index
-};
-
-const std::map<std::string, tree_layout> layout_names{{"nested", tree_layout::nested},
-                                                      {"by_level", tree_layout::by_level}};
-const std::map<std::string, node_order> node_names{{"leaves_first", node_order::leaves_first},
-                                                   {"root_first", node_order::root_first},
-                                                   {"postorder", node_order::postorder}};
-const std::map<std::string, bool> permutation_names{{"new_to_old", false}, {"old_to_new", true}};
-
-template <class Value>
-std::string name_in(const std::map<std::string, Value>& names, Value value) {
-  return std::ranges::find_if(names, [&](const auto& n) { return n.second == value; })->first;
-}
-
-std::string name_of(const tree_format& f) {
-  return name_in(layout_names, f.layout) + "," + name_in(node_names, f.nodes) + "," +
-         name_in(permutation_names, f.old_to_new);
-}
-
-std::vector<tree_format> all_formats() {
-  std::vector<tree_format> all;
-  for (const node_order nodes :
-       {node_order::leaves_first, node_order::root_first, node_order::postorder}) {
-    for (const tree_layout layout : {tree_layout::nested, tree_layout::by_level}) {
-      for (const bool inverse : {false, true}) all.push_back({layout, nodes, inverse});
-    }
-  }
-  return all;
-}
-
-tree_format parse_format(const std::string& text) {
-  for (const tree_format& f : all_formats()) {
-    if (name_of(f) == text) return f;
-  }
-  throw input_error("--format " + text + ": is none, such as " + name_of({}));
-}
-
-/// Old index by new position.
-std::vector<index_t> order_of(const std::vector<std::int32_t>& permutation, const tree_format& f) {
-  validate_permutation(permutation, static_cast<index_t>(permutation.size()),
-                       "the permutation of cuDSS");
-  return f.old_to_new ? inverse_permutation(permutation) : permutation;
-}
-
-int levels_of(const outcome& found) { return static_cast<int>(std::bit_width(found.tree.size())); }
-
-partition_tree tree_of(const outcome& found, const tree_format& f) {
-  const int levels = levels_of(found);
-  return {.levels = levels,
-          .layout = f.layout,
-          .size = peers::leaves_first(found.tree, levels, f.nodes),
-          .order = order_of(found.permutation, f)};
-}
-
-/// Entries of A that cross the separators of cuDSS's tree in this form; none if there is no tree,
-/// or its sizes do not add up to the order of A.
-std::optional<offset_t> crossing_of(const pattern_view& a, const outcome& found,
-                                    const tree_format& f) {
-  if (found.tree.empty()) return {};
-  try {
-    return peers::crossing_entries(a, tree_of(found, f));
-  } catch (const input_error&) {
-    return {};
-  }
-}
-
-// ---- matrices
-
-struct linear_system {
-  std::string name;
-  static_lu::matrix a;
-  std::vector<double> b;
-  index_t diagonal_added = 0;  // zeros where the file has no diagonal entry
-
-  [[nodiscard]] pattern_view pattern_of() const {
-    return {a.n(), a.n(), a.pattern.row_ptr, a.pattern.col_idx};
-  }
-};
-
-// Values in [-1, 1], rows dominated by their diagonal; symmetric if that is asked for.
-static_lu::matrix with_values(const pattern& p, bool symmetric) {
-  static_lu::matrix out;
-  out.pattern = {p.n_rows, p.row_ptr, p.col_idx};
-  out.values.reserve(p.col_idx.size());
-  for (index_t i = 0; i < p.n_rows; ++i) {
-    const auto row = p.row(i);
-    for (const index_t j : row) {
-      const auto low = static_cast<std::uint64_t>(symmetric ? std::min(i, j) : i);
-      const auto high = static_cast<std::uint64_t>(symmetric ? std::max(i, j) : j);
-      const double value =
-          2 * static_cast<double>(keyed_random(1, low, high) >> 11U) / 9007199254740992.0 - 1;
-      out.values.push_back(i == j ? static_cast<double>(row.size()) + value : value);
-    }
-  }
-  return out;
-}
-
-static_lu::matrix with_zero_diagonal(const static_lu::matrix& a) {
-  static_lu::matrix out;
-  out.pattern.n = a.n();
-  for (index_t i = 0; i < a.n(); ++i) {
-    const auto columns = a.pattern.row(i);
-    bool has = false;
-    for (std::size_t p = 0; p <= columns.size(); ++p) {
-      if (!has && (p == columns.size() || columns[p] >= i)) {
-        has = true;
-        if (p == columns.size() || columns[p] > i) {
-          out.pattern.col_idx.push_back(i);
-          out.values.push_back(0);
-        }
-      }
-      if (p == columns.size()) break;
-      out.pattern.col_idx.push_back(columns[p]);
-      out.values.push_back(a.row_values(i)[p]);
-    }
-    out.pattern.row_ptr.push_back(static_cast<std::int64_t>(out.values.size()));
-  }
-  return out;
-}
-
-bool is_symmetric(const static_lu::matrix& a) {
-  const auto value = [&](index_t i, index_t j) {
-    const auto row = a.pattern.row(i);
-    const auto found = std::ranges::lower_bound(row, j);
-    return found == row.end() || *found != j ? 0 : a.row_values(i)[found - row.begin()];
-  };
-  for (index_t i = 0; i < a.n(); ++i) {
-    const auto row = a.pattern.row(i);
-    for (std::size_t p = 0; p < row.size(); ++p) {
-      if (value(row[p], i) != a.row_values(i)[p]) return false;
-    }
-  }
-  return true;
-}
-
-linear_system read_system(const std::string& name, bool positive_definite) {
-  linear_system s{.name = name, .a = {}, .b = {}};
-  if (name.starts_with("gen:")) {
-    const pattern p = generate(name.substr(4));
-    s.a = with_values(positive_definite ? symmetrized(p, diagonal::keep) : with_diagonal(p),
-                      positive_definite);
-  } else {
-    s.a = static_lu::read_matrix_market(name);
-    s.diagonal_added = count_missing_diagonal(s.pattern_of());
-    if (s.diagonal_added > 0) s.a = with_zero_diagonal(s.a);
-    if (positive_definite && !is_symmetric(s.a)) throw input_error(name + ": is not symmetric");
-  }
-  if (s.a.n() == 0) throw input_error(name + ": has no rows");
-  s.b = static_lu::some_right_side(s.a.n());
-  return s;
-}
 
 // ---- configurations
 

@@ -49,7 +49,7 @@ TESTS = {"common": set(), "reference": set(), "variants": {"reference", "harness
 SCHEDULE, DRIVER, CHECKPOINT = (f"variants/maxid/distributed/{name}.hpp" for name in ("schedule", "driver", "checkpoint"))
 SYMBFACT, SOLVE = "harness/superlu/superlu_test.cpp", "experiments/solvers/superlu_dist_solve.cpp"
 CUDSS, CUDSS_PHASES = "experiments/solvers/cudss_solve.cpp", "experiments/solvers/cudss_solver"
-DEVICE_LU = "experiments/supplement_numeric/device_lu.cu"
+DEVICE_LU = "experiments/supplement_numeric/device_lu"
 DEVICE_RESULTS = "experiments/solvers/device_results.cpp"
 EXCEPTIONS = {
     (SYMBFACT, "common/matrix_file.hpp"): "real matrices, prepared as pdgssvx prepares them",
@@ -64,15 +64,21 @@ EXCEPTIONS = {
     (SOLVE, "common/preprocess.hpp"): "rows matched by structure alone, without an analysis",
     (SOLVE, "common/random.hpp"): "values of generated matrices",
     **{(CUDSS, f"common/{name}.hpp"): "the library hands over no separator tree, and counts no order of others"
-       for name in ("cuda_device", "generators", "order_quality", "ordering", "pattern", "random")},
-    (CUDSS, "variants/peers/partition_tree.hpp"): "the tree as cuDSS takes it",
+       for name in ("cuda_device", "order_quality", "ordering", "pattern")},
+    **{(f"experiments/solvers/linear_system.{ending}", f"common/{name}.hpp"): "matrices of any size, and their values"
+       for ending, name in (("hpp", "pattern"), ("cpp", "error"), ("cpp", "generators"), ("cpp", "random"))},
+    **{(f"experiments/solvers/tree_format.{ending}", f"common/{name}.hpp"): "the tree as cuDSS takes it"
+       for ending, name in (("hpp", "pattern"), ("cpp", "error"))},
+    ("experiments/solvers/tree_format.hpp", "variants/peers/partition_tree.hpp"): "the same",
+    (CUDSS, "variants/peers/partition_tree.hpp"): "the same",
     (CUDSS, "harness/run/build_info.hpp"): "the commit in its records",
     (CUDSS, "harness/run/gpu_state.hpp"): "the driver in its records",
     (CUDSS_PHASES + ".hpp", "variants/peers/cudss_objects.hpp"): "handles and errors as the peer has them",
     (CUDSS_PHASES + ".cpp", "common/types.hpp"): "checked narrowing",
     (DEVICE_RESULTS, "common/generators.hpp"): "generated matrices",
     (DEVICE_RESULTS, "common/matrix_file.hpp"): "real ones",
-    (DEVICE_LU, "variants/device/runtime.hpp"): "one source of kernels for the GPU and the emulator",
+    **{(f"{DEVICE_LU}{part}", "variants/device/runtime.hpp"): "one source of kernels for the GPU and the emulator"
+       for part in (".cu", "_kernels.cuh")},
     ("experiments/supplement_numeric/refactorize_test.cpp", "variants/device/simt.hpp"):
         "the emulator's seed, and switching at loads and stores",
     ("harness/commands/prepare_command.cpp", SCHEDULE):

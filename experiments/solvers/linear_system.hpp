@@ -1,0 +1,27 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "common/pattern.hpp"
+#include "harness/library/example/static_lu.hpp"
+
+namespace cudss_solver {
+
+struct linear_system {
+  std::string name;
+  static_lu::matrix a;
+  std::vector<double> b;
+  gsofa::index_t diagonal_added = 0;  ///< zeros where the file has no diagonal entry
+
+  [[nodiscard]] gsofa::pattern_view pattern_of() const {
+    return {a.n(), a.n(), a.pattern.row_ptr, a.pattern.col_idx};
+  }
+};
+
+/// The system of a file, or of a generated matrix "gen:SPEC" with values in [-1, 1] and a dominant
+/// diagonal. Throws input_error if the matrix has no rows, or is to be positive definite and is not
+/// symmetric.
+linear_system read_system(const std::string& name, bool positive_definite);
+
+}  // namespace cudss_solver
