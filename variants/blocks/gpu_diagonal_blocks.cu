@@ -1,33 +1,33 @@
-// gpu_diagonal_blocks: symbolic LU of many small patterns in one launch, a warp for each diagonal
-// block of their direct sum; rows of U and columns of L are bit sets.
+// gpu_diagonal_blocks: symbolic LU of many small patterns in one launch, one warp per diagonal
+// block of their direct sum. Rows of U and columns of L are bit sets.
 //
 // Source: Rose & Tarjan 1978; Eisenstat & Liu 1992. README.md has the rule and its proof.
 //
 // Blocks. A cut before row c is a place that no entry of A crosses. The rows between two cuts are a
-// block; blocks that begin within the same 32 rows are joined as long as no block that leaves these
-// rows is touched, since a direct sum of blocks is a block. Blocks of more than most_rows rows, and
-// those whose bits do not fit in memory_budget_mb, are left to gpu_bitmap_panels: it gets the rows
-// of these, with their numbers, and of all others the diagonal.
+// block; blocks that lie within one window of 32 rows are joined, since a direct sum of blocks is a
+// block. gpu_bitmap_panels handles blocks of more than most_rows rows and blocks whose bits do not
+// fit in memory_budget_mb: it receives the rows of these blocks under their own numbers, and only
+// the diagonal of all other rows.
 //
-// Encoding. A block of n rows has W = ceil(n / 32) words to a row. Its vertices have positions
-// 2048 - 32 W, ..., so that the last word of every row is word 63. The row at position p holds the
-// words p / 32 .. 63 of U(p, >p) and, behind them, of L(>p, p), a bit for each position. Rows of a
-// block stand one behind the other: 128 W (W + 1) bytes for a block, about n^2 / 8.
+// Encoding. A block of n rows has W = ceil(n / 32) words per row. Its vertices have the positions
+// from 2048 - 32 W, so that the last word of every row is word 63. The row at position p holds the
+// words p / 32 .. 63 of U(p, >p), followed by those words of L(>p, p), one bit per position. The
+// rows of a block are contiguous: 128 W (W + 1) bytes per block, about n^2 / 8.
 //
-// Lane l of a warp reads and writes the words l and l + 32 of all rows and no others, and a row is
-// read once, by the step that eliminates it. So a step needs no barrier; what it adds to rows
-// further down is an atomic OR that nothing waits for, but for the next row, which is in registers.
+// Lane l of a warp reads and writes only the words l and l + 32 of all rows, and each row is read
+// once, by the step that eliminates it. A step therefore needs no barrier. It adds to later rows by
+// atomic ORs whose results are not needed, except to the next row, which is in registers.
 //
 // Invariant: when step p begins, row p of U and column p of L are complete.
 //
 // Launches of a run: extents of 32 rows each, two for their scan, cuts [the host reads the cuts, a
-// bit per row, and lists the blocks, largest first]; then for as many blocks as the budget admits,
-// usually all: bits set to zero, bits of A, elimination with counts, digests and supernodes; sorted
-// rows if they are wanted, a warp for each row.
+// bit per row, and lists the blocks, largest first]; then for as many blocks as fit in the budget,
+// usually all: bits set to zero, bits of A, elimination with counts, digests and supernodes; if
+// requested, sorted rows, one warp per row.
 //
 // Cost. A block of a symmetric pattern takes n steps, each with one read of a row and one OR of it
-// into another; without symmetry a step may have several ORs. Latency of a step: about a read of
-// device memory; work: about 150 instructions of a warp, 200 in the first n - 1024 steps.
+// into another; without symmetry a step may have several ORs. Latency of a step: about one read of
+// device memory. Work per step: about 150 instructions of a warp, 200 in the first n - 1024 steps.
 
 #include "variants/blocks/gpu_diagonal_blocks.hpp"
 

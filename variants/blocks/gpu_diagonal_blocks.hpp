@@ -1,6 +1,6 @@
 #pragma once
 
-/// gpu_diagonal_blocks with limits that only tests set.
+/// gpu_diagonal_blocks with limits that only tests change.
 
 #include <memory>
 

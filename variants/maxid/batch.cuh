@@ -1,18 +1,18 @@
 #pragma once
 
-/// A batch of sources on the device: where everything lies.
+/// A batch of sources on the device: the place of each structure.
 ///
 /// Encoding.
-///  maxid   window w holds base + m, m in [0, |V|), base = 2^32 - 1 - w(|V| + 1), w = 1, 2, ...;
+/// maxid   window w holds base + m, m in [0, |V|), base = 2^32 - 1 - w(|V| + 1), w = 1, 2, ...;
 ///          everything >= base + |V| reads as infinity, so that a new window needs no reset.
 ///          A slot of a batch owns |V| entries, or with bubble removal as many as its source
 ///          number, one slot after the other: k * begin + k(k - 1)/2 where sources are consecutive.
-///  fill    |V| entries per slot: source + 1 that last marked the vertex.
-///  queue   64-bit entries, slot << 32 | vertex; `empty_entry` where a reserved place stayed
-///  unused.
+/// fill    |V| entries per slot: source + 1 that last marked the vertex.
+/// queue   64-bit entries, slot << 32 | vertex; `empty_entry` where a reserved place stayed
+/// unused.
 ///          The slot index is the paper's tracker. A batch begins with the sources themselves as
 ///          virtual frontiers (no memory) that mark all their neighbours as direct.
-///  tails   number of places reserved in the queue of level k, at k mod 3: while level k reads
+/// tails   number of places reserved in the queue of level k, at k mod 3: while level k reads
 ///          [k], it writes [k + 1] and clears [k + 2].
 
 #include <cstddef>

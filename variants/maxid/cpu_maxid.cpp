@@ -1,12 +1,12 @@
 // cpu_maxid: the paper's relaxed algorithm with maxId and revisits, on host threads.
 //
-// What the GPU variants do, runnable and checkable everywhere: batches of #C sources share one
-// frontier queue, levels are synchronous, maxId falls by atomic minima (paper Section 4, Figures 6
-// and 7, multi-source traversal with a combined queue). Supernodes by the paper's two-phase
-// detection (Section 5, Figure 8).
-// Invariants and the encoding of maxId, fill and the queue: variants/maxid/maxid.hpp.
-// Cost: every improvement of maxId of a vertex that is no fill-in yet costs a visit of its
-// neighbours; memory 4|V|#C for fill, at most 4|V|#C for maxId, 8 bytes per queued frontier.
+// The host form of the GPU variants, for every machine: batches of #C sources share one frontier
+// queue, levels are synchronous, and atomic minima lower maxId (paper Section 4, Figures 6 and 7,
+// multi-source traversal with a combined queue). Supernodes by the paper's two-phase detection
+// (Section 5, Figure 8). Invariants and the encoding of maxId, fill and the queue:
+// variants/maxid/maxid.hpp. Cost: every decrease of the maxId of a vertex that is not yet a fill-in
+// costs a visit of its neighbours; memory 4|V|#C for fill, at most 4|V|#C for maxId, 8 bytes per
+// queued frontier.
 
 #include <optional>
 

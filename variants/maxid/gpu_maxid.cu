@@ -1,10 +1,10 @@
-// gpu_maxid: the paper's algorithm with all its optimisations, and its ablations, a row of a table
-// each: batches of consecutive sources, smallest first, on one GPU.
+// gpu_maxid: the paper's algorithm with all its optimisations on one GPU, and its ablations, each a
+// row of a table. Batches of consecutive sources run in ascending order.
 //
-// Many sources at once share one frontier queue of (vertex, source slot); a warp expands a
-// frontier; maxId falls by atomicMin; value windows instead of re-initialisation; maxId arrays of
-// s entries; one arena for maxId, fill and the queues; queues spill to host memory; line 9.5 off.
-// Cost: 4|V|#C bytes of fill, at most 4|V|#C of maxId, 16 bytes per queue place.
+// Many sources share one frontier queue of (vertex, source slot). One warp expands a frontier.
+// atomicMin lowers maxId. Value windows replace the re-initialisation of maxId. The maxId array of
+// source s has s entries. One arena holds maxId, fill and the queues. Queues spill to host memory.
+// Line 9.5 is off. Cost: 4|V|#C bytes of fill, at most 4|V|#C of maxId, 16 bytes per queue place.
 // The algorithm: relax.cuh; the encoding of every array: batch.cuh.
 
 #include "variants/maxid/maxid_search.hpp"

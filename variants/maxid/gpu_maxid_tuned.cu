@@ -1,4 +1,5 @@
-// gpu_maxid_tuned: maxId in windows of thresholds, a block per source in shared memory.
+// gpu_maxid_tuned: maxId in windows of thresholds; one block per source, with its state in shared
+// memory.
 //
 // The variant keeps maxId in 16 bits relative to the window, fill and pending bits in bitmaps,
 // expands a frontier by 4 to 32 lanes according to the mean degree, and takes the largest sources

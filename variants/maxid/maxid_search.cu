@@ -1,8 +1,8 @@
-// The relaxed algorithm of the paper (Sections 4 to 6) on one GPU, without what is around it.
+// The relaxed algorithm of the paper (Sections 4 to 6) on one GPU.
 //
 // relax.cuh has the algorithm, batch.cuh the encoding of all arrays, traverse.cuh and
-// scan_enqueue.cuh the kernels. memory_plan.hpp divides the memory. Here: batches with their value
-// windows, and frontiers that spill to host memory.
+// scan_enqueue.cuh the kernels. memory_plan.hpp divides the memory. This file has the batches with
+// their value windows, and the frontiers that spill to host memory.
 
 #include "variants/maxid/maxid_search.hpp"
 

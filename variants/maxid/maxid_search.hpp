@@ -1,7 +1,7 @@
 #pragma once
 
-/// The paper's search on one GPU without what is around it: many sources at once on the current
-/// device. The variants of the maxId family and the distributed engine are built on it.
+/// The paper's search on the current device: many sources at once. The variants of the maxId family
+/// and the distributed engine build on this class.
 
 #include <functional>
 #include <memory>

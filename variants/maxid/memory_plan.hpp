@@ -9,8 +9,9 @@
 ///     queues        16 Q bytes, two of 8 bytes a place: vertex and tracker
 ///     redo          a bit for each place that the queues have, or gain where maxId needs less
 ///
-/// fill and maxId come first: #C is the largest for which they fit with the least queues, which
-/// have queue_share percent of |V| #C places. What is left goes to the queues.
+/// fill and maxId have priority: #C is the largest number for which they fit together with the
+/// smallest queues, which have queue_share percent of |V| #C places. The queues get the remaining
+/// memory.
 
 #include <algorithm>
 #include <string>

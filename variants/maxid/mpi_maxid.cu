@@ -1,19 +1,18 @@
 // mpi_maxid: the paper's algorithm on all GPUs of all nodes (Section 5).
 //
-// One process (rank) drives the GPUs of its node, a host thread each. Chunks of chunk_size
+// One process (rank) drives the GPUs of its node, one host thread per GPU. Chunks of chunk_size
 // consecutive sources go to nodes and GPUs by one of the paper's three static schedules, or workers
-// take them from a shared counter in order of falling predicted work. A chunk stays on one node:
-// where its rows are interleaved over the node's GPUs, supernode detection reads the U counts and
-// L(s, r) of the other GPUs' rows through managed memory or peer access. Counts, digests and
-// supernodes do not depend on the number of ranks, GPUs or batches.
-// Cost: the work of gpu_maxid divided by the GPUs; per GPU the memory of gpu_maxid.
-// Search: maxid_search.cu; schedules: distributed/.
+// take them from a shared counter in order of falling predicted work. A chunk stays on one node: if
+// its rows are interleaved over the node's GPUs, supernode detection reads the U counts and L(s, r)
+// of the other GPUs' rows through managed memory or peer access. Counts, digests and supernodes do
+// not depend on the number of ranks, GPUs or batches. Cost: the work of gpu_maxid divided by the
+// GPUs; per GPU the memory of gpu_maxid. Search: maxid_search.cu; schedules: distributed/.
 //
 // Encoding. Worker k of a process has, on its GPU: fill stamps of the sources of its last find(),
 // slot by slot in ascending order of rows; l_counts and u_counts by row. Other GPUs of the process
-// read fill and u_counts, nothing else. Two orderings make that safe: the host thread of a worker
-// returns from find() only when its GPU is done, and the driver has a barrier of the node between
-// find() and the supernode detection of interleaved chunks, and another before the next find().
+// read only fill and u_counts. Two orderings make that safe: the host thread of a worker returns
+// from find() only when its GPU is done, and the driver has a barrier of the node between find()
+// and the supernode detection of interleaved chunks, and another before the next find().
 //
 // A worker searches a chunk with more than #C rows for it in parts; the rows then go to host memory
 // after each part, and the host detects the supernodes.

@@ -1,13 +1,13 @@
 #pragma once
 
-/// The algorithm of the paper's Figure 6: what an edge v -> w does in the search from one source.
-/// Which lane has which edge, and where new frontiers go, is the business of the kernels.
+/// The algorithm of the paper's Figure 6: the step along one edge v -> w in the search from one
+/// source. The kernels decide which lane processes which edge, and where new frontiers are stored.
 ///
 /// maxId(v) of source s: the least value, over the paths s -> v seen so far whose intermediates are
-/// all < s, of the largest intermediate; 0 for direct neighbours. It only falls. w is a fill-in of
-/// s as soon as maxId(w) < w; then it proposes w itself, so that a vertex that is a fill-in already
-/// is not enqueued again. Every step is monotone: expanding a frontier twice is harmless, and a
-/// stale value only leads to work that an atomic then refuses or to a revisit.
+/// all < s, of the largest intermediate; 0 for direct neighbours. maxId(v) never increases. w is a
+/// fill-in of s as soon as maxId(w) < w; w then proposes w itself to its neighbours, so a vertex
+/// that is already a fill-in is not enqueued again. Every step is monotone: expanding a frontier
+/// twice is harmless, and a stale value only causes an atomic that changes nothing, or a revisit.
 
 #include "common/types.hpp"
 #include "variants/device/simt.hpp"

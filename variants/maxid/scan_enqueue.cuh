@@ -1,7 +1,7 @@
 #pragma once
 
-/// The ablation without atomics on the queue: per level a scan of the frontiers' degrees gives
-/// every edge a place, and a selection packs what the edges found.
+/// The ablation without atomics on the queue: per level, a scan of the frontiers' degrees assigns a
+/// place to every edge, and a selection packs the new frontiers.
 
 #include "variants/maxid/traverse.cuh"
 

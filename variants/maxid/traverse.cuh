@@ -2,15 +2,15 @@
 
 /// Traversal of a batch, level by level, in one cooperative launch.
 ///
-/// External frontier management. A place in the queue is reserved before maxId is lowered. Where
-/// none is left the edge is not relaxed and its frontier is marked incomplete; the launch ends with
-/// the level. The host takes the full queue over into page-locked memory and launches the level
-/// again for the incomplete frontiers; once the queue has run dry a launch reads what was spilled
-/// from there. With a queue of one entry every launch still relaxes at least one edge for good, so
-/// that it ends.
+/// External frontier management. A place in the queue is reserved before maxId is lowered. If no
+/// place is left, the edge is not relaxed and its frontier is marked incomplete; the launch ends
+/// with the level. The host copies the full queue to page-locked memory and launches the level
+/// again for the incomplete frontiers. When the queue is empty, a launch reads the spilled
+/// frontiers from page-locked memory. Even with a queue of one entry every launch relaxes at least
+/// one edge permanently, so the traversal ends.
 ///
 /// Ordering. Levels are separated by grid barriers (cooperative launch: all blocks are resident).
-/// Within a level maxid and fill are changed by relaxed atomics and read by volatile loads.
+/// Within a level, relaxed atomics change maxid and fill, and volatile loads read them.
 
 #include "variants/device/batch_rows.hpp"
 #include "variants/device/simt_grid.hpp"
