@@ -1,4 +1,4 @@
-// Whether there is a GPU to run on.
+// What runs the kernels of this program, and whether there is a GPU to run them on.
 
 #include <cstdint>
 
@@ -6,6 +6,21 @@
 #include "common/parallel.hpp"
 #include "common/thread_device.hpp"
 #include "variants/device/gpu_variant.hpp"
+#include "variants/support/build_kind.hpp"
+
+namespace gsofa {
+
+const char* gpu_build() {
+#if defined(__CUDACC__)
+  return "cuda";
+#elif defined(GSOFA_EMULATE_GPU)
+  return "emulated";
+#else
+  return "none";
+#endif
+}
+
+}  // namespace gsofa
 
 namespace gsofa::gpu {
 

@@ -1,5 +1,9 @@
 #pragma once
 
+#ifdef GSOFA_UNCOUNTED
+#error "this source counts work, but sources.cmake of its folder lists it as UNCOUNTED: take it off that list"
+#endif
+
 namespace gsofa::detail {
 
 // The same sources are compiled twice. Only the counting build (program gsofa_counting) pays for

@@ -1,0 +1,77 @@
+# Tests of the built programs. Exit status 77: nothing to test on this machine. COST in seconds: the longest begin first.
+set(gsofa "GSOFA=$<TARGET_FILE:gsofa>")
+
+# Every setting runs on the special shapes and on its share of the random patterns, at least a tenth of them.
+gsofa_test(oracle/check_full COMMAND gsofa check --suite full --seed 2 --rotate 3 --save ${CMAKE_BINARY_DIR}/counterexamples
+  PROPERTIES LABELS "oracle;slow" TIMEOUT 3600 COST 200)
+gsofa_test(gpu/device COMMAND gsofa_gpu_probe PROPERTIES LABELS gpu SKIP_RETURN_CODE 77)
+gsofa_test(gpu/check_small COMMAND gsofa_gpu_probe --then $<TARGET_FILE:gsofa> check --suite small --variant gpu_*
+  PROPERTIES LABELS gpu SKIP_RETURN_CODE 77 TIMEOUT 1800)
+
+set(counting "GSOFA_COUNTING=$<TARGET_FILE:gsofa_counting>")
+set(other_metis "")
+if(TARGET gsofa::METIS AND NOT GSOFA_SANITIZE)  # its runtime must be loaded before all else
+  set(other_metis ";GSOFA_FAKE_METIS=$<TARGET_FILE:gsofa_fake_metis>")
+  add_dependencies(gsofa gsofa_fake_metis)
+endif()
+set(mpi_shim "")
+if(TARGET gsofa_mpi_shim)
+  set(mpi_shim ";GSOFA_MPI_SHIM=$<TARGET_FILE:gsofa_mpi_shim>")
+endif()
+
+gsofa_test(cli/program COMMAND harness/testing/cli_test.py
+  PROPERTIES LABELS cli TIMEOUT 900 COST 12 ENVIRONMENT "${gsofa};${counting}${other_metis}")
+gsofa_test(cli/testbed COMMAND harness/testing/testbed_test.py PROPERTIES LABELS cli)
+gsofa_test(cli/find_gpu COMMAND harness/testing/find_gpu_test.py
+  PROPERTIES LABELS cli ENVIRONMENT "CXX=${CMAKE_CXX_COMPILER}")
+if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+  gsofa_test(cli/coverage COMMAND harness/testing/coverage_test.py
+    PROPERTIES LABELS cli ENVIRONMENT "CXX=${CMAKE_CXX_COMPILER}")
+endif()
+gsofa_test(cli/layers COMMAND harness/testing/layers_test.py PROPERTIES LABELS cli)
+gsofa_test(cli/links COMMAND harness/testing/links_test.py PROPERTIES LABELS cli)
+gsofa_test(cli/schema COMMAND harness/record/schema_test.py PROPERTIES LABELS cli SKIP_RETURN_CODE 77)
+if(TARGET gsofa_failing_malloc)
+  gsofa_test(cli/out_of_memory COMMAND harness/testing/out_of_memory_test.py PROPERTIES LABELS cli TIMEOUT 900 ENVIRONMENT
+    "GSOFA=$<TARGET_FILE:gsofa_emulated>;GSOFA_FAILING_MALLOC=$<TARGET_FILE:gsofa_failing_malloc>;GSOFA_FIRST_FAILURE=$<IF:$<BOOL:${CUDAToolkit_FOUND}>,8,1>")
+endif()
+gsofa_test(oracle/check_processes COMMAND harness/testing/check_test.py PROPERTIES LABELS oracle TIMEOUT 900 COST 10
+  ENVIRONMENT "${gsofa};GSOFA_CHECK_PROBE=$<TARGET_FILE:gsofa_check_probe>")
+gsofa_test(python/package COMMAND harness/python/package_test.py ${CMAKE_BINARY_DIR}/python_package
+  PROPERTIES LABELS python TIMEOUT 1200 COST 90 SKIP_RETURN_CODE 77 ENVIRONMENT "${gsofa}")
+
+gsofa_test(mpi/peer_superlu_dist COMMAND harness/testing/mpi_test.py PROPERTIES LABELS mpi TIMEOUT 600 COST 40
+  SKIP_RETURN_CODE 77 RESOURCE_LOCK mpi ENVIRONMENT "${gsofa};${counting}${other_metis}")
+gsofa_test(mpi/distributed COMMAND harness/testing/mpi_distributed_test.py PROPERTIES LABELS mpi TIMEOUT 900 COST 90
+  SKIP_RETURN_CODE 77 RESOURCE_LOCK mpi
+  ENVIRONMENT "${gsofa};${counting};GSOFA_MPI_PROBE=$<TARGET_FILE:gsofa_mpi_probe>${mpi_shim}")
+gsofa_test(mpi/panels COMMAND harness/testing/mpi_panels_test.py PROPERTIES LABELS mpi TIMEOUT 600 COST 40
+  SKIP_RETURN_CODE 77 RESOURCE_LOCK mpi ENVIRONMENT "GSOFA_EMULATED=$<TARGET_FILE:gsofa_emulated>")
+
+gsofa_test(cli/fetch COMMAND experiments/fetch_test.py PROPERTIES LABELS cli COST 15)
+gsofa_test(cli/json_lines COMMAND experiments/json_lines_test.py PROPERTIES LABELS cli)
+gsofa_test(cli/several_gpus COMMAND experiments/large_grids/several_gpus_test.py PROPERTIES LABELS cli)
+gsofa_test(cli/scaling_simulator COMMAND experiments/scaling_simulator/simulator_test.py PROPERTIES LABELS cli)
+gsofa_test(cli/gpu_single COMMAND experiments/gpu_single/summarize_test.py PROPERTIES LABELS cli)
+gsofa_test(cli/records COMMAND experiments/records_test.py
+  PROPERTIES LABELS cli COST 8 SKIP_RETURN_CODE 77 ENVIRONMENT "${gsofa}")
+if(NOT GSOFA_PYTHON_LACKS EQUAL 0 AND Python3_VERSION VERSION_LESS 3.11)
+  message(STATUS "gsofa: Python ${Python3_VERSION} is older than 3.11: no tests of figures and claims")
+  return()
+endif()
+gsofa_test(cli/measure COMMAND experiments/measure_test.py
+  PROPERTIES LABELS cli TIMEOUT 600 COST 35 ENVIRONMENT "${gsofa}")
+set(build "")
+if(NOT GSOFA_SANITIZE)
+  set(build ENVIRONMENT "GSOFA_BUILD=$<TARGET_FILE_DIR:gsofa>")
+endif()
+gsofa_test(cli/reproduce COMMAND experiments/reproduce_test.py
+  PROPERTIES LABELS cli TIMEOUT 900 COST 40 SKIP_RETURN_CODE 77 ${build})
+foreach(file plots/compare plots/records plots/style plots/site/site paper/junit paper/language paper/verdicts paper/claims paper/report paper/results
+    paper/artifact/needs)
+  gsofa_test(${file} COMMAND ${file}_test.py PROPERTIES LABELS cli TIMEOUT 600 SKIP_RETURN_CODE 77)
+endforeach()
+if(Python3_FOUND)
+  set_tests_properties(paper/report PROPERTIES COST 60)
+  set_tests_properties(plots/style paper/claims plots/site/site PROPERTIES COST 25)
+endif()

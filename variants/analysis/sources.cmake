@@ -1,0 +1,3 @@
+gsofa_roles(
+  LIBRARY *.cu
+  NOT_INTERLEAVED gpu_analysis.cu)

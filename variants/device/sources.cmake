@@ -1,0 +1,4 @@
+gsofa_roles(
+  LIBRARY *.cu
+  EMULATED emulator.cpp
+  INTERLEAVED interleaving/accesses.cpp)

@@ -1,0 +1,1 @@
+gsofa_roles(LIBRARY gpu_fill2_bitparallel.cu)

@@ -1,0 +1,10 @@
+gsofa_roles(
+  UNCOUNTED
+    distributed/checkpoint.cpp
+    distributed/engine.cpp
+    distributed/schedule.cpp
+  TOGETHER
+    gpu_maxid.cu
+    gpu_maxid_tuned.cu
+    maxid_search.cu
+    mpi_maxid.cu)

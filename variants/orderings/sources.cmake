@@ -1,0 +1,13 @@
+gsofa_roles(
+  LIBRARY
+    amd.cpp
+    best_of.cpp
+    colamd.cpp
+    cpu_nested_dissection.cpp
+    metis.cpp
+    natural.cpp
+    nested_dissection*.cpp
+    gpu_*.cu
+  UNCOUNTED *.cpp
+  NOT_INTERLEAVED *.cu
+  ALONE nested_dissection_coarsening.cpp)

@@ -1,0 +1,3 @@
+gsofa_roles(
+  UNCOUNTED planted_orders.cpp
+  TOGETHER *.cpp)

@@ -1,0 +1,4 @@
+gsofa_roles(
+  UNCOUNTED
+    column_result.cpp
+    row_store.cpp)
