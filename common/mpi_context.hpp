@@ -1,32 +1,17 @@
 #pragma once
 
-#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <exception>
 #include <memory>
-#include <optional>
 #include <span>
 #include <string>
 #include <type_traits>
-#include <utility>
 #include <vector>
-
-#include "common/error.hpp"
 
 namespace gsofa {
 
-/// Mixed into exceptions that all ranks of a job throw alike: one of them reports it.
-class thrown_by_all_ranks {
- public:
-  virtual ~thrown_by_all_ranks() = default;
-};
-
-/// An error that every rank of the job knows.
-class collective_error : public error, public thrown_by_all_ranks {
- public:
-  using error::error;
-};
+class rank_watch;
 
 /// The MPI job that this process belongs to. A build without MPI, or a process that no MPI launcher
 /// started, is a job of one rank: no MPI routine is then called.
@@ -145,15 +130,13 @@ class mpi_context {
 
  private:
   friend class shared_counter;
-  struct window;
-  class waiting;
-  class watch;
+  struct links;
   mpi_context();
   ~mpi_context();
   void join(int launched, int provided, double limit);
   void send_to_root(const void* data, std::size_t size);
   void receive(int from, void* data, std::size_t size);
-  std::int64_t fetch_and_op(int word, std::int64_t operand, bool replace);
+  [[nodiscard]] rank_watch* watch() const;
   enum class reduction { sum, max, min };
   template <class T>
   T reduce(T value, reduction how);
@@ -162,67 +145,10 @@ class mpi_context {
   std::vector<int> ranks_per_node_{1};
   bool uses_mpi_ = false;
   std::string library_;
-  std::unique_ptr<window> window_;
-  std::unique_ptr<watch> watch_;
+  std::unique_ptr<links> links_;  // of a job of several ranks
 };
 
 /// True if this build can use MPI.
 bool built_with_mpi();
-
-/// True if a launcher such as mpirun started this process; calls no MPI routine.
-bool has_launcher();
-
-/// The rank of this process as its launcher states it, 0 without a launcher; calls no MPI routine.
-int launched_rank();
-
-/// Seconds after which a collective that has not ended is taken to hang, though some rank is still
-/// at work: GSOFA_MPI_LIMIT of the environment, 7,200 by default; 0: no limit. Throws input_error
-/// if the variable is no number of seconds.
-double collective_limit();
-
-/// A counter and a flag shared by all ranks: words in the one window of the job, on rank 0, that
-/// are read and changed by MPI_Fetch_and_op in a passive epoch. In a job of one rank they are
-/// atomics.
-///
-/// All objects of a job share the two words: from reset() on they belong to the object that was
-/// reset, until another one is.
-///
-/// MPI promises completion of passive-target operations without a call by the target only where
-/// the network has atomics. Open MPI 4.1 serves windows of MPI_Win_allocate by osc/rdma, inside a
-/// node too, whose operations can need the target to enter the library. While `progress` objects
-/// live, a thread of rank 0 does so every half millisecond.
-class shared_counter {
- public:
-  explicit shared_counter(mpi_context& j) : job_(j) {}
-  shared_counter(const shared_counter&) = delete;
-  shared_counter& operator=(const shared_counter&) = delete;
-
-  /// Collective: both words become 0, before any rank returns.
-  void reset();
-  /// Adds `step`, returns the value before. Any thread may call it.
-  std::int64_t fetch_add(std::int64_t step);
-  /// Raises the flag; it stays up until reset(). Any thread may call it.
-  void raise();
-  /// True once any rank has raised the flag. Any thread may call it.
-  [[nodiscard]] bool raised();
-
-  /// While such an object lives, one-sided operations on this rank make progress; collectives of
-  /// the job must not be called meanwhile.
-  class progress {
-   public:
-    explicit progress(shared_counter& counter);
-    ~progress();
-    progress(const progress&) = delete;
-    progress& operator=(const progress&) = delete;
-
-   private:
-    struct state;
-    std::unique_ptr<state> state_;
-  };
-
- private:
-  mpi_context& job_;
-  std::atomic<std::int64_t> local_[2] = {0, 0};
-};
 
 }  // namespace gsofa

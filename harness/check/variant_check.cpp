@@ -15,6 +15,7 @@
 #include "common/matrix_market.hpp"
 #include "common/mpi_context.hpp"
 #include "common/parallel.hpp"
+#include "common/rank_errors.hpp"
 #include "common/text.hpp"
 #include "harness/check/fill_path.hpp"
 #include "harness/check/shrink.hpp"

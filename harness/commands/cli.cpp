@@ -17,6 +17,8 @@
 
 #include "common/file.hpp"
 #include "common/mpi_context.hpp"
+#include "common/mpi_launcher.hpp"
+#include "common/rank_errors.hpp"
 #include "common/text.hpp"
 #include "harness/commands/commands.hpp"
 #include "harness/run/build_info.hpp"

@@ -8,6 +8,7 @@
 #include <optional>
 
 #include "common/cuda_device.hpp"
+#include "common/rank_errors.hpp"
 #include "common/text.hpp"
 #include "harness/commands/case_session.hpp"
 #include "harness/commands/commands.hpp"

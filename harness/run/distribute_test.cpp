@@ -2,6 +2,7 @@
 
 #include <doctest/doctest.h>
 
+#include "common/shared_counter.hpp"
 #include "harness/testing/fake_variant.hpp"
 #include "reference/worked_example.hpp"
 

@@ -12,6 +12,7 @@
 
 #include "common/mpi_context.hpp"
 #include "common/order_zero.hpp"
+#include "common/rank_errors.hpp"
 #include "harness/run/distribute.hpp"
 #include "harness/run/watchdog.hpp"
 #include "variants/support/build_kind.hpp"

@@ -8,7 +8,7 @@
 #include <cstdlib>
 #include <utility>
 
-#include "common/mpi_context.hpp"
+#include "common/mpi_launcher.hpp"
 
 namespace gsofa {
 

@@ -10,6 +10,8 @@
 #include "common/generators.hpp"
 #include "common/parallel.hpp"
 #include "common/process.hpp"
+#include "common/rank_errors.hpp"
+#include "common/shared_counter.hpp"
 #include "harness/run/distribute.hpp"
 #include "variants/maxid/distributed/driver.hpp"
 

@@ -9,6 +9,8 @@
 #include "common/digest.hpp"
 #include "common/file.hpp"
 #include "common/parallel.hpp"
+#include "common/rank_errors.hpp"
+#include "common/shared_counter.hpp"
 #include "variants/maxid/distributed/checkpoint.hpp"
 #include "variants/support/counting.hpp"
 

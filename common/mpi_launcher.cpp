@@ -1,0 +1,58 @@
+#include "common/mpi_launcher.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <cstdlib>
+#include <cstring>
+#include <initializer_list>
+#include <string>
+
+#include "common/error.hpp"
+
+namespace gsofa {
+
+namespace {
+
+// The first variable that the launcher has set: Open MPI, MPICH and Intel MPI (PMI), srun with
+// PMIx.
+std::optional<int> number_in(std::initializer_list<const char*> names) {
+  for (const char* name : names) {
+    if (const char* text = std::getenv(name); text != nullptr && *text != '\0') {
+      return std::atoi(text);
+    }
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+std::optional<int> launched_ranks() {
+  if (const auto size = number_in({"OMPI_COMM_WORLD_SIZE", "PMI_SIZE"})) return std::max(1, *size);
+  // PMIx states the rank only; Slurm states the number of tasks of the step.
+  if (number_in({"PMIX_RANK"})) return std::max(1, number_in({"SLURM_STEP_NUM_TASKS"}).value_or(1));
+  return std::nullopt;
+}
+
+bool has_launcher() {
+  return number_in({"OMPI_COMM_WORLD_RANK", "PMI_RANK", "PMIX_RANK"}).has_value();
+}
+
+int launched_rank() {
+  return number_in({"OMPI_COMM_WORLD_RANK", "PMI_RANK", "PMIX_RANK"}).value_or(0);
+}
+
+double collective_limit() {
+  constexpr double usual = 7200;
+  const char* text = std::getenv("GSOFA_MPI_LIMIT");
+  if (text == nullptr || *text == '\0') return usual;
+  double seconds = 0;
+  const char* const end = text + std::strlen(text);
+  const auto parsed = std::from_chars(text, end, seconds);
+  if (parsed.ec != std::errc() || parsed.ptr != end || !(seconds >= 0) || seconds > 1e9) {
+    throw input_error("GSOFA_MPI_LIMIT is '" + std::string(text) +
+                      "', not a number of seconds from 0 to 1e9");
+  }
+  return seconds;
+}
+
+}  // namespace gsofa
