@@ -12,8 +12,7 @@
 
 #include "common/mpi_context.hpp"
 #include "common/order_zero.hpp"
-#include "common/rank_errors.hpp"
-#include "harness/run/distribute.hpp"
+#include "harness/run/job.hpp"
 #include "harness/run/watchdog.hpp"
 #include "variants/support/build_kind.hpp"
 
@@ -33,46 +32,130 @@ void check_phase_sum(const std::map<std::string, double>& phases, double wall) {
   }
 }
 
-// Seconds from before run() to after it, on the clock that the phases divide. On several ranks from
-// a barrier before run() to the return from one after it, on this rank.
-double timed_run(variant& v, run_context& context, double timeout, mpi_context* several,
-                 const std::function<void()>& hang) {
-  context.counters = {};
-  context.set_timeout(timeout);
-  std::unique_ptr<watchdog> guard;
-  if (timeout > 0) {
-    guard = std::make_unique<watchdog>(
-        std::chrono::duration<double>(timeout + std::max(hang_margin, timeout)), hang);
+// One case on one matrix, from prepare() to the last judgement.
+class case_run {
+ public:
+  case_run(const prepared_pattern& a, const case_request& request, verifier& check,
+           const std::function<void(const case_outcome&)>& on_hang, case_progress* progress)
+      : a_(a), request_(request), check_(check), on_hang_(on_hang), progress_(progress) {
+    out_.wants = request.settings.wants;
+    if (progress_ != nullptr) context_.probe = &progress_->probe;
+    if (!mpi_context::world().root()) return;
+    context_.say = [name = request.info->name](const std::string& line) {
+      std::fputs((name + ": " + line + '\n').c_str(), stderr);
+    };
   }
-  if (several == nullptr) return run_timed(v, context);
-  several->barrier();
-  context.phases.start(phase_id::traverse);
-  v.run(context);
-  {
-    const phase timed(context, phase_id::comm);
-    several->barrier();
-  }
-  return context.phases.stop();
-}
 
-// The phases of all ranks, on rank 0.
-std::vector<std::map<std::string, double>> gather_phases(mpi_context& j,
-                                                         const run_context& context) {
-  std::vector<double> mine;
-  const auto seconds = context.phases.seconds();
-  for (int k = 0; k < static_cast<int>(phase_id::count_); ++k) {
-    const auto hit = seconds.find(phase_name(static_cast<phase_id>(k)));
-    mine.push_back(hit == seconds.end() ? 0.0 : hit->second);
-  }
-  std::vector<std::map<std::string, double>> all;
-  for (const auto& rank : j.gather(mine)) {
-    auto& phases = all.emplace_back();
-    for (std::size_t k = 0; k < rank.size(); ++k) {
-      if (rank[k] > 0) phases[phase_name(static_cast<phase_id>(k))] = rank[k];
+  void run() {
+    const int repeat = is_counting_build() ? 1 : request_.trials.repeat;
+    prepare();
+    while (runs_done_ < runs_of(request_.trials) - repeat) timed_run("warm-up");
+    for (int k = 0; k < repeat; ++k) {
+      const double wall = timed_run("run");
+      if (progress_ != nullptr) progress_->step(fmt::format("verifying run {}", k + 1));
+      note(wall);
+      judge();
+      if (out_.judged.status != run_status::fail) continue;
+      if (repeat > 1) out_.judged.reason += fmt::format(" (run {} of {})", k + 1, repeat);
+      return;
     }
   }
-  return all;
-}
+
+  // The case ended by an exception, after which the other ranks end unless they threw it too.
+  void ended(run_status status, const std::string& reason) {
+    out_.judged = {.status = status, .reason = one_line(reason)};
+  }
+  void end_others(const std::exception& e) { job_->end_others(e); }
+
+  [[nodiscard]] case_outcome& outcome() { return out_; }
+
+ private:
+  void prepare() {
+    run_settings settings = request_.settings;
+    out_.verify_mode = job_->plan_for(check_, *request_.info, settings.wants).mode;
+    out_.wants = settings.wants;
+    meter_.start();
+    out_.before = current_state();
+    v_ = create_for(*request_.info, a_.view().n_rows);
+    v_->prepare(a_.view(), settings, context_);
+    out_.predicted_bytes = context_.predicted_bytes;
+  }
+
+  double timed_run(const char* what) {
+    const double timeout = request_.trials.timeout;
+    if (progress_ != nullptr) progress_->run(runs_done_, what);
+    ++runs_done_;
+    context_.counters = {};
+    context_.set_timeout(timeout);
+    std::unique_ptr<watchdog> guard;
+    if (timeout > 0) {
+      guard = std::make_unique<watchdog>(
+          std::chrono::duration<double>(timeout + std::max(hang_margin, timeout)),
+          [this] { hang(); });
+    }
+    const double wall = job_->run(*v_, context_);
+    guard.reset();
+    if (progress_ != nullptr) progress_->run_done();
+    return wall;
+  }
+
+  void hang() const {
+    case_outcome stuck;
+    stuck.wants = out_.wants;
+    stuck.verify_mode = out_.verify_mode;
+    stuck.judged = {.status = run_status::timeout,
+                    .reason = fmt::format("ignored its limit of {:g} s; the program was ended",
+                                          request_.trials.timeout)};
+    on_hang_(stuck);
+    mpi_context::world().abort(static_cast<int>(exit_code::run_failed));
+  }
+
+  // Takes over what the last run left in the context, and its result.
+  void note(double wall) {
+    out_.device_bytes = context_.device_bytes;
+    out_.device_peak_bytes = job_->max(context_.device_peak_bytes);
+    out_.derived = context_.derived;
+    out_.layout = context_.layout;
+    out_.last = v_->collect(out_.wants);
+    if (const auto peak = meter_.peak()) {
+      out_.host_peak_bytes = std::max(out_.host_peak_bytes.value_or(0), job_->max(*peak));
+    }
+    if (is_counting_build()) {
+      out_.counters = context_.counters;
+      return;
+    }
+    out_.samples_s.push_back(wall);
+    phases_.push_back(context_.phases.seconds());
+    job_->together([&] { check_phase_sum(phases_.back(), wall); });
+    rank_phases_.push_back(job_->phases_by_rank(phases_.back()));
+    // Another rank's median may be another sample; rank 0's is the one that is recorded.
+    const std::size_t median = median_index(out_.samples_s);
+    out_.phases_s = phases_[median];
+    out_.rank_phases_s = rank_phases_[median];
+  }
+
+  void judge() {
+    const auto begin = phase_clock::clock::now();
+    out_.judged = job_->judge(check_, *request_.info, out_.wants, *out_.last);
+    out_.after = current_state();
+    out_.verify_seconds += std::chrono::duration<double>(phase_clock::clock::now() - begin).count();
+    meter_.rearm();
+  }
+
+  const prepared_pattern& a_;
+  const case_request& request_;
+  verifier& check_;
+  const std::function<void(const case_outcome&)>& on_hang_;
+  case_progress* progress_;
+  std::unique_ptr<job> job_ = job::of(*request_.info);
+  run_context context_;
+  memory_meter meter_;
+  std::unique_ptr<variant> v_;
+  int runs_done_ = 0;
+  std::vector<std::map<std::string, double>> phases_;
+  std::vector<std::vector<std::map<std::string, double>>> rank_phases_;
+  case_outcome out_;
+};
 
 }  // namespace
 
@@ -139,156 +222,28 @@ int runs_of(const trial_plan& trials) {
 case_outcome run_case(const prepared_pattern& a, const case_request& request, verifier& check,
                       const std::function<void(const case_outcome&)>& on_hang,
                       case_progress* progress) {
-  case_outcome out;
-  out.wants = request.settings.wants;
-  auto ended = [&](run_status status, const std::string& reason) {
-    out.judged = {.status = status, .reason = one_line(reason)};
-  };
-  const bool counting = is_counting_build();
-  const int repeat = counting ? 1 : request.trials.repeat;
-  const int warmup = counting ? 0 : request.trials.warmup;
-  run_context context;
-  if (progress != nullptr) context.probe = &progress->probe;
-  if (mpi_context::world().root()) {
-    context.say = [&](const std::string& line) {
-      std::fputs((request.info->name + ": " + line + '\n').c_str(), stderr);
-    };
-  }
-  const auto hang = [&] {
-    case_outcome stuck;
-    stuck.wants = out.wants;
-    stuck.verify_mode = out.verify_mode;
-    stuck.judged = {.status = run_status::timeout,
-                    .reason = fmt::format("ignored its limit of {:g} s; the program was ended",
-                                          request.trials.timeout)};
-    on_hang(stuck);
-    mpi_context::world().abort(static_cast<int>(exit_code::run_failed));
-  };
-  mpi_context& j = mpi_context::world();
-  const bool several = j.ranks() > 1 && request.info->distributed;
-  mpi_context* const all_ranks = several ? &j : nullptr;
-  // No rank has the whole pattern of a distributed run: the verifier sees everything else.
-  variant_info info = *request.info;
-  if (several) info.gives = info.gives.without(want::pattern);
-  // Other ranks wait for this one: an error that they do not throw too must end them.
-  auto end_all_unless_known = [&](const std::exception& e) {
-    if (!several || dynamic_cast<const thrown_by_all_ranks*>(&e) != nullptr) return;
-    abort_job(dynamic_cast<const std::bad_alloc*>(&e) != nullptr ? "out of host memory" : e.what());
-  };
-  // Declared outside of the try block: an exception is reported, or ends the other ranks, before
-  // the destructor of the variant runs.
-  std::unique_ptr<variant> v;
-  auto judged_part = [&](want_set wants) { return several ? wants.without(want::pattern) : wants; };
+  // An exception is reported, or ends the other ranks, before the destructor of the variant runs.
+  case_run one(a, request, check, on_hang, progress);
   try {
-    verifier::plan plan;
-    auto find_plan = [&] { plan = check.plan_for(info, judged_part(request.settings.wants)); };
-    if (several) {
-      j.on_root(find_plan);
-      j.broadcast(plan.extra);
-    } else {
-      find_plan();
-    }
-    out.verify_mode = plan.mode;
-    run_settings settings = request.settings;
-    settings.wants |= plan.extra;
-    if (several && settings.wants.has(want::pattern)) {
-      settings.wants |= want_set(want::counts) | want::digest;
-    }
-    out.wants = settings.wants;
-
-    memory_meter meter;
-    meter.start();
-    auto note_peak = [&] {
-      if (const auto peak = meter.peak()) {
-        const std::int64_t most = several ? j.max(*peak) : *peak;
-        out.host_peak_bytes = std::max(out.host_peak_bytes.value_or(0), most);
-      }
-    };
-    out.before = current_state();
-    v = create_for(*request.info, a.view().n_rows);
-    v->prepare(a.view(), settings, context);
-    out.predicted_bytes = context.predicted_bytes;
-    int runs_done = 0;
-    auto one_run = [&](const char* what) {
-      if (progress != nullptr) progress->run(runs_done++, what);
-      const double wall = timed_run(*v, context, request.trials.timeout, all_ranks, hang);
-      if (progress != nullptr) progress->run_done();
-      return wall;
-    };
-    for (int k = 0; k < warmup; ++k) one_run("warm-up");
-    std::vector<std::map<std::string, double>> phases;
-    std::vector<std::vector<std::map<std::string, double>>> rank_phases;
-    for (int k = 0; k < repeat; ++k) {
-      const double wall = one_run("run");
-      if (progress != nullptr) progress->step(fmt::format("verifying run {}", k + 1));
-      out.device_bytes = context.device_bytes;
-      out.device_peak_bytes =
-          several ? j.max(context.device_peak_bytes) : context.device_peak_bytes;
-      out.derived = context.derived;
-      out.layout = context.layout;
-      out.last = v->collect(settings.wants);
-      note_peak();
-      if (counting) {
-        out.counters = context.counters;
-      } else {
-        out.samples_s.push_back(wall);
-        phases.push_back(context.phases.seconds());
-        auto check_phases = [&] { check_phase_sum(phases.back(), wall); };
-        if (several) {
-          j.collective_try(check_phases);
-        } else {
-          check_phases();
-        }
-        out.phases_s = phases[median_index(out.samples_s)];
-        if (several) {
-          rank_phases.push_back(gather_phases(j, context));
-          // Another rank's median may be another sample; rank 0's is the one that is recorded.
-          out.rank_phases_s = rank_phases[median_index(out.samples_s)];
-        }
-      }
-      const auto begin = phase_clock::clock::now();
-      judgement judged;
-      auto judge = [&] { judged = check.judge(info, judged_part(settings.wants), *out.last); };
-      if (several) {
-        j.on_root(judge);
-        if (settings.wants.has(want::pattern)) {
-          const std::string fault = distributed_pattern_fault(j, *out.last);
-          if (!fault.empty()) {
-            judged = {.status = run_status::fail, .reason = one_line("pattern: " + fault)};
-          }
-        }
-        j.broadcast(judged.status);
-        j.broadcast(judged.reason);
-      } else {
-        judge();
-      }
-      out.after = current_state();
-      out.verify_seconds +=
-          std::chrono::duration<double>(phase_clock::clock::now() - begin).count();
-      meter.rearm();
-      out.judged = judged;
-      if (judged.status == run_status::fail) {
-        if (repeat > 1) out.judged.reason += fmt::format(" (run {} of {})", k + 1, repeat);
-        break;
-      }
-    }
+    one.run();
   } catch (const watchdog_error& e) {
-    end_all_unless_known(e);
+    one.end_others(e);
     throw;  // every case would end so
   } catch (const timeout_error& e) {
-    end_all_unless_known(e);
-    ended(run_status::timeout, fmt::format("passed its limit of {:g} s", request.trials.timeout));
+    one.end_others(e);
+    one.ended(run_status::timeout,
+              fmt::format("passed its limit of {:g} s", request.trials.timeout));
   } catch (const budget_error& e) {
-    end_all_unless_known(e);
-    ended(run_status::oom, e.what());
+    one.end_others(e);
+    one.ended(run_status::oom, e.what());
   } catch (const std::bad_alloc& e) {
-    end_all_unless_known(e);
-    ended(run_status::oom, "out of host memory");
+    one.end_others(e);
+    one.ended(run_status::oom, "out of host memory");
   } catch (const std::exception& e) {
-    end_all_unless_known(e);
-    ended(run_status::error, e.what());
+    one.end_others(e);
+    one.ended(run_status::error, e.what());
   }
-  return out;
+  return std::move(one.outcome());
 }
 
 }  // namespace gsofa
