@@ -53,7 +53,7 @@ std::vector<std::string> matrices_to_run(const run_options& o) {
     try {
       const matrix_location from = locate_matrix(name);
       if (!o.output.pattern_out.empty() && !files.insert(file_name_of(from.name)).second) {
-        throw input_error(shown_name(name) +
+        throw input_error(shown_name(from) +
                           ": --pattern-out would write the files of another matrix again");
       }
     } catch (const input_error& e) {

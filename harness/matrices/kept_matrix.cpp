@@ -57,12 +57,12 @@ prepared_pattern load_kept_matrix(const fs::path& folder, const std::string& spe
   std::error_code failure;
   // Pipes can be read once only: neither a matrix nor an order that comes from one is kept.
   if (from.generator.empty() && !fs::is_regular_file(from.file, failure)) {
-    return load_matrix(spec, how);
+    return load_matrix(from, how);
   }
   const std::string sha256 = sha256_of(from);
   const bool right = from.sha256.empty() || sha256 == from.sha256;
   const preparation_key wanted = key_of(from, sha256, how);
-  if (wanted.empty() || !right) return load_matrix(spec, how);  // it refuses a wrong file
+  if (wanted.empty() || !right) return load_matrix(from, how);  // it refuses a wrong file
   const fs::path file = kept_file(folder, spec, how);
   if (fs::exists(file, failure)) {
     if (!prepared_pattern::is_prepared_file(file) && fs::file_size(file, failure) != 0) {
@@ -73,7 +73,7 @@ prepared_pattern load_kept_matrix(const fs::path& folder, const std::string& spe
     if (reason.empty()) return found;
     std::fprintf(stderr, "%s: prepared again\n", one_line(reason).c_str());
   }
-  const prepared_pattern a = load_matrix(spec, how);
+  const prepared_pattern a = load_matrix(from, how);
   create_folder(folder);
   a.save(file);
   return a;

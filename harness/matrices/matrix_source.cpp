@@ -149,10 +149,13 @@ matrix_location locate_matrix(const std::string& spec) {
   return in_catalog(spec);
 }
 
+std::string shown_name(const matrix_location& from) {
+  return from.stand_in ? from.name + " (stand-in)" : from.source;
+}
+
 std::string shown_name(const std::string& spec) {
   try {
-    const matrix_location from = locate_matrix(spec);
-    return from.stand_in ? from.name + " (stand-in)" : spec;
+    return shown_name(locate_matrix(spec));
   } catch (const error&) {
     return spec;
   }
@@ -193,14 +196,17 @@ preparation_key key_of(const matrix_location& from, const std::string& sha256,
 
 prepared_pattern load_matrix(const std::string& spec, const prepare_options& options) {
   if (is_prepared(spec)) return prepared_pattern::load(spec);
-  const matrix_location from = locate_matrix(spec);
+  return load_matrix(locate_matrix(spec), options);
+}
+
+prepared_pattern load_matrix(const matrix_location& from, const prepare_options& options) {
   raw_matrix m = read_matrix(from);
   try {
     m.origin.made_from = key_of(from, m.origin.sha256, options);
     return prepare(m.a, options, std::move(m.origin));
   } catch (const input_error& e) {
     const std::string what = e.what();
-    const std::string name = shown_name(spec);
+    const std::string name = shown_name(from);
     if (what.find(name) != std::string::npos) throw;
     throw input_error(name + ": " + what);
   }

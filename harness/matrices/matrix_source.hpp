@@ -37,8 +37,9 @@ std::vector<std::string> select_matrices(const std::vector<std::string>& words);
 /// Finds what `spec` names, as read_matrix() does, and reads nothing of it.
 matrix_location locate_matrix(const std::string& spec);
 
-/// `spec` as a message shows it: the name with its mark if it names a stand-in. Throws nothing for
-/// what names no matrix.
+/// The matrix as a message shows it: what the user wrote, or the name marked as a stand-in.
+std::string shown_name(const matrix_location& from);
+/// The same; `spec` itself if it names no matrix.
 std::string shown_name(const std::string& spec);
 
 /// True if `spec` is the path of a file that `gsofa prepare` wrote.
@@ -64,6 +65,8 @@ preparation_key key_of(const matrix_location& from, const std::string& sha256,
 /// The same as read_matrix(), prepared, with the key in provenance::made_from. A path may also be
 /// that of a prepared file, which is used as it is.
 prepared_pattern load_matrix(const std::string& spec, const prepare_options& options);
+
+prepared_pattern load_matrix(const matrix_location& from, const prepare_options& options);
 
 /// `name` with everything that does not belong into a file name replaced by '_'.
 std::string file_name_of(const std::string& name);
