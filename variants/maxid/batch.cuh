@@ -24,7 +24,7 @@ namespace gsofa::gpu {
 
 #if defined(GSOFA_GPU)
 
-// Named, since maxid_search::engine has a member of it.
+// What a launch reads and writes.
 namespace maxid_launch {
 
 /// Words at the head of the control block.

@@ -24,7 +24,7 @@ namespace {
 
 class maxid_variant final : public variant {
  public:
-  explicit maxid_variant(const maxid_config& config) : search_(config) {}
+  explicit maxid_variant(const maxid_config& config) : search_(maxid_search::create(config)) {}
 
   void prepare(const pattern_view& a, const run_settings& settings, run_context& context) override {
     n_ = a.n_rows;
@@ -37,9 +37,9 @@ class maxid_variant final : public variant {
     matrix_bytes_ = budget_.used();
     budget_.set_limit(limit + matrix_bytes_);
     rows_.prepare(n_, settings, budget_);
-    search_.prepare(a, matrix_, settings.options, budget_);
-    context.predicted_bytes = search_.predicted_bytes();
-    context.derived["concurrent_sources"] = search_.concurrent_sources();
+    search_->prepare(a, matrix_, settings.options, budget_);
+    context.predicted_bytes = search_->predicted_bytes();
+    context.derived["concurrent_sources"] = search_->concurrent_sources();
     derive_use(context);
   }
 
@@ -47,26 +47,26 @@ class maxid_variant final : public variant {
     {
       const phase timed(context, phase_id::init);
       rows_.start();
-      search_.start();
+      search_->start();
     }
     for (index_t begin = 0; begin < n_;) {
       context.check_deadline(begin, n_);
-      const index_t sources = std::min(n_ - begin, search_.concurrent_sources());
-      search_.run({.begin = begin, .count = sources}, rows_.l_counts(), rows_.u_counts(), context);
-      rows_.add(stamped_rows{search_.fill(), n_, begin, sources}, context);
+      const index_t sources = std::min(n_ - begin, search_->concurrent_sources());
+      search_->run({.begin = begin, .count = sources}, rows_.l_counts(), rows_.u_counts(), context);
+      rows_.add(stamped_rows{search_->fill(), n_, begin, sources}, context);
       begin += sources;
     }
     context.device_peak_bytes = budget_.peak();
     context.device_bytes = budget_.by_structure();
     derive_use(context);
-    search_.report(context);
+    search_->report(context);
   }
 
   result collect(want_set wants) override { return rows_.collect(wants); }
 
  private:
   void derive_use(run_context& context) const {
-    search_.use().derive(context);
+    search_->use().derive(context);
     context.derived["budget_used_percent"] =
         100 * (budget_.peak() - matrix_bytes_) / (budget_.limit() - matrix_bytes_);
   }
@@ -76,7 +76,7 @@ class maxid_variant final : public variant {
   memory_budget budget_;
   device_matrix matrix_;
   row_results rows_;
-  maxid_search search_;
+  std::unique_ptr<maxid_search> search_;
 };
 
 }  // namespace

@@ -19,12 +19,14 @@
 
 namespace gsofa::gpu {
 
-class maxid_search::engine {
+namespace {
+
+class batch_search final : public maxid_search {
  public:
-  explicit engine(const maxid_config& config) : config_(config) {}
+  explicit batch_search(const maxid_config& config) : config_(config) {}
 
   void prepare(const pattern_view& a, const device_matrix& matrix, const option_set& o,
-               memory_budget& budget, const memory_limits& limits) {
+               memory_budget& budget, const memory_limits& limits) override {
     n_ = a.n_rows;
     matrix_ = &matrix;
     budget_ = &budget;
@@ -50,7 +52,7 @@ class maxid_search::engine {
     windows_ = std::numeric_limits<std::uint32_t>::max() / (static_cast<std::uint32_t>(n_) + 1);
   }
 
-  void start() {
+  void start() override {
     fill_bytes(fill_, 0, offset_t{concurrent_} * n_);
     fill_bytes(redo_.data(), 0, redo_.size());
     spilled_.clear();
@@ -70,7 +72,7 @@ class maxid_search::engine {
   }
 
   void run(const source_batch& sources, std::uint32_t* l_counts, std::uint32_t* u_counts,
-           run_context& context) {
+           run_context& context) override {
     context.check_deadline();
     batch_view b = begin_batch(sources, context);
     b.l_counts = l_counts;
@@ -79,18 +81,20 @@ class maxid_search::engine {
     synchronize();
   }
 
-  [[nodiscard]] const std::map<std::string, std::int64_t>& predicted() const { return predicted_; }
-  [[nodiscard]] index_t concurrent() const { return concurrent_; }
-  [[nodiscard]] const std::uint32_t* fill() const { return fill_; }
-  [[nodiscard]] const std::uint64_t* source_edges() const {
+  [[nodiscard]] const std::map<std::string, std::int64_t>& predicted_bytes() const override {
+    return predicted_;
+  }
+  [[nodiscard]] index_t concurrent_sources() const override { return concurrent_; }
+  [[nodiscard]] const std::uint32_t* fill() const override { return fill_; }
+  [[nodiscard]] const std::uint64_t* source_edges() const override {
     return reinterpret_cast<const std::uint64_t*>(source_edges_.data());
   }
 
-  [[nodiscard]] memory_use use() const {
+  [[nodiscard]] memory_use use() const override {
     return {least_places_, most_places_, spills_, spilled_entries_};
   }
 
-  void report(run_context& context) const;
+  void report(run_context& context) const override;
 
  private:
   // A source number and where its maxId begins, where sources are not consecutive.
@@ -448,7 +452,7 @@ class maxid_search::engine {
   device_array<std::uint32_t> visits_, source_levels_, source_seen_;
 };
 
-void maxid_search::engine::report([[maybe_unused]] run_context& context) const {
+void batch_search::report([[maybe_unused]] run_context& context) const {
   if constexpr (detail::counting) {
     std::array<std::uint64_t, counter_words> c{};
     copy_to_host(c.data(), reinterpret_cast<const std::uint64_t*>(counters_.data()), counter_words);
@@ -480,6 +484,8 @@ void maxid_search::engine::report([[maybe_unused]] run_context& context) const {
   }
 }
 
+}  // namespace
+
 void memory_use::add(const memory_use& other) {
   if (other.queue_entries_most == 0) return;  // no batch
   queue_entries_least = queue_entries_most == 0
@@ -496,28 +502,9 @@ void memory_use::derive(run_context& context) const {
   context.derived["spilled_entries"] = spilled_entries;
 }
 
-maxid_search::maxid_search(const maxid_config& config)
-    : engine_(std::make_unique<engine>(config)) {}
-maxid_search::~maxid_search() = default;
-
-void maxid_search::prepare(const pattern_view& a, const device_matrix& matrix,
-                           const option_set& options, memory_budget& budget,
-                           const memory_limits& limits) {
-  engine_->prepare(a, matrix, options, budget, limits);
+std::unique_ptr<maxid_search> maxid_search::create(const maxid_config& config) {
+  return std::make_unique<batch_search>(config);
 }
-const std::map<std::string, std::int64_t>& maxid_search::predicted_bytes() const {
-  return engine_->predicted();
-}
-index_t maxid_search::concurrent_sources() const { return engine_->concurrent(); }
-void maxid_search::start() { engine_->start(); }
-void maxid_search::run(const source_batch& sources, std::uint32_t* l_counts,
-                       std::uint32_t* u_counts, run_context& context) {
-  engine_->run(sources, l_counts, u_counts, context);
-}
-memory_use maxid_search::use() const { return engine_->use(); }
-const std::uint32_t* maxid_search::fill() const { return engine_->fill(); }
-const std::uint64_t* maxid_search::source_edges() const { return engine_->source_edges(); }
-void maxid_search::report(run_context& context) const { engine_->report(context); }
 
 }  // namespace gsofa::gpu
 

@@ -69,39 +69,34 @@ struct memory_use {
 /// The algorithm: relax.cuh; the encoding of every array: batch.cuh.
 class maxid_search {
  public:
-  explicit maxid_search(const maxid_config& config);
-  ~maxid_search();
-  maxid_search(const maxid_search&) = delete;
-  maxid_search& operator=(const maxid_search&) = delete;
+  static std::unique_ptr<maxid_search> create(const maxid_config& config);
+  virtual ~maxid_search() = default;
 
   /// Divides what `budget` has left (memory_plan.hpp), all of it where memory_budget_mb is set;
   /// `a`, `matrix` (its copy on the device) and `budget` outlive this. Throws budget_error if one
   /// source does not fit.
-  void prepare(const pattern_view& a, const device_matrix& matrix, const option_set& options,
-               memory_budget& budget, const memory_limits& limits = {});
+  virtual void prepare(const pattern_view& a, const device_matrix& matrix,
+                       const option_set& options, memory_budget& budget,
+                       const memory_limits& limits = {}) = 0;
   /// Bytes by data structure, as planned.
-  [[nodiscard]] const std::map<std::string, std::int64_t>& predicted_bytes() const;
+  [[nodiscard]] virtual const std::map<std::string, std::int64_t>& predicted_bytes() const = 0;
   /// #C: sources at a time.
-  [[nodiscard]] index_t concurrent_sources() const;
+  [[nodiscard]] virtual index_t concurrent_sources() const = 0;
 
   /// Before the first batch of a run.
-  void start();
+  virtual void start() = 0;
   /// Searches at most concurrent_sources() sources. Adds the sizes of their rows to l_counts and
   /// u_counts (device, by source). Charges phases init, traverse and spill.
-  void run(const source_batch& sources, std::uint32_t* l_counts, std::uint32_t* u_counts,
-           run_context& context);
+  virtual void run(const source_batch& sources, std::uint32_t* l_counts, std::uint32_t* u_counts,
+                   run_context& context) = 0;
   /// fill()[slot * n + v] == source + 1 iff (source, v) is in L+U; until the next run().
-  [[nodiscard]] const std::uint32_t* fill() const;
+  [[nodiscard]] virtual const std::uint32_t* fill() const = 0;
   /// Counting build: edges traversed, by source, on the device; null otherwise.
-  [[nodiscard]] const std::uint64_t* source_edges() const;
+  [[nodiscard]] virtual const std::uint64_t* source_edges() const = 0;
   /// Of the batches since start().
-  [[nodiscard]] memory_use use() const;
+  [[nodiscard]] virtual memory_use use() const = 0;
   /// Counting build: adds this run's work to context.counters.
-  void report(run_context& context) const;
-
- private:
-  class engine;
-  std::unique_ptr<engine> engine_;
+  virtual void report(run_context& context) const = 0;
 };
 
 #endif
