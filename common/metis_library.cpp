@@ -1,23 +1,18 @@
 // METIS as a part of this library that nobody else shares. A process may hold several METIS of
 // different index widths, whose functions have the same names; METIS draws from rand(), installs
 // handlers of SIGABRT and SIGTERM, prints when an allocation fails, and holds 28 kB for each
-// thread, whose failed allocation ends the process. So this file
-//  1. copies the shared library into memory, without its name (DT_SONAME), and loads the copy: the
-//     dynamic linker takes it for no other object and offers it to nobody;
-//  2. points the references of the copy to its own symbols (slots of its relocation tables) back to
-//     the copy: the linker has let them go to the first METIS in the global scope;
-//  3. points its references to the functions of `imports` to functions of this file, which work on
-//     the state of the call that runs on the thread:
-//     * rand: random_r on a state of initstate_r with 128 bytes is, number for number, what glibc's
-//       rand() gives after srand() with the same seed.
-//     * signal, raise: METIS installs a handler to raise an error of its own; that needs no signal.
-//     * malloc, realloc: a failure calls METIS's handler of SIGABRT, which jumps out of
-//       METIS_NodeND, which releases what it had. METIS itself gets there after printing; where
-//       realloc fails, it first sets the table of its allocations to null and then reads it. A call
-//       that is to stop leaves METIS in the same way, at its next malloc.
-//     * __tls_get_addr: the variables of a thread are in a block of the call. (Compilers that use
-//       TLS descriptors, the default of AArch64, call no function: those variables stay with the
-//       thread.)
+// thread, whose failed allocation ends the process. So this file loads a private_library and points
+// its references to the functions of `imports` to functions of this file, which work on the state
+// of the call that runs on the thread:
+//  * rand: random_r on a state of initstate_r with 128 bytes is, number for number, what glibc's
+//    rand() gives after srand() with the same seed.
+//  * signal, raise: METIS installs a handler to raise an error of its own; that needs no signal.
+//  * malloc, realloc: a failure calls METIS's handler of SIGABRT, which jumps out of METIS_NodeND,
+//    which releases what it had. METIS itself gets there after printing; where realloc fails, it
+//    first sets the table of its allocations to null and then reads it. A call that is to stop
+//    leaves METIS in the same way, at its next malloc.
+//  * __tls_get_addr: the variables of a thread are in a block of the call. (Compilers that use TLS
+//    descriptors, the default of AArch64, call no function: those variables stay with the thread.)
 //
 // The copy is never unloaded while the process may call it, and its slots hold addresses of this
 // file: a shared library with this file is linked with -z nodelete.
@@ -31,29 +26,22 @@
     (defined(__x86_64__) || defined(__aarch64__))
 
 #include <dlfcn.h>
-#include <fcntl.h>
 #include <link.h>
 #include <malloc.h>
 #include <metis.h>
 #include <pthread.h>
-#include <sys/mman.h>
-#include <sys/resource.h>
-#include <sys/sendfile.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <array>
-#include <cerrno>
 #include <chrono>
 #include <csignal>
 #include <cstdlib>
-#include <cstring>
 #include <memory>
 #include <new>
-#include <string_view>
 #include <thread>
 #include <utility>
+
+#include "common/private_library.hpp"
 
 namespace gsofa {
 
@@ -70,8 +58,7 @@ class metis_call {
   std::vector<std::max_align_t> thread_block;
   const std::atomic<bool>* stop;
 
-  metis_call(std::size_t thread_bytes, std::span<const char> thread_image,
-             const std::atomic<bool>* when);
+  metis_call(const private_library& copy, const std::atomic<bool>* when);
   ~metis_call();
   metis_call(const metis_call&) = delete;
   metis_call& operator=(const metis_call&) = delete;
@@ -99,10 +86,9 @@ std::array<metis_call*, most_calls> calls;
   for (auto& caller : callers) caller.store(0, std::memory_order_relaxed);
 });
 
-metis_call::metis_call(std::size_t thread_bytes, std::span<const char> thread_image,
-                       const std::atomic<bool>* when)
-    : thread_block(thread_bytes / sizeof(std::max_align_t) + 1), stop(when) {
-  std::ranges::copy(thread_image, reinterpret_cast<char*>(thread_block.data()));
+metis_call::metis_call(const private_library& copy, const std::atomic<bool>* when)
+    : thread_block(copy.thread_bytes() / sizeof(std::max_align_t) + 1), stop(when) {
+  std::ranges::copy(copy.thread_image(), reinterpret_cast<char*>(thread_block.data()));
   for (pthread_t nobody = 0; !callers[place_].compare_exchange_strong(nobody, pthread_self());
        nobody = 0) {
     if (++place_ < most_calls) continue;
@@ -177,10 +163,6 @@ std::uintptr_t address(Function* function) {
   return reinterpret_cast<std::uintptr_t>(function);
 }
 
-struct bound_import {
-  std::string_view name;
-  std::uintptr_t replacement;
-};
 const std::array<bound_import, 10> imports{{
     {"rand", address(own_rand)},
     {"srand", address(own_srand)},
@@ -193,171 +175,6 @@ const std::array<bound_import, 10> imports{{
     {"free", address(static_cast<void (*)(void*)>(std::free))},
     {"__tls_get_addr", address(own_thread_variable)},
 }};
-
-// A file descriptor and, if mapped, its bytes.
-struct open_file {
-  int fd = -1;
-  char* bytes = nullptr;
-  std::size_t size = 0;
-
-  open_file() = default;
-  explicit open_file(int opened) : fd(opened) {}
-  open_file(open_file&& o) noexcept
-      : fd(std::exchange(o.fd, -1)), bytes(std::exchange(o.bytes, nullptr)), size(o.size) {}
-  open_file(const open_file&) = delete;
-  open_file& operator=(const open_file&) = delete;
-  ~open_file() {
-    if (bytes != nullptr) munmap(bytes, size);
-    if (fd >= 0) close(fd);
-  }
-};
-
-[[noreturn]] void refuse_library(const std::string& file, const std::string& reason) {
-  throw unavailable_error("METIS cannot be loaded from " + file + ": " + reason);
-}
-
-// By errno.
-[[noreturn]] void refuse_library(const std::string& file) {
-  if (errno == ENOMEM || errno == ENOSPC) throw std::bad_alloc();
-  if (errno == EMFILE || errno == ENFILE) {
-    throw error(exit_code::run_failed,
-                "METIS cannot be loaded from " + file + ": " + std::strerror(errno));
-  }
-  refuse_library(file, std::strerror(errno));
-}
-
-// A copy of `file` in memory, mapped.
-open_file copy_of(const std::string& file) {
-  const open_file from(open(file.c_str(), O_RDONLY | O_CLOEXEC));
-  struct stat about {};
-  if (from.fd < 0 || fstat(from.fd, &about) != 0) refuse_library(file);
-  if (!S_ISREG(about.st_mode) || about.st_size == 0)
-    refuse_library(file, "is no file with content");
-  open_file to(memfd_create("metis", MFD_CLOEXEC));
-  if (to.fd < 0) refuse_library(file);
-  to.size = static_cast<std::size_t>(about.st_size);
-  // A write beyond the limit sends SIGXFSZ.
-  rlimit most{};
-  if (getrlimit(RLIMIT_FSIZE, &most) == 0 && most.rlim_cur < to.size) {
-    refuse_library(file, "the limit of file sizes (RLIMIT_FSIZE) is below its size, " +
-                             std::to_string(to.size) + " bytes");
-  }
-  for (std::size_t left = to.size; left > 0;) {
-    const ssize_t sent = sendfile(to.fd, from.fd, nullptr, left);
-    if (sent <= 0) refuse_library(file);
-    left -= static_cast<std::size_t>(sent);
-  }
-  void* const mapped = mmap(nullptr, to.size, PROT_READ | PROT_WRITE, MAP_SHARED, to.fd, 0);
-  if (mapped == MAP_FAILED) refuse_library(file);  // NOLINT
-  to.bytes = static_cast<char*>(mapped);
-  return to;
-}
-
-// What is needed of the headers of a shared library.
-struct elf_headers {
-  std::array<std::uintptr_t, DT_JMPREL + 1> dynamic{};
-  ElfW(Phdr) thread{}, read_only{};
-};
-
-// Reads the headers of a copy and takes its name out.
-elf_headers anonymous(const open_file& copy, const std::string& file) {
-  const auto at_offset = [&]<class T>(std::size_t offset, std::size_t count, T*& out) {
-    if (offset > copy.size || count > (copy.size - offset) / sizeof(T)) {
-      refuse_library(file, "is truncated");
-    }
-    out = reinterpret_cast<T*>(copy.bytes + offset);
-  };
-  ElfW(Ehdr)* head = nullptr;
-  at_offset(0, 1, head);
-  if (std::memcmp(head->e_ident, ELFMAG, SELFMAG) != 0 || head->e_type != ET_DYN ||
-      head->e_ident[EI_CLASS] != ELFCLASS64 || head->e_phentsize != sizeof(ElfW(Phdr))) {
-    refuse_library(file, "is no shared library of this machine");
-  }
-  elf_headers out;
-  ElfW(Phdr)* parts = nullptr;
-  at_offset(head->e_phoff, head->e_phnum, parts);
-  for (const ElfW(Phdr) & part : std::span(parts, head->e_phnum)) {
-    if (part.p_type == PT_TLS) out.thread = part;
-    if (part.p_type == PT_GNU_RELRO) out.read_only = part;
-    if (part.p_type != PT_DYNAMIC) continue;
-    ElfW(Dyn)* entries = nullptr;
-    at_offset(part.p_offset, part.p_filesz / sizeof(ElfW(Dyn)), entries);
-    for (ElfW(Dyn) & e : std::span(entries, part.p_filesz / sizeof(ElfW(Dyn)))) {
-      if (e.d_tag > 0 && e.d_tag <= DT_JMPREL) out.dynamic[at(e.d_tag)] = e.d_un.d_ptr;
-      if (e.d_tag == DT_SONAME) e.d_tag = DT_BIND_NOW;  // which says what RTLD_NOW does
-    }
-  }
-  return out;
-}
-
-// Loads a copy under a name that no other object has.
-void* load(const open_file& copy, const std::string& file) {
-  open_file same;
-  std::string name;
-  for (int fd = copy.fd;; fd = same.fd) {
-    name = "/proc/self//fd/" + std::to_string(fd);  // others write one slash
-    void* const other = dlopen(name.c_str(), RTLD_LAZY | RTLD_NOLOAD);
-    if (other == nullptr) break;
-    dlclose(other);
-    const int next = fcntl(copy.fd, F_DUPFD_CLOEXEC, fd + 1);
-    if (next < 0) refuse_library(file);
-    if (same.fd >= 0) close(same.fd);
-    same.fd = next;
-  }
-  if (void* const handle = dlopen(name.c_str(), RTLD_NOW | RTLD_LOCAL)) return handle;
-  const char* const said = dlerror();
-  const std::string why = said == nullptr ? "cannot be loaded" : said;
-  if (why.find(std::strerror(ENOMEM)) != why.npos) throw std::bad_alloc();
-  refuse_library(file, why);
-}
-
-// Points the slots of one relocation table to the object itself and to `imports`.
-void bind_slots(std::uintptr_t base, const elf_headers& elf, std::size_t table_tag,
-                std::size_t bytes_tag) {
-#ifdef __x86_64__
-  constexpr unsigned long addresses[] = {R_X86_64_JUMP_SLOT, R_X86_64_GLOB_DAT, R_X86_64_64};
-  constexpr unsigned long offset = R_X86_64_DTPOFF64;
-#else
-  constexpr unsigned long addresses[] = {R_AARCH64_JUMP_SLOT, R_AARCH64_GLOB_DAT, R_AARCH64_ABS64};
-  constexpr unsigned long offset = R_AARCH64_TLS_DTPREL;
-#endif
-  const auto* symbols =
-      reinterpret_cast<const ElfW(Sym)*>(base + elf.dynamic[DT_SYMTAB]);                   // NOLINT
-  const auto* names = reinterpret_cast<const char*>(base + elf.dynamic[DT_STRTAB]);        // NOLINT
-  const auto* table = reinterpret_cast<const ElfW(Rela)*>(base + elf.dynamic[table_tag]);  // NOLINT
-  for (const ElfW(Rela) & r : std::span(table, elf.dynamic[bytes_tag] / sizeof(ElfW(Rela)))) {
-    const unsigned long type = ELF64_R_TYPE(r.r_info);
-    const bool is_address = std::ranges::find(addresses, type) != std::end(addresses);
-    if (!is_address && type != offset) continue;
-    const ElfW(Sym)& symbol = symbols[ELF64_R_SYM(r.r_info)];
-    auto& slot = *reinterpret_cast<std::uintptr_t*>(base + r.r_offset);  // NOLINT
-    if (symbol.st_shndx != SHN_UNDEF && ELF64_ST_TYPE(symbol.st_info) != STT_GNU_IFUNC) {
-      slot = (is_address ? base : 0) + symbol.st_value + static_cast<std::uintptr_t>(r.r_addend);
-      continue;
-    }
-    const auto known = std::ranges::find(imports, names + symbol.st_name, &bound_import::name);
-    if (known != imports.end()) slot = known->replacement;
-  }
-}
-
-void bind_object(void* handle, const elf_headers& elf, const std::string& file) {
-  link_map* object = nullptr;
-  if (dlinfo(handle, RTLD_DI_LINKMAP, &object) != 0) refuse_library(file, "cannot be inspected");
-  const std::uintptr_t base = object->l_addr;
-  // The dynamic linker rounds both ends down.
-  const auto page = static_cast<std::uintptr_t>(sysconf(_SC_PAGESIZE));
-  const std::uintptr_t begin = (base + elf.read_only.p_vaddr) / page * page;
-  const std::uintptr_t end = (base + elf.read_only.p_vaddr + elf.read_only.p_memsz) / page * page;
-  const auto protect = [&](int how) {
-    if (begin < end && mprotect(reinterpret_cast<void*>(begin), end - begin, how) != 0) {  // NOLINT
-      refuse_library(file);
-    }
-  };
-  protect(PROT_READ | PROT_WRITE);
-  if (elf.dynamic[DT_PLTREL] == DT_RELA) bind_slots(base, elf, DT_JMPREL, DT_PLTRELSZ);
-  bind_slots(base, elf, DT_RELA, DT_RELASZ);
-  protect(PROT_READ);
-}
 
 template <class Index>
 using node_nd_function = int(Index*, Index*, Index*, Index*, Index*, Index*, Index*);
@@ -378,38 +195,25 @@ int order_by(void* node_nd, void* set_default_options, std::int64_t seed, std::s
 
 }  // namespace
 
-metis_library::metis_library(const std::string& file) {
-  elf_headers elf;
-  {
-    const open_file copy = copy_of(file);
-    elf = anonymous(copy, file);
-    handle_ = load(copy, file);
+metis_library::metis_library(const std::string& file)
+    : copy_(std::make_unique<private_library>(file, imports)),
+      node_nd_(copy_->find("METIS_NodeND")),
+      set_default_options_(copy_->find("METIS_SetDefaultOptions")) {
+  if (node_nd_ == nullptr || set_default_options_ == nullptr) {
+    throw unavailable_error("METIS cannot be loaded from " + file + ": has no METIS_NodeND");
   }
-  const auto unload = [](void* handle) { dlclose(handle); };
-  std::unique_ptr<void, decltype(unload)> loaded(handle_, unload);
-  bind_object(handle_, elf, file);
-  node_nd_ = dlsym(handle_, "METIS_NodeND");
-  set_default_options_ = dlsym(handle_, "METIS_SetDefaultOptions");
-  if (node_nd_ == nullptr || set_default_options_ == nullptr)
-    refuse_library(file, "has no METIS_NodeND");
-  link_map* object = nullptr;
-  dlinfo(handle_, RTLD_DI_LINKMAP, &object);
-  const auto* image = reinterpret_cast<const char*>(object->l_addr + elf.thread.p_vaddr);  // NOLINT
-  thread_image_.assign(image, image + elf.thread.p_filesz);
-  thread_bytes_ = elf.thread.p_memsz;
   // It fills METIS_NOPTIONS numbers of its width.
   std::array<std::int32_t, 2 * METIS_NOPTIONS> options{};
   constexpr std::int32_t untouched = 0x5a5a5a5a;
   options.fill(untouched);
   {
-    const metis_call call(thread_bytes_, thread_image_, nullptr);
+    const metis_call call(*copy_, nullptr);
     reinterpret_cast<default_options_function<std::int32_t>*>(set_default_options_)(options.data());
   }
   index_bits_ = options[METIS_NOPTIONS] == untouched ? 32 : 64;
-  loaded.release();
 }
 
-metis_library::~metis_library() { dlclose(handle_); }
+metis_library::~metis_library() = default;
 
 std::vector<index_t> metis_library::node_nd(std::span<index_t> xadj, std::span<index_t> adjncy,
                                             std::int64_t seed,
@@ -418,7 +222,7 @@ std::vector<index_t> metis_library::node_nd(std::span<index_t> xadj, std::span<i
   const auto status = [&] {
     if (index_bits_ == 32) {
       std::vector<index_t> iperm(perm.size());
-      const metis_call call(thread_bytes_, thread_image_, stop);
+      const metis_call call(*copy_, stop);
       return order_by<std::int32_t>(node_nd_, set_default_options_,
                                     narrow<index_t>(seed, "METIS seed"), xadj, adjncy, perm, iperm);
     }
@@ -426,7 +230,7 @@ std::vector<index_t> metis_library::node_nd(std::span<index_t> xadj, std::span<i
     std::vector<std::int64_t> long_adjncy(adjncy.begin(), adjncy.end());
     std::vector<std::int64_t> order(perm.size());
     std::vector<std::int64_t> iperm(perm.size());
-    const metis_call call(thread_bytes_, thread_image_, stop);
+    const metis_call call(*copy_, stop);
     const int ended = order_by<std::int64_t>(node_nd_, set_default_options_, seed, long_xadj,
                                              long_adjncy, order, iperm);
     std::ranges::transform(order, perm.begin(), [](auto v) { return static_cast<index_t>(v); });
@@ -514,6 +318,8 @@ std::string metis_version() {
 #else
 
 namespace gsofa {
+
+class private_library {};
 
 metis_library::metis_library(const std::string&) {
   throw needs_library("--order metis", "METIS", "libmetis-dev");

@@ -2,6 +2,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -10,6 +11,8 @@
 #include "common/types.hpp"
 
 namespace gsofa {
+
+class private_library;
 
 /// A private copy of the METIS in a shared library. No other code of the process sees the copy, and
 /// the copy sees no other METIS that the process has.
@@ -37,12 +40,10 @@ class metis_library {
                                              const std::atomic<bool>* stop = nullptr) const;
 
  private:
-  void* handle_ = nullptr;
+  std::unique_ptr<private_library> copy_;
   void* node_nd_ = nullptr;
   void* set_default_options_ = nullptr;
   int index_bits_ = 0;
-  std::size_t thread_bytes_ = 0;    ///< of its variables with thread storage duration
-  std::vector<char> thread_image_;  ///< how they begin, up to the zeros
 };
 
 /// The METIS that this build looks for: the library that CMake found or, where that file is gone,
