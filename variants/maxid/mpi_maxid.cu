@@ -11,6 +11,7 @@
 
 #include "variants/device/gpu_variant.hpp"
 #include "variants/maxid/distributed/driver.hpp"
+#include "variants/maxid/maxid_search.hpp"
 
 #if defined(GSOFA_GPU)
 
