@@ -17,7 +17,7 @@ class cpu_fill1 final : public detail::row_variant {
  public:
   void run(run_context& context) override {
     rows_.reset(a_.n_rows, 1, true);
-    detail::fill1_row find(a_.n_rows);
+    fill::fill1_row find(a_.n_rows);
     for (index_t src = 0; src < a_.n_rows; ++src) {
       context.check_deadline(src, a_.n_rows);
       find(a_, src, rows_);

@@ -19,11 +19,11 @@ class cpu_fill2_parallel final : public detail::row_variant {
     const auto grain = static_cast<index_t>(settings_.options.integer("sources_per_range"));
     const int threads = useful_threads(settings_.threads, n / grain + 1);
     rows_.reset(n, threads, detail::needs_entries(settings_.wants));
-    std::vector<detail::fill2_row> find;
+    std::vector<fill::fill2_row> find;
     find.reserve(static_cast<std::size_t>(threads));
     for (int t = 0; t < threads; ++t) find.emplace_back(n);
     parallel_ranges<index_t>(threads, n, grain, [&](int t, index_t begin, index_t end) {
-      detail::fill2_row& mine = find[static_cast<std::size_t>(t)];
+      fill::fill2_row& mine = find[static_cast<std::size_t>(t)];
       for (index_t k = begin; k < end; ++k) {
         context.check_deadline(k, n);
         const index_t src = n - 1 - k;

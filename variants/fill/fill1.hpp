@@ -6,7 +6,7 @@
 #include "variants/support/counting.hpp"
 #include "variants/support/row_store.hpp"
 
-namespace gsofa::detail {
+namespace gsofa::fill {
 
 /// Row `src` by the fill1 algorithm (Rose & Tarjan 1978; the paper's Figure 3a): everything that
 /// is reachable from src in G(U) of the rows before it, entered through A(src,:).
@@ -17,7 +17,7 @@ class fill1_row {
   explicit fill1_row(index_t n) : fill_(static_cast<std::size_t>(n), -1) {}
 
   /// Finds row src, given all rows before it in `rows`, and adds it there.
-  void operator()(const pattern_view& a, index_t src, row_store& rows) {
+  void operator()(const pattern_view& a, index_t src, detail::row_store& rows) {
     lower_.clear();
     upper_.clear();
     for (const index_t w : a.row(src)) visit(src, w);
@@ -25,7 +25,7 @@ class fill1_row {
     // lower_ is both the L part of the row and the queue of frontiers.
     for (std::size_t head = 0; head < lower_.size(); ++head) {
       const auto neighbours = rows.upper(lower_[head]);
-      if constexpr (counting) edges_ += static_cast<offset_t>(neighbours.size());
+      if constexpr (detail::counting) edges_ += static_cast<offset_t>(neighbours.size());
       for (const index_t w : neighbours) visit(src, w);
     }
     rows.add(0, src, lower_, upper_);
@@ -43,4 +43,4 @@ class fill1_row {
   offset_t edges_ = 0;
 };
 
-}  // namespace gsofa::detail
+}  // namespace gsofa::fill

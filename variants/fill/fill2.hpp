@@ -5,7 +5,7 @@
 #include "common/pattern.hpp"
 #include "variants/support/counting.hpp"
 
-namespace gsofa::detail {
+namespace gsofa::fill {
 
 /// Row `src` by the fill2 algorithm (Rose & Tarjan 1978; the paper's Figure 3b) on the original
 /// graph. Thresholds ascend strictly through the vertices of row src that are smaller than src;
@@ -33,7 +33,7 @@ class alignas(128) fill2_row {
       while (!queue_.empty()) {
         const index_t v = queue_.back();
         queue_.pop_back();
-        if constexpr (counting) edges_ += static_cast<offset_t>(a.row(v).size());
+        if constexpr (detail::counting) edges_ += static_cast<offset_t>(a.row(v).size());
         for (const index_t w : a.row(v)) {
           if (fill_[static_cast<std::size_t>(w)] == src) continue;
           fill_[static_cast<std::size_t>(w)] = src;
@@ -56,4 +56,4 @@ class alignas(128) fill2_row {
   offset_t edges_ = 0;
 };
 
-}  // namespace gsofa::detail
+}  // namespace gsofa::fill

@@ -14,7 +14,7 @@ class planted_row_variant : public row_variant {
  public:
   void run(run_context& context) override {
     rows_.reset(a_.n_rows, 1, true);
-    fill1_row find(a_.n_rows);
+    fill::fill1_row find(a_.n_rows);
     for (index_t src = 0; src < a_.n_rows; ++src) {
       context.check_deadline(src, a_.n_rows);
       find(a_, src, rows_);
