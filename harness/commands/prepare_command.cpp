@@ -76,7 +76,7 @@ void add_prepare_command(CLI::App& app, command_action& action) {
                          {"nnz_prepared", a.view().nnz()},
                          {"stand_in", a.origin().stand_in}}},
                        {"ordering", {{"col", a.origin().order}, {"digest", hex(a.digest())}}},
-                       {"predicted_work", detail::predicted_work(a.view())}});
+                       {"predicted_work", maxid::predicted_work(a.view())}});
         }
         std::cout << one_line(fmt::format("{}: {}, n = {}, nnz = {}, match {}, order {}, digest {}",
                                           o->out.string(), marked_name(a.origin()),

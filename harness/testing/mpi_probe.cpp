@@ -122,13 +122,13 @@ void check_agreements(mpi_context& j) {
 }
 
 // Finds nothing, and throws in its `fatal`-th find() on the last rank.
-class throwing_engine final : public detail::node_engine, public detail::row_engine {
+class throwing_engine final : public maxid::node_engine, public maxid::row_engine {
  public:
   throwing_engine(int workers, int fatal) : workers_(workers), fatal_(fatal) {}
   [[nodiscard]] int workers() const override { return workers_; }
   [[nodiscard]] index_t concurrent_sources() const override { return 8; }
-  [[nodiscard]] detail::row_engine& worker(int) override { return *this; }
-  void find(std::span<const detail::row_set>, const detail::row_results&,
+  [[nodiscard]] maxid::row_engine& worker(int) override { return *this; }
+  void find(std::span<const maxid::row_set>, const maxid::row_results&,
             const run_context&) override {
     const mpi_context& j = mpi_context::world();
     if (++finds_ == fatal_ && j.rank() == j.ranks() - 1) throw std::runtime_error("worker fails");
@@ -148,19 +148,19 @@ void check_failing_worker(mpi_context& j) {
     a.col_idx.push_back(i);
     a.row_ptr.push_back(i + 1);
   }
-  for (const auto& schedule : detail::schedule_names()) {
+  for (const auto& schedule : maxid::schedule_names()) {
     for (const int workers : {1, 3}) {
       // The last rank finds at least once whatever the schedule, except under dynamic.
       const int fatal = schedule == "dynamic" ? 1 << 20 : 1;
       throwing_engine engine(workers, fatal);
       run_settings settings;
-      const auto options = detail::distribution_options();
+      const auto options = maxid::distribution_options();
       settings.options = option_set(options);
       settings.options.set(options, "schedule", schedule);
       settings.wants = want_set(want::counts) | want::supernodes;
       settings.chunk_size = 16;
       run_context context;
-      detail::distributed_driver driver(a, settings, engine, context);
+      maxid::distributed_driver driver(a, settings, engine, context);
       std::string what = "none";
       try {
         driver.run(context);

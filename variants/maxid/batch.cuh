@@ -20,7 +20,9 @@
 #include "variants/maxid/relax.cuh"
 #include "variants/support/counting.hpp"
 
-namespace gsofa::gpu {
+namespace gsofa::maxid {
+
+using namespace gpu;  // NOLINT: the runtime of kernels
 
 #if defined(GSOFA_GPU)
 
@@ -178,4 +180,4 @@ GSOFA_DEVICE void count_level([[maybe_unused]] const batch_view& b,
 
 #endif
 
-}  // namespace gsofa::gpu
+}  // namespace gsofa::maxid

@@ -30,7 +30,7 @@ class cpu_maxid final : public detail::row_variant {
         wanted > 0 ? wanted : std::clamp<std::int64_t>(default_entries / a.n_rows, 16, 1024);
     setup_.concurrent = static_cast<index_t>(std::min<std::int64_t>(chosen, a.n_rows));
     context.predicted_bytes["fill"] = offset_t{4} * a.n_rows * setup_.concurrent;
-    context.predicted_bytes["maxid"] = 4 * detail::maxid_engine::maxid_entries(a.n_rows, setup_);
+    context.predicted_bytes["maxid"] = 4 * maxid::maxid_engine::maxid_entries(a.n_rows, setup_);
     engine_.emplace(a, setup_, settings_.threads);
   }
 
@@ -46,8 +46,8 @@ class cpu_maxid final : public detail::row_variant {
   }
 
  private:
-  detail::maxid_settings setup_;
-  std::optional<detail::maxid_engine> engine_;
+  maxid::maxid_settings setup_;
+  std::optional<maxid::maxid_engine> engine_;
 };
 
 }  // namespace

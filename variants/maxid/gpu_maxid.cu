@@ -20,6 +20,8 @@
 
 namespace gsofa::gpu {
 
+using namespace maxid;
+
 namespace {
 
 class maxid_variant final : public variant {
@@ -85,7 +87,7 @@ class maxid_variant final : public variant {
 
 #endif
 
-namespace gsofa::gpu {
+namespace gsofa::maxid {
 
 std::vector<option_spec> maxid_options() {
   return {{.name = "concurrent_sources",
@@ -117,8 +119,14 @@ std::vector<option_spec> maxid_options() {
            .help = "lanes that expand a frontier; 32 is the paper's warp, auto goes by mean degree",
            .choices = {"auto", "4", "8", "16", "32"},
            .tested = {"auto", "4", "8", "16", "32"}},
-          memory_budget_option()};
+          gpu::memory_budget_option()};
 }
+
+}  // namespace gsofa::maxid
+
+namespace gsofa::gpu {
+
+using namespace maxid;
 
 namespace {
 

@@ -22,7 +22,7 @@
 #include "variants/maxid/distributed/sharing.hpp"
 #include "variants/maxid/maxid_search.hpp"
 
-namespace gsofa::gpu::maxid {
+namespace gsofa::maxid {
 
 inline constexpr int max_workers = 16;
 inline constexpr offset_t most_managed_bytes = offset_t{2}
@@ -122,7 +122,7 @@ struct common_fill_memory {
 };
 
 /// One GPU, driven by one host thread.
-class gpu_worker final : public detail::row_engine {
+class gpu_worker final : public maxid::row_engine {
  public:
   explicit gpu_worker(int device) : device_(device) {}
   ~gpu_worker() override { switch_device(device_); }  // memory goes back to its own device
@@ -132,7 +132,7 @@ class gpu_worker final : public detail::row_engine {
                const std::vector<int>& devices);
   void begin_run();
 
-  void find(std::span<const detail::row_set> rows, const detail::row_results& out,
+  void find(std::span<const maxid::row_set> rows, const maxid::row_results& out,
             const run_context& context) override;
   void deliver(detail::row_store& store, int thread) override;
   [[nodiscard]] bool has_l(index_t s, index_t r) const override;
@@ -163,7 +163,7 @@ class gpu_worker final : public detail::row_engine {
     index_t row;
     std::vector<index_t> entries;
   };
-  void search_part(std::size_t first, std::size_t count, const detail::row_results& out,
+  void search_part(std::size_t first, std::size_t count, const maxid::row_results& out,
                    run_context& context);
   template <class Take>
   void fetch_rows(std::size_t first, std::size_t count, const Take& take);
@@ -188,7 +188,7 @@ class gpu_worker final : public detail::row_engine {
   std::unique_ptr<maxid_search> search_ = maxid_search::create(maxid_config{});
 
   std::vector<index_t> list_;  // rows of the last find(), ascending
-  std::vector<detail::row_set> sets_;
+  std::vector<maxid::row_set> sets_;
   std::vector<index_t> set_slots_;  // slot of the first row of each set
   std::vector<kept_row> kept_;
   std::span<index_t> l_host_, u_host_;
@@ -289,7 +289,7 @@ inline void gpu_worker::begin_run() {
   kept_.clear();
 }
 
-inline void gpu_worker::find(std::span<const detail::row_set> rows, const detail::row_results& out,
+inline void gpu_worker::find(std::span<const maxid::row_set> rows, const maxid::row_results& out,
                              const run_context& context) {
   use_device(device_);
   // The driver's clock belongs to another thread.
@@ -325,7 +325,7 @@ inline void gpu_worker::find(std::span<const detail::row_set> rows, const detail
 }
 
 inline void gpu_worker::search_part(std::size_t first, std::size_t count,
-                                    const detail::row_results& out, run_context& context) {
+                                    const maxid::row_results& out, run_context& context) {
   const auto sources = static_cast<index_t>(count);
   const std::span<const index_t> part(list_.data() + first, count);
   const bool consecutive = part.back() - part.front() == sources - 1;
@@ -414,7 +414,7 @@ inline void gpu_worker::deliver(detail::row_store& store, int thread) {
 
 inline index_t gpu_worker::slot_of(index_t row) const {
   const auto after =
-      std::ranges::upper_bound(sets_, row, {}, [](const detail::row_set& s) { return s.begin; });
+      std::ranges::upper_bound(sets_, row, {}, [](const maxid::row_set& s) { return s.begin; });
   const auto at = static_cast<std::size_t>(after - sets_.begin() - 1);
   return set_slots_[at] + (row - sets_[at].begin) / sets_[at].stride;
 }
@@ -453,4 +453,4 @@ inline void gpu_worker::find_supernodes(const shared_rows& shared,
   }
 }
 
-}  // namespace gsofa::gpu::maxid
+}  // namespace gsofa::maxid

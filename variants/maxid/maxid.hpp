@@ -14,7 +14,7 @@
 #include "variants/support/counting.hpp"
 #include "variants/support/row_store.hpp"
 
-namespace gsofa::detail {
+namespace gsofa::maxid {
 
 /// How the relaxed algorithm is run; see maxid_engine.
 struct maxid_settings {
@@ -55,7 +55,7 @@ class maxid_engine {
   }
 
   /// Finds all rows and adds them to `rows` (reset by the caller for `threads` threads).
-  void run(row_store& rows, run_context& context) {
+  void run(detail::row_store& rows, run_context& context) {
     const index_t n = a_.n_rows;
     begin_run(context);
     std::vector<index_t> batch;
@@ -93,7 +93,7 @@ class maxid_engine {
       offset_[k + 1] = offset_[k] + (settings_.bubble_removal ? source_[k] : a_.n_rows);
     }
     queue_.clear();
-    if constexpr (counting) {
+    if constexpr (detail::counting) {
       expanded_.assign(fill_.size(), 0);
       for (auto& t : threads_state_) t.slot_edges.assign(source_.size(), 0);
     }
@@ -105,7 +105,7 @@ class maxid_engine {
       const phase timed(context, phase_id::compact);
       compact(rows);
     }
-    if constexpr (counting) count_sources();
+    if constexpr (detail::counting) count_sources();
   }
 
   /// Counting build: edges traversed for the sources of the last batch, in their order.
@@ -198,7 +198,7 @@ class maxid_engine {
     const index_t src = source(slot);
     const std::uint32_t stamp_value = static_cast<std::uint32_t>(src) + 1;
     threads_state_[0].edges += static_cast<offset_t>(a_.row(src).size());
-    if constexpr (counting) {
+    if constexpr (detail::counting) {
       threads_state_[0].slot_edges[static_cast<std::size_t>(slot)] +=
           static_cast<offset_t>(a_.row(src).size());
     }
@@ -225,7 +225,7 @@ class maxid_engine {
       const std::uint32_t stamp_value = static_cast<std::uint32_t>(src) + 1;
       const std::uint32_t proposal =
           std::max(base_ + static_cast<std::uint32_t>(v), read(maxid(slot, v)));
-      if constexpr (counting) {
+      if constexpr (detail::counting) {
         edges += static_cast<offset_t>(a_.row(v).size());
         mine.slot_edges[static_cast<std::size_t>(slot)] += static_cast<offset_t>(a_.row(v).size());
         // Two copies of (v, slot) in one level may belong to two threads.
@@ -245,7 +245,7 @@ class maxid_engine {
         if (settings_.line_9_5 && read(fill(slot, w)) == stamp_value) continue;
         if (!improve(slot, w, proposal)) continue;
         if (read(fill(slot, w)) == stamp_value) {
-          if constexpr (counting) ++again;
+          if constexpr (detail::counting) ++again;
           continue;  // it proposes its own number already
         }
         if (base_ + static_cast<std::uint32_t>(w) > proposal) {
@@ -255,7 +255,7 @@ class maxid_engine {
         next.push_back({w, slot});
       }
     }
-    if constexpr (counting) {
+    if constexpr (detail::counting) {
       mine.edges += edges;
       mine.found_again += again;
     }
@@ -347,7 +347,7 @@ class maxid_engine {
 
   // Frontiers of the coming level, by slot.
   void count_level() {
-    if constexpr (counting) {
+    if constexpr (detail::counting) {
       if (queue_.empty()) return;
       ++levels_;
       frontiers_ += static_cast<offset_t>(queue_.size());
@@ -412,4 +412,4 @@ class maxid_engine {
   std::vector<double> frontier_size_, edges_;
 };
 
-}  // namespace gsofa::detail
+}  // namespace gsofa::maxid

@@ -17,7 +17,7 @@
 #include "variants/maxid/scan_enqueue.cuh"
 #include "variants/maxid/traverse.cuh"
 
-namespace gsofa::gpu {
+namespace gsofa::maxid {
 
 namespace {
 
@@ -506,6 +506,6 @@ std::unique_ptr<maxid_search> maxid_search::create(const maxid_config& config) {
   return std::make_unique<batch_search>(config);
 }
 
-}  // namespace gsofa::gpu
+}  // namespace gsofa::maxid
 
 #endif

@@ -12,7 +12,9 @@
 #include "variants/device/batch_rows.hpp"
 #include "variants/device/gpu_variant.hpp"
 
-namespace gsofa::gpu {
+namespace gsofa::maxid {
+
+using namespace gpu;  // NOLINT: the runtime of kernels
 
 /// What of the relaxed algorithm a registered variant switches off or exchanges. The defaults are
 /// the paper's: gpu_maxid.
@@ -101,4 +103,4 @@ class maxid_search {
 
 #endif
 
-}  // namespace gsofa::gpu
+}  // namespace gsofa::maxid

@@ -11,7 +11,7 @@ using namespace gsofa;
 namespace {
 
 // nnz(L) + nnz(U) that `engine` finds.
-offset_t entries(detail::maxid_engine& engine, index_t n, int threads, run_context& context) {
+offset_t entries(maxid::maxid_engine& engine, index_t n, int threads, run_context& context) {
   detail::row_store rows;
   rows.reset(n, threads, true);
   context.phases.start(phase_id::traverse);
@@ -30,7 +30,7 @@ TEST_CASE(
   for (const int threads : {1, 3}) {
     CAPTURE(threads);
     // All sources in one batch: nothing but the levels can notice.
-    detail::maxid_engine engine(a, {.concurrent = a.n_rows}, threads);
+    maxid::maxid_engine engine(a, {.concurrent = a.n_rows}, threads);
     run_context context;
     context.set_timeout(1e-3);
     CHECK_THROWS_AS(entries(engine, a.n_rows, threads, context), timeout_error);

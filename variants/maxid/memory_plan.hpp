@@ -19,7 +19,7 @@
 #include "common/error.hpp"
 #include "common/types.hpp"
 
-namespace gsofa::gpu {
+namespace gsofa::maxid {
 
 /// The memory to be divided, and for which search.
 struct memory_request {
@@ -112,4 +112,4 @@ class memory_planner {
   memory_request r_;
 };
 
-}  // namespace gsofa::gpu
+}  // namespace gsofa::maxid

@@ -5,7 +5,7 @@
 #include <limits>
 
 using namespace gsofa;
-using namespace gsofa::gpu;
+using namespace gsofa::maxid;
 
 namespace {
 

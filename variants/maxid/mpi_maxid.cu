@@ -29,7 +29,7 @@ namespace {
 using namespace maxid;
 
 /// All GPUs of this process.
-class gpu_node final : public detail::node_engine {
+class gpu_node final : public maxid::node_engine {
  public:
   void prepare(const pattern_view& a, const run_settings& settings, run_context& context) {
     mpi_context& j = mpi_context::world();
@@ -63,7 +63,7 @@ class gpu_node final : public detail::node_engine {
 
   [[nodiscard]] int workers() const override { return static_cast<int>(workers_.size()); }
   [[nodiscard]] index_t concurrent_sources() const override { return concurrent_; }
-  [[nodiscard]] detail::row_engine& worker(int k) override {
+  [[nodiscard]] maxid::row_engine& worker(int k) override {
     return *workers_[static_cast<std::size_t>(k)];
   }
 
@@ -103,8 +103,8 @@ class gpu_node final : public detail::node_engine {
     }
   }
 
-  void find_supernodes(int worker, std::span<const detail::found_chunk> chunks,
-                       const detail::row_results& rows) override {
+  void find_supernodes(int worker, std::span<const maxid::found_chunk> chunks,
+                       const maxid::row_results& rows) override {
     shared_rows shared{};
     index_t largest = 0;
     for (const auto& c : chunks) {
@@ -142,8 +142,8 @@ class gpu_node final : public detail::node_engine {
   }
 
  private:
-  static int first_worker(const detail::found_chunk& c) { return c.interleaved ? 0 : c.owner; }
-  static int stride(const detail::found_chunk& c) { return c.interleaved ? c.workers : 1; }
+  static int first_worker(const maxid::found_chunk& c) { return c.interleaved ? 0 : c.owner; }
+  static int stride(const maxid::found_chunk& c) { return c.interleaved ? c.workers : 1; }
 
   index_t n_ = 0;
   index_t chunk_size_ = 0;
@@ -175,7 +175,7 @@ class distributed_maxid final : public variant {
 
  private:
   std::optional<gpu_node> engine_;
-  std::optional<detail::distributed_driver> driver_;
+  std::optional<maxid::distributed_driver> driver_;
 };
 
 }  // namespace
@@ -188,7 +188,7 @@ namespace gsofa::gpu {
 namespace {
 
 std::vector<option_spec> distributed_maxid_options() {
-  std::vector<option_spec> all = detail::distribution_options();
+  std::vector<option_spec> all = maxid::distribution_options();
   all.push_back({.name = "gpus_per_rank",
                  .default_value = std::int64_t{0},
                  .help = "GPUs that a rank drives; 0: those of its node shared out among its ranks",
@@ -199,7 +199,7 @@ std::vector<option_spec> distributed_maxid_options() {
                  .help = "how GPUs of a rank read each other's rows (paper Section 5)",
                  .choices = {"peer", "managed_advised", "managed", "managed_shared_fill",
                              "managed_shared_fill_unadvised"}});
-  for (auto& o : maxid_options()) all.push_back(std::move(o));
+  for (auto& o : maxid::maxid_options()) all.push_back(std::move(o));
   return all;
 }
 

@@ -18,8 +18,8 @@ GSOFA_REGISTER_VARIANT({
     .device = "mpi",
     .summary = "the maxId algorithm on all ranks of an MPI job and their host threads",
     .citation = "paper Section 5 (scheduling), Sections 4 and 6 (algorithm)",
-    .options = gsofa::detail::maxid_cpu_variant::options(),
+    .options = gsofa::maxid::maxid_cpu_variant::options(),
     .multithreaded = true,
     .distributed = true,
-    .create = [] { return std::make_unique<gsofa::detail::maxid_cpu_variant>(); },
+    .create = [] { return std::make_unique<gsofa::maxid::maxid_cpu_variant>(); },
 });

@@ -12,7 +12,7 @@
 #include "common/types.hpp"
 #include "variants/device/simt.hpp"
 
-namespace gsofa::gpu {
+namespace gsofa::maxid {
 
 #if defined(GSOFA_GPU)
 
@@ -92,4 +92,4 @@ GSOFA_DEVICE bool relax(const source_search& s, index_t w, std::uint32_t proposa
 
 #endif
 
-}  // namespace gsofa::gpu
+}  // namespace gsofa::maxid

@@ -5,7 +5,7 @@
 
 #include "variants/maxid/traverse.cuh"
 
-namespace gsofa::gpu {
+namespace gsofa::maxid {
 
 #if defined(GSOFA_GPU)
 
@@ -75,4 +75,4 @@ GSOFA_KERNEL void count_level_kernel(batch_view b, std::uint32_t found) {
 
 #endif
 
-}  // namespace gsofa::gpu
+}  // namespace gsofa::maxid

@@ -16,7 +16,7 @@
 #include "variants/device/simt_grid.hpp"
 #include "variants/maxid/batch.cuh"
 
-namespace gsofa::gpu {
+namespace gsofa::maxid {
 
 #if defined(GSOFA_GPU)
 
@@ -301,4 +301,4 @@ GSOFA_KERNEL void pack_queues_kernel(const std::uint64_t* queue, std::uint32_t c
 
 #endif
 
-}  // namespace gsofa::gpu
+}  // namespace gsofa::maxid

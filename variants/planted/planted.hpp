@@ -80,15 +80,15 @@ class planted_maxid_variant : public row_variant {
  public:
   void run(run_context& context) override {
     rows_.reset(a_.n_rows, 1, true);
-    maxid_settings setup = fault();
+    maxid::maxid_settings setup = fault();
     setup.concurrent = std::min(a_.n_rows, index_t{4});
-    maxid_engine engine(a_, setup, 1);
+    maxid::maxid_engine engine(a_, setup, 1);
     engine.run(rows_, context);
     find_supernodes(context);
   }
 
  protected:
-  virtual maxid_settings fault() const = 0;
+  virtual maxid::maxid_settings fault() const = 0;
 };
 
 }  // namespace gsofa::detail

@@ -12,12 +12,12 @@ GSOFA_REGISTER_VARIANT({
     .summary =
         "deliberately wrong: chunks that do not divide evenly among the workers are done by nobody",
     .citation = "variants/README.md: every oracle must be able to fail",
-    .options = gsofa::detail::planted_distribution_options(),
+    .options = gsofa::maxid::planted_distribution_options(),
     .distributed = true,
     .planted = "chunks that do not divide evenly among the workers are done by nobody",
     .create =
         [] {
-          return std::make_unique<gsofa::detail::maxid_cpu_variant>(
-              gsofa::detail::distribution_fault::lost_chunk);
+          return std::make_unique<gsofa::maxid::maxid_cpu_variant>(
+              gsofa::maxid::distribution_fault::lost_chunk);
         },
 });

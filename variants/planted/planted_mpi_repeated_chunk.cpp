@@ -11,12 +11,12 @@ GSOFA_REGISTER_VARIANT({
     .device = "mpi",
     .summary = "deliberately wrong: the last chunk of a node is counted twice",
     .citation = "variants/README.md: every oracle must be able to fail",
-    .options = gsofa::detail::planted_distribution_options(),
+    .options = gsofa::maxid::planted_distribution_options(),
     .distributed = true,
     .planted = "the last chunk of a node is counted twice",
     .create =
         [] {
-          return std::make_unique<gsofa::detail::maxid_cpu_variant>(
-              gsofa::detail::distribution_fault::repeated_chunk);
+          return std::make_unique<gsofa::maxid::maxid_cpu_variant>(
+              gsofa::maxid::distribution_fault::repeated_chunk);
         },
 });

@@ -11,8 +11,8 @@ namespace {
 
 class planted_racy_update final : public detail::planted_maxid_variant {
  protected:
-  detail::maxid_settings fault() const override {
-    detail::maxid_settings s;
+  maxid::maxid_settings fault() const override {
+    maxid::maxid_settings s;
     s.atomic_minimum = false;
     return s;
   }

@@ -15,7 +15,7 @@
 #include "common/file.hpp"
 #include "common/random.hpp"
 
-namespace gsofa::detail {
+namespace gsofa::maxid {
 
 namespace {
 
@@ -216,4 +216,4 @@ void checkpoint_file::remove_all(const std::filesystem::path& folder, int ranks)
   }
 }
 
-}  // namespace gsofa::detail
+}  // namespace gsofa::maxid

@@ -9,7 +9,7 @@
 #include "common/variant.hpp"
 #include "variants/maxid/distributed/engine.hpp"
 
-namespace gsofa::detail {
+namespace gsofa::maxid {
 
 /// The run that a checkpoint belongs to; all members must agree for it to be used again.
 struct checkpoint_key {
@@ -65,4 +65,4 @@ class checkpoint_file {
   int fd_ = -1;
 };
 
-}  // namespace gsofa::detail
+}  // namespace gsofa::maxid

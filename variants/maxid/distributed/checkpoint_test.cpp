@@ -7,7 +7,7 @@
 #include <iterator>
 
 using namespace gsofa;
-using namespace gsofa::detail;
+using namespace gsofa::maxid;
 
 namespace {
 

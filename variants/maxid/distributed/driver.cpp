@@ -14,7 +14,7 @@
 #include "variants/maxid/distributed/checkpoint.hpp"
 #include "variants/support/counting.hpp"
 
-namespace gsofa::detail {
+namespace gsofa::maxid {
 
 std::vector<option_spec> distribution_options() {
   return {{.name = "schedule",
@@ -67,7 +67,7 @@ struct distributed_driver::state {
   std::vector<double> edges, predicted;
   std::vector<std::uint8_t> starts;
   row_results rows;
-  row_store entries;
+  detail::row_store entries;
 
   std::vector<index_t> mine;                       // chunks of this rank, static schedules
   std::vector<index_t> order;                      // all chunks, dynamic schedule
@@ -101,7 +101,7 @@ void distributed_driver::state::open_checkpoint() {
   recorded.assign(static_cast<std::size_t>(chunks.count()), 0);
   const std::filesystem::path folder = settings.checkpoint.folder;
   if (folder.empty()) return;
-  if (counting) {
+  if (detail::counting) {
     throw collective_error(exit_code::bad_input, "the counting build keeps no checkpoints");
   }
   if (wants(want::pattern)) {
@@ -180,7 +180,7 @@ void distributed_driver::state::clear(run_context& context) {
   u_counts.assign(n, 0);
   digests.assign(wants(want::digest) ? n : 0, 0);
   starts.assign(wants(want::supernodes) ? n : 0, 0);
-  edges.assign(counting ? n : 0, 0.0);
+  edges.assign(detail::counting ? n : 0, 0.0);
   rows = {l_counts, u_counts, digests, edges, starts};
   if (wants(want::pattern)) entries.reset(a.n_rows, engine.workers(), true);
   for (auto& f : finished) f.clear();
@@ -243,7 +243,7 @@ class worker_phase {
 void distributed_driver::state::work(int worker, run_context& context) {
   const int workers = engine.workers();
   row_engine& mine_engine = engine.worker(worker);
-  first_exception failure;
+  detail::first_exception failure;
   auto guarded = [&](auto&& action) {
     if (stop.load(std::memory_order_relaxed)) return;
     failure.guard(action);
@@ -426,7 +426,7 @@ void distributed_driver::state::gather(run_context& context) {
   for (const index_t c : total.u_row_counts) total.nnz_u += c;
   for (const std::uint64_t d : total.row_digests) total.digest += d;
 
-  if constexpr (counting) {
+  if constexpr (detail::counting) {
     j.sum_to_root(edges);
     double sum = 0;
     for (const double e : edges) sum += e;
@@ -465,4 +465,4 @@ result distributed_driver::collect(want_set wants) {
   return out;
 }
 
-}  // namespace gsofa::detail
+}  // namespace gsofa::maxid

@@ -8,7 +8,7 @@
 #include "common/variant.hpp"
 #include "variants/maxid/distributed/engine.hpp"
 
-namespace gsofa::detail {
+namespace gsofa::maxid {
 
 /// A fault for the self-test of verification to find; never set by an honest variant.
 enum class distribution_fault {
@@ -48,4 +48,4 @@ class distributed_driver {
   std::unique_ptr<state> state_;
 };
 
-}  // namespace gsofa::detail
+}  // namespace gsofa::maxid

@@ -7,7 +7,7 @@
 #include "variants/maxid/distributed/schedule.hpp"
 #include "variants/support/row_store.hpp"
 
-namespace gsofa::detail {
+namespace gsofa::maxid {
 
 /// The results of the workers of one process: host arrays of n entries, indexed by row. One worker
 /// writes each row.
@@ -50,7 +50,7 @@ class row_engine {
 
   /// Adds the entries of every row of the last find() to `store`, as its thread `thread`. The
   /// driver calls this only if the pattern is wanted, after find() and before release().
-  virtual void deliver(row_store& store, int thread) = 0;
+  virtual void deliver(detail::row_store& store, int thread) = 0;
 
   /// Whether L(s, r) != 0, for s among the rows of the last find(). The default of
   /// node_engine::find_supernodes() calls this, from any thread of the process, between find() and
@@ -88,4 +88,4 @@ class node_engine {
                                const row_results& rows);
 };
 
-}  // namespace gsofa::detail
+}  // namespace gsofa::maxid

@@ -4,7 +4,7 @@
 
 #include "common/digest.hpp"
 
-namespace gsofa::detail {
+namespace gsofa::maxid {
 
 class maxid_cpu_engine::thread_engine final : public row_engine {
  public:
@@ -31,7 +31,7 @@ class maxid_cpu_engine::thread_engine final : public row_engine {
     search(into);
   }
 
-  void deliver(row_store& store, int thread) override {
+  void deliver(detail::row_store& store, int thread) override {
     for (const row& r : rows_) store.add(thread, r.number, lower(r), upper(r));
   }
 
@@ -67,7 +67,7 @@ class maxid_cpu_engine::thread_engine final : public row_engine {
   void search(const collector& into) {
     if (batch_.empty()) return;
     maxid_.find(batch_, into, own_);
-    if constexpr (counting) {
+    if constexpr (detail::counting) {
       const auto edges = maxid_.edges_of_batch();
       for (std::size_t k = 0; k < batch_.size(); ++k) {
         into.out.edges[static_cast<std::size_t>(batch_[k])] = edges[k];
@@ -123,4 +123,4 @@ index_t concurrent_sources_for(index_t n, int workers, std::int64_t wanted) {
   return static_cast<index_t>(std::min<std::int64_t>(chosen, n));
 }
 
-}  // namespace gsofa::detail
+}  // namespace gsofa::maxid

@@ -6,7 +6,7 @@
 #include "variants/maxid/distributed/engine.hpp"
 #include "variants/maxid/maxid.hpp"
 
-namespace gsofa::detail {
+namespace gsofa::maxid {
 
 /// The paper's relaxed algorithm on one host thread for each worker: the stand-in for the GPUs of a
 /// node. Every worker has a maxid_engine of its own (4|V|#C bytes of fill and at most as many of
@@ -33,4 +33,4 @@ class maxid_cpu_engine final : public node_engine {
 /// all `workers` take 128 MB, from 16 to 1024; at most n.
 index_t concurrent_sources_for(index_t n, int workers, std::int64_t wanted);
 
-}  // namespace gsofa::detail
+}  // namespace gsofa::maxid

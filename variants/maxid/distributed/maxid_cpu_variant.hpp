@@ -5,7 +5,7 @@
 #include "variants/maxid/distributed/driver.hpp"
 #include "variants/maxid/distributed/maxid_cpu_engine.hpp"
 
-namespace gsofa::detail {
+namespace gsofa::maxid {
 
 /// The driver with host threads as workers; the honest variant and its planted ones.
 class maxid_cpu_variant : public variant {
@@ -64,4 +64,4 @@ inline std::vector<option_spec> planted_distribution_options() {
   return all;
 }
 
-}  // namespace gsofa::detail
+}  // namespace gsofa::maxid

@@ -12,7 +12,7 @@
 #include <cstdlib>
 #include <vector>
 
-namespace gsofa::gpu {
+namespace gsofa::maxid {
 
 namespace {
 
@@ -111,17 +111,17 @@ std::map<std::string, std::int64_t> page_fault_counter::stop() {
           {"bytes_migrated", migrated}};
 }
 
-}  // namespace gsofa::gpu
+}  // namespace gsofa::maxid
 
 #else
 
-namespace gsofa::gpu {
+namespace gsofa::maxid {
 
 void watch_page_faults() {}
 page_fault_counter::page_fault_counter() = default;
 page_fault_counter::~page_fault_counter() = default;
 std::map<std::string, std::int64_t> page_fault_counter::stop() { return {}; }
 
-}  // namespace gsofa::gpu
+}  // namespace gsofa::maxid
 
 #endif

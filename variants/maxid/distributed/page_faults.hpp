@@ -6,7 +6,7 @@
 #include <map>
 #include <string>
 
-namespace gsofa::gpu {
+namespace gsofa::maxid {
 
 /// A caller calls this before it allocates managed memory whose faults are to be counted, best
 /// before anything else that uses the GPU.
@@ -25,4 +25,4 @@ class page_fault_counter {
   std::map<std::string, std::int64_t> stop();
 };
 
-}  // namespace gsofa::gpu
+}  // namespace gsofa::maxid

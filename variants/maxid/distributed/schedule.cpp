@@ -6,7 +6,7 @@
 
 #include "common/preprocess.hpp"
 
-namespace gsofa::detail {
+namespace gsofa::maxid {
 
 namespace {
 
@@ -161,4 +161,4 @@ std::vector<std::pair<index_t, index_t>> guided_takes(std::span<const double> wo
   return takes;
 }
 
-}  // namespace gsofa::detail
+}  // namespace gsofa::maxid

@@ -6,7 +6,7 @@
 
 #include "common/pattern.hpp"
 
-namespace gsofa::detail {
+namespace gsofa::maxid {
 
 /// Rows begin, begin + stride, ... (`count` of them).
 struct row_set {
@@ -95,4 +95,4 @@ std::vector<index_t> chunks_by_work(std::span<const double> chunk_work);
 std::vector<std::pair<index_t, index_t>> guided_takes(std::span<const double> works,
                                                       index_t largest, int workers_in_all);
 
-}  // namespace gsofa::detail
+}  // namespace gsofa::maxid

@@ -9,7 +9,7 @@
 #include "reference/worked_example.hpp"
 
 using namespace gsofa;
-using namespace gsofa::detail;
+using namespace gsofa::maxid;
 
 namespace {
 

@@ -9,7 +9,9 @@
 
 #include "variants/device/runtime.hpp"
 
-namespace gsofa::gpu {
+namespace gsofa::maxid {
+
+using namespace gpu;  // NOLINT: the runtime of kernels
 
 #if defined(GSOFA_GPU)
 
@@ -169,4 +171,4 @@ inline void advise(const void* p, offset_t bytes, int owner, const std::vector<i
 
 #endif
 
-}  // namespace gsofa::gpu
+}  // namespace gsofa::maxid
