@@ -152,11 +152,13 @@ void add_run_command(CLI::App& app, command_action& action) {
       ->type_name("V")
       ->take_all()
       ->allow_extra_args(false);
-  c->add_option("--repeat", o->cases.trials.repeat, "Timed runs of each case, each verified")
+  c->add_option("--repeat", o->cases.trials.repeat,
+                "Timed runs of each case; each has a new variant object and is verified")
       ->check(CLI::Range(1, 1000000))
       ->type_name("K")
       ->capture_default_str();
-  c->add_option("--warmup", o->cases.trials.warmup, "Runs before them that are not timed")
+  c->add_option("--warmup", o->cases.trials.warmup,
+                "Runs before the timed ones that warm up the process")
       ->check(CLI::Range(0, 1000000))
       ->type_name("W")
       ->capture_default_str();
@@ -216,6 +218,10 @@ void add_run_command(CLI::App& app, command_action& action) {
               "Counting build: write per-source counters into the records");
   c->footer("Variants: " + known_variants() +
             "\n`gsofa list` describes them and their options."
+            "\nTimes are those of a pattern that is analysed for the first time in a warm process: "
+            "every run has a new variant object, which is constructed and prepared off the clock. "
+            "With --warmup 0 the first run of the process also creates the GPU's context and maps "
+            "memory; its record says first_in_process."
             "\nExit status: 0 all well, 1 a result was refuted, 2 bad input, 3 something asked "
             "for is unavailable, 4 timeout, out of memory or error.\n");
   c->callback([o, c, &action] {

@@ -210,10 +210,9 @@ json make_record(const session_info& session, const prepared_pattern& a,
   r["counting"] = is_counting_build();
   r["verify"] = {{"mode", outcome.verify_mode}, {"seconds", outcome.verify_seconds}};
   const trial_plan& trials = request.trials;
-  r["trials"] = {{"repeat", trials.repeat},
-                 {"warmup", trials.warmup},
-                 {"timeout_s", trials.timeout},
-                 {"interleaved", trials.interleave}};
+  r["trials"] = {{"repeat", trials.repeat},     {"warmup", trials.warmup},
+                 {"timeout_s", trials.timeout}, {"interleaved", trials.interleave},
+                 {"sampling", "new_pattern"},   {"first_in_process", outcome.first_in_process}};
   r["status"] = to_string(outcome.judged.status);
   r["reason"] = outcome.judged.reason;
   r["samples_s"] = outcome.samples_s;

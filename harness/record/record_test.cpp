@@ -106,9 +106,10 @@ TEST_CASE("a record has every field of the schema") {
   for (const char* key : {"load", "cpu_mhz", "gpus"}) {
     CHECK(r.at("machine").at("after").contains(key));
   }
-  for (const char* key : {"repeat", "warmup", "timeout_s", "interleaved"}) {
+  for (const char* key : {"repeat", "warmup", "timeout_s", "interleaved", "first_in_process"}) {
     CHECK(r.at("trials").contains(key));
   }
+  CHECK(r.at("trials").at("sampling") == "new_pattern");
   for (const char* key : {"compiler", "nvcc", "flags", "arch", "type"}) {
     CHECK(r.at("build").contains(key));
   }

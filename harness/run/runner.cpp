@@ -9,6 +9,7 @@
 #include <memory>
 #include <new>
 #include <numeric>
+#include <set>
 
 #include "common/mpi_context.hpp"
 #include "common/order_zero.hpp"
@@ -32,6 +33,9 @@ void check_phase_sum(const std::map<std::string, double>& phases, double wall) {
   }
 }
 
+// Whether any run of this process has begun, warm-ups included.
+bool process_has_run = false;
+
 // One case on one matrix, from prepare() to the last judgement.
 class case_run {
  public:
@@ -39,17 +43,13 @@ class case_run {
            const std::function<void(const case_outcome&)>& on_hang, case_progress* progress)
       : a_(a), request_(request), check_(check), on_hang_(on_hang), progress_(progress) {
     out_.wants = request.settings.wants;
-    if (progress_ != nullptr) context_.probe = &progress_->probe;
-    if (!mpi_context::world().root()) return;
-    context_.say = [name = request.info->name](const std::string& line) {
-      std::fputs((name + ": " + line + '\n').c_str(), stderr);
-    };
   }
 
   void run() {
     const int repeat = is_counting_build() ? 1 : request_.trials.repeat;
-    prepare();
+    plan();
     while (runs_done_ < runs_of(request_.trials) - repeat) timed_run("warm-up");
+    out_.first_in_process = !process_has_run && !is_counting_build();
     for (int k = 0; k < repeat; ++k) {
       const double wall = timed_run("run");
       if (progress_ != nullptr) progress_->step(fmt::format("verifying run {}", k + 1));
@@ -70,21 +70,37 @@ class case_run {
   [[nodiscard]] case_outcome& outcome() { return out_; }
 
  private:
-  void prepare() {
-    run_settings settings = request_.settings;
-    out_.verify_mode = job_->plan_for(check_, *request_.info, settings.wants).mode;
-    out_.wants = settings.wants;
+  void plan() {
+    settings_ = request_.settings;
+    settings_.runs_once = true;
+    out_.verify_mode = job_->plan_for(check_, *request_.info, settings_.wants).mode;
+    out_.wants = settings_.wants;
     meter_.start();
     out_.before = current_state();
+  }
+
+  // To a new object the pattern is new. The memory of the last object has gone back before.
+  void prepare() {
+    v_.reset();
+    context_ = {};
+    if (progress_ != nullptr) context_.probe = &progress_->probe;
+    if (mpi_context::world().root()) {
+      context_.say = [this](const std::string& line) {
+        if (!said_.insert(line).second) return;
+        std::fputs((request_.info->name + ": " + line + '\n').c_str(), stderr);
+      };
+    }
     v_ = create_for(*request_.info, a_.view().n_rows);
-    v_->prepare(a_.view(), settings, context_);
+    v_->prepare(a_.view(), settings_, context_);
     out_.predicted_bytes = context_.predicted_bytes;
   }
 
   double timed_run(const char* what) {
     const double timeout = request_.trials.timeout;
+    prepare();
     if (progress_ != nullptr) progress_->run(runs_done_, what);
     ++runs_done_;
+    process_has_run = true;
     context_.counters = {};
     context_.set_timeout(timeout);
     std::unique_ptr<watchdog> guard;
@@ -148,7 +164,9 @@ class case_run {
   const std::function<void(const case_outcome&)>& on_hang_;
   case_progress* progress_;
   std::unique_ptr<job> job_ = job::of(*request_.info);
+  run_settings settings_;
   run_context context_;
+  std::set<std::string> said_;  // lines, each of which is printed once
   memory_meter meter_;
   std::unique_ptr<variant> v_;
   int runs_done_ = 0;
@@ -185,6 +203,7 @@ bool is_last_round(const trial_plan& trials, int round, const case_outcome& outc
 case_outcome merged(const std::vector<case_outcome>& rounds) {
   case_outcome out = rounds.back();
   out.before = rounds.front().before;
+  out.first_in_process = rounds.front().first_in_process;
   if (rounds.size() > 1 && !is_well(out))
     out.judged.reason += fmt::format(" (round {})", rounds.size());
   out.samples_s.clear();

@@ -41,8 +41,12 @@ struct case_outcome {
   judgement judged;
   std::string verify_mode = "none";
   double verify_seconds = 0;
-  want_set wants;                 ///< what prepare() was told, verification's needs included
-  std::vector<double> samples_s;  ///< wall time of each timed run, in order
+  want_set wants;  ///< what prepare() was told, verification's needs included
+  /// Wall time of each timed run, in order, each of an object of its own.
+  std::vector<double> samples_s;
+  /// True if the first sample is of the first run of this process, which also creates the context
+  /// of the GPU, starts threads and maps memory; false where a warm-up or another case ran before.
+  bool first_in_process = false;
   std::map<std::string, double> phases_s;  ///< of the median sample
   std::map<std::string, std::int64_t> predicted_bytes;
   std::map<std::string, std::int64_t> device_bytes;  ///< largest allocation by data structure
@@ -72,8 +76,10 @@ case_outcome merged(const std::vector<case_outcome>& rounds);
 /// Number of the (lower) median sample; samples must not be empty.
 std::size_t median_index(const std::vector<double>& samples);
 
-/// Runs prepare -> warm-ups -> repeats, verifies every result off the clock, and turns exceptions
-/// into a status. In the counting build the case runs once and its time is dropped.
+/// Times patterns that are analysed for the first time in a warm process: every run, warm-ups
+/// included, has a variant object of its own, constructed and prepared off the clock, and verifies
+/// every result off the clock. Exceptions become a status. In the counting build the case runs once
+/// and its time is dropped.
 ///
 /// Collective for distributed variants in a job of several ranks: rank 0 verifies and knows the
 /// times, from a barrier before run() to one after it on its clock; status and reason are the same

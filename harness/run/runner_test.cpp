@@ -2,7 +2,10 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
+#include <chrono>
 #include <cstdint>
+#include <memory>
 #include <new>
 #include <set>
 #include <stdexcept>
@@ -48,6 +51,49 @@ TEST_CASE("a right variant: samples, phases, wants") {
   for (const auto& [name, seconds] : out.phases_s) sum += seconds;
   CHECK(out.phases_s.contains("init"));
   CHECK(sum == doctest::Approx(out.samples_s[median_index(out.samples_s)]).epsilon(0.01));
+}
+
+TEST_CASE(
+    "every run has an object of its own, prepared off the clock after the last one has gone") {
+  struct counts {
+    int made = 0, alive = 0, most_alive = 0, runs_of_prepared = 0;
+  } seen;
+  class counted : public testing::fake_variant {
+   public:
+    explicit counted(counts& seen) : fake_variant({}, {}), seen_(seen) {
+      ++seen_.made;
+      seen_.most_alive = std::max(seen_.most_alive, ++seen_.alive);
+    }
+    ~counted() override { --seen_.alive; }
+    void prepare(const pattern_view& a, const run_settings& settings,
+                 run_context& context) override {
+      std::this_thread::sleep_for(std::chrono::milliseconds(20));
+      CHECK(settings.runs_once);
+      CHECK(context.derived.empty());
+      context.derived["found"] = 1;
+      prepared_ = true;
+      fake_variant::prepare(a, settings, context);
+    }
+    void run(run_context&) override {
+      if (prepared_) ++seen_.runs_of_prepared;
+      prepared_ = false;
+    }
+
+   private:
+    counts& seen_;
+    bool prepared_ = false;
+  };
+  auto info = testing::fake_info();
+  info.create = [&seen] { return std::make_unique<counted>(seen); };
+  const auto out = run_fake(info, {.repeat = 3, .warmup = 2});
+  CHECK(out.judged.status == run_status::pass);
+  CHECK(seen.made == 5);
+  CHECK(seen.most_alive == 1);
+  CHECK(seen.alive == 0);
+  CHECK(seen.runs_of_prepared == 5);
+  REQUIRE(out.samples_s.size() == 3);
+  CHECK(std::ranges::min(out.samples_s) < 0.02);
+  CHECK_FALSE(out.first_in_process);
 }
 
 TEST_CASE("exceptions become statuses") {
@@ -100,7 +146,10 @@ TEST_CASE("interleaved runs become one outcome: samples in their order, the medi
     o.after.load = 10 * seconds;
     return o;
   };
-  const auto out = merged({round(0.3, 5), round(0.1, 9), round(0.2, 7)});
+  auto first = round(0.3, 5);
+  first.first_in_process = true;
+  const auto out = merged({first, round(0.1, 9), round(0.2, 7)});
+  CHECK(out.first_in_process);
   CHECK(out.samples_s == std::vector<double>{0.3, 0.1, 0.2});
   CHECK(out.phases_s.at("traverse") == 0.2);
   CHECK(out.device_peak_bytes == 9);

@@ -263,6 +263,14 @@ class RunTest(CliTest):
         self.assertFalse(plain[0]["trials"]["interleaved"])
         self.assertEqual(plain[0]["result"], turns[0]["result"])
 
+    def test_samples_are_of_new_patterns_and_the_first_of_the_process_is_marked(self):
+        arguments = ("--matrix", self.small, "--variant", "cpu_fill2", "--variant", "cpu_maxid", "--repeat", "2")
+        for more, marked in ((("--warmup", "0"), [True, False]), (("--warmup", "0", "--interleave"), [True, False]),
+                             ((), [False, False])):
+            trials = [r["trials"] for r in self.records(*arguments, *more)]
+            self.assertEqual([t["first_in_process"] for t in trials], marked, more)
+            self.assertEqual({t["sampling"] for t in trials}, {"new_pattern"})
+
     def test_no_matching_adds_the_diagonal_and_says_so(self):
         path = self.write("open.mtx", NO_DIAGONAL)
         (r,) = self.records("--matrix", path, "--match", "none", "--order", "natural",
