@@ -1,0 +1,184 @@
+#include "common/generators.hpp"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <iterator>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "common/preprocess.hpp"
+
+using namespace gsofa;
+
+namespace {
+
+// Entries of the Cholesky factor of a symmetric pattern, by merging each column into its parent.
+offset_t fill_of(const pattern& a) {
+  std::vector<std::set<index_t>> columns(static_cast<std::size_t>(a.n_rows));
+  offset_t entries = 0;
+  for (index_t k = 0; k < a.n_rows; ++k) {
+    std::set<index_t>& column = columns[static_cast<std::size_t>(k)];
+    for (const index_t j : a.row(k)) {
+      if (j > k) column.insert(j);
+    }
+    entries += static_cast<offset_t>(column.size());
+    if (column.empty()) continue;
+    std::set<index_t>& parent = columns[static_cast<std::size_t>(*column.begin())];
+    parent.insert(std::next(column.begin()), column.end());
+  }
+  return entries;
+}
+
+std::size_t longest_row(const pattern& a) {
+  std::size_t most = 0;
+  for (index_t i = 0; i < a.n_rows; ++i) most = std::max(most, a.row(i).size());
+  return most;
+}
+
+}  // namespace
+
+TEST_CASE("a dissected grid is the grid in an order of little fill") {
+  const pattern plain = generate("grid7:nx=13,ny=11,nz=12");
+  const pattern a = generate("dissected:nx=13,ny=11,nz=12");
+  CHECK(a.n_rows == plain.n_rows);
+  CHECK(a.nnz() == plain.nnz());
+  CHECK(transpose(a) == a);
+  const auto degrees = [](const pattern& p) {
+    std::multiset<std::size_t> all;
+    for (index_t i = 0; i < p.n_rows; ++i) all.insert(p.row(i).size());
+    return all;
+  };
+  CHECK(degrees(a) == degrees(plain));
+  CHECK(3 * fill_of(a) < 2 * fill_of(plain));
+  // One direction of every edge, and blocks of unknowns.
+  const pattern one_way = generate("dissected:nx=13,ny=11,nz=12,oneway=1");
+  CHECK(2 * (one_way.nnz() - one_way.n_rows) == a.nnz() - a.n_rows);
+  CHECK(generate("dissected:nx=6,stencil=27,dof=3").nnz() == 9 * generate("grid27:nx=6").nnz());
+  CHECK(generate("dissected:nx=1").n_rows == 1);
+  CHECK_THROWS_AS(static_cast<void>(generate("dissected:nx=1300")), input_error);
+}
+
+TEST_CASE("a batch is a direct sum of matrices in fill-reducing orders") {
+  const pattern one = generate("batch:count=1,least=900,most=900");
+  CHECK(one.nnz() == generate("grid5:nx=30").nnz());
+  const pattern a = generate("batch:count=40,least=1,most=70,seed=5");
+  // A grid is connected: its rows are one block.
+  index_t blocks = 0;
+  index_t last = -1;
+  for (index_t i = 0; i < a.n_rows; ++i) {
+    if (last < i) ++blocks;
+    for (const index_t j : a.row(i)) last = std::max(last, j);
+  }
+  CHECK(blocks == 40);
+  CHECK(generate("batch:count=0").n_rows == 0);
+  CHECK(generate("batch:count=3,least=17,most=17,kind=circuit").n_rows == 51);
+  // Nested dissection of a grid of 30 x 30 has about a third of the fill of its rows one by one.
+  CHECK(fill_of(one) * 2 < fill_of(generate("grid5:nx=30")));
+}
+
+TEST_CASE("supply nets of a circuit have far more links than its other nodes") {
+  const pattern plain = generate("circuit:n=2000");
+  const pattern a = generate("circuit:n=2000,hubs=8,supply=0.5");
+  std::vector<std::size_t> degree;
+  for (index_t i = 0; i < a.n_rows; ++i) degree.push_back(a.row(i).size());
+  std::ranges::sort(degree, std::greater<>());
+  CHECK(longest_row(plain) < 20);
+  CHECK(degree[7] > 2 * longest_row(plain));
+  CHECK(degree[0] > 5 * degree[7]);
+  CHECK(degree[8] < 20);
+}
+
+TEST_CASE("harmonic balance expands a circuit into blocks") {
+  const std::string net = "degree=4,hubs=3,supply=0.2,oneway=0.4";
+  const pattern circuit = generate("circuit:n=60," + net);
+  CHECK(generate("harmonic:nodes=60,harmonics=1," + net) == circuit);
+  CHECK(generate("harmonic:nodes=60,harmonics=5,nonlinear=0," + net).nnz() == 5 * circuit.nnz());
+  CHECK(generate("harmonic:nodes=60,harmonics=5,nonlinear=1," + net).nnz() == 25 * circuit.nnz());
+  const pattern a = generate("harmonic:nodes=60,harmonics=5,nonlinear=0.3," + net);
+  for (index_t i = 0; i < a.n_rows; ++i) {
+    for (const index_t j : a.row(i)) {
+      CHECK(std::ranges::binary_search(circuit.row(i / 5), j / 5));
+    }
+  }
+}
+
+TEST_CASE("an economic model repeats its equations in every period") {
+  const index_t equations = 40;
+  const pattern a = generate("economy:equations=40,periods=6,countries=4,lags=2,leads=1");
+  offset_t behind = 0;
+  offset_t ahead = 0;
+  for (index_t i = 0; i < a.n_rows; ++i) {
+    for (const index_t j : a.row(i)) {
+      const index_t shift = j / equations - i / equations;
+      CHECK(std::abs(shift) <= 1);
+      behind += shift < 0 ? 1 : 0;
+      ahead += shift > 0 ? 1 : 0;
+    }
+  }
+  CHECK(behind > ahead);
+  CHECK(ahead > 0);
+  for (index_t i = equations; i < 4 * equations; ++i) {
+    std::vector<index_t> moved;
+    for (const index_t j : a.row(i)) moved.push_back(j + equations);
+    CHECK(std::ranges::equal(a.row(i + equations), moved));
+  }
+  CHECK(structural_symmetry(generate("economy:equations=200,periods=20,feedback=0.05")) < 0.2);
+}
+
+TEST_CASE("a horizon adds long rows and columns to an economic model and nothing else") {
+  const std::string model = "economy:equations=60,periods=30,countries=3";
+  const pattern plain = generate(model);
+  const pattern a = generate(model + ",horizon=12");
+  // Per country at most 5 entries for each coming and 3 for each past period within the horizon:
+  // 12 of them in the middle, 12 * 13 / 2 less at each end.
+  CHECK(a.nnz() - plain.nnz() > 3 * 6 * (30 * 12 - 78));
+  CHECK(a.nnz() - plain.nnz() <= 3 * 8 * (30 * 12 - 78));
+  CHECK(longest_row(plain) < 30);
+  CHECK(longest_row(a) > 30);
+  CHECK(longest_row(transpose(a)) > 20);
+  for (index_t i = 0; i < a.n_rows; ++i) {
+    for (const index_t j : a.row(i)) CHECK(std::abs(j / 60 - i / 60) <= 12);
+  }
+  CHECK(generate(model + ",horizon=29") == generate(model + ",horizon=300"));
+}
+
+TEST_CASE("columns couple neighbouring stages and hardly ever symmetrically") {
+  const index_t block = 2 * 5 + 3;
+  const pattern apart = generate("columns:columns=3,stages=8,components=5,recycles=0");
+  for (index_t i = 0; i < apart.n_rows; ++i) {
+    for (const index_t j : apart.row(i)) {
+      CHECK(std::abs(i / block - j / block) <= 2);
+      CHECK(i / block / 8 == j / block / 8);
+    }
+  }
+  const pattern linked = generate("columns:columns=3,stages=8,components=5,recycles=2");
+  CHECK(linked.nnz() > apart.nnz());
+  CHECK(structural_symmetry(generate("columns:columns=5,stages=10,components=20")) < 0.01);
+}
+
+TEST_CASE("a flowsheet has the entries of its equations and needs a matching") {
+  const index_t c = 4;
+  const index_t stages = 7;
+  const pattern a = generate("flowsheet:columns=3,stages=7,components=4,recycles=0");
+  CHECK(a.n_rows == 3 * stages * (3 * c + 5));
+  // balances of c components and of energy, K-values, equilibria, two sums, two enthalpies
+  const index_t stage = 4 * (c + 1) + c * (2 * c + 2) + 5 * c + 2 * (c + 1) + 2 * (c + 2);
+  CHECK(a.nnz() == 3 * (stages * stage - 2 * (c + 1)));
+  CHECK(longest_row(a) == 2 * c + 2);
+  const index_t column = stages * (3 * c + 5);
+  for (index_t i = 0; i < a.n_rows; ++i) {
+    for (const index_t j : a.row(i)) CHECK(i / column == j / column);
+  }
+  CHECK(generate("flowsheet:columns=3,stages=7,components=4,recycles=2").nnz() > a.nnz());
+  const pattern large = generate("flowsheet:columns=6,stages=15,components=20,recycles=3");
+  CHECK(structural_symmetry(large) < 0.03);
+#ifdef GSOFA_HAVE_BTF
+  CHECK(maximum_transversal(large).structural_rank == large.n_rows);
+  CHECK(
+      maximum_transversal(generate("flowsheet:columns=1,stages=2,components=1")).structural_rank ==
+      16);
+#endif
+}
