@@ -180,8 +180,6 @@ void add_commands(CLI::App& app, command_action& action) {
   add_order_command(app, action);
   add_show_command(app, action);
   add_experiment_command(app, action);
-  add_completion_command(app, action);
-  add_man_command(app, action);
 }
 
 int run_program(int argc, char** argv) {

@@ -23,8 +23,6 @@ void add_info_command(CLI::App& app, command_action& action);
 void add_order_command(CLI::App& app, command_action& action);
 void add_experiment_command(CLI::App& app, command_action& action);
 void add_show_command(CLI::App& app, command_action& action);
-void add_completion_command(CLI::App& app, command_action& action);
-void add_man_command(CLI::App& app, command_action& action);
 /// Adds all subcommands.
 void add_commands(CLI::App& app, command_action& action);
 

@@ -45,117 +45,113 @@ std::string option_range(const option_spec& o) {
                                 : fmt::format("{}..{}", o.minimum, o.maximum);
 }
 
-bool listed(const variant_info& v, bool planted) { return v.planted.empty() || planted; }
-
-// Of variants or of orders.
+// What a variant and an order have in common.
 template <class Info>
-void print_short(std::ostream& out, const std::vector<Info>& all, const char* title, bool planted,
-                 std::size_t width) {
+json common_json(const Info& v) {
+  json options = json::array();
+  for (const auto& o : v.options) options.push_back(option_json(o));
+  const auto why = v.unavailable();
+  return {{"name", v.name},
+          {"device", v.device},
+          {"summary", v.summary},
+          {"citation", v.citation},
+          {"options", options},
+          {"multithreaded", v.multithreaded},
+          {"planted", v.planted},
+          {"available", !why.has_value()},
+          {"reason", why.value_or("")}};
+}
+
+json json_of(const variant_info& v) {
+  json j = common_json(v);
+  j.update({{"gives", v.gives.names()},
+            {"exact", v.exact},
+            {"orders", v.orders},
+            {"trusted", v.name == trusted_variant}});
+  return j;
+}
+
+json json_of(const order_info& v) {
+  json j = common_json(v);
+  j.update({{"library", v.library}, {"dissects", v.dissects}, {"same_as", v.same_as}});
+  return j;
+}
+
+std::string tags_of(const variant_info&) { return ""; }
+std::string tags_of(const order_info& v) { return v.dissects ? ", separator tree" : ""; }
+
+std::string results_of(const variant_info& v) {
+  return fmt::format("    gives: {}{}{}\n", v.gives.text(),
+                     v.exact ? "" : " (possibly of a superset of the fill)",
+                     v.orders ? " (in an order of its own)" : "");
+}
+std::string results_of(const order_info& v) {
+  std::string text;
+  if (!v.library.empty()) text += "    computed by: " + v.library + '\n';
+  if (!v.same_as.empty()) text += "    the same order as " + v.same_as + " with the same options\n";
+  return text;
+}
+
+// How the command line spells an option.
+std::string spelling(const variant_info&, const option_spec& o) { return "--set " + o.name; }
+std::string spelling(const order_info& v, const option_spec& o) { return v.name + ":" + o.name; }
+
+template <class Info>
+void print_in_full(std::ostream& out, const Info& v) {
+  out << fmt::format("{}  [{}{}{}]\n", v.name, v.device, v.multithreaded ? ", threads" : "",
+                     tags_of(v));
+  out << "    " << v.summary << '\n';
+  if (!v.planted.empty()) out << "    planted fault: " << v.planted << '\n';
+  out << "    source: " << v.citation << '\n' << results_of(v);
+  for (const auto& o : v.options) {
+    out << fmt::format("    {}={}  ({}, {}) {}\n", spelling(v, o), to_string(o.default_value),
+                       o.type_name(), option_range(o), o.help);
+  }
+  if (const auto why = v.unavailable()) out << "    unavailable here: " << *why << '\n';
+}
+
+template <class Info>
+void print_table(std::ostream& out, const std::vector<const Info*>& chosen, const char* title) {
   text_table table({{.title = title},
                     {.title = "device"},
                     {.title = "here"},
                     {.title = "summary", .words = true}});
   std::map<std::string, std::vector<std::string>> lacking;  // names by the reason
-  for (const Info& v : all) {
-    if (!v.planted.empty() && !planted) continue;
-    const auto why = v.unavailable();
-    if (why) lacking[one_line(*why)].push_back(v.name);
-    table.add({v.name, v.device, why ? "no" : "yes", v.summary});
+  for (const Info* v : chosen) {
+    const auto why = v->unavailable();
+    if (why) lacking[one_line(*why)].push_back(v->name);
+    table.add({v->name, v->device, why ? "no" : "yes", v->summary});
   }
-  table.print(out, width);
+  table.print(out, output_width());
   for (const auto& [reason, names] : lacking) {
     out << fmt::format("unavailable here: {} ({})\n", fmt::join(names, ", "), reason);
   }
 }
 
-}  // namespace
-
-void print_list(std::ostream& out, bool planted, std::size_t width) {
-  print_short(out, all_variants(), "variant", planted, width);
-}
-
-void print_orders(std::ostream& out, bool planted, std::size_t width) {
-  print_short(out, all_orders(), "order", planted, width);
-}
-
-namespace {
-
-json variant_json(const variant_info& v) {
-  json options = json::array();
-  for (const auto& o : v.options) options.push_back(option_json(o));
-  const auto why = v.unavailable();
-  return {{"name", v.name},
-          {"device", v.device},
-          {"summary", v.summary},
-          {"citation", v.citation},
-          {"gives", v.gives.names()},
-          {"options", options},
-          {"multithreaded", v.multithreaded},
-          {"exact", v.exact},
-          {"orders", v.orders},
-          {"trusted", v.name == trusted_variant},
-          {"planted", v.planted},
-          {"available", !why.has_value()},
-          {"reason", why.value_or("")}};
-}
-
-json order_json(const order_info& v) {
-  json options = json::array();
-  for (const auto& o : v.options) options.push_back(option_json(o));
-  const auto why = v.unavailable();
-  return {{"name", v.name},
-          {"device", v.device},
-          {"summary", v.summary},
-          {"citation", v.citation},
-          {"library", v.library},
-          {"options", options},
-          {"multithreaded", v.multithreaded},
-          {"dissects", v.dissects},
-          {"same_as", v.same_as},
-          {"planted", v.planted},
-          {"available", !why.has_value()},
-          {"reason", why.value_or("")}};
-}
-
-void print_whole(std::ostream& out, const variant_info& v) {
-  out << fmt::format("{}  [{}{}]\n", v.name, v.device, v.multithreaded ? ", threads" : "");
-  out << "    " << v.summary << '\n';
-  if (!v.planted.empty()) out << "    planted fault: " << v.planted << '\n';
-  out << "    source: " << v.citation << '\n';
-  out << fmt::format("    gives: {}{}{}\n", v.gives.text(),
-                     v.exact ? "" : " (possibly of a superset of the fill)",
-                     v.orders ? " (in an order of its own)" : "");
-  for (const auto& o : v.options) {
-    out << fmt::format("    --set {}={}  ({}, {}) {}\n", o.name, to_string(o.default_value),
-                       o.type_name(), option_range(o), o.help);
-  }
-  if (const auto why = v.unavailable()) out << "    unavailable here: " << *why << '\n';
-}
-
-void print_whole(std::ostream& out, const order_info& v) {
-  out << fmt::format("{}  [{}{}{}]\n", v.name, v.device, v.multithreaded ? ", threads" : "",
-                     v.dissects ? ", separator tree" : "");
-  out << "    " << v.summary << '\n';
-  if (!v.planted.empty()) out << "    planted fault: " << v.planted << '\n';
-  out << "    source: " << v.citation << '\n';
-  if (!v.library.empty()) out << "    computed by: " << v.library << '\n';
-  if (!v.same_as.empty()) {
-    out << "    the same order as " << v.same_as << " with the same options\n";
-  }
-  for (const auto& o : v.options) {
-    out << fmt::format("    {}:{}={}  ({}, {}) {}\n", v.name, o.name, to_string(o.default_value),
-                       o.type_name(), option_range(o), o.help);
-  }
-  if (const auto why = v.unavailable()) out << "    unavailable here: " << *why << '\n';
-}
-
-// Variants and orders that words select. A word that names an order and no variant is an order.
 struct selection {
   std::vector<const variant_info*> variants;
   std::vector<const order_info*> orders;
 };
 
-selection select_both(const std::vector<std::string>& words, bool orders) {
+// All variants, or all orders.
+selection select_all(bool orders, bool planted) {
+  selection chosen;
+  const auto add = [&](const auto& all, auto& to) {
+    for (const auto& v : all) {
+      if (v.planted.empty() || planted) to.push_back(&v);
+    }
+  };
+  if (orders) {
+    add(all_orders(), chosen.orders);
+  } else {
+    add(all_variants(), chosen.variants);
+  }
+  return chosen;
+}
+
+// The variants and orders that words select. A word that names an order and no variant selects the
+// order.
+selection select_named(const std::vector<std::string>& words, bool orders) {
   selection chosen;
   for (const std::string& text : words) {
     for (const std::string& word : split_at_commas(text)) {
@@ -175,48 +171,16 @@ selection select_both(const std::vector<std::string>& words, bool orders) {
   return chosen;
 }
 
+// Calls visit(entry) for every variant, then for every order.
+void for_each(const selection& chosen, const auto& visit) {
+  for (const variant_info* v : chosen.variants) visit(*v);
+  for (const order_info* o : chosen.orders) visit(*o);
+}
+
 }  // namespace
 
-json list_json(bool planted) {
-  json list = json::array();
-  for (const auto& v : all_variants()) {
-    if (listed(v, planted)) list.push_back(variant_json(v));
-  }
-  return list;
-}
-
 void print_list_verbose(std::ostream& out, bool planted) {
-  for (const auto& v : all_variants()) {
-    if (listed(v, planted)) print_whole(out, v);
-  }
-}
-
-json orders_json(bool planted) {
-  json list = json::array();
-  for (const order_info& v : all_orders()) {
-    if (v.planted.empty() || planted) list.push_back(order_json(v));
-  }
-  return list;
-}
-
-void print_orders_verbose(std::ostream& out, bool planted) {
-  for (const order_info& v : all_orders()) {
-    if (v.planted.empty() || planted) print_whole(out, v);
-  }
-}
-
-json named_json(const std::vector<std::string>& words, bool orders) {
-  const selection chosen = select_both(words, orders);
-  json list = json::array();
-  for (const variant_info* v : chosen.variants) list.push_back(variant_json(*v));
-  for (const order_info* o : chosen.orders) list.push_back(order_json(*o));
-  return list;
-}
-
-void print_named(std::ostream& out, const std::vector<std::string>& words, bool orders) {
-  const selection chosen = select_both(words, orders);
-  for (const variant_info* v : chosen.variants) print_whole(out, *v);
-  for (const order_info* o : chosen.orders) print_whole(out, *o);
+  for_each(select_all(false, planted), [&](const auto& v) { print_in_full(out, v); });
 }
 
 void add_list_command(CLI::App& app, command_action& action) {
@@ -229,33 +193,34 @@ void add_list_command(CLI::App& app, command_action& action) {
   };
   auto o = std::make_shared<options>();
   CLI::App* c = app.add_subcommand(
-      "list", "Variants: device, whether they are available here, what they do; -v: their options");
+      "list", "List variants: device, availability on this machine, summary; -v: their options");
   c->add_option("name", o->names,
-                fmt::format("Everything about these variants or orders: source, what each gives, "
+                fmt::format("Show everything about these variants or orders: source, results, "
                             "options with type, default and range; {}",
                             selection_words))
       ->type_name("NAME");
   c->add_flag("-v,--verbose", o->verbose,
-              "Source, what each gives, options with defaults and ranges, reasons");
-  c->add_flag("--json", o->json, "One JSON array of objects on stdout");
-  c->add_flag("--planted", o->planted, "Include the deliberately wrong ones of the self-test");
-  c->add_flag("--orders", o->orders, "Fill-reducing orders instead of variants");
+              "Show source, results, options with defaults and ranges, and why a variant is "
+              "unavailable");
+  c->add_flag("--json", o->json, "Print one JSON array of objects");
+  c->add_flag("--planted", o->planted, "Include the deliberately wrong variants of the self-test");
+  c->add_flag("--orders", o->orders, "List fill-reducing orders instead of variants");
   c->callback([o, &action] {
     action = [o](const session_info&) {
       return root_only([&] {
-        if (!o->names.empty()) {
-          if (o->json) {
-            std::cout << named_json(o->names, o->orders).dump(2) << '\n';
-          } else {
-            print_named(std::cout, o->names, o->orders);
-          }
-        } else if (o->json) {
-          std::cout << (o->orders ? orders_json(o->planted) : list_json(o->planted)).dump(2)
-                    << '\n';
-        } else if (o->verbose) {
-          (o->orders ? print_orders_verbose : print_list_verbose)(std::cout, o->planted);
+        const bool named = !o->names.empty();
+        const selection chosen =
+            named ? select_named(o->names, o->orders) : select_all(o->orders, o->planted);
+        if (o->json) {
+          json list = json::array();
+          for_each(chosen, [&](const auto& v) { list.push_back(json_of(v)); });
+          std::cout << list.dump(2) << '\n';
+        } else if (named || o->verbose) {
+          for_each(chosen, [](const auto& v) { print_in_full(std::cout, v); });
+        } else if (o->orders) {
+          print_table(std::cout, chosen.orders, "order");
         } else {
-          (o->orders ? print_orders : print_list)(std::cout, o->planted, output_width());
+          print_table(std::cout, chosen.variants, "variant");
         }
         return exit_code::ok;
       });

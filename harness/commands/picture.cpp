@@ -8,16 +8,76 @@
 #include <string_view>
 
 #include "common/error.hpp"
-#include "harness/commands/svg.hpp"
 #include "harness/record/table.hpp"
 
 namespace gsofa {
 
 namespace {
 
-using namespace svg;
-
+// Entries of A are dark blue, fill-ins orange, which is light in grey too.
+constexpr std::array<double, 3> entry_colour{0.09, 0.20, 0.38};
+constexpr std::array<double, 3> fill_colour{0.95, 0.58, 0.22};
 constexpr const char* supernode_colour = "#30b48a";
+
+// A panel of a document, and the square in it.
+constexpr int square = 400;
+constexpr int margin_left = 76;
+constexpr int margin_top = 52;
+constexpr int margin_bottom = 84;
+constexpr int gap = 24;
+constexpr int panel = margin_left + square + gap;
+constexpr int height = margin_top + square + margin_bottom;
+
+std::string hex_of(const std::array<double, 3>& c) {
+  return fmt::format("#{:02x}{:02x}{:02x}", std::lround(255 * c[0]), std::lround(255 * c[1]),
+                     std::lround(255 * c[2]));
+}
+
+// Text as XML has it.
+std::string escaped(std::string_view text) {
+  std::string out;
+  for (const char c : text) {
+    if (c == '<')
+      out += "&lt;";
+    else if (c == '>')
+      out += "&gt;";
+    else if (c == '&')
+      out += "&amp;";
+    else if (c == '"')
+      out += "&quot;";
+    else
+      out.push_back(c);
+  }
+  return out;
+}
+
+// Steps of 1, 2 or 5 times a power of ten, so that [0, n) has at most five.
+offset_t step_of(offset_t n) {
+  for (offset_t power = 1;; power *= 10) {
+    for (const offset_t factor : {1, 2, 5}) {
+      if (n <= 5 * factor * power) return factor * power;
+    }
+  }
+}
+
+// The begin of a document with `panels` panels in a row; "</svg>\n" ends it.
+std::string begin_document(int panels) {
+  return fmt::format(
+      "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {0} {1}\" width=\"{0}\" "
+      "height=\"{1}\" font-family=\"sans-serif\" font-size=\"12\">\n"
+      "<style>.frame{{fill:none;stroke:#000;stroke-width:0.8}}.title{{font-size:14px}}</style>\n"
+      "<rect width=\"{0}\" height=\"{1}\" fill=\"#fff\"/>\n",
+      panels * panel, height);
+}
+
+// The begin of panel k, at the corner of its square, with its title; "</g>\n" ends it.
+std::string begin_panel(int k, const std::array<std::string, 2>& title) {
+  return fmt::format(
+      "<g transform=\"translate({},{})\">\n"
+      "<text class=\"title\" x=\"0\" y=\"-28\">{}</text><text class=\"title\" x=\"0\" "
+      "y=\"-11\">{}</text>\n",
+      k * panel + margin_left, margin_top, escaped(title[0]), escaped(title[1]));
+}
 
 // From 0 to 1; a cell with any entry can be seen.
 double strength(offset_t count, offset_t places) {

@@ -10,7 +10,6 @@
 #include "common/ordering.hpp"
 #include "common/variant.hpp"
 #include "harness/commands/commands.hpp"
-#include "harness/commands/diagram.hpp"
 #include "harness/commands/picture.hpp"
 #include "harness/matrices/matrix_source.hpp"
 #include "harness/record/table.hpp"
@@ -28,7 +27,6 @@ struct show_options {
   std::filesystem::path out;
   index_t cells = 480;
   bool supernodes = true;
-  std::string what = "fill";
   bool preprocessing_given = false;
 };
 
@@ -40,13 +38,7 @@ std::string kind_of(const std::filesystem::path& file) {
   return kind;
 }
 
-/// Pictures of patterns, or diagrams.
-struct drawing {
-  std::vector<drawn_pattern> patterns{};
-  std::vector<diagram> diagrams{};
-};
-
-// What is said of one order below the picture.
+// What the table below the picture says of one order.
 struct shown_order {
   std::string name;
   offset_t nnz_a = 0, nnz_l = 0, nnz_u = 0;
@@ -76,10 +68,11 @@ ordered_pattern in_order(const matched_pattern& matched, const std::string& spec
 }
 
 // A permuted, and L + U, of one order.
-shown_order show_order(const ordered_pattern& p, const show_options& o, drawing& out) {
+shown_order show_order(const ordered_pattern& p, const show_options& o,
+                       std::vector<drawn_pattern>& drawn) {
   const std::string& name = p.order;
   const index_t n = p.a.n_rows;
-  const index_t cells = o.what == "fill" ? std::min(o.cells, n) : 0;
+  const index_t cells = std::min(o.cells, n);
   const variant_info& info = find_variant("cpu_bitmap_panels");
   run_settings settings;
   settings.options = option_set(info.options);
@@ -96,27 +89,15 @@ shown_order show_order(const ordered_pattern& p, const show_options& o, drawing&
                     .nnz_l = r.nnz_l,
                     .nnz_u = r.nnz_u,
                     .supernodes = r.supernode_starts.size()};
-  std::vector<double> work(at(n));
-  for (std::size_t k = 0; k < work.size(); ++k) {
+  for (std::size_t k = 0; k < at(n); ++k) {
     const double l = profile.l_col_counts[k];
-    work[k] = l + 2 * l * (r.u_row_counts[k] - 1);
-    shown.flops += work[k];
-  }
-  if (o.what == "tree") {
-    const std::vector<index_t> parent = elimination_tree_of_sum(p.a, transpose(p.a));
-    out.diagrams.push_back(diagram_of_tree(name, parent, work));
-    return shown;
-  }
-  if (o.what == "profiles") {
-    out.diagrams.push_back(diagram_of_counts(name, profile.l_col_counts, r.u_row_counts));
-    out.diagrams.push_back(diagram_of_work(name, work));
-    return shown;
+    shown.flops += l + 2 * l * (r.u_row_counts[k] - 1);
   }
   const std::vector<offset_t> entries = density_of(p.a, cells);
   if (o.orders.size() == 1) {
-    out.patterns.push_back({.n = n,
-                            .image = picture_of(n, cells, entries, {}),
-                            .title = {"A, rows and columns permuted", ""}});
+    drawn.push_back({.n = n,
+                     .image = picture_of(n, cells, entries, {}),
+                     .title = {"A, rows and columns permuted", ""}});
   }
   const offset_t nnz = r.nnz_l + r.nnz_u;
   const offset_t fill = nnz - p.a.nnz();
@@ -128,7 +109,7 @@ shown_order show_order(const ordered_pattern& p, const show_options& o, drawing&
                             static_cast<double>(fill) /
                                 static_cast<double>(std::max<offset_t>(p.a.nnz(), 1)))}};
   if (o.supernodes) both.supernode_starts = r.supernode_starts;
-  out.patterns.push_back(std::move(both));
+  drawn.push_back(std::move(both));
   return shown;
 }
 
@@ -149,9 +130,9 @@ text_table table_of(const std::vector<shown_order>& shown) {
   return t;
 }
 
-std::string content_of(const drawing& drawn, const std::string& kind) {
-  if (kind == ".png") return png_of(side_by_side(drawn.patterns));
-  const std::string svg = drawn.diagrams.empty() ? svg_of(drawn.patterns) : svg_of(drawn.diagrams);
+std::string content_of(const std::vector<drawn_pattern>& drawn, const std::string& kind) {
+  if (kind == ".png") return png_of(side_by_side(drawn));
+  const std::string svg = svg_of(drawn);
   if (kind == ".svg") return svg;
   return "<!doctype html><html lang=\"en\"><meta charset=\"utf-8\"><meta name=\"viewport\" "
          "content=\"width=device-width\"><title>gsofa show</title><style>"
@@ -159,9 +140,9 @@ std::string content_of(const drawing& drawn, const std::string& kind) {
          svg + "</html>\n";
 }
 
-exit_code finish(const show_options& o, const std::string& kind, const drawing& drawn,
-                 const std::vector<shown_order>& shown, const provenance& origin,
-                 atomic_file& file) {
+exit_code finish(const show_options& o, const std::string& kind,
+                 const std::vector<drawn_pattern>& drawn, const std::vector<shown_order>& shown,
+                 const provenance& origin, atomic_file& file) {
   file.write(content_of(drawn, kind));
   file.commit();
   table_of(shown).print(std::cout);
@@ -175,27 +156,22 @@ exit_code show_prepared(const show_options& o, const std::string& kind, atomic_f
   const prepared_pattern m = prepared_pattern::load(o.matrix);
   const pattern_view a = m.view();
   if (a.n_rows == 0) throw input_error(marked_name(m.origin()) + ": order 0, nothing to draw");
-  drawing drawn;
+  std::vector<drawn_pattern> drawn;
   const std::vector<shown_order> shown{show_order({.a = {a.n_rows,
                                                          a.n_cols,
                                                          {a.row_ptr.begin(), a.row_ptr.end()},
                                                          {a.col_idx.begin(), a.col_idx.end()}},
                                                    .order = m.origin().order},
                                                   o, drawn)};
-  if (!drawn.patterns.empty()) {
-    drawn.patterns.front().title = {
-        fmt::format("{}, prepared: order {}", marked_name(m.origin()), with_commas(a.n_rows)),
-        fmt::format("{} entries", with_commas(a.nnz()))};
-  }
+  drawn.front().title = {
+      fmt::format("{}, prepared: order {}", marked_name(m.origin()), with_commas(a.n_rows)),
+      fmt::format("{} entries", with_commas(a.nnz()))};
   return finish(o, kind, drawn, shown, m.origin(), file);
 }
 
 exit_code show(const show_options& o) {
   const std::string kind = kind_of(o.out);
-  if (kind == ".png" && o.what != "fill") {
-    throw input_error(o.out.string() + ": a " + o.what + " diagram is .svg or .html");
-  }
-  const std::size_t most = o.what == "profiles" ? 2 : 4;
+  constexpr std::size_t most = 4;
   if (o.orders.size() > most) {
     throw input_error(fmt::format("--order: at most {} orders fit side by side", most));
   }
@@ -223,9 +199,9 @@ exit_code show(const show_options& o) {
                     marked_name(m.origin), matched.structural_rank, m.a.n_rows));
   }
   const index_t cells = std::min(o.cells, m.a.n_rows);
-  drawing drawn;
-  if (o.orders.size() == 1 && o.what == "fill") {
-    drawn.patterns.push_back(
+  std::vector<drawn_pattern> drawn;
+  if (o.orders.size() == 1) {
+    drawn.push_back(
         {.n = m.a.n_rows,
          .image = picture_of(m.a.n_rows, cells, density_of(m.a, cells), {}),
          .title = {fmt::format("{}: order {}", marked_name(m.origin), with_commas(m.a.n_rows)),
@@ -243,25 +219,22 @@ exit_code show(const show_options& o) {
 void add_show_command(CLI::App& app, command_action& action) {
   auto o = std::make_shared<show_options>();
   CLI::App* c = app.add_subcommand(
-      "show", "Draw a matrix and its L + U, elimination tree or profiles in one order or several");
-  c->add_option("matrix,-m,--matrix", o->matrix, "As of `gsofa run`")->required()->type_name("M");
-  c->add_option("--order", o->orders, "Orders as of `gsofa order`, comma-separated, at most four")
+      "show", "Draw the pattern of a matrix and of its L + U in one order or several");
+  c->add_option("matrix,-m,--matrix", o->matrix, "Matrix, as for `gsofa run`")
+      ->required()
+      ->type_name("M");
+  c->add_option("--order", o->orders, "At most four orders, comma-separated, as for `gsofa order`")
       ->delimiter(',')
       ->capture_default_str();
-  c->add_option("--match", o->match, "As of `gsofa run`")
+  c->add_option("--match", o->match, "Matching, as for `gsofa run`")
       ->check(CLI::IsMember({"auto", "none"}))
       ->capture_default_str();
-  c->add_option("-o,--out", o->out, "Picture to write: .svg, .html, or .png without words")
+  c->add_option("-o,--out", o->out, "File to write: .svg, .html, or .png (without text)")
       ->check(is_an_output())
       ->required()
       ->type_name("FILE");
-  c->add_option("--cells", o->cells, "Cells of a picture in each direction, at most")
+  c->add_option("--cells", o->cells, "Maximum number of cells of a picture in each direction")
       ->check(CLI::Range(1, 4096))
-      ->capture_default_str();
-  c->add_option("--what", o->what,
-                "fill: patterns; tree: the elimination tree; profiles: entries and operations by "
-                "pivot")
-      ->check(CLI::IsMember({"fill", "tree", "profiles"}))
       ->capture_default_str();
   c->add_flag("!--no-supernodes", o->supernodes, "Do not draw the squares of supernodes");
   c->callback([o, c, &action] {

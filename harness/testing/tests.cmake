@@ -19,8 +19,10 @@ if(TARGET gsofa_mpi_shim)
   set(mpi_shim ";GSOFA_MPI_SHIM=$<TARGET_FILE:gsofa_mpi_shim>")
 endif()
 
-gsofa_test(cli/program COMMAND harness/testing/cli_test.py
-  PROPERTIES LABELS cli TIMEOUT 900 COST 12 ENVIRONMENT "${gsofa};${counting}${other_metis}")
+foreach(name run commands terminal)
+  gsofa_test(cli/${name} COMMAND harness/testing/cli_${name}_test.py
+    PROPERTIES LABELS cli TIMEOUT 900 COST 12 ENVIRONMENT "${gsofa};${counting}${other_metis}")
+endforeach()
 gsofa_test(cli/testbed COMMAND harness/testing/testbed_test.py PROPERTIES LABELS cli)
 gsofa_test(cli/find_gpu COMMAND harness/testing/find_gpu_test.py
   PROPERTIES LABELS cli ENVIRONMENT "CXX=${CMAKE_CXX_COMPILER}")
