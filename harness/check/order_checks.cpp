@@ -121,7 +121,7 @@ std::vector<order_tally> chosen(const check_options& options) {
   }
   for (const selected_order& o : select_orders(options.orders)) {
     if (o.info == nullptr)
-      throw input_error("--order: '" + o.spec + "' is a file, which is no method to check");
+      throw input_error("--order: '" + o.spec + "' is a file, not a method that can be checked");
     add(*o.info);
   }
   return tallies;

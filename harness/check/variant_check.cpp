@@ -121,7 +121,7 @@ std::vector<check_tally> choose_variants(const check_options& options) {
       std::ranges::none_of(tallies, [](const check_tally& t) { return t.unavailable.empty(); })) {
     throw collective_error(exit_code::unavailable,
                            tallies.front().info->name + ": " + tallies.front().unavailable +
-                               "; nothing that --variant names can be checked");
+                               "; no variant that --variant names can be checked");
   }
   return tallies;
 }

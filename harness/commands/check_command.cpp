@@ -70,7 +70,8 @@ void print_summary(const check_options& options, const check_plan& plan,
 // variants alone.
 bool check_and_print_orders(const check_options& options, const check_plan& plan) {
   if (mpi_context::world().ranks() > 1) {
-    if (!options.orders.empty()) throw input_error("--order: checked by one process, not by a job");
+    if (!options.orders.empty())
+      throw input_error("--order: orders are checked by one process, not by an MPI job");
     return true;
   }
   bool well = true;
@@ -167,9 +168,11 @@ exit_code check(check_options options, const std::optional<std::size_t>& worker,
 void add_check_command(CLI::App& app, command_action& action) {
   auto o = std::make_shared<check_options>();
   CLI::App* c = app.add_subcommand(
-      "check", "Cross-check every variant, with all its options, against the oracles");
-  c->add_option("--suite", o->suite,
-                "small: 500 random patterns, small bundled matrices; full: 5000 and all of them")
+      "check", "Check every variant with every option against the oracles, and every order");
+  c->add_option(
+       "--suite", o->suite,
+       "small: 500 random patterns and the small bundled matrices; full: 5000 random patterns and "
+       "all bundled matrices")
       ->type_name("small|full")
       ->capture_default_str();
   c->add_option("-v,--variant", o->variants,
@@ -177,49 +180,57 @@ void add_check_command(CLI::App& app, command_action& action) {
       ->type_name("V")
       ->take_all();
   c->add_option("--order", o->orders,
-                "Ordering methods to check, repeatable, selected in the same way; default: all, "
-                "unless variants are named")
+                "Orders to check, repeatable, selected by the same words; default: all, or none if "
+                "--variant is given")
       ->type_name("NAME")
       ->take_all();
   c->add_option("--seed", o->seed, "Seed of the random patterns")
       ->type_name("S")
       ->capture_default_str();
-  c->add_option("--patterns", o->patterns,
-                "At most N special shapes and N random patterns, and none of large order; "
-                "default: those of the suite")
+  c->add_option(
+       "--patterns", o->patterns,
+       "Check on at most N special shapes and N random patterns, and on no pattern of large "
+       "order; default: the patterns of the suite")
       ->check(CLI::Range(std::int64_t{0}, std::int64_t{1} << 40))
       ->type_name("N");
   auto* const matrix =
-      c->add_option("--matrix", o->matrix,
-                    "This pattern alone, as it is: a counterexample, a name or gen:SPEC")
+      c->add_option(
+           "--matrix", o->matrix,
+           "Check on this pattern only, neither matched nor ordered: a file such as a saved "
+           "counterexample, a name or gen:SPEC")
           ->type_name("M");
-  c->add_option("--setting", o->setting, "This setting alone, as messages name it, e.g. defaults")
+  c->add_option("--setting", o->setting,
+                "Check this setting only, as messages name it, e.g. defaults")
       ->type_name("TEXT");
-  c->add_option("--jobs", o->jobs,
-                "Variants that are checked at the same time, those on a GPU one by one; with "
-                "--in-process: threads that check patterns; default: by the processors")
+  c->add_option(
+       "--jobs", o->jobs,
+       "Variants checked at the same time (GPU variants run one by one); with --in-process: "
+       "threads that check patterns; default: the number of processors")
       ->check(CLI::Range(1, 256))
       ->type_name("N");
   c->add_option("--timeout", o->timeout,
-                "Seconds for a run on a small pattern; a process that takes three times as long "
-                "is ended")
+                "Seconds for a run on a small pattern; a process that takes three times as long is "
+                "killed")
       ->check(CLI::Range(0.01, 1e6))
       ->type_name("S")
       ->capture_default_str();
-  c->add_flag("--in-process", o->in_process,
-              "All variants in this process, for debuggers and sanitizers; so under MPI");
+  c->add_flag(
+      "--in-process", o->in_process,
+      "Run all variants in this process, for debuggers and sanitizers; always so under MPI");
   c->add_option("--rotate", o->rotate,
-                "Random patterns run with the defaults and K other settings in turn, and every "
-                "other pattern of large order; 0: with all, and all")
+                "Run each random pattern with the defaults and K other settings, which rotate, and "
+                "use every second pattern of large order; 0: all settings and all patterns")
       ->check(CLI::Range(0, 1000))
       ->type_name("K")
       ->capture_default_str();
   auto* const prepared =
-      c->add_option("--prepared", o->prepared,
-                    "Folder of files of `gsofa prepare` to check in place of the bundled matrices")
+      c->add_option(
+           "--prepared", o->prepared,
+           "Check on the files of `gsofa prepare` in this folder instead of the bundled matrices")
           ->type_name("DIR");
   matrix->excludes(prepared);
-  c->add_option("--save", o->save, "Folder for counterexamples, made when there is one")
+  c->add_option("--save", o->save,
+                "Folder for counterexamples; created when the first one is found")
       ->type_name("DIR")
       ->capture_default_str();
   auto worker = std::make_shared<std::optional<std::size_t>>();
@@ -227,10 +238,11 @@ void add_check_command(CLI::App& app, command_action& action) {
   c->add_option("--worker", *worker)->group("");
   c->add_option("--shared", o->shared)->group("");
   c->footer(
-      "Every variant runs in a process of its own: one that crashes or does not return fails, and "
-      "the others go on.\nA failing pattern is shrunk to a minimal counterexample. Planted "
-      "variants "
-      "are wrong on purpose: each must be rejected.\nExit status: 0 all well, 1 otherwise.\n");
+      "Each variant runs in its own process: a variant that crashes or does not return fails, and "
+      "the check continues with the next variant.\nA failing pattern is shrunk to a minimal "
+      "counterexample. Planted variants are wrong on purpose, and each must be rejected.\nExit "
+      "status: 0 if every variant and order is right and every planted variant was rejected, else "
+      "1.\n");
   c->callback([o, worker, &action] {
     action = [o, worker](const session_info& session) {
       o->program = session.argv.empty() ? "gsofa" : session.argv.front();

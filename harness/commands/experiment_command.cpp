@@ -209,24 +209,24 @@ void add_experiment_command(CLI::App& app, command_action& action) {
   c->add_option("-v,--variant", o->variants,
                 fmt::format("Only these variants, repeatable: {}", selection_words))
       ->type_name("V");
-  c->add_option("--device", o->devices, "Only variants of this kind; may be repeated")
+  c->add_option("--device", o->devices, "Only variants of this device, repeatable")
       ->check(CLI::IsMember({"cpu", "gpu", "mpi", "peer"}));
   c->add_option(
        "--prepared", o->prepared,
-       "Folder that keeps prepared matrices: read if they are of the same source, generator, "
-       "matching, order, seed and code, else written")
+       "Folder that keeps prepared matrices: a file is read if its source, generator, matching, "
+       "order, seed and code are unchanged, and written otherwise")
       ->type_name("FOLDER");
   c->add_option(
        "--real", o->real,
-       "Folder of files of matrices and of prepared matrices, which @real in a spec stands for; "
-       "those that are structurally singular or too small for the case are left out; "
-       "default: the bundled matrices")
+       "Folder of matrices and prepared matrices that @real in a spec stands for; matrices that "
+       "are structurally singular or too small for a case are skipped; default: the bundled "
+       "matrices")
       ->type_name("FOLDER");
   c->add_option("--out", o->output.out, "Append the records to this file")
       ->check(is_an_output())
       ->type_name("FILE.jsonl");
   c->add_flag("--json", o->output.json, "Records on stdout, one line each and nothing else");
-  c->add_flag("--resume", o->output.resume, "Leave out cases that --out already has");
+  c->add_flag("--resume", o->output.resume, "Skip cases that --out already has");
   c->callback([o, &action] {
     if (o->output.resume && o->output.out.empty()) {
       throw CLI::ValidationError("--resume", "needs --out");

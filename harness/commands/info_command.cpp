@@ -178,7 +178,8 @@ void add_info_command(CLI::App& app, command_action& action) {
   };
   auto o = std::make_shared<options>();
   CLI::App* c = app.add_subcommand(
-      "info", "Order, nonzeros, symmetry, rank, degrees, BTF blocks, fill of a matrix");
+      "info",
+      "Show order, nonzeros, symmetry, structural rank, degrees, BTF blocks and fill of a matrix");
   o->matrix.add_to(*c);
   c->add_flag("--json", o->json, "One JSON object on stdout");
   c->add_flag("--no-fill", o->no_fill, "Neither order the matrix nor compute its fill");

@@ -31,31 +31,31 @@ void print_stand_in_note(const provenance& origin) {
 
 void matrix_options::add_to(CLI::App& command, bool several) {
   const std::string one =
-      "Path of a file (Matrix Market, Harwell-Boeing, SciPy's .npz; also compressed or in a .tar "
-      "or "
-      ".zip; or of `gsofa prepare`), - for standard input, a name of experiments/datasets.toml, or "
-      "gen:SPEC";
+      "Path of a file (Matrix Market, Harwell-Boeing, SciPy's .npz, each also compressed or in a "
+      ".tar or .zip; or written by `gsofa prepare`), - for standard input, a name in "
+      "experiments/datasets.toml, or gen:SPEC";
   CLI::Option* const option =
       several ? command
                     .add_option("-m,--matrix,matrix", matrices,
-                                one + "; @bundled, patterns such as 'bcsstk*', several")
+                                one + "; also several, @bundled, or patterns such as 'bcsstk*'")
                     ->take_all()
               : command.add_option("-m,--matrix,matrix", matrix, one);
   option->required()->type_name("M");
   command
-      .add_option("--match", match,
-                  "auto: permute rows to a zero-free diagonal; none: leave the rows and add the "
-                  "missing diagonal entries")
+      .add_option(
+          "--match", match,
+          "auto: permute rows to a zero-free diagonal; none: keep the rows and add the missing "
+          "diagonal entries")
       ->type_name("auto|none")
       ->capture_default_str();
   command
       .add_option("--order", order,
-                  fmt::format("Fill-reducing order: {} (options: NAME:key=value,...), or the file "
-                              "of a permutation",
+                  fmt::format("Fill-reducing order: {} (with options: NAME:key=value,...), or a "
+                              "permutation file",
                               fmt::join(available_orders(), ", ")))
       ->type_name("NAME|FILE.perm")
       ->capture_default_str();
-  command.add_option("--seed", seed, "Seed of the order; -1: its default")
+  command.add_option("--seed", seed, "Seed of the order; -1: the default seed of the method")
       ->type_name("S")
       ->capture_default_str();
 }

@@ -207,7 +207,7 @@ exit_code order_matrix(const order_options& o, const session_info& session) {
   const raw_matrix m = read_matrix(o.matrix.matrix);
   const std::string name = marked_name(m.origin);
   if (m.a.n_rows != m.a.n_cols) {
-    throw input_error(fmt::format("{}: the matrix is {} x {}; orders are of square ones",
+    throw input_error(fmt::format("{}: the matrix is {} x {}; only square matrices have orders",
                                   m.origin.stand_in ? name : m.origin.source, m.a.n_rows,
                                   m.a.n_cols));
   }
@@ -259,15 +259,16 @@ void add_order_command(CLI::App& app, command_action& action) {
   auto o = std::make_shared<order_options>();
   CLI::App* c = app.add_subcommand(
       "order",
-      "Orders of one matrix: time, fill, operations, height and separators of each, checked");
+      "Compute orders of one matrix, check them and compare time, fill, operations, height and "
+      "separators");
   o->matrix.add_to(*c);
   c->get_option("--order")->description(
-      "Orders: names as for run (NAME:key=value,... with options), patterns such as 'cpu_*', cpu, "
-      "gpu or all, with commas");
+      "Orders, comma-separated: names as for `gsofa run` (with options: NAME:key=value,...), "
+      "patterns such as 'cpu_*', cpu, gpu or all");
   c->get_option("--order")->type_name("A,B,...");
   o->matrix.order = "all";
   c->get_option("--order")->capture_default_str();
-  c->add_option("--repeat", o->repeat, "Runs of each order, in turn")
+  c->add_option("--repeat", o->repeat, "Runs of each order; the orders run alternately")
       ->check(CLI::Range(1, 1000))
       ->type_name("K")
       ->capture_default_str();

@@ -37,7 +37,7 @@ void add_prepare_command(CLI::App& app, command_action& action) {
   };
   auto o = std::make_shared<options>();
   CLI::App* c = app.add_subcommand(
-      "prepare", "Match and order a matrix once; the file written is then read fast");
+      "prepare", "Match and order a matrix once, and write a file that every command reads fast");
   o->matrix.add_to(*c);
   c->add_option("-o,--out", o->out, "File to write")
       ->check(is_an_output())
@@ -45,13 +45,13 @@ void add_prepare_command(CLI::App& app, command_action& action) {
       ->type_name("F");
   c->add_option(
        "--order-out", o->order_out,
-       "Write the order to this file, old column by new position, one per line, for --order")
+       "Write the order to this file, which --order reads: one line for each new position, with "
+       "the old column number")
       ->check(is_an_output())
       ->type_name("FILE.perm");
-  c->add_option(
-       "--predicted-work", o->predicted_work,
-       "Append to this file, as one JSON line, the edges that the search of each source is "
-       "predicted to traverse (what the dynamic schedule orders chunks by)")
+  c->add_option("--predicted-work", o->predicted_work,
+                "Append one JSON line with the number of edges that the search of each source is "
+                "predicted to traverse; the dynamic schedule sorts chunks by it")
       ->check(is_an_output())
       ->type_name("FILE.jsonl");
   c->callback([o, c, &action] {

@@ -162,38 +162,39 @@ void add_run_command(CLI::App& app, command_action& action) {
       ->check(CLI::Range(0, 1000000))
       ->type_name("W")
       ->capture_default_str();
-  c->add_flag("--interleave", o->cases.trials.interleave,
-              "The runs of all cases take turns; cases of a second or more run 3 times at most");
+  c->add_flag(
+      "--interleave", o->cases.trials.interleave,
+      "Run the cases of a matrix alternately; cases of a second or more run at most 3 times");
   c->add_option("--want", o->cases.wants,
-                "What to ask for, repeatable: counts, digest, pattern, supernodes; default: all "
-                "that the variant gives but pattern")
+                "Results to request, repeatable: counts, digest, pattern, supernodes; default: "
+                "everything that the variant provides except pattern")
       ->type_name("WHAT")
       ->take_all()
       ->allow_extra_args(false);
   c->add_option("--chunk-size", o->cases.chunk_size,
-                "Supernodes never cross a multiple of it; 0: unlimited")
+                "Supernodes never cross a multiple of C; 0: unlimited")
       ->check(CLI::Range(0, 2147483647))
       ->type_name("C")
       ->capture_default_str();
   c->add_option("--verify", o->verify,
-                fmt::format("auto: oracle up to n = {}, else the certificate up to {:g} steps, "
-                            "else digests",
+                fmt::format("How results are verified; auto: oracle for n <= {}, otherwise "
+                            "certificate if it takes at most {:g} steps, otherwise digest",
                             oracle_order, certificate_budget))
       ->type_name("none|digest|oracle|certificate|auto")
       ->capture_default_str();
   c->add_option("--set", o->cases.sets,
-                "Option of a variant, repeatable: key=value for every variant that has it, or "
-                "variant.key=value; key=a,b,c runs a case for each value, several such for each "
-                "combination; -1 for an integer: its default")
+                "Set an option, repeatable: key=value for every variant that has the option, or "
+                "variant.key=value for one variant; key=a,b,c runs a case for each value, several "
+                "such lists a case for each combination; -1 is the default of an integer option")
       ->type_name("KEY=VALUE")
       ->take_all()
       ->allow_extra_args(false);
   c->add_option("--threads", o->cases.threads,
-                "Host threads of variants that use several; 0: all of this process")
+                "Host threads of multithreaded variants; 0: all threads of this process")
       ->check(CLI::Range(0, 4096))
       ->type_name("T")
       ->capture_default_str();
-  c->add_option("--timeout", o->cases.trials.timeout, "Seconds for each run; 0: no limit")
+  c->add_option("--timeout", o->cases.trials.timeout, "Time limit of each run in seconds; 0: none")
       ->check(CLI::Range(0.0, 1e9))
       ->check(is_a_number())
       ->type_name("S")
@@ -201,29 +202,32 @@ void add_run_command(CLI::App& app, command_action& action) {
   c->add_option("--out", o->output.out, "Append the records to this file, one line each")
       ->check(is_an_output())
       ->type_name("FILE.jsonl");
-  c->add_flag("--json", o->output.json, "Records on stdout, one line each and nothing else");
+  c->add_flag("--json", o->output.json, "Print only the records, one line each");
   c->add_option(
        "--pattern-out", o->output.pattern_out,
-       "Write L and U as Matrix Market patterns, and the permutations of rows and columns, "
-       "into this folder; DIR.gz: the patterns gzip'd, into DIR; implies --want pattern")
+       "Write L and U as Matrix Market patterns, and the row and column permutations, into this "
+       "folder; DIR.gz: compress the patterns with gzip and write them into DIR; implies --want "
+       "pattern")
       ->check(is_an_output())
       ->type_name("DIR");
   c->add_option("--checkpoint", o->cases.checkpoint.folder,
-                "Distributed variants: record finished chunks in this folder; one run, no warm-up")
+                "Distributed variants: record finished chunks in this folder; implies --repeat 1 "
+                "--warmup 0")
       ->check(is_an_output())
       ->type_name("DIR");
   c->add_flag("--resume", o->output.resume,
-              "Leave out cases that --out already has, and chunks that --checkpoint already has");
+              "Skip cases that --out already has, and chunks that --checkpoint already has");
   c->add_flag("--series", o->output.series,
               "Counting build: write per-source counters into the records");
-  c->footer("Variants: " + known_variants() +
-            "\n`gsofa list` describes them and their options."
-            "\nTimes are those of a pattern that is analysed for the first time in a warm process: "
-            "every run has a new variant object, which is constructed and prepared off the clock. "
-            "With --warmup 0 the first run of the process also creates the GPU's context and maps "
-            "memory; its record says first_in_process."
-            "\nExit status: 0 all well, 1 a result was refuted, 2 bad input, 3 something asked "
-            "for is unavailable, 4 timeout, out of memory or error.\n");
+  c->footer(
+      "Variants: " + known_variants() +
+      "\n`gsofa list` describes them and their options."
+      "\nTimes are those of a pattern that is analysed for the first time in a warm process: "
+      "every run has a new variant object, which is constructed and prepared off the clock. "
+      "With --warmup 0 the first run of the process also creates the GPU's context and maps "
+      "memory; its record says first_in_process."
+      "\nExit status: 0 no result was refuted, 1 a result was refuted, 2 bad input, 3 a variant "
+      "that was named is unavailable on this machine, 4 timeout, out of memory or error.\n");
   c->callback([o, c, &action] {
     o->matrix.note_given(*c);
     if (o->output.series && !is_counting_build()) {

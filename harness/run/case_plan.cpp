@@ -190,7 +190,7 @@ std::vector<planned_case> plan_cases(const case_options& options) {
   const auto idle = [](const planned_case& c) { return !c.skip_reason.empty(); };
   if (!options.variants.empty() && !options.skip_unavailable && std::ranges::all_of(cases, idle)) {
     throw unavailable_error(cases.front().request.info->name + ": " + cases.front().skip_reason +
-                            "; nothing that --variant names can run");
+                            "; no variant that --variant names can run");
   }
   return cases;
 }

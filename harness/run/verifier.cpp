@@ -190,7 +190,7 @@ judgement verifier::judge(const variant_info& info, want_set wants, const result
 }
 
 judgement verifier::judge_own_order(const variant_info& info, want_set wants, const result& r) {
-  if (r.row_order.empty()) return fail("the order of the result is not told");
+  if (r.row_order.empty()) return fail("the result does not include its ordering");
   try {
     // An order is the same in every run, and so is the truth of it.
     if (!own_ || !std::ranges::equal(own_pattern_->row_order(), r.row_order) ||
@@ -210,8 +210,8 @@ judgement verifier::judge_given_order(const variant_info& info, want_set wants, 
   const auto consistent = reference::check_consistency(r, wants, a_.view().n_rows, chunk_size_);
   if (!consistent.ok) return fail("inconsistent result: " + consistent.reason);
   if (r.of_own_order && !info.orders) {
-    return info.exact ? fail("entries in an order of its own")
-                      : unverified("entries in an order of its own, not in the one given");
+    return info.exact ? fail("entries in its own order")
+                      : unverified("entries in its own order, not in the given order");
   }
   switch (method_for(info)) {
     case method::none:

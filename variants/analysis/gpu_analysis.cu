@@ -294,7 +294,7 @@ ordering analysis_order([[maybe_unused]] const pattern_view& a,
 GSOFA_REGISTER_ORDER({
     .name = "gpu_analysis",
     .device = "gpu",
-    .summary = "gpu_nested_dissection and a postorder, from the entries of A on, on a GPU",
+    .summary = "gpu_nested_dissection followed by a postorder, from the entries of A, on a GPU",
     .citation = "George 1973; Karypis & Kumar 1998; Liu 1990",
     .options = gpu::dissection::search_options(),
     .unavailable = gpu::unavailable,

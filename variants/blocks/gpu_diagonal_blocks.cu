@@ -461,7 +461,7 @@ GSOFA_REGISTER_VARIANT({
                  .tested = {"2048", "2048", "33", "2048", "1"}},
                 {.name = "warps_per_block",
                  .default_value = std::int64_t{8},
-                 .help = "warps of a thread block",
+                 .help = "warps per thread block",
                  .minimum = 1,
                  .maximum = 32,
                  .tested = {"1", "8", "2", "5"}},

@@ -50,7 +50,7 @@ GSOFA_REGISTER_VARIANT({
     .citation = "paper Section 7, Figure 10 (the parallel CPU baseline)",
     .options = {{.name = "sources_per_range",
                  .default_value = std::int64_t{16},
-                 .help = "consecutive sources that a thread takes at a time",
+                 .help = "consecutive sources that a thread takes at once",
                  .minimum = 1,
                  .maximum = 1 << 20}},
     .multithreaded = true,

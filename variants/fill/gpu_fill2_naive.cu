@@ -186,7 +186,8 @@ GSOFA_REGISTER_VARIANTS(2, [](std::size_t k) -> gsofa::variant_info {
       .citation = "paper Section 7, Figure 10",
       .options = {{.name = "concurrent_sources",
                    .default_value = std::int64_t{0},
-                   .help = "sources (threads) at a time; 0: as many as the memory holds",
+                   .help =
+                       "sources (one thread each) searched at a time; 0: as many as fit in memory",
                    .minimum = 0,
                    .maximum = gsofa::max_index,
                    .tested = {"0", "1", "3", "7"}},

@@ -191,7 +191,7 @@ std::vector<option_spec> distributed_maxid_options() {
   std::vector<option_spec> all = maxid::distribution_options();
   all.push_back({.name = "gpus_per_rank",
                  .default_value = std::int64_t{0},
-                 .help = "GPUs that a rank drives; 0: those of its node shared out among its ranks",
+                 .help = "GPUs per rank; 0 divides the node's GPUs evenly among its ranks",
                  .minimum = 0,
                  .maximum = 16});
   all.push_back({.name = "sharing",

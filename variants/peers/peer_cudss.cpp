@@ -206,13 +206,12 @@ GSOFA_REGISTER_VARIANT({
     .gives = {},
     .options = {{.name = "order",
                  .default_value = std::string("user_permutation"),
-                 .help = "how cuDSS is told to keep the order: by the identity as user "
-                         "permutation, or by no reordering algorithm; own: cuDSS orders the matrix "
-                         "itself",
+                 .help = "user_permutation and none keep the given order, by the identity as user "
+                         "permutation or by switching reordering off; own: cuDSS orders the matrix",
                  .choices = {"user_permutation", "none", "own"}},
                 {.name = "superpanels",
                  .default_value = true,
-                 .help = "leave superpanels on, as cuDSS has them by default"}},
+                 .help = "use superpanels, as cuDSS does by default"}},
     .exact = false,
     .unavailable = gsofa::missing,
     .create = gsofa::create,

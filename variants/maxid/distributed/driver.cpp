@@ -19,7 +19,7 @@ namespace gsofa::maxid {
 std::vector<option_spec> distribution_options() {
   return {{.name = "schedule",
            .default_value = std::string("dynamic"),
-           .help = "which node and worker finds which rows (paper Section 5; dynamic is not in it)",
+           .help = "how rows are assigned to nodes and workers (paper Section 5; dynamic is ours)",
            .choices = schedule_names()}};
 }
 

@@ -36,13 +36,14 @@ class maxid_cpu_variant : public variant {
     std::vector<option_spec> all = distribution_options();
     all.push_back({.name = "workers_per_rank",
                    .default_value = std::int64_t{0},
-                   .help = "host threads that stand in for the GPUs of a node; 0: --threads",
+                   .help = "host threads in place of the GPUs of a node; 0: as --threads",
                    .minimum = 0,
                    .maximum = 1 << 13});
     all.push_back({.name = "concurrent_sources",
                    .default_value = std::int64_t{0},
-                   .help = "sources that a worker searches at once (#C); 0: 16 to 1024 by order of "
-                           "the matrix",
+                   .help =
+                       "sources that a worker searches at once (#C); 0: 16 to 1024 by the order of "
+                       "the matrix",
                    .minimum = 0,
                    .maximum = 1 << 20});
     return all;
