@@ -9,7 +9,6 @@ namespace gsofa::soak {
 /// A reader of untrusted bytes.
 struct fuzz_target {
   std::string name;
-  std::string delimiters;               ///< between the words of its text; empty: it reads no text
   std::vector<std::string> (*seeds)();  ///< inputs to begin from
   /// Reads `bytes` and checks what must then hold. Returns the message of the refusal, or "" if
   /// they were accepted. Ends the process where something does not hold; an exception that escapes

@@ -83,7 +83,7 @@ EXCEPTIONS = {
         "the emulator's seed, and switching at loads and stores",
     ("harness/commands/prepare_command.cpp", SCHEDULE):
         "prepare --predicted-work writes what the dynamic schedule orders chunks by",
-    ("harness/soak/fuzz_targets.cpp", CHECKPOINT): "mutated bytes for the reader of checkpoints",
+    ("harness/soak/fuzz_files.cpp", CHECKPOINT): "mutated bytes for the reader of checkpoints",
     ("harness/testing/mpi_probe.cpp", DRIVER): "workers that throw, which takes a job under mpirun",
     ("variants/device/interleaved_test.cpp", "variants/panels/gpu_panels.hpp"):
         "the emulator that switches at loads and stores is tested on the kernels that need it most",

@@ -1,0 +1,209 @@
+#include <algorithm>
+#include <filesystem>
+#include <sstream>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "common/digest.hpp"
+#include "common/file.hpp"
+#include "common/generators.hpp"
+#include "common/ordering.hpp"
+#include "common/preprocess.hpp"
+#include "common/random.hpp"
+#include "harness/soak/fuzz_support.hpp"
+#include "variants/maxid/distributed/checkpoint.hpp"
+
+namespace gsofa::soak {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+texts prepared_seeds() {
+  const fs::path file = scratch_folder() / "seed";
+  texts seeds;
+  prepared_pattern(sample(), {5, 4, 3, 2, 1, 0}, {0, 2, 4, 1, 3, 5}, sample_origin()).save(file);
+  seeds.push_back(content_of(file));
+  prepared_pattern(generate("diagonal:n=1"), {0}, {0}, {}).save(file);
+  seeds.push_back(content_of(file));
+  return seeds;
+}
+
+std::string read_prepared(std::string_view bytes) {
+  const fs::path& file = scratch_file(bytes);
+  const bool verified = chance(bytes) % 2 == 0;
+  try {
+    const prepared_pattern p = prepared_pattern::load(file, verified);
+    require(prepared_pattern::is_prepared_file(file), "a file that loads has the magic bytes");
+    validate(p.view(), "loaded file");
+    validate_permutation(p.row_order(), p.view().n_rows, "row order");
+    validate_permutation(p.col_order(), p.view().n_rows, "column order");
+    require(count_missing_diagonal(p.view()) == 0, "a prepared pattern has its diagonal");
+    if (verified) {
+      require(pattern_digest(p.view()) == p.digest(), "the digest is that of the pattern");
+      const fs::path copy = scratch_folder() / "copy";
+      p.save(copy);
+      const prepared_pattern again = prepared_pattern::load(copy);
+      require(again.digest() == p.digest() && to_json(again.origin()) == to_json(p.origin()),
+              "what was loaded can be saved and loaded");
+    }
+    return "";
+  } catch (const input_error& e) {
+    return checked(e);
+  }
+}
+
+std::string read_provenance(std::string_view bytes) {
+  try {
+    const std::string text = to_json(from_json(bytes, "fuzz"));
+    require(to_json(from_json(text, "again")) == text, "a provenance comes back as it was written");
+    return "";
+  } catch (const input_error& e) {
+    return checked(e);
+  }
+}
+
+texts provenance_seeds() { return {to_json(sample_origin()), to_json({}), "{\"name\": 1e400}"}; }
+
+std::string read_generator(std::string_view bytes) {
+  const std::string spec(bytes);
+  try {
+    const pattern a = generate(spec);
+    validate(a, "generated pattern");
+    require(a.n_rows == a.n_cols, "a generated pattern is square");
+    if (chance(bytes) % 4 == 0) require(generate(spec) == a, "a generator is deterministic");
+    return "";
+  } catch (const input_error& e) {
+    return checked(e);
+  }
+}
+
+texts generator_seeds() {
+  texts seeds{"random:n=2147483647,degree=1", "grid7:nx=46341,ny=46341,nz=1", "diagonal:n=0",
+              "dense:n=65536"};
+  for (const generator_info& g : generators()) {
+    // "nx=.. drop=0 element=hex1(hex1|tet1)": required ones become 3.
+    std::string spec = g.name + ":";
+    std::string item;
+    std::istringstream in(g.parameters);
+    while (in >> item) {
+      item.resize(std::min(item.size(), item.find('(')));
+      if (item.ends_with("..")) item.replace(item.size() - 2, 2, "3");
+      const std::string value = item.substr(item.find('=') + 1);
+      if (value.find_first_not_of("0123456789.") != std::string::npos && value.size() < 3) continue;
+      spec += (spec.back() == ':' ? "" : ",") + item;
+    }
+    seeds.push_back(spec);
+  }
+  return seeds;
+}
+
+std::string read_order(std::string_view bytes) {
+  try {
+    const ordering o = compute_order(sample(), scratch_file(bytes).string(), -1);
+    validate_permutation(o.order, sample().n_rows, "order");
+    return "";
+  } catch (const input_error& e) {
+    return checked(e);
+  }
+}
+
+texts order_seeds() { return {"0\n1\n2\n3\n4\n5\n", "# comment\n5 4 3\n% more\n2 1 0", "0 0 1"}; }
+
+// Order 10 in chunks of 4: rows of the chunks are 4, 4 and 2.
+constexpr detail::checkpoint_key key{
+    .pattern_digest = 42, .n = 10, .chunk_size = 4, .digests = true, .supernodes = true};
+
+const std::string& checkpoint_header() {
+  static const std::string header = [] {
+    const fs::path file = scratch_folder() / "header.chunks";
+    fs::remove(file);
+    { const detail::checkpoint_file empty(file, key); }
+    return content_of(file);
+  }();
+  return header;
+}
+
+// The checksum of a record, so that mutated records get beyond its check.
+std::uint64_t checksum(std::string_view bytes) {
+  std::uint64_t sum = bytes.size();
+  for (const char b : bytes) sum = mix64(sum + static_cast<unsigned char>(b));
+  return sum;
+}
+
+std::string read_checkpoint(std::string_view bytes) {
+  // 'R', then records of which the first byte gives the length: they get header and checksums.
+  std::string file_bytes(bytes);
+  if (bytes.starts_with("R")) {
+    bytes.remove_prefix(1);
+    file_bytes = checkpoint_header();
+    while (!bytes.empty()) {
+      const auto length = static_cast<std::size_t>(static_cast<unsigned char>(bytes.front()));
+      const std::string_view record = bytes.substr(1, length);
+      bytes.remove_prefix(1 + record.size());
+      const std::uint64_t sum = checksum(record);
+      file_bytes += record;
+      file_bytes.append(reinterpret_cast<const char*>(&sum), sizeof sum);
+    }
+  }
+  const fs::path& file = scratch_file(file_bytes);
+  std::vector<detail::chunk_record> found;
+  std::uint64_t whole = 0;
+  try {
+    found = detail::checkpoint_file::read(file, key, &whole);
+  } catch (const input_error& e) {
+    return checked(e);
+  }
+  require(whole <= file_bytes.size(), "whole records lie within the file");
+  for (const detail::chunk_record& c : found) {
+    require(c.chunk >= 0 && c.chunk < 3, "a chunk of the matrix");
+    const std::size_t rows = c.chunk == 2 ? 2 : 4;
+    require(c.l_counts.size() == rows && c.u_counts.size() == rows && c.digests.size() == rows &&
+                c.starts.size() == rows,
+            "a record has all rows of its chunk");
+  }
+  detail::chunk_record next{
+      .chunk = 2, .l_counts = {1, 2}, .u_counts = {2, 1}, .digests = {3, 4}, .starts = {1, 0}};
+  { detail::checkpoint_file(file, key).append(next); }
+  const auto again = detail::checkpoint_file::read(file, key);
+  require(again.size() == found.size() + 1 && again.back().digests == next.digests,
+          "a damaged file can be continued");
+  return found.empty() ? "no record" : "";
+}
+
+texts checkpoint_seeds() {
+  texts seeds;
+  const fs::path file = scratch_folder() / "seed.chunks";
+  fs::remove(file);
+  std::string records = "R";
+  for (index_t c = 0; c < 3; ++c) {
+    detail::chunk_record r{.chunk = c, .l_counts = {}, .u_counts = {}, .digests = {}, .starts = {}};
+    for (index_t k = 0; k < (c == 2 ? 2 : 4); ++k) {
+      r.l_counts.push_back(k);
+      r.u_counts.push_back(4 - k);
+      r.digests.push_back(mix64(static_cast<std::uint64_t>(c * 4 + k)));
+      r.starts.push_back(k == 0 ? 1 : 0);
+    }
+    const std::size_t before = fs::exists(file) ? fs::file_size(file) : checkpoint_header().size();
+    { detail::checkpoint_file(file, key).append(r); }
+    seeds.push_back(content_of(file));
+    const std::string record = seeds.back().substr(before, seeds.back().size() - before - 8);
+    records += static_cast<char>(record.size());
+    records += record;
+  }
+  seeds.push_back(records);
+  return seeds;
+}
+
+}  // namespace
+
+std::vector<fuzz_target> file_targets() {
+  return {{"prepared", prepared_seeds, read_prepared},
+          {"provenance", provenance_seeds, read_provenance},
+          {"checkpoint", checkpoint_seeds, read_checkpoint},
+          {"order", order_seeds, read_order},
+          {"generator", generator_seeds, read_generator}};
+}
+
+}  // namespace gsofa::soak
