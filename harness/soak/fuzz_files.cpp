@@ -112,14 +112,14 @@ std::string read_order(std::string_view bytes) {
 texts order_seeds() { return {"0\n1\n2\n3\n4\n5\n", "# comment\n5 4 3\n% more\n2 1 0", "0 0 1"}; }
 
 // Order 10 in chunks of 4: rows of the chunks are 4, 4 and 2.
-constexpr detail::checkpoint_key key{
+constexpr maxid::checkpoint_key key{
     .pattern_digest = 42, .n = 10, .chunk_size = 4, .digests = true, .supernodes = true};
 
 const std::string& checkpoint_header() {
   static const std::string header = [] {
     const fs::path file = scratch_folder() / "header.chunks";
     fs::remove(file);
-    { const detail::checkpoint_file empty(file, key); }
+    { const maxid::checkpoint_file empty(file, key); }
     return content_of(file);
   }();
   return header;
@@ -148,25 +148,25 @@ std::string read_checkpoint(std::string_view bytes) {
     }
   }
   const fs::path& file = scratch_file(file_bytes);
-  std::vector<detail::chunk_record> found;
+  std::vector<maxid::chunk_record> found;
   std::uint64_t whole = 0;
   try {
-    found = detail::checkpoint_file::read(file, key, &whole);
+    found = maxid::checkpoint_file::read(file, key, &whole);
   } catch (const input_error& e) {
     return checked(e);
   }
   require(whole <= file_bytes.size(), "whole records lie within the file");
-  for (const detail::chunk_record& c : found) {
+  for (const maxid::chunk_record& c : found) {
     require(c.chunk >= 0 && c.chunk < 3, "a chunk of the matrix");
     const std::size_t rows = c.chunk == 2 ? 2 : 4;
     require(c.l_counts.size() == rows && c.u_counts.size() == rows && c.digests.size() == rows &&
                 c.starts.size() == rows,
             "a record has all rows of its chunk");
   }
-  detail::chunk_record next{
+  maxid::chunk_record next{
       .chunk = 2, .l_counts = {1, 2}, .u_counts = {2, 1}, .digests = {3, 4}, .starts = {1, 0}};
-  { detail::checkpoint_file(file, key).append(next); }
-  const auto again = detail::checkpoint_file::read(file, key);
+  { maxid::checkpoint_file(file, key).append(next); }
+  const auto again = maxid::checkpoint_file::read(file, key);
   require(again.size() == found.size() + 1 && again.back().digests == next.digests,
           "a damaged file can be continued");
   return found.empty() ? "no record" : "";
@@ -178,7 +178,7 @@ texts checkpoint_seeds() {
   fs::remove(file);
   std::string records = "R";
   for (index_t c = 0; c < 3; ++c) {
-    detail::chunk_record r{.chunk = c, .l_counts = {}, .u_counts = {}, .digests = {}, .starts = {}};
+    maxid::chunk_record r{.chunk = c, .l_counts = {}, .u_counts = {}, .digests = {}, .starts = {}};
     for (index_t k = 0; k < (c == 2 ? 2 : 4); ++k) {
       r.l_counts.push_back(k);
       r.u_counts.push_back(4 - k);
@@ -186,7 +186,7 @@ texts checkpoint_seeds() {
       r.starts.push_back(k == 0 ? 1 : 0);
     }
     const std::size_t before = fs::exists(file) ? fs::file_size(file) : checkpoint_header().size();
-    { detail::checkpoint_file(file, key).append(r); }
+    { maxid::checkpoint_file(file, key).append(r); }
     seeds.push_back(content_of(file));
     const std::string record = seeds.back().substr(before, seeds.back().size() - before - 8);
     records += static_cast<char>(record.size());
