@@ -350,7 +350,7 @@ class Stale(unittest.TestCase):
                          "python3 experiments/stale.py >experiments/records/stale.tsv brings it up to date")
 
     def test_what_counts_as_a_source(self):
-        changed = ["variants/maxid/relax.cuh", "variants/device/scan.hpp", "variants/panels/gpu_elimination.cu"]
+        changed = ["variants/maxid/relax.cuh", "variants/device/scan.hpp", "variants/panels/eliminate/gpu_elimination.cu"]
         with mock.patch.object(stale, "changed_since", lambda commit: changed):
             for variant, count in (("gpu_maxid_line95", 1), ("cpu_maxid", 0), ("gpu_bitmap_panels", 1), ("cpu_bitmap_panels", 0),
                                    ("gpu_no_such", -1)):

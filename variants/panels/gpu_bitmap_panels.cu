@@ -43,13 +43,11 @@
 //   17 warp panels      elimination, from the leaves up to the first panel of > warp_positions;
 //                       with few panels, none
 //   18 block panels     elimination of the rest, except panels of > cluster_positions if there are
-//                       to be clusters: then a launch for these, and one for panels of
-//                       > wide_positions by wide clusters. Behind each of them, where panels are
-//                       long, a launch of workers that hand over far targets, which does nothing
-//                       unless the one before has left panels to it
+//                       to be clusters: then a launch for these. Behind each of them, where
+//                       panels are long, a launch of workers that hand over far targets, which
+//                       does nothing unless the one before has left panels to it
 //  [17 closure          two launches, instead of 17 and 18 where A is symmetric, see below; rows
-//  are
-//                       counted by the second unless digests are wanted]
+//                       are counted by the second unless digests are wanted]
 //   19 counts           and digests
 //   20 supernodes       if wanted: a thread per row gathers its L inside the chunk, one thread then
 //                       walks over the rows
@@ -114,6 +112,7 @@
 // closure of two words per position and about one OR of two words per position for the updates.
 // Memory: 24 P + 16 W bytes; while it is built 16 W or twice to eight times as much for the table.
 
+#include "variants/panels/eliminate/eliminate.hpp"
 #include "variants/panels/gpu_panels.hpp"
 
 #if defined(GSOFA_GPU)
@@ -651,7 +650,7 @@ class bitmap_panels final : public variant,
   void report(run_context& context) {
     context.check_deadline();
     const panel_view panels = structure_.view();
-    if (!closes()) elimination_.report(panels, context);
+    if (!closes()) elimination_.report(context);
     context.derived["symmetric"] = closes() ? 1 : 0;
     context.derived["panels"] = panels.panels;
     context.derived["positions"] = structure_.positions();
@@ -765,7 +764,9 @@ class bitmap_panels final : public variant,
         closure_.run(structure_, wave,
                      counts ? row_counts{rows_.l_counts(), rows_.u_counts()} : row_counts{});
       } else {
-        elimination_.run(structure_, wave, completion);
+        elimination_.run({panels, structure_.children(), structure_.finished(),
+                          structure_.control(), structure_.longest()},
+                         wave, completion);
       }
       if (!counts) {
         phases_.mark(context, phase_id::compact);
@@ -1019,7 +1020,7 @@ class bitmap_panels final : public variant,
   device_matrix matrix_;
   row_results rows_;
   panel_structure structure_;
-  panel_elimination elimination_;
+  panels::panel_elimination elimination_;
   symmetric_closure closure_;
   mask_completion completion_;
   mask_pattern* masks_to_ = nullptr;  // where runs leave their masks

@@ -7,6 +7,7 @@
 #include <span>
 
 #include "common/thread_device.hpp"
+#include "variants/panels/eliminate/eliminate.hpp"
 #include "variants/panels/gpu_panels.hpp"
 
 namespace gsofa::gpu {
@@ -65,7 +66,7 @@ struct panel_part {
   device_matrix matrix;
   row_results rows;
   panel_structure structure;
-  panel_elimination elimination;
+  panels::panel_elimination elimination;
   symmetric_closure closure;
   device_array<index_t> runs;  // column_runs
   packed_panels packed;
@@ -140,7 +141,8 @@ struct panel_part {
     if (job.closes(of)) {
       closure.run(of, panels, counts_of_closure(job, of));
     } else {
-      elimination.run(of, panels);
+      elimination.run({of.view(), of.children(), of.finished(), of.control(), of.longest()},
+                      panels);
     }
     count(job, of, panels, of_run);
   }

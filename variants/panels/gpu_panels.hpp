@@ -17,11 +17,15 @@
 #include "variants/device/caller_memory.hpp"
 #include "variants/device/gpu_variant.hpp"
 #include "variants/device/runtime.hpp"
+#include "variants/panels/eliminate/elimination_settings.hpp"
 #include "variants/panels/part_meeting.hpp"
 #include "variants/panels/parts.hpp"
 #include "variants/panels/waves.hpp"
 
 namespace gsofa::gpu {
+
+using panels::elimination_settings;
+using panels::handing_over;
 
 #if defined(GSOFA_GPU)
 
@@ -429,8 +433,7 @@ class panel_structure {
   /// After build(): a zero for each panel, and control_words zeros more.
   [[nodiscard]] std::uint32_t* finished() const;
   [[nodiscard]] std::uint32_t* control() const;
-  static constexpr offset_t control_words = 14;
-  static constexpr offset_t wave_control_words = 12;  ///< those that begin_wave() sets to zero
+  static constexpr offset_t control_words = sizeof(panels::elimination_control) / 4;
 
  private:
   void first_pass(const device_matrix& a, offset_t nnz, const panel_limits& limits,
@@ -571,46 +574,6 @@ class panel_structure {
   std::vector<index_t> joint_begin_;
 };
 
-/// Whether blocks and clusters hand over updates of far targets; `automatic`: from the point on
-/// where the update rounds of those that do not have cost most_far_work.
-enum class handing_over { automatic, on, off };
-
-/// How workers that hand over end searches among the vertices of a panel: step by step, or after a
-/// few steps by tables.
-enum class search_ending { automatic, by_tables, by_steps };
-
-/// How panels are divided among warps, blocks and clusters.
-struct elimination_settings {
-  int warps_per_block = 16;
-  index_t warp_positions = 128;  ///< a warp eliminates panels of at most this many positions
-  index_t few_panels = -1;       ///< at most this many: blocks take all; -1: 16 per multiprocessor
-  index_t cluster_positions = 2048;  ///< a cluster eliminates panels of more positions
-  int blocks_per_cluster = 4;        ///< 1: no clusters
-  index_t wide_positions = 1 << 15;  ///< a wide cluster eliminates panels of more positions
-  int blocks_per_wide_cluster = 16;  ///< up to blocks_per_cluster: no wide clusters
-  handing_over far_targets = handing_over::automatic;
-  /// Units as of most_update_work; -1: the number of panels. A round for every eighth panel.
-  std::int64_t most_far_work = -1;
-  /// Or from the second launch on, if those of warps have cost more for each of their panels:
-  /// nearly four rounds of one step.
-  index_t fair_work = 42;
-  /// `automatic`: tables if one of least_matched pairs (i, j), (j, i) with an entry of A has both,
-  /// by a sample of the panels without children.
-  search_ending tables = search_ending::automatic;
-  index_t least_matched = 4;
-  index_t sharing_positions = 512;  ///< `automatic` is `off` where no panel has more positions
-  /// Workers that hand over update targets of the first round themselves as far as their positions
-  /// are so many for each thread, in groups of four; the nearest one in any case.
-  index_t near_steps_of_blocks = 2;
-  index_t near_steps_of_clusters = 1;
-  /// Blocks that hand over leave panels of more positions to clusters, where there are to be
-  /// clusters, while at most one item for each of these is open.
-  index_t lone_positions = 1024;
-  index_t most_tasks = -1;  ///< room for so many handed over; -1: an eighth of n, at least 1,024
-  /// Limit of the work of all update rounds: 8 for a round, 3 for a step of a sweep; -1: none.
-  std::int64_t most_update_work = -1;
-};
-
 // Positions of a chunk.
 #if defined(__CUDACC__)
 inline constexpr int chunk_shift = 17;  // 2 MiB of masks
@@ -657,43 +620,6 @@ class mask_completion {
  private:
   device_array<std::uint32_t> counts_;
   mutable pinned_vector<std::uint32_t> complete_;
-};
-
-/// Factors all panels of a structure whose masks hold A.
-class panel_elimination {
- public:
-  void prepare(index_t n, const elimination_settings& settings, memory_budget& budget);
-  /// Factors the panels of one wave, all of them where there is one; waves ascend. Up to ten
-  /// launches; asynchronous. Uses up finished() and control() of the structure. Falls back where
-  /// the update rounds pass most_update_work: panels are then left as they are. `completion` is
-  /// told of every panel that is factored.
-  void run(const panel_structure& structure, panel_range wave, completion_view completion = {});
-  /// Before the launches of run() are repeated.
-  void expect();
-  /// Whether the last run() fell back; valid once the device has done what run() launched.
-  [[nodiscard]] bool fell_back() const { return fell_back_[0] != 0; }
-  /// Tasks that workers of the last run have handed over.
-  [[nodiscard]] offset_t tasks() const;
-  /// Whether least_matched says so of the last run on this structure.
-  [[nodiscard]] static bool is_matched(const panel_structure& structure);
-  /// Reports on the last run in the counting build: its work, and cycles and time by part, of all
-  /// panels together and of those on the realised critical path.
-  void report(const panel_view& panels, run_context& context) const;
-
- private:
-  [[nodiscard]] bool may_hand_over(index_t longest) const;
-  [[nodiscard]] unsigned long long most_far_work(index_t panels) const;
-
-  elimination_settings settings_;
-  int warp_blocks_ = 0, block_blocks_ = 0, half_blocks_ = 0, sharing_blocks_ = 0, clusters_ = 0;
-  int wide_clusters_ = 0, wide_blocks_ = 0;  // wide clusters, and blocks of each
-  device_array<unsigned long long> counters_, stamps_;
-  device_array<index_t> lists_[3];  // in turn of the lists of panels between launches
-  device_array<std::uint64_t> cluster_states_;
-  index_t task_room_ = 0;
-  device_array<std::uint64_t> task_items_;
-  device_array<std::uint32_t> task_words_;  // control, flags of tasks, marks of panels
-  pinned_vector<std::uint32_t> fell_back_;
 };
 
 /// Where the entries of the rows of L and U are counted; null: they are not.

@@ -15,6 +15,7 @@
 #include "common/preprocess.hpp"
 #include "common/random.hpp"
 #include "variants/device/emulated_cases.hpp"
+#include "variants/panels/eliminate/eliminate.hpp"
 #include "variants/panels/forest.hpp"
 #include "variants/panels/gpu_panels.hpp"
 
@@ -44,17 +45,12 @@ TEST_CASE("panels of all widths, for warps, blocks and clusters, in many orders 
       elimination.warp_positions = warp_positions[k / 8];
       elimination.warps_per_block = static_cast<int>(1 + runs % 5);
       elimination.cluster_positions = k % 3 == 0 ? 0 : 20;
-      elimination.few_panels = runs % 5 == 0 ? -1 : 0;
-      elimination.wide_positions = 30;
-      elimination.blocks_per_wide_cluster = static_cast<int>(runs % 7);
+      elimination.few_panels = runs % 5 == 0 ? 16 : 0;
       elimination.far_targets = static_cast<gpu::handing_over>(runs % 5 % 3);
       elimination.most_far_work = static_cast<std::int64_t>(runs % 4 * 30);
       elimination.sharing_positions = 0;
       elimination.near_steps_of_blocks = elimination.near_steps_of_clusters =
           static_cast<index_t>(runs % 7 % 2);
-      elimination.lone_positions = runs % 2 == 0 ? 0 : 12;
-      elimination.tables = static_cast<gpu::search_ending>(runs % 7 % 3);
-      elimination.least_matched = static_cast<index_t>(runs % 3 * 2);
       if (runs % 6 == 0) elimination.most_tasks = static_cast<index_t>(runs / 6 % 4);
       tuning.search = runs % 8 != 0;
       // Symmetric patterns are eliminated, too.
@@ -191,7 +187,7 @@ TEST_CASE("far targets are handed over where structures are unsymmetric, and now
                            std::int64_t most_far_work = -1, index_t fair_work = 1 << 20) {
     built_panels built(a, {.width = 4});
     gpu::panel_structure& structure = built.structure;
-    gpu::panel_elimination elimination;
+    panels::panel_elimination elimination;
     elimination.prepare(a.n_rows,
                         {.warps_per_block = 4,
                          .warp_positions = fair_work < 0 ? 24 : 8,
@@ -205,7 +201,9 @@ TEST_CASE("far targets are handed over where structures are unsymmetric, and now
                          .near_steps_of_blocks = 0,
                          .near_steps_of_clusters = 0},
                         built.budget);
-    elimination.run(structure, {0, structure.view().panels});
+    elimination.run({structure.view(), structure.children(), structure.finished(),
+                     structure.control(), structure.longest()},
+                    {0, structure.view().panels});
     return elimination.tasks();
   };
   using enum gpu::handing_over;
@@ -223,22 +221,6 @@ TEST_CASE("far targets are handed over where structures are unsymmetric, and now
     CHECK(tasks_of(one_way, automatic, clusters, 1 << 20) == 0);
     CHECK(tasks_of(one_way, automatic, clusters, 1 << 20, -1) > 20);
   }
-}
-
-TEST_CASE("searches end with tables where many pairs of entries are matched") {
-  const auto is_matched = [](const pattern& a, index_t least_matched) {
-    built_panels built(a, {.width = 4});
-    gpu::panel_structure& structure = built.structure;
-    gpu::panel_elimination elimination;
-    elimination.prepare(a.n_rows, {.least_matched = least_matched, .sharing_positions = 0},
-                        built.budget);
-    elimination.run(structure, {0, structure.view().panels});
-    return gpu::panel_elimination::is_matched(structure);
-  };
-  CHECK_FALSE(is_matched(generate("grid7:nx=7,oneway=1"), 100));
-  CHECK(is_matched(generate("grid7:nx=7"), 2));
-  CHECK(is_matched(generate("grid7:nx=7,drop=0.3"), 4));
-  CHECK_FALSE(is_matched(generate("grid7:nx=7,drop=0.3"), 1));
 }
 
 TEST_CASE("patterns of low symmetry with more column blocks than a worker lists") {
@@ -269,18 +251,12 @@ TEST_CASE("patterns of low symmetry with more column blocks than a worker lists"
                          .few_panels = 0,
                          .cluster_positions = k < 3 ? 2048 : 40,
                          .blocks_per_cluster = 2,
-                         .wide_positions = k < 5 ? 1 << 15 : 60,
-                         .blocks_per_wide_cluster = 3,
                          .far_targets =
                              k % 3 == 0 ? gpu::handing_over::on : gpu::handing_over::automatic,
                          .most_far_work = k % 3 * 100,
-                         .tables = k % 2 == 0 ? gpu::search_ending::by_tables
-                                              : gpu::search_ending::automatic,
-                         .least_matched = 4 * (k % 4),
                          .sharing_positions = 0,
                          .near_steps_of_blocks = k % 3,
-                         .near_steps_of_clusters = k % 2,
-                         .lone_positions = k % 2 == 0 ? 20 : 1 << 20},
+                         .near_steps_of_clusters = k % 2},
          .search = false});
     simt::emulator::set_seed(static_cast<std::uint64_t>(k));
     v->prepare(a, settings, context);
@@ -346,10 +322,8 @@ TEST_CASE("panels are released wave by wave where the positions are not admitted
       tuning.most_positions = std::max<offset_t>(1, quarters * s.a.n_rows / 4);
       tuning.elimination.warp_positions = static_cast<index_t>(runs % 3 * 3);
       tuning.elimination.cluster_positions = 8;
-      tuning.elimination.wide_positions = 12;
-      tuning.elimination.blocks_per_wide_cluster = static_cast<int>(runs % 4 + 1);
       tuning.elimination.warps_per_block = static_cast<int>(1 + runs % 5);
-      tuning.elimination.few_panels = runs % 5 == 0 ? -1 : 0;
+      tuning.elimination.few_panels = runs % 5 == 0 ? 16 : 0;
       tuning.elimination.far_targets = static_cast<gpu::handing_over>(runs % 5 % 3);
       tuning.elimination.most_far_work = static_cast<std::int64_t>(runs % 4 * 30);
       tuning.elimination.sharing_positions = 0;
@@ -811,30 +785,4 @@ TEST_CASE("positions kept between runs are not in the way of a matrix that has m
   }
   CHECK(seen[false] > 0);
   CHECK(seen[true] > 0);
-}
-
-TEST_CASE("blocks with little else to do leave long panels to clusters") {
-  const variant_info& info = find_variant("gpu_bitmap_panels");
-  const pattern a = generate("dissected:nx=9,oneway=1");
-  // The panels of the last separators have 85 and 109 positions; whoever finishes the last child of
-  // the former has nothing else to do.
-  const auto truth = reference::make_truth(reference::row_union(a));
-  for (const index_t lone : {1 << 20, 0}) {
-    CAPTURE(lone);
-    run_settings settings;
-    settings.options = option_set(info.options);
-    settings.options.set(info.options, "panel_width", "4");
-    settings.options.set(info.options, "hand_over", "on");
-    settings.wants = want_set(want::counts) | want::digest;
-    run_context context;
-    const auto v = gpu::make_bitmap_panels({.elimination = {.warp_positions = 8,
-                                                            .few_panels = 0,
-                                                            .cluster_positions = 90,
-                                                            .lone_positions = lone},
-                                            .search = false});
-    v->prepare(a, settings, context);
-    const result r = run_once(*v, settings.wants, context);
-    CHECK(reference::compare(truth, r, settings.wants, settings.chunk_size).reason == "");
-    CHECK(context.derived["longest_panel"] > 90);
-  }
 }

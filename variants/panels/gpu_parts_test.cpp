@@ -71,15 +71,12 @@ TEST_CASE("any number of parts gives what one gives, eliminated and closed, stag
       tuning.closing = static_cast<gpu::closing_masks>(runs / 5 % 3);
       tuning.elimination.warp_positions = static_cast<index_t>(runs % 3 * 3);
       tuning.elimination.cluster_positions = 8;
-      tuning.elimination.wide_positions = 12;
-      tuning.elimination.blocks_per_wide_cluster = static_cast<int>(runs % 4 + 1);
       tuning.elimination.warps_per_block = static_cast<int>(1 + runs % 5);
-      tuning.elimination.few_panels = runs % 5 == 0 ? -1 : 0;
+      tuning.elimination.few_panels = runs % 5 == 0 ? 16 : 0;
       tuning.elimination.far_targets = static_cast<gpu::handing_over>(runs % 3);
       tuning.elimination.most_far_work = static_cast<std::int64_t>(runs % 4 * 30);
       tuning.elimination.sharing_positions = 0;
       tuning.elimination.near_steps_of_blocks = static_cast<index_t>(runs % 2);
-      tuning.elimination.tables = static_cast<gpu::search_ending>(runs % 7 % 3);
       simt::emulator::set_seed(runs);
       run_context context;
       const auto v = gpu::make_bitmap_panels_multi(tuning);

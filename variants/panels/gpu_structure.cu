@@ -1783,7 +1783,7 @@ panel_range panel_structure::begin_wave(index_t k, const device_matrix& a, offse
   launch_with_table<place_table>(scatter_kernel, view_of(a, n_, nnz), view(), true,
                                  wave.panels.begin);
   // Tickets and lists are those of one wave, the work of update rounds that of all.
-  if (k > 0) fill_bytes(control(), 0, wave_control_words);
+  if (k > 0) fill_bytes(control(), 0, panels::elimination_control::words_of_wave);
   return wave.panels;
 }
 

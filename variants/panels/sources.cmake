@@ -10,7 +10,7 @@ gsofa_roles(
     waves.cpp
     gpu_bitmap_panels.cu
     gpu_boundaries.cu
-    gpu_elimination.cu
+    eliminate/gpu_elimination.cu
     gpu_expansion.cu
     gpu_mask_completion.cu
     gpu_parts.cu

@@ -10,9 +10,7 @@
 // Launches. In the first the workers are warps, and a panel of more than `warp_positions` positions
 // whose children are all done is put on a list instead. In the second they are blocks; the tickets
 // are the places of that list, and a panel of more than `cluster_positions` is put on another list.
-// Then come clusters of blocks, which leave panels of more than `wide_positions` to wide clusters
-// unless they hand over: wide clusters are too few to do tasks.
-// Blocks that hand over leave panels of more than `lone_positions`, too, once few items are open.
+// Then come clusters of blocks.
 // Every panel that a launch leaves has a panel of the launch's list in its subtree, perhaps itself,
 // or one of the list that the launch has not finished: if all its children are done, the worker
 // that finished the last of them (or drew its ticket) has put it on the list; otherwise a child is
@@ -26,15 +24,6 @@
 // workers that hand over, which take what the launch has left on its list and what it has listed;
 // they do nothing unless that much work was counted. So the sum that the pattern has decides, and
 // timing decides only where on the way the second instance takes over.
-//
-// Tables. Closing a mask, choosing the rows that a target takes, and the targets of a mask are
-// searches of up to 64 steps among the vertices of a panel, which tables of four vertices end after
-// six. Filling these costs more than short searches do. So there is a third instance: behind each
-// launch of workers that hand over stands one of workers that do the same by tables. Which of the
-// two does anything is told by the first launch, which counts the pairs (i, j), (j, i) of entries
-// of A among some positions of panels without children: tables where more than a fourth of the
-// pairs with any entry have both (41 to 50 % in upwinded convection, 11 % in DG, none in one-way
-// grids).
 //
 // Handing over. Where structures are symmetric, a panel J updates little more than its parent.
 // Where they are not, J has up to hundreds of target panels, and the worker that follows the path
@@ -108,15 +97,12 @@
 #if defined(GSOFA_GPU)
 
 #include <algorithm>
-#include <map>
-#include <string>
 #include <type_traits>
-#include <vector>
 
-#include "variants/panels/gpu_panels.hpp"
+#include "variants/panels/eliminate/eliminate.hpp"
 #include "variants/support/counting.hpp"
 
-namespace gsofa::gpu {
+namespace gsofa::panels {
 
 namespace {
 
@@ -165,11 +151,6 @@ struct mask_table {
   }
 };
 
-/// What the targets of one target panel take, by tables; of routes that are searched, void.
-struct route_tables {
-  mask_table upper, lower;
-};
-
 /// Where a panel lies.
 struct panel_place {
   offset_t first;               ///< position
@@ -199,12 +180,10 @@ struct next_panel {
   panel_place place;
 };
 
-/// Words of the queue of tasks, of the open items of three launches, and far_work.
+/// Words of the queue of tasks, of the open items of two launches, and far_work.
 constexpr offset_t task_words = 8;
 constexpr int warp_threads = 128;  // of a block of the first launch
 constexpr int most_warps = 16;     // of a block of the second
-constexpr int half_warps = 8;      // where all panels are short
-constexpr index_t short_positions = 512;
 
 /// Where a column block of a panel lies, and its target panel.
 struct column_block_head {
@@ -243,12 +222,6 @@ struct alignas(16) far_state {
   target_blocks there[most_warps];       ///< of the target of each warp
 };
 
-/// What one keeps behind that whose searches end with tables.
-struct alignas(16) search_tables {
-  mask_table reaching[2];           ///< of l and u: what reaches a member
-  route_tables routes[most_warps];  ///< of the target of each warp
-};
-
 /// Shared memory of a worker, before the routes of its warps. Of two of a kind one belongs to the
 /// current panel, the other to the panel before or after it.
 struct worker_state {
@@ -260,7 +233,6 @@ struct worker_state {
   index_t panel;                            ///< the worker's next panel; -1: none
   index_t task;                             ///< of it: see work_item
   std::uint32_t next_step;                  ///< see outlook
-  std::uint32_t matched;                    ///< what a warp has added to that of elimination_view
   std::int64_t excess;  ///< of a warp's update rounds over fair_work for each of its panels
 
   GSOFA_DEVICE target_routes* routes() { return reinterpret_cast<target_routes*>(this + 1); }
@@ -268,15 +240,12 @@ struct worker_state {
   GSOFA_DEVICE far_state& far(unsigned warps) {
     return *reinterpret_cast<far_state*>(routes() + warps);
   }
-  GSOFA_DEVICE search_tables& tables(unsigned warps) {
-    return *reinterpret_cast<search_tables*>(&far(warps) + 1);
-  }
 };
 
 /// Bytes of shared memory of a worker of `warps` warps.
-constexpr std::size_t state_bytes(int warps, bool hands_over = false, bool has_tables = false) {
+constexpr std::size_t state_bytes(int warps, bool hands_over = false) {
   return sizeof(worker_state) + static_cast<std::size_t>(warps) * sizeof(target_routes) +
-         (hands_over ? sizeof(far_state) : 0) + (has_tables ? sizeof(search_tables) : 0);
+         (hands_over ? sizeof(far_state) : 0);
 }
 
 enum elimination_counter : int {
@@ -285,19 +254,6 @@ enum elimination_counter : int {
   count_updates,           ///< (panel, target panel) pairs
   count_update_positions,  ///< positions read by updates
   elimination_counters
-};
-
-/// The points of time that the counting build notes of every panel.
-enum panel_stamp : int {
-  stamp_begin,     ///< device time
-  stamp_end,       ///< device time
-  stamp_start,     ///< cycles: the panel is taken up
-  stamp_diagonal,  ///< the diagonal block is factored
-  stamp_routed,    ///< the routes of the first round are known
-  stamp_factored,  ///< all positions are factored and have updated the targets of the first round
-  stamp_updated,   ///< the other targets are updated
-  stamp_handed,    ///< the parent has been notified
-  panel_stamps
 };
 
 /// What the blocks of a cluster share in addition to the masks; in device memory.
@@ -347,8 +303,6 @@ struct elimination_view {
   task_queue tasks;
   std::uint32_t* open;      ///< tasks that are not done, and panels taken from lists
   index_t most_near_steps;  ///< as in elimination_settings, of the launch
-  index_t lone_positions;   ///< likewise
-  std::uint32_t few_open;   ///< open items up to which lone_positions holds
   /// Panels to begin with; the first launch looks for leaves. The second list is for workers that
   /// hand over.
   panel_source from[2];
@@ -356,11 +310,6 @@ struct elimination_view {
   std::uint32_t* list_count;
   unsigned long long* far_work;      ///< update rounds of blocks and clusters that do not hand over
   unsigned long long most_far_work;  ///< from here on workers hand over
-  /// Of the pairs of A that the first launch has looked at, least_matched times those with both
-  /// entries less all, modulo 2^32: if that is positive, searches are ended by tables.
-  std::uint32_t* matched;
-  index_t least_matched;  ///< as in elimination_settings
-  search_ending tables;   ///< likewise
   /// The work of the update rounds of warps less fair_work for each of their panels, modulo 2^64:
   /// if that is positive, workers hand over from the second launch on.
   unsigned long long* excess;
@@ -373,7 +322,6 @@ struct elimination_view {
   std::uint32_t* fell_back;  ///< memory of the host: set to 1 where the work passes that
   cluster_state* clusters;
   unsigned long long* counters;  // counting build, by elimination_counter
-  unsigned long long* stamps;    // counting build: panel_stamps for each panel
   completion_view completion;    ///< told of every panel; without counts: it is not
 };
 
@@ -382,38 +330,16 @@ GSOFA_DEVICE cluster_state& state_of_cluster(const elimination_view& e) {
   return e.clusters[simt::block_index() / simt::cluster_size()];
 }
 
-/// Notes the time at which a worker comes to a point of panel j; `first`: this is its thread 0.
-GSOFA_DEVICE void note([[maybe_unused]] unsigned long long* stamps, [[maybe_unused]] index_t j,
-                       [[maybe_unused]] panel_stamp point, [[maybe_unused]] bool first) {
-  if constexpr (detail::counting) {
-    if (!first) return;
-    stamps[offset_t{j} * panel_stamps + point] =
-        point <= stamp_end ? simt::device_time() : simt::cycles();
-  }
-}
-
-/// The threads that work on one panel, whether they hand over updates of far targets, and whether
-/// these end long searches with tables.
-enum class tier {
-  warp,
-  block,
-  cluster,
-  sharing_block,
-  sharing_cluster,
-  tabled_block,
-  tabled_cluster
-};
+/// The threads that work on one panel, and whether they hand over updates of far targets.
+enum class tier { warp, block, cluster, sharing_block, sharing_cluster };
 
 /// A worker of one tier. Every block of a cluster factors the diagonal block and finds the routes
 /// for itself, in its own shared memory; the positions of a panel are divided among the blocks.
 template <tier Tier>
 struct worker {
   static constexpr bool is_warp = Tier == tier::warp;
-  static constexpr bool has_tables = Tier == tier::tabled_block || Tier == tier::tabled_cluster;
-  static constexpr bool is_cluster =
-      Tier == tier::cluster || Tier == tier::sharing_cluster || Tier == tier::tabled_cluster;
-  static constexpr bool hands_over =
-      Tier == tier::sharing_block || Tier == tier::sharing_cluster || has_tables;
+  static constexpr bool is_cluster = Tier == tier::cluster || Tier == tier::sharing_cluster;
+  static constexpr bool hands_over = Tier == tier::sharing_block || Tier == tier::sharing_cluster;
   /// Rank and number of the threads with one shared memory.
   static GSOFA_DEVICE index_t rank() {
     return static_cast<index_t>(is_warp ? lane_index() : simt::thread_index());
@@ -647,33 +573,16 @@ GSOFA_DEVICE void fill_table(mask_table& table, const Of& of, index_t rank, inde
   }
 }
 
-/// After so many steps of a search, tables do the rest where there are any: members of masks are
-/// few on the average, but a search takes as long as that of the lane with the most.
-#if defined(__CUDACC__)
-constexpr int most_searched = 6;
-#else
-constexpr int most_searched = 1;
-#endif
-
-/// Tables of Count maps; without any, searches go on to their end.
+/// Replaces m[q] by its closure under by[q], for all q side by side.
 template <int Count>
-struct tables_of {
-  const mask_table* of[Count];
-};
-struct no_tables {};
-
-/// Replaces m[q] by its closure under by[q], for all q side by side. `tables`: of these closures,
-/// void where they are chains.
-template <int Count, class Tables>
-GSOFA_DEVICE void apply_closures(mask_t (&m)[Count], const closure* const (&by)[Count],
-                                 [[maybe_unused]] const Tables& tables) {
+GSOFA_DEVICE void apply_closures(mask_t (&m)[Count], const closure* const (&by)[Count]) {
   mask_t todo[Count];
   GSOFA_UNROLL for (int q = 0; q < Count; ++q) {
     todo[q] = by[q]->is_chain ? 0 : m[q];
     if (by[q]->is_chain) m[q] = by[q]->behind_lowest(m[q]);
   }
-  GSOFA_KEEP_LOOP for (int step = 0;; ++step) {
-    mask_t left = 0;
+  GSOFA_KEEP_LOOP for (mask_t left = 1; left != 0;) {
+    left = 0;
     GSOFA_UNROLL for (int q = 0; q < Count; ++q) {
       if (todo[q] != 0) {
         const mask_t reached = by[q]->r.from[simt::lowest_bit(todo[q])];
@@ -682,25 +591,16 @@ GSOFA_DEVICE void apply_closures(mask_t (&m)[Count], const closure* const (&by)[
       }
       left |= todo[q];
     }
-    if (left == 0) break;
-    if constexpr (!std::is_same_v<Tables, no_tables>) {
-      if (step + 1 < most_searched) continue;
-      // The closure of a union is the union of the closures.
-      GSOFA_UNROLL for (int q = 0; q < Count; ++q) m[q] |= (*tables.of[q])(todo[q]);
-      break;
-    }
   }
 }
 
-/// Keeps of each m[q] the members that reach no other member. `tables`: of the map from a vertex to
-/// those that reach it.
-template <int Count, class Tables>
-GSOFA_DEVICE void keep_last(mask_t (&m)[Count], const reach* const (&r)[Count],
-                            [[maybe_unused]] const Tables& tables) {
+/// Keeps of each m[q] the members that reach no other member.
+template <int Count>
+GSOFA_DEVICE void keep_last(mask_t (&m)[Count], const reach* const (&r)[Count]) {
   mask_t last[Count];
   GSOFA_UNROLL for (int q = 0; q < Count; ++q) last[q] = 0;
-  GSOFA_KEEP_LOOP for (int step = 0;; ++step) {
-    mask_t left = 0;
+  GSOFA_KEEP_LOOP for (mask_t left = 1; left != 0;) {
+    left = 0;
     GSOFA_UNROLL for (int q = 0; q < Count; ++q) {
       if (m[q] != 0) {
         const unsigned k = simt::highest_bit(m[q]);
@@ -709,13 +609,6 @@ GSOFA_DEVICE void keep_last(mask_t (&m)[Count], const reach* const (&r)[Count],
         m[q] &= ~(here | r[q]->to[k]);
       }
       left |= m[q];
-    }
-    if (left == 0) break;
-    if constexpr (!std::is_same_v<Tables, no_tables>) {
-      if (step + 1 < most_searched) continue;
-      // Those that reach a member before have been removed.
-      GSOFA_UNROLL for (int q = 0; q < Count; ++q) last[q] |= m[q] & ~(*tables.of[q])(m[q]);
-      break;
     }
   }
   GSOFA_UNROLL for (int q = 0; q < Count; ++q) m[q] = last[q];
@@ -768,43 +661,10 @@ GSOFA_DEVICE mask_t routed(mask_t m, const route& r) {
   return found;
 }
 
-/// Whether a table tells what targets take: where more rows than this have any, searches are long.
-GSOFA_DEVICE bool is_tabled(const route& r) {
-  return simt::population(r.active) > 2 * most_searched;
+/// What the targets of a panel take of a position.
+GSOFA_DEVICE mask_pair routed(mask_pair m, const target_routes& r) {
+  return {routed(m.upper, r.upper), routed(m.lower, r.lower)};
 }
-
-/// The same by the table of the route if it has one.
-GSOFA_DEVICE mask_t routed(mask_t m, const route& r, const mask_table& table) {
-  return is_tabled(r) ? table(m) : routed(m, r);
-}
-
-/// Fills the table of a route by a warp that has set it, if it is to have one. Half of a row of the
-/// table by each lane.
-GSOFA_DEVICE void fill_route_table(mask_table& table, const route& r) {
-  if (!is_tabled(r)) return;
-  const unsigned row = lane_index() / 2;
-  const mask_t* const by = r.targets + row * 4;
-  mask_t found[8];
-  found[0] = lane_index() % 2 == 0 ? 0 : by[3];
-  GSOFA_UNROLL for (unsigned m = 1; m < 8; ++m) {
-    found[m] = found[m & (m - 1)] | by[(m & 1U) != 0 ? 0 : (m & 2U) != 0 ? 1 : 2];
-  }
-  GSOFA_UNROLL for (unsigned m = 0; m < 8; ++m) table.of[row][lane_index() % 2 * 8 + m] = found[m];
-}
-
-/// What targets take by searches alone, and by tables where these are shorter.
-struct searched_routes {
-  GSOFA_DEVICE mask_pair operator()(mask_pair m, const target_routes& r, unsigned) const {
-    return {routed(m.upper, r.upper), routed(m.lower, r.lower)};
-  }
-};
-struct tabled_routes {
-  const route_tables* of_warp;
-  GSOFA_DEVICE mask_pair operator()(mask_pair m, const target_routes& r, unsigned warp) const {
-    return {routed(m.upper, r.upper, of_warp[warp].upper),
-            routed(m.lower, r.lower, of_warp[warp].lower)};
-  }
-};
 
 /// Sets both routes by one warp, of which lane l holds the rows that targets l and l + 32 take.
 GSOFA_DEVICE void set_routes(target_routes& out, const row_pair& upper, const row_pair& lower) {
@@ -875,10 +735,10 @@ GSOFA_DEVICE void or_into(bool exclusive, const mask_pair (&add)[unroll],
 /// behind a barrier. After: the masks of the targets hold the updates, as seen by this thread;
 /// other workers see them behind the barrier that ends the panel and the release of its parent's
 /// counter.
-template <int unroll, class Routes>
+template <int unroll>
 GSOFA_DEVICE void update_targets(const panel_view& p, position (&here)[unroll], index_t least,
                                  index_t length, std::uint32_t active, worker_state& s,
-                                 const panel_head& head, const Routes& by) {
+                                 const panel_head& head) {
   index_t steps = 1;
   for (; active != 0; active &= active - 1) {
     const unsigned warp = simt::lowest_bit(active);
@@ -898,7 +758,7 @@ GSOFA_DEVICE void update_targets(const panel_view& p, position (&here)[unroll], 
       add[u] = {0, 0};
       out[u] = p.masks;
       if (at.z < routes.begin || at.z < least || at.z >= length) continue;
-      add[u] = by(at.masks, routes, warp);
+      add[u] = routed(at.masks, routes);
       if ((add[u].upper | add[u].lower) == 0) continue;
       index_t to = at.place;
       if (at.z < routes.end) {
@@ -942,18 +802,16 @@ GSOFA_DEVICE void read_head(const elimination_view& e, index_t j, panel_head& he
 /// receive from the current panel, which `takes` says they do. Nobody writes these masks
 /// meanwhile: the sweep leaves them out, and store_diagonal() sets them when the panel above is the
 /// current one. After: the block is complete; the barrier that ends the current panel orders it.
-template <class Routes>
 GSOFA_DEVICE void factor_next_diagonal(const panel_view& p, const panel_place& next,
                                        const target_routes& routes, bool takes, worker_state& s,
-                                       diagonal_block& factored, bool of_columns,
-                                       const Routes& by) {
+                                       diagonal_block& factored, bool of_columns) {
   lane_masks m{{0, 0}, {0, 0}};
   GSOFA_UNROLL for (int half = 0; half < 2; ++half) {
     const auto v = static_cast<index_t>(lane_index()) + half * 32;
     mask_pair& here = half == 0 ? m.low : m.high;
     if (v < next.width) here = p.masks[next.first + v];
     if (!takes) continue;
-    const mask_pair add = by(s.first_column_block[v], routes, 0);
+    const mask_pair add = routed(s.first_column_block[v], routes);
     here.upper |= add.upper & below(v);
     here.lower |= add.lower & below(v);
   }
@@ -1210,24 +1068,11 @@ struct tabled_closures {
       : by_l{by.by_l, far.closures[0]}, by_u{by.by_u, far.closures[1]} {}
 };
 
-/// Fills the tables of what reaches a vertex by the threads of a block, unless reaches are chains,
-/// where one step of a search is enough.
+/// Fills the tables of the closures by the threads of a block, unless reaches are chains, where one
+/// step of a search is enough.
 ///
 /// Before: the diagonal block is valid for all threads. A barrier before the use of the tables is
 /// the caller's.
-template <tier Tier>
-GSOFA_DEVICE void fill_reaching(const current_panel& c) {
-  using team = worker<Tier>;
-  search_tables& tables = c.s.tables(team::warps());
-  GSOFA_UNROLL for (int side = 0; side < 2; ++side) {
-    const reach& r = side == 0 ? c.block.l : c.block.u;
-    if (r.is_chain) continue;
-    fill_table(
-        tables.reaching[side], [&](index_t k) { return r.to[k]; }, team::rank(), team::size());
-  }
-}
-
-/// The same of the closures, which the first round and its sweep need.
 template <tier Tier>
 GSOFA_DEVICE void fill_closures(const current_panel& c) {
   using team = worker<Tier>;
@@ -1250,12 +1095,7 @@ template <tier Tier>
 GSOFA_DEVICE void factor_targets(const current_panel& c, const panel_closures& by, lane_masks& m) {
   mask_t masks[] = {m.low.upper, m.high.upper, m.low.lower, m.high.lower};
   const closure* const closures[] = {&by.by_l, &by.by_l, &by.by_u, &by.by_u};
-  if constexpr (worker<Tier>::has_tables) {
-    const mask_table* const t = c.s.far(worker<Tier>::warps()).closures;
-    apply_closures(masks, closures, tables_of<4>{{t, t, t + 1, t + 1}});
-  } else {
-    apply_closures(masks, closures, no_tables{});
-  }
+  apply_closures(masks, closures);
   m.low = {masks[0], masks[2]};
   m.high = {masks[1], masks[3]};
   if (!worker<Tier>::is_warp && worker<Tier>::warp() == 0) {
@@ -1298,19 +1138,8 @@ GSOFA_DEVICE void route_updates(const current_panel& c, const lane_masks& m, boo
     // Row k goes to target t for the k of L(t, :) that reach no other, and the other way round.
     mask_t last[] = {m.low.lower, m.high.lower, m.low.upper, m.high.upper};
     const reach* const by[] = {&c.block.l, &c.block.l, &c.block.u, &c.block.u};
-    if constexpr (team::has_tables) {
-      const mask_table* const t = c.s.tables(team::warps()).reaching;
-      keep_last(last, by, tables_of<4>{{t, t, t + 1, t + 1}});
-    } else {
-      keep_last(last, by, no_tables{});
-    }
+    keep_last(last, by);
     set_routes(mine, {low & last[0], high & last[1]}, {low & last[2], high & last[3]});
-    if constexpr (team::has_tables) {
-      route_tables& tables = c.s.tables(team::warps()).routes[warp];
-      simt::sync_warp();
-      fill_route_table(tables.upper, mine.upper);
-      fill_route_table(tables.lower, mine.lower);
-    }
     // Is the target one of the next ancestors?
     const bool there =
         lane < static_cast<unsigned>(most_steps) && c.head.above_begin[lane] == mine.first;
@@ -1373,16 +1202,6 @@ GSOFA_DEVICE bool prepares_next_panel(const current_panel& c) {
          c.head.next.place.length <= c.e.most && worker<Tier>::warps() >= 4;
 }
 
-/// How a worker finds what targets take.
-template <tier Tier>
-GSOFA_DEVICE auto routes_by([[maybe_unused]] const current_panel& c) {
-  if constexpr (worker<Tier>::has_tables) {
-    return tabled_routes{c.s.tables(worker<Tier>::warps()).routes};
-  } else {
-    return searched_routes{};
-  }
-}
-
 /// Prepares the panel above by the last three warps of each block, which do not sweep: two factor
 /// its diagonal block, one reads its head. Divides the sweep among the other warps.
 ///
@@ -1408,7 +1227,7 @@ GSOFA_DEVICE void prepare_next_panel(const current_panel& c, std::uint32_t activ
   panel_head& head_above = c.s.head[c.side ^ 1U];
   if (has_diagonal<Tier>()) {
     factor_next_diagonal(p, next.place, routes[0], (active & 1U) != 0, c.s, c.s.block[c.side ^ 1U],
-                         warp + 1 == warps, routes_by<Tier>(c));
+                         warp + 1 == warps);
   } else if (warp + others == warps) {
     read_head(c.e, next.panel, head_above);
     if (lane < warps) {
@@ -1451,7 +1270,7 @@ GSOFA_DEVICE mask_pair sweep(const current_panel& c, const Closures& by, const s
         any = {any.upper | m_here.upper, any.lower | m_here.lower};
       }
     }
-    update_targets(p, here, share.least, length, active, c.s, c.head, routes_by<Tier>(c));
+    update_targets(p, here, share.least, length, active, c.s, c.head);
   }
   return any;
 }
@@ -1686,7 +1505,7 @@ GSOFA_DEVICE void update_target(const current_panel& c, const far_state& far, un
   mask_pair* out[unroll];
   GSOFA_UNROLL for (int u = 0; u < unroll; ++u) {
     const index_t at = z + 32 * u;
-    add[u] = routes_by<Tier>(c)(masks[u], routes, warp);
+    add[u] = routed(masks[u], routes);
     out[u] = p.masks;
     if ((add[u].upper | add[u].lower) == 0) continue;
     index_t to = 0;
@@ -1772,18 +1591,6 @@ GSOFA_DEVICE unsigned long long update_round(const current_panel& c, const later
   return work_of_pairs<Tier>(sweep_pairs<Tier>(c, active));
 }
 
-/// Leaves panel j, which this worker could go on with, to clusters if it is long and blocks have
-/// little else to do: then a cluster is free for it, and is faster. By one thread; returns whether
-/// the panel is listed.
-template <tier Tier>
-GSOFA_DEVICE bool leave_to_clusters(const elimination_view& e, index_t j, index_t length) {
-  if constexpr (Tier != tier::sharing_block && Tier != tier::tabled_block) return false;
-  if (length <= e.lone_positions || length > e.most) return false;
-  if (simt::load_shared_state(e.open) > e.few_open) return false;
-  e.list[simt::atomic_add(e.list_count, std::uint32_t{1})] = j;
-  return true;
-}
-
 /// Does a task: updates the targets of panel j round by round, one per warp.
 /// Returns the target that the last of its children and tasks has made ready, or -1.
 ///
@@ -1806,7 +1613,6 @@ GSOFA_DEVICE index_t do_task(const elimination_view& e, work_item task, worker_s
   factor_diagonal<Tier>(c, diagonal);
   // Others may be updating the targets. The barriers of route_updates() order this store.
   if (team::rank() == 0) c.head.single_child_steps = 0;
-  if constexpr (team::has_tables) fill_reaching<Tier>(c);  // likewise
   unsigned long long work = 0;
   for (offset_t block = first; block < end; block += sizes.of_round) {
     if (block > first) {
@@ -1828,9 +1634,7 @@ GSOFA_DEVICE index_t do_task(const elimination_view& e, work_item task, worker_s
     const index_t target = p.column_block_panel[first];
     const bool is_last =
         simt::atomic_increment_acq_rel(e.finished + target) + 1 == e.children[target];
-    const bool listed =
-        is_last && target < e.wave.end && leave_to_clusters<Tier>(e, target, p.length(target));
-    *next = is_last && !listed ? target : -1;
+    *next = is_last ? target : -1;
   }
   team::sync_wide();
   const index_t ready = simt::load_shared_state(next);
@@ -1908,7 +1712,6 @@ GSOFA_DEVICE outcome update_near_and_far(const current_panel& c, const panel_clo
   if (next_ready) prepare_next_panel<Tier>(c, near, share);
   const mask_pair any =
       sweep<Tier>(c, tabled_closures(by, c.s.far(team::warps())), share, near & ~others, true);
-  note(c.e.stamps, c.j, stamp_factored, c.leads);
   const bool has_more = place.column_block_begin + team::warps() < place.column_block_end;
   bool hands = near != taking;
   bool swept = false;  // a wide barrier stands behind the sweep
@@ -1948,7 +1751,6 @@ GSOFA_DEVICE outcome factor_and_update(const elimination_view& e, index_t j,
   target_routes& mine = s.routes()[team::warp()];
   const auto [diagonal, first_targets] = read_panel<Tier>(c, mine);
   factor_diagonal<Tier>(c, diagonal);
-  note(e.stamps, j, stamp_diagonal, c.leads);
   store_diagonal<Tier>(c);
   if (place.length == place.width) {
     team::sync_wide();
@@ -1961,15 +1763,10 @@ GSOFA_DEVICE outcome factor_and_update(const elimination_view& e, index_t j,
   if constexpr (team::hands_over) {
     fill_closures<Tier>(c);
     list_blocks<Tier>(c, place.column_block_begin);
-    if constexpr (team::has_tables) {
-      fill_reaching<Tier>(c);
-      team::sync();
-    }
     factor_targets<Tier>(c, by, targets);
     route_updates<Tier>(c, targets,
                         place.column_block_begin + team::warp() < place.column_block_end, true,
                         mine, unpruned);
-    note(e.stamps, j, stamp_routed, c.leads);
     return update_near_and_far<Tier>(c, by, active_routes<Tier>(c), unpruned);
   } else {
     bool next_ready = false;
@@ -1985,7 +1782,6 @@ GSOFA_DEVICE outcome factor_and_update(const elimination_view& e, index_t j,
             load_targets<Tier>(c, head_of_column_block(e.p, own, place.column_block_end), mine);
       }
       route_updates<Tier>(c, targets, own < place.column_block_end, is_first, mine, unpruned);
-      if (is_first) note(e.stamps, j, stamp_routed, c.leads);
       const std::uint32_t active = active_routes<Tier>(c);
       count_round(c, active);
       sweep_share share{place.width, c.wide_rank, team::wide_size(), 0};
@@ -1999,7 +1795,6 @@ GSOFA_DEVICE outcome factor_and_update(const elimination_view& e, index_t j,
       const mask_pair any = sweep<Tier>(c, by, share, active, is_first);
       if (is_first) {
         is_first = false;
-        note(e.stamps, j, stamp_factored, c.leads);
         if (block + team::warps() >= place.column_block_end || unpruned == 0) break;
         // Row k updates along entries of column k and the other way round: both must have some.
         unpruned &= vertices_with_boundary<Tier>(c, any);
@@ -2039,15 +1834,11 @@ GSOFA_DEVICE void follow(const elimination_view& e, index_t j, worker_state& s, 
     if constexpr (detail::counting) {
       if (leads && !team::is_warp) simt::atomic_add(e.counters + count_block_panels, 1ULL);
     }
-    note(e.stamps, j, stamp_begin, leads);
-    note(e.stamps, j, stamp_start, leads);
     last = factor_and_update<Tier>(e, j, place, s, side, last.ready, stays);
-    note(e.stamps, j, stamp_updated, leads);
     if (last.next == falls_back) break;
     if (leads && e.completion.counts != nullptr) e.completion.note(e.p, j);
     if (last.next == leaves) stays = false;
     const next_panel& above = s.head[side].next;
-    const index_t finished = j;
     j = above.panel;
     bool counted = above.children > 1;
     if constexpr (team::hands_over) counted = counted || last.helped;
@@ -2058,35 +1849,15 @@ GSOFA_DEVICE void follow(const elimination_view& e, index_t j, worker_state& s, 
       }
       if (leads) {
         const bool is_last = simt::atomic_increment_acq_rel(e.finished + j) + 1 == above.children;
-        const bool listed = is_last && !last.ready && j < e.wave.end &&
-                            leave_to_clusters<Tier>(e, j, above.place.length);
-        *next = is_last && !listed ? j : -1;
+        *next = is_last ? j : -1;
       }
       team::sync_wide();
       j = simt::load_shared_state(next);
     }
-    note(e.stamps, finished, stamp_handed, leads);
-    note(e.stamps, finished, stamp_end, leads);
     if (j < 0 || j >= e.wave.end) break;
     place = above.place;
   }
   side ^= 1U;
-}
-
-/// Counts the pairs of entries of A among 32 positions of a panel, and those with both entries, by
-/// one warp. No worker has updated the panel.
-GSOFA_DEVICE void count_matched(const elimination_view& e, index_t j, worker_state& s) {
-  const auto lane = static_cast<index_t>(lane_index());
-  const panel_place place = place_of(e.p, j);
-  const index_t z = lane * (place.length / 32) + lane * (place.length % 32) / 32;
-  const mask_pair m = e.p.masks[place.first + z];
-  std::uint32_t sum = static_cast<std::uint32_t>(e.least_matched) *
-                          static_cast<std::uint32_t>(simt::population(m.upper & m.lower)) -
-                      static_cast<std::uint32_t>(simt::population(m.upper | m.lower));
-  for (unsigned step = 16; step > 0; step /= 2) {
-    sum += simt::shuffle(sum, (lane_index() + step) % 32);
-  }
-  if (lane == 0) s.matched += sum;
 }
 
 /// First launch: a warp takes each panel without children in the wave and follows the path up from
@@ -2101,10 +1872,7 @@ GSOFA_BOUNDED_KERNEL(warp_threads) void warp_panels_kernel(elimination_view e) {
   worker_state& s = *reinterpret_cast<worker_state*>(simt::shared_memory<unsigned char>() +
                                                      simt::thread_index() / 32 * state_bytes(1));
   unsigned side = 0;
-  if (lane_index() == 0) {
-    s.excess = 0;
-    s.matched = 0;
-  }
+  if (lane_index() == 0) s.excess = 0;
   for (;;) {
     std::uint32_t ticket = 0;
     if (lane_index() == 0) ticket = simt::atomic_add(e.from[0].ticket, std::uint32_t{1});
@@ -2112,30 +1880,18 @@ GSOFA_BOUNDED_KERNEL(warp_threads) void warp_panels_kernel(elimination_view e) {
     if (ticket >= static_cast<std::uint32_t>(e.wave.end - e.wave.begin)) break;
     const index_t j = e.wave.begin + static_cast<index_t>(ticket);
     if (j != e.wave.begin && e.children[j] != 0) continue;
-    if (e.most_far_work != ~0ULL && j % 8 == 0) count_matched(e, j, s);
     follow<tier::warp>(e, j, s, side);
     simt::sync_warp();
   }
   if (lane_index() == 0 && s.excess != 0) {
     simt::atomic_add(e.excess, static_cast<unsigned long long>(s.excess));
   }
-  if (lane_index() == 0 && s.matched != 0) simt::atomic_add(e.matched, s.matched);
 }
 
 /// Whether workers that hand over go on, by what has been counted so far.
 GSOFA_DEVICE bool far_work_is_reached(const elimination_view& e) {
   if (e.most_far_work == ~0ULL) return false;
   return simt::load_shared_state(e.far_work) >= e.most_far_work || *e.excess - 1 < ~0ULL / 2;
-}
-
-/// Whether one of least_matched pairs of A has both entries, by the sum `matched` of
-/// elimination_view.
-constexpr bool are_matched(std::uint32_t sum) { return static_cast<std::int32_t>(sum) > 0; }
-
-/// Whether the workers that hand over end searches with tables. Nothing that these do changes it.
-GSOFA_DEVICE bool searches_are_long(const elimination_view& e) {
-  if (e.tables != search_ending::automatic) return e.tables == search_ending::by_tables;
-  return are_matched(*e.matched);
 }
 
 /// Takes panels of a list in turn, by workers of one tier that do not hand over, as long as the
@@ -2243,20 +1999,12 @@ GSOFA_BOUNDED_KERNEL(most_warps * 32) void block_panels_kernel(elimination_view 
 /// The same by blocks that hand over, where the blocks before have left the panels to them.
 GSOFA_BOUNDED_KERNEL(most_warps * 32) void sharing_blocks_kernel(elimination_view e) {
   simt::after_earlier_launches();
-  if (e.p.stale() || !far_work_is_reached(e) || searches_are_long(e)) return;
+  if (e.p.stale() || !far_work_is_reached(e)) return;
   worker_state& s = *simt::shared_memory<worker_state>();
   work<tier::sharing_block>(e, s, &s.panel, &s.task);
 }
 
-/// The same by blocks whose searches end with tables, where searches are long.
-GSOFA_BOUNDED_KERNEL(most_warps * 32) void tabled_blocks_kernel(elimination_view e) {
-  simt::after_earlier_launches();
-  if (e.p.stale() || !far_work_is_reached(e) || !searches_are_long(e)) return;
-  worker_state& s = *simt::shared_memory<worker_state>();
-  work<tier::tabled_block>(e, s, &s.panel, &s.task);
-}
-
-/// A cluster of blocks takes each panel that launches of blocks, or of narrower clusters, have left
+/// A cluster of blocks takes each panel that launches of blocks have left
 /// and follows the path up from it.
 GSOFA_BOUNDED_KERNEL(most_warps * 32) void cluster_panels_kernel(elimination_view e) {
   simt::after_earlier_launches();
@@ -2268,19 +2016,10 @@ GSOFA_BOUNDED_KERNEL(most_warps * 32) void cluster_panels_kernel(elimination_vie
 /// The same by clusters that hand over.
 GSOFA_BOUNDED_KERNEL(most_warps * 32) void sharing_clusters_kernel(elimination_view e) {
   simt::after_earlier_launches();
-  if (e.p.stale() || !far_work_is_reached(e) || searches_are_long(e)) return;
+  if (e.p.stale() || !far_work_is_reached(e)) return;
   worker_state& s = *simt::shared_memory<worker_state>();
   cluster_state& shared = state_of_cluster(e);
   work<tier::sharing_cluster>(e, s, &shared.panel, &shared.task);
-}
-
-/// The same by clusters whose searches end with tables.
-GSOFA_BOUNDED_KERNEL(most_warps * 32) void tabled_clusters_kernel(elimination_view e) {
-  simt::after_earlier_launches();
-  if (e.p.stale() || !far_work_is_reached(e) || !searches_are_long(e)) return;
-  worker_state& s = *simt::shared_memory<worker_state>();
-  cluster_state& shared = state_of_cluster(e);
-  work<tier::tabled_cluster>(e, s, &shared.panel, &shared.task);
 }
 
 }  // namespace
@@ -2291,38 +2030,24 @@ void panel_elimination::prepare(index_t n, const elimination_settings& settings,
   for (auto& list : lists_) list = {budget, "schedule", n};
   fell_back_.assign(1, 0);
   counters_ = {budget, "control", elimination_counters};
-  if (detail::counting) stamps_ = {budget, "stamps", offset_t{n} * panel_stamps};
   const int threads = settings_.warps_per_block * 32;
   const std::size_t bytes = state_bytes(settings_.warps_per_block);
   const std::size_t sharing_bytes = state_bytes(settings_.warps_per_block, true);
   allow_shared(sharing_blocks_kernel, sharing_bytes);
   allow_shared(sharing_clusters_kernel, sharing_bytes);
-  const std::size_t tabled_bytes = state_bytes(settings_.warps_per_block, true, true);
-  allow_shared(tabled_blocks_kernel, tabled_bytes);
-  allow_shared(tabled_clusters_kernel, tabled_bytes);
   warp_blocks_ = std::max(
       1, resident_blocks(warp_panels_kernel, warp_threads, warp_threads / 32 * state_bytes(1)));
   block_blocks_ = std::max(1, resident_blocks(block_panels_kernel, threads, bytes));
-  half_blocks_ =
-      std::max(1, resident_blocks(block_panels_kernel, half_warps * 32, state_bytes(half_warps)));
   sharing_blocks_ = std::max(1, resident_blocks(sharing_blocks_kernel, threads, sharing_bytes));
-  const auto resident = [&](int blocks) {
-    return std::min({resident_clusters(cluster_panels_kernel, blocks, threads, bytes),
-                     resident_clusters(sharing_clusters_kernel, blocks, threads, sharing_bytes),
-                     resident_clusters(tabled_clusters_kernel, blocks, threads, tabled_bytes)});
-  };
-  clusters_ = wide_clusters_ = 0;
+  clusters_ = 0;
   if (settings_.blocks_per_cluster > 1) {
-    clusters_ = resident(settings_.blocks_per_cluster);
-    wide_blocks_ = settings_.blocks_per_wide_cluster;
-    // Devices may have no room for as many blocks side by side.
-    while (clusters_ > 0 && wide_blocks_ > settings_.blocks_per_cluster &&
-           (wide_clusters_ = resident(wide_blocks_)) == 0) {
-      wide_blocks_ /= 2;
-    }
+    clusters_ = std::min(
+        resident_clusters(cluster_panels_kernel, settings_.blocks_per_cluster, threads, bytes),
+        resident_clusters(sharing_clusters_kernel, settings_.blocks_per_cluster, threads,
+                          sharing_bytes));
   }
   constexpr auto words = static_cast<offset_t>(sizeof(cluster_state) / 8);
-  cluster_states_ = {budget, "control", 2 * words * (clusters_ + wide_clusters_)};
+  cluster_states_ = {budget, "control", 2 * words * clusters_};
   task_room_ = settings_.most_tasks >= 0 ? settings_.most_tasks : std::max<index_t>(1024, n / 8);
   task_items_ = {budget, "schedule", task_room_};
   task_words_ = {budget, "schedule", task_words + offset_t{task_room_} + n};
@@ -2332,27 +2057,21 @@ void panel_elimination::expect() { fell_back_[0] = 0; }
 
 namespace {
 
-/// The lists of panels between the launches of a wave. Its control has the tickets of the first
-/// launch and of each list, then the number of panels on each list.
+/// The lists of panels between the launches of a wave.
 struct launch_lists {
-  static constexpr int lists = 4;
-  index_t* arrays[3];  ///< in turn: nobody reads a list when the third one after it is written
-  std::uint32_t* control;
+  index_t* arrays[3];  ///< used in rotation: nobody reads list k when list k + 3 is written
+  elimination_control& control;
 
-  [[nodiscard]] std::uint32_t* count(int list) const { return control + 1 + lists + list; }
   [[nodiscard]] panel_source source(int list) const {
-    return {arrays[list % 3], count(list), control + 1 + list};
+    return {arrays[list % 3], &control.count[list], &control.ticket[list]};
   }
   void leave_on(int list, elimination_view& e) const {
     e.list = arrays[list % 3];
-    e.list_count = count(list);
+    e.list_count = &control.count[list];
   }
 };
-/// Before these words stands the excess of warps, behind them the work of update rounds.
-constexpr offset_t matched_word = 1 + 2 * launch_lists::lists;  // behind those of the lists
-static_assert(matched_word < panel_structure::wave_control_words - 2);
 
-/// The words of tasks: the queue's head and tail, far_work, open items of three launches; then the
+/// The words of tasks: the queue's head and tail, far_work, open items of two launches; then the
 /// flags of tasks and the marks of panels.
 void set_tasks(elimination_view& e, std::uint32_t* words, std::uint64_t* items, index_t room) {
   e.tasks = {reinterpret_cast<work_item*>(items), words + task_words, words, words + 1,
@@ -2365,7 +2084,7 @@ void set_tasks(elimination_view& e, std::uint32_t* words, std::uint64_t* items, 
 
 /// What is resident of each kernel, and where clusters have their states.
 struct launch_sizes {
-  int warp_blocks, block_blocks, half_blocks, sharing_blocks, clusters, wide_clusters, wide_blocks;
+  int warp_blocks, block_blocks, sharing_blocks, clusters;
   cluster_state* states;
 };
 
@@ -2375,18 +2094,12 @@ struct launch_sizes {
 void launch_wave(elimination_view& e, const elimination_settings& settings,
                  const launch_sizes& sizes, const launch_lists& lists, index_t longest,
                  bool shares) {
-  // Blocks are faster than warps, but there are fewer of them. Where all panels are short, blocks
-  // of half as many threads finish as soon, and two of them share a multiprocessor.
-  const index_t few = settings.few_panels >= 0 ? settings.few_panels : 16 * multiprocessors();
-  const bool by_blocks = e.wave.end - e.wave.begin <= few;
-  const bool half =
-      by_blocks && longest <= short_positions && settings.warps_per_block > half_warps;
+  // Blocks are faster than warps, but there are fewer of them.
+  const bool by_blocks = e.wave.end - e.wave.begin <= settings.few_panels * multiprocessors();
   const int threads = settings.warps_per_block * 32;
   const std::size_t bytes = state_bytes(settings.warps_per_block);
   const std::size_t sharing_bytes = state_bytes(settings.warps_per_block, true);
-  const std::size_t tabled_bytes = state_bytes(settings.warps_per_block, true, true);
-  const auto eliminate = [&](int list, index_t most, index_t most_of_sharing, const auto& plain,
-                             const auto& sharing) {
+  const auto eliminate = [&](int list, index_t most, const auto& plain, const auto& sharing) {
     e.most = most;
     e.from[0] = lists.source(list);
     lists.leave_on(list + 1, e);
@@ -2395,13 +2108,11 @@ void launch_wave(elimination_view& e, const elimination_settings& settings,
     e.from[1] = lists.source(list + 1);
     lists.leave_on(list + 2, e);
     e.open = e.zeros + 4 + list;
-    e.most = most_of_sharing;
     sharing();
-    e.most = most;
   };
 
   e.most_near_steps = settings.near_steps_of_blocks;
-  e.from[0].ticket = lists.control;
+  e.from[0].ticket = &lists.control.leaf_ticket;
   lists.leave_on(0, e);
   e.most = by_blocks ? 0 : settings.warp_positions;
   launch_overlapping(warp_panels_kernel, sizes.warp_blocks, warp_threads,
@@ -2409,36 +2120,26 @@ void launch_wave(elimination_view& e, const elimination_settings& settings,
   if (longest <= e.most) return;
 
   const auto blocks = [&] {
-    launch_overlapping(block_panels_kernel, half ? sizes.half_blocks : sizes.block_blocks,
-                       half ? half_warps * 32 : threads, half ? state_bytes(half_warps) : bytes, e);
+    launch_overlapping(block_panels_kernel, sizes.block_blocks, threads, bytes, e);
   };
   constexpr auto no_limit = static_cast<index_t>(max_index);
   const index_t most_of_blocks = sizes.clusters > 0 ? settings.cluster_positions : no_limit;
-  e.lone_positions = longest > most_of_blocks ? settings.lone_positions : no_limit;
-  e.few_open = static_cast<std::uint32_t>(sizes.clusters);
-  eliminate(0, most_of_blocks, most_of_blocks, blocks, [&] {
+  eliminate(0, most_of_blocks, blocks, [&] {
     launch_overlapping(sharing_blocks_kernel, sizes.sharing_blocks, threads, sharing_bytes, e);
-    launch_overlapping(tabled_blocks_kernel, sizes.sharing_blocks, threads, tabled_bytes, e);
   });
   if (longest <= e.most) return;
 
   e.most_near_steps = settings.near_steps_of_clusters;
   e.clusters = sizes.states;
-  fill_bytes(e.clusters, 0, 2 * (sizes.clusters + sizes.wide_clusters));
-  const auto by_clusters = [&](int list, index_t most, int clusters, int size) {
-    const auto one = [&] {
-      launch_clusters(cluster_panels_kernel, clusters, size, threads, bytes, e);
-    };
-    eliminate(list, most, no_limit, one, [&] {
-      e.clusters += clusters;
-      launch_clusters(sharing_clusters_kernel, clusters, size, threads, sharing_bytes, e);
-      launch_clusters(tabled_clusters_kernel, clusters, size, threads, tabled_bytes, e);
-    });
-    e.clusters += clusters;
+  fill_bytes(e.clusters, 0, 2 * sizes.clusters);
+  const int size = settings.blocks_per_cluster;
+  const auto clusters = [&] {
+    launch_clusters(cluster_panels_kernel, sizes.clusters, size, threads, bytes, e);
   };
-  by_clusters(1, sizes.wide_clusters > 0 ? settings.wide_positions : max_index, sizes.clusters,
-              settings.blocks_per_cluster);
-  if (longest > e.most) by_clusters(2, max_index, sizes.wide_clusters, sizes.wide_blocks);
+  eliminate(1, no_limit, clusters, [&] {
+    e.clusters += sizes.clusters;
+    launch_clusters(sharing_clusters_kernel, sizes.clusters, size, threads, sharing_bytes, e);
+  });
 }
 
 }  // namespace
@@ -2456,42 +2157,36 @@ unsigned long long panel_elimination::most_far_work(index_t panels) const {
   return static_cast<unsigned long long>(std::max<std::int64_t>(1, most));
 }
 
-void panel_elimination::run(const panel_structure& structure, panel_range wave,
+void panel_elimination::run(const elimination_input& input, panel_range wave,
                             completion_view completion) {
   if (detail::counting && wave.begin == 0) {
     fill_bytes(counters_.data(), 0, elimination_counters);
-    fill_bytes(stamps_.data(), 0, stamps_.size());
   }
   if (wave.begin == 0) expect();
+  elimination_control& control = *reinterpret_cast<elimination_control*>(input.control);
   elimination_view e{};
-  e.p = structure.view();
+  e.p = input.panels;
   e.wave = wave;
-  e.children = structure.children();
-  e.finished = structure.finished();
+  e.children = input.children;
+  e.finished = input.finished;
   e.completion = completion;
   e.counters = counters_.data();
-  e.stamps = stamps_.data();
-  e.update_work = reinterpret_cast<unsigned long long*>(structure.control() +
-                                                        panel_structure::wave_control_words);
+  e.update_work = &control.update_work;
   e.most_update_work = settings_.most_update_work < 0
                            ? ~0ULL
                            : static_cast<unsigned long long>(settings_.most_update_work);
   e.fell_back = fell_back_.data();
-  e.excess = e.update_work - 1;
+  e.excess = &control.excess;
   e.fair_work = settings_.fair_work;
-  const bool shares = may_hand_over(structure.longest());
-  e.matched = structure.control() + matched_word;
-  e.least_matched = settings_.least_matched;
-  e.tables = settings_.tables;
+  const bool shares = may_hand_over(input.longest);
   e.most_far_work = shares ? most_far_work(wave.end - wave.begin) : ~0ULL;
   set_tasks(e, task_words_.data(), task_items_.data(), task_room_);
   if (!shares) e.zero_count = task_words;
-  launch_wave(
-      e, settings_,
-      {warp_blocks_, block_blocks_, half_blocks_, sharing_blocks_, clusters_, wide_clusters_,
-       wide_blocks_, reinterpret_cast<cluster_state*>(cluster_states_.data())},
-      {{lists_[0].data(), lists_[1].data(), lists_[2].data()}, structure.control()},
-      structure.longest(), shares);
+  launch_wave(e, settings_,
+              {warp_blocks_, block_blocks_, sharing_blocks_, clusters_,
+               reinterpret_cast<cluster_state*>(cluster_states_.data())},
+              {{lists_[0].data(), lists_[1].data(), lists_[2].data()}, control}, input.longest,
+              shares);
 }
 
 offset_t panel_elimination::tasks() const {
@@ -2500,61 +2195,7 @@ offset_t panel_elimination::tasks() const {
   return std::min<offset_t>(created, task_room_);
 }
 
-bool panel_elimination::is_matched(const panel_structure& structure) {
-  std::uint32_t matched = 0;
-  copy_to_host(&matched, static_cast<const std::uint32_t*>(structure.control() + matched_word), 1);
-  return are_matched(matched);
-}
-
-namespace {
-
-/// What the counting build has noted of the panels of a run, on the host.
-struct panel_times {
-  std::vector<unsigned long long> stamps;
-  std::vector<index_t> parent;
-
-  [[nodiscard]] std::size_t panels() const { return parent.size(); }
-  [[nodiscard]] unsigned long long at(std::size_t j, panel_stamp point) const {
-    return stamps[j * panel_stamps + static_cast<std::size_t>(point)];
-  }
-  [[nodiscard]] std::size_t finished_last() const {
-    std::size_t last = 0;
-    for (std::size_t j = 0; j < panels(); ++j) {
-      if (at(j, stamp_end) > at(last, stamp_end)) last = j;
-    }
-    return last;
-  }
-  /// The child of each panel that was finished last; -1: the panel is a leaf.
-  [[nodiscard]] std::vector<index_t> last_children() const {
-    std::vector<index_t> last(panels(), -1);
-    for (std::size_t j = 0; j < panels(); ++j) {
-      if (parent[j] < 0) continue;
-      index_t& best = last[static_cast<std::size_t>(parent[j])];
-      if (best < 0 || at(j, stamp_end) > at(static_cast<std::size_t>(best), stamp_end)) {
-        best = static_cast<index_t>(j);
-      }
-    }
-    return last;
-  }
-  /// Adds the cycles of panel j by part, and its time, to totals whose names begin with `what`.
-  void add(std::map<std::string, std::int64_t>& totals, const std::string& what,
-           std::size_t j) const {
-    // Panels without a boundary end with their diagonal block.
-    const char* const parts[] = {"diagonal", "routes", "sweep", "more_pushes", "hand_over"};
-    auto before = at(j, stamp_start);
-    for (int k = 0; k < 5; ++k) {
-      const auto now = std::max(before, at(j, static_cast<panel_stamp>(stamp_diagonal + k)));
-      totals[what + "_" + parts[k] + "_cycles"] += static_cast<std::int64_t>(now - before);
-      before = now;
-    }
-    totals[what + "_ns"] += static_cast<std::int64_t>(at(j, stamp_end) - at(j, stamp_begin));
-  }
-};
-
-}  // namespace
-
-void panel_elimination::report([[maybe_unused]] const panel_view& panels,
-                               [[maybe_unused]] run_context& context) const {
+void panel_elimination::report([[maybe_unused]] run_context& context) const {
   if constexpr (detail::counting) {
     auto& totals = context.counters.totals;
     unsigned long long work[elimination_counters] = {};
@@ -2566,29 +2207,9 @@ void panel_elimination::report([[maybe_unused]] const panel_view& panels,
       totals[names[k]] = static_cast<std::int64_t>(work[k]);
     }
     totals["tasks"] = tasks();
-    const auto count = static_cast<std::size_t>(panels.panels);
-    panel_times times{std::vector<unsigned long long>(count * panel_stamps),
-                      std::vector<index_t>(count)};
-    copy_to_host(times.stamps.data(), static_cast<const unsigned long long*>(stamps_.data()),
-                 static_cast<offset_t>(times.stamps.size()));
-    copy_to_host(times.parent.data(), panels.parent, panels.panels);
-    unsigned long long begin = times.at(0, stamp_begin);
-    for (std::size_t j = 0; j < count; ++j) {
-      begin = std::min(begin, times.at(j, stamp_begin));
-      times.add(totals, "all", j);
-    }
-    // The realised critical path goes from the panel that was finished last down to its child that
-    // was finished last, and so on.
-    const std::size_t last = times.finished_last();
-    const std::vector<index_t> last_child = times.last_children();
-    for (auto j = static_cast<index_t>(last); j >= 0; j = last_child[static_cast<std::size_t>(j)]) {
-      times.add(totals, "path", static_cast<std::size_t>(j));
-      ++totals["path_panels"];
-    }
-    totals["elimination_ns"] = static_cast<std::int64_t>(times.at(last, stamp_end) - begin);
   }
 }
 
-}  // namespace gsofa::gpu
+}  // namespace gsofa::panels
 
 #endif

@@ -1,0 +1,61 @@
+#pragma once
+
+/// The elimination of panels on the GPU as the host calls it. panel.cuh has the algorithm.
+
+#include "common/run_context.hpp"
+#include "variants/device/runtime.hpp"
+#include "variants/panels/eliminate/elimination_settings.hpp"
+#include "variants/panels/gpu_panels.hpp"
+
+namespace gsofa::panels {
+
+using namespace gpu;
+
+#if defined(GSOFA_GPU)
+
+/// What the elimination reads and updates; all arrays are in device memory.
+struct elimination_input {
+  panel_view panels;              ///< the masks hold A, and the updates of earlier waves
+  const std::uint32_t* children;  ///< number of children of each panel
+  std::uint32_t* finished;        ///< of each panel; zero before the panel's wave
+  std::uint32_t* control;         ///< an elimination_control
+  index_t longest;                ///< number of positions of the longest panel
+};
+
+/// Factors all panels of a structure whose masks hold A.
+class panel_elimination {
+ public:
+  /// Takes the arrays for orders up to n. Throws budget_error if they do not fit.
+  void prepare(index_t n, const elimination_settings& settings, memory_budget& budget);
+  /// Factors the panels of one wave, which is all panels if there is one wave; waves ascend. Up to
+  /// five launches; asynchronous. If the update rounds of all waves cost more than
+  /// most_update_work, the elimination falls back: it stops, and the masks are those of no
+  /// factorization. `completion` is notified of every panel that is factored.
+  void run(const elimination_input& input, panel_range wave, completion_view completion = {});
+  /// Forgets that an earlier run fell back. Called before the launches of run() are repeated.
+  void expect();
+  /// Whether the last run() fell back; valid once the device has finished the launches of run().
+  [[nodiscard]] bool fell_back() const { return fell_back_[0] != 0; }
+  /// Number of tasks that workers of the last run have handed over.
+  [[nodiscard]] offset_t tasks() const;
+  /// Adds the work of the last run to the counters of `context`, in the counting build.
+  void report(run_context& context) const;
+
+ private:
+  [[nodiscard]] bool may_hand_over(index_t longest) const;
+  [[nodiscard]] unsigned long long most_far_work(index_t panels) const;
+
+  elimination_settings settings_;
+  int warp_blocks_ = 0, block_blocks_ = 0, sharing_blocks_ = 0, clusters_ = 0;
+  device_array<unsigned long long> counters_;
+  device_array<index_t> lists_[3];  // panels between launches, used in rotation
+  device_array<std::uint64_t> cluster_states_;
+  index_t task_room_ = 0;
+  device_array<std::uint64_t> task_items_;
+  device_array<std::uint32_t> task_words_;  // control, flags of tasks, marks of panels
+  pinned_vector<std::uint32_t> fell_back_;
+};
+
+#endif
+
+}  // namespace gsofa::panels
