@@ -15,8 +15,7 @@
 // ancestors. The result is the masks with the position lists; rows are read off on demand.
 //
 // Launches of a run, in order; [h]: the host waits for what a kernel notes in its memory. One
-// before them sets all arrays that have to be zero, or no vertex, at first. 1 to 12 depend on
-// nothing that is found: they are recorded when a matrix is prepared and repeated by one call.
+// before them sets all arrays that have to be zero, or no vertex, at first.
 // Nearly every launch begins while the one before it ends (simt::after_earlier_launches).
 //   1  leftmost         a lane per entry of A: the least neighbour of every vertex
 //   2  minima           of groups of 32, of groups of these, and so on, two of these a launch
@@ -70,16 +69,6 @@
 // follow from the elimination tree (gpu_symmetric_counts.cu), which is tried first. Where its tests
 // fail, the launches above are made, in this run and all later ones of the prepared matrix.
 //
-// A run of a prepared matrix after the first, or of the third matrix in a row that has the same
-// size and is prepared for one run, repeats all launches of a run as they are recorded then: 1 to
-// 20 without a wait of the host in between and without allocations, in arrays that are kept; not
-// from 400,000 vertices on, nor where masks leave meanwhile. A kernel that finds other sizes than
-// those of the record has the others do nothing, and the host begins anew.
-//
-// Masks that the caller wants on the host leave during 17 and 18: each panel that is factored is
-// taken off the counts of the chunks of 2 MiB that its masks lie in, and the host, told of complete
-// chunks, copies these (gpu_mask_completion.cu). Position lists leave from 16 on.
-//
 // Waves: where the budget does not admit all positions, and neither rows nor supernodes of columns
 // are wanted, panels are eliminated in waves, consecutive panels one after another, of as many
 // panels as fit with the ancestors that they update (waves.hpp). 15 to 19 run for each wave; the
@@ -120,7 +109,6 @@
 #include <algorithm>
 #include <limits>
 #include <memory>
-#include <thread>
 
 #include "common/mask_pattern.hpp"
 #include "common/thread_device.hpp"
@@ -143,7 +131,6 @@ constexpr int panel_threads = 64;
 GSOFA_KERNEL void count_kernel(panel_view p, panel_range wave, std::uint32_t* l_counts,
                                std::uint32_t* u_counts, unsigned long long* digests) {
   simt::after_earlier_launches();
-  if (p.stale()) return;
   const auto lane = static_cast<index_t>(lane_index());
   const auto warp = static_cast<index_t>(simt::thread_index() / 32);
   const auto stride = static_cast<index_t>(simt::block_size()) * 2;
@@ -214,7 +201,6 @@ struct panel_rows {
     const index_t i = p.vertex(begin + slot);
     const index_t k = p.vertex(v);
     if (i == k) return true;
-    if (p.stale()) return false;
     const index_t low = i < k ? i : k;
     const index_t j = p.panel_of[low];
     const index_t z = p.position(j, i < k ? k : i);
@@ -301,7 +287,6 @@ constexpr index_t supernode_rows = 128;  // of a chunk at most, and threads
 GSOFA_KERNEL void panel_supernodes_kernel(panel_view p, const std::uint32_t* u_counts,
                                           index_t chunk, unsigned char* is_start) {
   simt::after_earlier_launches();
-  if (p.stale()) return;
   auto* const low = simt::shared_memory<mask_t>();  // columns 0..63 of the chunk; zero: not flagged
   auto* const high = low + supernode_rows;
   const auto thread = static_cast<index_t>(simt::thread_index());
@@ -379,14 +364,7 @@ class bitmap_panels final : public variant,
   explicit bitmap_panels(const panel_tuning& tuning = {}) : tuning_(tuning) {}
 
   void prepare(const pattern_view& a, const run_settings& settings, run_context& context) override {
-    if (matrix_.bytes() > 0 && prepared_for(a.n_rows, a.nnz(), settings)) {
-      begin_again();
-      on_host_ = a;
-      matrix_.replace(a);
-      return;
-    }
     clear();
-    structure_.drop();
     on_host_ = a;
     budget_.set_limit(std::numeric_limits<offset_t>::max());
     matrix_.upload(a, budget_);
@@ -395,30 +373,16 @@ class bitmap_panels final : public variant,
 
   void prepare_device(const device_rows& a, const run_settings& settings,
                       run_context& context) override {
-    if (a.row_ptr == matrix_.row_ptr() && a.col_idx == matrix_.col_idx() &&
-        prepared_for(a.n, a.nnz, settings)) {
-      begin_again();
-      on_host_ = {};
-      return;
-    }
     clear();
-    structure_.drop();
     on_host_ = {};
     matrix_.refer_to(a);
     prepare_rows(settings, context);
   }
 
   void run(run_context& context) override {
-    left_in_ = nullptr;
-    late_pieces_ = 0;
-    if (counts_by_tree()) {
-      forget_results();
-      if (count_by_tree(context)) return;
-    } else if (whole_.recorded() && !masks_leave()) {
-      if (run_again(context)) return;
-      repeats_ = -fewest_repeats;
-    }
     clear();
+    refuted_ = false;
+    if (tries_tree_ && has_tree_arrays() && count_by_tree(context)) return;
     run_panels(context);
   }
 
@@ -434,12 +398,7 @@ class bitmap_panels final : public variant,
     const bool rows_wanted =
         settings_.wants.has(want::pattern) || (settings_.supernodal && structure_.relabelled());
     const bool in_waves = structure_.waves() > 1;
-    const bool leaves = masks_leave();
-    if (leaves) {
-      eliminate_and_copy(context);
-    } else {
-      eliminate(context);
-    }
+    eliminate(context);
     const panel_view panels = structure_.view();
     phases_.mark(context, phase_id::supernode);
     if (!rows_wanted && !in_waves) find_supernodes(panels);
@@ -452,9 +411,8 @@ class bitmap_panels final : public variant,
       run_panels(context);
       return;
     }
-    left_in_ = leaves && !elimination_.fell_back() ? masks_to_ : nullptr;
     if (elimination_.fell_back()) {
-      structure_.drop();
+      structure_.release();
       search(context);
       context.derived["gave_up"] = 1;
       return;
@@ -467,10 +425,6 @@ class bitmap_panels final : public variant,
       }
     }
     report(context);
-    if ((settings_.runs_once && repeats_ <= 0) || in_waves) return;
-    // Recording launches repays from the second run of a size on.
-    if (!rows_wanted && !leaves) record();
-    if (!whole_.recorded()) structure_.keep_positions(budget_, structure_.peak_before_positions());
   }
 
   result collect(want_set wants) override {
@@ -493,17 +447,7 @@ class bitmap_panels final : public variant,
                        rule, settings_.threads, budget_, out);
   }
 
-  void leave_masks_in(mask_pattern* out) override {
-    masks_to_ = out;
-    left_in_ = nullptr;
-  }
-
   bool masks_into(mask_pattern& out) override {
-    if (left_in_ == &out) {
-      left_in_ = nullptr;
-      take_masks(out);
-      return true;
-    }
     if (counted_) {
       run_context unused;
       tree_counts_.release();
@@ -585,9 +529,7 @@ class bitmap_panels final : public variant,
  private:
   void prepare_rows(const run_settings& settings, run_context& context) {
     settings_ = settings;
-    told_ = is_prepared_ = false;
-    repeats_ = 0;
-    device_ = thread_device();
+    told_ = false;
     n_ = matrix_.rows().n;
     const option_set& o = settings.options;
     const std::int64_t megabytes = o.integer("memory_budget_mb");
@@ -606,45 +548,14 @@ class bitmap_panels final : public variant,
     if (tuning_.search) elimination.most_update_work = work_of_search(n_, matrix_.rows().nnz);
     elimination_.prepare(n_, elimination, budget_);
     closure_.prepare();
-    refuted_ = false;
     tree_counts_.release();
     const bool counts_alone =
         settings.wants.without(want_set(want::counts) | want::supernodes) == want_set() &&
         !settings.supernodal && !settings.leaves_on_device;
-    if (counts_alone && o.choice("counts") == "tree" &&
-        tuning_.closing == closing_masks::where_symmetric) {
-      tree_counts_.prepare(n_, budget_);
-    }
+    tries_tree_ = counts_alone && o.choice("counts") == "tree" &&
+                  tuning_.closing == closing_masks::where_symmetric;
+    if (tries_tree_) tree_counts_.prepare(n_, budget_);
     context.predicted_bytes["vertex_arrays"] = budget_.used() - matrix_.bytes();
-    if (!settings.runs_once) structure_.record(matrix_, matrix_.rows().nnz, limits(), budget_);
-    is_prepared_ = true;
-  }
-
-  // Whether all that the last prepare() has taken, and what has been recorded since, serves a
-  // matrix of this size under these settings.
-  [[nodiscard]] bool prepared_for(index_t n, offset_t nnz, const run_settings& s) const {
-    return is_prepared_ && n == n_ && nnz == matrix_.rows().nnz && device_ == thread_device() &&
-           s.options.values() == settings_.options.values() && s.wants == settings_.wants &&
-           s.supernodal == settings_.supernodal && s.runs_once == settings_.runs_once &&
-           s.leaves_on_device == settings_.leaves_on_device &&
-           s.chunk_size == settings_.chunk_size && s.threads == settings_.threads;
-  }
-
-  // Gives back the results of the run before, and nothing else.
-  void begin_again() {
-    forget_results();
-    ++repeats_;
-  }
-
-  void forget_results() {
-    searched_ = nullptr;
-    handed_over_.reset();
-    holds_rows_ = counted_ = false;
-    left_in_ = nullptr;
-    completion_.release();
-    bits_ = {};
-    runs_ = {};
-    expansion_.release();
   }
 
   void report(run_context& context) {
@@ -663,90 +574,33 @@ class bitmap_panels final : public variant,
     context.device_bytes = budget_.by_structure();
   }
 
-  // Records all launches of a run on this matrix for the runs to come, which allocate nothing and
-  // wait once.
-  void record() {
-    if (!structure_.keep(most_kept_bytes, budget_)) return;
-    whole_.record_lasting([this] {
-      run_context unused;
-      phases_.start(unused, phase_id::schedule);
-      const std::span<std::uint32_t> rows = rows_.cleared();
-      structure_.repeat(matrix_, matrix_.rows().nnz, limits(), budget_,
-                        {rows.data(), static_cast<offset_t>(rows.size()), 0});
-      eliminate(unused);
-      if (settings_.wants.has(want::supernodes)) {
-        phases_.mark(unused, phase_id::supernode);
-        find_supernodes(structure_.view());
-      }
-      phases_.end(unused);
-    });
+  [[nodiscard]] bool has_tree_arrays() {
+    return tree_counts_.prepared() || tree_counts_.prepare(n_, budget_);
   }
 
-  // Counts may be had from the elimination tree of a symmetric pattern: nobody has found yet that
-  // this matrix is none, or numbered otherwise.
-  [[nodiscard]] bool counts_by_tree() const { return tree_counts_.prepared(); }
-
-  void launch_tree_counts(run_context& context) {
+  // Counts from the elimination tree. Returns false, and gives back what it has taken, where the
+  // pattern does not admit it. Panels are found then.
+  bool count_by_tree(run_context& context) {
     phases_.start(context, phase_id::traverse);
-    rows_.clear();
+    rows_.start();
     tree_counts_.run(matrix_.rows(), {rows_.l_counts(), rows_.u_counts()},
                      {rows_.supernode_starts(), settings_.chunk_size});
-  }
-
-  // Returns false, and gives back what it has taken, where the pattern does not admit it. Panels
-  // are found then.
-  bool count_by_tree(run_context& context) {
-    rows_.forget();
-    if (whole_.recorded()) {
-      whole_.launch();
-      phases_.settle(context);
-    } else {
-      launch_tree_counts(context);
-      phases_.finish(context);
-    }
-    if (!tree_counts_.exact()) {
-      whole_.clear();
+    phases_.finish(context);
+    counted_ = tree_counts_.exact();
+    if (!counted_) {
       tree_counts_.release();
       return false;
     }
-    counted_ = true;
     context.check_deadline();
     context.derived["symmetric"] = context.derived["counted_by_tree"] = 1;
-    if (whole_.recorded()) context.derived["repeated"] = 1;
     context.device_peak_bytes = budget_.peak();
     context.device_bytes = budget_.by_structure();
-    if (!whole_.recorded() && (!settings_.runs_once || repeats_ > 0)) {
-      whole_.record_lasting([this] {
-        run_context unused;
-        launch_tree_counts(unused);
-        phases_.end(unused);
-      });
-    }
     return true;
-  }
-
-  // Repeats the launches of the run before. Returns false, with nothing recorded any more, where
-  // the matrix has other sizes than then, or the elimination falls back.
-  bool run_again(run_context& context) {
-    handed_over_.reset();
-    rows_.forget();
-    structure_.expect();
-    elimination_.expect();
-    closure_.expect();
-    whole_.launch();
-    phases_.settle(context);
-    if (structure_.repeated() && !elimination_.fell_back() && !closure_.refuted()) {
-      context.derived["repeated"] = 1;
-      report(context);
-      return true;
-    }
-    whole_.clear();
-    return false;
   }
 
   // Eliminates the panels and counts their rows, wave by wave. Digests and runs of columns are read
   // off the masks of a wave before they are released.
-  void eliminate(run_context& context, completion_view completion = {}) {
+  void eliminate(run_context& context) {
     const index_t waves = structure_.waves();
     const bool runs = waves > 1 && settings_.wants.has(want::supernodes);
     if (runs) runs_ = {budget_, "column_runs", n_};
@@ -766,7 +620,7 @@ class bitmap_panels final : public variant,
       } else {
         elimination_.run({panels, structure_.children(), structure_.finished(),
                           structure_.control(), structure_.longest()},
-                         wave, completion);
+                         wave);
       }
       if (!counts) {
         phases_.mark(context, phase_id::compact);
@@ -783,12 +637,6 @@ class bitmap_panels final : public variant,
     return static_cast<std::size_t>(structure_.positions()) * (sizeof(mask_pair) + sizeof(index_t));
   }
 
-  // Whether the masks are copied to the host while they are completed.
-  [[nodiscard]] bool masks_leave() const {
-    return masks_to_ != nullptr && settings_.supernodal && structure_.waves() == 1 &&
-           !structure_.relabelled() && mask_bytes() >= least_leaving_bytes;
-  }
-
   void add_lists(host_copies& copies, const panel_view& p, mask_pattern& out) const {
     copies.add(out.vertices, p.columns, structure_.positions());
     copies.add(out.begin, p.begin, offset_t{p.panels} + 1);
@@ -801,60 +649,6 @@ class bitmap_panels final : public variant,
     take_written(out.vertices, static_cast<std::size_t>(structure_.positions()));
     take_written(out.begin, panels);
     take_written(out.position_begin, panels);
-  }
-
-  // The same as eliminate(); position lists leave for *masks_to_ meanwhile, and masks as workers
-  // complete them. Masks that are closed leave behind all launches. What has left of a run that
-  // falls back or is refuted is of no use.
-  void eliminate_and_copy(run_context& context) {
-    const panel_view p = structure_.view();
-    const bool notes = !closes() && completion_.start(structure_, budget_);
-    host_copies copies(settings_.threads);
-    copies.run(mask_bytes(), [&] {
-      add_lists(copies, p, *masks_to_);
-      try {
-        eliminate(context, notes ? completion_.view() : completion_view{});
-        phases_.mark(context, phase_id::d2h);
-        add_masks(copies, notes, context);
-      } catch (...) {
-        // The next run may be one of another host thread, which would not wait for these launches.
-        drain();
-        throw;
-      }
-    });
-    if (elimination_.fell_back()) *masks_to_ = {};
-  }
-
-  // Adds the masks to what is copied, piece by piece as they are noted, the rest when the device
-  // has done all.
-  void add_masks(host_copies& copies, bool notes, run_context& context) {
-    constexpr unsigned looks = 64;  // between two queries of the device's state
-    const offset_t positions = structure_.positions();
-    const auto* const from = reinterpret_cast<const char*>(structure_.view().masks);
-    auto* const to = reinterpret_cast<char*>(
-        storage_to_write(masks_to_->masks, static_cast<std::size_t>(2 * positions)));
-    constexpr auto pair = static_cast<offset_t>(sizeof(mask_pair));
-    std::vector<piece> waiting = pieces_of(to, from, static_cast<std::size_t>(positions * pair));
-    const std::size_t pieces = waiting.size();
-    const auto leave = [&](const piece& q) {
-      const offset_t begin = q.from - from;
-      const offset_t end = begin + static_cast<offset_t>(q.bytes);
-      if (!completion_.has(begin / pair, (end + pair - 1) / pair)) return false;
-      copies.add_piece(q);
-      return true;
-    };
-    for (unsigned turn = 1; notes && !waiting.empty(); ++turn) {
-      if (turn % looks == 0 && is_done()) break;
-      if (std::erase_if(waiting, leave) == 0) std::this_thread::yield();
-    }
-    synchronize();
-    context.derived["early_pieces"] = static_cast<std::int64_t>(pieces - waiting.size());
-    context.check_deadline();
-    if (!elimination_.fell_back() && !closure_.refuted()) {
-      for (const piece& q : waiting) copies.add_piece(q);
-      late_pieces_ += static_cast<std::int64_t>(waiting.size());
-    }
-    context.derived["late_pieces"] = late_pieces_;
   }
 
   // Whether the masks are completed as those of a symmetric pattern.
@@ -873,10 +667,13 @@ class bitmap_panels final : public variant,
     return supernodal_of_panels(structure_.view(), structure_.column_blocks(), rule, budget_);
   }
 
-  // Gives back the memory that a run has taken.
   void clear() {
-    whole_.clear();
-    forget_results();
+    searched_ = nullptr;
+    handed_over_.reset();
+    holds_rows_ = counted_ = false;
+    bits_ = {};
+    runs_ = {};
+    expansion_.release();
     structure_.release();
   }
   [[nodiscard]] panel_limits limits() const {
@@ -1006,12 +803,6 @@ class bitmap_panels final : public variant,
 
   panel_tuning tuning_;
   index_t n_ = 0;
-  bool is_prepared_ = false;  // prepare_rows() has come to its end
-  int device_ = 0;
-  // Calls of prepare() for the size of the one before. After a run that could not repeat the
-  // recorded launches, since the pattern has other panels, some are waited for.
-  int repeats_ = 0;
-  static constexpr int fewest_repeats = 4;
   bool told_ = false;     // predict_search() has
   pattern_view on_host_;  // of the caller; empty where the matrix was on the device
   pattern copied_;
@@ -1022,26 +813,14 @@ class bitmap_panels final : public variant,
   panel_structure structure_;
   panels::panel_elimination elimination_;
   symmetric_closure closure_;
-  mask_completion completion_;
-  mask_pattern* masks_to_ = nullptr;  // where runs leave their masks
-  mask_pattern* left_in_ = nullptr;   // where the last run has, until masks_into()
-  std::int64_t late_pieces_ = 0;      // masks of this run that were copied behind its launches
-  bool refuted_ = false;              // of this matrix
+  bool refuted_ = false;     // closed masks of this run
+  bool tries_tree_ = false;  // counts alone are requested, and may come from the tree
   symmetric_counts tree_counts_;
   bool counted_ = false;  // the results are those of tree_counts_, and there are no panels
   panel_expansion expansion_;
   bool holds_rows_ = false;  // expansion_ has the rows, which nobody has copied yet
   std::optional<result> handed_over_;
   device_phases phases_;
-  launch_sequence whole_;  // all launches of a run
-  static constexpr offset_t most_kept_bytes = offset_t{1} << 26;
-  // Masks, with vertices, of fewer bytes are copied behind the run, whose launches may be recorded
-  // ones: these take half a millisecond less, in which 20 MB are copied.
-#if defined(__CUDACC__)
-  static constexpr std::size_t least_leaving_bytes = 16 * piece_bytes;
-#else
-  static constexpr std::size_t least_leaving_bytes = 2 * piece_bytes;
-#endif
   device_array<std::uint32_t> bits_;
   device_array<index_t> runs_;  // column_runs
   std::unique_ptr<variant> searched_;

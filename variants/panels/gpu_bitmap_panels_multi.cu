@@ -45,10 +45,8 @@
 
 #if defined(GSOFA_GPU)
 
-#include <map>
 #include <memory>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "common/parallel.hpp"
@@ -82,11 +80,8 @@ class bitmap_panels_multi final : public variant {
     // Of parts on one device each has a share.
     const int on_one = (parts - 1) / devices + 1;
     top_ = std::make_unique<panel_structure>();
-    const bool all = all_read_all();
-    may_share_ = all && !tuning_.staged;
     for (const auto& p : parts_) {
       const on_device here(parts_[0]->device);
-      p->staged = !reads(parts_[0]->device, p->device) || tuning_.staged;
       use_thread_device(p->device);
       p->prepare(job_, on_one, p == parts_[0]);
     }
@@ -101,19 +96,14 @@ class bitmap_panels_multi final : public variant {
 
   void run(run_context& context) override {
     alone_ = nullptr;
-    const bool shares = may_share_ && !job_.refuted && tuning_.closing != closing_masks::never;
-    job_.sharing = shares ? &sharing_ : nullptr;
-    sharing_.always = tuning_.closing == closing_masks::always;
-    sharing_.start(job_.parts);
     on_team(team_, static_cast<int>(parts_.size()), [&](int k) {
       panel_part& p = *parts_[at(k)];
-      attendance attends(job_.sharing);
       const on_device here(p.device);
       p.context = run_context{};
       p.context.share_deadline(context);
       p.context.phases.start(phase_id::schedule);
-      if (k == 0) top_->drop();
-      p.built = attends.is_done = p.run(job_, at(k), p.context);
+      if (k == 0) top_->release();
+      p.built = p.run(job_, at(k), p.context);
       p.context.phases.stop();
     });
     charge(context);
@@ -147,31 +137,13 @@ class bitmap_panels_multi final : public variant {
   }
 
  private:
-  // Whether a device reads the memory of another one; it is allowed to once.
-  bool reads(int reader, int owner) {
-    const auto [known, is_new] = reads_.try_emplace({reader, owner}, false);
-    if (is_new) known->second = let_read(reader, owner);
-    return known->second;
-  }
-
-  // Whether the device of every part reads the memory of all others.
-  bool all_read_all() {
-    const on_device here(parts_[0]->device);
-    bool all = true;
-    for (const auto& p : parts_) {
-      for (const auto& other : parts_) all = reads(p->device, other->device) && all;
-    }
-    return all;
-  }
-
   // Steps 7 to 9. Returns false where the budget does not admit the joint panels.
   bool join(run_context& context) {
     panel_part& first = *parts_[0];
     const on_device here(first.device);
     first.phases.start(context, phase_id::comm);
     try {
-      if (!first.structure.shares_top() && !first.structure.top().panel.empty() &&
-          !join_top(context)) {
+      if (!first.structure.top().panel.empty() && !join_top(context)) {
         first.phases.finish(context);
         return false;
       }
@@ -195,7 +167,7 @@ class bitmap_panels_multi final : public variant {
     fetched.reserve(parts_.size());
     std::vector<const packed_panels*> all{&first.packed};
     for (std::size_t k = 1; k < parts_.size(); ++k) {
-      fetched.push_back(parts_[k]->packed.fetched(parts_[k]->staged, first.budget));
+      fetched.push_back(parts_[k]->packed.fetched(parts_[k]->device, first.device, first.budget));
       all.push_back(&fetched.back());
     }
     first.phases.mark(context, phase_id::schedule);
@@ -206,12 +178,11 @@ class bitmap_panels_multi final : public variant {
     return true;
   }
 
-  // Calls join(array, count) with an array of another part that the first device can read.
+  // Calls join(array, count) with a copy of an array of another part on the first device.
   template <class T, class Join>
-  void with_readable(const panel_part& p, const T* from, offset_t count, Join&& join) {
-    if (!p.staged) return join(from, count);
+  void with_copy(const panel_part& p, const T* from, offset_t count, Join&& join) {
     const device_array<T> copy{parts_[0]->budget, "fetched", count};
-    copy_between_devices(copy.data(), from, count, true);
+    copy_between_devices(copy.data(), parts_[0]->device, from, p.device, count);
     join(static_cast<const T*>(copy.data()), count);
   }
 
@@ -220,7 +191,7 @@ class bitmap_panels_multi final : public variant {
     const row_results& to = parts_[0]->rows;
     const offset_t rows = offset_t{end} - begin;
     const auto add_rows = [&](const std::uint32_t* from, std::uint32_t* sums) {
-      with_readable(p, from + begin, rows, [&](const std::uint32_t* there, offset_t count) {
+      with_copy(p, from + begin, rows, [&](const std::uint32_t* there, offset_t count) {
         add_counts(count, there, sums + begin);
       });
     };
@@ -228,13 +199,13 @@ class bitmap_panels_multi final : public variant {
     add_rows(p.rows.u_counts(), to.u_counts());
     if (job_.settings.wants.has(want::digest)) {
       const std::uint64_t* const from = p.rows.digests() + begin;
-      with_readable(p, from, rows, [&](const std::uint64_t* there, offset_t count) {
+      with_copy(p, from, rows, [&](const std::uint64_t* there, offset_t count) {
         add_digests(count, there, to.digests() + begin);
       });
     }
     if (job_.settings.wants.has(want::supernodes)) {
       const index_t* const from = p.runs.data() + begin;
-      with_readable(p, from, rows, [&](const index_t* there, offset_t count) {
+      with_copy(p, from, rows, [&](const index_t* there, offset_t count) {
         join_runs(count, there, parts_[0]->runs.data() + begin);
       });
     }
@@ -286,9 +257,7 @@ class bitmap_panels_multi final : public variant {
     context.derived["panels"] = one.parts().cut.back();
     context.derived["positions"] = positions;
     context.derived["top_panels"] = static_cast<std::int64_t>(one.top().panel.size());
-    const bool joined = !one.top().panel.empty() && !one.shares_top();
-    context.derived["top_positions"] = joined ? top_->positions() : 0;
-    context.derived["top_shared"] = one.shares_top() ? 1 : 0;
+    context.derived["top_positions"] = one.top().panel.empty() ? 0 : top_->positions();
     context.derived["relabelled"] = one.relabelled() ? 1 : 0;
     context.derived["symmetric"] = job_.closes(one) ? 1 : 0;
     context.derived["alone"] = 0;
@@ -299,13 +268,13 @@ class bitmap_panels_multi final : public variant {
     const int device = parts_[0]->device;
     {
       const on_device here(device);
-      top_->drop();
+      top_->release();
     }
     for (const auto& p : parts_) {
       const on_device there(p->device);
       p->packed = {};
       p->runs = {};
-      p->structure.drop();
+      p->structure.release();
     }
     const on_device here(device);
     const variant_info& one = find_variant("gpu_bitmap_panels");
@@ -339,9 +308,6 @@ class bitmap_panels_multi final : public variant {
 
   multi_tuning tuning_;
   part_job job_;
-  top_sharing sharing_;
-  bool may_share_ = false;  // all devices read each other's memory
-  std::map<std::pair<int, int>, bool> reads_;
   std::vector<std::unique_ptr<panel_part>> parts_;
   thread_team team_;                      // a thread for each part
   std::unique_ptr<panel_structure> top_;  // on the first part's device, of its budget
@@ -361,7 +327,7 @@ std::unique_ptr<variant> make_bitmap_panels_multi(const multi_tuning& tuning) {
 GSOFA_REGISTER_VARIANT({
     .name = "gpu_bitmap_panels_multi",
     .device = "gpu",
-    .summary = "gpu_bitmap_panels on several GPUs: subtrees to GPUs, panels above joined or shared",
+    .summary = "gpu_bitmap_panels on several GPUs: subtrees to GPUs, panels above joined",
     .citation = "Rose & Tarjan 1978; Liu 1990; George, Liu & Ng 1989",
     .gives = gsofa::want_set(gsofa::want::counts) | gsofa::want::digest | gsofa::want::supernodes,
     .options = {{.name = "gpus",

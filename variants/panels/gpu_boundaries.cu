@@ -9,12 +9,6 @@
 //    Hence every column block (J, T) is listed by exactly one thread, without a table;
 //  * the mask of (J, T) is the OR of M_l, ..., M_i, where K_l is the first that is not before
 //    first(J). As J ascends, l descends: runs of 32 and of 1024 masks are taken at once.
-// Where K_i = K_{i+1}, as of several parts, no way begins at K_i, and the mask of either is taken.
-//
-// A part of the panels (gpu_parts.cu) that is to have all of the boundaries of panels at the top is
-// told the blocks (K, T) that other parts have found there. Of the way up from K it has the panels
-// from some K' on: the block is taken as (K', T), or as an empty (T, T), on whose way no panel
-// lies.
 //
 // The blocks are listed in ascending order of their targets. A stable sort by panel then has the
 // blocks of every panel in ascending order of theirs.
@@ -54,31 +48,12 @@ GSOFA_DEVICE void for_each_slot(const column_block* slots, offset_t capacity, Vi
   }
 }
 
-/// The column blocks that other parts are told; kind is null where there are none.
-struct told_blocks {
-  const panel_kind* kind;
-  panel_range range;
-  column_block* blocks;
-  offset_t room;
-
-  GSOFA_DEVICE bool has(const column_block& b) const {
-    if (kind == nullptr || b.panel() < range.begin || b.panel() >= range.end) return false;
-    return kind[b.target()] == panel_kind::top || kind[b.target()] == panel_kind::joint;
-  }
-};
-
-/// Counts the column blocks, and copies and counts those that others are told, as far as there is
-/// room.
-GSOFA_KERNEL void count_slots_kernel(const column_block* slots, offset_t capacity, told_blocks told,
+GSOFA_KERNEL void count_slots_kernel(const column_block* slots, offset_t capacity,
                                      std::uint32_t* count) {
   simt::after_earlier_launches();
   std::uint32_t mine = 0;
   for_each_slot(slots, capacity, [&](const column_block& b) {
-    if (b.key == 0) return;
-    ++mine;
-    if (!told.has(b)) return;
-    const std::uint32_t place = simt::atomic_add(count + 1, std::uint32_t{1});
-    if (place < told.room) told.blocks[place] = b;
+    if (b.key != 0) ++mine;
   });
   mine = simt::add_of_warp(mine);
   if (lane_index() == 0 && mine != 0) simt::atomic_add(count, mine);
@@ -100,24 +75,6 @@ GSOFA_KERNEL void list_slots_kernel(const column_block* slots, offset_t capacity
         static_cast<std::uint64_t>(b.target()) << bits | static_cast<std::uint64_t>(b.panel());
     masks[place] = b.mask;
   });
-}
-
-/// Lists blocks that another part has told.
-GSOFA_KERNEL void list_told_kernel(const column_block* told, offset_t count, const panel_kind* kind,
-                                   const index_t* panel_parent, int bits, std::uint64_t* keys,
-                                   mask_t* masks) {
-  simt::after_earlier_launches();
-  for (offset_t k = offset_t{simt::block_index()} * simt::block_size() + simt::thread_index();
-       k < count; k += offset_t{simt::grid_size()} * simt::block_size()) {
-    const column_block b = told[k];
-    const index_t target = b.target();
-    // The target is an ancestor of the panel.
-    index_t j = b.panel();
-    while (j < target && kind[j] == panel_kind::foreign) j = panel_parent[j];
-    keys[k] = static_cast<std::uint64_t>(target) << bits |
-              static_cast<std::uint64_t>(j < target ? j : target);
-    masks[k] = j < target ? b.mask : 0;
-  }
 }
 
 /// The OR of each whole group of 32 masks. A warp takes a group.
@@ -306,13 +263,6 @@ void sort_pairs(const Key* keys, Key* sorted_keys, const Value* values, Value* s
 #endif
 }
 
-// On the emulator small patterns must have more blocks to tell than there is room for.
-#if defined(__CUDACC__)
-constexpr offset_t first_room = 1 << 16;
-#else
-constexpr offset_t first_room = 4;
-#endif
-
 /// A number on the device, on the host.
 template <class T>
 T fetched(const T* there) {
@@ -324,49 +274,25 @@ T fetched(const T* there) {
 }  // namespace
 
 offset_t boundary_lists::list_first(const column_block* slots, offset_t capacity, index_t panels,
-                                    memory_budget& budget, const block_exchange* exchange) {
+                                    memory_budget& budget) {
   clear();
   bits_ = bits_of(panels);
-  const device_array<std::uint32_t> counts(budget, "control", 3);
-  std::vector<std::span<const column_block>> told;
-  offset_t count = 0;
-  offset_t in_all = 0;
-  {
-    device_array<column_block> mine;
-    std::uint32_t found[2] = {0, 0};
-    for (offset_t room = exchange != nullptr ? first_room : 0;; room = found[1]) {
-      mine = {budget, "loose_words", room};
-      const told_blocks tells{exchange != nullptr ? exchange->kind : nullptr,
-                              exchange != nullptr ? exchange->range : panel_range{0, 0},
-                              mine.data(), room};
-      fill_bytes(counts.data(), 0, 3);
-      launch_overlapping(count_slots_kernel, blocks_for(capacity), threads_per_block, 0, slots,
-                         capacity, tells, counts.data());
-      copy_to_host(found, static_cast<const std::uint32_t*>(counts.data()), 2);
-      if (found[1] <= room) break;
-    }
-    count = in_all = found[0];
-    if (exchange != nullptr) told = exchange->swap(mine.data(), found[1]);
-    for (const auto& blocks : told) in_all += static_cast<offset_t>(blocks.size());
-  }
-  if (in_all == 0) return 0;
-  keys_ = {budget, "word_lists", in_all};
-  first_masks_ = {budget, "word_lists", in_all};
-  const device_array<std::uint64_t> keys(budget, "loose_words", in_all);
-  const device_array<mask_t> masks(budget, "loose_words", in_all);
+  const device_array<std::uint32_t> counts(budget, "control", 2);
+  fill_bytes(counts.data(), 0, 2);
+  launch_overlapping(count_slots_kernel, blocks_for(capacity), threads_per_block, 0, slots,
+                     capacity, counts.data());
+  const offset_t count = fetched<std::uint32_t>(counts.data());
+  if (count == 0) return 0;
+  keys_ = {budget, "word_lists", count};
+  first_masks_ = {budget, "word_lists", count};
+  const device_array<std::uint64_t> keys(budget, "loose_words", count);
+  const device_array<mask_t> masks(budget, "loose_words", count);
   launch_overlapping(list_slots_kernel, blocks_for(capacity), threads_per_block, 0, slots, capacity,
-                     bits_, counts.data() + 2, keys.data(), masks.data());
-  for (const auto& blocks : told) {
-    const auto size = static_cast<offset_t>(blocks.size());
-    launch_overlapping(list_told_kernel, blocks_for(size), threads_per_block, 0, blocks.data(),
-                       size, exchange->kind, exchange->parent, bits_, keys.data() + count,
-                       masks.data() + count);
-    count += size;
-  }
+                     bits_, counts.data() + 1, keys.data(), masks.data());
   sort_pairs(static_cast<const std::uint64_t*>(keys.data()), keys_.data(),
-             static_cast<const mask_t*>(masks.data()), first_masks_.data(), in_all, 2 * bits_,
+             static_cast<const mask_t*>(masks.data()), first_masks_.data(), count, 2 * bits_,
              budget);
-  return in_all;
+  return count;
 }
 
 bool boundary_lists::climb(const index_t* panel_parent, const first_panels& subtrees,

@@ -32,8 +32,7 @@ struct part_job {
   run_settings settings;
   multi_tuning tuning;
   int parts = 1;
-  bool refuted = false;            ///< the closure of this matrix
-  top_sharing* sharing = nullptr;  ///< null: parts do not complete the panels of `top` together
+  bool refuted = false;  ///< the closure of this matrix
 
   [[nodiscard]] panel_limits limits() const {
     return {.width = static_cast<index_t>(settings.options.integer("panel_width"))};
@@ -45,23 +44,9 @@ struct part_job {
   [[nodiscard]] bool wants_runs() const { return settings.wants.has(want::supernodes); }
 };
 
-/// Leaves the meeting of the parts, if they share anything, at the end: with a result if is_done.
-struct attendance {
-  top_sharing* sharing;
-  bool is_done = false;
-
-  explicit attendance(top_sharing* of) : sharing(of) {}
-  attendance(const attendance&) = delete;
-  attendance& operator=(const attendance&) = delete;
-  ~attendance() {
-    if (sharing != nullptr) sharing->meeting.leave(is_done);
-  }
-};
-
 /// What a part has on its device. Members are called while that is the thread's device.
 struct panel_part {
   int device = 0;
-  bool staged = false;  ///< the first part's device does not reach the memory of this one
   memory_budget budget;
   device_matrix matrix;
   row_results rows;
@@ -96,7 +81,7 @@ struct panel_part {
     closure.prepare();
   }
 
-  /// Part k: its own panels, and its share of `top` or what it has of it, packed. Returns false
+  /// Part k: its own panels, and what it has of `top`, packed. Returns false
   /// where the budget does not admit the part.
   bool run(const part_job& job, std::size_t k, run_context& of_run) {
     packed = {};
@@ -107,8 +92,7 @@ struct panel_part {
     const auto divide = [&](std::span<const index_t> begin, std::span<const index_t> parent) {
       return divide_panels(begin, parent, job.parts);
     };
-    if (!structure.build_part(matrix, job.a.row_ptr, job.limits(), budget, of_run, divide, k,
-                              job.sharing)) {
+    if (!structure.build_part(matrix, job.a.row_ptr, job.limits(), budget, of_run, divide, k)) {
       phases.finish(of_run);
       return false;
     }
@@ -118,18 +102,13 @@ struct panel_part {
         runs = {budget, "column_runs", job.a.n_rows};
         fill_bytes(runs.data(), 0xff, job.a.n_rows);
       }
-      if (structure.shares_top()) {
-        is_done = close_with_top(job, of_run);
-      } else {
-        eliminate(job, structure, structure.own_range(), of_run);
-        phases.mark(of_run, phase_id::comm);
-        packed = structure.pack(budget);
-      }
+      eliminate(job, structure, structure.own_range(), of_run);
+      phases.mark(of_run, phase_id::comm);
+      packed = structure.pack(budget);
     } catch (const budget_error&) {
       is_done = false;
     }
     phases.finish(of_run);
-    structure.keep_positions(budget, budget.peak());
     return is_done;
   }
 
@@ -148,24 +127,6 @@ struct panel_part {
   }
 
  private:
-  /// Closes and counts its own panels, and those of `top` that it completes. Returns false where
-  /// another part has ended.
-  bool close_with_top(const part_job& job, run_context& of_run) {
-    phases.mark(of_run, phase_id::traverse);
-    const panel_range own = structure.own_range();
-    closure.add(structure, own);
-    // The device goes on while parts wait for each other.
-    if (!structure.meet()) return false;
-    for (std::size_t l = 0; l < static_cast<std::size_t>(job.parts); ++l) {
-      const panel_list children = structure.joint_children(l);
-      if (children.count > 0) closure.add(structure, structure.view_of_part(l), children);
-    }
-    closure.close(structure, own, structure.joint_panels(), counts_of_closure(job, structure));
-    const panel_range completed = structure.completed_range();
-    if (completed.begin != completed.end) count(job, structure, completed, of_run);
-    return true;
-  }
-
   [[nodiscard]] row_counts counts_of_closure(const part_job& job, const panel_structure& of) const {
     if (!job.closes(of) || rows.digests() != nullptr) return {};
     return {rows.l_counts(), rows.u_counts()};

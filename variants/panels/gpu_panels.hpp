@@ -18,7 +18,6 @@
 #include "variants/device/gpu_variant.hpp"
 #include "variants/device/runtime.hpp"
 #include "variants/panels/eliminate/elimination_settings.hpp"
-#include "variants/panels/part_meeting.hpp"
 #include "variants/panels/parts.hpp"
 #include "variants/panels/waves.hpp"
 
@@ -111,19 +110,13 @@ struct panel_view {
   const index_t* columns;             ///< F lists
   const index_t* in_parent;           ///< of a boundary position: its position in the parent panel
   mask_pair* masks;
-  /// Where launches are repeated: nonzero if the sizes are no longer those of the launches, which
-  /// then do nothing; else null.
-  const std::uint32_t* differs;
   /// Where the structure is that of a part of the panels: of each panel; else null.
   const panel_kind* kind;
 
   GSOFA_DEVICE bool holds(index_t j) const {
     return kind == nullptr || kind[j] != panel_kind::foreign;
   }
-  GSOFA_DEVICE bool owns(index_t j) const {
-    return kind == nullptr || kind[j] == panel_kind::own || kind[j] == panel_kind::joint;
-  }
-  GSOFA_DEVICE bool stale() const { return differs != nullptr && *differs != 0; }
+  GSOFA_DEVICE bool owns(index_t j) const { return kind == nullptr || kind[j] == panel_kind::own; }
   GSOFA_DEVICE index_t width(index_t j) const { return begin[j + 1] - begin[j]; }
   GSOFA_DEVICE index_t length(index_t j) const { return lengths[j]; }
   GSOFA_DEVICE index_t caller(index_t v) const { return order == nullptr ? v : order[v]; }
@@ -219,24 +212,12 @@ struct boundary_sizes {
   unsigned long long* members;
 };
 
-/// How a part tells the others the column blocks of A's entries that add to panels of `top`, and is
-/// told theirs.
-struct block_exchange {
-  const panel_kind* kind;  ///< of each panel
-  const index_t* parent;
-  panel_range range;  ///< of the part
-  /// Given those of panels of the range with targets in `top`, on the device. Returns those of the
-  /// others, in memory of the host that the device reads. Throws budget_error.
-  std::function<std::vector<std::span<const column_block>>(const column_block*, offset_t)> swap;
-};
-
 /// Boundaries of all panels, found target by target (gpu_boundaries.cu).
 class boundary_lists {
  public:
-  /// Lists the column blocks of a table, which are those of A's entries, and those of other parts
-  /// if there is an exchange. Returns their number.
+  /// Lists the column blocks of a table, which are those of A's entries. Returns their number.
   offset_t list_first(const column_block* slots, offset_t capacity, index_t panels,
-                      memory_budget& budget, const block_exchange* exchange = nullptr);
+                      memory_budget& budget);
   /// Finds the column blocks of all panels, and adds to their sizes. Returns false where their
   /// number exceeds that of 32-bit places. Throws budget_error.
   bool climb(const index_t* panel_parent, const first_panels& subtrees, const boundary_sizes& sizes,
@@ -273,9 +254,8 @@ class packed_panels {
   packed_panels(index_t panels, offset_t blocks, offset_t masks, memory_budget& budget);
   packed_panels(const packed_on_host& from, memory_budget& budget);
   [[nodiscard]] packed_on_host on_host() const;
-  /// A copy on the current device; `staged`: through memory of the host, where the devices do not
-  /// reach each other.
-  [[nodiscard]] packed_panels fetched(bool staged, memory_budget& budget) const;
+  /// A copy on device `to`, the current one, of what lies on device `from`.
+  [[nodiscard]] packed_panels fetched(int from, int to, memory_budget& budget) const;
 
   struct view_type {
     index_t panels;
@@ -297,42 +277,12 @@ class packed_panels {
   device_array<mask_pair> words_;  // holds all arrays
 };
 
-/// What parts of one process tell each other while they run, so that they complete the panels of
-/// `top` together (gpu_parts.cu). Their devices reach each other's memory.
-struct top_sharing {
-  struct part {
-    const std::uint32_t* least = nullptr;  ///< neighbours, by its share of the entries
-    std::uint64_t unbalance = 0;           ///< of these entries
-    std::uint32_t justified = 0;           ///< vertices of its range
-    pinned_vector<column_block> blocks;    ///< of A's entries, with targets in `top`
-    panel_view view{};
-  };
-  part_meeting meeting;
-  std::vector<part> of;
-  bool always = false;  ///< masks are closed where A is not symmetric, too
-
-  void start(int parts) {
-    of.resize(static_cast<std::size_t>(parts));
-    meeting.start(parts);
-  }
-};
-
-/// Some panels, on the host, where the device reads them.
-struct panel_list {
-  const index_t* panels = nullptr;
-  index_t count = 0;
-};
-
 /// Elimination tree, panels, position lists, and masks set to A.
 class panel_structure {
  public:
   /// Takes the arrays over vertices, of one of `parts` parts. Throws budget_error if they do not
   /// fit.
   void prepare(index_t n, memory_budget& budget, int parts = 1);
-  /// Records the launches with which every run on this matrix and panel width begins; holds the
-  /// table of column blocks, 32 to 64 bytes a vertex, from here on. Optional.
-  void record(const device_matrix& a, offset_t nnz, const panel_limits& limits,
-              memory_budget& budget);
   /// Computes all of it from the matrix on the device (square, rows in any order). Returns false,
   /// with nothing but the arrays of prepare() held, where the limits do not admit the positions.
   /// Asynchronous at its end. Where the limits admit a part of the positions at a time only,
@@ -343,12 +293,10 @@ class panel_structure {
   using division = std::function<panel_parts(std::span<const index_t>, std::span<const index_t>)>;
   /// The same for part k of the panels, which `divide` divides: position lists and masks are those
   /// of the part's own panels, and of the panels of `top` as far as own panels, and A there, add to
-  /// them. row_ptr: of A, on the host. With `sharing`, where A is symmetric and large, lists of the
-  /// panels of `top` that the part holds have all of their positions, and shares_top() holds; all
-  /// parts call it then, each on a thread of its own, which wait for each other.
+  /// them. row_ptr: of A, on the host.
   bool build_part(const device_matrix& a, std::span<const offset_t> row_ptr,
                   const panel_limits& limits, memory_budget& budget, run_context& context,
-                  const division& divide, std::size_t k, top_sharing* sharing = nullptr);
+                  const division& divide, std::size_t k);
   /// Of the last build_part().
   [[nodiscard]] const panel_parts& parts() const { return parts_; }
   [[nodiscard]] const top_panels& top() const { return top_; }
@@ -361,27 +309,6 @@ class panel_structure {
   };
   /// The rows that the part may have entries of L + U in; empty: all.
   [[nodiscard]] std::span<const row_range> held_rows() const { return ranges_; }
-  /// Whether the panels of `top` are completed by all parts, one by one of them each.
-  [[nodiscard]] bool shares_top() const { return sharing_ != nullptr; }
-  /// Waits until all parts have written their position lists; the device goes on. Returns false if
-  /// one has ended without.
-  bool meet();
-  /// Of the panels of `top` that this part completes, those that are not in own_range().
-  [[nodiscard]] panel_list joint_panels() const { return joint_list(parts_.cut.size() - 1); }
-  /// Their children in the range of part l, as far as this part does not have them; of this part,
-  /// all that it has but those in own_range() that it completes.
-  [[nodiscard]] panel_list joint_children(std::size_t l) const { return joint_list(l); }
-  /// The structure of part l, once parts have met.
-  [[nodiscard]] panel_view view_of_part(std::size_t l) const {
-    return l == part_ ? view() : sharing_->of[l].view;
-  }
-  /// A range that has all panels that the part completes.
-  [[nodiscard]] panel_range completed_range() const;
-  /// Has the next build() or build_part() find the arrays over positions in place, if the budget
-  /// admits `others` bytes beside them. build() does without where they are in the way.
-  void keep_positions(const memory_budget& budget, offset_t others);
-  /// The peak of the budget when the arrays over positions were allocated.
-  [[nodiscard]] offset_t peak_before_positions() const { return peak_before_positions_; }
   /// Packs the panels of `top` that the part holds.
   [[nodiscard]] packed_panels pack(memory_budget& budget) const;
   /// Joins the panels of `top` that all parts hold, on one device, where `one` is the structure of
@@ -389,21 +316,8 @@ class panel_structure {
   /// where the limits do not admit them.
   bool build_top(const panel_structure& one, std::span<const packed_panels* const> parts,
                  const panel_limits& limits, memory_budget& budget);
-  /// Takes what repeat() needs beyond the result of build(), which has returned true with one wave
-  /// and no labels. Returns false where the budget, or `most_bytes`, does not admit it.
-  bool keep(offset_t most_bytes, memory_budget& budget);
-  /// Launches all of build() on the arrays that are there; asynchronous. The launches depend on
-  /// nothing but the sizes that build() has found: where the matrix has others, they and those that
-  /// take view() do nothing. `more`: words that the first launch sets, too.
-  void repeat(const device_matrix& a, offset_t nnz, const panel_limits& limits,
-              memory_budget& budget, word_fill more = {});
-  /// Before repeated launches; and whether they have found the same sizes, once they have ended.
-  void expect();
-  [[nodiscard]] bool repeated() const;
-  /// Gives back what build() has taken, but for what keep_positions() has left.
+  /// Gives back what build() has taken: only the arrays of prepare() are held then.
   void release();
-  /// Gives back what build() and record() have taken: only the arrays of prepare() are held then.
-  void drop();
   /// Number of waves of panels that have to be eliminated one after another.
   [[nodiscard]] index_t waves() const {
     return std::max<index_t>(1, static_cast<index_t>(waves_.size()));
@@ -437,8 +351,8 @@ class panel_structure {
 
  private:
   void first_pass(const device_matrix& a, offset_t nnz, const panel_limits& limits,
-                  memory_budget& budget, word_fill more = {});
-  void clear_for_tree(word_fill table, word_fill more);
+                  memory_budget& budget);
+  void clear_for_tree(word_fill table);
   void find_tree(const device_matrix& a, offset_t nnz, index_t width);
   void find_column_blocks(const device_matrix& a, offset_t nnz, const panel_limits& limits,
                           memory_budget& budget, bool justifies = false);
@@ -446,15 +360,10 @@ class panel_structure {
   void nearest_parents(const device_matrix& a, offset_t nnz);
   void cut(index_t width, bool is_etree);
   void relabel(const device_matrix& a, offset_t nnz, memory_budget& budget);
-  bool try_build(const device_matrix& a, offset_t nnz, const panel_limits& limits,
-                 memory_budget& budget, run_context& context);
   bool make_table(const panel_limits& limits, memory_budget& budget);
   void climb_by_targets(const panel_limits& limits, memory_budget& budget);
   bool sort_boundaries(const panel_limits& limits, memory_budget& budget,
                        const std::function<void()>& set_masks);
-  [[nodiscard]] offset_t kept_bytes() const {
-    return keeps_positions_ ? masks_.size() * bytes_per_position : 0;
-  }
   void take_loose(memory_budget& budget);
   void take_column_blocks(memory_budget& budget);
   void take_positions(offset_t positions, memory_budget& budget);
@@ -466,25 +375,11 @@ class panel_structure {
   void grow_table(offset_t found, const panel_limits& limits, const memory_budget& budget);
   void justify(const device_matrix& a, offset_t nnz);
   bool find_panels(const device_matrix& a, const panel_limits& limits, memory_budget& budget,
-                   const std::function<void()>& divide, top_sharing* sharing);
+                   const std::function<void()>& divide);
   bool relabel_panels(const device_matrix& a, const panel_limits& limits, memory_budget& budget,
                       const std::function<void()>& divide);
   void fetch_tree();
-  void launch_note();
-  bool meet_at_note();
-  bool all_balanced(std::uint64_t unbalance);
-  void agree();
-  std::vector<std::span<const column_block>> swap_blocks(const column_block* found, offset_t count);
-  void list_joint();
-  [[nodiscard]] panel_list joint_list(std::size_t which) const {
-    if (joint_begin_.empty()) return {};
-    const index_t begin = joint_begin_[which];
-    return {joint_.data() + begin, joint_begin_[which + 1] - begin};
-  }
   [[nodiscard]] bool is_empty_part() const { return parts_.cut[part_] == parts_.cut[part_ + 1]; }
-  bool build_held(const device_matrix& a, std::span<const offset_t> row_ptr,
-                  const panel_limits& limits, memory_budget& budget, run_context& context,
-                  const std::function<void()>& divide);
   [[nodiscard]] std::span<const index_t> begins_on_host() const;
   [[nodiscard]] std::span<const index_t> parents_on_host() const;
   void take_part(std::span<const offset_t> row_ptr, memory_budget& budget);
@@ -497,9 +392,8 @@ class panel_structure {
   void measure();
   void place_lists();
   bool plan(const panel_limits& limits, memory_budget& budget);
-  void collect_column_blocks(const std::uint32_t* differs);
-  void sort_column_blocks(const std::uint32_t* differs);
-  void sort_column_blocks(const std::uint32_t* differs, offset_t count);
+  void collect_column_blocks();
+  void sort_column_blocks(offset_t count);
   template <class Visit>
   void for_each_range(const device_matrix& a, offset_t nnz, Visit&& visit) const;
   void write_positions();
@@ -533,12 +427,12 @@ class panel_structure {
   device_array<unsigned char> partial_;  // of a scan
   device_array<offset_t> column_block_begin_, position_begin_;
   pinned_vector<unsigned char> note_;  // totals, on the host
-  launch_sequence first_pass_;
-  device_array<column_block> slots_;  // the table of column blocks
-  boundary_lists boundaries_;         // where there are many panels
-  bool by_targets_ = false;           // boundaries_ has the column blocks, or had them
-  bool too_many_ = false;             // column blocks for 32-bit numbers
-  offset_t capacity_ = 0;             // of it
+  device_array<column_block> slots_;   // the table of column blocks
+  boundary_lists boundaries_;          // where there are many panels
+  bool by_targets_ = false;            // boundaries_ has the column blocks, or had them
+  bool too_many_ = false;              // column blocks for 32-bit numbers
+  offset_t capacity_ = 0;              // of it
+  offset_t first_capacity_ = 0;        // of the first attempt
   // Of the result: several arrays in each, see view().
   [[nodiscard]] index_t* lengths() const;
   [[nodiscard]] index_t* above() const;
@@ -551,9 +445,6 @@ class panel_structure {
   device_array<mask_t> by_column_block_;
   device_array<mask_pair> masks_;
   device_array<column_block> loose_;  // column blocks before they are sorted
-  bool repeats_ = false;              // launches are those of repeat()
-  bool keeps_positions_ = false;      // of the run before
-  offset_t peak_before_positions_ = 0;
   // Where there are several waves.
   std::vector<panel_wave> waves_;
   device_array<index_t> fresh_;         // panels that a wave assigns places to
@@ -567,59 +458,6 @@ class panel_structure {
   device_array<panel_kind> kind_;
   std::vector<row_range> ranges_;
   std::size_t part_ = 0;
-  top_sharing* sharing_ = nullptr;
-  bool defers_ = false;    // parts count together whether the tree is the elimination tree
-  bool is_etree_ = false;  // it is, as far as counted
-  pinned_vector<index_t> joint_;
-  std::vector<index_t> joint_begin_;
-};
-
-// Positions of a chunk.
-#if defined(__CUDACC__)
-inline constexpr int chunk_shift = 17;  // 2 MiB of masks
-#else
-inline constexpr int chunk_shift = 2;  // small patterns must have several
-#endif
-
-/// Calls f(c) for every chunk c in which panel j has positions.
-template <class F>
-GSOFA_DEVICE void for_each_chunk(const panel_view& p, index_t j, const F& f) {
-  const offset_t first = p.position_begin[j];
-  const offset_t last = (first + p.length(j) - 1) >> chunk_shift;
-  for (offset_t c = first >> chunk_shift; c <= last; ++c) f(c);
-}
-
-/// Tells the host which masks are complete while panels are eliminated, by chunks of consecutive
-/// positions.
-struct completion_view {
-  /// Of each chunk: 0 less the panels with positions there that are not factored, modulo 2^32.
-  std::uint32_t* counts = nullptr;
-  std::uint32_t* complete = nullptr;  ///< of each chunk, memory of the host: 1 if all masks are
-
-  /// The masks of panel j are complete, and this thread has passed a barrier since. Increments of a
-  /// count are one release sequence: who completes it has acquired from the workers of all panels
-  /// of the chunk, and the store to the host releases that to the system.
-  GSOFA_DEVICE void note(const panel_view& p, index_t j) const {
-    for_each_chunk(p, j, [&](offset_t c) {
-      if (simt::atomic_increment_acq_rel(counts + c) + 1 == 0) simt::store_to_host(complete + c, 1);
-    });
-  }
-};
-
-/// What the host knows of the masks of a structure with one wave while its panels are eliminated.
-class mask_completion {
- public:
-  /// Nothing is complete; launches are asynchronous. Returns false, with nothing held on the
-  /// device, where the budget or the device's runtime, which pins memory of the host, has none.
-  bool start(const panel_structure& structure, memory_budget& budget);
-  [[nodiscard]] completion_view view() { return {counts_.data(), complete_.data()}; }
-  /// Whether the masks of the positions begin .. end - 1 are complete, and may be copied.
-  [[nodiscard]] bool has(offset_t begin, offset_t end) const;
-  void release() { counts_ = {}; }
-
- private:
-  device_array<std::uint32_t> counts_;
-  mutable pinned_vector<std::uint32_t> complete_;
 };
 
 /// Where the entries of the rows of L and U are counted; null: they are not.
@@ -637,14 +475,7 @@ class symmetric_closure {
   /// Adds the entries of these panels to `counts`, as count_rows() does. Asynchronous. Masks and
   /// counts are those of L and U unless refuted().
   void run(const panel_structure& structure, panel_range wave, row_counts counts = {});
-  /// The steps of run(): what the panels of a wave add to their parents, and what those of a list
-  /// that another part holds, or the same, add to theirs; then the panels of a wave and of a list
-  /// are closed.
-  void add(const panel_structure& structure, panel_range wave);
-  void add(const panel_structure& structure, const panel_view& from, panel_list children);
-  void close(const panel_structure& structure, panel_range wave, panel_list more,
-             row_counts counts);
-  /// Before the launches of run() are repeated.
+  /// Before the first wave.
   void expect() { refuted_[0] = 0; }
   /// Whether L was not U transposed in the waves since expect(), once the device has done what
   /// run() launched.
@@ -791,8 +622,6 @@ std::unique_ptr<variant> make_bitmap_panels(const panel_tuning& tuning);
 struct multi_tuning {
   elimination_settings elimination{};
   closing_masks closing = closing_masks::where_symmetric;
-  bool staged =
-      false;  ///< devices exchange through memory of the host, whether they have to or not
 };
 std::unique_ptr<variant> make_bitmap_panels_multi(const multi_tuning& tuning);
 

@@ -59,7 +59,6 @@ TEST_CASE("panels of all widths, for warps, blocks and clusters, in many orders 
       const bool clusters = runs % 4 != 0;
       settings.options.set(info.options, "blocks_per_cluster", std::to_string(1 + runs % 4));
       settings.options.set(info.options, "memory_budget_mb", "40");
-      settings.runs_once = runs % 3 == 0;
       // Sorted rows take another way to the supernodes than the masks.
       settings.wants = k % 2 == 0 ? info.gives : info.gives.without(want::pattern);
       settings.chunk_size = static_cast<index_t>(k % 5);
@@ -315,7 +314,6 @@ TEST_CASE("panels are released wave by wave where the positions are not admitted
       settings.options.set(info.options, "panel_width", widths[runs % widths.size()]);
       settings.options.set(info.options, "blocks_per_cluster", std::to_string(1 + runs % 3));
       settings.options.set(info.options, "memory_budget_mb", "40");
-      settings.runs_once = runs % 4 == 0;
       settings.wants = info.gives.without(want::pattern);
       settings.chunk_size = static_cast<index_t>(runs % 7 == 6 ? 150 : runs % 7);
       gpu::panel_tuning tuning;
@@ -384,179 +382,6 @@ TEST_CASE("panels whose masks are asked for are not released: rows are searched 
   }
 }
 
-// Of runs that find masks and counts.
-run_settings settings_of_masks(int threads) {
-  run_settings settings;
-  settings.options = option_set(find_variant("gpu_bitmap_panels").options);
-  settings.wants = want::counts;
-  settings.supernodal = true;
-  settings.threads = threads;
-  return settings;
-}
-
-void set_panel_width(run_settings& settings, const char* width) {
-  settings.options.set(find_variant("gpu_bitmap_panels").options, "panel_width", width);
-}
-
-// Whether masks that have left are those that are copied behind the run.
-bool are_copied(gives_masks& giver, const mask_pattern& left) {
-  mask_pattern copied;
-  return giver.masks_into(copied) && left.begin == copied.begin &&
-         left.position_begin == copied.position_begin && left.vertices == copied.vertices &&
-         left.masks == copied.masks;
-}
-
-TEST_CASE("masks leave while panels are eliminated, and are those that are copied behind a run") {
-  const variant_info& info = find_variant("gpu_bitmap_panels");
-  const auto leave = [&](const pattern& a, int threads, const char* hand_over, bool is_closed) {
-    run_settings settings = settings_of_masks(threads);
-    set_panel_width(settings, "4");
-    settings.options.set(info.options, "hand_over", hand_over);
-    run_context context;
-    const auto v = gpu::make_bitmap_panels({.elimination = {.warp_positions = 12}});
-    v->prepare(a, settings, context);
-    auto& giver = dynamic_cast<gives_masks&>(*v);
-    mask_pattern left;
-    // Twice each: in the arrays of the run before; without, and repeating that run; again.
-    for (const bool leaves : {true, true, false, false, true, true}) {
-      CAPTURE(leaves);
-      giver.leave_masks_in(leaves ? &left : nullptr);
-      context.derived.clear();
-      run_once(*v, settings.wants, context);
-      REQUIRE(giver.masks_into(left));
-      CHECK(are_copied(giver, left));
-      // Closed masks are all complete at once; a worker has told of every other panel, and here
-      // the host looks at that before it asks whether the device has ended.
-      const auto pieces = static_cast<std::int64_t>(2 * 8 * left.vertices.size() / 64);
-      const std::int64_t early = context.derived["early_pieces"];
-      CHECK((is_closed || !leaves ? early == 0 : early >= pieces && early <= pieces + 2));
-      const std::int64_t late = context.derived["late_pieces"];
-      CHECK((is_closed && leaves ? late >= pieces && late <= pieces + 2 : late == 0));
-    }
-  };
-  for (const int threads : {1, 3}) {
-    CAPTURE(threads);
-    leave(generate("dissected:nx=6,oneway=1"), threads, "off", false);
-    leave(generate("dissected:nx=6,oneway=1"), threads, "on", false);
-    leave(generate("dissected:nx=6"), threads, "auto", true);
-  }
-}
-
-TEST_CASE("masks that were to leave and did not are copied") {
-  // Of a run that is too small, and of one that relabels, each before another.
-  const run_settings settings = settings_of_masks(1);
-  run_context context;
-  const auto v = gpu::make_bitmap_panels({});
-  auto& giver = dynamic_cast<gives_masks&>(*v);
-  mask_pattern left;
-  giver.leave_masks_in(&left);
-  for (const char* spec : {"dissected:nx=1", "dissected:nx=4,oneway=1", "grid7:nx=4,oneway=1",
-                           "dissected:nx=4,oneway=1"}) {
-    CAPTURE(spec);
-    v->prepare(generate(spec), settings, context);
-    run_once(*v, settings.wants, context);
-    const bool has_masks = giver.masks_into(left);
-    CHECK(has_masks == (context.derived["relabelled"] == 0));
-    if (has_masks) CHECK(are_copied(giver, left));
-  }
-}
-
-TEST_CASE("masks of a run that is refuted are those of the next one; none of one that gives up") {
-  const pattern a = generate("dissected:nx=6,oneway=1");
-  run_settings settings = settings_of_masks(3);
-  set_panel_width(settings, "4");
-  for (const bool refuted : {true, false}) {
-    CAPTURE(refuted);
-    gpu::panel_tuning tuning{.search = false};
-    if (refuted) {
-      tuning.closing = gpu::closing_masks::always;
-    } else {
-      tuning.elimination.most_update_work = 1;
-    }
-    const auto v = gpu::make_bitmap_panels(tuning);
-    auto& giver = dynamic_cast<gives_masks&>(*v);
-    mask_pattern left;
-    giver.leave_masks_in(&left);
-    for (int k = 0; k < 2; ++k) {
-      run_context context;
-      v->prepare(a, settings, context);
-      run_once(*v, settings.wants, context);
-      CHECK(context.derived["gave_up"] == (refuted ? 0 : 1));
-      CHECK(giver.masks_into(left) == refuted);
-      CHECK(context.derived["refuted"] == (refuted && k == 0 ? 1 : 0));
-      CHECK(context.derived.at("late_pieces") == 0);
-      if (!refuted) {
-        CHECK(left.vertices.capacity() + left.masks.capacity() == 0);
-        continue;
-      }
-      CHECK(context.derived["early_pieces"] > 0);
-      CHECK(are_copied(giver, left));
-    }
-  }
-}
-
-TEST_CASE("a run that is cancelled while its masks leave, and those after it") {
-  const pattern a = generate("dissected:nx=6,oneway=1");
-  const run_settings settings = settings_of_masks(3);
-  const auto v = gpu::make_bitmap_panels({});
-  auto& giver = dynamic_cast<gives_masks&>(*v);
-  mask_pattern left;
-  giver.leave_masks_in(&left);
-  run_context unused;
-  v->prepare(a, settings, unused);
-  // Another thread asks to stop when the elimination is about to begin. What has been copied by
-  // then has no effect on runs after it.
-  int cancelled = 0;
-  for (int k = 0; cancelled < 3; ++k) {
-    REQUIRE(k < 1000);
-    run_context context;
-    progress_probe probe;
-    std::atomic<bool> stop{false};
-    context.probe = &probe;
-    context.stop = &stop;
-    bool ended = true;
-    {
-      const std::jthread stopper([&](const std::stop_token& enough) {
-        while (probe.ask() < 0 && !enough.stop_requested()) std::this_thread::yield();
-        stop = true;
-      });
-      try {
-        run_timed(*v, context);
-      } catch (const cancelled_error&) {
-        ended = false;
-      }
-    }
-    // What is late is known once a run has not been cancelled behind its launches.
-    const bool eliminated = context.derived.count("early_pieces") != 0;
-    if (ended || !eliminated || context.derived.count("late_pieces") != 0) continue;
-    ++cancelled;
-    v->prepare(a, settings, unused);
-    run_timed(*v, unused);
-    REQUIRE(giver.masks_into(left));
-    CHECK(are_copied(giver, left));
-  }
-}
-
-TEST_CASE("the host knows of no complete masks where there is no memory for that") {
-  const pattern a = generate("dissected:nx=6,oneway=1");
-  built_panels built(a, {});
-  gpu::panel_structure& structure = built.structure;
-  gpu::memory_budget& budget = built.budget;
-  const offset_t used = budget.used();
-  gpu::mask_completion completion;
-  for (const offset_t bytes : {0, 7, 1 << 20, 0, 1 << 20}) {
-    CAPTURE(bytes);
-    budget.set_limit(used + bytes);
-    const bool starts = completion.start(structure, budget);
-    CHECK(starts == (bytes > 7));
-    CHECK((budget.used() > used) == starts);
-    if (!starts) continue;
-    CHECK_FALSE(completion.has(0, structure.positions()));
-    CHECK_FALSE(completion.has(structure.positions() - 1, structure.positions()));
-    completion.release();
-  }
-}
-
 TEST_CASE("a search that takes long is announced once, with the budget that would avoid it") {
   const variant_info& info = find_variant("gpu_bitmap_panels");
   const pattern a = generate("grid5:nx=9");
@@ -597,10 +422,9 @@ TEST_CASE("orders above 2^15 on the emulator, where the work is linear") {
             .reason == "");
 }
 
-TEST_CASE("the launches of a run are repeated, unless the matrix has other sizes by then") {
+TEST_CASE("a run takes nothing from the run before: another pattern in the same arrays") {
   const variant_info& info = find_variant("gpu_bitmap_panels");
   random_source random(11);
-  std::map<std::string, int> seen;
   for (const subject& s : subjects(60, 90)) {
     CAPTURE(s.name);
     // Another pattern of as many entries.
@@ -622,75 +446,15 @@ TEST_CASE("the launches of a run are repeated, unless the matrix has other sizes
     run_context context;
     dynamic_cast<takes_device_rows&>(*v).prepare_device(matrix.rows(), settings, context);
     const auto is_right = [&](const reference::truth& truth) {
-      context.derived.clear();
       const result r = run_once(*v, settings.wants, context);
       return reference::compare(truth, r, settings.wants, settings.chunk_size).reason == "";
     };
-    for (int k = 0; k < 3; ++k) {
-      CHECK(is_right(s.truth));
-      CHECK((context.derived["repeated"] != 0) == (k > 0 && context.derived["relabelled"] == 0));
-    }
-    const bool was_repeated = context.derived["repeated"] != 0;
+    for (int k = 0; k < 2; ++k) CHECK(is_right(s.truth));
     gpu::copy_to_device(const_cast<offset_t*>(matrix.row_ptr()), other.row_ptr.data(),
                         offset_t{other.n_rows} + 1);
     gpu::copy_to_device(const_cast<index_t*>(matrix.col_idx()), other.col_idx.data(), other.nnz());
-    CHECK(is_right(other_truth));
-    seen["other sizes"] += was_repeated && context.derived["repeated"] == 0 ? 1 : 0;
-    seen["same sizes"] += was_repeated && context.derived["repeated"] != 0 ? 1 : 0;
-    CHECK(is_right(other_truth));
-    seen["not repeated"] += was_repeated ? 0 : 1;
+    for (int k = 0; k < 2; ++k) CHECK(is_right(other_truth));
   }
-  CHECK(seen["other sizes"] > 20);
-  CHECK(seen["same sizes"] > 2);
-  CHECK(seen["not repeated"] > 2);
-}
-
-TEST_CASE("matrices of one size, each prepared for one run: the third repeats the launches") {
-  const variant_info& info = find_variant("gpu_bitmap_panels");
-  random_source random(17);
-  std::map<std::string, int> seen;
-  for (const subject& s : subjects(40, 60)) {
-    CAPTURE(s.name);
-    std::vector<index_t> order = identity_order(s.a.n_rows);
-    for (std::size_t k = order.size(); k > 1; --k) std::swap(order[k - 1], order[random.below(k)]);
-    const pattern other = permute(s.a, order, order);
-    const auto other_truth = reference::make_truth(reference::row_union(other));
-    run_settings settings;
-    settings.options = option_set(info.options);
-    settings.options.set(info.options, "panel_width", "6");
-    settings.options.set(info.options, "memory_budget_mb", "40");
-    settings.wants = info.gives.without(want::pattern);
-    settings.chunk_size = 7;
-    settings.runs_once = true;
-    const auto v = gpu::make_bitmap_panels({.many_vertices = 1 << 20});
-    run_context context;
-    const auto is_right = [&](const pattern& a, const reference::truth& truth) {
-      context.derived.clear();
-      v->prepare(a, settings, context);
-      const result r = run_once(*v, settings.wants, context);
-      return reference::compare(truth, r, settings.wants, settings.chunk_size).reason == "";
-    };
-    for (int k = 0; k < 4; ++k) {
-      CHECK(is_right(s.a, s.truth));
-      CHECK((context.derived["repeated"] != 0) == (k > 1 && context.derived["relabelled"] == 0));
-    }
-    const bool was_repeated = context.derived["repeated"] != 0;
-    CHECK(is_right(other, other_truth));
-    seen["other sizes"] += was_repeated && context.derived["repeated"] == 0 ? 1 : 0;
-    seen["same sizes"] += was_repeated && context.derived["repeated"] != 0 ? 1 : 0;
-    const bool fell_back = was_repeated && context.derived["repeated"] == 0;
-    for (int k = 0; k < 2; ++k) {
-      CHECK(is_right(s.a, s.truth));
-      // After sizes have changed some runs pass before launches are recorded again.
-      if (fell_back) CHECK(context.derived["repeated"] == 0);
-    }
-    // Other settings begin anew.
-    settings.chunk_size = 5;
-    CHECK(is_right(s.a, s.truth));
-    CHECK(context.derived["repeated"] == 0);
-  }
-  CHECK(seen["other sizes"] > 10);
-  CHECK(seen["same sizes"] > 1);
 }
 
 TEST_CASE(
@@ -718,71 +482,4 @@ TEST_CASE(
     }
   }
   CHECK(longer > 0);
-}
-
-TEST_CASE("positions kept between runs are not in the way of a matrix that has more of them") {
-  const pattern a = generate("dissected:nx=7");
-  random_source random(23);
-  std::vector<index_t> order = identity_order(a.n_rows);
-  for (std::size_t k = order.size(); k > 1; --k) std::swap(order[k - 1], order[random.below(k)]);
-  const pattern other = permute(a, order, order);
-  const gpu::panel_limits limits{.width = 4, .waves = false, .many_vertices = 1};
-  struct outcome {
-    bool built;
-    offset_t peak, used, used_between;  // bytes besides what prepare() takes
-    std::vector<gpu::mask_pair> masks;
-  };
-  // Builds from the matrices in turn, with so many bytes besides what prepare() takes.
-  const auto build = [&](const std::vector<const pattern*>& in_turn, offset_t bytes) {
-    gpu::memory_budget budget;
-    budget.set_limit(offset_t{1} << 28);
-    gpu::device_matrix matrix;
-    matrix.upload(a, budget);
-    gpu::panel_structure structure;
-    structure.prepare(a.n_rows, budget);
-    const offset_t before = budget.used();
-    budget.set_limit(before + bytes);
-    outcome out{};
-    for (const pattern* p : in_turn) {
-      structure.release();
-      out.used_between = budget.used() - before;
-      matrix.replace(*p);
-      run_context context;
-      out.built = structure.build(matrix, a.nnz(), limits, budget, context);
-      out.used = budget.used() - before;
-      out.masks.clear();
-      if (out.built) {
-        const gpu::mask_pair* const masks = structure.view().masks;
-        out.masks.assign(masks, masks + structure.positions());
-      }
-      structure.keep_positions(budget, structure.peak_before_positions());
-    }
-    out.peak = budget.peak() - before;
-    return out;
-  };
-  const auto same_masks = [](const outcome& x, const outcome& y) {
-    return std::ranges::equal(x.masks, y.masks, [](const auto& p, const auto& q) {
-      return p.upper == q.upper && p.lower == q.lower;
-    });
-  };
-  constexpr offset_t plenty = offset_t{1} << 27;
-  const outcome alone = build({&other}, plenty);
-  const outcome twice = build({&other, &other}, plenty);
-  REQUIRE(alone.built);
-  CHECK(alone.used_between == 0);
-  CHECK(twice.used_between == static_cast<offset_t>(24 * alone.masks.size()));
-  CHECK(twice.used == alone.used);
-  CHECK(same_masks(twice, alone));
-  std::map<bool, int> seen;
-  for (int part = 5; part <= 25; ++part) {
-    const offset_t bytes = alone.peak * part / 20;
-    const outcome fresh = build({&other}, bytes);
-    const outcome after = build({&a, &other}, bytes);
-    CHECK(after.built == fresh.built);
-    CHECK(after.used == fresh.used);
-    CHECK(same_masks(after, fresh));
-    ++seen[fresh.built];
-  }
-  CHECK(seen[false] > 0);
-  CHECK(seen[true] > 0);
 }

@@ -15,21 +15,6 @@
 // over all parts, at their places in the joint list, is what a single device has when all panels
 // below P that are not of `top` are done. The panels of `top` by themselves are a forest then, to
 // be eliminated as any other.
-//
-// Where masks are closed (gpu_symmetric.cu) no panel waits for another, and parts of one process
-// share `top`:
-//  * each part tells the others the blocks (K, T) of A's entries with K in its range, T in `top`.
-//    Of the way up from K, another part holds the panels from some K' on, since it holds all
-//    ancestors of what it holds, and takes the block as (K', T). So all lists that it holds are
-//    complete, those of `top`, too, and the list of a panel is the same in all parts that hold it;
-//  * every panel P of `top` is completed by one of the parts that hold it. That part has
-//    A's bits of P, as it has all entries that belong to P; a child of P adds to them by its list
-//    alone, which the part whose range has the child holds, at places that are the same in every
-//    list of P.
-// The least neighbours of all vertices, from which the tree follows, each part finds in a share of
-// the entries; then they are joined by all. Parts wait for each other until all have found these,
-// know whether A is symmetric, have counted whether the tree is the elimination tree, have told
-// their blocks, and have written their position lists.
 
 #include "variants/device/simt.hpp"
 
@@ -278,10 +263,10 @@ packed_panels::view_type packed_panels::view() const {
   return v;
 }
 
-packed_panels packed_panels::fetched(bool staged, memory_budget& budget) const {
+packed_panels packed_panels::fetched(int from, int to, memory_budget& budget) const {
   packed_panels copy(panels_, blocks_, masks_, budget);
-  copy_between_devices(copy.words_.data(), static_cast<const mask_pair*>(words_.data()),
-                       words_.size(), staged);
+  copy_between_devices(copy.words_.data(), to, static_cast<const mask_pair*>(words_.data()), from,
+                       words_.size());
   return copy;
 }
 
@@ -340,8 +325,7 @@ void panel_structure::take_part(std::span<const offset_t> row_ptr, memory_budget
 
 bool panel_structure::build_part(const device_matrix& a, std::span<const offset_t> row_ptr,
                                  const panel_limits& limits, memory_budget& budget,
-                                 run_context& context, const division& divide, std::size_t k,
-                                 top_sharing* sharing) {
+                                 run_context& context, const division& divide, std::size_t k) {
   release();
   bytes_missing_ = 0;
   part_ = k;
@@ -351,91 +335,18 @@ bool panel_structure::build_part(const device_matrix& a, std::span<const offset_
     top_ = top_of(parts_, begins_on_host(), parents_on_host());
     const std::vector<panel_kind> kinds = kinds_of_part(parts_, parents_on_host(), k);
     kinds_.assign(kinds.begin(), kinds.end());
-    if (sharing_ == nullptr) return;
-    const std::vector<index_t> closers = share_top(parts_, parents_on_host());
-    for (std::size_t i = 0; i < closers.size(); ++i) {
-      if (at(closers[i]) == k) kinds_[at(parts_.top[i])] = panel_kind::joint;
-    }
   };
   try {
-    built = find_panels(a, limits, budget, divide_among_parts, sharing) &&
-            build_held(a, row_ptr, limits, budget, context, divide_among_parts);
-  } catch (const budget_error&) {
-    built = false;
-  }
-  if (!built) drop();
-  return built;
-}
-
-// All but tree and panels, once more where the panels change.
-bool panel_structure::build_held(const device_matrix& a, std::span<const offset_t> row_ptr,
-                                 const panel_limits& limits, memory_budget& budget,
-                                 run_context& context, const std::function<void()>& divide) {
-  take_part(row_ptr, budget);
-  if (!count_part(a, limits, budget, context)) return false;
-  if (!is_etree_) {
-    defers_ = false;
-    slots_ = {};
-    if (!relabel_panels(a, limits, budget, divide)) return false;
-    take_part(row_ptr, budget);
-    if (!count_part(a, limits, budget, context)) return false;
-  }
-  if (is_empty_part()) return true;
-  if (!fill_structure(limits, budget, [&] { place(a, a.rows().nnz); })) return false;
-  if (sharing_ != nullptr) list_joint();
-  return true;
-}
-
-// Tells the others so many blocks.
-std::vector<std::span<const column_block>> panel_structure::swap_blocks(const column_block* found,
-                                                                        offset_t count) {
-  auto& mine = sharing_->of[part_].blocks;
-  mine.resize(static_cast<std::size_t>(count));
-  copy_to_host(mine.data(), found, count);
-  if (!sharing_->meeting.meet()) throw budget_error("another part has ended");
-  std::vector<std::span<const column_block>> told;
-  for (std::size_t l = 0; l < sharing_->of.size(); ++l) {
-    const auto& blocks = sharing_->of[l].blocks;
-    if (l != part_ && !blocks.empty()) told.emplace_back(blocks.data(), blocks.size());
-  }
-  return told;
-}
-
-// Lists the panels of `top` that the part completes, and their children, while the device goes on.
-void panel_structure::list_joint() {
-  const std::size_t count = parts_.cut.size() - 1;
-  const auto is_own_range = [&](index_t j) { return j >= own_.begin && j < own_.end; };
-  std::vector<std::vector<index_t>> lists(count + 1);
-  for (const index_t j : parts_.top) {
-    if (kinds_[at(j)] == panel_kind::joint && !is_own_range(j)) lists[count].push_back(j);
-  }
-  const std::span<const index_t> parent = parents_on_host();
-  for (std::size_t l = 0; l < count; ++l) {
-    for (index_t j = parts_.cut[l]; j < parts_.cut[l + 1]; ++j) {
-      if (parent[at(j)] < 0 || kinds_[at(parent[at(j)])] != panel_kind::joint) continue;
-      const panel_kind kind = kinds_[at(j)];
-      if (kind == panel_kind::foreign) {
-        lists[l].push_back(j);
-      } else if (kind == panel_kind::top || (kind == panel_kind::joint && !is_own_range(j))) {
-        lists[part_].push_back(j);
-      }
+    if (find_panels(a, limits, budget, divide_among_parts)) {
+      take_part(row_ptr, budget);
+      built = count_part(a, limits, budget, context) &&
+              (is_empty_part() || fill_structure(limits, budget, [&] { place(a, a.rows().nnz); }));
     }
+  } catch (const budget_error&) {
+    // The device itself may have less than the budget.
   }
-  joint_.clear();
-  joint_begin_.assign(1, 0);
-  for (const auto& list : lists) {
-    joint_.insert(joint_.end(), list.begin(), list.end());
-    joint_begin_.push_back(static_cast<index_t>(joint_.size()));
-  }
-}
-
-panel_range panel_structure::completed_range() const {
-  const panel_list more = joint_panels();
-  if (more.count == 0) return own_;
-  const index_t first = more.panels[0];
-  const index_t end = more.panels[more.count - 1] + 1;
-  if (own_.begin == own_.end) return {first, end};
-  return {std::min(own_.begin, first), std::max(own_.end, end)};
+  if (!built) release();
+  return built;
 }
 
 packed_panels panel_structure::pack(memory_budget& budget) const {
@@ -525,7 +436,7 @@ bool panel_structure::build_top(const panel_structure& one,
   } catch (const budget_error&) {
     // The device itself may have less than the budget.
   }
-  drop();
+  release();
   return false;
 }
 

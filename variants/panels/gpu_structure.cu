@@ -26,7 +26,6 @@ struct structure_totals {
   std::uint32_t overflow;   ///< nonzero: the table of column blocks was too small
   std::uint32_t siblings;   ///< vertices with siblings in the forest of nearest parents
   std::uint32_t justified;  ///< those of them in whose subtree the parent has a neighbour
-  std::uint32_t differs;    ///< nonzero: repeated launches have found other sizes
   /// Sum of a hash of every entry of A above the diagonal less those of the partners of the entries
   /// below: zero where A is symmetric, and hardly anywhere else.
   unsigned long long unbalance;
@@ -39,7 +38,6 @@ struct structure_totals {
 struct structure_note {
   structure_totals totals;
   std::uint32_t number;  ///< 1 as soon as the totals are there
-  std::uint32_t stage;   ///< of a part: 1 as soon as what others read next is there
 };
 
 namespace {
@@ -61,7 +59,7 @@ constexpr offset_t bytes_while_sorted = 52;
 
 /// Sets all words of some arrays: one launch in place of a fill for each.
 struct fill_list {
-  static constexpr int most = 4;
+  static constexpr int most = 3;
   word_fill of[most];
 };
 GSOFA_KERNEL void fill_kernel(fill_list fills) {
@@ -124,22 +122,6 @@ GSOFA_KERNEL void leftmost_kernel(matrix_view a, std::uint32_t* least, structure
   });
   for (unsigned step = 16; step > 0; step /= 2) unbalance += simt::shuffle_xor(unbalance, step);
   if (lane_index() == 0 && unbalance != 0) simt::atomic_add(&totals->unbalance, unbalance);
-}
-
-/// out[u] = min(one[u], other[u]).
-GSOFA_KERNEL void lesser_kernel(index_t n, const std::uint32_t* one, const std::uint32_t* other,
-                                std::uint32_t* out) {
-  simt::after_earlier_launches();
-  for (offset_t k = offset_t{simt::block_index()} * simt::block_size() + simt::thread_index();
-       k < n; k += offset_t{simt::grid_size()} * simt::block_size()) {
-    out[k] = one[k] < other[k] ? one[k] : other[k];
-  }
-}
-
-/// Tells the host that what was launched before is done.
-GSOFA_KERNEL void note_kernel(std::uint32_t* note) {
-  simt::after_earlier_launches();
-  if (simt::thread_index() == 0) simt::store_to_host(note, 1);
 }
 
 /// The minima of groups of 32, of groups of these groups, and so on; level 0 is the array itself.
@@ -424,7 +406,6 @@ GSOFA_KERNEL void panel_tree_kernel(index_t n, const std::uint32_t* parent, sibl
 struct justification {
   sibling_lists siblings;
   std::uint32_t* marks;  ///< n zeros; null: nothing is counted
-  index_t first, last;   ///< those from `first` on, before `last`
 
   /// Looks at an entry; returns 1 if it is the first found of a vertex.
   GSOFA_DEVICE std::uint32_t visit(index_t row, index_t column) const {
@@ -441,7 +422,6 @@ struct justification {
       }
     }
     const index_t child = siblings.list[low];
-    if (child < first || child >= last) return 0;
     std::uint32_t* const mark = marks + child;
     return simt::load_shared_state(mark) == 0 && simt::atomic_exchange(mark, std::uint32_t{1}) == 0
                ? 1
@@ -665,13 +645,6 @@ GSOFA_KERNEL void length_kernel(column_block_table table, std::uint32_t* column_
   }
 }
 
-/// The sizes of a structure.
-struct panel_extent {
-  std::uint32_t panels;
-  offset_t column_blocks, positions, longest;
-  bool balanced;
-};
-
 /// Computes where the column blocks and the positions of each panel begin.
 struct length_scan {
   struct value {
@@ -686,17 +659,9 @@ struct length_scan {
   index_t* lengths;
   structure_totals* totals;
   structure_note* note;
-  panel_extent expected;  ///< of launches that are repeated; else zero
 
   GSOFA_DEVICE offset_t count() const { return totals->panels; }
   GSOFA_DEVICE static value identity() { return {0, 0, 0}; }
-  /// Whether all is as repeated launches take it to be.
-  GSOFA_DEVICE bool is_expected(const value& found) const {
-    return totals->panels == expected.panels && found.column_blocks == expected.column_blocks &&
-           found.positions == expected.positions && found.longest == expected.longest &&
-           totals->is_etree() && totals->overflow == 0 &&
-           (totals->unbalance == 0) == expected.balanced;
-  }
   GSOFA_DEVICE value combine(const value& a, const value& b) const {
     return {a.column_blocks + b.column_blocks, a.positions + b.positions,
             a.longest < b.longest ? b.longest : a.longest};
@@ -717,7 +682,6 @@ struct length_scan {
       totals->column_blocks = upto.column_blocks;
       totals->positions = upto.positions;
       totals->longest = upto.longest;
-      totals->differs = expected.panels != 0 && !is_expected(upto) ? 1 : 0;
       // Earlier launches have set the others.
       note->totals = *totals;
       simt::store_to_host(&note->number, 1);
@@ -726,10 +690,8 @@ struct length_scan {
 };
 
 GSOFA_KERNEL void collect_kernel(column_block_table table, const offset_t* column_block_begin,
-                                 std::uint32_t* cursor, loose_column_blocks out,
-                                 const std::uint32_t* differs) {
+                                 std::uint32_t* cursor, loose_column_blocks out) {
   simt::after_earlier_launches();
-  if (differs != nullptr && *differs != 0) return;
   for (std::uint64_t k =
            std::uint64_t{simt::block_index()} * simt::block_size() + simt::thread_index();
        k < table.capacity; k += std::uint64_t{simt::grid_size()} * simt::block_size()) {
@@ -756,9 +718,8 @@ struct ancestor_lists {
 GSOFA_KERNEL void sort_kernel(ancestor_lists a, offset_t column_blocks, loose_column_blocks loose,
                               const index_t* begin, const offset_t* column_block_begin,
                               index_t* column_block_panel, mask_t* column_block_mask,
-                              index_t* column_block_first, const std::uint32_t* differs) {
+                              index_t* column_block_first) {
   simt::after_earlier_launches();
-  if (differs != nullptr && *differs != 0) return;
   for (offset_t k = offset_t{simt::block_index()} * simt::block_size() + simt::thread_index();
        k < a.panels; k += offset_t{simt::grid_size()} * simt::block_size()) {
     index_t alone = 0;
@@ -848,7 +809,6 @@ GSOFA_KERNEL void positions_kernel(panel_view p, offset_t column_blocks, unsigne
                                    loose_column_blocks loose, index_t* columns, index_t* in_parent,
                                    mask_pair* masks) {
   simt::after_earlier_launches();
-  if (p.stale()) return;
   const unsigned lane = lane_index();
   const offset_t threads = offset_t{simt::grid_size()} * simt::block_size();
   const offset_t thread = offset_t{simt::block_index()} * simt::block_size() + simt::thread_index();
@@ -988,7 +948,6 @@ struct place_table {
 /// before is not factored yet, and has these bits already.
 GSOFA_KERNEL void scatter_kernel(matrix_view a, panel_view p, bool in_waves, index_t from) {
   simt::after_earlier_launches();
-  if (p.stale()) return;
   place_table& places = *reinterpret_cast<place_table*>(simt::shared_memory<row_window>() + 1);
   places.clear();
   simt::sync_block();
@@ -1027,10 +986,12 @@ void panel_structure::prepare(index_t n, memory_budget& budget, int parts) {
   tree_parent_ = {budget, "tree", n};
   hint_ = {budget, "tree", n};
   note_.assign(sizeof(structure_note), 0);
-  first_pass_.clear();
   slots_ = {};
-  capacity_ = 1;
-  while (capacity_ < least_capacity + first_blocks_per_vertex * n / parts) capacity_ *= 2;
+  first_capacity_ = 1;
+  while (first_capacity_ < least_capacity + first_blocks_per_vertex * n / parts) {
+    first_capacity_ *= 2;
+  }
+  capacity_ = first_capacity_;
   for (auto* indices : {&low_, &depth_, &panel_of_, &panel_parent_, &siblings_}) {
     *indices = {budget, "tree", n};
   }
@@ -1056,11 +1017,10 @@ const std::uint32_t* panel_structure::children() const { return zeros(in_panel_c
 std::uint32_t* panel_structure::finished() const { return zeros(in_finished); }
 
 void panel_structure::release() {
-  relabelled_ = repeats_ = by_targets_ = too_many_ = defers_ = false;
-  sharing_ = nullptr;
-  joint_begin_.clear();
+  relabelled_ = by_targets_ = too_many_ = false;
   boundaries_.clear();
-  if (!first_pass_.recorded()) slots_ = {};
+  slots_ = {};
+  capacity_ = first_capacity_;
   loose_ = {};
   waves_.clear();
   kind_ = {};
@@ -1071,19 +1031,12 @@ void panel_structure::release() {
   label_ = {};
   by_panel_ = {};
   by_column_block_ = {};
-  if (!keeps_positions_) drop_positions();
+  drop_positions();
 }
 
 void panel_structure::drop_positions() {
-  keeps_positions_ = false;
   by_position_ = {};
   masks_ = {};
-}
-
-// The memory pool maps memory anew, for milliseconds, where large arrays change places.
-void panel_structure::keep_positions(const memory_budget& budget, offset_t others) {
-  if (keeps_positions_ || masks_.size() == 0) return;
-  keeps_positions_ = budget.limit() - others >= masks_.size() * bytes_per_position;
 }
 
 namespace {
@@ -1140,44 +1093,8 @@ void find_nearest(const std::uint32_t* values, index_t size, std::uint32_t* spar
 
 void panel_structure::nearest_parents(const device_matrix& a, offset_t nnz) {
   // hint_ has the least neighbours.
-  if (sharing_ == nullptr) {
-    launch_on_entries(leftmost_kernel, view_of(a, n_, nnz), hint_.data(), totals());
-    find_nearest(hint_.data(), n_, minima_.data(), tree_parent_.data());
-    return;
-  }
-  // Of a part those in its share of the entries; siblings_, not used yet, has those of all parts.
-  const auto parts = static_cast<offset_t>(sharing_->of.size());
-  const offset_t begin = nnz / parts * static_cast<offset_t>(part_);
-  const offset_t end = static_cast<offset_t>(part_) + 1 < parts ? begin + nnz / parts : nnz;
-  if (begin < end) {
-    launch_on_entries(leftmost_kernel, entries_of(a.row_ptr(), a.col_idx(), n_, begin, end),
-                      hint_.data(), totals());
-  }
-  launch_note();
-  sharing_->of[part_].least = hint_.data();
-  if (!meet_at_note()) throw budget_error("another part has ended");
-  const std::uint32_t* least = hint_.data();
-  for (std::size_t l = 0; l < sharing_->of.size(); ++l) {
-    if (l == part_) continue;
-    auto* const joint = reinterpret_cast<std::uint32_t*>(siblings_.data());
-    launch_overlapping(lesser_kernel, blocks_for(n_), threads_per_block, 0, n_, least,
-                       sharing_->of[l].least, joint);
-    least = joint;
-  }
-  find_nearest(least, n_, minima_.data(), tree_parent_.data());
-}
-
-// Has the device tell when all is done that was launched before.
-void panel_structure::launch_note() {
-  auto* const note = reinterpret_cast<structure_note*>(note_.data());
-  note->stage = 0;
-  launch_overlapping(note_kernel, 1, 32, 0, &note->stage);
-}
-
-// Waits for that, and for all parts. Returns false if one has ended.
-bool panel_structure::meet_at_note() {
-  wait_for_note(&reinterpret_cast<const structure_note*>(note_.data())->stage, 1);
-  return sharing_->meeting.meet();
+  launch_on_entries(leftmost_kernel, view_of(a, n_, nnz), hint_.data(), totals());
+  find_nearest(hint_.data(), n_, minima_.data(), tree_parent_.data());
 }
 
 // The least neighbours and the lists of siblings have been read.
@@ -1222,19 +1139,18 @@ void panel_structure::relabel(const device_matrix& a, offset_t nnz, memory_budge
 }
 
 // Launches all steps up to the lengths of the position lists of a numbering that is a postorder.
-// The launches do not depend on what is found.
 void panel_structure::first_pass(const device_matrix& a, offset_t nnz, const panel_limits& limits,
-                                 memory_budget& budget, word_fill more) {
-  clear_for_tree({reinterpret_cast<std::uint32_t*>(slots_.data()), capacity_ * 4, 0}, more);
+                                 memory_budget& budget) {
+  clear_for_tree({reinterpret_cast<std::uint32_t*>(slots_.data()), capacity_ * 4, 0});
   find_tree(a, nnz, limits.width);
   find_column_blocks(a, nnz, limits, budget, true);
 }
 
-void panel_structure::clear_for_tree(word_fill table, word_fill more) {
-  const offset_t words = zeroed_.size() + n_ + table.count + more.count;
+void panel_structure::clear_for_tree(word_fill table) {
+  const offset_t words = zeroed_.size() + n_ + table.count;
   launch_overlapping(
       fill_kernel, blocks_for((words - 1) / 4 + 1), threads_per_block, 0,
-      fill_list{{table, {zeroed_.data(), zeroed_.size(), 0}, {hint_.data(), n_, no_parent}, more}});
+      fill_list{{table, {zeroed_.data(), zeroed_.size(), 0}, {hint_.data(), n_, no_parent}}});
 }
 
 // Launches all steps up to the panels.
@@ -1247,7 +1163,7 @@ void panel_structure::find_tree(const device_matrix& a, offset_t nnz, index_t wi
 void panel_structure::justify(const device_matrix& a, offset_t nnz) {
   launch_on_entries(
       justify_kernel, view_of(a, n_, nnz),
-      justification{{zeros(in_children), depth_.data(), siblings_.data()}, zeros(in_marks), 0, n_},
+      justification{{zeros(in_children), depth_.data(), siblings_.data()}, zeros(in_marks)},
       totals());
 }
 
@@ -1257,14 +1173,8 @@ void panel_structure::justify(const device_matrix& a, offset_t nnz) {
 void panel_structure::find_column_blocks(const device_matrix& a, offset_t nnz,
                                          const panel_limits& limits, memory_budget& budget,
                                          bool justifies) {
-  justification by{{zeros(in_children), depth_.data(), siblings_.data()},
-                   justifies ? zeros(in_marks) : nullptr,
-                   0,
-                   n_};
-  if (kind_.size() > 0) {
-    by.first = begins_on_host()[at(parts_.cut[part_])];
-    by.last = begins_on_host()[at(parts_.cut[part_ + 1])];
-  }
+  const justification by{{zeros(in_children), depth_.data(), siblings_.data()},
+                         justifies ? zeros(in_marks) : nullptr};
   const column_block_table table{slots_.data(), static_cast<std::uint32_t>(capacity_)};
   const cut_view cut_panels{label_.data(), begin_.data(), panel_of_.data(), panel_parent_.data(),
                             kind_.data()};
@@ -1285,7 +1195,6 @@ void panel_structure::climb_by_targets(const panel_limits& limits, memory_budget
   copy_to_host(&note->totals, static_cast<const structure_totals*>(totals()), 1);
   structure_totals& found = note->totals;
   by_targets_ = true;
-  if (defers_) agree();
   const bool is_etree = found.siblings == found.justified;
   if (!is_etree || found.overflow != 0) {
     found.column_blocks = found.overflow != 0 ? capacity_ : 0;
@@ -1293,16 +1202,7 @@ void panel_structure::climb_by_targets(const panel_limits& limits, memory_budget
     return;
   }
   panels_ = static_cast<index_t>(found.panels);
-  if (sharing_ != nullptr) {
-    const block_exchange exchange{
-        kind_.data(),
-        panel_parent_.data(),
-        {parts_.cut[part_], parts_.cut[part_ + 1]},
-        [&](const column_block* mine, offset_t count) { return swap_blocks(mine, count); }};
-    boundaries_.list_first(slots_.data(), capacity_, panels_, budget, &exchange);
-  } else {
-    boundaries_.list_first(slots_.data(), capacity_, panels_, budget);
-  }
+  boundaries_.list_first(slots_.data(), capacity_, panels_, budget);
   slots_ = {};
   find_first_panels();
   const first_panels subtrees{panels_, reinterpret_cast<const std::uint32_t*>(siblings_.data())};
@@ -1333,62 +1233,23 @@ void panel_structure::measure() {
 void panel_structure::place_lists() {
   scan(length_scan{begin_.data(), kind_.data(), zeros(in_column_block_count), length(),
                    column_block_begin_.data(), position_begin_.data(), lengths(), totals(),
-                   reinterpret_cast<structure_note*>(note_.data()),
-                   repeats_ ? panel_extent{static_cast<std::uint32_t>(panels_), column_blocks_,
-                                           positions_, longest_, symmetric_}
-                            : panel_extent{}},
-       repeats_ || by_targets_ ? panels_ : n_,
-       reinterpret_cast<length_scan::value*>(partial_.data()));
-}
-
-void panel_structure::record(const device_matrix& a, offset_t nnz, const panel_limits& limits,
-                             memory_budget& budget) {
-  // The host waits in between.
-  if (n_ >= limits.many_vertices) return;
-  try {
-    if (!make_table(limits, budget)) return;
-  } catch (const budget_error&) {
-    // The device itself may have less than the budget: build() sees what can be done.
-    return;
-  }
-  first_pass(a, nnz, limits, budget);
-  synchronize();
-  first_pass_.record([&] { first_pass(a, nnz, limits, budget); });
-  if (!first_pass_.recorded()) slots_ = {};
-}
-
-void panel_structure::drop() {
-  keeps_positions_ = false;
-  release();
-  first_pass_.clear();
-  slots_ = {};
+                   reinterpret_cast<structure_note*>(note_.data())},
+       by_targets_ ? panels_ : n_, reinterpret_cast<length_scan::value*>(partial_.data()));
 }
 
 bool panel_structure::build(const device_matrix& a, offset_t nnz, const panel_limits& limits,
                             memory_budget& budget, run_context& context) {
-  const auto is_built = [&] {
-    release();
-    bytes_missing_ = 0;
-    try {
-      return try_build(a, nnz, limits, budget, context);
-    } catch (const budget_error&) {
-      // The device itself may have less than the budget.
-      return false;
-    }
-  };
-  const bool had_kept = keeps_positions_;
-  if (is_built()) return true;
-  // What the run before has left may be in the way of a larger matrix.
-  keeps_positions_ = false;
-  if (had_kept && is_built()) return true;
-  drop();
-  return false;
-}
-
-bool panel_structure::try_build(const device_matrix& a, offset_t nnz, const panel_limits& limits,
-                                memory_budget& budget, run_context& context) {
-  return find_structure(a, nnz, limits, budget, context) &&
-         fill_structure(limits, budget, [&] { place(a, nnz); });
+  release();
+  bytes_missing_ = 0;
+  bool built = false;
+  try {
+    built = find_structure(a, nnz, limits, budget, context) &&
+            fill_structure(limits, budget, [&] { place(a, nnz); });
+  } catch (const budget_error&) {
+    // The device itself may have less than the budget.
+  }
+  if (!built) release();
+  return built;
 }
 
 // The table of column blocks must be reached by 32-bit places.
@@ -1416,26 +1277,18 @@ void panel_structure::grow_table(offset_t found, const panel_limits& limits,
 // known: once more where they change. Returns false where the limits do not admit the labels. Where
 // parts share `top` of a symmetric matrix, whether the numbering is a postorder is left open.
 bool panel_structure::find_panels(const device_matrix& a, const panel_limits& limits,
-                                  memory_budget& budget, const std::function<void()>& divide,
-                                  top_sharing* sharing) {
+                                  memory_budget& budget, const std::function<void()>& divide) {
   const offset_t nnz = a.rows().nnz;
   structure_totals found{};
-  if (n_ >= limits.many_vertices) sharing_ = sharing;
-  clear_for_tree({}, {});
+  clear_for_tree({});
   find_tree(a, nnz, limits.width);
   copy_to_host(&found, static_cast<const structure_totals*>(totals()), 1);
   panels_ = static_cast<index_t>(found.panels);
   symmetric_ = found.unbalance == 0;
-  if (sharing_ != nullptr) {
-    symmetric_ = all_balanced(found.unbalance);
-    if (!symmetric_ && !sharing_->always) sharing_ = nullptr;
-    defers_ = sharing_ != nullptr && symmetric_;
-  }
   fetch_tree();
   // The device goes on while the host divides.
-  if (!defers_) justify(a, nnz);
+  justify(a, nnz);
   divide();
-  if (defers_) return true;
   copy_to_host(&found, static_cast<const structure_totals*>(totals()), 1);
   if (found.siblings == found.justified) return true;
   return relabel_panels(a, limits, budget, divide);
@@ -1456,63 +1309,23 @@ bool panel_structure::relabel_panels(const device_matrix& a, const panel_limits&
   return true;
 }
 
-// Whether A is symmetric, as far as counted, from what each part lacks. All parts have read the
-// least neighbours that others have found by then. Throws budget_error where another part has
-// ended.
-bool panel_structure::all_balanced(std::uint64_t unbalance) {
-  sharing_->of[part_].unbalance = unbalance;
-  if (!sharing_->meeting.meet()) throw budget_error("another part has ended");
-  std::uint64_t sum = 0;
-  for (const top_sharing::part& p : sharing_->of) sum += p.unbalance;
-  return sum == 0;
-}
-
-// Adds up what the parts have justified, each of the vertices of its range. A is symmetric: the
-// edge from the parent of such a vertex into its subtree stands in the row of the parent, which the
-// part holds. Throws budget_error where another part has ended.
-void panel_structure::agree() {
-  structure_totals& found = reinterpret_cast<structure_note*>(note_.data())->totals;
-  sharing_->of[part_].justified = found.justified;
-  if (!sharing_->meeting.meet()) throw budget_error("another part has ended");
-  found.justified = 0;
-  for (const top_sharing::part& p : sharing_->of) found.justified += p.justified;
-  is_etree_ = found.siblings == found.justified;
-}
-
-bool panel_structure::meet() {
-  if (is_empty_part()) return sharing_->meeting.meet();
-  sharing_->of[part_].view = view();
-  return meet_at_note();
-}
-
-// Finds the column blocks of the panels that a part holds, and lengths, unless is_etree_ becomes
-// false. Returns false where the limits do not admit the table.
+// Finds the column blocks of the panels that a part holds, and lengths. Returns false where the
+// limits do not admit the table.
 bool panel_structure::count_part(const device_matrix& a, const panel_limits& limits,
                                  memory_budget& budget, run_context& context) {
+  if (is_empty_part()) return true;
   structure_note& note = *reinterpret_cast<structure_note*>(note_.data());
-  is_etree_ = true;
-  if (is_empty_part()) {
-    if (defers_) {
-      copy_to_host(&note.totals, static_cast<const structure_totals*>(totals()), 1);
-      agree();
-    }
-    if (is_etree_ && sharing_ != nullptr) swap_blocks(nullptr, 0);
-    return true;
-  }
   for (;;) {
     if (!make_table(limits, budget)) return false;
     note.number = 0;
     fill_bytes(slots_.data(), 0, capacity_);
-    find_column_blocks(a, a.rows().nnz, limits, budget, defers_);
+    find_column_blocks(a, a.rows().nnz, limits, budget);
     wait_for_note(&note.number, 1);
     context.check_deadline();
-    if (!defers_) is_etree_ = note.totals.siblings == note.totals.justified;
-    if (!is_etree_ || note.totals.overflow == 0) break;
-    if (defers_) copy_to_device(&totals()->justified, &note.totals.justified, 1);
-    defers_ = false;
+    if (note.totals.overflow == 0) break;
     grow_table(note.totals.column_blocks, limits, budget);
   }
-  if (is_etree_) adopt(note.totals);
+  adopt(note.totals);
   return true;
 }
 
@@ -1553,12 +1366,8 @@ bool panel_structure::find_structure(const device_matrix& a, offset_t nnz,
                                      run_context& context) {
   auto* const note = reinterpret_cast<structure_note*>(note_.data());
   note->number = 0;
-  if (first_pass_.recorded()) {
-    first_pass_.launch();
-  } else {
-    if (!make_table(limits, budget)) return false;
-    first_pass(a, nnz, limits, budget);
-  }
+  if (!make_table(limits, budget)) return false;
+  first_pass(a, nnz, limits, budget);
   structure_totals found{};
   for (bool is_first = true;; is_first = false) {
     wait_for_note(&note->number, 1);
@@ -1568,8 +1377,6 @@ bool panel_structure::find_structure(const device_matrix& a, offset_t nnz,
     context.check_deadline();
     const bool is_etree = found.siblings == found.justified;
     if (is_etree && found.overflow == 0) break;
-    // The next run begins with the capacity that this one comes to.
-    first_pass_.clear();
     slots_ = {};
     if (!is_etree) {
       if (bytes_left(limits, budget) < 8 * offset_t{n_}) return false;
@@ -1602,24 +1409,21 @@ void panel_structure::adopt(const structure_totals& found) {
 bool panel_structure::fill_structure(const panel_limits& limits, memory_budget& budget,
                                      const std::function<void()>& set_masks) {
   if (by_targets_) return sort_boundaries(limits, budget, set_masks);
-  const auto left = [&] { return bytes_left(limits, budget) + kept_bytes(); };
+  const auto left = [&] { return bytes_left(limits, budget); };
   constexpr offset_t bytes_per_loose_block = sizeof(column_block) + sizeof(index_t);
   const offset_t sorted_bytes =
       column_blocks_ * bytes_per_column_block + offset_t{panels_} * (most_steps + 1) * 4;
   bytes_missing_ = budget.used() + limits.reserve + sorted_bytes + positions_ * bytes_per_position;
   if (left() / bytes_per_loose_block < column_blocks_) return false;
   take_loose(budget);
-  collect_column_blocks(nullptr);
-  const bool fits = (left() - sorted_bytes) / bytes_per_position >= positions_;
-  // Where the result does not fit in addition to the table, the next run allocates a table again.
-  if (!fits) first_pass_.clear();
-  if (!first_pass_.recorded()) slots_ = {};
+  collect_column_blocks();
+  slots_ = {};
   const bool at_once = positions_ <= most_positions(limits) &&
                        (left() - sorted_bytes) / bytes_per_position >= positions_;
   if (!at_once && (!limits.waves || left() < sorted_bytes)) return false;
   take_column_blocks(budget);
   if (at_once) take_positions(positions_, budget);
-  sort_column_blocks(nullptr);
+  sort_column_blocks(column_blocks_);
   if (at_once) set_masks();
   loose_ = {};
   return at_once || plan(limits, budget);
@@ -1633,10 +1437,10 @@ bool panel_structure::sort_boundaries(const panel_limits& limits, memory_budget&
   if (too_many_ || bytes_left(limits, budget) / bytes_while_sorted < column_blocks_) return false;
   take_loose(budget);
   take_column_blocks(budget);
-  sort_column_blocks(nullptr, 0);
+  sort_column_blocks(0);
   boundaries_.sort(begin_.data(), loose(), column_block_panel(), by_column_block_.data(),
                    column_block_first(), budget);
-  const offset_t left = bytes_left(limits, budget) + kept_bytes();
+  const offset_t left = bytes_left(limits, budget);
   const bool at_once =
       positions_ <= most_positions(limits) && left / bytes_per_position >= positions_;
   if (!at_once && !limits.waves) return false;
@@ -1660,9 +1464,7 @@ void panel_structure::take_column_blocks(memory_budget& budget) {
 }
 
 void panel_structure::take_positions(offset_t positions, memory_budget& budget) {
-  if (keeps_positions_ && masks_.size() == positions) return;
   drop_positions();
-  peak_before_positions_ = budget.peak();
   held_ = positions;
   by_position_ = {budget, "positions", held_ * 2};
   masks_ = {budget, "masks", held_};
@@ -1672,25 +1474,21 @@ loose_column_blocks panel_structure::loose() const {
   return {loose_.data(), reinterpret_cast<index_t*>(loose_.data() + column_blocks_)};
 }
 
-void panel_structure::collect_column_blocks(const std::uint32_t* differs) {
+void panel_structure::collect_column_blocks() {
   const column_block_table table{slots_.data(), static_cast<std::uint32_t>(capacity_)};
   launch_overlapping(collect_kernel, blocks_for(capacity_), threads_per_block, 0, table,
                      static_cast<const offset_t*>(column_block_begin_.data()), zeros(in_cursor),
-                     loose(), differs);
-}
-
-void panel_structure::sort_column_blocks(const std::uint32_t* differs) {
-  sort_column_blocks(differs, column_blocks_);
+                     loose());
 }
 
 // Sorts so many column blocks, and lists the ancestors of panels.
-void panel_structure::sort_column_blocks(const std::uint32_t* differs, offset_t count) {
+void panel_structure::sort_column_blocks(offset_t count) {
   launch_overlapping(
       sort_kernel, blocks_for(count + panels_), threads_per_block, 0,
       ancestor_lists{panels_, panel_parent_.data(), children(), above(), single_child_steps()},
       count, loose(), static_cast<const index_t*>(begin_.data()),
       static_cast<const offset_t*>(column_block_begin_.data()), column_block_panel(),
-      by_column_block_.data(), column_block_first(), differs);
+      by_column_block_.data(), column_block_first());
 }
 
 // Writes the position lists and empty masks for all panels that are held.
@@ -1706,41 +1504,9 @@ void panel_structure::write_positions() {
 // The same with the masks of A.
 void panel_structure::place(const device_matrix& a, offset_t nnz) {
   write_positions();
-  if (sharing_ != nullptr) launch_note();
   for_each_range(a, nnz, [&](const matrix_view& entries) {
     launch_with_table<place_table>(scatter_kernel, entries, view(), false, index_t{0});
   });
-}
-
-bool panel_structure::keep(offset_t most_bytes, memory_budget& budget) {
-  constexpr offset_t per_slot = sizeof(column_block) / sizeof(index_t);
-  const offset_t loose = column_blocks_ + column_blocks_ / per_slot + 1;
-  if (relabelled_ || by_targets_ || !waves_.empty()) return false;
-  if ((loose + capacity_) * bytes_per_column_block > most_bytes) return false;
-  try {
-    loose_ = {budget, "loose_words", loose};
-    if (slots_.size() == 0) slots_ = {budget, "word_table", capacity_};
-  } catch (const budget_error&) {
-    loose_ = {};
-    return false;
-  }
-  repeats_ = true;
-  return true;
-}
-
-void panel_structure::repeat(const device_matrix& a, offset_t nnz, const panel_limits& limits,
-                             memory_budget& budget, word_fill more) {
-  first_pass(a, nnz, limits, budget, more);
-  collect_column_blocks(&totals()->differs);
-  sort_column_blocks(&totals()->differs);
-  place(a, nnz);
-}
-
-void panel_structure::expect() { reinterpret_cast<structure_note*>(note_.data())->number = 0; }
-
-bool panel_structure::repeated() const {
-  const auto& note = *reinterpret_cast<const structure_note*>(note_.data());
-  return note.number == 1 && note.totals.differs == 0;
 }
 
 // Divides the panels into waves, for which the host waits. Returns false where the limits do not
@@ -1820,7 +1586,6 @@ panel_view panel_structure::view() const {
           columns(),
           in_parent(),
           masks_.data(),
-          repeats_ ? &totals()->differs : nullptr,
           kind_.data()};
 }
 

@@ -58,7 +58,6 @@ GSOFA_DEVICE bool has_full_child(const panel_view& p, index_t j) {
 GSOFA_KERNEL void add_to_parents_kernel(panel_view p, panel_range wave,
                                         const std::uint32_t* children) {
   simt::after_earlier_launches();
-  if (p.stale()) return;
   for (auto k = static_cast<index_t>(simt::block_index()); k < wave.end - wave.begin;
        k += static_cast<index_t>(simt::grid_size())) {
     const index_t j = wave.end - 1 - k;
@@ -84,39 +83,6 @@ GSOFA_KERNEL void add_to_parents_kernel(panel_view p, panel_range wave,
         simt::atomic_or(&m.upper, q);
         simt::atomic_or(&m.lower, q);
       }
-    }
-  }
-}
-
-// Blocks that share a panel: those below the top are few and long, and may lie on another device.
-#if defined(__CUDACC__)
-constexpr index_t most_per_child = 64;
-#else
-constexpr index_t most_per_child = 2;
-#endif
-
-/// Adds the vertex q(K) of every panel K of the list, which lies in `from`, to the masks of its
-/// parent in p, whose list is the same in both. So many blocks take a panel.
-GSOFA_KERNEL void add_children_kernel(panel_view p, panel_view from, panel_list children,
-                                      index_t blocks_per_child) {
-  simt::after_earlier_launches();
-  const auto place = static_cast<index_t>(simt::block_index()) % blocks_per_child;
-  const auto threads = static_cast<index_t>(simt::block_size());
-  for (index_t k = static_cast<index_t>(simt::block_index()) / blocks_per_child; k < children.count;
-       k += static_cast<index_t>(simt::grid_size()) / blocks_per_child) {
-    const index_t j = children.panels[k];
-    const index_t w = p.width(j);
-    const index_t length = from.length(j);
-    const index_t parent = p.parent[j];
-    if (length == w || (parent == j + 1 && has_full_child(p, parent))) continue;
-    const offset_t first = from.position_begin[j];
-    const mask_t q = bit(from.columns[first + w] - p.begin[parent]);
-    mask_pair* const above = p.masks + p.position_begin[parent];
-    for (index_t z = w + 1 + place * threads + static_cast<index_t>(simt::thread_index());
-         z < length; z += threads * blocks_per_child) {
-      mask_pair& m = above[from.in_parent[first + z]];
-      simt::atomic_or(&m.upper, q);
-      simt::atomic_or(&m.lower, q);
     }
   }
 }
@@ -231,22 +197,20 @@ GSOFA_DEVICE bool close_tile(const panel_view& p, index_t j, const closed_panel&
   return differ;
 }
 
-/// Closes the masks of the panels of the list and of the wave, and sets `refuted` where those of U
+/// Closes the masks of the panels of the wave, and sets `refuted` where those of U
 /// and L differ. A block takes a panel, long ones first, a warp 64 positions at a time. Counts the
 /// rows of L and U, those with the diagonal, unless counts.l is null: the counts are void where the
 /// masks differ.
-GSOFA_KERNEL void close_kernel(panel_view p, panel_list list, panel_range wave,
-                               const std::uint32_t* tree_parent, row_counts counts,
-                               std::uint32_t* refuted) {
+GSOFA_KERNEL void close_kernel(panel_view p, panel_range wave, const std::uint32_t* tree_parent,
+                               row_counts counts, std::uint32_t* refuted) {
   simt::after_earlier_launches();
-  if (p.stale()) return;
   panel_ancestors& ancestors = *simt::shared_memory<panel_ancestors>();
   const auto warp = static_cast<index_t>(simt::thread_index() / 32);
   const auto stride = static_cast<index_t>(simt::block_size()) * 2;
   bool differ = false;
-  for (auto k = static_cast<index_t>(simt::block_index()); k < list.count + wave.end - wave.begin;
+  for (auto k = static_cast<index_t>(simt::block_index()); k < wave.end - wave.begin;
        k += static_cast<index_t>(simt::grid_size())) {
-    const index_t j = k < list.count ? list.panels[k] : wave.end - 1 - (k - list.count);
+    const index_t j = wave.end - 1 - k;
     if (!p.owns(j)) continue;
     const index_t w = p.width(j);
     const index_t length = p.length(j);
@@ -273,29 +237,11 @@ GSOFA_KERNEL void close_kernel(panel_view p, panel_list list, panel_range wave,
 }  // namespace
 
 void symmetric_closure::run(const panel_structure& structure, panel_range wave, row_counts counts) {
-  add(structure, wave);
-  close(structure, wave, {}, counts);
-}
-
-void symmetric_closure::add(const panel_structure& structure, panel_range wave) {
-  launch_overlapping(add_to_parents_kernel, std::min(wave.end - wave.begin, 1 << 16),
-                     closure_threads, 0, structure.view(), wave, structure.children());
-}
-
-void symmetric_closure::add(const panel_structure& structure, const panel_view& from,
-                            panel_list children) {
-  if (children.count == 0) return;
-  constexpr index_t most_blocks = 1 << 16;
-  const index_t per_child = std::clamp(most_blocks / children.count, 1, most_per_child);
-  launch_overlapping(add_children_kernel, std::min(children.count, most_blocks) * per_child,
-                     closure_threads, 0, structure.view(), from, children, per_child);
-}
-
-void symmetric_closure::close(const panel_structure& structure, panel_range wave, panel_list more,
-                              row_counts counts) {
-  launch_overlapping(close_kernel, std::min(more.count + wave.end - wave.begin, 1 << 16),
-                     closure_threads, sizeof(panel_ancestors), structure.view(), more, wave,
-                     structure.tree_parent(), counts, refuted_.data());
+  const int blocks = std::min(wave.end - wave.begin, 1 << 16);
+  launch_overlapping(add_to_parents_kernel, blocks, closure_threads, 0, structure.view(), wave,
+                     structure.children());
+  launch_overlapping(close_kernel, blocks, closure_threads, sizeof(panel_ancestors),
+                     structure.view(), wave, structure.tree_parent(), counts, refuted_.data());
 }
 
 }  // namespace gsofa::gpu

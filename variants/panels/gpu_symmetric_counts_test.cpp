@@ -41,7 +41,7 @@ TEST_CASE("rows of symmetric patterns are counted by the elimination tree") {
   for (const subject& s : all) {
     CAPTURE(s.name);
     run_settings settings = counts_alone();
-    settings.runs_once = ++runs % 4 == 0;
+    ++runs;
     if (runs % 3 != 0) settings.wants |= want::supernodes;
     settings.chunk_size = std::vector<index_t>{128, 0, 5, 1}[runs % 4];
     simt::emulator::set_seed(runs);
@@ -50,11 +50,9 @@ TEST_CASE("rows of symmetric patterns are counted by the elimination tree") {
     CHECK(fault(*v, s, settings, context) == "");
     // The numbering need not be a postorder.
     ++seen[context.derived["counted_by_tree"] != 0 ? "counted" : "panels"];
-    seen["repeated"] += context.derived["counted_by_tree"] * context.derived["repeated"] != 0;
   }
   CHECK(seen["counted"] > 30);
   CHECK(seen["panels"] > 10);
-  CHECK(seen["repeated"] > 20);
 }
 
 TEST_CASE("rows of other patterns are not, however few entries have no partner") {

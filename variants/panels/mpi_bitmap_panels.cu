@@ -69,7 +69,7 @@ class mpi_bitmap_panels final : public variant {
     const on_device here(device_);
     bool built = false;
     j.collective_try([&] {
-      top_->drop();
+      top_->release();
       built = part_->run(job_, at(j.rank()), context) && !part_->elimination.fell_back();
     });
     bool refuted = false;
@@ -262,10 +262,10 @@ class mpi_bitmap_panels final : public variant {
 
   // Everything on rank 0.
   void run_alone(run_context& context) {
-    top_->drop();
+    top_->release();
     part_->packed = {};
     part_->runs = {};
-    part_->structure.drop();
+    part_->structure.release();
     mpi_context::world().on_root([&] {
       const variant_info& one = find_variant("gpu_bitmap_panels");
       run_settings settings = job_.settings;

@@ -123,37 +123,6 @@ std::vector<panel_kind> kinds_of_part(const panel_parts& parts, std::span<const 
   return kind;
 }
 
-std::vector<index_t> share_top(const panel_parts& parts, std::span<const index_t> parent) {
-  const std::size_t count = parts.top.size();
-  const auto last = static_cast<index_t>(parts.cut.size()) - 2;
-  // The first and the last part that hold each panel.
-  std::vector<index_t> from(count, last);
-  std::vector<index_t> upto(count, last);
-  std::vector<index_t> takers;  // parts with panels
-  const auto place = [&](index_t j) {
-    return at(std::ranges::lower_bound(parts.top, j) - parts.top.begin());
-  };
-  for (index_t k = last; k >= 0; --k) {
-    const index_t begin = parts.cut[at(k)];
-    const index_t end = parts.cut[at(k) + 1];
-    if (begin == end) continue;
-    takers.insert(takers.begin(), k);
-    for (std::size_t i = place(begin); i < count && parts.top[i] < end; ++i) from[i] = upto[i] = k;
-    std::size_t i = place(end);
-    for (index_t j = parent[at(end) - 1]; j >= 0; j = parent[at(j)]) {
-      while (parts.top[i] != j) ++i;
-      from[i] = k;
-    }
-  }
-  std::vector<index_t> out(count);
-  for (std::size_t i = 0; i < count; ++i) {
-    const auto first = std::ranges::lower_bound(takers, from[i]);
-    const auto holders = std::ranges::upper_bound(takers, upto[i]) - first;
-    out[i] = first[static_cast<std::ptrdiff_t>(i) % holders];
-  }
-  return out;
-}
-
 top_panels top_of(const panel_parts& parts, std::span<const index_t> begin,
                   std::span<const index_t> parent) {
   top_panels out;

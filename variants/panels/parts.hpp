@@ -13,7 +13,6 @@ enum class panel_kind : unsigned char {
   foreign,  ///< nothing
   own,      ///< the panel and all below it are of this part alone
   top,      ///< panels of several parts lie below it
-  joint,    ///< the same, and this part completes its masks
 };
 
 /// Panels divided among workers. Part k has the panels cut[k] .. cut[k+1] - 1
@@ -42,10 +41,6 @@ panel_parts divide_panels(std::span<const index_t> begin, std::span<const index_
 /// `top` in its range, as with `top`.
 std::vector<panel_kind> kinds_of_part(const panel_parts& parts, std::span<const index_t> parent,
                                       std::size_t k);
-
-/// A part that holds it for each panel of `top`: the parts that hold a panel are those whose ranges
-/// meet its subtree, which is contiguous, and they take such panels in turn.
-std::vector<index_t> share_top(const panel_parts& parts, std::span<const index_t> parent);
 
 /// The panels of `top` by themselves: panel i is top[i], its vertices are numbered from begin[i] on
 /// in their order.

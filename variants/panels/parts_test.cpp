@@ -75,12 +75,6 @@ TEST_CASE("every panel below the top is of one part, with all below it") {
     CHECK(fault(t, p, parts) == "");
     with_top += p.top.empty() ? 0 : 1;
     if (parts == 1) CHECK(p.top.empty());
-    const std::vector<index_t> closers = share_top(p, t.parent);
-    REQUIRE(closers.size() == p.top.size());
-    for (std::size_t i = 0; i < p.top.size(); ++i) {
-      // Whoever completes a panel of `top` holds it.
-      CHECK(kinds_of_part(p, t.parent, at(closers[i]))[at(p.top[i])] == panel_kind::top);
-    }
     const top_panels top = top_of(p, t.begin, t.parent);
     REQUIRE(top.begin.size() == p.top.size() + 1);
     for (std::size_t i = 0; i < p.top.size(); ++i) {
@@ -142,13 +136,11 @@ TEST_CASE("two subtrees under a separator are the two parts, a path is top from 
   const panel_parts two = divide_panels(begin, parent, 2);
   CHECK(two.cut == std::vector<index_t>{0, 3, 8});
   CHECK(two.top == std::vector<index_t>{6, 7});
-  CHECK(share_top(two, parent) == std::vector<index_t>{0, 1});
   const std::vector<index_t> steps{0, 1, 2, 3, 4};
   const std::vector<index_t> path{1, 2, 3, -1};
   const panel_parts of_path = divide_panels(steps, path, 2);
   CHECK(of_path.cut == std::vector<index_t>{0, 3, 4});
   CHECK(of_path.top == std::vector<index_t>{3});
-  CHECK(share_top(of_path, path) == std::vector<index_t>{0});
 }
 
 TEST_CASE("no panels are divided into empty parts") {

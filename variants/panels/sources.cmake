@@ -12,7 +12,6 @@ gsofa_roles(
     gpu_boundaries.cu
     eliminate/gpu_elimination.cu
     gpu_expansion.cu
-    gpu_mask_completion.cu
     gpu_parts.cu
     gpu_relaxed_supernodes.cu
     gpu_structure.cu

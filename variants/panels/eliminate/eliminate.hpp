@@ -30,9 +30,9 @@ class panel_elimination {
   /// Factors the panels of one wave, which is all panels if there is one wave; waves ascend. Up to
   /// five launches; asynchronous. If the update rounds of all waves cost more than
   /// most_update_work, the elimination falls back: it stops, and the masks are those of no
-  /// factorization. `completion` is notified of every panel that is factored.
-  void run(const elimination_input& input, panel_range wave, completion_view completion = {});
-  /// Forgets that an earlier run fell back. Called before the launches of run() are repeated.
+  /// factorization.
+  void run(const elimination_input& input, panel_range wave);
+  /// Forgets that an earlier run fell back. Called before the first wave.
   void expect();
   /// Whether the last run() fell back; valid once the device has finished the launches of run().
   [[nodiscard]] bool fell_back() const { return fell_back_[0] != 0; }

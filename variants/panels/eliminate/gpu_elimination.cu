@@ -322,7 +322,6 @@ struct elimination_view {
   std::uint32_t* fell_back;  ///< memory of the host: set to 1 where the work passes that
   cluster_state* clusters;
   unsigned long long* counters;  // counting build, by elimination_counter
-  completion_view completion;    ///< told of every panel; without counts: it is not
 };
 
 /// The state of this block's cluster.
@@ -1836,7 +1835,6 @@ GSOFA_DEVICE void follow(const elimination_view& e, index_t j, worker_state& s, 
     }
     last = factor_and_update<Tier>(e, j, place, s, side, last.ready, stays);
     if (last.next == falls_back) break;
-    if (leads && e.completion.counts != nullptr) e.completion.note(e.p, j);
     if (last.next == leaves) stays = false;
     const next_panel& above = s.head[side].next;
     j = above.panel;
@@ -1864,7 +1862,6 @@ GSOFA_DEVICE void follow(const elimination_view& e, index_t j, worker_state& s, 
 /// it. Sets to zero what later launches count with.
 GSOFA_BOUNDED_KERNEL(warp_threads) void warp_panels_kernel(elimination_view e) {
   simt::after_earlier_launches();
-  if (e.p.stale()) return;
   for (offset_t k = offset_t{simt::block_index()} * simt::block_size() + simt::thread_index();
        k < e.zero_count; k += offset_t{simt::grid_size()} * simt::block_size()) {
     e.zeros[k] = 0;
@@ -1991,7 +1988,6 @@ GSOFA_DEVICE void work(const elimination_view& e, worker_state& s, index_t* pane
 /// Second launch: a block takes each listed panel and follows the path up from it.
 GSOFA_BOUNDED_KERNEL(most_warps * 32) void block_panels_kernel(elimination_view e) {
   simt::after_earlier_launches();
-  if (e.p.stale()) return;
   worker_state& s = *simt::shared_memory<worker_state>();
   take_listed<tier::block>(e, s, &s.panel);
 }
@@ -1999,7 +1995,7 @@ GSOFA_BOUNDED_KERNEL(most_warps * 32) void block_panels_kernel(elimination_view 
 /// The same by blocks that hand over, where the blocks before have left the panels to them.
 GSOFA_BOUNDED_KERNEL(most_warps * 32) void sharing_blocks_kernel(elimination_view e) {
   simt::after_earlier_launches();
-  if (e.p.stale() || !far_work_is_reached(e)) return;
+  if (!far_work_is_reached(e)) return;
   worker_state& s = *simt::shared_memory<worker_state>();
   work<tier::sharing_block>(e, s, &s.panel, &s.task);
 }
@@ -2008,7 +2004,6 @@ GSOFA_BOUNDED_KERNEL(most_warps * 32) void sharing_blocks_kernel(elimination_vie
 /// and follows the path up from it.
 GSOFA_BOUNDED_KERNEL(most_warps * 32) void cluster_panels_kernel(elimination_view e) {
   simt::after_earlier_launches();
-  if (e.p.stale()) return;
   worker_state& s = *simt::shared_memory<worker_state>();
   take_listed<tier::cluster>(e, s, &state_of_cluster(e).panel);
 }
@@ -2016,7 +2011,7 @@ GSOFA_BOUNDED_KERNEL(most_warps * 32) void cluster_panels_kernel(elimination_vie
 /// The same by clusters that hand over.
 GSOFA_BOUNDED_KERNEL(most_warps * 32) void sharing_clusters_kernel(elimination_view e) {
   simt::after_earlier_launches();
-  if (e.p.stale() || !far_work_is_reached(e)) return;
+  if (!far_work_is_reached(e)) return;
   worker_state& s = *simt::shared_memory<worker_state>();
   cluster_state& shared = state_of_cluster(e);
   work<tier::sharing_cluster>(e, s, &shared.panel, &shared.task);
@@ -2157,8 +2152,7 @@ unsigned long long panel_elimination::most_far_work(index_t panels) const {
   return static_cast<unsigned long long>(std::max<std::int64_t>(1, most));
 }
 
-void panel_elimination::run(const elimination_input& input, panel_range wave,
-                            completion_view completion) {
+void panel_elimination::run(const elimination_input& input, panel_range wave) {
   if (detail::counting && wave.begin == 0) {
     fill_bytes(counters_.data(), 0, elimination_counters);
   }
@@ -2169,7 +2163,6 @@ void panel_elimination::run(const elimination_input& input, panel_range wave,
   e.wave = wave;
   e.children = input.children;
   e.finished = input.finished;
-  e.completion = completion;
   e.counters = counters_.data();
   e.update_work = &control.update_work;
   e.most_update_work = settings_.most_update_work < 0
