@@ -95,7 +95,7 @@ EXCEPTIONS = {
 
 
 def is_test(path):
-    return path.endswith("_test.cpp") or Path(path).name == "emulated_cases.hpp"
+    return path.endswith("_test.cpp") or Path(path).name in ("emulated_cases.hpp", "stage_cases.hpp")
 
 
 def layer_of(path):

@@ -41,6 +41,10 @@ option_spec memory_budget_option();
   []() -> std::unique_ptr<::gsofa::variant> {                 \
     return std::make_unique<::gsofa::gpu::type>(__VA_ARGS__); \
   }
+/// A function that makes a variant by evaluating an expression.
+#define GSOFA_GPU_MAKE(...) \
+  []() -> std::unique_ptr<::gsofa::variant> { return __VA_ARGS__; }
 #else
+#define GSOFA_GPU_MAKE(...) GSOFA_GPU_CREATE()
 #define GSOFA_GPU_CREATE(...) []() -> std::unique_ptr<::gsofa::variant> { ::gsofa::gpu::refuse(); }
 #endif

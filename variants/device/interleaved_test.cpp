@@ -9,7 +9,7 @@
 
 #include "variants/device/emulated_cases.hpp"
 #include "variants/device/simt.hpp"
-#include "variants/panels/gpu_panels.hpp"
+#include "variants/panels/runs/settings.hpp"
 
 using namespace gsofa;
 using namespace gsofa::testing;
@@ -81,18 +81,18 @@ TEST_CASE("panels eliminated by warps, blocks and clusters agree with it too") {
     CAPTURE(patterns[k].name);
     simt::emulator::set_seed(k);
     const interleaving on(2 + static_cast<unsigned>(k % 3) * 7);
-    gpu::panel_tuning tuning;
+    panels::panel_tuning tuning;
     tuning.elimination.warp_positions = std::vector<index_t>{256, 0, 6, 15}[k % 4];
     tuning.elimination.warps_per_block = static_cast<int>(1 + k % 5);
     tuning.elimination.cluster_positions = k % 3 == 0 ? 0 : 20;
     tuning.elimination.few_panels = 0;
-    tuning.elimination.far_targets = static_cast<gpu::handing_over>(k % 3);
+    tuning.elimination.far_targets = static_cast<panels::handing_over>(k % 3);
     tuning.elimination.most_far_work = static_cast<std::int64_t>(k % 4 * 30);
     tuning.elimination.sharing_positions = 0;
     tuning.elimination.near_steps_of_blocks = tuning.elimination.near_steps_of_clusters =
         static_cast<index_t>(k % 2);
     run_context context;
-    const auto v = gpu::make_bitmap_panels(tuning);
+    const auto v = panels::make_bitmap_panels(tuning);
     CHECK(fault(*v, patterns[k], settings_for(info, k), context) == "");
   }
 }

@@ -5,18 +5,15 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "variants/panels/masks.hpp"
 #include "variants/support/processors.hpp"
 
-namespace gsofa::detail {
+namespace gsofa::panels {
 
-/// A set of columns (or rows) of one panel: bit c is column panel_begin + c.
-using mask_t = std::uint64_t;
-inline constexpr int mask_bits = 64;
-
-/// Eight words that are worked on together (GCC and Clang lower it to what the processor has).
+/// Eight words for one operation (GCC and Clang use the vector instructions of the processor).
 using mask_vector = mask_t __attribute__((vector_size(64)));
 
-/// Two words that are worked on together.
+/// Two words for one operation.
 using mask_couple = mask_t __attribute__((vector_size(16)));
 
 /// A 64 x 64 bit matrix: bit j of word i is the entry (i, j).
@@ -28,17 +25,12 @@ union bit_matrix {
   const mask_t& operator[](int i) const { return rows[static_cast<std::size_t>(i)]; }
 };
 
-constexpr mask_t bit(int c) { return mask_t{1} << c; }
-/// Bits 0 .. c-1, for 0 <= c <= 63.
-constexpr mask_t below(int c) { return bit(c) - 1; }
 /// Bits 0 .. c-1, for 1 <= c <= 64.
 constexpr mask_t first_bits(int c) { return ~mask_t{0} >> (mask_bits - c); }
-/// Bits c+1 .. 63, for 0 <= c <= 63.
-constexpr mask_t above(int c) { return ~mask_t{0} << 1 << c; }
 inline int lowest(mask_t m) { return std::countr_zero(m); }
 inline int highest(mask_t m) { return mask_bits - 1 - std::countl_zero(m); }
-/// Members of m. Where the processor is not known to count bits, std::popcount is a call, and
-/// compilers see in this form what it is.
+/// The number of members of m. If the target processor may lack an instruction for it,
+/// std::popcount is a call; compilers recognise and inline this form.
 inline int count(mask_t m) {
 #if defined(__POPCNT__) || !defined(__x86_64__)
   return std::popcount(m);
@@ -59,13 +51,12 @@ inline mask_vector lanes_above(int k) {
   constexpr mask_vector lane{0, 1, 2, 3, 4, 5, 6, 7};
   return reinterpret_cast<mask_vector>(lane > all(static_cast<mask_t>(k)));
 }
-// Rows that have bit k take in `add`.
+// ORs `add` into the rows that have bit k.
 inline mask_vector join_where(mask_vector rows, int k, mask_vector add) {
 #if defined(__AVX512F__)
   return (rows & all(bit(k))) != 0 ? rows | add : rows;
 #else
-  // Without a test of bits, in 5 instructions: processors before have no such comparison, or a slow
-  // one.
+  // 5 instructions without a bit test, which older processors lack or execute slowly.
   return rows | (add & -((rows >> k) & all(1)));
 #endif
 }
@@ -109,8 +100,8 @@ inline void transpose(bit_matrix& m) {
   swap_lanes<1, 1, 0, 3, 2, 5, 4, 7, 6>(m, 0x5555555555555555ULL);
 }
 
-/// The leading w x w block of m, of which nothing else is set, becomes its transpose, entry by
-/// entry: for few entries.
+/// Transposes the leading w x w block of m entry by entry; fast if there are few. Before: nothing
+/// else of m is set.
 inline void transpose_entries(bit_matrix& m, int w) {
   const bit_matrix old = m;
   for (int k = 0; k < w; ++k) m[k] = 0;
@@ -119,14 +110,14 @@ inline void transpose_entries(bit_matrix& m, int w) {
   }
 }
 
-/// Gaussian elimination without cancellation on the leading w x w block. Step k: rows i > k with
-/// bit k take in the bits > k of row k.
+/// Gaussian elimination without cancellation on the leading w x w block. Step k ORs the bits > k of
+/// row k into the rows i > k that have bit k.
 inline void eliminate(bit_matrix& m, int w) {
   using namespace bits_impl;
   const int blocks = (w + 7) / 8;
   mask_t row = m[0];
   for (int k = 0; k + 1 < w; ++k) {
-    // Row k + 1 by itself, so that it need not wait for the vector that has it.
+    // Row k + 1 separately: the next step need not wait for the vector that holds it.
     const mask_t next = m[k + 1];
     const mask_t source = row & above(k);
     row = next | ((next >> k & 1U) != 0 ? source : 0);
@@ -137,11 +128,11 @@ inline void eliminate(bit_matrix& m, int w) {
   }
 }
 
-/// m with all that its members reach; reach[k] holds bits > k only and is transitively closed. A
-/// member found in an earlier member's set adds nothing, so that each round takes a source not yet
-/// covered.
+/// m and all that its members reach. Before: reach[k] holds bits > k only and is transitively
+/// closed. A member that an earlier member reaches adds nothing, so each round takes a source that
+/// is not covered yet.
 inline mask_t closure(mask_t m, const bit_matrix& reach) {
-  // Mostly the first source covers all, and whether there is one is hard to predict.
+  // Usually the first source covers all. Whether m is empty is hard to predict: no branch.
   const mask_t first = reach[lowest(m) & (mask_bits - 1)] & (mask_t{0} - mask_t{m != 0});
   mask_t todo = m & (m - 1) & ~first;
   m |= first;
@@ -153,14 +144,14 @@ inline mask_t closure(mask_t m, const bit_matrix& reach) {
   return m;
 }
 
-/// Rows of a graph whose edges ascend (row k has bits > k only, and < w) become what each vertex
+/// Replaces the edges of an ascending graph (row k has bits > k and < w only) by what each vertex
 /// reaches. Descending k: the rows after k are complete.
 inline void close_ascending(bit_matrix& m, int w) {
   for (int k = w - 2; k >= 0; --k) m[k] = closure(m[k], m);
 }
 
-/// m with all that its members reach, from edges that are not transitively closed: next[k] holds
-/// the bits > k that k has an edge to. Looks at every member, ascending.
+/// m and all that its members reach by edges; next[k] holds the bits > k that k has an edge to and
+/// need not be transitively closed. Visits every member, ascending.
 inline mask_t closure_by_edges(mask_t m, const bit_matrix& next) {
   for (mask_t todo = m; todo != 0;) {
     const int k = lowest(todo);
@@ -181,11 +172,11 @@ inline mask_t uncovered(mask_t candidates, mask_t m, const bit_matrix& reach) {
   return kept;
 }
 
-/// Counts, for each bit, the words that have it: plane p holds bit p of all 64 counts, and a word
-/// is added as in binary.
+/// Counts for each bit the words that have it. Plane p holds binary digit p of all 64 counts;
+/// adding a word is a binary addition with carries.
 class bit_counter {
  public:
-  /// For at most so many words.
+  /// For at most `words` words.
   explicit bit_counter(std::size_t words)
       : used_(static_cast<std::size_t>(std::bit_width(words))) {}
   void add(mask_t word) { carry(word, 0); }
@@ -216,14 +207,14 @@ class bit_counter {
   }
 
  private:
-  // low + a + b, of which low keeps the sum; returns the carry.
+  // low = the sum bits of low + a + b; returns the carries.
   static mask_t sum(mask_t& low, mask_t a, mask_t b) {
     const mask_t both = low ^ a;
     const mask_t over = (low & a) | (both & b);
     low = both ^ b;
     return over;
   }
-  // Through all planes: where a carry ends is hard to predict.
+  // Adds to all planes: the end of a carry is hard to predict.
   void carry(mask_t word, std::size_t plane) {
     for (; plane < used_; ++plane) {
       const mask_t over = planes_[plane] & word;
@@ -236,4 +227,4 @@ class bit_counter {
   std::array<mask_t, 32> planes_{};
 };
 
-}  // namespace gsofa::detail
+}  // namespace gsofa::panels

@@ -5,7 +5,7 @@
 #include "common/random.hpp"
 
 using namespace gsofa;
-using namespace gsofa::detail;
+using namespace gsofa::panels;
 
 namespace {
 

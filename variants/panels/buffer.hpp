@@ -11,16 +11,16 @@
 
 #include "common/large_pages.hpp"
 
-namespace gsofa::detail {
+namespace gsofa::panels {
 
-/// An array of trivial elements that leaves them unwritten, in large pages where the system has
-/// them. Memory is kept until destruction.
+/// An array of trivial elements that does not initialise them, in large pages if the system has
+/// large pages. Keeps its memory until destruction.
 template <class T>
 class buffer {
   static_assert(std::is_trivially_copyable_v<T>);
 
  public:
-  /// Makes room for `size` elements, of which none has a value. Throws std::bad_alloc.
+  /// Makes room for `size` elements with undefined values. Throws std::bad_alloc.
   void resize(std::size_t size) {
     if (size > capacity_) grow(size);
     size_ = size;
@@ -40,7 +40,7 @@ class buffer {
   void grow(std::size_t size) {
     data_.reset();
     capacity_ = 0;
-    // Large pages begin at their multiples.
+    // A large page begins at a multiple of its size.
     const std::size_t bytes = size * sizeof(T);
     const std::size_t alignment = bytes < large_page ? alignof(std::max_align_t) : large_page;
     const std::size_t rounded = (bytes + alignment - 1) / alignment * alignment;
@@ -56,18 +56,18 @@ class buffer {
   std::size_t capacity_ = 0;
 };
 
-/// Lists that stay where they are while others are added, in blocks of memory that are kept for the
-/// lists after clear(). A block is at least as large as all before it together.
+/// Lists that do not move while others are added. Their memory blocks are kept over clear(); each
+/// new block is at least as large as all earlier blocks together.
 template <class T>
 class list_storage {
  public:
-  /// Blocks made from now on have at least so many elements.
+  /// Removes all lists. New blocks have at least `least_elements` elements.
   void clear(std::size_t least_elements = 4096) {
     block_ = 0;
     used_ = 0;
     least_elements_ = least_elements;
   }
-  /// A list of `size` elements, of which none has a value. Throws std::bad_alloc.
+  /// A list of `size` elements with undefined values. Throws std::bad_alloc.
   std::span<T> room(std::size_t size) {
     while (block_ < blocks_.size() && used_ + size > blocks_[block_].size()) {
       ++block_;
@@ -98,4 +98,4 @@ class list_storage {
   std::size_t elements_ = 0;  // of all blocks
 };
 
-}  // namespace gsofa::detail
+}  // namespace gsofa::panels

@@ -1,41 +1,34 @@
-// cpu_bitmap_panels: symbolic LU by elimination over panels of the elimination tree of A + A^T,
-// every panel a list of positions with two bit masks each. One core or several; exact.
+// cpu_bitmap_panels: symbolic LU by elimination over panels of the elimination tree of A + A^T, on
+// one host thread or several. Exact for every pattern and order.
 //
 // Source: Rose & Tarjan 1978 (the rule), Liu 1990 (the elimination tree), Eisenstat & Liu 1992
-// (symmetric pruning). README.md has the algorithm, the proofs and the terms. Nothing is searched
-// for: an entry's place is known beforehand, in the structure of chol(A + A^T), and elimination is
-// OR, AND and shifts of words.
+// (symmetric pruning). README.md has the algorithm and the terms, PROOFS.md the proofs.
 //
-// Steps of a run, each in a file of this folder, each on flat arrays:
-//  1. forest       elimination tree; if the numbering is no postorder of it, vertices are
-//                  relabelled by one. Columns of A by transposition, unless A is symmetric.
-//  2. panels       cut_panels: ranges of at most panel_width vertices with one parent outside.
-//  3. panels       position_builder: the position list of every panel as column blocks, and its
-//                  masks, set to A.
-//  4. elimination  factor and sweep of each panel, for panels ascending or, on threads, subtree by
-//                  subtree; of large panels above the subtrees idle threads search for updates
-//                  and sweep in pieces (schedule.hpp).
-//  5. expansion    counts of a panel once it is factored: population counts of its masks. Digests
-//                  and sorted rows only when asked for, outside the run.
-// Supernodes: variants/support/supernodes.hpp on the caller's rows; L(s, r) by binary search in the
-// blocks and one bit.
+// Stages of a run, each in a file of this folder:
+//  1. forest       elimination tree; relabelled A if the numbering is no postorder of it
+//  2. cut          panels of at most panel_width vertices with one parent outside
+//  3. lists        the position list of every panel, and its masks, set to A
+//  4. elimination  factor and sweep of every panel, ascending or, on threads, subtree by subtree;
+//  idle
+//                  threads take pieces of large panels (schedule.hpp)
+//  5. results      row counts while panels are factored; digests and sorted rows outside the run
+// T3 supernodes: variants/support/supernodes.hpp, with L(s, r) from one bit of a mask.
 //
-// Invariants: bit c of masks[J][p].upper (lower), where f = F_J[p], is U(b + c, f) (L(f, b + c)),
-// and only bits with b + c < f are ever set. Before factor(J) the masks hold bits of A and of
-// updates, all of them entries of L+U; after it they hold all entries. Bits are never cleared.
-// Encoding: 16 bytes of masks per position and 16 per column block, that is, a
-// word of members, the panel and the position of the first member; panels in ascending order.
+// Invariant: bit c of masks[J][z].upper (lower), f = F_J[z], is U(b + c, f) (L(f, b + c)); only
+// bits with b + c < f are ever set. Before factor(J) the masks hold bits of A and of updates, all
+// of them entries of L + U; after sweep(J) they hold all entries. Bits are never cleared. Encoding:
+// 16 bytes of masks per position, 16 bytes per block of a list (members, panel, position of the
+// first member).
 //
-// Cost: with P positions in B column blocks, O(nnz log n) for 1, O(P + B + nnz) words for 3 and 5,
-// one closure of two words per position in 4 (its rounds are the members not reached by smaller
-// ones, mostly 1 to 3) and about one OR of two words per position for the updates. Memory:
-// 16 (P + B) bytes, 55 |V| and 8 for each entry of A below the diagonal, unless A is symmetric;
-// several threads add 16 bytes per panel and 8 for each vertex above the small subtrees each, and 8
-// for each of these entries meanwhile. P is the sum over panels of |F|, about 1/64 of
-// |chol(A + A^T)| where that is dense; B is P/12 in orders by nested dissection. Where P + B passes
-// 2^18 + 16 nnz(A), a search of rows (gilbert_peierls.hpp) of bounded length is tried first; where
-// it passes the limit of memory_budget_mb, the run falls back to the search of rows, whose memory
-// is that of L+U in supernodal lists.
+// Cost, with P positions in B blocks: O(nnz log n) for 1; O(P + B + nnz) words for 3 and 5; in 4
+// one closure of two words per position (usually 1 to 3 rounds) and about one OR of two words per
+// position. Memory: 16 (P + B) bytes, 55 n, and 8 per entry of A below the diagonal unless A is
+// symmetric; several threads add 16 bytes per panel and 8 per vertex above the small subtrees each.
+// P is the sum of |F_J|, about |chol(A + A^T)| / 64 where that is dense; B is about P / 12 in
+// nested dissection.
+//
+// Row search: if P + B passes 2^18 + 16 nnz(A), a row search of bounded length runs first
+// (gilbert_peierls.hpp); if P + B passes the limit of memory_budget_mb, an unbounded one.
 
 #include <algorithm>
 #include <memory>
@@ -43,24 +36,24 @@
 
 #include "common/mask_pattern.hpp"
 #include "variants/panels/elimination.hpp"
-#include "variants/panels/expansion.hpp"
+#include "variants/panels/results.hpp"
 #include "variants/panels/schedule.hpp"
 #include "variants/panels/supernodal.hpp"
 #include "variants/support/counting.hpp"
 #include "variants/support/gilbert_peierls.hpp"
 #include "variants/support/supernodes.hpp"
 
-namespace gsofa {
+namespace gsofa::panels {
 namespace {
 
-// A search of rows passes about this many list entries in the time that one position takes.
+// A row search passes about this many list entries in the time of one position.
 constexpr offset_t edges_per_position = 8;
 
-// Idle threads take blocks of a panel in pieces of about so many positions.
+// Idle threads take blocks of a panel in pieces of about this many positions.
 constexpr index_t positions_of_a_piece = 256;
 
-// A thread is worth its start, and waiting for it, if it has so many entries of A or positions.
-// Threads are started at all if there are so many, which take one thread a millisecond.
+// Entries of A or positions: each thread must have at least `of_one` to repay its start. Further
+// threads are started from `of_several` on, about a millisecond of work for one thread.
 struct work_of_threads {
   offset_t of_one, of_several;
 };
@@ -69,30 +62,28 @@ constexpr work_of_threads entries_of_threads{.of_one = offset_t{1} << 15,
 constexpr work_of_threads positions_of_threads{.of_one = offset_t{1} << 13,
                                                .of_several = offset_t{1} << 16};
 
-// At most `threads`, and at least one, for so much work.
+// The number of threads, 1 .. `threads`, for this amount of work.
 int threads_for(offset_t work, work_of_threads of, int threads, bool started = false) {
   if (work < of.of_several && !started) return 1;
   return static_cast<int>(std::clamp<offset_t>(work / of.of_one, 1, threads));
 }
 
-// Factors panels and sweeps their boundaries, on one thread or several. Of a large panel above the
-// small subtrees, idle threads search for updates and sweep, in pieces of consecutive blocks.
+// Factors panels and sweeps their boundaries, on one thread or several. Idle threads search and
+// sweep pieces (consecutive blocks) of large panels above the small subtrees.
 class panel_workers {
  public:
-  panel_workers(const detail::ordered_graph& g, detail::panel_set& s, detail::row_counter& counter,
-                int threads)
+  panel_workers(const ordered_graph& g, panel_set& s, row_counter& counter, int threads)
       : s_(&s), counter_(&counter), board_(threads), pieces_(at(threads)) {
     const std::span<const index_t> tree =
         g.symmetric() ? std::span<const index_t>(g.parent) : std::span<const index_t>();
-    of_.assign(at(threads), detail::panel_eliminator(s, tree));
+    of_.assign(at(threads), panel_eliminator(s, tree));
   }
 
-  void work(int thread, const detail::panel_task& task) {
+  void work(int thread, const panel_task& task) {
     const index_t j = task.panel;
     const bool is_large = task.above && s_->length(j) >= 2 * positions_of_a_piece;
-    detail::panel_eliminator& mine = of_[at(thread)];
-    const detail::factored_panel& f =
-        is_large ? mine.factor(j, positions_of_a_piece) : mine.factor(j);
+    panel_eliminator& mine = of_[at(thread)];
+    const factored_panel& f = is_large ? mine.factor(j, positions_of_a_piece) : mine.factor(j);
     if (is_large) find_updates(thread, f);
     const job all{.factored = &f, .task = task, .first = 0, .blocks = s_->blocks[at(j)].size()};
     const std::uint32_t pieces = is_large ? share(thread, all, s_->length(j)) : 1;
@@ -100,24 +91,25 @@ class panel_workers {
     if (task.above) counter_->finish_panel(j, pieces > 1);
   }
 
-  // For a thread that has no panel.
-  detail::idle_result help(int thread) {
+  // Work for a thread without a panel.
+  idle_result help(int thread) {
     const auto found =
         board_.help(thread, [&](const job& of, std::uint32_t k) { take(thread, of, k); });
-    return found == detail::idle_result::nothing ? counter_->add_sums() : found;
+    return found == idle_result::nothing ? counter_->add_sums() : found;
   }
 
-  [[nodiscard]] std::span<const detail::panel_eliminator> of_threads() const { return of_; }
+  [[nodiscard]] std::span<const panel_eliminator> of_threads() const { return of_; }
 
  private:
-  // The last blocks of a factored panel in pieces, from first + k * (blocks - first) / pieces on.
+  // The blocks of a factored panel from `first` on; piece k begins at block
+  // first + k * (blocks - first) / pieces.
   struct job {
-    const detail::factored_panel* factored = nullptr;
-    detail::panel_task task{};
+    const factored_panel* factored = nullptr;
+    panel_task task{};
     std::size_t first = 0;
     std::size_t blocks = 0;
     std::uint32_t pieces = 1;
-    detail::update_piece* found = nullptr;  // of each piece; none: blocks are swept
+    update_piece* found = nullptr;  // where the search of each piece goes; null: sweep
   };
 
   void take(int thread, const job& of, std::uint32_t k) {
@@ -132,21 +124,21 @@ class panel_workers {
     counter_->count(thread, of.task, from, to, of.pieces > 1);
   }
 
-  // Returns the number of pieces that blocks with so many positions were taken in; 1: the caller
-  // has to take them.
+  // Shares blocks with this many positions. Returns the number of pieces; 1: nothing is done, and
+  // the caller takes all blocks.
   std::uint32_t share(int thread, job of, index_t positions) {
     if (positions < 2 * positions_of_a_piece || board_.helpers() == 0) return 1;
     const std::size_t pieces = std::min(at(positions / positions_of_a_piece), 4 * of_.size());
-    of.pieces = static_cast<std::uint32_t>(std::min<std::size_t>(pieces, detail::most_pieces));
+    of.pieces = static_cast<std::uint32_t>(std::min<std::size_t>(pieces, most_pieces));
     board_.share(thread, of, of.pieces, [&](std::uint32_t k) { take(thread, of, k); });
     return of.pieces;
   }
 
-  // The updates that factoring has left to find.
-  void find_updates(int thread, const detail::factored_panel& f) {
+  // Finds the updates that factor() has left to find.
+  void find_updates(int thread, const factored_panel& f) {
     const auto blocks = s_->blocks[at(f.panel)];
     if (f.complete == blocks.size() || f.unpruned == 0) return;
-    std::vector<detail::update_piece>& found = pieces_[at(thread)];
+    std::vector<update_piece>& found = pieces_[at(thread)];
     found.resize(4 * of_.size());
     const job rest{
         .factored = &f, .first = f.complete, .blocks = blocks.size(), .found = found.data()};
@@ -159,11 +151,11 @@ class panel_workers {
     }
   }
 
-  detail::panel_set* s_;
-  detail::row_counter* counter_;
-  std::vector<detail::panel_eliminator> of_;
-  detail::help_board<job> board_;
-  std::vector<std::vector<detail::update_piece>> pieces_;  // of the panel of each thread
+  panel_set* s_;
+  row_counter* counter_;
+  std::vector<panel_eliminator> of_;
+  help_board<job> board_;
+  std::vector<std::vector<update_piece>> pieces_;  // of the panel of each thread
 };
 
 class cpu_bitmap_panels final : public variant, public gives_masks {
@@ -172,13 +164,13 @@ class cpu_bitmap_panels final : public variant, public gives_masks {
     a_ = a;
     settings_ = settings;
     rows_.prepare(a, settings);
-    limit_ = settings.options.integer("memory_budget_mb") * (1 << 20) / detail::bytes_per_item;
+    limit_ = settings.options.integer("memory_budget_mb") * (1 << 20) / bytes_per_item;
     context.predicted_bytes["vertex_arrays"] =
         offset_t{a.n_rows} * 55 + a.nnz() * (settings.threads > 1 ? 8 : 4);
   }
 
   void run(run_context& context) override {
-    // With more positions and column blocks than this, rows are tried first.
+    // With more positions and blocks than this, a row search is tried first.
     const offset_t few = (offset_t{1} << 18) + 16 * a_.nnz();
     const int threads = threads_for(a_.nnz(), entries_of_threads, settings_.threads);
     const kept_threads kept(settings_.threads);
@@ -186,8 +178,8 @@ class cpu_bitmap_panels final : public variant, public gives_masks {
       const phase timed(context, phase_id::schedule);
       graph_.build(a_, threads);
       context.check_deadline();
-      detail::cut_panels(graph_, static_cast<int>(settings_.options.integer("panel_width")),
-                         panels_, threads);
+      cut_panels(graph_, static_cast<int>(settings_.options.integer("panel_width")), panels_,
+                 threads);
     }
     {
       const phase timed(context, phase_id::init);
@@ -199,8 +191,8 @@ class cpu_bitmap_panels final : public variant, public gives_masks {
         rows_.run(context);
         return;
       }
-      // chol(A + A^T) is large, L+U perhaps not: the shorter of the two ways costs at most a
-      // constant factor more than it costs alone.
+      // chol(A + A^T) is large, L + U perhaps not. Trying the bounded search first costs at most a
+      // constant factor more than the faster of the two.
       if (rows_.run(context, edges_per_position * few)) return;
       const phase timed(context, phase_id::init);
       by_rows_ = !builder_.build(graph_, panels_, limit_, threads);
@@ -215,8 +207,7 @@ class cpu_bitmap_panels final : public variant, public gives_masks {
       if (!graph_.order.empty()) label_ = inverse_permutation(graph_.order);
       t3_starts_ = detail::t3_post_pass(
           u_counts_, settings_.chunk_size,
-          [&](index_t s, index_t r) { return detail::has_l(panels_, vertex(s), vertex(r)); },
-          threads);
+          [&](index_t s, index_t r) { return has_l(panels_, vertex(s), vertex(r)); }, threads);
     }
   }
 
@@ -239,12 +230,12 @@ class cpu_bitmap_panels final : public variant, public gives_masks {
     }
     if (wants.has(want::supernodes)) out.supernode_starts = t3_starts_;
     if (wants.has(want::digest) || wants.has(want::pattern)) {
-      detail::expand(graph_, panels_, l_counts_, u_counts_, wants, out);
+      expand(graph_, panels_, l_counts_, u_counts_, wants, out);
     }
   }
 
   factor_profile profile(index_t cells) override {
-    if (!by_rows_) return detail::profile_panels(graph_, panels_, cells);
+    if (!by_rows_) return profile_panels(graph_, panels_, cells);
     const result r = rows_.collect(want::pattern);
     return profile_of(r.l, r.u, cells);
   }
@@ -256,11 +247,11 @@ class cpu_bitmap_panels final : public variant, public gives_masks {
   }
 
   void supernodal_into(const supernode_rule& rule, supernodal_pattern& out) override {
-    // Masks of relabelled vertices tell nothing of neighbours in the caller's numbering.
+    // Neighbours of relabelled vertices are not neighbours in the caller's numbering.
     if (by_rows_ || !graph_.order.empty()) {
       out = variant::supernodal(rule);
     } else {
-      detail::supernodal_of_panels(panels_, rule, scratch_, out);
+      supernodal_of_panels(panels_, rule, scratch_, out);
     }
   }
 
@@ -277,7 +268,7 @@ class cpu_bitmap_panels final : public variant, public gives_masks {
     out.masks.clear();
     out.masks.reserve(2 * out.vertices.size());
     for (const auto& of_panel : panels_.masks) {
-      for (const detail::mask_pair& m : of_panel) {
+      for (const mask_pair& m : of_panel) {
         out.masks.push_back(m.upper);
         out.masks.push_back(m.lower);
       }
@@ -297,15 +288,15 @@ class cpu_bitmap_panels final : public variant, public gives_masks {
     }
     counter_.start(graph_, panels_, tickets_, threads, l_counts_, u_counts_);
     panel_workers workers(graph_, panels_, counter_, threads);
-    const auto work = [&](int thread, const detail::panel_task& task) {
+    const auto work = [&](int thread, const panel_task& task) {
       if (const index_t j = task.panel; (j & 15) == 0) {
-        // Several threads take panels in no order that tells how far they are.
+        // Panel numbers show progress for one thread only.
         threads > 1 ? context.check_deadline() : context.check_deadline(j, panels_.panels());
       }
       workers.work(thread, task);
     };
-    detail::for_each_panel(threads, panels_.parent, tickets_, work,
-                           [&](int thread) { return workers.help(thread); });
+    for_each_panel(threads, panels_.parent, tickets_, work,
+                   [&](int thread) { return workers.help(thread); });
     if constexpr (detail::counting) {
       auto& totals = context.counters.totals;
       totals["panels"] = panels_.panels();
@@ -313,8 +304,8 @@ class cpu_bitmap_panels final : public variant, public gives_masks {
       for (const auto& w : workers.of_threads()) {
         totals["pushes"] += w.work().updates;
         totals["push_targets"] += w.work().targets;
-        totals["push_positions"] += w.work().words_read;
-        totals["push_words"] += w.work().words_or;
+        totals["push_positions"] += w.work().positions;
+        totals["push_words"] += w.work().nonzero;
       }
     }
   }
@@ -327,18 +318,18 @@ class cpu_bitmap_panels final : public variant, public gives_masks {
   run_settings settings_;
   offset_t limit_ = 0;
   bool by_rows_ = false;
-  detail::ordered_graph graph_;
-  detail::panel_set panels_;
-  detail::position_builder builder_;
+  ordered_graph graph_;
+  panel_set panels_;
+  position_builder builder_;
   detail::gilbert_peierls rows_;
-  detail::supernodal_scratch scratch_;
-  detail::subtree_tickets tickets_;
-  detail::row_counter counter_;
+  supernodal_scratch scratch_;
+  subtree_tickets tickets_;
+  row_counter counter_;
   std::vector<index_t> l_counts_, u_counts_, t3_starts_, label_;
 };
 
 }  // namespace
-}  // namespace gsofa
+}  // namespace gsofa::panels
 
 GSOFA_REGISTER_VARIANT({
     .name = "cpu_bitmap_panels",
@@ -347,16 +338,16 @@ GSOFA_REGISTER_VARIANT({
     .citation = "Rose & Tarjan 1978; Liu 1990; Eisenstat & Liu 1992",
     .options = {{.name = "panel_width",
                  .default_value = std::int64_t{64},
-                 .help = "most columns of a panel",
+                 .help = "maximum number of columns in a panel",
                  .minimum = 1,
                  .maximum = 64},
                 {.name = "memory_budget_mb",
                  .default_value = std::int64_t{4096},
-                 .help = "most MiB for the bit masks and their position lists; where "
-                         "chol(A + A^T) needs more, rows are searched as in cpu_gilbert_peierls",
+                 .help = "maximum MiB for bit masks and position lists; if chol(A + A^T) needs "
+                         "more, the run searches rows as cpu_gilbert_peierls does",
                  .minimum = 0,
                  .maximum = std::int64_t{1} << 30}},
     .multithreaded = true,
     .supernodal = true,
-    .create = [] { return std::make_unique<gsofa::cpu_bitmap_panels>(); },
+    .create = [] { return std::make_unique<gsofa::panels::cpu_bitmap_panels>(); },
 });

@@ -6,19 +6,20 @@
 
 #include "variants/support/counting.hpp"
 
-namespace gsofa::detail {
+namespace gsofa::panels {
 
 namespace {
-// Narrow blocks have few entries.
+// Blocks of at most this width have few entries: transposing entry by entry is faster.
 constexpr int narrow = 16;
 
+// word |= bits.
 // relaxed: a set bit is never cleared, and no bit is read before its panel is factored; the thread
-// that factors it has acquired the counter that every updating thread released after its updates.
+// that factors the panel has acquired the counter that every updating thread released.
 template <bool Shared>
 void join(mask_t& word, mask_t bits) {
   if constexpr (Shared) {
     std::atomic_ref shared(word);
-    // Most bits have been set by others.
+    // Most bits are set already.
     if ((bits & ~shared.load(std::memory_order_relaxed)) != 0) {
       shared.fetch_or(bits, std::memory_order_relaxed);
     }
@@ -44,10 +45,10 @@ void join(mask_pair& position, mask_couple bits) {
   }
 }
 
-// What a position takes by several routes.
-mask_couple found_by(std::span<const route> routes, mask_couple position) {
+// What a position adds to its targets by some rows and columns.
+mask_couple found_by(std::span<const source_pair> sources, mask_couple position) {
   mask_couple found{0, 0};
-  for (const route& r : routes) found |= r.of(position);
+  for (const source_pair& p : sources) found |= p.of(position);
   return found;
 }
 
@@ -71,11 +72,11 @@ const factored_panel& panel_eliminator::factor(index_t j, index_t limit) {
   f_.found.clear();
   f_.complete = 1;
   f_.unpruned = 0;
-  // A boundary shorter than this does not repay the closure of the diagonal block.
+  // A shorter boundary does not repay closing the diagonal block.
   f_.closed = symmetric_ || boundary >= w / 4;
   if (symmetric_) {
     factor_symmetric_block(s_->begin[at(j)], masks_of(j), w);
-    // The target q(J), the first vertex of the boundary, takes all rows.
+    // q(J), the first vertex of the boundary, takes all rows; no other target takes any.
     if (boundary > 0) f_.found.updates.push_back({.block = 1, .first = 0, .count = 0});
     return f_;
   }
@@ -89,13 +90,14 @@ const factored_panel& panel_eliminator::factor(index_t j, index_t limit) {
   if (limit >= s_->length(j)) {
     search();
   } else {
-    const auto end = std::ranges::lower_bound(blocks, limit, {}, &column_block::base);
+    const auto end = std::ranges::lower_bound(blocks, limit, {}, &list_block::base);
     f_.complete = search(f_, 1, at(end - blocks.begin()), f_.unpruned, f_.found);
   }
   return f_;
 }
 
-// Returns the k without any s in the panel with L(s, k) != 0 and U(k, s) != 0.
+// Eliminates the diagonal block. Returns the rows k that no s in the panel prunes: L(s, k) == 0 or
+// U(k, s) == 0 for all s.
 GSOFA_FOR_PROCESSORS
 mask_t panel_eliminator::factor_block(mask_pair* masks, int w) noexcept {
   bit_matrix block = rows_of_upper(masks, w);
@@ -114,8 +116,8 @@ mask_t panel_eliminator::factor_block(mask_pair* masks, int w) noexcept {
   return ~pruned;
 }
 
-// Row z of L has the vertices on the ways up the tree, as far as z, from those with an entry of A
-// or a descendant's update (Liu 1990, row subtrees).
+// Row z of L consists of the vertices on the paths up the tree to z from the vertices that A or a
+// descendant's update has set (Liu 1990, row subtrees).
 GSOFA_FOR_PROCESSORS
 void panel_eliminator::factor_symmetric_block(index_t begin, mask_pair* masks, int w) noexcept {
   for (int k = w - 1; k >= 0; --k) {
@@ -129,7 +131,7 @@ void panel_eliminator::factor_symmetric_block(index_t begin, mask_pair* masks, i
   }
 }
 
-void target_routes::add(mask_t sources, mask_t target) {
+void route::add(mask_t sources, mask_t target) {
   for (; sources != 0; sources &= sources - 1) {
     const int r = lowest(sources);
     if ((active & bit(r)) == 0) {
@@ -142,66 +144,67 @@ void target_routes::add(mask_t sources, mask_t target) {
 
 void update_list::clear() {
   updates.clear();
-  routes.clear();
+  sources.clear();
 }
 
-void update_list::add(std::size_t block, const target_routes& rows, const target_routes& columns) {
-  const std::size_t first = routes.size();
-  mask_t of_u = rows.active;
-  mask_t of_l = columns.active;
+void update_list::add(std::size_t block, const target_routes& routes) {
+  const std::size_t first = sources.size();
+  mask_t of_u = routes.upper.active;
+  mask_t of_l = routes.lower.active;
   while ((of_u | of_l) != 0) {
     const mask_t row = of_u & -of_u;
     const mask_t column = of_l & -of_l;
-    routes.push_back({.source = mask_couple{row, column},
-                      .targets = mask_couple{row == 0 ? 0 : rows.targets[lowest(row)],
-                                             column == 0 ? 0 : columns.targets[lowest(column)]}});
+    sources.push_back(
+        {.source = mask_couple{row, column},
+         .targets = mask_couple{row == 0 ? 0 : routes.upper.targets[lowest(row)],
+                                column == 0 ? 0 : routes.lower.targets[lowest(column)]}});
     of_u ^= row;
     of_l ^= column;
   }
-  updates.push_back({.block = block, .first = first, .count = routes.size() - first});
+  updates.push_back({.block = block, .first = first, .count = sources.size() - first});
 }
 
 void update_list::add(const update_list& later, mask_t pruned) {
   for (const update& u : later.updates) {
-    const std::size_t first = routes.size();
-    // Rows and columns are side by side, each without gaps.
+    const std::size_t first = sources.size();
+    // Rows and columns are next to each other, each without gaps.
     std::array<std::size_t, 2> next{first, first};
-    for (const route& r : later.routes_of(u)) {
+    for (const source_pair& p : later.sources_of(u)) {
       for (std::size_t side = 0; side < 2; ++side) {
-        if ((r.source[side] & ~pruned) == 0) continue;
-        if (next[side] == routes.size()) routes.push_back({mask_couple{0, 0}, mask_couple{0, 0}});
-        route& to = routes[next[side]++];
-        to.source[side] = r.source[side];
-        to.targets[side] = r.targets[side];
+        if ((p.source[side] & ~pruned) == 0) continue;
+        if (next[side] == sources.size()) sources.push_back({mask_couple{0, 0}, mask_couple{0, 0}});
+        source_pair& to = sources[next[side]++];
+        to.source[side] = p.source[side];
+        to.targets[side] = p.targets[side];
       }
     }
-    if (first == routes.size()) continue;
-    updates.push_back({.block = u.block, .first = first, .count = routes.size() - first});
+    if (first == sources.size()) continue;
+    updates.push_back({.block = u.block, .first = first, .count = sources.size() - first});
   }
 }
 
-// Finds the routes to the targets of block b, which is closed; returns what is left of `unpruned`.
-// Bit k of that: no s before the current target has L(s, k) != 0 and U(k, s) != 0.
-mask_t panel_eliminator::find_routes(const factored_panel& f, const column_block& b,
+// Finds the routes to the targets of block b, which is closed. Bit k of `unpruned`: no s before the
+// current target has L(s, k) != 0 and U(k, s) != 0. Returns `unpruned` after the block.
+mask_t panel_eliminator::find_routes(const factored_panel& f, const list_block& b,
                                      mask_t unpruned) {
-  upper_.clear();
-  lower_.clear();
+  routes_.clear();
   const mask_pair* next = masks_of(f.panel) + b.base;
   for (mask_t left = b.members; left != 0; left &= left - 1) {
     const mask_pair m = *next++;
     const mask_t own = left & -left;
     if ((m.lower & unpruned) != 0) {
-      upper_.add(uncovered(m.lower & unpruned, m.lower, f.l_reach), own);
+      routes_.upper.add(uncovered(m.lower & unpruned, m.lower, f.l_reach), own);
     }
     if ((m.upper & unpruned) != 0) {
-      lower_.add(uncovered(m.upper & unpruned, m.upper, f.u_reach), own);
+      routes_.lower.add(uncovered(m.upper & unpruned, m.upper, f.u_reach), own);
     }
     unpruned &= ~(m.lower & m.upper);
   }
   return unpruned;
 }
 
-// Closes blocks and adds their updates as long as any row is unpruned; returns the block after.
+// Closes blocks and finds their updates as long as any row is unpruned. Returns the first block
+// that it has not looked at.
 std::size_t panel_eliminator::search(const factored_panel& f, std::size_t from, std::size_t to,
                                      mask_t& unpruned, update_list& found) {
   const auto blocks = s_->blocks[at(f.panel)];
@@ -209,7 +212,7 @@ std::size_t panel_eliminator::search(const factored_panel& f, std::size_t from, 
   for (; b < to && unpruned != 0; ++b) {
     close(f, blocks[b]);
     unpruned = find_routes(f, blocks[b], unpruned);
-    if ((upper_.active | lower_.active) != 0) found.add(b, upper_, lower_);
+    if (!routes_.empty()) found.add(b, routes_);
   }
   return b;
 }
@@ -229,8 +232,8 @@ void panel_eliminator::search(const factored_panel& f, std::size_t from, std::si
   }
 }
 
-// A row is pruned by the first block that has an s with L(s, k) != 0 and U(k, s) != 0, whatever
-// other rows have, so that a piece finds too much only by rows that pieces before it prune.
+// The first block with an s that has L(s, k) != 0 and U(k, s) != 0 prunes row k, whatever other
+// rows have. So a piece finds too much only by rows that earlier pieces prune.
 void panel_eliminator::join_pieces(std::span<const update_piece> pieces) {
   mask_t pruned = 0;
   for (const update_piece& p : pieces) {
@@ -242,7 +245,7 @@ void panel_eliminator::join_pieces(std::span<const update_piece> pieces) {
 }
 
 GSOFA_FOR_PROCESSORS
-void panel_eliminator::close(const factored_panel& f, const column_block& b) const noexcept {
+void panel_eliminator::close(const factored_panel& f, const list_block& b) const noexcept {
   mask_pair* const begin = masks_of(f.panel) + b.base;
   mask_pair* const end = begin + count(b.members);
   if (symmetric_) {
@@ -258,10 +261,10 @@ void panel_eliminator::close(const factored_panel& f, const column_block& b) con
   }
 }
 
-// Among the targets themselves: U(t, f) and L(f, t) with t < f only.
+// Updates the targets at the targets' own positions f: U(t, f) and L(f, t) with t < f only.
 template <bool Shared>
-void panel_eliminator::push_targets(const factored_panel& f, const update_list::update& u) const {
-  const column_block& b = s_->blocks[at(f.panel)][u.block];
+void panel_eliminator::update_targets(const factored_panel& f, const update_list::update& u) const {
+  const list_block& b = s_->blocks[at(f.panel)][u.block];
   const mask_pair* next = masks_of(f.panel) + b.base;
   mask_pair* const out = masks_of(b.panel);
   const mask_t first = b.members & -b.members;
@@ -273,47 +276,47 @@ void panel_eliminator::push_targets(const factored_panel& f, const update_list::
     }
     const mask_t before = below(c);
     join<Shared>(out[c],
-                 found_by(f.found.routes_of(u), couple(*next++)) & mask_couple{before, before});
+                 found_by(f.found.sources_of(u), couple(*next++)) & mask_couple{before, before});
   }
 }
 
-// Calls push(from, to) for every position of a later block and its place in the list of the target
-// panel, which has all vertices of the block; `there`: a block of that list, not after the one of
-// the same panel.
-template <class Push>
+// Calls update(from, to) for every position of a later block and its place in the list of the
+// target panel, which contains all vertices of the block. `there`: a block of that list, not after
+// the block of the same panel.
+template <class Update>
 void panel_eliminator::for_each_place(const factored_panel& f, const update_list::update& u,
-                                      std::size_t block, const column_block*& there,
-                                      const Push& push) const {
+                                      std::size_t block, const list_block*& there,
+                                      const Update& update) const {
   const auto blocks = s_->blocks[at(f.panel)];
-  const column_block& b = blocks[block];
+  const list_block& b = blocks[block];
   while (there->panel != b.panel) ++there;
   const mask_pair* from = masks_of(f.panel) + b.base;
   mask_pair* const out = masks_of(blocks[u.block].panel) + there->base;
   const mask_t members = there->members;
   const int first = lowest(b.members);
   if ((members & ~b.members & above(first) & below(highest(b.members))) == 0) {
-    // The vertices of the block are side by side there.
+    // The vertices of the block are at consecutive positions there.
     const mask_pair* const end = from + count(b.members);
-    for (mask_pair* to = out + count(members & below(first)); from != end;) push(*from++, *to++);
+    for (mask_pair* to = out + count(members & below(first)); from != end;) update(*from++, *to++);
     return;
   }
   for (mask_t left = b.members; left != 0; left &= left - 1) {
-    push(*from++, out[count(members & below(lowest(left)))]);
+    update(*from++, out[count(members & below(lowest(left)))]);
   }
 }
 
-// Updates the targets with a later block, by Count routes, or if that is 0, by any number.
+// Updates the targets with a later block, by Count source pairs; 0: by any number.
 template <bool Shared, std::size_t Count>
-void panel_eliminator::push_block(const factored_panel& f, const update_list::update& u,
-                                  std::size_t block, const column_block*& there) const {
-  const auto routes = f.found.routes_of(u);
+void panel_eliminator::update_block(const factored_panel& f, const update_list::update& u,
+                                    std::size_t block, const list_block*& there) const {
+  const auto sources = f.found.sources_of(u);
   if constexpr (Count == 0) {
     for_each_place(f, u, block, there, [&](const mask_pair& from, mask_pair& to) {
-      join<Shared>(to, found_by(routes, couple(from)));
+      join<Shared>(to, found_by(sources, couple(from)));
     });
   } else {
-    std::array<route, Count> kept;
-    std::copy_n(routes.begin(), Count, kept.begin());
+    std::array<source_pair, Count> kept;
+    std::copy_n(sources.begin(), Count, kept.begin());
     for_each_place(f, u, block, there, [&](const mask_pair& from, mask_pair& to) {
       join<Shared>(to, found_by(kept, couple(from)));
     });
@@ -321,8 +324,8 @@ void panel_eliminator::push_block(const factored_panel& f, const update_list::up
 }
 
 template <bool Shared>
-void panel_eliminator::push_block(const factored_panel& f, const update_list::update& u,
-                                  std::size_t block, const column_block*& there) const {
+void panel_eliminator::update_block(const factored_panel& f, const update_list::update& u,
+                                    std::size_t block, const list_block*& there) const {
   if (symmetric_) {
     const mask_t members = s_->blocks[at(f.panel)][u.block].members;
     const mask_t target = members & -members;
@@ -332,36 +335,36 @@ void panel_eliminator::push_block(const factored_panel& f, const update_list::up
   }
   switch (u.count) {
     case 1:
-      push_block<Shared, 1>(f, u, block, there);
+      update_block<Shared, 1>(f, u, block, there);
       break;
     case 2:
-      push_block<Shared, 2>(f, u, block, there);
+      update_block<Shared, 2>(f, u, block, there);
       break;
     case 3:
-      push_block<Shared, 3>(f, u, block, there);
+      update_block<Shared, 3>(f, u, block, there);
       break;
     case 4:
-      push_block<Shared, 4>(f, u, block, there);
+      update_block<Shared, 4>(f, u, block, there);
       break;
     default:
-      push_block<Shared, 0>(f, u, block, there);
+      update_block<Shared, 0>(f, u, block, there);
       break;
   }
 }
 
 void panel_eliminator::count_work(const factored_panel& f, const update_list::update& u,
                                   std::size_t block) {
-  const column_block& b = s_->blocks[at(f.panel)][block];
+  const list_block& b = s_->blocks[at(f.panel)][block];
   if (block == u.block) {
     ++work_.updates;
     work_.targets += symmetric_ ? 1 : count(b.members);
   }
   const mask_pair* m = masks_of(f.panel) + b.base;
   const index_t length = count(b.members);
-  work_.words_read += length;
+  work_.positions += length;
   for (index_t z = 0; z < length; ++z) {
-    const mask_couple found = found_by(f.found.routes_of(u), couple(m[z]));
-    work_.words_or += symmetric_ || (found[0] | found[1]) != 0 ? 1 : 0;
+    const mask_couple found = found_by(f.found.sources_of(u), couple(m[z]));
+    work_.nonzero += symmetric_ || (found[0] | found[1]) != 0 ? 1 : 0;
   }
 }
 
@@ -375,13 +378,13 @@ void panel_eliminator::sweep(const factored_panel& f, std::size_t from, std::siz
     const std::size_t block = f.found.updates[k].block;
     const auto list = s_->blocks[at(blocks[block].panel)];
     const index_t first = blocks[std::max(from, block)].panel;
-    there_[k] = &*std::ranges::lower_bound(list, first, {}, &column_block::panel);
+    there_[k] = &*std::ranges::lower_bound(list, first, {}, &list_block::panel);
   }
   sweep_blocks(f, from, to, own);
 }
 
-// Before: there_[k] is a block of the list of update k's target panel, not after that of the first
-// block to take.
+// Before: there_[k] is a block in the list of update k's target panel, not after the block of the
+// same panel as the first block to take.
 GSOFA_FOR_PROCESSORS
 void panel_eliminator::sweep_blocks(const factored_panel& f, std::size_t from, std::size_t to,
                                     index_t own) noexcept {
@@ -392,13 +395,13 @@ void panel_eliminator::sweep_blocks(const factored_panel& f, std::size_t from, s
       const update_list::update& u = f.found.updates[k];
       const bool shared = blocks[u.block].panel > own;
       if (b == u.block) {
-        shared ? push_targets<true>(f, u) : push_targets<false>(f, u);
+        shared ? update_targets<true>(f, u) : update_targets<false>(f, u);
       } else {
-        shared ? push_block<true>(f, u, b, there_[k]) : push_block<false>(f, u, b, there_[k]);
+        shared ? update_block<true>(f, u, b, there_[k]) : update_block<false>(f, u, b, there_[k]);
       }
-      if constexpr (counting) count_work(f, u, b);
+      if constexpr (detail::counting) count_work(f, u, b);
     }
   }
 }
 
-}  // namespace gsofa::detail
+}  // namespace gsofa::panels

@@ -12,25 +12,26 @@
 #include "common/variant.hpp"
 #include "harness/check/test_patterns.hpp"
 #include "reference/gaussian_elimination.hpp"
-#include "variants/panels/expansion.hpp"
+#include "variants/panels/results.hpp"
 #include "variants/panels/schedule.hpp"
+#include "variants/panels/stage_cases.hpp"
 
 using namespace gsofa;
 
 namespace {
 
 // Searches for updates at once, first up to some position, or in pieces, by panels.
-const detail::factored_panel& factor_in_parts(const detail::panel_set& s,
-                                              detail::panel_eliminator& by, index_t j) {
+const panels::factored_panel& factor_in_parts(const panels::panel_set& s,
+                                              panels::panel_eliminator& by, index_t j) {
   if (j % 3 == 0) return by.factor(j);
-  const detail::factored_panel& f = by.factor(j, s.width(j) + j % 5);
+  const panels::factored_panel& f = by.factor(j, s.width(j) + j % 5);
   const std::size_t blocks = s.blocks[at(j)].size();
   if (f.complete == blocks || f.unpruned == 0) return f;
   if (j % 3 == 1) {
     by.search();
     return f;
   }
-  std::array<detail::update_piece, 3> pieces;
+  std::array<panels::update_piece, 3> pieces;
   const std::size_t left = blocks - f.complete;
   for (const std::size_t k : {std::size_t{2}, std::size_t{0}, std::size_t{1}}) {
     by.search(f, f.complete + left * k / 3, f.complete + left * (k + 1) / 3, pieces[k]);
@@ -40,28 +41,28 @@ const detail::factored_panel& factor_in_parts(const detail::panel_set& s,
 }
 
 struct factored {
-  detail::ordered_graph g;
-  detail::panel_set s;
-  detail::position_builder builder;
+  panels::ordered_graph g;
+  panels::panel_set s;
+  panels::position_builder builder;
   std::vector<index_t> l_counts, u_counts;
 
   pattern operator()(const pattern& a, int width, int threads) {
     g.build(a);
-    detail::cut_panels(g, width, s);
+    panels::cut_panels(g, width, s);
     REQUIRE(builder.build(g, s, max_index));
     const auto tree =
         g.symmetric() ? std::span<const index_t>(g.parent) : std::span<const index_t>();
-    std::vector<detail::panel_eliminator> workers(static_cast<std::size_t>(threads),
-                                                  detail::panel_eliminator(s, tree));
-    detail::subtree_tickets of;
+    std::vector<panels::panel_eliminator> workers(static_cast<std::size_t>(threads),
+                                                  panels::panel_eliminator(s, tree));
+    panels::subtree_tickets of;
     of.build(
         threads, s.parent, [&](index_t j) { return s.first[at(j)]; },
         [&](index_t j) { return s.position_begin[at(j)]; });
-    detail::row_counter counter;
+    panels::row_counter counter;
     counter.start(g, s, of, threads, l_counts, u_counts);
-    const auto work = [&](int t, const detail::panel_task& task) {
-      detail::panel_eliminator& mine = workers[static_cast<std::size_t>(t)];
-      const detail::factored_panel& f = factor_in_parts(s, mine, task.panel);
+    const auto work = [&](int t, const panels::panel_task& task) {
+      panels::panel_eliminator& mine = workers[static_cast<std::size_t>(t)];
+      const panels::factored_panel& f = factor_in_parts(s, mine, task.panel);
       // In two parts, the first of which may have no block of the boundary.
       const std::size_t blocks = s.blocks[at(task.panel)].size();
       const std::size_t middle = at(task.panel) % (blocks + 1);
@@ -72,9 +73,9 @@ struct factored {
       }
       if (task.above) counter.finish_panel(task.panel, true);
     };
-    detail::for_each_panel(threads, s.parent, of, work, [&](int) { return counter.add_sums(); });
+    panels::for_each_panel(threads, s.parent, of, work, [&](int) { return counter.add_sums(); });
     result out;
-    detail::expand(g, s, l_counts, u_counts, want_set(want::pattern) | want::digest, out);
+    panels::expand(g, s, l_counts, u_counts, want_set(want::pattern) | want::digest, out);
     // L and U side by side are the rows of L+U, sorted
     pattern f;
     f.n_rows = f.n_cols = a.n_rows;
@@ -97,8 +98,7 @@ struct factored {
 }  // namespace
 
 TEST_CASE("masks are L and U by Gaussian elimination: thousands of patterns, narrow panels") {
-  std::vector<named_pattern> patterns = special_patterns();
-  for (std::uint64_t k = 0; k < 2500; ++k) patterns.push_back(random_pattern(13, k));
+  const std::vector<named_pattern> patterns = panels::stage_cases(200, 2500);
   factored factor;
   for (const auto& [name, a] : patterns) {
     CAPTURE(name);
@@ -121,7 +121,7 @@ TEST_CASE("single entries of L are found in the masks") {
     for (index_t i = 0; i < a.n_rows; ++i) {
       for (index_t j = 0; j < i; ++j) {
         // both in the panels' numbering; a descendant keeps the smaller number
-        const bool found = detail::has_l(factor.s, i, j);
+        const bool found = panels::has_l(factor.s, i, j);
         CHECK(found ==
               (std::ranges::binary_search(expected.row(factor.g.caller(i)), factor.g.caller(j)) &&
                factor.g.caller(j) < factor.g.caller(i)));
@@ -131,44 +131,44 @@ TEST_CASE("single entries of L are found in the masks") {
 }
 
 TEST_CASE("updates that are found in pieces are those of one search") {
-  detail::ordered_graph g;
-  detail::panel_set s;
-  detail::position_builder builder;
+  panels::ordered_graph g;
+  panels::panel_set s;
+  panels::position_builder builder;
   const pattern a = generate("grid27:nx=10,drop=0.6,oneway=0.5,seed=1");
   g.build(a);
-  detail::cut_panels(g, 16, s);
+  panels::cut_panels(g, 16, s);
   REQUIRE(builder.build(g, s, max_index));
-  detail::panel_eliminator worker(s);
-  std::array<detail::update_piece, 5> pieces;
+  panels::panel_eliminator worker(s);
+  std::array<panels::update_piece, 5> pieces;
   int pruned = 0;
   for (index_t j = 0; j < s.panels(); ++j) {
     const std::size_t blocks = s.blocks[at(j)].size();
-    const detail::update_list expected = worker.factor(j).found;
+    const panels::update_list expected = worker.factor(j).found;
     // Closed masks stay as they are.
-    const detail::factored_panel& f = worker.factor(j, s.width(j) + 1);
+    const panels::factored_panel& f = worker.factor(j, s.width(j) + 1);
     if (f.complete < blocks && f.unpruned != 0) {
       const std::size_t left = blocks - f.complete;
-      std::size_t routes = f.found.routes.size();
+      std::size_t sources = f.found.sources.size();
       for (std::size_t k = 0; k < 5; ++k) {
         worker.search(f, f.complete + left * k / 5, f.complete + left * (k + 1) / 5, pieces[k]);
-        routes += pieces[k].found.routes.size();
+        sources += pieces[k].found.sources.size();
       }
       worker.join_pieces(pieces);
       CHECK(f.complete == blocks);
-      pruned += routes > expected.routes.size() ? 1 : 0;
+      pruned += sources > expected.sources.size() ? 1 : 0;
     }
     REQUIRE(f.found.updates.size() == expected.updates.size());
-    REQUIRE(f.found.routes.size() == expected.routes.size());
+    REQUIRE(f.found.sources.size() == expected.sources.size());
     for (std::size_t u = 0; u < expected.updates.size(); ++u) {
       const auto& [block, first, count] = f.found.updates[u];
       CHECK(block == expected.updates[u].block);
       CHECK(first == expected.updates[u].first);
       CHECK(count == expected.updates[u].count);
     }
-    for (std::size_t r = 0; r < expected.routes.size(); ++r) {
+    for (std::size_t r = 0; r < expected.sources.size(); ++r) {
       for (std::size_t side = 0; side < 2; ++side) {
-        CHECK(f.found.routes[r].source[side] == expected.routes[r].source[side]);
-        CHECK(f.found.routes[r].targets[side] == expected.routes[r].targets[side]);
+        CHECK(f.found.sources[r].source[side] == expected.sources[r].source[side]);
+        CHECK(f.found.sources[r].targets[side] == expected.sources[r].targets[side]);
       }
     }
     worker.sweep(f, 0, blocks, s.panels() - 1);
@@ -185,19 +185,19 @@ TEST_CASE("few entries are updated twice: pruned and covered rows stay behind") 
     for (index_t j = 0; j < 64; ++j) a.col_idx.push_back(j);
     a.row_ptr.push_back(static_cast<offset_t>(a.col_idx.size()));
   }
-  detail::ordered_graph g;
-  detail::panel_set s;
-  detail::position_builder builder;
+  panels::ordered_graph g;
+  panels::panel_set s;
+  panels::position_builder builder;
   g.build(a);
-  detail::cut_panels(g, 8, s);
+  panels::cut_panels(g, 8, s);
   REQUIRE(builder.build(g, s, max_index));
   REQUIRE(s.panels() == 8);
   // As if it were unsymmetric.
-  detail::panel_eliminator worker(s);
+  panels::panel_eliminator worker(s);
   // All of A but its first row and column is fill that the updates have to carry on.
-  for (std::size_t j = 1; j < 8; ++j) std::ranges::fill(s.masks[j], detail::mask_pair{0, 0});
+  for (std::size_t j = 1; j < 8; ++j) std::ranges::fill(s.masks[j], panels::mask_pair{0, 0});
   for (index_t j = 0; j < 8; ++j) {
-    const detail::factored_panel& f = worker.factor(j);
+    const panels::factored_panel& f = worker.factor(j);
     worker.sweep(f, 0, s.blocks[at(j)].size(), s.panels() - 1);
     // the first target after the panel takes the row and the column over; later ones get nothing
     if (j + 1 < 8) {

@@ -1,5 +1,7 @@
 #pragma once
 
+/// The stage "forest" on the host: pattern -> elimination tree, postorder, relabelled A.
+
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
@@ -9,11 +11,11 @@
 #include "common/pattern.hpp"
 #include "variants/panels/buffer.hpp"
 
-namespace gsofa::detail {
+namespace gsofa::panels {
 
 /// Off-diagonal entries of a square pattern by rows and by columns, in a numbering in which the
 /// elimination tree of A + A^T is postordered: every subtree is a range that ends at its root.
-/// L and U are then L and U of the caller's numbering with rows and columns relabelled (README.md,
+/// Its L and U are those of the caller's numbering with rows and columns relabelled (PROOFS.md,
 /// "Relabelling is exact").
 struct ordered_graph {
   struct entry {
@@ -21,21 +23,21 @@ struct ordered_graph {
   };
   index_t n = 0;
   std::vector<index_t> parent;  ///< etree of A + A^T; -1: root
-  std::vector<index_t> order;   ///< caller's number of each vertex; empty: the same
+  std::vector<index_t> order;   ///< caller's number of each vertex; empty: not relabelled
 
   [[nodiscard]] index_t caller(index_t v) const { return order.empty() ? v : order[at(v)]; }
   /// The j < i with A(i, j) != 0, and the j > i.
   [[nodiscard]] std::span<const index_t> row_below(index_t i) const { return rows_.before(i); }
   [[nodiscard]] std::span<const index_t> row_above(index_t i) const { return rows_.after(i); }
   /// The entries below the diagonal in the columns begin .. end - 1, ascending by columns, then by
-  /// rows. Not for symmetric patterns, of which the rows tell as much.
+  /// rows. Before: the pattern is not symmetric (use row_above() if it is).
   [[nodiscard]] std::span<const entry> columns_below(index_t begin, index_t end) const {
     return columns_.of(begin, end);
   }
   /// Entries of the rows before i.
   [[nodiscard]] offset_t entries_before(index_t i) const { return rows_.ptr[at(i)]; }
-  /// How many entries, at most, of A are right of the diagonal in the rows begin .. end - 1 or
-  /// below it in these columns.
+  /// An upper bound on the entries of A to the right of the diagonal in rows begin .. end - 1 plus
+  /// those below the diagonal in the same columns.
   [[nodiscard]] offset_t entries_of(index_t begin, index_t end) const {
     const offset_t in_rows = rows_.ptr[at(end)] - rows_.ptr[at(begin)];
     return symmetric_ ? in_rows : in_rows + columns_.ptr[at(end)] - columns_.ptr[at(begin)];
@@ -44,9 +46,9 @@ struct ordered_graph {
   [[nodiscard]] std::span<const index_t> subtree_begin() const { return subtree_begin_; }
   /// True if the pattern is symmetric: columns are rows.
   [[nodiscard]] bool symmetric() const { return symmetric_; }
-  /// Computes all of it from `a`: rows sorted, no zero on the diagonal. `a` must outlive this
-  /// object. O(nnz log n). Any number of threads gives the same; several take up to 4 nnz bytes
-  /// more meanwhile.
+  /// Computes everything from `a`, which must be square with sorted rows and a full diagonal, and
+  /// must outlive this object. O(nnz log n). Any number of threads gives the same result; several
+  /// threads take up to 4 nnz bytes more during the call.
   void build(const pattern_view& a, int threads = 1);
 
  private:
@@ -69,28 +71,29 @@ struct ordered_graph {
   // The entries on one side of the diagonal, by columns.
   struct half_columns {
     std::vector<offset_t> ptr;
-    buffer<entry> entries;  // perhaps one more than there are
+    buffer<entry> entries;  // the last one may be unused
 
     [[nodiscard]] std::span<const entry> of(index_t begin, index_t end) const {
       return entries.view().subspan(at(ptr[at(begin)]), at(ptr[at(end)] - ptr[at(begin)]));
     }
   };
   enum class half { below, above };  // entries (i, j) with j < i, or with j > i
-  // Ranges of 2^shift columns, and of rows for threads.
+  // Buckets of 2^shift columns; each thread has a range of rows.
   struct buckets {
     int shift;
-    std::vector<index_t> first;               // row of each thread
-    std::vector<std::vector<offset_t>> next;  // of a thread and a bucket: entries, then places
+    std::vector<index_t> first;               // first row of each thread
+    std::vector<std::vector<offset_t>> next;  // by thread and bucket: number of entries, then place
     std::vector<offset_t> begin;              // place of each bucket
   };
-  // Of columns, the last row so far with an entry there; a column may replace another one.
+  // The last row so far with an entry in a column, for some columns: a hash table in which a column
+  // may replace another one.
   class alignas(64) far_columns {
    public:
     entry& of(index_t column) {
       return entries_[static_cast<std::uint32_t>(column) * 2654435769U >> (32 - bits)];
     }
     void clear() { entries_.assign(std::size_t{1} << bits, entry{.row = -1, .column = -1}); }
-    // -1: not known.
+    // -1: unknown.
     index_t last_row(index_t column) {
       const entry e = of(column);
       return e.column == column ? e.row : -1;
@@ -100,8 +103,8 @@ struct ordered_graph {
     static constexpr int bits = 12;
     std::vector<entry> entries_;
   };
-  // Vertices that one thread looks at: those without a parent among them are the first `open`
-  // elements of its part of work_; `first` has those before which none was open.
+  // The vertices of one thread. The vertices without a parent in the chunk are the first `open`
+  // elements of the chunk's part of work_; `first` holds the vertices that found none open.
   struct chunk {
     index_t begin = 0;
     index_t end = 0;
@@ -150,10 +153,10 @@ struct ordered_graph {
   std::vector<index_t> row_idx_, work_, least_, last_, subtree_begin_;
   buffer<entry> entries_;
   std::vector<offset_t> next_;
-  std::vector<far_columns> far_;  // of each thread
+  std::vector<far_columns> far_;  // one per thread
 };
 
 /// True if every subtree of the forest is a range of vertices that ends at its root.
 bool is_postordered(std::span<const index_t> parent);
 
-}  // namespace gsofa::detail
+}  // namespace gsofa::panels

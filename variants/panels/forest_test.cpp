@@ -8,7 +8,7 @@
 #include "common/generators.hpp"
 #include "common/preprocess.hpp"
 #include "common/random.hpp"
-#include "harness/check/test_patterns.hpp"
+#include "variants/panels/stage_cases.hpp"
 
 using namespace gsofa;
 
@@ -46,7 +46,7 @@ TEST_CASE("postordered forests are told from others") {
       if (p < n) parent[at(v)] = p;
     }
     const bool expected = is_postorder_by_definition(parent);
-    CHECK(detail::is_postordered(parent) == expected);
+    CHECK(panels::is_postordered(parent) == expected);
     ++(expected ? yes : no);
   }
   CHECK(yes > 200);
@@ -55,13 +55,13 @@ TEST_CASE("postordered forests are told from others") {
 
 namespace {
 
-detail::ordered_graph g_of(const pattern& a) {
-  detail::ordered_graph g;
+panels::ordered_graph g_of(const pattern& a) {
+  panels::ordered_graph g;
   g.build(a);
   return g;
 }
 
-void check_subtrees(const detail::ordered_graph& g) {
+void check_subtrees(const panels::ordered_graph& g) {
   std::vector<index_t> first(g.parent.size());
   for (index_t v = g.n; v-- > 0;) {
     index_t u = v;
@@ -72,7 +72,7 @@ void check_subtrees(const detail::ordered_graph& g) {
 }
 
 // The i > j with A(i, j) != 0.
-std::vector<index_t> column_of(const detail::ordered_graph& g, index_t j) {
+std::vector<index_t> column_of(const panels::ordered_graph& g, index_t j) {
   std::vector<index_t> rows;
   if (g.symmetric()) {
     const auto row = g.row_above(j);
@@ -86,7 +86,7 @@ std::vector<index_t> column_of(const detail::ordered_graph& g, index_t j) {
   return rows;
 }
 
-bool same(const detail::ordered_graph& a, const detail::ordered_graph& b) {
+bool same(const panels::ordered_graph& a, const panels::ordered_graph& b) {
   bool all = a.n == b.n && a.parent == b.parent && a.order == b.order &&
              a.symmetric() == b.symmetric() &&
              std::ranges::equal(a.subtree_begin(), b.subtree_begin());
@@ -100,15 +100,14 @@ bool same(const detail::ordered_graph& a, const detail::ordered_graph& b) {
 }  // namespace
 
 TEST_CASE("the graph is A relabelled by a postorder, with its elimination tree") {
-  std::vector<named_pattern> patterns = special_patterns();
-  for (std::uint64_t k = 0; k < 400; ++k) patterns.push_back(random_pattern(7, k));
+  const std::vector<named_pattern> patterns = panels::stage_cases(200, 400);
   int relabelled = 0;
   int symmetric = 0;
-  detail::ordered_graph g;  // one object for all: nothing is left over from the pattern before
+  panels::ordered_graph g;  // one object for all: nothing is left over from the pattern before
   for (const auto& [name, a] : patterns) {
     CAPTURE(name);
     for (const int threads : {2, 3, 4}) {
-      detail::ordered_graph by_threads;
+      panels::ordered_graph by_threads;
       by_threads.build(a, threads);
       CHECK(same(g_of(a), by_threads));
     }
@@ -163,11 +162,11 @@ TEST_CASE("threads find the same graph of patterns that give all of them rows") 
         const auto order = postorder(elimination_tree(symmetrized(a, diagonal::drop)));
         a = permute(a, order, order);
       }
-      const detail::ordered_graph one = g_of(a);
+      const panels::ordered_graph one = g_of(a);
       unsymmetric += one.symmetric() ? 0 : 1;
       kept += one.order.empty() ? 1 : 0;
       for (const int threads : {2, 3, 5}) {
-        detail::ordered_graph several;
+        panels::ordered_graph several;
         several.build(a, threads);
         CHECK(same(one, several));
       }
@@ -225,10 +224,10 @@ TEST_CASE("threads whose columns replace each other find the same tree") {
   for (const index_t without : {-1, 40}) {
     CAPTURE(without);
     const pattern a = paths_below_chain(100, without);
-    const detail::ordered_graph one = g_of(a);
+    const panels::ordered_graph one = g_of(a);
     CHECK(one.order.empty() == (without < 0));
     for (const int threads : {2, 3, 6}) {
-      detail::ordered_graph several;
+      panels::ordered_graph several;
       several.build(a, threads);
       CHECK(same(one, several));
     }
@@ -239,11 +238,11 @@ TEST_CASE("threads that have parts of a path each find the same tree") {
   for (const index_t without : {-1, 7}) {
     CAPTURE(without);
     const pattern a = paths_below_one(400, without);
-    const detail::ordered_graph one = g_of(a);
+    const panels::ordered_graph one = g_of(a);
     CHECK(one.order.empty() == (without < 0));
     for (int repeat = 0; repeat < 20; ++repeat) {
       for (const int threads : {2, 3, 6}) {
-        detail::ordered_graph several;
+        panels::ordered_graph several;
         several.build(a, threads);
         CHECK(same(one, several));
       }
@@ -252,9 +251,8 @@ TEST_CASE("threads that have parts of a path each find the same tree") {
 }
 
 TEST_CASE("a pattern in postorder is left as it is") {
-  std::vector<named_pattern> patterns = special_patterns();
-  for (std::uint64_t k = 0; k < 400; ++k) patterns.push_back(random_pattern(8, k));
-  detail::ordered_graph g;
+  const std::vector<named_pattern> patterns = panels::stage_cases(200, 400);
+  panels::ordered_graph g;
   int branching = 0;
   for (const auto& [name, a] : patterns) {
     CAPTURE(name);

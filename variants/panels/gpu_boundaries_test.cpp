@@ -9,14 +9,15 @@
 
 #include "common/random.hpp"
 #include "variants/device/emulated_cases.hpp"
-#include "variants/panels/gpu_panels.hpp"
+#include "variants/panels/boundaries.hpp"
+#include "variants/panels/forest_device.hpp"
 
 using namespace gsofa;
 using namespace gsofa::testing;
 
 namespace {
 
-using block_map = std::map<std::pair<index_t, index_t>, gpu::mask_t>;  // by panel and target
+using block_map = std::map<std::pair<index_t, index_t>, panels::mask_t>;  // by panel and target
 
 // Parents of panels in postorder. Few of the subtrees before a panel become its children where
 // `most_children` is 1, which makes long paths.
@@ -52,7 +53,7 @@ boundary_case random_case(index_t panels, std::uint64_t most_children, bool to_l
     if (above.empty()) continue;
     for (std::uint64_t blocks = to_last ? 1 : random.below(4); blocks > 0; --blocks) {
       const index_t t = to_last ? above.back() : above[random.below(above.size())];
-      out.first[{k, t}] |= gpu::mask_t{1} << random.below(64);
+      out.first[{k, t}] |= panels::mask_t{1} << random.below(64);
     }
   }
   return out;
@@ -91,16 +92,16 @@ std::string fault(const boundary_case& c, const block_map& all) {
   gpu::memory_budget budget;
   budget.set_limit(offset_t{1} << 28);
   // A table with unused places.
-  std::vector<gpu::column_block> slots;
+  std::vector<panels::column_block> slots;
   for (const auto& [at, mask] : c.first) {
-    slots.push_back({gpu::column_block_key(at.first, at.second), mask});
+    slots.push_back({panels::column_block_key(at.first, at.second), mask});
     if (slots.size() % 3 == 0) slots.push_back({0, 0});
   }
   slots.push_back({0, 0});
   std::vector<std::uint32_t> counts(c.parent.size(), 0);
   std::vector<unsigned long long> members(c.parent.size(), 0);
   const std::vector<std::uint32_t> nearest = mirrored_firsts(c.parent);
-  gpu::boundary_lists lists;
+  panels::boundary_lists lists;
   const auto capacity = static_cast<offset_t>(slots.size());
   if (lists.list_first(slots.data(), capacity, panels, budget) !=
       static_cast<offset_t>(c.first.size())) {
@@ -112,9 +113,9 @@ std::string fault(const boundary_case& c, const block_map& all) {
   }
   if (lists.count() != static_cast<offset_t>(all.size())) return "number of blocks";
   const std::size_t size = all.size() + 1;
-  std::vector<gpu::column_block> loose(size);
+  std::vector<panels::column_block> loose(size);
   std::vector<index_t> loose_first(size), target(size), first(size), begin;
-  std::vector<gpu::mask_t> masks(size);
+  std::vector<panels::mask_t> masks(size);
   for (index_t j = 0; j <= panels; ++j) begin.push_back(2 * j);
   lists.sort(begin.data(), {loose.data(), loose_first.data()}, target.data(), masks.data(),
              first.data(), budget);
@@ -164,12 +165,12 @@ TEST_CASE("many blocks of one target, below each other and side by side") {
   // All but the last are children of the last.
   boundary_case star{std::vector<index_t>(4000, 3999), {}};
   star.parent.back() = -1;
-  for (index_t k = 0; k < 3999; ++k) star.first[{k, 3999}] = gpu::mask_t{1} << k % 64;
+  for (index_t k = 0; k < 3999; ++k) star.first[{k, 3999}] = panels::mask_t{1} << k % 64;
   CHECK(fault(star, star.first) == "");
   // All are below each other.
   boundary_case path{{}, {}};
   for (index_t k = 0; k < 2500; ++k) path.parent.push_back(k == 2499 ? -1 : k + 1);
-  for (index_t k = 0; k < 2499; k += 1 + k % 2) path.first[{k, 2499}] = gpu::mask_t{1} << k % 61;
+  for (index_t k = 0; k < 2499; k += 1 + k % 2) path.first[{k, 2499}] = panels::mask_t{1} << k % 61;
   CHECK(fault(path, climbed(path)) == "");
   // A wrong mask is noticed.
   block_map wrong = climbed(path);

@@ -17,7 +17,8 @@
 #include "variants/device/emulated_cases.hpp"
 #include "variants/panels/eliminate/eliminate.hpp"
 #include "variants/panels/forest.hpp"
-#include "variants/panels/gpu_panels.hpp"
+#include "variants/panels/runs/build.hpp"
+#include "variants/panels/runs/settings.hpp"
 
 using namespace gsofa;
 using namespace gsofa::testing;
@@ -40,13 +41,13 @@ TEST_CASE("panels of all widths, for warps, blocks and clusters, in many orders 
       run_settings settings;
       settings.options = option_set(info.options);
       settings.options.set(info.options, "panel_width", widths[k % 8]);
-      gpu::panel_tuning tuning;
-      gpu::elimination_settings& elimination = tuning.elimination;
+      panels::panel_tuning tuning;
+      panels::elimination_settings& elimination = tuning.elimination;
       elimination.warp_positions = warp_positions[k / 8];
       elimination.warps_per_block = static_cast<int>(1 + runs % 5);
       elimination.cluster_positions = k % 3 == 0 ? 0 : 20;
       elimination.few_panels = runs % 5 == 0 ? 16 : 0;
-      elimination.far_targets = static_cast<gpu::handing_over>(runs % 5 % 3);
+      elimination.far_targets = static_cast<panels::handing_over>(runs % 5 % 3);
       elimination.most_far_work = static_cast<std::int64_t>(runs % 4 * 30);
       elimination.sharing_positions = 0;
       elimination.near_steps_of_blocks = elimination.near_steps_of_clusters =
@@ -54,7 +55,7 @@ TEST_CASE("panels of all widths, for warps, blocks and clusters, in many orders 
       if (runs % 6 == 0) elimination.most_tasks = static_cast<index_t>(runs / 6 % 4);
       tuning.search = runs % 8 != 0;
       // Symmetric patterns are eliminated, too.
-      if (runs / 3 % 2 == 0) tuning.closing = gpu::closing_masks::never;
+      if (runs / 3 % 2 == 0) tuning.closing = panels::closing_masks::never;
       elimination.most_update_work = 1;
       const bool clusters = runs % 4 != 0;
       settings.options.set(info.options, "blocks_per_cluster", std::to_string(1 + runs % 4));
@@ -64,7 +65,7 @@ TEST_CASE("panels of all widths, for warps, blocks and clusters, in many orders 
       settings.chunk_size = static_cast<index_t>(k % 5);
       simt::emulator::set_seed(++runs);
       run_context context;
-      const auto v = gpu::make_bitmap_panels(tuning);
+      const auto v = panels::make_bitmap_panels(tuning);
       CHECK(fault(*v, s, settings, context) == "");
       seen["several panels"] += context.derived["panels"] > 3 ? 1 : 0;
       seen["boundaries"] += context.derived["words"] > 3 ? 1 : 0;
@@ -89,17 +90,18 @@ TEST_CASE("panels of all widths, for warps, blocks and clusters, in many orders 
 
 // Panels of a pattern whose masks hold A.
 struct built_panels {
-  built_panels(const pattern& a, const gpu::panel_limits& limits) {
+  built_panels(const pattern& a, const panels::panel_limits& limits) {
     budget.set_limit(offset_t{1} << 28);
     matrix.upload(a, budget);
     structure.prepare(a.n_rows, budget);
     run_context context;
-    REQUIRE(structure.build(matrix, a.nnz(), limits, budget, context));
+    REQUIRE(panels::build(panels::view_of(matrix), structure, waves, limits, budget, context));
   }
 
   gpu::memory_budget budget;
   gpu::device_matrix matrix;
-  gpu::panel_structure structure;
+  panels::panel_arrays structure;
+  panels::wave_places waves;
 };
 
 TEST_CASE("panels, position lists, relative places and first masks are what they are said to be") {
@@ -115,12 +117,12 @@ TEST_CASE("panels, position lists, relative places and first masks are what they
       // Boundaries by way of a table, and target by target.
       const index_t many = (++several_ways & 1) != 0 ? 1 : n + 1;
       built_panels built(s.a, {.width = width, .many_vertices = many});
-      const gpu::panel_structure& structure = built.structure;
+      const panels::panel_arrays& structure = built.structure;
       // Device memory is host memory here.
-      const gpu::panel_view p = structure.view();
-      detail::ordered_graph g;
+      const panels::panel_view p = structure.view();
+      panels::ordered_graph g;
       g.build(s.a);
-      CHECK(structure.relabelled() == !g.order.empty());
+      CHECK(structure.relabelled == !g.order.empty());
       bool right = true;
       const auto require = [&](bool fact) { right = right && fact; };
       std::vector<std::set<index_t>> boundary(static_cast<std::size_t>(p.panels));
@@ -154,13 +156,13 @@ TEST_CASE("panels, position lists, relative places and first masks are what they
           const offset_t at = p.position_begin[j] + z;
           const index_t f = p.columns[at];
           require(f == list[static_cast<std::size_t>(z)] && p.position(j, f) == z);
-          gpu::mask_pair expected{0, 0};
+          panels::mask_pair expected{0, 0};
           for (index_t v = p.begin[j]; v < end && v < f; ++v) {
             const auto has = [&](index_t row, index_t column) {
               return std::ranges::binary_search(s.a.row(p.caller(row)), p.caller(column));
             };
-            expected.upper |= has(v, f) ? gpu::bit(v - p.begin[j]) : 0;
-            expected.lower |= has(f, v) ? gpu::bit(v - p.begin[j]) : 0;
+            expected.upper |= has(v, f) ? panels::bit(v - p.begin[j]) : 0;
+            expected.lower |= has(f, v) ? panels::bit(v - p.begin[j]) : 0;
           }
           require(p.masks[at].upper == expected.upper && p.masks[at].lower == expected.lower);
         }
@@ -182,10 +184,10 @@ TEST_CASE("panels, position lists, relative places and first masks are what they
 }
 
 TEST_CASE("far targets are handed over where structures are unsymmetric, and nowhere else") {
-  const auto tasks_of = [](const pattern& a, gpu::handing_over far_targets, bool clusters,
+  const auto tasks_of = [](const pattern& a, panels::handing_over far_targets, bool clusters,
                            std::int64_t most_far_work = -1, index_t fair_work = 1 << 20) {
     built_panels built(a, {.width = 4});
-    gpu::panel_structure& structure = built.structure;
+    panels::panel_arrays& structure = built.structure;
     panels::panel_elimination elimination;
     elimination.prepare(a.n_rows,
                         {.warps_per_block = 4,
@@ -201,11 +203,11 @@ TEST_CASE("far targets are handed over where structures are unsymmetric, and now
                          .near_steps_of_clusters = 0},
                         built.budget);
     elimination.run({structure.view(), structure.children(), structure.finished(),
-                     structure.control(), structure.longest()},
+                     structure.control(), structure.longest},
                     {0, structure.view().panels});
     return elimination.tasks();
   };
-  using enum gpu::handing_over;
+  using enum panels::handing_over;
   const pattern one_way = generate("grid7:nx=7,oneway=1");
   const pattern upwind = generate("dg:nx=4,nz=1");
   for (const bool clusters : {false, true}) {
@@ -244,14 +246,14 @@ TEST_CASE("patterns of low symmetry with more column blocks than a worker lists"
     settings.options.set(info.options, "panel_width", width);
     settings.wants = info.gives;
     run_context context;
-    const auto v = gpu::make_bitmap_panels(
+    const auto v = panels::make_bitmap_panels(
         {.elimination = {.warps_per_block = 2 + 2 * (k % 2),
                          .warp_positions = 16,
                          .few_panels = 0,
                          .cluster_positions = k < 3 ? 2048 : 40,
                          .blocks_per_cluster = 2,
-                         .far_targets =
-                             k % 3 == 0 ? gpu::handing_over::on : gpu::handing_over::automatic,
+                         .far_targets = k % 3 == 0 ? panels::handing_over::on
+                                                   : panels::handing_over::automatic,
                          .most_far_work = k % 3 * 100,
                          .sharing_positions = 0,
                          .near_steps_of_blocks = k % 3,
@@ -279,7 +281,7 @@ TEST_CASE("where the positions are not admitted, rows are searched, and every ru
     settings.options.set(info.options, "memory_budget_mb", "40");
     settings.wants = info.gives;
     run_context context;
-    const auto v = gpu::make_bitmap_panels({.most_positions = 12, .waves = false});
+    const auto v = panels::make_bitmap_panels({.most_positions = 12, .waves = false});
     CHECK(fault(*v, s, settings, context) == "");
     CHECK((context.derived["searched"] != 0 || context.derived["positions"] <= 12));
     searched += context.derived["searched"] != 0 ? 1 : 0;
@@ -316,21 +318,21 @@ TEST_CASE("panels are released wave by wave where the positions are not admitted
       settings.options.set(info.options, "memory_budget_mb", "40");
       settings.wants = info.gives.without(want::pattern);
       settings.chunk_size = static_cast<index_t>(runs % 7 == 6 ? 150 : runs % 7);
-      gpu::panel_tuning tuning;
+      panels::panel_tuning tuning;
       tuning.most_positions = std::max<offset_t>(1, quarters * s.a.n_rows / 4);
       tuning.elimination.warp_positions = static_cast<index_t>(runs % 3 * 3);
       tuning.elimination.cluster_positions = 8;
       tuning.elimination.warps_per_block = static_cast<int>(1 + runs % 5);
       tuning.elimination.few_panels = runs % 5 == 0 ? 16 : 0;
-      tuning.elimination.far_targets = static_cast<gpu::handing_over>(runs % 5 % 3);
+      tuning.elimination.far_targets = static_cast<panels::handing_over>(runs % 5 % 3);
       tuning.elimination.most_far_work = static_cast<std::int64_t>(runs % 4 * 30);
       tuning.elimination.sharing_positions = 0;
       tuning.elimination.near_steps_of_blocks = tuning.elimination.near_steps_of_clusters =
           static_cast<index_t>(runs % 7 % 2);
-      if (runs / 7 % 2 == 0) tuning.closing = gpu::closing_masks::never;
+      if (runs / 7 % 2 == 0) tuning.closing = panels::closing_masks::never;
       simt::emulator::set_seed(runs);
       run_context context;
-      const auto v = gpu::make_bitmap_panels(tuning);
+      const auto v = panels::make_bitmap_panels(tuning);
       CHECK(fault(*v, s, settings, context) == "");
       if (context.derived["searched"] != 0) {
         ++seen["searched"];
@@ -367,7 +369,7 @@ TEST_CASE("panels whose masks are asked for are not released: rows are searched 
     settings.wants = want::counts;
     settings.supernodal = masks;
     run_context context;
-    const auto v = gpu::make_bitmap_panels({.most_positions = a.n_rows});
+    const auto v = panels::make_bitmap_panels({.most_positions = a.n_rows});
     v->prepare(a, settings, context);
     const result r = run_once(*v, settings.wants, context);
     CHECK(reference::compare(truth, r, settings.wants, settings.chunk_size).reason == "");
@@ -393,7 +395,8 @@ TEST_CASE("a search that takes long is announced once, with the budget that woul
     run_context context;
     std::vector<std::string> said;
     context.say = [&](const std::string& line) { said.push_back(line); };
-    const auto v = gpu::make_bitmap_panels({.most_positions = 1, .longest_silent_search = silent});
+    const auto v =
+        panels::make_bitmap_panels({.most_positions = 1, .longest_silent_search = silent});
     v->prepare(a, settings, context);
     for (int k = 0; k < 2; ++k) run_timed(*v, context);
     CHECK(context.derived["searched"] == 1);
@@ -442,7 +445,7 @@ TEST_CASE("a run takes nothing from the run before: another pattern in the same 
     settings.options.set(info.options, "memory_budget_mb", "40");
     settings.wants = info.gives.without(want::pattern);
     settings.chunk_size = 7;
-    const auto v = gpu::make_bitmap_panels({.many_vertices = 1 << 20});
+    const auto v = panels::make_bitmap_panels({.many_vertices = 1 << 20});
     run_context context;
     dynamic_cast<takes_device_rows&>(*v).prepare_device(matrix.rows(), settings, context);
     const auto is_right = [&](const reference::truth& truth) {
@@ -477,7 +480,7 @@ TEST_CASE(
       settings.wants = want_set(want::counts) | want::pattern;
       simt::emulator::set_seed(++seed);
       run_context context;
-      const auto v = gpu::make_bitmap_panels({});
+      const auto v = panels::make_bitmap_panels({});
       CHECK(fault(*v, s, settings, context) == "");
     }
   }

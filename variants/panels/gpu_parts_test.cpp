@@ -8,7 +8,7 @@
 #include "common/generators.hpp"
 #include "common/pattern.hpp"
 #include "variants/device/emulated_cases.hpp"
-#include "variants/panels/gpu_panels.hpp"
+#include "variants/panels/runs/settings.hpp"
 
 using namespace gsofa;
 using namespace gsofa::testing;
@@ -66,19 +66,19 @@ TEST_CASE("any number of parts gives what one gives, eliminated and closed") {
       run_settings settings = settings_of(parts, widths[runs % widths.size()]);
       settings.chunk_size = static_cast<index_t>(runs % 7 == 6 ? 150 : runs % 7);
       if (runs % 5 == 0) settings.wants = want::counts;
-      gpu::multi_tuning tuning;
-      tuning.closing = static_cast<gpu::closing_masks>(runs / 5 % 3);
+      panels::multi_tuning tuning;
+      tuning.closing = static_cast<panels::closing_masks>(runs / 5 % 3);
       tuning.elimination.warp_positions = static_cast<index_t>(runs % 3 * 3);
       tuning.elimination.cluster_positions = 8;
       tuning.elimination.warps_per_block = static_cast<int>(1 + runs % 5);
       tuning.elimination.few_panels = runs % 5 == 0 ? 16 : 0;
-      tuning.elimination.far_targets = static_cast<gpu::handing_over>(runs % 3);
+      tuning.elimination.far_targets = static_cast<panels::handing_over>(runs % 3);
       tuning.elimination.most_far_work = static_cast<std::int64_t>(runs % 4 * 30);
       tuning.elimination.sharing_positions = 0;
       tuning.elimination.near_steps_of_blocks = static_cast<index_t>(runs % 2);
       simt::emulator::set_seed(runs);
       run_context context;
-      const auto v = gpu::make_bitmap_panels_multi(tuning);
+      const auto v = panels::make_bitmap_panels_multi(tuning);
       CHECK(fault(*v, s, settings, context) == "");
       CHECK(context.derived["gpus"] == parts);
       if (context.derived["alone"] != 0) {
@@ -107,9 +107,9 @@ TEST_CASE("a closure that is refuted: the top is eliminated on one part") {
   const auto truth = reference::make_truth(reference::row_union(a));
   for (const int parts : {1, 2, 5}) {
     const run_settings settings = settings_of(parts, "8");
-    gpu::multi_tuning tuning;
-    tuning.closing = gpu::closing_masks::always;
-    const auto v = gpu::make_bitmap_panels_multi(tuning);
+    panels::multi_tuning tuning;
+    tuning.closing = panels::closing_masks::always;
+    const auto v = panels::make_bitmap_panels_multi(tuning);
     run_context context;
     v->prepare(a, settings, context);
     for (int k = 0; k < 2; ++k) {
@@ -148,7 +148,7 @@ TEST_CASE("a budget that ends parts at any step") {
                          std::to_string(megabytes));
     settings.wants = want::counts;
     run_context context;
-    const auto v = gpu::make_bitmap_panels_multi({});
+    const auto v = panels::make_bitmap_panels_multi({});
     v->prepare(a, settings, context);
     const result r = run_once(*v, settings.wants, context);
     CHECK(reference::compare(truth, r, settings.wants, settings.chunk_size).reason == "");

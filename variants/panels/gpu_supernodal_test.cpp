@@ -8,7 +8,7 @@
 #include "harness/check/test_patterns.hpp"
 #include "reference/gaussian_elimination.hpp"
 #include "variants/device/simt.hpp"
-#include "variants/panels/gpu_panels.hpp"
+#include "variants/panels/runs/settings.hpp"
 
 using namespace gsofa;
 
@@ -52,7 +52,7 @@ void find(const pattern& a, const how& h, const supernode_rule& rule, run_contex
   settings.wants = h.wants;
   settings.threads = h.threads;
   settings.supernodal = true;
-  const auto v = gpu::make_bitmap_panels({});
+  const auto v = panels::make_bitmap_panels({});
   v->prepare(a, settings, context);
   run_timed(*v, context);
   v->supernodal_into(rule, found);

@@ -11,7 +11,8 @@
 #include "common/preprocess.hpp"
 #include "common/random.hpp"
 #include "variants/device/emulated_cases.hpp"
-#include "variants/panels/gpu_panels.hpp"
+#include "variants/panels/runs/settings.hpp"
+#include "variants/panels/tree_counts.hpp"
 
 using namespace gsofa;
 using namespace gsofa::testing;
@@ -46,7 +47,7 @@ TEST_CASE("rows of symmetric patterns are counted by the elimination tree") {
     settings.chunk_size = std::vector<index_t>{128, 0, 5, 1}[runs % 4];
     simt::emulator::set_seed(runs);
     run_context context;
-    const auto v = gpu::make_bitmap_panels({});
+    const auto v = panels::make_bitmap_panels({});
     CHECK(fault(*v, s, settings, context) == "");
     // The numbering need not be a postorder.
     ++seen[context.derived["counted_by_tree"] != 0 ? "counted" : "panels"];
@@ -76,7 +77,7 @@ TEST_CASE("rows of other patterns are not, however few entries have no partner")
       const subject s = subject_of(from_triplets(rest, duplicates::reject), spec);
       CAPTURE(left_out);
       run_context context;
-      const auto v = gpu::make_bitmap_panels({});
+      const auto v = panels::make_bitmap_panels({});
       CHECK(fault(*v, s, counts_alone(), context) == "");
       CHECK(context.derived["counted_by_tree"] == 0);
     }
@@ -86,7 +87,7 @@ TEST_CASE("rows of other patterns are not, however few entries have no partner")
 TEST_CASE("masks are found on demand, and a matrix that is no longer symmetric is noticed") {
   const subject grid = subject_of(generate("dissected:nx=5"), "grid");
   const run_settings settings = counts_alone();
-  const auto v = gpu::make_bitmap_panels({});
+  const auto v = panels::make_bitmap_panels({});
   run_context context;
   CHECK(fault(*v, grid, settings, context) == "");
   CHECK(context.derived["counted_by_tree"] == 1);
@@ -99,7 +100,7 @@ TEST_CASE("masks are found on demand, and a matrix that is no longer symmetric i
   context.derived.clear();
   CHECK(fault(*v, other, settings, context) == "");
   CHECK(context.derived["counted_by_tree"] == 0);
-  const auto again = gpu::make_bitmap_panels({});
+  const auto again = panels::make_bitmap_panels({});
   CHECK(fault(*again, grid, settings, context) == "");
   mask_pattern masks;
   CHECK(dynamic_cast<gives_masks&>(*again).masks_into(masks));

@@ -10,14 +10,14 @@
 #include "common/preprocess.hpp"
 #include "common/random.hpp"
 #include "variants/device/emulated_cases.hpp"
-#include "variants/panels/gpu_panels.hpp"
+#include "variants/panels/runs/settings.hpp"
 
 using namespace gsofa;
 using namespace gsofa::testing;
 
 namespace {
 
-using closing = gpu::closing_masks;
+using closing = panels::closing_masks;
 
 run_settings settings_of(const std::string& width) {
   const variant_info& info = find_variant("gpu_bitmap_panels");
@@ -56,7 +56,7 @@ TEST_CASE(
       run_settings settings = settings_of(widths[++runs % widths.size()]);
       // Without digests the closure counts.
       if (runs % 3 == 0) settings.wants = want::counts;
-      gpu::panel_tuning tuning;
+      panels::panel_tuning tuning;
       if (k >= 2) {
         settings.wants = settings.wants.without(want::pattern);
         tuning.most_positions = (k - 1) * offset_t{s.a.n_rows};
@@ -65,7 +65,7 @@ TEST_CASE(
       if (runs % 3 == 0) settings.wants = settings.wants.without(want::digest);
       simt::emulator::set_seed(runs);
       run_context context;
-      const auto v = gpu::make_bitmap_panels(tuning);
+      const auto v = panels::make_bitmap_panels(tuning);
       CHECK(fault(*v, s, settings, context) == "");
       if (context.derived["searched"] != 0) continue;
       CHECK(context.derived["symmetric"] == 1);
@@ -89,7 +89,7 @@ TEST_CASE("where closed masks agree they are exact, where not panels are elimina
       if (runs % 5 == 0) settings.wants = settings.wants.without(want::digest);
       simt::emulator::set_seed(runs);
       run_context context;
-      const auto v = gpu::make_bitmap_panels({.closing = when});
+      const auto v = panels::make_bitmap_panels({.closing = when});
       CHECK(fault(*v, s, settings, context) == "");
       if (context.derived["searched"] != 0) continue;
       const bool closed = context.derived["symmetric"] != 0;

@@ -5,11 +5,11 @@
 #include <limits>
 #include <utility>
 
-namespace gsofa {
+namespace gsofa::panels {
 
 namespace {
 
-// The panel that a cut before vertex `ideal`, or not far from it, is best made before.
+// Finds the best panel to cut before, near vertex `ideal`.
 class cut_search {
  public:
   cut_search(std::span<const index_t> begin, std::span<const index_t> parent, offset_t ideal,
@@ -18,18 +18,18 @@ class cut_search {
     const auto panels = static_cast<index_t>(parent.size());
     middle_ = static_cast<index_t>(std::lower_bound(begin.begin(), begin.end() - 1, ideal) -
                                    begin.begin());
-    // The panels on both sides of the place are always considered.
+    // The panels on both sides of the ideal place are always candidates.
     first_ = std::max(middle_ - 1, index_t{0});
     while (first_ > 0 && first_ < middle_ && off(first_) <= most_off) --first_;
     last_ = std::min(middle_ + 1, panels - 1);
     while (last_ + 1 < panels && last_ > middle_ && off(last_) <= most_off) ++last_;
   }
 
-  // The one with the least cost: of several the middle one, else the nearest before it.
+  // The candidate with the least cost. Ties: the middle one, else the nearest before it.
   [[nodiscard]] index_t best() const {
     const index_t lowest = std::max(first_ - 1, index_t{0});
-    // Vertices of all proper ancestors of each panel. A parent beyond the last panel is an ancestor
-    // of that one, since its subtree is contiguous.
+    // The vertices of all proper ancestors of each panel. A parent beyond the last candidate is an
+    // ancestor of the last candidate, since its subtree is contiguous.
     std::vector<index_t> above(at(last_ - lowest) + 1);
     const auto [path, upto] = path_above(last_);
     offset_t least[3] = {0, most_cost, most_cost};  // of the middle, before it, beyond it
@@ -68,7 +68,7 @@ class cut_search {
 
   [[nodiscard]] index_t width(index_t j) const { return begin_[at(j) + 1] - begin_[at(j)]; }
   [[nodiscard]] offset_t off(index_t j) const { return std::abs(begin_[at(j)] - ideal_); }
-  // The proper ancestors of a panel, and the vertices of each of them and those above.
+  // The proper ancestors of a panel, and for each of them its vertices plus those of its ancestors.
   [[nodiscard]] std::pair<std::vector<index_t>, std::vector<index_t>> path_above(index_t j) const {
     std::vector<index_t> path;
     for (index_t p = parent_[at(j)]; p >= 0; p = parent_[at(p)]) path.push_back(p);
@@ -131,7 +131,7 @@ top_panels top_of(const panel_parts& parts, std::span<const index_t> begin,
   for (const index_t j : parts.top) {
     out.begin.push_back(out.begin.back() + begin[at(j) + 1] - begin[at(j)]);
     const index_t p = parent[at(j)];
-    // Ancestors of panels of `top` are in it.
+    // Ancestors of panels in `top` are in `top`.
     out.parent.push_back(
         p < 0 ? -1
               : static_cast<index_t>(std::ranges::lower_bound(parts.top, p) - parts.top.begin()));
@@ -139,4 +139,4 @@ top_panels top_of(const panel_parts& parts, std::span<const index_t> begin,
   return out;
 }
 
-}  // namespace gsofa
+}  // namespace gsofa::panels

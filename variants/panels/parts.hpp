@@ -6,7 +6,7 @@
 #include "common/types.hpp"
 #include "variants/panels/waves.hpp"
 
-namespace gsofa {
+namespace gsofa::panels {
 
 /// What a part of the panels has to do with a panel.
 enum class panel_kind : unsigned char {
@@ -15,25 +15,22 @@ enum class panel_kind : unsigned char {
   top,      ///< panels of several parts lie below it
 };
 
-/// Panels divided among workers. Part k has the panels cut[k] .. cut[k+1] - 1
-/// but for those of `top`. `top`: all panels from cut[k] on that are ancestors of panel cut[k] - 1,
-/// for any 0 < k < parts.
-///
-/// No panel of a part is an ancestor or a descendant of one of another part, `top` aside: let i < j
-/// be panels, j an ancestor of i, and i < cut[k] <= j. The subtree of j is contiguous, hence has
-/// cut[k] - 1 if that is not j, and j is in `top`. For the same reason the ancestors of the panels
-/// of part k that are not before cut[k + 1] are those of panel cut[k + 1] - 1.
+/// Panels divided among devices or ranks (PROOFS.md, "Parts"). Part k owns the panels cut[k] ..
+/// cut[k+1] - 1 except those in `top`. `top` holds all panels from cut[k] on that are ancestors of
+/// panel cut[k] - 1, for any 0 < k < parts. So except in `top`, no panel of a part is an ancestor
+/// or a descendant of a panel of another part, and the ancestors of part k's panels from cut[k + 1]
+/// on are those of panel cut[k + 1] - 1.
 struct panel_parts {
   std::vector<index_t> cut;  ///< parts + 1, ascending
   std::vector<index_t> top;  ///< ascending
 };
 
-/// Divides the panels of a tree, children before parents and subtrees contiguous, where panel j has
-/// the vertices begin[j] .. begin[j+1] - 1, into `parts` ranges of about as many vertices. Each cut
-/// lies within an eighth of a part of its place, or beside it, where eight times the vertices of
-/// the ancestors behind it and those that it is off are fewest: on a 3-D grid in an order of nested
-/// dissection vertices at the top have eight times as many positions as all. Looks at the panels
-/// near the cuts and at their ancestors alone.
+/// Divides panels, numbered in postorder, into `parts` ranges with about the same number of
+/// vertices. Panel j has the vertices begin[j] .. begin[j+1] - 1. Each cut is within an eighth of a
+/// part of its ideal place, or next to it, where 8 a + d is least: a vertices in the ancestors
+/// behind the cut, d vertices from the ideal place. (On a 3-D grid in nested dissection, a vertex
+/// at the top has eight times the average number of positions.) Looks at the panels near the cuts
+/// and their ancestors only.
 panel_parts divide_panels(std::span<const index_t> begin, std::span<const index_t> parent,
                           int parts);
 
@@ -42,16 +39,16 @@ panel_parts divide_panels(std::span<const index_t> begin, std::span<const index_
 std::vector<panel_kind> kinds_of_part(const panel_parts& parts, std::span<const index_t> parent,
                                       std::size_t k);
 
-/// The panels of `top` by themselves: panel i is top[i], its vertices are numbered from begin[i] on
-/// in their order.
+/// The panels of `top` as a forest of their own: panel i is top[i], and its vertices have the
+/// numbers from begin[i] on.
 struct top_panels {
   std::vector<index_t> panel;
-  std::vector<index_t> begin;   ///< one more
-  std::vector<index_t> parent;  ///< -1: none
+  std::vector<index_t> begin;   ///< panels + 1
+  std::vector<index_t> parent;  ///< -1: root
 
   [[nodiscard]] index_t vertices() const { return begin.empty() ? 0 : begin.back(); }
 };
 top_panels top_of(const panel_parts& parts, std::span<const index_t> begin,
                   std::span<const index_t> parent);
 
-}  // namespace gsofa
+}  // namespace gsofa::panels

@@ -8,6 +8,7 @@
 #include "common/random.hpp"
 
 using namespace gsofa;
+using namespace gsofa::panels;
 
 namespace {
 

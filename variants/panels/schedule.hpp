@@ -1,5 +1,8 @@
 #pragma once
 
+/// The schedule of panels on host threads (PROOFS.md, "Order of updates"): every panel after its
+/// children, without a thread that waits for another.
+
 #include <algorithm>
 #include <atomic>
 #include <cstdint>
@@ -10,12 +13,13 @@
 #include "common/parallel.hpp"
 #include "common/types.hpp"
 
-namespace gsofa::detail {
+namespace gsofa::panels {
 
-/// What a thread without a panel found to do: a piece of work, nothing, or that it shall return.
+/// What a thread without a panel has found: a piece of work, which it has done; nothing; or that it
+/// should return.
 enum class idle_result { worked, nothing, leave };
 
-/// A thread that waits for others: first it looks often, then it lets others run.
+/// Waiting for other threads: first by looking often, then by yielding.
 class waiting_thread {
  public:
   void reset() { rounds_ = 0; }
@@ -34,16 +38,17 @@ class waiting_thread {
   int rounds_ = 0;
 };
 
-/// Small subtrees of a postordered forest, and how many children the panels above them wait for.
+/// Small subtrees of a postordered forest, which are tickets: one thread takes the panels of one
+/// ticket in ascending order. Panels above them wait for their children.
 struct subtree_tickets {
-  std::vector<index_t> tickets;     ///< roots of the small subtrees, and leaves that are larger
-  std::vector<index_t> first;       ///< first panel of the subtree of each of these
-  std::vector<index_t> unfinished;  ///< children of each other panel
-  std::vector<std::size_t> order;   ///< numbers of tickets, by threads that should take them
-  std::vector<std::size_t> begin;   ///< threads + 1: of the numbers of each
+  std::vector<index_t> tickets;     ///< roots of the small subtrees, and leaves with more work
+  std::vector<index_t> first;       ///< first panel of each ticket
+  std::vector<index_t> unfinished;  ///< unfinished children of each panel that is in no ticket
+  std::vector<std::size_t> order;   ///< tickets, by the thread that should take them
+  std::vector<std::size_t> begin;   ///< threads + 1: each thread's part of `order`
 
-  /// subtree(j): the first panel of the subtree of j; before(j): the work of the panels before j.
-  /// O(panels above the subtrees).
+  /// subtree(j): the first panel of the subtree of j. before(j): the work of the panels before j. A
+  /// small subtree has at most 1/8 of a thread's share of all work. O(panels above the subtrees).
   template <class Subtree, class Before>
   void build(int threads, const std::vector<index_t>& parent, Subtree&& subtree, Before&& before) {
     const auto panels = static_cast<index_t>(parent.size());
@@ -51,7 +56,7 @@ struct subtree_tickets {
     tickets.clear();
     first.clear();
     unfinished.resize(parent.size());
-    // A panel comes after all above it.
+    // Descending: a panel comes after all its ancestors.
     for (index_t j = panels - 1; j >= 0;) {
       const index_t from = subtree(j);
       if (const index_t p = parent[at(j)]; p >= 0) ++unfinished[at(p)];
@@ -79,9 +84,9 @@ struct subtree_tickets {
     if (const auto end = static_cast<index_t>(unfinished.size()); from < end) body(from, end);
   }
 
-  /// Gives each thread neighbouring subtrees of both parts of the forest: their panels update the
-  /// same ancestors, and runs over the same forest touch the same memory. Panels above the
-  /// first part are taken up while threads are at work in the second one.
+  /// Gives each thread neighbouring subtrees in the first half of the work and in the second half.
+  /// Neighbouring subtrees update the same ancestors, and repeated runs touch the same memory. The
+  /// panels above the first half are taken up while threads work in the second half.
   template <class Before>
   void divide(int threads, Before&& before) {
     const offset_t cells = offset_t{2} * threads;
@@ -107,7 +112,7 @@ struct subtree_tickets {
     return count;
   }
 
-  /// The last panel from `own` upwards of which all other children are finished.
+  /// The last panel on the path up from `own` before one with another unfinished child.
   [[nodiscard]] index_t extended(index_t own, const std::vector<index_t>& parent) {
     for (index_t p = parent[at(own)]; p >= 0; p = parent[at(p)]) {
       if (std::atomic_ref(unfinished[at(p)]).load(std::memory_order_acquire) != 1) break;
@@ -120,14 +125,14 @@ struct subtree_tickets {
 /// A panel to work on.
 struct panel_task {
   index_t panel;
-  index_t own;  ///< no other panel's work touches a panel after this one and up to `own` meanwhile
-  bool above;   ///< the small subtrees: other threads have time to help
+  index_t own;  ///< only this task touches the panels after `panel` up to `own` meanwhile
+  bool above;   ///< above the small subtrees, where other threads may have time to help
 };
 
-/// Tickets of several threads: each takes its own share in ascending order, then the last ones of
-/// others.
+/// The tickets of several threads: each thread takes its own share in ascending order, then the
+/// last tickets of other shares.
 ///
-/// Orders: relaxed, a ticket carries no data.
+/// Memory order: relaxed, since a ticket carries no data.
 class ticket_shares {
  public:
   ticket_shares(const subtree_tickets& of, int threads) : of_(&of), left_(at(threads)) {
@@ -135,7 +140,7 @@ class ticket_shares {
       left_[t].range.store(of.begin[t] << 32 | of.begin[t + 1], std::memory_order_relaxed);
     }
   }
-  /// True if there is a ticket that no other thread takes.
+  /// Takes a ticket; false if none is left.
   bool take(int thread, std::size_t& ticket) {
     for (std::size_t k = 0; k < left_.size(); ++k) {
       std::atomic<std::uint64_t>& range = left_[(at(thread) + k) % left_.size()].range;
@@ -153,32 +158,31 @@ class ticket_shares {
 
  private:
   struct alignas(64) numbers {
-    std::atomic<std::uint64_t> range{0};  // 2^32 times the first one of those left, and their end
+    std::atomic<std::uint64_t> range{0};  // tickets left: begin * 2^32 + end
   };
   const subtree_tickets* of_;
   std::vector<numbers> left_;
 };
 
-/// Calls work(thread, task) once for every panel, after all its children in the forest `parent` and
-/// everything that their calls did. Panels are numbered by a postorder; `of` is built for it and as
-/// many threads. Small subtrees, those of at most 1/8 of a thread's share of all work, are tickets:
-/// one thread takes the panels of one in ascending order. Of the panels above, the thread that
-/// finishes the last child goes on with the panel. No thread waits, so that no schedule of the
-/// threads can stop the others. One thread: all panels in ascending order; `of` is not used.
+/// Calls work(thread, task) once for every panel, after the calls for all its children in the
+/// forest `parent`. Panels are numbered in postorder; `of` is built for this forest and number of
+/// threads. Threads take small subtrees as tickets. The thread that finishes the last child of a
+/// panel above them continues with that panel. No thread waits for another. One thread takes all
+/// panels in ascending order and does not use `of`. An exception ends the loop for all threads at
+/// their next panel.
 ///
-/// If work on a panel touches its ancestors alone, then only the thread that works on a panel of a
-/// small subtree touches other panels up to the root, and up to further ancestors all other
-/// children of which are finished.
+/// If work on a panel touches only ancestors of the panel, then the thread of a small subtree is
+/// the only one to touch panels of that subtree, and of further ancestors as long as all their
+/// other children are finished (task.own).
 ///
-/// Orders: `unfinished[p]` is decremented acq_rel after the work
-/// on a child: all decrements are read-modify-writes, hence one release sequence, and the thread
-/// that takes it to zero, or reads that it is the last one, has acquired from every other child's
-/// thread, and by induction along the tree from every descendant's. Any exception ends the loop for
-/// all threads at their next panel.
+/// Memory order: the decrement of unfinished[p] after the work on a child is acq_rel. All
+/// decrements are read-modify-writes, hence one release sequence: the thread that takes the count
+/// to zero, or reads that it is the last one, has acquired from the threads of all other children,
+/// and by induction along the tree from those of all descendants.
 ///
-/// Threads for which there is no ticket left call idle(thread) until all panels are done and it
-/// finds nothing, or, if it returns `leave`, return. Whatever work() has left for idle() is found
-/// by one of them: `left_over` is released after all work, and acquired before the last look.
+/// Threads without a ticket call idle(thread) until it returns `leave`, or until all panels are
+/// done and it finds nothing. One of them finds whatever work() has left for idle(): `left_over` is
+/// released after all work and acquired before the last look.
 template <class Work, class Idle>
 void for_each_panel(int threads, const std::vector<index_t>& parent, subtree_tickets& of,
                     Work&& work, Idle&& idle) {
@@ -191,7 +195,7 @@ void for_each_panel(int threads, const std::vector<index_t>& parent, subtree_tic
   }
   ticket_shares shares(of, threads);
   std::atomic<bool> stopped{false};  // relaxed: a hint; the exception itself travels by join
-  // Tickets that are not done with all panels above that they have made ready.
+  // Tickets whose threads are still at work on them or on panels above that they made ready.
   std::atomic<std::size_t> left_over{of.tickets.size()};
   on_threads(threads, [&](int t) {
     try {
@@ -225,22 +229,22 @@ void for_each_panel(int threads, const std::vector<index_t>& parent, subtree_tic
   });
 }
 
-/// The same without help: threads for which there is no ticket left return.
+/// The same without help: threads without a ticket return.
 template <class Work>
 void for_each_panel(int threads, const std::vector<index_t>& parent, subtree_tickets& of,
                     Work&& work) {
   for_each_panel(threads, parent, of, work, [](int) { return idle_result::leave; });
 }
 
-/// Panels with a step that no other panel waits for: threads without a panel take them, those added
-/// first before others.
+/// Panels with a step that no other panel waits for, in the order in which they were added. Threads
+/// without a panel take them.
 ///
-/// Orders: an index is released into its place, and acquired by the thread that takes it, with all
-/// that was done before. relaxed: each place is written once, and each number is drawn by one
-/// thread.
+/// Memory order: the adding thread releases the index into its place, and the taking thread
+/// acquires it with all earlier work. relaxed elsewhere: each place is written once, and each
+/// number is drawn by one thread.
 class postponed_panels {
  public:
-  /// There is none, and room for `most`.
+  /// Removes all panels; makes room for `most`.
   void start(std::size_t most) {
     places_.assign(most, -1);
     added_.store(0, std::memory_order_relaxed);
@@ -250,8 +254,8 @@ class postponed_panels {
     const std::size_t k = added_.fetch_add(1, std::memory_order_relaxed);
     std::atomic_ref(places_[k]).store(panel, std::memory_order_release);
   }
-  /// A panel that no other thread takes; -1: none. Finds one if there is one whose adding happened
-  /// before, and that of all before it.
+  /// Takes a panel; -1: none. Finds one if the adding of some panel, and of all panels before it,
+  /// happened before this call.
   index_t take() {
     for (std::size_t k = taken_.load(std::memory_order_relaxed); k < places_.size();) {
       const index_t panel = std::atomic_ref(places_[k]).load(std::memory_order_acquire);
@@ -267,25 +271,26 @@ class postponed_panels {
   alignas(64) std::atomic<std::size_t> taken_{0};
 };
 
-/// Of a job that a help_board offers.
+/// The most pieces of a job that a help_board offers.
 inline constexpr std::uint32_t most_pieces = 0xffff;
 
-/// Pieces of work that one thread has and others take when they are idle. An owner offers numbered
-/// pieces of a job and returns when all are done; nobody else waits.
+/// Jobs in numbered pieces that a busy thread shares with idle ones. The owner of a job takes
+/// pieces itself and returns when all pieces are done. Nobody else waits.
 ///
-/// Orders: the job is written before its state is released, and read after a compare-exchange on
-/// that state has succeeded, which takes a piece; so the owner, who waits for all pieces, cannot
-/// have changed it. `done` is released by each helper after its piece and acquired by the owner.
+/// Memory order: the owner writes the job before it releases its state. A helper reads the job
+/// after its compare-exchange on that state has taken a piece, so the owner, who waits for all
+/// pieces, cannot have changed the job. Each helper releases `done` after its piece; the owner
+/// acquires it.
 template <class Job>
 class help_board {
  public:
   explicit help_board(int threads) : slots_(at(threads)) {}
 
-  /// Threads that have begun to look for work, or have taken some: a hint.
+  /// The number of threads that have looked for work: a hint.
   [[nodiscard]] int helpers() const { return helpers_.load(std::memory_order_relaxed); }
 
-  /// Calls body(k) for k in [0, pieces), those that others take by help(); 0 < pieces <=
-  /// most_pieces.
+  /// Calls body(k) for the k in [0, pieces) that no other thread takes by help(), and returns when
+  /// all pieces are done. 0 < pieces <= most_pieces.
   template <class Body>
   void share(int thread, const Job& job, std::uint32_t pieces, Body&& body) {
     slot& mine = slots_[at(thread)];
@@ -305,7 +310,7 @@ class help_board {
         body(k);
       }
     } catch (...) {
-      // Whoever has taken a piece reads what the job refers to until the piece has ended.
+      // A helper reads what the job refers to until its piece has ended.
       while (take(mine, k)) ++own;
       wait_for_others();
       throw;
@@ -313,7 +318,7 @@ class help_board {
     wait_for_others();
   }
 
-  /// Takes a piece of any thread's job, if there is one, and calls body(job, k).
+  /// Takes a piece of another thread's job, if there is one, and calls body(job, k).
   template <class Body>
   idle_result help(int thread, Body&& body) {
     slot& mine = slots_[at(thread)];
@@ -331,17 +336,18 @@ class help_board {
   }
 
  private:
-  // In cache lines of their own: state, which all look at, done, which helpers write, and the job.
+  // Each in its own cache line: `state`, which all threads read; `done`, which helpers write; the
+  // job.
   struct alignas(64) slot {
-    // Pieces that are left and their end, and a number that no two jobs share for long.
+    // epoch * 2^32 + end of the pieces * 2^16 + first piece that is left.
     std::atomic<std::uint64_t> state{0};
     alignas(64) std::atomic<std::uint32_t> done{0};
     alignas(64) Job job{};
-    // Of the owner.
+    // Used by the owner only.
     std::uint32_t epoch = 0;
     bool helps = false;
   };
-  // A piece counts as done where it throws, too: its owner waits for it.
+  // A piece that throws counts as done, too, since its owner waits for it.
   struct ended_piece {
     std::atomic<std::uint32_t>& done;
     ~ended_piece() { done.fetch_add(1, std::memory_order_release); }
@@ -363,4 +369,4 @@ class help_board {
   alignas(64) std::atomic<int> helpers_{0};
 };
 
-}  // namespace gsofa::detail
+}  // namespace gsofa::panels

@@ -53,7 +53,7 @@ TEST_CASE("every panel once, after all its children and with all they wrote") {
       // Not atomic: a parent may read what its children wrote only if the schedule orders it.
       std::vector<int> below(n, 1), calls(n, 0), worker(n, -1);
       std::vector<index_t> owns(n, -1);
-      detail::subtree_tickets of;
+      panels::subtree_tickets of;
       const std::vector<index_t> first = first_of_subtrees(parent);
       of.build(
           threads, parent, [&](index_t j) { return first[at(j)]; },
@@ -64,7 +64,7 @@ TEST_CASE("every panel once, after all its children and with all they wrote") {
           std::fill(above.begin() + begin, above.begin() + end, 1);
         });
       }
-      detail::for_each_panel(threads, parent, of, [&](int thread, const detail::panel_task& task) {
+      panels::for_each_panel(threads, parent, of, [&](int thread, const panels::panel_task& task) {
         const auto [j, own, is_above] = task;
         CHECK(is_above == (above[at(j)] != 0));
         CHECK(thread < threads);
@@ -99,7 +99,7 @@ TEST_CASE("tickets are shared among threads, all of them and each once") {
   std::vector<index_t> parent(129, 128);
   for (index_t j = 0; j < 128; j += 2) parent[at(j)] = j + 1;
   parent[128] = -1;
-  detail::subtree_tickets of;
+  panels::subtree_tickets of;
   for (const int threads : {1, 2, 3, 4}) {
     of.build(
         threads, parent, [](index_t j) { return j == 128 ? 0 : j - j % 2; },
@@ -114,7 +114,7 @@ TEST_CASE("tickets are shared among threads, all of them and each once") {
                            of.order.begin() + std::ptrdiff_t(of.begin[at(t) + 1])));
     }
     // The last thread takes its own ones first, then all others.
-    detail::ticket_shares shares(of, threads);
+    panels::ticket_shares shares(of, threads);
     std::vector<int> taken(64, 0);
     std::size_t ticket = 0;
     for (std::size_t k = of.begin[at(threads) - 1]; k < of.begin[at(threads)]; ++k) {
@@ -130,11 +130,11 @@ TEST_CASE("tickets are shared among threads, all of them and each once") {
 TEST_CASE("an exception of one thread ends them all and is passed on") {
   std::vector<index_t> parent(1000, -1);
   for (const int threads : {1, 3}) {
-    detail::subtree_tickets of;
+    panels::subtree_tickets of;
     of.build(
         threads, parent, [](index_t j) { return j; }, [](index_t j) { return offset_t{j}; });
-    CHECK_THROWS_AS(detail::for_each_panel(threads, parent, of,
-                                           [](int, const detail::panel_task& task) {
+    CHECK_THROWS_AS(panels::for_each_panel(threads, parent, of,
+                                           [](int, const panels::panel_task& task) {
                                              if (task.panel == 10) throw std::runtime_error("ten");
                                            }),
                     std::runtime_error);
@@ -143,28 +143,28 @@ TEST_CASE("an exception of one thread ends them all and is passed on") {
 
 TEST_CASE("what panels leave for threads without one is done once by the end") {
   random_source random(5);
-  detail::postponed_panels postponed;
+  panels::postponed_panels postponed;
   for (int trial = 0; trial < 60; ++trial) {
     const std::vector<index_t> parent = random_forest(random, 400);
     const std::vector<index_t> first = first_of_subtrees(parent);
     for (const int threads : {2, 5}) {
-      detail::subtree_tickets of;
+      panels::subtree_tickets of;
       of.build(
           threads, parent, [&](index_t j) { return first[at(j)]; },
           [](index_t j) { return offset_t{j}; });
       postponed.start(of.panels_above());
       // Not atomic: a panel is taken after it was added.
       std::vector<int> added(parent.size(), 0), taken(parent.size(), 0);
-      const auto work = [&](int, const detail::panel_task& task) {
+      const auto work = [&](int, const panels::panel_task& task) {
         if (!task.above) return;
         added[at(task.panel)] = 1;
         postponed.add(task.panel);
       };
-      detail::for_each_panel(threads, parent, of, work, [&](int) {
+      panels::for_each_panel(threads, parent, of, work, [&](int) {
         const index_t j = postponed.take();
-        if (j < 0) return detail::idle_result::nothing;
+        if (j < 0) return panels::idle_result::nothing;
         taken[at(j)] += added[at(j)];
-        return detail::idle_result::worked;
+        return panels::idle_result::worked;
       });
       CHECK(taken == added);
       CHECK(at(std::ranges::count(added, 1)) == of.panels_above());
@@ -179,7 +179,7 @@ TEST_CASE("pieces of a job are each done once, with what their owner wrote, and 
     int value = 0;
   };
   for (const int threads : {1, 2, 5}) {
-    detail::help_board<job> board(threads);
+    panels::help_board<job> board(threads);
     // Not atomic: the board orders what owners and helpers write.
     std::vector<std::vector<int>> results(at(threads));
     std::atomic<int> owners{threads};
@@ -194,10 +194,10 @@ TEST_CASE("pieces of a job are each done once, with what their owner wrote, and 
         CHECK(mine == std::vector<int>(pieces, round));
       }
       owners.fetch_sub(1);
-      for (detail::waiting_thread w; owners.load() > 0;) {
+      for (panels::waiting_thread w; owners.load() > 0;) {
         const auto found =
             board.help(t, [](const job& j, std::uint32_t k) { (*j.done)[k] += j.value; });
-        if (found == detail::idle_result::worked) {
+        if (found == panels::idle_result::worked) {
           helped.fetch_add(1);
           w.reset();
         } else {
@@ -214,17 +214,17 @@ TEST_CASE("an owner does not wait for a piece that threw") {
   struct job {
     int value;
   };
-  detail::help_board<job> board(2);
+  panels::help_board<job> board(2);
   std::atomic<bool> taken{false};
   const auto run = [&] {
     on_threads(2, [&](int t) {
       if (t == 0) {
         board.share(0, {.value = 1}, 2, [&](std::uint32_t) {
-          for (detail::waiting_thread w; !taken.load();) w.wait();
+          for (panels::waiting_thread w; !taken.load();) w.wait();
         });
         return;
       }
-      for (detail::waiting_thread w; !taken.load();) {
+      for (panels::waiting_thread w; !taken.load();) {
         board.help(1, [&](const job&, std::uint32_t) {
           taken.store(true);
           throw std::bad_alloc();
@@ -241,7 +241,7 @@ TEST_CASE("an owner whose piece throws leaves after the pieces that others have 
     std::atomic<int>* begun;
     std::atomic<int>* ended;
   };
-  detail::help_board<job> board(2);
+  panels::help_board<job> board(2);
   for (int round = 0; round < 50; ++round) {
     std::atomic<bool> taken{false};
     std::atomic<bool> left{false};
@@ -251,7 +251,7 @@ TEST_CASE("an owner whose piece throws leaves after the pieces that others have 
         std::atomic<int> ended{0};
         const auto share = [&] {
           board.share(0, {.begun = &begun, .ended = &ended}, 4, [&](std::uint32_t) {
-            for (detail::waiting_thread w; !taken.load();) w.wait();
+            for (panels::waiting_thread w; !taken.load();) w.wait();
             throw std::bad_alloc();
           });
         };
@@ -262,12 +262,12 @@ TEST_CASE("an owner whose piece throws leaves after the pieces that others have 
         return;
       }
       // One piece, so that others are left for the owner.
-      for (detail::waiting_thread w; !left.load();) {
+      for (panels::waiting_thread w; !left.load();) {
         if (!taken.load())
           board.help(1, [&](const job& j, std::uint32_t) {
             j.begun->fetch_add(1);
             taken.store(true);
-            for (int k = 0; k < 100; ++k) detail::waiting_thread{}.wait();
+            for (int k = 0; k < 100; ++k) panels::waiting_thread{}.wait();
             j.ended->fetch_add(1);
           });
         w.wait();

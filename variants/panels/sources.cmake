@@ -1,30 +1,31 @@
 gsofa_roles(
   LIBRARY
     cpu_bitmap_panels.cpp
+    cut.cpp
     elimination.cpp
-    expansion.cpp
     forest.cpp
-    panels.cpp
+    lists.cpp
     parts.cpp
+    results.cpp
     supernodal.cpp
     waves.cpp
-    gpu_bitmap_panels.cu
-    gpu_boundaries.cu
-    eliminate/gpu_elimination.cu
-    gpu_expansion.cu
-    gpu_parts.cu
-    gpu_relaxed_supernodes.cu
-    gpu_structure.cu
-    gpu_supernodal.cu
-    gpu_symmetric.cu
-    gpu_symmetric_counts.cu
+    *.cu
+    eliminate/*.cu
+    runs/build.cu
+    runs/complete.cu
+    runs/gpu_bitmap_panels.cu
+    runs/one_gpu.cu
+    runs/search.cu
+    runs/wave_places.cu
   UNCOUNTED
-    expansion.cpp
+    cut.cpp
     forest.cpp
-    panels.cpp
+    lists.cpp
     parts.cpp
+    results.cpp
     supernodal.cpp
     waves.cpp
   TOGETHER
-    gpu_bitmap_panels_multi.cu
-    mpi_bitmap_panels.cu)
+    runs/gpu_bitmap_panels_multi.cu
+    runs/mpi_bitmap_panels.cu
+    runs/parts.cu)

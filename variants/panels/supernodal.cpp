@@ -4,19 +4,19 @@
 
 #include "common/supernode_cut.hpp"
 
-namespace gsofa::detail {
+namespace gsofa::panels {
 
 namespace {
 
 // Bits 0 .. c-1 of a word, 0 <= c <= 64.
 mask_t bits_below(index_t c) { return c >= 64 ? ~mask_t{0} : bit(c) - 1; }
 
-// Bit c: column b + c + 1 of panel j, b + c + 1 < the panel's end, does not join column b + c.
+// Bit c: column b + c + 1 of panel j does not join column b + c, for b + c + 1 < end of the panel.
 mask_t bounds_within(const panel_set& s, index_t j) {
   const index_t width = s.width(j);
   const mask_pair* masks = s.masks[at(j)].data();
   mask_t differ = 0;
-  // Of rows of the panel only columns before the row count, and row t must be in column t - 1.
+  // In rows of the panel only columns before the row count, and column t - 1 must have row t.
   for (index_t t = 1; t < width; ++t) {
     const mask_t lower = masks[t].lower;
     differ |= (lower ^ lower >> 1) & bits_below(t - 1);
@@ -27,7 +27,7 @@ mask_t bounds_within(const panel_set& s, index_t j) {
   return differ;
 }
 
-// Whether the first column of panel j + 1 joins the last one of panel j.
+// Whether the first column of panel j + 1 joins the last column of panel j.
 bool joins_across(const panel_set& s, index_t j) {
   if (s.parent[at(j)] != j + 1) return false;
   const mask_t last = bit(s.width(j) - 1);
@@ -51,8 +51,8 @@ bool joins_across(const panel_set& s, index_t j) {
   }
 }
 
-// Calls visit(f, k) for every column f and first row k of a segment of it in a supernode before
-// its own, for k ascending.
+// Calls visit(f, k) for every column f and every first row k of a segment of column f in an earlier
+// supernode, k ascending.
 template <class Visit>
 void for_each_segment(const panel_set& s, std::span<const index_t> begin,
                       std::span<const index_t> supernode, std::vector<index_t>& last,
@@ -66,7 +66,7 @@ void for_each_segment(const panel_set& s, std::span<const index_t> begin,
     const index_t last_of = supernode[at(end) - 1];
     mask_t starts = 1;
     for (index_t of = first_of + 1; of <= last_of; ++of) starts |= bit(begin[at(of)] - b);
-    // A supernode that goes beyond a panel has its first row in the first panel that has any.
+    // A supernode that continues beyond a panel has its first row in the first panel with a bit.
     const bool goes_on = begin[at(first_of)] < b;
     const int second = lowest(starts & ~mask_t{1});  // 64 if there is none
     const index_t stop = begin[at(last_of) + 1];
@@ -82,7 +82,7 @@ void for_each_segment(const panel_set& s, std::span<const index_t> begin,
         m &= ~below(lowest(after));
       }
     };
-    // Rows of a column's own supernode belong to the diagonal block of that.
+    // The rows of a column's own supernode are not a segment but its diagonal block.
     const mask_t others = bits_below(std::max(begin[at(last_of)] - b, index_t{0}));
     const auto list = s.list(j);
     const mask_pair* masks = s.masks[at(j)].data();
@@ -146,4 +146,4 @@ void supernodal_of_panels(const panel_set& s, const supernode_rule& rule,
                    [&](index_t f, index_t k) { out.segments[at(next[at(f)]++)] = k; });
 }
 
-}  // namespace gsofa::detail
+}  // namespace gsofa::panels

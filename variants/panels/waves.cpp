@@ -2,11 +2,11 @@
 
 #include <algorithm>
 
-namespace gsofa {
+namespace gsofa::panels {
 
 namespace {
 
-// Positions of all proper ancestors of each panel.
+// The number of positions of all proper ancestors of each panel.
 std::vector<offset_t> positions_above(std::span<const index_t> lengths,
                                       std::span<const index_t> parent) {
   std::vector<offset_t> above(parent.size(), 0);
@@ -44,8 +44,8 @@ class planner {
  private:
   static constexpr offset_t no_place = -1;
 
-  // The wave of as many panels from `begin` on as find places. What fits may not find places where
-  // the free ones are scattered: then the wave takes less.
+  // The wave of as many panels from `begin` on as get places. Panels that fit in the free room may
+  // find no places in scattered gaps; then the wave takes fewer panels.
   std::optional<panel_wave> next(index_t begin) {
     const std::vector<interval> gaps = free_places(begin);
     for (offset_t most = room_; most > 0;) {
@@ -60,7 +60,7 @@ class planner {
     return std::nullopt;
   }
 
-  // The end of the longest range from `begin` on that needs at most so many positions.
+  // The end of the longest range from `begin` on that needs at most `most` positions.
   index_t longest_range(index_t begin, offset_t most, offset_t& needed) const {
     index_t end = begin;
     offset_t inside = 0;
@@ -74,7 +74,7 @@ class planner {
     return end;
   }
 
-  // The places, ascending, that no ancestor of the panels before `begin` holds.
+  // The free places, ascending: those that no ancestor of the panels before `begin` holds.
   [[nodiscard]] std::vector<interval> free_places(index_t begin) const {
     std::vector<interval> held;
     if (begin > 0) {
@@ -93,8 +93,8 @@ class planner {
     return gaps;
   }
 
-  // Ancestors beyond the range are assigned the last places, from the root down; the panels of the
-  // range the first ones.
+  // Ancestors beyond the range get the last places, from the root down; panels of the range get the
+  // first places.
   bool assign(panel_wave& wave, std::vector<interval> gaps) {
     const auto take = [&](index_t j, offset_t place) {
       place_[at(j)] = place;
@@ -129,7 +129,7 @@ class planner {
   std::span<const index_t> lengths_, parent_;
   offset_t room_;
   std::vector<offset_t> above_;
-  std::vector<offset_t> place_;  // of the first position of each panel
+  std::vector<offset_t> place_;  // place of the first position of each panel
 };
 
 }  // namespace
@@ -146,4 +146,4 @@ offset_t longest_path(std::span<const index_t> lengths, std::span<const index_t>
   return most;
 }
 
-}  // namespace gsofa
+}  // namespace gsofa::panels

@@ -5,13 +5,16 @@
 #include "common/run_context.hpp"
 #include "variants/device/runtime.hpp"
 #include "variants/panels/eliminate/elimination_settings.hpp"
-#include "variants/panels/gpu_panels.hpp"
+#include "variants/panels/panel_view.hpp"
 
 namespace gsofa::panels {
 
-using namespace gpu;
-
 #if defined(GSOFA_GPU)
+
+namespace elimination {
+struct panel_schedule;
+struct elimination_view;
+}  // namespace elimination
 
 /// What the elimination reads and updates; all arrays are in device memory.
 struct elimination_input {
@@ -22,7 +25,7 @@ struct elimination_input {
   index_t longest;                ///< number of positions of the longest panel
 };
 
-/// Factors all panels of a structure whose masks hold A.
+/// Factors panels whose masks hold A: the masks become those of L and U.
 class panel_elimination {
  public:
   /// Takes the arrays for orders up to n. Throws budget_error if they do not fit.
@@ -32,7 +35,7 @@ class panel_elimination {
   /// most_update_work, the elimination falls back: it stops, and the masks are those of no
   /// factorization.
   void run(const elimination_input& input, panel_range wave);
-  /// Forgets that an earlier run fell back. Called before the first wave.
+  /// Forgets that an earlier run fell back.
   void expect();
   /// Whether the last run() fell back; valid once the device has finished the launches of run().
   [[nodiscard]] bool fell_back() const { return fell_back_[0] != 0; }
@@ -42,6 +45,9 @@ class panel_elimination {
   void report(run_context& context) const;
 
  private:
+  [[nodiscard]] elimination::panel_schedule schedule_of(const elimination_input& input,
+                                                        panel_range wave, bool shares);
+  void launch_wave(elimination::elimination_view& e, const elimination_input& input, bool shares);
   [[nodiscard]] bool may_hand_over(index_t longest) const;
   [[nodiscard]] unsigned long long most_far_work(index_t panels) const;
 
@@ -52,7 +58,7 @@ class panel_elimination {
   device_array<std::uint64_t> cluster_states_;
   index_t task_room_ = 0;
   device_array<std::uint64_t> task_items_;
-  device_array<std::uint32_t> task_words_;  // control, flags of tasks, marks of panels
+  device_array<std::uint32_t> task_words_;  // sharing_control, flags of tasks, marks of panels
   pinned_vector<std::uint32_t> fell_back_;
 };
 

@@ -1,6 +1,6 @@
 #pragma once
 
-/// Settings of the elimination on the GPU, and the words of memory that its launches share.
+/// Settings of the elimination on the GPU, and the control block that its launches share.
 
 #include <cstddef>
 #include <cstdint>
@@ -9,30 +9,33 @@
 
 namespace gsofa::panels {
 
-/// Whether blocks and clusters hand over updates of far targets; `automatic`: from the point on
-/// where the update rounds of those that do not have cost most_far_work.
+/// Whether blocks and clusters hand over updates of far targets. `automatic`: they do once the
+/// update rounds of workers that do not hand over have cost most_far_work.
 enum class handing_over { automatic, on, off };
 
-/// How panels are divided among warps, blocks and clusters.
+/// How panels are divided among warps, blocks and clusters. The values are those for a GPU and for
+/// the emulator; tests set smaller values. Users set blocks_per_cluster and far_targets as options.
 struct elimination_settings {
   int warps_per_block = 16;
   index_t warp_positions = 128;  ///< a warp eliminates panels of at most this many positions
-  index_t few_panels = 16;       ///< per multiprocessor: blocks eliminate all of at most so many
+  index_t few_panels = 16;  ///< per multiprocessor; blocks take all if there are no more panels
   index_t cluster_positions = 2048;  ///< a cluster eliminates panels of more positions
   int blocks_per_cluster = 4;        ///< 1: no clusters
   handing_over far_targets = handing_over::automatic;
-  /// Units as of most_update_work; -1: the number of panels. A round for every eighth panel.
+  /// In the units of most_update_work; -1: the number of panels, which is one round for every
+  /// eighth panel.
   std::int64_t most_far_work = -1;
-  /// Or from the second launch on, if those of warps have cost more for each of their panels:
-  /// nearly four rounds of one step.
+  /// Workers also hand over, from the second launch on, if the update rounds of warps have cost
+  /// more than this per panel of warps. 42 is nearly four rounds of one step.
   index_t fair_work = 42;
   index_t sharing_positions = 512;  ///< `automatic` is `off` where no panel has more positions
-  /// Workers that hand over update targets of the first round themselves as far as their positions
-  /// are so many for each thread, in groups of four; the nearest one in any case.
+  /// A worker that hands over updates its nearest target itself, and further targets of the first
+  /// round while the positions of all these are at most 4 times this number per thread.
   index_t near_steps_of_blocks = 2;
   index_t near_steps_of_clusters = 1;
-  index_t most_tasks = -1;  ///< room for so many handed over; -1: an eighth of n, at least 1,024
-  /// Limit of the work of all update rounds: 8 for a round, 3 for a step of a sweep; -1: none.
+  index_t most_tasks = -1;  ///< room for tasks; -1: n / 8, at least 1,024
+  /// Limit of the work of all update rounds, in units: 8 per round, 3 per target and step of a
+  /// sweep; -1: no limit.
   std::int64_t most_update_work = -1;
 };
 

@@ -1,0 +1,38 @@
+#pragma once
+
+/// Settings of the GPU variants of this family that tests vary and users need not.
+
+#include <memory>
+
+#include "common/variant.hpp"
+#include "variants/panels/eliminate/elimination_settings.hpp"
+#include "variants/panels/panel_arrays.hpp"
+
+namespace gsofa::panels {
+
+#if defined(GSOFA_GPU)
+
+/// Whether masks are closed as those of a symmetric pattern before panels are eliminated: if A is
+/// symmetric as far as counted, or never, or always.
+enum class closing_masks : char { where_symmetric, never, always };
+
+struct panel_tuning {
+  elimination_settings elimination{};
+  bool search = true;  ///< most_update_work is that of a search of rows, not that of `elimination`
+  offset_t most_positions = 0;        ///< as in panel_limits
+  bool waves = true;                  ///< several, if not all positions are admitted at once
+  double longest_silent_search = 60;  ///< seconds of a search that the user is not told of
+  closing_masks closing = closing_masks::where_symmetric;
+  index_t many_vertices = structure_tuning{}.many_vertices;  ///< as in panel_limits
+};
+std::unique_ptr<variant> make_bitmap_panels(const panel_tuning& tuning);
+
+struct multi_tuning {
+  elimination_settings elimination{};
+  closing_masks closing = closing_masks::where_symmetric;
+};
+std::unique_ptr<variant> make_bitmap_panels_multi(const multi_tuning& tuning);
+
+#endif
+
+}  // namespace gsofa::panels
