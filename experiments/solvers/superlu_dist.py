@@ -84,7 +84,7 @@ def main():
     if unknown := set(ranks) - set(GRIDS):
         p.error(f"--ranks: {sorted(unknown)[0]} is none of {', '.join(map(str, GRIDS))}")
     program = args.build / "superlu_dist_solve"
-    library = (args.build / "harness" / "superlu" / "libgsofa_superlu.so").resolve()
+    library = (args.build / "harness" / "library" / "superlu" / "libgsofa_superlu.so").resolve()
     for file in (program, library):
         if not file.is_file():
             p.error(f"{file} is not built")

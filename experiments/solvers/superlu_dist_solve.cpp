@@ -1,6 +1,6 @@
 // superlu_dist_solve [options] MATRIX: solves A x = b by pdgssvx of SuperLU_DIST as any of its
 // users does, and prints what each phase took as one line of JSON. Which symbfact it gets is the
-// loader's matter: $LD_PRELOAD (harness/superlu/README.md). Run by mpirun on as many ranks as the
+// loader's matter: $LD_PRELOAD (harness/library/superlu/README.md). Run by mpirun on as many ranks as the
 // grid has.
 
 #include <CLI/CLI.hpp>

@@ -142,7 +142,7 @@ class Programs:
         self.failing = self.build / "harness/soak/gsofa_failing"
         self.plugin = self.build / "harness/soak/gsofa_soak_plugin"
         self.drop_in = self.build / "harness/soak/gsofa_soak_superlu"  # where SuperLU_DIST is installed
-        # The environment that harness/python/package_test.py makes, unless another one is named.
+        # The environment that harness/library/python/package_test.py makes, unless another one is named.
         self.interpreter = options.python or self.build / "python_package/bin/python"
         for program in (self.gsofa, self.fuzzer, self.oracle, self.failing, self.plugin):
             if not program.exists():

@@ -137,7 +137,7 @@ class NoticeTest(unittest.TestCase):
         self.assertEqual(done.returncode, 2)
 
     def test_the_soak_calls_all_that_the_library_exports(self):
-        exported = set((HERE.parent / "library/exports.txt").read_text().split())
+        exported = set((HERE.parent / "library/package/exports.txt").read_text().split())
         oracle = BUILD / "harness/soak/gsofa_soak_oracle"
         done = subprocess.run([oracle, "--attack=c", "--seed=1", "--cases=40", "--list-calls"],
                               capture_output=True, text=True, timeout=300)

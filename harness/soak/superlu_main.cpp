@@ -27,9 +27,9 @@
 
 #include "common/preprocess.hpp"
 #include "harness/check/test_patterns.hpp"
-#include "harness/superlu/attacks.hpp"
-#include "harness/superlu/comparison.hpp"
-#include "harness/superlu/symbolic_result.hpp"
+#include "harness/library/superlu/attacks.hpp"
+#include "harness/library/superlu/comparison.hpp"
+#include "harness/library/superlu/symbolic_result.hpp"
 
 namespace gsofa::soak {
 

@@ -32,10 +32,10 @@ ALLOWED = {
     # main.cpp, and programs that tests start. These and soak may enter the program by its front.
     "harness": {"common", "harness/commands"},
     "harness/testing": {"common", "reference", "harness/testing", "harness/commands", "harness/run"},
-    "harness/soak": {"common", "harness/soak", "harness/library", "harness/superlu", *(f"harness/{layer}" for layer in HARNESS)},
+    "harness/soak": {"common", "harness/soak", "harness/library", "harness/library/superlu", *(f"harness/{layer}" for layer in HARNESS)},
     # The Python package, what solvers are given, and programs of experiments use the library as others do.
-    "harness/python": {"harness/library"},
-    "harness/superlu": {"harness/library", "harness/superlu"},
+    "harness/library/python": {"harness/library"},
+    "harness/library/superlu": {"harness/library", "harness/library/superlu"},
     "experiments": {"experiments", "harness/library"},
 }
 ALLOWED |= {f"variants/{f}": {"common", f"variants/{f}", *SHARED} for f in FAMILIES}
@@ -47,7 +47,7 @@ TESTS = {"common": set(), "reference": set(), "variants": {"reference", "harness
 
 # (file, what it includes): why it may
 SCHEDULE, DRIVER, CHECKPOINT = (f"variants/maxid/distributed/{name}.hpp" for name in ("schedule", "driver", "checkpoint"))
-SYMBFACT, SOLVE = "harness/superlu/superlu_test.cpp", "experiments/solvers/superlu_dist_solve.cpp"
+SYMBFACT, SOLVE = "harness/library/superlu/superlu_test.cpp", "experiments/solvers/superlu_dist_solve.cpp"
 CUDSS, CUDSS_PHASES = "experiments/solvers/cudss_solve.cpp", "experiments/solvers/cudss_solver"
 DEVICE_LU = "experiments/supplement_numeric/device_lu"
 DEVICE_RESULTS = "experiments/solvers/device_results.cpp"
@@ -99,8 +99,10 @@ def is_test(path):
 
 
 def layer_of(path):
-    """The folder that rules name: two levels deep in variants and harness, else one."""
+    """The folder that rules name: itself if it is named, else two levels deep in variants and harness and one elsewhere."""
     parts = path.split("/")[:-1]
+    if "/".join(parts[:3]) in ALLOWED:
+        return "/".join(parts[:3])
     return "/".join(parts[:2 if parts and parts[0] in ("variants", "harness") else 1])
 
 
@@ -181,7 +183,7 @@ class MadeUpTree(unittest.TestCase):
         "harness/record/record.hpp": '#include "harness/run/runner.hpp"\n#include "variants/support/row_store.hpp"\n',
         "harness/check/check.hpp": '#include "harness/record/record.hpp"\n',
         "harness/library/include/gsofa/gsofa.hpp": "",
-        "harness/library/analyze.cpp": '#include "gsofa/gsofa.hpp"\n',
+        "harness/library/cpp/analyze.cpp": '#include "gsofa/gsofa.hpp"\n',
         "harness/main.cpp": '#include "common/pattern.hpp"\n',
     }
 
@@ -211,7 +213,7 @@ class MadeUpTree(unittest.TestCase):
                 ("harness/record/record.hpp", "variants/fill/fill1.hpp"),
                 ("harness/check/check.hpp", "harness/testing/fake.hpp"),
                 ("harness/main.cpp", "harness/run/runner.hpp"),
-                ("harness/library/analyze.cpp", "harness/run/runner.hpp")):
+                ("harness/library/cpp/analyze.cpp", "harness/run/runner.hpp")):
             for line in (f'#include "{header}"', f"  # include <{header}>  // why"):
                 with self.subTest(place=place, line=line):
                     number = len(self.TREE[place].splitlines()) + 2

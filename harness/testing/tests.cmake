@@ -39,7 +39,7 @@ if(TARGET gsofa_failing_malloc)
 endif()
 gsofa_test(oracle/check_processes COMMAND harness/testing/check_test.py PROPERTIES LABELS oracle TIMEOUT 900 COST 10
   ENVIRONMENT "${gsofa};GSOFA_CHECK_PROBE=$<TARGET_FILE:gsofa_check_probe>")
-gsofa_test(python/package COMMAND harness/python/package_test.py ${CMAKE_BINARY_DIR}/python_package
+gsofa_test(python/package COMMAND harness/library/python/package_test.py ${CMAKE_BINARY_DIR}/python_package
   PROPERTIES LABELS python TIMEOUT 1200 COST 90 SKIP_RETURN_CODE 77 ENVIRONMENT "${gsofa}")
 
 gsofa_test(mpi/peer_superlu_dist COMMAND harness/testing/mpi_test.py PROPERTIES LABELS mpi TIMEOUT 600 COST 40

@@ -15,7 +15,7 @@
 #include "common/parallel.hpp"
 #include "gsofa/gsofa.h"
 #include "gsofa/gsofa.hpp"
-#include "harness/library/last_error.hpp"
+#include "harness/library/c/last_error.hpp"
 
 struct gsofa_analysis {
   gsofa_analysis(gsofa::analysis f, const gsofa_options& o)

@@ -2,7 +2,7 @@
 // block of libgsofa.so. The dynamic linker allocates such a block where a thread first uses it, and
 // ends the process if it cannot.
 
-#include "harness/library/last_error.hpp"
+#include "harness/library/c/last_error.hpp"
 
 #include <pthread.h>
 #include <unistd.h>

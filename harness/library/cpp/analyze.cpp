@@ -21,12 +21,12 @@
 #include "common/thread_device.hpp"
 #include "common/variant.hpp"
 #include "gsofa/gsofa.hpp"
-#include "harness/library/direct_sum.hpp"
-#include "harness/library/elimination_input.hpp"
-#include "harness/library/estimate.hpp"
-#include "harness/library/input.hpp"
-#include "harness/library/pending.hpp"
-#include "harness/library/supervision.hpp"
+#include "harness/library/cpp/direct_sum.hpp"
+#include "harness/library/cpp/elimination_input.hpp"
+#include "harness/library/cpp/estimate.hpp"
+#include "harness/library/cpp/input.hpp"
+#include "harness/library/cpp/pending.hpp"
+#include "harness/library/cpp/supervision.hpp"
 
 namespace gsofa {
 

@@ -1,4 +1,4 @@
-#include "harness/library/direct_sum.hpp"
+#include "harness/library/cpp/direct_sum.hpp"
 
 #include <algorithm>
 #include <numeric>

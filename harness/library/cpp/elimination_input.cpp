@@ -1,4 +1,4 @@
-#include "harness/library/elimination_input.hpp"
+#include "harness/library/cpp/elimination_input.hpp"
 
 #include <algorithm>
 #include <thread>

@@ -9,8 +9,8 @@
 #include "common/supernodal.hpp"
 #include "common/variant.hpp"
 #include "gsofa/gsofa.hpp"
-#include "harness/library/input.hpp"
-#include "harness/library/supervision.hpp"
+#include "harness/library/cpp/input.hpp"
+#include "harness/library/cpp/supervision.hpp"
 
 namespace gsofa::detail {
 

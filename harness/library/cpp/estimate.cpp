@@ -1,4 +1,4 @@
-#include "harness/library/estimate.hpp"
+#include "harness/library/cpp/estimate.hpp"
 
 #include <algorithm>
 #include <numeric>

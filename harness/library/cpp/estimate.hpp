@@ -1,7 +1,7 @@
 #pragma once
 
 #include "gsofa/gsofa.hpp"
-#include "harness/library/elimination_input.hpp"
+#include "harness/library/cpp/elimination_input.hpp"
 
 namespace gsofa::detail {
 

@@ -1,4 +1,4 @@
-#include "harness/library/input.hpp"
+#include "harness/library/cpp/input.hpp"
 
 #include <algorithm>
 #include <bit>

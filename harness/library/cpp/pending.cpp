@@ -1,4 +1,4 @@
-#include "harness/library/pending.hpp"
+#include "harness/library/cpp/pending.hpp"
 
 #include <cstdint>
 #include <string>

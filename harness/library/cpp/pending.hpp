@@ -11,7 +11,7 @@
 
 #include "common/parallel.hpp"
 #include "gsofa/gsofa.hpp"
-#include "harness/library/supervision.hpp"
+#include "harness/library/cpp/supervision.hpp"
 
 namespace gsofa {
 

@@ -1,4 +1,4 @@
-#include "harness/library/supervision.hpp"
+#include "harness/library/cpp/supervision.hpp"
 
 #include <chrono>
 #include <condition_variable>

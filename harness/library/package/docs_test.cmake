@@ -3,7 +3,7 @@
 # against the static one.
 set(docs ${WORK_DIR}/docs)
 file(MAKE_DIRECTORY ${docs})
-file(GLOB pages ${CMAKE_CURRENT_LIST_DIR}/docs/*.md)
+file(GLOB pages ${CMAKE_CURRENT_LIST_DIR}/../docs/*.md)
 find_program(FORTRAN gfortran)
 if(NOT FORTRAN)
   message("no gfortran: the Fortran module is not tested")

@@ -41,9 +41,9 @@ list(LENGTH found count)
 message("${count} symbols")
 
 # What C calls is declared for C and Fortran and has its place in the documentation.
-file(READ ${CMAKE_CURRENT_LIST_DIR}/include/gsofa/gsofa.h header)
-file(READ ${CMAKE_CURRENT_LIST_DIR}/fortran/gsofa.f90 fortran)
-file(GLOB pages ${CMAKE_CURRENT_LIST_DIR}/docs/*.md)
+file(READ ${CMAKE_CURRENT_LIST_DIR}/../include/gsofa/gsofa.h header)
+file(READ ${CMAKE_CURRENT_LIST_DIR}/../fortran/gsofa.f90 fortran)
+file(GLOB pages ${CMAKE_CURRENT_LIST_DIR}/../docs/*.md)
 set(documentation "")
 foreach(page IN LISTS pages)
   file(READ ${page} text)

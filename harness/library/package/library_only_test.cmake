@@ -55,7 +55,7 @@ set(prefix ${build}/prefix)
 set(drop_in ${prefix}/${LIBDIR}/libgsofa_superlu.so)
 run(out ${configure} -B ${build} -D GSOFA_STATIC_LIBRARY=OFF -D GSOFA_SANITIZE=${SANITIZE}
   -D CMAKE_INSTALL_LIBDIR=${LIBDIR} -D CMAKE_BUILD_TYPE=Debug)
-file(STRINGS ${build}/CMakeFiles/Makefile2 targets REGEX "^harness/superlu/all: .*gsofa_superlu\\.dir/all$")
+file(STRINGS ${build}/CMakeFiles/Makefile2 targets REGEX "^harness/library/superlu/all: .*gsofa_superlu\\.dir/all$")
 if(NOT targets)
   message(FATAL_ERROR "the library alone leaves the SuperLU_DIST drop-in out")
 endif()

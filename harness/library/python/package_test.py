@@ -15,7 +15,7 @@ import sys
 import venv
 
 HERE = pathlib.Path(__file__).resolve().parent
-ROOT = HERE.parent.parent
+ROOT = HERE.parent.parent.parent
 
 
 def run(*words, **options):

@@ -1,4 +1,4 @@
-#include "harness/superlu/attacks.hpp"
+#include "harness/library/superlu/attacks.hpp"
 
 #include <fcntl.h>
 #include <sys/mman.h>
@@ -18,7 +18,7 @@
 #include <span>
 #include <thread>
 
-#include "harness/superlu/node_share.hpp"
+#include "harness/library/superlu/node_share.hpp"
 
 namespace gsofa::superlu {
 

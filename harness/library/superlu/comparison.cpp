@@ -1,4 +1,4 @@
-#include "harness/superlu/comparison.hpp"
+#include "harness/library/superlu/comparison.hpp"
 
 #include <dlfcn.h>
 

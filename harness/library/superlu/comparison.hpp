@@ -6,7 +6,7 @@
 #include <span>
 #include <vector>
 
-#include "harness/superlu/superlu_headers.hpp"
+#include "harness/library/superlu/superlu_headers.hpp"
 
 extern "C" decltype(symbfact) gsofa_symbfact;
 

@@ -1,4 +1,4 @@
-#include "harness/superlu/node_share.hpp"
+#include "harness/library/superlu/node_share.hpp"
 
 #include <fcntl.h>
 #include <poll.h>

@@ -15,9 +15,9 @@
 #include <thread>
 #include <vector>
 
-#include "harness/superlu/attacks.hpp"
-#include "harness/superlu/node_share.hpp"
-#include "harness/superlu/test_processes.hpp"
+#include "harness/library/superlu/attacks.hpp"
+#include "harness/library/superlu/node_share.hpp"
+#include "harness/library/superlu/test_processes.hpp"
 
 using namespace gsofa::superlu;
 using namespace std::chrono_literals;

@@ -1,5 +1,5 @@
 // Processes of a node that want the same result: one finds it, every other one that lives gets it.
-#include "harness/superlu/node_share.hpp"
+#include "harness/library/superlu/node_share.hpp"
 
 #include <doctest/doctest.h>
 #include <sys/mman.h>
@@ -11,7 +11,7 @@
 #include <thread>
 #include <vector>
 
-#include "harness/superlu/test_processes.hpp"
+#include "harness/library/superlu/test_processes.hpp"
 
 using namespace gsofa::superlu;
 using namespace std::chrono_literals;

@@ -19,8 +19,8 @@
 #include "common/matrix_file.hpp"
 #include "common/preprocess.hpp"
 #include "harness/check/test_patterns.hpp"
-#include "harness/superlu/comparison.hpp"
-#include "harness/superlu/superlu_headers.hpp"
+#include "harness/library/superlu/comparison.hpp"
+#include "harness/library/superlu/superlu_headers.hpp"
 #include "reference/row_union.hpp"
 
 using namespace gsofa;

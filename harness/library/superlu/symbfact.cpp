@@ -23,9 +23,9 @@
 #include <vector>
 
 #include "gsofa/gsofa.hpp"
-#include "harness/superlu/node_share.hpp"
-#include "harness/superlu/superlu_headers.hpp"
-#include "harness/superlu/symbolic_result.hpp"
+#include "harness/library/superlu/node_share.hpp"
+#include "harness/library/superlu/superlu_headers.hpp"
+#include "harness/library/superlu/symbolic_result.hpp"
 
 using gsofa::superlu::factor_view;
 using gsofa::superlu::helper;

@@ -1,4 +1,4 @@
-#include "harness/superlu/symbolic_result.hpp"
+#include "harness/library/superlu/symbolic_result.hpp"
 
 #include <unistd.h>
 

@@ -13,8 +13,8 @@
 #include <string_view>
 
 #include "gsofa/gsofa.hpp"
-#include "harness/superlu/node_share.hpp"
-#include "harness/superlu/superlu_headers.hpp"
+#include "harness/library/superlu/node_share.hpp"
+#include "harness/library/superlu/superlu_headers.hpp"
 
 namespace gsofa::superlu {
 

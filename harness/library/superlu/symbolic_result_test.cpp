@@ -1,5 +1,5 @@
 // Results in memory of one process and in memory that several share.
-#include "harness/superlu/symbolic_result.hpp"
+#include "harness/library/superlu/symbolic_result.hpp"
 
 #include <doctest/doctest.h>
 

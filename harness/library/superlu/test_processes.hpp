@@ -18,7 +18,7 @@
 #include <string>
 #include <vector>
 
-#include "harness/superlu/node_share.hpp"
+#include "harness/library/superlu/node_share.hpp"
 
 namespace gsofa::superlu {
 

@@ -11,7 +11,7 @@
 #include <limits>
 #include <vector>
 
-#include "harness/superlu/superlu_headers.hpp"
+#include "harness/library/superlu/superlu_headers.hpp"
 #ifdef GSOFA_FAILING_MALLOC
 #include "harness/testing/failing_malloc.hpp"
 #endif
