@@ -234,13 +234,18 @@ std::size_t structural_rank(const dense_matrix& a) {
   return rank;
 }
 
-static void copy_factor(gsofa_status status, const std::int64_t* ptr, const std::int32_t* idx,
-                        std::int32_t n, std::vector<std::int64_t>& ptr_out,
-                        std::vector<std::int32_t>& idx_out) {
-  require(status == GSOFA_OK, "factors that were asked for are refused");
-  ptr_out.assign(ptr, ptr + n + 1);
-  require(ptr_out.front() == 0 && std::ranges::is_sorted(ptr_out), "row pointers do not ascend");
-  idx_out.assign(idx, idx + ptr_out.back());
+static void copy_factor(const gsofa_factor& f, std::int32_t n, std::vector<std::int64_t>& ptr,
+                        std::vector<std::int32_t>& idx) {
+  require(f.pointers != nullptr, "requested factors are absent");
+  ptr.assign(f.pointers, f.pointers + n + 1);
+  require(ptr.front() == 0 && std::ranges::is_sorted(ptr), "row pointers do not ascend");
+  idx.assign(f.indices, f.indices + ptr.back());
+}
+
+gsofa_result result_of(const gsofa_analysis* f) {
+  gsofa_result r;
+  require(gsofa_get_result(f, &r) == GSOFA_OK && r.size == sizeof r, "gsofa_get_result");
+  return r;
 }
 
 gsofa_status analyze(const call& c, handle& h) {
@@ -258,32 +263,33 @@ answer copy(const call& c, gsofa_status status, const handle& h) {
     require(status >= GSOFA_INVALID_INPUT && status <= GSOFA_INTERNAL_ERROR, "unknown status");
     return out;
   }
-  out.n = gsofa_n(h.a);
+  const gsofa_result r = result_of(h.a);
+  out.n = r.n;
   require(out.n == c.n, "the order is another one");
-  out.diagonal_added = gsofa_diagonal_added(h.a);
-  out.nnz_l = gsofa_nnz_l(h.a);
-  out.nnz_u = gsofa_nnz_u(h.a);
-  out.nnz_a = gsofa_nnz_a(h.a);
+  out.diagonal_added = r.diagonal_added;
+  out.nnz_l = r.nnz_l;
+  out.nnz_u = r.nnz_u;
+  out.nnz_a = r.nnz_a;
   const auto copied = [&](const std::int32_t* p) {
     return std::vector<std::int32_t>(p, p + out.n);
   };
-  out.row_order = copied(gsofa_row_order(h.a));
-  out.col_order = copied(gsofa_col_order(h.a));
-  out.l_counts = copied(gsofa_l_row_counts(h.a));
-  out.u_counts = copied(gsofa_u_row_counts(h.a));
-  out.variant = gsofa_variant_name(h.a);
-  out.order = gsofa_order_name(h.a);
-  const std::int64_t* ptr = nullptr;
-  const std::int32_t* idx = nullptr;
-  const gsofa_status l = gsofa_l(h.a, &ptr, &idx);
-  if (c.options.factors != 0) copy_factor(l, ptr, idx, out.n, out.l_ptr, out.l_idx);
-  const gsofa_status u = gsofa_u(h.a, &ptr, &idx);
-  if (c.options.factors != 0) copy_factor(u, ptr, idx, out.n, out.u_ptr, out.u_idx);
-  require((l == GSOFA_OK) == (c.options.factors != 0) && l == u, "factors nobody asked for");
-  std::int32_t count = 0;
-  const gsofa_status s = gsofa_supernodes(h.a, &idx, &count);
-  require((s == GSOFA_OK) == (c.options.supernodes != 0), "supernodes nobody asked for");
-  if (s == GSOFA_OK) out.starts.assign(idx, idx + count);
+  out.row_order = copied(r.row_order);
+  out.col_order = copied(r.col_order);
+  out.l_counts = copied(r.l_row_counts);
+  out.u_counts = copied(r.u_row_counts);
+  out.variant = r.variant;
+  out.order = r.order;
+  if (c.options.factors != 0) {
+    copy_factor(r.l, out.n, out.l_ptr, out.l_idx);
+    copy_factor(r.u, out.n, out.u_ptr, out.u_idx);
+  } else {
+    require(r.l.pointers == nullptr && r.u.pointers == nullptr, "factors nobody requested");
+  }
+  if (c.options.supernodes != 0) {
+    out.starts.assign(r.supernode_starts, r.supernode_starts + r.supernode_count);
+  } else {
+    require(r.supernode_starts == nullptr, "supernodes nobody requested");
+  }
   return out;
 }
 

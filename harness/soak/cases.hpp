@@ -105,6 +105,8 @@ class handle {
 gsofa_status analyze(const call& c, handle& h);
 /// Checks the form of what the handle holds; throws fault, as all checks do.
 answer copy(const call& c, gsofa_status status, const handle& h);
+/// The result of an analysis, all of whose members the library filled.
+gsofa_result result_of(const gsofa_analysis* f);
 /// Compares the answer with elimination in the orders that it states.
 void check_filled(const call& c, const dense_matrix& a, const answer& found);
 

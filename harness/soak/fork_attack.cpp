@@ -52,7 +52,7 @@ bool finds(gsofa_analyzer* by, const gsofa_pattern& a, const gsofa_options& o,
            const answer& expected) {
   const gsofa_analysis* f = nullptr;
   return gsofa_analyzer_start(by, &a, &o) == GSOFA_OK && gsofa_analyzer_wait(by, &f) == GSOFA_OK &&
-         gsofa_nnz_l(f) == expected.nnz_l && gsofa_nnz_u(f) == expected.nnz_u;
+         result_of(f).nnz_l == expected.nnz_l && result_of(f).nnz_u == expected.nnz_u;
 }
 
 // What a child does with analyzers of its parent: 0, or the number of the first thing that is
@@ -63,13 +63,13 @@ int use_in_child(gsofa_analyzer* idle, gsofa_analyzer* running, const call& c,
   // It may have ended before the fork, or have been under way.
   const gsofa_status status = gsofa_analyzer_wait(running, &f);
   if (status != GSOFA_UNAVAILABLE && status != GSOFA_OK) return 1;
-  if (status == GSOFA_OK && gsofa_nnz_l(f) != expected.nnz_l) return 2;
+  if (status == GSOFA_OK && result_of(f).nnz_l != expected.nnz_l) return 2;
   if (gsofa_analyzer_ready(running) == 0) return 3;
-  if (gsofa_analyzer_wait(idle, &f) != GSOFA_OK || gsofa_nnz_u(f) != expected.nnz_u) return 4;
+  if (gsofa_analyzer_wait(idle, &f) != GSOFA_OK || result_of(f).nnz_u != expected.nnz_u) return 4;
   if (!finds(idle, a, c.options, expected)) return 5;
   if (!finds(running, a, c.options, expected)) return 6;
   handle h;
-  if (analyze(c, h) != GSOFA_OK || gsofa_nnz_l(h.a) != expected.nnz_l) return 7;
+  if (analyze(c, h) != GSOFA_OK || result_of(h.a).nnz_l != expected.nnz_l) return 7;
   gsofa_analyzer_free(idle);
   gsofa_analyzer_free(running);
   return 0;
@@ -117,7 +117,7 @@ void attack_by_fork(std::uint64_t seed, std::uint64_t number, const abilities& c
   require(!WIFSIGNALED(status), "a child ends by signal " + std::to_string(WTERMSIG(status)));
   require(status == 0, "a child stops at step " + std::to_string(WEXITSTATUS(status)));
   const gsofa_analysis* f = nullptr;
-  require(gsofa_analyzer_wait(running.by, &f) == GSOFA_OK && gsofa_nnz_l(f) == expected.nnz_l,
+  require(gsofa_analyzer_wait(running.by, &f) == GSOFA_OK && result_of(f).nnz_l == expected.nnz_l,
           "the analysis of the parent");
   require(finds(idle.by, a, c.options, expected), "the parent finds something else");
 }

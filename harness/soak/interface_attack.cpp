@@ -99,105 +99,64 @@ triangle triangle_of(const std::int64_t* ptr, const std::int32_t* idx, std::size
 /// One analysis and what elimination says of it.
 struct checked_case {
   const call& c;
-  const gsofa_analysis* f;
+  const gsofa_result& r;
   const answer& found;
   dense_matrix b;  // permuted, filled
 };
 
-void check_getters(const checked_case& k) {
+void check_numbers(const checked_case& k) {
   const auto n = at(k.c.n);
-  require(CALL(gsofa_n)(k.f) == k.c.n, "gsofa_n");
-  require(CALL(gsofa_nnz_l)(k.f) == k.found.nnz_l && CALL(gsofa_nnz_u)(k.f) == k.found.nnz_u &&
-              CALL(gsofa_nnz_a)(k.f) == k.found.nnz_a &&
-              CALL(gsofa_diagonal_added)(k.f) == k.found.diagonal_added,
+  const gsofa_result& r = k.r;
+  require(r.n == k.c.n, "n");
+  require(r.nnz_l == k.found.nnz_l && r.nnz_u == k.found.nnz_u && r.nnz_a == k.found.nnz_a &&
+              r.diagonal_added == k.found.diagonal_added,
           "numbers of entries change");
-  require(array_of(CALL(gsofa_row_order)(k.f), n) == k.found.row_order &&
-              array_of(CALL(gsofa_col_order)(k.f), n) == k.found.col_order,
+  require(array_of(r.row_order, n) == k.found.row_order &&
+              array_of(r.col_order, n) == k.found.col_order,
           "orders change");
-  require(array_of(CALL(gsofa_l_row_counts)(k.f), n) == k.found.l_counts &&
-              array_of(CALL(gsofa_u_row_counts)(k.f), n) == upper_rows(k.b),
+  require(array_of(r.l_row_counts, n) == k.found.l_counts &&
+              array_of(r.u_row_counts, n) == upper_rows(k.b),
           "counts change");
-  for (const double seconds :
-       {CALL(gsofa_order_seconds)(k.f), CALL(gsofa_setup_seconds)(k.f),
-        CALL(gsofa_analysis_seconds)(k.f), CALL(gsofa_output_seconds)(k.f)}) {
-    require(seconds >= 0 && seconds < 1e5, "seconds are negative or absurd");
+  for (const double s : {r.order_seconds, r.setup_seconds, r.analysis_seconds, r.output_seconds}) {
+    require(s >= 0 && s < 1e5, "seconds are negative or absurd");
   }
-  require(k.found.variant == CALL(gsofa_variant_name)(k.f), "the name of the variant changes");
-  require(k.found.order == CALL(gsofa_order_name)(k.f), "the name of the order changes");
-  require(*CALL(gsofa_fallback)(k.f) == '\0', "the host falls back");
+  require(k.found.variant == r.variant, "the name of the variant changes");
+  require(k.found.order == r.order, "the name of the order changes");
+  require(*r.fallback == '\0', "the host falls back");
+  const bool has_supernodes = k.c.options.supernodes != 0;
+  require((r.supernode_starts != nullptr) == has_supernodes, "supernode_starts");
+  if (!has_supernodes) return;
+  require(array_of(r.supernode_starts, at(r.supernode_count)) == k.found.starts,
+          "supernode_starts changes");
+}
+
+void check_factor(const checked_case& k, const gsofa_factor& f, bool lower, bool columns) {
+  const bool requested = (columns ? k.c.options.factor_columns : k.c.options.factors) != 0;
+  const std::string name = std::string(lower ? "l" : "u") + (columns ? "_columns" : "");
+  require((f.pointers != nullptr) == requested, name + " is absent, or nobody requested it");
+  if (!requested) return;
+  require(triangle_of(f.pointers, f.indices, k.b.size()) == triangle_of(k.b, lower, columns),
+          name + " differs");
 }
 
 void check_factors(const checked_case& k) {
-  const std::size_t n = k.b.size();
-  const std::int64_t* ptr = nullptr;
-  const std::int32_t* idx = nullptr;
-  const gsofa_status rows = k.c.options.factors != 0 ? GSOFA_OK : GSOFA_INVALID_INPUT;
-  const gsofa_status columns = k.c.options.factor_columns != 0 ? GSOFA_OK : GSOFA_INVALID_INPUT;
-  require_status(CALL(gsofa_l)(k.f, &ptr, &idx), rows, "gsofa_l");
-  if (rows == GSOFA_OK) {
-    require(triangle_of(ptr, idx, n) == triangle_of(k.b, true, false), "gsofa_l differs");
-  }
-  require_status(CALL(gsofa_u)(k.f, &ptr, &idx), rows, "gsofa_u");
-  if (rows == GSOFA_OK) {
-    require(triangle_of(ptr, idx, n) == triangle_of(k.b, false, false), "gsofa_u differs");
-  }
-  require_status(CALL(gsofa_l_columns)(k.f, &ptr, &idx), columns, "gsofa_l_columns");
-  if (columns == GSOFA_OK) {
-    require(triangle_of(ptr, idx, n) == triangle_of(k.b, true, true), "gsofa_l_columns differs");
-  }
-  require_status(CALL(gsofa_u_columns)(k.f, &ptr, &idx), columns, "gsofa_u_columns");
-  if (columns == GSOFA_OK) {
-    require(triangle_of(ptr, idx, n) == triangle_of(k.b, false, true), "gsofa_u_columns differs");
-  }
-}
-
-// Copies into arrays that end where they have to.
-template <class Pointer, class Index>
-void check_copy(const checked_case& k, bool lower, int format, int index_type) {
-  const triangle expected = triangle_of(k.b, lower, format == GSOFA_CSC);
-  std::vector<Pointer> ptr(expected.ptr.size());
-  std::vector<Index> idx(expected.idx.size());
-  const bool asked = (format == GSOFA_CSC ? k.c.options.factor_columns : k.c.options.factors) != 0;
-  const gsofa_status status =
-      lower ? CALL(gsofa_copy_l)(k.f, format, index_type, ptr.data(), idx.data())
-            : CALL(gsofa_copy_u)(k.f, format, index_type, ptr.data(), idx.data());
-  require_status(status, asked ? GSOFA_OK : GSOFA_INVALID_INPUT, "a copy of a factor");
-  if (!asked) return;
-  require(std::ranges::equal(ptr, expected.ptr) && std::ranges::equal(idx, expected.idx),
-          "a copy of a factor differs");
-}
-
-void check_copies(const checked_case& k) {
-  for (const bool lower : {true, false}) {
-    for (const int format : {GSOFA_CSR, GSOFA_CSC}) {
-      check_copy<std::int64_t, std::int32_t>(k, lower, format, GSOFA_INDEX_64_32);
-      check_copy<std::int32_t, std::int32_t>(k, lower, format, GSOFA_INDEX_32_32);
-      check_copy<std::int64_t, std::int64_t>(k, lower, format, GSOFA_INDEX_64_64);
-    }
-  }
-}
-
-void check_supernodes(const checked_case& k) {
-  const std::int32_t* starts = nullptr;
-  std::int32_t count = 0;
-  const gsofa_status status = CALL(gsofa_supernodes)(k.f, &starts, &count);
-  const bool asked = k.c.options.supernodes != 0;
-  require_status(status, asked ? GSOFA_OK : GSOFA_INVALID_INPUT, "gsofa_supernodes");
-  if (asked) require(array_of(starts, at(count)) == k.found.starts, "gsofa_supernodes changes");
+  check_factor(k, k.r.l, true, false);
+  check_factor(k, k.r.u, false, false);
+  check_factor(k, k.r.l_columns, true, true);
+  check_factor(k, k.r.u_columns, false, true);
 }
 
 void check_tree(const checked_case& k, const dense_matrix& unfilled) {
   const auto n = at(k.c.n);
-  const std::int32_t* const parent = CALL(gsofa_parent)(k.f);
-  const std::int32_t* const counts = CALL(gsofa_l_col_counts)(k.f);
-  const double flops = CALL(gsofa_flops)(k.f);
+  const gsofa_result& r = k.r;
   if (k.c.options.tree == 0) {
-    require(parent == nullptr && counts == nullptr && flops == 0, "a tree nobody asked for");
+    require(r.parent == nullptr && r.l_col_counts == nullptr && r.flops == 0,
+            "a tree nobody requested");
     return;
   }
-  require(array_of(parent, n) == tree_of(cholesky(unfilled)), "gsofa_parent differs");
-  require(array_of(counts, n) == lower_columns(k.b), "gsofa_l_col_counts differs");
-  require(flops == operations(k.b), "gsofa_flops differs");
+  require(array_of(r.parent, n) == tree_of(cholesky(unfilled)), "parent differs");
+  require(array_of(r.l_col_counts, n) == lower_columns(k.b), "l_col_counts differs");
+  require(r.flops == operations(k.b), "flops differs");
 }
 
 // Rows of column j of L from row `from` on.
@@ -208,11 +167,10 @@ dense_row column_from(const dense_matrix& b, std::size_t j, std::size_t from) {
 }
 
 void check_supernodal(const checked_case& k) {
-  gsofa_supernodal_view v{};
-  const gsofa_status status = CALL(gsofa_supernodal)(k.f, &v);
-  const bool asked = k.c.options.supernodal != 0;
-  require_status(status, asked ? GSOFA_OK : GSOFA_INVALID_INPUT, "gsofa_supernodal");
-  if (!asked) return;
+  const gsofa_supernodal_view& v = k.r.supernodal;
+  const bool requested = k.c.options.supernodal != 0;
+  require((v.first_column != nullptr) == requested, "supernodal");
+  if (!requested) return;
   const dense_matrix& b = k.b;
   const std::size_t n = b.size();
   const auto joins = [&](std::size_t j) {
@@ -253,10 +211,10 @@ void check_supernodal(const checked_case& k) {
 }
 
 void check_masks(const checked_case& k) {
-  gsofa_masks_view v{};
-  const bool asked = k.c.options.masks != 0;
-  require_status(CALL(gsofa_masks)(k.f, &v), asked ? GSOFA_OK : GSOFA_INVALID_INPUT, "gsofa_masks");
-  if (!asked) return;
+  const gsofa_masks_view& v = k.r.masks;
+  const bool requested = k.c.options.masks != 0;
+  require((v.first_vertex != nullptr) == requested, "masks");
+  if (!requested) return;
   const std::size_t n = k.b.size();
   dense_matrix held(n);
   for (std::size_t i = 0; i < n; ++i) held[i].set(i);
@@ -281,12 +239,20 @@ void check_masks(const checked_case& k) {
 }
 
 void check_device_results(const checked_case& k) {
-  gsofa_device_pattern p{};
-  gsofa_supernodal_view s{};
-  require_status(CALL(gsofa_device_l)(k.f, &p), GSOFA_UNAVAILABLE, "gsofa_device_l");
-  require_status(CALL(gsofa_device_u)(k.f, &p), GSOFA_UNAVAILABLE, "gsofa_device_u");
-  require_status(CALL(gsofa_device_supernodal)(k.f, &s), GSOFA_UNAVAILABLE,
-                 "gsofa_device_supernodal");
+  require(k.r.device_l.n == 0 && k.r.device_u.n == 0 && k.r.device_supernodal.supernodes == 0,
+          "results in device memory nobody requested");
+}
+
+// A structure of any size is filled, and no byte beyond it.
+void check_sized_result(dice& d, const gsofa_analysis* f) {
+  alignas(gsofa_result) unsigned char room[sizeof(gsofa_result) + 64];
+  std::memset(room, 0xa5, sizeof room);
+  const std::size_t size = at(d.below(sizeof room));
+  auto* const r = reinterpret_cast<gsofa_result*>(room);
+  require_status(CALL(gsofa_get_result_sized)(f, r, size), GSOFA_OK, "gsofa_get_result_sized");
+  for (std::size_t k = size; k < sizeof room; ++k) {
+    require(room[k] == 0xa5, "gsofa_get_result_sized writes beyond the size");
+  }
 }
 
 void check_other_integers(dice& d, const checked_case& k) {
@@ -333,8 +299,9 @@ void check_analyzer(dice& d, const checked_case& k) {
       while (CALL(gsofa_analyzer_ready)(by) == 0) std::this_thread::yield();
     }
     require_status(CALL(gsofa_analyzer_wait)(by, &f), GSOFA_OK, "gsofa_analyzer_wait");
-    require(gsofa_nnz_l(f) == k.found.nnz_l && gsofa_nnz_u(f) == k.found.nnz_u &&
-                array_of(gsofa_row_order(f), at(k.c.n)) == k.found.row_order,
+    const gsofa_result r = result_of(f);
+    require(r.nnz_l == k.found.nnz_l && r.nnz_u == k.found.nnz_u &&
+                array_of(r.row_order, at(k.c.n)) == k.found.row_order,
             "an analyzer finds something else");
   }
   require_status(CALL(gsofa_analyzer_start)(by, &a.view, &k.c.options), GSOFA_OK,
@@ -440,22 +407,20 @@ void check_pattern_functions(dice& d, const call& c, const dense_matrix& a) {
     gsofa_profile* p;
     ~release() { CALL(gsofa_profile_free)(p); }
   } const frees{profile};
-  require(array_of(CALL(gsofa_profile_parent)(profile), n) == parent, "gsofa_profile_parent");
-  require(array_of(CALL(gsofa_profile_l_col_counts)(profile), n) == lower_columns(b),
-          "gsofa_profile_l_col_counts");
-  require(array_of(CALL(gsofa_profile_u_row_counts)(profile), n) == upper_rows(b),
-          "gsofa_profile_u_row_counts");
-  require(CALL(gsofa_profile_flops)(profile) == operations(b), "gsofa_profile_flops");
-  const std::int32_t cells = CALL(gsofa_profile_cells)(profile);
-  require(cells == std::min(asked, c.n), "gsofa_profile_cells");
+  require(profile->n == c.n, "profile: n");
+  require(array_of(profile->parent, n) == parent, "profile: parent");
+  require(array_of(profile->l_col_counts, n) == lower_columns(b), "profile: l_col_counts");
+  require(array_of(profile->u_row_counts, n) == upper_rows(b), "profile: u_row_counts");
+  require(profile->flops == operations(b), "profile: flops");
+  const std::int32_t cells = profile->cells;
+  require(cells == std::min(asked, c.n), "profile: cells");
   std::vector<std::int64_t> density(at(cells) * at(cells));
   for (std::size_t i = 0; i < n && cells > 0; ++i) {
     for (std::size_t j = 0; j < n; ++j) {
       density[i * at(cells) / n * at(cells) + j * at(cells) / n] += b[i][j] ? 1 : 0;
     }
   }
-  const std::int64_t* const held = CALL(gsofa_profile_density)(profile);
-  require(std::equal(density.begin(), density.end(), held), "gsofa_profile_density");
+  require(std::equal(density.begin(), density.end(), profile->density), "profile: density");
 }
 
 void check_estimate(dice& d, const checked_case& k, const dense_matrix& unfilled) {
@@ -507,8 +472,7 @@ void check_relaxed(dice& d, const call& plain, const dense_matrix& a) {
     }
     require((b[i] & ~held[i]).none(), "a relaxed factor lacks an entry");
   }
-  gsofa_supernodal_view v{};
-  require_status(CALL(gsofa_supernodal)(h.a, &v), GSOFA_OK, "gsofa_supernodal");
+  const gsofa_supernodal_view v = result_of(h.a).supernodal;
   for (std::int32_t r = 0; r < count; ++r) {
     const auto* const end = v.first_column + v.supernodes + 1;
     const auto* const begin = std::find(v.first_column, end, ranges[at(r)].begin);
@@ -566,7 +530,8 @@ void check_order_0() {
   const gsofa_pattern p{0, &none, nullptr, GSOFA_INDEX_64_32, GSOFA_CSR};
   handle h;
   require_status(CALL(gsofa_analyze)(0, &none, nullptr, nullptr, &h.a), GSOFA_OK, "order 0");
-  require(CALL(gsofa_n)(h.a) == 0 && CALL(gsofa_nnz_u)(h.a) == 0, "entries of order 0");
+  const gsofa_result r = result_of(h.a);
+  require(r.n == 0 && r.nnz_u == 0, "entries of order 0");
   gsofa_fill_estimate e{};
   require_status(CALL(gsofa_estimate)(&p, nullptr, &e, nullptr), GSOFA_OK, "order 0: estimate");
   gsofa_profile* profile = nullptr;
@@ -638,12 +603,12 @@ void attack_c_interface(std::uint64_t seed, std::uint64_t number, const abilitie
   check_refusals(d, c, h.a);
   if (status != GSOFA_OK) return;
   const dense_matrix unfilled = permuted(a, found.row_order, found.col_order);
-  checked_case k{c, h.a, found, unfilled};
+  check_sized_result(d, h.a);
+  const gsofa_result r = result_of(h.a);
+  checked_case k{c, r, found, unfilled};
   eliminate(k.b);
-  check_getters(k);
+  check_numbers(k);
   check_factors(k);
-  check_copies(k);
-  check_supernodes(k);
   check_tree(k, unfilled);
   check_supernodal(k);
   check_masks(k);

@@ -50,16 +50,11 @@ void check_refusals(dice& d, const call& c, const gsofa_analysis* f) {
   };
   const stored_pattern p(c, GSOFA_CSR, GSOFA_INDEX_64_32);
   const gsofa_device_pattern on_device{};
-  const std::int64_t* ptr = nullptr;
-  const std::int32_t* idx = nullptr;
   std::int32_t number = 0;
   handle h;
   const gsofa_analysis* result = nullptr;
   gsofa_profile* profile = nullptr;
   gsofa_fill_estimate estimate{};
-  gsofa_supernodal_view supernodal{};
-  gsofa_masks_view masks{};
-  gsofa_device_pattern device{};
   gsofa_range range{};
   refused(CALL(gsofa_analyze)(c.n, nullptr, c.col_idx.data(), nullptr, &h.a), "no row pointers");
   refused(CALL(gsofa_analyze)(c.n, c.row_ptr.data(), c.col_idx.data(), nullptr, nullptr), "no out");
@@ -85,19 +80,10 @@ void check_refusals(dice& d, const call& c, const gsofa_analysis* f) {
   CALL(gsofa_analyzer_free)(nullptr);
   CALL(gsofa_free)(nullptr);
   CALL(gsofa_profile_free)(nullptr);
-  refused(CALL(gsofa_l)(nullptr, &ptr, &idx), "no analysis");
-  refused(CALL(gsofa_u)(f, nullptr, &idx), "no pointer");
-  refused(CALL(gsofa_l_columns)(f, &ptr, nullptr), "no pointer");
-  refused(CALL(gsofa_u_columns)(nullptr, &ptr, &idx), "no analysis");
-  refused(CALL(gsofa_copy_l)(f, 7, GSOFA_INDEX_64_32, &ptr, &idx), "format");
-  refused(CALL(gsofa_copy_u)(nullptr, GSOFA_CSR, GSOFA_INDEX_64_32, &ptr, &idx), "no analysis");
-  refused(CALL(gsofa_supernodal)(f, nullptr), "no view");
-  refused(CALL(gsofa_supernodal)(nullptr, &supernodal), "no analysis");
-  refused(CALL(gsofa_masks)(nullptr, &masks), "no analysis");
-  refused(CALL(gsofa_supernodes)(f, nullptr, &number), "no pointer");
-  refused(CALL(gsofa_device_l)(nullptr, &device), "no analysis");
-  refused(CALL(gsofa_device_u)(f, nullptr), "no pattern");
-  refused(CALL(gsofa_device_supernodal)(nullptr, &supernodal), "no analysis");
+  gsofa_result r{.n = 7};
+  refused(CALL(gsofa_get_result_sized)(nullptr, &r, sizeof r), "no analysis");
+  require(r.size == 0 && r.n == 0, "something of no analysis");
+  refused(CALL(gsofa_get_result_sized)(f, nullptr, sizeof r), "no result");
   refused(CALL(gsofa_elimination_tree)(&p.view, nullptr), "no tree");
   refused(CALL(gsofa_level_sets)(c.n, nullptr, &number, &number, &number), "no tree");
   refused(CALL(gsofa_tree_postorder)(-1, &number, &number), "n = -1");
@@ -114,10 +100,6 @@ void check_refusals(dice& d, const call& c, const gsofa_analysis* f) {
   refused(CALL(gsofa_profile_pattern)(&p.view, -1, 1, &profile), "cells");
   refused(CALL(gsofa_profile_pattern)(&p.view, 1, -1, &profile), "threads");
   refused(CALL(gsofa_variants)(nullptr, &number), "no variants");
-  require(CALL(gsofa_n)(nullptr) == 0 && CALL(gsofa_nnz_l)(nullptr) == 0 &&
-              CALL(gsofa_row_order)(nullptr) == nullptr && CALL(gsofa_flops)(nullptr) == 0 &&
-              CALL(gsofa_profile_cells)(nullptr) == 0 && CALL(gsofa_parent)(nullptr) == nullptr,
-          "something of no analysis");
 }
 
 }  // namespace gsofa::soak

@@ -46,10 +46,11 @@ const char* load_and_analyze(const char* path, const grid& a, std::int64_t& nnz_
   void* const library = dlopen(path, RTLD_LAZY | RTLD_LOCAL);
   if (library == nullptr) return "dlopen() fails";
   decltype(gsofa_analyze)* analyze = nullptr;
-  decltype(gsofa_nnz_u)* entries = nullptr;
+  decltype(gsofa_get_result_sized)* get_result = nullptr;
   decltype(gsofa_free)* release = nullptr;
   decltype(gsofa_last_error)* last_error = nullptr;
-  if (!find(library, "gsofa_analyze", analyze) || !find(library, "gsofa_nnz_u", entries) ||
+  if (!find(library, "gsofa_analyze", analyze) ||
+      !find(library, "gsofa_get_result_sized", get_result) ||
       !find(library, "gsofa_free", release) || !find(library, "gsofa_last_error", last_error)) {
     return "a function is missing";
   }
@@ -57,7 +58,9 @@ const char* load_and_analyze(const char* path, const grid& a, std::int64_t& nnz_
   if (analyze(a.n(), a.row_ptr.data(), a.col_idx.data(), nullptr, &f) != GSOFA_OK) {
     return "an analysis fails";
   }
-  nnz_u = entries(f);
+  gsofa_result r{};
+  get_result(f, &r, sizeof r);
+  nnz_u = r.nnz_u;
   release(f);
   if (analyze(-1, nullptr, nullptr, nullptr, &f) != GSOFA_INVALID_INPUT || *last_error() == '\0') {
     return "an order of -1 is not refused";

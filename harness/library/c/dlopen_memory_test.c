@@ -46,7 +46,7 @@ static struct {
   __typeof__(gsofa_profile_pattern)* profile_pattern;
   __typeof__(gsofa_profile_free)* profile_free;
   __typeof__(gsofa_variants)* variants;
-  __typeof__(gsofa_nnz_u)* nnz_u;
+  __typeof__(gsofa_get_result_sized)* get_result;
   __typeof__(gsofa_free)* free;
   __typeof__(gsofa_last_error)* last_error;
 } lib;
@@ -117,9 +117,9 @@ static void* analyze(void* data) {
   snprintf(t->text, sizeof t->text, "%s", lib.last_error());
   t->needed = allocations_made();
   fail_allocations(0, 0);
-  t->nnz_u = t->what == by_estimate   ? estimate.nnz_u
-             : t->what == by_analyzer ? lib.nnz_u(of_analyzer)
-                                      : lib.nnz_u(found[0]);
+  gsofa_result result;
+  lib.get_result(t->what == by_analyzer ? of_analyzer : found[0], &result, sizeof result);
+  t->nnz_u = t->what == by_estimate ? estimate.nnz_u : result.nnz_u;
   lib.free(found[0]);
   lib.free(found[1]);
   lib.analyzer_free(by);
@@ -244,7 +244,7 @@ int main(void) {
   find(library, "gsofa_profile_pattern", &lib.profile_pattern);
   find(library, "gsofa_profile_free", &lib.profile_free);
   find(library, "gsofa_variants", &lib.variants);
-  find(library, "gsofa_nnz_u", &lib.nnz_u);
+  find(library, "gsofa_get_result_sized", &lib.get_result);
   find(library, "gsofa_free", &lib.free);
   find(library, "gsofa_last_error", &lib.last_error);
   check_texts();

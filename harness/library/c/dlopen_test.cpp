@@ -45,8 +45,11 @@ std::vector<std::int32_t> order(void* library, const pattern& a) {
   const auto status = find<decltype(gsofa_analyze)>(library, "gsofa_analyze")(
       a.n(), a.row_ptr.data(), a.col_idx.data(), nullptr, &found);
   REQUIRE(status == GSOFA_OK);
-  const auto* rows = find<decltype(gsofa_row_order)>(library, "gsofa_row_order")(found);
-  std::vector<std::int32_t> out(rows, rows + a.n());
+  gsofa_result r;
+  const auto filled = find<decltype(gsofa_get_result_sized)>(library, "gsofa_get_result_sized")(
+      found, &r, sizeof r);
+  REQUIRE(filled == GSOFA_OK);
+  std::vector<std::int32_t> out(r.row_order, r.row_order + a.n());
   find<decltype(gsofa_free)>(library, "gsofa_free")(found);
   return out;
 }

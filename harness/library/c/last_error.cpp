@@ -13,7 +13,7 @@
 #include <cstdio>
 #include <cstdlib>
 
-namespace gsofa::detail {
+namespace gsofa::library {
 
 namespace {
 
@@ -93,4 +93,4 @@ const char* last_error() noexcept {
   return "";
 }
 
-}  // namespace gsofa::detail
+}  // namespace gsofa::library

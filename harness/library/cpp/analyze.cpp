@@ -32,7 +32,7 @@ namespace gsofa {
 
 namespace {
 
-using namespace detail;
+using namespace library;
 using clock = std::chrono::steady_clock;
 
 // Orders as device_order and finds L and U, all on the device.
@@ -959,7 +959,7 @@ void hand_over(std::size_t k, const analysis& found, const taker& take) {
   } catch (...) {
     throw callback_failure{std::current_exception()};
   }
-  if (process != process_number()) throw lost_threads();
+  if (process != process_number()) throw detail::lost_threads();
 }
 
 // Calls work(thread, k) for the numbers begin .. end - 1, one at a time on each thread.

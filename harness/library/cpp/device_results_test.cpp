@@ -15,6 +15,7 @@
 #include "common/pattern.hpp"
 #include "gsofa/gsofa.h"
 #include "gsofa/gsofa.hpp"
+#include "harness/library/cpp/test_analyses.hpp"
 #include "reference/test_patterns.hpp"
 
 namespace gsofa {
@@ -370,12 +371,10 @@ TEST_CASE("the C interface: results in device memory") {
   options.order = GSOFA_ORDER_AMD;
   options.factors = options.supernodal = 1;
   gsofa_analysis* f = nullptr;
-  gsofa_device_pattern l{}, u{};
-  gsofa_supernodal_view s{};
   REQUIRE(gsofa_analyze(a.n_rows, a.row_ptr.data(), a.col_idx.data(), &options, &f) == GSOFA_OK);
-  CHECK(gsofa_device_l(f, &l) == GSOFA_UNAVAILABLE);
-  CHECK(gsofa_device_u(f, nullptr) == GSOFA_INVALID_INPUT);
-  CHECK(gsofa_device_supernodal(f, &s) == GSOFA_UNAVAILABLE);
+  gsofa_result r = library::testing::result_of(f);
+  CHECK((r.device_l.n == 0 && r.device_u.n == 0 && r.device_supernodal.supernodes == 0));
+  CHECK((r.l.pointers != nullptr && r.supernodal.first_column != nullptr));
   gsofa_free(f);
   if (!heap.works()) return;
   options.user = &heap;
@@ -386,22 +385,19 @@ TEST_CASE("the C interface: results in device memory") {
   const analysis expected =
       analyze(csr_view{a.n_rows, a.row_ptr, a.col_idx},
               {.order = order_method::amd, .factors = true, .supernodal = true});
-  REQUIRE(gsofa_device_l(f, &l) == GSOFA_OK);
-  REQUIRE(gsofa_device_u(f, &u) == GSOFA_OK);
-  CHECK(l.index_type == GSOFA_INDEX_64_32);
-  CHECK(l.nnz == gsofa_nnz_l(f));
+  r = library::testing::result_of(f);
+  const gsofa_device_pattern& u = r.device_u;
+  CHECK(r.device_l.index_type == GSOFA_INDEX_64_32);
+  CHECK(r.device_l.nnz == r.nnz_l);
   const auto* const ptr = static_cast<const std::int64_t*>(u.pointers);
   check_same(
       heap.read(device_csr_view{a.n_rows, u.nnz, ptr, static_cast<const std::int32_t*>(u.indices)}),
       expected.u);
-  REQUIRE(gsofa_device_supernodal(f, &s) == GSOFA_OK);
+  const gsofa_supernodal_view& s = r.device_supernodal;
   CHECK(heap.read(s.first_column, std::int64_t{s.supernodes} + 1) ==
         expected.supernodal.first_column);
-  const std::int64_t* host_ptr = nullptr;
-  const std::int32_t* host_idx = nullptr;
-  CHECK(gsofa_l(f, &host_ptr, &host_idx) == GSOFA_INVALID_INPUT);
-  CHECK(std::string(gsofa_last_error()) == "the factors are in device memory: gsofa_device_l()");
-  CHECK(gsofa_supernodal(f, &s) == GSOFA_INVALID_INPUT);
+  CHECK((r.l.pointers == nullptr && r.u.pointers == nullptr));
+  CHECK(r.supernodal.first_column == nullptr);
   gsofa_free(f);
 }
 

@@ -6,7 +6,7 @@
 #include "common/error.hpp"
 #include "common/large_pages.hpp"
 
-namespace gsofa::detail {
+namespace gsofa::library {
 
 namespace {
 
@@ -91,4 +91,4 @@ result direct_sum::part(std::size_t k, const result& of_all, want_set wants) con
   return out;
 }
 
-}  // namespace gsofa::detail
+}  // namespace gsofa::library

@@ -6,7 +6,7 @@
 #include "common/pattern.hpp"
 #include "common/variant.hpp"
 
-namespace gsofa::detail {
+namespace gsofa::library {
 
 /// Square patterns one behind the other on the diagonal of one, which has no other entries.
 class direct_sum {
@@ -37,4 +37,4 @@ class direct_sum {
   std::vector<range> ranges_;
 };
 
-}  // namespace gsofa::detail
+}  // namespace gsofa::library

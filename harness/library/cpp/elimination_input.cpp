@@ -8,7 +8,7 @@
 #include "common/metis_library.hpp"
 #include "common/preprocess.hpp"
 
-namespace gsofa::detail {
+namespace gsofa::library {
 
 namespace {
 
@@ -247,4 +247,4 @@ void relax(const analysis_options& options, elimination_input& e, workspace& w) 
   e.a = w.relaxed;
 }
 
-}  // namespace gsofa::detail
+}  // namespace gsofa::library

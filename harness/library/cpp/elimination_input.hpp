@@ -12,7 +12,7 @@
 #include "harness/library/cpp/input.hpp"
 #include "harness/library/cpp/supervision.hpp"
 
-namespace gsofa::detail {
+namespace gsofa::library {
 
 inline constexpr const char* device_order = "gpu_nested_dissection";
 /// From so many rows on a device orders faster than METIS on a core: 13,000 to 20,000 on an H200.
@@ -76,4 +76,4 @@ void number_all(const elimination_input& e, const workspace& w, analysis& out);
 /// shrinks each of them to a vertex, which takes less time and room.
 void relax(const analysis_options& options, elimination_input& e, workspace& w);
 
-}  // namespace gsofa::detail
+}  // namespace gsofa::library

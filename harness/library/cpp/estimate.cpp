@@ -7,7 +7,7 @@
 #include "common/elimination_forest.hpp"
 #include "common/preprocess.hpp"
 
-namespace gsofa::detail {
+namespace gsofa::library {
 
 namespace {
 
@@ -156,4 +156,4 @@ fill_estimate estimate_of(const checked_input& in, const analysis_options& optio
   return f;
 }
 
-}  // namespace gsofa::detail
+}  // namespace gsofa::library

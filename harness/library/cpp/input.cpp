@@ -5,7 +5,7 @@
 #include <string>
 #include <type_traits>
 
-namespace gsofa::detail {
+namespace gsofa::library {
 
 namespace {
 
@@ -126,4 +126,4 @@ template checked_input check_input(std::int64_t, std::span<const std::int64_t>,
                                    std::span<const std::int64_t>, const input_names&,
                                    input_arrays&);
 
-}  // namespace gsofa::detail
+}  // namespace gsofa::library

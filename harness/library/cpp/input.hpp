@@ -6,7 +6,7 @@
 
 #include "common/pattern.hpp"
 
-namespace gsofa::detail {
+namespace gsofa::library {
 
 /// Arrays that hold what cannot be read in place from the caller's.
 struct input_arrays {
@@ -49,4 +49,4 @@ checked_input check_input(Index n, std::span<const Offset> ptr, std::span<const 
 /// Sets missing, coupled and isolated_missing from `in.a`.
 void find_isolated(checked_input& in);
 
-}  // namespace gsofa::detail
+}  // namespace gsofa::library

@@ -1,5 +1,5 @@
 // What analyze() takes and gives in other forms: isolated vertices, other integers, columns,
-// callbacks, the C interface to all of it.
+// callbacks, files.
 
 #include <doctest/doctest.h>
 
@@ -20,6 +20,7 @@
 #include "common/test_files.hpp"
 #include "gsofa/gsofa.h"
 #include "gsofa/gsofa.hpp"
+#include "harness/library/cpp/test_analyses.hpp"
 #include "reference/row_union.hpp"
 #include "reference/supernodes.hpp"
 #include "reference/test_patterns.hpp"
@@ -27,19 +28,11 @@
 namespace gsofa {
 namespace {
 
+using namespace library::testing;
 using reference::testing::draw;
 using reference::testing::lower;
 using reference::testing::random_pattern;
 using reference::testing::upper;
-
-csr_view view_of(const pattern& a) { return {a.n_rows, a.row_ptr, a.col_idx}; }
-
-bool same(const csr_pattern& a, const pattern& b) {
-  return a.n == b.n_rows && a.row_ptr == b.row_ptr && a.col_idx == b.col_idx;
-}
-bool same(const csc_pattern& a, const pattern& b) {
-  return a.n == b.n_rows && a.col_ptr == b.row_ptr && a.row_idx == b.col_idx;
-}
 
 std::vector<order_method> all_methods() {
   std::vector<order_method> all{order_method::automatic, order_method::amd,
@@ -196,15 +189,6 @@ TEST_CASE("matching beside isolated vertices; their zeros make the pattern singu
 }
 
 #endif
-
-// The arrays of `a` as other integers.
-template <class Offset, class Index>
-struct arrays {
-  std::vector<Offset> ptr;
-  std::vector<Index> idx;
-  explicit arrays(const pattern& a)
-      : ptr(a.row_ptr.begin(), a.row_ptr.end()), idx(a.col_idx.begin(), a.col_idx.end()) {}
-};
 
 bool equal(const analysis& a, const analysis& b) {
   return a.n == b.n && a.row_order == b.row_order && a.col_order == b.col_order &&
@@ -463,92 +447,6 @@ TEST_CASE("an analyzer gives what analyze() gives, pattern after pattern") {
   CHECK(equal(moved.analyze(view_of(a)), analyze(view_of(a))));
 }
 
-struct handle {
-  gsofa_analysis* a = nullptr;
-  handle() = default;
-  handle(const handle&) = delete;
-  handle& operator=(const handle&) = delete;
-  ~handle() { gsofa_free(a); }
-};
-
-TEST_CASE("the C interface: integers, columns, copies, profile, tree, variants") {
-  std::mt19937_64 engine(27);
-  const pattern a = random_pattern(engine, 60, 4);
-  const pattern t = transpose(a);
-  analysis_options options{.factors = true};
-  options.factor_columns = true;
-  const analysis expected = analyze(view_of(a), options);
-  gsofa_options o;
-  gsofa_options_init(&o);
-  o.factors = o.factor_columns = 1;
-  const arrays<std::int32_t, std::int32_t> short_columns(t);
-  const arrays<std::int64_t, std::int64_t> long_rows(a);
-  const gsofa_pattern patterns[] = {
-      {60, a.row_ptr.data(), a.col_idx.data(), GSOFA_INDEX_64_32, GSOFA_CSR},
-      {60, short_columns.ptr.data(), short_columns.idx.data(), GSOFA_INDEX_32_32, GSOFA_CSC},
-      {60, long_rows.ptr.data(), long_rows.idx.data(), GSOFA_INDEX_64_64, GSOFA_CSR}};
-  for (const gsofa_pattern& p : patterns) {
-    handle h;
-    REQUIRE(gsofa_analyze_pattern(&p, &o, &h.a) == GSOFA_OK);
-    CHECK(gsofa_nnz_l(h.a) == expected.nnz_l);
-    const std::int64_t* ptr = nullptr;
-    const std::int32_t* idx = nullptr;
-    REQUIRE(gsofa_u_columns(h.a, &ptr, &idx) == GSOFA_OK);
-    CHECK(std::equal(expected.u_columns.col_ptr.begin(), expected.u_columns.col_ptr.end(), ptr));
-    CHECK(std::equal(expected.u_columns.row_idx.begin(), expected.u_columns.row_idx.end(), idx));
-    REQUIRE(gsofa_l_columns(h.a, &ptr, &idx) == GSOFA_OK);
-    CHECK(std::equal(expected.l_columns.row_idx.begin(), expected.l_columns.row_idx.end(), idx));
-    std::vector<std::int32_t> short_ptr(61), short_idx(at(expected.nnz_u));
-    REQUIRE(gsofa_copy_u(h.a, GSOFA_CSR, GSOFA_INDEX_32_32, short_ptr.data(), short_idx.data()) ==
-            GSOFA_OK);
-    CHECK(std::ranges::equal(short_ptr, expected.u.row_ptr));
-    CHECK(short_idx == expected.u.col_idx);
-    std::vector<std::int64_t> long_ptr(61), long_idx(at(expected.nnz_l));
-    REQUIRE(gsofa_copy_l(h.a, GSOFA_CSC, GSOFA_INDEX_64_64, long_ptr.data(), long_idx.data()) ==
-            GSOFA_OK);
-    CHECK(long_ptr == expected.l_columns.col_ptr);
-    CHECK(std::ranges::equal(long_idx, expected.l_columns.row_idx));
-    CHECK(gsofa_copy_l(h.a, 7, GSOFA_INDEX_64_64, long_ptr.data(), long_idx.data()) ==
-          GSOFA_INVALID_INPUT);
-    CHECK(gsofa_copy_l(h.a, GSOFA_CSC, 7, long_ptr.data(), long_idx.data()) == GSOFA_INVALID_INPUT);
-    CHECK(gsofa_copy_l(h.a, GSOFA_CSC, GSOFA_INDEX_64_64, nullptr, long_idx.data()) ==
-          GSOFA_INVALID_INPUT);
-
-    std::vector<std::int32_t> parent(60);
-    REQUIRE(gsofa_elimination_tree(&p, parent.data()) == GSOFA_OK);
-    CHECK(parent == elimination_tree(view_of(a)));
-    gsofa_profile* profile_found = nullptr;
-    REQUIRE(gsofa_profile_pattern(&p, 3, 1, &profile_found) == GSOFA_OK);
-    const fill_profile q = profile(view_of(a), 3);
-    CHECK(gsofa_profile_flops(profile_found) == q.flops);
-    CHECK(gsofa_profile_cells(profile_found) == 3);
-    CHECK(std::equal(q.density.begin(), q.density.end(), gsofa_profile_density(profile_found)));
-    CHECK(std::equal(q.parent.begin(), q.parent.end(), gsofa_profile_parent(profile_found)));
-    CHECK(std::equal(q.l_col_counts.begin(), q.l_col_counts.end(),
-                     gsofa_profile_l_col_counts(profile_found)));
-    CHECK(std::equal(q.u_row_counts.begin(), q.u_row_counts.end(),
-                     gsofa_profile_u_row_counts(profile_found)));
-    gsofa_profile_free(profile_found);
-    CHECK(gsofa_profile_pattern(&p, -1, 1, &profile_found) == GSOFA_INVALID_INPUT);
-    CHECK(profile_found == nullptr);
-  }
-  const gsofa_variant* listed = nullptr;
-  std::int32_t count = 0;
-  REQUIRE(gsofa_variants(&listed, &count) == GSOFA_OK);
-  const auto all = variants();
-  REQUIRE(count == static_cast<std::int32_t>(all.size()));
-  for (std::int32_t k = 0; k < count; ++k) {
-    CHECK(listed[k].name == all[at(k)].name);
-    CHECK(listed[k].device == all[at(k)].device);
-    CHECK(listed[k].summary == all[at(k)].summary);
-    CHECK(listed[k].unavailable == all[at(k)].unavailable);
-  }
-  CHECK((gsofa_has_metis() != 0) == has_metis());
-  CHECK(gsofa_profile_parent(nullptr) == nullptr);
-  CHECK(gsofa_profile_flops(nullptr) == 0);
-  gsofa_profile_free(nullptr);
-}
-
 TEST_CASE("a matrix of order 0 has an answer, by every order and with every result") {
   const std::vector<std::int64_t> row_ptr{0};
   for (const order_method order : all_methods()) {
@@ -605,7 +503,7 @@ TEST_CASE("matrices are read from files: C++ and C give the same, and one line f
   REQUIRE(gsofa_read_pattern(file.c_str(), &p) == GSOFA_OK);
   gsofa_analysis* found = nullptr;
   CHECK(gsofa_analyze_pattern(&p, nullptr, &found) == GSOFA_OK);
-  CHECK(gsofa_n(found) == 0);
+  CHECK(result_of(found).n == 0);
   gsofa_free(found);
   gsofa_pattern_free(&p);
 
@@ -624,202 +522,6 @@ TEST_CASE("matrices are read from files: C++ and C give the same, and one line f
   CHECK(gsofa_read_pattern((file + "/absent").c_str(), &p) == GSOFA_INVALID_INPUT);
   CHECK(gsofa_read_pattern(nullptr, &p) == GSOFA_INVALID_INPUT);
   CHECK(gsofa_read_pattern(file.c_str(), nullptr) == GSOFA_INVALID_INPUT);
-}
-
-TEST_CASE("the C interface: supernodes of columns are those of the C++ one") {
-  const pattern a = reference::testing::five_point_grid(12);
-  for (const std::int32_t relax : {1, 8}) {
-    gsofa_options o;
-    gsofa_options_init(&o);
-    CHECK(o.relax == 1);
-    o.order = GSOFA_ORDER_AMD;
-    handle h;
-    gsofa_supernodal_view v{};
-    REQUIRE(gsofa_analyze(a.n_rows, a.row_ptr.data(), a.col_idx.data(), &o, &h.a) == GSOFA_OK);
-    CHECK(gsofa_supernodal(h.a, &v) == GSOFA_INVALID_INPUT);
-    CHECK(gsofa_supernodal(nullptr, &v) == GSOFA_INVALID_INPUT);
-    gsofa_free(std::exchange(h.a, nullptr));
-    o.supernodal = 1;
-    o.most_columns = 5;
-    o.relax = relax;
-    REQUIRE(gsofa_analyze(a.n_rows, a.row_ptr.data(), a.col_idx.data(), &o, &h.a) == GSOFA_OK);
-    REQUIRE(gsofa_supernodal(h.a, &v) == GSOFA_OK);
-    CHECK(gsofa_supernodal(h.a, nullptr) == GSOFA_INVALID_INPUT);
-    const analysis expected = analyze(
-        csr_view{a.n_rows, a.row_ptr, a.col_idx},
-        {.order = order_method::amd, .supernodal = true, .most_columns = 5, .relax = relax});
-    const supernodal_factors& s = expected.supernodal;
-    REQUIRE(v.supernodes == s.supernodes());
-    CHECK(std::equal(s.first_column.begin(), s.first_column.end(), v.first_column));
-    CHECK(std::equal(s.row_begin.begin(), s.row_begin.end(), v.row_begin));
-    CHECK(std::equal(s.rows.begin(), s.rows.end(), v.rows));
-    CHECK(std::equal(s.segment_begin.begin(), s.segment_begin.end(), v.segment_begin));
-    CHECK(std::equal(s.segments.begin(), s.segments.end(), v.segments));
-    CHECK(gsofa_nnz_l(h.a) == expected.nnz_l);
-  }
-}
-
-TEST_CASE("the C interface: a batch") {
-  std::mt19937_64 engine(41);
-  std::vector<pattern> held;
-  std::vector<gsofa_pattern> patterns;
-  for (index_t k = 0; k < 12; ++k) held.push_back(random_pattern(engine, 1 + 4 * k, 5));
-  for (const pattern& a : held) {
-    patterns.push_back(
-        {a.n_rows, a.row_ptr.data(), a.col_idx.data(), GSOFA_INDEX_64_32, GSOFA_CSR});
-  }
-  gsofa_options o;
-  gsofa_options_init(&o);
-  o.order = GSOFA_ORDER_AMD;
-  o.match = 0;
-  o.factors = 1;
-  o.threads = 2;
-  std::vector<gsofa_analysis*> out(patterns.size(), nullptr);
-  REQUIRE(gsofa_analyze_batch(patterns.data(), patterns.size(), &o, out.data()) == GSOFA_OK);
-  for (std::size_t k = 0; k < held.size(); ++k) {
-    handle alone;
-    REQUIRE(gsofa_analyze_pattern(&patterns[k], &o, &alone.a) == GSOFA_OK);
-    CHECK(gsofa_n(out[k]) == held[k].n_rows);
-    CHECK(gsofa_nnz_l(out[k]) == gsofa_nnz_l(alone.a));
-    CHECK(gsofa_nnz_u(out[k]) == gsofa_nnz_u(alone.a));
-    const std::int64_t* row_ptr = nullptr;
-    const std::int32_t* col_idx = nullptr;
-    CHECK(gsofa_u(out[k], &row_ptr, &col_idx) == GSOFA_OK);
-    CHECK(row_ptr[held[k].n_rows] == gsofa_nnz_u(alone.a));
-    gsofa_free(std::exchange(out[k], nullptr));
-  }
-  CHECK(gsofa_analyze_batch(nullptr, 0, nullptr, nullptr) == GSOFA_OK);
-  CHECK(gsofa_analyze_batch(patterns.data(), 1, &o, nullptr) == GSOFA_INVALID_INPUT);
-  CHECK(gsofa_analyze_batch(nullptr, 1, &o, out.data()) == GSOFA_INVALID_INPUT);
-  const auto fails = [&](std::size_t k, const std::string& text) {
-    out.assign(patterns.size(), reinterpret_cast<gsofa_analysis*>(&o));
-    CHECK(gsofa_analyze_batch(patterns.data(), patterns.size(), &o, out.data()) ==
-          GSOFA_INVALID_INPUT);
-    CHECK(
-        std::string(gsofa_last_error()).starts_with("pattern " + std::to_string(k) + ": " + text));
-    for (const gsofa_analysis* a : out) CHECK(a == nullptr);
-  };
-  patterns[5].index_type = GSOFA_INDEX_32_32;
-  fails(5, "a batch takes GSOFA_CSR");
-  patterns[5].index_type = GSOFA_INDEX_64_32;
-  patterns[7].pointers = nullptr;
-  fails(7, "row_ptr is NULL");
-  patterns[7].pointers = held[7].row_ptr.data();
-  patterns[3].n = -1;
-  fails(3, "");
-}
-
-TEST_CASE("the C interface: a pattern in device memory") {
-  // The emulator's device memory is that of the host.
-  const pattern a = reference::testing::five_point_grid(8);
-  gsofa_device_pattern there{.n = a.n_rows,
-                             .nnz = a.nnz(),
-                             .pointers = a.row_ptr.data(),
-                             .indices = a.col_idx.data(),
-                             .index_type = GSOFA_INDEX_64_32,
-                             .stream = nullptr};
-  gsofa_options o;
-  gsofa_options_init(&o);
-  o.order = GSOFA_ORDER_AMD;
-  handle h;
-  CHECK(gsofa_analyze_device(&there, &o, nullptr) == GSOFA_INVALID_INPUT);
-  CHECK(gsofa_analyze_device(nullptr, &o, &h.a) == GSOFA_INVALID_INPUT);
-  const gsofa_status status = gsofa_analyze_device(&there, &o, &h.a);
-  const std::string said = gsofa_last_error();
-  if (status == GSOFA_OK) {
-    CHECK(gsofa_nnz_u(h.a) ==
-          analyze(csr_view{a.n_rows, a.row_ptr, a.col_idx}, {.order = order_method::amd}).nnz_u);
-  } else if (status == GSOFA_UNAVAILABLE) {
-    CHECK(said.starts_with("a pattern in device memory: "));
-  } else {
-    CHECK(said == "pattern: row_ptr is not in memory of device 0, the current one");
-  }
-  there.index_type = 7;
-  gsofa_free(std::exchange(h.a, nullptr));
-  CHECK(gsofa_analyze_device(&there, &o, &h.a) == GSOFA_INVALID_INPUT);
-  CHECK(std::string(gsofa_last_error()) == "index_type: 7 is no gsofa_index_type");
-  there.index_type = GSOFA_INDEX_32_32;
-  there.n = std::int64_t{1} << 40;
-  CHECK(gsofa_analyze_device(&there, &o, &h.a) == GSOFA_OVERFLOW);
-}
-
-TEST_CASE("the C interface: faults of patterns and of options") {
-  const std::vector<std::int64_t> row_ptr{0, 1, 2};
-  const std::vector<std::int32_t> good{0, 1};
-  handle h;
-  const auto text = [] { return std::string(gsofa_last_error()); };
-  gsofa_pattern p{2, row_ptr.data(), good.data(), 9, GSOFA_CSR};
-  CHECK(gsofa_analyze_pattern(&p, nullptr, &h.a) == GSOFA_INVALID_INPUT);
-  CHECK(text() == "index_type: 9 is no gsofa_index_type");
-  p.index_type = GSOFA_INDEX_64_32;
-  p.format = 4;
-  CHECK(gsofa_analyze_pattern(&p, nullptr, &h.a) == GSOFA_INVALID_INPUT);
-  CHECK(text() == "format: 4 is no gsofa_format");
-  p = {std::int64_t{1} << 40, row_ptr.data(), good.data(), GSOFA_INDEX_64_64, GSOFA_CSR};
-  CHECK(gsofa_analyze_pattern(&p, nullptr, &h.a) == GSOFA_OVERFLOW);
-  CHECK(text() == "pattern: order: 1099511627776 does not fit in 32 bits");
-  p.index_type = GSOFA_INDEX_64_32;
-  CHECK(gsofa_analyze_pattern(&p, nullptr, &h.a) == GSOFA_OVERFLOW);
-  CHECK(gsofa_analyze_pattern(nullptr, nullptr, &h.a) == GSOFA_INVALID_INPUT);
-  p = {2, row_ptr.data(), nullptr, GSOFA_INDEX_64_32, GSOFA_CSC};
-  CHECK(gsofa_elimination_tree(&p, nullptr) == GSOFA_INVALID_INPUT);
-  std::int32_t parent[2];
-  CHECK(gsofa_elimination_tree(&p, parent) == GSOFA_INVALID_INPUT);
-  CHECK(text() == "row_idx is NULL");
-
-  // A structure of another version: shorter, longer with nothing in it, longer with something.
-  gsofa_options o{};
-  CHECK(gsofa_analyze(2, row_ptr.data(), good.data(), &o, &h.a) == GSOFA_INVALID_INPUT);
-  CHECK(text().starts_with("options: size 0 is that of no gsofa_options"));
-  struct {
-    gsofa_options known;
-    std::int64_t later;
-  } newer;
-  gsofa_options_init_sized(&newer.known, sizeof newer);
-  CHECK(newer.later == 0);
-  CHECK(newer.known.size == sizeof newer);
-  CHECK(gsofa_analyze(2, row_ptr.data(), good.data(), &newer.known, &h.a) == GSOFA_OK);
-  gsofa_free(std::exchange(h.a, nullptr));
-  newer.later = 1;
-  CHECK(gsofa_analyze(2, row_ptr.data(), good.data(), &newer.known, &h.a) == GSOFA_INVALID_INPUT);
-  CHECK(text().starts_with("options: a member beyond"));
-  // No byte beyond the caller's size is written.
-  unsigned char bytes[sizeof(gsofa_options)];
-  std::memset(bytes, 0x5a, sizeof bytes);
-  gsofa_options_init_sized(reinterpret_cast<gsofa_options*>(bytes), 16);
-  CHECK(std::count(bytes + 16, bytes + sizeof bytes, 0x5a) ==
-        static_cast<std::ptrdiff_t>(sizeof bytes - 16));
-}
-
-TEST_CASE("the C interface: progress, cancellation, log") {
-  const pattern a = reference::testing::five_point_grid(200);
-  struct seen {
-    int calls = 0;
-    int lines = 0;
-    int cancel_from = GSOFA_STAGE_OUTPUT + 1;
-  } s;
-  gsofa_options o;
-  gsofa_options_init(&o);
-  o.order = GSOFA_ORDER_AMD;
-  o.user = &s;
-  o.progress_seconds = 1e-4;
-  o.progress = [](int stage, double share, void* user) {
-    auto& mine = *static_cast<seen*>(user);
-    ++mine.calls;
-    return stage >= mine.cancel_from || share > 1 ? 1 : 0;
-  };
-  o.log = [](const char* line, void* user) {
-    static_cast<seen*>(user)->lines += std::strlen(line) > 0 ? 1 : 0;
-  };
-  handle h;
-  CHECK(gsofa_analyze(a.n_rows, a.row_ptr.data(), a.col_idx.data(), &o, &h.a) == GSOFA_OK);
-  CHECK(s.calls > 1);
-  CHECK(s.lines > 0);
-  gsofa_free(std::exchange(h.a, nullptr));
-  s.cancel_from = GSOFA_STAGE_ORDER;
-  CHECK(gsofa_analyze(a.n_rows, a.row_ptr.data(), a.col_idx.data(), &o, &h.a) == GSOFA_CANCELLED);
-  CHECK(h.a == nullptr);
-  CHECK(std::string(gsofa_last_error()) == "cancelled by the caller");
 }
 
 }  // namespace

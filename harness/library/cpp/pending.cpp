@@ -36,7 +36,7 @@ void pending_analysis::cancel() noexcept {
   if (state_ != nullptr) state_->request_stop();
 }
 
-namespace detail {
+namespace library {
 
 void pending_state::end(std::exception_ptr failed, const analysis* found) {
   failed_ = std::move(failed);
@@ -110,6 +110,6 @@ void work_thread::run() {
   }
 }
 
-}  // namespace detail
+}  // namespace library
 
 }  // namespace gsofa

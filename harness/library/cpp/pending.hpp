@@ -15,7 +15,7 @@
 
 namespace gsofa {
 
-namespace detail {
+namespace library {
 
 /// An analysis between the thread that asked for it and the one that does it. A forked process may
 /// use its copy: no function but those of the two threads takes a lock.
@@ -75,9 +75,9 @@ class work_thread {
   std::jthread thread_;  // the others are there when it begins and when it ends
 };
 
-}  // namespace detail
+}  // namespace library
 
 // It has no members of its own: those of a class in an exported one would be exported.
-struct pending_analysis::state final : detail::pending_state {};
+struct pending_analysis::state final : library::pending_state {};
 
 }  // namespace gsofa

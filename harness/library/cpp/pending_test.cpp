@@ -14,15 +14,15 @@
 
 #include "gsofa/gsofa.h"
 #include "gsofa/gsofa.hpp"
+#include "harness/library/cpp/test_analyses.hpp"
 #include "reference/test_patterns.hpp"
 
 namespace gsofa {
 namespace {
 
+using namespace library::testing;
 using reference::testing::five_point_grid;
 using reference::testing::random_pattern;
-
-csr_view view_of(const pattern& a) { return {a.n_rows, a.row_ptr, a.col_idx}; }
 
 pattern singular() {
   pattern a;
@@ -367,10 +367,6 @@ TEST_CASE("callbacks of analyze() may neither begin another analysis nor use the
   CHECK(by == nullptr);
 }
 
-gsofa_pattern c_pattern(const pattern& a) {
-  return {a.n_rows, a.row_ptr.data(), a.col_idx.data(), GSOFA_INDEX_64_32, GSOFA_CSR};
-}
-
 TEST_CASE("the C interface: an analyzer with a pending analysis") {
   const pattern a = five_point_grid(7);
   const pattern bad = singular();
@@ -393,17 +389,15 @@ TEST_CASE("the C interface: an analyzer with a pending analysis") {
   for (int k = 0; k < 3; ++k) {
     REQUIRE(gsofa_analyzer_start(by, &view, &options) == GSOFA_OK);
     REQUIRE(gsofa_analyzer_wait(by, &f) == GSOFA_OK);
-    const std::int64_t* ptr = nullptr;
-    const std::int32_t* idx = nullptr;
-    REQUIRE(gsofa_u(f, &ptr, &idx) == GSOFA_OK);
-    CHECK(std::vector<std::int32_t>(idx, idx + ptr[a.n_rows]) == expected.u.col_idx);
+    const gsofa_result r = result_of(f);
+    CHECK(std::vector<std::int32_t>(r.u.indices, r.u.indices + r.u.pointers[a.n_rows]) ==
+          expected.u.col_idx);
     const gsofa_analysis* again = nullptr;
     CHECK(gsofa_analyzer_wait(by, &again) == GSOFA_OK);
     CHECK(again == f);
     // The options are those of this start.
     options.supernodal = 0;
-    gsofa_supernodal_view s;
-    CHECK(gsofa_supernodal(f, &s) == (k == 0 ? GSOFA_OK : GSOFA_INVALID_INPUT));
+    CHECK((result_of(f).supernodal.first_column != nullptr) == (k == 0));
     REQUIRE(gsofa_analyzer_start(by, &bad_view, &options) == GSOFA_OK);
     CHECK(gsofa_analyzer_wait(by, &f) != GSOFA_OK);
     CHECK(f == nullptr);

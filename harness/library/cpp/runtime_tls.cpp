@@ -10,11 +10,11 @@
 
 #if defined(GSOFA_TLS_DESCRIPTORS) && defined(__GLIBCXX__) && defined(_GLIBCXX_HAVE_TLS)
 
-namespace gsofa::detail {
+namespace gsofa::library {
 
 // std::call_once declares the variable; nothing reads it here.
 [[gnu::used]] const void* address_in_runtime_tls() { return &std::__once_callable; }
 
-}  // namespace gsofa::detail
+}  // namespace gsofa::library
 
 #endif

@@ -10,7 +10,7 @@
 #include "common/parallel.hpp"
 #include "common/thread_device.hpp"
 
-namespace gsofa::detail {
+namespace gsofa::library {
 
 void supervision::enter(analysis_stage stage) {
   if (stop.load(std::memory_order_relaxed)) throw cancelled_error();
@@ -95,7 +95,7 @@ void supervise(const analysis_options& options, const std::function<void(supervi
       call_back();
       if (process != process_number()) {
         worker.detach();
-        throw lost_threads();
+        throw detail::lost_threads();
       }
       lock.lock();
     }
@@ -113,4 +113,4 @@ void supervise(const analysis_options& options, const std::function<void(supervi
   if (of_work) std::rethrow_exception(of_work);
 }
 
-}  // namespace gsofa::detail
+}  // namespace gsofa::library

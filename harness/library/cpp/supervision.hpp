@@ -14,7 +14,7 @@
 #include "common/run_context.hpp"
 #include "gsofa/gsofa.hpp"
 
-namespace gsofa::detail {
+namespace gsofa::library {
 
 /// What the thread that works and the thread that called analyze() tell each other.
 class supervision {
@@ -121,4 +121,4 @@ struct callback_failure {
   std::exception_ptr thrown;
 };
 
-}  // namespace gsofa::detail
+}  // namespace gsofa::library

@@ -16,19 +16,19 @@
 #include "common/supernodal.hpp"
 #include "gsofa/gsofa.h"
 #include "gsofa/gsofa.hpp"
+#include "harness/library/cpp/test_analyses.hpp"
 #include "reference/row_union.hpp"
 #include "reference/test_patterns.hpp"
 
 namespace gsofa {
 namespace {
 
+using namespace library::testing;
 using reference::testing::draw;
 using reference::testing::five_point_grid;
 using reference::testing::lower;
 using reference::testing::random_pattern;
 using reference::testing::upper;
-
-csr_view view_of(const pattern& a) { return {a.n_rows, a.row_ptr, a.col_idx}; }
 
 // The permuted pattern with its diagonal, padded for the relaxed supernodes of `relax`.
 pattern eliminated(const pattern& a, const analysis& found, std::int32_t relax) {
@@ -300,30 +300,24 @@ TEST_CASE("the C interface: trees, relaxed supernodes, estimates") {
   o.relax = 8;
   gsofa_analysis* f = nullptr;
   REQUIRE(gsofa_analyze(a.n_rows, a.row_ptr.data(), a.col_idx.data(), &o, &f) == GSOFA_OK);
-  CHECK(gsofa_parent(f) == nullptr);
-  CHECK(gsofa_l_col_counts(f) == nullptr);
-  gsofa_free(f);
-  gsofa_masks_view m{};
-  REQUIRE(gsofa_analyze(a.n_rows, a.row_ptr.data(), a.col_idx.data(), &o, &f) == GSOFA_OK);
-  CHECK(gsofa_masks(f, &m) == GSOFA_INVALID_INPUT);
-  CHECK(gsofa_masks(nullptr, &m) == GSOFA_INVALID_INPUT);
+  gsofa_result r = result_of(f);
+  CHECK((r.parent == nullptr && r.l_col_counts == nullptr && r.flops == 0));
+  CHECK((r.masks.panels == 0 && r.masks.masks == nullptr));
   gsofa_free(f);
   o.tree = 1;
   o.masks = 1;
   options.masks = true;
   const analysis with_masks = analyze(view_of(a), options);
   REQUIRE(gsofa_analyze(a.n_rows, a.row_ptr.data(), a.col_idx.data(), &o, &f) == GSOFA_OK);
-  REQUIRE(gsofa_masks(f, &m) == GSOFA_OK);
+  r = result_of(f);
+  const gsofa_masks_view& m = r.masks;
   REQUIRE(m.panels == with_masks.masks.panels());
   CHECK(std::equal(with_masks.masks.vertices.begin(), with_masks.masks.vertices.end(), m.vertices));
   CHECK(std::equal(with_masks.masks.masks.begin(), with_masks.masks.masks.end(), m.masks));
-  CHECK(std::equal(expected.parent.begin(), expected.parent.end(), gsofa_parent(f)));
-  CHECK(std::equal(expected.l_col_counts.begin(), expected.l_col_counts.end(),
-                   gsofa_l_col_counts(f)));
-  CHECK(gsofa_flops(f) == expected.flops);
+  CHECK(std::equal(expected.parent.begin(), expected.parent.end(), r.parent));
+  CHECK(std::equal(expected.l_col_counts.begin(), expected.l_col_counts.end(), r.l_col_counts));
+  CHECK(r.flops == expected.flops);
   gsofa_free(f);
-  CHECK(gsofa_parent(nullptr) == nullptr);
-  CHECK(gsofa_flops(nullptr) == 0);
 
   // The same supernodes by ranges of the caller, in the order found.
   const pattern p = permute(a, expected.row_order, expected.col_order);
@@ -338,8 +332,7 @@ TEST_CASE("the C interface: trees, relaxed supernodes, estimates") {
           GSOFA_OK);
   given.relaxed = ranges.data();
   REQUIRE(gsofa_analyze(n, p.row_ptr.data(), p.col_idx.data(), &given, &f) == GSOFA_OK);
-  gsofa_supernodal_view v{};
-  REQUIRE(gsofa_supernodal(f, &v) == GSOFA_OK);
+  const gsofa_supernodal_view v = result_of(f).supernodal;
   const supernodal_factors& s = expected.supernodal;
   REQUIRE(v.supernodes == s.supernodes());
   CHECK(std::equal(s.first_column.begin(), s.first_column.end(), v.first_column));

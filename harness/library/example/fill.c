@@ -19,13 +19,11 @@ int main(int argc, char** argv) {
   options.supernodes = 1;
   gsofa_analysis* found = NULL;
   if (gsofa_analyze_pattern(&a, &options, &found) != GSOFA_OK) fail(gsofa_last_error());
-  const int32_t* starts = NULL;
-  int32_t supernodes = 0;
-  if (gsofa_supernodes(found, &starts, &supernodes) != GSOFA_OK) fail(gsofa_last_error());
-  printf("n %ld, nnz(L) %lld, nnz(U) %lld, %ld supernodes, order %s, %s in %.3g s\n",
-         (long)gsofa_n(found), (long long)gsofa_nnz_l(found), (long long)gsofa_nnz_u(found),
-         (long)supernodes, gsofa_order_name(found), gsofa_variant_name(found),
-         gsofa_analysis_seconds(found));
+  gsofa_result r;
+  gsofa_get_result(found, &r);
+  printf("n %ld, nnz(L) %lld, nnz(U) %lld, %ld supernodes, order %s, %s in %.3g s\n", (long)r.n,
+         (long long)r.nnz_l, (long long)r.nnz_u, (long)r.supernode_count, r.order, r.variant,
+         r.analysis_seconds);
   gsofa_free(found);
   gsofa_pattern_free(&a);
   return 0;

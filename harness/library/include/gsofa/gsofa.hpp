@@ -31,83 +31,64 @@ namespace gsofa {
 
 /// Pattern of a square matrix in compressed sparse rows, owned by the caller: row i holds the
 /// columns col_idx[row_ptr[i] .. row_ptr[i+1]).
-struct csr_view {
-  std::int32_t n = 0;                     ///< order
-  std::span<const std::int64_t> row_ptr;  ///< n + 1 entries, from 0 to the size of col_idx
-  std::span<const std::int32_t> col_idx;  ///< in [0, n)
+template <class Offset, class Index>
+struct basic_csr_view {
+  Index n = 0;                      ///< order, below 2^31
+  std::span<const Offset> row_ptr;  ///< n + 1 entries, from 0 to the size of col_idx
+  std::span<const Index> col_idx;   ///< in [0, n)
 
   /// Columns of row i.
-  [[nodiscard]] std::span<const std::int32_t> row(std::int32_t i) const {
+  [[nodiscard]] std::span<const Index> row(Index i) const {
     const auto k = static_cast<std::size_t>(i);
     return col_idx.subspan(static_cast<std::size_t>(row_ptr[k]),
                            static_cast<std::size_t>(row_ptr[k + 1] - row_ptr[k]));
   }
 };
 
-/// The same, owning; columns are strictly ascending within a row.
-struct csr_pattern {
-  std::int32_t n = 0;
-  std::vector<std::int64_t> row_ptr{0};
-  std::vector<std::int32_t> col_idx;
-
-  [[nodiscard]] csr_view view() const { return {n, row_ptr, col_idx}; }
-  [[nodiscard]] std::span<const std::int32_t> row(std::int32_t i) const { return view().row(i); }
+/// The same in compressed sparse columns: column j holds the rows row_idx[col_ptr[j] ..
+/// col_ptr[j+1]).
+template <class Offset, class Index>
+struct basic_csc_view {
+  Index n = 0;
+  std::span<const Offset> col_ptr;
+  std::span<const Index> row_idx;
 };
 
-/// csr_view with other integers. 32-bit pointers or 64-bit columns are copied once; the analysis
-/// itself has 64-bit pointers and 32-bit columns, so that the order is below 2^31.
-struct csr_view_32 {
-  std::int32_t n = 0;
-  std::span<const std::int32_t> row_ptr;
-  std::span<const std::int32_t> col_idx;
-};
-struct csr_view_64 {
-  std::int64_t n = 0;
-  std::span<const std::int64_t> row_ptr;
-  std::span<const std::int64_t> col_idx;
-};
-
-/// The same in compressed sparse columns: column j holds the rows
-/// row_idx[col_ptr[j] .. col_ptr[j+1]).
-struct csc_view {
-  std::int32_t n = 0;
-  std::span<const std::int64_t> col_ptr;
-  std::span<const std::int32_t> row_idx;
-};
-struct csc_view_32 {
-  std::int32_t n = 0;
-  std::span<const std::int32_t> col_ptr;
-  std::span<const std::int32_t> row_idx;
-};
-struct csc_view_64 {
-  std::int64_t n = 0;
-  std::span<const std::int64_t> col_ptr;
-  std::span<const std::int64_t> row_idx;
-};
-
-/// csr_view of arrays in the memory of the current CUDA device (cudaMalloc, cudaMallocManaged, the
-/// arrays of CuPy). The arrays are complete once what `stream` was given before the call is done.
-struct device_csr_view {
-  std::int32_t n = 0;
+/// Compressed sparse rows in the memory of the current CUDA device (cudaMalloc, cudaMallocManaged,
+/// the arrays of CuPy). The arrays must be ready once all work enqueued on `stream` before the call
+/// has finished.
+template <class Offset, class Index>
+struct basic_device_csr_view {
+  Index n = 0;
   std::int64_t nnz = 0;
-  const std::int64_t* row_ptr = nullptr;  ///< n + 1
-  const std::int32_t* col_idx = nullptr;  ///< nnz
-  void* stream = nullptr;                 ///< cudaStream_t; null: the legacy default stream
+  const Offset* row_ptr = nullptr;  ///< n + 1
+  const Index* col_idx = nullptr;   ///< nnz
+  void* stream = nullptr;           ///< cudaStream_t; null: the legacy default stream
 };
-struct device_csr_view_32 {
-  std::int32_t n = 0;
-  std::int64_t nnz = 0;
-  const std::int32_t* row_ptr = nullptr;
-  const std::int32_t* col_idx = nullptr;
-  void* stream = nullptr;
+
+/// Compressed sparse rows, owning; columns are strictly ascending within a row.
+template <class Offset, class Index>
+struct basic_csr_pattern {
+  Index n = 0;
+  std::vector<Offset> row_ptr{0};
+  std::vector<Index> col_idx;
+
+  [[nodiscard]] basic_csr_view<Offset, Index> view() const { return {n, row_ptr, col_idx}; }
+  [[nodiscard]] std::span<const Index> row(Index i) const { return view().row(i); }
 };
-struct device_csr_view_64 {
-  std::int64_t n = 0;
-  std::int64_t nnz = 0;
-  const std::int64_t* row_ptr = nullptr;
-  const std::int64_t* col_idx = nullptr;
-  void* stream = nullptr;
-};
+
+/// The analysis itself has 64-bit pointers and 32-bit columns; arrays of the other types are copied
+/// once.
+using csr_view = basic_csr_view<std::int64_t, std::int32_t>;
+using csr_view_32 = basic_csr_view<std::int32_t, std::int32_t>;
+using csr_view_64 = basic_csr_view<std::int64_t, std::int64_t>;
+using csc_view = basic_csc_view<std::int64_t, std::int32_t>;
+using csc_view_32 = basic_csc_view<std::int32_t, std::int32_t>;
+using csc_view_64 = basic_csc_view<std::int64_t, std::int64_t>;
+using device_csr_view = basic_device_csr_view<std::int64_t, std::int32_t>;
+using device_csr_view_32 = basic_device_csr_view<std::int32_t, std::int32_t>;
+using device_csr_view_64 = basic_device_csr_view<std::int64_t, std::int64_t>;
+using csr_pattern = basic_csr_pattern<std::int64_t, std::int32_t>;
 
 /// supernodal_factors in device memory; an array without elements is null.
 struct device_supernodal_factors {
@@ -317,8 +298,8 @@ struct analysis {
   std::string order;
   std::string fallback;  ///< why the analysis fell back from a device to the host; else empty
 
-  double order_seconds = 0;     ///< checking, sorting, matching, ordering, permuting
-  double setup_seconds = 0;     ///< allocation, copies to the device, its first use
+  double order_seconds = 0;  ///< checking, sorting, matching, ordering, permuting
+  double setup_seconds = 0;  ///< allocation, copies to the device, its first use
   /// The symbolic factorization, with supernodes, and with large masks of a GPU.
   double analysis_seconds = 0;
   double output_seconds = 0;  ///< counts, explicit L and U
@@ -411,8 +392,8 @@ class GSOFA_API pending_analysis {
 /// An analysis that keeps its working storage, for many patterns of one size. With the order
 /// natural, or given as a postorder (as analysis::row_order of an earlier analysis is), a pattern
 /// with sorted rows and an explicit diagonal, and counts alone, a second call allocates no array as
-/// long as the matrix; on a postorder none for factors, supernodal and masks. Each object belongs to
-/// one thread at a time.
+/// long as the matrix; on a postorder none for factors, supernodal and masks. Each object belongs
+/// to one thread at a time.
 class GSOFA_API analyzer {
  public:
   explicit analyzer(analysis_options options = {});
@@ -432,8 +413,8 @@ class GSOFA_API analyzer {
   /// is current in the calling thread. The options are taken as they are now. The arrays of `a`, of
   /// the permutation and of relaxed supernodes must live until the analysis has ended. Throws
   /// invalid_input while the one before has not, which analyze() does too; the end of this object
-  /// cancels it and waits, or, in a callback of the analysis, does not wait. A forked process begins
-  /// its first analysis with a thread and storage of its own.
+  /// cancels it and waits, or, in a callback of the analysis, does not wait. A forked process
+  /// begins its first analysis with a thread and storage of its own.
   template <class View>
   pending_analysis start(const View& a);
 
@@ -546,12 +527,12 @@ struct variant_description {
 };
 
 /// Pattern of the square matrix in a file: Matrix Market (coordinate or array), Harwell-Boeing or
-/// Rutherford-Boeing (assembled), or .npz of scipy.sparse.save_npz; plain, gzip'd where this build has
-/// zlib, and, where this build and machine have libarchive, as .xz, .bz2, .zst or in a .tar or .zip.
-/// The content decides, not the name. Symmetric storage is expanded, repeated positions are merged,
-/// and every stored position counts, whatever its value.
-/// Throws analysis_error: invalid_input with file, line and reason; unavailable for a compression that
-/// this build does not read; out_of_memory.
+/// Rutherford-Boeing (assembled), or .npz of scipy.sparse.save_npz; plain, gzip'd where this build
+/// has zlib, and, where this build and machine have libarchive, as .xz, .bz2, .zst or in a .tar or
+/// .zip. The content decides, not the name. Symmetric storage is expanded, repeated positions are
+/// merged, and every stored position counts, whatever its value. Throws analysis_error:
+/// invalid_input with file, line and reason; unavailable for a compression that this build does not
+/// read; out_of_memory.
 GSOFA_API csr_pattern read_pattern(const std::string& file);
 
 /// All algorithms of this build, in order of name.
@@ -559,14 +540,6 @@ GSOFA_API std::vector<variant_description> variants();
 
 /// Whether METIS can be loaded here; false in a build without METIS.
 GSOFA_API bool has_metis() noexcept;
-
-/// Compressed rows in other integers.
-template <class Offset, class Index>
-struct basic_csr_pattern {
-  Index n = 0;
-  std::vector<Offset> row_ptr;
-  std::vector<Index> col_idx;
-};
 
 namespace detail {
 

@@ -1,0 +1,408 @@
+// The C interface gives what the C++ interface gives.
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <random>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "common/pattern.hpp"
+#include "gsofa/gsofa.hpp"
+#include "harness/library/cpp/test_analyses.hpp"
+#include "reference/test_patterns.hpp"
+
+namespace gsofa {
+namespace {
+
+using namespace library::testing;
+using reference::testing::random_pattern;
+
+TEST_CASE("the C interface gives what the C++ interface gives") {
+  const pattern a = reference::testing::five_point_grid(12);
+  std::vector<std::int32_t> reversed(static_cast<std::size_t>(a.n_rows));
+  for (std::size_t k = 0; k < reversed.size(); ++k) {
+    reversed[k] = a.n_rows - 1 - static_cast<std::int32_t>(k);
+  }
+  gsofa_options o;
+  gsofa_options_init(&o);
+  o.order = GSOFA_ORDER_GIVEN;
+  o.permutation = reversed.data();
+  o.factors = 1;
+  o.supernodes = 1;
+  o.chunk_size = 10;
+  handle h;
+  REQUIRE(gsofa_analyze(a.n_rows, a.row_ptr.data(), a.col_idx.data(), &o, &h.a) == GSOFA_OK);
+  const analysis expected = analyze(view_of(a), {.order = order_method::given,
+                                                 .permutation = reversed,
+                                                 .factors = true,
+                                                 .supernodes = true,
+                                                 .chunk_size = 10});
+  const auto n = static_cast<std::size_t>(a.n_rows);
+  const auto copied = [](const auto* data, std::size_t size) {
+    return std::vector(data, data + size);
+  };
+  const gsofa_result r = result_of(h.a);
+  CHECK(r.n == a.n_rows);
+  CHECK(r.nnz_a == expected.nnz_a);
+  CHECK(r.diagonal_added == 0);
+  CHECK(r.nnz_l == expected.nnz_l);
+  CHECK(r.nnz_u == expected.nnz_u);
+  CHECK(copied(r.row_order, n) == expected.row_order);
+  CHECK(copied(r.col_order, n) == expected.col_order);
+  CHECK(copied(r.l_row_counts, n) == expected.l_row_counts);
+  CHECK(copied(r.u_row_counts, n) == expected.u_row_counts);
+  CHECK(copied(r.l.pointers, n + 1) == expected.l.row_ptr);
+  CHECK(copied(r.l.indices, static_cast<std::size_t>(expected.nnz_l)) == expected.l.col_idx);
+  CHECK(copied(r.u.pointers, n + 1) == expected.u.row_ptr);
+  CHECK(copied(r.u.indices, static_cast<std::size_t>(expected.nnz_u)) == expected.u.col_idx);
+  CHECK(copied(r.supernode_starts, static_cast<std::size_t>(r.supernode_count)) ==
+        expected.supernode_starts);
+  CHECK(r.variant == expected.variant);
+  CHECK(r.order == expected.order);
+  CHECK(std::string(r.fallback).empty());
+  CHECK(r.order_seconds >= 0);
+  CHECK(r.setup_seconds >= 0);
+  CHECK(r.analysis_seconds >= 0);
+  CHECK(r.output_seconds >= 0);
+  CHECK(std::string(gsofa_version()) == version());
+}
+
+TEST_CASE("the C interface reports errors by status and text, and throws nothing") {
+  const std::vector<std::int64_t> row_ptr{0, 1, 2};
+  const std::vector<std::int32_t> outside{0, 5};
+  const std::vector<std::int32_t> good{0, 1};
+  handle h;
+  const auto run = [&](std::int32_t n, const std::int64_t* ptr, const std::int32_t* idx,
+                       const gsofa_options* o) {
+    gsofa_free(h.a);
+    h.a = nullptr;
+    const gsofa_status status = gsofa_analyze(n, ptr, idx, o, &h.a);
+    CHECK((h.a == nullptr) == (status != GSOFA_OK));
+    return status;
+  };
+  const auto text = [] { return std::string(gsofa_last_error()); };
+
+  CHECK(gsofa_analyze(2, row_ptr.data(), good.data(), nullptr, nullptr) == GSOFA_INVALID_INPUT);
+  CHECK(text() == "out is NULL");
+  CHECK(run(2, nullptr, good.data(), nullptr) == GSOFA_INVALID_INPUT);
+  CHECK(text() == "row_ptr is NULL");
+  CHECK(run(2, row_ptr.data(), nullptr, nullptr) == GSOFA_INVALID_INPUT);
+  CHECK(text() == "col_idx is NULL");
+  CHECK(run(0, nullptr, nullptr, nullptr) == GSOFA_INVALID_INPUT);
+  CHECK(text() == "row_ptr is NULL");
+  CHECK(run(2, row_ptr.data(), outside.data(), nullptr) == GSOFA_INVALID_INPUT);
+  CHECK(text() == "pattern: row 1: column 5 is outside [0, 2)");
+  const std::vector<std::int64_t> negative{0, 1, -1};
+  CHECK(run(2, negative.data(), good.data(), nullptr) == GSOFA_INVALID_INPUT);
+  CHECK(text() == "pattern: row_ptr decreases from 1 to -1 at row 1");
+  const std::vector<std::int64_t> hump{0, 7, 2};
+  CHECK(run(2, hump.data(), good.data(), nullptr) == GSOFA_INVALID_INPUT);
+  CHECK(text() == "pattern: row_ptr decreases from 7 to 2 at row 1");
+
+  gsofa_options o;
+  gsofa_options_init(&o);
+  gsofa_options_init(nullptr);
+  o.device = 17;
+  CHECK(run(2, row_ptr.data(), good.data(), &o) == GSOFA_INVALID_INPUT);
+  CHECK(text() == "device: 17 is not a compute_device");
+  gsofa_options_init(&o);
+  o.order = -2;
+  CHECK(run(2, row_ptr.data(), good.data(), &o) == GSOFA_INVALID_INPUT);
+  CHECK(text() == "order: -2 is no order_method");
+  gsofa_options_init(&o);
+  const std::string long_name(2000, 'x');
+  o.variant = long_name.c_str();
+  CHECK(run(2, row_ptr.data(), good.data(), &o) == GSOFA_INVALID_INPUT);
+  CHECK(text().starts_with("unknown variant 'xxx"));
+
+  // No handle: zero and null.
+  CHECK(run(2, row_ptr.data(), good.data(), nullptr) == GSOFA_OK);
+  CHECK(gsofa_get_result(h.a, nullptr) == GSOFA_INVALID_INPUT);
+  CHECK(text() == "an argument is NULL");
+  gsofa_result r = result_of(h.a);
+  CHECK(gsofa_get_result(nullptr, &r) == GSOFA_INVALID_INPUT);
+  CHECK(r.size == 0);
+  CHECK(r.n == 0);
+  CHECK(r.row_order == nullptr);
+  CHECK(r.variant == nullptr);
+  gsofa_free(nullptr);
+
+  // Each thread has a text of its own.
+  CHECK(run(2, row_ptr.data(), outside.data(), nullptr) == GSOFA_INVALID_INPUT);
+  std::string elsewhere = "?";
+  std::jthread([&] { elsewhere = gsofa_last_error(); }).join();
+  CHECK(elsewhere.empty());
+  CHECK_FALSE(text().empty());
+}
+
+TEST_CASE("the C interface: integers, columns, profile, tree, variants") {
+  std::mt19937_64 engine(27);
+  const pattern a = random_pattern(engine, 60, 4);
+  const pattern t = transpose(a);
+  analysis_options options{.factors = true};
+  options.factor_columns = true;
+  const analysis expected = analyze(view_of(a), options);
+  gsofa_options o;
+  gsofa_options_init(&o);
+  o.factors = o.factor_columns = 1;
+  const arrays<std::int32_t, std::int32_t> short_columns(t);
+  const arrays<std::int64_t, std::int64_t> long_rows(a);
+  const gsofa_pattern patterns[] = {
+      {60, a.row_ptr.data(), a.col_idx.data(), GSOFA_INDEX_64_32, GSOFA_CSR},
+      {60, short_columns.ptr.data(), short_columns.idx.data(), GSOFA_INDEX_32_32, GSOFA_CSC},
+      {60, long_rows.ptr.data(), long_rows.idx.data(), GSOFA_INDEX_64_64, GSOFA_CSR}};
+  for (const gsofa_pattern& p : patterns) {
+    handle h;
+    REQUIRE(gsofa_analyze_pattern(&p, &o, &h.a) == GSOFA_OK);
+    const gsofa_result r = result_of(h.a);
+    CHECK(r.nnz_l == expected.nnz_l);
+    const csc_pattern &l = expected.l_columns, &u = expected.u_columns;
+    CHECK(std::equal(u.col_ptr.begin(), u.col_ptr.end(), r.u_columns.pointers));
+    CHECK(std::equal(u.row_idx.begin(), u.row_idx.end(), r.u_columns.indices));
+    CHECK(std::equal(l.row_idx.begin(), l.row_idx.end(), r.l_columns.indices));
+
+    std::vector<std::int32_t> parent(60);
+    REQUIRE(gsofa_elimination_tree(&p, parent.data()) == GSOFA_OK);
+    CHECK(parent == elimination_tree(view_of(a)));
+    gsofa_profile* profile_found = nullptr;
+    REQUIRE(gsofa_profile_pattern(&p, 3, 1, &profile_found) == GSOFA_OK);
+    const fill_profile q = profile(view_of(a), 3);
+    const gsofa_profile& f = *profile_found;
+    CHECK(f.n == 60);
+    CHECK(f.flops == q.flops);
+    CHECK(f.cells == 3);
+    CHECK(std::equal(q.density.begin(), q.density.end(), f.density));
+    CHECK(std::equal(q.parent.begin(), q.parent.end(), f.parent));
+    CHECK(std::equal(q.l_col_counts.begin(), q.l_col_counts.end(), f.l_col_counts));
+    CHECK(std::equal(q.u_row_counts.begin(), q.u_row_counts.end(), f.u_row_counts));
+    gsofa_profile_free(profile_found);
+    CHECK(gsofa_profile_pattern(&p, -1, 1, &profile_found) == GSOFA_INVALID_INPUT);
+    CHECK(profile_found == nullptr);
+  }
+  const gsofa_variant* listed = nullptr;
+  std::int32_t count = 0;
+  REQUIRE(gsofa_variants(&listed, &count) == GSOFA_OK);
+  const auto all = variants();
+  REQUIRE(count == static_cast<std::int32_t>(all.size()));
+  for (std::int32_t k = 0; k < count; ++k) {
+    CHECK(listed[k].name == all[at(k)].name);
+    CHECK(listed[k].device == all[at(k)].device);
+    CHECK(listed[k].summary == all[at(k)].summary);
+    CHECK(listed[k].unavailable == all[at(k)].unavailable);
+  }
+  CHECK((gsofa_has_metis() != 0) == has_metis());
+  gsofa_profile_free(nullptr);
+}
+
+TEST_CASE("the C interface: supernodes of columns are those of the C++ one") {
+  const pattern a = reference::testing::five_point_grid(12);
+  for (const std::int32_t relax : {1, 8}) {
+    gsofa_options o;
+    gsofa_options_init(&o);
+    CHECK(o.relax == 1);
+    o.order = GSOFA_ORDER_AMD;
+    handle h;
+    REQUIRE(gsofa_analyze(a.n_rows, a.row_ptr.data(), a.col_idx.data(), &o, &h.a) == GSOFA_OK);
+    gsofa_supernodal_view v = result_of(h.a).supernodal;
+    CHECK((v.supernodes == 0 && v.first_column == nullptr && v.segments == nullptr));
+    gsofa_free(std::exchange(h.a, nullptr));
+    o.supernodal = 1;
+    o.most_columns = 5;
+    o.relax = relax;
+    REQUIRE(gsofa_analyze(a.n_rows, a.row_ptr.data(), a.col_idx.data(), &o, &h.a) == GSOFA_OK);
+    v = result_of(h.a).supernodal;
+    const analysis expected = analyze(
+        csr_view{a.n_rows, a.row_ptr, a.col_idx},
+        {.order = order_method::amd, .supernodal = true, .most_columns = 5, .relax = relax});
+    const supernodal_factors& s = expected.supernodal;
+    REQUIRE(v.supernodes == s.supernodes());
+    CHECK(std::equal(s.first_column.begin(), s.first_column.end(), v.first_column));
+    CHECK(std::equal(s.row_begin.begin(), s.row_begin.end(), v.row_begin));
+    CHECK(std::equal(s.rows.begin(), s.rows.end(), v.rows));
+    CHECK(std::equal(s.segment_begin.begin(), s.segment_begin.end(), v.segment_begin));
+    CHECK(std::equal(s.segments.begin(), s.segments.end(), v.segments));
+    CHECK(result_of(h.a).nnz_l == expected.nnz_l);
+  }
+}
+
+TEST_CASE("the C interface: a batch") {
+  std::mt19937_64 engine(41);
+  std::vector<pattern> held;
+  std::vector<gsofa_pattern> patterns;
+  for (index_t k = 0; k < 12; ++k) held.push_back(random_pattern(engine, 1 + 4 * k, 5));
+  for (const pattern& a : held) {
+    patterns.push_back(
+        {a.n_rows, a.row_ptr.data(), a.col_idx.data(), GSOFA_INDEX_64_32, GSOFA_CSR});
+  }
+  gsofa_options o;
+  gsofa_options_init(&o);
+  o.order = GSOFA_ORDER_AMD;
+  o.match = 0;
+  o.factors = 1;
+  o.threads = 2;
+  std::vector<gsofa_analysis*> out(patterns.size(), nullptr);
+  REQUIRE(gsofa_analyze_batch(patterns.data(), patterns.size(), &o, out.data()) == GSOFA_OK);
+  for (std::size_t k = 0; k < held.size(); ++k) {
+    handle alone;
+    REQUIRE(gsofa_analyze_pattern(&patterns[k], &o, &alone.a) == GSOFA_OK);
+    const gsofa_result r = result_of(out[k]), expected = result_of(alone.a);
+    CHECK(r.n == held[k].n_rows);
+    CHECK(r.nnz_l == expected.nnz_l);
+    CHECK(r.nnz_u == expected.nnz_u);
+    CHECK(r.u.pointers[held[k].n_rows] == expected.nnz_u);
+    gsofa_free(std::exchange(out[k], nullptr));
+  }
+  CHECK(gsofa_analyze_batch(nullptr, 0, nullptr, nullptr) == GSOFA_OK);
+  CHECK(gsofa_analyze_batch(patterns.data(), 1, &o, nullptr) == GSOFA_INVALID_INPUT);
+  CHECK(gsofa_analyze_batch(nullptr, 1, &o, out.data()) == GSOFA_INVALID_INPUT);
+  const auto fails = [&](std::size_t k, const std::string& text) {
+    out.assign(patterns.size(), reinterpret_cast<gsofa_analysis*>(&o));
+    CHECK(gsofa_analyze_batch(patterns.data(), patterns.size(), &o, out.data()) ==
+          GSOFA_INVALID_INPUT);
+    CHECK(
+        std::string(gsofa_last_error()).starts_with("pattern " + std::to_string(k) + ": " + text));
+    for (const gsofa_analysis* a : out) CHECK(a == nullptr);
+  };
+  patterns[5].index_type = GSOFA_INDEX_32_32;
+  fails(5, "a batch takes GSOFA_CSR");
+  patterns[5].index_type = GSOFA_INDEX_64_32;
+  patterns[7].pointers = nullptr;
+  fails(7, "row_ptr is NULL");
+  patterns[7].pointers = held[7].row_ptr.data();
+  patterns[3].n = -1;
+  fails(3, "");
+}
+
+TEST_CASE("the C interface: a pattern in device memory") {
+  // The emulator's device memory is that of the host.
+  const pattern a = reference::testing::five_point_grid(8);
+  gsofa_device_pattern there{.n = a.n_rows,
+                             .nnz = a.nnz(),
+                             .pointers = a.row_ptr.data(),
+                             .indices = a.col_idx.data(),
+                             .index_type = GSOFA_INDEX_64_32,
+                             .stream = nullptr};
+  gsofa_options o;
+  gsofa_options_init(&o);
+  o.order = GSOFA_ORDER_AMD;
+  handle h;
+  CHECK(gsofa_analyze_device(&there, &o, nullptr) == GSOFA_INVALID_INPUT);
+  CHECK(gsofa_analyze_device(nullptr, &o, &h.a) == GSOFA_INVALID_INPUT);
+  const gsofa_status status = gsofa_analyze_device(&there, &o, &h.a);
+  const std::string said = gsofa_last_error();
+  if (status == GSOFA_OK) {
+    CHECK(result_of(h.a).nnz_u ==
+          analyze(csr_view{a.n_rows, a.row_ptr, a.col_idx}, {.order = order_method::amd}).nnz_u);
+  } else if (status == GSOFA_UNAVAILABLE) {
+    CHECK(said.starts_with("a pattern in device memory: "));
+  } else {
+    CHECK(said == "pattern: row_ptr is not in memory of device 0, the current one");
+  }
+  there.index_type = 7;
+  gsofa_free(std::exchange(h.a, nullptr));
+  CHECK(gsofa_analyze_device(&there, &o, &h.a) == GSOFA_INVALID_INPUT);
+  CHECK(std::string(gsofa_last_error()) == "index_type: 7 is no gsofa_index_type");
+  there.index_type = GSOFA_INDEX_32_32;
+  there.n = std::int64_t{1} << 40;
+  CHECK(gsofa_analyze_device(&there, &o, &h.a) == GSOFA_OVERFLOW);
+}
+
+TEST_CASE("the C interface: faults of patterns and of options") {
+  const std::vector<std::int64_t> row_ptr{0, 1, 2};
+  const std::vector<std::int32_t> good{0, 1};
+  handle h;
+  const auto text = [] { return std::string(gsofa_last_error()); };
+  gsofa_pattern p{2, row_ptr.data(), good.data(), 9, GSOFA_CSR};
+  CHECK(gsofa_analyze_pattern(&p, nullptr, &h.a) == GSOFA_INVALID_INPUT);
+  CHECK(text() == "index_type: 9 is no gsofa_index_type");
+  p.index_type = GSOFA_INDEX_64_32;
+  p.format = 4;
+  CHECK(gsofa_analyze_pattern(&p, nullptr, &h.a) == GSOFA_INVALID_INPUT);
+  CHECK(text() == "format: 4 is no gsofa_format");
+  p = {std::int64_t{1} << 40, row_ptr.data(), good.data(), GSOFA_INDEX_64_64, GSOFA_CSR};
+  CHECK(gsofa_analyze_pattern(&p, nullptr, &h.a) == GSOFA_OVERFLOW);
+  CHECK(text() == "pattern: order: 1099511627776 does not fit in 32 bits");
+  p.index_type = GSOFA_INDEX_64_32;
+  CHECK(gsofa_analyze_pattern(&p, nullptr, &h.a) == GSOFA_OVERFLOW);
+  CHECK(gsofa_analyze_pattern(nullptr, nullptr, &h.a) == GSOFA_INVALID_INPUT);
+  p = {2, row_ptr.data(), nullptr, GSOFA_INDEX_64_32, GSOFA_CSC};
+  CHECK(gsofa_elimination_tree(&p, nullptr) == GSOFA_INVALID_INPUT);
+  std::int32_t parent[2];
+  CHECK(gsofa_elimination_tree(&p, parent) == GSOFA_INVALID_INPUT);
+  CHECK(text() == "row_idx is NULL");
+
+  // A structure of another version: shorter, longer with nothing in it, longer with something.
+  gsofa_options o{};
+  CHECK(gsofa_analyze(2, row_ptr.data(), good.data(), &o, &h.a) == GSOFA_INVALID_INPUT);
+  CHECK(text().starts_with("options: size 0 is that of no gsofa_options"));
+  struct {
+    gsofa_options known;
+    std::int64_t later;
+  } newer;
+  gsofa_options_init_sized(&newer.known, sizeof newer);
+  CHECK(newer.later == 0);
+  CHECK(newer.known.size == sizeof newer);
+  CHECK(gsofa_analyze(2, row_ptr.data(), good.data(), &newer.known, &h.a) == GSOFA_OK);
+  gsofa_free(std::exchange(h.a, nullptr));
+  newer.later = 1;
+  CHECK(gsofa_analyze(2, row_ptr.data(), good.data(), &newer.known, &h.a) == GSOFA_INVALID_INPUT);
+  CHECK(text().starts_with("options: a member beyond"));
+  // No byte beyond the caller's size is written, and all bytes up to it are.
+  unsigned char bytes[sizeof(gsofa_options)];
+  std::memset(bytes, 0x5a, sizeof bytes);
+  gsofa_options_init_sized(reinterpret_cast<gsofa_options*>(bytes), 16);
+  CHECK(std::count(bytes + 16, bytes + sizeof bytes, 0x5a) ==
+        static_cast<std::ptrdiff_t>(sizeof bytes - 16));
+  REQUIRE(gsofa_analyze(2, row_ptr.data(), good.data(), nullptr, &h.a) == GSOFA_OK);
+  alignas(gsofa_result) unsigned char room[sizeof(gsofa_result) + 64];
+  for (const std::size_t size : {sizeof(std::size_t), offsetof(gsofa_result, nnz_u), sizeof room}) {
+    std::memset(room, 0x5a, sizeof room);
+    auto* const r = reinterpret_cast<gsofa_result*>(room);
+    CHECK(gsofa_get_result_sized(h.a, r, size) == GSOFA_OK);
+    CHECK(r->size == std::min(size, sizeof(gsofa_result)));
+    CHECK(std::count(room + size, room + sizeof room, 0x5a) ==
+          static_cast<std::ptrdiff_t>(sizeof room - size));
+    CHECK(std::count(room + sizeof(gsofa_result), room + sizeof room, 0) ==
+          (size == sizeof room ? 64 : 0));
+  }
+}
+
+TEST_CASE("the C interface: progress, cancellation, log") {
+  const pattern a = reference::testing::five_point_grid(200);
+  struct seen {
+    int calls = 0;
+    int lines = 0;
+    int cancel_from = GSOFA_STAGE_OUTPUT + 1;
+  } s;
+  gsofa_options o;
+  gsofa_options_init(&o);
+  o.order = GSOFA_ORDER_AMD;
+  o.user = &s;
+  o.progress_seconds = 1e-4;
+  o.progress = [](int stage, double share, void* user) {
+    auto& mine = *static_cast<seen*>(user);
+    ++mine.calls;
+    return stage >= mine.cancel_from || share > 1 ? 1 : 0;
+  };
+  o.log = [](const char* line, void* user) {
+    static_cast<seen*>(user)->lines += std::strlen(line) > 0 ? 1 : 0;
+  };
+  handle h;
+  CHECK(gsofa_analyze(a.n_rows, a.row_ptr.data(), a.col_idx.data(), &o, &h.a) == GSOFA_OK);
+  CHECK(s.calls > 1);
+  CHECK(s.lines > 0);
+  gsofa_free(std::exchange(h.a, nullptr));
+  s.cancel_from = GSOFA_STAGE_ORDER;
+  CHECK(gsofa_analyze(a.n_rows, a.row_ptr.data(), a.col_idx.data(), &o, &h.a) == GSOFA_CANCELLED);
+  CHECK(h.a == nullptr);
+  CHECK(std::string(gsofa_last_error()) == "cancelled by the caller");
+}
+
+}  // namespace
+}  // namespace gsofa
