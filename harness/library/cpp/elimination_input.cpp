@@ -1,12 +1,11 @@
 #include "harness/library/cpp/elimination_input.hpp"
 
 #include <algorithm>
-#include <thread>
 #include <utility>
 
 #include "common/large_pages.hpp"
-#include "common/metis_library.hpp"
 #include "common/preprocess.hpp"
+#include "harness/library/cpp/options.hpp"
 
 namespace gsofa::library {
 
@@ -19,7 +18,7 @@ bool is_fixed(order_method order) {
 // Chunks of supernodes, and supernodes where isolated vertices are between columns of one, depend
 // on the numbers of all vertices. (Fill-reducing orders are postordered, so that there are none.)
 bool may_leave_out(const analysis_options& o) {
-  if (asks_supernodes_of_columns(o) || o.device_memory) return false;
+  if (needs_supernodes_of_columns(o) || o.device_memory) return false;
   return !o.supernodes || (o.chunk_size == 0 && !is_fixed(o.order));
 }
 
@@ -134,48 +133,6 @@ void apply_order(const analysis_options& options, elimination_input& e, workspac
 
 }  // namespace
 
-const order_info& info_of_device_order() {
-  return *std::ranges::find(all_orders(), device_order, &order_info::name);
-}
-
-bool is_for_device_order(const analysis_options& options, bool on_device, index_t n) {
-  return options.order == order_method::automatic && on_device && n >= least_device_order &&
-         !info_of_device_order().unavailable();
-}
-
-const char* order_name(order_method order) {
-  switch (order) {
-    case order_method::automatic:
-      return metis_fault() ? "amd" : "metis";
-    case order_method::metis:
-      return "metis";
-    case order_method::amd:
-      return "amd";
-    case order_method::colamd:
-      return "colamd";
-    case order_method::natural:
-      return "natural";
-    case order_method::given:
-      return "given";
-    case order_method::nested_dissection:
-      return "cpu_nested_dissection";
-    case order_method::best_of:
-      return "best_of";
-    case order_method::gpu_nested_dissection:
-      return device_order;
-  }
-  throw invalid_input("order: " + std::to_string(static_cast<int>(order)) + " is no order_method");
-}
-
-int host_threads(const analysis_options& options) {
-  return options.threads > 0 ? options.threads
-                             : std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
-}
-
-bool asks_supernodes_of_columns(const analysis_options& o) {
-  return o.supernodal || o.tree || o.masks || o.relax > 1 || !o.relaxed.empty();
-}
-
 void fall_back(const std::string& reason, supervision& s, analysis& out) {
   s.say(reason);
   out.fallback += (out.fallback.empty() ? "" : "; ") + reason;
@@ -225,7 +182,7 @@ void permute_for_elimination(const checked_input& in, const analysis_options& op
 }
 
 void relax(const analysis_options& options, elimination_input& e, workspace& w) {
-  if (!asks_supernodes_of_columns(options)) return;
+  if (!needs_supernodes_of_columns(options)) return;
   std::vector<column_range> ranges;
   if (options.relax > 1) {
     ranges = relaxed_leaves(elimination_tree_of_sum(e.a, transpose(e.a)), options.relax);

@@ -4,7 +4,6 @@
 #include <string>
 #include <vector>
 
-#include "common/ordering.hpp"
 #include "common/pattern.hpp"
 #include "common/supernodal.hpp"
 #include "common/variant.hpp"
@@ -13,20 +12,6 @@
 #include "harness/library/cpp/supervision.hpp"
 
 namespace gsofa::library {
-
-inline constexpr const char* device_order = "gpu_nested_dissection";
-/// From so many rows on a device orders faster than METIS on a core: 13,000 to 20,000 on an H200.
-inline constexpr index_t least_device_order = 20000;
-
-const order_info& info_of_device_order();
-
-/// Whether the device orders n rows: where that pays and nobody has chosen another order.
-bool is_for_device_order(const analysis_options& options, bool on_device, index_t n);
-
-/// The order on the host where it has another name than asked for.
-const char* order_name(order_method order);
-
-int host_threads(const analysis_options& options);
 
 /// What an analysis works in.
 struct workspace {
@@ -54,8 +39,6 @@ struct elimination_input {
   /// each; empty: its own.
   std::vector<column_range> of;
 };
-
-bool asks_supernodes_of_columns(const analysis_options& o);
 
 /// Says why the analysis falls back from the device.
 void fall_back(const std::string& reason, supervision& s, analysis& out);

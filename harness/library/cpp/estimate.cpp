@@ -2,10 +2,16 @@
 
 #include <algorithm>
 #include <numeric>
+#include <utility>
 #include <vector>
 
 #include "common/elimination_forest.hpp"
 #include "common/preprocess.hpp"
+#include "harness/library/cpp/elimination_input.hpp"
+#include "harness/library/cpp/errors.hpp"
+#include "harness/library/cpp/factorize.hpp"
+#include "harness/library/cpp/options.hpp"
+#include "harness/library/cpp/supervision.hpp"
 
 namespace gsofa::library {
 
@@ -116,8 +122,8 @@ offset_t result_bytes(const analysis_options& o, const fill_estimate& f, index_t
   return bytes;
 }
 
-}  // namespace
-
+// What eliminating `e`, which permute_for_elimination() has made of `in`, takes at most; `out` has
+// the orders and nnz_a.
 fill_estimate estimate_of(const checked_input& in, const analysis_options& options,
                           const elimination_input& e, const workspace& w, const analysis& out) {
   fill_estimate f;
@@ -154,6 +160,38 @@ fill_estimate estimate_of(const checked_input& in, const analysis_options& optio
                           4 * static_cast<offset_t>(w.arrays.col_idx.size());
   f.working_bytes = copies + std::max({order, match, permute, analyze});
   return f;
+}
+
+fill_estimate estimate_rows(const checked_input& in, const analysis_options& options, workspace& w,
+                            supervision& s) {
+  check_options(options, in.a.n_rows);
+  const bool on_device = choose_variants(options).front()->device == "gpu";
+  analysis out;
+  begin_result(in.a.n_rows, w, out);
+  elimination_input e;
+  e.a = in.a;
+  permute_for_elimination(in, options, on_device, e, w, s, out);
+  return estimate_of(in, options, e, w, out);
+}
+
+}  // namespace
+
+fill_estimate estimate_given(const given_pattern& a, const analysis_options& options) {
+  return reporting([&] {
+    const auto kept = left_in_child<std::pair<fill_estimate, workspace>>();
+    auto& [found, w] = *kept;
+    supervise(options, [&](supervision& s) {
+      if (a.of == given_pattern::form::rows) {
+        found = estimate_rows(read(a, w.arrays), options, w, s);
+        return;
+      }
+      // Rows are a copy in any case.
+      const input_rows rows(a);
+      found = estimate_rows(rows.in, options, w, s);
+      found.working_bytes += 8 * (offset_t{rows.in.a.n_rows} + 1) + 4 * rows.in.a.nnz();
+    });
+    return std::move(kept->first);
+  });
 }
 
 }  // namespace gsofa::library

@@ -9,6 +9,16 @@ namespace gsofa::library {
 
 namespace {
 
+// How messages name what the caller gave.
+struct input_names {
+  const char* pointers;
+  const char* indices;
+  const char* major;
+  const char* minor;
+};
+constexpr input_names by_rows{"row_ptr", "col_idx", "row", "column"};
+constexpr input_names by_columns{"col_ptr", "row_idx", "column", "row"};
+
 // Sizes, monotone pointers, ranges. Returns true if every row is strictly ascending.
 template <class Offset, class Index>
 bool check_entries(Index n, std::span<const Offset> ptr, std::span<const Index> idx,
@@ -49,7 +59,35 @@ bool check_entries(Index n, std::span<const Offset> ptr, std::span<const Index> 
   return ascending;
 }
 
-}  // namespace
+// Sets missing, coupled and isolated_missing from `in.a`.
+void find_isolated(checked_input& in) {
+  const index_t n = in.a.n_rows;
+  const auto set = [](std::vector<std::uint64_t>& bits, index_t v) {
+    bits[at(v / 64)] |= std::uint64_t{1} << (v % 64);
+  };
+  in.is_coupled.assign(at(n) / 64 + 1, 0);
+  std::vector<std::uint64_t> lacks(in.is_coupled.size(), 0);
+  in.missing = 0;
+  for (index_t i = 0; i < n; ++i) {
+    bool diagonal = false;
+    bool edge = false;
+    for (const index_t j : in.a.row(i)) {
+      diagonal = diagonal || j == i;
+      if (j == i) continue;
+      set(in.is_coupled, j);
+      edge = true;
+    }
+    if (edge) set(in.is_coupled, i);
+    if (diagonal) continue;
+    set(lacks, i);
+    ++in.missing;
+  }
+  in.coupled = in.isolated_missing = 0;
+  for (std::size_t w = 0; w < lacks.size(); ++w) {
+    in.coupled += std::popcount(in.is_coupled[w]);
+    in.isolated_missing += std::popcount(lacks[w] & ~in.is_coupled[w]);
+  }
+}
 
 template <class Offset, class Index>
 checked_input check_input(Index n, std::span<const Offset> ptr, std::span<const Index> idx,
@@ -87,43 +125,25 @@ checked_input check_input(Index n, std::span<const Offset> ptr, std::span<const 
   return in;
 }
 
-void find_isolated(checked_input& in) {
-  const index_t n = in.a.n_rows;
-  const auto set = [](std::vector<std::uint64_t>& bits, index_t v) {
-    bits[at(v / 64)] |= std::uint64_t{1} << (v % 64);
+}  // namespace
+
+checked_input read(const given_pattern& a, input_arrays& arrays) {
+  const input_names& names = a.of == given_pattern::form::columns ? by_columns : by_rows;
+  const auto check = [&]<class Offset, class Index>(Offset, Index) {
+    return check_input(
+        static_cast<Index>(a.n), std::span(static_cast<const Offset*>(a.pointers), a.pointer_count),
+        std::span(static_cast<const Index*>(a.indices), at(a.index_count)), names, arrays);
   };
-  in.is_coupled.assign(at(n) / 64 + 1, 0);
-  std::vector<std::uint64_t> lacks(in.is_coupled.size(), 0);
-  in.missing = 0;
-  for (index_t i = 0; i < n; ++i) {
-    bool diagonal = false;
-    bool edge = false;
-    for (const index_t j : in.a.row(i)) {
-      diagonal = diagonal || j == i;
-      if (j == i) continue;
-      set(in.is_coupled, j);
-      edge = true;
-    }
-    if (edge) set(in.is_coupled, i);
-    if (diagonal) continue;
-    set(lacks, i);
-    ++in.missing;
-  }
-  in.coupled = in.isolated_missing = 0;
-  for (std::size_t w = 0; w < lacks.size(); ++w) {
-    in.coupled += std::popcount(in.is_coupled[w]);
-    in.isolated_missing += std::popcount(lacks[w] & ~in.is_coupled[w]);
-  }
+  if (!a.long_pointers) return check(std::int32_t(), std::int32_t());
+  return a.long_indices ? check(std::int64_t(), std::int64_t())
+                        : check(std::int64_t(), std::int32_t());
 }
 
-template checked_input check_input(std::int32_t, std::span<const std::int64_t>,
-                                   std::span<const std::int32_t>, const input_names&,
-                                   input_arrays&);
-template checked_input check_input(std::int32_t, std::span<const std::int32_t>,
-                                   std::span<const std::int32_t>, const input_names&,
-                                   input_arrays&);
-template checked_input check_input(std::int64_t, std::span<const std::int64_t>,
-                                   std::span<const std::int64_t>, const input_names&,
-                                   input_arrays&);
+input_rows::input_rows(const given_pattern& a) : in(read(a, arrays)) {
+  if (a.of != given_pattern::form::columns) return;
+  transposed = transpose(in.a);
+  in.a = transposed;
+  arrays = {};
+}
 
 }  // namespace gsofa::library

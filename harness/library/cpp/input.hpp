@@ -1,10 +1,12 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <span>
 #include <vector>
 
 #include "common/pattern.hpp"
+#include "gsofa/gsofa.hpp"
 
 namespace gsofa::library {
 
@@ -27,26 +29,64 @@ struct checked_input {
   }
 };
 
-/// How messages name what the caller gave.
-struct input_names {
-  const char* pointers;  ///< "row_ptr"
-  const char* indices;   ///< "col_idx"
-  const char* major;     ///< "row"
-  const char* minor;     ///< "column"
+/// A pattern of the caller in any form that analyze() takes; its arrays stay the caller's.
+struct given_pattern {
+  enum class form { rows, columns, device_rows };
+  form of = form::rows;
+  bool long_pointers = true;  ///< of 64 bits
+  bool long_indices = false;
+  std::int64_t n = 0;
+  const void* pointers = nullptr;
+  std::size_t pointer_count = 0;  ///< on the host
+  const void* indices = nullptr;
+  std::int64_t index_count = 0;
+  void* stream = nullptr;  ///< of device_rows
+
+  template <class Offset, class Index>
+  explicit given_pattern(const basic_csr_view<Offset, Index>& a)
+      : given_pattern(form::rows, a.n, a.row_ptr, a.col_idx) {}
+  template <class Offset, class Index>
+  explicit given_pattern(const basic_csc_view<Offset, Index>& a)
+      : given_pattern(form::columns, a.n, a.col_ptr, a.row_idx) {}
+  template <class Offset, class Index>
+  explicit given_pattern(const basic_device_csr_view<Offset, Index>& a)
+      : of(form::device_rows),
+        long_pointers(sizeof(Offset) == 8),
+        long_indices(sizeof(Index) == 8),
+        n(a.n),
+        pointers(a.row_ptr),
+        indices(a.col_idx),
+        index_count(a.nnz),
+        stream(a.stream) {}
+
+ private:
+  template <class Offset, class Index>
+  given_pattern(form f, Index order, std::span<const Offset> ptr, std::span<const Index> idx)
+      : of(f),
+        long_pointers(sizeof(Offset) == 8),
+        long_indices(sizeof(Index) == 8),
+        n(order),
+        pointers(ptr.data()),
+        pointer_count(ptr.size()),
+        indices(idx.data()),
+        index_count(static_cast<std::int64_t>(idx.size())) {}
 };
-inline constexpr input_names by_rows{"row_ptr", "col_idx", "row", "column"};
-inline constexpr input_names by_columns{"col_ptr", "row_idx", "column", "row"};
 
-/// Checks compressed rows (or columns, which become rows) of a square pattern of order n. Arrays of
-/// the types of pattern_view are read in place unless a row is unsorted or has duplicates; of the
-/// others copies are made in `arrays`, which must outlive the result. O(n + nnz), and sorting.
-/// Throws input_error for the first fault, overflow_error for an order beyond 2^31 - 1.
-/// Instantiated for (int64, int32), (int32, int32) and (int64, int64).
-template <class Offset, class Index>
-checked_input check_input(Index n, std::span<const Offset> ptr, std::span<const Index> idx,
-                          const input_names& names, input_arrays& arrays);
+/// Checks a square pattern on the host; columns become rows of the result. Arrays of the types of
+/// pattern_view are read in place unless a row is unsorted or has duplicates; other arrays are
+/// copied to `arrays`, which must outlive the result. O(n + nnz), and sorting. Throws input_error
+/// for the first fault, overflow_error for an order beyond 2^31 - 1.
+checked_input read(const given_pattern& a, input_arrays& arrays);
 
-/// Sets missing, coupled and isolated_missing from `in.a`.
-void find_isolated(checked_input& in);
+/// The rows of a pattern on the host, by whatever it is given. Throws as read() does.
+struct input_rows {
+  input_arrays arrays;
+  pattern transposed;
+  checked_input in;
+
+  explicit input_rows(const given_pattern& a);
+  input_rows(const input_rows&) = delete;
+  input_rows& operator=(const input_rows&) = delete;
+};
 
 }  // namespace gsofa::library

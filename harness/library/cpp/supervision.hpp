@@ -4,13 +4,16 @@
 #include <array>
 #include <atomic>
 #include <cstddef>
+#include <cstdint>
 #include <exception>
 #include <functional>
+#include <memory>
 #include <mutex>
 #include <string>
 #include <thread>
 #include <vector>
 
+#include "common/parallel.hpp"
 #include "common/run_context.hpp"
 #include "gsofa/gsofa.hpp"
 
@@ -115,6 +118,20 @@ class cancellation {
 /// there: what `work` refers to may be half written and must not be destroyed.
 void supervise(const analysis_options& options, const std::function<void(supervision&)>& work,
                cancellation* cancelled_by = nullptr);
+
+/// Deletes, except in a child process that a callback of the analysis has forked: another thread of
+/// the parent was writing the value.
+struct leave_in_child {
+  std::uint64_t process = process_number();
+  template <class T>
+  void operator()(T* value) const {
+    if (process == process_number()) delete value;  // NOLINT(cppcoreguidelines-owning-memory)
+  }
+};
+template <class T>
+std::unique_ptr<T, leave_in_child> left_in_child() {
+  return {new T, {}};
+}
 
 /// Holds what a callback of the caller has thrown.
 struct callback_failure {

@@ -6,7 +6,7 @@
 /// orders rows and columns alike, and finds the patterns of L and U of Gaussian elimination without
 /// pivoting and without numerical cancellation: (i, j) is in L+U iff it is in the permuted A or
 /// there is a path i -> ... -> j in its graph whose intermediate vertices are all smaller than
-/// min(i, j) (Rose & Tarjan 1978). Nothing is missing and nothing is more than that.
+/// min(i, j) (Rose & Tarjan 1978). The patterns are exact.
 ///
 /// Indices are 0-based. Needs C++20.
 
@@ -131,11 +131,11 @@ struct analysis_progress {
   double share = -1;  ///< of this stage, from 0 to 1; -1: not known
 };
 
-/// Where the analysis runs. On a device, with its order and without relaxed supernodes, all of it
-/// is done there: sorting, matching, ordering, permuting. Else all but the factorization is done on
-/// the host.
+/// Where the analysis runs. A device does all steps (sorting, matching, ordering, permuting) if it
+/// also computes the order and there are no relaxed supernodes; otherwise the host does all steps
+/// except the factorization.
 enum class compute_device {
-  automatic,  ///< on a CUDA device if there is one; on the host if there is none or it fails
+  automatic,  ///< on a CUDA device; on the host if there is no device or it fails
   cpu,
   gpu,  ///< on the first CUDA device that CUDA_VISIBLE_DEVICES admits, or not at all
 };
@@ -143,18 +143,19 @@ enum class compute_device {
 /// A fill-reducing order of rows and columns alike. The libraries that compute metis, amd and
 /// colamd take up to 2^31 - 1 entries of A + A^T.
 enum class order_method {
-  /// gpu_nested_dissection of 20,000 or more rows where the analysis is to run on a device; else
-  /// metis; amd where METIS cannot be loaded (has_metis)
+  /// gpu_nested_dissection for 20,000 or more rows if the analysis runs on a device; else metis, or
+  /// amd if METIS cannot be loaded (has_metis)
   automatic,
   metis,    ///< nested dissection of A + A^T (METIS)
   amd,      ///< approximate minimum degree of A + A^T (Eigen)
   colamd,   ///< column approximate minimum degree of A (Eigen)
   natural,  ///< as it is
   given,    ///< analysis_options::permutation
-  /// nested dissection of A + A^T by this library, on several host threads if there are; any number
-  /// gives the same order
+  /// nested dissection of A + A^T by this library; the same order on any number of host threads
   nested_dissection,
-  /// of minimum degree and nested dissection the order with the fewest operations, counted exactly
+  /// tries minimum degree and nested dissection and keeps the order with fewer operations, which
+  /// are
+  /// counted exactly
   best_of,
   /// nested dissection of A + A^T by this library on a device, with a wider search than
   /// nested_dissection; the same order on any device
@@ -167,81 +168,78 @@ struct supernode_range {
   std::int32_t end = 0;
 };
 
-/// What analyze() is asked for.
+/// What a caller requests of analyze().
 struct analysis_options {
   compute_device device = compute_device::automatic;
-  /// Name of a variant of variants(), which then alone is tried; empty: the one that `device`
-  /// means, gpu_bitmap_panels or cpu_bitmap_panels, of a batch gpu_diagonal_blocks.
+  /// Name of a variant of variants(), the only one to be tried. Empty: `device` selects
+  /// gpu_bitmap_panels or cpu_bitmap_panels, and for batches gpu_diagonal_blocks.
   std::string variant{};
   int threads = 1;  ///< host threads of the analysis; 0: as many as the machine runs at once
-  /// Most MiB for working storage, of the device if the variant runs there; where bit masks need
-  /// more, rows are searched instead, which takes longer. -1 or 0: 4096 on the host, 3/4 of what is
-  /// free on a device.
+  /// Most MiB of working storage, on the device if the variant runs there. If bit masks need more,
+  /// the analysis searches rows instead, which takes longer. -1 or 0: 4096 on the host, 3/4 of the
+  /// free memory on a device.
   std::int64_t memory_budget_mb = -1;
-  /// true: where a diagonal entry is structurally zero, rows are permuted by a maximum matching so
-  /// that none is. false: rows stay, and missing diagonal entries are added to the pattern.
+  /// true: if a diagonal entry is structurally zero, permute rows by a maximum matching to a
+  /// zero-free diagonal. false: keep the rows, and add missing diagonal entries to the pattern.
   bool match = true;
-  /// All but natural and given are followed by a postorder of the elimination tree of A + A^T,
-  /// which changes no fill; natural and given are taken as they are.
+  /// Every order except natural and given is postordered by the elimination tree of A + A^T, which
+  /// changes no fill.
   order_method order = order_method::automatic;
-  /// For order_method::given, n entries: old index by new position, of columns, and of rows as they
-  /// are after the matching. Else empty.
+  /// For order_method::given, n entries: old index by new position, for columns, and for rows after
+  /// the matching. Otherwise empty.
   std::span<const std::int32_t> permutation{};
   bool factors = false;           ///< fill analysis::l and analysis::u
   bool supernodes = false;        ///< fill analysis::supernode_starts
   std::int32_t chunk_size = 0;    ///< supernodes never cross a multiple of it; 0: unlimited
   bool supernodal = false;        ///< fill analysis::supernodal
-  std::int32_t most_columns = 0;  ///< of a supernode of analysis::supernodal; 0: any number
+  std::int32_t most_columns = 0;  ///< of a supernode of analysis::supernodal; 0: unlimited
   /// Maximal subtrees of the elimination tree of A + A^T with at most `relax` vertices are one
-  /// supernode each (SuperLU's relaxed supernodes): all that analyze() finds is then of the pattern
-  /// padded with what their columns and rows lack. 1: nothing is padded. More needs a postordered
-  /// elimination tree, which all orders have but natural and given.
+  /// supernode each (SuperLU's relaxed supernodes). All results are then those of the pattern
+  /// padded to full blocks. 1: nothing is padded. A larger value needs a postordered elimination
+  /// tree, which all orders except natural and given have.
   std::int32_t relax = 1;
-  /// In place of `relax` these supernodes: ascending ranges of the new numbering, none of whose
-  /// columns (rows) has a row above (a column before) its range.
+  /// Relaxed supernodes, instead of `relax`: ascending ranges of the new numbering. No column of a
+  /// range has a row above the range, and no row has a column before it.
   std::span<const supernode_range> relaxed{};
   bool factor_columns = false;  ///< fill analysis::l_columns and analysis::u_columns
-  /// Where it is set and gpu_bitmap_panels finds L and U (analysis::variant), the factors and the
-  /// supernodes of columns that are asked for stay on the device: analysis::device_l, device_u and
-  /// device_supernodal are filled in place of l, u and supernodal. It is called with the bytes of
-  /// an array and returns memory of the current CUDA device, aligned to 8 bytes, that any stream
-  /// may use at once and that is the caller's to release, also after an error; null if there is
-  /// none, which is a failure of the device. What it throws passes through analyze(). The arrays
-  /// are complete when analyze() returns. Not together with factor_columns.
+  /// If it is set and gpu_bitmap_panels finds L and U (analysis::variant), the requested factors
+  /// and supernodes of columns stay on the device: analysis::device_l, device_u and
+  /// device_supernodal are filled instead of l, u and supernodal. Receives the bytes of an array
+  /// and returns memory of the current CUDA device, aligned to 8 bytes, that any stream may use at
+  /// once. The memory is the caller's to release, also after an error. Null is a failure of the
+  /// device; an exception passes through analyze(). The arrays are complete when analyze() returns.
+  /// Not with factor_columns.
   std::function<void*(std::size_t bytes)> device_memory{};
-  /// Called on the thread that called analyze(), first before any work and then every
-  /// progress_seconds, while another thread works. Where it returns false, the analysis ends with
-  /// an analysis_error of kind cancelled: at the next panel or row of the symbolic factorization,
-  /// at the next allocation of METIS, at the end of any other stage. What it throws passes through
-  /// analyze() once the work has ended.
+  /// Called on the thread that called analyze(), before any work and then every progress_seconds,
+  /// while another thread works. If it returns false, the analysis ends with an analysis_error of
+  /// kind cancelled: at the next panel or row of the symbolic factorization, at the next allocation
+  /// of METIS, at the end of any other stage. An exception passes through analyze() once the work
+  /// has ended.
   std::function<bool(const analysis_progress&)> progress{};
   double progress_seconds = 0.1;  ///< between two calls of `progress`; more than 0
-  /// Takes lines of text on the course of the analysis, on the thread that called analyze(). The
-  /// library writes nothing to standard output or standard error.
+  /// Receives lines of text about the analysis, on the thread that called analyze(). The library
+  /// itself prints nothing.
   std::function<void(const std::string&)> log{};
-  /// A cudaStream_t of the current device: memory that device_memory returns is written after what
-  /// this stream was given by then, as that of cudaMallocAsync() has to be. Null: at once.
+  /// A cudaStream_t of the current device. Memory from device_memory is written after all work
+  /// enqueued on this stream by then, as memory of cudaMallocAsync() requires. Null: at once.
   void* device_stream = nullptr;
-  /// fill analysis::parent, l_col_counts and flops. Not together with device_memory.
-  bool tree = false;
-  bool masks = false;  ///< fill analysis::masks. Not together with device_memory.
+  bool tree = false;   ///< fill analysis::parent, l_col_counts and flops; not with device_memory
+  bool masks = false;  ///< fill analysis::masks; not with device_memory
 };
 
 /// L + U by supernodes of columns: ranges of consecutive columns with one structure of L. Column j
-/// belongs to the supernode of column j - 1 iff L(j, j-1) is structurally nonzero and column j of L
-/// has, below its diagonal, the entries that column j - 1 has below j (type T2 of Demmel,
-/// Eisenstat, Gilbert, Li & Liu 1999), as far as most_columns and relaxed supernodes leave it to
-/// that. U(k, j)
-/// != 0 implies U(k', j) != 0 for all later k' < j of the supernode of k.
+/// belongs to the supernode of column j - 1 iff L(j, j-1) is structurally nonzero and both columns
+/// have the same rows beyond j (type T2 of Demmel, Eisenstat, Gilbert, Li & Liu 1999), within the
+/// limits of most_columns and relaxed supernodes. U(k, j) != 0 implies U(k', j) != 0 for all later
+/// k' < j of the supernode of k.
 struct supernodal_factors {
   std::vector<std::int32_t> first_column;  ///< supernodes + 1, ascending; ends with n
-  /// supernodes + 1: rows[row_begin[s] .. row_begin[s+1]) are those of the first column of s in L
-  /// with the diagonal, ascending; its column c has all of them but the first c
+  /// supernodes + 1: rows[row_begin[s] .. row_begin[s+1]) are the rows of the first column of s in
+  /// L with the diagonal, ascending; column c of s has all of them except the first c
   std::vector<std::int64_t> row_begin;
   std::vector<std::int32_t> rows;
   /// n + 1: segments[segment_begin[j] .. segment_begin[j+1]) are the first rows of the segments of
-  /// column j of U in supernodes before its own, ascending; a segment goes to the end of its
-  /// supernode
+  /// column j of U in earlier supernodes, ascending; a segment extends to the end of its supernode
   std::vector<std::int64_t> segment_begin;
   std::vector<std::int32_t> segments;
 
@@ -250,11 +248,11 @@ struct supernodal_factors {
   }
 };
 
-/// L + U compressed to bits: panels of at most 64 consecutive vertices b, b + 1, ..., each with an
-/// ascending list of vertices that begins with its own, and two masks for each vertex f of the
-/// list: bit c of the first is U(b + c, f) != 0, of the second L(f, b + c) != 0, for b + c < f
-/// alone. So every entry off the diagonal is one bit, in the panel of the smaller vertex at the
-/// place of the larger one; the diagonal has none. How panels are cut is the variant's.
+/// L + U compressed to bits. A panel is a range of at most 64 consecutive vertices b, b + 1, ...
+/// with an ascending list of vertices that begins with the panel itself. Vertex f of the list has
+/// two masks: bit c of the first is U(b + c, f) != 0 and bit c of the second is L(f, b + c) != 0,
+/// for b + c < f. So every entry off the diagonal is one bit, in the panel of the smaller vertex at
+/// the position of the larger one; the diagonal has no bits. The variant chooses the panels.
 struct mask_factors {
   std::vector<std::int32_t> first_vertex;    ///< panels + 1, ascending; ends with n
   std::vector<std::int64_t> position_begin;  ///< panels + 1: positions of each panel
@@ -266,7 +264,7 @@ struct mask_factors {
   }
 };
 
-/// What analyze() finds, all of it in the new numbering: entry (i, j) of the permuted matrix is
+/// The result of analyze(), in the new numbering: entry (i, j) of the permuted matrix is
 /// entry (row_order[i], col_order[j]) of A.
 struct analysis {
   std::int32_t n = 0;
@@ -315,10 +313,10 @@ struct analysis {
 /// Why analyze() failed.
 enum class failure {
   invalid_input = 1,  ///< the pattern or an option is wrong
-  unavailable = 2,    ///< this build or machine lacks what was asked for by name
+  unavailable = 2,    ///< this build or machine lacks what the caller named
   out_of_memory = 3,  ///< of the host, of the device or of the budget
   internal = 4,       ///< the device or a library failed
-  overflow = 5,       ///< a number does not fit in the integers that have to hold it
+  overflow = 5,       ///< a number does not fit in its integer type
   cancelled = 6,      ///< analysis_options::progress returned false
 };
 
@@ -340,46 +338,42 @@ class GSOFA_API invalid_input : public analysis_error {
   ~invalid_input() override;
 };
 
-/// Symbolic LU factorization of a square pattern of order n >= 1. Rows may be unsorted and hold
-/// duplicates, which count once. Throws invalid_input for a fault of `a` or `options`, a
-/// structurally singular pattern under analysis_options::match among them, and analysis_error.
-/// Threads may call it at the same time. The same input and options give the same result, and the
-/// order does not depend on the results that the options request. The caller's rand(), its signal
-/// handlers and any METIS of its own are left alone.
+/// Symbolic LU factorization of a square pattern. Rows may be unsorted and hold duplicates, which
+/// count once. Throws invalid_input for a fault of `a` or `options`, also for a structurally
+/// singular pattern under analysis_options::match, and analysis_error. Threads may call it at the
+/// same time. The same input and options give the same result. The order does not depend on the
+/// requested results. The caller's rand(), signal handlers and METIS are left alone.
 GSOFA_API analysis analyze(const csr_view& a, const analysis_options& options = {});
 
-/// The same of a pattern in other integers, by columns or in device memory: View is one of
-/// csr_view_32, csr_view_64, csc_view, csc_view_32, csc_view_64, device_csr_view,
-/// device_csr_view_32, device_csr_view_64. A pattern in device memory is copied to the host unless
-/// the device does all of the analysis (compute_device) under analysis_options::match and the
-/// diagonal has no zeros; of 64-bit pointers and 32-bit columns no copy is made on the device. The
-/// order is that of the same rows on the host. Compressed
-/// columns are transposed first, except where only factors by columns are asked for and the order
-/// is that of the transposed pattern too: then the columns of L and U are the rows of U and L of
-/// the transposed pattern, and nothing is transposed. The result is that of the rows of the same
-/// matrix in either case.
+/// The same for a pattern in other integers, by columns or in device memory. View is csr_view_32,
+/// csr_view_64, csc_view, csc_view_32, csc_view_64, device_csr_view, device_csr_view_32 or
+/// device_csr_view_64; the result is that of the rows of the same matrix. Compressed columns are
+/// transposed first unless only factors by columns are requested and the transposed pattern has the
+/// same order: then the columns of L and U are the rows of U and L of the transposed pattern. A
+/// pattern in device memory is copied to the host unless the device does all steps (compute_device)
+/// under analysis_options::match and the diagonal has no zeros.
 template <class View>
 analysis analyze(const View& a, const analysis_options& options = {});
 
-/// An analysis on its way: see analyzer::start(). Each object belongs to one thread at a time.
+/// A running analysis: see analyzer::start(). Each object belongs to one thread at a time.
 class GSOFA_API pending_analysis {
  public:
   pending_analysis() noexcept;  ///< none
-  /// Cancels an analysis that has not ended, and waits for its end: then nothing reads the pattern.
-  /// In a callback of that analysis it does not wait.
+  /// Cancels a running analysis and waits for its end; afterwards nothing reads the pattern. It
+  /// does not wait in a callback of that analysis.
   ~pending_analysis();
   pending_analysis(pending_analysis&&) noexcept;
   pending_analysis& operator=(pending_analysis&&) noexcept;
-  /// Whether it has ended, so that get() does not wait.
+  /// Whether the analysis has ended, so that get() does not wait.
   [[nodiscard]] bool ready() const;
-  /// Waits for its end; returns what analyzer::analyze() would have returned, or throws what that
-  /// would have thrown, as often as it is called. The result is valid until the next call or the
-  /// end of the analyzer; from then on, where there is no analysis, and in a callback of the
-  /// analysis, it throws invalid_input. In a process that was forked while the analysis was under
-  /// way, it throws analysis_error of kind unavailable and does not wait.
+  /// Waits for the end of the analysis, and returns or throws what analyzer::analyze() would have
+  /// returned or thrown; may be called repeatedly. The result is valid until the next analysis or
+  /// the end of the analyzer; after that, if there is no analysis, and in a callback of the
+  /// analysis, get() throws invalid_input. In a process that was forked while the analysis was
+  /// running, it throws analysis_error of kind unavailable and does not wait.
   const analysis& get();
-  /// Asks it to end, as where analysis_options::progress returns false, and does not wait. One that
-  /// ends all the same is complete.
+  /// Requests that the analysis end, as if analysis_options::progress had returned false, and does
+  /// not wait. An analysis that ends all the same is complete.
   void cancel() noexcept;
 
  private:
@@ -389,11 +383,11 @@ class GSOFA_API pending_analysis {
   std::shared_ptr<state> state_;
 };
 
-/// An analysis that keeps its working storage, for many patterns of one size. With the order
-/// natural, or given as a postorder (as analysis::row_order of an earlier analysis is), a pattern
-/// with sorted rows and an explicit diagonal, and counts alone, a second call allocates no array as
-/// long as the matrix; on a postorder none for factors, supernodal and masks. Each object belongs
-/// to one thread at a time.
+/// Analyzes pattern after pattern and keeps its working storage. A second analysis allocates no
+/// array as long as the matrix if the order is natural, or given as a postorder
+/// (analysis::row_order of an earlier analysis is one), rows are sorted, the diagonal is explicit,
+/// and only counts are requested; with a postorder also for factors, supernodal and masks. Each
+/// object belongs to one thread at a time.
 class GSOFA_API analyzer {
  public:
   explicit analyzer(analysis_options options = {});
@@ -402,19 +396,19 @@ class GSOFA_API analyzer {
   analyzer& operator=(analyzer&&) noexcept;
   /// May be changed between two calls.
   [[nodiscard]] analysis_options& options();
-  /// analyze() of `a`; what it returns is valid until the next call or the end of this object.
+  /// analyze() of `a`; the result is valid until the next call or the end of this object.
   const analysis& analyze(const csr_view& a);
-  /// The same of the other views that analyze() takes.
+  /// The same for the other views that analyze() takes.
   template <class View>
   const analysis& analyze(const View& a);
-  /// Begins analyze() of `a` on a thread of this object and returns. View is csr_view or one of
-  /// those of analyze() above. All of the analysis is that thread's, the waiting for a device too;
-  /// options().progress, log and device_memory are called there, device_memory with the device that
-  /// is current in the calling thread. The options are taken as they are now. The arrays of `a`, of
-  /// the permutation and of relaxed supernodes must live until the analysis has ended. Throws
-  /// invalid_input while the one before has not, which analyze() does too; the end of this object
-  /// cancels it and waits, or, in a callback of the analysis, does not wait. A forked process
-  /// begins its first analysis with a thread and storage of its own.
+  /// Starts analyze() of `a` on a thread of this object and returns. View is csr_view or a view of
+  /// analyze() above. That thread does all of the analysis, also the waiting for a device, and
+  /// calls options().progress, log and device_memory, the last with the device that is current in
+  /// the calling thread. The options are copied. The arrays of `a`, of the permutation and of
+  /// relaxed supernodes must live until the analysis has ended. start() and analyze() throw
+  /// invalid_input while the previous analysis runs. The end of this object cancels the analysis
+  /// and waits, except in a callback of the analysis. A forked process begins its first analysis
+  /// with a thread and storage of its own.
   template <class View>
   pending_analysis start(const View& a);
 
@@ -423,17 +417,18 @@ class GSOFA_API analyzer {
   std::unique_ptr<state> state_;
 };
 
-/// Analyses many patterns, several at a time: take(k, found) once for each patterns[k], in any
-/// order and by several threads at once, each for a pattern of its own; `found` is valid until it
-/// returns. options.threads host threads (0: all) take a pattern each; they find orders in any
-/// case. On a device, L and U of all patterns are then found at once, by gpu_diagonal_blocks, in
-/// parts of at most 2^24 rows: with device automatic from 20,000 rows in all on, unless the device
-/// fails, with device gpu always. With supernodes of columns, the order gpu_nested_dissection or
-/// another variant that is named, device gpu has one pattern after the other, device automatic
-/// none. After the first fault, and what `take` throws is one, no further pattern is begun: its
-/// exception is thrown, with the number of the pattern before the text of an analysis_error or
-/// invalid_input; a fault of the device alone has none. options.progress and options.log are
-/// refused. Of the seconds that a device takes for all, each pattern is given an equal share.
+/// Analyzes many patterns, several at a time, and calls take(k, found) once for each patterns[k],
+/// in any order and from several threads at once, each for another pattern; `found` is valid until
+/// take() returns. options.threads host threads (0: all) take a pattern each and compute the
+/// orders. With device automatic from 20,000 rows in total, and with device gpu always,
+/// gpu_diagonal_blocks finds L and U of all patterns at once on the device, in parts of at most
+/// 2^24 rows; with automatic the host takes over if the device fails. With supernodes of columns,
+/// the order gpu_nested_dissection or another named variant, device gpu takes one pattern after the
+/// other and automatic runs on the host. After the first fault, also an exception of take(), no
+/// further pattern is begun. The exception is thrown; the text of an analysis_error or
+/// invalid_input begins with the number of the pattern, unless the device alone is at fault. Throws
+/// invalid_input if options.progress or options.log is set. Each pattern is charged an equal share
+/// of the seconds of a device.
 GSOFA_API void analyze_batch(std::span<const csr_view> patterns, const analysis_options& options,
                              const std::function<void(std::size_t, const analysis&)>& take);
 
@@ -451,14 +446,14 @@ struct fill_profile {
   std::vector<std::int64_t> density;
 };
 
-/// The profile of a square pattern of order n >= 1 as it is, without matching or order: rows may be
-/// unsorted and hold duplicates, missing diagonal entries are added. On the host, on so many
-/// threads (0: all). `cells` in [0, 8192] is lowered to n. O(compressed L + U), which is less than
-/// a list of the entries. Throws as analyze() does.
+/// The profile of a square pattern as it is, without matching or order, on `threads` host threads
+/// (0: all). Rows may be unsorted and hold duplicates; missing diagonal entries are added. `cells`
+/// in [0, 8192] is lowered to n. O(compressed L + U), which is less than a list of the entries.
+/// Throws as analyze() does.
 GSOFA_API fill_profile profile(const csr_view& a, std::int32_t cells, int threads = 1);
 
-/// The same with the threads, the memory budget of the host, the progress and the log of `options`,
-/// all others of which are ignored: options.progress cancels it as it cancels analyze().
+/// The same with the threads, host memory budget, progress and log of `options`, whose other
+/// members are ignored. options.progress can cancel it.
 GSOFA_API fill_profile profile(const csr_view& a, std::int32_t cells,
                                const analysis_options& options);
 
@@ -466,24 +461,24 @@ GSOFA_API fill_profile profile(const csr_view& a, std::int32_t cells,
 /// 1990). Throws as analyze() does.
 GSOFA_API std::vector<std::int32_t> elimination_tree(const csr_view& a);
 
-/// The same of the views that analyze() takes; compressed columns are transposed first.
+/// The same for the views of host memory that analyze() takes.
 template <class View>
 fill_profile profile(const View& a, std::int32_t cells, int threads = 1);
 template <class View>
 std::vector<std::int32_t> elimination_tree(const View& a);
 
-/// The supernodes that analysis_options::relax means: of a postordered forest, `parent` of each
-/// vertex (-1 or n for roots), the maximal subtrees of at most `relax` vertices. Throws
+/// The supernodes that analysis_options::relax selects: the maximal subtrees with at most `relax`
+/// vertices of a postordered forest, `parent` of each vertex (-1 or n for roots). Throws
 /// invalid_input if the forest is not postordered.
 GSOFA_API std::vector<supernode_range> relaxed_supernodes(std::span<const std::int32_t> parent,
                                                           std::int32_t relax);
 
-/// Vertices of a forest by height: what factorizes column by column, or supernode by supernode, may
-/// take all vertices of a height at the same time.
+/// Vertices of a forest by height. All columns, or supernodes, of one height can be factorized at
+/// the same time.
 struct tree_levels {
   std::vector<std::int32_t> begin;  ///< levels + 1
-  /// n; vertices[begin[h] .. begin[h+1]) have height h, ascending: 0 without children, else one
-  /// more than the highest of the children.
+  /// n; vertices[begin[h] .. begin[h+1]) have height h, ascending: 0 without children, otherwise
+  /// one more than the highest child
   std::vector<std::int32_t> vertices;
 };
 
@@ -495,9 +490,9 @@ GSOFA_API tree_levels level_sets(std::span<const std::int32_t> parent);
 /// contiguous. O(n). Throws as level_sets() does.
 GSOFA_API std::vector<std::int32_t> tree_postorder(std::span<const std::int32_t> parent);
 
-/// What an analysis and a factorization will take at most, found without either.
+/// Upper bounds for the result and the memory of an analysis, without the analysis.
 struct fill_estimate {
-  /// n; the order that was found, for order_method::given in place of the method that found it
+  /// n; the order, for a later analysis with order_method::given
   std::vector<std::int32_t> permutation;
   std::int64_t nnz_a = 0;  ///< as analysis::nnz_a
   /// Entries of the two triangles of chol(A + A^T), as analysis::nnz_l and nnz_u count. L and U
@@ -506,19 +501,18 @@ struct fill_estimate {
   std::int64_t nnz_u = 0;
   double flops = 0;               ///< of a factorization with these entries, as fill_profile::flops
   bool symmetric = false;         ///< the permuted pattern: nnz_l, nnz_u and flops are exact
-  std::int64_t result_bytes = 0;  ///< of the arrays of the analysis that is asked for
-  std::int64_t working_bytes = 0;  ///< of the host beside them, by the formula of docs/memory.md
+  std::int64_t result_bytes = 0;  ///< of the arrays of the requested analysis
+  std::int64_t working_bytes = 0;  ///< of the host in addition, by the formula of docs/memory.md
 };
 
-/// What analyze(a, options) will find and take, at most: it checks, matches and orders as analyze()
-/// does and counts the entries of chol(A + A^T), without a list of them. O(nnz log n) time beside
-/// the order, O(n + nnz) memory beside that of the order. Relaxed supernodes are left out of
-/// account. Throws as analyze() does.
+/// Bounds for analyze(a, options): checks, matches and orders as analyze() does and counts the
+/// entries of chol(A + A^T) without listing them. In addition to the order, O(nnz log n) time and
+/// O(n + nnz) memory. Ignores relaxed supernodes. Throws as analyze() does.
 GSOFA_API fill_estimate estimate(const csr_view& a, const analysis_options& options = {});
 template <class View>
 fill_estimate estimate(const View& a, const analysis_options& options = {});
 
-/// An algorithm that this build of the library holds.
+/// An algorithm of this build.
 struct variant_description {
   std::string name;
   std::string device;       ///< "cpu" or "gpu"
@@ -527,12 +521,11 @@ struct variant_description {
 };
 
 /// Pattern of the square matrix in a file: Matrix Market (coordinate or array), Harwell-Boeing or
-/// Rutherford-Boeing (assembled), or .npz of scipy.sparse.save_npz; plain, gzip'd where this build
-/// has zlib, and, where this build and machine have libarchive, as .xz, .bz2, .zst or in a .tar or
-/// .zip. The content decides, not the name. Symmetric storage is expanded, repeated positions are
-/// merged, and every stored position counts, whatever its value. Throws analysis_error:
-/// invalid_input with file, line and reason; unavailable for a compression that this build does not
-/// read; out_of_memory.
+/// Rutherford-Boeing (assembled), or .npz of scipy.sparse.save_npz; plain, as .gz if this build has
+/// zlib, and as .xz, .bz2, .zst or in a .tar or .zip if libarchive can be loaded. The content
+/// decides, not the name. Symmetric storage is expanded, repeated positions are merged, and every
+/// stored position counts, whatever its value. Throws analysis_error: invalid_input with file, line
+/// and reason; unavailable for a compression that this build does not read; out_of_memory.
 GSOFA_API csr_pattern read_pattern(const std::string& file);
 
 /// All algorithms of this build, in order of name.

@@ -1,0 +1,267 @@
+#include <algorithm>
+#include <exception>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "common/parallel.hpp"
+#include "common/preprocess.hpp"
+#include "common/variant.hpp"
+#include "gsofa/gsofa.hpp"
+#include "harness/library/cpp/direct_sum.hpp"
+#include "harness/library/cpp/errors.hpp"
+#include "harness/library/cpp/factorize.hpp"
+#include "harness/library/cpp/forms.hpp"
+#include "harness/library/cpp/options.hpp"
+#include "harness/library/cpp/results.hpp"
+
+namespace gsofa {
+
+namespace library {
+
+namespace {
+
+// Finds L and U of many small patterns as those of one direct sum.
+constexpr const char* batch_variant = "gpu_diagonal_blocks";
+// Most rows of patterns that a device analyzes at once; it bounds the memory that they hold
+// meanwhile.
+constexpr offset_t most_batch_rows = offset_t{1} << 24;
+
+using taker = std::function<void(std::size_t, const analysis&)>;
+
+// What `found` does for pattern k; the text of an exception begins with the number of the pattern.
+template <class Function>
+void numbered(std::size_t k, const Function& found) {
+  const auto where = [k](const std::exception& e) {
+    return "pattern " + std::to_string(k) + ": " + e.what();
+  };
+  try {
+    reporting(found);
+  } catch (const invalid_input& e) {
+    throw invalid_input(where(e));
+  } catch (const analysis_error& e) {
+    if (e.kind() == failure::out_of_memory) throw;
+    throw analysis_error(e.kind(), where(e));
+  }
+}
+
+void hand_over(std::size_t k, const analysis& found, const taker& take) {
+  const std::uint64_t process = process_number();
+  try {
+    take(k, found);
+  } catch (...) {
+    throw callback_failure{std::current_exception()};
+  }
+  if (process != process_number()) throw detail::lost_threads();
+}
+
+// Calls work(thread, k) for the numbers begin .. end - 1, one at a time on each thread.
+template <class Work>
+void for_each_pattern(int threads, std::size_t begin, std::size_t end, const Work& work) {
+  parallel_ranges(threads, end - begin, std::size_t{1},
+                  [&](int thread, std::size_t from, std::size_t to) {
+                    for (std::size_t k = from; k < to; ++k) work(thread, begin + k);
+                  });
+}
+
+// Analyses patterns begin .. end - 1 one by one, by objects that keep their storage; `fallback` is
+// why no device does.
+void analyze_each(std::span<const csr_view> patterns, std::size_t begin, std::size_t end,
+                  const analysis_options& options, const std::string& fallback, const taker& take) {
+  analysis_options own = options;
+  const bool on_device = options.device == compute_device::gpu;
+  const int threads = on_device ? 1 : useful_threads(host_threads(options), end - begin);
+  if (!on_device) own.device = compute_device::cpu;
+  own.threads = 1;
+  std::vector<analyzer> by;
+  for (int t = 0; t < threads; ++t) by.emplace_back(own);
+  for_each_pattern(threads, begin, end, [&](int thread, std::size_t k) {
+    const analysis* found = nullptr;
+    numbered(k, [&] { found = &by[at(thread)].analyze(patterns[k]); });
+    if (fallback.empty()) return hand_over(k, *found, take);
+    analysis copy = *found;
+    copy.fallback = fallback;
+    hand_over(k, copy, take);
+  });
+}
+
+// Whether the batch is for a device that analyses all of it at once. Panels have supernodes of
+// columns, and a device that orders does all by itself.
+bool is_for_device(std::span<const csr_view> patterns, const analysis_options& options) {
+  if (options.device == compute_device::cpu || needs_supernodes_of_columns(options) ||
+      options.order == order_method::gpu_nested_dissection ||
+      (!options.variant.empty() && options.variant != batch_variant)) {
+    return false;
+  }
+  offset_t rows = 0;
+  for (const csr_view& a : patterns) rows += std::max(a.n, 0);
+  const bool pays = rows >= least_device_order;
+  const bool asked = options.device == compute_device::gpu || !options.variant.empty();
+  return (asked || pays) && !find_variant(batch_variant).unavailable();
+}
+
+// Whether an analysis of `a` alone has the order of the device. So has that in a batch: the device
+// is given such patterns one by one.
+bool is_large(const csr_view& a, const analysis_options& options) {
+  return a.n >= least_device_order && options.device != compute_device::cpu &&
+         is_for_device_order(options, choose_variants(options).front()->device == "gpu", a.n);
+}
+
+void analyze_alone(std::span<const csr_view> patterns, std::size_t k,
+                   const analysis_options& options, const taker& take) {
+  analysis found;
+  numbered(k, [&] { found = analyze_given(given_pattern(patterns[k]), options); });
+  hand_over(k, found, take);
+}
+
+// A pattern of a batch, matched, ordered and permuted.
+struct batch_member {
+  elimination_input e;
+  std::vector<index_t> place;
+  pattern permuted;
+  analysis out;
+};
+
+batch_member order_member(const csr_view& a, const analysis_options& options, workspace& w) {
+  auto since = clock::now();
+  batch_member m;
+  supervision s(options, false);
+  const checked_input in = read(given_pattern(a), w.arrays);
+  check_options(options, in.a.n_rows);
+  begin_result(in.a.n_rows, w, m.out);
+  m.e.a = in.a;
+  permute_for_elimination(in, options, false, m.e, w, s, m.out);
+  m.permuted = {m.e.a.n_rows,
+                m.e.a.n_cols,
+                {m.e.a.row_ptr.begin(), m.e.a.row_ptr.end()},
+                {m.e.a.col_idx.begin(), m.e.a.col_idx.end()}};
+  m.e.a = {};
+  m.place = std::move(w.place);
+  m.out.order_seconds = lap(since);
+  return m;
+}
+
+// Finds L and U of all members at once; the result is that of their direct sum.
+void eliminate_members(const direct_sum& sum, const analysis_options& options, workspace& w,
+                       analysis& of_sum) {
+  analysis_options own = options;
+  own.chunk_size = sum.chunk_size();
+  supervision s(own, false);
+  elimination_input e;
+  e.a = sum.all();
+  run_context context;
+  run_variant(find_variant(batch_variant), e, nullptr, own, w, context, s, of_sum);
+}
+
+// The rows of a direct sum: where one of its patterns is longer than a chunk, all begin with one.
+class batch_rows {
+ public:
+  explicit batch_rows(index_t chunk) : chunk_(chunk) {}
+  void add(index_t n) {
+    longest_ = std::max(longest_, n);
+    rows_ += std::max(n, 0);
+    padded_ += padded(n);
+  }
+  [[nodiscard]] offset_t with(index_t n) const {
+    const bool pads = chunk_ > 0 && std::max(longest_, n) > chunk_;
+    return pads ? padded_ + padded(n) : rows_ + std::max(n, 0);
+  }
+
+ private:
+  [[nodiscard]] offset_t padded(index_t n) const {
+    const offset_t rows = std::max(n, 0);
+    return chunk_ > 0 ? (rows + chunk_ - 1) / chunk_ * chunk_ : rows;
+  }
+
+  index_t chunk_;
+  index_t longest_ = 0;
+  offset_t rows_ = 0, padded_ = 0;
+};
+
+// Patterns begin .. end - 1 at once on the device; where that fails, the host has its turn unless
+// the device was asked for.
+void analyze_at_once(std::span<const csr_view> patterns, std::size_t begin, std::size_t end,
+                     const analysis_options& options, const taker& take) {
+  const int threads = useful_threads(host_threads(options), end - begin);
+  analysis_options own = options;
+  own.threads = 1;
+  std::vector<workspace> by(at(threads));
+  for (workspace& w : by) w.keeps = true;
+  std::vector<batch_member> members(end - begin);
+  for_each_pattern(threads, begin, end, [&](int thread, std::size_t k) {
+    numbered(k, [&] { members[k - begin] = order_member(patterns[k], own, by[at(thread)]); });
+  });
+  std::vector<pattern_view> views;
+  views.reserve(members.size());
+  for (const batch_member& m : members) views.push_back(m.permuted);
+  direct_sum sum(options.supernodes ? options.chunk_size : 0, views);
+  for_each_pattern(threads, begin, end, [&](int, std::size_t k) {
+    sum.put(k - begin, views[k - begin]);
+    members[k - begin].permuted = {};
+  });
+  workspace of_sum;
+  analysis times;
+  const auto eliminate = [&] {
+    if (sum.all().n_rows > 0) eliminate_members(sum, own, of_sum, times);
+  };
+  if (options.device == compute_device::automatic && options.variant.empty()) {
+    const auto failed = failure_of_device(find_variant(batch_variant), of_sum, eliminate);
+    if (failed) return analyze_each(patterns, begin, end, options, *failed, take);
+  } else {
+    eliminate();
+  }
+  const auto share = 1.0 / static_cast<double>(end - begin);
+  const want_set wants = wants_of(options);
+  for_each_pattern(threads, begin, end, [&](int thread, std::size_t k) {
+    auto since = clock::now();
+    workspace& w = by[at(thread)];
+    batch_member m = std::move(members[k - begin]);
+    numbered(k, [&] {
+      w.found = sum.part(k - begin, of_sum.found, wants);
+      w.place = std::move(m.place);
+      m.e.a.n_rows = w.found.l.n_rows;
+      m.out.variant = batch_variant;
+      give(m.e, options, w, m.out);
+    });
+    m.out.setup_seconds = times.setup_seconds * share;
+    m.out.analysis_seconds = times.analysis_seconds * share;
+    m.out.output_seconds = times.output_seconds * share + lap(since);
+    hand_over(k, m.out, take);
+  });
+}
+
+}  // namespace
+
+}  // namespace library
+
+void analyze_batch(std::span<const csr_view> patterns, const analysis_options& options,
+                   const std::function<void(std::size_t, const analysis&)>& take) {
+  using namespace library;
+  reporting([&] {
+    if (options.progress || options.log) {
+      throw invalid_input("options: a batch has no progress and no log");
+    }
+    const bool at_once = is_for_device(patterns, options);
+    const index_t chunk = options.supernodes ? options.chunk_size : 0;
+    for (std::size_t begin = 0; begin < patterns.size();) {
+      if (is_large(patterns[begin], options)) {
+        analyze_alone(patterns, begin++, options, take);
+        continue;
+      }
+      batch_rows rows(chunk);
+      std::size_t end = begin;
+      do rows.add(patterns[end++].n);
+      while (end < patterns.size() && !is_large(patterns[end], options) &&
+             (!at_once || rows.with(patterns[end].n) <= most_batch_rows));
+      if (at_once) {
+        analyze_at_once(patterns, begin, end, options, take);
+      } else {
+        analyze_each(patterns, begin, end, options, "", take);
+      }
+      begin = end;
+    }
+  });
+}
+
+}  // namespace gsofa

@@ -1,0 +1,189 @@
+#include "harness/library/cpp/forms.hpp"
+
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "common/device_rows.hpp"
+#include "common/error.hpp"
+#include "common/variant.hpp"
+#include "harness/library/cpp/errors.hpp"
+#include "harness/library/cpp/factorize.hpp"
+#include "harness/library/cpp/options.hpp"
+#include "harness/library/cpp/results.hpp"
+
+namespace gsofa::library {
+
+namespace {
+
+// It orders as device_order and finds L and U, all on the device.
+constexpr const char* device_analysis = "gpu_full_analysis";
+
+// Whether the device does all of the analysis of so many rows: with the order that it is asked for,
+// or that nobody has chosen, and nothing that takes the permuted pattern on the host.
+bool device_does_all(const analysis_options& options, bool on_device, index_t rows) {
+  const bool orders_there =
+      options.order == order_method::gpu_nested_dissection ||
+      (options.order == order_method::automatic && rows >= least_device_order);
+  const bool factorizes_there = options.variant.empty() || options.variant == "gpu_bitmap_panels";
+  return on_device && rows > 0 && orders_there && factorizes_there && options.relax == 1 &&
+         options.relaxed.empty() && !options.tree && !find_variant(device_analysis).unavailable();
+}
+
+// Whether the device may do all of this pattern: a missing diagonal entry is for a matching or for
+// the host, and a diagonal is its own result.
+bool suits_device(const checked_input& in, const analysis_options& options) {
+  if (in.coupled == 0) return false;
+  return in.missing == 0 || (options.match && !matches_on_host && in.isolated_missing == 0);
+}
+
+// The order of w.found as one of the vertices of e.
+void take_order(elimination_input& e, workspace& w) {
+  w.order = std::move(w.found.col_order);
+  e.row_of.clear();
+  if (w.order == w.found.row_order) return;
+  e.row_of.resize(w.order.size());
+  for (std::size_t k = 0; k < w.order.size(); ++k) e.row_of[at(w.order[k])] = w.found.row_order[k];
+}
+
+// Matches, orders, permutes and factorizes e.a, or `there`, on the device.
+void analyze_on_device(elimination_input& e, const foreign_rows* there,
+                       const analysis_options& options, workspace& w, supervision& s,
+                       analysis& out) {
+  run_context context;
+  context.say = [&](const std::string& line) { s.say(std::string(device_analysis) + ": " + line); };
+  run_variant(find_variant(device_analysis), e, there, options, w, context, s, out);
+  auto since = clock::now();
+  for (const auto& [phase, seconds] : context.phases.seconds()) {
+    if (phase != "sort" && phase != "match" && phase != "order" && phase != "permute") continue;
+    out.order_seconds += seconds;
+    out.analysis_seconds -= seconds;
+  }
+  out.order = device_order;
+  out.variant = "gpu_bitmap_panels";
+  out.nnz_a = context.derived.at("entries");
+  take_order(e, w);
+  number_all(e, w, out);
+  give(e, options, w, out);
+  out.output_seconds += lap(since);
+}
+
+// The same, or false where the host is to begin: it names the fault of a singular pattern.
+bool try_all_on_device(elimination_input& e, const analysis_options& options, workspace& w,
+                       supervision& s, analysis& out) {
+  try {
+    const auto reason = failure_of_device(find_variant(device_analysis), w, [&] {
+      analyze_on_device(e, nullptr, options, w, s, out);
+    });
+    if (!reason) return true;
+    fall_back(*reason, s, out);
+  } catch (const input_error&) {
+    w.made = nullptr;
+    w.kept.reset();
+  }
+  return false;
+}
+
+void report(const analysis& found, supervision& s) {
+  s.say("order " + found.order + ": " + std::to_string(found.order_seconds) + " s; " +
+        found.variant + ": " + std::to_string(found.setup_seconds + found.analysis_seconds) +
+        " s; nnz(L) " + std::to_string(found.nnz_l) + ", nnz(U) " + std::to_string(found.nnz_u));
+}
+
+foreign_rows rows_there(const given_pattern& a) {
+  return {.n = a.n,
+          .nnz = a.index_count,
+          .row_ptr = a.pointers,
+          .col_idx = a.indices,
+          .long_row_ptr = a.long_pointers,
+          .long_col_idx = a.long_indices,
+          .stream = a.stream,
+          .matches = !matches_on_host};
+}
+
+// Analyzes a pattern in device memory: there, or a copy of it on the host.
+void analyze_there(const foreign_rows& there, const analysis_options& options, workspace& w,
+                   supervision& s, analysis& out) {
+  const auto since = clock::now();
+  if (there.n < 0) {
+    throw input_error("pattern: order " + std::to_string(there.n) + " is negative");
+  }
+  const auto n = narrow<index_t>(there.n, "pattern: order");
+  check_options(options, n);
+  const variant_info& info = find_variant(device_analysis);
+  if (const auto reason = info.unavailable()) {
+    throw analysis_error(failure::unavailable, "a pattern in device memory: " + *reason);
+  }
+  const bool on_device = choose_variants(options).front()->device == "gpu";
+  std::optional<std::string> failed;
+  if (options.match && device_does_all(options, on_device, n)) {
+    begin_result(n, w, out);
+    elimination_input e;
+    failed = failure_of_device(info, w, [&] { analyze_on_device(e, &there, options, w, s, out); });
+    if (!failed) return report(out, s);
+    s.say(*failed);
+  }
+  const pattern copy =
+      n == 0 ? pattern() : dynamic_cast<takes_foreign_rows&>(*info.create()).fetch(there);
+  s.say("the pattern was copied to the host");
+  analyze_rows(read(given_pattern(csr_view{copy.n_rows, copy.row_ptr, copy.col_idx}), w.arrays),
+               since, options, w, s, out);
+  if (failed) out.fallback = *failed + (out.fallback.empty() ? "" : "; " + out.fallback);
+}
+
+}  // namespace
+
+void analyze_rows(const checked_input& in, clock::time_point since, const analysis_options& options,
+                  workspace& w, supervision& s, analysis& out) {
+  check_options(options, in.a.n_rows);
+  const std::vector<const variant_info*> candidates = choose_variants(options);
+  begin_result(in.a.n_rows, w, out);
+  const bool on_device = candidates.front()->device == "gpu";
+  elimination_input e;
+  e.a = in.a;
+  if (device_does_all(options, on_device, e.a.n_rows) && suits_device(in, options)) {
+    out.order_seconds = lap(since);
+    if (try_all_on_device(e, options, w, s, out)) return report(out, s);
+    e.row_of.clear();
+  }
+  permute_for_elimination(in, options, on_device, e, w, s, out);
+  relax(options, e, w);
+  if (options.tree) find_tree(e, out);
+  out.order_seconds = lap(since);
+  if (candidates.size() > 1) {
+    const auto reason = failure_of_device(
+        *candidates.front(), w, [&] { factorize(*candidates.front(), e, options, w, s, out); });
+    if (!reason) return report(out, s);
+    fall_back(*reason, s, out);
+  }
+  factorize(*candidates.back(), e, options, w, s, out);
+  report(out, s);
+}
+
+void analyze_into(const given_pattern& a, const analysis_options& options, workspace& w,
+                  cancellation* cancelled_by, analysis& out) {
+  const auto work = [&](supervision& s) {
+    const auto since = clock::now();
+    switch (a.of) {
+      case given_pattern::form::rows:
+        return analyze_rows(read(a, w.arrays), since, options, w, s, out);
+      case given_pattern::form::columns:
+        return analyze_columns(a, options, w, s, out);
+      case given_pattern::form::device_rows:
+        return analyze_there(rows_there(a), options, w, s, out);
+    }
+  };
+  supervise(options, work, cancelled_by);
+}
+
+analysis analyze_given(const given_pattern& a, const analysis_options& options) {
+  return reporting([&] {
+    const auto out = left_in_child<analysis>();
+    const auto w = left_in_child<workspace>();
+    analyze_into(a, options, *w, nullptr, *out);
+    return std::move(*out);
+  });
+}
+
+}  // namespace gsofa::library

@@ -1,0 +1,30 @@
+#pragma once
+
+// One analysis, from a pattern in any form to its results.
+
+#include "gsofa/gsofa.hpp"
+#include "harness/library/cpp/clock.hpp"
+#include "harness/library/cpp/elimination_input.hpp"
+#include "harness/library/cpp/input.hpp"
+#include "harness/library/cpp/supervision.hpp"
+
+namespace gsofa::library {
+
+/// Analyzes a pattern under supervision, in the storage of `w` and `out`. Throws what
+/// rethrow_for_caller() takes.
+void analyze_into(const given_pattern& a, const analysis_options& options, workspace& w,
+                  cancellation* cancelled_by, analysis& out);
+
+/// analyze() of gsofa.hpp.
+analysis analyze_given(const given_pattern& a, const analysis_options& options);
+
+/// Analyzes compressed rows on the host or, where it does all, on the device. `since`: when the
+/// reading of the pattern began.
+void analyze_rows(const checked_input& in, clock::time_point since, const analysis_options& options,
+                  workspace& w, supervision& s, analysis& out);
+
+/// Analyzes compressed columns.
+void analyze_columns(const given_pattern& a, const analysis_options& options, workspace& w,
+                     supervision& s, analysis& out);
+
+}  // namespace gsofa::library

@@ -1,0 +1,50 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "common/ordering.hpp"
+#include "common/types.hpp"
+#include "common/variant.hpp"
+#include "gsofa/gsofa.hpp"
+
+namespace gsofa::library {
+
+inline constexpr const char* device_order = "gpu_nested_dissection";
+/// A device orders patterns with at least this many rows faster than METIS on one core: 13,000 to
+/// 20,000 on an H200.
+inline constexpr index_t least_device_order = 20000;
+
+// There are many maximum matchings: every interface takes that of the host, if this build has it.
+#ifdef GSOFA_HAVE_BTF
+inline constexpr bool matches_on_host = true;
+#else
+inline constexpr bool matches_on_host = false;
+#endif
+
+/// Throws invalid_input for the first option that is out of range or contradicts another one, and
+/// analysis_error (unavailable) for an order that this machine lacks.
+void check_options(const analysis_options& o, index_t n);
+
+/// Name of the order on the host. Throws invalid_input.
+const char* order_name(order_method order);
+const order_info& info_of_device_order();
+/// Whether the order is automatic and a device computes it for n rows.
+bool is_for_device_order(const analysis_options& options, bool on_device, index_t n);
+
+int host_threads(const analysis_options& options);
+/// Whether the result needs the supernodes of columns.
+bool needs_supernodes_of_columns(const analysis_options& o);
+want_set wants_of(const analysis_options& options);
+
+/// Whether a caller may name the variant: it is exact, complete, in one process, and takes the
+/// order of its input.
+bool is_public(const variant_info& v);
+/// Throws invalid_input if there is no public variant of this name.
+const variant_info& public_variant(const std::string& name);
+/// The variants to try, in this order. Throws invalid_input and analysis_error (unavailable).
+std::vector<const variant_info*> choose_variants(const analysis_options& options);
+
+run_settings settings_for(const variant_info& info, const analysis_options& options);
+
+}  // namespace gsofa::library

@@ -1,0 +1,223 @@
+#include "harness/library/cpp/results.hpp"
+
+#include <algorithm>
+#include <exception>
+#include <numeric>
+#include <utility>
+
+#include "common/elimination_forest.hpp"
+#include "common/large_pages.hpp"
+#include "common/preprocess.hpp"
+#include "common/supernodal.hpp"
+
+namespace gsofa::library {
+
+namespace {
+
+// Rows of a factor of the coupled vertices as rows of that of all; isolated vertices have an entry
+// in `diagonal` ones.
+pattern spread(pattern p, index_t n, std::span<const index_t> place, bool diagonal) {
+  pattern out;
+  out.n_rows = out.n_cols = n;
+  out.row_ptr.reserve(at(n) + 1);
+  const offset_t isolated = n - p.n_rows;
+  out.col_idx.reserve(at(p.nnz() + (diagonal ? isolated : 0)));
+  std::size_t k = 0;
+  for (index_t i = 0; i < n; ++i) {
+    if (k < place.size() && place[k] == i) {
+      for (const index_t j : p.row(static_cast<index_t>(k))) out.col_idx.push_back(place[at(j)]);
+      ++k;
+    } else if (diagonal) {
+      out.col_idx.push_back(i);
+    }
+    out.row_ptr.push_back(static_cast<offset_t>(out.col_idx.size()));
+  }
+  return out;
+}
+
+// First rows of supernodes of the coupled vertices as those of all: an isolated vertex is one.
+void spread_supernodes(std::span<const index_t> starts, index_t n, std::span<const index_t> place,
+                       std::vector<index_t>& out) {
+  auto start = starts.begin();
+  std::size_t k = 0;
+  for (index_t i = 0; i < n; ++i) {
+    const bool coupled = k < place.size() && place[k] == i;
+    const bool begins = coupled && start != starts.end() && at(*start) == k;
+    if (begins) ++start;
+    if (coupled) ++k;
+    if (begins || !coupled) out.push_back(i);
+  }
+}
+
+// Counts of the rows of a contracted pattern as those of the padded one.
+void expand_counts(std::span<const std::uint32_t> added, std::span<const column_range> of,
+                   result& r) {
+  const row_counts contracted{std::move(r.l_row_counts), std::move(r.u_row_counts)};
+  row_counts all = expand_leaves(contracted, added, of);
+  r.nnz_l = std::accumulate(all.l.begin(), all.l.end(), offset_t{0});
+  r.nnz_u = std::accumulate(all.u.begin(), all.u.end(), offset_t{0});
+  r.l_row_counts = std::move(all.l);
+  r.u_row_counts = std::move(all.u);
+}
+
+// Entries of the columns of L below the diagonal: column c of a supernode has all rows of its list
+// but the first c + 1.
+void count_columns(const supernodal_pattern& s, std::vector<index_t>& counts) {
+  counts.clear();
+  for (index_t k = 0; k < s.supernodes(); ++k) {
+    const auto length = static_cast<index_t>(s.row_begin[at(k) + 1] - s.row_begin[at(k)]);
+    const index_t width = s.begin[at(k) + 1] - s.begin[at(k)];
+    for (index_t c = 1; c <= width; ++c) counts.push_back(length - c);
+  }
+}
+
+gives_masks* giver_of(workspace& w) { return dynamic_cast<gives_masks*>(w.kept.get()); }
+
+}  // namespace
+
+csr_pattern rows_of(pattern&& p) { return {p.n_rows, std::move(p.row_ptr), std::move(p.col_idx)}; }
+csc_pattern columns_of(pattern&& p) {
+  return {p.n_rows, std::move(p.row_ptr), std::move(p.col_idx)};
+}
+
+double operations(std::span<const std::int32_t> l_col_counts,
+                  std::span<const std::int32_t> u_row_counts) {
+  double flops = 0;
+  for (std::size_t k = 0; k < l_col_counts.size(); ++k) {
+    const double l = l_col_counts[k];
+    flops += l + 2 * l * (u_row_counts[k] - 1);
+  }
+  return flops;
+}
+
+void find_tree(const elimination_input& e, analysis& out) {
+  const std::vector<index_t> parent = elimination_tree_of_sum(e.a, transpose(e.a));
+  if (e.of.empty()) {
+    out.parent = parent;
+    return;
+  }
+  // A relaxed supernode that was shrunk to a vertex is a path of its columns, since its block is
+  // full, and a leaf: its parent stands for one column.
+  out.parent.clear();
+  for (std::size_t v = 0; v < parent.size(); ++v) {
+    for (index_t j = e.of[v].begin + 1; j < e.of[v].end; ++j) out.parent.push_back(j);
+    out.parent.push_back(parent[v] == -1 ? -1 : e.of[at(parent[v])].begin);
+  }
+}
+
+leaving_masks::leaving_masks(workspace& w, mask_pattern& m) : w_(w) {
+  if (gives_masks* const giver = giver_of(w)) giver->leave_masks_in(&m);
+}
+leaving_masks::~leaving_masks() {
+  if (gives_masks* const giver = giver_of(w_)) giver->leave_masks_in(nullptr);
+}
+
+void find_masks(bool has_rows, workspace& w, mask_pattern& m, analysis& out) {
+  gives_masks* const giver = giver_of(w);
+  if (giver == nullptr || !giver->masks_into(m)) {
+    const result rows = has_rows ? result{} : w.kept->collect(want::pattern);
+    m = has_rows ? masks_of(w.found.l, w.found.u) : masks_of(rows.l, rows.u);
+  }
+  out.masks = {std::move(m.begin), std::move(m.position_begin), std::move(m.vertices),
+               std::move(m.masks)};
+}
+
+void find_supernodes_of_columns(const elimination_input& e, const analysis_options& options,
+                                bool has_rows, workspace& w, analysis& out) {
+  const supernode_rule rule{.most_columns = options.most_columns, .fixed = e.fixed};
+  result& r = w.found;
+  // A variant may hand over its lists once.
+  supernodal_pattern s = std::move(w.lists);
+  if (has_rows) {
+    s = supernodal_of(r.l, r.u, rule);
+  } else {
+    w.kept->supernodal_into(rule, s);
+  }
+  if (!e.of.empty()) {
+    expand_counts(added_columns(s, e.of), e.of, r);
+    s = expand_leaves(s, e.of);
+  }
+  if (options.tree) count_columns(s, out.l_col_counts);
+  if (!options.supernodal) {
+    if (w.keeps) w.lists = std::move(s);
+    return;
+  }
+  out.supernodal = {std::move(s.begin), std::move(s.row_begin), std::move(s.rows),
+                    std::move(s.segment_begin), std::move(s.segments)};
+}
+
+void leave_on_device(leaves_device_results& v, const elimination_input& e,
+                     const analysis_options& options, result& found, analysis& out) {
+  const device_destination to{.allocate =
+                                  [&](std::size_t bytes) {
+                                    try {
+                                      return options.device_memory(bytes);
+                                    } catch (...) {
+                                      throw callback_failure{std::current_exception()};
+                                    }
+                                  },
+                              .stream = options.device_stream};
+  if (options.factors) {
+    device_rows l, u;
+    v.rows_on_device(to, l, u);
+    out.device_l = {l.n, l.nnz, l.row_ptr, l.col_idx};
+    out.device_u = {u.n, u.nnz, u.row_ptr, u.col_idx};
+  }
+  if (options.supernodal) {
+    const supernode_rule rule{.most_columns = options.most_columns, .fixed = e.fixed};
+    std::vector<std::uint32_t> added;
+    const device_supernodal_pattern s = e.of.empty() ? v.supernodal_on_device(rule, to)
+                                                     : v.expanded_on_device(rule, e.of, to, added);
+    if (!e.of.empty()) expand_counts(added, e.of, found);
+    out.device_supernodal = {s.supernodes, s.row_count, s.segment_count, s.begin,
+                             s.row_begin,  s.rows,      s.segment_begin, s.segments};
+  }
+}
+
+void give(const elimination_input& e, const analysis_options& options, workspace& w,
+          analysis& out) {
+  const index_t n = out.n;
+  result& r = w.found;
+  out.nnz_l = r.nnz_l;
+  out.nnz_u = r.nnz_u + (e.leaves_out ? n - e.a.n_rows : 0);
+  if (e.leaves_out) {
+    resize_in_large_pages(out.l_row_counts, at(n));
+    resize_in_large_pages(out.u_row_counts, at(n));
+    std::ranges::fill(out.l_row_counts, 0);
+    std::ranges::fill(out.u_row_counts, 1);
+    for (std::size_t k = 0; k < w.place.size(); ++k) {
+      out.l_row_counts[at(w.place[k])] = r.l_row_counts[k];
+      out.u_row_counts[at(w.place[k])] = r.u_row_counts[k];
+    }
+  } else {
+    std::swap(out.l_row_counts, r.l_row_counts);
+    std::swap(out.u_row_counts, r.u_row_counts);
+  }
+  out.supernode_starts.clear();
+  if (options.supernodes && e.leaves_out) {
+    spread_supernodes(r.supernode_starts, n, w.place, out.supernode_starts);
+  } else if (options.supernodes) {
+    out.supernode_starts = r.supernode_starts;
+  }
+  out.l = out.u = {};
+  out.l_columns = out.u_columns = {};
+  if (!options.masks) out.masks = {};
+  const bool are_there = out.device_l.n > 0;
+  if ((!options.factors && !options.factor_columns) || are_there) return;
+  pattern l = std::move(r.l);
+  pattern u = std::move(r.u);
+  if (e.leaves_out) {
+    l = spread(std::move(l), n, w.place, false);
+    u = spread(std::move(u), n, w.place, true);
+  }
+  if (options.factor_columns) {
+    out.l_columns = columns_of(transpose(l));
+    out.u_columns = columns_of(transpose(u));
+  }
+  if (options.factors) {
+    out.l = rows_of(std::move(l));
+    out.u = rows_of(std::move(u));
+  }
+}
+
+}  // namespace gsofa::library

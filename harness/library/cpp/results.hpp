@@ -1,0 +1,55 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+#include "common/device_rows.hpp"
+#include "common/mask_pattern.hpp"
+#include "common/pattern.hpp"
+#include "gsofa/gsofa.hpp"
+#include "harness/library/cpp/elimination_input.hpp"
+
+// From what a variant found of the eliminated pattern to what the caller requested.
+
+namespace gsofa::library {
+
+csr_pattern rows_of(pattern&& p);
+csc_pattern columns_of(pattern&& p);
+
+/// Operations of A = L U from the entries of the columns of L and of the rows of U.
+double operations(std::span<const std::int32_t> l_col_counts,
+                  std::span<const std::int32_t> u_row_counts);
+
+/// Sets out.parent to the elimination tree of the eliminated pattern.
+void find_tree(const elimination_input& e, analysis& out);
+
+/// While it lives, runs of the variant in `w` write their masks to `m`, if they can.
+class leaving_masks {
+ public:
+  leaving_masks(workspace& w, mask_pattern& m);
+  leaving_masks(const leaving_masks&) = delete;
+  leaving_masks& operator=(const leaving_masks&) = delete;
+  ~leaving_masks();
+
+ private:
+  workspace& w_;
+};
+
+/// Sets out.masks; the run may have left them in `m`. has_rows: w.found has explicit rows.
+void find_masks(bool has_rows, workspace& w, mask_pattern& m, analysis& out);
+
+/// Sets the supernodes of columns that the options request and, where relaxed supernodes were
+/// shrunk to a vertex, the counts of all rows in w.found.
+void find_supernodes_of_columns(const elimination_input& e, const analysis_options& options,
+                                bool has_rows, workspace& w, analysis& out);
+
+/// Leaves the factors and supernodes of columns that the options request in device memory of the
+/// caller.
+void leave_on_device(leaves_device_results& v, const elimination_input& e,
+                     const analysis_options& options, result& found, analysis& out);
+
+/// Moves counts, T3 supernodes and explicit factors from w.found to `out`, and adds the isolated
+/// vertices that the elimination left out.
+void give(const elimination_input& e, const analysis_options& options, workspace& w, analysis& out);
+
+}  // namespace gsofa::library
