@@ -63,7 +63,7 @@ gsofa_status null_argument() { return fail(GSOFA_INVALID_INPUT, "an argument is 
 
 // Calls call() and returns the status of what it throws.
 template <class Call>
-gsofa_status reporting(const Call& call) {
+gsofa_status status_of(const Call& call) {
   try {
     call();
     return GSOFA_OK;
@@ -88,7 +88,7 @@ gsofa_status analyze(const Pattern* a, const gsofa_options* options, gsofa_analy
   if (out == nullptr) return fail(GSOFA_INVALID_INPUT, "out is NULL");
   *out = nullptr;
   if (a == nullptr) return fail(GSOFA_INVALID_INPUT, "the pattern is NULL");
-  return reporting([&] {
+  return status_of([&] {
     const gsofa_options known = known_options(options);
     with_view(*a, [&](const auto& view) {
       // NOLINTNEXTLINE(cppcoreguidelines-owning-memory)
@@ -130,7 +130,7 @@ std::vector<std::unique_ptr<gsofa_analysis>> analyzed_batch(std::span<const gsof
 template <class Pattern>
 gsofa_status start(gsofa_analyzer* by, const Pattern* a, const gsofa_options* options) {
   if (by == nullptr || a == nullptr) return null_argument();
-  return reporting([&] {
+  return status_of([&] {
     const gsofa_options known = known_options(options);
     with_view(*a, [&](const auto& view) {
       std::unique_lock lock(by->beginning, std::defer_lock);
@@ -266,7 +266,7 @@ gsofa_status gsofa_analyze_batch(const gsofa_pattern patterns[], size_t count,
   if (out == nullptr) return fail(GSOFA_INVALID_INPUT, "out is NULL");
   std::fill_n(out, count, nullptr);
   if (patterns == nullptr) return fail(GSOFA_INVALID_INPUT, "patterns is NULL");
-  return reporting([&] {
+  return status_of([&] {
     auto found = analyzed_batch({patterns, count}, known_options(options));
     for (std::size_t k = 0; k < count; ++k) out[k] = found[k].release();
   });
@@ -288,7 +288,7 @@ const char* gsofa_last_error(void) { return last_error(); }
 gsofa_status gsofa_analyzer_create(gsofa_analyzer** out) {
   if (out == nullptr) return fail(GSOFA_INVALID_INPUT, "out is NULL");
   *out = nullptr;
-  return reporting([&] {
+  return status_of([&] {
     *out = new gsofa_analyzer;  // NOLINT(cppcoreguidelines-owning-memory)
   });
 }
@@ -322,7 +322,7 @@ void gsofa_analyzer_cancel(gsofa_analyzer* by) {
 gsofa_status gsofa_analyzer_wait(gsofa_analyzer* by, const gsofa_analysis** out) {
   if (out != nullptr) *out = nullptr;
   if (by == nullptr || out == nullptr) return null_argument();
-  return reporting([&] {
+  return status_of([&] {
     by->settle();
     const gsofa::analysis& found = by->pending.get();
     if (by->result == nullptr) by->result = std::make_unique<gsofa_analysis>(&found, by->options);
@@ -332,7 +332,7 @@ gsofa_status gsofa_analyzer_wait(gsofa_analyzer* by, const gsofa_analysis** out)
 
 gsofa_status gsofa_elimination_tree(const gsofa_pattern* a, int32_t parent[]) {
   if (a == nullptr || parent == nullptr) return null_argument();
-  return reporting([&] {
+  return status_of([&] {
     with_view(*a,
               [&](const auto& view) { std::ranges::copy(gsofa::elimination_tree(view), parent); });
   });
@@ -343,7 +343,7 @@ gsofa_status gsofa_level_sets(int32_t n, const int32_t parent[], int32_t begin[]
   if (parent == nullptr || begin == nullptr || vertices == nullptr || levels == nullptr) {
     return null_argument();
   }
-  return reporting([&] {
+  return status_of([&] {
     const gsofa::tree_levels found = gsofa::level_sets(tree_of(n, parent));
     std::ranges::copy(found.begin, begin);
     std::ranges::copy(found.vertices, vertices);
@@ -353,13 +353,13 @@ gsofa_status gsofa_level_sets(int32_t n, const int32_t parent[], int32_t begin[]
 
 gsofa_status gsofa_tree_postorder(int32_t n, const int32_t parent[], int32_t order[]) {
   if (parent == nullptr || order == nullptr) return null_argument();
-  return reporting([&] { std::ranges::copy(gsofa::tree_postorder(tree_of(n, parent)), order); });
+  return status_of([&] { std::ranges::copy(gsofa::tree_postorder(tree_of(n, parent)), order); });
 }
 
 gsofa_status gsofa_relaxed_supernodes(int32_t n, const int32_t parent[], int32_t relax,
                                       gsofa_range ranges[], int32_t* count) {
   if (parent == nullptr || ranges == nullptr || count == nullptr) return null_argument();
-  return reporting([&] {
+  return status_of([&] {
     const auto found = gsofa::relaxed_supernodes(tree_of(n, parent), relax);
     std::ranges::transform(found, ranges, [](const gsofa::supernode_range& r) {
       return gsofa_range{r.begin, r.end};
@@ -371,7 +371,7 @@ gsofa_status gsofa_relaxed_supernodes(int32_t n, const int32_t parent[], int32_t
 gsofa_status gsofa_estimate(const gsofa_pattern* a, const gsofa_options* options,
                             gsofa_fill_estimate* out, int32_t* permutation) {
   if (a == nullptr || out == nullptr) return null_argument();
-  return reporting([&] {
+  return status_of([&] {
     const gsofa_options known = known_options(options);
     with_view(*a, [&](const auto& view) {
       const gsofa::fill_estimate f = gsofa::estimate(view, options_of(known, view.n));
@@ -386,7 +386,7 @@ gsofa_status gsofa_profile_pattern(const gsofa_pattern* a, int32_t cells, int th
   if (out == nullptr) return fail(GSOFA_INVALID_INPUT, "out is NULL");
   *out = nullptr;
   if (a == nullptr) return fail(GSOFA_INVALID_INPUT, "the pattern is NULL");
-  return reporting([&] {
+  return status_of([&] {
     with_view(*a, [&](const auto& view) {
       auto made = std::make_unique<owning_profile>();
       gsofa::fill_profile& p = made->found = gsofa::profile(view, cells, threads);
@@ -408,7 +408,7 @@ void gsofa_profile_free(gsofa_profile* p) {
 
 gsofa_status gsofa_variants(const gsofa_variant** variants, int32_t* count) {
   if (variants == nullptr || count == nullptr) return null_argument();
-  return reporting([&] {
+  return status_of([&] {
     // Devices that were there are lost to a forked process, which lists anew. No lock, which a
     // thread that the child lacks could hold.
     static std::atomic<const variant_list*> newest;
@@ -426,7 +426,7 @@ gsofa_status gsofa_variants(const gsofa_variant** variants, int32_t* count) {
 gsofa_status gsofa_read_pattern(const char* file, gsofa_pattern* out) {
   if (out != nullptr) *out = {};
   if (file == nullptr || out == nullptr) return null_argument();
-  return reporting([&] {
+  return status_of([&] {
     auto read = std::make_unique<gsofa::csr_pattern>(gsofa::read_pattern(file));
     auto pointers = std::make_unique<std::int64_t[]>(read->row_ptr.size());
     std::ranges::copy(read->row_ptr, pointers.get());

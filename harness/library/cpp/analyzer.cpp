@@ -15,14 +15,6 @@ namespace gsofa {
 
 using namespace library;
 
-namespace {
-
-// Parts of analyzers that a forked process leaves alone: a chain, where a search for leaks finds
-// them.
-constinit std::atomic<void*> forgotten{nullptr};
-
-}  // namespace
-
 struct analyzer::state {
   // What the analyses of one process work in and with. Those of a forked process leave it alone: it
   // may be half written, and its thread does not exist there.
@@ -35,7 +27,6 @@ struct analyzer::state {
     std::atomic<bool> busy{false};  // with analyze()
     std::atomic<bool> left{false};  // by its owner, to analyze()
     const std::uint64_t process = process_number();
-    void* next = nullptr;  // of those that are left alone
 
     parts() { kept.keeps = true; }
     parts(const parts&) = delete;
@@ -58,8 +49,9 @@ struct analyzer::state {
 
   // Ends the parts now, or, where a callback of their analysis calls, once that has ended.
   static void leave(std::unique_ptr<parts> parts) noexcept {
-    if (parts->process != process_number()) return forget(parts.release());
-    if (parts->busy) {
+    if (parts->process != process_number()) {
+      static_cast<void>(parts.release());
+    } else if (parts->busy) {
       parts->left = true;
       parts->stop.silence();
       static_cast<void>(parts.release());
@@ -69,17 +61,12 @@ struct analyzer::state {
       worker.end_with([of = parts.release()] { delete of; });  // NOLINT
     }
   }
-  static void forget(parts* of) noexcept {
-    of->next = forgotten;
-    while (!forgotten.compare_exchange_weak(of->next, of)) {
-    }
-  }
 
   // Before another analysis.
   parts& taken_back() {
     if (own->process != process_number()) {
       auto fresh = std::make_unique<parts>();
-      forget(own.release());
+      static_cast<void>(own.release());
       own = std::move(fresh);
     }
     if (own->busy || (own->last != nullptr && !own->last->ended())) {

@@ -65,7 +65,7 @@ void for_each_pattern(int threads, std::size_t begin, std::size_t end, const Wor
                   });
 }
 
-// Analyses patterns begin .. end - 1 one by one, by objects that keep their storage; `fallback` is
+// Analyzes patterns begin .. end - 1 one by one, by objects that keep their storage; `fallback` is
 // why no device does.
 void analyze_each(std::span<const csr_view> patterns, std::size_t begin, std::size_t end,
                   const analysis_options& options, const std::string& fallback, const taker& take) {
@@ -86,8 +86,9 @@ void analyze_each(std::span<const csr_view> patterns, std::size_t begin, std::si
   });
 }
 
-// Whether the batch is for a device that analyses all of it at once. Panels have supernodes of
-// columns, and a device that orders does all by itself.
+// Whether the batch is for a device that analyzes all patterns at once. Only panels have supernodes
+// of columns, a device that computes the order does all by itself, and a chunk that ends inside of
+// a pattern ends elsewhere in the direct sum.
 bool is_for_device(std::span<const csr_view> patterns, const analysis_options& options) {
   if (options.device == compute_device::cpu || needs_supernodes_of_columns(options) ||
       options.order == order_method::gpu_nested_dissection ||
@@ -95,7 +96,10 @@ bool is_for_device(std::span<const csr_view> patterns, const analysis_options& o
     return false;
   }
   offset_t rows = 0;
-  for (const csr_view& a : patterns) rows += std::max(a.n, 0);
+  for (const csr_view& a : patterns) {
+    if (options.supernodes && options.chunk_size > 0 && a.n > options.chunk_size) return false;
+    rows += std::max(a.n, 0);
+  }
   const bool pays = rows >= least_device_order;
   const bool asked = options.device == compute_device::gpu || !options.variant.empty();
   return (asked || pays) && !find_variant(batch_variant).unavailable();
@@ -146,38 +150,13 @@ batch_member order_member(const csr_view& a, const analysis_options& options, wo
 void eliminate_members(const direct_sum& sum, const analysis_options& options, workspace& w,
                        analysis& of_sum) {
   analysis_options own = options;
-  own.chunk_size = sum.chunk_size();
+  own.chunk_size = 0;
   supervision s(own, false);
   elimination_input e;
   e.a = sum.all();
   run_context context;
   run_variant(find_variant(batch_variant), e, nullptr, own, w, context, s, of_sum);
 }
-
-// The rows of a direct sum: where one of its patterns is longer than a chunk, all begin with one.
-class batch_rows {
- public:
-  explicit batch_rows(index_t chunk) : chunk_(chunk) {}
-  void add(index_t n) {
-    longest_ = std::max(longest_, n);
-    rows_ += std::max(n, 0);
-    padded_ += padded(n);
-  }
-  [[nodiscard]] offset_t with(index_t n) const {
-    const bool pads = chunk_ > 0 && std::max(longest_, n) > chunk_;
-    return pads ? padded_ + padded(n) : rows_ + std::max(n, 0);
-  }
-
- private:
-  [[nodiscard]] offset_t padded(index_t n) const {
-    const offset_t rows = std::max(n, 0);
-    return chunk_ > 0 ? (rows + chunk_ - 1) / chunk_ * chunk_ : rows;
-  }
-
-  index_t chunk_;
-  index_t longest_ = 0;
-  offset_t rows_ = 0, padded_ = 0;
-};
 
 // Patterns begin .. end - 1 at once on the device; where that fails, the host has its turn unless
 // the device was asked for.
@@ -195,7 +174,7 @@ void analyze_at_once(std::span<const csr_view> patterns, std::size_t begin, std:
   std::vector<pattern_view> views;
   views.reserve(members.size());
   for (const batch_member& m : members) views.push_back(m.permuted);
-  direct_sum sum(options.supernodes ? options.chunk_size : 0, views);
+  direct_sum sum(views);
   for_each_pattern(threads, begin, end, [&](int, std::size_t k) {
     sum.put(k - begin, views[k - begin]);
     members[k - begin].permuted = {};
@@ -243,17 +222,16 @@ void analyze_batch(std::span<const csr_view> patterns, const analysis_options& o
       throw invalid_input("options: a batch has no progress and no log");
     }
     const bool at_once = is_for_device(patterns, options);
-    const index_t chunk = options.supernodes ? options.chunk_size : 0;
     for (std::size_t begin = 0; begin < patterns.size();) {
       if (is_large(patterns[begin], options)) {
         analyze_alone(patterns, begin++, options, take);
         continue;
       }
-      batch_rows rows(chunk);
+      offset_t rows = 0;
       std::size_t end = begin;
-      do rows.add(patterns[end++].n);
+      do rows += std::max(patterns[end++].n, 0);
       while (end < patterns.size() && !is_large(patterns[end], options) &&
-             (!at_once || rows.with(patterns[end].n) <= most_batch_rows));
+             (!at_once || rows + patterns[end].n <= most_batch_rows));
       if (at_once) {
         analyze_at_once(patterns, begin, end, options, take);
       } else {

@@ -29,17 +29,11 @@ std::vector<index_t> slice(const std::vector<index_t>& v, index_t begin, index_t
 
 }  // namespace
 
-direct_sum::direct_sum(index_t chunk_size, std::span<const pattern_view> patterns) {
-  for (const pattern_view& a : patterns) {
-    if (a.n_rows > chunk_size) chunk_ = chunk_size;
-  }
+direct_sum::direct_sum(std::span<const pattern_view> patterns) {
   offset_t rows = 0;
   offset_t entries = 0;
   ranges_.reserve(patterns.size());
   for (const pattern_view& a : patterns) {
-    const offset_t isolated = chunk_ == 0 ? 0 : (chunk_ - rows % chunk_) % chunk_;
-    rows += isolated;
-    entries += isolated;
     if (rows + a.n_rows > max_index) {
       throw overflow_error("batch: the rows of all patterns do not fit in 32 bits");
     }
@@ -56,11 +50,6 @@ direct_sum::direct_sum(index_t chunk_size, std::span<const pattern_view> pattern
 
 void direct_sum::put(std::size_t k, const pattern_view& a) {
   const auto [begin, end, first] = ranges_[k];
-  for (index_t i = k > 0 ? ranges_[k - 1].end : 0; i < begin; ++i) {
-    const offset_t e = first - (begin - i);
-    all_.col_idx[at(e)] = i;
-    all_.row_ptr[at(i) + 1] = e + 1;
-  }
   for (index_t i = 0; i < a.n_rows; ++i) {
     all_.row_ptr[at(begin + i) + 1] = first + a.row_ptr[at(i) + 1];
   }

@@ -169,7 +169,7 @@ void analyze_into(const given_pattern& a, const analysis_options& options, works
       case given_pattern::form::rows:
         return analyze_rows(read(a, w.arrays), since, options, w, s, out);
       case given_pattern::form::columns:
-        return analyze_columns(a, options, w, s, out);
+        return analyze_rows(input_rows(a).in, since, options, w, s, out);
       case given_pattern::form::device_rows:
         return analyze_there(rows_there(a), options, w, s, out);
     }

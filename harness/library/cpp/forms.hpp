@@ -23,8 +23,4 @@ analysis analyze_given(const given_pattern& a, const analysis_options& options);
 void analyze_rows(const checked_input& in, clock::time_point since, const analysis_options& options,
                   workspace& w, supervision& s, analysis& out);
 
-/// Analyzes compressed columns.
-void analyze_columns(const given_pattern& a, const analysis_options& options, workspace& w,
-                     supervision& s, analysis& out);
-
 }  // namespace gsofa::library

@@ -73,12 +73,12 @@ void count_columns(const supernodal_pattern& s, std::vector<index_t>& counts) {
 
 gives_masks* giver_of(workspace& w) { return dynamic_cast<gives_masks*>(w.kept.get()); }
 
-}  // namespace
-
 csr_pattern rows_of(pattern&& p) { return {p.n_rows, std::move(p.row_ptr), std::move(p.col_idx)}; }
 csc_pattern columns_of(pattern&& p) {
   return {p.n_rows, std::move(p.row_ptr), std::move(p.col_idx)};
 }
+
+}  // namespace
 
 double operations(std::span<const std::int32_t> l_col_counts,
                   std::span<const std::int32_t> u_row_counts) {

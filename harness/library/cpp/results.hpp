@@ -13,9 +13,6 @@
 
 namespace gsofa::library {
 
-csr_pattern rows_of(pattern&& p);
-csc_pattern columns_of(pattern&& p);
-
 /// Operations of A = L U from the entries of the columns of L and of the rows of U.
 double operations(std::span<const std::int32_t> l_col_counts,
                   std::span<const std::int32_t> u_row_counts);

@@ -348,10 +348,8 @@ GSOFA_API analysis analyze(const csr_view& a, const analysis_options& options = 
 /// The same for a pattern in other integers, by columns or in device memory. View is csr_view_32,
 /// csr_view_64, csc_view, csc_view_32, csc_view_64, device_csr_view, device_csr_view_32 or
 /// device_csr_view_64; the result is that of the rows of the same matrix. Compressed columns are
-/// transposed first unless only factors by columns are requested and the transposed pattern has the
-/// same order: then the columns of L and U are the rows of U and L of the transposed pattern. A
-/// pattern in device memory is copied to the host unless the device does all steps (compute_device)
-/// under analysis_options::match and the diagonal has no zeros.
+/// transposed first. A pattern in device memory is copied to the host unless the device does all
+/// steps (compute_device) under analysis_options::match and the diagonal has no zeros.
 template <class View>
 analysis analyze(const View& a, const analysis_options& options = {});
 

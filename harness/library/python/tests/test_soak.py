@@ -5,7 +5,7 @@ import sys
 
 import pytest
 
-PART = pathlib.Path(__file__).resolve().parents[2] / "soak" / "python_part.py"
+PART = pathlib.Path(__file__).resolve().parents[3] / "soak" / "python_part.py"
 
 
 @pytest.mark.parametrize("more, status", ((["--seconds=2"], 0), (["--cases=6", "--planted"], 1)))

@@ -9,7 +9,7 @@ import gsofa
 pytest.importorskip("pandas")
 from gsofa import testbed  # noqa: E402
 
-ROOT = pathlib.Path(__file__).resolve().parents[3]
+ROOT = pathlib.Path(__file__).resolve().parents[4]
 
 
 def record(variant="cpu_a", samples=(2.0, 3.0, 4.0), matrix="m", machine="x", status="pass"):
