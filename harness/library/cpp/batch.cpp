@@ -121,8 +121,6 @@ void analyze_alone(std::span<const csr_view> patterns, std::size_t k,
 
 // A pattern of a batch, matched, ordered and permuted.
 struct batch_member {
-  elimination_input e;
-  std::vector<index_t> place;
   pattern permuted;
   analysis out;
 };
@@ -134,14 +132,13 @@ batch_member order_member(const csr_view& a, const analysis_options& options, wo
   const checked_input in = read(given_pattern(a), w.arrays);
   check_options(options, in.a.n_rows);
   begin_result(in.a.n_rows, w, m.out);
-  m.e.a = in.a;
-  permute_for_elimination(in, options, false, m.e, w, s, m.out);
-  m.permuted = {m.e.a.n_rows,
-                m.e.a.n_cols,
-                {m.e.a.row_ptr.begin(), m.e.a.row_ptr.end()},
-                {m.e.a.col_idx.begin(), m.e.a.col_idx.end()}};
-  m.e.a = {};
-  m.place = std::move(w.place);
+  elimination_input e;
+  e.a = in.a;
+  permute_for_elimination(in, options, false, e, w, s, m.out);
+  m.permuted = {e.a.n_rows,
+                e.a.n_cols,
+                {e.a.row_ptr.begin(), e.a.row_ptr.end()},
+                {e.a.col_idx.begin(), e.a.col_idx.end()}};
   m.out.order_seconds = lap(since);
   return m;
 }
@@ -198,10 +195,8 @@ void analyze_at_once(std::span<const csr_view> patterns, std::size_t begin, std:
     batch_member m = std::move(members[k - begin]);
     numbered(k, [&] {
       w.found = sum.part(k - begin, of_sum.found, wants);
-      w.place = std::move(m.place);
-      m.e.a.n_rows = w.found.l.n_rows;
       m.out.variant = batch_variant;
-      give(m.e, options, w, m.out);
+      give(options, w, m.out);
     });
     m.out.setup_seconds = times.setup_seconds * share;
     m.out.analysis_seconds = times.analysis_seconds * share;

@@ -15,58 +15,10 @@ bool is_fixed(order_method order) {
   return order == order_method::natural || order == order_method::given;
 }
 
-// Chunks of supernodes, and supernodes where isolated vertices are between columns of one, depend
-// on the numbers of all vertices. (Fill-reducing orders are postordered, so that there are none.)
-bool may_leave_out(const analysis_options& o) {
-  if (needs_supernodes_of_columns(o) || o.device_memory) return false;
-  return !o.supernodes || (o.chunk_size == 0 && !is_fixed(o.order));
-}
-
 [[noreturn]] void refuse_singular(index_t rank, index_t n) {
   throw invalid_input("pattern: structurally singular: structural rank " + std::to_string(rank) +
                       " of " + std::to_string(n) +
                       " (match = false adds the missing diagonal entries instead)");
-}
-
-// A pattern without an entry off the diagonal: L and U are the diagonal in any order, and every
-// method finds the natural one.
-void leave_out_all(const checked_input& in, const analysis_options& options, elimination_input& e,
-                   workspace& w, analysis& out) {
-  if (in.missing > 0 && options.match) refuse_singular(out.n - in.missing, out.n);
-  out.diagonal_added = in.missing;
-  out.nnz_a = out.n;
-  w.order.assign(options.permutation.begin(), options.permutation.end());
-  w.place.clear();
-  w.core.n_rows = w.core.n_cols = 0;
-  w.core.row_ptr.assign(1, 0);
-  w.core.col_idx.clear();
-  e.leaves_out = true;
-  e.a = w.core;
-}
-
-// Takes the isolated vertices out of the permuted pattern. (They are the same before and after.)
-void leave_out_isolated(const checked_input& in, elimination_input& e, workspace& w) {
-  const index_t n = e.a.n_rows;
-  std::vector<index_t> number(at(n));
-  w.place.clear();
-  w.place.reserve(at(in.coupled));
-  for (index_t k = 0; k < n; ++k) {
-    if (!in.has_edge(w.order.empty() ? k : w.order[at(k)])) continue;
-    number[at(k)] = static_cast<index_t>(w.place.size());
-    w.place.push_back(k);
-  }
-  pattern& core = w.core;
-  core.n_rows = core.n_cols = in.coupled;
-  core.row_ptr.assign(1, 0);
-  core.row_ptr.reserve(at(in.coupled) + 1);
-  core.col_idx.clear();
-  core.col_idx.reserve(at(e.a.nnz() - (n - in.coupled)));
-  for (const index_t k : w.place) {
-    for (const index_t j : e.a.row(k)) core.col_idx.push_back(number[at(j)]);
-    core.row_ptr.push_back(static_cast<offset_t>(core.col_idx.size()));
-  }
-  e.leaves_out = true;
-  e.a = core;
 }
 
 void give_zero_free_diagonal(const checked_input& in, const analysis_options& options,
@@ -153,32 +105,18 @@ void permute_for_elimination(const checked_input& in, const analysis_options& op
                              bool on_device, elimination_input& e, workspace& w, supervision& s,
                              analysis& out) {
   out.order = order_name(options.order);
-  const index_t isolated = out.n - in.coupled;
-  const bool leaves_out = isolated > 0 && may_leave_out(options);
   s.enter(analysis_stage::match);
-  if (leaves_out && in.coupled == 0) {
-    if (is_for_device_order(options, on_device, out.n)) out.order = device_order;
-    leave_out_all(in, options, e, w, out);
-  } else {
-    give_zero_free_diagonal(in, options, e, w, out);
-    s.enter(analysis_stage::order);
-    find_order(options, on_device, e, w, s, out);
-    s.enter(analysis_stage::permute);
-    apply_order(options, e, w);
-    out.nnz_a = e.a.nnz();
-    if (leaves_out) leave_out_isolated(in, e, w);
-  }
+  give_zero_free_diagonal(in, options, e, w, out);
+  s.enter(analysis_stage::order);
+  find_order(options, on_device, e, w, s, out);
+  s.enter(analysis_stage::permute);
+  apply_order(options, e, w);
+  out.nnz_a = e.a.nnz();
   number_all(e, w, out);
-  if (leaves_out) {
-    s.say(std::to_string(isolated) + " of " + std::to_string(out.n) +
-          " vertices are isolated and left out of the elimination");
-  }
-  if (!w.keeps) {
-    w.permuting = {};
-    w.order = {};
-    if (e.a.row_ptr.data() == w.core.row_ptr.data()) w.permuted = {};
-    if (e.a.row_ptr.data() != w.matched.row_ptr.data()) w.matched = {};
-  }
+  if (w.keeps) return;
+  w.permuting = {};
+  w.order = {};
+  if (e.a.row_ptr.data() != w.matched.row_ptr.data()) w.matched = {};
 }
 
 void relax(const analysis_options& options, elimination_input& e, workspace& w) {

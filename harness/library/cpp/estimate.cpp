@@ -130,32 +130,29 @@ fill_estimate estimate_of(const checked_input& in, const analysis_options& optio
   f.permutation = out.col_order;
   f.nnz_a = out.nnz_a;
   const pattern_view& a = e.a;
-  const offset_t m = a.n_rows, z = a.nnz();
-  f.nnz_u = out.n - m;
+  const offset_t n = a.n_rows, z = a.nnz();
   f.symmetric = true;
   offset_t off_diagonal = 0, positions = 0, lists = 0;
-  if (m > 0) {
+  if (n > 0) {
     const pattern t = transpose(a);
     const std::vector<index_t> parent = elimination_tree_of_sum(a, t);
     const std::vector<index_t> counts = cholesky_column_counts(a, t, parent);
     const offset_t common = common_entries(a, t);
     f.symmetric = common == z;
-    off_diagonal = 2 * z - common - m;
+    off_diagonal = 2 * z - common - n;
     f.nnz_l = sum(counts);
-    f.nnz_u += f.nnz_l + m;
+    f.nnz_u = f.nnz_l + n;
     for (const index_t count : counts) f.flops += count + 2.0 * count * count;
     positions = panel_positions(parent, counts);
     if (options.supernodal) lists = supernodal_bytes(parent, counts, options.most_columns);
   }
   f.result_bytes = result_bytes(options, f, out.n) + lists;
-  const bool permutes = in.coupled > 0 || !e.leaves_out;
   const bool orders =
-      permutes && options.order != order_method::natural && options.order != order_method::given;
-  const offset_t all = permutes ? out.n : 0, entries = permutes ? out.nnz_a : 0;
-  const offset_t order = orders ? 32 * all + 4 * entries + 8 * off_diagonal : 0;
-  const offset_t match = in.missing > 0 ? 28 * all + 12 * entries : 0;
-  const offset_t permute = 48 * all + 8 * entries;
-  const offset_t analyze = (f.symmetric ? 64 * m + 4 * z : 80 * m + 8 * z) + 36 * positions;
+      options.order != order_method::natural && options.order != order_method::given;
+  const offset_t order = orders ? 32 * n + 4 * z + 8 * off_diagonal : 0;
+  const offset_t match = in.missing > 0 ? 28 * n + 12 * z : 0;
+  const offset_t permute = 48 * n + 8 * z;
+  const offset_t analyze = (f.symmetric ? 64 : 80) * n + (f.symmetric ? 4 : 8) * z + 36 * positions;
   const offset_t copies = 8 * static_cast<offset_t>(w.arrays.row_ptr.size()) +
                           4 * static_cast<offset_t>(w.arrays.col_idx.size());
   f.working_bytes = copies + std::max({order, match, permute, analyze});

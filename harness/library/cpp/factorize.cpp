@@ -43,12 +43,10 @@ void release_variant(workspace& w) {
 void collect(const run_settings& settings, leaves_device_results* leaves,
              const elimination_input& e, const analysis_options& options, mask_pattern& masks,
              workspace& w, analysis& out) {
-  if (!e.leaves_out) {
-    std::swap(out.l_row_counts, w.found.l_row_counts);
-    std::swap(out.u_row_counts, w.found.u_row_counts);
-    lend_rows(out.l, w.found.l);
-    lend_rows(out.u, w.found.u);
-  }
+  std::swap(out.l_row_counts, w.found.l_row_counts);
+  std::swap(out.u_row_counts, w.found.u_row_counts);
+  lend_rows(out.l, w.found.l);
+  lend_rows(out.u, w.found.u);
   w.kept->collect_into(leaves != nullptr ? settings.wants.without(want::pattern) : settings.wants,
                        w.found);
   // If relaxed supernodes were shrunk to a vertex, the counts need the lists in any case.
@@ -124,15 +122,15 @@ void factorize(const variant_info& info, const elimination_input& e,
     w.found = {};
     w.found.l.n_rows = w.found.u.n_rows = 0;
     s.enter(analysis_stage::output);
-    if (out.n == 0 && options.supernodal) out.supernodal = {{0}, {0}, {}, {0}, {}};
-    if (out.n == 0 && options.masks) out.masks = {{0}, {0}, {}, {}};
+    if (options.supernodal) out.supernodal = {{0}, {0}, {}, {0}, {}};
+    if (options.masks) out.masks = {{0}, {0}, {}, {}};
   } else {
     run_context context;
     context.say = [&](const std::string& line) { s.say(info.name + ": " + line); };
     run_variant(info, e, nullptr, options, w, context, s, out);
   }
   auto since = clock::now();
-  give(e, options, w, out);
+  give(options, w, out);
   if (options.tree) out.flops = operations(out.l_col_counts, out.u_row_counts);
   out.output_seconds += lap(since);
 }

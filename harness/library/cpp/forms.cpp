@@ -34,8 +34,8 @@ bool device_does_all(const analysis_options& options, bool on_device, index_t ro
 // Whether the device may do all of this pattern: a missing diagonal entry is for a matching or for
 // the host, and a diagonal is its own result.
 bool suits_device(const checked_input& in, const analysis_options& options) {
-  if (in.coupled == 0) return false;
-  return in.missing == 0 || (options.match && !matches_on_host && in.isolated_missing == 0);
+  const bool is_diagonal = in.a.nnz() == in.a.n_rows - in.missing;
+  return !is_diagonal && (in.missing == 0 || (options.match && !matches_on_host));
 }
 
 // The order of w.found as one of the vertices of e.
@@ -65,7 +65,7 @@ void analyze_on_device(elimination_input& e, const foreign_rows* there,
   out.nnz_a = context.derived.at("entries");
   take_order(e, w);
   number_all(e, w, out);
-  give(e, options, w, out);
+  give(options, w, out);
   out.output_seconds += lap(since);
 }
 

@@ -1,9 +1,10 @@
 #include "harness/library/cpp/input.hpp"
 
 #include <algorithm>
-#include <bit>
 #include <string>
 #include <type_traits>
+
+#include "common/preprocess.hpp"
 
 namespace gsofa::library {
 
@@ -59,36 +60,6 @@ bool check_entries(Index n, std::span<const Offset> ptr, std::span<const Index> 
   return ascending;
 }
 
-// Sets missing, coupled and isolated_missing from `in.a`.
-void find_isolated(checked_input& in) {
-  const index_t n = in.a.n_rows;
-  const auto set = [](std::vector<std::uint64_t>& bits, index_t v) {
-    bits[at(v / 64)] |= std::uint64_t{1} << (v % 64);
-  };
-  in.is_coupled.assign(at(n) / 64 + 1, 0);
-  std::vector<std::uint64_t> lacks(in.is_coupled.size(), 0);
-  in.missing = 0;
-  for (index_t i = 0; i < n; ++i) {
-    bool diagonal = false;
-    bool edge = false;
-    for (const index_t j : in.a.row(i)) {
-      diagonal = diagonal || j == i;
-      if (j == i) continue;
-      set(in.is_coupled, j);
-      edge = true;
-    }
-    if (edge) set(in.is_coupled, i);
-    if (diagonal) continue;
-    set(lacks, i);
-    ++in.missing;
-  }
-  in.coupled = in.isolated_missing = 0;
-  for (std::size_t w = 0; w < lacks.size(); ++w) {
-    in.coupled += std::popcount(in.is_coupled[w]);
-    in.isolated_missing += std::popcount(lacks[w] & ~in.is_coupled[w]);
-  }
-}
-
 template <class Offset, class Index>
 checked_input check_input(Index n, std::span<const Offset> ptr, std::span<const Index> idx,
                           const input_names& names, input_arrays& arrays) {
@@ -121,7 +92,7 @@ checked_input check_input(Index n, std::span<const Offset> ptr, std::span<const 
     columns.erase(end, columns.end());
     in.a.col_idx = columns;
   }
-  find_isolated(in);
+  in.missing = count_missing_diagonal(in.a);
   return in;
 }
 

@@ -18,15 +18,8 @@ struct input_arrays {
 
 /// A square pattern of the caller, checked.
 struct checked_input {
-  pattern_view a;                ///< rows strictly ascending; the caller's arrays where they are
-  index_t missing = 0;           ///< zeros on the diagonal
-  index_t coupled = 0;           ///< vertices whose row or column has an entry off the diagonal
-  index_t isolated_missing = 0;  ///< zeros on the diagonal of the other vertices
-  std::vector<std::uint64_t> is_coupled;  ///< bit v % 64 of word v / 64
-
-  [[nodiscard]] bool has_edge(index_t v) const {
-    return (is_coupled[at(v / 64)] >> (v % 64) & 1U) != 0;
-  }
+  pattern_view a;       ///< rows strictly ascending; the caller's arrays where they are
+  index_t missing = 0;  ///< zeros on the diagonal
 };
 
 /// A pattern of the caller in any form that analyze() takes; its arrays stay the caller's.

@@ -14,41 +14,6 @@ namespace gsofa::library {
 
 namespace {
 
-// Rows of a factor of the coupled vertices as rows of that of all; isolated vertices have an entry
-// in `diagonal` ones.
-pattern spread(pattern p, index_t n, std::span<const index_t> place, bool diagonal) {
-  pattern out;
-  out.n_rows = out.n_cols = n;
-  out.row_ptr.reserve(at(n) + 1);
-  const offset_t isolated = n - p.n_rows;
-  out.col_idx.reserve(at(p.nnz() + (diagonal ? isolated : 0)));
-  std::size_t k = 0;
-  for (index_t i = 0; i < n; ++i) {
-    if (k < place.size() && place[k] == i) {
-      for (const index_t j : p.row(static_cast<index_t>(k))) out.col_idx.push_back(place[at(j)]);
-      ++k;
-    } else if (diagonal) {
-      out.col_idx.push_back(i);
-    }
-    out.row_ptr.push_back(static_cast<offset_t>(out.col_idx.size()));
-  }
-  return out;
-}
-
-// First rows of supernodes of the coupled vertices as those of all: an isolated vertex is one.
-void spread_supernodes(std::span<const index_t> starts, index_t n, std::span<const index_t> place,
-                       std::vector<index_t>& out) {
-  auto start = starts.begin();
-  std::size_t k = 0;
-  for (index_t i = 0; i < n; ++i) {
-    const bool coupled = k < place.size() && place[k] == i;
-    const bool begins = coupled && start != starts.end() && at(*start) == k;
-    if (begins) ++start;
-    if (coupled) ++k;
-    if (begins || !coupled) out.push_back(i);
-  }
-}
-
 // Counts of the rows of a contracted pattern as those of the padded one.
 void expand_counts(std::span<const std::uint32_t> added, std::span<const column_range> of,
                    result& r) {
@@ -174,31 +139,14 @@ void leave_on_device(leaves_device_results& v, const elimination_input& e,
   }
 }
 
-void give(const elimination_input& e, const analysis_options& options, workspace& w,
-          analysis& out) {
-  const index_t n = out.n;
+void give(const analysis_options& options, workspace& w, analysis& out) {
   result& r = w.found;
   out.nnz_l = r.nnz_l;
-  out.nnz_u = r.nnz_u + (e.leaves_out ? n - e.a.n_rows : 0);
-  if (e.leaves_out) {
-    resize_in_large_pages(out.l_row_counts, at(n));
-    resize_in_large_pages(out.u_row_counts, at(n));
-    std::ranges::fill(out.l_row_counts, 0);
-    std::ranges::fill(out.u_row_counts, 1);
-    for (std::size_t k = 0; k < w.place.size(); ++k) {
-      out.l_row_counts[at(w.place[k])] = r.l_row_counts[k];
-      out.u_row_counts[at(w.place[k])] = r.u_row_counts[k];
-    }
-  } else {
-    std::swap(out.l_row_counts, r.l_row_counts);
-    std::swap(out.u_row_counts, r.u_row_counts);
-  }
+  out.nnz_u = r.nnz_u;
+  std::swap(out.l_row_counts, r.l_row_counts);
+  std::swap(out.u_row_counts, r.u_row_counts);
   out.supernode_starts.clear();
-  if (options.supernodes && e.leaves_out) {
-    spread_supernodes(r.supernode_starts, n, w.place, out.supernode_starts);
-  } else if (options.supernodes) {
-    out.supernode_starts = r.supernode_starts;
-  }
+  if (options.supernodes) out.supernode_starts = r.supernode_starts;
   out.l = out.u = {};
   out.l_columns = out.u_columns = {};
   if (!options.masks) out.masks = {};
@@ -206,10 +154,6 @@ void give(const elimination_input& e, const analysis_options& options, workspace
   if ((!options.factors && !options.factor_columns) || are_there) return;
   pattern l = std::move(r.l);
   pattern u = std::move(r.u);
-  if (e.leaves_out) {
-    l = spread(std::move(l), n, w.place, false);
-    u = spread(std::move(u), n, w.place, true);
-  }
   if (options.factor_columns) {
     out.l_columns = columns_of(transpose(l));
     out.u_columns = columns_of(transpose(u));

@@ -45,8 +45,7 @@ void find_supernodes_of_columns(const elimination_input& e, const analysis_optio
 void leave_on_device(leaves_device_results& v, const elimination_input& e,
                      const analysis_options& options, result& found, analysis& out);
 
-/// Moves counts, T3 supernodes and explicit factors from w.found to `out`, and adds the isolated
-/// vertices that the elimination left out.
-void give(const elimination_input& e, const analysis_options& options, workspace& w, analysis& out);
+/// Moves counts, T3 supernodes and explicit factors from w.found to `out`.
+void give(const analysis_options& options, workspace& w, analysis& out);
 
 }  // namespace gsofa::library

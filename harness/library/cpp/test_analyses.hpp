@@ -47,7 +47,7 @@ inline std::vector<variant_description> runnable() {
   return out;
 }
 
-/// The text of the invalid_input that `call` throws.
+/// The text of the invalid_input that `call` throws, or "nothing was thrown".
 template <class Call>
 std::string refusal(Call&& call) {
   try {
@@ -56,8 +56,7 @@ std::string refusal(Call&& call) {
     CHECK(e.kind() == failure::invalid_input);
     return e.what();
   }
-  FAIL("nothing was refused");
-  return "";
+  return "nothing was thrown";
 }
 
 /// A handle of the C interface, released at the end of a test.
