@@ -80,7 +80,8 @@ void check_refusals(dice& d, const call& c, const gsofa_analysis* f) {
   CALL(gsofa_analyzer_free)(nullptr);
   CALL(gsofa_free)(nullptr);
   CALL(gsofa_profile_free)(nullptr);
-  gsofa_result r{.n = 7};
+  gsofa_result r;
+  r.n = 7;
   refused(CALL(gsofa_get_result_sized)(nullptr, &r, sizeof r), "no analysis");
   require(r.size == 0 && r.n == 0, "something of no analysis");
   refused(CALL(gsofa_get_result_sized)(f, nullptr, sizeof r), "no result");
