@@ -10,4 +10,4 @@ gsofa_roles(
     gpu_*.cu
   UNCOUNTED *.cpp
   NOT_INTERLEAVED *.cu
-  ALONE nested_dissection_coarsening.cpp)
+  ALONE nested_dissection_match.cpp)
