@@ -45,11 +45,11 @@ struct ordered {
 };
 
 /// Dissects a square pattern with sorted rows and puts a postorder behind the order.
-ordered dissected(const rows_view& a, const orderings::dissection_settings& search,
+ordered dissected(const rows_view& a, const orders::dissection_settings& search,
                   memory_budget& budget, timeline& time) {
   time.mark("graph");
   device_pattern graph = symmetric_graph(a, budget);
-  const orderings::dissection d = dissection::dissect(
+  const orders::dissection d = orders::device::dissect(
       graph.n, std::move(graph.row_ptr), std::move(graph.col_idx), search, budget, time);
   time.mark("permute");
   const device_array<index_t> order = put(d.order, budget);
@@ -69,7 +69,7 @@ ordered dissected(const rows_view& a, const orderings::dissection_settings& sear
 
 }  // namespace
 
-analyzed analyze(const rows_view& raw, const orderings::dissection_settings& search, bool matches,
+analyzed analyze(const rows_view& raw, const orders::dissection_settings& search, bool matches,
                  memory_budget& budget, timeline& time) {
   analyzed out;
   time.mark("sort");
@@ -107,7 +107,7 @@ ordering order_by_analysis(const pattern_view& a, const order_settings& settings
   time.mark("upload");
   const analysis::device_pattern d = analysis::upload(a, budget);
   const analysis::ordered result =
-      analysis::dissected(d.view(), dissection::search_of(settings), budget, time);
+      analysis::dissected(d.view(), orders::settings_of(settings), budget, time);
   time.mark("download");
   ordering out;
   out.order.resize(at(a.n_rows));
@@ -209,7 +209,7 @@ class whole_analysis final : public variant,
     clear();
     uploaded_ = {};
     settings_ = settings;
-    search_ = dissection::search_of({.options = settings.options});
+    search_ = orders::settings_of({.options = settings.options});
     const std::int64_t megabytes = settings.options.integer("memory_budget_mb");
     budget_.set_limit(megabytes > 0 ? megabytes << 20 : current_limits().free_bytes / 4 * 3);
   }
@@ -261,7 +261,7 @@ class whole_analysis final : public variant,
 
   run_settings settings_;
   bool matches_ = true;
-  orderings::dissection_settings search_;
+  orders::dissection_settings search_;
   memory_budget budget_;
   analysis::device_pattern uploaded_;
   device_rows rows_;
@@ -296,7 +296,7 @@ GSOFA_REGISTER_ORDER({
     .device = "gpu",
     .summary = "gpu_nested_dissection followed by a postorder, from the entries of A, on a GPU",
     .citation = "George 1973; Karypis & Kumar 1998; Liu 1990",
-    .options = gpu::dissection::search_options(),
+    .options = orders::device::search_options(),
     .unavailable = gpu::unavailable,
     .compute = analysis_order,
 });
@@ -306,7 +306,7 @@ GSOFA_REGISTER_VARIANT({
     .device = "gpu",
     .summary = "matching, nested dissection, postorder and gpu_bitmap_panels, all on one GPU",
     .citation = "George 1973; Karypis & Kumar 1998; Rose & Tarjan 1978; Liu 1990",
-    .options = gpu::dissection::search_options(),
+    .options = orders::device::search_options(),
     .supernodal = true,
     .orders = true,
     .unavailable = gpu::unavailable,

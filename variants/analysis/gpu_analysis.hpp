@@ -74,7 +74,7 @@ struct analyzed {
 /// and expands its order to all vertices. Adds the phases sort, match, graph, those of dissection,
 /// permute and postorder to `time`. Throws as sorted_rows(); error for zeros on the diagonal where
 /// `matches` is false.
-analyzed analyze(const rows_view& raw, const orderings::dissection_settings& search, bool matches,
+analyzed analyze(const rows_view& raw, const orders::dissection_settings& search, bool matches,
                  memory_budget& budget, timeline& time);
 
 }  // namespace gsofa::gpu::analysis

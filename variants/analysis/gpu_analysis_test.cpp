@@ -298,7 +298,7 @@ TEST_CASE("the matching on the device is a maximum, and what lacks columns is kn
 }
 
 TEST_CASE("the analysis on the device is matching, dissection and postorder of the host") {
-  const orderings::dissection_settings search{.room = 2, .leaf_order = 30};
+  const orders::dissection_settings search{.room = 2, .leaf_order = 30};
   int matched = 0;
   int refused = 0;
   std::uint64_t seed = 0;
@@ -333,7 +333,7 @@ TEST_CASE("the analysis on the device is matching, dissection and postorder of t
       }
       CHECK(rows == columns);
       permuted_pattern host{a, identity_order(a.n_rows), identity_order(a.n_rows)};
-      reorder(host, orderings::nested_dissection(symmetrized(a, diagonal::drop), search).order,
+      reorder(host, orders::nested_dissection(symmetrized(a, diagonal::drop), search).order,
               true);
       CHECK(result == host.a);
       CHECK(columns == host.col_order);

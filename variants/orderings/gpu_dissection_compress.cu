@@ -1,5 +1,5 @@
-// The graph that nested dissection on the device orders: without hubs, and with one vertex for all
-// that have one closed neighbourhood.
+// The graph that is dissected: without isolated vertices and hubs, and with one vertex for all that
+// have one closed neighbourhood. Device form of nested_dissection_compress.cpp.
 
 #include "variants/device/simt.hpp"
 
@@ -10,15 +10,13 @@
 #include <numeric>
 #include <vector>
 
-#include "variants/orderings/gpu_dissection.hpp"
 #include "variants/orderings/gpu_dissection_rows.hpp"
+#include "variants/orderings/gpu_dissection_stages.hpp"
 #include "variants/orderings/nested_dissection_arithmetic.hpp"
 
-namespace gsofa::gpu::dissection {
+namespace gsofa::orders::device {
 
 namespace {
-
-using namespace orderings;  // NOLINT(google-build-using-namespace)
 
 struct pattern_rows {
   index_t n;
@@ -277,8 +275,8 @@ struct class_row_op : compress_op {
 
 }  // namespace
 
-orderings::vertex_classes compress(index_t n, const offset_t* row_ptr, const index_t* col_idx,
-                                   memory_budget& budget, level& g) {
+vertex_classes compress(index_t n, const offset_t* row_ptr, const index_t* col_idx,
+                        memory_budget& budget, level& g) {
   vertex_classes result;
   g.clear();
   g.weighted = false;
@@ -366,6 +364,6 @@ orderings::vertex_classes compress(index_t n, const offset_t* row_ptr, const ind
   return result;
 }
 
-}  // namespace gsofa::gpu::dissection
+}  // namespace gsofa::orders::device
 
 #endif

@@ -14,12 +14,12 @@
 
 #include "common/generators.hpp"
 #include "common/random.hpp"
-#include "variants/orderings/gpu_dissection.hpp"
-#include "variants/orderings/nested_dissection_steps.hpp"
+#include "variants/orderings/gpu_dissection_stages.hpp"
+#include "variants/orderings/nested_dissection_stages.hpp"
 
 using namespace gsofa;
-using orderings::graph;
-namespace device = gsofa::gpu::dissection;
+using orders::graph;
+namespace device = gsofa::orders::device;
 
 namespace {
 
@@ -201,13 +201,13 @@ bool same(const graph& found, const graph& expected) {
 // Coarsens graphs with several keys each, level by level, on host and device.
 void check_coarsening(const std::vector<graph>& finest, std::uint64_t seed) {
   gpu::memory_budget budget = budget_of_tests();
-  device::graph_steps steps(budget);
+  device::coarsening_space space(budget);
   device::level fine(budget);
   device::level coarse(budget);
   put_graphs(fine, finest);
   std::vector<graph> expected_fine = finest;
-  orderings::team crew;
-  orderings::workspace w;
+  orders::team crew;
+  orders::workspace w;
   w.per_thread.resize(1);
   for (int depth = 0; depth < 5; ++depth) {
     std::vector<device::coarsening> wanted;
@@ -219,16 +219,16 @@ void check_coarsening(const std::vector<graph>& finest, std::uint64_t seed) {
         const graph& g = expected_fine[at(i)];
         const std::uint64_t key = keyed_random(seed, static_cast<std::uint64_t>(depth),
                                                static_cast<std::uint64_t>(3 * i + copy));
-        const offset_t most = copy == 1 ? 2 + depth : orderings::most_weight(g.total);
+        const offset_t most = copy == 1 ? 2 + depth : orders::most_weight(g.total);
         graph next;
-        if (orderings::coarsen(crew, w, w.per_thread.data(), g, most, key, next)) {
+        if (orders::coarsen(crew, w, w.per_thread.data(), g, most, key, next)) {
           places.push_back(static_cast<index_t>(wanted.size()));
           expected.push_back(std::move(next));
         }
         wanted.push_back({i, key, most});
       }
     }
-    CHECK(steps.coarsen(fine, wanted, coarse) == places);
+    CHECK(device::coarsen(space, fine, wanted, coarse) == places);
     const std::vector<graph> found = graphs_of(coarse);
     REQUIRE(found.size() == expected.size());
     for (std::size_t i = 0; i < found.size(); ++i) {
@@ -261,7 +261,7 @@ void check_coarsening(const std::vector<graph>& finest, std::uint64_t seed) {
 
 // What compress() gives, by its definition.
 struct compression {
-  orderings::vertex_classes classes;
+  orders::vertex_classes classes;
   graph g;
 };
 
@@ -273,7 +273,7 @@ compression compression_of(const pattern& s) {
   }
   const auto others = s.n_rows - static_cast<index_t>(c.classes.isolated.size());
   for (index_t v = 0; v < s.n_rows; ++v) {
-    hub[at(v)] = orderings::is_hub(static_cast<offset_t>(s.row(v).size()), others);
+    hub[at(v)] = orders::is_hub(static_cast<offset_t>(s.row(v).size()), others);
     if (hub[at(v)]) c.classes.hubs.push_back(v);
   }
   std::map<std::vector<index_t>, index_t> known;
@@ -348,14 +348,14 @@ void check_compression(const pattern& s) {
 // Splits some of the graphs at random sides.
 void check_splitting(const std::vector<graph>& graphs, std::uint64_t seed) {
   gpu::memory_budget budget = budget_of_tests();
-  device::graph_steps steps(budget);
+  device::splitting_space space(budget);
   device::level whole(budget);
   device::level sides(budget);
   device::growing_array<index_t> next_vertex(budget, "vertices");
   put_graphs(whole, graphs);
   const index_t n = whole.first.back();
   random_source random(seed);
-  std::vector<device::graph_steps::ending> endings;
+  std::vector<device::ending> endings;
   std::vector<std::uint8_t> side;
   std::vector<index_t> vertex(at(n));
   std::iota(vertex.begin(), vertex.end(), 1000);
@@ -369,7 +369,7 @@ void check_splitting(const std::vector<graph>& graphs, std::uint64_t seed) {
   for (std::size_t i = 0; i < graphs.size(); ++i) {
     const graph& g = graphs[i];
     position -= g.n;  // positions are not in the order of the graphs
-    device::graph_steps::ending e{random.below(4) != 0, side.size(), {0, 0}, position, {0, 0, 0}};
+    device::ending e{random.below(4) != 0, side.size(), {0, 0}, position, {0, 0, 0}};
     std::vector<std::uint8_t> own(at(g.n), 0);
     if (e.splits) {
       const std::uint64_t kind = random.below(4);
@@ -416,7 +416,8 @@ void check_splitting(const std::vector<graph>& graphs, std::uint64_t seed) {
   put(d_side, side);
   put(d_vertex, vertex);
   put(d_order, order);
-  steps.split(whole, d_side.data(), endings, d_vertex.data(), d_order.data(), sides, next_vertex);
+  device::split(space, whole, d_side.data(), endings, d_vertex.data(), d_order.data(), sides,
+                next_vertex);
   CHECK(values_of(d_order, n) == expected_order);
   const auto found = graphs_of(sides);
   REQUIRE(found.size() == expected.size());
@@ -450,11 +451,11 @@ void check_leaves(const pattern& s, index_t most, bool mixed, std::uint64_t seed
   device::growing_array<index_t> d_order(budget, "order");
   put(d_order, order);
   device::order_leaves(l, leaves, d_order.data(), budget);
-  orderings::scratch scratch;
+  orders::scratch scratch;
   scratch.local.assign(at(g.n), -1);
   for (const device::leaf& own : leaves) {
-    orderings::order_leaf(g, std::span(order).subspan(at(own.first), at(own.last - own.first)),
-                          scratch);
+    orders::order_leaf(g, std::span(order).subspan(at(own.first), at(own.last - own.first)),
+                       scratch);
   }
   CHECK(values_of(d_order, g.n) == order);
 }

@@ -14,40 +14,23 @@
 #include <array>
 
 #include "variants/device/tile_scan.hpp"
-#include "variants/orderings/gpu_dissection.hpp"
+#include "variants/orderings/gpu_dissection_stages.hpp"
+#include "variants/orderings/gpu_dissection_tuning.hpp"
 #include "variants/orderings/nested_dissection_arithmetic.hpp"
 
 #if defined(__CUDACC__)
 #include <cub/device/device_radix_sort.cuh>
 #endif
 
-namespace gsofa::gpu::dissection {
+namespace gsofa::orders::device {
 
 namespace {
 
-using orderings::most_leaf_bits;
-
-constexpr unsigned lanes = 8;  // that share a short row
-constexpr std::uint32_t empty_slot = 0xffffffffU;
 constexpr std::uint64_t ordered = ~std::uint64_t{0};
 constexpr unsigned halo_slots = 4096;  // for 2049 vertices, and those of threads under way
 static_assert(halo_slots >= 3 * most_leaf_bits / 2);
-// On the emulator small leaves must have long rows and rows that shared memory has no room for.
-#if defined(__CUDACC__)
-constexpr offset_t long_row = 256;
-constexpr int leaf_threads = 128;
-constexpr int threads_of_large = 256;
-constexpr std::array<std::size_t, 4> shared_classes{14 * 1024, 28 * 1024, 56 * 1024, 110 * 1024};
-#else
-constexpr offset_t long_row = 12;
-constexpr int leaf_threads = 64;
-constexpr int threads_of_large = 96;
-constexpr std::array<std::size_t, 4> shared_classes{1024, 2048, 4096, 8192};
-#endif
 constexpr offset_t most_global_words = offset_t{16} << 20;  // of all blocks
 constexpr unsigned most_warps = 32;
-
-GSOFA_DEVICE unsigned lane_index() { return simt::thread_index() & 31U; }
 
 /// A leaf as kernels see it.
 struct leaf_task {
@@ -106,7 +89,7 @@ GSOFA_DEVICE void for_neighbours(const level_view& g, const index_t* vertices, i
        i += static_cast<index_t>(simt::block_size() / lanes)) {
     const offset_t begin = g.begin[vertices[i]];
     const offset_t end = g.end[vertices[i]];
-    if (end - begin > long_row) {
+    if (end - begin > leaf_tuning::long_row) {
       any_long = true;
       continue;
     }
@@ -116,7 +99,7 @@ GSOFA_DEVICE void for_neighbours(const level_view& g, const index_t* vertices, i
   for (index_t i = 0; i < count; ++i) {
     const offset_t begin = g.begin[vertices[i]];
     const offset_t end = g.end[vertices[i]];
-    if (end - begin <= long_row) continue;
+    if (end - begin <= leaf_tuning::long_row) continue;
     for (offset_t e = begin + simt::thread_index(); e < end; e += simt::block_size()) {
       visit(i, g.adj[e]);
     }
@@ -490,9 +473,9 @@ std::size_t most_shared_bytes() {
   check(cudaGetDevice(&device), "cudaGetDevice");
   check(cudaDeviceGetAttribute(&bytes, cudaDevAttrMaxSharedMemoryPerBlockOptin, device),
         "device attributes");
-  return std::min(static_cast<std::size_t>(bytes), shared_classes.back());
+  return std::min(static_cast<std::size_t>(bytes), leaf_tuning::shared_classes.back());
 #else
-  return shared_classes.back();
+  return leaf_tuning::shared_classes.back();
 #endif
 }
 
@@ -526,13 +509,14 @@ void order_leaves(const level& g, std::span<const leaf> leaves, index_t* order,
   const device_array<leaf> d_leaves(budget, "leaves", count);
   const device_array<index_t> d_halo(budget, "leaves", count);
   copy_to_device(d_leaves.data(), small.data(), count);
-  launch_overlapping(halo_kernel, count, leaf_threads, (halo_slots + 1) * sizeof(std::uint32_t),
-                     graphs, d_leaves.data(), order, d_halo.data());
+  launch_overlapping(halo_kernel, count, leaf_tuning::threads,
+                     (halo_slots + 1) * sizeof(std::uint32_t), graphs, d_leaves.data(), order,
+                     d_halo.data());
   std::vector<index_t> halo(at(count));
   copy_to_host(halo.data(), d_halo.data(), count);
 
   // The last class has its rows in global memory.
-  constexpr std::size_t in_global = shared_classes.size();
+  constexpr std::size_t in_global = leaf_tuning::shared_classes.size();
   std::array<leaf_class, in_global + 1> classes;
   const std::size_t most_shared = most_shared_bytes();
   for (index_t k = 0; k < count; ++k) {
@@ -544,7 +528,8 @@ void order_leaves(const level& g, std::span<const leaf> leaves, index_t* order,
     const leaf_layout layout = layout_of(shape);
     std::size_t bytes = layout.end * sizeof(std::uint32_t);
     std::size_t which = 0;
-    while (which < in_global && bytes > std::min(shared_classes[which], most_shared)) ++which;
+    while (which < in_global && bytes > std::min(leaf_tuning::shared_classes[which], most_shared))
+      ++which;
     leaf_class& to = classes[which];
     if (which == in_global) {
       bytes = layout.rows * sizeof(std::uint32_t);
@@ -570,16 +555,17 @@ void order_leaves(const level& g, std::span<const leaf> leaves, index_t* order,
           static_cast<int>(std::clamp<offset_t>(most_global_words / c.global_words, 1, size));
       rows = {budget, "leaves", blocks * c.global_words};
       allow_shared(leaf_kernel<true>, c.bytes);
-      launch_overlapping(leaf_kernel<true>, blocks, threads_of_large, c.bytes, graphs,
+      launch_overlapping(leaf_kernel<true>, blocks, leaf_tuning::threads_of_large, c.bytes, graphs,
                          d_tasks.data() + next, size, order, rows.data(), c.global_words);
     } else {
       allow_shared(leaf_kernel<false>, c.bytes);
-      launch_overlapping(leaf_kernel<false>, size, which < 2 ? leaf_threads : threads_of_large,
-                         c.bytes, graphs, d_tasks.data() + next, size, order, nullptr, 0);
+      launch_overlapping(leaf_kernel<false>, size,
+                         which < 2 ? leaf_tuning::threads : leaf_tuning::threads_of_large, c.bytes,
+                         graphs, d_tasks.data() + next, size, order, nullptr, 0);
     }
   }
 }
 
-}  // namespace gsofa::gpu::dissection
+}  // namespace gsofa::orders::device
 
 #endif

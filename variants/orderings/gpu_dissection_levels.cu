@@ -1,24 +1,23 @@
-// Separators that are a level of a breadth-first search, of several parts at once: the same as
-// orderings::level_separator() finds.
+// Separators that are a level of a breadth-first search, of several parts at once. Device form of
+// nested_dissection_levels.cpp.
 
-#include "variants/orderings/gpu_dissection.hpp"
+#include "variants/orderings/gpu_dissection_stages.hpp"
+#include "variants/orderings/gpu_dissection_tuning.hpp"
+#include "variants/orderings/gpu_dissection_warps.cuh"
 
 #if defined(GSOFA_GPU)
+
+#include <algorithm>
 
 #include "variants/device/simt_grid.hpp"
 #include "variants/device/tile_scan.hpp"
 
-namespace gsofa::gpu::dissection {
+namespace gsofa::orders::device {
 
-namespace search_kernels {
+namespace {
 
-inline constexpr std::uint32_t unreached = 0xffffffffU;
-inline constexpr unsigned row_lanes = 8;  ///< lanes that read a row together
-#if defined(__CUDACC__)
-inline constexpr int threads_of_search = 512;
-#else
-inline constexpr int threads_of_search = 64;
-#endif
+constexpr std::uint32_t unreached = 0xffffffffU;
+constexpr unsigned row_lanes = 8;  ///< lanes that read a row together
 
 struct search_view {
   const index_t* root;      ///< by graph: the first vertex of its first search; -1: is not searched
@@ -37,7 +36,6 @@ GSOFA_DEVICE std::uint64_t thread_of_grid() {
 GSOFA_DEVICE std::uint64_t threads_of_grid() {
   return std::uint64_t{simt::grid_size()} * simt::block_size();
 }
-GSOFA_DEVICE unsigned lane_of_thread() { return simt::thread_index() & 31U; }
 
 /// Before a search: no vertex is reached but the roots.
 GSOFA_DEVICE void begin_search(const level_view& g, const search_view& s, bool first) {
@@ -69,7 +67,7 @@ GSOFA_DEVICE void add_width(const level_view& g, const search_view& s, bool lead
   const bool apart = simt::ballot(leads && graph != one) != 0;
   std::uint64_t sum = leads && !apart ? weight : 0;
   for (unsigned step = 16; step > 0; step /= 2) sum += simt::shuffle_xor(sum, step);
-  if (apart ? leads : lane_of_thread() == 0) {
+  if (apart ? leads : lane_index() == 0) {
     const index_t own = apart ? graph : one;
     simt::atomic_add(s.width + g.first[own] + level, apart ? weight : sum);
   }
@@ -89,10 +87,10 @@ GSOFA_DEVICE void search_level(const level_view& g, const search_view& s, std::u
     const bool is = k < to - from;
     const index_t v = is ? s.queue[from + k] : 0;
     const index_t graph = is ? g.owner[v] : 0;
-    const bool leads = is && lane_of_thread() % row_lanes == 0;
+    const bool leads = is && lane_index() % row_lanes == 0;
     add_width(g, s, leads, graph, level, leads ? static_cast<std::uint64_t>(g.weight[v]) : 0);
     const bool goes = is && level < static_cast<std::uint32_t>(s.most[graph]);
-    offset_t e = goes ? g.begin[v] + lane_of_thread() % row_lanes : 0;
+    offset_t e = goes ? g.begin[v] + lane_index() % row_lanes : 0;
     const offset_t end = goes ? g.end[v] : 0;
     while (simt::ballot(e < end) != 0) {
       bool mine = false;
@@ -108,9 +106,8 @@ GSOFA_DEVICE void search_level(const level_view& g, const search_view& s, std::u
       if (mask == 0) continue;
       const unsigned leader = simt::lowest_bit(mask);
       std::uint32_t place = 0;
-      if (lane_of_thread() == leader) place = simt::atomic_add(reached, simt::population(mask));
-      place =
-          simt::shuffle(place, leader) + simt::population(mask & ((1U << lane_of_thread()) - 1));
+      if (lane_index() == leader) place = simt::atomic_add(reached, simt::population(mask));
+      place = simt::shuffle(place, leader) + simt::population(mask & ((1U << lane_index()) - 1));
       if (mine) s.queue[to + place] = u;
     }
   }
@@ -131,22 +128,22 @@ GSOFA_DEVICE void choose_levels(const level_view& g, const search_view& s, found
   const auto warps = static_cast<index_t>(threads_of_grid() / 32);
   for (auto i = static_cast<index_t>(thread_of_grid() / 32); i < g.graphs; i += warps) {
     if (s.root[i] < 0) continue;
-    const orderings::cost_function cost(g.total[i]);
+    const cost_function cost(g.total[i]);
     level_choice best{~std::uint64_t{0}, unreached, 0, 0};
     std::uint64_t before = 0;
     const std::uint32_t levels = s.deepest[i] + 1;
     for (std::uint32_t base = 0; base < levels; base += 32) {
-      const std::uint32_t level = base + lane_of_thread();
+      const std::uint32_t level = base + lane_index();
       const std::uint64_t width = level < levels ? s.width[g.first[i] + level] : 0;
       std::uint64_t sum = width;
       for (unsigned step = 1; step < 32; step *= 2) {
         const std::uint64_t lower = simt::shuffle_up(sum, step);
-        sum += lane_of_thread() >= step ? lower : 0;
+        sum += lane_index() >= step ? lower : 0;
       }
       const auto below = static_cast<offset_t>(before + sum - width);
       const auto own = static_cast<offset_t>(width);
       const offset_t above = g.total[i] - below - own;
-      if (level < levels && orderings::are_even(below, above, g.total[i])) {
+      if (level < levels && are_even(below, above, g.total[i])) {
         const level_choice c{cost(below, above, own), level, below, own};
         if (c < best) best = c;
       }
@@ -158,7 +155,7 @@ GSOFA_DEVICE void choose_levels(const level_view& g, const search_view& s, found
           simt::shuffle_xor(best.below, step), simt::shuffle_xor(best.width, step)};
       if (other < best) best = other;
     }
-    if (lane_of_thread() == 0) {
+    if (lane_index() == 0) {
       found[i] = {best.cost,
                   {best.below, g.total[i] - best.below - best.width, best.width},
                   best.level,
@@ -195,49 +192,34 @@ GSOFA_KERNEL void search_kernel(level_view g, search_view s, found_level* found)
   choose_levels(g, s, found);
 }
 
-}  // namespace search_kernels
+}  // namespace
 
-struct level_steps::space {
-  explicit space(memory_budget& budget)
-      : graphs(budget, "levels"),
-        level(budget, "levels"),
-        queue(budget, "levels"),
-        words(budget, "levels"),
-        width(budget, "levels"),
-        found(budget, "levels") {}
-  ~space() {
-    try {
-      beside.join();
-    } catch (const std::exception&) {
-      // The device has failed, and its memory is not used again.
-    }
+search_space::search_space(memory_budget& budget)
+    : graphs(budget, "levels"),
+      level(budget, "levels"),
+      queue(budget, "levels"),
+      words(budget, "levels"),
+      width(budget, "levels"),
+      found(budget, "levels") {}
+
+search_space::~search_space() {
+  try {
+    beside.join();
+  } catch (const std::exception&) {
+    // The device has failed, and its memory is not used again.
   }
+}
 
-  growing_array<index_t> graphs;  // roots, then numbers of levels
-  growing_array<std::uint32_t> level;
-  growing_array<index_t> queue;
-  growing_array<std::uint32_t> words;
-  growing_array<std::uint64_t> width;
-  growing_array<found_level> found;
-  std::vector<index_t> of_host;
-  side_work beside;
-};
-
-level_steps::level_steps(memory_budget& budget) : space_(std::make_unique<space>(budget)) {}
-level_steps::~level_steps() = default;
-
-void level_steps::search(const level& whole, std::span<const index_t> graphs,
-                         std::span<const std::uint64_t> keys) {
-  using namespace search_kernels;  // NOLINT(google-build-using-namespace)
-  space& s = *space_;
+void search_levels(search_space& s, const level& whole, std::span<const index_t> graphs,
+                   std::span<const std::uint64_t> keys) {
   const level_view g = whole.view();
   const auto count = at(g.graphs);
   s.of_host.assign(2 * count, -1);
   for (std::size_t k = 0; k < graphs.size(); ++k) {
     const index_t i = graphs[k];
     const index_t n = whole.size_of(i);
-    s.of_host[at(i)] = whole.first[at(i)] + orderings::first_root(keys[k], n);
-    s.of_host[count + at(i)] = orderings::most_levels(n);
+    s.of_host[at(i)] = whole.first[at(i)] + first_root(keys[k], n);
+    s.of_host[count + at(i)] = most_levels(n);
   }
   found_level* const found = s.found.resize(g.graphs);
   index_t* const lists = s.graphs.resize(2 * g.graphs);
@@ -252,19 +234,17 @@ void level_steps::search(const level& whole, std::span<const index_t> graphs,
                          .farthest = words + count,
                          .reached = words + 2 * count};
   // Few blocks, so that the coarsening goes on beside them.
-#if defined(__CUDACC__)
-  const int blocks = std::max(1, std::min(multiprocessors() / 3, blocks_for(g.n)));
-#else
-  const int blocks = 2;
-#endif
+  const int blocks =
+      is_emulated ? 2 : std::max(1, std::min(multiprocessors() / 3, blocks_for(g.n)));
   s.beside.begin();
-  launch_cooperative_beside(&s.beside, search_kernel, blocks, threads_of_search, 0, g, view, found);
+  launch_cooperative_beside(&s.beside, search_kernel, blocks, level_tuning::threads, 0, g, view,
+                            found);
 }
 
-void level_steps::join() { space_->beside.join(); }
+void join(search_space& s) { s.beside.join(); }
 
-found_levels level_steps::found() const { return {space_->level.data(), space_->found.data()}; }
+found_levels found(const search_space& s) { return {s.level.data(), s.found.data()}; }
 
-}  // namespace gsofa::gpu::dissection
+}  // namespace gsofa::orders::device
 
 #endif

@@ -5,12 +5,15 @@
 #include <cstdint>
 
 #include "variants/device/row_teams.hpp"
+#include "variants/orderings/gpu_dissection_graphs.hpp"
 
 #if defined(GSOFA_GPU)
 
-namespace gsofa::gpu::dissection {
+namespace gsofa::orders::device {
 
 inline constexpr index_t none = -1;
+/// Of a hash table.
+inline constexpr std::uint32_t empty_slot = 0xffffffffU;
 
 /// Copies what the host has written, word by word, and sets other words to 0.
 GSOFA_KERNEL void copy_words_kernel(const std::uint64_t* from, std::uint64_t* to, offset_t words,
@@ -200,6 +203,6 @@ struct entry_sum {
   }
 };
 
-}  // namespace gsofa::gpu::dissection
+}  // namespace gsofa::orders::device
 
 #endif

@@ -11,13 +11,13 @@
 
 #include "common/generators.hpp"
 #include "common/random.hpp"
-#include "variants/orderings/gpu_dissection.hpp"
-#include "variants/orderings/nested_dissection_steps.hpp"
+#include "variants/orderings/gpu_dissection_stages.hpp"
+#include "variants/orderings/nested_dissection_stages.hpp"
 
 using namespace gsofa;
-using orderings::graph;
-using orderings::trial;
-namespace device = gsofa::gpu::dissection;
+using orders::graph;
+using orders::trial;
+namespace device = gsofa::orders::device;
 
 namespace {
 
@@ -122,15 +122,15 @@ struct chain {
 chain chain_of(graph g, std::uint64_t key, index_t coarsest) {
   chain c;
   c.graphs.push_back(std::make_unique<graph>(std::move(g)));
-  orderings::team alone;
-  orderings::workspace w;
+  orders::team alone;
+  orders::workspace w;
   w.crew = &alone;
-  orderings::scratch s;
+  orders::scratch s;
   while (c.graphs.back()->n > coarsest) {
     const graph& fine = *c.graphs.back();
     auto next = std::make_unique<graph>();
-    if (!orderings::coarsen(alone, w, &s, fine, orderings::most_weight(fine.total),
-                            keyed_random(key, orderings::matching_word, c.graphs.size()), *next)) {
+    if (!orders::coarsen(alone, w, &s, fine, orders::most_weight(fine.total),
+                         keyed_random(key, orders::matching_word, c.graphs.size()), *next)) {
       break;
     }
     c.graphs.push_back(std::move(next));
@@ -149,12 +149,12 @@ coverage check(std::vector<chain> chains, int tries, index_t idle_moves = 200,
   coverage seen;
   gpu::memory_budget budget;
   budget.set_limit(offset_t{1} << 31);
-  device::trial_steps steps(budget);
+  device::trials found_trials(budget);
   std::size_t length = 0;
   for (const chain& c : chains) length = std::max(length, c.graphs.size());
   std::vector<std::unique_ptr<device::level>> levels(length);
-  orderings::team alone;
-  orderings::scratch scratch;
+  orders::team alone;
+  orders::scratch scratch;
   for (std::size_t l = length; l-- > 0;) {
     const int stage_up = l % 2 == 0 ? 2 : 1;
     std::vector<const graph*> graphs;
@@ -172,9 +172,9 @@ coverage check(std::vector<chain> chains, int tries, index_t idle_moves = 200,
         for (int t = 0; t < tries; ++t) {
           c.trials.push_back(std::make_unique<trial>());
           c.trials.back()->g = graphs.back();
-          c.trials.back()->key = keyed_random(k + 5, orderings::trial_word, at(t));
+          c.trials.back()->key = keyed_random(k + 5, orders::trial_word, at(t));
           c.alive.push_back(t);
-          orderings::initial_separator(*c.trials.back(), scratch);
+          orders::first_cut(*c.trials.back(), scratch);
           firsts.push_back(c.trials.back().get());
           host.push_back(c.trials.back().get());
           specs.push_back({.graph = c.graph_place, .key = c.trials.back()->key});
@@ -185,7 +185,7 @@ coverage check(std::vector<chain> chains, int tries, index_t idle_moves = 200,
         if (l % 2 == 1) c.alive.resize((c.alive.size() + 1) / 2);
         for (std::size_t r = 0; r < c.alive.size(); ++r) {
           trial& t = *c.trials[at(c.alive[r])];
-          orderings::project(t, *c.graphs[l]);
+          orders::project(t, *c.graphs[l]);
           others.push_back(&t);
           host.push_back(&t);
           specs.push_back({.graph = c.graph_place,
@@ -199,17 +199,17 @@ coverage check(std::vector<chain> chains, int tries, index_t idle_moves = 200,
     }
     levels[l] = std::make_unique<device::level>(budget);
     put_level(*levels[l], graphs, parent);
-    std::vector<device::trial_steps::group> each;
+    std::vector<device::group> each;
     for (index_t k = 0; k < static_cast<index_t>(host.size()); ++k) each.push_back({k, k + 1});
     const auto compare = [&](const char* step) {
       CAPTURE(step);
-      const auto found = steps.best(*levels[l], each);
+      const auto found = device::best(found_trials, *levels[l], each);
       std::size_t wrong = 0;
       for (std::size_t k = 0; k < host.size(); ++k) {
         const trial& t = *host[k];
         bool same = std::ranges::equal(found[k].weight, t.weight);
         std::vector<std::uint8_t> side(at(t.g->n));
-        gpu::copy_to_host(side.data(), steps.side() + found[k].first, t.g->n);
+        gpu::copy_to_host(side.data(), found_trials.side() + found[k].first, t.g->n);
         same = same && side == t.side;
         if (!same) {
           ++wrong;
@@ -221,26 +221,29 @@ coverage check(std::vector<chain> chains, int tries, index_t idle_moves = 200,
       }
       REQUIRE(wrong == 0);
     };
-    steps.move(l + 1 < length ? levels[l + 1].get() : nullptr, *levels[l], specs);
-    compare("move");
+    device::project(found_trials, l + 1 < length ? levels[l + 1].get() : nullptr, *levels[l],
+                    specs);
+    device::first_cuts(found_trials, *levels[l]);
+    compare("project");
     for (const trial* t : host) {
-      if (t->members.size() >= orderings::members_of_rounds) ++seen.rounds;
+      if (t->members.size() >= orders::members_of_rounds) ++seen.rounds;
     }
     const bool refines = l % stride == 0;
-    orderings::refine(alone, &scratch, firsts, orderings::first_passes, idle_moves, 0);
+    orders::refine(alone, &scratch, firsts, orders::first_passes, idle_moves, 0);
     if (refines) {
-      orderings::refine(alone, &scratch, others, orderings::later_passes, idle_moves,
-                        static_cast<std::uint64_t>(stage_up));
+      orders::refine(alone, &scratch, others, orders::later_passes, idle_moves,
+                     static_cast<std::uint64_t>(stage_up));
     }
-    steps.refine(*levels[l], {.idle_moves = idle_moves, .stride = static_cast<int>(stride)}, l);
+    device::refine(found_trials, *levels[l],
+                   {.idle_moves = idle_moves, .stride = static_cast<int>(stride)}, l);
     compare("refine");
   }
   // The best of each group.
-  std::vector<device::trial_steps::group> groups;
+  std::vector<device::group> groups;
   for (const chain& c : chains) {
     groups.push_back({c.first, c.first + static_cast<index_t>(c.alive.size())});
   }
-  const auto found = steps.best(*levels[0], groups);
+  const auto found = device::best(found_trials, *levels[0], groups);
   for (std::size_t k = 0; k < chains.size(); ++k) {
     auto alive = chains[k].alive;
     std::ranges::stable_sort(alive, {}, [&](index_t i) { return chains[k].trials[at(i)]->cost; });
@@ -278,8 +281,8 @@ TEST_CASE("trials of many graphs at once are those of the host") {
            "random:n=260,degree=30,seed=4",
        }) {
     const graph g = graph_of(generate(spec));
-    chains.push_back(chain_of(g, ++key, orderings::coarsest));
-    chains.push_back(chain_of(weighted(g, 9), ++key, orderings::coarsest));
+    chains.push_back(chain_of(g, ++key, orders::coarsest));
+    chains.push_back(chain_of(weighted(g, 9), ++key, orders::coarsest));
   }
   check(std::move(chains), 4);
 }
@@ -299,7 +302,7 @@ TEST_CASE("separators of large graphs are refined in rounds") {
     CAPTURE(spec);
     std::vector<chain> chains;
     chains.push_back(
-        chain_of(weighted(graph_of(generate(spec)), most_weight), 2, orderings::coarsest));
+        chain_of(weighted(graph_of(generate(spec)), most_weight), 2, orders::coarsest));
     return check(std::move(chains), tries, idle_moves, stride).rounds;
   };
   CHECK(alone("grid27:nx=25", 1, 1) > 0);
@@ -317,8 +320,8 @@ TEST_CASE("narrow separators of large graphs move in steps") {
                            "grid7:nx=11,ny=11,nz=12", "grid9:nx=40,ny=31",
                            "circuit:n=1500,hubs=2,seed=4", "arrow:n=1300", "tridiagonal:n=1200"}) {
     const graph g = graph_of(generate(spec));
-    chains.push_back(chain_of(g, ++key, orderings::coarsest));
-    chains.push_back(chain_of(weighted(g, 5), ++key, orderings::coarsest));
+    chains.push_back(chain_of(g, ++key, orders::coarsest));
+    chains.push_back(chain_of(weighted(g, 5), ++key, orders::coarsest));
   }
   check(std::move(chains), 2, 60);
 }
@@ -326,11 +329,11 @@ TEST_CASE("narrow separators of large graphs move in steps") {
 TEST_CASE("separators that are most of a graph, and vertices too heavy for a side") {
   std::vector<chain> chains;
   for (const char* spec : {"random:n=5000,degree=6,seed=1", "random:n=4500,degree=4,seed=2"}) {
-    chains.push_back(chain_of(graph_of(generate(spec)), 7, orderings::coarsest));
+    chains.push_back(chain_of(graph_of(generate(spec)), 7, orders::coarsest));
   }
-  chains.push_back(chain_of(graph_of(complete(600, 610)), 7, orderings::coarsest));
+  chains.push_back(chain_of(graph_of(complete(600, 610)), 7, orders::coarsest));
   chains.push_back(
-      chain_of(graph_of(generate("banded:n=1800,lower=550,upper=550")), 7, orderings::coarsest));
+      chain_of(graph_of(generate("banded:n=1800,lower=550,upper=550")), 7, orders::coarsest));
   // Coarse graphs of one large vertex and of few, without a coarsening.
   for (const char* spec : {"arrow:n=4400", "diagonal:n=4100", "tridiagonal:n=4500"}) {
     chains.push_back(chain_of(weighted(graph_of(generate(spec)), 900), 7, 1 << 20));
@@ -361,21 +364,23 @@ TEST_CASE("levels of searches of many graphs at once are those of the host") {
   budget.set_limit(offset_t{1} << 30);
   device::level l(budget);
   put_level(l, all, {});
-  device::level_steps steps(budget);
+  device::search_space space(budget);
   int separators = 0;
   for (int round = 0; round < 2; ++round) {
-    steps.search(l, searched, keys);
-    steps.join();
+    device::search_levels(space, l, searched, keys);
+    device::join(space);
     std::vector<device::found_level> found(graphs.size());
-    gpu::copy_to_host(found.data(), steps.found().found, static_cast<offset_t>(found.size()));
+    gpu::copy_to_host(found.data(), device::found(space).found,
+                      static_cast<offset_t>(found.size()));
     std::vector<std::uint32_t> level(at(l.first.back()));
-    gpu::copy_to_host(level.data(), steps.found().level, static_cast<offset_t>(level.size()));
+    gpu::copy_to_host(level.data(), device::found(space).level,
+                      static_cast<offset_t>(level.size()));
     for (std::size_t k = 0; k < searched.size(); ++k) {
       const index_t i = searched[k];
       CAPTURE(i);
       trial t;
-      orderings::scratch s;
-      const bool is = orderings::level_separator(graphs[at(i)], keys[k], t, s);
+      orders::scratch s;
+      const bool is = orders::level_separator(graphs[at(i)], keys[k], t, s);
       const device::found_level& f = found[at(i)];
       REQUIRE((f.is != 0) == is);
       if (!is) continue;
@@ -385,9 +390,9 @@ TEST_CASE("levels of searches of many graphs at once are those of the host") {
       std::vector<std::uint8_t> side;
       for (index_t v = l.first[at(i)]; v < l.first[at(i) + 1]; ++v) {
         const std::uint32_t own = level[at(v)];
-        side.push_back(own == f.level  ? orderings::separator
-                       : own < f.level ? orderings::side_a
-                                       : orderings::side_b);
+        side.push_back(own == f.level  ? orders::separator
+                       : own < f.level ? orders::side_a
+                                       : orders::side_b);
       }
       CHECK(side == t.side);
     }

@@ -1,7 +1,6 @@
-// Nested dissection: isolated vertices first, hubs last, vertices with equal closed neighbourhoods
-// as one, then separators, component by component, down to leaves of minimum fill. A component's
-// separator depends on its graph and its key alone, so components may be bisected in any order and
-// at the same time.
+// Nested dissection: compress, then bisect and split, component by component, down to leaves of
+// minimum fill. A component's separator depends on its graph and its key alone, so components may
+// be bisected in any order and at the same time.
 
 #include "variants/orderings/nested_dissection.hpp"
 
@@ -10,137 +9,11 @@
 #include <numeric>
 #include <thread>
 
-#include "common/large_pages.hpp"
-#include "variants/orderings/nested_dissection_steps.hpp"
+#include "variants/orderings/nested_dissection_stages.hpp"
 
-namespace gsofa::orderings {
+namespace gsofa::orders {
 
 namespace {
-
-constexpr offset_t grain = 4096;
-
-// The graph without hubs in which each class of vertices with equal closed neighbourhoods is one.
-struct compressed_graph : vertex_classes {
-  graph g;
-};
-
-// Rows longer than max(256, 10 sqrt n), for n vertices with neighbours.
-std::vector<std::uint8_t> find_hubs(team& crew, const pattern_view& s) {
-  std::vector<std::uint8_t> hub(at(s.n_rows), 0);
-  index_t n = 0;
-  for (index_t v = 0; v < s.n_rows; ++v) n += s.row(v).empty() ? 0 : 1;
-  crew.ranges(s.n_rows, grain, [&](int, offset_t from, offset_t to) {
-    for (auto v = static_cast<index_t>(from); v < to; ++v) {
-      const auto degree = static_cast<offset_t>(s.row(v).size());
-      hub[at(v)] = is_hub(degree, n) ? 1 : 0;
-    }
-  });
-  return hub;
-}
-
-// Whether u and v, which are adjacent, have one closed neighbourhood, hubs apart.
-bool same_neighbourhood(const pattern_view& s, std::span<const std::uint8_t> hub, index_t u,
-                        index_t v) {
-  const auto a = s.row(u);
-  const auto b = s.row(v);
-  const auto skip = [&](std::span<const index_t> row, std::size_t& i) {
-    while (i < row.size() && (hub[at(row[i])] != 0 || row[i] == u || row[i] == v)) ++i;
-  };
-  for (std::size_t i = 0, j = 0;; ++i, ++j) {
-    skip(a, i);
-    skip(b, j);
-    if (i == a.size() || j == b.size()) return i == a.size() && j == b.size();
-    if (a[i] != b[j]) return false;
-  }
-}
-
-// For each vertex the smallest one of its closed neighbourhood, as a set. Two vertices of one
-// closed neighbourhood are adjacent, so only neighbours are compared.
-std::vector<index_t> find_twins(team& crew, const pattern_view& s,
-                                std::span<const std::uint8_t> hub) {
-  std::vector<std::uint64_t> hash(at(s.n_rows));
-  std::vector<index_t> twin(at(s.n_rows));
-  crew.ranges(s.n_rows, grain, [&](int, offset_t from, offset_t to) {
-    for (auto v = static_cast<index_t>(from); v < to; ++v) {
-      std::uint64_t sum = mix64(static_cast<std::uint64_t>(v) + 1);
-      for (const index_t u : s.row(v)) {
-        if (hub[at(u)] == 0) sum += mix64(static_cast<std::uint64_t>(u) + 1);
-      }
-      hash[at(v)] = sum;
-    }
-  });
-  crew.ranges(s.n_rows, grain, [&](int, offset_t from, offset_t to) {
-    for (auto v = static_cast<index_t>(from); v < to; ++v) {
-      twin[at(v)] = v;
-      if (hub[at(v)] != 0) continue;
-      for (const index_t u : s.row(v)) {
-        if (u >= v) break;
-        if (hash[at(u)] != hash[at(v)] || hub[at(u)] != 0) continue;
-        if (!same_neighbourhood(s, hub, u, v)) continue;
-        twin[at(v)] = u;
-        break;
-      }
-    }
-  });
-  return twin;
-}
-
-// Lists the members of each class; id[v]: the class of v, -1 for a hub or an isolated vertex.
-void list_members(compressed_graph& c, const pattern_view& s, std::span<const std::uint8_t> hub,
-                  std::span<const index_t> twin, std::vector<index_t>& id) {
-  const auto n = static_cast<index_t>(twin.size());
-  for (index_t v = 0; v < n; ++v) {
-    if (hub[at(v)] != 0) {
-      c.hubs.push_back(v);
-    } else if (s.row(v).empty()) {
-      c.isolated.push_back(v);
-    } else if (twin[at(v)] == v) {
-      id[at(v)] = c.g.n++;
-      c.g.weight.push_back(1);
-    } else {
-      id[at(v)] = id[at(twin[at(v)])];
-      ++c.g.weight[at(id[at(v)])];
-    }
-  }
-  c.member_start.assign(at(c.g.n) + 1, 0);
-  std::partial_sum(c.g.weight.begin(), c.g.weight.end(), c.member_start.begin() + 1);
-  c.g.total = c.member_start.back();
-  c.members.resize(at(c.g.total));
-  std::vector<index_t> next(c.member_start.begin(), c.member_start.end() - 1);
-  for (index_t v = 0; v < n; ++v) {
-    if (id[at(v)] >= 0) c.members[at(next[at(id[at(v)])]++)] = v;
-  }
-}
-
-compressed_graph compress(team& crew, const pattern_view& s) {
-  compressed_graph c;
-  const std::vector<std::uint8_t> hub = find_hubs(crew, s);
-  const std::vector<index_t> twin = find_twins(crew, s, hub);
-  std::vector<index_t> id(at(s.n_rows), -1);
-  list_members(c, s, hub, twin, id);
-  graph& g = c.g;
-  g.begin.resize(at(g.n));
-  g.end.resize(at(g.n));
-  offset_t room = 0;
-  for (index_t i = 0; i < g.n; ++i) {
-    g.begin[at(i)] = room;
-    room += static_cast<offset_t>(s.row(c.members[at(c.member_start[at(i)])]).size());
-  }
-  index_t* const adj = storage_to_write(g.adj, at(room));
-  crew.ranges(g.n, grain, [&](int, offset_t from, offset_t to) {
-    for (auto i = static_cast<index_t>(from); i < to; ++i) {
-      const index_t v = c.members[at(c.member_start[at(i)])];
-      offset_t next = g.begin[at(i)];
-      for (const index_t u : s.row(v)) {
-        if (hub[at(u)] == 0 && twin[at(u)] == u && id[at(u)] != i) adj[next++] = id[at(u)];
-      }
-      g.end[at(i)] = next;
-    }
-  });
-  take_written(g.adj, at(room));
-  for (index_t i = 0; i < g.n; ++i) g.entries += g.degree(i);
-  return c;
-}
 
 // A component: positions first .. first + g().n - 1 of the order hold its vertices, local vertex v
 // at position first + v until it is split.
@@ -154,48 +27,6 @@ struct component {
 
   [[nodiscard]] const graph& g() const { return given != nullptr ? *given : own; }
 };
-
-// The subgraphs of the two sides, of count[side] vertices; local[v]: number of v in its side.
-void split_graph(team& crew, const graph& g, const trial& t, std::span<const index_t> local,
-                 const index_t* count, graph* sides) {
-  std::vector<offset_t> begin(at(g.n));
-  std::vector<index_t> vertex[2];
-  offset_t room[2] = {0, 0};
-  for (int k = 0; k < 2; ++k) {
-    for (auto* of : {&sides[k].begin, &sides[k].end}) of->reserve(at(count[k]));
-    for (auto* of : {&sides[k].weight, &vertex[k]}) of->reserve(at(count[k]));
-  }
-  std::vector<index_t> lost(at(g.n), 0);
-  for (const index_t v : t.members) {
-    for (const index_t u : g.row(v)) ++lost[at(u)];
-  }
-  for (index_t v = 0; v < g.n; ++v) {
-    const std::uint8_t k = t.side[at(v)];
-    if (k == separator) continue;
-    graph& h = sides[k];
-    h.begin.push_back(room[k]);
-    room[k] += g.degree(v) - lost[at(v)];
-    h.end.push_back(room[k]);
-    h.weight.push_back(g.weight[at(v)]);
-    vertex[k].push_back(v);
-  }
-  for (int k = 0; k < 2; ++k) {
-    graph& h = sides[k];
-    h.n = static_cast<index_t>(vertex[k].size());
-    h.total = t.weight[k];
-    h.entries = room[k];
-    index_t* const adj = storage_to_write(h.adj, at(room[k]));
-    crew.ranges(h.n, grain, [&](int, offset_t from, offset_t to) {
-      for (auto i = from; i < to; ++i) {
-        index_t* next = adj + h.begin[at(i)];
-        for (const index_t u : g.row(vertex[k][at(i)])) {
-          if (t.side[at(u)] == k) *next++ = local[at(u)];
-        }
-      }
-    });
-    take_written(h.adj, at(room[k]));
-  }
-}
 
 // Finds the tree; `position` is the order of the vertices of the compressed graph.
 class dissector {
@@ -381,40 +212,6 @@ void order_leaves(team& crew, const graph& g, const std::vector<node>& tree,
 
 }  // namespace
 
-dissection expand(const vertex_classes& c, std::span<const node> tree,
-                  std::vector<index_t> position) {
-  dissection result;
-  const bool single = c.member_start.empty();  // each vertex is a class
-  result.order = c.isolated;
-  result.order.reserve(c.isolated.size() + c.members.size() + c.hubs.size());
-  const auto end_node = [&](index_t last, index_t parent) {
-    result.tree.start.push_back(last);
-    result.tree.parent.push_back(parent);
-  };
-  if (!c.isolated.empty()) end_node(static_cast<index_t>(c.isolated.size()), -1);
-  const auto before = static_cast<index_t>(result.tree.parent.size());
-  std::vector<index_t> node_at(position.size() + 1, -1);
-  for (std::size_t i = 0; i < tree.size(); ++i)
-    node_at[at(tree[i].first)] = before + static_cast<index_t>(i);
-  const auto root = c.hubs.empty() ? index_t{-1} : before + static_cast<index_t>(tree.size());
-  for (const node& k : tree) {
-    for (index_t i = k.first; i < k.last && !single; ++i) {
-      const index_t v = position[at(i)];
-      for (index_t m = c.member_start[at(v)]; m < c.member_start[at(v) + 1]; ++m) {
-        result.order.push_back(c.members[at(m)]);
-      }
-    }
-    end_node(single ? k.last : static_cast<index_t>(result.order.size()),
-             k.above == no_node ? root : node_at[at(k.above)]);
-  }
-  if (single) result.order = std::move(position);
-  if (!c.hubs.empty()) {
-    result.order.insert(result.order.end(), c.hubs.begin(), c.hubs.end());
-    end_node(static_cast<index_t>(result.order.size()), -1);
-  }
-  return result;
-}
-
 dissection nested_dissection(const pattern_view& s, const dissection_settings& settings) {
   if (s.n_rows != s.n_cols) throw input_error("nested dissection: the pattern is not square");
   dissection result;
@@ -429,4 +226,4 @@ dissection nested_dissection(const pattern_view& s, const dissection_settings& s
   return result;
 }
 
-}  // namespace gsofa::orderings
+}  // namespace gsofa::orders

@@ -8,7 +8,7 @@
 #include "common/pattern.hpp"
 #include "common/run_context.hpp"
 
-namespace gsofa::orderings {
+namespace gsofa::orders {
 
 /// How nested_dissection() searches.
 struct dissection_settings {
@@ -24,6 +24,11 @@ struct dissection_settings {
   const run_context* run = nullptr;         ///< on a device: its limit of time ends the search, too
 };
 
+/// The options of an order that dissects, with the defaults of `defaults`.
+std::vector<option_spec> dissection_options(const dissection_settings& defaults);
+/// How an order with these options and this seed searches. Threads are those of `settings`.
+dissection_settings settings_of(const order_settings& settings);
+
 /// A fill-reducing order (old vertex by new position) and its separator tree, without empty nodes.
 struct dissection {
   std::vector<index_t> order;
@@ -37,4 +42,4 @@ struct dissection {
 /// (multilevel separators, one-sided refinement).
 dissection nested_dissection(const pattern_view& s, const dissection_settings& settings);
 
-}  // namespace gsofa::orderings
+}  // namespace gsofa::orders

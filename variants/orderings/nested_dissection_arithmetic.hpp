@@ -8,7 +8,7 @@
 #include "common/random.hpp"
 #include "common/types.hpp"
 
-namespace gsofa::orderings {
+namespace gsofa::orders {
 
 enum side : std::uint8_t { side_a = 0, side_b = 1, separator = 2 };
 
@@ -240,4 +240,4 @@ struct small_cost_function {
   }
 };
 
-}  // namespace gsofa::orderings
+}  // namespace gsofa::orders

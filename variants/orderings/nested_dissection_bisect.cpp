@@ -2,9 +2,9 @@
 
 #include <algorithm>
 
-#include "variants/orderings/nested_dissection_steps.hpp"
+#include "variants/orderings/nested_dissection_stages.hpp"
 
-namespace gsofa::orderings {
+namespace gsofa::orders {
 
 bisector::bisector(team& crew, const dissection_settings& settings) : settings_(settings) {
   lead(crew);
@@ -106,7 +106,7 @@ void bisector::first_tries(std::uint64_t key) {
     }
   }
   space_.crew->items(static_cast<offset_t>(used), [&](int thread, offset_t i) {
-    initial_separator(*active_[at(i)], space_.per_thread[at(thread)]);
+    first_cut(*active_[at(i)], space_.per_thread[at(thread)]);
   });
   refine(*space_.crew, per_thread(), active_, first_passes, settings_.idle_moves, 0);
 }
@@ -204,4 +204,4 @@ bool bisector::bisect(const graph& g, std::uint64_t key, int depth) {
   return best().weight[side_a] > 0 && best().weight[side_b] > 0;
 }
 
-}  // namespace gsofa::orderings
+}  // namespace gsofa::orders

@@ -6,10 +6,10 @@
 #include <limits>
 #include <tuple>
 
-#include "variants/orderings/nested_dissection_steps.hpp"
+#include "variants/orderings/nested_dissection_stages.hpp"
 #include "variants/support/processors.hpp"
 
-namespace gsofa::orderings {
+namespace gsofa::orders {
 
 namespace {
 
@@ -167,7 +167,7 @@ void cut_to_separator(trial& t, scratch& s) {
 
 }  // namespace
 
-void initial_separator(trial& t, scratch& s) {
+void first_cut(trial& t, scratch& s) {
   const graph& g = *t.g;
   s.gain.resize(at(g.n));
   s.tie.resize(at(g.n));
@@ -182,4 +182,4 @@ void initial_separator(trial& t, scratch& s) {
   collect_separator(t);
 }
 
-}  // namespace gsofa::orderings
+}  // namespace gsofa::orders

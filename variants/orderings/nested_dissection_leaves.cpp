@@ -5,10 +5,10 @@
 #include <algorithm>
 #include <bit>
 
-#include "variants/orderings/nested_dissection_steps.hpp"
+#include "variants/orderings/nested_dissection_stages.hpp"
 #include "variants/support/processors.hpp"
 
-namespace gsofa::orderings {
+namespace gsofa::orders {
 
 namespace {
 
@@ -163,4 +163,4 @@ void order_leaf(const graph& g, std::span<index_t> leaf, scratch& s) {
   for (std::size_t i = 0; i < leaf.size(); ++i) leaf[i] = s.queue[at(s.next[i])];
 }
 
-}  // namespace gsofa::orderings
+}  // namespace gsofa::orders

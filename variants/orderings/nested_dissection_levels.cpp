@@ -5,9 +5,9 @@
 #include <algorithm>
 #include <utility>
 
-#include "variants/orderings/nested_dissection_steps.hpp"
+#include "variants/orderings/nested_dissection_stages.hpp"
 
-namespace gsofa::orderings {
+namespace gsofa::orders {
 
 namespace {
 
@@ -81,4 +81,4 @@ bool level_separator(const graph& g, std::uint64_t key, trial& t, scratch& s) {
   return true;
 }
 
-}  // namespace gsofa::orderings
+}  // namespace gsofa::orders

@@ -1,18 +1,17 @@
-// Coarsening: handshake matching by heavy edges, two-hop matching, contraction.
+// Matching: handshakes by heavy edges, then pairs of free vertices with a common neighbour (two
+// hops).
 
 #include <algorithm>
 
-#include "common/large_pages.hpp"
-#include "variants/orderings/nested_dissection_steps.hpp"
+#include "variants/orderings/nested_dissection_stages.hpp"
 
-namespace gsofa::orderings {
+namespace gsofa::orders {
 
 namespace {
 
-constexpr index_t unmatched = -1;
+constexpr index_t unmatched = workspace::unmatched;
 constexpr index_t nobody = -1;
 constexpr index_t unknown = -2;
-constexpr offset_t grain = 4096;
 
 // A number of the edge (u, v), seen from v.
 struct edge_rank {
@@ -73,7 +72,7 @@ index_t best_neighbour(const matching& m, index_t v, offset_t most) {
 void handshake(team& crew, workspace& w, const graph& g, offset_t most) {
   const matching m(w, g);
   for (int round = 0; round < handshake_rounds; ++round) {
-    crew.ranges(g.n, grain, [&](int, offset_t from, offset_t to) {
+    crew.ranges(g.n, vertex_grain, [&](int, offset_t from, offset_t to) {
       for (auto v = static_cast<index_t>(from); v < to; ++v) {
         const index_t p = w.proposal[at(v)];
         if (w.match[at(v)] != unmatched || p == nobody) continue;
@@ -83,7 +82,7 @@ void handshake(team& crew, workspace& w, const graph& g, offset_t most) {
       }
     });
     std::atomic<bool> any{false};
-    crew.ranges(g.n, grain, [&](int, offset_t from, offset_t to) {
+    crew.ranges(g.n, vertex_grain, [&](int, offset_t from, offset_t to) {
       bool matched = false;
       for (auto v = static_cast<index_t>(from); v < to; ++v) {
         const index_t p = w.proposal[at(v)];
@@ -111,7 +110,7 @@ index_t meeting_place(const matching& m, index_t v, offset_t widest) {
 void two_hop(team& crew, workspace& w, const graph& g, offset_t most) {
   const offset_t widest = widest_meeting_place(g.entries, g.n);
   const matching m(w, g);
-  crew.ranges(g.n, grain, [&](int, offset_t from, offset_t to) {
+  crew.ranges(g.n, vertex_grain, [&](int, offset_t from, offset_t to) {
     for (auto v = static_cast<index_t>(from); v < to; ++v) {
       w.proposal[at(v)] = w.match[at(v)] == unmatched ? meeting_place(m, v, widest) : nobody;
     }
@@ -133,132 +132,17 @@ void two_hop(team& crew, workspace& w, const graph& g, offset_t most) {
   }
 }
 
-// Numbers the pairs by their smaller vertices. Returns how many there are.
-index_t number_pairs(workspace& w, const graph& g, graph& coarse) {
-  coarse.from_finer.resize(at(g.n));
-  w.slot.clear();
-  for (index_t v = 0; v < g.n; ++v) {
-    const index_t u = w.match[at(v)];
-    if (u != unmatched && u < v) {
-      coarse.from_finer[at(v)] = coarse.from_finer[at(u)];
-    } else {
-      coarse.from_finer[at(v)] = static_cast<index_t>(w.slot.size());
-      w.slot.push_back(v);
-    }
-  }
-  return static_cast<index_t>(w.slot.size());
-}
-
-// Appends the row of v to that of coarse vertex c, merging equal neighbours: where[u] is the place
-// of u in the row of c if that place holds u. Weights: edges of g have some.
-template <bool Weights>
-void merge_row(const graph& g, graph& coarse, index_t c, index_t v, index_t* where) {
-  const offset_t begin = coarse.begin[at(c)];
-  const offset_t end = g.end[at(v)];
-  const index_t* const adj = g.adj.data();
-  const index_t* const edge = g.edge.data();
-  const index_t* const from_finer = coarse.from_finer.data();
-  index_t* const row = coarse.adj.data() + begin;
-  index_t* const weights = coarse.edge.data() + begin;
-  auto length = static_cast<index_t>(coarse.end[at(c)] - begin);
-  for (offset_t e = g.begin[at(v)]; e < end; ++e) {
-    const index_t u = from_finer[adj[e]];
-    if (u == c) continue;
-    const index_t weight = Weights ? edge[e] : 1;
-    const index_t place = where[u];
-    if (place < length && row[place] == u) {
-      weights[place] += weight;
-    } else {
-      where[u] = length;
-      row[length] = u;
-      weights[length++] = weight;
-    }
-  }
-  coarse.end[at(c)] = begin + length;
-}
-
-void merge_row(const graph& g, graph& coarse, index_t c, index_t v, index_t* where) {
-  g.edge.empty() ? merge_row<false>(g, coarse, c, v, where)
-                 : merge_row<true>(g, coarse, c, v, where);
-}
-
-void merge_pair(const workspace& w, const graph& g, graph& coarse, index_t c, index_t* where) {
-  const index_t v = w.slot[at(c)];
-  const index_t u = w.match[at(v)];
-  coarse.end[at(c)] = coarse.begin[at(c)];
-  coarse.weight[at(c)] = g.weight[at(v)];
-  merge_row(g, coarse, c, v, where);
-  if (u == unmatched) return;
-  coarse.weight[at(c)] += g.weight[at(u)];
-  merge_row(g, coarse, c, u, where);
-}
-
-// Several threads give each row room for both rows of its pair; one thread packs the rows. Room
-// is kept from call to call.
-void contract(team& crew, workspace& w, scratch* per_thread, const graph& g, graph& coarse) {
-  const index_t n = coarse.n;
-  coarse.begin.resize(at(n));
-  coarse.end.resize(at(n));
-  coarse.weight.resize(at(n));
-  // Gaps are not written, nor read.
-  const std::size_t room = at(g.entries);
-  const bool is_new = coarse.adj.size() < room;
-  if (is_new) {
-    storage_to_write(coarse.adj, room);
-    storage_to_write(coarse.edge, room);
-  }
-  const auto keep_written = [&] {
-    if (!is_new) return;
-    take_written(coarse.adj, room);
-    take_written(coarse.edge, room);
-  };
-  coarse.entries = 0;
-  if (crew.size() == 1) {
-    per_thread[0].where.resize(std::max(per_thread[0].where.size(), at(n)), 0);
-    offset_t next = 0;
-    for (index_t c = 0; c < n; ++c) {
-      coarse.begin[at(c)] = next;
-      merge_pair(w, g, coarse, c, per_thread[0].where.data());
-      next = coarse.end[at(c)];
-    }
-    coarse.entries = next;
-    keep_written();
-    return;
-  }
-  offset_t next = 0;
-  for (index_t c = 0; c < n; ++c) {
-    const index_t v = w.slot[at(c)];
-    const index_t u = w.match[at(v)];
-    coarse.begin[at(c)] = next;
-    next += g.degree(v) + (u == unmatched ? 0 : g.degree(u));
-  }
-  crew.ranges(n, grain / 4, [&](int t, offset_t from, offset_t to) {
-    auto& where = per_thread[t].where;
-    where.resize(std::max(where.size(), at(n)), 0);
-    for (auto c = static_cast<index_t>(from); c < to; ++c)
-      merge_pair(w, g, coarse, c, where.data());
-  });
-  for (index_t c = 0; c < n; ++c) coarse.entries += coarse.degree(c);
-  keep_written();
-}
-
 }  // namespace
 
-bool coarsen(team& crew, workspace& w, scratch* per_thread, const graph& fine, offset_t most,
-             std::uint64_t key, graph& coarse) {
+void match(team& crew, workspace& w, const graph& fine, offset_t most, std::uint64_t key) {
   w.match.assign(at(fine.n), unmatched);
   w.proposal.assign(at(fine.n), unknown);
   w.tie.resize(at(fine.n));
-  crew.ranges(fine.n, grain, [&](int, offset_t from, offset_t to) {
+  crew.ranges(fine.n, vertex_grain, [&](int, offset_t from, offset_t to) {
     for (auto v = static_cast<index_t>(from); v < to; ++v) w.tie[at(v)] = vertex_hash(key, v);
   });
   handshake(crew, w, fine, most);
   two_hop(crew, w, fine, most);
-  coarse.n = number_pairs(w, fine, coarse);
-  coarse.total = fine.total;
-  if (!has_shrunk(fine.n, coarse.n)) return false;
-  contract(crew, w, per_thread, fine, coarse);
-  return true;
 }
 
-}  // namespace gsofa::orderings
+}  // namespace gsofa::orders

@@ -17,10 +17,10 @@
 #include <array>
 #include <utility>
 
-#include "variants/orderings/nested_dissection_steps.hpp"
+#include "variants/orderings/nested_dissection_stages.hpp"
 #include "variants/support/processors.hpp"
 
-namespace gsofa::orderings {
+namespace gsofa::orders {
 
 namespace {
 
@@ -460,4 +460,4 @@ void refine(team& crew, scratch* per_thread, std::span<trial* const> trials, int
   });
 }
 
-}  // namespace gsofa::orderings
+}  // namespace gsofa::orders

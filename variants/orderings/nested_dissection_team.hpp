@@ -9,7 +9,10 @@
 #include "common/parallel.hpp"
 #include "common/types.hpp"
 
-namespace gsofa::orderings {
+namespace gsofa::orders {
+
+/// Vertices of a loop that a thread takes at a time.
+inline constexpr offset_t vertex_grain = 4096;
 
 /// The threads of one call. A loop runs on all of them; a team of one runs it on its caller. Loops
 /// do not nest within one team, but a team can be split in two for a while.
@@ -142,4 +145,4 @@ class team {
   detail::first_exception* failure_ = nullptr;
 };
 
-}  // namespace gsofa::orderings
+}  // namespace gsofa::orders

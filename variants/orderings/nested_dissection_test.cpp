@@ -8,10 +8,10 @@
 
 #include "common/generators.hpp"
 #include "common/preprocess.hpp"
-#include "variants/orderings/nested_dissection_steps.hpp"
+#include "variants/orderings/nested_dissection_stages.hpp"
 
 using namespace gsofa;
-using namespace gsofa::orderings;
+using namespace gsofa::orders;
 
 namespace {
 
@@ -149,7 +149,7 @@ TEST_CASE("first separators separate, and refinement never makes one worse") {
       trial t;
       t.g = &g;
       t.key = hash_key;
-      initial_separator(t, s);
+      first_cut(t, s);
       CHECK(separates(t));
       CHECK(is_consistent(t));
       const std::uint64_t before = t.cost;
@@ -215,7 +215,7 @@ TEST_CASE("a separator keeps its weights where it is projected") {
   trial t;
   t.g = &c;
   scratch s;
-  initial_separator(t, s);
+  first_cut(t, s);
   const trial before = t;
   project(t, g);
   CHECK(std::ranges::equal(before.weight, t.weight));

@@ -1,9 +1,9 @@
 #pragma once
 
-// The steps of nested_dissection() and the data that they share. Every step is a map, a scan or a
-// loop over independent items (trials, leaves); every random choice is a hash of (key of
-// the component, level, trial, vertex); sums are of integers. So no result depends on threads, on
-// the order of a row or on the order of a list.
+// The stages of nested_dissection() and the data that they share, in the order of their use. Every
+// stage is a map, a scan or a loop over independent items (trials, leaves); every random choice is
+// a hash of (key of the component, level, trial, vertex); sums are of integers. So no result
+// depends on threads, on the order of a row or on the order of a list.
 
 #include <bit>
 #include <cstdint>
@@ -16,7 +16,7 @@
 #include "variants/orderings/nested_dissection_arithmetic.hpp"
 #include "variants/orderings/nested_dissection_team.hpp"
 
-namespace gsofa::orderings {
+namespace gsofa::orders {
 
 /// A weighted graph: row v is adj[begin[v] .. end[v]), in any order, without v; rows may leave
 /// gaps.
@@ -111,7 +111,7 @@ struct scratch {
   std::vector<std::uint64_t> ranks;
   std::vector<index_t> vertices;
   std::vector<index_t> where;  ///< by coarse vertex, any content
-  orderings::candidates candidates;
+  orders::candidates candidates;
   std::vector<std::uint32_t> keys;
   std::vector<index_t> gain, key, queue, next;
   std::vector<std::uint32_t> tie;
@@ -122,19 +122,41 @@ struct scratch {
 
 /// Work arrays of one team, reused for all components that it bisects.
 struct workspace {
+  static constexpr index_t unmatched = -1;
+
   team* crew = nullptr;
   std::vector<scratch> per_thread;
-  std::vector<index_t> match, proposal, slot;
+  std::vector<index_t> match;  ///< by vertex: its mate, or unmatched
+  std::vector<index_t> proposal, slot;
   std::vector<std::uint32_t> tie;
 };
 
+/// The classes of the vertices of a pattern: isolated vertices, which are ordered first, hubs,
+/// which are ordered last, and vertices with equal closed neighbourhoods, each class a vertex of
+/// the compressed graph. Where each vertex is a class of its own, all lists may be empty.
+struct vertex_classes {
+  std::vector<index_t> member_start;  ///< by vertex of the compressed graph, and one more
+  std::vector<index_t> members;       ///< vertices of the pattern by class
+  std::vector<index_t> hubs;          ///< in ascending order
+  std::vector<index_t> isolated;      ///< vertices without neighbours, in ascending order
+};
+
+/// The graph in which each class of vertices with equal closed neighbourhoods is one vertex.
+struct compressed_graph : vertex_classes {
+  graph g;
+};
+/// Compresses a symmetric pattern (rows sorted, without diagonal).
+compressed_graph compress(team& crew, const pattern_view& s);
+
+/// Matches vertices of `fine` in w.match. most: weight that a pair may have.
+void match(team& crew, workspace& w, const graph& fine, offset_t most, std::uint64_t key);
 /// Coarsens `fine` once by a matching; false if the graph hardly shrinks.
 /// most: weight that a coarse vertex may have.
 bool coarsen(team& crew, workspace& w, scratch* per_thread, const graph& fine, offset_t most,
              std::uint64_t key, graph& coarse);
 
 /// Gives t a first separator of *t.g: greedy growth, edge refinement, then one side of the cut.
-void initial_separator(trial& t, scratch& s);
+void first_cut(trial& t, scratch& s);
 
 /// Gives t a separator that is a level of a breadth-first search of g, the one of the least cost
 /// among those with even sides; false if there is none. key: of the part.
@@ -194,19 +216,14 @@ class bisector {
   bool has_level_ = false;
 };
 
+/// The subgraphs of the two sides of t, a separator of g, of count[side] vertices; local[v]: number
+/// of v in its side.
+void split_graph(team& crew, const graph& g, const trial& t, std::span<const index_t> local,
+                 const index_t* count, graph* sides);
+
 /// Orders the vertices of one leaf of g in place by minimum fill with its halo, the neighbours
 /// outside. s.local holds -1 for each vertex of g.
 void order_leaf(const graph& g, std::span<index_t> leaf, scratch& s);
-
-/// The classes of the vertices of a pattern: isolated vertices, which are ordered first, hubs,
-/// which are ordered last, and vertices with equal closed neighbourhoods, each class a vertex of
-/// the compressed graph. Where each vertex is a class of its own, all lists may be empty.
-struct vertex_classes {
-  std::vector<index_t> member_start;  ///< by vertex of the compressed graph, and one more
-  std::vector<index_t> members;       ///< vertices of the pattern by class
-  std::vector<index_t> hubs;          ///< in ascending order
-  std::vector<index_t> isolated;      ///< vertices without neighbours, in ascending order
-};
 
 inline constexpr index_t no_node = -1;
 
@@ -222,4 +239,4 @@ struct node {
 dissection expand(const vertex_classes& c, std::span<const node> tree,
                   std::vector<index_t> position);
 
-}  // namespace gsofa::orderings
+}  // namespace gsofa::orders

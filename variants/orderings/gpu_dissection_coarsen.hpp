@@ -1,0 +1,145 @@
+#pragma once
+
+// Coarsening on a device: what match and contract share.
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "variants/device/lent.hpp"
+#include "variants/orderings/gpu_dissection_graphs.hpp"
+#include "variants/orderings/gpu_dissection_rows.hpp"
+
+#if defined(GSOFA_GPU)
+
+namespace gsofa::orders::device {
+
+/// One graph to be made from graph `parent` of the finer level by one matching.
+struct coarsening {
+  index_t parent;
+  std::uint64_t key;  ///< of the matching's hashes
+  offset_t most;      ///< weight that a coarse vertex may have
+};
+
+/// A coarsening as kernels see it. The vertices of the parent have numbers first .. last - 1 among
+/// those of all coarsenings: `virtual` numbers.
+struct task {
+  std::uint64_t key;
+  offset_t most;
+  index_t parent;
+  index_t first, last;
+};
+
+/// What the host learns of a coarsening.
+struct task_result {
+  index_t vertices;
+  offset_t room;
+};
+
+/// The vertices that one matching sees: low .. high - 1, vertex i there is i + to_fine of the fine
+
+/// Numbers of the coarse vertices within their graphs and places for their rows, by virtual number.
+struct numbering {
+  index_t* id;      ///< coarse vertex of a vertex
+  index_t* one;     ///< by coarse vertex: its smaller fine vertex
+  index_t* two;     ///< and the other, or none
+  offset_t* place;  ///< of its row, in the room of its graph
+  task_result* results;
+};
+
+/// Numbers the pairs by their smaller vertices.
+
+/// Scans the items of one block in order.
+template <class Op>
+GSOFA_DEVICE void scan_by_block(const Op& op, typename Op::value* values) {
+  const unsigned threads = simt::block_size();
+  const auto count = static_cast<index_t>(op.count());
+  auto carry = Op::identity();
+  for (index_t base = 0; base < count; base += static_cast<index_t>(threads)) {
+    const index_t k = base + static_cast<index_t>(simt::thread_index());
+    const auto mine = block_scan(op, k < count ? op.item(k) : Op::identity(), values);
+    if (k < count) op.emit(k, Op::combine(carry, mine));
+    unsigned side = 0;
+    for (unsigned step = 1; step < threads; step *= 2) side ^= 1U;
+    carry = Op::combine(carry, values[side * threads + threads - 1]);
+    simt::sync_block();
+  }
+}
+
+/// Page-locked memory is slow to get: there is room for many at once, and it grows by factors.
+template <class T>
+void reserve(pinned_vector<T>& host, std::size_t size) {
+  constexpr std::size_t least = 2048;
+  if (host.size() < size) host.resize(std::max({least, size, 2 * host.size()}));
+}
+
+/// Of the scan that numbers pairs.
+struct number_sum {
+  offset_t room;
+  index_t vertices;
+  std::uint32_t starts;  ///< not 0: of another coarsening than what is before
+};
+/// Of the scan that pairs isolated vertices.
+struct isolated_sum {
+  index_t count, last, previous;
+  std::uint32_t starts;
+};
+
+/// What host and device tell each other about coarsenings.
+struct coarsening_messages {
+  pinned_vector<task> tasks;
+  pinned_vector<task_result> results;
+  device_note note;
+};
+
+/// Work arrays of match(), kept from call to call.
+struct matching_space {
+  explicit matching_space(memory_budget& budget)
+      : d_tasks(budget, "matching"),
+        d_results(budget, "matching"),
+        d_owner(budget, "matching"),
+        d_match(budget, "matching"),
+        d_proposal(budget, "matching"),
+        d_id(budget, "matching"),
+        d_one(budget, "matching"),
+        d_two(budget, "matching"),
+        d_seen(budget, "matching"),
+        d_guests(budget, "matching"),
+        d_isolated(budget, "matching"),
+        d_place(budget, "matching"),
+        d_number_sums(budget, "scan_buffer"),
+        d_isolated_sums(budget, "scan_buffer") {
+    d_number_sums.resize(threads_per_block);
+    d_isolated_sums.resize(threads_per_block);
+  }
+
+  lent<coarsening_messages> lent_host;
+  coarsening_messages& host = *lent_host;
+  growing_array<task> d_tasks;
+  growing_array<task_result> d_results;
+  growing_array<index_t> d_owner, d_match, d_proposal, d_id, d_one, d_two;
+  growing_array<std::uint64_t> d_seen;
+  growing_array<std::uint32_t> d_guests, d_isolated;
+  growing_array<offset_t> d_place;
+  growing_array<number_sum> d_number_sums;
+  growing_array<isolated_sum> d_isolated_sums;
+};
+
+/// Matchings on the device.
+struct pairs {
+  const task* tasks;
+  index_t count;
+  index_t vertices;      ///< of all coarsenings
+  const index_t* owner;  ///< coarsening by virtual number
+  numbering number;
+};
+
+/// Matches each graph by its key, as the host's coarsen() does: handshakes by heavy edges, then
+/// pairs of free vertices with a common neighbour; numbers the pairs. Nothing waits for the device.
+/// entries: gets zeros, one for each coarsening.
+pairs match(matching_space& s, const level& fine, std::span<const coarsening> wanted,
+            offset_t* entries);
+
+}  // namespace gsofa::orders::device
+
+#endif

@@ -1,0 +1,182 @@
+#pragma once
+
+// The stages of nested dissection on a device, in the order of their use. Each does what the host's
+// stage of the same name in nested_dissection_stages.hpp does, for many graphs at once, and finds
+// the same: all choices are hashes of numbers local to a graph, all sums are of integers, and no
+// result depends on the order of a row or of a list. A stage keeps work arrays from call to call in
+// a struct of its own. Unless a comment says so, no stage waits for the device.
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "variants/orderings/gpu_dissection_coarsen.hpp"
+#include "variants/orderings/gpu_dissection_graphs.hpp"
+#include "variants/orderings/gpu_dissection_trials.hpp"
+#include "variants/orderings/nested_dissection_stages.hpp"
+
+#if defined(GSOFA_GPU)
+
+namespace gsofa::orders::device {
+
+// ------------------------------------------------------ compress: gpu_dissection_compress.cu
+
+/// Compresses a symmetric pattern on the device (n rows, sorted, without diagonal): `g` gets one
+/// graph, with rows in ascending order. Waits for the device.
+vertex_classes compress(index_t n, const offset_t* row_ptr, const index_t* col_idx,
+                        memory_budget& budget, level& g);
+
+// --------------- coarsen: match in gpu_dissection_match.cu, contract in gpu_dissection_contract.cu
+
+/// Where the graph of a coarsening goes.
+struct kept_task {
+  index_t graph;  ///< none: it is dropped
+  index_t first;  ///< vertex
+  index_t vertices;
+  offset_t room;  ///< first place of adj
+  offset_t map;   ///< first place of the map
+};
+
+/// Work arrays of coarsen().
+struct coarsening_space : matching_space {
+  explicit coarsening_space(memory_budget& budget)
+      : matching_space(budget), d_kept(budget, "matching") {}
+
+  growing_array<kept_task> d_kept;
+};
+
+/// Coarsens graphs of `fine`. `coarse` gets the graphs that have shrunk, in the order of `wanted`;
+/// returns the places in `wanted` that they come from. Waits for the matchings.
+std::vector<index_t> coarsen(coarsening_space& s, const level& fine,
+                             std::span<const coarsening> wanted, level& coarse);
+
+// -------------------------------------------------------------- levels: gpu_dissection_levels.cu
+
+/// Work arrays of searches.
+struct search_space {
+  explicit search_space(memory_budget& budget);
+  ~search_space();
+
+  growing_array<index_t> graphs;  // roots, then numbers of levels
+  growing_array<std::uint32_t> level;
+  growing_array<index_t> queue;
+  growing_array<std::uint32_t> words;
+  growing_array<std::uint64_t> width;
+  growing_array<found_level> found;
+  std::vector<index_t> of_host;
+  side_work beside;
+};
+
+/// Finds levels that separate, of `graphs` of `whole`, whose parts have `keys`. The device searches
+/// beside what it is given afterwards, until join(); `whole` stays until then.
+void search_levels(search_space& s, const level& whole, std::span<const index_t> graphs,
+                   std::span<const std::uint64_t> keys);
+void join(search_space& s);
+[[nodiscard]] found_levels found(const search_space& s);
+
+// ---------- trials: gpu_dissection_project.cu, gpu_dissection_first_cut.cu,
+// gpu_dissection_refine.cu
+
+/// Replaces the trials by those of a finer level (trials of one graph stand together), except for
+/// first separators, which first_cuts() finds. coarser: the level of the trials so far, nullptr at
+/// first. levels: of the specs that take one.
+void project(trials& t, const level* coarser, const level& finer, std::span<const trial_spec> specs,
+             const found_levels& levels = {});
+/// Finds the first separators of the level.
+void first_cuts(trials& t, const level& at_level);
+/// Refines all trials of the level, with the key and the passes of their stage.
+/// number: of the level, 0 being the parts themselves. First separators are refined on any.
+void refine(trials& t, const level& at_level, const dissection_settings& settings,
+            std::size_t number);
+/// The best trial of each group, of equal costs the first one, of a level of which all trials
+/// remain. Waits for the device.
+std::vector<winner> best(trials& t, const level& at_level, std::span<const group> groups);
+
+// ---------------------------------------------------------------- split: gpu_dissection_split.cu
+
+/// How a graph ends: its separator splits it, or it becomes a leaf and is dropped.
+struct ending {
+  bool splits;
+  std::uint64_t winner;  ///< its sides are side[winner + local number]
+  offset_t weight[2];    ///< of sides A and B
+  index_t position;      ///< first position of its vertices in the order
+  index_t count[3];      ///< out: vertices of A, B and S; those of a leaf count as of A
+};
+
+/// A graph that ends, as kernels see it.
+struct ending_view {
+  std::uint64_t winner;
+  index_t position;
+  std::uint32_t splits;
+};
+struct side_counts {
+  index_t count[3];
+  offset_t room[2];
+};
+/// Where the vertices of a graph go.
+struct sides_view {
+  std::uint64_t winner;
+  index_t position[3];  ///< of sides A, B and S; of a leaf in A
+  index_t child;        ///< none: a leaf
+  index_t first[2];     ///< vertex of each child
+  offset_t room[2];     ///< first place of adj
+  offset_t total[2];
+};
+/// Of the scan that numbers the vertices of each side.
+struct side_sum {
+  offset_t room[2];
+  index_t count[3];
+  std::uint32_t starts;  ///< not 0: of another graph than what is before
+};
+
+/// What host and device tell each other about endings.
+struct splitting_messages {
+  pinned_vector<ending_view> endings;
+  pinned_vector<side_counts> counts;
+  pinned_vector<sides_view> sides;
+  device_note note;
+};
+
+/// Work arrays of split().
+struct splitting_space {
+  explicit splitting_space(memory_budget& budget)
+      : d_endings(budget, "splitting"),
+        d_sides(budget, "splitting"),
+        d_number(budget, "splitting"),
+        d_rank(budget, "splitting"),
+        d_place(budget, "splitting"),
+        d_side_sums(budget, "scan_buffer") {
+    d_side_sums.resize(threads_per_block);
+  }
+
+  lent<splitting_messages> lent_host;
+  splitting_messages& host = *lent_host;
+  growing_array<ending_view> d_endings;
+  growing_array<sides_view> d_sides;
+  growing_array<index_t> d_number, d_rank;
+  growing_array<offset_t> d_place;
+  growing_array<side_sum> d_side_sums;
+};
+
+/// Makes the graphs of the sides (side A of a graph, then side B, empty ones too) of the graphs
+/// that split, and puts all vertices at their positions: those of a leaf, of A, of B and of S at
+/// ending.position in order of their numbers, each after those before. vertex[v]: the vertex of
+/// the whole graph that v of `whole` is; `next_vertex` gets that of `sides`.
+/// Waits for the sizes of the sides.
+void split(splitting_space& s, const level& whole, const std::uint8_t* side,
+           std::span<ending> endings, const index_t* vertex, index_t* order, level& sides,
+           growing_array<index_t>& next_vertex);
+
+// -------------------------------------------------------------- leaves: gpu_dissection_leaves.cu
+
+/// Vertices at positions first .. last - 1 of an order.
+struct leaf {
+  index_t first, last;
+};
+/// Orders the vertices of each leaf of the one graph of g in place. Waits for the device.
+void order_leaves(const level& g, std::span<const leaf> leaves, index_t* order,
+                  memory_budget& budget);
+
+}  // namespace gsofa::orders::device
+
+#endif
