@@ -287,10 +287,6 @@ GSOFA_DEVICE unsigned choose_movers(const candidates& c, std::uint32_t slots, un
   });
 }
 
-struct seen_vertex {
-  std::uint32_t v, weight;
-};
-
 /// Takes all candidates off the list whose vertices are too heavy, which `discards` tells of a slot
 /// and notes: they remain so. Their slots join the `free` ones; returns how many there are then.
 /// All lanes of the warp call it.

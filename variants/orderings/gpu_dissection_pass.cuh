@@ -66,12 +66,13 @@ struct block_trial {
   }
 };
 
-/// Whole warps take 32 vertices of a list at a time: body(whether the lane has one, vertex).
+/// Whole warps take 32 vertices of a list at a time: body(whether the lane has one, vertex, its
+/// place).
 template <class Body>
 GSOFA_DEVICE void for_batches(const index_t* list, std::uint32_t size, Body&& body) {
   for (std::uint32_t base = warp_of_thread() * 32; base < size; base += warps_of_block() * 32) {
     const std::uint32_t k = base + lane_index();
-    body(k < size, k < size ? list[k] : 0);
+    body(k < size, k < size ? list[k] : 0, k);
   }
 }
 
@@ -148,7 +149,7 @@ GSOFA_DEVICE void end_pass(const block_trial& w) {
       const std::uint32_t place = next_place(&w.b.count, stays);
       if (stays) list[place] = v;
     };
-    for_batches(w.members(), d.members, add);
+    for_batches(w.members(), d.members, [&](bool is, index_t v, std::uint32_t) { add(is, v); });
     for_log(w, [&](bool is, index_t v, bool came, bool kept) { add(is && came && kept, v); });
   }
   simt::sync_block();

@@ -66,9 +66,9 @@ GSOFA_KERNEL void refine_kernel(level_view g, trial_view t, const index_t* trial
   const candidates c = candidates_of_block(room);
   unsigned char* const place =
       simt::shared_memory<unsigned char>() + bytes_of_block(static_cast<index_t>(room));
-  const near_graph near = near_graph_at(place, static_cast<std::uint32_t>(b.d.n));
+  const near_graph near(place, static_cast<std::uint32_t>(b.d.n), w.first);
   const bool fits = near_graph::bytes(b.d.n, g.entries[b.d.graph]) <= near_bytes;
-  if (fits && !ends(t, b.d, 0)) load_graph(w, near);
+  if (fits && !ends(t, b.d, 0)) near.load(w);
   bool loaded = false;  // the statuses of `near` are those in global memory
   for (int pass = 0; !ends(t, b.d, pass); ++pass) {
     begin_pass(w, pass);
@@ -76,14 +76,14 @@ GSOFA_KERNEL void refine_kernel(level_view g, trial_view t, const index_t* trial
     if (in_rounds) {
       trial_rounds(w, round_candidates_of(w, c)).run();
     } else if (fits) {
-      if (!loaded) load_statuses(w, near);
-      move_near(w, near, c);
+      if (!loaded) near.load_statuses(w);
+      move_in_steps(w, near, c);
     } else {
-      move_in_steps<false>(w, c);
+      move_in_steps(w, far_graph<false>(w), c);
     }
     end_pass(w);
     loaded = fits && !in_rounds;
-    if (loaded) settle_statuses(w, near);
+    if (loaded) near.settle_statuses(w);
   }
   store_trial(t, trial);
 }
@@ -121,7 +121,7 @@ void steps_kernel(level_view g, trial_view t, const index_t* trials, std::uint32
     if (b.d.members >= members_of_rounds) {
       trial_rounds(w, round_candidates_of(w, c)).run();
     } else {
-      move_in_steps<true>(w, c);
+      move_in_steps(w, far_graph<true>(w), c);
     }
     end_pass(w);
   }
