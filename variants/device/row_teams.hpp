@@ -141,29 +141,69 @@ struct whole_block {
   }
 };
 
-/// Calls op.row(team, k, length) for each k of from .. to - 1: a group of lanes shares a row of
-/// length at most Op::longest, the block shares a longer row. op.length(k) is the length of the
-/// row, or negative if there is nothing to do. A group without a row also calls op.row(), with the
-/// negative length, or with k = -1 after the last row.
+/// The rows of the lanes of a warp that have a length of 0 or more, by groups of lanes: op.row() as
+/// of for_rows().
 template <class Op>
-GSOFA_DEVICE void for_rows(Op& op, offset_t from, offset_t to, whole_block::memory* shared) {
-  const unsigned groups = simt::block_size() / lanes;
-  for (offset_t base = from; base < to; base += groups) {
-    const offset_t mine = base + lane_group::index();
-    const index_t k = mine < to ? static_cast<index_t>(mine) : -1;
-    const offset_t length = k == -1 ? -1 : op.length(k);
+GSOFA_DEVICE void rows_of_lanes(Op& op, index_t first, offset_t length) {
+  constexpr unsigned groups = 32 / lanes;
+  const unsigned own = lane_group::index() % groups;
+  lane_group group;
+  simt::sync_warp();  // all lanes have read what op.row() may change
+  for (unsigned left = simt::ballot(length >= 0); left != 0;) {
+    unsigned of = 32;
+    GSOFA_UNROLL for (unsigned g = 0; g < groups; ++g) {
+      if (left == 0) continue;
+      if (own == g) of = simt::lowest_bit(left);
+      left &= left - 1;
+    }
+    const offset_t its_length = simt::shuffle(length, of % 32);
+    const bool is = of < 32;
+    op.row(group, is ? first + static_cast<index_t>(of) : -1, is ? its_length : -1);
+  }
+}
+
+/// Masks of the long rows of each warp of a block.
+struct long_rows {
+  std::uint32_t mask[whole_block::most_warps];
+};
+
+/// What a block needs for rows.
+struct row_memory {
+  whole_block::memory block;
+  long_rows longs;
+};
+
+/// Calls op.row(team, k, length) for the rows k of from .. to - 1 whose op.length(k) is not
+/// negative: groups of lanes share the rows up to Op::longest, the block each longer row. A group
+/// without a row calls op.row() too, with k = -1 and a negative length. Each lane asks for the
+/// length of one row, the block once more for that of a long row. Warps take consecutive rows; they
+/// wait for each other where a row is long.
+template <class Op>
+GSOFA_DEVICE void for_rows(Op& op, offset_t from, offset_t to, row_memory* shared) {
+  const unsigned warps = simt::block_size() / 32;
+  const unsigned warp = simt::thread_index() / 32;
+  const offset_t share = (to - from + warps - 1) / warps;
+  const offset_t of_warp = share < 32 ? share : 32;
+  for (offset_t base = from; base < to; base += of_warp * warps) {
+    const offset_t first = base + warp * of_warp;
+    const offset_t mine = first + lane_index();
+    const bool is = lane_index() < of_warp && mine < to;
+    const offset_t length = is ? op.length(static_cast<index_t>(mine)) : -1;
     const bool is_long = length > Op::longest;
-    lane_group group;
-    op.row(group, is_long ? -1 : k, is_long ? -1 : length);
+    rows_of_lanes(op, static_cast<index_t>(first), is_long ? -1 : length);
     if (!simt::sync_block_or(is_long)) continue;
-    whole_block block{shared};
-    for (unsigned g = 0; g < groups && base + g < to; ++g) {
-      const auto other = static_cast<index_t>(base + g);
-      const offset_t its_length = op.length(other);
-      simt::sync_block();
-      if (its_length <= Op::longest) continue;
-      op.row(block, other, its_length);
-      simt::sync_block();
+    const unsigned mask = simt::ballot(is_long);
+    if (lane_index() == 0) shared->longs.mask[warp] = mask;
+    simt::sync_block();
+    whole_block block{&shared->block};
+    for (unsigned w = 0; w < warps; ++w) {
+      for (unsigned left = shared->longs.mask[w]; left != 0; left &= left - 1) {
+        const auto k = static_cast<index_t>(base + w * of_warp + simt::lowest_bit(left));
+        const offset_t its_length = op.length(k);
+        simt::sync_block();
+        op.row(block, k, its_length);
+        simt::sync_block();
+      }
     }
   }
 }
@@ -172,7 +212,7 @@ GSOFA_DEVICE void for_rows(Op& op, offset_t from, offset_t to, whole_block::memo
 template <class Op>
 GSOFA_KERNEL void share_rows_kernel(Op op, offset_t rows, offset_t per_block) {
   simt::after_earlier_launches();
-  auto* const shared = simt::shared_memory<whole_block::memory>();
+  auto* const shared = simt::shared_memory<row_memory>();
   const offset_t from = per_block * simt::block_index();
   const offset_t to = from + per_block < rows ? from + per_block : rows;
   for_rows(op, from, to, shared);
@@ -185,20 +225,20 @@ constexpr offset_t rows_of_block(offset_t rows, int processors) {
   return row_groups * std::clamp<offset_t>(rounds, 1, most_rows_of_group);
 }
 
-/// Launches share_rows_kernel with at least one block; shared_bytes: shared memory in addition to
-/// that of whole_block.
+/// A launch of share_rows_kernel, of at least one block; shared_bytes: of memory of the
+/// operation.
 template <class Op>
 void launch_rows(const Op& op, offset_t rows, std::size_t shared_bytes = 0) {
   const offset_t per_block = rows_of_block(std::max<offset_t>(rows, 1), multiprocessors());
   const auto blocks = static_cast<int>(std::max<offset_t>((rows - 1) / per_block + 1, 1));
-  launch_overlapping(share_rows_kernel<Op>, blocks, row_threads,
-                     sizeof(whole_block::memory) + shared_bytes, op, rows, per_block);
+  launch_overlapping(share_rows_kernel<Op>, blocks, row_threads, sizeof(row_memory) + shared_bytes,
+                     op, rows, per_block);
 }
 
 /// Working memory of an operation on rows.
 template <class T>
 GSOFA_DEVICE T* shared_of_rows() {
-  return reinterpret_cast<T*>(simt::shared_memory<unsigned char>() + sizeof(whole_block::memory));
+  return reinterpret_cast<T*>(simt::shared_memory<unsigned char>() + sizeof(row_memory));
 }
 
 #endif

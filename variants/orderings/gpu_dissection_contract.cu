@@ -120,7 +120,7 @@ struct contract_op {
   }
 
   GSOFA_DEVICE void row(lane_group& team, index_t x, offset_t length) {
-    memory* const shared = shared_of_some_rows<memory>();
+    memory* const shared = shared_of_rows<memory>();
     const unsigned table = lane_group::index() * table_slots;
     std::uint32_t* const key = shared->key + table;
     std::uint32_t* const sums = shared->weight + table;
@@ -166,7 +166,7 @@ struct contract_op {
   /// Of long rows. The table has twice as many slots as keys, or as many where rows are longer
   /// still: then it is the row itself.
   GSOFA_DEVICE void row(whole_block& team, index_t x, offset_t length) {
-    memory* const shared = shared_of_some_rows<memory>();
+    memory* const shared = shared_of_rows<memory>();
     constexpr offset_t block_slots = offset_t{row_groups} * table_slots;
     const index_t k = task_of_vertex[x];
     const kept_task to = kept[k];
@@ -243,7 +243,7 @@ struct contract_op {
 
   /// The data by graph, and the sums.
   GSOFA_DEVICE void finish() {
-    sum.finish(entries, &shared_of_some_rows<memory>()->sums);
+    sum.finish(entries, &shared_of_rows<memory>()->sums);
     const auto step = offset_t{simt::grid_size()} * simt::block_size();
     const auto thread = offset_t{simt::block_index()} * simt::block_size() + simt::thread_index();
     if (thread == 0) {
@@ -319,7 +319,7 @@ void contract(const coarsening_space& s, const pairs& p, const level_view& g, le
                        coarse.d_entries.data(),
                        coarse.d_map_first.resize(offset_t{graphs} + 1),
                        {}};
-  launch_some_rows(op, p.vertices, sizeof(contract_op::memory));
+  launch_rows(op, p.vertices, sizeof(contract_op::memory));
 }
 
 }  // namespace

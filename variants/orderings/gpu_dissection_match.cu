@@ -394,7 +394,7 @@ GSOFA_KERNEL void accept_kernel(matching m, index_t n) {
 
 /// Shared memory of match_kernel for graphs of up to so many vertices.
 constexpr std::size_t match_bytes(int threads, index_t most) {
-  return sizeof(some_rows_memory) + 20 * (at(most) + at(most) % 2) +
+  return sizeof(row_memory) + 20 * (at(most) + at(most) % 2) +
          std::max({guest_bytes(threads), scan_bytes<number_op<one_task>>(threads),
                    scan_bytes<isolated_op<one_task>>(threads)});
 }
@@ -408,7 +408,7 @@ GSOFA_KERNEL void match_kernel(level_view g, const task* tasks, index_t most, nu
   const index_t n = t.last - t.first;
   const auto thread = static_cast<index_t>(simt::thread_index());
   const auto threads = static_cast<index_t>(simt::block_size());
-  auto* const team = simt::shared_memory<some_rows_memory>();
+  auto* const team = simt::shared_memory<row_memory>();
   auto* const seen = reinterpret_cast<std::uint64_t*>(team + 1);
   const auto size = at(most) + at(most) % 2;
   auto* const words = reinterpret_cast<std::uint32_t*>(seen + size);
@@ -430,18 +430,18 @@ GSOFA_KERNEL void match_kernel(level_view g, const task* tasks, index_t most, nu
   simt::sync_block();
   propose_op<one_task> propose{{g, m, all}};
   for (int round = 0; round < handshake_rounds; ++round) {
-    for_some_rows(propose, 0, n, &team->block, &team->longs);
+    for_rows(propose, 0, n, team);
     simt::sync_block();
     bool any = false;
     for (index_t i = thread; i < n; i += threads) any |= accept(m, i);
     if (!simt::sync_block_or(any)) break;
   }
   meet_op<one_task> meet{{g, m, all}};
-  for_some_rows(meet, 0, n, &team->block, &team->longs);
+  for_rows(meet, 0, n, team);
   simt::sync_block();
   pair_op<one_task> pair{{g, m, all},
                          static_cast<std::uint32_t>(rest - simt::shared_memory<unsigned char>())};
-  for_some_rows(pair, 0, n, &team->block, &team->longs);
+  for_rows(pair, 0, n, team);
   simt::sync_block();
   bool any_isolated = false;
   for (index_t i = thread; i < n; i += threads) any_isolated |= m.proposal[i] == isolated;
@@ -478,11 +478,11 @@ void match_large(matching_space& s, const level_view& g, index_t count, index_t 
                      s.d_tasks.data(), count, n, m, s.d_owner.data(), to.results, entries);
   const matching_op<all_tasks> op{g, m, {s.d_tasks.data(), s.d_owner.data(), g.first}};
   for (int round = 0; round < handshake_rounds; ++round) {
-    launch_some_rows(propose_op<all_tasks>{op}, n);
+    launch_rows(propose_op<all_tasks>{op}, n);
     launch_overlapping(accept_kernel, blocks_for(n), threads_per_block, 0, m, n);
   }
-  launch_some_rows(meet_op<all_tasks>{op}, n);
-  launch_some_rows(pair_op<all_tasks>{op, sizeof(some_rows_memory)}, n, guest_bytes(row_threads));
+  launch_rows(meet_op<all_tasks>{op}, n);
+  launch_rows(pair_op<all_tasks>{op, sizeof(row_memory)}, n, guest_bytes(row_threads));
   scan(isolated_op<all_tasks>{op, n}, n, s.d_isolated_sums.data());
   scan(number_op<all_tasks>{op, to, n}, n, s.d_number_sums.data());
 }
