@@ -40,31 +40,14 @@ struct task_result {
 
 /// Numbers of the coarse vertices within their graphs and places for their rows, by virtual number.
 struct numbering {
-  index_t* id;      ///< coarse vertex of a vertex
-  index_t* one;     ///< by coarse vertex: its smaller fine vertex
-  index_t* two;     ///< and the other, or none
-  offset_t* place;  ///< of its row, in the room of its graph
-  task_result* results;
+  index_t* id;           ///< coarse vertex of a vertex
+  index_t* one;          ///< by coarse vertex: its smaller fine vertex
+  index_t* two;          ///< and the other, or none
+  offset_t* place;       ///< of its row, in the room of its graph
+  task_result* results;  ///< by coarsening, in memory of the host
 };
 
 /// Numbers the pairs by their smaller vertices.
-
-/// Scans the items of one block in order.
-template <class Op>
-GSOFA_DEVICE void scan_by_block(const Op& op, typename Op::value* values) {
-  const unsigned threads = simt::block_size();
-  const auto count = static_cast<index_t>(op.count());
-  auto carry = Op::identity();
-  for (index_t base = 0; base < count; base += static_cast<index_t>(threads)) {
-    const index_t k = base + static_cast<index_t>(simt::thread_index());
-    const auto mine = block_scan(op, k < count ? op.item(k) : Op::identity(), values);
-    if (k < count) op.emit(k, Op::combine(carry, mine));
-    unsigned side = 0;
-    for (unsigned step = 1; step < threads; step *= 2) side ^= 1U;
-    carry = Op::combine(carry, values[side * threads + threads - 1]);
-    simt::sync_block();
-  }
-}
 
 /// Page-locked memory is slow to get: there is room for many at once, and it grows by factors.
 template <class T>
@@ -85,10 +68,20 @@ struct isolated_sum {
   std::uint32_t starts;
 };
 
+/// Where the graph of a coarsening goes.
+struct kept_task {
+  index_t graph;  ///< none: it is dropped
+  index_t first;  ///< vertex
+  index_t vertices;
+  offset_t room;  ///< first place of adj
+  offset_t map;   ///< first place of the map
+};
+
 /// What host and device tell each other about coarsenings.
 struct coarsening_messages {
   pinned_vector<task> tasks;
   pinned_vector<task_result> results;
+  pinned_vector<kept_task> kept;
   device_note note;
 };
 
@@ -96,7 +89,6 @@ struct coarsening_messages {
 struct matching_space {
   explicit matching_space(memory_budget& budget)
       : d_tasks(budget, "matching"),
-        d_results(budget, "matching"),
         d_owner(budget, "matching"),
         d_match(budget, "matching"),
         d_proposal(budget, "matching"),
@@ -116,7 +108,6 @@ struct matching_space {
   lent<coarsening_messages> lent_host;
   coarsening_messages& host = *lent_host;
   growing_array<task> d_tasks;
-  growing_array<task_result> d_results;
   growing_array<index_t> d_owner, d_match, d_proposal, d_id, d_one, d_two;
   growing_array<std::uint64_t> d_seen;
   growing_array<std::uint32_t> d_guests, d_isolated;
@@ -136,9 +127,7 @@ struct pairs {
 
 /// Matches each graph by its key, as the host's coarsen() does: handshakes by heavy edges, then
 /// pairs of free vertices with a common neighbour; numbers the pairs. Nothing waits for the device.
-/// entries: gets zeros, one for each coarsening.
-pairs match(matching_space& s, const level& fine, std::span<const coarsening> wanted,
-            offset_t* entries);
+pairs match(matching_space& s, const level& fine, std::span<const coarsening> wanted);
 
 }  // namespace gsofa::orders::device
 

@@ -17,45 +17,6 @@ namespace {
 
 constexpr unsigned table_slots = contract_tuning::table_slots;
 
-struct plan_op {
-  struct value {
-    offset_t room, map;
-    index_t graphs, vertices;
-  };
-  const task* tasks;
-  const task_result* results;
-  index_t tasks_count;
-  kept_task* kept;
-  task_result* for_host;  ///< gets the results
-
-  GSOFA_DEVICE static value identity() { return {0, 0, 0, 0}; }
-  GSOFA_DEVICE static value combine(const value& a, const value& b) {
-    return {a.room + b.room, a.map + b.map, a.graphs + b.graphs, a.vertices + b.vertices};
-  }
-  GSOFA_DEVICE offset_t count() const { return tasks_count; }
-  GSOFA_DEVICE index_t size(index_t k) const { return tasks[k].last - tasks[k].first; }
-  GSOFA_DEVICE value item(index_t k) const {
-    const task_result r = results[k];
-    if (!has_shrunk(size(k), r.vertices)) return identity();
-    return {r.room, size(k), 1, r.vertices};
-  }
-  GSOFA_DEVICE void emit(index_t k, const value& upto) const {
-    const task_result r = results[k];
-    for_host[k] = r;
-    kept[k] = {none, 0, 0, 0, 0};
-    if (!has_shrunk(size(k), r.vertices)) return;
-    kept[k] = {upto.graphs - 1, upto.vertices - r.vertices, r.vertices, upto.room - r.room,
-               upto.map - size(k)};
-  }
-};
-
-GSOFA_KERNEL void plan_kernel(plan_op op, std::uint32_t* note, std::uint32_t stamp) {
-  simt::after_earlier_launches();
-  scan_by_block(op, simt::shared_memory<plan_op::value>());
-  simt::sync_block();
-  if (simt::thread_index() == 0) simt::store_to_host(note, stamp);
-}
-
 struct alignas(16) four_slots {
   std::uint32_t word[4];
 };
@@ -261,15 +222,6 @@ struct contract_op {
   }
 };
 
-/// Plans the coarse level on the device, which then notes the results.
-void plan(coarsening_space& s, index_t count) {
-  const plan_op op{s.d_tasks.data(), s.d_results.data(), count, s.d_kept.resize(count),
-                   s.host.results.data()};
-  const int threads = is_emulated || count <= 32 ? 32 : count <= 128 ? 128 : 512;
-  launch_overlapping(plan_kernel, 1, threads, scan_bytes<plan_op>(threads), op, s.host.note.word(),
-                     s.host.note.next());
-}
-
 /// Makes room for a coarse level of `count` graphs from n vertices of the finer one, about as much
 /// as it will take: allocations take the host as long as many launches, and the device works
 /// meanwhile.
@@ -283,6 +235,7 @@ void expect(level& coarse, const level& fine, offset_t count, offset_t n) {
   coarse.d_map_first.resize(count + 1);
   coarse.d_parent.resize(count);
   coarse.d_total.resize(count);
+  coarse.d_entries.resize(count);
   coarse.d_map.resize(n);
   coarse.d_owner.resize(vertices);
   coarse.d_weight.resize(vertices);
@@ -292,11 +245,34 @@ void expect(level& coarse, const level& fine, offset_t count, offset_t n) {
   coarse.d_edge.resize(room);
 }
 
+/// Lays the graphs that have shrunk one after the other, as s.host.kept says; returns their places.
+std::vector<index_t> plan(const coarsening_space& s, const level& fine,
+                          std::span<const coarsening> wanted, level& coarse) {
+  std::vector<index_t> places;
+  for (std::size_t k = 0; k < wanted.size(); ++k) {
+    const index_t parent = wanted[k].parent;
+    const task_result r = s.host.results[k];
+    kept_task& to = s.host.kept[k];
+    to = {none, 0, 0, 0, 0};
+    if (!has_shrunk(fine.size_of(parent), r.vertices)) continue;
+    to = {coarse.graphs(), coarse.first.back(), r.vertices, coarse.room, coarse.map_first.back()};
+    places.push_back(static_cast<index_t>(k));
+    coarse.room += r.room;
+    coarse.first.push_back(to.first + r.vertices);
+    coarse.total.push_back(fine.total[at(parent)]);
+    coarse.parent.push_back(parent);
+    coarse.map_first.push_back(to.map + fine.size_of(parent));
+  }
+  return places;
+}
+
 /// Contracts the graphs that have shrunk.
-void contract(const coarsening_space& s, const pairs& p, const level_view& g, level& coarse) {
+void contract(coarsening_space& s, const pairs& p, const level_view& g, level& coarse) {
   const index_t graphs = coarse.graphs();
   const index_t coarse_n = coarse.first.back();
   const offset_t map_size = coarse.map_first.back();
+  offset_t* const entries = coarse.d_entries.resize(graphs);
+  upload_words(s.d_kept.resize(p.count), s.host.kept, p.count, entries, graphs);
   const contract_op op{g,
                        p.tasks,
                        s.d_kept.data(),
@@ -316,7 +292,7 @@ void contract(const coarsening_space& s, const pairs& p, const level_view& g, le
                        coarse.d_begin.resize(coarse_n),
                        coarse.d_end.resize(coarse_n),
                        coarse.d_total.resize(graphs),
-                       coarse.d_entries.data(),
+                       entries,
                        coarse.d_map_first.resize(offset_t{graphs} + 1),
                        {}};
   launch_rows(op, p.vertices, sizeof(contract_op::memory));
@@ -331,24 +307,11 @@ std::vector<index_t> coarsen(coarsening_space& s, const level& fine,
   coarse.weighted = true;
   const auto count = narrow<index_t>(wanted.size(), "graphs to be coarsened");
   if (count == 0) return {};
-  reserve(s.host.results, wanted.size());
-  const pairs p = match(s, fine, wanted, coarse.d_entries.resize(count));
-  plan(s, count);
+  const pairs p = match(s, fine, wanted);
+  reserve(s.host.kept, wanted.size());
   expect(coarse, fine, count, p.vertices);
-  s.host.note.wait_for();
-  std::vector<index_t> places;
-  for (index_t k = 0; k < count; ++k) {
-    const coarsening& w = wanted[at(k)];
-    const task_result r = s.host.results[at(k)];
-    const index_t size = fine.size_of(w.parent);
-    if (!has_shrunk(size, r.vertices)) continue;
-    places.push_back(k);
-    coarse.room += r.room;
-    coarse.first.push_back(coarse.first.back() + r.vertices);
-    coarse.total.push_back(fine.total[at(w.parent)]);
-    coarse.parent.push_back(w.parent);
-    coarse.map_first.push_back(coarse.map_first.back() + size);
-  }
+  s.host.note.wait();
+  std::vector<index_t> places = plan(s, fine, wanted, coarse);
   if (!places.empty()) contract(s, p, fine.view(), coarse);
   return places;
 }

@@ -360,14 +360,12 @@ GSOFA_DEVICE index_t task_of(const task* tasks, index_t count, index_t x) {
 }
 
 GSOFA_KERNEL void begin_matching_kernel(level_view g, const task* tasks, index_t count, index_t n,
-                                        matching m, index_t* owner, task_result* results,
-                                        offset_t* entries) {
+                                        matching m, index_t* owner, task_result* results) {
   simt::after_earlier_launches();
   const auto step = offset_t{simt::grid_size()} * simt::block_size();
   const auto thread = offset_t{simt::block_index()} * simt::block_size() + simt::thread_index();
   if (thread == 0) *m.isolated = 0;
   for (offset_t k = thread; k < count; k += step) {
-    entries[k] = 0;
     if (tasks[k].first == tasks[k].last) results[k] = {0, 0};
   }
   for (offset_t k = thread; k < n; k += step) {
@@ -392,6 +390,23 @@ GSOFA_KERNEL void accept_kernel(matching m, index_t n) {
   }
 }
 
+/// Scans the items of one block in order.
+template <class Op>
+GSOFA_DEVICE void scan_by_block(const Op& op, typename Op::value* values) {
+  const unsigned threads = simt::block_size();
+  const auto count = static_cast<index_t>(op.count());
+  auto carry = Op::identity();
+  for (index_t base = 0; base < count; base += static_cast<index_t>(threads)) {
+    const index_t k = base + static_cast<index_t>(simt::thread_index());
+    const auto mine = block_scan(op, k < count ? op.item(k) : Op::identity(), values);
+    if (k < count) op.emit(k, Op::combine(carry, mine));
+    unsigned side = 0;
+    for (unsigned step = 1; step < threads; step *= 2) side ^= 1U;
+    carry = Op::combine(carry, values[side * threads + threads - 1]);
+    simt::sync_block();
+  }
+}
+
 /// Shared memory of match_kernel for graphs of up to so many vertices.
 constexpr std::size_t match_bytes(int threads, index_t most) {
   return sizeof(row_memory) + 20 * (at(most) + at(most) % 2) +
@@ -401,7 +416,7 @@ constexpr std::size_t match_bytes(int threads, index_t most) {
 
 /// One block matches and numbers each graph; `most` is a bound on their vertices.
 GSOFA_KERNEL void match_kernel(level_view g, const task* tasks, index_t most, numbering to,
-                               index_t* owner, offset_t* entries) {
+                               index_t* owner) {
   simt::after_earlier_launches();
   const auto k = static_cast<index_t>(simt::block_index());
   const task t = tasks[k];
@@ -415,10 +430,7 @@ GSOFA_KERNEL void match_kernel(level_view g, const task* tasks, index_t most, nu
   const matching m{seen, reinterpret_cast<index_t*>(words),
                    reinterpret_cast<index_t*>(words + size), words + 2 * size, nullptr};
   auto* const rest = reinterpret_cast<unsigned char*>(words + 3 * size);
-  if (thread == 0) {
-    entries[k] = 0;
-    if (n == 0) to.results[k] = {0, 0};
-  }
+  if (thread == 0 && n == 0) to.results[k] = {0, 0};
   for (index_t i = thread; i < n; i += threads) {
     owner[t.first + i] = k;
     m.match[i] = unmatched;
@@ -457,7 +469,7 @@ GSOFA_KERNEL void match_kernel(level_view g, const task* tasks, index_t most, nu
 
 /// Matches each graph by one block.
 void match_small(const matching_space& s, const level_view& g, index_t count, index_t largest,
-                 const numbering& to, offset_t* entries) {
+                 const numbering& to) {
   int threads = row_threads;
   if (!is_emulated) {
     const bool few = count <= multiprocessors();
@@ -466,16 +478,16 @@ void match_small(const matching_space& s, const level_view& g, index_t count, in
   const std::size_t bytes = match_bytes(threads, largest);
   allow_shared(match_kernel, bytes);
   launch_overlapping(match_kernel, count, threads, bytes, g, s.d_tasks.data(), largest, to,
-                     s.d_owner.data(), entries);
+                     s.d_owner.data());
 }
 
 /// Matches all graphs by the whole device.
 void match_large(matching_space& s, const level_view& g, index_t count, index_t n,
-                 const numbering& to, offset_t* entries) {
+                 const numbering& to) {
   const matching m{s.d_seen.resize(n), s.d_match.resize(n), s.d_proposal.resize(n),
                    s.d_guests.resize(n), s.d_isolated.resize(1)};
   launch_overlapping(begin_matching_kernel, blocks_for(std::max(n, count)), threads_per_block, 0, g,
-                     s.d_tasks.data(), count, n, m, s.d_owner.data(), to.results, entries);
+                     s.d_tasks.data(), count, n, m, s.d_owner.data(), to.results);
   const matching_op<all_tasks> op{g, m, {s.d_tasks.data(), s.d_owner.data(), g.first}};
   for (int round = 0; round < handshake_rounds; ++round) {
     launch_rows(propose_op<all_tasks>{op}, n);
@@ -489,10 +501,10 @@ void match_large(matching_space& s, const level_view& g, index_t count, index_t 
 
 }  // namespace
 
-pairs match(matching_space& s, const level& fine, std::span<const coarsening> wanted,
-            offset_t* entries) {
+pairs match(matching_space& s, const level& fine, std::span<const coarsening> wanted) {
   const auto count = static_cast<index_t>(wanted.size());
   reserve(s.host.tasks, wanted.size());
+  reserve(s.host.results, wanted.size());
   offset_t n = 0;
   index_t largest = 0;
   for (std::size_t k = 0; k < wanted.size(); ++k) {
@@ -509,12 +521,12 @@ pairs match(matching_space& s, const level& fine, std::span<const coarsening> wa
   upload_words(s.d_tasks.resize(count), s.host.tasks, count);
   s.d_owner.resize(n);
   const numbering to{s.d_id.resize(n), s.d_one.resize(n), s.d_two.resize(n), s.d_place.resize(n),
-                     s.d_results.resize(count)};
+                     s.host.results.data()};
   const level_view g = fine.view();
   if (largest <= match_tuning::small_graph) {
-    match_small(s, g, count, largest, to, entries);
+    match_small(s, g, count, largest, to);
   } else {
-    match_large(s, g, count, vertices, to, entries);
+    match_large(s, g, count, vertices, to);
   }
   return {s.d_tasks.data(), count, vertices, s.d_owner.data(), to};
 }

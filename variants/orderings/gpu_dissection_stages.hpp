@@ -28,15 +28,6 @@ vertex_classes compress(index_t n, const offset_t* row_ptr, const index_t* col_i
 
 // --------------- coarsen: match in gpu_dissection_match.cu, contract in gpu_dissection_contract.cu
 
-/// Where the graph of a coarsening goes.
-struct kept_task {
-  index_t graph;  ///< none: it is dropped
-  index_t first;  ///< vertex
-  index_t vertices;
-  offset_t room;  ///< first place of adj
-  offset_t map;   ///< first place of the map
-};
-
 /// Work arrays of coarsen().
 struct coarsening_space : matching_space {
   explicit coarsening_space(memory_budget& budget)
