@@ -34,10 +34,11 @@ inline void check_limits(const dissection_settings& settings) {
 /// Bisects all parts of one depth at once.
 class bisection {
  public:
-  bisection(const dissection_settings& settings, memory_budget& budget, coarsening_space& graphs,
-            trials& trials, search_space& levels, timeline& time)
+  bisection(const dissection_settings& settings, memory_budget& budget, host_link& link,
+            coarsening_space& graphs, trials& trials, search_space& levels, timeline& time)
       : settings_(settings),
         budget_(&budget),
+        link_(&link),
         graphs_(&graphs),
         trials_(&trials),
         searches_(&levels),
@@ -145,7 +146,7 @@ class bisection {
       }
       if (wanted.empty()) return;
       level& coarse = level_at(l + 1);
-      const std::vector<index_t> kept = device::coarsen(*graphs_, fine, wanted, coarse);
+      const std::vector<index_t> kept = device::coarsen(*link_, *graphs_, fine, wanted, coarse);
       plan(l + 1);
       for (const index_t k : kept) {
         const source& s = sources[at(k)];
@@ -177,7 +178,7 @@ class bisection {
       searched_.push_back(g);
       keys.push_back(parts[at(g)].key);
     }
-    if (!searched_.empty()) device::search_levels(*searches_, *whole_, searched_, keys);
+    if (!searched_.empty()) device::search_levels(*link_, *searches_, *whole_, searched_, keys);
   }
 
   // First separators on the coarsest graph of each chain, then up, level by level: the best trials
@@ -233,7 +234,7 @@ class bisection {
       }
       if (l == 0) join(*searches_);
       if (specs.empty()) continue;
-      project(*trials_, coarser, fine, specs,
+      project(*link_, *trials_, coarser, fine, specs,
               searched_.empty() ? found_levels{} : found(*searches_));
       first_cuts(*trials_, fine);
       refine(*trials_, fine, settings_, l);
@@ -260,7 +261,7 @@ class bisection {
       graphs.push_back(g);
     }
     if (groups.empty()) return;
-    const std::vector<winner> winners = best(*trials_, *whole_, groups);
+    const std::vector<winner> winners = best(*link_, *trials_, *whole_, groups);
     for (std::size_t k = 0; k < groups.size(); ++k) {
       ending& e = endings[at(graphs[k])];
       e.winner = winners[k].first;
@@ -272,6 +273,7 @@ class bisection {
 
   const dissection_settings& settings_;
   memory_budget* budget_;
+  host_link* link_;
   coarsening_space* graphs_;
   trials* trials_;
   search_space* searches_;

@@ -6,8 +6,8 @@
 #include <span>
 #include <vector>
 
-#include "variants/device/lent.hpp"
 #include "variants/orderings/gpu_dissection_graphs.hpp"
+#include "variants/orderings/gpu_dissection_link.hpp"
 #include "variants/orderings/gpu_dissection_rows.hpp"
 
 #if defined(GSOFA_GPU)
@@ -44,17 +44,10 @@ struct numbering {
   index_t* one;          ///< by coarse vertex: its smaller fine vertex
   index_t* two;          ///< and the other, or none
   offset_t* place;       ///< of its row, in the room of its graph
-  task_result* results;  ///< by coarsening, in memory of the host
+  task_result* results;  ///< by coarsening, in room of the link
 };
 
 /// Numbers the pairs by their smaller vertices.
-
-/// Page-locked memory is slow to get: there is room for many at once, and it grows by factors.
-template <class T>
-void reserve(pinned_vector<T>& host, std::size_t size) {
-  constexpr std::size_t least = 2048;
-  if (host.size() < size) host.resize(std::max({least, size, 2 * host.size()}));
-}
 
 /// Of the scan that numbers pairs.
 struct number_sum {
@@ -77,14 +70,6 @@ struct kept_task {
   offset_t map;   ///< first place of the map
 };
 
-/// What host and device tell each other about coarsenings.
-struct coarsening_messages {
-  pinned_vector<task> tasks;
-  pinned_vector<task_result> results;
-  pinned_vector<kept_task> kept;
-  device_note note;
-};
-
 /// Work arrays of match(), kept from call to call.
 struct matching_space {
   explicit matching_space(memory_budget& budget)
@@ -105,8 +90,6 @@ struct matching_space {
     d_isolated_sums.resize(threads_per_block);
   }
 
-  lent<coarsening_messages> lent_host;
-  coarsening_messages& host = *lent_host;
   growing_array<task> d_tasks;
   growing_array<index_t> d_owner, d_match, d_proposal, d_id, d_one, d_two;
   growing_array<std::uint64_t> d_seen;
@@ -127,7 +110,8 @@ struct pairs {
 
 /// Matches each graph by its key, as the host's coarsen() does: handshakes by heavy edges, then
 /// pairs of free vertices with a common neighbour; numbers the pairs. Nothing waits for the device.
-pairs match(matching_space& s, const level& fine, std::span<const coarsening> wanted);
+pairs match(host_link& link, matching_space& s, const level& fine,
+            std::span<const coarsening> wanted);
 
 }  // namespace gsofa::orders::device
 

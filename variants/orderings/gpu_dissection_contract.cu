@@ -245,14 +245,14 @@ void expect(level& coarse, const level& fine, offset_t count, offset_t n) {
   coarse.d_edge.resize(room);
 }
 
-/// Lays the graphs that have shrunk one after the other, as s.host.kept says; returns their places.
-std::vector<index_t> plan(const coarsening_space& s, const level& fine,
-                          std::span<const coarsening> wanted, level& coarse) {
+/// Lays the graphs that have shrunk one after the other, as `kept` says; returns their places.
+std::vector<index_t> plan(const level& fine, std::span<const coarsening> wanted,
+                          const task_result* results, kept_task* kept, level& coarse) {
   std::vector<index_t> places;
   for (std::size_t k = 0; k < wanted.size(); ++k) {
     const index_t parent = wanted[k].parent;
-    const task_result r = s.host.results[k];
-    kept_task& to = s.host.kept[k];
+    const task_result r = results[k];
+    kept_task& to = kept[k];
     to = {none, 0, 0, 0, 0};
     if (!has_shrunk(fine.size_of(parent), r.vertices)) continue;
     to = {coarse.graphs(), coarse.first.back(), r.vertices, coarse.room, coarse.map_first.back()};
@@ -267,12 +267,10 @@ std::vector<index_t> plan(const coarsening_space& s, const level& fine,
 }
 
 /// Contracts the graphs that have shrunk.
-void contract(coarsening_space& s, const pairs& p, const level_view& g, level& coarse) {
+void contract(const coarsening_space& s, const pairs& p, const level_view& g, level& coarse) {
   const index_t graphs = coarse.graphs();
   const index_t coarse_n = coarse.first.back();
   const offset_t map_size = coarse.map_first.back();
-  offset_t* const entries = coarse.d_entries.resize(graphs);
-  upload_words(s.d_kept.resize(p.count), s.host.kept, p.count, entries, graphs);
   const contract_op op{g,
                        p.tasks,
                        s.d_kept.data(),
@@ -292,7 +290,7 @@ void contract(coarsening_space& s, const pairs& p, const level_view& g, level& c
                        coarse.d_begin.resize(coarse_n),
                        coarse.d_end.resize(coarse_n),
                        coarse.d_total.resize(graphs),
-                       entries,
+                       coarse.d_entries.data(),
                        coarse.d_map_first.resize(offset_t{graphs} + 1),
                        {}};
   launch_rows(op, p.vertices, sizeof(contract_op::memory));
@@ -300,19 +298,22 @@ void contract(coarsening_space& s, const pairs& p, const level_view& g, level& c
 
 }  // namespace
 
-std::vector<index_t> coarsen(coarsening_space& s, const level& fine,
+std::vector<index_t> coarsen(host_link& link, coarsening_space& s, const level& fine,
                              std::span<const coarsening> wanted, level& coarse) {
   coarse.clear();
   coarse.map_first.assign(1, 0);
   coarse.weighted = true;
   const auto count = narrow<index_t>(wanted.size(), "graphs to be coarsened");
   if (count == 0) return {};
-  const pairs p = match(s, fine, wanted);
-  reserve(s.host.kept, wanted.size());
+  const pairs p = match(link, s, fine, wanted);
   expect(coarse, fine, count, p.vertices);
-  s.host.note.wait();
-  std::vector<index_t> places = plan(s, fine, wanted, coarse);
-  if (!places.empty()) contract(s, p, fine.view(), coarse);
+  link.wait();
+  auto* const kept = link.room<kept_task>(wanted.size());
+  std::vector<index_t> places = plan(fine, wanted, p.number.results, kept, coarse);
+  if (places.empty()) return places;
+  link.upload(s.d_kept.resize(count), kept, wanted.size(), coarse.d_entries.resize(coarse.graphs()),
+              coarse.graphs());
+  contract(s, p, fine.view(), coarse);
   return places;
 }
 

@@ -201,6 +201,7 @@ bool same(const graph& found, const graph& expected) {
 // Coarsens graphs with several keys each, level by level, on host and device.
 void check_coarsening(const std::vector<graph>& finest, std::uint64_t seed) {
   gpu::memory_budget budget = budget_of_tests();
+  device::host_link link;
   device::coarsening_space space(budget);
   device::level fine(budget);
   device::level coarse(budget);
@@ -228,7 +229,7 @@ void check_coarsening(const std::vector<graph>& finest, std::uint64_t seed) {
         wanted.push_back({i, key, most});
       }
     }
-    CHECK(device::coarsen(space, fine, wanted, coarse) == places);
+    CHECK(device::coarsen(link, space, fine, wanted, coarse) == places);
     const std::vector<graph> found = graphs_of(coarse);
     REQUIRE(found.size() == expected.size());
     for (std::size_t i = 0; i < found.size(); ++i) {
@@ -348,6 +349,7 @@ void check_compression(const pattern& s) {
 // Splits some of the graphs at random sides.
 void check_splitting(const std::vector<graph>& graphs, std::uint64_t seed) {
   gpu::memory_budget budget = budget_of_tests();
+  device::host_link link;
   device::splitting_space space(budget);
   device::level whole(budget);
   device::level sides(budget);
@@ -416,7 +418,7 @@ void check_splitting(const std::vector<graph>& graphs, std::uint64_t seed) {
   put(d_side, side);
   put(d_vertex, vertex);
   put(d_order, order);
-  device::split(space, whole, d_side.data(), endings, d_vertex.data(), d_order.data(), sides,
+  device::split(link, space, whole, d_side.data(), endings, d_vertex.data(), d_order.data(), sides,
                 next_vertex);
   CHECK(values_of(d_order, n) == expected_order);
   const auto found = graphs_of(sides);

@@ -20,14 +20,13 @@ constexpr std::uint32_t unreached = 0xffffffffU;
 constexpr unsigned row_lanes = 8;  ///< lanes that read a row together
 
 struct search_view {
-  const index_t* root;      ///< by graph: the first vertex of its first search; -1: is not searched
-  const index_t* most;      ///< by graph: levels that a search goes
-  std::uint32_t* level;     ///< by vertex
-  index_t* queue;           ///< vertices in ascending order of their levels
-  std::uint64_t* width;     ///< weight of level k of graph i: width[g.first[i] + k]
-  std::uint32_t* deepest;   ///< by graph: its last level
-  std::uint32_t* farthest;  ///< by graph: the largest vertex of that level, and 1
-  std::uint32_t* reached;   ///< three: vertices of level k by k % 3
+  const search_task* tasks;  ///< by graph
+  std::uint32_t* level;      ///< by vertex
+  index_t* queue;            ///< vertices in ascending order of their levels
+  std::uint64_t* width;      ///< weight of level k of graph i: width[g.first[i] + k]
+  std::uint32_t* deepest;    ///< by graph: its last level
+  std::uint32_t* farthest;   ///< by graph: the largest vertex of that level, and 1
+  std::uint32_t* reached;    ///< three: vertices of level k by k % 3
 };
 
 GSOFA_DEVICE std::uint64_t thread_of_grid() {
@@ -48,8 +47,8 @@ GSOFA_DEVICE void begin_search(const level_view& g, const search_view& s, bool f
   simt::sync_grid();
   for (std::uint64_t i = thread_of_grid(); i < static_cast<std::uint64_t>(g.graphs);
        i += threads_of_grid()) {
-    if (s.root[i] < 0) continue;
-    const index_t v = first ? s.root[i] : static_cast<index_t>(s.farthest[i]) - 1;
+    if (s.tasks[i].root < 0) continue;
+    const index_t v = first ? s.tasks[i].root : static_cast<index_t>(s.farthest[i]) - 1;
     s.farthest[i] = s.deepest[i] = 0;
     s.level[v] = 0;
     s.queue[simt::atomic_add(s.reached, 1U)] = v;
@@ -89,7 +88,7 @@ GSOFA_DEVICE void search_level(const level_view& g, const search_view& s, std::u
     const index_t graph = is ? g.owner[v] : 0;
     const bool leads = is && lane_index() % row_lanes == 0;
     add_width(g, s, leads, graph, level, leads ? static_cast<std::uint64_t>(g.weight[v]) : 0);
-    const bool goes = is && level < static_cast<std::uint32_t>(s.most[graph]);
+    const bool goes = is && level < static_cast<std::uint32_t>(s.tasks[graph].most);
     offset_t e = goes ? g.begin[v] + lane_index() % row_lanes : 0;
     const offset_t end = goes ? g.end[v] : 0;
     while (simt::ballot(e < end) != 0) {
@@ -127,7 +126,7 @@ struct level_choice {
 GSOFA_DEVICE void choose_levels(const level_view& g, const search_view& s, found_level* found) {
   const auto warps = static_cast<index_t>(threads_of_grid() / 32);
   for (auto i = static_cast<index_t>(thread_of_grid() / 32); i < g.graphs; i += warps) {
-    if (s.root[i] < 0) continue;
+    if (s.tasks[i].root < 0) continue;
     const cost_function cost(g.total[i]);
     level_choice best{~std::uint64_t{0}, unreached, 0, 0};
     std::uint64_t before = 0;
@@ -183,7 +182,7 @@ GSOFA_KERNEL void search_kernel(level_view g, search_view s, found_level* found)
     for (std::uint64_t v = thread_of_grid(); v < static_cast<std::uint64_t>(g.n);
          v += threads_of_grid()) {
       const index_t graph = g.owner[v];
-      if (s.root[graph] >= 0 && s.level[v] == s.deepest[graph]) {
+      if (s.tasks[graph].root >= 0 && s.level[v] == s.deepest[graph]) {
         simt::atomic_max(s.farthest + graph, static_cast<std::uint32_t>(v) + 1);
       }
     }
@@ -195,7 +194,7 @@ GSOFA_KERNEL void search_kernel(level_view g, search_view s, found_level* found)
 }  // namespace
 
 search_space::search_space(memory_budget& budget)
-    : graphs(budget, "levels"),
+    : tasks(budget, "levels"),
       level(budget, "levels"),
       queue(budget, "levels"),
       words(budget, "levels"),
@@ -210,23 +209,21 @@ search_space::~search_space() {
   }
 }
 
-void search_levels(search_space& s, const level& whole, std::span<const index_t> graphs,
-                   std::span<const std::uint64_t> keys) {
+void search_levels(host_link& link, search_space& s, const level& whole,
+                   std::span<const index_t> graphs, std::span<const std::uint64_t> keys) {
   const level_view g = whole.view();
   const auto count = at(g.graphs);
-  s.of_host.assign(2 * count, -1);
+  auto* const tasks = link.room<search_task>(count);
+  std::fill_n(tasks, count, search_task{-1, 0});
   for (std::size_t k = 0; k < graphs.size(); ++k) {
     const index_t i = graphs[k];
     const index_t n = whole.size_of(i);
-    s.of_host[at(i)] = whole.first[at(i)] + first_root(keys[k], n);
-    s.of_host[count + at(i)] = most_levels(n);
+    tasks[i] = {whole.first[at(i)] + first_root(keys[k], n), most_levels(n)};
   }
   found_level* const found = s.found.resize(g.graphs);
-  index_t* const lists = s.graphs.resize(2 * g.graphs);
-  copy_to_device(lists, s.of_host.data(), 2 * g.graphs);
+  link.upload(s.tasks.resize(g.graphs), tasks, count);
   std::uint32_t* const words = s.words.resize(2 * g.graphs + 3);
-  const search_view view{.root = lists,
-                         .most = lists + count,
+  const search_view view{.tasks = s.tasks.data(),
                          .level = s.level.resize(g.n),
                          .queue = s.queue.resize(g.n),
                          .width = s.width.resize(g.n),

@@ -501,10 +501,10 @@ void match_large(matching_space& s, const level_view& g, index_t count, index_t 
 
 }  // namespace
 
-pairs match(matching_space& s, const level& fine, std::span<const coarsening> wanted) {
+pairs match(host_link& link, matching_space& s, const level& fine,
+            std::span<const coarsening> wanted) {
   const auto count = static_cast<index_t>(wanted.size());
-  reserve(s.host.tasks, wanted.size());
-  reserve(s.host.results, wanted.size());
+  task* const tasks = link.room<task>(wanted.size());
   offset_t n = 0;
   index_t largest = 0;
   for (std::size_t k = 0; k < wanted.size(); ++k) {
@@ -514,14 +514,13 @@ pairs match(matching_space& s, const level& fine, std::span<const coarsening> wa
     const offset_t first = n;
     n += size;
     if (n > max_index) throw budget_error("nested dissection: too many vertices of replicas");
-    s.host.tasks[k] = {w.key, w.most, w.parent, static_cast<index_t>(first),
-                       static_cast<index_t>(n)};
+    tasks[k] = {w.key, w.most, w.parent, static_cast<index_t>(first), static_cast<index_t>(n)};
   }
   const auto vertices = static_cast<index_t>(n);
-  upload_words(s.d_tasks.resize(count), s.host.tasks, count);
+  link.upload(s.d_tasks.resize(count), tasks, wanted.size());
   s.d_owner.resize(n);
   const numbering to{s.d_id.resize(n), s.d_one.resize(n), s.d_two.resize(n), s.d_place.resize(n),
-                     s.host.results.data()};
+                     link.room<task_result>(wanted.size())};
   const level_view g = fine.view();
   if (largest <= match_tuning::small_graph) {
     match_small(s, g, count, largest, to);

@@ -240,11 +240,11 @@ std::uint64_t fill(trials& t, const trial_table& table, const level& finer,
 
 }  // namespace
 
-void project(trials& t, const level* coarser, const level& finer, std::span<const trial_spec> specs,
-             const found_levels& levels) {
+void project(host_link& link, trials& t, const level* coarser, const level& finer,
+             std::span<const trial_spec> specs, const found_levels& levels) {
   const auto count = static_cast<index_t>(specs.size());
   const std::size_t words = trial_table::words_of(specs.size());
-  std::uint64_t* const table = t.arena.take(words);
+  auto* const table = link.room<std::uint64_t>(words);
   const std::uint64_t places = fill(t, trial_table(table, specs.size()), finer, specs);
   const auto room = static_cast<offset_t>(places);
   const int before = t.current;
@@ -261,7 +261,9 @@ void project(trials& t, const level* coarser, const level& finer, std::span<cons
             .idle_moves = 0,
             .later_passes = 0};
   if (count == 0) return;
-  const trial_table there(trials::upload(t.table, table, words), specs.size());
+  std::uint64_t* const uploaded = with_slack(t.table, static_cast<offset_t>(words));
+  link.upload(uploaded, table, words);
+  const trial_table there(uploaded, specs.size());
   const trial_entry* const entries = there.entries;
   t.small_list = there.by_size;
   t.large_list = there.by_size + t.small;
@@ -279,31 +281,19 @@ void project(trials& t, const level* coarser, const level& finer, std::span<cons
                      static_cast<const index_t*>(coarser->d_map.data()), levels);
 }
 
-std::uint64_t* trials::upload(growing_array<std::uint64_t>& to, const std::uint64_t* from,
-                              std::size_t count) {
-  const auto size = static_cast<offset_t>(count);
-  std::uint64_t* const place = with_slack(to, size);
-  launch_overlapping(copy_words_kernel, blocks_for(size), threads_per_block, 0, from, place, size,
-                     static_cast<offset_t*>(nullptr), offset_t{0});
-  return place;
-}
-
-std::vector<winner> best(trials& s, const level& at_level, std::span<const group> groups) {
+std::vector<winner> best(host_link& link, trials& t, const level& at_level,
+                         std::span<const group> groups) {
   const auto count = static_cast<index_t>(groups.size());
   if (count == 0) return {};
-  static_assert(sizeof(group) == 16);
-  std::uint64_t* const words = s.arena.take(2 * groups.size());
-  std::ranges::copy(groups, reinterpret_cast<group*>(words));
-  const auto* const device_groups =
-      reinterpret_cast<const group*>(trials::upload(s.groups, words, 2 * groups.size()));
-  trial_messages& messages = *s.messages;
-  if (messages.winners.size() < groups.size()) messages.winners.resize(2 * groups.size());
-  winner* const winners = messages.winners.data();
+  auto* const copy = link.room<group>(groups.size());
+  auto* const winners = link.room<winner>(groups.size());
+  std::ranges::copy(groups, copy);
+  link.upload(t.groups.resize(count), copy, groups.size());
   launch_overlapping(best_kernel, blocks_of_warps(count), threads_per_block, 0,
-                     static_cast<const trial_data*>(s.view.data), device_groups, count,
-                     at_level.view().total, winners);
-  messages.note.wait();
-  s.arena.give_back();
+                     static_cast<const trial_data*>(t.view.data),
+                     static_cast<const group*>(t.groups.data()), count, at_level.view().total,
+                     winners);
+  link.wait();
   return {winners, winners + count};
 }
 

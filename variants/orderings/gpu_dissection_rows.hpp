@@ -15,50 +15,6 @@ inline constexpr index_t none = -1;
 /// Of a hash table.
 inline constexpr std::uint32_t empty_slot = 0xffffffffU;
 
-/// Copies what the host has written, word by word, and sets other words to 0.
-GSOFA_KERNEL void copy_words_kernel(const std::uint64_t* from, std::uint64_t* to, offset_t words,
-                                    offset_t* zeros, offset_t zeros_count) {
-  simt::after_earlier_launches();
-  const auto step = offset_t{simt::grid_size()} * simt::block_size();
-  const auto thread = offset_t{simt::block_index()} * simt::block_size() + simt::thread_index();
-  for (offset_t k = thread; k < words; k += step) to[k] = from[k];
-  for (offset_t k = thread; k < zeros_count; k += step) zeros[k] = 0;
-}
-
-/// Copies `count` elements that a host thread has in page-locked memory to the device, without the
-/// copy engine, for which launches would wait.
-template <class T>
-void upload_words(T* device, const pinned_vector<T>& host, offset_t count,
-                  offset_t* zeros = nullptr, offset_t zeros_count = 0) {
-  static_assert(sizeof(T) % sizeof(std::uint64_t) == 0);
-  const offset_t words = count * static_cast<offset_t>(sizeof(T) / sizeof(std::uint64_t));
-  launch_overlapping(copy_words_kernel, blocks_for(std::max<offset_t>(1, words + zeros_count)),
-                     threads_per_block, 0, reinterpret_cast<const std::uint64_t*>(host.data()),
-                     reinterpret_cast<std::uint64_t*>(device), words, zeros, zeros_count);
-}
-
-GSOFA_KERNEL void note_kernel(std::uint32_t* note, std::uint32_t stamp) {
-  simt::after_earlier_launches();
-  if (simt::thread_index() == 0) simt::store_to_host(note, stamp);
-}
-
-/// Waits for launches of this host thread, which may have written to page-locked memory.
-class device_note {
- public:
-  void wait() {
-    launch_overlapping(note_kernel, 1, 32, 0, word(), next());
-    wait_for();
-  }
-  /// The word and the value that a kernel stores before wait_for().
-  std::uint32_t* word() { return word_.data(); }
-  std::uint32_t next() { return ++stamp_; }
-  void wait_for() { wait_for_note(word_.data(), stamp_); }
-
- private:
-  pinned_vector<std::uint32_t> word_ = pinned_vector<std::uint32_t>(1, 0);
-  std::uint32_t stamp_ = 0;
-};
-
 /// An edge by its rank, as seen from the vertex at its one end; u is the other.
 struct best_edge {
   std::uint64_t rank;

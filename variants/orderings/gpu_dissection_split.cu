@@ -137,7 +137,7 @@ struct split_op {
 
 }  // namespace
 
-void split(splitting_space& s, const level& whole, const std::uint8_t* side,
+void split(host_link& link, splitting_space& s, const level& whole, const std::uint8_t* side,
            std::span<ending> endings, const index_t* vertex, index_t* order, level& sides,
            growing_array<index_t>& next_vertex) {
   sides.clear();
@@ -145,26 +145,26 @@ void split(splitting_space& s, const level& whole, const std::uint8_t* side,
   const index_t graphs = whole.graphs();
   const level_view g = whole.view();
   if (graphs == 0) return;
-  reserve(s.host.endings, at(graphs));
-  reserve(s.host.counts, at(graphs));
+  auto* const views = link.room<ending_view>(at(graphs));
+  auto* const counts = link.room<side_counts>(at(graphs));
   for (std::size_t i = 0; i < endings.size(); ++i) {
-    s.host.endings[i] = {endings[i].winner, endings[i].position, endings[i].splits ? 1U : 0U};
+    views[i] = {endings[i].winner, endings[i].position, endings[i].splits ? 1U : 0U};
   }
-  upload_words(s.d_endings.resize(graphs), s.host.endings, graphs);
+  link.upload(s.d_endings.resize(graphs), views, at(graphs));
   index_t* const number = s.d_number.resize(g.n);
   index_t* const rank = s.d_rank.resize(g.n);
   offset_t* const place = s.d_place.resize(g.n);
   if (g.n > 0) {
-    scan(side_op{g, side, s.d_endings.data(), number, rank, place, s.host.counts.data()}, g.n,
+    scan(side_op{g, side, s.d_endings.data(), number, rank, place, counts}, g.n,
          s.d_side_sums.data());
   }
-  s.host.note.wait();
-  reserve(s.host.sides, at(graphs));
+  link.wait();
+  auto* const to_sides = link.room<sides_view>(at(graphs));
   for (index_t i = 0; i < graphs; ++i) {
     ending& e = endings[at(i)];
-    const side_counts c = whole.size_of(i) == 0 ? side_counts{} : s.host.counts[at(i)];
+    const side_counts c = whole.size_of(i) == 0 ? side_counts{} : counts[i];
     std::copy_n(c.count, 3, e.count);
-    sides_view& to = s.host.sides[at(i)];
+    sides_view& to = to_sides[i];
     to = {};
     to.position[0] = e.position;
     to.position[1] = e.position + c.count[0];
@@ -183,8 +183,8 @@ void split(splitting_space& s, const level& whole, const std::uint8_t* side,
   }
   const index_t children = sides.graphs();
   const index_t n = sides.first.back();
-  upload_words(s.d_sides.resize(graphs), s.host.sides, graphs, sides.d_entries.resize(children),
-               children);
+  link.upload(s.d_sides.resize(graphs), to_sides, at(graphs), sides.d_entries.resize(children),
+              children);
   const split_op op{g,
                     s.d_sides.data(),
                     number,

@@ -38,30 +38,34 @@ struct coarsening_space : matching_space {
 
 /// Coarsens graphs of `fine`. `coarse` gets the graphs that have shrunk, in the order of `wanted`;
 /// returns the places in `wanted` that they come from. Waits for the matchings.
-std::vector<index_t> coarsen(coarsening_space& s, const level& fine,
+std::vector<index_t> coarsen(host_link& link, coarsening_space& s, const level& fine,
                              std::span<const coarsening> wanted, level& coarse);
 
 // -------------------------------------------------------------- levels: gpu_dissection_levels.cu
 
+/// The search of a graph.
+struct search_task {
+  index_t root;  ///< the first vertex of the first search; -1: the graph is not searched
+  index_t most;  ///< levels that a search goes
+};
 /// Work arrays of searches.
 struct search_space {
   explicit search_space(memory_budget& budget);
   ~search_space();
 
-  growing_array<index_t> graphs;  // roots, then numbers of levels
+  growing_array<search_task> tasks;
   growing_array<std::uint32_t> level;
   growing_array<index_t> queue;
   growing_array<std::uint32_t> words;
   growing_array<std::uint64_t> width;
   growing_array<found_level> found;
-  std::vector<index_t> of_host;
   side_work beside;
 };
 
 /// Finds levels that separate, of `graphs` of `whole`, whose parts have `keys`. The device searches
 /// beside what it is given afterwards, until join(); `whole` stays until then.
-void search_levels(search_space& s, const level& whole, std::span<const index_t> graphs,
-                   std::span<const std::uint64_t> keys);
+void search_levels(host_link& link, search_space& s, const level& whole,
+                   std::span<const index_t> graphs, std::span<const std::uint64_t> keys);
 void join(search_space& s);
 [[nodiscard]] found_levels found(const search_space& s);
 
@@ -71,8 +75,8 @@ void join(search_space& s);
 /// Replaces the trials by those of a finer level (trials of one graph stand together), except for
 /// first separators, which first_cuts() finds. coarser: the level of the trials so far, nullptr at
 /// first. levels: of the specs that take one.
-void project(trials& t, const level* coarser, const level& finer, std::span<const trial_spec> specs,
-             const found_levels& levels = {});
+void project(host_link& link, trials& t, const level* coarser, const level& finer,
+             std::span<const trial_spec> specs, const found_levels& levels = {});
 /// Finds the first separators of the level.
 void first_cuts(trials& t, const level& at_level);
 /// Refines all trials of the level, with the key and the passes of their stage.
@@ -81,7 +85,8 @@ void refine(trials& t, const level& at_level, const dissection_settings& setting
             std::size_t number);
 /// The best trial of each group, of equal costs the first one, of a level of which all trials
 /// remain. Waits for the device.
-std::vector<winner> best(trials& t, const level& at_level, std::span<const group> groups);
+std::vector<winner> best(host_link& link, trials& t, const level& at_level,
+                         std::span<const group> groups);
 
 // ---------------------------------------------------------------- split: gpu_dissection_split.cu
 
@@ -120,14 +125,6 @@ struct side_sum {
   std::uint32_t starts;  ///< not 0: of another graph than what is before
 };
 
-/// What host and device tell each other about endings.
-struct splitting_messages {
-  pinned_vector<ending_view> endings;
-  pinned_vector<side_counts> counts;
-  pinned_vector<sides_view> sides;
-  device_note note;
-};
-
 /// Work arrays of split().
 struct splitting_space {
   explicit splitting_space(memory_budget& budget)
@@ -140,8 +137,6 @@ struct splitting_space {
     d_side_sums.resize(threads_per_block);
   }
 
-  lent<splitting_messages> lent_host;
-  splitting_messages& host = *lent_host;
   growing_array<ending_view> d_endings;
   growing_array<sides_view> d_sides;
   growing_array<index_t> d_number, d_rank;
@@ -154,7 +149,7 @@ struct splitting_space {
 /// ending.position in order of their numbers, each after those before. vertex[v]: the vertex of
 /// the whole graph that v of `whole` is; `next_vertex` gets that of `sides`.
 /// Waits for the sizes of the sides.
-void split(splitting_space& s, const level& whole, const std::uint8_t* side,
+void split(host_link& link, splitting_space& s, const level& whole, const std::uint8_t* side,
            std::span<ending> endings, const index_t* vertex, index_t* order, level& sides,
            growing_array<index_t>& next_vertex);
 

@@ -7,9 +7,8 @@
 #include <cstdint>
 #include <vector>
 
-#include "variants/device/lent.hpp"
 #include "variants/orderings/gpu_dissection_graphs.hpp"
-#include "variants/orderings/gpu_dissection_rows.hpp"
+#include "variants/orderings/gpu_dissection_link.hpp"
 #include "variants/orderings/nested_dissection_arithmetic.hpp"
 
 #if defined(GSOFA_GPU)
@@ -116,39 +115,6 @@ struct group {
 
 // ------------------------------------------------------------------------------------ on the host
 
-/// Words that the host writes and the device reads; they stay until all are given back.
-class upload_arena {
- public:
-  std::uint64_t* take(std::size_t words) {
-    if (chunks_.empty() || used_ + words > chunks_.back().size()) {
-      const std::size_t last = chunks_.empty() ? at(least) : 2 * chunks_.back().size();
-      chunks_.emplace_back(std::max(last, words));
-      used_ = 0;
-    }
-    std::uint64_t* const p = chunks_.back().data() + used_;
-    used_ += words;
-    return p;
-  }
-  [[nodiscard]] bool in_use() const { return used_ > 0; }
-  /// The device has read all words.
-  void give_back() {
-    if (chunks_.size() > 1) chunks_.erase(chunks_.begin(), chunks_.end() - 1);
-    used_ = 0;
-  }
-
- private:
-  static constexpr offset_t least = 1 << 15;
-  std::vector<pinned_vector<std::uint64_t>> chunks_;
-  std::size_t used_ = 0;
-};
-
-/// What host and device tell each other.
-struct trial_messages {
-  upload_arena arena;
-  pinned_vector<winner> winners;
-  device_note note;
-};
-
 /// The trials of one level at a time, with the arrays that the stages on trials keep from call to
 /// call.
 struct trials {
@@ -159,18 +125,11 @@ struct trials {
         sides{{budget, "trials"}, {budget, "trials"}},
         state(budget, "trials"),
         vertices(budget, "trials"),
-        words(budget, "trials") {
-    if (arena.in_use()) arena.give_back();  // of an order that has thrown
-  }
+        words(budget, "trials") {}
   [[nodiscard]] const std::uint8_t* side() const { return view.side; }
 
-  /// Copies words of the arena to the device without waiting for it.
-  static std::uint64_t* upload(growing_array<std::uint64_t>& to, const std::uint64_t* from,
-                               std::size_t count);
-
-  lent<trial_messages> messages;
-  upload_arena& arena = messages->arena;
-  growing_array<std::uint64_t> table, groups;
+  growing_array<std::uint64_t> table;
+  growing_array<group> groups;
   // Those of the level and those of the coarser level alternate.
   int current = 0;
   growing_array<trial_data> data[2];

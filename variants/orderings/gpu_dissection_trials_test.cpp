@@ -149,6 +149,7 @@ coverage check(std::vector<chain> chains, int tries, index_t idle_moves = 200,
   coverage seen;
   gpu::memory_budget budget;
   budget.set_limit(offset_t{1} << 31);
+  device::host_link link;
   device::trials found_trials(budget);
   std::size_t length = 0;
   for (const chain& c : chains) length = std::max(length, c.graphs.size());
@@ -203,7 +204,7 @@ coverage check(std::vector<chain> chains, int tries, index_t idle_moves = 200,
     for (index_t k = 0; k < static_cast<index_t>(host.size()); ++k) each.push_back({k, k + 1});
     const auto compare = [&](const char* step) {
       CAPTURE(step);
-      const auto found = device::best(found_trials, *levels[l], each);
+      const auto found = device::best(link, found_trials, *levels[l], each);
       std::size_t wrong = 0;
       for (std::size_t k = 0; k < host.size(); ++k) {
         const trial& t = *host[k];
@@ -221,7 +222,7 @@ coverage check(std::vector<chain> chains, int tries, index_t idle_moves = 200,
       }
       REQUIRE(wrong == 0);
     };
-    device::project(found_trials, l + 1 < length ? levels[l + 1].get() : nullptr, *levels[l],
+    device::project(link, found_trials, l + 1 < length ? levels[l + 1].get() : nullptr, *levels[l],
                     specs);
     device::first_cuts(found_trials, *levels[l]);
     compare("project");
@@ -243,7 +244,7 @@ coverage check(std::vector<chain> chains, int tries, index_t idle_moves = 200,
   for (const chain& c : chains) {
     groups.push_back({c.first, c.first + static_cast<index_t>(c.alive.size())});
   }
-  const auto found = device::best(found_trials, *levels[0], groups);
+  const auto found = device::best(link, found_trials, *levels[0], groups);
   for (std::size_t k = 0; k < chains.size(); ++k) {
     auto alive = chains[k].alive;
     std::ranges::stable_sort(alive, {}, [&](index_t i) { return chains[k].trials[at(i)]->cost; });
@@ -364,10 +365,11 @@ TEST_CASE("levels of searches of many graphs at once are those of the host") {
   budget.set_limit(offset_t{1} << 30);
   device::level l(budget);
   put_level(l, all, {});
+  device::host_link link;
   device::search_space space(budget);
   int separators = 0;
   for (int round = 0; round < 2; ++round) {
-    device::search_levels(space, l, searched, keys);
+    device::search_levels(link, space, l, searched, keys);
     device::join(space);
     std::vector<device::found_level> found(graphs.size());
     gpu::copy_to_host(found.data(), device::found(space).found,

@@ -6,6 +6,7 @@
 
 #if defined(GSOFA_GPU)
 
+#include "variants/device/batch_rows.hpp"
 #include "variants/orderings/gpu_dissection_graphs.hpp"
 #include "variants/orderings/gpu_dissection_trials.hpp"
 

@@ -27,12 +27,13 @@ GSOFA_KERNEL void identity_kernel(index_t n, index_t* values) {
 /// Finds the tree: appends its nodes and leaves; `order` gets the vertices by position.
 void find_tree(const level& root, const dissection_settings& settings, memory_budget& budget,
                timeline& time, index_t* order, std::vector<node>& tree, std::vector<leaf>& leaves) {
+  host_link link;
   coarsening_space graphs(budget);
   splitting_space splitting(budget);
   trials of_level(budget);
   level own[2]{level(budget), level(budget)};
   search_space levels(budget);  // whose searches read the graphs until its end
-  bisection bisect(settings, budget, graphs, of_level, levels, time);
+  bisection bisect(settings, budget, link, graphs, of_level, levels, time);
   growing_array<index_t> vertex(budget, "order_vertices");
   growing_array<index_t> next_vertex(budget, "order_vertices");
   const index_t n = root.first.back();
@@ -46,7 +47,7 @@ void find_tree(const level& root, const dissection_settings& settings, memory_bu
     bisect.run(depth, *whole, parts, endings);
     time.mark("split");
     level& sides = own[depth % 2];
-    device::split(splitting, *whole, of_level.side(), endings, vertex.data(), order, sides,
+    device::split(link, splitting, *whole, of_level.side(), endings, vertex.data(), order, sides,
                   next_vertex);
     next.clear();
     for (std::size_t k = 0; k < parts.size(); ++k) {
