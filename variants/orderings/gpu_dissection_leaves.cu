@@ -1,10 +1,6 @@
-// Leaves of nested dissection on the device: minimum fill on bit sets, a block for each leaf.
-//
-// The halo of a leaf is a clique, so its vertices need no rows. The deficiency of v, twice the
-// number of pairs of its neighbours that are not adjacent, is the sum over the neighbours w of v in
-// the leaf of a(w) + 2 b(w) - 1: a(w) counts the neighbours of v in the leaf, and b(w) those in the
-// halo, that are not neighbours of w; w itself is among the first. A pair of one vertex of the leaf
-// and one of the halo is counted once, from the leaf, with both its orders.
+// Leaves of the separator tree: minimum fill on bit sets, one block for each leaf. The halo of a leaf
+// is a clique, so its vertices need no rows. PROOFS.md has the formula of the deficiency. Device form
+// of nested_dissection_leaves.cpp.
 
 #include "variants/device/simt.hpp"
 

@@ -1,6 +1,6 @@
-// Leaves: minimum fill on bit sets. The halo of a leaf, its neighbours outside, is eliminated after
-// it; its vertices count as neighbours, and as adjacent to each other: pairs that are missing are
-// of two vertices of the leaf or of one of each, so that rows of the leaf's vertices tell all.
+// Leaves of the separator tree: minimum fill on bit sets. The halo of a leaf, its neighbours outside,
+// is eliminated after it and counts as a clique, so that rows of the leaf's vertices are enough
+// (PROOFS.md).
 
 #include <algorithm>
 #include <bit>

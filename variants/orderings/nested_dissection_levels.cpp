@@ -1,6 +1,5 @@
-// Separators that are a level of a breadth-first search from a vertex far away. On grids whose
-// vertices have neighbours along the axes alone, levels are diagonals, with three quarters of the
-// vertices of a plane across the cube and less: no sequence of improvements of a plane finds them.
+// Separators that are a level of a breadth-first search from a vertex far away. On regular grids such
+// levels are smaller than any plane (PROOFS.md).
 
 #include <algorithm>
 #include <utility>
