@@ -9,17 +9,11 @@
 #include "variants/orderings/gpu_dissection_graphs.hpp"
 #include "variants/orderings/gpu_dissection_link.hpp"
 #include "variants/orderings/gpu_dissection_rows.hpp"
+#include "variants/orderings/nested_dissection_bisect.hpp"
 
 #if defined(GSOFA_GPU)
 
 namespace gsofa::orders::device {
-
-/// One graph to be made from graph `parent` of the finer level by one matching.
-struct coarsening {
-  index_t parent;
-  std::uint64_t key;  ///< of the matching's hashes
-  offset_t most;      ///< weight that a coarse vertex may have
-};
 
 /// A coarsening as kernels see it. The vertices of the parent have numbers first .. last - 1 among
 /// those of all coarsenings: `virtual` numbers.

@@ -211,7 +211,7 @@ void check_coarsening(const std::vector<graph>& finest, std::uint64_t seed) {
   orders::workspace w;
   w.per_thread.resize(1);
   for (int depth = 0; depth < 5; ++depth) {
-    std::vector<device::coarsening> wanted;
+    std::vector<orders::coarsening> wanted;
     std::vector<index_t> places;
     std::vector<graph> expected;
     for (index_t i = 0; i < fine.graphs(); ++i) {

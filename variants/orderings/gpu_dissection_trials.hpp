@@ -10,6 +10,7 @@
 #include "variants/orderings/gpu_dissection_graphs.hpp"
 #include "variants/orderings/gpu_dissection_link.hpp"
 #include "variants/orderings/nested_dissection_arithmetic.hpp"
+#include "variants/orderings/nested_dissection_bisect.hpp"
 
 #if defined(GSOFA_GPU)
 
@@ -86,31 +87,11 @@ struct found_levels {
   const found_level* found = nullptr;    ///< by graph that was searched
 };
 
-/// A trial on a level: a first separator, or the rank-th best (from 0) of trials from .. to - 1 of
-/// the coarser level, ties in the order of those, brought to this level.
-struct trial_spec {
-  index_t graph;     ///< of this level
-  index_t from = 0;  ///< in the trials of the coarser level
-  index_t to = 0;    ///< from == to: a first separator
-  index_t rank = 0;
-  std::uint64_t key = 0;  ///< of a first separator; others keep theirs
-  int stage = 0;  ///< 0: first separator, 8 passes; 1: of replicas, 2: of the shared levels, 6
-  /// Instead of the rank-th best the level of a search, if it is better than the best is before its
-  /// refinement; key is its own.
-  bool is_level = false;
-};
-
 /// The best of a group of trials: its sides, by local number from trials::side() + first on, and
 /// its weights by side.
 struct winner {
   std::uint64_t first;
   offset_t weight[3];
-};
-/// Trials from .. to - 1.
-struct group {
-  index_t from, to;
-  index_t with_level = 0;  ///< 1: the last one is the level of a search, taken if much better
-  index_t unused = 0;
 };
 
 // ------------------------------------------------------------------------------------ on the host

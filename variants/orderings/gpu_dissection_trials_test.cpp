@@ -160,7 +160,7 @@ coverage check(std::vector<chain> chains, int tries, index_t idle_moves = 200,
     const int stage_up = l % 2 == 0 ? 2 : 1;
     std::vector<const graph*> graphs;
     std::vector<index_t> parent;
-    std::vector<device::trial_spec> specs;
+    std::vector<orders::trial_spec> specs;
     std::vector<trial*> host, firsts, others;
     for (std::size_t k = 0; k < chains.size(); ++k) {
       chain& c = chains[k];
@@ -200,7 +200,7 @@ coverage check(std::vector<chain> chains, int tries, index_t idle_moves = 200,
     }
     levels[l] = std::make_unique<device::level>(budget);
     put_level(*levels[l], graphs, parent);
-    std::vector<device::group> each;
+    std::vector<orders::group> each;
     for (index_t k = 0; k < static_cast<index_t>(host.size()); ++k) each.push_back({k, k + 1});
     const auto compare = [&](const char* step) {
       CAPTURE(step);
@@ -240,7 +240,7 @@ coverage check(std::vector<chain> chains, int tries, index_t idle_moves = 200,
     compare("refine");
   }
   // The best of each group.
-  std::vector<device::group> groups;
+  std::vector<orders::group> groups;
   for (const chain& c : chains) {
     groups.push_back({c.first, c.first + static_cast<index_t>(c.alive.size())});
   }

@@ -16,6 +16,14 @@ namespace gsofa::orders::device {
 
 namespace {
 
+/// A part of the pattern: positions first .. of the order hold its vertices, `above` is the first
+/// position of the node above.
+struct part {
+  index_t first = 0;
+  index_t above = no_node;
+  std::uint64_t key = 0;
+};
+
 GSOFA_KERNEL void identity_kernel(index_t n, index_t* values) {
   simt::after_earlier_launches();
   for (offset_t k = offset_t{simt::block_index()} * simt::block_size() + simt::thread_index();
@@ -24,31 +32,47 @@ GSOFA_KERNEL void identity_kernel(index_t n, index_t* values) {
   }
 }
 
+/// The endings of the parts that are the graphs of `whole`, by the separators that win.
+std::vector<ending> endings_of(std::span<const part> parts, std::span<const index_t> bisected,
+                               std::span<const winner> winners) {
+  std::vector<ending> endings(parts.size());
+  for (std::size_t k = 0; k < parts.size(); ++k) endings[k].position = parts[k].first;
+  for (std::size_t k = 0; k < bisected.size(); ++k) {
+    ending& e = endings[at(bisected[k])];
+    e.winner = winners[k].first;
+    e.weight[0] = winners[k].weight[0];
+    e.weight[1] = winners[k].weight[1];
+    e.splits = e.weight[0] > 0 && e.weight[1] > 0;
+  }
+  return endings;
+}
+
 /// Finds the tree: appends its nodes and leaves; `order` gets the vertices by position.
 void find_tree(const level& root, const dissection_settings& settings, memory_budget& budget,
                timeline& time, index_t* order, std::vector<node>& tree, std::vector<leaf>& leaves) {
   host_link link;
-  coarsening_space graphs(budget);
   splitting_space splitting(budget);
-  trials of_level(budget);
   level own[2]{level(budget), level(budget)};
-  search_space levels(budget);  // whose searches read the graphs until its end
-  bisection bisect(settings, budget, link, graphs, of_level, levels, time);
+  bisection_stages stages(settings, budget, link, time);
+  bisection bisect(settings, stages);
   growing_array<index_t> vertex(budget, "order_vertices");
   growing_array<index_t> next_vertex(budget, "order_vertices");
   const index_t n = root.first.back();
   launch_overlapping(identity_kernel, blocks_for(n), threads_per_block, 0, n, vertex.resize(n));
   std::vector<part> parts{{.first = 0, .above = no_node, .key = mix64(settings.seed + 1)}};
   std::vector<part> next;
+  std::vector<std::uint64_t> keys;
   const level* whole = &root;
   for (int depth = 0; !parts.empty(); ++depth) {
-    std::vector<ending> endings(parts.size());
-    for (std::size_t k = 0; k < parts.size(); ++k) endings[k].position = parts[k].first;
-    bisect.run(depth, *whole, parts, endings);
+    keys.clear();
+    for (const part& p : parts) keys.push_back(p.key);
+    stages.begin(*whole);
+    const std::span<const group> groups = bisect.run(depth, keys);
+    std::vector<ending> endings = endings_of(parts, bisect.parts(), stages.best(groups));
     time.mark("split");
     level& sides = own[depth % 2];
-    device::split(link, splitting, *whole, of_level.side(), endings, vertex.data(), order, sides,
-                  next_vertex);
+    split(link, splitting, *whole, stages.of_level().side(), endings, vertex.data(), order, sides,
+          next_vertex);
     next.clear();
     for (std::size_t k = 0; k < parts.size(); ++k) {
       const part& p = parts[k];

@@ -1,207 +1,231 @@
-// One separator of one graph: coarsen, replicate, try, and uncoarsen as a tournament.
+// One separator of one graph on host threads: the stages of bisection<>, for one part.
+
+#include "variants/orderings/nested_dissection_bisect.hpp"
 
 #include <algorithm>
+#include <numeric>
 
 #include "variants/orderings/nested_dissection_stages.hpp"
 
 namespace gsofa::orders {
 
-bisector::bisector(team& crew, const dissection_settings& settings) : settings_(settings) {
-  lead(crew);
-  settings_.replicas = std::max(1, settings_.replicas);
-  settings_.tries = std::max(1, settings_.tries);
-  settings_.stride = std::max(1, settings_.stride);
-  replica_space_.resize(at(settings_.replicas));
-  replicas_.resize(at(settings_.replicas));
-  alive_.resize(at(settings_.replicas));
-  graphs_.resize(at(settings_.replicas) + 1);
+namespace {
+
+dissection_settings at_least_one(dissection_settings s) {
+  s.replicas = std::max(1, s.replicas);
+  s.tries = std::max(1, s.tries);
+  s.stride = std::max(1, s.stride);
+  s.leaf_order = 0;  // who calls bisect() wants a separator
+  return s;
 }
 
-void bisector::lead(team& crew) {
-  space_.crew = &crew;
-  space_.per_thread.resize(std::max(space_.per_thread.size(), at(crew.size())));
-}
+}  // namespace
 
-graph& bisector::level_graph(std::size_t copy, std::size_t level) {
-  auto& own = graphs_[copy];
-  while (own.size() <= level) own.push_back(std::make_unique<graph>());
-  return *own[level];
-}
-
-index_t bisector::keep(index_t n, int copies) const {
-  return trials_kept(shared_[0]->n, n, copies, room_at(depth_, settings_.room));
-}
-
-// Adds a coarser graph to the levels of one copy.
-bool bisector::extend(team& crew, workspace& w, scratch* per_thread, chain& levels,
-                      std::uint64_t key, std::size_t copy) {
-  const graph& fine = *levels.back();
-  if (fine.n <= coarsest) return false;
-  const offset_t most = most_weight(fine.total);
-  const std::uint64_t level_key = keyed_random(key, matching_word, levels.size());
-  graph& next = level_graph(copy, levels.size() - 1);
-  if (!coarsen(crew, w, per_thread, fine, most, level_key, next)) return false;
-  levels.push_back(&next);
-  return true;
-}
-
-// The levels above the replicas: down to a graph of which as many copies have no more vertices
-// than g.
-void bisector::coarsen_shared(const graph& g, std::uint64_t key) {
-  shared_.assign(1, &g);
-  while (offset_t{shared_.back()->n} * settings_.replicas > g.n &&
-         extend(*space_.crew, space_, space_.per_thread.data(), shared_, key, 0)) {
+/// Graphs and trials of the part, as bisection<> needs them.
+struct bisector::stages {
+  stages(team& crew, const dissection_settings& own) : settings(own) {
+    lead(crew);
+    replica_space.resize(at(settings.replicas));
   }
-}
-
-void bisector::coarsen_replicas(std::uint64_t key) {
-  const bool several = shared_.back()->n > coarsest &&
-                       offset_t{shared_.back()->n} * settings_.replicas <= shared_[0]->n;
-  const int copies = several ? settings_.replicas : 1;
-  for (auto& levels_of : replicas_) levels_of.clear();
-  for (int q = 0; q < copies; ++q) replicas_[at(q)].assign(1, shared_.back());
-  if (several) coarsen_replicas(*space_.crew, 0, key, 0, copies);
-}
-
-// Those from `first` to last - 1, by a team whose first thread is number `leader`. Teams of several
-// threads for each copy where there are as many.
-void bisector::coarsen_replicas(team& crew, int leader, std::uint64_t key, int first, int last) {
-  const int copies = last - first;
-  if (copies > 1 && crew.size() >= 2 * copies) {
-    const int middle = first + copies / 2;
-    const int threads = crew.size() * (middle - first) / copies;
-    crew.split(threads, [&](team& part, int k) {
-      k == 0 ? coarsen_replicas(part, leader, key, first, middle)
-             : coarsen_replicas(part, leader + threads, key, middle, last);
-    });
-    return;
+  void lead(team& crew) {
+    space.crew = &crew;
+    space.per_thread.resize(std::max(space.per_thread.size(), at(crew.size())));
   }
-  const auto coarsen_one = [&](team& own_crew, int thread, int q) {
-    const std::uint64_t own_key =
-        keyed_random(key, matching_word, static_cast<std::uint64_t>(-1 - q));
-    while (extend(own_crew, replica_space_[at(q)], &space_.per_thread[at(thread)], replicas_[at(q)],
-                  own_key, at(q) + 1)) {
+  void begin(const graph& g) {
+    if (levels.empty()) levels.emplace_back();
+    levels[0].assign(1, &g);
+    release(active);
+    has_level = false;
+  }
+
+  [[nodiscard]] const graph& at_level(std::size_t l, index_t g) const { return *levels[l][at(g)]; }
+  [[nodiscard]] index_t graphs(std::size_t l) const {
+    return static_cast<index_t>(levels[l].size());
+  }
+  [[nodiscard]] index_t size_of(std::size_t l, index_t g) const { return at_level(l, g).n; }
+  [[nodiscard]] offset_t total(std::size_t l, index_t g) const { return at_level(l, g).total; }
+  void check_limits() const {}  // between parts
+
+  void search(std::span<const index_t>, std::span<const std::uint64_t> keys) { key = keys[0]; }
+  // One thread looks for a level that separates, beside the others.
+  template <class Body>
+  void beside(bool searches, Body&& body) {
+    const auto find = [&] { has_level = level_separator(at_level(0, 0), key, level, level_space); };
+    team& all = *space.crew;
+    if (!searches || all.size() == 1) {
+      if (searches) find();
+      return body();
     }
-  };
-  if (copies == 1) return coarsen_one(crew, leader, first);
-  team alone;
-  crew.items(copies, [&](int thread, offset_t q) {
-    coarsen_one(alone, leader + thread, first + static_cast<int>(q));
-  });
-}
-
-void bisector::first_tries(std::uint64_t key) {
-  std::size_t used = 0;
-  active_.clear();
-  for (std::size_t q = 0; q < replicas_.size(); ++q) {
-    alive_[q].clear();
-    if (replicas_[q].empty()) continue;
-    for (int t = 0; t < settings_.tries; ++t, ++used) {
-      if (used == trials_.size()) trials_.push_back(std::make_unique<trial>());
-      trial& own = *trials_[used];
-      own.g = replicas_[q].back();
-      own.key = keyed_random(key, trial_word, used);
-      alive_[q].push_back(static_cast<index_t>(used));
-      active_.push_back(&own);
-    }
-  }
-  space_.crew->items(static_cast<offset_t>(used), [&](int thread, offset_t i) {
-    first_cut(*active_[at(i)], space_.per_thread[at(thread)]);
-  });
-  refine(*space_.crew, per_thread(), active_, first_passes, settings_.idle_moves, 0);
-}
-
-// Brings the replicas to their common graph, level by level; the best trials stay.
-void bisector::uncoarsen_replicas() {
-  const auto copies =
-      static_cast<int>(std::ranges::count_if(replicas_, [](const chain& c) { return !c.empty(); }));
-  std::vector<trial*> refined;
-  for (;;) {
-    active_.clear();
-    refined.clear();
-    std::vector<const graph*> target;
-    for (std::size_t q = 0; q < replicas_.size(); ++q) {
-      if (replicas_[q].size() < 2) continue;
-      replicas_[q].pop_back();
-      auto& alive = alive_[q];
-      std::ranges::stable_sort(alive, {}, [&](index_t i) { return trials_[at(i)]->cost; });
-      alive.resize(std::min(alive.size(), at(keep(replicas_[q].back()->n, copies))));
-      for (const index_t i : alive) {
-        active_.push_back(trials_[at(i)].get());
-        target.push_back(replicas_[q].back());
-        if (refines(shared_.size() + replicas_[q].size() - 2)) {
-          refined.push_back(trials_[at(i)].get());
-        }
-      }
-    }
-    if (active_.empty()) return;
-    space_.crew->items(static_cast<offset_t>(active_.size()),
-                       [&](int, offset_t i) { project(*active_[at(i)], *target[at(i)]); });
-    refine(*space_.crew, per_thread(), refined, later_passes, settings_.idle_moves, 1);
-  }
-}
-
-// On the part itself the level is refined, too, if it is better than all others are before they are
-// refined there.
-bool bisector::competes(const trial& best) const {
-  return has_level_ && cost_function(shared_[0]->total).takes_level(level_.weight, best.weight);
-}
-
-// Ranks the trials of all replicas together and brings the best to the finest graph.
-void bisector::uncoarsen_shared() {
-  std::vector<index_t> alive;
-  for (const auto& own : alive_) alive.insert(alive.end(), own.begin(), own.end());
-  std::ranges::stable_sort(alive, {}, [&](index_t i) { return trials_[at(i)]->cost; });
-  for (;;) {
-    shared_.pop_back();
-    if (shared_.empty()) break;
-    alive.resize(std::min(alive.size(), at(keep(shared_.back()->n, 1))));
-    active_.clear();
-    for (const index_t i : alive) active_.push_back(trials_[at(i)].get());
-    space_.crew->items(static_cast<offset_t>(active_.size()),
-                       [&](int, offset_t i) { project(*active_[at(i)], *shared_.back()); });
-    if (shared_.size() == 1) {
-      has_level_ = competes(*trials_[at(alive[0])]);
-      if (has_level_) active_.push_back(&level_);
-    }
-    if (refines(shared_.size() - 1)) {
-      refine(*space_.crew, per_thread(), active_, later_passes, settings_.idle_moves, 2);
-    }
-    std::ranges::stable_sort(alive, {}, [&](index_t i) { return trials_[at(i)]->cost; });
-  }
-  std::swap(trials_[0], trials_[at(alive[0])]);
-  if (has_level_ && cost_function(level_.g->total).takes_level(level_.weight, trials_[0]->weight)) {
-    std::swap(*trials_[0], level_);
-  }
-}
-
-bool bisector::bisect(const graph& g, std::uint64_t key, int depth) {
-  depth_ = depth;
-  coarsen_shared(g, key);
-  const auto coarse_separators = [&] {
-    coarsen_replicas(key);
-    first_tries(key);
-    uncoarsen_replicas();
-  };
-  // Of the parts of the first depths one thread looks for a level that separates, beside the
-  // others.
-  has_level_ = false;
-  const bool searches = depth_ < depths_of_levels && shared_.size() > 1;
-  const auto search = [&] { has_level_ = level_separator(g, key, level_, level_space_); };
-  team& all = *space_.crew;
-  if (searches && all.size() > 1) {
-    all.split(1, [&](team& part, int k) {
-      if (k == 0) return search();
-      lead(part);
-      coarse_separators();
+    all.split(1, [&](team& half, int k) {
+      if (k == 0) return find();
+      lead(half);
+      body();
     });
     lead(all);
-  } else {
-    if (searches) search();
-    coarse_separators();
   }
-  uncoarsen_shared();
-  return best().weight[side_a] > 0 && best().weight[side_b] > 0;
+
+  std::vector<index_t> coarsen(std::size_t l, std::span<const coarsening> wanted) {
+    const auto count = static_cast<int>(wanted.size());
+    if (levels.size() <= l + 1) levels.resize(l + 2);
+    if (own_graphs.size() <= l) own_graphs.resize(l + 1);
+    auto& own = own_graphs[l];
+    while (own.size() < wanted.size()) own.push_back(std::make_unique<graph>());
+    std::vector<std::uint8_t> shrunk(wanted.size(), 0);
+    coarsen_some(*space.crew, 0, 0, count, [&](team& crew, int leader, int k) {
+      const coarsening& c = wanted[at(k)];
+      workspace& w = count == 1 ? space : replica_space[at(k)];
+      shrunk[at(k)] = orders::coarsen(crew, w, &space.per_thread[at(leader)], at_level(l, c.parent),
+                                      c.most, c.key, *own[at(k)])
+                          ? 1
+                          : 0;
+    });
+    std::vector<index_t> places;
+    levels[l + 1].clear();
+    for (index_t k = 0; k < count; ++k) {
+      if (shrunk[at(k)] == 0) continue;
+      places.push_back(k);
+      levels[l + 1].push_back(own[at(k)].get());
+    }
+    return places;
+  }
+  // Coarsenings `first` to last - 1, by a team whose first thread is number `leader`: by teams of
+  // several threads each where there are as many.
+  template <class One>
+  void coarsen_some(team& crew, int leader, int first, int last, const One& one) {
+    const int count = last - first;
+    if (count == 1) return one(crew, leader, first);
+    if (crew.size() >= 2 * count) {
+      const int middle = first + count / 2;
+      const int threads = crew.size() * (middle - first) / count;
+      return crew.split(threads, [&](team& half, int k) {
+        k == 0 ? coarsen_some(half, leader, first, middle, one)
+               : coarsen_some(half, leader + threads, middle, last, one);
+      });
+    }
+    team alone;
+    crew.items(count, [&](int thread, offset_t k) {
+      one(alone, leader + thread, first + static_cast<int>(k));
+    });
+  }
+
+  // The trials of the level, in the order of the specs.
+  void project(std::size_t, std::size_t l, std::span<const trial_spec> specs) {
+    std::vector<entry> next;
+    for (const trial_spec& s : specs) {
+      const graph& g = at_level(l, s.graph);
+      const bool first = s.from >= s.to;
+      entry own{nullptr, &g, s.stage, first};
+      if (first) {
+        own.t = take();
+        own.t->g = &g;
+        own.t->key = s.key;
+      } else if (s.is_level) {
+        const trial& best = *active[at(ranked(s.from, s.to)[0])].t;
+        has_level = has_level && cost_function(g.total).takes_level(level.weight, best.weight);
+        if (has_level) own.t = &level;
+      } else {
+        own.t = active[at(ranked(s.from, s.to)[at(s.rank)])].t;
+      }
+      next.push_back(own);
+    }
+    for (const entry& old : active) {
+      if (std::ranges::find(next, old.t, &entry::t) == next.end()) release(old.t);
+    }
+    active = std::move(next);
+    space.crew->items(static_cast<offset_t>(active.size()), [&](int thread, offset_t i) {
+      const entry& own = active[at(i)];
+      if (own.t == nullptr || own.t == &level) return;
+      if (own.first) return first_cut(*own.t, space.per_thread[at(thread)]);
+      orders::project(*own.t, *own.g);
+    });
+  }
+  void refine(std::size_t l) {
+    const bool all = l % static_cast<std::size_t>(settings.stride) == 0;
+    for (int stage = 0; stage < (all ? 3 : 1); ++stage) {
+      std::vector<trial*> own;
+      for (const entry& e : active) {
+        if (e.stage == stage && e.t != nullptr) own.push_back(e.t);
+      }
+      orders::refine(*space.crew, space.per_thread.data(), own,
+                     stage == 0 ? first_passes : later_passes, settings.idle_moves,
+                     static_cast<std::uint64_t>(stage));
+    }
+  }
+  // The best of the part's trials.
+  [[nodiscard]] const trial& best(const group& of) const {
+    const trial& found = *active[at(ranked(of.from, of.to - of.with_level)[0])].t;
+    const bool takes = of.with_level != 0 && has_level &&
+                       cost_function(level.g->total).takes_level(level.weight, found.weight);
+    return takes ? level : found;
+  }
+
+  // Trials from .. to - 1 by their costs, ties in their order.
+  [[nodiscard]] std::vector<index_t> ranked(index_t from, index_t to) const {
+    std::vector<index_t> order(at(to - from));
+    std::iota(order.begin(), order.end(), from);
+    std::ranges::stable_sort(order, {}, [&](index_t i) { return active[at(i)].t->cost; });
+    return order;
+  }
+
+  struct entry {
+    trial* t;  // nullptr: no level of a search is good enough
+    const graph* g;
+    int stage;
+    bool first;  // a first separator
+  };
+  trial* take() {
+    if (free.empty()) {
+      trials.push_back(std::make_unique<trial>());
+      return trials.back().get();
+    }
+    trial* const t = free.back();
+    free.pop_back();
+    return t;
+  }
+  void release(trial* t) {
+    if (t != nullptr && t != &level) free.push_back(t);
+  }
+  void release(std::vector<entry>& of) {
+    for (const entry& e : of) release(e.t);
+    of.clear();
+  }
+
+  const dissection_settings& settings;
+  workspace space;
+  std::vector<workspace> replica_space;
+  std::vector<std::vector<const graph*>> levels;
+  std::vector<std::vector<std::unique_ptr<graph>>> own_graphs;  // by level from 1 on
+  std::vector<std::unique_ptr<trial>> trials;
+  std::vector<trial*> free;
+  std::vector<entry> active;  // trials of the level
+  std::uint64_t key = 0;
+  trial level;  // a level of a search of the part
+  scratch level_space;
+  bool has_level = false;
+};
+
+struct bisector::state {
+  state(team& crew, const dissection_settings& own)
+      : settings(at_least_one(own)), of_part(crew, settings), plan(settings, of_part) {}
+
+  dissection_settings settings;
+  stages of_part;
+  bisection<stages> plan;
+};
+
+bisector::bisector(team& crew, const dissection_settings& settings)
+    : state_(std::make_unique<state>(crew, settings)) {}
+bisector::~bisector() = default;
+
+void bisector::lead(team& crew) { state_->of_part.lead(crew); }
+team& bisector::crew() const { return *state_->of_part.space.crew; }
+
+bool bisector::bisect(const graph& g, std::uint64_t key, int depth) {
+  state_->of_part.begin(g);
+  const std::span<const group> groups = state_->plan.run(depth, {&key, 1});
+  if (groups.empty()) return false;
+  best_ = &state_->of_part.best(groups[0]);
+  return best_->weight[side_a] > 0 && best_->weight[side_b] > 0;
 }
 
 }  // namespace gsofa::orders

@@ -175,45 +175,19 @@ void refine(team& crew, scratch* per_thread, std::span<trial* const> trials, int
 class bisector {
  public:
   bisector(team& crew, const dissection_settings& settings);
+  ~bisector();
   /// From now on the threads of `crew` work.
   void lead(team& crew);
   /// depth: of g in the separator tree.
   bool bisect(const graph& g, std::uint64_t key, int depth);
-  [[nodiscard]] const trial& best() const { return *trials_[0]; }
-  [[nodiscard]] team& crew() { return *space_.crew; }
-  [[nodiscard]] scratch* per_thread() { return space_.per_thread.data(); }
+  [[nodiscard]] const trial& best() const { return *best_; }
+  [[nodiscard]] team& crew() const;
 
  private:
-  using chain = std::vector<const graph*>;
-  void coarsen_shared(const graph& g, std::uint64_t key);
-  void coarsen_replicas(std::uint64_t key);
-  void coarsen_replicas(team& crew, int leader, std::uint64_t key, int first, int last);
-  [[nodiscard]] bool competes(const trial& best) const;
-  void first_tries(std::uint64_t key);
-  void uncoarsen_replicas();
-  void uncoarsen_shared();
-  [[nodiscard]] index_t keep(index_t n, int copies) const;
-  /// Whether trials on graphs of a level of the part, 0 being the part itself, are refined.
-  [[nodiscard]] bool refines(std::size_t level) const {
-    return level % static_cast<std::size_t>(settings_.stride) == 0;
-  }
-  graph& level_graph(std::size_t copy, std::size_t level);
-  bool extend(team& crew, workspace& w, scratch* per_thread, chain& levels, std::uint64_t key,
-              std::size_t copy);
-
-  dissection_settings settings_;
-  int depth_ = 0;
-  workspace space_;
-  std::vector<workspace> replica_space_;
-  std::vector<std::vector<std::unique_ptr<graph>>> graphs_;  ///< by copy (0: shared) and level
-  std::vector<std::unique_ptr<trial>> trials_;
-  chain shared_;
-  std::vector<chain> replicas_;
-  std::vector<std::vector<index_t>> alive_;  ///< trials of each replica, best first
-  std::vector<trial*> active_;
-  trial level_;  ///< a level of a search of the part
-  scratch level_space_;
-  bool has_level_ = false;
+  struct stages;
+  struct state;
+  std::unique_ptr<state> state_;
+  const trial* best_ = nullptr;
 };
 
 /// The subgraphs of the two sides of t, a separator of g, of count[side] vertices; local[v]: number
