@@ -11,39 +11,13 @@
 
 #include "common/generators.hpp"
 #include "common/random.hpp"
-#include "variants/orderings/gpu_dissection_stages.hpp"
-#include "variants/orderings/nested_dissection_stages.hpp"
+#include "variants/orderings/dissection_test_graphs.hpp"
 
 using namespace gsofa;
 using orders::graph;
 using orders::trial;
-namespace device = gsofa::orders::device;
 
 namespace {
-
-graph graph_of(const pattern& a) {
-  const pattern s = symmetrized(a, diagonal::drop);
-  graph g;
-  g.n = s.n_rows;
-  g.total = g.n;
-  g.entries = s.nnz();
-  g.begin.assign(s.row_ptr.begin(), s.row_ptr.end() - 1);
-  g.end.assign(s.row_ptr.begin() + 1, s.row_ptr.end());
-  g.adj = s.col_idx;
-  g.edge.assign(s.col_idx.size(), 1);
-  g.weight.assign(at(g.n), 1);
-  return g;
-}
-
-// Vertices of weights 1 to `most`.
-graph weighted(graph g, index_t most) {
-  g.total = 0;
-  for (index_t v = 0; v < g.n; ++v) {
-    g.weight[at(v)] = 1 + static_cast<index_t>(mix64(at(v)) % static_cast<std::uint64_t>(most));
-    g.total += g.weight[at(v)];
-  }
-  return g;
-}
 
 pattern complete(index_t left, index_t right) {
   pattern a;
@@ -58,60 +32,8 @@ pattern complete(index_t left, index_t right) {
   return a;
 }
 
-template <class T>
-void put(device::growing_array<T>& array, const std::vector<T>& values) {
-  const auto size = static_cast<offset_t>(values.size());
-  gpu::copy_to_device(array.resize(size), values.data(), size);
-}
-
-// A level of graphs; graph k comes from graph parent[k] of the finer level, if that is given. Rows
-// have gaps and are reversed.
-void put_level(device::level& l, const std::vector<const graph*>& graphs,
-               const std::vector<index_t>& parent) {
-  std::vector<index_t> owner, adj, edge, weight, map;
-  std::vector<offset_t> begin, end, entries;
-  l.first.assign(1, 0);
-  l.total.clear();
-  l.parent = parent;
-  l.map_first.assign(1, 0);
-  l.weighted = !parent.empty();
-  for (const graph* g : graphs) {
-    const index_t first = l.first.back();
-    for (index_t v = 0; v < g->n; ++v) {
-      owner.push_back(static_cast<index_t>(l.total.size()));
-      weight.push_back(g->weight[at(v)]);
-      adj.push_back(-7);
-      edge.push_back(-7);
-      begin.push_back(static_cast<offset_t>(adj.size()));
-      for (offset_t e = g->end[at(v)]; e-- > g->begin[at(v)];) {
-        adj.push_back(first + g->adj[at(e)]);
-        edge.push_back(g->edge[at(e)]);
-      }
-      end.push_back(static_cast<offset_t>(adj.size()));
-    }
-    l.first.push_back(first + g->n);
-    l.total.push_back(g->total);
-    entries.push_back(g->entries);
-    if (parent.empty()) continue;
-    for (const index_t v : g->from_finer) map.push_back(first + v);
-    l.map_first.push_back(static_cast<offset_t>(map.size()));
-  }
-  put(l.d_first, l.first);
-  put(l.d_owner, owner);
-  put(l.d_adj, adj);
-  put(l.d_edge, edge);
-  put(l.d_weight, weight);
-  put(l.d_begin, begin);
-  put(l.d_end, end);
-  put(l.d_total, l.total);
-  put(l.d_entries, entries);
-  put(l.d_parent, l.parent);
-  put(l.d_map, map);
-  put(l.d_map_first, l.map_first);
-}
-
 // A graph and its coarser forms, with trials of the host.
-struct chain {
+struct trial_chain {
   std::vector<std::unique_ptr<graph>> graphs;
   std::vector<std::unique_ptr<trial>> trials;
   std::vector<index_t> alive;
@@ -119,8 +41,8 @@ struct chain {
   index_t graph_place = 0;  // of its graph on the level
 };
 
-chain chain_of(graph g, std::uint64_t key, index_t coarsest) {
-  chain c;
+trial_chain chain_of(graph g, std::uint64_t key, index_t coarsest) {
+  trial_chain c;
   c.graphs.push_back(std::make_unique<graph>(std::move(g)));
   orders::team alone;
   orders::workspace w;
@@ -139,21 +61,21 @@ chain chain_of(graph g, std::uint64_t key, index_t coarsest) {
 }
 
 // How often a refinement of the host began with several movers a round.
-struct coverage {
+struct seen_passes {
   int rounds = 0;
 };
 
 // Brings all chains up together: on every level the trials of the device are those of the host.
-coverage check(std::vector<chain> chains, int tries, index_t idle_moves = 200,
-               std::size_t stride = 1) {
-  coverage seen;
+seen_passes check_chains(std::vector<trial_chain> chains, int tries, index_t idle_moves = 200,
+                         std::size_t stride = 1) {
+  seen_passes seen;
   gpu::memory_budget budget;
   budget.set_limit(offset_t{1} << 31);
-  device::host_link link;
-  device::trials found_trials(budget);
+  orders::device::host_link link;
+  orders::device::trials found_trials(budget);
   std::size_t length = 0;
-  for (const chain& c : chains) length = std::max(length, c.graphs.size());
-  std::vector<std::unique_ptr<device::level>> levels(length);
+  for (const trial_chain& c : chains) length = std::max(length, c.graphs.size());
+  std::vector<std::unique_ptr<orders::device::level>> levels(length);
   orders::team alone;
   orders::scratch scratch;
   for (std::size_t l = length; l-- > 0;) {
@@ -163,7 +85,7 @@ coverage check(std::vector<chain> chains, int tries, index_t idle_moves = 200,
     std::vector<orders::trial_spec> specs;
     std::vector<trial*> host, firsts, others;
     for (std::size_t k = 0; k < chains.size(); ++k) {
-      chain& c = chains[k];
+      trial_chain& c = chains[k];
       if (l >= c.graphs.size()) continue;
       c.graph_place = static_cast<index_t>(graphs.size());
       graphs.push_back(c.graphs[l].get());
@@ -198,13 +120,13 @@ coverage check(std::vector<chain> chains, int tries, index_t idle_moves = 200,
       }
       c.first = first;
     }
-    levels[l] = std::make_unique<device::level>(budget);
-    put_level(*levels[l], graphs, parent);
+    levels[l] = std::make_unique<orders::device::level>(budget);
+    orders::test::put_level(*levels[l], graphs, parent);
     std::vector<orders::group> each;
     for (index_t k = 0; k < static_cast<index_t>(host.size()); ++k) each.push_back({k, k + 1});
     const auto compare = [&](const char* step) {
       CAPTURE(step);
-      const auto found = device::best(link, found_trials, *levels[l], each);
+      const auto found = orders::device::best(link, found_trials, *levels[l], each);
       std::size_t wrong = 0;
       for (std::size_t k = 0; k < host.size(); ++k) {
         const trial& t = *host[k];
@@ -222,9 +144,9 @@ coverage check(std::vector<chain> chains, int tries, index_t idle_moves = 200,
       }
       REQUIRE(wrong == 0);
     };
-    device::project(link, found_trials, l + 1 < length ? levels[l + 1].get() : nullptr, *levels[l],
-                    specs);
-    device::first_cuts(found_trials, *levels[l]);
+    orders::device::project(link, found_trials, l + 1 < length ? levels[l + 1].get() : nullptr,
+                            *levels[l], specs);
+    orders::device::first_cuts(found_trials, *levels[l]);
     compare("project");
     for (const trial* t : host) {
       if (t->members.size() >= orders::members_of_rounds) ++seen.rounds;
@@ -235,16 +157,16 @@ coverage check(std::vector<chain> chains, int tries, index_t idle_moves = 200,
       orders::refine(alone, &scratch, others, orders::later_passes, idle_moves,
                      static_cast<std::uint64_t>(stage_up));
     }
-    device::refine(found_trials, *levels[l],
-                   {.idle_moves = idle_moves, .stride = static_cast<int>(stride)}, l);
+    orders::device::refine(found_trials, *levels[l],
+                           {.idle_moves = idle_moves, .stride = static_cast<int>(stride)}, l);
     compare("refine");
   }
   // The best of each group.
   std::vector<orders::group> groups;
-  for (const chain& c : chains) {
+  for (const trial_chain& c : chains) {
     groups.push_back({c.first, c.first + static_cast<index_t>(c.alive.size())});
   }
-  const auto found = device::best(link, found_trials, *levels[0], groups);
+  const auto found = orders::device::best(link, found_trials, *levels[0], groups);
   for (std::size_t k = 0; k < chains.size(); ++k) {
     auto alive = chains[k].alive;
     std::ranges::stable_sort(alive, {}, [&](index_t i) { return chains[k].trials[at(i)]->cost; });
@@ -256,7 +178,7 @@ coverage check(std::vector<chain> chains, int tries, index_t idle_moves = 200,
 }  // namespace
 
 TEST_CASE("trials of many graphs at once are those of the host") {
-  std::vector<chain> chains;
+  std::vector<trial_chain> chains;
   std::uint64_t key = 1;
   for (const char* spec : {
            "diagonal:n=1",
@@ -281,30 +203,31 @@ TEST_CASE("trials of many graphs at once are those of the host") {
            "random:n=300,degree=3,seed=3",
            "random:n=260,degree=30,seed=4",
        }) {
-    const graph g = graph_of(generate(spec));
+    const graph g = orders::test::graph_of(generate(spec));
     chains.push_back(chain_of(g, ++key, orders::coarsest));
-    chains.push_back(chain_of(weighted(g, 9), ++key, orders::coarsest));
+    chains.push_back(chain_of(orders::test::weighted(g, 9), ++key, orders::coarsest));
   }
-  check(std::move(chains), 4);
+  check_chains(std::move(chains), 4);
 }
 
 TEST_CASE("first separators of graphs that do not fit shared memory") {
-  std::vector<chain> chains;
+  std::vector<trial_chain> chains;
   for (const char* spec : {"grid5:nx=21", "arrow:n=333,tip=first", "random:n=500,degree=4"}) {
-    chains.push_back(chain_of(graph_of(generate(spec)), 3, 1 << 20));
+    chains.push_back(chain_of(orders::test::graph_of(generate(spec)), 3, 1 << 20));
   }
-  chains.push_back(chain_of(graph_of(complete(70, 90)), 3, 1 << 20));
-  check(std::move(chains), 3);
+  chains.push_back(chain_of(orders::test::graph_of(complete(70, 90)), 3, 1 << 20));
+  check_chains(std::move(chains), 3);
 }
 
 TEST_CASE("separators of large graphs are refined in rounds") {
   const auto alone = [](const char* spec, int tries, index_t most_weight, index_t idle_moves = 200,
                         std::size_t stride = 1) {
     CAPTURE(spec);
-    std::vector<chain> chains;
+    std::vector<trial_chain> chains;
     chains.push_back(
-        chain_of(weighted(graph_of(generate(spec)), most_weight), 2, orders::coarsest));
-    return check(std::move(chains), tries, idle_moves, stride).rounds;
+        chain_of(orders::test::weighted(orders::test::graph_of(generate(spec)), most_weight), 2,
+                 orders::coarsest));
+    return check_chains(std::move(chains), tries, idle_moves, stride).rounds;
   };
   CHECK(alone("grid27:nx=25", 1, 1) > 0);
   CHECK(alone("grid7:nx=31,drop=0.05", 1, 3, 40, 2) > 0);
@@ -315,89 +238,30 @@ TEST_CASE("separators of large graphs are refined in rounds") {
 }
 
 TEST_CASE("narrow separators of large graphs move in steps") {
-  std::vector<chain> chains;
+  std::vector<trial_chain> chains;
   std::uint64_t key = 11;
   for (const char* spec : {"grid5:nx=36,ny=40", "grid5:nx=9,ny=150,drop=0.2,seed=3",
                            "grid7:nx=11,ny=11,nz=12", "grid9:nx=40,ny=31",
                            "circuit:n=1500,hubs=2,seed=4", "arrow:n=1300", "tridiagonal:n=1200"}) {
-    const graph g = graph_of(generate(spec));
+    const graph g = orders::test::graph_of(generate(spec));
     chains.push_back(chain_of(g, ++key, orders::coarsest));
-    chains.push_back(chain_of(weighted(g, 5), ++key, orders::coarsest));
+    chains.push_back(chain_of(orders::test::weighted(g, 5), ++key, orders::coarsest));
   }
-  check(std::move(chains), 2, 60);
+  check_chains(std::move(chains), 2, 60);
 }
 
 TEST_CASE("separators that are most of a graph, and vertices too heavy for a side") {
-  std::vector<chain> chains;
+  std::vector<trial_chain> chains;
   for (const char* spec : {"random:n=5000,degree=6,seed=1", "random:n=4500,degree=4,seed=2"}) {
-    chains.push_back(chain_of(graph_of(generate(spec)), 7, orders::coarsest));
+    chains.push_back(chain_of(orders::test::graph_of(generate(spec)), 7, orders::coarsest));
   }
-  chains.push_back(chain_of(graph_of(complete(600, 610)), 7, orders::coarsest));
-  chains.push_back(
-      chain_of(graph_of(generate("banded:n=1800,lower=550,upper=550")), 7, orders::coarsest));
+  chains.push_back(chain_of(orders::test::graph_of(complete(600, 610)), 7, orders::coarsest));
+  chains.push_back(chain_of(orders::test::graph_of(generate("banded:n=1800,lower=550,upper=550")),
+                            7, orders::coarsest));
   // Coarse graphs of one large vertex and of few, without a coarsening.
   for (const char* spec : {"arrow:n=4400", "diagonal:n=4100", "tridiagonal:n=4500"}) {
-    chains.push_back(chain_of(weighted(graph_of(generate(spec)), 900), 7, 1 << 20));
+    chains.push_back(
+        chain_of(orders::test::weighted(orders::test::graph_of(generate(spec)), 900), 7, 1 << 20));
   }
-  CHECK(check(std::move(chains), 2).rounds > 0);
-}
-
-TEST_CASE("levels of searches of many graphs at once are those of the host") {
-  std::vector<graph> graphs;
-  for (const char* spec :
-       {"diagonal:n=40", "tridiagonal:n=30", "tridiagonal:n=3000", "arrow:n=700", "dense:n=50",
-        "grid5:nx=40", "grid5:nx=40,ny=30,drop=0.3,seed=2", "grid7:nx=12", "grid27:nx=8",
-        "circuit:n=1200,hubs=3,seed=1", "random:n=300,degree=3,seed=3", "diagonal:n=1"}) {
-    graphs.push_back(graph_of(generate(spec)));
-    graphs.push_back(weighted(graphs.back(), 9));
-  }
-  // Every fifth graph is not searched.
-  std::vector<const graph*> all;
-  std::vector<index_t> searched;
-  std::vector<std::uint64_t> keys;
-  for (index_t k = 0; k < static_cast<index_t>(graphs.size()); ++k) {
-    all.push_back(&graphs[at(k)]);
-    if (k % 5 == 4) continue;
-    searched.push_back(k);
-    keys.push_back(mix64(at(k)));
-  }
-  gpu::memory_budget budget;
-  budget.set_limit(offset_t{1} << 30);
-  device::level l(budget);
-  put_level(l, all, {});
-  device::host_link link;
-  device::search_space space(budget);
-  int separators = 0;
-  for (int round = 0; round < 2; ++round) {
-    device::search_levels(link, space, l, searched, keys);
-    device::join(space);
-    std::vector<device::found_level> found(graphs.size());
-    gpu::copy_to_host(found.data(), device::found(space).found,
-                      static_cast<offset_t>(found.size()));
-    std::vector<std::uint32_t> level(at(l.first.back()));
-    gpu::copy_to_host(level.data(), device::found(space).level,
-                      static_cast<offset_t>(level.size()));
-    for (std::size_t k = 0; k < searched.size(); ++k) {
-      const index_t i = searched[k];
-      CAPTURE(i);
-      trial t;
-      orders::scratch s;
-      const bool is = orders::level_separator(graphs[at(i)], keys[k], t, s);
-      const device::found_level& f = found[at(i)];
-      REQUIRE((f.is != 0) == is);
-      if (!is) continue;
-      ++separators;
-      CHECK(f.cost == t.cost);
-      CHECK(std::ranges::equal(f.weight, t.weight));
-      std::vector<std::uint8_t> side;
-      for (index_t v = l.first[at(i)]; v < l.first[at(i) + 1]; ++v) {
-        const std::uint32_t own = level[at(v)];
-        side.push_back(own == f.level  ? orders::separator
-                       : own < f.level ? orders::side_a
-                                       : orders::side_b);
-      }
-      CHECK(side == t.side);
-    }
-  }
-  CHECK(separators > 16);
+  CHECK(check_chains(std::move(chains), 2).rounds > 0);
 }
