@@ -34,10 +34,6 @@ class gives_masks {
   virtual ~gives_masks() = default;
   /// False if the run has no masks, or masks of another numbering; collect() then has the rows.
   virtual bool masks_into(mask_pattern& out) = 0;
-  /// If the variant can, every later run() writes masks to *out as soon as they are final. The
-  /// content of *out is then unspecified until masks_into(*out) has returned true. *out must live
-  /// until the next call of this function; null: runs keep their masks.
-  virtual void leave_masks_in(mask_pattern* /*out*/) {}
 };
 
 }  // namespace gsofa

@@ -20,7 +20,6 @@ std::tuple<std::vector<index_t>, std::vector<index_t>, offset_t> pivot_counts(co
   run_settings settings;
   settings.options = option_set(info.options);
   settings.threads = threads;
-  settings.runs_once = true;
   run_context context;
   const auto v = info.create();
   v->prepare(a, settings, context);

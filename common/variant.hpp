@@ -113,7 +113,6 @@ struct run_settings {
   want_set wants = want::counts;
   int threads = 1;          ///< host threads that the variant may use
   bool supernodal = false;  ///< supernodal() will be called; see variant_info
-  bool runs_once = false;   ///< run() is called once: prepare nothing for later runs
   /// The variant is a leaves_device_results; the caller takes rows through it and not by collect().
   bool leaves_on_device = false;
   index_t chunk_size = 128;  ///< supernodes never cross a multiple of it; 0: unlimited

@@ -7,11 +7,9 @@
 //                         ...]
 //
 // rows: the sorted rows of L and U, too. masks: copies panels and masks to the host, into new
-// arrays, into the same ones again, and into new ones once more, and prints the rates; then REPEAT
-// runs whose masks leave meanwhile, into new arrays, the same, and new ones, each compared with a
-// copy. With the option gpus: gpu_bitmap_panels_multi, else gpu_bitmap_panels. interleaved: the
-// smallest boxes side by side are numbered in turn, which is no postorder. oneway: every edge has
-// one direction.
+// arrays, into the same ones again, and into new ones once more, and prints the rates. With the
+// option gpus: gpu_bitmap_panels_multi, else gpu_bitmap_panels. interleaved: the smallest boxes
+// side by side are numbered in turn, which is no postorder. oneway: every edge has one direction.
 //
 // Prints a line with the size, the time of each run in ms, its phases, and the device memory.
 
@@ -60,36 +58,12 @@ void copy_masks(variant& v) {
     const double seconds = seconds_since(since);
     const double bytes = 8.0 * static_cast<double>(masks.masks.size()) +
                          4.0 * static_cast<double>(masks.vertices.size());
-    fmt::print("  masks to the host, {}: {:.2f} GB in {:.1f} ms, {:.1f} GB/s\n", where, 1e-9 * bytes,
-               1e3 * seconds, 1e-9 * bytes / seconds);
+    fmt::print("  masks to the host, {}: {:.2f} GB in {:.1f} ms, {:.1f} GB/s\n", where,
+               1e-9 * bytes, 1e3 * seconds, 1e-9 * bytes / seconds);
   };
   copy(first, "new arrays, first copy of all");
   copy(first, "the same arrays");
   copy(second, "new arrays");
-}
-
-// Runs whose masks leave as they are found, into new arrays and into those of the run before; they
-// must be those that are copied behind a run.
-void leave_masks(variant& v, run_context& context, int repeat) {
-  auto& giver = dynamic_cast<gives_masks&>(v);
-  mask_pattern left;
-  mask_pattern copied;
-  giver.leave_masks_in(&left);
-  for (int k = 0; k < repeat; ++k) {
-    if (k == repeat - 1) left = {};
-    const auto since = std::chrono::steady_clock::now();
-    const double seconds = run_timed(v, context);
-    if (!giver.masks_into(left)) throw error(exit_code::run_failed, "masks");
-    fmt::print("  run with masks leaving, {} arrays: {:.1f} ms\n",
-               k == 0 || k == repeat - 1 ? "new" : "the same", 1e3 * seconds_since(since));
-    print(context, seconds);
-    if (!giver.masks_into(copied)) throw error(exit_code::run_failed, "masks");
-    if (left.masks != copied.masks || left.vertices != copied.vertices ||
-        left.begin != copied.begin || left.position_begin != copied.position_begin) {
-      throw error(exit_code::run_failed, "masks that left are not those that were copied");
-    }
-  }
-  giver.leave_masks_in(nullptr);
 }
 
 int run(int argc, char** argv) {
@@ -144,10 +118,7 @@ int run(int argc, char** argv) {
     const double seconds = run_timed(*v, context);
     print(context, seconds);
   }
-  if (settings.supernodal) {
-    copy_masks(*v);
-    leave_masks(*v, context, repeat);
-  }
+  if (settings.supernodal) copy_masks(*v);
   const result r = v->collect(settings.wants);
   fmt::print("  nnz(L+U) = {}, digest {:016x}, supernodes {}\n", r.nnz_l + r.nnz_u, r.digest,
              r.supernode_starts.size());

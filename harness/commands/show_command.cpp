@@ -78,7 +78,6 @@ shown_order show_order(const ordered_pattern& p, const show_options& o,
   settings.options = option_set(info.options);
   settings.wants = want_set(want::counts) | want::supernodes;
   settings.threads = this_machine().hardware_threads;
-  settings.runs_once = true;
   run_context context;
   const auto v = create_for(info, n);
   v->prepare(p.a, settings, context);

@@ -72,7 +72,6 @@ class case_run {
  private:
   void plan() {
     settings_ = request_.settings;
-    settings_.runs_once = true;
     out_.verify_mode = job_->plan_for(check_, *request_.info, settings_.wants).mode;
     out_.wants = settings_.wants;
     meter_.start();

@@ -183,12 +183,6 @@ class whole_analysis final : public variant,
   bool masks_into(mask_pattern& out) override {
     return dynamic_cast<gives_masks&>(*factorization_).masks_into(out);
   }
-  void leave_masks_in(mask_pattern* out) override {
-    masks_to_ = out;
-    if (factorization_ != nullptr) {
-      dynamic_cast<gives_masks&>(*factorization_).leave_masks_in(out);
-    }
-  }
   void rows_on_device(const device_destination& to, device_rows& l, device_rows& u) override {
     dynamic_cast<leaves_device_results&>(*factorization_).rows_on_device(to, l, u);
   }
@@ -230,7 +224,6 @@ class whole_analysis final : public variant,
     const variant_info& panels = find_variant("gpu_bitmap_panels");
     run_settings settings = settings_;
     settings.options = option_set(panels.options);
-    settings.runs_once = true;
     // An analysis has a structure, also where counts alone are asked for.
     settings.options.set(panels.options, "counts", "panels");
     const offset_t megabytes = (budget_.limit() - budget_.used()) >> 20;
@@ -242,7 +235,6 @@ class whole_analysis final : public variant,
       dynamic_cast<takes_device_rows&>(*factorization_)
           .prepare_device(found_.a.view(), settings, context);
     }
-    dynamic_cast<gives_masks&>(*factorization_).leave_masks_in(masks_to_);
     factorization_->run(context);
     // The factorization counts its own memory only.
     context.device_peak_bytes =
@@ -267,7 +259,6 @@ class whole_analysis final : public variant,
   device_rows rows_;
   analysis::analyzed found_;
   std::unique_ptr<variant> factorization_;
-  mask_pattern* masks_to_ = nullptr;  // where runs leave their masks
 };
 
 }  // namespace

@@ -343,7 +343,6 @@ class diagonal_blocks final : public variant {
     const offset_t megabytes = (budget_.limit() - budget_.used()) >> 20;
     settings.options.set(by_panels.options, "memory_budget_mb",
                          std::to_string(std::clamp<offset_t>(megabytes, 1, 1 << 20)));
-    settings.runs_once = true;
     rest_ = by_panels.create();
     {
       const phase timed(context, phase_id::init);

@@ -235,19 +235,9 @@ class row_results {
     return reinterpret_cast<std::uint32_t*>(u_counts_);
   }
 
+  /// Clears the counts on the device, which is asynchronous, and drops the results of the last run.
   void start() {
-    forget();
-    clear();
-  }
-  /// Clears the counts on the device; asynchronous.
-  void clear() { fill_bytes(zeroed_.data(), 0, zeroed_.size()); }
-  /// The memory that clear() clears, in words of 4 bytes.
-  [[nodiscard]] std::span<std::uint32_t> cleared() const {
-    return {reinterpret_cast<std::uint32_t*>(zeroed_.data()),
-            static_cast<std::size_t>(zeroed_.size() / 4)};
-  }
-  /// Drops the host's results of the last run.
-  void forget() {
+    fill_bytes(zeroed_.data(), 0, zeroed_.size());
     batch_ = 0;
     l_ = u_ = pattern{};
     l_.n_rows = l_.n_cols = u_.n_rows = u_.n_cols = n_;
@@ -403,12 +393,6 @@ class device_matrix {
     copy_to_device(row_ptr_.data(), a.row_ptr.data(), row_ptr_.size());
     copy_to_device(col_idx_.data(), a.col_idx.data(), col_idx_.size());
     rows_ = {a.n_rows, a.nnz(), row_ptr_.data(), col_idx_.data()};
-  }
-  /// Loads another matrix with equal numbers of rows and entries into the same memory; not after
-  /// refer_to().
-  void replace(const pattern_view& a) {
-    copy_to_device(row_ptr_.data(), a.row_ptr.data(), row_ptr_.size());
-    copy_to_device(col_idx_.data(), a.col_idx.data(), col_idx_.size());
   }
   void refer_to(const device_rows& a) {
     row_ptr_ = {};

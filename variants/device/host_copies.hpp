@@ -179,13 +179,6 @@ class host_copies {
     add_bytes(storage_to_write(v, static_cast<std::size_t>(count)), from, bytes);
   }
 
-  /// Adds a piece of pieces_of(), in a run() of at least piece_bytes.
-  void add_piece(const piece& p) {
-    const std::scoped_lock lock(mutex_);
-    pieces_.push_back(p);
-    more_.notify_one();
-  }
-
   /// Calls produce() on this thread, which add()s arrays as the device computes them. The other
   /// threads copy meanwhile; this thread copies after produce() has returned. `bytes`: about the
   /// number of bytes to be copied. Rethrows the exception of any thread after all copies have

@@ -11,16 +11,8 @@ namespace gsofa::gpu {
 
 #if defined(GSOFA_GPU)
 
-/// Notes the time, in nanoseconds, at which all launches before have ended.
-template <class Time>
-GSOFA_KERNEL void note_time_kernel(Time* at) {
-  simt::after_earlier_launches();
-  if (simt::thread_index() == 0) *at = simt::device_time();
-}
-
 /// Splits the time of a run among phases without waiting between them: each mark is an event among
-/// the launches of this host thread. Among recorded launches it is a launch that notes the time,
-/// which takes a quarter of what an event does.
+/// the launches of this host thread.
 class device_phases {
  public:
   device_phases() = default;
@@ -45,16 +37,7 @@ class device_phases {
       check(cudaEventCreate(&event), "event");
       events_.push_back(event);
     }
-    cudaStreamCaptureStatus status = cudaStreamCaptureStatusNone;
-    check(cudaStreamIsCapturing(cudaStreamPerThread, &status), "capture");
-    recorded_ = status == cudaStreamCaptureStatusActive;
-    if (recorded_) {
-      launch_overlapping(note_time_kernel<unsigned long long>, 1, 32, 0, &notes_.at(marks_.size()));
-    } else {
-      // Memory cannot be allocated while launches are recorded, which have been launched before.
-      if (notes_.empty()) notes_.assign(most_notes, 0);
-      check(cudaEventRecord(events_[marks_.size()], cudaStreamPerThread), "event");
-    }
+    check(cudaEventRecord(events_[marks_.size()], cudaStreamPerThread), "event");
 #else
     context.phases.switch_to(next);
 #endif
@@ -62,24 +45,12 @@ class device_phases {
   }
   /// Waits for all launches and charges their times to the phases; the rest of the time remains
   /// with the phase of the host.
-  void finish(run_context& context) {
-    end(context);
-    settle(context);
-  }
-  /// Ends the last phase; asynchronous.
-  void end(run_context& context) {
+  void finish([[maybe_unused]] run_context& context) {
     const phase_id last = marks_.back();
     mark(context, last);
-  }
-  /// Waits for all launches up to end(), which may be recorded ones, and charges their times.
-  void settle([[maybe_unused]] run_context& context) {
     synchronize();
 #if defined(__CUDACC__)
     for (std::size_t k = 0; k + 1 < marks_.size(); ++k) {
-      if (recorded_) {
-        context.phases.charge(marks_[k], 1e-9 * static_cast<double>(notes_[k + 1] - notes_[k]));
-        continue;
-      }
       float ms = 0;
       check(cudaEventElapsedTime(&ms, events_[k], events_[k + 1]), "event");
       context.phases.charge(marks_[k], 1e-3 * static_cast<double>(ms));
@@ -90,10 +61,7 @@ class device_phases {
  private:
   std::vector<phase_id> marks_;
 #if defined(__CUDACC__)
-  static constexpr std::size_t most_notes = 16;  // recorded launches have fewer marks
   std::vector<cudaEvent_t> events_;
-  pinned_vector<unsigned long long> notes_;  // of recorded launches
-  bool recorded_ = false;                    // notes_ has the times of the marks
 #endif
 };
 

@@ -97,19 +97,16 @@ void run_variant(const variant_info& info, const elimination_input& e, const for
   }
   out.setup_seconds = lap(since);
   if (!context.layout.empty()) s.say(info.name + ": " + context.layout);
-  // Masks may leave during the run, for the arrays of the analysis before.
+  // The arrays of the last analysis serve again.
   mask_pattern masks;
-  std::optional<leaving_masks> leaving;
   if (options.masks) {
     masks = {std::move(out.masks.first_vertex), std::move(out.masks.position_begin),
              std::move(out.masks.vertices), std::move(out.masks.masks)};
-    leaving.emplace(w, masks);
   }
   run_timed(v, context);
   out.analysis_seconds = lap(since);
   s.enter(analysis_stage::output);
   collect(settings, leaves, e, options, masks, w, out);
-  leaving.reset();
   if (!w.keeps) release_variant(w);
   out.output_seconds = lap(since);
 }

@@ -169,7 +169,6 @@ run_settings settings_for(const variant_info& info, const analysis_options& opti
   s.wants = wants_of(options);
   s.supernodal = needs_supernodes_of_columns(options);
   if (s.supernodal && !info.supernodal) s.wants |= want::pattern;
-  s.runs_once = true;
   s.threads = host_threads(options);
   s.chunk_size = options.chunk_size;
   return s;

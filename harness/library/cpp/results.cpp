@@ -70,13 +70,6 @@ void find_tree(const elimination_input& e, analysis& out) {
   }
 }
 
-leaving_masks::leaving_masks(workspace& w, mask_pattern& m) : w_(w) {
-  if (gives_masks* const giver = giver_of(w)) giver->leave_masks_in(&m);
-}
-leaving_masks::~leaving_masks() {
-  if (gives_masks* const giver = giver_of(w_)) giver->leave_masks_in(nullptr);
-}
-
 void find_masks(bool has_rows, workspace& w, mask_pattern& m, analysis& out) {
   gives_masks* const giver = giver_of(w);
   if (giver == nullptr || !giver->masks_into(m)) {

@@ -20,19 +20,7 @@ double operations(std::span<const std::int32_t> l_col_counts,
 /// Sets out.parent to the elimination tree of the eliminated pattern.
 void find_tree(const elimination_input& e, analysis& out);
 
-/// While it lives, runs of the variant in `w` write their masks to `m`, if they can.
-class leaving_masks {
- public:
-  leaving_masks(workspace& w, mask_pattern& m);
-  leaving_masks(const leaving_masks&) = delete;
-  leaving_masks& operator=(const leaving_masks&) = delete;
-  ~leaving_masks();
-
- private:
-  workspace& w_;
-};
-
-/// Sets out.masks; the run may have left them in `m`. has_rows: w.found has explicit rows.
+/// Sets out.masks in the arrays of `m`. has_rows: w.found has explicit rows.
 void find_masks(bool has_rows, workspace& w, mask_pattern& m, analysis& out);
 
 /// Sets the supernodes of columns that the options request and, where relaxed supernodes were
