@@ -85,7 +85,7 @@ EXCEPTIONS = {
         "prepare --predicted-work writes what the dynamic schedule orders chunks by",
     ("harness/soak/fuzz_files.cpp", CHECKPOINT): "mutated bytes for the reader of checkpoints",
     ("harness/testing/mpi_probe.cpp", DRIVER): "workers that throw, which takes a job under mpirun",
-    ("variants/device/interleaved_test.cpp", "variants/panels/gpu_panels.hpp"):
+    ("variants/device/interleaved_test.cpp", "variants/panels/runs/settings.hpp"):
         "the emulator that switches at loads and stores is tested on the kernels that need it most",
     ("variants/peers/peers_test.cpp", "harness/commands/list_command.hpp"):
         "gsofa list gives the reason where a peer is absent",
