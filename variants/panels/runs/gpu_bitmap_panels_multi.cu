@@ -1,45 +1,28 @@
-// gpu_bitmap_panels_multi: gpu_bitmap_panels on several GPUs of one host. Subtrees of panels go to
-// GPUs; the panels above them are shared, or joined on the first one. Exact for every input order,
-// and the same result for any number of GPUs.
+// gpu_bitmap_panels_multi: gpu_bitmap_panels on several GPUs of one host. Each GPU eliminates
+// subtrees of panels; the first GPU joins and eliminates the panels above them, `top`. Exact for
+// every input order, and the same result for any number of GPUs.
 //
 // Source: Rose & Tarjan 1978; Liu 1990; Eisenstat & Liu 1992; subtrees to processors: George, Liu &
-// Ng 1989. README.md has the algorithm, parts.hpp how panels are divided, gpu_parts.cu why the
-// masks of the panels above can be joined; gpu_bitmap_panels.cu is the same on one GPU.
+// Ng 1989. ../README.md has the algorithm, ../parts.hpp the division, ../PROOFS.md why the masks of
+// `top` can be joined.
 //
-// Part k, on one host thread and GPU:
-//   1 least neighbours  in a share of A's entries, joined by peer access; then tree and panels:
-//                       every part does the same
-//   2 division          on the host, from begins and parents of the panels: every part the same
-//   3 column blocks, positions, masks of A   of the panels that the part holds
-//   4 elimination       of its own panels, or the closure of symmetric patterns
-//   5 counts, digests, runs of columns       of its own panels
-// Where masks are closed (symmetric patterns from many_vertices on, GPUs that reach each other's
-// memory) parts share `top`. In 3 they tell each other the column blocks that add to lists of
-// `top`; each panel of `top` is closed and counted by one of the parts that hold it, in turn, with
-// what its children on other GPUs add to it by peer access. Whether the tree is the elimination
-// tree is counted in the pass of 3, each vertex by the part in whose range it lies. The parts meet
-// five times; the device has work while they wait for each other the last time. Else, where panels
-// are eliminated:
-//   6 pack              column blocks and masks of the panels of `top` that the part holds
-// Then the first GPU, when all parts are done:
-//   7 fetch             what the others have packed, by peer access or through memory of the host
-//   8 join              column blocks and masks of `top`, whose panels are a problem of their own
-//   9 elimination, counts, runs of `top`
-// In the end the first GPU adds the other parts' counts, and finds supernodes from the runs.
+// Part k, on one host thread and GPU (parts.cu):
+//   1 tree and panels of all vertices, division: every part the same
+//   2 lists, positions, masks of A, elimination or closure, counts: the panels that the part holds
+//   3 pack: column blocks and masks of the panels of `top` that the part holds
+// Then the first GPU:
+//   4 fetches what the others have packed, joins and eliminates `top`, whose panels are a problem
+//   of
+//     their own; adds the counts of the other parts; finds supernodes from the runs of columns
+// Row arrays: each part stores the counts and digests of the panels it completes, and zero for the
+// others. Column runs: stored by the completing part, -1 elsewhere. If there are fewer GPUs than
+// parts, several parts share a GPU.
 //
-// Encoding: that of gpu_bitmap_panels on each GPU, with a byte per panel for what the part has to
-// do with it. Of a row, every part has counts (and digest) of the entries in the panels that it
-// completes, zero elsewhere; of a column, the run in the part that completes it, -1 elsewhere.
+// Fall-back: gpu_bitmap_panels on the first GPU does everything if the budget of a part does not
+// admit the part or `top`, or if update rounds take longer than a search of rows.
 //
-// Several parts may lie on one GPU, as where there are fewer than `gpus`: they take turns.
-//
-// Fall back: gpu_bitmap_panels on the first GPU does everything, with its waves and searches, where
-// the budget of a part does not admit the part, or the joint panels, or where update rounds take
-// longer than a search of rows.
-//
-// Cost: tree, panels and 2 are not shared; where panels are eliminated, 7 to 9 are done by one GPU.
-// Memory of a part: A, the arrays over all vertices, column blocks and positions of the panels that
-// it holds; positions stay until the next run where there is room.
+// Cost: steps 1 and 4 are not shared. Memory of a part: A, the arrays over all vertices, column
+// blocks and positions of the panels that it holds.
 
 #include "variants/device/gpu_variant.hpp"
 

@@ -3,10 +3,10 @@
 // and the same result for any number of ranks.
 //
 // Source: Rose & Tarjan 1978; Liu 1990; Eisenstat & Liu 1992; subtrees to processors: George, Liu &
-// Ng 1989. README.md has the algorithm, parts.hpp how panels are divided, gpu_parts.cu why the
-// masks of the panels above can be joined.
+// Ng 1989. ../README.md has the algorithm, ../parts.hpp the division, ../PROOFS.md why the masks of
+// the panels above can be joined.
 //
-// Rank k of N has part k of N: steps 1 to 6 of gpu_bitmap_panels_multi.cu on GPU number (its rank
+// Rank k of N has part k of N: steps 1 to 3 of gpu_bitmap_panels_multi.cu on GPU number (its rank
 // on the node) modulo the GPUs there. All ranks then learn whether every part is done. Rank 0
 // receives, one rank after another, what the others have packed of the panels of `top`, and their
 // counts, digests and runs of columns in the rows that they hold; it joins `top` and has the
