@@ -13,7 +13,7 @@
 
 namespace gsofa {
 
-/// What `gsofa check` was asked for.
+/// The options of `gsofa check`.
 struct check_options {
   std::string program = "gsofa";  ///< as it was called
   std::string suite = "small";
@@ -21,15 +21,15 @@ struct check_options {
   std::vector<std::string> orders;    ///< ordering methods; empty: all, unless variants are named
   std::int64_t seed = 1;
   std::int64_t patterns =
-      -1;               ///< special and random ones each, none of large order; -1: the suite's
-  int jobs = 0;         ///< variants at the same time, in process: patterns; 0: by the machine
-  /// random patterns: settings in addition to the defaults, in turn, and every other pattern of large
-  /// order; 0: all
+      -1;        ///< special and random ones each, none of large order; -1: the suite's
+  int jobs = 0;  ///< variants (in process: patterns) checked at once; 0: by the machine
+  /// random patterns: settings in addition to the defaults, in turn, and every other pattern of
+  /// large order; 0: all
   int rotate = 0;
-  double timeout = 20;  ///< seconds for a run on a small pattern
+  double timeout = 20;             ///< seconds for a run on a small pattern
   std::filesystem::path prepared;  ///< folder of prepared files; empty: the bundled matrices
-  std::string matrix;              ///< this one alone, as it is; empty: the suite
-  std::string setting;             ///< this one alone, as check_setting::text; empty: all
+  std::string matrix;              ///< check this pattern only, as it is; empty: the suite
+  std::string setting;             ///< check this setting only, a check_setting::text; empty: all
   std::filesystem::path save = "counterexamples";
   bool in_process = false;
   std::filesystem::path shared;  ///< worker: folder of share_matrices()

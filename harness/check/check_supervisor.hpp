@@ -9,10 +9,10 @@ namespace gsofa {
 
 /// Checks each variant in a worker process of its own, several at a time, and fills the tallies. A
 /// worker that crashes, ends too early or does not return fails its variant: the pattern is shrunk
-/// (after a crash), saved, and the command that checks it again is printed; the others go on. Of a
-/// planted variant that is not `fatal`, a hang alone is no verdict: its worker goes on with the
-/// next pattern. Meanwhile this process compares the oracles. Returns true if nothing failed but
-/// planted variants. `interrupts`, if not null, is locked while a tally changes.
+/// (after a crash), saved, and the command that checks it again is printed; the other workers
+/// continue. A hang of a planted variant that is not `fatal` is no verdict: its worker continues
+/// with the next pattern. Meanwhile this process compares the oracles. Returns true if only planted
+/// variants failed. `interrupts`, if not null, is locked while a tally changes.
 bool supervise_check(const check_options& options, const check_plan& plan,
                      std::vector<check_tally>& tallies, interrupt_guard* interrupts = nullptr);
 

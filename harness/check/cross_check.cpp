@@ -45,7 +45,7 @@ std::optional<std::string> refute_one(const variant_info& info, const run_settin
       reference::check_consistency(r, settings.wants, a.n_rows, settings.chunk_size);
   if (!consistent.ok) return consistent.reason;
   if (r.of_own_order && !info.exact) return std::nullopt;
-  if (info.orders != !r.row_order.empty()) return "the order of the result is not told";
+  if (info.orders != !r.row_order.empty()) return "the result does not include its ordering";
   const auto verdict =
       reference::compare_in_order(a, expected, r, settings.wants, settings.chunk_size);
   if (verdict.ok) return std::nullopt;

@@ -26,8 +26,8 @@ struct refutation {
 
 /// Runs the variant on `a` twice, each within `time_limit` seconds, and compares both results with
 /// `expected`. Refuted if one is wrong or an exception escapes. Results of variants that are not
-/// exact may be supersets. In a job of several ranks it is collective, for distributed variants:
-/// all but the pattern is compared, on rank 0, and all ranks return the same.
+/// exact may be supersets. In a job of several ranks it is collective and takes distributed
+/// variants only: rank 0 compares everything except the pattern, and all ranks return its verdict.
 std::optional<refutation> refute(const variant_info& info, const run_settings& settings,
                                  const pattern& a, const reference::truth& expected,
                                  double time_limit = 20);

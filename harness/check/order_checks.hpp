@@ -9,7 +9,7 @@
 
 namespace gsofa {
 
-/// What became of one ordering method.
+/// The outcome of one ordering method.
 struct order_tally {
   const order_info* info = nullptr;
   std::string unavailable;
@@ -20,11 +20,11 @@ struct order_tally {
 };
 
 /// Checks ordering methods (options.orders; empty: all, planted ones included) on the patterns of
-/// the plan and on the bundled matrices, with every value of their options that tests take, which
-/// take turns on random patterns (every second one): each order is a permutation, its separator
-/// tree separates, it is that of the method that it names as finding the same, and the same again,
-/// for three host threads as for one. Methods without a separator tree run on every eighth random
-/// pattern. Throws input_error for an unknown method.
+/// the plan and on the bundled matrices, with every tested value of their options (on every second
+/// random pattern the values rotate): each order is a permutation, its separator tree separates, it
+/// equals the order of the method named in same_as, and it is found again with one host thread and
+/// with three. Methods without a separator tree run on every eighth random pattern. Throws
+/// input_error for an unknown method.
 std::vector<order_tally> check_orders(const check_options& options, const check_plan& plan);
 
 }  // namespace gsofa

@@ -12,7 +12,7 @@
 
 namespace gsofa {
 
-/// What became of one variant.
+/// The outcome of one variant.
 struct check_tally {
   const variant_info* info = nullptr;
   std::vector<check_setting> settings;
@@ -26,16 +26,16 @@ struct check_tally {
 
   [[nodiscard]] bool planted() const { return !info->planted.empty(); }
   [[nodiscard]] bool is_out() const { return !unavailable.empty() || !failure.empty(); }
-  /// As JSON: the numbers and texts, not what they belong to.
+  /// As JSON: the numbers and texts, without the variant.
   [[nodiscard]] json to_json() const;
   void add(const json& part);
 };
 
-/// A tally for each variant that was asked for. Throws input_error for an unknown variant or
-/// setting, unavailable_error if one that was named cannot run.
+/// A tally for each selected variant. Throws input_error for an unknown variant or setting,
+/// unavailable_error if a variant that was named cannot run.
 std::vector<check_tally> choose_variants(const check_options& options);
 
-/// Seconds after which a run on a small pattern with that time limit counts as one that hangs.
+/// Seconds after which a run on a small pattern with that time limit counts as hanging.
 inline double hang_limit(double time_limit) { return 3 * time_limit + 1; }
 /// Seconds for a run of this variant. A planted fault may keep a traversal from ending.
 double run_limit(const check_tally& t, const check_plan& plan, std::size_t item);

@@ -13,20 +13,20 @@ namespace gsofa {
 struct experiment_case {
   std::string where;                ///< "file:line" of the [[case]]
   std::vector<std::string> groups;  ///< "paper", "smoke"
-  /// As --matrix; paths are relative to the repository; "@bundled" stands for all bundled ones,
-  /// "@real" for the files of a folder that the caller names, or for them too.
+  /// As --matrix. Paths are relative to the repository. "@bundled" stands for all bundled matrices,
+  /// "@real" for the files of a folder that the caller names, or for the bundled matrices.
   std::vector<std::string> matrices;
-  std::vector<std::string> real;  ///< those of `matrices` that "@real" stands for
-  index_t least_order = 0;        ///< of `real`; smaller ones are left out
+  std::vector<std::string> real;  ///< the matrices of "@real", also in `matrices`
+  index_t least_order = 0;        ///< smaller matrices of `real` are left out
   std::vector<std::string> orders{"metis"};
   match_mode match = match_mode::automatic;
   std::int64_t seed = -1;
   case_options cases;
-  std::vector<index_t> chunk_sizes;  ///< each in turn
+  std::vector<index_t> chunk_sizes;  ///< a case for each
   verify_mode verify = verify_mode::automatic;
-  bool counting = false;  ///< for the counting build only; other cases for the timed build only
+  bool counting = false;  ///< run by the counting build only; otherwise by the timed build only
   int ranks = 1;          ///< for jobs of exactly this number of MPI ranks
-  int gpus = 0;           ///< skipped where a process sees fewer GPUs
+  int gpus = 0;           ///< skipped if a process sees fewer GPUs
   bool series = false;    ///< write per-source counters; only with counting
 };
 
@@ -40,9 +40,9 @@ struct experiment_spec {
 };
 
 /// Throws input_error naming file and line for an unknown key, a wrong type or a missing key.
-/// real: the folder of "@real", which stands for its Matrix Market files NAME.mtx and NAME.mtx.gz
-/// and its prepared matrices NAME.bin, the smallest file first; if it is empty, for the bundled
-/// matrices. Throws input_error if it cannot be read.
+/// real: the folder of "@real", which stands for the folder's Matrix Market files NAME.mtx and
+/// NAME.mtx.gz and its prepared matrices NAME.bin, the smallest file first. If `real` is empty,
+/// "@real" stands for the bundled matrices. Throws input_error if the folder cannot be read.
 experiment_spec read_experiment(const std::filesystem::path& file,
                                 const std::filesystem::path& real = {});
 

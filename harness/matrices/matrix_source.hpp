@@ -34,7 +34,7 @@ struct matrix_location {
 /// with commas. Throws input_error for a pattern that matches none.
 std::vector<std::string> select_matrices(const std::vector<std::string>& words);
 
-/// Finds what `spec` names, as read_matrix() does, and reads nothing of it.
+/// Finds the matrix that `spec` names, as read_matrix() does, without reading it.
 matrix_location locate_matrix(const std::string& spec);
 
 /// The matrix as a message shows it: what the user wrote, or the name marked as a stand-in.
@@ -45,14 +45,13 @@ std::string shown_name(const std::string& spec);
 /// True if `spec` is the path of a file that `gsofa prepare` wrote.
 bool is_prepared(const std::string& spec);
 
-/// True if a file's name ends as that of a matrix: NAME.mtx, NAME.rua, NAME.npz, ..., also compressed,
-/// or NAME.tar, NAME.tar.gz, NAME.tgz, NAME.zip.
+/// True if a file's name ends as that of a matrix: NAME.mtx, NAME.rua, NAME.npz, ..., also
+/// compressed, or NAME.tar, NAME.tar.gz, NAME.tgz, NAME.zip.
 bool is_named_as_matrix_file(std::string_view name);
 
 /// Finds the matrix that `spec` names: the path of a file that read_matrix_file() reads, "-" for
-/// standard input, a name of experiments/datasets.toml (its file, or else its stand-in, which is
-/// marked as such), or gen:SPEC.
-/// Throws input_error that says what is wrong with it.
+/// standard input, a name in experiments/datasets.toml (its file, or its marked stand-in if the
+/// file is absent), or gen:SPEC. Throws input_error with the reason if the matrix cannot be read.
 raw_matrix read_matrix(const std::string& spec);
 
 raw_matrix read_matrix(const matrix_location& from);

@@ -35,7 +35,7 @@ std::string hex(std::uint64_t value);
 /// All options of a run with defaults expanded, each with its own type.
 json options_json(const option_set& options);
 
-/// What is known of a matrix that was read: `a` as it is after the matching.
+/// The `matrix` object of a record; `a` is the matrix after matching.
 json matrix_json(const pattern_view& a, const provenance& p);
 
 /// The fields that say where a record comes from: schema, run, time, command line, commit, build,
@@ -48,9 +48,9 @@ json record_head(const session_info& session, const machine_state& before,
 json make_record(const session_info& session, const prepared_pattern& a,
                  const case_request& request, const case_outcome& outcome, bool series);
 
-/// Identifies a case: two records with one key measure the same thing at the same commit. Unequal
-/// for the timed and the counting build, and if something else was asked for or the job had another
-/// number of MPI ranks.
+/// Identifies a case: two records with equal keys measure the same case at the same commit. Keys
+/// differ between the timed and the counting build, between different requested results, and
+/// between different numbers of MPI ranks.
 std::string record_key(const json& record);
 
 }  // namespace gsofa

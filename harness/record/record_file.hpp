@@ -24,25 +24,24 @@ class record_file {
   std::filesystem::path file_;
 };
 
-/// Throws input_error if `file` is a regular file whose text begins with something else than a
-/// record: records are not appended to a matrix, a log or a program.
+/// Throws input_error if `file` is a regular file whose text does not begin with a record: records
+/// are not appended to a matrix, a log or a program.
 void refuse_other_text(const std::filesystem::path& file);
 
 /// Keys of the records in a file.
 struct record_keys {
-  std::set<std::string> done;  ///< of cases that need no repetition: not skipped, no error
-  std::set<std::string>
-      skipped;  ///< of cases that were skipped: if they are again, they have a record
+  std::set<std::string> done;     ///< of finished cases: neither skipped nor ended by an error
+  std::set<std::string> skipped;  ///< of skipped cases: if skipped again, they get no second record
 };
 
 /// The keys of the records in `file`; none if the file is absent. A last line that is cut off is
 /// passed over. Throws input_error naming the line that is not a record.
 record_keys recorded_keys(const std::filesystem::path& file);
 
-/// Repairs what a process leaves that is killed while it appends: drops the part of a record that
-/// ends `file`, or ends the line where only its end is missing. Returns what was done, in one line;
-/// empty if the file is absent or every line is terminated. Throws input_error if the last line is
-/// not of a record.
+/// Repairs a file whose writer was killed while it appended: drops an incomplete record at the end
+/// of `file`, or terminates a complete one. Returns what was done, in one line; empty if the file
+/// is absent or every line is terminated. Throws input_error if the last line is not part of a
+/// record.
 std::string mend_last_line(const std::filesystem::path& file);
 
 }  // namespace gsofa

@@ -13,18 +13,18 @@ class text_table {
   struct column {
     std::string title;
     align side = align::left;
-    /// Where the table is too wide, columns are left out from the largest number on; 0: never.
+    /// If the table is too wide, the column with the largest number is left out first; 0: never.
     int leave_out = 0;
-    /// Words, which may be shortened; numbers must not be.
+    /// Words may be shortened; numbers may not.
     bool words = false;
-    /// Holds statuses, which have colours.
+    /// Statuses, printed in colours.
     bool status = false;
   };
 
   explicit text_table(std::vector<column> columns) : columns_(std::move(columns)) {}
   /// Adds a row of as many cells as there are columns; each is shown by one_line().
   void add(std::vector<std::string> cells);
-  /// At most `width` characters a line, if that is possible with whole numbers; 0: no limit. Words
+  /// At most `width` characters a line, if no number must be cut for it; 0: no limit. Words
   /// are shortened first, to no less than 16 characters, then columns are left out and named below
   /// the table.
   void print(std::ostream& out, std::size_t width = 0, bool colours = false) const;

@@ -10,7 +10,7 @@ namespace gsofa {
 /// What the user asks of `run`, or a [[case]] of an experiment says, in addition to the matrix.
 struct case_options {
   std::vector<std::string> variants{};  ///< as select_variants(); empty: all but planted ones
-                                          ///< and those of an order of their own
+                                        ///< and those of an order of their own
   std::vector<std::string> wants{};     ///< empty: what each can give of counts, digest, supernodes
   std::vector<std::string> sets{};      ///< "key=value" or "variant.key=value"; "key=a,b": each
   int threads = 0;                      ///< 0: as many as this process may use
@@ -23,16 +23,16 @@ struct case_options {
 /// A case to run, or to report as skipped.
 struct planned_case {
   case_request request;
-  std::string skip_reason;  ///< empty: to be run
+  std::string skip_reason;  ///< empty: the case runs
 };
 
-/// Resolves names and options before anything runs. Variants of the default set, or selected by a
-/// word for several, that are unavailable or cannot give what is wanted become skipped cases; those
-/// selected by name, and selections of which none can run, are errors:
-/// input_error for an unknown variant, option or value and for a want that the variant cannot give,
-/// and for more than 10,000 combinations of values of one variant's options,
-/// unavailable_error (without skip_unavailable) for one that this machine lacks, or that runs in
-/// one process only while the job has several ranks.
+/// Resolves names and options before anything runs. If a pattern, a device or the default selected
+/// a variant that is unavailable or does not provide the requested results, its case is skipped.
+/// Throws input_error for an unknown variant, option or value, for a variant that was named and
+/// does not provide the requested results, and for more than 10,000 combinations of values of one
+/// variant's options. Throws unavailable_error (without skip_unavailable) for a variant that was
+/// named and is unavailable on this machine or runs in one process only while the job has several
+/// ranks, and for a selection of which no variant can run.
 std::vector<planned_case> plan_cases(const case_options& options);
 
 }  // namespace gsofa

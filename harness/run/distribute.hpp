@@ -9,8 +9,8 @@
 
 namespace gsofa {
 
-/// Collective: `load` is called on rank 0, and all ranks get what it returns. Its errors are thrown
-/// by all ranks alike.
+/// Collective: calls `load` on rank 0 and returns its result on all ranks. All ranks throw its
+/// errors.
 prepared_pattern load_on_root(mpi_context& j, const std::function<prepared_pattern()>& load);
 
 /// What is wrong with the rows of the pattern that one rank holds (result::pattern_rows), given the
@@ -32,8 +32,7 @@ std::string rank_map(const mpi_context& j);
 /// Runs `action` on rank 0 of the job, with what it returns or throws on all ranks.
 exit_code root_only(const std::function<exit_code()>& action);
 
-/// Reports an error that other ranks do not know of, as one line, and ends all of them with
-/// status 4.
+/// Reports an error of this rank alone, as one line, and ends all ranks with status 4.
 [[noreturn]] void abort_job(const char* message) noexcept;
 
 }  // namespace gsofa

@@ -18,7 +18,7 @@ namespace nvml {
 
 /// Version of the kernel driver, "580.65.06".
 const std::string& driver_version();
-/// UUIDs of all GPUs of the machine in ascending order, also of those that this process may not
+/// UUIDs of all GPUs of the machine in ascending order, including GPUs that this process may not
 /// use.
 const std::vector<std::string>& all_uuids();
 /// States of the GPUs with these UUIDs, in their order.

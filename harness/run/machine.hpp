@@ -22,10 +22,10 @@ struct machine_info {
 };
 const machine_info& this_machine();
 
-/// What tells machines apart.
+/// What distinguishes machines.
 struct machine_parts {
-  std::string machine_id;         ///< of the system; copies of one virtual machine have the same
-  std::string board;              ///< UUID of the board; for root alone
+  std::string machine_id;         ///< of the system; copies of a virtual machine share it
+  std::string board;              ///< UUID of the board; only root can read it
   std::string cpu;                ///< model
   std::int64_t memory = 0;        ///< bytes of main memory
   std::vector<std::string> gpus;  ///< UUIDs of all GPUs
@@ -34,10 +34,10 @@ struct machine_parts {
 /// model and size alone do not name a machine.
 std::string identity_of(const machine_parts& parts);
 
-/// 16 hexadecimal digits for a text that is not to be told; empty where OpenSSL gives no SHA-256.
+/// 16 hexadecimal digits that identify a confidential text; empty if OpenSSL provides no SHA-256.
 std::string hashed(const std::string& text);
 
-/// What a measurement depends on and nobody chose.
+/// The state of the machine that influences a measurement.
 struct machine_state {
   double load = 0;              ///< processes that ran or waited, average of the last minute
   double cpu_mhz = 0;           ///< of the first hardware thread; 0 where the kernel does not say

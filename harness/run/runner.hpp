@@ -32,7 +32,7 @@ struct trial_plan {
 /// One variant with all its settings, ready to run on one matrix.
 struct case_request {
   const variant_info* info = nullptr;
-  run_settings settings;  ///< wants as the user asked for
+  run_settings settings;  ///< the wants are those of the user
   trial_plan trials;
 };
 
@@ -41,7 +41,7 @@ struct case_outcome {
   judgement judged;
   std::string verify_mode = "none";
   double verify_seconds = 0;
-  want_set wants;  ///< what prepare() was told, verification's needs included
+  want_set wants;  ///< as passed to prepare(): also those of verification
   /// Wall time of each timed run, in order, each of an object of its own.
   std::vector<double> samples_s;
   /// True if the first sample is of the first run of this process, which also creates the context
@@ -83,10 +83,11 @@ std::size_t median_index(const std::vector<double>& samples);
 ///
 /// Collective for distributed variants in a job of several ranks: rank 0 verifies and knows the
 /// times, from a barrier before run() to one after it on its clock; status and reason are the same
-/// on all ranks. The pattern, which no rank has whole, is verified row by row on the rank that has
+/// on all ranks. No rank has the entire pattern: each row is verified on the rank that has
 /// the row, against the counts and digests that rank 0 has verified.
 ///
-/// `progress`, if not null, is told of every step; its begin() is the caller's.
+/// Calls progress->step() and run() for every step, if `progress` is not null. The caller calls
+/// begin().
 ///
 /// A run that does not return max(5 s, timeout) after its deadline cannot be stopped: `on_hang` is
 /// then called, from another thread, with what is known, and the process ends with status 4.

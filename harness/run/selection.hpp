@@ -11,7 +11,7 @@ namespace gsofa {
 /// The parts of `text` between commas; empty ones are left out.
 std::vector<std::string> split_at_commas(const std::string& text);
 
-/// A variant that was selected, by its own name or by a word for several.
+/// A variant that was selected by its name, or by a pattern, a device or `all`.
 struct selected_variant {
   const variant_info* info = nullptr;
   bool by_name = false;
@@ -20,8 +20,8 @@ struct selected_variant {
 /// The variants that words select, in the order of the words, each once. A word is a name, a shell
 /// pattern such as gpu_maxid*, a device (cpu, gpu, mpi, peer), `all`, or several of them with
 /// commas between them. Planted variants are selected by names, and by patterns that begin with
-/// "planted"; those that order the matrix by themselves by names alone. Throws input_error for a
-/// word that selects none.
+/// "planted". Variants that order the matrix themselves are selected by name only. Throws
+/// input_error for a word that selects no variant.
 std::vector<selected_variant> select_variants(const std::vector<std::string>& words);
 
 /// Orders in the same way, as find_order() reads them: also NAME:OPTION=VALUE,OPTION=VALUE and
@@ -33,7 +33,7 @@ struct selected_order {
 };
 std::vector<selected_order> select_orders(const std::vector<std::string>& words);
 
-/// What words of variants and of orders may be, for --help.
+/// The words that select variants and orders, as --help explains them.
 extern const char* const selection_words;
 
 }  // namespace gsofa

@@ -36,17 +36,17 @@ class status_line {
   std::thread thread_;
 };
 
-/// What the erasable line shows of one case that is running.
+/// The text of the erasable line while one case runs.
 class case_progress {
  public:
-  /// `name` stands first; `runs` warm-ups and repeats are to come.
+  /// The line begins with `name`; `runs` counts warm-ups and repeats.
   void begin(std::string name, int runs);
   /// A step that is no run, such as the verification of one.
   void step(const std::string& what);
   /// Run number `k` from 0 on, warm-ups included.
   void run(int k, const std::string& what);
   void run_done();
-  /// Asked for how much of the current run is done.
+  /// Asks the current run which share of it is done.
   progress_probe probe;
   [[nodiscard]] std::string text();
 

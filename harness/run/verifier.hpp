@@ -26,11 +26,11 @@ inline constexpr index_t oracle_order = 1500;          ///< largest n for dense 
 inline constexpr double certificate_budget = 2e9;      ///< steps, see certificate_cost()
 inline constexpr offset_t pattern_budget = 400000000;  ///< entries of L+U that are kept in memory
 
-/// The variant whose digests stand in for a truth that no oracle reaches.
+/// The variant whose digests replace the truth where no oracle can compute it.
 inline constexpr const char* trusted_variant = "cpu_gilbert_peierls";
 
-/// Judges the results of all variants on one prepared matrix. What is known of the truth is
-/// computed at the first need and reused.
+/// Judges the results of all variants on one prepared matrix. The truth is computed when it is
+/// first needed and reused.
 ///
 /// A pattern that passes the certificate is the fill closure, whoever computed it; so under
 /// verify_mode::automatic one certified pattern of the trusted variant serves as the truth for all.
@@ -42,15 +42,15 @@ class verifier {
   ~verifier();
 
   /// How results of `info` will be verified ("oracle", "certificate", "digest" or "none") and what
-  /// prepare() must be asked for in addition to `wants`. Computes the truth where needed, which
-  /// may take long; for a variant that orders the matrix by itself, only judge() does.
+  /// prepare() must be asked for in addition to `wants`. Computes the truth if necessary, which
+  /// may take long. For a variant that orders the matrix itself, only judge() computes it.
   struct plan {
     std::string mode;
     want_set extra;
   };
   plan plan_for(const variant_info& info, want_set wants);
 
-  /// Adopts L+U as found elsewhere; `mode` is how it was found, "oracle" or "certificate".
+  /// Adopts L+U that the caller found by `mode`, "oracle" or "certificate".
   void assume_fill(const pattern_view& fill, std::string mode);
 
   /// Judges one result, for which `wants` (with the plan's extra) were asked.
