@@ -344,7 +344,8 @@ struct matrix_content::state {
     }
     std::string path;
     for (std::size_t k = 0; k <= chosen.front().first; ++k) archive->next(path);
-    name += ":" + excerpt(path, 80);
+    name += ":";
+    name += excerpt(path, 80);
     take_member();
   }
 
