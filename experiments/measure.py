@@ -304,11 +304,11 @@ def parse(words):
             option("--group", default="smoke", help="smoke (default), paper, or another group of the study")
             option("--matrix", action="append", help="only the cases of this matrix; may be repeated")
             option("--real", type=absolute, metavar="FOLDER",
-                   help="Matrix Market files, or prepared ones, which @real in a spec stands for (default: the bundled matrices)")
+                   help="Matrix Market files, or prepared ones, as @real in a spec (default: the bundled matrices)")
         if name in ("check", "run"):
             option("--device", action="append", choices=KINDS, help="only variants of this kind; may be repeated")
             option("--rotate", type=int, default=1,
-                   help="random patterns are checked with the defaults and N other settings in turn (0: all)")
+                   help="check each random pattern with the defaults and N other settings, which rotate (0: all)")
             option("--patterns", type=int, help="at most N patterns of each kind are checked instead of the suite's")
         if name == "build":
             option("--cmake", action="append", default=[], metavar="=-DKEY=VALUE", help="for CMake; may be repeated")

@@ -266,7 +266,7 @@ def main(arguments=None):
     p = Parser(prog="claims", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter,
                epilog="The rules:\n\n" + RULES + "\nThe language of `measure` in claims.toml:\n\n" + documentation())
     p.add_argument("--claims", metavar="FILE.toml", default=HERE / "claims.toml",
-                   help="default: paper/claims.toml; evidence.toml and frozen.txt are those beside it")
+                   help="default: paper/claims.toml; evidence.toml and frozen.txt are read from the same folder")
     p.add_argument("--item", "--only", metavar="NAME", action="append", default=[],
                    help="only claims of this experiment; may be repeated")
     p.add_argument("--records", metavar="NAME=PATH", nargs="+", action="extend", default=[],

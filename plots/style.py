@@ -54,7 +54,7 @@ def parser(description, records=None, out=None):
     p.add_argument("--records", required=not records, default=records, type=Path, nargs="+",
                    help="files and folders of records, JSON Lines")
     p.add_argument("--population", default=[], type=Path, nargs="*",
-                   help="the same of real matrices, which some figures show beside the paper's")
+                   help="records of real matrices, which some figures show next to the paper's matrices")
     p.add_argument("--out", required=not out, default=out, type=Path, help="folder for the PDF, PNG and CSV")
     p.add_argument("--allow-unverified", action="store_true", help="draw unverified results too")
     p.add_argument("--allow-mixed", action="store_true", help="draw several machines in one figure")

@@ -199,17 +199,17 @@ exit_code run(const experiment_options& o, session_info session) {
 void add_experiment_command(CLI::App& app, command_action& action) {
   auto o = std::make_shared<experiment_options>();
   CLI::App* c = app.add_subcommand("experiment", "Run the cases of an experiments/*/spec.toml");
-  c->add_option("spec", o->spec, "The spec.toml")->required()->type_name("SPEC.toml");
-  c->add_option("--group", o->group, "Which cases: paper or smoke")
+  c->add_option("spec", o->spec, "File with the cases")->required()->type_name("SPEC.toml");
+  c->add_option("--group", o->group, "Group of cases to run: paper or smoke")
       ->type_name("GROUP")
       ->capture_default_str();
   c->add_option("--matrix", o->matrices,
-                "Only these matrices of the spec: names or patterns, repeatable")
+                "Run only these matrices of the spec: names or patterns, repeatable")
       ->type_name("NAME");
   c->add_option("-v,--variant", o->variants,
-                fmt::format("Only these variants, repeatable: {}", selection_words))
+                fmt::format("Run only these variants, repeatable: {}", selection_words))
       ->type_name("V");
-  c->add_option("--device", o->devices, "Only variants of this device, repeatable")
+  c->add_option("--device", o->devices, "Run only variants of this device, repeatable")
       ->check(CLI::IsMember({"cpu", "gpu", "mpi", "peer"}));
   c->add_option(
        "--prepared", o->prepared,
@@ -222,10 +222,10 @@ void add_experiment_command(CLI::App& app, command_action& action) {
        "are structurally singular or too small for a case are skipped; default: the bundled "
        "matrices")
       ->type_name("FOLDER");
-  c->add_option("--out", o->output.out, "Append the records to this file")
+  c->add_option("--out", o->output.out, "Append the records to this file, one line each")
       ->check(is_an_output())
       ->type_name("FILE.jsonl");
-  c->add_flag("--json", o->output.json, "Records on stdout, one line each and nothing else");
+  c->add_flag("--json", o->output.json, "Print only the records, one line each");
   c->add_flag("--resume", o->output.resume, "Skip cases that --out already has");
   c->callback([o, &action] {
     if (o->output.resume && o->output.out.empty()) {

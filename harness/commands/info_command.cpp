@@ -181,7 +181,7 @@ void add_info_command(CLI::App& app, command_action& action) {
       "info",
       "Show order, nonzeros, symmetry, structural rank, degrees, BTF blocks and fill of a matrix");
   o->matrix.add_to(*c);
-  c->add_flag("--json", o->json, "One JSON object on stdout");
+  c->add_flag("--json", o->json, "Print one JSON object");
   c->add_flag("--no-fill", o->no_fill, "Neither order the matrix nor compute its fill");
   std::string families = "Generated matrices, gen:NAME:key=value,key=value (keys with defaults):\n";
   for (const auto& g : generators()) {

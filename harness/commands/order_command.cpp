@@ -273,14 +273,14 @@ void add_order_command(CLI::App& app, command_action& action) {
       ->type_name("K")
       ->capture_default_str();
   c->add_option("--threads", o->threads,
-                "Host threads of orders that use several; 0: all of this process")
+                "Host threads of multithreaded orders; 0: all threads of this process")
       ->check(CLI::Range(0, 4096))
       ->type_name("T")
       ->capture_default_str();
   c->add_option("--out", o->out, "Append a record of each order to this file, one line each")
       ->check(is_an_output())
       ->type_name("FILE.jsonl");
-  c->add_flag("--json", o->json, "Records on stdout, one line each and nothing else");
+  c->add_flag("--json", o->json, "Print only the records, one line each");
   std::string methods = "Orders:\n";
   for (const order_info& i : all_orders()) {
     if (!i.planted.empty()) continue;

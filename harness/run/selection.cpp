@@ -10,7 +10,7 @@
 namespace gsofa {
 
 const char* const selection_words =
-    "names, patterns such as 'cpu_*', devices (cpu, gpu, mpi, peer) or all, with commas";
+    "names, patterns such as 'cpu_*', devices (cpu, gpu, mpi, peer) or all, comma-separated";
 
 namespace {
 
