@@ -46,8 +46,8 @@ const std::vector<family>& families() {
          {required("n", 0), integer("lower", "1", 0), integer("upper", "1", 0)},
          [](const arguments& a) { return make_banded(a, a.integer("lower"), a.integer("upper")); }},
         {"batch",
-         "direct sum of count matrices of least to most unknowns, grids or circuits, each in an "
-         "order of its own, nested dissection of a square: keep it by --order natural",
+         "direct sum of count matrices with least to most unknowns each, grids or circuits, each "
+         "ordered by nested dissection of a square; --order natural keeps these orders",
          {required("count", 0), integer("least", "100", 1, 1 << 24),
           integer("most", "2000", 1, 1 << 24), word("kind", "grid5", {"grid5", "circuit"}),
           real("oneway", "0"), real("drop", "0"), seed},
@@ -71,8 +71,9 @@ const std::vector<family>& families() {
           real("recycles", "1", 1000), integer("reach", "2", 0), real("drop", "0"), leading, seed},
          make_columns},
         {"convection",
-         "scalar carried along a recirculating flow by upwind differences, with conduction in the "
-         "layer y < conductive ny; nz = 1: a plane",
+         "scalar in a recirculating flow, upwind differences, conduction in the layer y < "
+         "conductive "
+         "ny; nz = 1: a plane",
          space +
              std::vector{word("stencil", "15", {"5", "7", "9", "15", "27"}),
                          real("conductive", "0.45")} +
@@ -96,15 +97,15 @@ const std::vector<family>& families() {
          {required("n", 0)},
          [](const arguments& a) { return make_banded(a, 0, 0); }},
         {"dissected",
-         "a 3-D grid numbered by geometric nested dissection, for orders up to 10^8 and more: keep "
-         "it by --order natural",
+         "3-D grid numbered by geometric nested dissection, for n up to 10^8 and more; --order "
+         "natural keeps this numbering",
          space + std::vector{word("stencil", "7", {"7", "15", "27"}), integer("dof", "1", 1, 64)} +
              filters + std::vector{integer("interleaved", "0", 0, 1), seed},
          make_dissected},
         {"economy",
          "multi-country economic model stacked over periods; lagged (states) and leading (jumps) "
-         "variables couple neighbouring periods, present values and stocks all within the "
-         "horizon",
+         "variables couple neighbouring periods; present values and stocks couple all periods "
+         "within the horizon",
          {required("equations", 1), required("periods", 1), integer("countries", "7", 1),
           real("terms", "4", 1000), integer("span", "20", 0), real("feedback", "0.3"),
           real("trade", "0.5", 1000), real("lags", "1", 1000), real("leads", "0.5", 1000),
@@ -122,9 +123,9 @@ const std::vector<family>& families() {
                              real("thin", "0"), real("wide", "0"), leading, seed},
          make_elasticity},
         {"fields",
-         "fields on a grid, each depending on those before it, at the node or over the stencil; "
-         "random: either way, node by node; last: only the last one depends on the others, at the "
-         "node, and these are coupled both ways",
+         "fields on a grid; each field depends on the previous fields at the node or over the "
+         "stencil; random: in either direction, node by node; last: the last field depends on the "
+         "others at the node, and the others are coupled both ways",
          space +
              std::vector{word("stencil", "7", {"5", "7", "9", "15", "27"}),
                          integer("fields", "3", 1, 64),
@@ -155,7 +156,7 @@ const std::vector<family>& families() {
              routing + filters + std::vector{leading, seed},
          make_harmonic},
         {"random",
-         "degree entries per row, the diagonal among them, the others uniform",
+         "degree entries per row: the diagonal and uniformly distributed columns",
          {required("n", 0), integer("degree", "4", 1), seed},
          make_random},
         {"tridiagonal",
