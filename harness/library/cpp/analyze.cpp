@@ -12,10 +12,8 @@
 #include "common/variant.hpp"
 #include "gsofa/gsofa.hpp"
 #include "harness/library/cpp/errors.hpp"
-#include "harness/library/cpp/estimate.hpp"
 #include "harness/library/cpp/forms.hpp"
 #include "harness/library/cpp/options.hpp"
-#include "harness/library/cpp/profile.hpp"
 
 namespace gsofa {
 

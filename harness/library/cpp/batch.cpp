@@ -155,8 +155,8 @@ void eliminate_members(const direct_sum& sum, const analysis_options& options, w
   run_variant(find_variant(batch_variant), e, nullptr, own, w, context, s, of_sum);
 }
 
-// Patterns begin .. end - 1 at once on the device; where that fails, the host has its turn unless
-// the device was asked for.
+// Analyzes patterns begin .. end - 1 at once on the device. If the device fails, the host takes
+// over, unless the options name the device.
 void analyze_at_once(std::span<const csr_view> patterns, std::size_t begin, std::size_t end,
                      const analysis_options& options, const taker& take) {
   const int threads = useful_threads(host_threads(options), end - begin);

@@ -1,5 +1,3 @@
-#include "harness/library/cpp/estimate.hpp"
-
 #include <algorithm>
 #include <numeric>
 #include <utility>
@@ -10,6 +8,7 @@
 #include "harness/library/cpp/elimination_input.hpp"
 #include "harness/library/cpp/errors.hpp"
 #include "harness/library/cpp/factorize.hpp"
+#include "harness/library/cpp/forms.hpp"
 #include "harness/library/cpp/options.hpp"
 #include "harness/library/cpp/supervision.hpp"
 

@@ -20,8 +20,8 @@ namespace {
 // It orders as device_order and finds L and U, all on the device.
 constexpr const char* device_analysis = "gpu_full_analysis";
 
-// Whether the device does all of the analysis of so many rows: with the order that it is asked for,
-// or that nobody has chosen, and nothing that takes the permuted pattern on the host.
+// Whether the device does all of the analysis of a pattern with `rows` rows: its own order is
+// requested or automatic, and no result needs the permuted pattern on the host.
 bool device_does_all(const analysis_options& options, bool on_device, index_t rows) {
   const bool orders_there =
       options.order == order_method::gpu_nested_dissection ||
@@ -31,8 +31,8 @@ bool device_does_all(const analysis_options& options, bool on_device, index_t ro
          options.relaxed.empty() && !options.tree && !find_variant(device_analysis).unavailable();
 }
 
-// Whether the device may do all of this pattern: a missing diagonal entry is for a matching or for
-// the host, and a diagonal is its own result.
+// Whether the device may do all of this pattern: it cannot add missing diagonal entries, and a
+// diagonal matrix needs no analysis.
 bool suits_device(const checked_input& in, const analysis_options& options) {
   const bool is_diagonal = in.a.nnz() == in.a.n_rows - in.missing;
   return !is_diagonal && (in.missing == 0 || (options.match && !matches_on_host));
@@ -69,7 +69,8 @@ void analyze_on_device(elimination_input& e, const foreign_rows* there,
   out.output_seconds += lap(since);
 }
 
-// The same, or false where the host is to begin: it names the fault of a singular pattern.
+// The same for e.a. Returns false if the host has to analyze: after a failure of the device, and
+// for a singular pattern, whose fault the host names.
 bool try_all_on_device(elimination_input& e, const analysis_options& options, workspace& w,
                        supervision& s, analysis& out) {
   try {

@@ -1,6 +1,6 @@
 #pragma once
 
-// One analysis, from a pattern in any form to its results.
+// What the public functions do with a pattern in any form.
 
 #include "gsofa/gsofa.hpp"
 #include "harness/library/cpp/clock.hpp"
@@ -15,8 +15,11 @@ namespace gsofa::library {
 void analyze_into(const given_pattern& a, const analysis_options& options, workspace& w,
                   cancellation* cancelled_by, analysis& out);
 
-/// analyze() of gsofa.hpp.
+/// analyze(), estimate() and profile() of gsofa.hpp.
 analysis analyze_given(const given_pattern& a, const analysis_options& options);
+fill_estimate estimate_given(const given_pattern& a, const analysis_options& options);
+fill_profile profile_given(const given_pattern& a, std::int32_t cells,
+                           const analysis_options& options);
 
 /// Analyzes compressed rows on the host or, where it does all, on the device. `since`: when the
 /// reading of the pattern began.

@@ -17,7 +17,7 @@ namespace gsofa {
 
 namespace library {
 
-/// An analysis between the thread that asked for it and the one that does it. A forked process may
+/// An analysis between the thread that requested it and the thread that does it. A forked process may
 /// use its copy: no function but those of the two threads takes a lock.
 class pending_state {
  public:

@@ -1,5 +1,3 @@
-#include "harness/library/cpp/profile.hpp"
-
 #include <algorithm>
 #include <memory>
 #include <string>
@@ -8,6 +6,7 @@
 #include "common/preprocess.hpp"
 #include "common/variant.hpp"
 #include "harness/library/cpp/errors.hpp"
+#include "harness/library/cpp/forms.hpp"
 #include "harness/library/cpp/options.hpp"
 #include "harness/library/cpp/results.hpp"
 #include "harness/library/cpp/supervision.hpp"
