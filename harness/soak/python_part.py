@@ -22,7 +22,7 @@ import time
 import numpy as np
 import scipy.sparse as sp
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "python" / "tests"))
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "library" / "python" / "tests"))
 import oracle  # noqa: E402
 
 import gsofa  # noqa: E402
