@@ -14,10 +14,6 @@ namespace gsofa::orders::device {
 constexpr std::uint32_t slots_per_step = 128;  // four for each lane
 constexpr unsigned most_free_slots = 128;      // that are remembered; others are lost
 
-struct alignas(16) four_words {
-  std::uint32_t word[4];
-};
-
 /// The best of 32 consecutive far slots.
 struct slot_group {
   std::uint32_t high, low, slot;
@@ -299,7 +295,7 @@ GSOFA_DEVICE std::uint32_t discard_candidates(const candidates& c, std::uint32_t
     const std::uint32_t slot = base + lane_index();
     const bool is = slot < slots && c.high_at(slot) != 0 && discards(slot);
     const unsigned mask = simt::ballot(is);
-    const std::uint32_t place = free + simt::population(mask & lanes_below());
+    const std::uint32_t place = free + simt::population(mask & lower_lanes());
     if (is) c.kill(slot);
     if (is && place < most_free_slots) free_slots[place] = slot;
     free += simt::population(mask);

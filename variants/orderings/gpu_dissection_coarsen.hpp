@@ -30,8 +30,6 @@ struct task_result {
   offset_t room;
 };
 
-/// The vertices that one matching sees: low .. high - 1, vertex i there is i + to_fine of the fine
-
 /// Numbers of the coarse vertices within their graphs and places for their rows, by virtual number.
 struct numbering {
   index_t* id;           ///< coarse vertex of a vertex
@@ -40,8 +38,6 @@ struct numbering {
   offset_t* place;       ///< of its row, in the room of its graph
   task_result* results;  ///< by coarsening, in room of the link
 };
-
-/// Numbers the pairs by their smaller vertices.
 
 /// Of the scan that numbers pairs.
 struct number_sum {

@@ -7,7 +7,6 @@
 
 #include <algorithm>
 #include <limits>
-#include <numeric>
 #include <vector>
 
 #include "variants/orderings/gpu_dissection_rows.hpp"
@@ -213,7 +212,7 @@ struct member_op : compress_op {
   }
 };
 
-/// start[i + 1]: members of classes 0 .. i.
+/// start[i + 1]: members of classes 0 .. i; start[0] is 0.
 struct start_op {
   using value = index_t;
   index_t classes;
@@ -224,10 +223,7 @@ struct start_op {
   GSOFA_DEVICE static value combine(value a, value b) { return a + b; }
   GSOFA_DEVICE offset_t count() const { return classes; }
   GSOFA_DEVICE value item(index_t i) const { return weight[i]; }
-  GSOFA_DEVICE void emit(index_t i, value upto) const {
-    start[i + 1] = upto;
-    if (i == 0) start[0] = 0;
-  }
+  GSOFA_DEVICE void emit(index_t i, value upto) const { start[i + 1] = upto; }
 };
 
 GSOFA_KERNEL void member_kernel(index_t n, const std::uint8_t* hub, const index_t* twin,
@@ -273,95 +269,108 @@ struct class_row_op : compress_op {
   GSOFA_DEVICE void finish() { sum.finish(entries, shared_of_rows<entry_sum::memory>()); }
 };
 
+/// Arrays of a compression.
+struct compression {
+  compression(memory_budget& budget, index_t n)
+      : hub(budget, "compression", n),
+        hash(budget, "compression", n),
+        size(budget, "compression", n),
+        twin(budget, "compression", n),
+        id(budget, "compression", n) {}
+
+  device_array<std::uint8_t> hub;
+  device_array<std::uint64_t> hash;
+  device_array<index_t> size, twin, id;
+  // Sizes are not needed any more when hubs are listed.
+  [[nodiscard]] index_t* hubs() const { return size.data(); }
+};
+
+/// Finds hubs and classes; returns the numbers of both, and begins the rows of g.
+class_op::value find_classes(const pattern_rows& s, const compression& c, memory_budget& budget,
+                             level& g) {
+  const device_array<std::uint32_t> isolated(budget, "compression", 1);
+  const device_array<class_op::value> sums(budget, "scan_buffer", threads_per_block + 1);
+  fill_bytes(isolated.data(), 0, 1);
+  launch_overlapping(isolated_kernel, blocks_for(s.n), threads_per_block, 0, s, isolated.data());
+  launch_overlapping(hub_kernel, blocks_for(s.n), threads_per_block, 0, s,
+                     static_cast<const std::uint32_t*>(isolated.data()), c.hub.data());
+  const compress_op op{s, c.hub.data()};
+  launch_rows(hash_op{op, c.hash.data(), c.size.data()}, s.n);
+  launch_rows(twin_op{op, c.hash.data(), c.size.data(), c.twin.data()}, s.n);
+  class_op::value* const total = sums.data() + threads_per_block;
+  scan(class_op{s, c.hub.data(), c.twin.data(), c.id.data(), c.hubs(), g.d_weight.resize(s.n),
+                g.d_begin.resize(s.n), total},
+       s.n, sums.data());
+  class_op::value counts{};
+  copy_to_host(&counts, total, 1);
+  return counts;
+}
+
+/// Makes g the graph of the classes.
+void make_rows(const pattern_rows& s, const compression& c, const class_op::value& counts,
+               level& g) {
+  g.first.push_back(counts.classes);
+  g.total.push_back(s.n - counts.hubs - counts.isolated);
+  g.room = counts.room;
+  g.d_weight.resize(counts.classes);
+  g.d_begin.resize(counts.classes);
+  copy_to_device(g.d_first.resize(2), g.first.data(), 2);
+  copy_to_device(g.d_total.resize(1), g.total.data(), 1);
+  fill_bytes(g.d_entries.resize(1), 0, 1);
+  const class_row_op op{{s, c.hub.data()},
+                        c.id.data(),
+                        g.d_begin.data(),
+                        g.d_end.resize(counts.classes),
+                        g.d_owner.resize(counts.classes),
+                        g.d_adj.resize(g.room),
+                        g.d_entries.data(),
+                        {}};
+  if (s.n > 0) launch_rows(op, s.n, sizeof(entry_sum::memory));
+}
+
+/// Lists hubs, isolated vertices and the members of classes; sets the weights of g.
+vertex_classes list_members(const pattern_rows& s, const compression& c,
+                            const class_op::value& counts, memory_budget& budget, level& g) {
+  const index_t classes = counts.classes;
+  vertex_classes result;
+  result.hubs.resize(at(counts.hubs));
+  copy_to_host(result.hubs.data(), c.hubs(), counts.hubs);
+  result.isolated.resize(at(counts.isolated));
+  copy_to_host(result.isolated.data(), c.hubs() + (s.n - counts.isolated), counts.isolated);
+  std::ranges::reverse(result.isolated);
+  auto* const rank = reinterpret_cast<index_t*>(c.hash.data());  // hashes are not needed any more
+  index_t* const list = rank + s.n;
+  const device_array<index_t> start(budget, "compression", offset_t{classes} + 1);
+  const device_array<index_t> sums(budget, "scan_buffer", threads_per_block);
+  fill_bytes(start.data(), 0, 1);
+  if (classes > 0) {
+    launch_rows(member_op{{s, c.hub.data()}, c.twin.data(), c.id.data(), g.d_weight.data(), rank},
+                s.n);
+    scan(start_op{classes, g.d_weight.data(), start.data()}, classes, sums.data());
+    launch_overlapping(member_kernel, blocks_for(s.n), threads_per_block, 0, s.n,
+                       static_cast<const std::uint8_t*>(c.hub.data()), c.twin.data(), c.id.data(),
+                       rank, start.data(), list);
+  }
+  result.member_start.resize(at(classes) + 1);
+  copy_to_host(result.member_start.data(), start.data(), offset_t{classes} + 1);
+  result.members.resize(at(g.total[0]));
+  copy_to_host(result.members.data(), static_cast<const index_t*>(list), g.total[0]);
+  return result;
+}
+
 }  // namespace
 
 vertex_classes compress(index_t n, const offset_t* row_ptr, const index_t* col_idx,
                         memory_budget& budget, level& g) {
-  vertex_classes result;
   g.clear();
   g.weighted = false;
-  class_op::value counts{0, 0, 0, 0};
   const pattern_rows s{n, row_ptr, col_idx};
-  device_array<std::uint8_t> hub(budget, "compression", n);
-  device_array<std::uint64_t> hash(budget, "compression", n);
-  device_array<index_t> size(budget, "compression", n);
-  device_array<index_t> twin(budget, "compression", n);
-  device_array<index_t> id(budget, "compression", n);
-  device_array<std::uint32_t> isolated(budget, "compression", 1);
-  device_array<class_op::value> sums(budget, "scan_buffer", threads_per_block + 1);
-  index_t* const hubs = size.data();  // sizes are not needed any more when hubs are listed
-  if (n > 0) {
-    fill_bytes(isolated.data(), 0, 1);
-    launch_overlapping(isolated_kernel, blocks_for(n), threads_per_block, 0, s, isolated.data());
-    launch_overlapping(hub_kernel, blocks_for(n), threads_per_block, 0, s,
-                       static_cast<const std::uint32_t*>(isolated.data()), hub.data());
-    const compress_op op{s, hub.data()};
-    launch_rows(hash_op{op, hash.data(), size.data()}, n);
-    launch_rows(twin_op{op, hash.data(), size.data(), twin.data()}, n);
-    class_op::value* const total = sums.data() + threads_per_block;
-    scan(class_op{s, hub.data(), twin.data(), id.data(), hubs, g.d_weight.resize(n),
-                  g.d_begin.resize(n), total},
-         n, sums.data());
-    copy_to_host(&counts, total, 1);
-  }
-  const index_t classes = counts.classes;
-  const index_t members = n - counts.hubs - counts.isolated;
-  g.first.push_back(classes);
-  g.total.push_back(members);
-  g.room = counts.room;
-  g.d_weight.resize(classes);
-  g.d_begin.resize(classes);
-  g.d_end.resize(classes);
-  g.d_owner.resize(classes);
-  g.d_adj.resize(g.room);
-  g.d_first.resize(2);
-  g.d_total.resize(1);
-  copy_to_device(g.d_first.data(), g.first.data(), 2);
-  copy_to_device(g.d_total.data(), g.total.data(), 1);
-  fill_bytes(g.d_entries.resize(1), 0, 1);
-  if (n == 0) return result;
-  const compress_op op{s, hub.data()};
-  launch_rows(class_row_op{op,
-                           id.data(),
-                           g.d_begin.data(),
-                           g.d_end.data(),
-                           g.d_owner.data(),
-                           g.d_adj.data(),
-                           g.d_entries.data(),
-                           {}},
-              n, sizeof(entry_sum::memory));
-  if (classes == n) return result;
-  result.hubs.resize(at(counts.hubs));
-  result.members.resize(at(members));
-  result.member_start.resize(at(classes) + 1);
-  copy_to_host(result.hubs.data(), hubs, counts.hubs);
-  result.isolated.resize(at(counts.isolated));
-  copy_to_host(result.isolated.data(), hubs + (n - counts.isolated), counts.isolated);
-  std::ranges::reverse(result.isolated);
-  if (classes == members) {
-    std::iota(result.member_start.begin(), result.member_start.end(), 0);
-    std::vector<index_t> others(at(n - members));
-    std::ranges::merge(result.hubs, result.isolated, others.begin());
-    index_t v = 0;
-    auto next = others.begin();
-    for (index_t& member : result.members) {
-      for (; next != others.end() && *next == v; ++next) ++v;
-      member = v++;
-    }
-    return result;
-  }
-  auto* const rank = reinterpret_cast<index_t*>(hash.data());
-  index_t* const list = rank + n;
-  device_array<index_t> start(budget, "compression", offset_t{classes} + 1);
-  device_array<index_t> start_sums(budget, "scan_buffer", threads_per_block);
-  launch_rows(member_op{op, twin.data(), id.data(), g.d_weight.data(), rank}, n);
-  scan(start_op{classes, g.d_weight.data(), start.data()}, classes, start_sums.data());
-  launch_overlapping(member_kernel, blocks_for(n), threads_per_block, 0, n,
-                     static_cast<const std::uint8_t*>(hub.data()), twin.data(), id.data(), rank,
-                     start.data(), list);
-  copy_to_host(result.member_start.data(), start.data(), offset_t{classes} + 1);
-  copy_to_host(result.members.data(), static_cast<const index_t*>(list), members);
-  return result;
+  const compression c(budget, n);
+  const class_op::value counts =
+      n > 0 ? find_classes(s, c, budget, g) : class_op::value{0, 0, 0, 0};
+  make_rows(s, c, counts, g);
+  if (counts.classes == n) return {};
+  return list_members(s, c, counts, budget, g);
 }
 
 }  // namespace gsofa::orders::device

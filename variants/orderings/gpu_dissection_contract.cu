@@ -17,10 +17,6 @@ namespace {
 
 constexpr unsigned table_slots = contract_tuning::table_slots;
 
-struct alignas(16) four_slots {
-  std::uint32_t word[4];
-};
-
 /// Rows of coarse vertices: the neighbours of both fine vertices, in a table of distinct ones. The
 /// table of a group of lanes has as many slots as the row has entries, or more.
 struct contract_op {
@@ -90,8 +86,8 @@ struct contract_op {
     unsigned slots = 4 * lanes;
     while (slots < length) slots *= 2;
     for (unsigned s = 4 * rank; s < slots; s += 4 * lanes) {
-      *reinterpret_cast<four_slots*>(key + s) = {empty_slot, empty_slot, empty_slot, empty_slot};
-      *reinterpret_cast<four_slots*>(sums + s) = {};
+      *reinterpret_cast<four_words*>(key + s) = {empty_slot, empty_slot, empty_slot, empty_slot};
+      *reinterpret_cast<four_words*>(sums + s) = {};
     }
     source of{};
     kept_task to{none, 0, 0, 0, 0};

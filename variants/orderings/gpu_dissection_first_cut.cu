@@ -297,7 +297,7 @@ GSOFA_KERNEL void first_cut_kernel(level_view g, trial_view t, const index_t* tr
     const index_t v = base + static_cast<index_t>(lane_index());
     const bool is = v < n && t.side[shift + v] == separator;
     const unsigned mask = simt::ballot(is);
-    if (is) t.members[0][shift + members + simt::population(mask & lanes_below())] = first + v;
+    if (is) t.members[0][shift + members + simt::population(mask & lower_lanes())] = first + v;
     members += simt::population(mask);
   }
   if (lane_index() == 0) {

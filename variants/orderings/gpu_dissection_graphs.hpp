@@ -18,6 +18,11 @@ namespace gsofa::orders::device {
 
 using namespace gpu;  // NOLINT(google-build-using-namespace): the services of variants/device
 
+/// Words that one instruction loads or stores.
+struct alignas(16) four_words {
+  std::uint32_t word[4];
+};
+
 /// An array in device memory that grows; its content does not survive growth.
 template <class T>
 class growing_array {

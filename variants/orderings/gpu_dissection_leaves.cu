@@ -1,6 +1,6 @@
-// Leaves of the separator tree: minimum fill on bit sets, one block for each leaf. The halo of a leaf
-// is a clique, so its vertices need no rows. PROOFS.md has the formula of the deficiency. Device form
-// of nested_dissection_leaves.cpp.
+// Leaves of the separator tree: minimum fill on bit sets, one block for each leaf. The halo of a
+// leaf is a clique, so its vertices need no rows. PROOFS.md has the formula of the deficiency.
+// Device form of nested_dissection_leaves.cpp.
 
 #include "variants/device/simt.hpp"
 
@@ -222,7 +222,7 @@ struct leaf_block {
         const unsigned set = simt::ballot(is_new);
         if (lane_index() == 0) found[warp] = simt::population(set);
         simt::sync_block();
-        unsigned number = count + simt::population(set & ((1U << lane_index()) - 1));
+        unsigned number = count + simt::population(set & lower_lanes());
         for (unsigned w = 0; w < threads / 32; ++w) {
           if (w < warp) number += static_cast<unsigned>(found[w]);
           count += static_cast<unsigned>(found[w]);

@@ -17,7 +17,6 @@ namespace gsofa::orders::device {
 namespace {
 
 constexpr std::uint32_t unreached = 0xffffffffU;
-constexpr unsigned row_lanes = 8;  ///< lanes that read a row together
 
 struct search_view {
   const search_task* tasks;  ///< by graph
@@ -64,8 +63,7 @@ GSOFA_DEVICE void add_width(const level_view& g, const search_view& s, bool lead
   if (mask == 0) return;
   const index_t one = simt::shuffle(graph, simt::lowest_bit(mask));
   const bool apart = simt::ballot(leads && graph != one) != 0;
-  std::uint64_t sum = leads && !apart ? weight : 0;
-  for (unsigned step = 16; step > 0; step /= 2) sum += simt::shuffle_xor(sum, step);
+  const std::uint64_t sum = sum_of_warp(leads && !apart ? weight : 0);
   if (apart ? leads : lane_index() == 0) {
     const index_t own = apart ? graph : one;
     simt::atomic_add(s.width + g.first[own] + level, apart ? weight : sum);
@@ -76,9 +74,9 @@ GSOFA_DEVICE void add_width(const level_view& g, const search_view& s, bool lead
 GSOFA_DEVICE void search_level(const level_view& g, const search_view& s, std::uint32_t level,
                                std::uint32_t from, std::uint32_t to) {
   std::uint32_t* const reached = s.reached + (level + 1) % 3;
-  const auto groups = static_cast<std::uint32_t>(threads_of_grid() / row_lanes);
-  const unsigned groups_of_warp = 32 / row_lanes;
-  const auto own = static_cast<std::uint32_t>(thread_of_grid() / row_lanes);
+  const auto groups = static_cast<std::uint32_t>(threads_of_grid() / lanes);
+  const unsigned groups_of_warp = 32 / lanes;
+  const auto own = static_cast<std::uint32_t>(thread_of_grid() / lanes);
   // Whole warps go through the loops, for their votes.
   for (std::uint32_t base = own / groups_of_warp * groups_of_warp; base < to - from;
        base += groups) {
@@ -86,10 +84,10 @@ GSOFA_DEVICE void search_level(const level_view& g, const search_view& s, std::u
     const bool is = k < to - from;
     const index_t v = is ? s.queue[from + k] : 0;
     const index_t graph = is ? g.owner[v] : 0;
-    const bool leads = is && lane_index() % row_lanes == 0;
+    const bool leads = is && lane_index() % lanes == 0;
     add_width(g, s, leads, graph, level, leads ? static_cast<std::uint64_t>(g.weight[v]) : 0);
     const bool goes = is && level < static_cast<std::uint32_t>(s.tasks[graph].most);
-    offset_t e = goes ? g.begin[v] + lane_index() % row_lanes : 0;
+    offset_t e = goes ? g.begin[v] + lane_index() % lanes : 0;
     const offset_t end = goes ? g.end[v] : 0;
     while (simt::ballot(e < end) != 0) {
       bool mine = false;
@@ -100,13 +98,8 @@ GSOFA_DEVICE void search_level(const level_view& g, const search_view& s, std::u
                simt::atomic_cas(s.level + u, unreached, level + 1) == unreached;
         if (mine) simt::atomic_max(s.deepest + graph, level + 1);
       }
-      e += row_lanes;
-      const unsigned mask = simt::ballot(mine);
-      if (mask == 0) continue;
-      const unsigned leader = simt::lowest_bit(mask);
-      std::uint32_t place = 0;
-      if (lane_index() == leader) place = simt::atomic_add(reached, simt::population(mask));
-      place = simt::shuffle(place, leader) + simt::population(mask & ((1U << lane_index()) - 1));
+      e += lanes;
+      const std::uint32_t place = next_place(reached, mine);
       if (mine) s.queue[to + place] = u;
     }
   }

@@ -21,6 +21,8 @@ constexpr index_t nobody = -1;
 constexpr index_t unknown = -2;
 constexpr index_t isolated = -3;  // the meeting place of isolated vertices
 
+/// The vertices that one matching sees: low .. high - 1. Vertex i of them is vertex i + to_fine of
+/// the fine level and has virtual number i + to_virtual.
 struct scope {
   index_t task;
   index_t parent;

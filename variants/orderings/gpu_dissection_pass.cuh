@@ -163,8 +163,6 @@ GSOFA_DEVICE void end_pass(const block_trial& w) {
   simt::sync_block();
 }
 
-/// After end_pass(): brings the statuses in shared memory up to date. All others that differ are of
-
 }  // namespace gsofa::orders::device
 
 #endif

@@ -133,7 +133,6 @@ void refine_large(trials& t, const level_view& g) {
   using tuning = refine_tuning;
   const bool few = is_emulated || t.large <= multiprocessors();
   const index_t room = few ? tuning::near_of_few : tuning::near_of_many;
-  allow_shared(rounds_kernel, bytes_of_block(tuning::near_of_few));
   launch_overlapping(
       rounds_kernel, t.large, few ? tuning::threads_of_rounds : tuning::threads_of_many,
       bytes_of_block(room), g, t.view, t.large_list, static_cast<std::uint32_t>(room));
@@ -154,24 +153,21 @@ int threads_of_small(index_t count) {
 /// Small trials, a block each, on their graphs in shared memory where those fit.
 /// entries: mean length of the rows, and 1.
 void refine_small(trials& t, const level_view& g, offset_t entries) {
-  const std::size_t shared_bytes =
-      is_emulated ? refine_tuning::emulated_shared_bytes : current_limits().shared_bytes_per_block;
   auto room = static_cast<index_t>(slots_per_step);
   while (room < refine_tuning::most_near_slots && room < t.most_small) room *= 2;
   // Graphs whose rows are much longer than the mean may not fit.
   const std::size_t wanted =
       near_graph::bytes(t.most_small, t.most_small * (entries + entries / 4));
-  std::size_t near_bytes = std::min(wanted, shared_bytes - bytes_of_block(room)) / 16 * 16;
+  std::size_t near_bytes = std::min(wanted, t.shared_bytes - bytes_of_block(room)) / 16 * 16;
   // Where shared memory holds a small part of the trials at a time, more of them at once on their
   // graphs in global memory are faster, although each is slower.
   const auto at_once = static_cast<index_t>(
-      shared_bytes / (bytes_of_block(room) + near_bytes + refine_tuning::block_overhead));
+      t.shared_bytes / (bytes_of_block(room) + near_bytes + refine_tuning::block_overhead));
   if (!is_emulated &&
       t.small / multiprocessors() >= refine_tuning::most_waves * std::max<index_t>(1, at_once)) {
     near_bytes = 0;
     room = std::min(room, refine_tuning::far_room);
   }
-  allow_shared(refine_kernel, shared_bytes);
   launch_overlapping(refine_kernel, t.small, threads_of_small(t.small),
                      bytes_of_block(room) + near_bytes, g, t.view, t.small_list,
                      static_cast<std::uint32_t>(room), near_bytes);
@@ -185,6 +181,11 @@ void refine(trials& t, const level& at_level, const dissection_settings& setting
   if (!all && t.firsts == 0) return;
   t.view.idle_moves = static_cast<std::uint32_t>(settings.idle_moves);
   t.view.later_passes = all ? later_passes : 0;
+  if (!t.allowed) {
+    allow_shared(refine_kernel, t.shared_bytes);
+    allow_shared(rounds_kernel, bytes_of_block(refine_tuning::near_of_few));
+    t.allowed = true;
+  }
   const level_view g = at_level.view();
   if (t.large > 0) refine_large(t, g);
   if (t.small > 0) refine_small(t, g, at_level.room / std::max<offset_t>(1, g.n) + 1);

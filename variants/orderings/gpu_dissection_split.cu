@@ -135,6 +135,32 @@ struct split_op {
   }
 };
 
+/// Where the vertices of each graph go; makes room for the graphs of the sides.
+void plan_sides(const level& whole, const side_counts* counts, std::span<ending> endings,
+                sides_view* views, level& sides) {
+  for (index_t i = 0; i < whole.graphs(); ++i) {
+    ending& e = endings[at(i)];
+    const side_counts c = whole.size_of(i) == 0 ? side_counts{} : counts[i];
+    std::copy_n(c.count, 3, e.count);
+    sides_view& to = views[i];
+    to = {};
+    to.position[0] = e.position;
+    to.position[1] = e.position + c.count[0];
+    to.position[2] = to.position[1] + c.count[1];
+    to.child = none;
+    if (!e.splits) continue;
+    to.child = sides.graphs();
+    for (int k = 0; k < 2; ++k) {
+      to.first[k] = sides.first.back();
+      to.room[k] = sides.room;
+      to.total[k] = e.weight[k];
+      sides.first.push_back(sides.first.back() + c.count[k]);
+      sides.total.push_back(e.weight[k]);
+      sides.room += c.room[k];
+    }
+  }
+}
+
 }  // namespace
 
 void split(host_link& link, splitting_space& s, const level& whole, const std::uint8_t* side,
@@ -160,27 +186,7 @@ void split(host_link& link, splitting_space& s, const level& whole, const std::u
   }
   link.wait();
   auto* const to_sides = link.room<sides_view>(at(graphs));
-  for (index_t i = 0; i < graphs; ++i) {
-    ending& e = endings[at(i)];
-    const side_counts c = whole.size_of(i) == 0 ? side_counts{} : counts[i];
-    std::copy_n(c.count, 3, e.count);
-    sides_view& to = to_sides[i];
-    to = {};
-    to.position[0] = e.position;
-    to.position[1] = e.position + c.count[0];
-    to.position[2] = to.position[1] + c.count[1];
-    to.child = none;
-    if (!e.splits) continue;
-    to.child = sides.graphs();
-    for (int k = 0; k < 2; ++k) {
-      to.first[k] = sides.first.back();
-      to.room[k] = sides.room;
-      to.total[k] = e.weight[k];
-      sides.first.push_back(sides.first.back() + c.count[k]);
-      sides.total.push_back(e.weight[k]);
-      sides.room += c.room[k];
-    }
-  }
+  plan_sides(whole, counts, endings, to_sides, sides);
   const index_t children = sides.graphs();
   const index_t n = sides.first.back();
   link.upload(s.d_sides.resize(graphs), to_sides, at(graphs), sides.d_entries.resize(children),

@@ -202,7 +202,7 @@ class near_graph {
                                             std::uint32_t y, Raise&& raise) const {
     const unsigned lane = lane_index();
     const bool mine = ((mask >> lane) & 1U) != 0;
-    const unsigned before = simt::population(mask & lanes_below());
+    const unsigned before = simt::population(mask & lower_lanes());
     const std::uint32_t weight = mine ? weight_[u] : 0;
     std::uint32_t pull = 0;
     unsigned base = 0;

@@ -140,7 +140,7 @@ class step_moves {
   template <class Neighbour>
   GSOFA_DEVICE void draw(unsigned mask, std::uint32_t u, const Neighbour& n) {
     const bool mine = ((mask >> lane_index()) & 1U) != 0;
-    const unsigned before = simt::population(mask & lanes_below());
+    const unsigned before = simt::population(mask & lower_lanes());
     const unsigned arrivals = simt::population(mask);
     const std::uint32_t weight = mine ? g_.weight(n, u) : 0;
     simt::sync_warp();  // other lanes have read statuses of vertices drawn before

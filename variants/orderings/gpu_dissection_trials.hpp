@@ -9,6 +9,7 @@
 
 #include "variants/orderings/gpu_dissection_graphs.hpp"
 #include "variants/orderings/gpu_dissection_link.hpp"
+#include "variants/orderings/gpu_dissection_tuning.hpp"
 #include "variants/orderings/nested_dissection_arithmetic.hpp"
 #include "variants/orderings/nested_dissection_bisect.hpp"
 
@@ -118,6 +119,11 @@ struct trials {
   growing_array<vertex_status> state;
   growing_array<index_t> vertices;     // three lists
   growing_array<std::uint32_t> words;  // far candidates and logs
+
+  /// Of a block; kernels are allowed it before the first refinement.
+  std::size_t shared_bytes =
+      is_emulated ? refine_tuning::emulated_shared_bytes : current_limits().shared_bytes_per_block;
+  bool allowed = false;
 
   trial_view view{};
   index_t small = 0, large = 0, firsts = 0;  // trials; firsts: first separators

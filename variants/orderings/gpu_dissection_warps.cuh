@@ -18,7 +18,6 @@ constexpr std::uint32_t zero_gain =
 
 GSOFA_DEVICE unsigned warp_of_thread() { return simt::thread_index() / 32; }
 GSOFA_DEVICE unsigned warps_of_block() { return simt::block_size() / 32; }
-GSOFA_DEVICE unsigned lanes_below() { return (1U << lane_index()) - 1; }
 
 /// Gives each lane with `wanted` one of the next places of a list; all lanes of the warp call it.
 GSOFA_DEVICE std::uint32_t next_place(std::uint32_t* size, bool wanted) {
@@ -27,7 +26,7 @@ GSOFA_DEVICE std::uint32_t next_place(std::uint32_t* size, bool wanted) {
   const unsigned leader = simt::lowest_bit(mask);
   std::uint32_t base = 0;
   if (lane_index() == leader) base = simt::atomic_add(size, simt::population(mask));
-  return simt::shuffle(base, leader) + simt::population(mask & lanes_below());
+  return simt::shuffle(base, leader) + simt::population(mask & lower_lanes());
 }
 
 GSOFA_DEVICE std::uint64_t sum_of_warp(std::uint64_t value) {
