@@ -8,6 +8,8 @@
 
 #include <algorithm>
 #include <array>
+#include <span>
+#include <vector>
 
 #include "variants/device/tile_scan.hpp"
 #include "variants/orderings/gpu_dissection_stages.hpp"
@@ -482,6 +484,49 @@ struct leaf_class {
   offset_t global_words = 0;  ///< for rows in global memory, the most that one takes
 };
 
+// The last class has its rows in global memory.
+constexpr std::size_t in_global = leaf_tuning::shared_classes.size();
+using leaf_classes = std::array<leaf_class, in_global + 1>;
+
+/// Sizes of the halos; of a halo with more vertices than count one more than count.
+std::vector<index_t> count_halos(const leaf_graphs& graphs, std::span<const leaf> leaves,
+                                 const index_t* order, memory_budget& budget) {
+  const auto count = static_cast<index_t>(leaves.size());
+  const device_array<leaf> d_leaves(budget, "leaves", count);
+  const device_array<index_t> d_halo(budget, "leaves", count);
+  copy_to_device(d_leaves.data(), leaves.data(), count);
+  launch_overlapping(halo_kernel, count, leaf_tuning::threads,
+                     (halo_slots + 1) * sizeof(std::uint32_t), graphs, d_leaves.data(), order,
+                     d_halo.data());
+  std::vector<index_t> halo(leaves.size());
+  copy_to_host(halo.data(), d_halo.data(), count);
+  return halo;
+}
+
+leaf_classes classify(std::span<const leaf> leaves, std::span<const index_t> halo) {
+  leaf_classes classes;
+  const std::size_t most_shared = most_shared_bytes();
+  for (std::size_t k = 0; k < leaves.size(); ++k) {
+    const leaf l = leaves[k];
+    const index_t most = most_leaf_bits - (l.last - l.first);
+    const leaf_task task{l.first, l.last, std::min(halo[k], most), halo[k] > most ? 1U : 0U};
+    const leaf_layout layout = layout_of(shape_of(l.last - l.first, task.halo));
+    std::size_t bytes = layout.end * sizeof(std::uint32_t);
+    const auto has_room = [&](std::size_t room) { return bytes <= std::min(room, most_shared); };
+    const auto which =
+        static_cast<std::size_t>(std::ranges::find_if(leaf_tuning::shared_classes, has_room) -
+                                 leaf_tuning::shared_classes.begin());
+    leaf_class& to = classes[which];
+    if (which == in_global) {
+      bytes = layout.rows * sizeof(std::uint32_t);
+      to.global_words = std::max<offset_t>(to.global_words, layout.end - layout.rows);
+    }
+    to.bytes = std::max(to.bytes, bytes);
+    to.tasks.push_back(task);
+  }
+  return classes;
+}
+
 }  // namespace
 
 void order_leaves(const level& g, std::span<const leaf> leaves, index_t* order,
@@ -502,38 +547,7 @@ void order_leaves(const level& g, std::span<const leaf> leaves, index_t* order,
   launch_overlapping(where_kernel, blocks_for(view.n), threads_per_block, 0, order, view.n,
                      where.data());
   const leaf_graphs graphs{view, where.data()};
-  const device_array<leaf> d_leaves(budget, "leaves", count);
-  const device_array<index_t> d_halo(budget, "leaves", count);
-  copy_to_device(d_leaves.data(), small.data(), count);
-  launch_overlapping(halo_kernel, count, leaf_tuning::threads,
-                     (halo_slots + 1) * sizeof(std::uint32_t), graphs, d_leaves.data(), order,
-                     d_halo.data());
-  std::vector<index_t> halo(at(count));
-  copy_to_host(halo.data(), d_halo.data(), count);
-
-  // The last class has its rows in global memory.
-  constexpr std::size_t in_global = leaf_tuning::shared_classes.size();
-  std::array<leaf_class, in_global + 1> classes;
-  const std::size_t most_shared = most_shared_bytes();
-  for (index_t k = 0; k < count; ++k) {
-    const leaf l = small[at(k)];
-    const index_t most = most_leaf_bits - (l.last - l.first);
-    const leaf_task task{l.first, l.last, std::min(halo[at(k)], most),
-                         halo[at(k)] > most ? 1U : 0U};
-    const leaf_shape shape = shape_of(l.last - l.first, task.halo);
-    const leaf_layout layout = layout_of(shape);
-    std::size_t bytes = layout.end * sizeof(std::uint32_t);
-    std::size_t which = 0;
-    while (which < in_global && bytes > std::min(leaf_tuning::shared_classes[which], most_shared))
-      ++which;
-    leaf_class& to = classes[which];
-    if (which == in_global) {
-      bytes = layout.rows * sizeof(std::uint32_t);
-      to.global_words = std::max<offset_t>(to.global_words, layout.end - layout.rows);
-    }
-    to.bytes = std::max(to.bytes, bytes);
-    to.tasks.push_back(task);
-  }
+  const leaf_classes classes = classify(small, count_halos(graphs, small, order, budget));
 
   const device_array<leaf_task> d_tasks(budget, "leaves", count);
   std::vector<leaf_task> tasks;
