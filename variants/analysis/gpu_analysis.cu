@@ -1,17 +1,17 @@
-// gpu_full_analysis: the whole analysis of a matrix on one GPU, from its rows in device memory to L
-// and U: sorted rows, a zero-free diagonal, nested dissection, a postorder of the elimination tree,
-// and gpu_bitmap_panels on what comes of it. Nothing passes through the host but the plan of the
-// dissection and the order, n integers. The variant is of an order of its own: its results are
-// those of the pattern P A Q, and tell P and Q.
+// gpu_full_analysis: the complete analysis of a matrix on one GPU, from its rows in device memory
+// to L and U: sorted rows, a zero-free diagonal, nested dissection, a postorder of the elimination
+// tree, and gpu_bitmap_panels on the resulting pattern. Only the plan of the dissection and the
+// order (n integers) pass through the host. The variant orders the matrix itself: its results
+// belong to the pattern P A Q and include P and Q.
 //
-// gpu_analysis is the order alone, for any other variant: that of gpu_nested_dissection followed by
-// the postorder, which changes neither the fill nor the operations.
+// gpu_analysis is only the order, for use with any variant: gpu_nested_dissection followed by the
+// postorder, which changes neither the fill nor the operations.
 //
 // Source: George 1973; Karypis & Kumar 1998; Liu 1990; Rose & Tarjan 1978.
 //
-// Cost of what comes before gpu_bitmap_panels: that of gpu_nested_dissection, and a radix sort of
-// the entries for each of the sorted rows, the graph and two permutations. Memory: the largest of
-// these sorts, 32 bytes an entry of A for the graph beside A, or what dissection takes.
+// Cost before gpu_bitmap_panels: gpu_nested_dissection, and one radix sort of the entries each for
+// the sorted rows, the graph and two permutations. Memory: the maximum of these sorts (32 bytes per
+// entry of A for the graph, in addition to A) and of the dissection.
 
 #include "variants/device/gpu_variant.hpp"
 

@@ -1,4 +1,4 @@
-// Elimination tree on the device, of any numbering; orders one after another.
+// Elimination tree on the device, for any numbering; composition of orders.
 
 #include "variants/device/simt.hpp"
 

@@ -1,5 +1,6 @@
-// Maximum matching of rows and columns on the device. Where several rows want one column, the least
-// row gets it, whichever came first: the matching depends on no number of blocks.
+// Maximum matching of rows and columns on the device. If several rows compete for a column, the
+// least row gets it, independently of their timing: the matching does not depend on the number of
+// blocks.
 
 #include "variants/device/simt.hpp"
 

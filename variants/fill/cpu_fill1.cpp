@@ -1,11 +1,10 @@
 // cpu_fill1: symbolic LU row by row with the fill1 algorithm.
 //
-// Row i of L+U is what can be reached from i along A(i,:) and the rows of U before i, because a
-// fill path whose intermediates ascend in U stands for every fill path (Rose & Tarjan 1978,
-// SIAM J. Appl. Math. 34; the paper's Figure 3a and Section 2.1).
-// Sequential: row i needs all rows before it.
-// Arrays: fill[v] = last source that reached v; per row one list, L part then U part.
-// Cost: O(sum over L(i,k) != 0 of |U(k,:)|) time, 4 bytes per entry of L+U plus 4|V|.
+// Row i of L+U is the set of vertices reachable from i along A(i,:) and the rows of U before i,
+// because a fill path whose intermediates ascend in U represents every fill path (Rose & Tarjan
+// 1978, SIAM J. Appl. Math. 34; the paper's Figure 3a and Section 2.1). Sequential: row i needs all
+// rows before it. Arrays: fill[v] = last source that reached v; per row one list, L part then U
+// part. Cost: O(sum over L(i,k) != 0 of |U(k,:)|) time, 4 bytes per entry of L+U plus 4|V|.
 
 #include "variants/fill/fill1.hpp"
 #include "variants/support/row_variant.hpp"

@@ -1,10 +1,10 @@
 // cpu_fill2_parallel: fill2 with the sources spread over host threads.
 //
 // The paper's CPU baseline (Section 7, Figure 10: 42 cores of a Summit node): sources of fill2 are
-// independent, so that each thread takes the next few rows and searches them without the others.
-// Arrays: as cpu_fill2, one set per thread. Late rows cost far more than early ones (the paper's
-// Figure 4), so that threads take small ranges from a shared counter, the expensive end first.
-// Cost: O(|V||E|/threads) time, 4|V| bytes per thread in addition to the rows.
+// independent, so each thread takes the next few rows and searches them independently. Arrays: as
+// cpu_fill2, one set per thread. Late rows cost far more than early rows (the paper's Figure 4), so
+// threads take small ranges from a shared counter, starting at the expensive end. Cost:
+// O(|V||E|/threads) time, 4|V| bytes per thread in addition to the rows.
 
 #include "variants/fill/fill2.hpp"
 #include "variants/support/row_variant.hpp"

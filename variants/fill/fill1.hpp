@@ -8,10 +8,9 @@
 
 namespace gsofa::fill {
 
-/// Row `src` by the fill1 algorithm (Rose & Tarjan 1978; the paper's Figure 3a): everything that
-/// is reachable from src in G(U) of the rows before it, entered through A(src,:).
-/// fill[v] == src means that v is in row src already; the stamps need no reset between ascending
-/// sources.
+/// Row `src` by the fill1 algorithm (Rose & Tarjan 1978; the paper's Figure 3a): everything that is
+/// reachable from src in G(U) of the rows before it, entered through A(src,:). fill[v] == src means
+/// that v is already in row src; the stamps need no reset between ascending sources.
 class fill1_row {
  public:
   explicit fill1_row(index_t n) : fill_(static_cast<std::size_t>(n), -1) {}

@@ -6,7 +6,7 @@
 //
 // A thread searches its source with the strictly ascending thresholds of fill2 (Rose & Tarjan
 // 1978): from threshold t it runs through vertices below t that no earlier threshold reached; every
-// unreached w > t next to them is a fill-in.
+// unreached neighbour w > t of these vertices is a fill-in.
 //
 // Encoding, per thread (slot of the batch): reached, |V| entries, source + 1 that last reached the
 // vertex; fill, |V| entries, source + 1 if (source, vertex) is in L+U; stack, |V| vertices.

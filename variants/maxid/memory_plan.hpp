@@ -21,16 +21,16 @@
 
 namespace gsofa::maxid {
 
-/// The memory to be divided, and for which search.
+/// The memory to divide, and the search.
 struct memory_request {
   index_t order = 0;          ///< |V|
   offset_t bytes = 0;         ///< to be divided
-  index_t most_sources = 0;   ///< the largest #C that is wanted
-  offset_t source_bytes = 0;  ///< that each source takes beside the structures above
+  index_t most_sources = 0;   ///< upper limit of #C
+  offset_t source_bytes = 0;  ///< per source, in addition to these structures
   bool bubble_removal = true;
-  bool separate_queues = false;   ///< a queue for each source
+  bool separate_queues = false;   ///< one queue per source
   bool external_frontier = true;  ///< false: the queues hold |V| #C entries
-  bool fill_up = false;           ///< the queues get all that is left, not what is usual
+  bool fill_up = false;           ///< the queues get all remaining memory
   offset_t queue_share = 25;      ///< least places of a queue, percent of |V| #C
   offset_t queue_entries = 0;     ///< exact places of a queue; 0: by share
 };
@@ -39,11 +39,12 @@ struct memory_request {
 struct memory_division {
   index_t sources = 0;         ///< #C
   offset_t maxid_words = 0;    ///< of the batch with the largest sources
-  offset_t queue_entries = 0;  ///< places of each of the two queues beside that batch
+  offset_t queue_entries = 0;  ///< places of each of the two queues in that batch
   offset_t redo_words = 0;
 };
 
-/// Most places of a queue: its tail is a 32-bit word, which counts requests beyond the end too.
+/// Largest number of places of a queue: its tail is a 32-bit word, which also counts requests
+/// beyond the end.
 constexpr offset_t most_queue_entries = offset_t{1} << 31;
 
 /// Divides memory by the rule above.
@@ -88,7 +89,7 @@ class memory_planner {
     }
     return std::min(q, most_queue_entries);
   }
-  // More than |V| #C places are of no use, but what one source's queue lacks no other can lend.
+  // More than |V| #C places are useless; separate queues cannot borrow places from each other.
   [[nodiscard]] offset_t usual_queue(index_t c) const {
     if (r_.queue_entries > 0 || !r_.external_frontier) return least_queue(c);
     const offset_t q = r_.separate_queues ? std::max(whole(c), 64 * offset_t{c})

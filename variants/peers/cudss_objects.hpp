@@ -9,7 +9,7 @@
 
 #include "common/error.hpp"
 
-/// Objects of cuDSS that release themselves, and its statuses as errors of this program.
+/// cuDSS objects that release themselves, and cuDSS statuses as errors of this program.
 namespace gsofa::peers::cudss {
 
 inline void check(cudaError_t status, const char* what) {

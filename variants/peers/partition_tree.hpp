@@ -9,7 +9,7 @@
 
 namespace gsofa::peers {
 
-/// Where the vertices of the nodes of a partition_tree stand in its order.
+/// The position of a node's vertices in the order of a partition_tree.
 enum class tree_layout {
   nested,    ///< left subtree, right subtree, separator, as METIS_NodeND numbers them
   by_level,  ///< the deepest level from left to right, then the level above, ..., the root last
@@ -17,8 +17,8 @@ enum class tree_layout {
 
 /// How a full binary tree lies in an array; a level always runs from left to right.
 enum class node_order {
-  leaves_first,  ///< by level from the deepest one on, the root last
-  root_first,    ///< by level from the root on
+  leaves_first,  ///< by level, from the deepest level to the root
+  root_first,    ///< by level, from the root
   postorder,     ///< left subtree, right subtree, node
 };
 
@@ -31,7 +31,7 @@ struct partition_tree {
   std::vector<index_t> order;  ///< old index by new position
 };
 
-/// Most levels of a tree.
+/// Maximum number of levels of a tree.
 inline constexpr int most_levels = 24;
 
 /// Place of the k-th node from the left at `depth` (0: the root) of a tree with leaves first.
@@ -39,13 +39,14 @@ constexpr std::size_t node_place(int levels, int depth, std::size_t k) {
   return (std::size_t{1} << levels) - (std::size_t{2} << depth) + k;
 }
 
-/// The separator tree of an order as a full binary tree. A node with more than two children hands
-/// them on in two groups of about equal weight, below which separators are empty; components and
-/// several roots are parted likewise. A node with one child, itself with children, and that child
-/// are one separator. What lies deeper than `levels` is one domain; a part that is not dissected
-/// as deep is the leftmost domain below. Within a node vertices keep their order. The fill of A is
-/// that of the order given: vertices move only past others that share no path of later ones with
-/// them. O(n + m levels log m) for m nodes. Throws input_error unless 1 <= levels <= most_levels.
+/// The separator tree of an order as a full binary tree. The children of a node with more than two
+/// children form two groups of about equal weight, joined by nodes with empty separators;
+/// components and several roots are divided likewise. A node with one child that has children
+/// itself is merged with this child into one separator. Everything deeper than `levels` is one
+/// domain; a part that is not dissected as deep is the leftmost domain below its node. Within a
+/// node vertices keep their order. The fill of A equals that of the given order: a vertex moves
+/// only past vertices with which it shares no path through later vertices. O(n + m levels log m)
+/// for m nodes. Throws input_error unless 1 <= levels <= most_levels.
 partition_tree binary_tree(const ordering& o, int levels, tree_layout layout);
 
 /// A tree for any order of a square pattern, from its elimination tree (separator_tree.hpp).

@@ -1,7 +1,7 @@
 #pragma once
 
-/// The part that all peers share: how a build without a peer's package lists the peer. The file of
-/// a peer defines its class where the package is, and names `absent` in its place where it is not:
+/// The common part of all peers: how a build without a peer's package lists the peer. The file of a
+/// peer defines its class if the package is present, and uses `absent` otherwise:
 ///
 ///     #ifdef GSOFA_HAVE_X
 ///     class peer_x final : public variant { ... };
@@ -21,7 +21,7 @@
 
 namespace gsofa::peers {
 
-/// Stands for the class of a peer whose package this build lacks.
+/// Replaces the class of a peer whose package this build lacks.
 struct absent {};
 
 /// Why a peer cannot run in a build that lacks `package`; nullopt in a build that has it.

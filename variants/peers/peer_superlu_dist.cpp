@@ -4,12 +4,12 @@
 // traversal. This variant calls symbfact as pdgssvx does, on a matrix that is already permuted,
 // with relaxed supernodes off (relax = 1): relaxation pads the lists and over-counts. Even so its U
 // is a superset of the fill on some nonsymmetric patterns: a supernode is a run of columns of L of
-// equal structure, and the upper triangle of its diagonal block is stored whole, whether U is full
-// there or not (g7jac040sc with METIS: 1,048,022 entries for 1,047,475). Hence not exact.
-// Encoding of its result: supernode k has columns xsup[k] .. xsup[k+1]-1, rows
-// lsub[xlsub[xsup[k]] ..xlsub[xsup[k]+1]) (with the diagonal block); column j of U has one segment
-// per entry of usub[xusub[j] .. xusub[j+1]), from that row to the last of its supernode.
-// Timed: symbfact alone. symbfact allocates its own memory.
+// equal structure, and the upper triangle of its diagonal block is stored completely, even if U is
+// not full there (g7jac040sc with METIS: 1,048,022 entries for 1,047,475). Hence not exact.
+// Encoding of its result: supernode k has columns xsup[k] .. xsup[k+1]-1, rows lsub[xlsub[xsup[k]]
+// ..xlsub[xsup[k]+1]) (with the diagonal block); column j of U has one segment per entry of
+// usub[xusub[j] .. xusub[j+1]), from that row to the last of its supernode. Timed: symbfact alone.
+// symbfact allocates its own memory.
 
 #include "variants/peers/peer.hpp"
 

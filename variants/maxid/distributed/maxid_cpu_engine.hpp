@@ -8,12 +8,12 @@
 
 namespace gsofa::maxid {
 
-/// The paper's relaxed algorithm on one host thread for each worker: the stand-in for the GPUs of a
-/// node. Every worker has a maxid_engine of its own (4|V|#C bytes of fill and at most as many of
-/// maxId) and keeps the rows of its last find(), L part first, if `keep_entries`.
+/// The paper's relaxed algorithm on one host thread per worker, in place of the GPUs of a node.
+/// Every worker has its own maxid_engine (4|V|#C bytes of fill and at most as many of maxId) and
+/// keeps the rows of its last find(), L part first, if `keep_entries`.
 class maxid_cpu_engine final : public node_engine {
  public:
-  /// `setup.concurrent` is #C of each worker.
+  /// `setup.concurrent` is the #C of each worker.
   maxid_cpu_engine(const pattern_view& a, const maxid_settings& setup, int workers,
                    bool keep_entries);
   ~maxid_cpu_engine() override;

@@ -8,8 +8,8 @@
 
 namespace gsofa::maxid {
 
-/// A caller calls this before it allocates managed memory whose faults are to be counted, best
-/// before anything else that uses the GPU.
+/// Call this before allocating managed memory whose faults will be counted, preferably before any
+/// other use of the GPU.
 void watch_page_faults();
 
 /// Counts from construction to stop(); a process has at most one such object at a time.
@@ -19,9 +19,9 @@ class page_fault_counter {
   ~page_fault_counter();
   page_fault_counter(const page_fault_counter&) = delete;
   page_fault_counter& operator=(const page_fault_counter&) = delete;
-  /// Sums over all devices by name: gpu_page_faults (groups of faults handled together count
-  /// once each in gpu_page_fault_groups), remote_maps, bytes_migrated. Empty where the driver or
-  /// the build does not count.
+  /// Sums over all devices by name: gpu_page_faults (groups of faults handled together count once
+  /// each in gpu_page_fault_groups), remote_maps, bytes_migrated. Empty if the driver or the build
+  /// does not count.
   std::map<std::string, std::int64_t> stop();
 };
 

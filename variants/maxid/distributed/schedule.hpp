@@ -17,8 +17,8 @@ struct row_set {
   bool operator==(const row_set&) const = default;
 };
 
-/// Which worker finds which rows (paper Section 5). A node is one rank, a worker one of its GPUs
-/// (or host threads).
+/// The assignment of rows to workers (paper Section 5). A node is one rank; a worker is one of its
+/// GPUs (or host threads).
 enum class schedule_kind {
   block,       ///< each node a block of consecutive chunks; whole chunks to a worker (baseline)
   inter_node,  ///< chunk c to node c mod nodes; whole chunks to a worker

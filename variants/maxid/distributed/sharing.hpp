@@ -20,14 +20,14 @@ enum class sharing_kind {
   managed_advised,  ///< managed, preferred location the owner, accessed by the others: the paper's
   managed,          ///< managed without advice: pages migrate
   managed_shared_fill,  ///< advised, but all owners' fill stamps in one array, pages in common
-  managed_shared_fill_unadvised,  ///< the same without advice: the paper's baseline (Figure 18)
+  managed_shared_fill_unadvised,  ///< without advice: the paper's baseline (Figure 18)
 };
 
-/// Whether pages are advised to stay with their owner.
+/// Whether the owner is the advised location of pages.
 constexpr bool is_advised(sharing_kind kind) {
   return kind == sharing_kind::managed_advised || kind == sharing_kind::managed_shared_fill;
 }
-/// Whether all owners' fill stamps lie in one array.
+/// Whether the fill stamps of all owners are in one array.
 constexpr bool shares_fill(sharing_kind kind) {
   return kind == sharing_kind::managed_shared_fill ||
          kind == sharing_kind::managed_shared_fill_unadvised;
@@ -52,7 +52,7 @@ inline int device_count() {
 #endif
 }
 
-/// Makes a device the current one of this host thread; errors show at the next use.
+/// Makes a device the current device of this host thread; errors appear at its next use.
 inline void switch_device([[maybe_unused]] int device) noexcept {
 #if defined(__CUDACC__)
   cudaSetDevice(device);
@@ -82,7 +82,7 @@ class device_scope {
 };
 
 /// Lets every device of the list read what device_array allocates on the others. Throws
-/// unavailable_error where the hardware cannot.
+/// unavailable_error if the hardware does not support it.
 inline void share_device_memory(std::vector<int> devices) {
   std::ranges::sort(devices);
   devices.erase(std::ranges::unique(devices).begin(), devices.end());
