@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Measures the stand-ins of datasets.toml and writes datasets.md: the paper's numbers beside them.
+"""Measures the stand-ins of datasets.toml and writes datasets.md, which compares them with the paper's numbers.
 
 Every number of a stand-in comes from `gsofa info` in this run: METIS on A + A^T, postorder of the
 elimination tree, exact fill. Standard library only (Python 3.11 or newer).

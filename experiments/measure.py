@@ -6,7 +6,7 @@
   measure.py prepare OUT STUDY... --group GROUP    matches and orders the matrices of studies
   measure.py run OUT STUDY... --group GROUP        checks the variants of studies, then runs their cases and commands
 
-A study is a folder beside this program. Its spec.toml has the cases (keys: harness/commands/experiment.hpp); its
+A study is a folder next to this program. Its spec.toml has the cases (keys: harness/commands/experiment.hpp); its
 commands.toml, if there is one, has a [[command]] table for each thing that no case can say:
 
   name         of the job

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Runs experiments in turn, a line for each, and ends with what passed, what was skipped and why, and the page of results.
+"""Runs experiments one after another, one line each, and ends with passed and skipped cases, reasons, and the page of results.
 
   reproduce.py --build FOLDER --out FOLDER --group GROUP [--resume] [--prepared FOLDER] [--numeric] SPEC.toml...
 
@@ -116,7 +116,7 @@ class Log:
 
 
 def launcher(ranks):
-    """mpirun for so many ranks on this host."""
+    """mpirun for this number of ranks on this host."""
     version = subprocess.run(["mpirun", "--version"], capture_output=True, text=True).stdout
     more = []
     if re.search("open *mpi|open-mpi", version, re.I):

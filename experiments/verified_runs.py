@@ -1,4 +1,4 @@
-"""Runs of gsofa on ranks, and such whose results were verified, for the scripts beside. Standard library only."""
+"""Runs of gsofa on ranks, and verified runs, for the scripts of this folder. Standard library only."""
 import json
 import os
 import shutil

@@ -1,4 +1,4 @@
-"""Ablations and other variants: time over that of gpu_maxid on every matrix, the paper's above the real ones."""
+"""Ablations and other variants: time over the time of gpu_maxid on every matrix, the paper's matrices above the real ones."""
 
 import sys
 

@@ -1,5 +1,5 @@
 """All orders of the same inputs in one panel: operations of the factorization against the time of the order, both over
-METIS's on one core. A small point is an input, a large one the geometric mean. Records: tables with the columns input,
+METIS's on one core. A small point is one input, a large point the geometric mean. Records: tables with the columns input,
 order, threads, time_over_metis and operations_over_metis."""
 
 import csv

@@ -1,4 +1,4 @@
-"""All variants and peers on the 13 matrices, with the time that the result alone needs."""
+"""All variants and peers on the 13 matrices, with the time to read the matrix and write the result."""
 
 import math
 import sys

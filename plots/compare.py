@@ -1,7 +1,7 @@
 """Every timed variant on every matrix of the records, one panel for each machine: median time (dots) with the fastest and the
-slowest sample (lines), and the ratio of the medians to those of a baseline with its interval of 95 %. Any records will do. An
-arrow is a bound by a run that passed its limit; hollow is a run that nothing verified, or that had more threads than the
-machine; an asterisk marks a stand-in. compare.csv has all points, those that the picture has no room for too."""
+slowest sample (lines), and the ratio of the medians to the medians of a baseline with its 95 % interval. Accepts any records.
+An arrow is a bound from a run that exceeded its limit; a hollow mark is a run that was not verified, or that used more threads
+than the machine has; an asterisk marks a stand-in. compare.csv has all points, also those that the picture has no room for."""
 
 import collections
 import math
@@ -148,7 +148,7 @@ def unit_of(cases):
 
 
 def limits(axis, numbers, also=(), ticks=9):
-    """A logarithmic x axis that has room for numbers and their arrows; ticks: so many at most, if it spans decades."""
+    """A logarithmic x axis that has room for numbers and their arrows; ticks: maximum number, if the axis spans decades."""
     numbers = [x for x in (*numbers, *also) if x > 0 and math.isfinite(x)]
     least, most = math.log10(min(numbers)), math.log10(max(numbers))
     room = max(0.08 * (most - least), 0.05)

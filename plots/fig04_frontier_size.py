@@ -1,5 +1,5 @@
 """Figure 4 of the paper: average frontier size of each source of gpu_maxid, 1,024 at a time, over the source ID (of
-cpu_maxid, where only that was recorded), and on real matrices how it grows with the source."""
+cpu_maxid if only cpu_maxid was recorded), and its correlation with the source on real matrices."""
 
 import sys
 
@@ -35,13 +35,13 @@ def ratio_of(values):
 
 
 SIZES = "frontier_size, gpu_maxid, concurrent_sources=1024"
-# (expression, title, logarithmic, series of the paper's values) of what is set beside real matrices.
+# (expression, title, logarithmic, series of the paper's values) of the values compared with real matrices.
 BESIDE = ((f"median(all, series_rank({SIZES}))", "rank correlation\nwith the source", False, ""),
           (f"median(all, series_max({SIZES}) / series_min({SIZES}))", "largest over\nsmallest source", True, "ratio"))
 
 
 def strip_of(axis, measured, series, title, log):
-    """The real matrices, and BC and TT beside them with the paper's values; rows for the CSV."""
+    """The real matrices, with BC and TT and the paper's values next to them; rows for the CSV."""
     dots.fit(axis, [series], log, () if log else (0, 1))
     dots.strip(axis, [series])
     axis.tick_params(axis="y", labelleft=True, labelsize=dots.TEXT, pad=1)

@@ -1,5 +1,5 @@
-"""Figure 5 of the paper: memory of the auxiliary structures over that of the matrix, before and after, and how many times
-less that is."""
+"""Figure 5 of the paper: memory of the auxiliary structures over the memory of the matrix, before and after the space
+optimizations, and the reduction factor."""
 
 import sys
 

@@ -1,4 +1,4 @@
-"""Figure 10 of the paper: fill2 on the GPU and on the CPU over gpu_maxid."""
+"""Figure 10 of the paper: time of fill2 on the GPU and on the CPU over the time of gpu_maxid."""
 
 import sys
 

@@ -1,4 +1,4 @@
-"""Figure 11 of the paper: GLU 3.0's sequential method over gpu_maxid on one GPU."""
+"""Figure 11 of the paper: time of GLU 3.0's sequential method over the time of gpu_maxid on one GPU."""
 
 import sys
 

@@ -1,5 +1,5 @@
-"""Figure 12 of the paper: gpu_maxid on one GPU and two, and gpu_bitmap_panels, over the parallel symbolic factorization of
-SuperLU_DIST on its best number of ranks."""
+"""Figure 12 of the paper: time of gpu_maxid on one and two GPUs, and of gpu_bitmap_panels, over the time of the parallel
+symbolic factorization of SuperLU_DIST on its best number of ranks."""
 
 import sys
 

@@ -1,5 +1,5 @@
-"""Figure 13 of the paper: throughput of the traversal, DRAM in percent of the peak of DRAM and L2 of that of L2; records
-without these have DRAM alone, in percent of a copy."""
+"""Figure 13 of the paper: throughput of the traversal, DRAM and L2 each in percent of its own peak; records without
+peaks show only DRAM, in percent of a copy."""
 
 import sys
 

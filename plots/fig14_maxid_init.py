@@ -1,4 +1,4 @@
-"""Figure 14 of the paper: what initialising maxId for each batch costs."""
+"""Figure 14 of the paper: cost of initialising maxId for each batch."""
 
 import sys
 

@@ -1,4 +1,4 @@
-"""Figure 15 of the paper: fixed over dynamic allocation within 1 GB, by the share of the memory that queues get, and the
+"""Figure 15 of the paper: time of fixed over dynamic allocation within 1 GB, by the share of memory for queues, and the
 frontiers that dynamic allocation copies to the host."""
 
 import sys

@@ -1,5 +1,5 @@
-"""Figure 16 of the paper: gpu_maxid within 16, 5 and 1 GB of device memory, where the time goes, and the entries that are
-copied to the host."""
+"""Figure 16 of the paper: gpu_maxid within 16, 5 and 1 GB of device memory, its time by phase, and the entries that it
+copies to the host."""
 
 import sys
 

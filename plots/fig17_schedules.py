@@ -1,4 +1,4 @@
-"""Figure 17 of the paper: what interleaving the sources gains, simulated on 36 GPUs and measured on two."""
+"""Figure 17 of the paper: gain by interleaving the sources, simulated on 36 GPUs and measured on two."""
 
 import sys
 

@@ -1,5 +1,5 @@
-"""Figure 18 of the paper: GPU page faults by means of sharing, two GPUs, and what advice and separate fill arrays save of
-them."""
+"""Figure 18 of the paper: GPU page faults on two GPUs for each way of sharing, and the faults that advice and separate fill
+arrays save."""
 
 import sys
 

@@ -1,4 +1,4 @@
-"""Figure 19 of the paper: speedup over the GPUs, measured on one host and simulated beyond."""
+"""Figure 19 of the paper: speedup by number of GPUs, measured on one host and simulated for more."""
 
 import operator
 import sys
@@ -55,7 +55,7 @@ def measured_panel(axis, m, times):
 
 
 def simulated_panel(axis, simulated):
-    """Speedup over one node of six GPUs on simulated schedules, the paper's end points beside them."""
+    """Speedup over one node of six GPUs on simulated schedules, with the paper's end points."""
     stated = paper.Paper().series("fig19_scaling", "speedup")
     rows, ends = [], []
     axis.set_xscale("log")

@@ -1,4 +1,4 @@
-"""Figure 21 of the paper: time by chunk size over that with 64, simulated on 36 GPUs and measured on two."""
+"""Figure 21 of the paper: time by chunk size over the time with 64, simulated on 36 GPUs and measured on two."""
 
 import sys
 

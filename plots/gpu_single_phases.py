@@ -1,4 +1,4 @@
-"""Where the time of a run on the GPU goes: the phases of a small and of the largest input."""
+"""Time of a run on the GPU by phase, for a small input and the largest input."""
 
 import sys
 

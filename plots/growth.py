@@ -1,6 +1,6 @@
-"""Time of gpu_bitmap_panels per entry of L+U, over the order, for generated families of growing size.
+"""Time of gpu_bitmap_panels per entry of L+U, over the order n, for generated families of growing size.
 
-Counts alone are drawn where records have them; a hollow marker: no run with digests has verified them.
+Times of counts only are drawn if records have them; a hollow marker: no run with digests has verified the counts.
 """
 
 import sys
@@ -72,7 +72,7 @@ def draw(args):
     axis.set_ylabel("picoseconds per entry of L+U")
     low, high = axis.get_xlim()
     axis.set_xlim(low, high * 2.4)
-    axis.set_ylim(bottom=axis.get_ylim()[0] / 1.6)  # for names beside the lowest points
+    axis.set_ylim(bottom=axis.get_ylim()[0] / 1.6)  # for names next to the lowest points
     dots.names(axis, ends)
     style.save(fig, args.out, "growth", ("family", "n", "nnz_lu", "ms", "ps_per_entry", "verified"), rows)
 

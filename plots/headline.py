@@ -1,8 +1,8 @@
 """Speed of the main variants as a multiple of SuperLU_DIST's symbfact on one core: real matrices first, generated inputs and
-stand-ins beside them. Both times of a ratio are from one folder of records and of one order of the matrix, the least where
-there are several. Times of the variants on a GPU are without the digests of rows, which only verification needs. Counts alone
-(counts.csv) are used where records have them; their entries must be those of verified runs. Without --records: the picture
-of the README, headline.png beside this script, from committed records."""
+stand-ins next to them. Both times of a ratio are from one folder of records and one order of the matrix, the least of several
+times. GPU times exclude the digests of rows, which only verification needs. Times of counts only (counts.csv) are used if
+records have them; their entries must equal those of verified runs. Without --records: the picture of the README, headline.png
+next to this script, from committed records."""
 
 import collections
 import csv

@@ -1,6 +1,6 @@
-"""Orderings of the same matrices, a panel for each machine: operations of the factorization against the time of the order,
-both over METIS's of that machine (one core, default options). A small point is a matrix, a large one the geometric mean;
-left of 1 fewer operations, below 1 less time. Records: lines of `gsofa order`."""
+"""Orderings of the same matrices, one panel per machine: operations of the factorization against the time of the order, both
+over METIS's on the same machine (one core, default options). A small point is one matrix, a large point the geometric mean;
+left of 1: fewer operations, below 1: less time. Records: lines of `gsofa order`."""
 
 import math
 import statistics
@@ -56,7 +56,7 @@ def draw(args):
         if series:
             panels.append((machine, found, series))
     if not panels:
-        raise records.Absent("no orders beside METIS's")
+        raise records.Absent("no orders except METIS's")
     names = sorted({order for _, _, series in panels for order in series})
     fig, axes = plt.subplots(1, len(panels), figsize=(1 + 3 * len(panels), 4.4), layout="constrained", squeeze=False, sharey=True)
     rows = []

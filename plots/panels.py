@@ -1,4 +1,4 @@
-"""gpu_bitmap_panels against its CPU form, row search and the time to write the result; where its time goes."""
+"""gpu_bitmap_panels compared with its CPU form, the row search and the time to write the result; its time by phase."""
 
 import statistics
 import sys

@@ -1,6 +1,6 @@
-"""gpu_bitmap_panels and every peer on all inputs, with the time that reading the matrix and writing the result needs; and
-the table of it: times, and the peers' over ours. Records: runs with digests, which are verified; peers; and counts.csv, runs
-for counts alone, whose entries must be those of the verified runs."""
+"""gpu_bitmap_panels and every peer on all inputs, with the time to read the matrix and write the result, and a
+table of times and of the peers' times over ours. Records: runs with digests, which are verified; peers; and counts.csv, runs
+for counts only, whose entries must equal those of the verified runs."""
 
 import collections
 import csv
@@ -85,7 +85,7 @@ def draw(args):
                 times[row["variant"], m] = float(row["ms"]) / 1e3
     matrices = sorted((m for m in exact if (OURS, m) in times), key=lambda m: exact[m][1])
     if not matrices:
-        raise records.Absent(f"no runs of {OURS} for counts alone (a counts.csv beside the records)")
+        raise records.Absent(f"no runs of {OURS} for counts alone (a counts.csv next to the records)")
     labels = labels_of({m: stand_in[m] for m in matrices})
 
     fig, (axis,) = paper.figure(height=4.6)

@@ -1,4 +1,4 @@
-"""What the distributed variant can choose, on all GPUs of one host: schedule, sharing, chunk size."""
+"""Choices of the distributed variant on all GPUs of one host: schedule, sharing, chunk size."""
 
 import statistics
 import sys

@@ -1,4 +1,4 @@
-"""Strong scaling of mpi_maxid on the GPUs of one host: one rank with g GPUs, and all GPUs shared out among ranks."""
+"""Strong scaling of mpi_maxid on the GPUs of one host: one rank with g GPUs, and all GPUs divided among ranks."""
 
 import statistics
 import sys

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Time and bound of SuiteSparse's analyses beside the exact fill, on one core.
+"""Time and bound of SuiteSparse's analyses compared with the exact fill, on one core.
 
 Prints a Markdown table: median ms of a variant and, for those that bound, nnz(L+U) as they bound
 it over the exact one. Every result is verified or found to be no lower than the fill; the script

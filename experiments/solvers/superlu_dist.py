@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Whole solves by SuperLU_DIST with its own symbolic factorization and with libgsofa's, in turn, on the same ranks.
+"""Whole solves by SuperLU_DIST with its own symbolic factorization and with libgsofa's, alternately, on the same ranks.
 
   superlu_dist.py --build FOLDER [--ranks 1,2,4] [--repeat 3] [--steps 1] [--out FILE.csv] MATRIX...
 

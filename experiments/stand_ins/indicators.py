@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Sets the stand-ins of datasets.toml beside real matrices, by indicators of how the algorithms behave on them.
+"""Compares the stand-ins of datasets.toml with real matrices, by indicators of how algorithms behave on them.
 
 Measures what --csv lacks (a stand-in whose spec changed anew), writes it there, and prints the table and the violations
 of the rule in README.md; exit status 1 if there are any. Standard library only (Python 3.11 or newer).
