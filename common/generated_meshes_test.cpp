@@ -1,3 +1,4 @@
+#include "common/generated_patterns.hpp"
 #include "common/generators.hpp"
 
 #include <doctest/doctest.h>
@@ -12,20 +13,7 @@
 #include "common/random.hpp"
 
 using namespace gsofa;
-
-namespace {
-
-bool contains(const std::string& text, const std::string& part) {
-  return text.find(part) != std::string::npos;
-}
-
-std::size_t longest_row(const pattern& a) {
-  std::size_t most = 0;
-  for (index_t i = 0; i < a.n_rows; ++i) most = std::max(most, a.row(i).size());
-  return most;
-}
-
-}  // namespace
+using namespace gsofa::testing;
 
 TEST_CASE("meshes have the entries that their stencils count") {
   // ny and nz follow nx

@@ -1,3 +1,4 @@
+#include "common/generated_patterns.hpp"
 #include "common/generators.hpp"
 
 #include <doctest/doctest.h>
@@ -12,6 +13,7 @@
 #include "common/preprocess.hpp"
 
 using namespace gsofa;
+using namespace gsofa::testing;
 
 namespace {
 
@@ -30,12 +32,6 @@ offset_t fill_of(const pattern& a) {
     parent.insert(std::next(column.begin()), column.end());
   }
   return entries;
-}
-
-std::size_t longest_row(const pattern& a) {
-  std::size_t most = 0;
-  for (index_t i = 0; i < a.n_rows; ++i) most = std::max(most, a.row(i).size());
-  return most;
 }
 
 }  // namespace

@@ -1,4 +1,5 @@
 #include "common/generators.hpp"
+#include "common/generated_patterns.hpp"
 
 #include <doctest/doctest.h>
 
@@ -13,6 +14,7 @@
 #include "common/random.hpp"
 
 using namespace gsofa;
+using namespace gsofa::testing;
 
 namespace {
 
@@ -78,10 +80,6 @@ std::string refusal(const std::string& spec) {
     return e.what();
   }
   return "";
-}
-
-bool contains(const std::string& text, const std::string& part) {
-  return text.find(part) != std::string::npos;
 }
 
 }  // namespace
