@@ -2,6 +2,7 @@
 
 /// Several devices of one host.
 
+#include "common/thread_device.hpp"
 #include "variants/device/runtime.hpp"
 
 namespace gsofa::gpu {
@@ -18,6 +19,18 @@ inline int visible_devices() {
   return 1;
 #endif
 }
+
+/// Uses a device while it lives.
+class on_device {
+ public:
+  explicit on_device(int device) : before_(thread_device()) { use_thread_device(device); }
+  on_device(const on_device&) = delete;
+  on_device& operator=(const on_device&) = delete;
+  ~on_device() { use_thread_device(before_); }
+
+ private:
+  int before_;
+};
 
 /// Copies from the memory of device `from_device` to that of `to_device`, the current one. The
 /// runtime goes through memory of the host where the devices do not reach each other.

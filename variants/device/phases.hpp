@@ -19,11 +19,17 @@ class device_phases {
   device_phases(const device_phases&) = delete;
   device_phases& operator=(const device_phases&) = delete;
 #if defined(__CUDACC__)
-  ~device_phases() {
-    for (const cudaEvent_t e : events_) cudaEventDestroy(e);
-  }
+  ~device_phases() { clear(); }
 #endif
 
+  /// Gives back the events, which belong to one device.
+  void clear() {
+    marks_.clear();
+#if defined(__CUDACC__)
+    for (const cudaEvent_t e : events_) cudaEventDestroy(e);
+    events_.clear();
+#endif
+  }
   /// Begins the first phase.
   void start(run_context& context, phase_id first) {
     marks_.clear();

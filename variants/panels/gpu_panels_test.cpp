@@ -486,3 +486,27 @@ TEST_CASE(
   }
   CHECK(longer > 0);
 }
+
+TEST_CASE("an object that is prepared again has the budget of a new one") {
+  const variant_info& info = find_variant("gpu_bitmap_panels");
+  const pattern a = generate("dissected:nx=24");
+  const pattern smaller = generate("dissected:nx=9");
+  run_settings settings;
+  settings.options = option_set(info.options);
+  settings.options.set(info.options, "counts", "panels");
+  settings.wants = want::counts;
+  const auto v = panels::make_bitmap_panels({});
+  for (const char* megabytes : {"3", "40"}) {
+    CAPTURE(megabytes);
+    settings.options.set(info.options, "memory_budget_mb", megabytes);
+    std::vector<std::int64_t> waves;
+    for (const pattern* p : {&a, &a, &smaller, &a}) {
+      run_context context;
+      v->prepare(*p, settings, context);
+      run_timed(*v, context);
+      if (p == &a) waves.push_back(context.derived["searched"] != 0 ? 0 : context.derived["waves"]);
+    }
+    CHECK(waves == std::vector<std::int64_t>(3, waves[0]));
+    CHECK((waves[0] == 1) == (std::string(megabytes) == "40"));
+  }
+}

@@ -120,9 +120,8 @@ bool find_panels(const matrix_view& a, panel_arrays& p, const panel_limits& limi
   find_forest(a, p);
   cut_panels(p, limits.width, false);
   p.symmetric = fetch().unbalance == 0;
-  // The device goes on while the host looks at the panels.
-  justify(a, p);
   known();
+  justify(a, p);
   if (is_elimination_tree(fetch())) return true;
   if (!relabel_panels(a, p, limits, budget)) return false;
   fetch();

@@ -120,7 +120,7 @@ class bitmap_panels_multi final : public variant {
     return true;
   }
 
-  // Steps 7 to 9 on the first device. Returns false where its budget does not admit them.
+  // Step 4 on the first device. Returns false where its budget does not admit the panels of `top`.
   bool join(run_context& context) {
     panel_part& first = *parts_[0];
     const on_device here(devices_[0]);
@@ -137,6 +137,8 @@ class bitmap_panels_multi final : public variant {
         }
         first.phases.mark(context, phase_id::schedule);
         is_done = first.join_top(job_, all, *top_, context);
+        top_->release();
+        first.packed = {};
         first.phases.mark(context, phase_id::comm);
       }
       for (std::size_t k = 1; is_done && k < parts_.size(); ++k) add_results(fetched(k), first);

@@ -153,7 +153,7 @@ class mpi_bitmap_panels final : public variant {
     return true;
   }
 
-  // Steps 7 to 9 on rank 0. Returns false there where the budget does not admit them.
+  // Step 4 on rank 0. Returns false there where the budget does not admit the panels of `top`.
   bool join(run_context& context) {
     mpi_context& j = mpi_context::world();
     std::vector<part_message> all(static_cast<std::size_t>(j.ranks()));
@@ -202,7 +202,10 @@ class mpi_bitmap_panels final : public variant {
         parts.push_back(&others.back());
       }
       p.phases.mark(context, phase_id::schedule);
-      if (!p.join_top(job_, parts, *top_, context)) return false;
+      const bool joined = p.join_top(job_, parts, *top_, context);
+      top_->release();
+      p.packed = {};
+      if (!joined) return false;
       p.phases.mark(context, phase_id::comm);
     }
     for (std::size_t k = 1; k < all.size(); ++k) add_results(uploaded(all[k], job_, p.budget), p);

@@ -7,20 +7,21 @@
 #include <algorithm>
 #include <limits>
 
+#include "variants/device/devices.hpp"
 #include "variants/panels/runs/one_gpu.hpp"
 #include "variants/panels/runs/search.hpp"
 
 namespace gsofa::panels {
 
 void one_gpu::take(const pattern_view& a) {
-  clear();
+  give_back();
   on_host_ = a;
   budget_.set_limit(std::numeric_limits<offset_t>::max());
   matrix_.upload(a, budget_);
 }
 
 void one_gpu::take(const device_rows& a) {
-  clear();
+  give_back();
   on_host_ = {};
   matrix_.refer_to(a);
 }
@@ -28,6 +29,7 @@ void one_gpu::take(const device_rows& a) {
 void one_gpu::prepare(const run_settings& settings, run_context& context) {
   settings_ = settings;
   told_ = false;
+  device_ = thread_device();
   n_ = matrix_.rows().n;
   const option_set& o = settings.options;
   const std::int64_t megabytes = o.integer("memory_budget_mb");
@@ -44,7 +46,6 @@ void one_gpu::prepare(const run_settings& settings, run_context& context) {
   }
   if (tuning_.search) elimination.most_update_work = work_of_search(n_, matrix_.rows().nnz);
   completion_.prepare(n_, elimination, budget_);
-  tree_counts_.release();
   const bool counts_alone =
       settings.wants.without(want_set(want::counts) | want::supernodes) == want_set() &&
       !settings.supernodal && !settings.leaves_on_device;
@@ -55,20 +56,35 @@ void one_gpu::prepare(const run_settings& settings, run_context& context) {
 }
 
 void one_gpu::run(run_context& context) {
-  clear();
-  if (tries_tree_ && has_tree_arrays() && count_by_tree(context)) return;
-  if (run_panels(tuning_.closing, context)) return;
-  // L is not U transposed.
-  clear();
-  run_panels(closing_masks::never, context);
+  // The next run may be one of another host thread, which would not wait for these launches.
+  try {
+    clear();
+    if (tries_tree_ && has_tree_arrays() && count_by_tree(context)) return;
+    run_stages(context);
+  } catch (...) {
+    drain();
+    throw;
+  }
 }
 
 void one_gpu::complete_panels() {
   if (!counted_by_tree_) return;
-  run_context unused;
-  tree_counts_.release();
+  try {
+    run_context unused;
+    tree_counts_.release();
+    clear();
+    run_stages(unused);
+  } catch (...) {
+    drain();
+    throw;
+  }
+}
+
+void one_gpu::run_stages(run_context& context) {
+  if (run_panels(tuning_.closing, context)) return;
+  // L is not U transposed.
   clear();
-  run_panels(tuning_.closing, unused);
+  run_panels(closing_masks::never, context);
 }
 
 // The stages one after another. Returns false where closed masks were refuted.
@@ -242,6 +258,19 @@ void one_gpu::report(run_context& context) {
 }
 
 // Gives back the memory and the results of the last run.
+// Everything that prepare() and runs have taken, on the device where it lies.
+void one_gpu::give_back() {
+  const on_device there(device_ < 0 ? thread_device() : device_);
+  clear();
+  rows_ = {};
+  panels_ = {};
+  completion_ = {};
+  tree_counts_.release();
+  matrix_ = {};
+  phases_.clear();
+  device_ = -1;
+}
+
 void one_gpu::clear() {
   searched_ = nullptr;
   holds_rows_ = counted_by_tree_ = false;

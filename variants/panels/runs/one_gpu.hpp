@@ -45,6 +45,8 @@ class one_gpu {
 
  private:
   void clear();
+  void give_back();
+  void run_stages(run_context& context);
   bool has_tree_arrays() { return tree_counts_.prepared() || tree_counts_.prepare(n_, budget_); }
   bool count_by_tree(run_context& context);
   bool run_panels(closing_masks closing, run_context& context);
@@ -62,6 +64,7 @@ class one_gpu {
   void report(run_context& context);
 
   panel_tuning tuning_;
+  int device_ = -1;       // of the matrix; -1: there is none
   bool told_ = false;     // announce_search() has
   pattern_view on_host_;  // of the caller; empty where the matrix was on the device
   pattern copied_;

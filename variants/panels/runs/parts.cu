@@ -54,6 +54,10 @@ bool panel_part::run(const part_job& job, std::size_t k, closing_masks closing,
     }
   } catch (const budget_error&) {
     // The device itself may have less than the budget.
+  } catch (...) {
+    // The next run may be one of another host thread, which would not wait for these launches.
+    drain();
+    throw;
   }
   phases.finish(context);
   if (!is_done) release();

@@ -7,25 +7,13 @@
 #include <span>
 #include <vector>
 
-#include "common/thread_device.hpp"
+#include "variants/device/devices.hpp"
 #include "variants/panels/pack.hpp"
 #include "variants/panels/runs/complete.hpp"
 
 namespace gsofa::panels {
 
 #if defined(GSOFA_GPU)
-
-/// Uses a device while it lives.
-class on_device {
- public:
-  explicit on_device(int device) : before_(thread_device()) { use_thread_device(device); }
-  on_device(const on_device&) = delete;
-  on_device& operator=(const on_device&) = delete;
-  ~on_device() { use_thread_device(before_); }
-
- private:
-  int before_;
-};
 
 /// What all parts have in common.
 struct part_job {
