@@ -50,7 +50,7 @@ struct boundary_sizes {
   unsigned long long* members;
 };
 
-/// Boundaries of all panels, found target by target (gpu_boundaries.cu).
+/// Boundaries of all panels, found target by target (boundaries.cu).
 class boundary_lists {
  public:
   /// Lists the column blocks of a table, which are those of A's entries. Returns their number.

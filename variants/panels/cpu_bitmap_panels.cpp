@@ -8,9 +8,9 @@
 //  1. forest       elimination tree; relabelled A if the numbering is no postorder of it
 //  2. cut          panels of at most panel_width vertices with one parent outside
 //  3. lists        the position list of every panel, and its masks, set to A
-//  4. elimination  factor and sweep of every panel, ascending or, on threads, subtree by subtree;
-//  idle
-//                  threads take pieces of large panels (schedule.hpp)
+//  4. elimination  factor and sweep of every panel: ascending on one thread, subtree by
+//                  subtree on several; idle threads take pieces of large panels
+//                  (schedule.hpp)
 //  5. results      row counts while panels are factored; digests and sorted rows outside the run
 // T3 supernodes: variants/support/supernodes.hpp, with L(s, r) from one bit of a mask.
 //

@@ -1,7 +1,7 @@
 // Where the numbering is a postorder of the elimination tree, as in prepared inputs, the tree
 // follows from one number per vertex: f(u), the least neighbour of u in A + A^T. It is then the
 // forest of nearest parents, P(v) = min{ u > v : f(u) <= v }. P is the elimination tree if every v
-// with a parent has an edge from P(v) into its subtree (README.md, "Nearest parents", has the
+// with a parent has an edge from P(v) into its subtree (PROOFS.md, "Nearest parents", has the
 // proofs). An only child has one: only vertices with siblings are looked at. Where one of them is
 // not justified, etree_kernel finds the tree and the vertices are relabelled.
 

@@ -1,7 +1,7 @@
 // labels: oracle
 // program: emulated
-// Which rows and columns of a factored panel update which targets, against the two rules of
-// README.md, by blocks of one to five warps.
+// Which rows and columns of a factored panel update which targets: blocks of one to five warps
+// against rules (a) and (b) of PROOFS.md, "No entry is lost".
 #include <doctest/doctest.h>
 
 #include <array>

@@ -3,21 +3,22 @@
 /// One panel J of the elimination, by one worker. The masks of J hold A and the updates by all
 /// panels below J. The steps, with the names of README.md:
 ///
-///   factor the diagonal block   factor_diagonal(): Gaussian elimination without cancellation
-///   factor the boundary         the mask of U(:, f) becomes all vertices that its members reach
-///   along
-///                               edges of L inside J, the mask of L(f, :) along edges of U
+///   factor the diagonal block   factor_diagonal(): Gaussian elimination without
+///                               cancellation
+///   factor the boundary         the mask of U(:, f) becomes the set of vertices
+///                               that its members reach along edges of L inside J;
+///                               the mask of L(f, :) uses edges of U
 ///   find routes                 find_routes(): which rows of J update which targets
-///   update targets              sweep(): every position z of J ORs into the mask of each target
-///   panel,
-///                               at the place of F_J[z], the targets that take a row in the mask of
-///                               z
+///   update targets              sweep(): every position z of J ORs, into the mask of
+///                               F_J[z] in each target panel, the set of targets that
+///                               take a row in the mask of z
 ///
-/// Targets are taken in rounds of one target panel per warp, ascending. Whether a row updates a
-/// target depends on earlier targets through one mask alone, `unpruned`. The boundary is factored
-/// in the sweep of the first round, so that masks are read once: the first round factors its
-/// targets for itself before. Later rounds are for rows that no target has pruned by then; a
-/// symmetric structure has no later rounds.
+/// A worker takes targets in rounds, in ascending order, one target panel per warp. Whether a row
+/// updates a target depends on earlier targets only through the mask `unpruned`. The sweep of the
+/// first round factors the boundary, so it reads each mask once. Routes need factored masks, so
+/// the first round factors the masks of its own targets before it finds routes. Later rounds
+/// update targets by the rows that no earlier target has pruned. A symmetric structure has one
+/// round.
 
 #include "variants/panels/eliminate/tasks.cuh"
 

@@ -201,15 +201,14 @@ GSOFA_REGISTER_VARIANT({
                  .tested = {"4", "1", "3"}},
                 {.name = "hand_over",
                  .default_value = std::string("auto"),
-                 .help = "updates of far panels are handed over to idle workers; auto: from the "
-                         "point on where counted work says that the pattern is that unsymmetric",
+                 .help = "workers hand over updates of distant panels to idle workers; auto: once "
+                         "the counted work of update rounds exceeds a limit",
                  .choices = {"auto", "on", "off"},
                  .tested = {"auto", "on", "off", "on"}},
                 {.name = "counts",
                  .default_value = std::string("tree"),
-                 .help =
-                     "counts and T3 supernodes alone of a symmetric pattern in a postorder: from "
-                     "the elimination tree, without any structure, or from panels as all else",
+                 .help = "tree: the elimination tree gives counts and T3 supernodes of a symmetric "
+                         "pattern in postorder if nothing else is requested; panels: panels do",
                  .choices = {"tree", "panels"},
                  .tested = {"tree", "panels", "tree"}},
                 gsofa::gpu::memory_budget_option()},

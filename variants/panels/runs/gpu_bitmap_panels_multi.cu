@@ -11,9 +11,8 @@
 //   2 lists, positions, masks of A, elimination or closure, counts: the panels that the part holds
 //   3 pack: column blocks and masks of the panels of `top` that the part holds
 // Then the first GPU:
-//   4 fetches what the others have packed, joins and eliminates `top`, whose panels are a problem
-//   of
-//     their own; adds the counts of the other parts; finds supernodes from the runs of columns
+//   4 fetches what the other parts have packed; joins and eliminates `top`, which is a problem
+//     by itself; adds the counts of the other parts; finds supernodes from column runs
 // Row arrays: each part stores the counts and digests of the panels it completes, and zero for the
 // others. Column runs: stored by the completing part, -1 elsewhere. If there are fewer GPUs than
 // parts, several parts share a GPU.
@@ -120,7 +119,7 @@ class bitmap_panels_multi final : public variant {
     return true;
   }
 
-  // Step 4 on the first device. Returns false where its budget does not admit the panels of `top`.
+  // Step 4, on the first device. Returns false if the budget of the device does not admit it.
   bool join(run_context& context) {
     panel_part& first = *parts_[0];
     const on_device here(devices_[0]);

@@ -153,7 +153,7 @@ class mpi_bitmap_panels final : public variant {
     return true;
   }
 
-  // Step 4 on rank 0. Returns false there where the budget does not admit the panels of `top`.
+  // Step 4, on rank 0. Returns false on rank 0 if its budget does not admit the step.
   bool join(run_context& context) {
     mpi_context& j = mpi_context::world();
     std::vector<part_message> all(static_cast<std::size_t>(j.ranks()));

@@ -1,4 +1,4 @@
-// One GPU: see one_gpu.hpp. The launches are listed in gpu_bitmap_panels.cu.
+// One GPU: see one_gpu.hpp. ../PROOFS.md, "Launches of a run on one GPU", lists the launches.
 
 #include "variants/device/simt.hpp"
 
