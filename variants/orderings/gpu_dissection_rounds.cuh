@@ -1,8 +1,9 @@
 #pragma once
 
-// A pass in rounds, where S is large, by one block. All movers of a round leave S together; warps
-// take their rows, then those of the vertices that they draw. Five barriers and the way to a row's
-// vertices and back are a round's time, whatever the number of movers.
+// A pass in rounds, for large S, by one block. All movers of a round leave S together. Warps read
+// the rows of the movers, then the rows of the vertices that the movers draw into S. The time of a
+// round is that of five barriers and of the dependent loads of a row and its vertices. It hardly
+// depends on the number of movers.
 
 #include "variants/device/simt.hpp"
 

@@ -43,8 +43,7 @@ void search_levels(host_link& link, search_space& s, const level& whole,
 void join(search_space& s);
 [[nodiscard]] found_levels found(const search_space& s);
 
-// ---------- trials: gpu_dissection_project.cu, gpu_dissection_first_cut.cu,
-// gpu_dissection_refine.cu
+// ----------------------------- trials: gpu_dissection_{project, first_cut, refine}.cu
 
 /// Replaces the trials by those of a finer level (trials of one graph stand together), except for
 /// first separators, which first_cuts() finds. coarser: the level of the trials so far, nullptr at

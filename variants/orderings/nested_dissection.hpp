@@ -16,10 +16,10 @@ struct dissection_settings {
   int threads = 1;   ///< host threads; any number gives the same order
   int tries = 4;     ///< initial separators of each replica
   int replicas = 4;  ///< independent coarsenings of each large component
-  int room = 1;      ///< vertices of the separators that a level refines, by those of the part
-  index_t idle_moves = 200;  ///< a pass ends after so many moves without gain
-  int stride = 1;            ///< of the levels of a part only every so many-th is refined
-  index_t leaf_order = 120;  ///< at most so many (compressed) vertices: a leaf
+  int room = 1;      ///< a level refines separators with this many times the part's vertices
+  index_t idle_moves = 200;  ///< a pass ends after this many moves without gain
+  int stride = 1;            ///< refine on every N-th level, starting at the finest
+  index_t leaf_order = 120;  ///< a part of at most this many (compressed) vertices is a leaf
   const std::atomic<bool>* stop = nullptr;  ///< becomes true to end with cancelled_error
   const run_context* run = nullptr;         ///< on a device: its limit of time ends the search, too
 };

@@ -13,7 +13,7 @@ namespace gsofa::orders {
 enum side : std::uint8_t { side_a = 0, side_b = 1, separator = 2 };
 
 // Coarsening.
-inline constexpr index_t coarsest = 60;     ///< a graph of so many vertices is not coarsened
+inline constexpr index_t coarsest = 60;     ///< do not coarsen graphs of at most this many vertices
 inline constexpr int handshake_rounds = 8;  ///< at most
 /// Weight that a vertex coarsened from a graph of weight `total` may have.
 constexpr offset_t most_weight(offset_t total) {
@@ -48,7 +48,7 @@ inline constexpr int cut_passes = 1;
 inline constexpr index_t cut_idle_moves = 40;  ///< of a pass over a cut without gain
 
 // Separators that are a level of a breadth-first search.
-inline constexpr int depths_of_levels = 4;  ///< parts of so many depths of the tree are searched
+inline constexpr int depths_of_levels = 4;  ///< search the parts of this many depths of the tree
 /// Levels that a search of n vertices goes: 3 sqrt(n) and some more. A longer part has small
 /// separators across, which trials find.
 constexpr index_t most_levels(index_t n) {
@@ -67,12 +67,12 @@ inline constexpr std::uint32_t members_of_rounds = 256;
 /// Vertices of S for each that moves in a round.
 inline constexpr std::uint32_t members_of_mover = 32;
 inline constexpr std::uint32_t most_movers = 256;
-/// Movers of a round, of a separator of so many vertices.
+/// Movers of a round, for a separator of `members` vertices.
 constexpr std::uint32_t movers_of(std::uint32_t members) {
   const std::uint32_t share = members / members_of_mover;
   return share < 1 ? 1 : share > most_movers ? most_movers : share;
 }
-/// The same of a step of a small separator.
+/// Vertices of S for each vertex that moves in a step (small separators).
 inline constexpr std::uint32_t members_of_step_mover = 16;
 inline constexpr std::uint32_t most_movers_of_step = 4;
 constexpr std::uint32_t movers_of_step(std::uint32_t members) {
@@ -84,13 +84,13 @@ constexpr std::uint32_t movers_of_step(std::uint32_t members) {
 constexpr bool too_large(offset_t x, offset_t both_sides) { return 100 * x > 62 * both_sides; }
 /// The largest weight of a side that is not too large.
 constexpr offset_t largest_side(offset_t both_sides) { return 62 * both_sides / 100; }
-/// A pass in steps ends after so many without gain: twice as many as S has vertices, at most
-/// `idle_moves`.
+/// A pass in steps ends after this many moves without gain: twice the number of vertices of S, at
+/// most `idle_moves`.
 constexpr std::uint32_t idle_limit(std::uint32_t members, std::uint32_t idle_moves) {
   const std::uint64_t own = 2 * std::uint64_t{members};
   return own < idle_moves ? static_cast<std::uint32_t>(own) : idle_moves;
 }
-/// The same of rounds: at least idle_rounds of them.
+/// A pass in rounds ends after the larger of idle_moves and the movers of idle_rounds rounds.
 inline constexpr std::uint32_t idle_rounds = 4;
 constexpr std::uint32_t idle_limit_of_rounds(std::uint32_t members, std::uint32_t idle_moves) {
   const std::uint32_t own = idle_rounds * movers_of(members);
@@ -112,7 +112,8 @@ constexpr index_t first_root(std::uint64_t key, index_t n) {
   return static_cast<index_t>(keyed_random(key, level_word, 1) % static_cast<std::uint64_t>(n));
 }
 
-/// A row of so many entries among n vertices that are not isolated is ordered last.
+/// Whether a vertex of this degree is ordered last. n: the number of vertices that are not
+/// isolated.
 constexpr bool is_hub(offset_t degree, index_t n) {
   return degree > 256 && degree * degree > 100 * offset_t{n};
 }
@@ -149,8 +150,8 @@ inline constexpr index_t least_gain = -0x7fffffff - 1;
 inline constexpr std::uint32_t gain_classes = 64;
 inline constexpr std::uint32_t age_classes = 8;
 inline constexpr std::uint32_t round_classes = gain_classes * age_classes;
-/// The class of a gain so much below `reference`, the best one of a while ago: one for each up to 8
-/// above it and 15 below, then four for each factor of two.
+/// The class of a gain relative to `reference`, the best gain of an earlier round: one class for
+/// each gain up to 8 above `reference` and 15 below, then four classes for each factor of two.
 constexpr std::uint32_t gain_class(index_t reference, index_t gain) {
   constexpr std::uint32_t above = 8;
   if (gain >= reference) {
@@ -164,7 +165,7 @@ constexpr std::uint32_t gain_class(index_t reference, index_t gain) {
   octave += (below >> 2) & 3U;
   return octave < gain_classes ? octave : gain_classes - 1;
 }
-/// The class of a candidate whose gain last changed so many rounds ago.
+/// The class of a candidate whose gain last changed `age` rounds ago.
 constexpr std::uint32_t age_class(index_t age) {
   if (age < 4) return static_cast<std::uint32_t>(age);
   return age < 6 ? 4 : age < 10 ? 5 : age < 18 ? 6 : 7;

@@ -49,10 +49,9 @@ struct group {
 ///   void search(parts, keys)              starts to look for levels that separate
 ///   vector<index_t> coarsen(l, wanted)    makes the graphs of level l + 1; returns the places in
 ///                                         `wanted` of the graphs that have shrunk
-///   void beside(bool searches, body)      calls body(), beside the search if it is still needed
-///   void project(coarser, l, specs)       makes the trials of level l; coarser: level of the
-///   trials
-///                                         so far, or no_level
+///   void beside(bool searches, body)      calls body(), during the search if `searches`
+///   void project(coarser, l, specs)       makes the trials of level l; coarser: the level
+///                                         of the present trials, or no_level
 ///   void refine(l)                        refines them
 template <class Stages>
 class bisection {
@@ -105,7 +104,7 @@ class bisection {
     index_t first_trial = 0, last_trial = 0;
   };
 
-  // Which copy of which graph a coarsening is for.
+  // Which replica of which graph a coarsening is for.
   struct source {
     index_t graph;
     int copy;

@@ -5,11 +5,11 @@
 // separates after any set of moves: no neighbour of a vertex of x is in y. side[] is where a vertex
 // is now; the log undoes moves from its end.
 //
-// Several vertices of S move at the same time: where S is small in steps of up to four, the best
-// ones, else in rounds of one of 32, chosen by classes. All movers of a step or round leave S
-// together, and the gains of the others are those after it. Drawing raises gains only, so that a
-// mover never gains less than it would have alone. The pass keeps the best prefix of whole steps or
-// rounds.
+// Several vertices of S move at the same time. If S is small, a pass proceeds in steps: up to four
+// vertices of highest rank move. Otherwise it proceeds in rounds: one of 32 vertices of S moves,
+// chosen by classes. All movers of a step or round leave S together; then the pass updates the
+// gains of the vertices that remain in S. Drawing a vertex into S lowers no gain, so no mover gains
+// less than it would gain alone. The pass keeps the best prefix of whole steps or rounds.
 //
 // The vertices of S have slots, side by side, so that a choice is a scan of arrays.
 
