@@ -125,7 +125,8 @@ class OrderTest(CliTest):
         self.assertFalse([name for name in found if name.startswith("planted_")])
         for r in (r for r in found.values() if r["status"] != "skipped"):
             self.assertEqual((r["kind"], r["status"], len(r["samples_s"])), ("order", "pass", 2), r)
-            self.assertGreaterEqual(r["result"]["flops"], found["best_of"]["result"]["flops"])
+        for name in ("amd", "colamd", "natural"):  # GPU orders, if there are any, may be better
+            self.assertGreaterEqual(found[name]["result"]["flops"], found["best_of"]["result"]["flops"])
         self.assertEqual(found["natural"]["result"]["height"], 400)
         kept = [json.loads(line) for line in out.read_text().splitlines()]
         self.assertEqual([r["order"] for r in kept], [r["order"] for r in found.values() if r["status"] != "skipped"])
