@@ -38,16 +38,11 @@
 
 #include "variants/device/tile_scan.hpp"
 #include "variants/panels/close_device.hpp"
+#include "variants/panels/device_tuning.hpp"
 
 namespace gsofa::panels {
 
 namespace {
-
-#if defined(__CUDACC__)
-constexpr int closure_threads = 256;
-#else
-constexpr int closure_threads = 64;
-#endif
 
 /// Whether panel j - 1 is a child of panel j whose boundary is all of the list of j.
 GSOFA_DEVICE bool has_full_child(const panel_view& p, index_t j) {
@@ -240,10 +235,11 @@ GSOFA_KERNEL void close_kernel(panel_view p, panel_range wave, const std::uint32
 void close_masks(const panel_arrays& p, panel_range wave, row_counts counts,
                  std::uint32_t* refuted) {
   const int blocks = std::min(wave.end - wave.begin, 1 << 16);
-  launch_overlapping(add_to_parents_kernel, blocks, closure_threads, 0, p.view(), wave,
+  launch_overlapping(add_to_parents_kernel, blocks, close_tuning::threads, 0, p.view(), wave,
                      p.children());
-  launch_overlapping(close_kernel, blocks, closure_threads, sizeof(panel_ancestors), p.view(), wave,
-                     static_cast<const std::uint32_t*>(p.tree_parent.data()), counts, refuted);
+  launch_overlapping(close_kernel, blocks, close_tuning::threads, sizeof(panel_ancestors), p.view(),
+                     wave, static_cast<const std::uint32_t*>(p.tree_parent.data()), counts,
+                     refuted);
 }
 
 }  // namespace gsofa::panels

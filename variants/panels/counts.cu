@@ -7,17 +7,12 @@
 #include <algorithm>
 
 #include "variants/device/tile_scan.hpp"
+#include "variants/panels/device_tuning.hpp"
 #include "variants/panels/results_device.hpp"
 
 namespace gsofa::panels {
 
 namespace {
-
-#if defined(__CUDACC__)
-constexpr int panel_threads = 256;
-#else
-constexpr int panel_threads = 64;
-#endif
 
 /// Counts rows, and sums up their digests if that array is not null. A block takes a panel, a warp
 /// 64 positions at a time: transposed, the masks of U are a word per row of the panel.
@@ -249,8 +244,8 @@ GSOFA_KERNEL void join_runs_kernel(offset_t count, const index_t* from, index_t*
 }  // namespace
 
 void count_rows(const panel_view& panels, panel_range wave, const row_results& rows) {
-  launch_overlapping(count_kernel, std::min(wave.end - wave.begin, 1 << 16), panel_threads, 0,
-                     panels, wave, rows.l_counts(), rows.u_counts(),
+  launch_overlapping(count_kernel, std::min(wave.end - wave.begin, 1 << 16), result_tuning::threads,
+                     0, panels, wave, rows.l_counts(), rows.u_counts(),
                      reinterpret_cast<unsigned long long*>(rows.digests()));
 }
 
@@ -288,8 +283,8 @@ void find_supernodes(const panel_view& panels, row_results& rows, index_t chunk)
 
 void set_row_bits(const panel_view& panels, index_t begin, index_t sources, std::size_t words,
                   std::uint32_t* bits) {
-  launch(rows_of_panels_kernel, std::min(panels.panels, 1 << 16), panel_threads, 0, panels, begin,
-         sources, words, bits);
+  launch(rows_of_panels_kernel, std::min(panels.panels, 1 << 16), result_tuning::threads, 0, panels,
+         begin, sources, words, bits);
 }
 
 }  // namespace gsofa::panels

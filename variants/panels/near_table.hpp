@@ -4,6 +4,7 @@
 
 #include "variants/device/matrix_entries.hpp"
 #include "variants/panels/boundaries.hpp"
+#include "variants/panels/device_tuning.hpp"
 
 namespace gsofa::panels {
 
@@ -11,12 +12,7 @@ namespace gsofa::panels {
 
 inline constexpr std::uint64_t no_key = 0;
 
-/// Places of a table; on the emulator small patterns must have more column blocks than fit.
-#if defined(__CUDACC__)
-inline constexpr std::uint32_t near_slots = 512;
-#else
-inline constexpr std::uint32_t near_slots = 4;
-#endif
+inline constexpr std::uint32_t near_slots = list_tuning::near_slots;
 
 GSOFA_DEVICE std::uint32_t near_slot(std::uint64_t key) {
   const std::uint32_t mixed = static_cast<std::uint32_t>(key >> 32) * 0x9e3779b1U +

@@ -30,9 +30,9 @@ void panel_arrays::prepare(index_t vertices, memory_budget& budget, int parts) {
   tree_parent = {budget, "tree", n};
   hint = {budget, "tree", n};
   note_words.assign(sizeof(structure_note), 0);
-  const structure_tuning tuning;
   first_capacity = 1;
-  while (first_capacity < tuning.least_capacity + tuning.blocks_per_vertex * n / parts) {
+  while (first_capacity <
+         list_tuning::least_capacity + list_tuning::blocks_per_vertex * n / parts) {
     first_capacity *= 2;
   }
   for (auto* indices : {&low, &depth, &panel_of, &panel_parent, &siblings}) {

@@ -8,26 +8,13 @@
 #include "variants/device/batch_rows.hpp"
 #include "variants/device/matrix_entries.hpp"
 #include "variants/panels/boundaries.hpp"
+#include "variants/panels/device_tuning.hpp"
 #include "variants/panels/eliminate/elimination_settings.hpp"
 #include "variants/panels/panel_view.hpp"
 
 namespace gsofa::panels {
 
 #if defined(GSOFA_GPU)
-
-/// Tuning of the stages, with other values on the emulator: there small patterns must come to every
-/// limit.
-struct structure_tuning {
-#if defined(__CUDACC__)
-  index_t many_vertices = 400'000;
-  offset_t least_capacity = 1024;
-  offset_t blocks_per_vertex = 2;  // most inputs have fewer column blocks than vertices
-#else
-  index_t many_vertices = 24;
-  offset_t least_capacity = 8;
-  offset_t blocks_per_vertex = 0;
-#endif
-};
 
 /// The limits of a structure.
 struct panel_limits {
@@ -36,9 +23,7 @@ struct panel_limits {
   offset_t reserve = 0;           ///< bytes of the budget to leave for others
   offset_t reserve_of_waves = 0;  ///< additional bytes to leave if there are several waves
   bool waves = false;             ///< panels may be released when they have updated their ancestors
-  /// Patterns with at least this many vertices find boundaries per target panel; on smaller
-  /// patterns the extra host synchronisations would dominate.
-  index_t many_vertices = structure_tuning{}.many_vertices;
+  index_t many_vertices = list_tuning::many_vertices;
 
   /// Bytes of the budget that a structure may take.
   [[nodiscard]] offset_t bytes_left(const memory_budget& budget) const {

@@ -9,6 +9,7 @@
 
 #include "variants/device/host_copies.hpp"
 #include "variants/device/tile_scan.hpp"
+#include "variants/panels/device_tuning.hpp"
 #include "variants/panels/target_lists.hpp"
 
 #if defined(__CUDACC__)
@@ -377,16 +378,11 @@ void sort_by_target(index_t* targets, index_t* sorted_targets, index_t* numbers,
 /// Blocks that write n rows with so many entries. The longest rows come first, so that more blocks
 /// end closer to each other; with fewer than 40,000 entries each they take longer.
 int blocks_for_rows(index_t n, offset_t entries) {
-#if defined(__CUDACC__)
-  constexpr offset_t entries_of_a_block = 40000;
-#else
-  constexpr offset_t entries_of_a_block = 400;
-#endif
   constexpr offset_t most_on_each = 128;
   const offset_t most =
       std::min(most_on_each * multiprocessors(), (offset_t{n} - 1) / row_warps + 1);
   return std::max(blocks_for(offset_t{n} * 32),
-                  static_cast<int>(std::min(entries / entries_of_a_block, most))) +
+                  static_cast<int>(std::min(entries / result_tuning::entries_of_a_block, most))) +
          1;
 }
 

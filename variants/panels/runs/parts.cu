@@ -136,7 +136,7 @@ bool panel_part::join_top(const part_job& job, std::span<const packed_panels* co
   take_top(joined, panels, top, budget);
   offset_t blocks = 0;
   for (const packed_panels* part : parts) blocks += part->blocks();
-  while (joined.capacity < structure_tuning{}.least_capacity + 2 * blocks) joined.capacity *= 2;
+  while (joined.capacity < list_tuning::least_capacity + 2 * blocks) joined.capacity *= 2;
   const auto masks_of_parts = [&] {
     write_positions(joined);
     for (const packed_panels* part : parts) join_masks(*part, joined);

@@ -23,7 +23,7 @@ struct panel_tuning {
   bool waves = true;                  ///< several, if not all positions are admitted at once
   double longest_silent_search = 60;  ///< seconds of a search that the user is not told of
   closing_masks closing = closing_masks::where_symmetric;
-  index_t many_vertices = structure_tuning{}.many_vertices;  ///< as in panel_limits
+  index_t many_vertices = list_tuning::many_vertices;  ///< as in panel_limits
 };
 std::unique_ptr<variant> make_bitmap_panels(const panel_tuning& tuning);
 
