@@ -213,7 +213,7 @@ bool is_named_as_matrix(std::string_view path) {
 
 namespace {
 
-// Members of an archive: their number, and the paths of those that may be matrices.
+// An archive: the number of its members, and the paths of the members that may be matrices.
 struct archive_listing {
   std::size_t members = 0;
   bool of_scipy = false;  // has format.npy
@@ -230,7 +230,7 @@ struct archive_listing {
     ++members;
   }
 
-  // NAME_b.mtx beside NAME.mtx.
+  // NAME_b.mtx in the folder of NAME.mtx.
   [[nodiscard]] bool extends_another(const std::string& path) const {
     return std::ranges::any_of(candidates, [&](const auto& other) {
       return folder_of(other.second) == folder_of(path) &&

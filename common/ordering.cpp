@@ -69,7 +69,7 @@ std::string read_bounded(const std::string& file, std::size_t most_bytes) {
   return text;
 }
 
-// A word of a file as it may stand in a message.
+// A word of a file in a form that a message can contain.
 std::string quoted(std::string_view word) {
   constexpr std::size_t most = 20;
   std::string text(word.substr(0, most));

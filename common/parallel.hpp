@@ -77,7 +77,8 @@ class thread_team {
   /// Ends its threads; in a process forked since the team was made, it leaves them alone.
   ~thread_team();
 
-  /// Has at least so many threads afterwards. Throws std::system_error, std::bad_alloc.
+  /// Starts threads until the team has at least `threads`. Throws std::system_error,
+  /// std::bad_alloc.
   void start(std::size_t threads);
   /// Calls body(what, thread), which throws nothing, on the caller as thread 0 and on threads 1 to
   /// threads - 1, which have started, and waits for all.

@@ -27,8 +27,8 @@ struct box {
 /// Source: George, SIAM J. Numer. Anal. 10 (1973), 345-363.
 class dissected_grid {
  public:
-  /// interleaved: the smallest boxes side by side are numbered in turn, which is no postorder of
-  /// the elimination tree.
+  /// interleaved: the nodes of two smallest boxes side by side are numbered alternately, so that
+  /// the numbering is not a postorder of the elimination tree.
   dissected_grid(const std::array<index_t, 3>& sides, bool interleaved, int threads)
       : sides_(sides), interleaved_(interleaved) {
     number_.resize(at(offset_t{sides[0]} * sides[1] * sides[2]));
