@@ -3,7 +3,7 @@
 
 Each is checked against datasets.toml (order, nonzeros, sha256 where given) and left as NAME.mtx.gz
 in the folder where the program looks for it. A file appears whole or not at all. The sha256 of a
-first fetch goes to the lock file beside the table, datasets.lock.toml, which belongs in the
+first fetch goes to the lock file next to the table, datasets.lock.toml, which belongs in the
 repository: every later fetch, every file that is there already and the program itself must agree
 with it. Standard library only (Python 3.11 or newer).
 """

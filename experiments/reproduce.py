@@ -138,8 +138,8 @@ def programs(cases, build):
 
 
 def recorded(path, offset):
-    """(statuses, {(status, reason): cases} but of those that passed, where the file ends) of the records after a place in
-    the file."""
+    """(statuses, {(status, reason): cases} without the cases that passed, where the file ends) of the records after a place
+    in the file."""
     statuses, reasons = collections.Counter(), collections.Counter()
     with open(path, "rb") as f:
         f.seek(offset)
@@ -167,7 +167,8 @@ def several(number, noun):
 
 
 def last_duration(out, group, experiments):
-    """Seconds that the last finished call for so many experiments of the group took, by the logs beside this one's folder; None without one."""
+    """Seconds that the last finished call for this number of experiments of the group took, from the logs in the folders next
+    to `out`; None if no log has such a call."""
     logs = sorted((p for p in out.parent.glob("*/log.txt") if p.parent != out), key=lambda p: p.stat().st_mtime, reverse=True)
     for path in logs:
         line = rf"^total of group {group}, {several(experiments, 'experiment')}: .* in (\d+) s$"

@@ -2,7 +2,7 @@
 """Tables of what ncu measured, for commands.toml of several studies. Standard library only.
 
   tools.py throughput MATRIX VARIANT LOG BANDWIDTH COMMIT  one JSON line: throughput over all launches of ncu's CSV log,
-                                   beside that of a copy (what copy_bandwidth printed), and
+                                   next to the throughput of a copy (which copy_bandwidth prints), and
                                    as percent of the peaks of DRAM and L2, by time, where the log has it
   tools.py ncu MATRIX VARIANT LOG  ncu's CSV log as matrix,variant,launch,kernel,metric,unit,value
 """

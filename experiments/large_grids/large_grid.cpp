@@ -8,8 +8,9 @@
 //
 // rows: the sorted rows of L and U, too. masks: copies panels and masks to the host, into new
 // arrays, into the same ones again, and into new ones once more, and prints the rates. With the
-// option gpus: gpu_bitmap_panels_multi, else gpu_bitmap_panels. interleaved: the smallest boxes
-// side by side are numbered in turn, which is no postorder. oneway: every edge has one direction.
+// option gpus: gpu_bitmap_panels_multi, else gpu_bitmap_panels. interleaved: the nodes of two
+// smallest boxes side by side are numbered alternately, so that the numbering is not a postorder.
+// oneway: every edge has one direction.
 //
 // Prints a line with the size, the time of each run in ms, its phases, and the device memory.
 

@@ -6,7 +6,7 @@
 --work: records of the counting build with the series `edges` (gsofa_counting run --series), or files of
 `gsofa prepare --predicted-work` (then the work itself is a prediction, and every line says so).
 --validate: timed records of the same matrices; the 1 x 1 run of each (matrix, schedule-free) sets the rate,
-every other is simulated and set beside its measured median.
+every other run is simulated and compared with its measured median.
 Every line of output has "simulated": true. Exit status 2 on bad input, 3 if nothing matches.
 """
 
@@ -141,7 +141,7 @@ def print_table(rows, out):
 
 
 def validate(args, works):
-    """Simulated beside measured, for every timed run of a matrix that has a 1 x 1 run."""
+    """Simulated and measured times, for every timed run of a matrix that has a 1 x 1 run."""
     rows = []
     runs = read_timed(args.validate)
     for key, work in works.items():
@@ -169,7 +169,7 @@ def validate(args, works):
 
 
 def print_validation(rows, out):
-    print("SIMULATED beside measured; error = simulated / measured - 1; *: a stand-in", file=out)
+    print("SIMULATED compared with measured; error = simulated / measured - 1; *: a stand-in", file=out)
     print(f"{'matrix':<28} {'schedule':<11} {'chunk':>5} {'nodes':>5} {'GPUs':>5} {'simulated ms':>12} "
           f"{'measured ms':>11} {'error':>7}", file=out)
     for r in rows:

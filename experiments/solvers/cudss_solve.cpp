@@ -1,6 +1,7 @@
-// cudss_solve [options] MATRIX...: solves A x = b by cuDSS in its own order, in METIS's and in that
-// of this project, with and without the tree of separators, in turn, and prints each run as a line
-// of JSON and a table of medians last. README.md has the configurations and the form of the tree.
+// cudss_solve [options] MATRIX...: solves A x = b by cuDSS in three orders: cuDSS's own, METIS's
+// and this project's. METIS's order and this project's are used with and without the tree of
+// separators. Runs the configurations alternately, prints each run as a line of JSON, and prints a
+// table of medians at the end. README.md has the configurations and the form of the tree.
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
@@ -490,11 +491,12 @@ int session::run() {
 
 void add_options(CLI::App& app, choices& c) {
   app.add_option("matrix", c.matrices, "Matrix Market files with values, or gen:SPEC")->required();
-  app.add_option("--configurations", c.configurations, "Of those of README.md, with commas")
+  app.add_option("--configurations", c.configurations,
+                 "Configurations (see README.md), separated by commas")
       ->delimiter(',')
       ->check(CLI::IsMember(
           {"own_1", "own_threads", "own_again", "metis", "metis_tree", "ours", "ours_tree"}));
-  app.add_option("--repeat", c.repeat, "Rounds, configurations in turn")
+  app.add_option("--repeat", c.repeat, "Rounds; each round runs every configuration once")
       ->check(CLI::Range(1, 1000));
   app.add_option("--type", c.type, "spd: symmetric positive definite")
       ->check(CLI::IsMember({"general", "spd"}));

@@ -1,7 +1,7 @@
-// device_results: what it takes to have the supernodes of columns, or L and U, in the memory of a
-// GPU rather than on the host. Analyses each pattern in turn both ways, in the order that
-// gpu_nested_dissection finds once, on several numbers of host threads, and prints the medians;
-// beside them what a copy of the bytes of the supernodes takes by itself.
+// device_results: the time to have the supernodes of columns, or L and U, in the memory of a GPU,
+// compared with the time to have them on the host. Analyses each pattern alternately in both ways,
+// on several numbers of host threads, in an order that gpu_nested_dissection computes once. Prints
+// the medians, and the time of a copy of the bytes of the supernodes alone.
 
 #include <cuda_runtime_api.h>
 #include <fmt/format.h>

@@ -20,8 +20,8 @@ struct linear_system {
 };
 
 /// The system of a file, or of a generated matrix "gen:SPEC" with values in [-1, 1] and a dominant
-/// diagonal. Throws input_error if the matrix has no rows, or is to be positive definite and is not
-/// symmetric.
+/// diagonal. Throws input_error if the matrix has no rows, or if the caller requires a positive
+/// definite matrix and the matrix is not symmetric.
 linear_system read_system(const std::string& name, bool positive_definite);
 
 }  // namespace cudss_solver

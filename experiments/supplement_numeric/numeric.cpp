@@ -1,6 +1,7 @@
 // numeric [--csv] MATRIX.mtx[.gz]...: solves A x = b with factors whose values go to the positions
-// that the symbolic factorization predicts and nowhere else, and beside it with Eigen's SparseLU
-// (partial pivoting) and, where it is installed, SuperLU_DIST (static pivoting on its own).
+// that the symbolic factorization predicts and nowhere else. For comparison, also solves with
+// Eigen's SparseLU (partial pivoting) and, if it is installed, SuperLU_DIST (static pivoting
+// alone).
 //
 // Exit status: 0, 1 a value fell outside the predicted pattern or a residual is above 1e-12, 2 bad
 // input.

@@ -1,8 +1,8 @@
 // gsofa_refactorize [options] MATRIX.mtx[.gz]...: analyses the pattern of A once, then factors and
 // solves with new values many times on the device, inside the predicted pattern of L + U
-// (device_lu.cu), as simulators of circuits and of time steps do. Beside it, in turn and with the
-// same values, cuSOLVER's refactorization and KLU. One line of CSV for each matrix; a table at the
-// end.
+// (device_lu.cu), as simulators of circuits and of time steps do. Alternates with cuSOLVER's
+// refactorization and with KLU, on the same values. Prints one line of CSV for each matrix, and a
+// table at the end.
 //
 // Exit status: 0; 1 a residual is above 1e-10; 2 bad input, a value that has no place in the
 // predicted pattern, or another error. A matrix that fails does not keep the others from being run.
@@ -73,7 +73,7 @@ struct measured {
   }
 };
 
-// A peer where it is wanted and did not refuse.
+// A peer, if the caller requests it and it accepts the matrix.
 template <class Peer>
 struct contender {
   std::unique_ptr<Peer> peer;
