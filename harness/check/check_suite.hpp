@@ -23,8 +23,8 @@ struct check_options {
   std::int64_t patterns =
       -1;        ///< special and random ones each, none of large order; -1: the suite's
   int jobs = 0;  ///< variants (in process: patterns) checked at once; 0: by the machine
-  /// random patterns: settings in addition to the defaults, in turn, and every other pattern of
-  /// large order; 0: all
+  /// settings per random pattern in addition to the defaults, rotating from pattern to pattern; of
+  /// the patterns of large order, every second one is checked; 0: all settings and patterns
   int rotate = 0;
   double timeout = 20;             ///< seconds for a run on a small pattern
   std::filesystem::path prepared;  ///< folder of prepared files; empty: the bundled matrices

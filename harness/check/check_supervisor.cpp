@@ -331,7 +331,8 @@ bool supervisor::run() {
   try {
     oracles = std::jthread([&] { agree = variant_checker::oracles_agree(plan_); });
   } catch (const std::system_error&) {
-    agree = variant_checker::oracles_agree(plan_);  // before the workers instead of beside them
+    // Before the workers start instead of while they run.
+    agree = variant_checker::oracles_agree(plan_);
   }
   while (!queue_.empty() || !running_.empty()) {
     start_what_fits();

@@ -34,7 +34,7 @@ std::vector<option_set> settings_of(const order_info& info) {
 // tree twice.
 constexpr index_t small_order = 2000;
 
-// The options of `info` that have the values of those of the same name in `options`.
+// The options of `info`, with the values that the options of the same names have in `options`.
 option_set options_of(const order_info& info, const order_info& from, const option_set& options) {
   option_set own(info.options);
   for (const option_spec& spec : info.options) {

@@ -16,7 +16,7 @@ namespace {
 
 constexpr int deepest = 64;
 
-// "[json.exception.type_error.302] type must be string" without what stands in brackets.
+// "[json.exception.type_error.302] type must be string" without the part in brackets.
 std::string_view reason(std::string_view what) {
   const auto end = what.find("] ");
   return what.starts_with('[') && end != std::string_view::npos ? what.substr(end + 2) : what;

@@ -189,7 +189,7 @@ class Programs:
         return f"{prefix} --seed {self.seed} --only {part} --case {number}"
 
     def cases(self, part, kinds, seconds):
-        """Runs kinds[k] in turn, each in a new folder with random numbers of its own."""
+        """Runs the actions of `kinds` cyclically, each in a new folder with random numbers of its own."""
         end = time.monotonic() + seconds
         number = 0 if self.case is None else self.case
         while True:

@@ -26,7 +26,7 @@ PROGRAMS = ("harness/gsofa_tests", "harness/gsofa_emulated_tests", "harness/libr
 
 
 class Fault(Exception):
-    """What the user is told, with the exit status."""
+    """A message for the user, with the exit status."""
 
     def __init__(self, status, text):
         super().__init__(text)

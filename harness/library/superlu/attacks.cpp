@@ -191,7 +191,7 @@ void send_malformed(const descriptor& peer, const target& at, random_engine& ran
   send_memory(peer, sealed(bytes));
 }
 
-// The second word is the digest of those behind it.
+// The second word is the digest of all later words.
 void send_malformed_with_digest(const descriptor& peer, const target& at, random_engine& random) {
   std::vector<std::byte> bytes = malformed(at, random);
   const std::uint64_t digest = memory_digest(std::span(bytes).subspan(16));

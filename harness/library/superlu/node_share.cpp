@@ -317,7 +317,7 @@ class node_share::server {
     }
   }
 
-  // Sends the descriptor to every process that asks; the number of those that can receive it.
+  // Sends the descriptor to every process that asks; returns how many processes can receive it.
   std::size_t answer(const descriptor& memory) {
     std::size_t answered = 0;
     std::erase_if(peers_, [&](const peer& p) {

@@ -359,9 +359,9 @@ class Symbolic:
 
     def supernodal(self, most_columns: int = 0, relax: int = 1) -> Supernodal:
         """L + U by supernodes of columns, of at most most_columns each (0: any number). relax: maximal subtrees of the
-        elimination tree with at most so many columns are one supernode, as in SuperLU; the result is then of the pattern padded
-        with what their columns and rows lack. More than 1 needs a postordered tree, which all orderings have but "natural" and a
-        permutation.
+        elimination tree with at most `relax` columns are one supernode, as in SuperLU; the result is then of the pattern padded
+        with the entries that the columns and rows of a subtree lack. relax > 1 needs a postordered tree, which every ordering
+        gives except "natural" and a permutation.
 
         >>> import scipy.sparse as sp
         >>> s = analyze(sp.csr_array([[1, 0, 1], [1, 1, 0], [0, 1, 1]]), "natural").supernodal()

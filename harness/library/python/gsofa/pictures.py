@@ -137,8 +137,8 @@ def factor_axes(ax, s, cells, supernodes):
 
 
 def spy(s, *, cells=CELLS, supernodes=True, path=None):
-    """A, A permuted, and L + U with the fill-ins in another colour, side by side; a matplotlib Figure. supernodes: the
-    squares of those that can be told apart. path: where to write it (.png, .svg, .pdf, .html)."""
+    """A, A permuted, and L + U with the fill-ins in another colour, side by side; a matplotlib Figure. supernodes: draw a
+    square for each supernode that is large enough to be seen. path: where to write it (.png, .svg, .pdf, .html)."""
     as_symbolic(s)
     fig, axes = figure_of(3)
     used = min(cells, s.n)
