@@ -10,7 +10,7 @@ paragraphs, lists, tables, **bold**, `code`, figures of plots/ as ![CAPTION](NAM
 
   {{ value("ID") }}       the measured value of a claim of claims.toml; {{ paper("ID") }}: the paper's
   {{ population("ID") }}  its value on the real matrices; {{ population("ID", "median") }}: least, quartile, median,
-                          upper_quartile or most of the real matrices, large: of those of 10,000 rows and more
+                          upper_quartile or most of the real matrices, large: of the real matrices with at least 10,000 rows
   {{ older() }}           how many verdicts rest on records that are older than the last change of their judgement
   {{ number("NAME") }}    an expression of [numbers] of claims.toml
   {{ count("NAME") }}      the matrices that it rests on
@@ -146,7 +146,7 @@ class Content:
         return "; ".join(dict.fromkeys(c["tested"] for c in self.claims if c["tested"])) or "no run"
 
     def sources(self, name):
-        """The files that a figure is drawn from, and those of real matrices beside them."""
+        """The files that a figure is drawn from, and the files of real matrices that it shows in addition."""
         if name == "headline":
             return headline.COMMITTED, []
         of = self.records_of.get(name, ("paper",))
@@ -358,7 +358,7 @@ def numeric(rows, header):
 
 
 def verdict_class(cell, header):
-    """good, part, bad or none for the cell of a column of verdicts or statuses, "" elsewhere. The words stand beside it."""
+    """good, part, bad or none for the cell of a column of verdicts or statuses, "" elsewhere. The cell shows the words as well."""
     if header not in ("verdict", "status"):
         return ""
     return next((mark for word, mark in MARKS.items() if re.match(rf"{word}\b", str(cell))), "none")

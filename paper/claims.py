@@ -31,7 +31,7 @@ from verdicts import judge, number_text, shown  # noqa: E402
 
 ROOT = HERE.parent
 OK, DIFFERS, BAD_INPUT, FAILED = 0, 1, 2, 4
-WIDE, WIDEST, ID = 140, 180, 36  # columns from which a claim stands in one line, from which its id follows, and of that
+WIDE, WIDEST, ID = 140, 180, 36  # columns: least for a claim on one line; least for its id, too; of the id
 COLOURS = {REPRODUCED: "32", SHAPE_ONLY: "33", DIRECTION_ONLY: "35", UNDECIDED: "33", NOT_REPRODUCED: "31", INCOMPLETE: "2",
            NOT_RUN: "2", ELSEWHERE: "2", "bold": "1"}  # of a terminal
 
@@ -39,8 +39,8 @@ COLOURS = {REPRODUCED: "32", SHAPE_ONLY: "33", DIRECTION_ONLY: "35", UNDECIDED: 
 class Board:
     """All claims of a file, judged.
 
-    item: only claims of this experiment, or of these. given: {name: files and folders} instead of those that [records] names. tests: a
-    JUnit file of ctest instead of those of this tree and of [tests].
+    item: only claims of this experiment, or of these experiments. given: {name: files and folders} that replace the records that
+    [records] names. tests: a JUnit file of ctest that replaces the test results of this tree and of [tests].
     """
 
     def __init__(self, file=HERE / "claims.toml", item="", given=None, tests=None, evidence=None, frozen=None):
@@ -156,7 +156,7 @@ class Board:
         return found
 
     def text(self, width=WIDE, colour=False):
-        """Statements with verdicts, the verdicts by kind, and where the measurements come from; lines of so many columns."""
+        """Statements with verdicts, the verdicts by kind, and where the measurements come from; lines of `width` columns."""
         lines, item = [], ""
         if width >= WIDE:
             lines = [f"  {'verdict':<20}{'the paper says':<{statement_room(width)}} {'paper':>19}  {'here':<24} "
@@ -192,7 +192,7 @@ class Board:
 
 
 def shortened(text, width):
-    """Text in so many columns, cut at a word with an ellipsis."""
+    """Text in `width` columns, cut at a word with an ellipsis."""
     text = printable(" ".join(text.split()))
     if len(text) <= width:
         return text
@@ -223,7 +223,7 @@ def statement(j, width, colour):
 
 
 def statement_room(width):
-    """Columns for what the paper says where a claim stands in one line."""
+    """Columns for the statement of the paper if a claim fits on one line."""
     return width - 22 - 47 - 22 - (ID if width >= WIDEST else 0)
 
 

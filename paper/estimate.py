@@ -50,7 +50,7 @@ def exact(number):
 
 
 def at_least(number):
-    """What is known of the time of a run that was ended after so many seconds."""
+    """A lower bound: the time of a run that was ended after `number` seconds."""
     return Estimate(numpy.full(1 + REPLICATES, float(number)), 1)
 
 

@@ -241,8 +241,8 @@ class Expression:
     root_set = ""  # the set that the outermost aggregate or choice names, "" if it lists matrices
 
     def evaluate(self, measured, population=()):
-        """Its Value by records.Measured; population: matrices instead of those of every named set; the interval then says
-        also what other such matrices would have given. Refused names the expression."""
+        """Its Value by records.Measured; population: matrices that replace every named set; the interval then
+        covers what other such matrices would have given, too. Refused names the expression."""
         found = Value()
         context = (measured, found, tuple(population))
         try:

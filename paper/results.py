@@ -50,7 +50,7 @@ def draw_all(sources, folder, baseline=""):
 
 
 def grouped(reasons, sources):
-    """[(reason, [figures])] of {figure: reason}, the commonest first; the names of the records stand in no reason."""
+    """[(reason, [figures])] of {figure: reason}, the commonest first; the names of the records are removed from the reasons."""
     out = collections.defaultdict(list)
     for name, why in reasons.items():
         out[re.sub(rf"{re.escape(records.named(sources))}(: | has )", "", why)].append(name)
@@ -58,15 +58,15 @@ def grouped(reasons, sources):
 
 
 def same_case(run):
-    """What two runs must share to be compared, beside the settings that both have."""
+    """What two runs must share so that they can be compared, in addition to the settings that both have."""
     m = run["matrix"]
     return m["name"], m["n"], m["nnz"], run.get("ordering", {}).get("col", ""), run["variant"], tuple(sorted(run["wants"]))
 
 
 def beside_committed(runs, committed):
-    """Rows: this machine's cases beside the last committed run of the same case: matrix, n, variant, settings, ms here, ms there,
-    here over there, folder there. Settings that both name must be the same, threads aside of what does not
-    run on processors; a committed run is of the same order of the matrix, by its name."""
+    """Rows: each case of this machine and the last committed run of the same case: matrix, n, variant, settings, ms here, ms there,
+    here over there, folder there. Settings that both runs name must be equal; threads are compared only for variants on
+    processors. A committed run must use the same order of the matrix, by the name of the order."""
     known = collections.defaultdict(list)
     for r in committed:
         if records.is_usable(r) and r["samples_s"] and not r["counting"]:

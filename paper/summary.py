@@ -95,8 +95,8 @@ def agreement(runs):
 
 def fastest(runs):
     """Rows for matrices that were not generated, the smallest first, each in the order that most of its cases have: matrix; the
-    variant with the least median of those whose result was verified; its ms; BASELINE's ms; how many times as fast the variant
-    is; n; entries of L + U."""
+    variant with the least median among the variants with a verified result; its ms; BASELINE's ms; how many times as fast
+    the variant is; n; entries of L + U."""
     times, sizes, base, cases = collections.defaultdict(dict), {}, {}, collections.Counter()
     for r in runs:
         key = input_of(r)
