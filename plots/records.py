@@ -97,7 +97,7 @@ def named(sources):
 
 def machine(run):
     """What must agree for two runs to be of one machine; a run may see some of its GPUs only. Older records do not identify
-    it: of those all GPUs that a run sees must be of one kind."""
+    the machine: in older records all GPUs that a run sees must be of one kind."""
     identity = run.get("machine", {}).get("id", "")
     return identity, run["host"], run["cpu"], frozenset() if identity else frozenset(g["name"] for g in run["gpus"])
 
@@ -255,8 +255,8 @@ class Measured:
     stand-ins that were replaced since.
 
     counting: True or False takes runs of that build only. unverified: as of accept(). population: on all matrices that are
-    no stand-ins, by name. Ratios are of runs on one machine: of a matrix that several machines measured, on() has what each
-    of them did, and what the last of those counts that measured all of what is asked for. With `mixed` they are taken as one.
+    no stand-ins, by name. Ratios are of runs on one machine. If several machines measured a matrix, on() has the runs of each
+    machine, and the last machine that measured everything requested counts. With `mixed` all machines are taken as one.
     """
 
     def __init__(self, sources, counting=None, unverified="leave out", mixed=False, population=False):
@@ -301,7 +301,7 @@ class Measured:
         return next((run for one in self.on(matrix) if (run := one.find(matrix, variant, **how))), None)
 
     def matrices(self, least_order=0):
-        """All that runs are of, with so many rows, the smallest first."""
+        """All matrices of the runs that have at least `least_order` rows, the smallest first."""
         orders = {m: r["matrix"]["n"] for m, r in self.runs if r["matrix"]["n"] >= least_order}
         return sorted(orders, key=lambda m: (orders[m], m))
 

@@ -14,7 +14,7 @@ RUN = {
 
 
 def run(**changes):
-    """A run that passed, with other values; matrix: its name or the whole object, options: beside the others."""
+    """A run that passed, with other values; matrix: its name or the complete object; options: added to the default options."""
     r = copy.deepcopy(RUN)
     if isinstance(changes.get("matrix"), str):
         changes["matrix"] = RUN["matrix"] | {"name": changes["matrix"], "stand_in": changes["matrix"] != "bcsstk18"}

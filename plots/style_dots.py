@@ -1,4 +1,4 @@
-"""Dot plots by matrix: measured values with their intervals beside the paper's, and real matrices as a strip beside them.
+"""Dot plots by matrix: measured values with their intervals next to the paper's values, and a strip of real matrices next to them.
 
 Filled: the matrix itself; hollow: a stand-in. A vertical line is the interval of 95 %, a small dot a case with fewer than
 three runs, an arrow a bound by a run that passed its limit, a cross a case that was not measured, a dash the paper's value.
@@ -16,7 +16,7 @@ from matplotlib.path import Path
 import style
 from style import plt
 
-# Their lightness falls too: 20, 50 and 65 of 100; the fourth is told by its marker.
+# The lightness of the first three differs too: 20, 50 and 65 of 100; the marker distinguishes the fourth.
 COLOURS = ("#1b2a6b", "#1a8a85", "#d08a00", "#a02860")
 MARKERS = ("o", "s", "^", "D")
 GREY = "#606060"
@@ -52,7 +52,7 @@ class Series:
 
 
 class Panel(typing.NamedTuple):
-    """An axis and the strip beside it, which has room for so many series."""
+    """An axis and the strip next to it, which has room for `columns` series."""
 
     axis: object
     strip: object = None
@@ -168,7 +168,7 @@ def key(axis, series, notes, marker=None, width=415):
 
 def dots(axis, measured, matrices, series, large=(), label="", log=False, line=None, average="mean", also=(), original=None,
          floor=None):
-    """Values of all series by matrix, beside them their aggregates and the paper's. average: what the aggregate is called,
+    """Values of all series by matrix, and next to them the aggregates and the paper's values. average: the name of the aggregate,
     "" for none; line: a value without effect; also: values that the axis has to reach; original: True of a matrix that is no
     stand-in; log, floor: as of fit(). Returns rows of HEADER."""
     original = original or (lambda m: not measured.is_stand_in(m))
@@ -210,7 +210,7 @@ def dots(axis, measured, matrices, series, large=(), label="", log=False, line=N
             average += f"\n({common})"
         elif any(parts.values()):
             slot *= 1.45
-            spare = 0.65  # the longest text beside the last point
+            spare = 0.65  # the longest text next to the last point
         axis.axvspan(end + 0.1, end + spare + slot * len(series), color=SHADE, zorder=0, linewidth=0)
         for k, s in enumerate(series):
             x = end + 0.45 + slot * k
@@ -339,14 +339,14 @@ def plain_log(along_axis):
 
 
 def shown(value):
-    """A number beside a point: three digits, two of small ones."""
+    """A number next to a point: three digits, or two if the number is small."""
     text = f"{value:.2g}" if abs(value) < 0.1 else style.short(value)
     return text.replace("-", "−")
 
 
 def strip(axis, series, room=1):
     """One dot for each real matrix and series, with median and quartiles; what lies beyond the axis is marked at its edge.
-    The axis shares y with one that has its limits; room: for so many series. Returns rows of HEADER."""
+    The axis shares y with one that has its limits; room: the number of series that fit. Returns rows of HEADER."""
     rows, most = [], 0
     columns = [(k, s) for k, s in enumerate(series) if s.real]
     for x, (k, s) in enumerate(columns):

@@ -52,7 +52,7 @@ class Paper:
 
 
 class Measured(records.Measured):
-    """Runs on the 13 matrices, verified unless told otherwise, and beside them those on real matrices, if any were given."""
+    """Runs on the 13 matrices, verified unless the options say otherwise, and the runs on real matrices, if any were given."""
 
     def __init__(self, args):
         super().__init__(args.records, unverified="take" if args.allow_unverified else "refuse", mixed=args.allow_mixed)

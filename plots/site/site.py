@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Builds a static site from the committed records: leaderboard, a page for each matrix, growth, figures beside their
+"""Builds a static site from the committed records: leaderboard, a page for each matrix, growth, figures next to their
 claims, and where each number comes from.
 
   site.py --out FOLDER [--figures NAME[,NAME...]|none]
@@ -330,7 +330,7 @@ class Site:
         return folders
 
     def write(self, out, figures):
-        """All pages into a folder. figures: names of those that are drawn; None: all."""
+        """Writes all pages into a folder. figures: names of the figures to draw; None: all."""
         env = jinja2.Environment(loader=jinja2.FileSystemLoader(HERE / "templates"), undefined=jinja2.StrictUndefined,
                                  trim_blocks=True, lstrip_blocks=True, autoescape=True)
         env.filters["text"] = build.in_html
