@@ -72,7 +72,8 @@ std::string supernode_difference(const std::vector<index_t>& want,
          std::to_string(q - got.begin()) + " but belongs to the one before";
 }
 
-// Sizes and ranges of everything wanted but the supernodes, and their starts' form.
+// Checks the sizes and ranges of all requested results except the supernodes, and the form of the
+// starts of the supernodes.
 std::string form_fault(const result& got, want_set wants, index_t n, index_t chunk_size) {
   if (wants.has(want::pattern)) {
     if (const verdict v = check_structure(got.l, got.u, n); !v.ok) return v.reason;
