@@ -63,7 +63,7 @@ struct greedy_view {
   std::uint32_t* row_degree;
   std::uint32_t* choice;       ///< of rows of positive degree
   std::uint32_t* best_degree;  ///< of the rows that chose a column; `none` before
-  std::uint32_t* winner;       ///< of those of this degree the least; `none` before
+  std::uint32_t* winner;       ///< the least row of degree best_degree; `none` before
 
   GSOFA_DEVICE bool proposes(offset_t row) const {
     return m.row_is_free(row) && row_degree[row] != 0;

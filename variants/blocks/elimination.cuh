@@ -12,12 +12,12 @@
 
 namespace gsofa::gpu::blocks {
 
-/// What is wanted of the rows.
+/// The requested results of the rows.
 struct results_view {
   index_t* l_counts;
   index_t* u_counts;
-  unsigned long long* digests;  ///< null: not wanted
-  unsigned char* is_start;      ///< null: supernodes are not wanted
+  unsigned long long* digests;  ///< null: not requested
+  unsigned char* is_start;      ///< null: supernodes are not requested
   index_t chunk;
   bool bits;                     ///< complete rows in place of A's, for sorted rows
   unsigned long long* counters;  ///< counting build: rows read, rows updated

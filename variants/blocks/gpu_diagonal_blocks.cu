@@ -166,7 +166,8 @@ class diagonal_blocks final : public variant {
                    rank_.size());
   }
 
-  // Words that the bits may take beside all else, the buffers of sorted rows included.
+  // Words that the budget leaves for the bits after everything else, including the buffers of
+  // sorted rows.
   [[nodiscard]] offset_t words_left() const {
     const offset_t left = budget_.limit() - budget_.used() + 4 * bits_.size();
     const offset_t buffers = settings_.wants.has(want::pattern) ? left / 4 : 0;
