@@ -179,7 +179,7 @@ class first_fault {
   device_array<std::uint32_t> row_;
 };
 
-/// The pattern that the words are; what stands in row n is dropped.
+/// The pattern that the words encode; entries in row n are dropped.
 device_pattern pattern_of(sorted_words& words, const coding& code, bool repeats,
                           memory_budget& budget) {
   words.sort(code.word_bits());

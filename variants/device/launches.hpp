@@ -163,8 +163,8 @@ inline void wait_for_note(const std::uint32_t* flag, std::uint32_t value) {
 #endif
 }
 
-/// Work that the device does beside what this host thread gives it. Memory that it uses is given
-/// back after join() alone.
+/// Work that the device does concurrently with the other work of this host thread. The caller may
+/// free the memory that this work uses only after join().
 class side_work {
  public:
   side_work() = default;

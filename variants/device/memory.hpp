@@ -79,8 +79,8 @@ inline cudaMemPool_t memory_pool() {
   });
 }
 
-/// Allocates from the current device's pool. What the pool keeps may lie in pieces none of which is
-/// large enough: where the device has no more, these are unmapped first.
+/// Allocates from the current device's pool. The free memory of the pool may be in pieces that are
+/// all too small. If the device has no other memory left, the pool unmaps these pieces first.
 inline cudaError_t allocate_from_pool(void** p, std::size_t bytes) {
   const cudaError_t status = cudaMallocAsync(p, bytes, nullptr);
   if (status != cudaErrorMemoryAllocation) return status;
@@ -155,7 +155,8 @@ class memory_budget {
   void take(const char* structure, offset_t bytes) {
     if (used_ + bytes > limit_) {
       throw budget_error("memory budget of " + std::to_string(limit_) + " bytes: " + structure +
-                         " needs " + std::to_string(bytes) + " beside " + std::to_string(used_));
+                         " needs " + std::to_string(bytes) + " in addition to " +
+                         std::to_string(used_));
     }
     used_ += bytes;
     if (used_ > peak_) peak_ = used_;

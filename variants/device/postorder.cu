@@ -69,8 +69,8 @@ GSOFA_KERNEL void double_leaf_kernel(index_t n, const index_t* leaf, index_t* ne
   }
 }
 
-/// A place in a list: the vertex behind this one by some steps, and their number. `none` in the
-/// upper half: the list has ended after so many steps.
+/// A place in a list: the vertex a number of steps behind this one (upper half), and the number of
+/// steps (lower half). `none` in the upper half: the list ends after this number of steps.
 using link_t = std::uint64_t;
 GSOFA_DEVICE link_t link(std::uint32_t next, std::uint32_t steps) {
   return static_cast<link_t>(next) << 32 | steps;
