@@ -73,7 +73,7 @@ struct work_done {
   unsigned long long expanded = 0;
 };
 
-/// Where a group stands in its sequences of three words each.
+/// The position of a group in its sequences of three words each.
 struct sequence {
   unsigned round = 0;  ///< of the candidates, mod 3
   unsigned level = 0;  ///< of the queues, mod 3
@@ -207,8 +207,8 @@ GSOFA_DEVICE bool push_upward(const bitparallel_view& b, const block_state<Mask>
   return raised;
 }
 
-/// Whether t is to be examined (again): it is not passed and has bits that it was not examined
-/// with.
+/// Whether the sweep has to examine t (again): the sweep is not past t, and t has bits that it
+/// lacked when it was last examined.
 template <class Mask>
 GSOFA_DEVICE bool needs_sweep(const block_state<Mask>& s, const threshold_view& own) {
   return own.exists && own.t > own.done && simt::load_shared_state(s.reach + own.t) != own.mine;

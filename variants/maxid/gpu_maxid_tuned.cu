@@ -33,7 +33,7 @@ struct tuned_view {
   std::uint32_t* ticket;
   std::uint32_t* l_counts;
   std::uint32_t* u_counts;
-  std::uint32_t* rows;           // bitmaps of the batch, or null: not wanted
+  std::uint32_t* rows;           // bitmaps of the batch, or null: not requested
   unsigned long long* counters;  // counting build: edges, frontiers
 };
 

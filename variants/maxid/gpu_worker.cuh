@@ -251,8 +251,8 @@ inline void gpu_worker::prepare(const pattern_view& a, const run_settings& setti
       budget_.take("fill", 4 * words);
       std::uint32_t* mine = nullptr;
       if (shares_fill(sharing)) {
-        // The first worker allocates the memory of all workers, none of which has more sources; a
-        // boundary between two may lie inside a page.
+        // The first worker allocates the memory of all workers, since no worker has more sources. A
+        // boundary between two workers may lie inside a page.
         if (common_fill->memory.data() == nullptr) {
           common_fill->words = words;
           common_fill->memory = managed_memory(4 * words * static_cast<offset_t>(devices.size()));
@@ -267,7 +267,7 @@ inline void gpu_worker::prepare(const pattern_view& a, const run_settings& setti
       return mine;
     };
   }
-  // Beside the search, for each source: its number, two counts, two words and an offset.
+  // In addition to the search, for each source: its number, two counts, two words and an offset.
   search_->prepare(a, matrix_, settings.options, budget_,
                    {.sources = most_sources, .source_bytes = 4 + 8 + 16 + 8, .own_fill = own_fill});
   const offset_t c = search_->concurrent_sources();

@@ -81,8 +81,8 @@ class maxid_engine {
     edges_.clear();
   }
 
-  /// Finds the rows of one batch: at most settings.concurrent sources, ascending, none of which was
-  /// in a batch of this run before. Calls rows.add(0, source, lower, upper) for each, in order.
+  /// Finds the rows of one batch: at most settings.concurrent sources, ascending. No source was in
+  /// an earlier batch of this run. Calls rows.add(0, source, lower, upper) for each, in order.
   template <class Rows>
   void find(std::span<const index_t> sources, Rows& rows, run_context& context) {
     source_.assign(sources.begin(), sources.end());

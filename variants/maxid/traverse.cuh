@@ -192,8 +192,8 @@ GSOFA_DEVICE bool expand_separate_queues(const batch_view& b, const level_view& 
   return denied;
 }
 
-/// A level with the combined queue: groups of Group lanes take its frontiers in turn. One redo bit
-/// per frontier, by its place. Returns true if a frontier of this lane's group could not be
+/// A level with the combined queue: groups of Group lanes take its frontiers cyclically. One redo
+/// bit per frontier, by its place. Returns true if a frontier of this lane's group could not be
 /// finished.
 template <bool Line95, unsigned Group, bool Lossy>
 GSOFA_DEVICE bool expand_combined_queue(const batch_view& b, const level_view& level) {

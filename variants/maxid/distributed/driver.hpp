@@ -26,7 +26,7 @@ std::vector<option_spec> distribution_options();
 /// Chunks of chunk_size consecutive rows are the unit of scheduling and of supernode detection:
 /// a chunk is found and searched for supernodes by one node, so that no message is needed before
 /// the results are gathered. Every rank holds the O(n) arrays of counts, digests and supernode
-/// marks, and the entries of its own rows if the pattern is wanted.
+/// marks, and the entries of its own rows if the pattern is requested.
 class distributed_driver {
  public:
   /// `a` and `engine` outlive this. The driver reads the option schedule. Adds the quantities of

@@ -14,9 +14,9 @@ namespace gsofa::maxid {
 struct row_results {
   std::span<index_t> l_counts;       ///< |L(i,:)|, strictly lower
   std::span<index_t> u_counts;       ///< |U(i,:)|, with the diagonal
-  std::span<std::uint64_t> digests;  ///< row_digest of L+U; empty unless wanted
+  std::span<std::uint64_t> digests;  ///< row_digest of L+U; empty unless requested
   std::span<double> edges;           ///< edges traversed for row i; empty in the timed build
-  std::span<std::uint8_t> starts;    ///< 1: row i is the first of a supernode; empty unless wanted
+  std::span<std::uint8_t> starts;    ///< 1: row i begins a supernode; empty unless requested
 };
 
 /// One chunk of a batch and the workers that found its rows: worker_of(s) = owner, or (s - begin) %
@@ -49,7 +49,7 @@ class row_engine {
                     const run_context& context) = 0;
 
   /// Adds the entries of every row of the last find() to `store`, as its thread `thread`. The
-  /// driver calls this only if the pattern is wanted, after find() and before release().
+  /// driver calls this only if the pattern is requested, after find() and before release().
   virtual void deliver(detail::row_store& store, int thread) = 0;
 
   /// Whether L(s, r) != 0, for s among the rows of the last find(). The default of
