@@ -10,7 +10,7 @@ namespace {
 ordering amd_order(const pattern_view& a, const order_settings&) {
   Eigen::PermutationMatrix<Eigen::Dynamic, Eigen::Dynamic, int> perm;
   const pattern s = symmetrized(a, diagonal::keep);
-  // Eigen holds so many entries and elbow room in arrays that int indexes.
+  // Eigen indexes its workspace by int: this number of entries, with elbow room.
   narrow<int>(s.nnz() + s.nnz() / 5 + 2 * offset_t{s.n_rows}, "workspace of AMD");
   Eigen::AMDOrdering<int>()(as_eigen_columns(s), perm);
   const int* const order = perm.indices().data();

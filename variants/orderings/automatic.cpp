@@ -1,8 +1,8 @@
-// The order that this machine finds best: of the methods with a preference that are available here
-// and meant for so many rows, the one with the greatest. gpu_nested_dissection takes fewer
-// operations and less time than metis on large patterns, and amd is always there
-// (experiments/orderings). Where one fails, for lack of device memory for example, the next is
-// tried.
+// The best order on this machine. Tries the methods that have a preference, are available here and
+// are meant for this number of rows, the greatest preference first. gpu_nested_dissection takes
+// fewer operations and less time than metis on large patterns (experiments/orderings), and amd is
+// always available. If a method fails, for example because device memory does not suffice, tries
+// the next method.
 
 #include <algorithm>
 #include <utility>

@@ -1,5 +1,5 @@
-// The order of those that contend (minimum degree, nested dissection) whose factorization takes the
-// fewest operations, which are counted exactly. Minimum degree wins on many circuits, nested
+// Tries minimum degree and nested dissection, counts the operations of both factorizations exactly,
+// and keeps the order with fewer operations. Minimum degree wins on many circuits, nested
 // dissection on most meshes.
 
 #include <limits>
@@ -39,7 +39,8 @@ ordering best_order(const pattern_view& a, const order_settings& settings) {
 GSOFA_REGISTER_ORDER({
     .name = "best_of",
     .device = "cpu",
-    .summary = "of minimum degree and nested dissection the one with the fewest operations",
+    .summary =
+        "tries minimum degree and nested dissection and keeps the order with fewer operations",
     .citation = "none",
     .multithreaded = true,
     .compute = best_order,

@@ -56,7 +56,7 @@ class bisection_stages {
     while (levels_.size() <= l + 1) levels_.push_back(std::make_unique<level>(budget_));
     return device::coarsen(link_, coarsening_, at_level(l), wanted, *levels_[l + 1]);
   }
-  /// The device searches beside what it is given afterwards.
+  /// The device runs the search concurrently with the work that body() enqueues.
   template <class Body>
   void beside(bool, Body&& body) {
     body();

@@ -1,7 +1,7 @@
 #pragma once
 
-// Candidates of a pass in steps: the vertices of S that may move, by slots, and the choice of those
-// with the highest ranks.
+// Candidates of a pass in steps: the vertices of S that may move, by slots, and the choice of the
+// candidates with the highest ranks.
 
 #include "variants/device/simt.hpp"
 
@@ -214,7 +214,7 @@ class all_slots {
   std::uint32_t slots_ = 0;
 };
 
-/// Calls body(slots) with the way to look at so many slots.
+/// Calls body(s), where s is the view that suits this number of slots.
 template <class Body>
 GSOFA_DEVICE unsigned with_slots(const candidates& c, std::uint32_t slots, Body&& body) {
   if (slots <= slots_per_step) {

@@ -107,7 +107,7 @@ GSOFA_DEVICE void for_neighbours(const level_view& g, const index_t* vertices, i
 /// The vertices of a halo.
 struct halo_table {
   std::uint32_t* key;
-  std::uint32_t* number;  ///< null where none is wanted
+  std::uint32_t* number;  ///< null if the caller needs no numbers
   unsigned slots;         ///< a power of two
 
   GSOFA_DEVICE void clear() const {
@@ -398,8 +398,8 @@ struct leaf_block {
   }
 };
 
-/// Orders leaves by minimum fill. Rows are in shared memory or, if InGlobal, in so many words of
-/// global_rows for each block.
+/// Orders leaves by minimum fill. Rows are in shared memory or, if InGlobal, in global_rows, which
+/// has words_of_block words for each block.
 template <bool InGlobal>
 GSOFA_KERNEL void leaf_kernel(leaf_graphs l, const leaf_task* tasks, index_t count, index_t* order,
                               std::uint32_t* global_rows, offset_t words_of_block) {

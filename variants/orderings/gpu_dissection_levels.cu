@@ -223,7 +223,7 @@ void search_levels(host_link& link, search_space& s, const level& whole,
                          .deepest = words,
                          .farthest = words + count,
                          .reached = words + 2 * count};
-  // Few blocks, so that the coarsening goes on beside them.
+  // Few blocks, so that the coarsening can run at the same time.
   const int blocks =
       is_emulated ? 2 : std::max(1, std::min(multiprocessors() / 3, blocks_for(g.n)));
   s.beside.begin();

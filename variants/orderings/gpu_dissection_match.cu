@@ -206,7 +206,7 @@ GSOFA_DEVICE run scan_runs(run& mine, run* values) {
   return all;
 }
 
-/// What pairs of guests need in shared memory, for blocks of so many threads.
+/// Bytes of shared memory for pairs of guests, in blocks of `threads` threads.
 constexpr std::size_t guest_bytes(int threads) {
   return match_tuning::bitmap_words * sizeof(std::uint32_t) + 2 * at(threads) * sizeof(run);
 }
@@ -409,7 +409,7 @@ GSOFA_DEVICE void scan_by_block(const Op& op, typename Op::value* values) {
   }
 }
 
-/// Shared memory of match_kernel for graphs of up to so many vertices.
+/// Bytes of shared memory of match_kernel for graphs of at most `most` vertices.
 constexpr std::size_t match_bytes(int threads, index_t most) {
   return sizeof(row_memory) + 20 * (at(most) + at(most) % 2) +
          std::max({guest_bytes(threads), scan_bytes<number_op<one_task>>(threads),

@@ -32,7 +32,7 @@ struct alignas(16) round_space {
   std::uint64_t to_x, from_y;
 };
 
-/// Shared memory of a block beside the candidates.
+/// Shared memory of a block in addition to the candidates.
 struct alignas(16) block_space {
   trial_data d;
   std::uint32_t count;

@@ -16,8 +16,8 @@ namespace gsofa::orders::device {
 
 namespace {
 
-/// The rank-th of trials from .. to - 1 in order of their costs, ties in the order of those. One
-/// warp; the result is in the lane that returns one, the others return -1.
+/// The rank-th (from 0) of trials from .. to - 1 by cost; the lower number wins ties. Called by one
+/// warp: one lane returns the trial, the other lanes return -1.
 GSOFA_DEVICE index_t find_rank(const trial_data* data, index_t from, index_t to, index_t rank) {
   index_t found = -1;
   for (auto k = from + static_cast<index_t>(lane_index()); k < to; k += 32) {

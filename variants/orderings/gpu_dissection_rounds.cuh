@@ -96,7 +96,7 @@ class trial_rounds {
     simt::sync_block();
   }
 
-  /// The movers go to x, and their neighbours in y to S. Rows are dealt to the warps in turn.
+  /// The movers go to x, and their neighbours in y to S. Warps take rows cyclically.
   GSOFA_DEVICE void leave() {
     const std::uint32_t movers = r_.movers;
     for (std::uint32_t base = 0; base < movers; base += simt::block_size()) {

@@ -1,6 +1,6 @@
 #pragma once
 
-// What the steps of nested dissection share beside the work on rows.
+// Helpers that the steps of nested dissection share in addition to the work on rows.
 
 #include <cstdint>
 

@@ -36,8 +36,8 @@ std::vector<index_t> coarsen(host_link& link, coarsening_space& s, const level& 
 
 // -------------------------------------------------------------- levels: gpu_dissection_levels.cu
 
-/// Finds levels that separate, of `graphs` of `whole`, whose parts have `keys`. The device searches
-/// beside what it is given afterwards, until join(); `whole` stays until then.
+/// Finds levels that separate `graphs` of `whole`, whose parts have `keys`. The search runs
+/// concurrently with later work of the device until join(); the caller keeps `whole` until then.
 void search_levels(host_link& link, search_space& s, const level& whole,
                    std::span<const index_t> graphs, std::span<const std::uint64_t> keys);
 void join(search_space& s);

@@ -17,7 +17,7 @@ struct seen_vertex {
   std::uint32_t v, weight;
 };
 
-/// Lanes that share a row, where a warp takes so many rows, up to four, at a time.
+/// Lanes that share a row if a warp takes `rows` rows (at most four) at a time.
 GSOFA_DEVICE unsigned lanes_of_rows(unsigned rows) { return rows == 1 ? 32 : rows == 2 ? 16 : 8; }
 
 /// The graph of a trial in global memory. Vertices have the numbers of the level. Prefetches: rows

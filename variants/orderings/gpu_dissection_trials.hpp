@@ -70,7 +70,7 @@ struct trial_view {
   /// Two words each: 2 v if v left S, 2 v + 1 if v came from y to S, in the order of
   /// moves.
   std::uint32_t* log;
-  std::uint32_t idle_moves;  ///< a pass ends after so many moves without gain
+  std::uint32_t idle_moves;  ///< a pass ends after this many moves without gain
   int later_passes;          ///< of separators from coarser levels; 0: only first ones are refined
 };
 

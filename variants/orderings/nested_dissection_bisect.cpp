@@ -47,7 +47,7 @@ struct bisector::stages {
   void check_limits() const {}  // between parts
 
   void search(std::span<const index_t>, std::span<const std::uint64_t> keys) { key = keys[0]; }
-  // One thread looks for a level that separates, beside the others.
+  // One thread looks for a level that separates while the other threads run body().
   template <class Body>
   void beside(bool searches, Body&& body) {
     const auto find = [&] { has_level = level_separator(at_level(0, 0), key, level, level_space); };

@@ -22,7 +22,7 @@ struct coarsening {
 };
 
 /// A trial on a level: a first separator, or the rank-th best (from 0) of trials from .. to - 1 of
-/// the coarser level, ties in the order of those, brought to this level.
+/// the coarser level, projected to this level. The lower number wins ties.
 struct trial_spec {
   index_t graph;     ///< of this level
   index_t from = 0;  ///< in the trials of the coarser level
@@ -45,7 +45,7 @@ struct group {
 /// Finds separators of parts by `Stages`, which have graphs and trials by level, level 0 being the
 /// parts:
 ///   index_t graphs(l), size_of(l, graph); offset_t total(l, graph)
-///   void check_limits()                   throws if the order is to end
+///   void check_limits()                   throws if the run was cancelled or its time is up
 ///   void search(parts, keys)              starts to look for levels that separate
 ///   vector<index_t> coarsen(l, wanted)    makes the graphs of level l + 1; returns the places in
 ///                                         `wanted` of the graphs that have shrunk
@@ -121,8 +121,8 @@ class bisection {
     depth_ = l + 1;
   }
 
-  // Of the parts of the first depths a level of a search is one more trial, but for those that are
-  // not coarsened.
+  // At the first depths, the level that a search finds is one more trial of each part, except the
+  // parts that are not coarsened.
   void search(int depth) {
     searched_.clear();
     if (depth >= depths_of_levels) return;

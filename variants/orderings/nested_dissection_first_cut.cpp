@@ -58,9 +58,9 @@ void flip(trial& t, scratch& s, index_t v) {
   }
 }
 
-// Moves vertices from B to A, each time one of those at A of the highest gain, or any if none is at
-// A, until A has half of the weight. locked[v]: 0 in B away from A, 1 in B at A, 2 moved or too
-// heavy.
+// Moves vertices from B to A until A has half of the weight. Each move takes a vertex of the
+// highest gain among the neighbours of A in B, or any vertex of B if A has no neighbour. locked[v]:
+// 0 in B away from A, 1 in B at A, 2 moved or too heavy.
 void grow(trial& t, scratch& s) {
   const graph& g = *t.g;
   t.side.assign(at(g.n), side_b);

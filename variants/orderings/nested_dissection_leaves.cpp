@@ -1,6 +1,6 @@
-// Leaves of the separator tree: minimum fill on bit sets. The halo of a leaf, its neighbours outside,
-// is eliminated after it and counts as a clique, so that rows of the leaf's vertices are enough
-// (PROOFS.md).
+// Leaves of the separator tree: minimum fill on bit sets. The halo of a leaf, its neighbours
+// outside, is eliminated after it and counts as a clique, so that rows of the leaf's vertices are
+// enough (PROOFS.md).
 
 #include <algorithm>
 #include <bit>
@@ -12,8 +12,8 @@ namespace gsofa::orders {
 
 namespace {
 
-// The elimination graph of a leaf and its halo: row v is a bit set of the neighbours in the leaf of
-// v, a vertex of the leaf, then one of those in the halo, each in words of its own.
+// The elimination graph of a leaf and its halo. Row v, of a vertex v of the leaf, has two bit sets:
+// first the neighbours of v in the leaf, then its neighbours in the halo, each in words of its own.
 class leaf_graph {
  public:
   leaf_graph(const graph& g, std::span<const index_t> leaf, std::span<const index_t> halo,

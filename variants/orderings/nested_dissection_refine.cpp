@@ -331,7 +331,7 @@ class rounds : pass {
       keys[k] = branchless_round_key(reference, gain[k], round - stamp[k], vertex[k], salt);
     }
   }
-  // Computes the keys, and the bound of those that move.
+  // Computes the keys; returns the bound below which a key moves.
   std::uint32_t bound_of_keys() {
     s_.keys.resize(all_.size());
     find_keys(all_, reference_, round_, round_salt(salt_, round_), s_.keys.data());
