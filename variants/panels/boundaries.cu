@@ -1,20 +1,20 @@
 // Boundaries of many panels, target by target. README.md has the terms.
 //
-// The panels with a member of panel T in their boundary are those on the way from a panel K that
-// holds a neighbour of it up to, and without, T. Let K_1 < K_2 < ... < K_m be all such panels of
-// one T, with masks M_1, ..., M_m of the members that neighbour them. Panels are numbered in
-// postorder: the subtree of J is the range first(J) .. J. So
-//  * a panel J with T in its boundary has a last K_i <= J, and that K_i is in its subtree: K_i is
-//    the one from which J is reached by going up while J < K_{i+1} (K_{m+1} = T), and no other is.
-//    Hence every column block (J, T) is listed by exactly one thread, without a table;
-//  * the mask of (J, T) is the OR of M_l, ..., M_i, where K_l is the first that is not before
-//    first(J). As J ascends, l descends: runs of 32 and of 1024 masks are taken at once.
+// A panel has a vertex t of panel T in its boundary iff it is on the path in the panel tree from a
+// panel K that holds a neighbour of t up to, but excluding, T. Let K_1 < K_2 < ... < K_m be all
+// such panels K of one T, and let the mask M_i be the set of vertices of T with a neighbour in K_i.
+// Panels are numbered in postorder: the subtree of J is the range first(J) .. J. So
+//  * a panel J with T in its boundary has a last K_i <= J, and this K_i is in the subtree of J. The
+//    path up from K_i, ended before K_{i+1} (K_{m+1} = T), reaches J; no other such path does.
+//    Hence exactly one thread lists the column block (J, T), without a table;
+//  * the mask of (J, T) is the OR of M_l, ..., M_i, where K_l is the first K with K >= first(J). As
+//    J ascends, l descends: the OR takes runs of 32 and of 1024 masks at once.
 //
-// The blocks are listed in ascending order of their targets. A stable sort by panel then has the
-// blocks of every panel in ascending order of theirs.
+// The blocks are listed in ascending order of their targets. A stable sort by panel then puts the
+// blocks of every panel in ascending order of their targets.
 //
-// Cost: a step per column block, besides at most 32 steps of either kind for each stretch of masks;
-// two sorts by radix; no atomic operation but one on either counter of a panel per column block.
+// Cost: one step per column block, plus at most 32 steps of either kind for each stretch of masks;
+// two radix sorts; one atomic operation on each of the two counters of a panel per column block.
 
 #include "variants/device/simt.hpp"
 

@@ -1,34 +1,37 @@
 // The masks of panels where L is U transposed, without elimination: no panel waits for another.
 //
 // Let C be the pattern of chol(A + A^T), which the position lists hold, and C(k, f), k < f, its
-// entries. Of J's vertices k, C(k, f) holds iff one of the following does (Liu 1990: the structure
-// of a column is that of A and of its children in the tree, without their first rows):
+// entries. C(k, f) holds for a vertex k of panel J iff one of the following does (Liu 1990: the
+// structure of a column is the union of its structure in A and of the structures of its children in
+// the tree, without their first rows):
 //   1. k and f are neighbours in A + A^T;
 //   2. k is the vertex q(K) of a child panel K of J, and f is beyond k in the boundary of K;
 //   3. a child c of k in J has C(c, f).
-// So the mask of position f is that of 1 and 2 with all ancestors inside J, below f, of its
-// members. First every panel adds 2 to the masks of its parent, then every panel closes its own;
-// upper and lower masks side by side, which differ in 1: `upper` has A(k, f), `lower` A(f, k).
+// So the mask of position f has the members that 1 and 2 give, and all ancestors of these members
+// that are inside J and below f. First every panel adds 2 to the masks of its parent, then every
+// panel closes its own masks. Each position has an upper and a lower mask, which differ in 1:
+// `upper` takes A(k, f), `lower` takes A(f, k).
 //
 // If both closed masks agree at all positions, U and the transpose of L are C, exactly. The masks
-// are C's then: closing commutes with OR. U and L are parts of C. By induction on k, U(k, f) != 0
-// and L(f, k) != 0 for all f with C(k, f): the closed upper mask of f has k, by 1: A(k, f) is an
-// entry; by 2: some root r of K has k as its parent and C(r, f), and C(r, k); r < k, so that
-// L(k, r) != 0 and U(r, f) != 0, hence U(k, f) != 0; by 3: the same with c for r. Likewise L. QED
+// are then the masks of C: closing commutes with OR. U and L are parts of C. By induction on k,
+// U(k, f) != 0 and L(f, k) != 0 for all f with C(k, f): the closed upper mask of f has k, by 1:
+// A(k, f) is an entry; by 2: some root r of K has k as its parent and C(r, f), and C(r, k); r < k,
+// so that L(k, r) != 0 and U(r, f) != 0, hence U(k, f) != 0; by 3: the same with c for r. Likewise
+// L. QED
 //
-// Where A is symmetric the masks agree. Where they do not, somewhere, nothing follows, and panels
-// have to be eliminated from A's masks again.
+// If A is symmetric, the masks agree. If they differ at some position, nothing follows, and the
+// elimination has to start again from the masks of A.
 //
-// Where the boundary of panel J - 1, a child of J, is all of F_J, the first vertex of J is in the
-// mask of every position behind it, by 2. Nothing is added then, but known when J is closed; if in
-// addition every vertex of J is an ancestor of the one before, all masks are full, whatever A has.
-// On grids most panels of the large separators are such.
+// If panel J - 1 is a child of J and its boundary is all of F_J, the first vertex of J is in the
+// mask of every later position, by 2. Then panel J - 1 adds nothing; the closure of J adds the
+// vertex. If in addition every vertex of J is an ancestor of the previous vertex, all masks are
+// full, for any A. On grids this holds for most panels of the large separators.
 //
-// In waves: a panel adds 2 to its parent's masks in its own wave, and the parent is closed in its
-// own, which is not an earlier one.
+// Waves: a panel adds 2 to the masks of its parent in its own wave. The wave that closes the parent
+// is the same wave or a later one.
 //
-// Cost: two passes over the masks, which count rows, too, and one over the places in the parents'
-// lists.
+// Cost: two passes over the masks, which also count rows, and one pass over the places in the
+// parents' lists.
 
 #include "variants/device/simt.hpp"
 
@@ -88,7 +91,7 @@ struct panel_ancestors {
   mask_t of[mask_bits];
   std::uint32_t next[mask_bits];  ///< vertices as far above as members of `of`; mask_bits: none
 
-  /// By one warp: in every step `of` and `next` reach twice as far.
+  /// One warp calls this. Every step doubles the reach of `of` and `next`.
   GSOFA_DEVICE void find(const std::uint32_t* tree_parent, index_t begin, index_t width) {
     constexpr auto outside = static_cast<std::uint32_t>(mask_bits);
     const unsigned lane = lane_index();

@@ -30,7 +30,7 @@ GSOFA_KERNEL void count_kernel(panel_view p, panel_range wave, std::uint32_t* l_
     const index_t w = p.width(j);
     const index_t length = p.length(j);
     const offset_t first = p.position_begin[j];
-    // Of the rows lane and lane + 32 of the panel.
+    // Counts and digests of the rows lane and lane + 32 of the panel.
     std::uint32_t u[2] = {0, 0};
     unsigned long long digest[2] = {0, 0};
     for (index_t tile = warp * 64; tile < length; tile += stride) {

@@ -51,9 +51,9 @@ GSOFA_KERNEL void subtree_kernel(index_t n, index_t width, const std::uint32_t* 
 /// vertices that no other such subtree holds are panels; neighbours of them under one parent (or
 /// two roots) are joined if both have at most width/2 vertices and their roots lie in one of the
 /// windows [k width/2, (k+1) width/2): so a joint panel has less than width/2 + width/2 vertices.
-/// Of the other vertices, v goes on with the run of v-1 if parent[v-1] == v and v has no other
-/// child with a subtree so large; runs are cut every `width` vertices. Of each panel all parents
-/// outside are one vertex, or none: the parent of its last vertex.
+/// Any other vertex v continues the run of v-1 if v-1 is the only child of v with a subtree of more
+/// than `width` vertices; runs are cut every `width` vertices. All parents outside a panel are one
+/// vertex, the parent of the panel's last vertex, or there are none.
 ///
 /// Every v needs only its neighbourhood to know whether it begins a run; the scan counts the panels
 /// before it. Value of a piece of vertices: `head` vertices before its first run begins, panels of

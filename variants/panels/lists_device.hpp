@@ -29,7 +29,8 @@ void grow_table(panel_arrays& p, offset_t found, const panel_limits& limits,
 /// Copies the column blocks from the table, those of each panel side by side.
 void collect_column_blocks(const panel_arrays& p);
 
-/// Lists the ancestors of each panel, and sorts so many column blocks by panel and target.
+/// Lists the ancestors of each panel, and sorts the first `count` column blocks by panel and
+/// target.
 void sort_column_blocks(const panel_arrays& p, offset_t count);
 
 #endif

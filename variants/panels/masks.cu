@@ -88,8 +88,8 @@ struct place_table {
 /// row left of the diagonal that lie in one panel share a mask: one lane sets them all. Needs
 /// sizeof(place_table) bytes of shared memory behind those of for_each_lane().
 ///
-/// In waves: in the panels from `from` on that have a place. A panel that had one in the wave
-/// before is not factored yet, and has these bits already.
+/// In waves, sets bits only in panels j >= from that have a place. A panel that had a place in the
+/// previous wave is not factored yet, and has these bits already.
 GSOFA_KERNEL void scatter_kernel(matrix_view a, panel_view p, bool in_waves, index_t from) {
   simt::after_earlier_launches();
   place_table& places = *reinterpret_cast<place_table*>(simt::shared_memory<row_window>() + 1);

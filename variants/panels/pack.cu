@@ -1,20 +1,20 @@
 // Panels divided among devices: the structure of a part, and of the panels above all parts.
 //
 // A part holds its own panels, their ancestors, and the panels of `top` in its range (parts.hpp).
-// It finds the column blocks of these from A's entries (i, j) whose smaller vertex lies in a panel
-// that it holds, as a single device does. The boundary of a panel is what entries of the panel and
-// of those below add on their way up, so that
-//  * of its own panels the part finds all, since it has all panels below;
-//  * of a panel P of `top` it finds a part of F_P, which has the boundary of every panel below P
-//    that it holds: a place in P for all that own panels add to P;
-//  * all parts together find all of F_P: a panel below P is held by a part, which holds P then, or,
-//    if it is of `top`, by the part in whose range it lies.
-// Masks of P on a part are A's bits of the entries in its list, and what own panels have added;
-// every entry and every own panel is in some part. A mask is a set of entries of L + U that only
-// grows, and nothing is derived from P's masks before P itself is taken up. So the OR of P's masks
-// over all parts, at their places in the joint list, is what a single device has when all panels
-// below P that are not of `top` are done. The panels of `top` by themselves are a forest then, to
-// be eliminated as any other.
+// It finds the column blocks of these panels as a single device does, from A's entries (i, j) whose
+// smaller vertex lies in a panel that the part holds. The entries of a panel, and of the panels
+// below it, add the vertices of its boundary on their way up the tree. So
+//  * the part finds the complete boundary of each of its own panels, since it has all panels below;
+//  * the part finds a subset of F_P for a panel P of `top`. The subset contains the boundary of
+//    every panel below P that the part holds, so it has a place for all that own panels add to P;
+//  * all parts together find all of F_P: some part holds each panel below P, and this part holds P,
+//    too. (The part in whose range a panel of `top` lies holds that panel.)
+// The masks of P on a part have A's bits of the entries in the part's list, and the bits that own
+// panels have added. Every entry and every own panel is in some part. A mask is a set of entries of
+// L + U that only grows, and nothing is derived from P's masks before P itself is eliminated. So
+// the OR of P's masks over all parts, at their places in the joint list, equals the masks on a
+// single device after all panels below P that are not in `top`. The panels of `top` are then a
+// forest by themselves, and are eliminated as any other forest.
 
 #include "variants/device/simt.hpp"
 

@@ -37,7 +37,7 @@ struct packed_view {
 class packed_panels {
  public:
   packed_panels() = default;
-  /// Room for so many.
+  /// Allocates room for these numbers of panels, blocks and masks.
   packed_panels(index_t panels, offset_t blocks, offset_t masks, memory_budget& budget);
   packed_panels(const packed_on_host& from, memory_budget& budget);
   [[nodiscard]] packed_on_host on_host() const;

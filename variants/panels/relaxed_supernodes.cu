@@ -1,11 +1,11 @@
-// Supernodes of a contracted pattern as those of the padded one: gsofa::expand_leaves() on the
-// device.
+// Expands the supernodes of a contracted pattern to the supernodes of the padded pattern:
+// gsofa::expand_leaves() on the device.
 //
-// Vertex v stands for the columns first[v] .. first[v+1] - 1. A vertex that stands for several is a
-// supernode of its own and a leaf: no column before it has an entry in its row. Hence among the
-// rows of a supernode only the first can stand for several columns, before supernode s there are
-// first[begin[s]] - begin[s] rows more than in the contracted pattern, and segments are as many.
-// Time and memory: those of the result.
+// Vertex v represents the columns first[v] .. first[v+1] - 1. A vertex that represents several
+// columns is a supernode of its own and a leaf: no column before it has an entry in its row. Hence
+// only the first row of a supernode can represent several columns. The rows before supernode s are
+// first[begin[s]] - begin[s] more than in the contracted pattern; the number of segments is equal.
+// Time and memory are proportional to the size of the result.
 
 #include "variants/device/simt.hpp"
 

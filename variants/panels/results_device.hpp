@@ -77,7 +77,7 @@ class panel_expansion {
   bool run(const panel_view& panels, const std::uint32_t* l_counts, const std::uint32_t* u_counts,
            offset_t column_blocks, memory_budget& budget);
   void release();
-  /// Copies both to the host, on at most so many host threads.
+  /// Copies both to the host, on at most `threads` host threads.
   void to_host(index_t n, int threads, pattern& l, pattern& u) const;
   /// Where they are on the device, valid until release().
   [[nodiscard]] device_rows l_there(index_t n) const { return there(n, l_ptr_, l_idx_); }

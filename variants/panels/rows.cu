@@ -105,8 +105,8 @@ constexpr unsigned gathered_entries = tile_positions + mask_bits;
 
 /// Writes a part of a row, by one warp. Rows begin anywhere, and so do the pieces of them that are
 /// known at a time: written one by one they would be parts of sectors, for which memory takes twice
-/// as long. So entries are gathered in shared memory and leave in whole lines of 128 bytes of the
-/// array, but for the first and the last.
+/// as long. So entries are gathered in shared memory and leave in complete lines of 128 bytes of
+/// the array, except the first and the last line.
 class row_writer {
  public:
   /// The part begins at place `begin` of the array. `gathered` has gathered_entries of each warp.
@@ -375,8 +375,9 @@ void sort_by_target(index_t* targets, index_t* sorted_targets, index_t* numbers,
 #endif
 }
 
-/// Blocks that write n rows with so many entries. The longest rows come first, so that more blocks
-/// end closer to each other; with fewer than 40,000 entries each they take longer.
+/// Number of blocks that write n rows with `entries` entries. The longest rows come first, so that
+/// the blocks end closer to each other if there are more of them; blocks with fewer than 40,000
+/// entries each take longer.
 int blocks_for_rows(index_t n, offset_t entries) {
   constexpr offset_t most_on_each = 128;
   const offset_t most =

@@ -71,8 +71,8 @@ GSOFA_KERNEL void joins_kernel(panel_view p, unsigned char* joins) {
       if (z >= w) {
         differ |= lower ^ lower >> 1;
       } else if (z > 0) {
-        // Of rows of the panel only columns before the row count, and row z must be in column z
-        // - 1.
+        // In a row of the panel only the columns before the row count, and column z - 1 must have
+        // row z.
         differ |= ((lower ^ lower >> 1) & below(z - 1)) | (~lower & bit(z - 1));
       }
     }
@@ -207,8 +207,8 @@ struct supernode_view {
   const mask_t* starts;      ///< of each panel
 };
 
-/// Of the rows of panel j in column f, `upper`: those that are the first of a segment in a
-/// supernode before that of f.
+/// The rows of panel j in column f are `upper`. Returns the rows that begin a segment in a
+/// supernode before the supernode of f.
 GSOFA_DEVICE mask_t first_rows(const panel_view& p, const supernode_view& s, index_t j, index_t f,
                                mask_t upper) {
   const index_t b = p.begin[j];
@@ -380,7 +380,8 @@ void list_segments(const panel_view& p, offset_t column_blocks, const supernode_
                      out.segments.data());
 }
 
-/// Finds the lists; calls rows_listed() where those of L are on their way and those of U are not.
+/// Finds the lists. Calls rows_listed() after it has enqueued the lists of L and before the lists
+/// of U.
 template <class Action>
 void find_lists(const panel_view& p, offset_t column_blocks, const supernode_rule& rule,
                 memory_budget& budget, supernodal_arrays& out, const Action& rows_listed) {

@@ -4,37 +4,38 @@
 // Source: Gilbert, Ng & Peyton 1994 (skeleton entries, level differences); Liu 1990. README.md,
 // "Counts of a symmetric pattern", has the terms.
 //
-// Let A be symmetric, T its elimination tree, the numbering a postorder of T. Row u of L is the row
-// subtree of u: all vertices from the neighbours j_1 < ... < j_m < u of u up to, and without, u.
-// The vertices from j_k up to, and without, t_k are those that j_1, ..., j_{k-1} have not brought:
-// t_1 = u, and t_k is the least common ancestor of j_{k-1} and j_k (in a postorder no other j < j_k
-// meets the way up from j_k further below). So
+// Let A be symmetric, T its elimination tree, and the numbering a postorder of T. Row u of L is the
+// row subtree of u: all vertices on the paths from the neighbours j_1 < ... < j_m < u of u up to,
+// but excluding, u. The path from j_k adds the vertices from j_k up to, but excluding, t_k to the
+// paths from j_1, ..., j_{k-1}: t_1 = u, and t_k is the least common ancestor of j_{k-1} and j_k
+// (in a postorder no path from another j < j_k meets the path from j_k further below). So
 //  * row u of L has the sum of level(j_k) - level(t_k) entries;
-//  * column v of L has as many entries as vertices u have v in their row subtree: the sum, over the
-//    subtree of v, of the numbers of k with j_k less those with t_k there.
-// In a postorder t_k is the greatest parent among j_{k-1} .. j_k - 1: all of these are below t_k,
-// and the child of t_k above j_{k-1} is one of them. Maxima of groups of 32 vertices from either
-// end, of groups of these, and so on give it by two reads a level.
+//  * column v of L has one entry for each u with v in the row subtree of u. The sum over the
+//    subtree of v, of (the number of j_k there) - (the number of t_k there), is this count.
+// In a postorder t_k is the greatest parent among j_{k-1} .. j_k - 1: all of these vertices are
+// below t_k, and one of them is the child of t_k above j_{k-1}. Maxima of groups of 32 vertices
+// from either end, of groups of groups, and so on give t_k with two reads per level.
 //
-// T3 supernodes: row s joins that of r .. s - 1 iff the count of row s of U is one less than that
-// of row s - 1, and s is the parent of s - 1. For then columns r .. s - 1 have the same rows beyond
-// themselves, each count being one less than the one before along a path of parents, and L(s, r) is
-// an entry iff L(s, s - 1) is; if s is in column s - 1, it is the first there, hence the parent.
+// T3 supernodes: row s joins the supernode of rows r .. s - 1 iff the count of row s of U is one
+// less than the count of row s - 1, and s is the parent of s - 1. Proof: columns r .. s - 1 have
+// the same rows below s - 1, since the counts decrease by one along a path of parents. So L(s, r)
+// is an entry iff L(s, s - 1) is. If s is in column s - 1, it is the first row there, hence the
+// parent.
 //
-// What is taken for granted is found out in the same pass: rows ascend strictly, every entry below
-// the diagonal has its partner above, and there are as many of either kind, hence A is symmetric.
+// The same pass checks the assumptions. Rows ascend strictly, every entry below the diagonal has
+// its partner above, and the numbers of entries above and below are equal: hence A is symmetric.
 // The forest of nearest parents (README.md) is the elimination tree iff every vertex has a
-// neighbour below each of its children; neighbours j_{k-1}, j_k of u are below different children
-// iff t_k = u, so that the number of k with t_k = u, over all u, is that of vertices with a parent.
-// Where one of these does not hold the counts are void.
+// neighbour below each of its children. Neighbours j_{k-1}, j_k of u are below different children
+// iff t_k = u. So it is the elimination tree iff the number of k with t_k = u, over all u, equals
+// the number of vertices with a parent. If one of these checks fails, the counts are void.
 //
-// Encoding: 32-bit words, n each: least neighbours, then first vertices of subtrees; parents;
+// Encoding: arrays of n 32-bit words: least neighbours, then first vertices of subtrees; parents;
 // maxima up to and from each vertex in its group; levels; the differences whose sums over subtrees
-// are the counts of columns, then their sums from vertex 0 on, modulo 2^32: counts are less.
+// are the counts of columns, then their prefix sums modulo 2^32 (every count is less than 2^32).
 //
-// Cost: O(nnz log(longest row)) for the partners, O(n) besides, two atomic operations for an entry
-// that is a leaf of a row subtree; about ten launches, no size of which depends on what is found.
-// Memory: 25 bytes a vertex.
+// Cost: O(nnz log(longest row)) for the partners, O(n) for the other steps, two atomic operations
+// for an entry that is a leaf of a row subtree; about ten launches, whose sizes do not depend on
+// the data. Memory: 25 bytes a vertex.
 
 #include "variants/device/simt.hpp"
 
@@ -205,8 +206,8 @@ struct vertex_scan {
   GSOFA_DEVICE void emit(index_t v, value upto) const { values[v] = Kept{}(v, upto); }
 };
 
-/// The number of ancestors of each vertex: the subtrees that begin up to v, less the vertices up to
-/// v, whose subtrees but that of v end before.
+/// The number of ancestors of each vertex v: the number of subtrees whose first vertex is at most
+/// v, less v + 1. The subtrees of all vertices before v end before v.
 struct levels_of {
   GSOFA_DEVICE std::uint32_t operator()(index_t v, std::uint32_t upto) const {
     return upto - static_cast<std::uint32_t>(v) - 1;

@@ -25,8 +25,9 @@ GSOFA_DEVICE mask_t all_of(index_t w) { return w < mask_bits ? below(w) : ~mask_
 /// bit k in row i, k < i: bit k of row i is final at step k, and so is to[k]. The same steps on the
 /// transpose give the transposed result. The steps of Count blocks overlap.
 ///
-/// In halves of 32 bits: rows up to 31 take nothing from later rows, and only rows up to 31 reach
-/// them. The loop is unrolled by eight: fully unrolled, the steps do not fit the instruction cache.
+/// Works in halves of 32 bits: rows up to 31 take nothing from later rows, and only rows up to 31
+/// reach them. The loop is unrolled by eight: fully unrolled, the steps do not fit the instruction
+/// cache.
 template <int Count>
 GSOFA_DEVICE void eliminate_blocks(row_pair (&rows)[Count], row_pair (&to)[Count], index_t w) {
   const std::uint32_t left = lower_lanes();  // of the diagonal, in row lane and, shifted, lane + 32

@@ -94,7 +94,7 @@ GSOFA_DEVICE index_t do_task(const elimination_view& e, work_item task, worker_s
   return ready;
 }
 
-/// Of the warps `taking`, the warps whose targets the worker updates itself in the first round.
+/// Returns those warps of `taking` whose targets the worker updates itself in the first round.
 /// `far` becomes the first column block, relative to the panel's first, that the worker leaves to
 /// tasks.
 ///

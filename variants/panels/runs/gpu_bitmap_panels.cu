@@ -10,14 +10,14 @@
 //
 // Encoding (panel_view.hpp): the boundary of a panel as column blocks (panel T, mask of its
 // vertices in T), 16 bytes each, and as positions, 24 bytes each: two masks, the vertex, its place
-// in the parent panel. A vertex has 92 bytes and those of its results, a panel 36 bytes for its
-// next eight ancestors. The result is the masks with the position lists; rows are read off on
-// request.
+// in the parent panel. A vertex takes 92 bytes in addition to its results, and a panel takes 36
+// bytes for its next eight ancestors. The result is the masks with the position lists; rows are
+// read off on request.
 //
 // Cost with P positions and W column blocks: O(nnz(A)) for the forest; atomics in O(nnz(A) + W) for
 // the lists; about one closure of two words per position and one OR of two words per position and
-// update. Memory: 24 P + 16 W bytes; while it is built 16 W more, or two to eight times as much for
-// the table of column blocks. Waves and searches need less: see ../README.md.
+// update. Memory: 24 P + 16 W bytes; during construction 16 W more, or two to eight times as much
+// for the table of column blocks. Waves and searches need less: see ../README.md.
 
 #include "variants/device/gpu_variant.hpp"
 

@@ -273,7 +273,8 @@ GSOFA_REGISTER_VARIANT({
     .gives = gsofa::want_set(gsofa::want::counts) | gsofa::want::digest | gsofa::want::supernodes,
     .options = {{.name = "gpus",
                  .default_value = std::int64_t{0},
-                 .help = "parts of the panels, on all GPUs in turn; 0: one for each GPU",
+                 .help =
+                     "parts of the panels, dealt cyclically to the GPUs; 0: one part for each GPU",
                  .minimum = 0,
                  .maximum = 64,
                  .tested = {"2", "1", "3", "5"}},

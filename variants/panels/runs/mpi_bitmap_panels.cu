@@ -8,13 +8,13 @@
 //
 // Rank k of N has part k of N: steps 1 to 3 of gpu_bitmap_panels_multi.cu on GPU number (its rank
 // on the node) modulo the GPUs there. All ranks then learn whether every part is done. Rank 0
-// receives, one rank after another, what the others have packed of the panels of `top`, and their
-// counts, digests and runs of columns in the rows that they hold; it joins `top` and has the
-// result. A job of one rank, with MPI or without, does all of it by itself.
+// receives, from one rank after another, the packed panels of `top`, and the counts, digests and
+// column runs of the rows that the rank holds. Rank 0 joins `top` and has the result. A job of one
+// rank, with MPI or without, does all steps itself.
 //
-// Encoding: that of gpu_bitmap_panels; messages are arrays of these as they are.
+// Encoding: as in gpu_bitmap_panels; messages are these arrays, unchanged.
 //
-// Fall back: as gpu_bitmap_panels_multi, rank 0 does everything by gpu_bitmap_panels.
+// Fall-back: as gpu_bitmap_panels_multi, rank 0 does everything by gpu_bitmap_panels.
 //
 // Cost: tree and division are not shared; rank 0 receives 20 bytes for a mask of `top` that is not
 // empty, and 8 to 20 bytes a row.

@@ -1,4 +1,5 @@
-// Where panels do not serve, another variant does.
+// The fall-back: another variant takes over if the panels do not fit in memory, or if their update
+// rounds cost more than a search of rows.
 
 #include "variants/device/simt.hpp"
 

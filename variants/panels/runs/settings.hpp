@@ -21,7 +21,7 @@ struct panel_tuning {
   bool search = true;  ///< most_update_work is that of a search of rows, not that of `elimination`
   offset_t most_positions = 0;        ///< as in panel_limits
   bool waves = true;                  ///< several, if not all positions are admitted at once
-  double longest_silent_search = 60;  ///< seconds of a search that the user is not told of
+  double longest_silent_search = 60;  ///< seconds; a longer search is announced to the user
   closing_masks closing = closing_masks::where_symmetric;
   index_t many_vertices = list_tuning::many_vertices;  ///< as in panel_limits
 };
