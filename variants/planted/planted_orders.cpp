@@ -57,7 +57,7 @@ struct fault {
 
 constexpr fault faults[] = {
     {"planted_order_lost_vertex", "a vertex is not in the order", lost_vertex},
-    {"planted_order_repeated_vertex", "a vertex stands in the place of another", repeated_vertex},
+    {"planted_order_repeated_vertex", "a vertex replaces another vertex", repeated_vertex},
     {"planted_order_crossing_edge", "an edge crosses a separator", crossing_edge},
 };
 
