@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Lines of variants/ and harness/library that the test programs execute, by file, into coverage.tsv next to this script.
+"""Lines of variants/ and harness/library that the test programs execute, by file, into results/coverage.tsv.
 
   coverage.py [--build FOLDER] [--out TABLE] [--no-run]
 
@@ -94,6 +94,7 @@ def write(rows, out):
     text = "file\tlines\tcovered\tpercent\n"
     text += "".join(f"{name}\t{lines}\t{covered}\t{percent(covered, lines)}\n" for name, lines, covered in rows if lines)
     temporary = out.with_name(out.name + ".new")
+    temporary.parent.mkdir(parents=True, exist_ok=True)
     temporary.write_text(text)
     temporary.replace(out)
 
@@ -101,7 +102,7 @@ def write(rows, out):
 def main():
     p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     p.add_argument("--build", type=pathlib.Path, default=ROOT / "build" / "coverage")
-    p.add_argument("--out", type=pathlib.Path, default=HERE / "coverage.tsv")
+    p.add_argument("--out", type=pathlib.Path, default=ROOT / "results" / "coverage.tsv")
     p.add_argument("--no-run", action="store_true")
     args = p.parse_args()
     build = args.build.resolve()
