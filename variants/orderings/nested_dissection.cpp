@@ -9,6 +9,7 @@
 #include <numeric>
 #include <thread>
 
+#include "variants/orderings/nested_dissection_reduce.hpp"
 #include "variants/orderings/nested_dissection_stages.hpp"
 
 namespace gsofa::orders {
@@ -216,12 +217,13 @@ dissection nested_dissection(const pattern_view& s, const dissection_settings& s
   if (s.n_rows != s.n_cols) throw input_error("nested dissection: the pattern is not square");
   dissection result;
   team::run(settings.threads, [&](team& crew) {
-    compressed_graph c = compress(crew, s);
+    const reduction r = reduce(crew, s, settings.reduce);
+    compressed_graph c = compress(crew, r.graph(s));
     std::vector<index_t> position(at(c.g.n));
     std::iota(position.begin(), position.end(), 0);
     const std::vector<node> tree = tree_finder(crew, settings, position).run(c.g);
     order_leaves(crew, c.g, tree, position);
-    result = expand(c, tree, std::move(position));
+    result = expand(r, expand(c, tree, std::move(position)));
   });
   return result;
 }

@@ -12,6 +12,21 @@ namespace gsofa::orders {
 
 enum side : std::uint8_t { side_a = 0, side_b = 1, separator = 2 };
 
+// Reductions of graphs with n vertices that are not isolated.
+inline constexpr index_t most_simplicial = 32;    ///< neighbours of a vertex that is tested
+inline constexpr index_t longest_reduced = 1000;  ///< vertices of longer rows stay
+/// Whether reductions begin, with this many simplicial vertices and vertices of degree 2.
+constexpr bool is_reducible(offset_t eligible, index_t n) {
+  return eligible > 0 && 50 * eligible >= n;
+}
+/// Whether a round that removed this many simplicial vertices is the last one.
+constexpr bool is_slow_round(offset_t removed, index_t n) { return 1000 * removed < n; }
+/// Whether vertices of a larger degree go from now on, too.
+constexpr bool is_last_round_of_degree(offset_t removed, index_t n) { return 100 * removed < n; }
+/// Whether so few vertices are kept that removing those of small degree pays: in graphs of small
+/// separators. In a mesh most vertices stay, with more neighbours than before.
+constexpr bool is_core(index_t kept, index_t before) { return offset_t{4} * kept <= before; }
+
 // Coarsening.
 inline constexpr index_t coarsest = 60;     ///< do not coarsen graphs of at most this many vertices
 inline constexpr int handshake_rounds = 8;  ///< at most
