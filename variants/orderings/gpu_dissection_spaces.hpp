@@ -41,6 +41,32 @@ struct search_space {
   side_work beside;
 };
 
+/// What the threads that search flows together count.
+struct flow_counts {
+  std::uint32_t layer[band_layers + 1];  ///< vertices of each layer of the band
+  std::uint32_t reached[3];              ///< nodes of three levels, one after the other
+  std::uint32_t top[2];                  ///< highest level of a node with excess, by wave
+};
+/// Work arrays of minimum_separators().
+struct flow_space {
+  explicit flow_space(memory_budget& budget)
+      : old(budget, "flow"),
+        words(budget, "flow"),
+        level(budget, "flow"),
+        excess(budget, "flow"),
+        through(budget, "flow"),
+        next_to(budget, "flow"),
+        flow(budget, "flow"),
+        queue(budget, "flow"),
+        starts(budget, "flow"),
+        band(budget, "flow") {}
+
+  growing_array<winner> old;
+  growing_array<offset_t> words;
+  growing_array<std::uint32_t> level, excess, through, next_to, flow, queue, starts;
+  growing_array<index_t> band;
+};
+
 /// A graph that ends, as kernels see it.
 struct ending_view {
   std::uint64_t winner;

@@ -61,6 +61,13 @@ void refine(trials& t, const level& at_level, const dissection_settings& setting
 std::vector<winner> best(host_link& link, trials& t, const level& at_level,
                          std::span<const group> groups);
 
+// ------------------------------------------------------------------ flow: gpu_dissection_flow.cu
+
+/// Replaces the separators of `graphs` of `whole` that win by separators of the least weight in a
+/// band around them, where those cost less: changes sides and winners. Waits for the device.
+void minimum_separators(host_link& link, flow_space& s, const level& whole, std::uint8_t* side,
+                        std::span<const index_t> graphs, std::span<winner> winners);
+
 // ---------------------------------------------------------------- split: gpu_dissection_split.cu
 
 /// How a graph ends: its separator splits it, or it becomes a leaf and is dropped.

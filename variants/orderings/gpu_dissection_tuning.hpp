@@ -85,6 +85,14 @@ struct leaf_tuning {
                                             {1024, 2048, 4096, 8192});
 };
 
+/// gpu_dissection_flow.cu
+struct flow_tuning {
+  /// All threads of the device search the flows of at most this many parts together.
+  static constexpr index_t most_of_grid = by_target(16, 3);
+  static constexpr int threads = by_target(512, 64);
+  static constexpr int threads_of_many = by_target(128, 32);
+};
+
 /// gpu_dissection_levels.cu
 struct level_tuning {
   static constexpr int threads = by_target(512, 64);

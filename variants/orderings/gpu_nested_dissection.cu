@@ -51,6 +51,7 @@ std::vector<ending> endings_of(std::span<const part> parts, std::span<const inde
 void find_tree(const level& root, const dissection_settings& settings, memory_budget& budget,
                timeline& time, index_t* order, std::vector<node>& tree, std::vector<leaf>& leaves) {
   host_link link;
+  flow_space flows(budget);
   splitting_space splitting(budget);
   level own[2]{level(budget), level(budget)};
   bisection_stages stages(settings, budget, link, time);
@@ -68,7 +69,10 @@ void find_tree(const level& root, const dissection_settings& settings, memory_bu
     for (const part& p : parts) keys.push_back(p.key);
     stages.begin(*whole);
     const std::span<const group> groups = bisect.run(depth, keys);
-    std::vector<ending> endings = endings_of(parts, bisect.parts(), stages.best(groups));
+    std::vector<winner> winners = stages.best(groups);
+    time.mark("flow");
+    minimum_separators(link, flows, *whole, stages.of_level().view.side, bisect.parts(), winners);
+    std::vector<ending> endings = endings_of(parts, bisect.parts(), winners);
     time.mark("split");
     level& sides = own[depth % 2];
     split(link, splitting, *whole, stages.of_level().side(), endings, vertex.data(), order, sides,

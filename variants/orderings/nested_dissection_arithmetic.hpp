@@ -113,6 +113,18 @@ constexpr std::uint32_t idle_limit_of_rounds(std::uint32_t members, std::uint32_
 }
 inline constexpr index_t most_stamp = 0xffff;
 
+// The minimum separator in a band around S.
+inline constexpr int band_layers = 2;  ///< on either side of S
+/// The side that the flow comes from: the lighter one, so that the minimum separator next to the
+/// sink leaves it as large as any.
+constexpr std::uint8_t source_side(offset_t a, offset_t b) { return a <= b ? side_a : side_b; }
+/// The side of a vertex of the band; enters, leaves: whether its entrance and its exit reach the
+/// sink.
+constexpr std::uint8_t cut_side(std::uint8_t source, bool enters, bool leaves) {
+  if (enters) return static_cast<std::uint8_t>(1 - source);
+  return leaves ? std::uint8_t{separator} : source;
+}
+
 // Leaves.
 inline constexpr index_t most_leaf_bits = 2048;  ///< vertices of leaf and halo together
 

@@ -152,8 +152,8 @@ struct bisector::stages {
     }
   }
   // The best of the part's trials.
-  [[nodiscard]] const trial& best(const group& of) const {
-    const trial& found = *active[at(ranked(of.from, of.to - of.with_level)[0])].t;
+  [[nodiscard]] trial& best(const group& of) {
+    trial& found = *active[at(ranked(of.from, of.to - of.with_level)[0])].t;
     const bool takes = of.with_level != 0 && has_level &&
                        cost_function(level.g->total).takes_level(level.weight, found.weight);
     return takes ? level : found;
@@ -211,6 +211,7 @@ struct bisector::state {
   dissection_settings settings;
   stages of_part;
   bisection<stages> plan;
+  flow_space flow;
 };
 
 bisector::bisector(team& crew, const dissection_settings& settings)
@@ -224,8 +225,11 @@ bool bisector::bisect(const graph& g, std::uint64_t key, int depth) {
   state_->of_part.begin(g);
   const std::span<const group> groups = state_->plan.run(depth, {&key, 1});
   if (groups.empty()) return false;
-  best_ = &state_->of_part.best(groups[0]);
-  return best_->weight[side_a] > 0 && best_->weight[side_b] > 0;
+  trial& best = state_->of_part.best(groups[0]);
+  best_ = &best;
+  if (best.weight[side_a] <= 0 || best.weight[side_b] <= 0) return false;
+  minimum_separator(best, state_->flow);
+  return true;
 }
 
 }  // namespace gsofa::orders

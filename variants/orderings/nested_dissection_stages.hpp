@@ -171,6 +171,21 @@ void project(trial& t, const graph& finer);
 void refine(team& crew, scratch* per_thread, std::span<trial* const> trials, int passes,
             index_t idle_moves, std::uint64_t key);
 
+/// Work arrays of minimum_separator(). By vertex of the band, unless it says else.
+struct flow_space {
+  std::vector<index_t> number;        ///< in the band, by vertex of the graph; all -1 between calls
+  std::vector<index_t> band;          ///< vertices
+  std::vector<std::uint8_t> next_to;  ///< 1: the source, 2: the sink, 3: both
+  std::vector<index_t> through;       ///< flow from entrance to exit
+  std::vector<offset_t> first_entry;  ///< of the row of the vertex in flow
+  std::vector<index_t> flow;          ///< by entry of a row: to the neighbour
+  std::vector<index_t> excess;        ///< by node
+  std::vector<index_t> level;         ///< by node: distance to the sink
+  std::vector<index_t> queue;         ///< nodes by their levels
+};
+/// Replaces the separator of t by one of the least weight in a band around it, if that costs less.
+void minimum_separator(trial& t, flow_space& s);
+
 /// Finds separators. bisect() leaves that of g in best(); false if one of its sides is empty.
 class bisector {
  public:

@@ -52,6 +52,57 @@ bool separates(const trial& t) {
   return true;
 }
 
+// The sides by the minimum separator next to the sink, of all sets of at most 15 vertices of the
+// band.
+std::vector<std::uint8_t> sides_by_enumeration(const trial& t) {
+  const graph& g = *t.g;
+  std::vector<std::uint8_t> in_band(at(g.n), 0);
+  for (const index_t v : t.members) in_band[at(v)] = 1;
+  for (int layer = 0; layer < band_layers; ++layer) {
+    const std::vector<std::uint8_t> before = in_band;
+    for (index_t v = 0; v < g.n; ++v) {
+      for (const index_t u : g.row(v)) in_band[at(u)] |= before[at(v)];
+    }
+  }
+  std::vector<index_t> band;
+  for (index_t v = 0; v < g.n; ++v) {
+    if (in_band[at(v)] != 0) band.push_back(v);
+  }
+  REQUIRE(band.size() <= 15);
+  const std::uint8_t source = source_side(t.weight[side_a], t.weight[side_b]);
+  const auto sink = static_cast<std::uint8_t>(1 - source);
+  std::pair<offset_t, index_t> least{g.total + 1, 0};  // weight, vertices next to the sink
+  std::vector<std::uint8_t> best;
+  for (std::uint32_t set = 0; set < 1U << band.size(); ++set) {
+    std::vector<std::uint8_t> sides(at(g.n), source);
+    offset_t weight = 0;
+    for (std::size_t i = 0; i < band.size(); ++i) {
+      if ((set >> i) % 2 == 0) continue;
+      sides[at(band[i])] = separator;
+      weight += g.weight[at(band[i])];
+    }
+    std::vector<index_t> reached;
+    const auto reach = [&](index_t v) {
+      if (sides[at(v)] != source) return;
+      sides[at(v)] = sink;
+      reached.push_back(v);
+    };
+    for (index_t v = 0; v < g.n; ++v) {
+      if (in_band[at(v)] == 0 && t.side[at(v)] == sink) reach(v);
+    }
+    for (std::size_t k = 0; k < reached.size(); ++k) {
+      for (const index_t u : g.row(reached[k])) reach(u);
+    }
+    const bool cuts = std::ranges::none_of(
+        reached, [&](index_t v) { return in_band[at(v)] == 0 && t.side[at(v)] == source; });
+    const std::pair own{weight, static_cast<index_t>(reached.size())};
+    if (!cuts || !(own < least)) continue;
+    least = own;
+    best = sides;
+  }
+  return best;
+}
+
 // Whether weights, cost and members are those of the sides.
 bool is_consistent(const trial& t) {
   trial other;
@@ -184,6 +235,61 @@ TEST_CASE("rounds refine a wide separator, and separate") {
   CHECK(separates(t));
   CHECK(is_consistent(t));
   CHECK(t.weight[separator] <= 2 * layer);
+}
+
+TEST_CASE("the flow finds the minimum separator of the band that is next to the sink") {
+  int better = 0;
+  flow_space space;
+  for (int seed = 0; seed < 60; ++seed) {
+    CAPTURE(seed);
+    // Seven rows of three vertices, of which the fourth separates.
+    graph g = graph_of("grid9:nx=3,ny=7,drop=0.2,seed=" + std::to_string(seed));
+    g.total = 0;
+    for (index_t v = 0; v < g.n; ++v) {
+      g.weight[at(v)] = 1 + static_cast<index_t>(keyed_random(at(seed), at(v), 0) % 4);
+      g.total += g.weight[at(v)];
+    }
+    trial t;
+    t.g = &g;
+    for (index_t v = 0; v < g.n; ++v) {
+      t.side.push_back(v / 3 < 3 ? side_a : v / 3 == 3 ? separator : side_b);
+    }
+    collect_separator(t);
+    trial expected = t;
+    expected.side = sides_by_enumeration(t);
+    collect_separator(expected);
+    if (expected.cost < t.cost) {
+      ++better;
+    } else {
+      expected = t;
+    }
+    minimum_separator(t, space);
+    CHECK(t.side == expected.side);
+    CHECK(separates(t));
+    CHECK(is_consistent(t));
+    CHECK(std::ranges::all_of(space.number, [](index_t k) { return k == -1; }));
+  }
+  CHECK(better > 10);
+}
+
+TEST_CASE("the minimum separator never costs more") {
+  for (const char* spec : specs) {
+    CAPTURE(spec);
+    const graph g = graph_of(spec);
+    scratch s;
+    flow_space space;
+    for (std::uint64_t hash_key = 0; hash_key < 3; ++hash_key) {
+      trial t;
+      t.g = &g;
+      t.key = hash_key;
+      first_cut(t, s);
+      const std::uint64_t before = t.cost;
+      minimum_separator(t, space);
+      CHECK(separates(t));
+      CHECK(is_consistent(t));
+      CHECK(t.cost <= before);
+    }
+  }
 }
 
 TEST_CASE("keys of rounds without branches are those of the arithmetic of host and device") {
