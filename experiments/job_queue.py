@@ -83,6 +83,9 @@ def latest(part):
     cases = {}
     whole = [line for line in part.read_bytes().splitlines(keepends=True) if line.endswith(b"\n")] if part.exists() else []
     for r in (json_lines.parse(line, f"{part}:{number}") for number, line in enumerate(whole, 1)):
+        if r.get("kind") == "order":
+            cases[json.dumps([r["matrix"]["name"], r["order"], r["seed"], r.get("shuffle", 0)])] = r
+            continue
         key = [r["matrix"]["name"], r["ordering"]["digest"], r["variant"], r["options"], r["threads"], r["chunk_size"],
                r["asked"], r["counting"], r["mpi"]["ranks"]]
         cases[json.dumps(key)] = r
@@ -213,11 +216,11 @@ class Queue:
             lines = (self.results.out / "logs" / f"{job.name}.txt").read_text(errors="replace").splitlines()
             note = next((line for line in reversed(lines) if re.search(job.verdict, line)), "")
             # Status 4 is a timeout, running out of memory or an error in a case: the records tell which.
-            good = status in ([0, 4] if job.judged else job.exits)
+            good = status in ([*job.exits, 4] if job.judged else job.exits)
             try:
                 for r in latest(job.part) if job.judged else ():
                     if not acceptable(r):
-                        good, note = False, f"{r['matrix']['name']} {r['variant']}: {r['status']}: {r['reason']}"
+                        good, note = False, f"{r['matrix']['name']} {r.get('variant') or r['order']}: {r['status']}: {r['reason']}"
             except json_lines.BadLine as e:
                 good, note = False, str(e)
             verdict = "passed" if good else "failed"

@@ -18,7 +18,7 @@ commands.toml, if there is one, has a [[command]] table for each thing that no c
                the files that match it
   then, to     `then` is a command after it, whose output is added to the file `to` of OUT; without `then`, {part} is
   after        names of commands of the study that must have passed before
-  gpus, cores  what the job takes (0 GPUs, 1 core)
+  gpus, cores  what the job takes (0 GPUs, 1 core); 0 cores: all
   exit         the exit statuses that are right ([0])
   environment  a table of environment variables
 
@@ -261,7 +261,7 @@ class Plan:
                       "commit": re.search(r"\b[0-9a-f]{40}\b|$", self.version)[0],
                       "part": os.path.relpath(part or ROOT, ROOT), **chosen}
             argv, then = ([w.format_map(places) for w in command.get(k, [])] for k in ("argv", "then"))
-            self.add(Job(name, argv, gpus, command.get("cores", self.machine.share(gpus)), after,
+            self.add(Job(name, argv, gpus, command.get("cores", self.machine.share(gpus)) or len(self.machine.cores), after,
                          command.get("exit", [0]), part, then, bool(part) and not then and part.suffix == ".jsonl",
                          environment=command.get("environment", {})))
 

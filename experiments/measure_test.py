@@ -239,6 +239,28 @@ after = ["rows"]
             self.commands(f'[[command]]\nname = "wrong"\ngroups = ["other"]\n{wrong}\n')
             self.refused(reason, "run", "study", "--group", "other")
 
+    def test_commands_that_record_orders(self):
+        """An order that failed fails its job; one that is unavailable does so unless the command allows status 3."""
+        def order(name, status="pass"):
+            return json.dumps({"kind": "order", "matrix": {"name": "m"}, "order": name, "seed": -1, "status": status, "reason": "no tree"})
+        for status, more, verdict in (("pass", "", "passed"), ("pass", "exit 3", "passed"), ("pass", "exit 1", "failed"),
+                                      ("fail", "", "failed")):
+            file = self.root / "lines"
+            file.write_text(order("amd") + "\n" + order("metis", status) + "\n")
+            self.commands(f"""[[command]]
+name = "orders"
+groups = ["other"]
+argv = ["sh", "-c", "cp {file} {{part}}; {more}"]
+to = "orders.jsonl"
+exit = [0, 3]
+cores = 0
+""")
+            text = self.call("run", "study", "--group", "other", code=int(verdict == "failed")).stdout
+            self.assertEqual(self.lines("jobs.jsonl")[0]["verdict"], verdict)
+            self.assertEqual(len(self.lines("orders.jsonl")), 2)
+        self.assertIn("m metis: fail: no tree", text)
+        self.assertIn(f"{len(os.sched_getaffinity(0))} cores", self.call("run", "study", "--group", "other", "--dry-run").stdout)
+
     def test_another_machine_of_the_same_name_needs_another_folder(self):
         self.call("prepare", "study")
         jobs = self.out / "jobs.jsonl"
