@@ -69,7 +69,7 @@ if(NOT GSOFA_SANITIZE)
 endif()
 gsofa_test(cli/reproduce COMMAND experiments/reproduce_test.py
   PROPERTIES LABELS cli TIMEOUT 900 COST 40 SKIP_RETURN_CODE 77 ${build})
-foreach(file plots/compare plots/records plots/style plots/site/site paper/junit paper/language paper/verdicts paper/claims paper/report paper/results
+foreach(file plots/compare plots/order_kinds plots/records plots/style plots/site/site paper/junit paper/language paper/verdicts paper/claims paper/report paper/results
     paper/artifact/needs)
   gsofa_test(${file} COMMAND ${file}_test.py PROPERTIES LABELS cli TIMEOUT 600 SKIP_RETURN_CODE 77)
 endforeach()
