@@ -71,6 +71,7 @@ FIELDS = {
 ORDER = {key: FIELDS[key] for key in ("schema", "run_id", "time_utc", "argv", "git", "build", "host", "cpu", "gpus", "threads",
                                       "status", "reason", "samples_s", "matrix")} | {
     "machine": FIELDS["machine?"], "kind": TEXT, "match": TEXT, "order": TEXT, "library": str, "seed": int,
+    "shuffle?": int,  # absent before the option
     "result": {"nnz_l": int, "nnz_u": int, "fill": int, "flops": float, "height": int},
     "tree?": {"nodes": int, "largest_separator": int, "largest_child": NUMBER}}
 # Lines of profile.jsonl: throughput by ncu.
@@ -389,7 +390,7 @@ GOOD = {
 GOOD_ORDER = {key: GOOD[key] for key in ("schema", "run_id", "time_utc", "argv", "git", "build", "host", "cpu", "gpus", "threads",
                                           "status", "reason", "samples_s", "matrix")} | {
     "machine": {"id": "ab" * 8, "microcode": "", "threads_usable": 2, "threads_online": 2, "before": {}, "after": {}},
-    "kind": "order", "match": "kept", "order": "amd", "library": "", "seed": -1,
+    "kind": "order", "match": "kept", "order": "amd", "library": "", "seed": -1, "shuffle": 3,
     "result": {"nnz_l": 2, "nnz_u": 5, "fill": 1, "flops": 6.0, "height": 3},
     "tree": {"nodes": 3, "largest_separator": 1, "largest_child": 0.5}}
 

@@ -6,11 +6,13 @@
 #include <filesystem>
 #include <iostream>
 #include <memory>
+#include <numeric>
 #include <optional>
 
 #include "common/digest.hpp"
 #include "common/order_quality.hpp"
 #include "common/ordering.hpp"
+#include "common/random.hpp"
 #include "harness/commands/commands.hpp"
 #include "harness/matrices/matrix_source.hpp"
 #include "harness/record/record_file.hpp"
@@ -32,6 +34,7 @@ struct order_options {
   bool json = false;
   int repeat = 1;
   int threads = 0;
+  std::uint64_t shuffle = 0;
 };
 
 // What became of one order.
@@ -134,6 +137,7 @@ json order_record(const session_info& session, const raw_matrix& m, const matche
   r["kind"] = "order";
   r["matrix"] = matrix_json(matched.matched.a, p);
   r["match"] = matched.how;
+  r["shuffle"] = o.shuffle;
   r["order"] = c.spec;
   r["library"] = c.first.library;
   r["seed"] = o.matrix.seed;
@@ -195,6 +199,37 @@ void print_orders(const std::vector<order_case>& cases) {
   table.print_fitting(std::cout);
 }
 
+// A random permutation (Fisher & Yates), the same for a seed on every platform.
+std::vector<index_t> random_numbering(index_t n, std::uint64_t seed) {
+  std::vector<index_t> order(at(n));
+  std::iota(order.begin(), order.end(), index_t{0});
+  random_source random(seed);
+  for (std::size_t k = order.size(); k > 1; --k) std::swap(order[k - 1], order[random.below(k)]);
+  return order;
+}
+
+// The matrix with a zero-free diagonal, then renumbered as `o` says. Rows and columns are
+// renumbered after the matching, whose choice among transversals depends on the numbering.
+matched_pattern pattern_to_order(const raw_matrix& m, const order_options& o) {
+  const std::string name = m.origin.stand_in ? marked_name(m.origin) : m.origin.source;
+  if (m.a.n_rows != m.a.n_cols) {
+    throw input_error(fmt::format("{}: the matrix is {} x {}; only square matrices have orders",
+                                  name, m.a.n_rows, m.a.n_cols));
+  }
+  matched_pattern found = match_diagonal(m.a, parse_match(o.matrix.match));
+  if (found.structural_rank < m.a.n_rows) {
+    throw input_error(
+        fmt::format("{}: structurally singular: structural rank {} of {} (--match none adds the "
+                    "missing diagonal entries instead)",
+                    name, found.structural_rank, m.a.n_rows));
+  }
+  if (o.shuffle != 0) {
+    const std::vector<index_t> order = random_numbering(m.a.n_rows, o.shuffle);
+    found.matched.a = permute(found.matched.a, order, order);
+  }
+  return found;
+}
+
 exit_code order_matrix(const order_options& o, const session_info& session) {
   if (is_prepared(o.matrix.matrix)) {
     throw input_error(o.matrix.matrix +
@@ -206,18 +241,7 @@ exit_code order_matrix(const order_options& o, const session_info& session) {
   const int threads = o.threads > 0 ? o.threads : this_machine().hardware_threads;
   const raw_matrix m = read_matrix(o.matrix.matrix);
   const std::string name = marked_name(m.origin);
-  if (m.a.n_rows != m.a.n_cols) {
-    throw input_error(fmt::format("{}: the matrix is {} x {}; only square matrices have orders",
-                                  m.origin.stand_in ? name : m.origin.source, m.a.n_rows,
-                                  m.a.n_cols));
-  }
-  const matched_pattern matched = match_diagonal(m.a, parse_match(o.matrix.match));
-  if (matched.structural_rank < m.a.n_rows) {
-    throw input_error(fmt::format(
-        "{}: structurally singular: structural rank {} of {} (--match none adds the "
-        "missing diagonal entries instead)",
-        m.origin.stand_in ? name : m.origin.source, matched.structural_rank, m.a.n_rows));
-  }
+  const matched_pattern matched = pattern_to_order(m, o);
   for (int round = 0; round < o.repeat; ++round) {
     for (order_case& c : cases) {
       if (c.judged.status != run_status::pass) continue;
@@ -276,6 +300,12 @@ void add_order_command(CLI::App& app, command_action& action) {
                 "Host threads of multithreaded orders; 0: all threads of this process")
       ->check(CLI::Range(0, 4096))
       ->type_name("T")
+      ->capture_default_str();
+  c->add_option("--shuffle", o->shuffle,
+                "Renumber rows and columns alike at random with this seed before ordering; 0: keep "
+                "the numbering")
+      ->check(CLI::NonNegativeNumber)
+      ->type_name("S")
       ->capture_default_str();
   c->add_option("--out", o->out, "Append a record of each order to this file, one line each")
       ->check(is_an_output())

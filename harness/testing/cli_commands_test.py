@@ -141,6 +141,18 @@ class OrderTest(CliTest):
         self.assertRegex(found[2]["result"].pop("digest"), "^[0-9a-f]{16}$")
         self.assertEqual(found[2]["result"], {"nnz_l": 2, "nnz_u": 5, "fill": 1, "flops": 6.0, "height": 3})
 
+    def test_a_random_numbering(self):
+        """It is recorded, a seed gives one numbering, and a path keeps an order without fill."""
+        path = ("--matrix", "gen:grid5:nx=40,ny=1", "--order", "natural,amd")
+        natural, amd = zip(*(self.orders(*path, "--shuffle", s) for s in ("0", "7", "7", "8")))
+        self.assertEqual([r["shuffle"] for r in natural], [0, 7, 7, 8])
+        self.assertEqual([r["result"]["fill"] for r in amd], [0, 0, 0, 0])
+        fill = [r["result"]["fill"] for r in natural]
+        self.assertEqual((fill[0], fill[1]), (0, fill[2]))
+        self.assertGreater(min(fill[1], fill[3]), 0)
+        self.assertEqual(len({r["matrix"]["sha256"] for r in natural}), 1)
+        self.assert_refused(BAD_INPUT, "order", *path, "--shuffle", "-1", mention=["--shuffle"])
+
     def test_the_table(self):
         done = call("order", "--matrix", self.small, "--match", "none", "--order", "amd")
         self.assertEqual(done.returncode, OK, done.stderr)
