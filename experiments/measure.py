@@ -15,7 +15,7 @@ commands.toml, if there is one, has a [[command]] table for each thing that no c
                the program, {log} and {part}, two files of the job's own, {kept}, the folder of prepared matrices,
                {prepared}, the file there of `matrix` in METIS order, and the names in `each`
   each         a table of lists: the command runs for every combination of their values; a value with a * stands for
-               the files that match it
+               the files that match it, @FILE for the values in the lines of a file
   then, to     `then` is a command after it, whose output is added to the file `to` of OUT; without `then`, {part} is
   after        names of commands of the study that must have passed before
   gpus, cores  what the job takes (0 GPUs, 1 core); 0 cores: all
@@ -81,6 +81,10 @@ def expand(matrices, real=None):
             yield from map(str, sorted(found, key=lambda f: (f.stat().st_size, f)))
         else:
             yield from bundled if m in ("@bundled", "@real") else [str(ROOT / m) if is_path(m) else m]
+
+
+def read_lines(name):
+    return (ROOT / name).read_text(encoding="utf-8").split("\n")[:-1]
 
 
 def machine_id():
@@ -241,7 +245,8 @@ class Plan:
         if gpus > len(self.machine.gpus) and not self.preparing:
             self.left_out[study, command["name"]] = None
             return
-        each = {k: [f for v in map(str, values) for f in (sorted(glob.glob(v, root_dir=ROOT)) if "*" in v else [v])]
+        each = {k: [f for v in values for w in (read_lines(v[1:]) if str(v).startswith("@") else [str(v)])
+                    for f in (sorted(glob.glob(w, root_dir=ROOT)) if "*" in w else [w])]
                 for k, values in command.get("each", {}).items()}
         for values in itertools.product(*each.values()):
             chosen = dict(zip(each, values))

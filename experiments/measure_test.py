@@ -212,10 +212,11 @@ class Measure(unittest.TestCase):
         self.assertIn("study: gpu_a", self.call("run", "study", "--check", "none", gpus="").stdout)
 
     def test_commands(self):
+        (self.root / "build" / "files").write_text("build/gsofa*\n")
         self.commands('''[[command]]
 name = "rows"
 groups = ["other"]
-each = {a = [1, 2], file = ["build/gsofa*"]}
+each = {a = [1, 2], file = ["@build/files"]}
 argv = ["sh", "-c", "exit 3"]
 exit = [3]
 [[command]]
