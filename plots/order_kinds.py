@@ -116,7 +116,7 @@ def markdown(inputs):
         mine = [i for i in inputs if i.kind == kind]
         if not mine:
             continue
-        lines += [f"**{kind}**, {len(mine)} inputs", "",
+        lines += [f"**{kind}** ({len(mine)})", "",
                   "| order | operations / virtual best | within 5 % | worst | worst / better of METIS and AMD | time / METIS | "
                   "least and most / median numbering (worst) |", "|---|---|---|---|---|---|---|"]
         orders = sorted({o for i in mine for o in i.flops})
@@ -149,19 +149,20 @@ def profile(axis, inputs, ticks, width=1):
     return curves
 
 
-def names(axis, curves):
+def names(axis, curves, inputs):
     """The name of each curve at a height of its own: left of the better half of the curves, right of the others."""
-    ranked = sorted(curves, key=lambda order: statistics.median(curves[order]))
+    ranked = sorted(curves, key=lambda order: geomean(curves[order]))
     better = (len(ranked) + 1) // 2
     for k, order in enumerate(ranked):
-        left = k < better
-        height = 0.93 - 0.08 * k if left else 0.08 * (len(ranked) - k)
-        crossing = curves[order][math.ceil(height * len(curves[order])) - 1]
+        left, count = k < better, len(curves[order])
+        height = 0.93 - 0.08 * k - (0 if left else 0.1)
+        crossing = min(max(curves[order][math.ceil(height * count) - 1], LIMITS[0]), LIMITS[1])
         edge = LIMITS[0] * 1.03 if left else LIMITS[1] / 1.03
         axis.plot([edge, crossing], [height, height], color=DRAWN[order], linewidth=0.5)
-        axis.plot(min(max(crossing, LIMITS[0]), LIMITS[1]), height, "o", color=DRAWN[order], markersize=3)
-        axis.text(edge, height, f"{order}: {geomean(curves[order]):.3f}", color=DRAWN[order], fontsize=8, va="center",
-                  ha="left" if left else "right", bbox={"facecolor": "white", "edgecolor": "none", "pad": 1})
+        axis.plot(crossing, height, "o", color=DRAWN[order], markersize=3)
+        text = f"{order}: {geomean(curves[order]):.3f}" + (f" ({count} inputs)" if count < inputs else "")
+        axis.text(edge, height, text, color=DRAWN[order], fontsize=8, va="center", ha="left" if left else "right",
+                  bbox={"facecolor": "white", "edgecolor": "none", "pad": 1})
 
 
 def points(inputs):
@@ -179,15 +180,17 @@ def draw(args):
     inputs, left_out = inputs_of(args.records, read_table(getattr(args, "kinds", TABLE)))
     fig, axes = plt.subplot_mosaic([["all"] * len(KINDS), KINDS], figsize=(7.4, 5.6), height_ratios=(2.6, 1), layout="constrained")
     axis = axes.pop("all")
-    names(axis, profile(axis, inputs, (0.5, 0.7, 1, 1.4, 2, 2.8, 4), 1.6))
+    names(axis, profile(axis, inputs, (0.5, 0.7, 1, 1.4, 2, 2.8, 4), 1.6), len(inputs))
     axis.set(title=f"all {len(inputs)} inputs; next to each name the geometric mean", ylabel="share of inputs",
-             xlabel="operations over the virtual best (the least of METIS in five settings, AMD, AMF and Scotch)")
+             xlabel="operations over the virtual best")
     for kind, axis in axes.items():
         mine = [i for i in inputs if i.kind == kind]
         profile(axis, mine, (0.5, 1, 2, 4))
         axis.set_title(f"{kind}: {len(mine)}", fontsize=8)
         axis.tick_params(labelsize=7, labelleft=kind == KINDS[0])
-    style.caption(fig, [f"Left out, since an anchor has no record: {', '.join(left_out)}"] if left_out else [])
+    anchors = [o for o in ANCHORS if any(o in i.flops for i in inputs)]
+    style.caption(fig, [f"Virtual best: the least of the anchors (dashed: some of them), which are {'; '.join(anchors)}."] +
+                  ([f"Left out, since an anchor has no record: {', '.join(left_out)}."] if left_out else []))
     style.save(fig, args.out, "order_kinds", POINTS, points(inputs))
     (args.out / "order_kinds.md").write_text(markdown(inputs), encoding="utf-8")
 
