@@ -4,6 +4,7 @@ gsofa_roles(
     best_of.cpp
     colamd.cpp
     cpu_nested_dissection.cpp
+    direction*.cpp
     metis.cpp
     natural.cpp
     nested_dissection*.cpp

@@ -1,0 +1,206 @@
+// Exact elimination of a node and of its boundary, on bit sets.
+
+#include "variants/orderings/direction_front.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <numeric>
+#include <utility>
+
+#include "variants/support/processors.hpp"
+
+namespace gsofa::orders {
+
+namespace {
+
+bool has_bit(const std::uint64_t* bits, index_t i) { return bits[i / 64] >> (i % 64) & 1; }
+
+// Calls body(i) for the bits of `bits` & `mask` below `limit`.
+template <class Body>
+void for_each_bit(const std::uint64_t* bits, const std::uint64_t* mask, index_t limit,
+                  Body&& body) {
+  for (index_t base = 0; base < limit; base += 64) {
+    std::uint64_t word = bits[base / 64] & mask[base / 64];
+    if (limit - base < 64) word &= (std::uint64_t{1} << (limit - base)) - 1;
+    for (; word != 0; word &= word - 1) body(base + std::countr_zero(word));
+  }
+}
+
+// Rows of `f` by row merging. A row takes row k of U for every entry k of L that it gets, up to
+// the first symmetric match j < i of k, U(k, j) and L(j, k): row j of U, which the row takes too,
+// has all of row k beyond j (Eisenstat & Liu 1992).
+GSOFA_FOR_PROCESSORS
+void merge_rows(std::uint64_t* bits, std::size_t words, index_t own, index_t size, index_t* match,
+                index_t* l) noexcept {
+  for (index_t k = 0; k < own; ++k) match[k] = -1, l[k] = 0;
+  for (index_t i = 0; i < size; ++i) {
+    std::uint64_t* row = bits + at(i) * words;
+    const index_t last = std::min(i, own);
+    for (index_t base = 0; base < last; base += 64) {
+      const std::uint64_t below =
+          last - base < 64 ? (std::uint64_t{1} << (last - base)) - 1 : ~std::uint64_t{0};
+      std::uint64_t done = 0;
+      for (;;) {
+        const std::uint64_t left = row[base / 64] & below & ~done;
+        if (left == 0) break;
+        const index_t k = base + std::countr_zero(left);
+        done |= left & (~left + 1);
+        ++l[k];
+        const std::uint64_t* other = bits + at(k) * words;
+        const auto first = static_cast<std::size_t>(k / 64);
+        // Columns up to k of row k are those of L.
+        const std::uint64_t of_u = ~((std::uint64_t{2} << (k % 64)) - 1);
+        if (match[k] < 0) {
+          if (i < own && has_bit(other, i)) match[k] = i;
+          row[first] |= other[first] & of_u;
+          for (std::size_t w = first + 1; w < words; ++w) row[w] |= other[w];
+          continue;
+        }
+        const auto end = static_cast<std::size_t>(match[k] / 64);
+        const std::uint64_t to_match = (std::uint64_t{2} << (match[k] % 64)) - 1;
+        row[first] |= other[first] & of_u & (first == end ? to_match : ~std::uint64_t{0});
+        for (std::size_t w = first + 1; w < end; ++w) row[w] |= other[w];
+        if (first < end) row[end] |= other[end] & to_match;
+      }
+    }
+  }
+}
+
+GSOFA_FOR_PROCESSORS
+void count_above(const std::uint64_t* bits, std::size_t words, index_t own, index_t* u) noexcept {
+  for (index_t k = 0; k < own; ++k) {
+    const std::uint64_t* row = bits + at(k) * words;
+    const auto first = static_cast<std::size_t>(k / 64);
+    index_t count = std::popcount(row[first] & ~((std::uint64_t{2} << (k % 64)) - 1));
+    for (std::size_t w = first + 1; w < words; ++w) count += std::popcount(row[w]);
+    u[k] = count;
+  }
+}
+
+// Rows and columns of the vertices of a node that are left, and their numbers of entries.
+struct pivots {
+  std::uint64_t* rows;
+  std::uint64_t* columns;
+  std::uint64_t* live;
+  std::size_t words;
+  index_t own;
+  index_t* in_row;     // with the diagonal
+  index_t* in_column;  // with the diagonal
+
+  index_t merge(std::uint64_t* to, const std::uint64_t* from) const {
+    index_t count = 0;
+    for (std::size_t w = 0; w < words; ++w) {
+      to[w] |= from[w];
+      count += std::popcount(to[w] & live[w]);
+    }
+    return count;
+  }
+};
+
+GSOFA_FOR_PROCESSORS
+void count_all(const pivots& p) noexcept {
+  for (index_t k = 0; k < p.own; ++k) {
+    p.in_row[k] = p.in_column[k] = 0;
+    for (std::size_t w = 0; w < p.words; ++w) {
+      p.in_row[k] += std::popcount(p.rows[at(k) * p.words + w]);
+      p.in_column[k] += std::popcount(p.columns[at(k) * p.words + w]);
+    }
+  }
+}
+
+GSOFA_FOR_PROCESSORS
+void eliminate_pivot(const pivots& p, index_t k) noexcept {
+  const std::uint64_t* row = p.rows + at(k) * p.words;
+  const std::uint64_t* column = p.columns + at(k) * p.words;
+  p.live[k / 64] &= ~(std::uint64_t{1} << (k % 64));
+  for_each_bit(column, p.live, p.own,
+               [&](index_t i) { p.in_row[i] = p.merge(p.rows + at(i) * p.words, row); });
+  for_each_bit(row, p.live, p.own,
+               [&](index_t j) { p.in_column[j] = p.merge(p.columns + at(j) * p.words, column); });
+}
+
+// Whether the vertices that are left have one row and one column, with all of them in it.
+GSOFA_FOR_PROCESSORS
+bool are_equal(const pivots& p) noexcept {
+  index_t first = -1;
+  bool equal = true;
+  const auto differs = [&](const std::uint64_t* bits, index_t i) {
+    for (std::size_t w = 0; w < p.words; ++w) {
+      if (((bits[at(first) * p.words + w] ^ bits[at(i) * p.words + w]) & p.live[w]) != 0) {
+        return true;
+      }
+    }
+    return false;
+  };
+  for_each_bit(p.live, p.live, p.own, [&](index_t i) {
+    if (first < 0) {
+      first = i;
+    } else if (equal) {
+      equal = !differs(p.rows, i) && !differs(p.columns, i);
+    }
+  });
+  return equal;
+}
+
+}  // namespace
+
+void front::eliminate(std::vector<index_t>& l, std::vector<index_t>& u) {
+  std::vector<index_t> match(at(own));
+  l.resize(at(own));
+  u.resize(at(own));
+  merge_rows(rows.bits.data(), rows.words, own, size, match.data(), l.data());
+  count_above(rows.bits.data(), rows.words, own, u.data());
+}
+
+markowitz_order order_by_markowitz(const front& f) {
+  bit_rows rows;
+  bit_rows columns;
+  bit_rows live;
+  rows.assign(0, f.size);
+  rows.bits.assign(f.rows.bits.begin(),
+                   f.rows.bits.begin() + static_cast<std::ptrdiff_t>(at(f.own) * rows.words));
+  columns.assign(f.own, f.size);
+  live.assign(1, f.size);
+  for (index_t i = 0; i < f.size; ++i) live.set(0, i);
+  for (index_t i = 0; i < f.size; ++i) {
+    for_each_bit(f.rows.row(i), live.row(0), f.own, [&](index_t k) { columns.set(k, i); });
+  }
+  std::vector<index_t> in_row(at(f.own));
+  std::vector<index_t> in_column(at(f.own));
+  const pivots p{rows.bits.data(), columns.bits.data(), live.bits.data(), rows.words, f.own,
+                 in_row.data(),    in_column.data()};
+  count_all(p);
+  if (are_equal(p)) return {};
+  markowitz_order result;
+  std::vector<index_t> left(at(f.own));
+  std::iota(left.begin(), left.end(), 0);
+  while (!left.empty()) {
+    std::size_t best = 0;
+    offset_t least = -1;
+    bool same = true;
+    for (std::size_t c = 0; c < left.size(); ++c) {
+      const index_t k = left[c];
+      const offset_t product = offset_t{in_row[at(k)] - 1} * (in_column[at(k)] - 1);
+      same = same && in_row[at(k)] == in_row[at(left[0])] &&
+             in_column[at(k)] == in_column[at(left[0])];
+      if (least < 0 || product < least) best = c, least = product;
+    }
+    if (same && are_equal(p)) {
+      const index_t u = in_row[at(left[0])] - 1;
+      const index_t l = in_column[at(left[0])] - 1;
+      for (index_t gone = 0; std::cmp_less(gone, left.size()); ++gone) {
+        result.flops += pivot_flops(l - gone, u - gone);
+      }
+      result.order.insert(result.order.end(), left.begin(), left.end());
+      break;
+    }
+    const index_t k = left[best];
+    left.erase(left.begin() + static_cast<std::ptrdiff_t>(best));
+    result.order.push_back(k);
+    result.flops += pivot_flops(in_column[at(k)] - 1, in_row[at(k)] - 1);
+    eliminate_pivot(p, k);
+  }
+  return result;
+}
+
+}  // namespace gsofa::orders

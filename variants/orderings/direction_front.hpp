@@ -1,0 +1,52 @@
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "common/types.hpp"
+
+namespace gsofa::orders {
+
+/// A bit matrix by rows.
+struct bit_rows {
+  std::vector<std::uint64_t> bits;
+  std::size_t words = 0;  ///< of a row
+
+  void assign(index_t rows, index_t columns) {
+    words = at((columns + 63) / 64);
+    bits.assign(at(rows) * words, 0);
+  }
+  [[nodiscard]] std::uint64_t* row(index_t i) { return bits.data() + at(i) * words; }
+  [[nodiscard]] const std::uint64_t* row(index_t i) const { return bits.data() + at(i) * words; }
+  void set(index_t i, index_t j) { row(i)[j / 64] |= std::uint64_t{1} << (j % 64); }
+  [[nodiscard]] bool test(index_t i, index_t j) const { return row(i)[j / 64] >> (j % 64) & 1; }
+};
+
+/// The part of the elimination that begins when all vertices below a node are eliminated: vertices
+/// 0 .. own - 1 are those of the node, the others are its boundary, the vertices that come later
+/// and are joined to the node by an edge or a path of eliminated vertices.
+struct front {
+  index_t own = 0;
+  index_t size = 0;
+  bit_rows rows;  ///< [i][j]: edge i -> j of the reduced graph; the diagonal is set
+
+  /// Eliminates the vertices of the node in ascending order: rows become those of L + U of the node
+  /// (l: entries of its columns of L, u: of its rows of U, without the diagonal), and those of the
+  /// reduced graph of the boundary. The latter do not depend on the order inside the node.
+  void eliminate(std::vector<index_t>& l, std::vector<index_t>& u);
+};
+
+/// Order of the vertices of a node by least product of the entries of row and column (Markowitz
+/// 1957), smaller vertices first among equals.
+struct markowitz_order {
+  std::vector<index_t> order;
+  double flops = 0;  ///< of the node
+};
+
+/// Before f.eliminate(). Stops and returns an empty order if every order has the same operations.
+markowitz_order order_by_markowitz(const front& f);
+
+/// Operations of a pivot with l entries in its column of L and u in its row of U.
+inline double pivot_flops(index_t l, index_t u) { return l + 2.0 * l * u; }
+
+}  // namespace gsofa::orders

@@ -1,0 +1,118 @@
+#include "variants/orderings/direction.hpp"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <random>
+#include <string>
+
+#include "common/generators.hpp"
+#include "common/order_quality.hpp"
+#include "common/preprocess.hpp"
+#include "reference/gaussian_elimination.hpp"
+#include "reference/order_check.hpp"
+#include "variants/orderings/direction_front.hpp"
+
+using namespace gsofa;
+using namespace gsofa::orders;
+
+namespace {
+
+const char* const unsymmetric[] = {
+    "random:n=300,degree=3", "random:n=90,degree=9",   "random:n=2000,degree=2",
+    "circuit:n=900,hubs=3",  "convection:nx=24,ny=24", "diagonal:n=70",
+};
+
+}  // namespace
+
+TEST_CASE("a front is eliminated as the reference does, the boundary never as a pivot") {
+  std::mt19937 random(3);
+  for (int trial = 0; trial < 200; ++trial) {
+    CAPTURE(trial);
+    front f;
+    f.size = 1 + static_cast<index_t>(random() % 150);
+    f.own = 1 + static_cast<index_t>(random() % at(f.size));
+    f.rows.assign(f.size, f.size);
+    triplets entries{f.size, f.size, {}, {}};
+    const auto density = 2 + random() % 40;
+    for (index_t i = 0; i < f.size; ++i) {
+      for (index_t j = 0; j < f.size; ++j) {
+        if (i != j && random() % density != 0) continue;
+        f.rows.set(i, j);
+        entries.rows.push_back(i);
+        entries.cols.push_back(j);
+      }
+    }
+    // Rows and columns of the boundary are ordered after the node: entries of the boundary are
+    // those of paths through the node, closed step by step.
+    pattern reduced = from_triplets(entries, duplicates::reject);
+    bit_rows expected = f.rows;
+    for (index_t k = 0; k < f.own; ++k) {
+      for (index_t i = k + 1; i < f.size; ++i) {
+        for (index_t j = k + 1; j < f.size; ++j) {
+          if (expected.test(i, k) && expected.test(k, j)) expected.set(i, j);
+        }
+      }
+    }
+    const markowitz_order other = order_by_markowitz(f);
+    std::vector<index_t> order = other.order;
+    std::vector<index_t> l;
+    std::vector<index_t> u;
+    f.eliminate(l, u);
+    CHECK(f.rows.bits == expected.bits);
+    double flops = 0;
+    for (index_t k = 0; k < f.own; ++k) {
+      index_t below = 0;
+      index_t right = 0;
+      for (index_t i = k + 1; i < f.size; ++i) {
+        below += expected.test(i, k) ? 1 : 0;
+        right += expected.test(k, i) ? 1 : 0;
+      }
+      CHECK(l[at(k)] == below);
+      CHECK(u[at(k)] == right);
+      flops += pivot_flops(below, right);
+    }
+    if (order.empty()) continue;
+    // The operations of the other order are those of the permuted pattern.
+    for (index_t i = f.own; i < f.size; ++i) order.push_back(i);
+    const pattern filled = reference::eliminate_boolean(permute(reduced, order, order));
+    const pattern transposed = transpose(filled);
+    double expected_flops = 0;
+    for (index_t k = 0; k < f.own; ++k) {
+      const auto above = [k](std::span<const index_t> row) {
+        return static_cast<index_t>(std::ranges::count_if(row, [k](index_t j) { return j > k; }));
+      };
+      expected_flops += pivot_flops(above(transposed.row(k)), above(filled.row(k)));
+    }
+    CHECK(other.flops == expected_flops);
+  }
+}
+
+TEST_CASE("a directed order: operations exact and never more, separators stay valid") {
+  double before = 0;
+  double after = 0;
+  for (const char* spec : unsymmetric) {
+    const pattern a = generate(spec);
+    for (const char* method : {"natural", "amd", "cpu_nested_dissection:leaf_order=20"}) {
+      CAPTURE(spec);
+      CAPTURE(method);
+      const ordering o = compute_order(a, method, -1);
+      const directed_order d = direct(a, o);
+      CHECK(reference::fault_of_order(a, d.order) == "");
+      CHECK(d.order.separators.parent == o.separators.parent);
+      CHECK(d.flops_before == quality_of(a, o.order, 1).flops);
+      CHECK(d.flops_after == quality_of(a, d.order.order, 1).flops);
+      CHECK(d.flops_after <= d.flops_before);
+      CHECK(direct(a, o).order.order == d.order.order);
+      before += d.flops_before;
+      after += d.flops_after;
+    }
+  }
+  CHECK(after < 0.9 * before);
+}
+
+TEST_CASE("an order of a symmetric pattern is left as it is") {
+  const pattern a = generate("grid5:nx=20,ny=20");
+  const ordering o = compute_order(a, "cpu_nested_dissection", -1);
+  CHECK(best_direction(a, o, 1).order == o.order);
+}
