@@ -1,256 +1,235 @@
 // Direction: rearranges an order inside its nodes for A = L U of an unsymmetric pattern.
 //
-// If the vertices before a node are eliminated, the reduced graph of the node and of the vertices
-// after it does not depend on their order (Rose & Tarjan 1978). So each node can be ordered
-// by itself, its operations counted exactly, and the cheaper of two orders kept.
+// Once all vertices before a node are eliminated, the reduced graph of the node and of the vertices
+// after it does not depend on the order of the eliminated vertices (Rose & Tarjan 1978). So each
+// node can be ordered on its own, its operations are counted exactly, and their sum is the count of
+// the factorization. Each node keeps the cheaper of two orders: its own, and that of least
+// Markowitz products.
+//
+// The passes merge larger and larger subtrees of the separator tree to one node each: more freedom
+// for the Markowitz order, which wins less often then.
+//
+// A pass is a multifrontal elimination of bits. Cost of a node with s vertices and f vertices in
+// its front: at most s^2 f / 64 words for the Markowitz order and f^2 / 64 words for its remainder.
 
 #include "variants/orderings/direction.hpp"
 
 #include <algorithm>
 #include <bit>
+#include <mutex>
 #include <numeric>
 #include <utility>
 
+#include "common/elimination_forest.hpp"
+#include "common/parallel.hpp"
 #include "common/preprocess.hpp"
 #include "variants/orderings/direction_front.hpp"
+#include "variants/orderings/direction_nodes.hpp"
 
 namespace gsofa::orders {
 
 namespace {
 
-// Without a separator tree, subtrees of the elimination tree with at most this many vertices are
-// nodes, and no chain is longer.
-constexpr index_t most_of_leaf = 128;
-constexpr index_t most_of_chain = 4096;
+// Each pass orders subtrees of at most this many vertices as one node.
+constexpr index_t most_of_subtree[] = {128, 512, 2048};
+// Larger nodes are ordered in parts.
+constexpr index_t most_of_node = 4096;
+// Vertices of a node and its boundary: 128 MiB of bits.
+constexpr index_t most_of_front = 1 << 15;
 
-struct node_list {
-  std::vector<index_t> order;     // old vertex by position
-  std::vector<index_t> start{0};  // nodes + 1
-};
+// Positions of the vertices after a node that are joined to it by an edge or by a path through
+// vertices of its subtree, ascending; by node.
+using boundary_lists = std::vector<std::vector<index_t>>;
 
-// Nodes from the elimination tree of A + A^T in the order given: maximal subtrees of at most
-// most_of_leaf vertices, and chains of the vertices above, each up to where large subtrees meet.
-node_list nodes_of_tree(const pattern_view& a, std::span<const index_t> order, index_t leaf,
-                        index_t chain) {
-  const pattern p = permute(a, order, order);
-  const std::vector<index_t> parent = elimination_tree_of_sum(p, transpose(p));
-  const std::vector<index_t> post = postorder(parent);
-  const index_t n = a.n_rows;
-  std::vector<index_t> size(at(n), 1);
-  std::vector<index_t> large_children(at(n), 0);
-  std::vector<index_t> large_child(at(n), -1);
-  for (const index_t v : post) {
-    if (parent[at(v)] < 0) continue;
-    const index_t above = parent[at(v)];
-    size[at(above)] += size[at(v)];
-    if (size[at(v)] > leaf) {
-      ++large_children[at(above)];
-      large_child[at(above)] = v;
-    }
-  }
-  // Node of each vertex, numbered by the last position of the node in the postorder.
-  std::vector<index_t> head(at(n), -1);  // of a vertex: one vertex of its node
-  std::vector<index_t> length(at(n), 0);
-  std::vector<index_t> last(at(n), -1);  // by head
-  for (std::size_t k = post.size(); k-- > 0;) {
-    const index_t v = post[k];
-    if (size[at(v)] > leaf) continue;
-    const index_t above = parent[at(v)];
-    head[at(v)] = above >= 0 && size[at(above)] <= leaf ? head[at(above)] : v;
-  }
-  for (std::size_t k = 0; k < post.size(); ++k) {
-    const index_t v = post[k];
-    if (size[at(v)] > leaf) {
-      const bool follows =
-          large_children[at(v)] == 1 && length[at(head[at(large_child[at(v)])])] < chain;
-      head[at(v)] = follows ? head[at(large_child[at(v)])] : v;
-    }
-    ++length[at(head[at(v)])];
-    last[at(head[at(v)])] = static_cast<index_t>(k);
-  }
-  node_list nodes;
-  std::vector<index_t> start(at(n), -1);  // by head
-  for (std::size_t k = 0; k < post.size(); ++k) {
-    const index_t h = head[at(post[k])];
-    if (last[at(h)] != static_cast<index_t>(k)) continue;
-    start[at(h)] = nodes.start.back();
-    nodes.start.push_back(nodes.start.back() + length[at(h)]);
-  }
-  nodes.order.resize(at(n));
-  for (const index_t v : post) nodes.order[at(start[at(head[at(v)])]++)] = order[at(v)];
-  return nodes;
-}
-
-// Visits the nodes in their order, with the front of each.
+// One pass over the nodes of a tree.
 class director {
  public:
-  director(const pattern_view& a, node_list nodes)
-      : nodes_(std::move(nodes)),
-        a_(permute(a, nodes_.order, nodes_.order)),
+  director(const pattern_view& a, std::span<index_t> order, const separator_tree& tree)
+      : order_(order),
+        tree_(split_nodes(tree, most_of_node)),
+        a_(permute(a, order, order)),
         t_(transpose(a_)),
-        node_of_(at(a.n_rows)),
-        local_(at(a.n_rows), -1),
-        waiting_(nodes_.start.size()) {
-    for (std::size_t k = 0; k + 1 < nodes_.start.size(); ++k) {
-      for (index_t v = nodes_.start[k]; v < nodes_.start[k + 1]; ++v) {
-        node_of_[at(v)] = static_cast<index_t>(k);
-      }
+        waiting_(nodes()),
+        results_(nodes()) {
+    find_boundaries();
+  }
+
+  [[nodiscard]] bool is_possible() const {
+    for (std::size_t k = 0; k < nodes(); ++k) {
+      if (own(k) + static_cast<index_t>(boundary_[k].size()) > most_of_front) return false;
+    }
+    return true;
+  }
+
+  void run(int threads) {
+    const forest_levels levels = levels_of_forest(tree_.parent);
+    std::vector<std::vector<index_t>> local(at(threads));
+    for (std::size_t h = 0; h + 1 < levels.begin.size(); ++h) {
+      const index_t begin = levels.begin[h];
+      parallel_ranges(threads, levels.begin[h + 1] - begin, index_t{1},
+                      [&](int thread, index_t from, index_t to) {
+                        local[at(thread)].resize(order_.size());
+                        for (index_t i = from; i < to; ++i) {
+                          visit(at(levels.vertices[at(begin + i)]), local[at(thread)]);
+                        }
+                      });
     }
   }
 
-  directed_order run() {
-    directed_order result;
-    for (std::size_t k = 0; k + 1 < nodes_.start.size(); ++k) {
-      if (nodes_.start[k] < nodes_.start[k + 1]) visit(k, result);
+  // Operations before and after, and whether a position has another vertex now.
+  [[nodiscard]] std::pair<double, double> flops() const {
+    std::pair<double, double> sum;
+    for (const outcome& r : results_) sum.first += r.before, sum.second += r.after;
+    return sum;
+  }
+  [[nodiscard]] bool is_changed(index_t begin, index_t end) const {
+    const auto node = std::ranges::upper_bound(tree_.start, begin) - tree_.start.begin() - 1;
+    for (std::size_t k = at(node); k < nodes() && tree_.start[k] < end; ++k) {
+      if (results_[k].after < results_[k].before) return true;
     }
-    result.order.order = std::move(nodes_.order);
-    return result;
+    return false;
   }
 
  private:
   // What a node leaves: the reduced graph of its boundary.
   struct remainder {
-    std::vector<index_t> boundary;  // positions, ascending
+    std::size_t node;
     bit_rows rows;
   };
+  struct outcome {
+    double before = 0;
+    double after = 0;
+  };
 
-  void visit(std::size_t k, directed_order& result) {
-    const index_t begin = nodes_.start[k];
-    const index_t end = nodes_.start[k + 1];
-    std::vector<remainder> children = std::move(waiting_[k]);
-    remainder mine{boundary_of(begin, end, children), {}};
-    front f = assemble(begin, end, mine.boundary, children);
-    children.clear();
-    const markowitz_order other = end - begin > 1 ? order_by_markowitz(f) : markowitz_order{};
-    f.eliminate(l_, u_);
-    double flops = 0;
-    for (std::size_t i = 0; i < l_.size(); ++i) flops += pivot_flops(l_[i], u_[i]);
-    result.flops_before += flops;
-    if (!other.order.empty() && other.flops < flops) {
-      flops = other.flops;
-      std::vector<index_t> old(nodes_.order.begin() + begin, nodes_.order.begin() + end);
-      for (index_t i = 0; i < end - begin; ++i) {
-        nodes_.order[at(begin + i)] = old[at(other.order[at(i)])];
-      }
+  [[nodiscard]] std::size_t nodes() const { return tree_.parent.size(); }
+  [[nodiscard]] index_t own(std::size_t k) const { return tree_.start[k + 1] - tree_.start[k]; }
+
+  void find_boundaries() {
+    boundary_.resize(nodes());
+    above_.resize(nodes());
+    std::vector<index_t> node_of(order_.size());
+    std::vector<std::vector<std::size_t>> children(nodes());
+    std::vector<std::size_t> seen(order_.size(), nodes());
+    for (std::size_t k = 0; k < nodes(); ++k) {
+      std::fill(node_of.begin() + tree_.start[k], node_of.begin() + tree_.start[k + 1],
+                static_cast<index_t>(k));
     }
-    result.flops_after += flops;
-    if (mine.boundary.empty()) return;
-    keep_boundary(f, mine.rows);
-    const auto above = at(node_of_[at(mine.boundary.front())]);
-    waiting_[above].push_back(std::move(mine));
+    for (std::size_t k = 0; k < nodes(); ++k) {
+      const index_t end = tree_.start[k + 1];
+      const auto add = [&](std::span<const index_t> list) {
+        for (const index_t v : list) {
+          if (v < end || std::exchange(seen[at(v)], k) == k) continue;
+          boundary_[k].push_back(v);
+        }
+      };
+      for (index_t v = tree_.start[k]; v < end; ++v) add(a_.row(v)), add(t_.row(v));
+      for (const std::size_t child : children[k]) add(boundary_[child]);
+      std::ranges::sort(boundary_[k]);
+      if (boundary_[k].empty()) continue;
+      above_[k] = at(node_of[at(boundary_[k].front())]);
+      children[above_[k]].push_back(k);
+    }
   }
 
-  // Also numbers the vertices of the front.
-  std::vector<index_t> boundary_of(index_t begin, index_t end,
-                                   const std::vector<remainder>& children) {
-    std::vector<index_t> boundary;
-    const auto add = [&](index_t v) {
-      if (v < end || local_[at(v)] >= 0) return;
-      local_[at(v)] = 0;
-      boundary.push_back(v);
-    };
-    for (index_t v = begin; v < end; ++v) {
-      for (const index_t w : a_.row(v)) add(w);
-      for (const index_t w : t_.row(v)) add(w);
+  void visit(std::size_t k, std::vector<index_t>& local) {
+    if (own(k) == 0) return;
+    front f = assemble(k, local);
+    std::vector<remainder>().swap(waiting_[k]);
+    const markowitz_order other = own(k) > 1 ? order_by_markowitz(f) : markowitz_order{};
+    outcome& result = results_[k];
+    result.before = f.eliminate();
+    result.after = result.before;
+    if (!other.order.empty() && other.flops < result.before) {
+      result.after = other.flops;
+      const auto mine = order_.subspan(at(tree_.start[k]), at(own(k)));
+      const std::vector<index_t> old(mine.begin(), mine.end());
+      for (std::size_t i = 0; i < old.size(); ++i) mine[i] = old[at(other.order[i])];
     }
-    for (const remainder& c : children) {
-      for (const index_t v : c.boundary) add(v);
-    }
-    std::ranges::sort(boundary);
-    for (std::size_t i = 0; i < boundary.size(); ++i) {
-      local_[at(boundary[i])] = end - begin + static_cast<index_t>(i);
-    }
-    return boundary;
+    if (boundary_[k].empty()) return;
+    remainder left{k, f.boundary_rows()};
+    const std::scoped_lock lock(mutex_);
+    waiting_[above_[k]].push_back(std::move(left));
   }
 
-  front assemble(index_t begin, index_t end, const std::vector<index_t>& boundary,
-                 const std::vector<remainder>& children) {
-    front f;
-    f.own = end - begin;
-    f.size = f.own + static_cast<index_t>(boundary.size());
-    f.rows.assign(f.size, f.size);
-    const auto local = [&](index_t v) { return v < end ? v - begin : local_[at(v)]; };
-    for (index_t i = 0; i < f.size; ++i) f.rows.set(i, i);
+  // Vertices of the node by position, then those of its boundary.
+  front assemble(std::size_t k, std::vector<index_t>& local) const {
+    const index_t begin = tree_.start[k];
+    const index_t end = tree_.start[k + 1];
+    front f(end - begin, static_cast<index_t>(boundary_[k].size()));
+    for (index_t v = begin; v < end; ++v) local[at(v)] = v - begin;
+    for (std::size_t i = 0; i < boundary_[k].size(); ++i) {
+      local[at(boundary_[k][i])] = f.own + static_cast<index_t>(i);
+    }
     for (index_t v = begin; v < end; ++v) {
       for (const index_t w : a_.row(v)) {
-        if (w >= begin) f.rows.set(v - begin, local(w));
+        if (w >= begin) f.rows.set(v - begin, local[at(w)]);
       }
       for (const index_t w : t_.row(v)) {
-        if (w >= begin) f.rows.set(local(w), v - begin);
+        if (w >= begin) f.rows.set(local[at(w)], v - begin);
       }
     }
-    std::vector<std::uint64_t> mask(f.rows.words);
-    for (const remainder& c : children) add(c, local, mask, f);
-    for (const index_t v : boundary) local_[at(v)] = -1;
+    std::vector<index_t> to;
+    for (const remainder& r : waiting_[k]) {
+      to.clear();
+      for (const index_t v : boundary_[r.node]) to.push_back(local[at(v)]);
+      f.add(r.rows, to);
+    }
     return f;
   }
 
-  // Rows that are equal are translated once.
-  template <class Local>
-  static void add(const remainder& c, const Local& local, std::vector<std::uint64_t>& mask,
-                  front& f) {
-    const std::uint64_t* last = nullptr;
-    for (std::size_t i = 0; i < c.boundary.size(); ++i) {
-      const std::uint64_t* row = c.rows.row(static_cast<index_t>(i));
-      if (last == nullptr || !std::equal(row, row + c.rows.words, last)) {
-        std::ranges::fill(mask, 0);
-        for (std::size_t w = 0; w < c.rows.words; ++w) {
-          for (std::uint64_t word = row[w]; word != 0; word &= word - 1) {
-            const index_t j = local(c.boundary[64 * w + at(std::countr_zero(word))]);
-            mask[at(j / 64)] |= std::uint64_t{1} << (j % 64);
-          }
-        }
-        last = row;
-      }
-      std::uint64_t* to = f.rows.row(local(c.boundary[i]));
-      for (std::size_t w = 0; w < mask.size(); ++w) to[w] |= mask[w];
-    }
-  }
-
-  static void keep_boundary(const front& f, bit_rows& kept) {
-    const index_t size = f.size - f.own;
-    kept.assign(size, size);
-    const auto first = at(f.own / 64);
-    const int shift = f.own % 64;
-    for (index_t i = 0; i < size; ++i) {
-      const std::uint64_t* from = f.rows.row(f.own + i) + first;
-      const std::size_t words = f.rows.words - first;
-      for (std::size_t w = 0; w < kept.words; ++w) {
-        kept.row(i)[w] = from[w] >> shift;
-        if (shift > 0 && w + 1 < words) kept.row(i)[w] |= from[w + 1] << (64 - shift);
-      }
-    }
-  }
-
-  node_list nodes_;
+  std::span<index_t> order_;
+  separator_tree tree_;
   pattern a_;
   pattern t_;
-  std::vector<index_t> node_of_;
-  std::vector<index_t> local_;
+  boundary_lists boundary_;
+  std::vector<std::size_t> above_;  // the node of the first vertex of the boundary
+  std::mutex mutex_;
   std::vector<std::vector<remainder>> waiting_;  // by the node that assembles them
-  std::vector<index_t> l_, u_;
+  std::vector<outcome> results_;
 };
+
+// The tree after a pass: subtrees whose order has changed are one node.
+separator_tree merge_changed(const director& d, const separator_tree& fine,
+                             std::vector<index_t> head, const separator_tree& merged) {
+  std::vector<std::uint8_t> changed;  // by merged node
+  for (std::size_t k = 0; k < merged.parent.size(); ++k) {
+    changed.push_back(d.is_changed(merged.start[k], merged.start[k + 1]) ? 1 : 0);
+  }
+  std::size_t of = 0;
+  for (std::size_t k = 0; k < head.size(); ++k) {
+    while (merged.start[of + 1] < fine.start[k + 1]) ++of;
+    if (changed[of] == 0) head[k] = static_cast<index_t>(k);
+  }
+  return merge_nodes(fine, head);
+}
 
 }  // namespace
 
-directed_order direct(const pattern_view& a, ordering o) {
+std::optional<directed_order> direct(const pattern_view& a, const ordering& o, int threads) {
   if (a.n_rows != a.n_cols) throw input_error("direction: the pattern is not square");
-  node_list nodes;
-  if (o.separators.empty()) {
-    nodes = nodes_of_tree(a, o.order, most_of_leaf, most_of_chain);
-  } else {
-    nodes = {o.order, o.separators.start};
+  tree_order now{o.order, o.separators};
+  if (o.separators.empty()) now = tree_of_chains(a, o.order, most_of_subtree[0]);
+  directed_order result{.order = o};
+  for (const index_t most : most_of_subtree) {
+    const std::vector<index_t> head = heads_of_subtrees(now.tree, most);
+    const separator_tree merged = merge_nodes(now.tree, head);
+    director d(a, now.order, merged);
+    if (!d.is_possible()) return std::nullopt;
+    d.run(threads);
+    const auto [before, after] = d.flops();
+    if (most == most_of_subtree[0]) result.flops_before = before;
+    result.flops_after = after;
+    now.tree = merge_changed(d, now.tree, head, merged);
   }
-  directed_order result = director(a, std::move(nodes)).run();
-  o.order = std::move(result.order.order);
-  result.order = std::move(o);
+  result.order.order = std::move(now.order);
+  if (!o.separators.empty()) result.order.separators = std::move(now.tree);
   return result;
 }
 
-ordering best_direction(const pattern_view& a, ordering o, int /*threads*/) {
+ordering best_direction(const pattern_view& a, ordering o, int threads) {
   if (structural_symmetry(a) == 1) return o;
-  directed_order found = direct(a, o);
-  return found.flops_after < found.flops_before ? std::move(found.order) : o;
+  std::optional<directed_order> found = direct(a, o, threads);
+  return found && found->flops_after < found->flops_before ? std::move(found->order) : o;
 }
 
 }  // namespace gsofa::orders

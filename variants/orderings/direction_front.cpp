@@ -144,12 +144,57 @@ bool are_equal(const pivots& p) noexcept {
 
 }  // namespace
 
-void front::eliminate(std::vector<index_t>& l, std::vector<index_t>& u) {
+front::front(index_t node, index_t boundary) : own(node), size(node + boundary) {
+  rows.assign(size, size);
+  for (index_t i = 0; i < size; ++i) rows.set(i, i);
+}
+
+void front::add(const bit_rows& other, std::span<const index_t> to) {
+  std::vector<std::uint64_t> mask(rows.words);
+  const std::uint64_t* last = nullptr;
+  for (std::size_t i = 0; i < to.size(); ++i) {
+    const std::uint64_t* row = other.row(static_cast<index_t>(i));
+    // Rows of strongly connected vertices are equal: translated once.
+    if (last == nullptr || !std::equal(row, row + other.words, last)) {
+      std::ranges::fill(mask, 0);
+      for (std::size_t w = 0; w < other.words; ++w) {
+        for (std::uint64_t word = row[w]; word != 0; word &= word - 1) {
+          const index_t j = to[64 * w + at(std::countr_zero(word))];
+          mask[at(j / 64)] |= std::uint64_t{1} << (j % 64);
+        }
+      }
+      last = row;
+    }
+    std::uint64_t* mine = rows.row(to[i]);
+    for (std::size_t w = 0; w < mask.size(); ++w) mine[w] |= mask[w];
+  }
+}
+
+double front::eliminate() {
   std::vector<index_t> match(at(own));
-  l.resize(at(own));
-  u.resize(at(own));
+  std::vector<index_t> l(at(own));
+  std::vector<index_t> u(at(own));
   merge_rows(rows.bits.data(), rows.words, own, size, match.data(), l.data());
   count_above(rows.bits.data(), rows.words, own, u.data());
+  double flops = 0;
+  for (std::size_t k = 0; k < l.size(); ++k) flops += pivot_flops(l[k], u[k]);
+  return flops;
+}
+
+bit_rows front::boundary_rows() const {
+  bit_rows left;
+  left.assign(size - own, size - own);
+  const auto first = at(own / 64);
+  const int shift = own % 64;
+  for (index_t i = 0; i < size - own; ++i) {
+    const std::uint64_t* from = rows.row(own + i) + first;
+    std::uint64_t* to = left.row(i);
+    for (std::size_t w = 0; w < left.words; ++w) {
+      to[w] = from[w] >> shift;
+      if (shift > 0 && first + w + 1 < rows.words) to[w] |= from[w + 1] << (64 - shift);
+    }
+  }
+  return left;
 }
 
 markowitz_order order_by_markowitz(const front& f) {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "common/types.hpp"
@@ -30,10 +31,16 @@ struct front {
   index_t size = 0;
   bit_rows rows;  ///< [i][j]: edge i -> j of the reduced graph; the diagonal is set
 
-  /// Eliminates the vertices of the node in ascending order: rows become those of L + U of the node
-  /// (l: entries of its columns of L, u: of its rows of U, without the diagonal), and those of the
-  /// reduced graph of the boundary. The latter do not depend on the order inside the node.
-  void eliminate(std::vector<index_t>& l, std::vector<index_t>& u);
+  /// Without edges.
+  front(index_t node, index_t boundary);
+  /// Adds the edges of a reduced graph whose vertex v is vertex to[v] here.
+  void add(const bit_rows& other, std::span<const index_t> to);
+  /// Eliminates the vertices of the node in ascending order: rows become those of L + U, and, of
+  /// the boundary, those of the reduced graph, which do not depend on the order inside the node.
+  /// Returns the operations of the node.
+  double eliminate();
+  /// After eliminate(): the reduced graph of the boundary.
+  [[nodiscard]] bit_rows boundary_rows() const;
 };
 
 /// Order of the vertices of a node by least product of the entries of row and column (Markowitz

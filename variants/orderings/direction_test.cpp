@@ -12,6 +12,7 @@
 #include "reference/gaussian_elimination.hpp"
 #include "reference/order_check.hpp"
 #include "variants/orderings/direction_front.hpp"
+#include "variants/orderings/direction_nodes.hpp"
 
 using namespace gsofa;
 using namespace gsofa::orders;
@@ -29,10 +30,8 @@ TEST_CASE("a front is eliminated as the reference does, the boundary never as a 
   std::mt19937 random(3);
   for (int trial = 0; trial < 200; ++trial) {
     CAPTURE(trial);
-    front f;
-    f.size = 1 + static_cast<index_t>(random() % 150);
-    f.own = 1 + static_cast<index_t>(random() % at(f.size));
-    f.rows.assign(f.size, f.size);
+    const auto own = 1 + static_cast<index_t>(random() % 90);
+    front f(own, static_cast<index_t>(random() % 90));
     triplets entries{f.size, f.size, {}, {}};
     const auto density = 2 + random() % 40;
     for (index_t i = 0; i < f.size; ++i) {
@@ -56,9 +55,7 @@ TEST_CASE("a front is eliminated as the reference does, the boundary never as a 
     }
     const markowitz_order other = order_by_markowitz(f);
     std::vector<index_t> order = other.order;
-    std::vector<index_t> l;
-    std::vector<index_t> u;
-    f.eliminate(l, u);
+    const double found = f.eliminate();
     CHECK(f.rows.bits == expected.bits);
     double flops = 0;
     for (index_t k = 0; k < f.own; ++k) {
@@ -68,9 +65,14 @@ TEST_CASE("a front is eliminated as the reference does, the boundary never as a 
         below += expected.test(i, k) ? 1 : 0;
         right += expected.test(k, i) ? 1 : 0;
       }
-      CHECK(l[at(k)] == below);
-      CHECK(u[at(k)] == right);
       flops += pivot_flops(below, right);
+    }
+    CHECK(found == flops);
+    const bit_rows left = f.boundary_rows();
+    for (index_t i = 0; i < f.size - f.own; ++i) {
+      for (index_t j = 0; j < f.size - f.own; ++j) {
+        CHECK(left.test(i, j) == expected.test(f.own + i, f.own + j));
+      }
     }
     if (order.empty()) continue;
     // The operations of the other order are those of the permuted pattern.
@@ -97,18 +99,54 @@ TEST_CASE("a directed order: operations exact and never more, separators stay va
       CAPTURE(spec);
       CAPTURE(method);
       const ordering o = compute_order(a, method, -1);
-      const directed_order d = direct(a, o);
-      CHECK(reference::fault_of_order(a, d.order) == "");
-      CHECK(d.order.separators.parent == o.separators.parent);
-      CHECK(d.flops_before == quality_of(a, o.order, 1).flops);
-      CHECK(d.flops_after == quality_of(a, d.order.order, 1).flops);
-      CHECK(d.flops_after <= d.flops_before);
-      CHECK(direct(a, o).order.order == d.order.order);
-      before += d.flops_before;
-      after += d.flops_after;
+      const auto d = direct(a, o, 1);
+      REQUIRE(d);
+      CHECK(reference::fault_of_order(a, d->order) == "");
+      CHECK(d->order.separators.empty() == o.separators.empty());
+      CHECK(d->flops_before == quality_of(a, o.order, 1).flops);
+      CHECK(d->flops_after == quality_of(a, d->order.order, 1).flops);
+      CHECK(d->flops_after <= d->flops_before);
+      const auto parallel = direct(a, o, 3);
+      REQUIRE(parallel);
+      CHECK(parallel->order.order == d->order.order);
+      CHECK(parallel->order.separators.start == d->order.separators.start);
+      before += d->flops_before;
+      after += d->flops_after;
     }
   }
   CHECK(after < 0.9 * before);
+}
+
+TEST_CASE("trees of chains, merged and split, are separator trees of an equivalent order") {
+  std::size_t nodes = 0;
+  std::size_t left = 0;
+  for (const char* spec : unsymmetric) {
+    const pattern a = generate(spec);
+    for (const char* method : {"natural", "amd"}) {
+      CAPTURE(spec);
+      CAPTURE(method);
+      const std::vector<index_t> order = compute_order(a, method, -1).order;
+      const tree_order chains = tree_of_chains(a, order, 20);
+      const auto fault = [&](const separator_tree& tree) {
+        ordering o;
+        o.order = chains.order;
+        o.separators = tree;
+        return reference::fault_of_order(a, o);
+      };
+      CHECK(fault(chains.tree) == "");
+      CHECK(quality_of(a, chains.order, 1).flops == quality_of(a, order, 1).flops);
+      const separator_tree merged = merge_nodes(chains.tree, heads_of_subtrees(chains.tree, 100));
+      CHECK(fault(merged) == "");
+      nodes += chains.tree.parent.size();
+      left += merged.parent.size();
+      const separator_tree split = split_nodes(merged, 16);
+      CHECK(fault(split) == "");
+      for (std::size_t k = 0; k < split.parent.size(); ++k) {
+        CHECK(split.start[k + 1] - split.start[k] <= 16);
+      }
+    }
+  }
+  CHECK(2 * left < nodes);
 }
 
 TEST_CASE("an order of a symmetric pattern is left as it is") {
