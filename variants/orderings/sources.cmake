@@ -6,6 +6,7 @@ gsofa_roles(
     cpu_nested_dissection.cpp
     direction*.cpp
     metis.cpp
+    minimum_degree.cpp
     natural.cpp
     nested_dissection*.cpp
     gpu_*.cu

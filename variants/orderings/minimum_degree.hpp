@@ -1,0 +1,47 @@
+#pragma once
+
+// Minimum degree and minimum fill on a quotient graph.
+
+#include <atomic>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "common/types.hpp"
+
+namespace gsofa::orders {
+
+/// What an elimination step minimizes.
+enum class pivot_score : std::uint8_t {
+  degree,  ///< approximate external degree (Amestoy, Davis & Duff 1996)
+  fill     ///< approximate fill (Rothberg & Eisenstat 1998)
+};
+
+/// A symmetric graph: row v is adj[begin[v] .. begin[v + 1]), in any order, without v itself and
+/// without repeated entries. Spans that are empty have the default.
+struct weighted_rows {
+  std::span<const offset_t> begin;       ///< n + 1
+  std::span<const index_t> adj;          ///< begin[n]; v is in row u if u is in row v
+  std::span<const index_t> weight{};     ///< n; at least 1 each; default: 1
+  std::span<const std::uint8_t> halo{};  ///< n; not 0: never eliminated; default: 0
+};
+
+struct minimum_degree_settings {
+  pivot_score score = pivot_score::fill;
+  /// If it becomes true, the function throws cancelled_error before the next step; null: never.
+  const std::atomic<bool>* stop = nullptr;
+  /// If not null, receives for each vertex the bound on the weight of its neighbours when a step
+  /// selected it; -1: no step selected it, because it was merged, dense or in the halo.
+  std::vector<index_t>* degree_bounds = nullptr;
+};
+
+/// An order of the vertices outside the halo: old number by new position. Halo vertices count in
+/// degrees and fill as neighbours that remain to the end (Pellegrini, Roman & Amestoy 2000); edges
+/// between two halo vertices may be absent. Rows with more than max(16, 10 sqrt(n)) entries come
+/// last. The same arguments give the same order. Memory: 1.2 entries of adj and about 15 numbers
+/// for each vertex. Throws overflow_error if the weights sum to more than 2^31 - 1,
+/// cancelled_error, std::bad_alloc.
+std::vector<index_t> minimum_degree(const weighted_rows& rows,
+                                    const minimum_degree_settings& settings);
+
+}  // namespace gsofa::orders
