@@ -48,9 +48,8 @@ struct ordered {
 ordered dissected(const rows_view& a, const orders::dissection_settings& search,
                   memory_budget& budget, timeline& time) {
   time.mark("graph");
-  device_pattern graph = symmetric_graph(a, budget);
-  const orders::dissection d = orders::device::dissect(
-      graph.n, std::move(graph.row_ptr), std::move(graph.col_idx), search, budget, time);
+  const orders::dissection d =
+      orders::device::dissect(symmetric_graph(a, budget), search, budget, time);
   time.mark("permute");
   const device_array<index_t> order = put(d.order, budget);
   const device_pattern moved = permuted(a, order.data(), order.data(), budget);

@@ -10,6 +10,11 @@
 
 #if defined(GSOFA_GPU)
 
+namespace gsofa::gpu {
+class sorted_words;
+struct coding;
+}  // namespace gsofa::gpu
+
 namespace gsofa::gpu::patterns {
 
 /// A square pattern in compressed rows as kernels see it.
@@ -59,6 +64,11 @@ device_pattern symmetric_graph(const rows_view& a, memory_budget& budget);
 /// input_error unless each is a permutation.
 device_pattern permuted(const rows_view& a, const index_t* row_order, const index_t* col_order,
                         memory_budget& budget);
+
+/// The pattern that words of `code` encode, which it sorts; words of row code.n are dropped.
+/// repeats: whether words may be equal.
+device_pattern pattern_of(sorted_words& words, const coding& code, bool repeats,
+                          memory_budget& budget);
 
 /// The diagonal positions that are missing in `a`.
 index_t missing_diagonal(const rows_view& a, memory_budget& budget);

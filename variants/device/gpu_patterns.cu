@@ -179,24 +179,6 @@ class first_fault {
   device_array<std::uint32_t> row_;
 };
 
-/// The pattern that the words encode; entries in row n are dropped.
-device_pattern pattern_of(sorted_words& words, const coding& code, bool repeats,
-                          memory_budget& budget) {
-  words.sort(code.word_bits());
-  if (repeats) words.remove_repetitions();
-  device_pattern out;
-  out.n = code.n;
-  out.row_ptr = {budget, "pattern", offset_t{code.n} + 1};
-  launch_overlapping(row_begins_kernel, blocks_for(offset_t{code.n} + 1), threads_per_block, 0,
-                     words.data(), words.count(), code, offset_t{code.n} + 1, out.row_ptr.data());
-  copy_to_host(&out.nnz, out.row_ptr.data() + code.n, 1);
-  out.col_idx = {budget, "pattern", out.nnz};
-  if (out.nnz == 0) return out;
-  launch_overlapping(columns_kernel, blocks_for(out.nnz), threads_per_block, 0, words.data(),
-                     out.nnz, code, out.col_idx.data());
-  return out;
-}
-
 /// new position by old index
 device_array<index_t> labels(index_t n, const index_t* order, const char* what,
                              memory_budget& budget) {
@@ -213,6 +195,23 @@ device_array<index_t> labels(index_t n, const index_t* order, const char* what,
 }
 
 }  // namespace
+
+device_pattern pattern_of(sorted_words& words, const coding& code, bool repeats,
+                          memory_budget& budget) {
+  words.sort(code.word_bits());
+  if (repeats) words.remove_repetitions();
+  device_pattern out;
+  out.n = code.n;
+  out.row_ptr = {budget, "pattern", offset_t{code.n} + 1};
+  launch_overlapping(row_begins_kernel, blocks_for(offset_t{code.n} + 1), threads_per_block, 0,
+                     words.data(), words.count(), code, offset_t{code.n} + 1, out.row_ptr.data());
+  copy_to_host(&out.nnz, out.row_ptr.data() + code.n, 1);
+  out.col_idx = {budget, "pattern", out.nnz};
+  if (out.nnz == 0) return out;
+  launch_overlapping(columns_kernel, blocks_for(out.nnz), threads_per_block, 0, words.data(),
+                     out.nnz, code, out.col_idx.data());
+  return out;
+}
 
 adopted adopt(const foreign_rows& a, memory_budget& budget) {
   check_foreign(a);

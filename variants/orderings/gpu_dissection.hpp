@@ -6,6 +6,7 @@
 
 #include "common/ordering.hpp"
 #include "common/pattern.hpp"
+#include "variants/device/device_patterns.hpp"
 #include "variants/device/runtime.hpp"
 #include "variants/device/timeline.hpp"
 #include "variants/orderings/nested_dissection.hpp"
@@ -17,11 +18,10 @@ std::vector<option_spec> search_options();
 
 #if defined(GSOFA_GPU)
 
-/// The order of a symmetric graph on the device (`rows` rows, sorted, without diagonal), which is
-/// given back as soon as it is compressed, and its separator tree. Adds the phases of its steps to
+/// The order of a symmetric graph on the device (rows sorted, without diagonal), which is given
+/// back as soon as it is compressed, and its separator tree. Adds the phases of its steps to
 /// `time`.
-dissection dissect(index_t rows, gpu::device_array<offset_t> row_ptr,
-                   gpu::device_array<index_t> col_idx, const dissection_settings& search,
+dissection dissect(gpu::patterns::device_pattern graph, const dissection_settings& search,
                    gpu::memory_budget& budget, gpu::timeline& time);
 
 #endif

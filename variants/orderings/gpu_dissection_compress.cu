@@ -17,27 +17,6 @@ namespace gsofa::orders::device {
 
 namespace {
 
-struct pattern_rows {
-  index_t n;
-  const offset_t* row_ptr;
-  const index_t* col_idx;
-
-  GSOFA_DEVICE offset_t degree(index_t v) const { return row_ptr[v + 1] - row_ptr[v]; }
-  GSOFA_DEVICE bool has(index_t v, index_t u) const {
-    offset_t low = row_ptr[v];
-    for (offset_t high = row_ptr[v + 1]; low < high;) {
-      const offset_t middle = low + (high - low) / 2;
-      if (col_idx[middle] == u) return true;
-      if (col_idx[middle] < u) {
-        low = middle + 1;
-      } else {
-        high = middle;
-      }
-    }
-    return false;
-  }
-};
-
 /// Adds the vertices without neighbours.
 GSOFA_KERNEL void isolated_kernel(pattern_rows s, std::uint32_t* isolated) {
   simt::after_earlier_launches();

@@ -15,6 +15,28 @@ inline constexpr index_t none = -1;
 /// Of a hash table.
 inline constexpr std::uint32_t empty_slot = 0xffffffffU;
 
+/// A symmetric pattern: sorted rows, without diagonal.
+struct pattern_rows {
+  index_t n;
+  const offset_t* row_ptr;
+  const index_t* col_idx;
+
+  GSOFA_DEVICE offset_t degree(index_t v) const { return row_ptr[v + 1] - row_ptr[v]; }
+  GSOFA_DEVICE bool has(index_t v, index_t u) const {
+    offset_t low = row_ptr[v];
+    for (offset_t high = row_ptr[v + 1]; low < high;) {
+      const offset_t middle = low + (high - low) / 2;
+      if (col_idx[middle] == u) return true;
+      if (col_idx[middle] < u) {
+        low = middle + 1;
+      } else {
+        high = middle;
+      }
+    }
+    return false;
+  }
+};
+
 /// An edge by its rank, as seen from the vertex at its one end; u is the other.
 struct best_edge {
   std::uint64_t rank;

@@ -10,15 +10,23 @@
 #include <span>
 #include <vector>
 
+#include "variants/device/device_patterns.hpp"
 #include "variants/orderings/gpu_dissection_coarsen.hpp"
 #include "variants/orderings/gpu_dissection_graphs.hpp"
 #include "variants/orderings/gpu_dissection_spaces.hpp"
 #include "variants/orderings/gpu_dissection_trials.hpp"
+#include "variants/orderings/nested_dissection_reduce.hpp"
 #include "variants/orderings/nested_dissection_stages.hpp"
 
 #if defined(GSOFA_GPU)
 
 namespace gsofa::orders::device {
+
+// ---------------------------------------------------------- reduce: gpu_dissection_reduce.cu
+
+/// Reduces a symmetric pattern (rows sorted, without diagonal) as reduce() on the host does, and
+/// replaces it by the graph that is left; the result lacks `rest`. Waits for the device.
+reduction reduce(patterns::device_pattern& graph, int degree, memory_budget& budget);
 
 // ------------------------------------------------------ compress: gpu_dissection_compress.cu
 

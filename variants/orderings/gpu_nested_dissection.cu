@@ -116,14 +116,24 @@ patterns::device_pattern graph_of(const pattern_view& a, memory_budget& budget, 
   }
 }
 
+/// reduce(); on the host where its arrays do not fit the budget.
+reduction reduce_within(patterns::device_pattern& graph, int degree, memory_budget& budget) {
+  try {
+    return reduce(graph, degree, budget);
+  } catch (const budget_error&) {
+    reduction r = orders::reduce(patterns::download(graph), degree, 1);
+    if (!r.removed.empty()) graph = patterns::upload(r.rest, budget);
+    return r;
+  }
+}
+
 ordering order_by_dissection(const pattern_view& a, const order_settings& settings) {
   memory_budget budget;
   const std::int64_t megabytes = settings.options.integer("memory_budget_mb");
   budget.set_limit(megabytes > 0 ? megabytes << 20 : current_limits().free_bytes / 4 * 3);
   timeline time;
   patterns::device_pattern graph = graph_of(a, budget, time);
-  dissection d = dissect(graph.n, std::move(graph.row_ptr), std::move(graph.col_idx),
-                         settings_of(settings), budget, time);
+  dissection d = dissect(std::move(graph), settings_of(settings), budget, time);
   ordering result;
   result.phases_s = time.finish();
   result.order = std::move(d.order);
@@ -133,13 +143,15 @@ ordering order_by_dissection(const pattern_view& a, const order_settings& settin
 
 }  // namespace
 
-dissection dissect(index_t rows, device_array<offset_t> row_ptr, device_array<index_t> col_idx,
-                   const dissection_settings& search, memory_budget& budget, timeline& time) {
+dissection dissect(patterns::device_pattern graph, const dissection_settings& search,
+                   memory_budget& budget, timeline& time) {
+  time.mark("reduce");
+  const reduction reduced = reduce_within(graph, search.reduce, budget);
   time.mark("compress");
   level root(budget);
-  const vertex_classes classes = compress(rows, row_ptr.data(), col_idx.data(), budget, root);
-  row_ptr = {};
-  col_idx = {};
+  const vertex_classes classes =
+      compress(graph.n, graph.row_ptr.data(), graph.col_idx.data(), budget, root);
+  graph = {};
   const index_t n = root.first.back();
   std::vector<node> tree;
   std::vector<index_t> position(at(n));
@@ -152,7 +164,7 @@ dissection dissect(index_t rows, device_array<offset_t> row_ptr, device_array<in
     time.mark("download");
     copy_to_host(position.data(), order.data(), n);
   }
-  return expand(classes, tree, std::move(position));
+  return expand(reduced, expand(classes, tree, std::move(position)));
 }
 
 #endif

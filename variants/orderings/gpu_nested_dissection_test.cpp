@@ -106,6 +106,15 @@ TEST_CASE("the device's nested dissection of graphs of extreme shapes is the hos
   }
 }
 
+TEST_CASE("where the arrays of the reduction do not fit, the host reduces") {
+  const pattern a = generate("tridiagonal:n=16000");
+  // The neighbours of vertices of small degree take 32 bytes a vertex, their states and lists 25.
+  REQUIRE(57 * a.n_rows < (1 << 20));
+  REQUIRE(57 * a.n_rows + 8 * a.n_rows + 4 * a.nnz() > (1 << 20));
+  const ordering little = compute_order(a, "gpu_nested_dissection:memory_budget_mb=1", -1);
+  CHECK(little.order == compute_order(a, "cpu_nested_dissection", -1).order);
+}
+
 TEST_CASE("where the sort of A + A^T does not fit, the order is the same") {
   const pattern a = clique(270);
   const ordering whole = compute_order(a, "gpu_nested_dissection", -1);

@@ -20,7 +20,7 @@ struct dissection_settings {
   index_t idle_moves = 200;  ///< a pass ends after this many moves without gain
   int stride = 1;            ///< refine on every N-th level, starting at the finest
   index_t leaf_order = 120;  ///< a part of at most this many (compressed) vertices is a leaf
-  int reduce = 0;            ///< eliminate vertices of at most this degree first (reduce())
+  int reduce = 8;            ///< eliminate vertices of at most this degree first (reduce())
   const std::atomic<bool>* stop = nullptr;  ///< becomes true to end with cancelled_error
   const run_context* run = nullptr;         ///< on a device: its limit of time ends the search, too
 };

@@ -42,7 +42,14 @@ std::vector<option_spec> dissection_options(const dissection_settings& defaults)
            .help = "do not dissect parts with at most N vertices",
            .minimum = 1,
            .maximum = 1000,
-           .tested = {"1", "7", "60", "200"}}};
+           .tested = {"1", "7", "60", "200"}},
+          {.name = "reduce",
+           .default_value = value(defaults.reduce),
+           .help = "before the dissection, eliminate simplicial vertices (1) and, where few "
+                   "vertices remain then, those of at most N neighbours (N > 1); 0: none",
+           .minimum = 0,
+           .maximum = 16,
+           .tested = {"0", "1", "3"}}};
 }
 
 dissection_settings settings_of(const order_settings& settings) {
@@ -55,6 +62,7 @@ dissection_settings settings_of(const order_settings& settings) {
           .idle_moves = static_cast<index_t>(o.integer("idle_moves")),
           .stride = static_cast<int>(o.integer("stride")),
           .leaf_order = static_cast<index_t>(o.integer("leaf_order")),
+          .reduce = static_cast<int>(o.integer("reduce")),
           .stop = settings.stop};
 }
 

@@ -374,12 +374,11 @@ class expander {
     separator_tree& tree = result.tree;
     std::vector<index_t> first(at(nodes_) + 1, 0);
     std::vector<index_t> renumbered(at(nodes_));
-    index_t filled = count_[at(nodes_)];
+    index_t filled = 0;
     const auto end_node = [&](index_t parent) {
       tree.start.push_back(filled);
       tree.parent.push_back(parent);
     };
-    if (filled > 0) end_node(-1);
     for (index_t k = 0; k < nodes_; ++k) {
       first[at(k)] = filled;
       filled += count_[at(k)];
@@ -396,6 +395,9 @@ class expander {
       const index_t p = rest_.tree.parent[at(k)];
       if (p >= 0) tree.parent[at(renumbered[at(k)])] = renumbered[at(p)];
     }
+    first[at(nodes_)] = filled;
+    filled += count_[at(nodes_)];
+    if (count_[at(nodes_)] > 0) end_node(-1);
     return first;
   }
 

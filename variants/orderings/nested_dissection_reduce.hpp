@@ -40,8 +40,8 @@ reduction reduce(const pattern_view& s, int degree, int threads);
 
 /// The order of the original graph, given an order of r.graph(), and its separator tree if `rest`
 /// has one. A removed vertex belongs to the node of the first vertex of its front, or, if that is
-/// an inner node, to a new leaf below it. Removed vertices that no kept vertex follows are the
-/// first node.
+/// an inner node, to a new leaf below it. Removed vertices that no kept vertex follows, those of
+/// components that vanish, are the last node.
 dissection expand(const reduction& r, dissection rest);
 
 }  // namespace gsofa::orders
