@@ -178,3 +178,38 @@ TEST_CASE("a flowsheet has the entries of its equations and needs a matching") {
       16);
 #endif
 }
+
+TEST_CASE("a power-flow system has the unknowns of its buses, branches, generators and periods") {
+  // Without meshes the grid is a tree: 4 unknowns a bus, 14 a branch.
+  for (const index_t buses : {1, 2, 7, 300}) {
+    const std::string tree = "kkt:meshes=0,generators=0,buses=" + std::to_string(buses);
+    CHECK(generate(tree + ",parallel=0").n_rows == 18 * buses - 14);
+    CHECK(generate(tree + ",parallel=1").n_rows == 32 * buses - 28);
+  }
+  const pattern one = generate("kkt:buses=200,generators=0.25");
+  CHECK(transpose(one) == one);
+  CHECK(generate("kkt:buses=200,generators=0.25,meshes=1.4").n_rows > one.n_rows + 2000);
+  // A further period adds its own unknowns, and a slack and a multiplier per generator.
+  const pattern three = generate("kkt:buses=200,generators=0.25,periods=3");
+  const index_t ramps = three.n_rows - 3 * one.n_rows;
+  CHECK(ramps > 100);
+  CHECK(ramps % 4 == 0);
+  for (index_t i = 0; i < three.n_rows; ++i) {
+    const index_t period = i / one.n_rows;
+    if (period == 3) {
+      // Slacks and multipliers take turns; a multiplier holds the power of a generator twice.
+      const bool slack = (i - 3 * one.n_rows) % 2 == 0;
+      REQUIRE(three.row(i).size() == (slack ? 2 : 4));
+      if (!slack) CHECK(three.row(i)[1] - three.row(i)[0] == one.n_rows);
+      continue;
+    }
+    std::vector<index_t> within;
+    for (const index_t j : three.row(i)) {
+      if (j / one.n_rows == period)
+        within.push_back(j % one.n_rows);
+      else
+        REQUIRE(j / one.n_rows == 3);
+    }
+    REQUIRE(std::ranges::equal(within, one.row(i % one.n_rows)));
+  }
+}

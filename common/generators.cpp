@@ -155,6 +155,15 @@ const std::vector<family>& families() {
                      real("nonlinear", "0.1")} +
              routing + filters + std::vector{leading, seed},
          make_harmonic},
+        {"kkt",
+         "interior-point system of AC optimal power flow on a grown grid over coupled periods; "
+         "meshes: lines per bus beyond a tree; split, reach: how the grid grows; parallel: share "
+         "of "
+         "doubled lines; generators: per bus",
+         {required("buses", 1), real("meshes", "0.4", 16), real("split", "0.4"),
+          real("reach", "0.4"), real("parallel", "0.14"), real("generators", "0.1", 16),
+          integer("periods", "1", 1), seed},
+         make_kkt},
         {"random",
          "degree entries per row: the diagonal and uniformly distributed columns",
          {required("n", 0), integer("degree", "4", 1), seed},

@@ -68,6 +68,9 @@ const std::vector<golden> golden_values = {
     {"grid9:nx=12,oneway=0.5,drop=0.1", 144, 802, 0xce8e4c9e55cd2678ULL},
     {"harmonic:nodes=80,harmonics=6,nonlinear=0.3,hubs=4,supply=0.2,oneway=0.5", 480, 4524,
      0xec5c5ba54888b15aULL},
+    {"kkt:buses=40", 1022, 5712, 0x15139e1378054d1dULL},
+    {"kkt:buses=30,meshes=1.5,split=0.2,reach=0.7,parallel=0.4,generators=0.3,periods=2,seed=3",
+     3426, 19884, 0xf6b5c0f7c8ffa6afULL},
     {"random:n=200,degree=6,seed=3", 200, 1200, 0x84893813434c6728ULL},
     {"tridiagonal:n=17", 17, 49, 0x97d07f080b522fefULL},
 };
@@ -144,7 +147,8 @@ TEST_CASE("another seed gives another pattern") {
         "circuit:n=50", "harmonic:nodes=30", "economy:equations=30,periods=4",
         "economy:equations=30,periods=4,horizon=2", "columns:columns=4,stages=6,components=3",
         "flowsheet:columns=4,stages=6,components=3", "elasticity3d:nx=4,wide=0.5",
-        "fields:nx=4,coupling=random", "dg:nx=3,drop=0.2", "convection:nx=4,oneway=0.3"}) {
+        "fields:nx=4,coupling=random", "dg:nx=3,drop=0.2", "convection:nx=4,oneway=0.3",
+        "kkt:buses=20"}) {
     CAPTURE(spec);
     CHECK(generate(spec + ",seed=1") == generate(spec));
     CHECK_FALSE(generate(spec + ",seed=2") == generate(spec));
@@ -213,6 +217,8 @@ TEST_CASE("bad specs are refused in one line that says what is wrong and what is
            {"economy:equations=100000,periods=100000", "does not fit in 32 bits"},
            {"economy:equations=3,periods=4", "countries must not exceed equations"},
            {"columns:columns=100000,stages=100000,components=9", "does not fit in 32 bits"},
+           {"kkt:buses=100000,periods=100000", "does not fit in 32 bits"},
+           {"kkt:buses=100000,periods=1000", "exceed the limit"},
            {"columns:columns=2,stages=1,components=3", "stages = \"1\" must be an integer from 2"},
            {"flowsheet:columns=100000,stages=100000,components=9", "does not fit in 32 bits"},
            {"batch:count=2,least=9,most=8", "least = 9 exceeds most = 8"},

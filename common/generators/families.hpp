@@ -257,6 +257,8 @@ pattern make_harmonic(const arguments& args);
 pattern make_economy(const arguments& args);
 pattern make_columns(const arguments& args);
 pattern make_flowsheet(const arguments& args);
+// power_grids.cpp
+pattern make_kkt(const arguments& args);
 // plain.cpp
 pattern make_random(const arguments& args);
 pattern make_banded(const arguments& args, index_t lower, index_t upper);
