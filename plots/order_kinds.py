@@ -109,24 +109,36 @@ def summary(inputs, order):
             "spread": (geomean(s for s, _ in spreads), geomean(s for _, s in spreads), max(s for _, s in spreads)) if spreads else None}
 
 
+def overview(by_kind):
+    """One table of all orders: the geometric mean of each kind, the worst input of all, and what the numbering changes."""
+    lines = ["| order | " + " | ".join(f"{kind} ({len(mine)})" for kind, mine in by_kind.items()) +
+             " | worst | worst / better of METIS and AMD | most / median numbering |", "|---" * (len(by_kind) + 4) + "|"]
+    inputs = [i for mine in by_kind.values() for i in mine]
+    for s in sorted((summary(inputs, o) for o in {o for i in inputs for o in i.flops}), key=lambda s: (s["mean"], s["order"])):
+        means = [f"{summary(mine, s['order'])['mean']:.3f}" if any(s["order"] in i.flops for i in mine) else "" for mine in by_kind.values()]
+        lines.append(f"| `{s['order']}` | {' | '.join(means)} | {s['worst']:.2f} | {digits(s['worst over better'])} | "
+                     f"{digits(s['spread'] and s['spread'][1])} |")
+    return [*lines, ""]
+
+
+def digits(value):
+    return "" if value is None else f"{value:.3g}"
+
+
 def markdown(inputs):
-    """The summaries of each kind as tables, the fewest operations first."""
-    lines = []
-    for kind in KINDS:
-        mine = [i for i in inputs if i.kind == kind]
-        if not mine:
-            continue
+    """The summaries as tables, of all kinds and of each kind, the fewest operations first."""
+    by_kind = {kind: mine for kind in KINDS if (mine := [i for i in inputs if i.kind == kind])}
+    lines = overview(by_kind)
+    for kind, mine in by_kind.items():
         lines += [f"**{kind}** ({len(mine)})", "",
                   "| order | operations / virtual best | within 5 % | worst | worst / better of METIS and AMD | time / METIS | "
                   "least and most / median numbering (worst) |", "|---|---|---|---|---|---|---|"]
-        orders = sorted({o for i in mine for o in i.flops})
-        for s in sorted((summary(mine, o) for o in orders), key=lambda s: s["mean"]):
+        for s in sorted((summary(mine, o) for o in {o for i in mine for o in i.flops}), key=lambda s: (s["mean"], s["order"])):
             threads = f", {'/'.join(map(str, s['threads']))} threads" if s["threads"] not in ([], [1]) else ""
             few = f" ({s['inputs']} inputs)" if s["inputs"] < len(mine) else ""
-            better, time = (f"{v:.3g}" if v else "" for v in (s["worst over better"], s["time"]))
             spread = "{:.3f}, {:.3f} ({:.2f})".format(*s["spread"]) if s["spread"] else ""
             lines.append(f"| `{s['order']}`{threads}{few} | {s['mean']:.3f} | {s['near']:.0%} | {s['worst']:.2f} {s['worst input']} | "
-                         f"{better} | {time} | {spread} |")
+                         f"{digits(s['worst over better'])} | {digits(s['time'])} | {spread} |")
         lines.append("")
     return "\n".join(lines)
 

@@ -108,6 +108,8 @@ class Study(unittest.TestCase):
         rows = (self.out / "order_kinds.csv").read_text().splitlines()
         self.assertEqual(rows[3:5], ["real,a,9,metis,1,8,1,1,,,1,1", "generated,gen:grid5:nx=9,9,amd,2,12,1.5,1.5,0.666667,1.33333,1,1"])
         text = (self.out / "order_kinds.md").read_text()
+        self.assertIn("| order | real (1) | generated (1) | worst | ", text)
+        self.assertIn("| `metis` | 1.000 | 1.000 | 1.00 | 1 |  |\n| `amd` | 2.000 | 1.500 | 2.00 | 2 | 1.33 |\n", text)
         self.assertIn("**real** (1)\n", text)
         self.assertIn("| `automatic`, 16 threads | 0.500 | 100% | 0.50 a | 0.5 | 0.25 |  |\n", text)
         self.assertIn("| `amd` | 1.500 | 0% | 1.50 gen:grid5:nx=9 | 1.5 | 1 | 0.667, 1.333 (1.33) |\n", text)
