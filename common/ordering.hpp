@@ -24,6 +24,13 @@ struct separator_tree {
   [[nodiscard]] bool empty() const { return parent.empty(); }
 };
 
+/// An order that a tournament computed.
+struct order_candidate {
+  std::string order;       ///< method with its options
+  std::int64_t seed = -1;  ///< -1: the default of the method
+  double flops = 0;        ///< of the exact factorization: order_quality::flops
+};
+
 /// A fill-reducing symmetric order of a square pattern (old index by new position).
 struct ordering {
   std::vector<index_t> order;
@@ -32,7 +39,8 @@ struct ordering {
   std::string method;
   std::string library;          ///< name and version; the path of a file; empty: this program
   separator_tree separators{};  ///< empty if the method finds none
-  std::map<std::string, double> phases_s{};  ///< seconds by step, if the method reports them
+  std::map<std::string, double> phases_s{};   ///< seconds by step, if the method reports them
+  std::vector<order_candidate> candidates{};  ///< orders among which the method chose
 };
 
 /// Everything that determines an order, in addition to the pattern.
@@ -40,8 +48,19 @@ struct order_settings {
   option_set options;
   std::int64_t seed = -1;  ///< -1: the default of the method
   int threads = 1;         ///< host threads; any number gives the same order
+  bool host_only = false;  ///< a method that chooses among others does not choose one of a GPU
   /// If it becomes true, the method ends with cancelled_error as soon as it can; null: never.
   const std::atomic<bool>* stop = nullptr;
+};
+
+/// How a method takes part in a tournament.
+struct contender {
+  std::string options{};  ///< OPTION=VALUE,OPTION=VALUE
+  /// Work for each row and each entry of A + A^T, in operations of a factorization that takes as
+  /// long.
+  std::int64_t work = 0;
+  int seeds = 1;          ///< at most this many orders, each from another seed
+  bool of_cores = false;  ///< only where reductions leave less than half of the vertices
 };
 
 /// What the registry knows about an ordering method.
@@ -52,15 +71,11 @@ struct order_info {
   std::string citation;   ///< reference
   std::string library{};  ///< name and version of the library that computes it
   std::vector<option_spec> options{};
-  bool multithreaded = false;  ///< uses order_settings::threads
-  bool dissects = false;       ///< returns a separator tree
-  bool contends = false;       ///< best_of computes it
-  /// `automatic` selects the available method with the largest number; 0: never. No two numbers are
-  /// equal.
-  int preference = 0;
-  index_t preferred_from = 0;  ///< selected for at least this many rows
-  std::string same_as{};       ///< the method that finds the same order from the same options
-  std::string planted{};       ///< non-empty: deliberately wrong; names the fault to be found
+  bool multithreaded = false;         ///< uses order_settings::threads
+  bool dissects = false;              ///< returns a separator tree
+  std::vector<contender> contends{};  ///< how it takes part in a tournament; empty: never
+  std::string same_as{};  ///< the method that finds the same order from the same options
+  std::string planted{};  ///< non-empty: deliberately wrong; names the fault to be found
   std::function<std::optional<std::string>()> unavailable = [] {
     return std::optional<std::string>{};
   };
@@ -89,7 +104,8 @@ std::optional<order_request> find_order(const std::string& spec);
 /// input_error as find_order() and for a file without a permutation; unavailable_error if this
 /// build or machine lacks the method; overflow_error if its integers are too short for the pattern.
 ordering compute_order(const pattern_view& a, const std::string& spec, std::int64_t seed,
-                       int threads = 1, const std::atomic<bool>* stop = nullptr);
+                       int threads = 1, const std::atomic<bool>* stop = nullptr,
+                       bool host_only = false);
 
 /// Names of the methods that are available here, except planted ones.
 std::vector<std::string> available_orders();

@@ -28,7 +28,7 @@ import oracle  # noqa: E402
 import gsofa  # noqa: E402
 
 FORMATS = ("csr", "csc", "coo", "lil", "dok", "dia", "bsr", "pair")
-ORDERINGS = [o for o in ("natural", "amd", "colamd", "nested_dissection", "best_of", "metis", "auto")
+ORDERINGS = [o for o in ("natural", "amd", "colamd", "nested_dissection", "tournament", "metis", "auto")
              if o != "metis" or gsofa.has_metis()]
 LIMIT = 120  # seconds after which a case that needs a few milliseconds counts as hanging
 planted = False

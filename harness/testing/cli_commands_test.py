@@ -121,12 +121,12 @@ class OrderTest(CliTest):
     def test_all_orders_side_by_side(self):
         out = self.folder / "orders.jsonl"
         found = {r["order"]: r for r in self.orders("--matrix", "gen:grid5:nx=20,ny=20", "--repeat", "2", "--out", out)}
-        self.assertTrue({"amd", "best_of", "colamd", "natural"} <= set(found))
+        self.assertTrue({"amd", "tournament", "colamd", "natural"} <= set(found))
         self.assertFalse([name for name in found if name.startswith("planted_")])
         for r in (r for r in found.values() if r["status"] != "skipped"):
             self.assertEqual((r["kind"], r["status"], len(r["samples_s"])), ("order", "pass", 2), r)
         for name in ("amd", "colamd", "natural"):  # GPU orders, if there are any, may be better
-            self.assertGreaterEqual(found[name]["result"]["flops"], found["best_of"]["result"]["flops"])
+            self.assertGreaterEqual(found[name]["result"]["flops"], found["tournament"]["result"]["flops"])
         self.assertEqual(found["natural"]["result"]["height"], 400)
         kept = [json.loads(line) for line in out.read_text().splitlines()]
         self.assertEqual([r["order"] for r in kept], [r["order"] for r in found.values() if r["status"] != "skipped"])

@@ -25,8 +25,6 @@ GSOFA_REGISTER_ORDER({
     .summary = "approximate minimum degree of A + A^T",
     .citation = "Amestoy, Davis & Duff 1996",
     .library = eigen_version(),
-    .contends = true,
-    .preference = 1,
     .compute = amd_order,
 });
 

@@ -1,50 +1,15 @@
-// The best order on this machine. Tries the methods that have a preference, are available here and
-// are meant for this number of rows, the greatest preference first. gpu_nested_dissection takes
-// fewer operations and less time than metis on large patterns (experiments/orderings), and amd is
-// always available. If a method fails, for example because device memory does not suffice, tries
-// the next method.
+// The order chosen by the structure of the graph: dissection of large, wide meshes; elsewhere the
+// better of minimum degree, minimum fill and dissection by exact counts, without dissection where
+// it takes longer than 100 factorizations.
 
-#include <algorithm>
-#include <utility>
+#include "variants/orderings/tournament.hpp"
 
-#include "common/ordering.hpp"
-
-namespace gsofa {
+namespace gsofa::orders {
 
 namespace {
 
-// By falling preference.
-std::vector<const order_info*> candidates(index_t rows) {
-  std::vector<const order_info*> found;
-  for (const order_info& info : all_orders()) {
-    if (info.preference > 0 && rows >= info.preferred_from && !info.unavailable()) {
-      found.push_back(&info);
-    }
-  }
-  std::ranges::sort(found, std::ranges::greater{}, &order_info::preference);
-  return found;
-}
-
 ordering automatic_order(const pattern_view& a, const order_settings& settings) {
-  std::string failures;
-  const std::vector<const order_info*> all = candidates(a.n_rows);
-  for (const order_info* info : all) {
-    try {
-      ordering o = info->compute(a, {.options = option_set(info->options),
-                                     .seed = settings.seed,
-                                     .threads = settings.threads,
-                                     .stop = settings.stop});
-      o.method = info->name;
-      o.library = info->library + failures;
-      return o;
-    } catch (const cancelled_error&) {
-      throw;
-    } catch (const error& failed) {
-      if (info == all.back()) throw;
-      failures += std::string(" (") + info->name + ": " + failed.what() + ")";
-    }
-  }
-  throw unavailable_error("order automatic: no method is available");
+  return tournament(a, settings, {.factorizations = 100, .seeds = 1});
 }
 
 }  // namespace
@@ -52,11 +17,10 @@ ordering automatic_order(const pattern_view& a, const order_settings& settings) 
 GSOFA_REGISTER_ORDER({
     .name = "automatic",
     .device = "cpu",
-    .summary =
-        "gpu_nested_dissection of 20,000 rows and more where there is a GPU; else metis; else amd",
+    .summary = "dissection of wide meshes; elsewhere the better of minimum fill and dissection",
     .citation = "none",
     .multithreaded = true,
     .compute = automatic_order,
 });
 
-}  // namespace gsofa
+}  // namespace gsofa::orders

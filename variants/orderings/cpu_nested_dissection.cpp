@@ -27,7 +27,11 @@ GSOFA_REGISTER_ORDER({
     .options = dissection_options({}),
     .multithreaded = true,
     .dissects = true,
-    .contends = true,
+    .contends = {{.options = "room=8,idle_moves=100,stride=2", .work = 5000, .seeds = 64},
+                 {.options = "room=8,idle_moves=100,stride=2,reduce=16",
+                  .work = 5000,
+                  .seeds = 64,
+                  .of_cores = true}},
     .compute = order_on_cpu,
 });
 

@@ -28,8 +28,6 @@ GSOFA_REGISTER_ORDER({
     .summary = "nested dissection of A + A^T, one core",
     .citation = "Karypis & Kumar 1998",
     .library = metis_version(),
-    .contends = true,
-    .preference = 2,
     .unavailable = metis_fault,
     .compute = [](const pattern_view& a, const order_settings& s) -> ordering {
       return {.order = metis_order(a, s), .method = {}, .library = {}};

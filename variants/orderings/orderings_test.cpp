@@ -149,35 +149,73 @@ TEST_CASE("cpu_nested_dissection: operations near those of METIS") {
   }
 }
 
-TEST_CASE("automatic takes the available method with the greatest preference") {
+TEST_CASE("automatic chooses by structure") {
+  const auto chosen = [](const char* spec) {
+    return compute_order(generate(spec), "automatic", -1, 1, nullptr, true).method;
+  };
+  const std::string dissection = "cpu_nested_dissection";
+  CHECK(chosen("grid9:nx=230,ny=220").starts_with(dissection));        // a mesh
+  CHECK(chosen("grid7:nx=10,ny=10,nz=10").starts_with(dissection));    // exact counts
+  CHECK_FALSE(chosen("tridiagonal:n=30000").starts_with(dissection));  // minimum degree: no fill
   const pattern a = generate("grid5:nx=12,ny=10");
-  const order_info* preferred = nullptr;
-  std::set<int> preferences;
-  for (const order_info& o : all_orders()) {
-    if (o.preference == 0) continue;
-    CHECK(preferences.insert(o.preference).second);
-    if (o.unavailable() || a.n_rows < o.preferred_from) continue;
-    if (preferred == nullptr || o.preference > preferred->preference) preferred = &o;
-  }
-  REQUIRE(preferred != nullptr);
-  const ordering o = compute_order(a, "automatic", -1);
-  CHECK(o.method == preferred->name);
-  CHECK(o.library == preferred->library);
-  CHECK(o.order == compute_order(a, preferred->name, -1).order);
-  CHECK(prepare(a, {.order = default_order}, {}).origin().order == preferred->name);
+  const prepared_pattern p = prepare(a, {.order = default_order}, {});
+  CHECK(p.origin().order == compute_order(a, default_order, -1).method);
 }
 
-TEST_CASE("best_of takes the order with the fewest operations") {
-  for (const char* spec : {"grid9:nx=20,ny=20", "circuit:n=600"}) {
+TEST_CASE("automatic does not count an order without a rival") {
+  const ordering o = compute_order(generate("grid9:nx=230,ny=220"), "automatic", -1);
+  REQUIRE(o.candidates.size() == 1);
+  CHECK(o.candidates[0].flops == 0);
+}
+
+TEST_CASE("tournament keeps the candidate with the fewest operations") {
+  for (const char* spec : {"grid9:nx=20,ny=20", "circuit:n=600", "random:n=300,degree=3"}) {
+    CAPTURE(spec);
     const pattern a = generate(spec);
-    std::map<std::string, double> flops;
-    for (const order_info& o : all_orders()) {
-      if (!o.contends || o.unavailable()) continue;
-      flops[o.name] = quality_of(a, compute_order(a, o.name, -1).order, 1).flops;
+    const ordering o = compute_order(a, "tournament:factorizations=1000000,seeds=3", -1);
+    REQUIRE(o.candidates.size() >= 5);  // three dissections, minimum degree, minimum fill
+    double least = o.candidates[0].flops;
+    for (const order_candidate& c : o.candidates) {
+      CAPTURE(c.order);
+      const ordering again = compute_order(a, c.order, c.seed);
+      CHECK(quality_of(a, again.order, 1).flops == c.flops);
+      least = std::min(least, c.flops);
     }
-    REQUIRE(flops.size() >= 1);
-    const double least =
-        std::ranges::min_element(flops, {}, [](const auto& f) { return f.second; })->second;
-    CHECK(quality_of(a, compute_order(a, "best_of", -1).order, 1).flops == least);
+    CHECK(quality_of(a, o.order, 1).flops <= least);
+  }
+}
+
+TEST_CASE("tournament ends when an order costs more than it may save") {
+  const pattern a = generate("grid9:nx=40,ny=40");
+  std::size_t before = 1;
+  for (const char* spec : {"tournament:factorizations=1", "tournament:factorizations=1000",
+                           "tournament:factorizations=1000000,seeds=5"}) {
+    CAPTURE(spec);
+    const ordering o = compute_order(a, spec, -1);
+    CHECK(o.candidates.size() >= before);
+    before = o.candidates.size();
+  }
+  CHECK(before > 3);
+}
+
+TEST_CASE("the dissection of a device contends with the same order") {
+  const auto terms_of = [](const char* name) {
+    return std::ranges::find(all_orders(), name, &order_info::name)->contends;
+  };
+  const auto device = terms_of("gpu_nested_dissection");
+  const auto host = terms_of("cpu_nested_dissection");
+  REQUIRE(device.size() == host.size());
+  const order_info& cpu = *find_order("cpu_nested_dissection")->info;
+  const order_info& gpu = *find_order("gpu_nested_dissection")->info;
+  for (std::size_t k = 0; k < host.size(); ++k) {
+    CHECK(device[k].work == host[k].work);
+    CHECK(device[k].seeds == host[k].seeds);
+    const auto options = [&](const order_info& info, const contender& c) {
+      auto values =
+          find_order(info.name + (c.options.empty() ? "" : ":" + c.options))->options.values();
+      values.erase("memory_budget_mb");
+      return values;
+    };
+    CHECK(options(gpu, device[k]) == options(cpu, host[k]));
   }
 }

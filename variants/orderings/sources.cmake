@@ -1,7 +1,8 @@
 gsofa_roles(
   LIBRARY
     amd.cpp
-    best_of.cpp
+    amf.cpp
+    automatic.cpp
     colamd.cpp
     cpu_nested_dissection.cpp
     direction*.cpp
@@ -9,6 +10,7 @@ gsofa_roles(
     minimum_degree.cpp
     natural.cpp
     nested_dissection*.cpp
+    tournament.cpp
     gpu_*.cu
   UNCOUNTED *.cpp
   NOT_INTERLEAVED *.cu

@@ -20,7 +20,7 @@ static_assert(equal(GSOFA_ORDER_COLAMD, order_method::colamd));
 static_assert(equal(GSOFA_ORDER_NATURAL, order_method::natural));
 static_assert(equal(GSOFA_ORDER_GIVEN, order_method::given));
 static_assert(equal(GSOFA_ORDER_NESTED_DISSECTION, order_method::nested_dissection));
-static_assert(equal(GSOFA_ORDER_BEST_OF, order_method::best_of));
+static_assert(equal(GSOFA_ORDER_TOURNAMENT, order_method::tournament));
 static_assert(equal(GSOFA_ORDER_GPU_NESTED_DISSECTION, order_method::gpu_nested_dissection));
 static_assert(equal(GSOFA_INVALID_INPUT, failure::invalid_input));
 static_assert(equal(GSOFA_UNAVAILABLE, failure::unavailable));

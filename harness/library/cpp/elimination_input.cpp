@@ -62,8 +62,10 @@ void find_order(const analysis_options& options, bool on_device, const eliminati
   if (options.order == order_method::given) {
     w.order.assign(options.permutation.begin(), options.permutation.end());
   } else if (!find_order_on_device(options, on_device, w, e, s, out)) {
-    w.order =
-        compute_order(e.a, order_name(options.order), -1, host_threads(options), &s.stop).order;
+    ordering o = compute_order(e.a, order_name(options.order), -1, host_threads(options), &s.stop,
+                               /*host_only=*/!on_device);
+    w.order = std::move(o.order);
+    out.order = std::move(o.method);
   }
 }
 

@@ -38,7 +38,7 @@ std::vector<order_method> all_methods() {
   std::vector<order_method> all{order_method::automatic, order_method::amd,
                                 order_method::colamd,    order_method::natural,
                                 order_method::given,     order_method::nested_dissection,
-                                order_method::best_of};
+                                order_method::tournament};
   if (has_metis()) all.push_back(order_method::metis);
   return all;
 }

@@ -125,7 +125,7 @@ TEST_CASE("analyze() agrees with the oracle on random patterns, in every order")
   const std::vector<order_method> orders{order_method::automatic, order_method::amd,
                                          order_method::colamd,    order_method::natural,
                                          order_method::given,     order_method::nested_dissection,
-                                         order_method::best_of};
+                                         order_method::tournament};
   for (index_t round = 0; round < 30; ++round) {
     const index_t n = 1 + reference::testing::draw(engine, 90);
     const pattern a = random_pattern(engine, n, 1 + reference::testing::draw(engine, 12));

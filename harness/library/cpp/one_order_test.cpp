@@ -38,7 +38,7 @@ const std::vector<std::pair<order_method, std::string>>& methods() {
       {order_method::colamd, "colamd"},
       {order_method::natural, "natural"},
       {order_method::nested_dissection, "cpu_nested_dissection"},
-      {order_method::best_of, "best_of"},
+      {order_method::tournament, "tournament"},
       {order_method::gpu_nested_dissection, "gpu_nested_dissection"}};
   return all;
 }

@@ -71,7 +71,7 @@ void check_options(const analysis_options& o, index_t n) {
 const char* order_name(order_method order) {
   switch (order) {
     case order_method::automatic:
-      return metis_fault() ? "amd" : "metis";
+      return default_order;
     case order_method::metis:
       return "metis";
     case order_method::amd:
@@ -84,8 +84,8 @@ const char* order_name(order_method order) {
       return "given";
     case order_method::nested_dissection:
       return "cpu_nested_dissection";
-    case order_method::best_of:
-      return "best_of";
+    case order_method::tournament:
+      return "tournament";
     case order_method::gpu_nested_dissection:
       return device_order;
   }

@@ -196,7 +196,7 @@ nb::dict analyze_by(const Run& run, const std::string& order, nb::object permuta
       {"natural", gsofa::order_method::natural},
       {"given", gsofa::order_method::given},
       {"nested_dissection", gsofa::order_method::nested_dissection},
-      {"best_of", gsofa::order_method::best_of},
+      {"tournament", gsofa::order_method::tournament},
       {"gpu_nested_dissection", gsofa::order_method::gpu_nested_dissection}};
   gsofa::analysis_options o;
   for (const auto& [name, value] : orders) {

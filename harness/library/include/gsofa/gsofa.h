@@ -42,7 +42,7 @@ typedef enum gsofa_order {
   GSOFA_ORDER_NATURAL = 4,
   GSOFA_ORDER_GIVEN = 5,  ///< gsofa_options::permutation
   GSOFA_ORDER_NESTED_DISSECTION = 6,
-  GSOFA_ORDER_BEST_OF = 7,
+  GSOFA_ORDER_TOURNAMENT = 7,
   GSOFA_ORDER_GPU_NESTED_DISSECTION = 8
 } gsofa_order;
 

@@ -153,10 +153,9 @@ enum class order_method {
   given,    ///< analysis_options::permutation
   /// nested dissection of A + A^T by this library; the same order on any number of host threads
   nested_dissection,
-  /// tries minimum degree and nested dissection and keeps the order with fewer operations, which
-  /// are
-  /// counted exactly
-  best_of,
+  /// computes orders by minimum degree, minimum fill and nested dissections, counts their operations
+  /// exactly, and keeps the best; ends when the next order costs more than it may save
+  tournament,
   /// nested dissection of A + A^T by this library on a device, with a wider search than
   /// nested_dissection; the same order on any device
   gpu_nested_dissection,
@@ -292,7 +291,8 @@ struct analysis {
   csc_pattern u_columns;  ///< u by columns; order 0 unless analysis_options::factor_columns
 
   std::string variant;  ///< name of the variant that found it
-  /// metis, amd, colamd, natural, given, cpu_nested_dissection, best_of or gpu_nested_dissection
+  /// metis, amd, colamd, natural, given, cpu_nested_dissection, tournament or
+  /// gpu_nested_dissection; of `automatic` the order that it chose, with its options
   std::string order;
   std::string fallback;  ///< why the analysis fell back from a device to the host; else empty
 

@@ -1,0 +1,39 @@
+// Minimum fill or minimum degree on A + A^T: minimum_degree.cpp.
+
+#include <string>
+
+#include "common/ordering.hpp"
+#include "common/symmetrize.hpp"
+#include "variants/orderings/minimum_degree.hpp"
+
+namespace gsofa::orders {
+
+namespace {
+
+ordering amf_order(const pattern_view& a, const order_settings& settings) {
+  const pattern s = symmetrized(a, diagonal::drop, settings.threads);
+  const bool fill = settings.options.choice("score") == "fill";
+  return {.order = minimum_degree(
+              {.begin = s.row_ptr, .adj = s.col_idx},
+              {.score = fill ? pivot_score::fill : pivot_score::degree, .stop = settings.stop}),
+          .method = {},
+          .library = {}};
+}
+
+}  // namespace
+
+GSOFA_REGISTER_ORDER({
+    .name = "amf",
+    .device = "cpu",
+    .summary = "approximate minimum fill of A + A^T",
+    .citation = "Rothberg & Eisenstat 1998",
+    .options = {{.name = "score",
+                 .default_value = std::string("fill"),
+                 .help = "what an elimination step minimizes: fill or the degree of the pivot",
+                 .choices = {"fill", "degree"},
+                 .tested = {"degree"}}},
+    .contends = {{.work = 1000}, {.options = "score=degree", .work = 1000}},
+    .compute = amf_order,
+});
+
+}  // namespace gsofa::orders
