@@ -4,6 +4,7 @@
 
 #include "common/ordering.hpp"
 #include "common/symmetrize.hpp"
+#include "variants/orderings/direction.hpp"
 #include "variants/orderings/nested_dissection.hpp"
 
 namespace gsofa::orders {
@@ -11,10 +12,19 @@ namespace gsofa::orders {
 namespace {
 
 ordering order_on_cpu(const pattern_view& a, const order_settings& settings) {
-  const pattern s = symmetrized(a, diagonal::drop, settings.threads);
-  dissection d = nested_dissection(s, settings_of(settings));
-  return {
-      .order = std::move(d.order), .method = {}, .library = {}, .separators = std::move(d.tree)};
+  const auto dissected = [&](const pattern_view& part) -> ordering {
+    const pattern s = symmetrized(part, diagonal::drop, settings.threads);
+    dissection d = nested_dissection(s, settings_of(settings));
+    return {
+        .order = std::move(d.order), .method = {}, .library = {}, .separators = std::move(d.tree)};
+  };
+  return order_with_direction(a, settings.options.choice("direction"), settings.threads, dissected);
+}
+
+std::vector<option_spec> cpu_options() {
+  std::vector<option_spec> options = dissection_options({});
+  options.push_back(direction_option());
+  return options;
 }
 
 }  // namespace
@@ -24,7 +34,7 @@ GSOFA_REGISTER_ORDER({
     .device = "cpu",
     .summary = "multilevel nested dissection of A + A^T, minimum fill at its leaves",
     .citation = "George 1973; Karypis & Kumar 1998",
-    .options = dissection_options({}),
+    .options = cpu_options(),
     .multithreaded = true,
     .dissects = true,
     .contends = {{.options = "room=8,idle_moves=100,stride=2", .work = 5000, .seeds = 64},

@@ -15,7 +15,7 @@
 #include "variants/orderings/direction.hpp"
 
 #include <algorithm>
-#include <bit>
+#include <limits>
 #include <mutex>
 #include <numeric>
 #include <utility>
@@ -34,6 +34,8 @@ namespace {
 constexpr index_t most_of_subtree[] = {128, 512, 2048};
 // Larger nodes are ordered in parts.
 constexpr index_t most_of_node = 4096;
+// Larger components stay with the rest of the graph if not all components are eliminated first.
+constexpr index_t most_of_end = 128;
 // Vertices of a node and its boundary: 128 MiB of bits.
 constexpr index_t most_of_front = 1 << 15;
 
@@ -222,7 +224,7 @@ std::optional<directed_order> direct(const pattern_view& a, const ordering& o, i
     now.tree = merge_changed(d, now.tree, head, merged);
   }
   result.order.order = std::move(now.order);
-  if (!o.separators.empty()) result.order.separators = std::move(now.tree);
+  result.order.separators = std::move(now.tree);
   return result;
 }
 
@@ -230,6 +232,41 @@ ordering best_direction(const pattern_view& a, ordering o, int threads) {
   if (structural_symmetry(a) == 1) return o;
   std::optional<directed_order> found = direct(a, o, threads);
   return found && found->flops_after < found->flops_before ? std::move(found->order) : o;
+}
+
+option_spec direction_option() {
+  return {.name = "direction",
+          .default_value = std::string("none"),
+          .help =
+              "rearrange the order for A = L U of an unsymmetric A: inside the nodes of the "
+              "separator tree, after the block triangular form (btf), or by the best of both",
+          .choices = {"none", "nodes", "btf", "best"},
+          .tested = {"nodes", "btf", "best"}};
+}
+
+ordering order_with_direction(const pattern_view& a, const std::string& direction, int threads,
+                              const order_method& method) {
+  if (direction == "none" || structural_symmetry(a) == 1) return method(a);
+  if (direction == "nodes") return best_direction(a, method(a), threads);
+  if (direction == "btf") {
+    ordering o = order_by_components(a, a.n_rows, method);
+    std::optional<directed_order> found = direct(a, o, threads);
+    return found ? std::move(found->order) : o;
+  }
+  ordering best = method(a);
+  double least = std::numeric_limits<double>::infinity();
+  const auto consider = [&](const ordering& o) {
+    std::optional<directed_order> found = direct(a, o, threads);
+    if (!found || found->flops_after >= least) return;
+    least = found->flops_after;
+    best = std::move(found->order);
+  };
+  consider(best);
+  const index_t largest = strong_components_of(a).largest();
+  if (largest == a.n_rows) return best;
+  if (largest > most_of_end) consider(order_by_components(a, most_of_end, method));
+  consider(order_by_components(a, a.n_rows, method));
+  return best;
 }
 
 }  // namespace gsofa::orders

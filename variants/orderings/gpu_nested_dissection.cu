@@ -7,6 +7,7 @@
 #include "common/ordering.hpp"
 #include "common/symmetrize.hpp"
 #include "variants/device/device_patterns.hpp"
+#include "variants/orderings/direction.hpp"
 #include "variants/orderings/gpu_dissection.hpp"
 #include "variants/orderings/gpu_dissection_bisect.hpp"
 
@@ -182,10 +183,19 @@ namespace {
 ordering order_on_gpu([[maybe_unused]] const pattern_view& a,
                       [[maybe_unused]] const order_settings& settings) {
 #if defined(GSOFA_GPU)
-  return order_by_dissection(a, settings);
+  // The host rearranges the order: threads are those of the host.
+  return order_with_direction(
+      a, settings.options.choice("direction"), settings.threads,
+      [&](const pattern_view& part) { return order_by_dissection(part, settings); });
 #else
   gpu::refuse();
 #endif
+}
+
+std::vector<option_spec> gpu_options() {
+  std::vector<option_spec> options = search_options();
+  options.push_back(direction_option());
+  return options;
 }
 
 }  // namespace
@@ -195,7 +205,7 @@ GSOFA_REGISTER_ORDER({
     .device = "gpu",
     .summary = "the order of cpu_nested_dissection, on a GPU",
     .citation = "George 1973; Karypis & Kumar 1998",
-    .options = search_options(),
+    .options = gpu_options(),
     .dissects = true,
     .contends = {{.work = 5000, .seeds = 64},
                  {.options = "reduce=16", .work = 5000, .seeds = 64, .of_cores = true}},
