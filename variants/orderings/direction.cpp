@@ -6,11 +6,12 @@
 // the factorization. Each node keeps the cheaper of two orders: its own, and that of least
 // Markowitz products.
 //
-// The passes merge larger and larger subtrees of the separator tree to one node each: more freedom
-// for the Markowitz order, which wins less often then.
+//  1. run()             a multifrontal elimination of bits visits all nodes
+//  2. merge_subtrees()  small subtrees, as one node each, keep the cheaper of their order and that
+//                       of least Markowitz products; their fronts have entries of A only
 //
-// A pass is a multifrontal elimination of bits. Cost of a node with s vertices and f vertices in
-// its front: at most s^2 f / 64 words for the Markowitz order and f^2 / 64 words for its remainder.
+// Cost of a node with s vertices and f vertices in its front: at most s^2 f / 64 words for the
+// Markowitz order, and in 1 about f^2 / 64 words for the reduced graph that it leaves.
 
 #include "variants/orderings/direction.hpp"
 
@@ -30,7 +31,7 @@ namespace gsofa::orders {
 
 namespace {
 
-// Each pass orders subtrees of at most this many vertices as one node.
+// Subtrees of at most this many vertices are merged.
 constexpr index_t most_of_subtree[] = {128, 512, 2048};
 // Larger nodes are ordered in parts.
 constexpr index_t most_of_node = 4096;
@@ -43,22 +44,23 @@ constexpr index_t most_of_front = 1 << 15;
 // vertices of its subtree, ascending; by node.
 using boundary_lists = std::vector<std::vector<index_t>>;
 
-// One pass over the nodes of a tree.
 class director {
  public:
-  director(const pattern_view& a, std::span<index_t> order, const separator_tree& tree)
-      : order_(order),
-        tree_(split_nodes(tree, most_of_node)),
-        a_(permute(a, order, order)),
+  director(const pattern_view& a, tree_order o)
+      : order_(std::move(o.order)),
+        tree_(split_nodes(o.tree, most_of_node)),
+        a_(permute(a, order_, order_)),
         t_(transpose(a_)),
+        sequence_(identity_order(a.n_rows)),
         waiting_(nodes()),
-        results_(nodes()) {
+        before_(nodes(), 0),
+        flops_(nodes(), 0) {
     find_boundaries();
   }
 
   [[nodiscard]] bool is_possible() const {
     for (std::size_t k = 0; k < nodes(); ++k) {
-      if (own(k) + static_cast<index_t>(boundary_[k].size()) > most_of_front) return false;
+      if (size(k) + static_cast<index_t>(boundary_[k].size()) > most_of_front) return false;
     }
     return true;
   }
@@ -70,7 +72,7 @@ class director {
       const index_t begin = levels.begin[h];
       parallel_ranges(threads, levels.begin[h + 1] - begin, index_t{1},
                       [&](int thread, index_t from, index_t to) {
-                        local[at(thread)].resize(order_.size());
+                        local[at(thread)].resize(order_.size(), -1);
                         for (index_t i = from; i < to; ++i) {
                           visit(at(levels.vertices[at(begin + i)]), local[at(thread)]);
                         }
@@ -78,18 +80,43 @@ class director {
     }
   }
 
-  // Operations before and after, and whether a position has another vertex now.
-  [[nodiscard]] std::pair<double, double> flops() const {
-    std::pair<double, double> sum;
-    for (const outcome& r : results_) sum.first += r.before, sum.second += r.after;
-    return sum;
-  }
-  [[nodiscard]] bool is_changed(index_t begin, index_t end) const {
-    const auto node = std::ranges::upper_bound(tree_.start, begin) - tree_.start.begin() - 1;
-    for (std::size_t k = at(node); k < nodes() && tree_.start[k] < end; ++k) {
-      if (results_[k].after < results_[k].before) return true;
+  void merge_subtrees(index_t most, int threads) {
+    std::vector<index_t> head = heads_of_subtrees(tree_, most);
+    std::vector<std::pair<std::size_t, std::size_t>> subtrees;  // first and last node
+    for (std::size_t k = 0, first = 0; k < nodes(); first = ++k) {
+      while (at(head[k]) != k) ++k;
+      if (first < k) subtrees.emplace_back(first, k);
     }
-    return false;
+    std::vector<std::vector<index_t>> local(at(threads));
+    parallel_ranges(threads, subtrees.size(), std::size_t{1},
+                    [&](int thread, std::size_t from, std::size_t to) {
+                      local[at(thread)].resize(order_.size(), -1);
+                      for (std::size_t i = from; i < to; ++i) {
+                        const auto [first, last] = subtrees[i];
+                        if (merge(first, last, local[at(thread)])) continue;
+                        std::iota(head.begin() + static_cast<std::ptrdiff_t>(first),
+                                  head.begin() + static_cast<std::ptrdiff_t>(last) + 1,
+                                  static_cast<index_t>(first));
+                      }
+                    });
+    std::size_t kept = 0;
+    for (std::size_t k = 0; k < nodes(); ++k) {
+      if (at(head[k]) == k) flops_[kept++] = flops_[k];
+    }
+    flops_.resize(kept);
+    tree_ = merge_nodes(tree_, head);
+  }
+
+  [[nodiscard]] double flops_before() const {
+    return std::accumulate(before_.begin(), before_.end(), 0.0);
+  }
+  [[nodiscard]] double flops_after() const {
+    return std::accumulate(flops_.begin(), flops_.end(), 0.0);
+  }
+  [[nodiscard]] tree_order result() const {
+    tree_order o{{}, tree_};
+    for (const index_t v : sequence_) o.order.push_back(order_[at(v)]);
+    return o;
   }
 
  private:
@@ -98,13 +125,9 @@ class director {
     std::size_t node;
     bit_rows rows;
   };
-  struct outcome {
-    double before = 0;
-    double after = 0;
-  };
 
   [[nodiscard]] std::size_t nodes() const { return tree_.parent.size(); }
-  [[nodiscard]] index_t own(std::size_t k) const { return tree_.start[k + 1] - tree_.start[k]; }
+  [[nodiscard]] index_t size(std::size_t k) const { return tree_.start[k + 1] - tree_.start[k]; }
 
   void find_boundaries() {
     boundary_.resize(nodes());
@@ -134,76 +157,104 @@ class director {
   }
 
   void visit(std::size_t k, std::vector<index_t>& local) {
-    if (own(k) == 0) return;
-    front f = assemble(k, local);
-    std::vector<remainder>().swap(waiting_[k]);
-    const markowitz_order other = own(k) > 1 ? order_by_markowitz(f) : markowitz_order{};
-    outcome& result = results_[k];
-    result.before = f.eliminate();
-    result.after = result.before;
-    if (!other.order.empty() && other.flops < result.before) {
-      result.after = other.flops;
-      const auto mine = order_.subspan(at(tree_.start[k]), at(own(k)));
-      const std::vector<index_t> old(mine.begin(), mine.end());
-      for (std::size_t i = 0; i < old.size(); ++i) mine[i] = old[at(other.order[i])];
-    }
+    if (size(k) == 0) return;
+    const auto members = std::span(sequence_).subspan(at(tree_.start[k]), at(size(k)));
+    front f = edges_of(members, boundary_[k], local);
+    add_children(k, f, local);
+    forget(members, boundary_[k], local);
+    markowitz search(f);
+    before_[k] = f.eliminate();
+    flops_[k] = reorder(members, search, before_[k]);
     if (boundary_[k].empty()) return;
     remainder left{k, f.boundary_rows()};
     const std::scoped_lock lock(mutex_);
     waiting_[above_[k]].push_back(std::move(left));
   }
 
-  // Vertices of the node by position, then those of its boundary.
-  front assemble(std::size_t k, std::vector<index_t>& local) const {
-    const index_t begin = tree_.start[k];
-    const index_t end = tree_.start[k + 1];
-    front f(end - begin, static_cast<index_t>(boundary_[k].size()));
-    for (index_t v = begin; v < end; ++v) local[at(v)] = v - begin;
-    for (std::size_t i = 0; i < boundary_[k].size(); ++i) {
-      local[at(boundary_[k][i])] = f.own + static_cast<index_t>(i);
+  // False if the nodes of a subtree are better off as they are.
+  bool merge(std::size_t first, std::size_t last, std::vector<index_t>& local) {
+    const index_t begin = tree_.start[first];
+    const index_t end = tree_.start[last + 1];
+    const auto members = std::span(sequence_).subspan(at(begin), at(end - begin));
+    std::vector<index_t> boundary;
+    const auto add = [&](std::span<const index_t> list) {
+      for (const index_t v : list) {
+        if (v < end || std::exchange(local[at(v)], 0) == 0) continue;
+        boundary.push_back(v);
+      }
+    };
+    for (const index_t v : members) add(a_.row(v)), add(t_.row(v));
+    std::ranges::sort(boundary);
+    if (end - begin + static_cast<index_t>(boundary.size()) > most_of_front) {
+      forget(members, boundary, local);
+      return false;
     }
-    for (index_t v = begin; v < end; ++v) {
+    const front f = edges_of(members, boundary, local);
+    forget(members, boundary, local);
+    double separate = 0;
+    for (std::size_t k = first; k <= last; ++k) separate += flops_[k];
+    markowitz search(f);
+    const double merged = reorder(members, search, separate);
+    if (merged == separate) return false;
+    flops_[last] = merged;
+    return true;
+  }
+
+  // Returns the operations of the better order: that of `members` has `flops`.
+  static double reorder(std::span<index_t> members, markowitz& search, double flops) {
+    const markowitz_order other = search.order(flops);
+    if (other.order.empty()) return flops;
+    const std::vector<index_t> old(members.begin(), members.end());
+    for (std::size_t i = 0; i < old.size(); ++i) members[i] = old[at(other.order[i])];
+    return other.flops;
+  }
+
+  // The front of a node with edges of A; vertices have numbers in `local` then.
+  front edges_of(std::span<const index_t> members, std::span<const index_t> boundary,
+                 std::vector<index_t>& local) const {
+    front f(static_cast<index_t>(members.size()), static_cast<index_t>(boundary.size()));
+    index_t number = 0;
+    for (const index_t v : members) local[at(v)] = number++;
+    for (const index_t v : boundary) local[at(v)] = number++;
+    for (const index_t v : members) {
       for (const index_t w : a_.row(v)) {
-        if (w >= begin) f.rows.set(v - begin, local[at(w)]);
+        if (local[at(w)] >= 0) f.rows.set(local[at(v)], local[at(w)]);
       }
       for (const index_t w : t_.row(v)) {
-        if (w >= begin) f.rows.set(local[at(w)], v - begin);
+        if (local[at(w)] >= 0) f.rows.set(local[at(w)], local[at(v)]);
       }
     }
+    return f;
+  }
+
+  void add_children(std::size_t k, front& f, const std::vector<index_t>& local) {
     std::vector<index_t> to;
     for (const remainder& r : waiting_[k]) {
       to.clear();
       for (const index_t v : boundary_[r.node]) to.push_back(local[at(v)]);
       f.add(r.rows, to);
     }
-    return f;
+    std::vector<remainder>().swap(waiting_[k]);
   }
 
-  std::span<index_t> order_;
+  static void forget(std::span<const index_t> members, std::span<const index_t> boundary,
+                     std::vector<index_t>& local) {
+    for (const index_t v : members) local[at(v)] = -1;
+    for (const index_t v : boundary) local[at(v)] = -1;
+  }
+
+  std::vector<index_t> order_;  // as it was: vertices are numbered by it
   separator_tree tree_;
   pattern a_;
   pattern t_;
+  std::vector<index_t> sequence_;  // the new order
   boundary_lists boundary_;
   std::vector<std::size_t> above_;  // the node of the first vertex of the boundary
   std::mutex mutex_;
   std::vector<std::vector<remainder>> waiting_;  // by the node that assembles them
-  std::vector<outcome> results_;
+  std::vector<double> before_;                   // operations by node of the first tree
+  std::vector<double> flops_;                    // by node
 };
-
-// The tree after a pass: subtrees whose order has changed are one node.
-separator_tree merge_changed(const director& d, const separator_tree& fine,
-                             std::vector<index_t> head, const separator_tree& merged) {
-  std::vector<std::uint8_t> changed;  // by merged node
-  for (std::size_t k = 0; k < merged.parent.size(); ++k) {
-    changed.push_back(d.is_changed(merged.start[k], merged.start[k + 1]) ? 1 : 0);
-  }
-  std::size_t of = 0;
-  for (std::size_t k = 0; k < head.size(); ++k) {
-    while (merged.start[of + 1] < fine.start[k + 1]) ++of;
-    if (changed[of] == 0) head[k] = static_cast<index_t>(k);
-  }
-  return merge_nodes(fine, head);
-}
 
 }  // namespace
 
@@ -211,18 +262,13 @@ std::optional<directed_order> direct(const pattern_view& a, const ordering& o, i
   if (a.n_rows != a.n_cols) throw input_error("direction: the pattern is not square");
   tree_order now{o.order, o.separators};
   if (o.separators.empty()) now = tree_of_chains(a, o.order, most_of_subtree[0]);
-  directed_order result{.order = o};
-  for (const index_t most : most_of_subtree) {
-    const std::vector<index_t> head = heads_of_subtrees(now.tree, most);
-    const separator_tree merged = merge_nodes(now.tree, head);
-    director d(a, now.order, merged);
-    if (!d.is_possible()) return std::nullopt;
-    d.run(threads);
-    const auto [before, after] = d.flops();
-    if (most == most_of_subtree[0]) result.flops_before = before;
-    result.flops_after = after;
-    now.tree = merge_changed(d, now.tree, head, merged);
-  }
+  director d(a, std::move(now));
+  if (!d.is_possible()) return std::nullopt;
+  d.run(threads);
+  for (const index_t most : most_of_subtree) d.merge_subtrees(most, threads);
+  directed_order result{
+      .order = o, .flops_before = d.flops_before(), .flops_after = d.flops_after()};
+  now = d.result();
   result.order.order = std::move(now.order);
   result.order.separators = std::move(now.tree);
   return result;

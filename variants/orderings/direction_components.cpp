@@ -5,6 +5,7 @@
 #include "variants/orderings/direction_components.hpp"
 
 #include <algorithm>
+#include <limits>
 #include <numeric>
 #include <utility>
 
@@ -168,7 +169,7 @@ class component_order {
     }
     for (const index_t v : boundary) local_[at(v)] = -1;
     for (const index_t v : mine) local_[at(v)] = -1;
-    const markowitz_order best = order_by_markowitz(f);
+    const markowitz_order best = markowitz(f).order(std::numeric_limits<double>::infinity());
     for (index_t k = 0; k < own; ++k) {
       result_.order.push_back(mine[at(best.order.empty() ? k : best.order[at(k)])]);
     }

@@ -197,42 +197,40 @@ bit_rows front::boundary_rows() const {
   return left;
 }
 
-markowitz_order order_by_markowitz(const front& f) {
-  bit_rows rows;
-  bit_rows columns;
-  bit_rows live;
-  rows.assign(0, f.size);
-  rows.bits.assign(f.rows.bits.begin(),
-                   f.rows.bits.begin() + static_cast<std::ptrdiff_t>(at(f.own) * rows.words));
-  columns.assign(f.own, f.size);
-  live.assign(1, f.size);
-  for (index_t i = 0; i < f.size; ++i) live.set(0, i);
+markowitz::markowitz(const front& f) : own_(f.own), in_row_(at(f.own)), in_column_(at(f.own)) {
+  rows_.words = f.rows.words;
+  rows_.bits.assign(f.rows.bits.begin(), f.rows.bits.begin() + (f.rows.row(own_) - f.rows.row(0)));
+  columns_.assign(own_, f.size);
+  live_.assign(1, f.size);
+  for (index_t i = 0; i < f.size; ++i) live_.set(0, i);
   for (index_t i = 0; i < f.size; ++i) {
-    for_each_bit(f.rows.row(i), live.row(0), f.own, [&](index_t k) { columns.set(k, i); });
+    for_each_bit(f.rows.row(i), live_.row(0), own_, [&](index_t k) { columns_.set(k, i); });
   }
-  std::vector<index_t> in_row(at(f.own));
-  std::vector<index_t> in_column(at(f.own));
-  const pivots p{rows.bits.data(), columns.bits.data(), live.bits.data(), rows.words, f.own,
-                 in_row.data(),    in_column.data()};
+}
+
+markowitz_order markowitz::order(double limit) {
+  const pivots p{rows_.bits.data(), columns_.bits.data(), live_.bits.data(), rows_.words, own_,
+                 in_row_.data(),    in_column_.data()};
   count_all(p);
-  if (are_equal(p)) return {};
   markowitz_order result;
-  std::vector<index_t> left(at(f.own));
+  std::vector<index_t> left(at(own_));
   std::iota(left.begin(), left.end(), 0);
-  while (!left.empty()) {
+  bool is_natural = true;  // so far
+  while (!left.empty() && result.flops < limit) {
     std::size_t best = 0;
     offset_t least = -1;
     bool same = true;
     for (std::size_t c = 0; c < left.size(); ++c) {
       const index_t k = left[c];
-      const offset_t product = offset_t{in_row[at(k)] - 1} * (in_column[at(k)] - 1);
-      same = same && in_row[at(k)] == in_row[at(left[0])] &&
-             in_column[at(k)] == in_column[at(left[0])];
+      const offset_t product = offset_t{in_row_[at(k)] - 1} * (in_column_[at(k)] - 1);
+      same = same && in_row_[at(k)] == in_row_[at(left[0])] &&
+             in_column_[at(k)] == in_column_[at(left[0])];
       if (least < 0 || product < least) best = c, least = product;
     }
     if (same && are_equal(p)) {
-      const index_t u = in_row[at(left[0])] - 1;
-      const index_t l = in_column[at(left[0])] - 1;
+      if (is_natural) return {};  // so is the rest
+      const index_t u = in_row_[at(left[0])] - 1;
+      const index_t l = in_column_[at(left[0])] - 1;
       for (index_t gone = 0; std::cmp_less(gone, left.size()); ++gone) {
         result.flops += pivot_flops(l - gone, u - gone);
       }
@@ -240,12 +238,13 @@ markowitz_order order_by_markowitz(const front& f) {
       break;
     }
     const index_t k = left[best];
+    is_natural = is_natural && best == 0;
     left.erase(left.begin() + static_cast<std::ptrdiff_t>(best));
     result.order.push_back(k);
-    result.flops += pivot_flops(in_column[at(k)] - 1, in_row[at(k)] - 1);
+    result.flops += pivot_flops(in_column_[at(k)] - 1, in_row_[at(k)] - 1);
     eliminate_pivot(p, k);
   }
-  return result;
+  return result.flops < limit ? result : markowitz_order{};
 }
 
 }  // namespace gsofa::orders

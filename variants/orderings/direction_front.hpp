@@ -43,17 +43,29 @@ struct front {
   [[nodiscard]] bit_rows boundary_rows() const;
 };
 
-/// Order of the vertices of a node by least product of the entries of row and column (Markowitz
-/// 1957), smaller vertices first among equals.
-struct markowitz_order {
-  std::vector<index_t> order;
-  double flops = 0;  ///< of the node
-};
-
-/// Before f.eliminate(). Stops and returns an empty order if every order has the same operations.
-markowitz_order order_by_markowitz(const front& f);
-
 /// Operations of a pivot with l entries in its column of L and u in its row of U.
 inline double pivot_flops(index_t l, index_t u) { return l + 2.0 * l * u; }
+
+/// Order of the vertices of a node, and its operations.
+struct markowitz_order {
+  std::vector<index_t> order;
+  double flops = 0;
+};
+
+/// Orders the vertices of a node by least product of the entries of row and column (Markowitz
+/// 1957), smaller vertices first among equals.
+class markowitz {
+ public:
+  /// Before f.eliminate(). Copies the rows and columns of the node.
+  explicit markowitz(const front& f);
+  /// Returns an empty order unless it has fewer operations than `limit`. May be called once.
+  markowitz_order order(double limit);
+
+ private:
+  index_t own_;
+  bit_rows rows_, columns_;
+  bit_rows live_;                            // one row: vertices that are not eliminated
+  std::vector<index_t> in_row_, in_column_;  // entries of live vertices, with the diagonal
+};
 
 }  // namespace gsofa::orders
