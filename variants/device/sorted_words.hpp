@@ -39,8 +39,9 @@ struct coding {
 };
 
 /// row_ptr[i]: words before row i, for `rows` values of i.
-GSOFA_KERNEL void row_begins_kernel(const word_t* words, offset_t count, coding code, offset_t rows,
-                                    offset_t* row_ptr) {
+[[maybe_unused]] GSOFA_KERNEL void row_begins_kernel(const word_t* words, offset_t count,
+                                                     coding code, offset_t rows,
+                                                     offset_t* row_ptr) {
   simt::after_earlier_launches();
   for (offset_t i = offset_t{simt::block_index()} * simt::block_size() + simt::thread_index();
        i < rows; i += offset_t{simt::grid_size()} * simt::block_size()) {
@@ -58,8 +59,8 @@ GSOFA_KERNEL void row_begins_kernel(const word_t* words, offset_t count, coding 
   }
 }
 
-GSOFA_KERNEL void columns_kernel(const word_t* words, offset_t count, coding code,
-                                 index_t* col_idx) {
+[[maybe_unused]] GSOFA_KERNEL void columns_kernel(const word_t* words, offset_t count, coding code,
+                                                  index_t* col_idx) {
   simt::after_earlier_launches();
   for (offset_t k = offset_t{simt::block_index()} * simt::block_size() + simt::thread_index();
        k < count; k += offset_t{simt::grid_size()} * simt::block_size()) {

@@ -261,25 +261,46 @@ class reducer {
   // ------------------------------------------------------------------------------- result
 
   void make_rest() {
-    std::vector<index_t>& id = number_;
     for (index_t v = 0; v < s_.n_rows; ++v) {
-      id[at(v)] = static_cast<index_t>(result_.kept.size());
+      number_[at(v)] = static_cast<index_t>(result_.kept.size());
       if (is_live(v)) result_.kept.push_back(v);
     }
+    const auto kept = static_cast<offset_t>(result_.kept.size());
     pattern& rest = result_.rest;
-    rest.n_rows = rest.n_cols = static_cast<index_t>(result_.kept.size());
-    std::vector<index_t> last(at(s_.n_rows), -1);  // row that had this column last
-    for (const index_t v : result_.kept) {
-      const auto add = [&](index_t u) {
-        if (u != v && std::exchange(last[at(u)], v) != v) rest.col_idx.push_back(id[at(u)]);
-      };
-      for (const index_t w : s_.row(v)) {
-        if (is_live(w)) add(w);
-        if (is_element(w)) std::ranges::for_each(near(root(w)), add);
+    rest.n_rows = rest.n_cols = static_cast<index_t>(kept);
+    rest.row_ptr.assign(at(kept) + 1, 0);
+    std::vector<std::vector<index_t>> parts(at((kept + vertex_grain - 1) / vertex_grain));
+    crew_.ranges(kept, vertex_grain, [&](int, offset_t from, offset_t to) {
+      // A team of one has a single range.
+      std::vector<index_t>& part = parts[at(from / vertex_grain)];
+      for (offset_t i = from; i < to; ++i) {
+        const std::size_t before = part.size();
+        append_row(result_.kept[at(i)], part);
+        rest.row_ptr[at(i) + 1] = static_cast<offset_t>(part.size() - before);
       }
-      std::ranges::sort(rest.col_idx.begin() + rest.row_ptr.back(), rest.col_idx.end());
-      rest.row_ptr.push_back(static_cast<offset_t>(rest.col_idx.size()));
+    });
+    std::partial_sum(rest.row_ptr.begin(), rest.row_ptr.end(), rest.row_ptr.begin());
+    rest.col_idx.reserve(at(rest.row_ptr.back()));
+    for (const auto& part : parts) {
+      rest.col_idx.insert(rest.col_idx.end(), part.begin(), part.end());
     }
+  }
+
+  // Appends the row of a kept vertex.
+  void append_row(index_t v, std::vector<index_t>& out) const {
+    const auto first = static_cast<offset_t>(out.size());
+    bool has_elements = false;
+    for (const index_t w : s_.row(v)) {
+      if (is_live(w)) out.push_back(number_[at(w)]);
+      if (!is_element(w)) continue;
+      has_elements = true;
+      for (const index_t u : near(root(w))) {
+        if (u != v) out.push_back(number_[at(u)]);
+      }
+    }
+    if (!has_elements) return;  // numbers ascend with vertices
+    std::sort(out.begin() + first, out.end());
+    out.erase(std::unique(out.begin() + first, out.end()), out.end());
   }
 
   static constexpr std::uint8_t many = 0xff;  // more than degree_
