@@ -37,6 +37,8 @@ constexpr index_t most_of_subtree[] = {128, 512, 2048};
 constexpr index_t most_of_node = 4096;
 // Larger components stay with the rest of the graph if not all components are eliminated first.
 constexpr index_t most_of_end = 128;
+// direction=best compares the fill of this many pivots.
+constexpr int candidates_of_best = 16;
 // Vertices of a node and its boundary: 128 MiB of bits.
 constexpr index_t most_of_front = 1 << 15;
 
@@ -46,8 +48,9 @@ using boundary_lists = std::vector<std::vector<index_t>>;
 
 class director {
  public:
-  director(const pattern_view& a, tree_order o)
-      : order_(std::move(o.order)),
+  director(const pattern_view& a, tree_order o, int candidates)
+      : candidates_(candidates),
+        order_(std::move(o.order)),
         tree_(split_nodes(o.tree, most_of_node)),
         a_(permute(a, order_, order_)),
         t_(transpose(a_)),
@@ -201,8 +204,8 @@ class director {
   }
 
   // Returns the operations of the better order: that of `members` has `flops`.
-  static double reorder(std::span<index_t> members, markowitz& search, double flops) {
-    const markowitz_order other = search.order(flops);
+  double reorder(std::span<index_t> members, markowitz& search, double flops) const {
+    const markowitz_order other = search.order(flops, candidates_);
     if (other.order.empty()) return flops;
     const std::vector<index_t> old(members.begin(), members.end());
     for (std::size_t i = 0; i < old.size(); ++i) members[i] = old[at(other.order[i])];
@@ -243,6 +246,7 @@ class director {
     for (const index_t v : boundary) local[at(v)] = -1;
   }
 
+  int candidates_;
   std::vector<index_t> order_;  // as it was: vertices are numbered by it
   separator_tree tree_;
   pattern a_;
@@ -258,11 +262,12 @@ class director {
 
 }  // namespace
 
-std::optional<directed_order> direct(const pattern_view& a, const ordering& o, int threads) {
+std::optional<directed_order> direct(const pattern_view& a, const ordering& o, int threads,
+                                     int candidates) {
   if (a.n_rows != a.n_cols) throw input_error("direction: the pattern is not square");
   tree_order now{o.order, o.separators};
   if (o.separators.empty()) now = tree_of_chains(a, o.order, most_of_subtree[0]);
-  director d(a, std::move(now));
+  director d(a, std::move(now), candidates);
   if (!d.is_possible()) return std::nullopt;
   d.run(threads);
   for (const index_t most : most_of_subtree) d.merge_subtrees(most, threads);
@@ -285,7 +290,8 @@ option_spec direction_option() {
           .default_value = std::string("none"),
           .help =
               "rearrange the order for A = L U of an unsymmetric A: inside the nodes of the "
-              "separator tree, after the block triangular form (btf), or by the best of both",
+              "separator tree (nodes), after the block triangular form (btf), or the best of "
+              "several ways (best)",
           .choices = {"none", "nodes", "btf", "best"},
           .tested = {"nodes", "btf", "best"}};
 }
@@ -309,10 +315,13 @@ ordering order_with_direction(const pattern_view& a, const std::string& directio
   };
   consider(best);
   const index_t largest = strong_components_of(a).largest();
-  if (largest == a.n_rows) return best;
-  if (largest > most_of_end) consider(order_by_components(a, most_of_end, method));
-  consider(order_by_components(a, a.n_rows, method));
-  return best;
+  if (largest < a.n_rows) {
+    if (largest > most_of_end) consider(order_by_components(a, most_of_end, method));
+    consider(order_by_components(a, a.n_rows, method));
+  }
+  best.separators = {};  // chains of the new order are other nodes
+  std::optional<directed_order> found = direct(a, best, threads, candidates_of_best);
+  return found ? std::move(found->order) : best;
 }
 
 }  // namespace gsofa::orders

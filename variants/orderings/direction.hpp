@@ -25,7 +25,8 @@ struct directed_order {
 /// the order only. Counts a missing diagonal entry as present. Returns nullopt if a node with its
 /// boundary exceeds 32,768 vertices. Throws input_error if a is not square, std::bad_alloc, error
 /// if the system refuses a thread. Cost: about 1 to 4 times that of quality_of().
-std::optional<directed_order> direct(const pattern_view& a, const ordering& o, int threads);
+std::optional<directed_order> direct(const pattern_view& a, const ordering& o, int threads,
+                                     int candidates = 1);
 
 /// The order that direct() returns; `o` itself if A is symmetric or if direct() cannot improve `o`.
 ordering best_direction(const pattern_view& a, ordering o, int threads);
@@ -35,8 +36,9 @@ option_spec direction_option();
 
 /// The order of `method`, rearranged for A = L U as `direction` says. none: not at all; so is an
 /// order of a symmetric A. nodes: best_direction(). btf: order_by_components() of all components,
-/// then best_direction(). best: the order with the fewest operations among nodes, btf, and the same
-/// with components of at most 128 vertices first. Throws as `method` and direct().
+/// then direct(). best: the order with the fewest operations among nodes, btf, and btf with only
+/// the components of at most 128 vertices, then direct() with 16 candidates. Throws as `method` and
+/// direct().
 ordering order_with_direction(const pattern_view& a, const std::string& direction, int threads,
                               const order_method& method);
 

@@ -169,7 +169,7 @@ class component_order {
     }
     for (const index_t v : boundary) local_[at(v)] = -1;
     for (const index_t v : mine) local_[at(v)] = -1;
-    const markowitz_order best = markowitz(f).order(std::numeric_limits<double>::infinity());
+    const markowitz_order best = markowitz(f).order(std::numeric_limits<double>::infinity(), 1);
     for (index_t k = 0; k < own; ++k) {
       result_.order.push_back(mine[at(best.order.empty() ? k : best.order[at(k)])]);
     }

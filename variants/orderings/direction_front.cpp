@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <limits>
 #include <numeric>
 #include <utility>
 
@@ -119,6 +120,48 @@ void eliminate_pivot(const pivots& p, index_t k) noexcept {
                [&](index_t j) { p.in_column[j] = p.merge(p.columns + at(j) * p.words, column); });
 }
 
+// Entries that the elimination of k adds to rows of the node, and to columns of the node in rows of
+// the boundary. Other entries do not depend on the order.
+GSOFA_FOR_PROCESSORS
+offset_t fill_of(const pivots& p, index_t k) noexcept {
+  const std::uint64_t* row = p.rows + at(k) * p.words;
+  const std::uint64_t* column = p.columns + at(k) * p.words;
+  const auto first = at(p.own / 64);
+  const std::uint64_t of_node = (std::uint64_t{1} << (p.own % 64)) - 1;
+  offset_t sum = 0;
+  for_each_bit(column, p.live, p.own, [&](index_t i) {
+    const std::uint64_t* other = p.rows + at(i) * p.words;
+    for (std::size_t w = 0; w < p.words; ++w) {
+      sum += std::popcount(row[w] & ~other[w] & p.live[w]);
+    }
+  });
+  if (first == p.words) return sum;
+  for_each_bit(row, p.live, p.own, [&](index_t j) {
+    const std::uint64_t* other = p.columns + at(j) * p.words;
+    sum += std::popcount(column[first] & ~other[first] & ~of_node);
+    for (std::size_t w = first + 1; w < p.words; ++w) {
+      sum += std::popcount(column[w] & ~other[w]);
+    }
+  });
+  return sum;
+}
+
+// The place in `left` of the next pivot.
+std::size_t least(const pivots& p, std::span<const index_t> left,
+                  std::vector<std::pair<offset_t, std::size_t>>& products, int candidates) {
+  if (candidates == 1) return std::ranges::min_element(products)->second;
+  const auto end = products.begin() + std::min<std::ptrdiff_t>(candidates, std::ssize(products));
+  std::ranges::partial_sort(products, end);
+  std::size_t best = products[0].second;
+  if (products[0].first == 0) return best;
+  offset_t least_fill = std::numeric_limits<offset_t>::max();
+  for (auto c = products.begin(); c != end && least_fill > 0; ++c) {
+    const offset_t fill = fill_of(p, left[c->second]);
+    if (fill < least_fill) best = c->second, least_fill = fill;
+  }
+  return best;
+}
+
 // Whether the vertices that are left have one row and one column, with all of them in it.
 GSOFA_FOR_PROCESSORS
 bool are_equal(const pivots& p) noexcept {
@@ -208,24 +251,22 @@ markowitz::markowitz(const front& f) : own_(f.own), in_row_(at(f.own)), in_colum
   }
 }
 
-markowitz_order markowitz::order(double limit) {
+markowitz_order markowitz::order(double limit, int candidates) {
   const pivots p{rows_.bits.data(), columns_.bits.data(), live_.bits.data(), rows_.words, own_,
                  in_row_.data(),    in_column_.data()};
   count_all(p);
   markowitz_order result;
   std::vector<index_t> left(at(own_));
   std::iota(left.begin(), left.end(), 0);
-  bool is_natural = true;  // so far
+  bool is_natural = true;                                  // so far
+  std::vector<std::pair<offset_t, std::size_t>> products;  // and places in `left`
   while (!left.empty() && result.flops < limit) {
-    std::size_t best = 0;
-    offset_t least = -1;
     bool same = true;
+    products.clear();
     for (std::size_t c = 0; c < left.size(); ++c) {
-      const index_t k = left[c];
-      const offset_t product = offset_t{in_row_[at(k)] - 1} * (in_column_[at(k)] - 1);
-      same = same && in_row_[at(k)] == in_row_[at(left[0])] &&
-             in_column_[at(k)] == in_column_[at(left[0])];
-      if (least < 0 || product < least) best = c, least = product;
+      const auto k = at(left[c]);
+      products.emplace_back(offset_t{in_row_[k] - 1} * (in_column_[k] - 1), c);
+      same = same && in_row_[k] == in_row_[at(left[0])] && in_column_[k] == in_column_[at(left[0])];
     }
     if (same && are_equal(p)) {
       if (is_natural) return {};  // so is the rest
@@ -237,6 +278,7 @@ markowitz_order markowitz::order(double limit) {
       result.order.insert(result.order.end(), left.begin(), left.end());
       break;
     }
+    const std::size_t best = least(p, left, products, candidates);
     const index_t k = left[best];
     is_natural = is_natural && best == 0;
     left.erase(left.begin() + static_cast<std::ptrdiff_t>(best));

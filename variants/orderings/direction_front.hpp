@@ -53,13 +53,14 @@ struct markowitz_order {
 };
 
 /// Orders the vertices of a node by least product of the entries of row and column (Markowitz
-/// 1957), smaller vertices first among equals.
+/// 1957), smaller vertices first among equals; with several candidates, by least fill among those
+/// with the least products.
 class markowitz {
  public:
   /// Before f.eliminate(). Copies the rows and columns of the node.
   explicit markowitz(const front& f);
   /// Returns an empty order unless it has fewer operations than `limit`. May be called once.
-  markowitz_order order(double limit);
+  markowitz_order order(double limit, int candidates);
 
  private:
   index_t own_;

@@ -54,7 +54,8 @@ TEST_CASE("a front is eliminated as the reference does, the boundary never as a 
         }
       }
     }
-    const markowitz_order other = markowitz(f).order(std::numeric_limits<double>::infinity());
+    const markowitz_order other =
+        markowitz(f).order(std::numeric_limits<double>::infinity(), trial % 2 == 0 ? 1 : 4);
     std::vector<index_t> order = other.order;
     const double found = f.eliminate();
     CHECK(f.rows.bits == expected.bits);
@@ -111,6 +112,10 @@ TEST_CASE("a directed order: operations exact and never more, separators stay va
       REQUIRE(parallel);
       CHECK(parallel->order.order == d->order.order);
       CHECK(parallel->order.separators.start == d->order.separators.start);
+      const auto least_fill = direct(a, o, 1, 4);
+      REQUIRE(least_fill);
+      CHECK(least_fill->flops_before == d->flops_before);
+      CHECK(least_fill->flops_after == quality_of(a, least_fill->order.order, 1).flops);
       before += d->flops_before;
       after += d->flops_after;
     }
