@@ -171,9 +171,8 @@ dissection dissect(patterns::device_pattern graph, const dissection_settings& se
 #endif
 
 std::vector<option_spec> search_options() {
-  // A device refines more separators in the same time, and ends passes sooner.
-  std::vector<option_spec> options =
-      dissection_options({.room = 8, .idle_moves = 100, .stride = 2});
+  // A device refines more separators in the same time.
+  std::vector<option_spec> options = dissection_options({.room = 8, .stride = 2});
   options.push_back(gpu::memory_budget_option());
   return options;
 }

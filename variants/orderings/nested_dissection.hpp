@@ -13,12 +13,12 @@ namespace gsofa::orders {
 /// How nested_dissection() searches.
 struct dissection_settings {
   std::uint64_t seed = 0;
-  int threads = 1;   ///< host threads; any number gives the same order
-  int tries = 4;     ///< initial separators of each replica
-  int replicas = 4;  ///< independent coarsenings of each large component
-  int room = 1;      ///< a level refines separators with this many times the part's vertices
-  index_t idle_moves = 200;  ///< a pass ends after this many moves without gain
-  int stride = 1;            ///< refine on every N-th level, starting at the finest
+  int threads = 1;          ///< host threads; any number gives the same order
+  int tries = 4;            ///< initial separators of each replica
+  int replicas = 4;         ///< independent coarsenings of each large component
+  int room = 1;             ///< a level refines separators with this many times the part's vertices
+  index_t idle_moves = 50;  ///< a pass ends after this many moves without gain
+  int stride = 1;           ///< refine on every N-th level, starting at the finest
   index_t leaf_order = 120;  ///< a part of at most this many (compressed) vertices is a leaf
   int reduce = 8;            ///< eliminate vertices of at most this degree first (reduce())
   const std::atomic<bool>* stop = nullptr;  ///< becomes true to end with cancelled_error
