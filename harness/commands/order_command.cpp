@@ -146,8 +146,9 @@ json order_record(const session_info& session, const raw_matrix& m, const matche
   r["reason"] = c.judged.reason;
   r["samples_s"] = c.samples_s;
   if (!c.phases_s.empty()) r["phases_s"] = c.phases_s;
-  for (const order_candidate& o : c.first.candidates) {
-    r["candidates"].push_back({{"order", o.order}, {"seed", o.seed}, {"flops", o.flops}});
+  for (const order_candidate& found : c.first.candidates) {
+    r["candidates"].push_back(
+        {{"order", found.order}, {"seed", found.seed}, {"flops", found.flops}});
   }
   if (c.judged.status != run_status::pass) return r;
   r["result"] = {{"nnz_l", c.quality.nnz_l},

@@ -25,7 +25,7 @@ namespace {
 
 // Levels of nodes that have no distance to the sink. Both nodes of a vertex outside the band are
 // `outside`.
-constexpr std::uint32_t unreached = 0xffffffffU;
+constexpr std::uint32_t no_level = 0xffffffffU;
 constexpr std::uint32_t outside = 0xfffffffeU;
 constexpr std::uint32_t source_bit = 1, sink_bit = 2;
 
@@ -133,7 +133,7 @@ class band_flow {
     for_threads(static_cast<std::uint32_t>(last_ - first_), [&](std::uint32_t k) {
       const index_t v = first_ + static_cast<index_t>(k);
       const bool is = has_flow(g_.owner[v]) && side(v) == separator;
-      f_.level[entrance(v)] = f_.level[exit(v)] = is ? unreached : outside;
+      f_.level[entrance(v)] = f_.level[exit(v)] = is ? no_level : outside;
       f_.excess[entrance(v)] = f_.excess[exit(v)] = 0;
       f_.through[v] = f_.next_to[v] = 0;
       if (is) band_[simt::atomic_add(&counts_.layer[0], 1U)] = v;
@@ -147,8 +147,8 @@ class band_flow {
           [&](std::uint32_t, index_t, offset_t e) {
             const index_t u = g_.adj[e];
             if (simt::load_shared_state(f_.level + entrance(u)) != outside) return;
-            if (simt::atomic_cas(f_.level + entrance(u), outside, unreached) != outside) return;
-            f_.level[exit(u)] = unreached;
+            if (simt::atomic_cas(f_.level + entrance(u), outside, no_level) != outside) return;
+            f_.level[exit(u)] = no_level;
             band_[size_ + simt::atomic_add(&counts_.layer[layer], 1U)] = u;
           });
       crew_.sync();
@@ -185,8 +185,8 @@ class band_flow {
     for_threads(size_, [&](std::uint32_t k) {
       const index_t v = band_[k];
       const bool is = (f_.next_to[v] & sink_bit) != 0;
-      f_.level[entrance(v)] = unreached;
-      f_.level[exit(v)] = is ? 1 : unreached;
+      f_.level[entrance(v)] = no_level;
+      f_.level[exit(v)] = is ? 1 : no_level;
       if (is) list(exit(v), 1, 0, top);
     });
     crew_.sync();
@@ -213,8 +213,8 @@ class band_flow {
   GSOFA_DEVICE void reach_from(std::uint32_t from, std::uint32_t to, std::uint32_t level,
                                std::uint32_t* top) {
     const auto reach = [&](std::uint32_t node) {
-      if (simt::load_shared_state(f_.level + node) != unreached) return;
-      if (simt::atomic_cas(f_.level + node, unreached, level) != unreached) return;
+      if (simt::load_shared_state(f_.level + node) != no_level) return;
+      if (simt::atomic_cas(f_.level + node, no_level, level) != no_level) return;
       list(node, level, to, top);
     };
     for_threads(to - from, [&](std::uint32_t k) {
@@ -342,8 +342,8 @@ class band_flow {
   /// Takes the separator of each graph that is next to the sink if it costs less than S.
   GSOFA_DEVICE void take_cut() {
     const auto side_of = [&](index_t v) {
-      return cut_side(source_of(v), f_.level[entrance(v)] != unreached,
-                      f_.level[exit(v)] != unreached);
+      return cut_side(source_of(v), f_.level[entrance(v)] != no_level,
+                      f_.level[exit(v)] != no_level);
     };
     for_threads(size_, [&](std::uint32_t k) {
       const index_t v = band_[k];

@@ -164,7 +164,7 @@ GSOFA_KERNEL void changed_kernel(graph_view g, std::uint32_t r, round_counts* co
 // -------------------------------------------------------------------- vertices of small degree
 
 /// Numbers of the vertices with neighbours.
-struct number_op {
+struct kept_op {
   using value = index_t;
   pattern_rows s;
   index_t* number;
@@ -520,7 +520,7 @@ class reducer {
     g_.near = near_.data();
     g_.near_count = near_count_.data();
     const device_array<index_t> sums(budget_, "scan_buffer", threads_per_block);
-    scan(number_op{g_.s, number_.data()}, n, sums.data());
+    scan(kept_op{g_.s, number_.data()}, n, sums.data());
     launch_overlapping(all_near_kernel, blocks(), threads_per_block, 0, g_);
     // The numbers before the first round: vertices of degree 2 go first.
     const round_counts none_yet{static_cast<std::uint32_t>(g_.present), 0, 2};

@@ -22,7 +22,7 @@ namespace gsofa::orders {
 
 namespace {
 
-constexpr index_t unreached = -1;
+constexpr index_t no_level = -1;
 
 class band_flow {
  public:
@@ -94,11 +94,11 @@ class band_flow {
   // Finds the levels of the nodes that reach the sink, and lists these nodes in s_.queue; false if
   // none of them has excess.
   bool find_levels() {
-    std::ranges::fill(s_.level, unreached);
+    std::ranges::fill(s_.level, no_level);
     s_.queue.clear();
     bool any = false;
     const auto reach = [&](index_t node, index_t level) {
-      if (s_.level[at(node)] != unreached) return;
+      if (s_.level[at(node)] != no_level) return;
       s_.level[at(node)] = level;
       s_.queue.push_back(node);
       any = any || s_.excess[at(node)] > 0;
@@ -173,8 +173,8 @@ class band_flow {
   void take_cut() {
     std::array<offset_t, 3> weights{t_.weight[0], t_.weight[1], t_.weight[2]};
     const auto side_of = [&](index_t i) {
-      const bool enters = s_.level[at(entrance(i))] != unreached;
-      const bool leaves = s_.level[at(exit(i))] != unreached;
+      const bool enters = s_.level[at(entrance(i))] != no_level;
+      const bool leaves = s_.level[at(exit(i))] != no_level;
       return cut_side(from_, enters, leaves);
     };
     for (index_t i = 0; i < size(); ++i) {

@@ -14,4 +14,4 @@ gsofa_roles(
     gpu_*.cu
   UNCOUNTED *.cpp
   NOT_INTERLEAVED *.cu
-  ALONE minimum_degree.cpp nested_dissection_flow.cpp nested_dissection_match.cpp)
+  ALONE minimum_degree.cpp nested_dissection_match.cpp)
