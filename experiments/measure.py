@@ -51,6 +51,7 @@ from verified_runs import launcher
 
 HERE = pathlib.Path(__file__).resolve().parent
 KINDS = ("gpu", "mpi", "cpu", "peer")
+MATRIX_KINDS = {"@real": "real", "@fem": "finite elements", "@kkt": "power grid"}  # by the word of specs
 TOOLS = ("memcheck", "racecheck", "initcheck", "synccheck")  # of compute-sanitizer
 SLOW = ("*scan_enqueue", "gpu_maxid*")  # their checks take longest and begin first
 COMMAND_KEYS = {"name", "groups", "argv", "each", "then", "to", "after", "gpus", "cores", "exit", "environment"}
@@ -72,15 +73,18 @@ def is_path(matrix):
     return "/" in matrix and not matrix.startswith("gen:")
 
 
-def expand(matrices, real=None):
-    """The matrices of a case as the program names them; real: the folder of @real, without which it is @bundled."""
-    bundled = [b["name"] for b in tomllib.loads((HERE / "datasets.toml").read_text())["bundled"]]
+def expand(matrices, folders):
+    """The matrices of a case as the program names them. folders: of @real, @fem and @kkt, each of which stands for the bundled
+    matrices of its kind if it has none."""
+    bundled = tomllib.loads((HERE / "datasets.toml").read_text())["bundled"]
     for m in matrices:
-        if m == "@real" and real:
-            found = [f for f in real.iterdir() if f.name.endswith((".mtx", ".mtx.gz", ".bin"))]
+        if folder := folders.get(m):
+            found = [f for f in folder.iterdir() if f.name.endswith((".mtx", ".mtx.gz", ".bin"))]
             yield from map(str, sorted(found, key=lambda f: (f.stat().st_size, f)))
+        elif m == "@bundled" or m in MATRIX_KINDS:
+            yield from (b["name"] for b in bundled if m == "@bundled" or b.get("kind", "real") == MATRIX_KINDS[m])
         else:
-            yield from bundled if m in ("@bundled", "@real") else [str(ROOT / m) if is_path(m) else m]
+            yield str(ROOT / m) if is_path(m) else m
 
 
 def read_lines(name):
@@ -114,6 +118,7 @@ class Plan:
             pathlib.Path(os.path.relpath(p, ROOT)) for p in (args.build, args.out, args.prepared))
         self.gsofa, self.counting = str(self.build / "gsofa"), str(self.build / "gsofa_counting")
         self.preparing = args.action == "prepare"
+        self.folders = {word: folder for word in MATRIX_KINDS if (folder := getattr(args, word[1:], None))}
 
     def add(self, job):
         self.jobs.setdefault(job.name, job)
@@ -213,7 +218,7 @@ class Plan:
             most = len(self.machine.cores)
             threads = case.get("threads", 0) or (most if any(v["multithreaded"] for v in here) else 1)
             cores = min(most, max(ranks, self.machine.share(gpus) if gpus else ranks * threads))
-            for m in expand(case["matrices"], self.args.real):
+            for m in expand(case["matrices"], self.folders):
                 if self.args.matrix and m not in self.args.matrix:
                     continue
                 after = [a for order in case.get("orders", ["metis"]) for a in
@@ -233,8 +238,8 @@ class Plan:
             job.argv = [*launcher(ranks), self.counting if counting else self.gsofa, "experiment",
                         f"experiments/{study}/spec.toml", "--group", self.args.group, "--device", kind, "--matrix", m,
                         "--prepared", self.prepared, "--resume", "--out", os.path.relpath(job.part, ROOT)]
-            if self.args.real:
-                job.argv += ["--real", self.args.real]
+            for word, folder in self.folders.items():
+                job.argv += [f"--{word[1:]}", folder]
             self.add(job)
 
     def add_command(self, study, command):
@@ -308,8 +313,9 @@ def parse(words):
             option("study", nargs="+", metavar="STUDY", help="a folder of experiments/")
             option("--group", default="smoke", help="smoke (default), paper, or another group of the study")
             option("--matrix", action="append", help="only the cases of this matrix; may be repeated")
-            option("--real", type=absolute, metavar="FOLDER",
-                   help="Matrix Market files, or prepared ones, as @real in a spec (default: the bundled matrices)")
+            for word, kind in MATRIX_KINDS.items():
+                option(f"--{word[1:]}", type=absolute, metavar="FOLDER", help="Matrix Market files, or prepared ones, as "
+                       f"{word} in a spec (default: the bundled matrices of kind {kind})")
         if name in ("check", "run"):
             option("--device", action="append", choices=KINDS, help="only variants of this kind; may be repeated")
             option("--rotate", type=int, default=1,

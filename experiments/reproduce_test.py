@@ -147,9 +147,10 @@ class ReproduceTest(unittest.TestCase):
                             ({"matrices": ["BC", "TT"], "orders": ["metis", "amd"], "variants": ["cpu_a"]}, (4, 0)),
                             ({"matrices": ["BC"], "options": ["block=1,2,3"], "chunk_sizes": [1, 2]}, (8, 2)),
                             ({"matrices": ["@bundled"], "variants": ["gpu_b"], "options": ["gpu_b.block=1,2"]},
-                             (reproduce.bundled(),) * 2)):
+                             (reproduce.bundled("@bundled"),) * 2)):
             self.assertEqual(reproduce.expected([case], registry), count, case)
-        self.assertGreater(reproduce.bundled(), 5)
+        self.assertGreater(reproduce.bundled("@fem"), 1)
+        self.assertEqual(reproduce.bundled("@bundled"), sum(map(reproduce.bundled, ("@real", "@fem", "@kkt"))))
 
 
 BUILD = os.environ.get("GSOFA_BUILD", "")
@@ -208,7 +209,7 @@ class RealPrograms(unittest.TestCase):
 
     def test_every_bundled_matrix_is_run(self):
         names = {r["matrix"]["name"] for r in self.records if r["experiment"] == "reproduce"}
-        self.assertEqual(len(names), reproduce.bundled())
+        self.assertEqual(len(names), reproduce.bundled("@bundled"))
 
 
 if __name__ == "__main__":

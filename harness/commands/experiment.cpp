@@ -1,6 +1,7 @@
 #include "harness/commands/experiment.hpp"
 
 #include <algorithm>
+#include <iterator>
 #include <system_error>
 #include <utility>
 
@@ -30,12 +31,17 @@ std::vector<std::string> files_of(const std::filesystem::path& folder) {
   return files;
 }
 
-std::vector<std::string> expand(const std::vector<std::string>& matrices,
-                                const std::vector<std::string>& real) {
+// Replaces the words in c.matrices and fills c.of_kinds.
+void expand(experiment_case& c, const kind_folders& folders) {
   std::vector<std::string> out;
-  for (const auto& m : matrices) {
-    if (m == "@real") {
-      out.insert(out.end(), real.begin(), real.end());
+  for (const auto& m : c.matrices) {
+    const auto word = std::ranges::find_if(kind_words, [&](const auto& w) { return m == w.word; });
+    if (word != std::end(kind_words)) {
+      const auto folder = folders.find(m);
+      const auto names = folder == folders.end() ? dataset_catalog::repository().bundled(word->kind)
+                                                 : files_of(folder->second);
+      c.of_kinds.insert(c.of_kinds.end(), names.begin(), names.end());
+      out.insert(out.end(), names.begin(), names.end());
     } else if (m == "@bundled") {
       const auto names = dataset_catalog::repository().bundled();
       out.insert(out.end(), names.begin(), names.end());
@@ -45,11 +51,11 @@ std::vector<std::string> expand(const std::vector<std::string>& matrices,
       out.push_back(m);
     }
   }
-  return out;
+  c.matrices = std::move(out);
 }
 
 experiment_case read_case(const toml::table& table, const std::string& file,
-                          const std::filesystem::path& real) {
+                          const kind_folders& folders) {
   toml_table_reader t(table, file);
   experiment_case c;
   c.where = t.where();
@@ -97,16 +103,13 @@ experiment_case read_case(const toml::table& table, const std::string& file,
   } catch (const input_error& e) {
     t.fail(e.what());
   }
-  if (std::ranges::find(c.matrices, "@real") != c.matrices.end())
-    c.real = real.empty() ? dataset_catalog::repository().bundled() : files_of(real);
-  c.matrices = expand(c.matrices, c.real);
+  expand(c, folders);
   return c;
 }
 
 }  // namespace
 
-experiment_spec read_experiment(const std::filesystem::path& file,
-                                const std::filesystem::path& real) {
+experiment_spec read_experiment(const std::filesystem::path& file, const kind_folders& folders) {
   const toml::table root = read_toml(file);
   toml_table_reader t(root, file.string());
   experiment_spec spec;
@@ -119,14 +122,14 @@ experiment_spec read_experiment(const std::filesystem::path& file,
   if (spec.name.empty()) spec.name = file.parent_path().filename().string();
   if (cases.empty()) t.fail("no [[case]]");
   for (const toml::table* table : cases)
-    spec.cases.push_back(read_case(*table, file.string(), real));
+    spec.cases.push_back(read_case(*table, file.string(), folders));
   return spec;
 }
 
 #else
 
 experiment_spec read_experiment(const std::filesystem::path& file,
-                                const std::filesystem::path& /*real*/) {
+                                const kind_folders& /*folders*/) {
   throw unavailable_error(file.string() +
                           ": this build cannot read TOML: apt-get install libtomlplusplus-dev");
 }

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <filesystem>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -9,15 +10,27 @@
 
 namespace gsofa {
 
+/// A word of a spec that stands for all matrices of a kind: the files of a folder that the caller
+/// names, or the bundled matrices of this kind.
+struct kind_word {
+  const char* word;
+  const char* kind;  ///< as dataset::kind
+};
+inline constexpr kind_word kind_words[] = {
+    {"@real", "real"}, {"@fem", "finite elements"}, {"@kkt", "power grid"}};
+
+/// Folder of each word of kind_words; a word without a folder stands for bundled matrices.
+using kind_folders = std::map<std::string, std::filesystem::path>;
+
 /// One [[case]] of an experiment: every matrix with every order, with all variants.
 struct experiment_case {
   std::string where;                ///< "file:line" of the [[case]]
   std::vector<std::string> groups;  ///< "paper", "smoke"
-  /// As --matrix. Paths are relative to the repository. "@bundled" stands for all bundled matrices,
-  /// "@real" for the files of a folder that the caller names, or for the bundled matrices.
+  /// As --matrix. Paths are relative to the repository. "@bundled" stands for all bundled matrices;
+  /// kind_words are replaced too.
   std::vector<std::string> matrices;
-  std::vector<std::string> real;  ///< the matrices of "@real", also in `matrices`
-  index_t least_order = 0;        ///< smaller matrices of `real` are left out
+  std::vector<std::string> of_kinds;  ///< what kind_words stand for, also in `matrices`
+  index_t least_order = 0;            ///< smaller matrices of `of_kinds` are left out
   std::vector<std::string> orders{"metis"};
   match_mode match = match_mode::automatic;
   std::int64_t seed = -1;
@@ -40,10 +53,10 @@ struct experiment_spec {
 };
 
 /// Throws input_error naming file and line for an unknown key, a wrong type or a missing key.
-/// real: the folder of "@real", which stands for the folder's Matrix Market files NAME.mtx and
-/// NAME.mtx.gz and its prepared matrices NAME.bin, the smallest file first. If `real` is empty,
-/// "@real" stands for the bundled matrices. Throws input_error if the folder cannot be read.
+/// A word of kind_words with a folder stands for the folder's Matrix Market files NAME.mtx and
+/// NAME.mtx.gz and its prepared matrices NAME.bin, the smallest file first. Throws input_error if
+/// the folder cannot be read.
 experiment_spec read_experiment(const std::filesystem::path& file,
-                                const std::filesystem::path& real = {});
+                                const kind_folders& folders = {});
 
 }  // namespace gsofa

@@ -33,7 +33,7 @@ struct experiment_options {
   std::vector<std::string> devices;   // empty: all
   std::vector<std::string> variants;  // empty: all
   std::filesystem::path prepared;     // empty: every matrix is prepared anew
-  std::filesystem::path real;         // empty: "@real" stands for the bundled ones
+  kind_folders folders;
   output_options output;
 };
 
@@ -69,7 +69,7 @@ std::vector<std::string> matrices_of_spec(const experiment_spec& spec,
 exit_code run(const experiment_options& o, session_info session) {
   mpi_context& j = mpi_context::world();
   experiment_spec spec;
-  j.collective_try([&] { spec = read_experiment(o.spec, o.real); });
+  j.collective_try([&] { spec = read_experiment(o.spec, o.folders); });
   session.experiment = spec.name;
   // Every name and option is resolved before the first case runs.
   struct planned {
@@ -151,19 +151,20 @@ exit_code run(const experiment_options& o, session_info session) {
                                   .order = order,
                                   .seed = p.source->seed,
                                   .threads = this_machine().hardware_threads};
-        const bool real = std::ranges::find(p.source->real, name) != p.source->real.end();
+        const bool of_kind =
+            std::ranges::find(p.source->of_kinds, name) != p.source->of_kinds.end();
         std::string refused;
         std::optional<status_line> shown;
         shown.emplace([what = shown_name(name)] { return what + ": reading, matching, ordering"; });
         const auto a = load_on_root(j, [&]() -> prepared_pattern {
           try {
             auto loaded = load_kept_matrix(o.prepared, name, how);
-            if (!real || loaded.view().n_rows >= p.source->least_order) return loaded;
+            if (!of_kind || loaded.view().n_rows >= p.source->least_order) return loaded;
             refused = fmt::format("has {} rows, fewer than {}", loaded.view().n_rows,
                                   p.source->least_order);
           } catch (const input_error& e) {
             // A folder of many matrices may hold some that no one can factor.
-            if (!real) throw;
+            if (!of_kind) throw;
             refused = e.what();
           }
           return {};
@@ -216,12 +217,16 @@ void add_experiment_command(CLI::App& app, command_action& action) {
        "Folder that keeps prepared matrices: a file is read if its source, generator, matching, "
        "order, seed and code are unchanged, and written otherwise")
       ->type_name("FOLDER");
-  c->add_option(
-       "--real", o->real,
-       "Folder of matrices and prepared matrices that @real in a spec stands for; matrices that "
-       "are structurally singular or too small for a case are skipped; default: the bundled "
-       "matrices")
-      ->type_name("FOLDER");
+  for (const auto& [word, kind] : kind_words) {
+    const std::string option = std::string("--") + (word + 1);
+    c->add_option_function<std::filesystem::path>(
+         option, [o, w = word](const std::filesystem::path& folder) { o->folders[w] = folder; },
+         fmt::format("Folder of matrices and prepared matrices that {} in a spec stands for; "
+                     "matrices that are structurally singular or too small for a case are "
+                     "skipped; default: the bundled matrices of kind {}",
+                     word, kind))
+        ->type_name("FOLDER");
+  }
   c->add_option("--out", o->output.out, "Append the records to this file, one line each")
       ->check(is_an_output())
       ->type_name("FILE.jsonl");

@@ -3,10 +3,12 @@
 #include <doctest/doctest.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cctype>
 #include <fstream>
 #include <iterator>
 #include <random>
+#include <set>
 
 #include "harness/run/build_info.hpp"
 
@@ -24,8 +26,8 @@ class spec_file {
     std::ofstream(path_) << text;
   }
   ~spec_file() { std::filesystem::remove(path_); }
-  [[nodiscard]] experiment_spec read(const std::filesystem::path& real = {}) const {
-    return read_experiment(path_, real);
+  [[nodiscard]] experiment_spec read(const kind_folders& folders = {}) const {
+    return read_experiment(path_, folders);
   }
   [[nodiscard]] std::string error() const {
     try {
@@ -63,18 +65,39 @@ matrices = ["b", "@real"]
 least_order = 1000
 chunk_sizes = [64, 256]
 )");
-  const auto with = spec.read(folder).cases.at(0);
+  const auto with = spec.read({{"@real", folder}}).cases.at(0);
   CHECK(with.matrices == std::vector<std::string>{"b", (folder / "small.mtx.gz").string(),
                                                   (folder / "middle.bin").string(),
                                                   (folder / "wide.rua.xz").string(),
                                                   (folder / "large.mtx").string()});
-  CHECK(with.real.size() == 4);
+  CHECK(with.of_kinds.size() == 4);
   CHECK(with.chunk_sizes == std::vector<index_t>{64, 256});
   CHECK(with.least_order == 1000);
   const auto without = spec.read().cases.at(0);
-  CHECK(without.matrices.size() == without.real.size() + 1);
-  CHECK(without.real.size() >= 10);
-  CHECK_THROWS_AS(static_cast<void>(spec.read(folder / "absent")), input_error);
+  CHECK(without.matrices.size() == without.of_kinds.size() + 1);
+  CHECK(without.of_kinds.size() >= 10);
+  CHECK_THROWS_AS(static_cast<void>(spec.read({{"@real", folder / "absent"}})), input_error);
+  std::filesystem::remove_all(folder);
+}
+
+TEST_CASE("the word of a kind stands for its bundled matrices, or for those of its own folder") {
+  const auto folder =
+      std::filesystem::temp_directory_path() / ("gsofa_kinds_" + std::to_string(getpid()));
+  std::filesystem::create_directories(folder);
+  std::ofstream(folder / "one.mtx") << ' ';
+  const spec_file spec("[[case]]\ngroups = [\"a\"]\nmatrices = [\"@fem\", \"@real\"]\n");
+  const auto bundled = spec.read().cases.at(0).matrices;
+  const auto is_bundled = [&](const char* name) {
+    return std::ranges::find(bundled, name) != bundled.end();
+  };
+  CHECK(bundled.front() == "convection_bracket_small");
+  CHECK(is_bundled("dg1_vortices_plate_small"));
+  CHECK(is_bundled("bcsstk18"));
+  CHECK(std::set<std::string>(bundled.begin(), bundled.end()).size() == bundled.size());
+  const auto both = spec.read({{"@fem", folder}, {"@kkt", folder / "absent"}}).cases.at(0);
+  CHECK(both.matrices.front() == (folder / "one.mtx").string());
+  CHECK(both.matrices.size() == both.of_kinds.size());
+  CHECK(std::ranges::find(both.matrices, "dg1_vortices_plate_small") == both.matrices.end());
   std::filesystem::remove_all(folder);
 }
 

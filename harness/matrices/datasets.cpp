@@ -23,6 +23,8 @@ void read_entries(toml_table_reader& root, const char* key, bool bundled, const 
     t.get("file", d.file);
     t.get("sha256", d.sha256);
     t.get("stand_in", d.stand_in);
+    d.kind = "real";
+    t.get("kind", d.kind);
     if (d.name.empty()) t.fail(std::string("[[") + key + "]] without a name");
     out.push_back(std::move(d));
   }
@@ -77,6 +79,14 @@ std::vector<std::string> dataset_catalog::bundled() const {
   std::vector<std::string> names;
   for (const auto& d : entries_) {
     if (d.bundled) names.push_back(d.name);
+  }
+  return names;
+}
+
+std::vector<std::string> dataset_catalog::bundled(const std::string& kind) const {
+  std::vector<std::string> names;
+  for (const auto& d : entries_) {
+    if (d.bundled && d.kind == kind) names.push_back(d.name);
   }
   return names;
 }

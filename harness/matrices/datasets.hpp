@@ -17,6 +17,7 @@ struct dataset {
   std::string file;      ///< relative to experiments/; empty if it is not in the repository
   std::string sha256;    ///< of the uncompressed file, by the catalog or its lock; may be empty
   std::string stand_in;  ///< gen: spec that replaces an original that is absent; may be empty
+  std::string kind;      ///< "real", "finite elements" or "power grid"
   bool bundled = false;  ///< in the repository
 };
 
@@ -31,6 +32,7 @@ class dataset_catalog {
 
   [[nodiscard]] const std::vector<dataset>& entries() const { return entries_; }
   [[nodiscard]] std::vector<std::string> bundled() const;
+  [[nodiscard]] std::vector<std::string> bundled(const std::string& kind) const;
   /// By name or abbreviation; nullptr if there is none.
   [[nodiscard]] const dataset* find(const std::string& name) const;
   /// The file of an entry (in the repository, or fetched into .cache/matrices), if it is there.

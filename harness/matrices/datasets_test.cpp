@@ -22,12 +22,15 @@ TEST_CASE("a catalog finds entries by name and by abbreviation") {
   std::filesystem::create_directories(folder);
   const auto file = folder / "datasets.toml";
   std::ofstream(file)
-      << "[[bundled]]\nname = \"small\"\nfile = \"small.mtx\"\n"
+      << "[[bundled]]\nname = \"small\"\nfile = \"small.mtx\"\nkind = \"power grid\"\n"
          "[[matrix]]\nname = \"large\"\nabbr = \"LG\"\nstand_in = \"gen:dense:n=3\"\n";
   const auto catalog = dataset_catalog::load(file);
   REQUIRE(catalog.entries().size() == 2);
   CHECK(catalog.bundled() == std::vector<std::string>{"small"});
+  CHECK(catalog.bundled("power grid") == catalog.bundled());
+  CHECK(catalog.bundled("real").empty());
   REQUIRE(catalog.find("LG") != nullptr);
+  CHECK(catalog.find("LG")->kind == "real");
   CHECK(catalog.find("LG") == catalog.find("large"));
   CHECK(catalog.find("") == nullptr);
   CHECK(catalog.find("other") == nullptr);
