@@ -48,7 +48,7 @@ def seconds(record):
 
 def is_real(record):
     """True of a matrix that somebody else made: neither generated here nor a stand-in."""
-    return not record["matrix"]["stand_in"] and not record["matrix"]["name"].startswith("gen:")
+    return records.kind(record["matrix"]) == "real"
 
 
 class Inputs:

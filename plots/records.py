@@ -6,6 +6,7 @@ and runs selected together that differ in a setting that was not named are refus
 the meaning of a committed record does not.
 """
 
+import csv
 import functools
 import re
 import statistics
@@ -19,6 +20,8 @@ sys.path.append(str(ROOT / "experiments"))
 import json_lines  # noqa: E402
 
 DATASETS = ROOT / "experiments" / "datasets.toml"
+MATRICES = ROOT / "experiments" / "matrices"
+KINDS = ("real", "finite elements", "power grid", "stand-in", "generated")
 SCHEMA = 1
 TRUSTED = json_lines.TRUSTED
 
@@ -228,6 +231,25 @@ def datasets():
 def abbreviation(name):
     """Abbreviation of a matrix of the paper by its name or abbreviation; "" of any other."""
     return next((abbr for abbr, entry in datasets().items() if name in (abbr, entry.get("name"))), "")
+
+
+@functools.cache
+def kinds():
+    """{sha256: kind} of the matrices of known populations."""
+    known = {}
+    for table, kind in (("fem/made.tsv", "finite elements"), ("kkt.tsv", "power grid")):
+        with open(MATRICES / table, encoding="utf-8", newline="") as f:
+            known |= {row["sha256"]: kind for row in csv.DictReader(f, delimiter="\t")}
+    return known
+
+
+def kind(matrix):
+    """One of KINDS, of the `matrix` of a record."""
+    if matrix["stand_in"]:
+        return "stand-in"
+    if matrix["name"].startswith("gen:"):
+        return "power grid" if family(matrix["name"]) == "gen:kkt" else "generated"
+    return kinds().get(matrix.get("sha256"), "real")
 
 
 def is_replaced(run):

@@ -193,6 +193,16 @@ class Selecting(RecordsTest):
         self.assertEqual(records.seconds(run), 2)
         self.assertEqual(records.bare_seconds(run), 1.75)
 
+    def test_kinds(self):
+        for name, kind in (("bcsstk18", "real"), ("gen:grid5:nx=3", "generated"), ("gen:kkt:buses=3", "power grid")):
+            self.assertEqual(records.kind({"name": name, "stand_in": False}), kind)
+        self.assertEqual(records.kind({"name": "twotone", "stand_in": True}), "stand-in")
+        with open(records.MATRICES / "fem" / "made.tsv", encoding="utf-8") as f:
+            head, *rows = (line.rstrip().split("\t") for line in f)
+        self.assertGreater(len(rows), 2)
+        for row in rows:
+            self.assertEqual(records.kind({"name": "a", "stand_in": False, "sha256": row[head.index("sha256")]}), "finite elements")
+
     def test_stand_ins(self):
         m = self.measured(example.run(), example.run(matrix="twotone"))
         self.assertFalse(m.is_stand_in("BC"))

@@ -21,7 +21,6 @@ import records  # noqa: E402
 import stale  # noqa: E402
 
 BASELINE = "peer_superlu_dist"
-KINDS = ("real", "stand-in", "generated")
 LONGEST = 150  # characters of a slug
 BUNDLED = ROOT / "experiments" / "matrices"
 
@@ -52,13 +51,6 @@ def machine_key(run):
     if not identity:
         return Path(place(run)[0]).parent.name
     return f"{identity}.{re.sub(r'[^A-Za-z0-9]+', '-', run['cpu']).strip('-')}"
-
-
-def kind(matrix):
-    """real, stand-in or generated."""
-    if matrix["stand_in"]:
-        return "stand-in"
-    return "generated" if matrix["name"].startswith("gen:") else "real"
 
 
 def slug(name):
@@ -245,7 +237,8 @@ def command(run):
 
 def bundled_file(name):
     """The file of a bundled matrix, or None."""
-    return next((f for f in (BUNDLED / f"{name}.mtx.gz", BUNDLED / f"{name}.mtx") if f.exists()), None)
+    return next((f for folder in (BUNDLED, BUNDLED / "fem") for f in (folder / f"{name}.mtx.gz", folder / f"{name}.mtx")
+                 if f.exists()), None)
 
 
 def read_pattern(path):

@@ -154,7 +154,7 @@ class Site:
         rows, matrices = [], {}
         problems = {}  # what differs where a stand-in changed, or an order
         for name, runs in self.by_matrix.items():
-            matrices[name] = [name, self.slugs[name], data.KINDS.index(data.kind(runs[-1]["matrix"]))]
+            matrices[name] = [name, self.slugs[name], records.KINDS.index(records.kind(runs[-1]["matrix"]))]
             for digest, mine in by_digest(runs).items():
                 matrix, exact = mine[-1]["matrix"], fill_of(mine)
                 problems[name, digest] = [matrix["n"], matrix["nnz"], *(
@@ -173,7 +173,7 @@ class Site:
                          int(c.status == "unverified"), int(bool(self.stale_of(c.last)))])
         devices = {(c.variant, c.label): c.device for c in self.cases}
         return {
-            "baseline": data.BASELINE, "kinds": data.KINDS,
+            "baseline": data.BASELINE, "kinds": records.KINDS,
             "machines": [[k, self.machines[k].short(), self.machines[k].text()] for k in machines],
             "commits": commits, "matrices": list(matrices.values()),
             "configs": [[v, label, devices[v, label]] for v, label in configs],
@@ -184,7 +184,7 @@ class Site:
         """(what, value) rows of a matrix."""
         runs = self.by_matrix[name]
         matrix = runs[-1]["matrix"]
-        kind = data.kind(matrix)
+        kind = records.kind(matrix)
         abbr = records.abbreviation(name)
         entry = records.datasets().get(abbr, {})
         rows = [("order n", f"{matrix['n']:,}")]
@@ -261,7 +261,7 @@ class Site:
         file, picture = data.bundled_file(name), None
         if file:
             picture = pictures.pattern_png(*data.read_pattern(file))
-        return {"name": name, "kind": data.kind(self.by_matrix[name][-1]["matrix"]), "structure": self.structure(name),
+        return {"name": name, "kind": records.kind(self.by_matrix[name][-1]["matrix"]), "structure": self.structure(name),
                 "prepared": self.prepared(name),
                 "chart": self.chart(mine), "cases": [self.case_row(c) for c in mine], "others": others, "counting": counting,
                 "picture": picture, "baseline": data.BASELINE,
