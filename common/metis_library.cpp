@@ -183,11 +183,20 @@ template <class Index>
 using default_options_function = int(Index*);
 
 template <class Index>
-int order_by(void* node_nd, void* set_default_options, std::int64_t seed, std::span<Index> xadj,
-             std::span<Index> adjncy, std::span<Index> perm, std::span<Index> iperm) {
+int order_by(void* node_nd, void* set_default_options, const metis_options& requested,
+             std::span<Index> xadj, std::span<Index> adjncy, std::span<Index> perm,
+             std::span<Index> iperm) {
   std::array<Index, METIS_NOPTIONS> options{};
   reinterpret_cast<default_options_function<Index>*>(set_default_options)(options.data());
-  if (seed >= 0) options[METIS_OPTION_SEED] = static_cast<Index>(seed);
+  constexpr metis_options defaults;
+  // Defaults stay METIS's own: other versions may have other numbers of options.
+  const auto set = [&](int option, std::int64_t value, std::int64_t by_default) {
+    if (value != by_default) options[at(option)] = narrow<Index>(value, "option of METIS");
+  };
+  if (requested.seed >= 0) set(METIS_OPTION_SEED, requested.seed, defaults.seed);
+  set(METIS_OPTION_NSEPS, requested.nseps, defaults.nseps);
+  set(METIS_OPTION_UFACTOR, requested.ufactor, defaults.ufactor);
+  set(METIS_OPTION_NO2HOP, requested.no2hop ? 1 : 0, defaults.no2hop ? 1 : 0);
   auto n = static_cast<Index>(perm.size());
   return reinterpret_cast<node_nd_function<Index>*>(node_nd)(
       &n, xadj.data(), adjncy.data(), nullptr, options.data(), perm.data(), iperm.data());
@@ -216,22 +225,22 @@ metis_library::metis_library(const std::string& file)
 metis_library::~metis_library() = default;
 
 std::vector<index_t> metis_library::node_nd(std::span<index_t> xadj, std::span<index_t> adjncy,
-                                            std::int64_t seed,
+                                            const metis_options& options,
                                             const std::atomic<bool>* stop) const {
   std::vector<index_t> perm(xadj.size() - 1);
   const auto status = [&] {
     if (index_bits_ == 32) {
       std::vector<index_t> iperm(perm.size());
       const metis_call call(*copy_, stop);
-      return order_by<std::int32_t>(node_nd_, set_default_options_,
-                                    narrow<index_t>(seed, "METIS seed"), xadj, adjncy, perm, iperm);
+      return order_by<std::int32_t>(node_nd_, set_default_options_, options, xadj, adjncy, perm,
+                                    iperm);
     }
     std::vector<std::int64_t> long_xadj(xadj.begin(), xadj.end());
     std::vector<std::int64_t> long_adjncy(adjncy.begin(), adjncy.end());
     std::vector<std::int64_t> order(perm.size());
     std::vector<std::int64_t> iperm(perm.size());
     const metis_call call(*copy_, stop);
-    const int ended = order_by<std::int64_t>(node_nd_, set_default_options_, seed, long_xadj,
+    const int ended = order_by<std::int64_t>(node_nd_, set_default_options_, options, long_xadj,
                                              long_adjncy, order, iperm);
     std::ranges::transform(order, perm.begin(), [](auto v) { return static_cast<index_t>(v); });
     return ended;
@@ -326,8 +335,8 @@ metis_library::metis_library(const std::string&) {
 }
 metis_library::~metis_library() = default;
 
-std::vector<index_t> metis_library::node_nd(std::span<index_t>, std::span<index_t>, std::int64_t,
-                                            const std::atomic<bool>*) const {
+std::vector<index_t> metis_library::node_nd(std::span<index_t>, std::span<index_t>,
+                                            const metis_options&, const std::atomic<bool>*) const {
   return {};
 }
 

@@ -14,6 +14,15 @@ namespace gsofa {
 
 class private_library;
 
+/// Options of METIS_NodeND. The defaults are those of METIS.
+struct metis_options {
+  std::int64_t seed = -1;      ///< < 0: the default seed
+  std::int64_t nseps = 1;      ///< separators computed at each level, of which the smallest is kept
+  std::int64_t ufactor = 200;  ///< the larger side of a separator has at most 1 + ufactor / 1000
+                               ///< times half of the weight
+  bool no2hop = false;         ///< coarsening never matches vertices that only share a neighbour
+};
+
 /// A private copy of the METIS in a shared library. No other code of the process sees the copy, and
 /// the copy sees no other METIS that the process has.
 class metis_library {
@@ -28,15 +37,15 @@ class metis_library {
   /// 32 or 64: the bits of idx_t in this METIS.
   [[nodiscard]] int index_bits() const { return index_bits_; }
 
-  /// METIS_NodeND with the default options on a graph (xadj: n + 1 offsets, adjncy: neighbours
-  /// without the vertex itself): old number by new position. seed < 0: the default seed.
+  /// METIS_NodeND on a graph (xadj: n + 1 offsets, adjncy: neighbours without the vertex itself):
+  /// old number by new position.
   ///
   /// The same arguments give the same order, that of METIS on the rand() of the C library, whatever
   /// other threads do; the caller's rand() and signal handlers are left alone. Threads may call at
   /// the same time. Throws cancelled_error soon after *stop has become true, std::bad_alloc where
   /// METIS runs out of memory, error where it fails otherwise.
   [[nodiscard]] std::vector<index_t> node_nd(std::span<index_t> xadj, std::span<index_t> adjncy,
-                                             std::int64_t seed,
+                                             const metis_options& options,
                                              const std::atomic<bool>* stop = nullptr) const;
 
  private:

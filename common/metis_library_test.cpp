@@ -4,9 +4,11 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <csignal>
 #include <cstdlib>
+#include <map>
 #include <string>
 #include <thread>
 #include <vector>
@@ -45,14 +47,19 @@ const graph& grid() {
   return made;
 }
 
+std::vector<index_t> order_with(const metis_library& by, const metis_options& options,
+                                const std::atomic<bool>* stop = nullptr) {
+  graph g = grid();
+  return by.node_nd(g.xadj, g.adjncy, options, stop);
+}
+
 std::vector<index_t> order_by(const metis_library& by, std::int64_t seed,
                               const std::atomic<bool>* stop = nullptr) {
-  graph g = grid();
-  return by.node_nd(g.xadj, g.adjncy, seed, stop);
+  return order_with(by, {.seed = seed}, stop);
 }
 
 // METIS as another user of the process has it, on rand() of the process.
-std::vector<index_t> plain_order(std::int64_t seed) {
+std::vector<index_t> plain_order(std::int64_t seed, const std::map<int, idx_t>& values = {}) {
   static void* const library = dlopen(GSOFA_METIS_LIBRARY, RTLD_NOW | RTLD_LOCAL);
   REQUIRE(library != nullptr);
   const auto node_nd = reinterpret_cast<decltype(METIS_NodeND)*>(dlsym(library, "METIS_NodeND"));
@@ -65,6 +72,7 @@ std::vector<index_t> plain_order(std::int64_t seed) {
   idx_t options[METIS_NOPTIONS];
   set_default_options(options);
   if (seed >= 0) options[METIS_OPTION_SEED] = static_cast<idx_t>(seed);
+  for (const auto& [option, value] : values) options[option] = value;
   REQUIRE(node_nd(&n, xadj.data(), adjncy.data(), nullptr, options, perm.data(), iperm.data()) ==
           METIS_OK);
   return {perm.begin(), perm.end()};
@@ -96,6 +104,20 @@ TEST_CASE("orders are those of METIS on rand() of the C library") {
   CHECK(plain_order(1) != plain_order(42));
 }
 
+TEST_CASE("options reach METIS, and the defaults are METIS's") {
+  const std::vector<index_t> usual = plain_order(7);
+  CHECK(plain_order(
+            7, {{METIS_OPTION_NSEPS, 1}, {METIS_OPTION_UFACTOR, 200}, {METIS_OPTION_NO2HOP, 0}}) ==
+        usual);
+  const std::vector<index_t> uneven = order_with(metis(), {.seed = 7, .ufactor = 600});
+  CHECK(uneven == plain_order(7, {{METIS_OPTION_UFACTOR, 600}}));
+  CHECK(uneven != usual);
+  // METIS makes no use of nseps below 2,000 vertices.
+  CHECK(order_with(metis(), {.seed = 7, .nseps = 4}) == plain_order(7, {{METIS_OPTION_NSEPS, 4}}));
+  CHECK(order_with(metis(), {.seed = 7, .no2hop = true}) ==
+        plain_order(7, {{METIS_OPTION_NO2HOP, 1}}));
+}
+
 TEST_CASE("a copy has nothing of the METIS that the process has, and the process nothing of it") {
   const std::vector<index_t> expected = order_by(metis(), 7);
   const metis_library other(GSOFA_METIS_LIBRARY);
@@ -124,6 +146,14 @@ TEST_CASE("METIS with indices of 64 bits is told by what it writes, and serves a
   std::srand(5);
   CHECK(order_by(wide, 3) == reverse);
   CHECK(std::rand() == next);
+  const auto shifted = [&](std::ptrdiff_t by) {
+    std::vector<index_t> order = reverse;
+    std::ranges::rotate(order, order.begin() + by);
+    return order;
+  };
+  CHECK(order_with(wide, {.nseps = 2}) == shifted(2));
+  CHECK(order_with(wide, {.ufactor = 300}) == shifted(300));
+  CHECK(order_with(wide, {.nseps = 5, .no2hop = true}) == shifted(6));
 }
 
 TEST_CASE("a file that is no METIS is refused with its reason") {
