@@ -25,7 +25,7 @@ constexpr bool is_slow_round(offset_t removed, index_t n) { return 1000 * remove
 constexpr bool is_last_round_of_degree(offset_t removed, index_t n) { return 100 * removed < n; }
 /// Whether so few vertices are kept that removing those of small degree pays: in graphs of small
 /// separators. In a mesh most vertices stay, with more neighbours than before.
-constexpr bool is_core(index_t kept, index_t before) { return offset_t{4} * kept <= before; }
+constexpr bool is_core(index_t kept, index_t before) { return offset_t{5} * kept <= before; }
 
 // Coarsening.
 inline constexpr index_t coarsest = 60;     ///< do not coarsen graphs of at most this many vertices
