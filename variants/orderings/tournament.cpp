@@ -33,6 +33,8 @@ constexpr double spread_of_seeds = 0.025;
 constexpr std::array<double, 7> gain_of_seed = {0.564, 0.282, 0.183, 0.134, 0.104, 0.085, 0.071};
 constexpr double gain_of_method = 0.5;
 constexpr double gain_on_thin_graph = 0.05;
+constexpr double gain_of_direction = 0.2;
+constexpr double work_of_direction = 2000;  // for each entry of L and U
 
 bool is_thin(const graph_shape& shape) { return shape.width < 16; }
 
@@ -123,13 +125,18 @@ class contest {
     if (best_.order.empty() && a_.n_rows > 0) {
       throw unavailable_error("order tournament: no method is available" + failures_);
     }
-    if (!symmetric_) direct();
+    if (!symmetric_ && direction_pays()) direct();
     best_.library += failures_;
     best_.candidates = std::move(candidates_);
     return std::move(best_);
   }
 
  private:
+  [[nodiscard]] bool direction_pays() const {
+    const double gain = gain_of_direction * least_ * static_cast<double>(rules_.factorizations);
+    return gain > work_of_direction * static_cast<double>(least_entries_);
+  }
+
   // Rearranges the best order for the unsymmetric pattern.
   void direct() {
     ordering directed = best_direction(a_, best_, settings_.threads);
@@ -167,11 +174,13 @@ class contest {
     try {
       ordering o = compute_order(a_, spec, seed, settings_.threads, settings_.stop);
       // Without a rival an order is not counted.
-      const double flops =
-          mesh_ && rules_.seeds == 1 ? 0 : quality_of(a_, o.order, settings_.threads).flops;
+      const order_quality q =
+          mesh_ && rules_.seeds == 1 ? order_quality{} : quality_of(a_, o.order, settings_.threads);
+      const double flops = q.flops;
       candidates_.push_back({spec, seed, flops});
       if (flops >= least_ && !best_.order.empty()) return;
       least_ = flops;
+      least_entries_ = q.nnz_l + q.nnz_u;
       best_ = std::move(o);
     } catch (const cancelled_error&) {
       throw;
@@ -189,7 +198,8 @@ class contest {
   bool symmetric_ = true;
   bool mesh_ = false;
   ordering best_;
-  double least_ = 0;
+  double least_ = 0;            // operations of the best order
+  offset_t least_entries_ = 0;  // of L and U in the best order
   std::vector<order_candidate> candidates_;
   std::string failures_;
 };
