@@ -339,7 +339,7 @@ class band_flow {
     return e;
   }
 
-  /// Takes the separator of each graph that is next to the sink if it costs less than S.
+  /// Takes the separator of each graph that is next to the sink, if it is better than S.
   GSOFA_DEVICE void take_cut() {
     const auto side_of = [&](index_t v) {
       return cut_side(source_of(v), f_.level[entrance(v)] != no_level,
@@ -371,9 +371,7 @@ class band_flow {
     for (int s = 0; s < 3; ++s) {
       taken.weight[s] += static_cast<offset_t>(f_.gained[3 * offset_t{graph} + s]);
     }
-    const cost_function cost(g_.total[graph]);
-    return cost(taken.weight[0], taken.weight[1], taken.weight[2]) <
-           cost(old.weight[0], old.weight[1], old.weight[2]);
+    return cost_function(g_.total[graph]).takes_minimum(taken.weight, old.weight);
   }
 
   const level_view& g_;

@@ -72,7 +72,7 @@ std::vector<winner> best(host_link& link, trials& t, const level& at_level,
 // ------------------------------------------------------------------ flow: gpu_dissection_flow.cu
 
 /// Replaces the separators of `graphs` of `whole` that win by separators of the least weight in a
-/// band around them, where those cost less: changes sides and winners. Waits for the device.
+/// band around them, where those are better: changes sides and winners. Waits for the device.
 void minimum_separators(host_link& link, flow_space& s, const level& whole, std::uint8_t* side,
                         std::span<const index_t> graphs, std::span<winner> winners);
 

@@ -238,6 +238,17 @@ struct cost_function {
            with_penalty(5, level[0], level[1], level[2]) <
                with_penalty(5, best[0], best[1], best[2]) / 100 * 97;
   }
+  /// Whether a minimum separator (weights of A, B and S) replaces `now`: if it costs less, and no
+  /// side of it is too large, unless a side of `now` is as large. In a graph without small
+  /// separators the band is much of the graph, and minimum separators are far from even.
+  [[nodiscard]] constexpr bool takes_minimum(const offset_t (&minimum)[3],
+                                             const offset_t (&now)[3]) const {
+    const auto larger = [](const offset_t(&w)[3]) { return w[0] > w[1] ? w[0] : w[1]; };
+    if (too_large(larger(minimum), minimum[0] + minimum[1]) && larger(minimum) > larger(now)) {
+      return false;
+    }
+    return (*this)(minimum[0], minimum[1], minimum[2]) < (*this)(now[0], now[1], now[2]);
+  }
 
  private:
   [[nodiscard]] constexpr std::uint64_t with_penalty(offset_t tenths, offset_t a, offset_t b,

@@ -14,7 +14,6 @@
 // excess can reach the sink.
 
 #include <algorithm>
-#include <array>
 
 #include "variants/orderings/nested_dissection_stages.hpp"
 
@@ -169,9 +168,9 @@ class band_flow {
     return s_.first_entry[at(j)] + (std::ranges::find(row, u) - row.begin());
   }
 
-  // Takes the separator next to the sink if it costs less than S.
+  // Takes the separator next to the sink, if it is better than S.
   void take_cut() {
-    std::array<offset_t, 3> weights{t_.weight[0], t_.weight[1], t_.weight[2]};
+    offset_t weights[3] = {t_.weight[0], t_.weight[1], t_.weight[2]};
     const auto side_of = [&](index_t i) {
       const bool enters = s_.level[at(entrance(i))] != no_level;
       const bool leaves = s_.level[at(exit(i))] != no_level;
@@ -181,7 +180,7 @@ class band_flow {
       weights[t_.side[at(s_.band[at(i)])]] -= weight(i);
       weights[side_of(i)] += weight(i);
     }
-    if (cost_function(g_.total)(weights[0], weights[1], weights[2]) >= t_.cost) return;
+    if (!cost_function(g_.total).takes_minimum(weights, t_.weight)) return;
     for (index_t i = 0; i < size(); ++i) t_.side[at(s_.band[at(i)])] = side_of(i);
     collect_separator(t_);
   }

@@ -183,7 +183,8 @@ struct flow_space {
   std::vector<index_t> level;         ///< by node: distance to the sink
   std::vector<index_t> queue;         ///< nodes by their levels
 };
-/// Replaces the separator of t by one of the least weight in a band around it, if that costs less.
+/// Replaces the separator of t by one of the least weight in a band around it, if that is better
+/// (cost_function::takes_minimum).
 void minimum_separator(trial& t, flow_space& s);
 
 /// Finds separators. bisect() leaves that of g in best(); false if one of its sides is empty.
