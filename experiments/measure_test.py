@@ -12,6 +12,8 @@ import time
 import tomllib
 import unittest
 
+import measure
+
 HERE = pathlib.Path(__file__).resolve().parent
 KINDS = {"gpu_a": "gpu", "gpu_b": "gpu", "cpu_a": "cpu", "peer_a": "peer", "mpi_a": "mpi", "planted_gpu": "gpu"}
 
@@ -54,6 +56,19 @@ with open(here / "ran", "a") as f:
                         sorted(os.sched_getaffinity(0))]) + "\\n")
 sys.exit(behaviour.get("exit", {{}}).get(what, 0) if words[0] != "prepare" else 0)
 '''
+
+
+class Expand(unittest.TestCase):
+    def test_words_of_kinds(self):
+        kinds = {word: list(measure.expand([word], {})) for word in measure.MATRIX_KINDS}
+        self.assertEqual(sorted(sum(kinds.values(), [])), sorted(measure.expand(["@bundled"], {})))
+        self.assertIn("elasticity2_plate_small", kinds["@fem"])
+        self.assertIn("bcsstk18", kinds["@real"])
+        with tempfile.TemporaryDirectory() as folder:
+            for name in ("a.mtx.gz", "b.txt"):
+                (pathlib.Path(folder) / name).touch()
+            found = list(measure.expand(["@kkt", "gen:dense:n=3"], {"@kkt": pathlib.Path(folder)}))
+            self.assertEqual(found, [f"{folder}/a.mtx.gz", "gen:dense:n=3"])
 
 
 class Measure(unittest.TestCase):
