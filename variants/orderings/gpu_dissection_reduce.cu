@@ -424,13 +424,16 @@ class reducer {
     g_.degree = degree;
   }
 
-  /// Removes vertices; false if there are none to remove.
-  bool run() {
-    if (!begin()) return false;
+  /// Removes vertices; false if there are none to remove. always: also where few can be removed.
+  bool run(bool always) {
+    if (!begin(always)) return false;
     remove_simplicial();
     if (g_.degree > 1) remove_small();
     return removed_ > 0;
   }
+
+  /// Whether run() has removed vertices of small degree.
+  [[nodiscard]] bool leaves_core() const { return leaves_core_; }
 
   reduction result(device_pattern& rest) {
     reduction r;
@@ -468,7 +471,7 @@ class reducer {
   [[nodiscard]] int blocks() const { return blocks_for(g_.s.n); }
 
   /// The first round. Most graphs end here.
-  bool begin() {
+  bool begin(bool always) {
     launch_overlapping(first_kernel, blocks(), threads_per_block, 0, g_, first_.data(),
                        counts_of(1));
     first_counts first{};
@@ -477,7 +480,7 @@ class reducer {
     copy_to_host(&going, counts_of(1), 1);
     g_.present = static_cast<index_t>(first.present);
     const offset_t small = g_.degree > 1 ? first.small : 0;
-    return is_reducible(small + going.going, g_.present);
+    return always ? going.going > 0 : is_reducible(small + going.going, g_.present);
   }
 
   /// Launches rounds in batches until ends(numbers of a round) is true for one; adds the vertices
@@ -535,7 +538,8 @@ class reducer {
     run_rounds(g_.last_simplicial + 1, launch_round, [&](const round_counts& c) {
       return c.most > static_cast<std::uint32_t>(g_.degree);
     });
-    if (is_core(g_.present - removed_, g_.present - before)) return;
+    leaves_core_ = is_core(g_.present - removed_, g_.present - before);
+    if (leaves_core_) return;
     launch_overlapping(undo_kernel, blocks(), threads_per_block, 0, n, g_.last_simplicial,
                        g_.round);
     removed_ = before;
@@ -572,6 +576,7 @@ class reducer {
   const device_pattern& s_;
   graph_view g_{};
   index_t removed_ = 0;
+  bool leaves_core_ = false;
   device_array<std::uint32_t> round_;
   device_array<index_t> going_, changed_;
   device_array<std::uint32_t> listed_;
@@ -581,16 +586,28 @@ class reducer {
   device_array<std::uint8_t> near_count_;
 };
 
+/// Reduces once: `rest` gets the graph that is left if vertices are removed.
+reduction reduce_once(const device_pattern& graph, int degree, bool always, memory_budget& budget,
+                      device_pattern& rest, bool& leaves_core) {
+  reducer own(graph, degree, budget);
+  if (!own.run(always)) return {};
+  leaves_core = own.leaves_core();
+  return own.result(rest);
+}
+
 }  // namespace
 
 reduction reduce(device_pattern& graph, int degree, memory_budget& budget) {
   if (degree == 0 || graph.n == 0) return {};
+  bool leaves_core = false;
   device_pattern rest;
-  reduction r;
-  {
-    reducer own(graph, degree, budget);
-    if (!own.run()) return {};
-    r = own.result(rest);
+  reduction r = reduce_once(graph, degree, false, budget, rest, leaves_core);
+  if (r.removed.empty()) return r;
+  if (leaves_core && rest.n > 0) {
+    device_pattern core;
+    reduction next = reduce_once(rest, 1, true, budget, core, leaves_core);
+    if (!next.removed.empty()) rest = std::move(core);
+    append(r, std::move(next));
   }
   graph = std::move(rest);
   return r;

@@ -25,7 +25,8 @@ namespace gsofa::orders::device {
 // ---------------------------------------------------------- reduce: gpu_dissection_reduce.cu
 
 /// Reduces a symmetric pattern (rows sorted, without diagonal) as reduce() on the host does, and
-/// replaces it by the graph that is left; the result lacks `rest`. Waits for the device.
+/// replaces it by the graph that is left; the result lacks `rest`. The pattern stays as it is if
+/// this throws budget_error. Waits for the device.
 reduction reduce(patterns::device_pattern& graph, int degree, memory_budget& budget);
 
 // ------------------------------------------------------ compress: gpu_dissection_compress.cu

@@ -36,16 +36,19 @@ class reducer {
     }
   }
 
-  reduction run() {
+  // always: also where few vertices can be removed.
+  reduction run(bool always) {
     if (degree_ == 0) return {};
     std::vector<index_t> eligible = select(vertices(), [&](index_t v) { return is_simplicial(v); });
-    if (is_reducible(count_small() + static_cast<offset_t>(eligible.size()), present_)) {
+    if (always || is_reducible(count_small() + static_cast<offset_t>(eligible.size()), present_)) {
       remove_simplicial(std::move(eligible));
       if (degree_ > 1) remove_small();
     }
     if (!result_.removed.empty()) make_rest();
     return std::move(result_);
   }
+  /// Whether run() has removed vertices of small degree.
+  [[nodiscard]] bool leaves_core() const { return leaves_core_; }
 
  private:
   // States of vertices. An element's state is the element that absorbed it, or itself.
@@ -221,7 +224,8 @@ class reducer {
       for (const index_t v : pool) pooled_[at(v)] = 0;
     }
     const auto kept = present_ - static_cast<index_t>(result_.removed.size());
-    if (!is_core(kept, present_ - static_cast<index_t>(before))) undo(before);
+    leaves_core_ = is_core(kept, present_ - static_cast<index_t>(before));
+    if (!leaves_core_) undo(before);
   }
 
   // Removes the vertices of the pool, which are all of at most `most` neighbours, that precede
@@ -306,8 +310,9 @@ class reducer {
   static constexpr std::uint8_t many = 0xff;  // more than degree_
 
   team& crew_;
-  const pattern_view& s_;
+  pattern_view s_;
   int degree_;
+  bool leaves_core_ = false;
   index_t present_ = 0;  // vertices with neighbours
   std::vector<index_t> state_;
   std::vector<index_t> number_;  // among the vertices with neighbours; later in `rest`
@@ -320,13 +325,31 @@ class reducer {
 }  // namespace
 
 reduction reduce(team& crew, const pattern_view& s, int degree) {
-  return reducer(crew, s, degree).run();
+  reducer whole(crew, s, degree);
+  reduction r = whole.run(false);
+  if (whole.leaves_core()) append(r, reducer(crew, r.rest, 1).run(true));
+  return r;
 }
 
 reduction reduce(const pattern_view& s, int degree, int threads) {
   reduction result;
   team::run(threads, [&](team& crew) { result = reduce(crew, s, degree); });
   return result;
+}
+
+void append(reduction& r, reduction next) {
+  if (next.removed.empty()) return;
+  for (auto* of : {&next.removed, &next.front, &next.kept}) {
+    for (index_t& v : *of) v = r.kept[at(v)];
+  }
+  const offset_t before = r.front_start.back();
+  for (const offset_t start : std::span(next.front_start).subspan(1)) {
+    r.front_start.push_back(before + start);
+  }
+  r.removed.insert(r.removed.end(), next.removed.begin(), next.removed.end());
+  r.front.insert(r.front.end(), next.front.begin(), next.front.end());
+  r.kept = std::move(next.kept);
+  r.rest = std::move(next.rest);
 }
 
 namespace {

@@ -30,13 +30,17 @@ struct reduction {
 
 /// Reduces a symmetric graph (rows sorted, without diagonal, any shape). degree: 0 removes no
 /// vertex; 1 removes simplicial vertices, whose elimination adds no edge; d > 1 removes also
-/// vertices of at most d neighbours where this leaves a small part of the graph. Isolated vertices
+/// vertices of at most d neighbours where this leaves a small part of the graph, and then vertices
+/// that have become simplicial. Isolated vertices
 /// stay, and change nothing for other vertices. The result does not depend on the number of
 /// threads. Throws std::bad_alloc, error if the system refuses a thread. Source: Rose 1970
 /// (simplicial vertices); Ost, Schulz & Strash 2021; Liu 1985 (independent sets of vertices of
 /// small degree).
 reduction reduce(team& crew, const pattern_view& s, int degree);
 reduction reduce(const pattern_view& s, int degree, int threads);
+
+/// Appends the reduction of r.rest.
+void append(reduction& r, reduction next);
 
 /// The order of the original graph, given an order of r.graph(), and its separator tree if `rest`
 /// has one. A removed vertex belongs to the node of the first vertex of its front, or, if that is
