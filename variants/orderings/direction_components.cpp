@@ -19,9 +19,8 @@ namespace {
 constexpr index_t most_of_small = 128;
 
 // Numbers components when their search ends: all that they reach have numbers then.
-class component_search {
- public:
-  std::vector<index_t> of;
+struct component_search {
+  std::vector<index_t> of;  // component by vertex
   index_t count = 0;
 
   explicit component_search(const pattern_view& a)

@@ -146,21 +146,47 @@ offset_t fill_of(const pivots& p, index_t k) noexcept {
   return sum;
 }
 
-// The place in `left` of the next pivot.
-std::size_t least(const pivots& p, std::span<const index_t> left,
-                  std::vector<std::pair<offset_t, std::size_t>>& products, int candidates) {
-  if (candidates == 1) return std::ranges::min_element(products)->second;
-  const auto end = products.begin() + std::min<std::ptrdiff_t>(candidates, std::ssize(products));
-  std::ranges::partial_sort(products, end);
-  std::size_t best = products[0].second;
-  if (products[0].first == 0) return best;
-  offset_t least_fill = std::numeric_limits<offset_t>::max();
-  for (auto c = products.begin(); c != end && least_fill > 0; ++c) {
-    const offset_t fill = fill_of(p, left[c->second]);
-    if (fill < least_fill) best = c->second, least_fill = fill;
+// Vertices that are left, ascending, with their Markowitz products.
+struct left_vertices {
+  std::vector<index_t> vertices;
+  std::vector<offset_t> products;
+  std::vector<std::pair<offset_t, std::size_t>> ranks;  // scratch of least()
+
+  explicit left_vertices(index_t n) : vertices(at(n)), products(at(n)) {
+    std::iota(vertices.begin(), vertices.end(), 0);
   }
-  return best;
-}
+  // Finds the products; true if all vertices have the same numbers of entries.
+  bool update(const pivots& p) {
+    const auto k0 = at(vertices[0]);
+    bool same = true;
+    for (std::size_t c = 0; c < vertices.size(); ++c) {
+      const auto k = at(vertices[c]);
+      products[c] = offset_t{p.in_row[k] - 1} * (p.in_column[k] - 1);
+      same &= p.in_row[k] == p.in_row[k0] && p.in_column[k] == p.in_column[k0];
+    }
+    return same;
+  }
+  // The place of the next pivot.
+  std::size_t least(const pivots& p, int candidates) {
+    const auto first = std::ranges::min_element(products);
+    if (candidates == 1 || *first == 0) return at(first - products.begin());
+    ranks.clear();
+    for (std::size_t c = 0; c < products.size(); ++c) ranks.emplace_back(products[c], c);
+    const auto end = ranks.begin() + std::min<std::ptrdiff_t>(candidates, std::ssize(ranks));
+    std::ranges::partial_sort(ranks, end);
+    std::size_t best = 0;
+    offset_t least_fill = std::numeric_limits<offset_t>::max();
+    for (auto c = ranks.begin(); c != end && least_fill > 0; ++c) {
+      const offset_t fill = fill_of(p, vertices[c->second]);
+      if (fill < least_fill) best = c->second, least_fill = fill;
+    }
+    return best;
+  }
+  void remove(std::size_t place) {
+    vertices.erase(vertices.begin() + static_cast<std::ptrdiff_t>(place));
+    products.pop_back();
+  }
+};
 
 // Whether the vertices that are left have one row and one column, with all of them in it.
 GSOFA_FOR_PROCESSORS
@@ -256,32 +282,23 @@ markowitz_order markowitz::order(double limit, int candidates) {
                  in_row_.data(),    in_column_.data()};
   count_all(p);
   markowitz_order result;
-  std::vector<index_t> left(at(own_));
-  std::iota(left.begin(), left.end(), 0);
-  bool is_natural = true;                                  // so far
-  std::vector<std::pair<offset_t, std::size_t>> products;  // and places in `left`
-  while (!left.empty() && result.flops < limit) {
-    bool same = true;
-    products.clear();
-    for (std::size_t c = 0; c < left.size(); ++c) {
-      const auto k = at(left[c]);
-      products.emplace_back(offset_t{in_row_[k] - 1} * (in_column_[k] - 1), c);
-      same = same && in_row_[k] == in_row_[at(left[0])] && in_column_[k] == in_column_[at(left[0])];
-    }
-    if (same && are_equal(p)) {
+  left_vertices left(own_);
+  bool is_natural = true;  // so far
+  while (!left.vertices.empty() && result.flops < limit) {
+    if (left.update(p) && are_equal(p)) {
       if (is_natural) return {};  // so is the rest
-      const index_t u = in_row_[at(left[0])] - 1;
-      const index_t l = in_column_[at(left[0])] - 1;
-      for (index_t gone = 0; std::cmp_less(gone, left.size()); ++gone) {
+      const index_t u = in_row_[at(left.vertices[0])] - 1;
+      const index_t l = in_column_[at(left.vertices[0])] - 1;
+      for (index_t gone = 0; std::cmp_less(gone, left.vertices.size()); ++gone) {
         result.flops += pivot_flops(l - gone, u - gone);
       }
-      result.order.insert(result.order.end(), left.begin(), left.end());
+      result.order.insert(result.order.end(), left.vertices.begin(), left.vertices.end());
       break;
     }
-    const std::size_t best = least(p, left, products, candidates);
-    const index_t k = left[best];
+    const std::size_t best = left.least(p, candidates);
+    const index_t k = left.vertices[best];
     is_natural = is_natural && best == 0;
-    left.erase(left.begin() + static_cast<std::ptrdiff_t>(best));
+    left.remove(best);
     result.order.push_back(k);
     result.flops += pivot_flops(in_column_[at(k)] - 1, in_row_[at(k)] - 1);
     eliminate_pivot(p, k);
