@@ -78,6 +78,8 @@ void count_above(const std::uint64_t* bits, std::size_t words, index_t own, inde
   }
 }
 
+constexpr offset_t eliminated = std::numeric_limits<offset_t>::max();
+
 // Rows and columns of the vertices of a node that are left, and their numbers of entries.
 struct pivots {
   std::uint64_t* rows;
@@ -87,7 +89,9 @@ struct pivots {
   index_t own;
   index_t* in_row;     // with the diagonal
   index_t* in_column;  // with the diagonal
+  offset_t* product;   // Markowitz product; `eliminated` if the vertex is not live
 
+  void set_product(index_t k) const { product[k] = offset_t{in_row[k] - 1} * (in_column[k] - 1); }
   index_t merge(std::uint64_t* to, const std::uint64_t* from) const {
     index_t count = 0;
     for (std::size_t w = 0; w < words; ++w) {
@@ -106,6 +110,7 @@ void count_all(const pivots& p) noexcept {
       p.in_row[k] += std::popcount(p.rows[at(k) * p.words + w]);
       p.in_column[k] += std::popcount(p.columns[at(k) * p.words + w]);
     }
+    p.set_product(k);
   }
 }
 
@@ -114,10 +119,15 @@ void eliminate_pivot(const pivots& p, index_t k) noexcept {
   const std::uint64_t* row = p.rows + at(k) * p.words;
   const std::uint64_t* column = p.columns + at(k) * p.words;
   p.live[k / 64] &= ~(std::uint64_t{1} << (k % 64));
-  for_each_bit(column, p.live, p.own,
-               [&](index_t i) { p.in_row[i] = p.merge(p.rows + at(i) * p.words, row); });
-  for_each_bit(row, p.live, p.own,
-               [&](index_t j) { p.in_column[j] = p.merge(p.columns + at(j) * p.words, column); });
+  p.product[k] = eliminated;
+  for_each_bit(column, p.live, p.own, [&](index_t i) {
+    p.in_row[i] = p.merge(p.rows + at(i) * p.words, row);
+    p.set_product(i);
+  });
+  for_each_bit(row, p.live, p.own, [&](index_t j) {
+    p.in_column[j] = p.merge(p.columns + at(j) * p.words, column);
+    p.set_product(j);
+  });
 }
 
 // Entries that the elimination of k adds to rows of the node, and to columns of the node in rows of
@@ -146,66 +156,53 @@ offset_t fill_of(const pivots& p, index_t k) noexcept {
   return sum;
 }
 
-// Vertices that are left, ascending, with their Markowitz products.
-struct left_vertices {
-  std::vector<index_t> vertices;
-  std::vector<offset_t> products;
-  std::vector<std::pair<offset_t, std::size_t>> ranks;  // scratch of least()
-
-  explicit left_vertices(index_t n) : vertices(at(n)), products(at(n)) {
-    std::iota(vertices.begin(), vertices.end(), 0);
-  }
-  // Finds the products; true if all vertices have the same numbers of entries.
-  bool update(const pivots& p) {
-    const auto k0 = at(vertices[0]);
-    bool same = true;
-    for (std::size_t c = 0; c < vertices.size(); ++c) {
-      const auto k = at(vertices[c]);
-      products[c] = offset_t{p.in_row[k] - 1} * (p.in_column[k] - 1);
-      same &= p.in_row[k] == p.in_row[k0] && p.in_column[k] == p.in_column[k0];
-    }
-    return same;
-  }
-  // The place of the next pivot.
-  std::size_t least(const pivots& p, int candidates) {
-    const auto first = std::ranges::min_element(products);
-    if (candidates == 1 || *first == 0) return at(first - products.begin());
-    ranks.clear();
-    for (std::size_t c = 0; c < products.size(); ++c) ranks.emplace_back(products[c], c);
-    const auto end = ranks.begin() + std::min<std::ptrdiff_t>(candidates, std::ssize(ranks));
-    std::ranges::partial_sort(ranks, end);
-    std::size_t best = 0;
-    offset_t least_fill = std::numeric_limits<offset_t>::max();
-    for (auto c = ranks.begin(); c != end && least_fill > 0; ++c) {
-      const offset_t fill = fill_of(p, vertices[c->second]);
-      if (fill < least_fill) best = c->second, least_fill = fill;
-    }
-    return best;
-  }
-  void remove(std::size_t place) {
-    vertices.erase(vertices.begin() + static_cast<std::ptrdiff_t>(place));
-    products.pop_back();
-  }
-};
-
-// Whether the vertices that are left have one row and one column, with all of them in it.
 GSOFA_FOR_PROCESSORS
-bool are_equal(const pivots& p) noexcept {
-  index_t first = -1;
+index_t least_product(const pivots& p) noexcept {
+  offset_t least = eliminated;
+  for (index_t k = 0; k < p.own; ++k) least = std::min(least, p.product[k]);
+  return static_cast<index_t>(std::find(p.product, p.product + p.own, least) - p.product);
+}
+
+// The vertex of least fill among `candidates` with the least products.
+index_t least_fill(const pivots& p, int candidates,
+                   std::vector<std::pair<offset_t, index_t>>& ranks) {
+  ranks.clear();
+  for (index_t k = 0; k < p.own; ++k) {
+    if (p.product[k] != eliminated) ranks.emplace_back(p.product[k], k);
+  }
+  const auto end = ranks.begin() + std::min<std::ptrdiff_t>(candidates, std::ssize(ranks));
+  std::ranges::partial_sort(ranks, end);
+  index_t best = -1;
+  offset_t least = std::numeric_limits<offset_t>::max();
+  for (auto r = ranks.begin(); r != end && least > 0; ++r) {
+    const offset_t fill = fill_of(p, r->second);
+    if (fill < least) best = r->second, least = fill;
+  }
+  return best;
+}
+
+// Whether all live vertices are in the row and in the column of k, and have the same rows and
+// columns as k.
+GSOFA_FOR_PROCESSORS
+bool are_equal(const pivots& p, index_t k) noexcept {
+  const std::uint64_t* row = p.rows + at(k) * p.words;
+  const std::uint64_t* column = p.columns + at(k) * p.words;
+  for (index_t base = 0; base < p.own; base += 64) {
+    const auto w = at(base / 64);
+    const std::uint64_t of_node =
+        p.own - base < 64 ? (std::uint64_t{1} << (p.own - base)) - 1 : ~std::uint64_t{0};
+    if ((~(row[w] & column[w]) & p.live[w] & of_node) != 0) return false;
+  }
+  for (index_t i = 0; i < p.own; ++i) {
+    if (p.product[i] == eliminated) continue;
+    if (p.in_row[i] != p.in_row[k] || p.in_column[i] != p.in_column[k]) return false;
+  }
   bool equal = true;
-  const auto differs = [&](const std::uint64_t* bits, index_t i) {
-    for (std::size_t w = 0; w < p.words; ++w) {
-      if (((bits[at(first) * p.words + w] ^ bits[at(i) * p.words + w]) & p.live[w]) != 0) {
-        return true;
-      }
-    }
-    return false;
-  };
   for_each_bit(p.live, p.live, p.own, [&](index_t i) {
-    if (first < 0) {
-      first = i;
-    } else if (equal) {
-      equal = !differs(p.rows, i) && !differs(p.columns, i);
+    const std::uint64_t* other_row = p.rows + at(i) * p.words;
+    const std::uint64_t* other_column = p.columns + at(i) * p.words;
+    for (std::size_t w = 0; w < p.words && equal; ++w) {
+      equal = (((row[w] ^ other_row[w]) | (column[w] ^ other_column[w])) & p.live[w]) == 0;
     }
   });
   return equal;
@@ -278,27 +275,27 @@ markowitz::markowitz(const front& f) : own_(f.own), in_row_(at(f.own)), in_colum
 }
 
 markowitz_order markowitz::order(double limit, int candidates) {
+  std::vector<offset_t> product(at(own_));
   const pivots p{rows_.bits.data(), columns_.bits.data(), live_.bits.data(), rows_.words, own_,
-                 in_row_.data(),    in_column_.data()};
+                 in_row_.data(),    in_column_.data(),    product.data()};
   count_all(p);
   markowitz_order result;
-  left_vertices left(own_);
+  std::vector<std::pair<offset_t, index_t>> ranks;
   bool is_natural = true;  // so far
-  while (!left.vertices.empty() && result.flops < limit) {
-    if (left.update(p) && are_equal(p)) {
+  for (index_t done = 0; done < own_ && result.flops < limit; ++done) {
+    index_t k = least_product(p);
+    if (are_equal(p, k)) {
       if (is_natural) return {};  // so is the rest
-      const index_t u = in_row_[at(left.vertices[0])] - 1;
-      const index_t l = in_column_[at(left.vertices[0])] - 1;
-      for (index_t gone = 0; std::cmp_less(gone, left.vertices.size()); ++gone) {
+      const index_t u = in_row_[at(k)] - 1;
+      const index_t l = in_column_[at(k)] - 1;
+      for (index_t gone = 0; gone < own_ - done; ++gone) {
         result.flops += pivot_flops(l - gone, u - gone);
       }
-      result.order.insert(result.order.end(), left.vertices.begin(), left.vertices.end());
+      for_each_bit(p.live, p.live, own_, [&](index_t v) { result.order.push_back(v); });
       break;
     }
-    const std::size_t best = left.least(p, candidates);
-    const index_t k = left.vertices[best];
-    is_natural = is_natural && best == 0;
-    left.remove(best);
+    if (candidates > 1 && product[at(k)] > 0) k = least_fill(p, candidates, ranks);
+    is_natural = is_natural && k == done;
     result.order.push_back(k);
     result.flops += pivot_flops(in_column_[at(k)] - 1, in_row_[at(k)] - 1);
     eliminate_pivot(p, k);
