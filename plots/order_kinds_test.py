@@ -22,11 +22,11 @@ import records_example as example
 style.FORMATS = ("png",)
 
 
-def line(order, flops, matrix="a", shuffle=0, source="inputs/real/a.mtx.gz", machine="m", seconds=2.0, threads=1, sha256="0",
+def line(order, flops, matrix="a", shuffle=0, source="inputs/real/a.mtx.gz", machine="m", seconds=2.0, threads=1, nnz=3,
          **more):
     return {"schema": 1, "kind": "order", "order": order, "status": "pass", "threads": threads, "samples_s": [seconds],
             "machine": {"id": machine}, "cpu": "c", "shuffle": shuffle,
-            "matrix": {"name": matrix, "n": 9, "nnz": 3, "stand_in": False, "source": source, "sha256": sha256} | more,
+            "matrix": {"name": matrix, "n": 9, "nnz": nnz, "stand_in": False, "source": source} | more,
             "result": {"nnz_l": 3, "nnz_u": 7, "fill": 7, "flops": flops, "height": 5}}
 
 
@@ -94,7 +94,7 @@ class Study(unittest.TestCase):
         with self.assertRaises(records.Absent):
             self.inputs(line("natural", 4))
         with self.assertRaisesRegex(records.Refused, "another matrix is named a too"):
-            self.inputs(line("metis", 4), line("amd", 4, sha256="1"))
+            self.inputs(line("metis", 4), line("amd", 4, nnz=4))
 
     def test_the_last_record_of_a_numbering_counts(self):
         self.assertEqual(self.inputs(line("metis", 4), line("metis", 6))[0][0].operations("metis"), 6)
