@@ -47,20 +47,21 @@ namespace gsofa::orders {
 
 namespace {
 
-constexpr index_t none = -1;
+constexpr index_t no_vertex = -1;
 constexpr index_t is_element = -1;                          // in elements_
 constexpr std::int64_t covers_all = std::int64_t{1} << 62;  // no more pairs than this exist
 
 // Variables by score in doubly linked lists; the last that was added comes out first.
 class score_queue {
  public:
-  score_queue(index_t n, index_t buckets) : head_(at(buckets), none), next_(at(n)), prev_(at(n)) {}
+  score_queue(index_t n, offset_t buckets)
+      : head_(at(buckets), no_vertex), next_(at(n)), prev_(at(n)) {}
 
   void add(index_t v, index_t bucket) {
     const index_t first = head_[at(bucket)];
     next_[at(v)] = first;
     prev_[at(v)] = ~bucket;  // negative: v is the first of this bucket
-    if (first != none) prev_[at(first)] = v;
+    if (first != no_vertex) prev_[at(first)] = v;
     head_[at(bucket)] = v;
     least_ = std::min(least_, bucket);
   }
@@ -68,7 +69,7 @@ class score_queue {
   void remove(index_t v) {
     const index_t next = next_[at(v)];
     const index_t prev = prev_[at(v)];
-    if (next != none) prev_[at(next)] = prev;
+    if (next != no_vertex) prev_[at(next)] = prev;
     if (prev >= 0) {
       next_[at(prev)] = next;
     } else {
@@ -78,7 +79,7 @@ class score_queue {
 
   // The variable to eliminate; the queue must not be empty.
   index_t take() {
-    while (head_[at(least_)] == none) ++least_;
+    while (head_[at(least_)] == no_vertex) ++least_;
     const index_t v = head_[at(least_)];
     remove(v);
     return v;
@@ -92,7 +93,7 @@ class score_queue {
 
 // A bucket for each score below 2^score_bits, and 2^score_bits buckets for each power of two above.
 constexpr int score_bits = 6;
-constexpr index_t fill_buckets = (65 - score_bits) << score_bits;
+constexpr offset_t fill_buckets = offset_t{65 - score_bits} << score_bits;
 
 index_t bucket_of(std::uint64_t score) {
   const int shift = std::max(0, static_cast<int>(std::bit_width(score)) - 1 - score_bits);
@@ -101,7 +102,7 @@ index_t bucket_of(std::uint64_t score) {
 
 // The bucket of a variable of this weight; fill counts every pair twice.
 index_t bucket_of_fill(std::int64_t fill, index_t weight) {
-  constexpr double fraction = 16;  // keeps small scores apart after the division
+  constexpr double fraction = 16;  // keeps scores apart that differ by less than 1
   constexpr double most = 0x1p63;
   const double score = fraction * static_cast<double>(std::max<std::int64_t>(fill, 0));
   return bucket_of(static_cast<std::uint64_t>(std::min(score / std::sqrt(weight), most)));
@@ -137,7 +138,7 @@ class quotient_graph {
   std::vector<offset_t> begin_;
   std::vector<index_t> length_, elements_, weight_, degree_, parent_;
   std::vector<std::int64_t> stamp_;
-  std::vector<std::int64_t> covered_;  // of a variable of L: pairs outside L that are known, twice
+  std::vector<std::int64_t> covered_;  // of a variable of L: what its fill subtracts
   std::vector<index_t> hash_head_, hash_next_, hash_;
   score_queue queue_;
   std::vector<index_t> dense_;
@@ -149,7 +150,7 @@ class quotient_graph {
   index_t largest_ = 0;  // weight of the largest element so far
 
   // The element that the current step forms: its variables are lists_[first_ .. last_).
-  index_t pivot_ = none;
+  index_t pivot_ = no_vertex;
   offset_t first_ = 0, last_ = 0;
   index_t element_weight_ = 0;  // of its variables
   index_t pivot_weight_ = 0;
@@ -166,10 +167,10 @@ quotient_graph::quotient_graph(const weighted_rows& rows, const minimum_degree_s
       elements_(at(n_)),
       weight_(at(n_), 1),
       degree_(at(n_)),
-      parent_(at(n_), none),
+      parent_(at(n_), no_vertex),
       stamp_(at(n_), 1),
       covered_(score_ == pivot_score::fill ? at(n_) : 0),
-      hash_head_(at(n_), none),
+      hash_head_(at(n_), no_vertex),
       hash_next_(at(n_)),
       hash_(at(n_)),
       queue_(n_, 0) {
@@ -182,7 +183,7 @@ void quotient_graph::load(const weighted_rows& rows) {
   if (!rows.weight.empty()) std::ranges::copy(rows.weight, weight_.begin());
   left_ = narrow<index_t>(std::accumulate(weight_.begin(), weight_.end(), offset_t{0}),
                           "sum of the vertex weights");
-  queue_ = score_queue(n_, score_ == pivot_score::fill ? fill_buckets : left_ + 1);
+  queue_ = score_queue(n_, score_ == pivot_score::fill ? fill_buckets : offset_t{left_} + 1);
   const auto dense = std::max<offset_t>(16, static_cast<offset_t>(10 * std::sqrt(n_)));
   for (index_t v = 0; v < n_; ++v) {
     if (in_halo(v) || rows.begin[at(v) + 1] - rows.begin[at(v)] <= dense) continue;
@@ -362,13 +363,13 @@ void quotient_graph::merge_variables() {
   for (offset_t k = first_; k < last_; ++k) {
     const index_t some = lists_[at(k)];
     if (weight_[at(some)] == 0) continue;
-    index_t i = std::exchange(hash_head_[at(hash_[at(some)])], none);
-    for (; i != none && hash_next_[at(i)] != none; i = hash_next_[at(i)]) {
+    index_t i = std::exchange(hash_head_[at(hash_[at(some)])], no_vertex);
+    for (; i != no_vertex && hash_next_[at(i)] != no_vertex; i = hash_next_[at(i)]) {
       const offset_t list = begin_[at(i)];
       ++tag_;
       for (index_t p = 1; p < length_[at(i)]; ++p) stamp_[at(lists_[at(list + p)])] = tag_;
       index_t before = i;
-      for (index_t j = hash_next_[at(i)]; j != none; j = hash_next_[at(j)]) {
+      for (index_t j = hash_next_[at(i)]; j != no_vertex; j = hash_next_[at(j)]) {
         if (merge_if_equal(i, j)) {
           hash_next_[at(before)] = hash_next_[at(j)];
         } else {
@@ -446,12 +447,12 @@ std::vector<index_t> quotient_graph::order() {
 }
 
 std::vector<index_t> quotient_graph::postorder() const {
-  std::vector<index_t> child(at(n_), none), sibling(at(n_), none);
+  std::vector<index_t> child(at(n_), no_vertex), sibling(at(n_), no_vertex);
   // Elements come before the variables that were merged into their parent.
   for (const bool elements : {false, true}) {
     for (index_t v = n_; v-- > 0;) {
       const index_t parent = parent_[at(v)];
-      if (parent == none || (elements_[at(v)] == is_element) != elements) continue;
+      if (parent == no_vertex || (elements_[at(v)] == is_element) != elements) continue;
       sibling[at(v)] = child[at(parent)];
       child[at(parent)] = v;
     }
@@ -460,12 +461,12 @@ std::vector<index_t> quotient_graph::postorder() const {
   order.reserve(at(n_));
   std::vector<index_t> path;
   for (index_t root = 0; root < n_; ++root) {
-    if (parent_[at(root)] != none || elements_[at(root)] != is_element) continue;
+    if (parent_[at(root)] != no_vertex || elements_[at(root)] != is_element) continue;
     path.push_back(root);
     while (!path.empty()) {
       const index_t v = path.back();
       const index_t next = child[at(v)];
-      if (next == none) {
+      if (next == no_vertex) {
         order.push_back(v);
         path.pop_back();
       } else {
@@ -483,7 +484,7 @@ std::vector<index_t> quotient_graph::postorder() const {
 std::vector<index_t> minimum_degree(const weighted_rows& rows,
                                     const minimum_degree_settings& settings) {
   if (settings.degree_bounds != nullptr) {
-    settings.degree_bounds->assign(rows.begin.empty() ? 0 : rows.begin.size() - 1, none);
+    settings.degree_bounds->assign(rows.begin.empty() ? 0 : rows.begin.size() - 1, no_vertex);
   }
   if (rows.begin.size() < 2) return {};
   return quotient_graph(rows, settings).order();

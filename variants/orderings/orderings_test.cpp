@@ -37,7 +37,7 @@ TEST_CASE("every ordering method describes itself") {
     CHECK(o.compute);
     for (const option_spec& s : o.options) CHECK_FALSE(s.help.empty());
   }
-  for (const char* name : {"amd", "natural", "colamd", "best_of"}) {
+  for (const char* name : {"amf", "natural", "colamd", "tournament"}) {
     CHECK_FALSE(find_order(name)->info->unavailable());
   }
 }
@@ -45,6 +45,9 @@ TEST_CASE("every ordering method describes itself") {
 TEST_CASE("orders are named with their options, or are files") {
   CHECK(find_order("amd")->info->name == "amd");
   CHECK(find_order("scotch:threads=2")->options.integer("threads") == 2);
+  CHECK(find_order("metis:nseps=5,ufactor=400,no2hop=1")->options.integer("ufactor") == 400);
+  CHECK(find_order("metis:no2hop=1")->options.flag("no2hop"));
+  CHECK(message_of("metis:nseps=0") == "order metis: option nseps: 0 is outside [1, 1000]");
   CHECK_FALSE(find_order("some/order.perm"));
   CHECK(message_of("metsi").find("did you mean 'metis'?") != std::string::npos);
   CHECK(message_of("amd:tries=2").find("unknown option 'tries'") != std::string::npos);
@@ -134,6 +137,28 @@ TEST_CASE("cpu_nested_dissection: isolated vertices come first and change nothin
     const ordering found = compute_order(a, "cpu_nested_dissection", -1, 2);
     CHECK(found.order == expected);
     CHECK(reference::fault_of_order(a, found) == "");
+  }
+}
+
+TEST_CASE("metis: its options give other orders, its defaults the same one") {
+  if (find_order("metis")->info->unavailable()) return;
+  const pattern a = generate("grid7:nx=15,ny=15,nz=15");
+  const std::vector<index_t> usual = compute_order(a, "metis", -1).order;
+  CHECK(compute_order(a, "metis:nseps=1,ufactor=200,no2hop=0", -1).order == usual);
+  for (const char* spec : {"metis:nseps=5", "metis:ufactor=400"}) {
+    const ordering other = compute_order(a, spec, -1);
+    CHECK(other.order != usual);
+    CHECK(reference::fault_of_order(a, other) == "");
+  }
+}
+
+TEST_CASE("amf: fewer operations than amd") {
+  if (find_order("amd")->info->unavailable()) return;
+  for (const char* spec : {"grid5:nx=60,ny=60", "grid7:nx=14,ny=14,nz=14", "elasticity3d:nx=9"}) {
+    CAPTURE(spec);
+    const pattern a = generate(spec);
+    const double amd = quality_of(a, compute_order(a, "amd", -1).order, 1).flops;
+    CHECK(quality_of(a, compute_order(a, "amf", -1).order, 1).flops < amd);
   }
 }
 

@@ -22,6 +22,7 @@ static_assert(equal(GSOFA_ORDER_GIVEN, order_method::given));
 static_assert(equal(GSOFA_ORDER_NESTED_DISSECTION, order_method::nested_dissection));
 static_assert(equal(GSOFA_ORDER_TOURNAMENT, order_method::tournament));
 static_assert(equal(GSOFA_ORDER_GPU_NESTED_DISSECTION, order_method::gpu_nested_dissection));
+static_assert(equal(GSOFA_ORDER_AMF, order_method::amf));
 static_assert(equal(GSOFA_INVALID_INPUT, failure::invalid_input));
 static_assert(equal(GSOFA_UNAVAILABLE, failure::unavailable));
 static_assert(equal(GSOFA_OUT_OF_MEMORY, failure::out_of_memory));

@@ -39,7 +39,7 @@ pattern cliques(index_t number, index_t size) {
 
 TEST_CASE("orders are found on a device where there is one, by themselves for large patterns") {
   const std::string no_gpu = reason_without_gpu();
-  const std::string host = has_metis() ? "metis" : "amd";
+  const std::string host = has_metis() ? "metis" : "amf";
   const pattern large = cliques(500, 40);
   CHECK(analyze(view_of(large)).order == (no_gpu.empty() ? "gpu_nested_dissection" : host));
   CHECK(analyze(view_of(large), {.device = compute_device::cpu}).order == host);

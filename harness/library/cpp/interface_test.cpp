@@ -35,9 +35,13 @@ using reference::testing::random_pattern;
 using reference::testing::upper;
 
 std::vector<order_method> all_methods() {
-  std::vector<order_method> all{order_method::automatic, order_method::amd,
-                                order_method::colamd,    order_method::natural,
-                                order_method::given,     order_method::nested_dissection,
+  std::vector<order_method> all{order_method::automatic,
+                                order_method::amd,
+                                order_method::amf,
+                                order_method::colamd,
+                                order_method::natural,
+                                order_method::given,
+                                order_method::nested_dissection,
                                 order_method::tournament};
   if (has_metis()) all.push_back(order_method::metis);
   return all;

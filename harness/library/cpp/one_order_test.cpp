@@ -35,6 +35,7 @@ const std::vector<std::pair<order_method, std::string>>& methods() {
       {order_method::automatic, "automatic"},
       {order_method::metis, "metis"},
       {order_method::amd, "amd"},
+      {order_method::amf, "amf"},
       {order_method::colamd, "colamd"},
       {order_method::natural, "natural"},
       {order_method::nested_dissection, "cpu_nested_dissection"},

@@ -114,8 +114,8 @@ constexpr const char* variant = "cpu_bitmap_panels";
 
 TEST_CASE("a failed allocation is the error out_of_memory, leaks nothing and prints nothing") {
   const csr_pattern a = grid(12);
-  for (const order_method order :
-       {order_method::automatic, order_method::amd, order_method::colamd, order_method::natural}) {
+  for (const order_method order : {order_method::automatic, order_method::amd, order_method::amf,
+                                   order_method::colamd, order_method::natural}) {
     CAPTURE(static_cast<int>(order));
     sweep(a, {.variant = variant, .order = order, .factors = true, .supernodes = true});
   }

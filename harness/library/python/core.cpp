@@ -192,6 +192,7 @@ nb::dict analyze_by(const Run& run, const std::string& order, nb::object permuta
       {"auto", gsofa::order_method::automatic},
       {"metis", gsofa::order_method::metis},
       {"amd", gsofa::order_method::amd},
+      {"amf", gsofa::order_method::amf},
       {"colamd", gsofa::order_method::colamd},
       {"natural", gsofa::order_method::natural},
       {"given", gsofa::order_method::given},

@@ -43,7 +43,8 @@ typedef enum gsofa_order {
   GSOFA_ORDER_GIVEN = 5,  ///< gsofa_options::permutation
   GSOFA_ORDER_NESTED_DISSECTION = 6,
   GSOFA_ORDER_TOURNAMENT = 7,
-  GSOFA_ORDER_GPU_NESTED_DISSECTION = 8
+  GSOFA_ORDER_GPU_NESTED_DISSECTION = 8,
+  GSOFA_ORDER_AMF = 9
 } gsofa_order;
 
 /// Integer types of the arrays of a pattern: bits of the pointers, bits of the indices.

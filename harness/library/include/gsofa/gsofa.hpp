@@ -144,7 +144,7 @@ enum class compute_device {
 /// colamd take up to 2^31 - 1 entries of A + A^T.
 enum class order_method {
   /// gpu_nested_dissection for 20,000 or more rows if the analysis runs on a device; else metis, or
-  /// amd if METIS cannot be loaded (has_metis)
+  /// amf if METIS cannot be loaded (has_metis)
   automatic,
   metis,    ///< nested dissection of A + A^T (METIS)
   amd,      ///< approximate minimum degree of A + A^T (Eigen)
@@ -159,6 +159,7 @@ enum class order_method {
   /// nested dissection of A + A^T by this library on a device, with a wider search than
   /// nested_dissection; the same order on any device
   gpu_nested_dissection,
+  amf,  ///< approximate minimum fill of A + A^T by this library
 };
 
 /// Columns begin .. end - 1.
@@ -291,7 +292,7 @@ struct analysis {
   csc_pattern u_columns;  ///< u by columns; order 0 unless analysis_options::factor_columns
 
   std::string variant;  ///< name of the variant that found it
-  /// metis, amd, colamd, natural, given, cpu_nested_dissection, tournament or
+  /// metis, amd, amf, colamd, natural, given, cpu_nested_dissection, tournament or
   /// gpu_nested_dissection; of `automatic` the order that it chose, with its options
   std::string order;
   std::string fallback;  ///< why the analysis fell back from a device to the host; else empty

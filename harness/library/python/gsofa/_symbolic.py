@@ -14,7 +14,7 @@ from . import _core
 from ._pattern import canonical, check_shape, csr_of, is_of_cupy, narrowed, pattern_of, pattern_of_rows, rows_of, rows_on_device
 from .errors import InvalidInput
 
-ORDERINGS = ("auto", "metis", "amd", "colamd", "natural", "nested_dissection", "tournament",
+ORDERINGS = ("auto", "metis", "amd", "amf", "colamd", "natural", "nested_dissection", "tournament",
              "gpu_nested_dissection")
 DEVICES = ("auto", "cpu", "gpu")
 Progress = Callable[[str, float | None], object] | None
@@ -57,8 +57,8 @@ def analyze(a: Any, ordering: str | ArrayLike = "auto", *, device: str = "auto",
     device (__cuda_array_interface__) are analysed there with the ordering "gpu_nested_dissection" and `match`.
     The result owns a copy of the pattern on the host, 4 bytes for each entry and 8 for each row: later changes of `a` change
     nothing. A pattern in device memory is copied to the host when the analysis ends, and `a` must not change until then.
-    ordering: of rows and columns alike: "auto" (METIS, or AMD where it cannot be loaded; on a GPU from 20,000 rows on
-    "gpu_nested_dissection"), "metis", "amd", "colamd", "nested_dissection", "tournament", "gpu_nested_dissection", "natural",
+    ordering: of rows and columns alike: "auto" (chosen by structure; on a GPU, for 20,000 rows or more,
+    "gpu_nested_dissection"), "metis", "amd", "amf", "colamd", "nested_dissection", "tournament", "gpu_nested_dissection", "natural",
     or a permutation: the old index of each new position.
     device: "auto", "cpu" or "gpu". variant: a name of variants(), which alone is then tried. threads: 0 for all.
     match: permute rows so that the diagonal has no zeros; else missing diagonal entries are added to the pattern.
