@@ -138,8 +138,7 @@ class reducer {
         end_front();
       }
       if (is_slow_round(static_cast<offset_t>(going.size()), present_)) return;
-      // The test reads the rows of v and of its neighbours, but rows of others only lose vertices
-      // that are not neighbours of v, or v has lost them too.
+      // A vertex becomes simplicial only when it loses a neighbour.
       std::vector<index_t> changed;
       const auto first = result_.front_start[result_.removed.size() - going.size()];
       for (const index_t w : std::span(result_.front).subspan(at(first))) {
