@@ -74,7 +74,7 @@ GSOFA_DEVICE void for_items(offset_t count, Body&& body) {
 }
 
 /// Appends the vertices of a warp whose flag is set.
-GSOFA_DEVICE void append(bool flag, index_t v, index_t* list, std::uint32_t* count) {
+GSOFA_DEVICE void append_of_warp(bool flag, index_t v, index_t* list, std::uint32_t* count) {
   const unsigned set = simt::ballot(flag);
   if (set == 0) return;
   std::uint32_t first = 0;
@@ -121,7 +121,7 @@ GSOFA_KERNEL void first_kernel(graph_view g, first_counts* first, round_counts* 
     const offset_t degree = is_item ? g.s.degree(v) : 0;
     const bool goes = is_item && is_simplicial(g, v, 1);
     if (goes) g.round[v] = 1;
-    append(goes, v, g.going, &counts->going);
+    append_of_warp(goes, v, g.going, &counts->going);
     const unsigned present = simt::ballot(degree > 0);
     const unsigned small = simt::ballot(degree == 2 && !goes);
     if (lane_index() != 0) return;
@@ -143,7 +143,7 @@ GSOFA_KERNEL void simplicial_kernel(graph_view g, std::uint32_t r, const round_c
     const index_t v = is_item ? g.changed[k] : 0;
     const bool goes = is_item && is_simplicial(g, v, r);
     if (goes) g.round[v] = r;
-    append(goes, v, g.going, &counts->going);
+    append_of_warp(goes, v, g.going, &counts->going);
   });
 }
 
@@ -164,7 +164,7 @@ GSOFA_KERNEL void changed_kernel(graph_view g, std::uint32_t r, round_counts* co
 // -------------------------------------------------------------------- vertices of small degree
 
 /// Numbers of the vertices with neighbours.
-struct kept_op {
+struct present_op {
   using value = index_t;
   pattern_rows s;
   index_t* number;
@@ -239,7 +239,7 @@ GSOFA_KERNEL void independent_kernel(graph_view g, std::uint32_t r, const round_
       for (int i = 0; i < g.near_count[v] && goes; ++i) goes = precedes(g, v, near[i]);
     }
     if (goes) g.round[v] = r;
-    append(goes, v, g.going, &counts->going);
+    append_of_warp(goes, v, g.going, &counts->going);
   });
 }
 
@@ -523,7 +523,7 @@ class reducer {
     g_.near = near_.data();
     g_.near_count = near_count_.data();
     const device_array<index_t> sums(budget_, "scan_buffer", threads_per_block);
-    scan(kept_op{g_.s, number_.data()}, n, sums.data());
+    scan(present_op{g_.s, number_.data()}, n, sums.data());
     launch_overlapping(all_near_kernel, blocks(), threads_per_block, 0, g_);
     // The numbers before the first round: vertices of degree 2 go first.
     const round_counts none_yet{static_cast<std::uint32_t>(g_.present), 0, 2};
