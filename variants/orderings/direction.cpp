@@ -39,13 +39,17 @@ constexpr index_t most_of_node = 4096;
 constexpr index_t most_of_end = 128;
 // direction=best compares the fill of this many pivots.
 constexpr int candidates_of_best = 16;
-// Vertices of a node and its boundary: 128 MiB of bits.
+// Limits of memory: vertices of a front, 128 MiB of bits, and bits of all fronts, 8 GiB. (Reduced
+// graphs of several nodes wait at the same time.)
 constexpr index_t most_of_front = 1 << 15;
+constexpr double most_bits = 8.0 * (offset_t{8} << 30);
 
 // Positions of the vertices after a node that are joined to it by an edge or by a path through
 // vertices of its subtree, ascending; by node.
 using boundary_lists = std::vector<std::vector<index_t>>;
 
+// The nodes of a separator tree, with the operations of each. Vertices are numbered by the given
+// order.
 class director {
  public:
   director(const pattern_view& a, tree_order o, int candidates)
@@ -61,13 +65,17 @@ class director {
     find_boundaries();
   }
 
-  [[nodiscard]] bool is_possible() const {
+  [[nodiscard]] bool fits() const {
+    double bits = 0;
     for (std::size_t k = 0; k < nodes(); ++k) {
-      if (size(k) + static_cast<index_t>(boundary_[k].size()) > most_of_front) return false;
+      const index_t vertices = size(k) + static_cast<index_t>(boundary_[k].size());
+      if (vertices > most_of_front) return false;
+      bits += static_cast<double>(vertices) * vertices;
     }
-    return true;
+    return bits <= most_bits;
   }
 
+  // Orders each node once. Nodes of one height do not depend on each other.
   void run(int threads) {
     const forest_levels levels = levels_of_forest(tree_.parent);
     std::vector<std::vector<index_t>> local(at(threads));
@@ -83,6 +91,7 @@ class director {
     }
   }
 
+  // Makes each subtree of at most `most` vertices one node if that lowers its operations.
   void merge_subtrees(index_t most, int threads) {
     std::vector<index_t> head = heads_of_subtrees(tree_, most);
     std::vector<std::pair<std::size_t, std::size_t>> subtrees;  // first and last node
@@ -268,7 +277,7 @@ std::optional<directed_order> direct(const pattern_view& a, const ordering& o, i
   tree_order now{o.order, o.separators};
   if (o.separators.empty()) now = tree_of_chains(a, o.order, most_of_subtree[0]);
   director d(a, std::move(now), candidates);
-  if (!d.is_possible()) return std::nullopt;
+  if (!d.fits()) return std::nullopt;
   d.run(threads);
   for (const index_t most : most_of_subtree) d.merge_subtrees(most, threads);
   directed_order result{

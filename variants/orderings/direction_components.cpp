@@ -17,6 +17,8 @@ namespace {
 
 // Components of at most this many vertices are ordered by Markowitz products.
 constexpr index_t most_of_small = 128;
+// If they have at most this many neighbours in other components.
+constexpr std::size_t most_of_boundary = 2048;
 
 // Numbers components when their search ends: all that they reach have numbers then.
 struct component_search {
@@ -93,7 +95,7 @@ class component_order {
         c_(std::move(c)),
         in_(at(c_.count()), 0),
         out_(at(c_.count()), 0),
-        gone_(at(c_.count()), 0),
+        state_(at(c_.count()), state::inner),
         local_(at(a.n_rows), -1) {}
 
   ordering run() {
@@ -108,21 +110,25 @@ class component_order {
     for (std::size_t k = 0; k < ends_.size(); ++k) eliminate(ends_[k]);
     std::vector<index_t> rest;
     for (index_t v = 0; v < a_.n_rows; ++v) {
-      if (gone_[at(c_.of[at(v)])] == 0) rest.push_back(v);
+      if (state_[at(c_.of[at(v)])] == state::inner) rest.push_back(v);
     }
     if (!rest.empty()) append(rest);
     return std::move(result_);
   }
 
  private:
+  enum class state : std::uint8_t { inner, end, eliminated };
+
   void take_if_end(index_t c) {
-    if (gone_[at(c)] != 0 || c_.size(c) > most_ || (in_[at(c)] > 0 && out_[at(c)] > 0)) return;
-    gone_[at(c)] = 1;
+    const bool is_inner = in_[at(c)] > 0 && out_[at(c)] > 0;
+    if (is_inner || c_.size(c) > most_ || state_[at(c)] != state::inner) return;
+    state_[at(c)] = state::end;
     ends_.push_back(c);
   }
 
   void eliminate(index_t c) {
     const auto members = std::span(c_.vertices).subspan(at(c_.begin[at(c)]), at(c_.size(c)));
+    state_[at(c)] = state::eliminated;
     if (members.size() == 1) {
       result_.order.push_back(members[0]);
     } else if (c_.size(c) <= most_of_small) {
@@ -142,35 +148,36 @@ class component_order {
     }
   }
 
+  // By Markowitz products. The boundary: neighbours in components that are left.
   void append_small(std::span<const index_t> members) {
+    const auto own = static_cast<index_t>(members.size());
+    for (index_t k = 0; k < own; ++k) local_[at(members[at(k)])] = k;
     std::vector<index_t> boundary;
-    const auto number = [&](index_t v, std::vector<index_t>& list) {
-      if (local_[at(v)] >= 0 || (gone_[at(c_.of[at(v)])] != 0 && &list == &boundary)) return;
-      local_[at(v)] = static_cast<index_t>(list.size());
-      list.push_back(v);
+    const auto add = [&](std::span<const index_t> list) {
+      for (const index_t v : list) {
+        if (local_[at(v)] >= 0 || state_[at(c_.of[at(v)])] == state::eliminated) continue;
+        local_[at(v)] = own + static_cast<index_t>(boundary.size());
+        boundary.push_back(v);
+      }
     };
-    std::vector<index_t> mine;
-    for (const index_t v : members) number(v, mine);
-    const auto own = static_cast<index_t>(mine.size());
-    for (const index_t v : mine) {
-      for (const index_t w : a_.row(v)) number(w, boundary);
-      for (const index_t w : t_.row(v)) number(w, boundary);
-    }
-    for (const index_t v : boundary) local_[at(v)] += own;
-    front f(own, static_cast<index_t>(boundary.size()));
-    for (const index_t v : mine) {
-      for (const index_t w : a_.row(v)) {
-        if (local_[at(w)] >= 0) f.rows.set(local_[at(v)], local_[at(w)]);
+    for (const index_t v : members) add(a_.row(v)), add(t_.row(v));
+    markowitz_order best;
+    if (boundary.size() <= most_of_boundary) {
+      front f(own, static_cast<index_t>(boundary.size()));
+      for (const index_t v : members) {
+        for (const index_t w : a_.row(v)) {
+          if (local_[at(w)] >= 0) f.rows.set(local_[at(v)], local_[at(w)]);
+        }
+        for (const index_t w : t_.row(v)) {
+          if (local_[at(w)] >= 0) f.rows.set(local_[at(w)], local_[at(v)]);
+        }
       }
-      for (const index_t w : t_.row(v)) {
-        if (local_[at(w)] >= 0) f.rows.set(local_[at(w)], local_[at(v)]);
-      }
+      best = markowitz(f).order(std::numeric_limits<double>::infinity(), 1);
     }
     for (const index_t v : boundary) local_[at(v)] = -1;
-    for (const index_t v : mine) local_[at(v)] = -1;
-    const markowitz_order best = markowitz(f).order(std::numeric_limits<double>::infinity(), 1);
+    for (const index_t v : members) local_[at(v)] = -1;
     for (index_t k = 0; k < own; ++k) {
-      result_.order.push_back(mine[at(best.order.empty() ? k : best.order[at(k)])]);
+      result_.order.push_back(members[at(best.order.empty() ? k : best.order[at(k)])]);
     }
   }
 
@@ -197,7 +204,7 @@ class component_order {
   const order_method& method_;
   strong_components c_;
   std::vector<offset_t> in_, out_;  // entries of A from and to components that are left
-  std::vector<std::uint8_t> gone_;
+  std::vector<state> state_;
   std::vector<index_t> ends_;   // eliminated, in this order
   std::vector<index_t> local_;  // -1 between calls
   ordering result_;

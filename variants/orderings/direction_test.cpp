@@ -242,3 +242,11 @@ TEST_CASE("the option direction: never more operations, and best has the fewest"
     CHECK(best <= flops("btf"));
   }
 }
+
+TEST_CASE("an order whose fronts do not fit in memory is left as it is") {
+  const pattern a = generate("arrow:n=40000,tip=first");
+  const ordering natural = compute_order(a, "natural", -1);
+  CHECK_FALSE(direct(a, natural, 1));
+  CHECK(best_direction(a, natural, 1).order == natural.order);
+  CHECK(direct(a, compute_order(a, "amd", -1), 1));
+}
